@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Hosts one eBPF object in user space, without a kernel.
+//!
+//! The loader ([`btf`], [`object`], [`link`]) turns an ELF file into an [`image::Image`];
+//! the runtime ([`runtime`], [`memory`], [`vm`]) runs its functions for a [`host::Host`].
+
+pub mod btf;
+pub mod error;
+pub mod host;
+pub mod image;
+pub mod link;
+pub mod memory;
+pub mod runtime;
