@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Guest memory: one address space of regions, shared by guest code and host.
+//!
+//! A guest address is `region id << 32 | offset`. Region 0 never exists, so NULL
+//! and small numbers are never valid. Every guest access costs one region lookup
+//! and one range compare; regions with rules of their own (read-only data, kernel
+//! objects, arenas) carry a flag that sends the access to a slower check.
+
+mod access;
+mod sparse;
+
+pub use sparse::PAGE_SIZE;
+
+use crate::error::{Fault, FaultKind};
+use rustc_hash::FxHashMap;
+use sparse::Sparse;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+
+/// Freed region ids wait behind this many others before they are used again, so
+/// that a stale pointer faults instead of reaching a newer object.
+const REUSE_DELAY: usize = 1 << 16;
+
+/// Loads from below this address read 0, as the kernel's exception table makes
+/// loads through NULL pointers to kernel objects do. Larger than any such object.
+const NULL_PAGE: u64 = 1 << 16;
+
+/// What guest code may do with a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Perm {
+    /// Loads only.
+    ReadOnly,
+    /// Loads and stores.
+    ReadWrite,
+}
+
+/// Layout of a kernel object: which bytes the host keeps filled, which the guest may write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Kernel type, for messages and counts.
+    pub type_name: String,
+    /// Bytes.
+    pub size: u32,
+    /// Byte ranges that the host fills with meaning.
+    pub filled: Vec<Range<u32>>,
+    /// Byte ranges that guest code may store to.
+    pub writable: Vec<Range<u32>>,
+}
+
+/// A registered [`Shape`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShapeId(u32);
+
+/// Extra checks that a region needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
+    /// Plain memory.
+    Plain,
+    /// Guest stores fault.
+    ReadOnly,
+    /// A kernel object of this shape.
+    Kernel(u32),
+    /// An arena: pages come and go, index into [`Memory::arenas`].
+    Arena(u32),
+}
+
+/// One contiguous piece of guest memory.
+#[derive(Debug)]
+struct Region {
+    data: Box<[u8]>,
+    rule: Rule,
+    name: u32,
+}
+
+/// A shape ready for use on the access path.
+#[derive(Debug)]
+struct ShapeState {
+    type_name: String,
+    size: u32,
+    filled: Bits,
+    writable: Bits,
+    unfilled_reads: Vec<Cell<u64>>,
+}
+
+/// One bit per byte of a kernel object.
+#[derive(Debug)]
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn new(size: u32, ranges: &[Range<u32>]) -> Self {
+        let mut words = vec![0u64; size as usize / 64 + 1];
+        for bit in ranges.iter().flat_map(Clone::clone).filter(|&bit| bit < size) {
+            words[bit as usize / 64] |= 1 << (bit % 64);
+        }
+        Self(words)
+    }
+
+    #[inline]
+    fn get(&self, bit: usize) -> bool {
+        self.0.get(bit / 64).is_some_and(|word| word >> (bit % 64) & 1 == 1)
+    }
+}
+
+/// The address space of one instance.
+#[derive(Debug)]
+pub struct Memory {
+    regions: Vec<Region>,
+    free: VecDeque<u32>,
+    shapes: Vec<ShapeState>,
+    arenas: Vec<Sparse>,
+    names: Vec<String>,
+    name_ids: FxHashMap<String, u32>,
+    /// Loads through NULL, by offset.
+    null_reads: RefCell<BTreeMap<u32, u64>>,
+    /// Accesses to arena pages that are not allocated.
+    arena_misses: Cell<u64>,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Memory {
+    /// An empty address space.
+    pub fn new() -> Self {
+        let mut memory = Self {
+            regions: Vec::new(),
+            free: VecDeque::new(),
+            shapes: Vec::new(),
+            arenas: Vec::new(),
+            names: Vec::new(),
+            name_ids: FxHashMap::default(),
+            null_reads: RefCell::default(),
+            arena_misses: Cell::new(0),
+        };
+        // Region 0 stays empty: every access to it takes the slow path.
+        let name = memory.name_id("NULL");
+        memory.regions.push(Region { data: Box::default(), rule: Rule::Plain, name });
+        memory
+    }
+
+    /// A zeroed region of `size` bytes; returns its address.
+    pub fn alloc(&mut self, name: &str, size: u32, perm: Perm) -> u64 {
+        let rule = match perm {
+            Perm::ReadOnly => Rule::ReadOnly,
+            Perm::ReadWrite => Rule::Plain,
+        };
+        let name = self.name_id(name);
+        self.insert(Region { data: zeroed(size), rule, name })
+    }
+
+    /// Registers the layout of a kernel type.
+    pub fn add_shape(&mut self, shape: Shape) -> ShapeId {
+        self.shapes.push(ShapeState {
+            filled: Bits::new(shape.size, &shape.filled),
+            writable: Bits::new(shape.size, &shape.writable),
+            unfilled_reads: vec![Cell::new(0); shape.size as usize],
+            type_name: shape.type_name,
+            size: shape.size,
+        });
+        ShapeId(self.shapes.len() as u32 - 1)
+    }
+
+    /// A zeroed kernel object. Guest loads outside `filled` return what is there and
+    /// are counted; guest stores outside `writable` fault.
+    pub fn alloc_kernel(&mut self, shape: ShapeId) -> u64 {
+        let state = &self.shapes[shape.0 as usize];
+        let (size, type_name) = (state.size, state.type_name.clone());
+        let name = self.name_id(&type_name);
+        self.insert(Region { data: zeroed(size), rule: Rule::Kernel(shape.0), name })
+    }
+
+    /// Ends the life of the region that holds `addr`: later guest access faults.
+    /// An address of no live region is ignored.
+    pub fn free(&mut self, addr: u64) {
+        let id = (addr >> 32) as u32;
+        if id == 0 || !self.is_live(addr) {
+            return;
+        }
+        let freed = self.name_id("freed memory");
+        self.regions[id as usize] = Region { data: Box::default(), rule: Rule::Plain, name: freed };
+        self.free.push_back(id);
+    }
+
+    /// Whether `addr` lies in a region that exists (the end of a region does not).
+    pub fn is_live(&self, addr: u64) -> bool {
+        self.region(addr).is_some_and(|region| (addr as u32 as usize) < region.data.len())
+    }
+
+    /// Size of the region that holds `addr`, 0 if there is none.
+    pub fn region_size(&self, addr: u64) -> u32 {
+        self.region(addr).map_or(0, |region| region.data.len() as u32)
+    }
+
+    /// Changes what guest code may do with a plain region.
+    pub fn set_perm(&mut self, addr: u64, perm: Perm) {
+        if let Some(region) = self.regions.get_mut((addr >> 32) as usize) {
+            match (region.rule, perm) {
+                (Rule::Plain, Perm::ReadOnly) => region.rule = Rule::ReadOnly,
+                (Rule::ReadOnly, Perm::ReadWrite) => region.rule = Rule::Plain,
+                _ => {}
+            }
+        }
+    }
+
+    /// Loads of kernel fields that nothing filled, through NULL included:
+    /// type name, offset, count.
+    pub fn unfilled_reads(&self) -> Vec<(String, u32, u64)> {
+        let mut rows = Vec::new();
+        for shape in &self.shapes {
+            for (offset, count) in
+                shape.unfilled_reads.iter().enumerate().filter(|(_, c)| c.get() > 0)
+            {
+                rows.push((shape.type_name.clone(), offset as u32, count.get()));
+            }
+        }
+        for (&offset, &count) in self.null_reads.borrow().iter() {
+            rows.push(("NULL".to_owned(), offset, count));
+        }
+        if self.arena_misses.get() > 0 {
+            rows.push(("unallocated arena page".to_owned(), 0, self.arena_misses.get()));
+        }
+        rows
+    }
+
+    /// The fault of a bad access, naming the region.
+    #[cold]
+    pub fn bad_address(&self, addr: u64, size: u32, write: bool) -> Fault {
+        let region = match self.region(addr) {
+            Some(region) if addr >> 32 != 0 => {
+                format!("{}, {} bytes", self.names[region.name as usize], region.data.len())
+            }
+            _ => "no region".to_owned(),
+        };
+        Fault::new(FaultKind::BadAddress { addr, size, write, region })
+    }
+
+    #[inline]
+    fn region(&self, addr: u64) -> Option<&Region> {
+        self.regions.get((addr >> 32) as usize)
+    }
+
+    fn insert(&mut self, region: Region) -> u64 {
+        if self.free.len() > REUSE_DELAY {
+            if let Some(id) = self.free.pop_front() {
+                self.regions[id as usize] = region;
+                return u64::from(id) << 32;
+            }
+        }
+        self.regions.push(region);
+        (self.regions.len() as u64 - 1) << 32
+    }
+
+    fn name_id(&mut self, name: &str) -> u32 {
+        if let Some(&id) = self.name_ids.get(name) {
+            return id;
+        }
+        let id = self.names.len() as u32;
+        self.names.push(name.to_owned());
+        self.name_ids.insert(name.to_owned(), id);
+        id
+    }
+}
+
+fn zeroed(size: u32) -> Box<[u8]> {
+    vec![0; size as usize].into_boxed_slice()
+}
