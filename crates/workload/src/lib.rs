@@ -1,2 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! See the crate description.
+//! What tasks do: an rt-app JSON file in, a running set of task programs out.
+//!
+//! [`parse`] checks a whole file and expands its instances; [`Runner`] then tells, task by
+//! task, what comes next. Neither knows anything of schedulers or of simulated machines.
+
+pub mod duration;
+pub mod error;
+pub mod model;
+pub mod runner;
+
+mod json;
+mod parse;
+mod random;
+
+pub use duration::{parse_duration, DurationError};
+pub use error::WorkloadError;
+pub use model::{Group, Policy, Settings, Task, TaskIx, Workload};
+pub use parse::parse;
+pub use runner::{Runner, Step};

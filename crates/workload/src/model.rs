@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A checked workload: task definitions, their instances, and the groups they name.
+
+use std::sync::Arc;
+
+use crate::random::Span;
+
+/// Everything a workload file says, checked and with its instances expanded.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// End of the run from `global.duration`; `None`: the file sets no end.
+    pub duration_ns: Option<u64>,
+    /// The tasks that start by themselves, one per instance, in file order.
+    pub tasks: Vec<Task>,
+    /// Every task group that is named, parents before children.
+    pub groups: Vec<Group>,
+    pub(crate) definitions: Vec<Definition>,
+    pub(crate) timers: Vec<TimerKind>,
+}
+
+impl Workload {
+    /// The highest CPU number any `cpus` list names, and the task that names it.
+    pub fn highest_cpu(&self) -> Option<(u32, &str)> {
+        let named = |d: &Definition| {
+            let phases = d.program.phases.iter().filter_map(|p| p.change.cpus.as_ref());
+            let lists = d.settings.cpus.iter().chain(phases);
+            lists.flatten().copied().max()
+        };
+        let per_task = self
+            .definitions
+            .iter()
+            .filter_map(|d| named(d).map(|cpu| (cpu, d.name.as_str())));
+        per_task.max_by_key(|(cpu, _)| *cpu)
+    }
+}
+
+/// One instance of a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// `<task>-<index>`, the index counting instances over the whole file, as rt-app names them.
+    pub name: String,
+    /// Settings it starts with.
+    pub settings: Settings,
+    /// The task whose process it is a thread of; `None`: it is a process of its own.
+    pub thread_of: Option<TaskIx>,
+    pub(crate) definition: u32,
+}
+
+/// A task of a running workload: initial ones first in file order, then forked ones in the
+/// order they were forked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TaskIx(pub u32);
+
+/// Linux scheduling policies as rt-app names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// `SCHED_OTHER` (`SCHED_NORMAL` in the kernel).
+    Other,
+    /// `SCHED_BATCH`.
+    Batch,
+    /// `SCHED_IDLE`.
+    Idle,
+    /// `SCHED_RR`.
+    Rr,
+    /// `SCHED_FIFO`.
+    Fifo,
+    /// `SCHED_DEADLINE`.
+    Deadline,
+}
+
+/// What the scheduler is told about a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Scheduling policy.
+    pub policy: Policy,
+    /// Nice value (-20..=19) of `Other`, `Batch` and `Idle`; real-time priority (1..=99) of
+    /// `Rr` and `Fifo`.
+    pub priority: i32,
+    /// Weight (1..=10000, 100 is nice 0), which then overrides the nice value.
+    pub weight: Option<u32>,
+    /// Share for policies that keep their own (`rota_shares`).
+    pub share: Option<u64>,
+    /// CPUs allowed, ascending and without repeats; `None`: all.
+    pub cpus: Option<Vec<u32>>,
+    /// Path of the task group; `None`: the root group.
+    pub group: Option<String>,
+    /// Requested slice (`dl-runtime` of a policy that is not `Deadline`).
+    pub slice_ns: Option<u64>,
+}
+
+/// A task group (cgroup) and its CPU weight.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Absolute path, e.g. `/web/front`.
+    pub path: String,
+    /// `cpu.weight`, 1..=10000, default 100.
+    pub cpu_weight: u32,
+}
+
+/// A task as written in the file: what its instances and forks are made from.
+#[derive(Clone, Debug)]
+pub(crate) struct Definition {
+    pub(crate) name: String,
+    pub(crate) settings: Settings,
+    /// The `cpus` of the task itself, which a phase without `cpus` returns to.
+    pub(crate) task_cpus: Option<Vec<u32>>,
+    pub(crate) delay: Span,
+    pub(crate) arrive: Option<Span>,
+    /// Initial instances that lead the process (instance k takes entry k modulo the count);
+    /// empty: a process of its own.
+    pub(crate) leaders: Vec<TaskIx>,
+    /// Timers of its own ("unique…"), by [`TimerRef::Own`].
+    pub(crate) own_timers: Vec<TimerKind>,
+    pub(crate) program: Arc<Program>,
+}
+
+impl Definition {
+    /// Leader of the process that instance or fork `number` is a thread of.
+    pub(crate) fn leader(&self, number: u32) -> Option<TaskIx> {
+        match self.leaders.len() {
+            0 => None,
+            count => Some(self.leaders[number as usize % count]),
+        }
+    }
+}
+
+/// Phases in order, repeated `loops` times (`None`: for ever).
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    pub(crate) loops: Option<u64>,
+    pub(crate) phases: Vec<Phase>,
+}
+
+/// Events in order, repeated `loops` times (`None`: for ever).
+#[derive(Clone, Debug)]
+pub(crate) struct Phase {
+    pub(crate) name: Option<String>,
+    pub(crate) loops: Option<u64>,
+    pub(crate) change: Change,
+    pub(crate) events: Vec<Event>,
+}
+
+/// The settings a phase names; everything else stays (but `cpus`, see `Runner`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub(crate) policy: Option<Policy>,
+    pub(crate) priority: Option<i32>,
+    pub(crate) weight: Option<u32>,
+    pub(crate) share: Option<u64>,
+    pub(crate) cpus: Option<Vec<u32>>,
+    pub(crate) group: Option<Option<String>>,
+    pub(crate) slice_ns: Option<u64>,
+}
+
+/// One thing a task does.
+#[derive(Clone, Debug)]
+pub(crate) enum Event {
+    Run(Span),
+    Runtime(Span),
+    Sleep(Span),
+    Timer { timer: TimerRef, period: Span },
+    Yield,
+    Fork { definition: u32 },
+}
+
+/// Which timer an event uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TimerRef {
+    /// Index into [`Workload::timers`]: one for all tasks.
+    Shared(u32),
+    /// Index into [`Definition::own_timers`]: one for each instance.
+    Own(u32),
+}
+
+/// How a late timer goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TimerKind {
+    /// From the time it was found late.
+    Relative,
+    /// From where it should have been.
+    Absolute,
+}

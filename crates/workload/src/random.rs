@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Lengths of time, fixed or drawn from a distribution.
+//!
+//! Draws must be the same on every machine, so logarithm and exponential come from the
+//! `libm` crate and not from the platform's mathematics library.
+
+use rand::RngCore;
+
+/// The longest time any draw or number may give: 366 days.
+pub(crate) const MAX_SPAN_NS: u64 = 366 * 24 * 3600 * 1_000_000_000;
+
+/// A length of time. All parameters are nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Span {
+    /// Always the same.
+    Fixed(u64),
+    /// Exponential, cut off at `max`.
+    Exp { mean: f64, max: u64 },
+    /// Every nanosecond of `min..=max` equally likely.
+    Uniform { min: u64, max: u64 },
+    /// Pareto: `scale` is the least value, `shape` the tail exponent; cut off at `max`.
+    Pareto { shape: f64, scale: f64, max: u64 },
+}
+
+impl Span {
+    /// The next value.
+    pub(crate) fn draw(&self, rng: &mut impl RngCore) -> u64 {
+        match *self {
+            Span::Fixed(ns) => ns,
+            Span::Exp { mean, max } => round(-mean * libm::log(unit(rng)), max),
+            Span::Uniform { min, max } => {
+                // Multiply-and-shift: integer only, bias below 2^-64 of the range.
+                let width = u128::from(max - min) + 1;
+                min + ((u128::from(rng.next_u64()) * width) >> 64) as u64
+            }
+            Span::Pareto { shape, scale, max } => {
+                round(scale * libm::exp(-libm::log(unit(rng)) / shape), max)
+            }
+        }
+    }
+
+    /// Whether a draw can be longer than nothing.
+    pub(crate) fn can_be_positive(&self) -> bool {
+        match *self {
+            Span::Fixed(ns) => ns > 0,
+            Span::Exp { mean, max } => mean > 0.0 && max > 0,
+            Span::Uniform { max, .. } => max > 0,
+            Span::Pareto { scale, max, .. } => scale > 0.0 && max > 0,
+        }
+    }
+}
+
+/// A number in (0, 1] with 53 random bits; never 0, whose logarithm is infinite.
+fn unit(rng: &mut impl RngCore) -> f64 {
+    ((rng.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
+}
+
+fn round(ns: f64, max: u64) -> u64 {
+    // A float cast saturates, so even an infinite draw ends at `max`.
+    (libm::round(ns) as u64).min(max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    fn mean_of(span: Span) -> f64 {
+        let mut rng = ChaCha8Rng::seed_from_u64(7);
+        let sum: f64 = (0..200_000).map(|_| span.draw(&mut rng) as f64).sum();
+        sum / 200_000.0
+    }
+
+    /// Always returns the same bits.
+    struct Stuck(u64);
+    impl RngCore for Stuck {
+        fn next_u32(&mut self) -> u32 {
+            self.0 as u32
+        }
+        fn next_u64(&mut self) -> u64 {
+            self.0
+        }
+        fn fill_bytes(&mut self, dest: &mut [u8]) {
+            dest.fill(self.0 as u8);
+        }
+        fn try_fill_bytes(&mut self, dest: &mut [u8]) -> Result<(), rand::Error> {
+            self.fill_bytes(dest);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn exponential_keeps_its_mean() {
+        let mean = mean_of(Span::Exp { mean: 1e6, max: MAX_SPAN_NS });
+        assert!((mean / 1e6 - 1.0).abs() < 0.01, "{mean}");
+    }
+
+    #[test]
+    fn uniform_keeps_its_mean() {
+        let mean = mean_of(Span::Uniform { min: 1000, max: 3000 });
+        assert!((mean / 2000.0 - 1.0).abs() < 0.01, "{mean}");
+    }
+
+    #[test]
+    fn pareto_keeps_its_mean() {
+        // Mean of a Pareto distribution: scale * shape / (shape - 1) = 1e6 * 3 / 2.
+        let mean = mean_of(Span::Pareto { shape: 3.0, scale: 1e6, max: MAX_SPAN_NS });
+        assert!((mean / 1.5e6 - 1.0).abs() < 0.02, "{mean}");
+    }
+
+    #[test]
+    fn draws_at_the_median_match_the_inverse_distribution() {
+        // unit() of this value is exactly 1/2; ln 2 = 0.693147…, 2^(1/2) = 1.414214.
+        let mut half = Stuck((((1u64 << 52) - 1) << 11) | 5);
+        assert_eq!(Span::Exp { mean: 1e6, max: u64::MAX }.draw(&mut half), 693_147);
+        let pareto = Span::Pareto { shape: 2.0, scale: 1e6, max: u64::MAX };
+        assert_eq!(pareto.draw(&mut half), 1_414_214);
+    }
+
+    #[test]
+    fn extreme_bits_stay_in_range() {
+        for bits in [0, u64::MAX] {
+            let mut rng = Stuck(bits);
+            let uniform = Span::Uniform { min: 5, max: 9 }.draw(&mut rng);
+            assert_eq!(uniform, if bits == 0 { 5 } else { 9 });
+            let tail = Span::Pareto { shape: 0.001, scale: 1e9, max: 77 }.draw(&mut rng);
+            assert_eq!(tail, 77);
+        }
+    }
+
+    #[test]
+    fn draws_are_the_same_on_every_machine() {
+        // Golden: these bytes must never change, or recorded results change with them.
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let exp = Span::Exp { mean: 1e6, max: MAX_SPAN_NS };
+        let draws: Vec<u64> = (0..4).map(|_| exp.draw(&mut rng)).collect();
+        assert_eq!(draws, DRAWS);
+    }
+    const DRAWS: [u64; 4] = [0, 0, 0, 0];
+
+    proptest! {
+        #[test]
+        fn uniform_stays_in_its_bounds(seed: u64, a in 0..MAX_SPAN_NS, b in 0..MAX_SPAN_NS) {
+            let (min, max) = (a.min(b), a.max(b));
+            let drawn = Span::Uniform { min, max }.draw(&mut ChaCha8Rng::seed_from_u64(seed));
+            prop_assert!((min..=max).contains(&drawn));
+        }
+    }
+}
