@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the object expects from the kernel: functions, variables, configuration.
+
+use super::maps::Maps;
+use super::object::{ElfSymbol, Object};
+use super::Kernel;
+use crate::btf::{essential_name, Btf, Kind, Type, TypeId};
+use crate::image::{map_type, MapDef, MapId, Symbol};
+use std::collections::BTreeMap;
+
+/// Section names that BTF gives externs.
+pub(super) const KCONFIG: &str = ".kconfig";
+const KSYMS: &str = ".ksyms";
+/// Longest configuration string.
+const MAX_CONFIG: u32 = 4096;
+
+/// An extern as BTF declares it.
+enum Declared {
+    Function,
+    Variable,
+    /// Offset in the `.kconfig` map.
+    Config(u64),
+}
+
+/// Resolver of externs.
+pub(super) struct Externs<'a> {
+    kernel: &'a dyn Kernel,
+    declared: BTreeMap<String, Declared>,
+    config: Option<MapId>,
+    pub(super) kfuncs: Vec<String>,
+    pub(super) ksyms: Vec<String>,
+}
+
+impl<'a> Externs<'a> {
+    /// Finds the declarations and lays out `.kconfig`.
+    pub(super) fn collect(
+        object: &Object,
+        kernel: &'a dyn Kernel,
+        maps: &mut Maps,
+    ) -> Result<Externs<'a>, String> {
+        let btf = &object.btf;
+        let mut declared = BTreeMap::new();
+        let sec = btf.find(Kind::Datasec, KSYMS).map(|id| btf.get(id));
+        if let Some(Type::Datasec(sec)) = sec {
+            for var in sec.vars() {
+                let what = match btf.kind(var.ty) {
+                    Kind::Func => Declared::Function,
+                    _ => Declared::Variable,
+                };
+                declared.insert(btf.name(var.ty).to_string(), what);
+            }
+        }
+        let config = add_kconfig(object, kernel, maps, &mut declared)?;
+        Ok(Externs { kernel, declared, config, kfuncs: Vec::new(), ksyms: Vec::new() })
+    }
+
+    /// What a `call` of an undefined symbol calls.
+    pub(super) fn call(&mut self, symbol: &ElfSymbol) -> Result<Symbol, String> {
+        match self.declared.get(&symbol.name) {
+            Some(Declared::Function) => {}
+            Some(_) => return Err(format!("call of '{}', which is a variable", symbol.name)),
+            None => return Err(undeclared(symbol)),
+        }
+        let name = essential_name(&symbol.name);
+        if self.kernel.has_kfunc(name) {
+            return Ok(Symbol::Kfunc(index_of(&mut self.kfuncs, name)));
+        }
+        if symbol.weak {
+            return Ok(Symbol::MissingKfunc(name.to_string()));
+        }
+        Err(format!(
+            "kernel function '{name}' is unknown, and the object needs it (it is not weak)"
+        ))
+    }
+
+    /// What an `lddw` of an undefined symbol loads; `addend` is the offset in it.
+    pub(super) fn load(&mut self, symbol: &ElfSymbol, addend: u64) -> Result<Symbol, String> {
+        let name = &symbol.name;
+        match self.declared.get(name) {
+            Some(Declared::Config(offset)) => match self.config {
+                Some(map) => Ok(Symbol::MapValue(map, offset.wrapping_add(addend))),
+                None => Err(undeclared(symbol)),
+            },
+            Some(Declared::Function) => {
+                let name = essential_name(name);
+                match (self.kernel.has_kfunc(name), symbol.weak) {
+                    (true, _) => Ok(Symbol::Value(1)),
+                    (false, true) => Ok(Symbol::Value(0)),
+                    (false, false) => Err(format!(
+                        "kernel function '{name}' is unknown, and the object needs it (it is not \
+                         weak)"
+                    )),
+                }
+            }
+            Some(Declared::Variable) if self.kernel.has_ksym(name) => {
+                if addend != 0 {
+                    return Err(format!("kernel variable '{name}': offset {addend} into it"));
+                }
+                Ok(Symbol::Ksym(index_of(&mut self.ksyms, name)))
+            }
+            Some(Declared::Variable) if symbol.weak => Ok(Symbol::Value(0)),
+            Some(Declared::Variable) => Err(format!(
+                "kernel variable '{name}' is unknown, and the object needs it (it is not weak)"
+            )),
+            None => Err(undeclared(symbol)),
+        }
+    }
+}
+
+fn undeclared(symbol: &ElfSymbol) -> String {
+    format!(
+        "undefined symbol '{}': BTF declares it neither in {KSYMS} nor in {KCONFIG}",
+        symbol.name
+    )
+}
+
+fn index_of(list: &mut Vec<String>, name: &str) -> u32 {
+    let at = list.iter().position(|n| n == name).unwrap_or_else(|| {
+        list.push(name.to_string());
+        list.len() - 1
+    });
+    at as u32
+}
+
+/// Makes the `.kconfig` map: one variable after another, largest first.
+fn add_kconfig(
+    object: &Object,
+    kernel: &dyn Kernel,
+    maps: &mut Maps,
+    declared: &mut BTreeMap<String, Declared>,
+) -> Result<Option<MapId>, String> {
+    let btf = &object.btf;
+    let sec = btf.find(Kind::Datasec, KCONFIG).map(|id| btf.get(id));
+    let Some(Type::Datasec(sec)) = sec else { return Ok(None) };
+    let mut wanted = Vec::new();
+    for var in sec.vars() {
+        let Type::Var(name, ty, _) = btf.get(var.ty) else { continue };
+        let Some(size) = btf.size_of(ty).filter(|s| *s <= MAX_CONFIG) else {
+            return Err(format!("extern '{name}': {} is no option's type", btf.type_name(ty)));
+        };
+        wanted.push((size, name, ty));
+    }
+    wanted.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
+    let mut initial = Vec::new();
+    let mut offsets = BTreeMap::new();
+    for (size, name, ty) in wanted {
+        let weak = object.symbols.iter().any(|s| s.name == name && s.section.is_none() && s.weak);
+        let value = config_value(btf, kernel, name, ty, size, weak)?;
+        // Strings have no power-of-two size, what follows them is realigned.
+        let align = size.next_power_of_two().min(8) as usize;
+        initial.resize(initial.len().next_multiple_of(align), 0);
+        let offset = initial.len();
+        initial.extend_from_slice(&value.to_le_bytes()[..size.min(8) as usize]);
+        initial.resize(offset + size as usize, 0);
+        declared.insert(name.to_string(), Declared::Config(offset as u64));
+        offsets.insert(name.to_string(), offset as u32);
+    }
+    let def = MapDef {
+        name: KCONFIG.to_string(),
+        kind: map_type::ARRAY,
+        key_size: 4,
+        value_size: initial.len() as u32,
+        max_entries: 1,
+        initial: Some(initial),
+        read_only: true,
+        ..MapDef::default()
+    };
+    Ok(Some(maps.set_kconfig(def, offsets)))
+}
+
+/// Value of one configuration variable.
+fn config_value(
+    btf: &Btf,
+    kernel: &dyn Kernel,
+    name: &str,
+    ty: TypeId,
+    size: u32,
+    weak: bool,
+) -> Result<u64, String> {
+    let value = match name {
+        "LINUX_KERNEL_VERSION" => Some(u64::from(kernel.kernel_version())),
+        // What current kernels on x86-64 have.
+        "LINUX_HAS_BPF_COOKIE" | "LINUX_HAS_SYSCALL_WRAPPER" => Some(1),
+        _ => kernel.kconfig(name),
+    };
+    let scalar = matches!(btf.kind(btf.resolve(ty)), Kind::Int | Kind::Enum | Kind::Enum64);
+    match value {
+        Some(value) if scalar && (size == 8 || value >> (size * 8) == 0) => Ok(value),
+        Some(value) => {
+            Err(format!("extern '{name}': value {value} does not fit {}", btf.type_name(ty)))
+        }
+        None if weak => Ok(0),
+        None => Err(format!(
+            "configuration value '{name}' is unknown, and the object needs it (it is not weak)"
+        )),
+    }
+}
