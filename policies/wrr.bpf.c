@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Weighted round robin [VTRR §2.2].
+ *
+ * Clients take turns in a queue. A turn is as many consecutive quanta as the
+ * client has shares: with shares 3, 2, 1 the picks are A, A, A, B, B, C. The
+ * share is rota_shares[pid], else the task's weight.
+ *
+ * Time goes in rounds: in each round every client has one turn. Two queues hold
+ * those whose turn in this round is still to come and those who wait for the
+ * next; when the first is empty the two swap. That is what keeps the
+ * proportions on several CPUs, where with one queue a client with a short turn
+ * would be back in the queue, and come round, more often than one with a long
+ * turn. On one CPU it is the paper's queue.
+ *
+ * Our readings where the paper is silent:
+ * - A turn is share × quantum of CPU time. What a client overran (a timer tick is
+ *   coarser than a quantum) is taken from its next turn.
+ * - A client that blocks keeps the rest of its turn until the round ends, so that
+ *   nobody gets more than its share in a round by blocking (no_keep_turn: it
+ *   starts a new turn).
+ * - Rounds can pass while a client still runs its turn on another CPU: it gets
+ *   up to two of the turns it missed. More, it could not use: its share is
+ *   above one CPU.
+ *
+ * Cost per decision: O(1).
+ *
+ * Where it is bad: the error grows with the shares, [VTRR §2.2]: -1000..+1500
+ * quanta for shares 3000, 2000, 1000, as a client gets all of its service at
+ * once; everyone else waits that long. Clients tied to a CPU can end up a round
+ * ahead of others, as their CPU must not stay idle.
+ */
+#include "rota.bpf.h"
+#include "shares.bpf.h"
+
+/* Clients without a turn yet in round r wait in DSQ r & 1, the others in the other one. */
+#define MAX_MISSED 2
+
+QUANTUM_TUNABLE;
+const volatile bool no_keep_turn help_text("a client that blocks starts a new turn on return");
+
+struct wrr_stats {
+	u64 picks help_text("quanta begun");
+	u64 kept help_text("quanta that went on with the same client's turn");
+	u64 rounds help_text("rounds completed");
+};
+
+struct wrr_stats stats;
+static u64 round_now = 1;
+
+struct turn {
+	u64 round;     /* the last round in which it got a turn */
+	s64 left_ns;   /* of its turn; negative: overrun */
+	u64 charged_at; /* its CPU time when last charged */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct turn);
+} turns SEC(".maps");
+
+static struct turn *turn_of(struct task_struct *p)
+{
+	return bpf_task_storage_get(&turns, p, NULL, 0);
+}
+
+/* Grants the turns of rounds that began since the client's last one. */
+static void begin_turn(struct turn *t, struct task_struct *p)
+{
+	s64 turn_ns = share_of(p) * quantum_ns;
+	u64 missed = round_now - t->round;
+
+	if (t->round >= round_now)
+		return;
+	if (missed > MAX_MISSED)
+		missed = MAX_MISSED;
+	t->left_ns += turn_ns * missed;
+	if (t->left_ns > turn_ns * MAX_MISSED)
+		t->left_ns = turn_ns * MAX_MISSED;
+	t->round = round_now;
+}
+
+static void charge(struct turn *t, struct task_struct *p)
+{
+	u64 now = p->se.sum_exec_runtime;
+
+	t->left_ns -= now - t->charged_at;
+	t->charged_at = now;
+}
+
+static u64 next_slice(const struct turn *t)
+{
+	return t->left_ns > 0 && (u64)t->left_ns < quantum_ns ? (u64)t->left_ns : quantum_ns;
+}
+
+s32 BPF_STRUCT_OPS(wrr_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
+{
+	bool is_idle = false;
+	s32 cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
+	struct turn *t = turn_of(p);
+
+	/* An idle CPU means that nobody who could use it waits: the order holds. */
+	if (is_idle && t)
+		dsq_insert(p, DSQ_LOCAL, next_slice(t), ENQ_NONE);
+	return cpu;
+}
+
+/* It was away: rounds that it slept through are lost, a debt is not. */
+void BPF_STRUCT_OPS(wrr_runnable, struct task_struct *p, u64 enq_flags)
+{
+	struct turn *t = turn_of(p);
+
+	if (!t || (t->round >= round_now && !no_keep_turn))
+		return;
+	if (t->left_ns > 0)
+		t->left_ns = 0;
+	t->round = round_now - 1;
+}
+
+void BPF_STRUCT_OPS(wrr_enqueue, struct task_struct *p, u64 enq_flags)
+{
+	struct turn *t = turn_of(p);
+	u64 queue = round_now & 1;
+
+	if (!t)
+		return;
+	if (t->left_ns <= 0) {
+		begin_turn(t, p);
+		if (t->left_ns <= 0)
+			queue ^= 1;
+	}
+	dsq_insert(p, queue, next_slice(t), enq_flags);
+	kick_idle_cpu_for(p);
+}
+
+/* Takes the next client whose turn it is; false if no client waits that may run here. */
+static bool take_next(void)
+{
+	u64 round = round_now;
+
+	if (dsq_move_to_local(round & 1))
+		return true;
+	/* Another CPU may begin the round at the same time: only one of us counts it. */
+	if (!scx_bpf_dsq_nr_queued(round & 1) && scx_bpf_dsq_nr_queued(~round & 1) &&
+	    __sync_bool_compare_and_swap(&round_now, round, round + 1))
+		__sync_fetch_and_add(&stats.rounds, 1);
+	return dsq_move_to_local(~round & 1);
+}
+
+void BPF_STRUCT_OPS(wrr_dispatch, s32 cpu, struct task_struct *prev)
+{
+	struct turn *t = NULL;
+
+	/* @prev used up a quantum. It goes on while its turn lasts. */
+	if (prev && is_runnable(prev))
+		t = turn_of(prev);
+	if (t)
+		charge(t, prev);
+	if (!t || t->left_ns <= 0) {
+		if (take_next() || !t)
+			return;
+		/* Alone: the next round is its own. */
+		t->round = round_now - 1;
+		begin_turn(t, prev);
+	}
+	__sync_fetch_and_add(&stats.picks, 1);
+	__sync_fetch_and_add(&stats.kept, 1);
+	task_set_slice(prev, next_slice(t));
+}
+
+void BPF_STRUCT_OPS(wrr_running, struct task_struct *p)
+{
+	struct turn *t = turn_of(p);
+
+	if (!t)
+		return;
+	__sync_fetch_and_add(&stats.picks, 1);
+	t->charged_at = p->se.sum_exec_runtime;
+	if (t->left_ns <= 0)
+		begin_turn(t, p);
+}
+
+void BPF_STRUCT_OPS(wrr_stopping, struct task_struct *p, bool runnable)
+{
+	struct turn *t = turn_of(p);
+
+	if (t)
+		charge(t, p);
+}
+
+s32 BPF_STRUCT_OPS(wrr_init_task, struct task_struct *p, struct scx_init_task_args *args)
+{
+	return bpf_task_storage_get(&turns, p, NULL, STORAGE_GET_CREATE) ? 0 : -ENOMEM;
+}
+
+s32 BPF_STRUCT_OPS_SLEEPABLE(wrr_init)
+{
+	s32 err = scx_bpf_create_dsq(0, -1);
+
+	return err ? err : scx_bpf_create_dsq(1, -1);
+}
+
+SCX_OPS_DEFINE(wrr_ops,
+	       help_text("Weighted round robin: as many quanta in a row as shares")
+	       paper("VTRR §2.2"),
+	       .select_cpu = (void *)wrr_select_cpu,
+	       .runnable = (void *)wrr_runnable,
+	       .enqueue = (void *)wrr_enqueue,
+	       .dispatch = (void *)wrr_dispatch,
+	       .running = (void *)wrr_running,
+	       .stopping = (void *)wrr_stopping,
+	       .init_task = (void *)wrr_init_task,
+	       .init = (void *)wrr_init,
+	       .name = "wrr");
