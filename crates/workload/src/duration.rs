@@ -23,7 +23,10 @@ pub struct DurationError {
 impl fmt::Display for DurationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let DurationError { text, why } = self;
-        write!(f, "invalid duration {text:?}: {why}; write a number and one of the units ")?;
+        write!(
+            f,
+            "invalid duration {text:?}: {why}; write a number and one of the units "
+        )?;
         write!(f, "ns, us, ms, s, min or h, for example 10s or 1.5ms")
     }
 }
@@ -34,7 +37,10 @@ impl std::error::Error for DurationError {}
 ///
 /// The number is decimal and exact: a fraction finer than a nanosecond is an error.
 pub fn parse_duration(text: &str) -> Result<u64, DurationError> {
-    let error = |why| DurationError { text: text.to_owned(), why };
+    let error = |why| DurationError {
+        text: text.to_owned(),
+        why,
+    };
     let trimmed = text.trim();
     let end = trimmed
         .find(|c: char| !c.is_ascii_digit() && c != '.')
@@ -65,7 +71,6 @@ pub fn parse_duration(text: &str) -> Result<u64, DurationError> {
     let mut place = scale;
     for digit in fraction.bytes() {
         if place % 10 != 0 {
-
             return Err(error("it is finer than a nanosecond"));
         }
         place /= 10;
@@ -111,7 +116,9 @@ mod tests {
 
     #[test]
     fn bad_numbers_are_refused() {
-        for text in ["", "s", "10", "-1s", "1.s", ".5s", "1.2.3s", "1e3s", "+1s", "٣s"] {
+        for text in [
+            "", "s", "10", "-1s", "1.s", ".5s", "1.2.3s", "1e3s", "+1s", "٣s",
+        ] {
             assert!(parse_duration(text).is_err(), "{text:?}");
         }
     }

@@ -9,6 +9,7 @@ pub mod error;
 pub mod model;
 pub mod runner;
 
+mod change;
 mod json;
 mod parse;
 mod random;
@@ -17,4 +18,4 @@ pub use duration::{parse_duration, DurationError};
 pub use error::WorkloadError;
 pub use model::{Group, Policy, Settings, Task, TaskIx, Workload};
 pub use parse::parse;
-pub use runner::{Runner, Step};
+pub use runner::{Runner, Step, FORK_LIMIT, INSTANT_LIMIT};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A checked workload: task definitions, their instances, and the groups they name.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::random::Span;
@@ -22,7 +23,11 @@ impl Workload {
     /// The highest CPU number any `cpus` list names, and the task that names it.
     pub fn highest_cpu(&self) -> Option<(u32, &str)> {
         let named = |d: &Definition| {
-            let phases = d.program.phases.iter().filter_map(|p| p.change.cpus.as_ref());
+            let phases = d
+                .program
+                .phases
+                .iter()
+                .filter_map(|p| p.change.cpus.as_ref());
             let lists = d.settings.cpus.iter().chain(phases);
             lists.flatten().copied().max()
         };
@@ -66,6 +71,19 @@ pub enum Policy {
     Fifo,
     /// `SCHED_DEADLINE`.
     Deadline,
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Policy::Other => "SCHED_OTHER",
+            Policy::Batch => "SCHED_BATCH",
+            Policy::Idle => "SCHED_IDLE",
+            Policy::Rr => "SCHED_RR",
+            Policy::Fifo => "SCHED_FIFO",
+            Policy::Deadline => "SCHED_DEADLINE",
+        })
+    }
 }
 
 /// What the scheduler is told about a task.
@@ -134,7 +152,6 @@ pub(crate) struct Program {
 /// Events in order, repeated `loops` times (`None`: for ever).
 #[derive(Clone, Debug)]
 pub(crate) struct Phase {
-    pub(crate) name: Option<String>,
     pub(crate) loops: Option<u64>,
     pub(crate) change: Change,
     pub(crate) events: Vec<Event>,

@@ -10,13 +10,13 @@ use std::sync::Arc;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use crate::model::{Change, Event, Phase, Policy, Settings, TaskIx, TimerKind, TimerRef, Workload};
+use crate::model::{Event, Phase, Settings, TaskIx, TimerKind, TimerRef, Workload};
 use crate::random::Span;
 
 /// How often one task may be forked, rt-app's limit.
 pub const FORK_LIMIT: u32 = 1024;
 
-/// How many events in a row a task may do at one instant before it counts as stuck.
+/// How many steps (events, ends of phases) a task may do at one instant before it counts as stuck.
 pub const INSTANT_LIMIT: u32 = 100_000;
 
 /// What a task does next.
@@ -89,7 +89,7 @@ struct TaskState {
     own_timers: Vec<Option<u64>>,
     children: u64,
     cursor: Cursor,
-    /// Instant of the last step and the events done at it without using time.
+    /// Instant of the last step and the steps done at it without using time.
     instant: (u64, u32),
 }
 
@@ -164,7 +164,7 @@ impl Runner {
                     state.instant.1 += 1;
                     if state.instant.1 > INSTANT_LIMIT {
                         return Step::Stuck(format!(
-                            "task {:?} did {INSTANT_LIMIT} events at {now_ns} ns without using \
+                            "task {:?} did {INSTANT_LIMIT} steps at {now_ns} ns without using \
                              any time: give its loop a run, sleep or timer longer than 0",
                             state.name
                         ));
@@ -217,7 +217,9 @@ impl Runner {
         if state.waits_for_delay {
             state.waits_for_delay = false;
             if state.first_ns > now_ns {
-                return Some(Step::SleepUntil { at_ns: state.first_ns });
+                return Some(Step::SleepUntil {
+                    at_ns: state.first_ns,
+                });
             }
         }
         if state.cursor.done || Some(state.cursor.task_loop) == program.loops {
@@ -227,8 +229,12 @@ impl Runner {
         let phase = &program.phases[state.cursor.phase];
         if !state.cursor.entered {
             state.cursor.entered = true;
-            let changed = phase.change.apply(&mut state.settings, &definition.task_cpus);
-            return changed.then(|| Step::Change(state.settings.clone()));
+            if phase
+                .change
+                .apply(&mut state.settings, &definition.task_cpus)
+            {
+                return Some(Step::Change(state.settings.clone()));
+            }
         }
         let Some(event) = phase.events.get(state.cursor.event) else {
             state.cursor.end_of_phase(phase, program.phases.len());
@@ -251,10 +257,13 @@ impl Runner {
             Event::Timer { timer, period } => {
                 let period_ns = state.draw(period, self.seed);
                 let (slot, kind) = match *timer {
-                    TimerRef::Shared(i) => (&mut self.timers[i as usize], workload.timers[i as usize]),
-                    TimerRef::Own(i) => {
-                        (&mut state.own_timers[i as usize], definition.own_timers[i as usize])
+                    TimerRef::Shared(i) => {
+                        (&mut self.timers[i as usize], workload.timers[i as usize])
                     }
+                    TimerRef::Own(i) => (
+                        &mut state.own_timers[i as usize],
+                        definition.own_timers[i as usize],
+                    ),
                 };
                 let at_ns = slot.unwrap_or(state.first_ns).saturating_add(period_ns);
                 let waits = at_ns > now_ns;
@@ -317,7 +326,9 @@ fn start_times(workload: &Workload, seed: u64) -> Vec<u64> {
     let mut current = None;
     for task in &workload.tasks {
         let definition = &workload.definitions[task.definition as usize];
-        let fresh = current.as_ref().is_none_or(|(index, _, _)| *index != task.definition);
+        let fresh = current
+            .as_ref()
+            .is_none_or(|(index, _, _)| *index != task.definition);
         if fresh {
             let rng = stream(seed, STARTS | u64::from(task.definition));
             current = Some((task.definition, rng, 0));
@@ -353,7 +364,9 @@ impl TaskState {
             return ns;
         }
         let number = self.stream;
-        let rng = self.rng.get_or_insert_with(|| Box::new(stream(seed, number)));
+        let rng = self
+            .rng
+            .get_or_insert_with(|| Box::new(stream(seed, number)));
         span.draw(&mut **rng)
     }
 }
@@ -375,51 +388,6 @@ impl Cursor {
     }
 }
 
-impl Change {
-    /// Puts the change in force and says whether anything is different now.
-    ///
-    /// A phase without `cpus` goes back to those of the task; everything else stays until
-    /// changed. A policy without a priority brings its default priority.
-    pub(crate) fn apply(&self, settings: &mut Settings, task_cpus: &Option<Vec<u32>>) -> bool {
-        let cpus = self.cpus.as_ref().or(task_cpus.as_ref());
-        if settings.cpus.as_ref() == cpus && self.is_empty() {
-            return false;
-        }
-        let before = settings.clone();
-        settings.cpus = cpus.cloned();
-        if let Some(policy) = self.policy {
-            settings.policy = policy;
-            settings.priority = policy.default_priority();
-        }
-        if let Some(priority) = self.priority {
-            settings.priority = priority;
-        }
-        settings.weight = self.weight.or(settings.weight);
-        settings.share = self.share.or(settings.share);
-        settings.slice_ns = self.slice_ns.or(settings.slice_ns);
-        if let Some(group) = &self.group {
-            settings.group.clone_from(group);
-        }
-        *settings != before
-    }
-
-    fn is_empty(&self) -> bool {
-        let Change { policy, priority, weight, share, cpus: _, group, slice_ns } = self;
-        policy.is_none()
-            && priority.is_none()
-            && weight.is_none()
-            && share.is_none()
-            && group.is_none()
-            && slice_ns.is_none()
-    }
-}
-
-impl Policy {
-    /// Priority where the file names none: 10 for real-time policies, else 0.
-    pub(crate) fn default_priority(self) -> i32 {
-        match self {
-            Policy::Rr | Policy::Fifo => 10,
-            Policy::Other | Policy::Batch | Policy::Idle | Policy::Deadline => 0,
-        }
-    }
-}
+#[cfg(test)]
+#[path = "runner_tests.rs"]
+mod tests;

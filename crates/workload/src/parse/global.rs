@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The `global` object. Only its duration and default policy mean something in a simulation;
+//! the rest is checked for its type, so that a file also fit for rt-app stays one.
+
+use super::members::{Object, Scope};
+use super::settings;
+use crate::error::WorkloadError;
+use crate::json::{Member, Value};
+use crate::model::Policy;
+use crate::random::MAX_SPAN_NS;
+
+/// What `global` decides.
+pub(super) struct Global {
+    pub(super) duration_ns: Option<u64>,
+    pub(super) default_policy: Policy,
+}
+
+const KEYS: [&str; 13] = [
+    "duration",
+    "calibration",
+    "default_policy",
+    "pi_enabled",
+    "lock_pages",
+    "logdir",
+    "log_basename",
+    "log_size",
+    "ftrace",
+    "gnuplot",
+    "io_device",
+    "mem_buffer_size",
+    "cumulative_slack",
+];
+
+pub(super) fn read(root: &Object<'_>) -> Result<Global, WorkloadError> {
+    let mut global = Global {
+        duration_ns: None,
+        default_policy: Policy::Other,
+    };
+    let Some(member) = root.get("global")? else {
+        return Ok(global);
+    };
+    let object = Object::of(root.scope, "\"global\"", &member.node)?;
+    object.only(&KEYS)?;
+    for key in KEYS {
+        let Some(member) = object.get(key)? else {
+            continue;
+        };
+        match key {
+            "duration" => global.duration_ns = duration(object.scope, member)?,
+            "default_policy" => global.default_policy = settings::policy(object.scope, member)?,
+            _ => check(object.scope, member)?,
+        }
+    }
+    Ok(global)
+}
+
+/// Seconds; -1 and 0 set no end, as in rt-app.
+fn duration(scope: Scope<'_>, member: &Member) -> Result<Option<u64>, WorkloadError> {
+    const SECOND_NS: u64 = 1_000_000_000;
+    let seconds = scope.integer(member, -1..=(MAX_SPAN_NS / SECOND_NS) as i64)?;
+    let seconds = u64::try_from(seconds).unwrap_or(0);
+    Ok((seconds > 0).then_some(seconds * SECOND_NS))
+}
+
+fn check(scope: Scope<'_>, member: &Member) -> Result<(), WorkloadError> {
+    let value = &member.node.value;
+    let (fits, wanted) = match member.key.as_str() {
+        "pi_enabled" | "lock_pages" | "gnuplot" | "cumulative_slack" => {
+            (matches!(value, Value::Bool(_)), "true or false")
+        }
+        "calibration" => (
+            match value {
+                Value::Int(ns_per_loop) => *ns_per_loop > 0,
+                Value::String(text) => is_cpu_name(text),
+                _ => false,
+            },
+            "\"CPU<number>\" or the nanoseconds of one loop",
+        ),
+        "log_size" => (
+            match value {
+                Value::Int(megabytes) => *megabytes >= 0,
+                Value::String(text) => matches!(text.as_str(), "disable" | "file" | "auto"),
+                _ => false,
+            },
+            "a number of megabytes, \"disable\", \"file\" or \"auto\"",
+        ),
+        "mem_buffer_size" => (
+            matches!(value, Value::Int(bytes) if *bytes > 0),
+            "a number of bytes",
+        ),
+        "ftrace" => (
+            matches!(value, Value::Bool(_) | Value::String(_)),
+            "a string",
+        ),
+        _ => (matches!(value, Value::String(_)), "a string"),
+    };
+    if fits {
+        Ok(())
+    } else {
+        Err(scope.mismatch(member, wanted))
+    }
+}
+
+fn is_cpu_name(text: &str) -> bool {
+    let number = text.strip_prefix("CPU").unwrap_or("");
+    !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
+}

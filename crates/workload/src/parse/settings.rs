@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Keys that tell the scheduler about a task: policy, priority, weight, CPUs, task group.
+
+use super::keys;
+use super::members::{Object, Scope};
+use super::span::MAX_US;
+use crate::error::WorkloadError;
+use crate::json::{Member, Value};
+use crate::model::{Change, Group, Policy};
+
+/// The highest CPU number a file may name: the kernel's largest CPU count less one.
+const MAX_CPU: i64 = 8191;
+
+const POLICIES: [Policy; 6] = [
+    Policy::Other,
+    Policy::Batch,
+    Policy::Idle,
+    Policy::Rr,
+    Policy::Fifo,
+    Policy::Deadline,
+];
+
+/// The name of a policy.
+pub(super) fn policy(scope: Scope<'_>, member: &Member) -> Result<Policy, WorkloadError> {
+    let name = scope.string(member)?;
+    match POLICIES.iter().find(|known| known.to_string() == name) {
+        Some(policy) => Ok(*policy),
+        None => {
+            let known = POLICIES.map(|known| known.to_string());
+            let known = known.iter().map(String::as_str);
+            Err(scope.error(member.node.line, keys::unknown("policy", name, known)))
+        }
+    }
+}
+
+/// The settings a task or phase names. Whether a priority suits its policy is for `check`,
+/// as the policy may come from an earlier phase.
+pub(super) fn read(object: &Object<'_>, groups: &mut Groups) -> Result<Change, WorkloadError> {
+    let scope = object.scope;
+    let integer = |key: &str, min: i64, max: i64| {
+        let member = object.get(key)?;
+        member.map(|m| scope.integer(m, min..=max)).transpose()
+    };
+    Ok(Change {
+        policy: object
+            .get("policy")?
+            .map(|m| policy(scope, m))
+            .transpose()?,
+        priority: integer("priority", -20, 99)?.map(|p| p as i32),
+        weight: integer("weight", 1, 10_000)?.map(|w| w as u32),
+        share: integer("share", 1, i64::from(u32::MAX))?.map(|s| s as u64),
+        cpus: object.get("cpus")?.map(|m| cpus(scope, m)).transpose()?,
+        group: match object.get("taskgroup")? {
+            Some(member) => groups.read(scope, member)?,
+            None => None,
+        },
+        // 0 is rt-app's default and asks for nothing.
+        slice_ns: integer("dl-runtime", 0, MAX_US)?
+            .filter(|us| *us > 0)
+            .map(|us| us as u64 * 1000),
+    })
+}
+
+fn cpus(scope: Scope<'_>, member: &Member) -> Result<Vec<u32>, WorkloadError> {
+    let wanted = format!("an array of CPU numbers from 0 to {MAX_CPU}");
+    let Value::Array(items) = &member.node.value else {
+        return Err(scope.mismatch(member, wanted));
+    };
+    let mut cpus = Vec::with_capacity(items.len());
+    for item in items {
+        match item.value {
+            Value::Int(cpu) if (0..=MAX_CPU).contains(&cpu) => cpus.push(cpu as u32),
+            ref other => {
+                let message = format!("\"cpus\" must be {wanted}; {other} is none");
+                return Err(scope.error(item.line, message));
+            }
+        }
+    }
+    if cpus.is_empty() {
+        return Err(scope.error(member.line, "\"cpus\" is empty: the task could run nowhere"));
+    }
+    cpus.sort_unstable();
+    cpus.dedup();
+    Ok(cpus)
+}
+
+/// The task groups named so far.
+#[derive(Default)]
+pub(super) struct Groups {
+    /// Path and, where the file gives one, CPU weight.
+    known: Vec<(String, Option<u32>)>,
+}
+
+impl Groups {
+    /// The group a `taskgroup` key names: `None` where the text is empty (nothing changes),
+    /// `Some(None)` for the root group.
+    fn read(
+        &mut self,
+        scope: Scope<'_>,
+        member: &Member,
+    ) -> Result<Option<Option<String>>, WorkloadError> {
+        let (path, weight) = match &member.node.value {
+            Value::String(path) if path.is_empty() => return Ok(None),
+            Value::String(path) => (path.as_str(), None),
+            Value::Object(_) => group_object(scope, member)?,
+            _ => {
+                let wanted = "a path or {\"path\": …, \"cpu.weight\": …}";
+                return Err(scope.mismatch(member, wanted));
+            }
+        };
+        let line = member.node.line;
+        let Some(relative) = path.strip_prefix('/') else {
+            let message = format!("task group {path:?} must begin with \"/\"");
+            return Err(scope.error(line, message));
+        };
+        let relative = relative.strip_suffix('/').unwrap_or(relative);
+        if relative.is_empty() {
+            if weight.is_some() {
+                return Err(scope.error(line, "the root task group \"/\" has no weight"));
+            }
+            return Ok(Some(None));
+        }
+        let bad = |part: &str| matches!(part, "" | "." | "..") || part.contains(char::is_control);
+        if relative.split('/').any(bad) {
+            let message = format!("task group {path:?} is not a plain absolute path");
+            return Err(scope.error(line, message));
+        }
+        for (end, _) in relative.match_indices('/') {
+            self.entry(&relative[..end]);
+        }
+        let entry = self.entry(relative);
+        match (&entry.1, weight) {
+            (Some(old), Some(new)) if *old != new => {
+                let message =
+                    format!("task group {path:?} has \"cpu.weight\" {new} here and {old} before");
+                return Err(scope.error(line, message));
+            }
+            (None, Some(_)) => entry.1 = weight,
+            _ => {}
+        }
+        Ok(Some(Some(entry.0.clone())))
+    }
+
+    fn entry(&mut self, relative: &str) -> &mut (String, Option<u32>) {
+        let found = self
+            .known
+            .iter()
+            .position(|(path, _)| &path[1..] == relative);
+        let index = found.unwrap_or_else(|| {
+            self.known.push((format!("/{relative}"), None));
+            self.known.len() - 1
+        });
+        &mut self.known[index]
+    }
+
+    /// All groups, parents before children.
+    pub(super) fn into_list(self) -> Vec<Group> {
+        let group = |(path, weight): (String, Option<u32>)| Group {
+            path,
+            cpu_weight: weight.unwrap_or(100),
+        };
+        self.known.into_iter().map(group).collect()
+    }
+}
+
+fn group_object<'a>(
+    scope: Scope<'a>,
+    member: &'a Member,
+) -> Result<(&'a str, Option<u32>), WorkloadError> {
+    let object = Object::of(scope, "\"taskgroup\"", &member.node)?;
+    if let Some(limit) = object.get("cpu.max")? {
+        let message = "\"cpu.max\" is not supported yet: this version does not simulate \
+                       bandwidth limits";
+        return Err(scope.error(limit.line, message));
+    }
+    object.only(&["path", "cpu.weight"])?;
+    let Some(path) = object.get("path")? else {
+        return Err(scope.error(object.line, "\"taskgroup\" needs a \"path\""));
+    };
+    let weight = object.get("cpu.weight")?;
+    let weight = weight.map(|m| scope.integer(m, 1..=10_000)).transpose()?;
+    Ok((scope.string(path)?, weight.map(|w| w as u32)))
+}

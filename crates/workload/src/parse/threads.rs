@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `thread_of`: which instances lead the process of which others.
+
+use std::collections::HashMap;
+
+use super::members::Scope;
+use super::{instances, keys, Draft};
+use crate::error::WorkloadError;
+use crate::model::TaskIx;
+
+/// Fills in `leaders` of every definition that names one.
+pub(super) fn resolve(
+    file: Scope<'_>,
+    drafts: &mut [Draft],
+    names: &HashMap<String, u32>,
+    firsts: &[u32],
+) -> Result<(), WorkloadError> {
+    for index in 0..drafts.len() {
+        let Some((leader, line)) = drafts[index].thread_of.clone() else {
+            continue;
+        };
+        let found = find(&leader, drafts, names, firsts);
+        let task = &drafts[index].definition.name;
+        let scope = file.task(task);
+        let Some((definition, leaders)) = found else {
+            let known = drafts.iter().map(|d| d.definition.name.as_str());
+            return Err(scope.error(line, keys::unknown("task", &leader, known)));
+        };
+        let trouble = if definition == index {
+            Some("a task cannot be a thread of itself".to_owned())
+        } else if drafts[definition].thread_of.is_some() {
+            Some(format!(
+                "{leader:?} is a thread itself: name the task that leads the process"
+            ))
+        } else if leaders.is_empty() {
+            Some(format!(
+                "{leader:?} has no instance from the start that could lead a process"
+            ))
+        } else {
+            None
+        };
+        if let Some(message) = trouble {
+            return Err(scope.error(line, message));
+        }
+        drafts[index].definition.leaders = leaders;
+    }
+    Ok(())
+}
+
+/// The instances a name stands for: those of a task, or the single one `<task>-<index>`.
+fn find(
+    name: &str,
+    drafts: &[Draft],
+    names: &HashMap<String, u32>,
+    firsts: &[u32],
+) -> Option<(usize, Vec<TaskIx>)> {
+    if let Some(definition) = names.get(name) {
+        let definition = *definition as usize;
+        let leaders = instances(&drafts[definition], firsts[definition]).collect();
+        return Some((definition, leaders));
+    }
+    let (task, number) = name.rsplit_once('-')?;
+    let definition = *names.get(task)? as usize;
+    let mut all = instances(&drafts[definition], firsts[definition]);
+    // Compared as text, so that "a-01" is no other name of "a-1".
+    let leader = all.find(|ix| ix.0.to_string() == number)?;
+    Some((definition, vec![leader]))
+}
