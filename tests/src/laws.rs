@@ -182,9 +182,10 @@ impl Machine<'_> {
             );
         };
         task.state = match row.detail.as_str() {
-            why if why.contains("runnable") => State::Waiting { since: now },
-            why if why.contains("exit") => State::Gone,
-            _ => State::Blocked,
+            "why=runnable" => State::Waiting { since: now },
+            "why=sleep" => State::Blocked,
+            "why=exit" => State::Gone,
+            other => bail!("{now} ns: switch_out of {} with detail {other:?}", row.task),
         };
         self.release(pid, cpu, now);
         Ok(())
@@ -273,7 +274,7 @@ mod tests {
         let rows = [
             row(0, 0, "fork", 1, ""),
             row(5, 0, "switch_in", 1, ""),
-            row(20, 0, "switch_out", 1, "sleep"),
+            row(20, 0, "switch_out", 1, "why=sleep"),
             row(40, 0, "wakeup", 1, ""),
             row(40, 1, "switch_in", 1, ""),
         ];
@@ -306,7 +307,7 @@ mod tests {
             row(0, 0, "fork", 1, ""),
             row(0, 0, "switch_in", 1, ""),
             row(10, 0, "wakeup", 2, ""),
-            row(30, 0, "switch_out", 1, "runnable"),
+            row(30, 0, "switch_out", 1, "why=runnable"),
             row(30, 0, "switch_in", 2, ""),
         ];
         let pinned = |name: &str| (name == "task-2").then(|| vec![0]);
