@@ -23,33 +23,97 @@ pub enum OffCpu {
     Exit,
 }
 
-/// The kinds of event.
+/// The kinds of event. `pid` is the task it is about.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EventKind {
     /// A task's name and weight become known (before its first other event) or change.
-    Task { pid: u32, name: String, weight: u32 },
-    /// A task was created by another (0: by the workload).
-    Fork { pid: u32, parent: u32 },
+    Task {
+        /// The task.
+        pid: u32,
+        /// Its name.
+        name: String,
+        /// Its weight as sched_ext counts it (1..=10000, 100 is nice 0).
+        weight: u32,
+    },
+    /// A task was created. It becomes runnable with its first wakeup.
+    Fork {
+        /// The new task.
+        pid: u32,
+        /// The task that created it; 0: the workload.
+        parent: u32,
+    },
     /// A task ended.
-    Exit { pid: u32 },
-    /// A task became runnable; `waker` is 0 for a timer.
-    Wakeup { pid: u32, waker: u32 },
+    Exit {
+        /// The task.
+        pid: u32,
+    },
+    /// A task became runnable.
+    Wakeup {
+        /// The task.
+        pid: u32,
+        /// The task that woke it; 0: a timer.
+        waker: u32,
+    },
     /// The policy was handed the task (ops.enqueue, or directly dispatched).
-    Enqueue { pid: u32, enq_flags: u64 },
+    Enqueue {
+        /// The task.
+        pid: u32,
+        /// `SCX_ENQ_*` flags.
+        enq_flags: u64,
+    },
     /// A task entered a dispatch queue.
-    Dispatch { pid: u32, dsq: u64 },
+    Dispatch {
+        /// The task.
+        pid: u32,
+        /// The queue's id.
+        dsq: u64,
+    },
     /// The CPU starts a slice of a task, also of the same task again.
-    Pick { pid: u32, slice_ns: u64 },
+    Pick {
+        /// The task.
+        pid: u32,
+        /// Length of the slice.
+        slice_ns: u64,
+    },
     /// A task starts running after another one (or idle).
-    SwitchIn { pid: u32 },
+    SwitchIn {
+        /// The task.
+        pid: u32,
+    },
     /// A task stops running for another one (or idle).
-    SwitchOut { pid: u32, why: OffCpu },
+    SwitchOut {
+        /// The task.
+        pid: u32,
+        /// Why it stops.
+        why: OffCpu,
+    },
     /// A task moved between CPUs.
-    Migrate { pid: u32, from: u32, to: u32 },
-    /// A callback of the policy ran, with its cost in instructions (kfunc cost included).
-    OpCall { op: &'static str, pid: u32, instructions: u64 },
+    Migrate {
+        /// The task.
+        pid: u32,
+        /// CPU it ran on before.
+        from: u32,
+        /// CPU it runs on next.
+        to: u32,
+    },
+    /// A callback of the policy ran.
+    OpCall {
+        /// The callback's name in `sched_ext_ops`.
+        op: &'static str,
+        /// Task it was about; 0: none.
+        pid: u32,
+        /// Its cost in instructions, kfuncs included.
+        instructions: u64,
+    },
     /// The policy left: kind, code and reason as the kernel prints them.
-    PolicyExit { kind: u32, code: i64, reason: String },
+    PolicyExit {
+        /// `enum scx_exit_kind`.
+        kind: u32,
+        /// The policy's own exit code.
+        code: i64,
+        /// Why, in words.
+        reason: String,
+    },
 }
 
 /// Receives events as they happen.

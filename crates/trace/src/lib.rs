@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The event stream of a run and its exporters.
 
+pub mod csv;
 pub mod event;
+pub mod perfetto;
+pub mod record;
+pub mod tee;
 
+pub use self::csv::CsvSink;
 pub use event::{Event, EventKind, OffCpu, Sink};
+pub use perfetto::ChromeTraceSink;
+pub use record::Recorder;
+pub use tee::Tee;

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The event stream as CSV: one line per event.
+//!
+//! Columns: `time_ns`, `cpu` (empty: none), `event`, `pid` (empty: none), `task` (its name),
+//! `detail` (`key=value` pairs separated by blanks; a free text comes last).
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use rustc_hash::FxHashMap;
+
+use crate::event::{Event, EventKind, OffCpu, Sink};
+
+const COLUMNS: [&str; 6] = ["time_ns", "cpu", "event", "pid", "task", "detail"];
+
+/// Writes every event as a line of CSV.
+pub struct CsvSink<W: Write> {
+    /// `None` once an error ended the output.
+    writer: Option<::csv::Writer<W>>,
+    error: Option<io::Error>,
+    names: FxHashMap<u32, String>,
+    detail: String,
+}
+
+impl<W: Write> CsvSink<W> {
+    /// Begins the output with the column names. Errors are kept for [`CsvSink::finish`].
+    pub fn new(output: W) -> Self {
+        let mut sink = CsvSink {
+            writer: Some(::csv::Writer::from_writer(output)),
+            error: None,
+            names: FxHashMap::default(),
+            detail: String::new(),
+        };
+        sink.write(|writer| writer.write_record(COLUMNS));
+        sink
+    }
+
+    /// Ends the output; returns it, or the first error that writing met.
+    pub fn finish(mut self) -> io::Result<W> {
+        match (self.error.take(), self.writer.take()) {
+            (None, Some(writer)) => writer.into_inner().map_err(|e| e.into_error()),
+            (error, _) => Err(error.unwrap_or_else(|| io::ErrorKind::Other.into())),
+        }
+    }
+
+    fn write(&mut self, write: impl FnOnce(&mut ::csv::Writer<W>) -> ::csv::Result<()>) {
+        let Some(writer) = &mut self.writer else {
+            return;
+        };
+        if let Err(error) = write(writer) {
+            self.error = Some(error.into());
+            self.writer = None;
+        }
+    }
+}
+
+impl<W: Write> Sink for CsvSink<W> {
+    fn event(&mut self, event: &Event) {
+        if let EventKind::Task { pid, name, .. } = &event.kind {
+            self.names.insert(*pid, name.clone());
+        }
+        let mut detail = std::mem::take(&mut self.detail);
+        detail.clear();
+        let (name, pid) = describe(&event.kind, &mut detail);
+        let time = event.time_ns.to_string();
+        let cpu = event.cpu.map_or(String::new(), |cpu| cpu.to_string());
+        let number = pid.map_or(String::new(), |pid| pid.to_string());
+        let names = std::mem::take(&mut self.names);
+        let task = pid
+            .and_then(|pid| names.get(&pid))
+            .map_or("", String::as_str);
+        self.write(|writer| writer.write_record([&time, &cpu, name, &number, task, &detail]));
+        self.names = names;
+        self.detail = detail;
+    }
+
+    fn wants_detail(&self) -> bool {
+        true
+    }
+}
+
+/// Name and task of an event; the rest goes to `detail`.
+fn describe(kind: &EventKind, detail: &mut String) -> (&'static str, Option<u32>) {
+    let mut say = |text: std::fmt::Arguments<'_>| {
+        // Writing to a string cannot fail.
+        let _ = detail.write_fmt(text);
+    };
+    match kind {
+        EventKind::Task { pid, weight, .. } => {
+            say(format_args!("weight={weight}"));
+            ("task", Some(*pid))
+        }
+        EventKind::Fork { pid, parent } => {
+            say(format_args!("parent={parent}"));
+            ("fork", Some(*pid))
+        }
+        EventKind::Exit { pid } => ("exit", Some(*pid)),
+        EventKind::Wakeup { pid, waker } => {
+            say(format_args!("waker={waker}"));
+            ("wakeup", Some(*pid))
+        }
+        EventKind::Enqueue { pid, enq_flags } => {
+            say(format_args!("enq_flags={enq_flags:#x}"));
+            ("enqueue", Some(*pid))
+        }
+        EventKind::Dispatch { pid, dsq } => {
+            say(format_args!("dsq={dsq:#x}"));
+            ("dispatch", Some(*pid))
+        }
+        EventKind::Pick { pid, slice_ns } => {
+            say(format_args!("slice_ns={slice_ns}"));
+            ("pick", Some(*pid))
+        }
+        EventKind::SwitchIn { pid } => ("switch_in", Some(*pid)),
+        EventKind::SwitchOut { pid, why } => {
+            say(format_args!("why={}", why_name(*why)));
+            ("switch_out", Some(*pid))
+        }
+        EventKind::Migrate { pid, from, to } => {
+            say(format_args!("from={from} to={to}"));
+            ("migrate", Some(*pid))
+        }
+        EventKind::OpCall {
+            op,
+            pid,
+            instructions,
+        } => {
+            say(format_args!("op={op} instructions={instructions}"));
+            ("op_call", (*pid != 0).then_some(*pid))
+        }
+        EventKind::PolicyExit { kind, code, reason } => {
+            say(format_args!("kind={kind} code={code} reason={reason}"));
+            ("policy_exit", None)
+        }
+    }
+}
+
+fn why_name(why: OffCpu) -> &'static str {
+    match why {
+        OffCpu::Runnable => "runnable",
+        OffCpu::Sleep => "sleep",
+        OffCpu::Exit => "exit",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(events: &[Event]) -> String {
+        let mut sink = CsvSink::new(Vec::new());
+        for event in events {
+            sink.event(event);
+        }
+        String::from_utf8(sink.finish().unwrap()).unwrap()
+    }
+
+    fn on_cpu(time_ns: u64, kind: EventKind) -> Event {
+        Event {
+            time_ns,
+            cpu: Some(2),
+            kind,
+        }
+    }
+
+    #[test]
+    fn every_event_has_its_line() {
+        let text = lines(&[
+            Event {
+                time_ns: 0,
+                cpu: None,
+                kind: EventKind::Task {
+                    pid: 7,
+                    name: "a,\"b\"-0".into(),
+                    weight: 100,
+                },
+            },
+            Event {
+                time_ns: 0,
+                cpu: None,
+                kind: EventKind::Fork { pid: 7, parent: 0 },
+            },
+            Event {
+                time_ns: 1,
+                cpu: None,
+                kind: EventKind::Wakeup { pid: 7, waker: 0 },
+            },
+            on_cpu(
+                2,
+                EventKind::Enqueue {
+                    pid: 7,
+                    enq_flags: 0x11,
+                },
+            ),
+            on_cpu(
+                2,
+                EventKind::OpCall {
+                    op: "dispatch",
+                    pid: 0,
+                    instructions: 40,
+                },
+            ),
+            on_cpu(
+                3,
+                EventKind::Dispatch {
+                    pid: 7,
+                    dsq: 0x8000_0000_0000_0001,
+                },
+            ),
+            on_cpu(
+                4,
+                EventKind::Migrate {
+                    pid: 7,
+                    from: 1,
+                    to: 2,
+                },
+            ),
+            on_cpu(4, EventKind::SwitchIn { pid: 7 }),
+            on_cpu(
+                4,
+                EventKind::Pick {
+                    pid: 7,
+                    slice_ns: 20_000_000,
+                },
+            ),
+            on_cpu(
+                9,
+                EventKind::SwitchOut {
+                    pid: 7,
+                    why: OffCpu::Exit,
+                },
+            ),
+            on_cpu(9, EventKind::Exit { pid: 7 }),
+            Event {
+                time_ns: 9,
+                cpu: None,
+                kind: EventKind::PolicyExit {
+                    kind: 1024,
+                    code: 0,
+                    reason: "stall, 30s".into(),
+                },
+            },
+        ]);
+        let expected = "time_ns,cpu,event,pid,task,detail\n\
+            0,,task,7,\"a,\"\"b\"\"-0\",weight=100\n\
+            0,,fork,7,\"a,\"\"b\"\"-0\",parent=0\n\
+            1,,wakeup,7,\"a,\"\"b\"\"-0\",waker=0\n\
+            2,2,enqueue,7,\"a,\"\"b\"\"-0\",enq_flags=0x11\n\
+            2,2,op_call,,,op=dispatch instructions=40\n\
+            3,2,dispatch,7,\"a,\"\"b\"\"-0\",dsq=0x8000000000000001\n\
+            4,2,migrate,7,\"a,\"\"b\"\"-0\",from=1 to=2\n\
+            4,2,switch_in,7,\"a,\"\"b\"\"-0\",\n\
+            4,2,pick,7,\"a,\"\"b\"\"-0\",slice_ns=20000000\n\
+            9,2,switch_out,7,\"a,\"\"b\"\"-0\",why=exit\n\
+            9,2,exit,7,\"a,\"\"b\"\"-0\",\n\
+            9,,policy_exit,,,\"kind=1024 code=0 reason=stall, 30s\"\n";
+        assert_eq!(text, expected);
+    }
+
+    /// Takes so many bytes, then fails.
+    struct Full(usize);
+
+    impl Write for Full {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            if self.0 < bytes.len() {
+                return Err(io::Error::new(io::ErrorKind::StorageFull, "disk full"));
+            }
+            self.0 -= bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_write_error_is_kept_for_the_end() {
+        for room in [0, 10_000] {
+            let mut sink = CsvSink::new(Full(room));
+            for time in 0..10_000 {
+                sink.event(&on_cpu(time, EventKind::SwitchIn { pid: 1 }));
+            }
+            assert_eq!(sink.finish().err().unwrap().to_string(), "disk full");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Several sinks as one.
+
+use crate::event::{Event, EventKind, Sink};
+
+/// Hands every event to all its sinks, in order. Detail is made if any of them wants it, and
+/// then kept from those that do not.
+#[derive(Default)]
+pub struct Tee<'a> {
+    sinks: Vec<(&'a mut dyn Sink, bool)>,
+}
+
+impl<'a> Tee<'a> {
+    /// No sinks yet.
+    pub fn new() -> Self {
+        Tee::default()
+    }
+
+    /// Adds a sink.
+    pub fn push(&mut self, sink: &'a mut dyn Sink) {
+        let detail = sink.wants_detail();
+        self.sinks.push((sink, detail));
+    }
+}
+
+impl Sink for Tee<'_> {
+    fn event(&mut self, event: &Event) {
+        let is_detail = matches!(
+            event.kind,
+            EventKind::OpCall { .. } | EventKind::Enqueue { .. } | EventKind::Dispatch { .. }
+        );
+        for (sink, detail) in &mut self.sinks {
+            if *detail || !is_detail {
+                sink.event(event);
+            }
+        }
+    }
+
+    fn wants_detail(&self) -> bool {
+        self.sinks.iter().any(|(_, detail)| *detail)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Recorder;
+
+    /// Keeps events, but wants no detail.
+    #[derive(Default)]
+    struct Plain(Vec<Event>);
+
+    impl Sink for Plain {
+        fn event(&mut self, event: &Event) {
+            self.0.push(event.clone());
+        }
+    }
+
+    #[test]
+    fn every_sink_gets_what_it_wants() {
+        let (mut all, mut plain) = (Recorder::default(), Plain::default());
+        let mut tee = Tee::new();
+        assert!(!tee.wants_detail());
+        tee.push(&mut plain);
+        assert!(!tee.wants_detail());
+        tee.push(&mut all);
+        assert!(tee.wants_detail());
+        let event = |kind| Event {
+            time_ns: 1,
+            cpu: None,
+            kind,
+        };
+        let pick = event(EventKind::Pick {
+            pid: 1,
+            slice_ns: 2,
+        });
+        let dispatch = event(EventKind::Dispatch { pid: 1, dsq: 0 });
+        tee.event(&pick);
+        tee.event(&dispatch);
+        drop(tee);
+        assert_eq!(plain.0, std::slice::from_ref(&pick));
+        assert_eq!(all.events, [pick, dispatch]);
+    }
+}
