@@ -11,3 +11,4 @@ pub mod image;
 pub mod link;
 pub mod memory;
 pub mod runtime;
+pub mod settings;

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Global variables: set before the object runs, read back as text.
+
+use super::render::render_variable;
+use super::scalar::Hints;
+use super::SettingError;
+use crate::image::Image;
+
+impl Image {
+    /// Sets a global by path: `slice_ns`, `table[3]`, `cfg.limit`. The value is typed
+    /// by BTF and checked against the variable's tags.
+    pub fn set_variable(&mut self, path: &str, value: &str) -> Result<(), SettingError> {
+        let (at, rest) = self.variable_of(path)?;
+        let variable = &self.variables[at];
+        let field = self.field_of(variable, rest)?;
+        let (map, start) = (variable.map.0 as usize, variable.offset as usize);
+        // Edited apart, so that a refused value leaves no trace.
+        let end = start + variable.size as usize;
+        let stored = self.maps.get(map).and_then(|m| m.initial.as_ref());
+        let Some(mut bytes) = stored.and_then(|i| i.get(start..end)).map(<[u8]>::to_vec) else {
+            return Err(SettingError::Refused {
+                name: path.to_string(),
+                why: "has no initial value".into(),
+            });
+        };
+        // The tags describe the variable, not what is inside a struct.
+        let tags: &[String] = if rest.contains('.') { &[] } else { &variable.tags };
+        let name = rest.rsplit_once('.').map_or(variable.name.as_str(), |(_, member)| member);
+        self.store(&mut bytes, &field, path, value, &Hints::of(name, tags))?;
+        if let Some(place) = self.maps[map].initial.as_mut().and_then(|i| i.get_mut(start..end)) {
+            place.copy_from_slice(&bytes);
+        }
+        Ok(())
+    }
+
+    /// The present value of a global, by path, in the form that setting it takes.
+    pub fn variable_text(&self, path: &str) -> Result<String, SettingError> {
+        let (at, rest) = self.variable_of(path)?;
+        let variable = &self.variables[at];
+        let field = self.field_of(variable, rest)?;
+        let map = self.maps.get(variable.map.0 as usize);
+        let bytes = map
+            .and_then(|m| m.initial.as_ref())
+            .and_then(|i| i.get(variable.offset as usize..))
+            .unwrap_or(&[]);
+        let tags: &[String] = if rest.contains('.') { &[] } else { &variable.tags };
+        Ok(render_variable(&self.btf, bytes, &field, &Hints::of(path, tags)))
+    }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Values in memory as text.
+
+use super::place::{form_of, is_char, load};
+use super::scalar::{write, Form, Hints};
+use crate::btf::{Btf, Field, Type, TypeId};
+
+/// Elements of an array, and levels of structs, that a text shows.
+const MAX_ELEMENTS: u32 = 64;
+const MAX_LEVELS: u32 = 8;
+
+/// Writes a value of a type: `5`, `true`, `PBS_LOW`, `text`, `1, 2, 3`, `{a: 1, b: 2}`.
+pub fn render(btf: &Btf, ty: TypeId, bytes: &[u8]) -> String {
+    let size = btf.size_of(ty).unwrap_or(0);
+    let field = Field { offset_bits: 0, bits: 0, size, ty };
+    render_field(btf, bytes, &field, &Hints::default(), MAX_LEVELS)
+}
+
+pub(super) fn render_variable(btf: &Btf, bytes: &[u8], field: &Field, hints: &Hints<'_>) -> String {
+    render_field(btf, bytes, field, hints, MAX_LEVELS)
+}
+
+fn render_field(btf: &Btf, bytes: &[u8], field: &Field, hints: &Hints<'_>, levels: u32) -> String {
+    let Some(levels) = levels.checked_sub(1) else { return "…".into() };
+    let raw = |form: Form| load(bytes, field, form).unwrap_or(0);
+    if let Some(form) = form_of(btf, field) {
+        let value = form.value(raw(form));
+        if let (Type::Enum(e), true) = (btf.resolved(field.ty), hints.values.is_empty()) {
+            if let Some(v) = e.values().find(|v| form.value(v.value) == value) {
+                return v.name.to_string();
+            }
+        }
+        return write(value, form, hints);
+    }
+    match btf.resolved(field.ty) {
+        Type::Ptr(_) => {
+            format!("{:#x}", raw(Form { bits: 64, signed: false, boolean: false }))
+        }
+        Type::Array(a) if is_char(btf, a.elem) => {
+            let first = field.offset() as usize;
+            let text = bytes.get(first..first + field.size as usize).unwrap_or(&[]);
+            let end = text.iter().position(|b| *b == 0).unwrap_or(text.len());
+            String::from_utf8_lossy(&text[..end]).into_owned()
+        }
+        Type::Array(a) => {
+            let size = btf.size_of(a.elem).unwrap_or(0);
+            // A resized variable has more elements than its type.
+            let len = field.size.checked_div(size).unwrap_or(0);
+            let mut elements = Vec::new();
+            for i in 0..len.min(MAX_ELEMENTS) {
+                let offset_bits = field.offset_bits.saturating_add(i.saturating_mul(size * 8));
+                let element = Field { offset_bits, bits: 0, size, ty: a.elem };
+                elements.push(render_field(btf, bytes, &element, hints, levels));
+            }
+            if len > MAX_ELEMENTS {
+                elements.push("…".into());
+            }
+            elements.join(", ")
+        }
+        Type::Struct(c) | Type::Union(c) => {
+            let mut members = Vec::new();
+            for m in c.members().take(MAX_ELEMENTS as usize) {
+                let offset_bits = field.offset_bits.saturating_add(m.bit_offset);
+                let size = btf.size_of(m.ty).unwrap_or(0);
+                let member = Field { offset_bits, bits: m.bits, size, ty: m.ty };
+                let text = render_field(btf, bytes, &member, &Hints::default(), levels);
+                members.push(match (m.name, btf.resolved(m.ty)) {
+                    ("", _) => text,
+                    (name, Type::Array(a)) if !is_char(btf, a.elem) => format!("{name}: [{text}]"),
+                    (name, _) => format!("{name}: {text}"),
+                });
+            }
+            format!("{{{}}}", members.join(", "))
+        }
+        _ => "?".into(),
+    }
+}
