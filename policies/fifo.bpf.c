@@ -59,10 +59,11 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(fifo_init)
 	return scx_bpf_create_dsq(QUEUE, -1);
 }
 
-SCX_OPS_DEFINE(fifo_ops,
-	       help_text("First come, first served: a task runs until it blocks"),
-	       .select_cpu = (void *)fifo_select_cpu,
-	       .enqueue = (void *)fifo_enqueue,
-	       .dispatch = (void *)fifo_dispatch,
-	       .init = (void *)fifo_init,
-	       .name = "fifo");
+SCX_OPS_DEFINE(fifo_ops)
+help_text("First come, first served: a task runs until it blocks") = {
+	.select_cpu = (void *)fifo_select_cpu,
+	.enqueue = (void *)fifo_enqueue,
+	.dispatch = (void *)fifo_dispatch,
+	.init = (void *)fifo_init,
+	.name = "fifo",
+};

@@ -65,10 +65,11 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(rr_init)
 	return scx_bpf_create_dsq(QUEUE, -1);
 }
 
-SCX_OPS_DEFINE(rr_ops,
-	       help_text("Round robin: everyone runs for one quantum in turn") paper("VTRR §2.2"),
-	       .select_cpu = (void *)rr_select_cpu,
-	       .enqueue = (void *)rr_enqueue,
-	       .dispatch = (void *)rr_dispatch,
-	       .init = (void *)rr_init,
-	       .name = "rr");
+SCX_OPS_DEFINE(rr_ops)
+help_text("Round robin: everyone runs for one quantum in turn") paper("VTRR §2.2") = {
+	.select_cpu = (void *)rr_select_cpu,
+	.enqueue = (void *)rr_enqueue,
+	.dispatch = (void *)rr_dispatch,
+	.init = (void *)rr_init,
+	.name = "rr",
+};

@@ -15,12 +15,13 @@
 #include "vmlinux.h"
 #pragma clang diagnostic pop
 
-#define SEC(name)  __attribute__((section(name), used))
-#define __weak	   __attribute__((weak))
-#define __ksym	   __attribute__((section(".ksyms")))
-#define __kinline  static inline __attribute__((always_inline))
-#define NULL	   ((void *)0)
-#define ENOMEM	   12
+#define SEC(name) __attribute__((section(name), used))
+#define __weak	  __attribute__((weak))
+#define __ksym	  __attribute__((section(".ksyms")))
+#define __kinline static inline __attribute__((always_inline))
+#define NULL	  ((void *)0)
+#define E2BIG	  7
+#define ENOMEM	  12
 
 /* Map definitions: what BTF says about these members is what the loader creates. */
 #define __uint(name, value) int(*name)[value]
@@ -34,22 +35,21 @@ static void *(*const bpf_task_storage_get)(void *map, struct task_struct *p, voi
 					   u64 flags) = (void *)156;
 
 /* A lock that callbacks on all CPUs share; it lives in a data section of its own. */
-#define GLOBAL_LOCK(name)                                                                          \
-	struct bpf_spin_lock name                                                                  \
+#define GLOBAL_LOCK(name)         \
+	struct bpf_spin_lock name \
 		__attribute__((section(".data." #name), visibility("hidden"), aligned(8)))
 
 /* A constant of the running kernel, not of the one we were compiled against. */
 #define kernel_value(type, name)  __builtin_preserve_enum_value(*(typeof(enum type) *)name, 1)
-#define kernel_has_type(type)	  __builtin_preserve_type_info(*(typeof(type) *)0, 0)
 #define kernel_has_func(function) (!!(function))
 
-#define DSQ_LOCAL	   kernel_value(scx_dsq_id_flags, SCX_DSQ_LOCAL)
-#define DSQ_LOCAL_ON	   kernel_value(scx_dsq_id_flags, SCX_DSQ_LOCAL_ON)
-#define SLICE_INF	   kernel_value(scx_public_consts, SCX_SLICE_INF)
-#define ENQ_NONE	   0
-#define KICK_IDLE	   kernel_value(scx_kick_flags, SCX_KICK_IDLE)
-#define TASK_QUEUED	   kernel_value(scx_ent_flags, SCX_TASK_QUEUED)
-#define STORAGE_GET_CREATE 1 /* BPF_LOCAL_STORAGE_GET_F_CREATE, ABI */
+#define DSQ_LOCAL		  kernel_value(scx_dsq_id_flags, SCX_DSQ_LOCAL)
+#define DSQ_LOCAL_ON		  kernel_value(scx_dsq_id_flags, SCX_DSQ_LOCAL_ON)
+#define SLICE_INF		  kernel_value(scx_public_consts, SCX_SLICE_INF)
+#define ENQ_NONE		  0
+#define KICK_IDLE		  kernel_value(scx_kick_flags, SCX_KICK_IDLE)
+#define TASK_QUEUED		  kernel_value(scx_ent_flags, SCX_TASK_QUEUED)
+#define STORAGE_GET_CREATE	  1 /* BPF_LOCAL_STORAGE_GET_F_CREATE, ABI */
 
 /* kfuncs that all supported kernels have. */
 s32 scx_bpf_create_dsq(u64 dsq_id, s32 node) __ksym;
@@ -127,14 +127,36 @@ __kinline void kick_idle_cpu_for(struct task_struct *p)
 }
 
 /*
+ * For loops without a bound that the verifier can see; at some millions of
+ * iterations it becomes false. Loops end long before by their own conditions.
+ */
+__kinline bool can_loop(void)
+{
+#if __clang_major__ >= 19
+	asm volatile goto("may_goto %l[out]" : : : : out);
+#else
+	asm volatile goto("1: .byte 0xe5, 0\n"
+			  ".short (%l[out] - 1b - 8) / 8\n"
+			  ".long 0"
+			  :
+			  :
+			  :
+			  : out);
+#endif
+	return true;
+out:
+	return false;
+}
+
+/*
  * Ends the policy with a message. @fmt takes one or more arguments, each an
  * integer printed with %lld or %llu.
  */
-#define policy_error(fmt, args...)                                                                 \
-	({                                                                                         \
-		static char text_[] = fmt;                                                         \
-		unsigned long long args_[] = {args};                                               \
-		scx_bpf_error_bstr(text_, args_, sizeof(args_));                                   \
+#define policy_error(fmt, args...)                               \
+	({                                                       \
+		static char text_[] = fmt;                       \
+		unsigned long long args_[] = {args};             \
+		scx_bpf_error_bstr(text_, args_, sizeof(args_)); \
 	})
 
 /*
@@ -148,20 +170,20 @@ __kinline void kick_idle_cpu_for(struct task_struct *p)
 #define OPS_ARGS_2(a, b)       OPS_ARGS_1(a), (void *)ctx[1]
 #define OPS_ARGS_3(a, b, c)    OPS_ARGS_2(a, b), (void *)ctx[2]
 #define OPS_ARGS_4(a, b, c, d) OPS_ARGS_3(a, b, c), (void *)ctx[3]
-#define OPS_ARGS(args...)                                                                          \
+#define OPS_ARGS(args...) \
 	OPS_PICK_(_, ##args, OPS_ARGS_4, OPS_ARGS_3, OPS_ARGS_2, OPS_ARGS_1, OPS_ARGS_0)(args)
 
-#define OPS_CALLBACK_(section, name, args...)                                                      \
-	SEC(section #name)                                                                         \
-	name(unsigned long long *ctx);                                                             \
-	static inline __attribute__((always_inline)) typeof(name(0)) body_of_##name(args);         \
-	typeof(name(0)) name(unsigned long long *ctx)                                              \
-	{                                                                                          \
-		_Pragma("GCC diagnostic push");                                                    \
-		_Pragma("GCC diagnostic ignored \"-Wint-conversion\"");                            \
-		return body_of_##name(OPS_ARGS(args));                                             \
-		_Pragma("GCC diagnostic pop");                                                     \
-	}                                                                                          \
+#define OPS_CALLBACK_(section, name, args...)                                              \
+	SEC(section #name)                                                                 \
+	name(unsigned long long *ctx);                                                     \
+	static inline __attribute__((always_inline)) typeof(name(0)) body_of_##name(args); \
+	typeof(name(0)) name(unsigned long long *ctx)                                      \
+	{                                                                                  \
+		_Pragma("GCC diagnostic push");                                            \
+		_Pragma("GCC diagnostic ignored \"-Wint-conversion\"");                    \
+		return body_of_##name(OPS_ARGS(args));                                     \
+		_Pragma("GCC diagnostic pop");                                             \
+	}                                                                                  \
 	static inline __attribute__((always_inline)) typeof(name(0)) body_of_##name(args)
 
 #define BPF_STRUCT_OPS(name, args...)		OPS_CALLBACK_("struct_ops/", name, ##args)
@@ -174,19 +196,18 @@ __kinline void kick_idle_cpu_for(struct task_struct *p)
  */
 #define help_text(text) __attribute__((btf_decl_tag("help:" text)))
 #define unit(name)	__attribute__((btf_decl_tag("unit:" #name)))
-#define range(low, high)                                                                           \
+#define range(low, high) \
 	__attribute__((btf_decl_tag("min:" #low))) __attribute__((btf_decl_tag("max:" #high)))
 #define values(names) __attribute__((btf_decl_tag("values:" names)))
 #define scale(factor) __attribute__((btf_decl_tag("scale:" #factor)))
 #define paper(text)   __attribute__((btf_decl_tag("paper:" text)))
 
-/* SCX_OPS_DEFINE(fifo_ops, help_text("…") paper("…"), .enqueue = …, .name = "fifo"); */
-#define SCX_OPS_DEFINE(variable, tags, members...)                                                 \
-	SEC(".struct_ops.link") tags struct sched_ext_ops variable = {members}
+/* SCX_OPS_DEFINE(fifo_ops) help_text("…") paper("…") = {.enqueue = …, .name = "fifo"}; */
+#define SCX_OPS_DEFINE(variable) SEC(".struct_ops.link") struct sched_ext_ops variable
 
-#define QUANTUM_TUNABLE                                                                            \
-	const volatile u64 quantum_ns help_text("time a task runs before the next decision")       \
-		unit(ns) range(100000, 1000000000) = 10000000
+#define QUANTUM_TUNABLE                                                                      \
+	const volatile u64 quantum_ns help_text("time a task runs before the next decision") \
+	unit(ns) range(100000, 1000000000) = 10000000
 
 char _license[] SEC("license") = "GPL";
 

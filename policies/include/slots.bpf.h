@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Slots: small numbers for tasks, so that a policy can keep its clients in
+ * plain arrays, link them by number and walk them under one lock (no helper or
+ * kfunc may be called while a BPF spin lock is held, not even a map lookup).
+ *
+ * Slot 0 stands for "none". A policy has room for NR_SLOTS - 1 = 32767 tasks;
+ * the next one ends it with an error that says so.
+ *
+ * The CPUs a task may use are kept here too, for the same reason.
+ */
+#ifndef ROTA_SLOTS_BPF_H
+#define ROTA_SLOTS_BPF_H
+
+#define NR_SLOTS  32768
+#define SLOT_MASK (NR_SLOTS - 1) /* lets the verifier see that an index is in bounds */
+#define MAX_CPUS  1024
+
+struct slot_ref {
+	u32 slot;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct slot_ref);
+} slot_refs SEC(".maps");
+
+GLOBAL_LOCK(lock);
+
+static u32 slots_used;
+static u32 free_slot; /* head of the list of slots given back */
+static u32 free_next[NR_SLOTS];
+static u8 slot_tied[NR_SLOTS]; /* may not use every CPU: slot_cpus says which */
+static u64 slot_cpus[NR_SLOTS][MAX_CPUS / 64];
+static u32 nr_cpus;
+
+static u32 slot_of(struct task_struct *p)
+{
+	struct slot_ref *ref = bpf_task_storage_get(&slot_refs, p, NULL, 0);
+
+	if (ref)
+		return ref->slot & SLOT_MASK;
+	policy_error("task %llu was never announced", p->pid);
+	return 0;
+}
+
+static bool slot_may_use(u32 slot, u32 cpu)
+{
+	if (!slot_tied[slot & SLOT_MASK])
+		return true;
+	return slot_cpus[slot & SLOT_MASK][cpu / 64 % (MAX_CPUS / 64)] >> cpu % 64 & 1;
+}
+
+static void slot_set_cpus(u32 slot, struct task_struct *p, const struct cpumask *mask)
+{
+	u32 word, bit;
+
+	slot &= SLOT_MASK;
+	if ((u32)p->nr_cpus_allowed >= nr_cpus) {
+		slot_tied[slot] = 0;
+		return;
+	}
+	for (word = 0; word < MAX_CPUS / 64 && can_loop(); word++) {
+		u64 cpus = 0;
+
+		for (bit = 0; bit < 64 && word * 64 + bit < nr_cpus && can_loop(); bit++)
+			if (bpf_cpumask_test_cpu(word * 64 + bit, mask))
+				cpus |= 1ull << bit;
+		slot_cpus[slot][word] = cpus;
+	}
+	slot_tied[slot] = 1;
+}
+
+static void slot_give_back(u32 slot)
+{
+	slot &= SLOT_MASK;
+	bpf_spin_lock(&lock);
+	free_next[slot] = free_slot;
+	free_slot = slot;
+	bpf_spin_unlock(&lock);
+}
+
+/* The slot of a new task, 0 (and the policy ends) if there is none left. */
+static u32 slot_take(struct task_struct *p)
+{
+	struct slot_ref *ref;
+	u32 slot;
+
+	bpf_spin_lock(&lock);
+	slot = free_slot & SLOT_MASK;
+	if (slot)
+		free_slot = free_next[slot];
+	else if (slots_used < NR_SLOTS - 1)
+		slot = ++slots_used;
+	bpf_spin_unlock(&lock);
+
+	if (!slot) {
+		policy_error("more than %llu tasks: this policy has no room for them",
+			     (u64)NR_SLOTS - 1);
+		return 0;
+	}
+	ref = bpf_task_storage_get(&slot_refs, p, NULL, STORAGE_GET_CREATE);
+	if (!ref) {
+		slot_give_back(slot);
+		return 0;
+	}
+	ref->slot = slot;
+	slot_set_cpus(slot, p, p->cpus_ptr);
+	return slot & SLOT_MASK;
+}
+
+static s32 slots_init(void)
+{
+	nr_cpus = scx_bpf_nr_cpu_ids();
+	if (nr_cpus <= MAX_CPUS)
+		return 0;
+	policy_error("%llu CPUs: this policy supports up to 1024", nr_cpus);
+	return -E2BIG;
+}
+
+/*
+ * Sends a task that a policy picked to @cpu. The mask was checked when it was
+ * picked, but a task can be tied to its CPU for a moment (migration disabled)
+ * without a callback: then it runs there. False: the task is gone.
+ */
+static bool dispatch_pid(s32 pid, s32 cpu, u64 slice_ns)
+{
+	struct task_struct *p = bpf_task_from_pid(pid);
+
+	if (!p)
+		return false;
+	if (bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
+		dsq_insert(p, DSQ_LOCAL, slice_ns, ENQ_NONE);
+	else
+		dsq_insert(p, DSQ_LOCAL_ON | scx_bpf_task_cpu(p), slice_ns, ENQ_NONE);
+	bpf_task_release(p);
+	return true;
+}
+
+#endif

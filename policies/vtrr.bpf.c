@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Virtual-Time Round-Robin [VTRR §3].
+ *
+ * Runnable clients stand in one queue, largest share first, and run for one
+ * quantum each from its head on. After a client has run, the next one follows
+ *  1. if its time counter, the quanta due to it in this cycle, is greater than
+ *     the counter of the one that ran (no_counter_rule), or
+ *  2. if it is behind: VFT - QVT(t + Q) < Q / S [eq. 6] (no_vft_rule: always);
+ * otherwise the queue starts again from its head. A cycle is as many quanta as
+ * there are shares; then every counter is its client's share again.
+ *
+ * Dynamic rules [§3.2]
+ * - Who comes starts at the queue's virtual time [eq. 7], but not before its own
+ *   old VFT [eq. 8] (no_keep_vft), and with its proportion of the quanta left in
+ *   the cycle [eq. 9], not more than it left with in the same cycle
+ *   (no_keep_counter), between the counters of its neighbours (no_clamp).
+ * - Its place: between its neighbours of last time if both are still runnable and
+ *   adjacent, and its share fits (no_references), else by a walk from the head;
+ *   insert=array keeps the last client of each share [§3.3] and needs no walk.
+ *   Equal shares stand in order of pid; with the array, in order of arrival.
+ * - A client whose share changes leaves and comes back, and keeps its VFT if that
+ *   is later than eq. 8 gives with the new share.
+ *
+ * Our readings
+ * - Eq. 6 prints "current client": the next one's VFT and share are meant, and "<"
+ *   is strict. In terms of virtual time: VT_next < QVT + Q / sum(S).
+ * - A client without quanta left is never "behind": running it would break the
+ *   cycle. A cycle ends when the sum of counters is 0, wherever the queue stands.
+ * - Virtual times advance by CPU time used. A quantum is counted when a client had
+ *   Q of CPU time, in one piece or several: who blocks early goes on later with
+ *   the rest of its quantum. What a timer tick gave beyond is taken off.
+ * - Insertion clamps with the upper bound first, the lower last.
+ * - Several CPUs (the paper has one) take their picks from the same sequence: each
+ *   quantum being run counts in QVT(t + Q) as if done. A client that runs
+ *   elsewhere, or may not use the CPU, is passed over; if nobody with quanta left
+ *   can run here the cycle ends early, as a CPU must not idle, and what was left
+ *   is kept, up to one share.
+ *
+ * Cost per decision: O(1); with several CPUs plus one step per client passed
+ * over. Counters are reset one by one as they are met [§3.3]. Coming back: O(1),
+ * or O(n) if a walk is needed.
+ *
+ * Where it is bad: a small client waits for up to a whole cycle, the sum of all
+ * shares in quanta (weights of 100 make that long: use small shares). Wakeups get
+ * no preference. Errors of ±10 quanta occur with skewed shares [VTRR §5.1].
+ */
+#include "rota.bpf.h"
+#include "shares.bpf.h"
+#include "slots.bpf.h"
+#include "virtual_time.bpf.h"
+
+QUANTUM_TUNABLE;
+enum insert_rule { INSERT_WALK, INSERT_ARRAY };
+const volatile u32 insert
+	help_text("place of a client that comes: walk the queue, or array by share")
+	values("walk|array") = INSERT_WALK;
+const volatile bool no_counter_rule help_text("ignore a next client that has more quanta left");
+const volatile bool no_vft_rule help_text("follow the queue to its end in every round");
+const volatile bool no_keep_vft help_text("a client that slept forgets how far ahead it was");
+const volatile bool no_keep_counter
+	help_text("leaving and returning in a cycle can yield more quanta");
+const volatile bool no_clamp help_text("a new counter need not lie between its neighbours'");
+const volatile bool no_references help_text("do not remember the neighbours in the queue");
+
+struct vtrr_stats {
+	u64 picks help_text("quanta begun");
+	u64 kept help_text("quanta that the same client got again");
+	u64 restarts help_text("picks that began at the head of the queue");
+	u64 passed_over help_text("clients that a pick skipped: running, or not allowed here");
+	u64 cycles help_text("cycles completed");
+	u64 short_cycles
+		help_text("cycles ended with quanta still being run, or tied to other CPUs");
+	u64 by_reference help_text("insertions between the neighbours of last time");
+	u64 by_array help_text("insertions by the per-share array");
+	u64 by_walk help_text("insertions by a walk of the queue");
+	u64 walked help_text("clients looked at in those walks");
+};
+
+struct vtrr_stats stats;
+
+#include "vtrr_array.bpf.h"
+#include "vtrr_queue.bpf.h"
+
+/* Can the client be given a quantum on @cpu? @prev, whose own has just ended, can. */
+static bool can_run(u32 slot, u32 cpu, u32 prev)
+{
+	return slot == prev || (client_at(slot)->waits && slot_may_use(slot, cpu));
+}
+
+/* Is the client behind, seen from after the quanta that run and the next one? [eq. 6] */
+static bool is_behind(const struct client *c)
+{
+	struct virt then = queue_time;
+
+	if (no_vft_rule)
+		return true;
+	virt_advance(&then, (nr_running + 1) * quantum_ns, total_share);
+	return virt_before(&c->done, &then);
+}
+
+/* From the head: the first with quanta left that can run here, else just the first. */
+static u32 pick_from_head(u32 cpu, u32 prev)
+{
+	u32 slot = clients[0].next & SLOT_MASK, fallback = 0;
+	u64 passed = 0;
+
+	stats.restarts++;
+	while (slot && can_loop()) {
+		struct client *c = client_at(slot);
+
+		catch_up(c);
+		if (can_run(slot, cpu, prev)) {
+			if (c->counter)
+				return slot;
+			if (!fallback)
+				fallback = slot;
+		}
+		passed += c->counter;
+		if (fallback && passed >= quanta_left)
+			break;
+		stats.passed_over++;
+		slot = c->next & SLOT_MASK;
+	}
+	if (fallback) {
+		stats.short_cycles++;
+		begin_cycle();
+		catch_up(client_at(fallback));
+	}
+	return fallback;
+}
+
+/* The client to run on @cpu next [§3.1]: one that waits, or @prev (0: none). */
+static u32 pick(u32 cpu, u32 prev)
+{
+	u32 current = cursor & SLOT_MASK, next;
+
+	if (!nr_waiting && !prev)
+		return 0;
+	if (!quanta_left) {
+		stats.cycles++;
+		begin_cycle();
+		return pick_from_head(cpu, prev);
+	}
+	catch_up(client_at(current));
+	while (current && (next = client_at(current)->next & SLOT_MASK) && can_loop()) {
+		struct client *n = client_at(next);
+
+		catch_up(n);
+		if (!n->counter)
+			break;
+		if ((no_counter_rule || n->counter <= client_at(current)->counter) && !is_behind(n))
+			break;
+		if (can_run(next, cpu, prev))
+			return next;
+		stats.passed_over++;
+		current = next;
+	}
+	return pick_from_head(cpu, prev);
+}
+
+static void begin_quantum(u32 slot)
+{
+	struct client *c = client_at(slot);
+
+	set_waits(c, false);
+	nr_running += !c->runs;
+	c->runs = true;
+}
+
+static u64 rest_of_quantum(const struct client *c)
+{
+	return c->part_ns < quantum_ns ? quantum_ns - c->part_ns : quantum_ns;
+}
+
+s32 BPF_STRUCT_OPS(vtrr_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
+{
+	bool is_idle = false;
+	s32 cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
+
+	/* No direct dispatch: each quantum is a pick in the queue's order. */
+	client_at(slot_of(p))->cpu_coming = is_idle;
+	return cpu;
+}
+
+void BPF_STRUCT_OPS(vtrr_runnable, struct task_struct *p, u64 enq_flags)
+{
+	u32 slot = slot_of(p), share = share_of(p);
+
+	bpf_spin_lock(&lock);
+	set_share(slot, share);
+	if (!client_at(slot)->queued)
+		join(slot);
+	bpf_spin_unlock(&lock);
+}
+
+void BPF_STRUCT_OPS(vtrr_enqueue, struct task_struct *p, u64 enq_flags)
+{
+	struct client *c = client_at(slot_of(p));
+	bool cpu_coming;
+
+	bpf_spin_lock(&lock);
+	end_quantum(c);
+	set_waits(c, true);
+	cpu_coming = c->cpu_coming;
+	c->cpu_coming = false;
+	bpf_spin_unlock(&lock);
+	if (!cpu_coming)
+		kick_idle_cpu_for(p);
+}
+
+void BPF_STRUCT_OPS(vtrr_dispatch, s32 cpu, struct task_struct *prev)
+{
+	u32 prev_slot = prev && is_runnable(prev) ? slot_of(prev) : 0, slot;
+	u64 cpu_time = prev_slot ? prev->se.sum_exec_runtime : 0, slice_ns;
+	u32 share = prev_slot ? share_of(prev) : 0;
+	s32 pid;
+
+	bpf_spin_lock(&lock);
+	if (prev_slot) {
+		charge(client_at(prev_slot), cpu_time);
+		end_quantum(client_at(prev_slot));
+		set_share(prev_slot, share);
+	}
+	slot = pick(cpu, prev_slot);
+	if (slot) {
+		stats.picks++;
+		stats.kept += slot == prev_slot;
+		cursor = slot;
+		begin_quantum(slot);
+	}
+	pid = client_at(slot)->pid;
+	slice_ns = rest_of_quantum(client_at(slot));
+	bpf_spin_unlock(&lock);
+
+	if (!slot)
+		return;
+	if (slot == prev_slot)
+		task_set_slice(prev, slice_ns);
+	else
+		dispatch_pid(pid, cpu, slice_ns);
+}
+
+void BPF_STRUCT_OPS(vtrr_running, struct task_struct *p)
+{
+	u32 slot = slot_of(p);
+	u64 cpu_time = p->se.sum_exec_runtime;
+
+	bpf_spin_lock(&lock);
+	client_at(slot)->charged_at = cpu_time;
+	begin_quantum(slot); /* not begun yet if the kernel sent the task here itself */
+	bpf_spin_unlock(&lock);
+}
+
+void BPF_STRUCT_OPS(vtrr_stopping, struct task_struct *p, bool runnable)
+{
+	struct client *c = client_at(slot_of(p));
+	u64 cpu_time = p->se.sum_exec_runtime;
+
+	bpf_spin_lock(&lock);
+	charge(c, cpu_time);
+	bpf_spin_unlock(&lock);
+}
+
+void BPF_STRUCT_OPS(vtrr_quiescent, struct task_struct *p, u64 deq_flags)
+{
+	u32 slot = slot_of(p);
+
+	bpf_spin_lock(&lock);
+	end_quantum(client_at(slot));
+	set_waits(client_at(slot), false);
+	leave(slot);
+	bpf_spin_unlock(&lock);
+}
+
+void BPF_STRUCT_OPS(vtrr_set_weight, struct task_struct *p, u32 weight)
+{
+	u32 slot = slot_of(p), share = share_of(p);
+
+	bpf_spin_lock(&lock);
+	set_share(slot, share);
+	bpf_spin_unlock(&lock);
+}
+
+void BPF_STRUCT_OPS(vtrr_set_cpumask, struct task_struct *p, const struct cpumask *cpumask)
+{
+	slot_set_cpus(slot_of(p), p, cpumask);
+}
+
+s32 BPF_STRUCT_OPS(vtrr_init_task, struct task_struct *p, struct scx_init_task_args *args)
+{
+	u32 slot = slot_take(p);
+	struct client *c = client_at(slot);
+
+	if (!slot)
+		return -ENOMEM;
+	*c = (struct client){.pid = p->pid, .share = share_of(p), .life = c->life + 1};
+	return 0;
+}
+
+void BPF_STRUCT_OPS(vtrr_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
+{
+	slot_give_back(slot_of(p));
+}
+
+s32 BPF_STRUCT_OPS(vtrr_init)
+{
+	return slots_init();
+}
+
+SCX_OPS_DEFINE(vtrr_ops)
+help_text("Virtual-Time Round-Robin: proportional shares in constant time") paper("VTRR §3") = {
+	.select_cpu = (void *)vtrr_select_cpu,
+	.runnable = (void *)vtrr_runnable,
+	.enqueue = (void *)vtrr_enqueue,
+	.dispatch = (void *)vtrr_dispatch,
+	.running = (void *)vtrr_running,
+	.stopping = (void *)vtrr_stopping,
+	.quiescent = (void *)vtrr_quiescent,
+	.set_weight = (void *)vtrr_set_weight,
+	.set_cpumask = (void *)vtrr_set_cpumask,
+	.init_task = (void *)vtrr_init_task,
+	.exit_task = (void *)vtrr_exit_task,
+	.init = (void *)vtrr_init,
+	.name = "vtrr",
+};

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Weighted fair queueing by virtual finishing time [VTRR §2.4], also known as
+ * stride scheduling.
+ *
+ * A client's virtual time is its CPU time divided by its share [eq. 3]; its
+ * virtual finishing time (VFT) is what that will be after one more quantum. Each
+ * decision takes the client with the smallest VFT for one quantum. The share is
+ * rota_shares[pid], else the task's weight.
+ *
+ * - Clients are charged for the CPU time they used, not for the quantum.
+ * - Ties go to the lowest id (the pid). The paper's example, A, B, A, B, C, A for
+ *   shares 3, 2, 1, needs another rule, tie=rr: the next id after the client that
+ *   ran last. Its error range, -5/6..+1, holds with the first rule only, where
+ *   the order is A, B, A, A, B, C.
+ * - The paper defines no start for clients that come or return. Ours begin at the
+ *   queue's virtual time, as [eq. 7, 8] do for VTRR: the virtual time, at its
+ *   start, of the client that ran last, the greatest so far. (Eq. 4's QVT runs
+ *   away from the clients' when one of them has more share than a CPU can give.)
+ *   A client that had run ahead of that stays ahead, so that sleeping does not
+ *   pay (no_keep_vft: it does).
+ * - One order for all CPUs. A client that is still running does not wait, so the
+ *   next one is taken; the one whose quantum just ended competes with those who
+ *   wait, and goes on if it is first.
+ *
+ * Cost per decision: O(log n) in a heap of the waiting clients. O(n) with tie=rr,
+ * and where the first client is not allowed on the CPU that asks.
+ *
+ * Where it is bad: a client with a large share can be ahead by many quanta (only
+ * "never more than one quantum behind" is guaranteed). A client that wakes up
+ * waits for its turn like any other, whatever it waited for. One lock and one
+ * heap for all CPUs.
+ */
+#include "rota.bpf.h"
+#include "shares.bpf.h"
+#include "slots.bpf.h"
+#include "virtual_time.bpf.h"
+
+QUANTUM_TUNABLE;
+enum tie_rule { TIE_ID, TIE_RR };
+const volatile u32 tie help_text("equal finishing times: lowest id, or next id after the last run")
+values("id|rr") = TIE_ID;
+const volatile bool no_keep_vft help_text("a client that slept forgets how far ahead it was");
+
+struct wfq_stats {
+	u64 picks help_text("quanta begun");
+	u64 kept help_text("quanta that the same client got again");
+	u64 scans help_text("decisions that looked at every waiting client");
+};
+
+struct wfq_stats stats;
+
+struct client {
+	struct virt done;   /* virtual time */
+	struct virt finish; /* virtual finishing time */
+	u64 charged_at;	    /* its CPU time when last charged */
+	u32 share;
+	u32 pid;
+	u32 at;		 /* its place in the heap, 0: does not wait */
+	bool cpu_coming; /* an idle CPU was chosen for it and is about to look */
+	bool known;	 /* was runnable before, so that its VFT means something */
+};
+
+static struct client clients[NR_SLOTS];
+static u32 heap[NR_SLOTS]; /* slots, from 1; a parent is never after its children */
+static u32 heap_len;
+static struct virt queue_time;
+static u32 last_pid;
+
+static struct client *client_at(u32 slot)
+{
+	return &clients[slot & SLOT_MASK];
+}
+
+static bool runs_before(const struct client *a, const struct client *b)
+{
+	if (!virt_equal(&a->finish, &b->finish))
+		return virt_before(&a->finish, &b->finish);
+	if (tie == TIE_RR)
+		return a->pid - last_pid - 1 < b->pid - last_pid - 1;
+	return a->pid < b->pid;
+}
+
+/* The heap needs an order that does not change: ties by id whatever the rule. */
+static bool above(u32 a, u32 b)
+{
+	const struct client *x = client_at(a), *y = client_at(b);
+
+	if (!virt_equal(&x->finish, &y->finish))
+		return virt_before(&x->finish, &y->finish);
+	return x->pid < y->pid;
+}
+
+static void heap_put(u32 at, u32 slot)
+{
+	heap[at & SLOT_MASK] = slot;
+	client_at(slot)->at = at;
+}
+
+/* Moves @slot from place @at to where it belongs, towards the root or away from it. */
+static void heap_settle(u32 at, u32 slot)
+{
+	while (at > 1 && can_loop()) {
+		u32 parent = heap[(at / 2) & SLOT_MASK];
+
+		if (!above(slot, parent))
+			break;
+		heap_put(at, parent);
+		at /= 2;
+	}
+	while (at * 2 <= heap_len && can_loop()) {
+		u32 below = at * 2, child = heap[below & SLOT_MASK];
+
+		if (below < heap_len && above(heap[(below + 1) & SLOT_MASK], child)) {
+			below++;
+			child = heap[below & SLOT_MASK];
+		}
+		if (!above(child, slot))
+			break;
+		heap_put(at, child);
+		at = below;
+	}
+	heap_put(at, slot);
+}
+
+static void heap_remove(u32 slot)
+{
+	u32 at = client_at(slot)->at, last = heap[heap_len & SLOT_MASK];
+
+	if (!at)
+		return;
+	client_at(slot)->at = 0;
+	heap_len--;
+	if (last != slot)
+		heap_settle(at, last);
+}
+
+static void set_finish(struct client *c)
+{
+	c->finish = virt_finish(&c->done, quantum_ns, c->share);
+}
+
+/* A changed share leaves the VFT where it is, unless a new client's would be later. */
+static void set_share(u32 slot, u32 share)
+{
+	struct client *c = client_at(slot);
+
+	if (share == c->share)
+		return;
+	if (c->known)
+		virt_reshare(&c->done, quantum_ns, c->share, share);
+	c->share = share;
+	virt_at_least(&c->done, &queue_time);
+	set_finish(c);
+	if (c->at)
+		heap_settle(c->at, slot);
+}
+
+static void charge(struct client *c, u64 cpu_time)
+{
+	virt_advance(&c->done, cpu_time - c->charged_at, c->share);
+	c->charged_at = cpu_time;
+	set_finish(c);
+}
+
+/* The best of all waiting clients that may use @cpu, by looking at each. */
+static u32 scan(u32 cpu)
+{
+	u32 i, best = 0;
+
+	stats.scans++;
+	for (i = 1; i <= heap_len && can_loop(); i++) {
+		u32 slot = heap[i & SLOT_MASK];
+
+		if (slot_may_use(slot, cpu) &&
+		    (!best || runs_before(client_at(slot), client_at(best))))
+			best = slot;
+	}
+	return best;
+}
+
+/* The client to run on @cpu next: one that waits, or @prev (0: none). */
+static u32 pick(u32 cpu, u32 prev)
+{
+	u32 best = heap_len ? heap[1] : 0;
+
+	if (best && (tie == TIE_RR || !slot_may_use(best, cpu)))
+		best = scan(cpu);
+	if (prev && (!best || runs_before(client_at(prev), client_at(best))))
+		return prev;
+	return best;
+}
+
+static void begin_quantum(struct client *c)
+{
+	stats.picks++;
+	last_pid = c->pid;
+	virt_at_least(&queue_time, &c->done);
+}
+
+s32 BPF_STRUCT_OPS(wfq_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
+{
+	bool is_idle = false;
+	s32 cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
+
+	/* No direct dispatch: of several that wake up at once the first by VFT must win. */
+	client_at(slot_of(p))->cpu_coming = is_idle;
+	return cpu;
+}
+
+void BPF_STRUCT_OPS(wfq_runnable, struct task_struct *p, u64 enq_flags)
+{
+	u32 slot = slot_of(p), share = share_of(p);
+	struct client *c = client_at(slot);
+
+	bpf_spin_lock(&lock);
+	set_share(slot, share);
+	if (no_keep_vft)
+		c->done = (struct virt){};
+	virt_at_least(&c->done, &queue_time);
+	set_finish(c);
+	c->known = true;
+	bpf_spin_unlock(&lock);
+}
+
+void BPF_STRUCT_OPS(wfq_enqueue, struct task_struct *p, u64 enq_flags)
+{
+	u32 slot = slot_of(p);
+	struct client *c = client_at(slot);
+	bool cpu_coming;
+
+	bpf_spin_lock(&lock);
+	if (!c->at)
+		heap_settle(++heap_len, slot);
+	cpu_coming = c->cpu_coming;
+	c->cpu_coming = false;
+	bpf_spin_unlock(&lock);
+	if (!cpu_coming)
+		kick_idle_cpu_for(p);
+}
+
+void BPF_STRUCT_OPS(wfq_dispatch, s32 cpu, struct task_struct *prev)
+{
+	bool competes = prev && is_runnable(prev);
+	u32 prev_slot = competes ? slot_of(prev) : 0, slot;
+	u64 cpu_time = prev_slot ? prev->se.sum_exec_runtime : 0;
+	u32 share = prev_slot ? share_of(prev) : 0;
+	s32 pid;
+
+	bpf_spin_lock(&lock);
+	if (prev_slot) {
+		charge(client_at(prev_slot), cpu_time);
+		set_share(prev_slot, share);
+	}
+	slot = pick(cpu, prev_slot);
+	pid = client_at(slot)->pid;
+	if (slot && slot == prev_slot) {
+		stats.kept++;
+		begin_quantum(client_at(slot));
+	} else if (slot) {
+		heap_remove(slot);
+	}
+	bpf_spin_unlock(&lock);
+
+	if (!slot)
+		return;
+	if (slot == prev_slot)
+		task_set_slice(prev, quantum_ns);
+	else
+		dispatch_pid(pid, cpu, quantum_ns);
+}
+
+void BPF_STRUCT_OPS(wfq_running, struct task_struct *p)
+{
+	struct client *c = client_at(slot_of(p));
+	u64 cpu_time = p->se.sum_exec_runtime;
+
+	bpf_spin_lock(&lock);
+	c->charged_at = cpu_time;
+	begin_quantum(c);
+	bpf_spin_unlock(&lock);
+}
+
+void BPF_STRUCT_OPS(wfq_stopping, struct task_struct *p, bool runnable)
+{
+	struct client *c = client_at(slot_of(p));
+	u64 cpu_time = p->se.sum_exec_runtime;
+
+	bpf_spin_lock(&lock);
+	charge(c, cpu_time);
+	bpf_spin_unlock(&lock);
+}
+
+void BPF_STRUCT_OPS(wfq_quiescent, struct task_struct *p, u64 deq_flags)
+{
+	u32 slot = slot_of(p);
+
+	bpf_spin_lock(&lock);
+	heap_remove(slot);
+	bpf_spin_unlock(&lock);
+}
+
+void BPF_STRUCT_OPS(wfq_set_weight, struct task_struct *p, u32 weight)
+{
+	u32 slot = slot_of(p), share = share_of(p);
+
+	bpf_spin_lock(&lock);
+	set_share(slot, share);
+	bpf_spin_unlock(&lock);
+}
+
+void BPF_STRUCT_OPS(wfq_set_cpumask, struct task_struct *p, const struct cpumask *cpumask)
+{
+	slot_set_cpus(slot_of(p), p, cpumask);
+}
+
+s32 BPF_STRUCT_OPS(wfq_init_task, struct task_struct *p, struct scx_init_task_args *args)
+{
+	u32 slot = slot_take(p);
+
+	if (!slot)
+		return -ENOMEM;
+	clients[slot] = (struct client){.pid = p->pid, .share = share_of(p)};
+	return 0;
+}
+
+void BPF_STRUCT_OPS(wfq_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
+{
+	slot_give_back(slot_of(p));
+}
+
+s32 BPF_STRUCT_OPS(wfq_init)
+{
+	return slots_init();
+}
+
+SCX_OPS_DEFINE(wfq_ops)
+help_text("Weighted fair queueing: smallest virtual finishing time first") paper("VTRR §2.4") = {
+	.select_cpu = (void *)wfq_select_cpu,
+	.runnable = (void *)wfq_runnable,
+	.enqueue = (void *)wfq_enqueue,
+	.dispatch = (void *)wfq_dispatch,
+	.running = (void *)wfq_running,
+	.stopping = (void *)wfq_stopping,
+	.quiescent = (void *)wfq_quiescent,
+	.set_weight = (void *)wfq_set_weight,
+	.set_cpumask = (void *)wfq_set_cpumask,
+	.init_task = (void *)wfq_init_task,
+	.exit_task = (void *)wfq_exit_task,
+	.init = (void *)wfq_init,
+	.name = "wfq",
+};
