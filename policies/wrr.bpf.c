@@ -202,10 +202,15 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(wrr_init)
 	return err ? err : scx_bpf_create_dsq(1, -1);
 }
 
-SCX_OPS_DEFINE(
-	wrr_ops,
-	help_text("Weighted round robin: as many quanta in a row as shares") paper("VTRR §2.2"),
-	.select_cpu = (void *)wrr_select_cpu, .runnable = (void *)wrr_runnable,
-	.enqueue = (void *)wrr_enqueue, .dispatch = (void *)wrr_dispatch,
-	.running = (void *)wrr_running, .stopping = (void *)wrr_stopping,
-	.init_task = (void *)wrr_init_task, .init = (void *)wrr_init, .name = "wrr");
+SCX_OPS_DEFINE(wrr_ops)
+help_text("Weighted round robin: as many quanta in a row as shares") paper("VTRR §2.2") = {
+	.select_cpu = (void *)wrr_select_cpu,
+	.runnable = (void *)wrr_runnable,
+	.enqueue = (void *)wrr_enqueue,
+	.dispatch = (void *)wrr_dispatch,
+	.running = (void *)wrr_running,
+	.stopping = (void *)wrr_stopping,
+	.init_task = (void *)wrr_init_task,
+	.init = (void *)wrr_init,
+	.name = "wrr",
+};
