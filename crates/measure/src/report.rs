@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The results of a run. Field names are those of the `rota.sim/1` JSON; times are
+//! nanoseconds of simulated time.
+
+use serde::Serialize;
+
+/// All numbers of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// One entry per task, in the order in which the trace names them.
+    pub tasks: Vec<TaskReport>,
+    /// Numbers of the whole machine.
+    pub totals: Totals,
+}
+
+/// Numbers of one task.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TaskReport {
+    /// Name.
+    pub name: String,
+    /// Process id in the simulated machine.
+    pub pid: u32,
+    /// Weight at the end.
+    pub weight: u32,
+    /// Time on a CPU.
+    pub cpu_ns: u64,
+    /// `cpu_ns / (cpus * duration)`: part of the whole machine.
+    pub share: f64,
+    /// Time runnable but not running.
+    pub run_delay_ns: u64,
+    /// From a wakeup to the CPU.
+    pub wakeup_latency_ns: LatencyReport,
+    /// Times it came onto a CPU after another task or idleness.
+    pub switches: u64,
+    /// Times it came onto a CPU other than its last.
+    pub migrations: u64,
+    /// When it was created.
+    pub started_ns: u64,
+    /// When it ended; `None`: it did not.
+    pub finished_ns: Option<u64>,
+}
+
+/// A distribution of times. Numbers of an empty one are `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct LatencyReport {
+    /// Number of times, those still open at the end included.
+    pub count: u64,
+    /// Arithmetic mean.
+    pub mean: Option<f64>,
+    /// Median.
+    pub p50: Option<u64>,
+    /// 95th percentile.
+    pub p95: Option<u64>,
+    /// 99th percentile.
+    pub p99: Option<u64>,
+    /// Longest.
+    pub max: Option<u64>,
+    /// How many of `count` were still open at the end, counted with their length so far.
+    pub waiting: u64,
+}
+
+/// Numbers of the whole machine.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Totals {
+    /// Slices started.
+    pub decisions: u64,
+    /// Times a CPU began to run a task after another one or idleness.
+    pub context_switches: u64,
+    /// Time without a task, over all CPUs.
+    pub idle_ns: u64,
+    /// Jain's index of normalized service over tasks that never slept; `None`: fewer than two.
+    pub jain: Option<f64>,
+    /// Cost of a decision.
+    pub instructions_per_decision: InstructionsPerDecision,
+}
+
+/// Cost of a decision in instructions of the policy; `None`: not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct InstructionsPerDecision {
+    /// Mean over all decisions.
+    pub mean: Option<f64>,
+    /// The dearest decision.
+    pub max: Option<u64>,
+}

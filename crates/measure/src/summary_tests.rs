@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Tests of the summary against timelines worked out by hand.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::report::LatencyReport;
+
+fn at(time_ns: u64, cpu: u32, kind: EventKind) -> Event {
+    Event {
+        time_ns,
+        cpu: Some(cpu),
+        kind,
+    }
+}
+
+fn task(pid: u32, name: &str, weight: u32) -> Event {
+    at(
+        0,
+        0,
+        EventKind::Task {
+            pid,
+            name: name.into(),
+            weight,
+        },
+    )
+}
+
+fn fork(time_ns: u64, pid: u32) -> Event {
+    at(time_ns, 0, EventKind::Fork { pid, parent: 0 })
+}
+
+fn wake(time_ns: u64, pid: u32) -> Event {
+    at(time_ns, 0, EventKind::Wakeup { pid, waker: 0 })
+}
+
+fn enter(time_ns: u64, cpu: u32, pid: u32) -> Event {
+    at(time_ns, cpu, EventKind::SwitchIn { pid })
+}
+
+fn leave(time_ns: u64, cpu: u32, pid: u32, why: OffCpu) -> Event {
+    at(time_ns, cpu, EventKind::SwitchOut { pid, why })
+}
+
+fn report(cpus: u32, events: &[Event], end_ns: u64) -> Report {
+    let mut summary = Summary::new(cpus);
+    for event in events {
+        summary.event(event);
+    }
+    summary.finish(end_ns)
+}
+
+/// Two CPUs, 100 ns:
+///
+/// ```text
+/// CPU 0: a 0-30 | b 30-60 | a 60-100 (still running)
+/// CPU 1: idle 0-10 | c 10-20 | idle 20-50 | c 55-65 after waking at 50 | idle 65-100
+/// b: runnable 0-30 and 60-90 (ends its wait by moving to CPU 1), runs 90-95 there, exits
+/// c: wakes at 97 and still waits at the end
+/// ```
+fn timeline() -> Vec<Event> {
+    use OffCpu::{Exit, Runnable, Sleep};
+    vec![
+        task(1, "a-0", 100),
+        task(2, "b-1", 200),
+        task(3, "c-2", 100),
+        fork(0, 1),
+        fork(0, 2),
+        wake(0, 1),
+        wake(0, 2),
+        enter(0, 0, 1),
+        at(
+            0,
+            0,
+            EventKind::Pick {
+                pid: 1,
+                slice_ns: 30,
+            },
+        ),
+        fork(10, 3),
+        wake(10, 3),
+        enter(10, 1, 3),
+        at(
+            10,
+            1,
+            EventKind::Pick {
+                pid: 3,
+                slice_ns: 30,
+            },
+        ),
+        leave(20, 1, 3, Sleep),
+        leave(30, 0, 1, Runnable),
+        enter(30, 0, 2),
+        at(
+            30,
+            0,
+            EventKind::Pick {
+                pid: 2,
+                slice_ns: 30,
+            },
+        ),
+        wake(50, 3),
+        enter(55, 1, 3),
+        at(
+            55,
+            1,
+            EventKind::Pick {
+                pid: 3,
+                slice_ns: 30,
+            },
+        ),
+        leave(60, 0, 2, Runnable),
+        enter(60, 0, 1),
+        at(
+            60,
+            0,
+            EventKind::Pick {
+                pid: 1,
+                slice_ns: 30,
+            },
+        ),
+        leave(65, 1, 3, Sleep),
+        at(
+            90,
+            0,
+            EventKind::Pick {
+                pid: 1,
+                slice_ns: 30,
+            },
+        ),
+        at(
+            90,
+            1,
+            EventKind::Migrate {
+                pid: 2,
+                from: 0,
+                to: 1,
+            },
+        ),
+        enter(90, 1, 2),
+        at(
+            90,
+            1,
+            EventKind::Pick {
+                pid: 2,
+                slice_ns: 30,
+            },
+        ),
+        leave(95, 1, 2, Exit),
+        at(95, 1, EventKind::Exit { pid: 2 }),
+        wake(97, 3),
+    ]
+}
+
+#[test]
+fn a_timeline_worked_out_by_hand() {
+    let report = report(2, &timeline(), 100);
+    let [a, b, c] = &report.tasks[..] else {
+        panic!("three tasks");
+    };
+    // a: runs 0-30 and 60-100, waits 30-60.
+    assert_eq!(
+        (a.cpu_ns, a.run_delay_ns, a.switches, a.migrations),
+        (70, 30, 2, 0)
+    );
+    assert_eq!((a.started_ns, a.finished_ns), (0, None));
+    // b: runs 30-60 and 90-95, waits 0-30 and 60-90; one wakeup, answered after 30.
+    assert_eq!(
+        (b.cpu_ns, b.run_delay_ns, b.switches, b.migrations),
+        (35, 60, 2, 1)
+    );
+    assert_eq!(b.wakeup_latency_ns.max, Some(30));
+    assert_eq!((b.weight, b.finished_ns), (200, Some(95)));
+    // c: runs 10-20 and 55-65, waits 50-55 and 97-100; latencies 0, 5 and, open, 3.
+    assert_eq!((c.cpu_ns, c.run_delay_ns, c.started_ns), (20, 8, 10));
+    assert_eq!(
+        c.wakeup_latency_ns,
+        LatencyReport {
+            count: 3,
+            mean: Some(8.0 / 3.0),
+            p50: Some(3),
+            p95: Some(5),
+            p99: Some(5),
+            max: Some(5),
+            waiting: 1,
+        }
+    );
+    // Shares are parts of 2 CPUs for 100 ns.
+    assert_eq!((a.share, b.share, c.share), (0.35, 0.175, 0.1));
+    let totals = &report.totals;
+    assert_eq!((totals.decisions, totals.context_switches), (7, 6));
+    // CPU 0 never idles; CPU 1 does 0-10, 20-55, 65-90 and 95-100.
+    assert_eq!(totals.idle_ns, 75);
+    // Never slept: a and b. Normalized service per time alive: 0.70/100 and 0.35/95*100/200.
+    let (x, y) = (70.0 / 100.0 / 100.0, 35.0 / 200.0 / 95.0);
+    let expected = (x + y) * (x + y) / (2.0 * (x * x + y * y));
+    assert!((totals.jain.unwrap() - expected).abs() < 1e-12);
+}
+
+#[test]
+fn a_change_of_weight_counts_from_then_on() {
+    // One CPU; 1 has weight 100 until 60 and 200 then, 2 weight 100; both alive for 100 ns:
+    // 1 gets 30/100 + 40/200 = 0.5 and 2 gets 30/100 = 0.3. Jain: 0.64 / (2 * 0.34).
+    let events = [
+        task(1, "x-0", 100),
+        task(2, "y-1", 100),
+        wake(0, 1),
+        wake(0, 2),
+        enter(0, 0, 1),
+        leave(30, 0, 1, OffCpu::Runnable),
+        enter(30, 0, 2),
+        leave(60, 0, 2, OffCpu::Runnable),
+        enter(60, 0, 1),
+        at(
+            60,
+            0,
+            EventKind::Task {
+                pid: 1,
+                name: "x-0".into(),
+                weight: 200,
+            },
+        ),
+    ];
+    let report = report(1, &events, 100);
+    assert_eq!(report.tasks[0].weight, 200);
+    assert!((report.totals.jain.unwrap() - 0.64 / 0.68).abs() < 1e-12);
+}
+
+#[test]
+fn a_change_of_weight_in_the_middle_of_a_slice_splits_it() {
+    // 1 runs 0-100, half of it at weight 100 and half at 50: 0.5 + 1.0; 2 runs on a CPU of its
+    // own at weight 100: 1.0. Jain: 6.25 / (2 * 3.25).
+    let events = [
+        task(1, "x-0", 100),
+        task(2, "y-1", 100),
+        enter(0, 0, 1),
+        enter(0, 1, 2),
+        at(
+            50,
+            0,
+            EventKind::Task {
+                pid: 1,
+                name: "x-0".into(),
+                weight: 50,
+            },
+        ),
+    ];
+    let report = report(2, &events, 100);
+    assert_eq!(report.tasks[0].cpu_ns, 100);
+    assert!((report.totals.jain.unwrap() - 6.25 / 6.5).abs() < 1e-12);
+}
+
+#[test]
+fn sleepers_are_no_part_of_the_jain_index() {
+    let events = [
+        task(1, "hog-0", 100),
+        task(2, "sleeper-1", 100),
+        enter(0, 0, 2),
+        leave(10, 0, 2, OffCpu::Sleep),
+        enter(10, 0, 1),
+    ];
+    assert_eq!(report(1, &events, 100).totals.jain, None);
+}
+
+#[test]
+fn a_task_without_a_wakeup_waited_from_its_creation() {
+    let events = [task(1, "t-0", 100), fork(5, 1), enter(25, 0, 1)];
+    let report = report(1, &events, 30);
+    let task = &report.tasks[0];
+    assert_eq!(
+        (task.run_delay_ns, task.wakeup_latency_ns.max),
+        (20, Some(20))
+    );
+    assert_eq!((task.started_ns, task.cpu_ns), (5, 5));
+}
+
+#[test]
+fn a_machine_that_never_ran_is_all_idle() {
+    let report = report(4, &[], 1_000);
+    assert_eq!(report.totals.idle_ns, 4_000);
+    assert_eq!((report.tasks.len(), report.totals.jain), (0, None));
+}
+
+#[test]
+fn the_json_has_the_names_of_the_schema() {
+    let mut summary = Summary::new(2);
+    summary.set_instructions_per_decision(InstructionsPerDecision {
+        mean: Some(40.5),
+        max: Some(99),
+    });
+    for event in timeline() {
+        summary.event(&event);
+    }
+    let json = serde_json::to_string(&summary.finish(100)).unwrap();
+    assert!(
+        json.starts_with(
+            "{\"tasks\":[{\"name\":\"a-0\",\"pid\":1,\"weight\":100,\"cpu_ns\":70,\"share\":0.35,\
+             \"run_delay_ns\":30,\"wakeup_latency_ns\":{\"count\":1,\"mean\":0.0,\"p50\":0,\
+             \"p95\":0,\"p99\":0,\"max\":0,\"waiting\":0},\"switches\":2,\"migrations\":0,\
+             \"started_ns\":0,\"finished_ns\":null},"
+        ),
+        "{json}"
+    );
+    assert!(
+        json.contains(
+            "\"totals\":{\"decisions\":7,\"context_switches\":6,\"idle_ns\":75,\"jain\":"
+        ) && json.ends_with("\"instructions_per_decision\":{\"mean\":40.5,\"max\":99}}}"),
+        "{json}"
+    );
+}
+
+/// Any event about a few tasks and CPUs, in its place or not.
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    let kind = (0..8usize, 0..5u32).prop_map(|(what, pid)| match what {
+        0 => EventKind::Task {
+            pid,
+            name: "t".into(),
+            weight: pid,
+        },
+        1 => EventKind::Fork { pid, parent: 0 },
+        2 => EventKind::Wakeup { pid, waker: 0 },
+        3 | 4 => EventKind::SwitchIn { pid },
+        5 => EventKind::SwitchOut {
+            pid,
+            why: OffCpu::Runnable,
+        },
+        6 => EventKind::SwitchOut {
+            pid,
+            why: OffCpu::Sleep,
+        },
+        _ => EventKind::Exit { pid },
+    });
+    proptest::collection::vec((0..1000u64, 0..3u32, kind), 0..200).prop_map(|steps| {
+        let mut now = 0;
+        let mut event = |(gap, cpu, kind)| {
+            now += gap;
+            at(now, cpu, kind)
+        };
+        steps.into_iter().map(&mut event).collect()
+    })
+}
+
+proptest! {
+    /// CPU time is conserved, whatever the stream: every CPU either runs a task or idles.
+    #[test]
+    fn cpu_time_and_idle_time_are_all_the_time(events in events(), rest in 0..1000u64) {
+        let end_ns = events.last().map_or(0, |e| e.time_ns) + rest;
+        let report = report(3, &events, end_ns);
+        let busy: u64 = report.tasks.iter().map(|t| t.cpu_ns).sum();
+        prop_assert_eq!(busy + report.totals.idle_ns, 3 * end_ns);
+        for task in &report.tasks {
+            let lived = task.cpu_ns + task.run_delay_ns;
+            prop_assert!(lived <= end_ns, "a task has one state at a time");
+        }
+        let switches: u64 = report.tasks.iter().map(|t| t.switches).sum();
+        prop_assert_eq!(switches, report.totals.context_switches);
+    }
+}
