@@ -15,7 +15,7 @@ pub(super) struct Global {
     pub(super) default_policy: Policy,
 }
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "duration",
     "calibration",
     "default_policy",
@@ -29,6 +29,7 @@ const KEYS: [&str; 13] = [
     "io_device",
     "mem_buffer_size",
     "cumulative_slack",
+    "frag",
 ];
 
 pub(super) fn read(root: &Object<'_>) -> Result<Global, WorkloadError> {
@@ -88,6 +89,8 @@ fn check(scope: Scope<'_>, member: &Member) -> Result<(), WorkloadError> {
             matches!(value, Value::Int(bytes) if *bytes > 0),
             "a number of bytes",
         ),
+        // Of older rt-app versions; its own examples still carry it.
+        "frag" => (matches!(value, Value::Int(_)), "a whole number"),
         "ftrace" => (
             matches!(value, Value::Bool(_) | Value::String(_)),
             "a string",
