@@ -1,2 +1,71 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! See the crate description.
+//! The policies that ship with Rota, compiled into this library, and the compiler
+//! call for everybody else's.
+//!
+//! What a policy says about itself (help, paper, tunables) is in its object's BTF;
+//! there is no table of it here.
+
+mod clang;
+mod compile;
+
+pub use compile::{compile, CompileError};
+
+use thiserror::Error;
+
+include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
+
+/// ELF readers want 8-byte alignment, which bytes in a binary have by chance only.
+#[repr(align(8))]
+struct Aligned<T>(T);
+
+/// A policy that ships with Rota.
+#[derive(Clone, Copy, Debug)]
+pub struct Policy {
+    /// Name, as of `policies/<name>.bpf.c`.
+    pub name: &'static str,
+    /// The compiled object, 8-byte aligned.
+    pub object: &'static [u8],
+    /// Text of its source file.
+    pub source: &'static str,
+}
+
+/// A name that is no policy's.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("there is no policy '{name}'{}; known are {known}", did_you_mean(.nearest))]
+pub struct UnknownPolicy {
+    /// Name asked for.
+    pub name: String,
+    /// The known name most like it, if one is close.
+    pub nearest: Option<&'static str>,
+    /// All names.
+    pub known: String,
+}
+
+fn did_you_mean(nearest: &Option<&'static str>) -> String {
+    nearest.map_or_else(String::new, |name| format!(" (did you mean '{name}'?)"))
+}
+
+/// All policies, by name.
+pub fn policies() -> &'static [Policy] {
+    POLICIES
+}
+
+/// The policy of that name.
+pub fn find(name: &str) -> Result<&'static Policy, UnknownPolicy> {
+    if let Some(policy) = POLICIES.iter().find(|p| p.name == name) {
+        return Ok(policy);
+    }
+    let nearest = POLICIES
+        .iter()
+        .map(|p| (strsim::damerau_levenshtein(name, p.name), p.name))
+        .min()
+        .filter(|(distance, known)| *distance <= 2 && *distance < known.len())
+        .map(|(_, known)| known);
+    let known = POLICIES.iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
+    Err(UnknownPolicy { name: name.to_string(), nearest, known })
+}
+
+/// The headers that policies include, `(file name, text)`: `rota.bpf.h`, `vmlinux.h` …
+pub fn headers() -> &'static [(&'static str, &'static str)] {
+    HEADERS
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Compiling a user's `FILE.bpf.c`.
+
+use crate::clang;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// A source file that did not become an object.
+#[derive(Debug, Error)]
+pub enum CompileError {
+    /// There is no usable compiler. The message says how to get one.
+    #[error("cannot compile {}: {reason}", .source_file.display())]
+    NoCompiler {
+        /// The file to compile.
+        source_file: PathBuf,
+        /// What was looked for, and what to install.
+        reason: String,
+    },
+    /// The compiler refused the file: its own messages.
+    #[error("{} does not compile:\n{messages}", .source_file.display())]
+    Rejected {
+        /// The file to compile.
+        source_file: PathBuf,
+        /// What clang printed.
+        messages: String,
+    },
+    /// Reading the source or writing temporary files failed.
+    #[error("cannot compile {}: {error}", .source_file.display())]
+    Io {
+        /// The file to compile.
+        source_file: PathBuf,
+        /// The reason.
+        error: io::Error,
+    },
+}
+
+/// Compiles a BPF C file to an object. Headers are looked for beside the file, then
+/// in `include`, then among those that ship with Rota. Warnings do not fail.
+pub fn compile(
+    path: &Path,
+    include: &[PathBuf],
+    extra_flags: &[String],
+) -> Result<Vec<u8>, CompileError> {
+    let source_file = || path.to_path_buf();
+    let io_error = |error| CompileError::Io { source_file: source_file(), error };
+    let source = path.canonicalize().map_err(io_error)?;
+    let compiler = clang::find()
+        .map_err(|reason| CompileError::NoCompiler { source_file: source_file(), reason })?;
+
+    let work = tempfile::tempdir().map_err(io_error)?;
+    for (name, text) in crate::headers() {
+        std::fs::write(work.path().join(name), text).map_err(io_error)?;
+    }
+    let object = work.path().join("object.bpf.o");
+    let mut args: Vec<OsString> = extra_flags.iter().map(OsString::from).collect();
+    let beside = source.parent().unwrap_or(Path::new("/"));
+    for dir in [beside].into_iter().chain(include.iter().map(PathBuf::as_path)) {
+        args.extend(["-I".into(), std::path::absolute(dir).map_err(io_error)?.into()]);
+    }
+    args.extend(["-I".into(), work.path().into(), "-c".into(), source.clone().into()]);
+    args.extend(["-o".into(), object.clone().into()]);
+
+    let run = clang::run(&compiler, beside, &args).map_err(io_error)?;
+    if !run.status.success() {
+        let messages = String::from_utf8_lossy(&run.stderr).trim_end().to_string();
+        return Err(CompileError::Rejected { source_file: source_file(), messages });
+    }
+    std::fs::read(&object).map_err(io_error)
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The embedded policies and the compiler call.
+
+use object::{Object, ObjectSection};
+use rota_catalog::{compile, find, policies, CompileError};
+use std::path::Path;
+
+fn write(dir: &Path, name: &str, text: &str) -> std::path::PathBuf {
+    let path = dir.join(name);
+    std::fs::write(&path, text).expect("write");
+    path
+}
+
+fn btf(object: &[u8]) -> Vec<u8> {
+    let file = object::File::parse(object).expect("ELF");
+    file.section_by_name(".BTF").expect(".BTF").data().expect("data").to_vec()
+}
+
+fn contains(data: &[u8], text: &str) -> bool {
+    data.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+#[test]
+fn every_policy_describes_itself_in_btf() {
+    let names: Vec<_> = policies().iter().map(|p| p.name).collect();
+    for expected in ["fifo", "rr", "vtrr", "wfq", "wrr"] {
+        assert!(names.contains(&expected), "{expected} is missing from {names:?}");
+    }
+    for policy in policies() {
+        let btf = btf(policy.object);
+        assert!(contains(&btf, "help:"), "{} has no help", policy.name);
+        assert!(contains(&btf, "sched_ext_ops"), "{} has no ops", policy.name);
+    }
+}
+
+#[test]
+fn objects_name_their_source_without_the_build_machines_paths() {
+    let checkout =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("path");
+    for policy in policies() {
+        let btf = btf(policy.object);
+        assert!(contains(&btf, &format!("policies/{}.bpf.c", policy.name)), "{}", policy.name);
+        assert!(!contains(policy.object, &checkout.display().to_string()), "{}", policy.name);
+    }
+}
+
+#[test]
+fn sources_state_licence_algorithm_and_where_they_are_bad() {
+    for policy in policies() {
+        assert!(policy.source.starts_with("/* SPDX-License-Identifier: GPL-2.0-only */"));
+        assert!(policy.source.contains("Where it is bad"), "{}", policy.name);
+        assert!(policy.source.contains("Cost per decision"), "{}", policy.name);
+    }
+}
+
+#[test]
+fn unknown_name_suggests_the_nearest() {
+    let error = find("vttr").expect_err("unknown");
+    assert_eq!(error.nearest, Some("vtrr"));
+    assert!(error.to_string().contains("did you mean 'vtrr'?"), "{error}");
+    assert_eq!(find("nothing-like-it").expect_err("unknown").nearest, None);
+}
+
+#[test]
+fn shipped_source_compiles_on_the_fly_to_the_shipped_code() {
+    let dir = tempfile::tempdir().expect("dir");
+    let rr = find("rr").expect("rr");
+    let path = write(dir.path(), "mine.bpf.c", rr.source);
+    let object = compile(&path, &[], &[]).expect("compiles");
+    let code = |object: &[u8]| {
+        let file = object::File::parse(object).expect("ELF");
+        let section = file.section_by_name("struct_ops/rr_dispatch").expect("section");
+        section.data().expect("data").to_vec()
+    };
+    assert_eq!(code(&object), code(rr.object));
+}
+
+#[test]
+fn headers_beside_the_file_and_in_include_directories_are_found() {
+    let dir = tempfile::tempdir().expect("dir");
+    let other = tempfile::tempdir().expect("dir");
+    write(dir.path(), "beside.h", "#define QUANTUM 5\n");
+    write(other.path(), "elsewhere.h", "#define FACTOR 3\n");
+    let text = "#include \"rota.bpf.h\"\n#include \"beside.h\"\n#include \"elsewhere.h\"\n\
+                const volatile u64 q = QUANTUM * FACTOR + EXTRA;\n";
+    let path = write(dir.path(), "mine.bpf.c", text);
+    let object = compile(&path, &[other.path().into()], &["-DEXTRA=1".into()]).expect("compiles");
+    let file = object::File::parse(&*object).expect("ELF");
+    let rodata = file.section_by_name(".rodata").expect("section").data().expect("data");
+    assert_eq!(rodata, 16u64.to_le_bytes());
+}
+
+#[test]
+fn compilers_messages_reach_the_user() {
+    let dir = tempfile::tempdir().expect("dir");
+    let path =
+        write(dir.path(), "bad.bpf.c", "#include \"rota.bpf.h\"\nint f(void) { return oops; }\n");
+    let error = compile(&path, &[], &[]).expect_err("must fail");
+    assert!(matches!(error, CompileError::Rejected { .. }), "{error:?}");
+    let message = error.to_string();
+    assert!(message.contains("bad.bpf.c:2:") && message.contains("oops"), "{message}");
+}
+
+#[test]
+fn missing_file_is_named() {
+    let error = compile(Path::new("/no/such.bpf.c"), &[], &[]).expect_err("must fail");
+    assert!(error.to_string().contains("/no/such.bpf.c"), "{error}");
+}
