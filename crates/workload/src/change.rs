@@ -32,15 +32,7 @@ impl Change {
     }
 
     fn is_empty(&self) -> bool {
-        let Change {
-            policy,
-            priority,
-            weight,
-            share,
-            cpus: _,
-            group,
-            slice_ns,
-        } = self;
+        let Change { policy, priority, weight, share, cpus: _, group, slice_ns } = self;
         policy.is_none()
             && priority.is_none()
             && weight.is_none()

@@ -23,10 +23,7 @@ pub struct DurationError {
 impl fmt::Display for DurationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let DurationError { text, why } = self;
-        write!(
-            f,
-            "invalid duration {text:?}: {why}; write a number and one of the units "
-        )?;
+        write!(f, "invalid duration {text:?}: {why}; write a number and one of the units ")?;
         write!(f, "ns, us, ms, s, min or h, for example 10s or 1.5ms")
     }
 }
@@ -37,14 +34,9 @@ impl std::error::Error for DurationError {}
 ///
 /// The number is decimal and exact: a fraction finer than a nanosecond is an error.
 pub fn parse_duration(text: &str) -> Result<u64, DurationError> {
-    let error = |why| DurationError {
-        text: text.to_owned(),
-        why,
-    };
+    let error = |why| DurationError { text: text.to_owned(), why };
     let trimmed = text.trim();
-    let end = trimmed
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(trimmed.len());
+    let end = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
     let (number, unit) = (&trimmed[..end], trimmed[end..].trim_start());
     if number.is_empty() {
         return Err(error("it does not begin with a number"));
@@ -61,11 +53,8 @@ pub fn parse_duration(text: &str) -> Result<u64, DurationError> {
         return Err(error("its number is malformed"));
     }
     let too_long = || error("it is longer than 584 years");
-    let whole_ns = whole
-        .parse::<u64>()
-        .ok()
-        .and_then(|n| n.checked_mul(scale))
-        .ok_or_else(too_long)?;
+    let whole_ns =
+        whole.parse::<u64>().ok().and_then(|n| n.checked_mul(scale)).ok_or_else(too_long)?;
     let fraction = fraction.trim_end_matches('0');
     let mut fraction_ns = 0u64;
     let mut place = scale;
@@ -116,9 +105,7 @@ mod tests {
 
     #[test]
     fn bad_numbers_are_refused() {
-        for text in [
-            "", "s", "10", "-1s", "1.s", ".5s", "1.2.3s", "1e3s", "+1s", "٣s",
-        ] {
+        for text in ["", "s", "10", "-1s", "1.s", ".5s", "1.2.3s", "1e3s", "+1s", "٣s"] {
             assert!(parse_duration(text).is_err(), "{text:?}");
         }
     }

@@ -80,10 +80,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn error<T>(&self, message: impl Into<String>) -> Result<T, SyntaxError> {
-        Err(SyntaxError {
-            line: self.line,
-            message: message.into(),
-        })
+        Err(SyntaxError { line: self.line, message: message.into() })
     }
 
     fn unexpected(&self, wanted: &str) -> SyntaxError {
@@ -91,10 +88,7 @@ impl<'a> Reader<'a> {
             Some(c) => format!("expected {wanted}, found {c:?}"),
             None => format!("expected {wanted}, found the end of the file"),
         };
-        SyntaxError {
-            line: self.line,
-            message,
-        }
+        SyntaxError { line: self.line, message }
     }
 
     fn take(&mut self, bytes: usize) -> &'a str {
@@ -274,10 +268,7 @@ impl<'a> Reader<'a> {
     }
 
     fn hex4(&mut self) -> Result<u32, SyntaxError> {
-        let digits = self
-            .rest
-            .get(..4)
-            .filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
+        let digits = self.rest.get(..4).filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
         match digits.and_then(|d| u32::from_str_radix(d, 16).ok()) {
             Some(code) => {
                 self.take(4);

@@ -40,18 +40,13 @@ fn numbers_are_whole_or_float() {
     let value = |text| parse(text).unwrap().value;
     assert_eq!(value("-12"), Value::Int(-12));
     assert_eq!(value("9223372036854775807"), Value::Int(i64::MAX));
-    assert_eq!(
-        value("9223372036854775808"),
-        Value::Float(9_223_372_036_854_775_808.0)
-    );
+    assert_eq!(value("9223372036854775808"), Value::Float(9_223_372_036_854_775_808.0));
     assert_eq!(value("1.5e3"), Value::Float(1500.0));
 }
 
 #[test]
 fn malformed_numbers_are_refused() {
-    for text in [
-        "-", "01", "1.", ".5", "1e", "+1", "0x10", "1e999", "NaN", "1_000",
-    ] {
+    for text in ["-", "01", "1.", ".5", "1e", "+1", "0x10", "1e999", "NaN", "1_000"] {
         assert!(parse(text).is_err(), "{text}");
     }
 }
@@ -59,44 +54,20 @@ fn malformed_numbers_are_refused() {
 #[test]
 fn escapes_are_decoded() {
     let node = parse(r#""\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00""#).unwrap();
-    assert_eq!(
-        node.value,
-        Value::String("\"\\/\u{8}\u{c}\n\r\t\u{e9}\u{1f600}".into())
-    );
+    assert_eq!(node.value, Value::String("\"\\/\u{8}\u{c}\n\r\t\u{e9}\u{1f600}".into()));
 }
 
 #[test]
 fn errors_name_line_and_expectation() {
-    assert_eq!(
-        message("{\n\"a\" 1}"),
-        "2: expected ':' after the key \"a\", found '1'"
-    );
-    assert_eq!(
-        message("{\"a\": 1\n\"b\": 2}"),
-        "2: expected ',' or '}', found '\"'"
-    );
-    assert_eq!(
-        message("[1, 2"),
-        "1: expected ',' or ']', found the end of the file"
-    );
-    assert_eq!(
-        message("{a: 1}"),
-        "1: expected a key in double quotes or '}', found 'a'"
-    );
+    assert_eq!(message("{\n\"a\" 1}"), "2: expected ':' after the key \"a\", found '1'");
+    assert_eq!(message("{\"a\": 1\n\"b\": 2}"), "2: expected ',' or '}', found '\"'");
+    assert_eq!(message("[1, 2"), "1: expected ',' or ']', found the end of the file");
+    assert_eq!(message("{a: 1}"), "1: expected a key in double quotes or '}', found 'a'");
     assert_eq!(message("\n/* x"), "2: this comment has no end");
     assert_eq!(message("\"abc\n\""), "1: this string has no closing quote");
-    assert_eq!(
-        message("{} {}"),
-        "1: expected the end of the file, found '{'"
-    );
-    assert_eq!(
-        message(""),
-        "1: expected a value, found the end of the file"
-    );
-    assert_eq!(
-        message(r#""\ud800""#),
-        "1: a \\u escape is half a surrogate pair"
-    );
+    assert_eq!(message("{} {}"), "1: expected the end of the file, found '{'");
+    assert_eq!(message(""), "1: expected a value, found the end of the file");
+    assert_eq!(message(r#""\ud800""#), "1: a \\u escape is half a surrogate pair");
     assert_eq!(message(r#""\x""#), "1: unknown escape \"\\x\" in a string");
 }
 
@@ -124,19 +95,14 @@ fn values() -> impl Strategy<Value = (String, Value)> {
         });
         let member = ("[a-c]{1,2}", inner);
         let object = proptest::collection::vec(member, 0..4).prop_map(|items| {
-            let texts: Vec<String> = items
-                .iter()
-                .map(|(k, (t, _))| format!("{k:?}:{t},"))
-                .collect();
+            let texts: Vec<String> =
+                items.iter().map(|(k, (t, _))| format!("{k:?}:{t},")).collect();
             let members = items.into_iter().map(|(key, (_, value))| Member {
                 key,
                 line: 1,
                 node: Node { line: 1, value },
             });
-            (
-                format!("{{{}}}", texts.concat()),
-                Value::Object(members.collect()),
-            )
+            (format!("{{{}}}", texts.concat()), Value::Object(members.collect()))
         });
         prop_oneof![array, object]
     })

@@ -23,18 +23,12 @@ impl Workload {
     /// The highest CPU number any `cpus` list names, and the task that names it.
     pub fn highest_cpu(&self) -> Option<(u32, &str)> {
         let named = |d: &Definition| {
-            let phases = d
-                .program
-                .phases
-                .iter()
-                .filter_map(|p| p.change.cpus.as_ref());
+            let phases = d.program.phases.iter().filter_map(|p| p.change.cpus.as_ref());
             let lists = d.settings.cpus.iter().chain(phases);
             lists.flatten().copied().max()
         };
-        let per_task = self
-            .definitions
-            .iter()
-            .filter_map(|d| named(d).map(|cpu| (cpu, d.name.as_str())));
+        let per_task =
+            self.definitions.iter().filter_map(|d| named(d).map(|cpu| (cpu, d.name.as_str())));
         per_task.max_by_key(|(cpu, _)| *cpu)
     }
 }

@@ -93,30 +93,20 @@ mod tests {
 
     #[test]
     fn exponential_keeps_its_mean() {
-        let mean = mean_of(Span::Exp {
-            mean: 1e6,
-            max: MAX_SPAN_NS,
-        });
+        let mean = mean_of(Span::Exp { mean: 1e6, max: MAX_SPAN_NS });
         assert!((mean / 1e6 - 1.0).abs() < 0.01, "{mean}");
     }
 
     #[test]
     fn uniform_keeps_its_mean() {
-        let mean = mean_of(Span::Uniform {
-            min: 1000,
-            max: 3000,
-        });
+        let mean = mean_of(Span::Uniform { min: 1000, max: 3000 });
         assert!((mean / 2000.0 - 1.0).abs() < 0.01, "{mean}");
     }
 
     #[test]
     fn pareto_keeps_its_mean() {
         // Mean of a Pareto distribution: scale * shape / (shape - 1) = 1e6 * 3 / 2.
-        let mean = mean_of(Span::Pareto {
-            shape: 3.0,
-            scale: 1e6,
-            max: MAX_SPAN_NS,
-        });
+        let mean = mean_of(Span::Pareto { shape: 3.0, scale: 1e6, max: MAX_SPAN_NS });
         assert!((mean / 1.5e6 - 1.0).abs() < 0.02, "{mean}");
     }
 
@@ -124,19 +114,8 @@ mod tests {
     fn draws_at_the_median_match_the_inverse_distribution() {
         // unit() of this value is exactly 1/2; ln 2 = 0.693147…, 2^(1/2) = 1.414214.
         let mut half = Stuck((((1u64 << 52) - 1) << 11) | 5);
-        assert_eq!(
-            Span::Exp {
-                mean: 1e6,
-                max: u64::MAX
-            }
-            .draw(&mut half),
-            693_147
-        );
-        let pareto = Span::Pareto {
-            shape: 2.0,
-            scale: 1e6,
-            max: u64::MAX,
-        };
+        assert_eq!(Span::Exp { mean: 1e6, max: u64::MAX }.draw(&mut half), 693_147);
+        let pareto = Span::Pareto { shape: 2.0, scale: 1e6, max: u64::MAX };
         assert_eq!(pareto.draw(&mut half), 1_414_214);
     }
 
@@ -146,12 +125,7 @@ mod tests {
             let mut rng = Stuck(bits);
             let uniform = Span::Uniform { min: 5, max: 9 }.draw(&mut rng);
             assert_eq!(uniform, if bits == 0 { 5 } else { 9 });
-            let tail = Span::Pareto {
-                shape: 0.001,
-                scale: 1e9,
-                max: 77,
-            }
-            .draw(&mut rng);
+            let tail = Span::Pareto { shape: 0.001, scale: 1e9, max: 77 }.draw(&mut rng);
             assert_eq!(tail, 77);
         }
     }
@@ -161,10 +135,7 @@ mod tests {
         // Worked out by a separate program from ChaCha8's definition; they must never
         // change, or every recorded result changes with them.
         let mut rng = ChaCha8Rng::seed_from_u64(1);
-        let exp = Span::Exp {
-            mean: 1e6,
-            max: MAX_SPAN_NS,
-        };
+        let exp = Span::Exp { mean: 1e6, max: MAX_SPAN_NS };
         let draws: Vec<u64> = (0..4).map(|_| exp.draw(&mut rng)).collect();
         assert_eq!(draws, [910_096, 2_520_944, 516_575, 1_517_203]);
     }

@@ -217,9 +217,7 @@ impl Runner {
         if state.waits_for_delay {
             state.waits_for_delay = false;
             if state.first_ns > now_ns {
-                return Some(Step::SleepUntil {
-                    at_ns: state.first_ns,
-                });
+                return Some(Step::SleepUntil { at_ns: state.first_ns });
             }
         }
         if state.cursor.done || Some(state.cursor.task_loop) == program.loops {
@@ -229,10 +227,7 @@ impl Runner {
         let phase = &program.phases[state.cursor.phase];
         if !state.cursor.entered {
             state.cursor.entered = true;
-            if phase
-                .change
-                .apply(&mut state.settings, &definition.task_cpus)
-            {
+            if phase.change.apply(&mut state.settings, &definition.task_cpus) {
                 return Some(Step::Change(state.settings.clone()));
             }
         }
@@ -260,10 +255,9 @@ impl Runner {
                     TimerRef::Shared(i) => {
                         (&mut self.timers[i as usize], workload.timers[i as usize])
                     }
-                    TimerRef::Own(i) => (
-                        &mut state.own_timers[i as usize],
-                        definition.own_timers[i as usize],
-                    ),
+                    TimerRef::Own(i) => {
+                        (&mut state.own_timers[i as usize], definition.own_timers[i as usize])
+                    }
                 };
                 let at_ns = slot.unwrap_or(state.first_ns).saturating_add(period_ns);
                 let waits = at_ns > now_ns;
@@ -326,9 +320,7 @@ fn start_times(workload: &Workload, seed: u64) -> Vec<u64> {
     let mut current = None;
     for task in &workload.tasks {
         let definition = &workload.definitions[task.definition as usize];
-        let fresh = current
-            .as_ref()
-            .is_none_or(|(index, _, _)| *index != task.definition);
+        let fresh = current.as_ref().is_none_or(|(index, _, _)| *index != task.definition);
         if fresh {
             let rng = stream(seed, STARTS | u64::from(task.definition));
             current = Some((task.definition, rng, 0));
@@ -364,9 +356,7 @@ impl TaskState {
             return ns;
         }
         let number = self.stream;
-        let rng = self
-            .rng
-            .get_or_insert_with(|| Box::new(stream(seed, number)));
+        let rng = self.rng.get_or_insert_with(|| Box::new(stream(seed, number)));
         span.draw(&mut **rng)
     }
 }

@@ -46,12 +46,7 @@ fn phases_repeat_by_their_own_loop_inside_the_tasks() {
         r#""t": {"loop": 2, "phases": {
             "a": {"loop": 2, "run": 1}, "b": {"runtime": 2}, "a": {"sleep": 3}}}"#,
     );
-    let round = [
-        run(1),
-        run(1),
-        Step::Runtime { ns: 2000 },
-        Step::Sleep { ns: 3000 },
-    ];
+    let round = [run(1), run(1), Step::Runtime { ns: 2000 }, Step::Sleep { ns: 3000 }];
     for step in round.iter().chain(&round) {
         assert_eq!(runner.next(T, 0), *step);
     }
@@ -103,19 +98,8 @@ fn a_late_absolute_timer_keeps_its_grid() {
     // late for 80 as well, and the one from 80 waits for 100.
     let timer = r#"{"ref": "unique", "period": 20, "mode": "absolute"}"#;
     let mut runner = runner(&format!(r#""t": {{"run": 10, "timer": {timer}}}"#));
-    let at: Vec<Step> = [0, 10, 20, 30, 40, 70, 80, 90]
-        .map(|us| runner.next(T, us * 1000))
-        .into();
-    let expected = [
-        run(10),
-        until(20),
-        run(10),
-        until(40),
-        run(10),
-        run(10),
-        run(10),
-        until(100),
-    ];
+    let at: Vec<Step> = [0, 10, 20, 30, 40, 70, 80, 90].map(|us| runner.next(T, us * 1000)).into();
+    let expected = [run(10), until(20), run(10), until(40), run(10), run(10), run(10), until(100)];
     assert_eq!(at, expected);
 }
 
@@ -159,31 +143,17 @@ fn phases_change_settings_which_stay_but_cpus_return() {
             "c": {"policy": "SCHED_BATCH", "weight": 50, "run": 3}}}"#,
     );
     assert_eq!(runner.next(T, 0), run(1));
-    let Step::Change(b) = runner.next(T, 0) else {
-        panic!("no change")
-    };
-    assert_eq!(
-        (b.cpus.clone(), b.priority, b.group.as_deref()),
-        (Some(vec![1]), -4, Some("/g"))
-    );
+    let Step::Change(b) = runner.next(T, 0) else { panic!("no change") };
+    assert_eq!((b.cpus.clone(), b.priority, b.group.as_deref()), (Some(vec![1]), -4, Some("/g")));
     assert_eq!(runner.next(T, 0), run(2));
-    let Step::Change(c) = runner.next(T, 0) else {
-        panic!("no change")
-    };
+    let Step::Change(c) = runner.next(T, 0) else { panic!("no change") };
     assert_eq!(c.cpus, Some(vec![0]), "cpus are those of the task again");
     assert_eq!(c.group.as_deref(), Some("/g"), "the group stays");
     // A new policy without a priority takes the policy's default.
-    assert_eq!(
-        (c.policy, c.priority, c.weight),
-        (Policy::Batch, 0, Some(50))
-    );
+    assert_eq!((c.policy, c.priority, c.weight), (Policy::Batch, 0, Some(50)));
     assert_eq!(runner.settings(T), &c);
     assert_eq!(runner.next(T, 0), run(3));
-    assert_eq!(
-        runner.next(T, 0),
-        run(1),
-        "phase a names nothing, so nothing changes"
-    );
+    assert_eq!(runner.next(T, 0), run(1), "phase a names nothing, so nothing changes");
 }
 
 #[test]
@@ -225,27 +195,15 @@ fn forking_without_end_is_stuck_at_the_limit() {
     for _ in 0..FORK_LIMIT {
         assert!(matches!(runner.next(T, 0), Step::Fork { .. }));
     }
-    let Step::Stuck(why) = runner.next(T, 0) else {
-        panic!("not stuck")
-    };
-    assert_eq!(
-        why,
-        "task \"t-0\" forks \"child\" once more than the 1024 times rt-app allows"
-    );
+    let Step::Stuck(why) = runner.next(T, 0) else { panic!("not stuck") };
+    assert_eq!(why, "task \"t-0\" forks \"child\" once more than the 1024 times rt-app allows");
 }
 
 #[test]
 fn yielding_for_ever_at_one_instant_is_stuck() {
     let mut runner = runner(r#""t": {"yield": ""}"#);
-    let steps = (0..)
-        .map(|_| runner.next(T, 5))
-        .take_while(|s| *s == Step::Yield)
-        .count();
-    assert_eq!(
-        steps,
-        INSTANT_LIMIT as usize / 2,
-        "each round is a yield and the end of a phase"
-    );
+    let steps = (0..).map(|_| runner.next(T, 5)).take_while(|s| *s == Step::Yield).count();
+    assert_eq!(steps, INSTANT_LIMIT as usize / 2, "each round is a yield and the end of a phase");
     assert_eq!(runner.next(T, 6), Step::Yield, "when time moves it goes on");
 }
 
@@ -283,9 +241,7 @@ fn draws_do_not_depend_on_the_order_of_tasks() {
         let mut runner = runner(tasks);
         let mut per_task = [vec![], vec![]];
         for task in order {
-            let Step::Fork { child } = runner.next(TaskIx(task), 0) else {
-                panic!("no fork")
-            };
+            let Step::Fork { child } = runner.next(TaskIx(task), 0) else { panic!("no fork") };
             for who in [TaskIx(task), child] {
                 per_task[task as usize].push(runner.next(who, 0));
             }

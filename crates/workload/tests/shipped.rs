@@ -41,10 +41,7 @@ fn runs_alone(workload: Workload, end_ns: u64) -> Vec<(String, u64, u64)> {
 /// CPUs wanted between two times by tasks whose names pass.
 fn demand(runs: &[(String, u64, u64)], from: u64, to: u64, filter: impl Fn(&str) -> bool) -> f64 {
     let inside = |start: u64, end: u64| end.min(to).saturating_sub(start.max(from));
-    let wanted = runs
-        .iter()
-        .filter(|(name, ..)| filter(name))
-        .map(|(_, s, e)| inside(*s, *e));
+    let wanted = runs.iter().filter(|(name, ..)| filter(name)).map(|(_, s, e)| inside(*s, *e));
     wanted.sum::<u64>() as f64 / (to - from) as f64
 }
 
@@ -86,24 +83,14 @@ fn hogs_have_the_weights_of_their_nice_values() {
 #[test]
 fn shares321_is_the_papers_example() {
     let tasks = shipped("shares321").tasks;
-    let shares: Vec<_> = tasks
-        .iter()
-        .map(|t| (t.name.as_str(), t.settings.share))
-        .collect();
-    assert_eq!(
-        shares,
-        [("A-0", Some(3)), ("B-1", Some(2)), ("C-2", Some(1))]
-    );
+    let shares: Vec<_> = tasks.iter().map(|t| (t.name.as_str(), t.settings.share)).collect();
+    assert_eq!(shares, [("A-0", Some(3)), ("B-1", Some(2)), ("C-2", Some(1))]);
 }
 
 #[test]
 fn random_differs_by_seed_and_wants_what_it_says() {
     let workload = Arc::new(shipped("random"));
-    let starts = |seed| {
-        Runner::new(workload.clone(), seed)
-            .initial()
-            .collect::<Vec<_>>()
-    };
+    let starts = |seed| Runner::new(workload.clone(), seed).initial().collect::<Vec<_>>();
     assert_eq!(starts(1), starts(1));
     assert_ne!(starts(1), starts(2));
     let runs = runs_alone(shipped("random"), 5 * SECOND);

@@ -31,12 +31,7 @@ fn suit(place: &Object<'_>, settings: &Settings) -> Result<(), WorkloadError> {
         Policy::Rr | Policy::Fifo => (1..=99, "a real-time priority from 1 to 99"),
         Policy::Deadline => (0..=0, "no priority (or 0)"),
     };
-    let Settings {
-        policy,
-        priority,
-        group,
-        ..
-    } = settings;
+    let Settings { policy, priority, group, .. } = settings;
     if !range.contains(priority) {
         let message = format!("policy {policy} takes {class}, not {priority}");
         return Err(place.scope.error(place.line_of("priority"), message));
@@ -59,11 +54,7 @@ pub(super) fn uses_time(
                   longer than 0, or a finite \"loop\"";
     for (phase, place) in program.phases.iter().zip(places) {
         if phase.loops.is_none() && !phase_uses_time(phase) {
-            let what = if place.scope.in_phase() {
-                "this phase"
-            } else {
-                "this task"
-            };
+            let what = if place.scope.in_phase() { "this phase" } else { "this task" };
             return Err(place.scope.error(place.line, format!("{what} {advice}")));
         }
     }

@@ -70,9 +70,7 @@ fn event(
         EventKey::Fork => {
             let name = scope.string(member)?;
             match names.tasks.get(name) {
-                Some(definition) => Event::Fork {
-                    definition: *definition,
-                },
+                Some(definition) => Event::Fork { definition: *definition },
                 None => {
                     let mut known: Vec<&str> = names.tasks.keys().map(String::as_str).collect();
                     known.sort_unstable();
@@ -96,10 +94,7 @@ fn timer(
         Some(name) => scope.string(name)?,
         None => "unknown",
     };
-    let period = object
-        .get("period")?
-        .map(|m| span::read(scope, m))
-        .transpose()?;
+    let period = object.get("period")?.map(|m| span::read(scope, m)).transpose()?;
     let kind = match object.get("mode")? {
         None => TimerKind::Relative,
         Some(mode) => match scope.string(mode)? {
@@ -117,8 +112,5 @@ fn timer(
     } else {
         TimerRef::Shared(shared.mention(name, kind))
     };
-    Ok(Event::Timer {
-        timer,
-        period: period.unwrap_or(Span::Fixed(0)),
-    })
+    Ok(Event::Timer { timer, period: period.unwrap_or(Span::Fixed(0)) })
 }

@@ -33,10 +33,7 @@ const KEYS: [&str; 14] = [
 ];
 
 pub(super) fn read(root: &Object<'_>) -> Result<Global, WorkloadError> {
-    let mut global = Global {
-        duration_ns: None,
-        default_policy: Policy::Other,
-    };
+    let mut global = Global { duration_ns: None, default_policy: Policy::Other };
     let Some(member) = root.get("global")? else {
         return Ok(global);
     };
@@ -85,16 +82,12 @@ fn check(scope: Scope<'_>, member: &Member) -> Result<(), WorkloadError> {
             },
             "a number of megabytes, \"disable\", \"file\" or \"auto\"",
         ),
-        "mem_buffer_size" => (
-            matches!(value, Value::Int(bytes) if *bytes > 0),
-            "a number of bytes",
-        ),
+        "mem_buffer_size" => {
+            (matches!(value, Value::Int(bytes) if *bytes > 0), "a number of bytes")
+        }
         // Of older rt-app versions; its own examples still carry it.
         "frag" => (matches!(value, Value::Int(_)), "a whole number"),
-        "ftrace" => (
-            matches!(value, Value::Bool(_) | Value::String(_)),
-            "a string",
-        ),
+        "ftrace" => (matches!(value, Value::Bool(_) | Value::String(_)), "a string"),
         _ => (matches!(value, Value::String(_)), "a string"),
     };
     if fits {

@@ -100,15 +100,9 @@ pub(super) fn kind(key: &str) -> Kind {
 
 /// Every key a task or phase can have, for suggestions.
 pub(super) fn all(in_phase: bool) -> impl Iterator<Item = &'static str> + Clone {
-    let settings = if in_phase {
-        &TASK[TASK_ONLY.len()..]
-    } else {
-        &TASK[..]
-    };
+    let settings = if in_phase { &TASK[TASK_ONLY.len()..] } else { &TASK[..] };
     let events = EVENTS.iter().filter(|(_, kind)| *kind != Kind::NotYet);
-    events
-        .map(|(prefix, _)| *prefix)
-        .chain(settings.iter().copied())
+    events.map(|(prefix, _)| *prefix).chain(settings.iter().copied())
 }
 
 /// `unknown key "rnu" (did you mean "run"?)`; without a near one, the known ones.
@@ -120,11 +114,7 @@ pub(super) fn unknown<'k>(
     let distance = |known: &str| strsim::damerau_levenshtein(name, known);
     // One slip, and one more for every four letters.
     let near = 1 + name.chars().count() / 4;
-    match known
-        .clone()
-        .min_by_key(|k| distance(k))
-        .filter(|k| distance(k) <= near)
-    {
+    match known.clone().min_by_key(|k| distance(k)).filter(|k| distance(k) <= near) {
         Some(nearest) => format!("unknown {what} {name:?} (did you mean {nearest:?}?)"),
         None => {
             let known: Vec<&str> = known.take(24).collect();
@@ -154,14 +144,8 @@ mod tests {
     fn suggestions_are_near_or_a_list() {
         let text = |name| unknown("key", name, ["run", "sleep", "loop"].into_iter());
         assert_eq!(text("rnu"), "unknown key \"rnu\" (did you mean \"run\"?)");
-        assert_eq!(
-            text("slepp"),
-            "unknown key \"slepp\" (did you mean \"sleep\"?)"
-        );
-        assert_eq!(
-            text("colour"),
-            "unknown key \"colour\"; known: run, sleep, loop"
-        );
+        assert_eq!(text("slepp"), "unknown key \"slepp\" (did you mean \"sleep\"?)");
+        assert_eq!(text("colour"), "unknown key \"colour\"; known: run, sleep, loop");
     }
 
     #[test]

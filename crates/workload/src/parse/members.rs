@@ -18,25 +18,15 @@ pub(super) struct Scope<'a> {
 
 impl<'a> Scope<'a> {
     pub(super) fn file(file: &'a str) -> Self {
-        Scope {
-            file,
-            task: None,
-            phase: None,
-        }
+        Scope { file, task: None, phase: None }
     }
 
     pub(super) fn task(self, task: &'a str) -> Self {
-        Scope {
-            task: Some(task),
-            ..self
-        }
+        Scope { task: Some(task), ..self }
     }
 
     pub(super) fn phase(self, phase: &'a str) -> Self {
-        Scope {
-            phase: Some(phase),
-            ..self
-        }
+        Scope { phase: Some(phase), ..self }
     }
 
     pub(super) fn in_phase(self) -> bool {
@@ -56,10 +46,7 @@ impl<'a> Scope<'a> {
     /// The member has a value other than what was wanted.
     pub(super) fn mismatch(self, member: &Member, wanted: impl Display) -> WorkloadError {
         let Member { key, node, .. } = member;
-        self.error(
-            node.line,
-            format!("{key:?} must be {wanted}, not {}", node.value),
-        )
+        self.error(node.line, format!("{key:?} must be {wanted}, not {}", node.value))
     }
 
     pub(super) fn integer(
@@ -96,11 +83,7 @@ impl<'a> Object<'a> {
     /// The node as an object; `what` names it in the error if it is something else.
     pub(super) fn of(scope: Scope<'a>, what: &str, node: &'a Node) -> Result<Self, WorkloadError> {
         match &node.value {
-            Value::Object(members) => Ok(Object {
-                scope,
-                line: node.line,
-                members,
-            }),
+            Value::Object(members) => Ok(Object { scope, line: node.line, members }),
             other => {
                 let message = format!("{what} must be an object {{…}}, not {other}");
                 Err(scope.error(node.line, message))
@@ -113,9 +96,7 @@ impl<'a> Object<'a> {
         let mut found = self.members.iter().filter(|m| m.key == key);
         let first = found.next();
         match found.next() {
-            Some(again) => Err(self
-                .scope
-                .error(again.line, format!("{key:?} stands here twice"))),
+            Some(again) => Err(self.scope.error(again.line, format!("{key:?} stands here twice"))),
             None => Ok(first),
         }
     }
@@ -128,11 +109,7 @@ impl<'a> Object<'a> {
 
     /// Refuses members other than these.
     pub(super) fn only(&self, known: &[&str]) -> Result<(), WorkloadError> {
-        match self
-            .members
-            .iter()
-            .find(|m| !known.contains(&m.key.as_str()))
-        {
+        match self.members.iter().find(|m| !known.contains(&m.key.as_str())) {
             Some(member) => {
                 let message = keys::unknown("key", &member.key, known.iter().copied());
                 Err(self.scope.error(member.line, message))

@@ -21,7 +21,7 @@ use members::{Object, Scope};
 use settings::Groups;
 
 /// How many instances a file may start.
-const MAX_INSTANCES: u64 = 1_000_000;
+const MAX_INSTANCES: u64 = 100_000;
 
 /// Names that events and tasks refer to, gathered over the whole file.
 struct Names {

@@ -11,14 +11,8 @@ use crate::model::{Change, Group, Policy};
 /// The highest CPU number a file may name: the kernel's largest CPU count less one.
 const MAX_CPU: i64 = 8191;
 
-const POLICIES: [Policy; 6] = [
-    Policy::Other,
-    Policy::Batch,
-    Policy::Idle,
-    Policy::Rr,
-    Policy::Fifo,
-    Policy::Deadline,
-];
+const POLICIES: [Policy; 6] =
+    [Policy::Other, Policy::Batch, Policy::Idle, Policy::Rr, Policy::Fifo, Policy::Deadline];
 
 /// The name of a policy.
 pub(super) fn policy(scope: Scope<'_>, member: &Member) -> Result<Policy, WorkloadError> {
@@ -42,10 +36,7 @@ pub(super) fn read(object: &Object<'_>, groups: &mut Groups) -> Result<Change, W
         member.map(|m| scope.integer(m, min..=max)).transpose()
     };
     Ok(Change {
-        policy: object
-            .get("policy")?
-            .map(|m| policy(scope, m))
-            .transpose()?,
+        policy: object.get("policy")?.map(|m| policy(scope, m)).transpose()?,
         priority: integer("priority", -20, 99)?.map(|p| p as i32),
         weight: integer("weight", 1, 10_000)?.map(|w| w as u32),
         share: integer("share", 1, i64::from(u32::MAX))?.map(|s| s as u64),
@@ -55,9 +46,7 @@ pub(super) fn read(object: &Object<'_>, groups: &mut Groups) -> Result<Change, W
             None => None,
         },
         // 0 is rt-app's default and asks for nothing.
-        slice_ns: integer("dl-runtime", 0, MAX_US)?
-            .filter(|us| *us > 0)
-            .map(|us| us as u64 * 1000),
+        slice_ns: integer("dl-runtime", 0, MAX_US)?.filter(|us| *us > 0).map(|us| us as u64 * 1000),
     })
 }
 
@@ -142,10 +131,7 @@ impl Groups {
     }
 
     fn entry(&mut self, relative: &str) -> &mut (String, Option<u32>) {
-        let found = self
-            .known
-            .iter()
-            .position(|(path, _)| &path[1..] == relative);
+        let found = self.known.iter().position(|(path, _)| &path[1..] == relative);
         let index = found.unwrap_or_else(|| {
             self.known.push((format!("/{relative}"), None));
             self.known.len() - 1

@@ -28,20 +28,15 @@ pub(super) fn read(scope: Scope<'_>, member: &Member) -> Result<Span, WorkloadEr
 fn distribution(scope: Scope<'_>, member: &Member) -> Result<Span, WorkloadError> {
     let object = Object::of(scope, "a distribution", &member.node)?;
     let Some(dist) = object.get("dist")? else {
-        let message = format!(
-            "{:?} needs \"dist\": \"exp\", \"uniform\" or \"pareto\"",
-            member.key
-        );
+        let message =
+            format!("{:?} needs \"dist\": \"exp\", \"uniform\" or \"pareto\"", member.key);
         return Err(scope.error(object.line, message));
     };
     match scope.string(dist)? {
         "exp" => {
             object.only(&["dist", "mean", "max"])?;
             let mean = required(&object, "mean", ABOVE_ZERO)?;
-            Ok(Span::Exp {
-                mean: mean * 1000.0,
-                max: max_ns(&object)?,
-            })
+            Ok(Span::Exp { mean: mean * 1000.0, max: max_ns(&object)? })
         }
         "uniform" => {
             object.only(&["dist", "min", "max"])?;
@@ -84,11 +79,7 @@ fn pareto(object: &Object<'_>) -> Result<Span, WorkloadError> {
             return Err(scope.error(object.line, message));
         }
     };
-    Ok(Span::Pareto {
-        shape,
-        scale: scale * 1000.0,
-        max: max_ns(object)?,
-    })
+    Ok(Span::Pareto { shape, scale: scale * 1000.0, max: max_ns(object)? })
 }
 
 fn max_ns(object: &Object<'_>) -> Result<u64, WorkloadError> {

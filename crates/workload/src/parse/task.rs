@@ -60,10 +60,7 @@ pub(super) fn read<'a>(
                 change: Change::default(),
                 events: events::read(&object, names, &mut own_timers)?,
             };
-            let program = Program {
-                loops: given.map(|_| 1),
-                phases: vec![phase],
-            };
+            let program = Program { loops: given.map(|_| 1), phases: vec![phase] };
             (program, vec![object])
         }
     };
@@ -93,11 +90,7 @@ pub(super) fn read<'a>(
         own_timers: own_timers.kinds,
         program: Arc::new(program),
     };
-    Ok(Draft {
-        definition,
-        instances,
-        thread_of,
-    })
+    Ok(Draft { definition, instances, thread_of })
 }
 
 fn phased<'a>(
@@ -106,10 +99,7 @@ fn phased<'a>(
     names: &mut Names,
     own_timers: &mut Timers,
 ) -> Result<(Program, Vec<Object<'a>>), WorkloadError> {
-    if let Some(event) = task
-        .members
-        .iter()
-        .find(|m| matches!(keys::kind(&m.key), Kind::Event(_)))
+    if let Some(event) = task.members.iter().find(|m| matches!(keys::kind(&m.key), Kind::Event(_)))
     {
         let message = format!(
             "event {:?} stands beside \"phases\" and would never run: move it into a phase",
@@ -128,9 +118,7 @@ fn phased<'a>(
         let place = Object::of(scope, "a phase", &member.node)?;
         check_keys(&place)?;
         phases.push(Phase {
-            loops: place
-                .get("loop")?
-                .map_or(Ok(Some(1)), |m| loops(scope, m, 1))?,
+            loops: place.get("loop")?.map_or(Ok(Some(1)), |m| loops(scope, m, 1))?,
             change: settings::read(&place, &mut names.groups)?,
             events: events::read(&place, names, own_timers)?,
         });

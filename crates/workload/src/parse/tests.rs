@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 
-use super::parse;
+use super::{keys, parse};
 use crate::model::{Group, Policy, TaskIx, Workload};
 use crate::runner::{Runner, Step};
 
@@ -75,7 +75,7 @@ fn wrong_values_name_what_was_expected() {
         ("\"run\": \"1ms\"", "\"run\" must be microseconds (a whole number from 0 to 31622400000000) or a distribution {\"dist\": …}, not \"1ms\""),
         ("\"run\": 1, \"loop\": 0", "\"loop\" must be -1 (for ever) or a whole number from 1 up, not 0"),
         ("\"run\": 1, \"loop\": -2", "\"loop\" must be -1 (for ever) or a whole number from 1 up, not -2"),
-        ("\"run\": 1, \"instance\": -1", "\"instance\" must be a whole number from 0 to 1000000, not -1"),
+        ("\"run\": 1, \"instance\": -1", "\"instance\" must be a whole number from 0 to 100000, not -1"),
         ("\"run\": 1, \"weight\": 0", "\"weight\" must be a whole number from 1 to 10000, not 0"),
         ("\"run\": 1, \"share\": true", "\"share\" must be a whole number from 1 to 4294967295, not true"),
         ("\"run\": 1, \"policy\": \"OTHER\"", "unknown policy \"OTHER\"; known: SCHED_OTHER, SCHED_BATCH, SCHED_IDLE, SCHED_RR, SCHED_FIFO, SCHED_DEADLINE"),
@@ -111,10 +111,7 @@ fn wrong_values_name_what_was_expected() {
         ("\"run\": {\"dist\": \"pareto\", \"shape\": 2}", "a Pareto distribution needs either \"mean\" or \"scale\" (its least value)"),
     ];
     for (members, expected) in cases {
-        assert_eq!(
-            task_message(members),
-            format!("w.json:1: task \"t\": {expected}")
-        );
+        assert_eq!(task_message(members), format!("w.json:1: task \"t\": {expected}"));
     }
 }
 
@@ -136,8 +133,8 @@ fn wrong_files_name_what_was_expected() {
             "w.json:1: nothing starts: every task has \"instance\": 0 or there is no task",
         ),
         (
-            "{\"tasks\": {\"t\": {\"run\": 1, \"instance\": 999999},\n \"u\": {\"run\": 1, \"instance\": 2}}}",
-            "w.json:2: task \"u\": the file starts more than 1000000 instances",
+            "{\"tasks\": {\"t\": {\"run\": 1, \"instance\": 99999},\n \"u\": {\"run\": 1, \"instance\": 2}}}",
+            "w.json:2: task \"u\": the file starts more than 100000 instances",
         ),
         (
             "{\"tasks\": {\"t\": {\"phases\": {\"p\": {\"run\": 1, \"instance\": 2}}}}}",
@@ -199,10 +196,7 @@ fn loops_that_never_use_time_are_refused() {
         "\"run\": {\"dist\": \"uniform\", \"max\": 0}",
         "\"phases\": {\"a\": {\"run\": 0}, \"b\": {\"loop\": 7, \"sleep\": 0}}",
     ] {
-        assert_eq!(
-            task_message(members),
-            format!("w.json:1: task \"t\": this task {end}")
-        );
+        assert_eq!(task_message(members), format!("w.json:1: task \"t\": this task {end}"));
     }
     assert_eq!(
         task_message("\"phases\": {\"a\": {\"run\": 5}, \"b\": {\"loop\": -1, \"sleep\": 0}}"),
@@ -250,10 +244,7 @@ fn groups_list_parents_first_and_keep_weights() {
           \"b\": {\"run\": 1, \"taskgroup\": {\"path\": \"/x/y\", \"cpu.weight\": 300}},
           \"c\": {\"run\": 1, \"taskgroup\": \"/\"}, \"d\": {\"run\": 1, \"taskgroup\": \"\"}}}",
     );
-    let group = |path: &str, cpu_weight| Group {
-        path: path.into(),
-        cpu_weight,
-    };
+    let group = |path: &str, cpu_weight| Group { path: path.into(), cpu_weight };
     assert_eq!(workload.groups, [group("/x", 100), group("/x/y", 300)]);
     assert_eq!(workload.tasks[2].settings.group, None);
 }
@@ -265,11 +256,7 @@ fn threads_spread_over_the_instances_of_their_leader() {
           \"server\": {\"instance\": 2, \"run\": 1},
           \"aide\": {\"run\": 1, \"thread_of\": \"server-4\"}}}",
     );
-    let leaders: Vec<_> = workload
-        .tasks
-        .iter()
-        .map(|t| t.thread_of.map(|l| l.0))
-        .collect();
+    let leaders: Vec<_> = workload.tasks.iter().map(|t| t.thread_of.map(|l| l.0)).collect();
     assert_eq!(leaders, [Some(3), Some(4), Some(3), None, None, Some(4)]);
 }
 
@@ -286,6 +273,18 @@ fn the_same_event_key_may_stand_twice() {
             Step::Exit
         ]
     );
+}
+
+#[test]
+fn the_manual_has_every_key_and_its_example_runs() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/workloads.md");
+    let manual = std::fs::read_to_string(path).unwrap();
+    for key in keys::all(false) {
+        assert!(manual.contains(&format!("| `{key}`")), "{key} is not in the manual");
+    }
+    let (_, example) = manual.split_once("```json\n").unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    assert_eq!(read(example).tasks.len(), 5);
 }
 
 proptest! {

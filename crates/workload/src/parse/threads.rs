@@ -29,13 +29,9 @@ pub(super) fn resolve(
         let trouble = if definition == index {
             Some("a task cannot be a thread of itself".to_owned())
         } else if drafts[definition].thread_of.is_some() {
-            Some(format!(
-                "{leader:?} is a thread itself: name the task that leads the process"
-            ))
+            Some(format!("{leader:?} is a thread itself: name the task that leads the process"))
         } else if leaders.is_empty() {
-            Some(format!(
-                "{leader:?} has no instance from the start that could lead a process"
-            ))
+            Some(format!("{leader:?} has no instance from the start that could lead a process"))
         } else {
             None
         };
