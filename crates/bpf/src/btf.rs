@@ -7,6 +7,7 @@
 pub mod ext;
 mod fields;
 mod index;
+mod kind;
 mod parse;
 mod reference;
 mod spelling;
@@ -14,10 +15,11 @@ mod types;
 
 pub use fields::{Field, PathError};
 pub use index::essential_name;
+pub use kind::Kind;
 pub use parse::BtfError;
 pub use reference::reference;
 pub use types::{
-    Array, Composite, Datasec, DeclTag, Enum, Enumerator, FuncProto, Int, Kind, Member, Param,
+    Array, Composite, Datasec, DeclTag, Enum, Enumerator, FuncProto, Int, Member, Param,
     SectionVar, Type,
 };
 

@@ -155,7 +155,8 @@ impl Btf {
             return Err(PathError::Index { index, len: a.len });
         }
         let size = self.size_of(a.elem).unwrap_or(0);
-        let offset_bits = from.offset_bits.wrapping_add((index as u32).wrapping_mul(size * 8));
+        let offset_bits =
+            from.offset_bits.wrapping_add((index as u32).wrapping_mul(size.wrapping_mul(8)));
         Ok(Field { offset_bits, bits: 0, size, ty: a.elem })
     }
 

@@ -2,8 +2,8 @@
 //! One pass over encoded BTF: finds where each type starts and checks that all
 //! bytes are there and all references point at types that exist.
 
-use super::types::{word, Kind, HEADER};
-use super::{Btf, TypeId};
+use super::types::{word, HEADER};
+use super::{Btf, Kind, TypeId};
 use std::sync::OnceLock;
 use thiserror::Error;
 

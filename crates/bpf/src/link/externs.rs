@@ -185,7 +185,7 @@ fn config_value(
     };
     let scalar = matches!(btf.kind(btf.resolve(ty)), Kind::Int | Kind::Enum | Kind::Enum64);
     match value {
-        Some(value) if scalar && (size == 8 || value >> (size * 8) == 0) => Ok(value),
+        Some(value) if scalar && (size >= 8 || value >> (size * 8) == 0) => Ok(value),
         Some(value) => {
             Err(format!("extern '{name}': value {value} does not fit {}", btf.type_name(ty)))
         }

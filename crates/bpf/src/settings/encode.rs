@@ -90,7 +90,8 @@ impl Image {
             });
         }
         for (i, text) in (0u32..).zip(elements) {
-            let offset_bits = field.offset_bits.saturating_add(i.saturating_mul(size * 8));
+            let offset_bits =
+                field.offset_bits.saturating_add(i.saturating_mul(size.saturating_mul(8)));
             let element = Field { offset_bits, bits: 0, size, ty: elem };
             self.store(bytes, &element, &format!("{name}[{i}]"), text, hints)?;
         }

@@ -48,7 +48,8 @@ fn render_field(btf: &Btf, bytes: &[u8], field: &Field, hints: &Hints<'_>, level
             let len = field.size.checked_div(size).unwrap_or(0);
             let mut elements = Vec::new();
             for i in 0..len.min(MAX_ELEMENTS) {
-                let offset_bits = field.offset_bits.saturating_add(i.saturating_mul(size * 8));
+                let offset_bits =
+                    field.offset_bits.saturating_add(i.saturating_mul(size.saturating_mul(8)));
                 let element = Field { offset_bits, bits: 0, size, ty: a.elem };
                 elements.push(render_field(btf, bytes, &element, hints, levels));
             }

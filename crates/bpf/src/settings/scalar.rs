@@ -119,7 +119,10 @@ pub(super) fn parse(
     let (min, max) = (bound("min", hints.min)?, bound("max", hints.max)?);
     let below = min.as_ref().is_some_and(|m| value < m.0);
     if below || max.as_ref().is_some_and(|m| value > m.0) {
-        let unit = hints.unit.map_or(String::new(), |u| format!(" {u}"));
+        // A bound like 100us has its unit already.
+        let bare = |b: &Option<(i128, String)>| b.as_ref().is_none_or(|b| whole(&b.1).is_some());
+        let unit = hints.unit.filter(|_| bare(&min) && bare(&max));
+        let unit = unit.map_or(String::new(), |u| format!(" {u}"));
         return Err(Refusal::Range(match (min, max) {
             (Some(min), Some(max)) => format!("{} to {}{unit}", min.1, max.1),
             (Some(min), None) => format!("at least {}{unit}", min.1),

@@ -134,7 +134,7 @@ fn field(spec: &Spec<'_>, ask: Ask) -> Result<FieldValue, String> {
     let member = member(btf, last)?;
     let ty = btf.resolve(member.ty);
     let window = Window::of(spec.bit_offset, member.bits, sized(btf.size_of(ty))?)?;
-    let bits = spec.bit_offset - window.byte_offset * 8 + window.bits;
+    let bits = (spec.bit_offset - window.byte_offset * 8).saturating_add(window.bits);
     let ambiguous = member.bits > 0;
     Ok(match ask {
         Ask::ByteOffset => FieldValue {
@@ -192,7 +192,7 @@ impl Window {
                 return Err("bit field does not fit a 64-bit load".into());
             }
             let byte_offset = bit_offset / 8 / bytes * bytes;
-            if bit_offset + bitfield - byte_offset * 8 <= bytes * 8 {
+            if bit_offset - byte_offset * 8 + bitfield <= bytes * 8 {
                 return Ok(Window { byte_offset, bytes, bits: bitfield });
             }
             bytes *= 2;
