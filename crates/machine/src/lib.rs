@@ -1,2 +1,33 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! See the crate description.
+//! The simulated computer: a clock, CPUs, tasks and dispatch queues, with the rules of
+//! sched_ext as `kernel/sched/ext/` of Linux 7.2 has them.
+//!
+//! [`run::Machine`] runs a workload under anything that implements [`ops::Ops`]; hosted
+//! BPF objects do so through [`policy::BpfOps`].
+
+mod cgroup;
+pub mod config;
+pub mod consts;
+pub mod core;
+pub mod cpuset;
+mod dsq;
+mod dump;
+mod event_queue;
+pub mod exit;
+mod ext;
+mod host;
+mod kernel_objects;
+pub mod kfuncs;
+mod layout;
+mod list;
+pub mod native;
+pub mod ops;
+pub mod policy;
+mod rq;
+pub mod run;
+mod sched;
+pub mod stats;
+pub mod task;
+mod timers;
+pub mod topology;
+pub mod weight;

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Task groups: cgroups with a CPU weight, as `ops.cgroup_*()` sees them.
+
+use crate::consts::*;
+use crate::core::Core;
+use crate::exit::ExitKind;
+use crate::layout::{KernelType, Layouts, ABSENT};
+use crate::ops::{Op, Ops};
+use crate::task::Tid;
+use rota_bpf::memory::{Memory, Perm};
+use rota_workload::Group;
+use rustc_hash::FxHashMap;
+
+/// Levels below the root that a group may have.
+pub(crate) const MAX_DEPTH: u32 = 16;
+/// `CGROUP_WEIGHT_DFL`.
+const WEIGHT_DFL: u32 = 100;
+/// `CSS_ONLINE`.
+const CSS_ONLINE: u32 = 2;
+
+/// One cgroup and its guest objects.
+#[derive(Clone, Debug)]
+pub(crate) struct Cgroup {
+    pub(crate) path: String,
+    /// `cgrp->kn->id`.
+    pub(crate) id: u64,
+    pub(crate) level: u32,
+    pub(crate) parent: Option<u32>,
+    pub(crate) weight: u32,
+    pub(crate) addr: u64,
+    task_group: u64,
+    css_set: u64,
+    /// `SCX_TG_INITED`.
+    inited: bool,
+}
+
+/// Every cgroup; the first is the root.
+#[derive(Debug, Default)]
+pub(crate) struct Cgroups {
+    all: Vec<Cgroup>,
+    by_path: FxHashMap<String, u32>,
+}
+
+impl Cgroups {
+    pub(crate) fn get(&self, at: u32) -> &Cgroup {
+        &self.all[at as usize]
+    }
+
+    pub(crate) fn at_addr(&self, addr: u64) -> Option<u32> {
+        self.all.iter().position(|c| c.addr == addr).map(|at| at as u32)
+    }
+
+    pub(crate) fn by_id(&self, id: u64) -> Option<u32> {
+        self.all.iter().position(|c| c.id == id).map(|at| at as u32)
+    }
+
+    /// Cgroups in pre-order: a parent comes before its children.
+    pub(crate) fn len(&self) -> u32 {
+        self.all.len() as u32
+    }
+
+    /// Finds `/a/b`, creating what is missing of it.
+    pub(crate) fn ensure(&mut self, mem: &mut Memory, layouts: &Layouts, path: &str) -> u32 {
+        let mut at = 0;
+        let mut so_far = String::new();
+        for part in path.split('/').filter(|p| !p.is_empty()).take(MAX_DEPTH as usize - 1) {
+            so_far.push('/');
+            so_far.push_str(part);
+            at = match self.by_path.get(&so_far) {
+                Some(at) => *at,
+                None => self.create(mem, layouts, &so_far, Some(at)),
+            };
+        }
+        at
+    }
+
+    fn create(
+        &mut self,
+        mem: &mut Memory,
+        layouts: &Layouts,
+        path: &str,
+        parent: Option<u32>,
+    ) -> u32 {
+        let at = self.all.len() as u32;
+        let id = u64::from(at) + 1;
+        let level = parent.map_or(0, |p| self.get(p).level + 1);
+        let addr = mem.alloc_kernel(layouts.cgroup_shape);
+        let kn = mem.alloc("kernfs_node", layouts.kernfs.size(), Perm::ReadOnly);
+        let task_group = mem.alloc("task_group", layouts.task_group.size(), Perm::ReadOnly);
+        let css_set = mem.alloc("css_set", layouts.css_set.size(), Perm::ReadOnly);
+        let mut put = |base: u64, offset: u32, value: u64, bytes: u32| {
+            match (offset, bytes) {
+                (ABSENT, _) => {}
+                (_, 4) => mem.set_u32(base + u64::from(offset), value as u32),
+                _ => mem.set_u64(base + u64::from(offset), value),
+            };
+        };
+        put(kn, layouts.kernfs.id, id, 8);
+        put(addr, layouts.cgroup.kn, kn, 8);
+        put(addr, layouts.cgroup.level, u64::from(level), 4);
+        put(addr, layouts.cgroup.self_cgroup, addr, 8);
+        put(addr, layouts.cgroup.self_id, id, 4);
+        put(addr, layouts.cgroup.self_flags, u64::from(CSS_ONLINE), 4);
+        put(addr, layouts.cgroup.self_serial, id, 8);
+        put(task_group, layouts.task_group.css_cgroup, addr, 8);
+        put(css_set, layouts.css_set.dfl_cgrp, addr, 8);
+        if let Some(p) = parent.map(|p| self.get(p).clone()) {
+            // css of a cgroup is its first member: same address
+            put(addr, layouts.cgroup.self_parent, p.addr, 8);
+            put(task_group, layouts.task_group.css_parent, p.task_group, 8);
+        }
+        let mut ancestor = Some(at);
+        let mut steps = 0;
+        while let Some(a) = ancestor {
+            let (a_addr, a_parent) =
+                if a == at { (addr, parent) } else { (self.get(a).addr, self.get(a).parent) };
+            if layouts.cgroup.ancestors != ABSENT {
+                put(addr, layouts.cgroup.ancestors + 8 * (level - steps), a_addr, 8);
+            }
+            steps += 1;
+            ancestor = a_parent;
+        }
+        let cgroup = Cgroup {
+            path: path.to_string(),
+            id,
+            level,
+            parent,
+            weight: WEIGHT_DFL,
+            addr,
+            task_group,
+            css_set,
+            inited: false,
+        };
+        self.all.push(cgroup);
+        self.by_path.insert(path.to_string(), at);
+        at
+    }
+
+    /// The root and the groups of a workload.
+    pub(crate) fn build(mem: &mut Memory, layouts: &Layouts, groups: &[Group]) -> Self {
+        let mut cgroups = Self::default();
+        cgroups.create(mem, layouts, "/", None);
+        for group in groups {
+            let at = cgroups.ensure(mem, layouts, &group.path);
+            cgroups.all[at as usize].weight = group.cpu_weight.clamp(1, 10_000);
+        }
+        cgroups
+    }
+}
+
+impl Core {
+    /// `p->sched_task_group` and `p->cgroups`.
+    pub(crate) fn publish_cgroup(&mut self, t: Tid) {
+        let cgroup = self.cgroups.get(self.task(t).cgroup).clone();
+        let addr = self.task(t).addr;
+        self.put_u64(addr, self.layouts.task.sched_task_group, cgroup.task_group);
+        self.put_u64(addr, self.layouts.task.cgroups, cgroup.css_set);
+    }
+
+    /// `scx_cgroup_init()`.
+    pub(crate) fn cgroup_init(&mut self, o: &mut dyn Ops) {
+        for at in 0..self.cgroups.len() {
+            self.init_one_cgroup(o, at);
+            if self.exit.is_some() {
+                return;
+            }
+        }
+        self.cgroup_enabled = true;
+    }
+
+    fn init_one_cgroup(&mut self, o: &mut dyn Ops, at: u32) {
+        let cgroup = self.cgroups.get(at).clone();
+        if self.has(Op::CgroupInit) {
+            let args = self.scratch.cgroup_init_args;
+            let layout = self.layouts.cgroup_init_args.clone();
+            self.put_u32(args, layout.weight, cgroup.weight);
+            // defaults of tg_set_cfs_bandwidth(): 100 ms period, no quota
+            self.put_u64(args, layout.bw_period_us, 100_000);
+            self.put_u64(args, layout.bw_quota_us, u64::MAX);
+            self.put_u64(args, layout.bw_burst_us, 0);
+            let ret = self.call(o, Op::CgroupInit, None, None, &[cgroup.addr, args]) as i32;
+            if ret != 0 {
+                let ret = self.sanitize_err(Op::CgroupInit, i64::from(ret));
+                self.error(
+                    ExitKind::Error,
+                    format!("ops.cgroup_init() failed ({ret}) for {}", cgroup.path),
+                );
+                return;
+            }
+        }
+        self.cgroups.all[at as usize].inited = true;
+    }
+
+    /// `scx_cgroup_exit()`: children before parents.
+    pub(crate) fn cgroup_exit(&mut self, o: &mut dyn Ops) {
+        self.cgroup_enabled = false;
+        for at in (0..self.cgroups.len()).rev() {
+            if !std::mem::take(&mut self.cgroups.all[at as usize].inited) {
+                continue;
+            }
+            let addr = self.cgroups.get(at).addr;
+            if self.has(Op::CgroupExit) {
+                self.call(o, Op::CgroupExit, None, None, &[addr]);
+            }
+            o.release_owner(self, addr);
+        }
+    }
+
+    /// Moves a task to another group: `scx_cgroup_can_attach()`, `sched_move_task()`,
+    /// `scx_cgroup_move_task()`.
+    pub(crate) fn move_to_cgroup(&mut self, o: &mut dyn Ops, t: Tid, path: &str) {
+        let from = self.task(t).cgroup;
+        let before = self.cgroups.len();
+        let to = self.cgroups.ensure(&mut self.mem, &self.layouts, path);
+        for at in before..self.cgroups.len() {
+            // scx_tg_online()
+            if self.cgroup_enabled {
+                self.init_one_cgroup(o, at);
+            }
+        }
+        if from == to {
+            return;
+        }
+        let (from_addr, to_addr) = (self.cgroups.get(from).addr, self.cgroups.get(to).addr);
+        let addr = self.task(t).addr;
+        if self.cgroup_enabled && self.has(Op::CgroupPrepMove) {
+            let ret =
+                self.call(o, Op::CgroupPrepMove, None, Some(t), &[addr, from_addr, to_addr]) as i32;
+            if ret != 0 {
+                self.sanitize_err(Op::CgroupPrepMove, i64::from(ret));
+                return;
+            }
+        }
+        self.task_mut(t).cgrp_moving_from = Some(from);
+        self.change_task(o, t, DEQ_SAVE | DEQ_MOVE | DEQ_NOCLOCK, |core, o| {
+            core.task_mut(t).cgroup = to;
+            core.publish_cgroup(t);
+            let cpu = core.task(t).cpu;
+            if core.cgroup_enabled && core.has(Op::CgroupMove) {
+                core.call_task(o, Op::CgroupMove, cpu, t, &[from_addr, to_addr]);
+            }
+            core.task_mut(t).cgrp_moving_from = None;
+        });
+    }
+}

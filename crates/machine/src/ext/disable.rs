@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The end of a scheduler: watchdog, bypass, `scx_root_disable()`.
+
+use crate::consts::*;
+use crate::core::Core;
+use crate::event_queue::Due;
+use crate::exit::{ExitInfo, ExitKind};
+use crate::ops::{Op, Ops};
+use crate::task::{State, Tid};
+
+impl Core {
+    /// `scx_watchdog_workfn()`: looks every half timeout.
+    pub(crate) fn watchdog(&mut self) {
+        for cpu in 0..self.nr_cpus() {
+            if self.check_rq_for_timeouts(cpu) {
+                break;
+            }
+        }
+        let at = self.now_ns + self.watchdog_timeout_ns / 2;
+        self.queue.push(at, Due::Watchdog);
+    }
+
+    /// `check_rq_for_timeouts()`.
+    fn check_rq_for_timeouts(&mut self, cpu: u32) -> bool {
+        let jiffies = self.jiffies();
+        let tick_ns = self.config.tick_ns();
+        let timeout = self.watchdog_timeout_ns.div_ceil(tick_ns);
+        let late = self
+            .run_links
+            .iter(&self.rq(cpu).runnable)
+            .map(Tid)
+            .find(|t| jiffies > self.task(*t).runnable_at_jiffies + timeout);
+        let Some(t) = late else { return false };
+        let waited_ms = (jiffies - self.task(t).runnable_at_jiffies) * tick_ns / 1_000_000;
+        let label = self.task(t).label();
+        let text =
+            format!("{label} failed to run for {}.{:03}s", waited_ms / 1000, waited_ms % 1000);
+        let here = std::mem::replace(&mut self.this_cpu, cpu);
+        self.error(ExitKind::ErrorStall, text);
+        self.this_cpu = here;
+        true
+    }
+
+    /// `scx_bypass(true)`: every queued task moves to its CPU's bypass queue.
+    fn bypass(&mut self, o: &mut dyn Ops) {
+        self.bypassing = true;
+        for cpu in 0..self.nr_cpus() {
+            self.this_cpu = cpu;
+            let queued: Vec<u32> = self.run_links.iter(&self.rq(cpu).runnable).collect();
+            for t in queued.into_iter().rev().map(Tid) {
+                self.dequeue_task(o, cpu, t, DEQ_SAVE | DEQ_MOVE);
+                self.enqueue_task(o, cpu, t, ENQ_RESTORE | ENQ_MOVE);
+            }
+        }
+    }
+
+    /// `scx_root_disable()`: takes the scheduler away and returns how it left. The dump
+    /// is taken first, as `scx_disable_irq_workfn()` does for errors.
+    pub(crate) fn disable_scheduler(&mut self, o: &mut dyn Ops) -> ExitInfo {
+        if self.exit.is_none() {
+            self.exit_with(ExitKind::Unreg, 0, String::new());
+            if let Some(exit) = &mut self.exit {
+                exit.cpu = None;
+            }
+        }
+        if self.exit.as_ref().is_some_and(|e| e.kind.is_error()) {
+            self.take_dump(o);
+        }
+        self.bypass(o);
+        self.cgroup_exit(o);
+        self.enabled = false;
+        let alive = |c: &Self, t: &Tid| !matches!(c.task(*t).state, State::Dead);
+        for t in (0..self.tasks.len() as u32).map(Tid) {
+            if !alive(self, &t) {
+                continue;
+            }
+            let cpu = self.task(t).cpu;
+            self.this_cpu = cpu;
+            if self.has_flag(t, TASK_QUEUED) {
+                self.dequeue_task(o, cpu, t, DEQ_SAVE | DEQ_MOVE | DEQ_NOCLOCK);
+            }
+            self.disable_and_exit_task(o, t);
+        }
+        self.has_op = 0;
+        if o.has(Op::Exit) {
+            let info = self.publish_exit_info();
+            self.call(o, Op::Exit, None, None, &[info]);
+        }
+        self.exit.clone().unwrap_or_else(|| ExitInfo {
+            kind: ExitKind::Unreg,
+            code: 0,
+            message: String::new(),
+            cpu: None,
+            dump: String::new(),
+        })
+    }
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Finding the next task: `balance_one()`, `scx_dispatch_sched()` and what they move.
+
+use crate::consts::*;
+use crate::core::Core;
+use crate::dsq::{Cursor, DsqIx};
+use crate::exit::ExitKind;
+use crate::ops::{Op, Ops};
+use crate::task::{OpsState, Tid};
+
+/// `enum scx_dsp_verdict`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Nothing to run.
+    None,
+    /// The local queue has tasks.
+    Local,
+    /// The current task goes on.
+    Prev,
+}
+
+impl Core {
+    /// `task_can_run_on_remote_rq()`; `enforce` ejects a scheduler that insists.
+    pub(crate) fn task_can_run_on_remote_rq(&mut self, t: Tid, cpu: u32, enforce: bool) -> bool {
+        if self.task(t).cpus.contains(cpu) {
+            return true;
+        }
+        if enforce {
+            let label = self.task(t).label();
+            let text = format!("SCX_DSQ_LOCAL[_ON] target CPU {cpu} not allowed for {label}");
+            self.error(ExitKind::Error, text);
+        }
+        false
+    }
+
+    /// `move_remote_task_to_local_dsq()`.
+    pub(crate) fn move_remote_task_to_local_dsq(
+        &mut self,
+        o: &mut dyn Ops,
+        t: Tid,
+        enq_flags: u64,
+        dst: u32,
+    ) {
+        let src = self.task(t).cpu;
+        self.set_sticky(t, dst as i32);
+        self.task_mut(t).migrating = true;
+        self.dequeue_task(o, src, t, 0);
+        self.set_task_cpu(t, dst);
+        self.rq_mut(dst).extra_enq_flags = enq_flags;
+        self.enqueue_task(o, dst, t, ENQ_MIGRATING);
+        self.rq_mut(dst).extra_enq_flags = 0;
+        self.task_mut(t).migrating = false;
+        // activate_task() behind a move wakes an idle destination
+        self.wakeup_preempt(dst);
+    }
+
+    /// `move_task_between_dsqs()`.
+    pub(crate) fn move_task_between_dsqs(
+        &mut self,
+        o: &mut dyn Ops,
+        t: Tid,
+        mut enq_flags: u64,
+        dst: DsqIx,
+    ) {
+        let src_cpu = self.task(t).cpu;
+        let mut dst = dst;
+        if self.dsq(dst).id == DSQ_LOCAL {
+            let cpu = self.dsq(dst).cpu.unwrap_or(src_cpu);
+            if cpu == src_cpu || self.task_can_run_on_remote_rq(t, cpu, true) {
+                self.unlink(t);
+                if cpu == src_cpu {
+                    return self.move_local_task_to_local_dsq(o, t, enq_flags, cpu);
+                }
+                return self.move_remote_task_to_local_dsq(o, t, enq_flags, cpu);
+            }
+            dst = self.find_global_dsq(src_cpu);
+            enq_flags |= ENQ_GDSQ_FALLBACK;
+        }
+        self.unlink(t);
+        self.dispatch_enqueue(o, dst, t, enq_flags);
+    }
+
+    /// `consume_dispatch_q()`.
+    pub(crate) fn consume_dispatch_q(
+        &mut self,
+        o: &mut dyn Ops,
+        cpu: u32,
+        dsq: DsqIx,
+        enq_flags: u64,
+    ) -> bool {
+        if self.dsq(dsq).is_empty() {
+            return false;
+        }
+        let mut cursor = Cursor::Start;
+        while let Some(t) =
+            self.dsqs[dsq.0 as usize].next(&self.dsq_links, &self.tasks, &mut cursor, false)
+        {
+            if self.exit.is_some() && self.dsq(dsq).id != DSQ_BYPASS {
+                break;
+            }
+            if self.task(t).cpu == cpu {
+                self.unlink(t);
+                self.move_local_task_to_local_dsq(o, t, enq_flags, cpu);
+                return true;
+            }
+            if self.task_can_run_on_remote_rq(t, cpu, false) {
+                self.unlink(t);
+                self.move_remote_task_to_local_dsq(o, t, enq_flags, cpu);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// `consume_global_dsq()`.
+    fn consume_global_dsq(&mut self, o: &mut dyn Ops, cpu: u32) -> bool {
+        let dsq = self.find_global_dsq(cpu);
+        self.consume_dispatch_q(o, cpu, dsq, 0)
+    }
+
+    /// `dispatch_to_local_dsq()`.
+    pub(crate) fn dispatch_to_local_dsq(
+        &mut self,
+        o: &mut dyn Ops,
+        rq: u32,
+        dst: DsqIx,
+        t: Tid,
+        enq_flags: u64,
+    ) {
+        let src = self.task(t).cpu;
+        let cpu = self.dsq(dst).cpu.unwrap_or(src);
+        if rq == src && src == cpu {
+            return self.dispatch_enqueue(o, dst, t, enq_flags | ENQ_CLEAR_OPSS);
+        }
+        self.task_mut(t).ops_state = OpsState::None;
+        if src == cpu {
+            self.dispatch_enqueue(o, dst, t, enq_flags);
+        } else if !self.task_can_run_on_remote_rq(t, cpu, true) {
+            let global = self.find_global_dsq(src);
+            return self.dispatch_enqueue(o, global, t, enq_flags | ENQ_GDSQ_FALLBACK);
+        } else {
+            self.move_remote_task_to_local_dsq(o, t, enq_flags, cpu);
+        }
+        if self.rq(cpu).curr.is_none() {
+            self.resched_curr(cpu);
+        }
+    }
+
+    /// `finish_dispatch()`.
+    fn finish_dispatch(
+        &mut self,
+        o: &mut dyn Ops,
+        rq: u32,
+        t: Tid,
+        qseq: u64,
+        dsq_id: u64,
+        enq_flags: u64,
+    ) {
+        match self.task(t).ops_state {
+            // it has been through another cycle since: no claim on it
+            OpsState::Queued(now) if now == qseq => {}
+            _ => return,
+        }
+        self.task_mut(t).ops_state = OpsState::Dispatching;
+        let task_cpu = self.task(t).cpu;
+        let dsq = self.find_dsq_for_dispatch(rq, dsq_id, task_cpu);
+        if self.dsq(dsq).id == DSQ_LOCAL {
+            self.dispatch_to_local_dsq(o, rq, dsq, t, enq_flags);
+        } else {
+            self.dispatch_enqueue(o, dsq, t, enq_flags | ENQ_CLEAR_OPSS);
+        }
+    }
+
+    /// `flush_dispatch_buf()`.
+    pub(crate) fn flush_dispatch_buf(&mut self, o: &mut dyn Ops, cpu: u32) {
+        let mut buf = std::mem::take(&mut self.rq_mut(cpu).dsp_buf);
+        for e in &buf {
+            self.finish_dispatch(o, cpu, e.task, e.qseq, e.dsq_id, e.enq_flags);
+        }
+        let rq = self.rq_mut(cpu);
+        rq.dsp_nr_tasks += buf.len() as u32;
+        buf.clear();
+        rq.dsp_buf = buf;
+    }
+
+    /// `scx_dispatch_sched()`.
+    fn dispatch_sched(&mut self, o: &mut dyn Ops, cpu: u32, prev: Option<Tid>) -> Verdict {
+        if self.consume_global_dsq(o, cpu) {
+            return Verdict::Local;
+        }
+        if self.is_bypassing() {
+            let bypass = self.rq(cpu).bypass;
+            return if self.consume_dispatch_q(o, cpu, bypass, 0) {
+                Verdict::Local
+            } else {
+                Verdict::None
+            };
+        }
+        if !self.has(Op::Dispatch) {
+            return Verdict::None;
+        }
+        let prev_addr = prev.map_or(0, |p| self.task(p).addr);
+        for loops_left in (0..DSP_MAX_LOOPS).rev() {
+            self.rq_mut(cpu).dsp_nr_tasks = 0;
+            self.call(o, Op::Dispatch, Some(cpu), prev, &[u64::from(cpu), prev_addr]);
+            self.flush_dispatch_buf(o, cpu);
+            if prev.is_some_and(|p| self.has_flag(p, TASK_QUEUED) && self.slice(p) != 0) {
+                return Verdict::Prev;
+            }
+            let local = self.rq(cpu).local;
+            if !self.dsq(local).is_empty() || self.consume_global_dsq(o, cpu) {
+                return Verdict::Local;
+            }
+            if loops_left == 0 {
+                // let the watchdog run: finish this cycle and start another
+                self.kick_cpu(cpu, 0);
+            }
+            if self.rq(cpu).dsp_nr_tasks == 0 {
+                break;
+            }
+        }
+        Verdict::None
+    }
+
+    /// `balance_one()`.
+    pub(crate) fn balance_one(&mut self, o: &mut dyn Ops, cpu: u32, prev: Option<Tid>) -> Verdict {
+        self.rq_mut(cpu).in_balance = true;
+        let verdict = self.balance_verdict(o, cpu, prev);
+        let local = self.rq(cpu).local;
+        if verdict != Verdict::None && self.dsq(local).nr > 1 && self.rq(cpu).nr_immed > 0 {
+            self.schedule_reenq_local(cpu, 0);
+        }
+        self.rq_mut(cpu).in_balance = false;
+        verdict
+    }
+
+    fn balance_verdict(&mut self, o: &mut dyn Ops, cpu: u32, prev: Option<Tid>) -> Verdict {
+        if let Some(p) = prev {
+            self.update_curr(cpu);
+            if self.has_flag(p, TASK_QUEUED) && self.slice(p) != 0 && !self.is_bypassing() {
+                return Verdict::Prev;
+            }
+        }
+        let local = self.rq(cpu).local;
+        if !self.dsq(local).is_empty() {
+            return Verdict::Local;
+        }
+        let verdict = self.dispatch_sched(o, cpu, prev);
+        if verdict != Verdict::None {
+            return verdict;
+        }
+        let queued = prev.is_some_and(|p| self.has_flag(p, TASK_QUEUED));
+        if queued && (self.ops_flags & OPS_ENQ_LAST == 0 || self.is_bypassing()) {
+            self.counters.dispatch_keep_last += 1;
+            return Verdict::Prev;
+        }
+        Verdict::None
+    }
+}

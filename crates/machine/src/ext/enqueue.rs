@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Becoming runnable and stopping to be: `enqueue_task_scx()`, `dequeue_task_scx()`.
+
+use crate::consts::*;
+use crate::core::Core;
+use crate::exit::ExitKind;
+use crate::ops::{Op, Ops};
+use crate::rq::Direct;
+use crate::task::{OpsState, State, Tid};
+use rota_trace::EventKind;
+
+impl Core {
+    /// `mark_direct_dispatch()`.
+    pub(crate) fn mark_direct_dispatch(&mut self, t: Tid, dsq_id: u64, enq_flags: u64) {
+        let cpu = self.this_cpu;
+        let direct = std::mem::replace(&mut self.rq_mut(cpu).direct, Direct::Done);
+        match direct {
+            Direct::Task(expected) if expected == t => {
+                let task = self.task_mut(t);
+                task.ddsp_dsq_id = dsq_id;
+                task.ddsp_enq_flags = enq_flags;
+            }
+            Direct::Task(expected) => {
+                let (want, got) = (self.task(expected).label(), self.task(t).label());
+                self.error(
+                    ExitKind::Error,
+                    format!("scheduling for {want} but trying to direct-dispatch {got}"),
+                );
+            }
+            _ => {
+                let label = self.task(t).label();
+                self.error(ExitKind::Error, format!("{label} already direct-dispatched"));
+            }
+        }
+    }
+
+    /// `clear_direct_dispatch()`.
+    pub(crate) fn clear_direct_dispatch(&mut self, t: Tid) {
+        let task = self.task_mut(t);
+        task.ddsp_dsq_id = DSQ_INVALID;
+        task.ddsp_enq_flags = 0;
+    }
+
+    /// `direct_dispatch()`.
+    fn direct_dispatch(&mut self, o: &mut dyn Ops, t: Tid, enq_flags: u64) {
+        let cpu = self.task(t).cpu;
+        let id = self.task(t).ddsp_dsq_id;
+        let dsq = self.find_dsq_for_dispatch(cpu, id, cpu);
+        self.task_mut(t).ddsp_enq_flags |= enq_flags;
+        // a remote local queue has to wait until this CPU's lock can be dropped
+        if self.dsq(dsq).id == DSQ_LOCAL && dsq != self.rq(cpu).local {
+            let task = self.task_mut(t);
+            task.ops_state = OpsState::None;
+            task.ddsp_deferred = true;
+            self.rq_mut(cpu).ddsp_deferred.push_back(t);
+            self.deferred.insert(cpu);
+            return;
+        }
+        let flags = self.task(t).ddsp_enq_flags;
+        self.clear_direct_dispatch(t);
+        self.dispatch_enqueue(o, dsq, t, flags | ENQ_CLEAR_OPSS);
+    }
+
+    /// `do_enqueue_task()`.
+    pub(crate) fn do_enqueue_task(
+        &mut self,
+        o: &mut dyn Ops,
+        cpu: u32,
+        t: Tid,
+        enq_flags: u64,
+        sticky_cpu: i32,
+    ) {
+        if sticky_cpu == cpu as i32 {
+            let local = self.rq(cpu).local;
+            return self.dispatch_enqueue(o, local, t, enq_flags);
+        }
+        self.change_flags(t, TASK_IMMED, 0);
+        if self.is_bypassing() {
+            self.counters.bypass_dispatch += 1;
+            let target = self.rq(cpu).bypass;
+            return self.enqueue_refilled(o, t, target, enq_flags);
+        }
+        if self.task(t).ddsp_dsq_id != DSQ_INVALID {
+            return self.direct_dispatch(o, t, enq_flags);
+        }
+        if self.ops_flags & OPS_ENQ_EXITING == 0 && self.task(t).state == State::Exiting {
+            self.counters.enq_skip_exiting += 1;
+            let local = self.rq(cpu).local;
+            return self.enqueue_refilled(o, t, local, enq_flags);
+        }
+        if !self.has(Op::Enqueue) {
+            let global = self.find_global_dsq(cpu);
+            return self.enqueue_refilled(o, t, global, enq_flags);
+        }
+        self.hand_to_scheduler(o, cpu, t, enq_flags);
+    }
+
+    /// The part of `do_enqueue_task()` that calls `ops.enqueue()`.
+    fn hand_to_scheduler(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, enq_flags: u64) {
+        let task = self.task_mut(t);
+        task.ops_qseq += 1;
+        task.ops_state = OpsState::Queueing;
+        let qseq = task.ops_qseq;
+        if self.config.detail {
+            let pid = self.task(t).pid;
+            self.emit(Some(cpu), EventKind::Enqueue { pid, enq_flags });
+        }
+        let here = self.this_cpu;
+        self.rq_mut(here).direct = Direct::Task(t);
+        self.call_task(o, Op::Enqueue, cpu, t, &[enq_flags]);
+        self.rq_mut(here).direct = Direct::No;
+        if self.task(t).ddsp_dsq_id != DSQ_INVALID {
+            return self.direct_dispatch(o, t, enq_flags);
+        }
+        self.change_flags(t, 0, TASK_IN_CUSTODY);
+        self.task_mut(t).ops_state = OpsState::Queued(qseq);
+    }
+
+    /// The `enqueue:` label of `do_enqueue_task()`.
+    fn enqueue_refilled(
+        &mut self,
+        o: &mut dyn Ops,
+        t: Tid,
+        dsq: crate::dsq::DsqIx,
+        enq_flags: u64,
+    ) {
+        self.refill_slice(t);
+        self.clear_direct_dispatch(t);
+        self.dispatch_enqueue(o, dsq, t, enq_flags);
+    }
+
+    /// `refill_task_slice_dfl()`.
+    pub(crate) fn refill_slice(&mut self, t: Tid) {
+        self.set_slice(t, SLICE_DFL_NS);
+        self.counters.refill_slice_dfl += 1;
+    }
+
+    /// `set_task_runnable()`.
+    pub(crate) fn set_task_runnable(&mut self, cpu: u32, t: Tid) {
+        if self.has_flag(t, TASK_RESET_RUNNABLE_AT) {
+            let jiffies = self.jiffies();
+            self.task_mut(t).runnable_at_jiffies = jiffies;
+            let addr = self.task(t).addr;
+            self.put_u64(addr, self.layouts.task.scx_runnable_at, jiffies);
+            self.change_flags(t, TASK_RESET_RUNNABLE_AT, 0);
+        }
+        self.task_mut(t).on_runnable_list = true;
+        let rq = &mut self.rqs[cpu as usize];
+        self.run_links.push_back(&mut rq.runnable, t.0);
+    }
+
+    /// `clr_task_runnable()`.
+    pub(crate) fn clr_task_runnable(&mut self, cpu: u32, t: Tid, reset_runnable_at: bool) {
+        if std::mem::take(&mut self.task_mut(t).on_runnable_list) {
+            let rq = &mut self.rqs[cpu as usize];
+            self.run_links.remove(&mut rq.runnable, t.0);
+        }
+        if reset_runnable_at {
+            self.change_flags(t, 0, TASK_RESET_RUNNABLE_AT);
+        }
+    }
+
+    /// `enqueue_task_scx()`.
+    pub(crate) fn enqueue_task(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, core_flags: u64) {
+        let enq_flags = core_flags | self.rq(cpu).extra_enq_flags;
+        let mut sticky_cpu = self.task(t).sticky_cpu;
+        if sticky_cpu >= 0 {
+            self.set_sticky(t, -1);
+        }
+        // a running task that is restored goes straight back to its CPU
+        if enq_flags & ENQ_RESTORE != 0 && self.rq(cpu).curr == Some(t) {
+            sticky_cpu = cpu as i32;
+        }
+        if self.has_flag(t, TASK_QUEUED) {
+            return;
+        }
+        self.set_task_runnable(cpu, t);
+        self.change_flags(t, 0, TASK_QUEUED);
+        self.add_nr_running(cpu, 1);
+        if self.has(Op::Runnable) && !self.task(t).migrating {
+            self.call_task(o, Op::Runnable, cpu, t, &[enq_flags]);
+        }
+        self.do_enqueue_task(o, cpu, t, enq_flags, sticky_cpu);
+        if enq_flags & ENQ_CPU_SELECTED != 0 && self.task(t).selected_cpu != cpu as i32 {
+            self.counters.select_cpu_fallback += 1;
+        }
+    }
+
+    /// `ops_dequeue()`.
+    pub(crate) fn ops_dequeue(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, deq_flags: u64) {
+        self.clr_task_runnable(cpu, t, false);
+        if let OpsState::Queued(_) = self.task(t).ops_state {
+            self.task_mut(t).ops_state = OpsState::None;
+        }
+        self.end_custody(o, t, deq_flags);
+    }
+
+    /// `dequeue_task_scx()`.
+    pub(crate) fn dequeue_task(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, core_flags: u64) {
+        let mut deq_flags = core_flags;
+        if deq_flags & (DEQ_SLEEP | DEQ_CORE_SCHED_EXEC) == 0 {
+            deq_flags |= DEQ_SCHED_CHANGE;
+        }
+        if !self.has_flag(t, TASK_QUEUED) {
+            return;
+        }
+        self.ops_dequeue(o, cpu, t, deq_flags);
+        // running <-> stopping stays inside runnable <-> quiescent
+        if self.has(Op::Stopping) && self.rq(cpu).curr == Some(t) {
+            self.update_curr(cpu);
+            self.call_task(o, Op::Stopping, cpu, t, &[0]);
+        }
+        if self.has(Op::Quiescent) && !self.task(t).migrating {
+            self.call_task(o, Op::Quiescent, cpu, t, &[deq_flags]);
+        }
+        if deq_flags & DEQ_SLEEP != 0 {
+            self.change_flags(t, TASK_QUEUED, TASK_DEQD_FOR_SLEEP);
+        } else {
+            self.change_flags(t, TASK_QUEUED | TASK_DEQD_FOR_SLEEP, 0);
+        }
+        self.add_nr_running(cpu, -1);
+        self.dispatch_dequeue(t);
+        self.clear_direct_dispatch(t);
+    }
+
+    fn add_nr_running(&mut self, cpu: u32, by: i32) {
+        let rq = self.rq_mut(cpu);
+        rq.nr_running = rq.nr_running.saturating_add_signed(by);
+        let (addr, nr) = (rq.addr, rq.nr_running);
+        self.put_u32(addr, self.layouts.rq.nr_running, nr);
+        self.put_u32(addr, self.layouts.rq.scx_nr_running, nr);
+    }
+
+    pub(crate) fn set_sticky(&mut self, t: Tid, cpu: i32) {
+        self.task_mut(t).sticky_cpu = cpu;
+        let addr = self.task(t).addr;
+        self.put_u32(addr, self.layouts.task.scx_sticky_cpu, cpu as u32);
+    }
+}

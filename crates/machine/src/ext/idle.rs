@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Built-in idle tracking and CPU selection: `kernel/sched/ext/idle.c`.
+
+use crate::consts::*;
+use crate::core::Core;
+use crate::cpuset::CpuSet;
+use crate::ops::{Op, Ops};
+use crate::task::{State, Tid};
+
+/// `struct scx_idle_cpus`, host and guest view.
+#[derive(Clone, Debug)]
+pub(crate) struct IdleCpus {
+    pub(crate) cpu: CpuSet,
+    pub(crate) smt: CpuSet,
+    pub(crate) cpu_addr: u64,
+    pub(crate) smt_addr: u64,
+}
+
+/// Idle masks of the machine: one global set, one per node.
+#[derive(Clone, Debug)]
+pub(crate) struct IdleMasks {
+    /// Last element: the global masks. Before it: one per node.
+    pub(crate) masks: Vec<IdleCpus>,
+    /// `scx_builtin_idle_enabled`.
+    pub(crate) enabled: bool,
+    /// `scx_builtin_idle_per_node`.
+    pub(crate) per_node: bool,
+    /// `scx_selcpu_topo_llc`.
+    pub(crate) llc: bool,
+    /// `scx_selcpu_topo_numa`.
+    pub(crate) numa: bool,
+    /// `distribute_cpu_mask_prev` of each CPU.
+    pub(crate) distribute: Vec<u32>,
+}
+
+impl Core {
+    fn global_masks(&self) -> usize {
+        self.idle.masks.len() - 1
+    }
+
+    /// `scx_cpu_node_if_enabled()`.
+    fn masks_of(&self, cpu: u32) -> usize {
+        if self.idle.per_node {
+            self.config.topology.node_of(cpu) as usize
+        } else {
+            self.global_masks()
+        }
+    }
+
+    /// Writes the guest's view of one pair of masks.
+    fn publish_masks(&mut self, at: usize) {
+        let IdleCpus { cpu, smt, cpu_addr, smt_addr } = self.idle.masks[at].clone();
+        self.write_cpumask(cpu_addr, &cpu);
+        self.write_cpumask(smt_addr, &smt);
+    }
+
+    /// `scx_idle_enable()` and `scx_idle_update_selcpu_topology()`.
+    pub(crate) fn idle_enable(&mut self, has_update_idle: bool) {
+        let topology = self.config.topology.clone();
+        let online = CpuSet::first_n(topology.cpus());
+        self.idle.enabled = !has_update_idle || self.ops_flags & OPS_KEEP_BUILTIN_IDLE != 0;
+        self.idle.per_node = self.ops_flags & OPS_BUILTIN_IDLE_PER_NODE != 0;
+        self.idle.llc = topology.llcs() > 1;
+        self.idle.numa =
+            !self.idle.per_node && topology.nodes() > 1 && topology.nodes() != topology.llcs();
+        let global = self.global_masks();
+        for at in 0..=global {
+            let mut part = online;
+            if at != global {
+                part = online.iter().filter(|c| topology.node_of(*c) as usize == at).collect();
+            }
+            self.idle.masks[at].cpu = part;
+            self.idle.masks[at].smt = part;
+            self.publish_masks(at);
+        }
+    }
+
+    /// `scx_idle_test_and_clear_cpu()`.
+    pub(crate) fn idle_test_and_clear(&mut self, cpu: u32) -> bool {
+        let at = self.masks_of(cpu);
+        if self.config.topology.has_smt() {
+            let siblings = self.config.topology.siblings(cpu);
+            let masks = &mut self.idle.masks[at];
+            masks.smt = masks.smt.minus(&siblings);
+        }
+        let was_idle = self.idle.masks[at].cpu.take(cpu);
+        self.publish_masks(at);
+        was_idle
+    }
+
+    /// `cpumask_any_and_distribute()`: the next CPU of the set after the last one given out.
+    pub(crate) fn any_distribute(&mut self, set: &CpuSet) -> Option<u32> {
+        let here = self.this_cpu as usize;
+        let next = set.next_from(self.idle.distribute[here] + 1).or_else(|| set.first())?;
+        self.idle.distribute[here] = next;
+        Some(next)
+    }
+
+    /// `pick_idle_cpu_in_node()`.
+    fn pick_idle_in(&mut self, allowed: &CpuSet, at: usize, flags: u64) -> Option<u32> {
+        loop {
+            let mut found = None;
+            if self.config.topology.has_smt() {
+                let cores = self.idle.masks[at].smt.and(allowed);
+                found = self.any_distribute(&cores);
+                if found.is_none() && flags & PICK_IDLE_CORE != 0 {
+                    return None;
+                }
+            }
+            if found.is_none() {
+                let cpus = self.idle.masks[at].cpu.and(allowed);
+                found = self.any_distribute(&cpus);
+            }
+            let cpu = found?;
+            if self.idle_test_and_clear(cpu) {
+                return Some(cpu);
+            }
+        }
+    }
+
+    /// `scx_pick_idle_cpu()`: `at` is a node's masks, or the global ones.
+    fn pick_idle_from(&mut self, allowed: &CpuSet, at: usize, flags: u64) -> Option<u32> {
+        if let Some(cpu) = self.pick_idle_in(allowed, at, flags) {
+            return Some(cpu);
+        }
+        if at == self.global_masks() || flags & PICK_IDLE_IN_NODE != 0 {
+            return None;
+        }
+        // all other nodes are equally far in this machine
+        (0..self.global_masks())
+            .filter(|n| *n != at)
+            .find_map(|n| self.pick_idle_in(allowed, n, flags))
+    }
+
+    /// `scx_pick_idle_cpu()` as the kfuncs use it.
+    pub(crate) fn pick_idle_cpu(
+        &mut self,
+        allowed: &CpuSet,
+        node: Option<u32>,
+        flags: u64,
+    ) -> Option<u32> {
+        let at = node.map_or(self.global_masks(), |n| n as usize);
+        self.pick_idle_from(allowed, at, flags)
+    }
+
+    /// `update_builtin_idle()`.
+    fn update_builtin_idle(&mut self, cpu: u32, idle: bool) {
+        let at = self.masks_of(cpu);
+        let siblings = self.config.topology.siblings(cpu);
+        let smt = self.config.topology.has_smt();
+        let masks = &mut self.idle.masks[at];
+        if idle {
+            masks.cpu.insert(cpu);
+        } else {
+            masks.cpu.remove(cpu);
+        }
+        if smt && !idle {
+            masks.smt = masks.smt.minus(&siblings);
+        } else if smt && siblings.is_subset(&masks.cpu) {
+            masks.smt = masks.smt.or(&siblings);
+        }
+        self.publish_masks(at);
+    }
+
+    /// `__scx_update_idle()`.
+    pub(crate) fn update_idle(&mut self, o: &mut dyn Ops, cpu: u32, idle: bool, notify: bool) {
+        if self.idle.enabled && (notify || self.rq(cpu).curr.is_none()) {
+            self.update_builtin_idle(cpu, idle);
+        }
+        if notify && self.has(Op::UpdateIdle) && !self.is_bypassing() {
+            self.call(o, Op::UpdateIdle, Some(cpu), None, &[u64::from(cpu), u64::from(idle)]);
+        }
+    }
+
+    /// The part of `span` that the task may use, `None` if empty.
+    fn narrowed(&self, t: Tid, allowed: &CpuSet, span: &CpuSet, whole: bool) -> Option<CpuSet> {
+        if whole && self.task(t).nr_cpus_allowed >= self.nr_cpus() {
+            return Some(*span);
+        }
+        let part = allowed.and(span);
+        (!part.is_empty()).then_some(part)
+    }
+
+    /// `scx_select_cpu_dfl()`: an idle CPU, claimed; `None` if there is none.
+    pub(crate) fn select_cpu_dfl(
+        &mut self,
+        t: Tid,
+        prev_cpu: u32,
+        wake_flags: u64,
+        cpus_allowed: Option<&CpuSet>,
+        flags: u64,
+    ) -> Option<u32> {
+        let own = self.task(t).cpus;
+        let allowed = match cpus_allowed {
+            Some(set) if self.task(t).nr_cpus_allowed < self.nr_cpus() => set.and(&own),
+            Some(set) => *set,
+            None => own,
+        };
+        if allowed.is_empty() {
+            return None;
+        }
+        let whole = cpus_allowed.is_none();
+        let prev_ok = allowed.contains(prev_cpu);
+        let topology = self.config.topology.clone();
+        let at = self.masks_of(prev_cpu);
+        let mut spans = Vec::new();
+        if self.idle.llc {
+            spans.extend(self.narrowed(t, &allowed, &topology.llc_cpus(prev_cpu), whole));
+        }
+        if self.idle.numa {
+            spans.extend(self.narrowed(t, &allowed, &topology.node_cpus(prev_cpu), whole));
+        }
+        if wake_flags & WAKE_SYNC != 0 {
+            if let Some(cpu) = self.select_for_sync(prev_cpu, &allowed, at, prev_ok, flags) {
+                return Some(cpu);
+            }
+        }
+        if topology.has_smt() {
+            if prev_ok
+                && self.idle.masks[at].smt.contains(prev_cpu)
+                && self.idle_test_and_clear(prev_cpu)
+            {
+                return Some(prev_cpu);
+            }
+            for span in &spans {
+                if let Some(cpu) = self.pick_idle_in(span, at, PICK_IDLE_CORE) {
+                    return Some(cpu);
+                }
+            }
+            let core = self.pick_idle_from(&allowed, at, flags | PICK_IDLE_CORE);
+            if core.is_some() || flags & PICK_IDLE_CORE != 0 {
+                return core;
+            }
+        }
+        if prev_ok && self.idle_test_and_clear(prev_cpu) {
+            return Some(prev_cpu);
+        }
+        if topology.has_smt() {
+            for cpu in topology.siblings(prev_cpu).and(&allowed).iter().filter(|c| *c != prev_cpu) {
+                if self.idle_test_and_clear(cpu) {
+                    return Some(cpu);
+                }
+            }
+        }
+        for span in &spans {
+            if let Some(cpu) = self.pick_idle_in(span, at, 0) {
+                return Some(cpu);
+            }
+        }
+        self.pick_idle_from(&allowed, at, flags)
+    }
+
+    /// The `SCX_WAKE_SYNC` part of `scx_select_cpu_dfl()`.
+    fn select_for_sync(
+        &mut self,
+        prev: u32,
+        allowed: &CpuSet,
+        at: usize,
+        prev_ok: bool,
+        flags: u64,
+    ) -> Option<u32> {
+        let waker = self.this_cpu;
+        let topology = &self.config.topology;
+        if topology.llc_of(waker) == topology.llc_of(prev)
+            && prev_ok
+            && self.idle_test_and_clear(prev)
+        {
+            return Some(prev);
+        }
+        let exiting = self.rq(waker).curr.is_some_and(|c| self.task(c).state == State::Exiting);
+        let local = self.rq(waker).local;
+        let waker_at = self.masks_of(waker);
+        let node_ok = flags & PICK_IDLE_IN_NODE == 0 || waker_at == at;
+        let any_idle = !self.idle.masks[waker_at].cpu.is_empty();
+        if !exiting && self.dsq(local).is_empty() && node_ok && any_idle && allowed.contains(waker)
+        {
+            self.idle_test_and_clear(waker);
+            return Some(waker);
+        }
+        None
+    }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Work that waits until a lock can be dropped: kicks (`irq_work`), dispatches to remote
+//! local queues, re-enqueues. The machine runs it at the end of each event.
+
+use crate::consts::*;
+use crate::core::Core;
+use crate::exit::ExitKind;
+use crate::ops::Ops;
+
+impl Core {
+    /// `scx_kick_cpu()`. `SCX_KICK_WAIT` needs no wait here: the kicked CPU goes through
+    /// its scheduler at the same instant, before time moves on.
+    pub(crate) fn kick_cpu(&mut self, cpu: u32, flags: u64) {
+        if self.is_bypassing() {
+            return;
+        }
+        let here = self.this_cpu;
+        if flags & KICK_IDLE != 0 {
+            if flags & (KICK_PREEMPT | KICK_WAIT) != 0 {
+                self.error(
+                    ExitKind::Error,
+                    "PREEMPT/WAIT cannot be used with SCX_KICK_IDLE".into(),
+                );
+            }
+            if self.can_skip_idle_kick(cpu) {
+                return;
+            }
+            self.rq_mut(here).kick_if_idle.insert(cpu);
+        } else {
+            self.rq_mut(here).kick.insert(cpu);
+            if flags & KICK_PREEMPT != 0 {
+                self.rq_mut(here).preempt.insert(cpu);
+            }
+        }
+        self.deferred.insert(here);
+    }
+
+    /// `can_skip_idle_kick()`.
+    fn can_skip_idle_kick(&self, cpu: u32) -> bool {
+        let rq = self.rq(cpu);
+        rq.curr.is_some() && !rq.in_balance
+    }
+
+    /// `kick_cpus_irq_workfn()`.
+    fn kick_cpus(&mut self, here: u32) {
+        let kicks = std::mem::take(&mut self.rq_mut(here).kick);
+        let preempts = std::mem::take(&mut self.rq_mut(here).preempt);
+        let idle_kicks = std::mem::take(&mut self.rq_mut(here).kick_if_idle);
+        for cpu in kicks.iter() {
+            if preempts.contains(cpu) {
+                if let Some(curr) = self.rq(cpu).curr {
+                    self.update_curr(cpu);
+                    self.set_slice(curr, 0);
+                }
+            }
+            self.resched_curr(cpu);
+        }
+        for cpu in idle_kicks.minus(&kicks).iter() {
+            if !self.can_skip_idle_kick(cpu) {
+                self.resched_curr(cpu);
+            }
+        }
+    }
+
+    /// `process_ddsp_deferred_locals()`.
+    fn process_ddsp_deferred_locals(&mut self, o: &mut dyn Ops, cpu: u32) {
+        while let Some(t) = self.rq_mut(cpu).ddsp_deferred.pop_front() {
+            let task = self.task_mut(t);
+            task.ddsp_deferred = false;
+            let (id, enq_flags, task_cpu) = (task.ddsp_dsq_id, task.ddsp_enq_flags, task.cpu);
+            self.clear_direct_dispatch(t);
+            let dsq = self.find_dsq_for_dispatch(cpu, id, task_cpu);
+            if self.dsq(dsq).id == DSQ_LOCAL {
+                self.dispatch_to_local_dsq(o, cpu, dsq, t, enq_flags);
+            }
+        }
+    }
+
+    /// `run_deferred()`.
+    pub(crate) fn run_deferred(&mut self, o: &mut dyn Ops, cpu: u32) {
+        self.process_ddsp_deferred_locals(o, cpu);
+        self.process_reenq(o, cpu);
+    }
+
+    /// Everything pending on any CPU, until nothing is.
+    pub(crate) fn drain_deferred(&mut self, o: &mut dyn Ops) {
+        while let Some(cpu) = self.deferred.first() {
+            self.deferred.remove(cpu);
+            self.this_cpu = cpu;
+            self.run_deferred(o, cpu);
+            self.kick_cpus(cpu);
+        }
+    }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Switching tasks on a CPU: `do_pick_task_scx()`, `set_next_task_scx()`,
+//! `put_prev_task_scx()`, `task_tick_scx()`.
+
+use super::dispatch::Verdict;
+use crate::consts::*;
+use crate::core::Core;
+use crate::ops::{Op, Ops};
+use crate::task::{Tid, Work};
+
+impl Core {
+    /// Charges the running task for the time since it was last charged:
+    /// `update_curr_scx()`, and its progress through its work.
+    pub(crate) fn update_curr(&mut self, cpu: u32) {
+        let now_ns = self.now_ns;
+        let rq = self.rq_mut(cpu);
+        let delta_ns = now_ns - rq.charged_at_ns;
+        if delta_ns == 0 {
+            return;
+        }
+        rq.charged_at_ns = now_ns;
+        let Some(t) = rq.curr else { return };
+        let overhead_ns = rq.debt_ns.min(delta_ns);
+        rq.debt_ns -= overhead_ns;
+        if let Work::Run { left_ns } = &mut self.task_mut(t).work {
+            *left_ns = left_ns.saturating_sub(delta_ns - overhead_ns);
+        }
+        let slice_ns = self.slice(t);
+        if slice_ns != SLICE_INF {
+            self.set_slice(t, slice_ns.saturating_sub(delta_ns));
+        }
+        let addr = self.task(t).addr;
+        let at = self.layouts.task.sum_exec_runtime;
+        if at != crate::layout::ABSENT {
+            let sum = self.mem.get_u64(addr + u64::from(at));
+            self.put_u64(addr, at, sum + delta_ns);
+        }
+        self.put_u64(addr, self.layouts.task.exec_start, now_ns);
+    }
+
+    /// `do_pick_task_scx()`: the next task, `None` for idle; and whether it starts a
+    /// slice (a task that merely goes on with its old slice does not).
+    pub(crate) fn pick_task(&mut self, o: &mut dyn Ops, cpu: u32) -> Option<(Tid, bool)> {
+        let prev = self.rq(cpu).curr;
+        let had_slice = prev.is_some_and(|p| self.slice(p) != 0);
+        if self.balance_one(o, cpu, prev) == Verdict::Prev {
+            let p = prev?;
+            if self.slice(p) == 0 {
+                self.refill_slice(p);
+            }
+            return Some((p, !had_slice));
+        }
+        let local = self.rq(cpu).local;
+        let p = self.dsq(local).first()?;
+        if self.slice(p) == 0 {
+            self.refill_slice(p);
+        }
+        Some((p, true))
+    }
+
+    /// `set_next_task_scx()`.
+    pub(crate) fn set_next_task(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid) {
+        if self.has_flag(t, TASK_QUEUED) {
+            self.ops_dequeue(o, cpu, t, DEQ_CORE_SCHED_EXEC);
+            self.dispatch_dequeue(t);
+        }
+        let (addr, now_ns) = (self.task(t).addr, self.now_ns);
+        self.put_u64(addr, self.layouts.task.exec_start, now_ns);
+        if self.has(Op::Running) && self.has_flag(t, TASK_QUEUED) {
+            self.call_task(o, Op::Running, cpu, t, &[]);
+        }
+        self.clr_task_runnable(cpu, t, true);
+    }
+
+    /// `put_prev_task_scx()`; `to_idle`: the next task is the idle task.
+    pub(crate) fn put_prev_task(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, to_idle: bool) {
+        self.update_curr(cpu);
+        let queued = self.has_flag(t, TASK_QUEUED);
+        if self.has(Op::Stopping) && queued {
+            self.call_task(o, Op::Stopping, cpu, t, &[1]);
+        }
+        if !queued {
+            return;
+        }
+        self.set_task_runnable(cpu, t);
+        if self.slice(t) != 0 && !self.is_bypassing() {
+            if self.has_flag(t, TASK_IMMED) {
+                self.change_flags(t, 0, TASK_REENQ_PREEMPTED);
+                self.do_enqueue_task(o, cpu, t, ENQ_REENQ, -1);
+                self.change_flags(t, TASK_REENQ_REASON_MASK, 0);
+            } else {
+                let local = self.rq(cpu).local;
+                self.dispatch_enqueue(o, local, t, ENQ_HEAD);
+            }
+            return;
+        }
+        let flags = if to_idle { ENQ_LAST } else { 0 };
+        self.do_enqueue_task(o, cpu, t, flags, -1);
+    }
+
+    /// `task_tick_scx()`.
+    pub(crate) fn task_tick(&mut self, o: &mut dyn Ops, cpu: u32) {
+        let Some(t) = self.rq(cpu).curr else { return };
+        self.update_curr(cpu);
+        if self.is_bypassing() {
+            self.set_slice(t, 0);
+        } else if self.has(Op::Tick) {
+            self.this_cpu = cpu;
+            self.call_task(o, Op::Tick, cpu, t, &[]);
+        }
+        if self.slice(t) == 0 {
+            self.resched_curr(cpu);
+        }
+    }
+}

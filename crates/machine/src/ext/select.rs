@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Where a waking task goes: `select_task_rq()` and `select_task_rq_scx()`.
+
+use crate::consts::DSQ_LOCAL;
+use crate::core::Core;
+use crate::ops::{Op, Ops};
+use crate::rq::Direct;
+use crate::task::Tid;
+
+impl Core {
+    /// `select_task_rq()`: the CPU, and whether the class chose it (`WF_RQ_SELECTED`).
+    pub(crate) fn select_task_rq(
+        &mut self,
+        o: &mut dyn Ops,
+        t: Tid,
+        wake_flags: u64,
+    ) -> (u32, bool) {
+        let prev_cpu = self.task(t).cpu;
+        let (cpu, selected) = if self.task(t).nr_cpus_allowed > 1 {
+            (self.select_task_rq_scx(o, t, prev_cpu, wake_flags), true)
+        } else {
+            (self.task(t).cpus.first().unwrap_or(prev_cpu), false)
+        };
+        if self.task(t).cpus.contains(cpu) {
+            return (cpu, selected);
+        }
+        // select_fallback_rq(): the node of the old CPU first, then anywhere allowed
+        let near = self.config.topology.node_cpus(prev_cpu).and(&self.task(t).cpus);
+        let fallback = near.first().or_else(|| self.task(t).cpus.first()).unwrap_or(prev_cpu);
+        (fallback, selected)
+    }
+
+    fn select_task_rq_scx(
+        &mut self,
+        o: &mut dyn Ops,
+        t: Tid,
+        prev_cpu: u32,
+        wake_flags: u64,
+    ) -> u32 {
+        if self.has(Op::SelectCpu) && !self.is_bypassing() {
+            let here = self.this_cpu;
+            self.rq_mut(here).direct = Direct::Task(t);
+            self.rq_mut(here).in_select_cpu = true;
+            let args = [self.task(t).addr, u64::from(prev_cpu), wake_flags];
+            let cpu = self.call(o, Op::SelectCpu, None, Some(t), &args) as i32;
+            self.rq_mut(here).in_select_cpu = false;
+            self.rq_mut(here).direct = Direct::No;
+            self.set_selected_cpu(t, cpu);
+            if self.cpu_valid(i64::from(cpu), "from ops.select_cpu()") {
+                return cpu as u32;
+            }
+            return prev_cpu;
+        }
+        let cpu = match self.select_cpu_dfl(t, prev_cpu, wake_flags, None, 0) {
+            Some(cpu) => {
+                self.refill_slice(t);
+                self.task_mut(t).ddsp_dsq_id = DSQ_LOCAL;
+                cpu
+            }
+            None => prev_cpu,
+        };
+        self.set_selected_cpu(t, cpu as i32);
+        cpu
+    }
+
+    fn set_selected_cpu(&mut self, t: Tid, cpu: i32) {
+        self.task_mut(t).selected_cpu = cpu;
+        let addr = self.task(t).addr;
+        self.put_u32(addr, self.layouts.task.scx_selected_cpu, cpu as u32);
+    }
+}

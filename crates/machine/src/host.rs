@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The simulated kernel as hosted code sees it.
+
+use crate::core::Core;
+use rand::RngCore;
+use rota_bpf::host::Host;
+use rota_bpf::memory::Memory;
+
+/// Lines of `bpf_printk` kept.
+const PRINTED_MAX: usize = 10_000;
+
+impl Host for Core {
+    #[inline]
+    fn memory(&mut self) -> &mut Memory {
+        &mut self.mem
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn cpu(&self) -> u32 {
+        self.this_cpu
+    }
+
+    fn nr_cpus(&self) -> u32 {
+        self.config.topology.cpus()
+    }
+
+    fn current_task(&self) -> u64 {
+        let rq = self.rq(self.this_cpu);
+        rq.curr.map_or(rq.idle_addr, |t| self.task(t).addr)
+    }
+
+    fn random_u32(&mut self) -> u32 {
+        self.rng.next_u32()
+    }
+
+    fn print(&mut self, text: &str) {
+        if self.printed.len() < PRINTED_MAX {
+            self.printed.push(text.trim_end_matches('\n').to_string());
+        }
+    }
+
+    fn timer_start(&mut self, timer: u64, at_ns: u64, cpu: Option<u32>) {
+        self.start_timer(timer, at_ns, cpu);
+    }
+
+    fn timer_cancel(&mut self, timer: u64) -> bool {
+        self.cancel_timer(timer)
+    }
+
+    fn ksym(&mut self, name: &str) -> Option<u64> {
+        self.ksym_address(name)
+    }
+
+    fn per_cpu_ptr(&mut self, addr: u64, cpu: u32) -> u64 {
+        let copies = self.scratch.per_cpu.get(&addr);
+        copies.and_then(|c| c.get(cpu as usize)).copied().unwrap_or(0)
+    }
+
+    fn cgroup_of(&mut self, task: u64) -> u64 {
+        self.task_at(task).map_or(0, |t| self.cgroups.get(self.task(t).cgroup).addr)
+    }
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Kernel objects that hosted code can reach, written into guest memory.
+
+use crate::consts::*;
+use crate::core::Core;
+use crate::cpuset::{CpuSet, MAX_CPUS};
+use crate::layout::{KernelType, Layouts, ABSENT};
+use crate::task::{comm, Task, Tid};
+use rota_bpf::memory::{Memory, Perm};
+use rota_workload::Policy;
+use rustc_hash::FxHashMap;
+
+/// Kernel variables that hosted code may refer to.
+pub(crate) const KSYMS: &[&str] =
+    &["runqueues", "sd_llc_id", "sd_llc_size", "kernel_cpustat", "kernel_stat"];
+/// Bytes given to a per-CPU variable that the machine does not fill.
+const PLAIN_KSYM_SIZE: u32 = 1024;
+
+/// Argument structs, filled before each callback that takes one.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    pub(crate) init_task_args: u64,
+    pub(crate) exit_task_args: u64,
+    pub(crate) cgroup_init_args: u64,
+    pub(crate) exit_info: u64,
+    pub(crate) dump_ctx: u64,
+    pub(crate) text: u64,
+    pub(crate) all_cpus: u64,
+    pub(crate) no_cpus: u64,
+    /// The process that starts the workload, parent of its tasks.
+    pub(crate) loader: u64,
+    /// Per-CPU kernel variables: first CPU's address to all addresses.
+    pub(crate) per_cpu: FxHashMap<u64, Vec<u64>>,
+    pub(crate) ksyms: FxHashMap<String, u64>,
+}
+
+impl Scratch {
+    pub(crate) fn new(mem: &mut Memory, layouts: &Layouts, cpus: u32) -> Self {
+        let mask_size = layouts.cpumask_size;
+        let mut alloc = |name: &str, size: u32| mem.alloc(name, size.max(8), Perm::ReadOnly);
+        let scratch = Self {
+            init_task_args: alloc("scx_init_task_args", layouts.init_task_args.size()),
+            exit_task_args: alloc("scx_exit_task_args", layouts.exit_task_args.size()),
+            cgroup_init_args: alloc("scx_cgroup_init_args", layouts.cgroup_init_args.size()),
+            exit_info: alloc("scx_exit_info", layouts.exit_info.size()),
+            dump_ctx: alloc("scx_dump_ctx", layouts.dump_ctx.size()),
+            text: alloc("exit message", 4 * EXIT_MSG_LEN as u32),
+            all_cpus: alloc("cpu_possible_mask", mask_size),
+            no_cpus: alloc("cpu_none_mask", mask_size),
+            loader: mem.alloc_kernel(layouts.task_shape),
+            per_cpu: FxHashMap::default(),
+            ksyms: FxHashMap::default(),
+        };
+        for (word, bits) in
+            CpuSet::first_n(cpus).words().iter().enumerate().take(mask_size as usize / 8)
+        {
+            mem.set_u64(scratch.all_cpus + 8 * word as u64, *bits);
+        }
+        scratch
+    }
+}
+
+impl Core {
+    /// Writes a `struct cpumask`.
+    pub(crate) fn write_cpumask(&mut self, addr: u64, set: &CpuSet) {
+        let words = (self.nr_cpus().div_ceil(64)).min(self.layouts.cpumask_size / 8);
+        for (at, bits) in set.words().iter().enumerate().take(words as usize) {
+            self.mem.set_u64(addr + 8 * at as u64, *bits);
+        }
+    }
+
+    /// Reads a `struct cpumask` that guest code passed; CPUs the machine lacks are dropped.
+    pub(crate) fn read_cpumask(&self, addr: u64) -> Result<CpuSet, rota_bpf::error::Fault> {
+        let words = MAX_CPUS.min(8 * self.layouts.cpumask_size) / 64;
+        let bytes = self.mem.bytes(addr, words * 8)?;
+        let set = CpuSet::from_words(bytes.chunks_exact(8).map(|w| {
+            let mut word = [0; 8];
+            word.copy_from_slice(w);
+            u64::from_le_bytes(word)
+        }));
+        Ok(set.and(&CpuSet::first_n(self.nr_cpus())))
+    }
+
+    pub(crate) fn write_text(&mut self, addr: u64, text: &str, size: usize) {
+        let len = text.len().min(size - 1);
+        for at in 0..size {
+            let byte = if at < len { text.as_bytes()[at] } else { 0 };
+            self.mem.set_u8(addr + at as u64, byte);
+        }
+    }
+
+    /// Registers a task and builds its `task_struct`.
+    pub(crate) fn add_task(&mut self, task: Task, parent: Option<Tid>) -> Tid {
+        let t = Tid(self.tasks.len() as u32);
+        let runnable_at_jiffies = self.jiffies();
+        let addr = self.mem.alloc_kernel(self.layouts.task_shape);
+        self.tasks.push(Task { addr, parent, runnable_at_jiffies, ..task });
+        self.dsq_links.grow();
+        self.run_links.grow();
+        self.task_of_region.insert((addr >> 32) as u32, t);
+        let pid = self.task(t).pid;
+        self.tid_of_pid.insert(pid, t);
+        self.fill_task(t);
+        t
+    }
+
+    fn fill_task(&mut self, t: Tid) {
+        let layout = self.layouts.task.clone();
+        let task = self.task(t);
+        let (addr, pid, tgid, name, cpu) =
+            (task.addr, task.pid, task.tgid, task.name.clone(), task.cpu);
+        let parent = task.parent.map_or(self.scratch.loader, |p| self.task(p).addr);
+        let leader = self.tid_of_pid.get(&tgid).map_or(addr, |l| self.task(*l).addr);
+        let now_ns = self.now_ns;
+        self.put_u32(addr, layout.pid, pid);
+        self.put_u32(addr, layout.tgid, tgid);
+        if layout.comm != ABSENT {
+            self.write_text(addr + u64::from(layout.comm), comm(&name), 16);
+        }
+        self.put_u64(addr, layout.real_parent, parent);
+        self.put_u64(addr, layout.parent, parent);
+        self.put_u64(addr, layout.group_leader, leader);
+        self.put_u64(addr, layout.start_time, now_ns);
+        self.put_u64(addr, layout.start_boottime, now_ns);
+        self.put_u64(addr, layout.cpus_ptr, addr + u64::from(layout.cpus_mask));
+        self.put_u32(addr, layout.on_cpu, 0);
+        for field in [layout.scx_sticky_cpu, layout.scx_holding_cpu] {
+            self.put_u32(addr, field, u32::MAX);
+        }
+        self.put_u64(addr, layout.scx_ddsp_dsq_id, DSQ_INVALID);
+        self.put_u64(addr, layout.scx_tid, u64::from(t.0) + 1);
+        self.put_u64(addr, layout.scx_slice, SLICE_DFL_NS);
+        self.put_u32(addr, layout.cpu, cpu);
+        self.put_u32(addr, layout.wake_cpu, cpu);
+        self.put_u32(addr, layout.recent_used_cpu, cpu);
+        self.fill_mm(t, leader);
+        self.publish_affinity(t);
+        self.publish_priority(t);
+        self.publish_cgroup(t);
+    }
+
+    /// Threads of a process share their leader's `mm_struct`.
+    fn fill_mm(&mut self, t: Tid, leader: u64) {
+        let (addr, at) = (self.task(t).addr, self.layouts.task.mm);
+        if at == ABSENT {
+            return;
+        }
+        let mut mm = self.mem.get_u64(leader + u64::from(at));
+        if mm == 0 {
+            mm = self.mem.alloc("mm_struct", self.layouts.mm.size(), Perm::ReadOnly);
+            self.put_u64(mm, self.layouts.mm.owner, leader);
+        }
+        self.put_u64(addr, at, mm);
+    }
+
+    /// Takes a dead task's objects away.
+    pub(crate) fn free_task(&mut self, t: Tid) {
+        let task = self.task(t);
+        let (addr, pid, tgid) = (task.addr, task.pid, task.tgid);
+        let at = self.layouts.task.mm;
+        let shared = self.tasks.iter().any(|o| o.pid != pid && o.tgid == tgid && o.addr != 0);
+        if at != ABSENT && !shared {
+            let mm = self.mem.get_u64(addr + u64::from(at));
+            self.mem.free(mm);
+        }
+        self.task_of_region.remove(&((addr >> 32) as u32));
+        self.tid_of_pid.remove(&pid);
+        self.mem.free(addr);
+        self.task_mut(t).addr = 0;
+    }
+
+    pub(crate) fn publish_affinity(&mut self, t: Tid) {
+        let layout = self.layouts.task.clone();
+        let (addr, cpus) = (self.task(t).addr, self.task(t).cpus);
+        let count = cpus.len();
+        self.task_mut(t).nr_cpus_allowed = count;
+        self.put_u32(addr, layout.nr_cpus_allowed, count);
+        if layout.cpus_mask != ABSENT {
+            self.write_cpumask(addr + u64::from(layout.cpus_mask), &cpus);
+        }
+    }
+
+    /// `prio`, `static_prio` and `policy`.
+    pub(crate) fn publish_priority(&mut self, t: Tid) {
+        let layout = self.layouts.task.clone();
+        let (addr, settings) = (self.task(t).addr, self.task(t).settings.clone());
+        let prio = (120 + settings.priority.clamp(-20, 19)) as u32;
+        for field in [layout.prio, layout.static_prio, layout.normal_prio] {
+            self.put_u32(addr, field, prio);
+        }
+        let policy = match settings.policy {
+            Policy::Other => 0,
+            Policy::Fifo => 1,
+            Policy::Rr => 2,
+            Policy::Batch => 3,
+            Policy::Idle => 5,
+            Policy::Deadline => 6,
+        };
+        self.put_u32(addr, layout.policy, policy);
+    }
+
+    /// `set_task_cpu()`.
+    pub(crate) fn set_task_cpu(&mut self, t: Tid, cpu: u32) {
+        let old = std::mem::replace(&mut self.task_mut(t).cpu, cpu);
+        let addr = self.task(t).addr;
+        self.put_u32(addr, self.layouts.task.recent_used_cpu, old);
+        self.put_u32(addr, self.layouts.task.cpu, cpu);
+        self.put_u32(addr, self.layouts.task.wake_cpu, cpu);
+    }
+
+    /// The guest's `struct rq` of a CPU and its idle task.
+    pub(crate) fn new_rq_objects(&mut self, cpu: u32) -> (u64, u64) {
+        let rq = self.mem.alloc_kernel(self.layouts.rq_shape);
+        let idle = self.mem.alloc_kernel(self.layouts.task_shape);
+        let layout = self.layouts.task.clone();
+        self.put_u32(idle, layout.flags, PF_IDLE | PF_KTHREAD);
+        self.put_u32(idle, layout.cpu, cpu);
+        self.put_u32(idle, layout.prio, 140);
+        if layout.comm != ABSENT {
+            self.write_text(idle + u64::from(layout.comm), &format!("swapper/{cpu}"), 16);
+        }
+        self.put_u32(rq, self.layouts.rq.cpu, cpu);
+        self.put_u64(rq, self.layouts.rq.idle, idle);
+        self.put_u64(rq, self.layouts.rq.curr, idle);
+        self.put_u64(rq, self.layouts.rq.local_id, DSQ_LOCAL);
+        (rq, idle)
+    }
+
+    /// Address of a kernel variable, `None` if this machine does not have it.
+    pub(crate) fn ksym_address(&mut self, name: &str) -> Option<u64> {
+        if let Some(addr) = self.scratch.ksyms.get(name) {
+            return Some(*addr);
+        }
+        KSYMS.contains(&name).then_some(())?;
+        let mut copies = Vec::new();
+        for cpu in 0..self.nr_cpus() {
+            if name == "runqueues" {
+                copies.push(self.rq(cpu).addr);
+                continue;
+            }
+            let addr = self.mem.alloc(name, PLAIN_KSYM_SIZE, Perm::ReadOnly);
+            let llc = self.config.topology.llc_cpus(cpu);
+            match name {
+                "sd_llc_id" => self.mem.set_u32(addr, llc.first().unwrap_or(0)),
+                "sd_llc_size" => self.mem.set_u32(addr, llc.len()),
+                _ => {}
+            }
+            copies.push(addr);
+        }
+        let first = *copies.first()?;
+        self.scratch.per_cpu.insert(first, copies);
+        self.scratch.ksyms.insert(name.to_string(), first);
+        Some(first)
+    }
+}

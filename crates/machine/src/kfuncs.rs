@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Kernel functions of the simulated kernel: one row each, grouped as the kernel's
+//! BTF sets are.
+
+pub(crate) mod cgroup;
+pub(crate) mod cid;
+mod cpu;
+mod dispatch;
+mod exit;
+mod idle;
+pub mod iter;
+mod task;
+
+use crate::core::Core;
+use crate::kernel_objects::KSYMS;
+use crate::ops::Op;
+use rota_bpf::error::Fault;
+use rota_bpf::host::{Kfunc, KfuncFn};
+use rota_bpf::link::Kernel;
+use rota_bpf::runtime::KfuncTable;
+use std::sync::{Arc, OnceLock};
+
+/// `SCX_KF_ALLOW_*`: where a kernel function may be called from.
+pub(crate) mod allow {
+    /// Callbacks that hold no lock, syscall programs, timers.
+    pub(crate) const UNLOCKED: u32 = 1;
+    pub(crate) const INIT: u32 = 1 << 1;
+    pub(crate) const CPU_RELEASE: u32 = 1 << 2;
+    pub(crate) const DISPATCH: u32 = 1 << 3;
+    pub(crate) const ENQUEUE: u32 = 1 << 4;
+    pub(crate) const SELECT_CPU: u32 = 1 << 5;
+    /// Anywhere.
+    pub(crate) const ANY: u32 = u32::MAX;
+}
+
+/// A row. `cost` is in BPF instructions: a model of the work relative to interpreted code,
+/// 1 for a plain read, 15 for a queue insertion, 25 for a move between queues, plus what
+/// searches take.
+const fn row(
+    name: &'static str,
+    args: u8,
+    contexts: u32,
+    cost: u32,
+    run: KfuncFn<Core>,
+) -> Kfunc<Core> {
+    // kernels differ about the implicit bpf_prog_aux argument: one more is accepted
+    Kfunc { name, arity: args..=args + 1, contexts, cost, run }
+}
+
+fn rows() -> Vec<Kfunc<Core>> {
+    let groups = [
+        dispatch::rows(),
+        iter::rows(),
+        idle::rows(),
+        cpu::rows(),
+        task::rows(),
+        cgroup::rows(),
+        exit::rows(),
+        cid::rows(),
+    ];
+    groups.into_iter().flatten().collect()
+}
+
+/// The table, built once.
+pub fn table() -> Arc<KfuncTable<Core>> {
+    static TABLE: OnceLock<Arc<KfuncTable<Core>>> = OnceLock::new();
+    Arc::clone(TABLE.get_or_init(|| Arc::new(KfuncTable::new(rows()))))
+}
+
+/// The simulated kernel as a loader asks about it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SimKernel;
+
+impl Kernel for SimKernel {
+    fn has_kfunc(&self, name: &str) -> bool {
+        table().contains(name)
+    }
+
+    fn has_ksym(&self, name: &str) -> bool {
+        KSYMS.contains(&name)
+    }
+
+    fn kconfig(&self, name: &str) -> Option<u64> {
+        match name {
+            "CONFIG_SMP"
+            | "CONFIG_SCHED_CLASS_EXT"
+            | "CONFIG_CGROUPS"
+            | "CONFIG_FAIR_GROUP_SCHED" => Some(1),
+            "CONFIG_HZ" => Some(250),
+            "CONFIG_NR_CPUS" => Some(8192),
+            "CONFIG_PREEMPT_RCU" | "CONFIG_SCHED_CORE" => Some(0),
+            _ => None,
+        }
+    }
+
+    fn kernel_version(&self) -> u32 {
+        7 << 16 | 2 << 8 | 12
+    }
+}
+
+impl Core {
+    /// `scx_kfunc_context_filter()`: what a verifier would have refused to load.
+    pub(crate) fn allow(&self, contexts: u32, name: &str) -> Result<(), Fault> {
+        let permitted = match self.ctx.op {
+            // syscall programs and timers
+            None => allow::UNLOCKED | allow::SELECT_CPU,
+            Some(Op::SelectCpu | Op::Enqueue) => allow::SELECT_CPU | allow::ENQUEUE,
+            Some(Op::Dispatch) => allow::ENQUEUE | allow::DISPATCH,
+            Some(Op::CpuRelease) => allow::CPU_RELEASE,
+            Some(Op::Init) => allow::UNLOCKED | allow::INIT,
+            Some(
+                Op::InitTask
+                | Op::Dump
+                | Op::CgroupInit
+                | Op::CgroupExit
+                | Op::CgroupPrepMove
+                | Op::CgroupCancelMove
+                | Op::CgroupSetWeight
+                | Op::CgroupSetBandwidth
+                | Op::CgroupSetIdle
+                | Op::SubAttach
+                | Op::SubDetach
+                | Op::CpuOnline
+                | Op::CpuOffline
+                | Op::Exit,
+            ) => allow::UNLOCKED,
+            Some(_) => 0,
+        };
+        if permitted & contexts != 0 {
+            return Ok(());
+        }
+        let place = self.ctx.op.map_or("this program".into(), |op| format!("ops.{}()", op.name()));
+        Err(Fault::denied(format!("{name}() may not be called from {place}")))
+    }
+
+    /// The task behind a `struct task_struct *` argument.
+    pub(crate) fn task_arg(&self, addr: u64, name: &str) -> Result<crate::task::Tid, Fault> {
+        self.task_at(addr)
+            .ok_or_else(|| Fault::denied(format!("{name}(): {addr:#x} is no live task_struct")))
+    }
+}

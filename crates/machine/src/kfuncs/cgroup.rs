@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Control groups.
+
+use super::{allow, row};
+use crate::core::Core;
+use rota_bpf::host::Kfunc;
+
+/// `BPF_CGROUP_ITER_*` walks that this kernel knows: descendants before or after their parents,
+/// ancestors.
+const DESCENDANTS_PRE: u64 = 2;
+const DESCENDANTS_POST: u64 = 3;
+const ANCESTORS_UP: u64 = 4;
+
+pub(super) fn rows() -> Vec<Kfunc<Core>> {
+    vec![
+        row("scx_bpf_task_cgroup", 1, allow::ANY, 5, |core, _, a| {
+            let t = core.task_arg(a[0], "scx_bpf_task_cgroup")?;
+            Ok(core.cgroups.get(core.task(t).cgroup).addr)
+        }),
+        row("bpf_cgroup_from_id", 1, allow::ANY, 20, |core, _, a| {
+            Ok(core.cgroups.by_id(a[0]).map_or(0, |at| core.cgroups.get(at).addr))
+        }),
+        row("bpf_cgroup_ancestor", 2, allow::ANY, 5, |core, _, a| {
+            Ok(core.cgroup_ancestor(a[0], a[1] as i32))
+        }),
+        row("bpf_task_under_cgroup", 2, allow::ANY, 5, |core, _, a| {
+            let t = core.task_arg(a[0], "bpf_task_under_cgroup")?;
+            let own = core.cgroups.get(core.task(t).cgroup).addr;
+            let level =
+                core.cgroups.at_addr(a[1]).map_or(-1, |at| core.cgroups.get(at).level as i32);
+            Ok(u64::from(core.cgroup_ancestor(own, level) == a[1]))
+        }),
+        row("bpf_iter_css_new", 3, allow::ANY, 10, |core, _, a| {
+            let all = core.css_walk(a[1], a[2]);
+            core.css_iters.insert(a[0], all);
+            Ok(0)
+        }),
+        row("bpf_iter_css_next", 1, allow::ANY, 10, |core, _, a| {
+            Ok(core.css_iters.get_mut(&a[0]).and_then(|rest| rest.pop()).unwrap_or(0))
+        }),
+        row("bpf_iter_css_destroy", 1, allow::ANY, 5, |core, _, a| {
+            core.css_iters.remove(&a[0]);
+            Ok(0)
+        }),
+    ]
+}
+
+impl Core {
+    fn cgroup_ancestor(&self, addr: u64, level: i32) -> u64 {
+        let mut at = self.cgroups.at_addr(addr);
+        while let Some(here) = at {
+            let cgroup = self.cgroups.get(here);
+            if cgroup.level as i32 == level {
+                return cgroup.addr;
+            }
+            at = cgroup.parent;
+        }
+        0
+    }
+
+    /// The css objects of a walk, last one first. A css is the first member of its cgroup.
+    fn css_walk(&self, start: u64, flags: u64) -> Vec<u64> {
+        let Some(root) = self.cgroups.at_addr(start) else { return Vec::new() };
+        let mut order = Vec::new();
+        match flags {
+            ANCESTORS_UP => {
+                let mut at = Some(root);
+                while let Some(here) = at {
+                    order.push(here);
+                    at = self.cgroups.get(here).parent;
+                }
+            }
+            DESCENDANTS_PRE | DESCENDANTS_POST => {
+                self.descend(root, flags == DESCENDANTS_POST, &mut order)
+            }
+            _ => {}
+        }
+        order.into_iter().rev().map(|at| self.cgroups.get(at).addr).collect()
+    }
+
+    fn descend(&self, at: u32, post: bool, order: &mut Vec<u32>) {
+        if !post {
+            order.push(at);
+        }
+        for child in (0..self.cgroups.len()).filter(|c| self.cgroups.get(*c).parent == Some(at)) {
+            self.descend(child, post, order);
+        }
+        if post {
+            order.push(at);
+        }
+    }
+}

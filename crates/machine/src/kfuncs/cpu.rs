@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! CPUs: kicks, masks, current tasks, clock, performance levels.
+
+use super::{allow, row};
+use crate::consts::*;
+use crate::core::Core;
+use crate::exit::ExitKind;
+use rota_bpf::host::Kfunc;
+
+pub(super) fn rows() -> Vec<Kfunc<Core>> {
+    vec![
+        row("scx_bpf_kick_cpu", 2, allow::ANY, 15, |core, _, a| {
+            let cpu = i64::from(a[0] as i32);
+            if core.cpu_valid(cpu, "") {
+                core.kick_cpu(cpu as u32, a[1]);
+            }
+            Ok(0)
+        }),
+        row("scx_bpf_now", 0, allow::ANY, 2, |core, _, _| Ok(core.now_ns)),
+        row("scx_bpf_nr_cpu_ids", 0, allow::ANY, 1, |core, _, _| Ok(u64::from(core.nr_cpus()))),
+        row("scx_bpf_nr_node_ids", 0, allow::ANY, 1, |core, _, _| {
+            Ok(u64::from(core.config.topology.nodes()))
+        }),
+        row("scx_bpf_get_possible_cpumask", 0, allow::ANY, 1, |core, _, _| {
+            Ok(core.scratch.all_cpus)
+        }),
+        row("scx_bpf_get_online_cpumask", 0, allow::ANY, 1, |core, _, _| Ok(core.scratch.all_cpus)),
+        row("scx_bpf_put_cpumask", 1, allow::ANY, 1, |_, _, _| Ok(0)),
+        row("scx_bpf_cpu_rq", 1, allow::ANY, 2, |core, _, a| {
+            let cpu = i64::from(a[0] as i32);
+            Ok(if core.cpu_valid(cpu, "") { core.rq(cpu as u32).addr } else { 0 })
+        }),
+        row("scx_bpf_locked_rq", 0, allow::ANY, 2, |core, _, _| match core.ctx.locked_rq {
+            Some(cpu) => Ok(core.rq(cpu).addr),
+            None => {
+                core.error(ExitKind::Error, "accessing rq without holding rq lock".into());
+                Ok(0)
+            }
+        }),
+        row("scx_bpf_cpu_curr", 1, allow::ANY, 2, |core, _, a| {
+            let cpu = i64::from(a[0] as i32);
+            Ok(if core.cpu_valid(cpu, "") { core.curr_addr(cpu as u32) } else { 0 })
+        }),
+        row("scx_bpf_cpuperf_cap", 1, allow::ANY, 2, |core, _, a| {
+            let valid = core.cpu_valid(i64::from(a[0] as i32), "");
+            // as the kernel does for a bad CPU, after ejecting the scheduler
+            let _ = valid;
+            Ok(u64::from(CPUPERF_ONE))
+        }),
+        row("scx_bpf_cpuperf_cur", 1, allow::ANY, 2, |core, _, a| {
+            let cpu = i64::from(a[0] as i32);
+            Ok(u64::from(if core.cpu_valid(cpu, "") {
+                core.rq(cpu as u32).cpuperf_target
+            } else {
+                CPUPERF_ONE
+            }))
+        }),
+        row("scx_bpf_cpuperf_set", 2, allow::ANY, 10, |core, _, a| {
+            Ok(core.cpuperf_set(a[0] as i32, a[1] as u32))
+        }),
+    ]
+}
+
+impl Core {
+    /// `cpu_rq(cpu)->curr`.
+    pub(crate) fn curr_addr(&self, cpu: u32) -> u64 {
+        let rq = self.rq(cpu);
+        rq.curr.map_or(rq.idle_addr, |t| self.task(t).addr)
+    }
+
+    /// `scx_bpf_cpuperf_set()`. The level is remembered, but CPUs of this machine run at
+    /// full speed whatever it is.
+    pub(crate) fn cpuperf_set(&mut self, cpu: i32, perf: u32) -> u64 {
+        if perf > CPUPERF_ONE {
+            self.error(ExitKind::Error, format!("Invalid cpuperf target {perf} for CPU {cpu}"));
+        } else if self.cpu_valid(i64::from(cpu), "") {
+            self.rq_mut(cpu as u32).cpuperf_target = perf;
+        }
+        0
+    }
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Inserting into and moving between dispatch queues.
+
+use super::{allow, row};
+use crate::consts::*;
+use crate::core::Core;
+use crate::exit::ExitKind;
+use crate::layout::KernelType;
+use crate::policy::reenter;
+use crate::rq::{Direct, DspEntry};
+use crate::task::{OpsState, Tid};
+use rota_bpf::error::Fault;
+use rota_bpf::host::Kfunc;
+use rota_bpf::memory::Perm;
+
+const INSERT: u32 = allow::ENQUEUE | allow::SELECT_CPU;
+
+pub(super) fn rows() -> Vec<Kfunc<Core>> {
+    vec![
+        row("scx_bpf_dsq_insert", 4, INSERT, 15, |core, _, a| {
+            core.dsq_insert(a[0], a[1], a[2], a[3])
+        }),
+        row("scx_bpf_dsq_insert___v2", 4, INSERT, 15, |core, _, a| {
+            core.dsq_insert(a[0], a[1], a[2], a[3])
+        }),
+        row("__scx_bpf_dsq_insert_vtime", 2, INSERT, 25, |core, _, a| {
+            let arg = |at: u64| core.mem.read(a[1] + 8 * at, 8);
+            let (dsq_id, slice_ns, vtime, flags) = (arg(0)?, arg(1)?, arg(2)?, arg(3)?);
+            core.dsq_insert_vtime(a[0], dsq_id, slice_ns, vtime, flags)
+        }),
+        row("scx_bpf_dsq_insert_vtime", 5, INSERT, 25, |core, _, a| {
+            core.dsq_insert_vtime(a[0], a[1], a[2], a[3], a[4])
+        }),
+        row("scx_bpf_dispatch_nr_slots", 0, allow::DISPATCH, 1, |core, _, _| {
+            core.allow(allow::DISPATCH, "scx_bpf_dispatch_nr_slots")?;
+            let used = core.rq(core.this_cpu).dsp_buf.len() as u32;
+            Ok(u64::from(core.dsp_max_batch - used))
+        }),
+        row("scx_bpf_dispatch_cancel", 0, allow::DISPATCH, 1, |core, _, _| {
+            core.allow(allow::DISPATCH, "scx_bpf_dispatch_cancel")?;
+            let cpu = core.this_cpu;
+            if core.rq_mut(cpu).dsp_buf.pop().is_none() {
+                core.error(ExitKind::Error, "dispatch buffer underflow".into());
+            }
+            Ok(0)
+        }),
+        row("scx_bpf_dsq_move_to_local", 1, allow::DISPATCH, 25, |core, rt, a| {
+            reenter(core, rt, |core, o| core.dsq_move_to_local(o, a[0], 0))?
+        }),
+        row("scx_bpf_dsq_move_to_local___v2", 2, allow::DISPATCH, 25, |core, rt, a| {
+            reenter(core, rt, |core, o| core.dsq_move_to_local(o, a[0], a[1]))?
+        }),
+        row("scx_bpf_create_dsq", 2, allow::UNLOCKED, 50, |core, _, a| {
+            core.create_dsq(a[0], a[1] as i32)
+        }),
+        row("scx_bpf_destroy_dsq", 1, allow::ANY, 50, |core, _, a| Ok(core.destroy_dsq(a[0]))),
+        row("scx_bpf_dsq_nr_queued", 1, allow::ANY, 2, |core, _, a| {
+            Ok(core.dsq_nr_queued(a[0]) as u64)
+        }),
+        row("scx_bpf_dsq_peek", 1, allow::ANY, 2, |core, _, a| Ok(core.dsq_peek(a[0]))),
+        row("scx_bpf_dsq_reenq", 2, allow::ANY, 20, |core, _, a| Ok(core.dsq_reenq(a[0], a[1]))),
+        row("scx_bpf_reenqueue_local", 0, allow::CPU_RELEASE, 20, |core, rt, _| {
+            core.allow(allow::CPU_RELEASE, "scx_bpf_reenqueue_local")?;
+            let cpu = core.this_cpu;
+            reenter(core, rt, |core, o| u64::from(core.reenq_local(o, cpu, REENQ_ANY)))
+        }),
+        row("scx_bpf_reenqueue_local___v2", 0, allow::ANY, 20, |core, _, _| {
+            Ok(core.dsq_reenq(DSQ_LOCAL, 0))
+        }),
+    ]
+}
+
+impl Core {
+    /// `scx_vet_enq_flags()`.
+    pub(crate) fn vet_enq_flags(&mut self, dsq_id: u64, enq_flags: u64) -> Option<u64> {
+        let local = dsq_id == DSQ_LOCAL || dsq_id & DSQ_LOCAL_ON == DSQ_LOCAL_ON;
+        if enq_flags & ENQ_IMMED != 0 && !local {
+            self.error(ExitKind::Error, format!("SCX_ENQ_IMMED on a non-local DSQ {dsq_id:#x}"));
+            return None;
+        }
+        let immed = local && self.ops_flags & OPS_ALWAYS_ENQ_IMMED != 0;
+        Some(enq_flags | if immed { ENQ_IMMED } else { 0 })
+    }
+
+    /// `scx_dsq_insert_preamble()`.
+    fn insert_preamble(
+        &mut self,
+        p: u64,
+        dsq_id: u64,
+        enq_flags: u64,
+    ) -> Result<Option<(Tid, u64)>, Fault> {
+        self.allow(INSERT, "scx_bpf_dsq_insert")?;
+        if p == 0 {
+            self.error(ExitKind::Error, "called with NULL task".into());
+            return Ok(None);
+        }
+        let t = self.task_arg(p, "scx_bpf_dsq_insert")?;
+        if enq_flags & ENQ_INTERNAL_MASK != 0 {
+            self.error(ExitKind::Error, format!("invalid enq_flags {enq_flags:#x}"));
+            return Ok(None);
+        }
+        Ok(self.vet_enq_flags(dsq_id, enq_flags).map(|flags| (t, flags)))
+    }
+
+    /// `scx_bpf_dsq_insert()`.
+    pub(crate) fn dsq_insert(
+        &mut self,
+        p: u64,
+        dsq_id: u64,
+        slice_ns: u64,
+        enq_flags: u64,
+    ) -> Result<u64, Fault> {
+        let Some((t, flags)) = self.insert_preamble(p, dsq_id, enq_flags)? else { return Ok(0) };
+        self.give_slice(t, slice_ns);
+        self.insert_commit(t, dsq_id, flags);
+        Ok(1)
+    }
+
+    /// `scx_bpf_dsq_insert_vtime()`.
+    pub(crate) fn dsq_insert_vtime(
+        &mut self,
+        p: u64,
+        dsq_id: u64,
+        slice_ns: u64,
+        vtime: u64,
+        enq_flags: u64,
+    ) -> Result<u64, Fault> {
+        let Some((t, flags)) = self.insert_preamble(p, dsq_id, enq_flags)? else { return Ok(0) };
+        self.give_slice(t, slice_ns);
+        self.set_vtime(t, vtime);
+        self.insert_commit(t, dsq_id, flags | ENQ_DSQ_PRIQ);
+        Ok(1)
+    }
+
+    fn give_slice(&mut self, t: Tid, slice_ns: u64) {
+        let slice_ns = if slice_ns == 0 { self.slice(t).max(1) } else { slice_ns };
+        self.set_slice(t, slice_ns);
+    }
+
+    /// `scx_dsq_insert_commit()`.
+    fn insert_commit(&mut self, t: Tid, dsq_id: u64, enq_flags: u64) {
+        let cpu = self.this_cpu;
+        if self.rq(cpu).direct != Direct::No {
+            return self.mark_direct_dispatch(t, dsq_id, enq_flags);
+        }
+        if self.rq(cpu).dsp_buf.len() as u32 >= self.dsp_max_batch {
+            return self.error(ExitKind::Error, "dispatch buffer overflow".into());
+        }
+        let qseq = match self.task(t).ops_state {
+            OpsState::Queued(qseq) => qseq,
+            _ => 0,
+        };
+        self.rq_mut(cpu).dsp_buf.push(DspEntry { task: t, qseq, dsq_id, enq_flags });
+    }
+
+    /// `scx_bpf_dsq_move_to_local()`.
+    pub(crate) fn dsq_move_to_local(
+        &mut self,
+        o: &mut dyn crate::ops::Ops,
+        dsq_id: u64,
+        enq_flags: u64,
+    ) -> Result<u64, Fault> {
+        self.allow(allow::DISPATCH, "scx_bpf_dsq_move_to_local")?;
+        let Some(flags) = self.vet_enq_flags(DSQ_LOCAL, enq_flags) else { return Ok(0) };
+        let cpu = self.this_cpu;
+        self.flush_dispatch_buf(o, cpu);
+        let Some(dsq) = self.find_user_dsq(dsq_id) else {
+            self.error(ExitKind::Error, format!("invalid DSQ ID {dsq_id:#018x}"));
+            return Ok(0);
+        };
+        if !self.consume_dispatch_q(o, cpu, dsq, flags) {
+            return Ok(0);
+        }
+        self.rq_mut(cpu).dsp_nr_tasks += 1;
+        Ok(1)
+    }
+
+    /// `scx_bpf_create_dsq()`.
+    pub(crate) fn create_dsq(&mut self, id: u64, node: i32) -> Result<u64, Fault> {
+        self.allow(allow::UNLOCKED, "scx_bpf_create_dsq")?;
+        let nodes = self.config.topology.nodes() as i32;
+        if node >= nodes || node < -1 || id & DSQ_FLAG_BUILTIN != 0 {
+            return Ok(-EINVAL as u64);
+        }
+        if self.user_dsqs.contains_key(&id) {
+            return Ok(-EEXIST as u64);
+        }
+        let addr = self.mem.alloc("scx_dispatch_q", self.layouts.dsq.size(), Perm::ReadOnly);
+        let dsq = self.new_dsq(id, None, addr);
+        self.user_dsqs.insert(id, dsq);
+        Ok(0)
+    }
+
+    /// `destroy_dsq()`.
+    fn destroy_dsq(&mut self, id: u64) -> u64 {
+        let Some(dsq) = self.find_user_dsq(id) else { return 0 };
+        let nr = self.dsq(dsq).nr;
+        if nr > 0 {
+            self.error(
+                ExitKind::Error,
+                format!("attempting to destroy in-use dsq {id:#018x} (nr={nr})"),
+            );
+            return 0;
+        }
+        self.user_dsqs.remove(&id);
+        0
+    }
+
+    /// `scx_bpf_dsq_nr_queued()`.
+    fn dsq_nr_queued(&mut self, id: u64) -> i64 {
+        if id == DSQ_LOCAL {
+            let cpu = self.ctx.locked_rq.unwrap_or(self.this_cpu);
+            return i64::from(self.dsq(self.rq(cpu).local).nr);
+        }
+        if id & DSQ_LOCAL_ON == DSQ_LOCAL_ON {
+            let cpu = i64::from((id & DSQ_LOCAL_CPU_MASK) as i32);
+            if self.cpu_valid(cpu, "") {
+                return i64::from(self.dsq(self.rq(cpu as u32).local).nr);
+            }
+        } else if let Some(dsq) = self.find_user_dsq(id) {
+            return i64::from(self.dsq(dsq).nr);
+        }
+        -ENOENT
+    }
+
+    /// `scx_bpf_dsq_peek()`.
+    fn dsq_peek(&mut self, id: u64) -> u64 {
+        if id & DSQ_FLAG_BUILTIN != 0 {
+            self.error(ExitKind::Error, format!("peek disallowed on builtin DSQ {id:#x}"));
+            return 0;
+        }
+        let Some(dsq) = self.find_user_dsq(id) else {
+            self.error(ExitKind::Error, format!("peek on non-existent DSQ {id:#x}"));
+            return 0;
+        };
+        self.dsq(dsq).first().map_or(0, |t| self.task(t).addr)
+    }
+
+    /// `scx_bpf_dsq_reenq()`.
+    fn dsq_reenq(&mut self, id: u64, reenq_flags: u64) -> u64 {
+        if reenq_flags & !REENQ_ANY != 0 {
+            self.error(ExitKind::Error, format!("invalid SCX_REENQ flags {reenq_flags:#x}"));
+            return 0;
+        }
+        let cpu = self.ctx.locked_rq.unwrap_or(self.this_cpu);
+        let dsq = self.find_dsq_for_dispatch(cpu, id, cpu);
+        self.schedule_dsq_reenq(dsq, reenq_flags | REENQ_ANY);
+        0
+    }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Leaving, and saying why: `scx_bpf_error()`, `scx_bpf_exit()`, `scx_bpf_dump()`.
+
+use super::{allow, row};
+use crate::core::Core;
+use crate::exit::ExitKind;
+use rota_bpf::format::bstr;
+use rota_bpf::host::Kfunc;
+
+pub(super) fn rows() -> Vec<Kfunc<Core>> {
+    vec![
+        row("scx_bpf_error_bstr", 3, allow::ANY, 100, |core, _, a| {
+            let text = bstr(&core.mem, a[0], a[1], a[2] & 0xffff_ffff)?;
+            core.error(ExitKind::ErrorBpf, text);
+            Ok(0)
+        }),
+        row("scx_bpf_exit_bstr", 4, allow::ANY, 100, |core, _, a| {
+            let text = bstr(&core.mem, a[1], a[2], a[3] & 0xffff_ffff)?;
+            core.exit_with(ExitKind::UnregBpf, a[0] as i64, text);
+            Ok(0)
+        }),
+        row("scx_bpf_dump_bstr", 3, allow::ANY, 100, |core, _, a| {
+            let text = bstr(&core.mem, a[0], a[1], a[2] & 0xffff_ffff)?;
+            match &mut core.dump {
+                Some(dump) => dump.scheduler_text(&text),
+                None => core.error(
+                    ExitKind::Error,
+                    "scx_bpf_dump() must only be called from ops.dump() and friends".into(),
+                ),
+            }
+            Ok(0)
+        }),
+    ]
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Walking a dispatch queue: `bpf_for_each(scx_dsq, …)` and moves from it.
+
+use super::{allow, row};
+use crate::consts::*;
+use crate::core::Core;
+use crate::dsq::{Cursor, DsqIx};
+use crate::ops::Ops;
+use crate::policy::reenter;
+use rota_bpf::error::Fault;
+use rota_bpf::host::Kfunc;
+use rustc_hash::FxHashMap;
+
+/// Iterations in progress, by the guest address of their `struct bpf_iter_scx_dsq`.
+pub(crate) type Iters = FxHashMap<u64, DsqIter>;
+
+/// `struct bpf_iter_scx_dsq_kern`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DsqIter {
+    dsq: DsqIx,
+    cursor: Cursor,
+    rev: bool,
+    /// Queue's insertion count when the walk began.
+    seq: u32,
+    slice_ns: Option<u64>,
+    vtime: Option<u64>,
+}
+
+const MOVE: u32 = allow::UNLOCKED | allow::DISPATCH;
+
+pub(super) fn rows() -> Vec<Kfunc<Core>> {
+    vec![
+        row("bpf_iter_scx_dsq_new", 3, allow::ANY, 10, |core, _, a| {
+            Ok(core.dsq_iter_new(a[0], a[1], a[2]) as u64)
+        }),
+        row("bpf_iter_scx_dsq_next", 1, allow::ANY, 10, |core, _, a| Ok(core.dsq_iter_next(a[0]))),
+        row("bpf_iter_scx_dsq_destroy", 1, allow::ANY, 5, |core, _, a| {
+            core.iters.remove(&a[0]);
+            Ok(0)
+        }),
+        row("scx_bpf_dsq_move_set_slice", 2, MOVE, 2, |core, _, a| {
+            if let Some(iter) = core.iters.get_mut(&a[0]) {
+                iter.slice_ns = Some(a[1]);
+            }
+            Ok(0)
+        }),
+        row("scx_bpf_dsq_move_set_vtime", 2, MOVE, 2, |core, _, a| {
+            if let Some(iter) = core.iters.get_mut(&a[0]) {
+                iter.vtime = Some(a[1]);
+            }
+            Ok(0)
+        }),
+        row("scx_bpf_dsq_move", 4, MOVE, 25, |core, rt, a| {
+            reenter(core, rt, |core, o| core.dsq_move(o, a[0], a[1], a[2], a[3]))?
+        }),
+        row("scx_bpf_dsq_move_vtime", 4, MOVE, 30, |core, rt, a| {
+            reenter(core, rt, |core, o| core.dsq_move(o, a[0], a[1], a[2], a[3] | ENQ_DSQ_PRIQ))?
+        }),
+    ]
+}
+
+impl Core {
+    fn dsq_iter_new(&mut self, it: u64, dsq_id: u64, flags: u64) -> i64 {
+        self.iters.remove(&it);
+        if flags & !DSQ_ITER_REV != 0 {
+            return -EINVAL;
+        }
+        let Some(dsq) = self.find_user_dsq(dsq_id) else { return -ENOENT };
+        let seq = self.dsq(dsq).seq;
+        let rev = flags & DSQ_ITER_REV != 0;
+        self.iters.insert(
+            it,
+            DsqIter { dsq, cursor: Cursor::Start, rev, seq, slice_ns: None, vtime: None },
+        );
+        0
+    }
+
+    /// `nldsq_cursor_next_task()`.
+    fn dsq_iter_next(&mut self, it: u64) -> u64 {
+        let Some(mut iter) = self.iters.get(&it).copied() else { return 0 };
+        let found = loop {
+            let queue = &self.dsqs[iter.dsq.0 as usize];
+            match queue.next(&self.dsq_links, &self.tasks, &mut iter.cursor, iter.rev) {
+                Some(t) if (self.task(t).dsq_seq.wrapping_sub(iter.seq) as i32) > 0 => {}
+                found => break found,
+            }
+        };
+        self.iters.insert(it, iter);
+        found.map_or(0, |t| self.task(t).addr)
+    }
+
+    /// `scx_dsq_move()`.
+    fn dsq_move(
+        &mut self,
+        o: &mut dyn Ops,
+        it: u64,
+        p: u64,
+        dsq_id: u64,
+        enq_flags: u64,
+    ) -> Result<u64, Fault> {
+        self.allow(MOVE, "scx_bpf_dsq_move")?;
+        let Some(iter) = self.iters.get_mut(&it) else { return Ok(0) };
+        let (slice_ns, vtime) = (iter.slice_ns.take(), iter.vtime.take());
+        let (src, seq) = (iter.dsq, iter.seq);
+        let Some(flags) = self.vet_enq_flags(dsq_id, enq_flags) else { return Ok(0) };
+        if self.exit.is_some() {
+            return Ok(0);
+        }
+        let t = self.task_arg(p, "scx_bpf_dsq_move")?;
+        let task = self.task(t);
+        let lost = task.dsq != Some(src) || (task.dsq_seq.wrapping_sub(seq) as i32) > 0;
+        if lost {
+            return Ok(0);
+        }
+        let task_cpu = task.cpu;
+        let cpu = self.ctx.locked_rq.unwrap_or(self.this_cpu);
+        let dst = self.find_dsq_for_dispatch(cpu, dsq_id, task_cpu);
+        if let Some(vtime) = vtime {
+            // its place in the tree follows its old vtime: take it out first
+            self.set_vtime(t, vtime);
+        }
+        if let Some(slice_ns) = slice_ns {
+            self.set_slice(t, slice_ns);
+        }
+        self.move_task_between_dsqs(o, t, flags, dst);
+        Ok(1)
+    }
+}

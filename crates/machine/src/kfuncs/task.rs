@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Tasks: finding them and setting what belongs to the scheduler.
+
+use super::{allow, row};
+use crate::consts::*;
+use crate::core::Core;
+use crate::exit::ExitKind;
+use crate::task::Tid;
+use rota_bpf::host::Kfunc;
+
+pub(super) fn rows() -> Vec<Kfunc<Core>> {
+    vec![
+        row("scx_bpf_task_running", 1, allow::ANY, 2, |core, _, a| {
+            let t = core.task_arg(a[0], "scx_bpf_task_running")?;
+            Ok(u64::from(core.rq(core.task(t).cpu).curr == Some(t)))
+        }),
+        row("scx_bpf_task_cpu", 1, allow::ANY, 1, |core, _, a| match core.task_at(a[0]) {
+            Some(t) => Ok(u64::from(core.task(t).cpu)),
+            None => core.idle_task_cpu(a[0]),
+        }),
+        row("scx_bpf_task_set_slice", 2, allow::ANY, 2, |core, _, a| {
+            let t = core.task_arg(a[0], "scx_bpf_task_set_slice")?;
+            core.set_slice(t, a[1]);
+            Ok(1)
+        }),
+        row("scx_bpf_task_set_dsq_vtime", 2, allow::ANY, 2, |core, _, a| {
+            let t = core.task_arg(a[0], "scx_bpf_task_set_dsq_vtime")?;
+            core.set_vtime(t, a[1]);
+            Ok(1)
+        }),
+        row("bpf_task_from_pid", 1, allow::ANY, 20, |core, _, a| {
+            Ok(core.task_from_pid(a[0] as u32))
+        }),
+        row("bpf_task_from_vpid", 1, allow::ANY, 20, |core, _, a| {
+            Ok(core.task_from_pid(a[0] as u32))
+        }),
+        row("scx_bpf_tid_to_task", 1, allow::ANY, 10, |core, _, a| {
+            if core.ops_flags & OPS_TID_TO_TASK == 0 {
+                core.error(
+                    ExitKind::Error,
+                    "scx_bpf_tid_to_task() called without SCX_OPS_TID_TO_TASK".into(),
+                );
+                return Ok(0);
+            }
+            let index = a[0].wrapping_sub(1);
+            let known = (index as usize) < core.tasks.len();
+            Ok(if known { core.task(Tid(index as u32)).addr } else { 0 })
+        }),
+        row("scx_bpf_events", 2, allow::ANY, 20, |core, _, a| {
+            core.write_events(a[0], a[1] as u32)?;
+            Ok(0)
+        }),
+    ]
+}
+
+impl Core {
+    fn task_from_pid(&self, pid: u32) -> u64 {
+        self.tid_of_pid.get(&pid).map_or(0, |t| self.task(*t).addr)
+    }
+
+    /// The CPU of an idle task.
+    fn idle_task_cpu(&self, addr: u64) -> Result<u64, rota_bpf::error::Fault> {
+        let found = self.rqs.iter().position(|rq| rq.idle_addr == addr);
+        match found {
+            Some(cpu) => Ok(cpu as u64),
+            None => self.task_arg(addr, "scx_bpf_task_cpu").map(|_| 0),
+        }
+    }
+
+    /// `scx_bpf_events()`: `struct scx_event_stats` in the order of Linux 7.2.
+    fn write_events(&mut self, addr: u64, size: u32) -> Result<(), rota_bpf::error::Fault> {
+        let c = &self.counters;
+        let values = [
+            c.select_cpu_fallback,
+            0,
+            c.dispatch_keep_last,
+            c.enq_skip_exiting,
+            0,
+            c.reenq_immed,
+            c.reenq_local_repeat,
+            c.refill_slice_dfl,
+            0,
+            c.bypass_dispatch,
+            0,
+            0,
+            0,
+        ];
+        for (at, value) in values.iter().enumerate().take(size as usize / 8) {
+            self.mem.write(addr + 8 * at as u64, 8, *value)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Where the kernel keeps what hosted code may read: field offsets from BTF.
+//!
+//! A field that the target kernel does not have is [`ABSENT`]: writes to it are skipped.
+
+use rota_bpf::btf::Btf;
+use rota_bpf::memory::{Memory, Shape, ShapeId};
+use std::ops::Range;
+
+/// Offset of a field that this kernel does not have.
+pub(crate) const ABSENT: u32 = u32::MAX;
+
+/// A kernel type: where its fields are, and which of them the machine keeps right.
+pub(crate) trait KernelType {
+    const TYPE: &'static str;
+    /// Fields with an offset in the layout.
+    const FIELDS: &'static [&'static str];
+    /// Further fields that hold what the kernel's would: filled through another type, or
+    /// truly 0 on this machine.
+    const ALSO_RIGHT: &'static [&'static str];
+    /// Bytes, flexible arrays left out.
+    fn size(&self) -> u32;
+}
+
+macro_rules! layout {
+    ($(#[$doc:meta])* $name:ident = $ty:literal { $($field:ident: $path:literal),* $(,)? } $(also { $($also:literal),* $(,)? })?) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug)]
+        pub(crate) struct $name { bytes: u32, $(pub(crate) $field: u32),* }
+        impl $name {
+            pub(crate) fn resolve(btf: &Btf) -> Self {
+                Self { bytes: struct_size(btf, $ty), $($field: offset(btf, $ty, $path)),* }
+            }
+        }
+        impl KernelType for $name {
+            const TYPE: &'static str = $ty;
+            const FIELDS: &'static [&'static str] = &[$($path),*];
+            const ALSO_RIGHT: &'static [&'static str] = &[$($($also),*)?];
+            fn size(&self) -> u32 { self.bytes }
+        }
+    };
+}
+
+layout! {
+    /// `struct task_struct`.
+    TaskLayout = "task_struct" {
+        pid: "pid", tgid: "tgid", comm: "comm", flags: "flags", state: "__state",
+        prio: "prio", static_prio: "static_prio", normal_prio: "normal_prio", policy: "policy",
+        cpu: "thread_info.cpu", wake_cpu: "wake_cpu", recent_used_cpu: "recent_used_cpu",
+        on_cpu: "on_cpu", on_rq: "on_rq",
+        cpus_ptr: "cpus_ptr", cpus_mask: "cpus_mask", nr_cpus_allowed: "nr_cpus_allowed",
+        nvcsw: "nvcsw", nivcsw: "nivcsw", start_time: "start_time", start_boottime: "start_boottime",
+        real_parent: "real_parent", parent: "parent", group_leader: "group_leader",
+        mm: "mm", cgroups: "cgroups", sched_task_group: "sched_task_group",
+        exec_start: "se.exec_start", sum_exec_runtime: "se.sum_exec_runtime",
+        load_weight: "se.load.weight",
+        scx_dsq: "scx.dsq", scx_flags: "scx.flags", scx_weight: "scx.weight",
+        scx_sticky_cpu: "scx.sticky_cpu", scx_holding_cpu: "scx.holding_cpu",
+        scx_selected_cpu: "scx.selected_cpu", scx_runnable_at: "scx.runnable_at",
+        scx_ddsp_dsq_id: "scx.ddsp_dsq_id", scx_tid: "scx.tid",
+        scx_slice: "scx.slice", scx_dsq_vtime: "scx.dsq_vtime", scx_disallow: "scx.disallow",
+    } also {
+        "migration_disabled", "migration_pending", "exit_state", "exit_code", "ptrace", "in_iowait",
+        "rcu_read_lock_nesting",
+    }
+}
+layout! {
+    /// `struct rq`.
+    RqLayout = "rq" {
+        cpu: "cpu", curr: "curr", idle: "idle", nr_running: "nr_running", clock: "clock",
+        clock_task: "clock_task", scx_nr_running: "scx.nr_running", local_dsq: "scx.local_dsq",
+        local_id: "scx.local_dsq.id",
+    } also { "scx.local_dsq.nr", "scx.nr_immed" }
+}
+layout! {
+    /// `struct scx_dispatch_q`.
+    DsqLayout = "scx_dispatch_q" { nr: "nr", id: "id" }
+}
+layout! {
+    /// `struct scx_exit_info`.
+    ExitInfoLayout = "scx_exit_info" {
+        kind: "kind", exit_cpu: "exit_cpu", exit_code: "exit_code", flags: "flags", reason: "reason", msg: "msg",
+        dump: "dump",
+    }
+}
+layout! {
+    /// `struct scx_dump_ctx`.
+    DumpCtxLayout = "scx_dump_ctx" {
+        kind: "kind", exit_code: "exit_code", reason: "reason", at_ns: "at_ns", at_jiffies: "at_jiffies",
+    }
+}
+layout! {
+    /// `struct scx_init_task_args`.
+    InitTaskArgsLayout = "scx_init_task_args" { fork: "fork", cgroup: "cgroup" }
+}
+layout! {
+    /// `struct scx_exit_task_args`.
+    ExitTaskArgsLayout = "scx_exit_task_args" { cancelled: "cancelled" }
+}
+layout! {
+    /// `struct scx_cgroup_init_args`.
+    CgroupInitArgsLayout = "scx_cgroup_init_args" {
+        weight: "weight", bw_period_us: "bw_period_us", bw_quota_us: "bw_quota_us", bw_burst_us: "bw_burst_us",
+    }
+}
+layout! {
+    /// `struct cgroup`.
+    CgroupLayout = "cgroup" {
+        self_cgroup: "self.cgroup", self_parent: "self.parent", self_id: "self.id", self_flags: "self.flags",
+        self_serial: "self.serial_nr",
+        level: "level", kn: "kn", ancestors: "ancestors",
+    }
+}
+layout! {
+    /// `struct kernfs_node`.
+    KernfsLayout = "kernfs_node" { id: "id" }
+}
+layout! {
+    /// `struct task_group`.
+    TaskGroupLayout = "task_group" {
+        css_cgroup: "css.cgroup", css_parent: "css.parent",
+    }
+}
+layout! {
+    /// `struct css_set`.
+    CssSetLayout = "css_set" { dfl_cgrp: "dfl_cgrp" }
+}
+layout! {
+    /// `struct mm_struct`.
+    MmLayout = "mm_struct" { owner: "owner" }
+}
+fn struct_size(btf: &Btf, ty: &str) -> u32 {
+    btf.find_struct(ty).and_then(|id| btf.size_of(id)).unwrap_or(64)
+}
+
+fn offset(btf: &Btf, ty: &str, path: &str) -> u32 {
+    btf.member_at(ty, path).map_or(ABSENT, |f| f.offset_bits / 8)
+}
+
+/// Every layout, and the shapes that memory checks guest access with.
+#[derive(Clone, Debug)]
+pub(crate) struct Layouts {
+    pub(crate) task: TaskLayout,
+    pub(crate) rq: RqLayout,
+    pub(crate) dsq: DsqLayout,
+    pub(crate) exit_info: ExitInfoLayout,
+    pub(crate) dump_ctx: DumpCtxLayout,
+    pub(crate) init_task_args: InitTaskArgsLayout,
+    pub(crate) exit_task_args: ExitTaskArgsLayout,
+    pub(crate) cgroup_init_args: CgroupInitArgsLayout,
+    pub(crate) cgroup: CgroupLayout,
+    pub(crate) kernfs: KernfsLayout,
+    pub(crate) task_group: TaskGroupLayout,
+    pub(crate) css_set: CssSetLayout,
+    pub(crate) mm: MmLayout,
+    /// Bytes of a `struct cpumask`.
+    pub(crate) cpumask_size: u32,
+    pub(crate) task_shape: ShapeId,
+    pub(crate) rq_shape: ShapeId,
+    pub(crate) cgroup_shape: ShapeId,
+}
+
+impl Layouts {
+    /// Resolves everything against a kernel's BTF. Fails if the kernel has no sched_ext.
+    pub(crate) fn resolve(btf: &Btf, memory: &mut Memory) -> Result<Self, String> {
+        let task = TaskLayout::resolve(btf);
+        for (name, off) in [("scx.slice", task.scx_slice), ("scx.dsq_vtime", task.scx_dsq_vtime)] {
+            if off == ABSENT {
+                return Err(format!(
+                    "the kernel BTF has no task_struct.{name}: sched_ext needs Linux 6.12 or later"
+                ));
+            }
+        }
+        let writable = ["scx.slice", "scx.dsq_vtime", "scx.disallow"];
+        let rq = RqLayout::resolve(btf);
+        let cgroup = CgroupLayout::resolve(btf);
+        let task_shape = memory.add_shape(shape(btf, &task, &writable, 0));
+        let rq_shape = memory.add_shape(shape(btf, &rq, &[], 0));
+        // `ancestors[]`
+        let cgroup_shape = memory.add_shape(shape(btf, &cgroup, &[], 8 * crate::cgroup::MAX_DEPTH));
+        Ok(Self {
+            task,
+            rq,
+            dsq: DsqLayout::resolve(btf),
+            exit_info: ExitInfoLayout::resolve(btf),
+            dump_ctx: DumpCtxLayout::resolve(btf),
+            init_task_args: InitTaskArgsLayout::resolve(btf),
+            exit_task_args: ExitTaskArgsLayout::resolve(btf),
+            cgroup_init_args: CgroupInitArgsLayout::resolve(btf),
+            cgroup,
+            kernfs: KernfsLayout::resolve(btf),
+            task_group: TaskGroupLayout::resolve(btf),
+            css_set: CssSetLayout::resolve(btf),
+            mm: MmLayout::resolve(btf),
+            cpumask_size: btf.find_struct("cpumask").and_then(|id| btf.size_of(id)).unwrap_or(1024),
+            task_shape,
+            rq_shape,
+            cgroup_shape,
+        })
+    }
+}
+
+/// Shape of a kernel object with `extra` bytes behind the struct (a flexible array).
+fn shape<T: KernelType>(btf: &Btf, layout: &T, writable: &[&str], extra: u32) -> Shape {
+    let size = layout.size() + extra;
+    let range = |path: &&str| -> Option<Range<u32>> {
+        let field = btf.member_at(T::TYPE, path)?;
+        Some(field.offset_bits / 8..field.offset_bits / 8 + field.size.max(1))
+    };
+    let mut filled: Vec<Range<u32>> =
+        T::FIELDS.iter().chain(T::ALSO_RIGHT).filter_map(range).collect();
+    if extra > 0 {
+        filled.push(layout.size()..size);
+    }
+    Shape {
+        type_name: T::TYPE.to_string(),
+        size,
+        filled,
+        writable: writable.iter().filter_map(range).collect(),
+    }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The callbacks of a scheduler, `struct sched_ext_ops`, and what calling them needs.
+
+use crate::core::Core;
+use rota_bpf::error::Fault;
+
+macro_rules! ops {
+    ($($variant:ident = $name:literal / $cid:literal),* $(,)?) => {
+        /// One callback of `struct sched_ext_ops` (or `sched_ext_ops_cid`).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[allow(missing_docs)]
+        #[repr(u8)]
+        pub enum Op { $($variant),* }
+
+        impl Op {
+            /// Every callback.
+            pub const ALL: &'static [Op] = &[$(Op::$variant),*];
+
+            /// Member name in `sched_ext_ops`.
+            pub fn name(self) -> &'static str {
+                match self { $(Op::$variant => $name),* }
+            }
+
+            /// Member name in `sched_ext_ops_cid`.
+            pub fn cid_name(self) -> &'static str {
+                match self { $(Op::$variant => $cid),* }
+            }
+        }
+    };
+}
+
+ops! {
+    SelectCpu = "select_cpu" / "select_cid",
+    Enqueue = "enqueue" / "enqueue",
+    Dequeue = "dequeue" / "dequeue",
+    Dispatch = "dispatch" / "dispatch",
+    Tick = "tick" / "tick",
+    Runnable = "runnable" / "runnable",
+    Running = "running" / "running",
+    Stopping = "stopping" / "stopping",
+    Quiescent = "quiescent" / "quiescent",
+    Yield = "yield" / "yield",
+    CoreSchedBefore = "core_sched_before" / "core_sched_before",
+    SetWeight = "set_weight" / "set_weight",
+    SetCpumask = "set_cpumask" / "set_cmask",
+    UpdateIdle = "update_idle" / "update_idle",
+    CpuAcquire = "cpu_acquire" / "cpu_acquire",
+    CpuRelease = "cpu_release" / "cpu_release",
+    InitTask = "init_task" / "init_task",
+    ExitTask = "exit_task" / "exit_task",
+    Enable = "enable" / "enable",
+    Disable = "disable" / "disable",
+    Dump = "dump" / "dump",
+    DumpCpu = "dump_cpu" / "dump_cid",
+    DumpTask = "dump_task" / "dump_task",
+    CgroupInit = "cgroup_init" / "cgroup_init",
+    CgroupExit = "cgroup_exit" / "cgroup_exit",
+    CgroupPrepMove = "cgroup_prep_move" / "cgroup_prep_move",
+    CgroupMove = "cgroup_move" / "cgroup_move",
+    CgroupCancelMove = "cgroup_cancel_move" / "cgroup_cancel_move",
+    CgroupSetWeight = "cgroup_set_weight" / "cgroup_set_weight",
+    CgroupSetBandwidth = "cgroup_set_bandwidth" / "cgroup_set_bandwidth",
+    CgroupSetIdle = "cgroup_set_idle" / "cgroup_set_idle",
+    SubAttach = "sub_attach" / "sub_attach",
+    SubDetach = "sub_detach" / "sub_detach",
+    CpuOnline = "cpu_online" / "cid_online",
+    CpuOffline = "cpu_offline" / "cid_offline",
+    Init = "init" / "init",
+    Exit = "exit" / "exit",
+}
+
+/// What a finished callback says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpRet {
+    /// Return value.
+    pub value: u64,
+    /// Instructions it took, documented kfunc costs included.
+    pub instructions: u64,
+}
+
+/// The plain members of `struct sched_ext_ops`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpsParams {
+    /// `name`.
+    pub name: String,
+    /// `flags`, `SCX_OPS_*`.
+    pub flags: u64,
+    /// `dispatch_max_batch`, 0 for the default.
+    pub dispatch_max_batch: u32,
+    /// `timeout_ms`, 0 for the default.
+    pub timeout_ms: u32,
+    /// `exit_dump_len`, 0 for the default.
+    pub exit_dump_len: u32,
+}
+
+/// A scheduler that the machine hosts. Hosted objects implement it through
+/// [`crate::policy::BpfOps`]; tests and benchmarks may implement it natively.
+pub trait Ops {
+    /// Plain members.
+    fn params(&self) -> &OpsParams;
+    /// Whether the scheduler has this callback.
+    fn has(&self, op: Op) -> bool;
+    /// Calls it. Arguments are as the kernel passes them: tasks, cgroups and argument
+    /// structs as guest addresses.
+    fn call(&mut self, core: &mut Core, op: Op, args: &[u64]) -> Result<OpRet, Fault>;
+    /// Runs an expired `bpf_timer`.
+    fn run_timer(&mut self, core: &mut Core, timer: u64) -> Result<OpRet, Fault>;
+    /// Gives a task a share of its own (`rota_shares`), where the scheduler knows shares.
+    fn set_share(&mut self, core: &mut Core, pid: u32, share: u64) -> Result<(), Fault> {
+        let _ = (core, pid, share);
+        Ok(())
+    }
+    /// A task or cgroup at this guest address is gone: forget what is stored for it.
+    fn release_owner(&mut self, core: &mut Core, addr: u64);
+}

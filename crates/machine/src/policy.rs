@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A hosted BPF object as a scheduler.
+
+use crate::core::Core;
+use crate::kfuncs;
+use crate::ops::{Op, OpRet, Ops, OpsParams};
+use rota_bpf::error::{Fault, LoadError};
+use rota_bpf::image::{FuncId, Image, MapId, OpsField, StructOps};
+use rota_bpf::runtime::{Ret, Runtime};
+use std::sync::Arc;
+
+/// Map of shares that `rota run --share` and the workload key `share` fill.
+pub const SHARES_MAP: &str = "rota_shares";
+
+/// Which functions of an object are its callbacks, and its plain members.
+#[derive(Debug)]
+pub struct Binding {
+    funcs: Vec<Option<FuncId>>,
+    params: OpsParams,
+    /// `struct sched_ext_ops_cid`: masks are passed as `struct scx_cmask`.
+    cid: bool,
+    shares: Option<MapId>,
+}
+
+impl Binding {
+    fn of(image: &Image) -> Result<Self, LoadError> {
+        let fail = |what: String| LoadError { object: image.name.clone(), what };
+        let is_ops =
+            |s: &&StructOps| matches!(s.type_name.as_str(), "sched_ext_ops" | "sched_ext_ops_cid");
+        let mut found = image.struct_ops.iter().filter(is_ops);
+        let Some(ops) = found.next() else {
+            return Err(fail(
+                "no variable of type struct sched_ext_ops: this object is no scheduler".into(),
+            ));
+        };
+        let cid = ops.type_name.ends_with("_cid");
+        let mut funcs = Vec::new();
+        for op in Op::ALL {
+            let member = if cid { op.cid_name() } else { op.name() };
+            funcs.push(match ops.fields.get(member) {
+                Some(OpsField::Func(func)) => Some(*func),
+                None | Some(OpsField::Int(0)) => None,
+                Some(other) => {
+                    return Err(fail(format!(
+                        "{}.{member} is {other:?}, expected a function",
+                        ops.name
+                    )))
+                }
+            });
+        }
+        let int = |member: &str| match ops.fields.get(member) {
+            Some(OpsField::Int(value)) => *value,
+            _ => 0,
+        };
+        let name = match ops.fields.get("name") {
+            Some(OpsField::Str(name)) => name.clone(),
+            _ => String::new(),
+        };
+        let params = OpsParams {
+            name,
+            flags: int("flags"),
+            dispatch_max_batch: int("dispatch_max_batch") as u32,
+            timeout_ms: int("timeout_ms") as u32,
+            exit_dump_len: int("exit_dump_len") as u32,
+        };
+        Ok(Self { funcs, params, cid, shares: None })
+    }
+}
+
+/// A running object.
+pub struct BpfOps {
+    rt: Runtime<Core>,
+    binding: Arc<Binding>,
+}
+
+impl BpfOps {
+    /// Creates the object's maps in the machine's memory and finds its callbacks.
+    pub fn load(image: Arc<Image>, core: &mut Core) -> Result<Self, LoadError> {
+        let mut binding = Binding::of(&image)?;
+        let mut rt = Runtime::new(image, kfuncs::table(), core)?;
+        rt.set_budget(core.config.budget);
+        binding.shares = rt.map(SHARES_MAP);
+        let binding = Arc::new(binding);
+        core.binding = Some(Arc::clone(&binding));
+        Ok(Self { rt, binding })
+    }
+
+    /// The instance, for reading maps and globals.
+    pub fn runtime(&mut self) -> &mut Runtime<Core> {
+        &mut self.rt
+    }
+
+    fn bound(&mut self) -> Bound<'_> {
+        Bound { rt: &mut self.rt, binding: Arc::clone(&self.binding) }
+    }
+}
+
+/// A running object from inside one of its calls.
+struct Bound<'a> {
+    rt: &'a mut Runtime<Core>,
+    binding: Arc<Binding>,
+}
+
+/// Lets a kernel function make callbacks into the object that called it.
+pub(crate) fn reenter<R>(
+    core: &mut Core,
+    rt: &mut Runtime<Core>,
+    act: impl FnOnce(&mut Core, &mut dyn Ops) -> R,
+) -> Result<R, Fault> {
+    let binding = core.binding.clone().ok_or_else(|| Fault::denied("no scheduler is loaded"))?;
+    Ok(act(core, &mut Bound { rt, binding }))
+}
+
+fn op_ret(ret: Ret) -> OpRet {
+    OpRet { value: ret.r0, instructions: ret.instructions }
+}
+
+impl Ops for Bound<'_> {
+    fn params(&self) -> &OpsParams {
+        &self.binding.params
+    }
+
+    fn has(&self, op: Op) -> bool {
+        self.binding.funcs[op as usize].is_some()
+    }
+
+    fn call(&mut self, core: &mut Core, op: Op, args: &[u64]) -> Result<OpRet, Fault> {
+        let Some(func) = self.binding.funcs[op as usize] else {
+            return Err(Fault::denied(format!("there is no ops.{}()", op.name())));
+        };
+        if op == Op::SetCpumask && self.binding.cid {
+            let cmask = kfuncs::cid::cmask_for(core, self.rt, args[1])?;
+            return self.rt.call(core, func, &[args[0], cmask]).map(op_ret);
+        }
+        self.rt.call(core, func, args).map(op_ret)
+    }
+
+    fn run_timer(&mut self, core: &mut Core, timer: u64) -> Result<OpRet, Fault> {
+        self.rt.run_timer(core, timer).map(op_ret)
+    }
+
+    fn set_share(&mut self, core: &mut Core, pid: u32, share: u64) -> Result<(), Fault> {
+        match self.binding.shares {
+            Some(map) => self.rt.map_put(core, map, &pid.to_le_bytes(), &share.to_le_bytes()),
+            None => Ok(()),
+        }
+    }
+
+    fn release_owner(&mut self, core: &mut Core, addr: u64) {
+        self.rt.release_owner(core, addr);
+    }
+}
+
+impl Ops for BpfOps {
+    fn params(&self) -> &OpsParams {
+        &self.binding.params
+    }
+
+    fn has(&self, op: Op) -> bool {
+        self.binding.funcs[op as usize].is_some()
+    }
+
+    fn call(&mut self, core: &mut Core, op: Op, args: &[u64]) -> Result<OpRet, Fault> {
+        self.bound().call(core, op, args)
+    }
+
+    fn run_timer(&mut self, core: &mut Core, timer: u64) -> Result<OpRet, Fault> {
+        self.bound().run_timer(core, timer)
+    }
+
+    fn set_share(&mut self, core: &mut Core, pid: u32, share: u64) -> Result<(), Fault> {
+        self.bound().set_share(core, pid, share)
+    }
+
+    fn release_owner(&mut self, core: &mut Core, addr: u64) {
+        self.bound().release_owner(core, addr);
+    }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One CPU: `struct rq` and its `struct scx_rq`, as the host keeps it.
+
+use crate::cpuset::CpuSet;
+use crate::dsq::DsqIx;
+use crate::list::List;
+use crate::task::Tid;
+use std::collections::VecDeque;
+
+/// A task that a scheduler asked to dispatch, waiting in its CPU's buffer
+/// (`struct scx_dsp_buf_ent`).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DspEntry {
+    pub(crate) task: Tid,
+    pub(crate) qseq: u64,
+    pub(crate) dsq_id: u64,
+    pub(crate) enq_flags: u64,
+}
+
+/// One CPU.
+#[derive(Debug)]
+pub(crate) struct Rq {
+    /// Guest `struct rq`.
+    pub(crate) addr: u64,
+    /// Guest `struct task_struct` of the idle task.
+    pub(crate) idle_addr: u64,
+    /// Running task; `None` is the idle task.
+    pub(crate) curr: Option<Tid>,
+    /// `rq->next_class` is below `ext_sched_class`: the CPU is, or is becoming, idle.
+    pub(crate) next_idle: bool,
+    pub(crate) need_resched: bool,
+    pub(crate) nr_running: u32,
+    /// `SCX_RQ_IN_BALANCE`.
+    pub(crate) in_balance: bool,
+    /// `rq->scx.runnable_list`.
+    pub(crate) runnable: List,
+    pub(crate) local: DsqIx,
+    pub(crate) bypass: DsqIx,
+    pub(crate) nr_immed: u32,
+    pub(crate) extra_enq_flags: u64,
+    /// `rq->scx.ddsp_deferred_locals`.
+    pub(crate) ddsp_deferred: VecDeque<Tid>,
+    /// Pending `scx_bpf_dsq_reenq` requests: local queue, then user queues.
+    pub(crate) reenq_local: Option<u64>,
+    pub(crate) reenq_user: VecDeque<(DsqIx, u64)>,
+    pub(crate) kick: CpuSet,
+    pub(crate) kick_if_idle: CpuSet,
+    pub(crate) preempt: CpuSet,
+    /// `scx_dsp_ctx` of this CPU.
+    pub(crate) dsp_buf: Vec<DspEntry>,
+    pub(crate) dsp_nr_tasks: u32,
+    /// `direct_dispatch_task` of this CPU.
+    pub(crate) direct: Direct,
+    pub(crate) in_select_cpu: bool,
+
+    /// When the current task's time was last charged.
+    pub(crate) charged_at_ns: u64,
+    /// Overhead still to be paid before the current task makes progress.
+    pub(crate) debt_ns: u64,
+    /// Number of the armed stop event; older ones are stale.
+    pub(crate) stop_gen: u64,
+    /// Time of the armed stop event.
+    pub(crate) armed_at_ns: u64,
+    pub(crate) tick_armed: bool,
+    /// Callback instructions since the last pick on this CPU.
+    pub(crate) insns_since_pick: u64,
+    pub(crate) cpuperf_target: u32,
+}
+
+/// `direct_dispatch_task`: which task may be dispatched right now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direct {
+    /// Not in select_cpu or enqueue: insertions go to the dispatch buffer.
+    No,
+    /// This task.
+    Task(Tid),
+    /// It already happened.
+    Done,
+}
+
+impl Rq {
+    pub(crate) fn new(addr: u64, idle_addr: u64, local: DsqIx, bypass: DsqIx) -> Self {
+        Self {
+            addr,
+            idle_addr,
+            curr: None,
+            next_idle: true,
+            need_resched: false,
+            nr_running: 0,
+            in_balance: false,
+            runnable: List::default(),
+            local,
+            bypass,
+            nr_immed: 0,
+            extra_enq_flags: 0,
+            ddsp_deferred: VecDeque::new(),
+            reenq_local: None,
+            reenq_user: VecDeque::new(),
+            kick: CpuSet::default(),
+            kick_if_idle: CpuSet::default(),
+            preempt: CpuSet::default(),
+            dsp_buf: Vec::new(),
+            dsp_nr_tasks: 0,
+            direct: Direct::No,
+            in_select_cpu: false,
+            charged_at_ns: 0,
+            debt_ns: 0,
+            stop_gen: 0,
+            armed_at_ns: u64::MAX,
+            tick_armed: false,
+            insns_since_pick: 0,
+            cpuperf_target: crate::consts::CPUPERF_ONE,
+        }
+    }
+}

@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The event loop: workload, clock and scheduler together.
+
+use crate::cgroup::Cgroups;
+use crate::config::Config;
+use crate::consts::*;
+use crate::core::{Context, Core};
+use crate::cpuset::CpuSet;
+use crate::event_queue::{Due, EventQueue};
+use crate::exit::{ExitInfo, ExitKind};
+use crate::ext::idle::{IdleCpus, IdleMasks};
+use crate::kernel_objects::Scratch;
+use crate::layout::{KernelType, Layouts};
+use crate::ops::{Op, Ops};
+use crate::rq::Rq;
+use crate::stats::Counters;
+use crate::task::{State, Task, Tid, Work};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rota_bpf::btf::Btf;
+use rota_bpf::memory::{Memory, Perm};
+use rota_trace::{Event, EventKind, Sink};
+use rota_workload::{Policy, Runner, Settings, Step, TaskIx, Workload};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// First process id; the workload's loader is below it.
+const FIRST_PID: u32 = 1001;
+
+/// A run that cannot be set up or goes on for ever through the workload's fault.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+pub enum RunError {
+    /// The target kernel lacks what is needed.
+    #[error("{0}")]
+    Kernel(String),
+    /// A task asks for what the machine does not have or does not simulate.
+    #[error("task \"{task}\": {what}")]
+    Task {
+        /// Task name.
+        task: String,
+        /// What it asks for, and what there is.
+        what: String,
+    },
+    /// A task that never uses time.
+    #[error("{0}")]
+    Stuck(String),
+    /// The object cannot be hosted.
+    #[error("{0}")]
+    Load(String),
+}
+
+/// How a run ended.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Why the scheduler left.
+    pub exit: ExitInfo,
+    /// When: the duration, or earlier if it was ejected.
+    pub end_ns: u64,
+    /// What the machine counted.
+    pub counters: Counters,
+    /// Reads of kernel fields that this machine does not fill: type, offset, count.
+    pub unfilled_reads: Vec<(String, u32, u64)>,
+    /// Lines that the scheduler printed.
+    pub printed: Vec<String>,
+}
+
+/// A simulated machine with a workload, ready for a scheduler.
+pub struct Machine {
+    /// The simulated kernel.
+    pub core: Core,
+    runner: Runner,
+    tid_of_ix: FxHashMap<TaskIx, Tid>,
+}
+
+impl Machine {
+    /// Builds the machine and checks that the workload fits it.
+    pub fn new(config: Config, workload: Arc<Workload>, btf: &Btf) -> Result<Self, RunError> {
+        let mut mem = Memory::new();
+        let layouts = Layouts::resolve(btf, &mut mem).map_err(RunError::Kernel)?;
+        let cpus = config.topology.cpus();
+        let scratch = Scratch::new(&mut mem, &layouts, cpus);
+        let cgroups = Cgroups::build(&mut mem, &layouts, &workload.groups);
+        let runner = Runner::new(Arc::clone(&workload), config.seed);
+        let mut core = Core {
+            rng: ChaCha8Rng::seed_from_u64(config.seed ^ 0x726f_7461),
+            idle: idle_masks(&mut mem, &layouts, config.topology.nodes(), cpus),
+            mem,
+            layouts,
+            now_ns: 0,
+            rqs: Vec::new(),
+            tasks: Vec::new(),
+            task_of_region: FxHashMap::default(),
+            tid_of_pid: FxHashMap::default(),
+            dsqs: Vec::new(),
+            user_dsqs: FxHashMap::default(),
+            global_dsqs: Vec::new(),
+            dsq_links: Default::default(),
+            run_links: Default::default(),
+            cgroups,
+            timers: Default::default(),
+            queue: EventQueue::default(),
+            scratch,
+            this_cpu: 0,
+            ctx: Context::default(),
+            deferred: CpuSet::default(),
+            resched: CpuSet::default(),
+            has_op: 0,
+            ops_flags: 0,
+            dsp_max_batch: DSP_DFL_MAX_BATCH,
+            watchdog_timeout_ns: 0,
+            enabled: false,
+            bypassing: false,
+            cgroup_enabled: false,
+            exit: None,
+            dump: None,
+            events: Vec::new(),
+            counters: Counters::new(),
+            printed: Vec::new(),
+            next_pid: FIRST_PID,
+            iters: Default::default(),
+            binding: None,
+            css_iters: FxHashMap::default(),
+            cmask_scratch: 0,
+            config,
+        };
+        core.build_cpus();
+        for (ix, _) in runner.initial() {
+            check_task(&core, runner.name(ix), runner.settings(ix))?;
+        }
+        Ok(Self { core, runner, tid_of_ix: FxHashMap::default() })
+    }
+
+    /// Runs the workload under a scheduler until the duration is over or the scheduler
+    /// is ejected. Every event goes to `sink`, in order of time.
+    pub fn run(&mut self, o: &mut dyn Ops, sink: &mut dyn Sink) -> Result<Outcome, RunError> {
+        let end_ns = self.core.config.duration_ns;
+        if self.core.enable_scheduler(o) {
+            let arrivals: Vec<_> = self.runner.initial().collect();
+            for (ix, at_ns) in arrivals {
+                self.core.queue.push(at_ns, Due::Arrive(ix.0));
+            }
+            let first_look = self.core.watchdog_timeout_ns / 2;
+            self.core.queue.push(first_look, Due::Watchdog);
+            self.main_loop(o, sink, end_ns)?;
+        }
+        let ejected = self.core.exit.is_some();
+        if !ejected {
+            self.core.now_ns = end_ns;
+        }
+        (0..self.core.nr_cpus()).for_each(|cpu| self.core.update_curr(cpu));
+        flush(&mut self.core.events, sink);
+        let at_ns = self.core.now_ns;
+        // what tearing down does is no part of the run
+        let exit = self.core.disable_scheduler(o);
+        self.core.events.clear();
+        if ejected {
+            let kind = EventKind::PolicyExit {
+                kind: exit.kind as u32,
+                code: exit.code,
+                reason: exit.to_string(),
+            };
+            sink.event(&Event { time_ns: at_ns, cpu: exit.cpu, kind });
+        }
+        Ok(Outcome {
+            exit,
+            end_ns: at_ns,
+            counters: self.core.counters.clone(),
+            unfilled_reads: self.core.mem.unfilled_reads(),
+            printed: std::mem::take(&mut self.core.printed),
+        })
+    }
+
+    fn main_loop(
+        &mut self,
+        o: &mut dyn Ops,
+        sink: &mut dyn Sink,
+        end_ns: u64,
+    ) -> Result<(), RunError> {
+        loop {
+            self.settle_instant(o, end_ns)?;
+            flush(&mut self.core.events, sink);
+            match self.core.queue.next_at() {
+                Some(at_ns) if at_ns < end_ns && self.core.exit.is_none() => {
+                    self.core.now_ns = at_ns
+                }
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// Everything that happens at one instant: first what is due, then the CPUs that
+    /// must pick, one after the other, lowest first. What a pick makes due at this very
+    /// instant happens before the next CPU picks.
+    fn settle_instant(&mut self, o: &mut dyn Ops, end_ns: u64) -> Result<(), RunError> {
+        if self.core.now_ns >= end_ns {
+            return Ok(());
+        }
+        loop {
+            while let Some(due) = self.core.queue.pop_due(self.core.now_ns) {
+                self.core.counters.events += 1;
+                self.handle(o, due)?;
+                self.core.drain_deferred(o);
+                if self.core.exit.is_some() {
+                    return Ok(());
+                }
+            }
+            let Some(cpu) = self.core.resched.first() else {
+                self.arm_cpus();
+                if self.core.queue.next_at() == Some(self.core.now_ns) {
+                    continue;
+                }
+                break;
+            };
+            self.core.counters.events += 1;
+            self.core.schedule(o, cpu);
+            self.core.drain_deferred(o);
+            if self.core.exit.is_some() {
+                return Ok(());
+            }
+            self.advance(o, cpu)?;
+            self.core.drain_deferred(o);
+        }
+        Ok(())
+    }
+
+    fn handle(&mut self, o: &mut dyn Ops, due: Due) -> Result<(), RunError> {
+        match due {
+            Due::Arrive(ix) => self.arrive(o, TaskIx(ix), None, 0),
+            Due::Wake(t) => {
+                let here = self.core.task(Tid(t)).cpu;
+                self.core.wake_up(o, Tid(t), here, 0);
+                Ok(())
+            }
+            Due::Stop(cpu, gen) => {
+                if self.core.rq(cpu).stop_gen == gen {
+                    self.core.rq_mut(cpu).armed_at_ns = u64::MAX;
+                    self.stop_due(o, cpu)?;
+                }
+                Ok(())
+            }
+            Due::Tick(cpu) => {
+                self.tick(o, cpu);
+                Ok(())
+            }
+            Due::Timer(start) => {
+                self.core.timer_due(o, start);
+                Ok(())
+            }
+            Due::Watchdog => {
+                self.core.watchdog();
+                Ok(())
+            }
+        }
+    }
+
+    /// A task of the workload comes into being on the CPU `here` and is woken.
+    fn arrive(
+        &mut self,
+        o: &mut dyn Ops,
+        ix: TaskIx,
+        parent: Option<Tid>,
+        here: u32,
+    ) -> Result<(), RunError> {
+        let (name, settings) = (self.runner.name(ix).to_string(), self.runner.settings(ix).clone());
+        check_task(&self.core, &name, &settings)?;
+        let pid = self.core.next_pid;
+        self.core.next_pid += 1;
+        let leader = self.runner.thread_of(ix).and_then(|l| self.tid_of_ix.get(&l));
+        let tgid = leader.map_or(pid, |l| self.core.task(*l).tgid);
+        let core = &mut self.core;
+        let mut task = Task::new(ix, pid, tgid, name.clone(), settings.clone());
+        task.cpu = here;
+        task.cpus = core.affinity(settings.cpus.as_deref());
+        if let Some(path) = &settings.group {
+            task.cgroup = core.cgroups.ensure(&mut core.mem, &core.layouts, path);
+        }
+        let t = core.add_task(task, parent);
+        self.tid_of_ix.insert(ix, t);
+        core.this_cpu = here;
+        let weight = core.weight_of(t);
+        core.emit(Some(here), EventKind::Task { pid, name, weight });
+        let parent_pid = parent.map_or(0, |p| core.task(p).pid);
+        core.emit(Some(here), EventKind::Fork { pid, parent: parent_pid });
+        if let Some(share) = settings.share {
+            publish_share(core, o, pid, share);
+        }
+        if core.fork_task(o, t) {
+            core.wake_up_new(o, t, here);
+        }
+        Ok(())
+    }
+
+    /// The current task may be done with its step, or its slice may be used up.
+    fn stop_due(&mut self, o: &mut dyn Ops, cpu: u32) -> Result<(), RunError> {
+        self.core.this_cpu = cpu;
+        self.core.update_curr(cpu);
+        self.advance(o, cpu)?;
+        let core = &mut self.core;
+        if core.config.exact_slices {
+            if let Some(t) = core.rq(cpu).curr {
+                if core.slice(t) == 0 {
+                    core.resched_curr(cpu);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn tick(&mut self, o: &mut dyn Ops, cpu: u32) {
+        let core = &mut self.core;
+        core.rq_mut(cpu).tick_armed = false;
+        core.this_cpu = cpu;
+        core.task_tick(o, cpu);
+        self.arm_tick(cpu);
+    }
+
+    /// Lets the current task of a CPU take its next steps until it needs time or leaves.
+    fn advance(&mut self, o: &mut dyn Ops, cpu: u32) -> Result<(), RunError> {
+        while let Some(t) = self.core.rq(cpu).curr {
+            let now_ns = self.core.now_ns;
+            match self.core.task(t).work {
+                Work::Run { left_ns: 0 } | Work::Next => {}
+                Work::Until { at_ns } if at_ns <= now_ns => {}
+                _ => break,
+            }
+            if self.core.exit.is_some()
+                || self.core.rq(cpu).need_resched && self.core.task(t).state != State::Runnable
+            {
+                break;
+            }
+            self.core.this_cpu = cpu;
+            let ix = self.core.task(t).ix;
+            let step = self.runner.next(ix, now_ns);
+            let goes_on = self.take_step(o, cpu, t, step)?;
+            self.core.drain_deferred(o);
+            if !goes_on {
+                break;
+            }
+        }
+        self.arm_tick(cpu);
+        Ok(())
+    }
+
+    /// One step of a running task: true if it may take another one right away.
+    fn take_step(
+        &mut self,
+        o: &mut dyn Ops,
+        cpu: u32,
+        t: Tid,
+        step: Step,
+    ) -> Result<bool, RunError> {
+        let core = &mut self.core;
+        let now_ns = core.now_ns;
+        core.task_mut(t).work = Work::Next;
+        match step {
+            Step::Run { work_ns } => core.task_mut(t).work = Work::Run { left_ns: work_ns },
+            Step::Runtime { ns } => core.task_mut(t).work = Work::Until { at_ns: now_ns + ns },
+            Step::Sleep { ns } => core.block_until(cpu, t, now_ns + ns),
+            Step::SleepUntil { at_ns } => core.block_until(cpu, t, at_ns.max(now_ns)),
+            Step::Yield => core.yield_task(o, cpu, t),
+            Step::Fork { child } => {
+                self.arrive(o, child, Some(t), cpu)?;
+                return Ok(true);
+            }
+            Step::Change(settings) => {
+                let name = core.task(t).name.clone();
+                check_task(core, &name, &settings)?;
+                if let Some(share) = settings.share {
+                    let pid = core.task(t).pid;
+                    publish_share(core, o, pid, share);
+                }
+                core.change_settings(o, t, &settings);
+                return Ok(core.rq(cpu).curr == Some(t));
+            }
+            Step::Exit => {
+                let pid = core.task(t).pid;
+                core.set_state(t, State::Exiting);
+                core.task_mut(t).work = Work::Block;
+                let addr = core.task(t).addr;
+                core.put_u32(addr, core.layouts.task.flags, PF_EXITING);
+                core.emit(Some(cpu), EventKind::Exit { pid });
+                core.resched_curr(cpu);
+            }
+            Step::Stuck(what) => return Err(RunError::Stuck(what)),
+        }
+        Ok(false)
+    }
+
+    /// When the current task of a CPU is done with its step or, with exact slices, has
+    /// used its slice; `u64::MAX`: not by itself.
+    fn stop_at(&self, cpu: u32) -> u64 {
+        let core = &self.core;
+        let rq = core.rq(cpu);
+        let Some(t) = rq.curr else { return u64::MAX };
+        let mut at_ns = match core.task(t).work {
+            Work::Run { left_ns } => {
+                rq.charged_at_ns.saturating_add(rq.debt_ns).saturating_add(left_ns)
+            }
+            Work::Until { at_ns } => at_ns,
+            // a task that just yielded goes on once its CPU picks it again
+            Work::Next | Work::Block => u64::MAX,
+        };
+        if core.config.exact_slices {
+            let slice_ns = core.slice(t);
+            if slice_ns != SLICE_INF {
+                at_ns = at_ns.min(rq.charged_at_ns.saturating_add(slice_ns));
+            }
+        }
+        at_ns
+    }
+
+    /// Schedules [`Machine::stop_at`] of every CPU where it moved: a task was switched
+    /// in, overhead was charged, a slice was changed behind the CPU's back.
+    fn arm_cpus(&mut self) {
+        for cpu in 0..self.core.nr_cpus() {
+            let at_ns = self.stop_at(cpu);
+            let now_ns = self.core.now_ns;
+            let rq = self.core.rq_mut(cpu);
+            if at_ns == rq.armed_at_ns {
+                continue;
+            }
+            rq.armed_at_ns = at_ns;
+            rq.stop_gen += 1;
+            let gen = rq.stop_gen;
+            if at_ns != u64::MAX {
+                self.core.queue.push(at_ns.max(now_ns), Due::Stop(cpu, gen));
+            }
+        }
+    }
+
+    /// A busy CPU ticks at whole multiples of the tick period; an idle one does not.
+    /// With exact slices, ticks matter only to a scheduler that has `ops.tick()`.
+    fn arm_tick(&mut self, cpu: u32) {
+        let core = &mut self.core;
+        let wanted = !core.config.exact_slices || core.has(Op::Tick);
+        if core.rq(cpu).tick_armed || core.rq(cpu).curr.is_none() || !wanted {
+            return;
+        }
+        core.rq_mut(cpu).tick_armed = true;
+        let tick_ns = core.config.tick_ns();
+        core.queue.push((core.now_ns / tick_ns + 1) * tick_ns, Due::Tick(cpu));
+    }
+}
+
+impl Core {
+    /// CPUs with their queues and guest objects.
+    fn build_cpus(&mut self) {
+        for node in 0..self.config.topology.nodes() {
+            let addr = self.mem.alloc("scx_dispatch_q", self.layouts.dsq.size(), Perm::ReadOnly);
+            let _ = node;
+            let dsq = self.new_dsq(DSQ_GLOBAL, None, addr);
+            self.global_dsqs.push(dsq);
+        }
+        for cpu in 0..self.nr_cpus() {
+            let (rq_addr, idle_addr) = self.new_rq_objects(cpu);
+            let local_at = self.layouts.rq.local_dsq;
+            let local_addr = if local_at == crate::layout::ABSENT {
+                rq_addr
+            } else {
+                rq_addr + u64::from(local_at)
+            };
+            let local = self.new_dsq(DSQ_LOCAL, Some(cpu), local_addr);
+            let bypass_addr =
+                self.mem.alloc("scx_dispatch_q", self.layouts.dsq.size(), Perm::ReadOnly);
+            let bypass = self.new_dsq(DSQ_BYPASS, Some(cpu), bypass_addr);
+            self.rqs.push(Rq::new(rq_addr, idle_addr, local, bypass));
+        }
+    }
+}
+
+fn idle_masks(mem: &mut Memory, layouts: &Layouts, nodes: u32, cpus: u32) -> IdleMasks {
+    let mut mask = |name: &str| mem.alloc(name, layouts.cpumask_size, Perm::ReadOnly);
+    let masks = (0..=nodes)
+        .map(|_| IdleCpus {
+            cpu: CpuSet::default(),
+            smt: CpuSet::default(),
+            cpu_addr: mask("idle cpumask"),
+            smt_addr: mask("idle smtmask"),
+        })
+        .collect();
+    IdleMasks {
+        masks,
+        enabled: false,
+        per_node: false,
+        llc: false,
+        numa: false,
+        distribute: vec![0; cpus as usize],
+    }
+}
+
+/// Whether the machine can run a task with these settings.
+fn check_task(core: &Core, name: &str, settings: &Settings) -> Result<(), RunError> {
+    let fail = |what: String| Err(RunError::Task { task: name.to_string(), what });
+    if matches!(settings.policy, Policy::Fifo | Policy::Rr | Policy::Deadline) {
+        return fail(format!(
+            "policy {} is not simulated: the machine runs SCHED_OTHER, SCHED_BATCH and SCHED_IDLE under the scheduler",
+            settings.policy
+        ));
+    }
+    if let Some(cpu) = settings.cpus.iter().flatten().find(|c| **c >= core.nr_cpus()) {
+        return fail(format!(
+            "cpus names CPU {cpu}, but the machine has CPUs 0 to {}",
+            core.nr_cpus() - 1
+        ));
+    }
+    Ok(())
+}
+
+fn publish_share(core: &mut Core, o: &mut dyn Ops, pid: u32, share: u64) {
+    if let Err(fault) = o.set_share(core, pid, share) {
+        core.error(ExitKind::Error, format!("rota_shares: {fault}"));
+    }
+}
+
+fn flush(events: &mut Vec<Event>, sink: &mut dyn Sink) {
+    for event in events.drain(..) {
+        sink.event(&event);
+    }
+}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The scheduler core around sched_ext: `schedule()`, wakeups, property changes
+//! (`kernel/sched/core.c`, `syscalls.c`).
+
+use crate::consts::*;
+use crate::core::Core;
+use crate::cpuset::CpuSet;
+use crate::event_queue::Due;
+use crate::ops::{Op, Ops};
+use crate::task::{State, Tid, Work};
+use rota_trace::{EventKind, OffCpu};
+use rota_workload::Settings;
+
+impl Core {
+    /// `wakeup_preempt()` between a sched_ext task and an idle CPU; busy CPUs are
+    /// preempted by their slices only.
+    pub(crate) fn wakeup_preempt(&mut self, cpu: u32) {
+        if std::mem::take(&mut self.rq_mut(cpu).next_idle) {
+            self.resched_curr(cpu);
+        }
+    }
+
+    /// Sets `p->__state` too.
+    pub(crate) fn set_state(&mut self, t: Tid, state: State) {
+        self.task_mut(t).state = state;
+        let addr = self.task(t).addr;
+        // TASK_INTERRUPTIBLE, TASK_DEAD, TASK_RUNNING
+        let kernel = match state {
+            State::Blocking | State::Sleeping => 1,
+            State::Exiting | State::Dead => 0x80,
+            State::New | State::Runnable => 0,
+        };
+        self.put_u32(addr, self.layouts.task.state, kernel);
+    }
+
+    /// `try_to_wake_up()`, run on the CPU `here`.
+    pub(crate) fn wake_up(&mut self, o: &mut dyn Ops, t: Tid, here: u32, waker: u32) {
+        match self.task(t).state {
+            State::Sleeping => {}
+            State::Blocking => {
+                // woken before it got to schedule(): it simply goes on
+                self.set_state(t, State::Runnable);
+                self.task_mut(t).work = Work::Next;
+                return;
+            }
+            _ => return,
+        }
+        self.this_cpu = here;
+        self.update_curr(here);
+        self.set_state(t, State::Runnable);
+        self.task_mut(t).work = Work::Next;
+        let pid = self.task(t).pid;
+        self.emit(Some(here), EventKind::Wakeup { pid, waker });
+        self.charge_overhead(here, self.config.costs.wakeup_ns);
+        let old = self.task(t).cpu;
+        let (cpu, selected) = self.select_task_rq(o, t, WAKE_TTWU);
+        let mut flags = ENQ_WAKEUP | ENQ_NOCLOCK;
+        if selected {
+            flags |= ENQ_CPU_SELECTED;
+        }
+        if cpu != old {
+            flags |= ENQ_MIGRATED;
+            self.set_task_cpu(t, cpu);
+        }
+        self.activate(o, cpu, t, flags);
+    }
+
+    /// `wake_up_new_task()`, run on the CPU `here`.
+    pub(crate) fn wake_up_new(&mut self, o: &mut dyn Ops, t: Tid, here: u32) {
+        self.this_cpu = here;
+        self.update_curr(here);
+        self.set_state(t, State::Runnable);
+        let pid = self.task(t).pid;
+        let waker = self.rq(here).curr.map_or(0, |c| self.task(c).pid);
+        self.emit(Some(here), EventKind::Wakeup { pid, waker });
+        self.charge_overhead(here, self.config.costs.wakeup_ns);
+        let (cpu, _) = self.select_task_rq(o, t, WAKE_FORK);
+        self.set_task_cpu(t, cpu);
+        self.activate(o, cpu, t, ENQ_NOCLOCK | ENQ_INITIAL);
+    }
+
+    /// `ttwu_do_activate()`: enqueue, wake an idle CPU, run what had to be deferred.
+    fn activate(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, flags: u64) {
+        self.enqueue_task(o, cpu, t, flags);
+        let addr = self.task(t).addr;
+        self.put_u32(addr, self.layouts.task.on_rq, 1);
+        self.wakeup_preempt(cpu);
+        self.run_deferred(o, cpu);
+    }
+
+    /// Time that a CPU spends for the machine while a task is on it.
+    pub(crate) fn charge_overhead(&mut self, cpu: u32, ns: u64) {
+        if self.rq(cpu).curr.is_some() {
+            self.rq_mut(cpu).debt_ns += ns;
+        }
+    }
+
+    /// `__schedule()`.
+    pub(crate) fn schedule(&mut self, o: &mut dyn Ops, cpu: u32) {
+        self.this_cpu = cpu;
+        self.update_curr(cpu);
+        let (rq_addr, now_ns) = (self.rq(cpu).addr, self.now_ns);
+        self.put_u64(rq_addr, self.layouts.rq.clock, now_ns);
+        self.put_u64(rq_addr, self.layouts.rq.clock_task, now_ns);
+        let prev = self.rq(cpu).curr;
+        let mut why = OffCpu::Runnable;
+        if let Some(p) = prev {
+            match self.task(p).state {
+                State::Blocking => why = OffCpu::Sleep,
+                State::Exiting => why = OffCpu::Exit,
+                _ => {}
+            }
+            if why != OffCpu::Runnable {
+                self.dequeue_task(o, cpu, p, DEQ_SLEEP | DEQ_NOCLOCK);
+                let addr = self.task(p).addr;
+                self.put_u32(addr, self.layouts.task.on_rq, 0);
+            }
+        }
+        let next = self.pick_task(o, cpu);
+        self.rq_mut(cpu).need_resched = false;
+        self.resched.remove(cpu);
+        self.rq_mut(cpu).next_idle = next.is_none();
+        match (prev, next) {
+            (None, None) => self.update_idle(o, cpu, true, false),
+            (Some(p), Some((n, _))) if p == n => {}
+            _ => self.switch_to(o, cpu, prev, next.map(|(n, _)| n), why),
+        }
+        if let Some((n, true)) = next {
+            self.start_slice(cpu, n);
+        }
+        if let (Some(p), OffCpu::Exit) = (prev, why) {
+            self.set_state(p, State::Dead);
+            self.task_dead(o, p);
+        }
+    }
+
+    /// `put_prev_set_next_task()` and `context_switch()`.
+    fn switch_to(
+        &mut self,
+        o: &mut dyn Ops,
+        cpu: u32,
+        prev: Option<Tid>,
+        next: Option<Tid>,
+        why: OffCpu,
+    ) {
+        match prev {
+            Some(p) => self.put_prev_task(o, cpu, p, next.is_none()),
+            None => self.update_idle(o, cpu, false, true),
+        }
+        // classes see the old current task until here, as rq->curr changes last
+        match next {
+            Some(n) => self.set_next_task(o, cpu, n),
+            None => self.update_idle(o, cpu, true, true),
+        }
+        if let Some(p) = prev {
+            self.leave_cpu(cpu, p, why);
+        }
+        let now_ns = self.now_ns;
+        let rq = self.rq_mut(cpu);
+        rq.curr = next;
+        rq.charged_at_ns = now_ns;
+        let (addr, idle) = (rq.addr, rq.idle_addr);
+        let curr = next.map_or(idle, |n| self.task(n).addr);
+        self.put_u64(addr, self.layouts.rq.curr, curr);
+        if let Some(n) = next {
+            self.enter_cpu(cpu, n, prev.is_none());
+        } else {
+            self.rq_mut(cpu).debt_ns = 0;
+        }
+    }
+
+    fn leave_cpu(&mut self, cpu: u32, p: Tid, why: OffCpu) {
+        let layout = self.layouts.task.clone();
+        if self.task(p).state == State::Blocking {
+            self.set_state(p, State::Sleeping);
+        }
+        let task = self.task_mut(p);
+        let (at, count) = if why == OffCpu::Runnable {
+            task.nivcsw += 1;
+            (layout.nivcsw, task.nivcsw)
+        } else {
+            task.nvcsw += 1;
+            (layout.nvcsw, task.nvcsw)
+        };
+        let (pid, addr) = (task.pid, task.addr);
+        self.put_u64(addr, at, count);
+        self.put_u32(addr, layout.on_cpu, 0);
+        self.emit(Some(cpu), EventKind::SwitchOut { pid, why });
+    }
+
+    fn enter_cpu(&mut self, cpu: u32, n: Tid, from_idle: bool) {
+        let costs = self.config.costs.clone();
+        let (pid, addr) = (self.task(n).pid, self.task(n).addr);
+        let mut overhead_ns = costs.context_switch_ns;
+        if from_idle {
+            overhead_ns += costs.idle_exit_ns;
+        }
+        if let Some(from) = self.task(n).last_cpu.filter(|c| *c != cpu) {
+            let same_llc = self.config.topology.llc_of(from) == self.config.topology.llc_of(cpu);
+            overhead_ns += if same_llc { costs.migration_ns } else { costs.llc_migration_ns };
+            self.emit(Some(cpu), EventKind::Migrate { pid, from, to: cpu });
+        }
+        self.task_mut(n).last_cpu = Some(cpu);
+        self.rq_mut(cpu).debt_ns += overhead_ns;
+        self.put_u32(addr, self.layouts.task.on_cpu, 1);
+        self.emit(Some(cpu), EventKind::SwitchIn { pid });
+    }
+
+    /// A CPU starts a slice: one decision.
+    fn start_slice(&mut self, cpu: u32, t: Tid) {
+        let (pid, slice_ns) = (self.task(t).pid, self.slice(t));
+        let instructions = std::mem::take(&mut self.rq_mut(cpu).insns_since_pick);
+        self.counters.count_decision(instructions);
+        self.emit(Some(cpu), EventKind::Pick { pid, slice_ns });
+    }
+
+    /// `guard(sched_change)`: a property changes while the task is off its queue.
+    pub(crate) fn change_task(
+        &mut self,
+        o: &mut dyn Ops,
+        t: Tid,
+        flags: u64,
+        change: impl FnOnce(&mut Self, &mut dyn Ops),
+    ) {
+        let cpu = self.task(t).cpu;
+        let queued = self.has_flag(t, TASK_QUEUED);
+        let running = self.rq(cpu).curr == Some(t);
+        if running {
+            self.update_curr(cpu);
+        }
+        if queued {
+            self.dequeue_task(o, cpu, t, flags);
+        }
+        change(self, o);
+        if queued {
+            self.enqueue_task(o, cpu, t, flags);
+        }
+        if running && queued {
+            self.set_next_task(o, cpu, t);
+        }
+    }
+
+    /// `set_user_nice()`, `sched_setaffinity()`, a move to another cgroup: what changed
+    /// takes effect now.
+    pub(crate) fn change_settings(&mut self, o: &mut dyn Ops, t: Tid, new: &Settings) {
+        let old = std::mem::replace(&mut self.task_mut(t).settings, new.clone());
+        if (old.priority, old.policy, old.weight) != (new.priority, new.policy, new.weight) {
+            self.change_task(o, t, DEQ_SAVE | DEQ_NOCLOCK, |core, o| {
+                core.publish_priority(t);
+                core.reweight_task(o, t);
+            });
+            let (pid, name, weight) =
+                (self.task(t).pid, self.task(t).name.clone(), self.task(t).weight);
+            self.emit(None, EventKind::Task { pid, name, weight });
+        }
+        if old.cpus != new.cpus {
+            self.set_affinity(o, t, new.cpus.as_deref());
+        }
+        if old.group != new.group {
+            self.move_to_cgroup(o, t, new.group.as_deref().unwrap_or("/"));
+        }
+    }
+
+    /// CPUs of an affinity list that this machine has; all if the list is empty or absent.
+    pub(crate) fn affinity(&self, cpus: Option<&[u32]>) -> CpuSet {
+        let all = CpuSet::first_n(self.nr_cpus());
+        match cpus {
+            Some(list) => list.iter().copied().collect::<CpuSet>().and(&all),
+            None => all,
+        }
+    }
+
+    /// `__set_cpus_allowed_ptr()`: a task on a CPU that is no longer allowed moves.
+    fn set_affinity(&mut self, o: &mut dyn Ops, t: Tid, cpus: Option<&[u32]>) {
+        let cpus = self.affinity(cpus);
+        self.change_task(o, t, DEQ_SAVE | DEQ_NOCLOCK, |core, o| {
+            core.task_mut(t).cpus = cpus;
+            core.publish_affinity(t);
+            if core.has(Op::SetCpumask) {
+                let (cpu, addr) = (core.task(t).cpu, core.task(t).addr);
+                let mask = addr + u64::from(core.layouts.task.cpus_mask);
+                core.call_task(o, Op::SetCpumask, cpu, t, &[mask]);
+            }
+        });
+        let old = self.task(t).cpu;
+        let Some(new) = cpus.first().filter(|_| !cpus.contains(old)) else { return };
+        if !self.has_flag(t, TASK_QUEUED) {
+            return;
+        }
+        // migration_cpu_stop(): the stopper switches the task out, then moves it
+        if self.rq(old).curr == Some(t) {
+            self.put_prev_task(o, old, t, false);
+            self.leave_cpu(old, t, OffCpu::Runnable);
+            let (addr, idle) = (self.rq(old).addr, self.rq(old).idle_addr);
+            self.rq_mut(old).curr = None;
+            self.put_u64(addr, self.layouts.rq.curr, idle);
+            self.resched_curr(old);
+        }
+        self.dequeue_task(o, old, t, DEQ_NOCLOCK);
+        self.set_task_cpu(t, new);
+        self.enqueue_task(o, new, t, 0);
+        self.wakeup_preempt(new);
+    }
+
+    /// `do_sched_yield()`: the task itself calls `schedule()` next.
+    pub(crate) fn yield_task(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid) {
+        self.this_cpu = cpu;
+        if self.has(Op::Yield) {
+            self.call_task(o, Op::Yield, cpu, t, &[0]);
+        } else {
+            self.set_slice(t, 0);
+        }
+        self.resched_curr(cpu);
+    }
+
+    /// The running task will block at its next `schedule()`, and wake at `at_ns`.
+    pub(crate) fn block_until(&mut self, cpu: u32, t: Tid, at_ns: u64) {
+        self.set_state(t, State::Blocking);
+        self.task_mut(t).work = Work::Block;
+        self.queue.push(at_ns, Due::Wake(t.0));
+        self.resched_curr(cpu);
+    }
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A simulated task, as the host keeps it. What hosted code reads and writes of it
+//! (slice, vtime, flags …) lives in guest memory, at [`Task::addr`].
+
+use crate::consts::DSQ_INVALID;
+use crate::cpuset::CpuSet;
+use crate::dsq::DsqIx;
+use rota_workload::{Settings, TaskIx};
+
+/// Index of a task in the machine. Never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Tid(pub(crate) u32);
+
+/// Who owns a queued task: `enum scx_ops_state`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OpsState {
+    /// The core.
+    None,
+    /// Being handed to the scheduler.
+    Queueing,
+    /// The scheduler; the number tells this time from earlier ones.
+    Queued(u64),
+    /// Being dispatched.
+    Dispatching,
+}
+
+/// Whether a task wants a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Forked, not yet woken.
+    New,
+    /// On a run queue, running or waiting.
+    Runnable,
+    /// Running, about to block at its next `schedule()`.
+    Blocking,
+    /// Blocked or sleeping.
+    Sleeping,
+    /// Running, about to exit.
+    Exiting,
+    /// Exited.
+    Dead,
+}
+
+/// What the task does with the CPU once it has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// Ask the workload.
+    Next,
+    /// Execute this much work.
+    Run { left_ns: u64 },
+    /// Be busy until this time of the wall clock.
+    Until { at_ns: u64 },
+    /// Sleep, once it is switched out.
+    Block,
+}
+
+/// One task.
+#[derive(Debug)]
+pub(crate) struct Task {
+    pub(crate) ix: TaskIx,
+    pub(crate) pid: u32,
+    pub(crate) tgid: u32,
+    pub(crate) name: String,
+    /// Guest `struct task_struct`, 0 once freed.
+    pub(crate) addr: u64,
+    pub(crate) parent: Option<Tid>,
+    pub(crate) settings: Settings,
+    /// `task_cpu(p)`.
+    pub(crate) cpu: u32,
+    pub(crate) cpus: CpuSet,
+    pub(crate) nr_cpus_allowed: u32,
+    pub(crate) weight: u32,
+    pub(crate) cgroup: u32,
+    pub(crate) state: State,
+    pub(crate) work: Work,
+    /// Where it ran last, to see migrations.
+    pub(crate) last_cpu: Option<u32>,
+
+    pub(crate) dsq: Option<DsqIx>,
+    /// Key in the queue's tree, `None` while on its list.
+    pub(crate) dsq_key: Option<(u64, u64)>,
+    pub(crate) dsq_pos: i64,
+    pub(crate) dsq_seq: u32,
+    pub(crate) ops_state: OpsState,
+    pub(crate) ops_qseq: u64,
+    pub(crate) ddsp_dsq_id: u64,
+    pub(crate) ddsp_enq_flags: u64,
+    /// On `rq->scx.ddsp_deferred_locals`.
+    pub(crate) ddsp_deferred: bool,
+    pub(crate) sticky_cpu: i32,
+    pub(crate) selected_cpu: i32,
+    /// On `rq->scx.runnable_list`.
+    pub(crate) on_runnable_list: bool,
+    pub(crate) runnable_at_jiffies: u64,
+    /// `task_on_rq_migrating()`.
+    pub(crate) migrating: bool,
+    pub(crate) nvcsw: u64,
+    pub(crate) nivcsw: u64,
+    pub(crate) cgrp_moving_from: Option<u32>,
+}
+
+impl Task {
+    pub(crate) fn new(ix: TaskIx, pid: u32, tgid: u32, name: String, settings: Settings) -> Self {
+        Self {
+            ix,
+            pid,
+            tgid,
+            name,
+            addr: 0,
+            parent: None,
+            settings,
+            cpu: 0,
+            cpus: CpuSet::default(),
+            nr_cpus_allowed: 0,
+            weight: 100,
+            cgroup: 0,
+            state: State::New,
+            work: Work::Next,
+            last_cpu: None,
+            dsq: None,
+            dsq_key: None,
+            dsq_pos: 0,
+            dsq_seq: 0,
+            ops_state: OpsState::None,
+            ops_qseq: 0,
+            ddsp_dsq_id: DSQ_INVALID,
+            ddsp_enq_flags: 0,
+            ddsp_deferred: false,
+            sticky_cpu: -1,
+            selected_cpu: 0,
+            on_runnable_list: false,
+            runnable_at_jiffies: 0,
+            migrating: false,
+            nvcsw: 0,
+            nivcsw: 0,
+            cgrp_moving_from: None,
+        }
+    }
+
+    /// `p->comm[p->pid]`, as the kernel prints a task.
+    pub(crate) fn label(&self) -> String {
+        format!("{}[{}]", comm(&self.name), self.pid)
+    }
+}
+
+/// `TASK_COMM_LEN` - 1 bytes of a name.
+pub(crate) fn comm(name: &str) -> &str {
+    let mut end = name.len().min(15);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    &name[..end]
+}

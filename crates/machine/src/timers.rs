@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `bpf_timer`s that are running.
+
+use crate::core::Core;
+use crate::event_queue::Due;
+use crate::exit::ExitKind;
+use crate::ops::Ops;
+use rustc_hash::FxHashMap;
+
+/// Running timers. Each start gets a number; a restarted timer's old number is stale.
+#[derive(Debug, Default)]
+pub(crate) struct Timers {
+    starts: u64,
+    by_start: FxHashMap<u64, (u64, u32)>,
+    by_addr: FxHashMap<u64, u64>,
+}
+
+impl Core {
+    pub(crate) fn start_timer(&mut self, timer: u64, at_ns: u64, cpu: Option<u32>) {
+        self.cancel_timer(timer);
+        self.timers.starts += 1;
+        let start = self.timers.starts;
+        let cpu = cpu.filter(|c| *c < self.nr_cpus()).unwrap_or(self.this_cpu);
+        self.timers.by_start.insert(start, (timer, cpu));
+        self.timers.by_addr.insert(timer, start);
+        self.queue.push(at_ns.max(self.now_ns), Due::Timer(start));
+    }
+
+    pub(crate) fn cancel_timer(&mut self, timer: u64) -> bool {
+        match self.timers.by_addr.remove(&timer) {
+            Some(start) => self.timers.by_start.remove(&start).is_some(),
+            None => false,
+        }
+    }
+
+    /// Runs a timer that is due, on its CPU.
+    pub(crate) fn timer_due(&mut self, o: &mut dyn Ops, start: u64) {
+        let Some((timer, cpu)) = self.timers.by_start.remove(&start) else { return };
+        self.timers.by_addr.remove(&timer);
+        self.this_cpu = cpu;
+        self.update_curr(cpu);
+        match o.run_timer(self, timer) {
+            Ok(ret) => {
+                let cost_ns = ret.instructions * self.config.costs.insn_ps / 1000;
+                self.rq_mut(cpu).debt_ns += cost_ns;
+            }
+            Err(fault) => self.error(ExitKind::Error, format!("bpf_timer callback: {fault}")),
+        }
+    }
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How the CPUs of the simulated machine are arranged.
+//!
+//! CPUs are numbered so that SMT siblings, then last-level caches, then nodes are
+//! neighbours: CPU numbers are also sched_ext's topological `cid`s.
+
+use crate::cpuset::{CpuSet, MAX_CPUS};
+use thiserror::Error;
+
+/// Cores with SMT siblings, grouped into last-level caches and nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Topology {
+    cpus: u32,
+    smt: u32,
+    llc: u32,
+    node: u32,
+}
+
+/// A topology that cannot be built.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum TopologyError {
+    /// Zero or too many CPUs.
+    #[error("{0} CPUs: expected 1 to {MAX_CPUS}")]
+    Cpus(u32),
+    /// A part of `smt=…,llc=…,node=…` that is not understood.
+    #[error(
+        "topology \"{0}\": expected smt=N, llc=N or node=N separated by commas, N a count of CPUs"
+    )]
+    Syntax(String),
+    /// Groups that do not nest.
+    #[error("topology: {what}={value} must be a multiple of {of} and at most the {cpus} CPUs")]
+    Nesting {
+        /// `smt`, `llc` or `node`.
+        what: &'static str,
+        /// Its value.
+        value: u32,
+        /// The group inside it.
+        of: u32,
+        /// CPUs of the machine.
+        cpus: u32,
+    },
+}
+
+impl Topology {
+    /// `cpus` CPUs without SMT, one last-level cache, one node.
+    pub fn flat(cpus: u32) -> Result<Self, TopologyError> {
+        Self::new(cpus, 1, cpus, cpus)
+    }
+
+    /// CPUs per core, per last-level cache, and per node.
+    pub fn new(cpus: u32, smt: u32, llc: u32, node: u32) -> Result<Self, TopologyError> {
+        if cpus == 0 || cpus > MAX_CPUS {
+            return Err(TopologyError::Cpus(cpus));
+        }
+        for (what, value, of) in [("smt", smt, 1), ("llc", llc, smt), ("node", node, llc)] {
+            if value == 0 || of == 0 || value % of != 0 || value > cpus {
+                return Err(TopologyError::Nesting { what, value, of, cpus });
+            }
+        }
+        Ok(Self { cpus, smt, llc, node })
+    }
+
+    /// Parses `smt=2,llc=8,node=16`, each a number of CPUs per group; what is not
+    /// named is 1 for `smt` and the whole machine for the others.
+    pub fn parse(cpus: u32, text: &str) -> Result<Self, TopologyError> {
+        let (mut smt, mut llc, mut node) = (1, None, None);
+        for part in text.split(',').map(str::trim).filter(|p| !p.is_empty()) {
+            let bad = || TopologyError::Syntax(part.to_string());
+            let (key, value) = part.split_once('=').ok_or_else(bad)?;
+            let value: u32 = value.trim().parse().map_err(|_| bad())?;
+            match key.trim() {
+                "smt" => smt = value,
+                "llc" => llc = Some(value),
+                "node" => node = Some(value),
+                _ => return Err(bad()),
+            }
+        }
+        let node = node.unwrap_or(cpus);
+        Self::new(cpus, smt, llc.unwrap_or(node), node)
+    }
+
+    /// Number of CPUs.
+    pub fn cpus(&self) -> u32 {
+        self.cpus
+    }
+
+    /// Whether any core has two or more CPUs.
+    pub fn has_smt(&self) -> bool {
+        self.smt > 1
+    }
+
+    /// Number of nodes.
+    pub fn nodes(&self) -> u32 {
+        self.cpus.div_ceil(self.node)
+    }
+
+    /// Number of last-level caches.
+    pub fn llcs(&self) -> u32 {
+        self.cpus.div_ceil(self.llc)
+    }
+
+    /// Node of a CPU.
+    pub fn node_of(&self, cpu: u32) -> u32 {
+        cpu / self.node
+    }
+
+    /// Last-level cache of a CPU.
+    pub fn llc_of(&self, cpu: u32) -> u32 {
+        cpu / self.llc
+    }
+
+    /// Core of a CPU.
+    pub fn core_of(&self, cpu: u32) -> u32 {
+        cpu / self.smt
+    }
+
+    /// The CPU and its SMT siblings.
+    pub fn siblings(&self, cpu: u32) -> CpuSet {
+        self.group(cpu, self.smt)
+    }
+
+    /// CPUs that share the last-level cache.
+    pub fn llc_cpus(&self, cpu: u32) -> CpuSet {
+        self.group(cpu, self.llc)
+    }
+
+    /// CPUs of the same node.
+    pub fn node_cpus(&self, cpu: u32) -> CpuSet {
+        self.group(cpu, self.node)
+    }
+
+    fn group(&self, cpu: u32, size: u32) -> CpuSet {
+        let start = cpu / size * size;
+        (start..(start + size).min(self.cpus)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn siblings_and_caches_are_neighbours() {
+        let t = Topology::parse(8, "smt=2, llc=4").unwrap();
+        assert_eq!(t.siblings(5).iter().collect::<Vec<_>>(), [4, 5]);
+        assert_eq!(t.llc_cpus(5).iter().collect::<Vec<_>>(), [4, 5, 6, 7]);
+        assert_eq!((t.nodes(), t.llcs(), t.has_smt()), (1, 2, true));
+    }
+
+    #[test]
+    fn groups_that_do_not_nest_are_refused_with_their_numbers() {
+        let err = Topology::parse(8, "smt=2,llc=3").unwrap_err().to_string();
+        assert_eq!(err, "topology: llc=3 must be a multiple of 2 and at most the 8 CPUs");
+    }
+
+    #[test]
+    fn unknown_parts_are_named() {
+        let err = Topology::parse(4, "sockets=2").unwrap_err().to_string();
+        assert!(err.contains("\"sockets=2\""), "{err}");
+        assert_eq!(Topology::flat(0), Err(TopologyError::Cpus(0)));
+    }
+}
