@@ -32,6 +32,14 @@ pub trait Host: Sized {
     fn ksym(&mut self, name: &str) -> Option<u64>;
     /// `bpf_per_cpu_ptr(addr, cpu)` for a kernel per-CPU variable; 0 if cpu is out of range.
     fn per_cpu_ptr(&mut self, addr: u64, cpu: u32) -> u64;
+    /// `bpf_get_numa_node_id`: NUMA node of the current CPU.
+    fn numa_node(&self) -> u32 {
+        0
+    }
+    /// `bpf_jiffies64`; at the usual 250 ticks per second unless the host says otherwise.
+    fn jiffies(&self) -> u64 {
+        self.now_ns() / 4_000_000
+    }
     /// The cgroup whose `cgroup_subsys_state`/`cgroup` a task is in: guest address, for
     /// `bpf_get_current_cgroup_id`-like helpers (0: none).
     fn cgroup_of(&mut self, task: u64) -> u64;

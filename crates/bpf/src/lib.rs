@@ -5,10 +5,16 @@
 //! the runtime ([`runtime`], [`memory`], [`vm`]) runs its functions for a [`host::Host`].
 
 pub mod btf;
+pub mod errno;
 pub mod error;
+pub mod format;
+mod helpers;
 pub mod host;
 pub mod image;
+pub mod kfuncs;
 pub mod link;
+mod maps;
 pub mod memory;
 pub mod runtime;
 pub mod settings;
+pub mod vm;

@@ -7,6 +7,7 @@
 //! objects, arenas) carry a flag that sends the access to a slower check.
 
 mod access;
+pub mod handle;
 mod sparse;
 
 pub use sparse::PAGE_SIZE;

@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One running instance of an image: its maps, its timers, and calls into its functions.
 
-use crate::error::{Fault, LoadError};
-use crate::host::{Host, Kfunc};
+mod access;
+mod layout;
+mod objects;
+mod table;
+mod timers;
+
+pub(crate) use layout::Layout;
+pub use table::KfuncTable;
+
+use crate::error::{Fault, FaultKind, LoadError};
+use crate::host::Host;
 use crate::image::{FuncId, Image, MapId};
+use crate::maps::{self, Body, Map};
+use crate::memory::handle;
+use crate::vm::decode::{self, Places};
+use crate::vm::program::Program;
+use crate::vm::{Callback, Exec, Step};
+use objects::Objects;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
+use timers::Timers;
 
-/// The kernel functions that hosted code may call.
-pub struct KfuncTable<H> {
-    rows: Vec<Kfunc<H>>,
-}
+/// Instructions that one call may execute, unless set otherwise.
+const DEFAULT_BUDGET: u64 = 10_000_000;
 
-impl<H: Host> KfuncTable<H> {
-    /// The generic kernel functions and `rows`; a later row replaces an earlier one of its name.
-    pub fn new(rows: Vec<Kfunc<H>>) -> Self {
-        Self { rows }
-    }
-
-    /// Names of all rows.
-    pub fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
-        self.rows.iter().map(|row| row.name)
-    }
-
-    /// Whether a kernel function of this essential name exists.
-    pub fn contains(&self, name: &str) -> bool {
-        self.rows.iter().any(|row| row.name == name)
-    }
-}
+/// Calls inside calls, by way of kernel functions that call back.
+const MAX_DEPTH: u32 = 16;
 
 /// What a call returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +41,24 @@ pub struct Ret {
 /// A running instance.
 pub struct Runtime<H> {
     image: Arc<Image>,
-    kfuncs: Arc<KfuncTable<H>>,
+    program: Arc<Program<H>>,
+    pub(crate) maps: Vec<Map>,
+    /// Where each map's values start, 0 if they have no fixed place.
+    bases: Vec<u64>,
+    idle: Vec<Exec<H>>,
+    depth: u32,
+    budget: u64,
+    charged: i64,
+    callback: Option<Callback>,
+    pub(crate) timers: Timers,
+    pub(crate) objects: Objects,
+    pub(crate) layout: Layout,
+    /// CPU that `bpf_cpumask_any_distribute` chose last, by calling CPU.
+    distributed: FxHashMap<u32, u32>,
+    /// Regions to free once no guest code can hold a pointer to them.
+    graveyard: Vec<u64>,
+    /// Buffer for keys and values on their way into a map.
+    pub(crate) scratch: Vec<u8>,
 }
 
 impl<H: Host> Runtime<H> {
@@ -48,9 +66,59 @@ impl<H: Host> Runtime<H> {
     pub fn new(
         image: Arc<Image>,
         kfuncs: Arc<KfuncTable<H>>,
-        _host: &mut H,
+        host: &mut H,
     ) -> Result<Self, LoadError> {
-        Ok(Self { image, kfuncs })
+        let cpus = host.nr_cpus();
+        let mut places = Places {
+            values: Vec::new(),
+            ksyms: Vec::new(),
+            arrays: Vec::new(),
+            arena: 0,
+            frozen: FxHashMap::default(),
+        };
+        let mut maps = Vec::new();
+        for def in &image.maps {
+            let created = maps::create(def, &image.btf, host.memory(), cpus);
+            let maps::Created { map, base } = created.map_err(|what| LoadError {
+                object: image.name.clone(),
+                what: format!("map {}: {what}", def.name),
+            })?;
+            match &map.body {
+                Body::Arena => places.arena = base >> 32 << 32,
+                Body::Array(_) if def.read_only => {
+                    let bytes = host.memory().bytes(base, def.value_size).unwrap_or(&[]);
+                    places.frozen.insert(base, bytes.into());
+                }
+                _ => {}
+            }
+            places.arrays.push(match &map.body {
+                Body::Array(array) => array.shared_place(),
+                _ => None,
+            });
+            places.values.push(base);
+            maps.push(map);
+        }
+        for name in &image.ksyms {
+            places.ksyms.push(host.ksym(name).unwrap_or(0));
+        }
+        let program = Arc::new(decode::decode(&image, &kfuncs, &places));
+        Ok(Self {
+            layout: Layout::of(&image.kernel_btf),
+            image,
+            program,
+            maps,
+            bases: places.values,
+            idle: Vec::new(),
+            depth: 0,
+            budget: DEFAULT_BUDGET,
+            charged: 0,
+            callback: None,
+            timers: Timers::default(),
+            objects: Objects::default(),
+            distributed: FxHashMap::default(),
+            graveyard: Vec::new(),
+            scratch: Vec::new(),
+        })
     }
 
     /// What is running.
@@ -58,53 +126,125 @@ impl<H: Host> Runtime<H> {
         &self.image
     }
 
-    /// Calls a function and runs it to its end.
-    pub fn call(&mut self, _host: &mut H, _func: FuncId, _args: &[u64]) -> Result<Ret, Fault> {
-        Err(Fault::denied(format!("{} kfuncs", self.kfuncs.rows.len())))
+    /// Calls a function and runs it to its end. Kernel functions may use it too.
+    pub fn call(&mut self, host: &mut H, func: FuncId, args: &[u64]) -> Result<Ret, Fault> {
+        self.call_with_key(host, func, args, None)
     }
 
-    /// Runs the callback of an expired timer.
-    pub fn run_timer(&mut self, _host: &mut H, _timer: u64) -> Result<Ret, Fault> {
-        Err(Fault::denied("no such timer"))
+    /// Like [`Runtime::call`]; with a key, the second argument points at a copy of it.
+    pub(crate) fn call_with_key(
+        &mut self,
+        host: &mut H,
+        func: FuncId,
+        args: &[u64],
+        key: Option<&[u8]>,
+    ) -> Result<Ret, Fault> {
+        if self.depth >= MAX_DEPTH {
+            return Err(Fault::new(FaultKind::Stack));
+        }
+        let mut exec = match self.idle.pop() {
+            Some(exec) => exec,
+            None => Exec::new(self),
+        };
+        exec.start(host, func, args)?;
+        if let Some(key) = key {
+            exec.pass_key(host, key)?;
+        }
+        let outer_charge = std::mem::take(&mut self.charged);
+        self.depth += 1;
+        let result = exec.run(self, host, u64::MAX);
+        self.depth -= 1;
+        self.charged = outer_charge;
+        self.idle.push(exec);
+        if self.depth == 0 {
+            self.bury(host);
+        }
+        match result? {
+            Step::Done(ret) => Ok(ret),
+            // Fuel beyond any budget: only the budget ends the run.
+            Step::Paused => Err(Fault::new(FaultKind::Budget(self.budget))),
+        }
     }
-
-    /// The task or cgroup at this address is gone: frees its storage entries.
-    pub fn release_owner(&mut self, _host: &mut H, _owner: u64) {}
 
     /// Instructions that one call may execute.
-    pub fn set_budget(&mut self, _instructions: u64) {}
-
-    /// Adds to the instruction count of the running call.
-    pub fn charge(&mut self, _instructions: u64) {}
-
-    /// A map by name.
-    pub fn map(&self, name: &str) -> Option<MapId> {
-        self.image.maps.iter().position(|map| map.name == name).map(|at| MapId(at as u32))
+    pub fn set_budget(&mut self, instructions: u64) {
+        self.budget = instructions;
     }
 
-    /// The value at a key.
-    pub fn map_get(&self, _host: &mut H, _map: MapId, _key: &[u8]) -> Option<Vec<u8>> {
-        None
+    pub(crate) fn budget(&self) -> u64 {
+        self.budget
     }
 
-    /// Stores a value.
-    pub fn map_put(
-        &mut self,
-        _host: &mut H,
-        _map: MapId,
-        _key: &[u8],
-        _value: &[u8],
-    ) -> Result<(), Fault> {
-        Ok(())
+    /// Adds to the instruction count of the running call: for kernel functions whose
+    /// work is not constant.
+    pub fn charge(&mut self, instructions: u64) {
+        self.charged = self.charged.saturating_add(instructions.min(i64::MAX as u64) as i64);
     }
 
-    /// All keys, in a deterministic order.
-    pub fn map_keys(&self, _host: &mut H, _map: MapId) -> Vec<Vec<u8>> {
-        Vec::new()
+    #[inline]
+    pub(crate) fn take_charge(&mut self) -> i64 {
+        std::mem::take(&mut self.charged)
+    }
+
+    /// Asks the interpreter to call back before the running helper returns.
+    pub(crate) fn call_back(&mut self, callback: Callback) {
+        self.callback = Some(callback);
+    }
+
+    #[inline]
+    pub(crate) fn take_callback(&mut self) -> Option<Callback> {
+        self.callback.take()
+    }
+
+    pub(crate) fn program(&self) -> &Arc<Program<H>> {
+        &self.program
+    }
+
+    /// The map that a guest pointer means.
+    #[inline]
+    pub(crate) fn map_at(&mut self, pointer: u64) -> Result<&mut Map, Fault> {
+        let number = self.map_number(pointer)?;
+        Ok(&mut self.maps[number as usize])
+    }
+
+    /// The number of the map that a guest pointer means.
+    #[inline]
+    pub(crate) fn map_number(&self, pointer: u64) -> Result<u32, Fault> {
+        match handle::as_map(pointer).filter(|&number| (number as usize) < self.maps.len()) {
+            Some(number) => Ok(number),
+            None => Err(no_map(pointer)),
+        }
     }
 
     /// Guest address of a named global.
-    pub fn global_addr(&self, _variable: &str) -> Option<u64> {
-        None
+    pub fn global_addr(&self, variable: &str) -> Option<u64> {
+        let found = self.image.variables.iter().find(|v| v.name == variable)?;
+        self.map_base(found.map).map(|base| base + u64::from(found.offset))
     }
+
+    /// Guest address of the first value of an array or data section, or of an arena's globals.
+    pub fn map_base(&self, map: MapId) -> Option<u64> {
+        self.bases.get(map.0 as usize).copied().filter(|&base| base != 0)
+    }
+
+    /// Where `bpf_cpumask_any_distribute` on a CPU notes its last choice.
+    pub(crate) fn last_distributed(&mut self, cpu: u32) -> &mut u32 {
+        self.distributed.entry(cpu).or_insert(0)
+    }
+
+    /// Frees a region once the outermost call is over: as after an RCU grace period.
+    pub(crate) fn free_later(&mut self, addr: u64) {
+        self.graveyard.push(addr);
+    }
+
+    fn bury(&mut self, host: &mut H) {
+        for addr in self.graveyard.drain(..) {
+            host.memory().free(addr);
+        }
+    }
+}
+
+#[cold]
+fn no_map(pointer: u64) -> Fault {
+    Fault::denied(format!("{pointer:#x} is not a map"))
 }

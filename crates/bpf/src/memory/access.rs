@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Loads and stores: the guest's checked view and the host's plain one.
 
-use super::sparse::Sparse;
+use super::sparse::{Page, Sparse};
 use super::{Memory, Region, Rule, NULL_PAGE, PAGE_SIZE};
 use crate::error::Fault;
 
@@ -240,7 +240,7 @@ impl Memory {
         let pages = &mut self.arenas[index as usize];
         let first = pages.find(at.map(|addr| addr as u32 / PAGE_SIZE), count)?;
         let end = (first + count).checked_mul(PAGE_SIZE).filter(|&end| end <= ARENA_LIMIT)?;
-        pages.set(first, count, true);
+        pages.set(first, count, Page::Allocated);
         let data = &mut self.regions[id].data;
         if data.len() < end as usize {
             let mut grown = vec![0; end.next_power_of_two() as usize].into_boxed_slice();
@@ -248,6 +248,18 @@ impl Memory {
             *data = grown;
         }
         Some((arena >> 32 << 32) + u64::from(first * PAGE_SIZE))
+    }
+
+    /// Keeps free pages of an arena from being allocated; false if one is taken.
+    pub fn arena_reserve(&mut self, addr: u64, count: u32) -> bool {
+        let region = self.regions.get((addr >> 32) as usize);
+        let Some(Rule::Arena(index)) = region.map(|region| region.rule) else { return false };
+        let pages = &mut self.arenas[index as usize];
+        let first = pages.find(Some(addr as u32 / PAGE_SIZE), count);
+        if let Some(first) = first {
+            pages.set(first, count, Page::Reserved);
+        }
+        first.is_some()
     }
 
     /// Takes pages out of an arena; their content is gone.
@@ -258,7 +270,7 @@ impl Memory {
         };
         let first = addr as u32 / PAGE_SIZE;
         let last = first.saturating_add(count).min(1 << 20);
-        self.arenas[index as usize].set(first, last - first, false);
+        self.arenas[index as usize].set(first, last.saturating_sub(first), Page::Free);
         let data = &mut self.regions[id].data;
         let end = (last as usize * PAGE_SIZE as usize).min(data.len());
         let start = (first as usize * PAGE_SIZE as usize).min(end);

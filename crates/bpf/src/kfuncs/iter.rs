@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `bpf_iter_num`: the loop over integers. Its state is two 32-bit numbers, the
+//! current one and the end; the program gets a pointer to the first.
+
+use super::row;
+use crate::errno::{code, E2BIG, EINVAL};
+use crate::error::Fault;
+use crate::host::{Host, Kfunc};
+use crate::runtime::Runtime;
+
+const MAX_LOOPS: i64 = 8 << 20;
+
+pub(super) fn rows<H: Host>() -> [Kfunc<H>; 3] {
+    [
+        row("bpf_iter_num_new", 3..=3, 8, new),
+        row("bpf_iter_num_next", 1..=1, 6, next),
+        row("bpf_iter_num_destroy", 1..=1, 2, destroy),
+    ]
+}
+
+fn new<H: Host>(
+    host: &mut H,
+    _: &mut Runtime<H>,
+    &[it, start, end, ..]: &[u64; 5],
+) -> Result<u64, Fault> {
+    let (start, end) = (start as i32, end as i32);
+    let memory = host.memory();
+    let count = i64::from(end) - i64::from(start);
+    if !(0..=MAX_LOOPS).contains(&count) {
+        memory.write(it, 8, 0)?;
+        return Ok(code(if count < 0 { EINVAL } else { E2BIG }));
+    }
+    memory.write(it, 4, u64::from(start.wrapping_sub(1) as u32))?;
+    memory.write(it + 4, 4, u64::from(end as u32))?;
+    Ok(0)
+}
+
+fn next<H: Host>(host: &mut H, _: &mut Runtime<H>, &[it, ..]: &[u64; 5]) -> Result<u64, Fault> {
+    let memory = host.memory();
+    let state = memory.read(it, 8)?;
+    let (current, end) = (state as u32 as i32, (state >> 32) as i32);
+    if i64::from(current) + 1 >= i64::from(end) {
+        memory.write(it, 8, 0)?;
+        return Ok(0);
+    }
+    memory.write(it, 4, u64::from((current + 1) as u32))?;
+    Ok(it)
+}
+
+fn destroy<H: Host>(host: &mut H, _: &mut Runtime<H>, &[it, ..]: &[u64; 5]) -> Result<u64, Fault> {
+    host.memory().write(it, 8, 0)?;
+    Ok(0)
+}
