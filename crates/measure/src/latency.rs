@@ -25,29 +25,47 @@ pub struct Latencies {
 impl Latencies {
     /// Adds one.
     pub fn record(&mut self, ns: u64) {
-        self.min = if self.count == 0 {
-            ns
-        } else {
-            self.min.min(ns)
-        };
+        self.min = if self.count == 0 { ns } else { self.min.min(ns) };
         self.max = self.max.max(ns);
         self.count += 1;
         self.sum += u128::from(ns);
         match &mut self.histogram {
             Some(histogram) => add(histogram, ns),
             None if self.exact.len() < EXACT_LIMIT => self.exact.push(ns),
-            None => self.fold(ns),
+            None => {
+                self.fold();
+                self.histogram.iter_mut().for_each(|histogram| add(histogram, ns));
+            }
         }
     }
 
-    /// Turns the exact values and one more into a histogram.
-    fn fold(&mut self, ns: u64) {
+    /// Adds all of another distribution.
+    pub fn merge(&mut self, other: &Latencies) {
+        let Some(theirs) = &other.histogram else {
+            other.exact.iter().for_each(|ns| self.record(*ns));
+            return;
+        };
+        self.min = if self.count == 0 { other.min } else { self.min.min(other.min) };
+        self.max = self.max.max(other.max);
+        self.count += other.count;
+        self.sum += other.sum;
+        if self.histogram.is_none() {
+            self.fold();
+        }
+        if let Some(ours) = &mut self.histogram {
+            // Both grow by themselves, so theirs always fits.
+            let _ = ours.add(theirs);
+        }
+    }
+
+    /// Turns the exact values into a histogram.
+    fn fold(&mut self) {
         // Only a digit count above 5 could fail.
         let Ok(mut histogram) = Histogram::new(DIGITS) else {
             return;
         };
         histogram.auto(true);
-        for value in self.exact.drain(..).chain([ns]) {
+        for value in self.exact.drain(..) {
             add(&mut histogram, value);
         }
         self.exact.shrink_to_fit();
@@ -62,10 +80,7 @@ impl Latencies {
     /// The numbers of the distribution; `waiting` is passed through.
     pub fn report(&self, waiting: u64) -> LatencyReport {
         if self.count == 0 {
-            return LatencyReport {
-                waiting,
-                ..LatencyReport::default()
-            };
+            return LatencyReport { waiting, ..LatencyReport::default() };
         }
         let mut sorted = self.exact.clone();
         sorted.sort_unstable();
@@ -149,6 +164,27 @@ mod tests {
     }
 
     proptest! {
+        /// Whether values came in one by one or in parts makes no difference.
+        #[test]
+        fn merged_parts_equal_the_whole(
+            (parts, sizes) in (1..6usize).prop_flat_map(|n| (
+                proptest::collection::vec(0..5_000_000_000u64, 0..3_000),
+                proptest::collection::vec(0..2_000usize, n),
+            ))
+        ) {
+            let mut merged = Latencies::default();
+            let mut rest = &parts[..];
+            for size in sizes {
+                let (part, after) = rest.split_at(size.min(rest.len()));
+                let mut latencies = Latencies::default();
+                part.iter().for_each(|ns| latencies.record(*ns));
+                merged.merge(&latencies);
+                rest = after;
+            }
+            rest.iter().for_each(|ns| merged.record(*ns));
+            prop_assert_eq!(merged.report(0), of(parts));
+        }
+
         /// The histogram agrees with sorting, within its resolution, on both sides of the limit.
         #[test]
         fn percentiles_match_sorted_values(

@@ -5,11 +5,13 @@
 //! Formulas and sources: `docs/measures.md`.
 
 pub mod fairness;
+pub mod group;
 pub mod latency;
 pub mod report;
 pub mod summary;
 
 pub use fairness::jain;
+pub use group::GroupReport;
 pub use latency::Latencies;
 pub use report::{InstructionsPerDecision, LatencyReport, Report, TaskReport, Totals};
 pub use summary::Summary;

@@ -72,6 +72,8 @@ pub struct Totals {
     pub jain: Option<f64>,
     /// Cost of a decision.
     pub instructions_per_decision: InstructionsPerDecision,
+    /// From a wakeup to the CPU, of all tasks together.
+    pub wakeup_latency_ns: LatencyReport,
 }
 
 /// Cost of a decision in instructions of the policy; `None`: not counted.

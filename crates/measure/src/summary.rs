@@ -5,6 +5,7 @@ use rota_trace::{Event, EventKind, OffCpu, Sink};
 use rustc_hash::FxHashMap;
 
 use crate::fairness::jain;
+use crate::group::{Group, GroupReport};
 use crate::latency::Latencies;
 use crate::report::{InstructionsPerDecision, Report, TaskReport, Totals};
 
@@ -45,19 +46,21 @@ enum State {
 }
 
 #[derive(Clone, Debug)]
-struct Account {
+pub(crate) struct Account {
     name: String,
     pid: u32,
-    weight: u32,
+    pub(crate) weight: u32,
     state: State,
     since_ns: u64,
-    cpu_ns: u64,
-    run_delay_ns: u64,
+    pub(crate) cpu_ns: u64,
+    pub(crate) run_delay_ns: u64,
     /// Service divided by the weight it was received under.
     service: f64,
-    latencies: Latencies,
-    switches: u64,
-    migrations: u64,
+    pub(crate) latencies: Latencies,
+    /// Wakeups that had no answer when the run ended: none or one.
+    pub(crate) waiting: u64,
+    pub(crate) switches: u64,
+    pub(crate) migrations: u64,
     started_ns: u64,
     /// First time runnable: from then on a task that never slept wanted the CPU.
     wanted_ns: Option<u64>,
@@ -85,30 +88,63 @@ impl Summary {
 
     /// The numbers of the run, which ended at `end_ns`.
     pub fn finish(mut self, end_ns: u64) -> Report {
-        let mut idle_ns = 0;
+        self.close(end_ns);
+        self.report(end_ns)
+    }
+
+    /// As [`Summary::finish`], and the numbers of groups of tasks: those with the same
+    /// `group_of(name)`, in order of their first task.
+    pub fn finish_grouped(
+        mut self,
+        end_ns: u64,
+        group_of: impl Fn(&str) -> &str,
+    ) -> (Report, Vec<GroupReport>) {
+        self.close(end_ns);
+        let capacity_ns = self.capacity_ns(end_ns);
+        let mut groups: Vec<Group> = Vec::new();
+        let mut by_name: FxHashMap<String, usize> = FxHashMap::default();
+        for task in &self.tasks {
+            let name = group_of(&task.name);
+            let index = by_name.get(name).copied().unwrap_or(groups.len());
+            if index == groups.len() {
+                by_name.insert(name.to_owned(), index);
+                groups.push(Group::new(name, task.weight));
+            }
+            groups[index].add(task);
+        }
+        let groups = groups.into_iter().map(|g| g.report(capacity_ns)).collect();
+        (self.report(end_ns), groups)
+    }
+
+    /// Ends everything that is still open.
+    fn close(&mut self, end_ns: u64) {
         for cpu in 0..self.cpus.len() as u32 {
             self.leave(cpu, State::Preempted, end_ns);
-            let cpu = &self.cpus[cpu as usize];
-            idle_ns += cpu.idle_ns + end_ns.saturating_sub(cpu.idle_since_ns);
+            let slot = &mut self.cpus[cpu as usize];
+            slot.idle_ns += end_ns.saturating_sub(slot.idle_since_ns);
+            slot.idle_since_ns = end_ns;
         }
-        let rates: Vec<f64> = self
-            .tasks
-            .iter()
-            .filter_map(|t| t.service_rate(end_ns))
-            .collect();
-        let capacity_ns = self.cpus.len() as f64 * end_ns as f64;
+        self.tasks.iter_mut().for_each(|t| t.close(end_ns));
+    }
+
+    fn capacity_ns(&self, end_ns: u64) -> f64 {
+        self.cpus.len() as f64 * end_ns as f64
+    }
+
+    fn report(self, end_ns: u64) -> Report {
+        let rates: Vec<f64> = self.tasks.iter().filter_map(|t| t.service_rate(end_ns)).collect();
+        let capacity_ns = self.capacity_ns(end_ns);
+        let mut all = Group::new("", 0);
+        self.tasks.iter().for_each(|t| all.add(t));
         let totals = Totals {
             decisions: self.decisions,
             context_switches: self.context_switches,
-            idle_ns,
+            idle_ns: self.cpus.iter().map(|cpu| cpu.idle_ns).sum(),
             jain: jain(&rates),
             instructions_per_decision: self.cost,
+            wakeup_latency_ns: all.report(capacity_ns).wakeup_latency_ns,
         };
-        let tasks = self
-            .tasks
-            .into_iter()
-            .map(|t| t.report(end_ns, capacity_ns))
-            .collect();
+        let tasks = self.tasks.into_iter().map(|t| t.report(capacity_ns)).collect();
         Report { tasks, totals }
     }
 
@@ -166,17 +202,9 @@ impl Summary {
 
 impl Sink for Summary {
     fn event(&mut self, event: &Event) {
-        let Event {
-            time_ns,
-            cpu,
-            ref kind,
-        } = *event;
+        let Event { time_ns, cpu, ref kind } = *event;
         match *kind {
-            EventKind::Task {
-                pid,
-                ref name,
-                weight,
-            } => {
+            EventKind::Task { pid, ref name, weight } => {
                 let task = self.task(pid, time_ns);
                 task.settle(time_ns);
                 task.weight = weight;
@@ -215,6 +243,7 @@ impl Account {
             run_delay_ns: 0,
             service: 0.0,
             latencies: Latencies::default(),
+            waiting: 0,
             switches: 0,
             migrations: 0,
             started_ns: now_ns,
@@ -273,34 +302,41 @@ impl Account {
         (!self.slept && alive_ns > 0).then(|| self.service / alive_ns as f64)
     }
 
-    fn report(mut self, end_ns: u64, capacity_ns: f64) -> TaskReport {
+    /// Counts what is still open at the end.
+    fn close(&mut self, end_ns: u64) {
         let open_ns = end_ns.saturating_sub(self.since_ns);
-        let mut waiting = 0;
         if self.state == State::Woken {
             self.latencies.record(open_ns);
-            waiting = 1;
+            self.waiting = 1;
         }
         if matches!(self.state, State::Woken | State::Preempted) {
             self.run_delay_ns += open_ns;
         }
-        let share = if capacity_ns > 0.0 {
-            self.cpu_ns as f64 / capacity_ns
-        } else {
-            0.0
-        };
+    }
+
+    fn report(self, capacity_ns: f64) -> TaskReport {
         TaskReport {
             name: self.name,
             pid: self.pid,
             weight: self.weight,
             cpu_ns: self.cpu_ns,
-            share,
+            share: part_of(self.cpu_ns, capacity_ns),
             run_delay_ns: self.run_delay_ns,
-            wakeup_latency_ns: self.latencies.report(waiting),
+            wakeup_latency_ns: self.latencies.report(self.waiting),
             switches: self.switches,
             migrations: self.migrations,
             started_ns: self.started_ns,
             finished_ns: self.finished_ns,
         }
+    }
+}
+
+/// `cpu_ns` as a part of the machine; 0 for a run that never began.
+pub(crate) fn part_of(cpu_ns: u64, capacity_ns: f64) -> f64 {
+    if capacity_ns > 0.0 {
+        cpu_ns as f64 / capacity_ns
+    } else {
+        0.0
     }
 }
 

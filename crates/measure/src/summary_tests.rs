@@ -7,23 +7,11 @@ use super::*;
 use crate::report::LatencyReport;
 
 fn at(time_ns: u64, cpu: u32, kind: EventKind) -> Event {
-    Event {
-        time_ns,
-        cpu: Some(cpu),
-        kind,
-    }
+    Event { time_ns, cpu: Some(cpu), kind }
 }
 
 fn task(pid: u32, name: &str, weight: u32) -> Event {
-    at(
-        0,
-        0,
-        EventKind::Task {
-            pid,
-            name: name.into(),
-            weight,
-        },
-    )
+    at(0, 0, EventKind::Task { pid, name: name.into(), weight })
 }
 
 fn fork(time_ns: u64, pid: u32) -> Event {
@@ -69,83 +57,26 @@ fn timeline() -> Vec<Event> {
         wake(0, 1),
         wake(0, 2),
         enter(0, 0, 1),
-        at(
-            0,
-            0,
-            EventKind::Pick {
-                pid: 1,
-                slice_ns: 30,
-            },
-        ),
+        at(0, 0, EventKind::Pick { pid: 1, slice_ns: 30 }),
         fork(10, 3),
         wake(10, 3),
         enter(10, 1, 3),
-        at(
-            10,
-            1,
-            EventKind::Pick {
-                pid: 3,
-                slice_ns: 30,
-            },
-        ),
+        at(10, 1, EventKind::Pick { pid: 3, slice_ns: 30 }),
         leave(20, 1, 3, Sleep),
         leave(30, 0, 1, Runnable),
         enter(30, 0, 2),
-        at(
-            30,
-            0,
-            EventKind::Pick {
-                pid: 2,
-                slice_ns: 30,
-            },
-        ),
+        at(30, 0, EventKind::Pick { pid: 2, slice_ns: 30 }),
         wake(50, 3),
         enter(55, 1, 3),
-        at(
-            55,
-            1,
-            EventKind::Pick {
-                pid: 3,
-                slice_ns: 30,
-            },
-        ),
+        at(55, 1, EventKind::Pick { pid: 3, slice_ns: 30 }),
         leave(60, 0, 2, Runnable),
         enter(60, 0, 1),
-        at(
-            60,
-            0,
-            EventKind::Pick {
-                pid: 1,
-                slice_ns: 30,
-            },
-        ),
+        at(60, 0, EventKind::Pick { pid: 1, slice_ns: 30 }),
         leave(65, 1, 3, Sleep),
-        at(
-            90,
-            0,
-            EventKind::Pick {
-                pid: 1,
-                slice_ns: 30,
-            },
-        ),
-        at(
-            90,
-            1,
-            EventKind::Migrate {
-                pid: 2,
-                from: 0,
-                to: 1,
-            },
-        ),
+        at(90, 0, EventKind::Pick { pid: 1, slice_ns: 30 }),
+        at(90, 1, EventKind::Migrate { pid: 2, from: 0, to: 1 }),
         enter(90, 1, 2),
-        at(
-            90,
-            1,
-            EventKind::Pick {
-                pid: 2,
-                slice_ns: 30,
-            },
-        ),
+        at(90, 1, EventKind::Pick { pid: 2, slice_ns: 30 }),
         leave(95, 1, 2, Exit),
         at(95, 1, EventKind::Exit { pid: 2 }),
         wake(97, 3),
@@ -159,16 +90,10 @@ fn a_timeline_worked_out_by_hand() {
         panic!("three tasks");
     };
     // a: runs 0-30 and 60-100, waits 30-60.
-    assert_eq!(
-        (a.cpu_ns, a.run_delay_ns, a.switches, a.migrations),
-        (70, 30, 2, 0)
-    );
+    assert_eq!((a.cpu_ns, a.run_delay_ns, a.switches, a.migrations), (70, 30, 2, 0));
     assert_eq!((a.started_ns, a.finished_ns), (0, None));
     // b: runs 30-60 and 90-95, waits 0-30 and 60-90; one wakeup, answered after 30.
-    assert_eq!(
-        (b.cpu_ns, b.run_delay_ns, b.switches, b.migrations),
-        (35, 60, 2, 1)
-    );
+    assert_eq!((b.cpu_ns, b.run_delay_ns, b.switches, b.migrations), (35, 60, 2, 1));
     assert_eq!(b.wakeup_latency_ns.max, Some(30));
     assert_eq!((b.weight, b.finished_ns), (200, Some(95)));
     // c: runs 10-20 and 55-65, waits 50-55 and 97-100; latencies 0, 5 and, open, 3.
@@ -198,6 +123,32 @@ fn a_timeline_worked_out_by_hand() {
 }
 
 #[test]
+fn tasks_of_a_group_add_up() {
+    fn first_two(name: &str) -> &str {
+        if name == "c-2" {
+            "late"
+        } else {
+            "early"
+        }
+    }
+    let mut summary = Summary::new(2);
+    timeline().iter().for_each(|event| summary.event(event));
+    let (report, groups) = summary.clone().finish_grouped(100, first_two);
+    assert_eq!(report, summary.finish(100));
+    let [early, late] = &groups[..] else {
+        panic!("two groups");
+    };
+    // a and b of the timeline together: 70 + 35 ns on a CPU, 30 + 60 ns of waiting.
+    assert_eq!((&early.name[..], early.tasks, early.weight), ("early", 2, None));
+    assert_eq!((early.cpu_ns, early.share, early.run_delay_ns), (105, 0.525, 90));
+    assert_eq!((early.switches, early.migrations), (4, 1));
+    let wakeups = &early.wakeup_latency_ns;
+    assert_eq!((wakeups.count, wakeups.p50, wakeups.max), (2, Some(0), Some(30)));
+    assert_eq!((&late.name[..], late.tasks, late.weight), ("late", 1, Some(100)));
+    assert_eq!(late.wakeup_latency_ns, report.tasks[2].wakeup_latency_ns);
+}
+
+#[test]
 fn a_change_of_weight_counts_from_then_on() {
     // One CPU; 1 has weight 100 until 60 and 200 then, 2 weight 100; both alive for 100 ns:
     // 1 gets 30/100 + 40/200 = 0.5 and 2 gets 30/100 = 0.3. Jain: 0.64 / (2 * 0.34).
@@ -211,15 +162,7 @@ fn a_change_of_weight_counts_from_then_on() {
         enter(30, 0, 2),
         leave(60, 0, 2, OffCpu::Runnable),
         enter(60, 0, 1),
-        at(
-            60,
-            0,
-            EventKind::Task {
-                pid: 1,
-                name: "x-0".into(),
-                weight: 200,
-            },
-        ),
+        at(60, 0, EventKind::Task { pid: 1, name: "x-0".into(), weight: 200 }),
     ];
     let report = report(1, &events, 100);
     assert_eq!(report.tasks[0].weight, 200);
@@ -235,15 +178,7 @@ fn a_change_of_weight_in_the_middle_of_a_slice_splits_it() {
         task(2, "y-1", 100),
         enter(0, 0, 1),
         enter(0, 1, 2),
-        at(
-            50,
-            0,
-            EventKind::Task {
-                pid: 1,
-                name: "x-0".into(),
-                weight: 50,
-            },
-        ),
+        at(50, 0, EventKind::Task { pid: 1, name: "x-0".into(), weight: 50 }),
     ];
     let report = report(2, &events, 100);
     assert_eq!(report.tasks[0].cpu_ns, 100);
@@ -267,10 +202,7 @@ fn a_task_without_a_wakeup_waited_from_its_creation() {
     let events = [task(1, "t-0", 100), fork(5, 1), enter(25, 0, 1)];
     let report = report(1, &events, 30);
     let task = &report.tasks[0];
-    assert_eq!(
-        (task.run_delay_ns, task.wakeup_latency_ns.max),
-        (20, Some(20))
-    );
+    assert_eq!((task.run_delay_ns, task.wakeup_latency_ns.max), (20, Some(20)));
     assert_eq!((task.started_ns, task.cpu_ns), (5, 5));
 }
 
@@ -284,10 +216,8 @@ fn a_machine_that_never_ran_is_all_idle() {
 #[test]
 fn the_json_has_the_names_of_the_schema() {
     let mut summary = Summary::new(2);
-    summary.set_instructions_per_decision(InstructionsPerDecision {
-        mean: Some(40.5),
-        max: Some(99),
-    });
+    summary
+        .set_instructions_per_decision(InstructionsPerDecision { mean: Some(40.5), max: Some(99) });
     for event in timeline() {
         summary.event(&event);
     }
@@ -304,7 +234,11 @@ fn the_json_has_the_names_of_the_schema() {
     assert!(
         json.contains(
             "\"totals\":{\"decisions\":7,\"context_switches\":6,\"idle_ns\":75,\"jain\":"
-        ) && json.ends_with("\"instructions_per_decision\":{\"mean\":40.5,\"max\":99}}}"),
+        ) && json.ends_with(
+            "\"instructions_per_decision\":{\"mean\":40.5,\"max\":99},\
+             \"wakeup_latency_ns\":{\"count\":5,\"mean\":7.6,\"p50\":3,\
+             \"p95\":30,\"p99\":30,\"max\":30,\"waiting\":1}}}"
+        ),
         "{json}"
     );
 }
@@ -312,22 +246,12 @@ fn the_json_has_the_names_of_the_schema() {
 /// Any event about a few tasks and CPUs, in its place or not.
 fn events() -> impl Strategy<Value = Vec<Event>> {
     let kind = (0..8usize, 0..5u32).prop_map(|(what, pid)| match what {
-        0 => EventKind::Task {
-            pid,
-            name: "t".into(),
-            weight: pid,
-        },
+        0 => EventKind::Task { pid, name: "t".into(), weight: pid },
         1 => EventKind::Fork { pid, parent: 0 },
         2 => EventKind::Wakeup { pid, waker: 0 },
         3 | 4 => EventKind::SwitchIn { pid },
-        5 => EventKind::SwitchOut {
-            pid,
-            why: OffCpu::Runnable,
-        },
-        6 => EventKind::SwitchOut {
-            pid,
-            why: OffCpu::Sleep,
-        },
+        5 => EventKind::SwitchOut { pid, why: OffCpu::Runnable },
+        6 => EventKind::SwitchOut { pid, why: OffCpu::Sleep },
         _ => EventKind::Exit { pid },
     });
     proptest::collection::vec((0..1000u64, 0..3u32, kind), 0..200).prop_map(|steps| {
