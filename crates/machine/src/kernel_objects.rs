@@ -16,6 +16,9 @@ pub(crate) const KSYMS: &[&str] =
 /// Bytes given to a per-CPU variable that the machine does not fill.
 const PLAIN_KSYM_SIZE: u32 = 1024;
 
+/// Most arguments a callback has.
+const MAX_ARGS: u32 = 5;
+
 /// Argument structs, filled before each callback that takes one.
 #[derive(Debug)]
 pub(crate) struct Scratch {
@@ -32,6 +35,9 @@ pub(crate) struct Scratch {
     /// Per-CPU kernel variables: first CPU's address to all addresses.
     pub(crate) per_cpu: FxHashMap<u64, Vec<u64>>,
     pub(crate) ksyms: FxHashMap<String, u64>,
+    /// Argument arrays of the callbacks in progress.
+    args: Vec<u64>,
+    args_depth: usize,
 }
 
 impl Scratch {
@@ -50,6 +56,8 @@ impl Scratch {
             loader: mem.alloc_kernel(layouts.task_shape),
             per_cpu: FxHashMap::default(),
             ksyms: FxHashMap::default(),
+            args: Vec::new(),
+            args_depth: 0,
         };
         for (word, bits) in
             CpuSet::first_n(cpus).words().iter().enumerate().take(mask_size as usize / 8)
@@ -67,6 +75,26 @@ impl Core {
         for (at, bits) in set.words().iter().enumerate().take(words as usize) {
             self.mem.set_u64(addr + 8 * at as u64, *bits);
         }
+    }
+
+    /// Writes a callback's arguments where its program finds them: a struct_ops program
+    /// gets one pointer, to an array of 64-bit words. Calls nest.
+    pub(crate) fn push_args(&mut self, args: &[u64]) -> u64 {
+        let depth = self.scratch.args_depth;
+        self.scratch.args_depth += 1;
+        if self.scratch.args.len() == depth {
+            let ctx = self.mem.alloc("struct_ops arguments", 8 * MAX_ARGS, Perm::ReadOnly);
+            self.scratch.args.push(ctx);
+        }
+        let ctx = self.scratch.args[depth];
+        for (at, arg) in args.iter().enumerate() {
+            self.mem.set_u64(ctx + 8 * at as u64, *arg);
+        }
+        ctx
+    }
+
+    pub(crate) fn pop_args(&mut self) {
+        self.scratch.args_depth -= 1;
     }
 
     /// Reads a `struct cpumask` that guest code passed; CPUs the machine lacks are dropped.

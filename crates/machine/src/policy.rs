@@ -128,11 +128,14 @@ impl Ops for Bound<'_> {
         let Some(func) = self.binding.funcs[op as usize] else {
             return Err(Fault::denied(format!("there is no ops.{}()", op.name())));
         };
+        let ctx = core.push_args(args);
         if op == Op::SetCpumask && self.binding.cid {
             let cmask = kfuncs::cid::cmask_for(core, self.rt, args[1])?;
-            return self.rt.call(core, func, &[args[0], cmask]).map(op_ret);
+            core.mem.set_u64(ctx + 8, cmask);
         }
-        self.rt.call(core, func, args).map(op_ret)
+        let result = self.rt.call(core, func, &[ctx]).map(op_ret);
+        core.pop_args();
+        result
     }
 
     fn run_timer(&mut self, core: &mut Core, timer: u64) -> Result<OpRet, Fault> {
