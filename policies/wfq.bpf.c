@@ -61,11 +61,11 @@ struct client {
 	bool known;	 /* was runnable before, so that its VFT means something */
 };
 
-static struct client clients[NR_SLOTS];
-static u32 heap[NR_SLOTS]; /* slots, from 1; a parent is never after its children */
-static u32 heap_len;
-static struct virt queue_time;
-static u32 last_pid;
+struct client clients[NR_SLOTS];
+u32 heap[NR_SLOTS]; /* slots, from 1; a parent is never after its children */
+u32 heap_len;
+struct virt queue_time;
+u32 last_pid;
 
 static struct client *client_at(u32 slot)
 {
@@ -169,7 +169,7 @@ static u32 scan(u32 cpu)
 	u32 i, best = 0;
 
 	stats.scans++;
-	for (i = 1; i <= heap_len && can_loop(); i++) {
+	for (i = loop_start + 1; i <= heap_len && can_loop(); i++) {
 		u32 slot = heap[i & SLOT_MASK];
 
 		if (slot_may_use(slot, cpu) &&

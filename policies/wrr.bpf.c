@@ -46,7 +46,7 @@ struct wrr_stats {
 };
 
 struct wrr_stats stats;
-static u64 round_now = 1;
+u64 round_now = 1;
 
 struct turn {
 	u64 round;	/* the last round in which it got a turn */

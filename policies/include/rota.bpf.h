@@ -129,7 +129,11 @@ __kinline void kick_idle_cpu_for(struct task_struct *p)
 /*
  * For loops without a bound that the verifier can see; at some millions of
  * iterations it becomes false. Loops end long before by their own conditions.
+ * Counters begin at loop_start, always 0: a number that the verifier knew would
+ * make it follow every iteration.
  */
+u32 loop_start;
+
 __kinline bool can_loop(void)
 {
 #if __clang_major__ >= 19

@@ -8,6 +8,9 @@
  * the next one ends it with an error that says so.
  *
  * The CPUs a task may use are kept here too, for the same reason.
+ *
+ * Here as in the policies state is not static: the optimiser splits static structs
+ * up, and BTF, which a kernel checks, then no longer describes what is there.
  */
 #ifndef ROTA_SLOTS_BPF_H
 #define ROTA_SLOTS_BPF_H
@@ -29,12 +32,12 @@ struct {
 
 GLOBAL_LOCK(lock);
 
-static u32 slots_used;
-static u32 free_slot; /* head of the list of slots given back */
-static u32 free_next[NR_SLOTS];
-static u8 slot_tied[NR_SLOTS]; /* may not use every CPU: slot_cpus says which */
-static u64 slot_cpus[NR_SLOTS][MAX_CPUS / 64];
-static u32 nr_cpus;
+u32 slots_used;
+u32 free_slot; /* head of the list of slots given back */
+u32 free_next[NR_SLOTS];
+u8 slot_tied[NR_SLOTS]; /* may not use every CPU: slot_cpus says which */
+u64 slot_cpus[NR_SLOTS][MAX_CPUS / 64];
+u32 nr_cpus;
 
 static u32 slot_of(struct task_struct *p)
 {
@@ -55,20 +58,20 @@ static bool slot_may_use(u32 slot, u32 cpu)
 
 static void slot_set_cpus(u32 slot, struct task_struct *p, const struct cpumask *mask)
 {
-	u32 word, bit;
+	u32 cpu;
 
 	slot &= SLOT_MASK;
 	if ((u32)p->nr_cpus_allowed >= nr_cpus) {
 		slot_tied[slot] = 0;
 		return;
 	}
-	for (word = 0; word < MAX_CPUS / 64 && can_loop(); word++) {
-		u64 cpus = 0;
+	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++) {
+		u64 *word = &slot_cpus[slot][cpu / 64 % (MAX_CPUS / 64)];
 
-		for (bit = 0; bit < 64 && word * 64 + bit < nr_cpus && can_loop(); bit++)
-			if (bpf_cpumask_test_cpu(word * 64 + bit, mask))
-				cpus |= 1ull << bit;
-		slot_cpus[slot][word] = cpus;
+		if (bpf_cpumask_test_cpu(cpu, mask))
+			*word |= 1ull << cpu % 64;
+		else
+			*word &= ~(1ull << cpu % 64);
 	}
 	slot_tied[slot] = 1;
 }

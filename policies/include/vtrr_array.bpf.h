@@ -10,9 +10,9 @@
 
 #define NR_SHARES 65536
 
-static u32 last_of_share[NR_SHARES];
-static u64 in_use[NR_SHARES / 64];	   /* bit: share has clients */
-static u64 in_use_words[NR_SHARES / 4096]; /* bit: word of in_use is not 0 */
+u32 last_of_share[NR_SHARES];
+u64 in_use[NR_SHARES / 64];	    /* bit: share has clients */
+u64 in_use_words[NR_SHARES / 4096]; /* bit: word of in_use is not 0 */
 
 /* @word is not 0. */
 static u32 first_bit(u64 word)

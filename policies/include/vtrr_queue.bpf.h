@@ -26,13 +26,13 @@ struct client {
 };
 
 /* Slot 0 is the queue's anchor: its next is the head, its prev the tail. */
-static struct client clients[NR_SLOTS];
-static struct virt queue_time; /* QVT */
-static u64 quanta_left;	       /* sum of counters */
-static u64 cycle = 1;
-static u32 total_share;
-static u32 nr_waiting, nr_running;
-static u32 cursor; /* the client that was picked last, or the one before it if it left */
+struct client clients[NR_SLOTS];
+struct virt queue_time; /* QVT */
+u64 quanta_left;	/* sum of counters */
+u64 cycle = 1;
+u32 total_share;
+u32 nr_waiting, nr_running;
+u32 cursor; /* the client that was picked last, or the one before it if it left */
 
 static struct client *client_at(u32 slot)
 {
@@ -111,7 +111,7 @@ static bool references_hold(const struct client *c)
 /* The client after which @c belongs. */
 static u32 find_place(const struct client *c)
 {
-	u32 place = 0, next;
+	u32 place = loop_start, next;
 
 	if (references_hold(c)) {
 		stats.by_reference++;
