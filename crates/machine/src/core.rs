@@ -42,7 +42,7 @@ pub struct Core {
     pub(crate) rqs: Vec<Rq>,
     pub(crate) tasks: Vec<Task>,
     /// Task of a guest memory region, by region number.
-    pub(crate) task_of_region: FxHashMap<u32, Tid>,
+    pub(crate) task_of_region: Vec<Option<Tid>>,
     pub(crate) tid_of_pid: FxHashMap<u32, Tid>,
     pub(crate) dsqs: Vec<Dsq>,
     pub(crate) user_dsqs: FxHashMap<u64, DsqIx>,
@@ -125,7 +125,7 @@ impl Core {
         if addr as u32 != 0 {
             return None;
         }
-        self.task_of_region.get(&((addr >> 32) as u32)).copied()
+        self.task_of_region.get((addr >> 32) as usize).copied().flatten()
     }
 
     #[inline]

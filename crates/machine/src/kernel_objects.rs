@@ -125,7 +125,11 @@ impl Core {
         self.tasks.push(Task { addr, parent, runnable_at_jiffies, ..task });
         self.dsq_links.grow();
         self.run_links.grow();
-        self.task_of_region.insert((addr >> 32) as u32, t);
+        let region = (addr >> 32) as usize;
+        if self.task_of_region.len() <= region {
+            self.task_of_region.resize(region + 1, None);
+        }
+        self.task_of_region[region] = Some(t);
         let pid = self.task(t).pid;
         self.tid_of_pid.insert(pid, t);
         self.fill_task(t);
@@ -191,7 +195,7 @@ impl Core {
             let mm = self.mem.get_u64(addr + u64::from(at));
             self.mem.free(mm);
         }
-        self.task_of_region.remove(&((addr >> 32) as u32));
+        self.task_of_region[(addr >> 32) as usize] = None;
         self.tid_of_pid.remove(&pid);
         self.mem.free(addr);
         self.task_mut(t).addr = 0;

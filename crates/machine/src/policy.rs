@@ -91,14 +91,14 @@ impl BpfOps {
     }
 
     fn bound(&mut self) -> Bound<'_> {
-        Bound { rt: &mut self.rt, binding: Arc::clone(&self.binding) }
+        Bound { rt: &mut self.rt, binding: &self.binding }
     }
 }
 
 /// A running object from inside one of its calls.
 struct Bound<'a> {
     rt: &'a mut Runtime<Core>,
-    binding: Arc<Binding>,
+    binding: &'a Binding,
 }
 
 /// Lets a kernel function make callbacks into the object that called it.
@@ -108,7 +108,7 @@ pub(crate) fn reenter<R>(
     act: impl FnOnce(&mut Core, &mut dyn Ops) -> R,
 ) -> Result<R, Fault> {
     let binding = core.binding.clone().ok_or_else(|| Fault::denied("no scheduler is loaded"))?;
-    Ok(act(core, &mut Bound { rt, binding }))
+    Ok(act(core, &mut Bound { rt, binding: &binding }))
 }
 
 fn op_ret(ret: Ret) -> OpRet {

@@ -90,7 +90,7 @@ impl Machine {
             now_ns: 0,
             rqs: Vec::new(),
             tasks: Vec::new(),
-            task_of_region: FxHashMap::default(),
+            task_of_region: Vec::new(),
             tid_of_pid: FxHashMap::default(),
             dsqs: Vec::new(),
             user_dsqs: FxHashMap::default(),

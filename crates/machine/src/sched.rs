@@ -6,6 +6,7 @@ use crate::consts::*;
 use crate::core::Core;
 use crate::cpuset::CpuSet;
 use crate::event_queue::Due;
+use crate::layout::TaskLayout;
 use crate::ops::{Op, Ops};
 use crate::task::{State, Tid, Work};
 use rota_trace::{EventKind, OffCpu};
@@ -170,33 +171,33 @@ impl Core {
     }
 
     fn leave_cpu(&mut self, cpu: u32, p: Tid, why: OffCpu) {
-        let layout = self.layouts.task.clone();
+        let TaskLayout { nvcsw, nivcsw, on_cpu, .. } = self.layouts.task;
         if self.task(p).state == State::Blocking {
             self.set_state(p, State::Sleeping);
         }
         let task = self.task_mut(p);
         let (at, count) = if why == OffCpu::Runnable {
             task.nivcsw += 1;
-            (layout.nivcsw, task.nivcsw)
+            (nivcsw, task.nivcsw)
         } else {
             task.nvcsw += 1;
-            (layout.nvcsw, task.nvcsw)
+            (nvcsw, task.nvcsw)
         };
         let (pid, addr) = (task.pid, task.addr);
         self.put_u64(addr, at, count);
-        self.put_u32(addr, layout.on_cpu, 0);
+        self.put_u32(addr, on_cpu, 0);
         self.emit(Some(cpu), EventKind::SwitchOut { pid, why });
     }
 
     fn enter_cpu(&mut self, cpu: u32, n: Tid, from_idle: bool) {
-        let costs = self.config.costs.clone();
         let (pid, addr) = (self.task(n).pid, self.task(n).addr);
-        let mut overhead_ns = costs.context_switch_ns;
+        let mut overhead_ns = self.config.costs.context_switch_ns;
         if from_idle {
-            overhead_ns += costs.idle_exit_ns;
+            overhead_ns += self.config.costs.idle_exit_ns;
         }
         if let Some(from) = self.task(n).last_cpu.filter(|c| *c != cpu) {
             let same_llc = self.config.topology.llc_of(from) == self.config.topology.llc_of(cpu);
+            let costs = &self.config.costs;
             overhead_ns += if same_llc { costs.migration_ns } else { costs.llc_migration_ns };
             self.emit(Some(cpu), EventKind::Migrate { pid, from, to: cpu });
         }
