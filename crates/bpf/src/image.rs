@@ -34,7 +34,8 @@ pub struct Insn {
 pub enum Symbol {
     /// `lddw` of a map's address.
     Map(MapId),
-    /// `lddw` of an address inside a map's single value (globals) or inside an arena.
+    /// `lddw` of an address inside a map's single value (globals) or inside an arena; there
+    /// the offset counts from the arena's globals, [`MapDef::initial`].
     MapValue(MapId, u64),
     /// `call` of, or `lddw` of a pointer to, a BPF function.
     Func(FuncId),

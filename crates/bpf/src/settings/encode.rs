@@ -7,6 +7,9 @@ use super::SettingError;
 use crate::btf::{Btf, Field, Type, TypeId};
 use crate::image::Image;
 
+/// Largest key, value or context.
+const MAX_ENCODED: u32 = 1 << 24;
+
 impl Image {
     /// Builds a value of a type of the object from `(path, value)` pairs; what they do
     /// not name is zero. An empty path is the value itself.
@@ -15,7 +18,12 @@ impl Image {
         ty: TypeId,
         parts: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Vec<u8>, SettingError> {
-        let mut bytes = vec![0; self.btf.size_of(ty).unwrap_or(0) as usize];
+        let size = self.btf.size_of(ty).unwrap_or(0);
+        if size > MAX_ENCODED {
+            let why = format!("has {size} bytes, at most {MAX_ENCODED} are written");
+            return Err(SettingError::Refused { name: self.btf.type_name(ty), why });
+        }
+        let mut bytes = vec![0; size as usize];
         for (path, value) in parts {
             let name = if path.is_empty() { self.btf.type_name(ty) } else { path.to_string() };
             let field = follow(&self.btf, ty, path).map_err(|e| path_error(&name, e))?;

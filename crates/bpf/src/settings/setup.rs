@@ -7,10 +7,13 @@ use super::place::{follow, form_of, path_error};
 use super::scalar::{parse, whole, Hints};
 use super::{nearest, SettingError};
 use crate::btf::{Field, Type, TypeId};
-use crate::image::{FuncId, Image, MapId, OpsField};
+use crate::image::{FuncId, Image, MapId, OpsField, Variable};
+use std::collections::BTreeSet;
 
 /// Most memory that one array is resized to.
 const MAX_RESIZED: u64 = 256 << 20;
+/// Most inner maps that are made for one map of maps.
+const MAX_INNER: u32 = 1 << 16;
 
 impl Image {
     /// A map by name.
@@ -50,8 +53,7 @@ impl Image {
         let (true, Type::Array(a)) = (rest.is_empty(), self.btf.resolved(variable.ty)) else {
             return refuse("is not an array");
         };
-        let last =
-            |v: &crate::image::Variable| v.map != variable.map || v.offset <= variable.offset;
+        let last = |v: &Variable| v.map != variable.map || v.offset <= variable.offset;
         if !self.variables.iter().all(last) {
             return refuse("is not the last variable of its section, so it cannot be resized");
         }
@@ -90,7 +92,11 @@ impl Image {
             let why = "is not a map of maps".to_string();
             return Err(SettingError::Refused { name: map.to_string(), why });
         };
-        let taken: std::collections::BTreeSet<u32> = def.slots.iter().map(|s| s.0).collect();
+        if def.max_entries > MAX_INNER {
+            let why = format!("has {} slots, at most {MAX_INNER} are filled", def.max_entries);
+            return Err(SettingError::Refused { name: map.to_string(), why });
+        }
+        let taken: BTreeSet<u32> = def.slots.iter().map(|s| s.0).collect();
         for slot in (0..def.max_entries).filter(|s| !taken.contains(s)) {
             let new = MapId(self.maps.len() as u32);
             let mut inner = (*inner).clone();
