@@ -16,7 +16,7 @@ mod setup;
 
 pub use render::render;
 
-use crate::btf::{PathError, Type, TypeId};
+use crate::btf::{Field, PathError, Type, TypeId};
 use crate::image::{Image, Variable};
 use scalar::Hints;
 use thiserror::Error;
@@ -154,10 +154,11 @@ impl Image {
 
     fn describe(&self, v: &Variable) -> Tunable {
         let hints = Hints::of(&v.name, &v.tags);
+        let whole = Field { offset_bits: 0, bits: 0, size: v.size, ty: v.ty };
         Tunable {
             name: v.name.clone(),
             ctype: self.plain_type_name(v.ty),
-            default: self.variable_text(&v.name).unwrap_or_default(),
+            default: self.text_of(v, &whole, &hints),
             min: hints.min.map(String::from),
             max: hints.max.map(String::from),
             help: hints.help.unwrap_or_default().to_string(),

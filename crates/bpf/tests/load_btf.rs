@@ -5,6 +5,7 @@ mod load_support;
 
 use load_support::{kernel_btf, load};
 use rota_bpf::btf::{essential_name, reference, Btf, Field, Kind, PathError, Type, TypeId};
+use rota_bpf::settings::render;
 
 fn field(btf: &Btf, path: &str) -> Field {
     btf.member_at("thing", path).unwrap_or_else(|| panic!("no {path}"))
@@ -136,6 +137,20 @@ fn cyclic_types_end() {
         btf.field_name_at(id, 4);
         assert!(btf.func_proto(id).is_none());
     }
+}
+
+#[test]
+fn text_of_a_branching_type_is_bounded() {
+    // Ten structs of 64 members each, all members being the next struct: 64^10 fields.
+    let mut types: Vec<u32> = Vec::new();
+    for next in 2..12 {
+        types.extend([1, 4 << 24 | 64, 8]);
+        types.extend([1, next, 0].repeat(64));
+    }
+    types.extend([0, 1 << 24, 8, 64]);
+    let btf = Btf::parse(&encode(&types, "\0name\0")).expect("well-formed");
+    let text = render(&btf, TypeId(1), &[0; 8]);
+    assert!(text.len() < 100_000, "{} bytes", text.len());
 }
 
 #[test]

@@ -10,6 +10,7 @@ use object::{
     LittleEndian, Object as _, ObjectSection as _, ObjectSymbol as _, RelocationFlags,
     RelocationTarget, SectionFlags, SectionIndex, SymbolFlags,
 };
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// Most memory for sections together: `.bss` can ask for any size with no byte in the file.
@@ -184,6 +185,11 @@ fn read_symbols(elf: &ElfFile64<'_, LittleEndian>) -> Result<Vec<ElfSymbol>, Str
 /// Gives the variables of data sections the places that their symbols have: clang
 /// writes only the offsets of static ones.
 fn place_variables(btf: &mut Btf, sections: &[Section], symbols: &[ElfSymbol]) {
+    let globals: FxHashMap<_, _> = symbols
+        .iter()
+        .filter(|s| s.global)
+        .filter_map(|s| Some(((s.section?, s.name.as_str()), s.value)))
+        .collect();
     let mut places = Vec::new();
     for id in btf.ids() {
         let Type::Datasec(sec) = btf.get(id) else { continue };
@@ -191,11 +197,9 @@ fn place_variables(btf: &mut Btf, sections: &[Section], symbols: &[ElfSymbol]) {
         for (nth, var) in sec.vars().enumerate() {
             let Type::Var(name, ty, linkage) = btf.get(var.ty) else { continue };
             let size = btf.size_of(ty).unwrap_or(var.size);
-            let symbol =
-                symbols.iter().find(|s| s.section == Some(section) && s.global && s.name == name);
-            let offset = match (linkage, symbol) {
+            let offset = match (linkage, globals.get(&(section, name))) {
                 (0, _) | (_, None) => var.offset,
-                (_, Some(s)) => u32::try_from(s.value).unwrap_or(u32::MAX),
+                (_, Some(value)) => u32::try_from(*value).unwrap_or(u32::MAX),
             };
             places.push((id, nth, offset, size));
         }

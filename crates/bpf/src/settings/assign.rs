@@ -4,7 +4,8 @@
 use super::render::render_variable;
 use super::scalar::Hints;
 use super::SettingError;
-use crate::image::Image;
+use crate::btf::Field;
+use crate::image::{Image, Variable};
 
 impl Image {
     /// Sets a global by path: `slice_ns`, `table[3]`, `cfg.limit`. The value is typed
@@ -38,12 +39,17 @@ impl Image {
         let (at, rest) = self.variable_of(path)?;
         let variable = &self.variables[at];
         let field = self.field_of(variable, rest)?;
+        let tags: &[String] = if rest.contains('.') { &[] } else { &variable.tags };
+        Ok(self.text_of(variable, &field, &Hints::of(path, tags)))
+    }
+
+    /// The present value of a field of a variable.
+    pub(super) fn text_of(&self, variable: &Variable, field: &Field, hints: &Hints<'_>) -> String {
         let map = self.maps.get(variable.map.0 as usize);
         let bytes = map
             .and_then(|m| m.initial.as_ref())
             .and_then(|i| i.get(variable.offset as usize..))
             .unwrap_or(&[]);
-        let tags: &[String] = if rest.contains('.') { &[] } else { &variable.tags };
-        Ok(render_variable(&self.btf, bytes, &field, &Hints::of(path, tags)))
+        render_variable(&self.btf, bytes, field, hints)
     }
 }
