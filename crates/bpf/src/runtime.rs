@@ -45,6 +45,7 @@ pub struct Runtime<H> {
     pub(crate) maps: Vec<Map>,
     /// Where each map's values start, 0 if they have no fixed place.
     bases: Vec<u64>,
+    /// Calls that are over, kept for their stacks.
     idle: Vec<Exec<H>>,
     depth: u32,
     budget: u64,
@@ -156,7 +157,7 @@ impl<H: Host> Runtime<H> {
         self.depth -= 1;
         self.charged = outer_charge;
         self.idle.push(exec);
-        if self.depth == 0 {
+        if self.depth == 0 && !self.graveyard.is_empty() {
             self.bury(host);
         }
         match result? {
@@ -192,6 +193,10 @@ impl<H: Host> Runtime<H> {
     }
 
     #[inline]
+    pub(crate) fn wants_callback(&self) -> bool {
+        self.callback.is_some()
+    }
+
     pub(crate) fn take_callback(&mut self) -> Option<Callback> {
         self.callback.take()
     }

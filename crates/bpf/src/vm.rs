@@ -36,7 +36,8 @@ pub enum Step {
 /// One call in progress.
 pub struct Exec<H> {
     program: Arc<Program<H>>,
-    state: State,
+    /// Boxed, since finished calls are kept in a list for the next.
+    state: Box<State>,
 }
 
 /// What changes while a call runs.
@@ -54,7 +55,7 @@ struct State {
 impl<H: Host> Exec<H> {
     /// A call of nothing yet, for code of this runtime.
     pub fn new(rt: &Runtime<H>) -> Self {
-        Self { program: Arc::clone(rt.program()), state: State::default() }
+        Self { program: Arc::clone(rt.program()), state: Box::default() }
     }
 
     /// Prepares a call, discarding one that may be in progress.
@@ -82,7 +83,7 @@ impl<H: Host> Exec<H> {
         self.state.spent += allowed.saturating_add_signed(left.saturating_neg());
         match result {
             Ok(true) => {
-                let State { regs, spent, .. } = &self.state;
+                let State { regs, spent, .. } = &*self.state;
                 Ok(Step::Done(Ret { r0: regs[0], instructions: *spent }))
             }
             Ok(false) if self.state.spent >= budget => {
@@ -90,7 +91,7 @@ impl<H: Host> Exec<H> {
                 Err(self.program.locate(fault, self.state.pc))
             }
             Ok(false) => Ok(Step::Paused),
-            Err(fault) => Err(self.program.locate(fault, self.state.pc)),
+            Err(fault) => Err(self.program.locate(*fault, self.state.pc)),
         }
     }
 

@@ -35,16 +35,17 @@ fn new<H: Host>(
     Ok(0)
 }
 
+/// The one kernel function that runs once per round of every loop: straight to memory.
 fn next<H: Host>(host: &mut H, _: &mut Runtime<H>, &[it, ..]: &[u64; 5]) -> Result<u64, Fault> {
     let memory = host.memory();
-    let state = memory.read(it, 8)?;
+    let Some(state) = memory.load::<8>(it) else { return Err(memory.bad_address(it, 8, false)) };
     let (current, end) = (state as u32 as i32, (state >> 32) as i32);
-    if i64::from(current) + 1 >= i64::from(end) {
-        memory.write(it, 8, 0)?;
-        return Ok(0);
+    let more = i64::from(current) + 1 < i64::from(end);
+    let state = if more { state & !0xffff_ffff | u64::from((current + 1) as u32) } else { 0 };
+    if memory.store::<8>(it, state).is_none() {
+        return Err(memory.bad_address(it, 8, true));
     }
-    memory.write(it, 4, u64::from((current + 1) as u32))?;
-    Ok(it)
+    Ok(if more { it } else { 0 })
 }
 
 fn destroy<H: Host>(host: &mut H, _: &mut Runtime<H>, &[it, ..]: &[u64; 5]) -> Result<u64, Fault> {

@@ -33,7 +33,8 @@ pub(crate) struct Hash {
     live: Vec<bool>,
     free: VecDeque<u32>,
     chunks: Vec<u64>,
-    per_chunk: u32,
+    /// Values in a chunk, as a power of two.
+    chunk_bits: u32,
     recent: Option<Recent>,
 }
 
@@ -46,9 +47,17 @@ struct Recent {
     last: u32,
 }
 
+#[inline]
 fn hash_of(key: &[u8]) -> u64 {
     let mut hasher = FxHasher::default();
-    hasher.write(key);
+    // Numbers, the usual keys, hash faster as such.
+    if let Ok(bytes) = <[u8; 4]>::try_from(key) {
+        hasher.write_u32(u32::from_le_bytes(bytes));
+    } else if let Ok(bytes) = <[u8; 8]>::try_from(key) {
+        hasher.write_u64(u64::from_le_bytes(bytes));
+    } else {
+        hasher.write(key);
+    }
     hasher.finish()
 }
 
@@ -75,7 +84,7 @@ impl Hash {
             live: Vec::new(),
             free: VecDeque::new(),
             chunks: Vec::new(),
-            per_chunk: (CHUNK_BYTES / slot_bytes).clamp(1, max_entries.max(1)),
+            chunk_bits: (CHUNK_BYTES / slot_bytes).clamp(1, max_entries.max(1)).ilog2(),
             recent: lru.then_some(recent),
         }
     }
@@ -98,9 +107,10 @@ impl Hash {
     /// Address of a slot's value.
     #[inline]
     pub(crate) fn value(&self, slot: u32, cpu: u32) -> Option<u64> {
-        let chunk = *self.chunks.get((slot / self.per_chunk) as usize)?;
+        let chunk = *self.chunks.get((slot >> self.chunk_bits) as usize)?;
         let row = if self.cpus > 1 { cpu.min(self.cpus - 1) } else { 0 };
-        let number = u64::from(slot % self.per_chunk) * u64::from(self.cpus) + u64::from(row);
+        let within = slot & ((1 << self.chunk_bits) - 1);
+        let number = u64::from(within) * u64::from(self.cpus) + u64::from(row);
         Some(chunk + number * u64::from(self.stride))
     }
 
@@ -123,7 +133,7 @@ impl Hash {
     pub(crate) fn holding(&self, addr: u64) -> Option<(u32, u64)> {
         let chunk = self.chunks.iter().position(|base| base >> 32 == addr >> 32)? as u32;
         let offset = (addr as u32) / self.stride;
-        let slot = chunk * self.per_chunk + offset / self.cpus;
+        let slot = (chunk << self.chunk_bits) + offset / self.cpus;
         let start = self.chunks[chunk as usize] + u64::from(offset) * u64::from(self.stride);
         (self.live.get(slot as usize) == Some(&true)).then_some((slot, start))
     }
@@ -212,8 +222,8 @@ impl Hash {
         if let Some(recent) = &mut self.recent {
             recent.links.push((NONE, NONE));
         }
-        if slot / self.per_chunk >= self.chunks.len() as u32 {
-            let bytes = self.per_chunk * self.cpus * self.stride;
+        if slot >> self.chunk_bits >= self.chunks.len() as u32 {
+            let bytes = (self.cpus * self.stride) << self.chunk_bits;
             self.chunks.push(memory.alloc(&self.name, bytes, Perm::ReadWrite));
         }
         slot

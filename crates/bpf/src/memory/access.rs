@@ -11,6 +11,7 @@ const ARENA_LIMIT: u32 = 1 << 30;
 
 impl Memory {
     /// Guest load of `size` bytes (1, 2, 4 or 8), zero-extended.
+    #[inline]
     pub fn read(&self, addr: u64, size: u32) -> Result<u64, Fault> {
         match size {
             1 => self.load::<1>(addr),
@@ -23,6 +24,7 @@ impl Memory {
     }
 
     /// Guest store of the low `size` bytes (1, 2, 4 or 8) of `value`.
+    #[inline]
     pub fn write(&mut self, addr: u64, size: u32, value: u64) -> Result<(), Fault> {
         match size {
             1 => self.store::<1>(addr, value),

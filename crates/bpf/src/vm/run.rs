@@ -19,7 +19,7 @@ pub(super) fn interpret<H: Host>(
     rt: &mut Runtime<H>,
     host: &mut H,
     left: &mut i64,
-) -> Result<bool, Fault> {
+) -> Result<bool, Box<Fault>> {
     let ops: &[Op] = &program.ops;
     let mut pc = state.pc;
     let mut fuel = *left;
@@ -29,7 +29,7 @@ pub(super) fn interpret<H: Host>(
         }
         fuel -= 1;
         let Some(op) = ops.get(pc) else {
-            break Err(Fault::new(FaultKind::BadInsn(0)));
+            break fault(FaultKind::BadInsn(0));
         };
         let r = &mut state.regs;
         let (d, s) = (usize::from(op.dst & 15), usize::from(op.src & 15));
@@ -77,7 +77,7 @@ pub(super) fn interpret<H: Host>(
                 let addr = r[s].wrapping_add(op.off as u64);
                 match host.memory().load::<$n>(addr) {
                     Some(value) => r[d] = ($f)(value),
-                    None => break Err(host.memory().bad_address(addr, $n, false)),
+                    None => break bad_address(host, addr, $n, false),
                 }
             }};
         }
@@ -85,14 +85,14 @@ pub(super) fn interpret<H: Host>(
             ($n:literal, $value:expr) => {{
                 let addr = r[d].wrapping_add(op.off as u64);
                 if host.memory().store::<$n>(addr, $value).is_none() {
-                    break Err(host.memory().bad_address(addr, $n, true));
+                    break bad_address(host, addr, $n, true);
                 }
             }};
         }
         macro_rules! atomic {
             ($n:literal) => {
                 if let Err(fault) = atomic::atomic(*op, $n, r, host.memory()) {
-                    break Err(fault);
+                    break Err(Box::new(fault));
                 }
             };
         }
@@ -239,24 +239,25 @@ pub(super) fn interpret<H: Host>(
 
             code::CALL => {
                 if let Err(fault) = state.frames.push(r, pc, None, host.memory()) {
-                    break Err(fault);
+                    break Err(Box::new(fault));
                 }
                 pc = op.off as usize;
             }
             code::CALL_HOST => {
                 let Some(callee) = program.callees.get(op.imm as usize) else {
-                    break Err(Fault::new(FaultKind::BadInsn(op.code)));
+                    break fault(FaultKind::BadInsn(op.code));
                 };
                 let args = [r[1], r[2], r[3], r[4], r[5]];
                 match (callee.run)(host, rt, &args) {
                     Ok(value) => r[0] = value,
-                    Err(fault) => break Err(fault),
+                    Err(fault) => break Err(Box::new(fault)),
                 }
                 fuel -= i64::from(callee.cost) + rt.take_charge();
-                if let Some(callback) = rt.take_callback() {
+                if rt.wants_callback() {
+                    let Some(callback) = rt.take_callback() else { continue };
                     state.pc = pc;
                     if let Err(fault) = callback::resume(callback, program, state, rt, host, None) {
-                        break Err(fault);
+                        break Err(Box::new(fault));
                     }
                     pc = state.pc;
                 }
@@ -268,7 +269,7 @@ pub(super) fn interpret<H: Host>(
                         r[0] = place.base + index * u64::from(place.stride);
                     }
                     Some(_) => r[0] = 0,
-                    None => break Err(host.memory().bad_address(r[2], 4, false)),
+                    None => break bad_address(host, r[2], 4, false),
                 }
                 fuel -= INLINE_LOOKUP_COST;
             }
@@ -281,7 +282,7 @@ pub(super) fn interpret<H: Host>(
                         state.pc = pc;
                         let step = callback::resume(callback, program, state, rt, host, last);
                         if let Err(fault) = step {
-                            break Err(fault);
+                            break Err(Box::new(fault));
                         }
                         pc = state.pc;
                     }
@@ -294,13 +295,29 @@ pub(super) fn interpret<H: Host>(
             }
             code::TRAP => {
                 let kind = program.traps.get(op.imm as usize).cloned();
-                break Err(Fault::new(kind.unwrap_or(FaultKind::BadInsn(op.code))));
+                break fault(kind.unwrap_or(FaultKind::BadInsn(op.code)));
             }
-            other => break Err(Fault::new(FaultKind::BadInsn(other))),
+            other => break fault(FaultKind::BadInsn(other)),
         }
     };
     // A fault is the doing of the op before `pc`, which a jump's target is not.
     state.pc = if result.is_err() { pc.saturating_sub(1) } else { pc };
     *left = fuel;
     result
+}
+
+#[cold]
+fn fault(kind: FaultKind) -> Result<bool, Box<Fault>> {
+    Err(Box::new(Fault::new(kind)))
+}
+
+#[cold]
+#[inline(never)]
+fn bad_address<H: Host>(
+    host: &mut H,
+    addr: u64,
+    size: u32,
+    write: bool,
+) -> Result<bool, Box<Fault>> {
+    Err(Box::new(host.memory().bad_address(addr, size, write)))
 }
