@@ -69,12 +69,15 @@ impl Renderer<'_> {
         let len = field.size.checked_div(size).unwrap_or(0);
         let mut texts = Vec::new();
         for i in 0..len.min(MAX_ELEMENTS) {
+            if self.fields == 0 {
+                break;
+            }
             let bits = i.saturating_mul(size.saturating_mul(8));
             let offset_bits = field.offset_bits.saturating_add(bits);
             let element = Field { offset_bits, bits: 0, size, ty: elem };
             texts.push(self.field(&element, hints, levels));
         }
-        if len > MAX_ELEMENTS {
+        if (texts.len() as u32) < len {
             texts.push("…".into());
         }
         texts.join(", ")
@@ -83,6 +86,10 @@ impl Renderer<'_> {
     fn members(&mut self, field: &Field, c: Composite<'_>, levels: u32) -> String {
         let mut texts = Vec::new();
         for m in c.members().take(MAX_ELEMENTS as usize) {
+            if self.fields == 0 {
+                texts.push("…".into());
+                break;
+            }
             let offset_bits = field.offset_bits.saturating_add(m.bit_offset);
             let size = self.btf.size_of(m.ty).unwrap_or(0);
             let member = Field { offset_bits, bits: m.bits, size, ty: m.ty };
