@@ -31,11 +31,9 @@ struct Renderer<'a> {
 
 impl Renderer<'_> {
     fn field(&mut self, field: &Field, hints: &Hints<'_>, levels: u32) -> String {
-        let (Some(levels), Some(fields)) = (levels.checked_sub(1), self.fields.checked_sub(1))
-        else {
-            return "…".into();
-        };
+        let Some(fields) = self.fields.checked_sub(1) else { return "…".into() };
         self.fields = fields;
+        let Some(levels) = levels.checked_sub(1) else { return "…".into() };
         let btf = self.btf;
         let raw = |form: Form| load(self.bytes, field, form).unwrap_or(0);
         if let Some(form) = form_of(btf, field) {
