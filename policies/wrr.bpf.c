@@ -6,12 +6,12 @@
  * client has shares: with shares 3, 2, 1 the picks are A, A, A, B, B, C. The
  * share is rota_shares[pid], else the task's weight.
  *
- * Time goes in rounds: in each round every client has one turn. Two queues hold
- * those whose turn in this round is still to come and those who wait for the
- * next; when the first is empty the two swap. That is what keeps the
- * proportions on several CPUs, where with one queue a client with a short turn
- * would be back in the queue, and come round, more often than one with a long
- * turn. On one CPU it is the paper's queue.
+ * Time goes in rounds: in each round every client has one turn. There is a queue
+ * per round to come, a client waits in that of its next turn, and CPUs take from
+ * the earliest round that they can. That is what keeps the proportions on several
+ * CPUs, where with one queue a client with a short turn would be back in it, and
+ * come round, more often than one with a long turn. On one CPU it is the paper's
+ * queue.
  *
  * Our readings where the paper is silent:
  * - A turn is share × quantum of CPU time. What a client overran (a timer tick is
@@ -20,21 +20,23 @@
  *   nobody gets more than its share in a round by blocking (no_keep_turn: it
  *   starts a new turn).
  * - Rounds can pass while a client still runs its turn on another CPU: it gets
- *   up to two of the turns it missed. More, it could not use: its share is
+ *   one turn more for those it missed. More, it could not use: its share is
  *   above one CPU.
  *
- * Cost per decision: O(1).
+ * Cost per decision: O(1), one queue operation; up to eight where the clients of
+ * the current round are tied to other CPUs.
  *
  * Where it is bad: the error grows with the shares, [VTRR §2.2]: -1000..+1500
  * quanta for shares 3000, 2000, 1000, as a client gets all of its service at
- * once; everyone else waits that long. Clients tied to a CPU can end up a round
- * ahead of others, as their CPU must not stay idle.
+ * once; everyone else waits that long. Where a client tied to one CPU holds a
+ * round up, the others can be seven rounds ahead; from then on their proportions
+ * suffer.
  */
 #include "rota.bpf.h"
 #include "shares.bpf.h"
 
-/* Clients without a turn yet in round r wait in DSQ r & 1, the others in the other one. */
-#define MAX_MISSED 2
+/* Queues: the clients whose next turn is in round r wait in DSQ r % NR_QUEUES. */
+#define NR_QUEUES 8
 
 QUANTUM_TUNABLE;
 const volatile bool no_keep_turn help_text("a client that blocks starts a new turn on return");
@@ -66,20 +68,24 @@ static struct turn *turn_of(struct task_struct *p)
 	return bpf_task_storage_get(&turns, p, NULL, 0);
 }
 
-/* Grants the turns of rounds that began since the client's last one. */
+/* The client's next turn, in the earliest round from now on that it may have one. */
 static void begin_turn(struct turn *t, struct task_struct *p)
 {
-	s64 turn_ns = share_of(p) * quantum_ns;
-	u64 missed = round_now - t->round;
+	u64 turn_ns = share_of(p) * quantum_ns, now = round_now, round = t->round + 1;
 
-	if (t->round >= round_now)
-		return;
-	if (missed > MAX_MISSED)
-		missed = MAX_MISSED;
-	t->left_ns += turn_ns * missed;
-	if (t->left_ns > turn_ns * MAX_MISSED)
-		t->left_ns = turn_ns * MAX_MISSED;
-	t->round = round_now;
+	t->left_ns += turn_ns;
+	if (round < now) {
+		t->left_ns += turn_ns;
+		round = now;
+	}
+	/* A turn that was overrun by more than a turn: sit some rounds out. */
+	if (t->left_ns <= 0) {
+		u64 skip = (u64)-t->left_ns / turn_ns + 1;
+
+		t->left_ns += skip * turn_ns;
+		round += skip;
+	}
+	t->round = round;
 }
 
 static void charge(struct turn *t, struct task_struct *p)
@@ -111,42 +117,55 @@ s32 BPF_STRUCT_OPS(wrr_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake
 void BPF_STRUCT_OPS(wrr_runnable, struct task_struct *p, u64 enq_flags)
 {
 	struct turn *t = turn_of(p);
+	u64 now = round_now;
 
-	if (!t || (t->round >= round_now && !no_keep_turn))
+	if (!t || (t->round >= now && !no_keep_turn))
 		return;
 	if (t->left_ns > 0)
 		t->left_ns = 0;
-	t->round = round_now - 1;
+	t->round = now - 1;
 }
 
 void BPF_STRUCT_OPS(wrr_enqueue, struct task_struct *p, u64 enq_flags)
 {
 	struct turn *t = turn_of(p);
-	u64 queue = round_now & 1;
+	u64 now = round_now, round;
 
 	if (!t)
 		return;
-	if (t->left_ns <= 0) {
+	if (t->left_ns <= 0)
 		begin_turn(t, p);
-		if (t->left_ns <= 0)
-			queue ^= 1;
-	}
-	dsq_insert(p, queue, next_slice(t), enq_flags);
+	round = t->round < now ? now : t->round;
+	if (round > now + NR_QUEUES - 1)
+		round = now + NR_QUEUES - 1;
+	dsq_insert(p, round % NR_QUEUES, next_slice(t), enq_flags);
 	kick_idle_cpu_for(p);
 }
 
-/* Takes the next client whose turn it is; false if no client waits that may run here. */
+/*
+ * Takes a client of the earliest round; false if none waits that may run here. A
+ * round is over when nobody waits in it. A client that is enqueued while another
+ * CPU ends the round can land in a queue that comes round eight rounds later:
+ * rare, and it loses no time, as it gets the turns it missed.
+ */
 static bool take_next(void)
 {
-	u64 round = round_now;
+	u64 now = round_now, ahead;
+	bool over = true;
 
-	if (dsq_move_to_local(round & 1))
-		return true;
-	/* Another CPU may begin the round at the same time: only one of us counts it. */
-	if (!scx_bpf_dsq_nr_queued(round & 1) && scx_bpf_dsq_nr_queued(~round & 1) &&
-	    __sync_bool_compare_and_swap(&round_now, round, round + 1))
-		__sync_fetch_and_add(&stats.rounds, 1);
-	return dsq_move_to_local(~round & 1);
+	for (ahead = 0; ahead < NR_QUEUES; ahead++) {
+		u64 queue = (now + ahead) % NR_QUEUES;
+
+		if (dsq_move_to_local(queue)) {
+			if (over && ahead &&
+			    __sync_bool_compare_and_swap(&round_now, now, now + ahead))
+				__sync_fetch_and_add(&stats.rounds, ahead);
+			return true;
+		}
+		if (scx_bpf_dsq_nr_queued(queue))
+			over = false;
+	}
+	return false;
 }
 
 void BPF_STRUCT_OPS(wrr_dispatch, s32 cpu, struct task_struct *prev)
@@ -161,8 +180,6 @@ void BPF_STRUCT_OPS(wrr_dispatch, s32 cpu, struct task_struct *prev)
 	if (!t || t->left_ns <= 0) {
 		if (take_next() || !t)
 			return;
-		/* Alone: the next round is its own. */
-		t->round = round_now - 1;
 		begin_turn(t, prev);
 	}
 	__sync_fetch_and_add(&stats.picks, 1);
@@ -197,9 +214,12 @@ s32 BPF_STRUCT_OPS(wrr_init_task, struct task_struct *p, struct scx_init_task_ar
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(wrr_init)
 {
-	s32 err = scx_bpf_create_dsq(0, -1);
+	s32 err = 0;
+	u64 queue;
 
-	return err ? err : scx_bpf_create_dsq(1, -1);
+	for (queue = 0; queue < NR_QUEUES && !err; queue++)
+		err = scx_bpf_create_dsq(queue, -1);
+	return err;
 }
 
 SCX_OPS_DEFINE(wrr_ops)
