@@ -26,7 +26,6 @@ pub const ENQ_WAKEUP: u64 = 1;
 pub const ENQ_RESTORE: u64 = 2;
 pub const ENQ_MOVE: u64 = 4;
 pub const ENQ_NOCLOCK: u64 = 8;
-pub const ENQ_MIGRATING: u64 = 0x10;
 pub const ENQ_HEAD: u64 = 1 << 16;
 pub const ENQ_MIGRATED: u64 = 1 << 18;
 pub const ENQ_INITIAL: u64 = 1 << 19;

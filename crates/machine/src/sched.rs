@@ -297,9 +297,7 @@ impl Core {
             self.put_u64(addr, self.layouts.rq.curr, idle);
             self.resched_curr(old);
         }
-        self.dequeue_task(o, old, t, DEQ_NOCLOCK);
-        self.set_task_cpu(t, new);
-        self.enqueue_task(o, new, t, 0);
+        self.migrate_queued(o, t, old, new, DEQ_NOCLOCK);
         self.wakeup_preempt(new);
     }
 

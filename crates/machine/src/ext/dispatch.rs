@@ -43,15 +43,26 @@ impl Core {
     ) {
         let src = self.task(t).cpu;
         self.set_sticky(t, dst as i32);
-        self.task_mut(t).migrating = true;
-        self.dequeue_task(o, src, t, 0);
-        self.set_task_cpu(t, dst);
         self.rq_mut(dst).extra_enq_flags = enq_flags;
-        self.enqueue_task(o, dst, t, ENQ_MIGRATING);
+        self.migrate_queued(o, t, src, dst, 0);
         self.rq_mut(dst).extra_enq_flags = 0;
+    }
+
+    /// `deactivate_task()`, `set_task_cpu()`, `activate_task()`: to the scheduler the task
+    /// stays runnable throughout.
+    pub(crate) fn migrate_queued(
+        &mut self,
+        o: &mut dyn Ops,
+        t: Tid,
+        src: u32,
+        dst: u32,
+        deq_flags: u64,
+    ) {
+        self.task_mut(t).migrating = true;
+        self.dequeue_task(o, src, t, deq_flags);
+        self.set_task_cpu(t, dst);
+        self.enqueue_task(o, dst, t, ENQ_MIGRATED);
         self.task_mut(t).migrating = false;
-        // activate_task() behind a move wakes an idle destination
-        self.wakeup_preempt(dst);
     }
 
     /// `move_task_between_dsqs()`.
