@@ -54,6 +54,7 @@ struct turn {
 	u64 round;	/* the last round in which it got a turn */
 	s64 left_ns;	/* of its turn; negative: overrun */
 	u64 charged_at; /* its CPU time when last charged */
+	u64 share;	/* that the turn was measured by */
 };
 
 struct {
@@ -68,10 +69,22 @@ static struct turn *turn_of(struct task_struct *p)
 	return bpf_task_storage_get(&turns, p, NULL, 0);
 }
 
-/* The client's next turn, in the earliest round from now on that it may have one. */
-static void begin_turn(struct turn *t, struct task_struct *p)
+/* A changed share changes what is left of a turn in proportion; below 2^63 by the limits. */
+static void update_share(struct turn *t, struct task_struct *p)
 {
-	u64 turn_ns = share_of(p) * quantum_ns, now = round_now, round = t->round + 1;
+	u64 share = share_of(p);
+
+	if (share == t->share)
+		return;
+	if (t->left_ns > 0 && t->share)
+		t->left_ns = (u64)t->left_ns * share / t->share;
+	t->share = share;
+}
+
+/* The client's next turn, in the earliest round from now on that it may have one. */
+static void begin_turn(struct turn *t)
+{
+	u64 turn_ns = t->share * quantum_ns, now = round_now, round = t->round + 1;
 
 	t->left_ns += turn_ns;
 	if (round < now) {
@@ -119,7 +132,10 @@ void BPF_STRUCT_OPS(wrr_runnable, struct task_struct *p, u64 enq_flags)
 	struct turn *t = turn_of(p);
 	u64 now = round_now;
 
-	if (!t || (t->round >= now && !no_keep_turn))
+	if (!t)
+		return;
+	update_share(t, p);
+	if (t->round >= now && !no_keep_turn)
 		return;
 	if (t->left_ns > 0)
 		t->left_ns = 0;
@@ -134,7 +150,7 @@ void BPF_STRUCT_OPS(wrr_enqueue, struct task_struct *p, u64 enq_flags)
 	if (!t)
 		return;
 	if (t->left_ns <= 0)
-		begin_turn(t, p);
+		begin_turn(t);
 	round = t->round < now ? now : t->round;
 	if (round > now + NR_QUEUES - 1)
 		round = now + NR_QUEUES - 1;
@@ -175,12 +191,14 @@ void BPF_STRUCT_OPS(wrr_dispatch, s32 cpu, struct task_struct *prev)
 	/* @prev used up a quantum. It goes on while its turn lasts. */
 	if (prev && is_runnable(prev))
 		t = turn_of(prev);
-	if (t)
+	if (t) {
 		charge(t, prev);
+		update_share(t, prev);
+	}
 	if (!t || t->left_ns <= 0) {
 		if (take_next() || !t)
 			return;
-		begin_turn(t, prev);
+		begin_turn(t);
 	}
 	__sync_fetch_and_add(&stats.picks, 1);
 	__sync_fetch_and_add(&stats.kept, 1);
@@ -196,7 +214,7 @@ void BPF_STRUCT_OPS(wrr_running, struct task_struct *p)
 	__sync_fetch_and_add(&stats.picks, 1);
 	t->charged_at = p->se.sum_exec_runtime;
 	if (t->left_ns <= 0)
-		begin_turn(t, p);
+		begin_turn(t);
 }
 
 void BPF_STRUCT_OPS(wrr_stopping, struct task_struct *p, bool runnable)
