@@ -20,6 +20,11 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// Names of the tasks as written; instances and forks add numbers to them.
+    pub fn task_names(&self) -> impl Iterator<Item = &str> {
+        self.definitions.iter().map(|d| d.name.as_str())
+    }
+
     /// The highest CPU number any `cpus` list names, and the task that names it.
     pub fn highest_cpu(&self) -> Option<(u32, &str)> {
         let named = |d: &Definition| {
