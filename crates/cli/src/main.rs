@@ -1,3 +1,36 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The `rota` command.
-fn main() {}
+//! The `rota` command: reads its arguments, calls the other crates, prints.
+
+mod args;
+mod commands;
+mod error;
+mod object;
+mod output;
+mod prepare;
+mod progress;
+mod simulation;
+mod trace_files;
+
+use args::{Cli, Command};
+use clap::Parser;
+use error::{Error, Status};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::List(args) => commands::list::run(&args),
+        Command::Sim(args) => commands::sim::run(&args),
+        Command::Compare(args) => commands::compare::run(&args),
+        Command::Completions(args) => commands::completions::run(&args),
+        Command::Man(args) => commands::man::run(&args),
+    };
+    match result {
+        Ok(Status::Done) => ExitCode::SUCCESS,
+        Ok(Status::Ejected) => ExitCode::from(error::EJECTED),
+        Err(Error::PipeClosed) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::messages::error(&error);
+            ExitCode::from(error.code())
+        }
+    }
+}

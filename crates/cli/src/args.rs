@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Arguments. The texts here are the help, the man pages and the shell completions.
+
+use crate::trace_files::TraceTarget;
+use clap::{Args, Parser, Subcommand, ValueHint};
+use clap_complete::Shell;
+use rota_workload::parse_duration;
+use std::path::PathBuf;
+
+/// Try CPU scheduling policies on your own workload, then run the winner.
+///
+/// A policy is a sched_ext BPF program. Rota hosts its object file in a simulated machine
+/// that follows the rules of the kernel's sched_ext, and measures what your tasks get.
+#[derive(Debug, Parser)]
+#[command(name = "rota", version, after_help = EXIT_CODES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 ok, 1 failure, 2 wrong usage or bad input, 3 the policy was ejected.";
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List the policies that ship with Rota, and their tunables
+    List(ListArgs),
+    /// Simulate a workload under a policy
+    Sim(SimArgs),
+    /// Simulate a workload under several policies, one row for each
+    Compare(CompareArgs),
+    /// Print a completion script for a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write those of all commands
+    Man(ManArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
+pub(crate) struct SimArgs {
+    /// A shipped policy (see `rota list`), or anyone's FILE.bpf.o or FILE.bpf.c
+    #[arg(value_name = "POLICY|FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) policy: String,
+
+    /// What the tasks do: an rt-app JSON file
+    #[arg(value_name = "WORKLOAD.json", value_hint = ValueHint::FilePath)]
+    #[arg(required_unless_present = "help_tunables")]
+    pub(crate) workload: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) machine: MachineArgs,
+
+    #[command(flatten)]
+    pub(crate) object: ObjectArgs,
+
+    /// Set a tunable or any global of the policy (repeatable); comes after --manifest
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = name_and_value)]
+    pub(crate) set: Vec<(String, String)>,
+
+    /// What the scheduler's own loader would set, as TOML (docs/third-party.md)
+    #[arg(long, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
+    pub(crate) manifest: Option<PathBuf>,
+
+    /// Write every event: FILE.csv, or FILE.json for ui.perfetto.dev (repeatable)
+    #[arg(long, value_name = "FILE.csv|FILE.json", value_hint = ValueHint::FilePath)]
+    pub(crate) trace: Vec<TraceTarget>,
+
+    /// Print the policy's tunables and stop
+    #[arg(long)]
+    pub(crate) help_tunables: bool,
+
+    /// Give every task a row, however many there are
+    #[arg(long)]
+    pub(crate) all_tasks: bool,
+
+    /// Print what the policy printed, and its debug dump if it is ejected (on standard error)
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+
+    /// Print one JSON object (schema rota.sim/1)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
+pub(crate) struct CompareArgs {
+    /// What the tasks do: an rt-app JSON file
+    #[arg(value_name = "WORKLOAD.json", value_hint = ValueHint::FilePath)]
+    pub(crate) workload: PathBuf,
+
+    /// Shipped policies, FILE.bpf.o or FILE.bpf.c; all that ship if none is named
+    #[arg(value_name = "POLICY|FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) policies: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) machine: MachineArgs,
+
+    #[command(flatten)]
+    pub(crate) object: ObjectArgs,
+
+    /// Print one JSON object (schema rota.compare/1)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The simulated machine and the run.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Machine")]
+pub(crate) struct MachineArgs {
+    /// CPUs
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub(crate) cpus: u32,
+
+    /// CPUs per core, per last-level cache and per node [default: 1 per core, one cache and node]
+    #[arg(long, value_name = "smt=N,llc=N,node=N")]
+    pub(crate) topology: Option<String>,
+
+    /// Simulated time, as 10s or 1.5ms [default: the workload's own, else 10s]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) duration: Option<u64>,
+
+    /// Seed of all random draws: the same seed gives the same run
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// Timer ticks per second
+    #[arg(long, value_name = "N", default_value_t = 250)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) hz: u32,
+
+    /// No overheads: switches, migrations, wakeups and callbacks take no time, and a slice
+    /// ends when it is used up, not at the next tick
+    #[arg(long)]
+    pub(crate) ideal: bool,
+
+    /// Instructions that one callback of the policy may execute
+    #[arg(long, value_name = "N", default_value_t = 10_000_000)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) budget: u64,
+}
+
+/// How objects become policies.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Object")]
+pub(crate) struct ObjectArgs {
+    /// Types of the kernel to simulate, as /sys/kernel/btf/vmlinux has them [default: 7.2]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) btf: Option<PathBuf>,
+
+    /// Look for headers of a FILE.bpf.c here too (repeatable)
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) include: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// Shell that will read the script
+    pub(crate) shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// Write rota.1, rota-sim.1 … here instead of printing rota.1
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) dir: Option<PathBuf>,
+}
+
+fn duration(text: &str) -> Result<u64, String> {
+    match parse_duration(text).map_err(|e| e.to_string())? {
+        0 => Err("a run needs some time: expected more than 0".into()),
+        ns => Ok(ns),
+    }
+}
+
+fn name_and_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err("expected NAME=VALUE, for example quantum_ns=5000000".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn definitions_do_not_contradict_each_other() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_value_may_hold_an_equals_sign() {
+        assert_eq!(name_and_value("a=b=c"), Ok(("a".into(), "b=c".into())));
+        assert!(name_and_value("=3").is_err() && name_and_value("a").is_err());
+    }
+}

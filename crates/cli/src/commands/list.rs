@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `rota list`: the shipped policies as their own BTF describes them.
+
+use crate::args::ListArgs;
+use crate::error::{Error, Status};
+use crate::object::link_shipped;
+use crate::output::{json, tunables};
+use rota_bpf::btf;
+use std::io::Write;
+
+pub(crate) fn run(args: &ListArgs) -> Result<Status, Error> {
+    let kernel = btf::reference();
+    let mut listed = Vec::new();
+    for policy in rota_catalog::policies() {
+        listed.push((policy.name, link_shipped(policy, &kernel)?));
+    }
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        let policies = listed.iter().map(|(name, image)| json::Listed::new(name, image));
+        json::print(&mut out, &json::List::new(policies.collect()))?;
+        return Ok(Status::Done);
+    }
+    for (name, image) in &listed {
+        let about = tunables::about(image);
+        let paper = about.paper.map_or(String::new(), |paper| format!(" [{paper}]"));
+        writeln!(out, "{name:<8}{}{paper}", about.help.unwrap_or_default())?;
+        for line in tunables::table(&image.tunables()) {
+            writeln!(out, "        {line}")?;
+        }
+    }
+    writeln!(out, "\nSet a tunable with `rota sim POLICY WORKLOAD.json --set NAME=VALUE`.")?;
+    Ok(Status::Done)
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One file per command.
+
+pub(crate) mod compare;
+pub(crate) mod completions;
+pub(crate) mod list;
+pub(crate) mod man;
+pub(crate) mod sim;

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `rota sim`: one workload under one policy.
+
+use crate::args::SimArgs;
+use crate::error::{Error, Status};
+use crate::object::{self, Named};
+use crate::output::{json, messages, summary, tunables, Run};
+use crate::prepare;
+use crate::progress::{self, Clock};
+use crate::simulation::{self, Finished};
+use crate::trace_files::TraceFile;
+use std::io::Write;
+use std::sync::Arc;
+
+pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
+    let kernel = object::kernel_btf(&args.object)?;
+    let Named { name, source, mut image } = object::open(&args.policy, &args.object, &kernel)?;
+    let workload = args.workload.as_deref().filter(|_| !args.help_tunables);
+    let Some(workload) = workload else {
+        return help_tunables(&image);
+    };
+    let load = simulation::load(workload)?;
+    let config = simulation::config(&args.machine, &load.workload)?;
+    let setup = prepare::setup(args.manifest.as_deref(), &config.topology, &image)?;
+    prepare::object(&mut image, &setup, &args.set)?;
+
+    let image = Arc::new(image);
+    let mut traces = Vec::new();
+    for target in &args.trace {
+        traces.push(TraceFile::create(target)?);
+    }
+    let clock = Clock::default();
+    let finished = progress::show(&clock, config.duration_ns, || {
+        simulation::run(Arc::clone(&image), &setup, config.clone(), &load, &mut traces, &clock)
+    })?;
+    for trace in traces {
+        trace.finish(finished.outcome.end_ns)?;
+    }
+
+    let run = Run {
+        policy: &name,
+        source: &source,
+        image: &image,
+        set: &args.set,
+        config: &config,
+        load: &load,
+        finished: &finished,
+    };
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        json::print(&mut out, &json::Sim::new(&run))?;
+    } else {
+        summary::print(&mut out, &run, args.all_tasks)?;
+    }
+    out.flush()?;
+    Ok(tell(&finished, args.verbose))
+}
+
+/// What belongs on standard error.
+fn tell(finished: &Finished, verbose: bool) -> Status {
+    let outcome = &finished.outcome;
+    if verbose {
+        outcome.printed.iter().for_each(|line| messages::text(line));
+        messages::text(outcome.exit.dump.trim_end());
+    }
+    if outcome.exit.kind == rota_machine::exit::ExitKind::Unreg {
+        return Status::Done;
+    }
+    messages::exit(&outcome.exit);
+    if outcome.exit.kind.is_error() {
+        Status::Ejected
+    } else {
+        Status::Done
+    }
+}
+
+fn help_tunables(image: &rota_bpf::image::Image) -> Result<Status, Error> {
+    let mut out = std::io::stdout().lock();
+    for line in tunables::table(&tunables::options(image)) {
+        writeln!(out, "{line}")?;
+    }
+    Ok(Status::Done)
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How a command ends: its exit code, and the error it prints.
+
+use rota_bpf::error::LoadError;
+use rota_bpf::settings::SettingError;
+use rota_catalog::{CompileError, UnknownPolicy};
+use rota_machine::topology::TopologyError;
+use rota_manifest::ManifestError;
+use rota_workload::WorkloadError;
+use std::fmt::Display;
+use std::io;
+use std::path::Path;
+use thiserror::Error;
+
+/// Exit code: something failed that is not the input's fault.
+const FAILURE: u8 = 1;
+/// Exit code: wrong usage or bad input; clap ends with it too.
+const BAD_INPUT: u8 = 2;
+/// Exit code: the policy was ejected.
+pub(crate) const EJECTED: u8 = 3;
+
+/// How a command that worked ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    /// As asked.
+    Done,
+    /// The kernel would have ejected the policy.
+    Ejected,
+}
+
+/// Why a command did not work.
+#[derive(Debug, Error)]
+pub(crate) enum Error {
+    /// What the user gave cannot be used.
+    #[error("{0}")]
+    Input(String),
+    /// Something else went wrong.
+    #[error("{0}")]
+    Failure(String),
+    /// Whoever read the output has enough of it: no error.
+    #[error("the output was closed")]
+    PipeClosed,
+}
+
+impl Error {
+    /// Bad input, described by a lower crate's error.
+    pub(crate) fn input(what: impl Display) -> Self {
+        Self::Input(what.to_string())
+    }
+
+    /// A file that the user named and that cannot be read or created.
+    pub(crate) fn file(verb: &str, path: &Path, error: &io::Error) -> Self {
+        Self::Input(format!("cannot {verb} {}: {error}", path.display()))
+    }
+
+    /// Exit code of the process.
+    pub(crate) fn code(&self) -> u8 {
+        match self {
+            Self::Input(_) => BAD_INPUT,
+            Self::Failure(_) | Self::PipeClosed => FAILURE,
+        }
+    }
+}
+
+/// Errors of writing to standard output.
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::PipeClosed,
+            _ => Self::Failure(format!("cannot write the output: {error}")),
+        }
+    }
+}
+
+macro_rules! bad_input {
+    ($($kind:ty),*) => {
+        $(impl From<$kind> for Error {
+            fn from(error: $kind) -> Self {
+                Self::input(error)
+            }
+        })*
+    };
+}
+
+bad_input!(LoadError, SettingError, UnknownPolicy, TopologyError, ManifestError, WorkloadError);
+
+impl From<CompileError> for Error {
+    fn from(error: CompileError) -> Self {
+        match error {
+            CompileError::NoCompiler { .. } => Self::Failure(error.to_string()),
+            CompileError::Rejected { .. } | CompileError::Io { .. } => Self::input(error),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! From what the user calls a policy to a linked object.
+
+use crate::args::ObjectArgs;
+use crate::error::Error;
+use rota_bpf::btf::{self, Btf};
+use rota_bpf::image::Image;
+use rota_bpf::link::{link, Object};
+use rota_catalog::Policy;
+use rota_machine::kfuncs::SimKernel;
+use std::path::Path;
+use std::sync::Arc;
+
+/// [`Named::source`] of a shipped policy.
+pub(crate) const SHIPPED: &str = "shipped";
+
+/// A policy and where it is from.
+pub(crate) struct Named {
+    /// Shipped policy's name, or the file's without directories and `.bpf.o` or `.bpf.c`.
+    pub(crate) name: String,
+    /// [`SHIPPED`], or the file as the user named it.
+    pub(crate) source: String,
+    /// Linked against the simulated kernel.
+    pub(crate) image: Image,
+}
+
+/// Types of the simulated kernel: the bundled ones or the user's file.
+pub(crate) fn kernel_btf(args: &ObjectArgs) -> Result<Arc<Btf>, Error> {
+    let Some(path) = &args.btf else { return Ok(btf::reference()) };
+    let bytes = std::fs::read(path).map_err(|e| Error::file("read", path, &e))?;
+    let btf = Btf::parse(&bytes).map_err(|e| Error::input(format!("{}: {e}", path.display())))?;
+    Ok(Arc::new(btf))
+}
+
+/// Finds, compiles if it is source, and links a policy.
+pub(crate) fn open(policy: &str, args: &ObjectArgs, kernel: &Arc<Btf>) -> Result<Named, Error> {
+    if let Some(shipped) = shipped(policy)? {
+        let image = link_shipped(shipped, kernel)?;
+        return Ok(Named { name: shipped.name.into(), source: SHIPPED.into(), image });
+    }
+    let path = Path::new(policy);
+    let unreadable = |e: std::io::Error| Error::file("read", path, &e);
+    let bytes = if policy.ends_with(".c") {
+        std::fs::metadata(path).map_err(unreadable)?;
+        rota_catalog::compile(path, &args.include, &[])?
+    } else {
+        std::fs::read(path).map_err(unreadable)?
+    };
+    let image = link(&Object::parse(policy, &bytes)?, kernel, &SimKernel)?;
+    Ok(Named { name: short_name(path), source: policy.into(), image })
+}
+
+/// Links a policy that ships with Rota.
+pub(crate) fn link_shipped(policy: &Policy, kernel: &Arc<Btf>) -> Result<Image, Error> {
+    Ok(link(&Object::parse(policy.name, policy.object)?, kernel, &SimKernel)?)
+}
+
+/// The shipped policy of that name; `None` if a file is meant.
+fn shipped(policy: &str) -> Result<Option<&'static Policy>, Error> {
+    if policy.contains('/') || [".o", ".c"].iter().any(|end| policy.ends_with(end)) {
+        return Ok(None);
+    }
+    match rota_catalog::find(policy) {
+        Ok(shipped) => Ok(Some(shipped)),
+        Err(_) if Path::new(policy).is_file() => Ok(None),
+        Err(unknown) => Err(unknown.into()),
+    }
+}
+
+/// `scx_simple` of `build/scx_simple.bpf.o`.
+fn short_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    let endings = [".bpf.o", ".bpf.c", ".o", ".c"];
+    let short = endings.iter().find_map(|end| name.strip_suffix(end));
+    short.unwrap_or(&name).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_named_without_their_endings() {
+        let name = |path| short_name(Path::new(path));
+        assert_eq!(name("a/b/scx_simple.bpf.o"), "scx_simple");
+        assert_eq!(name("mine.bpf.c"), "mine");
+        assert_eq!(name("plain.o"), "plain");
+        assert_eq!(name("object"), "object");
+    }
+}

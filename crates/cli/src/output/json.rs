@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The JSON of every command. `docs/cli.md` describes it; a change of meaning gets a new
+//! schema number, additions come at the end of their object.
+
+use super::unfilled::{self, UnfilledRead};
+use super::{tunables, Run};
+use crate::error::Error;
+use rota_bpf::image::Image;
+use rota_bpf::settings::Tunable;
+use rota_machine::config::Costs;
+use rota_measure::{TaskReport, Totals};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::io::Write;
+
+/// Prints an object on a line of its own.
+pub(crate) fn print(out: &mut dyn Write, value: &impl Serialize) -> Result<(), Error> {
+    let text = serde_json::to_string(value).map_err(|e| Error::Failure(e.to_string()))?;
+    Ok(writeln!(out, "{text}")?)
+}
+
+/// `rota list --json`.
+#[derive(Debug, Serialize)]
+pub(crate) struct List<'a> {
+    schema: &'static str,
+    policies: Vec<Listed<'a>>,
+}
+
+/// One shipped policy.
+#[derive(Debug, Serialize)]
+pub(crate) struct Listed<'a> {
+    name: &'a str,
+    help: Option<&'a str>,
+    paper: Option<&'a str>,
+    tunables: Vec<TunableJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct TunableJson {
+    name: String,
+    r#type: String,
+    default: Value,
+    min: Option<Value>,
+    max: Option<Value>,
+    unit: Option<String>,
+    values: Vec<String>,
+    scale: Option<u64>,
+    help: String,
+}
+
+impl<'a> List<'a> {
+    pub(crate) fn new(policies: Vec<Listed<'a>>) -> Self {
+        Self { schema: "rota.list/1", policies }
+    }
+}
+
+impl<'a> Listed<'a> {
+    pub(crate) fn new(name: &'a str, image: &'a Image) -> Self {
+        let about = tunables::about(image);
+        let tunables = image.tunables().into_iter().map(TunableJson::new).collect();
+        Self { name, help: about.help, paper: about.paper, tunables }
+    }
+}
+
+impl TunableJson {
+    fn new(tunable: Tunable) -> Self {
+        Self {
+            default: typed(&tunable.ctype, &tunable.default),
+            min: tunable.min.as_deref().map(|min| typed(&tunable.ctype, min)),
+            max: tunable.max.as_deref().map(|max| typed(&tunable.ctype, max)),
+            name: tunable.name,
+            r#type: tunable.ctype,
+            unit: tunable.unit,
+            values: tunable.values,
+            scale: tunable.scale,
+            help: tunable.help,
+        }
+    }
+}
+
+/// A setting as a number or boolean where it is one, else as `--set` takes it.
+fn typed(ctype: &str, text: &str) -> Value {
+    if ctype.starts_with("char") {
+        return text.into();
+    }
+    match serde_json::from_str(text) {
+        Ok(value @ (Value::Number(_) | Value::Bool(_))) => value,
+        _ => text.into(),
+    }
+}
+
+/// `rota sim --json`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Sim<'a> {
+    schema: &'static str,
+    policy: PolicyJson<'a>,
+    machine: MachineJson,
+    seed: u64,
+    duration_ns: u64,
+    exit: ExitJson,
+    tasks: &'a [TaskReport],
+    totals: &'a Totals,
+    workload: &'a str,
+    callbacks: Vec<CallbackJson>,
+    unfilled_reads: Vec<UnfilledRead>,
+}
+
+#[derive(Debug, Serialize)]
+struct PolicyJson<'a> {
+    name: &'a str,
+    source: &'a str,
+    tunables: Map<String, Value>,
+}
+
+#[derive(Debug, Serialize)]
+struct MachineJson {
+    cpus: u32,
+    hz: u32,
+    cores: u32,
+    llcs: u32,
+    nodes: u32,
+    ideal: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct ExitJson {
+    kind: u32,
+    code: i64,
+    reason: String,
+}
+
+#[derive(Debug, Serialize)]
+struct CallbackJson {
+    op: &'static str,
+    calls: u64,
+    instructions: u64,
+}
+
+impl<'a> Sim<'a> {
+    pub(crate) fn new(run: &Run<'a>) -> Self {
+        let (outcome, topology) = (&run.finished.outcome, &run.config.topology);
+        let callbacks = outcome.counters.callbacks().map(|(op, count)| CallbackJson {
+            op: op.name(),
+            calls: count.calls,
+            instructions: count.instructions,
+        });
+        Self {
+            schema: "rota.sim/1",
+            policy: PolicyJson { name: run.policy, source: run.source, tunables: settings(run) },
+            machine: MachineJson {
+                cpus: topology.cpus(),
+                hz: run.config.hz,
+                cores: topology.core_of(topology.cpus() - 1) + 1,
+                llcs: topology.llcs(),
+                nodes: topology.nodes(),
+                ideal: run.config.exact_slices && run.config.costs == Costs::none(),
+            },
+            seed: run.config.seed,
+            duration_ns: outcome.end_ns,
+            exit: ExitJson {
+                kind: outcome.exit.kind as u32,
+                code: outcome.exit.code,
+                reason: outcome.exit.to_string(),
+            },
+            tasks: &run.finished.report.tasks,
+            totals: &run.finished.report.totals,
+            workload: &run.load.file,
+            callbacks: callbacks.collect(),
+            unfilled_reads: unfilled::fields(run),
+        }
+    }
+}
+
+/// The options of the policy, and whatever else `--set` named, with the values that ran.
+fn settings(run: &Run<'_>) -> Map<String, Value> {
+    let mut settings = Map::new();
+    for option in tunables::options(run.image) {
+        settings.insert(option.name, typed(&option.ctype, &option.default));
+    }
+    for (path, _) in run.set {
+        if !settings.contains_key(path) {
+            let value = run.image.variable_text(path).unwrap_or_default();
+            settings.insert(path.clone(), typed("", &value));
+        }
+    }
+    settings
+}
+
+/// `rota compare --json`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Comparison<'a> {
+    schema: &'static str,
+    workload: &'a str,
+    runs: Vec<Sim<'a>>,
+}
+
+impl<'a> Comparison<'a> {
+    pub(crate) fn new(workload: &'a str, runs: &[Run<'a>]) -> Self {
+        Self { schema: "rota.compare/1", workload, runs: runs.iter().map(Sim::new).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn settings_keep_their_types() {
+        assert_eq!(typed("u64", "5000000"), json!(5_000_000));
+        assert_eq!(typed("u64", "18446744073709551615"), json!(u64::MAX));
+        assert_eq!(typed("s32", "-1"), json!(-1));
+        assert_eq!(typed("bool", "true"), json!(true));
+        assert_eq!(typed("u32", "rr"), json!("rr"));
+        assert_eq!(typed("u64[2]", "1, 2"), json!("1, 2"));
+        assert_eq!(typed("char[8]", "12"), json!("12"));
+    }
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Lines on standard error. Colours go only to terminals, and not where `NO_COLOR` is set.
+//! A closed standard error is no reason to stop.
+
+use anstyle::{AnsiColor, Style};
+use rota_machine::exit::ExitInfo;
+use std::fmt::Display;
+use std::io::Write;
+
+const ALARM: Style = AnsiColor::Red.on_default().bold();
+const CALM: Style = Style::new().bold();
+
+/// Why a command failed.
+pub(crate) fn error(error: &dyn Display) {
+    let _ = writeln!(anstream::stderr(), "{ALARM}error:{ALARM:#} {error}");
+}
+
+/// Why the policy left, as loaders of sched_ext schedulers print it.
+pub(crate) fn exit(exit: &ExitInfo) {
+    let style = if exit.kind.is_error() { ALARM } else { CALM };
+    let _ = writeln!(anstream::stderr(), "{style}EXIT:{style:#} {exit}");
+}
+
+/// The same where it is one of several policies.
+pub(crate) fn exit_of(policy: &str, exit: &ExitInfo) {
+    let style = if exit.kind.is_error() { ALARM } else { CALM };
+    let _ = writeln!(anstream::stderr(), "{policy}: {style}EXIT:{style:#} {exit}");
+}
+
+/// Text of the policy itself.
+pub(crate) fn text(text: &str) {
+    if !text.is_empty() {
+        let _ = writeln!(anstream::stderr(), "{text}");
+    }
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The text of `rota sim`: a line of what was run, tasks, totals, notes, the end.
+
+use super::units::{duration, index_or_dash, mean_or_dash, percent, time, time_or_dash};
+use super::{table, unfilled, Run};
+use rota_machine::config::Config;
+use rota_measure::{GroupReport, LatencyReport, TaskReport};
+use std::io::{self, Write};
+
+/// With more tasks than this, instances of one task share a row.
+const MOST_ROWS: usize = 40;
+/// Fields named in the note about reads that the machine cannot answer.
+const MOST_FIELDS: usize = 6;
+
+/// Prints a run.
+pub(crate) fn print(out: &mut dyn Write, run: &Run<'_>, all_tasks: bool) -> io::Result<()> {
+    writeln!(out, "{}, {}: {}\n", run.policy, run.load.file, machine(run.config))?;
+    let finished = run.finished;
+    let folded = !all_tasks && finished.report.tasks.len() > MOST_ROWS;
+    let lines = if folded { groups(&finished.groups) } else { tasks(&finished.report.tasks) };
+    lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    if folded {
+        let count = finished.report.tasks.len();
+        writeln!(out, "\n{count} tasks; instances of one task are added up (--all-tasks: no)")?;
+    }
+    writeln!(out)?;
+    totals(out, run)?;
+    notes(out, run)?;
+    if !finished.outcome.exit.kind.is_error() {
+        writeln!(out, "\nEXIT: {}", finished.outcome.exit)?;
+    }
+    Ok(())
+}
+
+/// `4 CPUs (smt=2) at 250 Hz, 10s, seed 1`.
+pub(crate) fn machine(config: &Config) -> String {
+    let topology = &config.topology;
+    let cpus = match topology.cpus() {
+        1 => "1 CPU".to_owned(),
+        n => format!("{n} CPUs"),
+    };
+    let cores = topology.core_of(topology.cpus() - 1) + 1;
+    let groups = [
+        ("core", cores, topology.has_smt()),
+        ("cache", topology.llcs(), topology.llcs() > 1),
+        ("node", topology.nodes(), topology.nodes() > 1),
+    ];
+    let shown = groups.iter().filter(|(_, _, shown)| *shown);
+    let parts: Vec<String> = shown
+        .map(|(name, count, _)| format!("{count} {name}{}", if *count == 1 { "" } else { "s" }))
+        .collect();
+    let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
+    let ideal = if config.exact_slices { ", ideal" } else { "" };
+    let time = duration(config.duration_ns);
+    format!("{cpus}{parts} at {} Hz, {time}, seed {}{ideal}", config.hz, config.seed)
+}
+
+fn tasks(tasks: &[TaskReport]) -> Vec<String> {
+    let row = |t: &TaskReport| {
+        let mut row = vec![t.name.clone(), t.pid.to_string(), t.weight.to_string()];
+        row.extend([time(t.cpu_ns), percent(t.share), time(t.run_delay_ns)]);
+        row.extend(latency(&t.wakeup_latency_ns));
+        row.extend([t.switches.to_string(), t.migrations.to_string()]);
+        row
+    };
+    table::lines(&header("pid"), 1, tasks.iter().map(row).collect())
+}
+
+fn groups(groups: &[GroupReport]) -> Vec<String> {
+    let row = |g: &GroupReport| {
+        let weight = g.weight.map_or("-".into(), |weight| weight.to_string());
+        let mut row = vec![g.name.clone(), g.tasks.to_string(), weight];
+        row.extend([time(g.cpu_ns), percent(g.share), time(g.run_delay_ns)]);
+        row.extend(latency(&g.wakeup_latency_ns));
+        row.extend([g.switches.to_string(), g.migrations.to_string()]);
+        row
+    };
+    table::lines(&header("tasks"), 1, groups.iter().map(row).collect())
+}
+
+fn header(second: &'static str) -> [&'static str; 12] {
+    [
+        "task",
+        second,
+        "weight",
+        "cpu time",
+        "share",
+        "run delay",
+        "wakeup p50",
+        "p95",
+        "p99",
+        "max",
+        "switches",
+        "migrations",
+    ]
+}
+
+fn latency(latency: &LatencyReport) -> [String; 4] {
+    [latency.p50, latency.p95, latency.p99, latency.max].map(time_or_dash)
+}
+
+fn totals(out: &mut dyn Write, run: &Run<'_>) -> io::Result<()> {
+    let totals = &run.finished.report.totals;
+    let capacity_ns = run.config.topology.cpus() as f64 * run.finished.outcome.end_ns as f64;
+    let idle = if capacity_ns > 0.0 { totals.idle_ns as f64 / capacity_ns } else { 0.0 };
+    let cost = &totals.instructions_per_decision;
+    let most = cost.max.map_or("-".into(), |max| max.to_string());
+    writeln!(
+        out,
+        "decisions {}, context switches {}, idle {} ({}), Jain index {}",
+        totals.decisions,
+        totals.context_switches,
+        time(totals.idle_ns),
+        percent(idle),
+        index_or_dash(totals.jain),
+    )?;
+    writeln!(out, "instructions per decision: mean {}, max {most}", mean_or_dash(cost.mean))
+}
+
+fn notes(out: &mut dyn Write, run: &Run<'_>) -> io::Result<()> {
+    let waiting = run.finished.report.totals.wakeup_latency_ns.waiting;
+    if waiting > 0 {
+        let those = if waiting == 1 { "wakeup was" } else { "wakeups were" };
+        writeln!(out, "note: {waiting} {those} unanswered at the end, counted up to there")?;
+    }
+    let fields = unfilled::fields(run);
+    if !fields.is_empty() {
+        let named = fields.iter().take(MOST_FIELDS);
+        let named: Vec<String> = named.map(|f| format!("{} ({})", f.field, f.count)).collect();
+        let more = match fields.len().saturating_sub(MOST_FIELDS) {
+            0 => String::new(),
+            n => format!(" and {n} more (--json has all)"),
+        };
+        let named = named.join(", ");
+        writeln!(out, "note: read as 0, not simulated: {named}{more}")?;
+    }
+    if !run.finished.outcome.printed.is_empty() {
+        let lines = run.finished.outcome.printed.len();
+        writeln!(out, "note: the policy printed {lines} lines (-v shows them)")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rota_machine::topology::Topology;
+
+    #[test]
+    fn the_machine_is_described_by_what_is_special() {
+        let describe =
+            |cpus, text| machine(&Config::new(Topology::parse(cpus, text).unwrap(), 1_500_000_000));
+        assert_eq!(describe(1, ""), "1 CPU at 250 Hz, 1.5s, seed 1");
+        let large = "16 CPUs (8 cores, 2 caches) at 250 Hz, 1.5s, seed 1";
+        assert_eq!(describe(16, "smt=2,llc=8,node=16"), large);
+        assert_eq!(describe(2, "smt=2"), "2 CPUs (1 core) at 250 Hz, 1.5s, seed 1");
+    }
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One run: a policy, a workload and a machine put together.
+
+use crate::args::MachineArgs;
+use crate::error::Error;
+use crate::prepare;
+use crate::progress::Clock;
+use crate::trace_files::TraceFile;
+use rota_bpf::image::Image;
+use rota_machine::config::Config;
+use rota_machine::policy::BpfOps;
+use rota_machine::run::{Machine, Outcome, RunError};
+use rota_machine::topology::Topology;
+use rota_manifest::Setup;
+use rota_measure::{GroupReport, InstructionsPerDecision, Report, Summary};
+use rota_trace::{Sink, Tee};
+use rota_workload::Workload;
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Length of a run if neither the user nor the workload says.
+const DURATION_NS: u64 = 10_000_000_000;
+
+/// A workload file, read.
+pub(crate) struct Load {
+    /// File as the user named it.
+    pub(crate) file: String,
+    /// What it says.
+    pub(crate) workload: Arc<Workload>,
+}
+
+/// What a run gave.
+pub(crate) struct Finished {
+    pub(crate) outcome: Outcome,
+    pub(crate) report: Report,
+    /// Instances of one task together.
+    pub(crate) groups: Vec<GroupReport>,
+}
+
+/// Reads a workload file.
+pub(crate) fn load(path: &Path) -> Result<Load, Error> {
+    let text = std::fs::read(path).map_err(|e| Error::file("read", path, &e))?;
+    let file = path.display().to_string();
+    let text = String::from_utf8(text).map_err(|e| {
+        let line = e.as_bytes()[..e.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n');
+        Error::input(format!("{file}:{}: not UTF-8 text", line.count() + 1))
+    })?;
+    let workload = Arc::new(rota_workload::parse(&file, &text)?);
+    Ok(Load { file, workload })
+}
+
+/// The machine that the options describe, and how long it runs.
+pub(crate) fn config(args: &MachineArgs, workload: &Workload) -> Result<Config, Error> {
+    let topology = match &args.topology {
+        Some(text) => Topology::parse(args.cpus, text)?,
+        None => Topology::flat(args.cpus)?,
+    };
+    let duration_ns = args.duration.or(workload.duration_ns).unwrap_or(DURATION_NS);
+    let mut config = Config::new(topology, duration_ns);
+    if args.ideal {
+        config = config.ideal();
+    }
+    config.hz = args.hz;
+    config.seed = args.seed;
+    config.budget = args.budget;
+    Ok(config)
+}
+
+/// Runs a prepared object.
+pub(crate) fn run(
+    image: Arc<Image>,
+    setup: &Setup,
+    mut config: Config,
+    load: &Load,
+    traces: &mut [TraceFile],
+    clock: &Clock,
+) -> Result<Finished, Error> {
+    let mut summary = Summary::new(config.topology.cpus());
+    let mut ticker = clock.ticker();
+    let mut sinks = Tee::new();
+    sinks.push(&mut summary);
+    sinks.push(&mut ticker);
+    traces.iter_mut().for_each(|trace| sinks.push(trace.sink()));
+    config.detail = sinks.wants_detail();
+
+    let kernel = Arc::clone(&image.kernel_btf);
+    let broken = |error| run_error(error, &load.file);
+    let mut machine = Machine::new(config, Arc::clone(&load.workload), &kernel).map_err(broken)?;
+    let mut ops = BpfOps::load(image, &mut machine.core)?;
+    prepare::instance(&mut ops, &mut machine.core, setup)?;
+    let outcome = machine.run(&mut ops, &mut sinks).map_err(broken)?;
+    drop(sinks);
+
+    let counters = &outcome.counters;
+    let counted = counters.decisions > 0;
+    summary.set_instructions_per_decision(InstructionsPerDecision {
+        mean: counted.then(|| counters.decision_instructions as f64 / counters.decisions as f64),
+        max: counted.then_some(counters.decision_instructions_max),
+    });
+    let tasks: HashSet<&str> = load.workload.task_names().collect();
+    let (report, groups) = summary.finish_grouped(outcome.end_ns, |name| task_of(name, &tasks));
+    Ok(Finished { outcome, report, groups })
+}
+
+/// The task that an instance or a fork of one was made from: `front` of `front-3`, `rotate`
+/// of `rotate-20-0004`. Names may hold dashes and digits themselves: the longest one counts.
+fn task_of<'a>(instance: &'a str, tasks: &HashSet<&str>) -> &'a str {
+    let mut name = instance;
+    while !tasks.contains(name) {
+        match name.rsplit_once('-') {
+            Some((rest, number)) if number.bytes().all(|b| b.is_ascii_digit()) => name = rest,
+            _ => return instance,
+        }
+    }
+    name
+}
+
+fn run_error(error: RunError, workload: &str) -> Error {
+    match error {
+        RunError::Task { .. } | RunError::Stuck(_) => Error::input(format!("{workload}: {error}")),
+        RunError::Kernel(_) | RunError::Load(_) => Error::input(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instances_belong_to_their_task() {
+        let tasks = HashSet::from(["front", "a-b", "a-b-1", "rotate"]);
+        assert_eq!(task_of("front-3", &tasks), "front");
+        assert_eq!(task_of("a-b-12", &tasks), "a-b");
+        assert_eq!(task_of("a-b-1-0", &tasks), "a-b-1");
+        assert_eq!(task_of("rotate-20-0004", &tasks), "rotate");
+        assert_eq!(task_of("stranger-1", &tasks), "stranger-1");
+        assert_eq!(task_of("front-x", &tasks), "front-x");
+    }
+}
