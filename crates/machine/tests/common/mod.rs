@@ -2,6 +2,8 @@
 //! Schedulers written in Rust, to test the machine without a compiler.
 #![allow(dead_code)] // each test file uses its part
 
+pub(crate) mod hosted;
+
 use rota_bpf::error::Fault;
 use rota_machine::config::Config;
 use rota_machine::core::Core;

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The shipped policies, compiled and hosted as users run them.
+
+use super::Tape;
+use rota_bpf::error::Fault;
+use rota_bpf::host::Host;
+use rota_bpf::image::Image;
+use rota_bpf::link::{link, Object};
+use rota_machine::config::Config;
+use rota_machine::core::Core;
+use rota_machine::kfuncs::SimKernel;
+use rota_machine::ops::{Op, OpRet, Ops, OpsParams};
+use rota_machine::policy::BpfOps;
+use rota_machine::run::{Machine, Outcome};
+use rota_trace::Sink;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// A machine with a shipped policy.
+pub(crate) struct Hosted {
+    pub(crate) machine: Machine,
+    pub(crate) ops: BpfOps,
+    image: Arc<Image>,
+    stats: Vec<u8>,
+}
+
+/// A hosted policy whose `stats` are noted after each decision: at the end of a run the
+/// machine takes all tasks from the policy, and a policy counts that too.
+struct Noting<'a> {
+    ops: &'a mut BpfOps,
+    stats: Option<(u64, u32)>,
+    noted: &'a mut Vec<u8>,
+}
+
+impl Ops for Noting<'_> {
+    fn params(&self) -> &OpsParams {
+        self.ops.params()
+    }
+
+    fn has(&self, op: Op) -> bool {
+        self.ops.has(op)
+    }
+
+    fn call(&mut self, core: &mut Core, op: Op, args: &[u64]) -> Result<OpRet, Fault> {
+        let result = self.ops.call(core, op, args);
+        if let (Op::Dispatch, Some((addr, size))) = (op, self.stats) {
+            self.noted.clear();
+            self.noted.extend_from_slice(core.memory().bytes(addr, size)?);
+        }
+        result
+    }
+
+    fn run_timer(&mut self, core: &mut Core, timer: u64) -> Result<OpRet, Fault> {
+        self.ops.run_timer(core, timer)
+    }
+
+    fn set_share(&mut self, core: &mut Core, pid: u32, share: u64) -> Result<(), Fault> {
+        self.ops.set_share(core, pid, share)
+    }
+
+    fn release_owner(&mut self, core: &mut Core, addr: u64) {
+        self.ops.release_owner(core, addr);
+    }
+}
+
+/// The linked object of a shipped policy; linked once per process.
+fn image(name: &str) -> Image {
+    static LINKED: OnceLock<Mutex<BTreeMap<String, Image>>> = OnceLock::new();
+    let mut linked = LINKED.get_or_init(Mutex::default).lock().unwrap();
+    let known = linked.entry(name.to_string()).or_insert_with(|| {
+        let policy = rota_catalog::find(name).unwrap();
+        let object = Object::parse(name, policy.object).unwrap();
+        link(&object, &rota_bpf::btf::reference(), &SimKernel).unwrap()
+    });
+    known.clone()
+}
+
+impl Hosted {
+    /// Loads a policy with these options into a machine with this workload.
+    pub(crate) fn new(name: &str, set: &[(&str, &str)], config: Config, workload: &str) -> Self {
+        let mut image = image(name);
+        for (option, value) in set {
+            image.set_variable(option, value).unwrap();
+        }
+        let image = Arc::new(image);
+        let workload = Arc::new(rota_workload::parse("test.json", workload).unwrap());
+        let mut machine = Machine::new(config, workload, &image.kernel_btf).unwrap();
+        let ops = BpfOps::load(Arc::clone(&image), &mut machine.core).unwrap();
+        Self { machine, ops, image, stats: Vec::new() }
+    }
+
+    /// Runs it.
+    pub(crate) fn run(&mut self) -> (Outcome, Tape) {
+        let mut tape = Tape::default();
+        (self.run_into(&mut tape), tape)
+    }
+
+    /// Runs it, for a sink of one's own.
+    pub(crate) fn run_into(&mut self, sink: &mut dyn Sink) -> Outcome {
+        let addr = self.ops.runtime().global_addr("stats");
+        let size = self.image.variables.iter().find(|v| v.name == "stats").map(|v| v.size);
+        let stats = addr.zip(size);
+        let mut noting = Noting { ops: &mut self.ops, stats, noted: &mut self.stats };
+        self.machine.run(&mut noting, sink).unwrap()
+    }
+
+    /// What the policy had counted by its last decision: member `field` of its `stats`.
+    pub(crate) fn stat(&self, field: &str) -> u64 {
+        let stats = self.image.variables.iter().find(|v| v.name == "stats").unwrap();
+        let at = self.image.btf.field_at(stats.ty, field).unwrap().offset() as usize;
+        u64::from_le_bytes(self.stats[at..at + 8].try_into().unwrap())
+    }
+}
+
+/// Endless tasks named A, B, C …, with these shares; pids 1001, 1002, 1003 …
+pub(crate) fn hogs(shares: &[u64]) -> String {
+    let task = |(at, share): (usize, &u64)| {
+        let name = char::from(b'A' + at as u8);
+        format!(r#""{name}": {{"share": {share}, "run": 1000000}}"#)
+    };
+    let tasks: Vec<String> = shares.iter().enumerate().map(task).collect();
+    format!(r#"{{"tasks": {{{}}}}}"#, tasks.join(", "))
+}
+
+/// Picks on CPU 0 as letters: pid 1001 is A.
+pub(crate) fn letters(tape: &Tape) -> String {
+    tape.picks(0).iter().map(|pid| char::from(b'A' + (pid - 1001) as u8)).collect()
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Proportional shares on one and several CPUs over ten seconds.
+
+mod common;
+
+use common::hosted::Hosted;
+use common::{ideal, Tape};
+use rota_machine::config::Config;
+use rota_machine::exit::ExitKind;
+use rota_machine::topology::Topology;
+
+const MS: u64 = 1_000_000;
+const RUN_NS: u64 = 10_000 * MS;
+
+/// Endless tasks of weights 1:2:3:4, `each` of every weight.
+fn hogs(key: &str, unit: u64, each: u32) -> String {
+    let task = |w: u64| {
+        format!(r#""w{w}": {{"instance": {each}, "{key}": {}, "run": 1000000}}"#, w * unit)
+    };
+    let tasks: Vec<String> = (1..=4).map(task).collect();
+    format!(r#"{{"tasks": {{{}}}}}"#, tasks.join(", "))
+}
+
+/// The largest error of any task, in parts per million of what is due to it.
+fn worst_error_ppm(tape: &Tape, cpus: u32, each: u32) -> u64 {
+    let error = |task: u32| {
+        let weight = u64::from(task / each) + 1;
+        let due = RUN_NS * u64::from(cpus) * weight / (10 * u64::from(each));
+        tape.cpu_ns(1001 + task, RUN_NS).abs_diff(due) * 1_000_000 / due
+    };
+    (0..4 * each).map(error).max().unwrap()
+}
+
+/// Runs a policy on 1, 2 and 4 CPUs, exact and with overheads and a tick of 4 ms.
+fn check(policy: &str, key: &str, unit: u64) {
+    for cpus in [1, 2, 4] {
+        let real = Config::new(Topology::flat(cpus).unwrap(), RUN_NS);
+        for (machine, config) in [("ideal", ideal(cpus, RUN_NS)), ("real", real)] {
+            let (outcome, tape) = Hosted::new(policy, &[], config, &hogs(key, unit, 4)).run();
+            assert_eq!(outcome.exit.kind, ExitKind::Unreg, "{}", outcome.exit);
+            let error_ppm = worst_error_ppm(&tape, cpus, 4);
+            assert!(
+                error_ppm <= 10_000,
+                "{policy}, {key}, {cpus} CPUs, {machine}: {error_ppm} ppm"
+            );
+        }
+    }
+}
+
+#[test]
+fn wfq_gives_shares_within_one_percent() {
+    check("wfq", "share", 1);
+}
+
+#[test]
+fn wfq_gives_weights_within_one_percent() {
+    check("wfq", "weight", 100);
+}
+
+#[test]
+fn vtrr_gives_shares_within_one_percent() {
+    check("vtrr", "share", 1);
+}
+
+#[test]
+fn vtrr_gives_weights_within_one_percent() {
+    check("vtrr", "weight", 100);
+}
+
+#[test]
+fn wrr_keeps_proportions_on_several_cpus() {
+    // ten seconds are whole rounds: 40 quanta, ideal machine
+    for cpus in [1, 2, 4] {
+        let load = hogs("share", 1, 4);
+        let (_, tape) = Hosted::new("wrr", &[], ideal(cpus, RUN_NS), &load).run();
+        assert_eq!(worst_error_ppm(&tape, cpus, 4), 0, "{cpus} CPUs");
+    }
+}
+
+#[test]
+fn nice_levels_weigh_as_in_the_kernel() {
+    // nice 0 and 5 are load weights 1024 and 335, which sched_ext sees as 100 and 33
+    let load = r#"{"tasks": {"a": {"run": 1000}, "b": {"priority": 5, "run": 1000}}}"#;
+    let run_ns = 13_300 * MS;
+    let (_, tape) = Hosted::new("wfq", &[], ideal(1, run_ns), load).run();
+    assert_eq!([tape.cpu_ns(1001, run_ns), tape.cpu_ns(1002, run_ns)], [10_000 * MS, 3_300 * MS]);
+}
