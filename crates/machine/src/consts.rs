@@ -3,6 +3,9 @@
 //! (`kernel/sched/ext/internal.h`, `include/linux/sched/ext.h`, `kernel/sched/sched.h`).
 #![allow(missing_docs)]
 
+/// Uptime of the simulated kernel when a run begins: 1,000 s. Schedulers may rely on a
+/// clock that is not near 0, as on any machine that has booted.
+pub const BOOT_NS: u64 = 1_000_000_000_000;
 /// `SCX_SLICE_DFL`: 20 ms.
 pub const SLICE_DFL_NS: u64 = 20_000_000;
 /// `SCX_SLICE_INF`: never expires.

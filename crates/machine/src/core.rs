@@ -86,9 +86,16 @@ pub struct Core {
 }
 
 impl Core {
+    /// The kernel's clock: time since boot, while [`Core::now_ns`] counts from the start
+    /// of the run.
+    #[inline]
+    pub(crate) fn clock_ns(&self) -> u64 {
+        self.now_ns + BOOT_NS
+    }
+
     /// Jiffies since boot.
     pub(crate) fn jiffies(&self) -> u64 {
-        self.now_ns / self.config.tick_ns()
+        self.clock_ns() / self.config.tick_ns()
     }
 
     pub(crate) fn nr_cpus(&self) -> u32 {

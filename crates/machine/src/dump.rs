@@ -161,7 +161,7 @@ impl Core {
         self.put_u32(ctx, layout.kind, exit.kind as u32);
         self.put_u64(ctx, layout.exit_code, exit.code as u64);
         self.put_u64(ctx, layout.reason, text);
-        let (now_ns, jiffies) = (self.now_ns, self.jiffies());
+        let (now_ns, jiffies) = (self.clock_ns(), self.jiffies());
         self.put_u64(ctx, layout.at_ns, now_ns);
         self.put_u64(ctx, layout.at_jiffies, jiffies);
     }

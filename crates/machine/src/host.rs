@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The simulated kernel as hosted code sees it.
 
+use crate::consts::BOOT_NS;
 use crate::core::Core;
 use rand::RngCore;
 use rota_bpf::host::Host;
@@ -16,7 +17,7 @@ impl Host for Core {
     }
 
     fn now_ns(&self) -> u64 {
-        self.now_ns
+        self.clock_ns()
     }
 
     fn cpu(&self) -> u32 {
@@ -43,7 +44,7 @@ impl Host for Core {
     }
 
     fn timer_start(&mut self, timer: u64, at_ns: u64, cpu: Option<u32>) {
-        self.start_timer(timer, at_ns, cpu);
+        self.start_timer(timer, at_ns.saturating_sub(BOOT_NS), cpu);
     }
 
     fn timer_cancel(&mut self, timer: u64) -> bool {

@@ -143,7 +143,7 @@ impl Core {
             (task.addr, task.pid, task.tgid, task.name.clone(), task.cpu);
         let parent = task.parent.map_or(self.scratch.loader, |p| self.task(p).addr);
         let leader = self.tid_of_pid.get(&tgid).map_or(addr, |l| self.task(*l).addr);
-        let now_ns = self.now_ns;
+        let now_ns = self.clock_ns();
         self.put_u32(addr, layout.pid, pid);
         self.put_u32(addr, layout.tgid, tgid);
         if layout.comm != ABSENT {

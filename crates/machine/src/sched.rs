@@ -100,7 +100,7 @@ impl Core {
     pub(crate) fn schedule(&mut self, o: &mut dyn Ops, cpu: u32) {
         self.this_cpu = cpu;
         self.update_curr(cpu);
-        let (rq_addr, now_ns) = (self.rq(cpu).addr, self.now_ns);
+        let (rq_addr, now_ns) = (self.rq(cpu).addr, self.clock_ns());
         self.put_u64(rq_addr, self.layouts.rq.clock, now_ns);
         self.put_u64(rq_addr, self.layouts.rq.clock_task, now_ns);
         let prev = self.rq(cpu).curr;

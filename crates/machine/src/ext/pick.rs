@@ -35,7 +35,7 @@ impl Core {
             let sum = self.mem.get_u64(addr + u64::from(at));
             self.put_u64(addr, at, sum + delta_ns);
         }
-        self.put_u64(addr, self.layouts.task.exec_start, now_ns);
+        self.put_u64(addr, self.layouts.task.exec_start, now_ns + BOOT_NS);
     }
 
     /// `do_pick_task_scx()`: the next task, `None` for idle; and whether it starts a
@@ -64,7 +64,7 @@ impl Core {
             self.ops_dequeue(o, cpu, t, DEQ_CORE_SCHED_EXEC);
             self.dispatch_dequeue(t);
         }
-        let (addr, now_ns) = (self.task(t).addr, self.now_ns);
+        let (addr, now_ns) = (self.task(t).addr, self.clock_ns());
         self.put_u64(addr, self.layouts.task.exec_start, now_ns);
         if self.has(Op::Running) && self.has_flag(t, TASK_QUEUED) {
             self.call_task(o, Op::Running, cpu, t, &[]);

@@ -16,7 +16,7 @@ pub(super) fn rows() -> Vec<Kfunc<Core>> {
             }
             Ok(0)
         }),
-        row("scx_bpf_now", 0, allow::ANY, 2, |core, _, _| Ok(core.now_ns)),
+        row("scx_bpf_now", 0, allow::ANY, 2, |core, _, _| Ok(core.clock_ns())),
         row("scx_bpf_nr_cpu_ids", 0, allow::ANY, 1, |core, _, _| Ok(u64::from(core.nr_cpus()))),
         row("scx_bpf_nr_node_ids", 0, allow::ANY, 1, |core, _, _| {
             Ok(u64::from(core.config.topology.nodes()))
