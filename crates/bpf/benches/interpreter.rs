@@ -60,7 +60,7 @@ fn lookups(kind: u32) -> Machine {
                 store(W, 10, -4, 1),
                 movr(2, 10),
                 alu64(ADD, 2, -4),
-                map_handle(1),
+                map_handle(1, 0),
                 helper(1),
                 jump64(JEQ, 0, 0, 3),
                 load(DW, 1, 0, 0),
@@ -79,10 +79,6 @@ fn lookups(kind: u32) -> Machine {
         machine.runtime.map_put(host, values, &key, &[0; 8]).expect("there is room");
     }
     machine
-}
-
-fn map_handle(register: u8) -> Line {
-    run_support::asm::map(register, 0)
 }
 
 /// Loops over `bpf_iter_num_next`.

@@ -73,7 +73,8 @@ pub(super) fn strncmp<H: Host>(
 ) -> Result<u64, Fault> {
     let memory = host.memory();
     for at in 0..size {
-        let (a, b) = (memory.read(first + at, 1)?, memory.read(second + at, 1)?);
+        let (a, b) =
+            (memory.read(first.wrapping_add(at), 1)?, memory.read(second.wrapping_add(at), 1)?);
         if a != b {
             return Ok(a.wrapping_sub(b) as i64 as u64);
         }

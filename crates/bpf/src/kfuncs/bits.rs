@@ -28,7 +28,7 @@ fn new<H: Host>(
     let memory = host.memory();
     let count = count as u32;
     memory.write(it, 8, 0)?;
-    memory.write(it + 8, 8, 0)?;
+    memory.write(it.wrapping_add(8), 8, 0)?;
     if words == 0 || count == 0 {
         return Ok(code(EINVAL));
     }
@@ -41,25 +41,25 @@ fn new<H: Host>(
     let copy = memory.alloc("bits of an iterator", count * 8, Perm::ReadOnly);
     memory.bytes_mut(copy, count * 8)?.copy_from_slice(&bytes);
     memory.write(it, 8, copy)?;
-    memory.write(it + 8, 4, u64::from(count * 64))?;
-    memory.write(it + 12, 4, u64::from(u32::MAX))?;
+    memory.write(it.wrapping_add(8), 4, u64::from(count * 64))?;
+    memory.write(it.wrapping_add(12), 4, u64::from(u32::MAX))?;
     Ok(0)
 }
 
 fn next<H: Host>(host: &mut H, _: &mut Runtime<H>, &[it, ..]: &[u64; 5]) -> Result<u64, Fault> {
     let memory = host.memory();
-    let (copy, end) = (memory.read(it, 8)?, memory.read(it + 8, 4)? as u32);
-    let mut bit = (memory.read(it + 12, 4)? as u32).wrapping_add(1);
+    let (copy, end) = (memory.read(it, 8)?, memory.read(it.wrapping_add(8), 4)? as u32);
+    let mut bit = (memory.read(it.wrapping_add(12), 4)? as u32).wrapping_add(1);
     while bit < end {
-        let word = memory.read(copy + u64::from(bit / 64 * 8), 8)? >> (bit % 64);
+        let word = memory.read(copy.wrapping_add(u64::from(bit / 64 * 8)), 8)? >> (bit % 64);
         if word != 0 {
             bit += word.trailing_zeros();
-            memory.write(it + 12, 4, bit.into())?;
-            return Ok(it + 12);
+            memory.write(it.wrapping_add(12), 4, bit.into())?;
+            return Ok(it.wrapping_add(12));
         }
         bit = (bit / 64 + 1) * 64;
     }
-    memory.write(it + 8, 8, 0)?;
+    memory.write(it.wrapping_add(8), 8, 0)?;
     Ok(0)
 }
 

@@ -92,13 +92,13 @@ fn release<H: Host>(host: &mut H, rt: &mut Runtime<H>, args: &Args) -> Answer {
 fn first<H: Host>(host: &mut H, _: &mut Runtime<H>, args: &Args) -> Answer {
     let cpus = host.nr_cpus();
     let memory = host.memory();
-    find(cpus, 0, |at| memory.read(args[0] + at, 8)).map(u64::from)
+    find(cpus, 0, |at| memory.read(args[0].wrapping_add(at), 8)).map(u64::from)
 }
 
 fn first_zero<H: Host>(host: &mut H, _: &mut Runtime<H>, args: &Args) -> Answer {
     let cpus = host.nr_cpus();
     let memory = host.memory();
-    find(cpus, 0, |at| Ok(!memory.read(args[0] + at, 8)?)).map(u64::from)
+    find(cpus, 0, |at| Ok(!memory.read(args[0].wrapping_add(at), 8)?)).map(u64::from)
 }
 
 fn first_and<H: Host>(host: &mut H, _: &mut Runtime<H>, args: &Args) -> Answer {
@@ -108,7 +108,7 @@ fn first_and<H: Host>(host: &mut H, _: &mut Runtime<H>, args: &Args) -> Answer {
 }
 
 fn both(memory: &Memory, a: u64, b: u64, at: u64) -> Answer {
-    Ok(memory.read(a + at, 8)? & memory.read(b + at, 8)?)
+    Ok(memory.read(a.wrapping_add(at), 8)? & memory.read(b.wrapping_add(at), 8)?)
 }
 
 /// Changes one bit; returns what it was.
@@ -118,7 +118,7 @@ fn change<H: Host>(host: &mut H, args: &Args, to: bool) -> Answer {
         return Ok(0);
     }
     let memory = host.memory();
-    let addr = mask + u64::from(cpu / 64) * 8;
+    let addr = mask.wrapping_add(u64::from(cpu / 64) * 8);
     let old = memory.read(addr, 8)?;
     let bit = 1 << (cpu % 64);
     memory.write(addr, 8, if to { old | bit } else { old & !bit })?;
@@ -138,7 +138,7 @@ fn test_cpu<H: Host>(host: &mut H, _: &mut Runtime<H>, args: &Args) -> Answer {
     if cpu >= host.nr_cpus() {
         return Ok(0);
     }
-    let word = host.memory().read(mask + u64::from(cpu / 64) * 8, 8)?;
+    let word = host.memory().read(mask.wrapping_add(u64::from(cpu / 64) * 8), 8)?;
     Ok(word >> (cpu % 64) & 1)
 }
 
@@ -149,7 +149,7 @@ fn fill<H: Host>(host: &mut H, to: u64, of: impl Fn(&Memory, u64) -> Result<u64,
     let mut any = false;
     for (at, valid) in words(cpus) {
         let word = of(memory, at)? & valid;
-        memory.write(to + at, 8, word)?;
+        memory.write(to.wrapping_add(at), 8, word)?;
         any |= word != 0;
     }
     Ok(any.into())
@@ -168,15 +168,21 @@ fn and<H: Host>(host: &mut H, _: &mut Runtime<H>, &[to, a, b, ..]: &Args) -> Ans
 }
 
 fn or<H: Host>(host: &mut H, _: &mut Runtime<H>, &[to, a, b, ..]: &Args) -> Answer {
-    fill(host, to, |memory, at| Ok(memory.read(a + at, 8)? | memory.read(b + at, 8)?)).map(|_| 0)
+    fill(host, to, |memory, at| {
+        Ok(memory.read(a.wrapping_add(at), 8)? | memory.read(b.wrapping_add(at), 8)?)
+    })
+    .map(|_| 0)
 }
 
 fn xor<H: Host>(host: &mut H, _: &mut Runtime<H>, &[to, a, b, ..]: &Args) -> Answer {
-    fill(host, to, |memory, at| Ok(memory.read(a + at, 8)? ^ memory.read(b + at, 8)?)).map(|_| 0)
+    fill(host, to, |memory, at| {
+        Ok(memory.read(a.wrapping_add(at), 8)? ^ memory.read(b.wrapping_add(at), 8)?)
+    })
+    .map(|_| 0)
 }
 
 fn copy<H: Host>(host: &mut H, _: &mut Runtime<H>, &[to, from, ..]: &Args) -> Answer {
-    fill(host, to, |memory, at| memory.read(from + at, 8)).map(|_| 0)
+    fill(host, to, |memory, at| memory.read(from.wrapping_add(at), 8)).map(|_| 0)
 }
 
 /// `bpf_cpumask_populate(mask, source, size)`.
@@ -184,7 +190,7 @@ fn populate<H: Host>(host: &mut H, _: &mut Runtime<H>, &[to, from, size, ..]: &A
     if size < u64::from(host.nr_cpus().div_ceil(64)) * 8 {
         return Ok(code(EACCES));
     }
-    fill(host, to, |memory, at| memory.read(from + at, 8)).map(|_| 0)
+    fill(host, to, |memory, at| memory.read(from.wrapping_add(at), 8)).map(|_| 0)
 }
 
 /// Whether `holds` is true of the CPUs of every pair of words.
@@ -192,7 +198,10 @@ fn all<H: Host>(host: &mut H, &[a, b, ..]: &Args, holds: impl Fn(u64, u64, u64) 
     let cpus = host.nr_cpus();
     let memory = host.memory();
     for (at, valid) in words(cpus) {
-        let (x, y) = (memory.read(a + at, 8)? & valid, memory.read(b + at, 8)? & valid);
+        let (x, y) = (
+            memory.read(a.wrapping_add(at), 8)? & valid,
+            memory.read(b.wrapping_add(at), 8)? & valid,
+        );
         if !holds(x, y, valid) {
             return Ok(0);
         }
@@ -225,7 +234,7 @@ fn weight<H: Host>(host: &mut H, _: &mut Runtime<H>, args: &Args) -> Answer {
     let memory = host.memory();
     let mut sum = 0;
     for (at, valid) in words(cpus) {
-        sum += u64::from((memory.read(args[0] + at, 8)? & valid).count_ones());
+        sum += u64::from((memory.read(args[0].wrapping_add(at), 8)? & valid).count_ones());
     }
     Ok(sum)
 }

@@ -31,7 +31,7 @@ fn new<H: Host>(
         return Ok(code(if count < 0 { EINVAL } else { E2BIG }));
     }
     memory.write(it, 4, u64::from(start.wrapping_sub(1) as u32))?;
-    memory.write(it + 4, 4, u64::from(end as u32))?;
+    memory.write(it.wrapping_add(4), 4, u64::from(end as u32))?;
     Ok(0)
 }
 

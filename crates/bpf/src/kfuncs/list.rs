@@ -42,17 +42,17 @@ pub(crate) fn pop_front(memory: &mut Memory, head: u64) -> Option<u64> {
 fn ends(memory: &mut Memory, head: u64) -> Result<(u64, u64), Fault> {
     if memory.read(head, 8)? == 0 {
         memory.write(head, 8, head)?;
-        memory.write(head + PREV, 8, head)?;
+        memory.write(head.wrapping_add(PREV), 8, head)?;
     }
-    Ok((memory.read(head, 8)?, memory.read(head + PREV, 8)?))
+    Ok((memory.read(head, 8)?, memory.read(head.wrapping_add(PREV), 8)?))
 }
 
 fn unlink(memory: &mut Memory, node: u64) -> Answer {
-    let (next, prev) = (memory.read(node, 8)?, memory.read(node + PREV, 8)?);
+    let (next, prev) = (memory.read(node, 8)?, memory.read(node.wrapping_add(PREV), 8)?);
     memory.write(prev, 8, next)?;
-    memory.write(next + PREV, 8, prev)?;
+    memory.write(next.wrapping_add(PREV), 8, prev)?;
     for offset in [0, PREV, OWNER] {
-        memory.write(node + offset, 8, 0)?;
+        memory.write(node.wrapping_add(offset), 8, 0)?;
     }
     Ok(node)
 }
@@ -60,17 +60,17 @@ fn unlink(memory: &mut Memory, node: u64) -> Answer {
 /// Links `node` behind `prev`; a node that is in a list already is dropped.
 fn insert<H: Host>(host: &mut H, rt: &mut Runtime<H>, head: u64, node: u64, prev: u64) -> Answer {
     let memory = host.memory();
-    let stranger = prev != head && memory.read(prev + OWNER, 8)? != head;
-    if stranger || memory.read(node + OWNER, 8)? != 0 {
+    let stranger = prev != head && memory.read(prev.wrapping_add(OWNER), 8)? != head;
+    if stranger || memory.read(node.wrapping_add(OWNER), 8)? != 0 {
         rt.release_object(host, node >> 32 << 32);
         return Ok(code(EINVAL));
     }
     let next = memory.read(prev, 8)?;
     memory.write(node, 8, next)?;
-    memory.write(node + PREV, 8, prev)?;
-    memory.write(node + OWNER, 8, head)?;
+    memory.write(node.wrapping_add(PREV), 8, prev)?;
+    memory.write(node.wrapping_add(OWNER), 8, head)?;
     memory.write(prev, 8, node)?;
-    memory.write(next + PREV, 8, node)?;
+    memory.write(next.wrapping_add(PREV), 8, node)?;
     Ok(0)
 }
 
@@ -94,7 +94,7 @@ fn add<H: Host>(host: &mut H, rt: &mut Runtime<H>, args: &[u64; 5]) -> Answer {
 
 /// Takes `node` out if it is in this list.
 fn take(memory: &mut Memory, head: u64, node: u64) -> Answer {
-    if node == head || memory.read(node + OWNER, 8)? != head {
+    if node == head || memory.read(node.wrapping_add(OWNER), 8)? != head {
         return Ok(0);
     }
     unlink(memory, node)

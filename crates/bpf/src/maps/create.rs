@@ -93,7 +93,10 @@ fn array(def: &MapDef, memory: &mut Memory, cpus: u32) -> Result<Array, String> 
     let single = def.max_entries == 1 && cpus == 1;
     let stride = if single { def.value_size.max(1) } else { stride(def) };
     let bytes = u64::from(stride) * u64::from(def.max_entries) * u64::from(cpus);
-    if bytes == 0 || bytes > MAX_BYTES || def.key_size != 4 {
+    if def.max_entries == 0 {
+        return Err("has 0 entries: its size must be set before loading".to_owned());
+    }
+    if bytes > MAX_BYTES || def.key_size != 4 {
         let (entries, size, key) = (def.max_entries, def.value_size, def.key_size);
         return Err(format!(
             "array of {entries} values of {size} bytes, key of {key}, is not possible"
@@ -115,7 +118,10 @@ fn array(def: &MapDef, memory: &mut Memory, cpus: u32) -> Result<Array, String> 
 fn hash(def: &MapDef, cpus: u32, lru: bool) -> Result<Hash, String> {
     entry_fits(def, cpus)?;
     if def.key_size == 0 || def.max_entries == 0 {
-        return Err("hash without a key or without entries".to_owned());
+        let (key, entries) = (def.key_size, def.max_entries);
+        return Err(format!(
+            "hash with a key of {key} bytes and {entries} entries is not possible"
+        ));
     }
     Ok(Hash::new(&def.name, def.key_size, stride(def), def.max_entries, cpus, lru))
 }

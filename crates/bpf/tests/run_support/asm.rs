@@ -137,7 +137,7 @@ pub fn lddw(dst: u8, value: u64) -> Line {
     wide(dst, 0, value, None)
 }
 
-pub fn map(dst: u8, number: u32) -> Line {
+pub fn map_handle(dst: u8, number: u32) -> Line {
     wide(dst, 1, 0, Some(Symbol::Map(MapId(number))))
 }
 

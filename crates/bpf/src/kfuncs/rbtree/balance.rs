@@ -61,7 +61,7 @@ impl<'a> Tree<'a> {
 
     /// The leftmost node, 0 if the tree is empty.
     pub(super) fn first(&self) -> Answer {
-        self.memory.read(self.root + LEFTMOST, 8)
+        self.memory.read(self.root.wrapping_add(LEFTMOST), 8)
     }
 
     pub(super) fn left(&self, node: u64) -> Answer {
@@ -145,16 +145,16 @@ impl<'a> Tree<'a> {
         leftmost: bool,
     ) -> Answer<()> {
         self.memory.write(node, 8, parent)?;
-        self.memory.write(node + RIGHT, 8, 0)?;
-        self.memory.write(node + LEFT, 8, 0)?;
-        self.memory.write(node + OWNER, 8, self.root)?;
+        self.memory.write(node.wrapping_add(RIGHT), 8, 0)?;
+        self.memory.write(node.wrapping_add(LEFT), 8, 0)?;
+        self.memory.write(node.wrapping_add(OWNER), 8, self.root)?;
         if parent == 0 {
             self.memory.write(self.root, 8, node)?;
         } else {
             self.set_child(parent, if to_left { Side::Left } else { Side::Right }, node)?;
         }
         if leftmost {
-            self.memory.write(self.root + LEFTMOST, 8, node)?;
+            self.memory.write(self.root.wrapping_add(LEFTMOST), 8, node)?;
         }
         self.mend_red(node)
     }
@@ -198,7 +198,7 @@ impl<'a> Tree<'a> {
         }
         if self.first()? == node {
             let next = self.successor(node)?;
-            self.memory.write(self.root + LEFTMOST, 8, next)?;
+            self.memory.write(self.root.wrapping_add(LEFTMOST), 8, next)?;
         }
         let (left, right) = (self.left(node)?, self.right(node)?);
         let parent = self.parent(node)?;
@@ -232,7 +232,7 @@ impl<'a> Tree<'a> {
             self.mend_black(risen, under)?;
         }
         for offset in [0, RIGHT, LEFT, OWNER] {
-            self.memory.write(node + offset, 8, 0)?;
+            self.memory.write(node.wrapping_add(offset), 8, 0)?;
         }
         Ok(true)
     }
