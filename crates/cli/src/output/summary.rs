@@ -26,6 +26,9 @@ pub(crate) fn print(out: &mut dyn Write, run: &Run<'_>, all_tasks: bool) -> io::
     writeln!(out)?;
     totals(out, run)?;
     notes(out, run)?;
+    if finished.outcome.end_ns < run.config.duration_ns {
+        writeln!(out, "the run ended early, after {}", duration(finished.outcome.end_ns))?;
+    }
     if !finished.outcome.exit.kind.is_error() {
         writeln!(out, "\nEXIT: {}", finished.outcome.exit)?;
     }

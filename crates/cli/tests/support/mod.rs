@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Runs the `rota` command as a user does, from the top of the source tree.
+// Every test file uses its own part of this.
+#![allow(dead_code, unreachable_pub)]
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What a run of the command left.
+pub struct Run {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// Runs `rota` with these words as arguments.
+pub fn rota(arguments: &[&str]) -> Run {
+    let output = Command::new(env!("CARGO_BIN_EXE_rota"))
+        .args(arguments)
+        .current_dir(root())
+        .output()
+        .expect("rota starts");
+    Run {
+        code: output.status.code().expect("rota is not ended by a signal"),
+        stdout: String::from_utf8(output.stdout).expect("output is UTF-8"),
+        stderr: String::from_utf8(output.stderr).expect("messages are UTF-8"),
+    }
+}
+
+/// Top of the source tree.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A BPF source of `fixtures/`.
+pub fn fixture(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
+    path.to_str().expect("path is UTF-8").to_owned()
+}
+
+impl Run {
+    /// The run must have worked.
+    pub fn ok(self) -> Self {
+        assert_eq!(self.code, 0, "stderr: {}", self.stderr);
+        assert_eq!(self.stderr, "");
+        self
+    }
+
+    /// Standard output as one JSON object.
+    pub fn json(&self) -> Value {
+        assert_eq!(self.stdout.lines().count(), 1, "one object on one line");
+        serde_json::from_str(&self.stdout).expect("standard output is JSON")
+    }
+
+    /// The run must have been refused for bad input with one message that holds all `parts`.
+    pub fn refused(self, parts: &[&str]) {
+        assert_eq!(self.code, 2, "exit code; stderr: {}", self.stderr);
+        assert_eq!(self.stdout, "", "nothing on standard output");
+        let messages = self.stderr.lines().filter(|line| line.starts_with("error:")).count();
+        assert_eq!(messages, 1, "one message: {}", self.stderr);
+        for part in parts {
+            assert!(self.stderr.contains(part), "{part:?} is missing in: {}", self.stderr);
+        }
+    }
+}
+
+/// A directory of its own for files that a test needs.
+pub struct Scratch(tempfile::TempDir);
+
+impl Scratch {
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().expect("temporary directory"))
+    }
+
+    /// Path of a file in it.
+    pub fn path(&self, name: &str) -> String {
+        self.0.path().join(name).to_str().expect("path is UTF-8").to_owned()
+    }
+
+    /// Writes a file.
+    pub fn file(&self, name: &str, contents: impl AsRef<[u8]>) -> String {
+        let path = self.path(name);
+        std::fs::write(&path, contents).expect("file is written");
+        path
+    }
+}
+
+/// Names of tasks in the order of their `pick` events, up to `most`.
+pub fn picks(csv: &str, most: usize) -> String {
+    let mut reader = csv::Reader::from_path(csv).expect("trace opens");
+    let rows = reader.records().map(|row| row.expect("trace is CSV"));
+    let picks = rows.filter(|row| &row[2] == "pick").take(most);
+    picks.map(|row| row[4].chars().next().unwrap_or('?')).collect()
+}
