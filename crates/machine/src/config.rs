@@ -69,6 +69,9 @@ pub struct Config {
     pub budget: u64,
     /// Whether events of single callbacks and queue moves are wanted.
     pub detail: bool,
+    /// Whether the machine checks its own books at every instant and ends the run with an
+    /// error if they disagree. For tests: it takes time.
+    pub audit: bool,
 }
 
 impl Config {
@@ -83,6 +86,7 @@ impl Config {
             duration_ns,
             budget: 10_000_000,
             detail: false,
+            audit: false,
         }
     }
 

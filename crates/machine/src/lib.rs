@@ -5,6 +5,7 @@
 //! [`run::Machine`] runs a workload under anything that implements [`ops::Ops`]; hosted
 //! BPF objects do so through [`policy::BpfOps`].
 
+mod audit;
 mod cgroup;
 pub mod config;
 pub mod consts;

@@ -31,7 +31,7 @@ const FIRST_PID: u32 = 1001;
 /// A run that cannot be set up or goes on for ever through the workload's fault.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum RunError {
-    /// The target kernel lacks what is needed.
+    /// The target kernel lacks what is needed, or the simulated one failed its audit.
     #[error("{0}")]
     Kernel(String),
     /// A task asks for what the machine does not have or does not simulate.
@@ -180,6 +180,9 @@ impl Machine {
         loop {
             self.settle_instant(o, end_ns)?;
             flush(&mut self.core.events, sink);
+            if self.core.config.audit && self.core.exit.is_none() {
+                self.core.audit().map_err(RunError::Kernel)?;
+            }
             match self.core.queue.next_at() {
                 Some(at_ns) if at_ns < end_ns && self.core.exit.is_none() => {
                     self.core.now_ns = at_ns
@@ -278,8 +281,7 @@ impl Machine {
         let t = core.add_task(task, parent);
         self.tid_of_ix.insert(ix, t);
         core.this_cpu = here;
-        let weight = core.weight_of(t);
-        core.emit(Some(here), EventKind::Task { pid, name, weight });
+        core.introduce(t);
         let parent_pid = parent.map_or(0, |p| core.task(p).pid);
         core.emit(Some(here), EventKind::Fork { pid, parent: parent_pid });
         if let Some(share) = settings.share {

@@ -250,9 +250,11 @@ impl Core {
                 core.publish_priority(t);
                 core.reweight_task(o, t);
             });
-            let (pid, name, weight) =
-                (self.task(t).pid, self.task(t).name.clone(), self.task(t).weight);
-            self.emit(None, EventKind::Task { pid, name, weight });
+        }
+        if (old.priority, old.policy, old.weight, old.share)
+            != (new.priority, new.policy, new.weight, new.share)
+        {
+            self.introduce(t);
         }
         if old.cpus != new.cpus {
             self.set_affinity(o, t, new.cpus.as_deref());
@@ -260,6 +262,15 @@ impl Core {
         if old.group != new.group {
             self.move_to_cgroup(o, t, new.group.as_deref().unwrap_or("/"));
         }
+    }
+
+    /// Tells a task's name and what it is entitled to: its share where the workload gives
+    /// one, else its weight.
+    pub(crate) fn introduce(&mut self, t: Tid) {
+        let share = self.task(t).settings.share;
+        let weight = share.map_or_else(|| self.weight_of(t), |s| s.min(u64::from(u32::MAX)) as u32);
+        let (pid, name) = (self.task(t).pid, self.task(t).name.clone());
+        self.emit(None, EventKind::Task { pid, name, weight });
     }
 
     /// CPUs of an affinity list that this machine has; all if the list is empty or absent.

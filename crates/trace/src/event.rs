@@ -32,7 +32,8 @@ pub enum EventKind {
         pid: u32,
         /// Its name.
         name: String,
-        /// Its weight as sched_ext counts it (1..=10000, 100 is nice 0).
+        /// What it is entitled to: the workload's `share` where it gives one, else the weight
+        /// as sched_ext counts it (1..=10000, 100 is nice 0).
         weight: u32,
     },
     /// A task was created. It becomes runnable with its first wakeup.

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Whether the machine's own books agree with each other between two instants: what a
+//! lost or doubled task would break first. For tests, see [`crate::config::Config::audit`].
+
+use crate::consts::*;
+use crate::core::Core;
+use crate::task::{OpsState, State, Tid};
+
+impl Core {
+    /// The first disagreement, if there is one.
+    pub(crate) fn audit(&self) -> Result<(), String> {
+        let wrong = |what: String| {
+            Err(format!("the simulated kernel's books are wrong at {} ns: {what}", self.now_ns))
+        };
+        for t in (0..self.tasks.len() as u32).map(Tid) {
+            if let Err(what) = self.audit_task(t) {
+                return wrong(format!("{}: {what}", self.task(t).label()));
+            }
+        }
+        for cpu in 0..self.nr_cpus() {
+            if let Err(what) = self.audit_cpu(cpu) {
+                return wrong(format!("CPU {cpu}: {what}"));
+            }
+        }
+        for dsq in &self.dsqs {
+            let queued = dsq.iter(&self.dsq_links).count();
+            if queued != dsq.nr as usize {
+                return wrong(format!("DSQ {:#x} counts {} of {queued} tasks", dsq.id, dsq.nr));
+            }
+        }
+        Ok(())
+    }
+
+    /// A task is in exactly one place, and that is where its state says.
+    fn audit_task(&self, t: Tid) -> Result<(), String> {
+        let task = self.task(t);
+        if task.state == State::Dead {
+            return Ok(());
+        }
+        let runs = self.rq(task.cpu).curr == Some(t);
+        let queued = self.has_flag(t, TASK_QUEUED);
+        let with_scheduler = matches!(task.ops_state, OpsState::Queued(_));
+        let places =
+            [runs, task.dsq.is_some(), with_scheduler, task.ddsp_deferred].map(usize::from);
+        let places: usize = places.iter().sum();
+        match task.state {
+            State::Runnable if !queued => Err("runnable, but not queued".into()),
+            State::Runnable if places != 1 => Err(format!("runnable in {places} places")),
+            State::Runnable if task.on_runnable_list == runs => {
+                Err(format!("runs: {runs}, yet on the list of those that wait: {runs}"))
+            }
+            State::Sleeping | State::New if queued || places != 0 => {
+                Err(format!("asleep, yet queued: {queued}, in {places} places"))
+            }
+            State::Blocking | State::Exiting => Err("has not left its CPU".into()),
+            _ if runs && !task.cpus.contains(task.cpu) => {
+                Err(format!("runs on CPU {}, which it may not use", task.cpu))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn audit_cpu(&self, cpu: u32) -> Result<(), String> {
+        let rq = self.rq(cpu);
+        let here = |t: &Tid| self.task(*t).cpu == cpu && self.task(*t).state != State::Dead;
+        let tasks = || (0..self.tasks.len() as u32).map(Tid).filter(here);
+        let queued = tasks().filter(|t| self.has_flag(*t, TASK_QUEUED)).count();
+        if queued != rq.nr_running as usize {
+            return Err(format!("counts {} of {queued} runnable tasks", rq.nr_running));
+        }
+        let listed = self.run_links.iter(&rq.runnable).count();
+        let waiting = tasks().filter(|t| self.task(*t).on_runnable_list).count();
+        if listed != waiting {
+            return Err(format!("lists {listed} of {waiting} waiting tasks"));
+        }
+        let local = self.dsq(rq.local);
+        if let Some(t) = local.iter(&self.dsq_links).find(|t| self.task(*t).cpu != cpu) {
+            return Err(format!("{} of CPU {} is on its local DSQ", self.task(t).label(), {
+                self.task(t).cpu
+            }));
+        }
+        if rq.curr.is_none() && local.nr > 0 {
+            return Err(format!("idles with {} tasks on its local DSQ", local.nr));
+        }
+        let pending = !rq.kick.is_empty() || !rq.kick_if_idle.is_empty() || rq.need_resched;
+        if pending || rq.in_balance || !rq.dsp_buf.is_empty() || !rq.ddsp_deferred.is_empty() {
+            return Err("has unfinished business".into());
+        }
+        let node = self.config.topology.node_of(cpu) as usize;
+        let masks = if self.idle.per_node { node } else { self.idle.masks.len() - 1 };
+        let idle = self.idle.masks[masks].cpu.contains(cpu);
+        if self.idle.enabled && idle && rq.curr.is_some() {
+            return Err("is busy, but marked as idle".into());
+        }
+        Ok(())
+    }
+}
