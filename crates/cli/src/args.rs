@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments. The texts here are the help, the man pages and the shell completions.
 
-use crate::trace_files::TraceTarget;
+use crate::trace_files::{TraceTarget, Window};
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use rota_workload::parse_duration;
@@ -55,12 +55,6 @@ pub(crate) struct SimArgs {
     #[arg(required_unless_present = "help_tunables")]
     pub(crate) workload: Option<PathBuf>,
 
-    #[command(flatten)]
-    pub(crate) machine: MachineArgs,
-
-    #[command(flatten)]
-    pub(crate) object: ObjectArgs,
-
     /// Set a tunable or any global of the policy (repeatable); comes after --manifest
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = name_and_value)]
     pub(crate) set: Vec<(String, String)>,
@@ -69,9 +63,14 @@ pub(crate) struct SimArgs {
     #[arg(long, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     pub(crate) manifest: Option<PathBuf>,
 
-    /// Write every event: FILE.csv, or FILE.json for ui.perfetto.dev (repeatable)
-    #[arg(long, value_name = "FILE.csv|FILE.json", value_hint = ValueHint::FilePath)]
+    /// Write every event as FILE.csv, or as FILE.json for ui.perfetto.dev, or draw who ran
+    /// when as FILE.svg (repeatable)
+    #[arg(long, value_name = "FILE.csv|.json|.svg", value_hint = ValueHint::FilePath)]
     pub(crate) trace: Vec<TraceTarget>,
+
+    /// Part of the run that a picture shows [default: the first 200 ms]
+    #[arg(long, value_name = "FROM..TO")]
+    pub(crate) trace_window: Option<Window>,
 
     /// Print the policy's tunables and stop
     #[arg(long)]
@@ -88,6 +87,12 @@ pub(crate) struct SimArgs {
     /// Print one JSON object (schema rota.sim/1)
     #[arg(long)]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) machine: MachineArgs,
+
+    #[command(flatten)]
+    pub(crate) object: ObjectArgs,
 }
 
 #[derive(Debug, Args)]
@@ -101,15 +106,15 @@ pub(crate) struct CompareArgs {
     #[arg(value_name = "POLICY|FILE", value_hint = ValueHint::FilePath)]
     pub(crate) policies: Vec<String>,
 
+    /// Print one JSON object (schema rota.compare/1)
+    #[arg(long)]
+    pub(crate) json: bool,
+
     #[command(flatten)]
     pub(crate) machine: MachineArgs,
 
     #[command(flatten)]
     pub(crate) object: ObjectArgs,
-
-    /// Print one JSON object (schema rota.compare/1)
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// The simulated machine and the run.

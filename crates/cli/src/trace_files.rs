@@ -2,7 +2,9 @@
 //! The files of `--trace`: what the ending says is what is written.
 
 use crate::error::Error;
+use rota_report::{Caption, TimelineSink};
 use rota_trace::{ChromeTraceSink, CsvSink, Sink};
+use rota_workload::parse_duration;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -10,6 +12,8 @@ use std::str::FromStr;
 
 /// Bytes gathered before a write.
 const BUFFER: usize = 1 << 18;
+/// Window of a picture if none is asked for.
+const WINDOW_NS: u64 = 200_000_000;
 
 /// A file to write events to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +26,7 @@ pub(crate) struct TraceTarget {
 enum Format {
     Csv,
     Chrome,
+    Svg,
 }
 
 impl FromStr for TraceTarget {
@@ -32,10 +37,48 @@ impl FromStr for TraceTarget {
         let format = match path.extension().and_then(|e| e.to_str()) {
             Some("csv") => Format::Csv,
             Some("json") => Format::Chrome,
-            _ => return Err("expected a name that ends in .csv or .json".into()),
+            Some("svg") => Format::Svg,
+            _ => return Err("expected a name that ends in .csv, .json or .svg".into()),
         };
         Ok(Self { path, format })
     }
+}
+
+/// Part of the run that a picture shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Window {
+    from_ns: u64,
+    to_ns: u64,
+}
+
+impl Default for Window {
+    fn default() -> Self {
+        Self { from_ns: 0, to_ns: WINDOW_NS }
+    }
+}
+
+impl FromStr for Window {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (from, to) = text.split_once("..").ok_or("expected FROM..TO, for example 0s..300ms")?;
+        let time = |text: &str| match text.trim() {
+            "0" => Ok(0),
+            text => parse_duration(text).map_err(|e| e.to_string()),
+        };
+        let window = Self { from_ns: time(from)?, to_ns: time(to)? };
+        if window.from_ns >= window.to_ns {
+            return Err("the window ends before it begins".into());
+        }
+        Ok(window)
+    }
+}
+
+/// What a picture shows besides events.
+pub(crate) struct Picture {
+    pub(crate) cpus: u32,
+    pub(crate) window: Window,
+    pub(crate) caption: Caption,
 }
 
 /// A trace being written.
@@ -49,17 +92,23 @@ type Output = BufWriter<File>;
 enum Writer {
     Csv(Box<CsvSink<Output>>),
     Chrome(Box<ChromeTraceSink<Output>>),
+    Svg(Box<TimelineSink>, Output, Caption),
 }
 
 impl TraceFile {
     /// Creates the file.
-    pub(crate) fn create(target: &TraceTarget) -> Result<Self, Error> {
+    pub(crate) fn create(target: &TraceTarget, picture: &Picture) -> Result<Self, Error> {
         let path = target.path.clone();
         let file = File::create(&path).map_err(|e| Error::file("create", &path, &e))?;
         let output = BufWriter::with_capacity(BUFFER, file);
         let sink = match target.format {
             Format::Csv => Writer::Csv(Box::new(CsvSink::new(output))),
             Format::Chrome => Writer::Chrome(Box::new(ChromeTraceSink::new(output))),
+            Format::Svg => {
+                let Picture { cpus, window, ref caption } = *picture;
+                let sink = TimelineSink::new(cpus, window.from_ns, window.to_ns);
+                Writer::Svg(Box::new(sink), output, caption.clone())
+            }
         };
         Ok(Self { path, sink })
     }
@@ -69,6 +118,7 @@ impl TraceFile {
         match &mut self.sink {
             Writer::Csv(sink) => sink.as_mut(),
             Writer::Chrome(sink) => sink.as_mut(),
+            Writer::Svg(sink, ..) => sink.as_mut(),
         }
     }
 
@@ -77,6 +127,10 @@ impl TraceFile {
         let output = match self.sink {
             Writer::Csv(sink) => sink.finish(),
             Writer::Chrome(sink) => sink.finish(end_ns),
+            Writer::Svg(sink, mut output, caption) => {
+                let picture = sink.finish(end_ns).render(&caption);
+                output.write_all(picture.as_bytes()).map(|()| output)
+            }
         };
         output
             .and_then(|mut output| output.flush())
@@ -93,6 +147,17 @@ mod tests {
         let format = |name: &str| name.parse().map(|t: TraceTarget| t.format);
         assert_eq!(format("a/run.csv"), Ok(Format::Csv));
         assert_eq!(format("run.json"), Ok(Format::Chrome));
+        assert_eq!(format("run.svg"), Ok(Format::Svg));
         assert!(format("run.txt").is_err() && format("csv").is_err());
+    }
+
+    #[test]
+    fn a_window_is_two_times() {
+        let window = |text: &str| text.parse().map(|w: Window| (w.from_ns, w.to_ns));
+        assert_eq!(window("0..300us"), Ok((0, 300_000)));
+        assert_eq!(window("1.5s..2s"), Ok((1_500_000_000, 2_000_000_000)));
+        for bad in ["300ms", "2s..1s", "1s..1s", "..1s", "1s..", "1..2"] {
+            assert!(window(bad).is_err(), "{bad}");
+        }
     }
 }

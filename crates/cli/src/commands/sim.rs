@@ -8,7 +8,8 @@ use crate::output::{json, messages, summary, tunables, Run};
 use crate::prepare;
 use crate::progress::{self, Clock};
 use crate::simulation::{self, Finished};
-use crate::trace_files::TraceFile;
+use crate::trace_files::{Picture, TraceFile};
+use rota_report::Caption;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -25,9 +26,16 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     prepare::object(&mut image, &setup, &args.set)?;
 
     let image = Arc::new(image);
+    let caption = Caption {
+        policy: name.clone(),
+        workload: load.file.clone(),
+        machine: summary::machine(&config),
+    };
+    let window = args.trace_window.unwrap_or_default();
+    let picture = Picture { cpus: config.topology.cpus(), window, caption };
     let mut traces = Vec::new();
     for target in &args.trace {
-        traces.push(TraceFile::create(target)?);
+        traces.push(TraceFile::create(target, &picture)?);
     }
     let clock = Clock::default();
     let finished = progress::show(&clock, config.duration_ns, || {
