@@ -510,6 +510,8 @@ fn check_task(core: &Core, name: &str, settings: &Settings) -> Result<(), RunErr
 }
 
 fn publish_share(core: &mut Core, o: &mut dyn Ops, pid: u32, share: u64) {
+    let cpu = core.this_cpu;
+    core.emit(Some(cpu), EventKind::Share { pid, share });
     if let Err(fault) = o.set_share(core, pid, share) {
         core.error(ExitKind::Error, format!("rota_shares: {fault}"));
     }

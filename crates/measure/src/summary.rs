@@ -50,11 +50,13 @@ pub(crate) struct Account {
     name: String,
     pid: u32,
     pub(crate) weight: u32,
+    /// Counts instead of the weight, if there is one.
+    share: Option<u64>,
     state: State,
     since_ns: u64,
     pub(crate) cpu_ns: u64,
     pub(crate) run_delay_ns: u64,
-    /// Service divided by the weight it was received under.
+    /// Service divided by the share or weight it was received under.
     service: f64,
     pub(crate) latencies: Latencies,
     /// Wakeups that had no answer when the run ended: none or one.
@@ -210,6 +212,11 @@ impl Sink for Summary {
                 task.weight = weight;
                 task.name.clone_from(name);
             }
+            EventKind::Share { pid, share } => {
+                let task = self.task(pid, time_ns);
+                task.settle(time_ns);
+                task.share = Some(share);
+            }
             EventKind::Fork { pid, .. } => {
                 let task = self.task(pid, time_ns);
                 task.started_ns = time_ns;
@@ -237,6 +244,7 @@ impl Account {
             name: format!("pid {pid}"),
             pid,
             weight: 100,
+            share: None,
             state: State::Created,
             since_ns: now_ns,
             cpu_ns: 0,
@@ -253,12 +261,12 @@ impl Account {
         }
     }
 
-    /// Counts CPU time up to now, under the weight so far.
+    /// Counts CPU time up to now, under the share or weight so far.
     fn settle(&mut self, now_ns: u64) {
         if let State::Running { .. } = self.state {
             let ns = now_ns.saturating_sub(self.since_ns);
             self.cpu_ns += ns;
-            self.service += ns as f64 / f64::from(self.weight.max(1));
+            self.service += ns as f64 / self.share.unwrap_or(self.weight.into()).max(1) as f64;
             self.since_ns = now_ns;
         }
     }

@@ -186,6 +186,28 @@ fn a_change_of_weight_in_the_middle_of_a_slice_splits_it() {
 }
 
 #[test]
+fn a_share_counts_instead_of_the_weight() {
+    // 75 ns and 25 ns of CPU time for shares 3 and 1 at the same weight: as it should be.
+    let share = |pid, share| at(0, 0, EventKind::Share { pid, share });
+    let events = [
+        task(1, "x-0", 100),
+        task(2, "y-1", 100),
+        share(1, 3),
+        share(2, 1),
+        wake(0, 1),
+        wake(0, 2),
+        enter(0, 0, 1),
+        leave(75, 0, 1, OffCpu::Runnable),
+        enter(75, 0, 2),
+    ];
+    assert!((report(1, &events, 100).totals.jain.unwrap() - 1.0).abs() < 1e-12);
+    // Without shares: (75 + 25)^2 / (2 * (75^2 + 25^2)) = 0.8.
+    let weights: Vec<Event> =
+        events.into_iter().filter(|e| !matches!(e.kind, EventKind::Share { .. })).collect();
+    assert!((report(1, &weights, 100).totals.jain.unwrap() - 0.8).abs() < 1e-12);
+}
+
+#[test]
 fn sleepers_are_no_part_of_the_jain_index() {
     let events = [
         task(1, "hog-0", 100),

@@ -66,9 +66,7 @@ impl<W: Write> Sink for CsvSink<W> {
         let cpu = event.cpu.map_or(String::new(), |cpu| cpu.to_string());
         let number = pid.map_or(String::new(), |pid| pid.to_string());
         let names = std::mem::take(&mut self.names);
-        let task = pid
-            .and_then(|pid| names.get(&pid))
-            .map_or("", String::as_str);
+        let task = pid.and_then(|pid| names.get(&pid)).map_or("", String::as_str);
         self.write(|writer| writer.write_record([&time, &cpu, name, &number, task, &detail]));
         self.names = names;
         self.detail = detail;
@@ -89,6 +87,10 @@ fn describe(kind: &EventKind, detail: &mut String) -> (&'static str, Option<u32>
         EventKind::Task { pid, weight, .. } => {
             say(format_args!("weight={weight}"));
             ("task", Some(*pid))
+        }
+        EventKind::Share { pid, share } => {
+            say(format_args!("share={share}"));
+            ("share", Some(*pid))
         }
         EventKind::Fork { pid, parent } => {
             say(format_args!("parent={parent}"));
@@ -120,11 +122,7 @@ fn describe(kind: &EventKind, detail: &mut String) -> (&'static str, Option<u32>
             say(format_args!("from={from} to={to}"));
             ("migrate", Some(*pid))
         }
-        EventKind::OpCall {
-            op,
-            pid,
-            instructions,
-        } => {
+        EventKind::OpCall { op, pid, instructions } => {
             say(format_args!("op={op} instructions={instructions}"));
             ("op_call", (*pid != 0).then_some(*pid))
         }
@@ -156,11 +154,7 @@ mod tests {
     }
 
     fn on_cpu(time_ns: u64, kind: EventKind) -> Event {
-        Event {
-            time_ns,
-            cpu: Some(2),
-            kind,
-        }
+        Event { time_ns, cpu: Some(2), kind }
     }
 
     #[test]
@@ -169,76 +163,22 @@ mod tests {
             Event {
                 time_ns: 0,
                 cpu: None,
-                kind: EventKind::Task {
-                    pid: 7,
-                    name: "a,\"b\"-0".into(),
-                    weight: 100,
-                },
+                kind: EventKind::Task { pid: 7, name: "a,\"b\"-0".into(), weight: 100 },
             },
-            Event {
-                time_ns: 0,
-                cpu: None,
-                kind: EventKind::Fork { pid: 7, parent: 0 },
-            },
-            Event {
-                time_ns: 1,
-                cpu: None,
-                kind: EventKind::Wakeup { pid: 7, waker: 0 },
-            },
-            on_cpu(
-                2,
-                EventKind::Enqueue {
-                    pid: 7,
-                    enq_flags: 0x11,
-                },
-            ),
-            on_cpu(
-                2,
-                EventKind::OpCall {
-                    op: "dispatch",
-                    pid: 0,
-                    instructions: 40,
-                },
-            ),
-            on_cpu(
-                3,
-                EventKind::Dispatch {
-                    pid: 7,
-                    dsq: 0x8000_0000_0000_0001,
-                },
-            ),
-            on_cpu(
-                4,
-                EventKind::Migrate {
-                    pid: 7,
-                    from: 1,
-                    to: 2,
-                },
-            ),
+            Event { time_ns: 0, cpu: None, kind: EventKind::Fork { pid: 7, parent: 0 } },
+            Event { time_ns: 1, cpu: None, kind: EventKind::Wakeup { pid: 7, waker: 0 } },
+            on_cpu(2, EventKind::Enqueue { pid: 7, enq_flags: 0x11 }),
+            on_cpu(2, EventKind::OpCall { op: "dispatch", pid: 0, instructions: 40 }),
+            on_cpu(3, EventKind::Dispatch { pid: 7, dsq: 0x8000_0000_0000_0001 }),
+            on_cpu(4, EventKind::Migrate { pid: 7, from: 1, to: 2 }),
             on_cpu(4, EventKind::SwitchIn { pid: 7 }),
-            on_cpu(
-                4,
-                EventKind::Pick {
-                    pid: 7,
-                    slice_ns: 20_000_000,
-                },
-            ),
-            on_cpu(
-                9,
-                EventKind::SwitchOut {
-                    pid: 7,
-                    why: OffCpu::Exit,
-                },
-            ),
+            on_cpu(4, EventKind::Pick { pid: 7, slice_ns: 20_000_000 }),
+            on_cpu(9, EventKind::SwitchOut { pid: 7, why: OffCpu::Exit }),
             on_cpu(9, EventKind::Exit { pid: 7 }),
             Event {
                 time_ns: 9,
                 cpu: None,
-                kind: EventKind::PolicyExit {
-                    kind: 1024,
-                    code: 0,
-                    reason: "stall, 30s".into(),
-                },
+                kind: EventKind::PolicyExit { kind: 1024, code: 0, reason: "stall, 30s".into() },
             },
         ]);
         let expected = "time_ns,cpu,event,pid,task,detail\n\

@@ -36,6 +36,13 @@ pub enum EventKind {
         /// as sched_ext counts it (1..=10000, 100 is nice 0).
         weight: u32,
     },
+    /// A task was given a share of its own, which counts instead of its weight.
+    Share {
+        /// The task.
+        pid: u32,
+        /// The share; only its ratio to those of others matters.
+        share: u64,
+    },
     /// A task was created. It becomes runnable with its first wakeup.
     Fork {
         /// The new task.

@@ -67,25 +67,12 @@ impl State {
 impl<W: Write> ChromeTraceSink<W> {
     /// Begins the output. Errors are kept for [`ChromeTraceSink::finish`].
     pub fn new(output: W) -> Self {
-        let mut output = Output {
-            writer: output,
-            error: None,
-            first: true,
-        };
+        let mut output = Output { writer: output, error: None, first: true };
         for (pid, name) in [(CPUS, "CPUs"), (TASKS, "Tasks")] {
             output.metadata("process_name", pid, 0, format_args!("\"name\":\"{name}\""));
-            output.metadata(
-                "process_sort_index",
-                pid,
-                0,
-                format_args!("\"sort_index\":{pid}"),
-            );
+            output.metadata("process_sort_index", pid, 0, format_args!("\"sort_index\":{pid}"));
         }
-        ChromeTraceSink {
-            output,
-            tasks: FxHashMap::default(),
-            cpus: Vec::new(),
-        }
+        ChromeTraceSink { output, tasks: FxHashMap::default(), cpus: Vec::new() }
     }
 
     /// Ends all slices still open at `end_ns` and the output; returns it, or the first error
@@ -122,14 +109,8 @@ impl<W: Write> ChromeTraceSink<W> {
             return;
         }
         task.name.clone_from(&name);
-        self.output
-            .metadata("thread_name", TASKS, pid, format_args!("\"name\":{name}"));
-        self.output.metadata(
-            "thread_sort_index",
-            TASKS,
-            pid,
-            format_args!("\"sort_index\":{pid}"),
-        );
+        self.output.metadata("thread_name", TASKS, pid, format_args!("\"name\":{name}"));
+        self.output.metadata("thread_sort_index", TASKS, pid, format_args!("\"sort_index\":{pid}"));
     }
 
     /// Ends the task's slice and begins another.
@@ -146,9 +127,7 @@ impl<W: Write> ChromeTraceSink<W> {
                 let args = format_args!("\"cpu\":{cpu}");
                 self.output.slice(name, TASKS, pid, since_ns, now_ns, args);
             }
-            None => self
-                .output
-                .slice(name, TASKS, pid, since_ns, now_ns, format_args!("")),
+            None => self.output.slice(name, TASKS, pid, since_ns, now_ns, format_args!("")),
         }
     }
 
@@ -162,12 +141,7 @@ impl<W: Write> ChromeTraceSink<W> {
         track.slice = Some((pid, now_ns));
         if !std::mem::replace(&mut track.named, true) {
             let tid = cpu + 1;
-            self.output.metadata(
-                "thread_name",
-                CPUS,
-                tid,
-                format_args!("\"name\":\"CPU {cpu}\""),
-            );
+            self.output.metadata("thread_name", CPUS, tid, format_args!("\"name\":\"CPU {cpu}\""));
             self.output.metadata(
                 "thread_sort_index",
                 CPUS,
@@ -178,41 +152,26 @@ impl<W: Write> ChromeTraceSink<W> {
     }
 
     fn end_cpu_slice(&mut self, cpu: u32, now_ns: u64) {
-        let slice = self
-            .cpus
-            .get_mut(cpu as usize)
-            .and_then(|track| track.slice.take());
+        let slice = self.cpus.get_mut(cpu as usize).and_then(|track| track.slice.take());
         let Some((pid, since_ns)) = slice.filter(|(_, since_ns)| now_ns > *since_ns) else {
             return;
         };
         if let Some(TaskTrack { name, weight, .. }) = self.tasks.get(&pid) {
             let args = format_args!("\"pid\":{pid},\"weight\":{weight}");
-            self.output.slice(
-                format_args!("{name}"),
-                CPUS,
-                cpu + 1,
-                since_ns,
-                now_ns,
-                args,
-            );
+            self.output.slice(format_args!("{name}"), CPUS, cpu + 1, since_ns, now_ns, args);
         }
     }
 }
 
 impl<W: Write> Sink for ChromeTraceSink<W> {
     fn event(&mut self, event: &Event) {
-        let Event {
-            time_ns,
-            cpu,
-            ref kind,
-        } = *event;
+        let Event { time_ns, cpu, ref kind } = *event;
         match kind {
             EventKind::Task { pid, name, weight } => self.introduce(*pid, name, *weight),
             EventKind::Fork { pid, .. } => self.enter(*pid, State::Created, time_ns, None),
             EventKind::Wakeup { pid, waker } => {
                 let args = format_args!("\"waker\":{waker}");
-                self.output
-                    .instant("\"wakeup\"", TASKS, *pid, time_ns, "t", args);
+                self.output.instant("\"wakeup\"", TASKS, *pid, time_ns, "t", args);
                 self.enter(*pid, State::Runnable, time_ns, None);
             }
             EventKind::SwitchIn { pid } => {
@@ -239,10 +198,10 @@ impl<W: Write> Sink for ChromeTraceSink<W> {
             EventKind::PolicyExit { kind, code, reason } => {
                 let reason = Value::from(reason.as_str());
                 let args = format_args!("\"kind\":{kind},\"code\":{code},\"reason\":{reason}");
-                self.output
-                    .instant("\"policy exit\"", CPUS, 0, time_ns, "g", args);
+                self.output.instant("\"policy exit\"", CPUS, 0, time_ns, "g", args);
             }
             EventKind::Exit { .. }
+            | EventKind::Share { .. }
             | EventKind::Enqueue { .. }
             | EventKind::Dispatch { .. }
             | EventKind::Pick { .. }
@@ -265,11 +224,7 @@ impl<W: Write> Output<W> {
         if self.error.is_some() {
             return;
         }
-        let separator = if std::mem::take(&mut self.first) {
-            "[\n"
-        } else {
-            ",\n"
-        };
+        let separator = if std::mem::take(&mut self.first) { "[\n" } else { ",\n" };
         self.error = write!(self.writer, "{separator}{{{members}}}").err();
     }
 

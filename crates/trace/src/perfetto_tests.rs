@@ -33,15 +33,7 @@ fn slices(objects: &[Value]) -> Vec<(u64, u64, String, f64, f64)> {
 }
 
 fn task(pid: u32, name: &str) -> Event {
-    at(
-        0,
-        None,
-        EventKind::Task {
-            pid,
-            name: name.into(),
-            weight: 100,
-        },
-    )
+    at(0, None, EventKind::Task { pid, name: name.into(), weight: 100 })
 }
 
 #[test]
@@ -52,23 +44,9 @@ fn a_short_run_becomes_its_slices() {
             at(0, None, EventKind::Fork { pid: 10, parent: 0 }),
             at(500, Some(3), EventKind::Wakeup { pid: 10, waker: 7 }),
             at(1_500, Some(3), EventKind::SwitchIn { pid: 10 }),
-            at(
-                4_500,
-                Some(3),
-                EventKind::SwitchOut {
-                    pid: 10,
-                    why: OffCpu::Runnable,
-                },
-            ),
+            at(4_500, Some(3), EventKind::SwitchOut { pid: 10, why: OffCpu::Runnable }),
             at(4_500, Some(1), EventKind::SwitchIn { pid: 10 }),
-            at(
-                6_501,
-                Some(1),
-                EventKind::SwitchOut {
-                    pid: 10,
-                    why: OffCpu::Sleep,
-                },
-            ),
+            at(6_501, Some(1), EventKind::SwitchOut { pid: 10, why: OffCpu::Sleep }),
         ],
         10_000,
     );
@@ -86,16 +64,11 @@ fn a_short_run_becomes_its_slices() {
         ]
     );
     let named = |name: &str| {
-        objects
-            .iter()
-            .any(|o| o["name"] == "thread_name" && o["args"]["name"] == name)
+        objects.iter().any(|o| o["name"] == "thread_name" && o["args"]["name"] == name)
     };
     assert!(named(&quoted) && named("CPU 3") && named("CPU 1") && !named("CPU 0"));
     let wakeup = objects.iter().find(|o| o["ph"] == "i").unwrap();
-    assert_eq!(
-        (&wakeup["tid"], &wakeup["args"]["waker"]),
-        (&10.into(), &7.into())
-    );
+    assert_eq!((&wakeup["tid"], &wakeup["args"]["waker"]), (&10.into(), &7.into()));
 }
 
 #[test]
@@ -109,11 +82,7 @@ fn what_is_open_at_the_end_ends_there() {
             at(
                 9_000,
                 None,
-                EventKind::PolicyExit {
-                    kind: 1026,
-                    code: 0,
-                    reason: "a \"stall\"".into(),
-                },
+                EventKind::PolicyExit { kind: 1026, code: 0, reason: "a \"stall\"".into() },
             ),
         ],
         9_000,
@@ -168,26 +137,16 @@ fn a_write_error_is_kept_for_the_end() {
 fn kinds() -> impl Strategy<Value = EventKind> {
     let pid = 0..4u32;
     prop_oneof![
-        (pid.clone(), "\\PC{0,6}").prop_map(|(pid, name)| EventKind::Task {
-            pid,
-            name,
-            weight: 1
-        }),
-        pid.clone()
-            .prop_map(|pid| EventKind::Fork { pid, parent: 0 }),
+        (pid.clone(), "\\PC{0,6}").prop_map(|(pid, name)| EventKind::Task { pid, name, weight: 1 }),
+        pid.clone().prop_map(|pid| EventKind::Fork { pid, parent: 0 }),
         pid.clone().prop_map(|pid| EventKind::Exit { pid }),
-        pid.clone()
-            .prop_map(|pid| EventKind::Wakeup { pid, waker: 0 }),
+        pid.clone().prop_map(|pid| EventKind::Wakeup { pid, waker: 0 }),
         pid.clone().prop_map(|pid| EventKind::SwitchIn { pid }),
         (pid, 0..3usize).prop_map(|(pid, why)| {
             let why = [OffCpu::Runnable, OffCpu::Sleep, OffCpu::Exit][why];
             EventKind::SwitchOut { pid, why }
         }),
-        "\\PC{0,9}".prop_map(|reason| EventKind::PolicyExit {
-            kind: 1,
-            code: -1,
-            reason
-        }),
+        "\\PC{0,9}".prop_map(|reason| EventKind::PolicyExit { kind: 1, code: -1, reason }),
     ]
 }
 

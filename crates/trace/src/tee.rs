@@ -65,15 +65,8 @@ mod tests {
         assert!(!tee.wants_detail());
         tee.push(&mut all);
         assert!(tee.wants_detail());
-        let event = |kind| Event {
-            time_ns: 1,
-            cpu: None,
-            kind,
-        };
-        let pick = event(EventKind::Pick {
-            pid: 1,
-            slice_ns: 2,
-        });
+        let event = |kind| Event { time_ns: 1, cpu: None, kind };
+        let pick = event(EventKind::Pick { pid: 1, slice_ns: 2 });
         let dispatch = event(EventKind::Dispatch { pid: 1, dsq: 0 });
         tee.event(&pick);
         tee.event(&dispatch);
