@@ -97,7 +97,10 @@ static void heap_put(u32 at, u32 slot)
 	client_at(slot)->at = at;
 }
 
-/* Moves @slot from place @at to where it belongs, towards the root or away from it. */
+/*
+ * Moves @slot from place @at to where it belongs, towards the root or away from it.
+ * Adding loop_start, 0, keeps the verifier from telling places apart.
+ */
 static void heap_settle(u32 at, u32 slot)
 {
 	while (at > 1 && can_loop()) {
@@ -106,8 +109,9 @@ static void heap_settle(u32 at, u32 slot)
 		if (!above(slot, parent))
 			break;
 		heap_put(at, parent);
-		at /= 2;
+		at = at / 2 + loop_start;
 	}
+	at += loop_start;
 	while (at * 2 <= heap_len && can_loop()) {
 		u32 below = at * 2, child = heap[below & SLOT_MASK];
 
@@ -118,7 +122,7 @@ static void heap_settle(u32 at, u32 slot)
 		if (!above(child, slot))
 			break;
 		heap_put(at, child);
-		at = below;
+		at = below + loop_start;
 	}
 	heap_put(at, slot);
 }
