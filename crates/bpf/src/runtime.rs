@@ -93,7 +93,7 @@ impl<H: Host> Runtime<H> {
                 _ => {}
             }
             places.arrays.push(match &map.body {
-                Body::Array(array) => array.shared_place(),
+                Body::Array(array) => Some(array.place()),
                 _ => None,
             });
             places.values.push(base);

@@ -58,7 +58,11 @@ impl Memory {
         if region.rule != Rule::Plain {
             return self.store_checked::<N>(addr, value);
         }
-        let bytes = region.data.get_mut(offset..)?.first_chunk_mut::<N>()?;
+        let Some(bytes) =
+            region.data.get_mut(offset..).and_then(|rest| rest.first_chunk_mut::<N>())
+        else {
+            return self.store_outside(addr);
+        };
         bytes.copy_from_slice(&value.to_le_bytes()[..N]);
         Some(())
     }
@@ -66,15 +70,27 @@ impl Memory {
     /// A load that no region's bytes answer: NULL and arena holes read 0.
     #[cold]
     fn load_outside<const N: usize>(&self, addr: u64, region: &Region) -> Option<u64> {
+        if let Rule::Arena(_) = region.rule {
+            self.note_arena_miss();
+            return Some(0);
+        }
         if addr < NULL_PAGE {
             *self.null_reads.borrow_mut().entry(addr as u32).or_insert(0) += 1;
             return Some(0);
         }
-        if let Rule::Arena(_) = region.rule {
-            self.arena_misses.set(self.arena_misses.get() + 1);
-            return Some(0);
-        }
-        None
+        self.store_outside(addr).map(|()| 0)
+    }
+
+    /// A NULL arena pointer is one to a page that never exists: nothing happens. The
+    /// verifier lets no program without an arena get here.
+    #[cold]
+    fn store_outside(&self, addr: u64) -> Option<()> {
+        let null_of_arena = addr >> 32 == 0 && !self.arenas.is_empty();
+        null_of_arena.then(|| self.note_arena_miss())
+    }
+
+    fn note_arena_miss(&self) {
+        self.arena_misses.set(self.arena_misses.get() + 1);
     }
 
     fn note_read(&self, region: &Region, offset: usize) {
@@ -87,7 +103,7 @@ impl Memory {
                 }
             }
             Rule::Arena(arena) if !self.arenas[arena as usize].has(offset) => {
-                self.arena_misses.set(self.arena_misses.get() + 1);
+                self.note_arena_miss();
             }
             _ => {}
         }
@@ -96,7 +112,7 @@ impl Memory {
     fn store_checked<const N: usize>(&mut self, addr: u64, value: u64) -> Option<()> {
         let offset = addr as u32 as usize;
         if !self.may_store(addr, N)? {
-            self.arena_misses.set(self.arena_misses.get() + 1);
+            self.note_arena_miss();
             return Some(());
         }
         let region = &mut self.regions[(addr >> 32) as usize];

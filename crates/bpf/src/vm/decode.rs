@@ -25,7 +25,7 @@ pub(crate) struct Places {
     pub(crate) values: Vec<u64>,
     /// Address of each kernel variable.
     pub(crate) ksyms: Vec<u64>,
-    /// Plain arrays by map number.
+    /// Arrays by map number.
     pub(crate) arrays: Vec<Option<ArrayPlace>>,
     /// Address of the arena, 0 if there is none.
     pub(crate) arena: u64,

@@ -171,7 +171,7 @@ pub(crate) mod code {
     /// Call of a helper or kernel function; `imm` indexes `Program::callees`, `off` is the
     /// helper's number.
     pub(crate) const CALL_HOST: u8 = 0x98;
-    /// `bpf_map_lookup_elem` of a known plain array, which the kernel also inlines; `imm` is
+    /// `bpf_map_lookup_elem` of a known array, which the kernel also inlines; `imm` is
     /// the map's number.
     pub(crate) const LOOKUP_ARRAY: u8 = 0xa0;
     /// A fault when reached; `imm` indexes `Program::traps`.

@@ -14,12 +14,14 @@ pub(crate) struct Callee<H> {
     pub(crate) cost: u32,
 }
 
-/// A plain array, for the lookup that the interpreter does itself.
+/// An array, for the lookup that the interpreter does itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ArrayPlace {
     pub(crate) base: u64,
     pub(crate) entries: u32,
     pub(crate) stride: u32,
+    /// Bytes from one CPU's values to the next's, 0 if all CPUs share them.
+    pub(crate) cpu_stride: u32,
 }
 
 /// Decoded code of one image, immutable and shared by all calls into it.
@@ -31,7 +33,7 @@ pub(crate) struct Program<H> {
     /// First op of each function.
     pub(crate) entries: Vec<u32>,
     pub(crate) callees: Vec<Callee<H>>,
-    /// By map number; without entries where the map is no plain array.
+    /// By map number; without entries where the map is no array.
     pub(crate) arrays: Vec<ArrayPlace>,
     /// Faults that instructions raise when reached.
     pub(crate) traps: Vec<FaultKind>,

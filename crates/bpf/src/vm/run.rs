@@ -8,7 +8,7 @@ use crate::error::{Fault, FaultKind};
 use crate::host::Host;
 use crate::runtime::Runtime;
 
-/// Instructions that the kernel puts in the place of a lookup in a plain array.
+/// Instructions that the kernel puts in the place of a lookup in an array.
 const INLINE_LOOKUP_COST: i64 = 6;
 
 /// Runs on from `state`. True: the call returned; false: `left` is used up. Each
@@ -266,7 +266,8 @@ pub(super) fn interpret<H: Host>(
                 let place = program.arrays.get(op.imm as usize).copied().unwrap_or_default();
                 match host.memory().load::<4>(r[2]) {
                     Some(index) if index < u64::from(place.entries) => {
-                        r[0] = place.base + index * u64::from(place.stride);
+                        let copy = u64::from(host.cpu()) * u64::from(place.cpu_stride);
+                        r[0] = place.base + copy + index * u64::from(place.stride);
                     }
                     Some(_) => r[0] = 0,
                     None => break bad_address(host, r[2], 4, false),
