@@ -6,6 +6,7 @@
 mod collect;
 mod colours;
 mod layout;
+mod legend;
 mod names;
 mod render;
 mod time;

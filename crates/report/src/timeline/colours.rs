@@ -12,8 +12,8 @@ pub(crate) struct Paint {
     pub(crate) ink: &'static str,
 }
 
-/// After M. Okabe and K. Ito's palette for all kinds of colour vision, without its black and
-/// with its yellow darkened: all of them show on white and on black.
+/// The colours of M. Okabe and K. Ito's palette that show on white and on black, wine and
+/// violet. With every kind of colour vision each differs from each other (see the tests).
 pub(crate) const PAINTS: [Paint; 8] = [
     Paint { fill: "#0072b2", ink: "#fff" },
     Paint { fill: "#e69f00", ink: "#111" },
@@ -21,8 +21,8 @@ pub(crate) const PAINTS: [Paint; 8] = [
     Paint { fill: "#cc79a7", ink: "#111" },
     Paint { fill: "#56b4e9", ink: "#111" },
     Paint { fill: "#d55e00", ink: "#111" },
-    Paint { fill: "#cdbb2d", ink: "#111" },
-    Paint { fill: "#8a8f98", ink: "#111" },
+    Paint { fill: "#93315f", ink: "#fff" },
+    Paint { fill: "#7a5cff", ink: "#fff" },
 ];
 
 /// Which paint each task has.
@@ -59,12 +59,6 @@ impl Colours {
         let key = if self.by_kind { kind(name) } else { name };
         self.paint_of.get(key).copied().unwrap_or(0)
     }
-
-    /// Kinds of task with their paints, where these are what the colours mean.
-    pub(crate) fn kinds(&self) -> impl Iterator<Item = (&str, usize)> {
-        let shown = self.by_kind.then_some(&self.paint_of);
-        shown.into_iter().flatten().map(|(kind, paint)| (kind.as_str(), *paint))
-    }
 }
 
 /// FNV-1a, which gives `A-0`, `B-1`, `C-2` and the like different colours.
@@ -93,7 +87,7 @@ mod tests {
         let colours = Colours::of(&tasks(&names));
         let paints: BTreeSet<usize> = names.iter().map(|name| colours.paint(name)).collect();
         assert_eq!(paints.len(), 8);
-        assert_eq!(colours.kinds().count(), 0);
+        assert!(!colours.by_kind);
     }
 
     #[test]
@@ -103,8 +97,7 @@ mod tests {
         let colours = Colours::of(&tasks(&names));
         assert_eq!(colours.paint("a-0"), colours.paint("a-2"));
         assert_ne!(colours.paint("a-0"), colours.paint("b-1"));
-        let kinds: Vec<&str> = colours.kinds().map(|(kind, _)| kind).collect();
-        assert_eq!(kinds, ["a", "b"]);
+        assert!(colours.by_kind);
     }
 
     #[test]
@@ -122,6 +115,70 @@ mod tests {
         let (one, other) = (tasks(&["x", "y", "z"]), tasks(&["z", "x", "y"]));
         for name in ["x", "y", "z"] {
             assert_eq!(Colours::of(&one).paint(name), Colours::of(&other).paint(name));
+        }
+    }
+
+    /// How colours look without red, green or blue cones, as linear RGB (G. Machado, M.
+    /// Oliveira, L. Fernandes: A Physiologically-based Model for Simulation of Color Vision
+    /// Deficiency, 2009, severity 1), and with all of them.
+    const VISIONS: [[[f64; 3]; 3]; 4] = [
+        [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+        [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+        [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
+        [[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]],
+    ];
+
+    fn linear(colour: &str) -> [f64; 3] {
+        [1, 3, 5].map(|at| {
+            let level = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap()) / 255.0;
+            if level <= 0.04045 {
+                level / 12.92
+            } else {
+                ((level + 0.055) / 1.055).powf(2.4)
+            }
+        })
+    }
+
+    fn product(matrix: &[[f64; 3]; 3], vector: [f64; 3]) -> [f64; 3] {
+        matrix.map(|row| row.iter().zip(vector).map(|(a, b)| a * b).sum::<f64>().clamp(0.0, 1.0))
+    }
+
+    /// CIE L*a*b*, in which equal distances look about equal.
+    fn lab(rgb: [f64; 3]) -> [f64; 3] {
+        let to_xyz = [
+            [0.4124 / 0.9505, 0.3576 / 0.9505, 0.1805 / 0.9505],
+            [0.2126, 0.7152, 0.0722],
+            [0.0193 / 1.0888, 0.1192 / 1.0888, 0.9505 / 1.0888],
+        ];
+        let root = |t: f64| if t > 0.008856 { t.cbrt() } else { 7.787 * t + 16.0 / 116.0 };
+        let [x, y, z] = product(&to_xyz, rgb).map(root);
+        [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
+    }
+
+    #[test]
+    fn colours_differ_for_every_kind_of_colour_vision() {
+        for vision in VISIONS {
+            let seen = PAINTS.map(|paint| lab(product(&vision, linear(paint.fill))));
+            for (index, one) in seen.iter().enumerate() {
+                for other in &seen[..index] {
+                    let square: f64 = one.iter().zip(other).map(|(a, b)| (a - b).powi(2)).sum();
+                    // About 2.3 is just noticeable side by side.
+                    assert!(square.sqrt() > 15.0, "{one:?} and {other:?} are {}", square.sqrt());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn words_can_be_read_on_their_colours() {
+        let luminance = |colour: &str| {
+            let [red, green, blue] = linear(colour);
+            0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05
+        };
+        for Paint { fill, ink } in PAINTS {
+            let ink = if ink == "#fff" { "#ffffff" } else { "#111111" };
+            let (a, b) = (luminance(fill), luminance(ink));
+            assert!(a.max(b) / a.min(b) > 4.0, "{fill} {ink}: {}", a.max(b) / a.min(b));
         }
     }
 }

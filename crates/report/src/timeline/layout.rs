@@ -3,10 +3,11 @@
 //! `_px`.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
-use super::names::shortened;
+use super::names::{kind, shortened};
 use super::time::Scale;
-use super::{TaskRow, Timeline};
+use super::{CpuSegment, TaskRow, Timeline};
 
 /// Rows beyond these are left out, with a note.
 pub(crate) const MOST_CPUS: usize = 64;
@@ -26,12 +27,15 @@ const ROWS_PX: u32 = 68;
 const GROUP_GAP_PX: u32 = 10;
 const NAME_GAP_PX: u32 = 8;
 
-/// Space for a row's name, in characters.
+/// Space for a row's name, in characters, and for each of them in the widest usual font.
 const LONGEST_NAME: usize = 20;
+const LETTER_PX: u32 = 8;
 /// Between marks of the axis.
 const TICKS_APART: u32 = 85_00;
+/// Slice starts nearer to each other than this are not told apart.
+const PICKS_APART: u32 = 2_50;
 
-/// Width of text of the row and legend size; generous, as fonts differ.
+/// Usual width of the text in bars and legend; generous, as fonts differ.
 pub(crate) fn text_px(text: &str) -> u32 {
     7 * u32::try_from(text.chars().count()).unwrap_or(u32::MAX / 7)
 }
@@ -45,6 +49,8 @@ pub(crate) struct Layout<'a> {
     pub(crate) tasks: Vec<&'a TaskRow>,
     pub(crate) tasks_top_px: u32,
     pub(crate) axis_px: u32,
+    /// Whether slice starts are far enough from each other to be told apart.
+    pub(crate) picks_shown: bool,
     pub(crate) ticks: Vec<u64>,
     /// What is not in the picture.
     pub(crate) notes: Vec<String>,
@@ -55,7 +61,9 @@ impl<'a> Layout<'a> {
         let cpus: Vec<u32> = timeline.cpus.keys().copied().take(MOST_CPUS).collect();
         let tasks = busiest(&timeline.tasks);
         let names = tasks.iter().map(|task| row_name(&task.name));
-        let names_px = names.chain([cpu_name(9)]).map(|name| text_px(&name)).max().unwrap_or(0);
+        let names = names.chain(cpus.iter().map(|cpu| cpu_name(*cpu)));
+        let longest = names.map(|name| name.chars().count()).max();
+        let names_px = LETTER_PX * u32::try_from(longest.unwrap_or(0)).unwrap_or(0);
         let left_px = MARGIN_PX + names_px + NAME_GAP_PX;
         let length = (WIDTH_PX - MARGIN_PX - left_px) * 100;
         let scale = Scale { from_ns: timeline.from_ns, to_ns: timeline.to_ns, length };
@@ -64,7 +72,8 @@ impl<'a> Layout<'a> {
         let axis_px = tasks_top_px + rows_px(tasks.len(), TASK_ROW_PX) + 4;
         let notes = notes(timeline, cpus.len(), &tasks);
         let ticks = scale.ticks(TICKS_APART);
-        Layout { scale, left_px, cpus, tasks, tasks_top_px, axis_px, ticks, notes }
+        let picks_shown = cpus.iter().all(|cpu| !is_dense(&timeline.cpus[cpu], &scale));
+        Layout { scale, left_px, cpus, tasks, tasks_top_px, axis_px, picks_shown, ticks, notes }
     }
 
     /// Position of a time from the left edge of the picture.
@@ -90,6 +99,14 @@ impl<'a> Layout<'a> {
     }
 }
 
+/// Whether most slices of a CPU begin hardly after the one before.
+fn is_dense(segments: &[CpuSegment], scale: &Scale) -> bool {
+    let picks = segments.iter().flat_map(|segment| &segment.picks_ns);
+    let places: Vec<u32> = picks.map(|at_ns| scale.place(*at_ns)).collect();
+    let dense = places.windows(2).filter(|pair| pair[1] - pair[0] < PICKS_APART).count();
+    2 * dense > places.len()
+}
+
 /// A hundredth-pixel length as SVG has it.
 pub(crate) fn px(length: u32) -> String {
     match (length / 100, length % 100) {
@@ -107,11 +124,20 @@ pub(crate) fn row_name(task: &str) -> String {
     shortened(task, LONGEST_NAME)
 }
 
-/// The tasks with most CPU time if there are too many, in their old order.
+/// If there are too many tasks, those with most CPU time of each kind, in their old order.
 fn busiest(tasks: &[TaskRow]) -> Vec<&TaskRow> {
-    let mut chosen: Vec<&TaskRow> = tasks.iter().collect();
-    chosen.sort_by_key(|task| (Reverse(task.cpu_ns()), task.pid));
-    chosen.truncate(MOST_TASKS);
+    let mut order: Vec<&TaskRow> = tasks.iter().collect();
+    order.sort_by_key(|task| (Reverse(task.cpu_ns()), task.pid));
+    let mut of_kind: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut ranked: Vec<(u32, &TaskRow)> = Vec::new();
+    for task in order {
+        let rank = of_kind.entry(kind(&task.name)).or_default();
+        ranked.push((*rank, task));
+        *rank += 1;
+    }
+    ranked.sort_by_key(|(rank, _)| *rank);
+    ranked.truncate(MOST_TASKS);
+    let mut chosen: Vec<&TaskRow> = ranked.into_iter().map(|(_, task)| task).collect();
     chosen.sort_by_key(|task| task.pid);
     chosen
 }
@@ -130,7 +156,7 @@ fn notes(timeline: &Timeline, cpus: usize, tasks: &[&TaskRow]) -> Vec<String> {
     }
     let missing = timeline.tasks.len() - tasks.len();
     if missing > 0 {
-        notes.push(format!("{missing} tasks that ran less have no row"));
+        notes.push(format!("{missing} tasks have no row"));
     }
     notes
 }
@@ -160,6 +186,20 @@ mod tests {
         let layout = Layout::of(&timeline);
         let pids: Vec<u32> = layout.tasks.iter().map(|task| task.pid).collect();
         assert_eq!(pids, (10..50).collect::<Vec<_>>());
-        assert_eq!(layout.notes, ["10 tasks that ran less have no row"]);
+        assert_eq!(layout.notes, ["10 tasks have no row"]);
+    }
+
+    #[test]
+    fn every_kind_of_task_has_rows() {
+        let task = |pid: u32, name: &str, end_ns: u64| {
+            let segments = vec![TaskSegment { start_ns: 0, end_ns, cpu: Some(0) }];
+            TaskRow { pid, name: format!("{name}-{pid}"), segments }
+        };
+        let idle = (0..40).map(|pid| task(pid, "idle", 1));
+        let tasks = idle.chain((40..90).map(|pid| task(pid, "busy", 100))).collect();
+        let timeline = Timeline { to_ns: 100, tasks, ..Timeline::default() };
+        let layout = Layout::of(&timeline);
+        let idle = layout.tasks.iter().filter(|task| task.name.starts_with("idle")).count();
+        assert_eq!((idle, layout.tasks.len()), (20, 40));
     }
 }

@@ -5,23 +5,23 @@ use std::collections::BTreeMap;
 
 use super::colours::{Colours, PAINTS};
 use super::layout::*;
-use super::names::kind;
+use super::legend::Legend;
 use super::time::{text, tick_texts};
 use super::{Caption, CpuSegment, TaskRow, TaskSegment, Timeline};
 use crate::svg::Svg;
 
-/// Slice starts nearer to each other than this are not told apart, in hundredths of a pixel.
-const PICKS_APART: u32 = 2_50;
-const LEGEND_ROW_PX: u32 = 20;
+/// A bar shorter than this, in hundredths of a pixel, is hard to see.
+const LEAST_BAR: u32 = 90;
 
 pub(crate) fn render(timeline: &Timeline, caption: &Caption) -> String {
     let layout = Layout::of(timeline);
-    let legend = Legend::of(&layout, timeline);
-    let height_px = layout.axis_px + 34 + legend.rows * LEGEND_ROW_PX + 6;
+    let colours = Colours::of(&timeline.tasks);
+    let legend = Legend::of(timeline, &layout, &colours);
+    let height_px = legend.bottom_px() + 6;
     let (width, height) = (WIDTH_PX.to_string(), height_px.to_string());
     let mut drawing = Drawing {
         svg: Svg::new(),
-        colours: Colours::of(&timeline.tasks),
+        colours,
         names: timeline.tasks.iter().map(|task| (task.pid, task.name.as_str())).collect(),
         layout,
     };
@@ -44,7 +44,7 @@ pub(crate) fn render(timeline: &Timeline, caption: &Caption) -> String {
     if let Some((at_ns, reason)) = &timeline.policy_exit {
         drawing.policy_exit(*at_ns, reason);
     }
-    drawing.legend(&legend);
+    legend.draw(&mut drawing.svg);
     drawing.svg.close("svg");
     drawing.svg.finish()
 }
@@ -61,6 +61,7 @@ const LIGHT: &[(&str, &str)] = &[
     (".e", "text-anchor:end"),
     (".c", "text-anchor:middle"),
     (".m", "fill:#59636e"),
+    (".n", "fill:#6e7781"),
     (".b", "fill:#fff;stroke:#d1d9e0"),
     (".i", "fill:#f3f5f7"),
     (".g", "stroke:#d8dee4"),
@@ -171,17 +172,19 @@ impl Drawing<'_> {
                 &[("class", "i"), ("x", &left), ("y", &y), ("width", &width), ("height", &height)],
             );
             let segments = timeline.cpus.get(&cpu).map_or(&[][..], Vec::as_slice);
-            segments.iter().for_each(|segment| self.cpu_segment(segment, cpu, top_px));
-            self.picks(segments, top_px);
+            let nexts = segments.iter().skip(1).map(|next| next.start_ns).chain([timeline.to_ns]);
+            for (segment, next_ns) in segments.iter().zip(nexts) {
+                self.cpu_segment(segment, next_ns, cpu, top_px);
+            }
+            if self.layout.picks_shown {
+                self.picks(segments, top_px);
+            }
         }
     }
 
-    fn cpu_segment(&mut self, segment: &CpuSegment, cpu: u32, top_px: u32) {
+    fn cpu_segment(&mut self, segment: &CpuSegment, next_ns: u64, cpu: u32, top_px: u32) {
         let CpuSegment { start_ns, end_ns, pid, ref picks_ns } = *segment;
-        let (from, to) = (self.layout.x(start_ns), self.layout.x(end_ns));
-        if from == to {
-            return;
-        }
+        let (from, to) = self.visible(start_ns, end_ns, next_ns);
         let name = self.name(pid);
         let paint = self.colours.paint(self.names.get(&pid).unwrap_or(&""));
         let slices = match picks_ns.len() {
@@ -200,13 +203,12 @@ impl Drawing<'_> {
         }
     }
 
-    /// Ticks on the upper edge where slices begin, unless they are too dense to be seen.
+    /// Ticks on the upper edge where slices begin.
     fn picks(&mut self, segments: &[CpuSegment], top_px: u32) {
         let picks = segments.iter().flat_map(|segment| &segment.picks_ns);
         let mut places: Vec<u32> = picks.map(|at_ns| self.layout.x(*at_ns)).collect();
         places.dedup();
-        let dense = places.windows(2).filter(|pair| pair[1] - pair[0] < PICKS_APART).count();
-        if places.is_empty() || 2 * dense > places.len() {
+        if places.is_empty() {
             return;
         }
         let path: String =
@@ -219,18 +221,23 @@ impl Drawing<'_> {
             let top_px = self.layout.task_row_px(row) + (TASK_ROW_PX - TASK_BAR_PX) / 2;
             self.row_name(&row_name(&self.name(task.pid)), top_px + TASK_BAR_PX / 2);
             let paint = self.colours.paint(&task.name);
-            task.segments
-                .iter()
-                .for_each(|segment| self.task_segment(task, segment, paint, top_px));
+            let nexts = task.segments.iter().skip(1).map(|next| next.start_ns);
+            let nexts = nexts.chain([self.layout.scale.to_ns]);
+            for (segment, next_ns) in task.segments.iter().zip(nexts) {
+                self.task_segment(task, segment, next_ns, paint, top_px);
+            }
         }
     }
 
-    fn task_segment(&mut self, task: &TaskRow, segment: &TaskSegment, paint: usize, top_px: u32) {
+    fn task_segment(
+        &mut self,
+        task: &TaskRow,
+        segment: &TaskSegment,
+        next_ns: u64,
+        paint: usize,
+        top_px: u32,
+    ) {
         let TaskSegment { start_ns, end_ns, cpu } = *segment;
-        let (from, to) = (self.layout.x(start_ns), self.layout.x(end_ns));
-        if from == to {
-            return;
-        }
         let (what, class, span_px) = match cpu {
             Some(cpu) => (format!("on CPU {cpu}"), format!("f{paint}"), (top_px, TASK_BAR_PX)),
             None => {
@@ -238,8 +245,17 @@ impl Drawing<'_> {
                 ("waiting".to_owned(), format!("f{paint} w"), (top_px, WAIT_BAR_PX))
             }
         };
+        let next_ns = if cpu.is_some() { next_ns } else { end_ns };
+        let (from, to) = self.visible(start_ns, end_ns, next_ns);
         let title = format!("{} {what}\n{}", self.name(task.pid), spell(start_ns, end_ns));
         self.bar(&class, from, to, span_px, &title);
+    }
+
+    /// Where a segment is drawn: a very short one a little longer, if there is room.
+    fn visible(&self, start_ns: u64, end_ns: u64, next_ns: u64) -> (u32, u32) {
+        let from = self.layout.x(start_ns);
+        let least = (from + LEAST_BAR).min(self.layout.x(next_ns));
+        (from, self.layout.x(end_ns).max(least))
     }
 
     fn bar(
@@ -250,6 +266,9 @@ impl Drawing<'_> {
         (top_px, height_px): (u32, u32),
         title: &str,
     ) {
+        if from == to {
+            return;
+        }
         let (x, width) = (px(from), px(to - from));
         let (y, height) = (top_px.to_string(), height_px.to_string());
         let attributes =
@@ -264,94 +283,6 @@ impl Drawing<'_> {
         let attributes =
             [("class", "x"), ("x1", x.as_str()), ("x2", &x), ("y1", &top), ("y2", &bottom)];
         self.svg.with_title("line", &attributes, &title);
-    }
-
-    fn legend(&mut self, legend: &Legend) {
-        let first_px = self.layout.axis_px + 34;
-        for Item { sign, text, x_px, row } in &legend.items {
-            let middle_px = first_px + row * LEGEND_ROW_PX + 6;
-            let (x, text_x) = (x_px.to_string(), (x_px + SIGN_PX).to_string());
-            let rect = |svg: &mut Svg, class: &str, height_px: u32| {
-                let y = (middle_px - height_px / 2).to_string();
-                let height = height_px.to_string();
-                let attributes =
-                    [("class", class), ("x", &x), ("y", &y), ("width", "16"), ("height", &height)];
-                svg.empty("rect", &attributes);
-            };
-            match sign {
-                Sign::Running => rect(&mut self.svg, "f7", TASK_BAR_PX),
-                Sign::Waiting => rect(&mut self.svg, "f7 w", WAIT_BAR_PX),
-                Sign::Kind(paint) => rect(&mut self.svg, &format!("f{paint}"), TASK_BAR_PX),
-                Sign::Pick => {
-                    let path = format!("M{} {}v6", x_px + 8, middle_px - 3);
-                    self.svg.empty("path", &[("class", "k"), ("d", &path)]);
-                }
-                Sign::Exit => {
-                    let path = format!("M{} {}v12", x_px + 8, middle_px - 6);
-                    self.svg.empty("path", &[("class", "x"), ("d", &path)]);
-                }
-            }
-            let y = (middle_px + 4).to_string();
-            self.svg.text("text", &[("class", "m"), ("x", &text_x), ("y", &y)], text);
-        }
-    }
-}
-
-const SIGN_PX: u32 = 22;
-
-enum Sign {
-    Running,
-    Waiting,
-    Pick,
-    Exit,
-    Kind(usize),
-}
-
-struct Item {
-    sign: Sign,
-    text: String,
-    x_px: u32,
-    row: u32,
-}
-
-/// What the signs mean, set in lines.
-struct Legend {
-    items: Vec<Item>,
-    rows: u32,
-}
-
-impl Legend {
-    fn of(layout: &Layout<'_>, timeline: &Timeline) -> Self {
-        let mut signs = vec![
-            (Sign::Running, "on a CPU".to_owned()),
-            (Sign::Waiting, "waiting for a CPU".to_owned()),
-            (Sign::Pick, "a slice begins".to_owned()),
-        ];
-        if let Some((_, reason)) = &timeline.policy_exit {
-            signs.push((
-                Sign::Exit,
-                super::names::shortened(&format!("the policy left: {reason}"), 90),
-            ));
-        }
-        for (name, paint) in Colours::of(&timeline.tasks).kinds() {
-            let count = timeline.tasks.iter().filter(|task| kind(&task.name) == name).count();
-            let name = super::names::shortened(name, 20);
-            let text = if count == 1 { name } else { format!("{name} ({count})") };
-            signs.push((Sign::Kind(paint), text));
-        }
-        let (mut x_px, mut row, mut items) = (layout.left_px, 0, Vec::new());
-        for (sign, text) in signs {
-            let width_px = SIGN_PX + text_px(&text) + 14;
-            let new_line = items.last().is_some_and(|last: &Item| {
-                matches!(sign, Sign::Kind(_)) && !matches!(last.sign, Sign::Kind(_))
-            });
-            if new_line || (x_px > layout.left_px && x_px + width_px > layout.right_px()) {
-                (x_px, row) = (layout.left_px, row + 1);
-            }
-            items.push(Item { sign, text, x_px, row });
-            x_px += width_px;
-        }
-        Legend { items, rows: row + 1 }
     }
 }
 

@@ -39,10 +39,10 @@ fn bars(svg: &str) -> Vec<(f64, f64, f64, String)> {
 fn bars_lie_where_their_times_are() {
     let timeline = gather(TimelineSink::new(1, 0, 50), &two_tasks(), 50);
     let svg = timeline.render(&caption());
-    // Names are five characters at most, 7 px each: the axis goes from 16 + 35 + 8 = 59 to
-    // 984, so 925 px are 50 ns and 1 ns is 18.5 px.
+    // Names are five characters at most, 8 px each: the axis goes from 16 + 40 + 8 = 64 to
+    // 984, so 920 px are 50 ns and 1 ns is 18.4 px.
     let (cpu, on, wait) = (f64::from(CPU_BAR_PX), f64::from(TASK_BAR_PX), f64::from(WAIT_BAR_PX));
-    let [at_10, at_12, at_20, at_35, at_50] = [244.0, 281.0, 429.0, 706.5, 984.0];
+    let [at_10, at_12, at_20, at_35, at_50] = [248.0, 284.8, 432.0, 708.0, 984.0];
     let expected = [
         (at_10, at_20, cpu, "a-0 on CPU 0\n10 ns to 20 ns (10 ns)\n1 slice begins"),
         (at_20, at_35, cpu, "b-1 on CPU 0\n20 ns to 35 ns (15 ns)\n2 slices begin"),
@@ -58,7 +58,7 @@ fn bars_lie_where_their_times_are() {
         expected.map(|(from, to, height, title)| (from, to, height, title.into()))
     );
     // Slices begin at 10, 20, 30 and 35: 3 px above the bar, 6 px long.
-    assert!(svg.contains(r#"d="M244 65v6M429 65v6M614 65v6M706.5 65v6""#), "{svg}");
+    assert!(svg.contains(r#"d="M248 65v6M432 65v6M616 65v6M708 65v6""#), "{svg}");
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn a_picture_says_what_it_shows() {
     let texts = texts(&timeline.render(&caption()));
     let expected = [
         "rr · two.json",
-        "1 CPU · 0 ns to 50 ns",
+        "1 CPU · 0 to 50 ns",
         "CPU 0",
         "a-0",
         "b-1",
@@ -115,7 +115,31 @@ fn rows_of_many_tasks_are_limited_with_a_note() {
     let events: Vec<Event> = pids.flat_map(|pid| [task(pid, "hog"), wakeup(0, pid)]).collect();
     let svg = gather(TimelineSink::new(1, 0, 50), &events, 50).render(&caption());
     assert_eq!(bars(&svg).len(), MOST_TASKS);
-    assert!(texts(&svg).iter().any(|text| text.ends_with("20 tasks that ran less have no row")));
+    assert!(texts(&svg).iter().any(|text| text.ends_with("20 tasks have no row")));
+}
+
+#[test]
+fn a_short_stay_on_a_cpu_can_still_be_seen() {
+    // One of 10000 ns is 0.09 px; the next, 0.46 px later, leaves it that much.
+    let visit =
+        |at_ns, pid| [enter(at_ns, 0, pid).into(), vec![leave(at_ns + 1, 0, pid, OffCpu::Sleep)]];
+    let events = [visit(100, 1), visit(105, 1), visit(5000, 1)].concat().concat();
+    let svg = gather(TimelineSink::new(1, 0, 10_000), &events, 10_000).render(&caption());
+    let widths: Vec<f64> = bars(&svg).iter().map(|bar| ((bar.1 - bar.0) * 100.0).round()).collect();
+    // As the name of the task is "pid 1", the axis is 920 px long.
+    assert_eq!(widths, [46.0, 90.0, 90.0, 46.0, 90.0, 90.0]);
+}
+
+#[test]
+fn slice_starts_too_near_to_each_other_are_left_out() {
+    let busy = (0..100).flat_map(|at| enter(10 * at, 0, 1)).collect::<Vec<_>>();
+    let calm = enter(0, 1, 2);
+    let draw =
+        |events: &[Event], to| gather(TimelineSink::new(2, 0, to), events, to).render(&caption());
+    let shown = |svg: &str| texts(svg).iter().any(|text| text == "a slice begins");
+    let both = [&busy[..], &calm].concat();
+    assert!(shown(&draw(&both, 1_000)) && shown(&draw(&calm, 10_000)));
+    assert!(!shown(&draw(&both, 10_000)));
 }
 
 #[test]
