@@ -1,111 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Maps against collections of the standard library, and their error numbers.
+//! Each kind of map: what it keeps, in which order, and its error numbers.
 
 mod run_support;
 
-use proptest::prelude::*;
 use rota_bpf::image::{map_type, MapDef, MapId};
 use run_support::asm::*;
-use run_support::{map, Builder, Machine};
-use std::collections::{BTreeMap, VecDeque};
+use run_support::operated::operated;
+use run_support::{map, Builder};
 
 const E2BIG: i64 = -7;
 const ENOENT: i64 = -2;
 const EEXIST: i64 = -17;
 const EINVAL: i64 = -22;
-
-/// Functions `lookup(key) -> value or -1`, `update(key, value, flags)`, `delete(key)`
-/// on a map of 8-byte keys (4-byte ones read the low half) and 8-byte values.
-fn operated(def: MapDef) -> Machine {
-    let key_pointer = || {
-        vec![
-            store(DW, 10, -8, 1),
-            movr(6, 2),
-            movr(7, 3),
-            movr(2, 10),
-            alu64(ADD, 2, -8),
-            map_handle(1, 0),
-        ]
-    };
-    let with = |rest: Vec<Line>| key_pointer().into_iter().chain(rest).collect::<Vec<_>>();
-    Builder::new()
-        .map(def)
-        .function(
-            "lookup",
-            with(vec![
-                helper(1),
-                jump64(JNE, 0, 0, 2),
-                mov(0, -1),
-                exit(),
-                load(DW, 0, 0, 0),
-                exit(),
-            ]),
-        )
-        .function(
-            "update",
-            with(vec![
-                store(DW, 10, -16, 6),
-                movr(3, 10),
-                alu64(ADD, 3, -16),
-                movr(4, 7),
-                helper(2),
-                exit(),
-            ]),
-        )
-        .function("delete", with(vec![helper(3), exit()]))
-        .function(
-            "push",
-            vec![
-                store(DW, 10, -8, 1),
-                movr(3, 2),
-                movr(2, 10),
-                alu64(ADD, 2, -8),
-                map_handle(1, 0),
-                helper(87),
-                exit(),
-            ],
-        )
-        .function(
-            "pop",
-            vec![
-                movr(2, 10),
-                alu64(ADD, 2, -8),
-                map_handle(1, 0),
-                helper(88),
-                jump64(JNE, 0, 0, 1),
-                load(DW, 0, 10, -8),
-                exit(),
-            ],
-        )
-        .function(
-            "peek",
-            vec![
-                movr(2, 10),
-                alu64(ADD, 2, -8),
-                map_handle(1, 0),
-                helper(89),
-                jump64(JNE, 0, 0, 1),
-                load(DW, 0, 10, -8),
-                exit(),
-            ],
-        )
-        .start()
-}
-
-impl Machine {
-    fn answer(&mut self, func: u32, args: &[u64]) -> i64 {
-        self.call(func, args).expect("no fault").r0 as i64
-    }
-    fn lookup(&mut self, key: u64) -> i64 {
-        self.answer(0, &[key])
-    }
-    fn update(&mut self, key: u64, value: u64, flags: u64) -> i64 {
-        self.answer(1, &[key, value, flags])
-    }
-    fn delete(&mut self, key: u64) -> i64 {
-        self.answer(2, &[key])
-    }
-}
 
 #[test]
 fn array_has_all_its_entries_and_no_others() {
@@ -384,99 +290,5 @@ fn impossible_maps_are_load_errors_that_name_the_map() {
         let mut host = run_support::TestHost::new();
         let error = rota_bpf::runtime::Runtime::new(image, table, &mut host).err().unwrap();
         assert!(error.to_string().contains(&format!("map {name}")), "{error}");
-    }
-}
-
-#[derive(Clone, Debug)]
-enum Action {
-    Lookup(u64),
-    Update(u64, u64, u64),
-    Delete(u64),
-}
-
-fn action() -> impl Strategy<Value = Action> {
-    let key = 0u64..12;
-    prop_oneof![
-        key.clone().prop_map(Action::Lookup),
-        (key.clone(), 0u64..1000, 0u64..3).prop_map(|(k, v, f)| Action::Update(k, v, f)),
-        key.prop_map(Action::Delete),
-    ]
-}
-
-/// An LRU map by the book: keys from least to most recently used.
-#[derive(Default)]
-struct LruModel(VecDeque<(u64, u64)>);
-
-impl LruModel {
-    fn take(&mut self, key: u64) -> Option<u64> {
-        let at = self.0.iter().position(|entry| entry.0 == key)?;
-        self.0.remove(at).map(|entry| entry.1)
-    }
-}
-
-proptest! {
-    #[test]
-    fn hash_behaves_like_a_map_with_a_limit(actions in prop::collection::vec(action(), 1..120)) {
-        let mut m = operated(map("h", map_type::HASH, 8, 8, 6));
-        let mut model = BTreeMap::new();
-        for action in actions {
-            match action {
-                Action::Lookup(key) => {
-                    prop_assert_eq!(m.lookup(key), model.get(&key).map_or(-1, |&value: &u64| value as i64));
-                }
-                Action::Update(key, value, flags) => {
-                    let expected = match (model.contains_key(&key), flags) {
-                        (true, 1) => EEXIST,
-                        (false, 2) => ENOENT,
-                        (false, _) if model.len() == 6 => E2BIG,
-                        _ => {
-                            model.insert(key, value);
-                            0
-                        }
-                    };
-                    prop_assert_eq!(m.update(key, value, flags), expected);
-                }
-                Action::Delete(key) => {
-                    let expected = if model.remove(&key).is_some() { 0 } else { ENOENT };
-                    prop_assert_eq!(m.delete(key), expected);
-                }
-            }
-            let mut keys: Vec<u64> = m.runtime.map_keys(&mut m.host, MapId(0)).iter()
-                .map(|key| u64::from_le_bytes(key[..].try_into().unwrap())).collect();
-            keys.sort_unstable();
-            prop_assert!(keys.iter().eq(model.keys()));
-        }
-    }
-
-    #[test]
-    fn lru_hash_drops_the_least_recently_used(actions in prop::collection::vec(action(), 1..120)) {
-        let mut m = operated(map("l", map_type::LRU_HASH, 8, 8, 4));
-        let mut model = LruModel::default();
-        for action in actions {
-            match action {
-                Action::Lookup(key) => {
-                    let found = model.take(key);
-                    model.0.extend(found.map(|value| (key, value)));
-                    prop_assert_eq!(m.lookup(key), found.map_or(-1, |value| value as i64));
-                }
-                Action::Update(key, value, _) => {
-                    if model.take(key).is_none() && model.0.len() == 4 {
-                        model.0.pop_front();
-                    }
-                    model.0.push_back((key, value));
-                    prop_assert_eq!(m.update(key, value, 0), 0);
-                }
-                Action::Delete(key) => {
-                    let expected = if model.take(key).is_some() { 0 } else { ENOENT };
-                    prop_assert_eq!(m.delete(key), expected);
-                }
-            }
-            let mut keys: Vec<u64> = m.runtime.map_keys(&mut m.host, MapId(0)).iter()
-                .map(|key| u64::from_le_bytes(key[..].try_into().unwrap())).collect();
-            keys.sort_unstable();
-            let mut expected: Vec<u64> = model.0.iter().map(|entry| entry.0).collect();
-            expected.sort_unstable();
-            prop_assert_eq!(keys, expected);
-        }
     }
 }

@@ -10,7 +10,7 @@ fn task_shape() -> Shape {
         type_name: "task_struct".into(),
         size: 64,
         filled: vec![0..8, 16..20],
-        writable: vec![16..20],
+        writable: std::iter::once(16..20).collect(),
     }
 }
 

@@ -4,6 +4,7 @@
 #![allow(dead_code, unreachable_pub)] // every test file uses its own part
 
 pub mod asm;
+pub mod operated;
 pub mod random;
 
 use rota_bpf::btf::Btf;

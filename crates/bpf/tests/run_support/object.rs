@@ -66,7 +66,11 @@ impl Machine {
     }
 
     /// As `run`, for calls that may fault.
-    pub(crate) fn try_run(&mut self, name: &str, args: &[u64]) -> Result<u64, rota_bpf::error::Fault> {
+    pub(crate) fn try_run(
+        &mut self,
+        name: &str,
+        args: &[u64],
+    ) -> Result<u64, rota_bpf::error::Fault> {
         let functions = &self.runtime.image().functions;
         let at = functions.iter().position(|function| function.name == name);
         let at = at.unwrap_or_else(|| panic!("no function {name}"));
