@@ -250,10 +250,6 @@ impl Core {
                 core.publish_priority(t);
                 core.reweight_task(o, t);
             });
-        }
-        if (old.priority, old.policy, old.weight, old.share)
-            != (new.priority, new.policy, new.weight, new.share)
-        {
             self.introduce(t);
         }
         if old.cpus != new.cpus {
@@ -264,11 +260,9 @@ impl Core {
         }
     }
 
-    /// Tells a task's name and what it is entitled to: its share where the workload gives
-    /// one, else its weight.
+    /// Tells a task's name and weight.
     pub(crate) fn introduce(&mut self, t: Tid) {
-        let share = self.task(t).settings.share;
-        let weight = share.map_or_else(|| self.weight_of(t), |s| s.min(u64::from(u32::MAX)) as u32);
+        let weight = self.weight_of(t);
         let (pid, name) = (self.task(t).pid, self.task(t).name.clone());
         self.emit(None, EventKind::Task { pid, name, weight });
     }

@@ -32,8 +32,7 @@ pub enum EventKind {
         pid: u32,
         /// Its name.
         name: String,
-        /// What it is entitled to: the workload's `share` where it gives one, else the weight
-        /// as sched_ext counts it (1..=10000, 100 is nice 0).
+        /// Its weight as sched_ext counts it (1..=10000, 100 is nice 0).
         weight: u32,
     },
     /// A task was given a share of its own, which counts instead of its weight.
