@@ -3,13 +3,33 @@
 //! the baseline of its benchmarks. Tasks are named by guest address, as callbacks get them.
 
 use crate::core::Core;
+use crate::cpuset::CpuSet;
+use crate::exit::ExitKind;
 use crate::ops::Ops;
 use rota_bpf::error::Fault;
+
+/// Where a native DSQ iteration lives: addresses of iterators that no guest has.
+const NATIVE_ITER: u64 = u64::MAX;
 
 impl Core {
     /// `scx_bpf_create_dsq()`: 0 or a negative errno.
     pub fn native_create_dsq(&mut self, id: u64) -> Result<i64, Fault> {
         self.create_dsq(id, -1).map(|ret| ret as i64)
+    }
+
+    /// `scx_bpf_destroy_dsq()`.
+    pub fn native_destroy_dsq(&mut self, id: u64) {
+        self.destroy_dsq(id);
+    }
+
+    /// `scx_bpf_dsq_nr_queued()`: a count or a negative errno.
+    pub fn native_nr_queued(&mut self, id: u64) -> i64 {
+        self.dsq_nr_queued(id)
+    }
+
+    /// `scx_bpf_dsq_peek()`: a task or 0.
+    pub fn native_peek(&mut self, id: u64) -> u64 {
+        self.dsq_peek(id)
     }
 
     /// `scx_bpf_dsq_insert()`.
@@ -37,7 +57,60 @@ impl Core {
 
     /// `scx_bpf_dsq_move_to_local()`.
     pub fn native_move_to_local(&mut self, o: &mut dyn Ops, dsq: u64) -> Result<bool, Fault> {
-        self.dsq_move_to_local(o, dsq, 0).map(|moved| moved != 0)
+        self.native_move_to_local_flags(o, dsq, 0)
+    }
+
+    /// `scx_bpf_dsq_move_to_local___v2()`.
+    pub fn native_move_to_local_flags(
+        &mut self,
+        o: &mut dyn Ops,
+        dsq: u64,
+        enq_flags: u64,
+    ) -> Result<bool, Fault> {
+        self.dsq_move_to_local(o, dsq, enq_flags).map(|moved| moved != 0)
+    }
+
+    /// `scx_bpf_dispatch_nr_slots()`.
+    pub fn native_nr_slots(&self) -> Result<u64, Fault> {
+        self.dispatch_nr_slots()
+    }
+
+    /// `scx_bpf_dispatch_cancel()`.
+    pub fn native_cancel(&mut self) -> Result<(), Fault> {
+        self.dispatch_cancel().map(|_| ())
+    }
+
+    /// `scx_bpf_dsq_reenq()`.
+    pub fn native_reenq(&mut self, dsq: u64, reenq_flags: u64) {
+        self.dsq_reenq(dsq, reenq_flags);
+    }
+
+    /// `bpf_iter_scx_dsq_new()` of the iteration number `it`: 0 or a negative errno.
+    pub fn native_iter_new(&mut self, it: u64, dsq: u64, flags: u64) -> i64 {
+        self.dsq_iter_new(NATIVE_ITER - it, dsq, flags)
+    }
+
+    /// `bpf_iter_scx_dsq_next()`: a task or 0.
+    pub fn native_iter_next(&mut self, it: u64) -> u64 {
+        self.dsq_iter_next(NATIVE_ITER - it)
+    }
+
+    /// `bpf_iter_scx_dsq_destroy()`.
+    pub fn native_iter_destroy(&mut self, it: u64) {
+        self.iters.remove(&(NATIVE_ITER - it));
+    }
+
+    /// `scx_bpf_dsq_move()`; `scx_bpf_dsq_move_vtime()` if `enq_flags` has
+    /// [`crate::consts::ENQ_DSQ_PRIQ`].
+    pub fn native_move(
+        &mut self,
+        o: &mut dyn Ops,
+        it: u64,
+        p: u64,
+        dsq: u64,
+        enq_flags: u64,
+    ) -> Result<bool, Fault> {
+        self.dsq_move(o, NATIVE_ITER - it, p, dsq, enq_flags).map(|moved| moved != 0)
     }
 
     /// `scx_bpf_select_cpu_dfl()`: the CPU and whether it is idle and claimed.
@@ -47,19 +120,88 @@ impl Core {
         prev_cpu: u32,
         wake_flags: u64,
     ) -> Result<(u32, bool), Fault> {
-        let t = self.task_arg(p, "select_cpu")?;
-        let found = self.select_cpu_dfl(t, prev_cpu, wake_flags, None, 0);
-        Ok((found.unwrap_or(prev_cpu), found.is_some()))
+        let cpu = self.select_cpu_from_kfunc(p, prev_cpu as i32, wake_flags, None, 0)?;
+        Ok(if cpu >= 0 { (cpu as u32, true) } else { (prev_cpu, false) })
+    }
+
+    /// `scx_bpf_select_cpu_and()`: an idle CPU or a negative errno.
+    pub fn native_select_cpu_and(
+        &mut self,
+        p: u64,
+        prev_cpu: i32,
+        wake_flags: u64,
+        allowed: &CpuSet,
+        flags: u64,
+    ) -> Result<i64, Fault> {
+        let mask =
+            self.mem.alloc("cpumask", self.layouts.cpumask_size, rota_bpf::memory::Perm::ReadWrite);
+        self.write_cpumask(mask, allowed);
+        let cpu = self.select_cpu_from_kfunc(p, prev_cpu, wake_flags, Some(mask), flags);
+        self.mem.free(mask);
+        cpu
+    }
+
+    /// `scx_bpf_pick_idle_cpu()` for a task's own CPUs: an idle CPU or a negative errno.
+    pub fn native_pick_idle(&mut self, p: u64, flags: u64) -> Result<i64, Fault> {
+        let t = self.task_arg(p, "scx_bpf_pick_idle_cpu")?;
+        let mask = self.task(t).addr + u64::from(self.layouts.task.cpus_mask);
+        self.pick_kfunc(mask, None, flags, false)
+    }
+
+    /// `scx_bpf_test_and_clear_cpu_idle()`.
+    pub fn native_test_and_clear_idle(&mut self, cpu: i32) -> bool {
+        let usable = self.check_builtin_idle() && self.cpu_valid(i64::from(cpu), "");
+        usable && self.idle_test_and_clear(cpu as u32)
+    }
+
+    /// `scx_bpf_get_idle_cpumask()` and `scx_bpf_get_idle_smtmask()`.
+    pub fn native_idle_masks(&self) -> (CpuSet, CpuSet) {
+        let masks = &self.idle.masks[self.idle.masks.len() - 1];
+        (masks.cpu, masks.smt)
+    }
+
+    /// `scx_bpf_kick_cpu()`.
+    pub fn native_kick(&mut self, cpu: i32, flags: u64) {
+        if self.cpu_valid(i64::from(cpu), "") {
+            self.kick_cpu(cpu as u32, flags);
+        }
     }
 
     /// `scx_bpf_error()`.
     pub fn native_error(&mut self, text: &str) {
-        self.error(crate::exit::ExitKind::ErrorBpf, text.to_string());
+        self.error(ExitKind::ErrorBpf, text.to_string());
+    }
+
+    /// `scx_bpf_exit()`.
+    pub fn native_exit(&mut self, code: i64, text: &str) {
+        self.exit_with(ExitKind::UnregBpf, code, text.to_string());
+    }
+
+    /// Nanoseconds since the run began.
+    pub fn native_now(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// `scx_bpf_cpu_curr()`.
+    pub fn native_curr(&self, cpu: u32) -> u64 {
+        self.curr_addr(cpu)
+    }
+
+    /// `scx_bpf_task_cpu()`.
+    pub fn native_task_cpu(&self, p: u64) -> u32 {
+        self.task_at(p).map_or(0, |t| self.task(t).cpu)
     }
 
     /// `p->scx.slice`.
     pub fn native_slice(&self, p: u64) -> u64 {
         self.task_at(p).map_or(0, |t| self.slice(t))
+    }
+
+    /// `scx_bpf_task_set_slice()`.
+    pub fn native_set_slice(&mut self, p: u64, slice_ns: u64) {
+        if let Some(t) = self.task_at(p) {
+            self.set_slice(t, slice_ns);
+        }
     }
 
     /// `p->scx.dsq_vtime`.
@@ -82,5 +224,15 @@ impl Core {
     /// `p->pid`.
     pub fn native_pid(&self, p: u64) -> u32 {
         self.task_at(p).map_or(0, |t| self.task(t).pid)
+    }
+
+    /// `p->scx.flags`.
+    pub fn native_flags(&self, p: u64) -> u32 {
+        self.task_at(p).map_or(0, |t| self.flags(t))
+    }
+
+    /// Path of the cgroup behind a `struct cgroup` argument.
+    pub fn native_cgroup(&self, cgroup: u64) -> Option<&str> {
+        self.cgroups.at_addr(cgroup).map(|at| self.cgroups.get(at).path.as_str())
     }
 }

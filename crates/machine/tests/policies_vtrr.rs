@@ -10,6 +10,7 @@ mod common;
 
 use common::hosted::{letters, Hosted};
 use common::ideal;
+use common::plan::cases;
 use proptest::prelude::*;
 use rota_machine::exit::ExitKind;
 use rota_machine::ops::Op;
@@ -161,7 +162,7 @@ fn sleepers() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(40))]
 
     #[test]
     fn the_share_array_leads_to_the_same_picks_as_a_walk(load in sleepers()) {

@@ -32,18 +32,9 @@ pub(super) fn rows() -> Vec<Kfunc<Core>> {
             core.dsq_insert_vtime(a[0], a[1], a[2], a[3], a[4])
         }),
         row("scx_bpf_dispatch_nr_slots", 0, allow::DISPATCH, 1, |core, _, _| {
-            core.allow(allow::DISPATCH, "scx_bpf_dispatch_nr_slots")?;
-            let used = core.rq(core.this_cpu).dsp_buf.len() as u32;
-            Ok(u64::from(core.dsp_max_batch - used))
+            core.dispatch_nr_slots()
         }),
-        row("scx_bpf_dispatch_cancel", 0, allow::DISPATCH, 1, |core, _, _| {
-            core.allow(allow::DISPATCH, "scx_bpf_dispatch_cancel")?;
-            let cpu = core.this_cpu;
-            if core.rq_mut(cpu).dsp_buf.pop().is_none() {
-                core.error(ExitKind::Error, "dispatch buffer underflow".into());
-            }
-            Ok(0)
-        }),
+        row("scx_bpf_dispatch_cancel", 0, allow::DISPATCH, 1, |core, _, _| core.dispatch_cancel()),
         row("scx_bpf_dsq_move_to_local", 1, allow::DISPATCH, 25, |core, rt, a| {
             reenter(core, rt, |core, o| core.dsq_move_to_local(o, a[0], 0))?
         }),
@@ -153,6 +144,23 @@ impl Core {
         self.rq_mut(cpu).dsp_buf.push(DspEntry { task: t, qseq, dsq_id, enq_flags });
     }
 
+    /// `scx_bpf_dispatch_nr_slots()`.
+    pub(crate) fn dispatch_nr_slots(&self) -> Result<u64, Fault> {
+        self.allow(allow::DISPATCH, "scx_bpf_dispatch_nr_slots")?;
+        let used = self.rq(self.this_cpu).dsp_buf.len() as u32;
+        Ok(u64::from(self.dsp_max_batch - used))
+    }
+
+    /// `scx_bpf_dispatch_cancel()`.
+    pub(crate) fn dispatch_cancel(&mut self) -> Result<u64, Fault> {
+        self.allow(allow::DISPATCH, "scx_bpf_dispatch_cancel")?;
+        let cpu = self.this_cpu;
+        if self.rq_mut(cpu).dsp_buf.pop().is_none() {
+            self.error(ExitKind::Error, "dispatch buffer underflow".into());
+        }
+        Ok(0)
+    }
+
     /// `scx_bpf_dsq_move_to_local()`.
     pub(crate) fn dsq_move_to_local(
         &mut self,
@@ -192,7 +200,7 @@ impl Core {
     }
 
     /// `destroy_dsq()`.
-    fn destroy_dsq(&mut self, id: u64) -> u64 {
+    pub(crate) fn destroy_dsq(&mut self, id: u64) -> u64 {
         let Some(dsq) = self.find_user_dsq(id) else { return 0 };
         let nr = self.dsq(dsq).nr;
         if nr > 0 {
@@ -207,7 +215,7 @@ impl Core {
     }
 
     /// `scx_bpf_dsq_nr_queued()`.
-    fn dsq_nr_queued(&mut self, id: u64) -> i64 {
+    pub(crate) fn dsq_nr_queued(&mut self, id: u64) -> i64 {
         if id == DSQ_LOCAL {
             let cpu = self.ctx.locked_rq.unwrap_or(self.this_cpu);
             return i64::from(self.dsq(self.rq(cpu).local).nr);
@@ -224,7 +232,7 @@ impl Core {
     }
 
     /// `scx_bpf_dsq_peek()`.
-    fn dsq_peek(&mut self, id: u64) -> u64 {
+    pub(crate) fn dsq_peek(&mut self, id: u64) -> u64 {
         if id & DSQ_FLAG_BUILTIN != 0 {
             self.error(ExitKind::Error, format!("peek disallowed on builtin DSQ {id:#x}"));
             return 0;
@@ -237,7 +245,7 @@ impl Core {
     }
 
     /// `scx_bpf_dsq_reenq()`.
-    fn dsq_reenq(&mut self, id: u64, reenq_flags: u64) -> u64 {
+    pub(crate) fn dsq_reenq(&mut self, id: u64, reenq_flags: u64) -> u64 {
         if reenq_flags & !REENQ_ANY != 0 {
             self.error(ExitKind::Error, format!("invalid SCX_REENQ flags {reenq_flags:#x}"));
             return 0;

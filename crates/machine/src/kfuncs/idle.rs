@@ -64,7 +64,7 @@ pub(super) fn rows() -> Vec<Kfunc<Core>> {
 
 impl Core {
     /// `check_builtin_idle_enabled()`.
-    fn check_builtin_idle(&mut self) -> bool {
+    pub(crate) fn check_builtin_idle(&mut self) -> bool {
         if !self.idle.enabled {
             self.error(ExitKind::Error, "built-in idle tracking is disabled".into());
         }
@@ -88,7 +88,7 @@ impl Core {
     }
 
     /// `select_cpu_from_kfunc()`.
-    fn select_cpu_from_kfunc(
+    pub(crate) fn select_cpu_from_kfunc(
         &mut self,
         p: u64,
         prev: i32,
@@ -154,7 +154,7 @@ impl Core {
     }
 
     /// `scx_bpf_pick_idle_cpu()`, `scx_bpf_pick_any_cpu()` and their node variants.
-    fn pick_kfunc(
+    pub(crate) fn pick_kfunc(
         &mut self,
         mask: u64,
         node: Option<i32>,

@@ -60,7 +60,7 @@ pub(super) fn rows() -> Vec<Kfunc<Core>> {
 }
 
 impl Core {
-    fn dsq_iter_new(&mut self, it: u64, dsq_id: u64, flags: u64) -> i64 {
+    pub(crate) fn dsq_iter_new(&mut self, it: u64, dsq_id: u64, flags: u64) -> i64 {
         self.iters.remove(&it);
         if flags & !DSQ_ITER_REV != 0 {
             return -EINVAL;
@@ -76,7 +76,7 @@ impl Core {
     }
 
     /// `nldsq_cursor_next_task()`.
-    fn dsq_iter_next(&mut self, it: u64) -> u64 {
+    pub(crate) fn dsq_iter_next(&mut self, it: u64) -> u64 {
         let Some(mut iter) = self.iters.get(&it).copied() else { return 0 };
         let found = loop {
             let queue = &self.dsqs[iter.dsq.0 as usize];
@@ -90,7 +90,7 @@ impl Core {
     }
 
     /// `scx_dsq_move()`.
-    fn dsq_move(
+    pub(crate) fn dsq_move(
         &mut self,
         o: &mut dyn Ops,
         it: u64,

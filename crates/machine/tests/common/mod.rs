@@ -3,9 +3,12 @@
 #![allow(dead_code)] // each test file uses its part
 
 pub(crate) mod hosted;
+pub(crate) mod plan;
+pub(crate) mod replay;
 
 use rota_bpf::error::Fault;
 use rota_machine::config::Config;
+use rota_machine::consts::KICK_IDLE;
 use rota_machine::core::Core;
 use rota_machine::ops::{Op, OpRet, Ops, OpsParams};
 use rota_machine::run::{Machine, Outcome};
@@ -107,11 +110,18 @@ impl Ops for Native {
     fn release_owner(&mut self, _: &mut Core, _: u64) {}
 }
 
-/// One shared first-in-first-out queue.
+/// One shared first-in-first-out queue; an idle CPU that may serve a new task is woken.
 pub(crate) fn shared_fifo() -> Native {
     Native::new("fifo", &[Op::Init, Op::Enqueue, Op::Dispatch], |me, core, op, args| match op {
         Op::Init => core.native_create_dsq(0).map(|r| r as u64),
-        Op::Enqueue => core.native_insert(args[0], 0, me.slice_ns, args[1]).map(|()| 0),
+        Op::Enqueue => {
+            core.native_insert(args[0], 0, me.slice_ns, args[1])?;
+            let idle = core.native_pick_idle(args[0], 0)?;
+            if idle >= 0 {
+                core.native_kick(idle as i32, KICK_IDLE);
+            }
+            Ok(0)
+        }
         Op::Dispatch => core.native_move_to_local(me, 0).map(u64::from),
         _ => Ok(0),
     })

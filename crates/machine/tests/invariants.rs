@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What holds for every scheduler on every machine under every load, tried with random
+//! ones. The machine audits its own books at each instant (`Config::audit`).
+
+mod common;
+
+use common::hosted::Hosted;
+use common::plan::{cases, plan, Plan};
+use common::replay::{check, Rules};
+use common::{shared_fifo, Tape};
+use proptest::prelude::*;
+use rota_machine::exit::ExitKind;
+use rota_machine::run::{Machine, Outcome};
+use rota_measure::Summary;
+use rota_trace::{Event, Sink};
+use std::sync::Arc;
+
+const MS: u64 = 1_000_000;
+
+/// Runs something else in the middle of a run.
+struct Interrupted<'a> {
+    tape: Tape,
+    at_event: usize,
+    meanwhile: &'a mut dyn FnMut(),
+}
+
+impl Sink for Interrupted<'_> {
+    fn event(&mut self, event: &Event) {
+        self.tape.event(event);
+        if self.tape.0.len() == self.at_event {
+            (self.meanwhile)();
+        }
+    }
+}
+
+/// A run of a shipped policy, or of the native one.
+fn run(policy: Option<&str>, plan: &Plan, duration_ns: u64, sink: &mut dyn Sink) -> Outcome {
+    let (config, load) = (plan.config(duration_ns), plan.workload());
+    match policy {
+        Some(name) => Hosted::new(name, &[], config, &load).run_into(sink),
+        None => {
+            let load = Arc::new(rota_workload::parse("random.json", &load).unwrap());
+            let mut machine = Machine::new(config, load, &rota_bpf::btf::reference()).unwrap();
+            machine.run(&mut shared_fifo(), sink).unwrap()
+        }
+    }
+}
+
+/// Runs a policy twice, the second run in the middle of the first, and checks both.
+fn obeys(policy: Option<&str>, plan: &Plan, duration_ns: u64) -> Result<(), String> {
+    let mut inner = Tape::default();
+    let mut run_inner = || drop(run(policy, plan, duration_ns, &mut inner));
+    let mut outer = Interrupted { tape: Tape::default(), at_event: 40, meanwhile: &mut run_inner };
+    let outcome = run(policy, plan, duration_ns, &mut outer);
+    let tape = outer.tape;
+    if outcome.exit.kind != ExitKind::Unreg {
+        return Err(format!("ejected: {}", outcome.exit));
+    }
+    if tape.0.len() >= 40 && tape.0 != inner.0 {
+        return Err("two runs differ".into());
+    }
+    let rules = Rules {
+        cpus: plan.cpus,
+        end_ns: duration_ns,
+        may_use: &|name, cpu| plan.may_use(name, cpu, false),
+        always_may_use: &|name, cpu| plan.may_use(name, cpu, true),
+        longest_wait_ns: duration_ns,
+    };
+    check(&tape.0, &rules)?;
+    let mut summary = Summary::new(plan.cpus);
+    tape.0.iter().for_each(|event| summary.event(event));
+    let report = summary.finish(duration_ns);
+    let busy_ns: u64 = report.tasks.iter().map(|t| t.cpu_ns).sum();
+    let whole_ns = duration_ns * u64::from(plan.cpus);
+    if busy_ns + report.totals.idle_ns != whole_ns {
+        return Err(format!("{busy_ns} ns busy and {} idle", report.totals.idle_ns));
+    }
+    Ok(())
+}
+
+/// Every shipped policy by name, and the native one.
+fn policies() -> impl Iterator<Item = Option<&'static str>> {
+    rota_catalog::policies().iter().map(|p| Some(p.name)).chain([None])
+}
+
+/// Endless tasks with these shares.
+fn hogs(shares: &[u64]) -> String {
+    let task = |(n, s): (usize, &u64)| format!(r#""t{n}": {{"share": {s}, "run": 1000000}}"#);
+    let tasks: Vec<String> = shares.iter().enumerate().map(task).collect();
+    format!(r#"{{"tasks": {{{}}}}}"#, tasks.join(", "))
+}
+
+proptest! {
+    #![proptest_config(cases(40))]
+
+    #[test]
+    fn every_policy_obeys_under_random_loads(plan in plan()) {
+        for policy in policies() {
+            if let Err(what) = obeys(policy, &plan, 150 * MS) {
+                return Err(TestCaseError::fail(format!("{policy:?}: {what}\n{}", plan.workload())));
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(30))]
+
+    #[test]
+    fn nobody_waits_longer_than_two_rounds_of_shares(
+        shares in prop::collection::vec(1..7u64, 1..13),
+        cpus in 1..5u32,
+    ) {
+        // fifo lets its first tasks run for ever, by design
+        for policy in ["rr", "wrr", "wfq", "vtrr"] {
+            let mut config = common::ideal(cpus, 500 * MS);
+            config.audit = true;
+            let set = [("quantum_ns", "1000000")];
+            let (outcome, tape) = Hosted::new(policy, &set, config, &hogs(&shares)).run();
+            prop_assert_eq!(outcome.exit.kind, ExitKind::Unreg);
+            let rules = Rules {
+                cpus,
+                end_ns: 500 * MS,
+                may_use: &|_, _| true,
+                always_may_use: &|_, _| true,
+                longest_wait_ns: 2 * shares.iter().sum::<u64>() * MS,
+            };
+            prop_assert_eq!(check(&tape.0, &rules), Ok(()), "{}", policy);
+        }
+    }
+
+    #[test]
+    fn a_finished_task_has_run_exactly_its_work(
+        work in prop::collection::vec((1..4u32, prop::collection::vec((1..3_000u32, 0..3_000u32), 1..4)), 1..8),
+        cpus in 1..5u32,
+        exact_slices in any::<bool>(),
+    ) {
+        // arrange: tasks that run and sleep a few times; all end within 250 ms
+        let task = |(n, (loops, steps)): (usize, &(u32, Vec<(u32, u32)>))| {
+            let steps: Vec<String> =
+                steps.iter().map(|(run, nap)| format!(r#""run": {run}, "sleep": {nap}, "yield": """#)).collect();
+            format!(r#""t{n}": {{"weight": {}, "loop": {loops}, {}}}"#, n + 1, steps.join(", "))
+        };
+        let tasks: Vec<String> = work.iter().enumerate().map(task).collect();
+        let load = format!(r#"{{"tasks": {{{}}}}}"#, tasks.join(", "));
+        let mut config = common::ideal(cpus, 400 * MS);
+        config.exact_slices = exact_slices;
+        config.audit = true;
+        for name in rota_catalog::policies().iter().map(|p| p.name) {
+            // act
+            let (_, tape) = Hosted::new(name, &[], config.clone(), &load).run();
+            let mut summary = Summary::new(cpus);
+            tape.0.iter().for_each(|event| summary.event(event));
+            // assert
+            for (task, (loops, steps)) in summary.finish(400 * MS).tasks.iter().zip(&work) {
+                let due: u64 = steps.iter().map(|(run, _)| u64::from(*run) * 1000).sum();
+                prop_assert!(task.finished_ns.is_some(), "{}: {} did not end", name, task.name);
+                prop_assert_eq!(task.cpu_ns, due * u64::from(*loops), "{}: {}", name, task.name);
+            }
+        }
+    }
+}
