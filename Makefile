@@ -4,9 +4,10 @@
 # make lint   formats, clippy and licence lines only
 # make fmt    format Rust and BPF C in place
 # make bench  set up, then the benchmarks
+# make pictures  draw those of the documentation again
 
-.PHONY: demo test lint fmt bench setup
+.PHONY: demo test lint fmt bench pictures setup
 .DEFAULT_GOAL := demo
 
-demo test lint fmt bench setup:
+demo test lint fmt bench pictures setup:
 	@scripts/$@
