@@ -5,52 +5,66 @@
 pub const MAX_CPUS: u32 = 512;
 const WORDS: usize = (MAX_CPUS / 64) as usize;
 
-/// A set of CPU numbers below [`MAX_CPUS`].
+/// A set of CPU numbers below [`MAX_CPUS`]. Asking for the lowest one, or whether there is
+/// any, takes no loop: the machine asks after every event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CpuSet([u64; WORDS]);
+pub struct CpuSet {
+    words: [u64; WORDS],
+    /// Bit w: word w is not 0.
+    used: u8,
+}
 
 impl CpuSet {
     /// The first `count` CPUs.
     pub fn first_n(count: u32) -> Self {
-        let mut set = Self::default();
-        for cpu in 0..count.min(MAX_CPUS) {
-            set.insert(cpu);
-        }
-        set
+        (0..count.min(MAX_CPUS)).collect()
     }
 
     /// Reads the words of a cpumask: bit `i` of word `w` is CPU `64 w + i`.
     pub fn from_words(words: impl Iterator<Item = u64>) -> Self {
-        let mut set = Self::default();
-        for (slot, word) in set.0.iter_mut().zip(words) {
+        let mut set = [0; WORDS];
+        for (slot, word) in set.iter_mut().zip(words) {
             *slot = word;
         }
-        set
+        Self::of(set)
+    }
+
+    fn of(words: [u64; WORDS]) -> Self {
+        let used =
+            words.iter().enumerate().fold(0, |used, (w, bits)| used | u8::from(*bits != 0) << w);
+        Self { words, used }
     }
 
     /// The words of the set, lowest CPUs first.
     pub fn words(&self) -> &[u64] {
-        &self.0
+        &self.words
     }
 
     /// Adds a CPU; numbers beyond [`MAX_CPUS`] are ignored.
+    #[inline]
     pub fn insert(&mut self, cpu: u32) {
         if cpu < MAX_CPUS {
-            self.0[(cpu / 64) as usize] |= 1 << (cpu % 64);
+            self.words[(cpu / 64) as usize] |= 1 << (cpu % 64);
+            self.used |= 1 << (cpu / 64);
         }
     }
 
     /// Removes a CPU.
+    #[inline]
     pub fn remove(&mut self, cpu: u32) {
         if cpu < MAX_CPUS {
-            self.0[(cpu / 64) as usize] &= !(1 << (cpu % 64));
+            let word = &mut self.words[(cpu / 64) as usize];
+            *word &= !(1 << (cpu % 64));
+            if *word == 0 {
+                self.used &= !(1 << (cpu / 64));
+            }
         }
     }
 
     /// Whether the CPU is in the set.
     #[inline]
     pub fn contains(&self, cpu: u32) -> bool {
-        cpu < MAX_CPUS && self.0[(cpu / 64) as usize] & (1 << (cpu % 64)) != 0
+        cpu < MAX_CPUS && self.words[(cpu / 64) as usize] & (1 << (cpu % 64)) != 0
     }
 
     /// Removes the CPU and says whether it was there.
@@ -61,19 +75,24 @@ impl CpuSet {
     }
 
     /// Whether no CPU is in the set.
+    #[inline]
     pub fn is_empty(&self) -> bool {
-        self.0.iter().all(|w| *w == 0)
+        self.used == 0
     }
 
     /// Number of CPUs.
     pub fn len(&self) -> u32 {
-        self.0.iter().map(|w| w.count_ones()).sum()
+        self.words.iter().map(|w| w.count_ones()).sum()
     }
 
     /// Lowest CPU.
     #[inline]
     pub fn first(&self) -> Option<u32> {
-        self.next_from(0)
+        if self.used == 0 {
+            return None;
+        }
+        let word = self.used.trailing_zeros();
+        Some(word * 64 + self.words[word as usize % WORDS].trailing_zeros())
     }
 
     /// Lowest CPU not below `from`.
@@ -82,13 +101,13 @@ impl CpuSet {
         if word >= WORDS {
             return None;
         }
-        let mut bits = self.0[word] & (u64::MAX << (from % 64));
+        let mut bits = self.words[word] & (u64::MAX << (from % 64));
         loop {
             if bits != 0 {
                 return Some(word as u32 * 64 + bits.trailing_zeros());
             }
             word += 1;
-            bits = *self.0.get(word)?;
+            bits = *self.words.get(word)?;
         }
     }
 
@@ -102,28 +121,28 @@ impl CpuSet {
         })
     }
 
+    fn zip(&self, other: &Self, merge: impl Fn(u64, u64) -> u64) -> Self {
+        let mut words = self.words;
+        words.iter_mut().zip(&other.words).for_each(|(a, b)| *a = merge(*a, *b));
+        Self::of(words)
+    }
+
     /// CPUs in both sets.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
-        let mut set = *self;
-        set.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a &= b);
-        set
+        self.zip(other, |a, b| a & b)
     }
 
     /// CPUs in either set.
     #[must_use]
     pub fn or(&self, other: &Self) -> Self {
-        let mut set = *self;
-        set.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
-        set
+        self.zip(other, |a, b| a | b)
     }
 
     /// CPUs of this set that are not in the other.
     #[must_use]
     pub fn minus(&self, other: &Self) -> Self {
-        let mut set = *self;
-        set.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a &= !b);
-        set
+        self.zip(other, |a, b| a & !b)
     }
 
     /// Whether every CPU of this set is in the other.
@@ -158,6 +177,24 @@ mod tests {
         assert!(!set.contains(MAX_CPUS));
         assert_eq!(set.next_from(MAX_CPUS), None);
         assert_eq!(set.len(), 2);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn behaves_like_a_set_of_numbers(ops in proptest::collection::vec((proptest::bool::ANY, 0u32..MAX_CPUS), 0..100)) {
+            let (mut set, mut model) = (CpuSet::default(), std::collections::BTreeSet::new());
+            for (insert, cpu) in ops {
+                if insert {
+                    set.insert(cpu);
+                    model.insert(cpu);
+                } else {
+                    proptest::prop_assert_eq!(set.take(cpu), model.remove(&cpu));
+                }
+                proptest::prop_assert_eq!(set.first(), model.first().copied());
+                proptest::prop_assert_eq!(set.is_empty(), model.is_empty());
+            }
+            proptest::prop_assert_eq!(set.iter().collect::<Vec<_>>(), Vec::from_iter(model));
+        }
     }
 
     #[test]
