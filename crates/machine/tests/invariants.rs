@@ -17,6 +17,9 @@ use std::sync::Arc;
 
 const MS: u64 = 1_000_000;
 
+/// Rounds of a task, and what it runs and sleeps in each, in us.
+type Work = (u32, Vec<(u32, u32)>);
+
 /// Runs something else in the middle of a run.
 struct Interrupted<'a> {
     tape: Tape,
@@ -136,9 +139,10 @@ proptest! {
         exact_slices in any::<bool>(),
     ) {
         // arrange: tasks that run and sleep a few times; all end within 250 ms
-        let task = |(n, (loops, steps)): (usize, &(u32, Vec<(u32, u32)>))| {
+        let step = |run, nap| format!(r#""run": {run}, "sleep": {nap}, "yield": """#);
+        let task = |(n, (loops, steps)): (usize, &Work)| {
             let steps: Vec<String> =
-                steps.iter().map(|(run, nap)| format!(r#""run": {run}, "sleep": {nap}, "yield": """#)).collect();
+                steps.iter().map(|(run, nap)| step(*run, *nap)).collect();
             format!(r#""t{n}": {{"weight": {}, "loop": {loops}, {}}}"#, n + 1, steps.join(", "))
         };
         let tasks: Vec<String> = work.iter().enumerate().map(task).collect();

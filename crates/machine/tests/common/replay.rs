@@ -64,10 +64,11 @@ impl Replay<'_> {
         }
         let idle = (0..self.rules.cpus).filter(|c| self.running[*c as usize].is_none());
         for cpu in idle {
-            let waits = |(_, state): &(&u32, &State)| matches!(state, State::Waits { .. });
-            let able =
-                |(pid, _): &(&u32, &State)| (self.rules.always_may_use)(&self.names[*pid], cpu);
-            if let Some((pid, _)) = self.states.iter().filter(waits).find(able) {
+            let stranded = self.states.iter().find(|(pid, state)| {
+                let able = || (self.rules.always_may_use)(&self.names[*pid], cpu);
+                matches!(state, State::Waits { .. }) && able()
+            });
+            if let Some((pid, _)) = stranded {
                 let name = &self.names[pid];
                 return Err(format!(
                     "CPU {cpu} idles from {} to {time_ns} while {name} waits",
@@ -142,10 +143,10 @@ impl Replay<'_> {
                     return Err("it ran elsewhere".into());
                 }
             }
-            EventKind::Pick { pid, slice_ns } => {
-                if self.running[slot] != Some(*pid) || *slice_ns == 0 {
-                    return Err("picked, but not running with a slice".into());
-                }
+            EventKind::Pick { pid, slice_ns }
+                if self.running[slot] != Some(*pid) || *slice_ns == 0 =>
+            {
+                return Err("picked, but not running with a slice".into());
             }
             EventKind::Exit { pid } if self.running[slot] != Some(*pid) => {
                 return Err("exits without running".into());
