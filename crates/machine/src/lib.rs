@@ -27,6 +27,7 @@ pub mod policy;
 mod rq;
 pub mod run;
 mod sched;
+mod setup;
 pub mod stats;
 pub mod task;
 mod timers;
