@@ -56,10 +56,7 @@ fn check(scheduler: &str, machines: &[Machine], idle: Idle) {
     for machine in machines {
         for workload in WORKLOADS {
             if let Err(e) = check_one(scheduler, *machine, workload, idle) {
-                failures.push(format!(
-                    "{workload} on {} CPUs ({}): {e:#}",
-                    machine.0, machine.1
-                ));
+                failures.push(format!("{workload} on {} CPUs ({}): {e:#}", machine.0, machine.1));
             }
         }
     }
@@ -69,10 +66,7 @@ fn check(scheduler: &str, machines: &[Machine], idle: Idle) {
 fn check_one(scheduler: &str, machine: Machine, workload: &str, idle: Idle) -> Result<()> {
     let first = simulate(scheduler, machine, workload, &[])?;
     let second = simulate(scheduler, machine, workload, &[])?;
-    ensure!(
-        first.summary == second.summary,
-        "two runs gave two summaries"
-    );
+    ensure!(first.summary == second.summary, "two runs gave two summaries");
     ensure!(first.trace == second.trace, "two runs gave two traces");
     check_run(&first, machine, workload, None)?;
     let ideal = simulate(scheduler, machine, workload, &["--ideal"])?;
@@ -91,17 +85,9 @@ fn simulate(scheduler: &str, machine: Machine, workload: &str, more: &[&str]) ->
     let here = root().join("tests/third-party");
     let outcome = rota(
         [
-            vec![
-                "sim".into(),
-                fetched()?
-                    .join(format!("{scheduler}.bpf.o"))
-                    .into_os_string(),
-            ],
+            vec!["sim".into(), fetched()?.join(format!("{scheduler}.bpf.o")).into_os_string()],
             vec![here.join(format!("workloads/{workload}.json")).into()],
-            vec![
-                "--manifest".into(),
-                here.join(format!("manifests/{scheduler}.toml")).into(),
-            ],
+            vec!["--manifest".into(), here.join(format!("manifests/{scheduler}.toml")).into()],
             vec![
                 "--cpus".into(),
                 machine.0.to_string().into(),
@@ -114,53 +100,28 @@ fn simulate(scheduler: &str, machine: Machine, workload: &str, more: &[&str]) ->
         .concat(),
     )?;
     if outcome.code != Some(0) {
-        bail!(
-            "rota ended with {:?}: {}",
-            outcome.code,
-            outcome.stderr.trim()
-        );
+        bail!("rota ended with {:?}: {}", outcome.code, outcome.stderr.trim());
     }
     let rows = trace::read(&trace)?;
-    Ok(Run {
-        summary: outcome.stdout,
-        trace: std::fs::read(&trace)?,
-        rows,
-    })
+    Ok(Run { summary: outcome.stdout, trace: std::fs::read(&trace)?, rows })
 }
 
 /// Checks one run; `idle` only where overheads are zero and time must add up exactly.
 fn check_run(run: &Run, machine: Machine, workload: &str, idle: Option<Idle>) -> Result<()> {
     let summary: Summary = serde_json::from_slice(&run.summary).context("summary")?;
     ensure!(summary.schema == "rota.sim/1", "schema {}", summary.schema);
-    ensure!(
-        summary.machine.cpus == machine.0,
-        "{} CPUs",
-        summary.machine.cpus
-    );
+    ensure!(summary.machine.cpus == machine.0, "{} CPUs", summary.machine.cpus);
     ensure!(!summary.tasks.is_empty(), "no task in the summary");
 
     let pinned = pinned(workload)?;
-    let allowed = |task: &str| {
-        pinned
-            .get(task.rsplit_once('-').map_or(task, |(n, _)| n))
-            .cloned()
-    };
+    let allowed = |task: &str| pinned.get(task.rsplit_once('-').map_or(task, |(n, _)| n)).cloned();
     let laws = replay(&run.rows, machine.0, summary.duration_ns, &allowed)?;
     for task in &summary.tasks {
         let born_at_the_end = task.started_ns + LONGEST_WAIT_NS > summary.duration_ns;
-        ensure!(
-            task.cpu_ns > 0 || born_at_the_end,
-            "{} never ran",
-            task.name
-        );
+        ensure!(task.cpu_ns > 0 || born_at_the_end, "{} never ran", task.name);
     }
     if let Some(wait) = laws.longest_wait.filter(|wait| wait.ns() > LONGEST_WAIT_NS) {
-        bail!(
-            "{} waited {} ms from {} ns",
-            wait.task,
-            wait.ns() / 1_000_000,
-            wait.from_ns
-        );
+        bail!("{} waited {} ms from {} ns", wait.task, wait.ns() / 1_000_000, wait.from_ns);
     }
 
     let capacity = u64::from(machine.0) * summary.duration_ns;
@@ -171,19 +132,10 @@ fn check_run(run: &Run, machine: Machine, workload: &str, idle: Option<Idle>) ->
     };
     for task in &summary.tasks {
         let traced = laws.on_cpu_ns.get(&task.pid).copied().unwrap_or(0);
-        ensure!(
-            task.cpu_ns == traced,
-            "{}: {} ns, traced {traced}",
-            task.name,
-            task.cpu_ns
-        );
+        ensure!(task.cpu_ns == traced, "{}: {} ns, traced {traced}", task.name, task.cpu_ns);
     }
     let all = used + summary.totals.idle_ns;
-    ensure!(
-        all == capacity,
-        "{used} ns used + {} idle of {capacity}",
-        summary.totals.idle_ns
-    );
+    ensure!(all == capacity, "{used} ns used + {} idle of {capacity}", summary.totals.idle_ns);
     match (laws.longest_neglect, idle) {
         (None, _) | (_, Idle::ByDesign) => Ok(()),
         (Some(span), Idle::Within(limit)) if span.ns() <= limit => Ok(()),
@@ -198,10 +150,7 @@ fn check_run(run: &Run, machine: Machine, workload: &str, idle: Option<Idle>) ->
 fn pinned(workload: &str) -> Result<BTreeMap<String, Vec<u32>>> {
     let path = root().join(format!("tests/third-party/workloads/{workload}.json"));
     let text = std::fs::read_to_string(&path)?;
-    let json: Vec<_> = text
-        .lines()
-        .filter(|line| !line.starts_with("//"))
-        .collect();
+    let json: Vec<_> = text.lines().filter(|line| !line.starts_with("//")).collect();
     let json: serde_json::Value = serde_json::from_str(&json.join("\n"))?;
     let tasks = json["tasks"].as_object().context("tasks")?;
     let bound = tasks.iter().filter(|(_, task)| !task["cpus"].is_null());
@@ -218,11 +167,7 @@ fn scx_simple_runs_unmodified() {
 // A CPU waits until the central CPU has dispatched for it, at the latest at its timer.
 #[test]
 fn scx_central_runs_unmodified() {
-    check(
-        "scx_central",
-        &[ONE, FOUR, SIXTEEN],
-        Idle::Within(1_000_000),
-    );
+    check("scx_central", &[ONE, FOUR, SIXTEEN], Idle::Within(1_000_000));
 }
 
 #[test]
@@ -239,11 +184,7 @@ fn scx_cpu0_runs_unmodified() {
 // A CPU idles while its pair runs a group that has no task for it. Pairs need two CPUs.
 #[test]
 fn scx_pair_runs_unmodified() {
-    check(
-        "scx_pair",
-        &[(2, "smt=2"), FOUR, FOUR_SMT, SIXTEEN],
-        Idle::ByDesign,
-    );
+    check("scx_pair", &[(2, "smt=2"), FOUR, FOUR_SMT, SIXTEEN], Idle::ByDesign);
 }
 
 #[test]
@@ -253,18 +194,10 @@ fn scx_flatcg_runs_unmodified() {
 
 #[test]
 fn scx_bpfland_runs_unmodified() {
-    check(
-        "scx_bpfland",
-        &[ONE, FOUR, FOUR_SMT, SIXTEEN],
-        Idle::Conserving,
-    );
+    check("scx_bpfland", &[ONE, FOUR, FOUR_SMT, SIXTEEN], Idle::Conserving);
 }
 
 #[test]
 fn scx_flash_runs_unmodified() {
-    check(
-        "scx_flash",
-        &[ONE, FOUR, FOUR_SMT, SIXTEEN],
-        Idle::Conserving,
-    );
+    check("scx_flash", &[ONE, FOUR, FOUR_SMT, SIXTEEN], Idle::Conserving);
 }

@@ -9,9 +9,7 @@ use std::sync::OnceLock;
 
 /// Top of the source tree.
 pub fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .unwrap_or(Path::new("."))
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
 }
 
 /// What a run of the command left.
@@ -27,10 +25,7 @@ pub struct Outcome {
 
 /// Runs `rota` with these arguments in the top of the source tree.
 pub fn rota<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Result<Outcome> {
-    let output = Command::new(binary()?)
-        .args(arguments)
-        .current_dir(root())
-        .output()?;
+    let output = Command::new(binary()?).args(arguments).current_dir(root()).output()?;
     Ok(Outcome {
         code: output.status.code(),
         stdout: output.stdout,
@@ -56,10 +51,7 @@ fn build() -> Result<PathBuf> {
         .output()
         .context("cargo build of rota")?;
     if !output.status.success() {
-        bail!(
-            "cargo build of rota failed:\n{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        bail!("cargo build of rota failed:\n{}", String::from_utf8_lossy(&output.stderr));
     }
     let messages = String::from_utf8_lossy(&output.stdout);
     messages

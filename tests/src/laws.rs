@@ -133,10 +133,7 @@ impl Machine<'_> {
             bail!("{} ns: switch_in of {} on no CPU", row.time_ns, row.task);
         };
         match self.cpus.get(cpu) {
-            None => bail!(
-                "{now} ns: {} runs on CPU {cpu}, which does not exist",
-                row.task
-            ),
+            None => bail!("{now} ns: {} runs on CPU {cpu}, which does not exist", row.task),
             Some((Some(other), _)) => {
                 bail!("{now} ns: {} and pid {other} run on CPU {cpu}", row.task)
             }
@@ -144,24 +141,13 @@ impl Machine<'_> {
         }
         let task = self.task(pid, row);
         if !task.cpus.contains(&cpu) {
-            bail!(
-                "{now} ns: {} runs on CPU {cpu}, which it may not use",
-                row.task
-            );
+            bail!("{now} ns: {} runs on CPU {cpu}, which it may not use", row.task);
         }
         let State::Waiting { since } = task.state else {
-            bail!(
-                "{now} ns: {} runs on CPU {cpu} though it was {:?}",
-                row.task,
-                task.state
-            );
+            bail!("{now} ns: {} runs on CPU {cpu} though it was {:?}", row.task, task.state);
         };
         task.state = State::Running { cpu };
-        let span = Span {
-            task: task.name.clone(),
-            from_ns: since,
-            until_ns: now,
-        };
+        let span = Span { task: task.name.clone(), from_ns: since, until_ns: now };
         longer(&mut self.out.longest_wait, span);
         self.cpus[cpu] = (Some(pid), now);
         Ok(())
@@ -175,11 +161,7 @@ impl Machine<'_> {
             if task.state == State::Gone {
                 return Ok(());
             }
-            bail!(
-                "{now} ns: {} stops running though it was {:?}",
-                row.task,
-                task.state
-            );
+            bail!("{now} ns: {} stops running though it was {:?}", row.task, task.state);
         };
         task.state = match row.detail.as_str() {
             "why=runnable" => State::Waiting { since: now },
@@ -213,11 +195,7 @@ impl Machine<'_> {
             };
             let from_ns = since.max(idle_since);
             if from_ns < until {
-                let span = Span {
-                    task: task.name.clone(),
-                    from_ns,
-                    until_ns: until,
-                };
+                let span = Span { task: task.name.clone(), from_ns, until_ns: until };
                 longer(&mut self.out.longest_neglect, span);
             }
         }
@@ -233,11 +211,7 @@ impl Machine<'_> {
         for (pid, task) in &self.tasks {
             self.out.on_cpu_ns.insert(*pid, task.ran_ns);
             if let State::Waiting { since } = task.state {
-                let span = Span {
-                    task: task.name.clone(),
-                    from_ns: since,
-                    until_ns: end_ns,
-                };
+                let span = Span { task: task.name.clone(), from_ns: since, until_ns: end_ns };
                 longer(&mut self.out.longest_wait, span);
             }
         }
@@ -293,11 +267,7 @@ mod tests {
             row(30, 1, "switch_in", 2, ""),
         ];
         let replay = replay(&rows, 2, 50, &anywhere).unwrap();
-        let expected = Span {
-            task: "task-2".to_string(),
-            from_ns: 10,
-            until_ns: 30,
-        };
+        let expected = Span { task: "task-2".to_string(), from_ns: 10, until_ns: 30 };
         assert_eq!(replay.longest_neglect, Some(expected));
     }
 
@@ -312,11 +282,7 @@ mod tests {
         ];
         let pinned = |name: &str| (name == "task-2").then(|| vec![0]);
         let replay = replay(&rows, 2, 31, &pinned).unwrap();
-        let expected = Span {
-            task: "task-1".to_string(),
-            from_ns: 30,
-            until_ns: 31,
-        };
+        let expected = Span { task: "task-1".to_string(), from_ns: 30, until_ns: 31 };
         assert_eq!(replay.longest_neglect, Some(expected));
     }
 
@@ -328,14 +294,8 @@ mod tests {
                 vec![row(1, 0, "fork", 2, ""), row(1, 0, "switch_in", 2, "")],
                 "task-2 and pid 1 run on CPU 0",
             ),
-            (
-                vec![row(1, 1, "switch_in", 1, "")],
-                "task-1 runs on CPU 1 though it was Running",
-            ),
-            (
-                vec![row(1, 1, "switch_in", 3, "")],
-                "task-3 runs on CPU 1 though it was Blocked",
-            ),
+            (vec![row(1, 1, "switch_in", 1, "")], "task-1 runs on CPU 1 though it was Running"),
+            (vec![row(1, 1, "switch_in", 3, "")], "task-3 runs on CPU 1 though it was Blocked"),
             (
                 vec![row(1, 0, "fork", 2, ""), row(1, 2, "switch_in", 2, "")],
                 "CPU 2, which does not exist",

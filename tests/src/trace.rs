@@ -29,12 +29,7 @@ pub fn read(path: &Path) -> Result<Vec<Row>> {
     for row in reader.deserialize() {
         let row: Row = row.with_context(|| path.display().to_string())?;
         if let Some(last) = rows.last().filter(|last| last.time_ns > row.time_ns) {
-            anyhow::bail!(
-                "{}: {} ns after {} ns",
-                path.display(),
-                row.time_ns,
-                last.time_ns
-            );
+            anyhow::bail!("{}: {} ns after {} ns", path.display(), row.time_ns, last.time_ns);
         }
         rows.push(row);
     }

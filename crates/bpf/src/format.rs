@@ -38,7 +38,13 @@ pub fn format(memory: &Memory, fmt: &str, args: &[u64]) -> String {
             Some('%') => out.push('%'),
             Some('d' | 'i') => {
                 let value = narrow_signed(args.next().unwrap_or(0), spec.bytes);
-                let sign = if value < 0 { "-" } else if spec.plus { "+" } else { "" };
+                let sign = if value < 0 {
+                    "-"
+                } else if spec.plus {
+                    "+"
+                } else {
+                    ""
+                };
                 number(&mut out, &spec, sign, &value.unsigned_abs().to_string());
             }
             Some('u') => {
@@ -47,7 +53,8 @@ pub fn format(memory: &Memory, fmt: &str, args: &[u64]) -> String {
             }
             Some(letter @ ('x' | 'X')) => {
                 let value = narrow(args.next().unwrap_or(0), spec.bytes);
-                let digits = if letter == 'x' { format!("{value:x}") } else { format!("{value:X}") };
+                let digits =
+                    if letter == 'x' { format!("{value:x}") } else { format!("{value:X}") };
                 let prefix = if spec.alternate { "0x" } else { "" };
                 number(&mut out, &spec, prefix, &digits);
             }

@@ -127,13 +127,18 @@ fn scx_simple() -> Option<Arc<Image>> {
     let cache = std::env::var_os("ROTA_CACHE").map_or_else(|| root().join(".cache"), PathBuf::from);
     let bytes = std::fs::read(cache.join("objects/scx_simple.bpf.o")).ok()?;
     let object = Object::parse("scx_simple", &bytes).expect("scx_simple parses");
-    Some(Arc::new(link(&object, &rota_bpf::btf::reference(), &SimKernel).expect("scx_simple links")))
+    Some(Arc::new(
+        link(&object, &rota_bpf::btf::reference(), &SimKernel).expect("scx_simple links"),
+    ))
 }
 
 fn hogs() -> (Arc<Workload>, Config) {
     let text = r#"{"tasks": {"hog": {"instance": 1000, "loop": -1, "run": 1000000}}}"#;
     let workload = rota_workload::parse("hogs", text).expect("parses");
-    (Arc::new(workload), Config::new(Topology::flat(1).expect("one CPU"), 1_000 * 1_000_000_000).ideal())
+    (
+        Arc::new(workload),
+        Config::new(Topology::flat(1).expect("one CPU"), 1_000 * 1_000_000_000).ideal(),
+    )
 }
 
 fn mix() -> (Arc<Workload>, Config) {
@@ -160,19 +165,28 @@ fn loaded(load: &(Arc<Workload>, Config), image: &Arc<Image>) -> (Machine, BpfOp
     (machine, ops)
 }
 
-fn compare(c: &mut Criterion, name: &str, load: &(Arc<Workload>, Config), count: fn(&Outcome) -> u64) {
+fn compare(
+    c: &mut Criterion,
+    name: &str,
+    load: &(Arc<Workload>, Config),
+    count: fn(&Outcome) -> u64,
+) {
     let mut group = c.benchmark_group(name);
     group.sample_size(20).measurement_time(Duration::from_secs(8));
     let baseline = native(machine(load));
     group.throughput(Throughput::Elements(count(&baseline)));
-    group.bench_function("rust", |b| b.iter_batched(|| machine(load), native, BatchSize::PerIteration));
+    group.bench_function("rust", |b| {
+        b.iter_batched(|| machine(load), native, BatchSize::PerIteration)
+    });
     let Some(image) = scx_simple() else {
         eprintln!("no scx_simple.bpf.o: run tests/third-party/fetch, then this again");
         return;
     };
     let ours = hosted(loaded(load, &image));
     group.throughput(Throughput::Elements(count(&ours)));
-    group.bench_function("scx_simple", |b| b.iter_batched(|| loaded(load, &image), hosted, BatchSize::PerIteration));
+    group.bench_function("scx_simple", |b| {
+        b.iter_batched(|| loaded(load, &image), hosted, BatchSize::PerIteration)
+    });
     group.finish();
 }
 

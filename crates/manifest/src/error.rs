@@ -26,9 +26,5 @@ impl fmt::Display for ManifestError {
 /// 1-based line of a byte offset.
 pub(crate) fn line_of(text: &str, offset: usize) -> usize {
     let upto = offset.min(text.len());
-    text.as_bytes()[..upto]
-        .iter()
-        .filter(|b| **b == b'\n')
-        .count()
-        + 1
+    text.as_bytes()[..upto].iter().filter(|b| **b == b'\n').count() + 1
 }

@@ -58,12 +58,7 @@ impl Manifest {
         facts: &MachineFacts,
         constant: &dyn Fn(&str) -> Option<i128>,
     ) -> Result<Setup, ManifestError> {
-        let at = Scope {
-            manifest: self,
-            facts,
-            constant,
-            cpu: None,
-        };
+        let at = Scope { manifest: self, facts, constant, cpu: None };
         for rule in &self.require {
             if at.number(&rule.that)? == 0 {
                 return Err(at.error(&rule.that, rule.otherwise.clone()));
@@ -79,11 +74,7 @@ impl Manifest {
         };
         for entry in &self.entries {
             let (key, value) = (at.pairs(&entry.key)?, at.pairs(&entry.value)?);
-            setup.entries.push(Entry {
-                map: entry.map.clone(),
-                key,
-                value,
-            });
+            setup.entries.push(Entry { map: entry.map.clone(), key, value });
         }
         for rule in &self.runs {
             let cpus: Vec<Option<u32>> = match rule.each_cpu {
@@ -94,10 +85,7 @@ impl Manifest {
                 let at = Scope { cpu, ..at };
                 if rule.when.as_ref().map_or(Ok(1), |when| at.number(when))? != 0 {
                     let ctx = at.pairs(&rule.ctx)?;
-                    setup.runs.push(Run {
-                        program: rule.program.clone(),
-                        ctx,
-                    });
+                    setup.runs.push(Run { program: rule.program.clone(), ctx });
                 }
             }
         }
@@ -115,16 +103,11 @@ struct Scope<'a> {
 
 impl Scope<'_> {
     fn error(&self, assign: &Assign, what: String) -> ManifestError {
-        ManifestError {
-            file: self.manifest.file.clone(),
-            line: Some(assign.line),
-            what,
-        }
+        ManifestError { file: self.manifest.file.clone(), line: Some(assign.line), what }
     }
 
     fn eval(&self, assign: &Assign, expr: &Expr) -> Result<i128, ManifestError> {
-        expr.eval(self)
-            .map_err(|what| self.error(assign, format!("{}: {what}", assign.path)))
+        expr.eval(self).map_err(|what| self.error(assign, format!("{}: {what}", assign.path)))
     }
 
     /// A value that the manifest itself needs as a number.
@@ -149,14 +132,11 @@ impl Scope<'_> {
         list.iter()
             .map(|assign| {
                 let number = self.number(assign)?;
-                let count = u32::try_from(number)
-                    .ok()
-                    .filter(|n| *n > 0)
-                    .ok_or_else(|| {
-                        let what =
-                            format!("{}: {number} is no size: expected 1 to 2^32-1", assign.path);
-                        self.error(assign, what)
-                    })?;
+                let count = u32::try_from(number).ok().filter(|n| *n > 0).ok_or_else(|| {
+                    let what =
+                        format!("{}: {number} is no size: expected 1 to 2^32-1", assign.path);
+                    self.error(assign, what)
+                })?;
                 Ok((assign.path.clone(), count))
             })
             .collect()
@@ -165,23 +145,15 @@ impl Scope<'_> {
     fn pairs(&self, list: &[Assign]) -> Result<Vec<(String, String)>, ManifestError> {
         let mut out = Vec::new();
         // A path that names one CPU wins over one that stands for all.
-        let (all, one) = list
-            .iter()
-            .partition::<Vec<_>, _>(|a| a.path.contains(EACH));
+        let (all, one) = list.iter().partition::<Vec<_>, _>(|a| a.path.contains(EACH));
         for assign in all.into_iter().chain(one) {
             if !assign.path.contains(EACH) {
                 out.push((assign.path.clone(), self.text(assign)?));
                 continue;
             }
             for cpu in 0..self.facts.nr_cpus() {
-                let at = Self {
-                    cpu: Some(cpu),
-                    ..*self
-                };
-                out.push((
-                    assign.path.replace(EACH, &format!("[{cpu}]")),
-                    at.text(assign)?,
-                ));
+                let at = Self { cpu: Some(cpu), ..*self };
+                out.push((assign.path.replace(EACH, &format!("[{cpu}]")), at.text(assign)?));
             }
         }
         Ok(out)

@@ -55,18 +55,11 @@ pub(crate) trait Names {
 
 impl Expr {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let mut parser = Parser {
-            tokens: tokens(text)?,
-            at: 0,
-            depth: 0,
-        };
+        let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0 };
         let expr = parser.ternary()?;
         match parser.tokens.get(parser.at) {
             None => Ok(expr),
-            Some(token) => Err(format!(
-                "unexpected {} after the expression",
-                shown(Some(token))
-            )),
+            Some(token) => Err(format!("unexpected {} after the expression", shown(Some(token)))),
         }
     }
 
@@ -120,9 +113,8 @@ fn tokens(text: &str) -> Result<Vec<Token>, String> {
     let mut out = Vec::new();
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
-        let word = rest
-            .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-            .unwrap_or(rest.len());
+        let word =
+            rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
         let used = if first.is_ascii_digit() {
             out.push(Token::Int(number(&rest[..word])?));
             word
@@ -149,9 +141,7 @@ fn number(text: &str) -> Result<i128, String> {
         Some(hex) => u64::from_str_radix(hex, 16),
         None => digits.parse(),
     };
-    value
-        .map(Into::into)
-        .map_err(|_| format!("bad number {text}: expected 0 to 2^64-1"))
+    value.map(Into::into).map_err(|_| format!("bad number {text}: expected 0 to 2^64-1"))
 }
 
 fn shown(token: Option<&Token>) -> String {
@@ -181,9 +171,7 @@ impl Parser {
 
     fn expect(&mut self, symbol: Op) -> Result<(), String> {
         let found = shown(self.tokens.get(self.at));
-        self.take(&[symbol])
-            .map(drop)
-            .ok_or(format!("expected \"{symbol}\", found {found}"))
+        self.take(&[symbol]).map(drop).ok_or(format!("expected \"{symbol}\", found {found}"))
     }
 
     fn nested<T>(
@@ -310,10 +298,7 @@ mod tests {
             ("a", "unknown name a"),
             ("1 / 0", "1 / 0 divides by zero"),
             ("5 @ 2", "unexpected character '@'"),
-            (
-                "99999999999999999999",
-                "bad number 99999999999999999999: expected 0 to 2^64-1",
-            ),
+            ("99999999999999999999", "bad number 99999999999999999999: expected 0 to 2^64-1"),
             ("1 << 64", "1 << 64 overflows"),
         ] {
             assert_eq!(value(text), Err(message.to_string()), "{text}");
@@ -324,14 +309,8 @@ mod tests {
     fn hostile_nesting_is_refused() {
         let nested = format!("{}1{}", "(".repeat(100), ")".repeat(100));
         assert_eq!(value(&nested), Err("nested deeper than 64".to_string()));
-        assert_eq!(
-            value(&"-".repeat(1000)),
-            Err("longer than 256 tokens".to_string())
-        );
-        assert_eq!(
-            value(&vec!["1"; 1000].join("+")),
-            Err("longer than 256 tokens".to_string())
-        );
+        assert_eq!(value(&"-".repeat(1000)), Err("longer than 256 tokens".to_string()));
+        assert_eq!(value(&vec!["1"; 1000].join("+")), Err("longer than 256 tokens".to_string()));
     }
 
     proptest! {

@@ -18,11 +18,7 @@ impl MachineFacts {
     /// CPUs that share no core, in one cache and one node.
     pub fn flat(nr_cpus: u32) -> Self {
         let len = nr_cpus as usize;
-        Self {
-            core: (0..nr_cpus).collect(),
-            llc: vec![0; len],
-            node: vec![0; len],
-        }
+        Self { core: (0..nr_cpus).collect(), llc: vec![0; len], node: vec![0; len] }
     }
 
     /// Number of CPUs.
@@ -34,9 +30,7 @@ impl MachineFacts {
     pub fn sibling(&self, cpu: u32) -> Option<u32> {
         let nr = self.nr_cpus();
         let core = self.core.get(cpu as usize)?;
-        (1..nr)
-            .map(|step| (cpu + step) % nr)
-            .find(|other| self.core[*other as usize] == *core)
+        (1..nr).map(|step| (cpu + step) % nr).find(|other| self.core[*other as usize] == *core)
     }
 
     /// A core with more than one CPU exists.
@@ -86,11 +80,7 @@ mod tests {
 
     #[test]
     fn sibling_is_the_other_cpu_of_the_core() {
-        let facts = MachineFacts {
-            core: vec![0, 0, 1, 1],
-            llc: vec![0; 4],
-            node: vec![0; 4],
-        };
+        let facts = MachineFacts { core: vec![0, 0, 1, 1], llc: vec![0; 4], node: vec![0; 4] };
         let siblings: Vec<_> = (0..4).map(|cpu| facts.sibling(cpu)).collect();
         assert_eq!(siblings, [Some(1), Some(0), Some(3), Some(2)]);
         assert_eq!(MachineFacts::flat(4).sibling(2), None);
@@ -98,11 +88,7 @@ mod tests {
 
     #[test]
     fn siblings_of_a_wide_core_form_a_ring() {
-        let facts = MachineFacts {
-            core: vec![0; 3],
-            llc: vec![0; 3],
-            node: vec![0; 3],
-        };
+        let facts = MachineFacts { core: vec![0; 3], llc: vec![0; 3], node: vec![0; 3] };
         let siblings: Vec<_> = (0..3).map(|cpu| facts.sibling(cpu)).collect();
         assert_eq!(siblings, [Some(1), Some(2), Some(0)]);
     }

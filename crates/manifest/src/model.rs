@@ -137,10 +137,7 @@ impl Manifest {
         };
         for rule in document.require {
             let that = read.one("that", rule.that)?;
-            manifest.require.push(Require {
-                that,
-                otherwise: rule.otherwise,
-            });
+            manifest.require.push(Require { that, otherwise: rule.otherwise });
         }
         for (name, map) in document.maps {
             if let Some(value) = map.max_entries {
@@ -148,11 +145,7 @@ impl Manifest {
             }
             for entry in map.entries {
                 let (key, value) = (read.paths("", entry.key)?, read.paths("", entry.value)?);
-                manifest.entries.push(MapEntry {
-                    map: name.clone(),
-                    key,
-                    value,
-                });
+                manifest.entries.push(MapEntry { map: name.clone(), key, value });
             }
             if map.inner_maps {
                 manifest.inner_maps.push(name);

@@ -29,9 +29,7 @@ fn expand(text: &str, facts: &MachineFacts) -> Result<Setup, String> {
 }
 
 fn pairs(list: &[(&str, &str)]) -> Vec<(String, String)> {
-    list.iter()
-        .map(|(a, b)| (a.to_string(), b.to_string()))
-        .collect()
+    list.iter().map(|(a, b)| (a.to_string(), b.to_string())).collect()
 }
 
 #[test]
@@ -73,10 +71,7 @@ fn computed_values_know_machine_and_kernel() {
         max_entries = "=nr_cpus / 2"
     "#;
     let setup = expand(text, &MachineFacts::flat(16)).unwrap();
-    assert_eq!(
-        setup.set,
-        pairs(&[("nr_cpu_ids", "16"), ("slice_ns", "5000000")])
-    );
+    assert_eq!(setup.set, pairs(&[("nr_cpu_ids", "16"), ("slice_ns", "5000000")]));
     assert_eq!(setup.ops, pairs(&[("flags", "6")]));
     assert_eq!(setup.resize, [("started_at".to_string(), 16)]);
     assert_eq!(setup.max_entries, [("pair_ctx".to_string(), 8)]);
@@ -113,21 +108,11 @@ fn runs_repeat_for_each_cpu_where_the_condition_holds() {
         ctx = { cpu_id = "=cpu", sibling_cpu_id = "=sibling(cpu)" }
     "#;
     let setup = expand(text, &smt(2)).unwrap();
-    let runs: Vec<_> = setup
-        .runs
-        .iter()
-        .map(|r| (r.program.as_str(), r.ctx.clone()))
-        .collect();
+    let runs: Vec<_> = setup.runs.iter().map(|r| (r.program.as_str(), r.ctx.clone())).collect();
     let expected = vec![
         ("enable_primary_cpu", pairs(&[("cpu_id", "-1")])),
-        (
-            "enable_sibling_cpu",
-            pairs(&[("cpu_id", "0"), ("sibling_cpu_id", "1")]),
-        ),
-        (
-            "enable_sibling_cpu",
-            pairs(&[("cpu_id", "2"), ("sibling_cpu_id", "3")]),
-        ),
+        ("enable_sibling_cpu", pairs(&[("cpu_id", "0"), ("sibling_cpu_id", "1")])),
+        ("enable_sibling_cpu", pairs(&[("cpu_id", "2"), ("sibling_cpu_id", "3")])),
     ];
     assert_eq!(runs, expected);
 }
@@ -145,10 +130,7 @@ fn map_contents_keep_their_members_apart() {
     assert_eq!(setup.entries[0].key, pairs(&[("", "3")]));
     let mut value = setup.entries[0].value.clone();
     value.sort();
-    assert_eq!(
-        value,
-        pairs(&[("cpus[0]", "0"), ("cpus[1]", "1"), ("weight", "200")])
-    );
+    assert_eq!(value, pairs(&[("cpus[0]", "0"), ("cpus[1]", "1"), ("weight", "200")]));
 }
 
 #[test]
@@ -157,10 +139,7 @@ fn requirement_that_fails_says_what_the_author_wrote() {
         "[[require]]\nthat = \"=nr_cpus % 2 == 0\"\nelse = \"pairs need an even number of CPUs\"\n";
     assert_eq!(expand(text, &MachineFacts::flat(4)), Ok(Setup::default()));
     let refused = expand(text, &MachineFacts::flat(3));
-    assert_eq!(
-        refused,
-        Err("m.toml:2: pairs need an even number of CPUs".to_string())
-    );
+    assert_eq!(refused, Err("m.toml:2: pairs need an even number of CPUs".to_string()));
 }
 
 #[test]
@@ -183,23 +162,14 @@ fn mistakes_name_line_key_and_expectation() {
 
 #[test]
 fn unknown_keys_are_errors() {
-    for text in [
-        "[sets]\nx = 1",
-        "[[run]]\nprogram = \"p\"\neach = \"node\"",
-        "[[run]]\nctx = {}",
-    ] {
+    for text in ["[sets]\nx = 1", "[[run]]\nprogram = \"p\"\neach = \"node\"", "[[run]]\nctx = {}"]
+    {
         let message = expand(text, &MachineFacts::flat(1)).unwrap_err();
         assert!(message.starts_with("m.toml:"), "{message}");
     }
-    let typo = expand(
-        "[set]\nx = 1\n[[run]]\nprogramme = \"p\"",
-        &MachineFacts::flat(1),
-    );
+    let typo = expand("[set]\nx = 1\n[[run]]\nprogramme = \"p\"", &MachineFacts::flat(1));
     let message = typo.unwrap_err();
-    assert!(
-        message.starts_with("m.toml:4: unknown field `programme`"),
-        "{message}"
-    );
+    assert!(message.starts_with("m.toml:4: unknown field `programme`"), "{message}");
 }
 
 proptest! {
