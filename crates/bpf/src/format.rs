@@ -164,3 +164,57 @@ fn pad(out: &mut String, spec: &Spec, text: &str) {
     // Writing to a String cannot fail.
     let _ = if spec.left { write!(out, "{text:<width$}") } else { write!(out, "{text:>width$}") };
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::Perm;
+    use proptest::prelude::*;
+
+    fn with(fmt: &str, args: &[u64]) -> String {
+        format(&Memory::new(), fmt, args)
+    }
+
+    #[test]
+    fn integers_are_cut_to_their_length() {
+        let all = u64::MAX;
+        assert_eq!(with("%d %u %ld %lu", &[all; 4]), format!("-1 {} -1 {all}", u32::MAX));
+        assert_eq!(with("%hhd %hu %llx", &[0x1ff, 0x1_0001, 0xab]), "-1 1 ab");
+    }
+
+    #[test]
+    fn width_zeroes_sides_and_precision() {
+        assert_eq!(with("[%5d|%-5d|%05d|%.3d|%+d]", &[7; 5]), "[    7|7    |00007|007|+7]");
+        assert_eq!(with("[%#x|%#08x|%X]", &[10, 10, 10]), "[0xa|0x00000a|A]");
+    }
+
+    #[test]
+    fn strings_come_from_guest_memory() {
+        let mut memory = Memory::new();
+        let text = memory.alloc("text", 8, Perm::ReadOnly);
+        memory.bytes_mut(text, 4).unwrap().copy_from_slice(b"idle");
+        assert_eq!(
+            format(&memory, "%s/%.2s/%6s/%s", &[text, text, text, 1 << 40]),
+            "idle/id/  idle/(null)"
+        );
+    }
+
+    #[test]
+    fn what_is_no_conversion_is_printed_as_it_stands() {
+        assert_eq!(with("100%% %y %", &[]), "100% %y %");
+    }
+
+    #[test]
+    fn arguments_of_odd_length_are_refused() {
+        let memory = Memory::new();
+        assert!(bstr(&memory, 0, 0, 7).is_err());
+        assert!(bstr(&memory, 0, 0, 13 * 8).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_format_gives_some_text(fmt in "\\PC*|(%[-0#+ .l0-9hz]*[a-zA-Z%]?)*", args in any::<[u64; 4]>()) {
+            with(&fmt, &args);
+        }
+    }
+}

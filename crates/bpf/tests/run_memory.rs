@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Regions, kernel objects and arenas as guest code and host see them.
 
+mod run_support;
+
 use proptest::prelude::*;
 use rota_bpf::error::FaultKind;
 use rota_bpf::memory::{Memory, Perm, Shape, PAGE_SIZE};
@@ -12,6 +14,12 @@ fn task_shape() -> Shape {
         filled: vec![0..8, 16..20],
         writable: std::iter::once(16..20).collect(),
     }
+}
+
+#[test]
+fn an_instance_may_move_to_another_thread() {
+    fn check<T: Send>() {}
+    check::<run_support::Machine>();
 }
 
 #[test]

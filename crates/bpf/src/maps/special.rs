@@ -10,6 +10,9 @@ use std::ops::Range;
 const MAX_DEPTH: u32 = 8;
 const MAX_FIELDS: usize = 256;
 
+/// Members looked at: hostile BTF nests wide structs in wide structs.
+const MAX_VISITS: u32 = 100_000;
+
 /// What a special field is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FieldKind {
@@ -42,11 +45,11 @@ pub(crate) struct Special(pub(crate) Vec<SpecialField>);
 impl Special {
     /// Finds the special fields of a type.
     pub(crate) fn of(btf: &Btf, ty: Option<TypeId>) -> Self {
-        let mut fields = Vec::new();
+        let mut search = Search { btf, fields: Vec::new(), visits_left: MAX_VISITS };
         if let Some(ty) = ty {
-            collect(btf, ty, 0, MAX_DEPTH, &mut fields);
+            search.collect(ty, 0, MAX_DEPTH);
         }
-        Self(fields)
+        Self(search.fields)
     }
 
     /// Copies a value, leaving special fields as they are.
@@ -72,37 +75,51 @@ fn copy_range(to: &mut [u8], from: &[u8], range: Range<usize>) {
     }
 }
 
-fn collect(btf: &Btf, ty: TypeId, offset: u32, depth: u32, out: &mut Vec<SpecialField>) {
-    if depth == 0 || out.len() >= MAX_FIELDS {
-        return;
-    }
-    match btf.resolved(ty) {
-        Type::Struct(composite) | Type::Union(composite) => match kind_of(&composite) {
-            Some(kind) => out.push(SpecialField { offset, size: composite.size, kind }),
-            None => {
-                for member in composite.members().filter(|member| member.bits == 0) {
-                    let at = offset.saturating_add(member.bit_offset / 8);
-                    collect(btf, member.ty, at, depth - 1, out);
+/// A walk through a type.
+struct Search<'a> {
+    btf: &'a Btf,
+    fields: Vec<SpecialField>,
+    visits_left: u32,
+}
+
+impl Search<'_> {
+    fn collect(&mut self, ty: TypeId, offset: u32, depth: u32) {
+        if depth == 0 || self.visits_left == 0 || self.fields.len() >= MAX_FIELDS {
+            return;
+        }
+        self.visits_left -= 1;
+        let btf = self.btf;
+        match btf.resolved(ty) {
+            Type::Struct(composite) | Type::Union(composite) => match kind_of(&composite) {
+                Some(kind) => self.fields.push(SpecialField { offset, size: composite.size, kind }),
+                None => {
+                    for member in composite.members().filter(|member| member.bits == 0) {
+                        let at = offset.saturating_add(member.bit_offset / 8);
+                        self.collect(member.ty, at, depth - 1);
+                    }
+                }
+            },
+            Type::Array(array) => {
+                let size = btf.size_of(array.elem).filter(|&size| size > 0);
+                let Some(size) = size else { return };
+                let before = self.fields.len();
+                for index in 0..array.len {
+                    let at = offset.saturating_add(index.saturating_mul(size));
+                    self.collect(array.elem, at, depth - 1);
+                    // No element has what the first has not.
+                    if self.fields.len() == before || self.fields.len() >= MAX_FIELDS {
+                        break;
+                    }
                 }
             }
-        },
-        Type::Array(array) => {
-            let Some(size) = btf.size_of(array.elem).filter(|&size| size > 0) else { return };
-            let before = out.len();
-            for index in 0..array.len {
-                let at = offset.saturating_add(index.saturating_mul(size));
-                collect(btf, array.elem, at, depth - 1, out);
-                if out.len() == before || out.len() >= MAX_FIELDS {
-                    break;
+            Type::Ptr(to) => {
+                if let Type::TypeTag("kptr" | "percpu_kptr" | "kptr_untrusted", _) = btf.get(to) {
+                    let kind = FieldKind::Kptr;
+                    self.fields.push(SpecialField { offset, size: 8, kind });
                 }
             }
+            _ => {}
         }
-        Type::Ptr(to) => {
-            if let Type::TypeTag("kptr" | "percpu_kptr" | "kptr_untrusted", _) = btf.get(to) {
-                out.push(SpecialField { offset, size: 8, kind: FieldKind::Kptr });
-            }
-        }
-        _ => {}
     }
 }
 
