@@ -3,6 +3,7 @@
 
 use crate::consts::*;
 use crate::core::Core;
+use crate::cpuset::CpuSet;
 use crate::event_queue::Due;
 use crate::exit::{ExitInfo, ExitKind};
 use crate::ops::{Op, Ops};
@@ -122,12 +123,14 @@ impl Machine {
     }
 
     /// Everything that happens at one instant: first what is due, then the CPUs that
-    /// must pick, one after the other, lowest first. What a pick makes due at this very
-    /// instant happens before the next CPU picks.
+    /// must pick, lowest first. Real CPUs would pick side by side, so a CPU that one of
+    /// them kicks comes after all that were asked before it. What a pick makes due at
+    /// this very instant happens before the next CPU picks.
     fn settle_instant(&mut self, o: &mut dyn Ops, end_ns: u64) -> Result<(), RunError> {
         if self.core.now_ns >= end_ns {
             return Ok(());
         }
+        let mut round = CpuSet::default();
         loop {
             while let Some(due) = self.core.queue.pop_due(self.core.now_ns) {
                 self.core.counters.events += 1;
@@ -137,13 +140,17 @@ impl Machine {
                     return Ok(());
                 }
             }
-            let Some(cpu) = self.core.resched.first() else {
+            if round.is_empty() {
+                round = self.core.resched;
+            }
+            let Some(cpu) = round.first() else {
                 self.arm_cpus();
                 if self.core.queue.next_at() == Some(self.core.now_ns) {
                     continue;
                 }
                 break;
             };
+            round.remove(cpu);
             self.core.counters.events += 1;
             self.core.schedule(o, cpu);
             self.core.drain_deferred(o);

@@ -56,7 +56,14 @@ impl Core {
         }
         // scx_bypass(false): every CPU goes through its scheduler once
         (0..self.nr_cpus()).for_each(|cpu| self.resched_curr(cpu));
-        true
+        // a run begins a while later: every CPU has run some kernel thread since
+        for cpu in 0..self.nr_cpus() {
+            self.this_cpu = cpu;
+            self.update_idle(o, cpu, false, true);
+            self.update_idle(o, cpu, true, true);
+        }
+        self.this_cpu = 0;
+        self.exit.is_none()
     }
 
     /// `validate_ops()` and `bpf_scx_init_member()`.

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Idle CPUs: who is told of them, and who gets to them first.
+
+mod common;
+
+use common::{ideal, run, Native};
+use rota_machine::consts::KICK_PREEMPT;
+use rota_machine::ops::Op;
+use rota_trace::EventKind;
+
+const MS: u64 = 1_000_000;
+
+/// A scheduler that keeps its own idle mask starts it empty and fills it in
+/// `ops.update_idle()`, which `__scx_update_idle()` calls on transitions only. On a live
+/// machine every CPU soon makes one; here nothing but the workload runs.
+#[test]
+fn every_cpu_is_reported_idle_before_the_first_task_comes() {
+    let ops = [Op::Init, Op::UpdateIdle, Op::SelectCpu, Op::Enqueue, Op::Dispatch];
+    let mut own_mask = Native::new("own_mask", &ops, |me, core, op, args| match op {
+        Op::Init => core.native_create_dsq(0).map(|r| r as u64),
+        Op::UpdateIdle => {
+            me.log.push(format!("CPU {} idle: {}", args[0], args[1]));
+            Ok(0)
+        }
+        Op::SelectCpu => {
+            me.log.push(format!("task {}", core.native_pid(args[0])));
+            Ok(args[1])
+        }
+        Op::Enqueue => core.native_insert(args[0], 0, me.slice_ns, args[1]).map(|()| 0),
+        _ => core.native_move_to_local(me, 0).map(u64::from),
+    });
+    run(ideal(2, 10 * MS), r#"{"tasks": {"a": {"run": 1000, "sleep": 100000}}}"#, &mut own_mask);
+    // CPU 0 runs the task and is idle again; CPU 1 stays idle and is reported no more
+    let expected = [
+        "CPU 0 idle: 0",
+        "CPU 0 idle: 1",
+        "CPU 1 idle: 0",
+        "CPU 1 idle: 1",
+        "task 1001",
+        "CPU 0 idle: 0",
+        "CPU 0 idle: 1",
+    ];
+    assert_eq!(own_mask.log, expected);
+}
+
+/// `pick_task_idle()` refreshes the built-in mask when an idle CPU finds nothing to do,
+/// without telling `ops.update_idle()`: a CPU that was claimed by
+/// `scx_idle_test_and_clear_cpu()` and then got no task can be claimed again.
+#[test]
+fn a_cpu_claimed_in_vain_can_be_claimed_again() {
+    let ops = [Op::Init, Op::SelectCpu, Op::Enqueue, Op::Dispatch];
+    let mut claims = Native::new("claims", &ops, |me, core, op, args| match op {
+        Op::Init => core.native_create_dsq(0).map(|r| r as u64),
+        Op::SelectCpu => Ok(0),
+        Op::Enqueue => {
+            // claims CPU 1 and wakes it, but the task goes to CPU 0
+            me.log.push(format!("claimed: {}", core.native_test_and_clear_idle(1)));
+            core.native_kick(1, 0);
+            core.native_insert(args[0], 0, me.slice_ns, args[1]).map(|()| 0)
+        }
+        _ if args[0] == 1 => Ok(0),
+        _ => core.native_move_to_local(me, 0).map(u64::from),
+    });
+    let load = r#"{"tasks": {"a": {"loop": 3, "run": 1000, "sleep": 1000}}}"#;
+    run(ideal(2, 10 * MS), load, &mut claims);
+    // three times to run, once to end
+    assert_eq!(claims.log, ["claimed: true"; 4]);
+}
+
+/// CPUs that are asked to schedule at the same time do so in parallel; one that they kick
+/// gets there after them (`kick_cpus_irq_workfn()` runs once the pick is over). Else each
+/// of them would make CPU 0 preempt a task that has not run yet.
+#[test]
+fn a_cpu_kicked_by_a_pick_comes_after_those_asked_before() {
+    let ops = [Op::Init, Op::SelectCpu, Op::Enqueue, Op::Dispatch];
+    let mut central = Native::new("central", &ops, |me, core, op, args| match op {
+        Op::Init => core.native_create_dsq(0).map(|r| r as u64),
+        Op::SelectCpu => Ok(0),
+        Op::Enqueue => core.native_insert(args[0], 0, me.slice_ns, args[1]).map(|()| 0),
+        _ => {
+            me.log.push(format!("CPU {} at {}", args[0], core.native_now()));
+            if args[0] != 0 {
+                core.native_kick(0, KICK_PREEMPT);
+            }
+            core.native_move_to_local(me, 0).map(u64::from)
+        }
+    });
+    let load = r#"{"tasks": {"hog": {"instance": 4, "run": 1000000}}}"#;
+    let (_, tape) = run(ideal(3, 5 * MS), load, &mut central);
+    assert_eq!(central.log, ["CPU 0 at 0", "CPU 1 at 0", "CPU 2 at 0", "CPU 0 at 0"]);
+    let started: Vec<u32> = tape
+        .0
+        .iter()
+        .filter_map(|e| match e.kind {
+            EventKind::SwitchIn { pid } => Some(pid),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(started, [1001, 1002, 1003, 1004]);
+}
