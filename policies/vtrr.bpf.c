@@ -173,14 +173,10 @@ static u64 rest_of_quantum(const struct client *c)
 	return c->part_ns < quantum_ns ? quantum_ns - c->part_ns : quantum_ns;
 }
 
+/* No direct dispatch: each quantum is a pick in the queue's order. */
 s32 BPF_STRUCT_OPS(vtrr_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
-	bool is_idle = false;
-	s32 cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
-
-	/* No direct dispatch: each quantum is a pick in the queue's order. */
-	client_at(slot_of(p))->cpu_coming = is_idle;
-	return cpu;
+	return choose_cpu(p, prev_cpu, wake_flags);
 }
 
 void BPF_STRUCT_OPS(vtrr_runnable, struct task_struct *p, u64 enq_flags)
@@ -196,25 +192,21 @@ void BPF_STRUCT_OPS(vtrr_runnable, struct task_struct *p, u64 enq_flags)
 
 void BPF_STRUCT_OPS(vtrr_enqueue, struct task_struct *p, u64 enq_flags)
 {
-	struct client *c = client_at(slot_of(p));
-	bool cpu_coming;
+	u32 slot = slot_of(p);
 
 	bpf_spin_lock(&lock);
-	end_quantum(c);
-	set_waits(c, true);
-	cpu_coming = c->cpu_coming;
-	c->cpu_coming = false;
+	end_quantum(client_at(slot));
+	set_waits(client_at(slot), true);
 	bpf_spin_unlock(&lock);
-	if (!cpu_coming)
-		kick_idle_cpu_for(p);
+	call_idle_cpu(p, slot);
 }
 
 void BPF_STRUCT_OPS(vtrr_dispatch, s32 cpu, struct task_struct *prev)
 {
-	u32 prev_slot = prev && is_runnable(prev) ? slot_of(prev) : 0, slot;
+	u32 prev_slot = prev && is_runnable(prev) ? slot_of(prev) : 0, slot, in_vain;
 	u64 cpu_time = prev_slot ? prev->se.sum_exec_runtime : 0, slice_ns;
 	u32 share = prev_slot ? share_of(prev) : 0;
-	s32 pid;
+	s32 pid, in_vain_pid;
 
 	bpf_spin_lock(&lock);
 	if (prev_slot) {
@@ -231,8 +223,12 @@ void BPF_STRUCT_OPS(vtrr_dispatch, s32 cpu, struct task_struct *prev)
 	}
 	pid = client_at(slot)->pid;
 	slice_ns = rest_of_quantum(client_at(slot));
+	in_vain = who_waits_in_vain(cpu, slot);
+	in_vain_pid = client_at(in_vain)->waits ? client_at(in_vain)->pid : 0;
 	bpf_spin_unlock(&lock);
 
+	if (in_vain_pid)
+		call_idle_cpu_again(in_vain_pid);
 	if (!slot)
 		return;
 	if (slot == prev_slot)

@@ -56,9 +56,8 @@ struct client {
 	u64 charged_at;	    /* its CPU time when last charged */
 	u32 share;
 	u32 pid;
-	u32 at;		 /* its place in the heap, 0: does not wait */
-	bool cpu_coming; /* an idle CPU was chosen for it and is about to look */
-	bool known;	 /* was runnable before, so that its VFT means something */
+	u32 at;	    /* its place in the heap, 0: does not wait */
+	bool known; /* was runnable before, so that its VFT means something */
 };
 
 struct client clients[NR_SLOTS];
@@ -202,14 +201,10 @@ static void begin_quantum(struct client *c)
 	virt_at_least(&queue_time, &c->done);
 }
 
+/* No direct dispatch: of several that wake up at once the first by VFT must win. */
 s32 BPF_STRUCT_OPS(wfq_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
-	bool is_idle = false;
-	s32 cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
-
-	/* No direct dispatch: of several that wake up at once the first by VFT must win. */
-	client_at(slot_of(p))->cpu_coming = is_idle;
-	return cpu;
+	return choose_cpu(p, prev_cpu, wake_flags);
 }
 
 void BPF_STRUCT_OPS(wfq_runnable, struct task_struct *p, u64 enq_flags)
@@ -230,26 +225,20 @@ void BPF_STRUCT_OPS(wfq_runnable, struct task_struct *p, u64 enq_flags)
 void BPF_STRUCT_OPS(wfq_enqueue, struct task_struct *p, u64 enq_flags)
 {
 	u32 slot = slot_of(p);
-	struct client *c = client_at(slot);
-	bool cpu_coming;
 
 	bpf_spin_lock(&lock);
-	if (!c->at)
+	if (slot && !client_at(slot)->at)
 		heap_settle(++heap_len, slot);
-	cpu_coming = c->cpu_coming;
-	c->cpu_coming = false;
 	bpf_spin_unlock(&lock);
-	if (!cpu_coming)
-		kick_idle_cpu_for(p);
+	call_idle_cpu(p, slot);
 }
 
 void BPF_STRUCT_OPS(wfq_dispatch, s32 cpu, struct task_struct *prev)
 {
-	bool competes = prev && is_runnable(prev);
-	u32 prev_slot = competes ? slot_of(prev) : 0, slot;
+	u32 prev_slot = prev && is_runnable(prev) ? slot_of(prev) : 0, slot, in_vain;
 	u64 cpu_time = prev_slot ? prev->se.sum_exec_runtime : 0;
 	u32 share = prev_slot ? share_of(prev) : 0;
-	s32 pid;
+	s32 pid, in_vain_pid;
 
 	bpf_spin_lock(&lock);
 	if (prev_slot) {
@@ -264,8 +253,12 @@ void BPF_STRUCT_OPS(wfq_dispatch, s32 cpu, struct task_struct *prev)
 	} else if (slot) {
 		heap_remove(slot);
 	}
+	in_vain = who_waits_in_vain(cpu, slot);
+	in_vain_pid = client_at(in_vain)->at ? client_at(in_vain)->pid : 0;
 	bpf_spin_unlock(&lock);
 
+	if (in_vain_pid)
+		call_idle_cpu_again(in_vain_pid);
 	if (!slot)
 		return;
 	if (slot == prev_slot)

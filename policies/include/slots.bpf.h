@@ -37,6 +37,8 @@ u32 free_slot; /* head of the list of slots given back */
 u32 free_next[NR_SLOTS];
 u8 slot_tied[NR_SLOTS]; /* may not use every CPU: slot_cpus says which */
 u64 slot_cpus[NR_SLOTS][MAX_CPUS / 64];
+u8 slot_cpu_comes[NR_SLOTS]; /* an idle CPU was chosen for the task and is about to look */
+u32 cpu_comes_for[MAX_CPUS]; /* the slot of that task, once it waits */
 u32 nr_cpus;
 
 static u32 slot_of(struct task_struct *p)
@@ -121,6 +123,48 @@ static s32 slots_init(void)
 		return 0;
 	policy_error("%llu CPUs: this policy supports up to 1024", nr_cpus);
 	return -E2BIG;
+}
+
+/* For ops.select_cpu: an idle CPU if there is one. Does not dispatch to it. */
+static s32 choose_cpu(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
+{
+	bool is_idle = false;
+	s32 cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
+
+	slot_cpu_comes[slot_of(p) & SLOT_MASK] = is_idle;
+	return cpu;
+}
+
+/* For the end of ops.enqueue: an idle CPU that the task may use must come to look. */
+static void call_idle_cpu(struct task_struct *p, u32 slot)
+{
+	u32 cpu = scx_bpf_task_cpu(p);
+
+	if (slot_cpu_comes[slot & SLOT_MASK])
+		cpu_comes_for[cpu % MAX_CPUS] = slot;
+	else
+		kick_idle_cpu_for(p);
+	slot_cpu_comes[slot & SLOT_MASK] = 0;
+}
+
+/* The task for which @cpu was woken up, if that is not the one it now runs; 0: none. */
+static u32 who_waits_in_vain(u32 cpu, u32 picked)
+{
+	u32 slot = cpu_comes_for[cpu % MAX_CPUS];
+
+	cpu_comes_for[cpu % MAX_CPUS] = 0;
+	return slot == picked ? 0 : slot & SLOT_MASK;
+}
+
+/* Another CPU may idle that can run it. */
+static void call_idle_cpu_again(s32 pid)
+{
+	struct task_struct *p = bpf_task_from_pid(pid);
+
+	if (!p)
+		return;
+	kick_idle_cpu_for(p);
+	bpf_task_release(p);
 }
 
 /*

@@ -21,7 +21,6 @@ struct client {
 	bool queued;	 /* runnable, so in the queue */
 	bool waits;	 /* in our custody: can be dispatched */
 	bool runs;	 /* was given a quantum that has not ended */
-	bool cpu_coming; /* an idle CPU was chosen for it and is about to look */
 	bool was_queued; /* next and prev mean something */
 };
 
