@@ -6,6 +6,7 @@
 
 pub mod ext;
 mod fields;
+mod file;
 mod index;
 mod kind;
 mod parse;

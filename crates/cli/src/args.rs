@@ -157,7 +157,8 @@ pub(crate) struct MachineArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Object")]
 pub(crate) struct ObjectArgs {
-    /// Types of the kernel to simulate, as /sys/kernel/btf/vmlinux has them [default: 7.2]
+    /// Types of the kernel to simulate, as /sys/kernel/btf/vmlinux or an
+    /// uncompressed vmlinux has them [default: 7.2]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) btf: Option<PathBuf>,
 

@@ -28,12 +28,18 @@ pub(crate) struct Named {
 pub(crate) fn kernel_btf(args: &ObjectArgs) -> Result<Arc<Btf>, Error> {
     let Some(path) = &args.btf else { return Ok(btf::reference()) };
     let bytes = std::fs::read(path).map_err(|e| Error::file("read", path, &e))?;
-    let btf = Btf::parse(&bytes).map_err(|e| Error::input(format!("{}: {e}", path.display())))?;
+    let btf =
+        Btf::from_file(&bytes).map_err(|e| Error::input(format!("{}: {e}", path.display())))?;
     Ok(Arc::new(btf))
 }
 
 /// Finds, compiles if it is source, and links a policy.
-pub(crate) fn open(policy: &str, args: &ObjectArgs, kernel: &Arc<Btf>) -> Result<Named, Error> {
+pub(crate) fn open(
+    policy: &str,
+    args: &ObjectArgs,
+    kernel: &Arc<Btf>,
+    hz: u32,
+) -> Result<Named, Error> {
     if let Some(shipped) = shipped(policy)? {
         let image = link_shipped(shipped, kernel)?;
         return Ok(Named { name: shipped.name.into(), source: SHIPPED.into(), image });
@@ -46,13 +52,13 @@ pub(crate) fn open(policy: &str, args: &ObjectArgs, kernel: &Arc<Btf>) -> Result
     } else {
         std::fs::read(path).map_err(unreadable)?
     };
-    let image = link(&Object::parse(policy, &bytes)?, kernel, &SimKernel)?;
+    let image = link(&Object::parse(policy, &bytes)?, kernel, &SimKernel { hz })?;
     Ok(Named { name: short_name(path), source: policy.into(), image })
 }
 
 /// Links a policy that ships with Rota.
 pub(crate) fn link_shipped(policy: &Policy, kernel: &Arc<Btf>) -> Result<Image, Error> {
-    Ok(link(&Object::parse(policy.name, policy.object)?, kernel, &SimKernel)?)
+    Ok(link(&Object::parse(policy.name, policy.object)?, kernel, &SimKernel::default())?)
 }
 
 /// The shipped policy of that name; `None` if a file is meant.

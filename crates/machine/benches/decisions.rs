@@ -5,6 +5,7 @@
 //! `decisions`: one CPU, 1,000 CPU-bound tasks; elements are scheduling decisions.
 //! `events`: four CPUs, the shipped 64-task sleep/run mix; elements are machine events.
 //! The object is not ours to ship: `tests/third-party/fetch` brings it to `.cache/objects`.
+#![allow(missing_docs)] // of functions that criterion's macros make
 
 use criterion::{criterion_group, criterion_main, BatchSize, Criterion, Throughput};
 use rota_bpf::error::Fault;
@@ -128,7 +129,8 @@ fn scx_simple() -> Option<Arc<Image>> {
     let bytes = std::fs::read(cache.join("objects/scx_simple.bpf.o")).ok()?;
     let object = Object::parse("scx_simple", &bytes).expect("scx_simple parses");
     Some(Arc::new(
-        link(&object, &rota_bpf::btf::reference(), &SimKernel).expect("scx_simple links"),
+        link(&object, &rota_bpf::btf::reference(), &SimKernel::default())
+            .expect("scx_simple links"),
     ))
 }
 

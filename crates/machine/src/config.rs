@@ -3,6 +3,9 @@
 
 use crate::topology::Topology;
 
+/// Ticks per second of Debian's kernels.
+pub const DEFAULT_HZ: u32 = 250;
+
 /// Time that the machine itself takes, on top of what tasks do. A cost delays the
 /// progress of the task that runs next (or now) on the CPU that pays it; the time
 /// counts as that task's CPU time, as it would on a real machine.
@@ -79,7 +82,7 @@ impl Config {
     pub fn new(topology: Topology, duration_ns: u64) -> Self {
         Self {
             topology,
-            hz: 250,
+            hz: DEFAULT_HZ,
             costs: Costs::typical(),
             exact_slices: false,
             seed: 1,

@@ -33,6 +33,14 @@ impl Host for Core {
         rq.curr.map_or(rq.idle_addr, |t| self.task(t).addr)
     }
 
+    fn jiffies(&self) -> u64 {
+        Core::jiffies(self)
+    }
+
+    fn numa_node(&self) -> u32 {
+        self.config.topology.node_of(self.this_cpu)
+    }
+
     fn random_u32(&mut self) -> u32 {
         self.rng.next_u32()
     }

@@ -11,6 +11,7 @@ mod idle;
 pub mod iter;
 mod task;
 
+use crate::config::DEFAULT_HZ;
 use crate::core::Core;
 use crate::kernel_objects::KSYMS;
 use crate::ops::Op;
@@ -68,8 +69,18 @@ pub fn table() -> Arc<KfuncTable<Core>> {
 }
 
 /// The simulated kernel as a loader asks about it.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SimKernel;
+#[derive(Clone, Copy, Debug)]
+pub struct SimKernel {
+    /// Ticks per second, `CONFIG_HZ`.
+    pub hz: u32,
+}
+
+impl Default for SimKernel {
+    /// The tick of a machine that was not told otherwise.
+    fn default() -> Self {
+        Self { hz: DEFAULT_HZ }
+    }
+}
 
 impl Kernel for SimKernel {
     fn has_kfunc(&self, name: &str) -> bool {
@@ -86,7 +97,7 @@ impl Kernel for SimKernel {
             | "CONFIG_SCHED_CLASS_EXT"
             | "CONFIG_CGROUPS"
             | "CONFIG_FAIR_GROUP_SCHED" => Some(1),
-            "CONFIG_HZ" => Some(250),
+            "CONFIG_HZ" => Some(u64::from(self.hz)),
             "CONFIG_NR_CPUS" => Some(8192),
             "CONFIG_PREEMPT_RCU" | "CONFIG_SCHED_CORE" => Some(0),
             _ => None,

@@ -20,7 +20,8 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Status, Error> {
     let policies = if args.policies.is_empty() { shipped.collect() } else { args.policies.clone() };
     let mut objects = Vec::new();
     for policy in &policies {
-        let Named { name, source, image } = object::open(policy, &args.object, &kernel)?;
+        let Named { name, source, image } =
+            object::open(policy, &args.object, &kernel, args.machine.hz)?;
         objects.push((name, source, Arc::new(image)));
     }
     let load = simulation::load(&args.workload)?;

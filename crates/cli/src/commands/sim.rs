@@ -15,7 +15,8 @@ use std::sync::Arc;
 
 pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     let kernel = object::kernel_btf(&args.object)?;
-    let Named { name, source, mut image } = object::open(&args.policy, &args.object, &kernel)?;
+    let Named { name, source, mut image } =
+        object::open(&args.policy, &args.object, &kernel, args.machine.hz)?;
     let workload = args.workload.as_deref().filter(|_| !args.help_tunables);
     let Some(workload) = workload else {
         return help_tunables(&image);

@@ -70,7 +70,7 @@ fn image(name: &str) -> Image {
     let known = linked.entry(name.to_string()).or_insert_with(|| {
         let policy = rota_catalog::find(name).unwrap();
         let object = Object::parse(name, policy.object).unwrap();
-        link(&object, &rota_bpf::btf::reference(), &SimKernel).unwrap()
+        link(&object, &rota_bpf::btf::reference(), &SimKernel::default()).unwrap()
     });
     known.clone()
 }

@@ -36,6 +36,15 @@ impl Tape {
         self.0.iter().filter_map(pick).collect()
     }
 
+    /// When a task came onto which CPU.
+    pub(crate) fn starts(&self, pid: u32) -> Vec<(u64, u32)> {
+        let start = |e: &Event| match (e.cpu, &e.kind) {
+            (Some(cpu), EventKind::SwitchIn { pid: p }) if *p == pid => Some((e.time_ns, cpu)),
+            _ => None,
+        };
+        self.0.iter().filter_map(start).collect()
+    }
+
     /// CPU time of a task from its switches, up to `end_ns`.
     pub(crate) fn cpu_ns(&self, pid: u32, end_ns: u64) -> u64 {
         let (mut total, mut since) = (0, None);
@@ -64,6 +73,10 @@ pub(crate) struct Native {
     pub(crate) log: Vec<String>,
     /// Free use.
     pub(crate) slice_ns: u64,
+    /// Free use: a number.
+    pub(crate) count: u64,
+    /// Free use: tasks that the scheduler keeps.
+    pub(crate) held: Vec<u64>,
 }
 
 impl Native {
@@ -75,7 +88,27 @@ impl Native {
             timeout_ms: 0,
             exit_dump_len: 0,
         };
-        Self { params, ops: ops.to_vec(), handler, log: Vec::new(), slice_ns: 10_000_000 }
+        Self {
+            params,
+            ops: ops.to_vec(),
+            handler,
+            log: Vec::new(),
+            slice_ns: 10_000_000,
+            count: 0,
+            held: Vec::new(),
+        }
+    }
+
+    /// Notes a callback: its name and, where its first argument is a task, the pid.
+    pub(crate) fn note(&mut self, core: &Core, op: Op, args: &[u64]) {
+        let pid = args.first().map_or(0, |p| core.native_pid(*p));
+        let task = if pid == 0 { String::new() } else { format!(" {pid}") };
+        self.log.push(format!("{}{task}", op.name()));
+    }
+
+    pub(crate) fn max_batch(mut self, tasks: u32) -> Self {
+        self.params.dispatch_max_batch = tasks;
+        self
     }
 
     pub(crate) fn flags(mut self, flags: u64) -> Self {
