@@ -74,6 +74,14 @@ impl FromStr for Window {
     }
 }
 
+/// The window of the pictures; asking for one without a picture is a mistake.
+pub(crate) fn window(asked: Option<Window>, traces: &[TraceTarget]) -> Result<Window, Error> {
+    if asked.is_some() && !traces.iter().any(|trace| trace.format == Format::Svg) {
+        return Err(Error::input("--trace-window is for pictures: it needs --trace FILE.svg"));
+    }
+    Ok(asked.unwrap_or_default())
+}
+
 /// What a picture shows besides events.
 pub(crate) struct Picture {
     pub(crate) cpus: u32,

@@ -8,7 +8,7 @@ use crate::output::{json, messages, summary, tunables, Run};
 use crate::prepare;
 use crate::progress::{self, Clock};
 use crate::simulation::{self, Finished};
-use crate::trace_files::{Picture, TraceFile};
+use crate::trace_files::{self, Picture, TraceFile};
 use rota_report::Caption;
 use std::io::Write;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
         workload: load.file.clone(),
         machine: summary::machine(&config),
     };
-    let window = args.trace_window.unwrap_or_default();
+    let window = trace_files::window(args.trace_window, &args.trace)?;
     let picture = Picture { cpus: config.topology.cpus(), window, caption };
     let mut traces = Vec::new();
     for target in &args.trace {
