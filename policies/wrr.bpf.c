@@ -28,9 +28,10 @@
  *
  * Where it is bad: the error grows with the shares, [VTRR §2.2]: -1000..+1500
  * quanta for shares 3000, 2000, 1000, as a client gets all of its service at
- * once; everyone else waits that long. Where a client tied to one CPU holds a
- * round up, the others can be seven rounds ahead; from then on their proportions
- * suffer.
+ * once; everyone else waits that long. Weights count as shares too: at the usual
+ * 100 and a quantum of 10 ms a turn is a second long, so give small shares. Where
+ * a client tied to one CPU holds a round up, the others can be seven rounds ahead;
+ * from then on their proportions suffer.
  */
 #include "rota.bpf.h"
 #include "shares.bpf.h"
