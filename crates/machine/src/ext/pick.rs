@@ -19,9 +19,10 @@ impl Core {
             return;
         }
         rq.charged_at_ns = now_ns;
-        let Some(t) = rq.curr else { return };
+        // an idle CPU has worked off its overhead by itself
         let overhead_ns = rq.debt_ns.min(delta_ns);
         rq.debt_ns -= overhead_ns;
+        let Some(t) = rq.curr else { return };
         if let Work::Run { left_ns } = &mut self.task_mut(t).work {
             *left_ns = left_ns.saturating_sub(delta_ns - overhead_ns);
         }
