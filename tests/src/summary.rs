@@ -16,6 +16,15 @@ pub struct Summary {
     pub tasks: Vec<Task>,
     /// Sums over the run.
     pub totals: Totals,
+    /// Kernel fields that the scheduler read and the machine does not fill.
+    pub unfilled_reads: Vec<UnfilledRead>,
+}
+
+/// Reads of a kernel field that nothing filled.
+#[derive(Debug, Deserialize)]
+pub struct UnfilledRead {
+    /// As `task_struct.rt_priority`.
+    pub field: String,
 }
 
 /// The simulated machine.
