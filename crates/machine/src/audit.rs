@@ -52,7 +52,9 @@ impl Core {
             State::Sleeping | State::New if queued || places != 0 => {
                 Err(format!("asleep, yet queued: {queued}, in {places} places"))
             }
-            State::Blocking | State::Exiting => Err("has not left its CPU".into()),
+            State::Blocking | State::Exiting if !self.rq(task.cpu).looks_later => {
+                Err("has not left its CPU".into())
+            }
             _ if runs && !task.cpus.contains(task.cpu) => {
                 Err(format!("runs on CPU {}, which it may not use", task.cpu))
             }
@@ -79,10 +81,11 @@ impl Core {
                 self.task(t).cpu
             }));
         }
-        if rq.curr.is_none() && local.nr > 0 {
+        if rq.curr.is_none() && local.nr > 0 && !rq.looks_later {
             return Err(format!("idles with {} tasks on its local DSQ", local.nr));
         }
-        let pending = !rq.kick.is_empty() || !rq.kick_if_idle.is_empty() || rq.need_resched;
+        let resched = rq.need_resched && !rq.looks_later;
+        let pending = !rq.kick.is_empty() || !rq.kick_if_idle.is_empty() || resched;
         if pending || rq.in_balance || !rq.dsp_buf.is_empty() || !rq.ddsp_deferred.is_empty() {
             return Err("has unfinished business".into());
         }

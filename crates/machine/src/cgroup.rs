@@ -159,7 +159,9 @@ impl Core {
 
     /// `scx_cgroup_init()`.
     pub(crate) fn cgroup_init(&mut self, o: &mut dyn Ops) {
-        for at in 0..self.cgroups.len() {
+        let mut order = Vec::new();
+        self.descend(0, false, &mut order);
+        for at in order {
             self.init_one_cgroup(o, at);
             if self.exit.is_some() {
                 return;
@@ -180,21 +182,19 @@ impl Core {
             self.put_u64(args, layout.bw_burst_us, 0);
             let ret = self.call(o, Op::CgroupInit, None, None, &[cgroup.addr, args]) as i32;
             if ret != 0 {
-                let ret = self.sanitize_err(Op::CgroupInit, i64::from(ret));
-                self.error(
-                    ExitKind::Error,
-                    format!("ops.cgroup_init() failed ({ret}) for {}", cgroup.path),
-                );
+                self.error(ExitKind::Error, format!("ops.cgroup_init() failed ({ret})"));
                 return;
             }
         }
         self.cgroups.all[at as usize].inited = true;
     }
 
-    /// `scx_cgroup_exit()`: children before parents.
+    /// `scx_cgroup_exit()`.
     pub(crate) fn cgroup_exit(&mut self, o: &mut dyn Ops) {
         self.cgroup_enabled = false;
-        for at in (0..self.cgroups.len()).rev() {
+        let mut order = Vec::new();
+        self.descend(0, true, &mut order);
+        for at in order {
             if !std::mem::take(&mut self.cgroups.all[at as usize].inited) {
                 continue;
             }
@@ -241,5 +241,9 @@ impl Core {
             }
             core.task_mut(t).cgrp_moving_from = None;
         });
+        let cpu = self.task(t).cpu;
+        if self.rq(cpu).curr == Some(t) {
+            self.resched_curr(cpu);
+        }
     }
 }

@@ -46,6 +46,8 @@ pub const DEQ_SLEEP: u64 = 1;
 pub const DEQ_SAVE: u64 = 2;
 pub const DEQ_MOVE: u64 = 4;
 pub const DEQ_NOCLOCK: u64 = 8;
+pub const DEQ_CLASS: u64 = 0x40;
+pub const DEQ_SPECIAL: u64 = 0x1_0000;
 pub const DEQ_CORE_SCHED_EXEC: u64 = 1 << 32;
 pub const DEQ_SCHED_CHANGE: u64 = 1 << 33;
 

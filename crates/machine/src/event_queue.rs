@@ -18,6 +18,8 @@ pub(crate) enum Due {
     Stop(u32, u64),
     /// The periodic tick of a CPU.
     Tick(u32),
+    /// A CPU that was made to wait may reschedule, see `Core::may_look`.
+    Look(u32),
     /// A `bpf_timer` expires: start order (its key), see `Core::timers`.
     Timer(u64),
     /// The watchdog looks for stalled tasks.

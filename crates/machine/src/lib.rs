@@ -23,6 +23,7 @@ mod layout;
 mod list;
 pub mod native;
 pub mod ops;
+mod pace;
 pub mod policy;
 mod rq;
 pub mod run;

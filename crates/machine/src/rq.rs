@@ -26,9 +26,16 @@ pub(crate) struct Rq {
     pub(crate) idle_addr: u64,
     /// Running task; `None` is the idle task.
     pub(crate) curr: Option<Tid>,
+    /// The CPU's stopper thread runs, for no time: `curr` is neither a task nor idle.
+    pub(crate) stopper: bool,
     /// `rq->next_class` is below `ext_sched_class`: the CPU is, or is becoming, idle.
     pub(crate) next_idle: bool,
     pub(crate) need_resched: bool,
+    /// See `Core::may_look`: last time through the scheduler, how often without any task
+    /// getting further, and whether the next time has to wait.
+    pub(crate) looked_at_ns: u64,
+    pub(crate) fruitless_looks: u32,
+    pub(crate) looks_later: bool,
     pub(crate) nr_running: u32,
     /// `SCX_RQ_IN_BALANCE`.
     pub(crate) in_balance: bool,
@@ -84,8 +91,12 @@ impl Rq {
             addr,
             idle_addr,
             curr: None,
+            stopper: false,
             next_idle: true,
             need_resched: false,
+            looked_at_ns: 0,
+            fruitless_looks: 0,
+            looks_later: false,
             nr_running: 0,
             in_balance: false,
             runnable: List::default(),

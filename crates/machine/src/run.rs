@@ -151,6 +151,9 @@ impl Machine {
                 break;
             };
             round.remove(cpu);
+            if !self.core.may_look(cpu) {
+                continue;
+            }
             self.core.counters.events += 1;
             self.core.schedule(o, cpu);
             self.core.drain_deferred(o);
@@ -180,6 +183,11 @@ impl Machine {
             }
             Due::Tick(cpu) => {
                 self.tick(o, cpu);
+                Ok(())
+            }
+            Due::Look(cpu) => {
+                self.core.rq_mut(cpu).looks_later = false;
+                self.core.resched_curr(cpu);
                 Ok(())
             }
             Due::Timer(start) => {
@@ -268,6 +276,7 @@ impl Machine {
                 break;
             }
             self.core.this_cpu = cpu;
+            self.core.rq_mut(cpu).fruitless_looks = 0;
             let ix = self.core.task(t).ix;
             let step = self.runner.next(ix, now_ns);
             let goes_on = self.take_step(o, cpu, t, step)?;
@@ -339,7 +348,8 @@ impl Machine {
             // a task that just yielded goes on once its CPU picks it again
             Work::Next | Work::Block => u64::MAX,
         };
-        if core.config.exact_slices {
+        // a CPU that is still to reschedule knows about the slice
+        if core.config.exact_slices && !rq.need_resched {
             let slice_ns = core.slice(t);
             if slice_ns != SLICE_INF {
                 at_ns = at_ns.min(rq.charged_at_ns.saturating_add(slice_ns));

@@ -112,7 +112,8 @@ impl Core {
                 _ => {}
             }
             if why != OffCpu::Runnable {
-                self.dequeue_task(o, cpu, p, DEQ_SLEEP | DEQ_NOCLOCK);
+                let special = if why == OffCpu::Exit { DEQ_SPECIAL } else { 0 };
+                self.dequeue_task(o, cpu, p, DEQ_SLEEP | DEQ_NOCLOCK | special);
                 let addr = self.task(p).addr;
                 self.put_u32(addr, self.layouts.task.on_rq, 0);
             }
@@ -121,8 +122,9 @@ impl Core {
         self.rq_mut(cpu).need_resched = false;
         self.resched.remove(cpu);
         self.rq_mut(cpu).next_idle = next.is_none();
+        let stopper = self.rq(cpu).stopper;
         match (prev, next) {
-            (None, None) => self.update_idle(o, cpu, true, false),
+            (None, None) if !stopper => self.update_idle(o, cpu, true, false),
             (Some(p), Some((n, _))) if p == n => {}
             _ => self.switch_to(o, cpu, prev, next.map(|(n, _)| n), why),
         }
@@ -144,8 +146,10 @@ impl Core {
         next: Option<Tid>,
         why: OffCpu,
     ) {
+        let stopper = std::mem::take(&mut self.rq_mut(cpu).stopper);
         match prev {
             Some(p) => self.put_prev_task(o, cpu, p, next.is_none()),
+            None if stopper => {}
             None => self.update_idle(o, cpu, false, true),
         }
         // classes see the old current task until here, as rq->curr changes last
@@ -164,7 +168,7 @@ impl Core {
         let curr = next.map_or(idle, |n| self.task(n).addr);
         self.put_u64(addr, self.layouts.rq.curr, curr);
         if let Some(n) = next {
-            self.enter_cpu(cpu, n, prev.is_none());
+            self.enter_cpu(cpu, n, prev.is_none() && !stopper);
         } else {
             self.rq_mut(cpu).debt_ns = 0;
         }
@@ -279,6 +283,9 @@ impl Core {
     /// `__set_cpus_allowed_ptr()`: a task on a CPU that is no longer allowed moves.
     fn set_affinity(&mut self, o: &mut dyn Ops, t: Tid, cpus: Option<&[u32]>) {
         let cpus = self.affinity(cpus);
+        if cpus == self.task(t).cpus {
+            return;
+        }
         self.change_task(o, t, DEQ_SAVE | DEQ_NOCLOCK, |core, o| {
             core.task_mut(t).cpus = cpus;
             core.publish_affinity(t);
@@ -299,6 +306,7 @@ impl Core {
             self.leave_cpu(old, t, OffCpu::Runnable);
             let (addr, idle) = (self.rq(old).addr, self.rq(old).idle_addr);
             self.rq_mut(old).curr = None;
+            self.rq_mut(old).stopper = true;
             self.put_u64(addr, self.layouts.rq.curr, idle);
             self.resched_curr(old);
         }

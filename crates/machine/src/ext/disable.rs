@@ -48,8 +48,8 @@ impl Core {
             self.this_cpu = cpu;
             let queued: Vec<u32> = self.run_links.iter(&self.rq(cpu).runnable).collect();
             for t in queued.into_iter().rev().map(Tid) {
-                self.dequeue_task(o, cpu, t, DEQ_SAVE | DEQ_MOVE);
-                self.enqueue_task(o, cpu, t, ENQ_RESTORE | ENQ_MOVE);
+                self.dequeue_task(o, cpu, t, DEQ_SAVE | DEQ_MOVE | DEQ_NOCLOCK);
+                self.enqueue_task(o, cpu, t, ENQ_RESTORE | ENQ_MOVE | ENQ_NOCLOCK);
             }
         }
     }
@@ -77,7 +77,8 @@ impl Core {
             let cpu = self.task(t).cpu;
             self.this_cpu = cpu;
             if self.has_flag(t, TASK_QUEUED) {
-                self.dequeue_task(o, cpu, t, DEQ_SAVE | DEQ_MOVE | DEQ_NOCLOCK);
+                let flags = DEQ_SAVE | DEQ_MOVE | DEQ_NOCLOCK | DEQ_CLASS;
+                self.dequeue_task(o, cpu, t, flags);
             }
             self.disable_and_exit_task(o, t);
         }

@@ -200,10 +200,9 @@ impl Core {
 
     /// `reweight_task_scx()`.
     pub(crate) fn reweight_task(&mut self, o: &mut dyn Ops, t: Tid) {
-        let before = self.task(t).weight;
         self.publish_weight(t);
         let (cpu, weight) = (self.task(t).cpu, self.task(t).weight);
-        if weight != before && self.has(Op::SetWeight) && self.scx_state(t) == TASK_ENABLED {
+        if self.has(Op::SetWeight) && self.scx_state(t) == TASK_ENABLED {
             self.call_task(o, Op::SetWeight, cpu, t, &[u64::from(weight)]);
         }
     }

@@ -78,7 +78,8 @@ impl Core {
         order.into_iter().rev().map(|at| self.cgroups.get(at).addr).collect()
     }
 
-    fn descend(&self, at: u32, post: bool, order: &mut Vec<u32>) {
+    /// `css_for_each_descendant_pre()` or `_post()`: siblings in the order of their making.
+    pub(crate) fn descend(&self, at: u32, post: bool, order: &mut Vec<u32>) {
         if !post {
             order.push(at);
         }

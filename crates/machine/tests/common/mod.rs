@@ -77,7 +77,12 @@ pub(crate) struct Native {
     pub(crate) count: u64,
     /// Free use: tasks that the scheduler keeps.
     pub(crate) held: Vec<u64>,
+    /// Free use: a look at the machine.
+    pub(crate) look: Option<Look>,
 }
+
+/// What a test sees of the machine, with a task.
+pub(crate) type Look = fn(&mut Core, u64) -> String;
 
 impl Native {
     pub(crate) fn new(name: &str, ops: &[Op], handler: Handler) -> Self {
@@ -96,6 +101,7 @@ impl Native {
             slice_ns: 10_000_000,
             count: 0,
             held: Vec::new(),
+            look: None,
         }
     }
 
