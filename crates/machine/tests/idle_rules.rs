@@ -4,7 +4,7 @@
 mod common;
 
 use common::{ideal, run, Native};
-use rota_machine::consts::KICK_PREEMPT;
+use rota_machine::consts::{ENQ_LAST, KICK_IDLE, KICK_PREEMPT, OPS_ENQ_LAST};
 use rota_machine::ops::Op;
 use rota_trace::EventKind;
 
@@ -97,4 +97,27 @@ fn a_cpu_kicked_by_a_pick_comes_after_those_asked_before() {
         })
         .collect();
     assert_eq!(started, [1001, 1002, 1003, 1004]);
+}
+
+/// `scx_kick_cpu()` drops `SCX_KICK_IDLE` of a busy CPU only if it gets that CPU's lock,
+/// which a callback about a task of the CPU holds already. So a CPU that hands its last
+/// task to `ops.enqueue()` can be told there to look again once it is idle.
+#[test]
+fn the_last_task_of_a_cpu_runs_on_when_its_enqueue_kicks_the_cpu() {
+    let ops = [Op::Init, Op::Enqueue, Op::Dispatch];
+    let mut last = Native::new("last", &ops, |me, core, op, args| match op {
+        Op::Init => core.native_create_dsq(0).map(|r| r as u64),
+        Op::Enqueue => {
+            core.native_insert(args[0], 0, me.slice_ns, args[1])?;
+            if args[1] & ENQ_LAST != 0 {
+                core.native_kick(core.native_task_cpu(args[0]) as i32, KICK_IDLE);
+            }
+            Ok(0)
+        }
+        _ => core.native_move_to_local(me, 0).map(u64::from),
+    })
+    .flags(OPS_ENQ_LAST);
+    let load = r#"{"tasks": {"a": {"loop": -1, "run": 1000, "yield": ""}}}"#;
+    let (_, tape) = run(ideal(1, 100 * MS), load, &mut last);
+    assert_eq!(tape.cpu_ns(1001, 100 * MS), 100 * MS);
 }

@@ -22,7 +22,8 @@ impl Core {
                     "PREEMPT/WAIT cannot be used with SCX_KICK_IDLE".into(),
                 );
             }
-            if self.can_skip_idle_kick(cpu) {
+            // the rq that the callback holds cannot be looked at: decided once it is dropped
+            if self.ctx.locked_rq != Some(cpu) && self.can_skip_idle_kick(cpu) {
                 return;
             }
             self.rq_mut(here).kick_if_idle.insert(cpu);
