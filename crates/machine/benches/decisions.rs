@@ -139,7 +139,7 @@ fn hogs() -> (Arc<Workload>, Config) {
     let workload = rota_workload::parse("hogs", text).expect("parses");
     (
         Arc::new(workload),
-        Config::new(Topology::flat(1).expect("one CPU"), 1_000 * 1_000_000_000).ideal(),
+        Config::new(Topology::flat(1).expect("one CPU"), 4_000 * 1_000_000_000).ideal(),
     )
 }
 
