@@ -192,6 +192,11 @@ impl Core {
         self.task_at(p).map_or(0, |t| self.task(t).cpu)
     }
 
+    /// `bpf_cpumask_test_cpu(cpu, p->cpus_ptr)`.
+    pub fn native_may_use(&self, p: u64, cpu: u32) -> bool {
+        self.task_at(p).is_some_and(|t| self.task(t).cpus.contains(cpu))
+    }
+
     /// `p->scx.slice`.
     pub fn native_slice(&self, p: u64) -> u64 {
         self.task_at(p).map_or(0, |t| self.slice(t))

@@ -5,13 +5,16 @@
 
 use crate::core::Core;
 use crate::event_queue::Due;
+use crate::exit::ExitKind;
 
-/// How often a CPU may go through its scheduler in a row without any task getting
-/// further; and as often again for each CPU, as CPUs may dispatch for each other.
+/// How often a CPU may go through its scheduler at one instant without any task of its
+/// taking a step; and more for each CPU, as CPUs may dispatch for each other.
 const LOOKS: u32 = 64;
 const LOOKS_PER_CPU: u32 = 4;
-/// What one more time then takes: about the time of a trip through `schedule()`.
-const LOOK_NS: u64 = 1_000;
+/// The time after which it may once more: about that of a trip through `schedule()`.
+pub(crate) const LOOK_NS: u64 = 1_000;
+/// How often tasks may be handed back to a scheduler at one instant, on request.
+const MAX_ROUNDS: u32 = 4_096;
 
 impl Core {
     /// Whether a CPU that must reschedule may do so now; if not, it will soon.
@@ -20,17 +23,28 @@ impl Core {
         let most = LOOKS + LOOKS_PER_CPU * self.nr_cpus();
         let rq = self.rq_mut(cpu);
         let since_ns = now_ns - rq.looked_at_ns;
-        let ran = rq.curr.is_some() && since_ns > 0;
         let looks = u64::from(rq.fruitless_looks).saturating_sub(since_ns / LOOK_NS) as u32;
-        if !ran && looks >= most {
+        if looks >= most {
             if !std::mem::replace(&mut rq.looks_later, true) {
                 self.queue.push(now_ns + LOOK_NS, Due::Look(cpu));
             }
             self.resched.remove(cpu);
             return false;
         }
-        rq.fruitless_looks = if ran { looks } else { looks + 1 };
+        rq.fruitless_looks = looks + 1;
         rq.looked_at_ns = now_ns;
         true
+    }
+
+    /// Whether deferred work goes round in circles: a kernel's CPU would lock up, and its
+    /// watchdog eject the scheduler.
+    pub(crate) fn goes_in_circles(&mut self, rounds: &mut u32) -> bool {
+        *rounds += 1;
+        if *rounds > MAX_ROUNDS {
+            let cpu = self.this_cpu;
+            let text = format!("soft lockup - CPU {cpu} stuck handing tasks back");
+            self.error(ExitKind::Error, text);
+        }
+        *rounds > MAX_ROUNDS
     }
 }

@@ -31,8 +31,8 @@ pub(crate) struct Rq {
     /// `rq->next_class` is below `ext_sched_class`: the CPU is, or is becoming, idle.
     pub(crate) next_idle: bool,
     pub(crate) need_resched: bool,
-    /// See `Core::may_look`: last time through the scheduler, how often without any task
-    /// getting further, and whether the next time has to wait.
+    /// See `Core::may_look`: the last time through the scheduler, how often of late
+    /// without a task taking a step, and whether the next time has to wait.
     pub(crate) looked_at_ns: u64,
     pub(crate) fruitless_looks: u32,
     pub(crate) looks_later: bool,

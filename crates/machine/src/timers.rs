@@ -5,6 +5,7 @@ use crate::core::Core;
 use crate::event_queue::Due;
 use crate::exit::ExitKind;
 use crate::ops::Ops;
+use crate::pace::LOOK_NS;
 use rustc_hash::FxHashMap;
 
 /// Running timers. Each start gets a number; a restarted timer's old number is stale.
@@ -13,6 +14,8 @@ pub(crate) struct Timers {
     starts: u64,
     by_start: FxHashMap<u64, (u64, u32)>,
     by_addr: FxHashMap<u64, u64>,
+    /// A timer's callback runs.
+    expiring: bool,
 }
 
 impl Core {
@@ -23,7 +26,9 @@ impl Core {
         let cpu = cpu.filter(|c| *c < self.nr_cpus()).unwrap_or(self.this_cpu);
         self.timers.by_start.insert(start, (timer, cpu));
         self.timers.by_addr.insert(timer, start);
-        self.queue.push(at_ns.max(self.now_ns), Due::Timer(start));
+        // a callback that starts a timer without a delay must not stop time
+        let earliest_ns = if self.timers.expiring { self.now_ns + LOOK_NS } else { self.now_ns };
+        self.queue.push(at_ns.max(earliest_ns), Due::Timer(start));
     }
 
     pub(crate) fn cancel_timer(&mut self, timer: u64) -> bool {
@@ -39,7 +44,10 @@ impl Core {
         self.timers.by_addr.remove(&timer);
         self.this_cpu = cpu;
         self.update_curr(cpu);
-        match o.run_timer(self, timer) {
+        self.timers.expiring = true;
+        let result = o.run_timer(self, timer);
+        self.timers.expiring = false;
+        match result {
             Ok(ret) => {
                 let cost_ns = ret.instructions * self.config.costs.insn_ps / 1000;
                 self.rq_mut(cpu).debt_ns += cost_ns;

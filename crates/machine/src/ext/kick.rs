@@ -85,7 +85,11 @@ impl Core {
 
     /// Everything pending on any CPU, until nothing is.
     pub(crate) fn drain_deferred(&mut self, o: &mut dyn Ops) {
+        let mut rounds = 0;
         while let Some(cpu) = self.deferred.first() {
+            if self.goes_in_circles(&mut rounds) {
+                break;
+            }
             self.deferred.remove(cpu);
             self.this_cpu = cpu;
             self.run_deferred(o, cpu);

@@ -52,7 +52,11 @@ impl Core {
             repeats += 1;
             self.reenq_local(o, cpu, flags);
         }
+        let mut rounds = 0;
         while let Some((dsq, flags)) = self.rq_mut(cpu).reenq_user.pop_front() {
+            if self.goes_in_circles(&mut rounds) {
+                break;
+            }
             self.reenq_user(o, dsq, flags);
         }
     }
