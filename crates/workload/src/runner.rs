@@ -27,9 +27,10 @@ pub enum Step {
         /// Nanoseconds at full speed.
         work_ns: u64,
     },
-    /// Keep a CPU busy for this time on the CPU, whatever its speed. Never 0.
+    /// Be busy until this much time has passed on the clock, whether on a CPU or waiting
+    /// for one. Never 0.
     Runtime {
-        /// Nanoseconds on the CPU.
+        /// Nanoseconds of wall-clock time.
         ns: u64,
     },
     /// Sleep from now on. Never 0.
