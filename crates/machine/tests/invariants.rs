@@ -93,6 +93,23 @@ fn hogs(shares: &[u64]) -> String {
     format!(r#"{{"tasks": {{{}}}}}"#, tasks.join(", "))
 }
 
+#[test]
+fn a_cpu_that_runs_somebody_else_strands_nobody() {
+    // x wakes at 20 ms and is given the idle CPU 1, where it ran before; so does y, which is
+    // tied to CPU 1 and comes first by its share. Then x must not wait while CPU 0 idles
+    let load = r#"{"tasks": {
+        "x": {"share": 1, "loop": 1, "phases": {
+            "tied": {"cpus": [1], "run": 1000, "timer": {"ref": "unique1", "period": 10000}},
+            "free": {"run": 1000, "timer": {"ref": "unique2", "period": 20000}},
+            "last": {"run": 5000}}},
+        "y": {"share": 2, "cpus": [1], "run": 1000, "timer": {"ref": "unique", "period": 20000}}}}"#;
+    for name in rota_catalog::policies().iter().map(|p| p.name) {
+        let (_, tape) = Hosted::new(name, &[], common::ideal(2, 30 * MS), load).run();
+        let starts = tape.starts(1001);
+        assert!(starts.iter().any(|(at, _)| *at == 20 * MS), "{name}: {starts:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(cases(40))]
 
