@@ -72,7 +72,8 @@ fn kicks_of_a_busy_cpu_depend_on_their_flags() {
     // scheduler, but a task with a slice goes on. can_skip_idle_kick(): IDLE does nothing
     let load = r#"{"tasks": {"a": {"run": 1000000}, "b": {"delay": 5000, "run": 1000000}}}"#;
     let ops = [Op::Init, Op::SelectCpu, Op::Enqueue, Op::Dispatch];
-    for (flags, start) in [(KICK_PREEMPT, 5 * MS), (0, 10 * MS), (KICK_IDLE, 10 * MS)] {
+    let kicks = [(KICK_PREEMPT, 5 * MS), (0, 10 * MS), (KICK_WAIT, 10 * MS), (KICK_IDLE, 10 * MS)];
+    for (flags, start) in kicks {
         let mut native = Native::new("test", &ops, |me, core, op, args| match op {
             Op::Init => core.native_create_dsq(0).map(|r| r as u64),
             Op::Enqueue => {
@@ -156,6 +157,20 @@ fn the_sibling_of_the_previous_cpu_comes_before_other_half_idle_cores() {
         format!("{:?}", core.native_select_cpu(p, 4, 0).unwrap())
     });
     assert_eq!(chosen, "(5, true)");
+}
+
+#[test]
+fn a_synchronous_wakeup_stays_near_its_waker() {
+    // scx_select_cpu_dfl(): SCX_WAKE_SYNC. The waker is CPU 0: 2 is idle and shares its cache;
+    // then it is taken, and the waker's own CPU will do while others are idle
+    let chosen = at_wakeup(shaped(8, "llc=4"), |core, p| {
+        let near = core.native_select_cpu(p, 2, WAKE_SYNC).unwrap();
+        let own = core.native_select_cpu(p, 2, WAKE_SYNC).unwrap();
+        // another cache: 5 is idle, but not near
+        let far = core.native_select_cpu(p, 5, WAKE_SYNC).unwrap();
+        format!("{near:?} {own:?} {far:?}")
+    });
+    assert_eq!(chosen, "(2, true) (0, true) (0, true)");
 }
 
 #[test]

@@ -180,6 +180,32 @@ fn inserting_the_running_task_only_gives_it_a_slice() {
 }
 
 #[test]
+fn a_move_to_the_local_queue_first_delivers_what_was_inserted() {
+    // scx_bpf_dsq_move_to_local(): flush_dispatch_buf()
+    let ops = [Op::Init, Op::SelectCpu, Op::Enqueue, Op::Dispatch];
+    let (_, tape, log) = run_on(1, THREE, &ops, |me, core, op, args| {
+        match op {
+            Op::Init => return core.native_create_dsq(0).map(|r| r as u64),
+            Op::Enqueue if core.native_pid(args[0]) == 1003 => me.held.push(args[0]),
+            Op::Enqueue => core.native_insert(args[0], 0, 10 * MS, 0)?,
+            Op::Dispatch => {
+                if let Some(p) = me.held.pop() {
+                    core.native_insert(p, DSQ_LOCAL, 10 * MS, 0)?;
+                }
+                let before = core.native_nr_slots()?;
+                core.native_move_to_local(me, 0)?;
+                me.log.push(format!("{before} {}", core.native_nr_slots()?));
+            }
+            _ => {}
+        }
+        Ok(0)
+    });
+    // 1003 is first on the local queue, and one of the others behind it
+    assert_eq!(tape.picks(0)[..2], [1003, 1001]);
+    assert_eq!(log[0], "31 32");
+}
+
+#[test]
 fn a_cpu_takes_the_first_task_that_may_run_on_it() {
     // consume_dispatch_q() passes over the others
     let load =

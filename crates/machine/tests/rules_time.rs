@@ -3,13 +3,16 @@
 
 mod common;
 
-use common::{ideal, run, Native};
+use common::{ideal, run, shared_fifo, Native};
 use rota_bpf::error::Fault;
 use rota_bpf::host::Host;
+use rota_machine::config::Config;
 use rota_machine::consts::*;
 use rota_machine::core::Core;
 use rota_machine::exit::ExitKind;
 use rota_machine::ops::{Op, OpRet, Ops, OpsParams};
+use rota_machine::topology::Topology;
+use rota_trace::EventKind;
 
 const MS: u64 = 1_000_000;
 const TWO: &str = r#"{"tasks": {"a": {"run": 1000000}, "b": {"run": 1000000}}}"#;
@@ -161,4 +164,34 @@ fn a_timer_that_starts_itself_at_once_lets_time_pass() {
     run(ideal(1, 10 * MS), TWO, &mut ops);
     // the last millisecond of the run: both timers become one, one expiry per microsecond
     assert!((1_000..=1_002).contains(&ops.fired.len()), "{}", ops.fired.len());
+}
+
+#[test]
+fn all_wakeups_of_an_instant_come_before_any_pick_and_in_file_order() {
+    let nap = r#"{"run": 1000, "timer": {"ref": "unique", "period": 8000}}"#;
+    let load = format!(r#"{{"tasks": {{"c": {nap}, "a": {nap}, "d": {nap}, "b": {nap}}}}}"#);
+    let (_, tape) = run(ideal(2, 30 * MS), &load, &mut shared_fifo());
+    for at_ns in [0, 8 * MS, 16 * MS, 24 * MS] {
+        let now = tape.0.iter().filter(|e| e.time_ns == at_ns);
+        let order = now.filter_map(|e| match e.kind {
+            EventKind::Wakeup { pid, .. } => Some(pid),
+            EventKind::SwitchIn { .. } => Some(0),
+            _ => None,
+        });
+        assert_eq!(order.collect::<Vec<_>>(), [1001, 1002, 1003, 1004, 0, 0], "at {at_ns}");
+    }
+}
+
+#[test]
+fn overheads_delay_work_and_count_as_cpu_time() {
+    // round figures of Costs::typical(): 1.2 us for a switch, 1.5 us to leave idle, 5 us to
+    // refill caches behind another last-level cache; callbacks of one instruction are free
+    let load = r#"{"tasks": {"a": {"loop": 1, "phases": {
+        "here": {"cpus": [0], "run": 1000}, "there": {"cpus": [1], "run": 1000}}}}}"#;
+    let config = Config::new(Topology::parse(2, "llc=1").unwrap(), 50 * MS);
+    let (_, tape) = run(config, load, &mut shared_fifo());
+    let first_ns = 1_000_000 + 1_200 + 1_500;
+    let second_ns = first_ns + 5_000;
+    assert_eq!(tape.starts(1001), [(0, 0), (first_ns, 1)]);
+    assert_eq!(tape.cpu_ns(1001, 50 * MS), first_ns + second_ns);
 }

@@ -25,7 +25,7 @@ fn run(plan: &Plan, seed: u64, lawless: u32) -> (Outcome, Tape, Vec<u64>) {
 }
 
 proptest! {
-    #![proptest_config(cases(300))]
+    #![proptest_config(cases(2_000))]
 
     #[test]
     fn the_machine_survives_any_scheduler(
