@@ -12,6 +12,7 @@ pub(crate) struct DsqIx(pub(crate) u32);
 /// One dispatch queue.
 #[derive(Debug)]
 pub(crate) struct Dsq {
+    ix: DsqIx,
     pub(crate) id: u64,
     /// CPU of a local or bypass queue.
     pub(crate) cpu: Option<u32>,
@@ -35,15 +36,16 @@ pub(crate) struct Dsq {
 pub(crate) enum Cursor {
     /// Nothing visited.
     Start,
-    /// In the FIFO list, at this position.
-    Fifo(i64),
+    /// In the FIFO list, at this position, which was this task's.
+    Fifo(i64, Tid),
     /// In the tree, at this entry.
     Priq(u64, u64),
 }
 
 impl Dsq {
-    pub(crate) fn new(id: u64, cpu: Option<u32>, addr: u64) -> Self {
+    pub(crate) fn new(ix: DsqIx, id: u64, cpu: Option<u32>, addr: u64) -> Self {
         Self {
+            ix,
             id,
             cpu,
             addr,
@@ -140,7 +142,7 @@ impl Dsq {
         }?;
         *cursor = match tasks[found.0 as usize].dsq_key {
             Some((key, insert)) => Cursor::Priq(key, insert),
-            None => Cursor::Fifo(tasks[found.0 as usize].dsq_pos),
+            None => Cursor::Fifo(tasks[found.0 as usize].dsq_pos, found),
         };
         Some(found)
     }
@@ -156,18 +158,25 @@ impl Dsq {
     }
 
     fn next_fifo(&self, links: &Links, tasks: &[Task], cursor: Cursor, rev: bool) -> Option<Tid> {
+        let step = |at: u32| if rev { links.prev(at) } else { links.next(at) };
         let mut at = if rev { self.fifo.tail } else { self.fifo.head };
-        if let Cursor::Fifo(pos) = cursor {
-            let behind = |at: u32| {
-                let here = tasks[at as usize].dsq_pos;
-                if rev {
-                    here >= pos
-                } else {
-                    here <= pos
+        if let Cursor::Fifo(pos, on) = cursor {
+            let there = &tasks[on.0 as usize];
+            if there.dsq == Some(self.ix) && there.dsq_key.is_none() && there.dsq_pos == pos {
+                at = step(on.0);
+            } else {
+                // it left: search for where it stood
+                let behind = |at: u32| {
+                    let here = tasks[at as usize].dsq_pos;
+                    if rev {
+                        here >= pos
+                    } else {
+                        here <= pos
+                    }
+                };
+                while at != NIL && behind(at) {
+                    at = step(at);
                 }
-            };
-            while at != NIL && behind(at) {
-                at = if rev { links.prev(at) } else { links.next(at) };
             }
         }
         (at != NIL).then_some(Tid(at))

@@ -219,7 +219,7 @@ impl Core {
     /// Creates a dispatch queue object.
     pub(crate) fn new_dsq(&mut self, id: u64, cpu: Option<u32>, addr: u64) -> DsqIx {
         let ix = DsqIx(self.dsqs.len() as u32);
-        self.dsqs.push(Dsq::new(id, cpu, addr));
+        self.dsqs.push(Dsq::new(ix, id, cpu, addr));
         self.put_u64(addr, self.layouts.dsq.id, id);
         ix
     }
