@@ -44,6 +44,8 @@ pub struct Core {
     /// Task of a guest memory region, by region number.
     pub(crate) task_of_region: Vec<Option<Tid>>,
     pub(crate) tid_of_pid: FxHashMap<u32, Tid>,
+    /// Live threads of each process, by tgid.
+    pub(crate) threads_of: FxHashMap<u32, u32>,
     pub(crate) dsqs: Vec<Dsq>,
     pub(crate) user_dsqs: FxHashMap<u64, DsqIx>,
     pub(crate) global_dsqs: Vec<DsqIx>,

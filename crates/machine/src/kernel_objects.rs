@@ -132,6 +132,7 @@ impl Core {
         self.task_of_region[region] = Some(t);
         let pid = self.task(t).pid;
         self.tid_of_pid.insert(pid, t);
+        *self.threads_of.entry(self.task(t).tgid).or_default() += 1;
         self.fill_task(t);
         t
     }
@@ -190,8 +191,13 @@ impl Core {
         let task = self.task(t);
         let (addr, pid, tgid) = (task.addr, task.pid, task.tgid);
         let at = self.layouts.task.mm;
-        let shared = self.tasks.iter().any(|o| o.pid != pid && o.tgid == tgid && o.addr != 0);
-        if at != ABSENT && !shared {
+        let threads = self.threads_of.entry(tgid).or_default();
+        *threads = threads.saturating_sub(1);
+        let last = *threads == 0;
+        if last {
+            self.threads_of.remove(&tgid);
+        }
+        if at != ABSENT && last {
             let mm = self.mem.get_u64(addr + u64::from(at));
             self.mem.free(mm);
         }

@@ -43,6 +43,7 @@ impl Machine {
             tasks: Vec::new(),
             task_of_region: Vec::new(),
             tid_of_pid: FxHashMap::default(),
+            threads_of: FxHashMap::default(),
             dsqs: Vec::new(),
             user_dsqs: FxHashMap::default(),
             global_dsqs: Vec::new(),
