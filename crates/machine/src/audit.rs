@@ -81,6 +81,10 @@ impl Core {
                 self.task(t).cpu
             }));
         }
+        let immed = local.iter(&self.dsq_links).filter(|t| self.has_flag(*t, TASK_IMMED)).count();
+        if immed != rq.nr_immed as usize {
+            return Err(format!("counts {} of {immed} immediate tasks", rq.nr_immed));
+        }
         if rq.curr.is_none() && local.nr > 0 && !rq.looks_later {
             return Err(format!("idles with {} tasks on its local DSQ", local.nr));
         }
