@@ -258,7 +258,7 @@ void BPF_STRUCT_OPS(wfq_dispatch, s32 cpu, struct task_struct *prev)
 	bpf_spin_unlock(&lock);
 
 	if (in_vain_pid)
-		call_idle_cpu_again(in_vain_pid);
+		call_idle_cpu_again(in_vain_pid, in_vain);
 	if (!slot)
 		return;
 	if (slot == prev_slot)

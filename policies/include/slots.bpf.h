@@ -135,6 +135,17 @@ static s32 choose_cpu(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 	return cpu;
 }
 
+/* Wakes up an idle CPU that the task may use, and notes for whom it comes. */
+static void wake_idle_cpu(struct task_struct *p, u32 slot)
+{
+	s32 cpu = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
+
+	if (cpu < 0)
+		return;
+	cpu_comes_for[(u32)cpu % MAX_CPUS] = slot;
+	scx_bpf_kick_cpu(cpu, KICK_IDLE);
+}
+
 /* For the end of ops.enqueue: an idle CPU that the task may use must come to look. */
 static void call_idle_cpu(struct task_struct *p, u32 slot)
 {
@@ -143,7 +154,7 @@ static void call_idle_cpu(struct task_struct *p, u32 slot)
 	if (slot_cpu_comes[slot & SLOT_MASK])
 		cpu_comes_for[cpu % MAX_CPUS] = slot;
 	else
-		kick_idle_cpu_for(p);
+		wake_idle_cpu(p, slot);
 	slot_cpu_comes[slot & SLOT_MASK] = 0;
 }
 
@@ -157,13 +168,13 @@ static u32 who_waits_in_vain(u32 cpu, u32 picked)
 }
 
 /* Another CPU may idle that can run it. */
-static void call_idle_cpu_again(s32 pid)
+static void call_idle_cpu_again(s32 pid, u32 slot)
 {
 	struct task_struct *p = bpf_task_from_pid(pid);
 
 	if (!p)
 		return;
-	kick_idle_cpu_for(p);
+	wake_idle_cpu(p, slot);
 	bpf_task_release(p);
 }
 
