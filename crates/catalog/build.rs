@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 #[path = "src/clang.rs"]
-#[allow(dead_code)]
+#[allow(dead_code)] // the library uses the rest of it
 mod clang;
 
 fn main() {
