@@ -15,6 +15,7 @@
  * switches and throughput of batch work, where nothing switches less.
  */
 #include "rota.bpf.h"
+#include "exit.bpf.h"
 
 #define QUEUE 0
 
@@ -65,5 +66,6 @@ help_text("First come, first served: a task runs until it blocks") = {
 	.enqueue = (void *)fifo_enqueue,
 	.dispatch = (void *)fifo_dispatch,
 	.init = (void *)fifo_init,
+	.exit = (void *)record_exit,
 	.name = "fifo",
 };

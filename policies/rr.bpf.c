@@ -13,6 +13,7 @@
  * is a point of contention on large machines.
  */
 #include "rota.bpf.h"
+#include "exit.bpf.h"
 
 #define QUEUE 0
 
@@ -71,5 +72,6 @@ help_text("Round robin: everyone runs for one quantum in turn") paper("VTRR §2.
 	.enqueue = (void *)rr_enqueue,
 	.dispatch = (void *)rr_dispatch,
 	.init = (void *)rr_init,
+	.exit = (void *)record_exit,
 	.name = "rr",
 };

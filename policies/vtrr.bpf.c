@@ -49,6 +49,7 @@
  * gets 0.87 of its due, while 1:2:3:4, or four times as many clients, get theirs.
  */
 #include "rota.bpf.h"
+#include "exit.bpf.h"
 #include "shares.bpf.h"
 #include "slots.bpf.h"
 #include "virtual_time.bpf.h"
@@ -321,5 +322,6 @@ help_text("Virtual-Time Round-Robin: proportional shares in constant time") pape
 	.init_task = (void *)vtrr_init_task,
 	.exit_task = (void *)vtrr_exit_task,
 	.init = (void *)vtrr_init,
+	.exit = (void *)record_exit,
 	.name = "vtrr",
 };

@@ -32,6 +32,7 @@
  * heap for all CPUs.
  */
 #include "rota.bpf.h"
+#include "exit.bpf.h"
 #include "shares.bpf.h"
 #include "slots.bpf.h"
 #include "virtual_time.bpf.h"
@@ -345,5 +346,6 @@ help_text("Weighted fair queueing: smallest virtual finishing time first") paper
 	.init_task = (void *)wfq_init_task,
 	.exit_task = (void *)wfq_exit_task,
 	.init = (void *)wfq_init,
+	.exit = (void *)record_exit,
 	.name = "wfq",
 };

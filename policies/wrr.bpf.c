@@ -34,6 +34,7 @@
  * from then on their proportions suffer.
  */
 #include "rota.bpf.h"
+#include "exit.bpf.h"
 #include "shares.bpf.h"
 
 /* Queues: the clients whose next turn is in round r wait in DSQ r % NR_QUEUES. */
@@ -251,5 +252,6 @@ help_text("Weighted round robin: as many quanta in a row as shares") paper("VTRR
 	.stopping = (void *)wrr_stopping,
 	.init_task = (void *)wrr_init_task,
 	.init = (void *)wrr_init,
+	.exit = (void *)record_exit,
 	.name = "wrr",
 };

@@ -42,6 +42,7 @@ static void *(*const bpf_task_storage_get)(void *map, struct task_struct *p, voi
 /* A constant of the running kernel, not of the one we were compiled against. */
 #define kernel_value(type, name)  __builtin_preserve_enum_value(*(typeof(enum type) *)name, 1)
 #define kernel_has_func(function) (!!(function))
+#define kernel_has_field(field)	  (!!__builtin_preserve_field_info(field, 2))
 
 #define DSQ_LOCAL		  kernel_value(scx_dsq_id_flags, SCX_DSQ_LOCAL)
 #define DSQ_LOCAL_ON		  kernel_value(scx_dsq_id_flags, SCX_DSQ_LOCAL_ON)
