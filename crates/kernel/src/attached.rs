@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A policy that schedules the tasks of this machine.
+
+use crate::exit::{Exit, Record};
+use crate::{globals, sysfs};
+use libbpf_rs::{Link, Object, Program};
+use rota_bpf::image::{Image, Variable};
+use rota_bpf::settings::SettingError;
+use std::time::{Duration, Instant};
+
+/// How long the kernel may take to let a policy go: it waits for every CPU and task.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A policy that schedules the tasks of this machine, until it is dropped or ejected.
+#[derive(Debug)]
+pub struct Attached {
+    // Dropped first: the kernel goes back to its default scheduler.
+    link: Option<Link>,
+    object: Object,
+    image: Image,
+    record: Option<Record>,
+}
+
+impl Attached {
+    pub(crate) fn new(link: Link, object: Object, image: Image, record: Option<Record>) -> Self {
+        Self { link: Some(link), object, image, record }
+    }
+
+    /// The linked object, which types everything.
+    pub fn image(&self) -> &Image {
+        &self.image
+    }
+
+    /// libbpf's object: maps and programs.
+    pub fn object(&self) -> &Object {
+        &self.object
+    }
+
+    /// Its programs, callbacks and others, by the names of their functions.
+    pub fn programs(&self) -> impl Iterator<Item = Program<'_>> {
+        self.object.progs()
+    }
+
+    /// How it left the kernel; `None` while it schedules.
+    pub fn exit(&self) -> Option<Exit> {
+        match &self.record {
+            Some(record) => self.recorded(record),
+            None => match sysfs::state()?.as_str() {
+                "disabled" => Some(Exit::unknown()),
+                _ => None,
+            },
+        }
+    }
+
+    fn recorded(&self, record: &Record) -> Option<Exit> {
+        let info = self.read_variable(&record.name)?;
+        let dump = self.read_variable(&record.dump()).unwrap_or_default();
+        record.read(&self.image.btf, &info, &dump)
+    }
+
+    /// Takes the policy out of the kernel, which returns to its default scheduler.
+    pub fn detach(mut self) -> Exit {
+        if let Some(exit) = self.exit() {
+            return exit;
+        }
+        drop(self.link.take());
+        let start = Instant::now();
+        while start.elapsed() < PATIENCE {
+            match self.exit() {
+                Some(exit) if self.record.is_some() => return exit,
+                Some(_) => return Exit::by_user(),
+                None => std::thread::sleep(Duration::from_millis(1)),
+            }
+        }
+        Exit::unknown()
+    }
+
+    /// The present bytes of a global variable.
+    pub fn read_variable(&self, name: &str) -> Option<Vec<u8>> {
+        globals::read(&self.object, &self.image, self.variable(name)?)
+    }
+
+    /// Overwrites a global variable that is not constant, with bytes of its size.
+    pub fn write_variable(&self, name: &str, bytes: &[u8]) -> Result<(), SettingError> {
+        let refuse = |why: &str| SettingError::Refused { name: name.into(), why: why.into() };
+        let variable = self.variable(name).ok_or_else(|| refuse("is no global variable"))?;
+        match globals::write(&self.object, &self.image, variable, bytes) {
+            true => Ok(()),
+            false => Err(refuse("cannot be changed while the policy runs")),
+        }
+    }
+
+    fn variable(&self, name: &str) -> Option<&Variable> {
+        self.image.variables.iter().find(|v| v.name == name)
+    }
+}

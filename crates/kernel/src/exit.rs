@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How a policy left the kernel: `struct scx_exit_info`, as the object recorded it.
+
+use rota_bpf::btf::{Btf, Type, TypeId};
+use rota_bpf::image::{Image, Variable};
+use std::fmt;
+
+/// `SCX_EXIT_UNREG`: user space took it away.
+const UNREG: u32 = 64;
+/// `SCX_EXIT_ERROR`: the first kind that is the policy's failure.
+const ERROR: u32 = 1024;
+/// `SCX_ECODE_ACT_RESTART`.
+const ACT_RESTART: u64 = 1 << 48;
+/// Bits of the action in an exit code.
+const ACT_MASK: u64 = 0xffff << 48;
+
+/// Why and how a policy left the kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exit {
+    /// `enum scx_exit_kind`; 0 if the kernel did not say.
+    pub kind: u32,
+    /// Exit code of a graceful exit.
+    pub code: i64,
+    /// The kind in words.
+    pub reason: String,
+    /// Details; empty for an ordinary end.
+    pub message: String,
+    /// Debug dump, as `ops.dump()` and the kernel wrote it.
+    pub dump: String,
+}
+
+impl Exit {
+    /// The end that the user wanted, of an object that records nothing.
+    pub(crate) fn by_user() -> Self {
+        let reason = "unregistered from user space".to_string();
+        Self { kind: UNREG, reason, ..Self::default() }
+    }
+
+    /// An end that nobody told of.
+    pub(crate) fn unknown() -> Self {
+        let reason = "the kernel ended it without a reason that can be read".to_string();
+        Self { reason, ..Self::default() }
+    }
+
+    /// Does the kernel count it as the policy's failure? An unknown reason is one.
+    pub fn is_error(&self) -> bool {
+        self.kind >= ERROR || self.kind == 0
+    }
+
+    /// Was it the user's stop?
+    pub fn by_user_space(&self) -> bool {
+        self.kind == UNREG
+    }
+
+    /// Does the kernel, or the policy, ask to be loaded again: a CPU came or went.
+    pub fn restart_requested(&self) -> bool {
+        !self.is_error() && self.code as u64 & ACT_MASK == ACT_RESTART
+    }
+}
+
+/// As `rota sim` and loaders of sched_ext schedulers print it.
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)?;
+        if self.message.is_empty() {
+            return Ok(());
+        }
+        write!(f, " ({})", self.message)
+    }
+}
+
+/// Where an object records its exit: the convention of sched_ext schedulers, a global
+/// `struct user_exit_info`, and beside it `<name>_dump` and `<name>_dump_len`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    /// The variable.
+    pub(crate) name: String,
+    ty: TypeId,
+}
+
+impl Record {
+    /// The record of an object; `None` if it has none.
+    pub(crate) fn of(image: &Image) -> Option<Self> {
+        let is_record = |v: &&Variable| matches!(image.btf.resolved(v.ty), Type::Struct(s) if s.name == "user_exit_info");
+        let found = image.variables.iter().find(is_record)?;
+        Some(Self { name: found.name.clone(), ty: found.ty })
+    }
+
+    /// Name of the text array of the debug dump.
+    pub(crate) fn dump(&self) -> String {
+        format!("{}_dump", self.name)
+    }
+
+    /// Name of the read-only variable with the size of that array.
+    pub(crate) fn dump_len(&self) -> String {
+        format!("{}_dump_len", self.name)
+    }
+
+    /// What the record says; `None` while the policy runs: the kind is written last.
+    pub(crate) fn read(&self, btf: &Btf, record: &[u8], dump: &[u8]) -> Option<Exit> {
+        let kind = self.number(btf, record, "kind")? as u32;
+        (kind != 0).then(|| Exit {
+            kind,
+            code: self.number(btf, record, "exit_code").unwrap_or(0) as i64,
+            reason: self.text(btf, record, "reason"),
+            message: self.text(btf, record, "msg"),
+            dump: text_of(dump),
+        })
+    }
+
+    fn member<'a>(&self, btf: &Btf, record: &'a [u8], member: &str) -> Option<&'a [u8]> {
+        let field = btf.field_at(self.ty, member).ok()?;
+        let start = field.offset() as usize;
+        record.get(start..start + field.size as usize)
+    }
+
+    fn number(&self, btf: &Btf, record: &[u8], member: &str) -> Option<u64> {
+        let bytes = self.member(btf, record, member).filter(|b| b.len() <= 8)?;
+        Some(bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+    }
+
+    fn text(&self, btf: &Btf, record: &[u8], member: &str) -> String {
+        text_of(self.member(btf, record, member).unwrap_or(&[]))
+    }
+}
+
+/// Text up to the first NUL.
+fn text_of(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
+}

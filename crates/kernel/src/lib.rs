@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Runs sched_ext policies in the kernel of this machine, by libbpf.
+//!
+//! An object is linked twice: by `rota-bpf`, for its types (so a setting means the same
+//! as in the simulator), and by libbpf, which brings it into the kernel. What the first
+//! [`Image`](rota_bpf::image::Image) holds (globals, sizes, the ops table) is copied to
+//! the second before it is loaded.
+
+mod attached;
+mod error;
+mod exit;
+mod globals;
+mod libbpf_log;
+mod live;
+mod loaded;
+mod ops;
+mod scheduler;
+pub mod sysfs;
+
+pub use attached::Attached;
+pub use error::LoadError;
+pub use exit::Exit;
+pub use live::{kernel_btf, link, VMLINUX_BTF};
+pub use loaded::Loaded;
+pub use scheduler::{LoadOptions, Scheduler};
+
+/// Map of shares, pid to share, that overrides weights.
+pub const SHARES_MAP: &str = "rota_shares";

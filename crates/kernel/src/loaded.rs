@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A policy that the verifier let through, and that does not schedule yet: its maps can be
+//! filled and its set-up programs run.
+
+use crate::error::LoadError;
+use crate::exit::Record;
+use crate::{libbpf_log, Attached};
+use libbpf_rs::{MapCore, MapFlags, Object, ProgramInput};
+use rota_bpf::image::Image;
+
+/// A policy in the kernel that does not schedule yet.
+#[derive(Debug)]
+pub struct Loaded {
+    object: Object,
+    image: Image,
+    record: Option<Record>,
+    table: String,
+    log: String,
+}
+
+impl Loaded {
+    pub(crate) fn new(
+        object: Object,
+        image: Image,
+        record: Option<Record>,
+        table: String,
+        log: String,
+    ) -> Self {
+        Self { object, image, record, table, log }
+    }
+
+    /// The linked object.
+    pub fn image(&self) -> &Image {
+        &self.image
+    }
+
+    /// What libbpf and the verifier said; complete if that was asked for.
+    pub fn log(&self) -> &str {
+        &self.log
+    }
+
+    /// Puts an entry into a map.
+    pub fn put(&self, map: &str, key: &[u8], value: &[u8]) -> Result<(), LoadError> {
+        let found = self.object.maps().find(|m| m.name() == map);
+        let found = found.ok_or_else(|| self.unfit(format!("it has no map '{map}'")))?;
+        let done = found.update(key, value, MapFlags::ANY);
+        done.map_err(|e| self.unfit(format!("map {map} does not take an entry: {e}")))
+    }
+
+    /// Runs a set-up program (`SEC("syscall")`) once; returns what it returned.
+    pub fn run(&self, program: &str, context: &mut [u8]) -> Result<i32, LoadError> {
+        let found = self.object.progs_mut().find(|p| p.name() == program);
+        let found = found.ok_or_else(|| self.unfit(format!("it has no program '{program}'")))?;
+        let context_in = (!context.is_empty()).then_some(context);
+        let input = ProgramInput { context_in, ..ProgramInput::default() };
+        let output = found.test_run(input);
+        let output = output.map_err(|e| self.unfit(format!("program {program}: {e}")))?;
+        Ok(output.return_value as i32)
+    }
+
+    /// Hands the ops table to the scheduler core: from now on the policy schedules.
+    pub fn attach(mut self) -> Result<Attached, LoadError> {
+        libbpf_log::start(false);
+        let table = self.table.clone();
+        let name = self.image.name.clone();
+        let refused = |e: libbpf_rs::Error| LoadError::Refused {
+            object: name.clone(),
+            what: format!("to attach it: {e}"),
+            log: libbpf_log::take(),
+        };
+        let attached = self
+            .object
+            .maps_mut()
+            .find(|m| m.name() == table.as_str())
+            .map(|mut map| map.attach_struct_ops().map_err(refused));
+        let Some(link) = attached else {
+            return Err(self.unfit(format!("libbpf knows no struct_ops map '{table}'")));
+        };
+        Ok(Attached::new(link?, self.object, self.image, self.record))
+    }
+
+    fn unfit(&self, what: String) -> LoadError {
+        LoadError::Unfit { object: self.image.name.clone(), what }
+    }
+}
