@@ -1,8 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The program of the test machine: as process 1 it runs the jobs it was given, and it
-//! has the loads that they start.
+//! The program of the test machine: as process 1 it brings the machine up, then it does the
+//! jobs that it was given, and it is the load that they start.
 
+mod command;
 mod hog;
+mod hogs;
+mod init;
+mod jobs;
+mod machine;
+mod measure;
+mod report;
+mod residue;
+mod scheduler;
+mod steps;
 
 use anyhow::{bail, Result};
 use std::process::ExitCode;
@@ -22,6 +32,8 @@ fn command(args: &[String]) -> Result<()> {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["hog"] => hog::spin(),
-        _ => bail!("usage: rota-guest hog"),
+        ["jobs"] => jobs::run(),
+        _ if std::process::id() == 1 => init::run(),
+        _ => bail!("usage: rota-guest hog|jobs"),
     }
 }

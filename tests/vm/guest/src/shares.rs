@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The shares of CPU time that weights promise.
+
+/// The part of the machine that each of some always-runnable tasks is due: in proportion to the
+/// weights, but a task can use no more than one CPU. What it leaves goes to the others, again in
+/// proportion.
+pub fn due(weights: &[f64], cpus: usize) -> Vec<f64> {
+    let mut due = vec![0.0; weights.len()];
+    let mut order: Vec<usize> = (0..weights.len()).collect();
+    order.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]).then(a.cmp(&b)));
+    let mut left_weight: f64 = weights.iter().sum();
+    let mut left_cpus = cpus as f64;
+    for task in order {
+        let cpus_of_task = (left_cpus * weights[task] / left_weight).min(1.0);
+        due[task] = cpus_of_task / cpus as f64;
+        left_weight -= weights[task];
+        left_cpus -= cpus_of_task;
+    }
+    due
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn close(a: &[f64], b: &[f64]) -> bool {
+        a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-9)
+    }
+
+    #[test]
+    fn one_cpu_is_divided_in_proportion() {
+        assert!(close(&due(&[3.0, 2.0, 1.0], 1), &[0.5, 2.0 / 6.0, 1.0 / 6.0]));
+    }
+
+    #[test]
+    fn nobody_gets_more_than_one_cpu_and_the_rest_is_divided_again() {
+        // 6/9 of two CPUs would be 4/3: it gets 1, the others 2:1 of the other CPU.
+        assert!(close(&due(&[1.0, 6.0, 2.0], 2), &[1.0 / 6.0, 0.5, 1.0 / 3.0]));
+    }
+
+    #[test]
+    fn fewer_tasks_than_cpus_get_one_each() {
+        assert!(close(&due(&[5.0, 1.0], 4), &[0.25, 0.25]));
+    }
+
+    proptest! {
+        #[test]
+        fn all_that_can_be_used_is_given_and_order_follows_weight(
+            weights in prop::collection::vec(1u32..10_000, 1..12), cpus in 1usize..9,
+        ) {
+            let weights: Vec<f64> = weights.into_iter().map(f64::from).collect();
+            let due = due(&weights, cpus);
+            let usable = (weights.len() as f64 / cpus as f64).min(1.0);
+            prop_assert!((due.iter().sum::<f64>() - usable).abs() < 1e-9);
+            for (i, a) in weights.iter().enumerate() {
+                prop_assert!(due[i] <= 1.0 / cpus as f64 + 1e-9);
+                for (j, b) in weights.iter().enumerate() {
+                    prop_assert!(a < b || due[i] >= due[j] - 1e-9);
+                }
+            }
+        }
+    }
+}

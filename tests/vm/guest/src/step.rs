@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The steps of a scenario. `docs/vm-tests.md` explains them to those who write scenarios.
+
+use crate::span::Span;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One thing to do or to find out. `do = "…"` in a scenario file names it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Step {
+    /// Starts tasks that only compute.
+    Hogs {
+        /// By name.
+        tasks: BTreeMap<String, Hog>,
+    },
+    /// Starts `rota run POLICY` and waits until the kernel has enabled it.
+    Load {
+        /// Instead of the scenario's policy: a name, or an object's path in the guest.
+        #[serde(default)]
+        policy: Option<String>,
+        /// More arguments for `rota run`.
+        #[serde(default)]
+        with: Vec<String>,
+        /// `false`: does not wait for the policy to be enabled.
+        #[serde(default = "yes")]
+        wait: bool,
+    },
+    /// Runs a program to its end and checks what it said.
+    Run(Command),
+    /// Measures the CPU time of the hogs and checks their shares.
+    Measure(Measure),
+    /// Lets time pass.
+    Wait {
+        /// How much.
+        #[serde(rename = "for")]
+        time: Span,
+    },
+    /// Changes hogs: their nice value, the CPUs they may use.
+    Change {
+        /// One of the hogs' names.
+        task: String,
+        /// New nice value.
+        #[serde(default)]
+        nice: Option<i32>,
+        /// New set of allowed CPUs.
+        #[serde(default)]
+        cpus: Option<Vec<usize>>,
+    },
+    /// Kills hogs with SIGKILL.
+    Kill {
+        /// Their names; all hogs if none is given.
+        #[serde(default)]
+        tasks: Vec<String>,
+    },
+    /// Takes a CPU offline or brings it back.
+    Cpu {
+        /// Its number.
+        cpu: u32,
+        /// Whether it shall be online.
+        online: bool,
+    },
+    /// Sends a signal to `rota run`.
+    Signal {
+        /// Which one.
+        signal: Signal,
+    },
+    /// Waits until `rota run` has ended, and checks how.
+    Ended(Ended),
+    /// Waits for a state of sched_ext.
+    State {
+        /// `enabled` or `disabled`, as in `/sys/kernel/sched_ext/state`.
+        is: String,
+        /// The longest it may take.
+        #[serde(default = "state_time")]
+        within: Span,
+    },
+    /// Does the steps in it again and again, and looks for what they leave behind.
+    Repeat {
+        /// How often.
+        times: u32,
+        /// What.
+        step: Vec<Step>,
+        /// BPF programs, maps and kernel memory must return to where they were.
+        #[serde(default)]
+        leaks: bool,
+    },
+}
+
+/// Tasks that only compute.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hog {
+    /// Nice value.
+    #[serde(default)]
+    pub nice: i32,
+    /// Given to the policy with `--share`, if it is loaded later.
+    #[serde(default)]
+    pub share: Option<u64>,
+    /// CPUs it may use; all if none is given.
+    #[serde(default)]
+    pub cpus: Vec<usize>,
+    /// So many of the same kind, called `name.0`, `name.1` …
+    #[serde(default)]
+    pub count: Option<usize>,
+}
+
+/// A program to run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Command {
+    /// Program and arguments; `{policy}` stands for the policy.
+    pub command: Vec<String>,
+    /// The exit code it must have.
+    #[serde(default)]
+    pub code: i32,
+    /// The longest it may take.
+    #[serde(default = "command_time")]
+    pub within: Span,
+    /// User and group to run it as.
+    #[serde(default)]
+    pub user: Option<u32>,
+    /// Files and folders that are empty while it runs.
+    #[serde(default)]
+    pub hide: Vec<String>,
+    /// Each of these must be in what it prints.
+    #[serde(default)]
+    pub says: Vec<String>,
+    /// It must print so many lines on standard error.
+    #[serde(default)]
+    pub messages: Option<usize>,
+    /// sched_ext, its policy, and BPF objects must be as before.
+    #[serde(default)]
+    pub changes_nothing: bool,
+}
+
+/// A measurement of shares.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measure {
+    /// How long.
+    #[serde(rename = "for")]
+    pub time: Span,
+    /// Time that passes before.
+    #[serde(default = "settle_time")]
+    pub settle: Span,
+    /// What each hog's CPU time must be in proportion to. A name that stands for several hogs
+    /// gives each of them this weight.
+    #[serde(default)]
+    pub weights: BTreeMap<String, f64>,
+    /// The greatest allowed distance between a share and what it should be, in parts of the
+    /// machine: 0.02 is two percent.
+    #[serde(default = "share_error")]
+    pub within: f64,
+}
+
+/// How `rota run` must end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ended {
+    /// Its exit code; absent if a signal killed it.
+    #[serde(default)]
+    pub code: Option<i32>,
+    /// Each of these must be in what it printed.
+    #[serde(default)]
+    pub says: Vec<String>,
+    /// The longest it may take.
+    #[serde(default = "end_time")]
+    pub within: Span,
+}
+
+/// Signals that `rota run` knows, and the one that nobody can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+#[allow(missing_docs, reason = "their names say it")]
+pub enum Signal {
+    Int,
+    Term,
+    Kill,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn state_time() -> Span {
+    Span::from_ms(5_000)
+}
+
+fn command_time() -> Span {
+    Span::from_ms(30_000)
+}
+
+fn settle_time() -> Span {
+    Span::from_ms(200)
+}
+
+fn end_time() -> Span {
+    Span::from_ms(5_000)
+}
+
+fn share_error() -> f64 {
+    0.02
+}
+
+impl Step {
+    /// The word after `do =`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Step::Hogs { .. } => "hogs",
+            Step::Load { .. } => "load",
+            Step::Run(_) => "run",
+            Step::Measure(_) => "measure",
+            Step::Wait { .. } => "wait",
+            Step::Change { .. } => "change",
+            Step::Kill { .. } => "kill",
+            Step::Cpu { .. } => "cpu",
+            Step::Signal { .. } => "signal",
+            Step::Ended(_) => "ended",
+            Step::State { .. } => "state",
+            Step::Repeat { .. } => "repeat",
+        }
+    }
+}
