@@ -17,4 +17,5 @@ mod maps;
 pub mod memory;
 pub mod runtime;
 pub mod settings;
+pub mod statistics;
 pub mod vm;

@@ -6,15 +6,22 @@
 //! `values:a|b|c` (the integers 0, 1, 2 by name). `min` and `max` are in the user's
 //! terms: with `scale:1024`, `max:2` allows the integer 2048. Objects without tags
 //! have [`Image::options`]: all their `const volatile` globals.
+//!
+//! A number with such tags that is `volatile` but not `const` is a tunable too, and a
+//! live one: the program reads it again and again, so it can be set while it runs.
 
 mod assign;
 mod encode;
+mod live;
 mod place;
 mod render;
 mod scalar;
 mod setup;
 
+pub use live::Patch;
+pub(crate) use place::{form_of, load};
 pub use render::render;
+pub(crate) use scalar::Form;
 
 use crate::btf::{Field, PathError, Type, TypeId};
 use crate::image::{Image, Variable};
@@ -42,6 +49,8 @@ pub struct Tunable {
     pub scale: Option<u64>,
     /// Names of the values 0, 1, 2 …
     pub values: Vec<String>,
+    /// Can be set while the program runs.
+    pub live: bool,
 }
 
 /// A setting that cannot be made.
@@ -110,22 +119,24 @@ fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<Strin
         .map(|(_, k)| k.to_string())
 }
 
+/// Do tags tell what a variable is for?
+fn is_documented(v: &Variable) -> bool {
+    Hints::of(&v.name, &v.tags).documented
+}
+
 impl Image {
-    /// The documented options: `const volatile` globals with tags, in the object's order.
+    /// The documented options: `const volatile` and `volatile` globals with tags, in the
+    /// object's order.
     pub fn tunables(&self) -> Vec<Tunable> {
-        let documented = |v: &&Variable| Hints::of(&v.name, &v.tags).documented;
-        self.variables
-            .iter()
-            .filter(|v| self.is_option(v))
-            .filter(documented)
-            .map(|v| self.describe(v))
-            .collect()
+        let documented = |v: &&Variable| self.is_option(v) && is_documented(v) || self.is_live(v);
+        self.variables.iter().filter(documented).map(|v| self.describe(v)).collect()
     }
 
     /// All options, documented or not: every `const volatile` global except mirrors of
-    /// the kernel's enumerators.
+    /// the kernel's enumerators, and the live tunables.
     pub fn options(&self) -> Vec<Tunable> {
-        self.variables.iter().filter(|v| self.is_option(v)).map(|v| self.describe(v)).collect()
+        let option = |v: &&Variable| self.is_option(v) || self.is_live(v);
+        self.variables.iter().filter(option).map(|v| self.describe(v)).collect()
     }
 
     fn is_option(&self, v: &Variable) -> bool {
@@ -134,11 +145,11 @@ impl Image {
             .name
             .strip_prefix("__")
             .is_some_and(|n| n.starts_with("SCX_") || self.kernel_btf.enum_value(n).is_some());
-        read_only && !mirror && self.is_const_volatile(v.ty)
+        read_only && !mirror && self.qualifiers(v.ty) == (true, true)
     }
 
-    /// Is a type both `const` and `volatile`? For arrays it is the element that is.
-    fn is_const_volatile(&self, ty: TypeId) -> bool {
+    /// Is a type `const`, and is it `volatile`? For arrays it is the element that is.
+    fn qualifiers(&self, ty: TypeId) -> (bool, bool) {
         let (mut constant, mut volatile, mut ty) = (false, false, ty);
         for _ in 0..64 {
             match self.btf.get(ty) {
@@ -149,7 +160,7 @@ impl Image {
                 _ => break,
             }
         }
-        constant && volatile
+        (constant, volatile)
     }
 
     fn describe(&self, v: &Variable) -> Tunable {
@@ -165,6 +176,7 @@ impl Image {
             unit: hints.unit.map(String::from),
             scale: hints.scale,
             values: hints.values.iter().map(|n| n.to_string()).collect(),
+            live: self.is_live(v),
         }
     }
 
@@ -179,6 +191,8 @@ impl Image {
             ty = to;
         }
         let name = self.btf.type_name(ty);
-        name.replace("const volatile ", "").replace("volatile const ", "")
+        ["const volatile ", "volatile const ", "volatile "]
+            .iter()
+            .fold(name, |name, qualifiers| name.replace(qualifiers, ""))
     }
 }

@@ -33,7 +33,8 @@ fn raw(image: &Image, name: &str) -> u64 {
 #[test]
 fn tagged_globals_are_tunables_in_order() {
     let names: Vec<String> = image().tunables().into_iter().map(|t| t.name).collect();
-    assert_eq!(names, ["quantum_ns", "alpha", "tie", "on", "bad_tag"]);
+    let expected = ["quantum_ns", "alpha", "tie", "on", "bad_tag", "live_ns", "live_table"];
+    assert_eq!(names, expected);
 }
 
 #[test]
@@ -51,11 +52,58 @@ fn tunable_says_all_that_its_tags_say() {
             unit: Some("ns".into()),
             scale: None,
             values: vec![],
+            live: false,
         }
     );
     assert_eq!((tunables[1].default.as_str(), tunables[1].scale), ("0.5", Some(1024)));
     assert_eq!((tunables[2].default.as_str(), tunables[2].values.len()), ("rr", 3));
     assert_eq!(tunables[3].default, "true");
+}
+
+#[test]
+fn tagged_numbers_that_are_not_const_are_live() {
+    let live: Vec<Tunable> = image().tunables().into_iter().filter(|t| t.live).collect();
+    let names: Vec<&str> = live.iter().map(|t| t.name.as_str()).collect();
+    assert_eq!(names, ["live_ns", "live_table"]);
+    assert_eq!(live[0].ctype, "u64");
+    assert_eq!(live[0].default, "5000");
+    assert_eq!(live[0].unit.as_deref(), Some("ns"));
+    assert_eq!(live[1].ctype, "s8[3]");
+}
+
+#[test]
+fn live_tunable_is_patched_where_it_lies() {
+    let image = image();
+    let v = image.variables.iter().find(|v| v.name == "live_ns").expect("live_ns");
+    let patch = image.live_patch("live_ns", "2ms").expect("in range");
+    assert_eq!((patch.map, patch.offset), (v.map, v.offset));
+    assert_eq!(patch.bytes, 2_000_000u64.to_le_bytes());
+    assert_eq!(image.text_in(v, &patch.bytes), "2000000");
+    let table = image.variables.iter().find(|v| v.name == "live_table").expect("live_table");
+    let element = image.live_patch("live_table[2]", "-3").expect("element");
+    assert_eq!((element.offset, element.bytes), (table.offset + 2, vec![0xfd]));
+    let all = image.live_patch("live_table", "1,2,3").expect("all");
+    assert_eq!((all.offset, all.bytes), (table.offset, vec![1, 2, 3]));
+}
+
+#[test]
+fn what_is_not_live_is_refused_with_a_reason() {
+    let image = image();
+    let refusal = |name, value| image.live_patch(name, value).expect_err(name).to_string();
+    assert_eq!(
+        refusal("quantum_ns", "5ms"),
+        "quantum_ns: is fixed when the policy is loaded: restart with --set quantum_ns=5ms"
+    );
+    assert_eq!(
+        refusal("live_ns", "2s"),
+        "live_ns: 2s is out of range, expected 1us to 1s",
+        "ranges hold for live tunables"
+    );
+    assert!(refusal("own_state", "1").contains("not a tunable"));
+    assert!(refusal("limits.low", "1").contains("not a tunable"));
+    assert!(refusal("live_limits.low", "1").contains("not a tunable"));
+    assert_eq!(refusal("live_n", "1"), "there is no tunable 'live_n'; did you mean 'live_ns'?");
+    assert!(refusal("live_table[3]", "1").contains("the array has 3 elements"));
 }
 
 #[test]
@@ -247,12 +295,17 @@ proptest! {
     fn any_text_is_taken_or_refused(name in "[a-z_.\\[\\]0-9]{0,20}", value in "\\PC{0,30}") {
         thread_local!(static IMAGE: Image = image());
         let mut image = IMAGE.with(Image::clone);
-        for name in [name.as_str(), "quantum_ns", "alpha", "table", "limits.six", "text", "mode"] {
+        for name in [name.as_str(), "quantum_ns", "alpha", "table", "limits.six", "text", "mode", "live_ns"] {
             if image.set_variable(name, &value).is_ok() {
                 // What can be read back can be set again, to the same.
                 let text = image.variable_text(name).expect("was set");
                 image.set_variable(name, &text).expect("reads back");
                 prop_assert_eq!(image.variable_text(name).expect("was set"), text);
+            }
+            if let Ok(patch) = image.live_patch(name, &value) {
+                prop_assert!(name.starts_with("live"), "{} is not live", name);
+                let section = image.maps[patch.map.0 as usize].initial.as_ref().expect("data");
+                prop_assert!(patch.offset as usize + patch.bytes.len() <= section.len());
             }
         }
     }

@@ -67,7 +67,7 @@ pub(super) fn path_error(name: &str, error: PathError) -> SettingError {
 }
 
 /// The integer form of a field, if it is an integer or enum.
-pub(super) fn form_of(btf: &Btf, field: &Field) -> Option<Form> {
+pub(crate) fn form_of(btf: &Btf, field: &Field) -> Option<Form> {
     let bits = if field.bits > 0 { field.bits } else { field.size.checked_mul(8)? };
     if bits > 64 {
         return None;
@@ -85,7 +85,7 @@ pub(super) fn is_char(btf: &Btf, ty: TypeId) -> bool {
 }
 
 /// Bits of a field, lowest first.
-pub(super) fn load(bytes: &[u8], field: &Field, form: Form) -> Option<u64> {
+pub(crate) fn load(bytes: &[u8], field: &Field, form: Form) -> Option<u64> {
     let (first, shift) = ((field.offset_bits / 8) as usize, field.offset_bits % 8);
     let len = (shift + form.bits).div_ceil(8) as usize;
     let raw = bytes.get(first..first + len)?;

@@ -52,13 +52,13 @@ fn nanoseconds(unit: &str) -> Option<i128> {
 
 /// The form of an integer in memory.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Form {
+pub(crate) struct Form {
     /// Bits it has.
-    pub(super) bits: u32,
+    pub(crate) bits: u32,
     /// Signed.
-    pub(super) signed: bool,
+    pub(crate) signed: bool,
     /// `_Bool`.
-    pub(super) boolean: bool,
+    pub(crate) boolean: bool,
 }
 
 impl Form {
@@ -72,8 +72,13 @@ impl Form {
         }
     }
 
+    /// The bits of a number that there are.
+    pub(crate) fn masked(&self, raw: u64) -> u64 {
+        raw & (u64::MAX >> (64 - self.bits.clamp(1, 64)))
+    }
+
     /// The value that these low bits mean.
-    pub(super) fn value(&self, raw: u64) -> i128 {
+    pub(crate) fn value(&self, raw: u64) -> i128 {
         let bits = self.bits.clamp(1, 64);
         let raw = i128::from(raw) & ((1 << bits) - 1);
         let negative = self.signed && raw >> (bits - 1) & 1 == 1;

@@ -13,7 +13,11 @@ use std::sync::Arc;
 
 /// Compiles `fixtures/<source>` for BPF and reads the object.
 pub(crate) fn compile(source: &str) -> Vec<u8> {
-    let out = compile_to_file(source);
+    contents(compile_to_file(source))
+}
+
+/// Reads a file that is not needed any more.
+fn contents(out: PathBuf) -> Vec<u8> {
     let bytes = std::fs::read(&out).expect("object is there");
     std::fs::remove_file(&out).expect("object can be removed");
     bytes
@@ -21,6 +25,10 @@ pub(crate) fn compile(source: &str) -> Vec<u8> {
 
 /// Compiles to a file that no other test uses.
 pub(crate) fn compile_to_file(source: &str) -> PathBuf {
+    compile_with(source, &[])
+}
+
+fn compile_with(source: &str, options: &[&str]) -> PathBuf {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let n = COUNT.fetch_add(1, Ordering::Relaxed);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(source);
@@ -29,6 +37,7 @@ pub(crate) fn compile_to_file(source: &str) -> PathBuf {
     let clang = std::env::var("CLANG").unwrap_or_else(|_| "clang-19".into());
     let status = Command::new(&clang)
         .args(["-g", "-O2", "-target", "bpf", "-mcpu=v3", "-Wall", "-Werror", "-c"])
+        .args(options)
         .arg(path)
         .arg("-o")
         .arg(&out)
@@ -69,6 +78,12 @@ pub(crate) fn try_load(source: &str) -> Result<Image, LoadError> {
 /// As `try_load`, for fixtures that must link.
 pub(crate) fn load(source: &str) -> Image {
     try_load(source).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// As `load`, with options for the compiler.
+pub(crate) fn load_with(source: &str, options: &[&str]) -> Image {
+    let object = Object::parse(source, &contents(compile_with(source, options)));
+    link(&object.expect("parses"), &kernel_btf(), &TestKernel).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// A function by name.

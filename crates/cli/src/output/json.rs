@@ -46,6 +46,7 @@ struct TunableJson {
     values: Vec<String>,
     scale: Option<u64>,
     help: String,
+    live: bool,
 }
 
 impl<'a> List<'a> {
@@ -74,6 +75,7 @@ impl TunableJson {
             values: tunable.values,
             scale: tunable.scale,
             help: tunable.help,
+            live: tunable.live,
         }
     }
 }

@@ -31,7 +31,9 @@ pub(crate) fn options(image: &Image) -> Vec<Tunable> {
 /// One line per tunable: name and value, type, range, help.
 pub(crate) fn table(tunables: &[Tunable]) -> Vec<String> {
     let row = |t: &Tunable| {
-        vec![format!("{}={}", t.name, t.default), t.ctype.clone(), range(t), t.help.clone()]
+        let live = if t.live { " (live)" } else { "" };
+        let help = format!("{}{live}", t.help);
+        vec![format!("{}={}", t.name, t.default), t.ctype.clone(), range(t), help]
     };
     if tunables.is_empty() {
         return Vec::new();
@@ -72,7 +74,14 @@ mod tests {
             unit: None,
             scale: None,
             values: Vec::new(),
+            live: false,
         }
+    }
+
+    #[test]
+    fn tunable_that_can_change_later_is_marked() {
+        let lines = table(&[tunable(), Tunable { live: true, ..tunable() }]);
+        assert!(lines[0].ends_with("a help") && lines[1].ends_with("a help (live)"), "{lines:?}");
     }
 
     #[test]
