@@ -2,7 +2,8 @@
 //! A policy that schedules the tasks of this machine.
 
 use crate::exit::{Exit, Record};
-use crate::{globals, sysfs};
+use crate::kernel_log::KernelLog;
+use crate::{globals, ops, sysfs};
 use libbpf_rs::{Link, Object, Program};
 use rota_bpf::image::{Image, Variable};
 use rota_bpf::settings::SettingError;
@@ -16,14 +17,25 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub struct Attached {
     // Dropped first: the kernel goes back to its default scheduler.
     link: Option<Link>,
+    /// Of other programs of the object.
+    _others: Vec<Link>,
     object: Object,
     image: Image,
     record: Option<Record>,
+    /// Since before it was attached.
+    log: KernelLog,
 }
 
 impl Attached {
-    pub(crate) fn new(link: Link, object: Object, image: Image, record: Option<Record>) -> Self {
-        Self { link: Some(link), object, image, record }
+    pub(crate) fn new(
+        link: Link,
+        others: Vec<Link>,
+        object: Object,
+        image: Image,
+        record: Option<Record>,
+        log: KernelLog,
+    ) -> Self {
+        Self { link: Some(link), _others: others, object, image, record, log }
     }
 
     /// The linked object, which types everything.
@@ -45,10 +57,11 @@ impl Attached {
     pub fn exit(&self) -> Option<Exit> {
         match &self.record {
             Some(record) => self.recorded(record),
-            None => match sysfs::state()?.as_str() {
-                "disabled" => Some(Exit::unknown()),
-                _ => None,
-            },
+            None if sysfs::state()? == "disabled" => {
+                let name = ops::scheduler_name(&self.image);
+                Some(self.log.exit_of(name).unwrap_or_else(Exit::unknown))
+            }
+            None => None,
         }
     }
 
@@ -60,19 +73,18 @@ impl Attached {
 
     /// Takes the policy out of the kernel, which returns to its default scheduler.
     pub fn detach(mut self) -> Exit {
-        if let Some(exit) = self.exit() {
-            return exit;
-        }
+        let before = self.exit();
         drop(self.link.take());
         let start = Instant::now();
-        while start.elapsed() < PATIENCE {
-            match self.exit() {
-                Some(exit) if self.record.is_some() => return exit,
-                Some(_) => return Exit::by_user(),
-                None => std::thread::sleep(Duration::from_millis(1)),
-            }
+        // Another scheduler can be loaded only when the state is back to this.
+        while sysfs::state().is_some_and(|s| s != "disabled") && start.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(1));
         }
-        Exit::unknown()
+        match (before, &self.record) {
+            (Some(exit), _) => exit,
+            (None, Some(record)) => self.recorded(record).unwrap_or_else(Exit::unknown),
+            (None, None) => Exit::by_user(),
+        }
     }
 
     /// The present bytes of a global variable.

@@ -7,6 +7,19 @@ use std::fmt;
 
 /// `SCX_EXIT_UNREG`: user space took it away.
 const UNREG: u32 = 64;
+/// `SCX_EXIT_UNREG_BPF`: it asked to leave.
+const UNREG_BPF: u32 = 65;
+/// `scx_exit_reason()`.
+const REASONS: [(u32, &str); 8] = [
+    (UNREG, "unregistered from user space"),
+    (UNREG_BPF, "unregistered from BPF"),
+    (66, "unregistered from the main kernel"),
+    (67, "disabled by sysrq-S"),
+    (68, "parent exiting"),
+    (ERROR, "runtime error"),
+    (1025, "scx_bpf_error"),
+    (1026, "runnable task stall"),
+];
 /// `SCX_EXIT_ERROR`: the first kind that is the policy's failure.
 const ERROR: u32 = 1024;
 /// `SCX_ECODE_ACT_RESTART`.
@@ -32,14 +45,18 @@ pub struct Exit {
 impl Exit {
     /// The end that the user wanted, of an object that records nothing.
     pub(crate) fn by_user() -> Self {
-        let reason = "unregistered from user space".to_string();
-        Self { kind: UNREG, reason, ..Self::default() }
+        Self::said(REASONS[0].1, "")
+    }
+
+    /// An end that the kernel told of in these words.
+    pub(crate) fn said(reason: &str, message: &str) -> Self {
+        let kind = REASONS.iter().find(|(_, words)| *words == reason).map_or(0, |(kind, _)| *kind);
+        Self { kind, reason: reason.into(), message: message.into(), ..Self::default() }
     }
 
     /// An end that nobody told of.
     pub(crate) fn unknown() -> Self {
-        let reason = "the kernel ended it without a reason that can be read".to_string();
-        Self { reason, ..Self::default() }
+        Self::said("no longer loaded, for a reason that the kernel's log does not tell", "")
     }
 
     /// Does the kernel count it as the policy's failure? An unknown reason is one.
@@ -47,7 +64,7 @@ impl Exit {
         self.kind >= ERROR || self.kind == 0
     }
 
-    /// Was it the user's stop?
+    /// Was it the ordinary end, on behalf of the user?
     pub fn by_user_space(&self) -> bool {
         self.kind == UNREG
     }
@@ -128,4 +145,29 @@ impl Record {
 fn text_of(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_those_of_the_kernel() {
+        let plain = Exit { kind: 64, reason: "a reason".into(), ..Exit::default() };
+        assert_eq!(plain.to_string(), "a reason");
+        assert_eq!(Exit { message: "b".into(), ..plain }.to_string(), "a reason (b)");
+        assert_eq!(Exit::said("runnable task stall", "x").kind, 1026);
+        assert_eq!(Exit::by_user().to_string(), "unregistered from user space");
+        assert!(Exit::by_user().by_user_space() && !Exit::by_user().is_error());
+        assert!(Exit::unknown().is_error());
+    }
+
+    #[test]
+    fn restart_is_asked_for_by_the_action_in_the_code() {
+        let with = |kind, code| Exit { kind, code, ..Exit::default() }.restart_requested();
+        assert!(with(66, 1 << 48 | 1 << 32), "hotplug");
+        assert!(with(65, 1 << 48 | 7), "a policy may ask for it too");
+        assert!(!with(66, 1 << 32) && !with(66, 1 << 49) && !with(66, 0));
+        assert!(!with(1024, 1 << 48), "a failure is no request");
+    }
 }

@@ -10,12 +10,15 @@ mod attached;
 mod error;
 mod exit;
 mod globals;
+mod inner_maps;
+mod kernel_log;
 mod libbpf_log;
 mod live;
 mod loaded;
 mod ops;
 mod scheduler;
 pub mod sysfs;
+mod topology;
 
 pub use attached::Attached;
 pub use error::LoadError;
@@ -23,6 +26,7 @@ pub use exit::Exit;
 pub use live::{kernel_btf, link, VMLINUX_BTF};
 pub use loaded::Loaded;
 pub use scheduler::{LoadOptions, Scheduler};
+pub use topology::Topology;
 
 /// Map of shares, pid to share, that overrides weights.
 pub const SHARES_MAP: &str = "rota_shares";

@@ -4,8 +4,9 @@
 
 use crate::error::LoadError;
 use crate::exit::Record;
-use crate::{libbpf_log, Attached};
-use libbpf_rs::{MapCore, MapFlags, Object, ProgramInput};
+use crate::kernel_log::KernelLog;
+use crate::{inner_maps, libbpf_log, Attached};
+use libbpf_rs::{Link, MapCore, MapFlags, Object, ProgramInput, ProgramType};
 use rota_bpf::image::Image;
 
 /// A policy in the kernel that does not schedule yet.
@@ -58,25 +59,52 @@ impl Loaded {
         Ok(output.return_value as i32)
     }
 
-    /// Hands the ops table to the scheduler core: from now on the policy schedules.
+    /// Makes an inner map for each free slot of a map of maps, like its prototype.
+    pub fn fill_inner_maps(&self, map: &str) -> Result<(), LoadError> {
+        inner_maps::fill(&self.object, &self.image, map)
+            .map_err(|why| self.unfit(format!("map {map}: {why}")))
+    }
+
+    /// Hands the ops table to the scheduler core: from now on the policy schedules. Other
+    /// programs of the object that say where they belong are attached there before.
     pub fn attach(mut self) -> Result<Attached, LoadError> {
         libbpf_log::start(false);
-        let table = self.table.clone();
         let name = self.image.name.clone();
-        let refused = |e: libbpf_rs::Error| LoadError::Refused {
+        let refused = |what: &str, e: libbpf_rs::Error| LoadError::Refused {
             object: name.clone(),
-            what: format!("to attach it: {e}"),
+            what: format!("to attach {what}: {e}"),
             log: libbpf_log::take(),
         };
+        let others = self.attach_others().map_err(|(program, e)| refused(&program, e))?;
+        let log = KernelLog::from_now();
         let attached = self
             .object
             .maps_mut()
-            .find(|m| m.name() == table.as_str())
-            .map(|mut map| map.attach_struct_ops().map_err(refused));
+            .find(|m| m.name() == self.table.as_str())
+            .map(|mut map| map.attach_struct_ops().map_err(|e| refused("it", e)));
         let Some(link) = attached else {
-            return Err(self.unfit(format!("libbpf knows no struct_ops map '{table}'")));
+            return Err(self.unfit(format!("libbpf knows no struct_ops map '{}'", self.table)));
         };
-        Ok(Attached::new(link?, self.object, self.image, self.record))
+        Ok(Attached::new(link?, others, self.object, self.image, self.record, log))
+    }
+
+    /// Attaches tracing programs and the like, as libbpf skeletons do.
+    fn attach_others(&self) -> Result<Vec<Link>, (String, libbpf_rs::Error)> {
+        let mut links = Vec::new();
+        for program in self.object.progs_mut() {
+            let kind = program.prog_type();
+            if matches!(kind, ProgramType::StructOps | ProgramType::Syscall) || !program.autoload()
+            {
+                continue;
+            }
+            match program.attach() {
+                Ok(link) => links.push(link),
+                // its section does not say where
+                Err(e) if e.kind() == libbpf_rs::ErrorKind::Unsupported => {}
+                Err(e) => return Err((program.name().to_string_lossy().into_owned(), e)),
+            }
+        }
+        Ok(links)
     }
 
     fn unfit(&self, what: String) -> LoadError {

@@ -23,6 +23,14 @@ pub(crate) fn table(image: &Image) -> Option<&StructOps> {
     image.struct_ops.iter().find(is_ops)
 }
 
+/// The name under which the kernel knows the scheduler.
+pub(crate) fn scheduler_name(image: &Image) -> &str {
+    match table(image).and_then(|t| t.fields.get("name")) {
+        Some(OpsField::Str(name)) => name,
+        _ => "",
+    }
+}
+
 /// Sets members by name, where both the object and the kernel know them. Says what
 /// cannot be done.
 pub(crate) fn adjust(image: &mut Image, adjust: Adjust) -> Result<(), String> {
