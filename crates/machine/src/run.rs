@@ -11,7 +11,7 @@ use crate::setup::check_task;
 use crate::stats::Counters;
 use crate::task::{State, Task, Tid, Work};
 use rota_trace::{Event, EventKind, Sink};
-use rota_workload::{Runner, Step, TaskIx};
+use rota_workload::{Awaits, Runner, Step, TaskIx};
 use rustc_hash::FxHashMap;
 use thiserror::Error;
 
@@ -50,6 +50,8 @@ pub struct Outcome {
     pub unfilled_reads: Vec<(String, u32, u64)>,
     /// Lines that the scheduler printed.
     pub printed: Vec<String>,
+    /// Tasks that waited for another task when the run ended: name, and what for.
+    pub blocked: Vec<(String, Awaits)>,
 }
 
 /// A simulated machine with a workload, ready for a scheduler.
@@ -98,7 +100,13 @@ impl Machine {
             counters: self.core.counters.clone(),
             unfilled_reads: self.core.mem.unfilled_reads(),
             printed: std::mem::take(&mut self.core.printed),
+            blocked: self.blocked(),
         })
+    }
+
+    fn blocked(&self) -> Vec<(String, Awaits)> {
+        let blocked = self.runner.blocked().into_iter();
+        blocked.map(|(ix, awaits)| (self.runner.name(ix).to_owned(), awaits)).collect()
     }
 
     fn main_loop(
@@ -308,7 +316,18 @@ impl Machine {
             Step::Yield => core.yield_task(o, cpu, t),
             Step::Fork { child } => {
                 self.arrive(o, child, Some(t), cpu)?;
-                return Ok(true);
+                return Ok(!self.core.rq(cpu).need_resched);
+            }
+            Step::Block => core.block(cpu, t),
+            Step::Wake { tasks } => {
+                let waker = core.task(t).pid;
+                for woken in tasks.iter().filter_map(|ix| self.tid_of_ix.get(ix)) {
+                    core.wake_up(o, *woken, cpu, waker);
+                    core.drain_deferred(o);
+                    core.this_cpu = cpu;
+                }
+                // back in user space, unless somebody it woke takes the CPU
+                return Ok(!core.rq(cpu).need_resched);
             }
             Step::Change(settings) => {
                 let name = core.task(t).name.clone();

@@ -327,9 +327,14 @@ impl Core {
 
     /// The running task will block at its next `schedule()`, and wake at `at_ns`.
     pub(crate) fn block_until(&mut self, cpu: u32, t: Tid, at_ns: u64) {
+        self.block(cpu, t);
+        self.queue.push(at_ns, Due::Wake(t.0));
+    }
+
+    /// The running task will block at its next `schedule()`, until somebody wakes it.
+    pub(crate) fn block(&mut self, cpu: u32, t: Tid) {
         self.set_state(t, State::Blocking);
         self.task_mut(t).work = Work::Block;
-        self.queue.push(at_ns, Due::Wake(t.0));
         self.resched_curr(cpu);
     }
 }

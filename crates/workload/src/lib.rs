@@ -8,6 +8,7 @@ pub mod duration;
 pub mod error;
 pub mod model;
 pub mod runner;
+pub mod sync;
 
 mod change;
 mod json;
@@ -19,3 +20,4 @@ pub use error::WorkloadError;
 pub use model::{Group, Policy, Settings, Task, TaskIx, Workload};
 pub use parse::parse;
 pub use runner::{Runner, Step, FORK_LIMIT, INSTANT_LIMIT};
+pub use sync::Awaits;

@@ -17,6 +17,17 @@ pub struct Workload {
     pub groups: Vec<Group>,
     pub(crate) definitions: Vec<Definition>,
     pub(crate) timers: Vec<TimerKind>,
+    /// Names of the semaphores.
+    pub(crate) semaphores: Vec<String>,
+    pub(crate) barriers: Vec<Barrier>,
+}
+
+/// A point that tasks leave together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Barrier {
+    pub(crate) name: String,
+    /// How many must be there, from 1 up.
+    pub(crate) participants: u32,
 }
 
 impl Workload {
@@ -177,6 +188,11 @@ pub(crate) enum Event {
     Timer { timer: TimerRef, period: Span },
     Yield,
     Fork { definition: u32 },
+    Suspend,
+    Resume { definition: u32 },
+    SemPost { semaphore: u32 },
+    SemWait { semaphore: u32 },
+    Barrier { barrier: u32 },
 }
 
 /// Which timer an event uses.

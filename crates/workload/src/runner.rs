@@ -12,6 +12,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::model::{Event, Phase, Settings, TaskIx, TimerKind, TimerRef, Workload};
 use crate::random::Span;
+use crate::sync::{Awaits, Meeting, Sync};
 
 /// How often one task may be forked, rt-app's limit.
 pub const FORK_LIMIT: u32 = 1024;
@@ -50,6 +51,13 @@ pub enum Step {
         /// The new task.
         child: TaskIx,
     },
+    /// Block until another task wakes this one ([`Step::Wake`]).
+    Block,
+    /// These blocked tasks are woken, in this order.
+    Wake {
+        /// Never empty.
+        tasks: Vec<TaskIx>,
+    },
     /// These settings hold from now on.
     Change(Settings),
     /// The task is over.
@@ -71,6 +79,7 @@ pub struct Runner {
     timers: Vec<Option<u64>>,
     /// Forks made of each definition so far.
     forks: Vec<u32>,
+    sync: Sync,
 }
 
 #[derive(Clone, Debug)]
@@ -140,6 +149,7 @@ impl Runner {
             tasks,
             timers: vec![None; workload.timers.len()],
             forks: vec![0; workload.definitions.len()],
+            sync: Sync::new(&workload),
             workload,
         }
     }
@@ -161,7 +171,14 @@ impl Runner {
             let step = self.advance(task, now_ns);
             let state = &mut self.tasks[task.0 as usize];
             match step {
-                Some(Step::Yield | Step::Fork { .. } | Step::Change(_)) | None => {
+                Some(
+                    Step::Yield
+                    | Step::Fork { .. }
+                    | Step::Block
+                    | Step::Wake { .. }
+                    | Step::Change(_),
+                )
+                | None => {
                     state.instant.1 += 1;
                     if state.instant.1 > INSTANT_LIMIT {
                         return Step::Stuck(format!(
@@ -202,6 +219,13 @@ impl Runner {
     /// Tasks that exist so far, the initial ones included.
     pub fn task_count(&self) -> usize {
         self.tasks.len()
+    }
+
+    /// The tasks that wait for others now, and what for, by task.
+    pub fn blocked(&self) -> Vec<(TaskIx, Awaits)> {
+        let mut blocked: Vec<_> = self.sync.blocked(&self.workload).collect();
+        blocked.sort_unstable_by_key(|(task, _)| *task);
+        blocked
     }
 
     /// The workload that runs.
@@ -270,6 +294,14 @@ impl Runner {
             }
             Event::Yield => Some(Step::Yield),
             Event::Fork { definition } => Some(self.fork(ix, *definition)),
+            Event::Suspend => state.after(self.sync.suspend(ix, state.definition)),
+            Event::Resume { definition } => state.after(self.sync.resume(*definition)),
+            Event::SemPost { semaphore } => state.after(self.sync.post(*semaphore)),
+            Event::SemWait { semaphore } => state.after(self.sync.wait(ix, *semaphore)),
+            Event::Barrier { barrier } => {
+                let participants = workload.barriers[*barrier as usize].participants;
+                state.after(self.sync.meet(ix, *barrier, participants))
+            }
         }
     }
 
@@ -359,6 +391,18 @@ impl TaskState {
         let number = self.stream;
         let rng = self.rng.get_or_insert_with(|| Box::new(stream(seed, number)));
         span.draw(&mut **rng)
+    }
+
+    /// How an event in which tasks wait for or wake each other went.
+    fn after(&mut self, meeting: Meeting) -> Option<Step> {
+        match meeting {
+            Meeting::GoOn(tasks) => (!tasks.is_empty()).then_some(Step::Wake { tasks }),
+            Meeting::Wait => Some(Step::Block),
+            Meeting::WaitAndRetry => {
+                self.cursor.event -= 1;
+                Some(Step::Block)
+            }
+        }
     }
 }
 

@@ -270,6 +270,10 @@ fn events() -> impl Strategy<Value = String> {
         }),
         Just(r#""yield": """#.to_owned()),
         Just(r#""fork": "child""#.to_owned()),
+        Just(r#""sem_post": "s""#.to_owned()),
+        Just(r#""sem_wait": "s""#.to_owned()),
+        Just(r#""resume": "t""#.to_owned()),
+        Just(r#""barrier": "alone""#.to_owned()),
     ];
     proptest::collection::vec(event, 1..5).prop_map(|events| events.join(", "))
 }
@@ -308,7 +312,9 @@ proptest! {
                 Step::Run { work_ns } => now += work_ns,
                 Step::Runtime { ns } | Step::Sleep { ns } => now += ns,
                 Step::SleepUntil { at_ns } => now = at_ns,
-                Step::Exit | Step::Stuck(_) => return Ok(()),
+                // There is nobody who could wake it.
+                Step::Exit | Step::Block | Step::Stuck(_) => return Ok(()),
+                Step::Wake { .. } => prop_assert!(false, "the only task woke another"),
                 Step::Yield | Step::Fork { .. } | Step::Change(_) => {
                     at_once += 1;
                     prop_assert!(at_once <= INSTANT_LIMIT);

@@ -29,7 +29,8 @@ fn runs_alone(workload: Workload, end_ns: u64) -> Vec<(String, u64, u64)> {
                 Step::Sleep { ns } => now += ns,
                 Step::SleepUntil { at_ns } => now = at_ns,
                 Step::Fork { child } => due.push((child, now)),
-                Step::Yield | Step::Change(_) => {}
+                Step::Yield | Step::Change(_) | Step::Wake { .. } => {}
+                Step::Block => unreachable!("no shipped workload waits for another task"),
                 Step::Exit => break,
                 Step::Stuck(why) => panic!("{why}"),
             }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is printed: tables for people, JSON for programs, messages on standard error.
 
+pub(crate) mod blocked;
 pub(crate) mod comparison;
 pub(crate) mod json;
 pub(crate) mod messages;

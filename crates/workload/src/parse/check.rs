@@ -71,5 +71,8 @@ fn phase_uses_time(phase: &Phase) -> bool {
         // A yield takes time where the machine charges for it, a fork ends at its limit;
         // the runner watches both.
         Event::Yield | Event::Fork { .. } => true,
+        // These can wait for another task, the others of their kind only wake.
+        Event::Suspend | Event::SemWait { .. } | Event::Barrier { .. } => true,
+        Event::Resume { .. } | Event::SemPost { .. } => false,
     })
 }

@@ -33,21 +33,29 @@ impl Timers {
     }
 }
 
+/// What the events of a task share.
+pub(super) struct Own {
+    /// Its "unique…" timers.
+    pub(super) timers: Timers,
+    /// How many of it start by themselves.
+    pub(super) instances: u32,
+}
+
 /// The events of a phase (or of a task without phases) in file order.
 pub(super) fn read(
     object: &Object<'_>,
     names: &mut Names,
-    own_timers: &mut Timers,
+    own: &mut Own,
 ) -> Result<Vec<Event>, WorkloadError> {
     let mut events = Vec::new();
     for member in object.members {
         if let Kind::Event(kind) = keys::kind(&member.key) {
-            events.push(event(object.scope, member, kind, names, own_timers)?);
+            events.push(event(object.scope, member, kind, names, own)?);
         }
     }
     if events.is_empty() {
         let message = "there is no event: it needs at least one of run, runtime, sleep, timer, \
-                       yield or fork";
+                       yield, fork, suspend, resume, barrier, sem_post or sem_wait";
         return Err(object.scope.error(object.line, message));
     }
     Ok(events)
@@ -58,28 +66,48 @@ fn event(
     member: &Member,
     kind: EventKey,
     names: &mut Names,
-    own_timers: &mut Timers,
+    own: &mut Own,
 ) -> Result<Event, WorkloadError> {
     Ok(match kind {
         EventKey::Run => Event::Run(span::read(scope, member)?),
         EventKey::Runtime => Event::Runtime(span::read(scope, member)?),
         EventKey::Sleep => Event::Sleep(span::read(scope, member)?),
-        EventKey::Timer => timer(scope, member, &mut names.shared_timers, own_timers)?,
+        EventKey::Timer => timer(scope, member, &mut names.shared_timers, &mut own.timers)?,
         // Its value means nothing, to rt-app neither.
         EventKey::Yield => Event::Yield,
-        EventKey::Fork => {
-            let name = scope.string(member)?;
-            match names.tasks.get(name) {
-                Some(definition) => Event::Fork { definition: *definition },
-                None => {
-                    let mut known: Vec<&str> = names.tasks.keys().map(String::as_str).collect();
-                    known.sort_unstable();
-                    let message = keys::unknown("task", name, known.into_iter());
-                    return Err(scope.error(member.node.line, message));
-                }
-            }
+        EventKey::Fork => Event::Fork { definition: task(scope, member, names)? },
+        EventKey::Suspend => suspend(scope, member)?,
+        EventKey::Resume => Event::Resume { definition: task(scope, member, names)? },
+        EventKey::SemPost => Event::SemPost { semaphore: names.meetings.semaphore(scope, member)? },
+        EventKey::SemWait => Event::SemWait { semaphore: names.meetings.semaphore(scope, member)? },
+        EventKey::Barrier => {
+            Event::Barrier { barrier: names.meetings.barrier(scope, member, own.instances)? }
         }
     })
+}
+
+/// The task that an event names.
+fn task(scope: Scope<'_>, member: &Member, names: &Names) -> Result<u32, WorkloadError> {
+    let name = scope.string(member)?;
+    match names.tasks.get(name) {
+        Some(definition) => Ok(*definition),
+        None => {
+            let mut known: Vec<&str> = names.tasks.keys().map(String::as_str).collect();
+            known.sort_unstable();
+            let message = keys::unknown("task", name, known.into_iter());
+            Err(scope.error(member.node.line, message))
+        }
+    }
+}
+
+/// A task suspends itself only; rt-app does not look at the value.
+fn suspend(scope: Scope<'_>, member: &Member) -> Result<Event, WorkloadError> {
+    let name = scope.string(member)?;
+    if name.is_empty() || scope.task_name() == Some(name) {
+        return Ok(Event::Suspend);
+    }
+    let wanted = format!("\"\" or {:?}: a task suspends itself", scope.task_name().unwrap_or(""));
+    Err(scope.mismatch(member, wanted))
 }
 
 fn timer(

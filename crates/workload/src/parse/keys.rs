@@ -48,6 +48,11 @@ pub(super) enum EventKey {
     Timer,
     Yield,
     Fork,
+    Suspend,
+    Resume,
+    SemPost,
+    SemWait,
+    Barrier,
 }
 
 /// Prefixes of events in the order rt-app tries them: "runtime1" is `runtime`, "run1" `run`.
@@ -62,16 +67,16 @@ const EVENTS: [(&str, Kind); 20] = [
     ("runtime", Kind::Event(EventKey::Runtime)),
     ("run", Kind::Event(EventKey::Run)),
     ("timer", Kind::Event(EventKey::Timer)),
-    ("suspend", Kind::NotYet),
-    ("resume", Kind::NotYet),
+    ("suspend", Kind::Event(EventKey::Suspend)),
+    ("resume", Kind::Event(EventKey::Resume)),
     ("memrun", Kind::NotYet),
     ("mem", Kind::NotYet),
     ("iorun", Kind::NotYet),
     ("yield", Kind::Event(EventKey::Yield)),
-    ("barrier", Kind::NotYet),
+    ("barrier", Kind::Event(EventKey::Barrier)),
     ("fork", Kind::Event(EventKey::Fork)),
-    ("sem_post", Kind::NotYet),
-    ("sem_wait", Kind::NotYet),
+    ("sem_post", Kind::Event(EventKey::SemPost)),
+    ("sem_wait", Kind::Event(EventKey::SemWait)),
 ];
 
 /// What a key of a task or phase is.
@@ -134,7 +139,8 @@ mod tests {
         assert_eq!(kind("runtime2"), Kind::Event(EventKey::Runtime));
         assert_eq!(kind("timer_x"), Kind::Event(EventKey::Timer));
         assert_eq!(kind("memrun1"), Kind::NotYet);
-        assert_eq!(kind("sem_post"), Kind::NotYet);
+        assert_eq!(kind("sem_post1"), Kind::Event(EventKey::SemPost));
+        assert_eq!(kind("sync"), Kind::NotYet);
         assert_eq!(kind("recv0"), Kind::NotYet);
         assert_eq!(kind("loops"), Kind::Unknown);
         assert_eq!(kind("loop"), Kind::Setting);

@@ -29,6 +29,10 @@ impl<'a> Scope<'a> {
         Scope { phase: Some(phase), ..self }
     }
 
+    pub(super) fn task_name(self) -> Option<&'a str> {
+        self.task
+    }
+
     pub(super) fn in_phase(self) -> bool {
         self.phase.is_some()
     }

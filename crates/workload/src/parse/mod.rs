@@ -11,6 +11,7 @@ mod check;
 mod events;
 mod global;
 mod keys;
+mod meetings;
 mod members;
 mod settings;
 mod span;
@@ -29,6 +30,7 @@ struct Names {
     tasks: HashMap<String, u32>,
     groups: Groups,
     shared_timers: events::Timers,
+    meetings: meetings::Meetings,
     default_policy: Policy,
 }
 
@@ -51,6 +53,7 @@ pub fn parse(file_name: &str, text: &str) -> Result<Workload, WorkloadError> {
         tasks: task::names(&tasks)?,
         groups: Groups::default(),
         shared_timers: events::Timers::default(),
+        meetings: meetings::Meetings::default(),
         default_policy: global.default_policy,
     };
     let mut definitions = Vec::with_capacity(tasks.members.len());
@@ -58,6 +61,7 @@ pub fn parse(file_name: &str, text: &str) -> Result<Workload, WorkloadError> {
         definitions.push(task::read(scope, member, &mut names)?);
     }
     let firsts = first_instances(&tasks, &definitions)?;
+    let barriers = names.meetings.barriers()?;
     threads::resolve(scope, &mut definitions, &names.tasks, &firsts)?;
     let initial = expand(&definitions, &firsts);
     Ok(Workload {
@@ -66,6 +70,8 @@ pub fn parse(file_name: &str, text: &str) -> Result<Workload, WorkloadError> {
         groups: names.groups.into_list(),
         definitions: definitions.into_iter().map(|d| d.definition).collect(),
         timers: names.shared_timers.kinds,
+        semaphores: names.meetings.semaphores.into_list(),
+        barriers,
     })
 }
 

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::events::{self, Timers};
+use super::events::{self, Own, Timers};
 use super::keys::{self, Kind};
 use super::members::{Object, Scope};
 use super::{check, settings, span, Draft, Names, MAX_INSTANCES};
@@ -49,16 +49,20 @@ pub(super) fn read<'a>(
         slice_ns: None,
     };
     own.apply(&mut begin, &None);
-    let mut own_timers = Timers::default();
+    let instances = match object.get("instance")? {
+        Some(count) => scope.integer(count, 0..=MAX_INSTANCES as i64)? as u32,
+        None => 1,
+    };
+    let mut shared = Own { timers: Timers::default(), instances };
     let (program, places) = match object.get("phases")? {
-        Some(phases) => phased(&object, phases, names, &mut own_timers)?,
+        Some(phases) => phased(&object, phases, names, &mut shared)?,
         None => {
             // The events stand in the task itself: one phase, whose loop is the task's.
             let given = object.get("loop")?;
             let phase = Phase {
                 loops: given.map_or(Ok(Some(1)), |m| loops(scope, m, 1))?,
                 change: Change::default(),
-                events: events::read(&object, names, &mut own_timers)?,
+                events: events::read(&object, names, &mut shared)?,
             };
             let program = Program { loops: given.map(|_| 1), phases: vec![phase] };
             (program, vec![object])
@@ -76,10 +80,6 @@ pub(super) fn read<'a>(
         Some(leader) => Some((scope.string(leader)?.to_owned(), leader.node.line)),
         None => None,
     };
-    let instances = match object.get("instance")? {
-        Some(count) => scope.integer(count, 0..=MAX_INSTANCES as i64)? as u32,
-        None => 1,
-    };
     let definition = Definition {
         name: member.key.clone(),
         settings: begin,
@@ -87,7 +87,7 @@ pub(super) fn read<'a>(
         delay: duration("delay")?.unwrap_or(Span::Fixed(0)),
         arrive: duration("arrive")?,
         leaders: Vec::new(),
-        own_timers: own_timers.kinds,
+        own_timers: shared.timers.kinds,
         program: Arc::new(program),
     };
     Ok(Draft { definition, instances, thread_of })
@@ -97,7 +97,7 @@ fn phased<'a>(
     task: &Object<'a>,
     member: &'a Member,
     names: &mut Names,
-    own_timers: &mut Timers,
+    own: &mut Own,
 ) -> Result<(Program, Vec<Object<'a>>), WorkloadError> {
     if let Some(event) = task.members.iter().find(|m| matches!(keys::kind(&m.key), Kind::Event(_)))
     {
@@ -120,7 +120,7 @@ fn phased<'a>(
         phases.push(Phase {
             loops: place.get("loop")?.map_or(Ok(Some(1)), |m| loops(scope, m, 1))?,
             change: settings::read(&place, &mut names.groups)?,
-            events: events::read(&place, names, own_timers)?,
+            events: events::read(&place, names, own)?,
         });
         places.push(place);
     }

@@ -43,14 +43,9 @@ fn events_not_simulated_yet_say_so() {
         "signal",
         "broad",
         "sync",
-        "suspend",
-        "resume",
         "mem",
         "memrun",
         "iorun",
-        "barrier",
-        "sem_post",
-        "sem_wait",
         "send",
         "recv",
         "reply",
@@ -235,6 +230,42 @@ fn settings_are_read_and_the_first_phase_joins_in() {
     assert_eq!(settings.slice_ns, Some(3_000_000));
     assert_eq!(workload.tasks[1].settings.priority, 10);
     assert_eq!(workload.highest_cpu(), Some((3, "t")));
+}
+
+#[test]
+fn a_task_suspends_itself_and_resumes_tasks_of_the_file() {
+    assert_eq!(
+        task_message("\"suspend\": \"u\""),
+        "w.json:1: task \"t\": \"suspend\" must be \"\" or \"t\": a task suspends itself, not \"u\""
+    );
+    assert_eq!(
+        task_message("\"resume\": \"tt\", \"run\": 1"),
+        "w.json:1: task \"t\": unknown task \"tt\" (did you mean \"t\"?)"
+    );
+    assert_eq!(
+        task_message("\"sem_wait\": 3"),
+        "w.json:1: task \"t\": \"sem_wait\" must be a string, not 3"
+    );
+    assert!(task_message("\"sem_post\": \"s\"").contains("without using any time"));
+    read("{\"tasks\": {\"t\": {\"suspend\": \"t\"}, \"u\": {\"suspend\": \"\"}}}");
+}
+
+#[test]
+fn every_mention_of_a_barrier_brings_its_instances() {
+    let workload = read(
+        "{\"tasks\": {\"a\": {\"instance\": 3, \"run\": 1, \"barrier\": \"x\", \"barrier1\": \"y\"},
+          \"b\": {\"run\": 1, \"barrier\": \"y\", \"run1\": 1, \"barrier2\": \"y\"}}}",
+    );
+    let barriers: Vec<_> =
+        workload.barriers.iter().map(|b| (b.name.as_str(), b.participants)).collect();
+    assert_eq!(barriers, [("x", 3), ("y", 5)]);
+    let nobody = "{\"tasks\": {\"a\": {\"run\": 1, \"fork\": \"f\"},
+        \"f\": {\"instance\": 0, \"phases\": {\"p\": {\"barrier\": \"x\"}}}}}";
+    assert_eq!(
+        message(nobody),
+        "w.json:2: task \"f\", phase \"p\": nobody comes to barrier \"x\": every task that names \
+         it has \"instance\": 0"
+    );
 }
 
 #[test]
