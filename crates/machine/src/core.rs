@@ -19,7 +19,7 @@ use crate::task::{Task, Tid};
 use crate::timers::Timers;
 use rand_chacha::ChaCha8Rng;
 use rota_bpf::memory::Memory;
-use rota_trace::{Event, EventKind};
+use rota_trace::{Cost, Event, EventKind};
 use rustc_hash::FxHashMap;
 
 /// What the running callback may do, `scx_kf_allow_flags` and the locked rq.
@@ -250,7 +250,8 @@ impl Core {
         rq.debt_ns += cost_ns;
         if self.config.detail {
             let pid = task.map_or(0, |t| self.task(t).pid);
-            self.emit(Some(cpu), EventKind::OpCall { op: op.name(), pid, instructions });
+            let cost = Cost::Instructions(instructions);
+            self.emit(Some(cpu), EventKind::OpCall { op: op.name().into(), pid, cost });
         }
     }
 

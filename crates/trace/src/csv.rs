@@ -9,7 +9,7 @@ use std::io::{self, Write};
 
 use rustc_hash::FxHashMap;
 
-use crate::event::{Event, EventKind, OffCpu, Sink};
+use crate::event::{Cost, Event, EventKind, OffCpu, Sink};
 
 const COLUMNS: [&str; 6] = ["time_ns", "cpu", "event", "pid", "task", "detail"];
 
@@ -122,8 +122,11 @@ fn describe(kind: &EventKind, detail: &mut String) -> (&'static str, Option<u32>
             say(format_args!("from={from} to={to}"));
             ("migrate", Some(*pid))
         }
-        EventKind::OpCall { op, pid, instructions } => {
-            say(format_args!("op={op} instructions={instructions}"));
+        EventKind::OpCall { op, pid, cost } => {
+            match cost {
+                Cost::Instructions(count) => say(format_args!("op={op} instructions={count}")),
+                Cost::Nanoseconds(ns) => say(format_args!("op={op} ns={ns}")),
+            }
             ("op_call", (*pid != 0).then_some(*pid))
         }
         EventKind::PolicyExit { kind, code, reason } => {
@@ -157,6 +160,10 @@ mod tests {
         Event { time_ns, cpu: Some(2), kind }
     }
 
+    fn call(op: &'static str, pid: u32, cost: Cost) -> EventKind {
+        EventKind::OpCall { op: op.into(), pid, cost }
+    }
+
     #[test]
     fn every_event_has_its_line() {
         let text = lines(&[
@@ -168,7 +175,8 @@ mod tests {
             Event { time_ns: 0, cpu: None, kind: EventKind::Fork { pid: 7, parent: 0 } },
             Event { time_ns: 1, cpu: None, kind: EventKind::Wakeup { pid: 7, waker: 0 } },
             on_cpu(2, EventKind::Enqueue { pid: 7, enq_flags: 0x11 }),
-            on_cpu(2, EventKind::OpCall { op: "dispatch", pid: 0, instructions: 40 }),
+            on_cpu(2, call("dispatch", 0, Cost::Instructions(40))),
+            on_cpu(2, call("enqueue", 7, Cost::Nanoseconds(850))),
             on_cpu(3, EventKind::Dispatch { pid: 7, dsq: 0x8000_0000_0000_0001 }),
             on_cpu(4, EventKind::Migrate { pid: 7, from: 1, to: 2 }),
             on_cpu(4, EventKind::SwitchIn { pid: 7 }),
@@ -187,6 +195,7 @@ mod tests {
             1,,wakeup,7,\"a,\"\"b\"\"-0\",waker=0\n\
             2,2,enqueue,7,\"a,\"\"b\"\"-0\",enq_flags=0x11\n\
             2,2,op_call,,,op=dispatch instructions=40\n\
+            2,2,op_call,7,\"a,\"\"b\"\"-0\",op=enqueue ns=850\n\
             3,2,dispatch,7,\"a,\"\"b\"\"-0\",dsq=0x8000000000000001\n\
             4,2,migrate,7,\"a,\"\"b\"\"-0\",from=1 to=2\n\
             4,2,switch_in,7,\"a,\"\"b\"\"-0\",\n\

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One event of a run, equal in form from the simulator and from a kernel.
 
+use std::borrow::Cow;
+
 /// Something that happened at a time, on a CPU (`None`: on none, e.g. a timer wakeup).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
@@ -21,6 +23,15 @@ pub enum OffCpu {
     Sleep,
     /// Exited.
     Exit,
+}
+
+/// What a callback of the policy cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cost {
+    /// Instructions, kfuncs included: from the simulator, where a callback takes no time.
+    Instructions(u64),
+    /// Nanoseconds from its call to its end: from a kernel.
+    Nanoseconds(u64),
 }
 
 /// The kinds of event. `pid` is the task it is about.
@@ -58,7 +69,7 @@ pub enum EventKind {
     Wakeup {
         /// The task.
         pid: u32,
-        /// The task that woke it; 0: a timer.
+        /// The task that woke it; 0: a timer, or another interrupt.
         waker: u32,
     },
     /// The policy was handed the task (ops.enqueue, or directly dispatched).
@@ -106,11 +117,11 @@ pub enum EventKind {
     /// A callback of the policy ran.
     OpCall {
         /// The callback's name in `sched_ext_ops`.
-        op: &'static str,
+        op: Cow<'static, str>,
         /// Task it was about; 0: none.
         pid: u32,
-        /// Its cost in instructions, kfuncs included.
-        instructions: u64,
+        /// What it cost.
+        cost: Cost,
     },
     /// The policy left: kind, code and reason as the kernel prints them.
     PolicyExit {

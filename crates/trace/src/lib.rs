@@ -8,7 +8,7 @@ pub mod record;
 pub mod tee;
 
 pub use self::csv::CsvSink;
-pub use event::{Event, EventKind, OffCpu, Sink};
+pub use event::{Cost, Event, EventKind, OffCpu, Sink};
 pub use perfetto::ChromeTraceSink;
 pub use record::Recorder;
 pub use tee::Tee;
