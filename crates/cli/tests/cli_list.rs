@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `rota list`, `completions` and `man`.
+//! `rota list` and `rota completions`.
 
 mod support;
 
 use serde_json::{json, Value};
-use support::{rota, Scratch};
+use support::rota;
 
 #[test]
 fn list_shows_every_policy_with_its_paper_and_tunables() {
@@ -52,13 +52,4 @@ fn every_shell_gets_a_completion_script() {
         assert!(script.contains("help-tunables"), "{shell}");
     }
     rota(&["completions", "cmd"]).refused(&["cmd", "bash"]);
-}
-
-#[test]
-fn manual_pages_come_from_the_same_definitions() {
-    assert!(rota(&["man"]).ok().stdout.contains(".TH rota 1"));
-    let scratch = Scratch::new();
-    rota(&["man", "--dir", &scratch.path("man1")]).ok();
-    let page = std::fs::read_to_string(scratch.path("man1/rota-sim.1")).expect("page of sim");
-    assert!(page.contains("\\-\\-ideal") && page.contains("Exit codes"), "{page}");
 }
