@@ -5,9 +5,13 @@
 # make fmt    format Rust and BPF C in place
 # make bench  set up, then the benchmarks
 # make pictures  draw those of the documentation again
+# make install    install below PREFIX (/usr/local), settings in SYSCONFDIR (/etc);
+#                 DESTDIR is put before both. make uninstall removes it again
+# make deb        build the Debian package
+# make static     build rota without shared libraries
 
-.PHONY: demo test lint fmt bench pictures setup
+.PHONY: demo test lint fmt bench pictures setup install uninstall deb static
 .DEFAULT_GOAL := demo
 
-demo test lint fmt bench pictures setup:
+demo test lint fmt bench pictures setup install uninstall deb static:
 	@scripts/$@
