@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments. The texts here are the help, the man pages and the shell completions.
 
+use crate::commands::run::RunArgs;
 use crate::trace_files::{TraceTarget, Window};
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
@@ -18,7 +19,7 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-const EXIT_CODES: &str = "\
+pub(crate) const EXIT_CODES: &str = "\
 Exit codes: 0 ok, 1 failure, 2 wrong usage or bad input, 3 the policy was ejected.";
 
 /// The commands.
@@ -30,6 +31,8 @@ pub(crate) enum Command {
     Sim(SimArgs),
     /// Simulate a workload under several policies, one row for each
     Compare(CompareArgs),
+    /// Run a policy in the kernel of this machine (needs root)
+    Run(RunArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Print the manual page, or write those of all commands
@@ -180,14 +183,14 @@ pub(crate) struct ManArgs {
     pub(crate) dir: Option<PathBuf>,
 }
 
-fn duration(text: &str) -> Result<u64, String> {
+pub(crate) fn duration(text: &str) -> Result<u64, String> {
     match parse_duration(text).map_err(|e| e.to_string())? {
         0 => Err("a run needs some time: expected more than 0".into()),
         ns => Ok(ns),
     }
 }
 
-fn name_and_value(text: &str) -> Result<(String, String), String> {
+pub(crate) fn name_and_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => {
             Ok((name.trim().to_owned(), value.trim().to_owned()))

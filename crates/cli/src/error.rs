@@ -84,6 +84,15 @@ macro_rules! bad_input {
 
 bad_input!(LoadError, SettingError, UnknownPolicy, TopologyError, ManifestError, WorkloadError);
 
+impl From<rota_kernel::LoadError> for Error {
+    fn from(error: rota_kernel::LoadError) -> Self {
+        if error.is_input() {
+            return Self::input(error);
+        }
+        Self::Failure(error.to_string())
+    }
+}
+
 impl From<CompileError> for Error {
     fn from(error: CompileError) -> Self {
         match error {

@@ -21,6 +21,7 @@ fn main() -> ExitCode {
         Command::List(args) => commands::list::run(&args),
         Command::Sim(args) => commands::sim::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
+        Command::Run(args) => commands::run::run(&args),
         Command::Completions(args) => commands::completions::run(&args),
         Command::Man(args) => commands::man::run(&args),
     };

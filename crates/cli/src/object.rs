@@ -8,7 +8,8 @@ use rota_bpf::image::Image;
 use rota_bpf::link::{link, Object};
 use rota_catalog::Policy;
 use rota_machine::kfuncs::SimKernel;
-use std::path::Path;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// [`Named::source`] of a shipped policy.
@@ -33,6 +34,50 @@ pub(crate) fn kernel_btf(args: &ObjectArgs) -> Result<Arc<Btf>, Error> {
     Ok(Arc::new(btf))
 }
 
+/// An object that was found, not yet linked against any kernel.
+pub(crate) struct Found {
+    /// As [`Named::name`].
+    pub(crate) name: String,
+    /// As [`Named::source`].
+    pub(crate) source: String,
+    /// The ELF file.
+    pub(crate) bytes: Cow<'static, [u8]>,
+}
+
+/// Finds a policy, and compiles it if it is source.
+pub(crate) fn find(policy: &str, include: &[PathBuf]) -> Result<Found, Error> {
+    if let Some(shipped) = shipped(policy)? {
+        let bytes = Cow::Borrowed(shipped.object);
+        return Ok(Found { name: shipped.name.into(), source: SHIPPED.into(), bytes });
+    }
+    let path = Path::new(policy);
+    let unreadable = |e: std::io::Error| Error::file("read", path, &e);
+    let bytes = if policy.ends_with(".c") {
+        std::fs::metadata(path).map_err(unreadable)?;
+        rota_catalog::compile(path, include, &[])?
+    } else {
+        std::fs::read(path).map_err(unreadable)?
+    };
+    Ok(Found { name: short_name(path), source: policy.into(), bytes: bytes.into() })
+}
+
+impl Found {
+    /// What messages call the object: the file as given, or the policy's name.
+    pub(crate) fn called(&self) -> &str {
+        if self.source == SHIPPED {
+            return &self.name;
+        }
+        &self.source
+    }
+
+    /// Links it against the simulated kernel.
+    pub(crate) fn simulate(self, kernel: &Arc<Btf>, hz: u32) -> Result<Named, Error> {
+        let object = Object::parse(self.called(), &self.bytes)?;
+        let image = link(&object, kernel, &SimKernel { hz })?;
+        Ok(Named { name: self.name, source: self.source, image })
+    }
+}
+
 /// Finds, compiles if it is source, and links a policy.
 pub(crate) fn open(
     policy: &str,
@@ -40,20 +85,7 @@ pub(crate) fn open(
     kernel: &Arc<Btf>,
     hz: u32,
 ) -> Result<Named, Error> {
-    if let Some(shipped) = shipped(policy)? {
-        let image = link_shipped(shipped, kernel)?;
-        return Ok(Named { name: shipped.name.into(), source: SHIPPED.into(), image });
-    }
-    let path = Path::new(policy);
-    let unreadable = |e: std::io::Error| Error::file("read", path, &e);
-    let bytes = if policy.ends_with(".c") {
-        std::fs::metadata(path).map_err(unreadable)?;
-        rota_catalog::compile(path, &args.include, &[])?
-    } else {
-        std::fs::read(path).map_err(unreadable)?
-    };
-    let image = link(&Object::parse(policy, &bytes)?, kernel, &SimKernel { hz })?;
-    Ok(Named { name: short_name(path), source: policy.into(), image })
+    find(policy, &args.include)?.simulate(kernel, hz)
 }
 
 /// Links a policy that ships with Rota.

@@ -5,4 +5,5 @@ pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod list;
 pub(crate) mod man;
+pub(crate) mod run;
 pub(crate) mod sim;

@@ -23,7 +23,8 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     };
     let load = simulation::load(workload)?;
     let config = simulation::config(&args.machine, &load.workload)?;
-    let setup = prepare::setup(args.manifest.as_deref(), &config.topology, &image)?;
+    let facts = prepare::facts(&config.topology);
+    let setup = prepare::setup(args.manifest.as_deref(), &facts, &image)?;
     prepare::object(&mut image, &setup, &args.set)?;
 
     let image = Arc::new(image);
@@ -75,7 +76,7 @@ fn tell(finished: &Finished, verbose: bool) -> Status {
     if outcome.exit.kind == rota_machine::exit::ExitKind::Unreg {
         return Status::Done;
     }
-    messages::exit(&outcome.exit);
+    messages::exit(&outcome.exit, outcome.exit.kind.is_error());
     if outcome.exit.kind.is_error() {
         Status::Ejected
     } else {

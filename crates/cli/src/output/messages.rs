@@ -16,8 +16,8 @@ pub(crate) fn error(error: &dyn Display) {
 }
 
 /// Why the policy left, as loaders of sched_ext schedulers print it.
-pub(crate) fn exit(exit: &ExitInfo) {
-    let style = if exit.kind.is_error() { ALARM } else { CALM };
+pub(crate) fn exit(exit: &dyn Display, is_error: bool) {
+    let style = if is_error { ALARM } else { CALM };
     let _ = writeln!(anstream::stderr(), "{style}EXIT:{style:#} {exit}");
 }
 

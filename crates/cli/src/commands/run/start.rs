@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! From an object to a policy that schedules this machine.
+
+use super::args::RunArgs;
+use crate::error::Error;
+use crate::object::Found;
+use crate::output::messages;
+use crate::prepare;
+use rota_bpf::btf::Btf;
+use rota_kernel::{Attached, LoadError, LoadOptions, Scheduler, Topology};
+use rota_manifest::MachineFacts;
+use std::sync::Arc;
+
+/// Links, sets up, loads and attaches. Done anew for each restart: CPUs may have changed.
+pub(crate) fn start(args: &RunArgs, found: &Found, kernel: &Arc<Btf>) -> Result<Attached, Error> {
+    let mut image = rota_kernel::link(&found.bytes, found.called(), kernel)?;
+    let setup = prepare::setup(args.manifest.as_deref(), &facts(), &image)?;
+    prepare::object(&mut image, &setup, &args.set)?;
+    let options = LoadOptions {
+        settings: Vec::new(), // made above, together with the manifest's
+        shares: args.shares.clone(),
+        partial: args.partial,
+        exit_dump_len: args.exit_dump_len.unwrap_or(0),
+        verbose: args.verbose,
+    };
+    let said_all = |error: LoadError| {
+        if args.verbose {
+            messages::text(error.log().trim_end());
+        }
+        Error::from(error)
+    };
+    let scheduler = Scheduler::with_image(&found.bytes, image, &options);
+    let loaded = scheduler.load().map_err(said_all)?;
+    if args.verbose {
+        messages::text(loaded.log().trim_end());
+    }
+    prepare::loaded(&loaded, &setup)?;
+    loaded.attach().map_err(said_all)
+}
+
+/// What a scheduler's own loader would read from this machine.
+fn facts() -> MachineFacts {
+    let Topology { core, llc, node } = Topology::read();
+    MachineFacts { core, llc, node }
+}
