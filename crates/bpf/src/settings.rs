@@ -145,7 +145,14 @@ impl Image {
             .name
             .strip_prefix("__")
             .is_some_and(|n| n.starts_with("SCX_") || self.kernel_btf.enum_value(n).is_some());
-        read_only && !mirror && self.qualifiers(v.ty) == (true, true)
+        let loaders = mirror || self.is_dump_length(v);
+        read_only && !loaders && self.qualifiers(v.ty) == (true, true)
+    }
+
+    /// By sched_ext's custom a loader tells in `uei_dump_len` how large it made `uei_dump`.
+    fn is_dump_length(&self, v: &Variable) -> bool {
+        let buffer = v.name.strip_suffix("_len").filter(|name| name.ends_with("_dump"));
+        buffer.is_some_and(|name| self.variables.iter().any(|other| other.name == name))
     }
 
     /// Is a type `const`, and is it `volatile`? For arrays it is the element that is.

@@ -107,13 +107,13 @@ fn what_is_not_live_is_refused_with_a_reason() {
 }
 
 #[test]
-fn options_are_all_const_volatile_globals_but_enum_mirrors() {
+fn options_are_all_const_volatile_globals_but_those_for_loaders() {
     let options = image().options();
     let names: Vec<&str> = options.iter().map(|t| t.name.as_str()).collect();
     for name in ["untagged", "mode", "tiny", "table", "tie"] {
         assert!(names.contains(&name), "{name} in {names:?}");
     }
-    for name in ["__SCX_SOMETHING", "plain_const", "limits", "text"] {
+    for name in ["__SCX_SOMETHING", "uei_dump_len", "plain_const", "limits", "text"] {
         assert!(!names.contains(&name), "{name} in {names:?}");
     }
 }
