@@ -7,6 +7,7 @@
 //! the second before it is loaded.
 
 mod attached;
+mod class;
 mod error;
 mod exit;
 mod globals;
@@ -21,6 +22,7 @@ pub mod sysfs;
 mod topology;
 
 pub use attached::Attached;
+pub use class::join_sched_ext;
 pub use error::LoadError;
 pub use exit::Exit;
 pub use live::{kernel_btf, link, VMLINUX_BTF};

@@ -3,6 +3,7 @@
 //! come out as JSON lines.
 
 pub mod job;
+pub mod played;
 pub mod record;
 pub mod shares;
 pub mod span;

@@ -9,6 +9,7 @@ mod init;
 mod jobs;
 mod machine;
 mod measure;
+mod player;
 mod report;
 mod residue;
 mod scheduler;
@@ -33,7 +34,12 @@ fn command(args: &[String]) -> Result<()> {
     match words.as_slice() {
         ["hog"] => hog::spin(),
         ["jobs"] => jobs::run(),
+        ["play", options @ ..] => {
+            let played = player::play(player::Options::parse(options)?)?;
+            println!("{}", serde_json::to_string(&played)?);
+            Ok(())
+        }
         _ if std::process::id() == 1 => init::run(),
-        _ => bail!("usage: rota-guest hog|jobs"),
+        _ => bail!("usage: rota-guest hog|jobs|play"),
     }
 }

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the player tells of a run.
+
+use serde::{Deserialize, Serialize};
+
+/// When a workload was played, and by which threads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Played {
+    /// When the tasks started, on the monotonic clock.
+    pub start_ns: u64,
+    /// How long it lasted.
+    pub duration_ns: u64,
+    /// The tasks in the order in which they came into being.
+    pub tasks: Vec<PlayedTask>,
+}
+
+/// A task of the workload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlayedTask {
+    /// `<task>-<index>`; the kernel keeps its first 15 bytes.
+    pub name: String,
+    /// Its thread id; 0: it was forked, and did not run before the end.
+    pub tid: u32,
+}

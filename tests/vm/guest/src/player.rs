@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Plays a workload file on this machine: what the simulator's tasks do, done by threads.
+//!
+//! All tasks are threads of one process and take their steps from the [`Runner`] that the
+//! simulator uses, so that both do the same. `run` counts the CPU time of the thread, its own
+//! steps between two runs included: a file that says 1 ms of work for each round gets a thread
+//! that uses 1 ms of CPU time for each round. The tasks start together at a tick, as the
+//! simulator's do.
+
+mod clock;
+mod play;
+mod start;
+mod task;
+
+pub(crate) use play::{play, Options};
+
+use clock::Clock;
+use rota_workload::{Runner, TaskIx};
+use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::{Mutex, OnceLock};
+use std::thread::Thread;
+
+/// How many tasks a workload may have, its forks included.
+const MOST_TASKS: usize = 8192;
+
+/// What the threads share.
+pub(crate) struct Stage {
+    runner: Mutex<Runner>,
+    clock: Clock,
+    places: Box<[Place]>,
+    options: Options,
+    /// Why it cannot go on, said by the first task that noticed.
+    trouble: OnceLock<String>,
+}
+
+/// What others know of a task.
+#[derive(Default)]
+struct Place {
+    thread: OnceLock<Thread>,
+    /// Thread id, 0 before it has one.
+    tid: AtomicU32,
+    woken: AtomicBool,
+}
+
+impl Stage {
+    fn place(&self, task: TaskIx) -> &Place {
+        &self.places[task.0 as usize]
+    }
+}

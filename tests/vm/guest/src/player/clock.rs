@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Time: the run's own clock, CPU time of a thread, and how to use it up.
+
+use rustix::thread::clock_nanosleep_absolute;
+use rustix::time::{clock_gettime, ClockId, Timespec};
+use std::hint::black_box;
+use std::sync::OnceLock;
+
+/// Loop rounds of the calibration.
+const ROUNDS: u64 = 2_000_000;
+/// Closer to its end than this, a wait is not interrupted to look at the clock again.
+const CLOSE_NS: u64 = 20_000;
+
+/// Time since the tasks' common start.
+pub(crate) struct Clock {
+    /// Start, on the monotonic clock.
+    start_ns: OnceLock<u64>,
+    /// Rounds of the busy loop in 1024 ns.
+    rounds_per_1024_ns: u64,
+}
+
+impl Clock {
+    /// Measures how fast this machine spins.
+    pub(crate) fn calibrated() -> Clock {
+        let before = thread_ns();
+        spin(ROUNDS);
+        let took = (thread_ns() - before).max(1);
+        Clock { start_ns: OnceLock::new(), rounds_per_1024_ns: (ROUNDS * 1024 / took).max(1) }
+    }
+
+    /// Says when the tasks start; the first one who says so is right.
+    pub(crate) fn set_start(&self, start_ns: u64) {
+        self.start_ns.get_or_init(|| start_ns);
+    }
+
+    /// When the tasks start, on the monotonic clock.
+    pub(crate) fn start_ns(&self) -> u64 {
+        self.start_ns.get().copied().unwrap_or(u64::MAX)
+    }
+
+    /// Nanoseconds since the start.
+    pub(crate) fn now_ns(&self) -> u64 {
+        monotonic_ns().saturating_sub(self.start_ns())
+    }
+
+    pub(crate) fn sleep_until(&self, at_ns: u64) {
+        sleep_until(self.start_ns().saturating_add(at_ns));
+    }
+
+    /// Busy until the calling thread has had this much CPU time.
+    pub(crate) fn work_until(&self, cpu_ns: u64) {
+        self.spin_until(cpu_ns, thread_ns);
+    }
+
+    /// Busy until a time of the clock.
+    pub(crate) fn busy_until(&self, at_ns: u64) {
+        self.spin_until(at_ns, || self.now_ns());
+    }
+
+    /// Reading a clock is a system call on many machines: it is done once when most of the time
+    /// should be over, and then again at the end.
+    fn spin_until(&self, at_ns: u64, clock_ns: impl Fn() -> u64) {
+        loop {
+            let left_ns = at_ns.saturating_sub(clock_ns());
+            if left_ns == 0 {
+                return;
+            }
+            let next_ns = if left_ns > CLOSE_NS { left_ns - CLOSE_NS / 2 } else { left_ns };
+            spin(next_ns * self.rounds_per_1024_ns / 1024 + 1);
+        }
+    }
+}
+
+/// CPU time of the calling thread.
+pub(crate) fn thread_ns() -> u64 {
+    nanoseconds(clock_gettime(ClockId::ThreadCPUTime))
+}
+
+pub(crate) fn monotonic_ns() -> u64 {
+    nanoseconds(clock_gettime(ClockId::Monotonic))
+}
+
+/// Sleeps until a time of the monotonic clock.
+pub(crate) fn sleep_until(at_ns: u64) {
+    let at = Timespec {
+        tv_sec: (at_ns / 1_000_000_000) as i64,
+        tv_nsec: (at_ns % 1_000_000_000) as i64,
+    };
+    while clock_nanosleep_absolute(ClockId::Monotonic, &at) == Err(rustix::io::Errno::INTR) {}
+}
+
+fn nanoseconds(time: Timespec) -> u64 {
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Without a pause instruction: an emulator takes it as a reason to stop this CPU.
+fn spin(rounds: u64) {
+    for round in 0..rounds {
+        black_box(round);
+    }
+}

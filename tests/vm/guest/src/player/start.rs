@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Brings all tasks to the line: each has a timer for the common start, set in file order.
+//!
+//! Timers of one CPU that end together end in the order in which they were set, so the tasks
+//! wake up in file order, all in one interrupt, as the simulator's tasks come. They join the
+//! policy while they sleep: it sees them for the first time at the start.
+
+use super::clock::{monotonic_ns, sleep_until};
+use super::task::{apply, enter, live, STACK_BYTES};
+use super::Stage;
+use anyhow::{bail, Context, Result};
+use rota_workload::TaskIx;
+use rustix::process::Pid;
+use rustix::thread::{sched_setaffinity, CpuSet};
+use std::fs;
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::thread;
+
+/// Between two looks at a task that is on its way to sleep.
+const LOOK_NS: u64 = 300_000;
+/// Time for a thread to get ready.
+const READY_WITHIN_NS: u64 = 2_000_000_000;
+
+/// Starts the tasks of the file; they sleep until the start, `lead_ns` for each from now.
+pub(super) fn line_up(stage: &Arc<Stage>, lead_ns: u64, tick_ns: u64) -> Result<()> {
+    let tasks: Vec<(TaskIx, u64)> = {
+        let runner = stage.runner.lock().map_err(|_| anyhow::anyhow!("a task failed"))?;
+        runner.initial().collect()
+    };
+    let soon_ns = monotonic_ns() + lead_ns * (2 + tasks.len() as u64);
+    stage.clock.set_start(soon_ns.div_ceil(tick_ns) * tick_ns);
+    for (task, first_ns) in &tasks {
+        spawn(stage, *task, *first_ns)?;
+        wait_for_sleep(stage, *task)?;
+    }
+    for (task, _) in &tasks {
+        let tid = stage.place(*task).tid.load(Ordering::Acquire);
+        let settings = match stage.runner.lock() {
+            Ok(runner) => runner.settings(*task).clone(),
+            Err(_) => bail!("a task failed"),
+        };
+        let thread = Pid::from_raw(tid as i32);
+        // Every CPU again, or those of the settings.
+        sched_setaffinity(thread, &cpus(0..stage.options.cpus))?;
+        apply(stage, thread, None, &settings)?;
+        if stage.options.partial {
+            rota_kernel::join_sched_ext(tid).context("cannot join SCHED_EXT")?;
+        }
+    }
+    if monotonic_ns() > stage.clock.start_ns() {
+        bail!("the tasks were not ready in time");
+    }
+    Ok(())
+}
+
+fn spawn(stage: &Arc<Stage>, task: TaskIx, first_ns: u64) -> Result<()> {
+    let (name, settings) = match stage.runner.lock() {
+        Ok(runner) => (runner.name(task).to_owned(), runner.settings(task).clone()),
+        Err(_) => bail!("a task failed"),
+    };
+    let theirs = Arc::clone(stage);
+    let builder = thread::Builder::new().stack_size(STACK_BYTES);
+    builder.spawn(move || {
+        let begin = || {
+            // All timers on one CPU.
+            sched_setaffinity(None, &cpus(0..1))?;
+            enter(&theirs, task, &name)?;
+            theirs.clock.sleep_until(first_ns);
+            live(&theirs, task, settings)
+        };
+        theirs.note(&name, begin());
+    })?;
+    Ok(())
+}
+
+/// Waits until the task sleeps, and so has set its timer.
+fn wait_for_sleep(stage: &Stage, task: TaskIx) -> Result<()> {
+    let give_up_ns = monotonic_ns() + READY_WITHIN_NS;
+    loop {
+        sleep_until(monotonic_ns() + LOOK_NS);
+        let tid = stage.place(task).tid.load(Ordering::Acquire);
+        if tid != 0 {
+            let path = format!("/proc/self/task/{tid}/stat");
+            let stat = fs::read_to_string(&path).context(path)?;
+            if stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" S")) {
+                return Ok(());
+            }
+        }
+        if let Some(trouble) = stage.trouble.get() {
+            bail!("{trouble}");
+        }
+        if monotonic_ns() > give_up_ns {
+            bail!("a thread did not get ready");
+        }
+    }
+}
+
+fn cpus(numbers: std::ops::Range<u32>) -> CpuSet {
+    let mut set = CpuSet::new();
+    numbers.for_each(|cpu| set.set(cpu as usize));
+    set
+}

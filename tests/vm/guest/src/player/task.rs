@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The life of one task: its settings and its steps.
+
+use super::clock::thread_ns;
+use super::{Stage, MOST_TASKS};
+use anyhow::{bail, Context, Result};
+use rota_workload::{Policy, Settings, Step, TaskIx};
+use rustix::process::{setpriority_process, Pid};
+use rustix::thread::{gettid, sched_setaffinity, sched_yield, set_name, CpuSet};
+use std::ffi::CString;
+use std::num::NonZeroU64;
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::thread;
+
+/// A thread needs little, and many of them are made while others are timed.
+pub(super) const STACK_BYTES: usize = 64 << 10;
+/// What the kernel keeps of a name.
+const COMM_BYTES: usize = 15;
+
+/// Makes the calling thread the task: name, place, punctual timers.
+pub(super) fn enter(stage: &Stage, task: TaskIx, name: &str) -> Result<()> {
+    let mut end = name.len().min(COMM_BYTES);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    set_name(&CString::new(&name[..end])?).context("set_name")?;
+    rustix::thread::set_current_timer_slack(NonZeroU64::new(1)).context("timer slack")?;
+    let place = stage.place(task);
+    place.thread.get_or_init(thread::current);
+    place.tid.store(gettid().as_raw_nonzero().get() as u32, Ordering::Release);
+    Ok(())
+}
+
+/// Gives a thread (`None`: the calling one) its settings, as far as they differ.
+pub(super) fn apply(
+    stage: &Stage,
+    thread: Option<Pid>,
+    old: Option<&Settings>,
+    new: &Settings,
+) -> Result<()> {
+    if new.policy != Policy::Other || new.weight.is_some() || new.group.is_some() {
+        bail!("only nice values, shares and CPUs can be played, not {new:?}");
+    }
+    if old.map_or(0, |o| o.priority) != new.priority {
+        setpriority_process(thread, new.priority)
+            .with_context(|| format!("nice value {}", new.priority))?;
+    }
+    if old.and_then(|o| o.cpus.as_ref()) != new.cpus.as_ref() {
+        let mut set = CpuSet::new();
+        let all: Vec<u32> = (0..stage.options.cpus).collect();
+        new.cpus.as_ref().unwrap_or(&all).iter().for_each(|cpu| set.set(*cpu as usize));
+        sched_setaffinity(thread, &set).with_context(|| format!("CPUs {:?}", new.cpus))?;
+    }
+    if let Some(share) = new.share.filter(|share| old.and_then(|o| o.share) != Some(*share)) {
+        let pid = thread.unwrap_or_else(gettid);
+        stage.options.publish_share(pid.as_raw_nonzero().get() as u32, share)?;
+    }
+    Ok(())
+}
+
+/// Takes the steps of a task until it is over.
+pub(super) fn live(stage: &Arc<Stage>, task: TaskIx, mut settings: Settings) -> Result<()> {
+    // CPU time that all its work so far should have used.
+    let mut due_ns = thread_ns();
+    loop {
+        let now_ns = stage.clock.now_ns();
+        let step = match stage.runner.lock() {
+            Ok(mut runner) => runner.next(task, now_ns),
+            Err(_) => bail!("another task failed"),
+        };
+        match step {
+            Step::Run { work_ns } => {
+                due_ns += work_ns;
+                stage.clock.work_until(due_ns);
+            }
+            Step::Runtime { ns } => {
+                stage.clock.busy_until(now_ns + ns);
+                due_ns = thread_ns();
+            }
+            Step::Sleep { ns } => stage.clock.sleep_until(now_ns.saturating_add(ns)),
+            Step::SleepUntil { at_ns } => stage.clock.sleep_until(at_ns),
+            Step::Yield => sched_yield(),
+            Step::Fork { child } => fork(stage, child, &settings)?,
+            Step::Block => {
+                while !stage.place(task).woken.swap(false, Ordering::AcqRel) {
+                    thread::park();
+                }
+            }
+            Step::Wake { tasks } => {
+                for place in tasks.iter().map(|woken| stage.place(*woken)) {
+                    place.woken.store(true, Ordering::Release);
+                    if let Some(thread) = place.thread.get() {
+                        thread.unpark();
+                    }
+                }
+            }
+            Step::Change(new) => {
+                apply(stage, None, Some(&settings), &new)?;
+                settings = new;
+            }
+            Step::Exit => return Ok(()),
+            Step::Stuck(why) => bail!("{why}"),
+        }
+    }
+}
+
+fn fork(stage: &Arc<Stage>, child: TaskIx, of_parent: &Settings) -> Result<()> {
+    if child.0 as usize >= MOST_TASKS {
+        bail!("there are more than {MOST_TASKS} tasks");
+    }
+    let (name, settings) = match stage.runner.lock() {
+        Ok(runner) => (runner.name(child).to_owned(), runner.settings(child).clone()),
+        Err(_) => bail!("another task failed"),
+    };
+    let (theirs, inherited) = (Arc::clone(stage), of_parent.clone());
+    let builder = thread::Builder::new().stack_size(STACK_BYTES);
+    builder
+        .spawn(move || {
+            let begin = || {
+                enter(&theirs, child, &name)?;
+                apply(&theirs, None, Some(&inherited), &settings)?;
+                live(&theirs, child, settings)
+            };
+            theirs.note(&name, begin());
+        })
+        .with_context(|| format!("cannot fork task {}", child.0))?;
+    Ok(())
+}
+
+impl Stage {
+    /// Keeps the first trouble that a task had.
+    pub(super) fn note(&self, task: &str, result: Result<()>) {
+        if let Err(error) = result {
+            self.trouble.get_or_init(|| format!("task {task:?}: {error:#}"));
+        }
+    }
+}
