@@ -31,12 +31,12 @@ pub(crate) fn fill(object: &Object, image: &Image, name: &str) -> Result<(), Str
             inner.max_entries,
             &opts,
         )
-        .map_err(|e| format!("cannot make the map of slot {slot}: {e}"))?;
+        .map_err(|e| format!("cannot make the map of slot {slot}: {e:#}"))?;
         let fd = new.as_fd().as_raw_fd().to_le_bytes();
         // From here on the slot keeps the map alive.
         outer
             .update(&key, &fd, MapFlags::ANY)
-            .map_err(|e| format!("slot {slot} does not take a map: {e}"))?;
+            .map_err(|e| format!("slot {slot} does not take a map: {e:#}"))?;
     }
     Ok(())
 }

@@ -45,7 +45,7 @@ impl Loaded {
         let found = self.object.maps().find(|m| m.name() == map);
         let found = found.ok_or_else(|| self.unfit(format!("it has no map '{map}'")))?;
         let done = found.update(key, value, MapFlags::ANY);
-        done.map_err(|e| self.unfit(format!("map {map} does not take an entry: {e}")))
+        done.map_err(|e| self.unfit(format!("map {map} does not take an entry: {e:#}")))
     }
 
     /// Runs a set-up program (`SEC("syscall")`) once; returns what it returned.
@@ -55,7 +55,7 @@ impl Loaded {
         let context_in = (!context.is_empty()).then_some(context);
         let input = ProgramInput { context_in, ..ProgramInput::default() };
         let output = found.test_run(input);
-        let output = output.map_err(|e| self.unfit(format!("program {program}: {e}")))?;
+        let output = output.map_err(|e| self.unfit(format!("program {program}: {e:#}")))?;
         Ok(output.return_value as i32)
     }
 
@@ -72,7 +72,7 @@ impl Loaded {
         let name = self.image.name.clone();
         let refused = |what: &str, e: libbpf_rs::Error| LoadError::Refused {
             object: name.clone(),
-            what: format!("to attach {what}: {e}"),
+            what: format!("to attach {what}: {e:#}"),
             log: libbpf_log::take(),
         };
         let others = self.attach_others().map_err(|(program, e)| refused(&program, e))?;

@@ -122,3 +122,89 @@ pub(crate) fn write(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rota_bpf::btf;
+    use rota_bpf::link::{link, Kernel, Object};
+
+    struct AnyKernel;
+
+    impl Kernel for AnyKernel {
+        fn has_kfunc(&self, _: &str) -> bool {
+            true
+        }
+        fn has_ksym(&self, _: &str) -> bool {
+            true
+        }
+        fn kconfig(&self, _: &str) -> Option<u64> {
+            Some(0)
+        }
+        fn kernel_version(&self) -> u32 {
+            0
+        }
+    }
+
+    /// A shipped policy, linked against the bundled kernel.
+    fn image(policy: &str) -> Image {
+        let object = rota_catalog::find(policy).expect("ships").object;
+        let object = Object::parse(policy, object).expect("an object");
+        link(&object, &btf::reference(), &AnyKernel).expect("links")
+    }
+
+    fn written(image: &Image, member: &str, len: usize) -> u64 {
+        let table = table(image).expect("a table");
+        let own = own_type(image, &table.name).expect("a type");
+        let mut bytes = vec![0xff; image.btf.size_of(own).expect("a size") as usize];
+        write(image, table, &mut bytes, &|_| Some(0x1234)).expect("fits");
+        let field = image.btf.field_at(own, member).expect("a member");
+        let start = field.offset() as usize;
+        bytes[start..start + len].iter().rev().fold(0, |v, b| v << 8 | u64::from(*b))
+    }
+
+    #[test]
+    fn members_are_adjusted_by_name() {
+        let mut image = image("wfq");
+        let flags = written(&image, "flags", 8);
+        let by = Adjust { partial: true, exit_dump_len: 4096, hotplug_seq: Some(77) };
+        adjust(&mut image, by).expect("adjusts");
+
+        assert_eq!(written(&image, "flags", 8), flags | 8, "SCX_OPS_SWITCH_PARTIAL");
+        assert_eq!(written(&image, "exit_dump_len", 4), 4096);
+        assert_eq!(written(&image, "hotplug_seq", 8), 77);
+    }
+
+    #[test]
+    fn the_rest_of_the_table_is_as_the_object_says() {
+        let image = image("wfq");
+        assert_eq!(scheduler_name(&image), "wfq");
+        assert_eq!(written(&image, "name", 4), u64::from(u32::from_le_bytes(*b"wfq\0")));
+        assert_eq!(written(&image, "enqueue", 8), 0x1234);
+        assert_eq!(written(&image, "cpu_online", 8), 0, "no such callback, no leftover");
+    }
+
+    #[test]
+    fn a_callback_that_is_taken_away_is_null() {
+        let mut image = image("wfq");
+        image.set_ops("enqueue", "").expect("set");
+        assert_eq!(written(&image, "enqueue", 8), 0);
+    }
+
+    #[test]
+    fn a_callback_without_a_program_is_an_error() {
+        let image = image("wfq");
+        let mut bytes = vec![0; 4096];
+        let table = table(&image).expect("a table");
+        let error = write(&image, table, &mut bytes, &|_| None).expect_err("no program");
+        assert!(error.contains("no program 'wfq_"), "{error}");
+    }
+
+    #[test]
+    fn an_object_without_a_table_is_no_scheduler() {
+        let mut image = image("wfq");
+        image.struct_ops.clear();
+        let error = adjust(&mut image, Adjust::default()).expect_err("no table");
+        assert!(error.contains("no scheduler"), "{error}");
+    }
+}

@@ -68,10 +68,13 @@ impl Scheduler {
         let name = self.image.name.clone();
         let refused = |what: &str, e: libbpf_rs::Error| LoadError::Refused {
             object: name.clone(),
-            what: format!("{what}: {e}"),
+            what: format!("{what}: {e:#}"),
             log: libbpf_log::take(),
         };
         let unfit = |what: String| LoadError::Unfit { object: name.clone(), what };
+        if !self.options.shares.is_empty() && self.image.map_named(SHARES_MAP).is_err() {
+            return Err(unfit(format!("it has no map {SHARES_MAP}, so it knows no shares")));
+        }
         let record = Record::of(&self.image);
         self.adjust(record.as_ref()).map_err(unfit)?;
 
@@ -86,16 +89,12 @@ impl Scheduler {
         let object = open.load().map_err(|e| refused("to load it", e))?;
         let table = ops::table(&self.image).map(|t| t.name.clone()).unwrap_or_default();
 
-        if !self.options.shares.is_empty() {
-            let shares = object.maps().find(|m| m.name() == SHARES_MAP).ok_or_else(|| {
-                unfit(format!("it has no map {SHARES_MAP}, so it knows no shares"))
-            })?;
-            for (pid, share) in &self.options.shares {
-                let (key, value) = (pid.to_le_bytes(), share.to_le_bytes());
-                shares
-                    .update(&key, &value, MapFlags::ANY)
-                    .map_err(|e| refused(&format!("a share of pid {pid}"), e))?;
-            }
+        let shares = object.maps().find(|m| m.name() == SHARES_MAP);
+        for (pid, share) in &self.options.shares {
+            let (key, value) = (pid.to_le_bytes(), share.to_le_bytes());
+            let Some(map) = &shares else { break };
+            map.update(&key, &value, MapFlags::ANY)
+                .map_err(|e| refused(&format!("a share of pid {pid}"), e))?;
         }
         Ok(Loaded::new(object, self.image, record, table, libbpf_log::take()))
     }
