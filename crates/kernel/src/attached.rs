@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A policy that schedules the tasks of this machine.
 
-use crate::exit::{Exit, Record};
+use crate::exit::{self, Exit, Record};
 use crate::kernel_log::KernelLog;
 use crate::{globals, ops, sysfs};
 use libbpf_rs::{Link, Object, Program};
@@ -24,6 +24,8 @@ pub struct Attached {
     record: Option<Record>,
     /// Since before it was attached.
     log: KernelLog,
+    /// Number of schedulers that were attached, it included: with a higher one, it is gone.
+    enable_seq: Option<u64>,
 }
 
 impl Attached {
@@ -35,7 +37,8 @@ impl Attached {
         record: Option<Record>,
         log: KernelLog,
     ) -> Self {
-        Self { link: Some(link), _others: others, object, image, record, log }
+        let enable_seq = sysfs::enable_seq();
+        Self { link: Some(link), _others: others, object, image, record, log, enable_seq }
     }
 
     /// The linked object, which types everything.
@@ -55,20 +58,27 @@ impl Attached {
 
     /// How it left the kernel; `None` while it schedules.
     pub fn exit(&self) -> Option<Exit> {
-        match &self.record {
-            Some(record) => self.recorded(record),
-            None if sysfs::state()? == "disabled" => {
-                let name = ops::scheduler_name(&self.image);
-                Some(self.log.exit_of(name).unwrap_or_else(Exit::unknown))
-            }
-            None => None,
+        // In this order: the record is written before the state changes.
+        let gone = sysfs::state().is_none_or(|s| s == "disabled")
+            || sysfs::enable_seq() != self.enable_seq;
+        let recorded = self.recorded();
+        if recorded.is_some() || !gone {
+            return recorded;
         }
+        Some(self.logged().unwrap_or_else(Exit::unknown))
     }
 
-    fn recorded(&self, record: &Record) -> Option<Exit> {
-        let info = self.read_variable(&record.name)?;
+    /// What the object recorded.
+    fn recorded(&self) -> Option<Exit> {
+        let record = self.record.as_ref()?;
+        let exit = record.read(&self.image.btf, &self.read_variable(&record.name)?)?;
         let dump = self.read_variable(&record.dump()).unwrap_or_default();
-        record.read(&self.image.btf, &info, &dump)
+        Some(Exit { dump: exit::text_of(&dump), ..exit })
+    }
+
+    /// What the kernel's log says.
+    fn logged(&self) -> Option<Exit> {
+        self.log.exit_of(ops::scheduler_name(&self.image))
     }
 
     /// Takes the policy out of the kernel, which returns to its default scheduler.
@@ -80,11 +90,8 @@ impl Attached {
         while sysfs::state().is_some_and(|s| s != "disabled") && start.elapsed() < PATIENCE {
             std::thread::sleep(Duration::from_millis(1));
         }
-        match (before, &self.record) {
-            (Some(exit), _) => exit,
-            (None, Some(record)) => self.recorded(record).unwrap_or_else(Exit::unknown),
-            (None, None) => Exit::by_user(),
-        }
+        let exit = before.or_else(|| self.recorded()).or_else(|| self.logged());
+        exit.unwrap_or_else(Exit::by_user)
     }
 
     /// The present bytes of a global variable.

@@ -113,15 +113,15 @@ impl Record {
         format!("{}_dump_len", self.name)
     }
 
-    /// What the record says; `None` while the policy runs: the kind is written last.
-    pub(crate) fn read(&self, btf: &Btf, record: &[u8], dump: &[u8]) -> Option<Exit> {
+    /// What the record says, but for the dump; `None` while the policy runs: the kind is written last.
+    pub(crate) fn read(&self, btf: &Btf, record: &[u8]) -> Option<Exit> {
         let kind = self.number(btf, record, "kind")? as u32;
         (kind != 0).then(|| Exit {
             kind,
             code: self.number(btf, record, "exit_code").unwrap_or(0) as i64,
             reason: self.text(btf, record, "reason"),
             message: self.text(btf, record, "msg"),
-            dump: text_of(dump),
+            dump: String::new(),
         })
     }
 
@@ -142,7 +142,7 @@ impl Record {
 }
 
 /// Text up to the first NUL.
-fn text_of(bytes: &[u8]) -> String {
+pub(crate) fn text_of(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
@@ -150,6 +150,39 @@ fn text_of(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::image;
+
+    /// A record of a shipped policy, with its members filled by name.
+    fn record(members: &[(&str, &[u8])]) -> (Image, Record, Vec<u8>) {
+        let image = image("wfq");
+        let record = Record::of(&image).expect("policies record their exit");
+        let mut bytes = vec![0; image.btf.size_of(record.ty).expect("a size") as usize];
+        for (member, value) in members {
+            let field = image.btf.field_at(record.ty, member).expect("a member");
+            let start = field.offset() as usize;
+            bytes[start..start + value.len()].copy_from_slice(value);
+        }
+        (image, record, bytes)
+    }
+
+    #[test]
+    fn members_of_the_record_are_found_by_name() {
+        let (image, record, bytes) = record(&[
+            ("kind", &1025u32.to_le_bytes()),
+            ("exit_code", &(-7i64).to_le_bytes()),
+            ("reason", b"scx_bpf_error"),
+            ("msg", b"too late"),
+        ]);
+        let exit = record.read(&image.btf, &bytes).expect("it ended");
+        assert_eq!((exit.kind, exit.code), (1025, -7));
+        assert_eq!(exit.to_string(), "scx_bpf_error (too late)");
+    }
+
+    #[test]
+    fn a_record_without_a_kind_is_no_exit_yet() {
+        let (image, record, bytes) = record(&[("reason", b"scx_bpf_error"), ("msg", b"x")]);
+        assert_eq!(record.read(&image.btf, &bytes), None);
+    }
 
     #[test]
     fn words_are_those_of_the_kernel() {

@@ -2,7 +2,8 @@
 //! Global variables of a loaded object: libbpf maps them into this process, so they can
 //! be read and written while the policy runs.
 
-use libbpf_rs::{AsRawLibbpf, MapCore, Object};
+use libbpf_rs::libbpf_sys::{bpf_map__initial_value, bpf_map__map_flags};
+use libbpf_rs::{AsRawLibbpf, Map, MapCore, MapFlags, Object};
 use rota_bpf::image::{Image, Variable};
 use std::ffi::OsStr;
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, AtomicU8, Ordering};
@@ -23,18 +24,26 @@ struct Place {
     size: usize,
 }
 
-/// Finds a variable of a loaded object.
-fn place(object: &Object, image: &Image, variable: &Variable) -> Option<Place> {
+/// `BPF_F_MMAPABLE`: this process shares the memory of the map. Sections with locks and
+/// hidden variables are not.
+const BPF_F_MMAPABLE: u32 = 1 << 10;
+
+/// The map of the section that a variable is in.
+fn section<'a>(object: &'a Object, image: &Image, variable: &Variable) -> Option<Map<'a>> {
     let section = image.maps.get(variable.map.0 as usize)?;
-    let map = object.maps().find(|m| is_section(m.name(), &section.name))?;
+    object.maps().find(|m| is_section(m.name(), &section.name))
+}
+
+/// Finds a variable in shared memory.
+fn place(map: &Map<'_>, variable: &Variable) -> Option<Place> {
+    let map = map.as_libbpf_object().as_ptr();
     let mut size = 0;
-    // SAFETY: the map is alive, and the call only reads its fields.
+    // SAFETY: the map is alive, and the calls only read its fields.
     #[allow(unsafe_code)]
-    let start = unsafe {
-        libbpf_rs::libbpf_sys::bpf_map__initial_value(map.as_libbpf_object().as_ptr(), &mut size)
-    };
+    let (start, flags) =
+        unsafe { (bpf_map__initial_value(map, &mut size), bpf_map__map_flags(map)) };
     let (offset, len) = (variable.offset as usize, variable.size as usize);
-    if start.is_null() || offset + len > size as usize {
+    if start.is_null() || flags & BPF_F_MMAPABLE == 0 || offset + len > size as usize {
         return None;
     }
     Some(Place { start: start.cast::<u8>().wrapping_add(offset), size: len })
@@ -43,7 +52,12 @@ fn place(object: &Object, image: &Image, variable: &Variable) -> Option<Place> {
 /// The present bytes of a variable. One of 1, 2, 4 or 8 bytes is read as a whole; in a
 /// larger one, bytes may be of different moments.
 pub(crate) fn read(object: &Object, image: &Image, variable: &Variable) -> Option<Vec<u8>> {
-    let place = place(object, image, variable)?;
+    let map = section(object, image, variable)?;
+    let Some(place) = place(&map, variable) else {
+        let whole = map.lookup(&0u32.to_le_bytes(), MapFlags::ANY).ok()??;
+        let start = variable.offset as usize;
+        return Some(whole.get(start..start + variable.size as usize)?.to_vec());
+    };
     let mut bytes = vec![0; place.size];
     for (at, word) in words(place.start as usize, place.size) {
         let from = place.start.wrapping_add(at);
@@ -67,7 +81,8 @@ pub(crate) fn read(object: &Object, image: &Image, variable: &Variable) -> Optio
 /// written: it is not there, has another size, or is read-only.
 pub(crate) fn write(object: &Object, image: &Image, variable: &Variable, bytes: &[u8]) -> bool {
     let read_only = image.maps.get(variable.map.0 as usize).is_none_or(|m| m.read_only);
-    let Some(place) = place(object, image, variable) else { return false };
+    let map = section(object, image, variable);
+    let Some(place) = map.and_then(|map| place(&map, variable)) else { return false };
     if read_only || place.size != bytes.len() {
         return false;
     }

@@ -19,6 +19,8 @@ mod loaded;
 mod ops;
 mod scheduler;
 pub mod sysfs;
+#[cfg(test)]
+mod testing;
 mod topology;
 
 pub use attached::Attached;

@@ -17,6 +17,7 @@ pub struct Loaded {
     record: Option<Record>,
     table: String,
     log: String,
+    verbose: bool,
 }
 
 impl Loaded {
@@ -26,8 +27,9 @@ impl Loaded {
         record: Option<Record>,
         table: String,
         log: String,
+        verbose: bool,
     ) -> Self {
-        Self { object, image, record, table, log }
+        Self { object, image, record, table, log, verbose }
     }
 
     /// The linked object.
@@ -68,7 +70,7 @@ impl Loaded {
     /// Hands the ops table to the scheduler core: from now on the policy schedules. Other
     /// programs of the object that say where they belong are attached there before.
     pub fn attach(mut self) -> Result<Attached, LoadError> {
-        libbpf_log::start(false);
+        libbpf_log::start(self.verbose);
         let name = self.image.name.clone();
         let refused = |what: &str, e: libbpf_rs::Error| LoadError::Refused {
             object: name.clone(),

@@ -126,32 +126,7 @@ pub(crate) fn write(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rota_bpf::btf;
-    use rota_bpf::link::{link, Kernel, Object};
-
-    struct AnyKernel;
-
-    impl Kernel for AnyKernel {
-        fn has_kfunc(&self, _: &str) -> bool {
-            true
-        }
-        fn has_ksym(&self, _: &str) -> bool {
-            true
-        }
-        fn kconfig(&self, _: &str) -> Option<u64> {
-            Some(0)
-        }
-        fn kernel_version(&self) -> u32 {
-            0
-        }
-    }
-
-    /// A shipped policy, linked against the bundled kernel.
-    fn image(policy: &str) -> Image {
-        let object = rota_catalog::find(policy).expect("ships").object;
-        let object = Object::parse(policy, object).expect("an object");
-        link(&object, &btf::reference(), &AnyKernel).expect("links")
-    }
+    use crate::testing::image;
 
     fn written(image: &Image, member: &str, len: usize) -> u64 {
         let table = table(image).expect("a table");

@@ -20,6 +20,9 @@ pub struct LoadOptions {
     pub partial: bool,
     /// Bytes of the debug dump when the policy is ejected; 0: the kernel's default.
     pub exit_dump_len: u32,
+    /// [`sysfs::hotplug_seq`](crate::sysfs::hotplug_seq) before the CPUs were looked at, if
+    /// they were. When it is another one later, the kernel asks for a restart.
+    pub hotplug_seq: Option<u64>,
     /// Keep all that libbpf and the verifier say, also where nothing is wrong.
     pub verbose: bool,
 }
@@ -96,7 +99,7 @@ impl Scheduler {
             map.update(&key, &value, MapFlags::ANY)
                 .map_err(|e| refused(&format!("a share of pid {pid}"), e))?;
         }
-        Ok(Loaded::new(object, self.image, record, table, libbpf_log::take()))
+        Ok(Loaded::new(object, self.image, record, table, libbpf_log::take(), self.options.verbose))
     }
 
     /// What depends on the moment: members of the ops table, the size of the debug dump.
@@ -104,7 +107,7 @@ impl Scheduler {
         let adjust = Adjust {
             partial: self.options.partial,
             exit_dump_len: self.options.exit_dump_len,
-            hotplug_seq: sysfs::hotplug_seq(),
+            hotplug_seq: self.options.hotplug_seq.or_else(sysfs::hotplug_seq),
         };
         ops::adjust(&mut self.image, adjust)?;
         let Some(record) = record else { return Ok(()) };

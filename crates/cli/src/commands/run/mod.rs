@@ -39,11 +39,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status, Error> {
         notify::ready(&found.name);
         say_attached(args, &found, attached.image())?;
         watch(&attached, &stop, until.as_ref());
-        notify::stopping();
         let exit = attached.detach();
         if !exit.restart_requested() || stop.wanted() {
+            notify::stopping();
             return tell(args, &exit);
         }
+        notify::restarting();
         let Some(pause) = restarts.after(begin.elapsed()) else {
             let times = restarts.in_a_row();
             return Err(Error::Failure(format!(

@@ -7,12 +7,13 @@ use crate::object::Found;
 use crate::output::messages;
 use crate::prepare;
 use rota_bpf::btf::Btf;
-use rota_kernel::{Attached, LoadError, LoadOptions, Scheduler, Topology};
+use rota_kernel::{sysfs, Attached, LoadError, LoadOptions, Scheduler, Topology};
 use rota_manifest::MachineFacts;
 use std::sync::Arc;
 
 /// Links, sets up, loads and attaches. Done anew for each restart: CPUs may have changed.
 pub(crate) fn start(args: &RunArgs, found: &Found, kernel: &Arc<Btf>) -> Result<Attached, Error> {
+    let hotplug_seq = sysfs::hotplug_seq();
     let mut image = rota_kernel::link(&found.bytes, found.called(), kernel)?;
     let setup = prepare::setup(args.manifest.as_deref(), &facts(), &image)?;
     prepare::object(&mut image, &setup, &args.set)?;
@@ -21,6 +22,7 @@ pub(crate) fn start(args: &RunArgs, found: &Found, kernel: &Arc<Btf>) -> Result<
         shares: args.shares.clone(),
         partial: args.partial,
         exit_dump_len: args.exit_dump_len.unwrap_or(0),
+        hotplug_seq,
         verbose: args.verbose,
     };
     let said_all = |error: LoadError| {

@@ -17,8 +17,9 @@ impl Stop {
     pub(crate) fn listen() -> Result<Self, Error> {
         let stop = Self::default();
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-        let heeded = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|s| !is_ignored(&status, *s));
-        for signal in heeded {
+        // Shells start background jobs with SIGINT ignored, but whoever sends it means it.
+        let hangup = (!is_ignored(&status, SIGHUP)).then_some(SIGHUP);
+        for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
             let fail = |e| Error::Failure(format!("cannot wait for signal {signal}: {e}"));
             // In this order: only a signal after the one that sets the flag kills.
             flag::register_conditional_default(signal, Arc::clone(&stop.0)).map_err(fail)?;

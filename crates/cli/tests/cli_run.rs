@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `rota run` up to the kernel: what can be told without one.
+
+mod support;
+
+use support::{rota, Scratch};
+
+#[test]
+fn what_can_be_set_is_told_without_a_kernel() {
+    let told = rota(&["run", "wfq", "--help-tunables"]).ok().stdout;
+    assert!(told.contains("quantum_ns=10000000"), "{told}");
+    assert_eq!(told, rota(&["sim", "wfq", "--help-tunables"]).ok().stdout);
+}
+
+#[test]
+fn bad_arguments_are_refused_before_anything_happens() {
+    rota(&["run", "wfg"]).refused(&["'wfg'", "did you mean 'wfq'"]);
+    rota(&["run", "./wfq"]).refused(&["cannot read ./wfq"]);
+    rota(&["run", "wfq", "--share", "12"]).refused(&["12", "PID=N"]);
+    rota(&["run", "wfq", "--share", "12=0"]).refused(&["share of 0"]);
+    rota(&["run", "wfq", "--share", "0=12"]).refused(&["pid 0"]);
+    rota(&["run", "wfq", "--set", "tie"]).refused(&["NAME=VALUE"]);
+    rota(&["run", "wfq", "--duration", "0s"]).refused(&["more than 0"]);
+    rota(&["run", "wfq", "--exit-dump-len", "0"]).refused(&["--exit-dump-len"]);
+}
+
+#[test]
+fn a_source_that_does_not_compile_is_refused() {
+    let scratch = Scratch::new();
+    let file = scratch.file("broken.bpf.c", b"this is no policy");
+    rota(&["run", &file]).refused(&["broken.bpf.c"]);
+}
