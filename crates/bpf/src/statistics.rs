@@ -57,9 +57,9 @@ pub struct Statistics {
 }
 
 impl Counter {
-    /// How much was counted between two readings; counters that went over their top included.
-    pub fn since(&self, before: i128, now: i128) -> u64 {
-        self.form.masked((now as u64).wrapping_sub(before as u64))
+    /// Bits that it has: a count begins anew at 0 after 2 to the power of that.
+    pub fn bits(&self) -> u32 {
+        self.form.bits
     }
 }
 

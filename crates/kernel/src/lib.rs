@@ -7,7 +7,9 @@
 //! the second before it is loaded.
 
 mod attached;
+pub mod check;
 mod class;
+pub mod control;
 mod error;
 mod exit;
 mod globals;
@@ -18,6 +20,7 @@ mod live;
 mod loaded;
 mod ops;
 mod scheduler;
+pub mod stats;
 pub mod sysfs;
 #[cfg(test)]
 mod testing;
