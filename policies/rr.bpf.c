@@ -35,7 +35,7 @@ s32 BPF_STRUCT_OPS(rr_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_
 	/* An idle CPU means that nobody who could use it waits: the order holds. */
 	if (is_idle) {
 		__sync_fetch_and_add(&stats.direct, 1);
-		dsq_insert(p, DSQ_LOCAL, quantum_ns, ENQ_NONE);
+		dsq_insert(p, DSQ_LOCAL, quantum_now(), ENQ_NONE);
 	}
 	return cpu;
 }
@@ -43,7 +43,7 @@ s32 BPF_STRUCT_OPS(rr_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_
 void BPF_STRUCT_OPS(rr_enqueue, struct task_struct *p, u64 enq_flags)
 {
 	__sync_fetch_and_add(&stats.queued, 1);
-	dsq_insert(p, QUEUE, quantum_ns, enq_flags);
+	dsq_insert(p, QUEUE, quantum_now(), enq_flags);
 	kick_idle_cpu_for(p);
 }
 
@@ -57,7 +57,7 @@ void BPF_STRUCT_OPS(rr_dispatch, s32 cpu, struct task_struct *prev)
 		return;
 	if (prev && is_runnable(prev)) {
 		__sync_fetch_and_add(&stats.kept, 1);
-		task_set_slice(prev, quantum_ns);
+		task_set_slice(prev, quantum_now());
 	}
 }
 

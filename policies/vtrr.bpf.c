@@ -30,6 +30,8 @@
  * - Virtual times advance by CPU time used. A quantum is counted when a client had
  *   Q of CPU time, in one piece or several: who blocks early goes on later with
  *   the rest of its quantum. What a timer tick gave beyond is taken off.
+ * - A changed quantum holds from the next decision on. What is due to each client in
+ *   the cycle stays the same time, in quanta of the new length.
  * - Insertion clamps with the upper bound first, the lower last.
  * - Several CPUs (the paper has one) take their picks from the same sequence: each
  *   quantum being run counts in QVT(t + Q) as if done. A client that runs
@@ -39,7 +41,7 @@
  *
  * Cost per decision: O(1); with several CPUs plus one step per client passed
  * over. Counters are reset one by one as they are met [§3.3]. Coming back: O(1),
- * or O(n) if a walk is needed.
+ * or O(n) if a walk is needed. O(n) once when the quantum changes.
  *
  * Where it is bad: a small client waits for up to a whole cycle, the sum of all
  * shares in quanta (weights of 100 make that long: use small shares). Wakeups get
@@ -99,7 +101,7 @@ static bool is_behind(const struct client *c)
 
 	if (no_vft_rule)
 		return true;
-	virt_advance(&then, (nr_running + 1) * quantum_ns, total_share);
+	virt_advance(&then, (nr_running + 1) * quantum_seen, total_share);
 	return virt_before(&c->done, &then);
 }
 
@@ -174,7 +176,7 @@ static void begin_quantum(u32 slot)
 
 static u64 rest_of_quantum(const struct client *c)
 {
-	return c->part_ns < quantum_ns ? quantum_ns - c->part_ns : quantum_ns;
+	return c->part_ns < quantum_seen ? quantum_seen - c->part_ns : quantum_seen;
 }
 
 /* No direct dispatch: each quantum is a pick in the queue's order. */
@@ -210,9 +212,11 @@ void BPF_STRUCT_OPS(vtrr_dispatch, s32 cpu, struct task_struct *prev)
 	u32 prev_slot = prev && is_runnable(prev) ? slot_of(prev) : 0, slot, in_vain;
 	u64 cpu_time = prev_slot ? prev->se.sum_exec_runtime : 0, slice_ns;
 	u32 share = prev_slot ? share_of(prev) : 0;
+	u64 new_quantum = quantum_now();
 	s32 pid, in_vain_pid;
 
 	bpf_spin_lock(&lock);
+	use_quantum(new_quantum);
 	if (prev_slot) {
 		charge(client_at(prev_slot), cpu_time);
 		end_quantum(client_at(prev_slot));
@@ -305,6 +309,7 @@ void BPF_STRUCT_OPS(vtrr_exit_task, struct task_struct *p, struct scx_exit_task_
 
 s32 BPF_STRUCT_OPS(vtrr_init)
 {
+	quantum_seen = quantum_now();
 	return slots_init();
 }
 

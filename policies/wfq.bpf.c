@@ -19,12 +19,14 @@
  *   away from the clients' when one of them has more share than a CPU can give.)
  *   A client that had run ahead of that stays ahead, so that sleeping does not
  *   pay (no_keep_vft: it does).
+ * - A changed quantum holds from the next decision on: all VFTs are computed anew.
  * - One order for all CPUs. A client that is still running does not wait, so the
  *   next one is taken; the one whose quantum just ended competes with those who
  *   wait, and goes on if it is first.
  *
  * Cost per decision: O(log n) in a heap of the waiting clients. O(n) with tie=rr,
- * and where the first client is not allowed on the CPU that asks.
+ * and where the first client is not allowed on the CPU that asks; O(n log n) once
+ * when the quantum changes.
  *
  * Where it is bad: a client with a large share can be ahead by many quanta (only
  * "never more than one quantum behind" is guaranteed). A client that wakes up
@@ -65,6 +67,7 @@ struct client clients[NR_SLOTS];
 u32 heap[NR_SLOTS]; /* slots, from 1; a parent is never after its children */
 u32 heap_len;
 struct virt queue_time;
+u64 quantum_seen; /* quantum_ns as the last decision saw it */
 u32 last_pid;
 
 static struct client *client_at(u32 slot)
@@ -141,7 +144,7 @@ static void heap_remove(u32 slot)
 
 static void set_finish(struct client *c)
 {
-	c->finish = virt_finish(&c->done, quantum_ns, c->share);
+	c->finish = virt_finish(&c->done, quantum_seen, c->share);
 }
 
 /* A changed share leaves the VFT where it is, unless a new client's would be later. */
@@ -152,12 +155,30 @@ static void set_share(u32 slot, u32 share)
 	if (share == c->share)
 		return;
 	if (c->known)
-		virt_reshare(&c->done, quantum_ns, c->share, share);
+		virt_reshare(&c->done, quantum_seen, c->share, share);
 	c->share = share;
 	virt_at_least(&c->done, &queue_time);
 	set_finish(c);
 	if (c->at)
 		heap_settle(c->at, slot);
+}
+
+/* Builds the heap up again, one client after the other, with VFTs by a new quantum. */
+static void use_quantum(u64 new_quantum)
+{
+	u32 at, len = heap_len;
+
+	if (new_quantum == quantum_seen)
+		return;
+	quantum_seen = new_quantum;
+	for (at = loop_start + 1; at <= len && can_loop(); at++) {
+		u32 slot = heap[at & SLOT_MASK];
+
+		set_finish(client_at(slot));
+		heap_len = at;
+		heap_settle(at, slot);
+	}
+	heap_len = len;
 }
 
 static void charge(struct client *c, u64 cpu_time)
@@ -239,9 +260,11 @@ void BPF_STRUCT_OPS(wfq_dispatch, s32 cpu, struct task_struct *prev)
 	u32 prev_slot = prev && is_runnable(prev) ? slot_of(prev) : 0, slot, in_vain;
 	u64 cpu_time = prev_slot ? prev->se.sum_exec_runtime : 0;
 	u32 share = prev_slot ? share_of(prev) : 0;
+	u64 slice_ns = quantum_now();
 	s32 pid, in_vain_pid;
 
 	bpf_spin_lock(&lock);
+	use_quantum(slice_ns);
 	if (prev_slot) {
 		charge(client_at(prev_slot), cpu_time);
 		set_share(prev_slot, share);
@@ -263,9 +286,9 @@ void BPF_STRUCT_OPS(wfq_dispatch, s32 cpu, struct task_struct *prev)
 	if (!slot)
 		return;
 	if (slot == prev_slot)
-		task_set_slice(prev, quantum_ns);
+		task_set_slice(prev, slice_ns);
 	else
-		dispatch_pid(pid, cpu, quantum_ns);
+		dispatch_pid(pid, cpu, slice_ns);
 }
 
 void BPF_STRUCT_OPS(wfq_running, struct task_struct *p)
@@ -329,6 +352,7 @@ void BPF_STRUCT_OPS(wfq_exit_task, struct task_struct *p, struct scx_exit_task_a
 
 s32 BPF_STRUCT_OPS(wfq_init)
 {
+	quantum_seen = quantum_now();
 	return slots_init();
 }
 

@@ -19,6 +19,7 @@
  * - A client that blocks keeps the rest of its turn until the round ends, so that
  *   nobody gets more than its share in a round by blocking (no_keep_turn: it
  *   starts a new turn).
+ * - A turn in progress follows a changed share or quantum in proportion.
  * - Rounds can pass while a client still runs its turn on another CPU: it gets
  *   one turn more for those it missed. More, it could not use: its share is
  *   above one CPU.
@@ -57,6 +58,7 @@ struct turn {
 	s64 left_ns;	/* of its turn; negative: overrun */
 	u64 charged_at; /* its CPU time when last charged */
 	u64 share;	/* that the turn was measured by */
+	u64 quantum;	/* likewise */
 };
 
 struct {
@@ -71,22 +73,30 @@ static struct turn *turn_of(struct task_struct *p)
 	return bpf_task_storage_get(&turns, p, NULL, 0);
 }
 
-/* A changed share changes what is left of a turn in proportion; below 2^63 by the limits. */
-static void update_share(struct turn *t, struct task_struct *p)
+/*
+ * What is left of a turn changes in proportion with the share and the quantum. Nothing
+ * overflows: it is at most two turns, 2 × 65535 × 1 s.
+ */
+static void measure(struct turn *t, struct task_struct *p)
 {
-	u64 share = share_of(p);
+	u64 share = share_of(p), quantum = quantum_now(), left = t->left_ns;
 
-	if (share == t->share)
-		return;
-	if (t->left_ns > 0 && t->share)
-		t->left_ns = (u64)t->left_ns * share / t->share;
+	if (t->left_ns > 0 && t->share && t->quantum) {
+		if (share != t->share)
+			left = left * share / t->share;
+		if (quantum != t->quantum)
+			left = left / t->quantum * quantum +
+			       left % t->quantum * quantum / t->quantum;
+		t->left_ns = left;
+	}
 	t->share = share;
+	t->quantum = quantum;
 }
 
 /* The client's next turn, in the earliest round from now on that it may have one. */
 static void begin_turn(struct turn *t)
 {
-	u64 turn_ns = t->share * quantum_ns, now = round_now, round = t->round + 1;
+	u64 turn_ns = t->share * t->quantum, now = round_now, round = t->round + 1;
 
 	t->left_ns += turn_ns;
 	if (round < now) {
@@ -113,7 +123,7 @@ static void charge(struct turn *t, struct task_struct *p)
 
 static u64 next_slice(const struct turn *t)
 {
-	return t->left_ns > 0 && (u64)t->left_ns < quantum_ns ? (u64)t->left_ns : quantum_ns;
+	return t->left_ns > 0 && (u64)t->left_ns < t->quantum ? (u64)t->left_ns : t->quantum;
 }
 
 s32 BPF_STRUCT_OPS(wrr_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
@@ -136,7 +146,7 @@ void BPF_STRUCT_OPS(wrr_runnable, struct task_struct *p, u64 enq_flags)
 
 	if (!t)
 		return;
-	update_share(t, p);
+	measure(t, p);
 	if (t->round >= now && !no_keep_turn)
 		return;
 	if (t->left_ns > 0)
@@ -195,7 +205,7 @@ void BPF_STRUCT_OPS(wrr_dispatch, s32 cpu, struct task_struct *prev)
 		t = turn_of(prev);
 	if (t) {
 		charge(t, prev);
-		update_share(t, prev);
+		measure(t, prev);
 	}
 	if (!t || t->left_ns <= 0) {
 		if (take_next() || !t)
@@ -217,6 +227,11 @@ void BPF_STRUCT_OPS(wrr_running, struct task_struct *p)
 	t->charged_at = p->se.sum_exec_runtime;
 	if (t->left_ns <= 0)
 		begin_turn(t);
+	if (t->quantum == quantum_now())
+		return;
+	/* The slice was measured when it began to wait. */
+	measure(t, p);
+	task_set_slice(p, next_slice(t));
 }
 
 void BPF_STRUCT_OPS(wrr_stopping, struct task_struct *p, bool runnable)
@@ -229,7 +244,12 @@ void BPF_STRUCT_OPS(wrr_stopping, struct task_struct *p, bool runnable)
 
 s32 BPF_STRUCT_OPS(wrr_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
-	return bpf_task_storage_get(&turns, p, NULL, STORAGE_GET_CREATE) ? 0 : -ENOMEM;
+	struct turn *t = bpf_task_storage_get(&turns, p, NULL, STORAGE_GET_CREATE);
+
+	if (!t)
+		return -ENOMEM;
+	measure(t, p);
+	return 0;
 }
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(wrr_init)

@@ -195,9 +195,10 @@ out:
 #define BPF_STRUCT_OPS_SLEEPABLE(name, args...) OPS_CALLBACK_("struct_ops.s/", name, ##args)
 
 /*
- * What an object says about itself, as BTF decl tags that `rota list` reads.
- * On a tunable, `const volatile u64 quantum_ns help_text("…") unit(ns) … = …;`,
- * and on the ops variable: help_text and paper.
+ * What an object says about itself, as BTF decl tags that `rota list` reads. On a
+ * tunable, `const volatile u64 depth help_text("…") unit(ns) … = …;`, which is fixed
+ * when the policy is loaded; without the const it is live: `rota set` can change it at
+ * any moment, so a decision reads it once. On the ops variable: help_text and paper.
  */
 #define help_text(text) __attribute__((btf_decl_tag("help:" text)))
 #define unit(name)	__attribute__((btf_decl_tag("unit:" #name)))
@@ -210,9 +211,16 @@ out:
 /* SCX_OPS_DEFINE(fifo_ops) help_text("…") paper("…") = {.enqueue = …, .name = "fifo"}; */
 #define SCX_OPS_DEFINE(variable) SEC(".struct_ops.link") struct sched_ext_ops variable
 
-#define QUANTUM_TUNABLE                                                                      \
-	const volatile u64 quantum_ns help_text("time a task runs before the next decision") \
-	unit(ns) range(100000, 1000000000) = 10000000
+/* The usual one, live. quantum_now() keeps to its range whoever wrote to it. */
+#define QUANTUM_TUNABLE                                                                         \
+	extern volatile u64 quantum_ns;                                                         \
+	__kinline u64 quantum_now(void)                                                         \
+	{                                                                                       \
+		u64 ns = quantum_ns;                                                            \
+		return ns < 100000 ? 100000 : ns > 1000000000 ? 1000000000 : ns;                \
+	}                                                                                       \
+	volatile u64 quantum_ns help_text("time a task runs before the next decision") unit(ns) \
+	range(100000, 1000000000) = 10000000
 
 char _license[] SEC("license") = "GPL";
 

@@ -27,6 +27,7 @@ struct client {
 /* Slot 0 is the queue's anchor: its next is the head, its prev the tail. */
 struct client clients[NR_SLOTS];
 struct virt queue_time; /* QVT */
+u64 quantum_seen;	/* quantum_ns as the last decision saw it */
 u64 quanta_left;	/* sum of counters */
 u64 cycle = 1;
 u32 total_share;
@@ -41,12 +42,12 @@ static struct client *client_at(u32 slot)
 /* Takes whole quanta of service off the counter. */
 static void count_quanta(struct client *c)
 {
-	u64 quanta = c->part_ns / quantum_ns;
+	u64 quanta = c->part_ns / quantum_seen;
 
 	if (quanta > c->counter)
 		quanta = c->counter;
 	c->counter -= quanta;
-	c->part_ns -= quanta * quantum_ns;
+	c->part_ns -= quanta * quantum_seen;
 	quanta_left -= quanta;
 }
 
@@ -67,6 +68,36 @@ static void begin_cycle(void)
 {
 	cycle++;
 	quanta_left += total_share;
+}
+
+/*
+ * What is left to each client in this cycle, counter × quantum - part, stays the same
+ * time. That becomes a cycle of its own, as counters of clients that are away do not count
+ * in the new measure.
+ */
+static void use_quantum(u64 new_quantum)
+{
+	u32 slot = clients[0].next & SLOT_MASK;
+	u64 left = 0;
+
+	if (new_quantum == quantum_seen)
+		return;
+	while (slot && can_loop()) {
+		struct client *c = client_at(slot);
+		u64 due, used;
+
+		catch_up(c);
+		due = c->counter * quantum_seen;
+		used = c->part_ns;
+		c->counter = used < due ? (due - used + new_quantum - 1) / new_quantum : 0;
+		c->part_ns = c->counter * new_quantum + used - due;
+		c->cycle = cycle + 1;
+		left += c->counter;
+		slot = c->next & SLOT_MASK;
+	}
+	quanta_left = left;
+	quantum_seen = new_quantum;
+	cycle++;
 }
 
 static void charge(struct client *c, u64 cpu_time)
@@ -207,7 +238,7 @@ static void set_share(u32 slot, u32 share)
 		return;
 	leave(slot);
 	if (c->was_queued)
-		virt_reshare(&c->done, quantum_ns, c->share, share);
+		virt_reshare(&c->done, quantum_seen, c->share, share);
 	c->share = share;
 	if (queued)
 		join(slot);

@@ -5,9 +5,9 @@
  *
  * The kernel ignores the insertions, and as there were some, asks again, 32 times, then
  * gives the CPU a break and starts over. All CPUs are busy with that and run nobody,
- * until the watchdog, or the timer tick that misses it, ends it after one second:
- *   kind 1026, "runnable task stall", "NAME[PID] failed to run for 1.…s"
- *   or "watchdog failed to check in for 1.…s"
+ * until the watchdog, or the timer tick that misses it, ends it after timeout_ms:
+ *   kind 1026, "runnable task stall", "NAME[PID] failed to run for 0.…s"
+ *   or "watchdog failed to check in for 0.…s"
  */
 #include "rota.bpf.h"
 #include "exit.bpf.h"
@@ -45,6 +45,6 @@ help_text("A bug: dispatches the same queued task without end") = {
 	.dispatch = (void *)endless_dispatch_dispatch,
 	.init = (void *)endless_dispatch_init,
 	.exit = (void *)record_exit,
-	.timeout_ms = 1000,
+	.timeout_ms = 200,
 	.name = "endless_dispatch",
 };

@@ -22,14 +22,17 @@ pub(crate) struct Hosted {
     pub(crate) ops: BpfOps,
     image: Arc<Image>,
     stats: Vec<u8>,
+    changes: Vec<(u64, &'static str, u64)>,
 }
 
 /// A hosted policy whose `stats` are noted after each decision: at the end of a run the
-/// machine takes all tasks from the policy, and a policy counts that too.
+/// machine takes all tasks from the policy, and a policy counts that too. Its live
+/// tunables are changed before the first callback at or after the time asked for.
 struct Noting<'a> {
     ops: &'a mut BpfOps,
     stats: Option<(u64, u32)>,
     noted: &'a mut Vec<u8>,
+    changes: &'a [(u64, &'static str, u64)],
 }
 
 impl Ops for Noting<'_> {
@@ -42,6 +45,14 @@ impl Ops for Noting<'_> {
     }
 
     fn call(&mut self, core: &mut Core, op: Op, args: &[u64]) -> Result<OpRet, Fault> {
+        while let Some(((at_ns, name, value), later)) = self.changes.split_first() {
+            if core.native_now() < *at_ns {
+                break;
+            }
+            let addr = self.ops.runtime().global_addr(name).expect("a global variable");
+            core.memory().write(addr, 8, *value)?;
+            self.changes = later;
+        }
         let result = self.ops.call(core, op, args);
         if let (Op::Dispatch, Some((addr, size))) = (op, self.stats) {
             self.noted.clear();
@@ -86,7 +97,13 @@ impl Hosted {
         let workload = Arc::new(rota_workload::parse("test.json", workload).unwrap());
         let mut machine = Machine::new(config, workload, &image.kernel_btf).unwrap();
         let ops = BpfOps::load(Arc::clone(&image), &mut machine.core).unwrap();
-        Self { machine, ops, image, stats: Vec::new() }
+        Self { machine, ops, image, stats: Vec::new(), changes: Vec::new() }
+    }
+
+    /// Sets 64-bit variables to values at times, in this order.
+    pub(crate) fn change(mut self, changes: &[(u64, &'static str, u64)]) -> Self {
+        self.changes = changes.to_vec();
+        self
     }
 
     /// Runs it.
@@ -100,7 +117,8 @@ impl Hosted {
         let addr = self.ops.runtime().global_addr("stats");
         let size = self.image.variables.iter().find(|v| v.name == "stats").map(|v| v.size);
         let stats = addr.zip(size);
-        let mut noting = Noting { ops: &mut self.ops, stats, noted: &mut self.stats };
+        let (noted, changes) = (&mut self.stats, self.changes.as_slice());
+        let mut noting = Noting { ops: &mut self.ops, stats, noted, changes };
         self.machine.run(&mut noting, sink).unwrap()
     }
 

@@ -49,7 +49,7 @@ impl Tape {
     /// CPU time of a task from its switches, up to `end_ns`.
     pub(crate) fn cpu_ns(&self, pid: u32, end_ns: u64) -> u64 {
         let (mut total, mut since) = (0, None);
-        for e in &self.0 {
+        for e in self.0.iter().take_while(|e| e.time_ns <= end_ns) {
             match e.kind {
                 EventKind::SwitchIn { pid: p } if p == pid => since = Some(e.time_ns),
                 EventKind::SwitchOut { pid: p, .. } if p == pid => {
