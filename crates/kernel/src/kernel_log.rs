@@ -2,19 +2,26 @@
 //! Why a policy was ejected, from the kernel's log: for objects that do not record it.
 
 use crate::exit::Exit;
+use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 
 /// `O_NONBLOCK` on all architectures that have sched_ext.
 const O_NONBLOCK: i32 = 0o4000;
 /// Largest record of `/dev/kmsg`.
 const RECORD: usize = 8192;
+/// Reads that find their record overwritten, before this gives up.
+const MOST_LOST: u32 = 100;
+/// How the lines begin.
+const ABOUT: &str = "sched_ext: ";
 
 /// The kernel's log from a moment on.
 #[derive(Debug)]
 pub(crate) struct KernelLog {
     file: Option<File>,
+    /// Lines about sched_ext that were read: the kernel gives each one once.
+    lines: RefCell<Vec<String>>,
 }
 
 impl KernelLog {
@@ -22,24 +29,31 @@ impl KernelLog {
     pub(crate) fn from_now() -> Self {
         let open = OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open("/dev/kmsg");
         let at_end = |mut file: File| file.seek(SeekFrom::End(0)).is_ok().then_some(file);
-        Self { file: open.ok().and_then(at_end) }
+        Self { file: open.ok().and_then(at_end), lines: RefCell::default() }
     }
 
     /// What it says about the end of a scheduler.
     pub(crate) fn exit_of(&self, scheduler: &str) -> Option<Exit> {
-        let mut file = self.file.as_ref()?;
-        let (mut lines, mut record) = (Vec::new(), [0; RECORD]);
-        // Each read gives one record; one that was overwritten is an error, then comes the next.
-        let mut lost = 0;
-        loop {
-            match file.read(&mut record) {
-                Ok(0) => break,
-                Ok(len) => lines.extend(message(&record[..len])),
-                Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe && lost < 100 => lost += 1,
-                Err(_) => break,
-            }
+        let mut lines = self.lines.borrow_mut();
+        if let Some(file) = &self.file {
+            lines.extend(messages(file));
         }
         exit_in(&lines, scheduler)
+    }
+}
+
+/// What can be read now about sched_ext.
+fn messages(mut log: impl Read) -> Vec<String> {
+    let (mut lines, mut record) = (Vec::new(), [0; RECORD]);
+    // Each read gives one record; one that was overwritten is an error, then comes the next.
+    let mut lost = 0;
+    loop {
+        match log.read(&mut record) {
+            Ok(0) => return lines,
+            Ok(len) => lines.extend(message(&record[..len]).filter(|m| m.starts_with(ABOUT))),
+            Err(e) if e.kind() == ErrorKind::BrokenPipe && lost < MOST_LOST => lost += 1,
+            Err(_) => return lines,
+        }
     }
 }
 
@@ -68,6 +82,40 @@ mod tests {
 
     fn log(records: &[&str]) -> Vec<String> {
         records.iter().filter_map(|r| message(r.as_bytes())).collect()
+    }
+
+    /// As `/dev/kmsg`: a record for each read, an error for a lost one.
+    struct Device(Vec<Result<&'static str, ErrorKind>>);
+
+    impl Read for Device {
+        fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
+            match self.0.pop() {
+                Some(Ok(record)) => {
+                    to[..record.len()].copy_from_slice(record.as_bytes());
+                    Ok(record.len())
+                }
+                Some(Err(kind)) => Err(kind.into()),
+                None => Err(ErrorKind::WouldBlock.into()),
+            }
+        }
+    }
+
+    #[test]
+    fn a_lost_record_does_not_end_the_log() {
+        let device = Device(vec![
+            Ok("3,3,3,-;sched_ext: mine: too late"),
+            Ok("6,2,2,-;usb 1-1: new device"),
+            Err(ErrorKind::BrokenPipe),
+            Ok("3,1,1,-;sched_ext: BPF scheduler \"mine\" disabled (scx_bpf_error)"),
+        ]);
+        let lines = messages(device);
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert_eq!(exit_in(&lines, "mine").expect("an end").kind, 1025);
+    }
+
+    #[test]
+    fn a_log_that_is_only_lost_records_ends() {
+        assert!(messages(Device(vec![Err(ErrorKind::BrokenPipe); 1000])).is_empty());
     }
 
     #[test]
