@@ -11,6 +11,7 @@ pub mod check;
 mod class;
 pub mod control;
 mod error;
+pub mod events;
 mod exit;
 mod globals;
 mod inner_maps;

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the programs of the recorder share: helpers, the layout of records, the maps.
+ * crates/kernel/src/events/raw.rs reads the same layout.
+ */
+#ifndef ROTA_RECORD_BPF_H
+#define ROTA_RECORD_BPF_H
+
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wmissing-declarations"
+#include "vmlinux.h"
+#pragma clang diagnostic pop
+
+#define SEC(name)	    __attribute__((section(name), used))
+#define __weak		    __attribute__((weak))
+#define __ksym		    __attribute__((section(".ksyms")))
+#define __kinline	    static inline __attribute__((always_inline))
+#define NULL		    ((void *)0)
+#define __uint(name, value) int(*name)[value]
+#define __type(name, value) typeof(value) *name
+
+/* Helpers, by their number in the kernel's ABI. */
+static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
+static long (*const bpf_map_update_elem)(void *map, const void *key, const void *value,
+					 u64 flags) = (void *)2;
+static long (*const bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
+static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
+static u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
+static u64 (*const bpf_get_current_pid_tgid)(void) = (void *)14;
+static long (*const bpf_probe_read_kernel)(void *dst, u32 size, const void *src) = (void *)113;
+static long (*const bpf_probe_read_kernel_str)(void *dst, u32 size, const void *src) = (void *)115;
+static void *(*const bpf_ringbuf_reserve)(void *ring, u64 size, u64 flags) = (void *)131;
+static void (*const bpf_ringbuf_submit)(void *data, u64 flags) = (void *)132;
+static void *(*const bpf_this_cpu_ptr)(const void *percpu) = (void *)154;
+static struct task_struct *(*const bpf_get_current_task_btf)(void) = (void *)158;
+static long (*const bpf_get_func_arg)(void *ctx, u32 n, u64 *value) = (void *)183;
+static long (*const bpf_get_func_ret)(void *ctx, u64 *value) = (void *)184;
+
+#define NO_WAKEUP	 1 /* BPF_RB_NO_WAKEUP, ABI */
+#define has_field(field) (!!__builtin_preserve_field_info(field, 2))
+/* Reads a field through a pointer that the verifier knows nothing about. */
+#define read_field(dst, field) \
+	bpf_probe_read_kernel(dst, sizeof(*(dst)), __builtin_preserve_access_index(&(field)))
+/* An integer whose size depends on the kernel; 0 if there is none. Little-endian. */
+#define read_int(field)                                                                   \
+	({                                                                                \
+		u64 value_ = 0;                                                           \
+		if (has_field(field))                                                     \
+			bpf_probe_read_kernel(&value_,                                    \
+					      __builtin_preserve_field_info(field, 1),    \
+					      __builtin_preserve_access_index(&(field))); \
+		value_;                                                                   \
+	})
+
+enum record_kind {
+	REC_SWITCH = 1,	      /* a: previous task, b: next task, c: slice of the next */
+	REC_WAKEUP = 2,	      /* a: task, b: waker */
+	REC_FORK = 3,	      /* a: task, b: parent */
+	REC_EXIT = 4,	      /* a: task */
+	REC_PICK = 5,	      /* a: task, c: slice: the CPU goes on with its task */
+	REC_ENQUEUE = 6,      /* a: task, c: flags */
+	REC_DISPATCH = 7,     /* a: task, c: queue */
+	REC_OP = 8,	      /* a: task, b: callback, c: nanoseconds */
+	REC_TASK = 9,	      /* struct task_record */
+	REC_POLICY_EXIT = 10, /* struct exit_record */
+};
+
+/* Flags of REC_SWITCH. 0 in a or b: idle, or a task that is not recorded. */
+#define OFF_SLEEP 1 /* the previous task sleeps */
+#define OFF_EXIT  2 /* it is dead */
+#define NEW_SLICE 4 /* the next task begins a slice */
+
+/* Flags of REC_TASK. */
+#define IS_KTHREAD   1
+#define WAS_RUNNING  2 /* of a snapshot: what the task does */
+#define WAS_RUNNABLE 4
+#define WAS_SLEEPING 8
+
+struct record {
+	u64 time_ns;
+	u16 kind;
+	u16 flags;
+	u32 cpu;
+	u32 a;
+	u32 b;
+	u64 c;
+};
+
+struct task_record {
+	struct record head; /* a: pid, b: process, c: CPUs it may use, of the first 64 */
+	u32 weight;
+	u32 nr_cpus_allowed;
+	char comm[16];
+};
+
+struct exit_record {
+	struct record head; /* a: kind, c: code */
+	char reason[64];
+	char message[160];
+};
+
+/* A task that is recorded. */
+struct known {
+	u32 weight;
+	u32 waker;
+	u32 waking_cpu;
+	u32 woken; /* waker and waking_cpu are those of a wakeup under way */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 24);
+} ring SEC(".maps");
+
+/* By pid. Allocated as needed: pids go up to four million. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1 << 20);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u32);
+	__type(value, struct known);
+} tasks SEC(".maps");
+
+/* Records that found no room. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u64);
+} lost SEC(".maps");
+
+__kinline void count_lost(void)
+{
+	u32 zero = 0;
+	u64 *count = bpf_map_lookup_elem(&lost, &zero);
+
+	if (count)
+		*count += 1;
+}
+
+__kinline void fill(struct record *r, u16 kind, u16 flags, u32 a, u32 b, u64 c)
+{
+	r->time_ns = bpf_ktime_get_ns();
+	r->kind = kind;
+	r->flags = flags;
+	r->cpu = bpf_get_smp_processor_id();
+	r->a = a;
+	r->b = b;
+	r->c = c;
+}
+
+/* The reader looks at fixed intervals: nobody is woken, or the recorder would record itself. */
+__kinline void submit(void *r)
+{
+	bpf_ringbuf_submit(r, NO_WAKEUP);
+}
+
+__kinline void emit_on(u32 cpu, u16 kind, u16 flags, u32 a, u32 b, u64 c)
+{
+	struct record *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+
+	if (!r) {
+		count_lost();
+		return;
+	}
+	fill(r, kind, flags, a, b, c);
+	r->cpu = cpu;
+	submit(r);
+}
+
+__kinline void emit(u16 kind, u16 flags, u32 a, u32 b, u64 c)
+{
+	emit_on(bpf_get_smp_processor_id(), kind, flags, a, b, c);
+}
+
+char _license[] SEC("license") = "GPL";
+
+#endif

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What must be known to read a recording.
+
+/// Where `pick` events come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PickSource {
+    /// From sched_ext's own picks; of tasks of other classes, from switches.
+    Hook,
+    /// From switches: another slice of the task that runs already is not seen.
+    Switches,
+}
+
+/// Records that found no room in the buffer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// By CPU.
+    pub per_cpu: Vec<u64>,
+}
+
+impl Lost {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.per_cpu.iter().sum()
+    }
+}
+
+/// What must be known to read a recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Length of the recording.
+    pub duration_ns: u64,
+    /// CPUs of the machine.
+    pub cpus: u32,
+    /// Release of the kernel.
+    pub kernel: String,
+    /// The sched_ext scheduler that was loaded at the end, or else at the beginning.
+    pub scheduler: Option<String>,
+    /// Records that came out of the buffer.
+    pub records: u64,
+    /// Records that found no room in the buffer.
+    pub lost: Lost,
+    /// Records that were out of order by more than the window, and got a later time.
+    pub late: u64,
+    /// Switches that did not fit what was known: signs of lost records.
+    pub repaired: u64,
+    /// Where `pick` events come from.
+    pub picks: PickSource,
+    /// Is `waker` 0 for interrupts? Else it is whatever task they interrupted.
+    pub knows_interrupts: bool,
+    /// Insertions into dispatch queues are events.
+    pub dispatches: bool,
+    /// Callbacks of the policy that are events.
+    pub callbacks: Vec<String>,
+    /// CPU time of the recorder itself, which is in no event.
+    pub recorder_cpu_ns: u64,
+}

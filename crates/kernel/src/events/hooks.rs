@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the running kernel has to attach to. Functions of the scheduler are static, come and
+//! go with versions, and may be inlined: the kernel's BTF says which are there.
+
+use rota_bpf::btf::{Btf, Kind, Type};
+
+/// Bits of the preemption count that are set in softirqs and hard interrupts …
+const INTERRUPTS: u32 = 0x000f_0100;
+/// … and where the count has 64 bits (7.3), which moved the second of them.
+const INTERRUPTS_64: u32 = 0x0f00_0100;
+
+/// Programs of `record.bpf.c` that hang on a function which a kernel may lack, without which
+/// less is recorded.
+const OPTIONAL: [(&str, &str); 7] = [
+    ("after_nice", "set_user_nice"),
+    ("before_balance", "balance_scx"),
+    ("before_pick", "pick_task_scx"),
+    ("after_pick", "pick_task_scx"),
+    ("before_do_pick", "do_pick_task_scx"),
+    ("after_do_pick", "do_pick_task_scx"),
+    ("on_move", "move_local_task_to_local_dsq"),
+];
+
+/// The programs among them that see picks.
+pub(crate) const PICKS: [&str; 2] = ["after_pick", "after_do_pick"];
+/// Programs that see queues, wanted only with detail.
+pub(crate) const DISPATCH: &str = "on_dispatch";
+/// Programs of which one is loaded: with and without a way to tell interrupts from tasks.
+pub(crate) const WAKING: &str = "on_waking";
+pub(crate) const WAKING_BLINDLY: &str = "on_waking_blindly";
+const MOVE: &str = "on_move";
+
+/// What there is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hooks {
+    /// Optional programs that can be loaded.
+    pub(crate) programs: Vec<&'static str>,
+    /// Function through which tasks enter queues.
+    pub(crate) dispatch: Option<Dispatch>,
+    /// Which argument of the move between queues is the task.
+    pub(crate) move_task: u32,
+    /// Bits of the preemption count; 0: it cannot be read.
+    pub(crate) interrupt_mask: u32,
+}
+
+/// A function through which tasks enter queues.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Dispatch {
+    pub(crate) function: &'static str,
+    /// Which argument is the task, and which the queue.
+    pub(crate) task: u32,
+    pub(crate) queue: u32,
+    /// The queue is given by its id.
+    pub(crate) by_id: bool,
+}
+
+impl Hooks {
+    /// What a kernel with these types and symbols has; `detail`: queues are of interest.
+    pub(crate) fn of(kernel: &Btf, has_symbol: &dyn Fn(&str) -> bool, detail: bool) -> Self {
+        let has = |function: &str| kernel.find(Kind::Func, function).is_some();
+        let wanted = |program: &str| detail || program != MOVE;
+        let programs: Vec<_> = OPTIONAL
+            .iter()
+            .filter(|(program, function)| wanted(program) && has(function))
+            .map(|(program, _)| *program)
+            .collect();
+        let moved = argument(kernel, "move_local_task_to_local_dsq", "p");
+        Self {
+            programs: programs.into_iter().filter(|p| *p != MOVE || moved.is_some()).collect(),
+            dispatch: if detail { dispatch(kernel) } else { None },
+            move_task: moved.unwrap_or(0),
+            interrupt_mask: interrupt_mask(kernel, has_symbol),
+        }
+    }
+
+    /// The same kernel, if none of its functions can be attached to.
+    pub(crate) fn without_functions(self) -> Self {
+        Self { programs: Vec::new(), dispatch: None, ..self }
+    }
+}
+
+/// What inserts into queues: the one place that all go through, else the policy's insertions.
+fn dispatch(kernel: &Btf) -> Option<Dispatch> {
+    let hook = |function: &'static str, queue: &str, by_id| {
+        let task = argument(kernel, function, "p")?;
+        Some(Dispatch { function, task, queue: argument(kernel, function, queue)?, by_id })
+    };
+    hook("dispatch_enqueue", "dsq", false).or_else(|| hook("scx_dsq_insert_commit", "dsq_id", true))
+}
+
+/// Number of a function's parameter.
+fn argument(kernel: &Btf, function: &str, parameter: &str) -> Option<u32> {
+    let proto = kernel.func_proto(kernel.find(Kind::Func, function)?)?;
+    proto.params().position(|p| p.name == parameter).map(|at| at as u32)
+}
+
+/// The count is a per-CPU variable; until 6.14 it is a member of one. A kernel without
+/// CONFIG_KALLSYMS_ALL describes it, but does not know where it is.
+fn interrupt_mask(kernel: &Btf, has_symbol: &dyn Fn(&str) -> bool) -> u32 {
+    let variable = kernel.find(Kind::Var, "__preempt_count").map(|id| kernel.get(id));
+    match variable {
+        Some(_) if !has_symbol("__preempt_count") => 0,
+        Some(Type::Var(_, ty, _)) if kernel.size_of(ty) == Some(8) => INTERRUPTS_64,
+        Some(_) => INTERRUPTS,
+        None if kernel.member_at("pcpu_hot", "preempt_count").is_some()
+            && has_symbol("pcpu_hot") =>
+        {
+            INTERRUPTS
+        }
+        None => 0,
+    }
+}
+
+/// Is this a symbol of the running kernel?
+pub(crate) fn is_symbol(name: &str) -> bool {
+    let symbols = std::fs::read_to_string("/proc/kallsyms").unwrap_or_default();
+    symbols.lines().any(|line| line.split_ascii_whitespace().nth(2) == Some(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reference_kernels_functions_are_found_with_their_arguments() {
+        let kernel = rota_bpf::btf::reference();
+        let hooks = Hooks::of(&kernel, &|_| true, true);
+        // The reduced types have no functions that only a recorder looks for.
+        assert_eq!(hooks.programs, Vec::<&str>::new());
+        assert_eq!(hooks.dispatch, None);
+    }
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the kernel's scheduler does, as the events that the simulator gives: BPF programs
+//! (`bpf/`) write records into a ring buffer, a [`Recorder`] makes events of them.
+//!
+//! Works with and without sched_ext, and with policies that anybody loaded.
+
+mod callbacks;
+mod convert;
+mod cpus;
+mod error;
+mod facts;
+mod hooks;
+mod order;
+mod raw;
+mod recorder;
+
+pub use error::RecordError;
+pub use facts::{Facts, Lost, PickSource};
+pub use recorder::{RecordOptions, Recorder, Scope, Traits};

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Records as the BPF programs write them (`bpf/record.bpf.h`).
+
+/// Size of a plain record.
+const PLAIN: usize = 32;
+/// Offset and size of a task's name in its record.
+const COMM: (usize, usize) = (40, 16);
+/// Offsets and sizes of the texts of a policy's end.
+const REASON: (usize, usize) = (32, 64);
+const MESSAGE: (usize, usize) = (96, 160);
+
+const OFF_SLEEP: u16 = 1;
+const OFF_EXIT: u16 = 2;
+const NEW_SLICE: u16 = 4;
+
+const IS_KTHREAD: u16 = 1;
+const WAS_RUNNING: u16 = 2;
+const WAS_RUNNABLE: u16 = 4;
+const WAS_SLEEPING: u16 = 8;
+
+/// What happened, when and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    /// On the clock of `bpf_ktime_get_ns()`, `CLOCK_MONOTONIC`.
+    pub(crate) time_ns: u64,
+    pub(crate) cpu: u32,
+    pub(crate) what: What,
+}
+
+/// Why the previous task of a switch left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    Runnable,
+    Sleep,
+    Exit,
+}
+
+/// What a task did when the recording began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Was {
+    Running,
+    Runnable,
+    Sleeping,
+}
+
+/// A task's properties.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Properties {
+    pub(crate) pid: u32,
+    pub(crate) process: u32,
+    pub(crate) name: String,
+    pub(crate) weight: u32,
+    pub(crate) kernel_thread: bool,
+    /// CPUs that it may use, of the first 64, and how many of all.
+    pub(crate) cpus: u64,
+    pub(crate) nr_cpus_allowed: u32,
+    /// Only when the recording begins.
+    pub(crate) was: Option<Was>,
+}
+
+/// The kinds of record. A task 0 is the idle task, or one that is not recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    Switch { prev: u32, left: Left, next: u32, new_slice: bool, slice_ns: u64 },
+    Wakeup { pid: u32, waker: u32 },
+    Fork { pid: u32, parent: u32 },
+    Exit { pid: u32 },
+    Pick { pid: u32, slice_ns: u64 },
+    Enqueue { pid: u32, flags: u64 },
+    Dispatch { pid: u32, dsq: u64 },
+    Op { pid: u32, op: u32, ns: u64 },
+    Task(Properties),
+    PolicyExit { kind: u32, code: i64, reason: String },
+}
+
+impl Record {
+    /// Decodes a record; `None` if it is none of ours.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Record> {
+        let head: &[u8; PLAIN] = bytes.get(..PLAIN)?.try_into().ok()?;
+        let word =
+            |at: usize| u32::from_ne_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let long = |at: usize| {
+            let (low, high) = (u64::from(word(at)), u64::from(word(at + 4)));
+            if cfg!(target_endian = "little") {
+                low | high << 32
+            } else {
+                high | low << 32
+            }
+        };
+        let (kind, flags) =
+            (u16::from_ne_bytes([head[8], head[9]]), u16::from_ne_bytes([head[10], head[11]]));
+        let (a, b, c) = (word(16), word(20), long(24));
+        let what = match kind {
+            1 => What::Switch {
+                prev: a,
+                left: match flags {
+                    f if f & OFF_EXIT != 0 => Left::Exit,
+                    f if f & OFF_SLEEP != 0 => Left::Sleep,
+                    _ => Left::Runnable,
+                },
+                next: b,
+                new_slice: flags & NEW_SLICE != 0,
+                slice_ns: c,
+            },
+            2 => What::Wakeup { pid: a, waker: b },
+            3 => What::Fork { pid: a, parent: b },
+            4 => What::Exit { pid: a },
+            5 => What::Pick { pid: a, slice_ns: c },
+            6 => What::Enqueue { pid: a, flags: c },
+            7 => What::Dispatch { pid: a, dsq: c },
+            8 => What::Op { pid: a, op: b, ns: c },
+            9 => What::Task(properties(bytes, flags, a, b, c)?),
+            10 => What::PolicyExit { kind: a, code: c as i64, reason: reason(bytes)? },
+            _ => return None,
+        };
+        Some(Record { time_ns: long(0), cpu: word(12), what })
+    }
+}
+
+fn properties(bytes: &[u8], flags: u16, pid: u32, process: u32, cpus: u64) -> Option<Properties> {
+    let word = |at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    Some(Properties {
+        pid,
+        process,
+        name: text(bytes, COMM)?,
+        weight: word(PLAIN)?,
+        kernel_thread: flags & IS_KTHREAD != 0,
+        cpus,
+        nr_cpus_allowed: word(PLAIN + 4)?,
+        was: match flags {
+            f if f & WAS_RUNNING != 0 => Some(Was::Running),
+            f if f & WAS_RUNNABLE != 0 => Some(Was::Runnable),
+            f if f & WAS_SLEEPING != 0 => Some(Was::Sleeping),
+            _ => None,
+        },
+    })
+}
+
+/// As the kernel prints it: the kind in words, details in parentheses.
+fn reason(bytes: &[u8]) -> Option<String> {
+    let (reason, message) = (text(bytes, REASON)?, text(bytes, MESSAGE)?);
+    Some(if message.is_empty() { reason } else { format!("{reason} ({message})") })
+}
+
+/// A text that ends with a zero byte; what is no UTF-8 is replaced.
+fn text(bytes: &[u8], (at, len): (usize, usize)) -> Option<String> {
+    let field = bytes.get(at..at + len)?;
+    let end = field.iter().position(|b| *b == 0).unwrap_or(len);
+    Some(String::from_utf8_lossy(&field[..end]).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn plain(kind: u16, flags: u16, a: u32, b: u32, c: u64) -> Vec<u8> {
+        let mut bytes = 7u64.to_ne_bytes().to_vec();
+        bytes.extend(kind.to_ne_bytes());
+        bytes.extend(flags.to_ne_bytes());
+        for word in [3, a, b] {
+            bytes.extend(word.to_ne_bytes());
+        }
+        bytes.extend(c.to_ne_bytes());
+        bytes
+    }
+
+    #[test]
+    fn a_switch_tells_why_the_old_task_left() {
+        for (flags, left, new_slice) in
+            [(0, Left::Runnable, false), (5, Left::Sleep, true), (2, Left::Exit, false)]
+        {
+            let record = Record::decode(&plain(1, flags, 8, 9, 1 << 40)).expect("a record");
+            let what = What::Switch { prev: 8, left, next: 9, new_slice, slice_ns: 1 << 40 };
+            assert_eq!(record, Record { time_ns: 7, cpu: 3, what });
+        }
+    }
+
+    #[test]
+    fn a_task_has_its_name_up_to_the_first_zero() {
+        let mut bytes = plain(9, IS_KTHREAD | WAS_RUNNABLE, 8, 9, 0b101);
+        bytes.extend(100u32.to_ne_bytes());
+        bytes.extend(2u32.to_ne_bytes());
+        bytes.extend(b"kworker/0:1\0ABC\0");
+        let what = What::Task(Properties {
+            pid: 8,
+            process: 9,
+            name: "kworker/0:1".into(),
+            weight: 100,
+            kernel_thread: true,
+            cpus: 0b101,
+            nr_cpus_allowed: 2,
+            was: Some(Was::Runnable),
+        });
+        assert_eq!(Record::decode(&bytes).map(|r| r.what), Some(what));
+    }
+
+    #[test]
+    fn a_policys_end_reads_as_the_kernel_prints_it() {
+        let mut bytes = plain(10, 0, 1026, 0, 0);
+        let mut field = |text: &str, len: usize| {
+            bytes.extend(text.as_bytes());
+            bytes.resize(bytes.len() + len - text.len(), 0);
+        };
+        field("runnable task stall", 64);
+        field("a[3] failed to run", 160);
+        let reason = "runnable task stall (a[3] failed to run)".to_string();
+        let what = What::PolicyExit { kind: 1026, code: 0, reason };
+        assert_eq!(Record::decode(&bytes).map(|r| r.what), Some(what));
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_of_any_kind_are_decoded_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let _ = Record::decode(&bytes);
+        }
+
+        #[test]
+        fn a_cut_record_is_refused(kind in 1u16..=10, len in 0usize..PLAIN) {
+            prop_assert_eq!(Record::decode(&plain(kind, 0, 1, 2, 3)[..len]), None);
+        }
+    }
+}

@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A recording: loads and attaches the programs, reads their buffer, gives events to a sink.
+
+use super::callbacks::{self, Watched};
+use super::convert::Converter;
+use super::cpus;
+use super::error::RecordError;
+use super::facts::{Facts, Lost, PickSource};
+use super::hooks::{self, Hooks};
+use super::order::{Reorder, Timed};
+use super::raw::{Record, What};
+use crate::{libbpf_log, live, sysfs};
+use libbpf_rs::{
+    Iter, Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, ProgramInput, RingBuffer,
+    RingBufferBuilder,
+};
+use rota_bpf::btf::Btf;
+use rota_trace::Sink;
+use rustix::time::{clock_gettime, ClockId};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::io::Read;
+use std::os::fd::{AsFd, OwnedFd};
+use std::rc::Rc;
+use std::sync::Arc;
+
+static OBJECT: &[u8] = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/record.bpf.o"))).0;
+
+/// libbpf reads headers in place.
+#[repr(align(8))]
+struct Aligned<T: ?Sized>(T);
+
+/// How far records may be out of order. A CPU can be stopped between reserving room and
+/// reading the clock only if it is a virtual one, whose host does something else.
+const WINDOW_NS: u64 = 20_000_000;
+/// Room for records; the buffer's least and largest size.
+pub(crate) const DEFAULT_BUFFER: u32 = 16 << 20;
+pub(crate) const LEAST_BUFFER: u32 = 4096;
+pub(crate) const LARGEST_BUFFER: u32 = 1 << 30;
+
+/// Whom to record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// Every task but the recorder.
+    #[default]
+    System,
+    /// A process with its threads, all that came from it, and all that will.
+    Process(u32),
+    /// What the thread that starts the recording creates from then on, with all that comes
+    /// from it.
+    Children,
+}
+
+/// What to record, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordOptions {
+    /// Whom.
+    pub scope: Scope,
+    /// Kernel threads too, if all tasks are recorded.
+    pub kernel_threads: bool,
+    /// Callbacks of the policy, and queues: each call costs time then.
+    pub detail: bool,
+    /// Bytes of the buffer: a power of two.
+    pub buffer: u32,
+}
+
+impl Default for RecordOptions {
+    fn default() -> Self {
+        Self { scope: Scope::System, kernel_threads: true, detail: false, buffer: DEFAULT_BUFFER }
+    }
+}
+
+/// What no event tells of a task.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Traits {
+    /// Its process.
+    pub process: u32,
+    /// It belongs to the kernel.
+    pub kernel_thread: bool,
+    /// CPUs that it may use, if it may not use all, and all are among the first 64.
+    pub cpus: Option<Vec<u32>>,
+}
+
+/// A recording under way.
+pub struct Recorder {
+    /// Before all else: nothing is written any more.
+    links: Vec<Link>,
+    watched: Vec<Watched>,
+    buffer: RingBuffer<'static>,
+    arrived: Rc<RefCell<VecDeque<Record>>>,
+    object: Object,
+    order: Reorder<Record>,
+    converter: Converter,
+    traits: BTreeMap<u32, Traits>,
+    kernel: Arc<Btf>,
+    hooks: Hooks,
+    detail: bool,
+    cpus: u32,
+    begin_ns: u64,
+    begin_cpu_ns: u64,
+    records: u64,
+    scheduler: Option<String>,
+    enable_seq: Option<u64>,
+    watched_names: Vec<String>,
+}
+
+impl std::fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Recorder").field("hooks", &self.hooks).finish_non_exhaustive()
+    }
+}
+
+impl Timed for Record {
+    fn time_ns(&self) -> u64 {
+        self.time_ns
+    }
+
+    fn set_time_ns(&mut self, time_ns: u64) {
+        self.time_ns = time_ns;
+    }
+}
+
+impl Recorder {
+    /// Begins a recording.
+    pub fn start(options: &RecordOptions) -> Result<Self, RecordError> {
+        if !options.buffer.is_power_of_two()
+            || !(LEAST_BUFFER..=LARGEST_BUFFER).contains(&options.buffer)
+        {
+            return Err(RecordError::BufferSize(options.buffer.into()));
+        }
+        if let Scope::Process(pid) = options.scope {
+            if !std::path::Path::new("/proc").join(pid.to_string()).exists() {
+                return Err(RecordError::NoProcess(pid));
+            }
+        }
+        let kernel = live::kernel_btf()?;
+        let hooks = Hooks::of(&kernel, &hooks::is_symbol, options.detail);
+        // Functions in BTF can still refuse to be attached to; the rest goes without them.
+        let (object, links, hooks) = match attach(options, &hooks) {
+            Ok((object, links)) => (object, links, hooks),
+            Err(RecordError::Privileges) => return Err(RecordError::Privileges),
+            Err(_) => {
+                let fewer = hooks.without_functions();
+                let (object, links) = attach(options, &fewer)?;
+                (object, links, fewer)
+            }
+        };
+        let begin_ns = monotonic_ns();
+        let arrived = Rc::new(RefCell::new(VecDeque::new()));
+        let buffer = buffer_of(&object, &arrived)?;
+        let mut recorder = Self {
+            links,
+            watched: Vec::new(),
+            buffer,
+            arrived,
+            order: Reorder::new(WINDOW_NS),
+            converter: Converter::new(begin_ns),
+            traits: BTreeMap::new(),
+            kernel,
+            hooks,
+            detail: options.detail,
+            cpus: cpus::online(),
+            object,
+            begin_ns,
+            begin_cpu_ns: cpu_time_ns(),
+            records: 0,
+            scheduler: None,
+            enable_seq: None,
+            watched_names: Vec::new(),
+        };
+        recorder.snapshot()?;
+        recorder.follow_scheduler()?;
+        Ok(recorder)
+    }
+
+    /// CPUs of the machine.
+    pub fn cpus(&self) -> u32 {
+        self.cpus
+    }
+
+    /// When the recording began, on the monotonic clock; events count from there.
+    pub fn begin_ns(&self) -> u64 {
+        self.begin_ns
+    }
+
+    /// Time since the recording began.
+    pub fn elapsed_ns(&self) -> u64 {
+        monotonic_ns().saturating_sub(self.begin_ns)
+    }
+
+    /// The sched_ext scheduler that is loaded, or was.
+    pub fn scheduler(&self) -> Option<&str> {
+        self.scheduler.as_deref()
+    }
+
+    /// Gives a sink the events that are settled by now. To be called a few times a second.
+    pub fn poll(&mut self, sink: &mut dyn Sink) -> Result<(), RecordError> {
+        let now_ns = monotonic_ns();
+        self.read()?;
+        while let Some(record) = self.order.pop(now_ns) {
+            self.converter.convert(record, sink);
+        }
+        self.follow_scheduler()
+    }
+
+    /// Ends the recording, and gives a sink the rest of the events.
+    pub fn finish(
+        mut self,
+        sink: &mut dyn Sink,
+    ) -> Result<(Facts, BTreeMap<u32, Traits>), RecordError> {
+        self.links.clear();
+        self.watched.clear();
+        let duration_ns = self.elapsed_ns();
+        self.read()?;
+        while let Some(record) = self.order.pop_rest() {
+            self.converter.convert(record, sink);
+        }
+        let picks = self.hooks.programs.iter().any(|p| hooks::PICKS.contains(p));
+        let facts = Facts {
+            duration_ns,
+            cpus: self.cpus,
+            kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
+            scheduler: self.scheduler.clone(),
+            records: self.records,
+            lost: self.lost(),
+            late: self.order.late(),
+            repaired: self.converter.repaired(),
+            picks: if picks { PickSource::Hook } else { PickSource::Switches },
+            knows_interrupts: self.hooks.interrupt_mask != 0,
+            dispatches: self.hooks.dispatch.is_some(),
+            callbacks: std::mem::take(&mut self.watched_names),
+            recorder_cpu_ns: cpu_time_ns().saturating_sub(self.begin_cpu_ns),
+        };
+        Ok((facts, self.traits))
+    }
+
+    /// Takes what the buffer holds.
+    fn read(&mut self) -> Result<(), RecordError> {
+        let refused = |e| RecordError::refused("reading the buffer", e, String::new());
+        self.buffer.consume().map_err(refused)?;
+        let mut arrived = self.arrived.borrow_mut();
+        for record in arrived.drain(..) {
+            self.records += 1;
+            if let What::Task(p) = &record.what {
+                let traits = Traits {
+                    process: p.process,
+                    kernel_thread: p.kernel_thread,
+                    cpus: cpus::of_mask(p.cpus, p.nr_cpus_allowed, self.cpus),
+                };
+                self.traits.insert(p.pid, traits);
+            }
+            self.order.push(record);
+        }
+        Ok(())
+    }
+
+    /// Has the kernel go through all tasks once.
+    fn snapshot(&mut self) -> Result<(), RecordError> {
+        let refused = |e| RecordError::refused("looking at all tasks", e, libbpf_log::take());
+        let program = self.object.progs_mut().find(|p| p.name() == "snapshot");
+        let Some(program) = program else { return Ok(()) };
+        let link = program.attach_iter_with_opts(libbpf_rs::IterOpts::None).map_err(refused)?;
+        let mut output = Vec::new();
+        let all = Iter::new(&link).map_err(refused)?.read_to_end(&mut output);
+        all.map(|_| ()).map_err(|e| refused(e.into()))
+    }
+
+    /// Notices a scheduler that was loaded, and watches its callbacks if that is wanted.
+    fn follow_scheduler(&mut self) -> Result<(), RecordError> {
+        let seq = sysfs::enable_seq();
+        let loaded = sysfs::loaded();
+        if seq == self.enable_seq || loaded.is_none() {
+            return Ok(());
+        }
+        (self.enable_seq, self.scheduler) = (seq, loaded);
+        if !self.detail {
+            return Ok(());
+        }
+        self.watched.clear();
+        for callback in callbacks::loaded(&self.kernel) {
+            let op = self.converter.add_op(callback.name.clone().into());
+            let shared = |name: &str| self.shared_map(name);
+            self.watched.push(callbacks::watch(&callback, op, &shared)?);
+            if !self.watched_names.contains(&callback.name) {
+                self.watched_names.push(callback.name);
+            }
+        }
+        Ok(())
+    }
+
+    /// A map that the programs on callbacks use too.
+    fn shared_map(&self, name: &str) -> Option<OwnedFd> {
+        let shared = ["ring", "tasks", "lost"].contains(&name);
+        let map = self.object.maps().find(|map| shared && map.name() == name)?;
+        map.as_fd().try_clone_to_owned().ok()
+    }
+
+    fn lost(&self) -> Lost {
+        let map = self.object.maps().find(|map| map.name() == "lost");
+        let value = map.and_then(|m| m.lookup_percpu(&0u32.to_ne_bytes(), MapFlags::empty()).ok());
+        let counts = value.flatten().unwrap_or_default();
+        let count = |bytes: &Vec<u8>| {
+            bytes.get(..8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_ne_bytes)
+        };
+        Lost { per_cpu: counts.iter().map(count).collect() }
+    }
+}
+
+/// Loads and attaches everything; `switch` first, as all else refers to it.
+fn attach(options: &RecordOptions, hooks: &Hooks) -> Result<(Object, Vec<Link>), RecordError> {
+    libbpf_log::start(false);
+    let refused = |what: &'static str| move |e| RecordError::refused(what, e, libbpf_log::take());
+    let mut open =
+        ObjectBuilder::default().open_memory(OBJECT).map_err(refused("opening the recorder"))?;
+    let configured = configure(&mut open, options, hooks);
+    configured.map_err(refused("setting up the recorder"))?;
+    let object = open.load().map_err(refused("loading the recorder"))?;
+    let begin = object.progs_mut().find(|program| program.name() == "begin");
+    if let Some(begin) = begin {
+        begin.test_run(ProgramInput::default()).map_err(refused("starting the recorder"))?;
+    }
+    let mut links = Vec::new();
+    for program in object.progs_mut() {
+        let name = program.name().to_string_lossy().into_owned();
+        if !program.autoload() || name == "begin" || name == "snapshot" {
+            continue;
+        }
+        let attached = program.attach();
+        links.push(attached.map_err(|e| refused("attaching the recorder")(e))?);
+    }
+    Ok((object, links))
+}
+
+fn configure(
+    open: &mut OpenObject,
+    options: &RecordOptions,
+    hooks: &Hooks,
+) -> Result<(), libbpf_rs::Error> {
+    let (root_pid, spawn) = match options.scope {
+        Scope::System => (0, 0),
+        Scope::Process(pid) => (pid, 0),
+        Scope::Children => (0, 1),
+    };
+    let dispatch = hooks.dispatch.as_ref();
+    let config = [
+        u32::from(options.scope != Scope::System),
+        u32::from(!options.kernel_threads),
+        root_pid,
+        spawn,
+        hooks.interrupt_mask,
+        dispatch.map_or(0, |d| d.task),
+        dispatch.map_or(0, |d| d.queue),
+        dispatch.map_or(0, |d| d.by_id.into()),
+        hooks.move_task,
+    ];
+    for mut map in open.maps_mut() {
+        let name = map.name().to_string_lossy().into_owned();
+        if name.ends_with(".rodata") {
+            map.set_initial_value(&config.map(u32::to_ne_bytes).concat())?;
+        } else if name == "ring" {
+            map.set_max_entries(options.buffer)?;
+        }
+    }
+    for mut program in open.progs_mut() {
+        let name = program.name().to_string_lossy().into_owned();
+        let function = program.section().to_string_lossy().starts_with('f');
+        if name == hooks::DISPATCH {
+            match dispatch {
+                Some(d) => program.set_attach_target(0, Some(d.function.into()))?,
+                None => program.set_autoload(false),
+            }
+        } else if name == hooks::WAKING || name == hooks::WAKING_BLINDLY {
+            let blindly = hooks.interrupt_mask == 0;
+            program.set_autoload(blindly == (name == hooks::WAKING_BLINDLY));
+        } else if function && !hooks.programs.contains(&name.as_str()) {
+            program.set_autoload(false);
+        }
+    }
+    Ok(())
+}
+
+/// The reader's end of the buffer.
+fn buffer_of(
+    object: &Object,
+    arrived: &Rc<RefCell<VecDeque<Record>>>,
+) -> Result<RingBuffer<'static>, RecordError> {
+    let refused = |e| RecordError::refused("reading the buffer", e, libbpf_log::take());
+    let ring = object.maps().find(|map| map.name() == "ring");
+    let missing = || refused(std::io::Error::from(std::io::ErrorKind::NotFound).into());
+    let ring = ring.ok_or_else(missing)?;
+    let ring = libbpf_rs::MapHandle::try_from(&ring).map_err(refused)?;
+    let arrived = Rc::clone(arrived);
+    let mut builder = RingBufferBuilder::new();
+    let take = move |bytes: &[u8]| {
+        arrived.borrow_mut().extend(Record::decode(bytes));
+        0
+    };
+    builder.add(&ring, take).map_err(refused)?;
+    builder.build().map_err(refused)
+}
+
+/// The clock of `bpf_ktime_get_ns()`.
+fn monotonic_ns() -> u64 {
+    nanoseconds(ClockId::Monotonic)
+}
+
+/// CPU time of this process.
+fn cpu_time_ns() -> u64 {
+    nanoseconds(ClockId::ProcessCPUTime)
+}
+
+fn nanoseconds(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
