@@ -1,2 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Real-kernel tests: finds a kernel, packs a guest, boots it, and judges what it reports.
+
+pub mod console;
+pub mod guest;
+pub mod initramfs;
+pub mod kernel;
+mod libraries;
+pub mod plan;
+pub mod qemu;
+pub mod run;
+pub mod scenario;
+pub mod verdict;

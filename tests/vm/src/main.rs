@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `rota-vm`: runs the scenarios of `tests/vm/scenarios` in real kernels.
+
+use anyhow::{bail, Context, Result};
+use clap::{Parser, Subcommand};
+use rota_vm::guest::{self, Sources};
+use rota_vm::kernel::{Cache, Kernel, Role};
+use rota_vm::plan::{plan, Boot, Policy};
+use rota_vm::run::{self, Outcome, Setup};
+use rota_vm::scenario::{self, Scenario};
+use std::collections::btree_map::{BTreeMap, Entry};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// Run Rota's scenarios in real kernels, in QEMU.
+#[derive(Debug, Parser)]
+#[command(name = "rota-vm", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Boot the machines and run the scenarios
+    Run(RunArgs),
+    /// Find the kernels to test on, and print which they are
+    Kernels {
+        /// Look for newer ones although there are some
+        #[arg(long)]
+        refresh: bool,
+    },
+    /// List the scenarios
+    List,
+}
+
+#[derive(Debug, clap::Args)]
+struct RunArgs {
+    /// Only scenarios with one of these in their name
+    scenarios: Vec<String>,
+
+    /// Only this policy
+    #[arg(long)]
+    policy: Option<String>,
+
+    /// Only machines with so many CPUs
+    #[arg(long)]
+    cpus: Option<u32>,
+
+    /// Only machines with this kernel
+    #[arg(long, value_parser = ["newest", "older", "plain"])]
+    kernel: Option<String>,
+
+    /// Run each machine so often; two runs or more are compared
+    #[arg(long, default_value_t = 2)]
+    runs: usize,
+
+    /// Machines side by side
+    #[arg(long, default_value_t = 2)]
+    side_by_side: usize,
+
+    /// Host seconds after which a machine is stopped
+    #[arg(long, default_value_t = 600)]
+    within: u64,
+
+    /// The `rota` command [default: next to this program]
+    #[arg(long)]
+    rota: Option<PathBuf>,
+
+    /// Where machines keep their consoles and records
+    #[arg(long, default_value = ".cache/vm")]
+    dir: PathBuf,
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Run(args) => run(&args),
+        Command::Kernels { refresh } => kernels(refresh),
+        Command::List => list(),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("rota-vm: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// `tests/vm` of this checkout.
+fn tests() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn scenarios() -> Result<Vec<Scenario>> {
+    scenario::read_all(&tests().join("scenarios"))
+}
+
+fn list() -> Result<bool> {
+    for scenario in scenarios()? {
+        println!("{:<24}{}", scenario.name, scenario.about);
+    }
+    Ok(true)
+}
+
+fn say(text: &str) {
+    eprintln!("rota-vm: {text}");
+}
+
+fn kernels(refresh: bool) -> Result<bool> {
+    let mut cache = Cache::of_user()?;
+    cache.refresh = refresh;
+    for role in [Role::Newest, Role::Older, Role::Plain] {
+        let kernel = cache.find(role, &mut say)?;
+        println!("{:<8}{}\n        {}", role.name(), kernel.name, kernel.vmlinuz.display());
+    }
+    Ok(true)
+}
+
+fn run(args: &RunArgs) -> Result<bool> {
+    let start = Instant::now();
+    let boots = wanted(args)?;
+    let mut cache = Cache::of_user()?;
+    let mut kernels: BTreeMap<Role, Kernel> = BTreeMap::new();
+    for boot in &boots {
+        if let Entry::Vacant(entry) = kernels.entry(boot.kernel) {
+            let kernel = entry.insert(cache.find(boot.kernel, &mut say)?);
+            say(&format!("{}: {}", boot.kernel.name(), kernel.name));
+        }
+    }
+    let files = guest::initramfs(&sources(args)?)?;
+    let setup = Setup {
+        kernels: &kernels,
+        files: &files,
+        dir: &args.dir,
+        side_by_side: args.side_by_side,
+        runs: args.runs.max(1),
+        within: Duration::from_secs(args.within),
+    };
+    let outcomes = run::all(&boots, &setup, &mut print)?;
+    let bad = outcomes.iter().filter(|outcome| !outcome.problems.is_empty()).count();
+    let jobs: usize = boots.iter().map(|boot| boot.jobs.len()).sum();
+    let took = start.elapsed().as_secs();
+    if bad > 0 {
+        say(&format!(
+            "{bad} of {} machines had problems; consoles and records are in {}",
+            boots.len(),
+            args.dir.display()
+        ));
+        return Ok(false);
+    }
+    println!(
+        "{jobs} jobs in {} machines: all good, {} min {:02} s",
+        boots.len(),
+        took / 60,
+        took % 60
+    );
+    Ok(true)
+}
+
+fn wanted(args: &RunArgs) -> Result<Vec<Boot>> {
+    let mut scenarios = scenarios()?;
+    scenarios.retain(|scenario| {
+        args.scenarios.is_empty() || args.scenarios.iter().any(|part| scenario.name.contains(part))
+    });
+    let mut boots = plan(&scenarios, &policies()?)?;
+    boots.retain(|boot| {
+        args.cpus.is_none_or(|cpus| cpus == boot.cpus)
+            && args.kernel.as_deref().is_none_or(|kernel| kernel == boot.kernel.name())
+            && (args.policy.is_none() || args.policy == boot.policy)
+    });
+    if boots.is_empty() {
+        bail!("nothing to run: no scenario is as asked for; `rota-vm list` shows them");
+    }
+    Ok(boots)
+}
+
+fn policies() -> Result<Vec<Policy>> {
+    let kernel = rota_bpf::btf::reference();
+    let mut policies = Vec::new();
+    for policy in rota_catalog::policies() {
+        let image = rota_kernel::link(policy.object, policy.name, &kernel)
+            .with_context(|| format!("policy {}", policy.name))?;
+        let has_shares = image.maps.iter().any(|map| map.name == rota_kernel::SHARES_MAP);
+        policies.push(Policy { name: policy.name.to_owned(), has_shares });
+    }
+    Ok(policies)
+}
+
+fn sources(args: &RunArgs) -> Result<Sources> {
+    let here = std::env::current_exe()?;
+    let beside = |name: &str| here.with_file_name(name);
+    Ok(Sources {
+        tests: tests().to_owned(),
+        rota: args.rota.clone().unwrap_or_else(|| beside("rota")),
+        guest: beside("rota-guest"),
+    })
+}
+
+fn print(outcome: &Outcome) {
+    let times: Vec<String> =
+        outcome.took.iter().map(|took| format!("{:.1} s", took.as_secs_f64())).collect();
+    if outcome.problems.is_empty() {
+        println!("{:<28}good  {}", outcome.name, times.join(", "));
+        return;
+    }
+    println!("{:<28}BAD   {}", outcome.name, times.join(", "));
+    for problem in &outcome.problems {
+        println!("  {}", problem.replace('\n', "\n  "));
+    }
+}

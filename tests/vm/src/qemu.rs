@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Boots a machine in QEMU and waits for its end.
+
+use anyhow::{bail, Context, Result};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How the machine's clock and its CPUs run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pace {
+    /// The clock counts instructions, the CPUs take turns: each run is like any other.
+    Counted,
+    /// The CPUs run side by side on the host's clock: no two runs are alike.
+    Free,
+}
+
+/// A machine to boot.
+#[derive(Clone, Debug)]
+pub struct Machine<'a> {
+    /// Its kernel.
+    pub vmlinuz: &'a Path,
+    /// Its files.
+    pub initramfs: &'a Path,
+    /// Its CPUs.
+    pub cpus: u32,
+    /// Its clock.
+    pub pace: Pace,
+    /// Host time after which it is stopped.
+    pub within: Duration,
+}
+
+/// What it left behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// The console: what the kernel and programs printed.
+    pub console: String,
+    /// The second serial line.
+    pub records: String,
+    /// It was stopped because it took too long.
+    pub timed_out: bool,
+}
+
+const PROGRAM: &str = "qemu-system-x86_64";
+const MEMORY: &str = "512M";
+
+impl Machine<'_> {
+    /// Boots it and waits until it is off. `dir` keeps what it writes.
+    pub fn run(&self, dir: &Path) -> Result<Output> {
+        let (console, records) = (dir.join("console"), dir.join("records"));
+        let mut child = Qemu(
+            Command::new(PROGRAM)
+                .args(self.arguments(&console, &records))
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::piped())
+                .spawn()
+                .with_context(|| format!("cannot start {PROGRAM}"))?,
+        );
+        let start = Instant::now();
+        let status = loop {
+            match child.0.try_wait()? {
+                Some(status) => break Some(status),
+                None if start.elapsed() > self.within => break None,
+                None => sleep(Duration::from_millis(20)),
+            }
+        };
+        if status.is_some_and(|status| !status.success()) {
+            let mut text = String::new();
+            if let Some(mut stderr) = child.0.stderr.take() {
+                std::io::Read::read_to_string(&mut stderr, &mut text)?;
+            }
+            bail!("{PROGRAM} failed: {}", text.trim());
+        }
+        drop(child);
+        let read = |path: &Path| {
+            let bytes = fs::read(path).with_context(|| path.display().to_string())?;
+            anyhow::Ok(String::from_utf8_lossy(&bytes).replace('\r', ""))
+        };
+        Ok(Output {
+            console: read(&console)?,
+            records: read(&records)?,
+            timed_out: status.is_none(),
+        })
+    }
+
+    fn arguments(&self, console: &Path, records: &Path) -> Vec<String> {
+        let clock: &[&str] = match self.pace {
+            Pace::Counted => {
+                &["-accel", "tcg,thread=single", "-icount", "shift=1,sleep=off", "-seed", "1"]
+            }
+            Pace::Free => &["-accel", "tcg,thread=multi", "-seed", "1"],
+        };
+        // nokaslr: addresses are hashed into orders. notests: self-tests eat seconds after boot.
+        // loglevel=5: warnings are shown, as they are failures.
+        // devkmsg: the guest may log as much as it likes.
+        let append = "console=ttyS0 loglevel=5 printk.devkmsg=on panic=-1 rdinit=/init nokaslr \
+                      cryptomgr.notests=1";
+        let mut args: Vec<String> = Vec::new();
+        let mut add = |words: &[&str]| args.extend(words.iter().map(|word| (*word).to_owned()));
+        add(&["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
+        add(&["-machine", "q35", "-cpu", "max", "-m", MEMORY]);
+        add(&["-smp", &self.cpus.to_string(), "-rtc", "base=2026-01-01,clock=vm"]);
+        add(clock);
+        add(&["-serial", &format!("file:{}", console.display())]);
+        add(&["-serial", &format!("file:{}", records.display())]);
+        add(&["-kernel", &self.vmlinuz.display().to_string()]);
+        add(&["-initrd", &self.initramfs.display().to_string()]);
+        add(&["-append", append]);
+        args
+    }
+}
+
+/// Does not outlive whoever waits for it.
+struct Qemu(Child);
+
+impl Drop for Qemu {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}

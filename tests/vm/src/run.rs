@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Runs all machines, some side by side, those on a counted clock twice, and compares.
+
+use crate::initramfs::Initramfs;
+use crate::kernel::{Kernel, Role};
+use crate::plan::Boot;
+use crate::qemu::{Machine, Output, Pace};
+use crate::{console, verdict};
+use anyhow::{Context, Result};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// What running needs to know.
+#[derive(Clone, Debug)]
+pub struct Setup<'a> {
+    /// A kernel for each role that a machine asks for.
+    pub kernels: &'a BTreeMap<Role, Kernel>,
+    /// The files of all machines.
+    pub files: &'a Initramfs,
+    /// Where machines keep what they write.
+    pub dir: &'a Path,
+    /// Machines side by side.
+    pub side_by_side: usize,
+    /// Runs of each machine on a counted clock.
+    pub runs: usize,
+    /// Host time after which a machine is stopped.
+    pub within: Duration,
+}
+
+/// How a machine did.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Of [`Boot::name`].
+    pub name: String,
+    /// Nothing if all was good.
+    pub problems: Vec<String>,
+    /// Host time of each run.
+    pub took: Vec<Duration>,
+}
+
+struct Run {
+    boot: usize,
+    output: Output,
+    took: Duration,
+}
+
+/// Runs them; `done` hears of each when its last run is over.
+pub fn all(boots: &[Boot], setup: &Setup, done: &mut dyn FnMut(&Outcome)) -> Result<Vec<Outcome>> {
+    fs::create_dir_all(setup.dir).with_context(|| setup.dir.display().to_string())?;
+    let mut shared = Vec::new();
+    setup.files.write(&mut shared)?;
+    let runs_of = |boot: &Boot| if boot.pace == Pace::Counted { setup.runs } else { 1 };
+    // The longest first, as far as the number of jobs tells; then no worker idles at the end.
+    let mut order: Vec<usize> = (0..boots.len()).collect();
+    order.sort_by_key(|i| std::cmp::Reverse(boots[*i].jobs.len()));
+    let queue: Vec<(usize, usize)> = order
+        .into_iter()
+        .flat_map(|boot| (0..runs_of(&boots[boot])).map(move |run| (boot, run)))
+        .collect();
+
+    let next = AtomicUsize::new(0);
+    let (sender, receiver) = mpsc::channel::<Result<Run>>();
+    let mut outcomes: Vec<Option<Outcome>> = vec![None; boots.len()];
+    let mut runs: Vec<Vec<Run>> = boots.iter().map(|_| Vec::new()).collect();
+    std::thread::scope(|scope| -> Result<()> {
+        for _ in 0..setup.side_by_side.max(1) {
+            let (sender, next, queue, shared) = (sender.clone(), &next, &queue, &shared);
+            scope.spawn(move || {
+                while let Some((boot, run)) = queue.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let result = one(*boot, *run, &boots[*boot], setup, shared);
+                    let failed = result.is_err();
+                    if sender.send(result).is_err() || failed {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        for run in receiver {
+            let run = run.inspect_err(|_| next.store(queue.len(), Ordering::Relaxed))?;
+            let boot = run.boot;
+            runs[boot].push(run);
+            if runs[boot].len() == runs_of(&boots[boot]) {
+                let outcome = judge(&boots[boot], &runs[boot]);
+                done(&outcome);
+                outcomes[boot] = Some(outcome);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(outcomes.into_iter().flatten().collect())
+}
+
+fn one(index: usize, run: usize, boot: &Boot, setup: &Setup, shared: &[u8]) -> Result<Run> {
+    let dir = setup.dir.join(boot.name()).join((run + 1).to_string());
+    fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
+    let initramfs = write_initramfs(&dir, shared, boot)?;
+    let kernel = setup.kernels.get(&boot.kernel);
+    let kernel = kernel.with_context(|| format!("no kernel '{}'", boot.kernel.name()))?;
+    let machine = Machine {
+        vmlinuz: &kernel.vmlinuz,
+        initramfs: &initramfs,
+        cpus: boot.cpus,
+        pace: boot.pace,
+        within: setup.within,
+    };
+    let start = Instant::now();
+    let output = machine.run(&dir)?;
+    fs::remove_file(&initramfs)?;
+    Ok(Run { boot: index, output, took: start.elapsed() })
+}
+
+/// The files of all machines, and one more archive with the jobs of this one.
+fn write_initramfs(dir: &Path, shared: &[u8], boot: &Boot) -> Result<PathBuf> {
+    let path = dir.join("initramfs");
+    let mut own = Initramfs::default();
+    own.text(serde_json::to_vec_pretty(&boot.jobs)?, rota_guest::JOBS_FILE);
+    let mut file = File::create(&path).with_context(|| path.display().to_string())?;
+    file.write_all(shared)?;
+    own.write(&mut file)?;
+    Ok(path)
+}
+
+fn judge(boot: &Boot, runs: &[Run]) -> Outcome {
+    let mut problems = Vec::new();
+    for run in runs {
+        for problem in verdict::problems(&run.output, boot.jobs.len()) {
+            if !problems.contains(&problem) {
+                problems.push(problem);
+            }
+        }
+    }
+    if let [first, second, ..] = runs {
+        // Cut off at different places, if at all.
+        if !first.output.timed_out && !second.output.timed_out {
+            let (a, b) = (&first.output, &second.output);
+            for (what, a, b) in
+                [("records", &a.records, &b.records), ("consoles", &a.console, &b.console)]
+            {
+                if let Some(difference) = console::difference(a, b) {
+                    problems.push(format!("two runs differ in their {what}, {difference}"));
+                }
+            }
+        }
+    }
+    Outcome { name: boot.name(), problems, took: runs.iter().map(|run| run.took).collect() }
+}
