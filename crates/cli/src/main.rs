@@ -4,6 +4,7 @@
 mod args;
 mod commands;
 mod error;
+mod machine;
 mod object;
 mod output;
 mod prepare;
@@ -22,6 +23,8 @@ fn main() -> ExitCode {
         Command::Sim(args) => commands::sim::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
         Command::Run(args) => commands::run::run(&args),
+        Command::Record(args) => commands::record::run(&args),
+        Command::Trace(args) => commands::trace::run(&args),
         Command::Completions(args) => commands::completions::run(&args),
         Command::Man(args) => commands::man::run(&args),
     };

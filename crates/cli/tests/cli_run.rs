@@ -3,6 +3,7 @@
 
 mod support;
 
+use std::path::Path;
 use support::{rota, Scratch};
 
 #[test]
@@ -29,4 +30,17 @@ fn a_source_that_does_not_compile_is_refused() {
     let scratch = Scratch::new();
     let file = scratch.file("broken.bpf.c", b"this is no policy");
     rota(&["run", &file]).refused(&["broken.bpf.c"]);
+}
+
+#[test]
+fn a_machine_that_cannot_run_policies_is_told_what_it_lacks() {
+    if Path::new("/sys/kernel/sched_ext/state").exists() {
+        return; // the tests in a virtual machine look at such kernels
+    }
+    let run = rota(&["run", "wfq", "--duration", "1s"]);
+    assert_eq!((run.code, run.stdout.as_str()), (1, ""));
+    let errors = run.stderr.lines().filter(|line| line.starts_with("error:")).count();
+    assert_eq!(errors, 1, "{}", run.stderr);
+    assert!(run.stderr.contains("sched_ext"), "{}", run.stderr);
+    assert!(run.stderr.contains("kernel"), "{}", run.stderr);
 }

@@ -3,8 +3,8 @@
 
 use crate::exit::{self, Exit, Record};
 use crate::kernel_log::KernelLog;
-use crate::{globals, ops, sysfs};
-use libbpf_rs::{Link, Object, Program};
+use crate::{globals, ops, sysfs, SHARES_MAP};
+use libbpf_rs::{Link, MapCore, MapFlags, Object, Program};
 use rota_bpf::image::{Image, Variable};
 use rota_bpf::settings::SettingError;
 use std::time::{Duration, Instant};
@@ -107,6 +107,21 @@ impl Attached {
             true => Ok(()),
             false => Err(refuse("cannot be changed while the policy runs")),
         }
+    }
+
+    /// The shares of threads that are set now, by pid.
+    pub fn shares(&self) -> Vec<(u32, u64)> {
+        let Some(map) = self.object.maps().find(|m| m.name() == SHARES_MAP) else {
+            return Vec::new();
+        };
+        let entry = |key: Vec<u8>| {
+            let share = map.lookup(&key, MapFlags::ANY).ok()??;
+            Some((
+                u32::from_le_bytes(key.try_into().ok()?),
+                u64::from_le_bytes(share.try_into().ok()?),
+            ))
+        };
+        map.keys().filter_map(entry).collect()
     }
 
     fn variable(&self, name: &str) -> Option<&Variable> {

@@ -3,6 +3,7 @@
 
 use crate::args::{duration, name_and_value, EXIT_CODES};
 use clap::{Args, ValueHint};
+use rota_kernel::control::MAX_SHARE;
 use std::path::PathBuf;
 
 /// Highest pid that Linux gives out, `PID_MAX_LIMIT`.
@@ -40,6 +41,11 @@ pub(crate) struct RunArgs {
     #[arg(value_parser = clap::value_parser!(u32).range(1..=64 << 20))]
     pub(crate) exit_dump_len: Option<u32>,
 
+    /// Socket for `rota set` and `rota run --monitor`
+    #[arg(long, value_name = "SOCKET", value_hint = ValueHint::FilePath)]
+    #[arg(default_value = rota_kernel::control::SOCKET)]
+    pub(crate) control: PathBuf,
+
     /// Print the policy's tunables and stop
     #[arg(long)]
     pub(crate) help_tunables: bool,
@@ -61,8 +67,8 @@ fn share(text: &str) -> Result<(u32, u64), String> {
     if pid == 0 || pid > PID_MAX {
         return Err(format!("no thread has the pid {pid}: expected 1 to {PID_MAX}"));
     }
-    if share == 0 {
-        return Err("a share of 0 would never run: expected 1 or more".into());
+    if !(1..=MAX_SHARE).contains(&share) {
+        return Err(format!("a share of {share} is out of range: expected 1 to {MAX_SHARE}"));
     }
     Ok((pid, share))
 }
@@ -75,7 +81,9 @@ mod tests {
     fn shares_are_a_pid_and_a_number() {
         assert_eq!(share("1234=300"), Ok((1234, 300)));
         assert_eq!(share(" 1 = 2 "), Ok((1, 2)));
-        for bad in ["1234", "=3", "a=3", "3=", "3=-1", "0=1", "4194305=1", "3=0", "3=1.5"] {
+        for bad in
+            ["1234", "=3", "a=3", "3=", "3=-1", "0=1", "4194305=1", "3=0", "3=65536", "3=1.5"]
+        {
             assert!(share(bad).is_err(), "{bad}");
         }
     }

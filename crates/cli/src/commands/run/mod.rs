@@ -6,39 +6,46 @@ mod notify;
 mod restarts;
 mod start;
 mod stop;
+mod watch;
 
 pub(crate) use args::RunArgs;
+pub(crate) use stop::Stop;
 
 use crate::error::{Error, Status};
+use crate::machine;
 use crate::object::{self, Found};
 use crate::output::{messages, tunables};
 use restarts::Restarts;
 use rota_bpf::btf;
 use rota_bpf::image::Image;
-use rota_kernel::{Attached, Exit};
+use rota_kernel::check::{Fact, Purpose};
+use rota_kernel::Exit;
+use start::Settings;
 use std::io::Write;
-use std::time::{Duration, Instant};
-use stop::Stop;
-
-/// How often the loop looks whether something happened.
-const LOOK: Duration = Duration::from_millis(50);
+use std::time::Instant;
+use watch::Watch;
 
 pub(crate) fn run(args: &RunArgs) -> Result<Status, Error> {
     let found = object::find(&args.policy, &args.include)?;
     if args.help_tunables {
         return help_tunables(found);
     }
+    let report = machine::ready(Purpose::Run)?;
+    if args.verbose {
+        report.warnings().map(Fact::message).for_each(|w| messages::text(&format!("note: {w}")));
+    }
     let kernel = rota_kernel::kernel_btf()?;
     let stop = Stop::listen()?;
-    let mut until = args.duration.map(|ns| Until { left: Duration::from_nanos(ns), since: None });
+    let mut settings = Settings::of(args);
+    let mut watch = Watch::new(args, &found)?;
     let mut restarts = Restarts::default();
     loop {
-        let attached = start::start(args, &found, &kernel)?;
+        let attached = start::start(args, &settings, &found, &kernel)?;
         let begin = Instant::now();
-        until.iter_mut().for_each(|u| u.since = u.since.or(Some(begin)));
         notify::ready(&found.name);
         say_attached(args, &found, attached.image())?;
-        watch(&attached, &stop, until.as_ref());
+        let last = watch.until_end(&attached, &stop);
+        settings.keep(&last, &attached);
         let exit = attached.detach();
         if !exit.restart_requested() || stop.wanted() {
             notify::stopping();
@@ -52,34 +59,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status, Error> {
             )));
         };
         writeln!(std::io::stdout(), "restart: {exit}")?;
-        sleep(pause, &stop);
-    }
-}
-
-/// The time that the user gave the run.
-struct Until {
-    left: Duration,
-    /// The first time that the policy was attached.
-    since: Option<Instant>,
-}
-
-impl Until {
-    fn is_over(&self) -> bool {
-        self.since.is_some_and(|since| since.elapsed() >= self.left)
-    }
-}
-
-/// Returns when the policy is gone or shall go.
-fn watch(attached: &Attached, stop: &Stop, until: Option<&Until>) {
-    while !stop.wanted() && attached.exit().is_none() && !until.is_some_and(Until::is_over) {
-        std::thread::sleep(LOOK);
-    }
-}
-
-fn sleep(time: Duration, stop: &Stop) {
-    let start = Instant::now();
-    while !stop.wanted() && start.elapsed() < time {
-        std::thread::sleep(LOOK.min(time));
+        stop.sleep(pause);
     }
 }
 

@@ -7,19 +7,49 @@ use crate::object::Found;
 use crate::output::messages;
 use crate::prepare;
 use rota_bpf::btf::Btf;
+use rota_kernel::control::Description;
 use rota_kernel::{sysfs, Attached, LoadError, LoadOptions, Scheduler, Topology};
 use rota_manifest::MachineFacts;
 use std::sync::Arc;
 
+/// What can change while a policy runs, and holds for the next start.
+#[derive(Debug, Default)]
+pub(crate) struct Settings {
+    /// Tunables.
+    set: Vec<(String, String)>,
+    /// Shares of threads.
+    shares: Vec<(u32, u64)>,
+}
+
+impl Settings {
+    /// As the command line has them.
+    pub(crate) fn of(args: &RunArgs) -> Self {
+        Self { set: args.set.clone(), shares: args.shares.clone() }
+    }
+
+    /// Takes over what was changed meanwhile: the last values of live tunables, and the
+    /// shares.
+    pub(crate) fn keep(&mut self, description: &Description, attached: &Attached) {
+        let live = description.tunables.iter().filter(|t| t.live);
+        self.set.extend(live.map(|t| (t.name.clone(), t.value.clone())));
+        self.shares = attached.shares();
+    }
+}
+
 /// Links, sets up, loads and attaches. Done anew for each restart: CPUs may have changed.
-pub(crate) fn start(args: &RunArgs, found: &Found, kernel: &Arc<Btf>) -> Result<Attached, Error> {
+pub(crate) fn start(
+    args: &RunArgs,
+    settings: &Settings,
+    found: &Found,
+    kernel: &Arc<Btf>,
+) -> Result<Attached, Error> {
     let hotplug_seq = sysfs::hotplug_seq();
     let mut image = rota_kernel::link(&found.bytes, found.called(), kernel)?;
     let setup = prepare::setup(args.manifest.as_deref(), &facts(), &image)?;
-    prepare::object(&mut image, &setup, &args.set)?;
+    prepare::object(&mut image, &setup, &settings.set)?;
     let options = LoadOptions {
         settings: Vec::new(), // made above, together with the manifest's
-        shares: args.shares.clone(),
+        shares: settings.shares.clone(),
         partial: args.partial,
         exit_dump_len: args.exit_dump_len.unwrap_or(0),
         hotplug_seq,

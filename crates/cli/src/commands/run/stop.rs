@@ -7,6 +7,10 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How often is looked whether something happened.
+pub(crate) const LOOK: Duration = Duration::from_millis(50);
 
 /// Whether the user wants the run to end.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +35,14 @@ impl Stop {
     /// Has a signal come?
     pub(crate) fn wanted(&self) -> bool {
         self.0.load(Ordering::Relaxed)
+    }
+
+    /// Waits for some time, or for a signal.
+    pub(crate) fn sleep(&self, time: Duration) {
+        let start = Instant::now();
+        while !self.wanted() && start.elapsed() < time {
+            std::thread::sleep(LOOK.min(time));
+        }
     }
 }
 
