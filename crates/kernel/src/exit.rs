@@ -151,6 +151,7 @@ pub(crate) fn text_of(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
     use crate::testing::image;
+    use proptest::prelude::*;
 
     /// A record of a shipped policy, with its members filled by name.
     fn record(members: &[(&str, &[u8])]) -> (Image, Record, Vec<u8>) {
@@ -182,6 +183,17 @@ mod tests {
     fn a_record_without_a_kind_is_no_exit_yet() {
         let (image, record, bytes) = record(&[("reason", b"scx_bpf_error"), ("msg", b"x")]);
         assert_eq!(record.read(&image.btf, &bytes), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..1500)) {
+            let (image, found, _) = record(&[]);
+            if let Some(exit) = found.read(&image.btf, &bytes) {
+                prop_assert_ne!(exit.kind, 0);
+                prop_assert!(!exit.reason.contains('\0') && !exit.message.contains('\0'));
+            }
+        }
     }
 
     #[test]

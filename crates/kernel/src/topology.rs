@@ -76,6 +76,7 @@ fn node_of(cpu: &Path) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn put(root: &Path, file: &str, text: &str) {
         let path = root.join(file);
@@ -103,6 +104,23 @@ mod tests {
         assert_eq!(topology.core, [0, 1, 0, 1, 2]);
         assert_eq!(topology.llc, [0, 1, 0, 2, 2]);
         assert_eq!(topology.node, [0, 1, 0, 0, 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_last_cpu_of_any_list_is_found(
+            ranges in prop::collection::vec((0u32..500, 0u32..20), 1..6),
+            noise in "[ -~]{0,12}",
+        ) {
+            let part = |(from, more): &(u32, u32)| match more {
+                0 => from.to_string(),
+                _ => format!("{from}-{}", from + more),
+            };
+            let list: Vec<String> = ranges.iter().map(part).collect();
+            let (from, more) = ranges[ranges.len() - 1];
+            prop_assert_eq!(last_of(&format!("{}\n", list.join(","))), Some(from + more));
+            let _ = last_of(&noise);
+        }
     }
 
     #[test]
