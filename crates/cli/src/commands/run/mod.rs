@@ -9,7 +9,7 @@ mod stop;
 mod watch;
 
 pub(crate) use args::RunArgs;
-pub(crate) use stop::Stop;
+pub(crate) use stop::{Stop, LOOK};
 
 use crate::error::{Error, Status};
 use crate::machine;
@@ -19,23 +19,27 @@ use restarts::Restarts;
 use rota_bpf::btf;
 use rota_bpf::image::Image;
 use rota_kernel::check::{Fact, Purpose};
-use rota_kernel::Exit;
+use rota_kernel::{sysfs, Exit};
 use start::Settings;
 use std::io::Write;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use watch::Watch;
+
+/// How long the kernel is given to unload a scheduler.
+const LEAVES_WITHIN: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(args: &RunArgs) -> Result<Status, Error> {
     let found = object::find(&args.policy, &args.include)?;
     if args.help_tunables {
         return help_tunables(found);
     }
+    let stop = Stop::listen()?;
+    while_it_leaves(&stop);
     let report = machine::ready(Purpose::Run)?;
     if args.verbose {
         report.warnings().map(Fact::message).for_each(|w| messages::text(&format!("note: {w}")));
     }
     let kernel = rota_kernel::kernel_btf()?;
-    let stop = Stop::listen()?;
     let mut settings = Settings::of(args);
     let mut watch = Watch::new(args, &found)?;
     let mut restarts = Restarts::default();
@@ -60,6 +64,14 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status, Error> {
         };
         writeln!(std::io::stdout(), "restart: {exit}")?;
         stop.sleep(pause);
+    }
+}
+
+/// Waits for a scheduler that is just being unloaded, as after a crash.
+fn while_it_leaves(stop: &Stop) {
+    let start = Instant::now();
+    while sysfs::state().is_some_and(|s| s == "disabling") && start.elapsed() < LEAVES_WITHIN {
+        stop.sleep(LOOK);
     }
 }
 
