@@ -5,7 +5,7 @@ mod closure;
 
 pub use closure::{closure, Package};
 
-use crate::kernel::mirror;
+use crate::kernel::{fetch_index, mirror};
 use anyhow::{bail, Context, Result};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -77,7 +77,7 @@ fn suite(os_release: &str) -> String {
 }
 
 fn build(suite: &str, root: &Path) -> Result<()> {
-    let (base, index) = mirror::fetch_index(suite)?;
+    let (base, index) = fetch_index(suite)?;
     let packages = closure(&index, &PACKAGES)?;
     for folder in MERGED {
         fs::create_dir_all(root.join("usr").join(folder))?;
@@ -88,11 +88,13 @@ fn build(suite: &str, root: &Path) -> Result<()> {
         mirror::file(&format!("{base}/{}", package.path), &package.sha256, file.path())?;
         unpack(file.path(), root).with_context(|| package.name.clone())?;
     }
+    link_applets(root)?;
     write_status(&packages, root)
 }
 
 fn unpack(package: &Path, root: &Path) -> Result<()> {
-    let mut left_out: Vec<String> = LEFT_OUT.iter().map(|what| format!("--exclude={what}")).collect();
+    let mut left_out: Vec<String> =
+        LEFT_OUT.iter().map(|what| format!("--exclude={what}")).collect();
     left_out.extend(["--keep-directory-symlink", "--no-same-owner", "-x", "-C"].map(str::to_owned));
     let script = "set -o pipefail; deb=$1; shift; dpkg-deb --fsys-tarfile \"$deb\" | tar \"$@\"";
     let output = Command::new("bash")
@@ -104,6 +106,20 @@ fn unpack(package: &Path, root: &Path) -> Result<()> {
         .context("cannot start bash")?;
     if !output.status.success() {
         bail!("cannot unpack it: {}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(())
+}
+
+/// Busybox stands in for whatever has no package here.
+fn link_applets(root: &Path) -> Result<()> {
+    let busybox = root.join("usr/bin/busybox");
+    let output = Command::new(&busybox).arg("--list").output();
+    let output = output.with_context(|| format!("cannot start {}", busybox.display()))?;
+    for applet in String::from_utf8_lossy(&output.stdout).lines() {
+        let is_there = |folder: &str| root.join(folder).join(applet).symlink_metadata().is_ok();
+        if !is_there("usr/bin") && !is_there("usr/sbin") {
+            symlink("busybox", root.join("usr/bin").join(applet))?;
+        }
     }
     Ok(())
 }

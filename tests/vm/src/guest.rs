@@ -3,6 +3,7 @@
 
 use crate::initramfs::Initramfs;
 use anyhow::{Context, Result};
+use serde::Deserialize;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +15,16 @@ const TOOLS: [(&str, &str); 4] = [
     ("rt-app", "rt-app"),
 ];
 
+/// What a machine boots into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Guest {
+    /// The guest's own program and little else.
+    Bare,
+    /// A small Debian with systemd, and Rota's package to install there.
+    Systemd,
+}
+
 /// Where things are in this repository.
 #[derive(Clone, Debug)]
 pub struct Sources {
@@ -23,6 +34,8 @@ pub struct Sources {
     pub rota: PathBuf,
     /// The guest's own program.
     pub guest: PathBuf,
+    /// The Debian package.
+    pub package: PathBuf,
 }
 
 /// All files but the jobs.
@@ -40,16 +53,22 @@ pub fn initramfs(sources: &Sources) -> Result<Initramfs> {
     for folder in ["proc", "sys", "dev", "tmp", "run"] {
         all.folder(folder);
     }
-    for source in files(&sources.tests.join("bugs"), ".bpf.c")? {
-        let object = rota_catalog::compile(&source, &[], &[])?;
-        let name = source.file_name().unwrap_or_default().to_string_lossy().replace(".c", ".o");
-        all.text(object, &format!("bugs/{name}"));
-    }
+    bugs(&mut all, &sources.tests)?;
     for load in files(&sources.tests.join("loads"), ".json")? {
         let name = load.file_name().unwrap_or_default().to_string_lossy().into_owned();
         all.file(&load, &format!("loads/{name}"));
     }
     Ok(all)
+}
+
+/// Policies with planted bugs, as objects in `/bugs`.
+pub(crate) fn bugs(all: &mut Initramfs, tests: &Path) -> Result<()> {
+    for source in files(&tests.join("bugs"), ".bpf.c")? {
+        let object = rota_catalog::compile(&source, &[], &[])?;
+        let name = source.file_name().unwrap_or_default().to_string_lossy().replace(".c", ".o");
+        all.text(object, &format!("bugs/{name}"));
+    }
+    Ok(())
 }
 
 fn find(tool: &str, package: &str) -> Result<PathBuf> {

@@ -38,6 +38,11 @@ impl Initramfs {
         Ok(())
     }
 
+    /// Adds a program whose libraries are there, or that needs none.
+    pub fn executable(&mut self, host: &Path, guest: &str) {
+        self.put(guest, Node::Program(host.to_owned()));
+    }
+
     /// Adds a file.
     pub fn file(&mut self, host: &Path, guest: &str) {
         self.put(guest, Node::File(host.to_owned()));

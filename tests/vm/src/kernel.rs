@@ -7,7 +7,7 @@
 
 mod gate;
 mod image;
-mod mirror;
+pub(crate) mod mirror;
 mod packages;
 mod version;
 
@@ -95,6 +95,11 @@ impl Cache {
             .or_else(|| set("HOME").map(|home| Path::new(&home).join(".cache")))
             .context("neither XDG_CACHE_HOME nor HOME is set: where should kernels be kept?")?;
         Ok(Cache { dir: base.join("rota/kernels"), indexes: HashMap::new(), refresh: false })
+    }
+
+    /// Where unpacked systems for guests are kept: beside the kernels.
+    pub fn guests(&self) -> PathBuf {
+        self.dir.with_file_name("guests")
     }
 
     /// A kernel for a role: `ROTA_VM_KERNEL` for the newest, else the one that was taken before,
@@ -196,7 +201,7 @@ fn named_by_user(path: &Path) -> Result<Kernel> {
 }
 
 /// The first mirror that has the suite, and its index.
-fn fetch_index(suite: &str) -> Result<(String, String)> {
+pub(crate) fn fetch_index(suite: &str) -> Result<(String, String)> {
     let mut last = None;
     for base in mirror::bases() {
         match mirror::index(&base, suite) {

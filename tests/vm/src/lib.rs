@@ -2,6 +2,7 @@
 //! Real-kernel tests: finds a kernel, packs a guest, boots it, and judges what it reports.
 
 pub mod console;
+pub mod debian;
 pub mod guest;
 pub mod initramfs;
 pub mod kernel;
@@ -10,4 +11,5 @@ pub mod plan;
 pub mod qemu;
 pub mod run;
 pub mod scenario;
+pub mod systemd;
 pub mod verdict;

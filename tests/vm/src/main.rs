@@ -3,11 +3,14 @@
 
 use anyhow::{bail, Context, Result};
 use clap::{Parser, Subcommand};
-use rota_vm::guest::{self, Sources};
+use rota_vm::debian;
+use rota_vm::guest::{self, Guest, Sources};
+use rota_vm::initramfs::Initramfs;
 use rota_vm::kernel::{Cache, Kernel, Role};
 use rota_vm::plan::{plan, Boot, Policy};
 use rota_vm::run::{self, Outcome, Setup};
 use rota_vm::scenario::{self, Scenario};
+use rota_vm::systemd;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -130,7 +133,7 @@ fn run(args: &RunArgs) -> Result<bool> {
             say(&format!("{}: {}", boot.kernel.name(), kernel.name));
         }
     }
-    let files = guest::initramfs(&sources(args)?)?;
+    let files = files(&sources(args)?, &boots, &cache)?;
     let setup = Setup {
         kernels: &kernels,
         files: &files,
@@ -189,6 +192,22 @@ fn policies() -> Result<Vec<Policy>> {
     Ok(policies)
 }
 
+/// The files of each kind of machine that there is among these.
+fn files(sources: &Sources, boots: &[Boot], cache: &Cache) -> Result<BTreeMap<Guest, Initramfs>> {
+    let mut files = BTreeMap::new();
+    for guest in boots.iter().map(|boot| boot.guest) {
+        if let Entry::Vacant(entry) = files.entry(guest) {
+            entry.insert(match guest {
+                Guest::Bare => guest::initramfs(sources)?,
+                Guest::Systemd => {
+                    systemd::initramfs(sources, &debian::system(&cache.guests(), &mut say)?)?
+                }
+            });
+        }
+    }
+    Ok(files)
+}
+
 fn sources(args: &RunArgs) -> Result<Sources> {
     let here = std::env::current_exe()?;
     let beside = |name: &str| here.with_file_name(name);
@@ -196,6 +215,7 @@ fn sources(args: &RunArgs) -> Result<Sources> {
         tests: tests().to_owned(),
         rota: args.rota.clone().unwrap_or_else(|| beside("rota")),
         guest: beside("rota-guest"),
+        package: beside("../debian/rota.deb"),
     })
 }
 

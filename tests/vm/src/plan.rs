@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! From scenarios to machines to boot: jobs that can share a machine do.
 
+use crate::guest::Guest;
 use crate::kernel::Role;
 use crate::qemu::Pace;
 use crate::scenario::{Kind, Policies, Scenario};
@@ -15,6 +16,8 @@ pub struct Boot {
     pub kernel: Role,
     /// Its CPUs.
     pub cpus: u32,
+    /// What it boots into.
+    pub guest: Guest,
     /// Its clock.
     pub pace: Pace,
     /// The policy of all its jobs, if they have one.
@@ -28,7 +31,8 @@ impl Boot {
     pub fn name(&self) -> String {
         let policy = self.policy.as_deref().unwrap_or("none");
         let pace = if self.pace == Pace::Free { "-free" } else { "" };
-        format!("{}-{}cpu{pace}-{policy}", self.kernel.name(), self.cpus)
+        let guest = if self.guest == Guest::Systemd { "-systemd" } else { "" };
+        format!("{}-{}cpu{guest}{pace}-{policy}", self.kernel.name(), self.cpus)
     }
 }
 
@@ -51,12 +55,19 @@ pub fn plan(scenarios: &[Scenario], policies: &[Policy]) -> Result<Vec<Boot>> {
             scenario.kernels.iter().flat_map(|k| scenario.cpus.iter().map(move |c| (*k, *c)))
         {
             for policy in &chosen {
-                let key = (kernel, cpus, scenario.pace, policy.clone());
+                let key = (kernel, cpus, scenario.guest, scenario.pace, policy.clone());
                 boots.entry(key).or_default().push(job(scenario, policy.as_deref()));
             }
         }
     }
-    let boot = |((kernel, cpus, pace, policy), jobs)| Boot { kernel, cpus, pace, policy, jobs };
+    let boot = |((kernel, cpus, guest, pace, policy), jobs)| Boot {
+        kernel,
+        cpus,
+        guest,
+        pace,
+        policy,
+        jobs,
+    };
     Ok(boots.into_iter().map(boot).collect())
 }
 
@@ -129,15 +140,24 @@ mod tests {
     }
 
     #[test]
-    fn clocks_and_kernels_are_not_mixed() {
+    fn clocks_kernels_and_guests_are_not_mixed() {
         let scenarios = [
             scenario("a", "policies = \"none\"\ncpus = [4]"),
             scenario("b", "policies = \"none\"\ncpus = [4]\npace = \"free\""),
             scenario("c", "policies = \"none\"\ncpus = [4]\nkernels = [\"older\"]"),
+            scenario("d", "policies = \"none\"\ncpus = [4]\nguest = \"systemd\""),
         ];
         let names: Vec<String> =
             plan(&scenarios, &policies()).unwrap().iter().map(Boot::name).collect();
-        assert_eq!(names, ["newest-4cpu-none", "newest-4cpu-free-none", "older-4cpu-none"]);
+        assert_eq!(
+            names,
+            [
+                "newest-4cpu-none",
+                "newest-4cpu-free-none",
+                "newest-4cpu-systemd-none",
+                "older-4cpu-none"
+            ]
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Runs all machines, some side by side, those on a counted clock twice, and compares.
 
+use crate::guest::Guest;
 use crate::initramfs::Initramfs;
 use crate::kernel::{Kernel, Role};
 use crate::plan::Boot;
@@ -20,8 +21,8 @@ use std::time::{Duration, Instant};
 pub struct Setup<'a> {
     /// A kernel for each role that a machine asks for.
     pub kernels: &'a BTreeMap<Role, Kernel>,
-    /// The files of all machines.
-    pub files: &'a Initramfs,
+    /// The files of all machines that boot into the same.
+    pub files: &'a BTreeMap<Guest, Initramfs>,
     /// Where machines keep what they write.
     pub dir: &'a Path,
     /// Machines side by side.
@@ -52,8 +53,10 @@ struct Run {
 /// Runs them; `done` hears of each when its last run is over.
 pub fn all(boots: &[Boot], setup: &Setup, done: &mut dyn FnMut(&Outcome)) -> Result<Vec<Outcome>> {
     fs::create_dir_all(setup.dir).with_context(|| setup.dir.display().to_string())?;
-    let mut shared = Vec::new();
-    setup.files.write(&mut shared)?;
+    let mut shared: BTreeMap<Guest, Vec<u8>> = BTreeMap::new();
+    for (guest, files) in setup.files {
+        files.write(shared.entry(*guest).or_default())?;
+    }
     let runs_of = |boot: &Boot| if boot.pace == Pace::Counted { setup.runs } else { 1 };
     // The longest first, as far as the number of jobs tells; then no worker idles at the end.
     let mut order: Vec<usize> = (0..boots.len()).collect();
@@ -72,6 +75,7 @@ pub fn all(boots: &[Boot], setup: &Setup, done: &mut dyn FnMut(&Outcome)) -> Res
             let (sender, next, queue, shared) = (sender.clone(), &next, &queue, &shared);
             scope.spawn(move || {
                 while let Some((boot, run)) = queue.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let shared = &shared[&boots[*boot].guest];
                     let result = one(*boot, *run, &boots[*boot], setup, shared);
                     let failed = result.is_err();
                     if sender.send(result).is_err() || failed {
@@ -115,7 +119,7 @@ fn one(index: usize, run: usize, boot: &Boot, setup: &Setup, shared: &[u8]) -> R
     Ok(Run { boot: index, output, took: start.elapsed() })
 }
 
-/// The files of all machines, and one more archive with the jobs of this one.
+/// The shared files, and one more archive with the jobs of this machine.
 fn write_initramfs(dir: &Path, shared: &[u8], boot: &Boot) -> Result<PathBuf> {
     let path = dir.join("initramfs");
     let mut own = Initramfs::default();

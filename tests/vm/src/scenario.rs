@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Scenario files. `docs/vm-tests.md` explains them to those who write them.
 
+use crate::guest::Guest;
 use crate::kernel::Role;
 use crate::qemu::Pace;
 use anyhow::{bail, Context, Result};
@@ -23,6 +24,8 @@ pub struct Scenario {
     pub cpus: Vec<u32>,
     /// On which kernels.
     pub kernels: Vec<Role>,
+    /// On what machines.
+    pub guest: Guest,
     /// On what clock.
     pub pace: Pace,
     /// Tunables of policies, `name=value`, by the policy's name.
@@ -61,6 +64,8 @@ struct File {
     cpus: Vec<u32>,
     #[serde(default = "newest")]
     kernels: Vec<Role>,
+    #[serde(default = "bare")]
+    guest: Guest,
     #[serde(default = "counted")]
     pace: Pace,
     #[serde(default)]
@@ -70,6 +75,10 @@ struct File {
 
 fn newest() -> Vec<Role> {
     vec![Role::Newest]
+}
+
+fn bare() -> Guest {
+    Guest::Bare
 }
 
 fn counted() -> Pace {
@@ -105,6 +114,7 @@ pub fn parse(name: &str, text: &str) -> Result<Scenario> {
         policies: policies(file.policies)?,
         cpus: file.cpus,
         kernels: file.kernels,
+        guest: file.guest,
         pace: file.pace,
         set: file.set,
         steps: steps.collect::<Result<_>>()?,

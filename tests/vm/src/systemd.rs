@@ -3,7 +3,7 @@
 
 use crate::guest::{self, Sources};
 use crate::initramfs::Initramfs;
-use anyhow::{Context, Result};
+use anyhow::{bail, Context, Result};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -44,9 +44,9 @@ const ETC: [(&str, &str); 6] = [
     ("systemd/system.conf", "[Manager]\nShowStatus=no\nLogTarget=journal\nLogColor=no\n"),
 ];
 
-/// All files but the jobs. `system` is a Debian as [`crate::debian`] unpacks it, `package`
-/// comes to lie at `/rota.deb`.
-pub fn initramfs(sources: &Sources, system: &Path, package: &Path) -> Result<Initramfs> {
+/// All files but the jobs. `system` is a Debian as [`crate::debian`] unpacks it; Rota's
+/// package comes to lie at `/rota.deb`.
+pub fn initramfs(sources: &Sources, system: &Path) -> Result<Initramfs> {
     let mut all = Initramfs::default();
     tree(&mut all, system, "")?;
     tree(&mut all, &sources.tests.join("systemd/system"), "etc/systemd/system")?;
@@ -63,7 +63,10 @@ pub fn initramfs(sources: &Sources, system: &Path, package: &Path) -> Result<Ini
         all.folder(folder);
     }
     all.executable(&sources.guest, "usr/bin/rota-guest");
-    all.file(package, "rota.deb");
+    if !sources.package.is_file() {
+        bail!("there is no package {}: `make deb` builds it", sources.package.display());
+    }
+    all.file(&sources.package, "rota.deb");
     guest::bugs(&mut all, &sources.tests)?;
     Ok(all)
 }

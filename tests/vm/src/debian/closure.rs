@@ -117,9 +117,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn stanza(name: &str, more: &str) -> String {
-        format!(
-            "Package: {name}\nVersion: 1-1\n{more}Filename: pool/{name}.deb\nSHA256: 00\n\n"
-        )
+        format!("Package: {name}\nVersion: 1-1\n{more}Filename: pool/{name}.deb\nSHA256: 00\n\n")
     }
 
     fn names(index: &str, wanted: &[&str]) -> Vec<String> {
@@ -141,23 +139,18 @@ mod tests {
 
     #[test]
     fn of_alternatives_the_wanted_one_is_taken_else_the_first() {
-        let index = [
-            stanza("a", "Depends: big | small (>= 2)\n"),
-            stanza("big", ""),
-            stanza("small", ""),
-        ]
-        .concat();
+        let index =
+            [stanza("a", "Depends: big | small (>= 2)\n"), stanza("big", ""), stanza("small", "")]
+                .concat();
         assert_eq!(names(&index, &["a"]), ["a", "big"]);
         assert_eq!(names(&index, &["a", "small"]), ["a", "small"]);
     }
 
     #[test]
     fn a_virtual_package_is_one_that_provides_it() {
-        let index = [
-            stanza("a", "Depends: mail\n"),
-            stanza("postman", "Provides: post, mail (= 3)\n"),
-        ]
-        .concat();
+        let index =
+            [stanza("a", "Depends: mail\n"), stanza("postman", "Provides: post, mail (= 3)\n")]
+                .concat();
         assert_eq!(names(&index, &["a"]), ["a", "postman"]);
     }
 
