@@ -293,10 +293,12 @@ void BPF_STRUCT_OPS(wfq_dispatch, s32 cpu, struct task_struct *prev)
 
 void BPF_STRUCT_OPS(wfq_running, struct task_struct *p)
 {
-	struct client *c = client_at(slot_of(p));
+	u32 slot = slot_of(p);
+	struct client *c = client_at(slot);
 	u64 cpu_time = p->se.sum_exec_runtime;
 
 	bpf_spin_lock(&lock);
+	heap_remove(slot); /* there still if a change of the task raced with its dispatch */
 	c->charged_at = cpu_time;
 	begin_quantum(c);
 	bpf_spin_unlock(&lock);

@@ -48,6 +48,7 @@ static void *(*const bpf_task_storage_get)(void *map, struct task_struct *p, voi
 #define DSQ_LOCAL_ON		  kernel_value(scx_dsq_id_flags, SCX_DSQ_LOCAL_ON)
 #define SLICE_INF		  kernel_value(scx_public_consts, SCX_SLICE_INF)
 #define ENQ_NONE		  0
+#define KICK_PLAIN		  0
 #define KICK_IDLE		  kernel_value(scx_kick_flags, SCX_KICK_IDLE)
 #define TASK_QUEUED		  kernel_value(scx_ent_flags, SCX_TASK_QUEUED)
 #define STORAGE_GET_CREATE	  1 /* BPF_LOCAL_STORAGE_GET_F_CREATE, ABI */
