@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments. The texts here are the help, the man pages and the shell completions.
 
+use crate::commands::record::RecordArgs;
 use crate::commands::run::RunArgs;
+use crate::commands::trace::TraceArgs;
 use crate::trace_files::{TraceTarget, Window};
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
@@ -33,6 +35,10 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Run a policy in the kernel of this machine (needs root)
     Run(RunArgs),
+    /// Record what the tasks of this machine get from its scheduler (needs root)
+    Record(RecordArgs),
+    /// Print what the scheduler of this machine does, as it happens (needs root)
+    Trace(TraceArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Print the manual page, or write those of all commands

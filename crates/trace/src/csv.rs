@@ -43,6 +43,14 @@ impl<W: Write> CsvSink<W> {
         }
     }
 
+    /// Hands on what is written so far; the first error that writing met.
+    pub fn flush(&mut self) -> io::Result<()> {
+        match (self.error.take(), &mut self.writer) {
+            (None, Some(writer)) => writer.flush(),
+            (error, _) => Err(error.unwrap_or_else(|| io::ErrorKind::Other.into())),
+        }
+    }
+
     fn write(&mut self, write: impl FnOnce(&mut ::csv::Writer<W>) -> ::csv::Result<()>) {
         let Some(writer) = &mut self.writer else {
             return;

@@ -5,5 +5,7 @@ pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod list;
 pub(crate) mod man;
+pub(crate) mod record;
 pub(crate) mod run;
 pub(crate) mod sim;
+pub(crate) mod trace;

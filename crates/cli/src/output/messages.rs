@@ -15,6 +15,11 @@ pub(crate) fn error(error: &dyn Display) {
     let _ = writeln!(anstream::stderr(), "{ALARM}error:{ALARM:#} {error}");
 }
 
+/// What is wrong with a result that is there all the same.
+pub(crate) fn warning(what: &str) {
+    let _ = writeln!(anstream::stderr(), "{CALM}warning:{CALM:#} {what}");
+}
+
 /// Why the policy left, as loaders of sched_ext schedulers print it.
 pub(crate) fn exit(exit: &dyn Display, is_error: bool) {
     let style = if is_error { ALARM } else { CALM };

@@ -4,11 +4,11 @@
 use super::units::{duration, index_or_dash, mean_or_dash, percent, time, time_or_dash};
 use super::{table, unfilled, Run};
 use rota_machine::config::Config;
-use rota_measure::{GroupReport, LatencyReport, TaskReport};
+use rota_measure::{GroupReport, LatencyReport, TaskReport, Totals};
 use std::io::{self, Write};
 
 /// With more tasks than this, instances of one task share a row.
-const MOST_ROWS: usize = 40;
+pub(crate) const MOST_ROWS: usize = 40;
 /// Fields named in the note about reads that the machine cannot answer.
 const MOST_FIELDS: usize = 6;
 
@@ -58,7 +58,8 @@ pub(crate) fn machine(config: &Config) -> String {
     format!("{cpus}{parts} at {} Hz, {time}, seed {}{ideal}", config.hz, config.seed)
 }
 
-fn tasks(tasks: &[TaskReport]) -> Vec<String> {
+/// Rows of tasks.
+pub(crate) fn tasks(tasks: &[TaskReport]) -> Vec<String> {
     let row = |t: &TaskReport| {
         let mut row = vec![t.name.clone(), t.pid.to_string(), t.weight.to_string()];
         row.extend([time(t.cpu_ns), percent(t.share), time(t.run_delay_ns)]);
@@ -69,7 +70,8 @@ fn tasks(tasks: &[TaskReport]) -> Vec<String> {
     table::lines(&header("pid"), 1, tasks.iter().map(row).collect())
 }
 
-fn groups(groups: &[GroupReport]) -> Vec<String> {
+/// Rows of groups of tasks.
+pub(crate) fn groups(groups: &[GroupReport]) -> Vec<String> {
     let row = |g: &GroupReport| {
         let weight = g.weight.map_or("-".into(), |weight| weight.to_string());
         let mut row = vec![g.name.clone(), g.tasks.to_string(), weight];
@@ -102,30 +104,40 @@ fn latency(latency: &LatencyReport) -> [String; 4] {
     [latency.p50, latency.p95, latency.p99, latency.max].map(time_or_dash)
 }
 
-fn totals(out: &mut dyn Write, run: &Run<'_>) -> io::Result<()> {
-    let totals = &run.finished.report.totals;
-    let capacity_ns = run.config.topology.cpus() as f64 * run.finished.outcome.end_ns as f64;
+/// Numbers of the whole machine.
+pub(crate) fn totals_line(totals: &Totals, capacity_ns: f64) -> String {
     let idle = if capacity_ns > 0.0 { totals.idle_ns as f64 / capacity_ns } else { 0.0 };
-    let cost = &totals.instructions_per_decision;
-    let most = cost.max.map_or("-".into(), |max| max.to_string());
-    writeln!(
-        out,
+    format!(
         "decisions {}, context switches {}, idle {} ({}), Jain index {}",
         totals.decisions,
         totals.context_switches,
         time(totals.idle_ns),
         percent(idle),
         index_or_dash(totals.jain),
-    )?;
+    )
+}
+
+/// Says that wakeups were unanswered.
+pub(crate) fn waiting_note(out: &mut dyn Write, totals: &Totals) -> io::Result<()> {
+    let waiting = totals.wakeup_latency_ns.waiting;
+    if waiting == 0 {
+        return Ok(());
+    }
+    let those = if waiting == 1 { "wakeup was" } else { "wakeups were" };
+    writeln!(out, "note: {waiting} {those} unanswered at the end, counted up to there")
+}
+
+fn totals(out: &mut dyn Write, run: &Run<'_>) -> io::Result<()> {
+    let totals = &run.finished.report.totals;
+    let capacity_ns = run.config.topology.cpus() as f64 * run.finished.outcome.end_ns as f64;
+    let cost = &totals.instructions_per_decision;
+    let most = cost.max.map_or("-".into(), |max| max.to_string());
+    writeln!(out, "{}", totals_line(totals, capacity_ns))?;
     writeln!(out, "instructions per decision: mean {}, max {most}", mean_or_dash(cost.mean))
 }
 
 fn notes(out: &mut dyn Write, run: &Run<'_>) -> io::Result<()> {
-    let waiting = run.finished.report.totals.wakeup_latency_ns.waiting;
-    if waiting > 0 {
-        let those = if waiting == 1 { "wakeup was" } else { "wakeups were" };
-        writeln!(out, "note: {waiting} {those} unanswered at the end, counted up to there")?;
-    }
+    waiting_note(out, &run.finished.report.totals)?;
     let fields = unfilled::fields(run);
     if !fields.is_empty() {
         let named = fields.iter().take(MOST_FIELDS);

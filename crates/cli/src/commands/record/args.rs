@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Arguments of `rota record`, and those that it shares with `rota trace`.
+
+use crate::args::{duration, EXIT_CODES};
+use crate::trace_files::{TraceTarget, Window};
+use clap::{Args, ValueHint};
+use std::ffi::OsString;
+
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
+pub(crate) struct RecordArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+
+    /// Write every event as FILE.csv, or as FILE.json for ui.perfetto.dev, or draw who ran
+    /// when as FILE.svg (repeatable)
+    #[arg(long, value_name = "FILE.csv|.json|.svg", value_hint = ValueHint::FilePath)]
+    pub(crate) trace: Vec<TraceTarget>,
+
+    /// Part of the recording that a picture shows [default: the first 200 ms]
+    #[arg(long, value_name = "FROM..TO")]
+    pub(crate) trace_window: Option<Window>,
+
+    /// Give every task a row, however many there are
+    #[arg(long)]
+    pub(crate) all_tasks: bool,
+
+    /// Print one JSON object (schema rota.record/1)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Whom to record, and for how long.
+#[derive(Debug, Args)]
+pub(crate) struct TargetArgs {
+    /// Stop after this time, as 10s or 1.5ms [default: until the command ends, or Ctrl-C]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) duration: Option<u64>,
+
+    /// Only this process: its threads, its children, and all that come from them
+    #[arg(long, value_name = "PID", conflicts_with = "command")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1 << 22))]
+    pub(crate) pid: Option<u32>,
+
+    /// Leave kernel threads out
+    #[arg(long)]
+    pub(crate) no_kernel_threads: bool,
+
+    /// Also the policy's callbacks with their times, and insertions into dispatch queues
+    #[arg(long)]
+    pub(crate) ops: bool,
+
+    /// Room for events that were not read yet: a power of two, as 16M or 64K
+    #[arg(long, value_name = "SIZE", default_value = "16M", value_parser = size)]
+    pub(crate) buffer: u32,
+
+    /// Run this command, and record only what comes from it; its output goes to standard error
+    #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
+    pub(crate) command: Vec<OsString>,
+}
+
+fn size(text: &str) -> Result<u32, String> {
+    let expected = || "expected a power of two from 4K to 1G, as 16M or 64K".to_string();
+    let (digits, scale) = match text.as_bytes().last() {
+        Some(b'K' | b'k') => (&text[..text.len() - 1], 10),
+        Some(b'M' | b'm') => (&text[..text.len() - 1], 20),
+        Some(b'G' | b'g') => (&text[..text.len() - 1], 30),
+        _ => (text, 0),
+    };
+    let size = digits.parse::<u32>().ok().and_then(|n| n.checked_mul(1 << scale));
+    size.filter(|size| size.is_power_of_two() && (4096..=1 << 30).contains(size))
+        .ok_or_else(expected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_powers_of_two() {
+        assert_eq!(size("16M"), Ok(16 << 20));
+        assert_eq!(size("64k"), Ok(65536));
+        assert_eq!(size("4096"), Ok(4096));
+        assert_eq!(size("1G"), Ok(1 << 30));
+        for bad in ["", "M", "3M", "2K", "2G", "-1", "5000000000", "4Ä"] {
+            assert!(size(bad).is_err(), "{bad}");
+        }
+    }
+}

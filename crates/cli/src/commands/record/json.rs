@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The JSON of `rota record`, schema `rota.record/1`.
+
+use super::Recording;
+use rota_kernel::events::PickSource;
+use rota_measure::{TaskReport, Totals};
+use serde::Serialize;
+
+/// `rota record --json`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Record<'a> {
+    schema: &'static str,
+    scheduler: Option<&'a str>,
+    machine: Machine<'a>,
+    target: Target,
+    duration_ns: u64,
+    exit: Option<Exit<'a>>,
+    tasks: &'a [TaskReport],
+    totals: &'a Totals,
+    callbacks: Vec<Callback<'a>>,
+    recording: Recorded<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct Machine<'a> {
+    cpus: u32,
+    kernel: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct Target {
+    pid: Option<u32>,
+    command: Option<Vec<String>>,
+    kernel_threads: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Exit<'a> {
+    kind: u32,
+    code: i64,
+    reason: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct Callback<'a> {
+    op: &'a str,
+    calls: u64,
+    ns: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Recorded<'a> {
+    records: u64,
+    lost: u64,
+    lost_per_cpu: &'a [u64],
+    late: u64,
+    repaired: u64,
+    picks: &'static str,
+    knows_interrupts: bool,
+    dispatches: bool,
+    recorder_cpu_ns: u64,
+}
+
+impl<'a> Record<'a> {
+    pub(crate) fn new(run: &'a Recording<'_>) -> Self {
+        let (facts, target) = (&run.ended.facts, run.target);
+        let words = target.command.iter().map(|word| word.to_string_lossy().into_owned());
+        let whole = target.pid.is_none() && target.command.is_empty();
+        let callbacks = run.calls.callbacks.iter();
+        Self {
+            schema: "rota.record/1",
+            scheduler: facts.scheduler.as_deref(),
+            machine: Machine { cpus: facts.cpus, kernel: &facts.kernel },
+            target: Target {
+                pid: target.pid,
+                command: (!target.command.is_empty()).then(|| words.collect()),
+                kernel_threads: whole && !target.no_kernel_threads,
+            },
+            duration_ns: facts.duration_ns,
+            exit: run.calls.exit.as_ref().map(|(kind, code, reason)| Exit {
+                kind: *kind,
+                code: *code,
+                reason,
+            }),
+            tasks: &run.report.tasks,
+            totals: &run.report.totals,
+            callbacks: callbacks.map(|(op, c)| Callback { op, calls: c.calls, ns: c.ns }).collect(),
+            recording: Recorded {
+                records: facts.records,
+                lost: facts.lost.total(),
+                lost_per_cpu: &facts.lost.per_cpu,
+                late: facts.late,
+                repaired: facts.repaired,
+                picks: match facts.picks {
+                    PickSource::Hook => "hook",
+                    PickSource::Switches => "switches",
+                },
+                knows_interrupts: facts.knows_interrupts,
+                dispatches: facts.dispatches,
+                recorder_cpu_ns: facts.recorder_cpu_ns,
+            },
+        }
+    }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `rota record`: what the tasks of this machine get from its scheduler.
+
+mod args;
+mod calls;
+mod json;
+mod session;
+mod text;
+
+pub(crate) use args::{RecordArgs, TargetArgs};
+pub(crate) use session::Session;
+
+use crate::error::{Error, Status};
+use crate::output;
+use crate::trace_files::{self, Picture, TraceFile};
+use calls::CallCounter;
+use rota_measure::{GroupReport, Report, Summary};
+use rota_report::Caption;
+use rota_trace::Tee;
+use session::Ended;
+use std::io::Write;
+
+/// A recording to be printed.
+pub(crate) struct Recording<'a> {
+    target: &'a TargetArgs,
+    ended: Ended,
+    report: Report,
+    /// Tasks of one name together.
+    groups: Vec<GroupReport>,
+    calls: CallCounter,
+}
+
+pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
+    let window = trace_files::window(args.trace_window, &args.trace)?;
+    let session = Session::start(&args.target)?;
+    let caption = Caption {
+        policy: session.scheduler().unwrap_or(text::DEFAULT_SCHEDULER).to_string(),
+        workload: text::subject(&args.target),
+        machine: text::cpus(session.cpus()),
+    };
+    let picture = Picture { cpus: session.cpus(), window, caption };
+    let mut traces = Vec::new();
+    for target in &args.trace {
+        traces.push(TraceFile::create(target, &picture)?);
+    }
+    let (mut summary, mut calls) = (Summary::new(session.cpus()), CallCounter::default());
+    let mut sinks = Tee::new();
+    sinks.push(&mut summary);
+    sinks.push(&mut calls);
+    traces.iter_mut().for_each(|trace| sinks.push(trace.sink()));
+    let ended = session.run(&mut sinks, |_| Ok(()))?;
+    drop(sinks);
+
+    let end_ns = ended.facts.duration_ns;
+    for trace in traces {
+        trace.finish(end_ns)?;
+    }
+    let (report, groups) = summary.finish_grouped(end_ns, |name| name);
+    let recording = Recording { target: &args.target, ended, report, groups, calls };
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        output::json::print(&mut out, &json::Record::new(&recording))?;
+    } else {
+        text::print(&mut out, &recording, args.all_tasks)?;
+    }
+    out.flush()?;
+    Ok(Status::Done)
+}

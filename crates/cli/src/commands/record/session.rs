@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One recording: until the time is over, the command has ended, or the user stops it.
+
+use super::args::TargetArgs;
+use crate::commands::run::Stop;
+use crate::error::Error;
+use crate::output::messages;
+use rota_kernel::events::{Facts, RecordOptions, Recorder, Scope};
+use rota_trace::Sink;
+use std::os::fd::AsFd;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// How often the buffer is read.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A recording under way.
+pub(crate) struct Session<'a> {
+    target: &'a TargetArgs,
+    recorder: Recorder,
+    stop: Stop,
+}
+
+/// What must be known of a recording that ended.
+pub(crate) struct Ended {
+    pub(crate) facts: Facts,
+}
+
+impl<'a> Session<'a> {
+    /// Begins. The command is not run yet.
+    pub(crate) fn start(target: &'a TargetArgs) -> Result<Self, Error> {
+        let scope = match target.pid {
+            Some(pid) => Scope::Process(pid),
+            None if target.command.is_empty() => Scope::System,
+            None => Scope::Children,
+        };
+        let stop = Stop::listen()?;
+        let recorder = Recorder::start(&RecordOptions {
+            scope,
+            kernel_threads: !target.no_kernel_threads,
+            detail: target.ops,
+            buffer: target.buffer,
+        })?;
+        Ok(Self { target, recorder, stop })
+    }
+
+    /// CPUs of the machine.
+    pub(crate) fn cpus(&self) -> u32 {
+        self.recorder.cpus()
+    }
+
+    /// The sched_ext scheduler that is loaded.
+    pub(crate) fn scheduler(&self) -> Option<&str> {
+        self.recorder.scheduler()
+    }
+
+    /// Runs the command, if there is one, and gives events to a sink. `looked` is called after
+    /// each look into the buffer.
+    pub(crate) fn run<S: Sink>(
+        mut self,
+        sink: &mut S,
+        mut looked: impl FnMut(&mut S) -> Result<(), Error>,
+    ) -> Result<Ended, Error> {
+        let mut child = self.spawn()?;
+        let mut result = Ok(());
+        while result.is_ok() && !self.is_over(child.as_mut())? {
+            std::thread::sleep(self.pause());
+            self.recorder.poll(sink)?;
+            result = looked(sink);
+        }
+        if let Some(child) = &mut child {
+            end(child)?;
+        }
+        let (facts, _) = self.recorder.finish(sink)?;
+        result.and_then(|()| looked(sink))?;
+        warn(&facts, self.target.buffer);
+        Ok(Ended { facts })
+    }
+
+    fn spawn(&self) -> Result<Option<Child>, Error> {
+        let Some((program, arguments)) = self.target.command.split_first() else { return Ok(None) };
+        let fail = |e| Error::Input(format!("cannot run {}: {e}", program.to_string_lossy()));
+        let output = std::io::stderr().as_fd().try_clone_to_owned().map_err(fail)?;
+        let mut command = Command::new(program);
+        command.args(arguments).stdout(Stdio::from(output));
+        command.spawn().map(Some).map_err(fail)
+    }
+
+    fn is_over(&self, child: Option<&mut Child>) -> Result<bool, Error> {
+        let late = |ns| self.recorder.elapsed_ns() >= ns;
+        if self.stop.wanted() || self.target.duration.is_some_and(late) {
+            return Ok(true);
+        }
+        match child {
+            Some(child) => Ok(waited(child.try_wait())?.is_some()),
+            None => Ok(false),
+        }
+    }
+
+    fn pause(&self) -> Duration {
+        let left = |ns: u64| Duration::from_nanos(ns.saturating_sub(self.recorder.elapsed_ns()));
+        self.target.duration.map_or(LOOK, |ns| left(ns).min(LOOK))
+    }
+}
+
+/// Ends a command that still runs, and says how one ended that failed.
+fn end(child: &mut Child) -> Result<(), Error> {
+    if waited(child.try_wait())?.is_none() {
+        if let Some(pid) = rustix::process::Pid::from_raw(child.id() as i32) {
+            // It may have ended just now.
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        }
+        waited(child.wait())?;
+        return Ok(());
+    }
+    let status = waited(child.wait())?;
+    if !status.success() {
+        messages::warning(&format!("the command ended with {status}"));
+    }
+    Ok(())
+}
+
+fn waited<T>(result: std::io::Result<T>) -> Result<T, Error> {
+    result.map_err(|e| Error::Failure(format!("cannot wait for the command: {e}")))
+}
+
+/// Losses are never silent.
+fn warn(facts: &Facts, buffer: u32) {
+    let lost = facts.lost.total();
+    if lost > 0 {
+        let by_cpu = facts.lost.per_cpu.iter().enumerate().filter(|(_, n)| **n > 0);
+        let by_cpu: Vec<String> = by_cpu.map(|(cpu, n)| format!("{n} on CPU {cpu}")).collect();
+        messages::warning(&format!(
+            "{lost} events were lost ({}): the buffer of {} KiB was full; numbers are wrong, use \
+             a larger --buffer",
+            by_cpu.join(", "),
+            buffer / 1024
+        ));
+    }
+    if facts.late > 0 {
+        messages::warning(&format!(
+            "{} events came too late for their place and have a later time",
+            facts.late
+        ));
+    }
+}
