@@ -28,6 +28,9 @@ use watch::Watch;
 /// How long the kernel is given to unload a scheduler.
 const LEAVES_WITHIN: Duration = Duration::from_secs(5);
 
+/// Characters of a value that are printed.
+const LONGEST_VALUE: usize = 40;
+
 pub(crate) fn run(args: &RunArgs) -> Result<Status, Error> {
     let found = object::find(&args.policy, &args.include)?;
     if args.help_tunables {
@@ -80,10 +83,20 @@ fn say_attached(args: &RunArgs, found: &Found, image: &Image) -> Result<(), Erro
     let mut out = std::io::stdout().lock();
     let whom = if args.partial { "tasks of SCHED_EXT" } else { "this machine" };
     writeln!(out, "{} ({}) schedules {whom}", found.name, found.source)?;
-    for line in tunables::table(&tunables::options(image)) {
+    let mut options = tunables::options(image);
+    options.iter_mut().for_each(|t| shorten(&mut t.default));
+    for line in tunables::table(&options) {
         writeln!(out, "  {line}")?;
     }
     Ok(out.flush()?)
+}
+
+/// Cuts the list of a large array.
+fn shorten(value: &mut String) {
+    if let Some((cut, _)) = value.char_indices().nth(LONGEST_VALUE) {
+        value.truncate(cut);
+        value.push('…');
+    }
 }
 
 /// How it ended.
@@ -106,4 +119,20 @@ fn help_tunables(found: Found) -> Result<Status, Error> {
         writeln!(out, "{line}")?;
     }
     Ok(Status::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_values_are_cut_between_characters() {
+        let shortened = |text: &str| {
+            let mut value = text.to_string();
+            shorten(&mut value);
+            value
+        };
+        assert_eq!(shortened(&"1".repeat(40)), "1".repeat(40));
+        assert_eq!(shortened(&"µ".repeat(41)), format!("{}…", "µ".repeat(40)));
+    }
 }
