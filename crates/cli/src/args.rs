@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments. The texts here are the help, the man pages and the shell completions.
 
+use crate::commands::check::CheckArgs;
 use crate::commands::record::RecordArgs;
 use crate::commands::run::RunArgs;
+use crate::commands::set::SetArgs;
 use crate::commands::trace::TraceArgs;
 use crate::trace_files::{TraceTarget, Window};
 use clap::{Args, Parser, Subcommand, ValueHint};
@@ -39,6 +41,10 @@ pub(crate) enum Command {
     Record(RecordArgs),
     /// Print what the scheduler of this machine does, as it happens (needs root)
     Trace(TraceArgs),
+    /// Change a running policy, or print what can be changed (needs root)
+    Set(SetArgs),
+    /// Say whether this machine can run policies, and what is missing
+    Check(CheckArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Print the manual page, or write those of all commands
@@ -196,6 +202,18 @@ pub(crate) fn duration(text: &str) -> Result<u64, String> {
     }
 }
 
+/// A time, or a number of seconds; at least as long as what is done in it takes.
+pub(crate) fn duration_or_seconds(text: &str) -> Result<u64, String> {
+    let ns = match text.parse::<u64>() {
+        Ok(seconds) => seconds.checked_mul(1_000_000_000).ok_or("too long a time")?,
+        Err(_) => duration(text)?,
+    };
+    match ns {
+        ns if ns < 100_000_000 => Err("too short an interval: expected 100ms or more".into()),
+        ns => Ok(ns),
+    }
+}
+
 pub(crate) fn name_and_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => {
@@ -213,6 +231,15 @@ mod tests {
     #[test]
     fn definitions_do_not_contradict_each_other() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn interval_is_in_seconds_unless_it_says_otherwise() {
+        assert_eq!(duration_or_seconds("2"), Ok(2_000_000_000));
+        assert_eq!(duration_or_seconds("500ms"), Ok(500_000_000));
+        for bad in ["0", "99ms", "18446744073709551615", "x", "-1"] {
+            assert!(duration_or_seconds(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

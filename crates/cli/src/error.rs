@@ -4,6 +4,7 @@
 use rota_bpf::error::LoadError;
 use rota_bpf::settings::SettingError;
 use rota_catalog::{CompileError, UnknownPolicy};
+use rota_kernel::control::{ClientError, Refusal, RefusalKind};
 use rota_machine::topology::TopologyError;
 use rota_manifest::ManifestError;
 use rota_workload::WorkloadError;
@@ -99,6 +100,17 @@ impl From<rota_kernel::events::RecordError> for Error {
             return Self::input(error);
         }
         Self::Failure(error.to_string())
+    }
+}
+
+impl From<ClientError> for Error {
+    fn from(error: ClientError) -> Self {
+        match error {
+            ClientError::Refused(Refusal { kind: RefusalKind::Input, message }) => {
+                Self::Input(message)
+            }
+            error => Self::Failure(error.to_string()),
+        }
     }
 }
 

@@ -23,6 +23,8 @@ fn main() -> ExitCode {
         Command::Sim(args) => commands::sim::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
         Command::Run(args) => commands::run::run(&args),
+        Command::Set(args) => commands::set::run(&args),
+        Command::Check(args) => commands::check::run(&args),
         Command::Record(args) => commands::record::run(&args),
         Command::Trace(args) => commands::trace::run(&args),
         Command::Completions(args) => commands::completions::run(&args),

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One file per command.
 
+pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod list;
 pub(crate) mod man;
 pub(crate) mod record;
 pub(crate) mod run;
+pub(crate) mod set;
 pub(crate) mod sim;
 pub(crate) mod trace;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments of `rota run`.
 
+use super::status::StatusArgs;
 use crate::args::{duration, name_and_value, EXIT_CODES};
 use clap::{Args, ValueHint};
 use rota_kernel::control::MAX_SHARE;
@@ -14,7 +15,8 @@ const PID_MAX: u32 = 1 << 22;
 pub(crate) struct RunArgs {
     /// A shipped policy (see `rota list`), or anyone's FILE.bpf.o or FILE.bpf.c
     #[arg(value_name = "POLICY|FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) policy: String,
+    #[arg(required_unless_present = "monitor")]
+    pub(crate) policy: Option<String>,
 
     /// Set a tunable or any global of the policy (repeatable); comes after --manifest
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = name_and_value)]
@@ -57,6 +59,9 @@ pub(crate) struct RunArgs {
     /// Look for headers of a FILE.bpf.c here too (repeatable)
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) include: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) status: StatusArgs,
 }
 
 fn share(text: &str) -> Result<(u32, u64), String> {

@@ -5,6 +5,7 @@ mod args;
 mod notify;
 mod restarts;
 mod start;
+mod status;
 mod stop;
 mod watch;
 
@@ -32,7 +33,11 @@ const LEAVES_WITHIN: Duration = Duration::from_secs(5);
 const LONGEST_VALUE: usize = 40;
 
 pub(crate) fn run(args: &RunArgs) -> Result<Status, Error> {
-    let found = object::find(&args.policy, &args.include)?;
+    let Some(policy) = &args.policy else {
+        status::monitor(&args.control, &args.status, &Stop::listen()?)?;
+        return Ok(Status::Done);
+    };
+    let found = object::find(policy, &args.include)?;
     if args.help_tunables {
         return help_tunables(found);
     }
@@ -51,7 +56,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status, Error> {
         let begin = Instant::now();
         notify::ready(&found.name);
         say_attached(args, &found, attached.image())?;
-        let last = watch.until_end(&attached, &stop);
+        let last = watch.until_end(&attached, &stop)?;
         settings.keep(&last, &attached);
         let exit = attached.detach();
         if !exit.restart_requested() || stop.wanted() {
@@ -65,7 +70,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status, Error> {
                 "{exit}: gave up, the policy asked for a restart {times} times in a row"
             )));
         };
-        writeln!(std::io::stdout(), "restart: {exit}")?;
+        say(args, &format!("restart: {exit}"))?;
         stop.sleep(pause);
     }
 }
@@ -80,14 +85,24 @@ fn while_it_leaves(stop: &Stop) {
 
 /// What runs, with which settings.
 fn say_attached(args: &RunArgs, found: &Found, image: &Image) -> Result<(), Error> {
-    let mut out = std::io::stdout().lock();
     let whom = if args.partial { "tasks of SCHED_EXT" } else { "this machine" };
-    writeln!(out, "{} ({}) schedules {whom}", found.name, found.source)?;
+    say(args, &format!("{} ({}) schedules {whom}", found.name, found.source))?;
     let mut options = tunables::options(image);
     options.iter_mut().for_each(|t| shorten(&mut t.default));
     for line in tunables::table(&options) {
-        writeln!(out, "  {line}")?;
+        say(args, &format!("  {line}"))?;
     }
+    Ok(())
+}
+
+/// A line for people: with `--json`, standard output is for programs.
+fn say(args: &RunArgs, line: &str) -> Result<(), Error> {
+    if args.status.json {
+        messages::text(line);
+        return Ok(());
+    }
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}")?;
     Ok(out.flush()?)
 }
 
@@ -105,7 +120,7 @@ fn tell(args: &RunArgs, exit: &Exit) -> Result<Status, Error> {
         messages::text(exit.dump.trim_end());
     }
     if !exit.is_error() {
-        writeln!(std::io::stdout(), "EXIT: {exit}")?;
+        say(args, &format!("EXIT: {exit}"))?;
         return Ok(Status::Done);
     }
     messages::exit(exit, true);

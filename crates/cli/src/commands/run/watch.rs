@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What goes on while a policy runs: the control socket is served, and the end is noticed.
+//! What goes on while a policy runs: the control socket is served, statistics are printed,
+//! and the end is noticed.
 
 use super::args::RunArgs;
+use super::status::Printer;
 use super::stop::{Stop, LOOK};
 use crate::error::Error;
 use crate::object::Found;
@@ -14,6 +16,7 @@ use std::time::{Duration, Instant};
 pub(crate) struct Watch {
     server: Option<Server>,
     operator: Operator,
+    printer: Option<Printer>,
     /// The time that the user gave the run.
     time: Option<Duration>,
     /// When the policy was attached for the first time.
@@ -28,21 +31,34 @@ impl Watch {
         if let Err(error) = &server {
             messages::text(&format!("note: `rota set` will not work: {error}"));
         }
-        let operator = Operator::new(&found.name, &found.source);
+        let mut operator = Operator::new(&found.name, &found.source);
+        let printer = args.status.printer();
+        if printer.is_some() {
+            if let Err(error) = operator.always_count() {
+                messages::text(&format!("note: callbacks cannot be timed: {error}"));
+            }
+        }
         let time = args.duration.map(Duration::from_nanos);
-        Ok(Self { server: server.ok(), operator, time, since: None })
+        Ok(Self { server: server.ok(), operator, printer, time, since: None })
     }
 
     /// Returns when the policy is gone or shall go, with its last settings.
-    pub(crate) fn until_end(&mut self, attached: &Attached, stop: &Stop) -> Description {
+    pub(crate) fn until_end(
+        &mut self,
+        attached: &Attached,
+        stop: &Stop,
+    ) -> Result<Description, Error> {
         let since = *self.since.get_or_insert_with(Instant::now);
         let over = |time: Duration| since.elapsed() >= time;
         while !stop.wanted() && attached.exit().is_none() && !self.time.is_some_and(over) {
             if let Some(server) = &mut self.server {
                 server.poll(&mut self.operator.on(attached));
             }
+            if let Some(printer) = self.printer.as_mut().filter(|p| p.is_due()) {
+                printer.print(self.operator.sample(attached))?;
+            }
             std::thread::sleep(LOOK);
         }
-        self.operator.on(attached).describe()
+        Ok(self.operator.on(attached).describe())
     }
 }
