@@ -3,6 +3,7 @@
 //! JIT, and in terms of the kernel's scx_simple. Needs root; see docs/decision-cost.md.
 
 use clap::Parser;
+use rota_decision_cost::calls;
 use rota_decision_cost::host;
 use rota_decision_cost::link::Bench;
 use rota_decision_cost::measure::{self, Plan, Row, Subject};
@@ -17,7 +18,8 @@ const BASELINE: &str = "scx_simple";
 /// Times the pick path of policies on the real CPU.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Policies that ship, or files (.bpf.c, .bpf.o). Without any: all that ship
+    /// Policies that ship, or files (.bpf.c, .bpf.o). Without any: all that ship, and what
+    /// single calls of the kernel cost
     policies: Vec<String>,
     /// Numbers of runnable tasks
     #[arg(long, value_delimiter = ',', default_value = "1,10,200,10000")]
@@ -69,7 +71,7 @@ fn run(args: &Args) -> Result<Report, Failure> {
     let subjects = subjects(&args.policies, baseline.as_ref())?;
     let plan =
         Plan { repetitions: args.repetitions as usize, decisions: u64::from(args.decisions) };
-    let most = args.tasks.iter().copied().max().unwrap_or(0);
+    let most = args.tasks.iter().copied().max().unwrap_or(0).max(calls::TASKS);
     let sleeping = SleepingTasks::start(most)?;
     stay_on_one_cpu();
     let (mut rows, mut failures) = (Vec::new(), Vec::new());
@@ -85,7 +87,12 @@ fn run(args: &Args) -> Result<Report, Failure> {
             }
         }
     }
-    Ok(Report::new(computer, baseline.map(|b| b.name), plan, rows, failures))
+    let calls = if args.policies.is_empty() {
+        calls::measure_all(&bench, &sleeping, plan)?
+    } else {
+        Vec::new()
+    };
+    Ok(Report::new(computer, baseline.map(|b| b.name), plan, rows, calls, failures))
 }
 
 fn row(

@@ -48,7 +48,6 @@ enum {
 
 u32 bench_picks[MAX_PICKS] BENCH_DATA;
 u64 bench_decisions BENCH_DATA;
-u32 bench_current BENCH_DATA; /* 0: nobody runs yet */
 
 SEC("syscall")
 s32 bench_init(void *args)
@@ -175,7 +174,6 @@ __kinline void bench_set_next(struct task_struct *next)
 	u64 ctx[2];
 
 	next->scx.dsq = NULL;
-	next->on_cpu = 1;
 	next->se.exec_start = bench_now_ns;
 	bench_current = bench_index_of(next);
 	ctx[0] = ARG(next);
@@ -190,7 +188,6 @@ __kinline void bench_put(struct task_struct *prev, u64 enq_flags)
 
 	ctx[0] = ARG(prev);
 	ctx[1] = true;
-	prev->on_cpu = 0;
 	if (HAS(STOPPING))
 		hook_stopping(ctx);
 	bench_enqueue(prev, enq_flags);

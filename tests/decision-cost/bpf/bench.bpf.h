@@ -37,8 +37,6 @@ static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)
 static s64 (*const bpf_map_update_elem)(void *map, const void *key, const void *value,
 					u64 flags) = (void *)2;
 static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
-static void (*const bpf_spin_lock)(struct bpf_spin_lock *lock) = (void *)93;
-static void (*const bpf_spin_unlock)(struct bpf_spin_lock *lock) = (void *)94;
 static s64 (*const bpf_probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
 static void *(*const bpf_task_storage_get)(void *map, struct task_struct *p, void *init,
 					   u64 flags) = (void *)156;

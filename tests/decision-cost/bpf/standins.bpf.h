@@ -18,6 +18,7 @@
 #define ENOENT 2
 
 bool bench_cpu_idle BENCH_DATA; /* until it was given its first task */
+u32 bench_current BENCH_DATA;	/* the task that runs; 0: nobody yet */
 
 BENCH_STANDIN s32 standin_scx_bpf_create_dsq(u64 dsq_id, s32 node)
 {
@@ -188,7 +189,7 @@ BENCH_STANDIN s32 standin_scx_bpf_task_cpu(const struct task_struct *p)
 
 BENCH_STANDIN bool standin_scx_bpf_task_running(const struct task_struct *p)
 {
-	return p->on_cpu;
+	return bench_index_of(p) == bench_current;
 }
 
 BENCH_STANDIN u32 standin_scx_bpf_nr_cpu_ids(void)
@@ -234,7 +235,10 @@ BENCH_STANDIN void standin_scx_bpf_exit_bstr(s64 code, char *fmt, unsigned long 
 	standin_scx_bpf_error_bstr(fmt, data, size);
 }
 
-/* The lookup and the reference count are the kernel's; the shadow is found by pid. */
+/*
+ * The lookup and the reference count are the kernel's; the shadow is found by pid. The
+ * policy's own calls of bpf_task_release() are taken out (src/bind.rs).
+ */
 BENCH_STANDIN struct task_struct *standin_bpf_task_from_pid(s32 pid)
 {
 	struct task_struct *real = bpf_task_from_pid(pid);
@@ -248,12 +252,6 @@ BENCH_STANDIN struct task_struct *standin_bpf_task_from_pid(s32 pid)
 BENCH_STANDIN struct task_struct *standin_bpf_task_acquire(struct task_struct *p)
 {
 	return p;
-}
-
-/* Done by standin_bpf_task_from_pid(). */
-BENCH_STANDIN void standin_bpf_task_release(struct task_struct *p)
-{
-	asm volatile("");
 }
 
 /* Helpers, by number: task storage is that of the real task. */

@@ -13,7 +13,8 @@
 
 #include "bench.bpf.h"
 
-#define BENCH_MAX_PID (1 << 22) /* the kernel's own limit */
+#define BENCH_MAX_PID	(1 << 22) /* the kernel's own limit */
+#define BENCH_MAX_TASKS 65536	  /* as in src/host.rs */
 
 struct bench_task {
 	u8 head[BENCH_SCX_AT];

@@ -19,8 +19,16 @@ use std::ops::Range;
 /// `SCX_OPS_ENQ_LAST` of `ops.flags`.
 const OPS_ENQ_LAST: u64 = 1 << 1;
 
+/// Functions that have nothing left to do: a reference that was never taken (the stand-in
+/// for `bpf_task_from_pid` has done both) is not given back.
+const NOTHING: [&str; 1] = ["bpf_task_release"];
+/// `goto +0`.
+const NO_OPERATION: [u8; INSN] = [0x05, 0, 0, 0, 0, 0, 0, 0];
+
 /// What a reference to an undefined function becomes.
 enum Target {
+    /// No instruction at all.
+    Nothing,
     /// A function of the bench.
     StandIn(SymbolId),
     /// The running kernel's own; libbpf resolves it.
@@ -75,6 +83,9 @@ fn target(elf: &Elf<'_>, symbol: SymbolId, kernel: &Btf) -> Target {
     if let Some(standin) = elf::defined(elf, &format!("standin_{essential}")) {
         return Target::StandIn(standin);
     }
+    if NOTHING.contains(&essential) {
+        return Target::Nothing;
+    }
     let known = [Kind::Func, Kind::Var].iter().any(|kind| kernel.find(*kind, essential).is_some());
     let of_sched_ext = essential.contains("scx_");
     match (known, symbol.st_bind() == STB_WEAK) {
@@ -117,8 +128,11 @@ fn bind_policy(
         }
         match (target, relocation.r_type) {
             // an address is only compared with null
-            (Target::StandIn(_), R_BPF_64_64) => set_imm64(elf, text, at as usize, 1),
+            (Target::StandIn(_) | Target::Nothing, R_BPF_64_64) => {
+                set_imm64(elf, text, at as usize, 1)
+            }
             (Target::Absent, R_BPF_64_64) => set_imm64(elf, text, at as usize, 0),
+            (Target::Nothing, _) => set_insn(elf, text, at as usize, NO_OPERATION),
             (Target::StandIn(standin), _) => {
                 relocation.symbol = Some(standin);
                 kept.push(relocation);
@@ -129,6 +143,13 @@ fn bind_policy(
     kept.extend(bind_helpers(elf, text, of_bench as usize));
     elf::put_relocations(elf, text, kept);
     missing
+}
+
+fn set_insn(elf: &mut Elf<'_>, text: SectionId, at: usize, insn: [u8; INSN]) {
+    let place = elf::data_mut(elf, text).and_then(|code| code.get_mut(at..at + INSN));
+    if let Some(place) = place {
+        place.copy_from_slice(&insn);
+    }
 }
 
 fn set_imm64(elf: &mut Elf<'_>, text: SectionId, at: usize, value: u32) {

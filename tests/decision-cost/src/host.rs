@@ -19,6 +19,8 @@ const REFERENCE_BTF: &str =
 const BENCH_DATA: &str = ".bss.bench";
 /// Picks that are kept when recording, as in `bench.bpf.c`.
 pub const MAX_PICKS: usize = 65536;
+/// Tasks that the bench's own arrays have room for, nobody (0) included.
+const MAX_TASKS: usize = 65536;
 /// The end of the verifier's log that an error shows.
 const LOG_LINES: usize = 40;
 
@@ -66,6 +68,7 @@ struct Places {
     message: usize,
     picks: usize,
     decisions: usize,
+    root: usize,
 }
 
 impl Places {
@@ -81,6 +84,7 @@ impl Places {
             message: place("bench_message")?,
             picks: place("bench_picks")?,
             decisions: place("bench_decisions")?,
+            root: place("bench_root")?,
         })
     }
 }
@@ -110,6 +114,10 @@ pub fn available() -> Result<(), Failure> {
 impl Hosted {
     /// Loads a linked object, with room for `tasks` tasks, and calls `ops.init()`.
     pub fn load(policy: &str, linked: &[u8], tasks: usize) -> Result<Self, Failure> {
+        if tasks >= MAX_TASKS {
+            let reason = format!("{tasks} tasks, at most {} fit", MAX_TASKS - 1);
+            return Err(Failure::run(policy, reason));
+        }
         let places = Places::read(linked).map_err(|e| Failure::object(policy, e))?;
         if let Ok(mut log) = LIBBPF_LOG.lock() {
             log.clear();
@@ -171,7 +179,7 @@ impl Hosted {
 
     /// The pids picked so far, in order, if the object was linked to record them.
     pub fn picks(&self) -> Result<Vec<u32>, Failure> {
-        let data = self.bench_data()?;
+        let data = self.section(BENCH_DATA)?;
         let count = (number(&data, self.places.decisions, 8) as usize).min(MAX_PICKS);
         let at = |i| self.places.picks + 4 * i;
         Ok((0..count).map(|i| number(&data, at(i), 4) as u32).collect())
@@ -185,14 +193,20 @@ impl Hosted {
         Ok(output.return_value)
     }
 
-    fn bench_data(&self) -> Result<Vec<u8>, Failure> {
-        let map = self.object.maps().find(|m| m.name().to_string_lossy().ends_with(BENCH_DATA));
+    /// The present contents of a section of data.
+    pub fn section(&self, name: &str) -> Result<Vec<u8>, Failure> {
+        let map = self.object.maps().find(|m| m.name().to_string_lossy().ends_with(name));
         map.and_then(|m| m.lookup(&[0; 4], MapFlags::ANY).ok().flatten())
-            .ok_or_else(|| Failure::run(&self.policy, "cannot read the bench's data"))
+            .ok_or_else(|| Failure::run(&self.policy, format!("cannot read {name}")))
+    }
+
+    /// The task at the root of the tree that was changed last, 0 if it is empty.
+    pub fn tree_root(&self) -> Result<u32, Failure> {
+        Ok(number(&self.section(BENCH_DATA)?, self.places.root, 4) as u32)
     }
 
     fn check(&self) -> Result<(), Failure> {
-        match number(&self.bench_data()?, self.places.failure, 4) {
+        match number(&self.section(BENCH_DATA)?, self.places.failure, 4) {
             0 => Ok(()),
             _ => Err(self.failed("it failed")),
         }
@@ -200,7 +214,7 @@ impl Hosted {
 
     /// Why, from the bench's data (`enum bench_failure`).
     fn failed(&self, what: &str) -> Failure {
-        let data = self.bench_data().unwrap_or_default();
+        let data = self.section(BENCH_DATA).unwrap_or_default();
         let detail = number(&data, self.places.detail, 8);
         let why = match number(&data, self.places.failure, 4) {
             1 => {

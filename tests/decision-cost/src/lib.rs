@@ -10,6 +10,7 @@
 mod bind;
 mod btf_ext;
 mod callbacks;
+pub mod calls;
 mod elf;
 mod failure;
 pub mod host;

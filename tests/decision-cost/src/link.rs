@@ -15,6 +15,7 @@ use libbpf_rs::Linker;
 use object::build::elf::{SectionData, SectionId};
 use object::elf::{SHF_ALLOC, SHF_EXECINSTR, SHT_PROGBITS, STB_LOCAL, STT_FUNC, STT_SECTION};
 use rota_bpf::btf::{reference, Btf};
+use rota_bpf::link::Object;
 use std::path::{Path, PathBuf};
 
 /// The bench's own object, compiled once.
@@ -24,7 +25,7 @@ pub struct Bench {
 }
 
 /// Folder of the bench's sources.
-fn sources() -> PathBuf {
+pub(crate) fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf")
 }
 
@@ -51,6 +52,8 @@ impl Bench {
 
     /// Links it with a policy's object.
     pub fn link(&self, policy: &str, object: &[u8], recording: bool) -> Result<Vec<u8>, Failure> {
+        // says in more words what is wrong with an object than libbpf's linker does
+        Object::parse(policy, object).map_err(|e| Failure::object(policy, e))?;
         let prepared = join(&[object]).and_then(|clean| prepare(&clean));
         let (prepared, callbacks) = prepared.map_err(|reason| Failure::object(policy, reason))?;
         let joined = join(&[&self.object, &prepared]).map_err(|e| Failure::object(policy, e))?;

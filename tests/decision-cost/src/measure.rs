@@ -67,6 +67,11 @@ pub struct Row {
     pub instructions: Option<f64>,
 }
 
+/// Enough for each task to have its turn.
+pub(crate) fn simulated_decisions(specs: &[TaskSpec]) -> u64 {
+    2 * specs.len().max(500) as u64
+}
+
 /// Weights that tasks have in turn: those of nice -5, 0 and 5.
 const WEIGHTS: [u32; 3] = [305, 100, 33];
 
@@ -89,12 +94,14 @@ pub fn prepare(
     Ok(hosted)
 }
 
-struct Turn {
-    inside: f64,
-    outside: f64,
+/// Nanoseconds per decision of one turn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turn {
+    pub(crate) inside: f64,
+    pub(crate) outside: f64,
 }
 
-fn turn(hosted: &mut Hosted, decisions: u64) -> Result<Turn, Failure> {
+pub(crate) fn turn(hosted: &mut Hosted, decisions: u64) -> Result<Turn, Failure> {
     let run = hosted.decide(decisions)?;
     let each = |time: std::time::Duration| time.as_nanos() as f64 / decisions as f64;
     Ok(Turn { inside: each(run.inside), outside: each(run.outside) })
@@ -120,8 +127,7 @@ pub fn measure(
     }
     let ns = Spread::of(&inside)
         .ok_or_else(|| Failure::run(&subject.name, "no repetitions, so no result"))?;
-    let counted = 2 * specs.len().max(500) as u64;
-    let simulated = simulate(&subject.name, &subject.object, specs, counted);
+    let simulated = simulate(&subject.name, &subject.object, specs, simulated_decisions(specs));
     Ok(Row {
         policy: subject.name.clone(),
         tasks: specs.len(),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The result as a table and as JSON.
 
+use crate::calls::CallCost;
 use crate::measure::{Plan, Row};
 use comfy_table::{presets, CellAlignment, Table};
 use serde::Serialize;
@@ -17,8 +18,10 @@ pub struct Computer {
     pub kernel: String,
     /// It runs as somebody's guest, where others can take time away.
     pub virtual_machine: bool,
-    /// How indirect branches are guarded, which helpers and stand-ins pay for.
+    /// How indirect branches are guarded, which calls through pointers pay for.
     pub spectre_v2: String,
+    /// How returns are guarded, which every call pays for.
+    pub spec_rstack_overflow: String,
     /// Runnable tasks, mean over the last minute, when measuring began.
     pub load_average: f64,
 }
@@ -32,6 +35,9 @@ impl Computer {
             let line = cpuinfo.lines().find(|line| line.starts_with(key));
             line.and_then(|line| line.split_once(':')).map(|(_, value)| value.trim().to_owned())
         };
+        let guard = |name: &str| {
+            read(&format!("/sys/devices/system/cpu/vulnerabilities/{name}")).trim().to_owned()
+        };
         let load = read("/proc/loadavg");
         Self {
             cpu: value("model name").unwrap_or_else(|| "unknown".into()),
@@ -39,9 +45,8 @@ impl Computer {
             kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
             virtual_machine: value("flags")
                 .is_some_and(|f| f.split(' ').any(|f| f == "hypervisor")),
-            spectre_v2: read("/sys/devices/system/cpu/vulnerabilities/spectre_v2")
-                .trim()
-                .to_owned(),
+            spectre_v2: guard("spectre_v2"),
+            spec_rstack_overflow: guard("spec_rstack_overflow"),
             load_average: load.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0.0),
         }
     }
@@ -56,6 +61,7 @@ pub struct Report {
     repetitions: usize,
     decisions: u64,
     rows: Vec<Row>,
+    calls: Vec<CallCost>,
     failures: Vec<String>,
 }
 
@@ -66,11 +72,12 @@ impl Report {
         baseline: Option<String>,
         plan: Plan,
         rows: Vec<Row>,
+        calls: Vec<CallCost>,
         failures: Vec<String>,
     ) -> Self {
         let (repetitions, decisions) = (plan.repetitions, plan.decisions);
         let schema = "rota.decision-cost/1";
-        Self { schema, computer, baseline, repetitions, decisions, rows, failures }
+        Self { schema, computer, baseline, repetitions, decisions, rows, calls, failures }
     }
 
     /// For programs: one line.
@@ -86,9 +93,10 @@ impl Report {
             "{}, {} CPUs, Linux {}{guest}, load {:.1}\n{} turns of {} decisions or more each\n\n",
             c.cpu, c.cpus, c.kernel, c.load_average, self.repetitions, self.decisions
         );
-        for line in self.table().lines() {
-            text.push_str(line.trim_end());
+        push(&mut text, &self.policies());
+        if !self.calls.is_empty() {
             text.push('\n');
+            push(&mut text, &self.kernel_calls());
         }
         if let Some(factor) = self.disagreement().filter(|factor| *factor > 1.05) {
             text.push_str(&format!(
@@ -106,21 +114,15 @@ impl Report {
         self.rows.iter().map(|r| r.outside_min_ns / r.ns.min).max_by(f64::total_cmp)
     }
 
-    fn table(&self) -> Table {
-        let mut table = Table::new();
-        table.load_preset(presets::NOTHING);
+    fn policies(&self) -> Table {
         let of_baseline = match &self.baseline {
             Some(name) => format!("x {name}"),
             None => "ratio".into(),
         };
         let header =
             ["policy", "tasks", "ns/decision", "min", "p95", &of_baseline, "insns", "ns/insn"];
-        table.set_header(header);
-        let number = |value: Option<f64>, digits: usize| {
-            value.map_or_else(|| "-".to_owned(), |v| format!("{v:.digits$}"))
-        };
-        for row in &self.rows {
-            table.add_row(vec![
+        let rows = self.rows.iter().map(|row| {
+            vec![
                 row.policy.clone(),
                 row.tasks.to_string(),
                 number(Some(row.ns.median), 1),
@@ -128,15 +130,51 @@ impl Report {
                 number(Some(row.ns.p95), 1),
                 number(row.ratio, 2),
                 number(row.instructions, 1),
-                number(row.instructions.filter(|n| *n > 0.0).map(|n| row.ns.median / n), 3),
-            ]);
+                number(per_instruction(row.ns.median, row.instructions), 2),
+            ]
+        });
+        table(&header, rows)
+    }
+
+    fn kernel_calls(&self) -> Table {
+        let rows = self.calls.iter().map(|call| {
+            vec![
+                call.name.to_owned(),
+                number(Some(call.ns), 1),
+                number(call.instructions, 1),
+                number(per_instruction(call.ns, call.instructions), 2),
+            ]
+        });
+        table(&["call", "ns", "insns", "ns/insn"], rows)
+    }
+}
+
+fn per_instruction(ns: f64, instructions: Option<f64>) -> Option<f64> {
+    instructions.filter(|n| *n > 0.0).map(|n| ns / n)
+}
+
+fn number(value: Option<f64>, digits: usize) -> String {
+    value.map_or_else(|| "-".to_owned(), |v| format!("{v:.digits$}"))
+}
+
+/// A name on the left, numbers on the right.
+fn table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING);
+    table.set_header(header);
+    table.add_rows(rows);
+    for (at, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if at > 0 {
+            column.set_cell_alignment(CellAlignment::Right);
         }
-        for (at, column) in table.column_iter_mut().enumerate() {
-            column.set_padding((0, 2));
-            if at > 0 {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
-        }
-        table
+    }
+    table
+}
+
+fn push(text: &mut String, table: &Table) {
+    for line in table.lines() {
+        text.push_str(line.trim_end());
+        text.push('\n');
     }
 }

@@ -8,6 +8,7 @@ use rota_decision_cost::link::Bench;
 use rota_decision_cost::simulate::{simulate, Simulated};
 use rota_decision_cost::tasks::SleepingTasks;
 use rota_decision_cost::{measure, Failure};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 const DECISIONS: usize = 3000;
@@ -15,12 +16,17 @@ const DECISIONS: usize = 3000;
 /// or 20 ms.
 const LEAST: usize = 1400;
 
+/// Says so past the test harness, which hides what passing tests print.
+fn skip(why: &str) {
+    let _ = writeln!(std::io::stderr(), "SKIPPED: decisions in the kernel: {why}");
+}
+
 /// A bench, if this machine can run it.
 fn bench() -> Option<Bench> {
     match host::available().and_then(|()| Bench::compile()) {
         Ok(bench) => Some(bench),
         Err(Failure::Unavailable(why)) => {
-            println!("SKIPPED: {why}");
+            skip(&why);
             None
         }
         Err(failure) => panic!("{failure}"),
@@ -80,10 +86,57 @@ fn shipped_policies_pick_what_they_pick_in_the_simulator() {
 fn scx_simple_picks_what_it_picks_in_the_simulator() {
     let Some(bench) = bench() else { return };
     let Some(object) = scx_simple() else {
-        println!("SKIPPED: no scx_simple.bpf.o: run tests/third-party/fetch");
-        return;
+        return skip("no scx_simple.bpf.o: run tests/third-party/fetch");
     };
     for tasks in [1, 3, 100, 1000] {
         assert_same_picks(&bench, "scx_simple", &object, &measure::load(tasks));
+    }
+}
+
+/// Checks the tree below a node; returns its black height and number of tasks.
+fn check_tree(node: &dyn Fn(u32) -> Node, at: u32) -> (u32, usize) {
+    if at == 0 {
+        return (1, 0);
+    }
+    let Node { key, kids, red } = node(at);
+    for (kid, side) in kids.iter().zip([true, false]).filter(|(kid, _)| **kid != 0) {
+        let below = node(*kid);
+        assert!(!(red && below.red), "task {at} and {kid} below it are red");
+        let sorted = if side { below.key <= key } else { below.key >= key };
+        assert!(sorted, "task {kid} is on the wrong side of {at}");
+    }
+    let [left, right] = kids.map(|kid| check_tree(node, kid));
+    assert_eq!(left.0, right.0, "black nodes below task {at}");
+    (left.0 + u32::from(!red), left.1 + right.1 + 1)
+}
+
+struct Node {
+    key: u64,
+    kids: [u32; 2],
+    red: bool,
+}
+
+/// `struct bench_node`.
+fn node(nodes: &[u8], at: u32) -> Node {
+    let bytes = &nodes[at as usize * 64..][..64];
+    let word = |i: usize| u32::from_ne_bytes(bytes[i..i + 4].try_into().unwrap());
+    let key = u64::from(word(4)) << 32 | u64::from(word(0));
+    Node { key, kids: [word(12), word(16)], red: bytes[20] != 0 }
+}
+
+#[test]
+fn queue_by_virtual_time_stays_a_red_black_tree() {
+    let (Some(bench), Some(object)) = (bench(), scx_simple()) else { return };
+    let specs: Vec<TaskSpec> =
+        (0..500).map(|i| TaskSpec { weight: 1 + i * 7919 % 10_000, share: None }).collect();
+    let tasks = SleepingTasks::start(specs.len()).unwrap();
+    let linked = bench.link("scx_simple", &object, false).unwrap();
+    let mut hosted = Hosted::load("scx_simple", &linked, specs.len()).unwrap();
+    hosted.populate(&tasks, &specs).unwrap();
+    for decisions in [1, 10, 100, 1000, 10_000] {
+        hosted.decide(decisions).unwrap();
+        let nodes = hosted.section(".bss.nodes").unwrap();
+        let (_, queued) = check_tree(&|at| node(&nodes, at), hosted.tree_root().unwrap());
+        assert_eq!(queued, specs.len() - 1, "all but the one that runs");
     }
 }
