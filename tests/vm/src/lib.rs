@@ -13,3 +13,4 @@ pub mod run;
 pub mod scenario;
 pub mod systemd;
 pub mod verdict;
+pub mod versus;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `rota-vm`: runs the scenarios of `tests/vm/scenarios` in real kernels.
 
+mod versus_command;
+
 use anyhow::{bail, Context, Result};
 use clap::{Parser, Subcommand};
 use rota_vm::debian;
@@ -36,6 +38,8 @@ enum Command {
     },
     /// List the scenarios
     List,
+    /// Compare the simulator with a kernel
+    Versus(versus_command::VersusArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -81,6 +85,9 @@ fn main() -> ExitCode {
         Command::Run(args) => run(&args),
         Command::Kernels { refresh } => kernels(refresh),
         Command::List => list(),
+        Command::Versus(args) => {
+            sources(None).and_then(|sources| versus_command::run(&args, &sources))
+        }
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,
@@ -133,7 +140,7 @@ fn run(args: &RunArgs) -> Result<bool> {
             say(&format!("{}: {}", boot.kernel.name(), kernel.name));
         }
     }
-    let files = files(&sources(args)?, &boots, &cache)?;
+    let files = files(&sources(args.rota.as_deref())?, &boots, &cache)?;
     let setup = Setup {
         kernels: &kernels,
         files: &files,
@@ -208,12 +215,12 @@ fn files(sources: &Sources, boots: &[Boot], cache: &Cache) -> Result<BTreeMap<Gu
     Ok(files)
 }
 
-fn sources(args: &RunArgs) -> Result<Sources> {
+fn sources(rota: Option<&Path>) -> Result<Sources> {
     let here = std::env::current_exe()?;
     let beside = |name: &str| here.with_file_name(name);
     Ok(Sources {
         tests: tests().to_owned(),
-        rota: args.rota.clone().unwrap_or_else(|| beside("rota")),
+        rota: rota.map_or_else(|| beside("rota"), Path::to_owned),
         guest: beside("rota-guest"),
         package: beside("../debian/rota.deb"),
     })

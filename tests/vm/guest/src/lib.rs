@@ -2,9 +2,11 @@
 //! What the host and the guest of a machine test say to each other: jobs go in as JSON, records
 //! come out as JSON lines.
 
+pub mod filter;
 pub mod job;
 pub mod played;
 pub mod record;
+pub mod recorded;
 pub mod shares;
 pub mod span;
 pub mod step;

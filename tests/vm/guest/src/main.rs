@@ -10,6 +10,7 @@ mod jobs;
 mod machine;
 mod measure;
 mod player;
+mod recording;
 mod report;
 mod residue;
 mod scheduler;
@@ -34,6 +35,10 @@ fn command(args: &[String]) -> Result<()> {
     match words.as_slice() {
         ["hog"] => hog::spin(),
         ["jobs"] => jobs::run(),
+        ["record", options @ ..] => {
+            println!("{}", serde_json::to_string(&recording::record(options)?)?);
+            Ok(())
+        }
         ["play", options @ ..] => {
             let played = player::play(player::Options::parse(options)?)?;
             println!("{}", serde_json::to_string(&played)?);

@@ -30,6 +30,8 @@ pub enum Step {
     Run(Command),
     /// Measures the CPU time of the hogs and checks their shares.
     Measure(Measure),
+    /// Plays a workload file and records what the scheduler does.
+    Play(Play),
     /// Lets time pass.
     Wait {
         /// How much.
@@ -154,6 +156,17 @@ pub struct Measure {
     pub within: f64,
 }
 
+/// A workload to play, by tasks of `SCHED_EXT` under a policy that was loaded with `--partial`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Play {
+    /// A workload file's path in the guest.
+    pub workload: String,
+    /// How long.
+    #[serde(rename = "for")]
+    pub time: Span,
+}
+
 /// How `rota run` must end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -211,6 +224,7 @@ impl Step {
             Step::Load { .. } => "load",
             Step::Run(_) => "run",
             Step::Measure(_) => "measure",
+            Step::Play(_) => "play",
             Step::Wait { .. } => "wait",
             Step::Change { .. } => "change",
             Step::Kill { .. } => "kill",

@@ -5,7 +5,7 @@ use crate::hogs::Hogs;
 use crate::report::{now, Report};
 use crate::residue::{kernel_memory_kb, Residue};
 use crate::scheduler::Scheduler;
-use crate::{command, machine, measure};
+use crate::{command, machine, measure, recording};
 use anyhow::{bail, Context, Result};
 use rota_guest::job::Job;
 use rota_guest::record::Record;
@@ -91,6 +91,7 @@ impl<'a> Work<'a> {
             Step::Load { policy, with, wait } => self.load(policy.as_deref(), with, *wait)?,
             Step::Run(step) => return command::run(step, self.job.policy.as_deref()),
             Step::Measure(step) => return measure::measure(step, &self.hogs),
+            Step::Play(step) => return recording::play(step),
             Step::Wait { time } => sleep(time.duration()),
             Step::Change { task, nice, cpus } => {
                 for name in self.hogs.matching(task)? {

@@ -8,24 +8,29 @@ use std::sync::OnceLock;
 
 /// Loop rounds of the calibration.
 const ROUNDS: u64 = 2_000_000;
-/// Closer to its end than this, a wait is not interrupted to look at the clock again.
+/// Closer to its end than this, a wait is not cut into parts any more.
 const CLOSE_NS: u64 = 20_000;
+/// Rounds between two pause instructions. An emulator whose virtual CPUs take turns takes a
+/// pause as the end of a turn; without, one busy CPU can keep the others waiting for 100 ms.
+const PAUSE_EVERY: u64 = 512;
 
 /// Time since the tasks' common start.
 pub(crate) struct Clock {
     /// Start, on the monotonic clock.
     start_ns: OnceLock<u64>,
-    /// Rounds of the busy loop in 1024 ns.
+    /// Rounds of the busy loop in 1024 ns, if no other CPU is busy.
     rounds_per_1024_ns: u64,
+    cpus: u64,
 }
 
 impl Clock {
     /// Measures how fast this machine spins.
-    pub(crate) fn calibrated() -> Clock {
+    pub(crate) fn calibrated(cpus: u32) -> Clock {
         let before = thread_ns();
         spin(ROUNDS);
         let took = (thread_ns() - before).max(1);
-        Clock { start_ns: OnceLock::new(), rounds_per_1024_ns: (ROUNDS * 1024 / took).max(1) }
+        let rounds_per_1024_ns = (ROUNDS * 1024 / took).max(1);
+        Clock { start_ns: OnceLock::new(), rounds_per_1024_ns, cpus: cpus.max(1).into() }
     }
 
     /// Says when the tasks start; the first one who says so is right.
@@ -57,15 +62,18 @@ impl Clock {
         self.spin_until(at_ns, || self.now_ns());
     }
 
-    /// Reading a clock is a system call on many machines: it is done once when most of the time
-    /// should be over, and then again at the end.
+    /// Reading a clock is a system call on many machines, so it is done seldom. Where virtual
+    /// CPUs take turns, a loop lasts up to as many times longer as there are CPUs.
     fn spin_until(&self, at_ns: u64, clock_ns: impl Fn() -> u64) {
         loop {
             let left_ns = at_ns.saturating_sub(clock_ns());
             if left_ns == 0 {
                 return;
             }
-            let next_ns = if left_ns > CLOSE_NS { left_ns - CLOSE_NS / 2 } else { left_ns };
+            let next_ns = match left_ns {
+                ..=CLOSE_NS => left_ns / self.cpus,
+                _ => left_ns / self.cpus - CLOSE_NS / (2 * self.cpus),
+            };
             spin(next_ns * self.rounds_per_1024_ns / 1024 + 1);
         }
     }
@@ -93,9 +101,10 @@ fn nanoseconds(time: Timespec) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Without a pause instruction: an emulator takes it as a reason to stop this CPU.
 fn spin(rounds: u64) {
-    for round in 0..rounds {
-        black_box(round);
+    for round in 1..=rounds {
+        if black_box(round) % PAUSE_EVERY == 0 {
+            std::hint::spin_loop();
+        }
     }
 }

@@ -84,7 +84,7 @@ pub(crate) fn play(options: Options) -> Result<Played> {
     let (hz, seed) = (options.hz.max(1), options.seed);
     let stage = Arc::new(Stage {
         runner: Mutex::new(Runner::new(Arc::new(workload), seed)),
-        clock: Clock::calibrated(),
+        clock: Clock::calibrated(options.cpus),
         places: (0..MOST_TASKS).map(|_| Place::default()).collect(),
         options,
         trouble: OnceLock::new(),

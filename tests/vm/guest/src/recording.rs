@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Plays a workload in a process of its own, and records what the scheduler does with it.
+
+use crate::machine::online_cpus;
+use anyhow::{bail, Context, Result};
+use rota_guest::filter::{Filtered, Tape};
+use rota_guest::played::Played;
+use rota_guest::recorded::Recorded;
+use rota_guest::step::Play;
+use rota_kernel::events::{RecordOptions, Recorder, Scope};
+use rota_measure::Summary;
+use rota_trace::{EventKind, Sink};
+use serde_json::{to_value, Value};
+use std::collections::HashMap;
+use std::process::{Command, Stdio};
+
+/// The step `play`: what was recorded, and what spoils it.
+pub(crate) fn play(step: &Play) -> Result<(Value, Option<String>)> {
+    let time = format!("{}ns", step.time.duration().as_nanos());
+    let recorded = record(&[&step.workload, "--partial", "--duration", &time])?;
+    let problem = (recorded.lost > 0)
+        .then(|| format!("{} records were lost or do not fit each other", recorded.lost));
+    Ok((to_value(recorded)?, problem))
+}
+
+/// Runs `rota-guest play` with these arguments. The records stay in the buffer until it is
+/// over: reading them meanwhile would take CPU time from the workload.
+pub(crate) fn record(play: &[&str]) -> Result<Recorded> {
+    let options = RecordOptions { scope: Scope::Children, ..RecordOptions::default() };
+    let mut recorder = Recorder::start(&options)?;
+    let origin_ns = recorder.begin_ns();
+    let output = Command::new("/proc/self/exe")
+        .arg("play")
+        .args(play)
+        .stdin(Stdio::null())
+        .output()
+        .context("cannot start the player")?;
+    let mut tape = Tape::default();
+    recorder.poll(&mut tape)?;
+    let (facts, _) = recorder.finish(&mut tape)?;
+    if !output.status.success() {
+        bail!("the player failed: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    let played: Played = serde_json::from_slice(&output.stdout).context("what the player said")?;
+    let filtered = Filtered::new(&played, origin_ns, &tape.0);
+    let cpus = online_cpus()? as u32;
+    let mut summary = Summary::new(cpus);
+    let mut picks = vec![Vec::new(); cpus as usize];
+    let index: HashMap<u32, u32> =
+        played.tasks.iter().zip(0u32..).map(|(task, index)| (task.tid, index)).collect();
+    for event in &filtered.events {
+        summary.event(event);
+        if let (Some(cpu), EventKind::Pick { pid, .. }) = (event.cpu, &event.kind) {
+            picks[cpu as usize].push(index[pid]);
+        }
+    }
+    Ok(Recorded {
+        report: to_value(summary.finish(played.duration_ns))?,
+        picks,
+        interruptions: filtered.interruptions,
+        interrupted_ns: filtered.interrupted_ns,
+        lost: facts.lost.total() + facts.repaired + facts.late,
+    })
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Simulator against kernel: the same workloads under the same policies in both hosts, and how
+//! far the numbers are from each other. `docs/simulator-vs-kernel.md` explains it.
+
+pub mod case;
+pub mod compare;
+pub mod guest;
+pub mod numbers;
+pub mod sequence;
+pub mod simulate;
+pub mod table;
+pub mod tolerance;

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The numbers of a run that are compared, from the JSON that both hosts give.
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+use serde_json::Value;
+
+/// One run in one host.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Numbers {
+    /// Part of the machine that each task had, by name.
+    pub shares: Vec<(String, f64)>,
+    /// Context switches.
+    pub switches: u64,
+    /// Time that tasks waited for a CPU, all together.
+    pub run_delay_ns: u64,
+    /// Median of the wakeup latencies; `None`: nobody was woken.
+    pub p50_ns: Option<u64>,
+    /// 95th percentile.
+    pub p95_ns: Option<u64>,
+    /// 99th percentile.
+    pub p99_ns: Option<u64>,
+}
+
+impl Numbers {
+    /// From `tasks` and `totals` as `rota sim --json` has them.
+    pub fn of(report: &Value) -> Result<Numbers> {
+        let tasks = report["tasks"].as_array().context("a report without tasks")?;
+        let totals = &report["totals"];
+        let latency = |key: &str| totals["wakeup_latency_ns"][key].as_u64();
+        let share = |task: &Value| {
+            let name = task["name"].as_str().context("a task without a name")?;
+            Ok((name.to_owned(), task["share"].as_f64().context("a task without a share")?))
+        };
+        let run_delays = tasks.iter().map(|task| task["run_delay_ns"].as_u64().unwrap_or(0));
+        Ok(Numbers {
+            shares: tasks.iter().map(share).collect::<Result<_>>()?,
+            switches: totals["context_switches"].as_u64().context("no context switches")?,
+            run_delay_ns: run_delays.sum(),
+            p50_ns: latency("p50"),
+            p95_ns: latency("p95"),
+            p99_ns: latency("p99"),
+        })
+    }
+
+    /// The share of a task; 0 if it never was.
+    pub fn share(&self, name: &str) -> f64 {
+        self.shares.iter().find(|(task, _)| task == name).map_or(0.0, |(_, share)| *share)
+    }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A case in the simulated machine.
+
+use super::case::Case;
+use super::numbers::Numbers;
+use anyhow::{bail, Context, Result};
+use rota_bpf::link::{link, Object};
+use rota_machine::config::{Config, Costs, DEFAULT_HZ};
+use rota_machine::kfuncs::SimKernel;
+use rota_machine::policy::BpfOps;
+use rota_machine::run::Machine;
+use rota_machine::topology::Topology;
+use rota_measure::Summary;
+use rota_trace::{Event, EventKind, Sink};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What a host gave.
+#[derive(Clone, Debug)]
+pub struct Host {
+    /// The numbers.
+    pub numbers: Numbers,
+    /// Whose slices each CPU began, as indices into the tasks.
+    pub picks: Vec<Vec<u32>>,
+}
+
+/// Runs the case. The player counts whatever a thread does as its work, so a switch costs
+/// nothing beside it.
+pub fn simulate(case: &Case, workload: &str) -> Result<Host> {
+    let name = format!("{}.json", case.workload);
+    let workload = Arc::new(rota_workload::parse(&name, workload)?);
+    let mut config = Config::new(Topology::flat(case.cpus)?, case.duration_ns);
+    config.hz = DEFAULT_HZ;
+    config.costs = Costs::none();
+
+    let policy = rota_catalog::find(&case.policy)?;
+    let kernel = rota_bpf::btf::reference();
+    let object = Object::parse(policy.name, policy.object)?;
+    let mut image = link(&object, &kernel, &SimKernel { hz: config.hz })?;
+    for set in &case.set {
+        let (name, value) = set.split_once('=').with_context(|| format!("'{set}' sets nothing"))?;
+        image.set_variable(name, value)?;
+    }
+    let mut machine = Machine::new(config, workload, &kernel)?;
+    let mut ops = BpfOps::load(Arc::new(image), &mut machine.core)?;
+    let mut watch = Watch::new(case.cpus);
+    let outcome = machine.run(&mut ops, &mut watch)?;
+    if outcome.exit.kind.is_error() {
+        bail!("{}: the policy was ejected: {}", case.name(), outcome.exit);
+    }
+    let report = serde_json::to_value(watch.summary.finish(outcome.end_ns))?;
+    Ok(Host { numbers: Numbers::of(&report)?, picks: watch.picks })
+}
+
+/// The numbers and the picks.
+struct Watch {
+    summary: Summary,
+    picks: Vec<Vec<u32>>,
+    /// Index of a task, by pid.
+    index: HashMap<u32, u32>,
+}
+
+impl Watch {
+    fn new(cpus: u32) -> Watch {
+        Watch {
+            summary: Summary::new(cpus),
+            picks: vec![Vec::new(); cpus as usize],
+            index: HashMap::new(),
+        }
+    }
+}
+
+impl Sink for Watch {
+    fn event(&mut self, event: &Event) {
+        self.summary.event(event);
+        let next = self.index.len() as u32;
+        match (event.cpu, &event.kind) {
+            (_, EventKind::Task { pid, .. }) => {
+                self.index.entry(*pid).or_insert(next);
+            }
+            (Some(cpu), EventKind::Pick { pid, .. }) => {
+                self.picks[cpu as usize].push(self.index.get(pid).copied().unwrap_or(u32::MAX));
+            }
+            _ => {}
+        }
+    }
+}

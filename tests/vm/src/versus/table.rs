@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The table of `docs/simulator-vs-kernel.md`, which is written between two markers.
+
+use super::compare::{Compared, Measure};
+use anyhow::{Context, Result};
+use std::fs;
+use std::path::Path;
+
+const BEGIN: &str = "<!-- begin: written by `rota-vm versus --write` -->";
+const END: &str = "<!-- end -->";
+
+/// Puts the table where the old one was.
+pub fn write(path: &Path, compared: &[Compared]) -> Result<()> {
+    let file = path.display();
+    let text = fs::read_to_string(path).with_context(|| file.to_string())?;
+    let begin = text.find(BEGIN).with_context(|| format!("{file} has no line '{BEGIN}'"))?;
+    let end = text.find(END).with_context(|| format!("{file} has no line '{END}'"))?;
+    let (head, tail) = (&text[..begin + BEGIN.len()], &text[end..]);
+    fs::write(path, format!("{head}\n\n{}\n{tail}", markdown(compared)))
+        .with_context(|| file.to_string())
+}
+
+/// All cases: first those with numbers, then those with picks.
+pub fn markdown(compared: &[Compared]) -> String {
+    let (picks, numbers): (Vec<&Compared>, Vec<&Compared>) =
+        compared.iter().partition(|c| c.same_picks.is_some());
+    let mut text = String::new();
+    let mut workload = "";
+    for case in numbers {
+        if case.workload != workload {
+            workload = &case.workload;
+            let seconds = case.duration_ns as f64 / 1e9;
+            text += &format!(
+                "\n**{workload}**, {seconds} s\n\n\
+                 | CPUs | policy | share, worst task | switches | run delay | wakeup p50 | p95 | p99 |\n\
+                 |---|---|---|---|---|---|---|---|\n"
+            );
+        }
+        text += &row(case);
+    }
+    if !picks.is_empty() {
+        text += "\n**Picks**, one CPU\n\n| workload | policy | tunables | the same picks |\n|---|---|---|---|\n";
+        for case in picks {
+            let count = case.same_picks.unwrap_or_default();
+            let set = case.set.join(" ");
+            text += &format!("| {} | {} | {set} | {count} |\n", case.workload, case.policy);
+        }
+    }
+    text.trim_start().to_owned()
+}
+
+fn row(case: &Compared) -> String {
+    let mut row = format!("| {} | {} |", case.cpus, case.policy);
+    for measure in Measure::ALL {
+        row += &format!(" {} |", cell(case, measure));
+    }
+    row + "\n"
+}
+
+/// `simulator / kernel (error)`.
+fn cell(case: &Compared, measure: Measure) -> String {
+    let Some(pair) = case.pair(measure) else { return "–".into() };
+    let show = |value: f64| match measure {
+        Measure::Share => format!("{:.1} %", value * 100.0),
+        Measure::Switches => format!("{value}"),
+        _ => time(value),
+    };
+    let error = match (measure, pair.relative()) {
+        (Measure::Share, _) => format!("{:+.1}", (pair.simulator - pair.kernel) * 100.0),
+        (_, Some(error)) => format!("{:+.1} %", error * 100.0),
+        (_, None) => "–".into(),
+    };
+    format!("{} / {} ({error})", show(pair.simulator), show(pair.kernel))
+}
+
+fn time(ns: f64) -> String {
+    match ns {
+        ns if ns >= 1e9 => format!("{:.2} s", ns / 1e9),
+        ns if ns >= 1e7 => format!("{:.1} ms", ns / 1e6),
+        ns if ns >= 1e6 => format!("{:.2} ms", ns / 1e6),
+        ns => format!("{:.0} us", ns / 1e3),
+    }
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How far the hosts may be from each other: `tests/vm/versus/tolerance.toml`.
+
+use super::case::Case;
+use super::compare::{Measure, Pair};
+use anyhow::{bail, Context, Result};
+use serde::Deserialize;
+use std::path::Path;
+
+/// The rows of the file; of those that fit a case, the last one counts.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tolerances {
+    tolerance: Vec<Tolerance>,
+}
+
+/// What is let pass, and why.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tolerance {
+    measures: Vec<Measure>,
+    /// All workloads if empty; and so on.
+    #[serde(default)]
+    workloads: Vec<String>,
+    #[serde(default)]
+    policies: Vec<String>,
+    #[serde(default)]
+    cpus: Vec<u32>,
+    /// In the unit of the measure: parts of the machine, switches, nanoseconds.
+    absolute: f64,
+    /// In parts of the kernel's value.
+    #[serde(default)]
+    relative: f64,
+    /// For people.
+    pub reason: String,
+}
+
+impl Tolerances {
+    /// Reads the file.
+    pub fn read(path: &Path) -> Result<Tolerances> {
+        let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        let read: Tolerances = toml::from_str(&text).with_context(|| path.display().to_string())?;
+        match read.tolerance.iter().find(|row| row.reason.trim().is_empty()) {
+            Some(row) => bail!("{}: {:?} has no reason", path.display(), row.measures),
+            None => Ok(read),
+        }
+    }
+
+    /// What applies to a measure of a case; `None`: nothing does, which is an error of the file.
+    pub fn of(&self, case: &Case, measure: Measure) -> Option<&Tolerance> {
+        self.tolerance.iter().rev().find(|row| row.fits(case, measure))
+    }
+}
+
+impl Tolerance {
+    fn fits(&self, case: &Case, measure: Measure) -> bool {
+        let any = |list: &[String], name: &String| list.is_empty() || list.contains(name);
+        self.measures.contains(&measure)
+            && any(&self.workloads, &case.workload)
+            && any(&self.policies, &case.policy)
+            && (self.cpus.is_empty() || self.cpus.contains(&case.cpus))
+    }
+
+    /// Whether the two are near enough.
+    pub fn lets_pass(&self, pair: Pair) -> bool {
+        let error = (pair.simulator - pair.kernel).abs();
+        error <= self.absolute || error <= self.relative * pair.kernel.abs()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case(workload: &str, cpus: u32) -> Case {
+        Case {
+            workload: workload.into(),
+            policy: "rr".into(),
+            set: vec![],
+            cpus,
+            duration_ns: 1,
+            picks: None,
+        }
+    }
+
+    #[test]
+    fn the_last_row_that_fits_counts() {
+        let text = r#"
+            [[tolerance]]
+            measures = ["share", "switches"]
+            absolute = 0.01
+            reason = "all"
+            [[tolerance]]
+            measures = ["share"]
+            workloads = ["hogs"]
+            cpus = [2]
+            absolute = 0.5
+            reason = "some""#;
+        let tolerances: Tolerances = toml::from_str(text).unwrap();
+        let reason = |case: &Case, measure| tolerances.of(case, measure).map(|t| t.reason.as_str());
+        assert_eq!(reason(&case("hogs", 2), Measure::Share), Some("some"));
+        assert_eq!(reason(&case("hogs", 1), Measure::Share), Some("all"));
+        assert_eq!(reason(&case("hogs", 2), Measure::Switches), Some("all"));
+        assert_eq!(reason(&case("hogs", 2), Measure::RunDelay), None);
+    }
+
+    #[test]
+    fn an_error_passes_by_either_bound() {
+        let row = Tolerance {
+            measures: vec![],
+            workloads: vec![],
+            policies: vec![],
+            cpus: vec![],
+            absolute: 5.0,
+            relative: 0.1,
+            reason: String::new(),
+        };
+        let pair = |simulator, kernel| Pair { simulator, kernel };
+        assert!(row.lets_pass(pair(6.0, 1.0)));
+        assert!(row.lets_pass(pair(109.0, 100.0)));
+        assert!(!row.lets_pass(pair(89.0, 100.0)));
+    }
+}

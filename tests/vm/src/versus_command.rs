@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `rota-vm versus`: simulator against kernel.
+
+use anyhow::{bail, Context, Result};
+use rota_vm::guest::Sources;
+use rota_vm::kernel::{Cache, Role};
+use rota_vm::versus::case::{self, Case};
+use rota_vm::versus::compare::Compared;
+use rota_vm::versus::simulate::{simulate, Host};
+use rota_vm::versus::tolerance::Tolerances;
+use rota_vm::versus::{guest, table};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// Runs the same workloads in the simulated machine and in a kernel, and compares.
+#[derive(Debug, clap::Args)]
+pub(crate) struct VersusArgs {
+    /// Only cases with one of these in their name, `workload/policy/cpus`
+    cases: Vec<String>,
+
+    /// A kernel instead of the newest that is found
+    #[arg(long)]
+    vmlinuz: Option<PathBuf>,
+
+    /// Machines side by side
+    #[arg(long, default_value_t = 2)]
+    side_by_side: usize,
+
+    /// Most guest seconds in one machine
+    #[arg(long, default_value_t = 40)]
+    per_machine: u64,
+
+    /// Host seconds after which a machine is stopped
+    #[arg(long, default_value_t = 900)]
+    within: u64,
+
+    /// Put the table into docs/simulator-vs-kernel.md
+    #[arg(long)]
+    write: bool,
+
+    /// Where machines keep their consoles and records, and the results their JSON
+    #[arg(long, default_value = ".cache/vm/versus")]
+    dir: PathBuf,
+}
+
+/// Whether everything is within its tolerance.
+pub(crate) fn run(args: &VersusArgs, sources: &Sources) -> Result<bool> {
+    let folder = sources.tests.join("versus");
+    let policies: Vec<&str> = rota_catalog::policies().iter().map(|policy| policy.name).collect();
+    let mut cases = case::read(&folder.join("cases.toml"), &policies)?;
+    let tolerances = Tolerances::read(&folder.join("tolerance.toml"))?;
+    cases.retain(|case| {
+        args.cases.is_empty() || args.cases.iter().any(|part| case.name().contains(part.as_str()))
+    });
+    if cases.is_empty() {
+        bail!("there is no such case");
+    }
+    let workloads = workloads(&folder, &cases)?;
+    let vmlinuz = match &args.vmlinuz {
+        Some(path) => path.clone(),
+        None => {
+            let mut say = |text: &str| eprintln!("rota-vm: {text}");
+            Cache::of_user()?.find(Role::Newest, &mut say)?.vmlinuz
+        }
+    };
+    let mut files = Vec::new();
+    rota_vm::guest::initramfs(sources)?.write(&mut files)?;
+
+    let machines = machines(&cases, args.per_machine);
+    let kernel = in_kernel(&machines, &workloads, &vmlinuz, &files, args)?;
+    let mut compared = Vec::new();
+    let played = machines.iter().flatten().copied().zip(kernel.into_iter().flatten());
+    for (case, host) in played {
+        let simulator = simulate(case, &workloads[&case.workload])?;
+        compared.push(Compared::new(case, simulator, host, &tolerances));
+    }
+    // Back into the order of the file.
+    compared.sort_by_key(|c| cases.iter().position(|case| case.name() == c.case));
+    report(&compared, args)
+}
+
+fn workloads(folder: &Path, cases: &[Case]) -> Result<BTreeMap<String, String>> {
+    let mut workloads = BTreeMap::new();
+    for case in cases {
+        let path = folder.join(format!("{}.json", case.workload));
+        let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        workloads.insert(case.workload.clone(), text);
+    }
+    Ok(workloads)
+}
+
+/// Cases with the same number of CPUs, so many that a machine is up for about this long.
+fn machines(cases: &[Case], seconds: u64) -> Vec<Vec<&Case>> {
+    let mut machines: Vec<Vec<&Case>> = Vec::new();
+    let mut sorted: Vec<&Case> = cases.iter().collect();
+    sorted.sort_by_key(|case| std::cmp::Reverse(case.cpus));
+    for case in sorted {
+        let total = |machine: &Vec<&Case>| machine.iter().map(|c| c.duration_ns).sum::<u64>();
+        match machines.last_mut() {
+            Some(machine)
+                if machine[0].cpus == case.cpus
+                    && total(machine) + case.duration_ns <= seconds * 1_000_000_000 =>
+            {
+                machine.push(case)
+            }
+            _ => machines.push(vec![case]),
+        }
+    }
+    machines
+}
+
+type Played = Vec<(Host, u64)>;
+
+fn in_kernel(
+    machines: &[Vec<&Case>],
+    workloads: &BTreeMap<String, String>,
+    vmlinuz: &Path,
+    files: &[u8],
+    args: &VersusArgs,
+) -> Result<Vec<Played>> {
+    let next = AtomicUsize::new(0);
+    let results: Mutex<Vec<Option<Result<Played>>>> =
+        Mutex::new(machines.iter().map(|_| None).collect());
+    std::thread::scope(|scope| {
+        for _ in 0..args.side_by_side.max(1) {
+            scope.spawn(|| loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(cases) = machines.get(at) else { return };
+                let dir = args.dir.join(at.to_string());
+                let within = Duration::from_secs(args.within);
+                let played = guest::play(cases, workloads, vmlinuz, files, &dir, within);
+                if let Ok(mut results) = results.lock() {
+                    results[at] = Some(played.with_context(|| dir.display().to_string()));
+                }
+            });
+        }
+    });
+    let results = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    results.into_iter().map(|result| result.context("a machine was not run")?).collect()
+}
+
+fn report(compared: &[Compared], args: &VersusArgs) -> Result<bool> {
+    println!("{}", table::markdown(compared));
+    let json = args.dir.join("versus.json");
+    fs::write(&json, serde_json::to_vec_pretty(compared)?)
+        .with_context(|| json.display().to_string())?;
+    if args.write {
+        let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        table::write(&repository.join("docs/simulator-vs-kernel.md"), compared)?;
+    }
+    let mut bad = 0;
+    for case in compared.iter().filter(|case| !case.problems.is_empty()) {
+        bad += 1;
+        case.problems.iter().for_each(|problem| eprintln!("{}: {problem}", case.case));
+    }
+    println!("{} of {} cases are within their tolerance", compared.len() - bad, compared.len());
+    Ok(bad == 0)
+}
