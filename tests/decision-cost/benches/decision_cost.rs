@@ -87,11 +87,13 @@ fn run(args: &Args) -> Result<Report, Failure> {
             }
         }
     }
-    let calls = if args.policies.is_empty() {
-        calls::measure_all(&bench, &sleeping, plan)?
-    } else {
-        Vec::new()
-    };
+    let mut calls = Vec::new();
+    if args.policies.is_empty() {
+        match calls::measure_all(&bench, &sleeping, plan) {
+            Ok(measured) => calls = measured,
+            Err(failure) => failures.push(failure.to_string()),
+        }
+    }
     Ok(Report::new(computer, baseline.map(|b| b.name), plan, rows, calls, failures))
 }
 

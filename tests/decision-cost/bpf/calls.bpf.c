@@ -7,6 +7,7 @@
 #include "rota.bpf.h"
 #include "shares.bpf.h"
 #include "slots.bpf.h"
+#include "virtual_time.bpf.h"
 
 #define TIMES 8
 #define QUEUE 7
@@ -23,6 +24,8 @@ struct {
 } per_cpu SEC(".maps");
 
 u64 sum;
+struct virt times[NR_SLOTS];
+u32 nr_times = 32;
 
 __kinline void call(struct task_struct *p)
 {
@@ -56,10 +59,19 @@ __kinline void call(struct task_struct *p)
 	__sync_fetch_and_add(&sum, 1);
 #elif CALL == 9
 	sum += scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
+#elif CALL == 12
+	virt_advance(&times[p->pid & SLOT_MASK], p->se.sum_exec_runtime, p->scx.weight);
+#elif CALL == 13
+	u32 i, first = 0;
+
+	for (i = loop_start + 1; i < nr_times && can_loop(); i++)
+		if (virt_before(&times[i & SLOT_MASK], &times[first & SLOT_MASK]))
+			first = i;
+	sum += first;
 #endif
 }
 
-#if CALL >= 10
+#if CALL == 10 || CALL == 11
 void BPF_STRUCT_OPS(calls_enqueue, struct task_struct *p, u64 enq_flags)
 {
 #if CALL == 10
@@ -102,7 +114,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(calls_init)
 }
 
 SCX_OPS_DEFINE(calls_ops) = {
-#if CALL >= 10
+#if CALL == 10 || CALL == 11
 	.enqueue = (void *)calls_enqueue,
 	.dispatch = (void *)calls_dispatch,
 #endif

@@ -13,8 +13,9 @@ use serde::Serialize;
 /// Runnable tasks while calls are timed.
 pub const TASKS: usize = 200;
 
-/// What is called, and how often for a decision; numbered from 1 as in `calls.bpf.c`.
-const CALLS: [(&str, f64); 11] = [
+/// What is called, and how often for a decision; numbered from 1 as in `calls.bpf.c`. The
+/// last ones are a policy's own code: three divisions, and a loop.
+const CALLS: [(&str, f64); 13] = [
     ("bpf_spin_lock, _unlock", 8.0),
     ("bpf_task_storage_get", 8.0),
     ("hash map lookup", 8.0),
@@ -26,6 +27,8 @@ const CALLS: [(&str, f64); 11] = [
     ("stand-in: pick_idle_cpu", 8.0),
     ("stand-in: FIFO queue, in and out", 1.0),
     ("stand-in: vtime queue, in and out", 1.0),
+    ("own code: a virtual time advances", 8.0),
+    ("own code: the least of 32 virtual times", 8.0),
 ];
 
 /// What one call costs.
