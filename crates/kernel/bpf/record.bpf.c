@@ -56,6 +56,7 @@ extern const struct pcpu_hot___old pcpu_hot __ksym __weak;
 #define PF_KTHREAD     0x00200000
 #define TASK_QUEUED    1		     /* p->scx.flags: it is sched_ext's */
 #define DSQ_LOCAL      0x8000000000000002ULL /* SCX_DSQ_LOCAL */
+#define MAX_RT_PRIO    100		     /* real-time, deadline and stop tasks are below */
 #define LOAD_SHIFT     10		     /* scale_load() of 64-bit kernels */
 #define MOST_ANCESTORS 64
 
@@ -175,17 +176,21 @@ __kinline bool begins_slice(const struct task_struct *next)
 	       cpu->slice_left != next->scx.slice;
 }
 
-__kinline void note_left(const struct task_struct *prev)
+/* Only for a higher class does sched_ext put a task aside that has slice left. */
+__kinline void note_left(const struct task_struct *prev, const struct task_struct *next,
+			 bool sleeps)
 {
-	u32 zero = 0;
+	u32 zero = 0, pid = prev->pid;
 	struct cpu_state *cpu = bpf_map_lookup_elem(&cpus, &zero);
 
 	if (!cpu)
 		return;
 	cpu->armed = 0;
-	if (is_ext(prev)) {
-		cpu->owner_of_left = prev->pid;
+	if (is_ext(prev) && !sleeps && next->prio < MAX_RT_PRIO) {
+		cpu->owner_of_left = pid;
 		cpu->slice_left = prev->scx.slice;
+	} else if (cpu->owner_of_left == pid) {
+		cpu->owner_of_left = 0;
 	}
 }
 
@@ -208,7 +213,9 @@ int on_switch(u64 *ctx)
 		flags = OFF_SLEEP;
 	if (to && begins_slice(next))
 		flags |= NEW_SLICE;
-	note_left(prev);
+	note_left(prev, next, flags & (OFF_SLEEP | OFF_EXIT));
+	if (old)
+		old->off_ns = bpf_ktime_get_ns();
 	if (from | to)
 		emit(REC_SWITCH, flags, from, to, slice_of(next));
 	if (from && flags & OFF_EXIT)
@@ -223,7 +230,7 @@ __kinline void note_waker(struct task_struct *p, u32 waker)
 	if (known) {
 		known->waker = waker;
 		known->waking_cpu = bpf_get_smp_processor_id();
-		known->woken = 1;
+		known->waking_ns = bpf_ktime_get_ns();
 	}
 }
 
@@ -243,22 +250,33 @@ int on_waking_blindly(u64 *ctx)
 }
 
 /*
- * May run on the CPU that will run the task, after an interrupt from the waker's. A task that
- * was woken before it left its CPU simply goes on.
+ * The task is on a run queue now. That may be on the CPU that will run it, after an interrupt
+ * from the waker's, and the policy has heard of it before: the event has the time and place
+ * where the wakeup began, but not before the task had left its CPU. One that was woken before
+ * it did so simply goes on.
  */
 SEC("tp_btf/sched_wakeup")
 int on_wakeup(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
 	struct known *known = find(p);
+	struct record *r;
 
 	if (!known || read_int(p->on_cpu))
 		return 0;
-	if (known->woken)
-		emit_on(known->waking_cpu, REC_WAKEUP, 0, p->pid, known->waker, 0);
-	else
-		emit(REC_WAKEUP, 0, p->pid, 0, 0);
-	known->woken = 0;
+	r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+	if (!r) {
+		count_lost();
+		return 0;
+	}
+	fill(r, REC_WAKEUP, 0, p->pid, 0, 0);
+	if (known->waking_ns) {
+		r->b = known->waker;
+		r->cpu = known->waking_cpu;
+		r->time_ns = known->waking_ns > known->off_ns ? known->waking_ns : known->off_ns;
+	}
+	known->waking_ns = 0;
+	submit(r);
 	return 0;
 }
 
@@ -481,11 +499,9 @@ int snapshot(struct bpf_iter__task *ctx)
 	u16 state = WAS_SLEEPING;
 	u32 pid;
 
-	if (!p || !p->pid)
+	if (!p || !wanted(p))
 		return 0;
 	if (config.only_tree && (!config.root_pid || !descends(p)))
-		return 0;
-	if (!config.only_tree && !wanted(p))
 		return 0;
 	if (read_int(p->on_cpu))
 		state = WAS_RUNNING;

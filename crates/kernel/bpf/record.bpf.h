@@ -101,10 +101,11 @@ struct exit_record {
 
 /* A task that is recorded. */
 struct known {
-	u32 weight;
-	u32 waker;
+	u64 off_ns;    /* when it last left its CPU */
+	u64 waking_ns; /* when the wakeup under way began, where, and by whom; 0: none */
 	u32 waking_cpu;
-	u32 woken; /* waker and waking_cpu are those of a wakeup under way */
+	u32 waker;
+	u32 weight;
 };
 
 struct {
@@ -155,7 +156,7 @@ __kinline void submit(void *r)
 	bpf_ringbuf_submit(r, NO_WAKEUP);
 }
 
-__kinline void emit_on(u32 cpu, u16 kind, u16 flags, u32 a, u32 b, u64 c)
+__kinline void emit(u16 kind, u16 flags, u32 a, u32 b, u64 c)
 {
 	struct record *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
 
@@ -164,13 +165,7 @@ __kinline void emit_on(u32 cpu, u16 kind, u16 flags, u32 a, u32 b, u64 c)
 		return;
 	}
 	fill(r, kind, flags, a, b, c);
-	r->cpu = cpu;
 	submit(r);
-}
-
-__kinline void emit(u16 kind, u16 flags, u32 a, u32 b, u64 c)
-{
-	emit_on(bpf_get_smp_processor_id(), kind, flags, a, b, c);
 }
 
 char _license[] SEC("license") = "GPL";

@@ -42,9 +42,9 @@ enum State {
 }
 
 impl Converter {
-    /// For a recording that began at `begin_ns` on the records' clock.
-    pub(crate) fn new(begin_ns: u64) -> Self {
-        Self { begin_ns, ..Self::default() }
+    /// The recording begins at `begin_ns` on the records' clock.
+    pub(crate) fn begin_at(&mut self, begin_ns: u64) {
+        self.begin_ns = begin_ns;
     }
 
     /// Names another callback; returns its number.

@@ -26,7 +26,8 @@ fn switch(prev: u32, left: Left, next: u32) -> What {
 }
 
 fn events(records: Vec<Record>) -> Vec<Event> {
-    let (mut converter, mut sink) = (Converter::new(1000), Recorder::default());
+    let (mut converter, mut sink) = (Converter::default(), Recorder::default());
+    converter.begin_at(1000);
     converter.add_op("enqueue".into());
     records.into_iter().for_each(|record| converter.convert(record, &mut sink));
     sink.events
@@ -191,7 +192,7 @@ proptest! {
     fn losses_leave_the_stream_well_formed(
         steps in prop::collection::vec((0u32..10, 0u32..3, 0u32..5, 0u32..5, 0u32..3), 0..200),
     ) {
-        let (mut converter, mut sink) = (Converter::new(0), Strict::default());
+        let (mut converter, mut sink) = (Converter::default(), Strict::default());
         for (time, (kind, cpu, a, b, left)) in steps.into_iter().enumerate() {
             let left = [Left::Runnable, Left::Sleep, Left::Exit][left as usize];
             let what = match kind {

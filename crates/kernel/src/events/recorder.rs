@@ -145,7 +145,6 @@ impl Recorder {
                 (object, links, fewer)
             }
         };
-        let begin_ns = monotonic_ns();
         let arrived = Rc::new(RefCell::new(VecDeque::new()));
         let buffer = buffer_of(&object, &arrived)?;
         let mut recorder = Self {
@@ -154,15 +153,15 @@ impl Recorder {
             buffer,
             arrived,
             order: Reorder::new(WINDOW_NS),
-            converter: Converter::new(begin_ns),
+            converter: Converter::default(),
             traits: BTreeMap::new(),
             kernel,
             hooks,
             detail: options.detail,
             cpus: cpus::online(),
             object,
-            begin_ns,
-            begin_cpu_ns: cpu_time_ns(),
+            begin_ns: 0,
+            begin_cpu_ns: 0,
             records: 0,
             scheduler: None,
             enable_seq: None,
@@ -170,6 +169,10 @@ impl Recorder {
         };
         recorder.snapshot()?;
         recorder.follow_scheduler()?;
+        // What the preparations saw has the time 0.
+        recorder.begin_ns = monotonic_ns();
+        recorder.begin_cpu_ns = cpu_time_ns();
+        recorder.converter.begin_at(recorder.begin_ns);
         Ok(recorder)
     }
 
@@ -208,12 +211,16 @@ impl Recorder {
         mut self,
         sink: &mut dyn Sink,
     ) -> Result<(Facts, BTreeMap<u32, Traits>), RecordError> {
+        let end_ns = monotonic_ns();
+        let duration_ns = end_ns.saturating_sub(self.begin_ns);
         self.links.clear();
         self.watched.clear();
-        let duration_ns = self.elapsed_ns();
         self.read()?;
         while let Some(record) = self.order.pop_rest() {
-            self.converter.convert(record, sink);
+            // Taking programs away takes time, in which they still write.
+            if record.time_ns <= end_ns {
+                self.converter.convert(record, sink);
+            }
         }
         let picks = self.hooks.programs.iter().any(|p| hooks::PICKS.contains(p));
         let facts = Facts {
