@@ -3,6 +3,7 @@
 
 use crate::args::MachineArgs;
 use crate::error::Error;
+use crate::policy_stats::{self, PolicyStat};
 use crate::prepare;
 use crate::progress::Clock;
 use crate::trace_files::TraceFile;
@@ -36,6 +37,8 @@ pub(crate) struct Finished {
     pub(crate) report: Report,
     /// Instances of one task together.
     pub(crate) groups: Vec<GroupReport>,
+    /// What the policy counted itself.
+    pub(crate) policy_stats: Vec<PolicyStat>,
 }
 
 /// Reads a workload file.
@@ -91,6 +94,7 @@ pub(crate) fn run(
     prepare::instance(&mut ops, &mut machine.core, setup)?;
     let outcome = machine.run(&mut ops, &mut sinks).map_err(broken)?;
     drop(sinks);
+    let policy_stats = policy_stats::read(&mut ops, &mut machine.core);
 
     let counters = &outcome.counters;
     let counted = counters.decisions > 0;
@@ -100,7 +104,7 @@ pub(crate) fn run(
     });
     let tasks: HashSet<&str> = load.workload.task_names().collect();
     let (report, groups) = summary.finish_grouped(outcome.end_ns, |name| task_of(name, &tasks));
-    Ok(Finished { outcome, report, groups })
+    Ok(Finished { outcome, report, groups, policy_stats })
 }
 
 /// The task that an instance or a fork of one was made from: `front` of `front-3`, `rotate`

@@ -105,6 +105,7 @@ pub(crate) struct Sim<'a> {
     workload: &'a str,
     callbacks: Vec<CallbackJson>,
     unfilled_reads: Vec<UnfilledRead>,
+    policy_stats: Map<String, Value>,
 }
 
 #[derive(Debug, Serialize)]
@@ -169,8 +170,15 @@ impl<'a> Sim<'a> {
             workload: &run.load.file,
             callbacks: callbacks.collect(),
             unfilled_reads: unfilled::fields(run),
+            policy_stats: counted(run),
         }
     }
+}
+
+/// What the policy counted, by name.
+fn counted(run: &Run<'_>) -> Map<String, Value> {
+    let stats = run.finished.policy_stats.iter();
+    stats.map(|stat| (stat.name.clone(), stat.value.clone().into())).collect()
 }
 
 /// The options of the policy, and whatever else `--set` named, with the values that ran.

@@ -3,6 +3,7 @@
 
 use super::units::{duration, index_or_dash, mean_or_dash, percent, time, time_or_dash};
 use super::{table, unfilled, Run};
+use crate::policy_stats::PolicyStat;
 use rota_machine::config::Config;
 use rota_measure::{GroupReport, LatencyReport, TaskReport, Totals};
 use std::io::{self, Write};
@@ -133,7 +134,19 @@ fn totals(out: &mut dyn Write, run: &Run<'_>) -> io::Result<()> {
     let cost = &totals.instructions_per_decision;
     let most = cost.max.map_or("-".into(), |max| max.to_string());
     writeln!(out, "{}", totals_line(totals, capacity_ns))?;
-    writeln!(out, "instructions per decision: mean {}, max {most}", mean_or_dash(cost.mean))
+    writeln!(out, "instructions per decision: mean {}, max {most}", mean_or_dash(cost.mean))?;
+    let counted = run.finished.policy_stats.iter().map(counted).collect::<Vec<_>>();
+    match counted.as_slice() {
+        [] => Ok(()),
+        counted => writeln!(out, "counted by the policy: {}", counted.join(", ")),
+    }
+}
+
+/// `picks 334`; times with their unit.
+fn counted(stat: &PolicyStat) -> String {
+    let ns = stat.value.as_u64().filter(|_| stat.unit.as_deref() == Some("ns"));
+    let value = ns.map_or_else(|| stat.value.to_string(), time);
+    format!("{} {value}", stat.name)
 }
 
 fn notes(out: &mut dyn Write, run: &Run<'_>) -> io::Result<()> {
