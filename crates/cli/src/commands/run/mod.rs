@@ -54,8 +54,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status, Error> {
     loop {
         let attached = start::start(args, &settings, &found, &kernel)?;
         let begin = Instant::now();
-        notify::ready(&found.name);
-        say_attached(args, &found, attached.image())?;
+        // One whose set-up failed was attached, but never scheduled.
+        if attached.exit().is_none() {
+            notify::ready(&found.name);
+            say_attached(args, &found, attached.image())?;
+        }
         let last = watch.until_end(&attached, &stop)?;
         settings.keep(&last, &attached);
         let exit = attached.detach();
