@@ -35,20 +35,20 @@
  * - Insertion clamps with the upper bound first, the lower last.
  * - Several CPUs (the paper has one) take their picks from the same sequence: each
  *   quantum being run counts in QVT(t + Q) as if done. A client that runs
- *   elsewhere, or may not use the CPU, is passed over; if nobody with quanta left
- *   can run here the cycle ends early, as a CPU must not idle, and what was left
- *   is kept, up to one share.
+ *   elsewhere, or may not use the CPU, is passed over. A client whose quanta left
+ *   would keep a CPU busy until the cycle ends goes first: later it could not use
+ *   them. If nobody with quanta left can run here the cycle ends early, as a CPU must
+ *   not idle, and what was left is kept, up to one share.
  *
- * Cost per decision: O(1); with several CPUs plus one step per client passed
- * over. Counters are reset one by one as they are met [§3.3]. Coming back: O(1),
- * or O(n) if a walk is needed. O(n) once when the quantum changes.
+ * Cost per decision: O(1); with several CPUs plus up to four steps per CPU, and
+ * one per client passed over. Counters are reset one by one as they are met [§3.3]. Coming back:
+ * O(1), or O(n) if a walk is needed. O(n) once when the quantum changes.
  *
  * Where it is bad: a small client waits for up to a whole cycle, the sum of all
  * shares in quanta (weights of 100 make that long: use small shares). Wakeups get
  * no preference. Errors of ±10 quanta occur with skewed shares [VTRR §5.1].
- * On several CPUs with hardly more clients than CPUs and large shares, cycles end
- * early and the carry-over is capped: with 10:20:30:40 on two CPUs the largest
- * gets 0.87 of its due, while 1:2:3:4, or four times as many clients, get theirs.
+ * A client whose share is more than a CPU gets the CPU, and the others what is left,
+ * in proportion.
  */
 #include "rota.bpf.h"
 #include "exit.bpf.h"
@@ -87,6 +87,8 @@ struct vtrr_stats stats;
 
 #include "vtrr_array.bpf.h"
 #include "vtrr_queue.bpf.h"
+
+#define URGENT_PER_CPU 4 /* clients to look at; more would hardly find anybody */
 
 /* Can the client be given a quantum on @cpu? @prev, whose own has just ended, can. */
 static bool can_run(u32 slot, u32 cpu, u32 prev)
@@ -136,6 +138,30 @@ static u32 pick_from_head(u32 cpu, u32 prev)
 	return fallback;
 }
 
+/*
+ * On several CPUs, a client that has to run now, as its quanta left would keep one of
+ * them busy until the cycle ends; 0: none. A counter is at most two shares, so beyond a
+ * certain share nobody can be in that state.
+ */
+static u32 pick_urgent(u32 cpu, u32 prev)
+{
+	u32 slot = clients[0].next & SLOT_MASK, cpus = nr_running + 1, seen;
+
+	if (!nr_running)
+		return 0;
+	for (seen = loop_start; slot && seen < cpus * URGENT_PER_CPU && can_loop(); seen++) {
+		struct client *c = client_at(slot);
+
+		if (2ull * c->share * cpus < quanta_left)
+			return 0;
+		catch_up(c);
+		if (c->counter && c->counter * cpus >= quanta_left && can_run(slot, cpu, prev))
+			return slot;
+		slot = c->next & SLOT_MASK;
+	}
+	return 0;
+}
+
 /* The client to run on @cpu next [§3.1]: one that waits, or @prev (0: none). */
 static u32 pick(u32 cpu, u32 prev)
 {
@@ -148,6 +174,9 @@ static u32 pick(u32 cpu, u32 prev)
 		begin_cycle();
 		return pick_from_head(cpu, prev);
 	}
+	next = pick_urgent(cpu, prev);
+	if (next)
+		return next;
 	catch_up(client_at(current));
 	while (current && (next = client_at(current)->next & SLOT_MASK) && can_loop()) {
 		struct client *n = client_at(next);

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::hosted::Hosted;
+use common::hosted::{hogs as few, Hosted};
 use common::{ideal, Tape};
 use rota_machine::config::Config;
 use rota_machine::exit::ExitKind;
@@ -65,6 +65,31 @@ fn vtrr_gives_shares_within_one_percent() {
 #[test]
 fn vtrr_gives_weights_within_one_percent() {
     check("vtrr", "weight", 100);
+}
+
+#[test]
+fn vtrr_gives_few_clients_their_shares_up_to_a_whole_cpu() {
+    let cases: [(u32, &[u64]); 5] = [
+        (2, &[10, 20, 30, 40]),
+        (2, &[10, 20, 20, 50]),
+        (4, &[46, 53, 46, 55, 46]),
+        (4, &[57, 60, 31, 43, 49]),
+        (3, &[18, 6, 39, 57, 22, 12, 27]),
+    ];
+    for (cpus, shares) in cases {
+        let total: u64 = shares.iter().sum();
+        // 40 cycles of as many quanta of 10 ms as there are shares
+        let run_ns = 40 * total * 10 * MS / u64::from(cpus);
+        let real = Config::new(Topology::flat(cpus).unwrap(), run_ns);
+        for (machine, config) in [("ideal", ideal(cpus, run_ns)), ("real", real)] {
+            let (_, tape) = Hosted::new("vtrr", &[], config, &few(shares)).run();
+            for (pid, share) in (1001..).zip(shares) {
+                let due = 40 * share * 10 * MS;
+                let error_ppm = tape.cpu_ns(pid, run_ns).abs_diff(due) * 1_000_000 / due;
+                assert!(error_ppm <= 10_000, "{shares:?}, {machine}: {share}: {error_ppm} ppm");
+            }
+        }
+    }
 }
 
 #[test]
