@@ -5,7 +5,6 @@
 //! each suite is looked at, and the first one that fits is taken. Builds with malformed kfunc
 //! prototypes refuse every scheduler, so they do not fit.
 
-mod gate;
 mod image;
 pub(crate) mod mirror;
 mod packages;
@@ -63,8 +62,9 @@ impl Role {
         match self {
             Role::Plain => has_sched_ext.then(|| "it has sched_ext".into()),
             _ if !has_sched_ext => Some("it has no sched_ext".into()),
-            _ => gate::malformed_kfunc(btf)
-                .map(|name| format!("its BTF has a malformed prototype of {name}")),
+            _ => rota_kernel::check::kfuncs_are_broken(btf).map(|broken| {
+                format!("its BTF has malformed prototypes: {} and others", broken.names[0])
+            }),
         }
     }
 }

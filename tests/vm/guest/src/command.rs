@@ -18,8 +18,8 @@ const MESSAGES: &str = "/tmp/command.err";
 const NOTHING: &str = "/tmp/nothing";
 
 pub(crate) fn run(step: &Command, policy: Option<&str>) -> Result<(Value, Option<String>)> {
-    let hidden = Hidden::new(&step.hide)?;
     let before = step.changes_nothing.then(Residue::now);
+    let hidden = Hidden::new(&step.hide)?;
     let start = now();
     let code = run_to_end(step, policy)?;
     let took = now() - start;

@@ -3,7 +3,7 @@
 
 use anyhow::{bail, Context, Result};
 use rota_guest::step::Hog;
-use rustix::process::{setpriority_process, Pid};
+use rustix::process::{kill_process, setpriority_process, Pid, Signal};
 use rustix::thread::{sched_setaffinity, CpuSet};
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,6 +28,9 @@ impl Hogs {
                 bail!("there is a hog '{name}' already");
             }
             let child = Command::new("/bin/rota-guest").arg("hog").stdin(Stdio::null()).spawn()?;
+            if kind.share.is_some() {
+                kill_process(Pid::from_child(&child), Signal::STOP)?;
+            }
             self.running.insert(name.clone(), Running { child, share: kind.share });
             self.renice(&name, kind.nice)?;
             if !kind.cpus.is_empty() {
@@ -90,6 +93,14 @@ impl Hogs {
     pub(crate) fn shares(&self) -> Vec<String> {
         let share = |hog: &Running| hog.share.map(|share| format!("{}={share}", hog.child.id()));
         self.running.values().filter_map(share).collect()
+    }
+
+    /// Lets those that waited for a policy start.
+    pub(crate) fn let_go(&self) -> Result<()> {
+        for hog in self.running.values().filter(|hog| hog.share.is_some()) {
+            kill_process(Pid::from_child(&hog.child), Signal::CONT)?;
+        }
+        Ok(())
     }
 
     /// CPU time that a hog had, in ns.

@@ -10,7 +10,7 @@ use rota_guest::step::Measure;
 use serde_json::{json, Map, Value};
 use std::thread::sleep;
 
-/// What was measured, and the greatest violation in words, if there is one.
+/// What was measured, and what was wrong with it in words.
 pub(crate) fn measure(step: &Measure, hogs: &Hogs) -> Result<(Value, Option<String>)> {
     let weights = weights(step, hogs)?;
     sleep(step.settle.duration());
@@ -21,27 +21,34 @@ pub(crate) fn measure(step: &Measure, hogs: &Hogs) -> Result<(Value, Option<Stri
     let after = cpu_times(hogs)?;
 
     let cpus = online_cpus()?;
-    let capacity = took.as_nanos() as f64 * cpus as f64;
+    let had: Vec<f64> = before.iter().zip(&after).map(|(b, a)| (a - b) as f64).collect();
+    let all: f64 = had.iter().sum();
+    let usable = took.as_nanos() as f64 * weights.len().min(cpus) as f64;
+    // Of the CPUs; what the hogs got together is divided in the same proportions.
     let due = due(&weights, cpus);
+    let due_to_all: f64 = due.iter().sum();
     let mut saw = Map::new();
-    let mut worst: Option<(f64, String)> = None;
+    let mut problems = Vec::new();
     for (i, name) in hogs.names().enumerate() {
-        let cpu_ns = after[i] - before[i];
-        let share = cpu_ns as f64 / capacity;
-        let mut row = json!({ "cpu_ns": cpu_ns, "share": rounded(share) });
-        if !step.weights.is_empty() {
-            row["due"] = json!(rounded(due[i]));
-            let error = (share - due[i]).abs();
-            if error > step.within && worst.as_ref().is_none_or(|(most, _)| error > *most) {
-                let text = format!("'{name}' had {share:.4} of the machine, due is {:.4}", due[i]);
-                worst = Some((error, text));
-            }
+        let due_ns = all * due[i] / due_to_all;
+        saw.insert(name.to_owned(), json!({ "cpu_ns": had[i] as u64, "due_ns": due_ns as u64 }));
+        let allowed = due_ns * step.within + step.slack.duration().as_nanos() as f64;
+        if !step.weights.is_empty() && (had[i] - due_ns).abs() > allowed {
+            problems.push(format!(
+                "'{name}' had {:.1} ms instead of {:.1} ms ({:+.1} %)",
+                had[i] / 1e6,
+                due_ns / 1e6,
+                (had[i] / due_ns - 1.0) * 100.0
+            ));
         }
-        saw.insert(name.to_owned(), row);
     }
-    let problem =
-        worst.map(|(error, text)| format!("{text}: off by {error:.4}, allowed {}", step.within));
-    Ok((json!({ "cpus": cpus, "took_ns": took.as_nanos() as u64, "hogs": saw }), problem))
+    if all < usable * step.busy {
+        let (all, usable) = (all / 1e6, usable / 1e6);
+        problems
+            .push(format!("the hogs had {all:.1} ms of the {usable:.1} ms that they could use"));
+    }
+    let saw = json!({ "cpus": cpus, "took_ns": took.as_nanos() as u64, "hogs": saw });
+    Ok((saw, (!problems.is_empty()).then(|| problems.join("; "))))
 }
 
 /// The weight of each hog, in the order of their names.
@@ -63,8 +70,4 @@ fn weights(step: &Measure, hogs: &Hogs) -> Result<Vec<f64>> {
 
 fn cpu_times(hogs: &Hogs) -> Result<Vec<u64>> {
     hogs.names().map(|name| hogs.cpu_ns(name)).collect()
-}
-
-fn rounded(share: f64) -> f64 {
-    (share * 1e6).round() / 1e6
 }

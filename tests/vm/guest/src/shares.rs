@@ -11,6 +11,9 @@ pub fn due(weights: &[f64], cpus: usize) -> Vec<f64> {
     let mut left_weight: f64 = weights.iter().sum();
     let mut left_cpus = cpus as f64;
     for task in order {
+        if weights[task] <= 0.0 {
+            break;
+        }
         let cpus_of_task = (left_cpus * weights[task] / left_weight).min(1.0);
         due[task] = cpus_of_task / cpus as f64;
         left_weight -= weights[task];
@@ -37,6 +40,11 @@ mod tests {
     fn nobody_gets_more_than_one_cpu_and_the_rest_is_divided_again() {
         // 6/9 of two CPUs would be 4/3: it gets 1, the others 2:1 of the other CPU.
         assert!(close(&due(&[1.0, 6.0, 2.0], 2), &[1.0 / 6.0, 0.5, 1.0 / 3.0]));
+    }
+
+    #[test]
+    fn without_weight_nothing_is_due() {
+        assert!(close(&due(&[0.0, 2.0], 1), &[0.0, 1.0]));
     }
 
     #[test]

@@ -96,7 +96,7 @@ pub struct Hog {
     /// Nice value.
     #[serde(default)]
     pub nice: i32,
-    /// Given to the policy with `--share`, if it is loaded later.
+    /// Given to the policy with `--share`. Such a hog waits until a policy is loaded.
     #[serde(default)]
     pub share: Option<u64>,
     /// CPUs it may use; all if none is given.
@@ -150,10 +150,16 @@ pub struct Measure {
     /// gives each of them this weight.
     #[serde(default)]
     pub weights: BTreeMap<String, f64>,
-    /// The greatest allowed distance between a share and what it should be, in parts of the
-    /// machine: 0.02 is two percent.
+    /// How far the CPU time of a hog may be from what is due to it: 0.02 is two percent of that …
     #[serde(default = "share_error")]
     pub within: f64,
+    /// … and this: a quantum or two that it had just before the end, or just missed.
+    #[serde(default = "share_slack")]
+    pub slack: Span,
+    /// The part of the time that all hogs could use which they must have had together. Timer
+    /// ticks and the kernel's own threads take the rest.
+    #[serde(default = "busy_part")]
+    pub busy: f64,
 }
 
 /// A workload to play, by tasks of `SCHED_EXT` under a policy that was loaded with `--partial`.
@@ -214,6 +220,14 @@ fn end_time() -> Span {
 
 fn share_error() -> f64 {
     0.02
+}
+
+fn share_slack() -> Span {
+    Span::from_ms(10)
+}
+
+fn busy_part() -> f64 {
+    0.9
 }
 
 impl Step {

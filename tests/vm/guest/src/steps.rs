@@ -140,7 +140,7 @@ impl<'a> Work<'a> {
         }
         args.extend(with.iter().cloned());
         self.scheduler = Some(Scheduler::start(&args, wait)?);
-        Ok(())
+        self.hogs.let_go()
     }
 
     fn repeat(
