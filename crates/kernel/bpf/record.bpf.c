@@ -214,10 +214,10 @@ int on_switch(u64 *ctx)
 	if (to && begins_slice(next))
 		flags |= NEW_SLICE;
 	note_left(prev, next, flags & (OFF_SLEEP | OFF_EXIT));
-	if (old)
-		old->off_ns = bpf_ktime_get_ns();
 	if (from | to)
 		emit(REC_SWITCH, flags, from, to, slice_of(next));
+	if (old)
+		old->off_ns = bpf_ktime_get_ns(); /* not before the record */
 	if (from && flags & OFF_EXIT)
 		bpf_map_delete_elem(&tasks, &prev_pid);
 	return 0;

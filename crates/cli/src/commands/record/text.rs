@@ -84,6 +84,10 @@ fn notes(out: &mut dyn Write, run: &Recording<'_>) -> io::Result<()> {
     if facts.scheduler.is_some() && run.target.ops && !facts.dispatches {
         writeln!(out, "note: insertions into queues are missing: this kernel hides them")?;
     }
+    if facts.repaired > 0 {
+        let n = facts.repaired;
+        writeln!(out, "note: {n} switches were missing, and put where the next ones demand them")?;
+    }
     let whole = run.target.pid.is_none() && run.target.command.is_empty();
     if !whole {
         writeln!(out, "note: idle is all time in which none of these tasks ran")?;
