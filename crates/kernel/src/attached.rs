@@ -26,6 +26,8 @@ pub struct Attached {
     log: KernelLog,
     /// Number of schedulers that were attached, it included: with a higher one, it is gone.
     enable_seq: Option<u64>,
+    /// Number of CPUs that had come and gone then.
+    hotplug_seq: Option<u64>,
 }
 
 impl Attached {
@@ -37,8 +39,17 @@ impl Attached {
         record: Option<Record>,
         log: KernelLog,
     ) -> Self {
-        let enable_seq = sysfs::enable_seq();
-        Self { link: Some(link), _others: others, object, image, record, log, enable_seq }
+        let (enable_seq, hotplug_seq) = (sysfs::enable_seq(), sysfs::hotplug_seq());
+        Self {
+            link: Some(link),
+            _others: others,
+            object,
+            image,
+            record,
+            log,
+            enable_seq,
+            hotplug_seq,
+        }
     }
 
     /// The linked object, which types everything.
@@ -78,7 +89,10 @@ impl Attached {
 
     /// What the kernel's log says.
     fn logged(&self) -> Option<Exit> {
-        self.log.exit_of(ops::scheduler_name(&self.image))
+        let exit = self.log.exit_of(ops::scheduler_name(&self.image))?;
+        // The log does not tell the exit code.
+        let hotplug = sysfs::hotplug_seq() != self.hotplug_seq;
+        Some(if hotplug { exit.because_of_hotplug() } else { exit })
     }
 
     /// Takes the policy out of the kernel, which returns to its default scheduler.

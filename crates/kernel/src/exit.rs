@@ -9,11 +9,13 @@ use std::fmt;
 const UNREG: u32 = 64;
 /// `SCX_EXIT_UNREG_BPF`: it asked to leave.
 const UNREG_BPF: u32 = 65;
+/// `SCX_EXIT_UNREG_KERN`: the kernel took it away.
+const UNREG_KERN: u32 = 66;
 /// `scx_exit_reason()`.
 const REASONS: [(u32, &str); 8] = [
     (UNREG, "unregistered from user space"),
     (UNREG_BPF, "unregistered from BPF"),
-    (66, "unregistered from the main kernel"),
+    (UNREG_KERN, "unregistered from the main kernel"),
     (67, "disabled by sysrq-S"),
     (68, "parent exiting"),
     (ERROR, "runtime error"),
@@ -22,6 +24,8 @@ const REASONS: [(u32, &str); 8] = [
 ];
 /// `SCX_EXIT_ERROR`: the first kind that is the policy's failure.
 const ERROR: u32 = 1024;
+/// `SCX_ECODE_RSN_HOTPLUG`.
+const RSN_HOTPLUG: u64 = 1 << 32;
 /// `SCX_ECODE_ACT_RESTART`.
 const ACT_RESTART: u64 = 1 << 48;
 /// Bits of the action in an exit code.
@@ -52,6 +56,13 @@ impl Exit {
     pub(crate) fn said(reason: &str, message: &str) -> Self {
         let kind = REASONS.iter().find(|(_, words)| *words == reason).map_or(0, |(kind, _)| *kind);
         Self { kind, reason: reason.into(), message: message.into(), ..Self::default() }
+    }
+
+    /// The same, knowing that a CPU came or went: if it was the kernel that ended it, that
+    /// is why.
+    pub(crate) fn because_of_hotplug(self) -> Self {
+        let code = if self.kind == UNREG_KERN { (ACT_RESTART | RSN_HOTPLUG) as i64 } else { 0 };
+        Self { code, ..self }
     }
 
     /// An end that nobody told of.
@@ -214,5 +225,8 @@ mod tests {
         assert!(with(65, 1 << 48 | 7), "a policy may ask for it too");
         assert!(!with(66, 1 << 32) && !with(66, 1 << 49) && !with(66, 0));
         assert!(!with(1024, 1 << 48), "a failure is no request");
+        let said = |reason| Exit::said(reason, "").because_of_hotplug().restart_requested();
+        assert!(said("unregistered from the main kernel"));
+        assert!(!said("unregistered from user space") && !said("runtime error"));
     }
 }
