@@ -32,7 +32,8 @@
  * once; everyone else waits that long. Weights count as shares too: at the usual
  * 100 and a quantum of 10 ms a turn is a second long, so give small shares. Where
  * a client tied to one CPU holds a round up, the others can be seven rounds ahead;
- * from then on their proportions suffer.
+ * from then on their proportions suffer. On several CPUs a client that is due nearly
+ * a whole one waits at times for others' turns, and gets up to 13 % less than its due.
  */
 #include "rota.bpf.h"
 #include "exit.bpf.h"
