@@ -98,8 +98,8 @@ fn kfuncs(btf: &Btf) -> Fact {
         broken.names.len() - 1
     );
     let how = "boot another build. Of Debian's, 7.1.13 and 7.2.12 for trixie-backports (+deb13) \
-        are known to be bad; 6.19.14 and 7.0.13 of trixie-backports and 7.2.12 of forky (+deb14) \
-        are good";
+        are known to be bad; 6.16.12, 6.19.14 and 7.0.13 of trixie-backports and 7.2.12 of forky \
+        (+deb14) are good";
     Fact::missing(name, found, how)
 }
 
@@ -126,10 +126,7 @@ pub(super) fn isolation(root: &Root) -> Option<Fact> {
     asked.then(|| {
         Fact::missing(
             "isolation",
-            format!(
-                "CPUs {isolated} are isolated by isolcpus= on the kernel's command line, \
-                     which sched_ext does not support"
-            ),
+            format!("isolcpus= takes CPUs away at boot ({isolated}), and sched_ext refuses that"),
             "boot without isolcpus=",
         )
     })

@@ -46,14 +46,16 @@ pub(super) fn capabilities(root: &Root) -> Fact {
     Fact::ok(name, "root, or as good").for_record()
 }
 
-/// A locked-down kernel lets no program read its memory by address.
+/// A locked-down kernel lets no program read its memory by address, as policies do to note
+/// down why they were ejected.
 pub(super) fn lockdown(root: &Root) -> Option<Fact> {
     let modes = root.text("/sys/kernel/security/lockdown").ok()?;
     modes.contains("[confidentiality]").then(|| {
-        Fact::warning(
+        Fact::missing(
             "lockdown",
-            "the kernel is locked down for confidentiality",
-            "it refuses programs that call bpf_probe_read_kernel(); the shipped policies do not",
+            "the kernel is locked down for confidentiality, so it refuses programs that read \
+             its memory, and policies read why they were ejected",
+            "boot with lockdown=integrity, or without lockdown",
         )
     })
 }

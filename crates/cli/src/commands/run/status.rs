@@ -40,26 +40,29 @@ impl StatusArgs {
 pub(crate) struct Printer {
     every: Duration,
     json: bool,
-    due: Instant,
+    /// When the next sample is taken; at first, at once.
+    due: Option<Instant>,
     last: Option<Sample>,
 }
 
 impl Printer {
     fn new(every_ns: u64, json: bool) -> Self {
         let every = Duration::from_nanos(every_ns);
-        Self { every, json, due: Instant::now(), last: None }
+        Self { every, json, due: None, last: None }
     }
 
     pub(crate) fn is_due(&self) -> bool {
-        Instant::now() >= self.due
+        self.due.is_none_or(|due| Instant::now() >= due)
     }
 
     /// The first sample is only to compare with.
     pub(crate) fn print(&mut self, sample: Sample) -> Result<(), Error> {
-        // Intervals that were missed are not made up for.
-        let late = Instant::now().saturating_duration_since(self.due);
-        let intervals = late.as_nanos() / self.every.as_nanos().max(1) + 1;
-        self.due += self.every.saturating_mul(u32::try_from(intervals).unwrap_or(u32::MAX));
+        // Intervals count from the first sample; those that were missed are not made up for.
+        let now = Instant::now();
+        let due = self.due.unwrap_or(now);
+        let intervals = (now - due).as_nanos() / self.every.as_nanos().max(1) + 1;
+        let ahead = self.every.saturating_mul(u32::try_from(intervals).unwrap_or(u32::MAX));
+        self.due = due.checked_add(ahead);
         if let Some(last) = self.last.replace(sample) {
             let Some(sample) = &self.last else { return Ok(()) };
             let interval = Interval::between(&last, sample);
@@ -83,8 +86,7 @@ pub(crate) fn monitor(socket: &Path, args: &StatusArgs, stop: &Stop) -> Result<(
             let sample = client.stats()?;
             printer.print(sample)?;
         }
-        let left = printer.due.saturating_duration_since(Instant::now());
-        std::thread::sleep(left.min(LOOK));
+        std::thread::sleep(LOOK);
     }
     Ok(())
 }
