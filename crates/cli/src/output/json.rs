@@ -2,6 +2,7 @@
 //! The JSON of every command. `docs/cli.md` describes it; a change of meaning gets a new
 //! schema number, additions come at the end of their object.
 
+use super::blocked::{self, Blocked};
 use super::unfilled::{self, UnfilledRead};
 use super::{tunables, Run};
 use crate::error::Error;
@@ -105,6 +106,7 @@ pub(crate) struct Sim<'a> {
     workload: &'a str,
     callbacks: Vec<CallbackJson>,
     unfilled_reads: Vec<UnfilledRead>,
+    blocked: Vec<Blocked>,
     policy_stats: Map<String, Value>,
 }
 
@@ -170,6 +172,7 @@ impl<'a> Sim<'a> {
             workload: &run.load.file,
             callbacks: callbacks.collect(),
             unfilled_reads: unfilled::fields(run),
+            blocked: blocked::tasks(run),
             policy_stats: counted(run),
         }
     }

@@ -2,7 +2,7 @@
 //! The text of `rota sim`: a line of what was run, tasks, totals, notes, the end.
 
 use super::units::{duration, index_or_dash, mean_or_dash, percent, time, time_or_dash};
-use super::{table, unfilled, Run};
+use super::{blocked, table, unfilled, Run};
 use crate::policy_stats::PolicyStat;
 use rota_machine::config::Config;
 use rota_measure::{GroupReport, LatencyReport, TaskReport, Totals};
@@ -151,6 +151,9 @@ fn counted(stat: &PolicyStat) -> String {
 
 fn notes(out: &mut dyn Write, run: &Run<'_>) -> io::Result<()> {
     waiting_note(out, &run.finished.report.totals)?;
+    if let Some(note) = blocked::note(run) {
+        writeln!(out, "note: {note}")?;
+    }
     let fields = unfilled::fields(run);
     if !fields.is_empty() {
         let named = fields.iter().take(MOST_FIELDS);
