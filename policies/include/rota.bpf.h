@@ -208,6 +208,8 @@ out:
 #define values(names) __attribute__((btf_decl_tag("values:" names)))
 #define scale(factor) __attribute__((btf_decl_tag("scale:" #factor)))
 #define paper(text)   __attribute__((btf_decl_tag("paper:" text)))
+/* On a member of the stats: it says how things are, rather than how often they happened. */
+#define gauge __attribute__((btf_decl_tag("kind:gauge")))
 
 /* SCX_OPS_DEFINE(fifo_ops) help_text("…") paper("…") = {.enqueue = …, .name = "fifo"}; */
 #define SCX_OPS_DEFINE(variable) SEC(".struct_ops.link") struct sched_ext_ops variable
