@@ -5,6 +5,7 @@ use crate::args::{duration, EXIT_CODES};
 use crate::trace_files::{TraceTarget, Window};
 use clap::{Args, ValueHint};
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]
@@ -20,6 +21,10 @@ pub(crate) struct RecordArgs {
     /// Part of the recording that a picture shows [default: the first 200 ms]
     #[arg(long, value_name = "FROM..TO")]
     pub(crate) trace_window: Option<Window>,
+
+    /// Write what the tasks did as a workload that `rota sim` and `rota compare` play
+    #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
+    pub(crate) workload: Option<PathBuf>,
 
     /// Give every task a row, however many there are
     #[arg(long)]

@@ -6,6 +6,7 @@ mod calls;
 mod json;
 mod session;
 mod text;
+mod workload;
 
 pub(crate) use args::{RecordArgs, TargetArgs};
 pub(crate) use session::Session;
@@ -18,7 +19,9 @@ use rota_measure::{GroupReport, Report, Summary};
 use rota_report::Caption;
 use rota_trace::Tee;
 use session::Ended;
+use std::fs::File;
 use std::io::Write;
+use workload::Script;
 
 /// A recording to be printed.
 pub(crate) struct Recording<'a> {
@@ -43,17 +46,32 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
     for target in &args.trace {
         traces.push(TraceFile::create(target, &picture)?);
     }
+    let mut script = match &args.workload {
+        // Early, as nobody wants to record in vain.
+        Some(path) => {
+            let file = File::create(path).map_err(|e| Error::file("create", path, &e))?;
+            Some((path, file, Script::default()))
+        }
+        None => None,
+    };
     let (mut summary, mut calls) = (Summary::new(session.cpus()), CallCounter::default());
     let mut sinks = Tee::new();
     sinks.push(&mut summary);
     sinks.push(&mut calls);
     traces.iter_mut().for_each(|trace| sinks.push(trace.sink()));
+    script.iter_mut().for_each(|(_, _, script)| sinks.push(script));
     let ended = session.run(&mut sinks, |_| Ok(()))?;
     drop(sinks);
 
     let end_ns = ended.facts.duration_ns;
     for trace in traces {
         trace.finish(end_ns)?;
+    }
+    if let Some((path, mut file, script)) = script {
+        let text = script.finish(end_ns, &ended.traits);
+        let text = text.ok_or_else(|| Error::Failure("no task worked: no workload".into()))?;
+        let fail = |e| Error::Failure(format!("cannot write {}: {e}", path.display()));
+        file.write_all(text.as_bytes()).map_err(fail)?;
     }
     let (report, groups) = summary.finish_grouped(end_ns, |name| name);
     let recording = Recording { target: &args.target, ended, report, groups, calls };

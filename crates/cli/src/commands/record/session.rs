@@ -5,8 +5,9 @@ use super::args::TargetArgs;
 use crate::commands::run::Stop;
 use crate::error::Error;
 use crate::output::messages;
-use rota_kernel::events::{Facts, RecordOptions, Recorder, Scope};
+use rota_kernel::events::{Facts, RecordOptions, Recorder, Scope, Traits};
 use rota_trace::Sink;
+use std::collections::BTreeMap;
 use std::os::fd::AsFd;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -24,6 +25,8 @@ pub(crate) struct Session<'a> {
 /// What must be known of a recording that ended.
 pub(crate) struct Ended {
     pub(crate) facts: Facts,
+    /// Of each task, by pid.
+    pub(crate) traits: BTreeMap<u32, Traits>,
 }
 
 impl<'a> Session<'a> {
@@ -71,10 +74,10 @@ impl<'a> Session<'a> {
         if let Some(child) = &mut child {
             end(child)?;
         }
-        let (facts, _) = self.recorder.finish(sink)?;
+        let (facts, traits) = self.recorder.finish(sink)?;
         result.and_then(|()| looked(sink))?;
         warn(&facts, self.target.buffer);
-        Ok(Ended { facts })
+        Ok(Ended { facts, traits })
     }
 
     fn spawn(&self) -> Result<Option<Child>, Error> {
