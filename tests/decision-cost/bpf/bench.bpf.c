@@ -234,7 +234,10 @@ struct bench_decide_args {
 	u64 taken;	/* out */
 };
 
-/* Preemption is off meanwhile, as in a callback; interrupts are not. */
+/*
+ * Preemption is off meanwhile, as in a callback; interrupts are not. Before 6.15 a global
+ * function may not be called so (tree.bpf.h), and preemption stays on.
+ */
 SEC("syscall")
 s32 bench_decide(struct bench_decide_args *args)
 {
@@ -242,11 +245,13 @@ s32 bench_decide(struct bench_decide_args *args)
 	u32 wanted = args->decisions;
 
 	bpf_rcu_read_lock();
-	bpf_preempt_disable();
+	if (!bench_preemptible)
+		bpf_preempt_disable();
 	began = bpf_ktime_get_ns();
 	bpf_loop(wanted, bench_decide_once, NULL, 0);
 	args->elapsed_ns = bpf_ktime_get_ns() - began;
-	bpf_preempt_enable();
+	if (!bench_preemptible)
+		bpf_preempt_enable();
 	bpf_rcu_read_unlock();
 	args->taken = bench_decisions - before;
 	return bench_failure;

@@ -100,9 +100,10 @@ out:
 }
 
 /* What the loader sets before loading. */
-const volatile u32 bench_has_op;     /* a bit per hook */
-const volatile bool bench_enq_last;  /* the policy set SCX_OPS_ENQ_LAST */
-const volatile bool bench_recording; /* write the pids of picks to bench_picks */
+const volatile u32 bench_has_op;       /* a bit per hook */
+const volatile bool bench_enq_last;    /* the policy set SCX_OPS_ENQ_LAST */
+const volatile bool bench_recording;   /* write the pids of picks to bench_picks */
+const volatile bool bench_preemptible; /* this kernel's verifier wants it so */
 
 /* Why the run is worthless; the first reason stays. */
 enum bench_failure {

@@ -73,7 +73,19 @@ pub(crate) fn bind(
     let enq_last = u8::from(callbacks.flags & OPS_ENQ_LAST != 0);
     set_constant(&mut elf, "bench_enq_last", &[enq_last]).map_err(object)?;
     set_constant(&mut elf, "bench_recording", &[recording.into()]).map_err(object)?;
+    let preemptible = u8::from(kernel_is_before(6, 15));
+    set_constant(&mut elf, "bench_preemptible", &[preemptible]).map_err(object)?;
     elf::write(elf).map_err(object)
+}
+
+/// Whether the running kernel is older than that version. Unknown: it is not.
+fn kernel_is_before(major: u32, minor: u32) -> bool {
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    let mut numbers = release.split(['.', '-']).map_while(|n| n.parse::<u32>().ok());
+    match (numbers.next(), numbers.next()) {
+        (Some(a), Some(b)) => (a, b) < (major, minor),
+        _ => false,
+    }
 }
 
 fn target(elf: &Elf<'_>, symbol: SymbolId, kernel: &Btf) -> Target {

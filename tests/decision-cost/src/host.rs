@@ -124,11 +124,13 @@ impl Hosted {
         }
         libbpf_rs::set_print(Some((PrintLevel::Warn, keep_log)));
         let object = open(linked, tasks).map_err(|e| {
-            if e.kind() == ErrorKind::PermissionDenied {
+            let log = LIBBPF_LOG.lock().map(|log| log.clone()).unwrap_or_default();
+            // the verifier too says "permission denied", but not without reasons
+            if e.kind() == ErrorKind::PermissionDenied && !log.contains("PROG LOAD LOG") {
                 let why = format!("the kernel permits no BPF here: {e}");
                 return Failure::Unavailable(why);
             }
-            let log = LIBBPF_LOG.lock().map(|log| tail(&log)).unwrap_or_default();
+            let log = tail(&log);
             Failure::Load { policy: policy.into(), reason: format!("{e:#}"), log }
         })?;
         let mut hosted = Self { policy: policy.into(), object, places };
