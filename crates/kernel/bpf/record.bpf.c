@@ -56,7 +56,6 @@ extern const struct pcpu_hot___old pcpu_hot __ksym __weak;
 #define PF_KTHREAD     0x00200000
 #define TASK_QUEUED    1		     /* p->scx.flags: it is sched_ext's */
 #define DSQ_LOCAL      0x8000000000000002ULL /* SCX_DSQ_LOCAL */
-#define MAX_RT_PRIO    100		     /* real-time, deadline and stop tasks are below */
 #define LOAD_SHIFT     10		     /* scale_load() of 64-bit kernels */
 #define MOST_ANCESTORS 64
 
@@ -176,7 +175,10 @@ __kinline bool begins_slice(const struct task_struct *next)
 	       cpu->slice_left != next->scx.slice;
 }
 
-/* Only for a higher class does sched_ext put a task aside that has slice left. */
+/*
+ * Only for a higher class does sched_ext put a task aside that has slice left. Fair tasks are of
+ * one, where a policy schedules SCHED_EXT tasks only.
+ */
 __kinline void note_left(const struct task_struct *prev, const struct task_struct *next,
 			 bool sleeps)
 {
@@ -186,7 +188,7 @@ __kinline void note_left(const struct task_struct *prev, const struct task_struc
 	if (!cpu)
 		return;
 	cpu->armed = 0;
-	if (is_ext(prev) && !sleeps && next->prio < MAX_RT_PRIO) {
+	if (is_ext(prev) && !sleeps && !is_ext(next)) {
 		cpu->owner_of_left = pid;
 		cpu->slice_left = prev->scx.slice;
 	} else if (cpu->owner_of_left == pid) {

@@ -21,13 +21,16 @@ pub struct Costs {
     pub wakeup_ns: u64,
     /// Leaving idle.
     pub idle_exit_ns: u64,
+    /// The interrupt of a timer tick, during which no task runs.
+    pub tick_ns: u64,
     /// One BPF instruction of a callback, in 1/1000 ns.
     pub insn_ps: u64,
 }
 
 impl Costs {
     /// Round figures of a current x86 server: 1.2 us switch, 2 us and 5 us to refill
-    /// caches, 0.8 us wakeup, 1.5 us to leave a shallow idle state, 0.5 ns per instruction.
+    /// caches, 0.8 us wakeup, 1.5 us to leave a shallow idle state, 1 us for a tick, 0.5 ns per
+    /// instruction.
     pub fn typical() -> Self {
         Self {
             context_switch_ns: 1_200,
@@ -35,6 +38,7 @@ impl Costs {
             llc_migration_ns: 5_000,
             wakeup_ns: 800,
             idle_exit_ns: 1_500,
+            tick_ns: 1_000,
             insn_ps: 500,
         }
     }
@@ -47,6 +51,7 @@ impl Costs {
             llc_migration_ns: 0,
             wakeup_ns: 0,
             idle_exit_ns: 0,
+            tick_ns: 0,
             insn_ps: 0,
         }
     }

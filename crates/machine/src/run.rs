@@ -266,6 +266,13 @@ impl Machine {
         core.rq_mut(cpu).tick_armed = false;
         core.this_cpu = cpu;
         core.task_tick(o, cpu);
+        // Nobody is charged for the interrupt (`update_rq_clock_task()`). So a slice that begins
+        // at a tick is not quite used up a whole number of ticks later, and gets one more.
+        let until_ns = core.now_ns + core.config.costs.tick_ns;
+        let rq = core.rq_mut(cpu);
+        if rq.curr.is_some() {
+            rq.charged_at_ns = until_ns;
+        }
         self.arm_tick(cpu);
     }
 

@@ -163,7 +163,7 @@ impl Core {
         let now_ns = self.now_ns;
         let rq = self.rq_mut(cpu);
         rq.curr = next;
-        rq.charged_at_ns = now_ns;
+        rq.charged_at_ns = rq.charged_at_ns.max(now_ns);
         let (addr, idle) = (rq.addr, rq.idle_addr);
         let curr = next.map_or(idle, |n| self.task(n).addr);
         self.put_u64(addr, self.layouts.rq.curr, curr);

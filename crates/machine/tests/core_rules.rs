@@ -41,6 +41,19 @@ fn a_tick_ends_a_slice_only_at_its_multiples() {
 }
 
 #[test]
+fn a_slice_of_whole_ticks_lasts_one_tick_more() {
+    // the tick's own time is charged to nobody, so 8 ms are not used up 8 ms later but at 12
+    let mut config = ideal(1, 96 * MS);
+    config.exact_slices = false;
+    config.costs.tick_ns = 1000;
+    let mut fifo = shared_fifo();
+    fifo.slice_ns = 8 * MS;
+    let (_, tape) = run(config, HOGS3, &mut fifo);
+    let starts: Vec<u64> = tape.starts(1002).iter().map(|s| s.0).collect();
+    assert_eq!(starts, [12 * MS, 48 * MS, 84 * MS]);
+}
+
+#[test]
 fn a_sleeper_wakes_on_time_and_preempts_nobody() {
     let load = r#"{"tasks": {"hog": {"loop": -1, "run": 1000000}, "nap": {"loop": 1, "run": 1000, "sleep": 5000, "run": 1000}}}"#;
     let (_, tape) = run(ideal(1, 100 * MS), load, &mut shared_fifo());

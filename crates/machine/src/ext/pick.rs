@@ -14,7 +14,8 @@ impl Core {
     pub(crate) fn update_curr(&mut self, cpu: u32) {
         let now_ns = self.now_ns;
         let rq = self.rq_mut(cpu);
-        let delta_ns = now_ns - rq.charged_at_ns;
+        // later than now while the CPU is in its tick interrupt
+        let delta_ns = now_ns.saturating_sub(rq.charged_at_ns);
         if delta_ns == 0 {
             return;
         }

@@ -26,6 +26,8 @@ pub(crate) fn play(step: &Play) -> Result<(Value, Option<String>)> {
 /// Runs `rota-guest play` with these arguments. The records stay in the buffer until it is
 /// over: reading them meanwhile would take CPU time from the workload.
 pub(crate) fn record(play: &[&str]) -> Result<Recorded> {
+    // Looks at memory twenty times a second, which interrupts the workload. Many kernels lack it.
+    let _ = std::fs::write("/sys/module/damon_stat/parameters/enabled", "N");
     let options = RecordOptions { scope: Scope::Children, ..RecordOptions::default() };
     let mut recorder = Recorder::start(&options)?;
     let origin_ns = recorder.begin_ns();

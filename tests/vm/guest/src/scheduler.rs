@@ -65,6 +65,15 @@ impl Scheduler {
         Ok(kill_process(Pid::from_child(&self.child), signal)?)
     }
 
+    /// Stops the process, or lets it go on. The policy schedules either way.
+    pub(crate) fn pause(&mut self, stop: bool) -> Result<()> {
+        let signal = match stop {
+            true => rustix::process::Signal::STOP,
+            false => rustix::process::Signal::CONT,
+        };
+        Ok(kill_process(Pid::from_child(&self.child), signal)?)
+    }
+
     /// Waits for the end, and judges it.
     pub(crate) fn end(&mut self, step: &Ended) -> Result<(Value, Option<String>)> {
         self.stays = false;

@@ -8,7 +8,7 @@ use serde_json::Value;
 /// One run in one host.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Numbers {
-    /// Part of the machine that each task had, by name.
+    /// Part of the machine that each task had, by name. All forks of a task are one.
     pub shares: Vec<(String, f64)>,
     /// Context switches.
     pub switches: u64,
@@ -34,7 +34,7 @@ impl Numbers {
         };
         let run_delays = tasks.iter().map(|task| task["run_delay_ns"].as_u64().unwrap_or(0));
         Ok(Numbers {
-            shares: tasks.iter().map(share).collect::<Result<_>>()?,
+            shares: together(tasks.iter().map(share).collect::<Result<_>>()?),
             switches: totals["context_switches"].as_u64().context("no context switches")?,
             run_delay_ns: run_delays.sum(),
             p50_ns: latency("p50"),
@@ -46,5 +46,33 @@ impl Numbers {
     /// The share of a task; 0 if it never was.
     pub fn share(&self, name: &str) -> f64 {
         self.shares.iter().find(|(task, _)| task == name).map_or(0.0, |(_, share)| *share)
+    }
+}
+
+/// Adds up forks: which of them is which depends on who forked first.
+fn together(tasks: Vec<(String, f64)>) -> Vec<(String, f64)> {
+    let mut shares: Vec<(String, f64)> = Vec::new();
+    for (name, share) in tasks {
+        let name = match name.rsplitn(3, '-').collect::<Vec<_>>()[..] {
+            [fork, _, task] if fork.len() == 4 => task.to_owned(),
+            _ => name,
+        };
+        match shares.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, sum)) => *sum += share,
+            None => shares.push((name, share)),
+        }
+    }
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forks_of_a_task_are_added_up() {
+        let tasks = [("a-0", 0.5), ("leaf-3-0000", 0.125), ("leaf-4-0001", 0.25)];
+        let tasks = tasks.map(|(name, share)| (name.to_owned(), share)).to_vec();
+        assert_eq!(together(tasks), [("a-0".to_owned(), 0.5), ("leaf".to_owned(), 0.375)]);
     }
 }

@@ -25,13 +25,13 @@ pub struct Host {
 }
 
 /// Runs the case. The player counts whatever a thread does as its work, so a switch costs
-/// nothing beside it.
+/// nothing beside it. Ticks take some time, as they do in any kernel: how much hardly matters.
 pub fn simulate(case: &Case, workload: &str) -> Result<Host> {
     let name = format!("{}.json", case.workload);
     let workload = Arc::new(rota_workload::parse(&name, workload)?);
     let mut config = Config::new(Topology::flat(case.cpus)?, case.duration_ns);
     config.hz = DEFAULT_HZ;
-    config.costs = Costs::none();
+    config.costs = Costs { tick_ns: Costs::typical().tick_ns, ..Costs::none() };
 
     let policy = rota_catalog::find(&case.policy)?;
     let kernel = rota_bpf::btf::reference();

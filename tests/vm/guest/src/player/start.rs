@@ -5,7 +5,7 @@
 //! wake up in file order, all in one interrupt, as the simulator's tasks come. They join the
 //! policy while they sleep: it sees them for the first time at the start.
 
-use super::clock::{monotonic_ns, sleep_until};
+use super::clock::{monotonic_ns, sleep_until, thread_ns};
 use super::task::{apply, enter, live, STACK_BYTES};
 use super::Stage;
 use anyhow::{bail, Context, Result};
@@ -67,7 +67,7 @@ fn spawn(stage: &Arc<Stage>, task: TaskIx, first_ns: u64) -> Result<()> {
             sched_setaffinity(None, &cpus(0..1))?;
             enter(&theirs, task, &name)?;
             theirs.clock.sleep_until(first_ns);
-            live(&theirs, task, settings)
+            live(&theirs, task, settings, thread_ns())
         };
         theirs.note(&name, begin());
     })?;

@@ -59,10 +59,15 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// Takes the steps of a task until it is over.
-pub(super) fn live(stage: &Arc<Stage>, task: TaskIx, mut settings: Settings) -> Result<()> {
+/// Takes the steps of a task until it is over. CPU time beyond `born_with_ns` counts as work.
+pub(super) fn live(
+    stage: &Arc<Stage>,
+    task: TaskIx,
+    mut settings: Settings,
+    born_with_ns: u64,
+) -> Result<()> {
     // CPU time that all its work so far should have used.
-    let mut due_ns = thread_ns();
+    let mut due_ns = born_with_ns;
     loop {
         let now_ns = stage.clock.now_ns();
         let step = match stage.runner.lock() {
@@ -120,7 +125,7 @@ fn fork(stage: &Arc<Stage>, child: TaskIx, of_parent: &Settings) -> Result<()> {
             let begin = || {
                 enter(&theirs, child, &name)?;
                 apply(&theirs, None, Some(&inherited), &settings)?;
-                live(&theirs, child, settings)
+                live(&theirs, child, settings, 0)
             };
             theirs.note(&name, begin());
         })
