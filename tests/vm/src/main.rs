@@ -9,7 +9,7 @@ use rota_vm::debian;
 use rota_vm::guest::{self, Guest, Sources};
 use rota_vm::initramfs::Initramfs;
 use rota_vm::kernel::{Cache, Kernel, Role};
-use rota_vm::plan::{plan, Boot, Policy};
+use rota_vm::plan::{plan, Boot, Filter, Policy};
 use rota_vm::run::{self, Outcome, Setup};
 use rota_vm::scenario::{self, Scenario};
 use rota_vm::systemd;
@@ -175,12 +175,9 @@ fn wanted(args: &RunArgs) -> Result<Vec<Boot>> {
     scenarios.retain(|scenario| {
         args.scenarios.is_empty() || args.scenarios.iter().any(|part| scenario.name.contains(part))
     });
-    let mut boots = plan(&scenarios, &policies()?)?;
-    boots.retain(|boot| {
-        args.cpus.is_none_or(|cpus| cpus == boot.cpus)
-            && args.kernel.as_deref().is_none_or(|kernel| kernel == boot.kernel.name())
-            && (args.policy.is_none() || args.policy == boot.policy)
-    });
+    let filter =
+        Filter { policy: args.policy.clone(), cpus: args.cpus, kernel: args.kernel.clone() };
+    let boots = plan(&scenarios, &policies()?, &filter)?;
     if boots.is_empty() {
         bail!("nothing to run: no scenario is as asked for; `rota-vm list` shows them");
     }

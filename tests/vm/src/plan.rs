@@ -20,8 +20,8 @@ pub struct Boot {
     pub guest: Guest,
     /// Its clock.
     pub pace: Pace,
-    /// The policy of all its jobs, if they have one.
-    pub policy: Option<String>,
+    /// Distinguishes machines of the same kind, from 1.
+    pub part: usize,
     /// In this order.
     pub jobs: Vec<Job>,
 }
@@ -29,10 +29,9 @@ pub struct Boot {
 impl Boot {
     /// For people, and as a folder's name.
     pub fn name(&self) -> String {
-        let policy = self.policy.as_deref().unwrap_or("none");
         let pace = if self.pace == Pace::Free { "-free" } else { "" };
         let guest = if self.guest == Guest::Systemd { "-systemd" } else { "" };
-        format!("{}-{}cpu{guest}{pace}-{policy}", self.kernel.name(), self.cpus)
+        format!("{}-{}cpu{guest}{pace}-{}", self.kernel.name(), self.cpus, self.part)
     }
 }
 
@@ -45,30 +44,54 @@ pub struct Policy {
     pub has_shares: bool,
 }
 
-/// One machine for each policy on each kernel, number of CPUs and clock: if a policy takes the
-/// machine down, the others still have theirs.
-pub fn plan(scenarios: &[Scenario], policies: &[Policy]) -> Result<Vec<Boot>> {
-    let mut boots: BTreeMap<_, Vec<Job>> = BTreeMap::new();
+/// What of a plan is wanted; all if nothing is said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Only jobs of this policy.
+    pub policy: Option<String>,
+    /// Only machines with so many CPUs.
+    pub cpus: Option<u32>,
+    /// Only machines with this kernel, by its role's name.
+    pub kernel: Option<String>,
+}
+
+/// A boot costs about as much as a job. If more share one, more are lost when one of them takes
+/// the machine down, and machines side by side are worse balanced.
+const JOBS_PER_MACHINE: usize = 10;
+
+/// One machine, or more if there are many jobs, for each kernel, number of CPUs, guest and clock.
+pub fn plan(scenarios: &[Scenario], policies: &[Policy], filter: &Filter) -> Result<Vec<Boot>> {
+    let mut kinds: BTreeMap<_, Vec<Job>> = BTreeMap::new();
     for scenario in scenarios {
         let chosen = chosen(scenario, policies)?;
         for (kernel, cpus) in
             scenario.kernels.iter().flat_map(|k| scenario.cpus.iter().map(move |c| (*k, *c)))
         {
-            for policy in &chosen {
-                let key = (kernel, cpus, scenario.guest, scenario.pace, policy.clone());
-                boots.entry(key).or_default().push(job(scenario, policy.as_deref()));
-            }
+            let jobs = kinds.entry((kernel, cpus, scenario.guest, scenario.pace)).or_default();
+            jobs.extend(chosen.iter().map(|policy| job(scenario, policy.as_deref())));
         }
     }
-    let boot = |((kernel, cpus, guest, pace, policy), jobs)| Boot {
-        kernel,
-        cpus,
-        guest,
-        pace,
-        policy,
-        jobs,
-    };
-    Ok(boots.into_iter().map(boot).collect())
+    let mut boots = Vec::new();
+    for ((kernel, cpus, guest, pace), mut jobs) in kinds {
+        if filter.cpus.is_some_and(|wanted| wanted != cpus)
+            || filter.kernel.as_ref().is_some_and(|wanted| wanted != kernel.name())
+        {
+            continue;
+        }
+        jobs.retain(|job| filter.policy.is_none() || job.policy == filter.policy);
+        jobs.sort_by(|a, b| a.policy.cmp(&b.policy));
+        let machines = jobs.len().div_ceil(JOBS_PER_MACHINE).max(1);
+        let each = jobs.len().div_ceil(machines).max(1);
+        boots.extend(jobs.chunks(each).enumerate().map(|(i, jobs)| Boot {
+            kernel,
+            cpus,
+            guest,
+            pace,
+            part: i + 1,
+            jobs: jobs.to_vec(),
+        }));
+    }
+    Ok(boots)
 }
 
 fn chosen(scenario: &Scenario, policies: &[Policy]) -> Result<Vec<Option<String>>> {
@@ -119,24 +142,52 @@ mod tests {
         vec![policy("fifo", false), policy("wfq", true), policy("wrr", true)]
     }
 
+    fn plan(scenarios: &[Scenario], policies: &[Policy]) -> Result<Vec<Boot>> {
+        super::plan(scenarios, policies, &Filter::default())
+    }
+
     fn scenario(name: &str, head: &str) -> Scenario {
         let text = format!("about = \"\"\n{head}\n[[step]]\ndo = \"load\"\n");
         parse(name, &text).unwrap()
     }
 
+    fn job_names(boots: &[Boot], name: &str) -> Vec<String> {
+        let boot = boots.iter().find(|boot| boot.name() == name).unwrap();
+        boot.jobs.iter().map(|job| job.name.clone()).collect()
+    }
+
     #[test]
-    fn jobs_of_one_policy_share_a_machine_of_each_size() {
+    fn jobs_share_a_machine_of_their_size_policy_by_policy() {
         let scenarios = [
             scenario("a", "policies = \"all\"\ncpus = [1, 2]"),
             scenario("b", "policies = \"shares\"\ncpus = [2]\nset.wrr = [\"quantum_ns=1ms\"]"),
         ];
         let boots = plan(&scenarios, &policies()).unwrap();
-        assert_eq!(boots.len(), 6);
-        let wrr = boots.iter().find(|b| b.cpus == 2 && b.policy.as_deref() == Some("wrr")).unwrap();
-        let jobs: Vec<&str> = wrr.jobs.iter().map(|job| job.name.as_str()).collect();
-        assert_eq!(jobs, ["a/wrr", "b/wrr"]);
-        assert_eq!(wrr.jobs[1].set, ["quantum_ns=1ms"]);
-        assert!(wrr.jobs[0].set.is_empty());
+        assert_eq!(job_names(&boots, "newest-1cpu-1"), ["a/fifo", "a/wfq", "a/wrr"]);
+        let of_two = job_names(&boots, "newest-2cpu-1");
+        assert_eq!(of_two, ["a/fifo", "a/wfq", "b/wfq", "a/wrr", "b/wrr"]);
+        assert_eq!(boots[1].jobs[4].set, ["quantum_ns=1ms"]);
+        assert!(boots[1].jobs[3].set.is_empty());
+    }
+
+    #[test]
+    fn many_jobs_are_spread_evenly_and_none_is_lost() {
+        let scenarios: Vec<Scenario> =
+            (0..9).map(|i| scenario(&format!("s{i}"), "policies = \"all\"\ncpus = [1]")).collect();
+        let boots = plan(&scenarios, &policies()).unwrap();
+        let sizes: Vec<usize> = boots.iter().map(|boot| boot.jobs.len()).collect();
+        assert_eq!(sizes, [9, 9, 9]);
+    }
+
+    #[test]
+    fn a_filter_leaves_what_fits_all_of_it() {
+        let scenarios = [scenario("a", "policies = \"all\"\ncpus = [1, 2]")];
+        let filter = Filter { policy: Some("wfq".into()), cpus: Some(2), kernel: None };
+        let boots = super::plan(&scenarios, &policies(), &filter).unwrap();
+        assert_eq!(boots.len(), 1);
+        assert_eq!(job_names(&boots, "newest-2cpu-1"), ["a/wfq"]);
+        let other = Filter { kernel: Some("older".into()), ..Filter::default() };
+        assert!(super::plan(&scenarios, &policies(), &other).unwrap().is_empty());
     }
 
     #[test]
@@ -151,12 +202,7 @@ mod tests {
             plan(&scenarios, &policies()).unwrap().iter().map(Boot::name).collect();
         assert_eq!(
             names,
-            [
-                "newest-4cpu-none",
-                "newest-4cpu-free-none",
-                "newest-4cpu-systemd-none",
-                "older-4cpu-none"
-            ]
+            ["newest-4cpu-1", "newest-4cpu-free-1", "newest-4cpu-systemd-1", "older-4cpu-1"]
         );
     }
 

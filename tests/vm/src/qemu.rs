@@ -53,13 +53,15 @@ impl Machine<'_> {
     pub fn run(&self, dir: &Path) -> Result<Output> {
         let (console, records) = (dir.join("console"), dir.join("records"));
         let mut child = Qemu(
-            Command::new(PROGRAM)
+            // A machine ends with this program, however that ends.
+            Command::new("setpriv")
+                .args(["--pdeathsig", "KILL", PROGRAM])
                 .args(self.arguments(&console, &records))
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())
                 .stderr(Stdio::piped())
                 .spawn()
-                .with_context(|| format!("cannot start {PROGRAM}"))?,
+                .context("cannot start setpriv")?,
         );
         let start = Instant::now();
         let status = loop {

@@ -2,6 +2,7 @@
 //! Runs a program to its end and checks what it said.
 
 use crate::machine::wait_until;
+use crate::ordinary;
 use crate::report::now;
 use crate::residue::Residue;
 use anyhow::{bail, Context, Result};
@@ -11,7 +12,7 @@ use serde_json::{json, Value};
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{self, Stdio};
+use std::process::Stdio;
 
 const OUTPUT: &str = "/tmp/command.out";
 const MESSAGES: &str = "/tmp/command.err";
@@ -37,7 +38,7 @@ fn run_to_end(step: &Command, policy: Option<&str>) -> Result<Option<i32>> {
     let words: Vec<String> =
         step.command.iter().map(|word| word.replace("{policy}", policy.unwrap_or(""))).collect();
     let Some((program, args)) = words.split_first() else { bail!("there is no command to run") };
-    let mut command = process::Command::new(program);
+    let mut command = ordinary::program(program);
     command.args(args).stdin(Stdio::null());
     command.stdout(File::create(OUTPUT)?).stderr(File::create(MESSAGES)?);
     if let Some(user) = step.user {

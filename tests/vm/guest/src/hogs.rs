@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The hogs of a job, by name.
 
+use crate::ordinary;
 use anyhow::{bail, Context, Result};
 use rota_guest::step::Hog;
 use rustix::process::{kill_process, setpriority_process, Pid, Signal};
 use rustix::thread::{sched_setaffinity, CpuSet};
 use std::collections::BTreeMap;
 use std::fs;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 /// One hog.
 pub(crate) struct Running {
@@ -27,7 +28,8 @@ impl Hogs {
             if self.running.contains_key(&name) {
                 bail!("there is a hog '{name}' already");
             }
-            let child = Command::new("/bin/rota-guest").arg("hog").stdin(Stdio::null()).spawn()?;
+            let mut program = ordinary::program("/bin/rota-guest");
+            let child = program.arg("hog").stdin(Stdio::null()).spawn()?;
             if kind.share.is_some() {
                 kill_process(Pid::from_child(&child), Signal::STOP)?;
             }

@@ -41,10 +41,11 @@ fn bring_up() -> Result<()> {
     Ok(())
 }
 
-/// Real-time, so that no policy can keep the jobs from going on; what they start is not.
+/// Real-time, so that no policy can keep the jobs from going on. What they start gives that up:
+/// see [`ordinary`](crate::ordinary).
 fn do_jobs() -> Result<()> {
     let jobs = Command::new("/usr/bin/chrt")
-        .args(["-R", "-f", "10", "/bin/rota-guest", "jobs"])
+        .args(["-f", "10", "/bin/rota-guest", "jobs"])
         .spawn()
         .context("cannot start chrt")?;
     loop {

@@ -9,6 +9,7 @@ mod init;
 mod jobs;
 mod machine;
 mod measure;
+mod ordinary;
 mod player;
 mod recording;
 mod report;

@@ -2,12 +2,13 @@
 //! `rota run`, as a process of the guest.
 
 use crate::machine::{state, wait_until};
+use crate::ordinary;
 use anyhow::{bail, Result};
 use rota_guest::step::{Ended, Signal};
 use rustix::process::{kill_process, Pid};
 use serde_json::{json, Value};
 use std::fs::{self, File};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::time::Duration;
 
 const OUTPUT: &str = "/tmp/rota.out";
@@ -24,7 +25,7 @@ pub(crate) struct Scheduler {
 impl Scheduler {
     pub(crate) fn start(args: &[String], wait: bool) -> Result<Scheduler> {
         let out = File::create(OUTPUT)?;
-        let child = Command::new("/bin/rota")
+        let child = ordinary::program("/bin/rota")
             .arg("run")
             .args(args)
             .stdin(Stdio::null())
