@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # make demo   set up, build, simulate a shipped workload under several policies
 # make test   set up, then every test and lint
+# make vm-test  run the policies in real kernels, in QEMU; part of make test
 # make lint   formats, clippy and licence lines only
 # make fmt    format Rust and BPF C in place
 # make bench  set up, then the benchmarks
@@ -10,8 +11,8 @@
 # make deb        build the Debian package
 # make static     build rota without shared libraries
 
-.PHONY: demo test lint fmt bench pictures setup install uninstall deb static
+.PHONY: demo test vm-test lint fmt bench pictures setup install uninstall deb static
 .DEFAULT_GOAL := demo
 
-demo test lint fmt bench pictures setup install uninstall deb static:
+demo test vm-test lint fmt bench pictures setup install uninstall deb static:
 	@scripts/$@
