@@ -18,8 +18,8 @@ const BASELINE: &str = "scx_simple";
 /// Times the pick path of policies on the real CPU.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Policies that ship, or files (.bpf.c, .bpf.o). Without any: all that ship, and what
-    /// single calls of the kernel cost
+    /// Policies that ship, "none", "scx_simple", or files (.bpf.c, .bpf.o). Without any: all
+    /// of them, and what single calls of the kernel cost
     policies: Vec<String>,
     /// Numbers of runnable tasks
     #[arg(long, value_delimiter = ',', default_value = "1,10,200,10000")]
@@ -121,18 +121,28 @@ fn baseline() -> Option<Subject> {
 
 fn subjects(named: &[String], baseline: Option<&Subject>) -> Result<Vec<Subject>, Failure> {
     if !named.is_empty() {
-        return named.iter().map(|name| subject(name)).collect();
+        return named.iter().map(|name| subject(name, baseline)).collect();
     }
     let shipped = rota_catalog::policies().iter();
-    let nothing = Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf/none.bpf.c");
-    Ok([Subject { name: "none".into(), ..file(&nothing)? }]
+    Ok([nothing()?]
         .into_iter()
         .chain(baseline.cloned())
         .chain(shipped.map(|p| Subject { name: p.name.into(), object: p.object.to_vec() }))
         .collect())
 }
 
-fn subject(name: &str) -> Result<Subject, Failure> {
+/// A policy without callbacks: what the bench itself costs.
+fn nothing() -> Result<Subject, Failure> {
+    file(&Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf/none.bpf.c"))
+}
+
+fn subject(name: &str, baseline: Option<&Subject>) -> Result<Subject, Failure> {
+    if name == "none" {
+        return nothing();
+    }
+    if let Some(baseline) = baseline.filter(|b| b.name == name) {
+        return Ok(baseline.clone());
+    }
     if name.ends_with(".c") || name.ends_with(".o") {
         return file(Path::new(name));
     }

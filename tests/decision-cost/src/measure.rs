@@ -59,8 +59,9 @@ pub struct Row {
     pub tasks: usize,
     /// Time per decision, by the kernel's clock around the loop.
     pub ns: Spread,
-    /// The least time per decision by this process's clock, around the system call.
-    pub outside_min_ns: f64,
+    /// Time by this process's clock, around the system call, over that inside: of the turn
+    /// in which least else happened. Whoever else runs on the CPU counts outside.
+    pub outside_over_inside: f64,
     /// Median over the turns of its time over the baseline's in the same turn.
     pub ratio: Option<f64>,
     /// Instructions per decision that the simulator counts on the same load.
@@ -122,7 +123,7 @@ pub fn measure(
         let other = baseline.as_deref_mut().map(|b| turn(b, decisions)).transpose()?;
         let own = turn(hosted, decisions)?;
         ratios.extend(other.map(|other| own.inside / other.inside));
-        outside = outside.min(own.outside);
+        outside = outside.min(own.outside / own.inside);
         inside.push(own.inside);
     }
     let ns = Spread::of(&inside)
@@ -132,7 +133,7 @@ pub fn measure(
         policy: subject.name.clone(),
         tasks: specs.len(),
         ns,
-        outside_min_ns: outside,
+        outside_over_inside: outside,
         ratio: Spread::of(&ratios).map(|s| s.median),
         instructions: simulated.ok().map(|s| s.instructions),
     })

@@ -7,6 +7,9 @@ use comfy_table::{presets, CellAlignment, Table};
 use serde::Serialize;
 use std::fs;
 
+/// Where a note says that the clocks inside and outside disagree.
+const DISAGREEMENT: f64 = 1.05;
+
 /// The computer that was measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct Computer {
@@ -98,9 +101,9 @@ impl Report {
             text.push('\n');
             push(&mut text, &self.kernel_calls());
         }
-        if let Some(factor) = self.disagreement().filter(|factor| *factor > 1.05) {
+        if let Some(factor) = self.disagreement().filter(|factor| *factor > DISAGREEMENT) {
             text.push_str(&format!(
-                "note: from outside, decisions took up to {factor:.2} times as long at best\n"
+                "note: seen from outside, decisions took up to {factor:.2} times as long at best\n"
             ));
         }
         for failure in &self.failures {
@@ -109,9 +112,9 @@ impl Report {
         text
     }
 
-    /// The largest factor between the least times seen from outside and inside.
+    /// The largest factor between the times seen from outside and inside.
     pub fn disagreement(&self) -> Option<f64> {
-        self.rows.iter().map(|r| r.outside_min_ns / r.ns.min).max_by(f64::total_cmp)
+        self.rows.iter().map(|r| r.outside_over_inside).max_by(f64::total_cmp)
     }
 
     fn policies(&self) -> Table {
