@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const BASELINE: &str = "scx_simple";
+/// A thread needs four mappings, of which a process may have 65530.
+const MAX_TASKS: i64 = 15_000;
 
 /// Times the pick path of policies on the real CPU.
 #[derive(Debug, Parser)]
@@ -21,9 +23,14 @@ struct Args {
     /// Policies that ship, "none", "scx_simple", or files (.bpf.c, .bpf.o). Without any: all
     /// of them, and what single calls of the kernel cost
     policies: Vec<String>,
-    /// Numbers of runnable tasks
-    #[arg(long, value_delimiter = ',', default_value = "1,10,200,10000")]
-    tasks: Vec<usize>,
+    /// Numbers of runnable tasks, up to 15000
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "1,10,200,10000",
+        value_parser = clap::value_parser!(u32).range(1..=MAX_TASKS)
+    )]
+    tasks: Vec<u32>,
     /// Turns that each policy takes with the baseline
     #[arg(long, default_value_t = 41, value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: u32,
@@ -71,12 +78,13 @@ fn run(args: &Args) -> Result<Report, Failure> {
     let subjects = subjects(&args.policies, baseline.as_ref())?;
     let plan =
         Plan { repetitions: args.repetitions as usize, decisions: u64::from(args.decisions) };
-    let most = args.tasks.iter().copied().max().unwrap_or(0).max(calls::TASKS);
+    let sizes: Vec<usize> = args.tasks.iter().map(|n| *n as usize).collect();
+    let most = sizes.iter().copied().max().unwrap_or(0).max(calls::TASKS);
     let sleeping = SleepingTasks::start(most)?;
     stay_on_one_cpu();
     let (mut rows, mut failures) = (Vec::new(), Vec::new());
     for subject in &subjects {
-        for tasks in &args.tasks {
+        for tasks in &sizes {
             match row(&bench, subject, baseline.as_ref(), &sleeping, *tasks, plan) {
                 Ok(row) => rows.push(row),
                 Err(failure @ Failure::Unavailable(_)) => return Err(failure),

@@ -53,7 +53,7 @@ impl Bench {
     /// Links it with a policy's object.
     pub fn link(&self, policy: &str, object: &[u8], recording: bool) -> Result<Vec<u8>, Failure> {
         // says in more words what is wrong with an object than libbpf's linker does
-        Object::parse(policy, object).map_err(|e| Failure::object(policy, e))?;
+        Object::parse("object", object).map_err(|e| Failure::object(policy, e))?;
         let prepared = join(&[object]).and_then(|clean| prepare(&clean));
         let (prepared, callbacks) = prepared.map_err(|reason| Failure::object(policy, reason))?;
         let joined = join(&[&self.object, &prepared]).map_err(|e| Failure::object(policy, e))?;
