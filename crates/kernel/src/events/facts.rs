@@ -51,6 +51,8 @@ pub struct Facts {
     pub dispatches: bool,
     /// Callbacks of the policy that are events.
     pub callbacks: Vec<String>,
+    /// Callbacks that could not be watched, and why.
+    pub unwatched: Vec<String>,
     /// CPU time of the recorder itself, which is in no event.
     pub recorder_cpu_ns: u64,
 }

@@ -121,12 +121,64 @@ pub(crate) fn is_symbol(name: &str) -> bool {
 mod tests {
     use super::*;
 
+    /// Types of a kernel with these functions, all with these parameters, and a preemption
+    /// count of this size.
+    fn kernel(functions: &[&str], parameters: &[&str], count_size: u32) -> Btf {
+        let (mut strings, mut types) = (vec![0u8], Vec::<u32>::new());
+        let mut name = |text: &str| {
+            let at = strings.len() as u32;
+            strings.extend(text.bytes().chain([0]));
+            at
+        };
+        let info = |kind: Kind, vlen: usize| (kind as u32) << 24 | vlen as u32;
+        types.extend([name("int"), info(Kind::Int, 0), count_size, count_size * 8]);
+        types.extend([0, info(Kind::FuncProto, parameters.len()), 0]);
+        for parameter in parameters {
+            types.extend([name(parameter), 1]);
+        }
+        for function in functions {
+            types.extend([name(function), info(Kind::Func, 0), 2]);
+        }
+        types.extend([name("__preempt_count"), info(Kind::Var, 0), 1, 1]);
+        let length = types.len() as u32 * 4;
+        let mut bytes = [0x9f, 0xeb, 1, 0].to_vec();
+        for word in [24, 0, length, length, strings.len() as u32].iter().chain(&types) {
+            bytes.extend(word.to_le_bytes());
+        }
+        bytes.extend(strings);
+        Btf::from_file(&bytes).expect("types")
+    }
+
     #[test]
-    fn the_reference_kernels_functions_are_found_with_their_arguments() {
-        let kernel = rota_bpf::btf::reference();
+    fn hooks_are_what_the_kernel_has() {
+        let there = ["pick_task_scx", "set_user_nice", "dispatch_enqueue"];
+        let kernel = kernel(&there, &["sch", "dsq", "p"], 4);
         let hooks = Hooks::of(&kernel, &|_| true, true);
-        // The reduced types have no functions that only a recorder looks for.
-        assert_eq!(hooks.programs, Vec::<&str>::new());
-        assert_eq!(hooks.dispatch, None);
+        assert_eq!(hooks.programs, ["after_nice", "before_pick", "after_pick"]);
+        let dispatch = Dispatch { function: "dispatch_enqueue", task: 2, queue: 1, by_id: false };
+        assert_eq!(hooks.dispatch, Some(dispatch));
+        assert_eq!(hooks.interrupt_mask, INTERRUPTS);
+
+        let fewer = hooks.without_functions();
+        assert_eq!((fewer.programs.len(), fewer.dispatch), (0, None));
+        assert_eq!(fewer.interrupt_mask, INTERRUPTS);
+    }
+
+    #[test]
+    fn queues_are_watched_only_with_detail_and_by_the_policys_insertions_if_need_be() {
+        let there = ["scx_dsq_insert_commit", "move_local_task_to_local_dsq"];
+        let kernel = kernel(&there, &["sch", "p", "dsq_id"], 8);
+        assert_eq!(Hooks::of(&kernel, &|_| true, false).dispatch, None);
+        let hooks = Hooks::of(&kernel, &|_| true, true);
+        let function = "scx_dsq_insert_commit";
+        assert_eq!(hooks.dispatch, Some(Dispatch { function, task: 1, queue: 2, by_id: true }));
+        assert_eq!((hooks.programs, hooks.move_task), (vec!["on_move"], 1));
+        assert_eq!(hooks.interrupt_mask, INTERRUPTS_64);
+    }
+
+    #[test]
+    fn a_count_that_nobody_knows_the_address_of_is_not_read() {
+        let kernel = kernel(&[], &[], 4);
+        assert_eq!(Hooks::of(&kernel, &|_| false, false).interrupt_mask, 0);
     }
 }

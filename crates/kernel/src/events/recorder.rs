@@ -102,6 +102,7 @@ pub struct Recorder {
     scheduler: Option<String>,
     enable_seq: Option<u64>,
     watched_names: Vec<String>,
+    unwatched: Vec<String>,
 }
 
 impl std::fmt::Debug for Recorder {
@@ -166,9 +167,10 @@ impl Recorder {
             scheduler: None,
             enable_seq: None,
             watched_names: Vec::new(),
+            unwatched: Vec::new(),
         };
         recorder.snapshot()?;
-        recorder.follow_scheduler()?;
+        recorder.follow_scheduler();
         // What the preparations saw has the time 0.
         recorder.begin_ns = monotonic_ns();
         recorder.begin_cpu_ns = cpu_time_ns();
@@ -203,7 +205,8 @@ impl Recorder {
         while let Some(record) = self.order.pop(now_ns) {
             self.converter.convert(record, sink);
         }
-        self.follow_scheduler()
+        self.follow_scheduler();
+        Ok(())
     }
 
     /// Ends the recording, and gives a sink the rest of the events.
@@ -236,6 +239,7 @@ impl Recorder {
             knows_interrupts: self.hooks.interrupt_mask != 0,
             dispatches: self.hooks.dispatch.is_some(),
             callbacks: std::mem::take(&mut self.watched_names),
+            unwatched: std::mem::take(&mut self.unwatched),
             recorder_cpu_ns: cpu_time_ns().saturating_sub(self.begin_cpu_ns),
         };
         Ok((facts, self.traits))
@@ -273,26 +277,32 @@ impl Recorder {
     }
 
     /// Notices a scheduler that was loaded, and watches its callbacks if that is wanted.
-    fn follow_scheduler(&mut self) -> Result<(), RecordError> {
+    fn follow_scheduler(&mut self) {
         let seq = sysfs::enable_seq();
         let loaded = sysfs::loaded();
         if seq == self.enable_seq || loaded.is_none() {
-            return Ok(());
+            return;
         }
         (self.enable_seq, self.scheduler) = (seq, loaded);
         if !self.detail {
-            return Ok(());
+            return;
         }
         self.watched.clear();
         for callback in callbacks::loaded(&self.kernel) {
             let op = self.converter.add_op(callback.name.clone().into());
             let shared = |name: &str| self.shared_map(name);
-            self.watched.push(callbacks::watch(&callback, op, &shared)?);
+            // The policy may be gone by now.
+            match callbacks::watch(&callback, op, &shared) {
+                Ok(watched) => self.watched.push(watched),
+                Err(error) => {
+                    self.unwatched.push(error.to_string());
+                    continue;
+                }
+            }
             if !self.watched_names.contains(&callback.name) {
                 self.watched_names.push(callback.name);
             }
         }
-        Ok(())
     }
 
     /// A map that the programs on callbacks use too.

@@ -14,6 +14,8 @@ use std::time::Duration;
 
 /// How often the buffer is read.
 const LOOK: Duration = Duration::from_millis(50);
+/// A command that can be waited for is about to leave its CPU.
+const LAST_SWITCH: Duration = Duration::from_millis(2);
 
 /// A recording under way.
 pub(crate) struct Session<'a> {
@@ -73,6 +75,7 @@ impl<'a> Session<'a> {
         }
         if let Some(child) = &mut child {
             end(child)?;
+            std::thread::sleep(LAST_SWITCH);
         }
         let (facts, traits) = self.recorder.finish(sink)?;
         result.and_then(|()| looked(sink))?;
@@ -139,6 +142,9 @@ fn warn(facts: &Facts, buffer: u32) {
             by_cpu.join(", "),
             buffer / 1024
         ));
+    }
+    for callback in &facts.unwatched {
+        messages::warning(callback);
     }
     if facts.late > 0 {
         messages::warning(&format!(
