@@ -9,8 +9,10 @@
  *
  * Where it is bad: with N busy tasks everyone, interactive or not, waits for
  * N - 1 quanta; a short quantum shortens that and pays with switches. A task
- * that blocks early gets no credit for the time it did not use. The one queue
- * is a point of contention on large machines.
+ * that blocks early gets no credit for the time it did not use, and one whose slice
+ * ended late, at a timer tick, no debit: where that falls on the same task each
+ * time, its share is up to a tick per quantum larger. The one queue is a point of
+ * contention on large machines.
  */
 #include "rota.bpf.h"
 #include "exit.bpf.h"

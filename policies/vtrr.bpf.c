@@ -333,6 +333,7 @@ s32 BPF_STRUCT_OPS(vtrr_init_task, struct task_struct *p, struct scx_init_task_a
 
 void BPF_STRUCT_OPS(vtrr_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
+	forget_share_of(p);
 	slot_give_back(slot_of(p));
 }
 

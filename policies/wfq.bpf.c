@@ -349,6 +349,7 @@ s32 BPF_STRUCT_OPS(wfq_init_task, struct task_struct *p, struct scx_init_task_ar
 
 void BPF_STRUCT_OPS(wfq_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
+	forget_share_of(p);
 	slot_give_back(slot_of(p));
 }
 

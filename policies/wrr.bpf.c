@@ -253,6 +253,11 @@ s32 BPF_STRUCT_OPS(wrr_init_task, struct task_struct *p, struct scx_init_task_ar
 	return 0;
 }
 
+void BPF_STRUCT_OPS(wrr_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
+{
+	forget_share_of(p);
+}
+
 s32 BPF_STRUCT_OPS_SLEEPABLE(wrr_init)
 {
 	s32 err = 0;
@@ -272,6 +277,7 @@ help_text("Weighted round robin: as many quanta in a row as shares") paper("VTRR
 	.running = (void *)wrr_running,
 	.stopping = (void *)wrr_stopping,
 	.init_task = (void *)wrr_init_task,
+	.exit_task = (void *)wrr_exit_task,
 	.init = (void *)wrr_init,
 	.exit = (void *)record_exit,
 	.name = "wrr",

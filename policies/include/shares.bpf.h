@@ -30,4 +30,12 @@ static u64 share_of(struct task_struct *p)
 	return share ? MAX_SHARE : 1;
 }
 
+/* For ops.exit_task: the next task with this pid is somebody else. */
+static void forget_share_of(struct task_struct *p)
+{
+	u32 pid = p->pid;
+
+	bpf_map_delete_elem(&rota_shares, &pid);
+}
+
 #endif
