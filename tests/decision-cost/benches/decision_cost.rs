@@ -54,7 +54,8 @@ fn main() -> ExitCode {
                 Ok(text) => println!("{}", text.trim_end()),
                 Err(e) => eprintln!("{e}"),
             }
-            ExitCode::SUCCESS
+            let asked_for = !args.policies.is_empty();
+            ExitCode::from(u8::from(asked_for && report.is_incomplete()))
         }
         Err(Failure::Unavailable(why)) => {
             eprintln!("decision cost: skipped: {why}");

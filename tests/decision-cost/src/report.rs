@@ -83,6 +83,11 @@ impl Report {
         Self { schema, computer, baseline, repetitions, decisions, rows, calls, failures }
     }
 
+    /// Whether something could not be measured.
+    pub fn is_incomplete(&self) -> bool {
+        !self.failures.is_empty()
+    }
+
     /// For programs: one line.
     pub fn json(&self) -> serde_json::Result<String> {
         serde_json::to_string(self)
