@@ -179,3 +179,12 @@ fn a_share_that_no_policy_can_hold_ends_it_with_its_number() {
         );
     }
 }
+
+#[test]
+fn a_task_more_than_there_are_slots_ends_the_policy_with_the_number() {
+    let load = r#"{"tasks": {"a": {"instance": 32768, "run": 1000000}}}"#;
+    let (outcome, _) = Hosted::new("wfq", &[], ideal(1, MS), load).run();
+    assert_eq!(outcome.exit.kind, ExitKind::ErrorBpf);
+    let message = "more than 32767 tasks: this policy has no room for them";
+    assert_eq!(outcome.exit.message, message);
+}
