@@ -3,8 +3,8 @@
  * A policy with a bug: it inserts tasks into a queue that it never created.
  *
  * The kernel notices at the first task:
- *   kind 1024, "runtime error", "non-existent DSQ 0x1267" (before 7.1 with
- *   " for NAME[PID]")
+ *   kind 1024, "runtime error", "non-existent DSQ 0x1267" (6.12 goes on
+ *   with " for NAME[PID]")
  */
 #include "rota.bpf.h"
 #include "exit.bpf.h"
