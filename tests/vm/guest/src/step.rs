@@ -227,7 +227,7 @@ fn share_slack() -> Span {
 }
 
 fn busy_part() -> f64 {
-    0.9
+    0.85
 }
 
 impl Step {
