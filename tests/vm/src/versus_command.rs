@@ -26,6 +26,10 @@ pub(crate) struct VersusArgs {
     #[arg(long)]
     vmlinuz: Option<PathBuf>,
 
+    /// The `rota` command [default: next to this program]
+    #[arg(long)]
+    pub(crate) rota: Option<PathBuf>,
+
     /// Machines side by side
     #[arg(long, default_value_t = 2)]
     side_by_side: usize,
