@@ -288,7 +288,10 @@ impl Recorder {
             return;
         }
         self.watched.clear();
-        for callback in callbacks::loaded(&self.kernel) {
+        let mut callbacks = callbacks::loaded(&self.kernel);
+        // Its end is the last thing to be missed.
+        callbacks.sort_by_key(|callback| callback.name != "exit");
+        for callback in callbacks {
             let op = self.converter.add_op(callback.name.clone().into());
             let shared = |name: &str| self.shared_map(name);
             // The policy may be gone by now.
