@@ -86,9 +86,6 @@ fn main() -> ExitCode {
         Command::Kernels { refresh } => kernels(refresh),
         Command::List => list(),
         Command::Versus(args) => {
-            sources(None).and_then(|sources| versus_command::run(&args, &sources))
-        }
-        Command::Versus(args) => {
             let sources = sources(args.rota.as_deref());
             sources.and_then(|sources| versus_command::run(&args, &sources))
         }
