@@ -24,8 +24,11 @@ pub enum ClientError {
     /// Somebody listens, but not for us.
     #[error("{} is for root only: run this with sudo", .0.display())]
     Forbidden(PathBuf),
+    /// It was there, and hung up.
+    #[error("the policy does not run any more")]
+    Gone,
     /// The connection broke.
-    #[error("the running policy does not answer any more: {0}")]
+    #[error("the running policy does not answer: {0}")]
     Broken(io::Error),
     /// The other side speaks differently.
     #[error("the running rota gives an answer that is not understood: {0}")]
@@ -82,17 +85,26 @@ impl Client {
     }
 
     fn call(&mut self, request: &Request) -> Result<Response, ClientError> {
-        self.stream.get_mut().write_all(&line(request)).map_err(ClientError::Broken)?;
+        self.stream.get_mut().write_all(&line(request)).map_err(broken)?;
         let mut answer = Vec::new();
         let mut limited = (&mut self.stream).take(MAX_LINE as u64);
-        limited.read_until(b'\n', &mut answer).map_err(ClientError::Broken)?;
-        if answer.last() != Some(&b'\n') {
-            return Err(ClientError::Broken(io::ErrorKind::UnexpectedEof.into()));
+        limited.read_until(b'\n', &mut answer).map_err(broken)?;
+        match answer.last() {
+            None => return Err(ClientError::Gone),
+            Some(b'\n') => {}
+            Some(_) => return Err(ClientError::Strange("its line has no end".into())),
         }
         match response(&answer)? {
             Response::Error(refusal) => Err(ClientError::Refused(refusal)),
             response => Ok(response),
         }
+    }
+}
+
+fn broken(error: io::Error) -> ClientError {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => ClientError::Gone,
+        _ => ClientError::Broken(error),
     }
 }
 
