@@ -188,6 +188,9 @@ __kinline void note_left(const struct task_struct *prev, const struct task_struc
 	if (!cpu)
 		return;
 	cpu->armed = 0;
+	/* It was not put aside but queued again, with a new slice, if another one comes first. */
+	if (is_ext(next) && cpu->owner_of_left != (u32)next->pid)
+		cpu->owner_of_left = 0;
 	if (is_ext(prev) && !sleeps && !is_ext(next)) {
 		cpu->owner_of_left = pid;
 		cpu->slice_left = prev->scx.slice;
