@@ -5,7 +5,7 @@
  */
 #include "record.bpf.h"
 
-/* Set before loading; the layout is that of `OpConfig` in ops.rs. */
+/* Set before loading; `set_up()` in callbacks.rs has the same layout. */
 const volatile struct {
 	u32 op;		/* number that the reader knows it by */
 	u32 takes_task; /* the first argument is a task */

@@ -11,7 +11,7 @@
  */
 #include "record.bpf.h"
 
-/* Set before loading; the layout is that of `Config` in attach.rs. */
+/* Set before loading; `configure()` in attach.rs has the same layout. */
 const volatile struct {
 	u32 only_tree; /* record only `tasks` and what they fork */
 	u32 no_kthreads;

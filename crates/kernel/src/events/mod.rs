@@ -4,6 +4,7 @@
 //!
 //! Works with and without sched_ext, and with policies that anybody loaded.
 
+mod attach;
 mod callbacks;
 mod convert;
 mod cpus;

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Loads and attaches the recorder's programs.
+
+use super::error::RecordError;
+use super::hooks::{self, Hooks};
+use super::recorder::{RecordOptions, Scope};
+use crate::libbpf_log;
+use libbpf_rs::{Link, Object, ObjectBuilder, OpenObject, ProgramInput};
+
+static OBJECT: &[u8] = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/record.bpf.o"))).0;
+
+/// libbpf reads headers in place.
+#[repr(align(8))]
+struct Aligned<T: ?Sized>(T);
+
+/// Loads and attaches everything; `switch` first, as all else refers to it.
+pub(crate) fn attach(
+    options: &RecordOptions,
+    hooks: &Hooks,
+) -> Result<(Object, Vec<Link>), RecordError> {
+    libbpf_log::start(false);
+    let refused = |what: &'static str| move |e| RecordError::refused(what, e, libbpf_log::take());
+    let mut open =
+        ObjectBuilder::default().open_memory(OBJECT).map_err(refused("opening the recorder"))?;
+    let configured = configure(&mut open, options, hooks);
+    configured.map_err(refused("setting up the recorder"))?;
+    let object = open.load().map_err(refused("loading the recorder"))?;
+    let begin = object.progs_mut().find(|program| program.name() == "begin");
+    if let Some(begin) = begin {
+        begin.test_run(ProgramInput::default()).map_err(refused("starting the recorder"))?;
+    }
+    let mut links = Vec::new();
+    for program in object.progs_mut() {
+        let name = program.name().to_string_lossy().into_owned();
+        if !program.autoload() || name == "begin" || name == "snapshot" {
+            continue;
+        }
+        let attached = program.attach();
+        links.push(attached.map_err(|e| refused("attaching the recorder")(e))?);
+    }
+    Ok((object, links))
+}
+
+fn configure(
+    open: &mut OpenObject,
+    options: &RecordOptions,
+    hooks: &Hooks,
+) -> Result<(), libbpf_rs::Error> {
+    let (root_pid, spawn) = match options.scope {
+        Scope::System => (0, 0),
+        Scope::Process(pid) => (pid, 0),
+        Scope::Children => (0, 1),
+    };
+    let dispatch = hooks.dispatch.as_ref();
+    let config = [
+        u32::from(options.scope != Scope::System),
+        u32::from(!options.kernel_threads),
+        root_pid,
+        spawn,
+        hooks.interrupt_mask,
+        dispatch.map_or(0, |d| d.task),
+        dispatch.map_or(0, |d| d.queue),
+        dispatch.map_or(0, |d| d.by_id.into()),
+        hooks.move_task,
+    ];
+    for mut map in open.maps_mut() {
+        let name = map.name().to_string_lossy().into_owned();
+        if name.ends_with(".rodata") {
+            map.set_initial_value(&config.map(u32::to_ne_bytes).concat())?;
+        } else if name == "ring" {
+            map.set_max_entries(options.buffer)?;
+        }
+    }
+    for mut program in open.progs_mut() {
+        let name = program.name().to_string_lossy().into_owned();
+        let function = program.section().to_string_lossy().starts_with('f');
+        if name == hooks::DISPATCH {
+            match dispatch {
+                Some(d) => program.set_attach_target(0, Some(d.function.into()))?,
+                None => program.set_autoload(false),
+            }
+        } else if name == hooks::WAKING || name == hooks::WAKING_BLINDLY {
+            let blindly = hooks.interrupt_mask == 0;
+            program.set_autoload(blindly == (name == hooks::WAKING_BLINDLY));
+        } else if function && !hooks.programs.contains(&name.as_str()) {
+            program.set_autoload(false);
+        }
+    }
+    Ok(())
+}
