@@ -91,7 +91,7 @@ fn wrong_values_name_what_was_expected() {
         ("\"timer\": {\"period\": 5, \"mode\": \"absolut\"}", "unknown timer mode \"absolut\" (did you mean \"absolute\"?)"),
         ("\"fork\": \"u\"", "unknown task \"u\" (did you mean \"t\"?)"),
         ("\"run\": 1, \"delay\": 1, \"delay\": 2", "\"delay\" stands here twice"),
-        ("\"loop\": 3", "there is no event: it needs at least one of run, runtime, sleep, timer, yield or fork"),
+        ("\"loop\": 3", "there is no event: it needs at least one of run, runtime, sleep, timer, yield, fork, suspend, resume, barrier, sem_post or sem_wait"),
         ("\"phases\": {}", "\"phases\" is empty"),
         ("\"run\": 1, \"phases\": {\"p\": {\"run\": 1}}", "event \"run\" stands beside \"phases\" and would never run: move it into a phase"),
         ("\"run\": 1, \"thread_of\": \"t\"", "a task cannot be a thread of itself"),
