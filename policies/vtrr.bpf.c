@@ -37,7 +37,9 @@
  *   quantum being run counts in QVT(t + Q) as if done. A client that runs
  *   elsewhere, or may not use the CPU, is passed over. A client whose quanta left
  *   would keep a CPU busy until the cycle ends goes first: later it could not use
- *   them. If nobody with quanta left can run here the cycle ends early, as a CPU must
+ *   them. Who is the only one that can run on a CPU gets it, outside of the sequence,
+ *   and is not charged for more than the quanta due to it.
+ *   If nobody with quanta left can run here the cycle ends early, as a CPU must
  *   not idle, and what was left is kept, up to one share.
  *
  * Cost per decision: O(1); with several CPUs plus up to four steps per CPU, and
@@ -105,6 +107,27 @@ static bool is_behind(const struct client *c)
 		return true;
 	virt_advance(&then, (nr_running + 1) * quantum_seen, total_share);
 	return virt_before(&c->done, &then);
+}
+
+/*
+ * While other CPUs are busy: the only client that can run here, 0 if there are several or
+ * none. It takes nothing from anybody, and its pick shall not move the cursor for others.
+ */
+static u32 only_one_here(u32 cpu, u32 prev)
+{
+	u32 slot = clients[0].next & SLOT_MASK, found = 0;
+
+	if (!nr_running)
+		return 0;
+	while (slot && can_loop()) {
+		if (can_run(slot, cpu, prev)) {
+			if (found)
+				return 0;
+			found = slot;
+		}
+		slot = client_at(slot)->next & SLOT_MASK;
+	}
+	return found;
 }
 
 /* From the head: the first with quanta left that can run here, else just the first. */
@@ -243,6 +266,7 @@ void BPF_STRUCT_OPS(vtrr_dispatch, s32 cpu, struct task_struct *prev)
 	u32 share = prev_slot ? share_of(prev) : 0;
 	u64 new_quantum = quantum_now();
 	s32 pid, in_vain_pid;
+	bool alone;
 
 	bpf_spin_lock(&lock);
 	use_quantum(new_quantum);
@@ -251,11 +275,16 @@ void BPF_STRUCT_OPS(vtrr_dispatch, s32 cpu, struct task_struct *prev)
 		end_quantum(client_at(prev_slot));
 		set_share(prev_slot, share);
 	}
-	slot = pick(cpu, prev_slot);
+	slot = only_one_here(cpu, prev_slot);
+	alone = slot;
+	if (!alone) {
+		slot = pick(cpu, prev_slot);
+		cursor = slot ? slot : cursor;
+	}
 	if (slot) {
+		client_at(slot)->alone = alone;
 		stats.picks++;
 		stats.kept += slot == prev_slot;
-		cursor = slot;
 		begin_quantum(slot);
 	}
 	pid = client_at(slot)->pid;

@@ -8,7 +8,10 @@
  * decision takes the client with the smallest VFT for one quantum. The share is
  * rota_shares[pid], else the task's weight.
  *
- * - Clients are charged for the CPU time they used, not for the quantum.
+ * - Clients are charged for the CPU time they used, not for the quantum; not for a
+ *   quantum in which nobody else could use the CPU. (Of several CPUs one may be
+ *   free for a client with a small share. Its virtual time, and so that of the
+ *   queue, would run away from clients elsewhere, who then starve newcomers.)
  * - Ties go to the lowest id (the pid). The paper's example, A, B, A, B, C, A for
  *   shares 3, 2, 1, needs another rule, tie=rr: the next id after the client that
  *   ran last. Its error range, -5/6..+1, holds with the first rule only, where
@@ -59,8 +62,9 @@ struct client {
 	u64 charged_at;	    /* its CPU time when last charged */
 	u32 share;
 	u32 pid;
-	u32 at;	    /* its place in the heap, 0: does not wait */
-	bool known; /* was runnable before, so that its VFT means something */
+	u32 at;		/* its place in the heap, 0: does not wait */
+	bool known;	/* was runnable before, so that its VFT means something */
+	bool contested; /* another client could have had the quantum that it runs in */
 };
 
 struct client clients[NR_SLOTS];
@@ -181,25 +185,35 @@ static void use_quantum(u64 new_quantum)
 	heap_len = len;
 }
 
-static void charge(struct client *c, u64 cpu_time)
+/* Time is free that nobody else could have had, neither at its begin nor at its end. */
+static void charge(struct client *c, u64 cpu_time, u32 cpu)
 {
-	virt_advance(&c->done, cpu_time - c->charged_at, c->share);
+	if (c->contested || (heap_len && slot_may_use(heap[1], cpu)))
+		virt_advance(&c->done, cpu_time - c->charged_at, c->share);
 	c->charged_at = cpu_time;
 	set_finish(c);
 }
 
+struct choice {
+	u32 slot;
+	u32 candidates; /* 0, 1, or several */
+};
+
 /* The best of all waiting clients that may use @cpu, by looking at each. */
-static u32 scan(u32 cpu)
+static struct choice scan(u32 cpu)
 {
-	u32 i, best = 0;
+	struct choice best = {.candidates = loop_start};
+	u32 i;
 
 	stats.scans++;
 	for (i = loop_start + 1; i <= heap_len && can_loop(); i++) {
 		u32 slot = heap[i & SLOT_MASK];
 
-		if (slot_may_use(slot, cpu) &&
-		    (!best || runs_before(client_at(slot), client_at(best))))
-			best = slot;
+		if (!slot_may_use(slot, cpu))
+			continue;
+		best.candidates++;
+		if (!best.slot || runs_before(client_at(slot), client_at(best.slot)))
+			best.slot = slot;
 	}
 	return best;
 }
@@ -207,13 +221,17 @@ static u32 scan(u32 cpu)
 /* The client to run on @cpu next: one that waits, or @prev (0: none). */
 static u32 pick(u32 cpu, u32 prev)
 {
-	u32 best = heap_len ? heap[1] : 0;
+	struct choice best = {.slot = heap_len ? heap[1] : 0, .candidates = heap_len};
 
-	if (best && (tie == TIE_RR || !slot_may_use(best, cpu)))
+	if (best.slot && (tie == TIE_RR || !slot_may_use(best.slot, cpu)))
 		best = scan(cpu);
-	if (prev && (!best || runs_before(client_at(prev), client_at(best))))
-		return prev;
-	return best;
+	if (prev) {
+		best.candidates++;
+		if (!best.slot || runs_before(client_at(prev), client_at(best.slot)))
+			best.slot = prev;
+	}
+	client_at(best.slot)->contested = best.candidates > 1;
+	return best.slot;
 }
 
 static void begin_quantum(struct client *c)
@@ -266,7 +284,7 @@ void BPF_STRUCT_OPS(wfq_dispatch, s32 cpu, struct task_struct *prev)
 	bpf_spin_lock(&lock);
 	use_quantum(slice_ns);
 	if (prev_slot) {
-		charge(client_at(prev_slot), cpu_time);
+		charge(client_at(prev_slot), cpu_time, cpu);
 		set_share(prev_slot, share);
 	}
 	slot = pick(cpu, prev_slot);
@@ -308,9 +326,10 @@ void BPF_STRUCT_OPS(wfq_stopping, struct task_struct *p, bool runnable)
 {
 	struct client *c = client_at(slot_of(p));
 	u64 cpu_time = p->se.sum_exec_runtime;
+	u32 cpu = scx_bpf_task_cpu(p);
 
 	bpf_spin_lock(&lock);
-	charge(c, cpu_time);
+	charge(c, cpu_time, cpu);
 	bpf_spin_unlock(&lock);
 }
 

@@ -22,6 +22,7 @@ struct client {
 	bool waits;	 /* in our custody: can be dispatched */
 	bool runs;	 /* was given a quantum that has not ended */
 	bool was_queued; /* next and prev mean something */
+	bool alone;	 /* nobody else could have had the quantum that it runs in */
 };
 
 /* Slot 0 is the queue's anchor: its next is the head, its prev the tail. */
@@ -107,9 +108,11 @@ static void charge(struct client *c, u64 cpu_time)
 	c->charged_at = cpu_time;
 	if (!c->queued)
 		return;
+	catch_up(c);
+	if (c->alone && !c->counter)
+		return;
 	virt_advance(&c->done, used, c->share);
 	virt_advance(&queue_time, used, total_share);
-	catch_up(c);
 	c->part_ns += used;
 	count_quanta(c);
 }

@@ -112,6 +112,38 @@ fn wrr_keeps_proportions_on_several_cpus() {
 }
 
 #[test]
+fn a_light_task_with_a_cpu_of_its_own_does_not_starve_newcomers_elsewhere() {
+    // L has CPU 1 to itself: time per weight that neither A nor N can have on CPU 0. N comes
+    // when A and L have run for 5 s, and is due half of CPU 0 from then on.
+    let load = r#"{"tasks": {
+        "A": {"cpus": [0], "run": 60000000},
+        "L": {"cpus": [1], "priority": 19, "run": 60000000},
+        "N": {"cpus": [0], "delay": 5000000, "run": 60000000}}}"#;
+    for policy in ["wfq", "vtrr"] {
+        let (_, tape) = Hosted::new(policy, &[], ideal(2, RUN_NS), load).run();
+        let (a, n) = (tape.cpu_ns(1001, RUN_NS), tape.cpu_ns(1003, RUN_NS));
+        assert!(n.abs_diff(2_500 * MS) <= 10 * MS, "{policy}: N {n} ns");
+        assert!(a.abs_diff(7_500 * MS) <= 10 * MS, "{policy}: A {a} ns");
+    }
+}
+
+#[test]
+fn a_light_task_that_naps_on_another_cpu_does_not_favour_one_of_two() {
+    // A and B are tied to CPU 0 and due half of it each, whatever L does on CPU 1
+    let load = r#"{"tasks": {
+        "A": {"cpus": [0], "run": 60000000},
+        "B": {"cpus": [0], "run": 60000000},
+        "L": {"cpus": [1], "priority": 19, "loop": -1, "run": 1000, "sleep": 9000}}}"#;
+    for policy in ["wfq", "vtrr"] {
+        let (_, tape) = Hosted::new(policy, &[], ideal(2, RUN_NS), load).run();
+        for pid in [1001, 1002] {
+            let used_ns = tape.cpu_ns(pid, RUN_NS);
+            assert!(used_ns.abs_diff(5_000 * MS) <= 10 * MS, "{policy}: {pid} {used_ns} ns");
+        }
+    }
+}
+
+#[test]
 fn nice_levels_weigh_as_in_the_kernel() {
     // nice 0 and 5 are load weights 1024 and 335, which sched_ext sees as 100 and 33
     let load = r#"{"tasks": {"a": {"run": 1000}, "b": {"priority": 5, "run": 1000}}}"#;
