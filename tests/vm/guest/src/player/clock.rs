@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Time: the run's own clock, CPU time of a thread, and how to use it up.
 
+use crate::hog::PAUSE_EVERY;
 use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{clock_gettime, ClockId, Timespec};
 use std::hint::black_box;
@@ -10,9 +11,6 @@ use std::sync::OnceLock;
 const ROUNDS: u64 = 2_000_000;
 /// Closer to its end than this, a wait is not cut into parts any more.
 const CLOSE_NS: u64 = 20_000;
-/// Rounds between two pause instructions. An emulator whose virtual CPUs take turns takes a
-/// pause as the end of a turn; without, one busy CPU can keep the others waiting for 100 ms.
-const PAUSE_EVERY: u64 = 512;
 
 /// Time since the tasks' common start.
 pub(crate) struct Clock {
