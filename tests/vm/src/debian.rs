@@ -14,7 +14,7 @@ use std::process::Command;
 
 /// What is in it, besides what these need. perl-base and init-system-helpers have the
 /// programs that packages' own scripts call.
-const PACKAGES: [&str; 8] = [
+const PACKAGES: [&str; 9] = [
     "busybox-static",
     "dash",
     "dpkg",
@@ -23,6 +23,7 @@ const PACKAGES: [&str; 8] = [
     "perl-base",
     "systemd",
     "usr-is-merged",
+    "util-linux",
 ];
 
 /// Left out: what nobody reads in a guest, and what would only slow its boot down.

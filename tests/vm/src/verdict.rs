@@ -34,6 +34,13 @@ pub fn problems(output: &Output, jobs: usize) -> Vec<String> {
     problems
 }
 
+/// An emulator that runs its CPUs side by side can trap on a breakpoint that the kernel had put
+/// into its own code for a moment, and has already taken out again. No real CPU does: the
+/// kernel makes all of them forget it first.
+pub fn is_the_emulators_fault(output: &Output) -> bool {
+    console::trouble(&output.console).is_some_and(|lines| lines.contains("Oops: int3"))
+}
+
 /// The records of a serial line.
 pub fn parse(text: &str) -> Result<Vec<Record>, String> {
     let line = |(i, line): (usize, &str)| {
