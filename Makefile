@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # make demo   set up, build, simulate a shipped workload under several policies
 # make test   set up, then every test and lint
-# make vm-test  run the policies in real kernels, in QEMU; make test runs a part of it
+# make vm-test  run the policies in real kernels, in QEMU; make test does that too
 # make lint   formats, clippy and licence lines only
 # make fmt    format Rust and BPF C in place
 # make bench  set up, then the benchmarks

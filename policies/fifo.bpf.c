@@ -6,25 +6,40 @@
  * runnable, and a task that got a CPU keeps it until it blocks, yields or
  * exits. A task that yields goes to the queue's end.
  *
- * Cost per decision: O(1), one queue operation.
+ * Kernel threads of one CPU do not queue: on some of them the whole machine waits (RCU,
+ * CPU hotplug), and one endless task would keep them off for good. The kernel itself can
+ * also send a task to a CPU that somebody keeps: one that exits, or whose CPU goes
+ * offline. All of these get the CPU at the next timer tick, and who had it is the first
+ * in the queue then. At that tick an idle CPU is woken up too, should there be one
+ * although somebody waits that could use it.
+ *
+ * Cost per decision: O(1), one queue operation; and two looks at a queue's length
+ * per timer tick.
  *
  * Where it is bad: as soon as one task computes for long, everybody behind it
- * waits that long. As many endless tasks as CPUs starve all others; a kernel
- * then ejects the policy (watchdog, 30 s). The one queue is a point of
- * contention on large machines. It shows what the others must beat on
- * switches and throughput of batch work, where nothing switches less.
+ * waits that long. As many endless tasks as CPUs starve all others, and one on each CPU
+ * that a task may use starves that one; a kernel then ejects the policy (watchdog,
+ * 30 s). The one queue is a point of contention on large machines. It shows what the
+ * others must beat on switches and throughput of batch work, where nothing switches less.
  */
 #include "rota.bpf.h"
 #include "exit.bpf.h"
+#include "idle.bpf.h"
 
-#define QUEUE 0
+#define QUEUE	   0
+#define MAX_CPUS   1024
+#define ENQ_HEAD   kernel_value(scx_enq_flags, SCX_ENQ_HEAD)
+#define ENQ_WAKEUP kernel_value(scx_enq_flags, SCX_ENQ_WAKEUP)
+#define PF_KTHREAD 0x00200000
 
 struct fifo_stats {
 	u64 direct help_text("wakeups that found an idle CPU");
 	u64 queued help_text("tasks that had to wait in the queue");
+	u64 gave_way help_text("tasks that let one of the kernel go first");
 };
 
 struct fifo_stats stats;
+s32 gave_way[MAX_CPUS]; /* pid of the task that shall let another go first */
 
 s32 BPF_STRUCT_OPS(fifo_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
@@ -41,7 +56,18 @@ s32 BPF_STRUCT_OPS(fifo_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wak
 
 void BPF_STRUCT_OPS(fifo_enqueue, struct task_struct *p, u64 enq_flags)
 {
+	s32 *gives_way;
+
+	if (p->flags & PF_KTHREAD && p->nr_cpus_allowed == 1) {
+		dsq_insert(p, DSQ_LOCAL, SLICE_INF, enq_flags);
+		return;
+	}
+	gives_way = &gave_way[(u32)scx_bpf_task_cpu(p) % MAX_CPUS];
 	__sync_fetch_and_add(&stats.queued, 1);
+	if (*gives_way == p->pid && !(enq_flags & ENQ_WAKEUP)) {
+		*gives_way = 0;
+		enq_flags |= ENQ_HEAD;
+	}
 	dsq_insert(p, QUEUE, SLICE_INF, enq_flags);
 	kick_idle_cpu_for(p);
 }
@@ -50,13 +76,34 @@ void BPF_STRUCT_OPS(fifo_dispatch, s32 cpu, struct task_struct *prev)
 {
 	if (dsq_move_to_local(QUEUE))
 		return;
+	wake_idle_cpu_for_queue(QUEUE);
+	if (!prev)
+		look_again(cpu, false);
 	/* Nobody else waits: a task that yielded goes on, without a time limit. */
 	if (prev && is_runnable(prev))
 		task_set_slice(prev, SLICE_INF);
 }
 
+/* @p may never end: nobody else decides anything on this CPU. */
+void BPF_STRUCT_OPS(fifo_tick, struct task_struct *p)
+{
+	wake_idle_cpu_for_queue(QUEUE);
+	if (!scx_bpf_dsq_nr_queued(DSQ_LOCAL))
+		return;
+	__sync_fetch_and_add(&stats.gave_way, 1);
+	gave_way[(u32)scx_bpf_task_cpu(p) % MAX_CPUS] = p->pid;
+	task_set_slice(p, 0);
+}
+
+void BPF_STRUCT_OPS(fifo_update_idle, s32 cpu, bool idle)
+{
+	if (idle)
+		look_again(cpu, scx_bpf_dsq_nr_queued(QUEUE));
+}
+
 s32 BPF_STRUCT_OPS_SLEEPABLE(fifo_init)
 {
+	forget_idle_marks();
 	return scx_bpf_create_dsq(QUEUE, -1);
 }
 
@@ -65,7 +112,10 @@ help_text("First come, first served: a task runs until it blocks") = {
 	.select_cpu = (void *)fifo_select_cpu,
 	.enqueue = (void *)fifo_enqueue,
 	.dispatch = (void *)fifo_dispatch,
+	.tick = (void *)fifo_tick,
+	.update_idle = (void *)fifo_update_idle,
 	.init = (void *)fifo_init,
 	.exit = (void *)record_exit,
+	.flags = SCX_OPS_KEEP_BUILTIN_IDLE,
 	.name = "fifo",
 };

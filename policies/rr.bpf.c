@@ -3,19 +3,20 @@
  * Round robin [VTRR §2.2].
  *
  * Tasks wait in one queue for all CPUs. The head runs for at most one quantum
- * and then goes to the end. Weights and shares count for nothing.
+ * and then goes to the end. Weights and shares count for nothing. What a turn was
+ * longer than that, as slices end at timer ticks, is taken off the next one.
  *
  * Cost per decision: O(1), one queue operation.
  *
  * Where it is bad: with N busy tasks everyone, interactive or not, waits for
  * N - 1 quanta; a short quantum shortens that and pays with switches. A task
- * that blocks early gets no credit for the time it did not use, and one whose slice
- * ended late, at a timer tick, no debit: where that falls on the same task each
- * time, its share is up to a tick per quantum larger. The one queue is a point of
+ * that blocks early gets no credit for the time it did not use. Quanta shorter than a
+ * tick are a tick long, and equal only as far as ticks are. The one queue is a point of
  * contention on large machines.
  */
 #include "rota.bpf.h"
 #include "exit.bpf.h"
+#include "idle.bpf.h"
 
 #define QUEUE 0
 
@@ -29,6 +30,45 @@ struct rr_stats {
 
 struct rr_stats stats;
 
+struct turn {
+	u64 began_at; /* its CPU time then */
+	u64 slice_ns;
+	u64 over_ns; /* what the last one was too long */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct turn);
+} turns SEC(".maps");
+
+static struct turn *turn_of(struct task_struct *p)
+{
+	return bpf_task_storage_get(&turns, p, NULL, 0);
+}
+
+static void begin_turn(struct turn *t, struct task_struct *p)
+{
+	*t = (struct turn){.began_at = p->se.sum_exec_runtime, .slice_ns = p->scx.slice};
+}
+
+static void end_turn(struct turn *t, struct task_struct *p)
+{
+	u64 used = p->se.sum_exec_runtime - t->began_at;
+
+	t->over_ns = used > t->slice_ns ? used - t->slice_ns : 0;
+}
+
+/* A slice of 0 would be the kernel's default; one of 1 ends at the next tick just so. */
+static u64 next_slice(struct task_struct *p)
+{
+	struct turn *t = turn_of(p);
+	u64 quantum = quantum_now(), over = t ? t->over_ns : 0;
+
+	return over < quantum ? quantum - over : 1;
+}
+
 s32 BPF_STRUCT_OPS(rr_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
 	bool is_idle = false;
@@ -37,7 +77,7 @@ s32 BPF_STRUCT_OPS(rr_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_
 	/* An idle CPU means that nobody who could use it waits: the order holds. */
 	if (is_idle) {
 		__sync_fetch_and_add(&stats.direct, 1);
-		dsq_insert(p, DSQ_LOCAL, quantum_now(), ENQ_NONE);
+		dsq_insert(p, DSQ_LOCAL, next_slice(p), ENQ_NONE);
 	}
 	return cpu;
 }
@@ -45,7 +85,7 @@ s32 BPF_STRUCT_OPS(rr_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_
 void BPF_STRUCT_OPS(rr_enqueue, struct task_struct *p, u64 enq_flags)
 {
 	__sync_fetch_and_add(&stats.queued, 1);
-	dsq_insert(p, QUEUE, quantum_now(), enq_flags);
+	dsq_insert(p, QUEUE, next_slice(p), enq_flags);
 	kick_idle_cpu_for(p);
 }
 
@@ -57,14 +97,51 @@ void BPF_STRUCT_OPS(rr_dispatch, s32 cpu, struct task_struct *prev)
 {
 	if (dsq_move_to_local(QUEUE))
 		return;
+	wake_idle_cpu_for_queue(QUEUE);
+	if (!prev)
+		look_again(cpu, false);
 	if (prev && is_runnable(prev)) {
+		struct turn *t = turn_of(prev);
+
 		__sync_fetch_and_add(&stats.kept, 1);
-		task_set_slice(prev, quantum_now());
+		if (t)
+			end_turn(t, prev);
+		task_set_slice(prev, next_slice(prev));
+		if (t)
+			begin_turn(t, prev);
 	}
+}
+
+void BPF_STRUCT_OPS(rr_running, struct task_struct *p)
+{
+	struct turn *t = turn_of(p);
+
+	if (t)
+		begin_turn(t, p);
+}
+
+void BPF_STRUCT_OPS(rr_stopping, struct task_struct *p, bool runnable)
+{
+	struct turn *t = turn_of(p);
+
+	if (t)
+		end_turn(t, p);
+}
+
+s32 BPF_STRUCT_OPS(rr_init_task, struct task_struct *p, struct scx_init_task_args *args)
+{
+	return bpf_task_storage_get(&turns, p, NULL, STORAGE_GET_CREATE) ? 0 : -ENOMEM;
+}
+
+void BPF_STRUCT_OPS(rr_update_idle, s32 cpu, bool idle)
+{
+	if (idle)
+		look_again(cpu, scx_bpf_dsq_nr_queued(QUEUE));
 }
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(rr_init)
 {
+	forget_idle_marks();
 	return scx_bpf_create_dsq(QUEUE, -1);
 }
 
@@ -73,7 +150,12 @@ help_text("Round robin: everyone runs for one quantum in turn") paper("VTRR §2.
 	.select_cpu = (void *)rr_select_cpu,
 	.enqueue = (void *)rr_enqueue,
 	.dispatch = (void *)rr_dispatch,
+	.running = (void *)rr_running,
+	.stopping = (void *)rr_stopping,
+	.update_idle = (void *)rr_update_idle,
+	.init_task = (void *)rr_init_task,
 	.init = (void *)rr_init,
 	.exit = (void *)record_exit,
+	.flags = SCX_OPS_KEEP_BUILTIN_IDLE,
 	.name = "rr",
 };

@@ -38,6 +38,7 @@
  */
 #include "rota.bpf.h"
 #include "exit.bpf.h"
+#include "idle.bpf.h"
 #include "shares.bpf.h"
 #include "slots.bpf.h"
 #include "virtual_time.bpf.h"
@@ -301,8 +302,11 @@ void BPF_STRUCT_OPS(wfq_dispatch, s32 cpu, struct task_struct *prev)
 
 	if (in_vain_pid)
 		call_idle_cpu_again(in_vain_pid, in_vain);
-	if (!slot)
+	if (!slot) {
+		if (!prev)
+			look_again(cpu, false);
 		return;
+	}
 	if (slot == prev_slot)
 		task_set_slice(prev, slice_ns);
 	else
@@ -342,6 +346,12 @@ void BPF_STRUCT_OPS(wfq_quiescent, struct task_struct *p, u64 deq_flags)
 	bpf_spin_unlock(&lock);
 }
 
+void BPF_STRUCT_OPS(wfq_update_idle, s32 cpu, bool idle)
+{
+	if (idle)
+		look_again(cpu, heap_len);
+}
+
 void BPF_STRUCT_OPS(wfq_set_weight, struct task_struct *p, u32 weight)
 {
 	u32 slot = slot_of(p), share = share_of(p);
@@ -375,6 +385,7 @@ void BPF_STRUCT_OPS(wfq_exit_task, struct task_struct *p, struct scx_exit_task_a
 s32 BPF_STRUCT_OPS(wfq_init)
 {
 	quantum_seen = quantum_now();
+	forget_idle_marks();
 	return slots_init();
 }
 
@@ -389,9 +400,11 @@ help_text("Weighted fair queueing: smallest virtual finishing time first") paper
 	.quiescent = (void *)wfq_quiescent,
 	.set_weight = (void *)wfq_set_weight,
 	.set_cpumask = (void *)wfq_set_cpumask,
+	.update_idle = (void *)wfq_update_idle,
 	.init_task = (void *)wfq_init_task,
 	.exit_task = (void *)wfq_exit_task,
 	.init = (void *)wfq_init,
 	.exit = (void *)record_exit,
+	.flags = SCX_OPS_KEEP_BUILTIN_IDLE,
 	.name = "wfq",
 };

@@ -37,6 +37,7 @@
  */
 #include "rota.bpf.h"
 #include "exit.bpf.h"
+#include "idle.bpf.h"
 #include "shares.bpf.h"
 
 /* Queues: the clients whose next turn is in round r wait in DSQ r % NR_QUEUES. */
@@ -197,6 +198,25 @@ static bool take_next(void)
 	return false;
 }
 
+/* This CPU may run none of those who wait, if there are any. */
+static void wake_idle_cpus(void)
+{
+	u64 queue;
+
+	for (queue = 0; queue < NR_QUEUES; queue++)
+		wake_idle_cpu_for_queue(queue);
+}
+
+static bool somebody_waits(void)
+{
+	u64 queue;
+
+	for (queue = 0; queue < NR_QUEUES; queue++)
+		if (scx_bpf_dsq_nr_queued(queue))
+			return true;
+	return false;
+}
+
 void BPF_STRUCT_OPS(wrr_dispatch, s32 cpu, struct task_struct *prev)
 {
 	struct turn *t = NULL;
@@ -209,7 +229,12 @@ void BPF_STRUCT_OPS(wrr_dispatch, s32 cpu, struct task_struct *prev)
 		measure(t, prev);
 	}
 	if (!t || t->left_ns <= 0) {
-		if (take_next() || !t)
+		if (take_next())
+			return;
+		wake_idle_cpus();
+		if (!prev)
+			look_again(cpu, false);
+		if (!t)
 			return;
 		begin_turn(t);
 	}
@@ -243,6 +268,12 @@ void BPF_STRUCT_OPS(wrr_stopping, struct task_struct *p, bool runnable)
 		charge(t, p);
 }
 
+void BPF_STRUCT_OPS(wrr_update_idle, s32 cpu, bool idle)
+{
+	if (idle)
+		look_again(cpu, somebody_waits());
+}
+
 s32 BPF_STRUCT_OPS(wrr_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
 	struct turn *t = bpf_task_storage_get(&turns, p, NULL, STORAGE_GET_CREATE);
@@ -263,6 +294,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(wrr_init)
 	s32 err = 0;
 	u64 queue;
 
+	forget_idle_marks();
 	for (queue = 0; queue < NR_QUEUES && !err; queue++)
 		err = scx_bpf_create_dsq(queue, -1);
 	return err;
@@ -276,9 +308,11 @@ help_text("Weighted round robin: as many quanta in a row as shares") paper("VTRR
 	.dispatch = (void *)wrr_dispatch,
 	.running = (void *)wrr_running,
 	.stopping = (void *)wrr_stopping,
+	.update_idle = (void *)wrr_update_idle,
 	.init_task = (void *)wrr_init_task,
 	.exit_task = (void *)wrr_exit_task,
 	.init = (void *)wrr_init,
 	.exit = (void *)record_exit,
+	.flags = SCX_OPS_KEEP_BUILTIN_IDLE,
 	.name = "wrr",
 };

@@ -5,13 +5,13 @@
 
 use anyhow::{bail, ensure, Context, Result};
 use rota_e2e::command::{root, rota};
+use rota_e2e::fetch::fetch;
 use rota_e2e::laws::{replay, Span};
 use rota_e2e::summary::Summary;
 use rota_e2e::trace;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
 
 /// A machine: `--cpus` and `--topology`.
@@ -58,17 +58,8 @@ const CONSERVING: Promise = Promise { idle: Idle::Conserving, wait: Wait::Bounde
 
 fn fetched() -> Result<&'static Path> {
     static CACHE: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    let cache = CACHE.get_or_init(|| {
-        let output = Command::new(root().join("tests/third-party/fetch")).output();
-        match output.map_err(|e| format!("tests/third-party/fetch: {e}"))? {
-            done if done.status.success() => {
-                let cache = std::env::var_os("ROTA_CACHE").map(PathBuf::from);
-                Ok(cache.unwrap_or(root().join(".cache")).join("objects"))
-            }
-            failed => Err(String::from_utf8_lossy(&failed.stderr).into_owned()),
-        }
-    });
-    cache.as_deref().map_err(|e| anyhow::anyhow!("{e}"))
+    let objects = || fetch("tests/third-party/fetch", "objects").map_err(|e| format!("{e:#}"));
+    CACHE.get_or_init(objects).as_deref().map_err(|e| anyhow::anyhow!("{e}"))
 }
 
 /// One simulation, as `rota sim` takes it.

@@ -4,11 +4,6 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-
-#[path = "src/clang.rs"]
-#[allow(dead_code)] // the library uses the rest of it
-mod clang;
 
 fn main() {
     if let Err(message) = build() {
@@ -25,12 +20,13 @@ fn build() -> Result<(), String> {
     println!("cargo::rerun-if-env-changed=CLANG");
     println!("cargo::rerun-if-env-changed=PATH");
 
-    let clang = clang::find()?;
+    let clang = rota_clang::find()?;
     let mut code = String::from("static POLICIES: &[Policy] = &[\n");
     for source in files(&policies, ".bpf.c")? {
         let name = file_name(&source).trim_end_matches(".bpf.c").to_string();
         let object = out.join(format!("{name}.bpf.o"));
-        compile(&clang, &policies, &source, &object)?;
+        let include = ["-Iinclude".into()];
+        rota_clang::build(&clang, &policies, "policies", &include, &file_name(&source), &object)?;
         let _ = writeln!(
             code,
             "Policy {{ name: {name:?}, object: &Aligned(*include_bytes!({object:?})).0, \
@@ -43,32 +39,6 @@ fn build() -> Result<(), String> {
     }
     code.push_str("];\n");
     std::fs::write(out.join("embedded.rs"), code).map_err(|e| e.to_string())
-}
-
-fn compile(clang: &Path, dir: &Path, source: &Path, object: &Path) -> Result<(), String> {
-    // Neither the checkout's path nor the time of day gets into the object.
-    let mut args: Vec<std::ffi::OsString> =
-        ["-Wextra", "-Wno-unused-parameter", "-Werror", "-fdebug-compilation-dir=policies"]
-            .map(Into::into)
-            .into();
-    args.extend(["-Iinclude".into(), "-c".into(), file_name(source).into()]);
-    args.extend(["-o".into(), object.into()]);
-    let run = clang::run(clang, dir, &args).map_err(|e| format!("{}: {e}", clang.display()))?;
-    if !run.status.success() {
-        return Err(String::from_utf8_lossy(&run.stderr).into_owned());
-    }
-    strip(clang, object);
-    Ok(())
-}
-
-/// Drops DWARF, which nobody reads, and keeps BTF; without llvm-strip objects are larger.
-fn strip(clang: &Path, object: &Path) {
-    let suffix = file_name(clang).trim_start_matches("clang").to_string();
-    for strip in [clang.with_file_name(format!("llvm-strip{suffix}")), "llvm-strip".into()] {
-        if Command::new(strip).arg("-g").arg(object).status().is_ok_and(|s| s.success()) {
-            return;
-        }
-    }
 }
 
 fn file_name(path: &Path) -> String {

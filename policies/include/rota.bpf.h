@@ -10,22 +10,11 @@
 #ifndef ROTA_BPF_H
 #define ROTA_BPF_H
 
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wmissing-declarations"
-#include "vmlinux.h"
-#pragma clang diagnostic pop
+#include "kernel.bpf.h"
+#include "loop.bpf.h"
 
-#define SEC(name) __attribute__((section(name), used))
-#define __weak	  __attribute__((weak))
-#define __ksym	  __attribute__((section(".ksyms")))
-#define __kinline static inline __attribute__((always_inline))
-#define NULL	  ((void *)0)
-#define E2BIG	  7
-#define ENOMEM	  12
-
-/* Map definitions: what BTF says about these members is what the loader creates. */
-#define __uint(name, value) int(*name)[value]
-#define __type(name, value) typeof(value) *name
+#define E2BIG  7
+#define ENOMEM 12
 
 /* Helpers, by their number in the kernel's ABI. */
 static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
@@ -130,30 +119,10 @@ __kinline void kick_idle_cpu_for(struct task_struct *p)
 }
 
 /*
- * For loops without a bound that the verifier can see; at some millions of
- * iterations it becomes false. Loops end long before by their own conditions.
- * Counters begin at loop_start, always 0: a number that the verifier knew would
- * make it follow every iteration.
+ * Where the counters of can_loop() loops begin, always 0: a number that the verifier
+ * knew would make it follow every iteration.
  */
 u32 loop_start;
-
-__kinline bool can_loop(void)
-{
-#if __clang_major__ >= 19
-	asm volatile goto("may_goto %l[out]" : : : : out);
-#else
-	asm volatile goto("1: .byte 0xe5, 0\n"
-			  ".short (%l[out] - 1b - 8) / 8\n"
-			  ".long 0"
-			  :
-			  :
-			  :
-			  : out);
-#endif
-	return true;
-out:
-	return false;
-}
 
 /*
  * Ends the policy with a message. @fmt takes one or more arguments, each an

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compiling a user's `FILE.bpf.c`.
 
-use crate::clang;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -46,7 +45,7 @@ pub fn compile(
     let source_file = || path.to_path_buf();
     let io_error = |error| CompileError::Io { source_file: source_file(), error };
     let source = path.canonicalize().map_err(io_error)?;
-    let compiler = clang::find()
+    let compiler = rota_clang::find()
         .map_err(|reason| CompileError::NoCompiler { source_file: source_file(), reason })?;
 
     let work = tempfile::tempdir().map_err(io_error)?;
@@ -62,7 +61,7 @@ pub fn compile(
     args.extend(["-I".into(), work.path().into(), "-c".into(), source.clone().into()]);
     args.extend(["-o".into(), object.clone().into()]);
 
-    let run = clang::run(&compiler, beside, &args).map_err(io_error)?;
+    let run = rota_clang::run(&compiler, beside, &args).map_err(io_error)?;
     if !run.status.success() {
         let messages = String::from_utf8_lossy(&run.stderr).trim_end().to_string();
         return Err(CompileError::Rejected { source_file: source_file(), messages });

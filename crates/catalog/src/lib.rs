@@ -5,7 +5,6 @@
 //! What a policy says about itself (help, paper, tunables) is in its object's BTF;
 //! there is no table of it here.
 
-mod clang;
 mod compile;
 
 pub use compile::{compile, CompileError};

@@ -2,6 +2,7 @@
 //! Arguments. The texts here are the help, the man pages and the shell completions.
 
 use crate::commands::check::CheckArgs;
+use crate::commands::compare::CompareArgs;
 use crate::commands::record::RecordArgs;
 use crate::commands::run::RunArgs;
 use crate::commands::set::SetArgs;
@@ -33,7 +34,7 @@ pub(crate) enum Command {
     List(ListArgs),
     /// Simulate a workload under a policy
     Sim(SimArgs),
-    /// Simulate a workload under several policies, one row for each
+    /// Simulate workloads under several policies with several seeds, side by side
     Compare(CompareArgs),
     /// Run a policy in the kernel of this machine (needs root)
     Run(RunArgs),
@@ -78,9 +79,9 @@ pub(crate) struct SimArgs {
     #[arg(long, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     pub(crate) manifest: Option<PathBuf>,
 
-    /// Write every event as FILE.csv, or as FILE.json for ui.perfetto.dev, or draw who ran
-    /// when as FILE.svg (repeatable)
-    #[arg(long, value_name = "FILE.csv|.json|.svg", value_hint = ValueHint::FilePath)]
+    /// Write every event as FILE.pftrace or FILE.json for ui.perfetto.dev, as FILE.csv or
+    /// FILE.parquet, or draw who ran when as FILE.svg (repeatable)
+    #[arg(long, value_name = "FILE.pftrace|.json|.csv|.parquet|.svg", value_hint = ValueHint::FilePath)]
     pub(crate) trace: Vec<TraceTarget>,
 
     /// Part of the run that a picture shows [default: the first 200 ms]
@@ -103,27 +104,9 @@ pub(crate) struct SimArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    #[command(flatten)]
-    pub(crate) machine: MachineArgs,
-
-    #[command(flatten)]
-    pub(crate) object: ObjectArgs,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = EXIT_CODES)]
-pub(crate) struct CompareArgs {
-    /// What the tasks do: an rt-app JSON file
-    #[arg(value_name = "WORKLOAD.json", value_hint = ValueHint::FilePath)]
-    pub(crate) workload: PathBuf,
-
-    /// Shipped policies, FILE.bpf.o or FILE.bpf.c; all that ship if none is named
-    #[arg(value_name = "POLICY|FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) policies: Vec<String>,
-
-    /// Print one JSON object (schema rota.compare/1)
-    #[arg(long)]
-    pub(crate) json: bool,
+    /// CPUs
+    #[arg(long, value_name = "N", default_value_t = 4, help_heading = "Machine")]
+    pub(crate) cpus: u32,
 
     #[command(flatten)]
     pub(crate) machine: MachineArgs,
@@ -136,10 +119,6 @@ pub(crate) struct CompareArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Machine")]
 pub(crate) struct MachineArgs {
-    /// CPUs
-    #[arg(long, value_name = "N", default_value_t = 4)]
-    pub(crate) cpus: u32,
-
     /// CPUs per core, per last-level cache and per node [default: 1 per core, one cache and node]
     #[arg(long, value_name = "smt=N,llc=N,node=N")]
     pub(crate) topology: Option<String>,
@@ -147,6 +126,10 @@ pub(crate) struct MachineArgs {
     /// Simulated time, as 10s or 1.5ms [default: the workload's own, else 10s]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) duration: Option<u64>,
+
+    /// Leave out of all numbers what happens before this time
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) warmup: Option<u64>,
 
     /// Seed of all random draws: the same seed gives the same run
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -156,6 +139,10 @@ pub(crate) struct MachineArgs {
     #[arg(long, value_name = "N", default_value_t = 250)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) hz: u32,
+
+    /// Time from finding nothing to run to being marked idle: shows which wakeups get lost there
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) idle_entry: Option<u64>,
 
     /// No overheads: switches, migrations, wakeups and callbacks take no time, and a slice
     /// ends when it is used up, not at the next tick

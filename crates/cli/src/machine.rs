@@ -39,6 +39,6 @@ mod tests {
 
     #[test]
     fn nothing_missing_is_no_refusal() {
-        assert_eq!(refusal(&Report { facts: Vec::new() }, Purpose::Run), None);
+        assert_eq!(refusal(&Report::default(), Purpose::Run), None);
     }
 }

@@ -35,6 +35,7 @@ pub(crate) fn kernel_btf(args: &ObjectArgs) -> Result<Arc<Btf>, Error> {
 }
 
 /// An object that was found, not yet linked against any kernel.
+#[derive(Clone)]
 pub(crate) struct Found {
     /// As [`Named::name`].
     pub(crate) name: String,
@@ -91,6 +92,11 @@ pub(crate) fn open(
 /// Links a policy that ships with Rota.
 pub(crate) fn link_shipped(policy: &Policy, kernel: &Arc<Btf>) -> Result<Image, Error> {
     Ok(link(&Object::parse(policy.name, policy.object)?, kernel, &SimKernel::default())?)
+}
+
+/// Whether a policy of that name ships, and no file is meant.
+pub(crate) fn is_shipped(policy: &str) -> bool {
+    matches!(shipped(policy), Ok(Some(_)))
 }
 
 /// The shipped policy of that name; `None` if a file is meant.

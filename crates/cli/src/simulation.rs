@@ -3,17 +3,21 @@
 
 use crate::args::MachineArgs;
 use crate::error::Error;
+use crate::output::messages;
+use crate::output::units::duration as duration_text;
 use crate::policy_stats::{self, PolicyStat};
 use crate::prepare;
 use crate::progress::Clock;
-use crate::trace_files::TraceFile;
 use rota_bpf::image::Image;
 use rota_machine::config::Config;
 use rota_machine::policy::BpfOps;
 use rota_machine::run::{Machine, Outcome, RunError};
 use rota_machine::topology::Topology;
 use rota_manifest::Setup;
-use rota_measure::{GroupReport, InstructionsPerDecision, Report, Summary};
+use rota_measure::{
+    FigureSink, Figures, GroupReport, InstructionsPerDecision, Report, Requests, RequestsReport,
+    Results, Summary,
+};
 use rota_trace::{Sink, Tee};
 use rota_workload::Workload;
 use std::collections::HashSet;
@@ -27,6 +31,8 @@ const DURATION_NS: u64 = 10_000_000_000;
 pub(crate) struct Load {
     /// File as the user named it.
     pub(crate) file: String,
+    /// What the comment at its top says of it.
+    pub(crate) description: String,
     /// What it says.
     pub(crate) workload: Arc<Workload>,
 }
@@ -37,8 +43,20 @@ pub(crate) struct Finished {
     pub(crate) report: Report,
     /// Instances of one task together.
     pub(crate) groups: Vec<GroupReport>,
+    /// What became of requests.
+    pub(crate) requests: RequestsReport,
     /// What the policy counted itself.
     pub(crate) policy_stats: Vec<PolicyStat>,
+    /// What figures are drawn from, if it was asked for.
+    pub(crate) figures: Option<Figures>,
+}
+
+/// Who else sees a run's events.
+#[derive(Default)]
+pub(crate) struct Watchers<'a> {
+    pub(crate) sinks: Vec<&'a mut dyn Sink>,
+    /// Makes [`Finished::figures`].
+    pub(crate) figures: Option<FigureSink>,
 }
 
 /// Reads a workload file.
@@ -49,22 +67,47 @@ pub(crate) fn load(path: &Path) -> Result<Load, Error> {
         let line = e.as_bytes()[..e.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n');
         Error::input(format!("{file}:{}: not UTF-8 text", line.count() + 1))
     })?;
-    let workload = Arc::new(rota_workload::parse(&file, &text)?);
-    Ok(Load { file, workload })
+    let beside = path.parent().unwrap_or(Path::new(""));
+    let named = |name: &str| std::fs::read_to_string(beside.join(name)).map_err(|e| e.to_string());
+    let workload = Arc::new(rota_workload::parse_with(&file, &text, &named)?);
+    for warning in &workload.warnings {
+        messages::text(&format!("warning: {warning}"));
+    }
+    if let Some((task, policy)) = workload.real_time() {
+        messages::text(&format!(
+            "warning: {file}: task {task:?}: {policy} is not simulated: real-time and deadline tasks \
+             run under the policy like any other, with the weight of nice -20"
+        ));
+    }
+    Ok(Load { file, description: rota_workload::description(&text), workload })
+}
+
+/// CPUs and what they share.
+pub(crate) fn topology(args: &MachineArgs, cpus: u32) -> Result<Topology, Error> {
+    Ok(match &args.topology {
+        Some(text) => Topology::parse(cpus, text)?,
+        None => Topology::flat(cpus)?,
+    })
 }
 
 /// The machine that the options describe, and how long it runs.
-pub(crate) fn config(args: &MachineArgs, workload: &Workload) -> Result<Config, Error> {
-    let topology = match &args.topology {
-        Some(text) => Topology::parse(args.cpus, text)?,
-        None => Topology::flat(args.cpus)?,
-    };
+pub(crate) fn config(args: &MachineArgs, cpus: u32, load: &Load) -> Result<Config, Error> {
+    let workload = &load.workload;
     let duration_ns = args.duration.or(workload.duration_ns).unwrap_or(DURATION_NS);
-    let mut config = Config::new(topology, duration_ns);
+    let mut config = Config::new(topology(args, cpus)?, duration_ns);
+    config.warmup_ns = args.warmup.unwrap_or(0);
+    if config.warmup_ns >= duration_ns {
+        let (warmup, duration) = (duration_text(config.warmup_ns), duration_text(duration_ns));
+        return Err(Error::input(format!(
+            "--warmup {warmup}: {} runs for {duration}, expected less than that",
+            load.file
+        )));
+    }
     if args.ideal {
         config = config.ideal();
     }
     config.hz = args.hz;
+    config.costs.idle_entry_ns = args.idle_entry.unwrap_or(0);
     config.seed = args.seed;
     config.budget = args.budget;
     Ok(config)
@@ -76,15 +119,20 @@ pub(crate) fn run(
     setup: &Setup,
     mut config: Config,
     load: &Load,
-    traces: &mut [TraceFile],
+    watchers: Watchers<'_>,
     clock: &Clock,
 ) -> Result<Finished, Error> {
-    let mut summary = Summary::new(config.topology.cpus());
+    let mut summary = Summary::new(config.topology.cpus()).with_warmup(config.warmup_ns);
+    if let Some(figures) = watchers.figures {
+        summary = summary.with_figures(figures);
+    }
+    let mut requests = Requests::default().with_warmup(config.warmup_ns);
     let mut ticker = clock.ticker();
     let mut sinks = Tee::new();
     sinks.push(&mut summary);
+    sinks.push(&mut requests);
     sinks.push(&mut ticker);
-    traces.iter_mut().for_each(|trace| sinks.push(trace.sink()));
+    watchers.sinks.into_iter().for_each(|sink| sinks.push(sink));
     config.detail = sinks.wants_detail();
 
     let kernel = Arc::clone(&image.kernel_btf);
@@ -103,8 +151,10 @@ pub(crate) fn run(
         max: counted.then_some(counters.decision_instructions_max),
     });
     let tasks: HashSet<&str> = load.workload.task_names().collect();
-    let (report, groups) = summary.finish_grouped(outcome.end_ns, |name| task_of(name, &tasks));
-    Ok(Finished { outcome, report, groups, policy_stats })
+    let Results { report, groups, figures } =
+        summary.finish_grouped(outcome.end_ns, |name| task_of(name, &tasks));
+    let requests = requests.finish(outcome.end_ns);
+    Ok(Finished { outcome, report, groups, requests, policy_stats, figures })
 }
 
 /// The task that an instance or a fork of one was made from: `front` of `front-3`, `rotate`

@@ -3,7 +3,7 @@
 
 use crate::error::Error;
 use rota_report::{Caption, TimelineSink};
-use rota_trace::{ChromeTraceSink, CsvSink, Sink};
+use rota_trace::{ChromeTraceSink, CsvSink, ParquetSink, PerfettoSink, Sink};
 use rota_workload::parse_duration;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -24,23 +24,35 @@ pub(crate) struct TraceTarget {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
-    Csv,
+    Perfetto,
     Chrome,
+    Csv,
+    Parquet,
     Svg,
 }
+
+/// What a file name may end in.
+const ENDINGS: [(&str, Format); 5] = [
+    ("pftrace", Format::Perfetto),
+    ("json", Format::Chrome),
+    ("csv", Format::Csv),
+    ("parquet", Format::Parquet),
+    ("svg", Format::Svg),
+];
 
 impl FromStr for TraceTarget {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let path = PathBuf::from(text);
-        let format = match path.extension().and_then(|e| e.to_str()) {
-            Some("csv") => Format::Csv,
-            Some("json") => Format::Chrome,
-            Some("svg") => Format::Svg,
-            _ => return Err("expected a name that ends in .csv, .json or .svg".into()),
-        };
-        Ok(Self { path, format })
+        let ending = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+        match ENDINGS.iter().find(|(known, _)| *known == ending) {
+            Some(&(_, format)) => Ok(Self { path, format }),
+            None => {
+                let known: Vec<String> = ENDINGS.iter().map(|(e, _)| format!(".{e}")).collect();
+                Err(format!("expected a name that ends in one of {}", known.join(", ")))
+            }
+        }
     }
 }
 
@@ -98,8 +110,10 @@ pub(crate) struct TraceFile {
 type Output = BufWriter<File>;
 
 enum Writer {
-    Csv(Box<CsvSink<Output>>),
+    Perfetto(Box<PerfettoSink<Output>>),
     Chrome(Box<ChromeTraceSink<Output>>),
+    Csv(Box<CsvSink<Output>>),
+    Parquet(Box<ParquetSink<Output>>),
     Svg(Box<TimelineSink>, Output, Caption),
 }
 
@@ -110,8 +124,10 @@ impl TraceFile {
         let file = File::create(&path).map_err(|e| Error::file("create", &path, &e))?;
         let output = BufWriter::with_capacity(BUFFER, file);
         let sink = match target.format {
+            Format::Perfetto => Writer::Perfetto(Box::new(PerfettoSink::new(output))),
             Format::Csv => Writer::Csv(Box::new(CsvSink::new(output))),
             Format::Chrome => Writer::Chrome(Box::new(ChromeTraceSink::new(output))),
+            Format::Parquet => Writer::Parquet(Box::new(ParquetSink::new(output))),
             Format::Svg => {
                 let Picture { cpus, window, ref caption } = *picture;
                 let sink = TimelineSink::new(cpus, window.from_ns, window.to_ns);
@@ -124,8 +140,10 @@ impl TraceFile {
     /// What takes the events.
     pub(crate) fn sink(&mut self) -> &mut dyn Sink {
         match &mut self.sink {
+            Writer::Perfetto(sink) => sink.as_mut(),
             Writer::Csv(sink) => sink.as_mut(),
             Writer::Chrome(sink) => sink.as_mut(),
+            Writer::Parquet(sink) => sink.as_mut(),
             Writer::Svg(sink, ..) => sink.as_mut(),
         }
     }
@@ -133,8 +151,10 @@ impl TraceFile {
     /// Completes the file.
     pub(crate) fn finish(self, end_ns: u64) -> Result<(), Error> {
         let output = match self.sink {
+            Writer::Perfetto(sink) => sink.finish(end_ns),
             Writer::Csv(sink) => sink.finish(),
             Writer::Chrome(sink) => sink.finish(end_ns),
+            Writer::Parquet(sink) => sink.finish(),
             Writer::Svg(sink, mut output, caption) => {
                 let picture = sink.finish(end_ns).render(&caption);
                 output.write_all(picture.as_bytes()).map(|()| output)
@@ -156,7 +176,14 @@ mod tests {
         assert_eq!(format("a/run.csv"), Ok(Format::Csv));
         assert_eq!(format("run.json"), Ok(Format::Chrome));
         assert_eq!(format("run.svg"), Ok(Format::Svg));
-        assert!(format("run.txt").is_err() && format("csv").is_err());
+        assert_eq!(format("run.pftrace"), Ok(Format::Perfetto));
+        assert_eq!(format("run.parquet"), Ok(Format::Parquet));
+        for bad in ["run.txt", "csv", "run", ".csv"] {
+            assert!(
+                format(bad).is_err_and(|e| e.contains(".pftrace, .json, .csv, .parquet, .svg")),
+                "{bad}"
+            );
+        }
     }
 
     #[test]

@@ -75,16 +75,3 @@ fn the_trace_ends_with_the_ejection() {
     let last = text.lines().last().expect("a last line");
     assert!(last.contains(",policy_exit,") && last.contains("runnable task stall"), "{last}");
 }
-
-#[test]
-fn a_comparison_goes_on_without_the_ejected() {
-    let drop = fixture("drop.bpf.c");
-    let run = rota(&["compare", SHARES, &drop, "rr", "--cpus", "1", "--duration", "2s"]);
-    assert_eq!(run.code, 3, "{}", run.stderr);
-    assert!(run.stderr.starts_with("drop: EXIT: runnable task stall"), "{}", run.stderr);
-    assert!(
-        run.stdout.contains("drop (ejected)") && run.stdout.contains("\nrr "),
-        "{}",
-        run.stdout
-    );
-}

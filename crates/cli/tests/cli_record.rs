@@ -95,7 +95,7 @@ fn a_trace_prints_a_line_for_each_event() {
     let header: Vec<&str> = lines.next().expect("a header").split_whitespace().collect();
     assert_eq!(header, ["time", "[s]", "cpu", "task", "pid", "event"]);
     assert!(lines.any(|line| line.contains("sleep") && line.ends_with("why=sleep")));
-    assert!(lines.any(|line| line.contains("wakeup      waker=")), "{}", ran.stdout);
+    assert!(lines.any(|line| line.contains("wakeup      waker_pid=")), "{}", ran.stdout);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn what_cannot_be_recorded_is_told() {
         (&["record", "--duration", "0s"], "more than 0"),
         (&["trace", "--pid", "1", "--", "true"], "cannot be used with"),
         (&["record", "--trace-window", "0..1s"], "--trace FILE.svg"),
-        (&["record", "--trace", "a.txt"], ".csv, .json or .svg"),
+        (&["record", "--trace", "a.txt"], ".pftrace, .json, .csv, .parquet, .svg"),
     ] {
         let ran = rota(args);
         assert_eq!(ran.code, 2, "{args:?}: {}", ran.stderr);

@@ -39,6 +39,9 @@ fn json_is_one_object_of_the_schema() {
         "migrations",
         "started_ns",
         "finished_ns",
+        "lag_ns",
+        "turnaround_ns",
+        "slowdown",
     ];
     let task = &run["tasks"][2];
     assert_eq!(names(task), of_task);

@@ -6,18 +6,7 @@
 #ifndef ROTA_RECORD_BPF_H
 #define ROTA_RECORD_BPF_H
 
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wmissing-declarations"
-#include "vmlinux.h"
-#pragma clang diagnostic pop
-
-#define SEC(name)	    __attribute__((section(name), used))
-#define __weak		    __attribute__((weak))
-#define __ksym		    __attribute__((section(".ksyms")))
-#define __kinline	    static inline __attribute__((always_inline))
-#define NULL		    ((void *)0)
-#define __uint(name, value) int(*name)[value]
-#define __type(name, value) typeof(value) *name
+#include "kernel.bpf.h"
 
 /* Helpers, by their number in the kernel's ABI. */
 static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;

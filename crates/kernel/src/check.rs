@@ -14,7 +14,9 @@ pub use kfuncs::{kfuncs_are_broken, BrokenKfuncs};
 
 use crate::control;
 use files::Root;
+use rota_bpf::btf::Btf;
 use std::path::Path;
+use std::sync::Arc;
 
 /// How good a fact is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,10 +84,13 @@ impl Fact {
 }
 
 /// All facts of a machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Report {
     /// In the order in which they matter.
     pub facts: Vec<Fact>,
+    /// The kernel's types, if it has some that can be understood: to read them takes a while,
+    /// so whoever looked at the machine need not do it again.
+    pub types: Option<Arc<Btf>>,
 }
 
 impl Report {
@@ -119,11 +124,12 @@ pub fn machine_at(root: &Path, socket: &Path) -> Report {
     if facts[0].state != State::Missing {
         facts.push(kernel::sched_ext(&root));
     }
-    facts.extend(kernel::types(&root));
+    let (of_types, types) = kernel::types(&root);
+    facts.extend(of_types);
     facts.push(kernel::jit(&root));
     facts.push(privileges::capabilities(&root));
     facts.extend(privileges::lockdown(&root));
     facts.extend(kernel::isolation(&root));
     facts.extend(scheduler::loaded(&root, socket));
-    Report { facts }
+    Report { facts, types }
 }

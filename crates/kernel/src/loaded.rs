@@ -12,26 +12,15 @@ use rota_bpf::image::Image;
 /// A policy in the kernel that does not schedule yet.
 #[derive(Debug)]
 pub struct Loaded {
-    object: Object,
-    image: Image,
-    record: Option<Record>,
-    table: String,
-    log: String,
-    verbose: bool,
+    pub(crate) object: Object,
+    pub(crate) image: Image,
+    pub(crate) record: Option<Record>,
+    pub(crate) table: String,
+    pub(crate) log: String,
+    pub(crate) verbose: bool,
 }
 
 impl Loaded {
-    pub(crate) fn new(
-        object: Object,
-        image: Image,
-        record: Option<Record>,
-        table: String,
-        log: String,
-        verbose: bool,
-    ) -> Self {
-        Self { object, image, record, table, log, verbose }
-    }
-
     /// The linked object.
     pub fn image(&self) -> &Image {
         &self.image

@@ -99,7 +99,8 @@ impl Scheduler {
             map.update(&key, &value, MapFlags::ANY)
                 .map_err(|e| refused(&format!("a share of pid {pid}"), e))?;
         }
-        Ok(Loaded::new(object, self.image, record, table, libbpf_log::take(), self.options.verbose))
+        let (log, verbose) = (libbpf_log::take(), self.options.verbose);
+        Ok(Loaded { object, image: self.image, record, table, log, verbose })
     }
 
     /// What depends on the moment: members of the ops table, the size of the debug dump.

@@ -52,7 +52,7 @@ impl Core {
             State::Sleeping | State::New if queued || places != 0 => {
                 Err(format!("asleep, yet queued: {queued}, in {places} places"))
             }
-            State::Blocking | State::Exiting if !self.rq(task.cpu).looks_later => {
+            State::Blocking | State::Exiting if !self.rq(task.cpu).comes_later() => {
                 Err("has not left its CPU".into())
             }
             _ if runs && !task.cpus.contains(task.cpu) => {
@@ -85,10 +85,10 @@ impl Core {
         if immed != rq.nr_immed as usize {
             return Err(format!("counts {} of {immed} immediate tasks", rq.nr_immed));
         }
-        if rq.curr.is_none() && local.nr > 0 && !rq.looks_later {
+        if rq.curr.is_none() && local.nr > 0 && !rq.comes_later() && !rq.interrupted {
             return Err(format!("idles with {} tasks on its local DSQ", local.nr));
         }
-        let resched = rq.need_resched && !rq.looks_later;
+        let resched = rq.need_resched && !rq.comes_later() && !rq.interrupted;
         let pending = !rq.kick.is_empty() || !rq.kick_if_idle.is_empty() || resched;
         if pending || rq.in_balance || !rq.dsp_buf.is_empty() || !rq.ddsp_deferred.is_empty() {
             return Err("has unfinished business".into());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What kind of machine is simulated.
 
+use crate::interruption::Interruption;
 use crate::topology::Topology;
 
 /// Ticks per second of Debian's kernels.
@@ -21,6 +22,12 @@ pub struct Costs {
     pub wakeup_ns: u64,
     /// Leaving idle.
     pub idle_exit_ns: u64,
+    /// From finding nothing to run to being marked idle. Nobody pays it, but a task that is
+    /// enqueued in between sees no idle CPU. 0 by default: it shows races, by making them
+    /// more likely than they are.
+    pub idle_entry_ns: u64,
+    /// The end of a task, after its last step. 0 by default: its work is all that it does.
+    pub exit_ns: u64,
     /// The interrupt of a timer tick, during which no task runs.
     pub tick_ns: u64,
     /// One BPF instruction of a callback, in 1/1000 ns.
@@ -29,7 +36,7 @@ pub struct Costs {
 
 impl Costs {
     /// Round figures of a current x86 server: 1.2 us switch, 2 us and 5 us to refill
-    /// caches, 0.8 us wakeup, 1.5 us to leave a shallow idle state, 1 us for a tick, 0.5 ns per
+    /// caches, 0.8 us wakeup, 1.5 us to leave a shallow idle state; 1 us for a tick, 0.5 ns per
     /// instruction.
     pub fn typical() -> Self {
         Self {
@@ -38,6 +45,8 @@ impl Costs {
             llc_migration_ns: 5_000,
             wakeup_ns: 800,
             idle_exit_ns: 1_500,
+            idle_entry_ns: 0,
+            exit_ns: 0,
             tick_ns: 1_000,
             insn_ps: 500,
         }
@@ -51,6 +60,8 @@ impl Costs {
             llc_migration_ns: 0,
             wakeup_ns: 0,
             idle_exit_ns: 0,
+            idle_entry_ns: 0,
+            exit_ns: 0,
             tick_ns: 0,
             insn_ps: 0,
         }
@@ -66,13 +77,20 @@ pub struct Config {
     pub hz: u32,
     /// Time costs.
     pub costs: Costs,
+    /// Whether the time of a tick's interrupt is charged to the task that it interrupts, as where
+    /// the kernel does not account interrupts (`CONFIG_IRQ_TIME_ACCOUNTING`, a stable clock).
+    pub ticks_are_charged: bool,
     /// Slices end exactly when they are used up, as with an infinitely fine tick.
     /// Otherwise a slice ends at the first tick at which it is used up, as in the kernel.
     pub exact_slices: bool,
+    /// When CPUs belong to others than sched_ext.
+    pub interruptions: Vec<Interruption>,
     /// Seed of every random draw.
     pub seed: u64,
     /// When the run ends.
     pub duration_ns: u64,
+    /// Decisions before this time, and their instructions, are not counted.
+    pub warmup_ns: u64,
     /// Instructions one callback may take before it counts as endless.
     pub budget: u64,
     /// Whether events of single callbacks and queue moves are wanted.
@@ -89,9 +107,12 @@ impl Config {
             topology,
             hz: DEFAULT_HZ,
             costs: Costs::typical(),
+            ticks_are_charged: false,
             exact_slices: false,
+            interruptions: Vec::new(),
             seed: 1,
             duration_ns,
+            warmup_ns: 0,
             budget: 10_000_000,
             detail: false,
             audit: false,

@@ -39,6 +39,8 @@ pub struct Core {
     pub(crate) layouts: Layouts,
     pub(crate) now_ns: u64,
     pub(crate) rng: ChaCha8Rng,
+    /// Decides which of several CPUs is the first.
+    pub(crate) races: ChaCha8Rng,
     pub(crate) rqs: Vec<Rq>,
     pub(crate) tasks: Vec<Task>,
     /// Task of a guest memory region, by region number.

@@ -14,12 +14,19 @@ pub(crate) enum Due {
     Arrive(u32),
     /// A sleeping task's timer fires, by its index in the machine.
     Wake(u32),
+    /// Requests of customers arrive.
+    Customers,
     /// The running task of a CPU may have finished its work or its slice: CPU, generation.
     Stop(u32, u64),
     /// The periodic tick of a CPU.
     Tick(u32),
+    /// Another class takes a CPU, by its index in the configuration, and gives it back.
+    Interruption(u32),
+    Resume(u32),
     /// A CPU that was made to wait may reschedule, see `Core::may_look`.
     Look(u32),
+    /// A CPU is idle, see `Core::become_idle`.
+    Idle(u32),
     /// A `bpf_timer` expires: start order (its key), see `Core::timers`.
     Timer(u64),
     /// The watchdog looks for stalled tasks.
@@ -57,6 +64,7 @@ mod tests {
     fn wakeups_of_an_instant_come_first_and_in_task_order() {
         let mut queue = EventQueue::default();
         queue.push(10, Due::Tick(0));
+        queue.push(10, Due::Customers);
         queue.push(10, Due::Stop(1, 7));
         queue.push(10, Due::Wake(3));
         queue.push(10, Due::Wake(1));
@@ -65,7 +73,14 @@ mod tests {
         let order: Vec<_> = std::iter::from_fn(|| queue.pop_due(10)).collect();
         assert_eq!(
             order,
-            [Due::Watchdog, Due::Wake(1), Due::Wake(3), Due::Stop(1, 7), Due::Tick(0)]
+            [
+                Due::Watchdog,
+                Due::Wake(1),
+                Due::Wake(3),
+                Due::Customers,
+                Due::Stop(1, 7),
+                Due::Tick(0)
+            ]
         );
     }
 }

@@ -4,7 +4,7 @@
 use crate::consts::*;
 use crate::core::Core;
 use crate::cpuset::{CpuSet, MAX_CPUS};
-use crate::layout::{KernelType, Layouts, ABSENT};
+use crate::layout::{KernelType, Layouts, TaskLayout, ABSENT};
 use crate::task::{comm, Task, Tid};
 use rota_bpf::memory::{Memory, Perm};
 use rota_workload::Policy;
@@ -222,19 +222,32 @@ impl Core {
     pub(crate) fn publish_priority(&mut self, t: Tid) {
         let layout = self.layouts.task.clone();
         let (addr, settings) = (self.task(t).addr, self.task(t).settings.clone());
-        let prio = (120 + settings.priority.clamp(-20, 19)) as u32;
+        let nice = if settings.policy.is_real_time() { -20 } else { settings.priority };
+        let prio = (120 + nice.clamp(-20, 19)) as u32;
         for field in [layout.prio, layout.static_prio, layout.normal_prio] {
             self.put_u32(addr, field, prio);
         }
         let policy = match settings.policy {
-            Policy::Other => 0,
-            Policy::Fifo => 1,
-            Policy::Rr => 2,
             Policy::Batch => 3,
             Policy::Idle => 5,
-            Policy::Deadline => 6,
+            // Tasks of higher classes run as ordinary ones, see `weight_of()`.
+            Policy::Other | Policy::Fifo | Policy::Rr | Policy::Deadline => 0,
         };
         self.put_u32(addr, layout.policy, policy);
+        self.publish_slice(t);
+    }
+
+    /// The slice a task asks for by `sched_setattr()` (`__setparam_fair()`), which a scheduler
+    /// may heed; 0.7 ms scaled by the number of CPUs where it asks for none.
+    fn publish_slice(&mut self, t: Tid) {
+        let TaskLayout { se_slice, custom_slice, .. } = self.layouts.task;
+        let (addr, asked) = (self.task(t).addr, self.task(t).settings.slice_ns);
+        let scale = 1 + u64::from(self.nr_cpus().min(8).ilog2());
+        let slice_ns = asked.map_or(700_000 * scale, |ns| ns.clamp(100_000, 100_000_000));
+        self.put_u64(addr, se_slice, slice_ns);
+        if custom_slice != ABSENT {
+            self.mem.set_u8(addr + u64::from(custom_slice), asked.is_some().into());
+        }
     }
 
     /// `set_task_cpu()`.

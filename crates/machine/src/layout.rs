@@ -53,7 +53,7 @@ layout! {
         real_parent: "real_parent", parent: "parent", group_leader: "group_leader",
         mm: "mm", cgroups: "cgroups", sched_task_group: "sched_task_group",
         exec_start: "se.exec_start", sum_exec_runtime: "se.sum_exec_runtime",
-        load_weight: "se.load.weight",
+        load_weight: "se.load.weight", se_slice: "se.slice", custom_slice: "se.custom_slice",
         scx_dsq: "scx.dsq", scx_flags: "scx.flags", scx_weight: "scx.weight",
         scx_sticky_cpu: "scx.sticky_cpu", scx_holding_cpu: "scx.holding_cpu",
         scx_selected_cpu: "scx.selected_cpu", scx_runnable_at: "scx.runnable_at",

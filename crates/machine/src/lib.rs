@@ -5,6 +5,7 @@
 //! [`run::Machine`] runs a workload under anything that implements [`ops::Ops`]; hosted
 //! BPF objects do so through [`policy::BpfOps`].
 
+mod arm;
 mod audit;
 mod cgroup;
 pub mod config;
@@ -17,6 +18,8 @@ mod event_queue;
 pub mod exit;
 mod ext;
 mod host;
+mod instant;
+pub mod interruption;
 mod kernel_objects;
 pub mod kfuncs;
 mod layout;
@@ -25,6 +28,7 @@ pub mod native;
 pub mod ops;
 mod pace;
 pub mod policy;
+mod requests;
 mod rq;
 pub mod run;
 mod sched;

@@ -22,6 +22,10 @@ impl Core {
         let now_ns = self.now_ns;
         let most = LOOKS + LOOKS_PER_CPU * self.nr_cpus();
         let rq = self.rq_mut(cpu);
+        if rq.entering_idle.is_some() {
+            self.resched.remove(cpu);
+            return false;
+        }
         let since_ns = now_ns - rq.looked_at_ns;
         let looks = u64::from(rq.fruitless_looks).saturating_sub(since_ns / LOOK_NS) as u32;
         if looks >= most {

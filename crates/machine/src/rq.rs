@@ -28,9 +28,15 @@ pub(crate) struct Rq {
     pub(crate) curr: Option<Tid>,
     /// The CPU's stopper thread runs, for no time: `curr` is neither a task nor idle.
     pub(crate) stopper: bool,
+    /// Somebody of a higher class runs, see `interruption.rs`.
+    pub(crate) interrupted: bool,
+    /// The task that had to make way for that with slice left.
+    pub(crate) goes_on: Option<Tid>,
     /// `rq->next_class` is below `ext_sched_class`: the CPU is, or is becoming, idle.
     pub(crate) next_idle: bool,
     pub(crate) need_resched: bool,
+    /// On its way to idle, see `Core::become_idle`: whether to tell the scheduler.
+    pub(crate) entering_idle: Option<bool>,
     /// See `Core::may_look`: the last time through the scheduler, how often of late
     /// without a task taking a step, and whether the next time has to wait.
     pub(crate) looked_at_ns: u64,
@@ -86,14 +92,22 @@ pub(crate) enum Direct {
 }
 
 impl Rq {
+    /// Whether the CPU cannot go through its scheduler now, but will.
+    pub(crate) fn comes_later(&self) -> bool {
+        self.looks_later || self.entering_idle.is_some()
+    }
+
     pub(crate) fn new(addr: u64, idle_addr: u64, local: DsqIx, bypass: DsqIx) -> Self {
         Self {
             addr,
             idle_addr,
             curr: None,
             stopper: false,
+            interrupted: false,
+            goes_on: None,
             next_idle: true,
             need_resched: false,
+            entering_idle: None,
             looked_at_ns: 0,
             fruitless_looks: 0,
             looks_later: false,

@@ -3,15 +3,14 @@
 
 use crate::consts::*;
 use crate::core::Core;
-use crate::cpuset::CpuSet;
 use crate::event_queue::Due;
 use crate::exit::{ExitInfo, ExitKind};
-use crate::ops::{Op, Ops};
+use crate::ops::Ops;
 use crate::setup::check_task;
 use crate::stats::Counters;
 use crate::task::{State, Task, Tid, Work};
 use rota_trace::{Event, EventKind, Sink};
-use rota_workload::{Awaits, Runner, Step, TaskIx};
+use rota_workload::{Awaits, Deadlock, Runner, Step, TaskIx};
 use rustc_hash::FxHashMap;
 use thiserror::Error;
 
@@ -52,6 +51,8 @@ pub struct Outcome {
     pub printed: Vec<String>,
     /// Tasks that waited for another task when the run ended: name, and what for.
     pub blocked: Vec<(String, Awaits)>,
+    /// Those of them that waited for each other, in circles.
+    pub deadlocks: Vec<Deadlock>,
 }
 
 /// A simulated machine with a workload, ready for a scheduler.
@@ -60,6 +61,8 @@ pub struct Machine {
     pub core: Core,
     pub(crate) runner: Runner,
     pub(crate) tid_of_ix: FxHashMap<TaskIx, Tid>,
+    /// When the next request of a customer is due, as far as the event queue knows.
+    pub(crate) customers_at_ns: u64,
 }
 
 impl Machine {
@@ -72,8 +75,10 @@ impl Machine {
             for (ix, at_ns) in arrivals {
                 self.core.queue.push(at_ns, Due::Arrive(ix.0));
             }
+            self.open_for_customers();
             let first_look = self.core.watchdog_timeout_ns / 2;
             self.core.queue.push(first_look, Due::Watchdog);
+            self.core.expect_interruptions();
             self.main_loop(o, sink, end_ns)?;
         }
         let ejected = self.core.exit.is_some();
@@ -101,11 +106,13 @@ impl Machine {
             unfilled_reads: self.core.mem.unfilled_reads(),
             printed: std::mem::take(&mut self.core.printed),
             blocked: self.blocked(),
+            deadlocks: self.runner.deadlocks(),
         })
     }
 
     fn blocked(&self) -> Vec<(String, Awaits)> {
-        let blocked = self.runner.blocked().into_iter();
+        // a server without customers is not stuck
+        let blocked = self.runner.blocked().into_iter().filter(|(_, awaits)| !awaits.is_idle());
         blocked.map(|(ix, awaits)| (self.runner.name(ix).to_owned(), awaits)).collect()
     }
 
@@ -130,56 +137,16 @@ impl Machine {
         }
     }
 
-    /// Everything that happens at one instant: first what is due, then the CPUs that
-    /// must pick, lowest first. Real CPUs would pick side by side, so a CPU that one of
-    /// them kicks comes after all that were asked before it. What a pick makes due at
-    /// this very instant happens before the next CPU picks.
-    fn settle_instant(&mut self, o: &mut dyn Ops, end_ns: u64) -> Result<(), RunError> {
-        if self.core.now_ns >= end_ns {
-            return Ok(());
-        }
-        let mut round = CpuSet::default();
-        loop {
-            while let Some(due) = self.core.queue.pop_due(self.core.now_ns) {
-                self.core.counters.events += 1;
-                self.handle(o, due)?;
-                self.core.drain_deferred(o);
-                if self.core.exit.is_some() {
-                    return Ok(());
-                }
-            }
-            if round.is_empty() {
-                round = self.core.resched;
-            }
-            let Some(cpu) = round.first() else {
-                self.arm_cpus();
-                if self.core.queue.next_at() == Some(self.core.now_ns) {
-                    continue;
-                }
-                break;
-            };
-            round.remove(cpu);
-            if !self.core.may_look(cpu) {
-                continue;
-            }
-            self.core.counters.events += 1;
-            self.core.schedule(o, cpu);
-            self.core.drain_deferred(o);
-            if self.core.exit.is_some() {
-                return Ok(());
-            }
-            self.advance(o, cpu)?;
-            self.core.drain_deferred(o);
-        }
-        Ok(())
-    }
-
-    fn handle(&mut self, o: &mut dyn Ops, due: Due) -> Result<(), RunError> {
+    pub(crate) fn handle(&mut self, o: &mut dyn Ops, due: Due) -> Result<(), RunError> {
         match due {
             Due::Arrive(ix) => self.arrive(o, TaskIx(ix), None, 0),
             Due::Wake(t) => {
                 let here = self.core.task(Tid(t)).cpu;
                 self.core.wake_up(o, Tid(t), here, 0);
+                Ok(())
+            }
+            Due::Customers => {
+                self.customers_due(o);
                 Ok(())
             }
             Due::Stop(cpu, gen) => {
@@ -193,9 +160,21 @@ impl Machine {
                 self.tick(o, cpu);
                 Ok(())
             }
+            Due::Interruption(number) => {
+                self.core.interrupt(o, number);
+                Ok(())
+            }
+            Due::Resume(cpu) => {
+                self.core.resume(cpu);
+                Ok(())
+            }
             Due::Look(cpu) => {
                 self.core.rq_mut(cpu).looks_later = false;
                 self.core.resched_curr(cpu);
+                Ok(())
+            }
+            Due::Idle(cpu) => {
+                self.core.enter_idle(o, cpu);
                 Ok(())
             }
             Due::Timer(start) => {
@@ -266,18 +245,12 @@ impl Machine {
         core.rq_mut(cpu).tick_armed = false;
         core.this_cpu = cpu;
         core.task_tick(o, cpu);
-        // Nobody is charged for the interrupt (`update_rq_clock_task()`). So a slice that begins
-        // at a tick is not quite used up a whole number of ticks later, and gets one more.
-        let until_ns = core.now_ns + core.config.costs.tick_ns;
-        let rq = core.rq_mut(cpu);
-        if rq.curr.is_some() {
-            rq.charged_at_ns = until_ns;
-        }
+        core.end_tick(cpu);
         self.arm_tick(cpu);
     }
 
     /// Lets the current task of a CPU take its next steps until it needs time or leaves.
-    fn advance(&mut self, o: &mut dyn Ops, cpu: u32) -> Result<(), RunError> {
+    pub(crate) fn advance(&mut self, o: &mut dyn Ops, cpu: u32) -> Result<(), RunError> {
         while let Some(t) = self.core.rq(cpu).curr {
             let now_ns = self.core.now_ns;
             match self.core.task(t).work {
@@ -293,7 +266,11 @@ impl Machine {
             self.core.this_cpu = cpu;
             self.core.rq_mut(cpu).fruitless_looks = 0;
             let ix = self.core.task(t).ix;
-            let step = self.runner.next(ix, now_ns);
+            let step = match self.core.task(t).ends {
+                true => Step::Exit,
+                false => self.runner.next(ix, now_ns),
+            };
+            self.tell_requests(Some(cpu));
             let goes_on = self.take_step(o, cpu, t, step)?;
             self.core.drain_deferred(o);
             if !goes_on {
@@ -346,6 +323,11 @@ impl Machine {
                 core.change_settings(o, t, &settings);
                 return Ok(core.rq(cpu).curr == Some(t));
             }
+            Step::Exit if core.config.costs.exit_ns > 0 && !core.task(t).ends => {
+                let left_ns = core.config.costs.exit_ns;
+                let task = core.task_mut(t);
+                (task.work, task.ends) = (Work::Run { left_ns }, true);
+            }
             Step::Exit => {
                 let pid = core.task(t).pid;
                 core.set_state(t, State::Exiting);
@@ -358,62 +340,6 @@ impl Machine {
             Step::Stuck(what) => return Err(RunError::Stuck(what)),
         }
         Ok(false)
-    }
-
-    /// When the current task of a CPU is done with its step or, with exact slices, has
-    /// used its slice; `u64::MAX`: not by itself.
-    fn stop_at(&self, cpu: u32) -> u64 {
-        let core = &self.core;
-        let rq = core.rq(cpu);
-        let Some(t) = rq.curr else { return u64::MAX };
-        let mut at_ns = match core.task(t).work {
-            Work::Run { left_ns } => {
-                rq.charged_at_ns.saturating_add(rq.debt_ns).saturating_add(left_ns)
-            }
-            Work::Until { at_ns } => at_ns,
-            // a task that just yielded goes on once its CPU picks it again
-            Work::Next | Work::Block => u64::MAX,
-        };
-        // a CPU that is still to reschedule knows about the slice
-        if core.config.exact_slices && !rq.need_resched {
-            let slice_ns = core.slice(t);
-            if slice_ns != SLICE_INF {
-                at_ns = at_ns.min(rq.charged_at_ns.saturating_add(slice_ns));
-            }
-        }
-        at_ns
-    }
-
-    /// Schedules [`Machine::stop_at`] of every CPU where it moved: a task was switched
-    /// in, overhead was charged, a slice was changed behind the CPU's back.
-    fn arm_cpus(&mut self) {
-        for cpu in 0..self.core.nr_cpus() {
-            let at_ns = self.stop_at(cpu);
-            let now_ns = self.core.now_ns;
-            let rq = self.core.rq_mut(cpu);
-            if at_ns == rq.armed_at_ns {
-                continue;
-            }
-            rq.armed_at_ns = at_ns;
-            rq.stop_gen += 1;
-            let gen = rq.stop_gen;
-            if at_ns != u64::MAX {
-                self.core.queue.push(at_ns.max(now_ns), Due::Stop(cpu, gen));
-            }
-        }
-    }
-
-    /// A busy CPU ticks at whole multiples of the tick period; an idle one does not.
-    /// With exact slices, ticks matter only to a scheduler that has `ops.tick()`.
-    fn arm_tick(&mut self, cpu: u32) {
-        let core = &mut self.core;
-        let wanted = !core.config.exact_slices || core.has(Op::Tick);
-        if core.rq(cpu).tick_armed || core.rq(cpu).curr.is_none() || !wanted {
-            return;
-        }
-        core.rq_mut(cpu).tick_armed = true;
-        let tick_ns = core.config.tick_ns();
-        core.queue.push((core.now_ns / tick_ns + 1) * tick_ns, Due::Tick(cpu));
     }
 }
 

@@ -12,6 +12,24 @@ use crate::task::{State, Tid, Work};
 use rota_trace::{EventKind, OffCpu};
 use rota_workload::Settings;
 
+/// What a CPU picked, before it switches.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Picked {
+    pub(crate) cpu: u32,
+    prev: Option<Tid>,
+    /// The next task, and whether it begins a slice; `None`: the CPU becomes idle.
+    pub(crate) next: Option<(Tid, bool)>,
+    why: OffCpu,
+}
+
+impl Picked {
+    /// A task that wants to go on has to leave for another.
+    pub(crate) fn gives_way(&self) -> bool {
+        let next = self.next.map(|(next, _)| next);
+        self.prev.is_some() && self.prev != next && self.why == OffCpu::Runnable
+    }
+}
+
 impl Core {
     /// `wakeup_preempt()` between a sched_ext task and an idle CPU; busy CPUs are
     /// preempted by their slices only.
@@ -96,8 +114,8 @@ impl Core {
         }
     }
 
-    /// `__schedule()`.
-    pub(crate) fn schedule(&mut self, o: &mut dyn Ops, cpu: u32) {
+    /// `__schedule()`, up to and with `pick_next_task()`.
+    pub(crate) fn pick_next(&mut self, o: &mut dyn Ops, cpu: u32) -> Picked {
         self.this_cpu = cpu;
         self.update_curr(cpu);
         let (rq_addr, now_ns) = (self.rq(cpu).addr, self.clock_ns());
@@ -122,9 +140,16 @@ impl Core {
         self.rq_mut(cpu).need_resched = false;
         self.resched.remove(cpu);
         self.rq_mut(cpu).next_idle = next.is_none();
+        Picked { cpu, prev, next, why }
+    }
+
+    /// The rest of `__schedule()`.
+    pub(crate) fn finish_schedule(&mut self, o: &mut dyn Ops, picked: Picked) {
+        let Picked { cpu, prev, next, why } = picked;
+        self.this_cpu = cpu;
         let stopper = self.rq(cpu).stopper;
         match (prev, next) {
-            (None, None) if !stopper => self.update_idle(o, cpu, true, false),
+            (None, None) if !stopper => self.become_idle(o, cpu, false),
             (Some(p), Some((n, _))) if p == n => {}
             _ => self.switch_to(o, cpu, prev, next.map(|(n, _)| n), why),
         }
@@ -155,7 +180,7 @@ impl Core {
         // classes see the old current task until here, as rq->curr changes last
         match next {
             Some(n) => self.set_next_task(o, cpu, n),
-            None => self.update_idle(o, cpu, true, true),
+            None => self.become_idle(o, cpu, true),
         }
         if let Some(p) = prev {
             self.leave_cpu(cpu, p, why);
@@ -174,7 +199,7 @@ impl Core {
         }
     }
 
-    fn leave_cpu(&mut self, cpu: u32, p: Tid, why: OffCpu) {
+    pub(crate) fn leave_cpu(&mut self, cpu: u32, p: Tid, why: OffCpu) {
         let TaskLayout { nvcsw, nivcsw, on_cpu, .. } = self.layouts.task;
         if self.task(p).state == State::Blocking {
             self.set_state(p, State::Sleeping);
@@ -215,7 +240,9 @@ impl Core {
     fn start_slice(&mut self, cpu: u32, t: Tid) {
         let (pid, slice_ns) = (self.task(t).pid, self.slice(t));
         let instructions = std::mem::take(&mut self.rq_mut(cpu).insns_since_pick);
-        self.counters.count_decision(instructions);
+        if self.now_ns >= self.config.warmup_ns {
+            self.counters.count_decision(instructions);
+        }
         self.emit(Some(cpu), EventKind::Pick { pid, slice_ns });
     }
 
@@ -249,7 +276,8 @@ impl Core {
     /// takes effect now.
     pub(crate) fn change_settings(&mut self, o: &mut dyn Ops, t: Tid, new: &Settings) {
         let old = std::mem::replace(&mut self.task_mut(t).settings, new.clone());
-        if (old.priority, old.policy, old.weight) != (new.priority, new.policy, new.weight) {
+        let told = |s: &Settings| (s.priority, s.policy, s.weight, s.slice_ns);
+        if told(&old) != told(new) {
             self.change_task(o, t, DEQ_SAVE | DEQ_NOCLOCK, |core, o| {
                 core.publish_priority(t);
                 core.reweight_task(o, t);

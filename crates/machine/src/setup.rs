@@ -17,7 +17,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rota_bpf::btf::Btf;
 use rota_bpf::memory::{Memory, Perm};
-use rota_workload::{Policy, Runner, Settings, Workload};
+use rota_workload::{Runner, Settings, Workload};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -35,6 +35,7 @@ impl Machine {
         let runner = Runner::new(Arc::clone(&workload), config.seed);
         let mut core = Core {
             rng: ChaCha8Rng::seed_from_u64(config.seed ^ 0x726f_7461),
+            races: ChaCha8Rng::seed_from_u64(config.seed ^ 0x7261_6365),
             idle: idle_masks(&mut mem, &layouts, config.topology.nodes(), cpus),
             mem,
             layouts,
@@ -80,7 +81,7 @@ impl Machine {
         for (ix, _) in runner.initial() {
             check_task(&core, runner.name(ix), runner.settings(ix))?;
         }
-        Ok(Self { core, runner, tid_of_ix: FxHashMap::default() })
+        Ok(Self { core, runner, tid_of_ix: FxHashMap::default(), customers_at_ns: u64::MAX })
     }
 }
 
@@ -132,12 +133,6 @@ fn idle_masks(mem: &mut Memory, layouts: &Layouts, nodes: u32, cpus: u32) -> Idl
 /// Whether the machine can run a task with these settings.
 pub(crate) fn check_task(core: &Core, name: &str, settings: &Settings) -> Result<(), RunError> {
     let fail = |what: String| Err(RunError::Task { task: name.to_string(), what });
-    if matches!(settings.policy, Policy::Fifo | Policy::Rr | Policy::Deadline) {
-        return fail(format!(
-            "policy {} is not simulated: the machine runs SCHED_OTHER, SCHED_BATCH and SCHED_IDLE under the scheduler",
-            settings.policy
-        ));
-    }
     if let Some(cpu) = settings.cpus.iter().flatten().find(|c| **c >= core.nr_cpus()) {
         return fail(format!(
             "cpus names CPU {cpu}, but the machine has CPUs 0 to {}",

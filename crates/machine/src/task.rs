@@ -73,8 +73,12 @@ pub(crate) struct Task {
     pub(crate) cgroup: u32,
     pub(crate) state: State,
     pub(crate) work: Work,
+    /// It has taken its last step.
+    pub(crate) ends: bool,
     /// Where it ran last, to see migrations.
     pub(crate) last_cpu: Option<u32>,
+    /// When and by which CPU it was last put back into a queue, to make way for another.
+    pub(crate) put_back: Option<(u64, u32)>,
 
     pub(crate) dsq: Option<DsqIx>,
     /// Key in the queue's tree, `None` while on its list.
@@ -116,7 +120,9 @@ impl Task {
             cgroup: 0,
             state: State::New,
             work: Work::Next,
+            ends: false,
             last_cpu: None,
+            put_back: None,
             dsq: None,
             dsq_key: None,
             dsq_pos: 0,

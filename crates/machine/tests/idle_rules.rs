@@ -4,7 +4,9 @@
 mod common;
 
 use common::{ideal, run, Native};
-use rota_machine::consts::{ENQ_LAST, KICK_IDLE, KICK_PREEMPT, OPS_ENQ_LAST};
+use rota_machine::consts::{
+    ENQ_LAST, KICK_IDLE, KICK_PREEMPT, OPS_ENQ_LAST, OPS_KEEP_BUILTIN_IDLE,
+};
 use rota_machine::ops::Op;
 use rota_trace::EventKind;
 
@@ -120,4 +122,42 @@ fn the_last_task_of_a_cpu_runs_on_when_its_enqueue_kicks_the_cpu() {
     let load = r#"{"tasks": {"a": {"loop": -1, "run": 1000, "yield": ""}}}"#;
     let (_, tape) = run(ideal(1, 100 * MS), load, &mut last);
     assert_eq!(tape.cpu_ns(1001, 100 * MS), 100 * MS);
+}
+
+/// A CPU is marked idle in `set_next_task_idle()`, some time after `ops.dispatch()` gave it
+/// nothing. Who looks for an idle CPU in between finds none, and `ops.update_idle()` comes
+/// after the mark (`__scx_update_idle()`).
+#[test]
+fn a_cpu_on_its_way_to_idle_is_found_when_it_is_there() {
+    let ops = [Op::Init, Op::UpdateIdle, Op::Enqueue, Op::Dispatch];
+    let mut looks = Native::new("looks", &ops, |me, core, op, args| match op {
+        Op::Init => core.native_create_dsq(0).map(|r| r as u64),
+        Op::UpdateIdle => {
+            if args == [0, 1] && core.native_now() > 0 {
+                let (at, marked) = (core.native_now(), core.native_test_and_clear_idle(0));
+                me.log.push(format!("CPU 0 idle at {at}, marked: {marked}"));
+            }
+            Ok(0)
+        }
+        Op::Enqueue => {
+            let (pid, found) = (core.native_pid(args[0]), core.native_test_and_clear_idle(0));
+            me.log.push(format!("{pid} at {}: {found}", core.native_now()));
+            core.native_insert(args[0], 0, me.slice_ns, args[1]).map(|()| 0)
+        }
+        _ => core.native_move_to_local(me, 0).map(u64::from),
+    })
+    .flags(OPS_KEEP_BUILTIN_IDLE);
+    let load = r#"{"tasks": {
+        "a": {"cpus": [0], "loop": 1, "run": 1000},
+        "b": {"cpus": [1], "loop": 1, "sleep": 1005, "run": 1000}}}"#;
+    let mut config = ideal(2, 2 * MS);
+    config.costs.idle_entry_ns = 10_000;
+    run(config, load, &mut looks);
+    let expected = [
+        "1001 at 0: true",
+        "1002 at 0: false",
+        "1002 at 1005000: false",
+        "CPU 0 idle at 1010000, marked: true",
+    ];
+    assert_eq!(looks.log, expected);
 }

@@ -146,6 +146,30 @@ fn rr_gives_equal_turns_whatever_the_shares() {
 }
 
 #[test]
+fn rr_takes_what_a_tick_gave_off_the_next_turn() {
+    // Ticks of 4 ms: a slice of 10 ms ends at 12 ms, so the next one is 8 ms, which is two ticks
+    let mut config = ideal(1, 80 * MS);
+    config.exact_slices = false;
+    let (_, tape) = Hosted::new("rr", &[], config, &hogs(&[1, 1])).run();
+    let picks = tape.0.iter().filter_map(|e| match e.kind {
+        EventKind::Pick { pid, slice_ns } => Some((e.time_ns / MS, pid, slice_ns / MS)),
+        _ => None,
+    });
+    let (a, b) = (1001, 1002);
+    let expected = [
+        (0, a, 10),
+        (12, b, 10),
+        (24, a, 8),
+        (32, b, 8),
+        (40, a, 10),
+        (52, b, 10),
+        (64, a, 8),
+        (72, b, 8),
+    ];
+    assert_eq!(picks.collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn a_yield_ends_a_turn_in_fifo_and_rr() {
     let load = r#"{"tasks": {"a": {"instance": 2, "run": 3000, "yield": ""}}}"#;
     for policy in ["fifo", "rr"] {

@@ -102,6 +102,34 @@ fn vtrr_gives_few_clients_their_shares_up_to_a_whole_cpu() {
 }
 
 #[test]
+fn tasks_that_nap_do_not_keep_long_running_ones_from_their_shares() {
+    // As in a kernel, where its threads of weight 100 run for some microseconds now and then.
+    // Quanta are 10 ms, or as short as rounds of them have to be against the run: a round
+    // of 494 quanta, the sum of these weights, takes 25 ms of four CPUs at 200 us.
+    let load = r#"{"tasks": {
+        "a": {"instance": 2, "weight": 100, "run": 1000000},
+        "b": {"instance": 2, "weight": 64, "run": 1000000},
+        "c": {"instance": 2, "share": 50, "run": 1000000},
+        "d": {"instance": 2, "weight": 33, "run": 1000000},
+        "nap": {"instance": 4, "loop": -1, "run": 50, "sleep": {"dist": "exp", "mean": 3000}},
+        "doze": {"instance": 2, "loop": -1, "run": 300, "sleep": {"dist": "exp", "mean": 50000}}}}"#;
+    let weights = [100, 100, 64, 64, 50, 50, 33, 33];
+    let run_ns = 30_000 * MS;
+    for (policy, quantum_ns) in [("wfq", "10000000"), ("vtrr", "10000000"), ("wrr", "200000")] {
+        let config = Config::new(Topology::flat(4).unwrap(), run_ns);
+        let set = [("quantum_ns", quantum_ns)];
+        let (_, tape) = Hosted::new(policy, &set, config, load).run();
+        let used: Vec<u64> = (1001..).take(8).map(|pid| tape.cpu_ns(pid, run_ns)).collect();
+        let all: u64 = used.iter().sum();
+        for (used_ns, weight) in used.iter().zip(weights) {
+            let due = all * weight / weights.iter().sum::<u64>();
+            let error_ppm = used_ns.abs_diff(due) * 1_000_000 / due;
+            assert!(error_ppm <= 20_000, "{policy}, weight {weight}: {error_ppm} ppm of {due} ns");
+        }
+    }
+}
+
+#[test]
 fn wrr_keeps_proportions_on_several_cpus() {
     // ten seconds are whole rounds: 40 quanta, ideal machine
     for cpus in [1, 2, 4] {

@@ -10,6 +10,7 @@ use common::wild::Wild;
 use common::Tape;
 use proptest::prelude::*;
 use rota_machine::exit::ExitKind;
+use rota_machine::interruption::Interruption;
 use rota_machine::run::{Machine, Outcome};
 use std::sync::Arc;
 
@@ -17,7 +18,9 @@ const RUN_NS: u64 = 100_000_000;
 
 fn run(plan: &Plan, seed: u64, lawless: u32) -> (Outcome, Tape, Vec<u64>) {
     let load = Arc::new(rota_workload::parse("random.json", &plan.workload()).unwrap());
-    let config = plan.config(RUN_NS);
+    let mut config = plan.config(RUN_NS);
+    let interruption = |(cpu, at_ns, for_ns)| Interruption { cpu, at_ns, for_ns };
+    config.interruptions = plan.others.iter().copied().map(interruption).collect();
     let mut machine = Machine::new(config, load, &rota_bpf::btf::reference()).unwrap();
     let (mut wild, mut tape) = (Wild::new(seed, lawless, plan.cpus), Tape::default());
     let outcome = machine.run(&mut wild, &mut tape).unwrap();

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Several tasks as one: sums of their times, and one distribution of all their wakeups.
 
+use crate::account::{part_of, Account, Spans};
+use crate::lag::Measured;
 use crate::latency::Latencies;
-use crate::report::LatencyReport;
-use crate::summary::{part_of, Account};
+use crate::report::{LagReport, LatencyReport, RatioReport, SpanReport};
 
 /// Numbers of a group of tasks.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +27,12 @@ pub struct GroupReport {
     pub switches: u64,
     /// Times one of them came onto a CPU other than its last.
     pub migrations: u64,
+    /// How far they were behind a fluid machine; `None`: none ever wanted to run.
+    pub lag_ns: Option<LagReport>,
+    /// From a wakeup until the task slept again or exited.
+    pub turnaround_ns: SpanReport,
+    /// That time over the CPU time in it.
+    pub slowdown: RatioReport,
 }
 
 /// A group being added up.
@@ -34,6 +41,9 @@ pub(crate) struct Group {
     report: GroupReport,
     latencies: Latencies,
     waiting: u64,
+    lag: Measured,
+    turnaround: Spans,
+    slowdown: Spans,
 }
 
 impl Group {
@@ -49,8 +59,18 @@ impl Group {
             wakeup_latency_ns: LatencyReport::default(),
             switches: 0,
             migrations: 0,
+            lag_ns: None,
+            turnaround_ns: SpanReport::default(),
+            slowdown: RatioReport::default(),
         };
-        Group { report, latencies: Latencies::default(), waiting: 0 }
+        Group {
+            report,
+            latencies: Latencies::small(),
+            waiting: 0,
+            lag: Measured::default(),
+            turnaround: Spans::default(),
+            slowdown: Spans::default(),
+        }
     }
 
     pub(crate) fn add(&mut self, task: &Account) {
@@ -63,11 +83,17 @@ impl Group {
         sum.migrations += task.migrations;
         self.latencies.merge(&task.latencies);
         self.waiting += task.waiting;
+        self.lag.merge(&task.lag.measured());
+        self.turnaround.merge(&task.turnaround);
+        self.slowdown.merge(&task.slowdown);
     }
 
     pub(crate) fn report(mut self, capacity_ns: f64) -> GroupReport {
         self.report.share = part_of(self.report.cpu_ns, capacity_ns);
         self.report.wakeup_latency_ns = self.latencies.report(self.waiting);
+        self.report.lag_ns = self.lag.report();
+        self.report.turnaround_ns = self.turnaround.times();
+        self.report.slowdown = self.slowdown.ratios();
         self.report
     }
 }

@@ -5,15 +5,24 @@ use hdrhistogram::Histogram;
 
 use crate::report::LatencyReport;
 
-/// So many times are kept as they are; most tasks never have more, and 8 KB hold them.
-const EXACT_LIMIT: usize = 1024;
+/// How much is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Precision {
+    /// So many times are kept as they are.
+    exact: usize,
+    /// Significant decimal digits of the histogram that holds more of them.
+    digits: u8,
+}
 
-/// Significant decimal digits of the histogram.
-const DIGITS: u8 = 3;
+/// At most 8 KB of exact values, then 33 KB where times reach a second.
+const FINE: Precision = Precision { exact: 1024, digits: 3 };
+/// At most 1 KB of exact values, then 12 KB where times reach a second.
+const SMALL: Precision = Precision { exact: 128, digits: 2 };
 
 /// Times in nanoseconds. Count, sum, least and greatest are always exact.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Latencies {
+    precision: Precision,
     count: u64,
     sum: u128,
     max: u64,
@@ -22,7 +31,24 @@ pub struct Latencies {
     histogram: Option<Histogram<u32>>,
 }
 
+/// With 3 digits: percentiles are off by at most 0.1 %.
+impl Default for Latencies {
+    fn default() -> Self {
+        Latencies::new(FINE)
+    }
+}
+
 impl Latencies {
+    /// With 2 digits: percentiles are off by at most 1 %, but there may be thousands of these.
+    pub fn small() -> Self {
+        Latencies::new(SMALL)
+    }
+
+    fn new(precision: Precision) -> Self {
+        let exact = Vec::new();
+        Latencies { precision, count: 0, sum: 0, max: 0, min: 0, exact, histogram: None }
+    }
+
     /// Adds one.
     pub fn record(&mut self, ns: u64) {
         self.min = if self.count == 0 { ns } else { self.min.min(ns) };
@@ -31,7 +57,7 @@ impl Latencies {
         self.sum += u128::from(ns);
         match &mut self.histogram {
             Some(histogram) => add(histogram, ns),
-            None if self.exact.len() < EXACT_LIMIT => self.exact.push(ns),
+            None if self.exact.len() < self.precision.exact => self.exact.push(ns),
             None => {
                 self.fold();
                 self.histogram.iter_mut().for_each(|histogram| add(histogram, ns));
@@ -61,7 +87,7 @@ impl Latencies {
     /// Turns the exact values into a histogram.
     fn fold(&mut self) {
         // Only a digit count above 5 could fail.
-        let Ok(mut histogram) = Histogram::new(DIGITS) else {
+        let Ok(mut histogram) = Histogram::new(self.precision.digits) else {
             return;
         };
         histogram.auto(true);
@@ -82,26 +108,64 @@ impl Latencies {
         if self.count == 0 {
             return LatencyReport { waiting, ..LatencyReport::default() };
         }
-        let mut sorted = self.exact.clone();
-        sorted.sort_unstable();
-        let quantile = |percent: u64| {
-            Some(match &self.histogram {
-                Some(histogram) => {
-                    let value = histogram.value_at_quantile(percent as f64 / 100.0);
-                    // A bucket's upper edge can lie beyond all values.
-                    value.clamp(self.min, self.max)
-                }
-                None => sorted[nearest_rank(percent, sorted.len())],
-            })
-        };
+        let quantiles = Quantiles::new(self);
+        let quantile = |permille| Some(quantiles.value(permille));
         LatencyReport {
             count: self.count,
             mean: Some(self.sum as f64 / self.count as f64),
-            p50: quantile(50),
-            p95: quantile(95),
-            p99: quantile(99),
+            p50: quantile(500.0),
+            p95: quantile(950.0),
+            p99: quantile(990.0),
             max: Some(self.max),
             waiting,
+            p999: quantile(999.0),
+        }
+    }
+
+    /// Points of the curve from percentile to value. Between the median and the greatest value
+    /// there are `steps` for each halving of the part that is above, up to the last value.
+    pub fn curve(&self, steps: u32) -> Vec<(f64, u64)> {
+        if self.count == 0 {
+            return Vec::new();
+        }
+        let quantiles = Quantiles::new(self);
+        let mut points = vec![(0.0, self.min), (250.0, quantiles.value(250.0))];
+        let (mut above, mut step) = (500.0, 0);
+        while above * self.count as f64 >= 1000.0 {
+            let permille = 1000.0 - above;
+            points.push((permille, quantiles.value(permille)));
+            step += 1;
+            // Evenly spaced between powers of two: exact arithmetic, the same everywhere.
+            let (octave, part) = (step / steps, f64::from(step % steps) / f64::from(steps));
+            above = 500.0 / f64::powi(2.0, octave as i32) * (1.0 - part / 2.0);
+        }
+        points.push((1000.0, self.max));
+        points.into_iter().map(|(permille, ns)| (permille / 10.0, ns)).collect()
+    }
+}
+
+/// Percentiles of a distribution that has values.
+struct Quantiles<'a> {
+    of: &'a Latencies,
+    sorted: Vec<u64>,
+}
+
+impl<'a> Quantiles<'a> {
+    fn new(of: &'a Latencies) -> Self {
+        let mut sorted = of.exact.clone();
+        sorted.sort_unstable();
+        Quantiles { of, sorted }
+    }
+
+    /// The least value that so many of a thousand do not exceed.
+    fn value(&self, permille: f64) -> u64 {
+        match &self.of.histogram {
+            Some(histogram) => {
+                let value = histogram.value_at_quantile(permille / 1000.0);
+                // A bucket's upper edge can lie beyond all values.
+                value.clamp(self.of.min, self.of.max)
+            }
+            None => self.sorted[nearest_rank(permille, self.sorted.len())],
         }
     }
 }
@@ -111,9 +175,9 @@ fn add(histogram: &mut Histogram<u32>, ns: u64) {
     let _ = histogram.record(ns);
 }
 
-/// Index of the least value that at least `percent` of all are not above.
-fn nearest_rank(percent: u64, len: usize) -> usize {
-    (percent as usize * len).div_ceil(100).max(1) - 1
+/// Index of the least value that at least `permille` of all are not above.
+fn nearest_rank(permille: f64, len: usize) -> usize {
+    ((permille * len as f64 / 1000.0).ceil() as usize).clamp(1, len) - 1
 }
 
 #[cfg(test)]
@@ -193,7 +257,7 @@ mod tests {
             let report = of(values.iter().copied());
             values.sort_unstable();
             for (found, percent) in [(report.p50, 50), (report.p95, 95), (report.p99, 99)] {
-                let exact = values[nearest_rank(percent, values.len())] as f64;
+                let exact = values[nearest_rank(percent as f64 * 10.0, values.len())] as f64;
                 let found = found.unwrap() as f64;
                 prop_assert!((found - exact).abs() <= exact * 0.001 + 1.0, "{} {}", found, exact);
             }

@@ -1,17 +1,33 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Numbers from a trace: CPU shares, run delay, wakeup latency, fairness.
+//! Numbers from a trace: CPU shares, lag, run delay, wakeup latency, fairness; and what may be
+//! said of several runs.
 //!
 //! [`Summary`] reads the event stream as it happens and needs memory per task, not per event.
 //! Formulas and sources: `docs/measures.md`.
 
+mod account;
+pub mod catalogue;
 pub mod fairness;
+pub mod figures;
+mod fluid;
 pub mod group;
+mod lag;
 pub mod latency;
 pub mod report;
+pub mod requests;
+pub mod slowdown;
+pub mod statistics;
 pub mod summary;
+mod whole;
 
 pub use fairness::jain;
+pub use figures::{FigureSink, Figures, Rows};
 pub use group::GroupReport;
 pub use latency::Latencies;
-pub use report::{InstructionsPerDecision, LatencyReport, Report, TaskReport, Totals};
-pub use summary::Summary;
+pub use report::{
+    InstructionsPerDecision, LagReport, LatencyReport, RatioReport, Report, SpanReport, TaskReport,
+    Totals,
+};
+pub use requests::{RequestReport, Requests, RequestsReport};
+pub use slowdown::SlowdownReport;
+pub use summary::{Results, Summary};

@@ -2,6 +2,7 @@
 //! The results of a run. Field names are those of the `rota.sim/1` JSON; times are
 //! nanoseconds of simulated time.
 
+use crate::slowdown::SlowdownReport;
 use serde::Serialize;
 
 /// All numbers of a run.
@@ -38,6 +39,45 @@ pub struct TaskReport {
     pub started_ns: u64,
     /// When it ended; `None`: it did not.
     pub finished_ns: Option<u64>,
+    /// How far it was behind a fluid machine; `None`: it never wanted to run.
+    pub lag_ns: Option<LagReport>,
+    /// From a wakeup until it slept again or exited.
+    pub turnaround_ns: SpanReport,
+    /// That time over the CPU time in it.
+    pub slowdown: RatioReport,
+}
+
+/// A function of time: how far behind the ideal, in nanoseconds; negative: ahead of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct LagReport {
+    /// The furthest behind.
+    pub max: i64,
+    /// The furthest ahead, as a negative number.
+    pub min: i64,
+    /// Mean over time of the absolute value.
+    pub mean_abs: f64,
+}
+
+/// Some times, without their percentiles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct SpanReport {
+    /// How many.
+    pub count: u64,
+    /// Arithmetic mean.
+    pub mean: Option<f64>,
+    /// Longest.
+    pub max: Option<u64>,
+}
+
+/// Some ratios, without their percentiles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct RatioReport {
+    /// How many.
+    pub count: u64,
+    /// Arithmetic mean.
+    pub mean: Option<f64>,
+    /// Greatest.
+    pub max: Option<f64>,
 }
 
 /// A distribution of times. Numbers of an empty one are `None`.
@@ -57,6 +97,8 @@ pub struct LatencyReport {
     pub max: Option<u64>,
     /// How many of `count` were still open at the end, counted with their length so far.
     pub waiting: u64,
+    /// 99.9th percentile.
+    pub p999: Option<u64>,
 }
 
 /// Numbers of the whole machine.
@@ -74,6 +116,24 @@ pub struct Totals {
     pub instructions_per_decision: InstructionsPerDecision,
     /// From a wakeup to the CPU, of all tasks together.
     pub wakeup_latency_ns: LatencyReport,
+    /// Length of what was measured: of the run without its warm-up.
+    pub measured_ns: u64,
+    /// Times a task came onto a CPU other than its last.
+    pub migrations: u64,
+    /// How far tasks were behind a fluid machine: the furthest behind and ahead of all, and the
+    /// mean over all tasks and times. `None`: nobody ever wanted to run.
+    pub lag_ns: Option<LagReport>,
+    /// From a wakeup until the task slept again or exited. Of tasks that ever slept, also one
+    /// that was still open at the end.
+    pub turnaround_ns: LatencyReport,
+    /// That time over the CPU time in it.
+    pub slowdown: SlowdownReport,
+    /// From creation to exit, of tasks that exited.
+    pub completion_ns: SpanReport,
+    /// When the last task exited; `None`: not all did.
+    pub makespan_ns: Option<u64>,
+    /// How often in a second a task was done with what it woke for; `None`: no time passed.
+    pub bursts_per_s: Option<f64>,
 }
 
 /// Cost of a decision in instructions of the policy; `None`: not counted.

@@ -4,10 +4,13 @@
 use rota_trace::{Event, EventKind, OffCpu, Sink};
 use rustc_hash::FxHashMap;
 
+use crate::account::{Account, Spans, State};
 use crate::fairness::jain;
+use crate::figures::{FigureSink, Figures};
 use crate::group::{Group, GroupReport};
-use crate::latency::Latencies;
-use crate::report::{InstructionsPerDecision, Report, TaskReport, Totals};
+use crate::lag::Measured;
+use crate::report::{InstructionsPerDecision, Report, Totals};
+use crate::whole::Whole;
 
 /// Reads the event stream of a run and gives its [`Report`] at the end.
 #[derive(Clone, Debug)]
@@ -16,8 +19,10 @@ pub struct Summary {
     by_pid: FxHashMap<u32, usize>,
     cpus: Vec<Cpu>,
     decisions: u64,
-    context_switches: u64,
     cost: InstructionsPerDecision,
+    whole: Whole,
+    /// Up to when nothing is measured; 0 once it is over.
+    warmup_ns: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,45 +34,15 @@ struct Cpu {
     idle_ns: u64,
 }
 
-/// What a task does, and since when.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    /// Created, no wakeup yet.
-    Created,
-    /// Runnable since its wakeup, which still waits for an answer.
-    Woken,
-    /// Runnable after it lost its CPU.
-    Preempted,
-    Running {
-        cpu: u32,
-    },
-    Sleeping,
-    Gone,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct Account {
-    name: String,
-    pid: u32,
-    pub(crate) weight: u32,
-    /// Counts instead of the weight, if there is one.
-    share: Option<u64>,
-    state: State,
-    since_ns: u64,
-    pub(crate) cpu_ns: u64,
-    pub(crate) run_delay_ns: u64,
-    /// Service divided by the share or weight it was received under.
-    service: f64,
-    pub(crate) latencies: Latencies,
-    /// Wakeups that had no answer when the run ended: none or one.
-    pub(crate) waiting: u64,
-    pub(crate) switches: u64,
-    pub(crate) migrations: u64,
-    started_ns: u64,
-    /// First time runnable: from then on a task that never slept wanted the CPU.
-    wanted_ns: Option<u64>,
-    finished_ns: Option<u64>,
-    slept: bool,
+/// All that a [`Summary`] gathered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Results {
+    /// The numbers.
+    pub report: Report,
+    /// Those of groups of tasks.
+    pub groups: Vec<GroupReport>,
+    /// What figures are drawn from, if it was asked for.
+    pub figures: Option<Figures>,
 }
 
 impl Summary {
@@ -78,9 +53,24 @@ impl Summary {
             by_pid: FxHashMap::default(),
             cpus: vec![Cpu::default(); cpus as usize],
             decisions: 0,
-            context_switches: 0,
             cost: InstructionsPerDecision::default(),
+            whole: Whole::new(cpus),
+            warmup_ns: 0,
         }
+    }
+
+    /// Leaves out of all numbers what happens before this time.
+    #[must_use]
+    pub fn with_warmup(mut self, warmup_ns: u64) -> Self {
+        self.warmup_ns = warmup_ns;
+        self
+    }
+
+    /// Also gathers what figures are drawn from.
+    #[must_use]
+    pub fn with_figures(mut self, figures: FigureSink) -> Self {
+        self.whole.figures = Some(Box::new(figures));
+        self
     }
 
     /// The cost of decisions, which the machine counts.
@@ -89,18 +79,13 @@ impl Summary {
     }
 
     /// The numbers of the run, which ended at `end_ns`.
-    pub fn finish(mut self, end_ns: u64) -> Report {
-        self.close(end_ns);
-        self.report(end_ns)
+    pub fn finish(self, end_ns: u64) -> Report {
+        self.finish_grouped(end_ns, |name| name).report
     }
 
     /// As [`Summary::finish`], and the numbers of groups of tasks: those with the same
     /// `group_of(name)`, in order of their first task.
-    pub fn finish_grouped(
-        mut self,
-        end_ns: u64,
-        group_of: impl Fn(&str) -> &str,
-    ) -> (Report, Vec<GroupReport>) {
+    pub fn finish_grouped(mut self, end_ns: u64, group_of: impl Fn(&str) -> &str) -> Results {
         self.close(end_ns);
         let capacity_ns = self.capacity_ns(end_ns);
         let mut groups: Vec<Group> = Vec::new();
@@ -115,39 +100,79 @@ impl Summary {
             groups[index].add(task);
         }
         let groups = groups.into_iter().map(|g| g.report(capacity_ns)).collect();
-        (self.report(end_ns), groups)
+        let figures = self.whole.figures.take();
+        let figures = figures.map(|mut figures| {
+            let rows = self.tasks.iter().filter_map(|task| Some((task.row?, task.claim())));
+            rows.for_each(|(row, claim)| figures.claims(row, claim));
+            figures.finish(&self.whole, end_ns)
+        });
+        let totals = self.totals(end_ns);
+        let tasks = self.tasks.into_iter().map(|t| t.report(capacity_ns)).collect();
+        Results { report: Report { tasks, totals }, groups, figures }
     }
 
     /// Ends everything that is still open.
     fn close(&mut self, end_ns: u64) {
+        if self.warmup_ns > 0 {
+            self.restart(end_ns.min(self.warmup_ns));
+        }
         for cpu in 0..self.cpus.len() as u32 {
             self.leave(cpu, State::Preempted, end_ns);
             let slot = &mut self.cpus[cpu as usize];
             slot.idle_ns += end_ns.saturating_sub(slot.idle_since_ns);
             slot.idle_since_ns = end_ns;
         }
-        self.tasks.iter_mut().for_each(|t| t.close(end_ns));
+        self.tasks.iter_mut().for_each(|t| t.close(&mut self.whole, end_ns));
+    }
+
+    /// Ends the warm-up: everything begins to count now.
+    fn restart(&mut self, now_ns: u64) {
+        self.warmup_ns = 0;
+        self.whole.restart(now_ns);
+        self.tasks.iter_mut().for_each(|t| t.restart(&mut self.whole, now_ns));
+        for cpu in &mut self.cpus {
+            cpu.idle_ns = 0;
+            cpu.idle_since_ns = cpu.idle_since_ns.max(now_ns);
+        }
+        self.decisions = 0;
     }
 
     fn capacity_ns(&self, end_ns: u64) -> f64 {
-        self.cpus.len() as f64 * end_ns as f64
+        self.cpus.len() as f64 * end_ns.saturating_sub(self.whole.from_ns) as f64
     }
 
-    fn report(self, end_ns: u64) -> Report {
+    fn totals(&self, end_ns: u64) -> Totals {
         let rates: Vec<f64> = self.tasks.iter().filter_map(|t| t.service_rate(end_ns)).collect();
-        let capacity_ns = self.capacity_ns(end_ns);
-        let mut all = Group::new("", 0);
-        self.tasks.iter().for_each(|t| all.add(t));
-        let totals = Totals {
+        let (mut lag, mut completion, mut bursts) = (Measured::default(), Spans::default(), 0);
+        for task in &self.tasks {
+            lag.merge(&task.lag.measured());
+            bursts += task.turnaround.count();
+            let finished_ns = task.finished_ns.filter(|at_ns| *at_ns >= self.whole.from_ns);
+            if let Some(at_ns) = finished_ns {
+                completion.add(at_ns.saturating_sub(task.started_ns) as f64);
+            }
+        }
+        let last_ns = self.tasks.iter().map(|t| t.finished_ns).max().flatten();
+        let all_finished = self.tasks.iter().all(|t| t.finished_ns.is_some());
+        let measured_ns = end_ns.saturating_sub(self.whole.from_ns);
+        let seconds = measured_ns as f64 / 1e9;
+        let whole = &self.whole;
+        Totals {
             decisions: self.decisions,
-            context_switches: self.context_switches,
+            context_switches: self.tasks.iter().map(|t| t.switches).sum(),
             idle_ns: self.cpus.iter().map(|cpu| cpu.idle_ns).sum(),
             jain: jain(&rates),
             instructions_per_decision: self.cost,
-            wakeup_latency_ns: all.report(capacity_ns).wakeup_latency_ns,
-        };
-        let tasks = self.tasks.into_iter().map(|t| t.report(capacity_ns)).collect();
-        Report { tasks, totals }
+            wakeup_latency_ns: whole.wakeups.report(whole.waiting),
+            measured_ns,
+            migrations: self.tasks.iter().map(|t| t.migrations).sum(),
+            lag_ns: lag.report(),
+            turnaround_ns: whole.turnarounds.report(whole.turnarounds_open),
+            slowdown: whole.slowdowns.report(0),
+            completion_ns: completion.times(),
+            makespan_ns: last_ns.filter(|_| all_finished),
+            bursts_per_s: (seconds > 0.0).then(|| bursts as f64 / seconds),
+        }
     }
 
     fn index(&mut self, pid: u32, now_ns: u64) -> usize {
@@ -157,9 +182,10 @@ impl Summary {
         })
     }
 
-    fn task(&mut self, pid: u32, now_ns: u64) -> &mut Account {
+    /// A task and what all have in common.
+    fn task(&mut self, pid: u32, now_ns: u64) -> (&mut Account, &mut Whole) {
         let index = self.index(pid, now_ns);
-        &mut self.tasks[index]
+        (&mut self.tasks[index], &mut self.whole)
     }
 
     /// Takes the running task, if any, off a CPU.
@@ -167,13 +193,15 @@ impl Summary {
         let slot = &mut self.cpus[cpu as usize];
         if let Some(index) = slot.running.take() {
             slot.idle_since_ns = now_ns;
-            self.tasks[index].enter(state, now_ns);
+            self.tasks[index].enter(state, &mut self.whole, now_ns);
         }
     }
 
     fn switch_in(&mut self, pid: u32, cpu: u32, now_ns: u64) {
         if cpu as usize >= self.cpus.len() {
-            self.cpus.resize(cpu as usize + 1, Cpu::default());
+            let since = Cpu { idle_since_ns: self.whole.from_ns, ..Cpu::default() };
+            self.cpus.resize(cpu as usize + 1, since);
+            self.whole.fluid.grow(cpu + 1, now_ns);
         }
         self.leave(cpu, State::Preempted, now_ns);
         let index = self.index(pid, now_ns);
@@ -182,8 +210,7 @@ impl Summary {
         }
         let task = &mut self.tasks[index];
         task.switches += 1;
-        task.enter(State::Running { cpu }, now_ns);
-        self.context_switches += 1;
+        task.enter(State::Running { cpu }, &mut self.whole, now_ns);
         let slot = &mut self.cpus[cpu as usize];
         slot.idle_ns += now_ns.saturating_sub(slot.idle_since_ns);
         slot.running = Some(index);
@@ -195,9 +222,27 @@ impl Summary {
             OffCpu::Sleep => State::Sleeping,
             OffCpu::Exit => State::Gone,
         };
-        match self.task(pid, now_ns).state {
+        let (task, whole) = self.task(pid, now_ns);
+        match task.state {
             State::Running { cpu } => self.leave(cpu, state, now_ns),
-            _ => self.task(pid, now_ns).enter(state, now_ns),
+            _ => task.enter(state, whole, now_ns),
+        }
+    }
+
+    /// A slice began: that of a task that is there already ends its last one.
+    fn pick(&mut self, cpu: u32, now_ns: u64) {
+        self.decisions += 1;
+        if let Some(index) = self.cpus.get(cpu as usize).and_then(|cpu| cpu.running) {
+            self.tasks[index].goes_on(&mut self.whole, now_ns);
+        }
+    }
+
+    fn rename(&mut self, pid: u32, name: &str, weight: u32, now_ns: u64) {
+        let (task, whole) = self.task(pid, now_ns);
+        task.reweigh(whole, now_ns, |of_task, _| *of_task = weight);
+        if task.name != name {
+            name.clone_into(&mut task.name);
+            task.row = whole.figures.as_mut().and_then(|figures| figures.row(name));
         }
     }
 }
@@ -205,146 +250,37 @@ impl Summary {
 impl Sink for Summary {
     fn event(&mut self, event: &Event) {
         let Event { time_ns, cpu, ref kind } = *event;
+        if self.warmup_ns > 0 && time_ns >= self.warmup_ns {
+            self.restart(self.warmup_ns);
+        }
         match *kind {
-            EventKind::Task { pid, ref name, weight } => {
-                let task = self.task(pid, time_ns);
-                task.settle(time_ns);
-                task.weight = weight;
-                task.name.clone_from(name);
-            }
+            EventKind::Task { pid, ref name, weight } => self.rename(pid, name, weight, time_ns),
             EventKind::Share { pid, share } => {
-                let task = self.task(pid, time_ns);
-                task.settle(time_ns);
-                task.share = Some(share);
+                let (task, whole) = self.task(pid, time_ns);
+                task.reweigh(whole, time_ns, |_, of_task| *of_task = Some(share));
             }
             EventKind::Fork { pid, .. } => {
-                let task = self.task(pid, time_ns);
+                let task = self.task(pid, time_ns).0;
                 task.started_ns = time_ns;
                 if task.state == State::Created {
                     task.since_ns = time_ns;
                 }
             }
-            EventKind::Exit { pid } => self.task(pid, time_ns).finished_ns = Some(time_ns),
-            EventKind::Wakeup { pid, .. } => self.task(pid, time_ns).wake(time_ns),
-            EventKind::Pick { .. } => self.decisions += 1,
+            EventKind::Exit { pid } => self.task(pid, time_ns).0.finished_ns = Some(time_ns),
+            EventKind::Wakeup { pid, .. } => {
+                let (task, whole) = self.task(pid, time_ns);
+                task.wake(whole, time_ns);
+            }
+            EventKind::Pick { .. } => self.pick(cpu.unwrap_or(0), time_ns),
             EventKind::SwitchIn { pid } => self.switch_in(pid, cpu.unwrap_or(0), time_ns),
             EventKind::SwitchOut { pid, why } => self.switch_out(pid, why, time_ns),
-            EventKind::Migrate { pid, .. } => self.task(pid, time_ns).migrations += 1,
+            EventKind::Migrate { pid, .. } => self.task(pid, time_ns).0.migrations += 1,
             EventKind::Enqueue { .. }
             | EventKind::Dispatch { .. }
             | EventKind::OpCall { .. }
+            | EventKind::Request(_)
             | EventKind::PolicyExit { .. } => {}
         }
-    }
-}
-
-impl Account {
-    fn new(pid: u32, now_ns: u64) -> Self {
-        Account {
-            name: format!("pid {pid}"),
-            pid,
-            weight: 100,
-            share: None,
-            state: State::Created,
-            since_ns: now_ns,
-            cpu_ns: 0,
-            run_delay_ns: 0,
-            service: 0.0,
-            latencies: Latencies::default(),
-            waiting: 0,
-            switches: 0,
-            migrations: 0,
-            started_ns: now_ns,
-            wanted_ns: None,
-            finished_ns: None,
-            slept: false,
-        }
-    }
-
-    /// Counts CPU time up to now, under the share or weight so far.
-    fn settle(&mut self, now_ns: u64) {
-        if let State::Running { .. } = self.state {
-            let ns = now_ns.saturating_sub(self.since_ns);
-            self.cpu_ns += ns;
-            self.service += ns as f64 / self.share.unwrap_or(self.weight.into()).max(1) as f64;
-            self.since_ns = now_ns;
-        }
-    }
-
-    fn wake(&mut self, now_ns: u64) {
-        if matches!(self.state, State::Created | State::Sleeping | State::Gone) {
-            self.enter(State::Woken, now_ns);
-        }
-    }
-
-    fn enter(&mut self, next: State, now_ns: u64) {
-        self.settle(now_ns);
-        let waited_ns = now_ns.saturating_sub(self.since_ns);
-        let runs = matches!(next, State::Running { .. });
-        match self.state {
-            State::Woken | State::Preempted => self.run_delay_ns += waited_ns,
-            // No wakeup was seen: it was runnable from its creation.
-            State::Created if runs => {
-                self.run_delay_ns += waited_ns;
-                self.wanted_ns = Some(self.since_ns);
-            }
-            _ => {}
-        }
-        if runs && matches!(self.state, State::Woken | State::Created) {
-            self.latencies.record(waited_ns);
-        }
-        match next {
-            State::Woken | State::Running { .. } => {
-                self.wanted_ns.get_or_insert(now_ns);
-            }
-            State::Sleeping => self.slept = true,
-            _ => {}
-        }
-        (self.state, self.since_ns) = (next, now_ns);
-    }
-
-    /// Normalized service per time alive; `None` for a task that slept or never was runnable.
-    fn service_rate(&self, end_ns: u64) -> Option<f64> {
-        let end_ns = self.finished_ns.unwrap_or(end_ns);
-        let alive_ns = end_ns.saturating_sub(self.wanted_ns?);
-        (!self.slept && alive_ns > 0).then(|| self.service / alive_ns as f64)
-    }
-
-    /// Counts what is still open at the end.
-    fn close(&mut self, end_ns: u64) {
-        let open_ns = end_ns.saturating_sub(self.since_ns);
-        if self.state == State::Woken {
-            self.latencies.record(open_ns);
-            self.waiting = 1;
-        }
-        if matches!(self.state, State::Woken | State::Preempted) {
-            self.run_delay_ns += open_ns;
-        }
-    }
-
-    fn report(self, capacity_ns: f64) -> TaskReport {
-        TaskReport {
-            name: self.name,
-            pid: self.pid,
-            weight: self.weight,
-            cpu_ns: self.cpu_ns,
-            share: part_of(self.cpu_ns, capacity_ns),
-            run_delay_ns: self.run_delay_ns,
-            wakeup_latency_ns: self.latencies.report(self.waiting),
-            switches: self.switches,
-            migrations: self.migrations,
-            started_ns: self.started_ns,
-            finished_ns: self.finished_ns,
-        }
-    }
-}
-
-/// `cpu_ns` as a part of the machine; 0 for a run that never began.
-pub(crate) fn part_of(cpu_ns: u64, capacity_ns: f64) -> f64 {
-    if capacity_ns > 0.0 {
-        cpu_ns as f64 / capacity_ns
-    } else {
-        0.0
     }
 }
 

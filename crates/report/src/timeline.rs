@@ -4,12 +4,12 @@
 //! [`TimelineSink`] gathers a [`Timeline`] from events; [`Timeline::render`] draws it.
 
 mod collect;
-mod colours;
+pub(crate) mod colours;
 mod layout;
 mod legend;
-mod names;
+pub(crate) mod names;
 mod render;
-mod time;
+pub(crate) mod time;
 
 #[cfg(test)]
 mod collect_tests;

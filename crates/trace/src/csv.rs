@@ -8,7 +8,6 @@ use std::io::{self, Write};
 
 use rustc_hash::FxHashMap;
 
-use crate::describe::describe;
 use crate::event::{Event, EventKind, Sink};
 
 const COLUMNS: [&str; 6] = ["time_ns", "cpu", "event", "pid", "task", "detail"];
@@ -68,8 +67,7 @@ impl<W: Write> Sink for CsvSink<W> {
             self.names.insert(*pid, name.clone());
         }
         let mut detail = std::mem::take(&mut self.detail);
-        detail.clear();
-        let (name, pid) = describe(&event.kind, &mut detail);
+        let (name, pid) = event.detail(&mut detail);
         let time = event.time_ns.to_string();
         let cpu = event.cpu.map_or(String::new(), |cpu| cpu.to_string());
         let number = pid.map_or(String::new(), |pid| pid.to_string());
@@ -89,6 +87,7 @@ impl<W: Write> Sink for CsvSink<W> {
 mod tests {
     use super::*;
     use crate::event::{Cost, OffCpu};
+    use crate::full_disk::Full;
 
     fn lines(events: &[Event]) -> String {
         let mut sink = CsvSink::new(Vec::new());
@@ -133,36 +132,19 @@ mod tests {
         ]);
         let expected = "time_ns,cpu,event,pid,task,detail\n\
             0,,task,7,\"a,\"\"b\"\"-0\",weight=100\n\
-            0,,fork,7,\"a,\"\"b\"\"-0\",parent=0\n\
-            1,,wakeup,7,\"a,\"\"b\"\"-0\",waker=0\n\
+            0,,fork,7,\"a,\"\"b\"\"-0\",parent_pid=0\n\
+            1,,wakeup,7,\"a,\"\"b\"\"-0\",waker_pid=0\n\
             2,2,enqueue,7,\"a,\"\"b\"\"-0\",enq_flags=0x11\n\
-            2,2,op_call,,,op=dispatch instructions=40\n\
-            2,2,op_call,7,\"a,\"\"b\"\"-0\",op=enqueue ns=850\n\
-            3,2,dispatch,7,\"a,\"\"b\"\"-0\",dsq=0x8000000000000001\n\
-            4,2,migrate,7,\"a,\"\"b\"\"-0\",from=1 to=2\n\
+            2,2,op_call,,,op=dispatch op_instructions=40\n\
+            2,2,op_call,7,\"a,\"\"b\"\"-0\",op=enqueue op_ns=850\n\
+            3,2,dispatch,7,\"a,\"\"b\"\"-0\",dsq_id=0x8000000000000001\n\
+            4,2,migrate,7,\"a,\"\"b\"\"-0\",from_cpu=1 to_cpu=2\n\
             4,2,switch_in,7,\"a,\"\"b\"\"-0\",\n\
             4,2,pick,7,\"a,\"\"b\"\"-0\",slice_ns=20000000\n\
             9,2,switch_out,7,\"a,\"\"b\"\"-0\",why=exit\n\
             9,2,exit,7,\"a,\"\"b\"\"-0\",\n\
-            9,,policy_exit,,,\"kind=1024 code=0 reason=stall, 30s\"\n";
+            9,,policy_exit,,,\"exit_kind=1024 exit_code=0 exit_reason=stall, 30s\"\n";
         assert_eq!(text, expected);
-    }
-
-    /// Takes so many bytes, then fails.
-    struct Full(usize);
-
-    impl Write for Full {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            if self.0 < bytes.len() {
-                return Err(io::Error::new(io::ErrorKind::StorageFull, "disk full"));
-            }
-            self.0 -= bytes.len();
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
     }
 
     #[test]

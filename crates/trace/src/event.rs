@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use crate::request::Request;
+
 /// Something that happened at a time, on a CPU (`None`: on none, e.g. a timer wakeup).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
@@ -123,6 +125,8 @@ pub enum EventKind {
         /// What it cost.
         cost: Cost,
     },
+    /// Something happened to a request, in the simulator.
+    Request(Request),
     /// The policy left: kind, code and reason as the kernel prints them.
     PolicyExit {
         /// `enum scx_exit_kind`.

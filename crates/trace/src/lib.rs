@@ -1,17 +1,25 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The event stream of a run and its exporters.
 
+pub mod chrome;
 pub mod csv;
-mod describe;
 pub mod event;
+mod fields;
+#[cfg(test)]
+mod full_disk;
 pub mod lines;
+pub mod parquet;
 pub mod perfetto;
 pub mod record;
+pub mod request;
 pub mod tee;
 
+pub use self::chrome::ChromeTraceSink;
 pub use self::csv::CsvSink;
+pub use self::parquet::ParquetSink;
 pub use event::{Cost, Event, EventKind, OffCpu, Sink};
 pub use lines::LineSink;
-pub use perfetto::ChromeTraceSink;
+pub use perfetto::PerfettoSink;
 pub use record::Recorder;
+pub use request::Request;
 pub use tee::Tee;

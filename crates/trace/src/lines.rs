@@ -5,7 +5,6 @@ use std::io::{self, Write};
 
 use rustc_hash::FxHashMap;
 
-use crate::describe::describe;
 use crate::event::{Event, EventKind, Sink};
 
 /// Writes every event as a line of aligned text.
@@ -46,7 +45,7 @@ impl<W: Write> Sink for LineSink<W> {
             return;
         }
         let mut detail = String::new();
-        let (name, pid) = describe(&event.kind, &mut detail);
+        let (name, pid) = event.detail(&mut detail);
         let task = pid.and_then(|pid| self.names.get(&pid)).map_or("", String::as_str);
         let (seconds, fraction) = (event.time_ns / 1_000_000_000, event.time_ns % 1_000_000_000);
         let number = |n: Option<u32>| n.map_or(String::new(), |n| n.to_string());
@@ -82,7 +81,7 @@ mod tests {
         sink.flush().unwrap();
         let expected = "     time [s]  cpu  task                   pid  event\n\
             \x20 1.000000000       worker                   7  task        weight=100\n\
-            \x20 1.000001500    0  worker                   7  wakeup      waker=31000\n\
+            \x20 1.000001500    0  worker                   7  wakeup      waker_pid=31000\n\
             \x20 1.000003000   12  worker                   7  switch_in\n\
             \x20 1.000004500   12  worker                   7  switch_out  why=sleep\n";
         assert_eq!(String::from_utf8(sink.writer).unwrap(), expected);

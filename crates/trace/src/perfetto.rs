@@ -1,288 +1,380 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The event stream in Chrome's trace event format, which Perfetto's UI opens.
+//! The event stream in Perfetto's own format.
 //!
-//! Process "CPUs" has one track per CPU with the tasks it ran; process "Tasks" one per task
-//! with slices running, runnable and sleeping, and its wakeups as instants. Slices are written
-//! when they end, so a run of any length is written as it goes.
+//! Each task is a process of one thread. Its states fill Perfetto's tables of context switches
+//! (`sched`) and of thread states, so that its views of CPUs and threads and its queries work.
+//! All else that happens is an event on the track of its thread, of the CPU whose callback ran,
+//! or of a request. Packets are written as they come: memory does not grow with the run.
+//!
+//! The states are those of Perfetto's "generic kernel" and not ftrace's `sched_switch`: ftrace's
+//! are sorted by CPU where they happen at the same instant, which in a simulated machine they
+//! do, and a task that moves between CPUs at that instant would come before it goes.
 
-use std::fmt::{self, Arguments};
+mod messages;
+mod packets;
+
 use std::io::{self, Write};
 
 use rustc_hash::FxHashMap;
-use serde_json::Value;
 
+use self::messages::{
+    Data, DebugAnnotation, EventType, GenericKernelTaskStateEvent, Process, ProcessTree, TaskState,
+    ThreadDescriptor, TrackDescriptor,
+};
+use self::packets::{Happening, Packets};
 use crate::event::{Event, EventKind, OffCpu, Sink};
+use crate::fields::{Field, Value};
+use crate::request::Request;
 
-/// Process numbers of the two groups of tracks.
-const CPUS: u32 = 1;
-const TASKS: u32 = 2;
-
-/// Writes the run as a JSON array of trace events.
-pub struct ChromeTraceSink<W: Write> {
-    output: Output<W>,
-    tasks: FxHashMap<u32, TaskTrack>,
-    /// What each CPU runs and since when; grows with the CPUs seen.
-    cpus: Vec<CpuTrack>,
+/// Writes the run as a Perfetto trace.
+pub struct PerfettoSink<W: Write> {
+    packets: Packets<W>,
+    tasks: FxHashMap<u32, Task>,
+    /// Tracks for what a CPU's callbacks do, and for what happens on none.
+    callbacks: FxHashMap<Option<u32>, u64>,
+    /// Name of each class of requests.
+    classes: FxHashMap<u32, String>,
+    /// Requests that are not answered yet.
+    requests: FxHashMap<u64, OpenRequest>,
+    groups: [Option<u64>; 2],
+    /// Numbers given to tracks so far.
+    tracks: u64,
+    /// Numbers given to wakeups by tasks so far.
+    flows: u64,
 }
 
-#[derive(Clone, Default)]
-struct CpuTrack {
-    named: bool,
-    /// Task on the CPU and since when.
-    slice: Option<(u32, u64)>,
+/// Tracks under one heading.
+#[derive(Clone, Copy)]
+enum Group {
+    Policy,
+    Requests,
 }
 
-struct TaskTrack {
-    /// Name as a JSON string, quotes included.
+struct Task {
     name: String,
     weight: u32,
-    state: State,
-    since_ns: u64,
+    /// Its track, once there was an event of it.
+    track: Option<u64>,
+    /// The CPU it is on.
     cpu: Option<u32>,
+    exited: bool,
+    dead: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// Unknown yet, or gone: no slice.
-    Absent,
-    /// Forked, but not runnable yet.
-    Created,
-    Runnable,
-    Running,
-    Sleeping,
+struct OpenRequest {
+    track: u64,
+    served: bool,
 }
 
-impl State {
-    fn name(self) -> Option<&'static str> {
-        match self {
-            State::Absent => None,
-            State::Created => Some("created"),
-            State::Runnable => Some("runnable"),
-            State::Running => Some("running"),
-            State::Sleeping => Some("sleeping"),
-        }
-    }
-}
-
-impl<W: Write> ChromeTraceSink<W> {
-    /// Begins the output. Errors are kept for [`ChromeTraceSink::finish`].
+impl<W: Write> PerfettoSink<W> {
+    /// Begins the output. Errors are kept for [`PerfettoSink::finish`].
     pub fn new(output: W) -> Self {
-        let mut output = Output { writer: output, error: None, first: true };
-        for (pid, name) in [(CPUS, "CPUs"), (TASKS, "Tasks")] {
-            output.metadata("process_name", pid, 0, format_args!("\"name\":\"{name}\""));
-            output.metadata("process_sort_index", pid, 0, format_args!("\"sort_index\":{pid}"));
+        PerfettoSink {
+            packets: Packets::new(output),
+            tasks: FxHashMap::default(),
+            callbacks: FxHashMap::default(),
+            classes: FxHashMap::default(),
+            requests: FxHashMap::default(),
+            groups: [None; 2],
+            tracks: 0,
+            flows: 0,
         }
-        ChromeTraceSink { output, tasks: FxHashMap::default(), cpus: Vec::new() }
     }
 
-    /// Ends all slices still open at `end_ns` and the output; returns it, or the first error
-    /// that writing met.
+    /// Takes tasks that are still running off their CPUs at `end_ns`, and ends the output;
+    /// returns it, or the first error that writing met.
     pub fn finish(mut self, end_ns: u64) -> io::Result<W> {
-        for cpu in 0..self.cpus.len() as u32 {
-            self.end_cpu_slice(cpu, end_ns);
+        let running = self.tasks.iter().filter(|(_, task)| task.cpu.is_some());
+        let mut running: Vec<u32> = running.map(|(&pid, _)| pid).collect();
+        running.sort_unstable();
+        for pid in running {
+            self.enter(pid, TaskState::Runnable, end_ns);
         }
-        let mut pids: Vec<u32> = self.tasks.keys().copied().collect();
-        pids.sort_unstable();
-        for pid in pids {
-            self.enter(pid, State::Absent, end_ns, None);
-        }
-        self.output.finish()
+        let track = self.group(Group::Policy, end_ns);
+        self.instant(end_ns, track, "end of the run", Vec::new());
+        self.packets.finish()
     }
 
-    /// The task's track; a task that no event introduced is named by its number.
-    fn task(&mut self, pid: u32) -> &mut TaskTrack {
-        self.tasks.entry(pid).or_insert_with(|| TaskTrack {
-            name: format!("\"pid {pid}\""),
+    /// The task; one that no event introduced is named by its number.
+    fn task(&mut self, pid: u32) -> &mut Task {
+        self.tasks.entry(pid).or_insert_with(|| Task {
+            name: format!("pid {pid}"),
             weight: 100,
-            state: State::Absent,
-            since_ns: 0,
+            track: None,
             cpu: None,
+            exited: false,
+            dead: false,
         })
     }
 
-    fn introduce(&mut self, pid: u32, name: &str, weight: u32) {
-        let name = Value::from(name).to_string();
-        let known = self.tasks.contains_key(&pid);
-        let task = self.task(pid);
-        task.weight = weight;
-        if known && task.name == name {
-            return;
+    /// The task's track. When it is asked for first, the task's name and weight are told.
+    fn track(&mut self, pid: u32, now_ns: u64) -> u64 {
+        if let Some(track) = self.task(pid).track {
+            return track;
         }
-        task.name.clone_from(&name);
-        self.output.metadata("thread_name", TASKS, pid, format_args!("\"name\":{name}"));
-        self.output.metadata("thread_sort_index", TASKS, pid, format_args!("\"sort_index\":{pid}"));
+        self.tracks += 1;
+        let uuid = self.tracks;
+        let task = self.task(pid);
+        task.track = Some(uuid);
+        let (name, weight) = (task.name.clone(), task.weight);
+        self.tell_name(pid, now_ns);
+        let (tid, pid) = (i64::from(pid), pid as i32);
+        let thread = ThreadDescriptor { pid, tid, thread_name: name };
+        let track = TrackDescriptor { uuid, thread: Some(thread), ..Default::default() };
+        self.packets.push(now_ns, Data::TrackDescriptor(track));
+        let weight = self.packets.argument(Field::Weight, Value::Number(u64::from(weight)));
+        self.instant(now_ns, uuid, "task", vec![weight]);
+        uuid
     }
 
-    /// Ends the task's slice and begins another.
-    fn enter(&mut self, pid: u32, state: State, now_ns: u64, cpu: Option<u32>) {
-        let task = self.task(pid);
-        let (old, since_ns, old_cpu) = (task.state, task.since_ns, task.cpu);
-        (task.state, task.since_ns, task.cpu) = (state, now_ns, cpu);
-        let Some(name) = old.name().filter(|_| now_ns > since_ns) else {
-            return;
+    fn tell_name(&mut self, pid: u32, now_ns: u64) {
+        let process = Process { pid: pid as i32, cmdline: vec![self.task(pid).name.clone()] };
+        let tree = ProcessTree { processes: vec![process] };
+        self.packets.push(now_ns, Data::ProcessTree(tree));
+    }
+
+    /// A heading for tracks.
+    fn group(&mut self, group: Group, now_ns: u64) -> u64 {
+        if let Some(uuid) = self.groups[group as usize] {
+            return uuid;
+        }
+        let name = match group {
+            Group::Policy => "Policy",
+            Group::Requests => "Requests",
         };
-        let name = format_args!("\"{name}\"");
-        match old_cpu {
-            Some(cpu) => {
-                let args = format_args!("\"cpu\":{cpu}");
-                self.output.slice(name, TASKS, pid, since_ns, now_ns, args);
+        let uuid = self.named_track(name, None, now_ns);
+        self.groups[group as usize] = Some(uuid);
+        uuid
+    }
+
+    fn named_track(&mut self, name: &str, parent_uuid: Option<u64>, now_ns: u64) -> u64 {
+        self.tracks += 1;
+        let name = Some(name.to_owned());
+        let track = TrackDescriptor { uuid: self.tracks, name, parent_uuid, thread: None };
+        self.packets.push(now_ns, Data::TrackDescriptor(track));
+        self.tracks
+    }
+
+    /// The task's state changes, on the CPU where it runs or ran.
+    fn enter(&mut self, pid: u32, state: TaskState, now_ns: u64) {
+        let task = self.task(pid);
+        let event = GenericKernelTaskStateEvent {
+            cpu: task.cpu.unwrap_or(0) as i32,
+            comm: task.name.clone(),
+            tid: i64::from(pid),
+            state: state as i32,
+            prio: priority(task.weight),
+        };
+        if state != TaskState::Running {
+            task.cpu = None;
+        }
+        task.dead = state == TaskState::Dead;
+        self.packets.push(now_ns, Data::TaskState(event));
+    }
+
+    /// Forgets a task that is gone: its number may come again.
+    fn forget_if_gone(&mut self, pid: u32) {
+        if self.tasks.get(&pid).is_some_and(|task| task.exited && task.dead) {
+            self.tasks.remove(&pid);
+        }
+    }
+
+    fn instant(&mut self, now_ns: u64, track: u64, name: &str, arguments: Vec<DebugAnnotation>) {
+        let name = self.packets.name(name);
+        let instant =
+            Happening { r#type: EventType::Instant, name, arguments, ..Happening::default() };
+        self.packets.event(now_ns, track, instant);
+    }
+
+    /// The event with all that it says, on a track.
+    fn tell(&mut self, event: &Event, track: u64) {
+        let (name, arguments) = self.words(event);
+        self.instant(event.time_ns, track, name, arguments);
+    }
+
+    fn words(&mut self, event: &Event) -> (&'static str, Vec<DebugAnnotation>) {
+        let mut arguments = Vec::new();
+        let (name, _) = event.describe(|field, value| {
+            arguments.push(self.packets.argument(field, value));
+        });
+        (name, arguments)
+    }
+
+    fn tell_on_task(&mut self, event: &Event, pid: u32) {
+        let track = self.track(pid, event.time_ns);
+        self.tell(event, track);
+    }
+
+    /// A wakeup; an arrow leads to it from the task that did it.
+    fn wakeup(&mut self, event: &Event, pid: u32, waker: u32) {
+        let track = self.track(pid, event.time_ns);
+        let (name, arguments) = self.words(event);
+        let name = self.packets.name(name);
+        let mut woken =
+            Happening { r#type: EventType::Instant, name, arguments, ..Happening::default() };
+        if waker != 0 {
+            let from = self.track(waker, event.time_ns);
+            self.flows += 1;
+            woken.ends_flow = Some(self.flows);
+            let wakes = Happening {
+                r#type: EventType::Instant,
+                name: self.packets.name("wakes"),
+                arguments: vec![self.packets.pid_argument(pid)],
+                starts_flow: Some(self.flows),
+                ends_flow: None,
+            };
+            self.packets.event(event.time_ns, from, wakes);
+        }
+        self.packets.event(event.time_ns, track, woken);
+        if self.task(pid).cpu.is_none() {
+            self.enter(pid, TaskState::Runnable, event.time_ns);
+        }
+    }
+
+    fn callback(&mut self, event: &Event, op: &str, pid: u32) {
+        let group = self.group(Group::Policy, event.time_ns);
+        let track = match self.callbacks.get(&event.cpu) {
+            Some(&track) => track,
+            None => {
+                let name = event.cpu.map_or("no CPU".to_owned(), |cpu| format!("CPU {cpu}"));
+                let track = self.named_track(&name, Some(group), event.time_ns);
+                self.callbacks.insert(event.cpu, track);
+                track
             }
-            None => self.output.slice(name, TASKS, pid, since_ns, now_ns, format_args!("")),
-        }
-    }
-
-    fn begin_cpu_slice(&mut self, cpu: u32, pid: u32, now_ns: u64) {
-        let index = cpu as usize;
-        if index >= self.cpus.len() {
-            self.cpus.resize(index + 1, CpuTrack::default());
-        }
-        self.end_cpu_slice(cpu, now_ns);
-        let track = &mut self.cpus[index];
-        track.slice = Some((pid, now_ns));
-        if !std::mem::replace(&mut track.named, true) {
-            let tid = cpu + 1;
-            self.output.metadata("thread_name", CPUS, tid, format_args!("\"name\":\"CPU {cpu}\""));
-            self.output.metadata(
-                "thread_sort_index",
-                CPUS,
-                tid,
-                format_args!("\"sort_index\":{cpu}"),
-            );
-        }
-    }
-
-    fn end_cpu_slice(&mut self, cpu: u32, now_ns: u64) {
-        let slice = self.cpus.get_mut(cpu as usize).and_then(|track| track.slice.take());
-        let Some((pid, since_ns)) = slice.filter(|(_, since_ns)| now_ns > *since_ns) else {
-            return;
         };
-        if let Some(TaskTrack { name, weight, .. }) = self.tasks.get(&pid) {
-            let args = format_args!("\"pid\":{pid},\"weight\":{weight}");
-            self.output.slice(format_args!("{name}"), CPUS, cpu + 1, since_ns, now_ns, args);
+        let mut arguments = Vec::new();
+        event.describe(|field, value| {
+            if field != Field::Op {
+                arguments.push(self.packets.argument(field, value));
+            }
+        });
+        if pid != 0 {
+            arguments.push(self.packets.pid_argument(pid));
         }
+        self.instant(event.time_ns, track, op, arguments);
+    }
+
+    fn request(&mut self, event: &Event, request: &Request) {
+        let now_ns = event.time_ns;
+        let group = self.group(Group::Requests, now_ns);
+        match *request {
+            Request::Class { class, ref name, .. } => {
+                self.classes.insert(class, name.clone());
+                self.tell(event, group);
+            }
+            Request::Drop { .. } => self.tell(event, group),
+            Request::Begin { request, class, sender, .. } => {
+                let name = match self.classes.get(&class) {
+                    Some(name) => name.clone(),
+                    None => format!("class {class}"),
+                };
+                // A track of its own: those of one name are drawn as one, in as many rows as
+                // there are requests at a time.
+                let track = self.named_track(&name, Some(group), now_ns);
+                let (_, mut arguments) = self.words(event);
+                if sender != 0 {
+                    arguments.push(self.packets.pid_argument(sender));
+                }
+                self.begin(now_ns, track, &name, arguments);
+                self.requests.insert(request, OpenRequest { track, served: false });
+            }
+            Request::Serve { request, pid } => {
+                let Some(open) = self.requests.get_mut(&request).filter(|open| !open.served) else {
+                    return;
+                };
+                open.served = true;
+                let track = open.track;
+                let arguments = vec![self.packets.pid_argument(pid)];
+                self.begin(now_ns, track, "served", arguments);
+            }
+            Request::End { request, .. } => {
+                let Some(OpenRequest { track, served }) = self.requests.remove(&request) else {
+                    return;
+                };
+                for _ in 0..1 + u32::from(served) {
+                    let end = Happening { r#type: EventType::SliceEnd, ..Happening::default() };
+                    self.packets.event(now_ns, track, end);
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self, now_ns: u64, track: u64, name: &str, arguments: Vec<DebugAnnotation>) {
+        let name = self.packets.name(name);
+        let begin =
+            Happening { r#type: EventType::SliceBegin, name, arguments, ..Happening::default() };
+        self.packets.event(now_ns, track, begin);
     }
 }
 
-impl<W: Write> Sink for ChromeTraceSink<W> {
+impl<W: Write> Sink for PerfettoSink<W> {
     fn event(&mut self, event: &Event) {
-        let Event { time_ns, cpu, ref kind } = *event;
-        match kind {
-            EventKind::Task { pid, name, weight } => self.introduce(*pid, name, *weight),
-            EventKind::Fork { pid, .. } => self.enter(*pid, State::Created, time_ns, None),
-            EventKind::Wakeup { pid, waker } => {
-                let args = format_args!("\"waker\":{waker}");
-                self.output.instant("\"wakeup\"", TASKS, *pid, time_ns, "t", args);
-                self.enter(*pid, State::Runnable, time_ns, None);
-            }
-            EventKind::SwitchIn { pid } => {
-                self.enter(*pid, State::Running, time_ns, cpu);
-                if let Some(cpu) = cpu {
-                    self.begin_cpu_slice(cpu, *pid, time_ns);
+        let now_ns = event.time_ns;
+        match &event.kind {
+            EventKind::Task { pid, name, weight } => {
+                let task = self.task(*pid);
+                let renamed = task.name != *name;
+                task.name.clone_from(name);
+                task.weight = *weight;
+                // One that is new is introduced with its first event.
+                if task.track.is_some() {
+                    if renamed {
+                        self.tell_name(*pid, now_ns);
+                    }
+                    self.tell_on_task(event, *pid);
                 }
+            }
+            EventKind::Exit { pid } => {
+                self.tell_on_task(event, *pid);
+                let task = self.task(*pid);
+                task.exited = true;
+                // The task may still be on its CPU: it is dead when it leaves.
+                if task.cpu.is_none() && !task.dead {
+                    self.enter(*pid, TaskState::Dead, now_ns);
+                }
+                self.forget_if_gone(*pid);
+            }
+            EventKind::Wakeup { pid, waker } => self.wakeup(event, *pid, *waker),
+            EventKind::SwitchIn { pid } => {
+                self.track(*pid, now_ns);
+                self.task(*pid).cpu = event.cpu;
+                self.enter(*pid, TaskState::Running, now_ns);
             }
             EventKind::SwitchOut { pid, why } => {
+                self.track(*pid, now_ns);
                 let state = match why {
-                    OffCpu::Runnable => State::Runnable,
-                    OffCpu::Sleep => State::Sleeping,
-                    OffCpu::Exit => State::Absent,
+                    OffCpu::Runnable => TaskState::Runnable,
+                    OffCpu::Sleep => TaskState::InterruptibleSleep,
+                    OffCpu::Exit => TaskState::Dead,
                 };
-                self.enter(*pid, state, time_ns, None);
-                if let Some(cpu) = cpu {
-                    self.end_cpu_slice(cpu, time_ns);
-                }
+                self.enter(*pid, state, now_ns);
+                self.forget_if_gone(*pid);
             }
-            // The task may still be on its CPU: its slice ends where it leaves.
-            EventKind::Exit { pid } if self.task(*pid).state != State::Running => {
-                self.enter(*pid, State::Absent, time_ns, None);
+            EventKind::Fork { pid, .. }
+            | EventKind::Share { pid, .. }
+            | EventKind::Enqueue { pid, .. }
+            | EventKind::Dispatch { pid, .. }
+            | EventKind::Pick { pid, .. }
+            | EventKind::Migrate { pid, .. } => self.tell_on_task(event, *pid),
+            EventKind::OpCall { op, pid, .. } => self.callback(event, op, *pid),
+            EventKind::Request(request) => self.request(event, request),
+            EventKind::PolicyExit { .. } => {
+                let track = self.group(Group::Policy, now_ns);
+                self.tell(event, track);
             }
-            EventKind::PolicyExit { kind, code, reason } => {
-                let reason = Value::from(reason.as_str());
-                let args = format_args!("\"kind\":{kind},\"code\":{code},\"reason\":{reason}");
-                self.output.instant("\"policy exit\"", CPUS, 0, time_ns, "g", args);
-            }
-            EventKind::Exit { .. }
-            | EventKind::Share { .. }
-            | EventKind::Enqueue { .. }
-            | EventKind::Dispatch { .. }
-            | EventKind::Pick { .. }
-            | EventKind::Migrate { .. }
-            | EventKind::OpCall { .. } => {}
         }
+    }
+
+    fn wants_detail(&self) -> bool {
+        true
     }
 }
 
-/// The JSON array as it is written.
-struct Output<W: Write> {
-    writer: W,
-    /// The first error; nothing is written after it.
-    error: Option<io::Error>,
-    first: bool,
-}
-
-impl<W: Write> Output<W> {
-    fn object(&mut self, members: Arguments<'_>) {
-        if self.error.is_some() {
-            return;
-        }
-        let separator = if std::mem::take(&mut self.first) { "[\n" } else { ",\n" };
-        self.error = write!(self.writer, "{separator}{{{members}}}").err();
-    }
-
-    fn metadata(&mut self, what: &str, pid: u32, tid: u32, args: Arguments<'_>) {
-        self.object(format_args!(
-            "\"ph\":\"M\",\"name\":\"{what}\",\"pid\":{pid},\"tid\":{tid},\"args\":{{{args}}}"
-        ));
-    }
-
-    fn slice(
-        &mut self,
-        name: Arguments<'_>,
-        pid: u32,
-        tid: u32,
-        since_ns: u64,
-        until_ns: u64,
-        args: Arguments<'_>,
-    ) {
-        let (since, length) = (Micros(since_ns), Micros(until_ns - since_ns));
-        self.object(format_args!(
-            "\"ph\":\"X\",\"name\":{name},\"pid\":{pid},\"tid\":{tid},\"ts\":{since},\
-             \"dur\":{length},\"args\":{{{args}}}"
-        ));
-    }
-
-    fn instant(
-        &mut self,
-        name: &str,
-        pid: u32,
-        tid: u32,
-        now_ns: u64,
-        scope: &str,
-        args: Arguments<'_>,
-    ) {
-        let now = Micros(now_ns);
-        self.object(format_args!(
-            "\"ph\":\"i\",\"s\":\"{scope}\",\"name\":{name},\"pid\":{pid},\"tid\":{tid},\
-             \"ts\":{now},\"args\":{{{args}}}"
-        ));
-    }
-
-    fn finish(mut self) -> io::Result<W> {
-        if let Some(error) = self.error {
-            return Err(error);
-        }
-        self.writer.write_all(b"\n]\n")?;
-        self.writer.flush()?;
-        Ok(self.writer)
-    }
-}
-
-/// Nanoseconds as the format's microseconds, without rounding.
-struct Micros(u64);
-
-impl fmt::Display for Micros {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:03}", self.0 / 1000, self.0 % 1000)
-    }
+/// The kernel's priority number for a weight: 120 is nice 0, and each step of nice is a quarter
+/// more or less weight.
+fn priority(weight: u32) -> i32 {
+    let steps = (f64::from(weight.max(1)) / 100.0).ln() / 1.25_f64.ln();
+    120 - (steps.round() as i32).clamp(-19, 20)
 }
 
 #[cfg(test)]

@@ -25,6 +25,8 @@ impl Change {
         settings.weight = self.weight.or(settings.weight);
         settings.share = self.share.or(settings.share);
         settings.slice_ns = self.slice_ns.or(settings.slice_ns);
+        settings.dl_period_ns = self.dl_period_ns.or(settings.dl_period_ns);
+        settings.dl_deadline_ns = self.dl_deadline_ns.or(settings.dl_deadline_ns);
         if let Some(group) = &self.group {
             settings.group.clone_from(group);
         }
@@ -32,13 +34,8 @@ impl Change {
     }
 
     fn is_empty(&self) -> bool {
-        let Change { policy, priority, weight, share, cpus: _, group, slice_ns } = self;
-        policy.is_none()
-            && priority.is_none()
-            && weight.is_none()
-            && share.is_none()
-            && group.is_none()
-            && slice_ns.is_none()
+        // Whatever is named, but for the CPUs.
+        *self == Change { cpus: self.cpus.clone(), ..Change::default() }
     }
 }
 

@@ -10,6 +10,8 @@ pub struct WorkloadError {
     pub file: String,
     /// Line, from 1.
     pub line: u32,
+    /// Character of the line, from 1.
+    pub column: u32,
     /// Task the line belongs to.
     pub task: Option<String>,
     /// Phase of the task the line belongs to.
@@ -20,7 +22,7 @@ pub struct WorkloadError {
 
 impl fmt::Display for WorkloadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: ", self.file, self.line)?;
+        write!(f, "{}:{}:{}: ", self.file, self.line, self.column)?;
         match (&self.task, &self.phase) {
             (Some(task), Some(phase)) => write!(f, "task {task:?}, phase {phase:?}: ")?,
             (Some(task), None) => write!(f, "task {task:?}: ")?,

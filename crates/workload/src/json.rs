@@ -1,24 +1,33 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! JSON as rt-app files use it: comments, trailing commas and repeated keys.
+//! JSON as rt-app files use it: comments, trailing commas, repeated keys, and keys without value.
 //!
-//! Members keep their order and everything keeps its line, which the usual parsers drop and
-//! a workload needs: events run in file order, and errors name lines.
+//! Members keep their order and everything keeps its place, which the usual parsers drop and
+//! a workload needs: events run in file order, and errors name lines and columns.
 
 use std::fmt;
 
 /// Objects and arrays may nest this deep.
 const MAX_DEPTH: u32 = 64;
 
-/// A value and the line it begins on.
+/// A place in a text, both from 1; a column is a character.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pos {
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+}
+
+/// A value and where it begins.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
-    pub(crate) line: u32,
+    pub(crate) at: Pos,
     pub(crate) value: Value,
 }
 
 /// A JSON value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
+    /// A key stands alone, as rt-app's workgen lets it.
+    Missing,
     Null,
     Bool(bool),
     Int(i64),
@@ -33,14 +42,14 @@ pub(crate) enum Value {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Member {
     pub(crate) key: String,
-    pub(crate) line: u32,
+    pub(crate) at: Pos,
     pub(crate) node: Node,
 }
 
 /// Text that is not JSON: where and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SyntaxError {
-    pub(crate) line: u32,
+    pub(crate) at: Pos,
     pub(crate) message: String,
 }
 
@@ -48,6 +57,7 @@ pub(crate) struct SyntaxError {
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Value::Missing => f.write_str("nothing"),
             Value::Null => f.write_str("null"),
             Value::Bool(b) => write!(f, "{b}"),
             Value::Int(i) => write!(f, "{i}"),
@@ -63,7 +73,7 @@ impl fmt::Display for Value {
 /// Reads one value and nothing after it but blanks and comments.
 pub(crate) fn parse(text: &str) -> Result<Node, SyntaxError> {
     let rest = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut reader = Reader { rest, line: 1 };
+    let mut reader = Reader { rest, at: Pos { line: 1, column: 1 } };
     let node = reader.value(0)?;
     reader.blanks()?;
     if reader.rest.is_empty() {
@@ -75,12 +85,12 @@ pub(crate) fn parse(text: &str) -> Result<Node, SyntaxError> {
 
 struct Reader<'a> {
     rest: &'a str,
-    line: u32,
+    at: Pos,
 }
 
 impl<'a> Reader<'a> {
     fn error<T>(&self, message: impl Into<String>) -> Result<T, SyntaxError> {
-        Err(SyntaxError { line: self.line, message: message.into() })
+        Err(SyntaxError { at: self.at, message: message.into() })
     }
 
     fn unexpected(&self, wanted: &str) -> SyntaxError {
@@ -88,20 +98,26 @@ impl<'a> Reader<'a> {
             Some(c) => format!("expected {wanted}, found {c:?}"),
             None => format!("expected {wanted}, found the end of the file"),
         };
-        SyntaxError { line: self.line, message }
+        SyntaxError { at: self.at, message }
     }
 
     fn take(&mut self, bytes: usize) -> &'a str {
         let (head, tail) = self.rest.split_at(bytes);
         self.rest = tail;
-        self.line += head.bytes().filter(|b| *b == b'\n').count() as u32;
+        match head.rfind('\n') {
+            Some(end) => {
+                self.at.line += head.bytes().filter(|b| *b == b'\n').count() as u32;
+                self.at.column = 1 + head[end + 1..].chars().count() as u32;
+            }
+            None => self.at.column += head.chars().count() as u32,
+        }
         head
     }
 
     fn eat(&mut self, token: &str) -> bool {
         let found = self.rest.starts_with(token);
         if found {
-            self.rest = &self.rest[token.len()..];
+            self.take(token.len());
         }
         found
     }
@@ -129,7 +145,7 @@ impl<'a> Reader<'a> {
         if depth > MAX_DEPTH {
             return self.error(format!("nested deeper than {MAX_DEPTH} levels"));
         }
-        let line = self.line;
+        let at = self.at;
         let value = match self.rest.as_bytes().first() {
             Some(b'{') => self.object(depth)?,
             Some(b'[') => self.array(depth)?,
@@ -140,7 +156,7 @@ impl<'a> Reader<'a> {
             _ if self.eat("null") => Value::Null,
             _ => return Err(self.unexpected("a value")),
         };
-        Ok(Node { line, value })
+        Ok(Node { at, value })
     }
 
     fn object(&mut self, depth: u32) -> Result<Value, SyntaxError> {
@@ -154,14 +170,17 @@ impl<'a> Reader<'a> {
             if !self.rest.starts_with('"') {
                 return Err(self.unexpected("a key in double quotes or '}'"));
             }
-            let line = self.line;
+            let at = self.at;
             let key = self.string()?;
             self.blanks()?;
-            if !self.eat(":") {
+            let node = if self.eat(":") {
+                self.value(depth + 1)?
+            } else if self.rest.starts_with([',', '}']) {
+                Node { at: self.at, value: Value::Missing }
+            } else {
                 return Err(self.unexpected(&format!("':' after the key {key:?}")));
-            }
-            let node = self.value(depth + 1)?;
-            members.push(Member { key, line, node });
+            };
+            members.push(Member { key, at, node });
             self.comma('}')?;
         }
     }

@@ -7,17 +7,23 @@
 pub mod duration;
 pub mod error;
 pub mod model;
+pub mod requests;
 pub mod runner;
 pub mod sync;
 
 mod change;
+mod description;
+mod event;
 mod json;
+mod memory;
 mod parse;
 mod random;
 
+pub use description::description;
 pub use duration::{parse_duration, DurationError};
 pub use error::WorkloadError;
 pub use model::{Group, Policy, Settings, Task, TaskIx, Workload};
-pub use parse::parse;
+pub use parse::{parse, parse_with, Files};
+pub use requests::{RequestClass, RequestEvent, RequestStep, Socket, SocketKind};
 pub use runner::{Runner, Step, FORK_LIMIT, INSTANT_LIMIT};
-pub use sync::Awaits;
+pub use sync::{Awaits, Deadlock, Link};

@@ -4,7 +4,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::error::WorkloadError;
+use crate::event::{Barrier, Event, TimerKind};
 use crate::random::Span;
+use crate::requests::{Plan, RequestClass, Socket};
 
 /// Everything a workload file says, checked and with its instances expanded.
 #[derive(Clone, Debug)]
@@ -15,25 +18,46 @@ pub struct Workload {
     pub tasks: Vec<Task>,
     /// Every task group that is named, parents before children.
     pub groups: Vec<Group>,
+    /// What the file says that has no effect or hardly the one meant, each with its place.
+    pub warnings: Vec<WorkloadError>,
     pub(crate) definitions: Vec<Definition>,
     pub(crate) timers: Vec<TimerKind>,
     /// Names of the semaphores.
     pub(crate) semaphores: Vec<String>,
     pub(crate) barriers: Vec<Barrier>,
-}
-
-/// A point that tasks leave together.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Barrier {
-    pub(crate) name: String,
-    /// How many must be there, from 1 up.
-    pub(crate) participants: u32,
+    /// Names of the mutexes.
+    pub(crate) mutexes: Vec<String>,
+    /// Names of the condition variables.
+    pub(crate) conditions: Vec<String>,
+    /// Mutexes lend priority (`pi_enabled`).
+    pub(crate) pi_enabled: bool,
+    pub(crate) requests: Plan,
 }
 
 impl Workload {
     /// Names of the tasks as written; instances and forks add numbers to them.
     pub fn task_names(&self) -> impl Iterator<Item = &str> {
         self.definitions.iter().map(|d| d.name.as_str())
+    }
+
+    /// Where requests arrive.
+    pub fn sockets(&self) -> &[Socket] {
+        &self.requests.sockets
+    }
+
+    /// Who sends requests where: customers in file order, then tasks.
+    pub fn request_classes(&self) -> &[RequestClass] {
+        &self.requests.classes
+    }
+
+    /// The first task that is under a real-time or deadline policy at any time, and the policy.
+    pub fn real_time(&self) -> Option<(&str, Policy)> {
+        let found = |d: &Definition| {
+            let phases = d.program.phases.iter().filter_map(|phase| phase.change.policy);
+            let mut policies = std::iter::once(d.settings.policy).chain(phases);
+            policies.find(|policy| policy.is_real_time())
+        };
+        self.definitions.iter().find_map(|d| Some((d.name.as_str(), found(d)?)))
     }
 
     /// The highest CPU number any `cpus` list names, and the task that names it.
@@ -83,6 +107,13 @@ pub enum Policy {
     Deadline,
 }
 
+impl Policy {
+    /// Whether Linux runs it before all ordinary tasks.
+    pub fn is_real_time(self) -> bool {
+        matches!(self, Policy::Rr | Policy::Fifo | Policy::Deadline)
+    }
+}
+
 impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -112,8 +143,12 @@ pub struct Settings {
     pub cpus: Option<Vec<u32>>,
     /// Path of the task group; `None`: the root group.
     pub group: Option<String>,
-    /// Requested slice (`dl-runtime` of a policy that is not `Deadline`).
+    /// `dl-runtime`: the slice a task asks for; of `Deadline` the budget of each period.
     pub slice_ns: Option<u64>,
+    /// `dl-period` of `Deadline`; `None`: as long as the budget.
+    pub dl_period_ns: Option<u64>,
+    /// `dl-deadline` of `Deadline`, counted from the start of a period; `None`: its end.
+    pub dl_deadline_ns: Option<u64>,
 }
 
 /// A task group (cgroup) and its CPU weight.
@@ -137,12 +172,17 @@ pub(crate) struct Definition {
     /// Initial instances that lead the process (instance k takes entry k modulo the count);
     /// empty: a process of its own.
     pub(crate) leaders: Vec<TaskIx>,
-    /// Timers of its own ("unique…"), by [`TimerRef::Own`].
+    /// Timers of its own ("unique…"), by [`TimerRef::Own`](crate::event::TimerRef::Own).
     pub(crate) own_timers: Vec<TimerKind>,
     pub(crate) program: Arc<Program>,
 }
 
 impl Definition {
+    /// Its events, phase by phase.
+    pub(crate) fn events(&self) -> impl Iterator<Item = &Event> {
+        self.program.phases.iter().flat_map(|phase| &phase.events)
+    }
+
     /// Leader of the process that instance or fork `number` is a thread of.
     pub(crate) fn leader(&self, number: u32) -> Option<TaskIx> {
         match self.leaders.len() {
@@ -177,38 +217,6 @@ pub(crate) struct Change {
     pub(crate) cpus: Option<Vec<u32>>,
     pub(crate) group: Option<Option<String>>,
     pub(crate) slice_ns: Option<u64>,
-}
-
-/// One thing a task does.
-#[derive(Clone, Debug)]
-pub(crate) enum Event {
-    Run(Span),
-    Runtime(Span),
-    Sleep(Span),
-    Timer { timer: TimerRef, period: Span },
-    Yield,
-    Fork { definition: u32 },
-    Suspend,
-    Resume { definition: u32 },
-    SemPost { semaphore: u32 },
-    SemWait { semaphore: u32 },
-    Barrier { barrier: u32 },
-}
-
-/// Which timer an event uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TimerRef {
-    /// Index into [`Workload::timers`]: one for all tasks.
-    Shared(u32),
-    /// Index into [`Definition::own_timers`]: one for each instance.
-    Own(u32),
-}
-
-/// How a late timer goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TimerKind {
-    /// From the time it was found late.
-    Relative,
-    /// From where it should have been.
-    Absolute,
+    pub(crate) dl_period_ns: Option<u64>,
+    pub(crate) dl_deadline_ns: Option<u64>,
 }

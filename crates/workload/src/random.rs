@@ -4,10 +4,24 @@
 //! Draws must be the same on every machine, so logarithm and exponential come from the
 //! `libm` crate and not from the platform's mathematics library.
 
-use rand::RngCore;
+use rand::{RngCore, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 
 /// The longest time any draw or number may give: 366 days.
 pub(crate) const MAX_SPAN_NS: u64 = 366 * 24 * 3600 * 1_000_000_000;
+
+/// Marks the random streams of forked tasks, of start times and of customers; those of other
+/// tasks have no mark.
+pub(crate) const FORKED: u64 = 1 << 63;
+pub(crate) const STARTS: u64 = 1 << 62;
+pub(crate) const CUSTOMERS: u64 = 1 << 61;
+
+/// One of the independent random streams of a seed.
+pub(crate) fn stream(seed: u64, number: u64) -> ChaCha8Rng {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream(number);
+    rng
+}
 
 /// A length of time. All parameters are nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,6 +34,8 @@ pub(crate) enum Span {
     Uniform { min: u64, max: u64 },
     /// Pareto: `scale` is the least value, `shape` the tail exponent; cut off at `max`.
     Pareto { shape: f64, scale: f64, max: u64 },
+    /// The logarithm is normal, with standard deviation `sigma`; cut off at `max`.
+    Lognormal { median: f64, sigma: f64, max: u64 },
 }
 
 impl Span {
@@ -36,6 +52,9 @@ impl Span {
             Span::Pareto { shape, scale, max } => {
                 round(scale * libm::exp(-libm::log(unit(rng)) / shape), max)
             }
+            Span::Lognormal { median, sigma, max } => {
+                round(median * libm::exp(sigma * normal(rng)), max)
+            }
         }
     }
 
@@ -45,7 +64,9 @@ impl Span {
             Span::Fixed(ns) => ns > 0,
             Span::Exp { mean, max } => mean > 0.0 && max > 0,
             Span::Uniform { max, .. } => max > 0,
-            Span::Pareto { scale, max, .. } => scale > 0.0 && max > 0,
+            Span::Pareto { scale: least, max, .. } | Span::Lognormal { median: least, max, .. } => {
+                least > 0.0 && max > 0
+            }
         }
     }
 }
@@ -53,6 +74,13 @@ impl Span {
 /// A number in (0, 1] with 53 random bits; never 0, whose logarithm is infinite.
 fn unit(rng: &mut impl RngCore) -> f64 {
     ((rng.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
+}
+
+/// A standard normal deviate (G. Box, M. Muller: A Note on the Generation of Random Normal
+/// Deviates, 1958). Of each pair one is used, so that a draw always takes two numbers.
+fn normal(rng: &mut impl RngCore) -> f64 {
+    let radius = libm::sqrt(-2.0 * libm::log(unit(rng)));
+    radius * libm::cos(2.0 * std::f64::consts::PI * unit(rng))
 }
 
 fn round(ns: f64, max: u64) -> u64 {
@@ -111,6 +139,18 @@ mod tests {
     }
 
     #[test]
+    fn lognormal_keeps_its_mean_and_median() {
+        // Mean: median * e^(sigma^2 / 2) = 1e6 * e^(1/8) = 1.133148e6. One draw in two is below
+        // the median: of 20000, standard deviation 71.
+        let span = Span::Lognormal { median: 1e6, sigma: 0.5, max: MAX_SPAN_NS };
+        let mean = mean_of(span);
+        assert!((mean / 1.133_148e6 - 1.0).abs() < 0.01, "{mean}");
+        let mut rng = ChaCha8Rng::seed_from_u64(7);
+        let below = (0..20_000).filter(|_| span.draw(&mut rng) < 1_000_000).count();
+        assert!(below.abs_diff(10_000) < 350, "{below}");
+    }
+
+    #[test]
     fn draws_at_the_median_match_the_inverse_distribution() {
         // unit() of this value is exactly 1/2; ln 2 = 0.693147…, 2^(1/2) = 1.414214.
         let mut half = Stuck((((1u64 << 52) - 1) << 11) | 5);
@@ -127,6 +167,8 @@ mod tests {
             assert_eq!(uniform, if bits == 0 { 5 } else { 9 });
             let tail = Span::Pareto { shape: 0.001, scale: 1e9, max: 77 }.draw(&mut rng);
             assert_eq!(tail, 77);
+            let far = Span::Lognormal { median: 1e9, sigma: 1000.0, max: 77 }.draw(&mut rng);
+            assert!(far <= 77);
         }
     }
 

@@ -6,19 +6,10 @@
 #ifndef BENCH_BPF_H
 #define BENCH_BPF_H
 
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wmissing-declarations"
-#include "vmlinux.h"
-#pragma clang diagnostic pop
+#include "kernel.bpf.h"
+#include "loop.bpf.h"
 
-#define SEC(name)	    __attribute__((section(name), used))
-#define __kinline	    static inline __attribute__((always_inline))
-#define __kfunc		    __attribute__((section(".ksyms")))
-#define __kptr		    __attribute__((btf_type_tag("kptr")))
-#define NULL		    ((void *)0)
-
-#define __uint(name, value) int(*name)[value]
-#define __type(name, value) typeof(value) *name
+#define __kptr __attribute__((btf_type_tag("kptr")))
 
 /* Data of the bench has sections of its own: the policy's stays as it is in a kernel. */
 #define BENCH_DATA SEC(".bss.bench")
@@ -64,40 +55,21 @@ static void *(*const bpf_kptr_xchg)(void *to, void *ptr) = (void *)194;
 #define bpf_cpumask_intersects bpf_cpumask_intersects___bench
 #define bpf_cpumask_subset     bpf_cpumask_subset___bench
 
-void bpf_rcu_read_lock(void) __kfunc;
-void bpf_rcu_read_unlock(void) __kfunc;
-void bpf_preempt_disable(void) __kfunc;
-void bpf_preempt_enable(void) __kfunc;
-struct task_struct *bpf_task_from_pid(s32 pid) __kfunc;
-void bpf_task_release(struct task_struct *p) __kfunc;
-struct bpf_cpumask *bpf_cpumask_create(void) __kfunc;
-void bpf_cpumask_release(struct bpf_cpumask *mask) __kfunc;
-void bpf_cpumask_set_cpu(u32 cpu, struct bpf_cpumask *mask) __kfunc;
-bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *mask) __kfunc;
-u32 bpf_cpumask_first(const struct cpumask *mask) __kfunc;
-bool bpf_cpumask_empty(const struct cpumask *mask) __kfunc;
-u32 bpf_cpumask_weight(const struct cpumask *mask) __kfunc;
-bool bpf_cpumask_intersects(const struct cpumask *a, const struct cpumask *b) __kfunc;
-bool bpf_cpumask_subset(const struct cpumask *a, const struct cpumask *b) __kfunc;
-
-/* True always, as far as anybody would count; the verifier cannot tell. */
-__kinline bool bench_can_loop(void)
-{
-#if __clang_major__ >= 19
-	asm volatile goto("may_goto %l[out]" : : : : out);
-#else
-	asm volatile goto("1: .byte 0xe5, 0\n"
-			  ".short (%l[out] - 1b - 8) / 8\n"
-			  ".long 0"
-			  :
-			  :
-			  :
-			  : out);
-#endif
-	return true;
-out:
-	return false;
-}
+void bpf_rcu_read_lock(void) __ksym;
+void bpf_rcu_read_unlock(void) __ksym;
+void bpf_preempt_disable(void) __ksym;
+void bpf_preempt_enable(void) __ksym;
+struct task_struct *bpf_task_from_pid(s32 pid) __ksym;
+void bpf_task_release(struct task_struct *p) __ksym;
+struct bpf_cpumask *bpf_cpumask_create(void) __ksym;
+void bpf_cpumask_release(struct bpf_cpumask *mask) __ksym;
+void bpf_cpumask_set_cpu(u32 cpu, struct bpf_cpumask *mask) __ksym;
+bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *mask) __ksym;
+u32 bpf_cpumask_first(const struct cpumask *mask) __ksym;
+bool bpf_cpumask_empty(const struct cpumask *mask) __ksym;
+u32 bpf_cpumask_weight(const struct cpumask *mask) __ksym;
+bool bpf_cpumask_intersects(const struct cpumask *a, const struct cpumask *b) __ksym;
+bool bpf_cpumask_subset(const struct cpumask *a, const struct cpumask *b) __ksym;
 
 /* What the loader sets before loading. */
 const volatile u32 bench_has_op;       /* a bit per hook */

@@ -43,26 +43,32 @@ __kinline void bench_set_slice(struct task_struct *p, u64 slice)
 		p->scx.slice = 1;
 }
 
-__kinline bool bench_dsq_insert(struct task_struct *p, u64 dsq_id, u64 slice, u64 enq_flags)
+/* The queue that a task enters with that slice; NULL: there is none. */
+__kinline struct bench_dsq *bench_dsq_for(struct task_struct *p, u64 dsq_id, u64 slice)
 {
 	struct bench_dsq *d = bench_find_dsq(dsq_id);
 
-	if (!d)
-		return false;
-	bench_set_slice(p, slice);
-	bench_insert(d, p, enq_flags);
-	return true;
+	if (d)
+		bench_set_slice(p, slice);
+	return d;
+}
+
+__kinline bool bench_dsq_insert(struct task_struct *p, u64 dsq_id, u64 slice, u64 enq_flags)
+{
+	struct bench_dsq *d = bench_dsq_for(p, dsq_id, slice);
+
+	if (d)
+		bench_insert(d, p, enq_flags);
+	return d;
 }
 
 __kinline bool bench_dsq_insert_vtime(struct task_struct *p, u64 dsq_id, u64 slice, u64 vtime)
 {
-	struct bench_dsq *d = bench_find_dsq(dsq_id);
+	struct bench_dsq *d = bench_dsq_for(p, dsq_id, slice);
 
-	if (!d)
-		return false;
-	bench_set_slice(p, slice);
-	bench_insert_vtime(d, p, vtime);
-	return true;
+	if (d)
+		bench_insert_vtime(d, p, vtime);
+	return d;
 }
 
 __kinline bool bench_move_to_local(u64 dsq_id)
@@ -152,6 +158,38 @@ BENCH_STANDIN bool standin_scx_bpf_test_and_clear_cpu_idle(s32 cpu)
 
 	bench_cpu_idle = false;
 	return was_idle;
+}
+
+/*
+ * No mask: stand-ins below take that for an empty one. Nobody waits here while a CPU
+ * idles, so there is nobody to find by walking a queue either.
+ */
+BENCH_STANDIN const struct cpumask *standin_scx_bpf_get_idle_cpumask(void)
+{
+	asm volatile("");
+	return NULL;
+}
+
+BENCH_STANDIN void standin_scx_bpf_put_idle_cpumask(const struct cpumask *mask)
+{
+	asm volatile("");
+}
+
+BENCH_STANDIN int standin_bpf_iter_scx_dsq_new(struct bpf_iter_scx_dsq *it, u64 dsq_id, u64 flags)
+{
+	asm volatile("");
+	return 0;
+}
+
+BENCH_STANDIN struct task_struct *standin_bpf_iter_scx_dsq_next(struct bpf_iter_scx_dsq *it)
+{
+	asm volatile("");
+	return NULL;
+}
+
+BENCH_STANDIN void standin_bpf_iter_scx_dsq_destroy(struct bpf_iter_scx_dsq *it)
+{
+	asm volatile("");
 }
 
 BENCH_STANDIN s32 standin_scx_bpf_select_cpu_dfl(struct task_struct *p, s32 prev_cpu,

@@ -68,7 +68,7 @@ __kinline void bench_rotate(u32 n, u32 side)
 
 __kinline void bench_balance_inserted(u32 n)
 {
-	while (bench_node(bench_node(n)->up)->red && bench_can_loop()) {
+	while (bench_node(bench_node(n)->up)->red && can_loop()) {
 		u32 up = bench_node(n)->up, top = bench_node(up)->up;
 		u32 side = bench_side(top, up), uncle = bench_kid(top, !side);
 
@@ -95,7 +95,7 @@ __attribute__((noinline)) u64 bench_tree_insert(u32 root, u32 n, u64 key)
 {
 	u32 up = 0, at = root, before = 0, side = 0;
 
-	while (at && bench_can_loop()) {
+	while (at && can_loop()) {
 		up = at;
 		side = (s64)(key - bench_node(at)->key) >= 0;
 		if (side)
@@ -119,7 +119,7 @@ __attribute__((noinline)) u64 bench_tree_insert(u32 root, u32 n, u64 key)
 /* A black node is missing above @n. */
 __kinline void bench_balance_removed(u32 n)
 {
-	while (n != bench_root && !bench_node(n)->red && bench_can_loop()) {
+	while (n != bench_root && !bench_node(n)->red && can_loop()) {
 		u32 up = bench_node(n)->up, side = bench_side(up, n);
 		u32 sibling = bench_kid(up, !side);
 
@@ -161,7 +161,7 @@ __attribute__((noinline)) u32 bench_tree_remove(u32 root, u32 n)
 		moved = left ? left : right;
 		bench_replace(n, moved);
 	} else {
-		for (next = right; bench_kid(next, 0) && bench_can_loop();)
+		for (next = right; bench_kid(next, 0) && can_loop();)
 			next = bench_kid(next, 0);
 		lost_black = !bench_node(next)->red;
 		moved = bench_kid(next, 1);

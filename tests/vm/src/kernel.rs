@@ -10,8 +10,9 @@ pub(crate) mod mirror;
 mod packages;
 mod version;
 
-pub use packages::{newest, Package};
+pub use packages::newest;
 
+use crate::debian::Package;
 use anyhow::{bail, Context, Result};
 use rota_bpf::btf::Btf;
 use serde::{Deserialize, Serialize};
@@ -74,8 +75,11 @@ impl Role {
 pub struct Kernel {
     /// Package and version, or the file that the user named.
     pub name: String,
-    /// The image to boot.
+    /// Its image.
     pub vmlinuz: PathBuf,
+    /// What to boot: the same, decompressed if it can be booted so.
+    #[serde(skip)]
+    pub boots: PathBuf,
 }
 
 /// Where downloaded kernels are kept.
@@ -105,6 +109,12 @@ impl Cache {
     /// A kernel for a role: `ROTA_VM_KERNEL` for the newest, else the one that was taken before,
     /// else the first that fits. `say` hears what is looked at, and why it is not taken.
     pub fn find(&mut self, role: Role, say: &mut dyn FnMut(&str)) -> Result<Kernel> {
+        let mut kernel = self.choose(role, say)?;
+        kernel.boots = image::decompressed(&kernel.vmlinuz, &self.dir.join("decompressed"))?;
+        Ok(kernel)
+    }
+
+    fn choose(&mut self, role: Role, say: &mut dyn FnMut(&str)) -> Result<Kernel> {
         if let (Role::Newest, Some(path)) = (role, std::env::var_os("ROTA_VM_KERNEL")) {
             return named_by_user(Path::new(&path));
         }
@@ -187,7 +197,7 @@ impl Cache {
         }
         match role.objection(&image::btf(&vmlinuz)?) {
             Some(objection) => Ok(Err(format!("{name}: {objection}"))),
-            None => Ok(Ok(Kernel { name, vmlinuz })),
+            None => Ok(Ok(Kernel { name, vmlinuz, boots: PathBuf::new() })),
         }
     }
 }
@@ -197,7 +207,7 @@ fn named_by_user(path: &Path) -> Result<Kernel> {
     if let Some(objection) = Role::Newest.objection(&image::btf(&vmlinuz)?) {
         bail!("ROTA_VM_KERNEL={}: {objection}", path.display());
     }
-    Ok(Kernel { name: path.display().to_string(), vmlinuz })
+    Ok(Kernel { name: path.display().to_string(), vmlinuz, boots: PathBuf::new() })
 }
 
 /// The first mirror that has the suite, and its index.

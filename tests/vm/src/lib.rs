@@ -3,6 +3,7 @@
 
 pub mod console;
 pub mod debian;
+pub mod estimate;
 pub mod guest;
 pub mod initramfs;
 pub mod kernel;

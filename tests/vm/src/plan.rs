@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! From scenarios to machines to boot: jobs that can share a machine do.
 
+use crate::estimate;
 use crate::guest::Guest;
 use crate::kernel::Role;
 use crate::qemu::Pace;
@@ -8,6 +9,7 @@ use crate::scenario::{Kind, Policies, Scenario};
 use anyhow::{bail, Result};
 use rota_guest::job::Job;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// One machine, and what is to be done in it.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,9 +57,12 @@ pub struct Filter {
     pub kernel: Option<String>,
 }
 
-/// A boot costs about as much as a job. If more share one, more are lost when one of them takes
-/// the machine down, and machines side by side are worse balanced.
-const JOBS_PER_MACHINE: usize = 10;
+/// Guest time that a machine is given to do; a boot costs about two seconds of it. Both runs of
+/// a machine on a counted clock are side by side, and busy two CPUs of the host however long they
+/// are; those on the host's clock run once, and short ones fill the end.
+fn most(pace: Pace) -> Duration {
+    Duration::from_secs(if pace == Pace::Counted { 120 } else { 30 })
+}
 
 /// One machine, or more if there are many jobs, for each kernel, number of CPUs, guest and clock.
 pub fn plan(scenarios: &[Scenario], policies: &[Policy], filter: &Filter) -> Result<Vec<Boot>> {
@@ -80,18 +85,39 @@ pub fn plan(scenarios: &[Scenario], policies: &[Policy], filter: &Filter) -> Res
         }
         jobs.retain(|job| filter.policy.is_none() || job.policy == filter.policy);
         jobs.sort_by(|a, b| a.policy.cmp(&b.policy));
-        let machines = jobs.len().div_ceil(JOBS_PER_MACHINE).max(1);
-        let each = jobs.len().div_ceil(machines).max(1);
-        boots.extend(jobs.chunks(each).enumerate().map(|(i, jobs)| Boot {
+        let machines = spread(jobs, most(pace)).into_iter().enumerate();
+        boots.extend(machines.map(|(i, jobs)| Boot {
             kernel,
             cpus,
             guest,
             pace,
             part: i + 1,
-            jobs: jobs.to_vec(),
+            jobs,
         }));
     }
     Ok(boots)
+}
+
+/// Cuts a list of jobs into parts that take about as long as each other, and hardly longer
+/// than `most`.
+fn spread(jobs: Vec<Job>, most: Duration) -> Vec<Vec<Job>> {
+    let total = estimate::jobs(&jobs);
+    let parts = total.as_nanos().div_ceil(most.as_nanos()).max(1);
+    let each = total / parts as u32;
+    let mut machines: Vec<Vec<Job>> = Vec::new();
+    let mut begun = Duration::ZERO; // of the jobs before
+    for job in jobs {
+        let took = estimate::job(&job);
+        // Its middle decides where it belongs.
+        if begun + took / 2 >= each * machines.len() as u32 {
+            machines.push(Vec::new());
+        }
+        begun += took;
+        if let Some(machine) = machines.last_mut() {
+            machine.push(job);
+        }
+    }
+    machines
 }
 
 fn chosen(scenario: &Scenario, policies: &[Policy]) -> Result<Vec<Option<String>>> {
@@ -171,12 +197,19 @@ mod tests {
     }
 
     #[test]
-    fn many_jobs_are_spread_evenly_and_none_is_lost() {
-        let scenarios: Vec<Scenario> =
-            (0..9).map(|i| scenario(&format!("s{i}"), "policies = \"all\"\ncpus = [1]")).collect();
+    fn long_lists_are_spread_evenly_over_machines_and_no_job_is_lost() {
+        let wait = |name: &str| {
+            let head = "policies = \"none\"\ncpus = [1]";
+            let text = format!("about = \"\"\n{head}\n[[step]]\ndo = \"wait\"\nfor = \"50s\"\n");
+            parse(name, &text).unwrap()
+        };
+        let names: Vec<String> = (1..=6).map(|i| format!("s{i}")).collect();
+        let scenarios: Vec<Scenario> = names.iter().map(|name| wait(name)).collect();
+        // 300 s, of which a machine does 120.
         let boots = plan(&scenarios, &policies()).unwrap();
-        let sizes: Vec<usize> = boots.iter().map(|boot| boot.jobs.len()).collect();
-        assert_eq!(sizes, [9, 9, 9]);
+        let jobs: Vec<Vec<&str>> =
+            boots.iter().map(|boot| boot.jobs.iter().map(|j| j.name.as_str()).collect()).collect();
+        assert_eq!(jobs, [["s1", "s2"], ["s3", "s4"], ["s5", "s6"]]);
     }
 
     #[test]

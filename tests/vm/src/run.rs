@@ -6,7 +6,7 @@ use crate::initramfs::Initramfs;
 use crate::kernel::{Kernel, Role};
 use crate::plan::Boot;
 use crate::qemu::{Machine, Output, Pace};
-use crate::{console, verdict};
+use crate::{console, estimate, verdict};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -61,9 +61,9 @@ pub fn all(boots: &[Boot], setup: &Setup, done: &mut dyn FnMut(&Outcome)) -> Res
         files.write(shared.entry(*guest).or_default())?;
     }
     let runs_of = |boot: &Boot| if boot.pace == Pace::Counted { setup.runs } else { 1 };
-    // The longest first, as far as the number of jobs tells; then no worker idles at the end.
+    // The longest first: then no worker idles at the end.
     let mut order: Vec<usize> = (0..boots.len()).collect();
-    order.sort_by_key(|i| std::cmp::Reverse(boots[*i].jobs.len()));
+    order.sort_by_key(|i| std::cmp::Reverse(estimate::jobs(&boots[*i].jobs)));
     let queue: Vec<(usize, usize)> = order
         .into_iter()
         .flat_map(|boot| (0..runs_of(&boots[boot])).map(move |run| (boot, run)))
@@ -110,7 +110,7 @@ fn one(index: usize, run: usize, boot: &Boot, setup: &Setup, shared: &[u8]) -> R
     let kernel = setup.kernels.get(&boot.kernel);
     let kernel = kernel.with_context(|| format!("no kernel '{}'", boot.kernel.name()))?;
     let machine = Machine {
-        vmlinuz: &kernel.vmlinuz,
+        vmlinuz: &kernel.boots,
         initramfs: &initramfs,
         cpus: boot.cpus,
         pace: boot.pace,

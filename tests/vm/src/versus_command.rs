@@ -6,7 +6,7 @@ use rota_vm::guest::Sources;
 use rota_vm::kernel::{Cache, Role};
 use rota_vm::versus::case::{self, Case};
 use rota_vm::versus::compare::Compared;
-use rota_vm::versus::simulate::{simulate, Host};
+use rota_vm::versus::simulate::{simulate, Beside, Host};
 use rota_vm::versus::tolerance::Tolerances;
 use rota_vm::versus::{guest, table};
 use std::collections::BTreeMap;
@@ -21,6 +21,10 @@ use std::time::Duration;
 pub(crate) struct VersusArgs {
     /// Only cases with one of these in their name, `workload/policy/cpus`
     cases: Vec<String>,
+
+    /// Only those whose picks are compared, and some others
+    #[arg(long)]
+    quick: bool,
 
     /// A kernel instead of the newest that is found
     #[arg(long)]
@@ -57,6 +61,7 @@ pub(crate) fn run(args: &VersusArgs, sources: &Sources) -> Result<bool> {
     let policies: Vec<&str> = rota_catalog::policies().iter().map(|policy| policy.name).collect();
     let mut cases = case::read(&folder.join("cases.toml"), &policies)?;
     let tolerances = Tolerances::read(&folder.join("tolerance.toml"))?;
+    cases.retain(|case| !args.quick || case.quick);
     cases.retain(|case| {
         args.cases.is_empty() || args.cases.iter().any(|part| case.name().contains(part.as_str()))
     });
@@ -68,7 +73,7 @@ pub(crate) fn run(args: &VersusArgs, sources: &Sources) -> Result<bool> {
         Some(path) => path.clone(),
         None => {
             let mut say = |text: &str| eprintln!("rota-vm: {text}");
-            Cache::of_user()?.find(Role::Newest, &mut say)?.vmlinuz
+            Cache::of_user()?.find(Role::Newest, &mut say)?.boots
         }
     };
     let mut files = Vec::new();
@@ -78,9 +83,9 @@ pub(crate) fn run(args: &VersusArgs, sources: &Sources) -> Result<bool> {
     let kernel = in_kernel(&machines, &workloads, &vmlinuz, &files, args)?;
     let mut compared = Vec::new();
     let played = machines.iter().flatten().copied().zip(kernel.into_iter().flatten());
-    for (case, host) in played {
-        let simulator = simulate(case, &workloads[&case.workload])?;
-        compared.push(Compared::new(case, simulator, host, &tolerances));
+    for (case, (host, beside)) in played {
+        let simulator = simulate(case, &workloads[&case.workload], &beside)?;
+        compared.push(Compared::new(case, simulator, host, &beside, &tolerances));
     }
     // Back into the order of the file.
     compared.sort_by_key(|c| cases.iter().position(|case| case.name() == c.case));
@@ -117,7 +122,7 @@ fn machines(cases: &[Case], seconds: u64) -> Vec<Vec<&Case>> {
     machines
 }
 
-type Played = Vec<(Host, u64)>;
+type Played = Vec<(Host, Beside)>;
 
 fn in_kernel(
     machines: &[Vec<&Case>],

@@ -6,8 +6,8 @@ use super::{Btf, Kind, Type, TypeId};
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
 
-/// `(hash of the essential name, id)` of every named type, sorted.
-pub(super) struct NameIndex(Vec<(u32, TypeId)>);
+/// Hash of the essential name (upper half) and id of every named type, sorted.
+pub(super) struct NameIndex(Vec<u64>);
 
 /// `(hash of the name, enum, position)` of every enumerator, sorted.
 pub(super) struct EnumIndex(Vec<(u32, TypeId, u32)>);
@@ -27,6 +27,10 @@ fn hash(name: &str) -> u32 {
 /// The separator is three underscores between two other characters, as in libbpf.
 pub fn essential_name(name: &str) -> &str {
     let b = name.as_bytes();
+    // Most names have none: of three underscores in a row, one is looked at here.
+    if !b.iter().skip(2).step_by(3).any(|byte| *byte == b'_') {
+        return name;
+    }
     for i in (0..b.len().saturating_sub(4)).rev() {
         if b[i] != b'_' && &b[i + 1..i + 4] == b"___" && b[i + 4] != b'_' {
             return &name[..i + 1];
@@ -42,7 +46,7 @@ impl Btf {
             for id in self.ids() {
                 let name = self.name(id);
                 if !name.is_empty() && self.kind(id) != Kind::DeclTag {
-                    all.push((hash(essential_name(name)), id));
+                    all.push(u64::from(hash(essential_name(name))) << 32 | u64::from(id.0));
                 }
             }
             all.sort_unstable();
@@ -54,11 +58,11 @@ impl Btf {
     pub fn candidates<'a>(&'a self, essential: &'a str) -> impl Iterator<Item = TypeId> + 'a {
         let index = &self.name_index().0;
         let key = hash(essential);
-        let from = index.partition_point(|e| e.0 < key);
+        let from = index.partition_point(|e| e >> 32 < u64::from(key));
         index[from..]
             .iter()
-            .take_while(move |e| e.0 == key)
-            .map(|e| e.1)
+            .take_while(move |e| **e >> 32 == u64::from(key))
+            .map(|e| TypeId(*e as u32))
             .filter(move |id| essential_name(self.name(*id)) == essential)
     }
 

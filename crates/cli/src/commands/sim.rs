@@ -7,7 +7,7 @@ use crate::object::{self, Named};
 use crate::output::{json, messages, summary, tunables, Run};
 use crate::prepare;
 use crate::progress::{self, Clock};
-use crate::simulation::{self, Finished};
+use crate::simulation::{self, Finished, Watchers};
 use crate::trace_files::{self, Picture, TraceFile};
 use rota_report::Caption;
 use std::io::Write;
@@ -22,7 +22,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
         return help_tunables(&image);
     };
     let load = simulation::load(workload)?;
-    let config = simulation::config(&args.machine, &load.workload)?;
+    let config = simulation::config(&args.machine, args.cpus, &load)?;
     let facts = prepare::facts(&config.topology);
     let setup = prepare::setup(args.manifest.as_deref(), &facts, &image)?;
     prepare::object(&mut image, &setup, &args.set)?;
@@ -41,7 +41,9 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     }
     let clock = Clock::default();
     let finished = progress::show(&clock, config.duration_ns, || {
-        simulation::run(Arc::clone(&image), &setup, config.clone(), &load, &mut traces, &clock)
+        let sinks = traces.iter_mut().map(TraceFile::sink).collect();
+        let watchers = Watchers { sinks, figures: None };
+        simulation::run(Arc::clone(&image), &setup, config.clone(), &load, watchers, &clock)
     })?;
     for trace in traces {
         trace.finish(finished.outcome.end_ns)?;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Tasks that waited for another task when the run ended: where a workload got stuck, if it did.
+//! Tasks that waited for another task when the run ended: where a workload got stuck, if it did,
+//! and who waited for each other.
 
 use super::Run;
 use serde::Serialize;
@@ -14,6 +15,28 @@ pub(crate) struct Blocked {
     pub(crate) task: String,
     /// What it waited for: `suspended`, `semaphore "s"`, `barrier "b"`.
     pub(crate) on: String,
+}
+
+/// A task of a deadlock, which waits for the next one, the last for the first.
+#[derive(Debug, Serialize)]
+pub(crate) struct Link {
+    /// Its name.
+    pub(crate) task: String,
+    /// Mutexes it holds that others of the circle wait for.
+    pub(crate) holds: Vec<String>,
+    /// What it waits for, as in [`Blocked::on`].
+    pub(crate) on: String,
+}
+
+/// The deadlocks of a run.
+pub(crate) fn deadlocks(run: &Run<'_>) -> Vec<Vec<Link>> {
+    let link = |link: &rota_workload::Link| Link {
+        task: link.task.clone(),
+        holds: link.holds.clone(),
+        on: link.awaits.to_string(),
+    };
+    let deadlocks = run.finished.outcome.deadlocks.iter();
+    deadlocks.map(|deadlock| deadlock.0.iter().map(link).collect()).collect()
 }
 
 /// The tasks of a run, in the order in which they came into being.

@@ -2,14 +2,14 @@
 //! The JSON of every command. `docs/cli.md` describes it; a change of meaning gets a new
 //! schema number, additions come at the end of their object.
 
-use super::blocked::{self, Blocked};
+use super::blocked::{self, Blocked, Link};
 use super::unfilled::{self, UnfilledRead};
 use super::{tunables, Run};
 use crate::error::Error;
 use rota_bpf::image::Image;
 use rota_bpf::settings::Tunable;
-use rota_machine::config::Costs;
-use rota_measure::{TaskReport, Totals};
+use rota_machine::config::{Config, Costs};
+use rota_measure::{RequestsReport, TaskReport, Totals};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::io::Write;
@@ -108,22 +108,25 @@ pub(crate) struct Sim<'a> {
     unfilled_reads: Vec<UnfilledRead>,
     blocked: Vec<Blocked>,
     policy_stats: Map<String, Value>,
+    deadlocks: Vec<Vec<Link>>,
+    requests: &'a RequestsReport,
 }
 
 #[derive(Debug, Serialize)]
-struct PolicyJson<'a> {
+pub(crate) struct PolicyJson<'a> {
     name: &'a str,
     source: &'a str,
     tunables: Map<String, Value>,
 }
 
 #[derive(Debug, Serialize)]
-struct MachineJson {
+pub(crate) struct MachineJson {
     cpus: u32,
     hz: u32,
     cores: u32,
     llcs: u32,
     nodes: u32,
+    idle_entry_ns: u64,
     ideal: bool,
 }
 
@@ -143,7 +146,7 @@ struct CallbackJson {
 
 impl<'a> Sim<'a> {
     pub(crate) fn new(run: &Run<'a>) -> Self {
-        let (outcome, topology) = (&run.finished.outcome, &run.config.topology);
+        let outcome = &run.finished.outcome;
         let callbacks = outcome.counters.callbacks().map(|(op, count)| CallbackJson {
             op: op.name(),
             calls: count.calls,
@@ -151,15 +154,8 @@ impl<'a> Sim<'a> {
         });
         Self {
             schema: "rota.sim/1",
-            policy: PolicyJson { name: run.policy, source: run.source, tunables: settings(run) },
-            machine: MachineJson {
-                cpus: topology.cpus(),
-                hz: run.config.hz,
-                cores: topology.core_of(topology.cpus() - 1) + 1,
-                llcs: topology.llcs(),
-                nodes: topology.nodes(),
-                ideal: run.config.exact_slices && run.config.costs == Costs::none(),
-            },
+            policy: PolicyJson::new(run.policy, run.source, run.image, run.set),
+            machine: MachineJson::new(run.config),
             seed: run.config.seed,
             duration_ns: outcome.end_ns,
             exit: ExitJson {
@@ -174,6 +170,8 @@ impl<'a> Sim<'a> {
             unfilled_reads: unfilled::fields(run),
             blocked: blocked::tasks(run),
             policy_stats: counted(run),
+            deadlocks: blocked::deadlocks(run),
+            requests: &run.finished.requests,
         }
     }
 }
@@ -184,32 +182,40 @@ fn counted(run: &Run<'_>) -> Map<String, Value> {
     stats.map(|stat| (stat.name.clone(), stat.value.clone().into())).collect()
 }
 
-/// The options of the policy, and whatever else `--set` named, with the values that ran.
-fn settings(run: &Run<'_>) -> Map<String, Value> {
-    let mut settings = Map::new();
-    for option in tunables::options(run.image) {
-        settings.insert(option.name, typed(&option.ctype, &option.default));
-    }
-    for (path, _) in run.set {
-        if !settings.contains_key(path) {
-            let value = run.image.variable_text(path).unwrap_or_default();
-            settings.insert(path.clone(), typed("", &value));
+impl<'a> PolicyJson<'a> {
+    /// A policy with the values that ran: of its options, and of whatever else was set.
+    pub(crate) fn new(
+        name: &'a str,
+        source: &'a str,
+        image: &Image,
+        set: &[(String, String)],
+    ) -> Self {
+        let mut tunables = Map::new();
+        for option in tunables::options(image) {
+            tunables.insert(option.name, typed(&option.ctype, &option.default));
         }
+        for (path, _) in set {
+            if !tunables.contains_key(path) {
+                let value = image.variable_text(path).unwrap_or_default();
+                tunables.insert(path.clone(), typed("", &value));
+            }
+        }
+        Self { name, source, tunables }
     }
-    settings
 }
 
-/// `rota compare --json`.
-#[derive(Debug, Serialize)]
-pub(crate) struct Comparison<'a> {
-    schema: &'static str,
-    workload: &'a str,
-    runs: Vec<Sim<'a>>,
-}
-
-impl<'a> Comparison<'a> {
-    pub(crate) fn new(workload: &'a str, runs: &[Run<'a>]) -> Self {
-        Self { schema: "rota.compare/1", workload, runs: runs.iter().map(Sim::new).collect() }
+impl MachineJson {
+    pub(crate) fn new(config: &Config) -> Self {
+        let topology = &config.topology;
+        Self {
+            cpus: topology.cpus(),
+            hz: config.hz,
+            cores: topology.core_of(topology.cpus() - 1) + 1,
+            llcs: topology.llcs(),
+            nodes: topology.nodes(),
+            idle_entry_ns: config.costs.idle_entry_ns,
+            ideal: config.exact_slices && config.costs == Costs::none(),
+        }
     }
 }
 

@@ -3,7 +3,6 @@
 //! A closed standard error is no reason to stop.
 
 use anstyle::{AnsiColor, Style};
-use rota_machine::exit::ExitInfo;
 use std::fmt::Display;
 use std::io::Write;
 
@@ -26,10 +25,10 @@ pub(crate) fn exit(exit: &dyn Display, is_error: bool) {
     let _ = writeln!(anstream::stderr(), "{style}EXIT:{style:#} {exit}");
 }
 
-/// The same where it is one of several policies.
-pub(crate) fn exit_of(policy: &str, exit: &ExitInfo) {
-    let style = if exit.kind.is_error() { ALARM } else { CALM };
-    let _ = writeln!(anstream::stderr(), "{policy}: {style}EXIT:{style:#} {exit}");
+/// The same where it is one of several policies and runs.
+pub(crate) fn exit_of(policy: &str, runs: &str, exit: &str, is_error: bool) {
+    let style = if is_error { ALARM } else { CALM };
+    let _ = writeln!(anstream::stderr(), "{policy} ({runs}): {style}EXIT:{style:#} {exit}");
 }
 
 /// Text of the policy itself.

@@ -5,6 +5,7 @@ pub(crate) mod blocked;
 pub(crate) mod comparison;
 pub(crate) mod json;
 pub(crate) mod messages;
+pub(crate) mod requests;
 pub(crate) mod stats;
 pub(crate) mod summary;
 pub(crate) mod table;

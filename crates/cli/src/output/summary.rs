@@ -2,7 +2,7 @@
 //! The text of `rota sim`: a line of what was run, tasks, totals, notes, the end.
 
 use super::units::{duration, index_or_dash, mean_or_dash, percent, time, time_or_dash};
-use super::{blocked, table, unfilled, Run};
+use super::{blocked, requests, table, unfilled, Run};
 use crate::policy_stats::PolicyStat;
 use rota_machine::config::Config;
 use rota_measure::{GroupReport, LatencyReport, TaskReport, Totals};
@@ -25,6 +25,7 @@ pub(crate) fn print(out: &mut dyn Write, run: &Run<'_>, all_tasks: bool) -> io::
         writeln!(out, "\n{count} tasks; instances of one task are added up (--all-tasks: no)")?;
     }
     writeln!(out)?;
+    requests::print(out, &finished.requests)?;
     totals(out, run)?;
     notes(out, run)?;
     if finished.outcome.end_ns < run.config.duration_ns {
@@ -36,8 +37,13 @@ pub(crate) fn print(out: &mut dyn Write, run: &Run<'_>, all_tasks: bool) -> io::
     Ok(())
 }
 
-/// `4 CPUs (smt=2) at 250 Hz, 10s, seed 1`.
+/// `4 CPUs (2 cores) at 250 Hz, 10s, seed 1`.
 pub(crate) fn machine(config: &Config) -> String {
+    machine_with(config, &format!("seed {}", config.seed))
+}
+
+/// The same with other words about the seed.
+pub(crate) fn machine_with(config: &Config, seeds: &str) -> String {
     let topology = &config.topology;
     let cpus = match topology.cpus() {
         1 => "1 CPU".to_owned(),
@@ -56,7 +62,11 @@ pub(crate) fn machine(config: &Config) -> String {
     let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
     let ideal = if config.exact_slices { ", ideal" } else { "" };
     let time = duration(config.duration_ns);
-    format!("{cpus}{parts} at {} Hz, {time}, seed {}{ideal}", config.hz, config.seed)
+    let warmup = match config.warmup_ns {
+        0 => String::new(),
+        ns => format!(", without the first {}", duration(ns)),
+    };
+    format!("{cpus}{parts} at {} Hz, {time}, {seeds}{ideal}{warmup}", config.hz)
 }
 
 /// Rows of tasks.
@@ -130,7 +140,7 @@ pub(crate) fn waiting_note(out: &mut dyn Write, totals: &Totals) -> io::Result<(
 
 fn totals(out: &mut dyn Write, run: &Run<'_>) -> io::Result<()> {
     let totals = &run.finished.report.totals;
-    let capacity_ns = run.config.topology.cpus() as f64 * run.finished.outcome.end_ns as f64;
+    let capacity_ns = run.config.topology.cpus() as f64 * totals.measured_ns as f64;
     let cost = &totals.instructions_per_decision;
     let most = cost.max.map_or("-".into(), |max| max.to_string());
     writeln!(out, "{}", totals_line(totals, capacity_ns))?;
@@ -151,8 +161,14 @@ fn counted(stat: &PolicyStat) -> String {
 
 fn notes(out: &mut dyn Write, run: &Run<'_>) -> io::Result<()> {
     waiting_note(out, &run.finished.report.totals)?;
+    if let Some(note) = requests::open_note(&run.finished.requests) {
+        writeln!(out, "note: {note}")?;
+    }
     if let Some(note) = blocked::note(run) {
         writeln!(out, "note: {note}")?;
+    }
+    for deadlock in &run.finished.outcome.deadlocks {
+        writeln!(out, "note: deadlock: {deadlock}")?;
     }
     let fields = unfilled::fields(run);
     if !fields.is_empty() {

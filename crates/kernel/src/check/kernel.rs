@@ -6,6 +6,7 @@ use super::kfuncs::kfuncs_are_broken;
 use super::Fact;
 use rota_bpf::btf::Btf;
 use std::io::ErrorKind;
+use std::sync::Arc;
 
 /// The first kernel with sched_ext.
 const FIRST: (u32, u32) = (6, 12);
@@ -62,11 +63,11 @@ pub(super) fn sched_ext(root: &Root) -> Fact {
 }
 
 /// Does the kernel carry its types, and can they be believed?
-pub(super) fn types(root: &Root) -> Vec<Fact> {
+pub(super) fn types(root: &Root) -> (Vec<Fact>, Option<Arc<Btf>>) {
     const PATH: &str = "/sys/kernel/btf/vmlinux";
     let name = "BTF";
     let how = "install a kernel with CONFIG_DEBUG_INFO_BTF=y";
-    let none = |found: String| vec![Fact::missing(name, found, how).for_record()];
+    let none = |found: String| (vec![Fact::missing(name, found, how).for_record()], None);
     let bytes = match root.bytes(PATH) {
         Ok(bytes) => bytes,
         Err(e) if e.kind() == ErrorKind::NotFound => {
@@ -79,10 +80,11 @@ pub(super) fn types(root: &Root) -> Vec<Fact> {
         Err(e) => return none(format!("{PATH} cannot be understood: {e}")),
     };
     let there = Fact::ok(name, format!("{} types in {PATH}", btf.len())).for_record();
-    match root.exists(STATE) {
+    let facts = match root.exists(STATE) {
         true => vec![there, kfuncs(&btf)],
         false => vec![there],
-    }
+    };
+    (facts, Some(Arc::new(btf)))
 }
 
 fn kfuncs(btf: &Btf) -> Fact {

@@ -4,6 +4,7 @@
 use crate::consts::*;
 use crate::core::Core;
 use crate::cpuset::CpuSet;
+use crate::event_queue::Due;
 use crate::ops::{Op, Ops};
 use crate::task::{State, Tid};
 
@@ -169,6 +170,28 @@ impl Core {
         }
         if notify && self.has(Op::UpdateIdle) && !self.is_bypassing() {
             self.call(o, Op::UpdateIdle, Some(cpu), None, &[u64::from(cpu), u64::from(idle)]);
+        }
+    }
+
+    /// `set_next_task_idle()`, or `pick_task_idle()` if it was idle before: the CPU is marked
+    /// a moment after it found nothing to run. Others do not see it until then.
+    pub(crate) fn become_idle(&mut self, o: &mut dyn Ops, cpu: u32, notify: bool) {
+        let window_ns = self.config.costs.idle_entry_ns;
+        if window_ns == 0 {
+            self.update_idle(o, cpu, true, notify);
+            return;
+        }
+        self.rq_mut(cpu).entering_idle = Some(notify);
+        self.queue.push(self.now_ns + window_ns, Due::Idle(cpu));
+    }
+
+    /// The end of [`Core::become_idle`]: who wanted the CPU meanwhile gets it now.
+    pub(crate) fn enter_idle(&mut self, o: &mut dyn Ops, cpu: u32) {
+        let Some(notify) = self.rq_mut(cpu).entering_idle.take() else { return };
+        self.this_cpu = cpu;
+        self.update_idle(o, cpu, true, notify);
+        if self.rq(cpu).need_resched {
+            self.resched_curr(cpu);
         }
     }
 

@@ -97,12 +97,14 @@ impl Core {
         }
     }
 
-    /// Weight of a task: an explicit one, or by its nice value (`__scx_enable_task()`).
+    /// Weight of a task: an explicit one, or by its nice value (`__scx_enable_task()`). There are
+    /// no classes above sched_ext here, so their tasks come with the greatest nice weight.
     pub(crate) fn weight_of(&self, t: Tid) -> u32 {
         let settings = &self.task(t).settings;
         match (settings.weight, settings.policy) {
             (Some(weight), _) => weight.clamp(1, 10_000),
             (None, Policy::Idle) => weight::of_idle(),
+            (None, policy) if policy.is_real_time() => weight::of_nice(-20),
             (None, _) => weight::of_nice(settings.priority),
         }
     }

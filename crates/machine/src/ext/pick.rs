@@ -20,6 +20,29 @@ impl Core {
             return;
         }
         rq.charged_at_ns = now_ns;
+        self.charge(cpu, delta_ns);
+    }
+
+    /// The end of a tick's interrupt, for which nobody is charged (`update_rq_clock_task()`), or
+    /// the current task. Another one begins after it in any case. So a slice that begins at a
+    /// tick is not quite used up a whole number of ticks later, and gets one more.
+    pub(crate) fn end_tick(&mut self, cpu: u32) {
+        let (now_ns, tick_ns) = (self.now_ns, self.config.costs.tick_ns);
+        let charged = self.config.ticks_are_charged;
+        let rq = self.rq_mut(cpu);
+        if rq.curr.is_none() || charged && !rq.need_resched {
+            return;
+        }
+        rq.charged_at_ns = now_ns + tick_ns;
+        if charged {
+            self.charge(cpu, tick_ns);
+        }
+    }
+
+    /// Charges the current task.
+    fn charge(&mut self, cpu: u32, delta_ns: u64) {
+        let now_ns = self.now_ns;
+        let rq = self.rq_mut(cpu);
         // an idle CPU has worked off its overhead by itself
         let overhead_ns = rq.debt_ns.min(delta_ns);
         rq.debt_ns -= overhead_ns;
@@ -44,6 +67,7 @@ impl Core {
     /// slice (a task that merely goes on with its old slice does not).
     pub(crate) fn pick_task(&mut self, o: &mut dyn Ops, cpu: u32) -> Option<(Tid, bool)> {
         let prev = self.rq(cpu).curr;
+        let goes_on = self.rq_mut(cpu).goes_on.take();
         let had_slice = prev.is_some_and(|p| self.slice(p) != 0);
         if self.balance_one(o, cpu, prev) == Verdict::Prev {
             let p = prev?;
@@ -56,8 +80,9 @@ impl Core {
         let p = self.dsq(local).first()?;
         if self.slice(p) == 0 {
             self.refill_slice(p);
+            return Some((p, true));
         }
-        Some((p, true))
+        Some((p, goes_on != Some(p)))
     }
 
     /// `set_next_task_scx()`.
@@ -85,6 +110,7 @@ impl Core {
             return;
         }
         self.set_task_runnable(cpu, t);
+        self.task_mut(t).put_back = Some((self.now_ns, cpu));
         if self.slice(t) != 0 && !self.is_bypassing() {
             if self.has_flag(t, TASK_IMMED) {
                 self.change_flags(t, 0, TASK_REENQ_PREEMPTED);

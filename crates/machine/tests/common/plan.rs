@@ -63,6 +63,8 @@ pub(crate) struct Plan {
     pub(crate) hz: u32,
     pub(crate) detail: bool,
     pub(crate) seed: u64,
+    /// CPUs that others have: which, from when on, how long.
+    pub(crate) others: Vec<(u32, u64, u64)>,
     pub(crate) tasks: Vec<TaskPlan>,
 }
 
@@ -102,14 +104,17 @@ fn task() -> impl Strategy<Value = TaskPlan> {
 pub(crate) fn plan() -> impl Strategy<Value = Plan> {
     let machine = (1..5u32, any::<u32>(), any::<bool>());
     let hz = prop::sample::select(vec![100, 250, 1000]);
-    (machine, hz, any::<bool>(), any::<u64>(), prop::collection::vec(task(), 1..7)).prop_map(
-        |((cpus, shape, ideal), hz, detail, seed, tasks)| Plan {
+    let other = (0..4u32, 0..100_000_000u64, 0..3_000_000u64);
+    let others = prop::collection::vec(other, 0..4);
+    (machine, hz, any::<(bool, u64)>(), others, prop::collection::vec(task(), 1..7)).prop_map(
+        |((cpus, shape, ideal), hz, (detail, seed), others, tasks)| Plan {
             cpus,
             shape,
             ideal,
             hz,
             detail,
             seed,
+            others,
             tasks,
         },
     )

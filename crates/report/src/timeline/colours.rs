@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::names::kind;
-use super::TaskRow;
 
 /// A fill and the colour of words on it.
 pub(crate) struct Paint {
@@ -35,8 +34,8 @@ pub(crate) struct Colours {
 
 impl Colours {
     /// A colour for each task or, where there are too many tasks, for each kind of task.
-    pub(crate) fn of(tasks: &[TaskRow]) -> Self {
-        let names: BTreeSet<&str> = tasks.iter().map(|task| task.name.as_str()).collect();
+    pub(crate) fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        let names: BTreeSet<&str> = names.into_iter().collect();
         let kinds: BTreeSet<&str> = names.iter().map(|name| kind(name)).collect();
         let by_kind = names.len() > PAINTS.len() && kinds.len() > 1;
         let keys = if by_kind { kinds } else { names };
@@ -72,19 +71,10 @@ fn hash(name: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn tasks(names: &[&str]) -> Vec<TaskRow> {
-        let row = |(pid, name): (u32, &&str)| TaskRow {
-            pid,
-            name: (*name).to_owned(),
-            segments: Vec::new(),
-        };
-        (1..).zip(names).map(row).collect()
-    }
-
     #[test]
     fn few_tasks_have_a_colour_each() {
         let names = ["a-0", "a-1", "a-2", "b-3", "b-4", "c-5", "c-6", "c-7"];
-        let colours = Colours::of(&tasks(&names));
+        let colours = Colours::of(names);
         let paints: BTreeSet<usize> = names.iter().map(|name| colours.paint(name)).collect();
         assert_eq!(paints.len(), 8);
         assert!(!colours.by_kind);
@@ -94,7 +84,7 @@ mod tests {
     fn of_many_tasks_instances_share_a_colour() {
         let names: Vec<String> = (0..12).map(|i| format!("{}-{i}", ["a", "b"][i % 2])).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let colours = Colours::of(&tasks(&names));
+        let colours = Colours::of(names.iter().copied());
         assert_eq!(colours.paint("a-0"), colours.paint("a-2"));
         assert_ne!(colours.paint("a-0"), colours.paint("b-1"));
         assert!(colours.by_kind);
@@ -104,7 +94,7 @@ mod tests {
     fn many_instances_of_one_task_use_all_colours_evenly() {
         let names: Vec<String> = (0..16).map(|i| format!("hog-{i}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let colours = Colours::of(&tasks(&names));
+        let colours = Colours::of(names.iter().copied());
         let mut users = [0; PAINTS.len()];
         names.iter().for_each(|name| users[colours.paint(name)] += 1);
         assert_eq!(users, [2; 8]);
@@ -112,9 +102,9 @@ mod tests {
 
     #[test]
     fn the_order_in_which_tasks_come_does_not_matter() {
-        let (one, other) = (tasks(&["x", "y", "z"]), tasks(&["z", "x", "y"]));
+        let (one, other) = (["x", "y", "z"], ["z", "x", "y"]);
         for name in ["x", "y", "z"] {
-            assert_eq!(Colours::of(&one).paint(name), Colours::of(&other).paint(name));
+            assert_eq!(Colours::of(one).paint(name), Colours::of(other).paint(name));
         }
     }
 

@@ -15,7 +15,7 @@ const LEAST_BAR: u32 = 90;
 
 pub(crate) fn render(timeline: &Timeline, caption: &Caption) -> String {
     let layout = Layout::of(timeline);
-    let colours = Colours::of(&timeline.tasks);
+    let colours = Colours::of(timeline.tasks.iter().map(|task| task.name.as_str()));
     let legend = Legend::of(timeline, &layout, &colours);
     let height_px = legend.bottom_px() + 6;
     let (width, height) = (WIDTH_PX.to_string(), height_px.to_string());

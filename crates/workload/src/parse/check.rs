@@ -4,7 +4,8 @@
 
 use super::members::Object;
 use crate::error::WorkloadError;
-use crate::model::{Event, Phase, Policy, Program, Settings};
+use crate::event::Event;
+use crate::model::{Phase, Policy, Program, Settings};
 
 /// Follows the settings through all phases, twice: the second round starts with what the
 /// last phase left.
@@ -34,12 +35,36 @@ fn suit(place: &Object<'_>, settings: &Settings) -> Result<(), WorkloadError> {
     let Settings { policy, priority, group, .. } = settings;
     if !range.contains(priority) {
         let message = format!("policy {policy} takes {class}, not {priority}");
-        return Err(place.scope.error(place.line_of("priority"), message));
+        return Err(place.scope.error(place.place_of("priority"), message));
+    }
+    if *policy == Policy::Deadline {
+        deadline(place, settings)?;
     }
     let fair = matches!(policy, Policy::Other | Policy::Batch | Policy::Idle);
     if let (Some(group), false) = (group, fair) {
         let message = format!("policy {policy} cannot be in a task group ({group:?})");
-        return Err(place.scope.error(place.line_of("taskgroup"), message));
+        return Err(place.scope.error(place.place_of("taskgroup"), message));
+    }
+    Ok(())
+}
+
+/// What the kernel asks of a deadline task (`__checkparam_dl()`).
+fn deadline(place: &Object<'_>, settings: &Settings) -> Result<(), WorkloadError> {
+    let Some(runtime) = settings.slice_ns else {
+        let message = "policy SCHED_DEADLINE needs a \"dl-runtime\" above 0";
+        return Err(place.scope.error(place.place_of("policy"), message));
+    };
+    let period = settings.dl_period_ns.unwrap_or(runtime);
+    let deadline = settings.dl_deadline_ns.unwrap_or(period);
+    if runtime > deadline || deadline > period {
+        let message = format!(
+            "policy SCHED_DEADLINE needs dl-runtime <= dl-deadline <= dl-period, not {} us, {} us \
+             and {} us",
+            runtime / 1000,
+            deadline / 1000,
+            period / 1000
+        );
+        return Err(place.scope.error(place.place_of("dl-runtime"), message));
     }
     Ok(())
 }
@@ -55,24 +80,15 @@ pub(super) fn uses_time(
     for (phase, place) in program.phases.iter().zip(places) {
         if phase.loops.is_none() && !phase_uses_time(phase) {
             let what = if place.scope.in_phase() { "this phase" } else { "this task" };
-            return Err(place.scope.error(place.line, format!("{what} {advice}")));
+            return Err(place.scope.error(place.at, format!("{what} {advice}")));
         }
     }
     if program.loops.is_none() && !program.phases.iter().any(phase_uses_time) {
-        return Err(task.scope.error(task.line, format!("this task {advice}")));
+        return Err(task.scope.error(task.at, format!("this task {advice}")));
     }
     Ok(())
 }
 
 fn phase_uses_time(phase: &Phase) -> bool {
-    phase.events.iter().any(|event| match event {
-        Event::Run(span) | Event::Runtime(span) | Event::Sleep(span) => span.can_be_positive(),
-        Event::Timer { period, .. } => period.can_be_positive(),
-        // A yield takes time where the machine charges for it, a fork ends at its limit;
-        // the runner watches both.
-        Event::Yield | Event::Fork { .. } => true,
-        // These can wait for another task, the others of their kind only wake.
-        Event::Suspend | Event::SemWait { .. } | Event::Barrier { .. } => true,
-        Event::Resume { .. } | Event::SemPost { .. } => false,
-    })
+    phase.events.iter().any(Event::can_take_time)
 }

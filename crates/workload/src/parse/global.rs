@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The `global` object. Only its duration and default policy mean something in a simulation;
-//! the rest is checked for its type, so that a file also fit for rt-app stays one.
+//! The `global` object. What means nothing in a simulation is checked for its type, so that a file
+//! also fit for rt-app stays one.
 
+use super::events::memory::Memory;
 use super::members::{Object, Scope};
 use super::settings;
 use crate::error::WorkloadError;
@@ -13,6 +14,8 @@ use crate::random::MAX_SPAN_NS;
 pub(super) struct Global {
     pub(super) duration_ns: Option<u64>,
     pub(super) default_policy: Policy,
+    pub(super) pi_enabled: bool,
+    pub(super) memory: Memory,
 }
 
 const KEYS: [&str; 14] = [
@@ -33,7 +36,12 @@ const KEYS: [&str; 14] = [
 ];
 
 pub(super) fn read(root: &Object<'_>) -> Result<Global, WorkloadError> {
-    let mut global = Global { duration_ns: None, default_policy: Policy::Other };
+    let mut global = Global {
+        duration_ns: None,
+        default_policy: Policy::Other,
+        pi_enabled: false,
+        memory: Memory::default(),
+    };
     let Some(member) = root.get("global")? else {
         return Ok(global);
     };
@@ -46,10 +54,23 @@ pub(super) fn read(root: &Object<'_>) -> Result<Global, WorkloadError> {
         match key {
             "duration" => global.duration_ns = duration(object.scope, member)?,
             "default_policy" => global.default_policy = settings::policy(object.scope, member)?,
-            _ => check(object.scope, member)?,
+            _ => {
+                check(object.scope, member)?;
+                keep(&mut global, member);
+            }
         }
     }
     Ok(global)
+}
+
+/// What means something in a simulation, of the right type by now.
+fn keep(global: &mut Global, Member { key, node, .. }: &Member) {
+    match (key.as_str(), &node.value) {
+        ("pi_enabled", Value::Bool(enabled)) => global.pi_enabled = *enabled,
+        ("mem_buffer_size", Value::Int(bytes)) => global.memory.buffer_bytes = *bytes as u64,
+        ("io_device", Value::String(device)) => global.memory.device.clone_from(device),
+        _ => {}
+    }
 }
 
 /// Seconds; -1 and 0 set no end, as in rt-app.

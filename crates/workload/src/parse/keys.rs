@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The keys of tasks and phases, and what an unknown one may have meant.
 
+use super::events::{locks, meetings, memory, sockets, tasks, time, Read};
+
 /// Keys a task may have beside its events.
-pub(super) const TASK: [&str; 13] = [
+pub(super) const TASK: [&str; 20] = [
     "instance",
     "delay",
     "arrive",
     "thread_of",
     "phases",
+    "period",
+    "deadline",
     "loop",
     "policy",
     "priority",
@@ -16,75 +20,55 @@ pub(super) const TASK: [&str; 13] = [
     "cpus",
     "taskgroup",
     "dl-runtime",
-];
-
-/// The first keys of [`TASK`]: those that only a whole task has.
-pub(super) const TASK_ONLY: [&str; 5] = ["instance", "delay", "arrive", "thread_of", "phases"];
-
-/// Known to rt-app or planned, but without meaning in this version.
-const NOT_YET: [&str; 11] = [
     "dl-period",
     "dl-deadline",
-    "period",
-    "deadline",
     "util_min",
     "util_max",
     "nodes_membind",
-    "parent",
-    "uid",
-    "gid",
-    "kthread",
 ];
 
-/// Events that have no simulation yet and are not rt-app's own.
-const NOT_YET_EVENTS: [&str; 3] = ["send", "recv", "reply"];
+/// The first keys of [`TASK`]: those that only a whole task has.
+pub(super) const TASK_ONLY: [&str; 7] =
+    ["instance", "delay", "arrive", "thread_of", "phases", "period", "deadline"];
 
-/// What an event does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum EventKey {
-    Sleep,
-    Runtime,
-    Run,
-    Timer,
-    Yield,
-    Fork,
-    Suspend,
-    Resume,
-    SemPost,
-    SemWait,
-    Barrier,
-}
+/// Known to rt-app or planned, but without meaning in this version.
+const NOT_YET: [&str; 4] = ["parent", "uid", "gid", "kthread"];
 
 /// Prefixes of events in the order rt-app tries them: "runtime1" is `runtime`, "run1" `run`.
-const EVENTS: [(&str, Kind); 20] = [
-    ("lock", Kind::NotYet),
-    ("unlock", Kind::NotYet),
-    ("wait", Kind::NotYet),
-    ("signal", Kind::NotYet),
-    ("broad", Kind::NotYet),
-    ("sync", Kind::NotYet),
-    ("sleep", Kind::Event(EventKey::Sleep)),
-    ("runtime", Kind::Event(EventKey::Runtime)),
-    ("run", Kind::Event(EventKey::Run)),
-    ("timer", Kind::Event(EventKey::Timer)),
-    ("suspend", Kind::Event(EventKey::Suspend)),
-    ("resume", Kind::Event(EventKey::Resume)),
-    ("memrun", Kind::NotYet),
-    ("mem", Kind::NotYet),
-    ("iorun", Kind::NotYet),
-    ("yield", Kind::Event(EventKey::Yield)),
-    ("barrier", Kind::Event(EventKey::Barrier)),
-    ("fork", Kind::Event(EventKey::Fork)),
-    ("sem_post", Kind::Event(EventKey::SemPost)),
-    ("sem_wait", Kind::Event(EventKey::SemWait)),
+static EVENTS: [(&str, Kind); 23] = [
+    ("lock", Kind::Event(locks::lock)),
+    ("unlock", Kind::Event(locks::unlock)),
+    ("wait", Kind::Event(locks::wait)),
+    ("signal", Kind::Event(locks::signal)),
+    ("broad", Kind::Event(locks::broad)),
+    ("sync", Kind::Event(locks::sync)),
+    ("sleep", Kind::Event(time::sleep)),
+    ("runtime", Kind::Event(time::runtime)),
+    ("run", Kind::Event(time::run)),
+    ("timer", Kind::Event(time::timer)),
+    ("suspend", Kind::Event(tasks::suspend)),
+    ("resume", Kind::Event(tasks::resume)),
+    ("memrun", Kind::Event(memory::memrun)),
+    ("mem", Kind::Event(memory::mem)),
+    ("iorun", Kind::Event(memory::iorun)),
+    ("yield", Kind::Event(time::yields)),
+    ("barrier", Kind::Event(meetings::barrier)),
+    ("fork", Kind::Event(tasks::fork)),
+    ("sem_post", Kind::Event(meetings::sem_post)),
+    ("sem_wait", Kind::Event(meetings::sem_wait)),
+    // Not rt-app's.
+    ("send", Kind::Event(sockets::send)),
+    ("recv", Kind::Event(sockets::recv)),
+    ("reply", Kind::Event(sockets::reply)),
 ];
 
 /// What a key of a task or phase is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(super) enum Kind {
     /// One of [`TASK`].
     Setting,
-    Event(EventKey),
+    /// An event and what reads it.
+    Event(Read),
     /// Known, but not simulated by this version.
     NotYet,
     Unknown,
@@ -98,7 +82,6 @@ pub(super) fn kind(key: &str) -> Kind {
     match EVENTS.iter().find(|(prefix, _)| key.starts_with(prefix)) {
         Some((_, kind)) => *kind,
         None if NOT_YET.contains(&key) => Kind::NotYet,
-        None if NOT_YET_EVENTS.iter().any(|prefix| key.starts_with(prefix)) => Kind::NotYet,
         None => Kind::Unknown,
     }
 }
@@ -106,7 +89,7 @@ pub(super) fn kind(key: &str) -> Kind {
 /// Every key a task or phase can have, for suggestions.
 pub(super) fn all(in_phase: bool) -> impl Iterator<Item = &'static str> + Clone {
     let settings = if in_phase { &TASK[TASK_ONLY.len()..] } else { &TASK[..] };
-    let events = EVENTS.iter().filter(|(_, kind)| *kind != Kind::NotYet);
+    let events = EVENTS.iter().filter(|(_, kind)| matches!(kind, Kind::Event(_)));
     events.map(|(prefix, _)| *prefix).chain(settings.iter().copied())
 }
 
@@ -132,18 +115,27 @@ pub(super) fn unknown<'k>(
 mod tests {
     use super::*;
 
+    /// The prefix by which a key is known as an event.
+    fn event(key: &str) -> Option<&'static str> {
+        match kind(key) {
+            Kind::Event(_) => EVENTS.iter().map(|(p, _)| *p).find(|p| key.starts_with(p)),
+            _ => None,
+        }
+    }
+
     #[test]
     fn events_match_by_prefix_in_order() {
-        assert_eq!(kind("run1"), Kind::Event(EventKey::Run));
-        assert_eq!(kind("run_a"), Kind::Event(EventKey::Run));
-        assert_eq!(kind("runtime2"), Kind::Event(EventKey::Runtime));
-        assert_eq!(kind("timer_x"), Kind::Event(EventKey::Timer));
-        assert_eq!(kind("memrun1"), Kind::NotYet);
-        assert_eq!(kind("sem_post1"), Kind::Event(EventKey::SemPost));
-        assert_eq!(kind("sync"), Kind::NotYet);
-        assert_eq!(kind("recv0"), Kind::NotYet);
-        assert_eq!(kind("loops"), Kind::Unknown);
-        assert_eq!(kind("loop"), Kind::Setting);
+        assert_eq!(event("run1"), Some("run"));
+        assert_eq!(event("run_a"), Some("run"));
+        assert_eq!(event("runtime2"), Some("runtime"));
+        assert_eq!(event("timer_x"), Some("timer"));
+        assert_eq!(event("sem_post1"), Some("sem_post"));
+        assert_eq!(event("memrun1"), Some("memrun"));
+        assert_eq!(event("mem_run"), Some("mem"));
+        assert_eq!(event("lock2"), Some("lock"));
+        assert_eq!(event("recv0"), Some("recv"));
+        assert!(matches!(kind("loops"), Kind::Unknown));
+        assert!(matches!(kind("loop"), Kind::Setting));
     }
 
     #[test]

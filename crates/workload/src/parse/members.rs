@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use super::keys;
 use crate::error::WorkloadError;
-use crate::json::{Member, Node, Value};
+use crate::json::{Member, Node, Pos, Value};
 
 /// Where in a file something stands.
 #[derive(Clone, Copy)]
@@ -37,10 +37,11 @@ impl<'a> Scope<'a> {
         self.phase.is_some()
     }
 
-    pub(super) fn error(self, line: u32, message: impl Into<String>) -> WorkloadError {
+    pub(super) fn error(self, at: Pos, message: impl Into<String>) -> WorkloadError {
         WorkloadError {
             file: self.file.to_owned(),
-            line,
+            line: at.line,
+            column: at.column,
             task: self.task.map(str::to_owned),
             phase: self.phase.map(str::to_owned),
             message: message.into(),
@@ -50,7 +51,7 @@ impl<'a> Scope<'a> {
     /// The member has a value other than what was wanted.
     pub(super) fn mismatch(self, member: &Member, wanted: impl Display) -> WorkloadError {
         let Member { key, node, .. } = member;
-        self.error(node.line, format!("{key:?} must be {wanted}, not {}", node.value))
+        self.error(node.at, format!("{key:?} must be {wanted}, not {}", node.value))
     }
 
     pub(super) fn integer(
@@ -79,7 +80,7 @@ impl<'a> Scope<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Object<'a> {
     pub(super) scope: Scope<'a>,
-    pub(super) line: u32,
+    pub(super) at: Pos,
     pub(super) members: &'a [Member],
 }
 
@@ -87,10 +88,10 @@ impl<'a> Object<'a> {
     /// The node as an object; `what` names it in the error if it is something else.
     pub(super) fn of(scope: Scope<'a>, what: &str, node: &'a Node) -> Result<Self, WorkloadError> {
         match &node.value {
-            Value::Object(members) => Ok(Object { scope, line: node.line, members }),
+            Value::Object(members) => Ok(Object { scope, at: node.at, members }),
             other => {
                 let message = format!("{what} must be an object {{…}}, not {other}");
-                Err(scope.error(node.line, message))
+                Err(scope.error(node.at, message))
             }
         }
     }
@@ -100,15 +101,21 @@ impl<'a> Object<'a> {
         let mut found = self.members.iter().filter(|m| m.key == key);
         let first = found.next();
         match found.next() {
-            Some(again) => Err(self.scope.error(again.line, format!("{key:?} stands here twice"))),
+            Some(again) => Err(self.scope.error(again.at, format!("{key:?} stands here twice"))),
             None => Ok(first),
         }
     }
 
-    /// Line of a key, or of the object where it has none.
-    pub(super) fn line_of(&self, key: &str) -> u32 {
+    /// The member with this key, which must be there.
+    pub(super) fn required(&self, key: &str) -> Result<&'a Member, WorkloadError> {
+        let missing = || self.scope.error(self.at, format!("{key:?} is missing here"));
+        self.get(key)?.ok_or_else(missing)
+    }
+
+    /// Where a key stands, or the object where it has none.
+    pub(super) fn place_of(&self, key: &str) -> Pos {
         let member = self.members.iter().find(|m| m.key == key);
-        member.map_or(self.line, |m| m.line)
+        member.map_or(self.at, |m| m.at)
     }
 
     /// Refuses members other than these.
@@ -116,7 +123,7 @@ impl<'a> Object<'a> {
         match self.members.iter().find(|m| !known.contains(&m.key.as_str())) {
             Some(member) => {
                 let message = keys::unknown("key", &member.key, known.iter().copied());
-                Err(self.scope.error(member.line, message))
+                Err(self.scope.error(member.at, message))
             }
             None => Ok(()),
         }

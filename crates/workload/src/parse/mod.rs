@@ -4,22 +4,31 @@
 use std::collections::HashMap;
 
 use crate::error::WorkloadError;
+use crate::event::{Event, TaskEvent};
 use crate::json;
 use crate::model::{Definition, Policy, Task, TaskIx, Workload};
 
+mod arrivals;
 mod check;
+mod customers;
 mod events;
 mod global;
 mod keys;
-mod meetings;
 mod members;
+mod resources;
 mod settings;
+mod sockets;
 mod span;
 mod task;
 mod threads;
 
+use events::locks::Locks;
+use events::meetings::Meetings;
+use events::memory::Memory;
+use events::time::Timers;
 use members::{Object, Scope};
 use settings::Groups;
+use sockets::Sockets;
 
 /// How many instances a file may start.
 const MAX_INSTANCES: u64 = 100_000;
@@ -29,31 +38,52 @@ struct Names {
     /// Task name to index among the definitions.
     tasks: HashMap<String, u32>,
     groups: Groups,
-    shared_timers: events::Timers,
-    meetings: meetings::Meetings,
+    shared_timers: Timers,
+    meetings: Meetings,
+    locks: Locks,
+    memory: Memory,
+    warnings: Vec<WorkloadError>,
+    sockets: Sockets,
     default_policy: Policy,
 }
 
-/// Reads a workload file; `file_name` is only used in messages.
+/// Gives the text of a file that a workload names, or says why not.
+pub type Files<'a> = &'a dyn Fn(&str) -> Result<String, String>;
+
+/// Reads a workload file that names no others; `file_name` is only used in messages.
 pub fn parse(file_name: &str, text: &str) -> Result<Workload, WorkloadError> {
+    parse_with(file_name, text, &|_| Err("no other files can be read here".to_owned()))
+}
+
+/// Reads a workload file and the lists of arrivals that it names.
+pub fn parse_with(
+    file_name: &str,
+    text: &str,
+    files: Files<'_>,
+) -> Result<Workload, WorkloadError> {
     let scope = Scope::file(file_name);
-    let root = json::parse(text).map_err(|e| scope.error(e.line, e.message))?;
+    let root = json::parse(text).map_err(|e| scope.error(e.at, e.message))?;
     let root = Object::of(scope, "the file", &root)?;
-    root.only(&["tasks", "global", "resources"])?;
+    root.only(&["tasks", "global", "resources", "sockets", "customers"])?;
     let global = global::read(&root)?;
     if let Some(resources) = root.get("resources")? {
-        // Kept by rt-app for old files: resources come into being where events name them.
-        Object::of(scope, "\"resources\"", &resources.node)?;
+        resources::check(scope, resources)?;
     }
     let Some(tasks) = root.get("tasks")? else {
-        return Err(scope.error(root.line, "\"tasks\" is missing: it holds what is to run"));
+        return Err(scope.error(root.at, "\"tasks\" is missing: it holds what is to run"));
     };
     let tasks = Object::of(scope, "\"tasks\"", &tasks.node)?;
+    let mut sockets = Sockets::read(&root)?;
+    let customers = customers::read(&root, &mut sockets, files)?;
     let mut names = Names {
         tasks: task::names(&tasks)?,
         groups: Groups::default(),
-        shared_timers: events::Timers::default(),
-        meetings: meetings::Meetings::default(),
+        shared_timers: Timers::default(),
+        meetings: Meetings::default(),
+        locks: Locks::default(),
+        memory: global.memory,
+        warnings: Vec::new(),
+        sockets,
         default_policy: global.default_policy,
     };
     let mut definitions = Vec::with_capacity(tasks.members.len());
@@ -61,7 +91,9 @@ pub fn parse(file_name: &str, text: &str) -> Result<Workload, WorkloadError> {
         definitions.push(task::read(scope, member, &mut names)?);
     }
     let firsts = first_instances(&tasks, &definitions)?;
-    let barriers = names.meetings.barriers()?;
+    let forks = |e: &Event| matches!(e, Event::Task(TaskEvent::Fork { .. }));
+    let forks = definitions.iter().any(|d| d.definition.events().any(forks));
+    let barriers = names.meetings.barriers(forks, &mut names.warnings)?;
     threads::resolve(scope, &mut definitions, &names.tasks, &firsts)?;
     let initial = expand(&definitions, &firsts);
     Ok(Workload {
@@ -72,6 +104,11 @@ pub fn parse(file_name: &str, text: &str) -> Result<Workload, WorkloadError> {
         timers: names.shared_timers.kinds,
         semaphores: names.meetings.semaphores.into_list(),
         barriers,
+        mutexes: names.locks.mutexes.into_list(),
+        conditions: names.locks.conditions.into_list(),
+        pi_enabled: global.pi_enabled,
+        warnings: names.warnings,
+        requests: names.sockets.finish(customers)?,
     })
 }
 
@@ -79,8 +116,8 @@ pub fn parse(file_name: &str, text: &str) -> Result<Workload, WorkloadError> {
 struct Draft {
     definition: Definition,
     instances: u32,
-    /// Task or instance named by `thread_of`, with its line.
-    thread_of: Option<(String, u32)>,
+    /// Task or instance named by `thread_of`, with its place.
+    thread_of: Option<(String, json::Pos)>,
 }
 
 /// Index of the first instance of each task: indices count over the whole file.
@@ -93,12 +130,12 @@ fn first_instances(tasks: &Object<'_>, drafts: &[Draft]) -> Result<Vec<u32>, Wor
         if next > MAX_INSTANCES {
             let scope = tasks.scope.task(&member.key);
             let message = format!("the file starts more than {MAX_INSTANCES} instances");
-            return Err(scope.error(member.line, message));
+            return Err(scope.error(member.at, message));
         }
     }
     if next == 0 {
         let message = "nothing starts: every task has \"instance\": 0 or there is no task";
-        return Err(tasks.scope.error(tasks.line, message));
+        return Err(tasks.scope.error(tasks.at, message));
     }
     Ok(firsts)
 }
@@ -126,3 +163,6 @@ fn instances(draft: &Draft, first: u32) -> impl Iterator<Item = TaskIx> {
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod requests_tests;

@@ -5,11 +5,14 @@ use super::keys;
 use super::members::{Object, Scope};
 use super::span::MAX_US;
 use crate::error::WorkloadError;
-use crate::json::{Member, Value};
+use crate::json::{Member, Node, Value};
 use crate::model::{Change, Group, Policy};
 
 /// The highest CPU number a file may name: the kernel's largest CPU count less one.
 const MAX_CPU: i64 = 8191;
+
+/// The highest NUMA node: the kernel's largest count less one.
+const MAX_NODE: i64 = 1023;
 
 const POLICIES: [Policy; 6] =
     [Policy::Other, Policy::Batch, Policy::Idle, Policy::Rr, Policy::Fifo, Policy::Deadline];
@@ -22,7 +25,7 @@ pub(super) fn policy(scope: Scope<'_>, member: &Member) -> Result<Policy, Worklo
         None => {
             let known = POLICIES.map(|known| known.to_string());
             let known = known.iter().map(String::as_str);
-            Err(scope.error(member.node.line, keys::unknown("policy", name, known)))
+            Err(scope.error(member.node.at, keys::unknown("policy", name, known)))
         }
     }
 }
@@ -35,6 +38,15 @@ pub(super) fn read(object: &Object<'_>, groups: &mut Groups) -> Result<Change, W
         let member = object.get(key)?;
         member.map(|m| scope.integer(m, min..=max)).transpose()
     };
+    let span_ns = |key: &str| {
+        // 0 is rt-app's default and asks for nothing.
+        let us = integer(key, 0, MAX_US)?.filter(|us| *us > 0);
+        Ok(us.map(|us| us as u64 * 1000))
+    };
+    // Frequencies and the memory of NUMA nodes have no model: checked, and without effect.
+    integer("util_min", -1, 1024)?;
+    integer("util_max", -1, 1024)?;
+    object.get("nodes_membind")?.map(|m| numbers(scope, m, "NUMA node", MAX_NODE)).transpose()?;
     Ok(Change {
         policy: object.get("policy")?.map(|m| policy(scope, m)).transpose()?,
         priority: integer("priority", -20, 99)?.map(|p| p as i32),
@@ -45,32 +57,41 @@ pub(super) fn read(object: &Object<'_>, groups: &mut Groups) -> Result<Change, W
             Some(member) => groups.read(scope, member)?,
             None => None,
         },
-        // 0 is rt-app's default and asks for nothing.
-        slice_ns: integer("dl-runtime", 0, MAX_US)?.filter(|us| *us > 0).map(|us| us as u64 * 1000),
+        slice_ns: span_ns("dl-runtime")?,
+        dl_period_ns: span_ns("dl-period")?.or(span_ns("period")?),
+        dl_deadline_ns: span_ns("dl-deadline")?.or(span_ns("deadline")?),
     })
 }
 
 fn cpus(scope: Scope<'_>, member: &Member) -> Result<Vec<u32>, WorkloadError> {
-    let wanted = format!("an array of CPU numbers from 0 to {MAX_CPU}");
-    let Value::Array(items) = &member.node.value else {
-        return Err(scope.mismatch(member, wanted));
-    };
-    let mut cpus = Vec::with_capacity(items.len());
-    for item in items {
-        match item.value {
-            Value::Int(cpu) if (0..=MAX_CPU).contains(&cpu) => cpus.push(cpu as u32),
-            ref other => {
-                let message = format!("\"cpus\" must be {wanted}; {other} is none");
-                return Err(scope.error(item.line, message));
-            }
-        }
-    }
+    let mut cpus = numbers(scope, member, "CPU", MAX_CPU)?;
     if cpus.is_empty() {
-        return Err(scope.error(member.line, "\"cpus\" is empty: the task could run nowhere"));
+        return Err(scope.error(member.at, "\"cpus\" is empty: the task could run nowhere"));
     }
     cpus.sort_unstable();
     cpus.dedup();
     Ok(cpus)
+}
+
+/// An array of the numbers of something.
+fn numbers(
+    scope: Scope<'_>,
+    member: &Member,
+    what: &str,
+    most: i64,
+) -> Result<Vec<u32>, WorkloadError> {
+    let wanted = format!("an array of {what} numbers from 0 to {most}");
+    let Value::Array(items) = &member.node.value else {
+        return Err(scope.mismatch(member, wanted));
+    };
+    let number = |item: &Node| match item.value {
+        Value::Int(number) if (0..=most).contains(&number) => Ok(number as u32),
+        ref other => {
+            let message = format!("{:?} must be {wanted}; {other} is none", member.key);
+            Err(scope.error(item.at, message))
+        }
+    };
+    items.iter().map(number).collect()
 }
 
 /// The task groups named so far.
@@ -97,22 +118,22 @@ impl Groups {
                 return Err(scope.mismatch(member, wanted));
             }
         };
-        let line = member.node.line;
+        let at = member.node.at;
         let Some(relative) = path.strip_prefix('/') else {
             let message = format!("task group {path:?} must begin with \"/\"");
-            return Err(scope.error(line, message));
+            return Err(scope.error(at, message));
         };
         let relative = relative.strip_suffix('/').unwrap_or(relative);
         if relative.is_empty() {
             if weight.is_some() {
-                return Err(scope.error(line, "the root task group \"/\" has no weight"));
+                return Err(scope.error(at, "the root task group \"/\" has no weight"));
             }
             return Ok(Some(None));
         }
         let bad = |part: &str| matches!(part, "" | "." | "..") || part.contains(char::is_control);
         if relative.split('/').any(bad) {
             let message = format!("task group {path:?} is not a plain absolute path");
-            return Err(scope.error(line, message));
+            return Err(scope.error(at, message));
         }
         for (end, _) in relative.match_indices('/') {
             self.entry(&relative[..end]);
@@ -122,7 +143,7 @@ impl Groups {
             (Some(old), Some(new)) if *old != new => {
                 let message =
                     format!("task group {path:?} has \"cpu.weight\" {new} here and {old} before");
-                return Err(scope.error(line, message));
+                return Err(scope.error(at, message));
             }
             (None, Some(_)) => entry.1 = weight,
             _ => {}
@@ -157,11 +178,11 @@ fn group_object<'a>(
     if let Some(limit) = object.get("cpu.max")? {
         let message = "\"cpu.max\" is not supported yet: this version does not simulate \
                        bandwidth limits";
-        return Err(scope.error(limit.line, message));
+        return Err(scope.error(limit.at, message));
     }
     object.only(&["path", "cpu.weight"])?;
     let Some(path) = object.get("path")? else {
-        return Err(scope.error(object.line, "\"taskgroup\" needs a \"path\""));
+        return Err(scope.error(object.at, "\"taskgroup\" needs a \"path\""));
     };
     let weight = object.get("cpu.weight")?;
     let weight = weight.map(|m| scope.integer(m, 1..=10_000)).transpose()?;

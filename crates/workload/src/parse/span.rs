@@ -28,9 +28,11 @@ pub(super) fn read(scope: Scope<'_>, member: &Member) -> Result<Span, WorkloadEr
 fn distribution(scope: Scope<'_>, member: &Member) -> Result<Span, WorkloadError> {
     let object = Object::of(scope, "a distribution", &member.node)?;
     let Some(dist) = object.get("dist")? else {
-        let message =
-            format!("{:?} needs \"dist\": \"exp\", \"uniform\" or \"pareto\"", member.key);
-        return Err(scope.error(object.line, message));
+        let message = format!(
+            "{:?} needs \"dist\": \"exp\", \"uniform\", \"pareto\" or \"lognormal\"",
+            member.key
+        );
+        return Err(scope.error(object.at, message));
     };
     match scope.string(dist)? {
         "exp" => {
@@ -44,7 +46,7 @@ fn distribution(scope: Scope<'_>, member: &Member) -> Result<Span, WorkloadError
             let max = ns(required(&object, "max", ZERO_OR_MORE)?);
             if min > max {
                 let message = "\"min\" is greater than \"max\"";
-                return Err(scope.error(object.line_of("min"), message));
+                return Err(scope.error(object.place_of("min"), message));
             }
             Ok(Span::Uniform { min, max })
         }
@@ -52,9 +54,13 @@ fn distribution(scope: Scope<'_>, member: &Member) -> Result<Span, WorkloadError
             object.only(&["dist", "shape", "mean", "scale", "max"])?;
             pareto(&object)
         }
+        "lognormal" => {
+            object.only(&["dist", "sigma", "mean", "median", "max"])?;
+            lognormal(&object)
+        }
         other => {
-            let known = ["exp", "uniform", "pareto"].into_iter();
-            Err(scope.error(dist.line, keys::unknown("distribution", other, known)))
+            let known = ["exp", "uniform", "pareto", "lognormal"].into_iter();
+            Err(scope.error(dist.at, keys::unknown("distribution", other, known)))
         }
     }
 }
@@ -70,16 +76,32 @@ fn pareto(object: &Object<'_>) -> Result<Span, WorkloadError> {
         (Some(_), None) => {
             let message = "a Pareto distribution has a \"mean\" only if its \"shape\" is \
                            above 1; give its \"scale\" (least value) instead";
-            return Err(scope.error(object.line_of("shape"), message));
+            return Err(scope.error(object.place_of("shape"), message));
         }
         (None, Some(scale)) => scale,
         _ => {
             let message = "a Pareto distribution needs either \"mean\" or \"scale\" (its least \
                            value)";
-            return Err(scope.error(object.line, message));
+            return Err(scope.error(object.at, message));
         }
     };
     Ok(Span::Pareto { shape, scale: scale * 1000.0, max: max_ns(object)? })
+}
+
+fn lognormal(object: &Object<'_>) -> Result<Span, WorkloadError> {
+    let sigma = required(object, "sigma", ABOVE_ZERO)?;
+    let mean = number(object, "mean", ABOVE_ZERO)?;
+    let median = number(object, "median", ABOVE_ZERO)?;
+    let median = match (mean, median) {
+        // The mean of a lognormal distribution is median * e^(sigma^2 / 2).
+        (Some(mean), None) => mean * libm::exp(-sigma * sigma / 2.0),
+        (None, Some(median)) => median,
+        _ => {
+            let message = "a lognormal distribution needs either \"mean\" or \"median\"";
+            return Err(object.scope.error(object.at, message));
+        }
+    };
+    Ok(Span::Lognormal { median: median * 1000.0, sigma, max: max_ns(object)? })
 }
 
 fn max_ns(object: &Object<'_>) -> Result<u64, WorkloadError> {
@@ -99,7 +121,7 @@ const ZERO_OR_MORE: Limit = (|x| x >= 0.0, "of at least 0");
 fn required(object: &Object<'_>, key: &str, limit: Limit) -> Result<f64, WorkloadError> {
     number(object, key, limit)?.ok_or_else(|| {
         let message = format!("this distribution needs {key:?}");
-        object.scope.error(object.line, message)
+        object.scope.error(object.at, message)
     })
 }
 

@@ -4,27 +4,29 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::events::{self, Own, Timers};
+use super::events::time::Timers;
+use super::events::{self, Own};
 use super::keys::{self, Kind};
 use super::members::{Object, Scope};
+use super::sockets::TaskSockets;
 use super::{check, settings, span, Draft, Names, MAX_INSTANCES};
 use crate::error::WorkloadError;
 use crate::json::{Member, Value};
-use crate::model::{Change, Definition, Phase, Program, Settings};
+use crate::model::{Change, Definition, Phase, Policy, Program, Settings};
 use crate::random::Span;
 
 /// The names of all tasks, before any is read: events may name later ones.
 pub(super) fn names(tasks: &Object<'_>) -> Result<HashMap<String, u32>, WorkloadError> {
     let mut names = HashMap::new();
     for (index, member) in (0u32..).zip(tasks.members) {
-        let Member { key, line, .. } = member;
+        let Member { key, at, .. } = member;
         if key.is_empty() || key.contains(char::is_control) {
             let message = format!("{key:?} is no name for a task");
-            return Err(tasks.scope.error(*line, message));
+            return Err(tasks.scope.error(*at, message));
         }
         if names.insert(key.clone(), index).is_some() {
             let message = "another task has this name already";
-            return Err(tasks.scope.task(key).error(*line, message));
+            return Err(tasks.scope.task(key).error(*at, message));
         }
     }
     Ok(names)
@@ -47,20 +49,26 @@ pub(super) fn read<'a>(
         cpus: None,
         group: None,
         slice_ns: None,
+        dl_period_ns: None,
+        dl_deadline_ns: None,
     };
     own.apply(&mut begin, &None);
+    if begin.policy == Policy::Deadline && begin.slice_ns.is_none() {
+        begin.slice_ns = old_budget(&object)?;
+    }
     let instances = match object.get("instance")? {
         Some(count) => scope.integer(count, 0..=MAX_INSTANCES as i64)? as u32,
         None => 1,
     };
-    let mut shared = Own { timers: Timers::default(), instances };
+    let sockets = TaskSockets::default();
+    let mut shared = Own { timers: Timers::default(), instances, sockets };
     let (program, places) = match object.get("phases")? {
-        Some(phases) => phased(&object, phases, names, &mut shared)?,
+        Some(phases) => phased(&object, phases, &begin, names, &mut shared)?,
         None => {
             // The events stand in the task itself: one phase, whose loop is the task's.
             let given = object.get("loop")?;
             let phase = Phase {
-                loops: given.map_or(Ok(Some(1)), |m| loops(scope, m, 1))?,
+                loops: given.map_or(Ok(Some(1)), |m| loops(scope, m, names))?,
                 change: Change::default(),
                 events: events::read(&object, names, &mut shared)?,
             };
@@ -68,6 +76,7 @@ pub(super) fn read<'a>(
             (program, vec![object])
         }
     };
+    names.sockets.add(shared.sockets)?;
     check::settings(&object, &begin, &program, &places)?;
     check::uses_time(&object, &program, &places)?;
     let task_cpus = begin.cpus.clone();
@@ -77,7 +86,7 @@ pub(super) fn read<'a>(
     }
     let duration = |key: &str| object.get(key)?.map(|m| span::read(scope, m)).transpose();
     let thread_of = match object.get("thread_of")? {
-        Some(leader) => Some((scope.string(leader)?.to_owned(), leader.node.line)),
+        Some(leader) => Some((scope.string(leader)?.to_owned(), leader.node.at)),
         None => None,
     };
     let definition = Definition {
@@ -93,23 +102,34 @@ pub(super) fn read<'a>(
     Ok(Draft { definition, instances, thread_of })
 }
 
+/// `runtime` on a deadline task is its budget too, as in rt-app's old grammar.
+fn old_budget(object: &Object<'_>) -> Result<Option<u64>, WorkloadError> {
+    Ok(object.get("runtime")?.and_then(|member| match member.node.value {
+        Value::Int(us) if (1..=span::MAX_US).contains(&us) => Some(us as u64 * 1000),
+        _ => None,
+    }))
+}
+
 fn phased<'a>(
     task: &Object<'a>,
     member: &'a Member,
+    begin: &Settings,
     names: &mut Names,
     own: &mut Own,
 ) -> Result<(Program, Vec<Object<'a>>), WorkloadError> {
-    if let Some(event) = task.members.iter().find(|m| matches!(keys::kind(&m.key), Kind::Event(_)))
-    {
+    let is_event = |m: &&Member| matches!(keys::kind(&m.key), Kind::Event(_));
+    let deadline = begin.policy == Policy::Deadline;
+    let stray = |m: &&Member| is_event(m) && !(deadline && m.key == "runtime");
+    if let Some(event) = task.members.iter().find(stray) {
         let message = format!(
             "event {:?} stands beside \"phases\" and would never run: move it into a phase",
             event.key
         );
-        return Err(task.scope.error(event.line, message));
+        return Err(task.scope.error(event.at, message));
     }
     let object = Object::of(task.scope, "\"phases\"", &member.node)?;
     if object.members.is_empty() {
-        return Err(task.scope.error(object.line, "\"phases\" is empty"));
+        return Err(task.scope.error(object.at, "\"phases\" is empty"));
     }
     let mut phases = Vec::with_capacity(object.members.len());
     let mut places = Vec::with_capacity(object.members.len());
@@ -118,32 +138,44 @@ fn phased<'a>(
         let place = Object::of(scope, "a phase", &member.node)?;
         check_keys(&place)?;
         phases.push(Phase {
-            loops: place.get("loop")?.map_or(Ok(Some(1)), |m| loops(scope, m, 1))?,
+            loops: place.get("loop")?.map_or(Ok(Some(1)), |m| loops(scope, m, names))?,
             change: settings::read(&place, &mut names.groups)?,
             events: events::read(&place, names, own)?,
         });
         places.push(place);
     }
     let given = task.get("loop")?;
-    let loops = given.map_or(Ok(None), |m| loops(task.scope, m, 0))?;
+    let loops = given.map_or(Ok(None), |m| task_loops(task.scope, m))?;
     Ok((Program { loops, phases }, places))
 }
 
-/// A number of rounds; -1 is for ever. A phase cannot have 0: rt-app repeats it for ever then.
-fn loops(scope: Scope<'_>, member: &Member, min: u64) -> Result<Option<u64>, WorkloadError> {
+/// Rounds of a phase; -1 is for ever, and so is 0, as rt-app counts after a round.
+fn loops(
+    scope: Scope<'_>,
+    member: &Member,
+    names: &mut Names,
+) -> Result<Option<u64>, WorkloadError> {
+    let loops = task_loops(scope, member)?;
+    if loops == Some(0) {
+        let message = "\"loop\" 0 repeats for ever, as in rt-app; write -1 if that is meant";
+        names.warnings.push(scope.error(member.node.at, message));
+        return Ok(None);
+    }
+    Ok(loops)
+}
+
+/// Rounds of a task; -1 is for ever, 0 none.
+fn task_loops(scope: Scope<'_>, member: &Member) -> Result<Option<u64>, WorkloadError> {
     match member.node.value {
         Value::Int(-1) => Ok(None),
-        Value::Int(n) if n >= min as i64 => Ok(Some(n as u64)),
-        _ => {
-            let wanted = format!("-1 (for ever) or a whole number from {min} up");
-            Err(scope.mismatch(member, wanted))
-        }
+        Value::Int(n) if n >= 0 => Ok(Some(n as u64)),
+        _ => Err(scope.mismatch(member, "-1 (for ever) or a whole number from 0 up")),
     }
 }
 
 fn check_keys(object: &Object<'_>) -> Result<(), WorkloadError> {
     let in_phase = object.scope.in_phase();
-    for Member { key, line, .. } in object.members {
+    for Member { key, at, .. } in object.members {
         let message = match keys::kind(key) {
             Kind::Setting if in_phase && keys::TASK_ONLY.contains(&key.as_str()) => {
                 format!("{key:?} belongs to the task, not to a phase")
@@ -154,7 +186,7 @@ fn check_keys(object: &Object<'_>) -> Result<(), WorkloadError> {
             }
             Kind::Unknown => keys::unknown("key", key, keys::all(in_phase)),
         };
-        return Err(object.scope.error(*line, message));
+        return Err(object.scope.error(*at, message));
     }
     Ok(())
 }

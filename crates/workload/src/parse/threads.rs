@@ -16,7 +16,7 @@ pub(super) fn resolve(
     firsts: &[u32],
 ) -> Result<(), WorkloadError> {
     for index in 0..drafts.len() {
-        let Some((leader, line)) = drafts[index].thread_of.clone() else {
+        let Some((leader, at)) = drafts[index].thread_of.clone() else {
             continue;
         };
         let found = find(&leader, drafts, names, firsts);
@@ -24,7 +24,7 @@ pub(super) fn resolve(
         let scope = file.task(task);
         let Some((definition, leaders)) = found else {
             let known = drafts.iter().map(|d| d.definition.name.as_str());
-            return Err(scope.error(line, keys::unknown("task", &leader, known)));
+            return Err(scope.error(at, keys::unknown("task", &leader, known)));
         };
         let trouble = if definition == index {
             Some("a task cannot be a thread of itself".to_owned())
@@ -36,7 +36,7 @@ pub(super) fn resolve(
             None
         };
         if let Some(message) = trouble {
-            return Err(scope.error(line, message));
+            return Err(scope.error(at, message));
         }
         drafts[index].definition.leaders = leaders;
     }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! From all that happened on a machine to what its workload saw.
 //!
-//! Kept are the events of the workload's tasks, from their common start to the end. Where
-//! something else (a kernel thread, the loader of the policy) took the CPU from a task in the
-//! middle of its slice, and the task then went on with that slice on the same CPU, the two
-//! switches are left out: the policy was not asked, and the simulator has nobody who could
-//! interrupt. So a task is picked when the policy gives it a slice, and at no other time.
+//! Kept are the events of the workload's tasks, from their common start to the end. When something
+//! else (a kernel thread, the loader of the policy) ran on a CPU becomes a list of interruptions,
+//! which are given to the simulated machine.
 
 use crate::played::Played;
+use crate::recorded::Interruption;
 use rota_trace::{Event, EventKind, OffCpu, Sink};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Gathers what a recorder gives.
 #[derive(Debug, Default)]
@@ -21,15 +20,15 @@ impl Sink for Tape {
     }
 }
 
-/// The events of a workload, with times from its start, and what was left out.
+/// The events of a workload, with times from its start, and what else ran meanwhile.
 #[derive(Debug, Default)]
 pub struct Filtered {
     /// As the simulator would give them.
     pub events: Vec<Event>,
-    /// Interruptions of a slice.
-    pub interruptions: u64,
-    /// Their length.
-    pub interrupted_ns: u64,
+    /// When others ran, CPU by CPU in order of time.
+    pub interruptions: Vec<Interruption>,
+    /// How long after a tick a CPU that ends a slice there switches, as a rule.
+    pub tick_ns: u64,
 }
 
 impl Filtered {
@@ -39,6 +38,8 @@ impl Filtered {
             played.tasks.iter().map(|task| (task.tid, task.name.as_str())).collect();
         let mut filtered = Filtered::default();
         filtered.introduce(played, origin_ns, events);
+        filtered.interruptions = others(played, origin_ns, events, &names);
+        filtered.tick_ns = length_of_tick(played, origin_ns, events);
         let window = played.start_ns..played.start_ns + played.duration_ns;
         for event in events {
             let at_ns = event.time_ns + origin_ns;
@@ -53,7 +54,6 @@ impl Filtered {
             }
             filtered.events.push(event);
         }
-        filtered.leave_out_interruptions();
         filtered
     }
 
@@ -73,38 +73,95 @@ impl Filtered {
             self.events.push(at_start(EventKind::Fork { pid, parent: 0 }));
         }
     }
+}
 
-    fn leave_out_interruptions(&mut self) {
-        // Where a task left each CPU with work to do.
-        let mut left: HashMap<u32, (usize, u32)> = HashMap::new();
-        let mut dropped = vec![false; self.events.len()];
-        for i in 0..self.events.len() {
-            let Event { time_ns, cpu: Some(cpu), ref kind } = self.events[i] else { continue };
-            match *kind {
-                EventKind::SwitchOut { pid, why: OffCpu::Runnable } => {
-                    left.insert(cpu, (i, pid));
-                }
-                EventKind::SwitchIn { pid } => {
-                    let Some((out, who)) = left.remove(&cpu) else { continue };
-                    let begins = |e: &Event| {
-                        e.time_ns == time_ns
-                            && matches!(e.kind, EventKind::Pick { pid: picked, .. } if picked == pid)
-                    };
-                    if who == pid && !self.events.get(i + 1).is_some_and(begins) {
-                        self.interruptions += 1;
-                        self.interrupted_ns += time_ns - self.events[out].time_ns;
-                        (dropped[out], dropped[i]) = (true, true);
-                    }
-                }
-                EventKind::SwitchOut { .. } => {
-                    left.remove(&cpu);
-                }
-                _ => {}
+/// The end of a slice at a tick is a switch so soon after it. Emulated CPUs take turns.
+const TICK_WITHIN_NS: u64 = 100_000;
+
+/// When tasks that are not the workload's were on each CPU. One after the other is one time.
+///
+/// If the first decision after a tick is for one of them, it took the CPU at the tick: an interrupt
+/// woke it, and what the tick had to say about the slice was heeded at the same time.
+fn others(
+    played: &Played,
+    origin_ns: u64,
+    events: &[Event],
+    names: &HashMap<u32, &str>,
+) -> Vec<Interruption> {
+    let mut cpus: BTreeMap<u32, Others> = BTreeMap::new();
+    for event in events {
+        let Some(cpu) = event.cpu else { continue };
+        let at_ns = (event.time_ns + origin_ns).saturating_sub(played.start_ns);
+        let at_ns = at_ns.min(played.duration_ns);
+        let others = cpus.entry(cpu).or_default();
+        match event.kind {
+            EventKind::SwitchIn { pid } if names.contains_key(&pid) => {
+                others.end(at_ns);
+                others.decided_ns = at_ns;
             }
+            EventKind::Pick { pid, .. } if names.contains_key(&pid) => others.decided_ns = at_ns,
+            EventKind::SwitchIn { .. } => others.begin(at_ns, played.period_ns),
+            // Whoever takes its place is not recorded, unless there is another event.
+            EventKind::SwitchOut { pid, why: OffCpu::Runnable } if names.contains_key(&pid) => {
+                others.begin(at_ns, played.period_ns);
+            }
+            EventKind::SwitchOut { .. } => others.end(at_ns),
+            _ => {}
         }
-        let mut dropped = dropped.into_iter();
-        self.events.retain(|_| !dropped.next().unwrap_or(false));
     }
+    let mut all = Vec::new();
+    for (cpu, mut others) in cpus {
+        others.end(played.duration_ns);
+        let times = others.times.into_iter().filter(|(_, for_ns)| *for_ns > 0);
+        all.extend(times.map(|(at_ns, for_ns)| Interruption { cpu, at_ns, for_ns }));
+    }
+    all
+}
+
+/// The others on a CPU.
+#[derive(Default)]
+struct Others {
+    /// Begin and length.
+    times: Vec<(u64, u64)>,
+    /// When the one that runs began.
+    since_ns: Option<u64>,
+    /// When the last one ended.
+    ended_ns: Option<u64>,
+    /// When the CPU last switched to anybody, or began a slice.
+    decided_ns: u64,
+}
+
+impl Others {
+    fn begin(&mut self, at_ns: u64, period_ns: u64) {
+        if self.since_ns == Some(at_ns) {
+            return;
+        }
+        let tick_ns = at_ns / period_ns * period_ns;
+        let at_tick = self.decided_ns < tick_ns && at_ns < tick_ns + TICK_WITHIN_NS;
+        if self.ended_ns != Some(at_ns) {
+            self.times.push((if at_tick { tick_ns } else { at_ns }, 0));
+        }
+        (self.since_ns, self.decided_ns) = (Some(at_ns), at_ns);
+    }
+
+    fn end(&mut self, at_ns: u64) {
+        if let (Some(since_ns), Some((_, for_ns))) = (self.since_ns.take(), self.times.last_mut()) {
+            *for_ns += at_ns - since_ns;
+            self.ended_ns = Some(at_ns);
+        }
+    }
+}
+
+/// The median.
+fn length_of_tick(played: &Played, origin_ns: u64, events: &[Event]) -> u64 {
+    let at_ns = |event: &Event| (event.time_ns + origin_ns).checked_sub(played.start_ns);
+    let leaves =
+        |event: &&Event| matches!(event.kind, EventKind::SwitchOut { why: OffCpu::Runnable, .. });
+    let after_tick = |event: &Event| at_ns(event).map(|at_ns| at_ns % played.period_ns);
+    let after_ticks = events.iter().filter(leaves).filter_map(after_tick);
+    let mut soon: Vec<u64> = after_ticks.filter(|ns| *ns < TICK_WITHIN_NS).collect();
+    soon.sort_unstable();
+    soon.get(soon.len() / 2).copied().unwrap_or(0)
 }
 
 /// The task that an event is about, if it is one that tells of the scheduler's work.
@@ -122,6 +179,7 @@ fn subject(kind: &EventKind) -> Option<u32> {
         EventKind::Enqueue { .. }
         | EventKind::Dispatch { .. }
         | EventKind::OpCall { .. }
+        | EventKind::Request(_)
         | EventKind::PolicyExit { .. } => None,
     }
 }

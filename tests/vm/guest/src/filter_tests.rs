@@ -11,7 +11,8 @@ const STRANGER: u32 = 7;
 
 fn played() -> Played {
     let task = |name: &str, tid| PlayedTask { name: name.into(), tid };
-    Played { start_ns: 1000, duration_ns: 500, tasks: vec![task("a-0", A), task("b-1", B)] }
+    let tasks = vec![task("a-0", A), task("b-1", B)];
+    Played { start_ns: 1000, duration_ns: 500, period_ns: 400_000, tasks }
 }
 
 fn on_cpu(time_ns: u64, kind: EventKind) -> Event {
@@ -30,10 +31,6 @@ fn enter(pid: u32) -> EventKind {
     EventKind::SwitchIn { pid }
 }
 
-fn pick(pid: u32) -> EventKind {
-    EventKind::Pick { pid, slice_ns: 10 }
-}
-
 #[test]
 fn events_outside_the_run_and_of_others_are_left_out() {
     let filtered = filter(&[
@@ -47,43 +44,28 @@ fn events_outside_the_run_and_of_others_are_left_out() {
 }
 
 #[test]
-fn a_slice_that_goes_on_was_not_left() {
+fn others_on_a_cpu_are_an_interruption() {
+    let elsewhere = |time_ns, kind| Event { time_ns, cpu: Some(1), kind };
     let filtered = filter(&[
+        elsewhere(900, enter(STRANGER)),
         on_cpu(1000, enter(A)),
-        on_cpu(1000, pick(A)),
         on_cpu(1010, out(A)),
         on_cpu(1010, enter(STRANGER)),
         on_cpu(1014, out(STRANGER)),
-        on_cpu(1014, enter(A)),
-        on_cpu(1040, out(A)),
-        on_cpu(1040, enter(B)),
-        on_cpu(1040, pick(B)),
+        on_cpu(1014, enter(STRANGER + 1)),
+        on_cpu(1017, out(STRANGER + 1)),
+        on_cpu(1017, enter(A)),
+        elsewhere(1020, out(STRANGER)),
+        on_cpu(1030, out(A)),
+        on_cpu(1030, enter(B)),
+        on_cpu(1040, out(B)),
     ]);
-    let expected = [
-        on_cpu(0, enter(A)),
-        on_cpu(0, pick(A)),
-        on_cpu(40, out(A)),
-        on_cpu(40, enter(B)),
-        on_cpu(40, pick(B)),
-    ];
-    assert_eq!(filtered.events, expected);
-    assert_eq!((filtered.interruptions, filtered.interrupted_ns), (1, 4));
-}
-
-#[test]
-fn a_new_slice_another_cpu_or_another_task_is_no_interruption() {
-    let again = [
-        on_cpu(1000, enter(A)),
-        on_cpu(1010, out(A)),
-        on_cpu(1014, enter(A)),
-        on_cpu(1014, pick(A)),
-    ];
-    assert_eq!(filter(&again).events.len(), 4);
-    let other = [on_cpu(1000, enter(A)), on_cpu(1010, out(A)), on_cpu(1010, enter(B))];
-    assert_eq!(filter(&other).events.len(), 3);
-    let elsewhere = Event { time_ns: 1014, cpu: Some(1), kind: enter(A) };
-    let moved = [on_cpu(1000, enter(A)), on_cpu(1010, out(A)), elsewhere];
-    assert_eq!(filter(&moved).events.len(), 3);
+    let interruption = |cpu, at_ns, for_ns| Interruption { cpu, at_ns, for_ns };
+    let expected = [interruption(0, 10, 7), interruption(0, 40, 460), interruption(1, 0, 20)];
+    assert_eq!(filtered.interruptions, expected);
+    let own =
+        [(0, enter(A)), (10, out(A)), (17, enter(A)), (30, out(A)), (30, enter(B)), (40, out(B))];
+    assert_eq!(filtered.events, own.map(|(time_ns, kind)| on_cpu(time_ns, kind)));
 }
 
 #[test]

@@ -11,6 +11,8 @@ pub struct Played {
     pub start_ns: u64,
     /// How long it lasted.
     pub duration_ns: u64,
+    /// Time between two ticks; the start is one.
+    pub period_ns: u64,
     /// The tasks in the order in which they came into being.
     pub tasks: Vec<PlayedTask>,
 }

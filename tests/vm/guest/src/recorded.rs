@@ -12,11 +12,22 @@ pub struct Recorded {
     pub report: Value,
     /// Whose slices the CPUs began, CPU by CPU, as indices into the tasks of the report.
     pub picks: Vec<Vec<u32>>,
-    /// Times that something else than the workload interrupted a slice that then went on; these
-    /// are no switches in the report.
-    pub interruptions: u64,
-    /// How long all of them took; in the report it is CPU time of the interrupted task.
-    pub interrupted_ns: u64,
+    /// What else ran on the CPUs.
+    pub interruptions: Vec<Interruption>,
+    /// How long after a tick a CPU that ends a slice there switches, as a rule.
+    pub tick_ns: u64,
     /// Records that were lost, or did not fit each other: there should be none.
     pub lost: u64,
+}
+
+/// A time at which a CPU ran something else than the workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Interruption {
+    /// Which one.
+    pub cpu: u32,
+    /// From when on, since the start.
+    pub at_ns: u64,
+    /// For how long.
+    pub for_ns: u64,
 }

@@ -28,7 +28,7 @@ pub(crate) fn play(step: &Play) -> Result<(Value, Option<String>)> {
 pub(crate) fn record(play: &[&str]) -> Result<Recorded> {
     // Looks at memory twenty times a second, which interrupts the workload. Many kernels lack it.
     let _ = std::fs::write("/sys/module/damon_stat/parameters/enabled", "N");
-    let options = RecordOptions { scope: Scope::Children, ..RecordOptions::default() };
+    let options = RecordOptions { scope: Scope::System, ..RecordOptions::default() };
     let mut recorder = Recorder::start(&options)?;
     let origin_ns = recorder.begin_ns();
     let output = Command::new("/proc/self/exe")
@@ -60,7 +60,7 @@ pub(crate) fn record(play: &[&str]) -> Result<Recorded> {
         report: to_value(summary.finish(played.duration_ns))?,
         picks,
         interruptions: filtered.interruptions,
-        interrupted_ns: filtered.interrupted_ns,
+        tick_ns: filtered.tick_ns,
         lost: facts.lost.total() + facts.repaired + facts.late,
     })
 }

@@ -2,19 +2,7 @@
 //! Finds kernels in a suite's `Packages` index.
 
 use super::version;
-
-/// A package that holds a kernel image.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Package {
-    /// `linux-binary-7.2.12+deb14-cloud-amd64`
-    pub name: String,
-    /// `7.2.12-1`
-    pub version: String,
-    /// Path below the mirror's base.
-    pub path: String,
-    /// Of the package's file, in hexadecimal.
-    pub sha256: String,
-}
+use crate::debian::Package;
 
 /// Smaller packages only depend on the one that has the image.
 const SMALLEST_IMAGE: u64 = 1 << 20;

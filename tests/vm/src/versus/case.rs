@@ -22,12 +22,20 @@ pub struct Case {
     pub duration_ns: u64,
     /// The picks must be the same, at least so many.
     pub picks: Option<usize>,
+    /// The row sets other tunables than the policy has elsewhere.
+    pub own_set: bool,
+    /// Among those of `--quick`.
+    pub quick: bool,
 }
 
 impl Case {
-    /// `hogs/wfq/2`.
+    /// `hogs/wfq/2`, or `hogs/wrr/2/quantum_ns=10ms`.
     pub fn name(&self) -> String {
-        format!("{}/{}/{}", self.workload, self.policy, self.cpus)
+        let name = format!("{}/{}/{}", self.workload, self.policy, self.cpus);
+        if self.own_set && self.picks.is_none() {
+            return format!("{name}/{}", self.set.join(","));
+        }
+        name
     }
 }
 
@@ -38,6 +46,9 @@ struct Cases {
     /// Tunables of policies, wherever a row does not set any.
     #[serde(default)]
     set: BTreeMap<String, Vec<String>>,
+    /// Cases of the table that `--quick` has too; it has all whose picks are compared.
+    #[serde(default)]
+    quick: Vec<String>,
     /// Rows of the table.
     #[serde(default)]
     matrix: Vec<Matrix>,
@@ -53,6 +64,11 @@ struct Matrix {
     cpus: Vec<u32>,
     #[serde(rename = "for")]
     time: Span,
+    /// All that there are if empty.
+    #[serde(default)]
+    policies: Vec<String>,
+    #[serde(default)]
+    set: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -75,40 +91,54 @@ pub fn read(path: &Path, policies: &[&str]) -> Result<Vec<Case>> {
 
 fn parse(text: &str, policies: &[&str]) -> Result<Vec<Case>> {
     let file: Cases = toml::from_str(text)?;
-    let named = file.sequence.iter().flat_map(|row| &row.policies).chain(file.set.keys());
+    let in_rows = file.sequence.iter().flat_map(|row| &row.policies);
+    let in_matrix = file.matrix.iter().flat_map(|row| &row.policies);
+    let named = in_rows.chain(in_matrix).chain(file.set.keys());
     if let Some(stranger) = named.clone().find(|name| !policies.contains(&name.as_str())) {
         bail!("there is no policy '{stranger}'; known are {}", policies.join(", "));
     }
-    let usual = |policy: &str| file.set.get(policy).cloned().unwrap_or_default();
     let mut cases = Vec::new();
     for row in &file.matrix {
+        let of_row: Vec<&str> = match row.policies.is_empty() {
+            true => policies.to_vec(),
+            false => row.policies.iter().map(String::as_str).collect(),
+        };
         for cpus in &row.cpus {
-            for policy in policies {
-                cases.push(Case {
-                    workload: row.workload.clone(),
-                    policy: (*policy).to_owned(),
-                    set: usual(policy),
-                    cpus: *cpus,
-                    duration_ns: row.time.duration().as_nanos() as u64,
-                    picks: None,
-                });
+            for policy in &of_row {
+                let mut case = file.case(&row.workload, policy, row.time, &row.set);
+                case.cpus = *cpus;
+                case.quick = file.quick.contains(&case.name());
+                cases.push(case);
             }
         }
     }
     for row in &file.sequence {
         for policy in &row.policies {
-            let set = if row.set.is_empty() { usual(policy) } else { row.set.clone() };
-            cases.push(Case {
-                workload: row.workload.clone(),
-                policy: policy.clone(),
-                set,
-                cpus: 1,
-                duration_ns: row.time.duration().as_nanos() as u64,
-                picks: Some(row.picks),
-            });
+            let case = file.case(&row.workload, policy, row.time, &row.set);
+            cases.push(Case { picks: Some(row.picks), quick: true, ..case });
         }
     }
-    Ok(cases)
+    match file.quick.iter().find(|name| !cases.iter().any(|case| case.name() == **name)) {
+        Some(stranger) => bail!("quick: there is no case '{stranger}'"),
+        None => Ok(cases),
+    }
+}
+
+impl Cases {
+    /// A case on one CPU.
+    fn case(&self, workload: &str, policy: &str, time: Span, set: &[String]) -> Case {
+        let usual = || self.set.get(policy).cloned().unwrap_or_default();
+        Case {
+            workload: workload.to_owned(),
+            policy: policy.to_owned(),
+            set: if set.is_empty() { usual() } else { set.to_vec() },
+            cpus: 1,
+            duration_ns: time.duration().as_nanos() as u64,
+            picks: None,
+            own_set: !set.is_empty(),
+            quick: false,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -135,6 +165,23 @@ mod tests {
         assert_eq!(names, ["hogs/fifo/1", "hogs/rr/1", "hogs/fifo/4", "hogs/rr/4", "ties/fifo/1"]);
         assert_eq!(cases[1].set, ["quantum_ns=3ms"]);
         assert_eq!((cases[0].picks, cases[4].picks), (None, Some(500)));
+    }
+
+    #[test]
+    fn a_row_of_its_own_has_a_name_of_its_own_and_can_be_quick() {
+        let row = r#"
+            quick = ["hogs/rr/2/quantum_ns=9ms"]
+            [[matrix]]
+            workload = "hogs"
+            policies = ["rr"]
+            set = ["quantum_ns=9ms"]
+            cpus = [2]
+            for = "2s""#;
+        let cases = parse(row, &["fifo", "rr"]).unwrap();
+        assert_eq!(cases.len(), 1);
+        assert!(cases[0].quick);
+        let error = parse(&row.replace("quick = [\"hogs", "quick = [\"hog"), &["rr"]).unwrap_err();
+        assert_eq!(error.to_string(), "quick: there is no case 'hog/rr/2/quantum_ns=9ms'");
     }
 
     #[test]

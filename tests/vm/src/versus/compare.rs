@@ -4,7 +4,7 @@
 use super::case::Case;
 use super::numbers::Numbers;
 use super::sequence;
-use super::simulate::Host;
+use super::simulate::{Beside, Host};
 use super::tolerance::Tolerances;
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +65,8 @@ pub struct Compared {
     pub policy: String,
     /// Tunables.
     pub set: Vec<String>,
+    /// They are this row's own.
+    pub own_set: bool,
     /// Its CPUs.
     pub cpus: u32,
     /// Its length.
@@ -73,7 +75,11 @@ pub struct Compared {
     pub simulator: Numbers,
     /// Numbers of the kernel.
     pub kernel: Numbers,
-    /// How long the kernel's tasks were interrupted in their slices, all together.
+    /// How long a tick took that ended a slice.
+    pub tick_ns: u64,
+    /// How often others than the workload ran.
+    pub interruptions: usize,
+    /// For how long, all together.
     pub interrupted_ns: u64,
     /// Picks that were the same, if they are compared.
     pub same_picks: Option<usize>,
@@ -86,7 +92,8 @@ impl Compared {
     pub fn new(
         case: &Case,
         simulator: Host,
-        (kernel, interrupted_ns): (Host, u64),
+        kernel: Host,
+        beside: &Beside,
         tolerances: &Tolerances,
     ) -> Compared {
         let mut compared = Compared {
@@ -94,11 +101,14 @@ impl Compared {
             workload: case.workload.clone(),
             policy: case.policy.clone(),
             set: case.set.clone(),
+            own_set: case.own_set,
             cpus: case.cpus,
             duration_ns: case.duration_ns,
             simulator: simulator.numbers,
             kernel: kernel.numbers,
-            interrupted_ns,
+            tick_ns: beside.tick_ns,
+            interruptions: beside.interruptions.len(),
+            interrupted_ns: beside.interrupted_ns(),
             same_picks: None,
             problems: Vec::new(),
         };

@@ -3,7 +3,7 @@
 
 use super::case::Case;
 use super::numbers::Numbers;
-use super::simulate::Host;
+use super::simulate::{Beside, Host};
 use crate::initramfs::Initramfs;
 use crate::qemu::{Machine, Pace};
 use crate::verdict;
@@ -13,13 +13,14 @@ use rota_guest::record::Record;
 use rota_guest::recorded::Recorded;
 use rota_guest::span::Span;
 use rota_guest::step::{Play, Step};
+use rota_machine::interruption::Interruption;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::Path;
 use std::time::Duration;
 
 /// Boots a machine and plays the cases, which have the same number of CPUs. Gives what the
-/// kernel did with each, and how much of it was left out as interruptions.
+/// kernel did with each, and what else it had to do.
 pub fn play(
     cases: &[&Case],
     workloads: &BTreeMap<String, String>,
@@ -27,7 +28,7 @@ pub fn play(
     files: &[u8],
     dir: &Path,
     within: Duration,
-) -> Result<Vec<(Host, u64)>> {
+) -> Result<Vec<(Host, Beside)>> {
     let cpus = cases.first().map_or(1, |case| case.cpus);
     fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
     let initramfs = dir.join("initramfs");
@@ -68,7 +69,7 @@ fn job(case: &Case) -> Job {
     }
 }
 
-fn host(case: &Case, records: &[Record]) -> Result<(Host, u64)> {
+fn host(case: &Case, records: &[Record]) -> Result<(Host, Beside)> {
     let name = case.name();
     let saw = records.iter().find_map(|record| match record {
         Record::Step { job, does, saw, .. } if *job == name && does == "play" => Some(saw),
@@ -77,5 +78,10 @@ fn host(case: &Case, records: &[Record]) -> Result<(Host, u64)> {
     let saw = saw.with_context(|| format!("{name} was not played"))?;
     let recorded: Recorded = serde_json::from_value(saw.clone())?;
     let host = Host { numbers: Numbers::of(&recorded.report)?, picks: recorded.picks };
-    Ok((host, recorded.interrupted_ns))
+    let interruptions = recorded.interruptions.iter().map(|i| Interruption {
+        cpu: i.cpu,
+        at_ns: i.at_ns,
+        for_ns: i.for_ns,
+    });
+    Ok((host, Beside { tick_ns: recorded.tick_ns, interruptions: interruptions.collect() }))
 }

@@ -6,6 +6,7 @@ use super::numbers::Numbers;
 use anyhow::{bail, Context, Result};
 use rota_bpf::link::{link, Object};
 use rota_machine::config::{Config, Costs, DEFAULT_HZ};
+use rota_machine::interruption::Interruption;
 use rota_machine::kfuncs::SimKernel;
 use rota_machine::policy::BpfOps;
 use rota_machine::run::Machine;
@@ -14,6 +15,25 @@ use rota_measure::Summary;
 use rota_trace::{Event, EventKind, Sink};
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// How long the end of a thread takes in the emulated machine: freeing its stack, and `exit()`.
+const EXIT_NS: u64 = 50_000;
+
+/// What the kernel's machine did beside the workload.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Beside {
+    /// How long a tick took that ended a slice.
+    pub tick_ns: u64,
+    /// When others had a CPU.
+    pub interruptions: Vec<Interruption>,
+}
+
+impl Beside {
+    /// How long others had CPUs, all together.
+    pub fn interrupted_ns(&self) -> u64 {
+        self.interruptions.iter().map(|interruption| interruption.for_ns).sum()
+    }
+}
 
 /// What a host gave.
 #[derive(Clone, Debug)]
@@ -25,13 +45,17 @@ pub struct Host {
 }
 
 /// Runs the case. The player counts whatever a thread does as its work, so a switch costs
-/// nothing beside it. Ticks take some time, as they do in any kernel: how much hardly matters.
-pub fn simulate(case: &Case, workload: &str) -> Result<Host> {
+/// nothing beside it. The emulated clock is not stable enough for the kernel to account
+/// interrupts, so ticks are charged. What the kernel had to do besides, the simulated machine has to do at the
+/// same times.
+pub fn simulate(case: &Case, workload: &str, beside: &Beside) -> Result<Host> {
     let name = format!("{}.json", case.workload);
     let workload = Arc::new(rota_workload::parse(&name, workload)?);
     let mut config = Config::new(Topology::flat(case.cpus)?, case.duration_ns);
     config.hz = DEFAULT_HZ;
-    config.costs = Costs { tick_ns: Costs::typical().tick_ns, ..Costs::none() };
+    config.costs = Costs { tick_ns: beside.tick_ns, exit_ns: EXIT_NS, ..Costs::none() };
+    config.ticks_are_charged = true;
+    config.interruptions.clone_from(&beside.interruptions);
 
     let policy = rota_catalog::find(&case.policy)?;
     let kernel = rota_bpf::btf::reference();
@@ -85,3 +109,7 @@ impl Sink for Watch {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "simulate_tests.rs"]
+mod tests;

@@ -50,7 +50,8 @@ pub fn markdown(compared: &[Compared]) -> String {
 }
 
 fn row(case: &Compared) -> String {
-    let mut row = format!("| {} | {} |", case.cpus, case.policy);
+    let set = if case.own_set { format!(" {}", case.set.join(" ")) } else { String::new() };
+    let mut row = format!("| {} | {}{set} |", case.cpus, case.policy);
     for measure in Measure::ALL {
         row += &format!(" {} |", cell(case, measure));
     }

@@ -80,6 +80,8 @@ mod tests {
             cpus,
             duration_ns: 1,
             picks: None,
+            own_set: false,
+            quick: false,
         }
     }
 

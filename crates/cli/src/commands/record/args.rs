@@ -13,9 +13,9 @@ pub(crate) struct RecordArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
 
-    /// Write every event as FILE.csv, or as FILE.json for ui.perfetto.dev, or draw who ran
-    /// when as FILE.svg (repeatable)
-    #[arg(long, value_name = "FILE.csv|.json|.svg", value_hint = ValueHint::FilePath)]
+    /// Write every event as FILE.pftrace or FILE.json for ui.perfetto.dev, as FILE.csv or
+    /// FILE.parquet, or draw who ran when as FILE.svg (repeatable)
+    #[arg(long, value_name = "FILE.pftrace|.json|.csv|.parquet|.svg", value_hint = ValueHint::FilePath)]
     pub(crate) trace: Vec<TraceTarget>,
 
     /// Part of the recording that a picture shows [default: the first 200 ms]

@@ -15,7 +15,7 @@ use crate::error::{Error, Status};
 use crate::output;
 use crate::trace_files::{self, Picture, TraceFile};
 use calls::CallCounter;
-use rota_measure::{GroupReport, Report, Summary};
+use rota_measure::{GroupReport, Report, Results, Summary};
 use rota_report::Caption;
 use rota_trace::Tee;
 use session::Ended;
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
         let fail = |e| Error::Failure(format!("cannot write {}: {e}", path.display()));
         file.write_all(text.as_bytes()).map_err(fail)?;
     }
-    let (report, groups) = summary.finish_grouped(end_ns, |name| name);
+    let Results { report, groups, .. } = summary.finish_grouped(end_ns, |name| name);
     let recording = Recording { target: &args.target, ended, report, groups, calls };
     let mut out = std::io::stdout().lock();
     if args.json {

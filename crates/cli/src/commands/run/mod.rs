@@ -47,7 +47,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status, Error> {
     if args.verbose {
         report.warnings().map(Fact::message).for_each(|w| messages::text(&format!("note: {w}")));
     }
-    let kernel = rota_kernel::kernel_btf()?;
+    let kernel = report.types.map_or_else(rota_kernel::kernel_btf, Ok)?;
     let mut settings = Settings::of(args);
     let mut watch = Watch::new(args, &found)?;
     let mut restarts = Restarts::default();

@@ -81,7 +81,7 @@ pub(crate) fn play(options: Options) -> Result<Played> {
     let Some(duration_ns) = options.duration_ns.or(workload.duration_ns) else {
         bail!("{}: neither the file nor --duration says how long it lasts", options.file);
     };
-    let (hz, seed) = (options.hz.max(1), options.seed);
+    let (period_ns, seed) = (1_000_000_000 / u64::from(options.hz.max(1)), options.seed);
     let stage = Arc::new(Stage {
         runner: Mutex::new(Runner::new(Arc::new(workload), seed)),
         clock: Clock::calibrated(options.cpus),
@@ -89,7 +89,7 @@ pub(crate) fn play(options: Options) -> Result<Played> {
         options,
         trouble: OnceLock::new(),
     });
-    start::line_up(&stage, LEAD_NS, 1_000_000_000 / u64::from(hz))?;
+    start::line_up(&stage, LEAD_NS, period_ns)?;
     stage.clock.sleep_until(duration_ns);
     if let Some(trouble) = stage.trouble.get() {
         bail!("{trouble}");
@@ -100,5 +100,6 @@ pub(crate) fn play(options: Options) -> Result<Played> {
         name: runner.name(ix).to_owned(),
         tid: stage.place(ix).tid.load(Ordering::Acquire),
     });
-    Ok(Played { start_ns: stage.clock.start_ns(), duration_ns, tasks: told.collect() })
+    let (start_ns, tasks) = (stage.clock.start_ns(), told.collect());
+    Ok(Played { start_ns, duration_ns, period_ns, tasks })
 }

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Arguments of `rota compare`.
+
+use crate::args::{MachineArgs, ObjectArgs, EXIT_CODES};
+use clap::{Args, ValueHint};
+use std::num::NonZero;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
+pub(crate) struct CompareArgs {
+    /// What the tasks do, as rt-app JSON files; or policies, as in --policies
+    #[arg(value_name = "WORKLOAD.json|POLICY", value_hint = ValueHint::FilePath, required = true)]
+    pub(crate) items: Vec<String>,
+
+    /// Shipped policies, FILE.bpf.o or FILE.bpf.c, each with what to set (and @FILE.toml for a
+    /// manifest) [default: all that ship]
+    #[arg(long, value_name = "POLICY[:NAME=VALUE]…,…", value_delimiter = ',')]
+    pub(crate) policies: Vec<String>,
+
+    /// All policies that ship, besides those that are named
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// Runs of each policy on each workload: --seed and those after it
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) seeds: u32,
+
+    /// Columns of the table, by the keys of docs/measures.md [default: a choice of them]
+    #[arg(long, value_name = "KEY,…", value_delimiter = ',')]
+    pub(crate) measures: Vec<String>,
+
+    /// Runs at the same time [default: one for each CPU of this machine]
+    #[arg(short, long, value_name = "N")]
+    pub(crate) jobs: Option<NonZero<usize>>,
+
+    /// Write tables and figures as one HTML file, and all numbers as .json and .csv beside it
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
+    pub(crate) report: Option<PathBuf>,
+
+    /// Keep finished runs in this file, and do those no more that it has
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) resume: Option<PathBuf>,
+
+    /// Print one JSON object with every number (schema rota.compare/2)
+    #[arg(long, conflicts_with = "csv")]
+    pub(crate) json: bool,
+
+    /// Print every number as CSV
+    #[arg(long)]
+    pub(crate) csv: bool,
+
+    /// CPUs; several numbers: a table for each
+    #[arg(long, value_name = "N,…", default_value = "4", help_heading = "Machine")]
+    #[arg(value_delimiter = ',')]
+    pub(crate) cpus: Vec<u32>,
+
+    #[command(flatten)]
+    pub(crate) machine: MachineArgs,
+
+    #[command(flatten)]
+    pub(crate) object: ObjectArgs,
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The file of finished runs: a line of JSON for what was compared, then one for each run, written
+//! as soon as it is done. Whoever is interrupted goes on from it.
+
+use super::cell::Result as Run;
+use super::matrix::{self, Cell, Matrix};
+use super::CompareArgs;
+use crate::error::Error;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+const SCHEMA: &str = "rota.compare.runs/1";
+
+/// First line of the file.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Header {
+    schema: String,
+    /// All that a run depends on but its place in the matrix.
+    inputs: Inputs,
+}
+
+type Inputs = BTreeMap<String, String>;
+
+/// Where runs are kept.
+pub(crate) struct Kept {
+    path: PathBuf,
+    /// `None`: there is nowhere to keep them.
+    file: Option<File>,
+    /// Whether the user named the file, and so wants to have it afterwards.
+    named: bool,
+    /// Runs that were there already.
+    runs: HashMap<Key, Run>,
+    count: usize,
+}
+
+/// Place of a run in the matrix: workload, CPUs, policy, seed.
+type Key = (String, u32, String, u64);
+
+fn key_of(run: &Run) -> Key {
+    (run.workload.clone(), run.cpus, run.policy.clone(), run.seed)
+}
+
+impl Kept {
+    /// Opens the file that the user named, with what it has; or a new one that is only there
+    /// while the runs last.
+    pub(crate) fn open(args: &CompareArgs, matrix: &Matrix) -> Result<Self, Error> {
+        let inputs = inputs(args, matrix)?;
+        match &args.resume {
+            Some(path) => Self::resume(path, inputs),
+            None => Ok(Self::temporary(inputs)),
+        }
+    }
+
+    fn resume(path: &Path, inputs: Inputs) -> Result<Self, Error> {
+        let fail = |e| Error::file("open", path, &e);
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(e) => return Err(Error::file("read", path, &e)),
+        };
+        // A line that was being written when the process ended is not there.
+        let whole = text.rfind('\n').map_or(0, |at| at + 1);
+        let mut lines = text[..whole].lines().zip(1..);
+        let runs = match lines.next() {
+            Some((header, _)) => {
+                check(path, header, &inputs)?;
+                let run = |(line, number): (&str, usize)| {
+                    serde_json::from_str(line)
+                        .map_err(|e| Error::input(format!("{}:{number}: {e}", path.display())))
+                };
+                lines.map(run).collect::<Result<Vec<Run>, Error>>()?
+            }
+            None => Vec::new(),
+        };
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(path);
+        let mut file = file.map_err(fail)?;
+        file.set_len(whole as u64).map_err(fail)?;
+        std::io::Seek::seek(&mut file, std::io::SeekFrom::End(0)).map_err(fail)?;
+        let runs: HashMap<Key, Run> = runs.into_iter().map(|run| (key_of(&run), run)).collect();
+        let count = runs.len();
+        let mut kept = Kept { path: path.into(), file: Some(file), named: true, runs, count };
+        if whole == 0 {
+            kept.begin(inputs)?;
+        }
+        Ok(kept)
+    }
+
+    /// Without a place for it, nothing is kept: no reason not to run.
+    fn temporary(inputs: Inputs) -> Self {
+        let path = state_dir().join(format!("compare-{}.jsonl", std::process::id()));
+        let parent = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        let file = parent.and_then(|()| File::create(&path)).ok();
+        let mut kept = Kept { path, file, named: false, runs: HashMap::new(), count: 0 };
+        if kept.begin(inputs).is_err() {
+            kept.file = None;
+        }
+        kept
+    }
+
+    fn begin(&mut self, inputs: Inputs) -> Result<(), Error> {
+        self.line(&Header { schema: SCHEMA.into(), inputs })
+    }
+
+    /// The run of a cell, if it was there already.
+    pub(crate) fn find(&self, matrix: &Matrix, cell: Cell) -> Option<Run> {
+        let stage = &matrix.stages[cell.stage];
+        let policy = matrix.policies[cell.policy].label.clone();
+        let cpus = stage.config.topology.cpus();
+        self.runs.get(&(stage.load.file.clone(), cpus, policy, matrix.seeds[cell.seed])).cloned()
+    }
+
+    /// Keeps a run, unless it is there.
+    pub(crate) fn add(&mut self, run: &Run) -> Result<(), Error> {
+        if self.runs.contains_key(&key_of(run)) {
+            return Ok(());
+        }
+        self.count += 1;
+        self.line(run)
+    }
+
+    fn line(&mut self, line: &impl Serialize) -> Result<(), Error> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let fail = |e: &dyn std::fmt::Display| {
+            Error::Failure(format!("cannot write {}: {e}", self.path.display()))
+        };
+        let mut text = serde_json::to_vec(line).map_err(|e| fail(&e))?;
+        text.push(b'\n');
+        file.write_all(&text).map_err(|e| fail(&e))
+    }
+
+    /// What to tell somebody who stopped it with so many runs left.
+    pub(crate) fn interrupted(&self, left: usize) -> Error {
+        let (count, path) = (self.count, self.path.display());
+        let all = count + left;
+        match self.file {
+            Some(_) => Error::Failure(format!(
+                "interrupted: {count} of {all} runs are kept in {path}; \
+                 the same command with --resume {path} does the others"
+            )),
+            None => Error::Failure(format!(
+                "interrupted: {count} of {all} runs were done, and none is kept, as \
+                 {path} cannot be written; --resume FILE names another place"
+            )),
+        }
+    }
+
+    /// All runs are done: only a file that the user named stays.
+    pub(crate) fn finish(self) {
+        if !self.named && self.file.is_some() {
+            // It lies where files of no further use may lie.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// `$XDG_STATE_HOME/rota`.
+fn state_dir() -> PathBuf {
+    let state = std::env::var_os("XDG_STATE_HOME").filter(|dir| !dir.is_empty()).map(PathBuf::from);
+    let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".local/state"));
+    state.or_else(home).unwrap_or_else(std::env::temp_dir).join("rota")
+}
+
+/// Refuses runs of something else.
+fn check(path: &Path, header: &str, inputs: &Inputs) -> Result<(), Error> {
+    let path = path.display();
+    let header: Option<Header> = serde_json::from_str(header).ok();
+    let Some(header) = header.filter(|header| header.schema == SCHEMA) else {
+        return Err(Error::input(format!(
+            "{path}: not a file of runs that `rota compare --resume` made"
+        )));
+    };
+    let keys = header.inputs.keys().chain(inputs.keys());
+    let differs = keys.into_iter().find(|key| header.inputs.get(*key) != inputs.get(*key));
+    let Some(key) = differs else { return Ok(()) };
+    let value = |inputs: &Inputs| inputs.get(key).cloned().unwrap_or_else(|| "not there".into());
+    Err(Error::input(format!(
+        "{path}: has runs of something else: {key} was {}, is {}; \
+         give the same workloads, policies and options, or another file",
+        value(&header.inputs),
+        value(inputs)
+    )))
+}
+
+/// All that results depend on, but CPUs and seeds, which each run says itself.
+fn inputs(args: &CompareArgs, matrix: &Matrix) -> Result<Inputs, Error> {
+    let mut inputs = Inputs::new();
+    let mut add = |key: String, value: String| inputs.insert(key, value);
+    add("rota".into(), version());
+    for stage in &matrix.stages {
+        let file = &stage.load.file;
+        add(format!("workload {file}"), matrix::hash_of(Path::new(file))?);
+    }
+    for policy in &matrix.policies {
+        add(format!("policy {}", policy.label), policy.hash.clone());
+    }
+    if let Some(btf) = &args.object.btf {
+        add("--btf".into(), matrix::hash_of(btf)?);
+    }
+    let machine = &args.machine;
+    let or_default = |value: Option<String>| value.unwrap_or_else(|| "the default".into());
+    let ns = |time: Option<u64>| or_default(time.map(|ns| format!("{ns}ns")));
+    add("--topology".into(), or_default(machine.topology.clone()));
+    add("--duration".into(), ns(machine.duration));
+    add("--warmup".into(), ns(machine.warmup));
+    add("--hz".into(), machine.hz.to_string());
+    add("--ideal".into(), machine.ideal.to_string());
+    if let Some(stage) = matrix.stages.first() {
+        add("overheads".into(), format!("{:?}", stage.config.costs));
+    }
+    add("--budget".into(), machine.budget.to_string());
+    Ok(inputs)
+}
+
+/// The version, and which build of it this is: another one may simulate something else.
+fn version() -> String {
+    let built = std::env::current_exe().and_then(std::fs::metadata).map(|exe| {
+        let modified = exe.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+        let mut hash = Sha256::new();
+        hash.update(format!("{} {:?}", exe.len(), modified));
+        matrix::hex(hash)[..8].to_owned()
+    });
+    format!("{} build {}", env!("CARGO_PKG_VERSION"), built.unwrap_or_default())
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is compared: every policy on every workload and machine with every seed.
+
+use super::policies::{self, Wanted};
+use super::CompareArgs;
+use crate::error::Error;
+use crate::object::{self, Found};
+use crate::prepare;
+use crate::simulation::{self, Load};
+use rota_bpf::btf::Btf;
+use rota_bpf::image::Image;
+use rota_machine::config::Config;
+use rota_machine::topology::Topology;
+use rota_manifest::Setup;
+use sha2::{Digest, Sha256};
+use std::path::Path;
+use std::sync::Arc;
+
+/// All runs that are to be done.
+pub(crate) struct Matrix {
+    /// Workloads on machines, in the order of the output.
+    pub(crate) stages: Vec<Stage>,
+    pub(crate) policies: Vec<Policy>,
+    pub(crate) seeds: Vec<u64>,
+}
+
+/// A workload on a machine.
+pub(crate) struct Stage {
+    pub(crate) load: Arc<Load>,
+    /// With the first seed.
+    pub(crate) config: Config,
+    /// Each policy's object, prepared for this machine.
+    pub(crate) objects: Arc<Vec<Prepared>>,
+}
+
+/// A policy with its settings.
+pub(crate) struct Policy {
+    /// Unlike that of any other policy: with its settings, if there are any.
+    pub(crate) label: String,
+    /// Short name.
+    pub(crate) name: String,
+    /// Where it is from.
+    pub(crate) source: String,
+    /// Variables that were set.
+    pub(crate) set: Vec<(String, String)>,
+    /// What it was made from, as hexadecimal digits.
+    pub(crate) hash: String,
+}
+
+/// An object that is ready to run.
+pub(crate) struct Prepared {
+    pub(crate) image: Arc<Image>,
+    pub(crate) setup: Setup,
+}
+
+/// One run of the matrix: places in its lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cell {
+    pub(crate) stage: usize,
+    pub(crate) policy: usize,
+    pub(crate) seed: usize,
+}
+
+impl Matrix {
+    pub(crate) fn new(args: &CompareArgs) -> Result<Self, Error> {
+        let (files, wanted) = policies::sort_out(&args.items, &args.policies, args.all)?;
+        let kernel = object::kernel_btf(&args.object)?;
+        let mut found = Vec::new();
+        for policy in &wanted {
+            found.push(object::find(&policy.policy, &args.object.include)?);
+        }
+        let policies = describe(&wanted, &found)?;
+        let mut loads = Vec::new();
+        for file in &files {
+            loads.push(Arc::new(simulation::load(file)?));
+        }
+        unlike(&files)?;
+        unlike(&args.cpus)?;
+        let mut machines = Vec::new();
+        for cpus in &args.cpus {
+            let topology = simulation::topology(&args.machine, *cpus)?;
+            let objects = prepare_all(&wanted, &found, &topology, &kernel, args.machine.hz)?;
+            machines.push((*cpus, Arc::new(objects)));
+        }
+        let mut stages = Vec::new();
+        for load in &loads {
+            for (cpus, objects) in &machines {
+                let config = simulation::config(&args.machine, *cpus, load)?;
+                let (load, objects) = (Arc::clone(load), Arc::clone(objects));
+                stages.push(Stage { load, config, objects });
+            }
+        }
+        let first = args.machine.seed;
+        let last = first.checked_add(u64::from(args.seeds) - 1);
+        let last = last.ok_or_else(|| Error::input(format!("--seed {first}: too large")))?;
+        Ok(Matrix { stages, policies, seeds: (first..=last).collect() })
+    }
+
+    /// Every run: seed by seed, so that whoever stops early has something of all policies.
+    pub(crate) fn cells(&self) -> Vec<Cell> {
+        let mut cells = Vec::new();
+        for stage in 0..self.stages.len() {
+            for seed in 0..self.seeds.len() {
+                let all = 0..self.policies.len();
+                cells.extend(all.map(|policy| Cell { stage, policy, seed }));
+            }
+        }
+        cells
+    }
+}
+
+/// Names and hashes of the policies.
+fn describe(wanted: &[Wanted], found: &[Found]) -> Result<Vec<Policy>, Error> {
+    let mut policies: Vec<Policy> = Vec::new();
+    for (wanted, found) in wanted.iter().zip(found) {
+        let mut hash = Sha256::new();
+        hash.update(&found.bytes);
+        for (name, value) in &wanted.set {
+            hash.update(format!("\0{name}={value}"));
+        }
+        if let Some(manifest) = &wanted.manifest {
+            hash.update(std::fs::read(manifest).map_err(|e| Error::file("read", manifest, &e))?);
+        }
+        let short = format!("{}{}", found.name, wanted.settings());
+        let is_taken = policies.iter().any(|policy| policy.label == short);
+        let label = match is_taken {
+            true => format!("{}{}", wanted.policy, wanted.settings()),
+            false => short,
+        };
+        policies.push(Policy {
+            label,
+            name: found.name.clone(),
+            source: found.source.clone(),
+            set: wanted.set.clone(),
+            hash: hex(hash),
+        });
+    }
+    Ok(policies)
+}
+
+fn prepare_all(
+    wanted: &[Wanted],
+    found: &[Found],
+    topology: &Topology,
+    kernel: &Arc<Btf>,
+    hz: u32,
+) -> Result<Vec<Prepared>, Error> {
+    let facts = prepare::facts(topology);
+    let mut objects = Vec::new();
+    for (wanted, found) in wanted.iter().zip(found) {
+        let mut image = found.clone().simulate(kernel, hz)?.image;
+        let setup = prepare::setup(wanted.manifest.as_deref(), &facts, &image)?;
+        prepare::object(&mut image, &setup, &wanted.set)?;
+        objects.push(Prepared { image: Arc::new(image), setup });
+    }
+    Ok(objects)
+}
+
+/// Refuses a list in which something is twice: it would only take longer.
+fn unlike<T: PartialEq + std::fmt::Debug>(list: &[T]) -> Result<(), Error> {
+    let twice = list.iter().enumerate().find(|(at, item)| list[..*at].contains(item));
+    twice.map_or(Ok(()), |(_, item)| Err(Error::input(format!("{item:?} is there twice"))))
+}
+
+/// What identifies a file's content.
+pub(crate) fn hash_of(path: &Path) -> Result<String, Error> {
+    let bytes = std::fs::read(path).map_err(|e| Error::file("read", path, &e))?;
+    let mut hash = Sha256::new();
+    hash.update(bytes);
+    Ok(hex(hash))
+}
+
+pub(crate) fn hex(hash: Sha256) -> String {
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}

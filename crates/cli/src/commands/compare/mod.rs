@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `rota compare`: workloads under several policies, each with several seeds.
+
+mod aggregate;
+mod args;
+mod cell;
+mod kept;
+mod matrix;
+mod pictures;
+mod policies;
+mod pool;
+mod report;
+
+pub(crate) use aggregate::{Cell, Column, Comparison, Stage};
+pub(crate) use args::CompareArgs;
+
+use crate::error::{Error, Status};
+use crate::output::{comparison, json, messages};
+use crate::progress::{self, Clock};
+use cell::Result as Run;
+use kept::Kept;
+use matrix::Matrix;
+use pictures::Pictures;
+use pool::{Done, Work};
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::num::NonZero;
+use std::path::Path;
+use std::sync::Arc;
+
+pub(crate) fn run(args: &CompareArgs) -> Result<Status, Error> {
+    let columns = comparison::columns(&args.measures)?;
+    let matrix = Arc::new(Matrix::new(args)?);
+    if let Some(report) = &args.report {
+        // Early, as nobody wants to run in vain; what is there stays until there is another.
+        let file = OpenOptions::new().append(true).create(true).open(report);
+        file.map_err(|e| Error::file("create", report, &e))?;
+    }
+    let mut kept = Kept::open(args, &matrix)?;
+    let (runs, pictures) = all_runs(args, &matrix, &mut kept)?;
+    let comparison = Comparison::new(args, &matrix, &runs);
+
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        json::print(&mut out, &comparison::json::Json::new(&comparison))?;
+    } else if args.csv {
+        comparison::csv::write(&mut out, &comparison)?;
+    } else {
+        comparison::print(&mut out, &comparison, columns.as_deref())?;
+    }
+    out.flush()?;
+    if let Some(path) = &args.report {
+        write(path, report::html(&comparison, &pictures).as_bytes())?;
+        let (mut json, mut csv) = (Vec::new(), Vec::new());
+        json::print(&mut json, &comparison::json::Json::new(&comparison))?;
+        write(&path.with_extension("json"), &json)?;
+        comparison::csv::write(&mut csv, &comparison)?;
+        write(&path.with_extension("csv"), &csv)?;
+    }
+    kept.finish();
+    Ok(tell(&comparison))
+}
+
+/// The runs of all cells, in their order: those that were kept, and the others, which are done
+/// now. Pictures are of the first seed; as they are not kept, those runs are always done.
+fn all_runs(
+    args: &CompareArgs,
+    matrix: &Arc<Matrix>,
+    kept: &mut Kept,
+) -> Result<(Vec<Run>, Vec<Option<Pictures>>), Error> {
+    let cells = matrix.cells();
+    let wants_pictures = |cell: &matrix::Cell| args.report.is_some() && cell.seed == 0;
+    let mut known: Vec<Option<Run>> = cells.iter().map(|cell| kept.find(matrix, *cell)).collect();
+    let is_todo = |(cell, run): (&matrix::Cell, &Option<Run>)| {
+        (run.is_none() || wants_pictures(cell)).then_some((*cell, wants_pictures(cell)))
+    };
+    let todo: Vec<(matrix::Cell, bool)> = cells.iter().zip(&known).filter_map(is_todo).collect();
+
+    let clock = Arc::new(Clock::default());
+    let length_ns = |(cell, _): &(matrix::Cell, bool)| matrix.stages[cell.stage].config.duration_ns;
+    let total_ns = todo.iter().map(length_ns).fold(0, u64::saturating_add);
+    let work = Work { matrix: Arc::clone(matrix), cells: todo.clone(), clock: Arc::clone(&clock) };
+    let jobs = args.jobs.or(std::thread::available_parallelism().ok()).map_or(1, NonZero::get);
+    let done = progress::show(&clock, total_ns, || pool::run(work, jobs, kept))?;
+
+    let mut pictures: Vec<Option<Pictures>> = cells.iter().map(|_| None).collect();
+    let mut done = done.into_iter().zip(&todo).peekable();
+    for (at, cell) in cells.iter().enumerate() {
+        if let Some((Done { result, pictures: picture }, _)) = done.next_if(|(_, t)| t.0 == *cell) {
+            known[at] = Some(result);
+            pictures[at] = picture;
+        }
+    }
+    Ok((known.into_iter().flatten().collect(), pictures))
+}
+
+fn write(path: &Path, content: &[u8]) -> Result<(), Error> {
+    std::fs::write(path, content)
+        .map_err(|e| Error::Failure(format!("cannot write {}: {e}", path.display())))
+}
+
+/// Names the policies that left before the end.
+fn tell(comparison: &Comparison<'_>) -> Status {
+    let mut status = Status::Done;
+    for stage in &comparison.stages {
+        for column in &stage.columns {
+            let early: Vec<&Run> =
+                column.runs.iter().filter(|run| run.exit.kind != UNREGISTERED).copied().collect();
+            let Some(first) = early.first() else { continue };
+            let others = match early.len() - 1 {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let cpus = if first.cpus == 1 { "CPU" } else { "CPUs" };
+            let (file, count, seed) = (&first.workload, first.cpus, first.seed);
+            let runs = format!("{file}, {count} {cpus}, seed {seed}{others}");
+            messages::exit_of(&column.policy.label, &runs, &first.exit.reason, first.exit.ejected);
+            if early.iter().any(|run| run.exit.ejected) {
+                status = Status::Ejected;
+            }
+        }
+    }
+    status
+}
+
+/// The ordinary end of a run.
+const UNREGISTERED: u32 = rota_machine::exit::ExitKind::Unreg as u32;

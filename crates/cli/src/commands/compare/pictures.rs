@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the figures of a report are drawn from, gathered during one run.
+
+use crate::simulation::Load;
+use rota_measure::{FigureSink, Figures, Rows};
+use rota_report::html::model::Slices;
+use rota_report::html::SliceSink;
+
+/// With more tasks than this, instances of one task share a row.
+const MOST_TASKS: usize = 40;
+/// Slices of the timeline at most: then it ends early.
+const MOST_SLICES: usize = 40_000;
+
+/// Who ran when, and curves over time.
+pub(crate) struct Pictures {
+    pub(crate) figures: Figures,
+    pub(crate) timeline: Slices,
+}
+
+/// What gathers [`Pictures`] of a run of this workload.
+pub(crate) fn sinks(load: &Load, cpus: u32) -> (FigureSink, SliceSink) {
+    let rows = Rows::new(rows(load));
+    let slices = SliceSink::new(cpus, rows.names().iter().cloned(), MOST_SLICES);
+    (FigureSink::new(rows), slices)
+}
+
+/// Names of the rows: tasks that there are at the beginning, unless there are too many of them,
+/// and kinds of tasks.
+fn rows(load: &Load) -> Vec<String> {
+    let workload = &load.workload;
+    let mut rows: Vec<String> = Vec::new();
+    if workload.tasks.len() <= MOST_TASKS {
+        rows.extend(workload.tasks.iter().map(|task| task.name.clone()));
+    }
+    for kind in workload.task_names() {
+        // One whose tasks have rows already needs none itself; one that is only forked does.
+        let is_covered = rows.iter().any(|row| {
+            let number = row.strip_prefix(kind).and_then(|rest| rest.strip_prefix('-'));
+            number.is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
+        });
+        if !is_covered {
+            rows.push(kind.to_owned());
+        }
+    }
+    rows
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which policies are compared, and with what settings: `wfq:quantum_ns=2ms,./mine.bpf.c`.
+
+use crate::error::Error;
+use crate::object;
+use std::path::{Path, PathBuf};
+
+/// A policy as the user asked for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    /// Shipped policy or file.
+    pub(crate) policy: String,
+    /// Variables to set.
+    pub(crate) set: Vec<(String, String)>,
+    /// What its own loader would set.
+    pub(crate) manifest: Option<PathBuf>,
+}
+
+impl Wanted {
+    fn parse(text: &str) -> Result<Self, Error> {
+        let mut parts = text.split(':');
+        let policy = parts.next().unwrap_or_default().trim().to_owned();
+        let mut wanted = Wanted { policy, set: Vec::new(), manifest: None };
+        if wanted.policy.is_empty() {
+            return Err(Error::input(format!("policy \"{text}\": expected a name or a file")));
+        }
+        for part in parts {
+            match (part.strip_prefix('@'), part.split_once('=')) {
+                (Some(file), _) if wanted.manifest.is_none() => wanted.manifest = Some(file.into()),
+                (None, Some((name, value))) if !name.trim().is_empty() => {
+                    wanted.set.push((name.trim().to_owned(), value.trim().to_owned()));
+                }
+                _ => {
+                    return Err(Error::input(format!(
+                        "policy \"{text}\": \"{part}\": expected NAME=VALUE, or one @FILE.toml, \
+                         for example wfq:quantum_ns=2ms"
+                    )))
+                }
+            }
+        }
+        Ok(wanted)
+    }
+
+    /// What tells it from the same policy with other settings: `:quantum_ns=2ms`.
+    pub(crate) fn settings(&self) -> String {
+        let set = self.set.iter().map(|(name, value)| format!(":{name}={value}"));
+        let manifest = self.manifest.iter().map(|file| format!(":@{}", file.display()));
+        set.chain(manifest).collect()
+    }
+}
+
+/// Workload files and policies among what the user named.
+pub(crate) fn sort_out(
+    items: &[String],
+    policies: &[String],
+    all: bool,
+) -> Result<(Vec<PathBuf>, Vec<Wanted>), Error> {
+    let (named, workloads): (Vec<&String>, Vec<&String>) =
+        items.iter().partition(|item| names_policy(item));
+    if workloads.is_empty() {
+        return Err(Error::input("no workload: expected at least one FILE.json"));
+    }
+    let mut wanted = Vec::new();
+    for text in named.into_iter().chain(policies) {
+        wanted.push(Wanted::parse(text)?);
+    }
+    if all || wanted.is_empty() {
+        for policy in rota_catalog::policies() {
+            let plain = Wanted { policy: policy.name.into(), set: Vec::new(), manifest: None };
+            if !wanted.contains(&plain) {
+                wanted.push(plain);
+            }
+        }
+    }
+    for (at, policy) in wanted.iter().enumerate() {
+        if wanted[..at].contains(policy) {
+            let name = format!("{}{}", policy.policy, policy.settings());
+            return Err(Error::input(format!("policy {name} is there twice")));
+        }
+    }
+    Ok((workloads.into_iter().map(PathBuf::from).collect(), wanted))
+}
+
+/// Whether a word means a policy: one that ships, an object or source file, or something that is
+/// no file at all and not even called like a workload.
+fn names_policy(item: &str) -> bool {
+    let name = item.split(':').next().unwrap_or(item);
+    [".o", ".c"].iter().any(|end| name.ends_with(end))
+        || object::is_shipped(name)
+        || !item.ends_with(".json") && !Path::new(item).exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(list: &[&str]) -> Vec<String> {
+        list.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    fn sorted(items: &[&str], policies: &[&str], all: bool) -> (Vec<PathBuf>, Vec<String>) {
+        let (loads, wanted) = sort_out(&texts(items), &texts(policies), all).expect("in order");
+        let name = |w: &Wanted| format!("{}{}", w.policy, w.settings());
+        (loads, wanted.iter().map(name).collect())
+    }
+
+    #[test]
+    fn policies_may_stand_among_the_workloads() {
+        let (loads, wanted) = sorted(&["a.json", "wfq", "b.json", "./x.bpf.c:q=1"], &["rr"], false);
+        assert_eq!(loads, [PathBuf::from("a.json"), PathBuf::from("b.json")]);
+        assert_eq!(wanted, ["wfq", "./x.bpf.c:q=1", "rr"]);
+    }
+
+    #[test]
+    fn all_that_ship_are_meant_if_none_is_named() {
+        let shipped: Vec<&str> = rota_catalog::policies().iter().map(|p| p.name).collect();
+        assert_eq!(sorted(&["a.json"], &[], false).1, shipped);
+        let (_, wanted) = sorted(&["a.json"], &["wfq:quantum_ns=2ms", "wfq"], true);
+        assert_eq!(wanted.len(), shipped.len() + 1, "{wanted:?}");
+    }
+
+    #[test]
+    fn settings_follow_the_name() {
+        let wanted = Wanted::parse("./m.bpf.o:table[3]=1:@m.toml:x=a=b").expect("in order");
+        assert_eq!(wanted.policy, "./m.bpf.o");
+        assert_eq!(wanted.set, [("table[3]".into(), "1".into()), ("x".into(), "a=b".into())]);
+        assert_eq!(wanted.manifest, Some("m.toml".into()));
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused() {
+        for bad in ["wfq:", "wfq:5", ":a=b", "wfq:=3", "wfq:@a:@b"] {
+            let refused = sort_out(&texts(&["a.json"]), &texts(&[bad]), false);
+            assert!(refused.is_err(), "{bad}");
+        }
+        assert!(sort_out(&texts(&["wfq"]), &[], false).is_err(), "no workload");
+        let twice = sort_out(&texts(&["a.json", "wfq"]), &texts(&["wfq"]), false);
+        assert!(twice.is_err());
+    }
+}

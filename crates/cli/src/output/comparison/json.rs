@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The JSON of `rota compare`: every number, of every seed and in the mean.
+
+use crate::commands::compare::{Column, Comparison, Stage};
+use crate::output::json::{MachineJson, PolicyJson};
+use rota_measure::catalogue::Measure;
+use rota_measure::statistics::{Better, Estimate};
+use serde::Serialize;
+use serde_json::{json, Map, Value};
+
+/// One object.
+#[derive(Serialize)]
+pub(crate) struct Json<'a> {
+    schema: &'static str,
+    rota: &'static str,
+    seeds: &'a [u64],
+    measures: Vec<MeasureJson>,
+    comparisons: Vec<StageJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct MeasureJson {
+    key: &'static str,
+    label: &'static str,
+    unit: &'static str,
+    better: Option<&'static str>,
+    definition: &'static str,
+}
+
+#[derive(Serialize)]
+struct StageJson<'a> {
+    workload: &'a str,
+    machine: MachineJson,
+    duration_ns: u64,
+    warmup_ns: u64,
+    seeds_alike: bool,
+    policies: Vec<ColumnJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct ColumnJson<'a> {
+    label: &'a str,
+    policy: PolicyJson<'a>,
+    ejected: usize,
+    measures: Map<String, Value>,
+    tasks: Vec<Value>,
+    runs: Vec<Value>,
+}
+
+impl<'a> Json<'a> {
+    pub(crate) fn new(comparison: &'a Comparison<'a>) -> Self {
+        Json {
+            schema: "rota.compare/2",
+            rota: env!("CARGO_PKG_VERSION"),
+            seeds: comparison.seeds,
+            measures: comparison.measures.iter().map(MeasureJson::new).collect(),
+            comparisons: comparison.stages.iter().map(|s| stage(comparison, s)).collect(),
+        }
+    }
+}
+
+impl MeasureJson {
+    fn new(measure: &Measure) -> Self {
+        MeasureJson {
+            key: measure.key,
+            label: measure.label,
+            unit: measure.unit.name(),
+            better: match measure.better {
+                Better::Lower => Some("lower"),
+                Better::Higher => Some("higher"),
+                Better::Neither => None,
+            },
+            definition: measure.definition,
+        }
+    }
+}
+
+fn stage<'a>(comparison: &'a Comparison<'a>, stage: &'a Stage<'a>) -> StageJson<'a> {
+    StageJson {
+        workload: &stage.load.file,
+        machine: MachineJson::new(stage.config),
+        duration_ns: stage.config.duration_ns,
+        warmup_ns: stage.config.warmup_ns,
+        seeds_alike: stage.is_alike,
+        policies: stage.columns.iter().map(|c| column(comparison, c)).collect(),
+    }
+}
+
+fn column<'a>(comparison: &'a Comparison<'a>, column: &'a Column<'a>) -> ColumnJson<'a> {
+    let cells = comparison.measures.iter().zip(&column.cells);
+    let measures = cells.map(|(measure, cell)| {
+        let value = cell.map_or(Value::Null, |cell| {
+            let mut value = estimate(&cell.estimate);
+            value.insert("best".into(), cell.best.into());
+            value.into()
+        });
+        (measure.key.to_owned(), value)
+    });
+    let tasks = column.tasks.iter().map(|(name, means)| {
+        let means = means.iter().map(|(key, of)| ((*key).to_owned(), estimate(of).into()));
+        json!({ "name": name, "measures": means.collect::<Map<String, Value>>() })
+    });
+    let runs = column.runs.iter().map(|run| {
+        json!({
+            "seed": run.seed,
+            "duration_ns": run.duration_ns,
+            "exit": { "kind": run.exit.kind, "code": run.exit.code, "reason": run.exit.reason },
+            "measures": run.measures,
+            "tasks": run.tasks,
+        })
+    });
+    let policy = column.policy;
+    ColumnJson {
+        label: &policy.label,
+        policy: PolicyJson::new(&policy.name, &policy.source, column.image, &policy.set),
+        ejected: column.ejected().count(),
+        measures: measures.collect(),
+        tasks: tasks.collect(),
+        runs: runs.collect(),
+    }
+}
+
+fn estimate(estimate: &Estimate) -> Map<String, Value> {
+    let mut value = Map::new();
+    value.insert("mean".into(), estimate.mean.into());
+    value.insert("half_width".into(), estimate.half_width.into());
+    value.insert("n".into(), estimate.n.into());
+    value
+}

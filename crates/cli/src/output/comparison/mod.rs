@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The text of `rota compare`: a table for each workload and machine, a row for each policy.
+
+pub(crate) mod csv;
+pub(crate) mod json;
+mod numbers;
+
+use super::{summary, table};
+use crate::commands::compare::{Cell, Column, Comparison, Stage};
+use crate::error::Error;
+use rota_measure::catalogue::{self, Measure};
+use std::io::{self, Write};
+
+/// Marks a value that is significantly the best.
+const BEST: &str = "*";
+
+/// Columns that the user asks for by their keys; `None`: no wish.
+pub(crate) fn columns(keys: &[String]) -> Result<Option<Vec<&'static Measure>>, Error> {
+    let find = |key: &String| {
+        catalogue::find(key.trim()).ok_or_else(|| {
+            let known: Vec<&str> = catalogue::measures().iter().map(|m| m.key).collect();
+            Error::input(format!("--measures {key}: expected some of {}", known.join(", ")))
+        })
+    };
+    let columns = keys.iter().map(find).collect::<Result<Vec<_>, Error>>()?;
+    Ok((!columns.is_empty()).then_some(columns))
+}
+
+/// Prints all tables, and what their signs mean.
+pub(crate) fn print(
+    out: &mut dyn Write,
+    comparison: &Comparison<'_>,
+    columns: Option<&[&'static Measure]>,
+) -> io::Result<()> {
+    for (at, stage) in comparison.stages.iter().enumerate() {
+        if at > 0 {
+            writeln!(out)?;
+        }
+        writeln!(out, "{}\n", title(comparison, stage))?;
+        let columns = columns.map_or_else(|| usual(stage), <[_]>::to_vec);
+        rows(stage, &columns).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    }
+    let notes = notes(comparison);
+    if !notes.is_empty() {
+        writeln!(out)?;
+    }
+    notes.iter().try_for_each(|note| writeln!(out, "{note}"))
+}
+
+fn title(comparison: &Comparison<'_>, stage: &Stage<'_>) -> String {
+    let seeds = match comparison.seeds {
+        [one] => format!("seed {one}"),
+        [first, .., last] => format!("seeds {first} to {last}"),
+        [] => String::new(),
+    };
+    format!("{}: {}", stage.load.file, summary::machine_with(stage.config, &seeds))
+}
+
+/// The measures that are usually shown, but those that nobody has.
+fn usual(stage: &Stage<'_>) -> Vec<&'static Measure> {
+    let measures = catalogue::measures().iter().enumerate();
+    let somebody_has = |at: usize| stage.columns.iter().any(|column| column.cells[at].is_some());
+    let shown = measures.filter(|(at, measure)| measure.shown && somebody_has(*at));
+    shown.map(|(_, measure)| measure).collect()
+}
+
+fn rows(stage: &Stage<'_>, columns: &[&'static Measure]) -> Vec<String> {
+    let header: Vec<&str> =
+        std::iter::once("policy").chain(columns.iter().map(|measure| measure.column)).collect();
+    let row = |column: &Column<'_>| {
+        let name = match column.ejected().count() {
+            0 => column.policy.label.clone(),
+            _ if column.runs.len() == 1 => format!("{} (ejected)", column.policy.label),
+            count => format!("{} (ejected: {count})", column.policy.label),
+        };
+        let cells = columns.iter().map(|measure| {
+            let at = position(measure);
+            let has_best = stage.columns.iter().any(|column| is_best(column.cells[at]));
+            let mark = match is_best(column.cells[at]) {
+                true => BEST,
+                // So that digits stand below each other.
+                false if has_best => " ",
+                false => "",
+            };
+            let Some(cell) = column.cells[at] else { return format!("-{mark}") };
+            let half_width = cell.estimate.half_width.filter(|_| !stage.is_alike);
+            format!("{}{mark}", numbers::text(measure.unit, cell.estimate.mean, half_width))
+        });
+        std::iter::once(name).chain(cells).collect()
+    };
+    table::lines(&header, 1, stage.columns.iter().map(row).collect())
+}
+
+/// Place of a measure in the list of all.
+fn position(measure: &Measure) -> usize {
+    let all = catalogue::measures().iter();
+    all.take_while(|other| other.key != measure.key).count()
+}
+
+fn is_best(cell: Option<Cell>) -> bool {
+    cell.is_some_and(|cell| cell.best)
+}
+
+/// What the tables' signs mean, as far as there are any.
+fn notes(comparison: &Comparison<'_>) -> Vec<String> {
+    let mut notes = Vec::new();
+    let seeds = comparison.seeds.len();
+    let stages = &comparison.stages;
+    let alike = stages.iter().filter(|stage| stage.is_alike).count();
+    if seeds > 1 && alike < stages.len() {
+        notes.push(format!(
+            "mean of {seeds} seeds ± half of its 95 % confidence interval (Student's t)"
+        ));
+    }
+    if alike > 0 {
+        let which = if alike < stages.len() { "without ±: " } else { "" };
+        notes.push(format!(
+            "{which}all {seeds} seeds gave the same numbers, as nothing in it is random; \
+             differences are exact"
+        ));
+    }
+    let cells = stages.iter().flat_map(|stage| &stage.columns).flat_map(|column| &column.cells);
+    if cells.flatten().any(|cell| cell.best) {
+        notes.push(format!(
+            "{BEST} best of its column, and not by chance (paired t-tests over the seeds against \
+             each other policy, 5 % after Holm)"
+        ));
+    }
+    if seeds == 1 && comparison.policies.len() > 1 {
+        notes.push("one seed is one sample: no best values are marked".into());
+    }
+    let mut columns = stages.iter().flat_map(|stage| &stage.columns);
+    if columns.any(|column| column.ejected().next().is_some()) {
+        notes.push(
+            "runs that ended with an ejection are left out; who was ejected is never best".into(),
+        );
+    }
+    notes
+}

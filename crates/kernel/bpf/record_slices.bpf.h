@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Where slices begin. sched_switch does not know that a CPU begins another slice of the task that
+ * it runs already, nor that a task which comes back only goes on: sched_ext's pick does.
+ */
+#ifndef ROTA_RECORD_SLICES_BPF_H
+#define ROTA_RECORD_SLICES_BPF_H
+
+#include "record_tasks.bpf.h"
+
+/* What the pick under way on a CPU found, and the last task that lost the CPU with slice left. */
+struct cpu_state {
+	u64 slice_before;
+	u64 runtime_before;
+	u64 slice_left;
+	u32 armed;
+	u32 owner_of_left;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct cpu_state);
+} cpus SEC(".maps");
+
+/*
+ * A task that was put aside with slice left, by a higher class, and comes back with just that
+ * goes on with its slice.
+ */
+__kinline bool begins_slice(const struct task_struct *next)
+{
+	u32 zero = 0;
+	struct cpu_state *cpu = bpf_map_lookup_elem(&cpus, &zero);
+
+	if (!cpu || !is_ext(next))
+		return true;
+	return cpu->owner_of_left != (u32)next->pid || !cpu->slice_left ||
+	       cpu->slice_left != next->scx.slice;
+}
+
+/*
+ * Only for a higher class does sched_ext put a task aside that has slice left. Fair tasks are of
+ * one, where a policy schedules SCHED_EXT tasks only.
+ */
+__kinline void note_left(const struct task_struct *prev, const struct task_struct *next,
+			 bool sleeps)
+{
+	u32 zero = 0, pid = prev->pid;
+	struct cpu_state *cpu = bpf_map_lookup_elem(&cpus, &zero);
+
+	if (!cpu)
+		return;
+	cpu->armed = 0;
+	/* It was not put aside but queued again, with a new slice, if another one comes first. */
+	if (is_ext(next) && cpu->owner_of_left != (u32)next->pid)
+		cpu->owner_of_left = 0;
+	if (is_ext(prev) && !sleeps && !is_ext(next)) {
+		cpu->owner_of_left = pid;
+		cpu->slice_left = prev->scx.slice;
+	} else if (cpu->owner_of_left == pid) {
+		cpu->owner_of_left = 0;
+	}
+}
+
+__kinline void arm(bool again)
+{
+	struct task_struct *curr = bpf_get_current_task_btf();
+	u32 zero = 0;
+	struct cpu_state *cpu = bpf_map_lookup_elem(&cpus, &zero);
+
+	if (!cpu || (cpu->armed && !again))
+		return;
+	cpu->armed = is_ext(curr);
+	cpu->slice_before = slice_of(curr);
+	cpu->runtime_before = curr->se.sum_exec_runtime;
+}
+
+/*
+ * A pick that ends with the task that runs already begins a slice of it if the old one, less
+ * what the pick charged for, was used up.
+ */
+__kinline void picked(u64 *ctx)
+{
+	struct task_struct *curr = bpf_get_current_task_btf();
+	u32 zero = 0, pid = curr->pid;
+	struct cpu_state *cpu = bpf_map_lookup_elem(&cpus, &zero);
+	u64 found = 0;
+
+	if (!cpu || !cpu->armed || bpf_get_func_ret(ctx, &found))
+		return;
+	/* RETRY_TASK: the same pick begins anew. */
+	if (found == (u64)-1)
+		return;
+	cpu->armed = 0;
+	if (found != (u64)curr || !bpf_map_lookup_elem(&tasks, &pid))
+		return;
+	if (cpu->slice_before <= curr->se.sum_exec_runtime - cpu->runtime_before)
+		emit(REC_PICK, 0, pid, 0, slice_of(curr));
+}
+
+/* Until 6.18 the policy's dispatch is called here, before the pick. */
+SEC("fentry/balance_scx")
+int before_balance(u64 *ctx)
+{
+	arm(true);
+	return 0;
+}
+
+SEC("fentry/pick_task_scx")
+int before_pick(u64 *ctx)
+{
+	arm(false);
+	return 0;
+}
+
+SEC("fexit/pick_task_scx")
+int after_pick(u64 *ctx)
+{
+	picked(ctx);
+	return 0;
+}
+
+/* From 7.0 on, also called for the deadline server. */
+SEC("fentry/do_pick_task_scx")
+int before_do_pick(u64 *ctx)
+{
+	arm(false);
+	return 0;
+}
+
+SEC("fexit/do_pick_task_scx")
+int after_do_pick(u64 *ctx)
+{
+	picked(ctx);
+	return 0;
+}
+
+#endif

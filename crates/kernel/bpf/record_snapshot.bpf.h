@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What is there when the recording begins.
+ */
+#ifndef ROTA_RECORD_SNAPSHOT_BPF_H
+#define ROTA_RECORD_SNAPSHOT_BPF_H
+
+#include "record_tasks.bpf.h"
+
+#define MOST_ANCESTORS 64
+
+/* A process's number as the reader's pid namespace has it; 0: it is not in there. */
+__kinline u32 number_of(struct task_struct *p)
+{
+	struct task_struct *reader = bpf_get_current_task_btf();
+	struct pid *ours = NULL, *its = NULL;
+	struct pid_namespace *our_ns = NULL, *its_ns = NULL;
+	u32 level = 0, its_level = 0;
+	u32 nr = 0;
+
+	read_field(&ours, reader->thread_pid);
+	read_field(&its, p->thread_pid);
+	if (!ours || !its)
+		return 0;
+	read_field(&level, ours->level);
+	read_field(&its_level, its->level);
+	if (its_level < level)
+		return 0;
+	read_field(&our_ns, ours->numbers[level].ns);
+	read_field(&its_ns, its->numbers[level].ns);
+	if (our_ns == its_ns)
+		read_field(&nr, its->numbers[level].nr);
+	return nr;
+}
+
+__kinline bool descends(struct task_struct *p)
+{
+	for (int i = 0; i < MOST_ANCESTORS; i++) {
+		struct task_struct *parent = NULL, *leader = NULL;
+
+		read_field(&leader, p->group_leader);
+		if (!leader)
+			return false;
+		if (number_of(leader) == config.root_pid)
+			return true;
+		read_field(&parent, leader->real_parent);
+		if (!parent || parent == leader)
+			return false;
+		p = parent;
+	}
+	return false;
+}
+
+/*
+ * What all tasks do at the beginning. A task that has changed since has told so before: the
+ * time is taken after its state is read.
+ */
+SEC("iter/task")
+int snapshot(struct bpf_iter__task *ctx)
+{
+	struct task_struct *p = ctx->task;
+	struct known known = {};
+	u16 state = WAS_SLEEPING;
+	u32 pid;
+
+	if (!p || !wanted(p))
+		return 0;
+	if (config.only_tree && (!config.root_pid || !descends(p)))
+		return 0;
+	if (read_int(p->on_cpu))
+		state = WAS_RUNNING;
+	else if (read_int(p->on_rq) && !read_int(p->se.sched_delayed))
+		state = WAS_RUNNABLE;
+	pid = p->pid;
+	known.weight = weight_of(p);
+	bpf_map_update_elem(&tasks, &pid, &known, BPF_NOEXIST);
+	emit_task(p, state, p->thread_info.cpu, p->comm);
+	return 0;
+}
+
+/* Run by the reader before anything is attached. */
+SEC("syscall")
+int begin(void *ctx)
+{
+	u64 id = bpf_get_current_pid_tgid();
+
+	reader_process = id >> 32;
+	reader_thread = id;
+	return 0;
+}
+
+#endif

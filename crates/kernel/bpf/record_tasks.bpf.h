@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What is recorded of whom: what the reader asked for, and the tasks that it is told of.
+ */
+#ifndef ROTA_RECORD_TASKS_BPF_H
+#define ROTA_RECORD_TASKS_BPF_H
+
+#include "record.bpf.h"
+
+/* Set before loading; `configure()` in attach.rs has the same layout. */
+const volatile struct {
+	u32 only_tree; /* record only `tasks` and what they fork */
+	u32 no_kthreads;
+	u32 root_pid;	    /* the tree of this process, as our reader's namespace numbers it */
+	u32 spawn;	    /* the tree of what our reader's first thread forks */
+	u32 interrupt_mask; /* bits of the preemption count that say: not in a task */
+	u32 dispatch_task;  /* which argument of the hooked function is the task … */
+	u32 dispatch_queue; /* … and which the queue, or its id */
+	u32 queue_is_id;
+	u32 move_task; /* the same for the function that moves to the CPU's own queue */
+} config = {};
+
+/* The reader. */
+u32 reader_process;
+u32 reader_thread;
+
+#define PF_KTHREAD  0x00200000
+#define TASK_QUEUED 1  /* p->scx.flags: it is sched_ext's */
+#define LOAD_SHIFT  10 /* scale_load() of 64-bit kernels */
+
+__kinline bool is_ext(const struct task_struct *p)
+{
+	return has_field(p->scx.flags) && p->scx.flags & TASK_QUEUED;
+}
+
+/* As sched_ext counts it: 100 is nice 0. */
+__kinline u32 weight_of(const struct task_struct *p)
+{
+	u64 weight;
+
+	if (is_ext(p) && p->scx.weight)
+		return p->scx.weight;
+	weight = ((p->se.load.weight >> LOAD_SHIFT) * 100 + 512) >> LOAD_SHIFT;
+	return weight < 1 ? 1 : weight > 10000 ? 10000 : weight;
+}
+
+/* What is left of its turn, as far as its class has turns. */
+__kinline u64 slice_of(const struct task_struct *p)
+{
+	if (is_ext(p))
+		return p->scx.slice;
+	return has_field(p->se.slice) ? p->se.slice : 0;
+}
+
+__kinline bool wanted(const struct task_struct *p)
+{
+	if (!p->pid || (u32)p->tgid == reader_process)
+		return false;
+	return !(config.no_kthreads && p->flags & PF_KTHREAD);
+}
+
+__kinline void emit_task(const struct task_struct *p, u16 flags, u32 cpu, const char *comm)
+{
+	struct task_record *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+	unsigned long cpus = 0;
+
+	if (!r) {
+		count_lost();
+		return;
+	}
+	if (p->flags & PF_KTHREAD)
+		flags |= IS_KTHREAD;
+	read_field(&cpus, p->cpus_mask.bits[0]);
+	fill(&r->head, REC_TASK, flags, p->pid, p->tgid, cpus);
+	r->head.cpu = cpu;
+	r->weight = weight_of(p);
+	r->nr_cpus_allowed = p->nr_cpus_allowed;
+	if (bpf_probe_read_kernel_str(r->comm, sizeof(r->comm), comm) < 0)
+		r->comm[0] = 0;
+	submit(r);
+}
+
+__kinline struct known *introduce(const struct task_struct *p, u32 pid)
+{
+	struct known known = {.weight = weight_of(p)};
+
+	emit_task(p, 0, bpf_get_smp_processor_id(), p->comm);
+	bpf_map_update_elem(&tasks, &pid, &known, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&tasks, &pid);
+}
+
+/* The entry of a task that is recorded; it is introduced if that was not done yet. */
+__kinline struct known *find(const struct task_struct *p)
+{
+	u32 pid = p->pid;
+	struct known *known;
+
+	if (!pid)
+		return NULL;
+	known = bpf_map_lookup_elem(&tasks, &pid);
+	if (known || config.only_tree || !wanted(p))
+		return known;
+	return introduce(p, pid);
+}
+
+__kinline void update_weight(struct known *known, const struct task_struct *p)
+{
+	u32 weight = weight_of(p);
+
+	if (known->weight == weight)
+		return;
+	known->weight = weight;
+	emit_task(p, 0, bpf_get_smp_processor_id(), p->comm);
+}
+
+#endif

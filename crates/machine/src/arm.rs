@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! When a CPU is due next: the end of its task's work or slice, and its tick.
+
+use crate::consts::SLICE_INF;
+use crate::event_queue::Due;
+use crate::ops::Op;
+use crate::run::Machine;
+use crate::task::Work;
+
+impl Machine {
+    /// When the current task of a CPU is done with its step or, with exact slices, has
+    /// used its slice; `u64::MAX`: not by itself.
+    fn stop_at(&self, cpu: u32) -> u64 {
+        let core = &self.core;
+        let rq = core.rq(cpu);
+        let Some(t) = rq.curr else { return u64::MAX };
+        let mut at_ns = match core.task(t).work {
+            Work::Run { left_ns } => {
+                rq.charged_at_ns.saturating_add(rq.debt_ns).saturating_add(left_ns)
+            }
+            Work::Until { at_ns } => at_ns,
+            // a task that just yielded goes on once its CPU picks it again
+            Work::Next | Work::Block => u64::MAX,
+        };
+        // a CPU that is still to reschedule knows about the slice
+        if core.config.exact_slices && !rq.need_resched {
+            let slice_ns = core.slice(t);
+            if slice_ns != SLICE_INF {
+                at_ns = at_ns.min(rq.charged_at_ns.saturating_add(slice_ns));
+            }
+        }
+        at_ns
+    }
+
+    /// Schedules [`Machine::stop_at`] of every CPU where it moved: a task was switched
+    /// in, overhead was charged, a slice was changed behind the CPU's back.
+    pub(crate) fn arm_cpus(&mut self) {
+        for cpu in 0..self.core.nr_cpus() {
+            let at_ns = self.stop_at(cpu);
+            let now_ns = self.core.now_ns;
+            let rq = self.core.rq_mut(cpu);
+            if at_ns == rq.armed_at_ns {
+                continue;
+            }
+            rq.armed_at_ns = at_ns;
+            rq.stop_gen += 1;
+            let gen = rq.stop_gen;
+            if at_ns != u64::MAX {
+                self.core.queue.push(at_ns.max(now_ns), Due::Stop(cpu, gen));
+            }
+        }
+    }
+
+    /// A busy CPU ticks at whole multiples of the tick period; an idle one does not.
+    /// With exact slices, ticks matter only to a scheduler that has `ops.tick()`.
+    pub(crate) fn arm_tick(&mut self, cpu: u32) {
+        let core = &mut self.core;
+        let wanted = !core.config.exact_slices || core.has(Op::Tick);
+        if core.rq(cpu).tick_armed || core.rq(cpu).curr.is_none() || !wanted {
+            return;
+        }
+        core.rq_mut(cpu).tick_armed = true;
+        let tick_ns = core.config.tick_ns();
+        core.queue.push((core.now_ns / tick_ns + 1) * tick_ns, Due::Tick(cpu));
+    }
+}

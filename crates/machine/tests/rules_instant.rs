@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! CPUs that pick at the same time, and CPUs that others than sched_ext have for a while.
+
+mod common;
+
+use common::{ideal, run, shared_fifo, Native, Tape};
+use rota_machine::config::{Config, Costs};
+use rota_machine::interruption::Interruption;
+use rota_machine::topology::Topology;
+use rota_trace::{EventKind, OffCpu};
+
+const MS: u64 = 1_000_000;
+const HOGS2: &str = r#"{"tasks": {"a": {"run": 1000000}, "b": {"run": 1000000}}}"#;
+const HOGS5: &str = r#"{"tasks": {"a": {"instance": 5, "run": 1000000}}}"#;
+
+/// Slices end at ticks, every 4 ms; nothing else takes time.
+fn ticking(cpus: u32, duration_ns: u64) -> Config {
+    let config = Config::new(Topology::flat(cpus).unwrap(), duration_ns);
+    Config { costs: Costs::none(), ..config }
+}
+
+fn queue(slice_ns: u64) -> Native {
+    let mut native = shared_fifo();
+    native.slice_ns = slice_ns;
+    native
+}
+
+fn interrupted(config: Config, at_ns: u64, for_ns: u64) -> Config {
+    Config { interruptions: vec![Interruption { cpu: 0, at_ns, for_ns }], ..config }
+}
+
+/// How many tasks had to leave a CPU at this time.
+fn left_at(tape: &Tape, at_ns: u64) -> usize {
+    let leaves =
+        |kind: &EventKind| matches!(kind, EventKind::SwitchOut { why: OffCpu::Runnable, .. });
+    tape.0.iter().filter(|e| e.time_ns == at_ns && leaves(&e.kind)).count()
+}
+
+#[test]
+fn a_task_that_another_cpu_is_just_leaving_makes_its_taker_wait() {
+    // Five tasks, four CPUs, and all slices end at 20 ms. The first CPU takes the one that waits,
+    // the second the one that the first puts back, and waits for it; the others find nothing.
+    let (_, tape) = run(ticking(4, 21 * MS), HOGS5, &mut queue(20 * MS));
+    assert_eq!(left_at(&tape, 20 * MS), 2);
+    // In one step each, every CPU finds what the one before put back.
+    let (_, tape) = run(ideal(4, 21 * MS), HOGS5, &mut queue(20 * MS));
+    assert_eq!(left_at(&tape, 20 * MS), 4);
+}
+
+#[test]
+fn no_cpu_is_always_the_first() {
+    // Each of the five gets 4/5 of a CPU in the long run: 8 s of 10, give or take a tenth.
+    let (_, tape) = run(ticking(4, 10_000 * MS), HOGS5, &mut queue(8 * MS));
+    for pid in 1001..=1005 {
+        let cpu_ns = tape.cpu_ns(pid, 10_000 * MS);
+        assert!((7_200 * MS..=8_800 * MS).contains(&cpu_ns), "{pid}: {cpu_ns}");
+    }
+}
+
+#[test]
+fn an_interrupted_slice_goes_on_and_is_no_new_pick() {
+    let config = interrupted(ideal(1, 21 * MS), 3 * MS, 2 * MS);
+    let (_, tape) = run(config, HOGS2, &mut queue(10 * MS));
+    assert_eq!(tape.starts(1001), [(0, 0), (5 * MS, 0)]);
+    assert_eq!(tape.starts(1002), [(12 * MS, 0)]);
+    assert_eq!(tape.picks(0), [1001, 1002]);
+}
+
+#[test]
+fn an_interruption_ends_a_slice_that_is_used_up() {
+    // Used up at 5 ms, but the next tick would be at 8.
+    let config = interrupted(ticking(1, 9 * MS), 6 * MS, MS);
+    let (_, tape) = run(config, HOGS2, &mut queue(5 * MS));
+    assert_eq!(tape.starts(1002), [(7 * MS, 0)]);
+    assert_eq!(tape.picks(0), [1001, 1002]);
+}
+
+#[test]
+fn an_interrupted_cpu_is_not_idle() {
+    let load = r#"{"tasks": {"a": {"delay": 5000, "run": 1000, "loop": 1}}}"#;
+    let (_, alone) = run(interrupted(ideal(1, 20 * MS), 4 * MS, 3 * MS), load, &mut queue(MS));
+    assert_eq!(alone.starts(1001), [(7 * MS, 0)]);
+    let (_, other) = run(interrupted(ideal(2, 20 * MS), 4 * MS, 3 * MS), load, &mut queue(MS));
+    assert_eq!(other.starts(1001), [(5 * MS, 1)]);
+}
+
+#[test]
+fn a_tick_that_is_charged_takes_nothing_from_who_goes_on() {
+    // b begins when the tick's 0.1 ms are over, at 4.1; at 8.0 it has had 3.9 and goes on to 12.
+    let costs = Costs { tick_ns: MS / 10, ..Costs::none() };
+    let load = r#"{"tasks": {"a": {"loop": 1, "run": 4100}, "b": {"loop": 1, "run": 7900}}}"#;
+    let config = Config { costs, ticks_are_charged: true, ..ticking(1, 40 * MS) };
+    let (_, tape) = run(config, load, &mut queue(4 * MS));
+    assert_eq!(tape.starts(1002)[0], (4 * MS, 0));
+    assert_eq!(tape.cpu_ns(1001, 40 * MS), 4 * MS);
+    assert_eq!(tape.cpu_ns(1002, 40 * MS), 8 * MS);
+}
+
+#[test]
+fn the_end_of_a_task_takes_time() {
+    let costs = Costs { exit_ns: MS / 20, ..Costs::none() };
+    let load = r#"{"tasks": {"a": {"loop": 1, "run": 1000}}}"#;
+    let (_, tape) = run(Config { costs, ..ticking(1, 9 * MS) }, load, &mut queue(4 * MS));
+    assert_eq!(tape.cpu_ns(1001, 9 * MS), MS + MS / 20);
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The books of one task: what it did, since when, and what that adds up to.
+
+use crate::lag::Lag;
+use crate::latency::Latencies;
+use crate::report::{RatioReport, SpanReport, TaskReport};
+use crate::whole::Whole;
+
+/// What a task does, and since when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Created, no wakeup yet.
+    Created,
+    /// Runnable since its wakeup, which still waits for an answer.
+    Woken,
+    /// Runnable after it lost its CPU.
+    Preempted,
+    Running {
+        cpu: u32,
+    },
+    Sleeping,
+    Gone,
+}
+
+impl State {
+    /// Whether the task wants to run.
+    fn is_runnable(self) -> bool {
+        matches!(self, State::Woken | State::Preempted | State::Running { .. })
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Account {
+    pub(crate) name: String,
+    pid: u32,
+    pub(crate) weight: u32,
+    /// Counts instead of the weight, if there is one.
+    share: Option<u64>,
+    pub(crate) state: State,
+    pub(crate) since_ns: u64,
+    pub(crate) cpu_ns: u64,
+    pub(crate) run_delay_ns: u64,
+    /// Service divided by the share or weight it was received under.
+    service: f64,
+    pub(crate) latencies: Latencies,
+    /// Wakeups that had no answer when the run ended: none or one.
+    pub(crate) waiting: u64,
+    pub(crate) switches: u64,
+    pub(crate) migrations: u64,
+    pub(crate) started_ns: u64,
+    /// First time runnable: from then on a task that never slept wanted the CPU.
+    wanted_ns: Option<u64>,
+    pub(crate) finished_ns: Option<u64>,
+    slept: bool,
+    pub(crate) lag: Lag,
+    /// Since it woke: when that was, and its CPU time since then.
+    burst: Burst,
+    pub(crate) turnaround: Spans,
+    pub(crate) slowdown: Spans,
+    /// Its row in the figures.
+    pub(crate) row: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Burst {
+    from_ns: u64,
+    cpu_ns: u64,
+}
+
+/// Count, mean and maximum of some numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spans {
+    count: u64,
+    sum: f64,
+    max: f64,
+}
+
+impl Spans {
+    pub(crate) fn add(&mut self, value: f64) {
+        self.count += 1;
+        self.sum += value;
+        self.max = self.max.max(value);
+    }
+
+    pub(crate) fn merge(&mut self, other: &Spans) {
+        self.count += other.count;
+        self.sum += other.sum;
+        self.max = self.max.max(other.max);
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / self.count as f64)
+    }
+
+    pub(crate) fn times(&self) -> SpanReport {
+        let max = (self.count > 0).then_some(self.max as u64);
+        SpanReport { count: self.count, mean: self.mean(), max }
+    }
+
+    pub(crate) fn ratios(&self) -> RatioReport {
+        let max = (self.count > 0).then_some(self.max);
+        RatioReport { count: self.count, mean: self.mean(), max }
+    }
+}
+
+impl Account {
+    pub(crate) fn new(pid: u32, now_ns: u64) -> Self {
+        Account {
+            name: format!("pid {pid}"),
+            pid,
+            weight: 100,
+            share: None,
+            state: State::Created,
+            since_ns: now_ns,
+            cpu_ns: 0,
+            run_delay_ns: 0,
+            service: 0.0,
+            latencies: Latencies::small(),
+            waiting: 0,
+            switches: 0,
+            migrations: 0,
+            started_ns: now_ns,
+            wanted_ns: None,
+            finished_ns: None,
+            slept: false,
+            lag: Lag::default(),
+            burst: Burst::default(),
+            turnaround: Spans::default(),
+            slowdown: Spans::default(),
+            row: None,
+        }
+    }
+
+    /// What counts in comparison with other tasks: its share, or its weight.
+    pub(crate) fn claim(&self) -> u64 {
+        self.share.unwrap_or(self.weight.into()).max(1)
+    }
+
+    /// Counts CPU time up to now, under the share or weight so far.
+    fn settle(&mut self, whole: &mut Whole, now_ns: u64) {
+        if let State::Running { .. } = self.state {
+            let ns = now_ns.saturating_sub(self.since_ns);
+            self.cpu_ns += ns;
+            self.service += ns as f64 / self.claim() as f64;
+            self.burst.cpu_ns += ns;
+            self.lag.receive(ns);
+            whole.ran(self.row, self.since_ns, now_ns);
+            self.since_ns = now_ns;
+        }
+    }
+
+    /// Changes its weight or gives it a share; what was received before counts under the old one.
+    pub(crate) fn reweigh(
+        &mut self,
+        whole: &mut Whole,
+        now_ns: u64,
+        change: impl FnOnce(&mut u32, &mut Option<u64>),
+    ) {
+        self.settle(whole, now_ns);
+        let before = self.claim();
+        change(&mut self.weight, &mut self.share);
+        let claim = self.claim();
+        if claim != before && self.state.is_runnable() {
+            self.lag.change_weight(&mut whole.fluid, claim, now_ns);
+        }
+    }
+
+    pub(crate) fn wake(&mut self, whole: &mut Whole, now_ns: u64) {
+        if matches!(self.state, State::Created | State::Sleeping | State::Gone) {
+            self.enter(State::Woken, whole, now_ns);
+        }
+    }
+
+    /// A slice ended and the next one of the same task begins.
+    pub(crate) fn goes_on(&mut self, whole: &mut Whole, now_ns: u64) {
+        if self.since_ns < now_ns {
+            self.settle(whole, now_ns);
+            self.look(whole, now_ns);
+        }
+    }
+
+    pub(crate) fn enter(&mut self, next: State, whole: &mut Whole, now_ns: u64) {
+        self.settle(whole, now_ns);
+        let runs = matches!(next, State::Running { .. });
+        let answers = runs && matches!(self.state, State::Woken | State::Created);
+        match self.state {
+            State::Woken | State::Preempted => self.wait(whole, now_ns),
+            // No wakeup was seen: it was runnable from its creation.
+            State::Created if runs => {
+                self.wait(whole, now_ns);
+                self.wanted_ns = Some(self.since_ns);
+            }
+            _ => {}
+        }
+        if answers {
+            let waited_ns = now_ns.saturating_sub(self.since_ns);
+            self.latencies.record(waited_ns);
+            whole.wakeups.record(waited_ns);
+        }
+        match (self.state.is_runnable(), next.is_runnable()) {
+            (true, true) => self.look(whole, now_ns),
+            (false, true) => self.begin_burst(whole, now_ns),
+            (true, false) => self.end_burst(whole, now_ns),
+            (false, false) => {}
+        }
+        if next == State::Sleeping {
+            self.slept = true;
+        }
+        (self.state, self.since_ns) = (next, now_ns);
+    }
+
+    fn wait(&mut self, whole: &Whole, now_ns: u64) {
+        self.run_delay_ns += now_ns.saturating_sub(self.since_ns.max(whole.from_ns));
+    }
+
+    fn look(&mut self, whole: &mut Whole, now_ns: u64) {
+        let (from, to) = self.lag.look(&whole.fluid, now_ns);
+        whole.lagged(self.row, from, to);
+    }
+
+    fn begin_burst(&mut self, whole: &mut Whole, now_ns: u64) {
+        self.wanted_ns.get_or_insert(now_ns);
+        self.lag.join(&mut whole.fluid, self.claim(), now_ns);
+        let from_ns = if self.state == State::Created { self.since_ns } else { now_ns };
+        self.burst = Burst { from_ns, cpu_ns: 0 };
+    }
+
+    fn end_burst(&mut self, whole: &mut Whole, now_ns: u64) {
+        self.look(whole, now_ns);
+        self.lag.leave(&mut whole.fluid, now_ns);
+        let Burst { from_ns, cpu_ns } = self.burst;
+        let turnaround_ns = now_ns.saturating_sub(from_ns);
+        self.turnaround.add(turnaround_ns as f64);
+        whole.turnarounds.record(turnaround_ns);
+        whole.slowdowns.record(turnaround_ns, cpu_ns);
+        if cpu_ns > 0 {
+            self.slowdown.add(turnaround_ns as f64 / cpu_ns as f64);
+        }
+    }
+
+    /// What comes before now is no part of the measures.
+    pub(crate) fn restart(&mut self, whole: &mut Whole, now_ns: u64) {
+        self.settle(whole, now_ns);
+        self.cpu_ns = 0;
+        self.run_delay_ns = 0;
+        self.service = 0.0;
+        self.latencies = Latencies::small();
+        (self.switches, self.migrations) = (0, 0);
+        self.turnaround = Spans::default();
+        self.slowdown = Spans::default();
+        self.slept = self.state == State::Sleeping;
+        self.wanted_ns = self.wanted_ns.map(|wanted_ns| wanted_ns.max(now_ns));
+        if self.state.is_runnable() {
+            self.lag.restart(&whole.fluid, now_ns);
+        } else {
+            self.lag.forget();
+        }
+    }
+
+    /// Normalized service per time alive; `None` for a task that slept or never was runnable.
+    pub(crate) fn service_rate(&self, end_ns: u64) -> Option<f64> {
+        let end_ns = self.finished_ns.unwrap_or(end_ns);
+        let alive_ns = end_ns.saturating_sub(self.wanted_ns?);
+        (!self.slept && alive_ns > 0).then(|| self.service / alive_ns as f64)
+    }
+
+    /// Counts what is still open at the end.
+    pub(crate) fn close(&mut self, whole: &mut Whole, end_ns: u64) {
+        if self.state == State::Woken {
+            let open_ns = end_ns.saturating_sub(self.since_ns);
+            self.latencies.record(open_ns);
+            self.waiting = 1;
+            whole.unanswered(open_ns);
+        }
+        if matches!(self.state, State::Woken | State::Preempted) {
+            self.wait(whole, end_ns);
+        }
+        if self.state.is_runnable() {
+            self.look(whole, end_ns);
+            // One that never slept may never want to: that is no turnaround.
+            if self.slept {
+                whole.unfinished(end_ns.saturating_sub(self.burst.from_ns));
+            }
+        }
+    }
+
+    pub(crate) fn report(self, capacity_ns: f64) -> TaskReport {
+        TaskReport {
+            name: self.name,
+            pid: self.pid,
+            weight: self.weight,
+            cpu_ns: self.cpu_ns,
+            share: part_of(self.cpu_ns, capacity_ns),
+            run_delay_ns: self.run_delay_ns,
+            wakeup_latency_ns: self.latencies.report(self.waiting),
+            switches: self.switches,
+            migrations: self.migrations,
+            started_ns: self.started_ns,
+            finished_ns: self.finished_ns,
+            lag_ns: self.lag.measured().report(),
+            turnaround_ns: self.turnaround.times(),
+            slowdown: self.slowdown.ratios(),
+        }
+    }
+}
+
+/// `cpu_ns` as a part of the machine; 0 for a run that never began.
+pub(crate) fn part_of(cpu_ns: u64, capacity_ns: f64) -> f64 {
+    if capacity_ns > 0.0 {
+        cpu_ns as f64 / capacity_ns
+    } else {
+        0.0
+    }
+}

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The measures that runs are compared by: one number of a run each, with its name, its unit, and
+//! its definition in a sentence. `docs/measures.md` has formulas and sources.
+
+mod requests;
+mod tasks;
+
+pub use tasks::{find_of_tasks, of_tasks, TaskMeasure};
+
+use crate::report::{LatencyReport, Report, Totals};
+use crate::requests::RequestsReport;
+use crate::slowdown::SlowdownReport;
+use crate::statistics::Better::{self, Higher, Lower, Neither};
+
+/// What a measure is counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Nanoseconds.
+    Ns,
+    /// A part of 1.
+    Fraction,
+    /// A number without a unit.
+    Number,
+    /// How many.
+    Count,
+    /// How many a second.
+    PerSecond,
+    /// Instructions of the policy.
+    Instructions,
+}
+
+impl Unit {
+    /// As JSON and CSV have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Ns => "ns",
+            Unit::Fraction => "fraction",
+            Unit::Number => "number",
+            Unit::Count => "count",
+            Unit::PerSecond => "per_second",
+            Unit::Instructions => "instructions",
+        }
+    }
+}
+
+/// What a measure is taken from.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    /// The run's numbers.
+    pub report: &'a Report,
+    /// What became of its requests.
+    pub requests: &'a RequestsReport,
+    /// CPUs of the machine.
+    pub cpus: u32,
+}
+
+/// One number of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Measure {
+    /// Name in JSON and CSV.
+    pub key: &'static str,
+    /// Name for people.
+    pub label: &'static str,
+    /// Heading of a narrow column.
+    pub column: &'static str,
+    /// What it says something about.
+    pub group: &'static str,
+    /// What it is counted in.
+    pub unit: Unit,
+    /// Which of two values is the better one.
+    pub better: Better,
+    /// Whether a table shows it that nobody asked for more.
+    pub shown: bool,
+    /// What it is.
+    pub definition: &'static str,
+    of: fn(Run<'_>) -> Option<f64>,
+}
+
+impl Measure {
+    /// Its value; `None`: this run has no such number.
+    pub fn of(&self, run: Run<'_>) -> Option<f64> {
+        (self.of)(run)
+    }
+}
+
+const FAIRNESS: &str = "fairness";
+const WAITING: &str = "waiting";
+const PROGRESS: &str = "progress";
+const REQUESTS: &str = "requests";
+const COST: &str = "cost";
+
+/// All of them, in the order in which they are shown.
+pub fn measures() -> &'static [Measure] {
+    MEASURES
+}
+
+/// The measure of this key.
+pub fn find(key: &str) -> Option<&'static Measure> {
+    MEASURES.iter().find(|measure| measure.key == key)
+}
+
+macro_rules! measures {
+    ($($key:literal, $label:literal, $column:literal, $group:ident, $unit:ident, $better:ident,
+       $shown:literal, $definition:literal, $of:expr;)*) => {
+        &[$(Measure {
+            key: $key,
+            label: $label,
+            column: $column,
+            group: $group,
+            unit: Unit::$unit,
+            better: $better,
+            shown: $shown,
+            definition: $definition,
+            of: $of,
+        }),*]
+    };
+}
+
+const MEASURES: &[Measure] = measures![
+    "jain", "Jain's index", "Jain", FAIRNESS, Number, Higher, true,
+    "Jain's fairness index of service by share or weight, over tasks that never slept: 1 if all \
+     are served alike, 1/n if one gets everything.",
+    |run| run.report.totals.jain;
+
+    "lag_max", "lag, furthest behind", "lag max", FAIRNESS, Ns, Lower, true,
+    "The furthest that any task was ever behind an ideal machine which serves all tasks at the \
+     same time by weight.",
+    |run| run.report.totals.lag_ns.map(|lag| lag.max as f64);
+
+    "lag_min", "lag, furthest ahead", "lag min", FAIRNESS, Ns, Higher, false,
+    "The furthest that any task was ever ahead of that ideal machine, as a negative number.",
+    |run| run.report.totals.lag_ns.map(|lag| lag.min as f64);
+
+    "lag_mean", "lag, mean absolute", "mean |lag|", FAIRNESS, Ns, Lower, false,
+    "How far tasks were behind or ahead of that ideal machine, mean over all tasks and times.",
+    |run| run.report.totals.lag_ns.map(|lag| lag.mean_abs);
+
+    "wakeup_mean", "wakeup latency, mean", "wakeup mean", WAITING, Ns, Lower, false,
+    "From a wakeup to the CPU, mean over all wakeups of all tasks.",
+    |run| wakeups(run).mean;
+
+    "wakeup_p50", "wakeup latency, median", "wakeup p50", WAITING, Ns, Lower, true,
+    "From a wakeup to the CPU: half of all wakeups waited no longer.",
+    |run| ns(wakeups(run).p50);
+
+    "wakeup_p95", "wakeup latency, p95", "wakeup p95", WAITING, Ns, Lower, false,
+    "From a wakeup to the CPU: 95 % of all wakeups waited no longer.",
+    |run| ns(wakeups(run).p95);
+
+    "wakeup_p99", "wakeup latency, p99", "wakeup p99", WAITING, Ns, Lower, true,
+    "From a wakeup to the CPU: 99 % of all wakeups waited no longer.",
+    |run| ns(wakeups(run).p99);
+
+    "wakeup_p999", "wakeup latency, p99.9", "wakeup p99.9", WAITING, Ns, Lower, false,
+    "From a wakeup to the CPU: 99.9 % of all wakeups waited no longer.",
+    |run| ns(wakeups(run).p999);
+
+    "wakeup_max", "wakeup latency, longest", "wakeup max", WAITING, Ns, Lower, true,
+    "From a wakeup to the CPU: the longest wait.",
+    |run| ns(wakeups(run).max);
+
+    "wakeups", "wakeups", "wakeups", WAITING, Count, Neither, false,
+    "How many wakeups there were, those still unanswered at the end included.",
+    |run| Some(wakeups(run).count as f64);
+
+    "wakeups_unanswered", "wakeups unanswered at the end", "unanswered", WAITING, Count, Lower,
+    false,
+    "How many tasks were still waiting for the answer to a wakeup when the run ended.",
+    |run| Some(wakeups(run).waiting as f64);
+
+    "run_delay_mean", "run delay, mean", "delay mean", WAITING, Ns, Lower, false,
+    "Time that a task was ready to run but waited, in the whole run: mean over all tasks.",
+    |run| mean(run.report.tasks.iter().map(|task| task.run_delay_ns as f64));
+
+    "run_delay_max", "run delay, worst task", "worst delay", WAITING, Ns, Lower, false,
+    "Time that the task which waited most in the whole run was ready to run but waited.",
+    |run| ns(run.report.tasks.iter().map(|task| task.run_delay_ns).max());
+
+    "turnaround_mean", "turnaround, mean", "turnaround", PROGRESS, Ns, Lower, false,
+    "From a wakeup until the task slept again or exited, mean over all of them.",
+    |run| turnaround(run).mean;
+
+    "turnaround_p50", "turnaround, median", "turnaround p50", PROGRESS, Ns, Lower, false,
+    "From a wakeup until the task slept again or exited: half of them took no longer.",
+    |run| ns(turnaround(run).p50);
+
+    "turnaround_p99", "turnaround, p99", "turnaround p99", PROGRESS, Ns, Lower, false,
+    "From a wakeup until the task slept again or exited: 99 % of them took no longer.",
+    |run| ns(turnaround(run).p99);
+
+    "turnaround_max", "turnaround, longest", "turnaround max", PROGRESS, Ns, Lower, false,
+    "From a wakeup until the task slept again or exited: the longest.",
+    |run| ns(turnaround(run).max);
+
+    "slowdown_mean", "slowdown, mean", "slowdown", PROGRESS, Number, Lower, true,
+    "Turnaround over the CPU time in it, mean over all of them: 1 if nobody ever waited.",
+    |run| slowdown(run).mean;
+
+    "slowdown_p99", "slowdown, p99", "slowdown p99", PROGRESS, Number, Lower, false,
+    "Turnaround over the CPU time in it: 99 % of them were not above this.",
+    |run| slowdown(run).p99;
+
+    "slowdown_max", "slowdown, greatest", "slowdown max", PROGRESS, Number, Lower, false,
+    "Turnaround over the CPU time in it: the greatest.",
+    |run| slowdown(run).max;
+
+    "bursts_per_s", "throughput, bursts", "bursts/s", PROGRESS, PerSecond, Higher, false,
+    "How often in a second a task was done with what it woke for: it slept again or exited.",
+    |run| run.report.totals.bursts_per_s;
+
+    "exits", "tasks that exited", "exits", PROGRESS, Count, Higher, false,
+    "How many tasks came to their end.",
+    |run| Some(run.report.totals.completion_ns.count as f64);
+
+    "completion_mean", "completion time, mean", "completion", PROGRESS, Ns, Lower, false,
+    "From creation to exit, mean over the tasks that exited.",
+    |run| run.report.totals.completion_ns.mean;
+
+    "makespan", "time until all tasks have exited", "makespan", PROGRESS, Ns, Lower, false,
+    "When the last task exited, if all did.",
+    |run| ns(run.report.totals.makespan_ns);
+
+    "response_mean", "response time, mean", "response", REQUESTS, Ns, Lower, true,
+    "From a request's arrival at its socket to its answer, mean over all requests.",
+    requests::response_mean;
+
+    "response_p99", "response time, p99", "response p99", REQUESTS, Ns, Lower, true,
+    "From a request's arrival at its socket to its answer: 99 % of the requests to the slowest \
+     socket took no longer.",
+    requests::response_p99;
+
+    "response_max", "response time, longest", "response max", REQUESTS, Ns, Lower, false,
+    "From a request's arrival at its socket to its answer: the longest.",
+    requests::response_max;
+
+    "answered_per_s", "throughput, requests", "answers/s", REQUESTS, PerSecond, Higher, true,
+    "How many requests were answered in a second, over all sockets.",
+    requests::answered_per_s;
+
+    "requests_open", "requests unanswered at the end", "open", REQUESTS, Count, Lower, false,
+    "How many requests had no answer when the run ended.",
+    requests::open;
+
+    "requests_dropped", "requests dropped", "dropped", REQUESTS, Count, Lower, false,
+    "How many requests found the queue of their socket full.",
+    requests::dropped;
+
+    "context_switches", "context switches", "switches", COST, Count, Lower, true,
+    "How often a CPU began to run a task after another one or idleness.",
+    |run| Some(totals(run).context_switches as f64);
+
+    "migrations", "migrations", "migrations", COST, Count, Lower, false,
+    "How often a task came onto a CPU other than its last.",
+    |run| Some(totals(run).migrations as f64);
+
+    "decisions", "decisions", "decisions", COST, Count, Neither, false,
+    "Slices that were started, also those of the same task again.",
+    |run| Some(totals(run).decisions as f64);
+
+    "idle", "idle", "idle", COST, Fraction, Neither, true,
+    "Part of the machine's time in which no task ran.",
+    |run| part(totals(run).idle_ns as f64, run.cpus as f64 * totals(run).measured_ns as f64);
+
+    "instructions_mean", "instructions per decision", "insns", COST, Instructions, Lower,
+    true,
+    "Instructions of the policy's callbacks from one slice of a CPU to its next, mean.",
+    |run| totals(run).instructions_per_decision.mean;
+
+    "instructions_max", "instructions, dearest decision", "insns max", COST, Instructions, Lower,
+    false,
+    "Instructions of the policy's callbacks from one slice of a CPU to its next, the most.",
+    |run| ns(totals(run).instructions_per_decision.max);
+];
+
+fn totals(run: Run<'_>) -> &Totals {
+    &run.report.totals
+}
+
+fn wakeups(run: Run<'_>) -> LatencyReport {
+    run.report.totals.wakeup_latency_ns
+}
+
+fn turnaround(run: Run<'_>) -> LatencyReport {
+    run.report.totals.turnaround_ns
+}
+
+fn slowdown(run: Run<'_>) -> SlowdownReport {
+    run.report.totals.slowdown
+}
+
+fn ns(value: Option<u64>) -> Option<f64> {
+    value.map(|value| value as f64)
+}
+
+fn part(of: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then_some(of / whole)
+}
+
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
+    let count = values.len() as f64;
+    part(values.sum(), count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn keys_and_labels_are_unlike() {
+        let keys: HashSet<&str> = MEASURES.iter().map(|m| m.key).collect();
+        let labels: HashSet<&str> = MEASURES.iter().map(|m| m.label).collect();
+        assert_eq!((keys.len(), labels.len()), (MEASURES.len(), MEASURES.len()));
+        assert_eq!(find("jain").map(|m| m.label), Some("Jain's index"));
+    }
+
+    #[test]
+    fn every_measure_is_documented() {
+        let text = include_str!("../../../../docs/measures.md");
+        for measure in MEASURES {
+            let row = format!("| `{}` |", measure.key);
+            assert!(text.contains(&row), "docs/measures.md has no row {row}");
+        }
+    }
+
+    #[test]
+    fn an_empty_run_has_counts_only() {
+        let report = crate::Summary::new(2).finish(0);
+        let requests = RequestsReport::default();
+        let present = MEASURES.iter().filter_map(|m| {
+            let value = m.of(Run { report: &report, requests: &requests, cpus: 2 })?;
+            Some((m.key, value))
+        });
+        let expected = [
+            ("wakeups", 0.0),
+            ("wakeups_unanswered", 0.0),
+            ("exits", 0.0),
+            ("context_switches", 0.0),
+            ("migrations", 0.0),
+            ("decisions", 0.0),
+        ];
+        assert_eq!(present.collect::<Vec<_>>(), expected);
+    }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What all tasks have in common: the ideal they are compared with, and distributions over
+//! all of them.
+
+use crate::figures::FigureSink;
+use crate::fluid::Fluid;
+use crate::lag::Sample;
+use crate::latency::Latencies;
+use crate::slowdown::Slowdowns;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Whole {
+    pub(crate) fluid: Fluid,
+    /// Beginning of what is measured.
+    pub(crate) from_ns: u64,
+    pub(crate) wakeups: Latencies,
+    pub(crate) waiting: u64,
+    pub(crate) turnarounds: Latencies,
+    pub(crate) turnarounds_open: u64,
+    pub(crate) slowdowns: Slowdowns,
+    pub(crate) figures: Option<Box<FigureSink>>,
+}
+
+impl Whole {
+    pub(crate) fn new(cpus: u32) -> Self {
+        Whole {
+            fluid: Fluid::new(cpus),
+            from_ns: 0,
+            wakeups: Latencies::default(),
+            waiting: 0,
+            turnarounds: Latencies::default(),
+            turnarounds_open: 0,
+            slowdowns: Slowdowns::default(),
+            figures: None,
+        }
+    }
+
+    /// What comes before now is no part of the measures.
+    pub(crate) fn restart(&mut self, now_ns: u64) {
+        self.from_ns = now_ns;
+        self.wakeups = Latencies::default();
+        self.turnarounds = Latencies::default();
+        self.slowdowns = Slowdowns::default();
+    }
+
+    pub(crate) fn unanswered(&mut self, open_ns: u64) {
+        self.wakeups.record(open_ns);
+        self.waiting += 1;
+    }
+
+    pub(crate) fn unfinished(&mut self, open_ns: u64) {
+        self.turnarounds.record(open_ns);
+        self.turnarounds_open += 1;
+    }
+
+    pub(crate) fn ran(&mut self, row: Option<usize>, from_ns: u64, to_ns: u64) {
+        if let (Some(figures), Some(row)) = (&mut self.figures, row) {
+            figures.ran(row, from_ns, to_ns);
+        }
+    }
+
+    pub(crate) fn lagged(&mut self, row: Option<usize>, from: Sample, to: Sample) {
+        if let (Some(figures), Some(row)) = (&mut self.figures, row) {
+            figures.lagged(row, from, to);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The table of a workload: a row for each measure, a column for each policy.
+
+use super::markup::Html;
+use super::model::{Better, Cell, Comparison, Measure, Outcome, PolicyResult, Unit, Workload};
+use super::numbers;
+
+/// A measure, its place in [`PolicyResult::cells`], and what each policy has of it.
+struct Row<'a> {
+    measure: &'a Measure,
+    cells: Vec<Option<&'a Cell>>,
+}
+
+/// Writes the table, and below it what its measures mean.
+pub(crate) fn write(html: &mut Html, comparison: &Comparison, workload: &Workload) {
+    let rows = rows(comparison, workload);
+    html.element("p", &[("class", "conditions")], &caption(workload));
+    let label = format!("Summary of {}", workload.name);
+    html.open(
+        "div",
+        &[("class", "scroll"), ("tabindex", "0"), ("role", "region"), ("aria-label", &label)],
+    );
+    html.open("table", &[("class", "summary")]);
+    head(html, workload);
+    html.open("tbody", &[]);
+    let mut group = "";
+    for row in &rows {
+        if row.measure.group != group {
+            group = &row.measure.group;
+            let is_main = rows.iter().any(|row| row.measure.group == group && row.measure.main);
+            html.open("tr", &[("class", "group"), fold(is_main)]);
+            html.element("th", &[("colspan", "99"), ("scope", "rowgroup")], group);
+            html.close("tr");
+        }
+        write_row(html, row, workload);
+    }
+    html.close("tbody");
+    html.close("table");
+    html.close("div");
+    ejected(html, workload);
+    definitions(html, &rows);
+}
+
+/// Measures of which this workload has a number.
+fn rows<'a>(comparison: &'a Comparison, workload: &'a Workload) -> Vec<Row<'a>> {
+    let rows = comparison.measures.iter().enumerate().map(|(at, measure)| {
+        let cell = |policy: &'a PolicyResult| policy.cells.get(at).and_then(Option::as_ref);
+        Row { measure, cells: workload.policies.iter().map(cell).collect() }
+    });
+    rows.filter(|row| row.cells.iter().any(Option::is_some)).collect()
+}
+
+fn caption(workload: &Workload) -> String {
+    let several = workload.seeds.len() > 1;
+    let mean = match several {
+        true => format!(
+            "Mean of {} seeds, ± half of its 95 % confidence interval.",
+            workload.seeds.len()
+        ),
+        false => "One seed: differences of a few percent mean little.".to_owned(),
+    };
+    let marked = workload.policies.iter().flat_map(|p| &p.cells).flatten().any(|cell| cell.best);
+    match marked {
+        true => format!("{mean} Marked: the best, where the difference is significant."),
+        false if several => format!("{mean} No difference is significant."),
+        false => mean,
+    }
+}
+
+fn head(html: &mut Html, workload: &Workload) {
+    html.open("thead", &[]);
+    html.open("tr", &[]);
+    html.element("th", &[("scope", "col")], "measure");
+    for policy in &workload.policies {
+        html.open("th", &[("scope", "col")]);
+        html.open("span", &[("class", "policy")]);
+        // A long name may be broken between its settings.
+        for part in policy.name.split_inclusive([':', ',']) {
+            html.text(part);
+            html.raw("<wbr>");
+        }
+        html.close("span");
+        let settings = policy.settings.iter().map(|(name, value)| format!("{name}={value}"));
+        // A name that has its settings needs them no second time.
+        for setting in settings.filter(|setting| !policy.name.contains(setting)) {
+            html.element("span", &[("class", "setting")], &setting);
+        }
+        if matches!(policy.outcome, Outcome::Ejected { .. }) {
+            html.element("span", &[("class", "ejected")], "ejected");
+        }
+        html.close("th");
+    }
+    html.close("tr");
+    html.close("thead");
+}
+
+fn write_row(html: &mut Html, row: &Row<'_>, workload: &Workload) {
+    let Measure { key, label, definition, better, .. } = row.measure;
+    let (name, arrow, words) = match better {
+        Better::Lower => ("lower", "↓", "lower is better"),
+        Better::Higher => ("higher", "↑", "higher is better"),
+        Better::None => ("none", "", ""),
+    };
+    html.open("tr", &[("data-measure", key), ("data-better", name), fold(row.measure.main)]);
+    html.open("th", &[("scope", "row"), ("title", definition)]);
+    let said = match words {
+        "" => ("aria-hidden", "true"),
+        words => ("aria-label", words),
+    };
+    html.element("span", &[("class", "better"), ("role", "img"), said], arrow);
+    html.element("span", &[("class", "label")], label);
+    html.close("th");
+    let longest = longest_bar(row);
+    for cell in &row.cells {
+        write_cell(html, row.measure.unit, *cell, longest, workload.seeds.len());
+    }
+    html.close("tr");
+}
+
+/// Marks what a script folds away until it is asked for.
+fn fold(is_main: bool) -> (&'static str, &'static str) {
+    ("data-fold", if is_main { "no" } else { "yes" })
+}
+
+/// The value that a whole bar stands for; `None`: bars would say nothing.
+fn longest_bar(row: &Row<'_>) -> Option<f64> {
+    let means: Vec<f64> = row.cells.iter().flatten().map(|cell| cell.mean).collect();
+    let greatest = means.iter().copied().fold(0.0, f64::max);
+    let all = means.iter().all(|mean| mean.is_finite() && *mean >= 0.0);
+    (all && greatest > 0.0 && row.measure.unit != Unit::Number).then_some(greatest)
+}
+
+fn write_cell(
+    html: &mut Html,
+    unit: Unit,
+    cell: Option<&Cell>,
+    longest: Option<f64>,
+    seeds: usize,
+) {
+    let Some(cell) = cell else {
+        html.element("td", &[("class", "none")], "–");
+        return;
+    };
+    let (mean, half_width) = numbers::mean(unit, cell);
+    let class = if cell.best { "best" } else { "other" };
+    html.open("td", &[("class", class), ("data-value", &cell.mean.to_string())]);
+    html.element("span", &[("class", "mean")], &mean);
+    if cell.best {
+        html.element("span", &[("class", "unseen")], " (best)");
+    }
+    if let Some(half_width) = half_width {
+        html.element("span", &[("class", "half")], &half_width);
+    }
+    if usize::try_from(cell.n).is_ok_and(|n| n < seeds) {
+        html.element("span", &[("class", "half")], &format!("{} of {seeds} seeds", cell.n));
+    }
+    if let Some(longest) = longest {
+        bar(html, cell.mean / longest);
+    }
+    html.close("td");
+}
+
+/// How much of the longest bar: the number again, for the eye.
+fn bar(html: &mut Html, part: f64) {
+    let width = format!("{:.1}", (part * 100.0).clamp(0.0, 100.0));
+    html.open(
+        "svg",
+        &[
+            ("class", "bar"),
+            ("viewBox", "0 0 100 2"),
+            ("preserveAspectRatio", "none"),
+            ("aria-hidden", "true"),
+        ],
+    );
+    html.open("rect", &[("width", &width), ("height", "2")]);
+    html.close("rect");
+    html.close("svg");
+}
+
+/// Why policies did not finish.
+fn ejected(html: &mut Html, workload: &Workload) {
+    for policy in &workload.policies {
+        if let Outcome::Ejected { reason, runs } = &policy.outcome {
+            let seeds = workload.seeds.len();
+            let text = format!("{} was ejected in {runs} of {seeds} runs: {reason}", policy.name);
+            html.element("p", &[("class", "warning")], &text);
+        }
+    }
+}
+
+fn definitions(html: &mut Html, rows: &[Row<'_>]) {
+    html.open("details", &[]);
+    html.element("summary", &[], "What these measures mean");
+    html.open("dl", &[("class", "definitions")]);
+    for Row { measure, .. } in rows {
+        html.element("dt", &[], &measure.label);
+        html.element("dd", &[], &measure.definition);
+    }
+    html.close("dl");
+    html.close("details");
+}

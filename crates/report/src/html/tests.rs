@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Whole documents.
+
+use super::model::*;
+use super::render;
+
+const HOSTILE: &str = "</script><script>alert('x')</script> \"quoted\" & <b>größer</b> \u{0}";
+
+/// A workload of two tasks under so many policies.
+fn comparison(name: &str, policies: usize) -> Comparison {
+    let slice = |start_ns, end_ns, task| Slice { start_ns, end_ns, task };
+    let band = |min_ns, max_ns| Some(Band { min_ns, max_ns });
+    let point = |percentile, value_ns| Point { percentile, value_ns };
+    let figures = Figures {
+        seed: 7,
+        timeline: Slices {
+            from_ns: 0,
+            to_ns: 1_000_000,
+            cpus: vec![vec![slice(0, 400_000, 0), slice(400_000, 1_000_000, 1)]],
+        },
+        shares: Shares {
+            from_ns: 0,
+            bucket_ns: 500_000,
+            tasks: vec![vec![0.8, 0.0], vec![0.2, 1.0]],
+        },
+        lags: Lags {
+            from_ns: 0,
+            bucket_ns: 500_000,
+            tasks: vec![vec![band(-5_000, 12_000), None], Vec::new()],
+        },
+        latencies: vec![Distribution {
+            name: name.to_owned(),
+            count: 3,
+            waiting: 1,
+            points: vec![point(0.0, 10_000), point(66.7, 20_000), point(100.0, 1_500_000)],
+        }],
+    };
+    let cell = |mean, best| Some(Cell { mean, half_width: Some(mean / 10.0), n: 10, best });
+    let policy = |index: usize| PolicyResult {
+        name: format!("{name} {index}"),
+        settings: vec![(name.to_owned(), "1".to_owned())],
+        outcome: Outcome::Finished,
+        cells: vec![cell(1_230_000.0 * (index + 1) as f64, index == 0), None],
+        figures: Some(figures.clone()),
+    };
+    let measure = |key: &str, unit, better| Measure {
+        key: key.to_owned(),
+        label: format!("{name} {key}"),
+        group: "times".to_owned(),
+        unit,
+        better,
+        main: key == "p99",
+        definition: format!("What {name} means."),
+    };
+    let task = |index: usize| Task { name: format!("{name}-{index}"), weight: 100 };
+    Comparison {
+        title: String::new(),
+        version: "rota 1".to_owned(),
+        command: format!("rota compare {name}"),
+        machine: vec![(name.to_owned(), name.to_owned())],
+        measures: vec![
+            measure("p99", Unit::Ns, Better::Lower),
+            measure("other", Unit::Count, Better::None),
+        ],
+        workloads: vec![Workload {
+            name: name.to_owned(),
+            description: name.to_owned(),
+            cpus: 1,
+            duration_ns: 1_000_000,
+            warmup_ns: 0,
+            seeds: (1..=10).collect(),
+            tasks: vec![task(0), task(1)],
+            policies: (0..policies).map(policy).collect(),
+        }],
+    }
+}
+
+#[test]
+fn the_table_has_means_half_widths_and_the_best() {
+    let document = render(&comparison("mix", 2)).replace('\u{a0}', " ");
+    let best = "<td class=\"best\" data-value=\"1230000\"><span class=\"mean\">1.23 ms</span>\n\
+                <span class=\"unseen\"> (best)</span>\n<span class=\"half\">± 0.12 ms</span>";
+    assert!(document.contains(best));
+    assert!(
+        document.contains("<span class=\"mean\">2.46 ms</span>\n<span class=\"half\">± 0.25 ms")
+    );
+    assert!(document.contains("Mean of 10 seeds"));
+    // No policy has a number of the second measure.
+    assert!(!document.contains("data-measure=\"other\""));
+}
+
+#[test]
+fn every_figure_has_its_numbers_as_a_table() {
+    let document = render(&comparison("mix", 1)).replace('\u{a0}', " ");
+    let rows = [
+        // Slices, CPU time, mean and longest slice.
+        "mix-0</th>\n<td>1</td>\n<td>400 µs</td>\n<td>400 µs</td>\n<td>400 µs</td>",
+        // Mean, least and greatest share.
+        "mix-0</th>\n<td>40.0 %</td>\n<td>0.0 %</td>\n<td>80.0 %</td>",
+        // Least and greatest lag.
+        "mix-0</th>\n<td>−5.00 µs</td>\n<td>12.0 µs</td>",
+        "mix-1</th>\n<td>–</td>\n<td>–</td>",
+        // Count, still open, p50, p90 …
+        "<td>3</td>\n<td>1</td>\n<td>20.0 µs</td>\n<td>1.50 ms</td>",
+    ];
+    for row in rows {
+        assert!(document.contains(row), "{row}");
+    }
+    assert_eq!(document.matches("<figure").count(), 4);
+}
+
+#[test]
+fn no_name_becomes_markup() {
+    let document = render(&comparison(HOSTILE, 2));
+    let plain = render(&comparison("plain", 2));
+    for tag in ["<script", "</script", "<b>", "<style", "<td", "<th"] {
+        let (found, expected) = (document.matches(tag).count(), plain.matches(tag).count());
+        assert_eq!(found, expected, "{tag}");
+    }
+    assert!(document.contains("größer") && !document.contains('\0'));
+}
+
+#[test]
+fn the_data_says_what_the_model_says() {
+    let document = render(&comparison(HOSTILE, 1));
+    let begin = "<script type=\"application/json\" id=\"data-0\">";
+    let (_, data) = document.split_once(begin).unwrap();
+    let (data, _) = data.split_once("</script>").unwrap();
+    let data: serde_json::Value = serde_json::from_str(data).unwrap();
+    assert_eq!(data["tasks"][1], format!("{HOSTILE}-1"));
+    assert_eq!(data["policies"][0]["timeline"]["to"], 1_000_000);
+    assert_eq!(data["policies"][0]["latencies"][0]["points"][1][1], 20_000);
+}
+
+#[test]
+fn it_refers_to_nothing_outside() {
+    let document = render(&comparison("mix", 3));
+    // The name of SVG's language is no address.
+    let document = document.replace("http://www.w3.org/2000/svg", "");
+    for reference in ["http:", "https:", "//cdn", "src=", "@import", "url("] {
+        assert!(!document.contains(reference), "{reference}");
+    }
+}
+
+#[test]
+fn an_ejected_policy_is_named_with_its_reason() {
+    let mut comparison = comparison("mix", 2);
+    let policy = &mut comparison.workloads[0].policies[1];
+    let reason = "runnable task stall".to_owned();
+    policy.outcome = Outcome::Ejected { reason, runs: 4 };
+    policy.figures = None;
+    let document = render(&comparison);
+    assert!(document.contains("mix 1 was ejected in 4 of 10 runs: runnable task stall"));
+}
+
+#[test]
+fn a_model_that_lacks_things_is_drawn_without_them() {
+    assert!(render(&Comparison::default()).contains("</html>"));
+    let mut comparison = comparison("mix", 2);
+    let workload = &mut comparison.workloads[0];
+    workload.tasks.truncate(1);
+    workload.seeds.clear();
+    workload.policies[0].cells.clear();
+    workload.policies[1].figures = None;
+    let document = render(&comparison);
+    assert!(document.contains("<td class=\"none\">–</td>"));
+}
+
+#[test]
+fn a_model_is_the_same_after_a_way_through_json() {
+    let comparison = comparison(HOSTILE, 2);
+    let json = serde_json::to_string(&comparison).unwrap();
+    assert_eq!(serde_json::from_str::<Comparison>(&json).unwrap(), comparison);
+}
+
+#[test]
+fn a_long_timeline_keeps_the_file_small() {
+    let mut comparison = comparison("mix", 1);
+    let figures = comparison.workloads[0].policies[0].figures.as_mut().unwrap();
+    // Uneven times, as in a real run: 3 million slices of about 1 ms.
+    let start = |i: u64| i * 1_000_000 + (i * 7919) % 900_000;
+    let slice = |i| Slice { start_ns: start(i), end_ns: start(i) + 90_000, task: (i % 2) as u32 };
+    figures.timeline.cpus = vec![(0..3_000_000).map(slice).collect()];
+    figures.timeline.to_ns = start(3_000_000);
+    comparison.workloads[0].duration_ns = start(3_000_000);
+    let document = render(&comparison);
+    assert!(document.len() < 12_000_000, "{} bytes", document.len());
+    assert!(document.contains("a report has room for 1\u{202f}000\u{202f}000 slices in all"));
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The dynamic state of a running workload: what each task does next.
+//!
+//! Order and rules are rt-app's (`thread_body` and `run_event` of its `rt-app.c`). Every task
+//! draws from a random stream of its own, so that what a task does never depends on the order
+//! in which a scheduler runs the others.
+
+use std::sync::Arc;
+
+use crate::event::Event;
+use crate::model::{Settings, TaskIx, Workload};
+use crate::requests::traffic::Traffic;
+use crate::sync::{Awaits, Sync};
+use state::{Cursor, TaskState};
+
+mod deadlock;
+mod locks;
+mod meetings;
+mod requests;
+mod start;
+mod state;
+mod step;
+mod tasks;
+mod time;
+
+pub use step::Step;
+
+/// How often one task may be forked, rt-app's limit.
+pub const FORK_LIMIT: u32 = 1024;
+
+/// How many steps (events, ends of phases) a task may do at one instant before it counts as stuck.
+pub const INSTANT_LIMIT: u32 = 100_000;
+
+/// All dynamic state of a running workload.
+#[derive(Clone, Debug)]
+pub struct Runner {
+    workload: Arc<Workload>,
+    seed: u64,
+    tasks: Vec<TaskState>,
+    /// Initial tasks: the first so many of `tasks`.
+    initial: usize,
+    /// Next expiry of each shared timer, `None` before its first use.
+    timers: Vec<Option<u64>>,
+    /// Forks made of each definition so far.
+    forks: Vec<u32>,
+    sync: Sync,
+    traffic: Traffic,
+}
+
+impl Runner {
+    /// The workload at its beginning; `seed` decides all random durations.
+    pub fn new(workload: Arc<Workload>, seed: u64) -> Self {
+        let starts = start::times(&workload, seed);
+        let tasks: Vec<TaskState> = workload
+            .tasks
+            .iter()
+            .zip(starts)
+            .enumerate()
+            .map(|(index, (task, first_ns))| {
+                let definition = &workload.definitions[task.definition as usize];
+                TaskState {
+                    name: task.name.clone(),
+                    definition: task.definition,
+                    settings: task.settings.clone(),
+                    thread_of: task.thread_of,
+                    parent: None,
+                    stream: index as u64,
+                    rng: None,
+                    first_ns,
+                    waits_for_delay: false,
+                    own_timers: vec![None; definition.own_timers.len()],
+                    children: 0,
+                    cursor: Cursor::default(),
+                    blocked: false,
+                    relocks: None,
+                    instant: (0, 0),
+                }
+            })
+            .collect();
+        Runner {
+            seed,
+            initial: tasks.len(),
+            tasks,
+            timers: vec![None; workload.timers.len()],
+            forks: vec![0; workload.definitions.len()],
+            sync: Sync::new(&workload),
+            traffic: Traffic::new(&workload.requests, seed),
+            workload,
+        }
+    }
+
+    /// The tasks that start by themselves and when, in file order.
+    pub fn initial(&self) -> impl Iterator<Item = (TaskIx, u64)> + '_ {
+        let initial = self.tasks[..self.initial].iter().enumerate();
+        initial.map(|(index, task)| (TaskIx(index as u32), task.first_ns))
+    }
+
+    /// What the task does next. Called once when the task starts and then whenever its
+    /// previous step is complete; `now_ns` never goes backwards.
+    pub fn next(&mut self, task: TaskIx, now_ns: u64) -> Step {
+        let state = &mut self.tasks[task.0 as usize];
+        if state.instant.0 != now_ns {
+            state.instant = (now_ns, 0);
+        }
+        loop {
+            let step = self.advance(task, now_ns);
+            let state = &mut self.tasks[task.0 as usize];
+            match step {
+                Some(
+                    Step::Yield
+                    | Step::Fork { .. }
+                    | Step::Block
+                    | Step::Wake { .. }
+                    | Step::Change(_),
+                )
+                | None => {
+                    state.instant.1 += 1;
+                    if state.instant.1 > INSTANT_LIMIT {
+                        return Step::Stuck(format!(
+                            "task {:?} did {INSTANT_LIMIT} steps at {now_ns} ns without using \
+                             any time: give its loop a run, sleep or timer longer than 0",
+                            state.name
+                        ));
+                    }
+                }
+                Some(_) => state.instant.1 = 0,
+            }
+            if let Some(step) = step {
+                self.note(task, &step);
+                return step;
+            }
+        }
+    }
+
+    /// Keeps who is blocked: a task goes on only when another wakes it, also if it was woken
+    /// before it got to block, or if whoever runs it asks too early.
+    fn note(&mut self, task: TaskIx, step: &Step) {
+        match step {
+            Step::Block => self.tasks[task.0 as usize].blocked = true,
+            Step::Wake { tasks } => {
+                tasks.iter().for_each(|woken| self.tasks[woken.0 as usize].blocked = false);
+            }
+            Step::Exit => self.traffic.exit(task),
+            _ => {}
+        }
+    }
+
+    /// Name of a task: `<task>-<index>`, of a forked one `<task>-<index>-<fork>`.
+    pub fn name(&self, task: TaskIx) -> &str {
+        &self.tasks[task.0 as usize].name
+    }
+
+    /// Settings in force.
+    pub fn settings(&self, task: TaskIx) -> &Settings {
+        &self.tasks[task.0 as usize].settings
+    }
+
+    /// The task whose process this one is a thread of; `None`: a process of its own.
+    pub fn thread_of(&self, task: TaskIx) -> Option<TaskIx> {
+        self.tasks[task.0 as usize].thread_of
+    }
+
+    /// The task that forked this one; `None`: it started by itself.
+    pub fn parent(&self, task: TaskIx) -> Option<TaskIx> {
+        self.tasks[task.0 as usize].parent
+    }
+
+    /// Tasks that exist so far, the initial ones included.
+    pub fn task_count(&self) -> usize {
+        self.tasks.len()
+    }
+
+    /// The tasks that wait for others now, and what for, by task.
+    pub fn blocked(&self) -> Vec<(TaskIx, Awaits)> {
+        let meetings = self.sync.blocked(&self.workload);
+        let sockets = self.traffic.blocked(&self.workload.requests);
+        let mut blocked: Vec<_> = meetings.chain(sockets).collect();
+        blocked.sort_unstable_by_key(|(task, _)| *task);
+        blocked
+    }
+
+    /// The workload that runs.
+    pub fn workload(&self) -> &Arc<Workload> {
+        &self.workload
+    }
+
+    /// One event or one step of bookkeeping; `None`: nothing anyone else needs to know.
+    fn advance(&mut self, ix: TaskIx, now_ns: u64) -> Option<Step> {
+        let workload = &*self.workload;
+        let state = &mut self.tasks[ix.0 as usize];
+        let definition = &workload.definitions[state.definition as usize];
+        let program = &*definition.program;
+        if state.blocked {
+            return Some(Step::Block);
+        }
+        if let Some(mutex) = state.relocks {
+            return self.lock_again(ix, mutex);
+        }
+        if state.waits_for_delay {
+            state.waits_for_delay = false;
+            if state.first_ns > now_ns {
+                return Some(Step::SleepUntil { at_ns: state.first_ns });
+            }
+        }
+        if state.cursor.done || Some(state.cursor.task_loop) == program.loops {
+            state.cursor.done = true;
+            return Some(Step::Exit);
+        }
+        let phase = &program.phases[state.cursor.phase];
+        if !state.cursor.entered {
+            state.cursor.entered = true;
+            if phase.change.apply(&mut state.settings, &definition.task_cpus) {
+                return Some(Step::Change(state.settings.clone()));
+            }
+        }
+        let Some(event) = phase.events.get(state.cursor.event).copied() else {
+            state.cursor.end_of_phase(phase, program.phases.len());
+            return None;
+        };
+        state.cursor.event += 1;
+        match event {
+            Event::Time(event) => self.time_event(ix, event, now_ns),
+            Event::Task(event) => self.task_event(ix, event),
+            Event::Meeting(event) => self.meeting_event(ix, event),
+            Event::Lock(event) => self.lock_event(ix, event),
+            Event::Socket(event) => self.socket_event(ix, event, now_ns),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The state of one task: where in its program it is, its settings and its own timers.
+
+use rand_chacha::ChaCha8Rng;
+
+use super::step::Step;
+use crate::model::{Phase, Settings, TaskIx};
+use crate::random::{stream, Span};
+use crate::sync::Meeting;
+
+#[derive(Clone, Debug)]
+pub(super) struct TaskState {
+    pub(super) name: String,
+    pub(super) definition: u32,
+    pub(super) settings: Settings,
+    pub(super) thread_of: Option<TaskIx>,
+    pub(super) parent: Option<TaskIx>,
+    pub(super) stream: u64,
+    /// Made at the first draw: most tasks never draw.
+    pub(super) rng: Option<Box<ChaCha8Rng>>,
+    /// Start of the task's own time: its timers count from here (rt-app's `t_first`).
+    pub(super) first_ns: u64,
+    /// A forked task with a delay waits for it before its first event.
+    pub(super) waits_for_delay: bool,
+    pub(super) own_timers: Vec<Option<u64>>,
+    pub(super) children: u64,
+    pub(super) cursor: Cursor,
+    /// It waits until another task wakes it.
+    pub(super) blocked: bool,
+    /// It was waiting for a condition and has this mutex to lock before it goes on.
+    pub(super) relocks: Option<u32>,
+    /// Instant of the last step and the steps done at it without using time.
+    pub(super) instant: (u64, u32),
+}
+
+/// Where in its program a task is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Cursor {
+    pub(super) task_loop: u64,
+    pub(super) phase: usize,
+    pub(super) phase_loop: u64,
+    /// The phase's settings were applied for this iteration.
+    pub(super) entered: bool,
+    pub(super) event: usize,
+    pub(super) done: bool,
+}
+
+impl TaskState {
+    pub(super) fn draw(&mut self, span: &Span, seed: u64) -> u64 {
+        if let Span::Fixed(ns) = *span {
+            return ns;
+        }
+        let number = self.stream;
+        let rng = self.rng.get_or_insert_with(|| Box::new(stream(seed, number)));
+        span.draw(&mut **rng)
+    }
+
+    /// How an event in which tasks wait for or wake each other went.
+    pub(super) fn after(&mut self, meeting: Meeting) -> Option<Step> {
+        match meeting {
+            Meeting::GoOn(tasks) => (!tasks.is_empty()).then_some(Step::Wake { tasks }),
+            Meeting::Wait => Some(Step::Block),
+            Meeting::WaitAndRetry => {
+                self.cursor.event -= 1;
+                Some(Step::Block)
+            }
+        }
+    }
+}
+
+impl Cursor {
+    pub(super) fn end_of_phase(&mut self, phase: &Phase, phases: usize) {
+        self.event = 0;
+        self.entered = false;
+        self.phase_loop += 1;
+        if Some(self.phase_loop) != phase.loops {
+            return;
+        }
+        self.phase_loop = 0;
+        self.phase += 1;
+        if self.phase == phases {
+            self.phase = 0;
+            self.task_loop += 1;
+        }
+    }
+}

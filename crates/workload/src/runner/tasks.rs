@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What `fork`, `suspend` and `resume` do.
+
+use super::start::mix;
+use super::state::{Cursor, TaskState};
+use super::step::Step;
+use super::{Runner, FORK_LIMIT};
+use crate::event::TaskEvent;
+use crate::model::TaskIx;
+use crate::random::FORKED;
+
+impl Runner {
+    pub(super) fn task_event(&mut self, task: TaskIx, event: TaskEvent) -> Option<Step> {
+        let waiter = self.waiter(task);
+        let state = &mut self.tasks[task.0 as usize];
+        match event {
+            TaskEvent::Fork { definition } => Some(self.fork(task, definition)),
+            TaskEvent::Suspend => {
+                state.after(self.sync.suspended.suspend(waiter, state.definition))
+            }
+            TaskEvent::Resume { definition: None } => None,
+            TaskEvent::Resume { definition: Some(definition) } => {
+                state.after(self.sync.suspended.resume(definition))
+            }
+        }
+    }
+
+    fn fork(&mut self, parent: TaskIx, definition_ix: u32) -> Step {
+        let definition = &self.workload.definitions[definition_ix as usize];
+        let count = &mut self.forks[definition_ix as usize];
+        if *count >= FORK_LIMIT {
+            return Step::Stuck(format!(
+                "task {:?} forks {:?} once more than the {FORK_LIMIT} times rt-app allows",
+                self.tasks[parent.0 as usize].name, definition.name
+            ));
+        }
+        let number = *count;
+        *count += 1;
+        let child = TaskIx(self.tasks.len() as u32);
+        let forker = &mut self.tasks[parent.0 as usize];
+        // Depends on the line of descent alone, not on which parent came first.
+        let stream = mix(forker.stream ^ mix(forker.children)) | FORKED;
+        forker.children += 1;
+        let mut state = TaskState {
+            name: format!("{}-{}-{number:04}", definition.name, child.0),
+            definition: definition_ix,
+            settings: definition.settings.clone(),
+            thread_of: definition.leader(number),
+            parent: Some(parent),
+            stream,
+            rng: None,
+            first_ns: 0,
+            waits_for_delay: true,
+            own_timers: vec![None; definition.own_timers.len()],
+            children: 0,
+            cursor: Cursor::default(),
+            blocked: false,
+            relocks: None,
+            instant: (0, 0),
+        };
+        state.first_ns = state.draw(&definition.delay, self.seed);
+        self.tasks.push(state);
+        Step::Fork { child }
+    }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What `run`, `runtime`, `sleep`, `timer` and `yield` do.
+
+use super::step::Step;
+use super::Runner;
+use crate::event::{TimeEvent, TimerKind, TimerRef};
+use crate::model::TaskIx;
+
+impl Runner {
+    pub(super) fn time_event(
+        &mut self,
+        task: TaskIx,
+        event: TimeEvent,
+        now_ns: u64,
+    ) -> Option<Step> {
+        let state = &mut self.tasks[task.0 as usize];
+        match event {
+            TimeEvent::Run(span) => {
+                let work_ns = state.draw(&span, self.seed);
+                (work_ns > 0).then_some(Step::Run { work_ns })
+            }
+            TimeEvent::Runtime(span) => {
+                let ns = state.draw(&span, self.seed);
+                (ns > 0).then_some(Step::Runtime { ns })
+            }
+            TimeEvent::Sleep(span) => {
+                let ns = state.draw(&span, self.seed);
+                (ns > 0).then_some(Step::Sleep { ns })
+            }
+            TimeEvent::Timer { timer, period } => {
+                let period_ns = state.draw(&period, self.seed);
+                self.wait_for_timer(task, timer, period_ns, now_ns)
+            }
+            TimeEvent::Yield => Some(Step::Yield),
+        }
+    }
+
+    /// A timer that is late does not wait; where it goes on from is a matter of its kind.
+    fn wait_for_timer(
+        &mut self,
+        task: TaskIx,
+        timer: TimerRef,
+        period_ns: u64,
+        now_ns: u64,
+    ) -> Option<Step> {
+        let state = &mut self.tasks[task.0 as usize];
+        let (slot, kind) = match timer {
+            TimerRef::Shared(i) => (&mut self.timers[i as usize], self.workload.timers[i as usize]),
+            TimerRef::Own(i) => {
+                let definition = &self.workload.definitions[state.definition as usize];
+                (&mut state.own_timers[i as usize], definition.own_timers[i as usize])
+            }
+        };
+        let at_ns = slot.unwrap_or(state.first_ns).saturating_add(period_ns);
+        let waits = at_ns > now_ns;
+        *slot = Some(match kind {
+            TimerKind::Relative if !waits => now_ns,
+            _ => at_ns,
+        });
+        waits.then_some(Step::SleepUntil { at_ns })
+    }
+}
