@@ -22,7 +22,7 @@ pub(crate) struct VersusArgs {
     /// Only cases with one of these in their name, `workload/policy/cpus`
     cases: Vec<String>,
 
-    /// Only those whose picks are compared, and some others
+    /// Only those that cases.toml calls quick
     #[arg(long)]
     quick: bool,
 

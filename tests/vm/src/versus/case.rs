@@ -46,7 +46,7 @@ struct Cases {
     /// Tunables of policies, wherever a row does not set any.
     #[serde(default)]
     set: BTreeMap<String, Vec<String>>,
-    /// Cases of the table that `--quick` has too; it has all whose picks are compared.
+    /// Names of the cases that `--quick` has.
     #[serde(default)]
     quick: Vec<String>,
     /// Rows of the table.
@@ -115,7 +115,9 @@ fn parse(text: &str, policies: &[&str]) -> Result<Vec<Case>> {
     for row in &file.sequence {
         for policy in &row.policies {
             let case = file.case(&row.workload, policy, row.time, &row.set);
-            cases.push(Case { picks: Some(row.picks), quick: true, ..case });
+            let mut case = Case { picks: Some(row.picks), ..case };
+            case.quick = file.quick.contains(&case.name());
+            cases.push(case);
         }
     }
     match file.quick.iter().find(|name| !cases.iter().any(|case| case.name() == **name)) {
@@ -182,6 +184,17 @@ mod tests {
         assert!(cases[0].quick);
         let error = parse(&row.replace("quick = [\"hogs", "quick = [\"hog"), &["rr"]).unwrap_err();
         assert_eq!(error.to_string(), "quick: there is no case 'hog/rr/2/quantum_ns=9ms'");
+    }
+
+    #[test]
+    fn picks_are_compared_in_the_quick_form_only_where_it_says_so() {
+        let named = format!("quick = [\"hogs/rr/4\", \"ties/fifo/1\"]\n{TEXT}");
+        let quick = |text: &str| {
+            let cases = parse(text, &["fifo", "rr"]).unwrap();
+            cases.iter().filter(|case| case.quick).map(Case::name).collect::<Vec<_>>()
+        };
+        assert_eq!(quick(TEXT), [""; 0]);
+        assert_eq!(quick(&named), ["hogs/rr/4", "ties/fifo/1"]);
     }
 
     #[test]
