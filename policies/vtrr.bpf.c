@@ -32,7 +32,9 @@
  *   the rest of its quantum. What a timer tick gave beyond is taken off.
  * - A changed quantum holds from the next decision on. What is due to each client in
  *   the cycle stays the same time, in quanta of the new length.
- * - Insertion clamps with the upper bound first, the lower last.
+ * - Insertion clamps with the upper bound first, the lower last. A neighbour's quantum
+ *   that is being run counts as had: the bounds never cross then, and counters fall
+ *   along the queue whoever comes (else they need not: found by our tests).
  * - Several CPUs (the paper has one) take their picks from the same sequence: each
  *   quantum being run counts in QVT(t + Q) as if done. A client that runs
  *   elsewhere, or may not use the CPU, is passed over. A client whose quanta left

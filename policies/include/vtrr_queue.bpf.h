@@ -166,6 +166,13 @@ static u32 find_place(const struct client *c)
 	return place;
 }
 
+/* The counter after the quantum being run, if one is. */
+static u64 counter_after_quantum(struct client *c)
+{
+	catch_up(c);
+	return c->counter - (c->runs && c->counter);
+}
+
 /* Counter of a client about to stand between @prev and @next [eq. 9]. */
 static u64 new_counter(const struct client *c, u32 prev, u32 next)
 {
@@ -176,14 +183,14 @@ static u64 new_counter(const struct client *c, u32 prev, u32 next)
 	if (no_clamp)
 		return counter;
 	if (prev) {
-		catch_up(client_at(prev));
-		if (counter > client_at(prev)->counter)
-			counter = client_at(prev)->counter;
+		u64 most = counter_after_quantum(client_at(prev));
+
+		counter = counter < most ? counter : most;
 	}
 	if (next) {
-		catch_up(client_at(next));
-		if (counter < client_at(next)->counter)
-			counter = client_at(next)->counter;
+		u64 least = counter_after_quantum(client_at(next));
+
+		counter = counter > least ? counter : least;
 	}
 	return counter;
 }

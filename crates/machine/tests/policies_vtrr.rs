@@ -113,15 +113,21 @@ fn a_new_client_starts_at_the_queues_virtual_time() {
 
 #[test]
 fn a_counter_lies_between_those_of_the_neighbours() {
-    // Shares 2, 2, 2, in order of pid. 0 A: c 1. 10 B: c 1, sleeps 5 ms. 20 C, whose c is
-    // still 2. At 25 B: its part is floor(2 * 3/4) = 1, but not less than C's: c 2
-    // 30 A: c 0. 40 B (2 > 0): c 1. 50 C (VT 1/2 < 1): c 0. 60 A has none, B: c 0: over
-    let a = r#""A": {"share": 2, "run": 1000000}"#;
-    let b = r#""B": {"share": 2, "loop": 1, "run": 10000, "sleep": 5000, "run": 10000000}"#;
-    let c = r#""C": {"share": 2, "run": 1000000}"#;
-    assert_eq!(vtrr(&[], &tasks(&[a, b, c]), 10).1, "ABCABCBABC");
-    // without the clamp c is 1, and the cycle is over at 60
-    assert_eq!(vtrr(&[("no_clamp", "true")], &tasks(&[a, b, c]), 9).1, "ABCABCABC");
+    // Shares 4, 2, 2.
+    //  0 A: c 3. 10 B: c 1, VT 1/2, QVT 2/8. 20 C (0 < 3/8): c 1, VT 1/2, QVT 3/8. It sleeps
+    //    until 45: QL 4, TS 6
+    // 30 A: c 2, QVT 13/24. 40 B (12/24 < 17/24). At 45 C: VT 13/24; its part is
+    //    floor(2 * 3/6) = 1, as it had. But B, whose last quantum is being run, will have
+    //    none: c 0. 50: B has c 0, QVT 16/24; nobody but A has any left
+    // 50 A, 60 A: c 0, QVT 22/24: over. VT: A 1, B 1, C 13/24
+    // 70 A: c 3, QVT 25/24. 80 B (24/24 < 28/24): c 1. 90 C (2 > 1): c 1. 100 A: c 2, QVT
+    //    34/24. 110 B (36/24 < 37/24): c 0. 120 C (1 > 0): c 0. 130 A
+    let a = r#""A": {"share": 4, "run": 1000000}"#;
+    let b = r#""B": {"share": 2, "run": 1000000}"#;
+    let c = r#""C": {"share": 2, "loop": 1, "run": 10000, "sleep": 15000, "run": 10000000}"#;
+    assert_eq!(vtrr(&[], &tasks(&[a, b, c]), 14).1, "ABCABAAABCABCA");
+    // without the clamp c is 1: C is next at 50 (13/24 < 19/24), and the cycle has 8 quanta
+    assert_eq!(vtrr(&[("no_clamp", "true")], &tasks(&[a, b, c]), 10).1, "ABCABCAAAB");
 }
 
 #[test]

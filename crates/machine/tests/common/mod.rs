@@ -5,6 +5,7 @@
 pub(crate) mod hosted;
 pub(crate) mod plan;
 pub(crate) mod replay;
+pub(crate) mod vtrr_queue;
 pub(crate) mod wild;
 
 use rota_bpf::error::Fault;
