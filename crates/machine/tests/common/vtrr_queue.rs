@@ -81,7 +81,7 @@ fn value(ops: &mut BpfOps, core: &mut Core, path: &str) -> Result<u64, Fault> {
     let image = Arc::clone(ops.runtime().image());
     let variable = image.variables.iter().find(|v| v.name == name).expect("a global variable");
     let (offset, size) = match within {
-        "" => (0, variable.size as u32),
+        "" => (0, variable.size),
         _ => {
             let field = image.btf.field_at(variable.ty, within).expect("a member");
             (u64::from(field.offset()), field.size)
