@@ -59,7 +59,6 @@
  */
 #include "rota.bpf.h"
 #include "exit.bpf.h"
-#include "idle.bpf.h"
 #include "shares.bpf.h"
 #include "slots.bpf.h"
 #include "virtual_time.bpf.h"
@@ -267,10 +266,10 @@ void BPF_STRUCT_OPS(vtrr_enqueue, struct task_struct *p, u64 enq_flags)
 void BPF_STRUCT_OPS(vtrr_dispatch, s32 cpu, struct task_struct *prev)
 {
 	u32 prev_slot = prev && is_runnable(prev) ? slot_of(prev) : 0, slot, in_vain;
-	u64 cpu_time = prev_slot ? prev->se.sum_exec_runtime : 0, slice_ns;
+	u64 cpu_time = prev_slot ? prev->se.sum_exec_runtime : 0;
 	u32 share = prev_slot ? share_of(prev) : 0;
 	u64 new_quantum = quantum_now();
-	s32 pid, in_vain_pid;
+	struct decision d;
 	bool alone;
 
 	bpf_spin_lock(&lock);
@@ -292,23 +291,10 @@ void BPF_STRUCT_OPS(vtrr_dispatch, s32 cpu, struct task_struct *prev)
 		stats.kept += slot == prev_slot;
 		begin_quantum(slot);
 	}
-	pid = client_at(slot)->pid;
-	slice_ns = rest_of_quantum(client_at(slot));
 	in_vain = who_waits_in_vain(cpu, slot);
-	in_vain_pid = client_at(in_vain)->waits ? client_at(in_vain)->pid : 0;
+	decide(&d, slot, rest_of_quantum(client_at(slot)), in_vain, client_at(in_vain)->waits);
 	bpf_spin_unlock(&lock);
-
-	if (in_vain_pid)
-		call_idle_cpu_again(in_vain_pid, in_vain);
-	if (!slot) {
-		if (!prev)
-			look_again(cpu, false);
-		return;
-	}
-	if (slot == prev_slot)
-		task_set_slice(prev, slice_ns);
-	else
-		dispatch_pid(pid, cpu, slice_ns);
+	carry_out(&d, cpu, prev, prev_slot);
 }
 
 void BPF_STRUCT_OPS(vtrr_running, struct task_struct *p)
@@ -370,7 +356,7 @@ s32 BPF_STRUCT_OPS(vtrr_init_task, struct task_struct *p, struct scx_init_task_a
 
 	if (!slot)
 		return -ENOMEM;
-	*c = (struct client){.pid = p->pid, .share = share_of(p), .life = c->life + 1};
+	*c = (struct client){.share = share_of(p), .life = c->life + 1};
 	return 0;
 }
 
@@ -383,7 +369,6 @@ void BPF_STRUCT_OPS(vtrr_exit_task, struct task_struct *p, struct scx_exit_task_
 s32 BPF_STRUCT_OPS(vtrr_init)
 {
 	quantum_seen = quantum_now();
-	forget_idle_marks();
 	return slots_init();
 }
 

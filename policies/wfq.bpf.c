@@ -27,9 +27,9 @@
  *   next one is taken; the one whose quantum just ended competes with those who
  *   wait, and goes on if it is first.
  *
- * Cost per decision: O(log n) in a heap of the waiting clients. O(n) with tie=rr,
- * and where the first client is not allowed on the CPU that asks; O(n log n) once
- * when the quantum changes.
+ * Cost per decision: O(log n) in a heap of the waiting clients. O(n) with queue=list,
+ * the usual way [VTRR §2.4], with tie=rr, and where the first client is not allowed on
+ * the CPU that asks; O(n log n) once when the quantum changes.
  *
  * Where it is bad: a client with a large share can be ahead by many quanta (only
  * "never more than one quantum behind" is guaranteed). A client that wakes up
@@ -38,7 +38,6 @@
  */
 #include "rota.bpf.h"
 #include "exit.bpf.h"
-#include "idle.bpf.h"
 #include "shares.bpf.h"
 #include "slots.bpf.h"
 #include "virtual_time.bpf.h"
@@ -62,15 +61,11 @@ struct client {
 	struct virt finish; /* virtual finishing time */
 	u64 charged_at;	    /* its CPU time when last charged */
 	u32 share;
-	u32 pid;
-	u32 at;		/* its place in the heap, 0: does not wait */
 	bool known;	/* was runnable before, so that its VFT means something */
 	bool contested; /* another client could have had the quantum that it runs in */
 };
 
 struct client clients[NR_SLOTS];
-u32 heap[NR_SLOTS]; /* slots, from 1; a parent is never after its children */
-u32 heap_len;
 struct virt queue_time;
 u64 quantum_seen; /* quantum_ns as the last decision saw it */
 u32 last_pid;
@@ -80,72 +75,29 @@ static struct client *client_at(u32 slot)
 	return &clients[slot & SLOT_MASK];
 }
 
-static bool runs_before(const struct client *a, const struct client *b)
-{
-	if (!virt_equal(&a->finish, &b->finish))
-		return virt_before(&a->finish, &b->finish);
-	if (tie == TIE_RR)
-		return a->pid - last_pid - 1 < b->pid - last_pid - 1;
-	return a->pid < b->pid;
-}
-
 /* The heap needs an order that does not change: ties by id whatever the rule. */
-static bool above(u32 a, u32 b)
+static bool ranks_above(u32 a, u32 b)
 {
 	const struct client *x = client_at(a), *y = client_at(b);
 
 	if (!virt_equal(&x->finish, &y->finish))
 		return virt_before(&x->finish, &y->finish);
-	return x->pid < y->pid;
+	return pid_of[a & SLOT_MASK] < pid_of[b & SLOT_MASK];
 }
 
-static void heap_put(u32 at, u32 slot)
+static bool pick_rule_differs(void)
 {
-	heap[at & SLOT_MASK] = slot;
-	client_at(slot)->at = at;
+	return tie == TIE_RR;
 }
 
-/*
- * Moves @slot from place @at to where it belongs, towards the root or away from it.
- * Adding loop_start, 0, keeps the verifier from telling places apart.
- */
-static void heap_settle(u32 at, u32 slot)
+static bool runs_before(u32 a, u32 b)
 {
-	while (at > 1 && can_loop()) {
-		u32 parent = heap[(at / 2) & SLOT_MASK];
-
-		if (!above(slot, parent))
-			break;
-		heap_put(at, parent);
-		at = at / 2 + loop_start;
-	}
-	at += loop_start;
-	while (at * 2 <= heap_len && can_loop()) {
-		u32 below = at * 2, child = heap[below & SLOT_MASK];
-
-		if (below < heap_len && above(heap[(below + 1) & SLOT_MASK], child)) {
-			below++;
-			child = heap[below & SLOT_MASK];
-		}
-		if (!above(child, slot))
-			break;
-		heap_put(at, child);
-		at = below + loop_start;
-	}
-	heap_put(at, slot);
+	if (tie == TIE_RR && virt_equal(&client_at(a)->finish, &client_at(b)->finish))
+		return pid_of[a & SLOT_MASK] - last_pid - 1 < pid_of[b & SLOT_MASK] - last_pid - 1;
+	return ranks_above(a, b);
 }
 
-static void heap_remove(u32 slot)
-{
-	u32 at = client_at(slot)->at, last = heap[heap_len & SLOT_MASK];
-
-	if (!at)
-		return;
-	client_at(slot)->at = 0;
-	heap_len--;
-	if (last != slot)
-		heap_settle(at, last);
-}
+#include "ranked.bpf.h"
 
 static void set_finish(struct client *c)
 {
@@ -164,82 +116,42 @@ static void set_share(u32 slot, u32 share)
 	c->share = share;
 	virt_at_least(&c->done, &queue_time);
 	set_finish(c);
-	if (c->at)
-		heap_settle(c->at, slot);
+	if (place_of(slot))
+		ranked_settle(place_of(slot), slot);
 }
 
 /* Builds the heap up again, one client after the other, with VFTs by a new quantum. */
 static void use_quantum(u64 new_quantum)
 {
-	u32 at, len = heap_len;
+	u32 at, len = ranked_len;
 
 	if (new_quantum == quantum_seen)
 		return;
 	quantum_seen = new_quantum;
 	for (at = loop_start + 1; at <= len && can_loop(); at++) {
-		u32 slot = heap[at & SLOT_MASK];
+		u32 slot = ranked[at & SLOT_MASK];
 
 		set_finish(client_at(slot));
-		heap_len = at;
-		heap_settle(at, slot);
+		ranked_len = at;
+		ranked_settle(at, slot);
 	}
-	heap_len = len;
+	ranked_len = len;
 }
 
 /* Time is free that nobody else could have had, neither at its begin nor at its end. */
 static void charge(struct client *c, u64 cpu_time, u32 cpu)
 {
-	if (c->contested || (heap_len && slot_may_use(heap[1], cpu)))
+	if (c->contested || ranked_first_may_use(cpu))
 		virt_advance(&c->done, cpu_time - c->charged_at, c->share);
 	c->charged_at = cpu_time;
 	set_finish(c);
 }
 
-struct choice {
-	u32 slot;
-	u32 candidates; /* 0, 1, or several */
-};
-
-/* The best of all waiting clients that may use @cpu, by looking at each. */
-static struct choice scan(u32 cpu)
-{
-	struct choice best = {.candidates = loop_start};
-	u32 i;
-
-	stats.scans++;
-	for (i = loop_start + 1; i <= heap_len && can_loop(); i++) {
-		u32 slot = heap[i & SLOT_MASK];
-
-		if (!slot_may_use(slot, cpu))
-			continue;
-		best.candidates++;
-		if (!best.slot || runs_before(client_at(slot), client_at(best.slot)))
-			best.slot = slot;
-	}
-	return best;
-}
-
-/* The client to run on @cpu next: one that waits, or @prev (0: none). */
-static u32 pick(u32 cpu, u32 prev)
-{
-	struct choice best = {.slot = heap_len ? heap[1] : 0, .candidates = heap_len};
-
-	if (best.slot && (tie == TIE_RR || !slot_may_use(best.slot, cpu)))
-		best = scan(cpu);
-	if (prev) {
-		best.candidates++;
-		if (!best.slot || runs_before(client_at(prev), client_at(best.slot)))
-			best.slot = prev;
-	}
-	client_at(best.slot)->contested = best.candidates > 1;
-	return best.slot;
-}
-
-static void begin_quantum(struct client *c)
+static void begin_quantum(u32 slot)
 {
 	stats.picks++;
-	last_pid = c->pid;
-	virt_at_least(&queue_time, &c->done);
+	last_pid = pid_of[slot & SLOT_MASK];
+	virt_at_least(&queue_time, &client_at(slot)->done);
 }
 
 /* No direct dispatch: of several that wake up at once the first by VFT must win. */
@@ -268,19 +180,19 @@ void BPF_STRUCT_OPS(wfq_enqueue, struct task_struct *p, u64 enq_flags)
 	u32 slot = slot_of(p);
 
 	bpf_spin_lock(&lock);
-	if (slot && !client_at(slot)->at)
-		heap_settle(++heap_len, slot);
+	ranked_add(slot);
 	bpf_spin_unlock(&lock);
 	call_idle_cpu(p, slot);
 }
 
 void BPF_STRUCT_OPS(wfq_dispatch, s32 cpu, struct task_struct *prev)
 {
-	u32 prev_slot = prev && is_runnable(prev) ? slot_of(prev) : 0, slot, in_vain;
+	u32 prev_slot = prev && is_runnable(prev) ? slot_of(prev) : 0, in_vain;
 	u64 cpu_time = prev_slot ? prev->se.sum_exec_runtime : 0;
 	u32 share = prev_slot ? share_of(prev) : 0;
 	u64 slice_ns = quantum_now();
-	s32 pid, in_vain_pid;
+	struct choice choice;
+	struct decision d;
 
 	bpf_spin_lock(&lock);
 	use_quantum(slice_ns);
@@ -288,29 +200,17 @@ void BPF_STRUCT_OPS(wfq_dispatch, s32 cpu, struct task_struct *prev)
 		charge(client_at(prev_slot), cpu_time, cpu);
 		set_share(prev_slot, share);
 	}
-	slot = pick(cpu, prev_slot);
-	pid = client_at(slot)->pid;
-	if (slot && slot == prev_slot) {
+	choice = ranked_pick(cpu, prev_slot);
+	client_at(choice.slot)->contested = choice.candidates > 1;
+	if (choice.slot && choice.slot == prev_slot) {
 		stats.kept++;
-		begin_quantum(client_at(slot));
-	} else if (slot) {
-		heap_remove(slot);
+		begin_quantum(prev_slot);
 	}
-	in_vain = who_waits_in_vain(cpu, slot);
-	in_vain_pid = client_at(in_vain)->at ? client_at(in_vain)->pid : 0;
+	ranked_remove(choice.slot);
+	in_vain = who_waits_in_vain(cpu, choice.slot);
+	decide(&d, choice.slot, slice_ns, in_vain, place_of(in_vain));
 	bpf_spin_unlock(&lock);
-
-	if (in_vain_pid)
-		call_idle_cpu_again(in_vain_pid, in_vain);
-	if (!slot) {
-		if (!prev)
-			look_again(cpu, false);
-		return;
-	}
-	if (slot == prev_slot)
-		task_set_slice(prev, slice_ns);
-	else
-		dispatch_pid(pid, cpu, slice_ns);
+	carry_out(&d, cpu, prev, prev_slot);
 }
 
 void BPF_STRUCT_OPS(wfq_running, struct task_struct *p)
@@ -320,9 +220,9 @@ void BPF_STRUCT_OPS(wfq_running, struct task_struct *p)
 	u64 cpu_time = p->se.sum_exec_runtime;
 
 	bpf_spin_lock(&lock);
-	heap_remove(slot); /* there still if a change of the task raced with its dispatch */
+	ranked_remove(slot); /* there still if a change of the task raced with its dispatch */
 	c->charged_at = cpu_time;
-	begin_quantum(c);
+	begin_quantum(slot);
 	bpf_spin_unlock(&lock);
 }
 
@@ -342,14 +242,14 @@ void BPF_STRUCT_OPS(wfq_quiescent, struct task_struct *p, u64 deq_flags)
 	u32 slot = slot_of(p);
 
 	bpf_spin_lock(&lock);
-	heap_remove(slot);
+	ranked_remove(slot);
 	bpf_spin_unlock(&lock);
 }
 
 void BPF_STRUCT_OPS(wfq_update_idle, s32 cpu, bool idle)
 {
 	if (idle)
-		look_again(cpu, heap_len);
+		look_again(cpu, ranked_len);
 }
 
 void BPF_STRUCT_OPS(wfq_set_weight, struct task_struct *p, u32 weight)
@@ -372,7 +272,7 @@ s32 BPF_STRUCT_OPS(wfq_init_task, struct task_struct *p, struct scx_init_task_ar
 
 	if (!slot)
 		return -ENOMEM;
-	clients[slot] = (struct client){.pid = p->pid, .share = share_of(p)};
+	clients[slot] = (struct client){.share = share_of(p)};
 	return 0;
 }
 
@@ -385,7 +285,6 @@ void BPF_STRUCT_OPS(wfq_exit_task, struct task_struct *p, struct scx_exit_task_a
 s32 BPF_STRUCT_OPS(wfq_init)
 {
 	quantum_seen = quantum_now();
-	forget_idle_marks();
 	return slots_init();
 }
 

@@ -40,6 +40,7 @@ static void *(*const bpf_task_storage_get)(void *map, struct task_struct *p, voi
 #define ENQ_NONE		  0
 #define KICK_PLAIN		  0
 #define KICK_IDLE		  kernel_value(scx_kick_flags, SCX_KICK_IDLE)
+#define KICK_PREEMPT		  kernel_value(scx_kick_flags, SCX_KICK_PREEMPT)
 #define TASK_QUEUED		  kernel_value(scx_ent_flags, SCX_TASK_QUEUED)
 #define STORAGE_GET_CREATE	  1 /* BPF_LOCAL_STORAGE_GET_F_CREATE, ABI */
 

@@ -15,6 +15,8 @@
 #ifndef ROTA_SLOTS_BPF_H
 #define ROTA_SLOTS_BPF_H
 
+#include "idle.bpf.h"
+
 #define NR_SLOTS  32768
 #define SLOT_MASK (NR_SLOTS - 1) /* lets the verifier see that an index is in bounds */
 #define MAX_CPUS  1024
@@ -35,6 +37,7 @@ GLOBAL_LOCK(lock);
 u32 slots_used;
 u32 free_slot; /* head of the list of slots given back */
 u32 free_next[NR_SLOTS];
+u32 pid_of[NR_SLOTS];
 u8 slot_tied[NR_SLOTS]; /* may not use every CPU: slot_cpus says which */
 u64 slot_cpus[NR_SLOTS][MAX_CPUS / 64];
 u8 slot_cpu_comes[NR_SLOTS]; /* an idle CPU was chosen for the task and is about to look */
@@ -112,12 +115,15 @@ static u32 slot_take(struct task_struct *p)
 		return 0;
 	}
 	ref->slot = slot;
+	pid_of[slot & SLOT_MASK] = p->pid;
 	slot_set_cpus(slot, p, p->cpus_ptr);
 	return slot & SLOT_MASK;
 }
 
+/* For ops.init. */
 static s32 slots_init(void)
 {
+	forget_idle_marks();
 	nr_cpus = scx_bpf_nr_cpu_ids();
 	if (nr_cpus <= MAX_CPUS)
 		return 0;
@@ -135,27 +141,32 @@ static s32 choose_cpu(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 	return cpu;
 }
 
-/* Wakes up an idle CPU that the task may use, and notes for whom it comes. */
-static void wake_idle_cpu(struct task_struct *p, u32 slot)
+/* Wakes up an idle CPU that the task may use, if there is one, and notes for whom it comes. */
+static bool wake_idle_cpu(struct task_struct *p, u32 slot)
 {
 	s32 cpu = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
 
 	if (cpu < 0)
-		return;
+		return false;
 	cpu_comes_for[(u32)cpu % MAX_CPUS] = slot;
 	scx_bpf_kick_cpu(cpu, KICK_IDLE);
+	return true;
 }
 
-/* For the end of ops.enqueue: an idle CPU that the task may use must come to look. */
-static void call_idle_cpu(struct task_struct *p, u32 slot)
+/*
+ * For the end of ops.enqueue: an idle CPU that the task may use must come to look. False:
+ * there is none.
+ */
+static bool call_idle_cpu(struct task_struct *p, u32 slot)
 {
 	u32 cpu = scx_bpf_task_cpu(p);
+	bool comes = slot_cpu_comes[slot & SLOT_MASK];
 
-	if (slot_cpu_comes[slot & SLOT_MASK])
-		cpu_comes_for[cpu % MAX_CPUS] = slot;
-	else
-		wake_idle_cpu(p, slot);
 	slot_cpu_comes[slot & SLOT_MASK] = 0;
+	if (!comes)
+		return wake_idle_cpu(p, slot);
+	cpu_comes_for[cpu % MAX_CPUS] = slot;
+	return true;
 }
 
 /* The task for which @cpu was woken up, if that is not the one it now runs; 0: none. */
@@ -197,6 +208,41 @@ static void dispatch_pid(s32 pid, s32 cpu, u64 slice_ns)
 	else
 		dsq_insert(p, DSQ_LOCAL_ON | scx_bpf_task_cpu(p), slice_ns, ENQ_NONE);
 	bpf_task_release(p);
+}
+
+/* What ops.dispatch found under the lock, to be done without it. */
+struct decision {
+	u64 slice_ns;
+	u32 slot; /* the client that gets the CPU; 0: nobody */
+	u32 pid;
+	u32 in_vain; /* for whom the CPU came, if somebody else gets it; 0: nobody */
+	u32 in_vain_pid;
+};
+
+/* @waits: whether the policy still has the task for which @cpu came. */
+static void decide(struct decision *d, u32 slot, u64 slice_ns, u32 in_vain, bool waits)
+{
+	d->slot = slot;
+	d->pid = pid_of[slot & SLOT_MASK];
+	d->slice_ns = slice_ns;
+	d->in_vain = waits ? in_vain : 0;
+	d->in_vain_pid = pid_of[in_vain & SLOT_MASK];
+}
+
+/* @prev_slot: of @prev if that can go on, else 0. */
+static void carry_out(const struct decision *d, s32 cpu, struct task_struct *prev, u32 prev_slot)
+{
+	if (d->in_vain)
+		call_idle_cpu_again(d->in_vain_pid, d->in_vain);
+	if (!d->slot) {
+		if (!prev)
+			look_again(cpu, false);
+		return;
+	}
+	if (d->slot == prev_slot)
+		task_set_slice(prev, d->slice_ns);
+	else
+		dispatch_pid(d->pid, cpu, d->slice_ns);
 }
 
 #endif

@@ -17,7 +17,6 @@ struct client {
 	u32 next_life, prev_life;
 	u32 life; /* changes when the slot gets another task */
 	u32 share;
-	u32 pid;
 	bool queued;	 /* runnable, so in the queue */
 	bool waits;	 /* in our custody: can be dispatched */
 	bool runs;	 /* was given a quantum that has not ended */
@@ -141,10 +140,11 @@ static bool references_hold(const struct client *c)
 	return !c->next || (next->queued && next->life == c->next_life && next->share <= c->share);
 }
 
-/* The client after which @c belongs. */
-static u32 find_place(const struct client *c)
+/* The client after which @slot belongs. */
+static u32 find_place(u32 slot)
 {
-	u32 place = loop_start, next;
+	const struct client *c = client_at(slot);
+	u32 place = loop_start, next, pid = pid_of[slot & SLOT_MASK];
 
 	if (references_hold(c)) {
 		stats.by_reference++;
@@ -158,7 +158,7 @@ static u32 find_place(const struct client *c)
 	while ((next = client_at(place)->next) && can_loop()) {
 		const struct client *n = client_at(next);
 
-		if (n->share < c->share || (n->share == c->share && n->pid > c->pid))
+		if (n->share < c->share || (n->share == c->share && pid_of[next & SLOT_MASK] > pid))
 			break;
 		stats.walked++;
 		place = next;
@@ -198,7 +198,7 @@ static u64 new_counter(const struct client *c, u32 prev, u32 next)
 static void join(u32 slot)
 {
 	struct client *c = client_at(slot);
-	u32 prev = find_place(c), next = client_at(prev)->next;
+	u32 prev = find_place(slot), next = client_at(prev)->next;
 
 	if (no_keep_vft)
 		c->done = (struct virt){};

@@ -42,7 +42,7 @@ fn list_as_json_has_typed_tunables() {
 fn help_tunables_needs_no_workload() {
     let text = rota(&["sim", "wfq", "--help-tunables"]).ok().stdout;
     let names: Vec<&str> = text.lines().filter_map(|l| l.split('=').next()).collect();
-    assert_eq!(names, ["quantum_ns", "tie", "no_keep_vft"]);
+    assert_eq!(names, ["quantum_ns", "tie", "queue", "no_keep_vft"]);
 }
 
 #[test]

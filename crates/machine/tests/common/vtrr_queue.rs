@@ -100,15 +100,16 @@ fn queue(ops: &mut BpfOps, core: &mut Core) -> Result<Queue, Fault> {
     let mut picked = None;
     let mut at = value(ops, core, "clients[0].next")?;
     while at != 0 {
-        let [pid, share, counter, since, part_ns, runs, next] =
-            ["pid", "share", "counter", "cycle", "part_ns", "runs", "next"]
+        let [share, counter, since, part_ns, runs, next] =
+            ["share", "counter", "cycle", "part_ns", "runs", "next"]
                 .map(|member| value(ops, core, &format!("clients[{at}].{member}")));
+        let pid = value(ops, core, &format!("pid_of[{at}]"))?;
         let (share, since, part_ns) = (share?, since?, part_ns?);
         let due = (counter? + (cycle - since) * share).min(2 * share);
         // What it ran in advance of a reset is taken off with the reset.
         let ahead = if since < cycle { part_ns / quantum_ns } else { 0 };
         let counter = due - ahead.min(due);
-        clients.push(Client { pid: pid?, share, counter, part_ns: part_ns % quantum_ns });
+        clients.push(Client { pid, share, counter, part_ns: part_ns % quantum_ns });
         if at == cursor && runs? != 0 {
             picked = clients.last().map(|client| client.pid);
         }
