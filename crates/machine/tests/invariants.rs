@@ -132,7 +132,7 @@ proptest! {
         cpus in 1..5u32,
     ) {
         // fifo lets its first tasks run for ever, by design
-        for policy in ["rr", "wrr", "wfq", "vtrr"] {
+        for policy in ["rr", "wrr", "wfq", "stride", "vtrr"] {
             let mut config = common::ideal(cpus, 500 * MS);
             config.audit = true;
             let set = [("quantum_ns", "1000000")];

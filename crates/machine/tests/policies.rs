@@ -180,7 +180,7 @@ fn a_yield_ends_a_turn_in_fifo_and_rr() {
 
 #[test]
 fn quantum_ns_is_the_length_of_every_slice() {
-    for policy in ["rr", "wrr", "wfq", "vtrr"] {
+    for policy in ["rr", "wrr", "wfq", "vtrr", "stride", "lottery"] {
         let set = [("quantum_ns", "3000000")];
         let (_, tape) = Hosted::new(policy, &set, ideal(1, 300 * MS), &hogs(&[3, 2, 1])).run();
         let picks = tape.0.iter().filter_map(|e| match e.kind {
@@ -194,7 +194,7 @@ fn quantum_ns_is_the_length_of_every_slice() {
 
 #[test]
 fn a_share_that_no_policy_can_hold_ends_it_with_its_number() {
-    for policy in ["wrr", "wfq", "vtrr"] {
+    for policy in ["wrr", "wfq", "vtrr", "stride", "lottery"] {
         let (outcome, _) = Hosted::new(policy, &[], ideal(1, 100 * MS), &hogs(&[65_536])).run();
         assert_eq!(outcome.exit.kind, ExitKind::ErrorBpf, "{policy}");
         assert_eq!(

@@ -77,6 +77,16 @@ fn vtrr_gives_weights_within_one_percent() {
 }
 
 #[test]
+fn stride_gives_shares_within_one_percent() {
+    check("stride", "share", 1);
+}
+
+#[test]
+fn stride_gives_weights_within_one_percent() {
+    check("stride", "weight", 100);
+}
+
+#[test]
 fn vtrr_gives_few_clients_their_shares_up_to_a_whole_cpu() {
     let cases: [(u32, &[u64]); 5] = [
         (2, &[10, 20, 30, 40]),
@@ -115,7 +125,9 @@ fn tasks_that_nap_do_not_keep_long_running_ones_from_their_shares() {
         "doze": {"instance": 2, "loop": -1, "run": 300, "sleep": {"dist": "exp", "mean": 50000}}}}"#;
     let weights = [100, 100, 64, 64, 50, 50, 33, 33];
     let run_ns = 30_000 * MS;
-    for (policy, quantum_ns) in [("wfq", "10000000"), ("vtrr", "10000000"), ("wrr", "200000")] {
+    let tried =
+        [("wfq", "10000000"), ("stride", "10000000"), ("vtrr", "10000000"), ("wrr", "200000")];
+    for (policy, quantum_ns) in tried {
         let config = Config::new(Topology::flat(4).unwrap(), run_ns);
         let set = [("quantum_ns", quantum_ns)];
         let (_, tape) = Hosted::new(policy, &set, config, load).run();
@@ -147,7 +159,7 @@ fn a_light_task_with_a_cpu_of_its_own_does_not_starve_newcomers_elsewhere() {
         "A": {"cpus": [0], "run": 60000000},
         "L": {"cpus": [1], "priority": 19, "run": 60000000},
         "N": {"cpus": [0], "delay": 5000000, "run": 60000000}}}"#;
-    for policy in ["wfq", "vtrr"] {
+    for policy in ["wfq", "stride", "vtrr"] {
         let (_, tape) = Hosted::new(policy, &[], ideal(2, RUN_NS), load).run();
         let (a, n) = (tape.cpu_ns(1001, RUN_NS), tape.cpu_ns(1003, RUN_NS));
         assert!(n.abs_diff(2_500 * MS) <= 10 * MS, "{policy}: N {n} ns");
@@ -162,7 +174,7 @@ fn a_light_task_that_naps_on_another_cpu_does_not_favour_one_of_two() {
         "A": {"cpus": [0], "run": 60000000},
         "B": {"cpus": [0], "run": 60000000},
         "L": {"cpus": [1], "priority": 19, "loop": -1, "run": 1000, "sleep": 9000}}}"#;
-    for policy in ["wfq", "vtrr"] {
+    for policy in ["wfq", "stride", "vtrr"] {
         let (_, tape) = Hosted::new(policy, &[], ideal(2, RUN_NS), load).run();
         for pid in [1001, 1002] {
             let used_ns = tape.cpu_ns(pid, RUN_NS);

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Stride scheduling [VTRR §2.4], as its reference 33 has it: C. Waldspurger, Lottery and
+ * Stride Scheduling, PhD thesis, MIT 1995.
+ *
+ * A client has tickets; its stride is stride1 / tickets, a whole number, with stride1 =
+ * 2^20. Its pass begins at one stride and advances by the stride for each quantum that it
+ * runs. Each decision takes the client with the smallest pass for one quantum. Tickets
+ * are rota_shares[pid], else the task's weight.
+ *
+ * - A client that used a part of its quantum, or more than one as slices end at timer
+ *   ticks, advances by that part of its stride. Nothing is lost: what is below one unit of
+ *   pass is carried on (until the quantum changes).
+ * - Who leaves keeps the distance of its pass to the queue's, and comes back with it, so
+ *   that sleeping neither pays nor costs (no_remain: it comes back as a new client). Who
+ *   changes its tickets keeps that distance in strides.
+ * - Ties go to the lowest id (the pid).
+ *
+ * Our readings, as in wfq, where the thesis has one CPU
+ * - The queue's pass is where the client that ran last began, the greatest so far. (The
+ *   thesis advances it by stride1 / all tickets. On several CPUs that runs away from the
+ *   clients' when one of them has more tickets than a CPU can serve.) Who lags behind it,
+ *   as its CPU had too little time for it, comes back with a distance of 0.
+ * - No charge for a quantum in which nobody else could use the CPU, or the pass of a client
+ *   that has a CPU to itself would run away from those elsewhere.
+ * - One order for all CPUs, under one lock. A client that is still running does not wait, so
+ *   the next one is taken. A client that is due more than a CPU gets one.
+ *
+ * Cost per decision: O(log n) in a heap of the waiting clients, O(n) with queue=list and
+ * where the first client is not allowed on the CPU that asks.
+ *
+ * Where it is bad: strides are rounded down, so that many tickets get too much: 60000 and
+ * 40000 have strides of 17 and 26, which is 60.5 % and 39.5 %, for ever. (wfq carries the
+ * remainders, and is exact.) A client with many tickets can be ahead by many quanta, and
+ * one that wakes up waits for its turn like any other. One lock and one heap for all CPUs.
+ */
+#include "rota.bpf.h"
+#include "exit.bpf.h"
+#include "shares.bpf.h"
+#include "slots.bpf.h"
+
+#define STRIDE1 (1u << 20)
+
+QUANTUM_TUNABLE;
+const volatile bool no_remain help_text("a client that slept comes back as a new one");
+
+struct stride_stats {
+	u64 picks help_text("quanta begun");
+	u64 kept help_text("quanta that the same client got again");
+	u64 scans help_text("decisions that looked at every waiting client");
+};
+
+struct stride_stats stats;
+
+struct client {
+	u64 pass;	  /* while it is away: its distance to the queue's pass */
+	u64 rest;	  /* below one unit of pass, times rest_quantum */
+	u64 rest_quantum; /* quantum_ns then */
+	u64 charged_at;	  /* its CPU time when last charged */
+	u32 tickets;
+	bool queued;	/* runnable */
+	bool contested; /* another client could have had the quantum that it runs in */
+};
+
+struct client clients[NR_SLOTS];
+u64 queue_pass;
+u64 quantum_seen; /* quantum_ns as the last decision saw it */
+
+static struct client *client_at(u32 slot)
+{
+	return &clients[slot & SLOT_MASK];
+}
+
+static bool ranks_above(u32 a, u32 b)
+{
+	const struct client *x = client_at(a), *y = client_at(b);
+
+	if (x->pass != y->pass)
+		return x->pass < y->pass;
+	return pid_of[a & SLOT_MASK] < pid_of[b & SLOT_MASK];
+}
+
+static bool runs_before(u32 a, u32 b)
+{
+	return ranks_above(a, b);
+}
+
+static bool pick_rule_differs(void)
+{
+	return false;
+}
+
+#include "ranked.bpf.h"
+
+static u64 stride_of(const struct client *c)
+{
+	return STRIDE1 / c->tickets;
+}
+
+/* How far the client is from the queue's pass; who lags behind it is at 0. */
+static u64 remain(const struct client *c)
+{
+	if (!c->queued)
+		return c->pass;
+	return c->pass > queue_pass ? c->pass - queue_pass : 0;
+}
+
+static void set_tickets(u32 slot, u32 tickets)
+{
+	struct client *c = client_at(slot);
+	u64 distance, old_stride;
+
+	if (tickets == c->tickets)
+		return;
+	distance = remain(c);
+	old_stride = stride_of(c);
+	c->tickets = tickets;
+	/* Of two factors below 2^21 each, and whole strides apart */
+	distance = distance / old_stride * stride_of(c) +
+		   distance % old_stride * stride_of(c) / old_stride;
+	c->pass = c->queued ? queue_pass + distance : distance;
+	if (place_of(slot))
+		ranked_settle(place_of(slot), slot);
+}
+
+/* Time is free that nobody else could have had, neither at its begin nor at its end. */
+static void charge(struct client *c, u64 cpu_time, u32 cpu)
+{
+	u64 used = cpu_time - c->charged_at, stride = stride_of(c), part;
+
+	c->charged_at = cpu_time;
+	if (!c->contested && !ranked_first_may_use(cpu))
+		return;
+	if (c->rest_quantum != quantum_seen)
+		c->rest = 0;
+	c->rest_quantum = quantum_seen;
+	part = used % quantum_seen * stride + c->rest; /* below 2^51 */
+	c->pass += used / quantum_seen * stride + part / quantum_seen;
+	c->rest = part % quantum_seen;
+}
+
+static void begin_quantum(struct client *c)
+{
+	u64 stride = stride_of(c), began = c->pass > stride ? c->pass - stride : 0;
+
+	stats.picks++;
+	if (queue_pass < began)
+		queue_pass = began;
+}
+
+/* No direct dispatch: of several that wake up at once the first by pass must win. */
+s32 BPF_STRUCT_OPS(stride_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
+{
+	return choose_cpu(p, prev_cpu, wake_flags);
+}
+
+void BPF_STRUCT_OPS(stride_runnable, struct task_struct *p, u64 enq_flags)
+{
+	u32 slot = slot_of(p), tickets = share_of(p);
+	struct client *c = client_at(slot);
+
+	bpf_spin_lock(&lock);
+	set_tickets(slot, tickets);
+	if (!c->queued) {
+		c->pass = queue_pass + (no_remain ? stride_of(c) : c->pass);
+		c->queued = true;
+	}
+	bpf_spin_unlock(&lock);
+}
+
+void BPF_STRUCT_OPS(stride_enqueue, struct task_struct *p, u64 enq_flags)
+{
+	u32 slot = slot_of(p);
+
+	bpf_spin_lock(&lock);
+	ranked_add(slot);
+	bpf_spin_unlock(&lock);
+	call_idle_cpu(p, slot);
+}
+
+void BPF_STRUCT_OPS(stride_dispatch, s32 cpu, struct task_struct *prev)
+{
+	u32 prev_slot = prev && is_runnable(prev) ? slot_of(prev) : 0, in_vain;
+	u64 cpu_time = prev_slot ? prev->se.sum_exec_runtime : 0;
+	u32 tickets = prev_slot ? share_of(prev) : 0;
+	u64 slice_ns = quantum_now();
+	struct choice choice;
+	struct decision d;
+
+	bpf_spin_lock(&lock);
+	quantum_seen = slice_ns;
+	if (prev_slot) {
+		charge(client_at(prev_slot), cpu_time, cpu);
+		set_tickets(prev_slot, tickets);
+	}
+	choice = ranked_pick(cpu, prev_slot);
+	client_at(choice.slot)->contested = choice.candidates > 1;
+	if (choice.slot && choice.slot == prev_slot) {
+		stats.kept++;
+		begin_quantum(client_at(prev_slot));
+	}
+	ranked_remove(choice.slot);
+	in_vain = who_waits_in_vain(cpu, choice.slot);
+	decide(&d, choice.slot, slice_ns, in_vain, place_of(in_vain));
+	bpf_spin_unlock(&lock);
+	carry_out(&d, cpu, prev, prev_slot);
+}
+
+void BPF_STRUCT_OPS(stride_running, struct task_struct *p)
+{
+	u32 slot = slot_of(p);
+	struct client *c = client_at(slot);
+	u64 cpu_time = p->se.sum_exec_runtime;
+
+	bpf_spin_lock(&lock);
+	ranked_remove(slot); /* there still if a change of the task raced with its dispatch */
+	c->charged_at = cpu_time;
+	begin_quantum(c);
+	bpf_spin_unlock(&lock);
+}
+
+void BPF_STRUCT_OPS(stride_stopping, struct task_struct *p, bool runnable)
+{
+	struct client *c = client_at(slot_of(p));
+	u64 cpu_time = p->se.sum_exec_runtime;
+	u32 cpu = scx_bpf_task_cpu(p);
+
+	bpf_spin_lock(&lock);
+	charge(c, cpu_time, cpu);
+	bpf_spin_unlock(&lock);
+}
+
+void BPF_STRUCT_OPS(stride_quiescent, struct task_struct *p, u64 deq_flags)
+{
+	u32 slot = slot_of(p);
+	struct client *c = client_at(slot);
+
+	bpf_spin_lock(&lock);
+	ranked_remove(slot);
+	c->pass = remain(c);
+	c->queued = false;
+	bpf_spin_unlock(&lock);
+}
+
+void BPF_STRUCT_OPS(stride_update_idle, s32 cpu, bool idle)
+{
+	if (idle)
+		look_again(cpu, ranked_len);
+}
+
+void BPF_STRUCT_OPS(stride_set_weight, struct task_struct *p, u32 weight)
+{
+	u32 slot = slot_of(p), tickets = share_of(p);
+
+	bpf_spin_lock(&lock);
+	set_tickets(slot, tickets);
+	bpf_spin_unlock(&lock);
+}
+
+void BPF_STRUCT_OPS(stride_set_cpumask, struct task_struct *p, const struct cpumask *cpumask)
+{
+	slot_set_cpus(slot_of(p), p, cpumask);
+}
+
+s32 BPF_STRUCT_OPS(stride_init_task, struct task_struct *p, struct scx_init_task_args *args)
+{
+	u32 slot = slot_take(p), tickets = share_of(p);
+
+	if (!slot)
+		return -ENOMEM;
+	clients[slot] = (struct client){.tickets = tickets, .pass = STRIDE1 / tickets};
+	return 0;
+}
+
+void BPF_STRUCT_OPS(stride_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
+{
+	forget_share_of(p);
+	slot_give_back(slot_of(p));
+}
+
+s32 BPF_STRUCT_OPS(stride_init)
+{
+	quantum_seen = quantum_now();
+	return slots_init();
+}
+
+SCX_OPS_DEFINE(stride_ops)
+help_text("Stride scheduling: whole strides of 2^20 / share, smallest pass first")
+paper("VTRR §2.4") = {
+	.select_cpu = (void *)stride_select_cpu,
+	.runnable = (void *)stride_runnable,
+	.enqueue = (void *)stride_enqueue,
+	.dispatch = (void *)stride_dispatch,
+	.running = (void *)stride_running,
+	.stopping = (void *)stride_stopping,
+	.quiescent = (void *)stride_quiescent,
+	.set_weight = (void *)stride_set_weight,
+	.set_cpumask = (void *)stride_set_cpumask,
+	.update_idle = (void *)stride_update_idle,
+	.init_task = (void *)stride_init_task,
+	.exit_task = (void *)stride_exit_task,
+	.init = (void *)stride_init,
+	.exit = (void *)record_exit,
+	.flags = SCX_OPS_KEEP_BUILTIN_IDLE,
+	.name = "stride",
+};
