@@ -68,12 +68,15 @@ fn most(pace: Pace) -> Duration {
 pub fn plan(scenarios: &[Scenario], policies: &[Policy], filter: &Filter) -> Result<Vec<Boot>> {
     let mut kinds: BTreeMap<_, Vec<Job>> = BTreeMap::new();
     for scenario in scenarios {
-        let chosen = chosen(scenario, policies)?;
-        for (kernel, cpus) in
-            scenario.kernels.iter().flat_map(|k| scenario.cpus.iter().map(move |c| (*k, *c)))
-        {
-            let jobs = kinds.entry((kernel, cpus, scenario.guest, scenario.pace)).or_default();
-            jobs.extend(chosen.iter().map(|policy| job(scenario, policy.as_deref())));
+        for policy in chosen(scenario, policies)? {
+            let own = policy.as_ref().and_then(|policy| scenario.cpus_of.get(policy));
+            let cpus = own.unwrap_or(&scenario.cpus);
+            for (kernel, cpus) in
+                scenario.kernels.iter().flat_map(|k| cpus.iter().map(move |c| (*k, *c)))
+            {
+                let kind = (kernel, cpus, scenario.guest, scenario.pace);
+                kinds.entry(kind).or_default().push(job(scenario, policy.as_deref()));
+            }
         }
     }
     let mut boots = Vec::new();
@@ -126,7 +129,8 @@ fn chosen(scenario: &Scenario, policies: &[Policy]) -> Result<Vec<Option<String>
         Policies::Named(names) => names.as_slice(),
         Policies::Kind(_) => &[],
     };
-    if let Some(name) = named.iter().chain(scenario.set.keys()).find(|name| !known(name)) {
+    let mut said = named.iter().chain(scenario.set.keys()).chain(scenario.cpus_of.keys());
+    if let Some(name) = said.find(|name| !known(name)) {
         let known: Vec<&str> = policies.iter().map(|policy| policy.name.as_str()).collect();
         bail!(
             "{}.toml: there is no policy '{name}'; known are {}",
@@ -197,6 +201,14 @@ mod tests {
     }
 
     #[test]
+    fn a_policy_can_have_cpus_of_its_own_or_none() {
+        let head = "policies = \"all\"\ncpus = [1, 2]\ncpus_of = { wfq = [2], wrr = [] }";
+        let boots = plan(&[scenario("a", head)], &policies()).unwrap();
+        assert_eq!(job_names(&boots, "newest-1cpu-1"), ["a/fifo"]);
+        assert_eq!(job_names(&boots, "newest-2cpu-1"), ["a/fifo", "a/wfq"]);
+    }
+
+    #[test]
     fn long_lists_are_spread_evenly_over_machines_and_no_job_is_lost() {
         let wait = |name: &str| {
             let head = "policies = \"none\"\ncpus = [1]";
@@ -244,7 +256,9 @@ mod tests {
         let named = scenario("a", "policies = [\"cfs\"]\ncpus = [1]");
         let error = plan(&[named], &policies()).unwrap_err().to_string();
         assert_eq!(error, "a.toml: there is no policy 'cfs'; known are fifo, wfq, wrr");
-        let set = scenario("a", "policies = \"all\"\ncpus = [1]\nset.cfs = []");
-        assert!(plan(&[set], &policies()).is_err());
+        for key in ["set", "cpus_of"] {
+            let head = format!("policies = \"all\"\ncpus = [1]\n{key}.cfs = []");
+            assert!(plan(&[scenario("a", &head)], &policies()).is_err(), "{key}");
+        }
     }
 }

@@ -22,6 +22,8 @@ pub struct Scenario {
     pub policies: Policies,
     /// On machines with so many CPUs.
     pub cpus: Vec<u32>,
+    /// Where a policy, by its name, runs on others than those.
+    pub cpus_of: BTreeMap<String, Vec<u32>>,
     /// On which kernels.
     pub kernels: Vec<Role>,
     /// On what machines.
@@ -62,6 +64,8 @@ struct File {
     about: String,
     policies: toml::Value,
     cpus: Vec<u32>,
+    #[serde(default)]
+    cpus_of: BTreeMap<String, Vec<u32>>,
     #[serde(default = "newest")]
     kernels: Vec<Role>,
     #[serde(default = "bare")]
@@ -113,6 +117,7 @@ pub fn parse(name: &str, text: &str) -> Result<Scenario> {
         about: file.about,
         policies: policies(file.policies)?,
         cpus: file.cpus,
+        cpus_of: file.cpus_of,
         kernels: file.kernels,
         guest: file.guest,
         pace: file.pace,
@@ -150,8 +155,12 @@ fn check(scenario: &Scenario) -> Result<()> {
             bail!("'{key}' is empty: the scenario would never run");
         }
     }
-    if let Some(cpus) = scenario.cpus.iter().find(|cpus| !(1..=MOST_CPUS).contains(*cpus)) {
-        bail!("cpus: {cpus} is not between 1 and {MOST_CPUS}");
+    let of_policies =
+        scenario.cpus_of.iter().map(|(policy, cpus)| (format!("cpus_of.{policy}"), cpus));
+    for (key, list) in std::iter::once(("cpus".to_owned(), &scenario.cpus)).chain(of_policies) {
+        if let Some(cpus) = list.iter().find(|cpus| !(1..=MOST_CPUS).contains(*cpus)) {
+            bail!("{key}: {cpus} is not between 1 and {MOST_CPUS}");
+        }
     }
     Ok(())
 }
@@ -216,6 +225,8 @@ mod tests {
     fn a_scenario_that_never_runs_is_an_error() {
         assert!(error(&GOOD.replace("[1, 2]", "[]")).contains("'cpus' is empty"));
         assert!(error(&GOOD.replace("[1, 2]", "[0]")).contains("cpus: 0"));
+        let of_policy = error(&GOOD.replace("set.wrr", "cpus_of.wfq = [17]\nset.wrr"));
+        assert!(of_policy.contains("cpus_of.wfq: 17 is not between 1 and 16"), "{of_policy}");
         assert!(error(&GOOD.replace("\"shares\"", "[]")).contains("'policies' is empty"));
     }
 
