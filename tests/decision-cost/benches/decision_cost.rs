@@ -6,8 +6,9 @@ use clap::Parser;
 use rota_decision_cost::calls;
 use rota_decision_cost::host;
 use rota_decision_cost::link::Bench;
-use rota_decision_cost::measure::{self, Plan, Row, Subject};
+use rota_decision_cost::measure::{self, Plan, Row};
 use rota_decision_cost::report::{Computer, Report};
+use rota_decision_cost::subject::Subject;
 use rota_decision_cost::tasks::SleepingTasks;
 use rota_decision_cost::Failure;
 use std::path::{Path, PathBuf};
@@ -20,8 +21,8 @@ const MAX_TASKS: i64 = 15_000;
 /// Times the pick path of policies on the real CPU.
 #[derive(Debug, Parser)]
 struct Args {
-    /// Policies that ship, "none", "scx_simple", or files (.bpf.c, .bpf.o). Without any: all
-    /// of them, and what single calls of the kernel cost
+    /// Policies that ship, "none", "scx_simple", or files (.bpf.c, .bpf.o), with what to set:
+    /// wfq:queue=list. Without any: all of them, and what single calls of the kernel cost
     policies: Vec<String>,
     /// Numbers of runnable tasks, up to 15000
     #[arg(
@@ -142,7 +143,7 @@ fn subjects(named: &[String], baseline: Option<&Subject>) -> Result<Vec<Subject>
 
 /// A policy without callbacks: what the bench itself costs.
 fn nothing() -> Result<Subject, Failure> {
-    file(&Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf/none.bpf.c"))
+    Subject::file(&Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf/none.bpf.c"))
 }
 
 fn subject(name: &str, baseline: Option<&Subject>) -> Result<Subject, Failure> {
@@ -152,25 +153,7 @@ fn subject(name: &str, baseline: Option<&Subject>) -> Result<Subject, Failure> {
     if let Some(baseline) = baseline.filter(|b| b.name == name) {
         return Ok(baseline.clone());
     }
-    if name.ends_with(".c") || name.ends_with(".o") {
-        return file(Path::new(name));
-    }
-    match rota_catalog::find(name) {
-        Ok(policy) => Ok(Subject { name: name.into(), object: policy.object.to_vec() }),
-        Err(e) => Err(Failure::Object { policy: name.into(), reason: e.to_string() }),
-    }
-}
-
-fn file(path: &Path) -> Result<Subject, Failure> {
-    let shown = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let name = shown.split('.').next().unwrap_or_default().to_owned();
-    let error = |reason: String| Failure::Object { policy: shown.clone(), reason };
-    let object = if shown.ends_with(".c") {
-        rota_catalog::compile(path, &[], &[]).map_err(|e| error(e.to_string()))?
-    } else {
-        std::fs::read(path).map_err(|e| error(e.to_string()))?
-    };
-    Ok(Subject { name, object })
+    Subject::named(name)
 }
 
 /// Moving between CPUs would cost caches. Where it is not allowed, so be it.

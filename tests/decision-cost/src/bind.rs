@@ -69,12 +69,12 @@ pub(crate) fn bind(
         }
     }
     let has = hooked.iter().fold(0u32, |bits, (bit, _)| bits | 1 << bit);
-    set_constant(&mut elf, "bench_has_op", &has.to_le_bytes()).map_err(object)?;
+    elf::set_variable(&mut elf, "bench_has_op", &has.to_le_bytes()).map_err(object)?;
     let enq_last = u8::from(callbacks.flags & OPS_ENQ_LAST != 0);
-    set_constant(&mut elf, "bench_enq_last", &[enq_last]).map_err(object)?;
-    set_constant(&mut elf, "bench_recording", &[recording.into()]).map_err(object)?;
+    elf::set_variable(&mut elf, "bench_enq_last", &[enq_last]).map_err(object)?;
+    elf::set_variable(&mut elf, "bench_recording", &[recording.into()]).map_err(object)?;
     let preemptible = u8::from(kernel_is_before(6, 15));
-    set_constant(&mut elf, "bench_preemptible", &[preemptible]).map_err(object)?;
+    elf::set_variable(&mut elf, "bench_preemptible", &[preemptible]).map_err(object)?;
     elf::write(elf).map_err(object)
 }
 
@@ -214,16 +214,4 @@ fn bind_hooks(elf: &mut Elf<'_>, section: SectionId, hooked: &[(usize, SymbolId)
         }
     }
     elf::put_relocations(elf, section, relocations);
-}
-
-/// Gives a `const volatile` of the bench its value.
-fn set_constant(elf: &mut Elf<'_>, name: &str, value: &[u8]) -> Result<(), String> {
-    let symbol = elf::defined(elf, name).ok_or_else(|| format!("the bench has no {name}"))?;
-    let symbol = elf.symbols.get(symbol);
-    let (at, section) = (symbol.st_value as usize, symbol.section);
-    section
-        .and_then(|id| elf::data_mut(elf, id))
-        .and_then(|bytes| bytes.get_mut(at..at + value.len()))
-        .map(|bytes| bytes.copy_from_slice(value))
-        .ok_or_else(|| format!("{name} of the bench has no place"))
 }

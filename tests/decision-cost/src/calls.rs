@@ -5,8 +5,9 @@
 use crate::failure::Failure;
 use crate::host::TaskSpec;
 use crate::link::{sources, Bench};
-use crate::measure::{self, Plan, Spread, Subject};
+use crate::measure::{self, Plan, Spread};
 use crate::simulate::simulate;
+use crate::subject::Subject;
 use crate::tasks::SleepingTasks;
 use serde::Serialize;
 

@@ -119,6 +119,18 @@ pub(crate) fn defined(elf: &Elf<'_>, name: &str) -> Option<SymbolId> {
     elf.symbols.iter().find(is_it).map(|s| s.id())
 }
 
+/// Gives a global variable its initial value.
+pub(crate) fn set_variable(elf: &mut Elf<'_>, name: &str, value: &[u8]) -> Result<(), String> {
+    let symbol = defined(elf, name).ok_or_else(|| format!("there is no variable {name}"))?;
+    let symbol = elf.symbols.get(symbol);
+    let (at, section) = (symbol.st_value as usize, symbol.section);
+    section
+        .and_then(|id| data_mut(elf, id))
+        .and_then(|bytes| bytes.get_mut(at..at + value.len()))
+        .map(|bytes| bytes.copy_from_slice(value))
+        .ok_or_else(|| format!("{name} has no initial value"))
+}
+
 /// A global function that is hidden counts as static: the verifier follows calls to it
 /// instead of checking it alone, as it does with functions of one program.
 pub(crate) fn hide(symbol: &mut Symbol<'_>) {

@@ -19,6 +19,7 @@ pub mod measure;
 mod reach;
 pub mod report;
 pub mod simulate;
+pub mod subject;
 pub mod tasks;
 
 pub use failure::Failure;

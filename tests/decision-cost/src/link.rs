@@ -67,7 +67,7 @@ fn text_len(object: &[u8]) -> Result<u64, String> {
     Ok(elf::section(&elf, ".text").map_or(0, |text| elf::data(&elf, text).len() as u64))
 }
 
-fn join(objects: &[&[u8]]) -> Result<Vec<u8>, String> {
+pub(crate) fn join(objects: &[&[u8]]) -> Result<Vec<u8>, String> {
     let dir = tempfile::tempdir().map_err(|e| e.to_string())?;
     let path = dir.path().join("joined.bpf.o");
     let linked = || -> libbpf_rs::Result<()> {

@@ -5,17 +5,9 @@ use crate::failure::Failure;
 use crate::host::{Hosted, TaskSpec};
 use crate::link::Bench;
 use crate::simulate::simulate;
+use crate::subject::Subject;
 use crate::tasks::SleepingTasks;
 use serde::Serialize;
-
-/// A policy to time.
-#[derive(Clone, Debug)]
-pub struct Subject {
-    /// Name, for the table.
-    pub name: String,
-    /// Its object.
-    pub object: Vec<u8>,
-}
 
 /// How much to measure.
 #[derive(Clone, Copy, Debug)]

@@ -26,7 +26,7 @@ pub struct Simulated {
     /// The task of each decision, by its number in the load.
     pub picks: Vec<usize>,
     /// Instructions of the policy's callbacks per decision, kernel functions included, once
-    /// all tasks are there.
+    /// all tasks are there. As in the kernel's loop, ticks are not part of a decision.
     pub instructions: f64,
     /// Tasks had to yield, as slices did not end.
     pub yielded: bool,
@@ -53,7 +53,9 @@ impl Sink for Picks {
                 self.unbounded |= *slice_ns == u64::MAX;
                 self.later_picks += u64::from(event.time_ns > 0);
             }
-            EventKind::OpCall { cost: Cost::Instructions(count), .. } if event.time_ns > 0 => {
+            EventKind::OpCall { cost: Cost::Instructions(count), op, .. }
+                if event.time_ns > 0 && op != "tick" =>
+            {
                 self.later_instructions += count;
             }
             _ => {}
