@@ -29,6 +29,15 @@ static void *(*const bpf_task_storage_get)(void *map, struct task_struct *p, voi
 	struct bpf_spin_lock name \
 		__attribute__((section(".data." #name), visibility("hidden"), aligned(8)))
 
+/* A map with a value for each task, for bpf_task_storage_get(); it goes with the task. */
+#define TASK_STORAGE(map, value_type)                    \
+	struct {                                         \
+		__uint(type, BPF_MAP_TYPE_TASK_STORAGE); \
+		__uint(map_flags, BPF_F_NO_PREALLOC);    \
+		__type(key, int);                        \
+		__type(value, value_type);               \
+	} map SEC(".maps")
+
 /* A constant of the running kernel, not of the one we were compiled against. */
 #define kernel_value(type, name)  __builtin_preserve_enum_value(*(typeof(enum type) *)name, 1)
 #define kernel_has_func(function) (!!(function))

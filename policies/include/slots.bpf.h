@@ -25,12 +25,7 @@ struct slot_ref {
 	u32 slot;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct slot_ref);
-} slot_refs SEC(".maps");
+TASK_STORAGE(slot_refs, struct slot_ref);
 
 GLOBAL_LOCK(lock);
 
