@@ -7,11 +7,17 @@
  * share is rota_shares[pid], else the task's weight.
  *
  * Time goes in rounds: in each round every client has one turn. There is a queue
- * per round to come, a client waits in that of its next turn, and CPUs take from
- * the earliest round that they can. That is what keeps the proportions on several
- * CPUs, where with one queue a client with a short turn would be back in it, and
- * come round, more often than one with a long turn. On one CPU it is the paper's
- * queue.
+ * per round, a client waits in that of its next turn, and CPUs take from the earliest
+ * round that they can. That is what keeps the proportions on several CPUs, where with
+ * one queue a client with a short turn would be back in it, and come round, more often
+ * than one with a long turn. On one CPU it is the paper's queue.
+ *
+ * On several CPUs a round can pass while a client still has its turn on one of them.
+ * Then the client is late, and has its next turn at once: it goes on, or waits in the
+ * queue of the round before, which is looked at first. No round passes while somebody
+ * waits there. So a client that is due nearly a whole CPU, and had to wait for others'
+ * turns, catches up. No more than two turns are made up for: who misses more is due more
+ * than a CPU, is always late and so has one to itself, and the others share the rest.
  *
  * Our readings where the paper is silent:
  * - A turn is share × quantum of CPU time. What a client overran (a timer tick is
@@ -20,28 +26,34 @@
  *   nobody gets more than its share in a round by blocking (no_keep_turn: it
  *   starts a new turn).
  * - A turn in progress follows a changed share or quantum in proportion.
- * - Rounds can pass while a client still runs its turn on another CPU: it gets
- *   one turn more for those it missed. More, it could not use: its share is
- *   above one CPU.
+ * - Where nobody else can use the CPU, the next turn is in the next round at most,
+ *   which begins with it if nobody waits on other CPUs either.
+ * - A client that sleeps is as late when it returns as it was when it left.
  *
- * Cost per decision: O(1), one queue operation; up to eight where the clients of
- * the current round are tied to other CPUs.
+ * Cost per decision: O(1), up to two queue operations; up to eight where the clients
+ * of the current round are tied to other CPUs.
  *
  * Where it is bad: the error grows with the shares, [VTRR §2.2]: -1000..+1500
  * quanta for shares 3000, 2000, 1000, as a client gets all of its service at
  * once; everyone else waits that long. Weights count as shares too: at the usual
  * 100 and a quantum of 10 ms a turn is a second long, so give small shares. Where
- * a client tied to one CPU holds a round up, the others can be seven rounds ahead;
- * from then on their proportions suffer. On several CPUs a client that is due nearly
- * a whole one waits at times for others' turns, and gets up to 13 % less than its due.
+ * a client tied to one CPU holds a round up, the others can be six rounds ahead;
+ * from then on their proportions suffer. Likewise those of clients whose turn is
+ * shorter than a sixth of a tick, which they overrun by more than six turns.
  */
 #include "rota.bpf.h"
 #include "exit.bpf.h"
 #include "idle.bpf.h"
 #include "shares.bpf.h"
 
-/* Queues: the clients whose next turn is in round r wait in DSQ r % NR_QUEUES. */
+/*
+ * Queues: the clients whose next turn is in round r wait in DSQ r % NR_QUEUES. There is one
+ * for the round before the current one, and one for each that a client can be ahead.
+ */
 #define NR_QUEUES 8
+#define MAX_AHEAD (NR_QUEUES - 2)
+/* Turns that a client can be late by. With 1, some that are due just a CPU got 0.8 % less. */
+#define MAX_LATE 2
 
 QUANTUM_TUNABLE;
 const volatile bool no_keep_turn help_text("a client that blocks starts a new turn on return");
@@ -50,25 +62,22 @@ struct wrr_stats {
 	u64 picks help_text("quanta begun");
 	u64 kept help_text("quanta that went on with the same client's turn");
 	u64 rounds help_text("rounds completed");
+	u64 missed help_text("turns that clients were too late for: their share is above one CPU");
 };
 
 struct wrr_stats stats;
 u64 round_now = 1;
 
 struct turn {
-	u64 round;	/* the last round in which it got a turn */
+	u64 round;	/* of its last turn */
+	u64 slept_in;	/* the round in which it went to sleep */
 	s64 left_ns;	/* of its turn; negative: overrun */
 	u64 charged_at; /* its CPU time when last charged */
 	u64 share;	/* that the turn was measured by */
 	u64 quantum;	/* likewise */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct turn);
-} turns SEC(".maps");
+TASK_STORAGE(turns, struct turn);
 
 static struct turn *turn_of(struct task_struct *p)
 {
@@ -95,15 +104,15 @@ static void measure(struct turn *t, struct task_struct *p)
 	t->quantum = quantum;
 }
 
-/* The client's next turn, in the earliest round from now on that it may have one. */
+/* The client's next turn: in the round after that of its last one, if that is still open. */
 static void begin_turn(struct turn *t)
 {
 	u64 turn_ns = t->share * t->quantum, now = round_now, round = t->round + 1;
 
 	t->left_ns += turn_ns;
-	if (round < now) {
-		t->left_ns += turn_ns;
-		round = now;
+	if (round + MAX_LATE < now) {
+		__sync_fetch_and_add(&stats.missed, now - MAX_LATE - round);
+		round = now - MAX_LATE;
 	}
 	/* A turn that was overrun by more than a turn: sit some rounds out. */
 	if (t->left_ns <= 0) {
@@ -112,7 +121,42 @@ static void begin_turn(struct turn *t)
 		t->left_ns += skip * turn_ns;
 		round += skip;
 	}
-	t->round = round;
+	t->round = round > now + MAX_AHEAD ? now + MAX_AHEAD : round;
+}
+
+/* Its turn is over. Is the next one in a round that has passed? */
+static bool is_late(const struct turn *t)
+{
+	return t->round + 1 < round_now && t->left_ns + (s64)(t->share * t->quantum) > 0;
+}
+
+static bool somebody_waits(void)
+{
+	u64 queue;
+
+	for (queue = 0; queue < NR_QUEUES; queue++)
+		if (scx_bpf_dsq_nr_queued(queue))
+			return true;
+	return false;
+}
+
+static void end_rounds_before(u64 round, u64 now)
+{
+	if (__sync_bool_compare_and_swap(&round_now, now, round))
+		__sync_fetch_and_add(&stats.rounds, round - now);
+}
+
+/* A turn that nobody else could have: it takes no rounds in advance. */
+static void begin_free_turn(struct turn *t)
+{
+	u64 now = round_now;
+
+	begin_turn(t);
+	if (t->round <= now)
+		return;
+	t->round = now + 1;
+	if (!somebody_waits())
+		end_rounds_before(now + 1, now);
 }
 
 static void charge(struct turn *t, struct task_struct *p)
@@ -144,16 +188,17 @@ s32 BPF_STRUCT_OPS(wrr_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake
 void BPF_STRUCT_OPS(wrr_runnable, struct task_struct *p, u64 enq_flags)
 {
 	struct turn *t = turn_of(p);
-	u64 now = round_now;
+	u64 now = round_now, late;
 
 	if (!t)
 		return;
 	measure(t, p);
-	if (t->round >= now && !no_keep_turn)
+	if ((t->round >= now || t->slept_in == now) && !no_keep_turn)
 		return;
 	if (t->left_ns > 0)
 		t->left_ns = 0;
-	t->round = now - 1;
+	late = t->round + 1 < t->slept_in ? t->slept_in - t->round - 1 : 0;
+	t->round = now - 1 - late;
 }
 
 void BPF_STRUCT_OPS(wrr_enqueue, struct task_struct *p, u64 enq_flags)
@@ -165,18 +210,16 @@ void BPF_STRUCT_OPS(wrr_enqueue, struct task_struct *p, u64 enq_flags)
 		return;
 	if (t->left_ns <= 0)
 		begin_turn(t);
-	round = t->round < now ? now : t->round;
-	if (round > now + NR_QUEUES - 1)
-		round = now + NR_QUEUES - 1;
+	round = t->round < now - 1 ? now - 1 : t->round;
 	dsq_insert(p, round % NR_QUEUES, next_slice(t), enq_flags);
 	kick_idle_cpu_for(p);
 }
 
 /*
  * Takes a client of the earliest round; false if none waits that may run here. A
- * round is over when nobody waits in it. A client that is enqueued while another
- * CPU ends the round can land in a queue that comes round eight rounds later:
- * rare, and it loses no time, as it gets the turns it missed.
+ * round is over when nobody waits in it, nor in the one before. A client that is
+ * enqueued while other CPUs end a round or two can land in a queue that comes round
+ * eight rounds later: rare, and it waits for no longer than those rounds take.
  */
 static bool take_next(void)
 {
@@ -184,15 +227,14 @@ static bool take_next(void)
 	bool over = true;
 
 	for (ahead = 0; ahead < NR_QUEUES; ahead++) {
-		u64 queue = (now + ahead) % NR_QUEUES;
+		u64 round = now - 1 + ahead;
 
-		if (dsq_move_to_local(queue)) {
-			if (over && ahead &&
-			    __sync_bool_compare_and_swap(&round_now, now, now + ahead))
-				__sync_fetch_and_add(&stats.rounds, ahead);
+		if (dsq_move_to_local(round % NR_QUEUES)) {
+			if (over && ahead > 1)
+				end_rounds_before(round, now);
 			return true;
 		}
-		if (scx_bpf_dsq_nr_queued(queue))
+		if (scx_bpf_dsq_nr_queued(round % NR_QUEUES))
 			over = false;
 	}
 	return false;
@@ -207,28 +249,20 @@ static void wake_idle_cpus(void)
 		wake_idle_cpu_for_queue(queue);
 }
 
-static bool somebody_waits(void)
-{
-	u64 queue;
-
-	for (queue = 0; queue < NR_QUEUES; queue++)
-		if (scx_bpf_dsq_nr_queued(queue))
-			return true;
-	return false;
-}
-
 void BPF_STRUCT_OPS(wrr_dispatch, s32 cpu, struct task_struct *prev)
 {
 	struct turn *t = NULL;
 
-	/* @prev used up a quantum. It goes on while its turn lasts. */
+	/* @prev used up a quantum. It goes on while its turn lasts, or if it is late. */
 	if (prev && is_runnable(prev))
 		t = turn_of(prev);
 	if (t) {
 		charge(t, prev);
 		measure(t, prev);
 	}
-	if (!t || t->left_ns <= 0) {
+	if (t && t->left_ns <= 0 && is_late(t)) {
+		begin_turn(t);
+	} else if (!t || t->left_ns <= 0) {
 		if (take_next())
 			return;
 		wake_idle_cpus();
@@ -236,7 +270,7 @@ void BPF_STRUCT_OPS(wrr_dispatch, s32 cpu, struct task_struct *prev)
 			look_again(cpu, false);
 		if (!t)
 			return;
-		begin_turn(t);
+		begin_free_turn(t);
 	}
 	__sync_fetch_and_add(&stats.picks, 1);
 	__sync_fetch_and_add(&stats.kept, 1);
@@ -252,7 +286,7 @@ void BPF_STRUCT_OPS(wrr_running, struct task_struct *p)
 	__sync_fetch_and_add(&stats.picks, 1);
 	t->charged_at = p->se.sum_exec_runtime;
 	if (t->left_ns <= 0)
-		begin_turn(t);
+		begin_free_turn(t);
 	if (t->quantum == quantum_now())
 		return;
 	/* The slice was measured when it began to wait. */
@@ -266,6 +300,14 @@ void BPF_STRUCT_OPS(wrr_stopping, struct task_struct *p, bool runnable)
 
 	if (t)
 		charge(t, p);
+}
+
+void BPF_STRUCT_OPS(wrr_quiescent, struct task_struct *p, u64 deq_flags)
+{
+	struct turn *t = turn_of(p);
+
+	if (t)
+		t->slept_in = round_now;
 }
 
 void BPF_STRUCT_OPS(wrr_update_idle, s32 cpu, bool idle)
@@ -308,6 +350,7 @@ help_text("Weighted round robin: as many quanta in a row as shares") paper("VTRR
 	.dispatch = (void *)wrr_dispatch,
 	.running = (void *)wrr_running,
 	.stopping = (void *)wrr_stopping,
+	.quiescent = (void *)wrr_quiescent,
 	.update_idle = (void *)wrr_update_idle,
 	.init_task = (void *)wrr_init_task,
 	.exit_task = (void *)wrr_exit_task,
