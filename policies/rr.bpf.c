@@ -6,7 +6,13 @@
  * and then goes to the end. Weights and shares count for nothing. What a turn was
  * longer than that, as slices end at timer ticks, is taken off the next one.
  *
- * Cost per decision: O(1), one queue operation.
+ * When turns end on several CPUs at the same tick, chance decides who is at the end
+ * first, and can have the next turn while another one has not had his. So that this
+ * does not add up, turns are counted in rounds. The queue is in two parts, who has yet to
+ * run in this round and who has: a task that did not come to its turn before a round
+ * ended goes on, or waits in the first part. On one CPU the order is that of one queue.
+ *
+ * Cost per decision: O(1), two queue operations.
  *
  * Where it is bad: with N busy tasks everyone, interactive or not, waits for
  * N - 1 quanta; a short quantum shortens that and pays with switches. A task
@@ -18,30 +24,29 @@
 #include "exit.bpf.h"
 #include "idle.bpf.h"
 
-#define QUEUE 0
+/* Those whose turn is in round r wait in DSQ r % 2: this round, or the next one. */
+#define NR_QUEUES 2
 
 QUANTUM_TUNABLE;
 
 struct rr_stats {
 	u64 direct help_text("wakeups that found an idle CPU");
 	u64 queued help_text("tasks that had to wait in the queue");
-	u64 kept help_text("quanta given again to the same task, as nobody waited");
+	u64 kept help_text("quanta given again to the same task: nobody waited, or it was late");
 };
 
 struct rr_stats stats;
+u64 round_now = 1;
 
 struct turn {
+	u64 round;    /* of its last turn */
 	u64 began_at; /* its CPU time then */
 	u64 slice_ns;
 	u64 over_ns; /* what the last one was too long */
+	bool direct; /* it is sent to an idle CPU */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct turn);
-} turns SEC(".maps");
+TASK_STORAGE(turns, struct turn);
 
 static struct turn *turn_of(struct task_struct *p)
 {
@@ -50,7 +55,9 @@ static struct turn *turn_of(struct task_struct *p)
 
 static void begin_turn(struct turn *t, struct task_struct *p)
 {
-	*t = (struct turn){.began_at = p->se.sum_exec_runtime, .slice_ns = p->scx.slice};
+	t->began_at = p->se.sum_exec_runtime;
+	t->slice_ns = p->scx.slice;
+	t->over_ns = 0;
 }
 
 static void end_turn(struct turn *t, struct task_struct *p)
@@ -58,6 +65,14 @@ static void end_turn(struct turn *t, struct task_struct *p)
 	u64 used = p->se.sum_exec_runtime - t->began_at;
 
 	t->over_ns = used > t->slice_ns ? used - t->slice_ns : 0;
+}
+
+/* The task's next turn: in this round if it is late, else in the next one. */
+static void count_turn(struct turn *t)
+{
+	u64 now = round_now;
+
+	t->round = t->round < now ? now : now + 1;
 }
 
 /* A slice of 0 would be the kernel's default; one of 1 ends at the next tick just so. */
@@ -73,7 +88,10 @@ s32 BPF_STRUCT_OPS(rr_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_
 {
 	bool is_idle = false;
 	s32 cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
+	struct turn *t = turn_of(p);
 
+	if (t)
+		t->direct = is_idle;
 	/* An idle CPU means that nobody who could use it waits: the order holds. */
 	if (is_idle) {
 		__sync_fetch_and_add(&stats.direct, 1);
@@ -82,11 +100,45 @@ s32 BPF_STRUCT_OPS(rr_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_
 	return cpu;
 }
 
+/*
+ * Who comes waits behind all others: in the next round only if somebody waits for that.
+ * On an idle CPU its turn begins now.
+ */
+void BPF_STRUCT_OPS(rr_runnable, struct task_struct *p, u64 enq_flags)
+{
+	struct turn *t = turn_of(p);
+	u64 now = round_now;
+
+	if (!t)
+		return;
+	t->round = t->direct || scx_bpf_dsq_nr_queued((now + 1) % NR_QUEUES) ? now : now - 1;
+	t->direct = false;
+}
+
 void BPF_STRUCT_OPS(rr_enqueue, struct task_struct *p, u64 enq_flags)
 {
+	struct turn *t = turn_of(p);
+
+	if (!t)
+		return;
+	count_turn(t);
 	__sync_fetch_and_add(&stats.queued, 1);
-	dsq_insert(p, QUEUE, next_slice(p), enq_flags);
+	dsq_insert(p, t->round % NR_QUEUES, next_slice(p), enq_flags);
 	kick_idle_cpu_for(p);
+}
+
+/* Takes the head of the queue; a @late task goes before those of the next round. */
+static bool take_next(bool late)
+{
+	u64 now = round_now, queue = now % NR_QUEUES;
+
+	if (dsq_move_to_local(queue))
+		return true;
+	if (late || !dsq_move_to_local((now + 1) % NR_QUEUES))
+		return false;
+	if (!scx_bpf_dsq_nr_queued(queue))
+		__sync_bool_compare_and_swap(&round_now, now, now + 1);
+	return true;
 }
 
 /*
@@ -95,21 +147,21 @@ void BPF_STRUCT_OPS(rr_enqueue, struct task_struct *p, u64 enq_flags)
  */
 void BPF_STRUCT_OPS(rr_dispatch, s32 cpu, struct task_struct *prev)
 {
-	if (dsq_move_to_local(QUEUE))
+	struct turn *t = prev && is_runnable(prev) ? turn_of(prev) : NULL;
+
+	if (take_next(t && t->round < round_now))
 		return;
-	wake_idle_cpu_for_queue(QUEUE);
+	wake_idle_cpu_for_queue(0);
+	wake_idle_cpu_for_queue(1);
 	if (!prev)
 		look_again(cpu, false);
-	if (prev && is_runnable(prev)) {
-		struct turn *t = turn_of(prev);
-
-		__sync_fetch_and_add(&stats.kept, 1);
-		if (t)
-			end_turn(t, prev);
-		task_set_slice(prev, next_slice(prev));
-		if (t)
-			begin_turn(t, prev);
-	}
+	if (!t)
+		return;
+	__sync_fetch_and_add(&stats.kept, 1);
+	end_turn(t, prev);
+	count_turn(t);
+	task_set_slice(prev, next_slice(prev));
+	begin_turn(t, prev);
 }
 
 void BPF_STRUCT_OPS(rr_running, struct task_struct *p)
@@ -136,18 +188,22 @@ s32 BPF_STRUCT_OPS(rr_init_task, struct task_struct *p, struct scx_init_task_arg
 void BPF_STRUCT_OPS(rr_update_idle, s32 cpu, bool idle)
 {
 	if (idle)
-		look_again(cpu, scx_bpf_dsq_nr_queued(QUEUE));
+		look_again(cpu, scx_bpf_dsq_nr_queued(0) || scx_bpf_dsq_nr_queued(1));
 }
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(rr_init)
 {
+	s32 err;
+
 	forget_idle_marks();
-	return scx_bpf_create_dsq(QUEUE, -1);
+	err = scx_bpf_create_dsq(0, -1);
+	return err ? err : scx_bpf_create_dsq(1, -1);
 }
 
 SCX_OPS_DEFINE(rr_ops)
 help_text("Round robin: everyone runs for one quantum in turn") paper("VTRR §2.2") = {
 	.select_cpu = (void *)rr_select_cpu,
+	.runnable = (void *)rr_runnable,
 	.enqueue = (void *)rr_enqueue,
 	.dispatch = (void *)rr_dispatch,
 	.running = (void *)rr_running,
