@@ -39,11 +39,11 @@
  *   quantum being run counts in QVT(t + Q) as if done. A client that runs
  *   elsewhere, or may not use the CPU, is passed over. A client whose quanta left
  *   would keep a CPU busy until the cycle ends goes first: later it could not use
- *   them. So does one with quanta left from the cycle before. Who is the only one
- *   that can run on a CPU gets it, outside of the sequence, and is not charged for
- *   more than the quanta due to it.
+ *   them. Who is the only one that can run on a CPU gets it, outside of the sequence,
+ *   and is not charged for more than the quanta due to it.
  *   If nobody with quanta left can run here the cycle ends early, as a CPU must
- *   not idle, and what was left is kept, up to one share.
+ *   not idle, and what was left is kept, up to one share. Who has quanta kept goes
+ *   first; where CPUs are not enough for those tied to them they share by stride.
  *
  * Cost per decision: O(1); with several CPUs plus up to four steps per CPU, and
  * one per client passed over. Counters are reset one by one as they are met [§3.3]. Coming back:
@@ -94,14 +94,7 @@ struct vtrr_stats stats;
 
 #include "vtrr_array.bpf.h"
 #include "vtrr_queue.bpf.h"
-
-#define URGENT_PER_CPU 4 /* clients to look at; more would hardly find anybody */
-
-/* Can the client be given a quantum on @cpu? @prev, whose own has just ended, can. */
-static bool can_run(u32 slot, u32 cpu, u32 prev)
-{
-	return slot == prev || (client_at(slot)->waits && slot_may_use(slot, cpu));
-}
+#include "vtrr_cpus.bpf.h"
 
 /* Is the client behind, seen from after the quanta that run and the next one? [eq. 6] */
 static bool is_behind(const struct client *c)
@@ -112,27 +105,6 @@ static bool is_behind(const struct client *c)
 		return true;
 	virt_advance(&then, (nr_running + 1) * quantum_seen, total_share);
 	return virt_before(&c->done, &then);
-}
-
-/*
- * While other CPUs are busy: the only client that can run here, 0 if there are several or
- * none. It takes nothing from anybody, and its pick shall not move the cursor for others.
- */
-static u32 only_one_here(u32 cpu, u32 prev)
-{
-	u32 slot = clients[0].next & SLOT_MASK, found = 0;
-
-	if (!nr_running)
-		return 0;
-	while (slot && can_loop()) {
-		if (can_run(slot, cpu, prev)) {
-			if (found)
-				return 0;
-			found = slot;
-		}
-		slot = client_at(slot)->next & SLOT_MASK;
-	}
-	return found;
 }
 
 /* From the head: the first with quanta left that can run here, else just the first. */
@@ -160,33 +132,10 @@ static u32 pick_from_head(u32 cpu, u32 prev)
 	}
 	if (fallback) {
 		stats.short_cycles++;
-		begin_cycle();
+		begin_cycle(true);
 		catch_up(client_at(fallback));
 	}
 	return fallback;
-}
-
-/*
- * On several CPUs, a client that has to run now; 0: none. Its quanta left would keep a CPU
- * busy until the cycle ends. Or some are of the cycle before: the sum of quanta left counts
- * those of clients that are about to sleep and will not use them, and is no measure then.
- */
-static u32 pick_urgent(u32 cpu, u32 prev)
-{
-	u32 slot = clients[0].next & SLOT_MASK, cpus = nr_running + 1, seen;
-
-	if (!nr_running)
-		return 0;
-	for (seen = loop_start; slot && seen < cpus * URGENT_PER_CPU && can_loop(); seen++) {
-		struct client *c = client_at(slot);
-
-		catch_up(c);
-		if (c->counter && can_run(slot, cpu, prev) &&
-		    (c->counter > c->share || c->counter * cpus >= quanta_left))
-			return slot;
-		slot = c->next & SLOT_MASK;
-	}
-	return 0;
 }
 
 /* The client to run on @cpu next [§3.1]: one that waits, or @prev (0: none). */
@@ -198,7 +147,7 @@ static u32 pick(u32 cpu, u32 prev)
 		return 0;
 	if (!quanta_left) {
 		stats.cycles++;
-		begin_cycle();
+		begin_cycle(false);
 		return pick_from_head(cpu, prev);
 	}
 	next = pick_urgent(cpu, prev);

@@ -13,6 +13,7 @@ struct client {
 	u64 part_ns;	  /* CPU time since the last whole quantum */
 	u64 cycle;	  /* the cycle that counter belongs to */
 	u64 charged_at;	  /* its CPU time when last charged */
+	u64 kept_pass;	  /* quanta had of those kept from a cycle before, by share */
 	u32 next, prev;	  /* neighbours; while away: those of last time */
 	u32 next_life, prev_life;
 	u32 life; /* changes when the slot gets another task */
@@ -30,9 +31,12 @@ struct virt queue_time; /* QVT */
 u64 quantum_seen;	/* quantum_ns as the last decision saw it */
 u64 quanta_left;	/* sum of counters */
 u64 cycle = 1;
+bool after_short_cycle; /* counters can be more than a share */
 u32 total_share;
 u32 nr_waiting, nr_running;
-u32 cursor; /* the client that was picked last, or the one before it if it left */
+u32 cursor;		    /* the client that was picked last, or the one before it if it left */
+u32 kept_cursor;	    /* likewise, of those with quanta kept from a cycle before */
+u64 kept_pass_of[MAX_CPUS]; /* where the last of those began that was picked there */
 
 static struct client *client_at(u32 slot)
 {
@@ -64,10 +68,12 @@ static void catch_up(struct client *c)
 	count_quanta(c);
 }
 
-static void begin_cycle(void)
+/* @is_short: although quanta are left. */
+static void begin_cycle(bool is_short)
 {
 	cycle++;
 	quanta_left += total_share;
+	after_short_cycle = is_short;
 }
 
 /*
@@ -236,6 +242,8 @@ static void leave(u32 slot)
 	c->next_life = client_at(c->next)->life;
 	if (cursor == slot)
 		cursor = prev;
+	if (kept_cursor == slot)
+		kept_cursor = prev;
 }
 
 /* A changed share: leave and come back, with the VFT of before if that is later. */

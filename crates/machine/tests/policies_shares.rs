@@ -4,7 +4,9 @@
 mod common;
 
 use common::hosted::{hogs as few, Hosted};
+use common::plan::cases;
 use common::{ideal, Tape};
+use proptest::prelude::*;
 use rota_machine::config::Config;
 use rota_machine::exit::ExitKind;
 use rota_machine::topology::Topology;
@@ -190,4 +192,64 @@ fn nice_levels_weigh_as_in_the_kernel() {
     let run_ns = 13_300 * MS;
     let (_, tape) = Hosted::new("wfq", &[], ideal(1, run_ns), load).run();
     assert_eq!([tape.cpu_ns(1001, run_ns), tape.cpu_ns(1002, run_ns)], [10_000 * MS, 3_300 * MS]);
+}
+
+#[test]
+fn clients_tied_to_one_cpu_share_it_even_if_more_is_due_to_them() {
+    // a, c and e are due 21/29 of two CPUs, and have one: 8/21, 10/21 and 3/21 of it. b and
+    // d have the other one, 1/8 and 7/8: b has no reason to come over
+    let load = r#"{"tasks": {
+        "a": {"share": 8, "cpus": [0], "run": 1000000},
+        "b": {"share": 1, "run": 1000000},
+        "c": {"share": 10, "cpus": [0], "run": 1000000},
+        "d": {"share": 7, "cpus": [1], "run": 1000000},
+        "e": {"share": 3, "cpus": [0], "run": 1000000}}}"#;
+    let due = [(1001, 8.0 / 21.0), (1002, 1.0 / 8.0), (1003, 10.0 / 21.0), (1004, 7.0 / 8.0)];
+    for policy in ["stride", "vtrr", "wfq", "wrr"] {
+        let real = Config::new(Topology::flat(2).unwrap(), RUN_NS);
+        for config in [ideal(2, RUN_NS), real] {
+            let (outcome, tape) = Hosted::new(policy, &[], config, load).run();
+            assert_eq!(outcome.exit.kind, ExitKind::Unreg, "{policy}: {}", outcome.exit);
+            for (pid, due) in due {
+                let had = tape.cpu_ns(pid, RUN_NS) as f64 / RUN_NS as f64;
+                assert!((had / due - 1.0).abs() < 0.02, "{policy}, {pid}: {had} of {due}");
+            }
+        }
+    }
+}
+
+/// Endless tasks with shares, each tied to one CPU of `cpus` or free.
+fn tied(cpus: u32) -> impl Strategy<Value = (u32, Vec<(u32, Option<u32>)>)> {
+    let task = (1..12u32, prop::option::weighted(0.8, 0..cpus));
+    (Just(cpus), prop::collection::vec(task, 2..12))
+}
+
+proptest! {
+    #![proptest_config(cases(12))]
+
+    #[test]
+    fn nobody_has_less_than_its_part_of_one_cpu_whoever_is_tied_where(
+        (cpus, tasks) in (2..4u32).prop_flat_map(tied),
+    ) {
+        // Were all of them on one CPU, each would have its share of that. Others elsewhere
+        // and CPUs beside it can only add to it.
+        let text = |(at, (share, cpu)): (usize, &(u32, Option<u32>))| {
+            let cpus = cpu.map_or(String::new(), |cpu| format!(r#""cpus": [{cpu}], "#));
+            format!(r#""t{at}": {{{cpus}"share": {share}, "run": 1000000}}"#)
+        };
+        let list: Vec<String> = tasks.iter().enumerate().map(text).collect();
+        let load = format!(r#"{{"tasks": {{{}}}}}"#, list.join(", "));
+        let all: u32 = tasks.iter().map(|(share, _)| share).sum();
+        for policy in ["stride", "vtrr", "wfq", "wrr"] {
+            let (outcome, tape) = Hosted::new(policy, &[], ideal(cpus, RUN_NS), &load).run();
+            prop_assert_eq!(outcome.exit.kind, ExitKind::Unreg, "{}: {}", policy, outcome.exit);
+            for (pid, (share, _)) in (1001..).zip(&tasks) {
+                let due_ns = RUN_NS * u64::from(*share) / u64::from(all);
+                // A cycle may have begun.
+                let least_ns = due_ns.saturating_sub(10 * MS * u64::from(2 * all));
+                let had_ns = tape.cpu_ns(pid, RUN_NS);
+                prop_assert!(had_ns >= least_ns, "{policy}, {pid}: {had_ns} of {due_ns}: {load}");
+            }
+        }
+    }
 }
