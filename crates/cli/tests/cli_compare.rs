@@ -53,14 +53,15 @@ fn lags_are_the_service_time_errors_of_the_vtrr_paper() {
     let expected = "\
 workloads/shares321.json: 1 CPU at 250 Hz, 10s, seeds 1 to 2, ideal
 
-policy  lag max   lag min     Jain
+policy  lag max   lag min    Jain
 wrr     10.0ms   -15.0ms   1.0000
 wfq     8.33ms   -10.0ms   1.0000
-vtrr    5.00ms*  -5.00ms*  1.0000*
+vtrr    5.00ms*  -5.00ms*  1.0000
 
 all 2 seeds gave the same numbers, as nothing in it is random; differences are exact
 * best of its column, and not by chance (paired t-tests over the seeds against each other policy, 5 % after Holm)
 ";
+    // Jain's indices differ from the sixth digit on, in vtrr's favour: too little for a mark.
     assert_eq!(run.ok().stdout, expected);
 }
 

@@ -11,10 +11,21 @@ struct Row<'a> {
     cells: Vec<Option<&'a Cell>>,
 }
 
+impl Row<'_> {
+    /// Which cell is marked as the best: none, if another looks the same as written.
+    fn marked(&self) -> Option<usize> {
+        let best = self.cells.iter().position(|cell| cell.is_some_and(|cell| cell.best))?;
+        let written = |cell: &Option<&Cell>| cell.map(|c| numbers::mean(self.measure.unit, c).0);
+        let mut others = self.cells.iter().enumerate().filter(|(at, _)| *at != best);
+        others.all(|(_, cell)| written(cell) != written(&self.cells[best])).then_some(best)
+    }
+}
+
 /// Writes the table, and below it what its measures mean.
 pub(crate) fn write(html: &mut Html, comparison: &Comparison, workload: &Workload) {
     let rows = rows(comparison, workload);
-    html.element("p", &[("class", "conditions")], &caption(workload));
+    let is_marked = rows.iter().any(|row| row.marked().is_some());
+    html.element("p", &[("class", "conditions")], &caption(workload, is_marked));
     let label = format!("Summary of {}", workload.name);
     html.open(
         "div",
@@ -50,7 +61,7 @@ fn rows<'a>(comparison: &'a Comparison, workload: &'a Workload) -> Vec<Row<'a>> 
     rows.filter(|row| row.cells.iter().any(Option::is_some)).collect()
 }
 
-fn caption(workload: &Workload) -> String {
+fn caption(workload: &Workload, is_marked: bool) -> String {
     let several = workload.seeds.len() > 1;
     let mean = match several {
         true => format!(
@@ -59,10 +70,9 @@ fn caption(workload: &Workload) -> String {
         ),
         false => "One seed: differences of a few percent mean little.".to_owned(),
     };
-    let marked = workload.policies.iter().flat_map(|p| &p.cells).flatten().any(|cell| cell.best);
-    match marked {
+    match is_marked {
         true => format!("{mean} Marked: the best, where the difference is significant."),
-        false if several => format!("{mean} No difference is significant."),
+        false if several => format!("{mean} No difference is significant and to be seen."),
         false => mean,
     }
 }
@@ -110,9 +120,10 @@ fn write_row(html: &mut Html, row: &Row<'_>, workload: &Workload) {
     html.element("span", &[("class", "better"), ("role", "img"), said], arrow);
     html.element("span", &[("class", "label")], label);
     html.close("th");
-    let longest = longest_bar(row);
-    for cell in &row.cells {
-        write_cell(html, row.measure.unit, *cell, longest, workload.seeds.len());
+    let (longest, marked) = (longest_bar(row), row.marked());
+    for (at, cell) in row.cells.iter().enumerate() {
+        let look = Look { unit: row.measure.unit, longest, is_marked: marked == Some(at) };
+        write_cell(html, *cell, &look, workload.seeds.len());
     }
     html.close("tr");
 }
@@ -130,22 +141,24 @@ fn longest_bar(row: &Row<'_>) -> Option<f64> {
     (all && greatest > 0.0 && row.measure.unit != Unit::Number).then_some(greatest)
 }
 
-fn write_cell(
-    html: &mut Html,
+/// How a cell is to look.
+struct Look {
     unit: Unit,
-    cell: Option<&Cell>,
+    /// The value of a whole bar.
     longest: Option<f64>,
-    seeds: usize,
-) {
+    is_marked: bool,
+}
+
+fn write_cell(html: &mut Html, cell: Option<&Cell>, look: &Look, seeds: usize) {
     let Some(cell) = cell else {
         html.element("td", &[("class", "none")], "–");
         return;
     };
-    let (mean, half_width) = numbers::mean(unit, cell);
-    let class = if cell.best { "best" } else { "other" };
+    let (mean, half_width) = numbers::mean(look.unit, cell);
+    let class = if look.is_marked { "best" } else { "other" };
     html.open("td", &[("class", class), ("data-value", &cell.mean.to_string())]);
     html.element("span", &[("class", "mean")], &mean);
-    if cell.best {
+    if look.is_marked {
         html.element("span", &[("class", "unseen")], " (best)");
     }
     if let Some(half_width) = half_width {
@@ -154,7 +167,7 @@ fn write_cell(
     if usize::try_from(cell.n).is_ok_and(|n| n < seeds) {
         html.element("span", &[("class", "half")], &format!("{} of {seeds} seeds", cell.n));
     }
-    if let Some(longest) = longest {
+    if let Some(longest) = look.longest {
         bar(html, cell.mean / longest);
     }
     html.close("td");

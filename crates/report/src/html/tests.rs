@@ -90,6 +90,21 @@ fn the_table_has_means_half_widths_and_the_best() {
 }
 
 #[test]
+fn a_best_value_that_looks_like_another_is_not_marked() {
+    let mut comparison = comparison("mix", 2);
+    let number = |mean, best| Some(Cell { mean, half_width: Some(0.0), n: 10, best });
+    comparison.measures[1].unit = Unit::Number;
+    let policies = &mut comparison.workloads[0].policies;
+    policies[0].cells[1] = number(0.999_999_9, true);
+    policies[1].cells[1] = number(0.999_999_8, false);
+    let document = render(&comparison);
+    assert!(document.contains("<td class=\"other\" data-value=\"0.9999999\">"), "{document}");
+    assert!(document.contains("<td class=\"best\" data-value=\"1230000\">"));
+    comparison.workloads[0].policies[1].cells[1] = number(0.9, false);
+    assert!(render(&comparison).contains("<td class=\"best\" data-value=\"0.9999999\">"));
+}
+
+#[test]
 fn every_figure_has_its_numbers_as_a_table() {
     let document = render(&comparison("mix", 1)).replace('\u{a0}', " ");
     let rows = [

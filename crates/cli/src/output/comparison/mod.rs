@@ -32,15 +32,17 @@ pub(crate) fn print(
     comparison: &Comparison<'_>,
     columns: Option<&[&'static Measure]>,
 ) -> io::Result<()> {
+    let mut is_marked = false;
     for (at, stage) in comparison.stages.iter().enumerate() {
         if at > 0 {
             writeln!(out)?;
         }
         writeln!(out, "{}\n", title(comparison, stage))?;
         let columns = columns.map_or_else(|| usual(stage), <[_]>::to_vec);
+        is_marked |= columns.iter().any(|measure| marked(stage, measure).is_some());
         rows(stage, &columns).iter().try_for_each(|line| writeln!(out, "{line}"))?;
     }
-    let notes = notes(comparison);
+    let notes = notes(comparison, is_marked);
     if !notes.is_empty() {
         writeln!(out)?;
     }
@@ -74,16 +76,14 @@ fn rows(stage: &Stage<'_>, columns: &[&'static Measure]) -> Vec<String> {
             count => format!("{} (ejected: {count})", column.policy.label),
         };
         let cells = columns.iter().map(|measure| {
-            let at = position(measure);
-            let has_best = stage.columns.iter().any(|column| is_best(column.cells[at]));
-            let mark = match is_best(column.cells[at]) {
-                true => BEST,
+            let mark = match marked(stage, measure) {
+                Some(best) if std::ptr::eq(best, column) => BEST,
                 // So that digits stand below each other.
-                false if has_best => " ",
-                false => "",
+                Some(_) => " ",
+                None => "",
             };
-            let Some(cell) = column.cells[at] else { return format!("-{mark}") };
-            let half_width = cell.estimate.half_width.filter(|_| !stage.is_alike);
+            let Some(cell) = column.cells[position(measure)] else { return format!("-{mark}") };
+            let half_width = half_width(stage, &cell);
             format!("{}{mark}", numbers::text(measure.unit, cell.estimate.mean, half_width))
         });
         std::iter::once(name).chain(cells).collect()
@@ -97,12 +97,26 @@ fn position(measure: &Measure) -> usize {
     all.take_while(|other| other.key != measure.key).count()
 }
 
-fn is_best(cell: Option<Cell>) -> bool {
-    cell.is_some_and(|cell| cell.best)
+/// Of whom a measure is marked as the best: nobody, if another's looks the same as printed.
+fn marked<'a>(stage: &'a Stage<'_>, measure: &Measure) -> Option<&'a Column<'a>> {
+    let at = position(measure);
+    let best = stage.columns.iter().find(|c| c.cells[at].is_some_and(|cell| cell.best))?;
+    let printed = |column: &Column<'_>| {
+        let cell = column.cells[at]?;
+        Some(numbers::mean(measure.unit, cell.estimate.mean, half_width(stage, &cell)))
+    };
+    let others = stage.columns.iter().filter(|column| !std::ptr::eq(*column, best));
+    let is_seen = others.map(printed).all(|other| other != printed(best));
+    is_seen.then_some(best)
+}
+
+/// What is printed of the interval.
+fn half_width(stage: &Stage<'_>, cell: &Cell) -> Option<f64> {
+    cell.estimate.half_width.filter(|_| !stage.is_alike)
 }
 
 /// What the tables' signs mean, as far as there are any.
-fn notes(comparison: &Comparison<'_>) -> Vec<String> {
+fn notes(comparison: &Comparison<'_>, is_marked: bool) -> Vec<String> {
     let mut notes = Vec::new();
     let seeds = comparison.seeds.len();
     let stages = &comparison.stages;
@@ -119,8 +133,7 @@ fn notes(comparison: &Comparison<'_>) -> Vec<String> {
              differences are exact"
         ));
     }
-    let cells = stages.iter().flat_map(|stage| &stage.columns).flat_map(|column| &column.cells);
-    if cells.flatten().any(|cell| cell.best) {
+    if is_marked {
         notes.push(format!(
             "{BEST} best of its column, and not by chance (paired t-tests over the seeds against \
              each other policy, 5 % after Holm)"

@@ -9,6 +9,19 @@ const TIMES: [(&str, f64); 3] = [("s", 1e9), ("ms", 1e6), ("us", 1e3)];
 /// A mean, and half of its confidence interval if there is one, in the same unit and with the same
 /// number of digits.
 pub(crate) fn text(unit: Unit, mean: f64, half_width: Option<f64>) -> String {
+    let (scale, digits, name) = form(unit, mean, half_width);
+    let width = half_width.map(|half| format!("±{:.digits$}", half / scale)).unwrap_or_default();
+    format!("{:.digits$}{width}{name}", mean / scale)
+}
+
+/// The mean alone, as [`text`] has it.
+pub(crate) fn mean(unit: Unit, mean: f64, half_width: Option<f64>) -> String {
+    let (scale, digits, name) = form(unit, mean, half_width);
+    format!("{:.digits$}{name}", mean / scale)
+}
+
+/// What a mean is divided by, its digits after the point, and its unit.
+fn form(unit: Unit, mean: f64, half_width: Option<f64>) -> (f64, usize, &'static str) {
     let (scale, name) = match unit {
         Unit::Ns => {
             // 999.5us and above are a millisecond once rounded.
@@ -36,8 +49,7 @@ pub(crate) fn text(unit: Unit, mean: f64, half_width: Option<f64>) -> String {
         }
         Unit::PerSecond | Unit::Instructions => 1,
     };
-    let width = half_width.map(|half| format!("±{:.digits$}", half / scale)).unwrap_or_default();
-    format!("{value:.digits$}{width}{name}")
+    (scale, digits, name)
 }
 
 /// Digits after the point of a number with three in all.
@@ -71,6 +83,9 @@ mod tests {
         ];
         for (unit, mean, half_width, expected) in cases {
             assert_eq!(text(unit, mean, half_width), expected);
+            let (value, rest) = expected.split_once('±').unwrap_or((expected, ""));
+            let name = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+            assert_eq!(super::mean(unit, mean, half_width), format!("{value}{name}"));
         }
     }
 }
