@@ -135,6 +135,11 @@ pub(crate) struct MachineArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
+    /// Draw lots (from the seed) for the order of what happens at the same time, in place of
+    /// the documented order: shows which results depend on it
+    #[arg(long)]
+    pub(crate) shuffle_ties: bool,
+
     /// Timer ticks per second
     #[arg(long, value_name = "N", default_value_t = 250)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]

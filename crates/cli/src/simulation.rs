@@ -109,6 +109,7 @@ pub(crate) fn config(args: &MachineArgs, cpus: u32, load: &Load) -> Result<Confi
     config.hz = args.hz;
     config.costs.idle_entry_ns = args.idle_entry.unwrap_or(0);
     config.seed = args.seed;
+    config.shuffle_ties = args.shuffle_ties;
     config.budget = args.budget;
     Ok(config)
 }

@@ -117,6 +117,26 @@ fn same_seed_same_bytes_other_seed_others() {
 }
 
 #[test]
+fn shuffled_ties_are_those_of_the_seed() {
+    // Three tasks come at once, and nothing is random but, if asked for, who is the first.
+    let order = |options: &[&str]| {
+        let arguments = ["sim", "rr", "workloads/shares321.json", "--cpus", "1", "--ideal"];
+        let scratch = Scratch::new();
+        let (trace, all) = (scratch.path("run.csv"), [&arguments[..], options].concat());
+        let run = rota(&[&all[..], &["--trace", &trace]].concat()).ok();
+        let title = run.stdout.lines().next().expect("title").to_owned();
+        (title, std::fs::read(trace).expect("trace"))
+    };
+    let (title, by_rule) = order(&[]);
+    assert!(!title.contains("shuffled") && order(&["--seed", "2"]).1 == by_rule, "{title}");
+    let drawn = |seed| order(&["--shuffle-ties", "--seed", seed]);
+    assert!(drawn("1").0.ends_with(", seed 1, ideal, ties shuffled"), "{}", drawn("1").0);
+    assert!(drawn("1") == drawn("1"), "two runs with one seed differ");
+    let different = ["1", "2", "3", "4", "5", "6"].map(|seed| drawn(seed).1 != by_rule);
+    assert!(different.contains(&true), "six seeds drew the order of the file");
+}
+
+#[test]
 fn a_trace_has_the_documented_columns_and_opens_as_json() {
     let scratch = Scratch::new();
     let (csv, json) = (scratch.path("run.csv"), scratch.path("run.json"));

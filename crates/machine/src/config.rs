@@ -87,6 +87,9 @@ pub struct Config {
     pub interruptions: Vec<Interruption>,
     /// Seed of every random draw.
     pub seed: u64,
+    /// Whether lots are drawn, too, for the order of what is due at one instant and of the CPUs
+    /// that pick then, in place of the documented one: shows what depends on it.
+    pub shuffle_ties: bool,
     /// When the run ends.
     pub duration_ns: u64,
     /// Decisions before this time, and their instructions, are not counted.
@@ -111,6 +114,7 @@ impl Config {
             exact_slices: false,
             interruptions: Vec::new(),
             seed: 1,
+            shuffle_ties: false,
             duration_ns,
             warmup_ns: 0,
             budget: 10_000_000,

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What will happen when: a heap ordered by time, then by the documented order of
-//! one instant.
+//! one instant, or by draws.
 
+use rand::RngCore;
+use rand_chacha::ChaCha8Rng;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Something due at a time. The order of the variants is the order within one
 /// instant: wakeups (in the order of the workload file) come before anything that
 /// makes a CPU pick.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Due {
     /// A task of the workload starts, by its index.
     Arrive(u32),
@@ -35,30 +37,95 @@ pub(crate) enum Due {
 
 /// Pending events.
 #[derive(Debug, Default)]
-pub(crate) struct EventQueue(BinaryHeap<Reverse<(u64, Due)>>);
+pub(crate) struct EventQueue {
+    heap: BinaryHeap<Reverse<(u64, Due)>>,
+    ties: Option<Ties>,
+}
+
+/// Decides between events of one instant by drawing lots.
+#[derive(Debug)]
+struct Ties {
+    rng: ChaCha8Rng,
+    /// Taken out of the heap, all due now.
+    due: Vec<Due>,
+}
 
 impl EventQueue {
+    /// A queue that draws who is the first of an instant.
+    pub(crate) fn shuffled(rng: ChaCha8Rng) -> Self {
+        EventQueue { heap: BinaryHeap::new(), ties: Some(Ties { rng, due: Vec::new() }) }
+    }
+
     pub(crate) fn push(&mut self, at_ns: u64, due: Due) {
-        self.0.push(Reverse((at_ns, due)));
+        self.heap.push(Reverse((at_ns, due)));
     }
 
     /// Time of the next event.
     pub(crate) fn next_at(&self) -> Option<u64> {
-        self.0.peek().map(|Reverse((at, _))| *at)
+        self.heap.peek().map(|Reverse((at, _))| *at)
     }
 
     /// Takes the next event if it is due at or before `now_ns`.
     pub(crate) fn pop_due(&mut self, now_ns: u64) -> Option<Due> {
+        if self.ties.is_some() {
+            return self.draw_due(now_ns);
+        }
+        self.pop(now_ns)
+    }
+
+    fn pop(&mut self, now_ns: u64) -> Option<Due> {
         if self.next_at()? > now_ns {
             return None;
         }
-        self.0.pop().map(|Reverse((_, due))| due)
+        self.heap.pop().map(|Reverse((_, due))| due)
+    }
+
+    /// Any of those that are due, one as likely as another.
+    fn draw_due(&mut self, now_ns: u64) -> Option<Due> {
+        while let Some(due) = self.pop(now_ns) {
+            self.ties.as_mut()?.due.push(due);
+        }
+        let count = self.ties.as_ref()?.due.len() as u32;
+        let at = self.draw(count)?;
+        Some(self.ties.as_mut()?.due.swap_remove(at as usize))
+    }
+
+    /// One of so many that are equal, or `None`: the documented order decides.
+    pub(crate) fn draw(&mut self, count: u32) -> Option<u32> {
+        let ties = self.ties.as_mut().filter(|_| count > 0)?;
+        // One of one is no draw, so that only ties use up random numbers.
+        Some(if count == 1 { 0 } else { ties.rng.next_u32() % count })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use rand::SeedableRng;
+    use std::collections::HashSet;
+
+    /// What comes out at 10 of three wakeups then, one before and one after.
+    fn drawn(seed: u64) -> Vec<Due> {
+        let mut queue = EventQueue::shuffled(ChaCha8Rng::seed_from_u64(seed));
+        for (at, task) in [(10, 1), (11, 9), (10, 2), (5, 0), (10, 3)] {
+            queue.push(at, Due::Wake(task));
+        }
+        assert_eq!(queue.pop_due(5), Some(Due::Wake(0)));
+        assert_eq!((queue.pop_due(9), queue.next_at()), (None, Some(10)));
+        std::iter::from_fn(|| queue.pop_due(10)).collect()
+    }
+
+    #[test]
+    fn a_shuffled_queue_has_every_order_of_an_instant_and_keeps_instants_apart() {
+        let orders: HashSet<Vec<Due>> = (0..200).map(drawn).collect();
+        assert_eq!(orders.len(), 6);
+        for mut order in orders {
+            order.sort();
+            assert_eq!(order, [Due::Wake(1), Due::Wake(2), Due::Wake(3)]);
+        }
+        assert_eq!(drawn(7), drawn(7));
+    }
 
     #[test]
     fn wakeups_of_an_instant_come_first_and_in_task_order() {

@@ -5,10 +5,12 @@
 //! at once, but not away from that CPU, which holds its lock until the switch is complete
 //! (`finish_lock_switch()`). So a CPU that takes such a task waits with its own still running,
 //! and puts it back only after that; others that look meanwhile find neither. Who is the
-//! first is drawn, as no CPU is always the fastest.
+//! first is drawn, as no CPU is always the fastest; with `Config::shuffle_ties`, who is the next
+//! of them, too.
 
 use crate::core::Core;
 use crate::cpuset::CpuSet;
+use crate::event_queue::EventQueue;
 use crate::ops::Ops;
 use crate::run::{Machine, RunError};
 use crate::sched::Picked;
@@ -30,8 +32,12 @@ impl Round {
         self.asked.is_empty() && self.waiting.is_empty()
     }
 
-    fn next(&mut self) -> Option<u32> {
-        let cpu = self.asked.next_from(self.from).or_else(|| self.asked.first())?;
+    /// The next CPU in turn, or any of them if lots are drawn.
+    fn next(&mut self, queue: &mut EventQueue) -> Option<u32> {
+        let cpu = match queue.draw(self.asked.len()) {
+            Some(at) => self.asked.iter().nth(at as usize)?,
+            None => self.asked.next_from(self.from).or_else(|| self.asked.first())?,
+        };
         self.asked.remove(cpu);
         self.from = cpu + 1;
         Some(cpu)
@@ -87,7 +93,7 @@ impl Machine {
             round.asked = self.core.resched;
             round.from = self.core.who_begins(&round.asked);
         }
-        let cpu = round.next()?;
+        let cpu = round.next(&mut self.core.queue)?;
         if self.core.rq(cpu).interrupted {
             self.core.resched.remove(cpu);
             return None;

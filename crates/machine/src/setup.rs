@@ -52,7 +52,7 @@ impl Machine {
             run_links: Default::default(),
             cgroups,
             timers: Default::default(),
-            queue: EventQueue::default(),
+            queue: event_queue(&config),
             scratch,
             this_cpu: 0,
             ctx: Context::default(),
@@ -107,6 +107,13 @@ impl Core {
             let bypass = self.new_dsq(DSQ_BYPASS, Some(cpu), bypass_addr);
             self.rqs.push(Rq::new(rq_addr, idle_addr, local, bypass));
         }
+    }
+}
+
+fn event_queue(config: &Config) -> EventQueue {
+    match config.shuffle_ties {
+        true => EventQueue::shuffled(ChaCha8Rng::seed_from_u64(config.seed ^ 0x7469_6573)),
+        false => EventQueue::default(),
     }
 }
 

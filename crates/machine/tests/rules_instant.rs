@@ -57,6 +57,49 @@ fn no_cpu_is_always_the_first() {
     }
 }
 
+/// Which of three tasks that come at once is the first to run on one CPU, for each of some seeds.
+fn first_of_three(shuffle_ties: bool) -> Vec<String> {
+    let load = r#"{"tasks": {"a": {"instance": 3, "loop": 1, "run": 1000}}}"#;
+    let first = |seed| {
+        let config = Config { seed, shuffle_ties, ..ideal(1, 5 * MS) };
+        let tape = run(config, load, &mut queue(MS)).1;
+        let first = tape.picks(0)[0];
+        let mut names = tape.0.iter().filter_map(|event| match &event.kind {
+            EventKind::Task { pid, name, .. } if *pid == first => Some(name.clone()),
+            _ => None,
+        });
+        names.next().expect("it has a name")
+    };
+    (0..30).map(first).collect()
+}
+
+#[test]
+fn ties_are_decided_by_the_order_of_the_file_or_by_lots() {
+    assert_eq!(first_of_three(false), ["a-0"; 30]);
+    let drawn = first_of_three(true);
+    assert_eq!(drawn, first_of_three(true));
+    for name in ["a-0", "a-1", "a-2"] {
+        // 10 of 30 each, within four standard deviations of 2.6.
+        let count = drawn.iter().filter(|first| *first == name).count();
+        assert!((1..=20).contains(&count), "{name} was the first {count} times");
+    }
+}
+
+#[test]
+fn shuffled_cpus_pick_in_any_order() {
+    // One task comes for each of four idle CPUs at once, from one queue: whoever picks first runs a.
+    let load = r#"{"tasks": {"hog": {"instance": 4, "loop": 1, "run": 1000},
+        "a": {"delay": 500, "loop": 1, "run": 1000}, "b": {"delay": 500, "loop": 1, "run": 1000}}}"#;
+    let cpu_of_a = |shuffle_ties, seed| {
+        let config = Config { seed, shuffle_ties, ..ideal(4, 5 * MS) };
+        run(config, load, &mut queue(MS)).1.starts(1005)[0].1
+    };
+    // All hogs end at 1 ms. By rule the lowest CPU picks first, and a came before b.
+    assert!((0..30).all(|seed| cpu_of_a(false, seed) == 0));
+    let cpus: std::collections::BTreeSet<u32> = (0..30).map(|seed| cpu_of_a(true, seed)).collect();
+    assert_eq!(cpus.len(), 4, "{cpus:?}");
+}
+
 #[test]
 fn an_interrupted_slice_goes_on_and_is_no_new_pick() {
     let config = interrupted(ideal(1, 21 * MS), 3 * MS, 2 * MS);

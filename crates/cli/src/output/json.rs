@@ -128,6 +128,7 @@ pub(crate) struct MachineJson {
     nodes: u32,
     idle_entry_ns: u64,
     ideal: bool,
+    shuffle_ties: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -215,6 +216,7 @@ impl MachineJson {
             nodes: topology.nodes(),
             idle_entry_ns: config.costs.idle_entry_ns,
             ideal: config.exact_slices && config.costs == Costs::none(),
+            shuffle_ties: config.shuffle_ties,
         }
     }
 }

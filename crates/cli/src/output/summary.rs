@@ -61,12 +61,13 @@ pub(crate) fn machine_with(config: &Config, seeds: &str) -> String {
         .collect();
     let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
     let ideal = if config.exact_slices { ", ideal" } else { "" };
+    let ties = if config.shuffle_ties { ", ties shuffled" } else { "" };
     let time = duration(config.duration_ns);
     let warmup = match config.warmup_ns {
         0 => String::new(),
         ns => format!(", without the first {}", duration(ns)),
     };
-    format!("{cpus}{parts} at {} Hz, {time}, {seeds}{ideal}{warmup}", config.hz)
+    format!("{cpus}{parts} at {} Hz, {time}, {seeds}{ideal}{ties}{warmup}", config.hz)
 }
 
 /// Rows of tasks.

@@ -60,6 +60,7 @@ pub(crate) struct Plan {
     pub(crate) cpus: u32,
     pub(crate) shape: u32,
     pub(crate) ideal: bool,
+    pub(crate) shuffle_ties: bool,
     pub(crate) hz: u32,
     pub(crate) detail: bool,
     pub(crate) seed: u64,
@@ -102,15 +103,16 @@ fn task() -> impl Strategy<Value = TaskPlan> {
 
 /// Up to twelve tasks on one to four CPUs.
 pub(crate) fn plan() -> impl Strategy<Value = Plan> {
-    let machine = (1..5u32, any::<u32>(), any::<bool>());
+    let machine = (1..5u32, any::<u32>(), any::<(bool, bool)>());
     let hz = prop::sample::select(vec![100, 250, 1000]);
     let other = (0..4u32, 0..100_000_000u64, 0..3_000_000u64);
     let others = prop::collection::vec(other, 0..4);
     (machine, hz, any::<(bool, u64)>(), others, prop::collection::vec(task(), 1..7)).prop_map(
-        |((cpus, shape, ideal), hz, (detail, seed), others, tasks)| Plan {
+        |((cpus, shape, (ideal, shuffle_ties)), hz, (detail, seed), others, tasks)| Plan {
             cpus,
             shape,
             ideal,
+            shuffle_ties,
             hz,
             detail,
             seed,
@@ -173,6 +175,7 @@ impl Plan {
         }
         config.hz = self.hz;
         config.seed = self.seed;
+        config.shuffle_ties = self.shuffle_ties;
         config.detail = self.detail;
         config.audit = true;
         config

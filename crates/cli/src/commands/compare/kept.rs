@@ -209,6 +209,7 @@ fn inputs(args: &CompareArgs, matrix: &Matrix) -> Result<Inputs, Error> {
     add("--warmup".into(), ns(machine.warmup));
     add("--hz".into(), machine.hz.to_string());
     add("--ideal".into(), machine.ideal.to_string());
+    add("--shuffle-ties".into(), machine.shuffle_ties.to_string());
     if let Some(stage) = matrix.stages.first() {
         add("overheads".into(), format!("{:?}", stage.config.costs));
     }

@@ -44,6 +44,9 @@ fn machine(comparison: &Comparison<'_>) -> Vec<(String, String)> {
     }
     let overheads = if options.ideal { "none (--ideal)" } else { "a current x86 server's" };
     facts.push(("overheads".into(), overheads.into()));
+    if options.shuffle_ties {
+        facts.push(("ties".into(), "shuffled, by seed".into()));
+    }
     if let Some(warmup_ns) = options.warmup {
         facts.push(("warm-up left out".into(), units::duration(warmup_ns)));
     }
