@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The files of `--trace`: what the ending says is what is written.
 
+mod writer;
+
+pub(crate) use writer::{Format, TraceWriter};
+
 use crate::error::Error;
-use rota_report::{Caption, TimelineSink};
-use rota_trace::{ChromeTraceSink, CsvSink, ParquetSink, PerfettoSink, Sink};
+use rota_report::Caption;
+use rota_trace::Sink;
 use rota_workload::parse_duration;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -20,15 +24,6 @@ const WINDOW_NS: u64 = 200_000_000;
 pub(crate) struct TraceTarget {
     path: PathBuf,
     format: Format,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
-    Perfetto,
-    Chrome,
-    Csv,
-    Parquet,
-    Svg,
 }
 
 /// What a file name may end in.
@@ -95,6 +90,7 @@ pub(crate) fn window(asked: Option<Window>, traces: &[TraceTarget]) -> Result<Wi
 }
 
 /// What a picture shows besides events.
+#[derive(Default)]
 pub(crate) struct Picture {
     pub(crate) cpus: u32,
     pub(crate) window: Window,
@@ -104,17 +100,7 @@ pub(crate) struct Picture {
 /// A trace being written.
 pub(crate) struct TraceFile {
     path: PathBuf,
-    sink: Writer,
-}
-
-type Output = BufWriter<File>;
-
-enum Writer {
-    Perfetto(Box<PerfettoSink<Output>>),
-    Chrome(Box<ChromeTraceSink<Output>>),
-    Csv(Box<CsvSink<Output>>),
-    Parquet(Box<ParquetSink<Output>>),
-    Svg(Box<TimelineSink>, Output, Caption),
+    writer: TraceWriter<BufWriter<File>>,
 }
 
 impl TraceFile {
@@ -123,44 +109,18 @@ impl TraceFile {
         let path = target.path.clone();
         let file = File::create(&path).map_err(|e| Error::file("create", &path, &e))?;
         let output = BufWriter::with_capacity(BUFFER, file);
-        let sink = match target.format {
-            Format::Perfetto => Writer::Perfetto(Box::new(PerfettoSink::new(output))),
-            Format::Csv => Writer::Csv(Box::new(CsvSink::new(output))),
-            Format::Chrome => Writer::Chrome(Box::new(ChromeTraceSink::new(output))),
-            Format::Parquet => Writer::Parquet(Box::new(ParquetSink::new(output))),
-            Format::Svg => {
-                let Picture { cpus, window, ref caption } = *picture;
-                let sink = TimelineSink::new(cpus, window.from_ns, window.to_ns);
-                Writer::Svg(Box::new(sink), output, caption.clone())
-            }
-        };
-        Ok(Self { path, sink })
+        Ok(Self { path, writer: TraceWriter::new(target.format, output, picture) })
     }
 
     /// What takes the events.
     pub(crate) fn sink(&mut self) -> &mut dyn Sink {
-        match &mut self.sink {
-            Writer::Perfetto(sink) => sink.as_mut(),
-            Writer::Csv(sink) => sink.as_mut(),
-            Writer::Chrome(sink) => sink.as_mut(),
-            Writer::Parquet(sink) => sink.as_mut(),
-            Writer::Svg(sink, ..) => sink.as_mut(),
-        }
+        self.writer.sink()
     }
 
     /// Completes the file.
     pub(crate) fn finish(self, end_ns: u64) -> Result<(), Error> {
-        let output = match self.sink {
-            Writer::Perfetto(sink) => sink.finish(end_ns),
-            Writer::Csv(sink) => sink.finish(),
-            Writer::Chrome(sink) => sink.finish(end_ns),
-            Writer::Parquet(sink) => sink.finish(),
-            Writer::Svg(sink, mut output, caption) => {
-                let picture = sink.finish(end_ns).render(&caption);
-                output.write_all(picture.as_bytes()).map(|()| output)
-            }
-        };
-        output
+        self.writer
+            .finish(end_ns)
             .and_then(|mut output| output.flush())
             .map_err(|e| Error::Failure(format!("cannot write {}: {e}", self.path.display())))
     }

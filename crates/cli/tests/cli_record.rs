@@ -99,11 +99,36 @@ fn a_trace_prints_a_line_for_each_event() {
 }
 
 #[test]
+fn a_trace_comes_in_every_format() {
+    let command = ["--", "/bin/sh", "-c", "sleep 0.05; true"];
+    let trace = |format| live(&[&["trace", "--format", format][..], &command].concat());
+    let Some(csv) = trace("csv") else { return };
+    assert!(csv.stdout.starts_with("time_ns,cpu,event,pid,task,detail\n"), "{}", csv.stdout);
+    assert!(csv.stdout.contains(",sleep,"), "{}", csv.stdout);
+    let json = trace("json").expect("allowed a moment ago");
+    let events: Vec<Value> = serde_json::from_str(&json.stdout).expect("an array of events");
+    assert!(events.iter().any(|event| event["name"] == "sleep"), "{}", json.stdout);
+    // Perfetto: packets, each field 1 with a length. Parquet: its name at both ends.
+    let bytes = |format: &str| {
+        let mut rota = std::process::Command::new(env!("CARGO_BIN_EXE_rota"));
+        let output = rota.args(["trace", "--format", format]).args(command).output();
+        let output = output.expect("rota starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    };
+    let perfetto = bytes("pftrace");
+    assert!(perfetto[0] == 0x0a && perfetto.windows(5).any(|w| w == b"sleep"));
+    let parquet = bytes("parquet");
+    assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
+}
+
+#[test]
 fn what_cannot_be_recorded_is_told() {
     for (args, told) in [
         (&["record", "--buffer", "3M"][..], "power of two"),
         (&["record", "--duration", "0s"], "more than 0"),
         (&["trace", "--pid", "1", "--", "true"], "cannot be used with"),
+        (&["trace", "--format", "svg"], "[possible values: lines, csv, json, pftrace, parquet]"),
         (&["record", "--trace-window", "0..1s"], "--trace FILE.svg"),
         (&["record", "--trace", "a.txt"], ".pftrace, .json, .csv, .parquet, .svg"),
     ] {
