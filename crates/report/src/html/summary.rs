@@ -133,8 +133,11 @@ fn fold(is_main: bool) -> (&'static str, &'static str) {
     ("data-fold", if is_main { "no" } else { "yes" })
 }
 
-/// The value that a whole bar stands for; `None`: bars would say nothing.
+/// The value that a whole bar stands for, of a part the whole; `None`: bars would say nothing.
 fn longest_bar(row: &Row<'_>) -> Option<f64> {
+    if row.measure.unit == Unit::Fraction {
+        return Some(1.0);
+    }
     let means: Vec<f64> = row.cells.iter().flatten().map(|cell| cell.mean).collect();
     let greatest = means.iter().copied().fold(0.0, f64::max);
     let all = means.iter().all(|mean| mean.is_finite() && *mean >= 0.0);
