@@ -215,6 +215,9 @@ impl Machine {
         core.introduce(t);
         let parent_pid = parent.map_or(0, |p| core.task(p).pid);
         core.emit(Some(here), EventKind::Fork { pid, parent: parent_pid });
+        if core.task(t).cpus.len() < core.nr_cpus() {
+            core.tell_affinity(t);
+        }
         if let Some(share) = settings.share {
             publish_share(core, o, pid, share);
         }

@@ -299,6 +299,12 @@ impl Core {
         self.emit(None, EventKind::Task { pid, name, weight });
     }
 
+    /// Tells which CPUs a task may use.
+    pub(crate) fn tell_affinity(&mut self, t: Tid) {
+        let (pid, cpus) = (self.task(t).pid, self.task(t).cpus.iter().collect());
+        self.emit(None, EventKind::Affinity { pid, cpus });
+    }
+
     /// CPUs of an affinity list that this machine has; all if the list is empty or absent.
     pub(crate) fn affinity(&self, cpus: Option<&[u32]>) -> CpuSet {
         let all = CpuSet::first_n(self.nr_cpus());
@@ -317,6 +323,7 @@ impl Core {
         self.change_task(o, t, DEQ_SAVE | DEQ_NOCLOCK, |core, o| {
             core.task_mut(t).cpus = cpus;
             core.publish_affinity(t);
+            core.tell_affinity(t);
             if core.has(Op::SetCpumask) {
                 let (cpu, addr) = (core.task(t).cpu, core.task(t).addr);
                 let mask = addr + u64::from(core.layouts.task.cpus_mask);

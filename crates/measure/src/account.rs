@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The books of one task: what it did, since when, and what that adds up to.
 
+use crate::fluid::{Claim, Tie};
 use crate::lag::Lag;
 use crate::latency::Latencies;
 use crate::report::{RatioReport, SpanReport, TaskReport};
@@ -35,7 +36,9 @@ pub(crate) struct Account {
     pid: u32,
     pub(crate) weight: u32,
     /// Counts instead of the weight, if there is one.
-    share: Option<u64>,
+    pub(crate) share: Option<u64>,
+    /// CPUs that it may use.
+    pub(crate) tie: Tie,
     pub(crate) state: State,
     pub(crate) since_ns: u64,
     pub(crate) cpu_ns: u64,
@@ -114,6 +117,7 @@ impl Account {
             pid,
             weight: 100,
             share: None,
+            tie: Tie::default(),
             state: State::Created,
             since_ns: now_ns,
             cpu_ns: 0,
@@ -136,8 +140,12 @@ impl Account {
     }
 
     /// What counts in comparison with other tasks: its share, or its weight.
-    pub(crate) fn claim(&self) -> u64 {
+    pub(crate) fn claimed_weight(&self) -> u64 {
         self.share.unwrap_or(self.weight.into()).max(1)
+    }
+
+    fn claim(&self) -> Claim {
+        Claim { weight: self.claimed_weight(), tie: self.tie }
     }
 
     /// Counts CPU time up to now, under the share or weight so far.
@@ -145,7 +153,7 @@ impl Account {
         if let State::Running { .. } = self.state {
             let ns = now_ns.saturating_sub(self.since_ns);
             self.cpu_ns += ns;
-            self.service += ns as f64 / self.claim() as f64;
+            self.service += ns as f64 / self.claimed_weight() as f64;
             self.burst.cpu_ns += ns;
             self.lag.receive(ns);
             whole.ran(self.row, self.since_ns, now_ns);
@@ -153,19 +161,19 @@ impl Account {
         }
     }
 
-    /// Changes its weight or gives it a share; what was received before counts under the old one.
-    pub(crate) fn reweigh(
+    /// Changes its weight, its share or its CPUs; what was received before counts under the old.
+    pub(crate) fn change_claim(
         &mut self,
         whole: &mut Whole,
         now_ns: u64,
-        change: impl FnOnce(&mut u32, &mut Option<u64>),
+        change: impl FnOnce(&mut Self),
     ) {
         self.settle(whole, now_ns);
         let before = self.claim();
-        change(&mut self.weight, &mut self.share);
+        change(self);
         let claim = self.claim();
         if claim != before && self.state.is_runnable() {
-            self.lag.change_weight(&mut whole.fluid, claim, now_ns);
+            self.lag.change_claim(&mut whole.fluid, claim, now_ns);
         }
     }
 

@@ -4,22 +4,37 @@
 //!
 //! Generalized processor sharing for several CPUs (A. Chandra et al., *Surplus Fair Scheduling*,
 //! OSDI 2000, §2): no task is faster than one CPU, and what a heavy one cannot use goes to the
-//! others, so the machine is busy as long as anybody wants it. Tasks of one weight have one
-//! rate, so the state is one entry per weight.
+//! others, so the machine is busy as long as anybody wants it. Where tasks are tied to CPUs it
+//! is the weighted max-min fair rates that remain possible, see `tied.rs`. Tasks of one weight
+//! and the same CPUs have one rate, so the state is one entry for those.
+
+mod tied;
+
+use tied::{Group, Ties};
+
+pub(crate) use tied::Tie;
 
 /// A fluid machine. A task's service since it came is the difference of two readings of
-/// [`Fluid::service_ns`] for its weight.
+/// [`Fluid::service_ns`] for its claim.
 #[derive(Clone, Debug)]
 pub(crate) struct Fluid {
     cpus: u32,
     now_ns: u64,
-    /// Of the weights that somebody has, the heaviest first.
+    /// Of the claims that somebody has, those of the heaviest first.
     classes: Vec<Class>,
+    ties: Ties,
+}
+
+/// What a task may claim: service by its weight, from its CPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Claim {
+    pub(crate) weight: u64,
+    pub(crate) tie: Tie,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Class {
-    weight: u64,
+    claim: Claim,
     tasks: u32,
     /// Service of a task that was there all the time.
     service_ns: f64,
@@ -29,7 +44,7 @@ struct Class {
 
 impl Fluid {
     pub(crate) fn new(cpus: u32) -> Self {
-        Fluid { cpus, now_ns: 0, classes: Vec::new() }
+        Fluid { cpus, now_ns: 0, classes: Vec::new(), ties: Ties::default() }
     }
 
     /// As many CPUs as have been heard of.
@@ -37,17 +52,23 @@ impl Fluid {
         if cpus > self.cpus {
             self.settle(now_ns);
             self.cpus = cpus;
+            self.ties.grow(cpus);
             self.share_out();
         }
     }
 
+    /// What ties a task to these CPUs.
+    pub(crate) fn tie(&mut self, cpus: impl Iterator<Item = u32>) -> Tie {
+        self.ties.tie(self.cpus, cpus)
+    }
+
     /// A task wants to run from now on. Gives the reading that its service counts from.
-    pub(crate) fn join(&mut self, weight: u64, now_ns: u64) -> f64 {
+    pub(crate) fn join(&mut self, claim: Claim, now_ns: u64) -> f64 {
         self.settle(now_ns);
-        let at = match self.find(weight) {
+        let at = match self.find(claim) {
             Ok(at) => at,
             Err(at) => {
-                self.classes.insert(at, Class { weight, tasks: 0, service_ns: 0.0, rate: 0.0 });
+                self.classes.insert(at, Class { claim, tasks: 0, service_ns: 0.0, rate: 0.0 });
                 at
             }
         };
@@ -56,10 +77,10 @@ impl Fluid {
         self.classes[at].service_ns
     }
 
-    /// A task of this weight wants to run no more.
-    pub(crate) fn leave(&mut self, weight: u64, now_ns: u64) {
+    /// A task of this claim wants to run no more.
+    pub(crate) fn leave(&mut self, claim: Claim, now_ns: u64) {
         self.settle(now_ns);
-        if let Ok(at) = self.find(weight) {
+        if let Ok(at) = self.find(claim) {
             self.classes[at].tasks -= 1;
             if self.classes[at].tasks == 0 {
                 self.classes.remove(at);
@@ -68,24 +89,30 @@ impl Fluid {
         }
     }
 
-    /// Gives all tasks together this much service, in proportion to their rates; a negative
-    /// one is taken from them.
-    pub(crate) fn spread(&mut self, service_ns: f64) {
-        let all: f64 = self.classes.iter().map(|c| f64::from(c.tasks) * c.rate).sum();
-        for class in &mut self.classes {
+    /// Gives all tasks that compete with such a one, directly or with others between them, this
+    /// much service together, in proportion to their rates; a negative one is taken from them.
+    pub(crate) fn spread(&mut self, tie: Tie, service_ns: f64) {
+        let rivals = self.ties.rivals(tie, self.classes.iter().map(|class| class.claim.tie));
+        let is_rival = |class: &Class| match &rivals {
+            Some(ties) => ties[class.claim.tie.index()],
+            None => true,
+        };
+        let present = self.classes.iter().filter(|class| is_rival(class));
+        let all: f64 = present.map(|class| f64::from(class.tasks) * class.rate).sum();
+        for class in self.classes.iter_mut().filter(|class| is_rival(class)) {
             class.service_ns += service_ns * class.rate / all;
         }
     }
 
-    /// Service up to now of a task of this weight that was there all the time. Only for
-    /// weights that somebody has.
-    pub(crate) fn service_ns(&self, weight: u64, now_ns: u64) -> f64 {
-        let class = self.find(weight).ok().map(|at| &self.classes[at]);
+    /// Service up to now of a task of this claim that was there all the time. Only for
+    /// claims that somebody has.
+    pub(crate) fn service_ns(&self, claim: Claim, now_ns: u64) -> f64 {
+        let class = self.find(claim).ok().map(|at| &self.classes[at]);
         class.map_or(0.0, |c| c.service_ns + c.rate * now_ns.saturating_sub(self.now_ns) as f64)
     }
 
-    fn find(&self, weight: u64) -> Result<usize, usize> {
-        self.classes.binary_search_by(|class| weight.cmp(&class.weight))
+    fn find(&self, claim: Claim) -> Result<usize, usize> {
+        self.classes.binary_search_by(|class| claim.cmp(&class.claim))
     }
 
     fn settle(&mut self, now_ns: u64) {
@@ -96,27 +123,48 @@ impl Fluid {
         }
     }
 
-    /// Rates of the tasks that are there: water-filling. From the heaviest on, whoever would
-    /// get more than a CPU in proportion to its weight gets one, and the rest is for the rest.
+    /// Rates of the tasks that are there.
     fn share_out(&mut self) {
-        let mut cpus = f64::from(self.cpus);
-        let mut weights: f64 = self.classes.iter().map(Class::weight_of_all).sum();
+        if self.classes.iter().all(|class| class.claim.tie == Tie::default()) {
+            fill(f64::from(self.cpus), &mut self.classes);
+            return;
+        }
+        let mut groups: Vec<Group> = self.ties.groups();
+        for class in &self.classes {
+            groups[class.claim.tie.index()].classes.push(*class);
+        }
+        self.ties.share_out(&mut groups);
+        let mut rates: Vec<_> = groups.iter().map(|group| group.classes.iter()).collect();
+        // Classes of a group are in the order of all.
         for class in &mut self.classes {
-            let weight = class.weight as f64;
-            if weight * cpus >= weights {
-                class.rate = 1.0;
-                weights -= class.weight_of_all();
-                cpus = (cpus - f64::from(class.tasks)).max(0.0);
-            } else {
-                class.rate = weight * cpus / weights;
-            }
+            class.rate = rates[class.claim.tie.index()].next().map_or(0.0, |class| class.rate);
         }
     }
 }
 
+/// Rates on so many CPUs, which all may use: water-filling. From the heaviest on, whoever would
+/// get more than a CPU in proportion to its weight gets one, and the rest is for the rest. Gives
+/// the rate of a weight of 1 that the last of them have; infinite if all have a CPU.
+fn fill(mut cpus: f64, classes: &mut [Class]) -> f64 {
+    let mut weights: f64 = classes.iter().map(Class::weight_of_all).sum();
+    let mut level = f64::INFINITY;
+    for class in classes {
+        let weight = class.claim.weight as f64;
+        if weight * cpus >= weights {
+            class.rate = 1.0;
+            weights -= class.weight_of_all();
+            cpus = (cpus - f64::from(class.tasks)).max(0.0);
+        } else {
+            level = cpus / weights;
+            class.rate = weight * cpus / weights;
+        }
+    }
+    level
+}
+
 impl Class {
     fn weight_of_all(&self) -> f64 {
-        f64::from(self.tasks) * self.weight as f64
+        f64::from(self.tasks) * self.claim.weight as f64
     }
 }
 

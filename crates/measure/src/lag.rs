@@ -9,14 +9,14 @@
 //! from it in the long run. What is spread never makes a task's ideal negative, or longer than the
 //! time since it woke: with more than one CPU, some of it may be of no use to anybody.
 
-use crate::fluid::Fluid;
+use crate::fluid::{Claim, Fluid};
 use crate::report::LagReport;
 
 /// The lag of one task.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lag {
-    /// Weight in the fluid machine, while the task is there.
-    weight: u64,
+    /// In the fluid machine, while the task is there.
+    claim: Claim,
     since_ns: u64,
     /// Reading of the fluid machine that its ideal counts from.
     from: f64,
@@ -51,9 +51,9 @@ impl Default for Measured {
 
 impl Lag {
     /// The task wants to run from now on; its lag is 0.
-    pub(crate) fn join(&mut self, fluid: &mut Fluid, weight: u64, now_ns: u64) {
-        self.weight = weight;
-        self.from = fluid.join(weight, now_ns);
+    pub(crate) fn join(&mut self, fluid: &mut Fluid, claim: Claim, now_ns: u64) {
+        self.claim = claim;
+        self.from = fluid.join(claim, now_ns);
         self.begin(now_ns);
     }
 
@@ -66,16 +66,16 @@ impl Lag {
     /// It wants to run no more.
     pub(crate) fn leave(&mut self, fluid: &mut Fluid, now_ns: u64) {
         let lag_ns = self.ideal_ns(fluid, now_ns) - self.received_ns as f64;
-        fluid.leave(self.weight, now_ns);
-        fluid.spread(lag_ns);
+        fluid.leave(self.claim, now_ns);
+        fluid.spread(self.claim.tie, lag_ns);
     }
 
-    /// It goes on with another weight, and keeps its lag.
-    pub(crate) fn change_weight(&mut self, fluid: &mut Fluid, weight: u64, now_ns: u64) {
+    /// It goes on with another weight or other CPUs, and keeps its lag.
+    pub(crate) fn change_claim(&mut self, fluid: &mut Fluid, claim: Claim, now_ns: u64) {
         let ideal_ns = self.ideal_ns(fluid, now_ns);
-        fluid.leave(self.weight, now_ns);
-        self.from = fluid.join(weight, now_ns) - ideal_ns;
-        self.weight = weight;
+        fluid.leave(self.claim, now_ns);
+        self.from = fluid.join(claim, now_ns) - ideal_ns;
+        self.claim = claim;
     }
 
     /// It ran.
@@ -85,7 +85,7 @@ impl Lag {
 
     /// The lag counts from now on, and so does what is measured.
     pub(crate) fn restart(&mut self, fluid: &Fluid, now_ns: u64) {
-        self.from = fluid.service_ns(self.weight, now_ns);
+        self.from = fluid.service_ns(self.claim, now_ns);
         self.begin(now_ns);
         self.measured = Measured::default();
     }
@@ -107,7 +107,7 @@ impl Lag {
 
     /// What it should have received.
     fn ideal_ns(&mut self, fluid: &Fluid, now_ns: u64) -> f64 {
-        let reading = fluid.service_ns(self.weight, now_ns);
+        let reading = fluid.service_ns(self.claim, now_ns);
         let most_ns = now_ns.saturating_sub(self.since_ns) as f64;
         let ideal_ns = (reading - self.from).clamp(0.0, most_ns);
         self.from = reading - ideal_ns;
@@ -161,6 +161,10 @@ fn mean_absolute(a: f64, b: f64) -> f64 {
 mod tests {
     use super::*;
 
+    fn weight(weight: u64) -> Claim {
+        Claim { weight, ..Claim::default() }
+    }
+
     #[test]
     fn mean_height_of_a_line_that_crosses_the_axis() {
         assert_eq!(mean_absolute(2.0, 4.0), 3.0);
@@ -173,8 +177,8 @@ mod tests {
     fn lag_goes_up_while_waiting_and_down_while_running() {
         let mut fluid = Fluid::new(1);
         let (mut a, mut b) = (Lag::default(), Lag::default());
-        a.join(&mut fluid, 1, 0);
-        b.join(&mut fluid, 1, 0);
+        a.join(&mut fluid, weight(1), 0);
+        b.join(&mut fluid, weight(1), 0);
         a.receive(100);
         for lag in [&mut a, &mut b] {
             lag.look(&fluid, 100);
@@ -196,8 +200,8 @@ mod tests {
         // would have given each 5. It leaves 5 ahead, which is taken off the other's due.
         let mut fluid = Fluid::new(1);
         let (mut busy, mut guest) = (Lag::default(), Lag::default());
-        busy.join(&mut fluid, 1, 0);
-        guest.join(&mut fluid, 1, 0);
+        busy.join(&mut fluid, weight(1), 0);
+        guest.join(&mut fluid, weight(1), 0);
         guest.receive(10);
         busy.look(&fluid, 10);
         assert_eq!(busy.last.lag_ns, 5.0);
@@ -210,10 +214,10 @@ mod tests {
     fn a_change_of_weight_keeps_the_lag() {
         let mut fluid = Fluid::new(1);
         let (mut a, mut b) = (Lag::default(), Lag::default());
-        a.join(&mut fluid, 1, 0);
-        b.join(&mut fluid, 1, 0);
+        a.join(&mut fluid, weight(1), 0);
+        b.join(&mut fluid, weight(1), 0);
         b.receive(40);
-        a.change_weight(&mut fluid, 3, 40);
+        a.change_claim(&mut fluid, weight(3), 40);
         b.receive(40);
         // 40 · 1/2, then 40 · 3/4.
         assert_eq!(a.look(&fluid, 80).1.lag_ns, 50.0);

@@ -102,7 +102,8 @@ impl Summary {
         let groups = groups.into_iter().map(|g| g.report(capacity_ns)).collect();
         let figures = self.whole.figures.take();
         let figures = figures.map(|mut figures| {
-            let rows = self.tasks.iter().filter_map(|task| Some((task.row?, task.claim())));
+            let rows =
+                self.tasks.iter().filter_map(|task| Some((task.row?, task.claimed_weight())));
             rows.for_each(|(row, claim)| figures.claims(row, claim));
             figures.finish(&self.whole, end_ns)
         });
@@ -239,7 +240,7 @@ impl Summary {
 
     fn rename(&mut self, pid: u32, name: &str, weight: u32, now_ns: u64) {
         let (task, whole) = self.task(pid, now_ns);
-        task.reweigh(whole, now_ns, |of_task, _| *of_task = weight);
+        task.change_claim(whole, now_ns, |task| task.weight = weight);
         if task.name != name {
             name.clone_into(&mut task.name);
             task.row = whole.figures.as_mut().and_then(|figures| figures.row(name));
@@ -257,7 +258,12 @@ impl Sink for Summary {
             EventKind::Task { pid, ref name, weight } => self.rename(pid, name, weight, time_ns),
             EventKind::Share { pid, share } => {
                 let (task, whole) = self.task(pid, time_ns);
-                task.reweigh(whole, time_ns, |_, of_task| *of_task = Some(share));
+                task.change_claim(whole, time_ns, |task| task.share = Some(share));
+            }
+            EventKind::Affinity { pid, ref cpus } => {
+                let (task, whole) = self.task(pid, time_ns);
+                let tie = whole.fluid.tie(cpus.iter());
+                task.change_claim(whole, time_ns, |task| task.tie = tie);
             }
             EventKind::Fork { pid, .. } => {
                 let task = self.task(pid, time_ns).0;

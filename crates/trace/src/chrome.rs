@@ -293,6 +293,7 @@ impl<W: Write> Sink for ChromeTraceSink<W> {
                 self.output.instant(place, name, time_ns, &args);
             }
             EventKind::Share { pid, .. }
+            | EventKind::Affinity { pid, .. }
             | EventKind::Enqueue { pid, .. }
             | EventKind::Dispatch { pid, .. }
             | EventKind::Pick { pid, .. }

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use crate::cpu_list::CpuList;
 use crate::request::Request;
 
 /// Something that happened at a time, on a CPU (`None`: on none, e.g. a timer wakeup).
@@ -54,6 +55,13 @@ pub enum EventKind {
         pid: u32,
         /// The share; only its ratio to those of others matters.
         share: u64,
+    },
+    /// A task may use these CPUs only; said of those that were ever tied to some, from a simulator.
+    Affinity {
+        /// The task.
+        pid: u32,
+        /// The CPUs.
+        cpus: CpuList,
     },
     /// A task was created. It becomes runnable with its first wakeup.
     Fork {

@@ -74,6 +74,7 @@ fields! {
     ExitKind "exit_kind" Number,
     ExitCode "exit_code" Signed,
     ExitReason "exit_reason" Text,
+    Cpus "cpus" Text,
 }
 
 impl Event {
@@ -92,6 +93,10 @@ impl Event {
             EventKind::Share { pid, share } => {
                 number(Field::Share, *share);
                 ("share", Some(*pid))
+            }
+            EventKind::Affinity { pid, cpus } => {
+                say(Field::Cpus, Value::Text(cpus.as_str()));
+                ("affinity", Some(*pid))
             }
             EventKind::Fork { pid, parent } => {
                 number(Field::ParentPid, u64::from(*parent));

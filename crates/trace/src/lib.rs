@@ -2,6 +2,7 @@
 //! The event stream of a run and its exporters.
 
 pub mod chrome;
+pub mod cpu_list;
 pub mod csv;
 pub mod event;
 mod fields;
@@ -17,6 +18,7 @@ pub mod tee;
 pub use self::chrome::ChromeTraceSink;
 pub use self::csv::CsvSink;
 pub use self::parquet::ParquetSink;
+pub use cpu_list::CpuList;
 pub use event::{Cost, Event, EventKind, OffCpu, Sink};
 pub use lines::LineSink;
 pub use perfetto::PerfettoSink;

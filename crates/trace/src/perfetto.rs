@@ -352,6 +352,7 @@ impl<W: Write> Sink for PerfettoSink<W> {
             }
             EventKind::Fork { pid, .. }
             | EventKind::Share { pid, .. }
+            | EventKind::Affinity { pid, .. }
             | EventKind::Enqueue { pid, .. }
             | EventKind::Dispatch { pid, .. }
             | EventKind::Pick { pid, .. }

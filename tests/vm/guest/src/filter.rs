@@ -169,6 +169,7 @@ fn subject(kind: &EventKind) -> Option<u32> {
     match *kind {
         EventKind::Task { pid, .. }
         | EventKind::Share { pid, .. }
+        | EventKind::Affinity { pid, .. }
         | EventKind::Fork { pid, .. }
         | EventKind::Exit { pid }
         | EventKind::Wakeup { pid, .. }
