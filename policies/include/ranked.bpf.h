@@ -24,6 +24,7 @@ const volatile u32 queue
 u32 ranked[NR_SLOTS];	 /* slots, from 1; in a heap no parent is after its children */
 u32 ranked_at[NR_SLOTS]; /* a slot's place there, 0: does not wait */
 u32 ranked_len;
+u32 put_off; /* who had to give way last and is not back among those who wait yet, 0: nobody */
 
 static u32 place_of(u32 slot)
 {
@@ -68,6 +69,7 @@ static void ranked_settle(u32 at, u32 slot)
 
 static void ranked_add(u32 slot)
 {
+	put_off = put_off == slot ? 0 : put_off;
 	if (slot && !place_of(slot))
 		ranked_settle(++ranked_len, slot);
 }
@@ -76,6 +78,7 @@ static void ranked_remove(u32 slot)
 {
 	u32 at = place_of(slot), last = ranked[ranked_len & SLOT_MASK];
 
+	put_off = put_off == slot ? 0 : put_off;
 	if (!at)
 		return;
 	ranked_at[slot & SLOT_MASK] = 0;
@@ -122,10 +125,17 @@ static struct choice ranked_scan(u32 cpu)
 	return best;
 }
 
+/* Is somebody on the way to those who wait that could use @cpu? */
+static bool put_off_may_use(u32 cpu)
+{
+	return put_off && slot_may_use(put_off, cpu);
+}
+
 /* The client to run on @cpu next: one that waits, or @prev (0: none). */
 static struct choice ranked_pick(u32 cpu, u32 prev)
 {
 	struct choice best = {.candidates = ranked_len};
+	bool others = put_off_may_use(cpu);
 
 	if (!pick_rule_differs())
 		best.slot = ranked_first();
@@ -135,16 +145,19 @@ static struct choice ranked_pick(u32 cpu, u32 prev)
 		best.candidates++;
 		if (!best.slot || runs_before(prev, best.slot))
 			best.slot = prev;
+		if (best.slot != prev)
+			put_off = prev;
 	}
+	best.candidates += others;
 	return best;
 }
 
-/* Could somebody who waits use @cpu? True also if only the first cannot, others could. */
+/* Could somebody who waits, or is about to, use @cpu? Looks at the first only. */
 static bool ranked_first_may_use(u32 cpu)
 {
 	u32 first = ranked_first();
 
-	return first && slot_may_use(first, cpu);
+	return (first && slot_may_use(first, cpu)) || put_off_may_use(cpu);
 }
 
 #endif

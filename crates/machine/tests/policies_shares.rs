@@ -218,6 +218,22 @@ fn clients_tied_to_one_cpu_share_it_even_if_more_is_due_to_them() {
     }
 }
 
+#[test]
+fn one_client_more_than_cpus_and_all_have_the_same() {
+    // Slices end at the same ticks on all CPUs. The first of them takes who waits; while the
+    // one it put off is on its way into the queue, nobody waits, and still the quanta that
+    // begin on the others are not free.
+    for policy in ["rr", "stride", "vtrr", "wfq", "wrr"] {
+        let config = Config::new(Topology::flat(4).unwrap(), RUN_NS);
+        let (outcome, tape) = Hosted::new(policy, &[], config, &few(&[1; 5])).run();
+        assert_eq!(outcome.exit.kind, ExitKind::Unreg, "{policy}: {}", outcome.exit);
+        for pid in 1001..1006 {
+            let had = tape.cpu_ns(pid, RUN_NS) as f64 / (RUN_NS as f64 * 4.0 / 5.0);
+            assert!((had - 1.0).abs() < 0.02, "{policy}, {pid}: {had} of its due");
+        }
+    }
+}
+
 /// Endless tasks with shares, each tied to one CPU of `cpus` or free.
 fn tied(cpus: u32) -> impl Strategy<Value = (u32, Vec<(u32, Option<u32>)>)> {
     let task = (1..12u32, prop::option::weighted(0.8, 0..cpus));
