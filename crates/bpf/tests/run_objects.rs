@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compiled C: what clang really emits, for ISA versions 3 and 4, through the loader.
 
+mod fixture;
 #[path = "run_support/object.rs"]
 mod run_object;
 mod run_support;

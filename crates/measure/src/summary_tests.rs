@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tests of the summary against timelines worked out by hand.
 
-use proptest::prelude::*;
+#[path = "summary_tests/laws.rs"]
+mod laws;
+#[path = "summary_tests/spans.rs"]
+mod spans;
 
 use super::*;
-use crate::report::{LagReport, LatencyReport, RatioReport, SpanReport};
+use crate::report::LatencyReport;
 
 fn at(time_ns: u64, cpu: u32, kind: EventKind) -> Event {
     Event { time_ns, cpu: Some(cpu), kind }
@@ -265,168 +268,4 @@ fn the_json_has_the_names_of_the_schema() {
         ),
         "{json}"
     );
-}
-
-#[test]
-fn turnaround_is_from_waking_up_to_sleeping() {
-    let report = report(2, &timeline(), 100);
-    // b: 0-95, of which it ran 35. c: 10-20 and 50-65, of which it ran 10 each; from 97 open.
-    // a never slept, and never ended.
-    let [a, b, c] = &report.tasks[..] else {
-        panic!("three tasks");
-    };
-    assert_eq!(a.turnaround_ns, SpanReport::default());
-    assert_eq!(b.turnaround_ns, SpanReport { count: 1, mean: Some(95.0), max: Some(95) });
-    assert_eq!(c.turnaround_ns, SpanReport { count: 2, mean: Some(12.5), max: Some(15) });
-    assert_eq!(c.slowdown, RatioReport { count: 2, mean: Some(1.25), max: Some(1.5) });
-    let all = report.totals.turnaround_ns;
-    assert_eq!((all.count, all.p50, all.max, all.waiting), (4, Some(10), Some(95), 1));
-    let slowdown = report.totals.slowdown;
-    // 95 / 35 = 2.714, rounded to thousandths.
-    assert_eq!((slowdown.count, slowdown.p50, slowdown.max), (3, Some(1.5), Some(2.714)));
-    assert_eq!(report.totals.bursts_per_s, Some(3.0 / 100e-9));
-}
-
-#[test]
-fn completion_is_from_creation_to_exit() {
-    use OffCpu::Exit;
-    let mut events = timeline();
-    let all = report(2, &events, 100).totals;
-    assert_eq!((all.completion_ns.count, all.completion_ns.mean), (1, Some(95.0)));
-    assert_eq!(all.makespan_ns, None, "two tasks are still there");
-    for (time_ns, pid) in [(98, 1), (99, 3)] {
-        events.push(at(time_ns, 0, EventKind::Exit { pid }));
-        events.push(leave(time_ns, 0, pid, Exit));
-    }
-    let all = report(2, &events, 100).totals;
-    // 98 - 0, 95 - 0 and 99 - 10.
-    assert_eq!((all.completion_ns.mean, all.makespan_ns), (Some(94.0), Some(99)));
-}
-
-#[test]
-fn lags_worked_out_by_hand() {
-    // One CPU, weights 3 and 1: a runs 0-60, b 60-80, a 80-100. Ideal: 0.75 and 0.25.
-    // a: 45-60 = -15 at 60, then 15 more of lag, 0 at 80, 15-20 = -5 at 100.
-    // b: 15 at 60, 20-20 = 0 at 80, 5 at 100.
-    let events = [
-        task(1, "a-0", 300),
-        task(2, "b-1", 100),
-        wake(0, 1),
-        wake(0, 2),
-        enter(0, 0, 1),
-        enter(60, 0, 2),
-        enter(80, 0, 1),
-    ];
-    let report = report(1, &events, 100);
-    // Means of triangles: (15/2 · 60 + 15/2 · 20 + 5/2 · 20) / 100.
-    let a = LagReport { max: 0, min: -15, mean_abs: 6.5 };
-    assert_eq!(report.tasks[0].lag_ns, Some(a));
-    assert_eq!(report.tasks[1].lag_ns, Some(LagReport { max: 15, min: 0, mean_abs: 6.5 }));
-    assert_eq!(report.totals.lag_ns, Some(LagReport { max: 15, min: -15, mean_abs: 6.5 }));
-}
-
-#[test]
-fn every_quantum_ends_with_a_look_at_the_lag() {
-    // a runs two slices in a row, 0-10 and 10-20, b none; ideal is a half each.
-    let events = [
-        task(1, "a-0", 100),
-        task(2, "b-1", 100),
-        wake(0, 1),
-        wake(0, 2),
-        enter(0, 0, 1),
-        at(0, 0, EventKind::Pick { pid: 1, slice_ns: 10 }),
-        at(10, 0, EventKind::Pick { pid: 1, slice_ns: 10 }),
-        leave(20, 0, 1, OffCpu::Sleep),
-        wake(25, 1),
-    ];
-    let mut summary = Summary::new(1);
-    let mut looks = Vec::new();
-    for event in &events {
-        summary.event(event);
-        looks.push(summary.tasks[0].lag.measured().report().map(|lag| lag.min));
-    }
-    assert_eq!(looks[5..], [Some(0), Some(-5), Some(-10), Some(-10)]);
-}
-
-#[test]
-fn warm_up_is_left_out_of_every_number() {
-    // From 50 on, of the timeline: a runs 60-100, waits 50-60; b runs 50-60 and 90-95, waits
-    // 60-90; c wakes at 50, waits 5, runs 55-65, wakes at 97.
-    let mut summary = Summary::new(2).with_warmup(50);
-    timeline().iter().for_each(|event| summary.event(event));
-    let report = summary.finish(100);
-    let times: Vec<_> =
-        report.tasks.iter().map(|t| (t.cpu_ns, t.run_delay_ns, t.switches)).collect();
-    assert_eq!(times, [(40, 10, 1), (15, 30, 1), (10, 8, 1)]);
-    assert_eq!(report.tasks[0].share, 0.4);
-    let totals = &report.totals;
-    assert_eq!((totals.measured_ns, totals.decisions, totals.context_switches), (50, 4, 3));
-    // CPU 0 is never idle; CPU 1 is 50-55, 65-90 and 95-100.
-    assert_eq!(totals.idle_ns, 35);
-    assert_eq!((totals.wakeup_latency_ns.count, totals.wakeup_latency_ns.max), (2, Some(5)));
-    // The turnaround that ends after the warm-up counts with all of its length.
-    assert_eq!((totals.turnaround_ns.count, totals.turnaround_ns.max), (3, Some(95)));
-    // Lags are 0 at 50. What b leaves behind at 95, as CPU 1 idled while it waited, is more than
-    // a could use: its lag ends at the 10 that it waited.
-    assert_eq!(report.tasks[0].lag_ns.map(|lag| lag.max), Some(10));
-}
-
-#[test]
-fn run_that_ends_in_its_warm_up_has_no_numbers() {
-    let mut summary = Summary::new(2).with_warmup(200);
-    timeline().iter().for_each(|event| summary.event(event));
-    let report = summary.finish(100);
-    assert!(report.tasks.iter().all(|t| t.cpu_ns == 0 && t.run_delay_ns == 0));
-    assert_eq!((report.totals.measured_ns, report.totals.idle_ns), (0, 0));
-    assert_eq!(report.totals.bursts_per_s, None);
-}
-
-/// Any event about a few tasks and CPUs, in its place or not.
-fn events() -> impl Strategy<Value = Vec<Event>> {
-    let kind = (0..8usize, 0..5u32).prop_map(|(what, pid)| match what {
-        0 => EventKind::Task { pid, name: "t".into(), weight: pid },
-        1 => EventKind::Fork { pid, parent: 0 },
-        2 => EventKind::Wakeup { pid, waker: 0 },
-        3 | 4 => EventKind::SwitchIn { pid },
-        5 => EventKind::SwitchOut { pid, why: OffCpu::Runnable },
-        6 => EventKind::SwitchOut { pid, why: OffCpu::Sleep },
-        _ => EventKind::Exit { pid },
-    });
-    proptest::collection::vec((0..1000u64, 0..3u32, kind), 0..200).prop_map(|steps| {
-        let mut now = 0;
-        let mut event = |(gap, cpu, kind)| {
-            now += gap;
-            at(now, cpu, kind)
-        };
-        steps.into_iter().map(&mut event).collect()
-    })
-}
-
-proptest! {
-    /// Nobody is further behind than it waited, or further ahead than it ran.
-    #[test]
-    fn lag_is_within_what_was_waited_and_run(events in events(), rest in 0..1000u64) {
-        let end_ns = events.last().map_or(0, |e| e.time_ns) + rest;
-        for task in report(3, &events, end_ns).tasks {
-            let Some(lag) = task.lag_ns else { continue };
-            prop_assert!(lag.max <= task.run_delay_ns as i64, "{:?} {}", lag, task.run_delay_ns);
-            prop_assert!(-lag.min <= task.cpu_ns as i64, "{:?} {}", lag, task.cpu_ns);
-            prop_assert!(lag.mean_abs <= lag.max.max(-lag.min) as f64 + 0.5);
-        }
-    }
-
-    /// CPU time is conserved, whatever the stream: every CPU either runs a task or idles.
-    #[test]
-    fn cpu_time_and_idle_time_are_all_the_time(events in events(), rest in 0..1000u64) {
-        let end_ns = events.last().map_or(0, |e| e.time_ns) + rest;
-        let report = report(3, &events, end_ns);
-        let busy: u64 = report.tasks.iter().map(|t| t.cpu_ns).sum();
-        prop_assert_eq!(busy + report.totals.idle_ns, 3 * end_ns);
-        for task in &report.tasks {
-            let lived = task.cpu_ns + task.run_delay_ns;
-            prop_assert!(lived <= end_ns, "a task has one state at a time");
-        }
-        let switches: u64 = report.tasks.iter().map(|t| t.switches).sum();
-        prop_assert_eq!(switches, report.totals.context_switches);
-    }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Damaged and hostile files: an error or an image, never a panic, never a hang.
 
-use crate::support::{compile, kernel_btf, TestKernel};
+use crate::fixture::compile;
+use crate::support::{kernel_btf, TestKernel};
 use proptest::prelude::*;
 use rota_bpf::btf::{ext::Ext, Btf};
 use rota_bpf::error::LoadError;
@@ -45,7 +46,9 @@ fn interrogate(btf: &Btf) {
 fn objects() -> &'static [Vec<u8>] {
     static OBJECTS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     OBJECTS.get_or_init(|| {
-        ["load_object.bpf.c", "load_core.bpf.c", "load_settings.bpf.c"].map(compile).to_vec()
+        ["load_object.bpf.c", "load_core.bpf.c", "load_settings.bpf.c"]
+            .map(|source| compile(source, &[]))
+            .to_vec()
     })
 }
 

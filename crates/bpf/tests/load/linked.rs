@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What linking `load_object.bpf.c` gives: maps, globals, externs, functions, ops.
 
-use crate::support::{compile_to_file, function, kernel_btf, load, symbols, try_load, TestKernel};
+use crate::fixture::compile_to_file;
+use crate::support::{function, kernel_btf, load, symbols, try_load, TestKernel};
 use rota_bpf::image::{map_type, Image, MapDef, MapId, OpsField, Symbol};
 use rota_bpf::link::{link, Object};
 use std::process::Command;
@@ -154,7 +155,7 @@ fn functions_carry_section_prototype_and_lines() {
 
 #[test]
 fn statically_linked_object_gives_the_same() {
-    let source = compile_to_file("load_object.bpf.c");
+    let source = compile_to_file("load_object.bpf.c", &[]);
     let linked = source.with_extension("linked");
     let tool = ["bpftool", "/usr/sbin/bpftool"].into_iter().find(|t| {
         Command::new(t).args(["gen", "object"]).arg(&linked).arg(&source).status().is_ok()

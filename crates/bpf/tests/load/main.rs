@@ -3,6 +3,8 @@
 
 mod btf;
 mod co_re;
+#[path = "../fixture/mod.rs"]
+mod fixture;
 mod hostile;
 mod linked;
 mod settings;

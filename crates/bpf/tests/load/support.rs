@@ -1,50 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compiles fixtures and links them against a small kernel of their own.
 
+use crate::fixture::compile;
 use rota_bpf::btf::Btf;
 use rota_bpf::error::LoadError;
 use rota_bpf::image::{FuncId, Function, Image, Insn, Symbol};
 use rota_bpf::link::{link, Kernel, Object};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
-
-/// Compiles `fixtures/<source>` for BPF and reads the object.
-pub(crate) fn compile(source: &str) -> Vec<u8> {
-    contents(compile_to_file(source))
-}
-
-/// Reads a file that is not needed any more.
-fn contents(out: PathBuf) -> Vec<u8> {
-    let bytes = std::fs::read(&out).expect("object is there");
-    std::fs::remove_file(&out).expect("object can be removed");
-    bytes
-}
-
-/// Compiles to a file that no other test uses.
-pub(crate) fn compile_to_file(source: &str) -> PathBuf {
-    compile_with(source, &[])
-}
-
-fn compile_with(source: &str, options: &[&str]) -> PathBuf {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let n = COUNT.fetch_add(1, Ordering::Relaxed);
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(source);
-    let out = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .join(format!("{source}.{}.{n}.o", std::process::id()));
-    let clang = std::env::var("CLANG").unwrap_or_else(|_| "clang-19".into());
-    let status = Command::new(&clang)
-        .args(["-g", "-O2", "-target", "bpf", "-mcpu=v3", "-Wall", "-Werror", "-c"])
-        .args(options)
-        .arg(path)
-        .arg("-o")
-        .arg(&out)
-        .status()
-        .unwrap_or_else(|e| panic!("{clang}: {e}; set CLANG to a clang with the bpf target"));
-    assert!(status.success(), "{clang} failed on {source}");
-    out
-}
 
 /// A kernel that has what `load_object.bpf.c` expects.
 pub(crate) struct TestKernel;
@@ -66,12 +28,12 @@ impl Kernel for TestKernel {
 
 /// BTF of `load_kernel.c`.
 pub(crate) fn kernel_btf() -> Arc<Btf> {
-    Object::parse("kernel", &compile("load_kernel.c")).expect("parses").btf().clone()
+    Object::parse("kernel", &compile("load_kernel.c", &[])).expect("parses").btf().clone()
 }
 
 /// Compiles and links a fixture.
 pub(crate) fn try_load(source: &str) -> Result<Image, LoadError> {
-    link(&Object::parse(source, &compile(source))?, &kernel_btf(), &TestKernel)
+    link(&Object::parse(source, &compile(source, &[]))?, &kernel_btf(), &TestKernel)
 }
 
 /// As `try_load`, for fixtures that must link.
@@ -81,7 +43,7 @@ pub(crate) fn load(source: &str) -> Image {
 
 /// As `load`, with options for the compiler.
 pub(crate) fn load_with(source: &str, options: &[&str]) -> Image {
-    let object = Object::parse(source, &contents(compile_with(source, options)));
+    let object = Object::parse(source, &compile(source, options));
     link(&object.expect("parses"), &kernel_btf(), &TestKernel).unwrap_or_else(|e| panic!("{e}"))
 }
 

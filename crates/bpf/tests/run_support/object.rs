@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compiles a fixture and starts it on the test host.
 
+use crate::fixture::compile;
 use crate::run_support::{Machine, TestHost};
 use rota_bpf::btf::Btf;
 use rota_bpf::image::FuncId;
 use rota_bpf::link::{link, Kernel, Object};
 use rota_bpf::runtime::{KfuncTable, Runtime};
-use std::path::Path;
-use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 
 /// A kernel that has the generic kernel functions and nothing else.
@@ -31,32 +29,13 @@ impl Kernel for Generic {
 
 /// Compiles `fixtures/<source>` for the ISA version `cpu` and starts it.
 pub(crate) fn start(source: &str, cpu: &str) -> Machine {
-    let object = Object::parse(source, &compile(source, cpu)).expect("object is well-formed");
+    let object = Object::parse(source, &compile(source, &[&format!("-mcpu={cpu}")]))
+        .expect("object is well-formed");
     let kernel = Generic(KfuncTable::new(Vec::new()));
     let image = link(&object, &Arc::new(Btf::empty()), &kernel).expect("object links");
     let mut host = TestHost::new();
     let runtime = Runtime::new(Arc::new(image), Arc::new(kernel.0), &mut host).expect("maps exist");
     Machine { host, runtime }
-}
-
-fn compile(source: &str, cpu: &str) -> Vec<u8> {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(source);
-    let out = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .join(format!("{source}.{cpu}.{}.{number}.o", std::process::id()));
-    let clang = std::env::var("CLANG").unwrap_or_else(|_| "clang-19".into());
-    let status = Command::new(&clang)
-        .args(["-g", "-O2", "-target", "bpf", "-Wall", "-Werror", "-c", &format!("-mcpu={cpu}")])
-        .arg(path)
-        .arg("-o")
-        .arg(&out)
-        .status()
-        .unwrap_or_else(|e| panic!("{clang}: {e}; set CLANG to a clang with the bpf target"));
-    assert!(status.success(), "{clang} failed on {source}");
-    let bytes = std::fs::read(&out).expect("object is there");
-    std::fs::remove_file(&out).expect("object can be removed");
-    bytes
 }
 
 impl Machine {
