@@ -8,7 +8,7 @@ use rustix::system::{reboot, RebootCommand};
 use std::fs;
 use std::process::Command;
 
-const MOUNTS: [(&str, &str); 9] = [
+const MOUNTS: [(&str, &str); 10] = [
     ("proc", "/proc"),
     ("sysfs", "/sys"),
     ("devtmpfs", "/dev"),
@@ -18,6 +18,7 @@ const MOUNTS: [(&str, &str); 9] = [
     ("cgroup2", "/sys/fs/cgroup"),
     ("bpf", "/sys/fs/bpf"),
     ("tracefs", "/sys/kernel/tracing"),
+    ("debugfs", "/sys/kernel/debug"),
 ];
 
 /// Never returns while the machine is up.

@@ -11,6 +11,7 @@ mod machine;
 mod measure;
 mod ordinary;
 mod player;
+mod quiet;
 mod recording;
 mod report;
 mod residue;

@@ -2,6 +2,7 @@
 //! Plays a workload in a process of its own, and records what the scheduler does with it.
 
 use crate::machine::online_cpus;
+use crate::quiet::keep_quiet;
 use anyhow::{bail, Context, Result};
 use rota_guest::filter::{Filtered, Tape};
 use rota_guest::played::Played;
@@ -26,8 +27,7 @@ pub(crate) fn play(step: &Play) -> Result<(Value, Option<String>)> {
 /// Runs `rota-guest play` with these arguments. The records stay in the buffer until it is
 /// over: reading them meanwhile would take CPU time from the workload.
 pub(crate) fn record(play: &[&str]) -> Result<Recorded> {
-    // Looks at memory twenty times a second, which interrupts the workload. Many kernels lack it.
-    let _ = std::fs::write("/sys/module/damon_stat/parameters/enabled", "N");
+    keep_quiet()?;
     let options = RecordOptions { scope: Scope::System, ..RecordOptions::default() };
     let mut recorder = Recorder::start(&options)?;
     let origin_ns = recorder.begin_ns();
