@@ -5,7 +5,7 @@ use crate::guest::Guest;
 use crate::initramfs::Initramfs;
 use crate::kernel::{Kernel, Role};
 use crate::plan::Boot;
-use crate::qemu::{Machine, Output, Pace};
+use crate::qemu::{Machine, Output, Pace, MEMORY_MIB};
 use crate::{console, estimate, verdict};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
@@ -114,6 +114,7 @@ fn one(index: usize, run: usize, boot: &Boot, setup: &Setup, shared: &[u8]) -> R
         initramfs: &initramfs,
         cpus: boot.cpus,
         pace: boot.pace,
+        memory_mib: MEMORY_MIB,
         within: setup.within,
     };
     let start = Instant::now();

@@ -81,6 +81,8 @@ pub struct Compared {
     pub interruptions: usize,
     /// For how long, all together.
     pub interrupted_ns: u64,
+    /// How much of its tolerance each measure uses.
+    pub used: Vec<(Measure, f64)>,
     /// Picks that were the same, if they are compared.
     pub same_picks: Option<usize>,
     /// What is out of tolerance, in words.
@@ -109,6 +111,7 @@ impl Compared {
             tick_ns: beside.tick_ns,
             interruptions: beside.interruptions.len(),
             interrupted_ns: beside.interrupted_ns(),
+            used: Vec::new(),
             same_picks: None,
             problems: Vec::new(),
         };
@@ -117,25 +120,32 @@ impl Compared {
                 Ok(picks) => compared.same_picks = Some(picks),
                 Err(problem) => compared.problems.push(problem),
             },
-            None => compared.problems = compared.out_of_tolerance(case, tolerances),
+            None => compared.judge(case, tolerances),
         }
         compared
     }
 
-    fn out_of_tolerance(&self, case: &Case, tolerances: &Tolerances) -> Vec<String> {
-        let mut problems = Vec::new();
+    fn judge(&mut self, case: &Case, tolerances: &Tolerances) {
         for measure in Measure::ALL {
             let Some(pair) = self.pair(measure) else { continue };
-            match tolerances.of(case, measure) {
-                None => problems.push(format!("no tolerance is declared for {measure:?}")),
-                Some(tolerance) if tolerance.lets_pass(pair) => {}
-                Some(tolerance) => problems.push(format!(
+            let Some(tolerance) = tolerances.of(case, measure) else {
+                self.problems.push(format!("no tolerance is declared for {measure:?}"));
+                continue;
+            };
+            let used = tolerance.used(pair);
+            self.used.push((measure, used));
+            if used > 1.0 {
+                self.problems.push(format!(
                     "{measure:?}: simulator {}, kernel {} (let pass: {})",
                     pair.simulator, pair.kernel, tolerance.reason
-                )),
+                ));
             }
         }
-        problems
+    }
+
+    /// The measure that is nearest to the end of its tolerance, and how much of it it uses.
+    pub fn nearest(&self) -> Option<(Measure, f64)> {
+        self.used.iter().copied().max_by(|(_, a), (_, b)| a.total_cmp(b))
     }
 
     /// A measure; `None`: neither host has it.

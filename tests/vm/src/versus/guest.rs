@@ -5,7 +5,7 @@ use super::case::Case;
 use super::numbers::Numbers;
 use super::simulate::{Beside, Host};
 use crate::initramfs::Initramfs;
-use crate::qemu::{Machine, Pace};
+use crate::qemu::{Machine, Pace, MEMORY_MIB};
 use crate::verdict;
 use anyhow::{bail, Context, Result};
 use rota_guest::job::Job;
@@ -19,21 +19,39 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::Duration;
 
+/// The kernel sets up each page, so its other work comes at other times.
+const MEMORY_STEP_MIB: u32 = 8;
+/// What the kernel does by itself comes elsewhere in the case. Not a number of ticks.
+const WAIT_STEP_MS: u32 = 7;
+
+/// What all machines have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Boot<'a> {
+    /// The kernel.
+    pub vmlinuz: &'a Path,
+    /// Packed, without jobs.
+    pub files: &'a [u8],
+    /// Another number is another timing: see [`MEMORY_STEP_MIB`] and [`WAIT_STEP_MS`].
+    pub shift: u32,
+    /// Host time after which a machine is stopped.
+    pub within: Duration,
+}
+
 /// Boots a machine and plays the cases, which have the same number of CPUs. Gives what the
 /// kernel did with each, and what else it had to do.
 pub fn play(
     cases: &[&Case],
     workloads: &BTreeMap<String, String>,
-    vmlinuz: &Path,
-    files: &[u8],
+    boot: Boot,
     dir: &Path,
-    within: Duration,
 ) -> Result<Vec<(Host, Beside)>> {
+    let Boot { vmlinuz, files, shift, within } = boot;
+    let memory_mib = MEMORY_MIB + shift * MEMORY_STEP_MIB;
     let cpus = cases.first().map_or(1, |case| case.cpus);
     fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
     let initramfs = dir.join("initramfs");
     let mut own = Initramfs::default();
-    let jobs: Vec<Job> = cases.iter().map(|case| job(case)).collect();
+    let jobs: Vec<Job> = cases.iter().map(|case| job(case, shift)).collect();
     own.text(serde_json::to_vec(&jobs)?, rota_guest::JOBS_FILE);
     own.folder("versus");
     for (name, text) in workloads {
@@ -44,7 +62,8 @@ pub fn play(
     own.write(&mut file)?;
     drop(file);
 
-    let machine = Machine { vmlinuz, initramfs: &initramfs, cpus, pace: Pace::Counted, within };
+    let pace = Pace::Counted;
+    let machine = Machine { vmlinuz, initramfs: &initramfs, cpus, pace, memory_mib, within };
     let output = machine.run(dir)?;
     fs::remove_file(&initramfs)?;
     let problems = verdict::problems(&output, jobs.len());
@@ -55,8 +74,9 @@ pub fn play(
     cases.iter().map(|case| host(case, &records)).collect()
 }
 
-fn job(case: &Case) -> Job {
+fn job(case: &Case, shift: u32) -> Job {
     let load = Step::Load { policy: None, with: vec!["--partial".into()], wait: true };
+    let wait = Step::Wait { time: Span::from_ms(u64::from(shift * WAIT_STEP_MS)) };
     let play = Step::Play(Play {
         workload: format!("/versus/{}.json", case.workload),
         time: Span::from_ms(case.duration_ns / 1_000_000),
@@ -65,7 +85,7 @@ fn job(case: &Case) -> Job {
         name: case.name(),
         policy: Some(case.policy.clone()),
         set: case.set.clone(),
-        steps: vec![load, play],
+        steps: vec![load, wait, play],
     }
 }
 

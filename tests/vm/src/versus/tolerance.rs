@@ -61,10 +61,13 @@ impl Tolerance {
             && (self.cpus.is_empty() || self.cpus.contains(&case.cpus))
     }
 
-    /// Whether the two are near enough.
-    pub fn lets_pass(&self, pair: Pair) -> bool {
+    /// How much of what is let pass the two are apart: they are near enough up to 1.
+    pub fn used(&self, pair: Pair) -> f64 {
         let error = (pair.simulator - pair.kernel).abs();
-        error <= self.absolute || error <= self.relative * pair.kernel.abs()
+        match self.absolute.max(self.relative * pair.kernel.abs()) {
+            _ if error == 0.0 => 0.0,
+            limit => error / limit,
+        }
     }
 }
 
@@ -117,9 +120,12 @@ mod tests {
             relative: 0.1,
             reason: String::new(),
         };
-        let pair = |simulator, kernel| Pair { simulator, kernel };
-        assert!(row.lets_pass(pair(6.0, 1.0)));
-        assert!(row.lets_pass(pair(109.0, 100.0)));
-        assert!(!row.lets_pass(pair(89.0, 100.0)));
+        let used = |row: &Tolerance, simulator, kernel| row.used(Pair { simulator, kernel });
+        assert_eq!(used(&row, 6.0, 1.0), 1.0);
+        assert_eq!(used(&row, 109.0, 100.0), 0.9);
+        assert_eq!(used(&row, 89.0, 100.0), 1.1);
+        let exact = Tolerance { absolute: 0.0, relative: 0.0, ..row };
+        assert_eq!(used(&exact, 5.0, 5.0), 0.0);
+        assert_eq!(used(&exact, 5.0, 6.0), f64::INFINITY);
     }
 }
