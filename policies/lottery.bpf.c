@@ -70,8 +70,9 @@ static void tree_add(u32 slot, u32 tickets)
 	u32 at;
 
 	all_tickets += tickets;
-	for (at = slot; at && at < NR_SLOTS && can_loop(); at += at & -at)
-		tree[at & SLOT_MASK] += tickets;
+	/* The mask ends it: a comparison instead is lost on the verifier of 6.19. */
+	for (at = slot & SLOT_MASK; at && can_loop(); at = (at + (at & -at)) & SLOT_MASK)
+		tree[at] += tickets;
 }
 
 /* Who holds this ticket, below all_tickets? */
