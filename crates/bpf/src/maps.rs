@@ -11,7 +11,7 @@ mod special;
 mod storage;
 
 pub(crate) use array::Array;
-pub(crate) use create::{create, Created};
+pub(crate) use create::{create, filled, Created};
 pub(crate) use hash::Hash;
 pub(crate) use queue::Queue;
 pub(crate) use ring::Ring;

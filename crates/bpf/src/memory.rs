@@ -84,8 +84,21 @@ struct ShapeState {
     unfilled_reads: Vec<Cell<u64>>,
 }
 
+impl ShapeState {
+    /// The same shape, of which nothing was read.
+    fn unread(&self) -> Self {
+        Self {
+            type_name: self.type_name.clone(),
+            size: self.size,
+            filled: self.filled.clone(),
+            writable: self.writable.clone(),
+            unfilled_reads: vec![Cell::new(0); self.size as usize],
+        }
+    }
+}
+
 /// One bit per byte of a kernel object.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Bits(Vec<u64>);
 
 impl Bits {
@@ -140,6 +153,14 @@ impl Memory {
         // Region 0 stays empty: every access to it takes the slow path.
         let name = memory.name_id("NULL");
         memory.regions.push(Region { data: Box::default(), rule: Rule::Plain, name });
+        memory
+    }
+
+    /// An empty address space that knows the same shapes, by the same ids.
+    #[must_use]
+    pub fn with_shapes_of(other: &Self) -> Self {
+        let mut memory = Self::new();
+        memory.shapes.extend(other.shapes.iter().map(ShapeState::unread));
         memory
     }
 
@@ -266,6 +287,16 @@ impl Memory {
     }
 }
 
+/// Regions from this size on are mostly never touched: arrays with room for every task.
+const LARGE: usize = 1 << 20;
+
+/// What glibc always takes from the kernel, zeroed page by page as they are touched. Smaller
+/// blocks come from its heap once one was freed, and are cleared whole, for milliseconds.
+const LAZY: usize = (32 << 20) + 1;
+
 fn zeroed(size: u32) -> Box<[u8]> {
-    vec![0; size as usize].into_boxed_slice()
+    let size = size as usize;
+    let mut bytes = vec![0; if size < LARGE { size } else { size.max(LAZY) }];
+    bytes.truncate(size);
+    bytes.into_boxed_slice()
 }

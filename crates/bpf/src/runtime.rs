@@ -42,9 +42,11 @@ pub struct Ret {
 pub struct Runtime<H> {
     image: Arc<Image>,
     program: Arc<Program<H>>,
+    /// What the program was decoded for.
+    places: Arc<Places>,
+    /// Of each map's initial contents, the bytes up to the last that is not 0.
+    filled: Arc<[usize]>,
     pub(crate) maps: Vec<Map>,
-    /// Where each map's values start, 0 if they have no fixed place.
-    bases: Vec<u64>,
     /// Calls that are over, kept for their stacks.
     idle: Vec<Exec<H>>,
     depth: u32,
@@ -69,46 +71,43 @@ impl<H: Host> Runtime<H> {
         kfuncs: Arc<KfuncTable<H>>,
         host: &mut H,
     ) -> Result<Self, LoadError> {
-        let cpus = host.nr_cpus();
-        let mut places = Places {
-            values: Vec::new(),
-            ksyms: Vec::new(),
-            arrays: Vec::new(),
-            arena: 0,
-            frozen: FxHashMap::default(),
-        };
-        let mut maps = Vec::new();
-        for def in &image.maps {
-            let created = maps::create(def, &image.btf, host.memory(), cpus);
-            let maps::Created { map, base } = created.map_err(|what| LoadError {
-                object: image.name.clone(),
-                what: format!("map {}: {what}", def.name),
-            })?;
-            match &map.body {
-                Body::Arena => places.arena = base >> 32 << 32,
-                Body::Array(_) if def.read_only => {
-                    let bytes = host.memory().bytes(base, def.value_size).unwrap_or(&[]);
-                    places.frozen.insert(base, bytes.into());
-                }
-                _ => {}
-            }
-            places.arrays.push(match &map.body {
-                Body::Array(array) => Some(array.place()),
-                _ => None,
-            });
-            places.values.push(base);
-            maps.push(map);
-        }
-        for name in &image.ksyms {
-            places.ksyms.push(host.ksym(name).unwrap_or(0));
-        }
+        let filled: Arc<[usize]> = image.maps.iter().map(maps::filled).collect();
+        let (maps, places) = create_maps(&image, &filled, host)?;
+        let places = Arc::new(places);
         let program = Arc::new(decode::decode(&image, &kfuncs, &places));
-        Ok(Self {
-            layout: Layout::of(&image.kernel_btf),
+        let layout = Layout::of(&image.kernel_btf);
+        Ok(Self::with(image, program, places, filled, maps, layout))
+    }
+
+    /// Another instance of the same image, for another host. What was decoded is used again
+    /// if the new host puts everything where this one's did.
+    pub fn another(&self, kfuncs: Arc<KfuncTable<H>>, host: &mut H) -> Result<Self, LoadError> {
+        let image = Arc::clone(&self.image);
+        let (maps, places) = create_maps(&image, &self.filled, host)?;
+        let (program, places) = if places == *self.places {
+            (Arc::clone(&self.program), Arc::clone(&self.places))
+        } else {
+            (Arc::new(decode::decode(&image, &kfuncs, &places)), Arc::new(places))
+        };
+        let (filled, layout) = (Arc::clone(&self.filled), self.layout.clone());
+        Ok(Self { budget: self.budget, ..Self::with(image, program, places, filled, maps, layout) })
+    }
+
+    fn with(
+        image: Arc<Image>,
+        program: Arc<Program<H>>,
+        places: Arc<Places>,
+        filled: Arc<[usize]>,
+        maps: Vec<Map>,
+        layout: Layout,
+    ) -> Self {
+        Self {
+            layout,
             image,
             program,
+            places,
+            filled,
             maps,
-            bases: places.values,
             idle: Vec::new(),
             depth: 0,
             budget: DEFAULT_BUDGET,
@@ -119,7 +118,7 @@ impl<H: Host> Runtime<H> {
             distributed: FxHashMap::default(),
             graveyard: Vec::new(),
             scratch: Vec::new(),
-        })
+        }
     }
 
     /// What is running.
@@ -229,7 +228,7 @@ impl<H: Host> Runtime<H> {
 
     /// Guest address of the first value of an array or data section, or of an arena's globals.
     pub fn map_base(&self, map: MapId) -> Option<u64> {
-        self.bases.get(map.0 as usize).copied().filter(|&base| base != 0)
+        self.places.values.get(map.0 as usize).copied().filter(|&base| base != 0)
     }
 
     /// Where `bpf_cpumask_any_distribute` on a CPU notes its last choice.
@@ -247,6 +246,48 @@ impl<H: Host> Runtime<H> {
             host.memory().free(addr);
         }
     }
+}
+
+/// An image's maps in the host's memory, and where they and everything else are.
+fn create_maps<H: Host>(
+    image: &Image,
+    filled: &[usize],
+    host: &mut H,
+) -> Result<(Vec<Map>, Places), LoadError> {
+    let cpus = host.nr_cpus();
+    let mut places = Places {
+        values: Vec::new(),
+        ksyms: Vec::new(),
+        arrays: Vec::new(),
+        arena: 0,
+        frozen: FxHashMap::default(),
+    };
+    let mut maps = Vec::new();
+    for (def, filled) in image.maps.iter().zip(filled) {
+        let created = maps::create(def, *filled, &image.btf, host.memory(), cpus);
+        let maps::Created { map, base } = created.map_err(|what| LoadError {
+            object: image.name.clone(),
+            what: format!("map {}: {what}", def.name),
+        })?;
+        match &map.body {
+            Body::Arena => places.arena = base >> 32 << 32,
+            Body::Array(_) if def.read_only => {
+                let bytes = host.memory().bytes(base, def.value_size).unwrap_or(&[]);
+                places.frozen.insert(base, bytes.into());
+            }
+            _ => {}
+        }
+        places.arrays.push(match &map.body {
+            Body::Array(array) => Some(array.place()),
+            _ => None,
+        });
+        places.values.push(base);
+        maps.push(map);
+    }
+    for name in &image.ksyms {
+        places.ksyms.push(host.ksym(name).unwrap_or(0));
+    }
+    Ok((maps, places))
 }
 
 #[cold]

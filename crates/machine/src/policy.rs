@@ -85,6 +85,14 @@ impl BpfOps {
         Ok(Self { rt, binding })
     }
 
+    /// The same object in another machine, as it was loaded.
+    pub fn another(&self, core: &mut Core) -> Result<Self, LoadError> {
+        let rt = self.rt.another(kfuncs::table(), core)?;
+        let binding = Arc::clone(&self.binding);
+        core.binding = Some(Arc::clone(&binding));
+        Ok(Self { rt, binding })
+    }
+
     /// The instance, for reading maps and globals.
     pub fn runtime(&mut self) -> &mut Runtime<Core> {
         &mut self.rt

@@ -29,6 +29,21 @@ impl Machine {
     pub fn new(config: Config, workload: Arc<Workload>, btf: &Btf) -> Result<Self, RunError> {
         let mut mem = Memory::new();
         let layouts = Layouts::resolve(btf, &mut mem).map_err(RunError::Kernel)?;
+        Self::with(config, workload, mem, layouts)
+    }
+
+    /// Another machine with the same kernel.
+    pub fn another(&self, config: Config, workload: Arc<Workload>) -> Result<Self, RunError> {
+        let mem = Memory::with_shapes_of(&self.core.mem);
+        Self::with(config, workload, mem, self.core.layouts.clone())
+    }
+
+    fn with(
+        config: Config,
+        workload: Arc<Workload>,
+        mut mem: Memory,
+        layouts: Layouts,
+    ) -> Result<Self, RunError> {
         let cpus = config.topology.cpus();
         let scratch = Scratch::new(&mut mem, &layouts, cpus);
         let cgroups = Cgroups::build(&mut mem, &layouts, &workload.groups);

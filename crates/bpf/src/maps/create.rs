@@ -21,9 +21,17 @@ pub(crate) struct Created {
     pub(crate) base: u64,
 }
 
-/// Creates a map in guest memory. `Err` says what is wrong with the definition.
+/// How many bytes of a map's initial contents are more than the zeroes that all memory has.
+pub(crate) fn filled(def: &MapDef) -> usize {
+    let initial = def.initial.as_deref().unwrap_or(&[]);
+    initial.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1)
+}
+
+/// Creates a map in guest memory; `filled` is what [`filled()`] gives. `Err` says what is wrong
+/// with the definition.
 pub(crate) fn create(
     def: &MapDef,
+    filled: usize,
     btf: &Btf,
     memory: &mut Memory,
     cpus: u32,
@@ -32,11 +40,11 @@ pub(crate) fn create(
     let mut base = 0;
     let body = match def.kind {
         map_type::ARRAY => {
-            let array = array(def, memory, 1)?;
+            let array = array(def, filled, memory, 1)?;
             base = array.at(0, 0).unwrap_or(0);
             Body::Array(array)
         }
-        map_type::PERCPU_ARRAY => Body::Array(array(def, memory, cpus)?),
+        map_type::PERCPU_ARRAY => Body::Array(array(def, filled, memory, cpus)?),
         map_type::HASH => Body::Hash(hash(def, 1, false)?),
         map_type::LRU_HASH => Body::Hash(hash(def, 1, true)?),
         map_type::PERCPU_HASH => Body::Hash(hash(def, cpus, false)?),
@@ -88,7 +96,7 @@ fn stride(def: &MapDef) -> u32 {
     def.value_size.max(1).div_ceil(8).saturating_mul(8)
 }
 
-fn array(def: &MapDef, memory: &mut Memory, cpus: u32) -> Result<Array, String> {
+fn array(def: &MapDef, filled: usize, memory: &mut Memory, cpus: u32) -> Result<Array, String> {
     // A single value, global data above all, ends where its type ends.
     let single = def.max_entries == 1 && cpus == 1;
     let stride = if single { def.value_size.max(1) } else { stride(def) };
@@ -104,7 +112,7 @@ fn array(def: &MapDef, memory: &mut Memory, cpus: u32) -> Result<Array, String> 
     }
     let base = memory.alloc(&def.name, bytes as u32, Perm::ReadWrite);
     if let Some(initial) = &def.initial {
-        let len = initial.len().min(bytes as usize);
+        let len = filled.min(bytes as usize);
         if let Ok(data) = memory.bytes_mut(base, len as u32) {
             data.copy_from_slice(&initial[..len]);
         }

@@ -20,6 +20,7 @@ use std::sync::Arc;
 pub(crate) const STACK_SIZE: u32 = 512;
 
 /// Where the runtime put what code refers to.
+#[derive(PartialEq, Eq)]
 pub(crate) struct Places {
     /// Base address of each map's memory (0: none of its own).
     pub(crate) values: Vec<u64>,

@@ -15,7 +15,7 @@ pub(crate) struct Callee<H> {
 }
 
 /// An array, for the lookup that the interpreter does itself.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ArrayPlace {
     pub(crate) base: u64,
     pub(crate) entries: u32,
