@@ -15,6 +15,7 @@ mod lag;
 pub mod latency;
 pub mod report;
 pub mod requests;
+pub mod service_error;
 pub mod slowdown;
 pub mod statistics;
 pub mod summary;
@@ -29,5 +30,6 @@ pub use report::{
     Totals,
 };
 pub use requests::{RequestReport, Requests, RequestsReport};
+pub use service_error::{ErrorRange, ServiceError};
 pub use slowdown::SlowdownReport;
 pub use summary::{Results, Summary};
