@@ -4,6 +4,7 @@
 use crate::commands::check::CheckArgs;
 use crate::commands::compare::CompareArgs;
 use crate::commands::record::RecordArgs;
+use crate::commands::reproduce::ReproduceArgs;
 use crate::commands::run::RunArgs;
 use crate::commands::set::SetArgs;
 use crate::commands::trace::TraceArgs;
@@ -36,6 +37,8 @@ pub(crate) enum Command {
     Sim(SimArgs),
     /// Simulate workloads under several policies with several seeds, side by side
     Compare(CompareArgs),
+    /// Run the experiments of a paper, and set the numbers beside the paper's
+    Reproduce(ReproduceArgs),
     /// Run a policy in the kernel of this machine (needs root)
     Run(RunArgs),
     /// Record what the tasks of this machine get from its scheduler (needs root)

@@ -103,6 +103,15 @@ impl From<rota_kernel::events::RecordError> for Error {
     }
 }
 
+impl From<rota_reproduce::Error> for Error {
+    fn from(error: rota_reproduce::Error) -> Self {
+        match error {
+            rota_reproduce::Error::Input(message) => Self::Input(message),
+            error => Self::Failure(error.to_string()),
+        }
+    }
+}
+
 impl From<ClientError> for Error {
     fn from(error: ClientError) -> Self {
         match error {

@@ -23,6 +23,7 @@ fn main() -> ExitCode {
         Command::List(args) => commands::list::run(&args),
         Command::Sim(args) => commands::sim::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
+        Command::Reproduce(args) => commands::reproduce::run(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Set(args) => commands::set::run(&args),
         Command::Check(args) => commands::check::run(&args),

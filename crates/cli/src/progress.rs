@@ -40,6 +40,14 @@ impl Sink for Ticker<'_> {
 
 /// Does `work`, which moves the clock from 0 to `end_ns`.
 pub(crate) fn show<T>(clock: &Clock, end_ns: u64, work: impl FnOnce() -> T) -> T {
+    show_position(&|| (clock.0.load(Ordering::Relaxed), end_ns), work)
+}
+
+/// Does `work`, of which `position` says how much is done, and how much there is.
+pub(crate) fn show_position<T>(
+    position: &(dyn Fn() -> (u64, u64) + Sync),
+    work: impl FnOnce() -> T,
+) -> T {
     if !std::io::stderr().is_terminal() {
         return work();
     }
@@ -49,12 +57,14 @@ pub(crate) fn show<T>(clock: &Clock, end_ns: u64, work: impl FnOnce() -> T) -> T
             if wait.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
                 return;
             }
-            let bar = ProgressBar::with_draw_target(Some(end_ns), ProgressDrawTarget::stderr());
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
             if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
                 bar.set_style(style);
             }
             while wait.recv_timeout(REFRESH) == Err(RecvTimeoutError::Timeout) {
-                bar.set_position(clock.0.load(Ordering::Relaxed));
+                let (done, all) = position();
+                bar.set_length(all);
+                bar.set_position(done);
             }
             bar.finish_and_clear();
         });

@@ -9,6 +9,7 @@ mod collect;
 mod cut;
 mod data;
 mod encode;
+pub mod experiments;
 mod figures;
 mod groups;
 mod markup;

@@ -7,6 +7,7 @@ pub(crate) mod completions;
 pub(crate) mod list;
 pub(crate) mod man;
 pub(crate) mod record;
+pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod set;
 pub(crate) mod sim;

@@ -5,6 +5,7 @@ pub(crate) mod blocked;
 pub(crate) mod comparison;
 pub(crate) mod json;
 pub(crate) mod messages;
+pub(crate) mod reproduction;
 pub(crate) mod requests;
 pub(crate) mod stats;
 pub(crate) mod summary;
@@ -16,6 +17,19 @@ pub(crate) mod units;
 use crate::simulation::{Finished, Load};
 use rota_bpf::image::Image;
 use rota_machine::config::Config;
+
+/// The command line, quoted where a shell needs it.
+pub(crate) fn command_line() -> String {
+    let quoted = |word: String| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./,:=+@%".contains(c);
+        match !word.is_empty() && word.chars().all(is_plain) {
+            true => word,
+            false => format!("'{}'", word.replace('\'', "'\\''")),
+        }
+    };
+    let words = std::env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
+    std::iter::once("rota".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}
 
 /// A run to be printed.
 pub(crate) struct Run<'a> {

@@ -69,6 +69,13 @@ pub(crate) fn security_policy(script: &str, style: &str) -> String {
     )
 }
 
+/// The same for a page without scripts.
+pub(crate) fn security_policy_of_styles(styles: &[&str]) -> String {
+    let hashes: Vec<String> = styles.iter().map(|style| format!("'{}'", hash(style))).collect();
+    let styles = hashes.join(" ");
+    format!("default-src 'none'; style-src {styles}; img-src data:; base-uri 'none'; form-action 'none'")
+}
+
 fn hash(content: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(content)))
 }

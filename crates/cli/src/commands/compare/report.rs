@@ -3,7 +3,7 @@
 
 use super::pictures::Pictures;
 use super::{Column, Comparison, Stage};
-use crate::output::units;
+use crate::output::{command_line, units};
 use rota_measure::catalogue::{Measure, Unit};
 use rota_measure::figures::{Band, Curve, Figures};
 use rota_measure::statistics::Better;
@@ -16,24 +16,11 @@ pub(crate) fn html(comparison: &Comparison<'_>, pictures: &[Option<Pictures>]) -
     html::render(&model::Comparison {
         title: String::new(),
         version: format!("rota {}", env!("CARGO_PKG_VERSION")),
-        command: command(),
+        command: command_line(),
         machine: machine(comparison),
         measures: comparison.measures.iter().map(measure).collect(),
         workloads: stages.map(|(stage, pictures)| workload(comparison, stage, pictures)).collect(),
     })
-}
-
-/// The command line, quoted where a shell needs it.
-fn command() -> String {
-    let quoted = |word: String| {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./,:=+@%".contains(c);
-        match !word.is_empty() && word.chars().all(is_plain) {
-            true => word,
-            false => format!("'{}'", word.replace('\'', "'\\''")),
-        }
-    };
-    let words = std::env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
-    std::iter::once("rota".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 fn machine(comparison: &Comparison<'_>) -> Vec<(String, String)> {

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Arguments of `rota reproduce`.
+
+use clap::{Args, ValueHint};
+use rota_reproduce::Effort;
+use std::num::NonZero;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit codes: 0 every number that was measured agrees with the paper's, 1 one differs or something \
+failed, 2 wrong usage.")]
+pub(crate) struct ReproduceArgs {
+    /// A paper: vtrr
+    #[arg(value_name = "PAPER")]
+    pub(crate) paper: String,
+
+    /// Figures, as fig1 [default: all of the paper]
+    #[arg(value_name = "FIGURE")]
+    pub(crate) figures: Vec<String>,
+
+    /// Little: some seconds
+    #[arg(long, conflicts_with = "full")]
+    pub(crate) quick: bool,
+
+    /// As much as the paper: a quarter of an hour
+    #[arg(long)]
+    pub(crate) full: bool,
+
+    /// Threads [default: one for each CPU of this machine]
+    #[arg(short, long, value_name = "N")]
+    pub(crate) jobs: Option<NonZero<usize>>,
+
+    /// Write texts, numbers and figures as one HTML file
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
+    #[arg(num_args = 0..=1, require_equals = true)]
+    pub(crate) report: Option<Option<PathBuf>>,
+
+    /// Print one JSON object with every number (schema rota.reproduce/1)
+    #[arg(long, conflicts_with = "markdown")]
+    pub(crate) json: bool,
+
+    /// Print texts and numbers as Markdown
+    #[arg(long)]
+    pub(crate) markdown: bool,
+}
+
+impl ReproduceArgs {
+    pub(crate) fn effort(&self) -> Effort {
+        match (self.quick, self.full) {
+            (true, _) => Effort::Quick,
+            (_, true) => Effort::Full,
+            _ => Effort::Default,
+        }
+    }
+
+    /// Where the report goes, if one is wanted.
+    pub(crate) fn report(&self) -> Option<PathBuf> {
+        let named = self.report.as_ref()?;
+        Some(named.clone().unwrap_or_else(|| format!("{}.html", self.paper).into()))
+    }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `rota reproduce`: the experiments of a paper.
+
+mod args;
+mod page;
+
+pub(crate) use args::ReproduceArgs;
+
+use crate::error::{Error, Status};
+use crate::output::{json, reproduction};
+use crate::progress;
+use rota_reproduce::{Progress, Verdict};
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::num::NonZero;
+
+pub(crate) fn run(args: &ReproduceArgs) -> Result<Status, Error> {
+    let paper = rota_reproduce::find(&args.paper)?;
+    let report = args.report();
+    if let Some(path) = &report {
+        // Early, as nobody wants to run in vain; what is there stays until there is another.
+        let file = OpenOptions::new().append(true).create(true).open(path);
+        file.map_err(|e| Error::file("create", path, &e))?;
+    }
+    let threads = args.jobs.or(std::thread::available_parallelism().ok());
+    let threads = threads.unwrap_or(NonZero::<usize>::MIN);
+    let done = Progress::default();
+    let found = progress::show_position(&|| (done.done(), done.total()), || {
+        paper.reproduce(&args.figures, args.effort(), threads, &done)
+    })?;
+
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        json::print(&mut out, &reproduction::Json::new(&found))?;
+    } else if args.markdown {
+        reproduction::markdown(&mut out, &found)?;
+    } else {
+        reproduction::print(&mut out, &found)?;
+    }
+    out.flush()?;
+    if let Some(path) = &report {
+        std::fs::write(path, page::html(&found))
+            .map_err(|e| Error::Failure(format!("cannot write {}: {e}", path.display())))?;
+    }
+    match found.count(Verdict::Differs) {
+        0 => Ok(Status::Done),
+        1 => Err(Error::Failure("a number differs from the paper's".into())),
+        more => Err(Error::Failure(format!("{more} numbers differ from the paper's"))),
+    }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Fills the model of the HTML report.
+
+use crate::output::{command_line, reproduction};
+use rota_report::html::experiments::{Experiments, Section, Table};
+use rota_reproduce::{Figure, Reproduction};
+
+/// The report.
+pub(crate) fn html(found: &Reproduction) -> String {
+    let fact = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    Experiments {
+        title: format!("{}: the paper's experiments", found.title),
+        facts: vec![
+            fact("paper", &format!("{}, {}", found.authors, found.published)),
+            fact("effort", reproduction::effort(found.effort)),
+            fact("result", &reproduction::result(found)),
+        ],
+        command: command_line(),
+        version: format!("rota {}", env!("CARGO_PKG_VERSION")),
+        sections: found.figures.iter().map(section).collect(),
+    }
+    .render()
+}
+
+fn section(figure: &Figure) -> Section {
+    let text = |heading: &str, text: &str| (heading.to_owned(), text.to_owned());
+    let table = |header: &[String], rows: &[Vec<String>]| Table {
+        header: header.to_vec(),
+        rows: rows.to_vec(),
+    };
+    let header = reproduction::HEADER.map(str::to_owned);
+    Section {
+        id: figure.id.clone(),
+        title: figure.title.clone(),
+        place: figure.place.clone(),
+        before: vec![text("What the paper says", &figure.says), text("What was run", &figure.ran)],
+        after: vec![text("Why they differ", &figure.differs)],
+        numbers: table(&header, &reproduction::rows(figure)),
+        charts: figure.drawings.iter().map(|drawing| drawing.svg.clone()).collect(),
+        tables: figure
+            .tables
+            .iter()
+            .map(|of| (of.title.clone(), table(&of.header, &of.rows)))
+            .collect(),
+    }
+}

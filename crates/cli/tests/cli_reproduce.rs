@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `rota reproduce`, but for the experiments that take long: those are in `tests/reproduce.rs`.
+
+mod support;
+
+use support::{root, rota, Scratch};
+
+/// Figures that take no time.
+const SHORT: [&str; 5] = ["fig5", "fig6", "fig8", "fig9", "guests"];
+
+fn reproduce(more: &[&str]) -> support::Run {
+    let words: Vec<&str> = ["reproduce", "vtrr"].iter().chain(more).copied().collect();
+    rota(&words)
+}
+
+#[test]
+fn named_figures_are_run_and_agree_with_the_paper() {
+    let json = reproduce(&["fig6", "fig5", "--json"]).ok().json();
+    assert_eq!(json["schema"], "rota.reproduce/1");
+    let figures = json["figures"].as_array().expect("a list");
+    // In the order of the paper, whatever the order of the words.
+    assert_eq!([&figures[0]["id"], &figures[1]["id"]], ["fig5", "fig6"]);
+    for figure in figures {
+        let period = &figure["numbers"][0];
+        assert_eq!((&period["key"], &period["verdict"]), (&"period".into(), &"agrees".into()));
+        // The paper's, and 15 quanta of 20 ms.
+        assert_eq!(period["ours"], 300.0);
+    }
+}
+
+#[test]
+fn numbers_do_not_depend_on_the_number_of_threads() {
+    let run = |jobs| {
+        let words: Vec<&str> = SHORT.into_iter().chain(["--json", "-j", jobs]).collect();
+        reproduce(&words).ok().stdout
+    };
+    let one = run("1");
+    assert_eq!(run("2"), one);
+    assert_eq!(run("5"), one);
+}
+
+#[test]
+fn a_report_is_one_file_with_every_figure() {
+    let scratch = Scratch::new();
+    let path = scratch.path("out.html");
+    reproduce(&["fig6", "guests", &format!("--report={path}")]).ok();
+    let html = std::fs::read_to_string(&path).expect("it is written");
+    assert!(html.contains("default-src &#39;none&#39;"));
+    // fig6 has one picture, the guests one for each of their schedulers.
+    assert!(html.matches("<svg").count() >= 3, "{}", html.matches("<svg").count());
+    assert!(!html.contains("<script") && !html.contains("http-equiv=\"refresh\""));
+    for id in ["id=\"fig6\"", "id=\"guests\""] {
+        assert!(html.contains(id), "{id}");
+    }
+}
+
+#[test]
+fn what_there_is_not_is_refused_with_what_there_is() {
+    rota(&["reproduce", "vtr"]).refused(&["there is no paper 'vtr'", "vtrr"]);
+    reproduce(&["fig77"]).refused(&["vtrr has no 'fig77'", "fig1, fig2, fig3"]);
+    let both = reproduce(&["--quick", "--full"]);
+    assert_eq!(both.code, 2);
+    rota(&["reproduce", "vtrr", "fig5", "--report=/nonexistent/x.html"])
+        .refused(&["cannot create /nonexistent/x.html"]);
+}
+
+#[test]
+fn the_documentation_has_what_the_command_prints() {
+    let page = root().join("docs/reproduce/vtrr.md");
+    let page = std::fs::read_to_string(page).expect("the page is there");
+    let words: Vec<&str> = SHORT.into_iter().chain(["--markdown"]).collect();
+    let printed = reproduce(&words).ok().stdout;
+    let sections: Vec<&str> = printed.split("\n## ").skip(1).collect();
+    assert_eq!(sections.len(), SHORT.len());
+    for section in sections {
+        assert!(page.contains(section.trim_end()), "not in docs/reproduce/vtrr.md:\n{section}");
+    }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Charts as their readers get them: well-formed, described, inside of their frame.
+
+use super::*;
+use proptest::prelude::*;
+use roxmltree::{Document, Node};
+
+fn texts(svg: &str) -> Vec<String> {
+    let document = Document::parse(svg).expect("well-formed");
+    let words = document.descendants().filter(|node| node.has_tag_name("text"));
+    words.filter_map(|node| node.text().map(str::to_owned)).collect()
+}
+
+fn number(node: Node<'_, '_>, name: &str) -> f64 {
+    node.attribute(name).and_then(|text| text.parse().ok()).expect("a number")
+}
+
+fn heat(values: Vec<Vec<Option<f64>>>) -> HeatMap {
+    let names = |count: usize| (0..count).map(|n| n.to_string()).collect();
+    let (title, description, unit) = ("T".into(), "D".into(), "tu".into());
+    let (x_label, y_label) = ("x".into(), "y".into());
+    let (x, y) = (names(values.first().map_or(0, Vec::len)), names(values.len()));
+    HeatMap { title, description, x_label, x, y_label, y, unit, values }
+}
+
+#[test]
+fn a_heat_map_says_its_numbers_in_words() {
+    let svg = heat(vec![vec![Some(479.0), None], vec![Some(-3.8), Some(0.0)]]).render();
+    let words = texts(&svg);
+    for word in ["T (tu)", "479", "–", "−3.80", "0.00", "x", "y"] {
+        assert!(words.iter().any(|text| text == word), "{word}: {words:?}");
+    }
+    let document = Document::parse(&svg).expect("well-formed");
+    let description = document.descendants().find(|node| node.has_tag_name("desc"));
+    assert_eq!(description.and_then(|node| node.text()), Some("D"));
+}
+
+#[test]
+fn lanes_are_cut_at_the_end_of_the_axis() {
+    let row =
+        Lane { name: "A".into(), times: vec![(0.0, 20.0), (980.0, 1020.0), (2000.0, 2020.0)] };
+    let lanes = Lanes { end: 1000.0, every: 300.0, rows: vec![row], ..Lanes::default() };
+    let svg = lanes.render();
+    let document = Document::parse(&svg).expect("well-formed");
+    let bars: Vec<Node<'_, '_>> =
+        document.descendants().filter(|node| node.has_tag_name("rect")).collect();
+    assert_eq!(bars.len(), 2);
+    assert!(number(bars[1], "x") + number(bars[1], "width") <= 460.0);
+    let marks = document.descendants().filter(|node| node.attribute("class") == Some("mark"));
+    assert_eq!(marks.count(), 3);
+}
+
+proptest! {
+    #[test]
+    fn any_numbers_give_a_well_formed_picture(
+        points in proptest::collection::vec((any::<f64>(), any::<f64>()), 0..20), log in any::<bool>(),
+    ) {
+        let scale = if log { Scale::Logarithmic } else { Scale::Linear };
+        let axis = || Axis { label: "l".into(), scale };
+        let cells = points.iter().map(|(x, _)| Some(*x)).collect();
+        let line = Line { name: "<&>".into(), points };
+        let chart = LineChart { x: axis(), y: axis(), lines: vec![line], ..LineChart::default() };
+        prop_assert!(Document::parse(&chart.render()).is_ok());
+        prop_assert!(Document::parse(&heat(vec![cells]).render()).is_ok());
+    }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Shipped policies in the ideal machine with one CPU: the papers' test bench.
+
+use crate::error::Error;
+use rota_bpf::btf;
+use rota_bpf::image::Image;
+use rota_bpf::link::{link, Object};
+use rota_machine::config::Config;
+use rota_machine::exit::ExitKind;
+use rota_machine::kfuncs::SimKernel;
+use rota_machine::policy::BpfOps;
+use rota_machine::run::{Machine, Outcome};
+use rota_machine::topology::Topology;
+use rota_trace::Sink;
+use rota_workload::Workload;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// The quantum of experiments in which its length does not matter.
+pub(crate) const QUANTUM_NS: u64 = 10_000_000;
+
+/// An hour, which tasks repeat for ever.
+const LONG_US: u64 = 3_600_000_000;
+
+/// A shipped policy with its settings.
+pub(crate) struct Bench {
+    image: Arc<Image>,
+    /// A machine that was run, and its policy: others are made from it.
+    first: Option<(Machine, BpfOps)>,
+}
+
+/// Links a shipped policy, with tunables set.
+pub(crate) fn image(policy: &str, set: &[(&str, &str)]) -> Result<Arc<Image>, Error> {
+    let shipped = rota_catalog::find(policy)?;
+    let object = Object::parse(policy, shipped.object)?;
+    let mut image = link(&object, &btf::reference(), &SimKernel::default())?;
+    for (name, value) in set {
+        image.set_variable(name, value)?;
+    }
+    Ok(Arc::new(image))
+}
+
+impl Bench {
+    pub(crate) fn new(image: &Arc<Image>) -> Self {
+        Self { image: Arc::clone(image), first: None }
+    }
+
+    /// Runs a workload under a fresh instance of the policy.
+    pub(crate) fn run(
+        &mut self,
+        workload: &Arc<Workload>,
+        length: Length,
+        sink: &mut dyn Sink,
+    ) -> Result<Outcome, Error> {
+        let mut config = Config::new(Topology::flat(1)?, length.duration_ns).ideal();
+        config.warmup_ns = length.warmup_ns;
+        config.seed = length.seed;
+        let workload = Arc::clone(workload);
+        let (mut machine, mut ops) = match &self.first {
+            Some((machine, ops)) => {
+                let mut machine = machine.another(config, workload)?;
+                let ops = ops.another(&mut machine.core)?;
+                (machine, ops)
+            }
+            None => {
+                let mut machine = Machine::new(config, workload, &self.image.kernel_btf)?;
+                let ops = BpfOps::load(Arc::clone(&self.image), &mut machine.core)?;
+                (machine, ops)
+            }
+        };
+        let outcome = machine.run(&mut ops, sink)?;
+        if outcome.exit.kind != ExitKind::Unreg {
+            return Err(Error::Failure(format!("{}: ejected: {}", self.image.name, outcome.exit)));
+        }
+        self.first.get_or_insert((machine, ops));
+        Ok(outcome)
+    }
+}
+
+/// How long a run is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Length {
+    pub(crate) duration_ns: u64,
+    /// Not counted in the costs of decisions.
+    pub(crate) warmup_ns: u64,
+    pub(crate) seed: u64,
+}
+
+impl Length {
+    pub(crate) fn of(duration_ns: u64) -> Self {
+        Self { duration_ns, warmup_ns: 0, seed: 1 }
+    }
+}
+
+/// Clients that never sleep, with these shares, named by `name`.
+pub(crate) fn hogs(shares: &[u64], name: impl Fn(usize) -> String) -> Result<Arc<Workload>, Error> {
+    let mut text = String::from("{\"tasks\": {");
+    for (at, share) in shares.iter().enumerate() {
+        let comma = if at > 0 { ", " } else { "" };
+        let name = name(at);
+        let _ = write!(text, "{comma}\"{name}\": {{\"share\": {share}, \"run\": {LONG_US}}}");
+    }
+    text.push_str("}}");
+    Ok(Arc::new(rota_workload::parse("clients", &text)?))
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The experiments of papers, run with the policies that ship in the simulated machine, and
+//! their numbers beside the paper's.
+//!
+//! A paper is a file of what it says (`papers/<name>/expected.toml`) and a module of experiments
+//! (`src/<name>/`). An experiment measures numbers and draws pictures of one or more figures; it
+//! judges nothing: [`run`] sets its numbers against the file's.
+
+mod bench;
+mod effort;
+mod error;
+mod expected;
+mod figure;
+mod pool;
+mod progress;
+mod runs;
+mod vtrr;
+
+pub use effort::Effort;
+pub use error::Error;
+pub use figure::{Drawing, Expectation, Figure, Number, Reproduction, Table, Verdict};
+pub use progress::Progress;
+
+use expected::Expected;
+use figure::Found;
+use std::num::NonZero;
+
+/// A paper that can be reproduced.
+pub struct Paper {
+    /// Short name, as on the command line.
+    pub name: &'static str,
+    expected: &'static str,
+    experiments: &'static [Experiment],
+}
+
+/// One experiment, of which a paper may show several figures.
+pub(crate) struct Experiment {
+    /// Ids of its figures.
+    pub(crate) figures: &'static [&'static str],
+    pub(crate) run: fn(&Job<'_>) -> Result<Vec<Found>, Error>,
+}
+
+/// What an experiment is to do.
+pub(crate) struct Job<'a> {
+    pub(crate) effort: Effort,
+    pub(crate) threads: NonZero<usize>,
+    pub(crate) progress: &'a Progress,
+    /// Ids of figures that are wanted, of this and other experiments.
+    figures: &'a [&'a str],
+}
+
+impl Job<'_> {
+    /// Whether a figure is wanted.
+    pub(crate) fn wants(&self, figure: &str) -> bool {
+        self.figures.contains(&figure)
+    }
+}
+
+const PAPERS: &[Paper] = &[vtrr::PAPER];
+
+/// All papers.
+pub fn papers() -> &'static [Paper] {
+    PAPERS
+}
+
+/// The paper of that name.
+pub fn find(name: &str) -> Result<&'static Paper, Error> {
+    PAPERS.iter().find(|paper| paper.name == name).ok_or_else(|| {
+        let known: Vec<&str> = PAPERS.iter().map(|paper| paper.name).collect();
+        Error::Input(format!("there is no paper '{name}'; known are {}", known.join(", ")))
+    })
+}
+
+impl Paper {
+    /// Ids of its figures, in the order of the paper.
+    pub fn figures(&self) -> Vec<&'static str> {
+        let ids = self.experiments.iter().flat_map(|experiment| experiment.figures);
+        let mut ids: Vec<&'static str> = ids.copied().collect();
+        // fig2 before fig10, figures before what has no number
+        ids.sort_by_key(|id| (!id.starts_with("fig"), id.len(), *id));
+        ids
+    }
+
+    /// Runs the experiments of these figures; none named: of all.
+    pub fn reproduce(
+        &self,
+        figures: &[String],
+        effort: Effort,
+        threads: NonZero<usize>,
+        progress: &Progress,
+    ) -> Result<Reproduction, Error> {
+        let known = self.figures();
+        if let Some(unknown) = figures.iter().find(|id| !known.contains(&id.as_str())) {
+            let (name, known) = (self.name, known.join(", "));
+            return Err(Error::Input(format!("{name} has no '{unknown}'; it has {known}")));
+        }
+        let wanted: Vec<&str> = known
+            .into_iter()
+            .filter(|id| figures.is_empty() || figures.iter().any(|f| f == id))
+            .collect();
+        let expected = Expected::parse(self.name, self.expected)?;
+        let mut found = Vec::new();
+        for experiment in self.experiments {
+            if experiment.figures.iter().any(|figure| wanted.contains(figure)) {
+                let job = Job { effort, threads, progress, figures: &wanted };
+                found.extend((experiment.run)(&job)?);
+            }
+        }
+        let mut figures = Vec::new();
+        for id in &wanted {
+            if let Some(found) = found.iter().find(|found| found.id == *id) {
+                figures.push(expected.judge(found)?);
+            }
+        }
+        Ok(expected.reproduction(self.name, effort, figures))
+    }
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Figure 3: what a decision costs with more and more clients [VTRR §5.2], in instructions of
+//! the policy, those of the kernel's functions that it calls included.
+
+use crate::bench::{hogs, image, Bench, Length};
+use crate::effort::Effort;
+use crate::error::Error;
+use crate::figure::{Drawing, Found, Table};
+use crate::pool;
+use crate::Job;
+use rota_report::chart::{Axis, Line, LineChart, Scale};
+
+/// The paper has 1 to 200.
+const CLIENTS: [usize; 12] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 3_000, 10_000];
+const PAPERS_MOST: usize = 200;
+/// Decisions that are counted at each of them.
+const DECISIONS: usize = 2_000;
+/// The shortest there is: nobody may wait for 30 seconds, or the watchdog ejects the policy.
+const QUANTUM_NS: u64 = 100_000;
+const QUANTUM: (&str, &str) = ("quantum_ns", "100000");
+
+struct Entry {
+    name: &'static str,
+    key: &'static str,
+    policy: &'static str,
+    set: &'static [(&'static str, &'static str)],
+}
+
+const ENTRIES: &[Entry] = &[
+    Entry { name: "WFQ, heap", key: "wfq_heap", policy: "wfq", set: &[QUANTUM] },
+    // The array only spares the walks of clients that come.
+    Entry { name: "VTRR", key: "vtrr", policy: "vtrr", set: &[QUANTUM, ("insert", "array")] },
+];
+
+pub(crate) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
+    let most = if job.effort == Effort::Quick { 1_000 } else { usize::MAX };
+    let sizes: Vec<usize> = CLIENTS.into_iter().filter(|clients| *clients <= most).collect();
+    // The longest first, so that no thread begins it when the others are done.
+    let cases: Vec<(&Entry, usize)> =
+        sizes.iter().rev().flat_map(|n| ENTRIES.iter().map(move |entry| (entry, *n))).collect();
+    let work = |clients: usize| (clients + DECISIONS) as u64;
+    job.progress.announce(cases.iter().map(|(_, clients)| work(*clients)).sum());
+    let costs = pool::map(job.threads, &cases, |(entry, clients)| {
+        let cost = cost(entry, *clients);
+        job.progress.advance(work(*clients));
+        cost
+    })?;
+    let mut found = Vec::new();
+    for entry in ENTRIES {
+        let of_entry = cases.iter().zip(&costs).filter(|((e, _), _)| e.key == entry.key);
+        let mut points: Vec<(f64, f64)> =
+            of_entry.map(|((_, clients), cost)| (*clients as f64, *cost)).collect();
+        points.reverse();
+        found.push((entry, points));
+    }
+    Ok(vec![figure(&found, &sizes)])
+}
+
+/// Instructions of a decision, on average. Everybody has run once before it is counted.
+fn cost(entry: &Entry, clients: usize) -> Result<f64, Error> {
+    let shares: Vec<u64> = (0..clients as u64).map(|client| client % 5 + 1).collect();
+    let workload = hogs(&shares, |at| format!("c{at}"))?;
+    let warmup_ns = clients as u64 * QUANTUM_NS;
+    let duration_ns = warmup_ns + DECISIONS as u64 * QUANTUM_NS;
+    let length = Length { duration_ns, warmup_ns, seed: 1 };
+    let mut bench = Bench::new(&image(entry.policy, entry.set)?);
+    let counters = bench.run(&workload, length, &mut Nobody)?.counters;
+    Ok(counters.decision_instructions as f64 / counters.decisions as f64)
+}
+
+/// Reads no event.
+struct Nobody;
+
+impl rota_trace::Sink for Nobody {
+    fn event(&mut self, _: &rota_trace::Event) {}
+}
+
+type Costs<'a> = (&'a Entry, Vec<(f64, f64)>);
+
+fn at(points: &[(f64, f64)], clients: usize) -> Option<f64> {
+    points.iter().find(|(at, _)| *at == clients as f64).map(|(_, cost)| *cost)
+}
+
+fn figure(found: &[Costs<'_>], sizes: &[usize]) -> Found {
+    let of = |key: &str, clients: usize| {
+        let (_, points) = found.iter().find(|(entry, _)| entry.key == key)?;
+        at(points, clients)
+    };
+    let mut numbers = Vec::new();
+    let mut add = |key: &str, ours: Option<f64>| numbers.extend(ours.map(|n| (key.to_owned(), n)));
+    let growth = |key: &str, from: usize, to: usize| Some(of(key, to)? / of(key, from)?);
+    let last = sizes.last().copied().unwrap_or(1);
+    add("vtrr_growth", growth("vtrr", 10, last).map(|times| (times - 1.0) * 100.0));
+    add("vtrr_growth_paper", growth("vtrr", 10, PAPERS_MOST).map(|times| (times - 1.0) * 100.0));
+    add("wfq_heap_growth", growth("wfq_heap", 10, PAPERS_MOST));
+    let ratio = |key: &str| Some(of(key, PAPERS_MOST)? / of("vtrr", PAPERS_MOST)?);
+    add("wfq_heap_over_vtrr", ratio("wfq_heap"));
+    let row = |clients: &usize| {
+        let cell = |(_, points): &Costs<'_>| {
+            at(points, *clients).map_or("–".into(), |c| format!("{c:.0}"))
+        };
+        std::iter::once(clients.to_string()).chain(found.iter().map(cell)).collect()
+    };
+    let names = found.iter().map(|(entry, _)| entry.name.to_owned());
+    Found {
+        id: "fig3",
+        ran: format!(
+            "{DECISIONS} decisions of each policy's object at each number of clients up to {last}, with \
+             shares 1 to 5 in turn, after everybody ran once, in the ideal machine with one CPU. \
+             Counted are the instructions of all callbacks from one decision to the next, with the \
+             documented costs of kernel functions: no time, so no noise."
+        ),
+        numbers,
+        tables: vec![Table {
+            title: "Instructions of a decision".into(),
+            header: std::iter::once("clients".to_owned()).chain(names).collect(),
+            rows: sizes.iter().map(row).collect(),
+        }],
+        drawings: vec![Drawing { svg: chart(found).render() }],
+    }
+}
+
+fn chart(found: &[Costs<'_>]) -> LineChart {
+    let line =
+        |(entry, points): &Costs<'_>| Line { name: entry.name.into(), points: points.clone() };
+    LineChart {
+        title: "Cost of a decision".into(),
+        description: "Instructions that a policy needs for one decision, by number of clients"
+            .into(),
+        x: Axis { label: "clients".into(), scale: Scale::Logarithmic },
+        y: Axis { label: "instructions per decision".into(), scale: Scale::Logarithmic },
+        lines: found.iter().map(line).collect(),
+    }
+}

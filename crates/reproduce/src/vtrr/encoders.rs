@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Figures 7 to 9: five MPEG audio encoders, and the frames that each has done [VTRR §5.4].
+
+use super::field::{self, Entry};
+use crate::bench::{Bench, Length};
+use crate::error::Error;
+use crate::figure::{Drawing, Found, Table};
+use crate::pool;
+use crate::runs::{Run, Runs};
+use crate::Job;
+use rota_report::chart::{Axis, Line, LineChart, Scale};
+
+const RUN_NS: u64 = 30_000_000_000;
+const SHOWN_NS: u64 = 2_000_000_000;
+/// CPU time of one frame. The paper does not say; half a quantum.
+const FRAME_NS: u64 = 10_000_000;
+
+const FIGURES: &[(&str, &Entry)] = &[("fig8", &field::WFQ), ("fig9", &field::VTRR)];
+
+pub(crate) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
+    let wanted: Vec<&(&'static str, &Entry)> =
+        FIGURES.iter().filter(|(id, _)| job.wants(id)).collect();
+    let quanta = RUN_NS / field::QUANTUM_NS;
+    job.progress.announce(quanta * wanted.len() as u64);
+    pool::map(job.threads, &wanted, |(id, entry)| {
+        let workload = entry.hogs()?;
+        let mut runs = Runs::default();
+        Bench::new(&entry.image()?).run(&workload, Length::of(RUN_NS), &mut runs)?;
+        job.progress.advance(quanta);
+        Ok(found(id, entry, &runs.finish(RUN_NS)))
+    })
+}
+
+/// When a client finished each of its frames, one after the other: an encoder does nothing else.
+fn frames(runs: &[Run], client: usize) -> Vec<u64> {
+    let (mut frames, mut received_ns) = (Vec::new(), 0);
+    for run in runs.iter().filter(|run| run.client == client) {
+        let before_ns = received_ns;
+        received_ns += run.to_ns - run.from_ns;
+        for frame in before_ns / FRAME_NS + 1..=received_ns / FRAME_NS {
+            frames.push(run.from_ns + frame * FRAME_NS - before_ns);
+        }
+    }
+    frames
+}
+
+/// Times between frames: their mean, their standard deviation, the longest; in milliseconds.
+struct Intervals {
+    mean: f64,
+    deviation: f64,
+    longest: f64,
+}
+
+impl Intervals {
+    fn of(frames: &[u64]) -> Self {
+        let intervals: Vec<f64> =
+            frames.windows(2).map(|two| (two[1] - two[0]) as f64 / 1e6).collect();
+        let count = intervals.len().max(1) as f64;
+        let mean = intervals.iter().sum::<f64>() / count;
+        let squares: f64 = intervals.iter().map(|interval| (interval - mean).powi(2)).sum();
+        let longest = intervals.iter().copied().fold(0.0, f64::max);
+        Self { mean, deviation: (squares / count).sqrt(), longest }
+    }
+}
+
+fn found(id: &'static str, entry: &Entry, runs: &[Run]) -> Found {
+    let frames: Vec<Vec<u64>> =
+        (0..field::SHARES.len()).map(|client| frames(runs, client)).collect();
+    let intervals: Vec<Intervals> = frames.iter().map(|frames| Intervals::of(frames)).collect();
+    let longest = intervals.iter().map(|i| i.longest).fold(0.0, f64::max);
+    let rows = field::SHARES.iter().zip(&frames).zip(&intervals).map(|((share, frames), i)| {
+        let cells = [i.mean, i.deviation, i.longest].map(|ms| format!("{ms:.1}"));
+        [share.to_string(), frames.len().to_string()].into_iter().chain(cells).collect()
+    });
+    let header = ["share", "frames", "interval: mean (ms)", "deviation (ms)", "longest (ms)"];
+    Found {
+        id,
+        ran: format!(
+            "Five simulated encoders with shares 1 to 5 under {} in the ideal machine with one CPU, \
+             quanta of 20 ms, for 30 seconds; a frame takes 10 ms of CPU time. The picture has the \
+             first two seconds. Jitter is the standard deviation of the time between two frames, \
+             of one encoder.",
+            entry.name
+        ),
+        numbers: vec![("longest".into(), longest)],
+        tables: vec![Table {
+            title: "Frames of each encoder".into(),
+            header: header.map(String::from).to_vec(),
+            rows: rows.collect(),
+        }],
+        drawings: vec![Drawing { svg: chart(entry, &frames).render() }],
+    }
+}
+
+fn chart(entry: &Entry, frames: &[Vec<u64>]) -> LineChart {
+    let line = |(share, frames): (&u64, &Vec<u64>)| {
+        let mut points = vec![(0.0, 0.0)];
+        for (done, at_ns) in frames.iter().enumerate().take_while(|(_, at)| **at <= SHOWN_NS) {
+            let at = *at_ns as f64 / 1e9;
+            points.extend([(at, done as f64), (at, (done + 1) as f64)]);
+        }
+        Line { name: format!("share {share}"), points }
+    };
+    LineChart {
+        title: format!("{}: frames encoded", entry.name),
+        description: format!(
+            "Frames that five encoders with shares 1 to 5 have encoded under {}, over two seconds",
+            entry.name
+        ),
+        x: Axis { label: "time (s)".into(), scale: Scale::Linear },
+        y: Axis { label: "frames".into(), scale: Scale::Linear },
+        lines: field::SHARES.iter().zip(frames).map(line).rev().collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_is_done_when_its_cpu_time_is_used_up() {
+        const MS: u64 = 1_000_000;
+        let run = |client, from: u64, to: u64| Run { client, from_ns: from * MS, to_ns: to * MS };
+        // 15 ms, then, 100 ms later, 15 more: frames after 10, and 5 and 15 of the second time.
+        let runs = [run(0, 0, 15), run(1, 15, 115), run(0, 115, 130)];
+        assert_eq!(frames(&runs, 0), [10 * MS, 120 * MS, 130 * MS]);
+        let intervals = Intervals::of(&frames(&runs, 0));
+        assert_eq!((intervals.mean, intervals.longest), (60.0, 110.0));
+        assert_eq!(intervals.deviation, 50.0);
+    }
+}

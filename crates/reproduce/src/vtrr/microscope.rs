@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Figures 4 to 6: five clients seen over one second [VTRR §5.3].
+
+use super::field::{self, Entry};
+use crate::bench::{Bench, Length};
+use crate::error::Error;
+use crate::figure::{Drawing, Found, Table};
+use crate::pool;
+use crate::runs::{longest_wait_ns, period_ns, received_ns, Run, Runs};
+use crate::Job;
+use rota_report::chart::{Lane, Lanes};
+
+const RUN_NS: u64 = 30_000_000_000;
+const SHOWN_MS: f64 = 1_000.0;
+/// All counters or cycles begin again then [VTRR §5.3].
+const PATTERN_MS: f64 = 300.0;
+const MS: f64 = 1e6;
+
+const FIGURES: &[(&str, &Entry)] = &[("fig5", &field::WFQ), ("fig6", &field::VTRR)];
+
+pub(crate) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
+    let wanted: Vec<&(&'static str, &Entry)> =
+        FIGURES.iter().filter(|(id, _)| job.wants(id)).collect();
+    let quanta = RUN_NS / field::QUANTUM_NS;
+    job.progress.announce(quanta * wanted.len() as u64);
+    pool::map(job.threads, &wanted, |(id, entry)| {
+        let workload = entry.hogs()?;
+        let mut runs = Runs::default();
+        Bench::new(&entry.image()?).run(&workload, Length::of(RUN_NS), &mut runs)?;
+        job.progress.advance(quanta);
+        Ok(found(id, entry, &runs.finish(RUN_NS)))
+    })
+}
+
+fn found(id: &'static str, entry: &Entry, runs: &[Run]) -> Found {
+    let received_ns = received_ns(runs, field::SHARES.len());
+    let due = |share: u64| (RUN_NS * share / field::SHARES.iter().sum::<u64>()) as f64;
+    let off =
+        |(received, share): (&u64, &u64)| (*received as f64 / due(*share) - 1.0).abs() * 100.0;
+    let worst = received_ns.iter().zip(&field::SHARES).map(off).fold(0.0, f64::max);
+    let period_ms = period_ns(runs, field::QUANTUM_NS).map_or(f64::NAN, |ns| ns as f64 / MS);
+    let row = |(client, share): (usize, &u64)| {
+        let wait_ms = longest_wait_ns(runs, client) as f64 / MS;
+        let part = received_ns[client] as f64 / RUN_NS as f64 * 100.0;
+        vec![share.to_string(), format!("{part:.2}"), format!("{wait_ms:.0}")]
+    };
+    let header = ["share", "CPU time (%)", "longest wait (ms)"];
+    Found {
+        id,
+        ran: format!(
+            "Five clients that never sleep, with shares 1 to 5 and quanta of 20 ms, under {} in the \
+             ideal machine with one CPU for 30 seconds. The picture has the first of them; the \
+             numbers are of all 30.",
+            entry.name
+        ),
+        numbers: vec![("period".into(), period_ms), ("share_error".into(), worst)],
+        tables: vec![Table {
+            title: "Each client over 30 seconds".into(),
+            header: header.map(String::from).to_vec(),
+            rows: field::SHARES.iter().enumerate().map(row).collect(),
+        }],
+        drawings: vec![Drawing { svg: lanes(entry, runs).render() }],
+    }
+}
+
+fn lanes(entry: &Entry, runs: &[Run]) -> Lanes {
+    let lane = |(client, share): (usize, &u64)| {
+        let own = runs.iter().filter(|run| run.client == client);
+        let times = own.map(|run| (run.from_ns as f64 / MS, run.to_ns as f64 / MS));
+        Lane {
+            name: format!("share {share}"),
+            times: times.take_while(|(from, _)| *from < SHOWN_MS).collect(),
+        }
+    };
+    Lanes {
+        title: format!("{}: who runs when", entry.name),
+        description: format!(
+            "Times on the CPU of five clients with shares 1 to 5 under {}, over one second; dashed \
+             lines every 300 ms",
+            entry.name
+        ),
+        label: "time (ms)".into(),
+        end: SHOWN_MS,
+        every: PATTERN_MS,
+        rows: field::SHARES.iter().enumerate().map(lane).rev().collect(),
+    }
+}

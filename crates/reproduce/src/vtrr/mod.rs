@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! J. Nieh, C. Vaill, H. Zhong, *Virtual-Time Round-Robin: An O(1) Proportional Share
+//! Scheduler*, USENIX 2001.
+
+mod cost;
+#[cfg(test)]
+mod cycle_tests;
+mod encoders;
+mod errors;
+mod field;
+mod guests;
+mod microscope;
+mod sweep;
+mod vectors;
+
+use crate::{Experiment, Paper};
+
+pub(crate) const PAPER: Paper = Paper {
+    name: "vtrr",
+    expected: include_str!("../../../../papers/vtrr/expected.toml"),
+    experiments: &[
+        Experiment { figures: &["fig1", "fig2"], run: errors::run },
+        Experiment { figures: &["fig3"], run: cost::run },
+        Experiment { figures: &["fig5", "fig6"], run: microscope::run },
+        Experiment { figures: &["fig8", "fig9"], run: encoders::run },
+        Experiment { figures: &["guests"], run: guests::run },
+    ],
+};
