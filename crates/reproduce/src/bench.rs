@@ -94,11 +94,19 @@ impl Length {
 
 /// Clients that never sleep, with these shares, named by `name`.
 pub(crate) fn hogs(shares: &[u64], name: impl Fn(usize) -> String) -> Result<Arc<Workload>, Error> {
+    hogs_told(shares.iter().map(|share| format!("\"share\": {share}")), name)
+}
+
+/// Clients that never sleep, each with a setting of a workload file.
+pub(crate) fn hogs_told(
+    settings: impl Iterator<Item = String>,
+    name: impl Fn(usize) -> String,
+) -> Result<Arc<Workload>, Error> {
     let mut text = String::from("{\"tasks\": {");
-    for (at, share) in shares.iter().enumerate() {
+    for (at, setting) in settings.enumerate() {
         let comma = if at > 0 { ", " } else { "" };
         let name = name(at);
-        let _ = write!(text, "{comma}\"{name}\": {{\"share\": {share}, \"run\": {LONG_US}}}");
+        let _ = write!(text, "{comma}\"{name}\": {{{setting}, \"run\": {LONG_US}}}");
     }
     text.push_str("}}");
     Ok(Arc::new(rota_workload::parse("clients", &text)?))

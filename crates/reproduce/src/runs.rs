@@ -64,6 +64,12 @@ pub(crate) fn longest_wait_ns(runs: &[Run], client: usize) -> u64 {
     own.windows(2).map(|two| two[1].from_ns - two[0].to_ns).max().unwrap_or(0)
 }
 
+/// The longest time that a client had the CPU without a break.
+pub(crate) fn longest_run_ns(runs: &[Run], client: usize) -> u64 {
+    let own = runs.iter().filter(|run| run.client == client);
+    own.map(|run| run.to_ns - run.from_ns).max().unwrap_or(0)
+}
+
 /// The shortest time after which the schedule repeats, to its end; it is looked at in steps of
 /// `quantum_ns`. `None`: it does not.
 pub(crate) fn period_ns(runs: &[Run], quantum_ns: u64) -> Option<u64> {
@@ -104,6 +110,7 @@ mod tests {
         let schedule = runs("1001000");
         assert_eq!(longest_wait_ns(&schedule, 1), 2_000_000_000);
         assert_eq!(longest_wait_ns(&schedule, 0), 1_000_000_000);
+        assert_eq!(longest_run_ns(&schedule, 1), 1_000_000_000);
         assert_eq!(received_ns(&schedule, 2), [5_000_000_000, 2_000_000_000]);
     }
 }

@@ -2,7 +2,7 @@
 //! Figure 3: what a decision costs with more and more clients [VTRR §5.2], in instructions of
 //! the policy, those of the kernel's functions that it calls included.
 
-use crate::bench::{hogs, image, Bench, Length};
+use crate::bench::{hogs_told, image, Bench, Length};
 use crate::effort::Effort;
 use crate::error::Error;
 use crate::figure::{Drawing, Found, Table};
@@ -24,12 +24,38 @@ struct Entry {
     key: &'static str,
     policy: &'static str,
     set: &'static [(&'static str, &'static str)],
+    /// Shares are unknown to it: all clients have nice 19, and so the shortest quantum.
+    by_nice: bool,
+    quantum_ns: u64,
 }
 
+impl Entry {
+    const fn by_share(
+        name: &'static str,
+        key: &'static str,
+        policy: &'static str,
+        set: &'static [(&'static str, &'static str)],
+    ) -> Self {
+        Self { name, key, policy, set, by_nice: false, quantum_ns: QUANTUM_NS }
+    }
+}
+
+/// Two of the shortest ticks [VTRR §4].
+const LINUX: Entry = Entry {
+    name: "Linux 2.2",
+    key: "linux",
+    policy: "linux22",
+    set: &[("tick_ns", "1000000")],
+    by_nice: true,
+    quantum_ns: 2_000_000,
+};
+
 const ENTRIES: &[Entry] = &[
-    Entry { name: "WFQ, heap", key: "wfq_heap", policy: "wfq", set: &[QUANTUM] },
+    LINUX,
+    Entry::by_share("WFQ, list", "wfq_list", "wfq", &[QUANTUM, ("queue", "list")]),
+    Entry::by_share("WFQ, heap", "wfq_heap", "wfq", &[QUANTUM]),
     // The array only spares the walks of clients that come.
-    Entry { name: "VTRR", key: "vtrr", policy: "vtrr", set: &[QUANTUM, ("insert", "array")] },
+    Entry::by_share("VTRR", "vtrr", "vtrr", &[QUANTUM, ("insert", "array")]),
 ];
 
 pub(crate) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
@@ -58,10 +84,13 @@ pub(crate) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
 
 /// Instructions of a decision, on average. Everybody has run once before it is counted.
 fn cost(entry: &Entry, clients: usize) -> Result<f64, Error> {
-    let shares: Vec<u64> = (0..clients as u64).map(|client| client % 5 + 1).collect();
-    let workload = hogs(&shares, |at| format!("c{at}"))?;
-    let warmup_ns = clients as u64 * QUANTUM_NS;
-    let duration_ns = warmup_ns + DECISIONS as u64 * QUANTUM_NS;
+    let setting = |client: usize| match entry.by_nice {
+        true => "\"priority\": 19".to_owned(),
+        false => format!("\"share\": {}", client % 5 + 1),
+    };
+    let workload = hogs_told((0..clients).map(setting), |at| format!("c{at}"))?;
+    let warmup_ns = clients as u64 * entry.quantum_ns;
+    let duration_ns = warmup_ns + DECISIONS as u64 * entry.quantum_ns;
     let length = Length { duration_ns, warmup_ns, seed: 1 };
     let mut bench = Bench::new(&image(entry.policy, entry.set)?);
     let counters = bench.run(&workload, length, &mut Nobody)?.counters;
@@ -95,6 +124,9 @@ fn figure(found: &[Costs<'_>], sizes: &[usize]) -> Found {
     add("wfq_heap_growth", growth("wfq_heap", 10, PAPERS_MOST));
     let ratio = |key: &str| Some(of(key, PAPERS_MOST)? / of("vtrr", PAPERS_MOST)?);
     add("wfq_heap_over_vtrr", ratio("wfq_heap"));
+    add("linux_growth", growth("linux", 10, PAPERS_MOST));
+    add("wfq_list_growth", growth("wfq_list", 10, PAPERS_MOST));
+    add("linux_over_vtrr", ratio("linux"));
     let row = |clients: &usize| {
         let cell = |(_, points): &Costs<'_>| {
             at(points, *clients).map_or("–".into(), |c| format!("{c:.0}"))
@@ -106,7 +138,7 @@ fn figure(found: &[Costs<'_>], sizes: &[usize]) -> Found {
         id: "fig3",
         ran: format!(
             "{DECISIONS} decisions of each policy's object at each number of clients up to {last}, with \
-             shares 1 to 5 in turn, after everybody ran once, in the ideal machine with one CPU. \
+             shares 1 to 5 in turn (nice 19 under Linux 2.2), after everybody ran once, in the ideal machine with one CPU. \
              Counted are the instructions of all callbacks from one decision to the next, with the \
              documented costs of kernel functions: no time, so no noise."
         ),

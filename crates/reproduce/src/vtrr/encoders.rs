@@ -15,20 +15,42 @@ const SHOWN_NS: u64 = 2_000_000_000;
 /// CPU time of one frame. The paper does not say; half a quantum.
 const FRAME_NS: u64 = 10_000_000;
 
-const FIGURES: &[(&str, &Entry)] = &[("fig8", &field::WFQ), ("fig9", &field::VTRR)];
+const FIGURES: [(&str, &Entry); 3] =
+    [("fig7", &field::LINUX), ("fig8", &field::WFQ), ("fig9", &field::VTRR)];
 
+/// All three, whatever is wanted, as one is told by the others.
 pub(crate) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
-    let wanted: Vec<&(&'static str, &Entry)> =
-        FIGURES.iter().filter(|(id, _)| job.wants(id)).collect();
     let quanta = RUN_NS / field::QUANTUM_NS;
-    job.progress.announce(quanta * wanted.len() as u64);
-    pool::map(job.threads, &wanted, |(id, entry)| {
-        let workload = entry.hogs()?;
+    job.progress.announce(quanta * FIGURES.len() as u64);
+    let frames = pool::map(job.threads, &FIGURES, |(_, entry)| {
+        let workload = entry.hogs(&field::SHARES)?;
         let mut runs = Runs::default();
         Bench::new(&entry.image()?).run(&workload, Length::of(RUN_NS), &mut runs)?;
         job.progress.advance(quanta);
-        Ok(found(id, entry, &runs.finish(RUN_NS)))
-    })
+        let runs = runs.finish(RUN_NS);
+        Ok((0..field::SHARES.len()).map(|client| frames(&runs, client)).collect())
+    })?;
+    let jitters: Vec<f64> = frames.iter().map(|frames: &Vec<Vec<u64>>| jitter(frames)).collect();
+    let found = FIGURES.iter().zip(&frames).map(|((id, entry), frames)| {
+        let mut found = found(id, entry, frames);
+        let (linux, wfq, vtrr) = (jitters[0], jitters[1], jitters[2]);
+        match *id {
+            "fig7" => found.numbers.push(("jitter_over_vtrr".into(), linux / vtrr)),
+            "fig9" => {
+                let part = (vtrr - wfq).abs() / (linux - vtrr);
+                found.numbers.push(("from_wfq".into(), part));
+            }
+            _ => {}
+        }
+        found
+    });
+    Ok(found.filter(|found| job.wants(found.id)).collect())
+}
+
+/// The standard deviation of times between frames in milliseconds, averaged over the clients.
+fn jitter(frames: &[Vec<u64>]) -> f64 {
+    let deviations = frames.iter().map(|frames| Intervals::of(frames).deviation);
+    deviations.sum::<f64>() / frames.len() as f64
 }
 
 /// When a client finished each of its frames, one after the other: an encoder does nothing else.
@@ -63,12 +85,10 @@ impl Intervals {
     }
 }
 
-fn found(id: &'static str, entry: &Entry, runs: &[Run]) -> Found {
-    let frames: Vec<Vec<u64>> =
-        (0..field::SHARES.len()).map(|client| frames(runs, client)).collect();
+fn found(id: &'static str, entry: &Entry, frames: &[Vec<u64>]) -> Found {
     let intervals: Vec<Intervals> = frames.iter().map(|frames| Intervals::of(frames)).collect();
     let longest = intervals.iter().map(|i| i.longest).fold(0.0, f64::max);
-    let rows = field::SHARES.iter().zip(&frames).zip(&intervals).map(|((share, frames), i)| {
+    let rows = field::SHARES.iter().zip(frames).zip(&intervals).map(|((share, frames), i)| {
         let cells = [i.mean, i.deviation, i.longest].map(|ms| format!("{ms:.1}"));
         [share.to_string(), frames.len().to_string()].into_iter().chain(cells).collect()
     });
@@ -88,7 +108,7 @@ fn found(id: &'static str, entry: &Entry, runs: &[Run]) -> Found {
             header: header.map(String::from).to_vec(),
             rows: rows.collect(),
         }],
-        drawings: vec![Drawing { svg: chart(entry, &frames).render() }],
+        drawings: vec![Drawing { svg: chart(entry, frames).render() }],
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The schedulers and the five clients of the paper's measurements [VTRR §5.3, §5.4].
 
-use crate::bench::{hogs, image};
+use crate::bench::{hogs_told, image};
 use crate::error::Error;
 use rota_bpf::image::Image;
 use rota_workload::Workload;
@@ -19,19 +19,31 @@ pub(crate) struct Entry {
     pub(crate) name: &'static str,
     /// As it ships.
     pub(crate) policy: &'static str,
+    set: &'static [(&'static str, &'static str)],
+    /// Knows nice values only.
+    by_nice: bool,
 }
 
-pub(crate) const WFQ: Entry = Entry { name: "WFQ", policy: "wfq" };
-pub(crate) const VTRR: Entry = Entry { name: "VTRR", policy: "vtrr" };
+const QUANTUM: &[(&str, &str)] = &[("quantum_ns", "20000000")];
+
+pub(crate) const LINUX: Entry =
+    Entry { name: "Linux 2.2", policy: "linux22", set: &[], by_nice: true };
+pub(crate) const WFQ: Entry = Entry { name: "WFQ", policy: "wfq", set: QUANTUM, by_nice: false };
+pub(crate) const VTRR: Entry = Entry { name: "VTRR", policy: "vtrr", set: QUANTUM, by_nice: false };
 
 impl Entry {
     /// Its object, with the paper's quantum.
     pub(crate) fn image(&self) -> Result<Arc<Image>, Error> {
-        image(self.policy, &[("quantum_ns", "20000000")])
+        image(self.policy, self.set)
     }
 
-    /// The five clients, in the order of their shares.
-    pub(crate) fn hogs(&self) -> Result<Arc<Workload>, Error> {
-        hogs(&SHARES, |at| format!("share{}", SHARES[at]))
+    /// Clients that compute, in this order. For Linux a share is a quantum of as many times 20 ms,
+    /// and so a user priority: 19, 17, 15, 13, 11 for 1 to 5 [VTRR §5.3].
+    pub(crate) fn hogs(&self, shares: &[u64]) -> Result<Arc<Workload>, Error> {
+        let setting = |share: &u64| match self.by_nice {
+            true => format!("\"priority\": {}", 21 - 2 * *share as i64),
+            false => format!("\"share\": {share}"),
+        };
+        hogs_told(shares.iter().map(setting), |at| format!("share{}", shares[at]))
     }
 }

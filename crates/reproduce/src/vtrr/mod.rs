@@ -21,8 +21,8 @@ pub(crate) const PAPER: Paper = Paper {
     experiments: &[
         Experiment { figures: &["fig1", "fig2"], run: errors::run },
         Experiment { figures: &["fig3"], run: cost::run },
-        Experiment { figures: &["fig5", "fig6"], run: microscope::run },
-        Experiment { figures: &["fig8", "fig9"], run: encoders::run },
+        Experiment { figures: &["fig4", "fig5", "fig6"], run: microscope::run },
+        Experiment { figures: &["fig7", "fig8", "fig9"], run: encoders::run },
         Experiment { figures: &["guests"], run: guests::run },
     ],
 };
