@@ -6,6 +6,7 @@ use crate::lag::Lag;
 use crate::latency::Latencies;
 use crate::report::{RatioReport, SpanReport, TaskReport};
 use crate::whole::Whole;
+use rota_trace::SchedClass;
 
 /// What a task does, and since when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +40,10 @@ pub(crate) struct Account {
     pub(crate) share: Option<u64>,
     /// CPUs that it may use.
     pub(crate) tie: Tie,
+    /// While it is above the policy, it takes capacity and has no part in what is shared.
+    pub(crate) class: SchedClass,
+    /// It never was above.
+    always_ext: bool,
     pub(crate) state: State,
     pub(crate) since_ns: u64,
     pub(crate) cpu_ns: u64,
@@ -118,6 +123,8 @@ impl Account {
             weight: 100,
             share: None,
             tie: Tie::default(),
+            class: SchedClass::Ext,
+            always_ext: true,
             state: State::Created,
             since_ns: now_ns,
             cpu_ns: 0,
@@ -148,6 +155,32 @@ impl Account {
         Claim { weight: self.claimed_weight(), tie: self.tie }
     }
 
+    fn is_ext(&self) -> bool {
+        self.class == SchedClass::Ext
+    }
+
+    /// Whether it takes a CPU from those that the policy schedules.
+    fn takes_cpu(&self) -> bool {
+        !self.is_ext() && matches!(self.state, State::Running { .. })
+    }
+
+    /// Goes over to another class.
+    pub(crate) fn reclass(&mut self, whole: &mut Whole, now_ns: u64, class: SchedClass) {
+        self.settle(whole, now_ns);
+        let (was_ext, took) = (self.is_ext(), self.takes_cpu());
+        let runnable = self.state.is_runnable();
+        if runnable && was_ext && class != SchedClass::Ext {
+            self.look(whole, now_ns);
+            self.lag.leave(&mut whole.fluid, now_ns);
+        }
+        self.class = class;
+        self.always_ext &= self.is_ext();
+        whole.capacity_moves(took, self.takes_cpu(), now_ns);
+        if runnable && !was_ext && self.is_ext() {
+            self.lag.join(&mut whole.fluid, self.claim(), now_ns);
+        }
+    }
+
     /// Counts CPU time up to now, under the share or weight so far.
     fn settle(&mut self, whole: &mut Whole, now_ns: u64) {
         if let State::Running { .. } = self.state {
@@ -155,7 +188,9 @@ impl Account {
             self.cpu_ns += ns;
             self.service += ns as f64 / self.claimed_weight() as f64;
             self.burst.cpu_ns += ns;
-            self.lag.receive(ns);
+            if self.is_ext() {
+                self.lag.receive(ns);
+            }
             whole.ran(self.row, self.since_ns, now_ns);
             self.since_ns = now_ns;
         }
@@ -172,7 +207,7 @@ impl Account {
         let before = self.claim();
         change(self);
         let claim = self.claim();
-        if claim != before && self.state.is_runnable() {
+        if claim != before && self.is_ext() && self.state.is_runnable() {
             self.lag.change_claim(&mut whole.fluid, claim, now_ns);
         }
     }
@@ -218,7 +253,9 @@ impl Account {
         if next == State::Sleeping {
             self.slept = true;
         }
+        let took = self.takes_cpu();
         (self.state, self.since_ns) = (next, now_ns);
+        whole.capacity_moves(took, self.takes_cpu(), now_ns);
     }
 
     fn wait(&mut self, whole: &Whole, now_ns: u64) {
@@ -226,20 +263,27 @@ impl Account {
     }
 
     fn look(&mut self, whole: &mut Whole, now_ns: u64) {
+        if !self.is_ext() {
+            return;
+        }
         let (from, to) = self.lag.look(&whole.fluid, now_ns);
         whole.lagged(self.row, from, to);
     }
 
     fn begin_burst(&mut self, whole: &mut Whole, now_ns: u64) {
         self.wanted_ns.get_or_insert(now_ns);
-        self.lag.join(&mut whole.fluid, self.claim(), now_ns);
+        if self.is_ext() {
+            self.lag.join(&mut whole.fluid, self.claim(), now_ns);
+        }
         let from_ns = if self.state == State::Created { self.since_ns } else { now_ns };
         self.burst = Burst { from_ns, cpu_ns: 0 };
     }
 
     fn end_burst(&mut self, whole: &mut Whole, now_ns: u64) {
         self.look(whole, now_ns);
-        self.lag.leave(&mut whole.fluid, now_ns);
+        if self.is_ext() {
+            self.lag.leave(&mut whole.fluid, now_ns);
+        }
         let Burst { from_ns, cpu_ns } = self.burst;
         let turnaround_ns = now_ns.saturating_sub(from_ns);
         self.turnaround.add(turnaround_ns as f64);
@@ -262,18 +306,19 @@ impl Account {
         self.slowdown = Spans::default();
         self.slept = self.state == State::Sleeping;
         self.wanted_ns = self.wanted_ns.map(|wanted_ns| wanted_ns.max(now_ns));
-        if self.state.is_runnable() {
+        if self.is_ext() && self.state.is_runnable() {
             self.lag.restart(&whole.fluid, now_ns);
         } else {
             self.lag.forget();
         }
     }
 
-    /// Normalized service per time alive; `None` for a task that slept or never was runnable.
+    /// Normalized service per time alive; `None` for a task that slept, never was runnable, or
+    /// was above the policy.
     pub(crate) fn service_rate(&self, end_ns: u64) -> Option<f64> {
         let end_ns = self.finished_ns.unwrap_or(end_ns);
         let alive_ns = end_ns.saturating_sub(self.wanted_ns?);
-        (!self.slept && alive_ns > 0).then(|| self.service / alive_ns as f64)
+        (!self.slept && self.always_ext && alive_ns > 0).then(|| self.service / alive_ns as f64)
     }
 
     /// Counts what is still open at the end.
@@ -312,6 +357,7 @@ impl Account {
             lag_ns: self.lag.measured().report(),
             turnaround_ns: self.turnaround.times(),
             slowdown: self.slowdown.ratios(),
+            class: self.class.name(),
         }
     }
 }

@@ -19,6 +19,8 @@ pub(crate) use tied::Tie;
 #[derive(Clone, Debug)]
 pub(crate) struct Fluid {
     cpus: u32,
+    /// Of them, those that run tasks above the policy: they are not its to share out.
+    taken: u32,
     now_ns: u64,
     /// Of the claims that somebody has, those of the heaviest first.
     classes: Vec<Class>,
@@ -44,7 +46,7 @@ struct Class {
 
 impl Fluid {
     pub(crate) fn new(cpus: u32) -> Self {
-        Fluid { cpus, now_ns: 0, classes: Vec::new(), ties: Ties::default() }
+        Fluid { cpus, taken: 0, now_ns: 0, classes: Vec::new(), ties: Ties::default() }
     }
 
     /// As many CPUs as have been heard of.
@@ -60,6 +62,20 @@ impl Fluid {
     /// What ties a task to these CPUs.
     pub(crate) fn tie(&mut self, cpus: impl Iterator<Item = u32>) -> Tie {
         self.ties.tie(self.cpus, cpus)
+    }
+
+    /// A task above the policy takes a CPU.
+    pub(crate) fn take_cpu(&mut self, now_ns: u64) {
+        self.settle(now_ns);
+        self.taken += 1;
+        self.share_out();
+    }
+
+    /// The CPU is there again.
+    pub(crate) fn give_cpu(&mut self, now_ns: u64) {
+        self.settle(now_ns);
+        self.taken = self.taken.saturating_sub(1);
+        self.share_out();
     }
 
     /// A task wants to run from now on. Gives the reading that its service counts from.
@@ -90,7 +106,8 @@ impl Fluid {
     }
 
     /// Gives all tasks that compete with such a one, directly or with others between them, this
-    /// much service together, in proportion to their rates; a negative one is taken from them.
+    /// much service together, in proportion to their rates; a negative one is taken from them. Where
+    /// nobody is served just now, their weights count.
     pub(crate) fn spread(&mut self, tie: Tie, service_ns: f64) {
         let rivals = self.ties.rivals(tie, self.classes.iter().map(|class| class.claim.tie));
         let is_rival = |class: &Class| match &rivals {
@@ -98,9 +115,11 @@ impl Fluid {
             None => true,
         };
         let present = self.classes.iter().filter(|class| is_rival(class));
-        let all: f64 = present.map(|class| f64::from(class.tasks) * class.rate).sum();
+        let served = present.clone().any(|class| class.rate > 0.0);
+        let part = |c: &Class| if served { c.rate } else { c.claim.weight as f64 };
+        let all: f64 = present.map(|class| f64::from(class.tasks) * part(class)).sum();
         for class in self.classes.iter_mut().filter(|class| is_rival(class)) {
-            class.service_ns += service_ns * class.rate / all;
+            class.service_ns += service_ns * part(class) / all;
         }
     }
 
@@ -125,8 +144,9 @@ impl Fluid {
 
     /// Rates of the tasks that are there.
     fn share_out(&mut self) {
+        let left = self.cpus.saturating_sub(self.taken);
         if self.classes.iter().all(|class| class.claim.tie == Tie::default()) {
-            fill(f64::from(self.cpus), &mut self.classes);
+            fill(f64::from(left), &mut self.classes);
             return;
         }
         let mut groups: Vec<Group> = self.ties.groups();
@@ -137,7 +157,9 @@ impl Fluid {
         let mut rates: Vec<_> = groups.iter().map(|group| group.classes.iter()).collect();
         // Classes of a group are in the order of all.
         for class in &mut self.classes {
-            class.rate = rates[class.claim.tie.index()].next().map_or(0.0, |class| class.rate);
+            let rate = rates[class.claim.tie.index()].next().map_or(0.0, |class| class.rate);
+            // what is taken is taken from all of them alike, whoever may use that CPU
+            class.rate = rate * f64::from(left) / f64::from(self.cpus.max(1));
         }
     }
 }

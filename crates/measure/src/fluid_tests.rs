@@ -184,3 +184,23 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_others_take_is_not_shared_out() {
+    // three equal tasks on two CPUs: 2/3 each until 30, 1/3 while one is taken, 2/3 again from 60
+    let mut fluid = Fluid::new(2);
+    (0..3).for_each(|_| assert_eq!(fluid.join(free(1), 0), 0.0));
+    fluid.take_cpu(30);
+    fluid.give_cpu(60);
+    assert!((fluid.service_ns(free(1), 90) - 50.0).abs() < 1e-9);
+}
+
+#[test]
+fn with_all_cpus_taken_a_lag_goes_by_weight() {
+    let mut fluid = Fluid::new(1);
+    fluid.join(free(1), 0);
+    fluid.join(free(3), 0);
+    fluid.take_cpu(0);
+    fluid.spread(Tie::default(), 8.0);
+    assert_eq!((fluid.service_ns(free(1), 50), fluid.service_ns(free(3), 50)), (2.0, 6.0));
+}

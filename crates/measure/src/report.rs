@@ -45,6 +45,8 @@ pub struct TaskReport {
     pub turnaround_ns: SpanReport,
     /// That time over the CPU time in it.
     pub slowdown: RatioReport,
+    /// Its class at the end: `ext` (the policy's), `rt` or `deadline`.
+    pub class: &'static str,
 }
 
 /// A function of time: how far behind the ideal, in nanoseconds; negative: ahead of it.

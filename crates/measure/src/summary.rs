@@ -256,6 +256,10 @@ impl Sink for Summary {
         }
         match *kind {
             EventKind::Task { pid, ref name, weight } => self.rename(pid, name, weight, time_ns),
+            EventKind::SchedClass { pid, class } => {
+                let (task, whole) = self.task(pid, time_ns);
+                task.reclass(whole, time_ns, class);
+            }
             EventKind::Share { pid, share } => {
                 let (task, whole) = self.task(pid, time_ns);
                 task.change_claim(whole, time_ns, |task| task.share = Some(share));

@@ -43,6 +43,15 @@ impl Whole {
         self.slowdowns = Slowdowns::default();
     }
 
+    /// A task above the policy takes a CPU, or gives it back.
+    pub(crate) fn capacity_moves(&mut self, took: bool, takes: bool, now_ns: u64) {
+        match (took, takes) {
+            (false, true) => self.fluid.take_cpu(now_ns),
+            (true, false) => self.fluid.give_cpu(now_ns),
+            _ => {}
+        }
+    }
+
     pub(crate) fn unanswered(&mut self, open_ns: u64) {
         self.wakeups.record(open_ns);
         self.waiting += 1;

@@ -292,7 +292,8 @@ impl<W: Write> Sink for ChromeTraceSink<W> {
                 let place = Place { pid: POLICY, tid: 0, category: "policy" };
                 self.output.instant(place, name, time_ns, &args);
             }
-            EventKind::Share { pid, .. }
+            EventKind::SchedClass { pid, .. }
+            | EventKind::Share { pid, .. }
             | EventKind::Affinity { pid, .. }
             | EventKind::Enqueue { pid, .. }
             | EventKind::Dispatch { pid, .. }

@@ -28,6 +28,17 @@ pub enum OffCpu {
     Exit,
 }
 
+/// Scheduling class of a task, the lowest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SchedClass {
+    /// sched_ext: the policy schedules it.
+    Ext,
+    /// `SCHED_FIFO`, `SCHED_RR`, or with priority lent by a task of these.
+    Realtime,
+    /// `SCHED_DEADLINE`, or with a deadline lent.
+    Deadline,
+}
+
 /// What a callback of the policy cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cost {
@@ -48,6 +59,13 @@ pub enum EventKind {
         name: String,
         /// Its weight as sched_ext counts it (1..=10000, 100 is nice 0).
         weight: u32,
+    },
+    /// A task goes over to another class. One of which nothing is said is the policy's.
+    SchedClass {
+        /// The task.
+        pid: u32,
+        /// The class from now on.
+        class: SchedClass,
     },
     /// A task was given a share of its own, which counts instead of its weight.
     Share {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What an event is called and what it says: the same names and values in every format.
 
-use crate::event::{Cost, Event, EventKind, OffCpu};
+use crate::event::{Cost, Event, EventKind, OffCpu, SchedClass};
 use crate::request::Request;
 
 /// How the values of a field look.
@@ -53,6 +53,7 @@ macro_rules! fields {
 
 fields! {
     Weight "weight" Number,
+    SchedClass "sched_class" Text,
     Share "share" Number,
     ParentPid "parent_pid" Number,
     WakerPid "waker_pid" Number,
@@ -89,6 +90,10 @@ impl Event {
             EventKind::Task { pid, weight, .. } => {
                 number(Field::Weight, u64::from(*weight));
                 ("task", Some(*pid))
+            }
+            EventKind::SchedClass { pid, class } => {
+                say(Field::SchedClass, Value::Text(class.name()));
+                ("sched_class", Some(*pid))
             }
             EventKind::Share { pid, share } => {
                 number(Field::Share, *share);
@@ -203,6 +208,17 @@ impl Request {
     }
 }
 
+impl SchedClass {
+    /// What files and tables call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            SchedClass::Ext => "ext",
+            SchedClass::Realtime => "rt",
+            SchedClass::Deadline => "deadline",
+        }
+    }
+}
+
 impl OffCpu {
     fn name(self) -> &'static str {
         match self {
@@ -241,6 +257,15 @@ mod tests {
         assert_eq!(serve, ("request_serve", Some(4), "request=9".into()));
         let end = told(Request::End { request: 9, pid: 4 });
         assert_eq!(end, ("request_end", Some(4), "request=9".into()));
+    }
+
+    #[test]
+    fn a_task_names_the_class_that_it_goes_over_to() {
+        let of = |class| told(EventKind::SchedClass { pid: 4, class });
+        let expected = |class: &str| ("sched_class", Some(4), format!("sched_class={class}"));
+        assert_eq!(of(SchedClass::Realtime), expected("rt"));
+        assert_eq!(of(SchedClass::Deadline), expected("deadline"));
+        assert_eq!(of(SchedClass::Ext), expected("ext"));
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub use self::chrome::ChromeTraceSink;
 pub use self::csv::CsvSink;
 pub use self::parquet::ParquetSink;
 pub use cpu_list::CpuList;
-pub use event::{Cost, Event, EventKind, OffCpu, Sink};
+pub use event::{Cost, Event, EventKind, OffCpu, SchedClass, Sink};
 pub use lines::LineSink;
 pub use perfetto::PerfettoSink;
 pub use record::Recorder;

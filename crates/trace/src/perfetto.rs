@@ -351,6 +351,7 @@ impl<W: Write> Sink for PerfettoSink<W> {
                 self.forget_if_gone(*pid);
             }
             EventKind::Fork { pid, .. }
+            | EventKind::SchedClass { pid, .. }
             | EventKind::Share { pid, .. }
             | EventKind::Affinity { pid, .. }
             | EventKind::Enqueue { pid, .. }
