@@ -26,4 +26,4 @@ pub use model::{Group, Policy, Settings, Task, TaskIx, Workload};
 pub use parse::{parse, parse_with, Files};
 pub use requests::{RequestClass, RequestEvent, RequestStep, Socket, SocketKind};
 pub use runner::{Runner, Step, FORK_LIMIT, INSTANT_LIMIT};
-pub use sync::{Awaits, Deadlock, Link};
+pub use sync::{Awaits, Deadlock, Link, Loan};

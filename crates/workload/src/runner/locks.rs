@@ -5,10 +5,16 @@ use super::step::Step;
 use super::Runner;
 use crate::event::LockEvent;
 use crate::model::TaskIx;
-use crate::sync::{Meeting, Waiter};
+use crate::sync::{Loan, Meeting, Waiter};
 
 impl Runner {
     pub(super) fn lock_event(&mut self, task: TaskIx, event: LockEvent) -> Option<Step> {
+        let step = self.do_lock_event(task, event);
+        self.update_loans();
+        step
+    }
+
+    fn do_lock_event(&mut self, task: TaskIx, event: LockEvent) -> Option<Step> {
         let waiter = self.waiter(task);
         match event {
             LockEvent::Lock { mutex } => {
@@ -49,13 +55,27 @@ impl Runner {
     /// The end of a wait: the mutex is locked again before anything else happens.
     pub(super) fn lock_again(&mut self, task: TaskIx, mutex: u32) -> Option<Step> {
         let waiter = self.waiter(task);
-        match self.sync.mutexes.lock(waiter, mutex) {
+        let meeting = self.sync.mutexes.lock(waiter, mutex);
+        self.update_loans();
+        match meeting {
             Meeting::GoOn(_) => {
                 self.tasks[task.0 as usize].relocks = None;
                 None
             }
             Meeting::Wait | Meeting::WaitAndRetry => Some(Step::Block),
         }
+    }
+
+    fn update_loans(&mut self) {
+        let tasks = &self.tasks;
+        let rank = |t: TaskIx| Waiter::new(t, &tasks[t.0 as usize].settings).rank;
+        self.sync.loans.update(&mut self.sync.mutexes, rank);
+    }
+
+    /// Who runs with whose priority: what has changed since the last call. To be heeded before
+    /// the step that came with it.
+    pub fn take_loans(&mut self) -> Vec<Loan> {
+        self.sync.loans.take()
     }
 
     /// The task as others see it wait.

@@ -10,6 +10,7 @@ use crate::model::{TaskIx, Workload};
 mod barrier;
 mod condition;
 mod deadlock;
+mod inherit;
 mod mutex;
 mod queue;
 mod semaphore;
@@ -23,6 +24,8 @@ use suspended::Suspended;
 
 pub(crate) use deadlock::{circles, Waiting};
 pub use deadlock::{Deadlock, Link};
+pub use inherit::Loan;
+pub(crate) use inherit::Loans;
 pub(crate) use queue::Waiter;
 
 /// What a blocked task waits for.
@@ -87,6 +90,7 @@ pub(crate) struct Sync {
     pub(crate) semaphores: Semaphores,
     pub(crate) barriers: Barriers,
     pub(crate) mutexes: Mutexes,
+    pub(crate) loans: Loans,
     pub(crate) conditions: Conditions,
 }
 
@@ -97,6 +101,7 @@ impl Sync {
             semaphores: Semaphores::new(workload.semaphores.len()),
             barriers: Barriers::new(workload.barriers.len()),
             mutexes: Mutexes::new(workload.mutexes.len(), workload.pi_enabled),
+            loans: Loans::default(),
             conditions: Conditions::new(workload.conditions.len()),
         }
     }

@@ -64,6 +64,27 @@ impl Mutexes {
         self.list[mutex as usize].owner
     }
 
+    /// Whether they inherit priority.
+    pub(super) fn inherit(&self) -> bool {
+        self.inherits
+    }
+
+    /// Whether anyone above ordinary tasks waits.
+    pub(super) fn anyone_waits(&self, rank: impl Fn(TaskIx) -> i32) -> bool {
+        self.list.iter().flat_map(|m| m.waiting.iter()).any(|t| rank(t) > 0)
+    }
+
+    /// Each pair of who holds a mutex and who waits for it, in the order of the queues.
+    pub(super) fn owners_and_waiters(&self) -> impl Iterator<Item = (TaskIx, TaskIx)> + '_ {
+        let owned = self.list.iter().filter_map(|m| Some((m.owner?, m)));
+        owned.flat_map(|(owner, m)| m.waiting.iter().map(move |t| (owner, t)))
+    }
+
+    /// Puts those who wait into the order of these ranks.
+    pub(super) fn rerank(&mut self, rank: impl Fn(TaskIx) -> i32) {
+        self.list.iter_mut().for_each(|m| m.waiting.rerank(&rank));
+    }
+
     /// Who waits, and for which mutex.
     pub(super) fn waiting(&self) -> impl Iterator<Item = (TaskIx, usize)> + '_ {
         let mutexes = self.list.iter().enumerate();

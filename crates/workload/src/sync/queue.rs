@@ -35,6 +35,15 @@ impl WaitQueue {
         self.0.insert(after.map_or(0, |last| last + 1), waiter);
     }
 
+    /// Who has another rank than it came with goes behind all of that rank.
+    pub(crate) fn rerank(&mut self, rank: impl Fn(TaskIx) -> i32) {
+        while let Some(at) = self.0.iter().position(|w| w.rank != rank(w.task)) {
+            if let Some(Waiter { task, .. }) = self.0.remove(at) {
+                self.push(Waiter { task, rank: rank(task) });
+            }
+        }
+    }
+
     pub(crate) fn pop(&mut self) -> Option<TaskIx> {
         self.0.pop_front().map(|w| w.task)
     }
