@@ -25,8 +25,11 @@ impl Machine {
         // a CPU that is still to reschedule knows about the slice
         if core.config.exact_slices && !rq.need_resched {
             let slice_ns = core.slice(t);
-            if slice_ns != SLICE_INF {
+            if core.task(t).class.is_ext() && slice_ns != SLICE_INF {
                 at_ns = at_ns.min(rq.charged_at_ns.saturating_add(slice_ns));
+            }
+            if let Some(left_ns) = core.limit_ns(cpu, t) {
+                at_ns = at_ns.min(rq.charged_at_ns.saturating_add(left_ns));
             }
         }
         at_ns

@@ -38,15 +38,22 @@ impl Core {
             return Ok(());
         }
         let runs = self.rq(task.cpu).curr == Some(t);
-        let queued = self.has_flag(t, TASK_QUEUED);
+        let queued = self.is_queued(t);
+        let ext = task.class.is_ext();
+        let higher = task.entity.place.is_some();
+        let throttled = task.entity.throttled && !runs;
+        if ext && (task.entity.on_rq || higher) || !ext && self.has_flag(t, TASK_QUEUED) {
+            return Err("queued in a class that is not its own".into());
+        }
         let with_scheduler = matches!(task.ops_state, OpsState::Queued(_));
-        let places =
-            [runs, task.dsq.is_some(), with_scheduler, task.ddsp_deferred].map(usize::from);
-        let places: usize = places.iter().sum();
+        let waits = [task.dsq.is_some(), with_scheduler, task.ddsp_deferred, higher];
+        let places = waits.map(usize::from).iter().sum::<usize>() + usize::from(runs);
         match task.state {
             State::Runnable if !queued => Err("runnable, but not queued".into()),
-            State::Runnable if places != 1 => Err(format!("runnable in {places} places")),
-            State::Runnable if task.on_runnable_list == runs => {
+            State::Runnable if places != usize::from(!throttled) => {
+                Err(format!("runnable in {places} places"))
+            }
+            State::Runnable if ext && task.on_runnable_list == runs => {
                 Err(format!("runs: {runs}, yet on the list of those that wait: {runs}"))
             }
             State::Sleeping | State::New if queued || places != 0 => {
@@ -84,6 +91,15 @@ impl Core {
         let immed = local.iter(&self.dsq_links).filter(|t| self.has_flag(*t, TASK_IMMED)).count();
         if immed != rq.nr_immed as usize {
             return Err(format!("counts {} of {immed} immediate tasks", rq.nr_immed));
+        }
+        let higher = tasks().filter(|t| self.task(*t).entity.on_rq).count();
+        if higher != rq.nr_higher as usize {
+            return Err(format!("counts {} of {higher} tasks above sched_ext", rq.nr_higher));
+        }
+        let first = rq.waiting.first().filter(|(rank, _)| *rank > self.rank_of_curr(cpu));
+        let serves = self.server_precedes(cpu, first.map(|(_, t)| t));
+        if let Some((_, t)) = first.filter(|_| !serves && !rq.comes_later() && !rq.interrupted) {
+            return Err(format!("lets {} wait for a lesser task", self.task(t).label()));
         }
         if rq.curr.is_none() && local.nr > 0 && !rq.comes_later() && !rq.interrupted {
             return Err(format!("idles with {} tasks on its local DSQ", local.nr));

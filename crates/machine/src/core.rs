@@ -64,6 +64,10 @@ pub struct Core {
     /// CPUs with work in `irq_work` or deferred lists.
     pub(crate) deferred: CpuSet,
     pub(crate) resched: CpuSet,
+    /// Tasks above sched_ext that wait for a CPU.
+    pub(crate) nr_waiting: u32,
+    /// The workload has tasks above sched_ext.
+    pub(crate) higher_classes: bool,
     /// Callbacks that the scheduler has and that are enabled by now, by [`Op`] number.
     pub(crate) has_op: u64,
     pub(crate) ops_flags: u64,

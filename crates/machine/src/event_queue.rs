@@ -18,6 +18,10 @@ pub(crate) enum Due {
     Wake(u32),
     /// Requests of customers arrive.
     Customers,
+    /// A deadline task's next period begins: its index in the machine, generation.
+    Replenish(u32, u64),
+    /// The deadline server of a CPU: CPU, generation.
+    Server(u32, u64),
     /// The running task of a CPU may have finished its work or its slice: CPU, generation.
     Stop(u32, u64),
     /// The periodic tick of a CPU.

@@ -47,9 +47,10 @@ impl Core {
         self.this_cpu = cpu;
         match prev {
             Some(p) => {
-                self.put_prev_task(o, cpu, p, false);
+                let ext = self.task(p).class.is_ext();
+                self.put_prev_any(o, cpu, p, Some(p));
                 self.leave_cpu(cpu, p, OffCpu::Runnable);
-                let goes_on = (self.slice(p) != 0).then_some(p);
+                let goes_on = (ext && self.slice(p) != 0).then_some(p);
                 let rq = self.rq_mut(cpu);
                 (rq.curr, rq.goes_on) = (None, goes_on);
                 let (addr, idle) = (self.rq(cpu).addr, self.rq(cpu).idle_addr);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernel objects that hosted code can reach, written into guest memory.
 
+use crate::class::Class;
 use crate::consts::*;
 use crate::core::Core;
 use crate::cpuset::{CpuSet, MAX_CPUS};
@@ -24,6 +25,7 @@ const MAX_ARGS: u32 = 5;
 pub(crate) struct Scratch {
     pub(crate) init_task_args: u64,
     pub(crate) exit_task_args: u64,
+    pub(crate) cpu_release_args: u64,
     pub(crate) cgroup_init_args: u64,
     pub(crate) exit_info: u64,
     pub(crate) dump_ctx: u64,
@@ -47,6 +49,7 @@ impl Scratch {
         let scratch = Self {
             init_task_args: alloc("scx_init_task_args", layouts.init_task_args.size()),
             exit_task_args: alloc("scx_exit_task_args", layouts.exit_task_args.size()),
+            cpu_release_args: alloc("scx_cpu_release_args", layouts.cpu_release_args.size()),
             cgroup_init_args: alloc("scx_cgroup_init_args", layouts.cgroup_init_args.size()),
             exit_info: alloc("scx_exit_info", layouts.exit_info.size()),
             dump_ctx: alloc("scx_dump_ctx", layouts.dump_ctx.size()),
@@ -218,22 +221,31 @@ impl Core {
         }
     }
 
-    /// `prio`, `static_prio` and `policy`.
+    /// `prio`, `static_prio` and `policy`. The nice value of a task above sched_ext is 0.
     pub(crate) fn publish_priority(&mut self, t: Tid) {
         let layout = self.layouts.task.clone();
         let (addr, settings) = (self.task(t).addr, self.task(t).settings.clone());
-        let nice = if settings.policy.is_real_time() { -20 } else { settings.priority };
-        let prio = (120 + nice.clamp(-20, 19)) as u32;
-        for field in [layout.prio, layout.static_prio, layout.normal_prio] {
-            self.put_u32(addr, field, prio);
-        }
-        let policy = match settings.policy {
-            Policy::Batch => 3,
-            Policy::Idle => 5,
-            // Tasks of higher classes run as ordinary ones, see `weight_of()`.
-            Policy::Other | Policy::Fifo | Policy::Rr | Policy::Deadline => 0,
+        let nice = if settings.policy.is_real_time() { 0 } else { settings.priority };
+        let static_prio = 120 + nice.clamp(-20, 19);
+        let prio = |class: Class| match class {
+            Class::Ext => static_prio as u32,
+            Class::Realtime { priority } => 99 - u32::from(priority),
+            Class::Deadline(_) => -1_i32 as u32,
+        };
+        let own = Class::of(&settings);
+        self.put_u32(addr, layout.static_prio, static_prio as u32);
+        self.put_u32(addr, layout.normal_prio, prio(own));
+        self.put_u32(addr, layout.prio, prio(self.task(t).class));
+        let (policy, rt_priority) = match settings.policy {
+            Policy::Other => (0, 0),
+            Policy::Fifo => (1, settings.priority as u32),
+            Policy::Rr => (2, settings.priority as u32),
+            Policy::Batch => (3, 0),
+            Policy::Idle => (5, 0),
+            Policy::Deadline => (6, 0),
         };
         self.put_u32(addr, layout.policy, policy);
+        self.put_u32(addr, layout.rt_priority, rt_priority);
         self.publish_slice(t);
     }
 

@@ -46,6 +46,7 @@ layout! {
     TaskLayout = "task_struct" {
         pid: "pid", tgid: "tgid", comm: "comm", flags: "flags", state: "__state",
         prio: "prio", static_prio: "static_prio", normal_prio: "normal_prio", policy: "policy",
+        rt_priority: "rt_priority",
         cpu: "thread_info.cpu", wake_cpu: "wake_cpu", recent_used_cpu: "recent_used_cpu",
         on_cpu: "on_cpu", on_rq: "on_rq",
         cpus_ptr: "cpus_ptr", cpus_mask: "cpus_mask", nr_cpus_allowed: "nr_cpus_allowed",
@@ -98,6 +99,10 @@ layout! {
     ExitTaskArgsLayout = "scx_exit_task_args" { cancelled: "cancelled" }
 }
 layout! {
+    /// `struct scx_cpu_release_args`.
+    CpuReleaseArgsLayout = "scx_cpu_release_args" { reason: "reason", task: "task" }
+}
+layout! {
     /// `struct scx_cgroup_init_args`.
     CgroupInitArgsLayout = "scx_cgroup_init_args" {
         weight: "weight", bw_period_us: "bw_period_us", bw_quota_us: "bw_quota_us", bw_burst_us: "bw_burst_us",
@@ -147,6 +152,7 @@ pub(crate) struct Layouts {
     pub(crate) dump_ctx: DumpCtxLayout,
     pub(crate) init_task_args: InitTaskArgsLayout,
     pub(crate) exit_task_args: ExitTaskArgsLayout,
+    pub(crate) cpu_release_args: CpuReleaseArgsLayout,
     pub(crate) cgroup_init_args: CgroupInitArgsLayout,
     pub(crate) cgroup: CgroupLayout,
     pub(crate) kernfs: KernfsLayout,
@@ -186,6 +192,7 @@ impl Layouts {
             dump_ctx: DumpCtxLayout::resolve(btf),
             init_task_args: InitTaskArgsLayout::resolve(btf),
             exit_task_args: ExitTaskArgsLayout::resolve(btf),
+            cpu_release_args: CpuReleaseArgsLayout::resolve(btf),
             cgroup_init_args: CgroupInitArgsLayout::resolve(btf),
             cgroup,
             kernfs: KernfsLayout::resolve(btf),

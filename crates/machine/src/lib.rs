@@ -8,6 +8,7 @@
 mod arm;
 mod audit;
 mod cgroup;
+mod class;
 pub mod config;
 pub mod consts;
 pub mod core;
@@ -24,6 +25,7 @@ mod kernel_objects;
 pub mod kfuncs;
 mod layout;
 mod list;
+mod loans;
 pub mod native;
 pub mod ops;
 mod pace;

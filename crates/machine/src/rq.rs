@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One CPU: `struct rq` and its `struct scx_rq`, as the host keeps it.
 
+use crate::class::{Server, Waiting};
 use crate::cpuset::CpuSet;
 use crate::dsq::DsqIx;
 use crate::list::List;
@@ -34,6 +35,8 @@ pub(crate) struct Rq {
     pub(crate) goes_on: Option<Tid>,
     /// `rq->next_class` is below `ext_sched_class`: the CPU is, or is becoming, idle.
     pub(crate) next_idle: bool,
+    /// It is above: the CPU is, or is becoming, another class's.
+    pub(crate) next_higher: bool,
     pub(crate) need_resched: bool,
     /// On its way to idle, see `Core::become_idle`: whether to tell the scheduler.
     pub(crate) entering_idle: Option<bool>,
@@ -42,7 +45,15 @@ pub(crate) struct Rq {
     pub(crate) looked_at_ns: u64,
     pub(crate) fruitless_looks: u32,
     pub(crate) looks_later: bool,
+    /// `rq->scx.nr_running`, and the tasks above sched_ext.
     pub(crate) nr_running: u32,
+    pub(crate) nr_higher: u32,
+    /// Those that wait.
+    pub(crate) waiting: Waiting,
+    /// `rq->ext_server`.
+    pub(crate) server: Server,
+    /// `rq->scx.cpu_released`.
+    pub(crate) released: bool,
     /// `SCX_RQ_IN_BALANCE`.
     pub(crate) in_balance: bool,
     /// `rq->scx.runnable_list`.
@@ -106,12 +117,17 @@ impl Rq {
             interrupted: false,
             goes_on: None,
             next_idle: true,
+            next_higher: false,
             need_resched: false,
             entering_idle: None,
             looked_at_ns: 0,
             fruitless_looks: 0,
             looks_later: false,
             nr_running: 0,
+            nr_higher: 0,
+            waiting: Waiting::default(),
+            server: Server::default(),
+            released: false,
             in_balance: false,
             runnable: List::default(),
             local,

@@ -149,6 +149,14 @@ impl Machine {
                 self.customers_due(o);
                 Ok(())
             }
+            Due::Replenish(t, timer) => {
+                self.core.replenish_due(Tid(t), timer);
+                Ok(())
+            }
+            Due::Server(cpu, timer) => {
+                self.core.server_due(cpu, timer);
+                Ok(())
+            }
             Due::Stop(cpu, gen) => {
                 if self.core.rq(cpu).stop_gen == gen {
                     self.core.rq_mut(cpu).armed_at_ns = u64::MAX;
@@ -197,7 +205,7 @@ impl Machine {
         here: u32,
     ) -> Result<(), RunError> {
         let (name, settings) = (self.runner.name(ix).to_string(), self.runner.settings(ix).clone());
-        check_task(&self.core, &name, &settings)?;
+        check_task(&self.core, None, &name, &settings)?;
         let pid = self.core.next_pid;
         self.core.next_pid += 1;
         let leader = self.runner.thread_of(ix).and_then(|l| self.tid_of_ix.get(&l));
@@ -213,6 +221,10 @@ impl Machine {
         self.tid_of_ix.insert(ix, t);
         core.this_cpu = here;
         core.introduce(t);
+        let class = core.task(t).class;
+        if !class.is_ext() {
+            core.emit(None, EventKind::SchedClass { pid, class: class.told() });
+        }
         let parent_pid = parent.map_or(0, |p| core.task(p).pid);
         core.emit(Some(here), EventKind::Fork { pid, parent: parent_pid });
         if core.task(t).cpus.len() < core.nr_cpus() {
@@ -235,9 +247,10 @@ impl Machine {
         let core = &mut self.core;
         if core.config.exact_slices {
             if let Some(t) = core.rq(cpu).curr {
-                if core.slice(t) == 0 {
+                if core.task(t).class.is_ext() && core.slice(t) == 0 {
                     core.resched_curr(cpu);
                 }
+                core.check_budget(cpu);
             }
         }
         Ok(())
@@ -274,6 +287,8 @@ impl Machine {
                 false => self.runner.next(ix, now_ns),
             };
             self.tell_requests(Some(cpu));
+            self.lend(o);
+            self.core.this_cpu = cpu;
             let goes_on = self.take_step(o, cpu, t, step)?;
             self.core.drain_deferred(o);
             if !goes_on {
@@ -318,7 +333,7 @@ impl Machine {
             }
             Step::Change(settings) => {
                 let name = core.task(t).name.clone();
-                check_task(core, &name, &settings)?;
+                check_task(core, Some(t), &name, &settings)?;
                 if let Some(share) = settings.share {
                     let pid = core.task(t).pid;
                     publish_share(core, o, pid, share);

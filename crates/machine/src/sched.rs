@@ -72,7 +72,7 @@ impl Core {
         self.emit(Some(here), EventKind::Wakeup { pid, waker });
         self.charge_overhead(here, self.config.costs.wakeup_ns);
         let old = self.task(t).cpu;
-        let (cpu, selected) = self.select_task_rq(o, t, WAKE_TTWU);
+        let (cpu, selected) = self.select_any(o, t, WAKE_TTWU);
         let mut flags = ENQ_WAKEUP | ENQ_NOCLOCK;
         if selected {
             flags |= ENQ_CPU_SELECTED;
@@ -93,18 +93,22 @@ impl Core {
         let waker = self.rq(here).curr.map_or(0, |c| self.task(c).pid);
         self.emit(Some(here), EventKind::Wakeup { pid, waker });
         self.charge_overhead(here, self.config.costs.wakeup_ns);
-        let (cpu, _) = self.select_task_rq(o, t, WAKE_FORK);
+        let (cpu, _) = self.select_any(o, t, WAKE_FORK);
         self.set_task_cpu(t, cpu);
         self.activate(o, cpu, t, ENQ_NOCLOCK | ENQ_INITIAL);
     }
 
     /// `ttwu_do_activate()`: enqueue, wake an idle CPU, run what had to be deferred.
     fn activate(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, flags: u64) {
-        self.enqueue_task(o, cpu, t, flags);
+        self.enqueue_any(o, cpu, t, flags);
         let addr = self.task(t).addr;
         self.put_u32(addr, self.layouts.task.on_rq, 1);
-        self.wakeup_preempt(cpu);
-        self.run_deferred(o, cpu);
+        self.check_preempt(cpu, t);
+        if self.task(t).class.is_ext() {
+            self.run_deferred(o, cpu);
+        } else {
+            self.push_waiting(cpu);
+        }
     }
 
     /// Time that a CPU spends for the machine while a task is on it.
@@ -121,6 +125,7 @@ impl Core {
         let (rq_addr, now_ns) = (self.rq(cpu).addr, self.clock_ns());
         self.put_u64(rq_addr, self.layouts.rq.clock, now_ns);
         self.put_u64(rq_addr, self.layouts.rq.clock_task, now_ns);
+        self.check_budget(cpu);
         let prev = self.rq(cpu).curr;
         let mut why = OffCpu::Runnable;
         if let Some(p) = prev {
@@ -131,15 +136,17 @@ impl Core {
             }
             if why != OffCpu::Runnable {
                 let special = if why == OffCpu::Exit { DEQ_SPECIAL } else { 0 };
-                self.dequeue_task(o, cpu, p, DEQ_SLEEP | DEQ_NOCLOCK | special);
+                self.dequeue_any(o, cpu, p, DEQ_SLEEP | DEQ_NOCLOCK | special);
                 let addr = self.task(p).addr;
                 self.put_u32(addr, self.layouts.task.on_rq, 0);
             }
         }
-        let next = self.pick_task(o, cpu);
-        self.rq_mut(cpu).need_resched = false;
+        let next = self.pick_any(o, cpu);
+        let higher = next.is_some_and(|(next, _)| !self.task(next).class.is_ext());
         self.resched.remove(cpu);
-        self.rq_mut(cpu).next_idle = next.is_none();
+        let rq = self.rq_mut(cpu);
+        rq.need_resched = false;
+        (rq.next_idle, rq.next_higher) = (next.is_none(), higher);
         Picked { cpu, prev, next, why }
     }
 
@@ -156,6 +163,7 @@ impl Core {
         if let Some((n, true)) = next {
             self.start_slice(cpu, n);
         }
+        self.push_waiting(cpu);
         if let (Some(p), OffCpu::Exit) = (prev, why) {
             self.set_state(p, State::Dead);
             self.task_dead(o, p);
@@ -173,13 +181,13 @@ impl Core {
     ) {
         let stopper = std::mem::take(&mut self.rq_mut(cpu).stopper);
         match prev {
-            Some(p) => self.put_prev_task(o, cpu, p, next.is_none()),
+            Some(p) => self.put_prev_any(o, cpu, p, next),
             None if stopper => {}
             None => self.update_idle(o, cpu, false, true),
         }
         // classes see the old current task until here, as rq->curr changes last
         match next {
-            Some(n) => self.set_next_task(o, cpu, n),
+            Some(n) => self.set_next_any(o, cpu, n),
             None => self.become_idle(o, cpu, true),
         }
         if let Some(p) = prev {
@@ -246,39 +254,16 @@ impl Core {
         self.emit(Some(cpu), EventKind::Pick { pid, slice_ns });
     }
 
-    /// `guard(sched_change)`: a property changes while the task is off its queue.
-    pub(crate) fn change_task(
-        &mut self,
-        o: &mut dyn Ops,
-        t: Tid,
-        flags: u64,
-        change: impl FnOnce(&mut Self, &mut dyn Ops),
-    ) {
-        let cpu = self.task(t).cpu;
-        let queued = self.has_flag(t, TASK_QUEUED);
-        let running = self.rq(cpu).curr == Some(t);
-        if running {
-            self.update_curr(cpu);
-        }
-        if queued {
-            self.dequeue_task(o, cpu, t, flags);
-        }
-        change(self, o);
-        if queued {
-            self.enqueue_task(o, cpu, t, flags);
-        }
-        if running && queued {
-            self.set_next_task(o, cpu, t);
-        }
-    }
-
     /// `set_user_nice()`, `sched_setaffinity()`, a move to another cgroup: what changed
     /// takes effect now.
     pub(crate) fn change_settings(&mut self, o: &mut dyn Ops, t: Tid, new: &Settings) {
         let old = std::mem::replace(&mut self.task_mut(t).settings, new.clone());
-        let told = |s: &Settings| (s.priority, s.policy, s.weight, s.slice_ns);
+        let told = |s: &Settings| {
+            let reserved = (s.slice_ns, s.dl_period_ns, s.dl_deadline_ns);
+            (s.priority, s.policy, s.weight, reserved)
+        };
         if told(&old) != told(new) {
-            self.change_task(o, t, DEQ_SAVE | DEQ_NOCLOCK, |core, o| {
+            self.reclass_task(o, t, |core, o| {
                 core.publish_priority(t);
                 core.reweight_task(o, t);
             });
@@ -324,20 +309,18 @@ impl Core {
             core.task_mut(t).cpus = cpus;
             core.publish_affinity(t);
             core.tell_affinity(t);
-            if core.has(Op::SetCpumask) {
-                let (cpu, addr) = (core.task(t).cpu, core.task(t).addr);
-                let mask = addr + u64::from(core.layouts.task.cpus_mask);
-                core.call_task(o, Op::SetCpumask, cpu, t, &[mask]);
+            if core.task(t).class.is_ext() {
+                core.tell_cpumask(o, t);
             }
         });
         let old = self.task(t).cpu;
         let Some(new) = cpus.first().filter(|_| !cpus.contains(old)) else { return };
-        if !self.has_flag(t, TASK_QUEUED) {
+        if !self.is_queued(t) {
             return;
         }
         // migration_cpu_stop(): the stopper switches the task out, then moves it
         if self.rq(old).curr == Some(t) {
-            self.put_prev_task(o, old, t, false);
+            self.put_prev_any(o, old, t, Some(t));
             self.leave_cpu(old, t, OffCpu::Runnable);
             let (addr, idle) = (self.rq(old).addr, self.rq(old).idle_addr);
             self.rq_mut(old).curr = None;
@@ -345,13 +328,16 @@ impl Core {
             self.put_u64(addr, self.layouts.rq.curr, idle);
             self.resched_curr(old);
         }
-        self.migrate_queued(o, t, old, new, DEQ_NOCLOCK);
-        self.wakeup_preempt(new);
+        self.migrate_any(o, t, old, new);
+        self.check_preempt(new, t);
     }
 
     /// `do_sched_yield()`: the task itself calls `schedule()` next.
     pub(crate) fn yield_task(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid) {
         self.this_cpu = cpu;
+        if !self.task(t).class.is_ext() {
+            return self.yield_higher(cpu, t);
+        }
         if self.has(Op::Yield) {
             self.call_task(o, Op::Yield, cpu, t, &[0]);
         } else {

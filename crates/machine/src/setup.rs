@@ -13,6 +13,7 @@ use crate::layout::{KernelType, Layouts};
 use crate::rq::Rq;
 use crate::run::{Machine, RunError};
 use crate::stats::Counters;
+use crate::task::Tid;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rota_bpf::btf::Btf;
@@ -73,6 +74,8 @@ impl Machine {
             ctx: Context::default(),
             deferred: CpuSet::default(),
             resched: CpuSet::default(),
+            nr_waiting: 0,
+            higher_classes: workload.real_time().is_some(),
             has_op: 0,
             ops_flags: 0,
             dsp_max_batch: DSP_DFL_MAX_BATCH,
@@ -94,7 +97,7 @@ impl Machine {
         };
         core.build_cpus();
         for (ix, _) in runner.initial() {
-            check_task(&core, runner.name(ix), runner.settings(ix))?;
+            check_task(&core, None, runner.name(ix), runner.settings(ix))?;
         }
         Ok(Self { core, runner, tid_of_ix: FxHashMap::default(), customers_at_ns: u64::MAX })
     }
@@ -153,7 +156,12 @@ fn idle_masks(mem: &mut Memory, layouts: &Layouts, nodes: u32, cpus: u32) -> Idl
 }
 
 /// Whether the machine can run a task with these settings.
-pub(crate) fn check_task(core: &Core, name: &str, settings: &Settings) -> Result<(), RunError> {
+pub(crate) fn check_task(
+    core: &Core,
+    who: Option<Tid>,
+    name: &str,
+    settings: &Settings,
+) -> Result<(), RunError> {
     let fail = |what: String| Err(RunError::Task { task: name.to_string(), what });
     if let Some(cpu) = settings.cpus.iter().flatten().find(|c| **c >= core.nr_cpus()) {
         return fail(format!(
@@ -161,5 +169,5 @@ pub(crate) fn check_task(core: &Core, name: &str, settings: &Settings) -> Result
             core.nr_cpus() - 1
         ));
     }
-    Ok(())
+    core.admit(who, settings).or_else(fail)
 }

@@ -2,6 +2,7 @@
 //! A simulated task, as the host keeps it. What hosted code reads and writes of it
 //! (slice, vtime, flags …) lives in guest memory, at [`Task::addr`].
 
+use crate::class::{Class, Entity};
 use crate::consts::DSQ_INVALID;
 use crate::cpuset::CpuSet;
 use crate::dsq::DsqIx;
@@ -65,6 +66,13 @@ pub(crate) struct Task {
     pub(crate) addr: u64,
     pub(crate) parent: Option<Tid>,
     pub(crate) settings: Settings,
+    /// `p->sched_class`, and the standing there.
+    pub(crate) class: Class,
+    pub(crate) entity: Entity,
+    /// Who waits for a mutex of its and lends it his class (`p->pi_top_task`).
+    pub(crate) lender: Option<Tid>,
+    /// Its class is the lender's.
+    pub(crate) lent: bool,
     /// `task_cpu(p)`.
     pub(crate) cpu: u32,
     pub(crate) cpus: CpuSet,
@@ -112,6 +120,10 @@ impl Task {
             name,
             addr: 0,
             parent: None,
+            class: Class::of(&settings),
+            entity: Entity::default(),
+            lender: None,
+            lent: false,
             settings,
             cpu: 0,
             cpus: CpuSet::default(),

@@ -236,6 +236,7 @@ impl Core {
     /// `balance_one()`.
     pub(crate) fn balance_one(&mut self, o: &mut dyn Ops, cpu: u32, prev: Option<Tid>) -> Verdict {
         self.rq_mut(cpu).in_balance = true;
+        self.acquire_cpu(o, cpu);
         let verdict = self.balance_verdict(o, cpu, prev);
         let local = self.rq(cpu).local;
         if verdict != Verdict::None && self.dsq(local).nr > 1 && self.rq(cpu).nr_immed > 0 {

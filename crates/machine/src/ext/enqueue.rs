@@ -226,9 +226,15 @@ impl Core {
     fn add_nr_running(&mut self, cpu: u32, by: i32) {
         let rq = self.rq_mut(cpu);
         rq.nr_running = rq.nr_running.saturating_add_signed(by);
-        let (addr, nr) = (rq.addr, rq.nr_running);
-        self.put_u32(addr, self.layouts.rq.nr_running, nr);
-        self.put_u32(addr, self.layouts.rq.scx_nr_running, nr);
+        self.publish_nr_running(cpu);
+        self.follow_server(cpu);
+    }
+
+    pub(crate) fn publish_nr_running(&mut self, cpu: u32) {
+        let rq = self.rq(cpu);
+        let (addr, ext, all) = (rq.addr, rq.nr_running, rq.nr_running + rq.nr_higher);
+        self.put_u32(addr, self.layouts.rq.nr_running, all);
+        self.put_u32(addr, self.layouts.rq.scx_nr_running, ext);
     }
 
     pub(crate) fn set_sticky(&mut self, t: Tid, cpu: i32) {

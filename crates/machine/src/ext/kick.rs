@@ -48,8 +48,13 @@ impl Core {
         let preempts = std::mem::take(&mut self.rq_mut(here).preempt);
         let idle_kicks = std::mem::take(&mut self.rq_mut(here).kick_if_idle);
         for cpu in kicks.iter() {
+            let curr = self.rq(cpu).curr;
+            // nothing to say about a CPU that a higher class has
+            if curr.is_some_and(|c| !self.task(c).class.is_ext()) {
+                continue;
+            }
             if preempts.contains(cpu) {
-                if let Some(curr) = self.rq(cpu).curr {
+                if let Some(curr) = curr {
                     self.update_curr(cpu);
                     self.set_slice(curr, 0);
                 }

@@ -97,14 +97,14 @@ impl Core {
         }
     }
 
-    /// Weight of a task: an explicit one, or by its nice value (`__scx_enable_task()`). There are
-    /// no classes above sched_ext here, so their tasks come with the greatest nice weight.
+    /// Weight of a task: an explicit one, or by its nice value (`__scx_enable_task()`), which is 0
+    /// for tasks above sched_ext.
     pub(crate) fn weight_of(&self, t: Tid) -> u32 {
         let settings = &self.task(t).settings;
         match (settings.weight, settings.policy) {
             (Some(weight), _) => weight.clamp(1, 10_000),
             (None, Policy::Idle) => weight::of_idle(),
-            (None, policy) if policy.is_real_time() => weight::of_nice(-20),
+            (None, policy) if policy.is_real_time() => weight::of_nice(0),
             (None, _) => weight::of_nice(settings.priority),
         }
     }
@@ -146,12 +146,14 @@ impl Core {
             }
         }
         self.set_scx_state(t, TASK_READY);
-        self.enable_task(o, t);
+        if self.task(t).class.is_ext() {
+            self.enable_task(o, t);
+        }
         true
     }
 
     /// `scx_enable_task()`.
-    fn enable_task(&mut self, o: &mut dyn Ops, t: Tid) {
+    pub(crate) fn enable_task(&mut self, o: &mut dyn Ops, t: Tid) {
         self.publish_weight(t);
         let (cpu, weight) = (self.task(t).cpu, self.task(t).weight);
         if self.has(Op::Enable) {
@@ -173,6 +175,13 @@ impl Core {
         self.set_scx_state(t, TASK_READY);
         self.set_vtime(t, 0);
         self.set_slice(t, 0);
+    }
+
+    /// `switched_from_scx()`.
+    pub(crate) fn disable_if_enabled(&mut self, o: &mut dyn Ops, t: Tid) {
+        if self.scx_state(t) == TASK_ENABLED {
+            self.disable_task(o, t);
+        }
     }
 
     /// `scx_disable_and_exit_task()`.

@@ -51,9 +51,10 @@ impl Core {
             *left_ns = left_ns.saturating_sub(delta_ns - overhead_ns);
         }
         let slice_ns = self.slice(t);
-        if slice_ns != SLICE_INF {
+        if self.task(t).class.is_ext() && slice_ns != SLICE_INF {
             self.set_slice(t, slice_ns.saturating_sub(delta_ns));
         }
+        self.charge_class(cpu, t, delta_ns);
         let addr = self.task(t).addr;
         let at = self.layouts.task.sum_exec_runtime;
         if at != crate::layout::ABSENT {
@@ -66,7 +67,7 @@ impl Core {
     /// `do_pick_task_scx()`: the next task, `None` for idle; and whether it starts a
     /// slice (a task that merely goes on with its old slice does not).
     pub(crate) fn pick_task(&mut self, o: &mut dyn Ops, cpu: u32) -> Option<(Tid, bool)> {
-        let prev = self.rq(cpu).curr;
+        let prev = self.rq(cpu).curr.filter(|p| self.task(*p).class.is_ext());
         let goes_on = self.rq_mut(cpu).goes_on.take();
         let had_slice = prev.is_some_and(|p| self.slice(p) != 0);
         if self.balance_one(o, cpu, prev) == Verdict::Prev {
@@ -130,6 +131,9 @@ impl Core {
     pub(crate) fn task_tick(&mut self, o: &mut dyn Ops, cpu: u32) {
         let Some(t) = self.rq(cpu).curr else { return };
         self.update_curr(cpu);
+        if !self.task(t).class.is_ext() {
+            return self.tick_higher(cpu, t);
+        }
         if self.is_bypassing() {
             self.set_slice(t, 0);
         } else if self.has(Op::Tick) {

@@ -129,7 +129,8 @@ impl Core {
             return;
         }
         if enq_flags & ENQ_PREEMPT != 0 {
-            if let Some(curr) = self.rq(cpu).curr.filter(|c| *c != t) {
+            let ext = |c: &Tid| self.task(*c).class.is_ext();
+            if let Some(curr) = self.rq(cpu).curr.filter(|c| *c != t).filter(ext) {
                 self.set_slice(curr, 0);
                 self.resched_curr(cpu);
             }
@@ -209,6 +210,9 @@ impl Core {
     /// `rq_is_open()`: whether a task put on the local queue now would run next.
     pub(crate) fn rq_is_open(&self, cpu: u32, enq_flags: u64) -> bool {
         let rq = self.rq(cpu);
+        if rq.next_higher {
+            return false;
+        }
         if rq.next_idle || rq.in_balance || enq_flags & ENQ_PREEMPT != 0 {
             return true;
         }

@@ -28,39 +28,13 @@ fn play_file(cpus: u32, text: &str) -> (Outcome, Tape) {
     run(config, text, &mut shared_fifo())
 }
 
-/// The pid of a task; tasks that start later have higher ones.
-fn pid(tape: &Tape, name: &str) -> u32 {
-    let known = |e: &rota_trace::Event| match &e.kind {
-        EventKind::Task { pid, name: n, .. } if n == name => Some(*pid),
-        _ => None,
-    };
-    tape.0.iter().find_map(known).unwrap_or_else(|| panic!("no task {name}"))
-}
-
-/// When a task was on a CPU, in microseconds; times that touch are one.
 fn spans(tape: &Tape, name: &str) -> Vec<(u64, u64)> {
-    let pid = pid(tape, name);
-    let (mut spans, mut since) = (Vec::<(u64, u64)>::new(), 0);
-    for event in &tape.0 {
-        match event.kind {
-            EventKind::SwitchIn { pid: p } if p == pid => since = event.time_ns / 1000,
-            EventKind::SwitchOut { pid: p, .. } if p == pid => {
-                let end = event.time_ns / 1000;
-                match spans.last_mut() {
-                    Some(last) if last.1 == since => last.1 = end,
-                    _ if end > since => spans.push((since, end)),
-                    _ => {}
-                }
-            }
-            _ => {}
-        }
-    }
-    spans
+    tape.spans(name)
 }
 
 /// When others woke a task, in microseconds; its start is no wakeup.
 fn wakeups(tape: &Tape, name: &str) -> Vec<u64> {
-    let pid = pid(tape, name);
+    let pid = tape.pid(name);
     let woken = |e: &rota_trace::Event| match e.kind {
         EventKind::Wakeup { pid: p, waker } if p == pid => Some((e.time_ns / 1000, waker)),
         _ => None,

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which reservations a machine takes: `sched_dl_overflow()` and `__sched_setscheduler()`.
+
+use super::{Class, Reservation};
+use crate::core::Core;
+use crate::task::{State, Tid};
+use rota_workload::Settings;
+
+/// `BW_SHIFT`: bandwidths are counted in 2^-20 of a CPU.
+const BW_SHIFT: u32 = 20;
+
+/// `to_ratio()`.
+fn bandwidth(runtime_ns: u64, period_ns: u64) -> u64 {
+    ((u128::from(runtime_ns) << BW_SHIFT) / u128::from(period_ns.max(1))) as u64
+}
+
+fn percent(bandwidth: u64) -> String {
+    let tenths = (bandwidth * 1000 + (1 << (BW_SHIFT - 1))) >> BW_SHIFT;
+    format!("{}.{} %", tenths / 10, tenths % 10)
+}
+
+impl Core {
+    /// Whether a task may come into being with these settings, or take them on; if not, why.
+    pub(crate) fn admit(&self, who: Option<Tid>, settings: &Settings) -> Result<(), String> {
+        let Class::Deadline(Reservation { runtime_ns, period_ns, .. }) = Class::of(settings) else {
+            return Ok(());
+        };
+        let wanted = bandwidth(runtime_ns, period_ns);
+        if self.affinity(settings.cpus.as_deref()).len() < self.nr_cpus() {
+            return Err("SCHED_DEADLINE is refused (EPERM): \"cpus\" must leave out no CPU".into());
+        }
+        let others = (0..self.tasks.len() as u32).map(Tid).filter(|t| Some(*t) != who);
+        let alive = others.filter(|t| self.task(*t).state != State::Dead);
+        let taken: u64 = alive
+            .filter_map(|t| match Class::of(&self.task(t).settings) {
+                Class::Deadline(r) => Some(bandwidth(r.runtime_ns, r.period_ns)),
+                _ => None,
+            })
+            .sum();
+        // 950 ms of each second, of which the server of sched_ext has 50
+        let each = bandwidth(950, 1000) - bandwidth(50, 1000);
+        let most = u64::from(self.nr_cpus()) * each;
+        if taken + wanted <= most {
+            return Ok(());
+        }
+        Err(format!(
+            "SCHED_DEADLINE is refused (EBUSY): it reserves {} of a CPU, others {}, and {} CPUs \
+             admit {}",
+            percent(wanted),
+            percent(taken),
+            self.nr_cpus(),
+            percent(most)
+        ))
+    }
+}

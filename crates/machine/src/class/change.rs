@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Changes of a task while it may be queued or running (`sched_change_begin()`,
+//! `sched_change_end()`), of its class above all, and lent priority (`rt_mutex_setprio()`).
+
+use super::Class;
+use crate::consts::*;
+use crate::core::Core;
+use crate::ops::{Op, Ops};
+use crate::task::Tid;
+use rota_trace::EventKind;
+
+impl Core {
+    /// `guard(sched_change)`: a property changes while the task is off its queue.
+    pub(crate) fn change_task(
+        &mut self,
+        o: &mut dyn Ops,
+        t: Tid,
+        flags: u64,
+        change: impl FnOnce(&mut Self, &mut dyn Ops),
+    ) {
+        self.change_class(o, t, flags, self.task(t).class, change);
+    }
+
+    /// A task gets the class that its settings, and who lends it his, give it.
+    pub(crate) fn reclass_task(
+        &mut self,
+        o: &mut dyn Ops,
+        t: Tid,
+        change: impl FnOnce(&mut Self, &mut dyn Ops),
+    ) {
+        let (new, lent) = self.effective_class(t);
+        let old = self.task(t).class;
+        let crosses = old.told() != new.told();
+        let flags = DEQ_SAVE | DEQ_NOCLOCK | if crosses { DEQ_MOVE | DEQ_CLASS } else { 0 };
+        // a reservation that changes hands begins anew
+        let anew = old != new && matches!((old, new), (Class::Deadline(_), _));
+        self.change_class(o, t, flags, new, |core, o| {
+            core.task_mut(t).lent = lent;
+            if anew {
+                core.end_reservation(t);
+            }
+            change(core, o);
+        });
+        if crosses {
+            let pid = self.task(t).pid;
+            self.emit(None, EventKind::SchedClass { pid, class: new.told() });
+        }
+    }
+
+    /// Whoever waits for a task's mutex lends it his class, if that is higher; `None` ends it.
+    pub(crate) fn set_lender(&mut self, o: &mut dyn Ops, t: Tid, lender: Option<Tid>) {
+        if self.task(t).addr == 0 {
+            return;
+        }
+        self.task_mut(t).lender = lender;
+        if self.effective_class(t).0 != self.task(t).class {
+            self.reclass_task(o, t, |core, _| core.publish_priority(t));
+        }
+    }
+
+    /// The class, and whether it is a lent one (`rt_effective_prio()`).
+    fn effective_class(&self, t: Tid) -> (Class, bool) {
+        let own = Class::of(&self.task(t).settings);
+        let Some(lender) = self.task(t).lender else { return (own, false) };
+        let lent = Class::of(&self.task(lender).settings);
+        let greater = match (lent, own) {
+            (Class::Deadline(_), Class::Realtime { .. } | Class::Ext) => true,
+            (Class::Realtime { .. }, Class::Ext) => true,
+            (Class::Realtime { priority: lent }, Class::Realtime { priority }) => lent > priority,
+            _ => false,
+        };
+        if greater {
+            (lent, true)
+        } else {
+            (own, false)
+        }
+    }
+
+    fn change_class(
+        &mut self,
+        o: &mut dyn Ops,
+        t: Tid,
+        mut flags: u64,
+        new: Class,
+        change: impl FnOnce(&mut Self, &mut dyn Ops),
+    ) {
+        let cpu = self.task(t).cpu;
+        let queued = self.is_queued(t);
+        let running = self.rq(cpu).curr == Some(t);
+        if running {
+            self.update_curr(cpu);
+        }
+        let (old, before) = (self.task(t).class, self.rank(t));
+        if queued {
+            self.dequeue_any(o, cpu, t, flags);
+        }
+        let enters = !old.is_ext() && new.is_ext();
+        // switched_from_scx()
+        if old.is_ext() && !new.is_ext() {
+            self.disable_if_enabled(o, t);
+        }
+        self.task_mut(t).class = new;
+        change(self, o);
+        if enters {
+            self.switching_to_ext(o, t);
+        }
+        if self.rank(t) < before {
+            flags |= ENQ_HEAD;
+        }
+        if queued {
+            self.enqueue_any(o, cpu, t, flags);
+        }
+        if running && queued {
+            self.set_next_any(o, cpu, t);
+        }
+        if old != new && queued {
+            let lower = self.rank(t) < before;
+            self.class_changed(cpu, t, running, lower);
+        }
+    }
+
+    /// `switching_to_scx()`.
+    fn switching_to_ext(&mut self, o: &mut dyn Ops, t: Tid) {
+        self.enable_task(o, t);
+        self.tell_cpumask(o, t);
+    }
+
+    /// `ops.set_cpumask()`.
+    pub(crate) fn tell_cpumask(&mut self, o: &mut dyn Ops, t: Tid) {
+        if self.has(Op::SetCpumask) {
+            let (cpu, addr) = (self.task(t).cpu, self.task(t).addr);
+            let mask = addr + u64::from(self.layouts.task.cpus_mask);
+            self.call_task(o, Op::SetCpumask, cpu, t, &[mask]);
+        }
+    }
+
+    /// `switched_to()`, `prio_changed()`: somebody else may have to run now.
+    fn class_changed(&mut self, cpu: u32, t: Tid, running: bool, lower: bool) {
+        if !running {
+            self.check_preempt(cpu, t);
+        } else {
+            let above = !self.task(t).class.is_ext();
+            self.rq_mut(cpu).next_higher = above;
+            if lower {
+                self.resched_curr(cpu);
+            } else if above && self.rq(cpu).nr_immed > 0 {
+                self.schedule_reenq_local(cpu, 0);
+            }
+        }
+        self.push_waiting(cpu);
+    }
+}

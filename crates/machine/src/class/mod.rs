@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Scheduling classes: deadline above real-time above sched_ext, as in `kernel/sched/`. What all
+//! of them have in common, and the two above sched_ext; `ext/` has the rules of sched_ext.
+
+mod admission;
+mod balance;
+mod change;
+mod deadline;
+mod entity;
+mod queue;
+mod realtime;
+mod server;
+mod switch;
+
+pub(crate) use entity::Entity;
+pub(crate) use queue::Waiting;
+pub(crate) use server::Server;
+
+use rota_trace::SchedClass;
+use rota_workload::{Policy, Settings};
+
+/// What `SCHED_DEADLINE` reserves: so much CPU time, before that much time is over, every period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reservation {
+    pub(crate) runtime_ns: u64,
+    pub(crate) deadline_ns: u64,
+    pub(crate) period_ns: u64,
+}
+
+/// The class of a task, and its standing there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// The hosted scheduler's.
+    Ext,
+    /// `SCHED_FIFO` and `SCHED_RR`: 1 to 99, the greatest first.
+    Realtime { priority: u8 },
+    /// `SCHED_DEADLINE`: the earliest deadline first.
+    Deadline(Reservation),
+}
+
+impl Class {
+    /// `__setscheduler_class()`.
+    pub(crate) fn of(settings: &Settings) -> Self {
+        match settings.policy {
+            Policy::Other | Policy::Batch | Policy::Idle => Class::Ext,
+            Policy::Rr | Policy::Fifo => {
+                Class::Realtime { priority: settings.priority.clamp(1, 99) as u8 }
+            }
+            Policy::Deadline => {
+                let runtime_ns = settings.slice_ns.unwrap_or(1);
+                let period_ns = settings.dl_period_ns.unwrap_or(runtime_ns);
+                let deadline_ns = settings.dl_deadline_ns.unwrap_or(period_ns);
+                Class::Deadline(Reservation { runtime_ns, deadline_ns, period_ns })
+            }
+        }
+    }
+
+    pub(crate) fn is_ext(self) -> bool {
+        self == Class::Ext
+    }
+
+    /// What the event stream calls it.
+    pub(crate) fn told(self) -> SchedClass {
+        match self {
+            Class::Ext => SchedClass::Ext,
+            Class::Realtime { .. } => SchedClass::Realtime,
+            Class::Deadline(_) => SchedClass::Deadline,
+        }
+    }
+
+    /// `preempt_reason_from_class()`: `enum scx_cpu_preempt_reason`.
+    pub(crate) fn preempt_reason(self) -> u32 {
+        match self {
+            Class::Realtime { .. } => 0,
+            Class::Deadline(_) => 1,
+            Class::Ext => 3,
+        }
+    }
+}
+
+/// Who goes first: the greater one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Rank(u8, u64);
+
+impl Rank {
+    /// Everybody in sched_ext, and the idle task.
+    pub(crate) const EXT: Rank = Rank(0, 0);
+
+    pub(crate) fn deadline(at_ns: u64) -> Self {
+        Rank(2, u64::MAX - at_ns)
+    }
+
+    pub(crate) fn is_deadline(self) -> bool {
+        self.0 == 2
+    }
+}
