@@ -73,12 +73,6 @@ pub(crate) fn load(path: &Path) -> Result<Load, Error> {
     for warning in &workload.warnings {
         messages::text(&format!("warning: {warning}"));
     }
-    if let Some((task, policy)) = workload.real_time() {
-        messages::text(&format!(
-            "warning: {file}: task {task:?}: {policy} is not simulated: real-time and deadline tasks \
-             run under the policy like any other, with the weight of nice -20"
-        ));
-    }
     Ok(Load { file, description: rota_workload::description(&text), workload })
 }
 

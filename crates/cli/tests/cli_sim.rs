@@ -42,6 +42,7 @@ fn json_is_one_object_of_the_schema() {
         "lag_ns",
         "turnaround_ns",
         "slowdown",
+        "class",
     ];
     let task = &run["tasks"][2];
     assert_eq!(names(task), of_task);

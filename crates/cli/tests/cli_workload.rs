@@ -27,19 +27,52 @@ fn a_deadlock_is_named_with_its_circle() {
 fn what_a_file_hardly_means_is_warned_of() {
     let scratch = Scratch::new();
     let load = b"{\"tasks\": {\n\"a\": {\"run\": 5, \"resume\": \"bb\"},\n\
-                 \"b\": {\"policy\": \"SCHED_FIFO\", \"run\": 5}}}";
+                 \"b\": {\"run\": 5}}}";
     let file = scratch.file("load.json", load);
     let run = rota(&["sim", "fifo", &file, "--duration", "10ms"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     let lines: Vec<&str> = run.stderr.lines().collect();
-    assert_eq!(lines.len(), 2, "{}", run.stderr);
+    assert_eq!(lines.len(), 1, "{}", run.stderr);
     assert!(
         lines[0].contains("load.json:2:27: task \"a\": \"resume\" wakes nobody"),
         "{}",
         lines[0]
     );
     assert!(lines[0].contains("did you mean \"b\"?"), "{}", lines[0]);
-    assert!(lines[1].contains("task \"b\": SCHED_FIFO is not simulated"), "{}", lines[1]);
+}
+
+#[test]
+fn tasks_above_the_policy_are_shown_with_their_class_and_take_what_they_want() {
+    // One CPU: 3 of each 10 ms are reserved, the real-time task runs for 10 ms of each 50 in what
+    // is left, and the policy has the rest: 100 - 30 - 20 ms
+    let scratch = Scratch::new();
+    let load = br#"{"tasks": {"busy": {"run": 100000},
+        "rt": {"policy": "SCHED_FIFO", "run": 10000, "timer": {"ref": "unique", "period": 50000}},
+        "dl": {"policy": "SCHED_DEADLINE", "dl-runtime": 3000, "dl-period": 10000, "run": 100000}}}"#;
+    let file = scratch.file("classes.json", load);
+    let trace = scratch.path("trace.csv");
+    let options = ["--ideal", "--cpus", "1", "--duration", "100ms"];
+    let sim = |more: &[&str]| {
+        let run = rota(&[&["sim", "wfq", &file], &options[..], more].concat());
+        run.ok().stdout.clone()
+    };
+    let json: serde_json::Value = serde_json::from_str(&sim(&["--json"])).unwrap();
+    let rows = json["tasks"].as_array().unwrap();
+    let told: Vec<_> = rows
+        .iter()
+        .map(|t| (t["class"].as_str().unwrap(), t["cpu_ns"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(told, [("ext", 50_000_000), ("rt", 20_000_000), ("deadline", 30_000_000)]);
+    // what the others take is not the policy's to give: the busy task has all of the rest
+    assert_eq!(
+        (&json["tasks"][0]["lag_ns"]["max"], &json["tasks"][1]["lag_ns"]),
+        (&0.into(), &().into())
+    );
+    let table = sim(&["--trace", &trace]);
+    let row = table.lines().find(|line| line.contains("rt-1")).unwrap();
+    assert!(row.split_whitespace().nth(2) == Some("rt"), "{row}");
+    let events = std::fs::read_to_string(trace).unwrap();
+    assert!(events.lines().any(|row| row.contains("sched_class=deadline")), "{events}");
 }
 
 #[test]

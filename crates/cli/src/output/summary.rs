@@ -73,7 +73,8 @@ pub(crate) fn machine_with(config: &Config, seeds: &str) -> String {
 /// Rows of tasks.
 pub(crate) fn tasks(tasks: &[TaskReport]) -> Vec<String> {
     let row = |t: &TaskReport| {
-        let mut row = vec![t.name.clone(), t.pid.to_string(), t.weight.to_string()];
+        let weight = if t.class == "ext" { t.weight.to_string() } else { t.class.to_owned() };
+        let mut row = vec![t.name.clone(), t.pid.to_string(), weight];
         row.extend([time(t.cpu_ns), percent(t.share), time(t.run_delay_ns)]);
         row.extend(latency(&t.wakeup_latency_ns));
         row.extend([t.switches.to_string(), t.migrations.to_string()]);
