@@ -168,6 +168,7 @@ fn length_of_tick(played: &Played, origin_ns: u64, events: &[Event]) -> u64 {
 fn subject(kind: &EventKind) -> Option<u32> {
     match *kind {
         EventKind::Task { pid, .. }
+        | EventKind::SchedClass { pid, .. }
         | EventKind::Share { pid, .. }
         | EventKind::Affinity { pid, .. }
         | EventKind::Fork { pid, .. }
