@@ -18,7 +18,6 @@ fn build() -> Result<(), String> {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
     println!("cargo::rerun-if-changed={}", policies.display());
     println!("cargo::rerun-if-env-changed=CLANG");
-    println!("cargo::rerun-if-env-changed=PATH");
 
     let clang = rota_clang::find()?;
     let mut code = String::from("static POLICIES: &[Policy] = &[\n");

@@ -23,7 +23,6 @@ fn build() -> Result<(), String> {
         println!("cargo::rerun-if-changed={}", headers.join(header).display());
     }
     println!("cargo::rerun-if-env-changed=CLANG");
-    println!("cargo::rerun-if-env-changed=PATH");
 
     let clang = rota_clang::find()?;
     let mut map = OsString::from("-ffile-prefix-map=");

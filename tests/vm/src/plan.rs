@@ -55,6 +55,9 @@ pub struct Filter {
     pub cpus: Option<u32>,
     /// Only machines with this kernel, by its role's name.
     pub kernel: Option<String>,
+    /// A part that stands for the whole: on a counted clock, and each scenario with each policy on
+    /// one of its numbers of CPUs. They change from policy to policy and from scenario to scenario.
+    pub quick: bool,
 }
 
 /// Guest time that a machine is given to do; a boot costs about two seconds of it. Both runs of
@@ -67,10 +70,16 @@ fn most(pace: Pace) -> Duration {
 /// One machine, or more if there are many jobs, for each kernel, number of CPUs, guest and clock.
 pub fn plan(scenarios: &[Scenario], policies: &[Policy], filter: &Filter) -> Result<Vec<Boot>> {
     let mut kinds: BTreeMap<_, Vec<Job>> = BTreeMap::new();
-    for scenario in scenarios {
-        for policy in chosen(scenario, policies)? {
+    for (i, scenario) in scenarios.iter().enumerate() {
+        if filter.quick && scenario.pace == Pace::Free {
+            continue;
+        }
+        for (j, policy) in chosen(scenario, policies)?.into_iter().enumerate() {
             let own = policy.as_ref().and_then(|policy| scenario.cpus_of.get(policy));
-            let cpus = own.unwrap_or(&scenario.cpus);
+            let mut cpus = own.unwrap_or(&scenario.cpus).as_slice();
+            if filter.quick && !cpus.is_empty() {
+                cpus = &cpus[(i + j) % cpus.len()..][..1];
+            }
             for (kernel, cpus) in
                 scenario.kernels.iter().flat_map(|k| cpus.iter().map(move |c| (*k, *c)))
             {
@@ -227,12 +236,29 @@ mod tests {
     #[test]
     fn a_filter_leaves_what_fits_all_of_it() {
         let scenarios = [scenario("a", "policies = \"all\"\ncpus = [1, 2]")];
-        let filter = Filter { policy: Some("wfq".into()), cpus: Some(2), kernel: None };
+        let filter = Filter { policy: Some("wfq".into()), cpus: Some(2), ..Filter::default() };
         let boots = super::plan(&scenarios, &policies(), &filter).unwrap();
         assert_eq!(boots.len(), 1);
         assert_eq!(job_names(&boots, "newest-2cpu-1"), ["a/wfq"]);
         let other = Filter { kernel: Some("older".into()), ..Filter::default() };
         assert!(super::plan(&scenarios, &policies(), &other).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_quick_plan_has_each_job_once_and_all_numbers_of_cpus() {
+        let scenarios = [
+            scenario("a", "policies = \"all\"\ncpus = [1, 2]\ncpus_of = { wrr = [] }"),
+            scenario("b", "policies = \"shares\"\ncpus = [1, 2]"),
+            scenario("c", "policies = \"all\"\ncpus = [2]\npace = \"free\""),
+        ];
+        let filter = Filter { quick: true, ..Filter::default() };
+        let boots = super::plan(&scenarios, &policies(), &filter).unwrap();
+        assert_eq!(
+            boots.iter().map(Boot::name).collect::<Vec<_>>(),
+            ["newest-1cpu-1", "newest-2cpu-1"]
+        );
+        assert_eq!(job_names(&boots, "newest-1cpu-1"), ["a/fifo", "b/wrr"]);
+        assert_eq!(job_names(&boots, "newest-2cpu-1"), ["a/wfq", "b/wfq"]);
     }
 
     #[test]

@@ -30,10 +30,21 @@ pub struct Setup<'a> {
     pub dir: &'a Path,
     /// Machines side by side.
     pub side_by_side: usize,
-    /// Runs of each machine on a counted clock.
+    /// Runs of a machine on a counted clock.
     pub runs: usize,
+    /// Which machines have so many.
+    pub repeated: Repeated,
     /// Host time after which a machine is stopped.
     pub within: Duration,
+}
+
+/// Machines that run more than once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeated {
+    /// All of them.
+    All,
+    /// The one with the least to do, of those that have a policy to load.
+    Shortest,
 }
 
 /// How a machine did.
@@ -45,12 +56,15 @@ pub struct Outcome {
     pub problems: Vec<String>,
     /// Host time of each run.
     pub took: Vec<Duration>,
+    /// Runs that were given up for the emulator's fault.
+    pub given_up: usize,
 }
 
 struct Run {
     boot: usize,
     output: Output,
     took: Duration,
+    tries: usize,
 }
 
 /// Runs them; `done` hears of each when its last run is over.
@@ -60,14 +74,13 @@ pub fn all(boots: &[Boot], setup: &Setup, done: &mut dyn FnMut(&Outcome)) -> Res
     for (guest, files) in setup.files {
         files.write(shared.entry(*guest).or_default())?;
     }
-    let runs_of = |boot: &Boot| if boot.pace == Pace::Counted { setup.runs } else { 1 };
+    let repeated = repeated(boots, setup.repeated);
+    let runs_of = |boot: usize| if repeated.contains(&boot) { setup.runs } else { 1 };
     // The longest first: then no worker idles at the end.
     let mut order: Vec<usize> = (0..boots.len()).collect();
     order.sort_by_key(|i| std::cmp::Reverse(estimate::jobs(&boots[*i].jobs)));
-    let queue: Vec<(usize, usize)> = order
-        .into_iter()
-        .flat_map(|boot| (0..runs_of(&boots[boot])).map(move |run| (boot, run)))
-        .collect();
+    let queue: Vec<(usize, usize)> =
+        order.into_iter().flat_map(|boot| (0..runs_of(boot)).map(move |run| (boot, run))).collect();
 
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::channel::<Result<Run>>();
@@ -92,7 +105,7 @@ pub fn all(boots: &[Boot], setup: &Setup, done: &mut dyn FnMut(&Outcome)) -> Res
             let run = run.inspect_err(|_| next.store(queue.len(), Ordering::Relaxed))?;
             let boot = run.boot;
             runs[boot].push(run);
-            if runs[boot].len() == runs_of(&boots[boot]) {
+            if runs[boot].len() == runs_of(boot) {
                 let outcome = judge(&boots[boot], &runs[boot]);
                 done(&outcome);
                 outcomes[boot] = Some(outcome);
@@ -101,6 +114,18 @@ pub fn all(boots: &[Boot], setup: &Setup, done: &mut dyn FnMut(&Outcome)) -> Res
         Ok(())
     })?;
     Ok(outcomes.into_iter().flatten().collect())
+}
+
+fn repeated(boots: &[Boot], which: Repeated) -> Vec<usize> {
+    let counted = (0..boots.len()).filter(|i| boots[*i].pace == Pace::Counted);
+    let loads = |i: &usize| boots[*i].jobs.iter().any(|job| job.policy.is_some());
+    match which {
+        Repeated::All => counted.collect(),
+        Repeated::Shortest => {
+            let shortest = counted.filter(loads).min_by_key(|i| estimate::jobs(&boots[*i].jobs));
+            shortest.into_iter().collect()
+        }
+    }
 }
 
 fn one(index: usize, run: usize, boot: &Boot, setup: &Setup, shared: &[u8]) -> Result<Run> {
@@ -119,14 +144,14 @@ fn one(index: usize, run: usize, boot: &Boot, setup: &Setup, shared: &[u8]) -> R
     };
     let start = Instant::now();
     let mut output = machine.run(&dir)?;
-    for _ in 1..FREE_TRIES {
-        if boot.pace == Pace::Counted || !verdict::is_the_emulators_fault(&output) {
-            break;
-        }
+    let mut tries = 1;
+    while boot.pace == Pace::Free && tries < FREE_TRIES && verdict::is_the_emulators_fault(&output)
+    {
         output = machine.run(&dir)?;
+        tries += 1;
     }
     fs::remove_file(&initramfs)?;
-    Ok(Run { boot: index, output, took: start.elapsed() })
+    Ok(Run { boot: index, output, took: start.elapsed(), tries })
 }
 
 /// The shared files, and one more archive with the jobs of this machine.
@@ -162,5 +187,10 @@ fn judge(boot: &Boot, runs: &[Run]) -> Outcome {
             }
         }
     }
-    Outcome { name: boot.name(), problems, took: runs.iter().map(|run| run.took).collect() }
+    Outcome {
+        name: boot.name(),
+        problems,
+        took: runs.iter().map(|run| run.took).collect(),
+        given_up: runs.iter().map(|run| run.tries - 1).sum(),
+    }
 }

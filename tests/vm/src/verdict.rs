@@ -34,11 +34,12 @@ pub fn problems(output: &Output, jobs: usize) -> Vec<String> {
     problems
 }
 
-/// An emulator that runs its CPUs side by side can trap on a breakpoint that the kernel had put
-/// into its own code for a moment, and has already taken out again. No real CPU does: the
-/// kernel makes all of them forget it first.
+/// An emulator that runs its CPUs side by side makes mistakes that no real CPU does. It can trap on
+/// a breakpoint that the kernel had put into its own code for a moment, and has already taken
+/// out again; and a kernel can die while it boots, before anything of ours was started.
 pub fn is_the_emulators_fault(output: &Output) -> bool {
-    console::trouble(&output.console).is_some_and(|lines| lines.contains("Oops: int3"))
+    console::trouble(&output.console)
+        .is_some_and(|lines| lines.contains("Oops: int3") || output.records.is_empty())
 }
 
 /// The records of a serial line.
@@ -106,6 +107,14 @@ mod tests {
     #[test]
     fn trouble_in_the_kernel_fails_a_run_that_ended_well() {
         assert!(problems(&output(GOOD, "[ 1.0] BUG: x"), 1)[0].contains("BUG: x"));
+    }
+
+    #[test]
+    fn only_what_no_policy_can_do_is_the_emulators_fault() {
+        assert!(is_the_emulators_fault(&output("", "[ 0.8] Oops: general protection fault")));
+        assert!(is_the_emulators_fault(&output(GOOD, "[ 9.0] Oops: int3: 0000 [#1] SMP")));
+        assert!(!is_the_emulators_fault(&output(GOOD, "[ 9.0] Oops: general protection fault")));
+        assert!(!is_the_emulators_fault(&output("", "[ 1.0] hangs")));
     }
 
     proptest! {
