@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments. The texts here are the help, the man pages and the shell completions.
 
+use crate::commands::bench::BenchArgs;
 use crate::commands::check::CheckArgs;
 use crate::commands::compare::CompareArgs;
 use crate::commands::record::RecordArgs;
@@ -39,6 +40,8 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Run the experiments of a paper, and set the numbers beside the paper's
     Reproduce(ReproduceArgs),
+    /// Run real programs that measure the scheduler of this machine
+    Bench(BenchArgs),
     /// Run a policy in the kernel of this machine (needs root)
     Run(RunArgs),
     /// Record what the tasks of this machine get from its scheduler (needs root)

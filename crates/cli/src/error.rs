@@ -112,6 +112,15 @@ impl From<rota_reproduce::Error> for Error {
     }
 }
 
+impl From<rota_bench::Error> for Error {
+    fn from(error: rota_bench::Error) -> Self {
+        match error {
+            rota_bench::Error::Input(message) => Self::Input(message),
+            error => Self::Failure(error.to_string()),
+        }
+    }
+}
+
 impl From<ClientError> for Error {
     fn from(error: ClientError) -> Self {
         match error {

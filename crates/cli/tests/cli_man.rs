@@ -8,7 +8,10 @@ use support::{rota, Scratch};
 
 /// The commands that `rota --help` lists.
 fn commands() -> BTreeSet<String> {
-    let help = rota(&["--help"]).ok().stdout;
+    commands_of(&rota(&["--help"]).ok().stdout)
+}
+
+fn commands_of(help: &str) -> BTreeSet<String> {
     let (_, list) = help.split_once("Commands:\n").expect("a list of commands");
     let names = list.lines().take_while(|line| !line.is_empty());
     names
@@ -57,8 +60,11 @@ fn every_command_gets_a_page_from_the_definitions_of_its_options() {
     let scratch = Scratch::new();
     let dir = scratch.path("man1");
     rota(&["man", "--dir", &dir]).ok();
+    let benches = commands_of(&rota(&["bench", "--help"]).ok().stdout);
+    let benches = benches.into_iter().map(|bench| format!("bench-{bench}"));
     let expected: BTreeSet<String> = commands()
-        .iter()
+        .into_iter()
+        .chain(benches)
         .map(|command| format!("rota-{command}.1"))
         .chain(["rota.1".to_owned()])
         .collect();

@@ -76,3 +76,26 @@ fn the_documentation_has_what_the_command_prints() {
         assert!(page.contains(section.trim_end()), "not in docs/reproduce/vtrr.md:\n{section}");
     }
 }
+
+#[test]
+fn nanoseconds_of_the_bench_are_shown_beside_instructions() {
+    let scratch = Scratch::new();
+    let costs = scratch.file(
+        "costs.json",
+        r#"{"schema": "rota.decision-cost/1", "computer": {"cpu": "Some CPU", "kernel": "7.2",
+        "virtual_machine": false, "load_average": 0.5}, "rows": [
+        {"policy": "vtrr", "tasks": 10, "ns": {"median": 457.4}},
+        {"policy": "wfq:queue=list", "tasks": 10, "ns": {"median": 508.0}}]}"#,
+    );
+    let file = format!("--decision-cost={costs}");
+    let text = reproduce(&["fig3", "--quick", &file]).ok().stdout;
+    assert!(text.contains("Nanoseconds of a decision"), "{text}");
+    let row = text.lines().find(|line| line.trim().starts_with("10 ")).expect("a row");
+    // Linux 2.2 and WFQ with a heap are not in the file.
+    assert_eq!(row.split_whitespace().collect::<Vec<_>>(), ["10", "–", "508", "–", "457"]);
+
+    reproduce(&["fig5", &file]).refused(&["only fig3 of vtrr shows costs of decisions"]);
+    let other = scratch.file("other.json", "{}");
+    let file = format!("--decision-cost={other}");
+    reproduce(&["fig3", "--quick", &file]).refused(&["other.json", "missing field"]);
+}

@@ -119,6 +119,9 @@ pub struct Table {
     pub header: Vec<String>,
     /// As they are printed.
     pub rows: Vec<Vec<String>>,
+    /// Too long to be printed with the numbers: for reports and JSON.
+    #[serde(skip)]
+    pub long: bool,
 }
 
 /// A picture.

@@ -7,6 +7,7 @@
 //! judges nothing: [`run`] sets its numbers against the file's.
 
 mod bench;
+mod decision_costs;
 mod effort;
 mod error;
 mod expected;
@@ -16,6 +17,7 @@ mod progress;
 mod runs;
 mod vtrr;
 
+pub use decision_costs::DecisionCosts;
 pub use effort::Effort;
 pub use error::Error;
 pub use figure::{Drawing, Expectation, Figure, Number, Reproduction, Table, Verdict};
@@ -31,6 +33,21 @@ pub struct Paper {
     pub name: &'static str,
     expected: &'static str,
     experiments: &'static [Experiment],
+    /// The figure that has room for nanoseconds of decisions.
+    costs_in: Option<&'static str>,
+}
+
+/// What to reproduce of a paper.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    /// Ids; none: all.
+    pub figures: &'a [String],
+    /// How much.
+    pub effort: Effort,
+    /// At the same time.
+    pub threads: NonZero<usize>,
+    /// Measured by the bench, to be shown beside instructions.
+    pub decision_costs: Option<&'a DecisionCosts>,
 }
 
 /// One experiment, of which a paper may show several figures.
@@ -45,6 +62,7 @@ pub(crate) struct Job<'a> {
     pub(crate) effort: Effort,
     pub(crate) threads: NonZero<usize>,
     pub(crate) progress: &'a Progress,
+    pub(crate) decision_costs: Option<&'a DecisionCosts>,
     /// Ids of figures that are wanted, of this and other experiments.
     figures: &'a [&'a str],
 }
@@ -81,14 +99,9 @@ impl Paper {
         ids
     }
 
-    /// Runs the experiments of these figures; none named: of all.
-    pub fn reproduce(
-        &self,
-        figures: &[String],
-        effort: Effort,
-        threads: NonZero<usize>,
-        progress: &Progress,
-    ) -> Result<Reproduction, Error> {
+    /// Runs the experiments of the figures.
+    pub fn reproduce(&self, plan: Plan<'_>, progress: &Progress) -> Result<Reproduction, Error> {
+        let Plan { figures, effort, threads, decision_costs } = plan;
         let known = self.figures();
         if let Some(unknown) = figures.iter().find(|id| !known.contains(&id.as_str())) {
             let (name, known) = (self.name, known.join(", "));
@@ -98,11 +111,16 @@ impl Paper {
             .into_iter()
             .filter(|id| figures.is_empty() || figures.iter().any(|f| f == id))
             .collect();
+        if decision_costs.is_some() && !self.costs_in.is_some_and(|id| wanted.contains(&id)) {
+            let figure = self.costs_in.map_or("no figure".into(), |id| format!("only {id}"));
+            let name = self.name;
+            return Err(Error::Input(format!("{figure} of {name} shows costs of decisions")));
+        }
         let expected = Expected::parse(self.name, self.expected)?;
         let mut found = Vec::new();
         for experiment in self.experiments {
             if experiment.figures.iter().any(|figure| wanted.contains(figure)) {
-                let job = Job { effort, threads, progress, figures: &wanted };
+                let job = Job { effort, threads, progress, decision_costs, figures: &wanted };
                 found.extend((experiment.run)(&job)?);
             }
         }

@@ -105,6 +105,13 @@ pub(crate) fn print(out: &mut dyn Write, found: &Reproduction) -> Result<(), Err
         for line in table::lines(&HEADER, 1, rows(figure)) {
             writeln!(out, "  {line}")?;
         }
+        for of in figure.tables.iter().filter(|of| !of.long) {
+            writeln!(out, "  {}", of.title)?;
+            let header: Vec<&str> = of.header.iter().map(String::as_str).collect();
+            for line in table::lines(&header, 1, of.rows.clone()) {
+                writeln!(out, "    {line}")?;
+            }
+        }
     }
     writeln!(out, "\n{}", result(found))?;
     Ok(())
@@ -130,6 +137,15 @@ pub(crate) fn markdown(out: &mut dyn Write, found: &Reproduction) -> Result<(), 
             writeln!(out, "| {} |", row.join(" | "))?;
         }
         writeln!(out)?;
+        for of in figure.tables.iter().filter(|of| !of.long) {
+            writeln!(out, "**{}.**\n", of.title)?;
+            writeln!(out, "| {} |", of.header.join(" | "))?;
+            writeln!(out, "|---{}|", "|--:".repeat(of.header.len() - 1))?;
+            for row in &of.rows {
+                writeln!(out, "| {} |", row.join(" | "))?;
+            }
+            writeln!(out)?;
+        }
         let (heading, text, place) = &texts[2];
         paragraph(out, heading, text, place)?;
     }

@@ -34,8 +34,8 @@ pub struct Section {
     pub before: Vec<(String, String)>,
     /// See `before`.
     pub after: Vec<(String, String)>,
-    /// The paper's numbers and ours; the first column is words.
-    pub numbers: Table,
+    /// Numbers under their headings; the first column is words.
+    pub numbers: Vec<(String, Table)>,
     /// SVG documents of [`crate::chart`].
     pub charts: Vec<String>,
     /// Further numbers, folded away.
@@ -125,9 +125,9 @@ impl Section {
         html.element("h2", &[], &self.title);
         html.element("p", &[("class", "place")], &self.place);
         texts(html, &self.before);
-        if !self.numbers.rows.is_empty() {
-            html.element("h3", &[], "Numbers");
-            self.numbers.write(html);
+        for (heading, table) in &self.numbers {
+            html.element("h3", &[], heading);
+            table.write(html);
         }
         html.open("div", &[("class", "charts")]);
         self.charts.iter().for_each(|chart| html.raw(chart));
@@ -189,8 +189,12 @@ mod tests {
             header: vec!["number".into(), "paper".into()],
             rows: vec![vec!["a < b".into(), "1".into()]],
         };
-        let section =
-            Section { id: "fig1".into(), title: "One".into(), numbers, ..Section::default() };
+        let section = Section {
+            id: "fig1".into(),
+            title: "One".into(),
+            numbers: vec![("Numbers".into(), numbers)],
+            ..Section::default()
+        };
         let page =
             Experiments { title: "T".into(), sections: vec![section], ..Experiments::default() };
         let html = page.render();

@@ -3,12 +3,15 @@
 //! the policy, those of the kernel's functions that it calls included.
 
 use crate::bench::{hogs_told, image, Bench, Length};
+use crate::decision_costs::DecisionCosts;
 use crate::effort::Effort;
 use crate::error::Error;
 use crate::figure::{Drawing, Found, Table};
 use crate::pool;
 use crate::Job;
 use rota_report::chart::{Axis, Line, LineChart, Scale};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 /// The paper has 1 to 200.
 const CLIENTS: [usize; 12] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 3_000, 10_000];
@@ -23,6 +26,8 @@ struct Entry {
     name: &'static str,
     key: &'static str,
     policy: &'static str,
+    /// As the bench of decision costs is told of it.
+    bench_name: &'static str,
     set: &'static [(&'static str, &'static str)],
     /// Shares are unknown to it: all clients have nice 19, and so the shortest quantum.
     by_nice: bool,
@@ -34,9 +39,11 @@ impl Entry {
         name: &'static str,
         key: &'static str,
         policy: &'static str,
+        bench_name: &'static str,
         set: &'static [(&'static str, &'static str)],
     ) -> Self {
-        Self { name, key, policy, set, by_nice: false, quantum_ns: QUANTUM_NS }
+        let quantum_ns = QUANTUM_NS;
+        Self { name, key, policy, bench_name, set, by_nice: false, quantum_ns }
     }
 }
 
@@ -45,6 +52,7 @@ const LINUX: Entry = Entry {
     name: "Linux 2.2",
     key: "linux",
     policy: "linux22",
+    bench_name: "linux22",
     set: &[("tick_ns", "1000000")],
     by_nice: true,
     quantum_ns: 2_000_000,
@@ -52,10 +60,16 @@ const LINUX: Entry = Entry {
 
 const ENTRIES: &[Entry] = &[
     LINUX,
-    Entry::by_share("WFQ, list", "wfq_list", "wfq", &[QUANTUM, ("queue", "list")]),
-    Entry::by_share("WFQ, heap", "wfq_heap", "wfq", &[QUANTUM]),
+    Entry::by_share(
+        "WFQ, list",
+        "wfq_list",
+        "wfq",
+        "wfq:queue=list",
+        &[QUANTUM, ("queue", "list")],
+    ),
+    Entry::by_share("WFQ, heap", "wfq_heap", "wfq", "wfq", &[QUANTUM]),
     // The array only spares the walks of clients that come.
-    Entry::by_share("VTRR", "vtrr", "vtrr", &[QUANTUM, ("insert", "array")]),
+    Entry::by_share("VTRR", "vtrr", "vtrr", "vtrr", &[QUANTUM, ("insert", "array")]),
 ];
 
 pub(crate) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
@@ -79,7 +93,12 @@ pub(crate) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
         points.reverse();
         found.push((entry, points));
     }
-    Ok(vec![figure(&found, &sizes)])
+    let mut figure = figure(&found, &sizes);
+    match job.decision_costs {
+        Some(costs) => add_nanoseconds(&mut figure, costs),
+        None => figure.ran.push_str(" No time was measured (--decision-cost)."),
+    }
+    Ok(vec![figure])
 }
 
 /// Instructions of a decision, on average. Everybody has run once before it is counted.
@@ -147,6 +166,7 @@ fn figure(found: &[Costs<'_>], sizes: &[usize]) -> Found {
             title: "Instructions of a decision".into(),
             header: std::iter::once("clients".to_owned()).chain(names).collect(),
             rows: sizes.iter().map(row).collect(),
+            long: true,
         }],
         drawings: vec![Drawing { svg: chart(found).render() }],
     }
@@ -163,4 +183,45 @@ fn chart(found: &[Costs<'_>]) -> LineChart {
         y: Axis { label: "instructions per decision".into(), scale: Scale::Logarithmic },
         lines: found.iter().map(line).collect(),
     }
+}
+
+/// What the bench has measured on a CPU, in a table and a picture of their own: another load, and
+/// so no line of the other picture.
+fn add_nanoseconds(figure: &mut Found, costs: &DecisionCosts) {
+    let measured: Vec<(&Entry, Vec<(usize, f64)>)> =
+        ENTRIES.iter().map(|entry| (entry, costs.of(entry.bench_name))).collect();
+    let sizes: BTreeSet<usize> =
+        measured.iter().flat_map(|(_, points)| points.iter().map(|(tasks, _)| *tasks)).collect();
+    let row = |clients: &usize| {
+        let cell = |(_, points): &(&Entry, Vec<(usize, f64)>)| {
+            let point = points.iter().find(|(tasks, _)| tasks == clients);
+            point.map_or("–".into(), |(_, ns)| format!("{ns:.0}"))
+        };
+        std::iter::once(clients.to_string()).chain(measured.iter().map(cell)).collect()
+    };
+    let names = measured.iter().map(|(entry, _)| entry.name.to_owned());
+    let computer = costs.computer();
+    let _ = write!(
+        figure.ran,
+        " Nanoseconds are of the bench of decision costs: the same objects under the BPF JIT of a \
+         kernel ({computer}), tasks with the weights of nice -5, 0 and 5 in turn."
+    );
+    figure.tables.push(Table {
+        title: "Nanoseconds of a decision on a real CPU, median".into(),
+        header: std::iter::once("clients".to_owned()).chain(names).collect(),
+        rows: sizes.iter().map(row).collect(),
+        long: false,
+    });
+    let line = |(entry, points): &(&Entry, Vec<(usize, f64)>)| Line {
+        name: entry.name.into(),
+        points: points.iter().map(|(tasks, ns)| (*tasks as f64, *ns)).collect(),
+    };
+    let chart = LineChart {
+        title: "Time of a decision".into(),
+        description: "Nanoseconds of one decision on a real CPU, by number of clients".into(),
+        x: Axis { label: "clients".into(), scale: Scale::Logarithmic },
+        y: Axis { label: "nanoseconds per decision".into(), scale: Scale::Logarithmic },
+        lines: measured.iter().filter(|(_, points)| !points.is_empty()).map(line).collect(),
+    };
+    figure.drawings.push(Drawing { svg: chart.render() });
 }

@@ -107,6 +107,7 @@ fn found(id: &'static str, entry: &Entry, frames: &[Vec<u64>]) -> Found {
             title: "Frames of each encoder".into(),
             header: header.map(String::from).to_vec(),
             rows: rows.collect(),
+            long: true,
         }],
         drawings: vec![Drawing { svg: chart(entry, frames).render() }],
     }

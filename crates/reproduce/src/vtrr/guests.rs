@@ -58,6 +58,7 @@ fn table(entry: &Entry, runs: &[Run], received_ns: &[u64]) -> Table {
         title: format!("{}: each guest", entry.name),
         header: header.map(String::from).to_vec(),
         rows: SHARES.iter().enumerate().map(row).collect(),
+        long: true,
     }
 }
 

@@ -74,6 +74,7 @@ fn found(id: &'static str, entry: &Entry, runs: &[Run]) -> Found {
             title: "Each client over 30 seconds".into(),
             header: header.map(String::from).to_vec(),
             rows: field::SHARES.iter().enumerate().map(row).collect(),
+            long: true,
         }],
         drawings: vec![Drawing { svg: lanes(entry, runs).render() }],
     }

@@ -11,6 +11,7 @@ mod field;
 mod guests;
 mod microscope;
 mod sweep;
+mod theory;
 mod vectors;
 
 use crate::{Experiment, Paper};
@@ -18,6 +19,7 @@ use crate::{Experiment, Paper};
 pub(crate) const PAPER: Paper = Paper {
     name: "vtrr",
     expected: include_str!("../../../../papers/vtrr/expected.toml"),
+    costs_in: Some("fig3"),
     experiments: &[
         Experiment { figures: &["fig1", "fig2"], run: errors::run },
         Experiment { figures: &["fig3"], run: cost::run },

@@ -24,6 +24,18 @@ pub(crate) struct Scheduler {
     /// As the paper calls it.
     pub(crate) name: &'static str,
     pub(crate) policy: &'static str,
+    pub(crate) field: Field,
+}
+
+/// Who compares a scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Field {
+    /// The paper.
+    Paper,
+    /// We do, with a tenth of the combinations, to have the time.
+    Ours,
+    /// We do too, and it draws: each combination has its own seed, however often it is drawn.
+    OursSeeded,
 }
 
 /// What a scheduler did at a point.
@@ -79,11 +91,15 @@ pub(crate) fn points(effort: Effort) -> Vec<Point> {
 }
 
 /// Share combinations at a point. Those of two clients differ most, and are the soonest run.
-fn combinations(effort: Effort, point: Point) -> usize {
-    match effort {
+pub(crate) fn combinations(effort: Effort, point: Point, field: Field) -> usize {
+    let of_paper = match effort {
         Effort::Quick if point.clients > 2 => 500,
         Effort::Quick | Effort::Default => 1_000,
         Effort::Full => 10_000,
+    };
+    match field {
+        Field::Paper => of_paper,
+        Field::Ours | Field::OursSeeded => of_paper / 10,
     }
 }
 
@@ -96,26 +112,52 @@ pub(crate) fn combinations_text(effort: Effort) -> &'static str {
     }
 }
 
-/// Different combinations of a point, and how often each was drawn. Under few clients or shares
-/// there are not many; the schedulers being deterministic, each is run once.
-struct Part {
-    point: Point,
-    vectors: Vec<(Vec<u64>, u64)>,
+/// A combination that is run once.
+#[derive(Clone, Debug)]
+struct Combination {
+    shares: Vec<u64>,
+    /// How often it was drawn.
+    drawn: u64,
+    seed: u64,
 }
 
-fn parts(effort: Effort) -> Vec<Part> {
+/// Combinations of a point, for schedulers of a field.
+struct Part {
+    point: Point,
+    field: Field,
+    combinations: Vec<Combination>,
+}
+
+fn parts(effort: Effort, fields: &[Field]) -> Vec<Part> {
     let mut parts = Vec::new();
     for point in points(effort) {
-        let mut drawn: BTreeMap<Vec<u64>, u64> = BTreeMap::new();
-        for vector in vectors::draw(point, combinations(effort, point)) {
-            *drawn.entry(vector).or_default() += 1;
+        for field in fields {
+            let drawn = vectors::draw(point, combinations(effort, point, *field));
+            let combinations = match field {
+                Field::OursSeeded => seeded(drawn),
+                Field::Paper | Field::Ours => different(drawn),
+            };
+            let size = (JOB_QUANTA / u64::from(point.shares)).max(1) as usize;
+            let part =
+                |chunk: &[Combination]| Part { point, field: *field, combinations: chunk.to_vec() };
+            parts.extend(combinations.chunks(size).map(part));
         }
-        let drawn: Vec<(Vec<u64>, u64)> = drawn.into_iter().collect();
-        let size = (JOB_QUANTA / u64::from(point.shares)).max(1) as usize;
-        let chunks = drawn.chunks(size);
-        parts.extend(chunks.map(|chunk| Part { point, vectors: chunk.to_vec() }));
     }
     parts
+}
+
+/// Under few clients or shares there are not many; as schedulers are deterministic, each is run
+/// once.
+fn different(drawn: Vec<Vec<u64>>) -> Vec<Combination> {
+    let mut times: BTreeMap<Vec<u64>, u64> = BTreeMap::new();
+    for shares in drawn {
+        *times.entry(shares).or_default() += 1;
+    }
+    times.into_iter().map(|(shares, drawn)| Combination { shares, drawn, seed: 1 }).collect()
+}
+
+fn seeded(drawn: Vec<Vec<u64>>) -> Vec<Combination> {
+    (1..).zip(drawn).map(|(seed, shares)| Combination { shares, drawn: 1, seed }).collect()
 }
 
 /// Runs all schedulers at all points.
@@ -123,19 +165,30 @@ pub(crate) fn run(job: &Job<'_>, schedulers: &[Scheduler]) -> Result<Sweep, Erro
     let images: Result<Vec<Arc<Image>>, Error> =
         schedulers.iter().map(|scheduler| image(scheduler.policy, &[])).collect();
     let images = images?;
-    let parts = parts(job.effort);
-    let each = schedulers.len() as u64;
-    let quanta = |part: &Part| part.vectors.len() as u64 * u64::from(part.point.shares) * each;
+    let mut fields: Vec<Field> = Vec::new();
+    for scheduler in schedulers {
+        if !fields.contains(&scheduler.field) {
+            fields.push(scheduler.field);
+        }
+    }
+    let parts = parts(job.effort, &fields);
+    let of = |part: &Part| -> Vec<usize> {
+        (0..schedulers.len()).filter(|at| schedulers[*at].field == part.field).collect()
+    };
+    let quanta = |part: &Part| {
+        part.combinations.len() as u64 * u64::from(part.point.shares) * of(part).len() as u64
+    };
     job.progress.announce(parts.iter().map(quanta).sum());
     let found = pool::map(job.threads, &parts, |part| {
-        let errors = run_part(part, &images);
+        let images = of(part).into_iter().map(|at| Arc::clone(&images[at]));
+        let errors = run_part(part, images.collect());
         job.progress.advance(quanta(part));
         errors
     })?;
     let mut sweep: Sweep = vec![BTreeMap::new(); schedulers.len()];
     for (part, errors) in parts.iter().zip(&found) {
-        for (of_scheduler, errors) in sweep.iter_mut().zip(errors) {
-            of_scheduler.entry(part.point).or_default().add(errors);
+        for (at, errors) in of(part).into_iter().zip(errors) {
+            sweep[at].entry(part.point).or_default().add(errors);
         }
     }
     Ok(sweep)
@@ -143,12 +196,18 @@ pub(crate) fn run(job: &Job<'_>, schedulers: &[Scheduler]) -> Result<Sweep, Erro
 
 /// One cycle of S quanta under each scheduler, for each combination of the part: then all have
 /// their due, and the schedule repeats.
-fn run_part(part: &Part, images: &[Arc<Image>]) -> Result<Vec<Errors>, Error> {
+fn run_part(part: &Part, mut images: Vec<Arc<Image>>) -> Result<Vec<Errors>, Error> {
     let mut benches: Vec<Bench> = images.iter().map(Bench::new).collect();
     let mut errors = vec![Errors::default(); images.len()];
     let length = Length::of(u64::from(part.point.shares) * QUANTUM_NS);
-    for (vector, drawn) in &part.vectors {
-        let workload = hogs(vector, |at| format!("c{at}"))?;
+    for Combination { shares, drawn, seed } in &part.combinations {
+        let workload = hogs(shares, |at| format!("c{at}"))?;
+        if part.field == Field::OursSeeded {
+            for (image, bench) in images.iter_mut().zip(&mut benches) {
+                Arc::make_mut(image).set_variable("seed", &seed.to_string())?;
+                *bench = Bench::new(image);
+            }
+        }
         for (bench, errors) in benches.iter_mut().zip(&mut errors) {
             let mut error = ServiceError::default();
             bench.run(&workload, length, &mut error)?;

@@ -31,6 +31,11 @@ pub(crate) struct ReproduceArgs {
     #[arg(short, long, value_name = "N")]
     pub(crate) jobs: Option<NonZero<usize>>,
 
+    /// Show nanoseconds of decisions beside instructions: what the bench of decision costs printed
+    /// as JSON on some computer
+    #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
+    pub(crate) decision_cost: Option<PathBuf>,
+
     /// Write texts, numbers and figures as one HTML file
     #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
     #[arg(num_args = 0..=1, require_equals = true)]

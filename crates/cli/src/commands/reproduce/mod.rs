@@ -9,10 +9,11 @@ pub(crate) use args::ReproduceArgs;
 use crate::error::{Error, Status};
 use crate::output::{json, reproduction};
 use crate::progress;
-use rota_reproduce::{Progress, Verdict};
+use rota_reproduce::{DecisionCosts, Plan, Progress, Verdict};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::num::NonZero;
+use std::path::Path;
 
 pub(crate) fn run(args: &ReproduceArgs) -> Result<Status, Error> {
     let paper = rota_reproduce::find(&args.paper)?;
@@ -24,10 +25,16 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Status, Error> {
     }
     let threads = args.jobs.or(std::thread::available_parallelism().ok());
     let threads = threads.unwrap_or(NonZero::<usize>::MIN);
+    let decision_costs = args.decision_cost.as_deref().map(read_costs).transpose()?;
+    let plan = Plan {
+        figures: &args.figures,
+        effort: args.effort(),
+        threads,
+        decision_costs: decision_costs.as_ref(),
+    };
     let done = Progress::default();
-    let found = progress::show_position(&|| (done.done(), done.total()), || {
-        paper.reproduce(&args.figures, args.effort(), threads, &done)
-    })?;
+    let found =
+        progress::show_position(&|| (done.done(), done.total()), || paper.reproduce(plan, &done))?;
 
     let mut out = std::io::stdout().lock();
     if args.json {
@@ -47,4 +54,9 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Status, Error> {
         1 => Err(Error::Failure("a number differs from the paper's".into())),
         more => Err(Error::Failure(format!("{more} numbers differ from the paper's"))),
     }
+}
+
+fn read_costs(path: &Path) -> Result<DecisionCosts, Error> {
+    let text = std::fs::read_to_string(path).map_err(|e| Error::file("read", path, &e))?;
+    Ok(DecisionCosts::parse(&path.display().to_string(), &text)?)
 }

@@ -29,18 +29,20 @@ fn section(figure: &Figure) -> Section {
         rows: rows.to_vec(),
     };
     let header = reproduction::HEADER.map(str::to_owned);
+    let mut numbers = vec![("Numbers".to_owned(), table(&header, &reproduction::rows(figure)))];
+    let mut tables = Vec::new();
+    for of in &figure.tables {
+        let place = if of.long { &mut tables } else { &mut numbers };
+        place.push((of.title.clone(), table(&of.header, &of.rows)));
+    }
     Section {
         id: figure.id.clone(),
         title: figure.title.clone(),
         place: figure.place.clone(),
         before: vec![text("What the paper says", &figure.says), text("What was run", &figure.ran)],
         after: vec![text("Why they differ", &figure.differs)],
-        numbers: table(&header, &reproduction::rows(figure)),
+        numbers,
         charts: figure.drawings.iter().map(|drawing| drawing.svg.clone()).collect(),
-        tables: figure
-            .tables
-            .iter()
-            .map(|of| (of.title.clone(), table(&of.header, &of.rows)))
-            .collect(),
+        tables,
     }
 }

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which CPU the measured programs share, and where this process goes meanwhile.
+
+use crate::error::Error;
+use rustix::thread::{sched_getaffinity, sched_setaffinity, CpuSet};
+
+/// A CPU for the programs, the others for us.
+#[derive(Clone, Debug)]
+pub struct Cpus {
+    shared: usize,
+    only: CpuSet,
+    allowed: CpuSet,
+    others: CpuSet,
+}
+
+impl Cpus {
+    /// With the CPU that the programs are to share; `None`: the last that we may use.
+    pub fn new(shared: Option<usize>) -> Result<Self, Error> {
+        let allowed =
+            sched_getaffinity(None).map_err(|e| Error::system("read the CPU affinity", e))?;
+        let usable = |cpu: &usize| allowed.is_set(*cpu);
+        let last = (0..CpuSet::MAX_CPU).rev().find(usable);
+        let shared = match shared {
+            Some(cpu) if cpu < CpuSet::MAX_CPU && usable(&cpu) => cpu,
+            Some(cpu) => {
+                return Err(Error::Input(format!("CPU {cpu} is not there, or may not be used")))
+            }
+            None => last.ok_or_else(|| Error::Failure("no CPU may be used".into()))?,
+        };
+        let mut only = CpuSet::new();
+        only.set(shared);
+        let mut others = allowed;
+        if allowed.count() > 1 {
+            others.unset(shared);
+        }
+        Ok(Self { shared, only, allowed, others })
+    }
+
+    /// The CPU that the programs share.
+    pub fn shared(&self) -> usize {
+        self.shared
+    }
+
+    /// Does `start`, so that processes that it starts are on the shared CPU, then leaves that.
+    pub(crate) fn share<T>(&self, start: impl FnOnce() -> T) -> Result<T, Error> {
+        self.stay(&self.only)?;
+        let started = start();
+        self.stay(&self.others)?;
+        Ok(started)
+    }
+
+    fn stay(&self, cpus: &CpuSet) -> Result<(), Error> {
+        sched_setaffinity(None, cpus).map_err(|e| Error::system("set the CPU affinity", e))
+    }
+}
+
+/// What this thread may use is as before.
+impl Drop for Cpus {
+    fn drop(&mut self) {
+        let _ = self.stay(&self.allowed);
+    }
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Real programs that measure the scheduler of a live kernel, whichever it has: processes that
+//! compute ([`fairness`]), encoders ([`encoders`]). Nothing here needs root.
+
+mod children;
+mod clock;
+mod cpus;
+pub mod encoders;
+mod error;
+pub mod fairness;
+mod spread;
+
+pub use cpus::Cpus;
+pub use error::Error;
+pub use spread::Spread;

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Arguments of `rota bench`.
+
+use crate::args::{duration, EXIT_CODES};
+use clap::{Args, Subcommand, ValueHint};
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES, disable_help_subcommand = true)]
+pub(crate) struct BenchArgs {
+    #[command(subcommand)]
+    pub(crate) bench: Bench,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Bench {
+    /// Time children that compute pi on one CPU: a fair scheduler has them finish together
+    Fairness(FairnessArgs),
+    /// Run encoders with different nice values on one CPU, and see how evenly frames come
+    Encoders(EncodersArgs),
+    /// A child of `rota bench fairness`
+    #[command(hide = true)]
+    Child,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FairnessArgs {
+    /// Children at the same time
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) children: u32,
+
+    /// Steps of each child's integral
+    #[arg(long, value_name = "N", default_value_t = 1_000_000_000)]
+    #[arg(value_parser = clap::value_parser!(u64).range(100..))]
+    pub(crate) steps: u64,
+
+    /// Times that all of it is done
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeat: u32,
+
+    /// The CPU that the children share [default: the last]
+    #[arg(long, value_name = "CPU")]
+    pub(crate) cpu: Option<usize>,
+
+    /// Print one JSON object with every time (schema rota.bench.fairness/1)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EncodersArgs {
+    /// Nice value of each encoder; those of the default have weights of about 1 to 5
+    #[arg(long, value_name = "NICE,…", value_delimiter = ',', default_value = "7,4,2,1,0")]
+    #[arg(allow_negative_numbers = true, value_parser = clap::value_parser!(i32).range(-20..=19))]
+    pub(crate) nice: Vec<i32>,
+
+    /// How long
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
+    pub(crate) duration: u64,
+
+    /// Size of what counts as a frame; that of the default is MP3 with 128 kbit/s and 44.1 kHz
+    #[arg(long, value_name = "BYTES", default_value_t = 418)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) frame_bytes: u64,
+
+    /// The CPU that the encoders share [default: the last]
+    #[arg(long, value_name = "CPU")]
+    pub(crate) cpu: Option<usize>,
+
+    /// Draw the first two seconds
+    #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
+    pub(crate) picture: Option<PathBuf>,
+
+    /// Print one JSON object with the time of every frame (schema rota.bench.encoders/1)
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// An encoder that writes to its standard output for as long as it may
+    #[arg(value_name = "COMMAND", required = true, last = true)]
+    #[arg(value_hint = ValueHint::CommandWithArguments)]
+    pub(crate) command: Vec<String>,
+}

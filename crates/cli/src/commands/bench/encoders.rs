@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `rota bench encoders`.
+
+use super::args::EncodersArgs;
+use super::scheduler;
+use crate::error::{Error, Status};
+use crate::output::{json, table, units};
+use rota_bench::encoders::{self, Encoder, Plan};
+use rota_bench::Cpus;
+use rota_report::chart::{Axis, Line, LineChart, Scale};
+use serde::Serialize;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::process::Command;
+use std::time::Duration;
+
+const SHOWN_NS: u64 = 2_000_000_000;
+/// Rows of frames over time.
+const ROWS: u64 = 10;
+
+#[derive(Debug, Serialize)]
+struct Json<'a> {
+    schema: &'static str,
+    scheduler: &'a str,
+    cpu: usize,
+    command: &'a [String],
+    frame_bytes: u64,
+    duration_ns: u64,
+    encoders: &'a [Encoder],
+}
+
+pub(crate) fn run(args: &EncodersArgs) -> Result<Status, Error> {
+    let (program, words) = args
+        .command
+        .split_first()
+        .ok_or_else(|| Error::Input("no encoder is named after --".into()))?;
+    if let Some(path) = &args.picture {
+        let file = OpenOptions::new().append(true).create(true).open(path);
+        file.map_err(|e| Error::file("create", path, &e))?;
+    }
+    let plan = Plan {
+        nice: args.nice.clone(),
+        duration: Duration::from_nanos(args.duration),
+        frame_bytes: usize::try_from(args.frame_bytes).map_err(Error::input)?,
+    };
+    let cpus = Cpus::new(args.cpu)?;
+    let found = encoders::measure(&plan, &cpus, || {
+        let mut command = Command::new(program);
+        command.args(words);
+        command
+    })?;
+    let (scheduler, cpu) = (scheduler(), cpus.shared());
+    if let Some(path) = &args.picture {
+        std::fs::write(path, chart(&found, &scheduler).render())
+            .map_err(|e| Error::Failure(format!("cannot write {}: {e}", path.display())))?;
+    }
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        let found = Json {
+            schema: "rota.bench.encoders/1",
+            scheduler: &scheduler,
+            cpu,
+            command: &args.command,
+            frame_bytes: args.frame_bytes,
+            duration_ns: args.duration,
+            encoders: &found,
+        };
+        json::print(&mut out, &found)?;
+    } else {
+        let count = found.len();
+        writeln!(out, "{count} encoders on CPU {cpu}, scheduler: {scheduler}")?;
+        print(&mut out, &found, args.duration)?;
+    }
+    out.flush()?;
+    Ok(Status::Done)
+}
+
+fn print(out: &mut dyn Write, found: &[Encoder], duration_ns: u64) -> Result<(), Error> {
+    let row = |encoder: &Encoder| {
+        let interval = |of: fn(&rota_bench::Spread) -> f64| {
+            encoder.interval_ns.as_ref().map_or("–".into(), |i| format!("{:.2}", of(i) / 1e6))
+        };
+        vec![
+            encoder.nice.to_string(),
+            encoder.weight.to_string(),
+            encoder.frames_ns.len().to_string(),
+            units::percent(encoder.part),
+            units::percent(encoder.due),
+            interval(|i| i.mean),
+            interval(|i| i.deviation),
+            interval(|i| i.max),
+        ]
+    };
+    let header =
+        ["nice", "weight", "frames", "part", "due", "interval (ms)", "jitter (ms)", "longest (ms)"];
+    for line in table::lines(&header, 0, found.iter().map(row).collect()) {
+        writeln!(out, "{line}")?;
+    }
+    writeln!(out, "\nframes after so many seconds, by nice value")?;
+    let at = |row: u64| (u128::from(duration_ns) * u128::from(row) / u128::from(ROWS)) as u64;
+    let row = |row: u64| {
+        let frames = found.iter().map(|encoder| encoder.frames_until(at(row)).to_string());
+        std::iter::once(format!("{:.2}", at(row) as f64 / 1e9)).chain(frames).collect()
+    };
+    let names: Vec<String> = found.iter().map(|encoder| encoder.nice.to_string()).collect();
+    let header: Vec<&str> =
+        std::iter::once("time (s)").chain(names.iter().map(String::as_str)).collect();
+    for line in table::lines(&header, 0, (1..=ROWS).map(row).collect()) {
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+fn chart(found: &[Encoder], scheduler: &str) -> LineChart {
+    let line = |encoder: &Encoder| {
+        let shown = encoder.frames_ns.iter().take_while(|at| **at <= SHOWN_NS);
+        let point = |(done, at): (usize, &u64)| (*at as f64 / 1e9, (done + 1) as f64);
+        let points = std::iter::once((0.0, 0.0)).chain(shown.enumerate().map(point));
+        Line { name: format!("nice {}", encoder.nice), points: points.collect() }
+    };
+    LineChart {
+        title: format!("Frames of encoders, scheduler: {scheduler}"),
+        description: "Frames that each encoder has done, over the first two seconds".into(),
+        x: Axis { label: "time (s)".into(), scale: Scale::Linear },
+        y: Axis { label: "frames".into(), scale: Scale::Linear },
+        lines: found.iter().rev().take(8).map(line).collect(),
+    }
+}
