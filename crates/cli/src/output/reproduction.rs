@@ -60,6 +60,8 @@ pub(crate) fn rows(figure: &Figure) -> Vec<Vec<String>> {
 fn expected(number: &Number) -> String {
     let unit = &number.unit;
     match number.expected {
+        // Exactly, or not judged.
+        Expectation::Value { value, within: 0.0 } => with_unit(value, unit),
         Expectation::Value { value, within } => {
             format!("{} ±{}", with_unit(value, unit), digits(within))
         }
