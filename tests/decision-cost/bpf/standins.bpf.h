@@ -307,6 +307,12 @@ BENCH_STANDIN s64 standin_helper_157(void *map, struct task_struct *p)
 	return real ? bpf_task_storage_delete(map, real) : -ENOENT;
 }
 
+/* bpf_get_current_task_btf(): the real one is the bench itself. */
+BENCH_STANDIN struct task_struct *standin_helper_158(void)
+{
+	return bench_task_at(bench_current);
+}
+
 /*
  * Masks: the kernel's own, but where they come from a shadow task the verifier wants
  * to see that they are not NULL.

@@ -7,7 +7,7 @@ use rota_decision_cost::measure::load;
 use rota_decision_cost::simulate::simulate;
 use rota_decision_cost::subject::Subject;
 
-/// Slices of 10 ms that are simulated; linux22 takes 21 of them at once.
+/// Slices of 10 ms that are simulated; linux22 takes 21 of them at once, o1 ten.
 const SLICES: u64 = 630;
 
 fn instructions(named: &str, tasks: usize) -> f64 {
@@ -21,6 +21,15 @@ fn vtrr_costs_the_same_with_ten_and_with_ten_thousand_clients() {
     for tasks in [100, 1_000, 10_000] {
         let many = instructions("vtrr", tasks);
         assert!((many / ten - 1.0).abs() < 0.1, "{tasks} clients: {many}, 10: {ten}");
+    }
+}
+
+#[test]
+fn o1_costs_the_same_with_ten_and_with_ten_thousand_tasks() {
+    let ten = instructions("o1", 10);
+    for tasks in [100, 1_000, 10_000] {
+        let many = instructions("o1", tasks);
+        assert!((many / ten - 1.0).abs() < 0.1, "{tasks} tasks: {many}, 10: {ten}");
     }
 }
 

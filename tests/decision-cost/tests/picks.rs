@@ -46,8 +46,12 @@ fn picked(bench: &Bench, policy: &str, object: &[u8], specs: &[TaskSpec]) -> Vec
 }
 
 fn assert_same_picks(bench: &Bench, policy: &str, object: &[u8], specs: &[TaskSpec]) {
-    // counted in slices of 10 ms; linux22 gives 21 of them at once
-    let each = if policy == "linux22" { 21 } else { 1 };
+    // counted in slices of 10 ms; linux22 gives 21 of them at once, o1 ten
+    let each = match policy {
+        "linux22" => 21,
+        "o1" => 10,
+        _ => 1,
+    };
     let Simulated { picks: expected, .. } =
         simulate(policy, object, specs, each * (2 * DECISIONS as u64 + 100)).unwrap();
     let picks = picked(bench, policy, object, specs);

@@ -122,6 +122,18 @@ impl Hosted {
         self.machine.run(&mut noting, sink).unwrap()
     }
 
+    /// A number of up to 64 bits in a global variable after a run, such as `.left_ns` of a
+    /// struct or `[3].prio` of an array of them.
+    pub(crate) fn global(&mut self, name: &str, path: &str) -> u64 {
+        let variable = self.image.variables.iter().find(|v| v.name == name).unwrap();
+        let field = self.image.btf.field_at(variable.ty, path).unwrap();
+        let addr = self.ops.runtime().global_addr(name).unwrap() + u64::from(field.offset());
+        let bytes = self.machine.core.memory().bytes(addr, field.size).unwrap();
+        let mut number = [0; 8];
+        number[..bytes.len()].copy_from_slice(bytes);
+        u64::from_le_bytes(number)
+    }
+
     /// What the policy had counted by its last decision: member `field` of its `stats`.
     pub(crate) fn stat(&self, field: &str) -> u64 {
         let stats = self.image.variables.iter().find(|v| v.name == "stats").unwrap();
