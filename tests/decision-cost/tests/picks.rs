@@ -46,10 +46,11 @@ fn picked(bench: &Bench, policy: &str, object: &[u8], specs: &[TaskSpec]) -> Vec
 }
 
 fn assert_same_picks(bench: &Bench, policy: &str, object: &[u8], specs: &[TaskSpec]) {
-    // counted in slices of 10 ms; linux22 gives 21 of them at once, o1 ten
+    // counted in slices of 10 ms; linux22 gives 21 of them at once, o1 ten, mlfq eight in the end
     let each = match policy {
         "linux22" => 21,
         "o1" => 10,
+        "mlfq" => 8,
         _ => 1,
     };
     let Simulated { picks: expected, .. } =
