@@ -23,9 +23,10 @@ fn contains(data: &[u8], text: &str) -> bool {
 #[test]
 fn every_policy_describes_itself_in_btf() {
     let names: Vec<_> = policies().iter().map(|p| p.name).collect();
-    for expected in
-        ["fifo", "linux22", "lottery", "mlfq", "o1", "rr", "stride", "vtrr", "wfq", "wrr"]
-    {
+    for expected in [
+        "cfs", "eevdf", "fifo", "linux22", "lottery", "mlfq", "o1", "rr", "stride", "vtrr", "wfq",
+        "wrr",
+    ] {
         assert!(names.contains(&expected), "{expected} is missing from {names:?}");
     }
     for policy in policies() {

@@ -23,8 +23,10 @@ const RANDOM: &str = r#"{
 fn all_shipped_policies_stand_in_one_table() {
     let text = rota(&["compare", WEB, "--duration", "500ms", "--seeds", "1"]).ok().stdout;
     assert!(text.starts_with("workloads/web.json: 4 CPUs at 250 Hz, 500ms, seed 1\n"), "{text}");
-    for policy in ["fifo", "linux22", "lottery", "mlfq", "o1", "rr", "stride", "vtrr", "wfq", "wrr"]
-    {
+    for policy in [
+        "cfs", "eevdf", "fifo", "linux22", "lottery", "mlfq", "o1", "rr", "stride", "vtrr", "wfq",
+        "wrr",
+    ] {
         assert_eq!(text.lines().filter(|l| l.starts_with(&format!("{policy} "))).count(), 1);
     }
     assert!(text.ends_with("\none seed is one sample: no best values are marked\n"), "{text}");

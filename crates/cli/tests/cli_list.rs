@@ -9,7 +9,10 @@ use support::rota;
 #[test]
 fn list_shows_every_policy_with_its_paper_and_tunables() {
     let text = rota(&["list"]).ok().stdout;
-    for name in ["fifo", "linux22", "lottery", "mlfq", "o1", "rr", "stride", "vtrr", "wfq", "wrr"] {
+    for name in [
+        "cfs", "eevdf", "fifo", "linux22", "lottery", "mlfq", "o1", "rr", "stride", "vtrr", "wfq",
+        "wrr",
+    ] {
         assert!(text.lines().any(|line| line.starts_with(&format!("{name} "))), "{name}: {text}");
     }
     assert!(text.contains("[VTRR §2.4]") && text.contains("quantum_ns=10000000"), "{text}");

@@ -10,6 +10,15 @@ use rota_machine::ops::Op;
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
 
+/// Nobody who wakes up preempts, and slices are of some milliseconds, as with the others.
+fn set_of(policy: &str) -> &'static [(&'static str, &'static str)] {
+    match policy {
+        "cfs" => &[("no_wakeup_preempt", "true")],
+        "eevdf" => &[("no_wakeup_preemption", "true"), ("base_slice_ns", "5000000")],
+        _ => &[],
+    }
+}
+
 #[test]
 fn a_wakeup_while_a_cpu_becomes_idle_is_not_lost() {
     // At 10 ms CPU 0 finds nothing to run, 10 us later it is marked idle. Between, x wakes,
@@ -27,7 +36,7 @@ fn a_wakeup_while_a_cpu_becomes_idle_is_not_lost() {
         let mut config = ideal(2, 30 * MS);
         config.costs.idle_entry_ns = 10 * US;
         config.audit = true;
-        let (outcome, tape) = Hosted::new(policy, &[], config, load).run();
+        let (outcome, tape) = Hosted::new(policy, set_of(policy), config, load).run();
         let starts = tape.starts(1001);
         assert_eq!(starts, [(0, 1), (10 * MS + 10 * US, 0)], "{policy}: {}", outcome.exit);
     }
@@ -41,7 +50,7 @@ fn whoever_waits_for_a_busy_cpu_does_not_keep_others_from_idling() {
         "hog": {"cpus": [1], "instance": 2, "run": 1000000},
         "nap": {"cpus": [0], "run": 1000, "sleep": 9000}}}"#;
     for policy in rota_catalog::policies().iter().map(|p| p.name) {
-        let (outcome, _) = Hosted::new(policy, &[], ideal(2, 100 * MS), load).run();
+        let (outcome, _) = Hosted::new(policy, set_of(policy), ideal(2, 100 * MS), load).run();
         let dispatch = outcome.counters.callbacks().find(|(op, _)| *op == Op::Dispatch);
         let dispatches = dispatch.map_or(0, |(_, count)| count.calls);
         assert!(dispatches < 100, "{policy}: {dispatches}");

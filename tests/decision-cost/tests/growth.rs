@@ -46,8 +46,8 @@ fn linux_and_fair_queueing_in_a_list_cost_as_much_as_there_are_clients() {
 }
 
 #[test]
-fn a_heap_costs_as_much_as_it_is_deep() {
-    for named in ["wfq", "stride"] {
+fn a_heap_or_a_tree_costs_as_much_as_it_is_deep() {
+    for named in ["wfq", "stride", "cfs", "eevdf"] {
         let [some, more, most] = [16, 512, 8_192].map(|tasks| instructions(named, tasks));
         // 16 times 32 and 512 times 16: five levels more, and four
         assert!(more > some, "{named}: {some}, {more}");

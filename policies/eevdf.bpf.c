@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Earliest eligible virtual deadline first, as Linux has it since 6.6 and completed in 6.12;
+ * here by kernel/sched/fair.c of 7.2. The algorithm: I. Stoica, H. Abdel-Wahab, Earliest
+ * Eligible Virtual Deadline First, Old Dominion University TR-95-22, 1995.
+ *
+ * Each CPU has a queue. A client requests a slice of CPU time (base_slice_ns, or what it asked
+ * for with sched_setattr's sched_runtime); its virtual time, vruntime, is CPU time by weight.
+ * V is the average of vruntime by weight, lag is V - vruntime, and the deadline is vruntime at
+ * the beginning of a request plus slice by weight. Each decision takes the earliest deadline
+ * of those who are eligible, to whom something is due: lag >= 0. So long-term shares are by
+ * weight, and a short slice gets the CPU sooner, not more of it.
+ *
+ * The weight is rota_shares[pid] (100: as nice 0), else the kernel's of the nice value.
+ *
+ * - Placement: who comes begins at V less its lag of when it left, so that it has that lag
+ *   again (no_place_lag: none); with half a slice the first time (no_place_deadline_initial);
+ *   and with its old deadline if it did not sleep (no_place_rel_deadline).
+ * - Delayed dequeue: who goes to sleep with negative lag takes part until it would be picked,
+ *   or wakes up, and so works off its debt (no_delay_dequeue). It gains no lag thereby
+ *   (no_delay_zero).
+ * - Run to parity: who got the CPU keeps it until it is not eligible, or has run for the
+ *   shortest slice requested there, or its request is over (no_run_to_parity: for 0.7 ms).
+ * - Who wakes up preempts if it would be picked (no_wakeup_preemption), with a shorter slice
+ *   also whom that protects (no_preempt_short).
+ * - Yielding ends a request: vruntime goes on to the deadline.
+ *
+ * CPUs and balancing are in fair_balance.bpf.h, and are simpler than the kernel's. Slices end
+ * at timer ticks, as in kernels without high-resolution preemption (HRTICK).
+ *
+ * Cost per decision: O(log n), n of one CPU, in a tree by deadline that knows the least
+ * vruntime of each subtree. O(CPUs) for one with nothing to do; more where clients are tied
+ * to other CPUs.
+ *
+ * Where it is bad: lag is of one CPU's queue. On several CPUs with loads that cannot be
+ * balanced, shares are those of each CPU. Many wake-ups with short slices are many switches.
+ * One lock for all queues, which kernels do not have.
+ */
+#include "rota.bpf.h"
+#include "exit.bpf.h"
+
+const volatile u64 base_slice_ns help_text("slice of who asks for none, with one CPU") unit(ns)
+range(100000, 100000000) = 700000;
+enum scaling { SCALING_LOG, SCALING_NONE, SCALING_LINEAR };
+const volatile u32 tunable_scaling help_text("how base_slice_ns grows with up to 8 CPUs: times 1 + "
+					     "log2(CPUs), not, or by CPUs")
+values("log|none|linear") = SCALING_LOG;
+const volatile u64 tick_ns help_text("the kernel's timer tick; lag is bounded by it") unit(ns)
+range(1000000, 10000000) = 4000000;
+const volatile u32 imbalance_pct help_text("load in percent of ours from which we pull from a CPU")
+range(100, 1000) = 117;
+const volatile bool no_place_lag help_text("who comes back has no lag");
+const volatile bool no_place_rel_deadline help_text("who was moved begins a new request");
+const volatile bool no_place_deadline_initial help_text("new tasks begin with a whole slice");
+const volatile bool no_run_to_parity help_text("who runs is protected for base_slice_ns only");
+const volatile bool no_preempt_short help_text("a shorter slice does not cancel that protection");
+const volatile bool no_delay_dequeue help_text("who sleeps stops taking part at once");
+const volatile bool no_delay_zero help_text("who takes part while it sleeps can gain lag");
+const volatile bool no_wakeup_preemption help_text("who wakes up waits for the next decision");
+
+struct eevdf_stats {
+	u64 picks help_text("decisions for somebody");
+	u64 kept help_text("of these, for the client that ran");
+	u64 requests help_text("requests that ended");
+	u64 preemptions help_text("clients that came and took a CPU away");
+	u64 delayed help_text("clients that slept and took part still");
+	u64 pulls help_text("clients pulled to another CPU");
+};
+
+struct eevdf_stats stats;
+
+u64 base_slice;
+
+#include "eevdf_rules.bpf.h"
+#include "fair_balance.bpf.h"
+#include "fair_ops.bpf.h"
+
+static void ask(u32 slot, struct task_struct *p)
+{
+	struct own_part *own = &client_at(slot)->own;
+	/* Read in any case: a verifier wants to know which pointer an instruction reads by. */
+	u64 asked = *(const volatile u64 *)&p->se.slice;
+	bool custom = kernel_has_field(p->se.custom_slice) && p->se.custom_slice;
+
+	own->slice_ns = base_slice;
+	if (custom && asked >= 100000 && asked <= 100000000)
+		own->slice_ns = asked;
+}
+
+/* It goes on from where it is, unless that would be lag it gained asleep. (requeue_delayed_entity)
+ */
+static void revive(u32 slot)
+{
+	struct client *c = client_at(slot);
+	u32 cpu = c->home - 1;
+
+	note_lag(c);
+	c->delayed = false;
+	if (average(home_of(c)) - c->own.lag == c->vruntime)
+		return;
+	count_out(c);
+	join(slot, cpu);
+}
+
+static void lies_down(u32 slot)
+{
+	struct client *c = client_at(slot);
+
+	if (no_delay_dequeue || is_eligible(c)) {
+		leave(slot, true);
+		return;
+	}
+	note_lag(c);
+	c->delayed = true;
+	stats.delayed++;
+	start_waiting(slot);
+}
+
+static u32 pick_from(u32 cpu, u32 prev, bool protect)
+{
+	struct cpu_queue *q = queue_of(cpu);
+	u32 slot = loop_start;
+
+	while ((prev || q->root) && can_loop()) {
+		slot = earliest_eligible(q, prev, protect);
+		if (!slot)
+			slot = prev ? prev : tree_first(q->root);
+		if (!client_at(slot)->delayed)
+			break;
+		/* It has worked off what it had too much. */
+		take_out(slot, true);
+		slot = 0;
+	}
+	return slot;
+}
+
+static u32 pick(u32 cpu, u32 prev)
+{
+	return pick_from(cpu, prev, true);
+}
+
+/* Until when it is protected. (set_protect_slice) */
+static void begin(u32 slot, bool again)
+{
+	struct client *c = client_at(slot);
+	struct own_part *own = &c->own;
+	u64 slice_ns = no_run_to_parity ? base_slice_ns : least_slice(home_of(c), own->slice_ns);
+
+	if (again)
+		return;
+	own->protected_to = own->deadline;
+	if (slice_ns < own->slice_ns)
+		own->protected_to =
+			min_s64(own->deadline, c->vruntime + virtual_ns(slice_ns, c->weight));
+}
+
+/* Until its protection ends; after that, ticks look whether somebody else is due. */
+static u64 time_left(u32 slot)
+{
+	const struct client *c = client_at(slot);
+	bool is_protected = c->vruntime < c->own.protected_to;
+	s64 until = is_protected ? c->own.protected_to : c->own.deadline;
+
+	return real_ns(max_s64(until - c->vruntime, 1), c->weight);
+}
+
+static bool is_over(u32 slot)
+{
+	return client_at(slot)->vruntime >= client_at(slot)->own.protected_to;
+}
+
+/* (wakeup_preempt_fair) */
+static bool preempts(u32 cpu, u32 slot, bool comes_first_time)
+{
+	struct cpu_queue *q = queue_of(cpu);
+	struct client *running = client_at(q->running), *c = client_at(slot);
+	bool is_short = !no_preempt_short && c->own.slice_ns < running->own.slice_ns;
+	s64 least;
+
+	if (no_wakeup_preemption || (comes_first_time && !is_short))
+		return false;
+	if (pick_from(cpu, q->running, !is_short) == slot) {
+		if (is_short)
+			running->own.protected_to =
+				min_s64(running->own.protected_to, running->vruntime);
+		return true;
+	}
+	if (!no_run_to_parity) {
+		least = virtual_ns(least_slice(q, running->own.slice_ns), running->weight);
+		running->own.protected_to =
+			min_s64(running->own.protected_to, running->vruntime + least);
+	}
+	return false;
+}
+
+s32 BPF_STRUCT_OPS(eevdf_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
+{
+	return choose_queue(p, prev_cpu, wake_flags);
+}
+
+void BPF_STRUCT_OPS(eevdf_enqueue, struct task_struct *p, u64 enq_flags)
+{
+	fair_enqueue(p);
+}
+
+void BPF_STRUCT_OPS(eevdf_dispatch, s32 cpu, struct task_struct *prev)
+{
+	fair_dispatch(cpu, prev);
+}
+
+void BPF_STRUCT_OPS(eevdf_running, struct task_struct *p)
+{
+	fair_running(p);
+}
+
+void BPF_STRUCT_OPS(eevdf_tick, struct task_struct *p)
+{
+	fair_tick(p);
+}
+
+void BPF_STRUCT_OPS(eevdf_stopping, struct task_struct *p, bool runnable)
+{
+	fair_stopping(p);
+}
+
+void BPF_STRUCT_OPS(eevdf_quiescent, struct task_struct *p, u64 deq_flags)
+{
+	fair_quiescent(p, deq_flags);
+}
+
+/* (yield_task_fair) */
+bool BPF_STRUCT_OPS(eevdf_yield, struct task_struct *from, struct task_struct *to)
+{
+	u32 slot = slot_of(from);
+	u64 used_ns = from->se.sum_exec_runtime;
+	struct client *c = client_at(slot);
+	s64 left;
+
+	if (to)
+		return false;
+	bpf_spin_lock(&lock);
+	if (c->home && home_of(c)->nr > 1) {
+		charge_used(slot, used_ns);
+		left = c->own.deadline - c->vruntime;
+		if (is_eligible(c)) {
+			c->vruntime += left;
+			advanced(slot, left);
+		}
+	}
+	bpf_spin_unlock(&lock);
+	task_set_slice(from, 0);
+	return true;
+}
+
+void BPF_STRUCT_OPS(eevdf_update_idle, s32 cpu, bool idle)
+{
+	if (idle)
+		look_again(cpu, nr_waiting);
+}
+
+void BPF_STRUCT_OPS(eevdf_set_weight, struct task_struct *p, u32 weight)
+{
+	fair_set_weight(p);
+}
+
+void BPF_STRUCT_OPS(eevdf_set_cpumask, struct task_struct *p, const struct cpumask *cpumask)
+{
+	slot_set_cpus(slot_of(p), p, cpumask);
+}
+
+void BPF_STRUCT_OPS(eevdf_disable, struct task_struct *p)
+{
+	fair_disable(p);
+}
+
+s32 BPF_STRUCT_OPS(eevdf_init_task, struct task_struct *p, struct scx_init_task_args *args)
+{
+	return fair_init_task(p);
+}
+
+void BPF_STRUCT_OPS(eevdf_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
+{
+	fair_exit_task(p);
+}
+
+s32 BPF_STRUCT_OPS(eevdf_init)
+{
+	s32 err = slots_init();
+	u32 cpus = nr_cpus < 8 ? nr_cpus : 8, factor = 1;
+
+	if (tunable_scaling == SCALING_LINEAR)
+		factor = cpus;
+	else if (tunable_scaling == SCALING_LOG)
+		factor = cpus < 2 ? 1 : cpus < 4 ? 2 : cpus < 8 ? 3 : 4;
+	base_slice = base_slice_ns * factor;
+	return err;
+}
+
+SCX_OPS_DEFINE(eevdf_ops)
+help_text("Linux 6.12 and later: the earliest deadline of those to whom CPU time is due")
+paper("Linux 7.2, kernel/sched/fair.c") = {
+	.select_cpu = (void *)eevdf_select_cpu,
+	.enqueue = (void *)eevdf_enqueue,
+	.dispatch = (void *)eevdf_dispatch,
+	.running = (void *)eevdf_running,
+	.tick = (void *)eevdf_tick,
+	.stopping = (void *)eevdf_stopping,
+	.quiescent = (void *)eevdf_quiescent,
+	.yield = (void *)eevdf_yield,
+	.set_weight = (void *)eevdf_set_weight,
+	.set_cpumask = (void *)eevdf_set_cpumask,
+	.update_idle = (void *)eevdf_update_idle,
+	.disable = (void *)eevdf_disable,
+	.init_task = (void *)eevdf_init_task,
+	.exit_task = (void *)eevdf_exit_task,
+	.init = (void *)eevdf_init,
+	.exit = (void *)record_exit,
+	.flags = SCX_OPS_KEEP_BUILTIN_IDLE,
+	.name = "eevdf",
+};

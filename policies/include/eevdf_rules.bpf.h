@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Lag, eligibility and placement in eevdf.bpf.c: kernel/sched/fair.c of Linux 7.2, whose
+ * functions are named. Part of that policy, split off for length; all under its lock.
+ *
+ * V, the queue's virtual time, is the average of its clients' vruntime by weight. A client's
+ * lag is V - vruntime: positive if service is due to it, and then it is eligible. Sums are
+ * kept relative to a zero point near V, so that they fit, and are exact.
+ */
+#ifndef ROTA_EEVDF_RULES_BPF_H
+#define ROTA_EEVDF_RULES_BPF_H
+
+struct own_part {
+	s64 deadline;	  /* virtual; while away and has_rel_deadline: from vruntime on */
+	s64 protected_to; /* virtual time until which nobody takes the CPU */
+	s64 lag;	  /* while away or delayed */
+	u64 slice_ns;	  /* what it requests */
+	bool has_rel_deadline;
+	/* Of the subtree below it in the tree of those who wait */
+	s64 least_vruntime;
+	u64 least_slice_ns, most_slice_ns;
+};
+
+struct own_queue {
+	s64 zero;	  /* virtual time from which sum counts */
+	s64 weighted_sum; /* of weight × (vruntime - zero) */
+};
+
+#define TREE_NOTES
+#include "fair_queue.bpf.h"
+
+static s64 min_s64(s64 a, s64 b)
+{
+	return a < b ? a : b;
+}
+
+static s64 max_s64(s64 a, s64 b)
+{
+	return a > b ? a : b;
+}
+
+/* BPF divides signed numbers from Linux 6.7 on only. Rounds towards zero. */
+static s64 divide(s64 a, u64 by)
+{
+	return a < 0 ? -(s64)((u64)-a / by) : (s64)((u64)a / by);
+}
+
+/* The CPU time in which that much virtual time has passed. */
+static u64 real_ns(u64 virtual_ns, u32 weight)
+{
+	return (virtual_ns * weight + NICE_0_WEIGHT - 1) / NICE_0_WEIGHT;
+}
+
+static bool tree_before(u32 a, u32 b)
+{
+	return client_at(a)->own.deadline < client_at(b)->own.deadline;
+}
+
+static void tree_note(u32 slot, u32 left, u32 right)
+{
+	const struct client *c = client_at(slot);
+	struct own_part *own = &client_at(slot)->own;
+	const struct own_part *l = &client_at(left)->own, *r = &client_at(right)->own;
+
+	own->least_vruntime = c->vruntime;
+	own->least_slice_ns = own->slice_ns;
+	own->most_slice_ns = own->slice_ns;
+	if (left) {
+		own->least_vruntime = min_s64(own->least_vruntime, l->least_vruntime);
+		own->least_slice_ns = min_s64(own->least_slice_ns, l->least_slice_ns);
+		own->most_slice_ns = max_s64(own->most_slice_ns, l->most_slice_ns);
+	}
+	if (right) {
+		own->least_vruntime = min_s64(own->least_vruntime, r->least_vruntime);
+		own->least_slice_ns = min_s64(own->least_slice_ns, r->least_slice_ns);
+		own->most_slice_ns = max_s64(own->most_slice_ns, r->most_slice_ns);
+	}
+}
+
+/* V, rounded down: who has just that is eligible. (avg_vruntime) */
+static s64 average(struct cpu_queue *q)
+{
+	s64 sum = q->own.weighted_sum, delta;
+
+	if (!q->load)
+		return q->own.zero;
+	delta = sum < 0 ? -(s64)(((u64)-sum + q->load - 1) / q->load) : (s64)(sum / q->load);
+	q->own.zero += delta;
+	q->own.weighted_sum -= delta * (s64)q->load;
+	return q->own.zero;
+}
+
+static void count_in(struct client *c, u32 cpu)
+{
+	struct cpu_queue *q = queue_of(cpu);
+
+	q->own.weighted_sum += (c->vruntime - q->own.zero) * c->weight;
+	join_queue(c, cpu);
+}
+
+static void count_out(struct client *c)
+{
+	struct cpu_queue *q = home_of(c);
+
+	q->own.weighted_sum -= (c->vruntime - q->own.zero) * c->weight;
+	leave_queue(c);
+}
+
+/* A request is over: the next one follows. (update_deadline) */
+static void advanced(u32 slot, s64 by)
+{
+	struct client *c = client_at(slot);
+
+	home_of(c)->own.weighted_sum += by * c->weight;
+	if (c->vruntime < c->own.deadline)
+		return;
+	stats.requests++;
+	c->own.deadline = c->vruntime + virtual_ns(c->own.slice_ns, c->weight);
+}
+
+/* The slices of those who take part, but for one that is about to be put back. */
+static u64 least_slice(const struct cpu_queue *q, u64 slice_ns)
+{
+	const struct client *running = client_at(q->running), *root = client_at(q->root);
+
+	if (q->running)
+		slice_ns = min_s64(slice_ns, running->own.slice_ns);
+	return q->root ? min_s64(slice_ns, root->own.least_slice_ns) : slice_ns;
+}
+
+static u64 most_slice(const struct cpu_queue *q, u64 slice_ns)
+{
+	const struct client *running = client_at(q->running), *root = client_at(q->root);
+
+	if (q->running)
+		slice_ns = max_s64(slice_ns, running->own.slice_ns);
+	return q->root ? max_s64(slice_ns, root->own.most_slice_ns) : slice_ns;
+}
+
+/* Not more than the longest slice and a tick, in either direction. (entity_lag) */
+static s64 lag_of(const struct client *c, struct cpu_queue *q)
+{
+	u64 most_ns = most_slice(q, c->own.slice_ns) + tick_ns;
+	s64 limit = virtual_ns(most_ns, c->weight);
+
+	return max_s64(-limit, min_s64(limit, average(q) - c->vruntime));
+}
+
+/* Who sleeps and took part still has worked off its debt, but gains nothing. (update_entity_lag) */
+static void note_lag(struct client *c)
+{
+	s64 lag = lag_of(c, home_of(c));
+
+	if (c->delayed) {
+		lag = max_s64(lag, c->own.lag);
+		if (!no_delay_zero)
+			lag = min_s64(lag, 0);
+	}
+	c->own.lag = lag;
+}
+
+static bool is_eligible(const struct client *c)
+{
+	return c->vruntime <= average(home_of(c));
+}
+
+/*
+ * The client moves the average by being added to it. So that it has its lag then, it begins
+ * with more of it now. (place_entity)
+ */
+static void join(u32 slot, u32 cpu)
+{
+	struct client *c = client_at(slot);
+	struct cpu_queue *q = queue_of(cpu);
+	u64 slice = virtual_ns(c->own.slice_ns, c->weight);
+	s64 lag = 0;
+
+	c->vruntime = average(q);
+	if (!no_place_lag && q->nr) {
+		lag = c->own.lag;
+		c->vruntime -= lag + divide(lag * (s64)c->weight, q->load);
+	}
+	if (c->own.has_rel_deadline) {
+		c->own.deadline += c->vruntime;
+		c->own.has_rel_deadline = false;
+	} else {
+		/* The others are half through their slices, on average. */
+		if (!c->known && !no_place_deadline_initial)
+			slice /= 2;
+		c->own.deadline = c->vruntime + slice;
+	}
+	count_in(c, cpu);
+}
+
+/* (dequeue_entity) */
+static void leave(u32 slot, bool sleeps)
+{
+	struct client *c = client_at(slot);
+
+	note_lag(c);
+	if (!sleeps && !no_place_rel_deadline) {
+		c->own.deadline -= c->vruntime;
+		c->own.has_rel_deadline = true;
+	}
+	count_out(c);
+}
+
+/* Lag and deadline keep their real distance to V. (reweight_entity) */
+static void reweigh(u32 slot, u32 weight)
+{
+	struct client *c = client_at(slot);
+	s64 old = c->weight, v, protected_for = 0;
+	u32 cpu = c->home - 1;
+
+	if (c->home) {
+		v = average(home_of(c));
+		c->own.lag = lag_of(c, home_of(c));
+		c->own.deadline -= v;
+		protected_for = max_s64(c->own.protected_to - v, 0);
+		count_out(c);
+		c->own.deadline = divide(c->own.deadline * old, weight) + v;
+		c->own.protected_to = divide(protected_for * old, weight) + v;
+		c->own.lag = divide(c->own.lag * old, weight);
+		c->vruntime = v - c->own.lag;
+		c->weight = weight;
+		count_in(c, cpu);
+		return;
+	}
+	c->own.lag = divide(c->own.lag * old, weight);
+	if (c->own.has_rel_deadline)
+		c->own.deadline = divide(c->own.deadline * old, weight);
+	c->weight = weight;
+}
+
+/* The eligible client with the earliest deadline, in O(log n). (pick_eevdf) */
+static u32 earliest_eligible(struct cpu_queue *q, u32 prev, bool protect)
+{
+	s64 v = average(q);
+	const struct client *p = client_at(prev);
+	u32 at = q->root, best = loop_start;
+
+	if (prev && p->vruntime > v)
+		prev = 0;
+	if (prev && protect && p->vruntime < p->own.protected_to)
+		return prev;
+	while (at && can_loop()) {
+		u32 left = node_at(at)->left;
+
+		/* Whoever is eligible there has an earlier deadline than this one. */
+		if (left && client_at(left)->own.least_vruntime <= v) {
+			at = left;
+			continue;
+		}
+		if (client_at(at)->vruntime <= v) {
+			best = at;
+			break;
+		}
+		at = node_at(at)->right;
+	}
+	if (!best || (prev && p->own.deadline < client_at(best)->own.deadline))
+		best = prev;
+	return best;
+}
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Where a client waits: which CPU's queue it comes into, and when one is pulled into
+ * another. A simple form of Linux's balancing, in one domain that has all CPUs:
+ * - who wakes up goes to an idle CPU if there is one, else where it was; who is new, to
+ *   the CPU with the least load;
+ * - a CPU that runs out of clients pulls one from the CPU with the most load;
+ * - a busy one compares itself with that in regular intervals, and if its load is
+ *   imbalance_pct higher pulls clients worth up to half of the difference. Where all are
+ *   too heavy, the bound doubles with each time in vain.
+ * Load is the sum of the weights of those who take part. Needs the lock.
+ */
+#ifndef ROTA_FAIR_BALANCE_BPF_H
+#define ROTA_FAIR_BALANCE_BPF_H
+
+#define MOST_LOOKED_AT 32 /* clients in one balancing, as the kernel's sched_nr_migrate */
+#define WAKE_FORK      kernel_value(scx_wake_flags, SCX_WAKE_FORK)
+
+const volatile u64 balance_interval_ns
+	help_text("a busy CPU balances once in this time, for each CPU of the machine") unit(ns)
+	range(100000, 1000000000) = 16000000;
+const volatile bool no_balance help_text("busy CPUs do not pull from others");
+
+/* For ops.select_cpu, without the lock: what is read here may be old, and any CPU is right. */
+static s32 least_loaded_cpu(u32 slot, s32 otherwise)
+{
+	s32 best = otherwise;
+	u32 cpu;
+
+	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++)
+		if (slot_may_use(slot, cpu) && queue_of(cpu)->load < queue_of(best)->load)
+			best = cpu;
+	return best;
+}
+
+static s32 choose_queue(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
+{
+	u32 slot = slot_of(p);
+	const struct client *c = client_at(slot);
+	s32 cpu;
+
+	/* It takes part there still, and the kernel would not look elsewhere either. */
+	if (c->delayed && slot_may_use(slot, c->home - 1)) {
+		slot_cpu_comes[slot & SLOT_MASK] = 0;
+		return c->home - 1;
+	}
+	cpu = choose_cpu(p, prev_cpu, wake_flags);
+	if (!slot_cpu_comes[slot & SLOT_MASK] && wake_flags & WAKE_FORK)
+		return least_loaded_cpu(slot, cpu);
+	return cpu;
+}
+
+/* The first of those who wait for @from and may use @cpu, beginning with @slot; 0: none. */
+static u32 movable(u32 slot, u32 cpu)
+{
+	while (slot && (client_at(slot)->delayed || !slot_may_use(slot, cpu)) && can_loop())
+		slot = tree_next(slot);
+	return slot;
+}
+
+/* The CPU with the most load of those where somebody waits that may use @cpu; -1: none. */
+static s32 busiest_cpu(u32 cpu)
+{
+	u32 other;
+	u64 most = 0;
+	s32 busiest = -1;
+
+	for (other = loop_start; other < nr_cpus && can_loop(); other++) {
+		struct cpu_queue *q = queue_of(other);
+
+		if (other == cpu || !q->nr_waiting || q->load <= most)
+			continue;
+		if (!movable(tree_first(q->root), cpu))
+			continue;
+		most = q->load;
+		busiest = other;
+	}
+	return busiest;
+}
+
+static void pull(u32 slot, u32 cpu)
+{
+	stats.pulls++;
+	stop_waiting(slot);
+	move_in(slot, cpu);
+}
+
+/* For a CPU with nothing to do: somebody from another queue, who does not wait any more. */
+static u32 pull_one(u32 cpu)
+{
+	s32 busiest = nr_waiting ? busiest_cpu(cpu) : -1;
+	u32 slot;
+
+	if (busiest < 0)
+		return 0;
+	slot = movable(tree_first(queue_of(busiest)->root), cpu);
+	pull(slot, cpu);
+	return slot;
+}
+
+/* The first of those whom a busy @cpu pulled, who wait there now; 0: nobody. */
+static u32 balance(u32 cpu, u64 now)
+{
+	struct cpu_queue *q = queue_of(cpu), *from;
+	u32 slot, next, seen, first = 0, in_vain;
+	s32 busiest;
+	u64 most;
+
+	if (no_balance || now < q->next_balance)
+		return 0;
+	q->next_balance = now + balance_interval_ns * nr_cpus;
+	busiest = nr_waiting > q->nr_waiting ? busiest_cpu(cpu) : -1;
+	from = queue_of(busiest);
+	if (busiest < 0 || from->load * 100 <= q->load * imbalance_pct) {
+		q->in_vain = 0;
+		return 0;
+	}
+	most = (from->load - q->load) / 2;
+	in_vain = q->in_vain < 16 ? q->in_vain : 16;
+	slot = movable(tree_first(from->root), cpu);
+	for (seen = loop_start; slot && seen < MOST_LOOKED_AT && can_loop(); seen++) {
+		u64 weight = client_at(slot)->weight;
+
+		next = movable(tree_next(slot), cpu);
+		if (weight >> in_vain <= most) {
+			pull(slot, cpu);
+			start_waiting(slot);
+			first = first ? first : slot;
+			if (weight >= most)
+				break;
+			most -= weight;
+		}
+		slot = next;
+	}
+	q->in_vain = first ? 0 : q->in_vain + 1;
+	return first;
+}
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What fair schedulers of Linux have in common, cfs and eevdf: each CPU has a queue of its
+ * own, whose clients compete by virtual time, CPU time by weight. The one that runs takes
+ * part, but is not in the tree of those who wait.
+ *
+ * The policy that includes this defines before it struct own_part and struct own_queue, its
+ * parts of a client and of a queue, and its order, as tree.bpf.h wants it; after it
+ *  - join(slot, cpu): gives a client its place in a queue, and calls join_queue();
+ *  - leave(slot, sleeps): notes what the client comes back with, and calls leave_queue();
+ *  - reweigh(slot, weight): the client's weight changes;
+ *  - advanced(slot, by): the client's virtual time has just advanced by that.
+ * Everything here needs the lock.
+ */
+#ifndef ROTA_FAIR_QUEUE_BPF_H
+#define ROTA_FAIR_QUEUE_BPF_H
+
+#include "tree.bpf.h"
+#include "weights.bpf.h"
+
+struct client {
+	s64 vruntime;	/* virtual time, ns */
+	u64 ran_ns;	/* CPU time charged since then: */
+	u64 since;	/* on the clock */
+	u64 since_used; /* its CPU time then */
+	u32 weight;
+	u32 home;     /* CPU + 1 in whose queue it takes part, 0: none */
+	u32 last_cpu; /* in whose queue it was last */
+	bool known;   /* had a place in a queue before */
+	bool waits;   /* in the tree */
+	bool slept;   /* it is away, or was, to sleep */
+	bool delayed; /* sleeps, and takes part still */
+	struct own_part own;
+};
+
+struct cpu_queue {
+	u32 root;	/* of the tree of those who wait */
+	u32 nr;		/* clients that take part */
+	u32 nr_waiting; /* in the tree and not asleep */
+	u32 running;	/* who has the CPU, 0: nobody */
+	u64 load;	/* weight of those who take part */
+	u64 next_balance;
+	u32 in_vain; /* times that balancing moved nobody, one after the other */
+	struct own_queue own;
+};
+
+struct client clients[NR_SLOTS];
+struct cpu_queue queues[MAX_CPUS];
+u32 nr_waiting; /* on all CPUs */
+
+static struct client *client_at(u32 slot)
+{
+	return &clients[slot & SLOT_MASK];
+}
+
+static struct cpu_queue *queue_of(u32 cpu)
+{
+	return &queues[cpu % MAX_CPUS];
+}
+
+static struct cpu_queue *home_of(const struct client *c)
+{
+	return queue_of(c->home - 1);
+}
+
+static void join(u32 slot, u32 cpu);
+static void leave(u32 slot, bool sleeps);
+static void reweigh(u32 slot, u32 weight);
+static void advanced(u32 slot, s64 by);
+
+static void join_queue(struct client *c, u32 cpu)
+{
+	struct cpu_queue *q = queue_of(cpu);
+
+	c->home = cpu + 1;
+	c->last_cpu = cpu;
+	c->known = true;
+	q->nr++;
+	q->load += c->weight;
+}
+
+static void leave_queue(struct client *c)
+{
+	struct cpu_queue *q = home_of(c);
+
+	c->home = 0;
+	q->nr--;
+	q->load -= c->weight;
+}
+
+static void start_waiting(u32 slot)
+{
+	struct client *c = client_at(slot);
+	struct cpu_queue *q = home_of(c);
+
+	if (c->waits || !c->home)
+		return;
+	c->waits = true;
+	q->nr_waiting += !c->delayed;
+	nr_waiting += !c->delayed;
+	tree_insert(&q->root, slot);
+}
+
+static void stop_waiting(u32 slot)
+{
+	struct client *c = client_at(slot);
+	struct cpu_queue *q = home_of(c);
+
+	if (!c->waits)
+		return;
+	c->waits = false;
+	q->nr_waiting -= !c->delayed;
+	nr_waiting -= !c->delayed;
+	tree_remove(&q->root, slot);
+}
+
+/* It takes part no more, wherever that was. */
+static void take_out(u32 slot, bool sleeps)
+{
+	struct client *c = client_at(slot);
+
+	if (!c->home)
+		return;
+	stop_waiting(slot);
+	leave(slot, sleeps);
+	c->delayed = false;
+}
+
+/* A client that does not wait takes part in @cpu's queue from here on. */
+static void move_in(u32 slot, u32 cpu)
+{
+	struct client *c = client_at(slot);
+
+	if (c->home == cpu + 1)
+		return;
+	if (c->home)
+		take_out(slot, false);
+	join(slot, cpu);
+}
+
+static void begin_charging(struct client *c, u64 now, u64 used_ns)
+{
+	c->ran_ns = 0;
+	c->since = now;
+	c->since_used = used_ns;
+}
+
+/* It has run for @ran_ns since charging began. Of less than was thought takes some back. */
+static void charge(u32 slot, u64 ran_ns)
+{
+	struct client *c = client_at(slot);
+	s64 by = virtual_ns(ran_ns, c->weight) - virtual_ns(c->ran_ns, c->weight);
+
+	c->ran_ns = ran_ns;
+	if (!by || !c->home)
+		return;
+	c->vruntime += by;
+	advanced(slot, by);
+}
+
+static void charge_used(u32 slot, u64 used_ns)
+{
+	charge(slot, used_ns - client_at(slot)->since_used);
+}
+
+/* Of one that runs elsewhere only the clock can tell; charge_used() sets it right later. */
+static void charge_clock(u32 slot, u64 now)
+{
+	const struct client *c = client_at(slot);
+
+	if (slot && (s64)(now - c->since) > (s64)c->ran_ns)
+		charge(slot, now - c->since);
+}
+
+static void set_weight(u32 slot, u32 weight)
+{
+	struct client *c = client_at(slot);
+	bool waited = c->waits;
+
+	if (weight == c->weight)
+		return;
+	stop_waiting(slot);
+	reweigh(slot, weight);
+	if (waited)
+		start_waiting(slot);
+}
+
+#endif
