@@ -78,6 +78,20 @@ fn the_documentation_has_what_the_command_prints() {
 }
 
 #[test]
+fn children_are_done_closer_together_under_cfs_than_under_o1() {
+    let printed = rota(&["reproduce", "o1cfs", "--markdown"]).ok().stdout;
+    let page = root().join("docs/reproduce/o1cfs.md");
+    let page = std::fs::read_to_string(page).expect("the page is there");
+    let sections: Vec<&str> = printed.split("\n## ").skip(1).collect();
+    // Of 8, 16, 24 and 32 children.
+    assert_eq!(sections.len(), 4);
+    for section in sections {
+        assert!(section.contains("| agrees |"), "{section}");
+        assert!(page.contains(section.trim_end()), "not in docs/reproduce/o1cfs.md:\n{section}");
+    }
+}
+
+#[test]
 fn nanoseconds_of_the_bench_are_shown_beside_instructions() {
     let scratch = Scratch::new();
     let costs = scratch.file(

@@ -25,6 +25,8 @@ const LONG_US: u64 = 3_600_000_000;
 /// A shipped policy with its settings.
 pub(crate) struct Bench {
     image: Arc<Image>,
+    /// Has ticks and takes time for itself; else the ideal machine.
+    ticking: bool,
     /// A machine that was run, and its policy: others are made from it.
     first: Option<(Machine, BpfOps)>,
 }
@@ -42,7 +44,12 @@ pub(crate) fn image(policy: &str, set: &[(&str, &str)]) -> Result<Arc<Image>, Er
 
 impl Bench {
     pub(crate) fn new(image: &Arc<Image>) -> Self {
-        Self { image: Arc::clone(image), first: None }
+        Self { image: Arc::clone(image), ticking: false, first: None }
+    }
+
+    /// With the machine's default costs, and slices that end at ticks.
+    pub(crate) fn ticking(image: &Arc<Image>) -> Self {
+        Self { ticking: true, ..Self::new(image) }
     }
 
     /// Runs a workload under a fresh instance of the policy.
@@ -52,7 +59,10 @@ impl Bench {
         length: Length,
         sink: &mut dyn Sink,
     ) -> Result<Outcome, Error> {
-        let mut config = Config::new(Topology::flat(1)?, length.duration_ns).ideal();
+        let mut config = Config::new(Topology::flat(1)?, length.duration_ns);
+        if !self.ticking {
+            config = config.ideal();
+        }
         config.warmup_ns = length.warmup_ns;
         config.seed = length.seed;
         let workload = Arc::clone(workload);
@@ -102,12 +112,20 @@ pub(crate) fn hogs_told(
     settings: impl Iterator<Item = String>,
     name: impl Fn(usize) -> String,
 ) -> Result<Arc<Workload>, Error> {
+    tasks(settings.map(|setting| format!("{setting}, \"run\": {LONG_US}")), name)
+}
+
+/// Tasks with what a workload file says of each.
+pub(crate) fn tasks(
+    told: impl Iterator<Item = String>,
+    name: impl Fn(usize) -> String,
+) -> Result<Arc<Workload>, Error> {
     let mut text = String::from("{\"tasks\": {");
-    for (at, setting) in settings.enumerate() {
+    for (at, told) in told.enumerate() {
         let comma = if at > 0 { ", " } else { "" };
         let name = name(at);
-        let _ = write!(text, "{comma}\"{name}\": {{{setting}, \"run\": {LONG_US}}}");
+        let _ = write!(text, "{comma}\"{name}\": {{{told}}}");
     }
     text.push_str("}}");
-    Ok(Arc::new(rota_workload::parse("clients", &text)?))
+    Ok(Arc::new(rota_workload::parse("tasks", &text)?))
 }

@@ -12,6 +12,7 @@ mod effort;
 mod error;
 mod expected;
 mod figure;
+mod o1cfs;
 mod pool;
 mod progress;
 mod runs;
@@ -74,7 +75,7 @@ impl Job<'_> {
     }
 }
 
-const PAPERS: &[Paper] = &[vtrr::PAPER];
+const PAPERS: &[Paper] = &[vtrr::PAPER, o1cfs::PAPER];
 
 /// All papers.
 pub fn papers() -> &'static [Paper] {
