@@ -73,7 +73,7 @@ struct RunArgs {
     side_by_side: usize,
 
     /// Host seconds after which a machine is stopped
-    #[arg(long, default_value_t = 600)]
+    #[arg(long, default_value_t = 1500)]
     within: u64,
 
     /// The `rota` command [default: next to this program]
