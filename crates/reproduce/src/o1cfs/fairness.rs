@@ -126,12 +126,14 @@ fn found(id: &'static str, children: usize, times: &[Vec<u64>]) -> Found {
 fn chart(children: usize, times: &[Vec<u64>]) -> LineChart {
     let bin = |ns: &u64| (ns + BIN_NS / 2) / BIN_NS;
     let bins = || times.iter().flatten().map(bin);
-    let (first, last) = (bins().min().unwrap_or(0), bins().max().unwrap_or(0));
+    // Axes begin at 0, and nobody is done for most of the time.
+    let (begin, end) = (bins().min().unwrap_or(0).saturating_sub(1), bins().max().unwrap_or(0) + 1);
+    let seconds = |bins: u64| (bins * BIN_NS) as f64 / 1e9;
     let line = |(entry, times): (&&Entry, &Vec<u64>)| {
         let mut count: BTreeMap<u64, usize> = BTreeMap::new();
         times.iter().for_each(|ns| *count.entry(bin(ns)).or_default() += 1);
-        let point = |bin: u64| ((bin * BIN_NS) as f64 / 1e9, *count.get(&bin).unwrap_or(&0) as f64);
-        let points = (first.saturating_sub(1)..=last + 1).map(point).collect();
+        let point = |bin: u64| (seconds(bin - begin), *count.get(&bin).unwrap_or(&0) as f64);
+        let points = (begin..=end).map(point).collect();
         Line { name: entry.name.into(), points }
     };
     LineChart {
@@ -139,7 +141,7 @@ fn chart(children: usize, times: &[Vec<u64>]) -> LineChart {
         description: format!(
             "How many of {children} children are done in which tenth of a second, by scheduler"
         ),
-        x: Axis { label: "time (s)".into(), scale: Scale::Linear },
+        x: Axis { label: format!("time after {:.1} s (s)", seconds(begin)), scale: Scale::Linear },
         y: Axis { label: "children".into(), scale: Scale::Linear },
         lines: ENTRIES.iter().zip(times).map(line).collect(),
     }
