@@ -79,7 +79,8 @@ fn the_documentation_has_what_the_command_prints() {
 
 #[test]
 fn children_are_done_closer_together_under_cfs_than_under_o1() {
-    let printed = rota(&["reproduce", "o1cfs", "--markdown"]).ok().stdout;
+    let printed = rota(&["reproduce", "o1cfs", "fig1a", "fig1b", "fig1c", "fig1d", "--markdown"]);
+    let printed = printed.ok().stdout;
     let page = root().join("docs/reproduce/o1cfs.md");
     let page = std::fs::read_to_string(page).expect("the page is there");
     let sections: Vec<&str> = printed.split("\n## ").skip(1).collect();

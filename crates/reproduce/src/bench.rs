@@ -5,7 +5,7 @@ use crate::error::Error;
 use rota_bpf::btf;
 use rota_bpf::image::Image;
 use rota_bpf::link::{link, Object};
-use rota_machine::config::Config;
+use rota_machine::config::{Config, DEFAULT_HZ};
 use rota_machine::exit::ExitKind;
 use rota_machine::kfuncs::SimKernel;
 use rota_machine::policy::BpfOps;
@@ -27,6 +27,7 @@ pub(crate) struct Bench {
     image: Arc<Image>,
     /// Has ticks and takes time for itself; else the ideal machine.
     ticking: bool,
+    hz: u32,
     /// A machine that was run, and its policy: others are made from it.
     first: Option<(Machine, BpfOps)>,
 }
@@ -44,12 +45,17 @@ pub(crate) fn image(policy: &str, set: &[(&str, &str)]) -> Result<Arc<Image>, Er
 
 impl Bench {
     pub(crate) fn new(image: &Arc<Image>) -> Self {
-        Self { image: Arc::clone(image), ticking: false, first: None }
+        Self { image: Arc::clone(image), ticking: false, hz: DEFAULT_HZ, first: None }
     }
 
     /// With the machine's default costs, and slices that end at ticks.
     pub(crate) fn ticking(image: &Arc<Image>) -> Self {
         Self { ticking: true, ..Self::new(image) }
+    }
+
+    /// With so many ticks per second.
+    pub(crate) fn at_hz(self, hz: u32) -> Self {
+        Self { hz, ..self }
     }
 
     /// Runs a workload under a fresh instance of the policy.
@@ -63,6 +69,7 @@ impl Bench {
         if !self.ticking {
             config = config.ideal();
         }
+        config.hz = self.hz;
         config.warmup_ns = length.warmup_ns;
         config.seed = length.seed;
         let workload = Arc::clone(workload);

@@ -2,12 +2,14 @@
 //! Charts as single SVG documents, drawn from plain numbers. They follow the reader's colour
 //! scheme, and are narrow enough for a telephone.
 
+mod bars;
 mod heat;
 mod lanes;
 mod lines;
 mod paper;
 mod scale;
 
+pub use bars::{Bar, BarGroup, Bars};
 pub use heat::HeatMap;
 pub use lanes::{Lane, Lanes};
 pub use lines::{Line, LineChart};

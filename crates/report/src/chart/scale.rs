@@ -20,6 +20,9 @@ pub struct Axis {
     pub scale: Scale,
 }
 
+/// More than a linear axis has in any of its steps.
+const MARKS: usize = 16;
+
 /// An axis of a known range and length.
 pub(crate) struct Span {
     scale: Scale,
@@ -65,6 +68,8 @@ impl Span {
                 let first = (self.low / step).ceil() as i64;
                 (first..)
                     .map(|n| n as f64 * step)
+                    // Of numbers at the ends of what there is, steps may be 0.
+                    .take(MARKS)
                     .take_while(|m| *m <= self.high * 1.0001)
                     .collect()
             }
@@ -128,6 +133,14 @@ mod tests {
         for scale in [Scale::Linear, Scale::Logarithmic] {
             let span = Span::of(scale, [5.0].into_iter(), 0.0, 100.0);
             assert!(span.place(5.0).is_some() && !span.marks().is_empty());
+        }
+    }
+
+    #[test]
+    fn the_smallest_and_the_largest_numbers_have_an_end() {
+        for value in [5e-324, 1e-320, f64::MAX] {
+            let span = Span::of(Scale::Linear, [value].into_iter(), 0.0, 100.0);
+            assert!(span.marks().len() <= MARKS);
         }
     }
 

@@ -50,6 +50,25 @@ fn lanes_are_cut_at_the_end_of_the_axis() {
     assert_eq!(marks.count(), 3);
 }
 
+#[test]
+fn bars_are_as_long_as_their_numbers() {
+    let bar = |name: &str, value| Bar { name: name.into(), value };
+    let group = |name: &str, bars| BarGroup { name: name.into(), bars };
+    let groups = vec![
+        group("one", vec![bar("A", 4.0), bar("B", 2.0)]),
+        group("two", vec![bar("A", 0.0), bar("B", f64::NAN)]),
+    ];
+    let svg = Bars { groups, ..Bars::default() }.render();
+    let document = Document::parse(&svg).expect("well-formed");
+    let bars = document.descendants().filter(|node| node.has_tag_name("rect"));
+    let widths: Vec<f64> = bars.map(|bar| number(bar, "width")).collect();
+    assert_eq!((widths.len(), widths[1], widths[2]), (3, widths[0] / 2.0, 0.0));
+    let words = texts(&svg);
+    for word in ["one", "two", "4", "2", "0", "–"] {
+        assert!(words.iter().any(|text| text == word), "{word}: {words:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn any_numbers_give_a_well_formed_picture(
@@ -58,6 +77,10 @@ proptest! {
         let scale = if log { Scale::Logarithmic } else { Scale::Linear };
         let axis = || Axis { label: "l".into(), scale };
         let cells = points.iter().map(|(x, _)| Some(*x)).collect();
+        let bar = |(value, _): &(f64, f64)| Bar { name: "<&>".into(), value: *value };
+        let group = BarGroup { name: "g".into(), bars: points.iter().map(bar).collect() };
+        let bars = Bars { groups: vec![group], ..Bars::default() };
+        prop_assert!(Document::parse(&bars.render()).is_ok());
         let line = Line { name: "<&>".into(), points };
         let chart = LineChart { x: axis(), y: axis(), lines: vec![line], ..LineChart::default() };
         prop_assert!(Document::parse(&chart.render()).is_ok());

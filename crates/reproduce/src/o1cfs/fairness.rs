@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Figure 1: children that all compute the same on one CPU, and when each is done [O1CFS §3].
 
+use super::{Entry, CFS, ENTRIES, O1};
 use crate::bench::{image, tasks, Bench, Length};
 use crate::error::Error;
 use crate::figure::{Drawing, Found, Table};
@@ -16,22 +17,6 @@ const FIGURES: [(&str, usize); 4] = [("fig1a", 8), ("fig1b", 16), ("fig1c", 24),
 const WORK_NS: u64 = 2_000_000_000;
 /// Times are grouped by it [O1CFS §3.1].
 const BIN_NS: u64 = 100_000_000;
-
-struct Entry {
-    name: &'static str,
-    policy: &'static str,
-}
-
-const O1: Entry = Entry { name: "O(1)", policy: "o1" };
-const CFS: Entry = Entry { name: "CFS", policy: "cfs" };
-/// The last three are ours.
-const ENTRIES: [&Entry; 5] = [
-    &O1,
-    &CFS,
-    &Entry { name: "EEVDF", policy: "eevdf" },
-    &Entry { name: "VTRR", policy: "vtrr" },
-    &Entry { name: "WFQ", policy: "wfq" },
-];
 
 pub(crate) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
     let wanted: Vec<(&'static str, usize)> =

@@ -3,6 +3,7 @@
 //! Performance of O(1) and CFS Linux Kernel Schedulers*, 2008.
 
 mod fairness;
+mod interactivity;
 
 use crate::{Experiment, Paper};
 
@@ -10,8 +11,26 @@ pub(crate) const PAPER: Paper = Paper {
     name: "o1cfs",
     expected: include_str!("../../../../papers/o1cfs/expected.toml"),
     costs_in: None,
-    experiments: &[Experiment {
-        figures: &["fig1a", "fig1b", "fig1c", "fig1d"],
-        run: fairness::run,
-    }],
+    experiments: &[
+        Experiment { figures: &["fig1a", "fig1b", "fig1c", "fig1d"], run: fairness::run },
+        Experiment { figures: &["fig2a", "fig2b"], run: interactivity::run },
+    ],
 };
+
+/// A scheduler of the comparison.
+struct Entry {
+    /// As the paper calls it.
+    name: &'static str,
+    policy: &'static str,
+}
+
+const O1: Entry = Entry { name: "O(1)", policy: "o1" };
+const CFS: Entry = Entry { name: "CFS", policy: "cfs" };
+/// The last three are ours.
+const ENTRIES: [&Entry; 5] = [
+    &O1,
+    &CFS,
+    &Entry { name: "EEVDF", policy: "eevdf" },
+    &Entry { name: "VTRR", policy: "vtrr" },
+    &Entry { name: "WFQ", policy: "wfq" },
+];
