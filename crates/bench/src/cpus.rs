@@ -4,10 +4,11 @@
 use crate::error::Error;
 use rustix::thread::{sched_getaffinity, sched_setaffinity, CpuSet};
 
-/// A CPU for the programs, the others for us.
+/// CPUs for the programs, the others for us.
 #[derive(Clone, Debug)]
 pub struct Cpus {
-    shared: usize,
+    /// The CPUs that the programs share, one at least.
+    shared: Vec<usize>,
     only: CpuSet,
     allowed: CpuSet,
     others: CpuSet,
@@ -16,29 +17,47 @@ pub struct Cpus {
 impl Cpus {
     /// With the CPU that the programs are to share; `None`: the last that we may use.
     pub fn new(shared: Option<usize>) -> Result<Self, Error> {
+        Self::several(shared.as_slice())
+    }
+
+    /// With those that the programs are to share; none: the last that we may use.
+    pub fn several(shared: &[usize]) -> Result<Self, Error> {
         let allowed =
             sched_getaffinity(None).map_err(|e| Error::system("read the CPU affinity", e))?;
         let usable = |cpu: &usize| allowed.is_set(*cpu);
         let last = (0..CpuSet::MAX_CPU).rev().find(usable);
-        let shared = match shared {
-            Some(cpu) if cpu < CpuSet::MAX_CPU && usable(&cpu) => cpu,
-            Some(cpu) => {
-                return Err(Error::Input(format!("CPU {cpu} is not there, or may not be used")))
-            }
-            None => last.ok_or_else(|| Error::Failure("no CPU may be used".into()))?,
-        };
-        let mut only = CpuSet::new();
-        only.set(shared);
-        let mut others = allowed;
-        if allowed.count() > 1 {
-            others.unset(shared);
+        if let Some(cpu) = shared.iter().find(|cpu| **cpu >= CpuSet::MAX_CPU || !usable(cpu)) {
+            return Err(Error::Input(format!("CPU {cpu} is not there, or may not be used")));
+        }
+        let mut shared = shared.to_vec();
+        shared.sort_unstable();
+        shared.dedup();
+        if shared.is_empty() {
+            shared.push(last.ok_or_else(|| Error::Failure("no CPU may be used".into()))?);
+        }
+        let (mut only, mut others) = (CpuSet::new(), allowed);
+        for cpu in &shared {
+            only.set(*cpu);
+            others.unset(*cpu);
+        }
+        if others.count() == 0 {
+            others = allowed;
         }
         Ok(Self { shared, only, allowed, others })
     }
 
-    /// The CPU that the programs share.
+    /// The CPU that the programs share, or the first of them.
     pub fn shared(&self) -> usize {
-        self.shared
+        self.shared[0]
+    }
+
+    /// All that they share.
+    pub fn all_shared(&self) -> &[usize] {
+        &self.shared
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.shared.len()
     }
 
     /// Does `start`, so that processes that it starts are on the shared CPU, then leaves that.

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Real programs that measure the scheduler of a live kernel, whichever it has: processes that
-//! compute ([`fairness`]), encoders ([`encoders`]). Nothing here needs root.
+//! compute ([`fairness`]), encoders ([`encoders`]), tasks that somebody waits for
+//! ([`interactivity`]). Nothing here needs root.
 
+mod busy;
 mod children;
 mod clock;
 mod cpus;
 pub mod encoders;
 mod error;
 pub mod fairness;
+pub mod interactivity;
 mod spread;
 
 pub use cpus::Cpus;

@@ -68,6 +68,61 @@ fn a_program_that_is_no_encoder_is_told() {
     run("1h", &["/nonexistent/encoder"]).refused(&["cannot start /nonexistent/encoder"]);
 }
 
+fn interactivity(more: &[&str]) -> support::Run {
+    // So that nothing depends on whether the CPU is calm enough to be calibrated.
+    let words = ["bench", "interactivity", "--duration", "300ms", "--loops-per-ms", "1000"];
+    rota(&words.iter().chain(more).copied().collect::<Vec<_>>())
+}
+
+#[test]
+fn every_period_of_interactive_tasks_is_counted_beside_each_load() {
+    let words = ["--task", "audio,x", "--load", "full,none", "--repeat", "2"];
+    let json = interactivity(&[&words[..], &["--json"]].concat()).ok().json();
+    assert_eq!(json["schema"], "rota.bench.interactivity/1");
+    assert_eq!((&json["loops_per_ms"], &json["repeat"]), (&1000.into(), &2.into()));
+    let pairs = json["pairs"].as_array().expect("a list");
+    let names: Vec<_> = pairs.iter().map(|pair| (&pair["task"], &pair["load"])).collect();
+    assert_eq!(names[0], (&"audio".into(), &"full".into()));
+    assert_eq!(names[3], (&"x".into(), &"none".into()));
+    for pair in pairs {
+        let count = |name: &str| pair[name].as_u64().expect("a number");
+        // In 300 ms, twice: periods of 50 ms, and of 100.
+        let expected = if pair["task"] == "x" { 6 } else { 12 };
+        assert_eq!(count("met") + count("late") + count("dropped"), expected, "{pair}");
+        let met = pair["deadlines_met"].as_f64().expect("a part");
+        assert!((met - count("met") as f64 / expected as f64).abs() < 1e-9, "{pair}");
+        let part = pair["desired_cpu"].as_f64();
+        assert!(part.is_none_or(|part| (0.0..=1.0).contains(&part)), "{pair}");
+        assert_eq!(pair["repetitions"].as_array().map(Vec::len), Some(2));
+        let latency = &pair["latency_ns"];
+        assert!(latency["mean"].as_f64() <= latency["max"].as_f64(), "{pair}");
+    }
+
+    let text = interactivity(&["--task", "audio", "--load", "audio"]).ok().stdout;
+    assert!(text.starts_with("CPU ") && text.contains("1000 loops per ms"), "{text}");
+    assert!(text.contains("deadlines met"), "{text}");
+}
+
+#[test]
+fn an_interactivity_that_cannot_be_measured_is_refused() {
+    let refused = |words: &[&str], part: &str| {
+        let run = interactivity(words);
+        assert_eq!(run.code, 2, "{words:?}");
+        assert!(run.stderr.contains(part), "{words:?}: {}", run.stderr);
+    };
+    refused(&["--task", "film"], "expected one of audio, video, x");
+    refused(&["--load", "none,disk"], "expected one of none, audio, video, x, burn, full");
+    refused(&["--load", ""], "expected one of none");
+    refused(&["--burn", "0"], "1..=1000");
+    refused(&["--repeat", "0"], "1..=1000");
+    refused(&["--cpu", "0,100000"], "CPU 100000 is not there");
+    refused(&["--cpu", "one"], "invalid digit");
+    let short = rota(&["bench", "interactivity", "--duration", "99ms"]);
+    assert!(short.code == 2 && short.stderr.contains("100ms or more"), "{}", short.stderr);
+    let none = rota(&["bench", "interactivity", "--loops-per-ms", "0"]);
+    assert!(none.code == 2 && none.stderr.contains("1..=1000000000"), "{}", none.stderr);
+}
+
 #[test]
 fn what_cannot_be_measured_is_refused() {
     assert_eq!(encoders(&["--nice", "20"]).code, 2);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments of `rota bench`.
 
-use crate::args::{duration, EXIT_CODES};
+use super::interactivity;
+use crate::args::{duration, duration_or_seconds, EXIT_CODES};
 use clap::{Args, Subcommand, ValueHint};
+use rota_bench::interactivity::{Load, Task};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -18,6 +20,11 @@ pub(crate) enum Bench {
     Fairness(FairnessArgs),
     /// Run encoders with different nice values on one CPU, and see how evenly frames come
     Encoders(EncodersArgs),
+    /// Measure how late audio, video and X get the CPU beside a load
+    Interactivity(InteractivityArgs),
+    /// A child of `rota bench interactivity`
+    #[command(hide = true)]
+    InteractiveChild,
     /// A child of `rota bench fairness`
     #[command(hide = true)]
     Child,
@@ -45,6 +52,46 @@ pub(crate) struct FairnessArgs {
     pub(crate) cpu: Option<usize>,
 
     /// Print one JSON object with every time (schema rota.bench.fairness/1)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InteractivityArgs {
+    /// Interactive tasks that are measured: audio, video, x
+    #[arg(long, value_name = "TASK,…", value_delimiter = ',', default_value = "audio,video,x")]
+    #[arg(value_parser = interactivity::task)]
+    pub(crate) task: Vec<Task>,
+
+    /// Loads beside each of them: none, audio, video, x, burn, full
+    #[arg(long, value_name = "LOAD,…", value_delimiter = ',')]
+    #[arg(default_value = "none,audio,video,x,burn,full", value_parser = interactivity::load)]
+    pub(crate) load: Vec<Load>,
+
+    /// Threads of the load "burn"; "full" has one for each CPU
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) burn: u32,
+
+    /// How long each task is measured beside each load
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration_or_seconds)]
+    pub(crate) duration: u64,
+
+    /// Times that each pair is measured
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeat: u32,
+
+    /// The CPUs that task and load share [default: the last]
+    #[arg(long, value_name = "CPU,…", value_delimiter = ',')]
+    pub(crate) cpu: Vec<usize>,
+
+    /// Loops that take a millisecond, as an earlier run printed them [default: they are counted]
+    #[arg(long, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub(crate) loops_per_ms: Option<u64>,
+
+    /// Print one JSON object (schema rota.bench.interactivity/1)
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -2,14 +2,13 @@
 //! `rota bench fairness`.
 
 use super::args::FairnessArgs;
-use super::scheduler;
+use super::{child_command, scheduler};
 use crate::error::{Error, Status};
 use crate::output::{json, table};
 use rota_bench::fairness::{self, Fairness, Plan, BIN_NS};
 use rota_bench::Cpus;
 use serde::Serialize;
 use std::io::Write;
-use std::process::Command;
 
 #[derive(Debug, Serialize)]
 struct Json<'a> {
@@ -24,13 +23,7 @@ struct Json<'a> {
 }
 
 pub(crate) fn run(args: &FairnessArgs) -> Result<Status, Error> {
-    let own = std::env::current_exe()
-        .map_err(|e| Error::Failure(format!("cannot find this program: {e}")))?;
-    let child = || {
-        let mut command = Command::new(&own);
-        command.args(["bench", "child"]);
-        command
-    };
+    let child = child_command("child")?;
     let FairnessArgs { children, steps, repeat, .. } = *args;
     let cpus = Cpus::new(args.cpu)?;
     let found = fairness::measure(Plan { children, steps, repeat }, &cpus, child)?;

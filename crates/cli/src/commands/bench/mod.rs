@@ -4,16 +4,23 @@
 mod args;
 mod encoders;
 mod fairness;
+mod interactivity;
 
 pub(crate) use args::BenchArgs;
 
 use crate::error::{Error, Status};
 use args::Bench;
+use std::process::Command;
 
 pub(crate) fn run(args: &BenchArgs) -> Result<Status, Error> {
     match &args.bench {
         Bench::Fairness(args) => fairness::run(args),
         Bench::Encoders(args) => encoders::run(args),
+        Bench::Interactivity(args) => interactivity::run(args),
+        Bench::InteractiveChild => {
+            rota_bench::interactivity::child(std::io::stdin(), std::io::stdout())?;
+            Ok(Status::Done)
+        }
         Bench::Child => {
             rota_bench::fairness::child(std::io::stdin(), std::io::stdout())?;
             Ok(Status::Done)
@@ -24,4 +31,15 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Status, Error> {
 /// Who schedules on this machine now: a sched_ext scheduler, or the kernel itself.
 fn scheduler() -> String {
     rota_kernel::sysfs::loaded().unwrap_or_else(|| "the kernel's own".into())
+}
+
+/// Starts this program again, as a child of a bench.
+fn child_command(child: &'static str) -> Result<impl Fn() -> Command, Error> {
+    let own = std::env::current_exe()
+        .map_err(|e| Error::Failure(format!("cannot find this program: {e}")))?;
+    Ok(move || {
+        let mut command = Command::new(&own);
+        command.args(["bench", child]);
+        command
+    })
 }
