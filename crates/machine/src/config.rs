@@ -22,10 +22,15 @@ pub struct Costs {
     pub wakeup_ns: u64,
     /// Leaving idle.
     pub idle_exit_ns: u64,
+    /// From asking another CPU to reschedule to its doing so. 0 by default: on a real machine it is
+    /// about as long as what a task takes to block, and either can come first.
+    pub ipi_ns: u64,
     /// From finding nothing to run to being marked idle. Nobody pays it, but a task that is
     /// enqueued in between sees no idle CPU. 0 by default: it shows races, by making them
     /// more likely than they are.
     pub idle_entry_ns: u64,
+    /// Making a task, before that comes. 0 by default: work is all that a task does.
+    pub fork_ns: u64,
     /// The end of a task, after its last step. 0 by default: its work is all that it does.
     pub exit_ns: u64,
     /// The interrupt of a timer tick, during which no task runs.
@@ -45,7 +50,9 @@ impl Costs {
             llc_migration_ns: 5_000,
             wakeup_ns: 800,
             idle_exit_ns: 1_500,
+            ipi_ns: 0,
             idle_entry_ns: 0,
+            fork_ns: 0,
             exit_ns: 0,
             tick_ns: 1_000,
             insn_ps: 500,
@@ -60,7 +67,9 @@ impl Costs {
             llc_migration_ns: 0,
             wakeup_ns: 0,
             idle_exit_ns: 0,
+            ipi_ns: 0,
             idle_entry_ns: 0,
+            fork_ns: 0,
             exit_ns: 0,
             tick_ns: 0,
             insn_ps: 0,

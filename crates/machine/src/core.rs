@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::consts::*;
 use crate::cpuset::CpuSet;
 use crate::dsq::{Dsq, DsqIx};
-use crate::event_queue::EventQueue;
+use crate::event_queue::{Due, EventQueue};
 use crate::exit::{ExitInfo, ExitKind};
 use crate::ext::idle::IdleMasks;
 use crate::kernel_objects::Scratch;
@@ -209,6 +209,23 @@ impl Core {
     pub(crate) fn resched_curr(&mut self, cpu: u32) {
         self.rq_mut(cpu).need_resched = true;
         self.resched.insert(cpu);
+    }
+
+    /// `resched_curr()` of a CPU that may be another one, which learns of it by an interrupt.
+    pub(crate) fn resched_cpu(&mut self, cpu: u32) {
+        let ipi_ns = self.config.costs.ipi_ns;
+        if cpu == self.this_cpu || ipi_ns == 0 {
+            return self.resched_curr(cpu);
+        }
+        self.rq_mut(cpu).need_resched = true;
+        self.queue.push(self.now_ns + ipi_ns, Due::Ipi(cpu));
+    }
+
+    /// `scheduler_ipi()`: unless the CPU has rescheduled meanwhile.
+    pub(crate) fn ipi(&mut self, cpu: u32) {
+        if self.rq(cpu).need_resched {
+            self.resched.insert(cpu);
+        }
     }
 
     /// `scx_bypassing()`.

@@ -8,14 +8,14 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Something due at a time. The order of the variants is the order within one
-/// instant: wakeups (in the order of the workload file) come before anything that
-/// makes a CPU pick.
+/// instant: tasks that come and wakeups come before anything that makes a CPU pick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Due {
     /// A task of the workload starts, by its index.
     Arrive(u32),
-    /// A sleeping task's timer fires, by its index in the machine.
-    Wake(u32),
+    /// A sleeping task's timer fires: how many were set before, as a kernel's timers that end
+    /// together end in the order in which they were set, and the task's index in the machine.
+    Wake(u64, u32),
     /// Requests of customers arrive.
     Customers,
     /// A deadline task's next period begins: its index in the machine, generation.
@@ -31,6 +31,8 @@ pub(crate) enum Due {
     Resume(u32),
     /// A CPU that was made to wait may reschedule, see `Core::may_look`.
     Look(u32),
+    /// A CPU learns that another one asks it to reschedule.
+    Ipi(u32),
     /// A CPU is idle, see `Core::become_idle`.
     Idle(u32),
     /// A `bpf_timer` expires: start order (its key), see `Core::timers`.
@@ -44,6 +46,8 @@ pub(crate) enum Due {
 pub(crate) struct EventQueue {
     heap: BinaryHeap<Reverse<(u64, Due)>>,
     ties: Option<Ties>,
+    /// Timers of sleeping tasks so far.
+    sleeps: u64,
 }
 
 /// Decides between events of one instant by drawing lots.
@@ -57,7 +61,13 @@ struct Ties {
 impl EventQueue {
     /// A queue that draws who is the first of an instant.
     pub(crate) fn shuffled(rng: ChaCha8Rng) -> Self {
-        EventQueue { heap: BinaryHeap::new(), ties: Some(Ties { rng, due: Vec::new() }) }
+        EventQueue { ties: Some(Ties { rng, due: Vec::new() }), ..EventQueue::default() }
+    }
+
+    /// Sets the timer of a task that goes to sleep.
+    pub(crate) fn wake_at(&mut self, at_ns: u64, task: u32) {
+        self.push(at_ns, Due::Wake(self.sleeps, task));
+        self.sleeps += 1;
     }
 
     pub(crate) fn push(&mut self, at_ns: u64, due: Due) {
@@ -113,9 +123,9 @@ mod tests {
     fn drawn(seed: u64) -> Vec<Due> {
         let mut queue = EventQueue::shuffled(ChaCha8Rng::seed_from_u64(seed));
         for (at, task) in [(10, 1), (11, 9), (10, 2), (5, 0), (10, 3)] {
-            queue.push(at, Due::Wake(task));
+            queue.push(at, Due::Wake(0, task));
         }
-        assert_eq!(queue.pop_due(5), Some(Due::Wake(0)));
+        assert_eq!(queue.pop_due(5), Some(Due::Wake(0, 0)));
         assert_eq!((queue.pop_due(9), queue.next_at()), (None, Some(10)));
         std::iter::from_fn(|| queue.pop_due(10)).collect()
     }
@@ -126,19 +136,19 @@ mod tests {
         assert_eq!(orders.len(), 6);
         for mut order in orders {
             order.sort();
-            assert_eq!(order, [Due::Wake(1), Due::Wake(2), Due::Wake(3)]);
+            assert_eq!(order, [1, 2, 3].map(|task| Due::Wake(0, task)));
         }
         assert_eq!(drawn(7), drawn(7));
     }
 
     #[test]
-    fn wakeups_of_an_instant_come_first_and_in_task_order() {
+    fn wakeups_of_an_instant_come_first_and_in_the_order_in_which_timers_were_set() {
         let mut queue = EventQueue::default();
         queue.push(10, Due::Tick(0));
         queue.push(10, Due::Customers);
         queue.push(10, Due::Stop(1, 7));
-        queue.push(10, Due::Wake(3));
-        queue.push(10, Due::Wake(1));
+        queue.wake_at(10, 3);
+        queue.wake_at(10, 1);
         queue.push(5, Due::Watchdog);
         assert_eq!(queue.pop_due(4), None);
         let order: Vec<_> = std::iter::from_fn(|| queue.pop_due(10)).collect();
@@ -146,8 +156,8 @@ mod tests {
             order,
             [
                 Due::Watchdog,
-                Due::Wake(1),
-                Due::Wake(3),
+                Due::Wake(0, 3),
+                Due::Wake(1, 1),
                 Due::Customers,
                 Due::Stop(1, 7),
                 Due::Tick(0)

@@ -140,7 +140,7 @@ impl Machine {
     pub(crate) fn handle(&mut self, o: &mut dyn Ops, due: Due) -> Result<(), RunError> {
         match due {
             Due::Arrive(ix) => self.arrive(o, TaskIx(ix), None, 0),
-            Due::Wake(t) => {
+            Due::Wake(_, t) => {
                 let here = self.core.task(Tid(t)).cpu;
                 self.core.wake_up(o, Tid(t), here, 0);
                 Ok(())
@@ -179,6 +179,10 @@ impl Machine {
             Due::Look(cpu) => {
                 self.core.rq_mut(cpu).looks_later = false;
                 self.core.resched_curr(cpu);
+                Ok(())
+            }
+            Due::Ipi(cpu) => {
+                self.core.ipi(cpu);
                 Ok(())
             }
             Due::Idle(cpu) => {
@@ -282,9 +286,10 @@ impl Machine {
             self.core.this_cpu = cpu;
             self.core.rq_mut(cpu).fruitless_looks = 0;
             let ix = self.core.task(t).ix;
-            let step = match self.core.task(t).ends {
-                true => Step::Exit,
-                false => self.runner.next(ix, now_ns),
+            let step = match (self.core.task(t).ends, self.core.task(t).makes) {
+                (true, _) => Step::Exit,
+                (false, Some(child)) => Step::Fork { child },
+                (false, None) => self.runner.next(ix, now_ns),
             };
             self.tell_requests(Some(cpu));
             self.lend(o);
@@ -316,8 +321,18 @@ impl Machine {
             Step::Sleep { ns } => core.block_until(cpu, t, now_ns + ns),
             Step::SleepUntil { at_ns } => core.block_until(cpu, t, at_ns.max(now_ns)),
             Step::Yield => core.yield_task(o, cpu, t),
+            Step::Fork { child }
+                if core.config.costs.fork_ns > 0 && core.task(t).makes.is_none() =>
+            {
+                let left_ns = core.config.costs.fork_ns;
+                let task = core.task_mut(t);
+                (task.work, task.makes) = (Work::Run { left_ns }, Some(child));
+            }
             Step::Fork { child } => {
+                core.task_mut(t).makes = None;
                 self.arrive(o, child, Some(t), cpu)?;
+                self.core.drain_deferred(o);
+                self.core.this_cpu = cpu;
                 return Ok(!self.core.rq(cpu).need_resched);
             }
             Step::Block => core.block(cpu, t),

@@ -5,7 +5,6 @@
 use crate::consts::*;
 use crate::core::Core;
 use crate::cpuset::CpuSet;
-use crate::event_queue::Due;
 use crate::layout::TaskLayout;
 use crate::ops::{Op, Ops};
 use crate::task::{State, Tid, Work};
@@ -35,7 +34,7 @@ impl Core {
     /// preempted by their slices only.
     pub(crate) fn wakeup_preempt(&mut self, cpu: u32) {
         if std::mem::take(&mut self.rq_mut(cpu).next_idle) {
-            self.resched_curr(cpu);
+            self.resched_cpu(cpu);
         }
     }
 
@@ -349,7 +348,7 @@ impl Core {
     /// The running task will block at its next `schedule()`, and wake at `at_ns`.
     pub(crate) fn block_until(&mut self, cpu: u32, t: Tid, at_ns: u64) {
         self.block(cpu, t);
-        self.queue.push(at_ns, Due::Wake(t.0));
+        self.queue.wake_at(at_ns, t.0);
     }
 
     /// The running task will block at its next `schedule()`, until somebody wakes it.

@@ -83,6 +83,8 @@ pub(crate) struct Task {
     pub(crate) work: Work,
     /// It has taken its last step.
     pub(crate) ends: bool,
+    /// The task that it is making.
+    pub(crate) makes: Option<TaskIx>,
     /// Where it ran last, to see migrations.
     pub(crate) last_cpu: Option<u32>,
     /// When and by which CPU it was last put back into a queue, to make way for another.
@@ -133,6 +135,7 @@ impl Task {
             state: State::New,
             work: Work::Next,
             ends: false,
+            makes: None,
             last_cpu: None,
             put_back: None,
             dsq: None,

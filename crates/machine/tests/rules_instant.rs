@@ -5,7 +5,9 @@ mod common;
 
 use common::{ideal, run, shared_fifo, Native, Tape};
 use rota_machine::config::{Config, Costs};
+use rota_machine::consts::{ENQ_HEAD, KICK_PREEMPT};
 use rota_machine::interruption::Interruption;
+use rota_machine::ops::Op;
 use rota_machine::topology::Topology;
 use rota_trace::{EventKind, OffCpu};
 
@@ -27,6 +29,24 @@ fn queue(slice_ns: u64) -> Native {
 
 fn interrupted(config: Config, at_ns: u64, for_ns: u64) -> Config {
     Config { interruptions: vec![Interruption { cpu: 0, at_ns, for_ns }], ..config }
+}
+
+/// Whoever is not the first task goes to the head of the queue, and takes CPU 0 from the first.
+fn children_preempt() -> Native {
+    let ops = [Op::Init, Op::SelectCpu, Op::Enqueue, Op::Dispatch];
+    Native::new("test", &ops, |me, core, op, args| match op {
+        Op::Init => core.native_create_dsq(0).map(|r| r as u64),
+        Op::Enqueue if core.native_pid(args[0]) == 1001 => {
+            core.native_insert(args[0], 0, me.slice_ns, 0).map(|()| 0)
+        }
+        Op::Enqueue => {
+            core.native_insert(args[0], 0, me.slice_ns, ENQ_HEAD)?;
+            core.native_kick(0, KICK_PREEMPT);
+            Ok(0)
+        }
+        Op::Dispatch => core.native_move_to_local(me, 0).map(u64::from),
+        _ => Ok(0),
+    })
 }
 
 /// How many tasks had to leave a CPU at this time.
@@ -137,6 +157,43 @@ fn a_tick_that_is_charged_takes_nothing_from_who_goes_on() {
     assert_eq!(tape.starts(1002)[0], (4 * MS, 0));
     assert_eq!(tape.cpu_ns(1001, 40 * MS), 4 * MS);
     assert_eq!(tape.cpu_ns(1002, 40 * MS), 8 * MS);
+}
+
+#[test]
+fn a_fork_takes_time_before_the_child_comes() {
+    // a runs for 1 ms, makes b for 0.2 ms, runs for another 1 ms; b comes at 1.2 and waits until 2.2.
+    let costs = Costs { fork_ns: MS / 5, ..Costs::none() };
+    let load = r#"{"tasks": {
+        "a": {"loop": 1, "run1": 1000, "fork": "b", "run2": 1000},
+        "b": {"instance": 0, "loop": 1, "run": 500}}}"#;
+    let (_, tape) = run(Config { costs, ..ticking(1, 9 * MS) }, load, &mut queue(4 * MS));
+    assert_eq!(tape.cpu_ns(1001, 9 * MS), 2 * MS + MS / 5);
+    assert_eq!(tape.starts(1002)[0], (2 * MS + MS / 5, 0));
+}
+
+#[test]
+fn a_parent_that_its_child_preempts_forks_the_next_child_when_it_runs_again() {
+    // Who comes preempts: a forks b at 1 ms, which runs first; then a forks c, which runs first.
+    let load = r#"{"tasks": {
+        "a": {"loop": 1, "run1": 1000, "fork1": "b", "fork2": "c", "run2": 1000},
+        "b": {"instance": 0, "loop": 1, "run": 500},
+        "c": {"instance": 0, "loop": 1, "run": 500}}}"#;
+    let config = Config { costs: Costs::none(), ..ticking(1, 9 * MS) };
+    let (_, tape) = run(config, load, &mut children_preempt());
+    assert_eq!(tape.starts(1002)[0].0, MS);
+    assert_eq!(tape.starts(1003)[0].0, MS + MS / 2);
+    assert_eq!(tape.starts(1001)[1].0, MS + MS / 2);
+}
+
+#[test]
+fn an_interrupt_tells_another_cpu_to_reschedule_a_little_later() {
+    // b sleeps on an idle CPU until 2 ms, and is woken by a there: 20 us before it runs.
+    let costs = Costs { ipi_ns: MS / 50, ..Costs::none() };
+    let load = r#"{"tasks": {
+        "a": {"loop": 1, "cpus": [0], "run1": 2000, "sem_post": "s", "run2": 2000},
+        "b": {"loop": 1, "cpus": [1], "sem_wait": "s", "run": 1000}}}"#;
+    let (_, tape) = run(Config { costs, ..ticking(2, 9 * MS) }, load, &mut queue(4 * MS));
+    assert_eq!(tape.starts(1002).last(), Some(&(2 * MS + MS / 50, 1)));
 }
 
 #[test]

@@ -59,11 +59,11 @@ impl Core {
                     self.set_slice(curr, 0);
                 }
             }
-            self.resched_curr(cpu);
+            self.resched_cpu(cpu);
         }
         for cpu in idle_kicks.minus(&kicks).iter() {
             if !self.can_skip_idle_kick(cpu) {
-                self.resched_curr(cpu);
+                self.resched_cpu(cpu);
             }
         }
     }

@@ -132,7 +132,7 @@ impl Core {
             let ext = |c: &Tid| self.task(*c).class.is_ext();
             if let Some(curr) = self.rq(cpu).curr.filter(|c| *c != t).filter(ext) {
                 self.set_slice(curr, 0);
-                self.resched_curr(cpu);
+                self.resched_cpu(cpu);
             }
         }
     }
