@@ -64,6 +64,7 @@ struct client {
 	bool waits;  /* in our custody: can be dispatched */
 	bool comes;  /* became runnable and was not enqueued yet */
 	bool yields; /* until the next decision */
+	bool is_new; /* has not been runnable under this policy */
 };
 
 /* Slot 0 is the run queue's anchor: its next is the head, its prev the tail. */
@@ -202,6 +203,7 @@ void BPF_STRUCT_OPS(linux22_runnable, struct task_struct *p, u64 enq_flags)
 		c->queued = true;
 		c->comes = true;
 	}
+	c->is_new = false;
 	bpf_spin_unlock(&lock);
 }
 
@@ -311,7 +313,14 @@ void BPF_STRUCT_OPS(linux22_update_idle, s32 cpu, bool idle)
 
 void BPF_STRUCT_OPS(linux22_set_weight, struct task_struct *p, u32 weight)
 {
-	client_at(slot_of(p))->priority = priority_of(p);
+	struct client *c = client_at(slot_of(p));
+	u32 priority = priority_of(p);
+
+	bpf_spin_lock(&lock);
+	c->priority = priority;
+	if (c->is_new)
+		c->left_ns = (priority + 1) * tick_ns;
+	bpf_spin_unlock(&lock);
 }
 
 void BPF_STRUCT_OPS(linux22_set_cpumask, struct task_struct *p, const struct cpumask *cpumask)
@@ -325,7 +334,11 @@ s32 BPF_STRUCT_OPS(linux22_init_task, struct task_struct *p, struct scx_init_tas
 
 	if (!slot)
 		return -ENOMEM;
-	clients[slot] = (struct client){.priority = priority, .left_ns = (priority + 1) * tick_ns};
+	clients[slot] = (struct client){
+		.priority = priority,
+		.left_ns = (priority + 1) * tick_ns,
+		.is_new = true,
+	};
 	return 0;
 }
 

@@ -319,6 +319,8 @@ void BPF_STRUCT_OPS(o1_set_weight, struct task_struct *p, u32 weight)
 	unlink_client(slot);
 	c->static_prio = static_prio;
 	c->prio = effective_prio(c);
+	if (c->is_new)
+		c->left_ns = time_slice(c);
 	if (waits)
 		link_client(slot);
 	bpf_spin_unlock(&lock);
