@@ -8,5 +8,6 @@ pub mod guest;
 pub mod numbers;
 pub mod sequence;
 pub mod simulate;
+pub mod spread;
 pub mod table;
 pub mod tolerance;

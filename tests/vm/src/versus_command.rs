@@ -7,7 +7,8 @@ use rota_vm::kernel::{Cache, Role};
 use rota_vm::versus::case::{self, Case};
 use rota_vm::versus::compare::Compared;
 use rota_vm::versus::guest::{self, Boot};
-use rota_vm::versus::simulate::{simulate, Beside, Host};
+use rota_vm::versus::simulate::{Beside, Host};
+use rota_vm::versus::spread::simulate_all;
 use rota_vm::versus::table;
 use rota_vm::versus::tolerance::Tolerances;
 use std::collections::BTreeMap;
@@ -52,6 +53,10 @@ pub(crate) struct VersusArgs {
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=256))]
     shift: u32,
 
+    /// Boot nothing: judge once more what machines recorded when the same cases were chosen last
+    #[arg(long, conflicts_with_all = ["vmlinuz", "shift"])]
+    recorded: bool,
+
     /// Put the table into docs/simulator-vs-kernel.md
     #[arg(long)]
     write: bool,
@@ -75,6 +80,32 @@ pub(crate) fn run(args: &VersusArgs, sources: &Sources) -> Result<bool> {
         bail!("there is no such case");
     }
     let workloads = workloads(&folder, &cases)?;
+    let machines = machines(&cases, args.per_machine);
+    let kernel = match args.recorded {
+        true => side_by_side(&machines, 1, |at, cases| guest::recorded(cases, &dir_of(args, at)))?,
+        false => boot(&machines, &workloads, args, sources)?,
+    };
+    let played: Vec<_> = machines.iter().flatten().zip(kernel.into_iter().flatten()).collect();
+    let mut compared = side_by_side(&played, args.side_by_side, |_, (case, (host, beside))| {
+        let simulator =
+            simulate_all(case, &workloads[&case.workload], beside, host.numbers.whole_life_ns)?;
+        if std::env::var_os("PICKS").is_some() {
+            println!("{}\nS {:?}\nK {:?}", case.name(), simulator.host.picks, host.picks);
+        }
+        Ok(Compared::new(case, simulator, host.clone(), beside, &tolerances))
+    })?;
+    // Back into the order of the file.
+    compared.sort_by_key(|c| cases.iter().position(|case| case.name() == c.case));
+    report(&compared, args)
+}
+
+/// What kernels do with the cases, and what else they have to do, by machine.
+fn boot(
+    machines: &[Vec<&Case>],
+    workloads: &BTreeMap<String, String>,
+    args: &VersusArgs,
+    sources: &Sources,
+) -> Result<Vec<Played>> {
     let vmlinuz = match &args.vmlinuz {
         Some(path) => path.clone(),
         None => {
@@ -85,23 +116,21 @@ pub(crate) fn run(args: &VersusArgs, sources: &Sources) -> Result<bool> {
     let mut files = Vec::new();
     rota_vm::guest::initramfs(sources)?.write(&mut files)?;
 
-    let machines = machines(&cases, args.per_machine);
     let boot = Boot {
         vmlinuz: &vmlinuz,
         files: &files,
         shift: args.shift,
         within: Duration::from_secs(args.within),
     };
-    let kernel = in_kernel(&machines, &workloads, boot, args)?;
-    let mut compared = Vec::new();
-    let played = machines.iter().flatten().copied().zip(kernel.into_iter().flatten());
-    for (case, (host, beside)) in played {
-        let simulator = simulate(case, &workloads[&case.workload], &beside)?;
-        compared.push(Compared::new(case, simulator, host, &beside, &tolerances));
-    }
-    // Back into the order of the file.
-    compared.sort_by_key(|c| cases.iter().position(|case| case.name() == c.case));
-    report(&compared, args)
+    side_by_side(machines, args.side_by_side, |at, cases| {
+        let dir = dir_of(args, at);
+        guest::play(cases, workloads, boot, &dir).with_context(|| dir.display().to_string())
+    })
+}
+
+/// Where the machine with this number keeps its console and records.
+fn dir_of(args: &VersusArgs, at: usize) -> PathBuf {
+    args.dir.join(at.to_string())
 }
 
 fn workloads(folder: &Path, cases: &[Case]) -> Result<BTreeMap<String, String>> {
@@ -136,30 +165,28 @@ fn machines(cases: &[Case], seconds: u64) -> Vec<Vec<&Case>> {
 
 type Played = Vec<(Host, Beside)>;
 
-fn in_kernel(
-    machines: &[Vec<&Case>],
-    workloads: &BTreeMap<String, String>,
-    boot: Boot,
-    args: &VersusArgs,
-) -> Result<Vec<Played>> {
+/// Does the work for each item, `threads` of them at a time; results in the order of the items.
+fn side_by_side<T: Sync, R: Send>(
+    items: &[T],
+    threads: usize,
+    work: impl Fn(usize, &T) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
     let next = AtomicUsize::new(0);
-    let results: Mutex<Vec<Option<Result<Played>>>> =
-        Mutex::new(machines.iter().map(|_| None).collect());
+    let results: Mutex<Vec<Option<Result<R>>>> = Mutex::new(items.iter().map(|_| None).collect());
     std::thread::scope(|scope| {
-        for _ in 0..args.side_by_side.max(1) {
+        for _ in 0..threads.max(1) {
             scope.spawn(|| loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
-                let Some(cases) = machines.get(at) else { return };
-                let dir = args.dir.join(at.to_string());
-                let played = guest::play(cases, workloads, boot, &dir);
+                let Some(item) = items.get(at) else { return };
+                let result = work(at, item);
                 if let Ok(mut results) = results.lock() {
-                    results[at] = Some(played.with_context(|| dir.display().to_string()));
+                    results[at] = Some(result);
                 }
             });
         }
     });
     let results = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    results.into_iter().map(|result| result.context("a machine was not run")?).collect()
+    results.into_iter().map(|result| result.context("a thread was lost")?).collect()
 }
 
 fn report(compared: &[Compared], args: &VersusArgs) -> Result<bool> {

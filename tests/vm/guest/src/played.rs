@@ -13,6 +13,8 @@ pub struct Played {
     pub duration_ns: u64,
     /// Time between two ticks; the start is one.
     pub period_ns: u64,
+    /// CPU time that a fork took, on average.
+    pub fork_ns: u64,
     /// The tasks in the order in which they came into being.
     pub tasks: Vec<PlayedTask>,
 }

@@ -16,7 +16,7 @@ pub(crate) use play::{play, Options};
 
 use clock::Clock;
 use rota_workload::{Runner, TaskIx};
-use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Mutex, OnceLock};
 use std::thread::Thread;
 
@@ -29,6 +29,8 @@ pub(crate) struct Stage {
     clock: Clock,
     places: Box<[Place]>,
     options: Options,
+    /// CPU time that forks took, and their number.
+    forks: (AtomicU64, AtomicU64),
     /// Why it cannot go on, said by the first task that noticed.
     trouble: OnceLock<String>,
 }

@@ -16,6 +16,8 @@ pub struct Recorded {
     pub interruptions: Vec<Interruption>,
     /// How long after a tick a CPU that ends a slice there switches, as a rule.
     pub tick_ns: u64,
+    /// CPU time that a fork took, on average.
+    pub fork_ns: u64,
     /// Records that were lost, or did not fit each other: there should be none.
     pub lost: u64,
 }

@@ -61,6 +61,7 @@ pub(crate) fn record(play: &[&str]) -> Result<Recorded> {
         picks,
         interruptions: filtered.interruptions,
         tick_ns: filtered.tick_ns,
+        fork_ns: played.fork_ns,
         lost: facts.lost.total() + facts.repaired + facts.late,
     })
 }

@@ -5,8 +5,10 @@ use super::case::Case;
 use super::numbers::Numbers;
 use super::sequence;
 use super::simulate::{Beside, Host};
+use super::spread::Simulated;
 use super::tolerance::Tolerances;
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,9 +47,25 @@ pub struct Pair {
     pub simulator: f64,
     /// In the kernel.
     pub kernel: f64,
+    /// The least that the machine could have given, as far as was tried.
+    pub least: f64,
+    /// The most.
+    pub most: f64,
 }
 
 impl Pair {
+    /// The first of `runs` is the one by the rules.
+    fn new(runs: impl Iterator<Item = f64> + Clone, kernel: f64) -> Pair {
+        let simulator = runs.clone().next().unwrap_or(0.0);
+        let least = runs.clone().fold(simulator, f64::min);
+        Pair { simulator, kernel, least, most: runs.fold(simulator, f64::max) }
+    }
+
+    /// How far the kernel's value is from all that the machine could have given.
+    pub fn outside(self) -> f64 {
+        (self.least - self.kernel).max(self.kernel - self.most).max(0.0)
+    }
+
     /// Simulator less kernel, in parts of the kernel's value; `None`: that is 0.
     pub fn relative(self) -> Option<f64> {
         (self.kernel != 0.0).then(|| (self.simulator - self.kernel) / self.kernel)
@@ -71,8 +89,8 @@ pub struct Compared {
     pub cpus: u32,
     /// Its length.
     pub duration_ns: u64,
-    /// Numbers of the simulator.
-    pub simulator: Numbers,
+    /// Numbers of the simulator: by the rules, then what else it could have given.
+    pub simulator: Vec<Numbers>,
     /// Numbers of the kernel.
     pub kernel: Numbers,
     /// How long a tick took that ended a slice.
@@ -93,7 +111,7 @@ impl Compared {
     /// Compares and judges.
     pub fn new(
         case: &Case,
-        simulator: Host,
+        simulator: Simulated,
         kernel: Host,
         beside: &Beside,
         tolerances: &Tolerances,
@@ -106,7 +124,7 @@ impl Compared {
             own_set: case.own_set,
             cpus: case.cpus,
             duration_ns: case.duration_ns,
-            simulator: simulator.numbers,
+            simulator: simulator.runs,
             kernel: kernel.numbers,
             tick_ns: beside.tick_ns,
             interruptions: beside.interruptions.len(),
@@ -116,10 +134,12 @@ impl Compared {
             problems: Vec::new(),
         };
         match case.picks {
-            Some(least) => match sequence::same(&simulator.picks[0], &kernel.picks[0], least) {
-                Ok(picks) => compared.same_picks = Some(picks),
-                Err(problem) => compared.problems.push(problem),
-            },
+            Some(least) => {
+                match sequence::same(&simulator.host.picks[0], &kernel.picks[0], least) {
+                    Ok(picks) => compared.same_picks = Some(picks),
+                    Err(problem) => compared.problems.push(problem),
+                }
+            }
             None => compared.judge(case, tolerances),
         }
         compared
@@ -135,9 +155,11 @@ impl Compared {
             let used = tolerance.used(pair);
             self.used.push((measure, used));
             if used > 1.0 {
+                let Pair { simulator, kernel, least, most } = pair;
                 self.problems.push(format!(
-                    "{measure:?}: simulator {}, kernel {} (let pass: {})",
-                    pair.simulator, pair.kernel, tolerance.reason
+                    "{measure:?}: simulator {simulator} ({least} to {most}), kernel {kernel} \
+                     (let pass: {})",
+                    tolerance.reason
                 ));
             }
         }
@@ -150,37 +172,31 @@ impl Compared {
 
     /// A measure; `None`: neither host has it.
     pub fn pair(&self, measure: Measure) -> Option<Pair> {
-        let latency = |simulator: Option<u64>, kernel: Option<u64>| match (simulator, kernel) {
-            (None, None) => None,
-            (simulator, kernel) => {
-                let number = |ns: Option<u64>| ns.unwrap_or(0) as f64;
-                Some(Pair { simulator: number(simulator), kernel: number(kernel) })
-            }
+        let of = |numbers: &Numbers| match measure {
+            Measure::Share => None,
+            Measure::Switches => Some(numbers.switches),
+            Measure::RunDelay => Some(numbers.run_delay_ns),
+            Measure::P50 => numbers.p50_ns,
+            Measure::P95 => numbers.p95_ns,
+            Measure::P99 => numbers.p99_ns,
         };
-        let (s, k) = (&self.simulator, &self.kernel);
-        match measure {
-            Measure::Share => self.worst_share().map(|(_, pair)| pair),
-            Measure::Switches => {
-                Some(Pair { simulator: s.switches as f64, kernel: k.switches as f64 })
-            }
-            Measure::RunDelay => {
-                Some(Pair { simulator: s.run_delay_ns as f64, kernel: k.run_delay_ns as f64 })
-            }
-            Measure::P50 => latency(s.p50_ns, k.p50_ns),
-            Measure::P95 => latency(s.p95_ns, k.p95_ns),
-            Measure::P99 => latency(s.p99_ns, k.p99_ns),
+        if measure == Measure::Share {
+            return self.worst_share().map(|(_, pair)| pair);
         }
+        of(&self.simulator[0]).or(of(&self.kernel))?;
+        let number = |numbers: &Numbers| of(numbers).unwrap_or(0) as f64;
+        Some(Pair::new(self.simulator.iter().map(number), number(&self.kernel)))
     }
 
-    /// The task whose shares differ most.
+    /// The task whose shares differ most: by what they are outside, then by the runs by the rules.
     pub fn worst_share(&self) -> Option<(&str, Pair)> {
-        let names = self.simulator.shares.iter().chain(&self.kernel.shares).map(|(name, _)| name);
+        let simulator = self.simulator.iter().flat_map(|run| &run.shares);
+        let names = simulator.chain(&self.kernel.shares).map(|(name, _)| name.as_str());
         let pairs = names.map(|name| {
-            let pair =
-                Pair { simulator: self.simulator.share(name), kernel: self.kernel.share(name) };
-            (name.as_str(), pair)
+            let runs = self.simulator.iter().map(|run| run.share(name));
+            (name, Pair::new(runs, self.kernel.share(name)))
         });
-        let error = |pair: &Pair| (pair.simulator - pair.kernel).abs();
-        pairs.max_by(|(_, a), (_, b)| error(a).total_cmp(&error(b)))
+        let error = |pair: &Pair| (pair.outside(), (pair.simulator - pair.kernel).abs());
+        pairs.max_by(|(_, a), (_, b)| error(a).partial_cmp(&error(b)).unwrap_or(Ordering::Equal))
     }
 }

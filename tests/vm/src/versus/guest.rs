@@ -74,6 +74,14 @@ pub fn play(
     cases.iter().map(|case| host(case, &records)).collect()
 }
 
+/// What a machine that ran in `dir` before recorded of the cases.
+pub fn recorded(cases: &[&Case], dir: &Path) -> Result<Vec<(Host, Beside)>> {
+    let path = dir.join("records");
+    let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+    let records = verdict::parse(&text).map_err(anyhow::Error::msg)?;
+    cases.iter().map(|case| host(case, &records)).collect()
+}
+
 fn job(case: &Case, shift: u32) -> Job {
     let load = Step::Load { policy: None, with: vec!["--partial".into()], wait: true };
     let wait = Step::Wait { time: Span::from_ms(u64::from(shift * WAIT_STEP_MS)) };
@@ -103,5 +111,13 @@ fn host(case: &Case, records: &[Record]) -> Result<(Host, Beside)> {
         at_ns: i.at_ns,
         for_ns: i.for_ns,
     });
-    Ok((host, Beside { tick_ns: recorded.tick_ns, interruptions: interruptions.collect() }))
+    Ok((
+        host,
+        Beside {
+            tick_ns: recorded.tick_ns,
+            fork_ns: recorded.fork_ns,
+            exit_ns: 0,
+            interruptions: interruptions.collect(),
+        },
+    ))
 }

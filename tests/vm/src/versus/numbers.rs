@@ -20,6 +20,8 @@ pub struct Numbers {
     pub p95_ns: Option<u64>,
     /// 99th percentile.
     pub p99_ns: Option<u64>,
+    /// CPU time of tasks that ended, on average; `None`: none did.
+    pub whole_life_ns: Option<u64>,
 }
 
 impl Numbers {
@@ -32,6 +34,8 @@ impl Numbers {
             let name = task["name"].as_str().context("a task without a name")?;
             Ok((name.to_owned(), task["share"].as_f64().context("a task without a share")?))
         };
+        let ended = tasks.iter().filter(|task| task["finished_ns"].is_u64());
+        let lives: Vec<u64> = ended.filter_map(|task| task["cpu_ns"].as_u64()).collect();
         let run_delays = tasks.iter().map(|task| task["run_delay_ns"].as_u64().unwrap_or(0));
         Ok(Numbers {
             shares: together(tasks.iter().map(share).collect::<Result<_>>()?),
@@ -40,6 +44,7 @@ impl Numbers {
             p50_ns: latency("p50"),
             p95_ns: latency("p95"),
             p99_ns: latency("p99"),
+            whole_life_ns: lives.iter().sum::<u64>().checked_div(lives.len() as u64),
         })
     }
 

@@ -16,14 +16,18 @@ use rota_trace::{Event, EventKind, Sink};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// How long the end of a thread takes in the emulated machine: freeing its stack, and `exit()`.
-const EXIT_NS: u64 = 50_000;
+/// From a wakeup to the other CPU's looking, in the emulated machine.
+const IPI_NS: u64 = 20_000;
 
 /// What the kernel's machine did beside the workload.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Beside {
     /// How long a tick took that ended a slice.
     pub tick_ns: u64,
+    /// How long a fork took.
+    pub fork_ns: u64,
+    /// How long the end of a thread took: freeing its stack, and `exit()`.
+    pub exit_ns: u64,
     /// When others had a CPU.
     pub interruptions: Vec<Interruption>,
 }
@@ -47,15 +51,19 @@ pub struct Host {
 /// Runs the case. The player counts whatever a thread does as its work, so a switch costs
 /// nothing beside it. The emulated clock is not stable enough for the kernel to account
 /// interrupts, so ticks are charged. What the kernel had to do besides, the simulated machine has to do at the
-/// same times.
-pub fn simulate(case: &Case, workload: &str, beside: &Beside) -> Result<Host> {
+/// same times. With a seed, lots are drawn for the order of what happens at one instant.
+pub fn simulate(case: &Case, workload: &str, beside: &Beside, seed: Option<u64>) -> Result<Host> {
     let name = format!("{}.json", case.workload);
     let workload = Arc::new(rota_workload::parse(&name, workload)?);
     let mut config = Config::new(Topology::flat(case.cpus)?, case.duration_ns);
     config.hz = DEFAULT_HZ;
-    config.costs = Costs { tick_ns: beside.tick_ns, exit_ns: EXIT_NS, ..Costs::none() };
+    let Beside { tick_ns, fork_ns, exit_ns, .. } = *beside;
+    config.costs = Costs { tick_ns, fork_ns, exit_ns, ipi_ns: IPI_NS, ..Costs::none() };
     config.ticks_are_charged = true;
     config.interruptions.clone_from(&beside.interruptions);
+    if let Some(seed) = seed {
+        (config.seed, config.shuffle_ties) = (seed, true);
+    }
 
     let policy = rota_catalog::find(&case.policy)?;
     let kernel = rota_bpf::btf::reference();

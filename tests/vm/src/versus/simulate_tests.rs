@@ -24,7 +24,7 @@ fn cases() -> Vec<Case> {
 fn run(case: &Case, beside: &Beside) -> Host {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("versus");
     let path = folder.join(format!("{}.json", case.workload));
-    simulate(case, &std::fs::read_to_string(path).unwrap(), beside).unwrap()
+    simulate(case, &std::fs::read_to_string(path).unwrap(), beside, None).unwrap()
 }
 
 /// Kernel threads at 20 ticks of a case, for 10 to 50 us: more than any kernel had. Which ticks:
@@ -54,7 +54,7 @@ fn no_pick_that_is_compared_is_near_a_tie() {
                 if seed > 0 {
                     interruptions.extend(busy_kernel(case, seed));
                 }
-                run(case, &Beside { tick_ns, interruptions }).picks
+                run(case, &Beside { tick_ns, interruptions, ..Beside::default() }).picks
             };
             let [first, rest @ ..] = BESIDES.map(picks);
             for other in rest {
@@ -71,7 +71,7 @@ fn an_interruption_takes_its_time_from_the_task() {
     let case = cases().into_iter().find(|case| case.name() == "hogs/fifo/1");
     let case = Case { duration_ns: 1_000_000_000, ..case.expect("is compared") };
     let interruption = Interruption { cpu: 0, at_ns: 100_000_000, for_ns: 250_000_000 };
-    let beside = Beside { tick_ns: 0, interruptions: vec![interruption] };
+    let beside = Beside { interruptions: vec![interruption], ..Beside::default() };
     let host = run(&case, &beside);
     // fifo: the first task has the CPU to the end, and goes on with its slice.
     assert!((host.numbers.share("one-0") - 0.75).abs() < 1e-9, "{:?}", host.numbers);

@@ -58,7 +58,7 @@ fn row(case: &Compared) -> String {
     row + "\n"
 }
 
-/// `simulator / kernel (error)`.
+/// `simulator / kernel (error)`, with the range of the simulator's values if there is one.
 fn cell(case: &Compared, measure: Measure) -> String {
     let Some(pair) = case.pair(measure) else { return "–".into() };
     let show = |value: f64| match measure {
@@ -66,12 +66,14 @@ fn cell(case: &Compared, measure: Measure) -> String {
         Measure::Switches => format!("{value}"),
         _ => time(value),
     };
+    let (least, most) = (show(pair.least), show(pair.most));
+    let range = if least == most { String::new() } else { format!(" [{least} … {most}]") };
     let error = match (measure, pair.relative()) {
         (Measure::Share, _) => format!("{:+.1}", (pair.simulator - pair.kernel) * 100.0),
         (_, Some(error)) => format!("{:+.1} %", error * 100.0),
         (_, None) => "–".into(),
     };
-    format!("{} / {} ({error})", show(pair.simulator), show(pair.kernel))
+    format!("{}{range} / {} ({error})", show(pair.simulator), show(pair.kernel))
 }
 
 fn time(ns: f64) -> String {

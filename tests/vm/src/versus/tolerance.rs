@@ -61,12 +61,12 @@ impl Tolerance {
             && (self.cpus.is_empty() || self.cpus.contains(&case.cpus))
     }
 
-    /// How much of what is let pass the two are apart: they are near enough up to 1.
+    /// How much of what is let pass the kernel is outside of what the machine could have given:
+    /// it is near enough up to 1.
     pub fn used(&self, pair: Pair) -> f64 {
-        let error = (pair.simulator - pair.kernel).abs();
         match self.absolute.max(self.relative * pair.kernel.abs()) {
-            _ if error == 0.0 => 0.0,
-            limit => error / limit,
+            _ if pair.outside() == 0.0 => 0.0,
+            limit => pair.outside() / limit,
         }
     }
 }
@@ -120,12 +120,31 @@ mod tests {
             relative: 0.1,
             reason: String::new(),
         };
-        let used = |row: &Tolerance, simulator, kernel| row.used(Pair { simulator, kernel });
+        let used = |row: &Tolerance, simulator, kernel| {
+            row.used(Pair { simulator, kernel, least: simulator, most: simulator })
+        };
         assert_eq!(used(&row, 6.0, 1.0), 1.0);
         assert_eq!(used(&row, 109.0, 100.0), 0.9);
         assert_eq!(used(&row, 89.0, 100.0), 1.1);
         let exact = Tolerance { absolute: 0.0, relative: 0.0, ..row };
         assert_eq!(used(&exact, 5.0, 5.0), 0.0);
         assert_eq!(used(&exact, 5.0, 6.0), f64::INFINITY);
+    }
+
+    #[test]
+    fn within_what_the_machine_could_have_given_there_is_no_error() {
+        let row = Tolerance {
+            measures: vec![],
+            workloads: vec![],
+            policies: vec![],
+            cpus: vec![],
+            absolute: 5.0,
+            relative: 0.0,
+            reason: String::new(),
+        };
+        let used = |kernel| row.used(Pair { simulator: 30.0, kernel, least: 20.0, most: 60.0 });
+        assert_eq!((used(20.0), used(45.0), used(60.0)), (0.0, 0.0, 0.0));
+        // 4 below the least, and 10 above the most; 5 pass.
+        assert_eq!((used(16.0), used(70.0)), (0.8, 2.0));
     }
 }

@@ -87,6 +87,7 @@ pub(crate) fn play(options: Options) -> Result<Played> {
         clock: Clock::calibrated(options.cpus),
         places: (0..MOST_TASKS).map(|_| Place::default()).collect(),
         options,
+        forks: Default::default(),
         trouble: OnceLock::new(),
     });
     start::line_up(&stage, LEAD_NS, period_ns)?;
@@ -101,5 +102,7 @@ pub(crate) fn play(options: Options) -> Result<Played> {
         tid: stage.place(ix).tid.load(Ordering::Acquire),
     });
     let (start_ns, tasks) = (stage.clock.start_ns(), told.collect());
-    Ok(Played { start_ns, duration_ns, period_ns, tasks })
+    let [forks_ns, forks] = [&stage.forks.0, &stage.forks.1].map(|sum| sum.load(Ordering::Relaxed));
+    let fork_ns = forks_ns.checked_div(forks).unwrap_or(0);
+    Ok(Played { start_ns, duration_ns, period_ns, fork_ns, tasks })
 }

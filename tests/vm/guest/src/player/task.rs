@@ -59,7 +59,8 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// Takes the steps of a task until it is over. CPU time beyond `born_with_ns` counts as work.
+/// Takes the steps of a task until it is over. CPU time beyond `born_with_ns` counts as work, but
+/// for that of forks, which is told.
 pub(super) fn live(
     stage: &Arc<Stage>,
     task: TaskIx,
@@ -86,7 +87,14 @@ pub(super) fn live(
             Step::Sleep { ns } => stage.clock.sleep_until(now_ns.saturating_add(ns)),
             Step::SleepUntil { at_ns } => stage.clock.sleep_until(at_ns),
             Step::Yield => sched_yield(),
-            Step::Fork { child } => fork(stage, child, &settings)?,
+            Step::Fork { child } => {
+                let before_ns = thread_ns();
+                fork(stage, child, &settings)?;
+                let took_ns = thread_ns() - before_ns;
+                due_ns += took_ns;
+                stage.forks.0.fetch_add(took_ns, Ordering::Relaxed);
+                stage.forks.1.fetch_add(1, Ordering::Relaxed);
+            }
             Step::Block => {
                 while !stage.place(task).woken.swap(false, Ordering::AcqRel) {
                     thread::park();

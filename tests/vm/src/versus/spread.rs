@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What else the simulated machine could have given. Neither host decides who comes first at one
+//! instant, nor at which tick a kernel thread wakes up; where a load is sensitive to that, one run
+//! in each host tells little. So a case is simulated more often, with such things drawn.
+
+use super::case::Case;
+use super::numbers::Numbers;
+use super::simulate::{simulate, Beside, Host};
+use anyhow::Result;
+use rota_machine::config::DEFAULT_HZ;
+use rota_machine::interruption::Interruption;
+
+/// How often.
+pub const DRAWS: u64 = 16;
+
+const TICK_NS: u64 = 1_000_000_000 / DEFAULT_HZ as u64;
+
+/// The run by the documented rules, and the numbers of all runs, that one's first.
+#[derive(Clone, Debug)]
+pub struct Simulated {
+    /// By the rules.
+    pub host: Host,
+    /// All.
+    pub runs: Vec<Numbers>,
+}
+
+/// Simulates a case; once only if it is its picks that are compared. The CPU time that threads had
+/// in the kernel, on average, tells how long their ends take.
+pub fn simulate_all(
+    case: &Case,
+    workload: &str,
+    beside: &Beside,
+    whole_life_ns: Option<u64>,
+) -> Result<Simulated> {
+    let mut beside = beside.clone();
+    let without = simulate(case, workload, &beside, None)?;
+    if let (Some(all), Some(steps)) = (whole_life_ns, without.numbers.whole_life_ns) {
+        beside.exit_ns = all.saturating_sub(steps);
+    }
+    let host = simulate(case, workload, &beside, None)?;
+    let mut runs = vec![host.numbers.clone()];
+    let draws = if case.picks.is_some() { 0 } else { DRAWS };
+    for draw in 1..=draws {
+        let beside = Beside {
+            interruptions: elsewhere(&beside.interruptions, case.duration_ns, draw),
+            ..beside
+        };
+        runs.push(simulate(case, workload, &beside, Some(draw))?.numbers);
+    }
+    Ok(Simulated { host, runs })
+}
+
+/// The same interruptions, but for those before the first tick, some ticks later; those at the
+/// end are at the begin then.
+fn elsewhere(interruptions: &[Interruption], duration_ns: u64, draw: u64) -> Vec<Interruption> {
+    let ticks = (duration_ns / TICK_NS).saturating_sub(1).max(1);
+    let later_ns = draw * ticks / (DRAWS + 1) * TICK_NS;
+    let moved = |interruption: &Interruption| match interruption.at_ns.checked_sub(TICK_NS) {
+        Some(since_ns) => Interruption {
+            at_ns: TICK_NS + (since_ns + later_ns) % (ticks * TICK_NS),
+            ..*interruption
+        },
+        None => *interruption,
+    };
+    interruptions.iter().map(moved).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_draw_moves_interruptions_by_ticks_and_keeps_those_of_the_start() {
+        let at = |at_ns| Interruption { cpu: 0, at_ns, for_ns: 30_000 };
+        // 19 ticks of 4 ms after the first; the first draw of 16 moves by 19 / 17 = 1 of them.
+        let moved =
+            elsewhere(&[at(5), at(4_000_000), at(10_500_000), at(79_000_000)], 80_000_000, 1);
+        assert_eq!(moved, [at(5), at(8_000_000), at(14_500_000), at(7_000_000)]);
+    }
+}
