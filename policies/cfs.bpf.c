@@ -88,12 +88,16 @@ static u64 period(u32 nr)
 	return nr > nr_latency ? latency * nr / nr_latency : latency;
 }
 
-/* (sched_slice) */
+/*
+ * period × weight / load (sched_slice). The product can exceed 64 bits, so the period is taken
+ * in two parts: of a load below 2^45 a remainder has room for 16 bits more.
+ */
 static u64 ideal_slice(const struct client *c)
 {
 	const struct cpu_queue *q = home_of(c);
+	u64 ns = period(q->nr), high = (ns >> 16) * c->weight, low = (ns & 0xffff) * c->weight;
 
-	return period(q->nr) * c->weight / q->load;
+	return (high / q->load << 16) + ((high % q->load << 16) + low) / q->load;
 }
 
 /* (update_curr) */

@@ -7,8 +7,8 @@
  * Each decision draws a ticket, and the client that holds it runs for one quantum.
  *
  * - The draws are the policy's own sequence of numbers (splitmix64), which begins at `seed`:
- *   same seed and same events, same picks. Numbers have 64 bits, tickets at most 31, so that
- *   no ticket is more likely than another by more than 2^-33.
+ *   same seed and same events, same picks. Numbers have 64 bits, all tickets at most 35, so
+ *   that no ticket is more likely than another by more than 2^-29 of that.
  * - Everybody who is runnable takes part. Tickets are numbered by slot: in the order in which
  *   the clients came into being as long as none has gone.
  * - Several CPUs (the paper has one): a client that wins while it runs elsewhere has that
@@ -44,7 +44,7 @@ struct lottery_stats {
 struct lottery_stats stats;
 
 struct client {
-	u32 tickets;
+	u64 tickets; /* of 64 bits, or a verifier would follow every sum of them */
 	u32 wins;    /* quanta that it won while it ran */
 	bool queued; /* runnable: its tickets are in the tree */
 	bool waits;  /* in our custody: can be dispatched */
@@ -54,8 +54,8 @@ struct client {
 #define MOST_DRAWS 100 /* of one decision, should somebody who runs have most tickets */
 
 struct client clients[NR_SLOTS];
-u32 tree[NR_SLOTS]; /* at i: the tickets of the last i & -i slots up to i */
-u32 all_tickets;
+u64 tree[NR_SLOTS]; /* at i: the tickets of the last i & -i slots up to i */
+u64 all_tickets;
 u32 nr_waiting;
 u64 random_state;
 
@@ -64,8 +64,8 @@ static struct client *client_at(u32 slot)
 	return &clients[slot & SLOT_MASK];
 }
 
-/* Adds to the tickets of @slot in the tree; modulo 2^32, so that it can take away too. */
-static void tree_add(u32 slot, u32 tickets)
+/* Adds to the tickets of @slot in the tree; modulo 2^64, so that it can take away too. */
+static void tree_add(u32 slot, u64 tickets)
 {
 	u32 at;
 
@@ -76,12 +76,12 @@ static void tree_add(u32 slot, u32 tickets)
 }
 
 /* Who holds this ticket, below all_tickets? */
-static u32 tree_find(u32 ticket)
+static u32 tree_find(u64 ticket)
 {
 	u32 at = loop_start, step;
 
 	for (step = NR_SLOTS / 2; step && can_loop(); step /= 2) {
-		u32 sum = tree[(at + step) & SLOT_MASK];
+		u64 sum = tree[(at + step) & SLOT_MASK];
 
 		if (sum > ticket)
 			continue;
@@ -110,7 +110,7 @@ static void set_waits(u32 slot, bool waits)
 	c->waits = waits;
 }
 
-static void set_tickets(u32 slot, u32 tickets)
+static void set_tickets(u32 slot, u64 tickets)
 {
 	struct client *c = client_at(slot);
 
@@ -120,7 +120,7 @@ static void set_tickets(u32 slot, u32 tickets)
 }
 
 /* A number below @limit: the next one of splitmix64. */
-static u32 draw(u32 limit)
+static u64 draw(u64 limit)
 {
 	u64 z = random_state += 0x9e3779b97f4a7c15;
 
@@ -138,7 +138,8 @@ static bool can_run(u32 slot, u32 cpu, u32 prev)
 /* A draw among those who may use @cpu, by looking at every task. */
 static u32 draw_again(u32 cpu, u32 prev)
 {
-	u32 slot, ticket, limit = loop_start;
+	u64 ticket, limit = loop_start;
+	u32 slot;
 
 	stats.redraws++;
 	for (slot = loop_start + 1; slot <= slots_used && can_loop(); slot++)

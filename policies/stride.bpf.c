@@ -30,9 +30,10 @@
  * where the first client is not allowed on the CPU that asks.
  *
  * Where it is bad: strides are rounded down, so that many tickets get too much: 60000 and
- * 40000 have strides of 17 and 26, which is 60.5 % and 39.5 %, for ever. (wfq carries the
- * remainders, and is exact.) A client with many tickets can be ahead by many quanta, and
- * one that wakes up waits for its turn like any other. One lock and one heap for all CPUs.
+ * 40000 have strides of 17 and 26, which is 60.5 % and 39.5 %, for ever; and all above 2^19
+ * have a stride of 1, and so the same. (wfq carries the remainders, and is exact.) A client
+ * with many tickets can be ahead by many quanta, and one that wakes up waits for its turn like
+ * any other. One lock and one heap for all CPUs.
  */
 #include "rota.bpf.h"
 #include "exit.bpf.h"

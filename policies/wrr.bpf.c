@@ -85,8 +85,8 @@ static struct turn *turn_of(struct task_struct *p)
 }
 
 /*
- * What is left of a turn changes in proportion with the share and the quantum. Nothing
- * overflows: it is at most two turns, 2 × 65535 × 1 s.
+ * What is left of a turn changes in proportion with the share and the quantum. It is at most
+ * two turns, 2 × 10^6 × 1 s, and so that nothing overflows it is multiplied in parts.
  */
 static void measure(struct turn *t, struct task_struct *p)
 {
@@ -94,7 +94,7 @@ static void measure(struct turn *t, struct task_struct *p)
 
 	if (t->left_ns > 0 && t->share && t->quantum) {
 		if (share != t->share)
-			left = left * share / t->share;
+			left = left / t->share * share + left % t->share * share / t->share;
 		if (quantum != t->quantum)
 			left = left / t->quantum * quantum +
 			       left % t->quantum * quantum / t->quantum;

@@ -90,11 +90,21 @@ static s64 average(struct cpu_queue *q)
 	return q->own.zero;
 }
 
+/*
+ * A client that outweighs the others can begin far from their V, as it pulls V to itself. Its
+ * own place becomes the zero point then, or the sum would not fit.
+ */
 static void count_in(struct client *c, u32 cpu)
 {
 	struct cpu_queue *q = queue_of(cpu);
+	s64 from_zero = c->vruntime - q->own.zero;
 
-	q->own.weighted_sum += (c->vruntime - q->own.zero) * c->weight;
+	if (c->weight > q->load) {
+		q->own.zero = c->vruntime;
+		q->own.weighted_sum -= from_zero * (s64)q->load;
+	} else {
+		q->own.weighted_sum += from_zero * c->weight;
+	}
 	join_queue(c, cpu);
 }
 

@@ -6,7 +6,7 @@
 #ifndef ROTA_SHARES_BPF_H
 #define ROTA_SHARES_BPF_H
 
-#define MAX_SHARE 65535
+#define MAX_SHARE 1000000
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -26,7 +26,10 @@ static u64 share_of(struct task_struct *p)
 	if (share >= 1 && share <= MAX_SHARE)
 		return share;
 	if (entry)
-		policy_error("share %llu of task %llu is not between 1 and 65535", share, pid);
+		policy_error("share %llu of task %llu is not between 1 and %llu",
+			     share,
+			     pid,
+			     (u64)MAX_SHARE);
 	return share ? MAX_SHARE : 1;
 }
 

@@ -2,40 +2,48 @@
 /*
  * Virtual time: service divided by share [VTRR §2.4 eq. 3], in integers.
  *
- * A value is whole nanoseconds, a 32-bit binary fraction of one, and what the
+ * A value is whole nanoseconds, a 58-bit binary fraction of one, and what the
  * divisions left over. As the remainder is carried on, nothing is lost however
- * often a value advances: it is always floor(service × 2^32 / share), and the
+ * often a value advances: it is always floor(service × 2^58 / share), and the
  * same service and share give the same value, in one step or in a thousand.
  *
  * How exact are comparisons? Equal rationals have equal floors. Two different
  * ones, W_a/S_a and W_b/S_b with W in nanoseconds, lie at least 1/(S_a × S_b)
- * apart, so that for S_a × S_b < 2^32 (shares up to 65535) their floors differ
- * and order as they do. Where one of the S is a sum over all clients (VTRR), all
- * W are multiples of the quantum Q, and S_a × S_b < Q × 2^32 is enough: true for
- * more than 6000 clients of the largest share at the smallest quantum. When a
- * share changes, the remainder, less than 2^-32 ns, is dropped.
+ * apart, so that for S_a × S_b <= 2^58 their floors differ and order as they do.
+ * A share is up to 10^6, below 2^20; a sum of 32767 shares (VTRR) is below 2^35.
+ * When a share changes, the remainder, less than 2^-58 ns, is dropped.
  *
  * A year of service at share 1 needs 55 of the 64 bits.
  */
 #ifndef ROTA_VIRTUAL_TIME_BPF_H
 #define ROTA_VIRTUAL_TIME_BPF_H
 
+/* The fraction comes from two divisions: a remainder below 2^35 has room for 29 bits more. */
+#define VIRT_STEP_BITS 29
+#define VIRT_FRAC_BITS (2 * VIRT_STEP_BITS)
+#define VIRT_FRAC_MASK ((1ull << VIRT_FRAC_BITS) - 1)
+
 struct virt {
 	u64 ns;
-	u32 frac;
-	u32 rem; /* below the share it was advanced with */
+	u64 frac;
+	u64 rem; /* below the share it was advanced with */
 };
 
-/* @v += @service_ns / @share; @share must be the one of the last call, or v->rem 0. */
-__kinline void virt_advance(struct virt *v, u64 service_ns, u32 share)
+/* @v += @service_ns / @share, below 2^35: that of the last call, or v->rem is 0. */
+__kinline void virt_advance(struct virt *v, u64 service_ns, u64 share)
 {
-	/* At most (share - 1) × 2^32 + share - 1: fits. */
-	u64 low = ((service_ns % share) << 32) + v->rem;
-	u64 frac = v->frac + low / share;
+	u64 high = service_ns % share << VIRT_STEP_BITS;
+	u64 low = high % share << VIRT_STEP_BITS;
+	u64 frac = (high / share << VIRT_STEP_BITS) + low / share + v->frac;
+	u64 rem = low % share + v->rem;
 
-	v->ns += service_ns / share + (frac >> 32);
-	v->frac = frac;
-	v->rem = low % share;
+	if (rem >= share) {
+		rem -= share;
+		frac++;
+	}
+	v->ns += service_ns / share + (frac >> VIRT_FRAC_BITS);
+	v->frac = frac & VIRT_FRAC_MASK;
+	v->rem = rem;
 }
 
 __kinline bool virt_before(const struct virt *a, const struct virt *b)
@@ -59,7 +67,7 @@ __kinline void virt_at_least(struct virt *a, const struct virt *b)
 }
 
 /* A client's virtual finishing time: where it will be after a quantum. */
-__kinline struct virt virt_finish(const struct virt *done, u64 quantum, u32 share)
+__kinline struct virt virt_finish(const struct virt *done, u64 quantum, u64 share)
 {
 	struct virt finish = *done;
 
@@ -71,7 +79,7 @@ __kinline struct virt virt_finish(const struct virt *done, u64 quantum, u32 shar
  * What a client's virtual time is worth under another share: its finishing time
  * stays, so the time moves by the difference of the quanta; never below 0.
  */
-__kinline void virt_reshare(struct virt *v, u64 quantum, u32 old_share, u32 new_share)
+__kinline void virt_reshare(struct virt *v, u64 quantum, u64 old_share, u64 new_share)
 {
 	struct virt finish = virt_finish(v, quantum, old_share);
 	struct virt zero = {}, step = virt_finish(&zero, quantum, new_share);
@@ -80,7 +88,7 @@ __kinline void virt_reshare(struct virt *v, u64 quantum, u32 old_share, u32 new_
 	if (!virt_before(&step, &finish))
 		return;
 	v->ns = finish.ns - step.ns - (finish.frac < step.frac);
-	v->frac = finish.frac - step.frac;
+	v->frac = (finish.frac - step.frac) & VIRT_FRAC_MASK;
 }
 
 #endif

@@ -2,18 +2,26 @@
 /*
  * The per-share array of [VTRR §3.3]: for each share the last client in the queue
  * that has it, so that a client finds its place in constant time. Where nobody
- * has its share, bitmaps of three levels find the next greater one in use.
+ * has its share, bitmaps of four levels find the next greater one in use.
  * Part of vtrr.bpf.c; all under its lock.
  */
 #ifndef ROTA_VTRR_ARRAY_BPF_H
 #define ROTA_VTRR_ARRAY_BPF_H
 
-#define NR_SHARES 65536
+#define NR_SHARES     (1u << 20)
+#define NR_LEVELS     4
+#define IN_USE_LENGTH (NR_SHARES / 32)
 
-u32 last_of_share[NR_SHARES];
-u64 in_use[NR_SHARES / 64];	    /* bit: share has clients */
-u64 in_use_words[NR_SHARES / 4096]; /* bit: word of in_use is not 0 */
-u64 in_use_tops;		    /* bit: word of in_use_words is not 0 */
+_Static_assert(MAX_SHARE < NR_SHARES, "every share has its place in the array");
+
+u16 last_of_share[NR_SHARES]; /* a slot has 15 bits */
+u64 in_use[IN_USE_LENGTH];    /* level 0, a bit: share has clients; above, a bit: word is not 0 */
+
+/* The word of a level that has this bit. Levels begin at words 2^14, 2^8, 4 and 0. */
+static u64 *word_of(u32 level, u32 bit)
+{
+	return &in_use[((NR_SHARES / 64 >> level * 6) + bit / 64) % IN_USE_LENGTH];
+}
 
 /* @word is not 0. */
 static u32 first_bit(u64 word)
@@ -21,64 +29,56 @@ static u32 first_bit(u64 word)
 	return __builtin_ctzll(word);
 }
 
-/* The bits of @word above bit @at % 64. */
-static u64 bits_above(u64 word, u32 at)
-{
-	return word & ~0ull << at % 64 << 1;
-}
-
 /* The last client with the smallest share that is not below @share; 0: there is none. */
 static u32 share_array_find(u32 share)
 {
-	u32 word = share / 64 % (NR_SHARES / 64), top = word / 64;
-	u64 bits = in_use[word] >> share % 64 << share % 64;
+	u64 bits = *word_of(0, share) >> share % 64 << share % 64;
+	u32 at = share, level = 0;
 
-	/* Not in its own word: in which of the words after it? Likewise one level up. */
-	if (!bits) {
-		u64 words = bits_above(in_use_words[top], word);
-
-		if (!words) {
-			u64 tops = bits_above(in_use_tops, top);
-
-			if (!tops)
-				return 0;
-			top = first_bit(tops) % (NR_SHARES / 4096);
-			words = in_use_words[top];
-		}
-		word = (top * 64 + first_bit(words)) % (NR_SHARES / 64);
-		bits = in_use[word];
+	/* Not in its own word: in which of the words after it? Likewise further up. */
+	while (!bits) {
+		if (++level == NR_LEVELS)
+			return 0;
+		at /= 64;
+		bits = *word_of(level, at) & ~0ull << at % 64 << 1;
 	}
-	return last_of_share[(word * 64 + first_bit(bits)) % NR_SHARES];
+	at = at / 64 * 64 + first_bit(bits);
+	while (level) {
+		level--;
+		at = at * 64 + first_bit(*word_of(level, at * 64));
+	}
+	return last_of_share[at % NR_SHARES];
 }
 
 static void share_array_joined(u32 slot, u32 share, bool others_follow)
 {
-	u32 word = share / 64 % (NR_SHARES / 64);
+	u32 level;
 
 	if (insert != INSERT_ARRAY || others_follow)
 		return;
 	last_of_share[share % NR_SHARES] = slot;
-	in_use[word] |= 1ull << share % 64;
-	in_use_words[word / 64] |= 1ull << word % 64;
-	in_use_tops |= 1ull << word / 64;
+	for (level = 0; level < NR_LEVELS; level++) {
+		*word_of(level, share) |= 1ull << share % 64;
+		share /= 64;
+	}
 }
 
 /* @before: the client before it in the queue, if that has the same share, else 0. */
 static void share_array_left(u32 slot, u32 share, u32 before)
 {
-	u32 word = share / 64 % (NR_SHARES / 64);
+	u32 level;
 
 	if (insert != INSERT_ARRAY || last_of_share[share % NR_SHARES] != slot)
 		return;
 	last_of_share[share % NR_SHARES] = before;
-	if (before)
-		return;
-	in_use[word] &= ~(1ull << share % 64);
-	if (in_use[word])
-		return;
-	in_use_words[word / 64] &= ~(1ull << word % 64);
-	if (!in_use_words[word / 64])
-		in_use_tops &= ~(1ull << word / 64);
+	for (level = 0; !before && level < NR_LEVELS; level++) {
+		u64 *word = word_of(level, share);
+
+		*word &= ~(1ull << share % 64);
+		if (*word)
+			return;
+		share /= 64;
+	}
 }
 
 #endif

@@ -32,7 +32,7 @@ u64 quantum_seen;	/* quantum_ns as the last decision saw it */
 u64 quanta_left;	/* sum of counters */
 u64 cycle = 1;
 bool after_short_cycle; /* counters can be more than a share */
-u32 total_share;
+u64 total_share;	/* at most 32767 of the largest: below 2^35 */
 u32 nr_waiting, nr_running;
 u32 cursor;		    /* the client that was picked last, or the one before it if it left */
 u32 kept_cursor;	    /* likewise, of those with quanta kept from a cycle before */
@@ -182,7 +182,12 @@ static u64 counter_after_quantum(struct client *c)
 /* Counter of a client about to stand between @prev and @next [eq. 9]. */
 static u64 new_counter(const struct client *c, u32 prev, u32 next)
 {
-	u64 counter = total_share ? c->share * quanta_left / total_share : c->share;
+	u64 counter = c->share;
+
+	/* share × quanta_left / total_share in parts, as the product can exceed 64 bits. */
+	if (total_share)
+		counter = quanta_left / total_share * c->share +
+			  quanta_left % total_share * c->share / total_share;
 
 	if (!no_keep_counter && c->was_queued && c->cycle == cycle && c->counter < counter)
 		counter = c->counter;

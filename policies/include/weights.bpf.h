@@ -39,7 +39,7 @@ static u32 weight_of(struct task_struct *p)
 }
 
 /* CPU time in virtual time, which passes as fast for a client of nice 0. */
-static u64 virtual_ns(u64 cpu_ns, u32 weight)
+static u64 virtual_ns(u64 cpu_ns, u64 weight)
 {
 	return cpu_ns * NICE_0_WEIGHT / weight;
 }

@@ -194,13 +194,16 @@ fn quantum_ns_is_the_length_of_every_slice() {
 
 #[test]
 fn a_share_that_no_policy_can_hold_ends_it_with_its_number() {
-    for policy in ["wrr", "wfq", "vtrr", "stride", "lottery"] {
-        let (outcome, _) = Hosted::new(policy, &[], ideal(1, 100 * MS), &hogs(&[65_536])).run();
-        assert_eq!(outcome.exit.kind, ExitKind::ErrorBpf, "{policy}");
+    let end =
+        |policy, share| Hosted::new(policy, &[], ideal(1, 100 * MS), &hogs(&[share])).run().0.exit;
+    for policy in ["wrr", "wfq", "vtrr", "stride", "lottery", "cfs", "eevdf"] {
+        let exit = end(policy, 1_000_001);
+        assert_eq!(exit.kind, ExitKind::ErrorBpf, "{policy}");
         assert_eq!(
-            outcome.exit.message, "share 65536 of task 1001 is not between 1 and 65535",
+            exit.message, "share 1000001 of task 1001 is not between 1 and 1000000",
             "{policy}"
         );
+        assert_eq!(end(policy, 1_000_000).kind, ExitKind::Unreg, "{policy}");
     }
 }
 

@@ -10,7 +10,7 @@ use rota_bpf::image::{Image, Variable};
 use rota_bpf::settings::Patch;
 
 /// Largest share that policies take.
-pub const MAX_SHARE: u64 = 65535;
+pub const MAX_SHARE: u64 = 1_000_000;
 
 /// Looks after one policy, over all its restarts.
 #[derive(Debug)]
