@@ -103,6 +103,9 @@ pub struct Config {
     pub duration_ns: u64,
     /// Decisions before this time, and their instructions, are not counted.
     pub warmup_ns: u64,
+    /// Whether the watchdog ejects a scheduler that lets a task wait for longer than its timeout,
+    /// 30 s at most, as every kernel does. Without it a schedule can be followed for longer.
+    pub watchdog: bool,
     /// Instructions one callback may take before it counts as endless.
     pub budget: u64,
     /// Whether events of single callbacks and queue moves are wanted.
@@ -126,6 +129,7 @@ impl Config {
             shuffle_ties: false,
             duration_ns,
             warmup_ns: 0,
+            watchdog: true,
             budget: 10_000_000,
             detail: false,
             audit: false,

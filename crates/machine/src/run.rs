@@ -76,8 +76,10 @@ impl Machine {
                 self.core.queue.push(at_ns, Due::Arrive(ix.0));
             }
             self.open_for_customers();
-            let first_look = self.core.watchdog_timeout_ns / 2;
-            self.core.queue.push(first_look, Due::Watchdog);
+            if self.core.config.watchdog {
+                let first_look = self.core.watchdog_timeout_ns / 2;
+                self.core.queue.push(first_look, Due::Watchdog);
+            }
             self.core.expect_interruptions();
             self.main_loop(o, sink, end_ns)?;
         }

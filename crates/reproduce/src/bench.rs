@@ -28,6 +28,7 @@ pub(crate) struct Bench {
     /// Has ticks and takes time for itself; else the ideal machine.
     ticking: bool,
     hz: u32,
+    watchdog: bool,
     /// A machine that was run, and its policy: others are made from it.
     first: Option<(Machine, BpfOps)>,
 }
@@ -45,7 +46,14 @@ pub(crate) fn image(policy: &str, set: &[(&str, &str)]) -> Result<Arc<Image>, Er
 
 impl Bench {
     pub(crate) fn new(image: &Arc<Image>) -> Self {
-        Self { image: Arc::clone(image), ticking: false, hz: DEFAULT_HZ, first: None }
+        let image = Arc::clone(image);
+        Self { image, ticking: false, hz: DEFAULT_HZ, watchdog: true, first: None }
+    }
+
+    /// Clients can wait for longer than a kernel would let them.
+    #[cfg(test)]
+    pub(crate) fn without_watchdog(image: &Arc<Image>) -> Self {
+        Self { watchdog: false, ..Self::new(image) }
     }
 
     /// With the machine's default costs, and slices that end at ticks.
@@ -72,6 +80,7 @@ impl Bench {
         config.hz = self.hz;
         config.warmup_ns = length.warmup_ns;
         config.seed = length.seed;
+        config.watchdog = self.watchdog;
         let workload = Arc::clone(workload);
         let (mut machine, mut ops) = match &self.first {
             Some((machine, ops)) => {
