@@ -203,10 +203,12 @@ fn run_part(part: &Part, mut images: Vec<Arc<Image>>) -> Result<Vec<Errors>, Err
     for Combination { shares, drawn, seed } in &part.combinations {
         let workload = hogs(shares, |at| format!("c{at}"))?;
         if part.field == Field::OursSeeded {
-            for (image, bench) in images.iter_mut().zip(&mut benches) {
+            // Without them nobody else has the image, and its megabytes are not copied.
+            benches.clear();
+            for image in &mut images {
                 Arc::make_mut(image).set_variable("seed", &seed.to_string())?;
-                *bench = Bench::new(image);
             }
+            benches.extend(images.iter().map(Bench::new));
         }
         for (bench, errors) in benches.iter_mut().zip(&mut errors) {
             let mut error = ServiceError::default();
