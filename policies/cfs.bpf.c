@@ -191,6 +191,16 @@ static u64 time_left(u32 slot)
 	return slice ? slice : 1;
 }
 
+static bool notices(u32 cpu)
+{
+	return false;
+}
+
+static bool is_lazy(void)
+{
+	return false;
+}
+
 /* (check_preempt_wakeup, task_new_fair) */
 static bool preempts(u32 cpu, u32 slot, bool comes_first_time)
 {

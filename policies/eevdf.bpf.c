@@ -23,6 +23,9 @@
  *   shortest slice requested there, or its request is over (no_run_to_parity: for 0.7 ms).
  * - Who wakes up preempts if it would be picked (no_wakeup_preemption), with a shorter slice
  *   also whom that protects (no_preempt_short).
+ * - Whoever comes lets the kernel look at who runs: it gives way if it has had what protects
+ *   it. Who runs on another CPU does so, and is preempted, at its next tick (preempt_full: at
+ *   once).
  * - Yielding ends a request: vruntime goes on to the deadline.
  *
  * CPUs and balancing are in fair_balance.bpf.h, and are simpler than the kernel's. Slices end
@@ -57,6 +60,10 @@ const volatile bool no_preempt_short help_text("a shorter slice does not cancel 
 const volatile bool no_delay_dequeue help_text("who sleeps stops taking part at once");
 const volatile bool no_delay_zero help_text("who takes part while it sleeps can gain lag");
 const volatile bool no_wakeup_preemption help_text("who wakes up waits for the next decision");
+
+const volatile bool preempt_full
+	help_text("who runs on another CPU is preempted at once, not at its "
+		  "next tick");
 
 struct eevdf_stats {
 	u64 picks help_text("decisions for somebody");
@@ -167,6 +174,18 @@ static u64 time_left(u32 slot)
 static bool is_over(u32 slot)
 {
 	return client_at(slot)->vruntime >= client_at(slot)->own.protected_to;
+}
+
+/* (resched_curr_lazy) */
+static bool is_lazy(void)
+{
+	return !preempt_full;
+}
+
+/* Whatever charges it looks whether it has had what protects it. (update_curr) */
+static bool notices(u32 cpu)
+{
+	return queue_of(cpu)->nr > 1 && is_over(queue_of(cpu)->running);
 }
 
 /* (wakeup_preempt_fair) */

@@ -9,7 +9,9 @@
  *  - begin(slot, again): it was picked, again or to get the CPU;
  *  - time_left(slot): CPU time until the next decision is due;
  *  - is_over(slot): that is at this tick;
- *  - preempts(cpu, slot, comes_first_time): whether it takes the CPU from who runs there.
+ *  - notices(cpu): who runs there was just charged, as somebody comes: it has to give way;
+ *  - preempts(cpu, slot, comes_first_time): whether it takes the CPU from who runs there;
+ *  - is_lazy(): who runs on another CPU gives way at its next tick, not at once.
  */
 #ifndef ROTA_FAIR_OPS_BPF_H
 #define ROTA_FAIR_OPS_BPF_H
@@ -17,6 +19,7 @@
 #define DEQ_SLEEP kernel_value(scx_deq_flags, SCX_DEQ_SLEEP)
 
 static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
+static u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
 
 static void ask(u32 slot, struct task_struct *p);
 static void revive(u32 slot);
@@ -25,16 +28,19 @@ static u32 pick(u32 cpu, u32 prev);
 static void begin(u32 slot, bool again);
 static u64 time_left(u32 slot);
 static bool is_over(u32 slot);
+static bool notices(u32 cpu);
 static bool preempts(u32 cpu, u32 slot, bool comes_first_time);
+static bool is_lazy(void);
 
 /* The client waits for @cpu from here on. Does it preempt who runs there? */
 static bool enter(struct task_struct *p, u32 slot, u32 cpu, u64 now)
 {
 	struct client *c = client_at(slot);
 	struct cpu_queue *q = queue_of(cpu);
-	bool first_time = !c->known, comes = c->delayed || c->home != cpu + 1;
+	bool first_time = !c->known, comes = c->delayed || c->home != cpu + 1, gives_way;
 
 	charge_clock(q->running, now);
+	gives_way = q->running && q->running != slot && notices(cpu);
 	if (c->delayed && c->home == cpu + 1) {
 		stop_waiting(slot);
 		ask(slot, p);
@@ -45,7 +51,9 @@ static bool enter(struct task_struct *p, u32 slot, u32 cpu, u64 now)
 		join(slot, cpu);
 	}
 	start_waiting(slot);
-	return comes && q->running && q->running != slot && preempts(cpu, slot, first_time);
+	if (!comes || !q->running || q->running == slot)
+		return false;
+	return preempts(cpu, slot, first_time) || gives_way;
 }
 
 /* No direct dispatch: of several that wake up at once the first must win. */
@@ -54,7 +62,7 @@ static void fair_enqueue(struct task_struct *p)
 	u32 slot = slot_of(p), cpu = scx_bpf_task_cpu(p), weight = weight_of(p);
 	u64 now = bpf_ktime_get_ns();
 	struct client *c = client_at(slot);
-	bool preempt = false;
+	bool preempt = false, lazily = is_lazy() && cpu != bpf_get_smp_processor_id();
 
 	bpf_spin_lock(&lock);
 	set_weight(slot, weight);
@@ -63,8 +71,10 @@ static void fair_enqueue(struct task_struct *p)
 	else
 		preempt = enter(p, slot, cpu, now);
 	stats.preemptions += preempt;
+	if (preempt && lazily)
+		queue_of(cpu)->gives_way = true;
 	bpf_spin_unlock(&lock);
-	if (!call_idle_cpu(p, slot) && preempt)
+	if (!call_idle_cpu(p, slot) && preempt && !lazily)
 		scx_bpf_kick_cpu(cpu, KICK_PREEMPT);
 }
 
@@ -114,6 +124,7 @@ static void fair_running(struct task_struct *p)
 	ask(slot, p);
 	begin_charging(c, now, used_ns);
 	queue_of(cpu)->running = slot;
+	queue_of(cpu)->gives_way = false;
 	begin(slot, false); /* anew: others may have come, and who ran before waits now */
 	slice_ns = time_left(slot);
 	bpf_spin_unlock(&lock);
@@ -140,7 +151,7 @@ static void fair_tick(struct task_struct *p)
 
 	bpf_spin_lock(&lock);
 	charge_used(slot, used_ns);
-	over = queue_of(cpu)->nr > 1 && is_over(slot);
+	over = queue_of(cpu)->gives_way || (queue_of(cpu)->nr > 1 && is_over(slot));
 	pulled = balance(cpu, now);
 	over = over || (pulled && preempts(cpu, pulled, false));
 	bpf_spin_unlock(&lock);

@@ -40,7 +40,8 @@ struct cpu_queue {
 	u32 running;	/* who has the CPU, 0: nobody */
 	u64 load;	/* weight of those who take part */
 	u64 next_balance;
-	u32 in_vain; /* times that balancing moved nobody, one after the other */
+	bool gives_way; /* who runs does, at the next tick */
+	u32 in_vain;	/* times that balancing moved nobody, one after the other */
 	struct own_queue own;
 };
 

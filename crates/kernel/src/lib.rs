@@ -28,7 +28,7 @@ mod testing;
 mod topology;
 
 pub use attached::Attached;
-pub use class::join_sched_ext;
+pub use class::{join_fair, join_sched_ext};
 pub use error::LoadError;
 pub use exit::Exit;
 pub use live::{kernel_btf, link, VMLINUX_BTF};

@@ -8,7 +8,7 @@ mod common;
 
 use common::hosted::{hogs, letters, Hosted};
 use common::{ideal, Tape};
-use rota_machine::config::Config;
+use rota_machine::config::{Config, Costs};
 use rota_machine::exit::ExitKind;
 use rota_machine::topology::Topology;
 use rota_trace::EventKind;
@@ -111,6 +111,31 @@ fn a_new_task_begins_with_half_a_slice() {
     let whole = run(&[], load, 30);
     assert_eq!(halves.spans("N-1")[0].1 - halves.spans("N-1")[0].0, 3_000);
     assert_eq!(whole.spans("N-1")[0].1 - whole.spans("N-1")[0].0, 6_000);
+}
+
+/// With ticks every 4 ms, at which slices end, and no costs.
+fn run_with_ticks(cpus: u32, load: &str, ms: u64) -> Tape {
+    let mut config = Config::new(Topology::flat(cpus).unwrap(), ms * MS);
+    config.costs = Costs::none();
+    let set = [&SLICES_OF_6_MS[..], &[("tunable_scaling", "none")]].concat();
+    let (outcome, tape) = Hosted::new("eevdf", &set, config, load).run();
+    assert_eq!(outcome.exit.kind, ExitKind::Unreg, "{}", outcome.exit);
+    tape
+}
+
+#[test]
+fn who_wakes_somebody_when_its_request_is_over_gives_way_at_once() {
+    // t 0: S waits for A. A (v 0, d 6) runs; at the tick, t 4, it is protected still.
+    // t 7: A wakes S, and is charged: v 7, over d 6. V of A and B (v 0, d 6) is 3.5; S is put
+    // there, d 9.5. A is not eligible, B has the earlier deadline. B need not wait for the tick
+    // at t 8, though nobody preempts who woke up. (update_curr)
+    let load = r#"{"tasks": {
+        "S": {"loop": 1, "sem_wait": "s", "run": 1000},
+        "A": {"loop": 1, "phases": {"p": {"run": 7000, "sem_post": "s"}, "q": {"run": 100000}}},
+        "B": {"run": 1000000}}}"#;
+    let tape = run_with_ticks(1, load, 12);
+    assert_eq!(starts_us(&tape, "A-1")[0], 0);
+    assert_eq!(starts_us(&tape, "B-2")[0], 7_000);
 }
 
 /// The mean time from waking up to the CPU of a task that requests `slice_us` and works for

@@ -4,6 +4,7 @@
 
 pub mod case;
 pub mod compare;
+pub mod fair;
 pub mod guest;
 pub mod numbers;
 pub mod sequence;

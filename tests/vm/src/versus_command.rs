@@ -57,7 +57,7 @@ pub(crate) struct VersusArgs {
     #[arg(long, conflicts_with_all = ["vmlinuz", "shift"])]
     recorded: bool,
 
-    /// Put the table into docs/simulator-vs-kernel.md
+    /// Put the tables into docs/simulator-vs-kernel.md and docs/eevdf-vs-kernel.md
     #[arg(long)]
     write: bool,
 
@@ -71,7 +71,9 @@ pub(crate) fn run(args: &VersusArgs, sources: &Sources) -> Result<bool> {
     let folder = sources.tests.join("versus");
     let policies: Vec<&str> = rota_catalog::policies().iter().map(|policy| policy.name).collect();
     let mut cases = case::read(&folder.join("cases.toml"), &policies)?;
+    cases.extend(case::read(&folder.join("fair-cases.toml"), &policies)?);
     let tolerances = Tolerances::read(&folder.join("tolerance.toml"))?;
+    let fair_tolerances = Tolerances::read(&folder.join("fair-tolerance.toml"))?;
     cases.retain(|case| !args.quick || case.quick);
     cases.retain(|case| {
         args.cases.is_empty() || args.cases.iter().any(|part| case.name().contains(part.as_str()))
@@ -79,7 +81,7 @@ pub(crate) fn run(args: &VersusArgs, sources: &Sources) -> Result<bool> {
     if cases.is_empty() {
         bail!("there is no such case");
     }
-    let workloads = workloads(&folder, &cases)?;
+    let workloads = workloads(&folder, &repository().join("workloads"), &cases)?;
     let machines = machines(&cases, args.per_machine);
     let kernel = match args.recorded {
         true => side_by_side(&machines, 1, |at, cases| guest::recorded(cases, &dir_of(args, at)))?,
@@ -92,7 +94,8 @@ pub(crate) fn run(args: &VersusArgs, sources: &Sources) -> Result<bool> {
         if std::env::var_os("PICKS").is_some() {
             println!("{}\nS {:?}\nK {:?}", case.name(), simulator.host.picks, host.picks);
         }
-        Ok(Compared::new(case, simulator, host.clone(), beside, &tolerances))
+        let tolerances = if case.is_fair() { &fair_tolerances } else { &tolerances };
+        Ok(Compared::new(case, simulator, host.clone(), beside, tolerances))
     })?;
     // Back into the order of the file.
     compared.sort_by_key(|c| cases.iter().position(|case| case.name() == c.case));
@@ -133,10 +136,13 @@ fn dir_of(args: &VersusArgs, at: usize) -> PathBuf {
     args.dir.join(at.to_string())
 }
 
-fn workloads(folder: &Path, cases: &[Case]) -> Result<BTreeMap<String, String>> {
+/// The comparison's own, and those of the library.
+fn workloads(folder: &Path, library: &Path, cases: &[Case]) -> Result<BTreeMap<String, String>> {
     let mut workloads = BTreeMap::new();
     for case in cases {
-        let path = folder.join(format!("{}.json", case.workload));
+        let file = format!("{}.json", case.workload);
+        let own = folder.join(&file);
+        let path = if own.exists() { own } else { library.join(&file) };
         let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
         workloads.insert(case.workload.clone(), text);
     }
@@ -189,14 +195,22 @@ fn side_by_side<T: Sync, R: Send>(
     results.into_iter().map(|result| result.context("a thread was lost")?).collect()
 }
 
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
 fn report(compared: &[Compared], args: &VersusArgs) -> Result<bool> {
     println!("{}", table::markdown(compared));
     let json = args.dir.join("versus.json");
     fs::write(&json, serde_json::to_vec_pretty(compared)?)
         .with_context(|| json.display().to_string())?;
     if args.write {
-        let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        table::write(&repository.join("docs/simulator-vs-kernel.md"), compared)?;
+        let (fair, policies): (Vec<Compared>, Vec<Compared>) =
+            compared.iter().cloned().partition(|case| case.fair);
+        let pages = [("eevdf-vs-kernel.md", fair), ("simulator-vs-kernel.md", policies)];
+        for (page, cases) in pages.iter().filter(|(_, cases)| !cases.is_empty()) {
+            table::write(&repository().join("docs").join(page), cases)?;
+        }
     }
     let mut bad = 0;
     for case in compared.iter().filter(|case| !case.problems.is_empty()) {

@@ -3,6 +3,7 @@
 //! jobs that it was given, and it is the load that they start.
 
 mod command;
+mod fair;
 mod hog;
 mod hogs;
 mod init;

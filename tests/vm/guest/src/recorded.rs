@@ -18,8 +18,23 @@ pub struct Recorded {
     pub tick_ns: u64,
     /// CPU time that a fork took, on average.
     pub fork_ns: u64,
+    /// How the fair class is set, if it scheduled the workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fair: Option<Fair>,
     /// Records that were lost, or did not fit each other: there should be none.
     pub lost: u64,
+}
+
+/// How the kernel's fair class is set: what `/sys/kernel/debug/sched` says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fair {
+    /// The slice of who asks for none, with this machine's number of CPUs.
+    pub base_slice_ns: u64,
+    /// Its features, those that are off with `NO_` before them.
+    pub features: Vec<String>,
+    /// When it preempts: `full` or `lazy`.
+    pub preempt: String,
 }
 
 /// A time at which a CPU ran something else than the workload.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Plays a workload in a process of its own, and records what the scheduler does with it.
 
+use crate::fair;
 use crate::machine::online_cpus;
 use crate::quiet::keep_quiet;
 use anyhow::{bail, Context, Result};
@@ -18,7 +19,11 @@ use std::process::{Command, Stdio};
 /// The step `play`: what was recorded, and what spoils it.
 pub(crate) fn play(step: &Play) -> Result<(Value, Option<String>)> {
     let time = format!("{}ns", step.time.duration().as_nanos());
-    let recorded = record(&[&step.workload, "--partial", "--duration", &time])?;
+    let class = if step.fair { "--fair" } else { "--partial" };
+    let mut recorded = record(&[&step.workload, class, "--duration", &time])?;
+    if step.fair {
+        recorded.fair = Some(fair::read()?);
+    }
     let problem = (recorded.lost > 0)
         .then(|| format!("{} records were lost or do not fit each other", recorded.lost));
     Ok((to_value(recorded)?, problem))
@@ -62,6 +67,7 @@ pub(crate) fn record(play: &[&str]) -> Result<Recorded> {
         interruptions: filtered.interruptions,
         tick_ns: filtered.tick_ns,
         fork_ns: played.fork_ns,
+        fair: None,
         lost: facts.lost.total() + facts.repaired + facts.late,
     })
 }

@@ -162,7 +162,8 @@ pub struct Measure {
     pub busy: f64,
 }
 
-/// A workload to play, by tasks of `SCHED_EXT` under a policy that was loaded with `--partial`.
+/// A workload to play, by tasks of `SCHED_EXT` under a policy that was loaded with `--partial`,
+/// or by ordinary ones of the kernel's own fair class.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Play {
@@ -171,6 +172,9 @@ pub struct Play {
     /// How long.
     #[serde(rename = "for")]
     pub time: Span,
+    /// No policy is loaded: the fair class schedules the tasks.
+    #[serde(default)]
+    pub fair: bool,
 }
 
 /// How `rota run` must end.

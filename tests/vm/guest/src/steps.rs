@@ -92,6 +92,7 @@ impl<'a> Work<'a> {
             Step::Load { policy, with, wait } => self.load(policy.as_deref(), with, *wait)?,
             Step::Run(step) => return command::run(step, self.job.policy.as_deref()),
             Step::Measure(step) => return measure::measure(step, &self.hogs),
+            Step::Play(step) if step.fair => return recording::play(step),
             Step::Play(step) => {
                 // It looks around now and then, which would interrupt the workload.
                 self.scheduler()?.pause(true)?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is compared: `tests/vm/versus/cases.toml`.
+//! What is compared: `tests/vm/versus/cases.toml`, and `fair-cases.toml`.
 
 use anyhow::{bail, Context, Result};
 use rota_guest::span::Span;
@@ -26,16 +26,37 @@ pub struct Case {
     pub own_set: bool,
     /// Among those of `--quick`.
     pub quick: bool,
+    /// Who schedules it in the kernel.
+    pub kernel: Scheduler,
+}
+
+/// What schedules the workload in the kernel. In the simulated machine it is always the policy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scheduler {
+    /// The policy, loaded there too.
+    #[default]
+    Policy,
+    /// The kernel's own fair class, EEVDF.
+    Fair,
 }
 
 impl Case {
-    /// `hogs/wfq/2`, or `hogs/wrr/2/quantum_ns=10ms`.
+    /// `hogs/wfq/2`, or `hogs/wrr/2/quantum_ns=10ms`; `hogs/eevdf/2/fair` against the fair class.
     pub fn name(&self) -> String {
-        let name = format!("{}/{}/{}", self.workload, self.policy, self.cpus);
+        let mut name = format!("{}/{}/{}", self.workload, self.policy, self.cpus);
+        if self.is_fair() {
+            name += "/fair";
+        }
         if self.own_set && self.picks.is_none() {
             return format!("{name}/{}", self.set.join(","));
         }
         name
+    }
+
+    /// In the kernel the fair class schedules it.
+    pub fn is_fair(&self) -> bool {
+        self.kernel == Scheduler::Fair
     }
 }
 
@@ -43,6 +64,9 @@ impl Case {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Cases {
+    /// Who schedules all of them in the kernel.
+    #[serde(default)]
+    kernel: Scheduler,
     /// Tunables of policies, wherever a row does not set any.
     #[serde(default)]
     set: BTreeMap<String, Vec<String>>,
@@ -139,6 +163,7 @@ impl Cases {
             picks: None,
             own_set: !set.is_empty(),
             quick: false,
+            kernel: self.kernel,
         }
     }
 }
@@ -195,6 +220,14 @@ mod tests {
         };
         assert_eq!(quick(TEXT), [""; 0]);
         assert_eq!(quick(&named), ["hogs/rr/4", "ties/fifo/1"]);
+    }
+
+    #[test]
+    fn the_fair_class_has_names_of_its_own() {
+        let cases = parse(&format!("kernel = \"fair\"\n{TEXT}"), &["fifo", "rr"]).unwrap();
+        assert_eq!(cases[1].name(), "hogs/rr/1/fair");
+        assert!(cases.iter().all(Case::is_fair));
+        assert!(!parse(TEXT, &["fifo", "rr"]).unwrap()[0].is_fair());
     }
 
     #[test]

@@ -83,6 +83,8 @@ pub struct Compared {
     pub policy: String,
     /// Tunables.
     pub set: Vec<String>,
+    /// In the kernel the fair class scheduled it.
+    pub fair: bool,
     /// They are this row's own.
     pub own_set: bool,
     /// Its CPUs.
@@ -121,6 +123,7 @@ impl Compared {
             workload: case.workload.clone(),
             policy: case.policy.clone(),
             set: case.set.clone(),
+            fair: case.is_fair(),
             own_set: case.own_set,
             cpus: case.cpus,
             duration_ns: case.duration_ns,

@@ -24,6 +24,9 @@ const MEMORY_STEP_MIB: u32 = 8;
 /// What the kernel does by itself comes elsewhere in the case. Not a number of ticks.
 const WAIT_STEP_MS: u32 = 7;
 
+/// Until the kernel has freed what the last case left, as that work would compete with the next.
+const QUIET_MS: u64 = 1_000;
+
 /// What all machines have in common.
 #[derive(Clone, Copy, Debug)]
 pub struct Boot<'a> {
@@ -70,30 +73,35 @@ pub fn play(
     if !problems.is_empty() {
         bail!("{}", problems.join("\n"));
     }
-    let records = verdict::parse(&output.records).map_err(anyhow::Error::msg)?;
+    read(cases, &output.records)
+}
+
+fn read(cases: &[&Case], records: &str) -> Result<Vec<(Host, Beside)>> {
+    let records = verdict::parse(records).map_err(anyhow::Error::msg)?;
     cases.iter().map(|case| host(case, &records)).collect()
 }
 
 /// What a machine that ran in `dir` before recorded of the cases.
 pub fn recorded(cases: &[&Case], dir: &Path) -> Result<Vec<(Host, Beside)>> {
     let path = dir.join("records");
-    let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-    let records = verdict::parse(&text).map_err(anyhow::Error::msg)?;
-    cases.iter().map(|case| host(case, &records)).collect()
+    read(cases, &fs::read_to_string(&path).with_context(|| path.display().to_string())?)
 }
 
 fn job(case: &Case, shift: u32) -> Job {
+    let fair = case.is_fair();
     let load = Step::Load { policy: None, with: vec!["--partial".into()], wait: true };
-    let wait = Step::Wait { time: Span::from_ms(u64::from(shift * WAIT_STEP_MS)) };
+    let quiet_ms = if fair { QUIET_MS } else { 0 };
+    let wait = Step::Wait { time: Span::from_ms(quiet_ms + u64::from(shift * WAIT_STEP_MS)) };
     let play = Step::Play(Play {
         workload: format!("/versus/{}.json", case.workload),
         time: Span::from_ms(case.duration_ns / 1_000_000),
+        fair,
     });
     Job {
         name: case.name(),
-        policy: Some(case.policy.clone()),
-        set: case.set.clone(),
-        steps: vec![load, wait, play],
+        policy: (!fair).then(|| case.policy.clone()),
+        set: if fair { Vec::new() } else { case.set.clone() },
+        steps: if fair { vec![wait, play] } else { vec![load, wait, play] },
     }
 }
 
@@ -118,6 +126,7 @@ fn host(case: &Case, records: &[Record]) -> Result<(Host, Beside)> {
             fork_ns: recorded.fork_ns,
             exit_ns: 0,
             interruptions: interruptions.collect(),
+            fair: recorded.fair,
         },
     ))
 }

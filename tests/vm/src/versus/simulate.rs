@@ -2,9 +2,11 @@
 //! A case in the simulated machine.
 
 use super::case::Case;
+use super::fair;
 use super::numbers::Numbers;
 use anyhow::{bail, Context, Result};
 use rota_bpf::link::{link, Object};
+use rota_guest::recorded::Fair;
 use rota_machine::config::{Config, Costs, DEFAULT_HZ};
 use rota_machine::interruption::Interruption;
 use rota_machine::kfuncs::SimKernel;
@@ -30,6 +32,8 @@ pub struct Beside {
     pub exit_ns: u64,
     /// When others had a CPU.
     pub interruptions: Vec<Interruption>,
+    /// How its fair class is set, if that scheduled the workload.
+    pub fair: Option<Fair>,
 }
 
 impl Beside {
@@ -69,7 +73,8 @@ pub fn simulate(case: &Case, workload: &str, beside: &Beside, seed: Option<u64>)
     let kernel = rota_bpf::btf::reference();
     let object = Object::parse(policy.name, policy.object)?;
     let mut image = link(&object, &kernel, &SimKernel { hz: config.hz })?;
-    for set in &case.set {
+    let of_fair = beside.fair.as_ref().map(fair::tunables).unwrap_or_default();
+    for set in of_fair.iter().chain(&case.set) {
         let (name, value) = set.split_once('=').with_context(|| format!("'{set}' sets nothing"))?;
         image.set_variable(name, value)?;
     }

@@ -43,7 +43,7 @@ pub fn simulate_all(
     for draw in 1..=draws {
         let beside = Beside {
             interruptions: elsewhere(&beside.interruptions, case.duration_ns, draw),
-            ..beside
+            ..beside.clone()
         };
         runs.push(simulate(case, workload, &beside, Some(draw))?.numbers);
     }

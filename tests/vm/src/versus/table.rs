@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The table of `docs/simulator-vs-kernel.md`, which is written between two markers.
+//! The tables of `docs/simulator-vs-kernel.md` and `docs/eevdf-vs-kernel.md`, which are written
+//! between two markers.
 
 use super::compare::{Compared, Measure};
 use anyhow::{Context, Result};

@@ -85,6 +85,7 @@ mod tests {
             picks: None,
             own_set: false,
             quick: false,
+            kernel: Default::default(),
         }
     }
 

@@ -12,6 +12,11 @@ const ROUNDS: u64 = 2_000_000;
 /// Closer to its end than this, a wait is not cut into parts any more.
 const CLOSE_NS: u64 = 20_000;
 
+/// Between two looks at the clock on the wall.
+const CHUNK_NS: u64 = 5_000;
+/// More than a chunk, a tick and the turns of other virtual CPUs.
+const LEAP_NS: u64 = 60_000;
+
 /// Time since the tasks' common start.
 pub(crate) struct Clock {
     /// Start, on the monotonic clock.
@@ -19,16 +24,20 @@ pub(crate) struct Clock {
     /// Rounds of the busy loop in 1024 ns, if no other CPU is busy.
     rounds_per_1024_ns: u64,
     cpus: u64,
+    /// Not to ask the kernel for CPU time while there is work to do.
+    quiet: bool,
 }
 
 impl Clock {
-    /// Measures how fast this machine spins.
-    pub(crate) fn calibrated(cpus: u32) -> Clock {
+    /// Measures how fast this machine spins. The fair class looks whether a request is over
+    /// whenever it is asked for a thread's CPU time, and preempts that thread a moment before its
+    /// work is done; `quiet` asks when it has just woken up only.
+    pub(crate) fn calibrated(cpus: u32, quiet: bool) -> Clock {
         let before = thread_ns();
         spin(ROUNDS);
         let took = (thread_ns() - before).max(1);
         let rounds_per_1024_ns = (ROUNDS * 1024 / took).max(1);
-        Clock { start_ns: OnceLock::new(), rounds_per_1024_ns, cpus: cpus.max(1).into() }
+        Clock { start_ns: OnceLock::new(), rounds_per_1024_ns, cpus: cpus.max(1).into(), quiet }
     }
 
     /// Says when the tasks start; the first one who says so is right.
@@ -51,8 +60,27 @@ impl Clock {
     }
 
     /// Busy until the calling thread has had this much CPU time.
-    pub(crate) fn work_until(&self, cpu_ns: u64) {
-        self.spin_until(cpu_ns, thread_ns);
+    /// That is in `work_ns`, but for what the thread did since its last work; `woken`: it slept.
+    pub(crate) fn work_until(&self, cpu_ns: u64, work_ns: u64, woken: bool) {
+        match (self.quiet, woken) {
+            (true, true) => self.spin_for(cpu_ns.saturating_sub(thread_ns())),
+            (true, false) => self.spin_for(work_ns),
+            (false, _) => self.spin_until(cpu_ns, thread_ns),
+        }
+    }
+
+    /// Busy for so much CPU time, by the clock on the wall: where that leaps, others had the CPU.
+    fn spin_for(&self, mut left_ns: u64) {
+        let mut then_ns = monotonic_ns();
+        while left_ns > 0 {
+            let chunk_ns = left_ns.min(CHUNK_NS);
+            spin(chunk_ns * self.rounds_per_1024_ns / 1024 / self.cpus + 1);
+            let now_ns = monotonic_ns();
+            let took_ns = now_ns - then_ns;
+            let own_ns = if took_ns > LEAP_NS { chunk_ns / self.cpus } else { took_ns };
+            left_ns = left_ns.saturating_sub(own_ns);
+            then_ns = now_ns;
+        }
     }
 
     /// Busy until a time of the clock.

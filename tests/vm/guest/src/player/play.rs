@@ -24,12 +24,14 @@ pub(crate) struct Options {
     pub(crate) hz: u32,
     /// The tasks join a policy that was loaded with `--partial`.
     pub(crate) partial: bool,
+    /// The tasks join the kernel's fair class.
+    pub(crate) fair: bool,
     pub(crate) cpus: u32,
     shares: Option<MapHandle>,
 }
 
 impl Options {
-    /// `FILE [--duration TIME] [--seed N] [--hz N] [--partial]`
+    /// `FILE [--duration TIME] [--seed N] [--hz N] [--partial|--fair]`
     pub(crate) fn parse(words: &[&str]) -> Result<Options> {
         let mut options = Options {
             file: String::new(),
@@ -37,6 +39,7 @@ impl Options {
             seed: 1,
             hz: 250,
             partial: false,
+            fair: false,
             cpus: online_cpus()? as u32,
             shares: shares_map(),
         };
@@ -48,6 +51,7 @@ impl Options {
                 "--seed" => options.seed = value()?.parse().context("--seed")?,
                 "--hz" => options.hz = value()?.parse().context("--hz")?,
                 "--partial" => options.partial = true,
+                "--fair" => options.fair = true,
                 file if options.file.is_empty() && !file.starts_with('-') => {
                     options.file = file.to_owned()
                 }
@@ -55,7 +59,7 @@ impl Options {
             }
         }
         if options.file.is_empty() {
-            bail!("usage: rota-guest play FILE [--duration TIME] [--seed N] [--hz N] [--partial]");
+            bail!("usage: rota-guest play FILE [--duration TIME] [--seed N] [--hz N] [--partial|--fair]");
         }
         Ok(options)
     }
@@ -84,7 +88,7 @@ pub(crate) fn play(options: Options) -> Result<Played> {
     let (period_ns, seed) = (1_000_000_000 / u64::from(options.hz.max(1)), options.seed);
     let stage = Arc::new(Stage {
         runner: Mutex::new(Runner::new(Arc::new(workload), seed)),
-        clock: Clock::calibrated(options.cpus),
+        clock: Clock::calibrated(options.cpus, options.fair),
         places: (0..MOST_TASKS).map(|_| Place::default()).collect(),
         options,
         forks: Default::default(),

@@ -47,6 +47,9 @@ pub(super) fn line_up(stage: &Arc<Stage>, lead_ns: u64, tick_ns: u64) -> Result<
         if stage.options.partial {
             rota_kernel::join_sched_ext(tid).context("cannot join SCHED_EXT")?;
         }
+        if stage.options.fair {
+            rota_kernel::join_fair(tid).context("cannot join SCHED_OTHER")?;
+        }
     }
     if monotonic_ns() > stage.clock.start_ns() {
         bail!("the tasks were not ready in time");

@@ -69,6 +69,7 @@ pub(super) fn live(
 ) -> Result<()> {
     // CPU time that all its work so far should have used.
     let mut due_ns = born_with_ns;
+    let mut woken = true;
     loop {
         let now_ns = stage.clock.now_ns();
         let step = match stage.runner.lock() {
@@ -78,14 +79,20 @@ pub(super) fn live(
         match step {
             Step::Run { work_ns } => {
                 due_ns += work_ns;
-                stage.clock.work_until(due_ns);
+                stage.clock.work_until(due_ns, work_ns, std::mem::take(&mut woken));
             }
             Step::Runtime { ns } => {
                 stage.clock.busy_until(now_ns + ns);
                 due_ns = thread_ns();
             }
-            Step::Sleep { ns } => stage.clock.sleep_until(now_ns.saturating_add(ns)),
-            Step::SleepUntil { at_ns } => stage.clock.sleep_until(at_ns),
+            Step::Sleep { ns } => {
+                stage.clock.sleep_until(now_ns.saturating_add(ns));
+                woken = true;
+            }
+            Step::SleepUntil { at_ns } => {
+                stage.clock.sleep_until(at_ns);
+                woken = true;
+            }
             Step::Yield => sched_yield(),
             Step::Fork { child } => {
                 let before_ns = thread_ns();
@@ -98,6 +105,7 @@ pub(super) fn live(
             Step::Block => {
                 while !stage.place(task).woken.swap(false, Ordering::AcqRel) {
                     thread::park();
+                    woken = true;
                 }
             }
             Step::Wake { tasks } => {
