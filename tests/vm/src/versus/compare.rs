@@ -105,7 +105,9 @@ pub struct Compared {
     pub used: Vec<(Measure, f64)>,
     /// Picks that were the same, if they are compared.
     pub same_picks: Option<usize>,
-    /// What is out of tolerance, in words.
+    /// What is out of tolerance, and known to be.
+    pub known: Vec<Measure>,
+    /// What else is out of tolerance, in words.
     pub problems: Vec<String>,
 }
 
@@ -134,6 +136,7 @@ impl Compared {
             interrupted_ns: beside.interrupted_ns(),
             used: Vec::new(),
             same_picks: None,
+            known: Vec::new(),
             problems: Vec::new(),
         };
         match case.picks {
@@ -156,6 +159,10 @@ impl Compared {
                 continue;
             };
             let used = tolerance.used(pair);
+            if used > 1.0 && tolerances.is_known(case, measure) {
+                self.known.push(measure);
+                continue;
+            }
             self.used.push((measure, used));
             if used > 1.0 {
                 let Pair { simulator, kernel, least, most } = pair;

@@ -59,7 +59,8 @@ fn row(case: &Compared) -> String {
     row + "\n"
 }
 
-/// `simulator / kernel (error)`, with the range of the simulator's values if there is one.
+/// `simulator / kernel (error)`, with the range of the simulator's values if there is one, and a
+/// mark if it is known to be out of tolerance.
 fn cell(case: &Compared, measure: Measure) -> String {
     let Some(pair) = case.pair(measure) else { return "–".into() };
     let show = |value: f64| match measure {
@@ -74,7 +75,8 @@ fn cell(case: &Compared, measure: Measure) -> String {
         (_, Some(error)) => format!("{:+.1} %", error * 100.0),
         (_, None) => "–".into(),
     };
-    format!("{}{range} / {} ({error})", show(pair.simulator), show(pair.kernel))
+    let mark = if case.known.contains(&measure) { " **†**" } else { "" };
+    format!("{}{range} / {} ({error}){mark}", show(pair.simulator), show(pair.kernel))
 }
 
 fn time(ns: f64) -> String {

@@ -12,6 +12,20 @@ use std::path::Path;
 #[serde(deny_unknown_fields)]
 pub struct Tolerances {
     tolerance: Vec<Tolerance>,
+    /// What is known not to agree, and stays marked as that.
+    #[serde(default)]
+    outside: Vec<Outside>,
+}
+
+/// Cases whose measures are known to be out of their tolerance.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Outside {
+    /// Their names.
+    cases: Vec<String>,
+    measures: Vec<Measure>,
+    /// For people: as far as it is known.
+    reason: String,
 }
 
 /// What is let pass, and why.
@@ -40,10 +54,24 @@ impl Tolerances {
     pub fn read(path: &Path) -> Result<Tolerances> {
         let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
         let read: Tolerances = toml::from_str(&text).with_context(|| path.display().to_string())?;
-        match read.tolerance.iter().find(|row| row.reason.trim().is_empty()) {
-            Some(row) => bail!("{}: {:?} has no reason", path.display(), row.measures),
+        let reasons = read.tolerance.iter().map(|row| (&row.measures, &row.reason));
+        let all = reasons.chain(read.outside.iter().map(|row| (&row.measures, &row.reason)));
+        match all.clone().find(|(_, reason)| reason.trim().is_empty()) {
+            Some((measures, _)) => bail!("{}: {measures:?} has no reason", path.display()),
             None => Ok(read),
         }
+    }
+
+    /// Whether a measure of a case is known to be out of its tolerance.
+    pub fn is_known(&self, case: &Case, measure: Measure) -> bool {
+        let name = case.name();
+        self.outside.iter().any(|row| row.measures.contains(&measure) && row.cases.contains(&name))
+    }
+
+    /// Cases that the file calls known and that do not exist, if any.
+    pub fn stranger<'a>(&'a self, cases: &[Case]) -> Option<&'a str> {
+        let known = self.outside.iter().flat_map(|row| &row.cases);
+        known.map(String::as_str).find(|name| !cases.iter().any(|case| case.name() == *name))
     }
 
     /// What applies to a measure of a case; `None`: nothing does, which is an error of the file.
@@ -130,6 +158,22 @@ mod tests {
         let exact = Tolerance { absolute: 0.0, relative: 0.0, ..row };
         assert_eq!(used(&exact, 5.0, 5.0), 0.0);
         assert_eq!(used(&exact, 5.0, 6.0), f64::INFINITY);
+    }
+
+    #[test]
+    fn what_is_known_not_to_agree_is_so_for_its_cases_and_measures_only() {
+        let text = r#"
+            tolerance = []
+            [[outside]]
+            cases = ["hogs/rr/2"]
+            measures = ["switches"]
+            reason = "some""#;
+        let tolerances: Tolerances = toml::from_str(text).unwrap();
+        assert!(tolerances.is_known(&case("hogs", 2), Measure::Switches));
+        assert!(!tolerances.is_known(&case("hogs", 2), Measure::Share));
+        assert!(!tolerances.is_known(&case("hogs", 4), Measure::Switches));
+        assert_eq!(tolerances.stranger(&[case("hogs", 2)]), None);
+        assert_eq!(tolerances.stranger(&[case("hogs", 4)]), Some("hogs/rr/2"));
     }
 
     #[test]
