@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::versus::case;
+use crate::versus::tolerance::Tolerances;
 use std::path::Path;
 
 /// Ticks and starts that take hardly any time, as much as in the emulated machine, and more: in ns.
@@ -17,6 +18,19 @@ fn cases() -> Vec<Case> {
     let policies: Vec<&str> = rota_catalog::policies().iter().map(|p| p.name).collect();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("versus");
     case::read(&folder.join("cases.toml"), &policies).unwrap()
+}
+
+#[test]
+fn what_is_known_not_to_agree_is_compared() {
+    let policies: Vec<&str> = rota_catalog::policies().iter().map(|p| p.name).collect();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("versus");
+    for (cases, tolerances) in
+        [("cases.toml", "tolerance.toml"), ("fair-cases.toml", "fair-tolerance.toml")]
+    {
+        let cases = case::read(&folder.join(cases), &policies).unwrap();
+        let tolerances = Tolerances::read(&folder.join(tolerances)).unwrap();
+        assert_eq!(tolerances.stranger(&cases), None);
+    }
 }
 
 fn run(case: &Case, beside: &Beside) -> Host {
