@@ -98,13 +98,12 @@ static void count_in(struct client *c, u32 cpu)
 {
 	struct cpu_queue *q = queue_of(cpu);
 	s64 from_zero = c->vruntime - q->own.zero;
+	/* All bits if it outweighs them. No branch, of which the verifier would follow both ways.
+	 */
+	s64 heavy = (s64)(q->load - c->weight) >> 63;
 
-	if (c->weight > q->load) {
-		q->own.zero = c->vruntime;
-		q->own.weighted_sum -= from_zero * (s64)q->load;
-	} else {
-		q->own.weighted_sum += from_zero * c->weight;
-	}
+	q->own.zero += from_zero & heavy;
+	q->own.weighted_sum += from_zero * ((-(s64)q->load & heavy) | ((s64)c->weight & ~heavy));
 	join_queue(c, cpu);
 }
 

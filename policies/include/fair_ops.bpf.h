@@ -37,10 +37,11 @@ static bool enter(struct task_struct *p, u32 slot, u32 cpu, u64 now)
 {
 	struct client *c = client_at(slot);
 	struct cpu_queue *q = queue_of(cpu);
-	bool first_time = !c->known, comes = c->delayed || c->home != cpu + 1, gives_way;
+	bool first_time = !c->known, comes = c->delayed || c->home != cpu + 1;
 
 	charge_clock(q->running, now);
-	gives_way = q->running && q->running != slot && notices(cpu);
+	/* Kept in memory, of which the verifier assumes nothing: see fair_enqueue(). */
+	q->noticed = q->running && q->running != slot && notices(cpu);
 	if (c->delayed && c->home == cpu + 1) {
 		stop_waiting(slot);
 		ask(slot, p);
@@ -53,7 +54,7 @@ static bool enter(struct task_struct *p, u32 slot, u32 cpu, u64 now)
 	start_waiting(slot);
 	if (!comes || !q->running || q->running == slot)
 		return false;
-	return preempts(cpu, slot, first_time) || gives_way;
+	return preempts(cpu, slot, first_time) || q->noticed;
 }
 
 /* No direct dispatch: of several that wake up at once the first must win. */
@@ -62,7 +63,8 @@ static void fair_enqueue(struct task_struct *p)
 	u32 slot = slot_of(p), cpu = scx_bpf_task_cpu(p), weight = weight_of(p);
 	u64 now = bpf_ktime_get_ns();
 	struct client *c = client_at(slot);
-	bool preempt = false, lazily = is_lazy() && cpu != bpf_get_smp_processor_id();
+	u32 here = bpf_get_smp_processor_id();
+	bool preempt = false;
 
 	bpf_spin_lock(&lock);
 	set_weight(slot, weight);
@@ -71,10 +73,13 @@ static void fair_enqueue(struct task_struct *p)
 	else
 		preempt = enter(p, slot, cpu, now);
 	stats.preemptions += preempt;
-	if (preempt && lazily)
-		queue_of(cpu)->gives_way = true;
+	/* Compared here and not before: the verifier would go through everything twice. */
+	if (is_lazy() && cpu != here) {
+		queue_of(cpu)->gives_way |= preempt;
+		preempt = false;
+	}
 	bpf_spin_unlock(&lock);
-	if (!call_idle_cpu(p, slot) && preempt && !lazily)
+	if (!call_idle_cpu(p, slot) && preempt)
 		scx_bpf_kick_cpu(cpu, KICK_PREEMPT);
 }
 

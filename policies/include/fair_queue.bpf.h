@@ -41,6 +41,7 @@ struct cpu_queue {
 	u64 load;	/* weight of those who take part */
 	u64 next_balance;
 	bool gives_way; /* who runs does, at the next tick */
+	bool noticed;	/* of who runs, when somebody came last: see notices() */
 	u32 in_vain;	/* times that balancing moved nobody, one after the other */
 	struct own_queue own;
 };
