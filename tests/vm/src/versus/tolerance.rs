@@ -117,6 +117,18 @@ mod tests {
         }
     }
 
+    fn within(absolute: f64, relative: f64) -> Tolerance {
+        Tolerance {
+            measures: vec![],
+            workloads: vec![],
+            policies: vec![],
+            cpus: vec![],
+            absolute,
+            relative,
+            reason: String::new(),
+        }
+    }
+
     #[test]
     fn the_last_row_that_fits_counts() {
         let text = r#"
@@ -140,15 +152,7 @@ mod tests {
 
     #[test]
     fn an_error_passes_by_either_bound() {
-        let row = Tolerance {
-            measures: vec![],
-            workloads: vec![],
-            policies: vec![],
-            cpus: vec![],
-            absolute: 5.0,
-            relative: 0.1,
-            reason: String::new(),
-        };
+        let row = within(5.0, 0.1);
         let used = |row: &Tolerance, simulator, kernel| {
             row.used(Pair { simulator, kernel, least: simulator, most: simulator })
         };
@@ -178,15 +182,7 @@ mod tests {
 
     #[test]
     fn within_what_the_machine_could_have_given_there_is_no_error() {
-        let row = Tolerance {
-            measures: vec![],
-            workloads: vec![],
-            policies: vec![],
-            cpus: vec![],
-            absolute: 5.0,
-            relative: 0.0,
-            reason: String::new(),
-        };
+        let row = within(5.0, 0.0);
         let used = |kernel| row.used(Pair { simulator: 30.0, kernel, least: 20.0, most: 60.0 });
         assert_eq!((used(20.0), used(45.0), used(60.0)), (0.0, 0.0, 0.0));
         // 4 below the least, and 10 above the most; 5 pass.
