@@ -16,7 +16,8 @@ fn build() -> Result<(), String> {
     let policies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies");
     let policies = policies.canonicalize().map_err(|e| format!("{}: {e}", policies.display()))?;
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
-    println!("cargo::rerun-if-changed={}", policies.display());
+    // Not the absolute path: a build directory may be copied to another checkout.
+    println!("cargo::rerun-if-changed=../../policies");
     println!("cargo::rerun-if-env-changed=CLANG");
 
     let clang = rota_clang::find()?;

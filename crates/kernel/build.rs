@@ -18,9 +18,10 @@ fn build() -> Result<(), String> {
     let (sources, headers) = (here.join("bpf"), here.join("../../policies/include"));
     let headers = headers.canonicalize().map_err(|e| format!("{}: {e}", headers.display()))?;
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
-    println!("cargo::rerun-if-changed={}", sources.display());
+    // Not absolute paths: a build directory may be copied to another checkout.
+    println!("cargo::rerun-if-changed=bpf");
     for header in ["kernel.bpf.h", "vmlinux.h"] {
-        println!("cargo::rerun-if-changed={}", headers.join(header).display());
+        println!("cargo::rerun-if-changed=../../policies/include/{header}");
     }
     println!("cargo::rerun-if-env-changed=CLANG");
 
