@@ -59,6 +59,7 @@ pub fn comparison(policies: usize, tasks: u64, slices: u64) -> Comparison {
         version: "rota test".to_owned(),
         command: format!("rota compare '{HOSTILE}.json' --all --seeds 10 --report report.html"),
         machine: vec![("machine".to_owned(), "4 CPUs at 250 Hz".to_owned())],
+        baseline: String::new(),
         measures: vec![
             measure("wakeup_p99", "latency", Unit::Ns, Better::Lower),
             measure("throughput", "service", Unit::PerSecond, Better::Higher),
@@ -71,7 +72,8 @@ pub fn comparison(policies: usize, tasks: u64, slices: u64) -> Comparison {
 
 fn policy(index: usize, last: bool, tasks: u64, slices: u64) -> PolicyResult {
     let scale = index as f64 + 1.0;
-    let cell = |mean: f64, best| Cell { mean, half_width: Some(mean / 50.0), n: 10, best };
+    let cell =
+        |mean: f64, best| Cell { mean, half_width: Some(mean / 50.0), n: 10, best, relative: None };
     PolicyResult {
         name: format!("policy-{index}"),
         settings: vec![("quantum_ns".to_owned(), "2ms".to_owned())],

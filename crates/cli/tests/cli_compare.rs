@@ -27,7 +27,9 @@ fn all_shipped_policies_stand_in_one_table() {
         "cfs", "eevdf", "fifo", "linux22", "lottery", "mlfq", "o1", "rr", "stride", "vtrr", "wfq",
         "wrr",
     ] {
-        assert_eq!(text.lines().filter(|l| l.starts_with(&format!("{policy} "))).count(), 1);
+        let rows = text.lines().filter(|l| l.starts_with(&format!("{policy} "))).count();
+        // in the table of ratios, too, but for the baseline
+        assert_eq!(rows, if policy == "eevdf" { 1 } else { 2 }, "{policy}");
     }
     assert!(text.ends_with("\none seed is one sample: no best values are marked\n"), "{text}");
     assert!(!text.contains('*'), "{text}");
@@ -52,6 +54,8 @@ fn lags_are_the_service_time_errors_of_the_vtrr_paper() {
         "vtrr",
         "--measures",
         "lag_max,lag_min,jain",
+        "--baseline",
+        "wrr",
     ]);
     let expected = "\
 workloads/shares321.json: 1 CPU at 250 Hz, 10s, seeds 1 to 2, ideal
@@ -61,8 +65,13 @@ wrr     10.0ms   -15.0ms   1.0000
 wfq     8.33ms   -10.0ms   1.0000
 vtrr    5.00ms*  -5.00ms*  1.0000
 
+to wrr  lag max  lag min   Jain
+wfq       0.83x    0.67x  1.00x
+vtrr      0.50x    0.33x  1.00x
+
 all 2 seeds gave the same numbers, as nothing in it is random; differences are exact
 * best of its column, and not by chance (paired t-tests over the seeds against each other policy, 5 % after Holm)
+x: mean over that of wrr, of the same seeds
 ";
     // Jain's indices differ from the sixth digit on, in vtrr's favour: too little for a mark.
     assert_eq!(run.ok().stdout, expected);
@@ -152,7 +161,12 @@ fn csv_has_every_number_and_its_mean() {
                 values.entry(of).or_default().push(value);
             }
             "mean" => drop(means.insert(of, value)),
-            "half_width" | "best" => assert_eq!(&row[7], "", "{row:?}"),
+            "half_width"
+            | "best"
+            | "ratio"
+            | "difference"
+            | "difference_half_width"
+            | "significant" => assert_eq!(&row[7], "", "{row:?}"),
             other => panic!("{other}"),
         }
     }
@@ -171,8 +185,8 @@ fn only_significant_differences_are_marked() {
     let load = scratch.file("random.json", RANDOM);
     // 10 ms is what rr has anyway: nobody is better. With 100 ms all wait longer for the CPU.
     let policies = "rr,rr:quantum_ns=10ms,rr:quantum_ns=100ms";
-    let options = ["--cpus", "2", "--seeds", "6", "--duration", "2s", "--json"];
-    let args = [&["compare", &load, "--policies", policies], &options[..]].concat();
+    let options = ["--cpus", "2", "--seeds", "6", "--duration", "2s", "--baseline", "none"];
+    let args = [&["compare", &load, "--json", "--policies", policies], &options[..]].concat();
     let best = |args: &[&str]| -> Vec<bool> {
         let stage = &rota(args).ok().json()["comparisons"][0];
         assert_eq!(stage["seeds_alike"], false);
@@ -185,6 +199,61 @@ fn only_significant_differences_are_marked() {
         .map(|arg| if *arg == policies { "rr,rr:quantum_ns=100ms" } else { *arg })
         .collect();
     assert_eq!(best(&args), [true, false]);
+}
+
+#[test]
+fn what_linux_does_today_is_the_baseline_unless_another_is_named() {
+    let scratch = Scratch::new();
+    let load = scratch.file("random.json", RANDOM);
+    let options = ["--cpus", "2", "--seeds", "6", "--duration", "500ms"];
+    let run = |more: &[&str]| rota(&[&["compare", &load, "rr"], &options[..], more].concat()).ok();
+    let text = run(&[]).stdout;
+    let told = "eevdf ran as the baseline; --baseline none leaves it out";
+    assert!(text.lines().any(|line| line == told), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("eevdf ")), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("to eevdf ")), "{text}");
+    let text = run(&["eevdf"]).stdout;
+    assert!(text.contains("\nto eevdf ") && !text.contains("ran as the baseline"), "{text}");
+    let text = run(&["--baseline", "none"]).stdout;
+    assert!(!text.contains("eevdf") && !text.contains("mean over that"), "{text}");
+    let json = run(&["wfq", "--baseline", "wfq", "--json"]).json();
+    assert_eq!(json["baseline"], serde_json::json!({ "label": "wfq", "added": false }));
+    assert_eq!(run(&["--baseline", "none", "--json"]).json()["baseline"], Value::Null);
+}
+
+/// Ratio, difference and noise of a measure are those of the seeds' own numbers. 10 ms is rr's
+/// quantum anyway, so that the third policy is the first one again; a fifth of a second is not.
+#[test]
+fn what_differs_from_the_baseline_is_told_from_noise() {
+    let scratch = Scratch::new();
+    let load = scratch.file("random.json", RANDOM);
+    let policies = "rr,rr:quantum_ns=200ms,rr:quantum_ns=10ms,rr:quantum_ns=10.001ms";
+    let options = ["--cpus", "2", "--seeds", "6", "--duration", "2s", "--baseline", "rr"];
+    let args = [&["compare", &load, "--policies", policies], &options[..]].concat();
+    let json = rota(&[&args[..], &["--json"]].concat()).ok().json();
+    let columns = json["comparisons"][0]["policies"].as_array().expect("policies");
+    let key = "wakeup_mean";
+    let of_seeds = |column: &Value| -> Vec<f64> {
+        let runs = column["runs"].as_array().expect("runs").iter();
+        runs.map(|run| run["measures"][key].as_f64().expect("a mean")).collect()
+    };
+    let base = of_seeds(&columns[0]);
+    assert_eq!(columns[0]["measures"][key].get("to_baseline"), None);
+    for column in &columns[1..] {
+        let (own, of) = (of_seeds(column), &column["measures"][key]["to_baseline"]);
+        let ratio = own.iter().sum::<f64>() / base.iter().sum::<f64>();
+        assert!((of["ratio"].as_f64().expect("a ratio") - ratio).abs() < 1e-9, "{of}");
+        let mean = own.iter().zip(&base).map(|(a, b)| a - b).sum::<f64>() / 6.0;
+        let found = of["difference"]["mean"].as_f64().expect("a difference");
+        assert!((found - mean).abs() <= 1e-9 * mean.abs().max(1.0), "{of}");
+    }
+    let significant = |at: usize| &columns[at]["measures"][key]["to_baseline"]["significant"];
+    assert_eq!([significant(1), significant(2), significant(3)], [true, false, false]);
+    let text = rota(&[&args[..], &["--measures", key]].concat()).ok().stdout;
+    let ratios: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("to rr")).collect();
+    let mark = |at: usize| ratios[at].ends_with('~');
+    assert_eq!([mark(1), mark(2), mark(3)], [false, false, true], "{text}");
+    assert!(text.contains("~ within the noise (paired t-tests"), "{text}");
 }
 
 #[test]
@@ -241,6 +310,8 @@ fn what_cannot_be_compared_is_refused() {
     refused(&[WEB, "--policies", "wfq:quantum_ns"], &["\"quantum_ns\"", "NAME=VALUE"]);
     refused(&[WEB, "--policies", "wfq:quantun_ns=1ms"], &["quantun_ns"]);
     refused(&[WEB, "rr", "--policies", "rr"], &["rr", "twice"]);
+    refused(&[WEB, "rr", "--baseline", "wfq:1"], &["--baseline wfq:1", "NAME=VALUE"]);
+    refused(&[WEB, "rr", "--baseline", "no-such"], &["no-such"]);
     refused(&[WEB, WEB, "rr"], &["web.json", "twice"]);
     refused(&[WEB, "rr", "--cpus", "2,0"], &["0"]);
     refused(&[WEB, "rr", "--measures", "jains"], &["jains", "jain, lag_max"]);

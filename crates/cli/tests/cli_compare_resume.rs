@@ -43,7 +43,20 @@ fn interrupt(child: Child, file: &str) -> String {
 fn an_interrupted_comparison_goes_on_where_it_was() {
     let scratch = Scratch::new();
     let (load, file) = (scratch.file("talk.json", LOAD), scratch.path("runs.jsonl"));
-    let args = ["compare", &load, "rr", "wfq", "--seeds", "400", "--duration", "3s", "-j", "1"];
+    let args = [
+        "compare",
+        &load,
+        "rr",
+        "wfq",
+        "--baseline",
+        "rr",
+        "--seeds",
+        "400",
+        "--duration",
+        "3s",
+        "-j",
+        "1",
+    ];
     let resume = [&args[..], &["--resume", &file]].concat();
     let message = interrupt(start(&resume), &file);
     let done = kept(&file);

@@ -6,6 +6,7 @@
 //! Formulas and sources: `docs/measures.md`.
 
 mod account;
+pub mod baseline;
 pub mod catalogue;
 pub mod fairness;
 pub mod figures;

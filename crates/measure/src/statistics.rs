@@ -7,8 +7,8 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Probability of calling the best of several equal policies better, at most.
-const SIGNIFICANCE: f64 = 0.05;
+/// Probability of calling equal policies different, at most.
+pub(crate) const SIGNIFICANCE: f64 = 0.05;
 
 /// A mean, and how far off it may be.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -18,6 +18,9 @@ pub struct Comparison {
     pub command: String,
     /// What the machine is like, as name and value: `("tick", "250 Hz")`.
     pub machine: Vec<(String, String)>,
+    /// The policy that others are set against; empty: none.
+    #[serde(default)]
+    pub baseline: String,
     /// Rows of the summary tables, in this order.
     pub measures: Vec<Measure>,
     /// A section for each.
@@ -145,6 +148,20 @@ pub struct Cell {
     pub n: u32,
     /// The best of all policies, and significantly so.
     pub best: bool,
+    /// Beside the baseline, where there is one and this is another.
+    #[serde(default)]
+    pub relative: Option<Relative>,
+}
+
+/// A measure beside that of the baseline.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Relative {
+    /// Over the baseline's mean; `None`: there is no ratio.
+    pub ratio: Option<f64>,
+    /// Mean difference to it.
+    pub difference: f64,
+    /// Whether chance may have made that difference.
+    pub noise: bool,
 }
 
 /// Pictures of one run.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Numbers for people, with their units.
 
-use super::model::{Cell, Unit};
+use super::model::{Cell, Relative, Unit};
 
 /// Between a number and its unit: no line ends here.
 const GAP: char = '\u{a0}';
@@ -91,6 +91,29 @@ pub(crate) fn mean(unit: Unit, cell: &Cell) -> (String, Option<String>) {
     (written(scaled, shown, form.suffix), Some(format!("±{GAP}{half}")))
 }
 
+/// A measure beside the baseline's, as `0.87×`, or the difference where there is no ratio; and
+/// what is said of chance, if it may be that.
+pub(crate) fn relative(unit: Unit, relative: &Relative) -> (String, &'static str) {
+    let Relative { ratio, difference, noise } = *relative;
+    let (mark, said) = if noise { ("~", " (within the noise)") } else { ("", "") };
+    let text = match ratio {
+        Some(ratio) => {
+            let decimals = match ratio.abs() {
+                r if r >= 99.95 => 0,
+                r if r >= 9.995 => 1,
+                r if !(1e-9..0.095).contains(&r) => 2,
+                r => (1.0 - r.log10().floor()) as usize,
+            };
+            format!("{mark}{}×", written(ratio, decimals, ""))
+        }
+        None => {
+            let sign = if difference > 0.0 { "+" } else { "" };
+            format!("{mark}{sign}{}", value(unit, difference))
+        }
+    };
+    (text, said)
+}
+
 fn written(scaled: f64, decimals: usize, suffix: &str) -> String {
     if !scaled.is_finite() {
         return "–".to_owned();
@@ -150,8 +173,22 @@ mod tests {
     }
 
     #[test]
+    fn ratios_are_marked_where_they_are_noise() {
+        let text = |ratio, difference, noise| {
+            let (text, said) = relative(Unit::Ns, &Relative { ratio, difference, noise });
+            (plain(&text), said)
+        };
+        assert_eq!(text(Some(0.8712), -1.0, false), ("0.87×".into(), ""));
+        let noise = ("~1.04×".to_owned(), " (within the noise)");
+        assert_eq!(text(Some(1.04), 1.0, true), noise);
+        assert_eq!(text(Some(0.00123), 1.0, false).0, "0.0012×");
+        assert_eq!(text(None, 2_500_000.0, false).0, "+2.50 ms");
+        assert_eq!(text(None, -2_500_000.0, true).0, "~−2.50 ms");
+    }
+
+    #[test]
     fn the_half_width_has_two_digits_and_the_mean_as_many_decimals() {
-        let cell = |mean, half_width| Cell { mean, half_width, n: 10, best: false };
+        let cell = |mean, half_width| Cell { mean, half_width, n: 10, best: false, relative: None };
         let cases = [
             (Unit::Ns, 1_234_567.0, Some(12_345.0), "1.235 ms", "± 0.012 ms"),
             (Unit::Ns, 1_234_567.0, Some(345_678.0), "1.23 ms", "± 0.35 ms"),

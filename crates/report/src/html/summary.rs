@@ -26,6 +26,14 @@ pub(crate) fn write(html: &mut Html, comparison: &Comparison, workload: &Workloa
     let rows = rows(comparison, workload);
     let is_marked = rows.iter().any(|row| row.marked().is_some());
     html.element("p", &[("class", "conditions")], &caption(workload, is_marked));
+    let mut relatives = rows.iter().flat_map(|row| &row.cells).filter_map(|c| (*c)?.relative);
+    if relatives.any(|of| of.ratio.is_some()) {
+        let text = format!(
+            "×: the mean over that of {}, the baseline. ~: within the noise.",
+            comparison.baseline
+        );
+        html.element("p", &[("class", "conditions")], &text);
+    }
     let label = format!("Summary of {}", workload.name);
     html.open(
         "div",
@@ -169,6 +177,16 @@ fn write_cell(html: &mut Html, cell: Option<&Cell>, look: &Look, seeds: usize) {
     }
     if usize::try_from(cell.n).is_ok_and(|n| n < seeds) {
         html.element("span", &[("class", "half")], &format!("{} of {seeds} seeds", cell.n));
+    }
+    if let Some(relative) = &cell.relative {
+        let (text, said) = numbers::relative(look.unit, relative);
+        let class = if said.is_empty() { "relative" } else { "relative noise" };
+        html.open("span", &[("class", class)]);
+        html.text(&text);
+        if !said.is_empty() {
+            html.element("span", &[("class", "unseen")], said);
+        }
+        html.close("span");
     }
     if let Some(longest) = look.longest {
         bar(html, cell.mean / longest);

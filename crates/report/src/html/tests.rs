@@ -35,7 +35,9 @@ fn comparison(name: &str, policies: usize) -> Comparison {
             points: vec![point(0.0, 10_000), point(66.7, 20_000), point(100.0, 1_500_000)],
         }],
     };
-    let cell = |mean, best| Some(Cell { mean, half_width: Some(mean / 10.0), n: 10, best });
+    let cell = |mean, best| {
+        Some(Cell { mean, half_width: Some(mean / 10.0), n: 10, best, relative: None })
+    };
     let policy = |index: usize| PolicyResult {
         name: format!("{name} {index}"),
         settings: vec![(name.to_owned(), "1".to_owned())],
@@ -58,6 +60,7 @@ fn comparison(name: &str, policies: usize) -> Comparison {
         version: "rota 1".to_owned(),
         command: format!("rota compare {name}"),
         machine: vec![(name.to_owned(), name.to_owned())],
+        baseline: String::new(),
         measures: vec![
             measure("p99", Unit::Ns, Better::Lower),
             measure("other", Unit::Count, Better::None),
@@ -90,9 +93,28 @@ fn the_table_has_means_half_widths_and_the_best() {
 }
 
 #[test]
+fn cells_have_their_ratio_to_the_baseline() {
+    let mut comparison = comparison("mix", 3);
+    assert!(!render(&comparison).contains("the baseline"));
+    comparison.baseline = "mix 0".to_owned();
+    let policies = &mut comparison.workloads[0].policies;
+    for (policy, noise) in policies[1..].iter_mut().zip([false, true]) {
+        let cell = policy.cells[0].as_mut().expect("a number");
+        let ratio = Some(cell.mean / 1_230_000.0);
+        cell.relative = Some(Relative { ratio, difference: cell.mean - 1_230_000.0, noise });
+    }
+    let document = render(&comparison);
+    assert!(document.contains("×: the mean over that of mix 0, the baseline."));
+    assert!(document.contains("<span class=\"relative\">2.00×</span>"));
+    let noise = "<span class=\"relative noise\">~3.00×<span class=\"unseen\"> (within the noise)";
+    assert!(document.contains(noise));
+}
+
+#[test]
 fn a_best_value_that_looks_like_another_is_not_marked() {
     let mut comparison = comparison("mix", 2);
-    let number = |mean, best| Some(Cell { mean, half_width: Some(0.0), n: 10, best });
+    let number =
+        |mean, best| Some(Cell { mean, half_width: Some(0.0), n: 10, best, relative: None });
     comparison.measures[1].unit = Unit::Number;
     let policies = &mut comparison.workloads[0].policies;
     policies[0].cells[1] = number(0.999_999_9, true);

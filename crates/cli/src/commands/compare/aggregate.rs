@@ -3,10 +3,12 @@
 
 use super::cell::{Result as Run, Tasks};
 use super::matrix::{Matrix, Policy};
+use super::policies::Baseline;
 use super::CompareArgs;
 use crate::simulation::Load;
 use rota_bpf::image::Image;
 use rota_machine::config::Config;
+use rota_measure::baseline::{self, Relative};
 use rota_measure::catalogue::{self, Measure};
 use rota_measure::statistics::{self, Estimate};
 use std::collections::BTreeMap;
@@ -16,6 +18,7 @@ pub(crate) struct Comparison<'a> {
     pub(crate) args: &'a CompareArgs,
     pub(crate) measures: &'static [Measure],
     pub(crate) policies: &'a [Policy],
+    pub(crate) baseline: Option<Baseline>,
     pub(crate) seeds: &'a [u64],
     pub(crate) stages: Vec<Stage<'a>>,
 }
@@ -48,6 +51,8 @@ pub(crate) struct Cell {
     pub(crate) estimate: Estimate,
     /// Significantly the best of all policies.
     pub(crate) best: bool,
+    /// Beside the baseline; `None`: this is it, or there is none, or one of the two has no number.
+    pub(crate) relative: Option<Relative>,
 }
 
 impl Column<'_> {
@@ -69,6 +74,9 @@ impl<'a> Comparison<'a> {
             });
             let mut columns: Vec<Column<'a>> = columns.collect();
             mark_best(&mut columns);
+            if let Some(Baseline { at, .. }) = matrix.baseline {
+                set_against(&mut columns, at);
+            }
             let is_alike = matrix.seeds.len() > 1 && columns.iter().all(is_alike);
             Stage { load: &stage.load, config: &stage.config, columns, is_alike }
         });
@@ -76,6 +84,7 @@ impl<'a> Comparison<'a> {
             args,
             measures: catalogue::measures(),
             policies: &matrix.policies,
+            baseline: matrix.baseline,
             seeds: &matrix.seeds,
             stages: stages.collect(),
         }
@@ -87,7 +96,7 @@ fn column<'a>(policy: &'a Policy, image: &'a Image, runs: Vec<&'a Run>) -> Colum
     let cell = |measure: &Measure| {
         let values = whole.iter().filter_map(|run| run.measures.get(measure.key).copied());
         let estimate = statistics::estimate(&values.collect::<Vec<f64>>())?;
-        Some(Cell { estimate, best: false })
+        Some(Cell { estimate, best: false, relative: None })
     };
     let cells = catalogue::measures().iter().map(cell).collect();
     let tasks = of_tasks(&whole);
@@ -116,13 +125,28 @@ fn of_tasks<'a>(runs: &[&'a Run]) -> Vec<(&'a str, BTreeMap<&'a str, Estimate>)>
 
 fn mark_best(columns: &mut [Column<'_>]) {
     for (at, measure) in catalogue::measures().iter().enumerate() {
-        let values: Vec<Vec<Option<f64>>> = columns.iter().map(|c| c.values(measure)).collect();
-        if let Some(best) = statistics::winner(&values, measure.better) {
+        if let Some(best) = statistics::winner(&values(columns, measure), measure.better) {
             if let Some(cell) = &mut columns[best].cells[at] {
                 cell.best = true;
             }
         }
     }
+}
+
+fn set_against(columns: &mut [Column<'_>], baseline: usize) {
+    for (at, measure) in catalogue::measures().iter().enumerate() {
+        let compared = baseline::against(&values(columns, measure), baseline);
+        for (column, relative) in columns.iter_mut().zip(compared) {
+            if let Some(cell) = &mut column.cells[at] {
+                cell.relative = relative;
+            }
+        }
+    }
+}
+
+/// Of each policy, by seed.
+fn values(columns: &[Column<'_>], measure: &Measure) -> Vec<Vec<Option<f64>>> {
+    columns.iter().map(|column| column.values(measure)).collect()
 }
 
 impl Column<'_> {

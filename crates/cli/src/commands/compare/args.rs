@@ -22,6 +22,10 @@ pub(crate) struct CompareArgs {
     #[arg(long)]
     pub(crate) all: bool,
 
+    /// The policy that all others are set against, run as well if it is not named; none: without
+    #[arg(long, value_name = "POLICY[:NAME=VALUE]…|none", default_value = "eevdf")]
+    pub(crate) baseline: String,
+
     /// Runs of each policy on each workload: --seed and those after it
     #[arg(long, value_name = "N", default_value_t = 10)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]

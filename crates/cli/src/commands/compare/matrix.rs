@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is compared: every policy on every workload and machine with every seed.
 
-use super::policies::{self, Wanted};
+use super::policies::{self, Baseline, Chosen, Wanted};
 use super::CompareArgs;
 use crate::error::Error;
 use crate::object::{self, Found};
@@ -21,6 +21,7 @@ pub(crate) struct Matrix {
     /// Workloads on machines, in the order of the output.
     pub(crate) stages: Vec<Stage>,
     pub(crate) policies: Vec<Policy>,
+    pub(crate) baseline: Option<Baseline>,
     pub(crate) seeds: Vec<u64>,
 }
 
@@ -63,7 +64,8 @@ pub(crate) struct Cell {
 
 impl Matrix {
     pub(crate) fn new(args: &CompareArgs) -> Result<Self, Error> {
-        let (files, wanted) = policies::sort_out(&args.items, &args.policies, args.all)?;
+        let Chosen { workloads: files, policies: wanted, baseline } =
+            policies::sort_out(&args.items, &args.policies, args.all, &args.baseline)?;
         let kernel = object::kernel_btf(&args.object)?;
         let mut found = Vec::new();
         for policy in &wanted {
@@ -93,7 +95,7 @@ impl Matrix {
         let first = args.machine.seed;
         let last = first.checked_add(u64::from(args.seeds) - 1);
         let last = last.ok_or_else(|| Error::input(format!("--seed {first}: too large")))?;
-        Ok(Matrix { stages, policies, seeds: (first..=last).collect() })
+        Ok(Matrix { stages, policies, baseline, seeds: (first..=last).collect() })
     }
 
     /// Every run: seed by seed, so that whoever stops early has something of all policies.

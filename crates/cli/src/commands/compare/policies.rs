@@ -49,12 +49,34 @@ impl Wanted {
     }
 }
 
-/// Workload files and policies among what the user named.
+/// Means that there is no baseline.
+const NO_BASELINE: &str = "none";
+
+/// What is to be compared, as the user asked for it.
+#[derive(Debug)]
+pub(crate) struct Chosen {
+    pub(crate) workloads: Vec<PathBuf>,
+    pub(crate) policies: Vec<Wanted>,
+    pub(crate) baseline: Option<Baseline>,
+}
+
+/// The policy that all others are set against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Baseline {
+    /// Its place among the policies.
+    pub(crate) at: usize,
+    /// Nobody named it: it is there to be compared with.
+    pub(crate) is_added: bool,
+}
+
+/// Workload files and policies among what the user named, and the baseline, which is the last of
+/// the policies if it is not one of them.
 pub(crate) fn sort_out(
     items: &[String],
     policies: &[String],
     all: bool,
-) -> Result<(Vec<PathBuf>, Vec<Wanted>), Error> {
+    baseline: &str,
+) -> Result<Chosen, Error> {
     let (named, workloads): (Vec<&String>, Vec<&String>) =
         items.iter().partition(|item| names_policy(item));
     if workloads.is_empty() {
@@ -78,7 +100,24 @@ pub(crate) fn sort_out(
             return Err(Error::input(format!("policy {name} is there twice")));
         }
     }
-    Ok((workloads.into_iter().map(PathBuf::from).collect(), wanted))
+    let baseline = add_baseline(&mut wanted, baseline)?;
+    let workloads = workloads.into_iter().map(PathBuf::from).collect();
+    Ok(Chosen { workloads, policies: wanted, baseline })
+}
+
+fn add_baseline(wanted: &mut Vec<Wanted>, text: &str) -> Result<Option<Baseline>, Error> {
+    if text == NO_BASELINE {
+        return Ok(None);
+    }
+    let baseline =
+        Wanted::parse(text).map_err(|e| Error::input(format!("--baseline {text}: {e}")))?;
+    let at = wanted.iter().position(|policy| *policy == baseline);
+    let is_added = at.is_none();
+    let at = at.unwrap_or_else(|| {
+        wanted.push(baseline);
+        wanted.len() - 1
+    });
+    Ok(Some(Baseline { at, is_added }))
 }
 
 /// Whether a word means a policy: one that ships, an object or source file, or something that is
@@ -99,9 +138,29 @@ mod tests {
     }
 
     fn sorted(items: &[&str], policies: &[&str], all: bool) -> (Vec<PathBuf>, Vec<String>) {
-        let (loads, wanted) = sort_out(&texts(items), &texts(policies), all).expect("in order");
-        let name = |w: &Wanted| format!("{}{}", w.policy, w.settings());
-        (loads, wanted.iter().map(name).collect())
+        let chosen = sort_out(&texts(items), &texts(policies), all, "none").expect("in order");
+        assert_eq!(chosen.baseline, None);
+        (chosen.workloads, names(&chosen.policies))
+    }
+
+    fn names(wanted: &[Wanted]) -> Vec<String> {
+        wanted.iter().map(|w| format!("{}{}", w.policy, w.settings())).collect()
+    }
+
+    #[test]
+    fn a_baseline_that_is_not_there_is_added_at_the_end() {
+        let chosen = |policies: &[&str], baseline| {
+            let chosen = sort_out(&texts(&["a.json"]), &texts(policies), false, baseline);
+            let chosen = chosen.expect("in order");
+            (names(&chosen.policies).join(" "), chosen.baseline.expect("a baseline"))
+        };
+        let (added, named) =
+            (|at| Baseline { at, is_added: true }, |at| Baseline { at, is_added: false });
+        assert_eq!(chosen(&["rr", "wfq"], "rr"), ("rr wfq".into(), named(0)));
+        assert_eq!(chosen(&["rr", "wfq"], "eevdf"), ("rr wfq eevdf".into(), added(2)));
+        // With other settings it is another policy.
+        assert_eq!(chosen(&["rr:q=1"], "rr"), ("rr:q=1 rr".into(), added(1)));
+        assert_eq!(chosen(&["rr:q=1", "rr"], "rr:q=1").1, named(0));
     }
 
     #[test]
@@ -130,11 +189,13 @@ mod tests {
     #[test]
     fn what_cannot_be_meant_is_refused() {
         for bad in ["wfq:", "wfq:5", ":a=b", "wfq:=3", "wfq:@a:@b"] {
-            let refused = sort_out(&texts(&["a.json"]), &texts(&[bad]), false);
+            let refused = sort_out(&texts(&["a.json"]), &texts(&[bad]), false, "none");
             assert!(refused.is_err(), "{bad}");
+            let refused = sort_out(&texts(&["a.json"]), &[], false, bad);
+            assert!(refused.is_err(), "--baseline {bad}");
         }
-        assert!(sort_out(&texts(&["wfq"]), &[], false).is_err(), "no workload");
-        let twice = sort_out(&texts(&["a.json", "wfq"]), &texts(&["wfq"]), false);
+        assert!(sort_out(&texts(&["wfq"]), &[], false, "none").is_err(), "no workload");
+        let twice = sort_out(&texts(&["a.json", "wfq"]), &texts(&["wfq"]), false, "none");
         assert!(twice.is_err());
     }
 }

@@ -18,6 +18,10 @@ pub(crate) fn html(comparison: &Comparison<'_>, pictures: &[Option<Pictures>]) -
         version: format!("rota {}", env!("CARGO_PKG_VERSION")),
         command: command_line(),
         machine: machine(comparison),
+        baseline: comparison
+            .baseline
+            .map(|baseline| comparison.policies[baseline.at].label.clone())
+            .unwrap_or_default(),
         measures: comparison.measures.iter().map(measure).collect(),
         workloads: stages.map(|(stage, pictures)| workload(comparison, stage, pictures)).collect(),
     })
@@ -115,6 +119,11 @@ fn policy(
             half_width: cell.estimate.half_width,
             n: cell.estimate.n,
             best: cell.best,
+            relative: cell.relative.map(|relative| model::Relative {
+                ratio: relative.ratio,
+                difference: relative.difference.mean,
+                noise: relative.is_noise(),
+            }),
         })
     });
     model::PolicyResult {

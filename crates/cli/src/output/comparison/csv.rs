@@ -2,7 +2,8 @@
 //! The CSV of `rota compare`: a row for every number, of every seed and in the mean.
 
 use crate::commands::compare::{Column, Comparison, Stage};
-use rota_measure::catalogue::{self, Unit};
+use rota_measure::baseline::Relative;
+use rota_measure::catalogue::{self, Measure, Unit};
 use rota_measure::statistics::Estimate;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -53,6 +54,9 @@ impl<W: Write> Rows<W> {
                 self.estimate(&of(""), measure.key, measure.unit, &cell.estimate)?;
                 let best = f64::from(u8::from(cell.best));
                 self.row(&of(""), measure.key, measure.unit, "best", None, best)?;
+                if let Some(relative) = &cell.relative {
+                    self.relative(&of(""), measure, relative)?;
+                }
             }
         }
         for (task, means) in &column.tasks {
@@ -94,6 +98,18 @@ impl<W: Write> Rows<W> {
             Some(half_width) => self.row(of, key, unit, "half_width", None, half_width),
             None => Ok(()),
         }
+    }
+
+    fn relative(&mut self, of: &Of<'_>, measure: &Measure, relative: &Relative) -> io::Result<()> {
+        let (difference, significant) = (&relative.difference, relative.is_significant());
+        let rows = [
+            ("ratio", Unit::Number, relative.ratio),
+            ("difference", measure.unit, Some(difference.mean)),
+            ("difference_half_width", measure.unit, difference.half_width),
+            ("significant", Unit::Number, significant.map(|is| f64::from(u8::from(is)))),
+        ];
+        let mut rows = rows.into_iter().filter_map(|(name, unit, of)| Some((name, unit, of?)));
+        rows.try_for_each(|(name, unit, value)| self.row(of, measure.key, unit, name, None, value))
     }
 
     fn row(

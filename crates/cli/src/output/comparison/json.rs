@@ -3,6 +3,7 @@
 
 use crate::commands::compare::{Column, Comparison, Stage};
 use crate::output::json::{MachineJson, PolicyJson};
+use rota_measure::baseline::Relative;
 use rota_measure::catalogue::Measure;
 use rota_measure::statistics::{Better, Estimate};
 use serde::Serialize;
@@ -14,8 +15,15 @@ pub(crate) struct Json<'a> {
     schema: &'static str,
     rota: &'static str,
     seeds: &'a [u64],
+    baseline: Option<BaselineJson<'a>>,
     measures: Vec<MeasureJson>,
     comparisons: Vec<StageJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct BaselineJson<'a> {
+    label: &'a str,
+    added: bool,
 }
 
 #[derive(Serialize)]
@@ -53,6 +61,10 @@ impl<'a> Json<'a> {
             schema: "rota.compare/2",
             rota: env!("CARGO_PKG_VERSION"),
             seeds: comparison.seeds,
+            baseline: comparison.baseline.map(|baseline| BaselineJson {
+                label: &comparison.policies[baseline.at].label,
+                added: baseline.is_added,
+            }),
             measures: comparison.measures.iter().map(MeasureJson::new).collect(),
             comparisons: comparison.stages.iter().map(|s| stage(comparison, s)).collect(),
         }
@@ -92,6 +104,9 @@ fn column<'a>(comparison: &'a Comparison<'a>, column: &'a Column<'a>) -> ColumnJ
         let value = cell.map_or(Value::Null, |cell| {
             let mut value = estimate(&cell.estimate);
             value.insert("best".into(), cell.best.into());
+            if let Some(of) = &cell.relative {
+                value.insert("to_baseline".into(), relative(of));
+            }
             value.into()
         });
         (measure.key.to_owned(), value)
@@ -126,4 +141,13 @@ fn estimate(estimate: &Estimate) -> Map<String, Value> {
     value.insert("half_width".into(), estimate.half_width.into());
     value.insert("n".into(), estimate.n.into());
     value
+}
+
+fn relative(relative: &Relative) -> Value {
+    json!({
+        "ratio": relative.ratio,
+        "difference": estimate(&relative.difference),
+        "probability": relative.probability,
+        "significant": relative.is_significant(),
+    })
 }

@@ -4,6 +4,7 @@
 pub(crate) mod csv;
 pub(crate) mod json;
 mod numbers;
+mod relative;
 
 use super::{summary, table};
 use crate::commands::compare::{Cell, Column, Comparison, Stage};
@@ -32,7 +33,7 @@ pub(crate) fn print(
     comparison: &Comparison<'_>,
     columns: Option<&[&'static Measure]>,
 ) -> io::Result<()> {
-    let mut is_marked = false;
+    let (mut is_marked, mut compared) = (false, Compared::default());
     for (at, stage) in comparison.stages.iter().enumerate() {
         if at > 0 {
             writeln!(out)?;
@@ -41,12 +42,25 @@ pub(crate) fn print(
         let columns = columns.map_or_else(|| usual(stage), <[_]>::to_vec);
         is_marked |= columns.iter().any(|measure| marked(stage, measure).is_some());
         rows(stage, &columns).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        if let Some(rows) = relative::rows(comparison, stage, &columns) {
+            writeln!(out)?;
+            rows.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+            compared.any = true;
+            compared.noise |= rows.iter().any(|line| line.contains(relative::NOISE));
+        }
     }
-    let notes = notes(comparison, is_marked);
+    let notes = notes(comparison, is_marked, &compared);
     if !notes.is_empty() {
         writeln!(out)?;
     }
     notes.iter().try_for_each(|note| writeln!(out, "{note}"))
+}
+
+/// What the tables beside the baseline have.
+#[derive(Default)]
+struct Compared {
+    any: bool,
+    noise: bool,
 }
 
 fn title(comparison: &Comparison<'_>, stage: &Stage<'_>) -> String {
@@ -116,7 +130,7 @@ fn half_width(stage: &Stage<'_>, cell: &Cell) -> Option<f64> {
 }
 
 /// What the tables' signs mean, as far as there are any.
-fn notes(comparison: &Comparison<'_>, is_marked: bool) -> Vec<String> {
+fn notes(comparison: &Comparison<'_>, is_marked: bool, compared: &Compared) -> Vec<String> {
     let mut notes = Vec::new();
     let seeds = comparison.seeds.len();
     let stages = &comparison.stages;
@@ -139,6 +153,7 @@ fn notes(comparison: &Comparison<'_>, is_marked: bool) -> Vec<String> {
              each other policy, 5 % after Holm)"
         ));
     }
+    notes.extend(baseline_notes(comparison, compared));
     if seeds == 1 && comparison.policies.len() > 1 {
         notes.push("one seed is one sample: no best values are marked".into());
     }
@@ -147,6 +162,27 @@ fn notes(comparison: &Comparison<'_>, is_marked: bool) -> Vec<String> {
         notes.push(
             "runs that ended with an ejection are left out; who was ejected is never best".into(),
         );
+    }
+    notes
+}
+
+/// What the ratios mean, and why a policy is there that nobody named.
+fn baseline_notes(comparison: &Comparison<'_>, compared: &Compared) -> Vec<String> {
+    let Some(baseline) = comparison.baseline else { return Vec::new() };
+    let label = &comparison.policies[baseline.at].label;
+    let mut notes = Vec::new();
+    if compared.any {
+        notes.push(format!("x: mean over that of {label}, of the same seeds"));
+    }
+    if compared.noise {
+        notes.push(format!(
+            "{} within the noise (paired t-tests over the seeds of each policy against {label}, \
+             5 % after Holm)",
+            relative::NOISE
+        ));
+    }
+    if baseline.is_added {
+        notes.push(format!("{label} ran as the baseline; --baseline none leaves it out"));
     }
     notes
 }

@@ -20,6 +20,16 @@ pub(crate) fn mean(unit: Unit, mean: f64, half_width: Option<f64>) -> String {
     format!("{:.digits$}{name}", mean / scale)
 }
 
+/// A ratio with three digits, or two if it is small.
+pub(crate) fn ratio(ratio: f64) -> String {
+    let digits = match ratio.abs() {
+        // Rounded to 0.10 and above, or nothing at all.
+        v if !(1e-9..0.095).contains(&v) => three(v),
+        v => (1.0 - v.log10().floor()) as usize,
+    };
+    format!("{ratio:.digits$}")
+}
+
 /// What a mean is divided by, its digits after the point, and its unit.
 fn form(unit: Unit, mean: f64, half_width: Option<f64>) -> (f64, usize, &'static str) {
     let (scale, name) = match unit {
@@ -64,6 +74,24 @@ fn three(value: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ratios_have_three_digits_or_two() {
+        let cases = [
+            (0.0, "0.00"),
+            (0.00123, "0.0012"),
+            (0.0949, "0.095"),
+            (0.0951, "0.10"),
+            (0.876, "0.88"),
+            (1.0, "1.00"),
+            (12.34, "12.3"),
+            (99.96, "100"),
+            (1234.5, "1234"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(ratio(value), text);
+        }
+    }
 
     #[test]
     fn value_and_width_share_unit_and_digits() {
