@@ -75,6 +75,8 @@ impl Clock {
         while left_ns > 0 {
             let chunk_ns = left_ns.min(CHUNK_NS);
             spin(chunk_ns * self.rounds_per_1024_ns / 1024 / self.cpus + 1);
+            // Mostly too short to have paused: without, CPUs that take turns have none for ticks.
+            std::hint::spin_loop();
             let now_ns = monotonic_ns();
             let took_ns = now_ns - then_ns;
             let own_ns = if took_ns > LEAP_NS { chunk_ns / self.cpus } else { took_ns };
