@@ -2,7 +2,8 @@
 //! Processes that end when we do.
 
 use crate::error::Error;
-use rustix::process::{setpriority_process, Pid};
+use rustix::io::Errno;
+use rustix::process::{kill_process, setpriority_process, Pid, Signal};
 use std::process::{Child, Command, Stdio};
 
 /// A process that is killed when this is dropped.
@@ -17,9 +18,28 @@ impl Process {
         child.map(Self).map_err(|e| Error::Input(format!("cannot start {program}: {e}")))
     }
 
+    /// Holds it where it is.
+    pub(crate) fn hold(&self) -> Result<(), Error> {
+        self.signal(Signal::STOP)
+    }
+
+    /// Lets it go on.
+    pub(crate) fn let_go(&self) -> Result<(), Error> {
+        self.signal(Signal::CONT)
+    }
+
+    fn signal(&self, signal: Signal) -> Result<(), Error> {
+        let sent = self.pid().map_or(Err(Errno::SRCH), |pid| kill_process(pid, signal));
+        sent.map_err(|e| Error::system("send a signal to a process", e))
+    }
+
+    fn pid(&self) -> Option<Pid> {
+        i32::try_from(self.0.id()).ok().and_then(Pid::from_raw)
+    }
+
     /// Sets its nice value.
     pub(crate) fn renice(&self, nice: i32) -> Result<(), Error> {
-        let pid = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw);
+        let pid = self.pid();
         let set = |pid| setpriority_process(pid, nice);
         // Less than our own takes root.
         let permitted = |e| Error::Input(format!("cannot give a process nice {nice}: {e}"));

@@ -30,6 +30,8 @@ const LOOK: Duration = Duration::from_millis(100);
 pub struct Plan {
     /// Nice value of each encoder.
     pub nice: Vec<i32>,
+    /// What a policy gives each of them in place of the weight of its nice value; none: nothing.
+    pub shares: Vec<u64>,
     /// How long.
     pub duration: Duration,
     /// Size of a frame.
@@ -43,7 +45,10 @@ pub struct Encoder {
     pub nice: i32,
     /// What the kernel makes of that.
     pub weight: u32,
-    /// Part of all weights.
+    /// What counts in its place, if anything does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<u64>,
+    /// Part of all shares, or weights.
     pub due: f64,
     /// Part of all frames.
     pub part: f64,
@@ -60,20 +65,44 @@ impl Encoder {
     }
 }
 
-/// Runs an encoder for each nice value, all on one CPU, and counts their frames.
-pub fn measure(
+/// Runs an encoder for each nice value, all on one CPU, and counts their frames. `give` gets a
+/// process and its share, if there are shares. They are held meanwhile, and begin together.
+pub fn measure<E: From<Error>>(
     plan: &Plan,
     cpus: &Cpus,
     encoder: impl Fn() -> Command,
-) -> Result<Vec<Encoder>, Error> {
-    if let Some(nice) = plan.nice.iter().find(|nice| !(-20..=19).contains(*nice)) {
-        return Err(Error::Input(format!("nice {nice}: expected -20 to 19")));
-    }
+    mut give: impl FnMut(u32, u64) -> Result<(), E>,
+) -> Result<Vec<Encoder>, E> {
+    check(plan)?;
     let start = || plan.nice.iter().map(|_| Process::start(&mut encoder())).collect();
-    let mut encoders: Vec<Process> = cpus.share(|| -> Result<_, Error> { start() })??;
+    let encoders: Vec<Process> = cpus.share(|| -> Result<_, Error> { start() })??;
+    for encoder in &encoders {
+        encoder.hold()?;
+    }
     for (encoder, nice) in encoders.iter().zip(&plan.nice) {
         encoder.renice(*nice)?;
     }
+    for (encoder, share) in encoders.iter().zip(&plan.shares) {
+        give(encoder.0.id(), *share)?;
+    }
+    for encoder in &encoders {
+        encoder.let_go()?;
+    }
+    Ok(count(plan, encoders)?)
+}
+
+fn check(plan: &Plan) -> Result<(), Error> {
+    if let Some(nice) = plan.nice.iter().find(|nice| !(-20..=19).contains(*nice)) {
+        return Err(Error::Input(format!("nice {nice}: expected -20 to 19")));
+    }
+    let (nice, shares) = (plan.nice.len(), plan.shares.len());
+    if shares != 0 && shares != nice {
+        return Err(Error::Input(format!("{shares} shares: expected one for each of {nice}")));
+    }
+    Ok(())
+}
+
+fn count(plan: &Plan, mut encoders: Vec<Process>) -> Result<Vec<Encoder>, Error> {
     let gone = || Error::Failure("an encoder has no output".into());
     let outputs: Option<Vec<ChildStdout>> =
         encoders.iter_mut().map(|encoder| encoder.0.stdout.take()).collect();
@@ -100,7 +129,7 @@ pub fn measure(
             "an encoder was done before the time was over ({status}): it needs more input"
         )));
     }
-    found(&plan.nice, all)
+    found(plan, all)
 }
 
 /// Waits, or until one of them ends.
@@ -136,26 +165,31 @@ fn frames(
     }
 }
 
-fn found(nice: &[i32], frames_ns: Vec<Vec<u64>>) -> Result<Vec<Encoder>, Error> {
+fn found(plan: &Plan, frames_ns: Vec<Vec<u64>>) -> Result<Vec<Encoder>, Error> {
     let weight = |nice: i32| WEIGHTS[(nice + 20) as usize];
-    let weights: u32 = nice.iter().map(|nice| weight(*nice)).sum();
+    let counts = |at: usize, nice: i32| match plan.shares.get(at) {
+        Some(share) => *share as f64,
+        None => f64::from(weight(nice)),
+    };
+    let total: f64 = plan.nice.iter().enumerate().map(|(at, nice)| counts(at, *nice)).sum();
     let all: usize = frames_ns.iter().map(Vec::len).sum();
     if all == 0 {
         return Err(Error::Failure("no encoder has written a frame to its standard output".into()));
     }
-    let encoder = |(nice, frames_ns): (&i32, Vec<u64>)| {
+    let encoder = |((at, nice), frames_ns): ((usize, &i32), Vec<u64>)| {
         let intervals: Vec<f64> =
             frames_ns.windows(2).map(|two| (two[1] - two[0]) as f64).collect();
         Encoder {
             nice: *nice,
             weight: weight(*nice),
-            due: f64::from(weight(*nice)) / f64::from(weights),
+            share: plan.shares.get(at).copied(),
+            due: counts(at, *nice) / total,
             part: frames_ns.len() as f64 / all as f64,
             interval_ns: Spread::of(&intervals),
             frames_ns,
         }
     };
-    Ok(nice.iter().zip(frames_ns).map(encoder).collect())
+    Ok(plan.nice.iter().enumerate().zip(frames_ns).map(encoder).collect())
 }
 
 #[cfg(test)]
@@ -186,16 +220,30 @@ mod tests {
         assert_eq!(at, [2, 3, 3, 4]);
     }
 
+    fn plan(nice: &[i32], shares: &[u64]) -> Plan {
+        let (nice, shares) = (nice.to_vec(), shares.to_vec());
+        Plan { nice, shares, duration: Duration::ZERO, frame_bytes: 1 }
+    }
+
     #[test]
     fn what_is_due_goes_by_weight() {
         // Nice 0 and 5: 1024 and 335.
         let frames = vec![vec![1, 2, 4], vec![3]];
-        let found = found(&[0, 5], frames).expect("there are frames");
+        let found = found(&plan(&[0, 5], &[]), frames).expect("there are frames");
         assert_eq!((found[0].weight, found[1].weight), (1024, 335));
         assert!((found[1].due - 335.0 / 1359.0).abs() < 1e-12);
         assert_eq!((found[0].part, found[0].frames_until(2)), (0.75, 2));
         assert_eq!(found[0].interval_ns.map(|i| (i.mean, i.deviation)), Some((1.5, 0.5)));
         assert_eq!(found[1].interval_ns, None);
+    }
+
+    #[test]
+    fn what_is_due_goes_by_shares_if_there_are_some() {
+        let found = found(&plan(&[0, 0], &[1, 3]), vec![vec![1], vec![2]]).expect("frames");
+        assert_eq!((found[0].due, found[1].due), (0.25, 0.75));
+        assert_eq!((found[1].share, found[1].weight), (Some(3), 1024));
+        let error = check(&plan(&[0, 0], &[1])).expect_err("too few");
+        assert!(error.to_string().contains("1 shares: expected one for each of 2"), "{error}");
     }
 
     proptest! {

@@ -54,6 +54,15 @@ fn frames_of_encoders_are_counted_over_time() {
 }
 
 #[test]
+fn shares_of_encoders_need_a_policy_that_gives_them() {
+    let run = encoders(&["--share", "1,2", "--control", "/nonexistent/socket"]);
+    assert_eq!(run.code, 1);
+    assert!(run.stderr.contains("no policy is running"), "{}", run.stderr);
+    assert!(run.stderr.contains("/nonexistent/socket"), "{}", run.stderr);
+    encoders(&["--share", "1,0"]).refused(&["--share", "0 is not in 1..=1000000"]);
+}
+
+#[test]
 fn a_program_that_is_no_encoder_is_told() {
     let run = |duration: &str, command: &[&str]| {
         let words = ["bench", "encoders", "--nice", "0", "--duration", duration, "--"];

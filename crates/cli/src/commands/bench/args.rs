@@ -5,6 +5,7 @@ use super::interactivity;
 use crate::args::{duration, duration_or_seconds, EXIT_CODES};
 use clap::{Args, Subcommand, ValueHint};
 use rota_bench::interactivity::{Load, Task};
+use rota_kernel::control::SOCKET;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -98,10 +99,21 @@ pub(crate) struct InteractivityArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct EncodersArgs {
-    /// Nice value of each encoder; those of the default have weights of about 1 to 5
-    #[arg(long, value_name = "NICE,…", value_delimiter = ',', default_value = "7,4,2,1,0")]
+    /// Nice value of each encoder [default: 7,4,2,1,0, whose weights are about 1 to 5]
+    #[arg(long, value_name = "NICE,…", value_delimiter = ',')]
     #[arg(allow_negative_numbers = true, value_parser = clap::value_parser!(i32).range(-20..=19))]
     pub(crate) nice: Vec<i32>,
+
+    /// Share of each encoder, given to the policy that `rota run` runs; nice values are 0 then,
+    /// unless there are others
+    #[arg(long, value_name = "N,…", value_delimiter = ',')]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub(crate) share: Vec<u64>,
+
+    /// Control socket of that policy
+    #[arg(long, value_name = "SOCKET", value_hint = ValueHint::FilePath)]
+    #[arg(default_value = SOCKET, requires = "share")]
+    pub(crate) control: PathBuf,
 
     /// How long
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]

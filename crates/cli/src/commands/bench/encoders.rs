@@ -7,6 +7,7 @@ use crate::error::{Error, Status};
 use crate::output::{json, table, units};
 use rota_bench::encoders::{self, Encoder, Plan};
 use rota_bench::Cpus;
+use rota_kernel::control::{Changes, Client, Share};
 use rota_report::chart::{Axis, Line, LineChart, Scale};
 use serde::Serialize;
 use std::fs::OpenOptions;
@@ -39,16 +40,24 @@ pub(crate) fn run(args: &EncodersArgs) -> Result<Status, Error> {
         file.map_err(|e| Error::file("create", path, &e))?;
     }
     let plan = Plan {
-        nice: args.nice.clone(),
+        nice: nice(args),
+        shares: args.share.clone(),
         duration: Duration::from_nanos(args.duration),
         frame_bytes: usize::try_from(args.frame_bytes).map_err(Error::input)?,
     };
     let cpus = Cpus::new(args.cpu)?;
-    let found = encoders::measure(&plan, &cpus, || {
+    let encoder = || {
         let mut command = Command::new(program);
         command.args(words);
         command
-    })?;
+    };
+    let found = match args.share.is_empty() {
+        true => encoders::measure(&plan, &cpus, encoder, |_, _| Ok::<_, Error>(()))?,
+        false => {
+            let mut policy = Client::connect(&args.control)?;
+            encoders::measure(&plan, &cpus, encoder, |pid, share| give(&mut policy, pid, share))?
+        }
+    };
     let (scheduler, cpu) = (scheduler(), cpus.shared());
     if let Some(path) = &args.picture {
         std::fs::write(path, chart(&found, &scheduler).render())
@@ -75,6 +84,21 @@ pub(crate) fn run(args: &EncodersArgs) -> Result<Status, Error> {
     Ok(Status::Done)
 }
 
+/// The kernel's of weights of about 1 to 5, but with shares 0 for all.
+fn nice(args: &EncodersArgs) -> Vec<i32> {
+    match (args.nice.is_empty(), args.share.is_empty()) {
+        (false, _) => args.nice.clone(),
+        (true, false) => vec![0; args.share.len()],
+        (true, true) => vec![7, 4, 2, 1, 0],
+    }
+}
+
+fn give(policy: &mut Client, pid: u32, share: u64) -> Result<(), Error> {
+    let shares = vec![Share { pid, share: Some(share) }];
+    policy.change(Changes { tunables: Vec::new(), shares })?;
+    Ok(())
+}
+
 fn print(out: &mut dyn Write, found: &[Encoder], duration_ns: u64) -> Result<(), Error> {
     let row = |encoder: &Encoder| {
         let interval = |of: fn(&rota_bench::Spread) -> f64| {
@@ -82,7 +106,7 @@ fn print(out: &mut dyn Write, found: &[Encoder], duration_ns: u64) -> Result<(),
         };
         vec![
             encoder.nice.to_string(),
-            encoder.weight.to_string(),
+            encoder.share.unwrap_or(encoder.weight.into()).to_string(),
             encoder.frames_ns.len().to_string(),
             units::percent(encoder.part),
             units::percent(encoder.due),
@@ -91,18 +115,19 @@ fn print(out: &mut dyn Write, found: &[Encoder], duration_ns: u64) -> Result<(),
             interval(|i| i.max),
         ]
     };
+    let by = if found.iter().any(|encoder| encoder.share.is_some()) { "share" } else { "weight" };
     let header =
-        ["nice", "weight", "frames", "part", "due", "interval (ms)", "jitter (ms)", "longest (ms)"];
+        ["nice", by, "frames", "part", "due", "interval (ms)", "jitter (ms)", "longest (ms)"];
     for line in table::lines(&header, 0, found.iter().map(row).collect()) {
         writeln!(out, "{line}")?;
     }
-    writeln!(out, "\nframes after so many seconds, by nice value")?;
+    writeln!(out, "\nframes after so many seconds")?;
     let at = |row: u64| (u128::from(duration_ns) * u128::from(row) / u128::from(ROWS)) as u64;
     let row = |row: u64| {
         let frames = found.iter().map(|encoder| encoder.frames_until(at(row)).to_string());
         std::iter::once(format!("{:.2}", at(row) as f64 / 1e9)).chain(frames).collect()
     };
-    let names: Vec<String> = found.iter().map(|encoder| encoder.nice.to_string()).collect();
+    let names: Vec<String> = found.iter().map(name).collect();
     let header: Vec<&str> =
         std::iter::once("time (s)").chain(names.iter().map(String::as_str)).collect();
     for line in table::lines(&header, 0, (1..=ROWS).map(row).collect()) {
@@ -111,12 +136,19 @@ fn print(out: &mut dyn Write, found: &[Encoder], duration_ns: u64) -> Result<(),
     Ok(())
 }
 
+fn name(encoder: &Encoder) -> String {
+    match encoder.share {
+        Some(share) => format!("share {share}"),
+        None => format!("nice {}", encoder.nice),
+    }
+}
+
 fn chart(found: &[Encoder], scheduler: &str) -> LineChart {
     let line = |encoder: &Encoder| {
         let shown = encoder.frames_ns.iter().take_while(|at| **at <= SHOWN_NS);
         let point = |(done, at): (usize, &u64)| (*at as f64 / 1e9, (done + 1) as f64);
         let points = std::iter::once((0.0, 0.0)).chain(shown.enumerate().map(point));
-        Line { name: format!("nice {}", encoder.nice), points: points.collect() }
+        Line { name: name(encoder), points: points.collect() }
     };
     LineChart {
         title: format!("Frames of encoders, scheduler: {scheduler}"),
