@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The experiments of papers that take seconds even in a release build, with little effort.
 
-use anyhow::{ensure, Result};
+use anyhow::{bail, ensure, Context, Result};
 use rota_e2e::command::{root, rota};
 
 /// Every number of the VTRR paper that has a tolerance: WRR within 2 %, VTRR and WFQ within 0.2
@@ -64,27 +64,91 @@ fn texts_are_on_the_page(found: &serde_json::Value, page: &str) -> Result<()> {
     Ok(())
 }
 
-/// The page has the same texts; and of the figures that take long, the numbers that do not depend
-/// on the effort. (All of the others are compared in the tests of the command.)
+/// The page has the same texts. Of the figures that take long it has the numbers that do not depend
+/// on the effort; of Figures 1 and 2 what the paper says, numbers that are no further from those of
+/// little effort than they may be from the paper's, and the verdict that they deserve. (All of the
+/// others are compared in the tests of the command.)
 fn is_on_its_page(found: &serde_json::Value) -> Result<()> {
     let page = std::fs::read_to_string(root().join("docs/reproduce/vtrr.md"))?;
     texts_are_on_the_page(found, &page)?;
-    let mut compared = 0;
+    let (mut compared, mut judged) = (0, 0);
     for figure in found["figures"].as_array().into_iter().flatten() {
+        let id = figure["id"].as_str().unwrap_or_default();
         for number in figure["numbers"].as_array().into_iter().flatten() {
             let what = number["what"].as_str().unwrap_or_default();
-            ensure!(page.contains(&format!("| {what} |")), "{what} is not on its page");
+            let row = row_of(&page, id, what)?;
+            let ours = number["ours"].as_f64().unwrap_or(f64::NAN);
             if what.ends_with("200 clients") || what.ends_with("200 clients over 10") {
-                let ours = number["ours"].as_f64().unwrap_or(f64::NAN);
-                let row = page.lines().find(|line| line.starts_with(&format!("| {what} |")));
-                let row = row.unwrap_or_default();
                 let digits = format!("{ours:.2}");
                 let digits = digits.trim_end_matches('0').trim_end_matches('.');
-                ensure!(row.contains(&format!("| {digits} |")), "{ours} is not in: {row}");
+                ensure!(row[2] == digits, "{ours} is not in: {row:?}");
                 compared += 1;
+            }
+            if id == "fig1" || id == "fig2" {
+                on_page(&row, number).with_context(|| format!("{id}: {what}: {row:?}"))?;
+                judged += 1;
+            }
+        }
+        if id == "fig1" || id == "fig2" {
+            for table in figure["tables"].as_array().into_iter().flatten() {
+                for row in table["rows"].as_array().into_iter().flatten() {
+                    within_theory(&page, id, row[0].as_str().unwrap_or_default())?;
+                }
             }
         }
     }
     ensure!(compared >= 5, "only {compared} numbers were compared");
+    ensure!(judged >= 10, "only {judged} numbers of figures 1 and 2 were judged");
+    Ok(())
+}
+
+/// The cells of the row of a figure's section that begins with this.
+fn row_of<'a>(page: &'a str, id: &str, what: &str) -> Result<Vec<&'a str>> {
+    let section = page.split("\n## ").find(|section| {
+        section.lines().next().is_some_and(|title| title.ends_with(&format!("({id})")))
+    });
+    let section = section.with_context(|| format!("the page has no section of {id}"))?;
+    let row = section.lines().find(|line| line.starts_with(&format!("| {what} |")));
+    let row = row.with_context(|| format!("'{what}' is not in the section of {id}"))?;
+    Ok(row.trim_matches(['|', ' ']).split(" | ").collect())
+}
+
+/// The first number of a cell such as `≥ -1.59 tu`.
+fn number_in(cell: &str) -> Result<f64> {
+    let number = cell.split([' ', '≥', '≤']).find(|word| !word.is_empty());
+    Ok(number.with_context(|| format!("no number in '{cell}'"))?.parse()?)
+}
+
+/// Pages have four digits of a number.
+const ROUNDING: f64 = 1e-3;
+
+fn on_page(row: &[&str], number: &serde_json::Value) -> Result<()> {
+    let [_, paper, here, verdict] = row else { bail!("there are not four cells") };
+    let (quick, here) = (number["ours"].as_f64().unwrap_or(f64::NAN), number_in(here)?);
+    let expected = &number["expected"];
+    let (agrees, papers, within) = if let Some(value) = expected["value"]["value"].as_f64() {
+        let within = expected["value"]["within"].as_f64().unwrap_or_default();
+        ((here - value).abs() <= within * (1.0 + ROUNDING), value, within)
+    } else {
+        let bound = expected["at_least"].as_f64().context("it is no bound from below")?;
+        (here >= bound * (1.0 + ROUNDING.copysign(bound)), bound, 0.2)
+    };
+    ensure!(number_in(paper)? == papers, "the paper has {papers}");
+    ensure!((here - quick).abs() <= within, "with little effort it is {quick}");
+    ensure!(*verdict == if agrees { "agrees" } else { "differs" }, "that is no {verdict}");
+    Ok(())
+}
+
+/// A row of a table beside theory: what is a bound there holds. Long tables are not on the page.
+fn within_theory(page: &str, id: &str, what: &str) -> Result<()> {
+    let Ok(row) = row_of(page, id, what) else { return Ok(()) };
+    let [_, here, theory] = row[..] else { bail!("{id}: {what}: there are not three cells") };
+    let here = number_in(here)?;
+    let holds = match (theory.starts_with('≤'), theory.starts_with('≥')) {
+        (true, _) => here <= number_in(theory)? + 0.005,
+        (_, true) => here >= number_in(theory)? - 0.005,
+        _ => true,
+    };
+    ensure!(holds, "{id}: {what}: {row:?}");
     Ok(())
 }

@@ -74,11 +74,13 @@ pub fn measure<E: From<Error>>(
     mut give: impl FnMut(u32, u64) -> Result<(), E>,
 ) -> Result<Vec<Encoder>, E> {
     check(plan)?;
-    let start = || plan.nice.iter().map(|_| Process::start(&mut encoder())).collect();
+    let start = |_| {
+        let process = Process::start(&mut encoder())?;
+        process.hold()?;
+        Ok(process)
+    };
+    let start = || plan.nice.iter().map(start).collect();
     let encoders: Vec<Process> = cpus.share(|| -> Result<_, Error> { start() })??;
-    for encoder in &encoders {
-        encoder.hold()?;
-    }
     for (encoder, nice) in encoders.iter().zip(&plan.nice) {
         encoder.renice(*nice)?;
     }

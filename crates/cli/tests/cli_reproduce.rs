@@ -99,7 +99,7 @@ fn nanoseconds_of_the_bench_are_shown_beside_instructions() {
         "costs.json",
         r#"{"schema": "rota.decision-cost/1", "computer": {"cpu": "Some CPU", "kernel": "7.2",
         "virtual_machine": false, "load_average": 0.5}, "rows": [
-        {"policy": "vtrr", "tasks": 10, "ns": {"median": 457.4}},
+        {"policy": "vtrr", "tasks": 10, "ns": {"median": 457.4}, "ratio": 2.24},
         {"policy": "wfq:queue=list", "tasks": 10, "ns": {"median": 508.0}}]}"#,
     );
     let file = format!("--decision-cost={costs}");
@@ -107,7 +107,8 @@ fn nanoseconds_of_the_bench_are_shown_beside_instructions() {
     assert!(text.contains("Nanoseconds of a decision"), "{text}");
     let row = text.lines().find(|line| line.trim().starts_with("10 ")).expect("a row");
     // Linux 2.2 and WFQ with a heap are not in the file.
-    assert_eq!(row.split_whitespace().collect::<Vec<_>>(), ["10", "–", "508", "–", "457"]);
+    let row: Vec<_> = row.split_whitespace().collect();
+    assert_eq!(row, ["10", "–", "508", "–", "457", "(2.2)"]);
 
     reproduce(&["fig5", &file]).refused(&["only fig3 of vtrr shows costs of decisions"]);
     let other = scratch.file("other.json", "{}");

@@ -29,11 +29,23 @@ struct Row {
     policy: String,
     tasks: usize,
     ns: Spread,
+    /// To the baseline, in turns right after its own.
+    #[serde(default)]
+    ratio: Option<f64>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 struct Spread {
     median: f64,
+}
+
+/// A policy with so many tasks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct DecisionCost {
+    pub(crate) tasks: usize,
+    pub(crate) median_ns: f64,
+    /// To scx_simple, if that was there.
+    pub(crate) ratio: Option<f64>,
 }
 
 impl DecisionCosts {
@@ -59,12 +71,17 @@ impl DecisionCosts {
         Ok(costs)
     }
 
-    /// Numbers of tasks and nanoseconds, by number of tasks.
-    pub(crate) fn of(&self, policy: &str) -> Vec<(usize, f64)> {
+    /// What was measured of a policy, by number of tasks.
+    pub(crate) fn of(&self, policy: &str) -> Vec<DecisionCost> {
         let own = self.rows.iter().filter(|row| row.policy == policy);
-        let mut points: Vec<(usize, f64)> = own.map(|row| (row.tasks, row.ns.median)).collect();
-        points.sort_by_key(|(tasks, _)| *tasks);
-        points
+        let cost = |row: &Row| DecisionCost {
+            tasks: row.tasks,
+            median_ns: row.ns.median,
+            ratio: row.ratio,
+        };
+        let mut costs: Vec<DecisionCost> = own.map(cost).collect();
+        costs.sort_by_key(|cost| cost.tasks);
+        costs
     }
 
     /// On which computer.
@@ -85,14 +102,16 @@ mod tests {
             r#"{{"schema": "{schema}", "computer": {{"cpu": "CPU", "cpus": 2, "kernel": "7.2",
             "virtual_machine": true, "load_average": 0.25}}, "repetitions": 3, "rows": [
             {{"policy": "wfq", "tasks": 200, "ns": {{"median": {median}, "min": 1, "p95": 9}}}},
-            {{"policy": "wfq", "tasks": 10, "ns": {{"median": 450.5, "min": 1, "p95": 9}}}}]}}"#
+            {{"policy": "wfq", "tasks": 10, "ns": {{"median": 450.5, "min": 1, "p95": 9}},
+            "ratio": 2.5}}]}}"#
         )
     }
 
     #[test]
     fn medians_are_by_policy_and_number_of_tasks() {
         let costs = DecisionCosts::parse("f", &json(SCHEMA, "600")).expect("is in order");
-        assert_eq!(costs.of("wfq"), [(10, 450.5), (200, 600.0)]);
+        let cost = |tasks, median_ns, ratio| DecisionCost { tasks, median_ns, ratio };
+        assert_eq!(costs.of("wfq"), [cost(10, 450.5, Some(2.5)), cost(200, 600.0, None)]);
         assert_eq!(costs.of("vtrr"), []);
         assert_eq!(costs.computer(), "CPU, Linux 7.2, virtual machine, load 0.2");
     }

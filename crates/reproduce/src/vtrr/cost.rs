@@ -3,7 +3,7 @@
 //! the policy, those of the kernel's functions that it calls included.
 
 use crate::bench::{hogs_told, image, Bench, Length};
-use crate::decision_costs::DecisionCosts;
+use crate::decision_costs::{DecisionCost, DecisionCosts};
 use crate::effort::Effort;
 use crate::error::Error;
 use crate::figure::{Drawing, Found, Table};
@@ -188,14 +188,17 @@ fn chart(found: &[Costs<'_>]) -> LineChart {
 /// What the bench has measured on a CPU, in a table and a picture of their own: another load, and
 /// so no line of the other picture.
 fn add_nanoseconds(figure: &mut Found, costs: &DecisionCosts) {
-    let measured: Vec<(&Entry, Vec<(usize, f64)>)> =
+    let measured: Vec<(&Entry, Vec<DecisionCost>)> =
         ENTRIES.iter().map(|entry| (entry, costs.of(entry.bench_name))).collect();
     let sizes: BTreeSet<usize> =
-        measured.iter().flat_map(|(_, points)| points.iter().map(|(tasks, _)| *tasks)).collect();
+        measured.iter().flat_map(|(_, costs)| costs.iter().map(|cost| cost.tasks)).collect();
     let row = |clients: &usize| {
-        let cell = |(_, points): &(&Entry, Vec<(usize, f64)>)| {
-            let point = points.iter().find(|(tasks, _)| tasks == clients);
-            point.map_or("–".into(), |(_, ns)| format!("{ns:.0}"))
+        let cell = |(_, costs): &(&Entry, Vec<DecisionCost>)| {
+            let Some(cost) = costs.iter().find(|cost| cost.tasks == *clients) else {
+                return "–".into();
+            };
+            let ratio = cost.ratio.map(|ratio| format!(" ({ratio:.1})")).unwrap_or_default();
+            format!("{:.0}{ratio}", cost.median_ns)
         };
         std::iter::once(clients.to_string()).chain(measured.iter().map(cell)).collect()
     };
@@ -204,7 +207,8 @@ fn add_nanoseconds(figure: &mut Found, costs: &DecisionCosts) {
     let _ = write!(
         figure.ran,
         " Nanoseconds are of the bench of decision costs: the same objects under the BPF JIT of a \
-         kernel ({computer}), tasks with the weights of nice -5, 0 and 5 in turn."
+         kernel ({computer}), tasks with the weights of nice -5, 0 and 5 in turn; in brackets how \
+         many times as long as scx_simple, which took turns with them."
     );
     figure.tables.push(Table {
         title: "Nanoseconds of a decision on a real CPU, median".into(),
@@ -212,16 +216,16 @@ fn add_nanoseconds(figure: &mut Found, costs: &DecisionCosts) {
         rows: sizes.iter().map(row).collect(),
         long: false,
     });
-    let line = |(entry, points): &(&Entry, Vec<(usize, f64)>)| Line {
+    let line = |(entry, costs): &(&Entry, Vec<DecisionCost>)| Line {
         name: entry.name.into(),
-        points: points.iter().map(|(tasks, ns)| (*tasks as f64, *ns)).collect(),
+        points: costs.iter().map(|cost| (cost.tasks as f64, cost.median_ns)).collect(),
     };
     let chart = LineChart {
         title: "Time of a decision".into(),
         description: "Nanoseconds of one decision on a real CPU, by number of clients".into(),
         x: Axis { label: "clients".into(), scale: Scale::Logarithmic },
         y: Axis { label: "nanoseconds per decision".into(), scale: Scale::Logarithmic },
-        lines: measured.iter().filter(|(_, points)| !points.is_empty()).map(line).collect(),
+        lines: measured.iter().filter(|(_, costs)| !costs.is_empty()).map(line).collect(),
     };
     figure.drawings.push(Drawing { svg: chart.render() });
 }

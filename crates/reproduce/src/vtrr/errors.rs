@@ -11,30 +11,59 @@ use crate::Job;
 use rota_report::chart::HeatMap;
 use std::collections::BTreeMap;
 
-const VTRR: Scheduler = Scheduler { name: "VTRR", policy: "vtrr", field: Field::Paper };
-const WRR: Scheduler = Scheduler { name: "WRR", policy: "wrr", field: Field::Paper };
-const WFQ: Scheduler = Scheduler { name: "WFQ", policy: "wfq", field: Field::Paper };
+const VTRR: Scheduler = paper("VTRR", "vtrr");
+const WRR: Scheduler = paper("WRR", "wrr");
+const WFQ: Scheduler = paper("WFQ", "wfq");
 /// The paper names them in its §2, and measures neither.
 const LOTTERY: Scheduler =
-    Scheduler { name: "Lottery", policy: "lottery", field: Field::OursSeeded };
-const STRIDE: Scheduler = Scheduler { name: "Stride", policy: "stride", field: Field::Ours };
+    Scheduler { name: "Lottery", policy: "lottery", set: &[], field: Field::OursSeeded };
+const STRIDE: Scheduler =
+    Scheduler { name: "Stride", policy: "stride", set: &[], field: Field::Ours };
+/// Younger than the paper. All requests are of one quantum, the first ones too.
+pub(crate) const EEVDF: Scheduler = Scheduler {
+    name: "EEVDF",
+    policy: "eevdf",
+    set: &[("base_slice_ns", "10000000"), ("no_place_deadline_initial", "true")],
+    field: Field::Ours,
+};
 
-/// Figure, the scheduler that it compares with VTRR, and ours: as coarse in one, as fine in the
-/// other.
-const FIGURES: [(&str, Scheduler, Scheduler); 2] = [("fig1", WRR, LOTTERY), ("fig2", WFQ, STRIDE)];
+const fn paper(name: &'static str, policy: &'static str) -> Scheduler {
+    Scheduler { name, policy, set: &[], field: Field::Paper }
+}
+
+/// What a figure has beside VTRR: the paper's scheduler, and ours, which are as coarse in one and
+/// as fine in the other.
+struct Beside {
+    id: &'static str,
+    paper: Scheduler,
+    ours: &'static [Scheduler],
+}
+
+const FIGURES: [Beside; 2] = [
+    Beside { id: "fig1", paper: WRR, ours: &[LOTTERY] },
+    Beside { id: "fig2", paper: WFQ, ours: &[STRIDE, EEVDF] },
+];
 
 pub(crate) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
-    let wanted: Vec<_> = FIGURES.into_iter().filter(|(id, _, _)| job.wants(id)).collect();
+    let wanted: Vec<Beside> = FIGURES.into_iter().filter(|figure| job.wants(figure.id)).collect();
     let mut schedulers = vec![VTRR];
-    schedulers.extend(wanted.iter().flat_map(|(_, paper, ours)| [*paper, *ours]));
+    for figure in &wanted {
+        schedulers.push(figure.paper);
+        schedulers.extend(figure.ours);
+    }
     let sweep = sweep::run(job, &schedulers)?;
     let surfaces = schedulers.iter().zip(&sweep);
     let surfaces: Vec<Surface<'_>> =
         surfaces.map(|(scheduler, points)| Surface { scheduler: *scheduler, points }).collect();
-    let of_figure = |(at, (id, _, _)): (usize, &(&'static str, Scheduler, Scheduler))| {
-        found(id, job.effort, [surfaces[0], surfaces[1 + 2 * at], surfaces[2 + 2 * at]])
-    };
-    Ok(wanted.iter().enumerate().map(of_figure).collect())
+    let (vtrr, mut others) = (surfaces[0], &surfaces[1..]);
+    let mut all = Vec::new();
+    for figure in &wanted {
+        let (paper, rest) = (others[0], &others[1..]);
+        let (ours, rest) = rest.split_at(figure.ours.len());
+        all.push(found(figure.id, job.effort, [vtrr, paper], ours));
+        others = rest;
+    }
+    Ok(all)
 }
 
 /// One scheduler's errors over the grid.
@@ -51,6 +80,10 @@ impl Surface<'_> {
 
     fn lowest(&self) -> f64 {
         self.points.values().map(Errors::lowest).fold(f64::MAX, f64::min)
+    }
+
+    fn best(&self) -> f64 {
+        self.points.values().map(Errors::best).fold(f64::MIN, f64::max)
     }
 
     fn worst(&self) -> f64 {
@@ -78,38 +111,46 @@ impl Surface<'_> {
     }
 }
 
-fn found(id: &'static str, effort: Effort, surfaces: [Surface<'_>; 3]) -> Found {
+fn found(
+    id: &'static str,
+    effort: Effort,
+    papers: [Surface<'_>; 2],
+    ours: &[Surface<'_>],
+) -> Found {
     let mut numbers = Vec::new();
-    let mut drawings = Vec::new();
-    let mut tables = Vec::new();
-    for surface in &surfaces {
+    for surface in &papers {
         let policy = surface.scheduler.policy;
-        if surface.scheduler.field == Field::Paper {
-            numbers.push((format!("{policy}_highest"), surface.highest()));
-            numbers.push((format!("{policy}_lowest"), surface.lowest()));
-        }
+        numbers.push((format!("{policy}_highest"), surface.highest()));
+        numbers.push((format!("{policy}_lowest"), surface.lowest()));
         if surface.scheduler == WFQ {
+            numbers.push((format!("{policy}_highest_here"), surface.highest()));
             numbers.push((format!("{policy}_never_below"), surface.worst()));
         }
+    }
+    let (mut drawings, mut tables) = (Vec::new(), Vec::new());
+    for surface in papers.iter().chain(ours) {
         drawings.push(surface.map("furthest ahead", Errors::highest));
         drawings.push(surface.map("furthest behind", Errors::lowest));
         tables.push(table(surface));
     }
-    let [_, paper, ours] = surfaces;
-    tables.push(beyond(paper, ours, effort));
+    let [_, paper] = papers;
+    if paper.scheduler == WFQ {
+        tables.push(beside_theory(paper, effort));
+    }
+    tables.extend(ours.iter().map(|ours| beyond(*ours, effort)));
     let points = sweep::points(effort).len();
+    let names: Vec<&str> = ours.iter().map(|surface| surface.scheduler.name).collect();
+    let seeded = ours.iter().any(|surface| surface.scheduler.field == Field::OursSeeded);
     let ran = format!(
         "The policies' objects in the ideal machine with one CPU, {} at each of \
          {points} pairs (N, S), the same for every scheduler, for one cycle of S quanta, after which \
          the schedule repeats. The error is taken at the end of every quantum. Combinations that \
-         were drawn several times are run once and counted as often as they were drawn. {} is \
+         were drawn several times are run once and counted as often as they were drawn. {} {} \
          beyond the paper, and run with a tenth of the combinations{}.",
         sweep::combinations_text(effort),
-        ours.scheduler.name,
-        match ours.scheduler.field {
-            Field::OursSeeded => ", each with a seed of its own",
-            Field::Paper | Field::Ours => "",
-        }
+        names.join(" and "),
+        if names.len() == 1 { "is" } else { "are" },
+        if seeded { ", each with a seed of its own" } else { "" },
     );
     Found { id, ran, numbers, tables, drawings }
 }
@@ -131,16 +172,40 @@ fn table(surface: &Surface<'_>) -> Table {
     }
 }
 
-/// A scheduler that the paper does not measure, beside theory or beside what it is like.
-fn beyond(paper: Surface<'_>, ours: Surface<'_>, effort: Effort) -> Table {
-    let tu = |value: f64| format!("{value:.2} tu");
+fn tu(value: f64) -> String {
+    format!("{value:.2} tu")
+}
+
+fn theory_table(title: String, rows: Vec<Vec<String>>) -> Table {
+    let header = ["number", "here", "theory"].map(String::from).to_vec();
+    Table { title, header, rows, long: false }
+}
+
+/// WFQ beside its bounds, at the point that has the most clients and the greatest sum of shares.
+fn beside_theory(wfq: Surface<'_>, effort: Effort) -> Table {
+    let name = wfq.scheduler.name;
+    let last = wfq.points.iter().next_back().map(|(point, errors)| {
+        let Point { clients, shares } = *point;
+        let count = sweep::combinations(effort, *point, wfq.scheduler.field);
+        let what = format!("{name}, furthest ahead of {clients} clients with S = {shares}");
+        vec![what, tu(errors.highest()), format!("≤ {}", tu(theory::fair_ahead(*point, count)))]
+    });
+    let what = format!("{name}, furthest behind of any single combination");
+    let behind = vec![what, tu(wfq.worst()), format!("≥ {}", tu(theory::FAIR_BEHIND))];
+    let rows = last.into_iter().chain([behind]).collect();
+    theory_table(format!("{name} beside theory"), rows)
+}
+
+/// A scheduler that the paper does not measure, beside theory.
+fn beyond(ours: Surface<'_>, effort: Effort) -> Table {
     let name = ours.scheduler.name;
     let mut rows = vec![
         vec![format!("{name}, furthest ahead"), tu(ours.highest()), "–".into()],
         vec![format!("{name}, furthest behind"), tu(ours.lowest()), "–".into()],
     ];
-    match ours.scheduler.field {
-        Field::OursSeeded => {
+    let single = |way: &str| format!("{name}, furthest {way} of any single combination");
+    match ours.scheduler {
+        LOTTERY => {
             let two = ours.points.iter().rfind(|(point, _)| point.clients == 2);
             rows.extend(two.map(|(point, errors)| {
                 let count = sweep::combinations(effort, *point, ours.scheduler.field);
@@ -149,19 +214,17 @@ fn beyond(paper: Surface<'_>, ours: Surface<'_>, effort: Effort) -> Table {
                 vec![what, tu(errors.highest()), tu(expected)]
             }));
         }
-        Field::Paper | Field::Ours => {
-            let what = format!("{name}, furthest behind of any single combination");
+        STRIDE => {
             let largest = ours.points.keys().map(|point| point.shares).max().unwrap_or_default();
             let bound = theory::stride_behind(largest);
-            rows.push(vec![what, tu(ours.worst()), format!("≥ {}", tu(bound))]);
-            let what = format!("{} on the same, furthest behind", paper.scheduler.name);
-            rows.push(vec![what, tu(paper.worst()), format!("≥ {}", tu(theory::FAIR_BEHIND))]);
+            rows.push(vec![single("behind"), tu(ours.worst()), format!("≥ {}", tu(bound))]);
+        }
+        _ => {
+            let ahead = format!("≤ {}", tu(theory::EEVDF_AHEAD));
+            let behind = format!("≥ {}", tu(theory::EEVDF_BEHIND));
+            rows.push(vec![single("ahead"), tu(ours.best()), ahead]);
+            rows.push(vec![single("behind"), tu(ours.worst()), behind]);
         }
     }
-    Table {
-        title: format!("Beyond the paper: {name}"),
-        header: ["number", "here", "theory"].map(String::from).to_vec(),
-        rows,
-        long: false,
-    }
+    theory_table(format!("Beyond the paper: {name}"), rows)
 }

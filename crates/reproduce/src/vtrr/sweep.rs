@@ -24,6 +24,8 @@ pub(crate) struct Scheduler {
     /// As the paper calls it.
     pub(crate) name: &'static str,
     pub(crate) policy: &'static str,
+    /// Tunables by which each decision is for a quantum.
+    pub(crate) set: &'static [(&'static str, &'static str)],
     pub(crate) field: Field,
 }
 
@@ -44,7 +46,8 @@ pub(crate) struct Errors {
     /// Sums over all combinations, in nanoseconds times S.
     highest: i128,
     lowest: i128,
-    /// The lowest of any combination.
+    /// The highest and the lowest of any combination.
+    best: i128,
     worst: i128,
     combinations: u64,
     shares: u32,
@@ -65,6 +68,11 @@ impl Errors {
         self.tu(self.lowest) / self.combinations as f64
     }
 
+    /// The furthest ahead in any combination.
+    pub(crate) fn best(&self) -> f64 {
+        self.tu(self.best)
+    }
+
     /// The furthest behind in any combination.
     pub(crate) fn worst(&self) -> f64 {
         self.tu(self.worst)
@@ -73,6 +81,7 @@ impl Errors {
     fn add(&mut self, other: &Self) {
         self.highest += other.highest;
         self.lowest += other.lowest;
+        self.best = self.best.max(other.best);
         self.worst = self.worst.min(other.worst);
         self.combinations += other.combinations;
         self.shares = other.shares;
@@ -163,7 +172,7 @@ fn seeded(drawn: Vec<Vec<u64>>) -> Vec<Combination> {
 /// Runs all schedulers at all points.
 pub(crate) fn run(job: &Job<'_>, schedulers: &[Scheduler]) -> Result<Sweep, Error> {
     let images: Result<Vec<Arc<Image>>, Error> =
-        schedulers.iter().map(|scheduler| image(scheduler.policy, &[])).collect();
+        schedulers.iter().map(|scheduler| image(scheduler.policy, scheduler.set)).collect();
     let images = images?;
     let mut fields: Vec<Field> = Vec::new();
     for scheduler in schedulers {
@@ -218,6 +227,7 @@ fn run_part(part: &Part, mut images: Vec<Arc<Image>>) -> Result<Vec<Errors>, Err
             errors.add(&Errors {
                 highest: range.highest * i128::from(*drawn),
                 lowest: range.lowest * i128::from(*drawn),
+                best: range.highest,
                 worst: range.lowest,
                 combinations: *drawn,
                 shares: part.point.shares,
