@@ -5,6 +5,7 @@
 //! else (a kernel thread, the loader of the policy) ran on a CPU becomes a list of interruptions,
 //! which are given to the simulated machine.
 
+use crate::crossing;
 use crate::played::Played;
 use crate::recorded::Interruption;
 use rota_trace::{Event, EventKind, OffCpu, Sink};
@@ -29,6 +30,8 @@ pub struct Filtered {
     pub interruptions: Vec<Interruption>,
     /// How long after a tick a CPU that ends a slice there switches, as a rule.
     pub tick_ns: u64,
+    /// How long a wakeup takes to another CPU that is idle, on average, if there were any.
+    pub crossing_ns: Option<u64>,
 }
 
 impl Filtered {
@@ -40,6 +43,7 @@ impl Filtered {
         filtered.introduce(played, origin_ns, events);
         filtered.interruptions = others(played, origin_ns, events, &names);
         filtered.tick_ns = length_of_tick(played, origin_ns, events);
+        filtered.crossing_ns = crossing::mean_ns(events, |pid| names.contains_key(&pid));
         let window = played.start_ns..played.start_ns + played.duration_ns;
         for event in events {
             let at_ns = event.time_ns + origin_ns;

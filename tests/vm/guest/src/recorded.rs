@@ -16,6 +16,8 @@ pub struct Recorded {
     pub interruptions: Vec<Interruption>,
     /// How long after a tick a CPU that ends a slice there switches, as a rule.
     pub tick_ns: u64,
+    /// How long a wakeup took to another CPU that was idle, on average, if there were any.
+    pub crossing_ns: Option<u64>,
     /// CPU time that a fork took, on average.
     pub fork_ns: u64,
     /// How the fair class is set, if it scheduled the workload.

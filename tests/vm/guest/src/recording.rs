@@ -66,6 +66,7 @@ pub(crate) fn record(play: &[&str]) -> Result<Recorded> {
         picks,
         interruptions: filtered.interruptions,
         tick_ns: filtered.tick_ns,
+        crossing_ns: filtered.crossing_ns,
         fork_ns: played.fork_ns,
         fair: None,
         lost: facts.lost.total() + facts.repaired + facts.late,

@@ -97,6 +97,8 @@ pub struct Compared {
     pub kernel: Numbers,
     /// How long a tick took that ended a slice.
     pub tick_ns: u64,
+    /// How long a wakeup took to another CPU that was idle, if there were any.
+    pub crossing_ns: Option<u64>,
     /// How often others than the workload ran.
     pub interruptions: usize,
     /// For how long, all together.
@@ -132,6 +134,7 @@ impl Compared {
             simulator: simulator.runs,
             kernel: kernel.numbers,
             tick_ns: beside.tick_ns,
+            crossing_ns: beside.crossing_ns,
             interruptions: beside.interruptions.len(),
             interrupted_ns: beside.interrupted_ns(),
             used: Vec::new(),

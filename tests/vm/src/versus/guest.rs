@@ -123,6 +123,7 @@ fn host(case: &Case, records: &[Record]) -> Result<(Host, Beside)> {
         host,
         Beside {
             tick_ns: recorded.tick_ns,
+            crossing_ns: recorded.crossing_ns,
             fork_ns: recorded.fork_ns,
             exit_ns: 0,
             interruptions: interruptions.collect(),

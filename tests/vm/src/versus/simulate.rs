@@ -18,7 +18,7 @@ use rota_trace::{Event, EventKind, Sink};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// From a wakeup to the other CPU's looking, in the emulated machine.
+/// From a wakeup to the other CPU's looking, where no wakeup of the case tells.
 const IPI_NS: u64 = 20_000;
 
 /// What the kernel's machine did beside the workload.
@@ -26,6 +26,8 @@ const IPI_NS: u64 = 20_000;
 pub struct Beside {
     /// How long a tick took that ended a slice.
     pub tick_ns: u64,
+    /// How long a wakeup took to another CPU that was idle, if there were any.
+    pub crossing_ns: Option<u64>,
     /// How long a fork took.
     pub fork_ns: u64,
     /// How long the end of a thread took: freeing its stack, and `exit()`.
@@ -61,8 +63,9 @@ pub fn simulate(case: &Case, workload: &str, beside: &Beside, seed: Option<u64>)
     let workload = Arc::new(rota_workload::parse(&name, workload)?);
     let mut config = Config::new(Topology::flat(case.cpus)?, case.duration_ns);
     config.hz = DEFAULT_HZ;
-    let Beside { tick_ns, fork_ns, exit_ns, .. } = *beside;
-    config.costs = Costs { tick_ns, fork_ns, exit_ns, ipi_ns: IPI_NS, ..Costs::none() };
+    let Beside { tick_ns, fork_ns, exit_ns, crossing_ns, .. } = *beside;
+    let ipi_ns = crossing_ns.unwrap_or(IPI_NS);
+    config.costs = Costs { tick_ns, fork_ns, exit_ns, ipi_ns, ..Costs::none() };
     config.ticks_are_charged = true;
     config.interruptions.clone_from(&beside.interruptions);
     if let Some(seed) = seed {
