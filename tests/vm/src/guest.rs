@@ -45,7 +45,7 @@ pub fn initramfs(sources: &Sources) -> Result<Initramfs> {
     all.program(&sources.guest, "bin/rota-guest")?;
     all.link("bin/rota-guest", "init");
     for (tool, package) in TOOLS {
-        all.program(&find(tool, package)?, &format!("usr/bin/{tool}"))?;
+        add_tool(&mut all, tool, package)?;
     }
     all.link("/usr/bin/busybox", "bin/busybox");
     all.link("/usr/bin/busybox", "bin/sh");
@@ -59,6 +59,11 @@ pub fn initramfs(sources: &Sources) -> Result<Initramfs> {
         all.file(&load, &format!("loads/{name}"));
     }
     Ok(all)
+}
+
+/// A program of the host, which a Debian package has.
+pub(crate) fn add_tool(all: &mut Initramfs, tool: &str, package: &str) -> Result<()> {
+    all.program(&find(tool, package)?, &format!("usr/bin/{tool}"))
 }
 
 /// Policies with planted bugs, as objects in `/bugs`.

@@ -3,11 +3,13 @@
 
 pub mod console;
 pub mod debian;
+pub mod encoders;
 pub mod estimate;
 pub mod guest;
 pub mod initramfs;
 pub mod kernel;
 mod libraries;
+pub mod page;
 pub mod plan;
 pub mod qemu;
 pub mod run;

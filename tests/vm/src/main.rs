@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `rota-vm`: runs the scenarios of `tests/vm/scenarios` in real kernels.
 
+mod encoders_command;
 mod versus_command;
 
 use anyhow::{bail, Context, Result};
@@ -40,6 +41,8 @@ enum Command {
     List,
     /// Compare the simulator with a kernel
     Versus(versus_command::VersusArgs),
+    /// Run a real encoder under the schedulers of the VTRR paper
+    Encoders(encoders_command::EncodersArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -93,6 +96,10 @@ fn main() -> ExitCode {
         Command::Versus(args) => {
             let sources = sources(args.rota.as_deref());
             sources.and_then(|sources| versus_command::run(&args, &sources))
+        }
+        Command::Encoders(args) => {
+            let sources = sources(args.rota.as_deref());
+            sources.and_then(|sources| encoders_command::run(&args, &sources))
         }
     };
     match result {

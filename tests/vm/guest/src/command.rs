@@ -28,7 +28,10 @@ pub(crate) fn run(step: &Command, policy: Option<&str>) -> Result<(Value, Option
 
     let output = fs::read_to_string(OUTPUT)?;
     let messages = fs::read_to_string(MESSAGES)?;
-    let saw = json!({ "code": code, "took_ns": took.as_nanos() as u64, "messages": messages });
+    let mut saw = json!({ "code": code, "took_ns": took.as_nanos() as u64, "messages": messages });
+    if step.keep {
+        saw["output"] = Value::from(output.as_str());
+    }
     let problem = judge(step, code, &output, &messages)
         .or_else(|| before.and_then(|b| b.wait_for_return().err()).map(|e| format!("{e:#}")));
     Ok((saw, problem))

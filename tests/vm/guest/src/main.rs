@@ -37,6 +37,7 @@ fn command(args: &[String]) -> Result<()> {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["hog"] => hog::spin(),
+        ["join", program, args @ ..] => ordinary::join(program, args),
         ["jobs"] => jobs::run(),
         ["record", options @ ..] => {
             println!("{}", serde_json::to_string(&recording::record(options)?)?);
@@ -48,6 +49,6 @@ fn command(args: &[String]) -> Result<()> {
             Ok(())
         }
         _ if std::process::id() == 1 => init::run(),
-        _ => bail!("usage: rota-guest hog|jobs|play"),
+        _ => bail!("usage: rota-guest hog|jobs|play|join PROGRAM …"),
     }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Starts programs that are scheduled like any other.
 
+use anyhow::{Context, Result};
+use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 /// A program under `SCHED_OTHER`. `chrt` is started at the caller's real-time priority, and
@@ -9,4 +11,10 @@ pub(crate) fn program(path: &str) -> Command {
     let mut command = Command::new("/usr/bin/chrt");
     command.args(["-o", "0", path]);
     command
+}
+
+/// Becomes a program that asks for the policy: a client of one that was loaded with `--partial`.
+pub(crate) fn join(program: &str, args: &[&str]) -> Result<()> {
+    rota_kernel::join_sched_ext(std::process::id()).context("cannot join SCHED_EXT")?;
+    Err(Command::new(program).args(args).exec()).with_context(|| program.to_owned())
 }

@@ -134,6 +134,9 @@ pub struct Command {
     /// sched_ext, its policy, and BPF objects must be as before.
     #[serde(default)]
     pub changes_nothing: bool,
+    /// What it prints goes into the record, as `output`.
+    #[serde(default)]
+    pub keep: bool,
 }
 
 /// A measurement of shares.

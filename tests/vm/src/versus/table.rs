@@ -3,22 +3,13 @@
 //! between two markers.
 
 use super::compare::{Compared, Measure};
-use anyhow::{Context, Result};
-use std::fs;
+use crate::page;
+use anyhow::Result;
 use std::path::Path;
-
-const BEGIN: &str = "<!-- begin: written by `rota-vm versus --write` -->";
-const END: &str = "<!-- end -->";
 
 /// Puts the table where the old one was.
 pub fn write(path: &Path, compared: &[Compared]) -> Result<()> {
-    let file = path.display();
-    let text = fs::read_to_string(path).with_context(|| file.to_string())?;
-    let begin = text.find(BEGIN).with_context(|| format!("{file} has no line '{BEGIN}'"))?;
-    let end = text.find(END).with_context(|| format!("{file} has no line '{END}'"))?;
-    let (head, tail) = (&text[..begin + BEGIN.len()], &text[end..]);
-    fs::write(path, format!("{head}\n\n{}\n{tail}", markdown(compared)))
-        .with_context(|| file.to_string())
+    page::write(path, "rota-vm versus --write", &markdown(compared))
 }
 
 /// All cases: first those with numbers, then those with picks.
