@@ -54,7 +54,7 @@ static s32 choose_queue(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 static u32 movable(u32 slot, u32 cpu)
 {
 	while (slot && (client_at(slot)->delayed || !slot_may_use(slot, cpu)) && can_loop())
-		slot = tree_next(slot);
+		slot = next_client(slot);
 	return slot;
 }
 
@@ -70,7 +70,7 @@ static s32 busiest_cpu(u32 cpu)
 
 		if (other == cpu || !q->nr_waiting || q->load <= most)
 			continue;
-		if (!movable(tree_first(q->root), cpu))
+		if (!movable(first_client(tree_first(q->root)), cpu))
 			continue;
 		most = q->load;
 		busiest = other;
@@ -93,7 +93,7 @@ static u32 pull_one(u32 cpu)
 
 	if (busiest < 0)
 		return 0;
-	slot = movable(tree_first(queue_of(busiest)->root), cpu);
+	slot = movable(first_client(tree_first(queue_of(busiest)->root)), cpu);
 	pull(slot, cpu);
 	return slot;
 }
@@ -117,11 +117,11 @@ static u32 balance(u32 cpu, u64 now)
 	}
 	most = (from->load - q->load) / 2;
 	in_vain = q->in_vain < 16 ? q->in_vain : 16;
-	slot = movable(tree_first(from->root), cpu);
+	slot = movable(first_client(tree_first(from->root)), cpu);
 	for (seen = loop_start; slot && seen < MOST_LOOKED_AT && can_loop(); seen++) {
-		u64 weight = client_at(slot)->weight;
+		u64 weight = flat_weight(slot);
 
-		next = movable(tree_next(slot), cpu);
+		next = movable(next_client(slot), cpu);
 		if (weight >> in_vain <= most) {
 			pull(slot, cpu);
 			start_waiting(slot);

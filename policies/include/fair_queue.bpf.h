@@ -10,6 +10,11 @@
  *  - leave(slot, sleeps): notes what the client comes back with, and calls leave_queue();
  *  - reweigh(slot, weight): the client's weight changes;
  *  - advanced(slot, by): the client's virtual time has just advanced by that.
+ * With groups, which have queues within a CPU's, it defines FAIR_GROUPS before it, and after it
+ *  - tree_of(slot): the tree in which the client waits;
+ *  - wait_above(slot), leave_above(slot): it has just come into or left that;
+ *  - charge_above(slot, ns): it had the CPU for that long;
+ *  - first_client(slot), next_client(slot): see below.
  * Everything here needs the lock.
  */
 #ifndef ROTA_FAIR_QUEUE_BPF_H
@@ -70,6 +75,51 @@ static void leave(u32 slot, bool sleeps);
 static void reweigh(u32 slot, u32 weight);
 static void advanced(u32 slot, s64 by);
 
+#ifdef FAIR_GROUPS
+static u32 *tree_of(u32 slot);
+static void wait_above(u32 slot);
+static void leave_above(u32 slot);
+static void charge_above(u32 slot, s64 ns);
+static u32 first_client(u32 slot);
+static u32 next_client(u32 slot);
+static u64 flat_weight(u32 slot);
+#else
+static u32 *tree_of(u32 slot)
+{
+	return &home_of(client_at(slot))->root;
+}
+
+static void wait_above(u32 slot)
+{
+}
+
+static void leave_above(u32 slot)
+{
+}
+
+static void charge_above(u32 slot, s64 ns)
+{
+}
+
+/* The first client of those that are in a place of a CPU's tree: here it is one itself. */
+static u32 first_client(u32 slot)
+{
+	return slot;
+}
+
+/* The client after this one in all trees of the CPU, 0: it is the last. */
+static u32 next_client(u32 slot)
+{
+	return tree_next(slot);
+}
+
+/* What a client's weight is worth in the load of its CPU. */
+static u64 flat_weight(u32 slot)
+{
+	return client_at(slot)->weight;
+}
+#endif
+
 static void join_queue(struct client *c, u32 cpu)
 {
 	struct cpu_queue *q = queue_of(cpu);
@@ -100,7 +150,8 @@ static void start_waiting(u32 slot)
 	c->waits = true;
 	q->nr_waiting += !c->delayed;
 	nr_waiting += !c->delayed;
-	tree_insert(&q->root, slot);
+	tree_insert(tree_of(slot), slot);
+	wait_above(slot);
 }
 
 static void stop_waiting(u32 slot)
@@ -113,7 +164,8 @@ static void stop_waiting(u32 slot)
 	c->waits = false;
 	q->nr_waiting -= !c->delayed;
 	nr_waiting -= !c->delayed;
-	tree_remove(&q->root, slot);
+	tree_remove(tree_of(slot), slot);
+	leave_above(slot);
 }
 
 /* It takes part no more, wherever that was. */
@@ -152,12 +204,14 @@ static void charge(u32 slot, u64 ran_ns)
 {
 	struct client *c = client_at(slot);
 	s64 by = virtual_ns(ran_ns, c->weight) - virtual_ns(c->ran_ns, c->weight);
+	s64 ns = ran_ns - c->ran_ns;
 
 	c->ran_ns = ran_ns;
 	if (!by || !c->home)
 		return;
 	c->vruntime += by;
 	advanced(slot, by);
+	charge_above(slot, ns);
 }
 
 static void charge_used(u32 slot, u64 used_ns)

@@ -37,6 +37,7 @@ pub(crate) fn adjust(image: &mut Image, adjust: Adjust) -> Result<(), String> {
     let Some(at) = table(image).map(|t| t.name.clone()) else {
         return Err("no variable of type struct sched_ext_ops: this object is no scheduler".into());
     };
+    drop_cgroups(image);
     if adjust.partial {
         let Some(flag) = image.kernel_btf.enum_value("SCX_OPS_SWITCH_PARTIAL") else {
             return Err("the kernel has no SCX_OPS_SWITCH_PARTIAL, which --partial needs".into());
@@ -52,6 +53,17 @@ pub(crate) fn adjust(image: &mut Image, adjust: Adjust) -> Result<(), String> {
         set(image, &at, "hotplug_seq", seq);
     }
     Ok(())
+}
+
+/// Callbacks of cgroups are there only with `CONFIG_EXT_GROUP_SCHED`. A kernel without it has no
+/// weights of groups to tell, so a policy that asks for them does without.
+fn drop_cgroups(image: &mut Image) {
+    let btf = &image.kernel_btf;
+    for table in &mut image.struct_ops {
+        let Some(ty) = btf.find_struct(&table.type_name) else { continue };
+        let knows = |member: &str| btf.field_at(ty, member).is_ok();
+        table.fields.retain(|member, _| !member.starts_with("cgroup_") || knows(member));
+    }
 }
 
 /// An integer member.
@@ -164,6 +176,25 @@ mod tests {
         let mut image = image("wfq");
         image.set_ops("enqueue", "").expect("set");
         assert_eq!(written(&image, "enqueue", 8), 0);
+    }
+
+    #[test]
+    fn callbacks_of_cgroups_are_left_out_where_the_kernel_has_none() {
+        let mut image = image("cfs");
+        let members = |image: &Image| -> Vec<String> {
+            table(image).expect("a table").fields.keys().cloned().collect()
+        };
+        let all = members(&image);
+        assert!(all.iter().any(|member| member == "cgroup_init"), "{all:?}");
+        adjust(&mut image, Adjust::default()).expect("adjusts");
+        assert_eq!(members(&image), all, "this kernel has them");
+
+        // A type that has none of them stands for the table of a kernel without group scheduling.
+        image.struct_ops[0].type_name = "scx_init_task_args".into();
+        drop_cgroups(&mut image);
+        let left: Vec<&String> =
+            all.iter().filter(|member| !member.starts_with("cgroup_")).collect();
+        assert_eq!(image.struct_ops[0].fields.keys().collect::<Vec<_>>(), left);
     }
 
     #[test]

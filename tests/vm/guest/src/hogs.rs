@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The hogs of a job, by name.
 
-use crate::ordinary;
+use crate::{groups, ordinary};
 use anyhow::{bail, Context, Result};
 use rota_guest::step::Hog;
 use rustix::process::{kill_process, setpriority_process, Pid, Signal};
@@ -38,6 +38,9 @@ impl Hogs {
             if !kind.cpus.is_empty() {
                 self.set_cpus(&name, &kind.cpus)?;
             }
+            if let Some(group) = &kind.group {
+                self.regroup(&name, group)?;
+            }
         }
         Ok(())
     }
@@ -64,6 +67,10 @@ impl Hogs {
         cpus.iter().for_each(|cpu| set.set(*cpu));
         sched_setaffinity(Some(self.pid(name)?), &set)
             .with_context(|| format!("cannot set the CPUs of '{name}' to {cpus:?}"))
+    }
+
+    pub(crate) fn regroup(&self, name: &str, group: &str) -> Result<()> {
+        groups::enter(group, self.pid(name)?.as_raw_nonzero().get() as u32)
     }
 
     pub(crate) fn kill(&mut self, name: &str) -> Result<()> {

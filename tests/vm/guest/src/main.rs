@@ -4,6 +4,7 @@
 
 mod command;
 mod fair;
+mod groups;
 mod hog;
 mod hogs;
 mod init;

@@ -38,7 +38,7 @@ pub enum Step {
         #[serde(rename = "for")]
         time: Span,
     },
-    /// Changes hogs: their nice value, the CPUs they may use.
+    /// Changes hogs: their nice value, the CPUs they may use, their control group.
     Change {
         /// One of the hogs' names.
         task: String,
@@ -48,6 +48,16 @@ pub enum Step {
         /// New set of allowed CPUs.
         #[serde(default)]
         cpus: Option<Vec<usize>>,
+        /// Control group to move to.
+        #[serde(default)]
+        group: Option<String>,
+    },
+    /// Makes a control group, unless it is there, and sets its weight.
+    Group {
+        /// As `/a/b`.
+        path: String,
+        /// Its `cpu.weight`.
+        weight: u32,
     },
     /// Kills hogs with SIGKILL.
     Kill {
@@ -102,6 +112,9 @@ pub struct Hog {
     /// CPUs it may use; all if none is given.
     #[serde(default)]
     pub cpus: Vec<usize>,
+    /// Control group, which a step made; the root's if none is given.
+    #[serde(default)]
+    pub group: Option<String>,
     /// So many of the same kind, called `name.0`, `name.1` …
     #[serde(default)]
     pub count: Option<usize>,
@@ -248,6 +261,7 @@ impl Step {
             Step::Play(_) => "play",
             Step::Wait { .. } => "wait",
             Step::Change { .. } => "change",
+            Step::Group { .. } => "group",
             Step::Kill { .. } => "kill",
             Step::Cpu { .. } => "cpu",
             Step::Signal { .. } => "signal",

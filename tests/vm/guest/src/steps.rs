@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Does the steps of a job.
 
+use crate::groups::Groups;
 use crate::hogs::Hogs;
 use crate::report::{now, Report};
 use crate::residue::{kernel_memory_kb, Residue};
@@ -25,6 +26,7 @@ pub(crate) struct Work<'a> {
     job: &'a Job,
     report: &'a mut Report,
     hogs: Hogs,
+    groups: Groups,
     scheduler: Option<Scheduler>,
     /// Inside a repeated step only problems are reported.
     quiet: bool,
@@ -32,7 +34,8 @@ pub(crate) struct Work<'a> {
 
 impl<'a> Work<'a> {
     pub(crate) fn new(job: &'a Job, report: &'a mut Report) -> Work<'a> {
-        Work { job, report, hogs: Hogs::default(), scheduler: None, quiet: false }
+        let (hogs, groups) = (Hogs::default(), Groups::default());
+        Work { job, report, hogs, groups, scheduler: None, quiet: false }
     }
 
     /// Does the steps until one has a problem. An error is one of talking to the host.
@@ -63,6 +66,7 @@ impl<'a> Work<'a> {
     pub(crate) fn clean_up(&mut self) -> Result<bool> {
         let mut clean = || -> Result<()> {
             self.hogs.kill_all()?;
+            self.groups.remove_all()?;
             if let Some(mut scheduler) = self.scheduler.take() {
                 scheduler.stop(CLEAN_UP_WITHIN)?;
             }
@@ -101,7 +105,7 @@ impl<'a> Work<'a> {
                 return played;
             }
             Step::Wait { time } => sleep(time.duration()),
-            Step::Change { task, nice, cpus } => {
+            Step::Change { task, nice, cpus, group } => {
                 for name in self.hogs.matching(task)? {
                     if let Some(nice) = nice {
                         self.hogs.renice(&name, *nice)?;
@@ -109,8 +113,12 @@ impl<'a> Work<'a> {
                     if let Some(cpus) = cpus {
                         self.hogs.set_cpus(&name, cpus)?;
                     }
+                    if let Some(group) = group {
+                        self.hogs.regroup(&name, group)?;
+                    }
                 }
             }
+            Step::Group { path, weight } => self.groups.weigh(path, *weight)?,
             Step::Kill { tasks } if tasks.is_empty() => self.hogs.kill_all()?,
             Step::Kill { tasks } => {
                 for task in tasks {

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Groups, which are cgroups: on each CPU where somebody of a group wants to run, the group takes
+ * part as one with its weight in the queue of the group above, and has a queue of its own for its
+ * members (CONFIG_FAIR_GROUP_SCHED: sched_entity, my_q and parent). As in 2.6.24 it has its whole
+ * weight on each CPU, however many it is on.
+ *
+ * Such a part of a group has a slot, as clients have: it is a client in trees and of what
+ * fair_queue.bpf.h knows of one. It is in a tree while somebody in its own tree waits.
+ *
+ * Groups for which there is no room, and those on too deep a level, count as the one above.
+ * Everything but the callbacks needs the lock.
+ */
+#ifndef ROTA_CFS_GROUPS_BPF_H
+#define ROTA_CFS_GROUPS_BPF_H
+
+#define NR_GROUPS	 512
+#define MOST_LEVELS	 32
+#define WEIGHT_OF_CGROUP 1024 /* cpu.weight 100 is as nice 0 */
+
+struct group {
+	u32 parent;
+	u32 level; /* 0: the root, group 0 */
+	u32 weight;
+	u32 users; /* clients and groups in it, and its cgroup; without any it is free */
+	u32 next_free;
+};
+
+/* What stays of a group on a CPU while nobody takes part there. */
+struct group_part {
+	s64 vruntime;
+	s64 min_vruntime; /* of its queue, as own_queue has it */
+	u32 slot;	  /* 0: nobody takes part */
+};
+
+struct group_ref {
+	u32 group;
+	bool is_own; /* and not that of one above */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_CGRP_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct group_ref);
+} group_refs SEC(".maps");
+
+static void *(*const bpf_cgrp_storage_get)(void *map, struct cgroup *cgrp, void *init,
+					   u64 flags) = (void *)210;
+struct cgroup *bpf_cgroup_ancestor(struct cgroup *cgrp, s32 level) __ksym;
+void bpf_cgroup_release(struct cgroup *cgrp) __ksym;
+
+const volatile bool cgroups
+	help_text("cgroups take part by their cpu.weight; loading takes the kernel longer");
+
+struct group groups[NR_GROUPS];
+struct group_part group_parts[NR_GROUPS][MAX_CPUS]; /* of group 0: the CPU's own queue */
+u32 groups_used, free_group;
+
+static struct group *group_at(u32 group)
+{
+	return &groups[group % NR_GROUPS];
+}
+
+static struct group_part *part_of(u32 group, u32 cpu)
+{
+	return &group_parts[group % NR_GROUPS][cpu % MAX_CPUS];
+}
+
+/* The slot of the queue that a client or a part of a group takes part in; 0: the CPU's own. */
+static u32 above(u32 slot)
+{
+	return cgroups ? client_at(slot)->own.above : 0;
+}
+
+/* Whose queue that is, or was last. */
+static struct group_part *queue_around(u32 slot, u32 cpu)
+{
+	return part_of(client_at(slot)->own.around, cpu);
+}
+
+/* A queue: of a part of a group by its slot, or of the CPU. */
+static struct entity_queue *queue_in(u32 slot, u32 cpu)
+{
+	return cgroups && slot ? &client_at(slot)->own.queue : &queue_of(cpu)->own.queue;
+}
+
+static u32 *root_in(u32 slot, u32 cpu)
+{
+	return cgroups && slot ? &client_at(slot)->own.queue.root : &queue_of(cpu)->root;
+}
+
+/* (update_min_vruntime) @slot had the CPU, or somebody in it. */
+static void min_advances(u32 slot, u32 cpu)
+{
+	struct group_part *q = queue_around(slot, cpu);
+	s64 least = client_at(slot)->vruntime;
+	u32 first = tree_first(*root_in(above(slot), cpu));
+
+	if (first && client_at(first)->vruntime < least)
+		least = client_at(first)->vruntime;
+	if (least > q->min_vruntime)
+		q->min_vruntime = least;
+}
+
+/* Those above a client that ran for @ns, where that may be less than was thought. */
+static __attribute__((noinline)) void charge_above(u32 slot, s64 ns)
+{
+	u32 cpu = client_at(slot)->home - 1, level, at = above(slot);
+
+	for (level = loop_start; at && level < MOST_LEVELS && can_loop(); level++) {
+		struct client *c = client_at(at);
+		u32 *root = root_in(c->own.above, cpu);
+		s64 by = virtual_ns(ns < 0 ? -ns : ns, c->weight);
+
+		if (c->waits)
+			tree_remove(root, at);
+		c->vruntime += ns < 0 ? -by : by;
+		if (c->waits)
+			tree_insert(root, at);
+		min_advances(at, cpu);
+		at = c->own.above;
+	}
+}
+
+/* Somebody waits in @slot's queue: those above wait too. */
+static __attribute__((noinline)) void wait_above(u32 slot)
+{
+	u32 cpu = client_at(slot)->home - 1, level, at = above(slot);
+
+	for (level = loop_start; at && level < MOST_LEVELS && can_loop(); level++) {
+		struct client *c = client_at(at);
+
+		if (c->waits)
+			return;
+		c->waits = true;
+		tree_insert(root_in(c->own.above, cpu), at);
+		at = c->own.above;
+	}
+}
+
+/* @slot waits no more: nor do those above in which nobody else does. */
+static __attribute__((noinline)) void leave_above(u32 slot)
+{
+	u32 cpu = client_at(slot)->home - 1, level, at = above(slot);
+
+	for (level = loop_start; at && level < MOST_LEVELS && can_loop(); level++) {
+		struct client *c = client_at(at);
+
+		if (c->own.queue.root)
+			return;
+		c->waits = false;
+		tree_remove(root_in(c->own.above, cpu), at);
+		at = c->own.above;
+	}
+}
+
+/* The first client of a group's queue, or @slot itself if it is none of a group. */
+static u32 first_client(u32 slot)
+{
+	u32 level;
+
+	for (level = loop_start;
+	     cgroups && client_at(slot)->own.is_group && level < MOST_LEVELS && can_loop();
+	     level++)
+		slot = tree_first(client_at(slot)->own.queue.root);
+	return slot;
+}
+
+/* The client after this one in all trees of the CPU, 0: it is the last. */
+static u32 next_client(u32 slot)
+{
+	u32 level, next = tree_next(slot);
+
+	for (level = loop_start; !next && above(slot) && level < MOST_LEVELS && can_loop();
+	     level++) {
+		slot = above(slot);
+		next = tree_next(slot);
+	}
+	return first_client(next);
+}
+
+/* What a client's weight comes to in the CPU's own queue. */
+static __attribute__((noinline)) u64 flat_weight(u32 slot)
+{
+	u64 weight = client_at(slot)->weight;
+	u32 level, at = above(slot);
+
+	for (level = loop_start; at && level < MOST_LEVELS && can_loop(); level++) {
+		const struct client *c = client_at(at);
+
+		if (c->own.queue.load)
+			weight = weight * c->weight / c->own.queue.load;
+		at = c->own.above;
+	}
+	return weight;
+}
+
+/* A slot for a part of a group, from those of tasks; 0: there is none. */
+static u32 part_slot_take(void)
+{
+	u32 slot = free_slot & SLOT_MASK;
+
+	if (slot)
+		free_slot = free_next[slot];
+	else if (slots_used < NR_SLOTS - 1)
+		slot = ++slots_used;
+	return slot;
+}
+
+/* @slot takes part in the queue @above, which is that of @group there, as who slept does. */
+static void takes_part(u32 slot, u32 above, u32 group, u32 cpu)
+{
+	struct entity_queue *q = queue_in(above, cpu);
+	struct client *c = client_at(slot);
+
+	c->own.above = above;
+	c->own.around = group;
+	q->nr++;
+	q->load += c->weight;
+	place_slept(c, part_of(group, cpu)->min_vruntime);
+}
+
+/*
+ * The slot of @group's part on @cpu, for somebody who is about to take part in it; 0: the CPU's
+ * own queue (if there is no slot left, too).
+ */
+static __attribute__((noinline)) u32 group_joins(u32 group, u32 cpu)
+{
+	u32 level, below = 0, wanted = 0;
+
+	for (level = loop_start; cgroups && group && level < MOST_LEVELS && can_loop(); level++) {
+		struct group_part *part = part_of(group, cpu);
+		bool begins = !part->slot;
+		u32 slot = begins ? part_slot_take() : part->slot;
+		struct client *c = client_at(slot);
+
+		if (!slot)
+			break;
+		if (begins) {
+			part->slot = slot;
+			*c = (struct client){.vruntime = part->vruntime, .home = cpu + 1};
+			c->weight = group_at(group)->weight;
+			c->own.is_group = true;
+			c->own.group = group;
+		}
+		if (below)
+			takes_part(below, slot, group, cpu);
+		else
+			wanted = slot;
+		if (!begins)
+			return wanted;
+		below = slot;
+		group = group_at(group)->parent;
+	}
+	if (below)
+		takes_part(below, 0, 0, cpu);
+	return wanted;
+}
+
+/* Somebody has left the queue of @slot. Parts in which nobody is left end. */
+static __attribute__((noinline)) void group_leaves(u32 slot, u32 cpu)
+{
+	u32 level;
+
+	for (level = loop_start; cgroups && slot && level < MOST_LEVELS && can_loop(); level++) {
+		struct client *c = client_at(slot);
+		struct entity_queue *q = queue_in(c->own.above, cpu);
+		struct group_part *part = part_of(c->own.group, cpu);
+
+		if (c->own.queue.nr)
+			return;
+		q->nr--;
+		q->load -= c->weight;
+		part->vruntime = c->vruntime;
+		part->slot = 0;
+		c->own.is_group = false;
+		free_next[slot & SLOT_MASK] = free_slot;
+		free_slot = slot;
+		slot = c->own.above;
+	}
+}
+
+static void group_weighs(u32 group, u32 weight)
+{
+	u32 cpu;
+
+	for (cpu = loop_start; group && cpu < nr_cpus && can_loop(); cpu++) {
+		u32 slot = part_of(group, cpu)->slot;
+
+		if (!slot)
+			continue;
+		queue_in(above(slot), cpu)->load += (s64)weight - client_at(slot)->weight;
+		client_at(slot)->weight = weight;
+		queue_of(cpu)->load = queue_of(cpu)->own.queue.load;
+	}
+	group_at(group)->weight = weight;
+}
+
+/* A new group below @parent; 0: there is no room. */
+static u32 group_take(u32 parent, u32 weight)
+{
+	u32 group = free_group, level = group_at(parent)->level + 1, cpu;
+
+	if (level >= MOST_LEVELS)
+		return 0;
+	if (group)
+		free_group = group_at(group)->next_free;
+	else if (groups_used < NR_GROUPS - 1)
+		group = ++groups_used;
+	if (!group)
+		return 0;
+	*group_at(group) =
+		(struct group){.parent = parent, .level = level, .weight = weight, .users = 1};
+	group_at(parent)->users++;
+	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++)
+		part_of(group, cpu)->vruntime = 0;
+	return group;
+}
+
+static void group_give_back(u32 group)
+{
+	u32 level;
+
+	for (level = loop_start; group && level < MOST_LEVELS && can_loop(); level++) {
+		struct group *g = group_at(group);
+
+		if (--g->users)
+			return;
+		g->next_free = free_group;
+		free_group = group;
+		group = g->parent;
+	}
+}
+
+/* Without the lock. A cgroup that was never announced has no group: the root's. */
+static u32 group_of(struct cgroup *cgrp)
+{
+	struct group_ref *ref = bpf_cgrp_storage_get(&group_refs, cgrp, NULL, 0);
+
+	return ref ? ref->group : 0;
+}
+
+/* For ops.cgroup_init. */
+static s32 group_init(struct cgroup *cgrp, u32 weight)
+{
+	struct group_ref *ref;
+	struct cgroup *outer;
+	u32 parent = 0, group;
+
+	if (!cgroups || !cgrp->level)
+		return 0;
+	ref = bpf_cgrp_storage_get(&group_refs, cgrp, NULL, STORAGE_GET_CREATE);
+	if (!ref)
+		return -ENOMEM;
+	outer = bpf_cgroup_ancestor(cgrp, cgrp->level - 1);
+	if (outer) {
+		parent = group_of(outer);
+		bpf_cgroup_release(outer);
+	}
+	bpf_spin_lock(&lock);
+	group = group_take(parent, weight * WEIGHT_OF_CGROUP);
+	bpf_spin_unlock(&lock);
+	ref->is_own = group;
+	ref->group = group ? group : parent;
+	return 0;
+}
+
+/* For ops.cgroup_exit. */
+static void group_exit(struct cgroup *cgrp)
+{
+	struct group_ref *ref = bpf_cgrp_storage_get(&group_refs, cgrp, NULL, 0);
+	u32 group;
+
+	if (!ref || !ref->is_own)
+		return;
+	group = ref->group;
+	ref->is_own = false;
+	ref->group = 0;
+	bpf_spin_lock(&lock);
+	group_give_back(group);
+	bpf_spin_unlock(&lock);
+}
+
+/* For ops.cgroup_set_weight. */
+static void group_set_weight(struct cgroup *cgrp, u32 weight)
+{
+	struct group_ref *ref = bpf_cgrp_storage_get(&group_refs, cgrp, NULL, 0);
+	u32 group;
+
+	if (!ref || !ref->is_own)
+		return;
+	group = ref->group;
+	bpf_spin_lock(&lock);
+	group_weighs(group, weight * WEIGHT_OF_CGROUP);
+	bpf_spin_unlock(&lock);
+}
+
+#endif
