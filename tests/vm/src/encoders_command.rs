@@ -60,7 +60,7 @@ pub(crate) fn run(args: &EncodersArgs, sources: &Sources) -> Result<bool> {
     let records = args.dir.join(boot.name()).join("1/records");
     let records = fs::read_to_string(&records).with_context(|| records.display().to_string())?;
     let frames = jobs::frames(&verdict::parse(&records).map_err(anyhow::Error::msg)?)?;
-    let text = show::markdown(&format!("Linux {name}"), &encoder()?, &frames);
+    let text = show::markdown(&name, &encoder()?, &frames);
     println!("{text}");
     if args.write {
         let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");

@@ -62,6 +62,15 @@ impl Hogs {
             .with_context(|| format!("cannot set the nice value of '{name}' to {nice}"))
     }
 
+    pub(crate) fn set_share(&self, name: &str, share: u64) -> Result<()> {
+        let share = format!("{}={share}", self.pid(name)?.as_raw_nonzero());
+        let output = ordinary::program("rota").args(["set", "--share", &share]).output()?;
+        if !output.status.success() {
+            bail!("rota set --share {share}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        Ok(())
+    }
+
     pub(crate) fn set_cpus(&self, name: &str, cpus: &[usize]) -> Result<()> {
         let mut set = CpuSet::new();
         cpus.iter().for_each(|cpu| set.set(*cpu));

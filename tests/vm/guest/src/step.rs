@@ -38,13 +38,16 @@ pub enum Step {
         #[serde(rename = "for")]
         time: Span,
     },
-    /// Changes hogs: their nice value, the CPUs they may use, their control group.
+    /// Changes hogs: their nice value, share, the CPUs they may use, their control group.
     Change {
         /// One of the hogs' names.
         task: String,
         /// New nice value.
         #[serde(default)]
         nice: Option<i32>,
+        /// New share, by `rota set --share`.
+        #[serde(default)]
+        share: Option<u64>,
         /// New set of allowed CPUs.
         #[serde(default)]
         cpus: Option<Vec<usize>>,

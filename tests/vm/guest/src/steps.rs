@@ -105,10 +105,13 @@ impl<'a> Work<'a> {
                 return played;
             }
             Step::Wait { time } => sleep(time.duration()),
-            Step::Change { task, nice, cpus, group } => {
+            Step::Change { task, nice, share, cpus, group } => {
                 for name in self.hogs.matching(task)? {
                     if let Some(nice) = nice {
                         self.hogs.renice(&name, *nice)?;
+                    }
+                    if let Some(share) = share {
+                        self.hogs.set_share(&name, *share)?;
                     }
                     if let Some(cpus) = cpus {
                         self.hogs.set_cpus(&name, cpus)?;

@@ -87,7 +87,11 @@ fn job(entry: &Entry) -> Job {
         name: format!("encoders/{}", entry.policy),
         policy: Some(entry.policy.to_owned()),
         set: entry.set.iter().map(|set| (*set).to_owned()).collect(),
-        steps: vec![Step::Load { policy: None, with: Vec::new(), wait: true }, Step::Run(run)],
+        // Only the encoders are clients: others would have a hundred times their shares.
+        steps: vec![
+            Step::Load { policy: None, with: vec!["--partial".into()], wait: true },
+            Step::Run(run),
+        ],
     }
 }
 
