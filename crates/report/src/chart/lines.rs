@@ -56,7 +56,7 @@ impl LineChart {
         for mark in x.marks() {
             if let Some(at) = x.place(mark) {
                 paper.straight("axis", (at, bottom), (at, bottom + 4.0));
-                paper.word("small middle", at, bottom + 17.0, &name(mark));
+                paper.below_mark(at, bottom + 17.0, &name(mark));
             }
         }
         paper.straight("axis", (LEFT, bottom), (WIDTH - RIGHT, bottom));

@@ -4,6 +4,8 @@
 use crate::svg::{Attributes, Svg};
 
 pub(crate) const WIDTH: f64 = 460.0;
+/// Of a small character, at most.
+const SMALL_WIDTH: f64 = 7.0;
 /// Height of the title's line.
 pub(crate) const TOP: f64 = 34.0;
 
@@ -68,6 +70,15 @@ impl Paper {
     pub(crate) fn word(&mut self, class: &str, x: f64, y: f64, text: &str) {
         let (x, y) = (px(x), px(y));
         self.svg.text("text", &[("class", class), ("x", &x), ("y", &y)], text);
+    }
+
+    /// What stands below a mark of the axis: in its middle, if there is room up to the right edge.
+    pub(crate) fn below_mark(&mut self, x: f64, y: f64, text: &str) {
+        if x + text.chars().count() as f64 * SMALL_WIDTH / 2.0 > WIDTH {
+            self.word("small end", WIDTH, y, text);
+        } else {
+            self.word("small middle", x, y, text);
+        }
     }
 
     /// Words along the left edge, upwards.

@@ -69,6 +69,19 @@ fn bars_are_as_long_as_their_numbers() {
     }
 }
 
+#[test]
+fn the_last_mark_of_an_axis_stays_in_the_picture() {
+    let line = Line { name: "l".into(), points: vec![(1.0, 1.0), (10_000.0, 2.0)] };
+    let axis = |scale| Axis { label: "a".into(), scale };
+    let (x, y) = (axis(Scale::Logarithmic), axis(Scale::Linear));
+    let svg = LineChart { x, y, lines: vec![line], ..LineChart::default() }.render();
+    let document = Document::parse(&svg).expect("well-formed");
+    let last = document.descendants().find(|node| node.text() == Some("10,000")).expect("a mark");
+    // In its middle, 16 from the edge, it would need 18 to its right.
+    assert_eq!(last.attribute("class"), Some("small end"));
+    assert!(number(last, "x") <= 460.0);
+}
+
 proptest! {
     #[test]
     fn any_numbers_give_a_well_formed_picture(
