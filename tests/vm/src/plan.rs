@@ -55,8 +55,8 @@ pub struct Filter {
     pub cpus: Option<u32>,
     /// Only machines with this kernel, by its role's name.
     pub kernel: Option<String>,
-    /// A part that stands for the whole: on a counted clock, and each scenario with each policy on
-    /// one of its numbers of CPUs. They change from policy to policy and from scenario to scenario.
+    /// A part that stands for the whole: short scenarios on a counted clock, each with each policy
+    /// on one of its numbers of CPUs. They change from policy to policy and from scenario to scenario.
     pub quick: bool,
 }
 
@@ -71,7 +71,7 @@ fn most(pace: Pace) -> Duration {
 pub fn plan(scenarios: &[Scenario], policies: &[Policy], filter: &Filter) -> Result<Vec<Boot>> {
     let mut kinds: BTreeMap<_, Vec<Job>> = BTreeMap::new();
     for (i, scenario) in scenarios.iter().enumerate() {
-        if filter.quick && scenario.pace == Pace::Free {
+        if filter.quick && (scenario.pace == Pace::Free || !scenario.quick) {
             continue;
         }
         for (j, policy) in chosen(scenario, policies)?.into_iter().enumerate() {
@@ -250,6 +250,7 @@ mod tests {
             scenario("a", "policies = \"all\"\ncpus = [1, 2]\ncpus_of = { wrr = [] }"),
             scenario("b", "policies = \"shares\"\ncpus = [1, 2]"),
             scenario("c", "policies = \"all\"\ncpus = [2]\npace = \"free\""),
+            scenario("d", "policies = \"all\"\ncpus = [1]\nquick = false"),
         ];
         let filter = Filter { quick: true, ..Filter::default() };
         let boots = super::plan(&scenarios, &policies(), &filter).unwrap();

@@ -30,6 +30,8 @@ pub struct Scenario {
     pub guest: Guest,
     /// On what clock.
     pub pace: Pace,
+    /// Whether it is done where only a part is wanted.
+    pub quick: bool,
     /// Tunables of policies, `name=value`, by the policy's name.
     pub set: BTreeMap<String, Vec<String>>,
     /// What to do.
@@ -72,6 +74,8 @@ struct File {
     guest: Guest,
     #[serde(default = "counted")]
     pace: Pace,
+    #[serde(default = "yes")]
+    quick: bool,
     #[serde(default)]
     set: BTreeMap<String, Vec<String>>,
     step: Vec<toml::Value>,
@@ -83,6 +87,10 @@ fn newest() -> Vec<Role> {
 
 fn bare() -> Guest {
     Guest::Bare
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn counted() -> Pace {
@@ -121,6 +129,7 @@ pub fn parse(name: &str, text: &str) -> Result<Scenario> {
         kernels: file.kernels,
         guest: file.guest,
         pace: file.pace,
+        quick: file.quick,
         set: file.set,
         steps: steps.collect::<Result<_>>()?,
     };
