@@ -98,13 +98,13 @@ impl Core {
         }
         let first = rq.waiting.first().filter(|(rank, _)| *rank > self.rank_of_curr(cpu));
         let serves = self.server_precedes(cpu, first.map(|(_, t)| t));
-        if let Some((_, t)) = first.filter(|_| !serves && !rq.comes_later() && !rq.interrupted) {
+        if let Some((_, t)) = first.filter(|_| !serves && !rq.is_excused()) {
             return Err(format!("lets {} wait for a lesser task", self.task(t).label()));
         }
-        if rq.curr.is_none() && local.nr > 0 && !rq.comes_later() && !rq.interrupted {
+        if rq.curr.is_none() && local.nr > 0 && !rq.is_excused() {
             return Err(format!("idles with {} tasks on its local DSQ", local.nr));
         }
-        let resched = rq.need_resched && !rq.comes_later() && !rq.interrupted;
+        let resched = rq.need_resched && !rq.is_excused();
         let pending = !rq.kick.is_empty() || !rq.kick_if_idle.is_empty() || resched;
         if pending || rq.in_balance || !rq.dsp_buf.is_empty() || !rq.ddsp_deferred.is_empty() {
             return Err("has unfinished business".into());

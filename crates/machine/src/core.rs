@@ -217,12 +217,15 @@ impl Core {
         if cpu == self.this_cpu || ipi_ns == 0 {
             return self.resched_curr(cpu);
         }
-        self.rq_mut(cpu).need_resched = true;
+        let rq = self.rq_mut(cpu);
+        rq.need_resched = true;
+        rq.ipis_in_flight += 1;
         self.queue.push(self.now_ns + ipi_ns, Due::Ipi(cpu));
     }
 
     /// `scheduler_ipi()`: unless the CPU has rescheduled meanwhile.
     pub(crate) fn ipi(&mut self, cpu: u32) {
+        self.rq_mut(cpu).ipis_in_flight -= 1;
         if self.rq(cpu).need_resched {
             self.resched.insert(cpu);
         }

@@ -38,6 +38,8 @@ pub(crate) struct Rq {
     /// It is above: the CPU is, or is becoming, another class's.
     pub(crate) next_higher: bool,
     pub(crate) need_resched: bool,
+    /// Interrupts on their way here that ask it to look, see `Core::resched_cpu`.
+    pub(crate) ipis_in_flight: u32,
     /// On its way to idle, see `Core::become_idle`: whether to tell the scheduler.
     pub(crate) entering_idle: Option<bool>,
     /// See `Core::may_look`: the last time through the scheduler, how often of late
@@ -108,6 +110,12 @@ impl Rq {
         self.looks_later || self.entering_idle.is_some()
     }
 
+    /// Whether it need not have gone through its scheduler yet: as above, or somebody else has
+    /// the CPU, or it has not heard.
+    pub(crate) fn is_excused(&self) -> bool {
+        self.comes_later() || self.interrupted || self.ipis_in_flight > 0
+    }
+
     pub(crate) fn new(addr: u64, idle_addr: u64, local: DsqIx, bypass: DsqIx) -> Self {
         Self {
             addr,
@@ -119,6 +127,7 @@ impl Rq {
             next_idle: true,
             next_higher: false,
             need_resched: false,
+            ipis_in_flight: 0,
             entering_idle: None,
             looked_at_ns: 0,
             fruitless_looks: 0,

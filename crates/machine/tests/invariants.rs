@@ -68,6 +68,7 @@ fn obeys(policy: Option<&str>, plan: &Plan, duration_ns: u64) -> Result<(), Stri
         may_use: &|name, cpu| plan.may_use(name, cpu, false),
         always_may_use: &|name, cpu| plan.may_use(name, cpu, true),
         longest_wait_ns: duration_ns,
+        heard_after_ns: plan.delays_ns[0],
     };
     check(&tape.0, &rules)?;
     let mut summary = Summary::new(plan.cpus);
@@ -144,6 +145,7 @@ proptest! {
                 may_use: &|_, _| true,
                 always_may_use: &|_, _| true,
                 longest_wait_ns: 2 * shares.iter().sum::<u64>() * MS,
+                heard_after_ns: 0,
             };
             prop_assert_eq!(check(&tape.0, &rules), Ok(()), "{}", policy);
         }

@@ -212,6 +212,7 @@ proptest! {
             may_use: &|_, _| true,
             always_may_use: &|_, _| true,
             longest_wait_ns: 2 * all,
+            heard_after_ns: 0,
         };
         prop_assert_eq!(check(&tape.0, &rules), Ok(()));
         if cpus == 1 {

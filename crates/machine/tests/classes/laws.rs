@@ -100,6 +100,7 @@ proptest! {
                 // wait: only where all are real-time does no CPU idle beside anybody
                 always_may_use: &|_, _| all_realtime,
                 longest_wait_ns: 3000 * MS,
+                heard_after_ns: 0,
             };
             prop_assert_eq!(&run().1 .0, &tape.0, "two runs differ");
             let mut summary = Summary::new(cpus);

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use rota_machine::config::Config;
+use rota_machine::config::{Config, Costs};
 use rota_machine::topology::Topology;
 
 /// This many cases, the same ones in each run of the tests. For a longer search:
@@ -63,6 +63,8 @@ pub(crate) struct Plan {
     pub(crate) shuffle_ties: bool,
     pub(crate) hz: u32,
     pub(crate) detail: bool,
+    /// Of an interrupt to another CPU, a fork, an exit.
+    pub(crate) delays_ns: [u64; 3],
     pub(crate) seed: u64,
     /// CPUs that others have: which, from when on, how long.
     pub(crate) others: Vec<(u32, u64, u64)>,
@@ -107,19 +109,28 @@ pub(crate) fn plan() -> impl Strategy<Value = Plan> {
     let hz = prop::sample::select(vec![100, 250, 1000]);
     let other = (0..4u32, 0..100_000_000u64, 0..3_000_000u64);
     let others = prop::collection::vec(other, 0..4);
-    (machine, hz, any::<(bool, u64)>(), others, prop::collection::vec(task(), 1..7)).prop_map(
-        |((cpus, shape, (ideal, shuffle_ties)), hz, (detail, seed), others, tasks)| Plan {
-            cpus,
-            shape,
-            ideal,
-            shuffle_ties,
-            hz,
-            detail,
-            seed,
-            others,
-            tasks,
-        },
-    )
+    let delays = prop_oneof![Just((0, 0, 0)), (0..60_000u64, 0..400_000u64, 0..400_000u64)];
+    (machine, hz, (any::<(bool, u64)>(), delays), others, prop::collection::vec(task(), 1..7))
+        .prop_map(
+            |(
+                (cpus, shape, (ideal, shuffle_ties)),
+                hz,
+                ((detail, seed), delays),
+                others,
+                tasks,
+            )| Plan {
+                cpus,
+                shape,
+                ideal,
+                shuffle_ties,
+                hz,
+                detail,
+                delays_ns: delays.into(),
+                seed,
+                others,
+                tasks,
+            },
+        )
 }
 
 impl Phase {
@@ -173,6 +184,8 @@ impl Plan {
         if self.ideal {
             config = config.ideal();
         }
+        let [ipi_ns, fork_ns, exit_ns] = self.delays_ns;
+        config.costs = Costs { ipi_ns, fork_ns, exit_ns, ..config.costs };
         config.hz = self.hz;
         config.seed = self.seed;
         config.shuffle_ties = self.shuffle_ties;

@@ -3,7 +3,7 @@
 //! CPUs do not idle while somebody waits who may use them, nobody waits too long.
 
 use rota_trace::{Event, EventKind, OffCpu};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// What is allowed in a run.
 pub(crate) struct Rules<'a> {
@@ -15,6 +15,9 @@ pub(crate) struct Rules<'a> {
     pub(crate) always_may_use: &'a dyn Fn(&str, u32) -> bool,
     /// Longest time that a runnable task may wait.
     pub(crate) longest_wait_ns: u64,
+    /// How long it takes a CPU to hear of a task. Until then it may idle; and as the task may
+    /// be taken by a CPU that was told of another one, it is their number that counts.
+    pub(crate) heard_after_ns: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +36,8 @@ struct Replay<'a> {
     states: BTreeMap<u32, State>,
     last_cpu: BTreeMap<u32, u32>,
     running: Vec<Option<u32>>,
+    /// When tasks began to wait of which a CPU may not have heard.
+    unheard_ns: VecDeque<u64>,
 }
 
 /// The first rule that the events break.
@@ -44,6 +49,7 @@ pub(crate) fn check(events: &[Event], rules: &Rules<'_>) -> Result<(), String> {
         states: BTreeMap::new(),
         last_cpu: BTreeMap::new(),
         running: vec![None; rules.cpus as usize],
+        unheard_ns: VecDeque::new(),
     };
     for event in events {
         replay.until(event.time_ns)?;
@@ -62,13 +68,17 @@ impl Replay<'_> {
         if time_ns == self.now_ns {
             return Ok(());
         }
+        while self.unheard_ns.front().is_some_and(|at| at + self.rules.heard_after_ns < time_ns) {
+            self.unheard_ns.pop_front();
+        }
         let idle = (0..self.rules.cpus).filter(|c| self.running[*c as usize].is_none());
         for cpu in idle {
-            let stranded = self.states.iter().find(|(pid, state)| {
+            let mut stranded = self.states.iter().filter(|(pid, state)| {
                 let able = || (self.rules.always_may_use)(&self.names[*pid], cpu);
                 matches!(state, State::Waits { .. }) && able()
             });
-            if let Some((pid, _)) = stranded {
+            let unheard = self.unheard_ns.len();
+            if let Some((pid, _)) = stranded.nth(unheard) {
                 let name = &self.names[pid];
                 return Err(format!(
                     "CPU {cpu} idles from {} to {time_ns} while {name} waits",
@@ -93,6 +103,9 @@ impl Replay<'_> {
     fn go(&mut self, pid: u32, from: fn(State) -> bool, to: State) -> Result<State, String> {
         let known = self.states.get_mut(&pid).ok_or_else(|| format!("unknown task {pid}"))?;
         let old = std::mem::replace(known, to);
+        if let State::Waits { since_ns } = to {
+            self.unheard_ns.push_back(since_ns);
+        }
         if from(old) {
             Ok(old)
         } else {
