@@ -153,7 +153,7 @@ static struct choice ranked_pick(u32 cpu, u32 prev)
 }
 
 /* Could somebody who waits, or is about to, use @cpu? Looks at the first only. */
-static bool ranked_first_may_use(u32 cpu)
+static inline bool ranked_first_may_use(u32 cpu)
 {
 	u32 first = ranked_first();
 

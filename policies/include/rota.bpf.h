@@ -187,7 +187,9 @@ u32 loop_start;
 	__attribute__((btf_decl_tag("min:" #low))) __attribute__((btf_decl_tag("max:" #high)))
 #define values(names) __attribute__((btf_decl_tag("values:" names)))
 #define scale(factor) __attribute__((btf_decl_tag("scale:" #factor)))
-#define paper(text)   __attribute__((btf_decl_tag("paper:" text)))
+/* inf and -inf are values, too: the greatest and the least number of the type. */
+#define or_infinite __attribute__((btf_decl_tag("infinite:yes")))
+#define paper(text) __attribute__((btf_decl_tag("paper:" text)))
 /* On a member of the stats: it says how things are, rather than how often they happened. */
 #define gauge __attribute__((btf_decl_tag("kind:gauge")))
 
@@ -195,7 +197,7 @@ u32 loop_start;
 #define SCX_OPS_DEFINE(variable) SEC(".struct_ops.link") struct sched_ext_ops variable
 
 /* The usual one, live. quantum_now() keeps to its range whoever wrote to it. */
-#define QUANTUM_TUNABLE                                                                         \
+#define QUANTUM_TUNABLE_OF(default_ns)                                                          \
 	extern volatile u64 quantum_ns;                                                         \
 	__kinline u64 quantum_now(void)                                                         \
 	{                                                                                       \
@@ -203,7 +205,8 @@ u32 loop_start;
 		return ns < 100000 ? 100000 : ns > 1000000000 ? 1000000000 : ns;                \
 	}                                                                                       \
 	volatile u64 quantum_ns help_text("time a task runs before the next decision") unit(ns) \
-	range(100000, 1000000000) = 10000000
+	range(100000, 1000000000) = default_ns
+#define QUANTUM_TUNABLE QUANTUM_TUNABLE_OF(10000000)
 
 char _license[] SEC("license") = "GPL";
 

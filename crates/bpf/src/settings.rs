@@ -3,7 +3,8 @@
 //!
 //! A tunable is a `const volatile` global with declaration tags: `help:…`, `unit:ns`,
 //! `min:…`, `max:…`, `scale:1024` (the integer is the user's decimal times 1024),
-//! `values:a|b|c` (the integers 0, 1, 2 by name). `min` and `max` are in the user's
+//! `values:a|b|c` (the integers 0, 1, 2 by name), `infinite:yes` (`inf` and `-inf` stand
+//! for the greatest and the least number of the type, whatever the range). `min` and `max` are in the user's
 //! terms: with `scale:1024`, `max:2` allows the integer 2048. Objects without tags
 //! have [`Image::options`]: all their `const volatile` globals.
 //!
@@ -47,6 +48,8 @@ pub struct Tunable {
     pub unit: Option<String>,
     /// Fixed-point scale of the integer.
     pub scale: Option<u64>,
+    /// `inf` is a value, too, and `-inf` if it is signed.
+    pub infinite: bool,
     /// Names of the values 0, 1, 2 …
     pub values: Vec<String>,
     /// Can be set while the program runs.
@@ -182,6 +185,7 @@ impl Image {
             help: hints.help.unwrap_or_default().to_string(),
             unit: hints.unit.map(String::from),
             scale: hints.scale,
+            infinite: hints.infinite,
             values: hints.values.iter().map(|n| n.to_string()).collect(),
             live: self.is_live(v),
         }

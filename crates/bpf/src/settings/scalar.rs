@@ -9,6 +9,8 @@ pub(super) struct Hints<'a> {
     pub(super) min: Option<&'a str>,
     pub(super) max: Option<&'a str>,
     pub(super) scale: Option<u64>,
+    /// `inf` and `-inf` are values: the greatest and the least of the type.
+    pub(super) infinite: bool,
     pub(super) values: Vec<&'a str>,
     /// Any tag was there.
     pub(super) documented: bool,
@@ -27,6 +29,7 @@ impl<'a> Hints<'a> {
                 "min" => hints.min = Some(text),
                 "max" => hints.max = Some(text),
                 "scale" => hints.scale = whole(text).and_then(|s| u64::try_from(s).ok()),
+                "infinite" => hints.infinite = text == "yes",
                 "values" => hints.values = text.split('|').map(str::trim).collect(),
                 _ => continue,
             }
@@ -108,6 +111,9 @@ pub(super) fn parse(
     named: &dyn Fn(&str) -> Option<i128>,
 ) -> Result<i128, Refusal> {
     let text = text.trim();
+    if let Some(value) = infinity(text, form, hints) {
+        return Ok(value);
+    }
     let value = number(text, form, hints, named).ok_or_else(|| expected(form, hints))??;
     let (low, high) = form.range();
     if value < low || value > high {
@@ -128,14 +134,34 @@ pub(super) fn parse(
         let bare = |b: &Option<(i128, String)>| b.as_ref().is_none_or(|b| whole(&b.1).is_some());
         let unit = hints.unit.filter(|_| bare(&min) && bare(&max));
         let unit = unit.map_or(String::new(), |u| format!(" {u}"));
-        return Err(Refusal::Range(match (min, max) {
+        let range = match (min, max) {
             (Some(min), Some(max)) => format!("{} to {}{unit}", min.1, max.1),
             (Some(min), None) => format!("at least {}{unit}", min.1),
             (None, Some(max)) => format!("at most {}{unit}", max.1),
             (None, None) => String::new(),
-        }));
+        };
+        return Err(Refusal::Range(range + infinities(form, hints)));
     }
     Ok(value)
+}
+
+/// `inf`, `+inf` or `-inf`, where they are values.
+fn infinity(text: &str, form: Form, hints: &Hints<'_>) -> Option<i128> {
+    let (low, high) = form.range();
+    match text {
+        "inf" | "+inf" if hints.infinite => Some(high),
+        "-inf" if hints.infinite && form.signed => Some(low),
+        _ => None,
+    }
+}
+
+/// What may stand there besides numbers, for messages.
+fn infinities(form: Form, hints: &Hints<'_>) -> &'static str {
+    match (hints.infinite, form.signed) {
+        (true, true) => ", inf or -inf",
+        (true, false) => " or inf",
+        (false, _) => "",
+    }
 }
 
 /// `None`: not understood.
@@ -228,7 +254,7 @@ pub(super) fn whole(text: &str) -> Option<i128> {
 fn decimal(text: &str) -> Option<(i128, i128)> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
-        None => (false, text),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
     let (before, after) = digits.split_once('.').unwrap_or((digits, ""));
     let numeric = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
@@ -249,7 +275,7 @@ fn expected(form: Form, hints: &Hints<'_>) -> Refusal {
     } else if form.boolean {
         "true or false".into()
     } else if hints.scale.is_some() {
-        "a decimal number such as 0.5".into()
+        format!("a decimal number such as 0.5{}", infinities(form, hints))
     } else if let Some(unit) = hints.unit.filter(|u| nanoseconds(u).is_some()) {
         format!("a number of {unit}, or a time such as 10ms")
     } else {
@@ -262,6 +288,8 @@ pub(super) fn write(value: i128, form: Form, hints: &Hints<'_>) -> String {
     let name = usize::try_from(value).ok().and_then(|v| hints.values.get(v));
     match (name, hints.scale) {
         (Some(name), _) => name.to_string(),
+        _ if infinity("inf", form, hints) == Some(value) => "inf".into(),
+        _ if infinity("-inf", form, hints) == Some(value) => "-inf".into(),
         (None, Some(scale)) if !form.boolean => write_scaled(value, scale.into()),
         _ if form.boolean => (value != 0).to_string(),
         _ => value.to_string(),

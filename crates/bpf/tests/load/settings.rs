@@ -31,8 +31,8 @@ fn raw(image: &Image, name: &str) -> u64 {
 #[test]
 fn tagged_globals_are_tunables_in_order() {
     let names: Vec<String> = image().tunables().into_iter().map(|t| t.name).collect();
-    let expected = ["quantum_ns", "alpha", "tie", "on", "bad_tag", "live_ns", "live_table"];
-    assert_eq!(names, expected);
+    let fixed = ["quantum_ns", "alpha", "beta", "limit", "tie", "on", "bad_tag"];
+    assert_eq!(names, [&fixed[..], &["live_ns", "live_table"]].concat());
 }
 
 #[test]
@@ -49,13 +49,15 @@ fn tunable_says_all_that_its_tags_say() {
             help: "length of a turn".into(),
             unit: Some("ns".into()),
             scale: None,
+            infinite: false,
             values: vec![],
             live: false,
         }
     );
     assert_eq!((tunables[1].default.as_str(), tunables[1].scale), ("0.5", Some(1024)));
-    assert_eq!((tunables[2].default.as_str(), tunables[2].values.len()), ("rr", 3));
-    assert_eq!(tunables[3].default, "true");
+    assert_eq!((tunables[2].default.as_str(), tunables[2].infinite), ("inf", true));
+    assert_eq!((tunables[4].default.as_str(), tunables[4].values.len()), ("rr", 3));
+    assert_eq!(tunables[5].default, "true");
 }
 
 #[test]
@@ -170,6 +172,28 @@ fn scaled_decimals_become_fixed_point() {
         image.set_variable("alpha", text).expect(text);
         assert_eq!(raw(&image, "alpha"), integer, "{text}");
     }
+}
+
+#[test]
+fn infinities_are_the_ends_of_the_type_where_they_are_values() {
+    let mut image = image();
+    for (text, shown, integer) in [
+        ("+inf", "inf", i64::MAX),
+        ("-inf", "-inf", i64::MIN),
+        ("-3", "-3", -30_000),
+        ("+0.5", "0.5", 5_000),
+        ("-0", "0", 0),
+    ] {
+        assert_eq!(set(&mut image, "beta", text), shown);
+        assert_eq!(raw(&image, "beta") as i64, integer, "{text}");
+    }
+    assert_eq!(set(&mut image, "limit", "inf"), "inf");
+    assert_eq!(raw(&image, "limit"), 0xffff);
+    assert!(refusal(&mut image, "beta", "101").ends_with("expected -100 to 100, inf or -inf"));
+    assert!(refusal(&mut image, "beta", "infinite").ends_with("such as 0.5, inf or -inf"));
+    assert!(refusal(&mut image, "limit", "10").ends_with("expected at most 9 or inf"));
+    assert!(refusal(&mut image, "limit", "-inf").contains("not valid"));
+    assert!(refusal(&mut image, "alpha", "inf").contains("not valid"), "only where it is said");
 }
 
 #[test]

@@ -46,6 +46,7 @@ struct TunableJson {
     unit: Option<String>,
     values: Vec<String>,
     scale: Option<u64>,
+    infinite: bool,
     help: String,
     live: bool,
 }
@@ -75,6 +76,7 @@ impl TunableJson {
             unit: tunable.unit,
             values: tunable.values,
             scale: tunable.scale,
+            infinite: tunable.infinite,
             help: tunable.help,
             live: tunable.live,
         }

@@ -50,6 +50,9 @@ fn range(tunable: &Tunable) -> String {
         (None, Some(max)) => format!("at most {max}"),
         (None, None) => String::new(),
     };
+    if tunable.infinite {
+        text.push_str("|inf");
+    }
     if let Some(unit) = &tunable.unit {
         if !text.is_empty() {
             text.push(' ');
@@ -73,6 +76,7 @@ mod tests {
             help: "a help".into(),
             unit: None,
             scale: None,
+            infinite: false,
             values: Vec::new(),
             live: false,
         }
@@ -93,6 +97,7 @@ mod tests {
             ..tunable()
         };
         assert_eq!(range(&with(&min, &max)), "1..9");
+        assert_eq!(range(&Tunable { infinite: true, ..with(&min, &max) }), "1..9|inf");
         assert_eq!(range(&with(&min, &None)), "1 or more");
         assert_eq!(range(&with(&None, &max)), "at most 9");
         assert_eq!(range(&Tunable { unit: Some("ns".into()), ..with(&min, &max) }), "1..9 ns");

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The priority of a client [PBS eq. 2], with what is added to it [§5.1 to §5.3].
+ *
+ * It is in units of 2^-32 / 10000: logarithms have 32 bits of fraction, and alpha four decimals.
+ * A logarithm is below 64, so that alpha = 100 makes 59 bits of it.
+ */
+#ifndef ROTA_PBS_PRIORITY_BPF_H
+#define ROTA_PBS_PRIORITY_BPF_H
+
+#include "pbs_session.bpf.h"
+#include "slots.bpf.h"
+
+#define ENDLESS	  (1ll << 61) /* the priority of who was not served yet */
+#define MAX_ALPHA (100 * SCALE)
+#define MAX_GAMMA (100 * SCALE)
+
+volatile s64 alpha help_text("0: first come first served, 1: equal slowdowns, large: least service")
+scale(10000) range(-100, 100) = 10000;
+volatile s64 beta help_text("session threshold in mean inactive periods; negative: T without these")
+scale(10000) range(-100, 100) or_infinite = -30000;
+volatile s64 gamma help_text("bonus of the client that runs") scale(10000) range(0, 100) = 0;
+volatile u64 switch_interval
+	help_text("if not 0, instead of gamma: time between switches, in terms of service")
+	scale(1000000) range(0, 100) = 0;
+const volatile u64 alpha_min help_text("least size of alpha, against starvation") scale(10000)
+range(0, 100) = 100;
+const volatile u64 alpha_max help_text("greatest size of alpha, against starvation") scale(10000)
+range(0, 100) = 1000000;
+const volatile s64 epsilon help_text("favour of clients that are served little") scale(10000)
+range(0, 10) = 0;
+const volatile u64 epsilon_alpha help_text("alpha of that") scale(10000) range(0, 100) = 10000;
+const volatile s64 epsilon_beta help_text("session threshold of that") scale(10000)
+range(-100, 100) or_infinite = PLUS_INFINITY;
+
+struct client {
+	struct session session;
+	struct session interactive; /* that of epsilon */
+	struct inactivity inactivity;
+	u64 inactive_since;
+	u64 charged_at; /* its CPU time when last charged */
+	u64 charged_ns; /* the time then */
+	u32 weight;
+	bool known;    /* it was active before */
+	bool inactive; /* it sleeps */
+	bool comes;    /* became active and was not enqueued yet */
+	bool waits;
+	bool leads;
+};
+
+struct client clients[NR_SLOTS];
+
+/* The tunables as one decision sees them. */
+struct knobs {
+	u64 alpha; /* its size */
+	u64 quantum_ns;
+	s64 gamma; /* as a priority */
+	s64 beta;
+	bool negative; /* alpha is */
+};
+
+static void read_knobs(struct knobs *k)
+{
+	s64 a = alpha, bonus = gamma;
+	u64 interval = switch_interval;
+
+	k->negative = a < 0;
+	k->alpha = a < 0 ? -a : a;
+	if (k->alpha < alpha_min)
+		k->alpha = alpha_min;
+	if (k->alpha > alpha_max || k->alpha > MAX_ALPHA)
+		k->alpha = alpha_max < MAX_ALPHA ? alpha_max : MAX_ALPHA;
+	k->beta = beta;
+	k->quantum_ns = quantum_now();
+	if (interval > 100000000)
+		interval = 100000000;
+	if (bonus < 0 || bonus > MAX_GAMMA)
+		bonus = bonus < 0 ? 0 : MAX_GAMMA;
+	k->gamma = bonus << LOG2_BITS;
+	/* log2(1 + interval) */
+	if (interval)
+		k->gamma = (s64)k->alpha * (log2_of(1000000 + interval) - log2_of(1000000));
+}
+
+static struct client *client_at(u32 slot)
+{
+	return &clients[slot & SLOT_MASK];
+}
+
+struct logs {
+	s64 sojourn;
+	s64 served;
+	bool is_served; /* at all */
+};
+
+/* @ran_ns: what it ran since it was charged. */
+static struct logs logs_of(const struct session *s, s64 threshold, u64 now, u64 ran_ns, u32 weight)
+{
+	struct logs logs = {.served = s->log_served};
+
+	logs.sojourn = log2_of(session_sojourn(s, threshold, now));
+	logs.is_served = ran_ns || session_is_served(s);
+	if (ran_ns)
+		logs.served = log2_of(s->served_ns + virtual_ns(ran_ns, weight));
+	return logs;
+}
+
+static s64 priority(const struct knobs *k, const struct client *c, u64 now, u64 ran_ns)
+{
+	struct logs logs = logs_of(&c->session, k->beta, now, ran_ns, c->weight);
+	s64 sojourn = SCALE * logs.sojourn, p;
+
+	if (k->alpha && !logs.is_served)
+		return ENDLESS;
+	p = (k->negative ? -sojourn : sojourn) - (s64)k->alpha * logs.served;
+	if (!epsilon)
+		return p;
+	logs = logs_of(&c->interactive, epsilon_beta, now, ran_ns, c->weight);
+	if (epsilon_alpha && !logs.is_served)
+		return ENDLESS;
+	return p + epsilon * (logs.sojourn - (s64)(epsilon_alpha * logs.served / SCALE));
+}
+
+/* Is @a, of priority @p, to run before @b, of priority @q? */
+static bool beats(const struct knobs *k, s64 p, u32 a, s64 q, u32 b)
+{
+	u64 came = client_at(a)->session.began, other = client_at(b)->session.began;
+
+	if (p != q)
+		return p > q;
+	if (came != other)
+		return k->negative ? came > other : came < other;
+	return pid_of[a & SLOT_MASK] < pid_of[b & SLOT_MASK];
+}
+
+#endif
