@@ -4,6 +4,7 @@
 use crate::commands::bench::BenchArgs;
 use crate::commands::check::CheckArgs;
 use crate::commands::compare::CompareArgs;
+use crate::commands::fluid::FluidArgs;
 use crate::commands::record::RecordArgs;
 use crate::commands::reproduce::ReproduceArgs;
 use crate::commands::run::RunArgs;
@@ -40,6 +41,8 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Run the experiments of a paper, and set the numbers beside the paper's
     Reproduce(ReproduceArgs),
+    /// Solve a policy with infinitely short slices, instead of simulating it
+    Fluid(FluidArgs),
     /// Run real programs that measure the scheduler of this machine
     Bench(BenchArgs),
     /// Run a policy in the kernel of this machine (needs root)

@@ -112,6 +112,12 @@ impl From<rota_reproduce::Error> for Error {
     }
 }
 
+impl From<rota_fluid::Error> for Error {
+    fn from(error: rota_fluid::Error) -> Self {
+        Self::input(error)
+    }
+}
+
 impl From<rota_bench::Error> for Error {
     fn from(error: rota_bench::Error) -> Self {
         match error {

@@ -3,6 +3,7 @@
 
 pub(crate) mod blocked;
 pub(crate) mod comparison;
+pub(crate) mod fluid;
 pub(crate) mod json;
 pub(crate) mod messages;
 pub(crate) mod reproduction;

@@ -2,6 +2,7 @@
 //! Charts as single SVG documents, drawn from plain numbers. They follow the reader's colour
 //! scheme, and are narrow enough for a telephone.
 
+mod areas;
 mod bars;
 mod heat;
 mod lanes;
@@ -9,6 +10,7 @@ mod lines;
 mod paper;
 mod scale;
 
+pub use areas::{Areas, Band};
 pub use bars::{Bar, BarGroup, Bars};
 pub use heat::HeatMap;
 pub use lanes::{Lane, Lanes};

@@ -100,3 +100,30 @@ proptest! {
         prop_assert!(Document::parse(&heat(vec![cells]).render()).is_ok());
     }
 }
+
+#[test]
+fn areas_are_stacked_up_to_the_whole() {
+    let band = |name: &str, parts: [f64; 3]| Band { name: name.into(), parts: parts.into() };
+    let svg = Areas {
+        title: "Shares".into(),
+        at: vec![0.0, 1.0, 2.0],
+        bands: vec![band("a", [0.25, 0.5, 1.0]), band("b", [0.75, 0.5, 0.0])],
+        ..Areas::default()
+    }
+    .render();
+    let document = Document::parse(&svg).expect("well-formed");
+    let polygons = document.descendants().filter(|node| node.has_tag_name("polygon"));
+    let heights: Vec<Vec<f64>> = polygons
+        .map(|polygon| {
+            let points = polygon.attribute("points").expect("points").split(' ');
+            let height = |point: &str| point.split_once(',').and_then(|(_, y)| y.parse().ok());
+            points.map(|point| height(point).expect("a number")).collect()
+        })
+        .collect();
+    // Upper edge of the first from left to right, then its lower edge back; in pixels downwards.
+    let (bottom, top) = (heights[0][3], heights[1][0]);
+    assert_eq!(heights[0][..3], [0.25, 0.5, 1.0].map(|part| bottom + part * (top - bottom)));
+    assert_eq!(heights[1][..3], [top; 3]);
+    assert_eq!(heights[1][3..], [heights[0][2], heights[0][1], heights[0][0]]);
+    assert!(texts(&svg).iter().any(|word| word == "100%"));
+}
