@@ -105,8 +105,7 @@ impl Search<'_> {
         let p = self.level.exponent;
         let own = (p / (a.at - member.origin)).min(p / (b.at - member.origin));
         let lowest = b.total.recip() + own - self.pull(a, b).1;
-        // Also where it is no number.
-        !(lowest >= 0.0)
+        lowest.is_nan() || lowest < 0.0
     }
 
     /// Whether a waiting task may be below the level in between: by two bounds, of which the
@@ -121,7 +120,7 @@ impl Search<'_> {
         }
         let slope = (-p / young).min(-p / old) - a.total.recip() + self.pull(a, b).0;
         let bound = self.height(waiting, a) + slope.min(0.0) * (b.at - a.at);
-        !(bound >= -EQUAL)
+        bound.is_nan() || bound < -EQUAL
     }
 
     /// Bounds of p times the mean of 1 / T in between.

@@ -94,7 +94,7 @@ proptest! {
 
     /// The definition itself: whoever is served has the highest priority.
     #[test]
-    fn the_scheduled_have_one_priority_and_nobody_a_higher(scenario in scenarios(), alpha in alphas()) {
+    fn the_scheduled_have_the_highest_priority(scenario in scenarios(), alpha in alphas()) {
         let s = solved(&scenario, alpha);
         for at in times(&s) {
             let of = |task| priority(&s, &scenario, task, alpha, at);
@@ -195,7 +195,7 @@ proptest! {
 
     /// Property 8: everybody benefits from the departed.
     #[test]
-    fn all_that_are_served_gain_by_a_departure(scenario in scenarios(), alpha in alphas(), who in 0..6usize) {
+    fn a_departure_helps_all(scenario in scenarios(), alpha in alphas(), who in 0..6usize) {
         let who = who % scenario.len();
         let mut longer = scenario.clone();
         longer[who].1 += 10.0;
@@ -212,7 +212,7 @@ proptest! {
 
     /// Property 9: only earlier tasks wait.
     #[test]
-    fn who_came_later_than_a_scheduled_task_is_scheduled(scenario in scenarios(), alpha in alphas()) {
+    fn only_seniors_wait(scenario in scenarios(), alpha in alphas()) {
         let s = solved(&scenario, alpha);
         for at in times(&s) {
             let scheduled = active(&s, &scenario, at).map(|task| s.is_scheduled(task, at));
@@ -232,7 +232,7 @@ proptest! {
 
     /// §2: time stretched by a factor is the same schedule.
     #[test]
-    fn a_scaled_scenario_has_scaled_times(scenario in scenarios(), alpha in alphas(), log in -3.0..3.0f64) {
+    fn time_can_be_scaled(scenario in scenarios(), alpha in alphas(), log in -3.0..3.0f64) {
         let factor = 10f64.powf(log);
         let scaled = scenario.iter().map(|(arrival, demand)| (arrival * factor, demand * factor));
         let (s, of_scaled) = (solved(&scenario, alpha), solved(&scaled.collect(), alpha));
@@ -256,14 +256,16 @@ proptest! {
         let sliced = sliced(&scenario, alpha, 1e-3);
         for (fluid, sliced) in s.completions.iter().zip(sliced) {
             let fluid = fluid.expect("ends");
-            prop_assert!((fluid - sliced).abs() < 0.02, "{:?}: {fluid}, in slices {sliced}", s.completions);
+            prop_assert!((fluid - sliced).abs() < 0.02, "{fluid}, in slices {sliced}");
         }
     }
 
     /// Persistent tasks end with equal shares [PBS §3.2].
     #[test]
-    fn in_the_long_run_all_shares_are_equal(arrivals in proptest::collection::vec(0.0..9.0f64, 1..6), alpha in 0.2..20.0f64) {
-        let mut arrivals = arrivals;
+    fn in_the_long_run_all_shares_are_equal(
+        mut arrivals in proptest::collection::vec(0.0..9.0f64, 1..6),
+        alpha in 0.2..20.0f64,
+    ) {
         arrivals.sort_by(f64::total_cmp);
         let scenario = arrivals.iter().map(|at| (*at, f64::INFINITY)).collect();
         let s = solved_to(&scenario, alpha, 2e5);
