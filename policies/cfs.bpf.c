@@ -30,7 +30,8 @@
  * cfs_groups.bpf.h. Slices end at timer ticks, as they did there.
  *
  * Cost per decision: O(log n), n of one CPU, in a tree by vruntime; in groups that of each
- * level. O(CPUs) for one with nothing to do; more where clients are tied to other CPUs.
+ * level. O(CPUs) for one with nothing to do, with 32 steps at most on each for those who are tied
+ * to other CPUs.
  *
  * Where it is bad: latency is the same for all, and grows with n. Who sleeps a little gains
  * up to a period over who computes, again and again. Fairness is of one CPU's queue, of groups

@@ -37,8 +37,8 @@
  * Loads are numbers of clients: weighing them by slice came with 2.6.18. docs/shipped-policies.md
  * goes through 2.6's rules one by one.
  *
- * Cost per decision: O(1); O(CPUs) where a CPU has nothing to run, plus one step for each
- * that waits and may not use it. One lock for all CPUs, where 2.6 has one for each.
+ * Cost per decision: O(1); O(CPUs) where a CPU has nothing to run or balances, with 32 steps at
+ * most on each for those who may not be pulled. One lock for all CPUs, where 2.6 has one for each.
  *
  * Where it is bad: with N busy tasks each waits for the others' slices, 100 ms each, so 300 of
  * them are too many for sched_ext's watchdog of 30 s. Who looks interactive starves others

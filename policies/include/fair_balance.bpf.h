@@ -13,7 +13,7 @@
 #ifndef ROTA_FAIR_BALANCE_BPF_H
 #define ROTA_FAIR_BALANCE_BPF_H
 
-#define MOST_LOOKED_AT 32 /* clients in one balancing, as the kernel's sched_nr_migrate */
+#define MOST_LOOKED_AT 32 /* clients of a queue in one look, as the kernel's sched_nr_migrate */
 #define WAKE_FORK      kernel_value(scx_wake_flags, SCX_WAKE_FORK)
 
 const volatile u64 balance_interval_ns
@@ -50,32 +50,41 @@ static s32 choose_queue(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 	return cpu;
 }
 
-/* The first of those who wait for @from and may use @cpu, beginning with @slot; 0: none. */
-static u32 movable(u32 slot, u32 cpu)
+/*
+ * The first of those who wait on a CPU and may use @cpu, beginning with @slot; 0: none of the
+ * next, up to MOST_LOOKED_AT with those that were @seen before.
+ */
+static __attribute__((noinline)) u32 movable(u32 slot, u32 cpu, u32 *seen)
 {
-	while (slot && (client_at(slot)->delayed || !slot_may_use(slot, cpu)) && can_loop())
+	while (slot && can_loop()) {
+		if (++*seen > MOST_LOOKED_AT)
+			return 0;
+		if (!client_at(slot)->delayed && slot_may_use(slot, cpu))
+			return slot;
 		slot = next_client(slot);
-	return slot;
+	}
+	return 0;
 }
 
-/* The CPU with the most load of those where somebody waits that may use @cpu; -1: none. */
-static s32 busiest_cpu(u32 cpu)
+/* The first that may use @cpu, of the CPU with the most load that has one; 0: nobody. */
+static u32 first_of_busiest(u32 cpu)
 {
-	u32 other;
+	u32 other, slot, first = 0, seen;
 	u64 most = 0;
-	s32 busiest = -1;
 
 	for (other = loop_start; other < nr_cpus && can_loop(); other++) {
 		struct cpu_queue *q = queue_of(other);
 
 		if (other == cpu || !q->nr_waiting || q->load <= most)
 			continue;
-		if (!movable(first_client(tree_first(q->root)), cpu))
+		seen = loop_start;
+		slot = movable(first_client(tree_first(q->root)), cpu, &seen);
+		if (!slot)
 			continue;
 		most = q->load;
-		busiest = other;
+		first = slot;
 	}
-	return busiest;
+	return first;
 }
 
 static void pull(u32 slot, u32 cpu)
@@ -85,15 +94,19 @@ static void pull(u32 slot, u32 cpu)
 	move_in(slot, cpu);
 }
 
-/* For a CPU with nothing to do: somebody from another queue, who does not wait any more. */
+/*
+ * For a CPU with nothing to do: somebody from another queue, who does not wait any more. Where
+ * too many are in front who may not use it, the one for whom it was woken up.
+ */
 static u32 pull_one(u32 cpu)
 {
-	s32 busiest = nr_waiting ? busiest_cpu(cpu) : -1;
-	u32 slot;
+	u32 slot = nr_waiting ? first_of_busiest(cpu) : 0;
 
-	if (busiest < 0)
-		return 0;
-	slot = movable(first_client(tree_first(queue_of(busiest)->root)), cpu);
+	if (!slot) {
+		slot = cpu_comes_for[cpu % MAX_CPUS] & SLOT_MASK;
+		if (!client_at(slot)->waits || client_at(slot)->delayed || !slot_may_use(slot, cpu))
+			return 0;
+	}
 	pull(slot, cpu);
 	return slot;
 }
@@ -102,26 +115,24 @@ static u32 pull_one(u32 cpu)
 static u32 balance(u32 cpu, u64 now)
 {
 	struct cpu_queue *q = queue_of(cpu), *from;
-	u32 slot, next, seen, first = 0, in_vain;
-	s32 busiest;
+	u32 slot, next, seen = loop_start, first = 0, in_vain;
 	u64 most;
 
 	if (no_balance || now < q->next_balance)
 		return 0;
 	q->next_balance = now + balance_interval_ns * nr_cpus;
-	busiest = nr_waiting > q->nr_waiting ? busiest_cpu(cpu) : -1;
-	from = queue_of(busiest);
-	if (busiest < 0 || from->load * 100 <= q->load * imbalance_pct) {
+	slot = nr_waiting > q->nr_waiting ? first_of_busiest(cpu) : 0;
+	from = home_of(client_at(slot));
+	if (!slot || from->load * 100 <= q->load * imbalance_pct) {
 		q->in_vain = 0;
 		return 0;
 	}
 	most = (from->load - q->load) / 2;
 	in_vain = q->in_vain < 16 ? q->in_vain : 16;
-	slot = movable(first_client(tree_first(from->root)), cpu);
-	for (seen = loop_start; slot && seen < MOST_LOOKED_AT && can_loop(); seen++) {
+	while (slot && can_loop()) {
 		u64 weight = flat_weight(slot);
 
-		next = movable(next_client(slot), cpu);
+		next = movable(next_client(slot), cpu, &seen);
 		if (weight >> in_vain <= most) {
 			pull(slot, cpu);
 			start_waiting(slot);

@@ -6,6 +6,9 @@
 #ifndef ROTA_O1_BALANCE_BPF_H
 #define ROTA_O1_BALANCE_BPF_H
 
+/* Clients in one look for some to pull. 2.6.24 began to bound that, with sched_nr_migrate. */
+#define MOST_LOOKED_AT 32
+
 /* The CPU with the most runnable clients of which some wait; @cpu itself: none. */
 static u32 busiest_but(u32 cpu)
 {
@@ -23,18 +26,23 @@ static u32 busiest_but(u32 cpu)
 }
 
 /* From the tail of a list: one that may use @cpu and stopped by @before; 0: none. */
-static u32 movable_in(u32 slot, u32 cpu, u64 before)
+static u32 movable_in(u32 slot, u32 cpu, u64 before, u32 *seen)
 {
 	while (slot && can_loop()) {
+		if (++*seen > MOST_LOOKED_AT)
+			return 0;
 		if (slot_may_use(slot, cpu) && client_at(slot)->stopped_at <= before)
-			break;
+			return slot;
 		slot = client_at(slot)->prev & SLOT_MASK;
 	}
-	return slot;
+	return 0;
 }
 
-/* The expired first, as their turn is far off; then higher priorities before lower ones. */
-static u32 movable(u32 from, u32 cpu, u64 before)
+/*
+ * The expired first, as their turn is far off; then higher priorities before lower ones. 0: none
+ * of up to MOST_LOOKED_AT, with those that were @seen before.
+ */
+static __attribute__((noinline)) u32 movable(u32 from, u32 cpu, u64 before, u32 *seen)
 {
 	const struct run_queue *rq = run_queue_of(from);
 	u32 pass, slot = 0;
@@ -43,9 +51,9 @@ static u32 movable(u32 from, u32 cpu, u64 before)
 		const struct prio_array *array = &rq->arrays[(rq->active ^ 1 ^ pass) & 1];
 		u64 bits = array->bitmap;
 
-		while (bits && !slot && can_loop()) {
+		while (bits && !slot && *seen < MOST_LOOKED_AT && can_loop()) {
 			slot = movable_in(
-				array->lists[first_bit(bits)].tail & SLOT_MASK, cpu, before);
+				array->lists[first_bit(bits)].tail & SLOT_MASK, cpu, before, seen);
 			bits &= bits - 1;
 		}
 	}
@@ -58,16 +66,18 @@ static u32 movable(u32 from, u32 cpu, u64 before)
  */
 static u32 pull_for_idle(u32 cpu, u32 called)
 {
-	u32 other = busiest_but(cpu), slot;
+	u32 other = busiest_but(cpu), slot, seen = loop_start;
 
 	if (called && client_at(called)->waits && slot_may_use(called, cpu))
 		return called;
 	if (other == cpu)
 		return 0;
-	slot = movable(other, cpu, ~0ull);
-	for (other = loop_start; !slot && other < nr_cpus && can_loop(); other++)
+	slot = movable(other, cpu, ~0ull, &seen);
+	for (other = loop_start; !slot && other < nr_cpus && can_loop(); other++) {
+		seen = loop_start;
 		if (other != cpu && run_queue_of(other)->nr_waiting)
-			slot = movable(other, cpu, ~0ull);
+			slot = movable(other, cpu, ~0ull, &seen);
+	}
 	return slot;
 }
 
@@ -90,6 +100,7 @@ static void move_client(u32 slot, u32 cpu)
 static bool pull_for_balance(u32 cpu, u64 now)
 {
 	u32 other = busiest_but(cpu), most, least = nr_running(run_queue_of(cpu)), left, slot;
+	u32 seen = loop_start;
 	const struct client *runs = client_at(run_queue_of(cpu)->current);
 	u64 before = now > cache_hot_ns ? now - cache_hot_ns : 0;
 	bool preempts = false;
@@ -100,7 +111,7 @@ static bool pull_for_balance(u32 cpu, u64 now)
 	if (most <= least || (most - least) * 4 < most)
 		return false;
 	for (left = (most - least) / 2 + loop_start; left && can_loop(); left--) {
-		slot = movable(other, cpu, before);
+		slot = movable(other, cpu, before, &seen);
 		if (!slot)
 			break;
 		move_client(slot, cpu);

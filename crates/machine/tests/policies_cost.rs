@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the dearest single call of a policy costs, on several CPUs and with tasks that are tied to
+//! one: no callback may walk through all of them to find somebody to run.
+
+mod common;
+
+use common::hosted::Hosted;
+use common::ideal;
+use rota_machine::config::Config;
+use rota_machine::exit::ExitKind;
+use rota_trace::{Cost, Event, EventKind, Sink};
+
+const MS: u64 = 1_000_000;
+
+/// The most instructions of one call, of those after the start, and of which callback.
+#[derive(Default)]
+struct Dearest {
+    instructions: u64,
+    op: String,
+}
+
+impl Sink for Dearest {
+    fn event(&mut self, event: &Event) {
+        if let EventKind::OpCall { op, cost: Cost::Instructions(n), .. } = &event.kind {
+            if event.time_ns > 0 && *n > self.instructions {
+                *self = Self { instructions: *n, op: op.to_string() };
+            }
+        }
+    }
+}
+
+/// CPU 0 has `tied` endless tasks that are tied to it. CPU 1 finds nothing to do every 2 ms, CPUs 2
+/// and 3 are busy with less, so that they look for tasks at ticks. Some that are not tied come, too.
+fn dearest(policy: &str, tied: u32) -> Dearest {
+    let load = format!(
+        r#"{{"tasks": {{
+            "tied": {{"instance": {tied}, "cpus": [0], "run": 1000000}},
+            "naps": {{"cpus": [1], "loop": -1, "run": 900, "sleep": 1100}},
+            "busy": {{"instance": 2, "cpus": [2, 3], "run": 1000000}},
+            "free": {{"instance": 3, "loop": -1, "run": 700, "sleep": 900}}
+        }}}}"#
+    );
+    let mut dearest = Dearest::default();
+    let config = Config { detail: true, ..ideal(4, 500 * MS) };
+    let outcome = Hosted::new(policy, &[], config, &load).run_into(&mut dearest);
+    assert_eq!(outcome.exit.kind, ExitKind::Unreg, "{policy}: {}", outcome.exit);
+    dearest
+}
+
+#[test]
+fn the_dearest_call_grows_with_the_logarithm_of_tasks_at_most() {
+    // Policies with a queue for each CPU; who looks into one queue for all passes those tied.
+    for policy in ["cfs", "eevdf", "o1"] {
+        let [few, many] = [64, 4_096].map(|tied| dearest(policy, tied));
+        // twice as many levels of a tree; all tasks are 64 times as many
+        assert!(
+            few.instructions > 0 && many.instructions <= 2 * few.instructions,
+            "{policy}: {} {} with 64 tasks, {} {} with 4096",
+            few.op,
+            few.instructions,
+            many.op,
+            many.instructions
+        );
+    }
+}
