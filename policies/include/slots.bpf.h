@@ -43,8 +43,13 @@ static u32 slot_of(struct task_struct *p)
 {
 	struct slot_ref *ref = bpf_task_storage_get(&slot_refs, p, NULL, 0);
 
-	if (ref)
-		return ref->slot & SLOT_MASK;
+	if (ref) {
+		u32 slot = ref->slot & SLOT_MASK;
+
+		/* By exec a thread takes over the id of its process. */
+		pid_of[slot] = p->pid;
+		return slot;
+	}
 	policy_error("task %llu was never announced", p->pid);
 	return 0;
 }

@@ -39,6 +39,7 @@ fn command(args: &[String]) -> Result<()> {
     match words.as_slice() {
         ["hog"] => hog::spin(),
         ["join", program, args @ ..] => ordinary::join(program, args),
+        ["take-over", program, args @ ..] => ordinary::take_over(program, args),
         ["jobs"] => jobs::run(),
         ["record", options @ ..] => {
             println!("{}", serde_json::to_string(&recording::record(options)?)?);
@@ -50,6 +51,6 @@ fn command(args: &[String]) -> Result<()> {
             Ok(())
         }
         _ if std::process::id() == 1 => init::run(),
-        _ => bail!("usage: rota-guest hog|jobs|play|join PROGRAM …"),
+        _ => bail!("usage: rota-guest hog|jobs|play|join PROGRAM …|take-over PROGRAM …"),
     }
 }

@@ -18,3 +18,13 @@ pub(crate) fn join(program: &str, args: &[&str]) -> Result<()> {
     rota_kernel::join_sched_ext(std::process::id()).context("cannot join SCHED_EXT")?;
     Err(Command::new(program).args(args).exec()).with_context(|| program.to_owned())
 }
+
+/// Becomes a program by the `exec` of a thread that does not lead the process. It lives on with
+/// the process's number instead of its own, and the thread that led is gone.
+pub(crate) fn take_over(program: &str, args: &[&str]) -> Result<()> {
+    std::thread::scope(|threads| {
+        let heir = threads.spawn(|| Command::new(program).args(args).exec());
+        let error = heir.join().expect("exec returns errors, and does not panic");
+        Err(error).with_context(|| program.to_owned())
+    })
+}
