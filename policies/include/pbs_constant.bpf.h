@@ -5,8 +5,9 @@
  * The leaders (L of them) are those whose priorities were the greatest, as predicted for the
  * time by which half of the others will have been looked at. A decision looks at them, at
  * M others in turn, so that everybody is looked at in n / M decisions, and at the client that
- * ran. The greatest priority of now wins; the greatest predicted ones lead next time. While
- * there are fewer leaders, as many others more are looked at.
+ * ran. The greatest priority of now wins; of the others the greatest predicted ones lead next
+ * time. (In the paper the winner leads, too. Here it is looked at anyway, and has no place that
+ * another one could have.) While there are fewer leaders, as many others more are looked at.
  *
  * The policy that includes this defines struct client with `leads`, may_be_picked(),
  * priority() and beats(). Everything here needs its lock.
@@ -134,15 +135,21 @@ static u32 pick_constant(const struct knobs *k, u32 cpu, u32 prev, u64 now)
 
 	for (at = loop_start; at < nr && can_loop(); at++) {
 		u32 slot = looked_at[at & 127];
-		s64 p = priority(k, client_at(slot), now, 0) + (slot == prev ? k->gamma : 0);
+		s64 p;
 
-		lead_rank(slot, priority(k, client_at(slot), later, 0));
 		if (!may_be_picked(slot, prev) || !slot_may_use(slot, cpu))
 			continue;
+		p = priority(k, client_at(slot), now, 0) + (slot == prev ? k->gamma : 0);
 		if (!best || beats(k, p, slot, best_p, best)) {
 			best = slot;
 			best_p = p;
 		}
+	}
+	for (at = loop_start; at < nr && can_loop(); at++) {
+		u32 slot = looked_at[at & 127];
+
+		if (slot != best)
+			lead_rank(slot, priority(k, client_at(slot), later, 0));
 	}
 	for (at = loop_start; at < nr_leading && can_loop(); at++)
 		client_at(leading[at % MAX_LEADERS])->leads = true;

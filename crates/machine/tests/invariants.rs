@@ -36,11 +36,22 @@ impl Sink for Interrupted<'_> {
     }
 }
 
+/// A shipped policy with settings, or the native one.
+type Subject = Option<(&'static str, &'static [(&'static str, &'static str)])>;
+
+/// Settings that take other ways than the defaults.
+const VARIANTS: [Subject; 4] = [
+    Some(("pbs", &[("mode", "constant")])),
+    Some(("pbs", &[("alpha", "-0.5"), ("beta", "inf"), ("epsilon", "0.5")])),
+    Some(("pbs", &[("alpha", "50"), ("beta", "-inf"), ("gamma", "0.1")])),
+    Some(("las", &[("since", "wakeup")])),
+];
+
 /// A run of a shipped policy, or of the native one.
-fn run(policy: Option<&str>, plan: &Plan, duration_ns: u64, sink: &mut dyn Sink) -> Outcome {
+fn run(policy: Subject, plan: &Plan, duration_ns: u64, sink: &mut dyn Sink) -> Outcome {
     let (config, load) = (plan.config(duration_ns), plan.workload());
     match policy {
-        Some(name) => Hosted::new(name, &[], config, &load).run_into(sink),
+        Some((name, set)) => Hosted::new(name, set, config, &load).run_into(sink),
         None => {
             let load = Arc::new(rota_workload::parse("random.json", &load).unwrap());
             let mut machine = Machine::new(config, load, &rota_bpf::btf::reference()).unwrap();
@@ -50,7 +61,7 @@ fn run(policy: Option<&str>, plan: &Plan, duration_ns: u64, sink: &mut dyn Sink)
 }
 
 /// Runs a policy twice, the second run in the middle of the first, and checks both.
-fn obeys(policy: Option<&str>, plan: &Plan, duration_ns: u64) -> Result<(), String> {
+fn obeys(policy: Subject, plan: &Plan, duration_ns: u64) -> Result<(), String> {
     let mut inner = Tape::default();
     let mut run_inner = || drop(run(policy, plan, duration_ns, &mut inner));
     let mut outer = Interrupted { tape: Tape::default(), at_event: 40, meanwhile: &mut run_inner };
@@ -82,9 +93,10 @@ fn obeys(policy: Option<&str>, plan: &Plan, duration_ns: u64) -> Result<(), Stri
     Ok(())
 }
 
-/// Every shipped policy by name, and the native one.
-fn policies() -> impl Iterator<Item = Option<&'static str>> {
-    rota_catalog::policies().iter().map(|p| Some(p.name)).chain([None])
+/// Every shipped policy, some of them in other ways, too, and the native one.
+fn policies() -> impl Iterator<Item = Subject> {
+    let shipped = rota_catalog::policies().iter().map(|p| Some((p.name, &[][..])));
+    shipped.chain(VARIANTS).chain([None])
 }
 
 /// Endless tasks with these shares.

@@ -34,8 +34,18 @@ fn o1_costs_the_same_with_ten_and_with_ten_thousand_tasks() {
 }
 
 #[test]
-fn linux_and_fair_queueing_in_a_list_cost_as_much_as_there_are_clients() {
-    for named in ["linux22", "wfq:queue=list"] {
+fn pbs_in_constant_time_costs_the_same_with_a_hundred_and_with_ten_thousand_clients() {
+    // [PBS §5.5]: L + M + 1 are looked at
+    let hundred = instructions("pbs:mode=constant", 100);
+    for tasks in [1_000, 10_000] {
+        let many = instructions("pbs:mode=constant", tasks);
+        assert!((many / hundred - 1.0).abs() < 0.1, "{tasks} clients: {many}, 100: {hundred}");
+    }
+}
+
+#[test]
+fn linux_pbs_and_fair_queueing_in_a_list_cost_as_much_as_there_are_clients() {
+    for named in ["linux22", "wfq:queue=list", "pbs"] {
         let [some, more] = [1_000, 5_000].map(|tasks| instructions(named, tasks));
         let each = (more - some) / 4_000.0;
         assert!(each > 2.0, "{named}: {each} instructions per client");
@@ -47,7 +57,7 @@ fn linux_and_fair_queueing_in_a_list_cost_as_much_as_there_are_clients() {
 
 #[test]
 fn a_heap_or_a_tree_costs_as_much_as_it_is_deep() {
-    for named in ["wfq", "stride", "cfs", "eevdf"] {
+    for named in ["wfq", "stride", "cfs", "eevdf", "las"] {
         let [some, more, most] = [16, 512, 8_192].map(|tasks| instructions(named, tasks));
         // 16 times 32 and 512 times 16: five levels more, and four
         assert!(more > some, "{named}: {some}, {more}");

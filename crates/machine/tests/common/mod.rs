@@ -2,6 +2,7 @@
 //! Schedulers written in Rust, to test the machine without a compiler.
 #![allow(dead_code)] // each test file uses its part
 
+pub(crate) mod blind;
 pub(crate) mod hosted;
 pub(crate) mod plan;
 pub(crate) mod replay;
