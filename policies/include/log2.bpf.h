@@ -65,44 +65,39 @@ const u64 log2_of_inverse[128] = {
 	0x0fdd4602cdd, 0x0ff47278af6,
 };
 
-/* The place of the highest bit, of which there must be one. */
+/*
+ * Ones from the highest bit down, times this de Bruijn number, have the place of that bit in
+ * their upper six bits. Without a branch: a verifier would go through all that follows for both
+ * of its ways.
+ */
+#define DE_BRUIJN 0x03f79d71b4cb0a89ull
+
+const u8 log2_place[64] = {
+	0,  47, 1,  56, 48, 27, 2,  60, 57, 49, 41, 37, 28, 16, 3,  61, 54, 58, 35, 52, 50, 42,
+	21, 44, 38, 32, 29, 23, 17, 11, 4,  62, 46, 55, 26, 59, 40, 36, 15, 53, 34, 51, 20, 43,
+	31, 22, 10, 45, 25, 39, 14, 33, 19, 30, 9,  24, 13, 18, 8,  12, 7,  6,	5,  63,
+};
+
 __kinline u32 highest_bit(u64 x)
 {
-	u32 place = 0;
-
-	if (x >> 32) {
-		x >>= 32;
-		place += 32;
-	}
-	if (x >> 16) {
-		x >>= 16;
-		place += 16;
-	}
-	if (x >> 8) {
-		x >>= 8;
-		place += 8;
-	}
-	if (x >> 4) {
-		x >>= 4;
-		place += 4;
-	}
-	if (x >> 2) {
-		x >>= 2;
-		place += 2;
-	}
-	return place + (x >> 1);
+	x |= x >> 1;
+	x |= x >> 2;
+	x |= x >> 4;
+	x |= x >> 8;
+	x |= x >> 16;
+	x |= x >> 32;
+	return log2_place[x * DE_BRUIJN >> 58];
 }
 
-/* Of @x from 1 on; of 0 as of 1. */
+/* Of @x from 1 to 2^63; of 0 as of 1. */
 static __attribute__((noinline)) s64 log2_of(u64 x)
 {
-	u32 place = highest_bit(x | 1);
-	u64 m = x << (63 - place), c, product;
+	u64 least_1 = x + ((x - 1) >> 63), m, c, product;
+	u32 place = highest_bit(least_1), part;
 	s64 t, square, cube, ln;
-	u32 part = m >> 56 & 127;
 
-	if (!x)
-		return 0;
+	m = least_1 << (63 - place);
+	part = m >> 56 & 127;
 	c = log2_inverse[part];
 	product = (m >> 32) * c + ((m & 0xffffffff) * c >> 32);
 	t = (s64)(product - (1ull << 63)); /* times 2^63 */
