@@ -280,6 +280,11 @@ static bool notices(u32 cpu)
 	return false;
 }
 
+static bool looks_at_ends(void)
+{
+	return false;
+}
+
 static bool is_lazy(void)
 {
 	return false;

@@ -26,14 +26,15 @@
  * - Whoever comes lets the kernel look at who runs: it gives way if it has had what protects
  *   it. Who runs on another CPU does so, and is preempted, at its next tick (preempt_full: at
  *   once).
+ * - So does the end of a task, which since 6.14 makes its CPU decide anew.
  * - Yielding ends a request: vruntime goes on to the deadline.
  *
- * CPUs and balancing are in fair_balance.bpf.h, and are simpler than the kernel's. Slices end
- * at timer ticks, as in kernels without high-resolution preemption (HRTICK).
+ * CPUs and balancing are in eevdf_balance.bpf.h. As in the kernel, tasks can wait beside idle
+ * CPUs (work_conserving: they do not). Slices end at timer ticks, as in kernels without
+ * high-resolution preemption (HRTICK).
  *
  * Cost per decision: O(log n), n of one CPU, in a tree by deadline that knows the least
- * vruntime of each subtree. O(CPUs) for one with nothing to do; more where clients are tied
- * to other CPUs.
+ * vruntime of each subtree. O(CPUs) for one with nothing to do, and at times for others.
  *
  * Where it is bad: lag is of one CPU's queue. On several CPUs with loads that cannot be
  * balanced, shares are those of each CPU. Many wake-ups with short slices are many switches.
@@ -79,7 +80,7 @@ struct eevdf_stats stats;
 u64 base_slice;
 
 #include "eevdf_rules.bpf.h"
-#include "fair_balance.bpf.h"
+#include "eevdf_balance.bpf.h"
 #include "fair_ops.bpf.h"
 
 static void ask(u32 slot, struct task_struct *p)
@@ -106,7 +107,7 @@ static void revive(u32 slot)
 	if (average(home_of(c)) - c->own.lag == c->vruntime)
 		return;
 	count_out(c);
-	join(slot, cpu);
+	place(slot, cpu);
 }
 
 static void lies_down(u32 slot)
@@ -123,27 +124,23 @@ static void lies_down(u32 slot)
 	start_waiting(slot);
 }
 
-static u32 pick_from(u32 cpu, u32 prev, bool protect)
+static u32 pick_from(u32 cpu, u32 prev)
 {
 	struct cpu_queue *q = queue_of(cpu);
-	u32 slot = loop_start;
+	u32 slot = earliest_eligible(q, prev);
 
-	while ((prev || q->root) && can_loop()) {
-		slot = earliest_eligible(q, prev, protect);
-		if (!slot)
-			slot = prev ? prev : tree_first(q->root);
-		if (!client_at(slot)->delayed)
-			break;
+	while (client_at(slot)->delayed && can_loop()) {
 		/* It has worked off what it had too much. */
 		take_out(slot, true);
-		slot = 0;
+		slot = earliest_eligible(q, prev);
 	}
 	return slot;
 }
 
 static u32 pick(u32 cpu, u32 prev)
 {
-	return pick_from(cpu, prev, true);
+	queue_of(cpu)->own.cancels = false;
+	return pick_from(cpu, prev);
 }
 
 /* Until when it is protected. (set_protect_slice) */
@@ -176,6 +173,12 @@ static bool is_over(u32 slot)
 	return client_at(slot)->vruntime >= client_at(slot)->own.protected_to;
 }
 
+/* (sched_autogroup_exit_task, sched_move_task) */
+static bool looks_at_ends(void)
+{
+	return true;
+}
+
 /* (resched_curr_lazy) */
 static bool is_lazy(void)
 {
@@ -193,28 +196,28 @@ static bool preempts(u32 cpu, u32 slot, bool comes_first_time)
 {
 	struct cpu_queue *q = queue_of(cpu);
 	struct client *running = client_at(q->running), *c = client_at(slot);
-	bool is_short = !no_preempt_short && c->own.slice_ns < running->own.slice_ns;
-	s64 least;
+	s64 until;
 
-	if (no_wakeup_preemption || (comes_first_time && !is_short))
+	q->own.cancels = !no_preempt_short && c->own.slice_ns < running->own.slice_ns;
+	if (no_wakeup_preemption || (comes_first_time && !q->own.cancels))
 		return false;
-	if (pick_from(cpu, q->running, !is_short) == slot) {
-		if (is_short)
-			running->own.protected_to =
-				min_s64(running->own.protected_to, running->vruntime);
+	if (pick_from(cpu, q->running) == slot) {
+		until = q->own.cancels ? running->vruntime : running->own.protected_to;
+		running->own.protected_to = min_s64(running->own.protected_to, until);
 		return true;
 	}
 	if (!no_run_to_parity) {
-		least = virtual_ns(least_slice(q, running->own.slice_ns), running->weight);
-		running->own.protected_to =
-			min_s64(running->own.protected_to, running->vruntime + least);
+		until = virtual_ns(least_slice(q, running->own.slice_ns), running->weight);
+		until += running->vruntime;
+		running->own.protected_to = min_s64(running->own.protected_to, until);
 	}
 	return false;
 }
 
 s32 BPF_STRUCT_OPS(eevdf_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
-	return choose_queue(p, prev_cpu, wake_flags);
+	return work_conserving ? choose_queue(p, prev_cpu, wake_flags)
+			       : choose_as_linux(p, prev_cpu, wake_flags);
 }
 
 void BPF_STRUCT_OPS(eevdf_enqueue, struct task_struct *p, u64 enq_flags)
@@ -307,6 +310,8 @@ s32 BPF_STRUCT_OPS(eevdf_init)
 	s32 err = slots_init();
 	u32 cpus = nr_cpus < 8 ? nr_cpus : 8, factor = 1;
 
+	rules_init();
+	balance_init();
 	if (tunable_scaling == SCALING_LINEAR)
 		factor = cpus;
 	else if (tunable_scaling == SCALING_LOG)

@@ -24,20 +24,13 @@ struct own_part {
 struct own_queue {
 	s64 zero;	  /* virtual time from which sum counts */
 	s64 weighted_sum; /* of weight × (vruntime - zero) */
+	bool cancels;	  /* this decision does not heed protected_to */
 };
 
 #define TREE_NOTES
 #include "fair_queue.bpf.h"
-
-static s64 min_s64(s64 a, s64 b)
-{
-	return a < b ? a : b;
-}
-
-static s64 max_s64(s64 a, s64 b)
-{
-	return a > b ? a : b;
-}
+#include "eevdf_numbers.bpf.h"
+#include "eevdf_averages.bpf.h"
 
 /* BPF divides signed numbers from Linux 6.7 on only. Rounds towards zero. */
 static s64 divide(s64 a, u64 by)
@@ -62,19 +55,16 @@ static void tree_note(u32 slot, u32 left, u32 right)
 	struct own_part *own = &client_at(slot)->own;
 	const struct own_part *l = &client_at(left)->own, *r = &client_at(right)->own;
 
-	own->least_vruntime = c->vruntime;
-	own->least_slice_ns = own->slice_ns;
-	own->most_slice_ns = own->slice_ns;
-	if (left) {
-		own->least_vruntime = min_s64(own->least_vruntime, l->least_vruntime);
-		own->least_slice_ns = min_s64(own->least_slice_ns, l->least_slice_ns);
-		own->most_slice_ns = max_s64(own->most_slice_ns, l->most_slice_ns);
-	}
-	if (right) {
-		own->least_vruntime = min_s64(own->least_vruntime, r->least_vruntime);
-		own->least_slice_ns = min_s64(own->least_slice_ns, r->least_slice_ns);
-		own->most_slice_ns = max_s64(own->most_slice_ns, r->most_slice_ns);
-	}
+	own->least_vruntime = min_s64(c->vruntime, min_s64(l->least_vruntime, r->least_vruntime));
+	own->least_slice_ns = min_s64(own->slice_ns, min_s64(l->least_slice_ns, r->least_slice_ns));
+	own->most_slice_ns = max_s64(own->slice_ns, max_s64(l->most_slice_ns, r->most_slice_ns));
+}
+
+/* Nobody, as a subtree: there are no clients in it. */
+static void rules_init(void)
+{
+	client_at(0)->own.least_vruntime = 1ll << 61;
+	client_at(0)->own.least_slice_ns = 1ll << 61;
 }
 
 /* V, rounded down: who has just that is eligible. (avg_vruntime) */
@@ -134,7 +124,7 @@ static u64 least_slice(const struct cpu_queue *q, u64 slice_ns)
 
 	if (q->running)
 		slice_ns = min_s64(slice_ns, running->own.slice_ns);
-	return q->root ? min_s64(slice_ns, root->own.least_slice_ns) : slice_ns;
+	return min_s64(slice_ns, root->own.least_slice_ns);
 }
 
 static u64 most_slice(const struct cpu_queue *q, u64 slice_ns)
@@ -143,7 +133,7 @@ static u64 most_slice(const struct cpu_queue *q, u64 slice_ns)
 
 	if (q->running)
 		slice_ns = max_s64(slice_ns, running->own.slice_ns);
-	return q->root ? max_s64(slice_ns, root->own.most_slice_ns) : slice_ns;
+	return max_s64(slice_ns, root->own.most_slice_ns);
 }
 
 /* Not more than the longest slice and a tick, in either direction. (entity_lag) */
@@ -177,7 +167,7 @@ static bool is_eligible(const struct client *c)
  * The client moves the average by being added to it. So that it has its lag then, it begins
  * with more of it now. (place_entity)
  */
-static void join(u32 slot, u32 cpu)
+static void place(u32 slot, u32 cpu)
 {
 	struct client *c = client_at(slot);
 	struct cpu_queue *q = queue_of(cpu);
@@ -201,6 +191,12 @@ static void join(u32 slot, u32 cpu)
 	count_in(c, cpu);
 }
 
+static void join(u32 slot, u32 cpu)
+{
+	list_in(slot, cpu);
+	place(slot, cpu);
+}
+
 /* (dequeue_entity) */
 static void leave(u32 slot, bool sleeps)
 {
@@ -211,6 +207,7 @@ static void leave(u32 slot, bool sleeps)
 		c->own.deadline -= c->vruntime;
 		c->own.has_rel_deadline = true;
 	}
+	list_out(slot);
 	count_out(c);
 }
 
@@ -221,6 +218,7 @@ static void reweigh(u32 slot, u32 weight)
 	s64 old = c->weight, v, protected_for = 0;
 	u32 cpu = c->home - 1;
 
+	reweigh_average(slot, old, weight);
 	if (c->home) {
 		v = average(home_of(c));
 		c->own.lag = lag_of(c, home_of(c));
@@ -241,34 +239,39 @@ static void reweigh(u32 slot, u32 weight)
 	c->weight = weight;
 }
 
-/* The eligible client with the earliest deadline, in O(log n). (pick_eevdf) */
-static u32 earliest_eligible(struct cpu_queue *q, u32 prev, bool protect)
+/*
+ * The eligible client with the earliest deadline, in O(log n), or @prev. One that takes part
+ * may be on its way to the CPU, neither there nor in the tree: if then nobody is eligible,
+ * the one with the least vruntime is it. (pick_eevdf)
+ */
+static __attribute__((noinline)) u32 earliest_eligible(struct cpu_queue *q, u32 prev)
 {
 	s64 v = average(q);
 	const struct client *p = client_at(prev);
-	u32 at = q->root, best = loop_start;
+	bool is_due = prev && p->vruntime <= v;
+	u32 at = q->root;
 
-	if (prev && p->vruntime > v)
-		prev = 0;
-	if (prev && protect && p->vruntime < p->own.protected_to)
-		return prev;
+	q->picked = prev;
+	if (is_due && !q->own.cancels && p->vruntime < p->own.protected_to)
+		at = 0;
+	if (!prev)
+		v = max_s64(v, client_at(at)->own.least_vruntime);
 	while (at && can_loop()) {
 		u32 left = node_at(at)->left;
 
 		/* Whoever is eligible there has an earlier deadline than this one. */
-		if (left && client_at(left)->own.least_vruntime <= v) {
+		if (client_at(left)->own.least_vruntime <= v) {
 			at = left;
 			continue;
 		}
 		if (client_at(at)->vruntime <= v) {
-			best = at;
+			if (!is_due || client_at(at)->own.deadline <= p->own.deadline)
+				q->picked = at;
 			break;
 		}
 		at = node_at(at)->right;
 	}
-	if (!best || (prev && p->own.deadline < client_at(best)->own.deadline))
-		best = prev;
-	return best;
+	return q->picked;
 }
 
 #endif

@@ -147,4 +147,45 @@ static u32 balance(u32 cpu, u64 now)
 	return first;
 }
 
+/* A policy that balances in another way defines these itself. */
+#ifndef OWN_BALANCE
+/* @cpu's queue is about to change, by @slot if that is not 0. */
+static void before_change(u32 slot, u32 cpu, u64 now)
+{
+}
+
+/* It gets the CPU. */
+static void note_start(u32 slot, u32 cpu, u64 now)
+{
+}
+
+/* For a CPU that nobody waits for, before it decides. */
+static void pull_before(u32 cpu, u64 now)
+{
+}
+
+/* For a CPU that found nobody: see pull_one(). */
+static u32 pull_after(u32 cpu)
+{
+	return pull_one(cpu);
+}
+
+/* For a busy CPU: see balance(). */
+static u32 pull_at_tick(u32 cpu, u64 now)
+{
+	return balance(cpu, now);
+}
+
+/* For the end of ops.tick, without the lock. */
+static void after_tick(struct task_struct *p, u32 cpu, u64 now)
+{
+}
+
+/* For the end of ops.enqueue, without the lock: see call_idle_cpu(). */
+static bool call_for(struct task_struct *p, u32 slot)
+{
+	return call_idle_cpu(p, slot);
+}
+#endif
+
 #endif

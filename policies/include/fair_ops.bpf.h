@@ -11,15 +11,15 @@
  *  - is_over(slot): that is at this tick;
  *  - notices(cpu): who runs there was just charged, as somebody comes: it has to give way;
  *  - preempts(cpu, slot, comes_first_time): whether it takes the CPU from who runs there;
+ *  - looks_at_ends(): a task that ends gives way if is_over(), when the kernel takes it out
+ *    of its group and puts it back where it runs;
  *  - is_lazy(): who runs on another CPU gives way at its next tick, not at once.
  */
 #ifndef ROTA_FAIR_OPS_BPF_H
 #define ROTA_FAIR_OPS_BPF_H
 
-#define DEQ_SLEEP kernel_value(scx_deq_flags, SCX_DEQ_SLEEP)
-
-static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
-static u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
+#define DEQ_SLEEP  kernel_value(scx_deq_flags, SCX_DEQ_SLEEP)
+#define PF_EXITING 4 /* of task_struct's flags */
 
 static void ask(u32 slot, struct task_struct *p);
 static void revive(u32 slot);
@@ -30,31 +30,22 @@ static u64 time_left(u32 slot);
 static bool is_over(u32 slot);
 static bool notices(u32 cpu);
 static bool preempts(u32 cpu, u32 slot, bool comes_first_time);
+static bool looks_at_ends(void);
 static bool is_lazy(void);
 
-/* The client waits for @cpu from here on. Does it preempt who runs there? */
-static bool enter(struct task_struct *p, u32 slot, u32 cpu, u64 now)
+/* The client takes part in @cpu's queue from here on, and does not wait yet. */
+static void enter(struct task_struct *p, u32 slot, u32 cpu)
 {
 	struct client *c = client_at(slot);
-	struct cpu_queue *q = queue_of(cpu);
-	bool first_time = !c->known, comes = c->delayed || c->home != cpu + 1;
 
-	charge_clock(q->running, now);
-	/* Kept in memory, of which the verifier assumes nothing: see fair_enqueue(). */
-	q->noticed = q->running && q->running != slot && notices(cpu);
-	if (c->delayed && c->home == cpu + 1) {
-		stop_waiting(slot);
-		ask(slot, p);
+	ask(slot, p);
+	if (c->delayed && c->home == cpu + 1)
 		revive(slot);
-	} else {
-		take_out(slot, c->delayed);
-		ask(slot, p);
+	else if (c->home)
+		leave(slot, c->delayed);
+	c->delayed = false;
+	if (!c->home)
 		join(slot, cpu);
-	}
-	start_waiting(slot);
-	if (!comes || !q->running || q->running == slot)
-		return false;
-	return preempts(cpu, slot, first_time) || q->noticed;
 }
 
 /* No direct dispatch: of several that wake up at once the first must win. */
@@ -63,23 +54,35 @@ static void fair_enqueue(struct task_struct *p)
 	u32 slot = slot_of(p), cpu = scx_bpf_task_cpu(p), weight = weight_of(p);
 	u64 now = bpf_ktime_get_ns();
 	struct client *c = client_at(slot);
+	struct cpu_queue *q = queue_of(cpu);
+	struct arrival *a = &q->arrival;
 	u32 here = bpf_get_smp_processor_id();
-	bool preempt = false;
+	bool preempt;
 
 	bpf_spin_lock(&lock);
-	set_weight(slot, weight);
-	if (c->home == cpu + 1 && !c->delayed)
-		start_waiting(slot); /* it is back from the CPU */
-	else
-		preempt = enter(p, slot, cpu, now);
+	a->comes = c->home != cpu + 1 || c->delayed; /* else it is back from the CPU */
+	a->is_new = !c->known;
+	a->preempts = false;
+	before_change(a->comes ? slot : 0, cpu, now);
+	stop_waiting(slot);
+	if (weight != c->weight)
+		reweigh(slot, weight);
+	if (a->comes) {
+		charge_clock(q->running, now);
+		a->preempts = q->running && notices(cpu);
+		enter(p, slot, cpu);
+	}
+	start_waiting(slot);
+	if (a->comes && q->running && q->running != slot)
+		a->preempts |= preempts(cpu, slot, a->is_new);
+	preempt = a->preempts;
 	stats.preemptions += preempt;
-	/* Compared here and not before: the verifier would go through everything twice. */
 	if (is_lazy() && cpu != here) {
-		queue_of(cpu)->gives_way |= preempt;
+		q->gives_way |= preempt;
 		preempt = false;
 	}
 	bpf_spin_unlock(&lock);
-	if (!call_idle_cpu(p, slot) && preempt)
+	if (!call_for(p, slot) && preempt)
 		scx_bpf_kick_cpu(cpu, KICK_PREEMPT);
 }
 
@@ -98,9 +101,11 @@ static void fair_dispatch(s32 cpu, struct task_struct *prev)
 		set_weight(prev_slot, weight);
 		move_in(prev_slot, cpu);
 	}
+	if (!prev_slot && !queue_of(cpu)->nr_waiting)
+		pull_before(cpu, now);
 	slot = pick(cpu, prev_slot);
 	if (!slot)
-		slot = pull_one(cpu);
+		slot = pull_after(cpu);
 	stats.picks += slot != 0;
 	stats.kept += slot && slot == prev_slot;
 	if (slot) {
@@ -119,8 +124,11 @@ static void fair_running(struct task_struct *p)
 	u32 slot = slot_of(p), cpu = scx_bpf_task_cpu(p);
 	u64 used_ns = p->se.sum_exec_runtime, now = bpf_ktime_get_ns(), slice_ns;
 	struct client *c = client_at(slot);
+	bool over = false;
 
 	bpf_spin_lock(&lock);
+	before_change(0, cpu, now);
+	note_start(slot, cpu, now);
 	/* It waits, or takes part elsewhere, if the kernel did not ask or a change raced. */
 	stop_waiting(slot);
 	if (c->delayed)
@@ -130,8 +138,13 @@ static void fair_running(struct task_struct *p)
 	begin_charging(c, now, used_ns);
 	queue_of(cpu)->running = slot;
 	queue_of(cpu)->gives_way = false;
-	begin(slot, false); /* anew: others may have come, and who ran before waits now */
-	slice_ns = time_left(slot);
+	if (c->ends && looks_at_ends()) {
+		over = queue_of(cpu)->nr > 1 && is_over(slot);
+	} else {
+		begin(slot, false); /* anew: others may have come, and who ran before waits now */
+	}
+	c->ends = false;
+	slice_ns = over ? 0 : time_left(slot);
 	bpf_spin_unlock(&lock);
 	task_set_slice(p, slice_ns);
 }
@@ -139,11 +152,13 @@ static void fair_running(struct task_struct *p)
 static void fair_stopping(struct task_struct *p)
 {
 	u32 slot = slot_of(p), cpu = scx_bpf_task_cpu(p);
-	u64 used_ns = p->se.sum_exec_runtime;
+	u64 used_ns = p->se.sum_exec_runtime, now = bpf_ktime_get_ns();
 	struct cpu_queue *q = queue_of(cpu);
 
 	bpf_spin_lock(&lock);
+	before_change(0, cpu, now);
 	charge_used(slot, used_ns);
+	client_at(slot)->stopped_at = now;
 	q->running = 0;
 	bpf_spin_unlock(&lock);
 }
@@ -157,9 +172,10 @@ static void fair_tick(struct task_struct *p)
 	bpf_spin_lock(&lock);
 	charge_used(slot, used_ns);
 	over = queue_of(cpu)->gives_way || (queue_of(cpu)->nr > 1 && is_over(slot));
-	pulled = balance(cpu, now);
+	pulled = pull_at_tick(cpu, now);
 	over = over || (pulled && preempts(cpu, pulled, false));
 	bpf_spin_unlock(&lock);
+	after_tick(p, cpu, now);
 	if (over)
 		task_set_slice(p, 0);
 }
@@ -169,9 +185,12 @@ static void fair_quiescent(struct task_struct *p, u64 deq_flags)
 	u32 slot = slot_of(p);
 	bool sleeps = deq_flags & DEQ_SLEEP;
 	struct client *c = client_at(slot);
+	u64 now = bpf_ktime_get_ns();
 
 	bpf_spin_lock(&lock);
+	before_change(slot, c->last_cpu, now);
 	stop_waiting(slot);
+	c->ends = !sleeps && p->flags & PF_EXITING;
 	if (sleeps && c->home)
 		lies_down(slot);
 	else

@@ -23,11 +23,15 @@
 #include "tree.bpf.h"
 #include "weights.bpf.h"
 
+static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
+static u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
+
 struct client {
 	s64 vruntime;	/* virtual time, ns */
 	u64 ran_ns;	/* CPU time charged since then: */
 	u64 since;	/* on the clock */
 	u64 since_used; /* its CPU time then */
+	u64 stopped_at; /* on the clock, when it had the CPU last */
 	u32 weight;
 	u32 home;     /* CPU + 1 in whose queue it takes part, 0: none */
 	u32 last_cpu; /* in whose queue it was last */
@@ -35,7 +39,18 @@ struct client {
 	bool waits;   /* in the tree */
 	bool slept;   /* it is away, or was, to sleep */
 	bool delayed; /* sleeps, and takes part still */
+	bool ends;    /* and was taken out where it runs, to be put back */
 	struct own_part own;
+};
+
+/*
+ * Of who came last. What is known of it stays in memory, of which a verifier assumes
+ * nothing: it would go through everything that follows for each value.
+ */
+struct arrival {
+	bool comes;    /* and did not take part there, or slept */
+	bool is_new;   /* for the first time */
+	bool preempts; /* who runs there */
 };
 
 struct cpu_queue {
@@ -46,8 +61,9 @@ struct cpu_queue {
 	u64 load;	/* weight of those who take part */
 	u64 next_balance;
 	bool gives_way; /* who runs does, at the next tick */
-	bool noticed;	/* of who runs, when somebody came last: see notices() */
-	u32 in_vain;	/* times that balancing moved nobody, one after the other */
+	struct arrival arrival;
+	u32 picked;  /* by the last decision */
+	u32 in_vain; /* times that balancing moved nobody, one after the other */
 	struct own_queue own;
 };
 

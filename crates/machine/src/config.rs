@@ -89,6 +89,10 @@ pub struct Config {
     /// Whether the time of a tick's interrupt is charged to the task that it interrupts, as where
     /// the kernel does not account interrupts (`CONFIG_IRQ_TIME_ACCOUNTING`, a stable clock).
     pub ticks_are_charged: bool,
+    /// Whether a task that ends is taken out and put back on the way, and its CPU decides anew, as
+    /// since Linux 6.14, with `CONFIG_SCHED_AUTOGROUP` (`sched_autogroup_exit_task()`). Where ends
+    /// take no time ([`Costs::exit_ns`]) nothing can come of it.
+    pub moves_at_exit: bool,
     /// Slices end exactly when they are used up, as with an infinitely fine tick.
     /// Otherwise a slice ends at the first tick at which it is used up, as in the kernel.
     pub exact_slices: bool,
@@ -123,6 +127,7 @@ impl Config {
             hz: DEFAULT_HZ,
             costs: Costs::typical(),
             ticks_are_charged: false,
+            moves_at_exit: false,
             exact_slices: false,
             interruptions: Vec::new(),
             seed: 1,

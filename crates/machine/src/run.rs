@@ -362,6 +362,13 @@ impl Machine {
                 let left_ns = core.config.costs.exit_ns;
                 let task = core.task_mut(t);
                 (task.work, task.ends) = (Work::Run { left_ns }, true);
+                if core.config.moves_at_exit {
+                    let addr = core.task(t).addr;
+                    core.put_u32(addr, core.layouts.task.flags, PF_EXITING);
+                    core.change_task(o, t, DEQ_SAVE | DEQ_NOCLOCK, |_, _| {});
+                    core.resched_curr(cpu);
+                    return Ok(false);
+                }
             }
             Step::Exit => {
                 let pid = core.task(t).pid;

@@ -47,6 +47,14 @@ const VARIANTS: [Subject; 4] = [
     Some(("las", &[("since", "wakeup")])),
 ];
 
+/// Nobody waits beside an idle CPU under any policy, but for the kernel's own balancing.
+fn set_of(policy: &str) -> &'static [(&'static str, &'static str)] {
+    match policy {
+        "eevdf" => &[("work_conserving", "true")],
+        _ => &[],
+    }
+}
+
 /// A run of a shipped policy, or of the native one.
 fn run(policy: Subject, plan: &Plan, duration_ns: u64, sink: &mut dyn Sink) -> Outcome {
     let (config, load) = (plan.config(duration_ns), plan.workload());
@@ -95,7 +103,7 @@ fn obeys(policy: Subject, plan: &Plan, duration_ns: u64) -> Result<(), String> {
 
 /// Every shipped policy, some of them in other ways, too, and the native one.
 fn policies() -> impl Iterator<Item = Subject> {
-    let shipped = rota_catalog::policies().iter().map(|p| Some((p.name, &[][..])));
+    let shipped = rota_catalog::policies().iter().map(|p| Some((p.name, set_of(p.name))));
     shipped.chain(VARIANTS).chain([None])
 }
 
@@ -133,6 +141,17 @@ proptest! {
                 return Err(TestCaseError::fail(format!("{policy:?}: {what}\n{}", plan.workload())));
             }
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(50))]
+
+    #[test]
+    fn eevdf_as_linux_balances_is_audited_under_random_loads(plan in plan()) {
+        let (config, load) = (plan.config(150 * MS), plan.workload());
+        let (outcome, _) = Hosted::new("eevdf", &[], config, &load).run();
+        prop_assert_eq!(outcome.exit.kind, ExitKind::Unreg, "{}\n{}", outcome.exit, load);
     }
 }
 

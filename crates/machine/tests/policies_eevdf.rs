@@ -138,6 +138,27 @@ fn who_wakes_somebody_when_its_request_is_over_gives_way_at_once() {
     assert_eq!(starts_us(&tape, "B-2")[0], 7_000);
 }
 
+#[test]
+fn who_runs_on_another_cpu_gives_way_at_its_next_tick() {
+    // h runs alone on CPU 1: at the tick at 8 ms its request of 6 is over, so at 9 its v is 9 and
+    // its deadline 14. Then p, on CPU 0, wakes w, which requests 2 ms: v 9, d 11, before 14, and a
+    // shorter slice cancels h's protection. h gives way at its next tick, at 12 ms; with
+    // preempt_full at once. (resched_curr_lazy)
+    let load = r#"{"tasks": {
+        "p": {"cpus": [0], "loop": 1, "run": 9000, "sem_post": "s"},
+        "w": {"cpus": [1], "dl-runtime": 2000, "loop": 1, "sem_wait": "s", "run": 1000},
+        "h": {"cpus": [1], "run": 1000000}}}"#;
+    let first = |set: &[(&str, &str)]| {
+        let mut config = Config::new(Topology::flat(2).unwrap(), 20 * MS);
+        config.costs = Costs::none();
+        let set = [&SLICES_OF_6_MS[..], &[("tunable_scaling", "none")], set].concat();
+        let (_, tape) = Hosted::new("eevdf", &set, config, load).run();
+        *starts_us(&tape, "w-1").last().unwrap()
+    };
+    assert_eq!(first(&[]), 12_000);
+    assert_eq!(first(&[("preempt_full", "true")]), 9_000);
+}
+
 /// The mean time from waking up to the CPU of a task that requests `slice_us` and works for
 /// 1.5 ms at a time, beside three endless tasks.
 fn mean_wait_us(slice_us: u64) -> u64 {

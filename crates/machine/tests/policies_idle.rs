@@ -14,7 +14,11 @@ const MS: u64 = 1_000_000;
 fn set_of(policy: &str) -> &'static [(&'static str, &'static str)] {
     match policy {
         "cfs" => &[("no_wakeup_preempt", "true")],
-        "eevdf" => &[("no_wakeup_preemption", "true"), ("base_slice_ns", "5000000")],
+        "eevdf" => &[
+            ("no_wakeup_preemption", "true"),
+            ("base_slice_ns", "5000000"),
+            ("work_conserving", "true"),
+        ],
         _ => &[],
     }
 }

@@ -2,6 +2,7 @@
 //! Time: the run's own clock, CPU time of a thread, and how to use it up.
 
 use crate::hog::PAUSE_EVERY;
+use anyhow::Result;
 use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{clock_gettime, ClockId, Timespec};
 use std::hint::black_box;
@@ -27,6 +28,10 @@ pub(crate) struct Clock {
     /// Not to ask the kernel for CPU time while there is work to do.
     quiet: bool,
 }
+
+/// What a fork usually takes of an emulated CPU, and more than it takes where nobody else has it.
+pub(crate) const FORK_NS: u64 = 50_000;
+const FORK_LEAP_NS: u64 = 150_000;
 
 impl Clock {
     /// Measures how fast this machine spins. The fair class looks whether a request is over
@@ -83,6 +88,16 @@ impl Clock {
             left_ns = left_ns.saturating_sub(own_ns);
             then_ns = now_ns;
         }
+    }
+
+    /// How much CPU time the thread spends there, in a fork. A quiet one looks at the clock on the
+    /// wall, and does not know it if others had the CPU.
+    pub(crate) fn own_time_of(&self, fork: impl FnOnce() -> Result<()>) -> Result<Option<u64>> {
+        let clock_ns = if self.quiet { monotonic_ns } else { thread_ns };
+        let before_ns = clock_ns();
+        fork()?;
+        let took_ns = clock_ns() - before_ns;
+        Ok(Some(took_ns).filter(|_| !self.quiet || took_ns < FORK_LEAP_NS))
     }
 
     /// Busy until a time of the clock.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The life of one task: its settings and its steps.
 
-use super::clock::thread_ns;
+use super::clock::{thread_ns, FORK_NS};
 use super::{Stage, MOST_TASKS};
 use anyhow::{bail, Context, Result};
 use rota_workload::{Policy, Settings, Step, TaskIx};
@@ -95,12 +95,14 @@ pub(super) fn live(
             }
             Step::Yield => sched_yield(),
             Step::Fork { child } => {
-                let before_ns = thread_ns();
-                fork(stage, child, &settings)?;
-                let took_ns = thread_ns() - before_ns;
-                due_ns += took_ns;
-                stage.forks.0.fetch_add(took_ns, Ordering::Relaxed);
-                stage.forks.1.fetch_add(1, Ordering::Relaxed);
+                match stage.clock.own_time_of(|| fork(stage, child, &settings))? {
+                    Some(took_ns) => {
+                        due_ns += took_ns;
+                        stage.forks.0.fetch_add(took_ns, Ordering::Relaxed);
+                        stage.forks.1.fetch_add(1, Ordering::Relaxed);
+                    }
+                    None => due_ns += FORK_NS,
+                }
             }
             Step::Block => {
                 while !stage.place(task).woken.swap(false, Ordering::AcqRel) {

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What eevdf_balance.bpf.h balances by: averages of the past with a half-life of 32 ms, as
+ * kernel/sched/pelt.c of Linux 7.2 has them, and the list of each CPU's clients by when they
+ * came or got the CPU (rq->cfs_tasks). Needs the lock.
+ */
+#ifndef ROTA_EEVDF_AVERAGES_BPF_H
+#define ROTA_EEVDF_AVERAGES_BPF_H
+
+#define FULL	   1024 /* of what a CPU can do (SCHED_CAPACITY_SCALE) */
+#define LIST_PLACE 65536
+
+const volatile bool no_balance_fork help_text("new tasks begin as if they woke up where they were "
+					      "made, after a long sleep");
+
+/* Of a CPU; of the time since @aged_at all is as it is now. */
+struct cpu_averages {
+	u64 aged_at;
+	u64 load;     /* weight of those who took part (cfs_rq->avg.load_avg) */
+	u64 used;     /* of FULL, somebody ran (util_avg) */
+	u64 runnable; /* FULL for each who took part and was awake (runnable_avg) */
+};
+
+struct client_average {
+	u64 aged_at;
+	u64 load;     /* its weight while it took part */
+	u32 attached; /* CPU + 1 whose load has its load */
+	bool known;
+};
+
+struct cpu_averages cpu_averages[MAX_CPUS];
+struct client_average client_averages[NR_SLOTS];
+
+/* Rings; the place after all slots plus the number of a CPU is where its own begins. */
+u32 list_older[LIST_PLACE];
+u32 list_newer[LIST_PLACE];
+
+static struct cpu_averages *averages_of(u32 cpu)
+{
+	return &cpu_averages[cpu % MAX_CPUS];
+}
+
+static struct client_average *average_of(u32 slot)
+{
+	return &client_averages[slot & SLOT_MASK];
+}
+
+/* What is left of it: 2^-(ns / 32 × 1.024 ms). A cubic, right within 0.02 %. (decay_load) */
+static u64 decayed(u64 value, u64 ns)
+{
+	u64 periods = ns + ns * 3 / 125, f = (periods & ((1 << 25) - 1)) >> 10, left;
+
+	left = (1543 * f) >> 15;
+	left = ((7871 - left) * f) >> 15;
+	left = 32768 - (((22713 - left) * f) >> 15);
+	return ((value >> (periods >> 25)) * left) >> 15;
+}
+
+static u64 towards(u64 value, u64 target, u64 ns)
+{
+	return decayed(value, ns) + target - decayed(target, ns);
+}
+
+/* Time since then; after a second nothing is left of what was. */
+static u64 age_at(u64 now, u64 then)
+{
+	return max_s64(0, min_s64(now - then, 1000000000));
+}
+
+/* Before anything changes there. (update_cfs_rq_load_avg) */
+static __attribute__((noinline)) void age(u32 cpu, u64 now)
+{
+	struct cpu_averages *a = averages_of(cpu);
+	const struct cpu_queue *q = queue_of(cpu);
+	u64 ns = age_at(now, a->aged_at), runs = is_less(0, q->running);
+
+	a->aged_at = max_s64(a->aged_at, now);
+	a->load = towards(a->load, q->load, ns);
+	a->used = towards(a->used, runs * FULL, ns);
+	a->runnable = towards(a->runnable, (q->nr_waiting + runs) * FULL, ns);
+}
+
+/* Before it comes or leaves. One that was never seen counts in full. (update_load_avg) */
+static __attribute__((noinline)) u64 load_of(u32 slot, u64 now)
+{
+	struct client_average *a = average_of(slot);
+	const struct client *c = client_at(slot);
+
+	if (!a->known)
+		a->load = no_balance_fork ? 0 : c->weight;
+	else
+		a->load =
+			towards(a->load, is_less(0, c->home) * c->weight, age_at(now, a->aged_at));
+	a->known = true;
+	a->aged_at = now;
+	return a->load;
+}
+
+/* Its load goes with it to @cpu. (attach_entity_load_avg, detach_entity_load_avg) */
+static __attribute__((noinline)) void attach(u32 slot, u32 cpu, u64 now)
+{
+	u64 load = load_of(slot, now), *from;
+	struct client_average *a = average_of(slot);
+
+	if (a->attached == cpu + 1)
+		return;
+	from = &averages_of(a->attached - 1)->load;
+	*from = max_s64(0, *from - load);
+	averages_of(cpu)->load += load;
+	a->attached = cpu + 1;
+}
+
+/* (reweight_entity) */
+static void reweigh_average(u32 slot, u32 old, u32 weight)
+{
+	struct client_average *a = average_of(slot);
+	u64 load = a->load * weight / old;
+
+	if (a->attached)
+		averages_of(a->attached - 1)->load += load - a->load;
+	a->load = load;
+}
+
+static u32 list_of(u32 cpu)
+{
+	return NR_SLOTS + cpu % MAX_CPUS;
+}
+
+static void list_out(u32 slot)
+{
+	u32 older = list_older[slot % LIST_PLACE], newer = list_newer[slot % LIST_PLACE];
+
+	list_newer[older % LIST_PLACE] = newer;
+	list_older[newer % LIST_PLACE] = older;
+}
+
+/* As the newest. */
+static void list_in(u32 slot, u32 cpu)
+{
+	u32 list = list_of(cpu), newest = list_older[list % LIST_PLACE];
+
+	list_older[slot % LIST_PLACE] = newest;
+	list_newer[slot % LIST_PLACE] = list;
+	list_newer[newest % LIST_PLACE] = slot;
+	list_older[list % LIST_PLACE] = slot;
+}
+
+static void lists_init(void)
+{
+	u32 cpu;
+
+	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++) {
+		list_older[list_of(cpu) % LIST_PLACE] = list_of(cpu);
+		list_newer[list_of(cpu) % LIST_PLACE] = list_of(cpu);
+	}
+}
+
+#endif

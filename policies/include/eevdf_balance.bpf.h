@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * When clients are pulled to another CPU, as in Linux 7.2, in one domain with all CPUs, which share
+ * a last-level cache: kernel/sched/fair.c, whose functions are named. Tasks can wait beside idle
+ * CPUs: who wakes up looks at some of the others only (eevdf_wake.bpf.h), a CPU that runs out of
+ * clients pulls one only if it is usually idle for longer than looking costs, and others pull in
+ * intervals. With work_conserving the policy balances as fair_balance.bpf.h says instead.
+ *
+ * Not here: wake_wide(), recent_used_cpu, util_est, clients that sleep and take part still
+ * (they stay), active balancing, clients that are all tied. Needs the lock, but for choosing
+ * a queue.
+ */
+#ifndef ROTA_EEVDF_BALANCE_BPF_H
+#define ROTA_EEVDF_BALANCE_BPF_H
+
+#define OWN_BALANCE
+#include "fair_balance.bpf.h"
+#include "eevdf_wake.bpf.h"
+
+#define MS		  1000000
+#define BUSY_FACTOR	  16	 /* busy CPUs balance that much less often (sd->busy_factor) */
+#define NICE_TRIES	  1	 /* in vain, then hot clients are moved too (cache_nice_tries) */
+#define MIGRATION_COST_NS 500000 /* (sysctl_sched_migration_cost) */
+#define DICE		  1024	 /* (NI_RANDOM) */
+
+const volatile bool work_conserving help_text("nobody waits beside an idle CPU; not as Linux");
+const volatile bool no_ni_random
+	help_text("each CPU that becomes idle pulls, whatever became of it "
+		  "before");
+
+struct cpu_balance {
+	u64 next;
+	u64 avg_idle;
+	u64 idle_since; /* 0: it is not */
+	u32 interval_ms;
+	u32 failed;		/* (nr_balance_failed) */
+	u32 calls, good, ratio; /* of pulling when newly idle */
+	bool kicked;		/* woken up to pull */
+	bool was_kicked, tries; /* when it pulled last */
+};
+
+struct cpu_balance cpu_balances[MAX_CPUS];
+u64 next_kick;
+u32 dice;
+
+/* What one look at all CPUs found: in memory, of which the verifier assumes nothing. */
+struct survey {
+	u64 load, used; /* of all CPUs */
+	u64 rank;
+	u32 busiest; /* CPU + 1, 0: none */
+	u32 left;    /* clients to move, 0: by their load */
+	u64 imbalance;
+	bool moves; /* the client that is looked at */
+	u32 moved;  /* whom it moved last, 0: nobody */
+};
+
+struct survey survey;
+
+static struct cpu_balance *balance_of(u32 cpu)
+{
+	return &cpu_balances[cpu % MAX_CPUS];
+}
+
+/* 1 or 0. (group_is_overloaded, of a group that is one CPU) */
+static u64 is_overloaded(u32 cpu)
+{
+	const struct cpu_averages *a = averages_of(cpu);
+
+	return is_less(1, queue_of(cpu)->nr) & (is_less(FULL * 100, a->used * imbalance_pct) |
+						is_less(FULL * imbalance_pct, a->runnable * 100));
+}
+
+/* (group_has_capacity) */
+static bool has_room(u32 cpu)
+{
+	const struct cpu_averages *a = averages_of(cpu);
+
+	return !queue_of(cpu)->nr ||
+	       (a->runnable * 100 <= FULL * imbalance_pct && a->used * imbalance_pct < FULL * 100);
+}
+
+/* (update_sd_lb_stats, update_sd_pick_busiest) */
+static __attribute__((noinline)) void look_at_all(u32 cpu, u64 now)
+{
+	u64 rank, can_give, mask;
+	u32 other;
+
+	survey = (struct survey){};
+	for (other = loop_start; other < nr_cpus && can_loop(); other++) {
+		const struct cpu_averages *a = averages_of(other);
+		const struct cpu_queue *q = queue_of(other);
+
+		age(other, now);
+		survey.load += a->load;
+		survey.used += a->used;
+		can_give = is_less(1, q->nr) & is_less(0, q->nr_waiting);
+		can_give &= is_less(cpu, other) | is_less(other, cpu);
+		rank = can_give * (a->load + 1 + (is_overloaded(other) << 50));
+		mask = -is_less(survey.rank, rank);
+		survey.rank += (rank - survey.rank) & mask;
+		survey.busiest += (other + 1 - survey.busiest) & mask;
+	}
+}
+
+/* Many are looked at by who wakes up while there is much to be had. (update_idle_cpu_scan) */
+static void count_to_scan(void)
+{
+	u64 each = survey.used / nr_cpus, busy;
+
+	busy = each * each * imbalance_pct * imbalance_pct / (10000 * FULL);
+	busy = busy < FULL ? busy : FULL;
+	nr_idle_scan = (FULL - busy) * nr_cpus / FULL;
+}
+
+/* Load that a busy @cpu should have more. (sched_balance_find_src_group, calculate_imbalance) */
+static u64 imbalance_of(u32 cpu)
+{
+	u32 busiest = survey.busiest - 1;
+	u64 here = averages_of(cpu)->load, there = averages_of(busiest)->load;
+	u64 average = survey.load / nr_cpus, out, in;
+	bool over = is_overloaded(cpu);
+
+	if (!survey.busiest || !is_overloaded(busiest) || (!over && has_room(cpu)))
+		return 0;
+	if (here >= there || here >= average || there <= average)
+		return 0;
+	if (over && there * 100 <= here * imbalance_pct)
+		return 0;
+	out = there - average;
+	in = average - here;
+	return out < in ? out : in;
+}
+
+/* May @cpu take it away? Who ran a moment ago is hot. (can_migrate_task, task_hot) */
+static bool can_move(u32 slot, u32 cpu, u64 now)
+{
+	bool hot = now - client_at(slot)->stopped_at < MIGRATION_COST_NS;
+
+	return client_at(slot)->waits && !client_at(slot)->delayed && slot_may_use(slot, cpu) &&
+	       (!hot || balance_of(cpu)->failed > NICE_TRIES);
+}
+
+/* Moves the client, if that is right. (detach_tasks) */
+static __attribute__((noinline)) void consider(u32 slot, u32 cpu, u64 now)
+{
+	u64 load = load_of(slot, now) >> (balance_of(cpu)->failed & 15);
+	u32 from = client_at(slot)->home - 1;
+
+	survey.moves = (survey.left || load <= survey.imbalance) && can_move(slot, cpu, now);
+	if (survey.moves) {
+		attach(slot, cpu, now);
+		stop_waiting(slot);
+		leave(slot, false);
+		join(slot, cpu);
+		start_waiting(slot);
+		stats.pulls++;
+		survey.imbalance = max_s64(0, survey.imbalance - max_s64(load, 1));
+		survey.left -= is_less(0, survey.left);
+		survey.moved = slot;
+		return;
+	}
+	list_out(slot);
+	list_in(slot, from);
+}
+
+/* Those who came, or ran, the longest time ago first. */
+static __attribute__((noinline)) void move_from_busiest(u32 cpu, u64 now)
+{
+	u32 from = survey.busiest - 1, slot, newer, seen;
+
+	slot = list_newer[list_of(from) % LIST_PLACE];
+	for (seen = loop_start; slot < NR_SLOTS && seen < MOST_LOOKED_AT && can_loop(); seen++) {
+		newer = list_newer[slot % LIST_PLACE];
+		if (queue_of(from)->nr < 2 || !(survey.left | survey.imbalance))
+			break;
+		consider(slot, cpu, now);
+		slot = newer;
+	}
+}
+
+/* Pulling may not be worth it: the less it was, the less often it is tried. (NI_RANDOM) */
+static bool is_worth_it(struct cpu_balance *b)
+{
+	dice = dice * 1664525 + 1013904223;
+	return no_ni_random || (dice >> 16) % DICE <= 1 + b->ratio;
+}
+
+/* (update_newidle_stats) */
+static void note_newly_idle(struct cpu_balance *b, u32 good)
+{
+	b->calls++;
+	b->good += good;
+	if (b->calls < DICE)
+		return;
+	b->ratio = b->good < DICE ? b->good : DICE;
+	b->calls /= 2;
+	b->good /= 2;
+}
+
+/*
+ * For a CPU with nothing to do: clients who wait there then. (sched_balance_newidle)
+ * Whether it was kicked is read from memory each time, lest the verifier follow both ways.
+ */
+static void pull_when_idle(u32 cpu, u64 now)
+{
+	struct cpu_balance *b = balance_of(cpu);
+
+	b->was_kicked = b->kicked;
+	b->kicked = false;
+	if (!b->idle_since)
+		b->idle_since = now;
+	if (!nr_waiting || (!b->was_kicked && b->avg_idle < MIGRATION_COST_NS))
+		return;
+	b->tries = b->was_kicked || is_worth_it(b);
+	look_at_all(cpu, now);
+	if (b->was_kicked)
+		count_to_scan();
+	if (b->tries && survey.busiest) {
+		/* Half of them, or the first of these. (sibling_imbalance) */
+		survey.left = b->was_kicked ? queue_of(survey.busiest - 1)->nr / 2 : 1;
+		move_from_busiest(cpu, now);
+		if (b->was_kicked)
+			b->failed = survey.moved ? 0 : b->failed + 1;
+	}
+	if (!b->was_kicked)
+		note_newly_idle(b, survey.moved ? DICE / (1 + b->ratio) : 0);
+}
+
+/* For a busy CPU, at its tick: one that it pulled, 0: nobody. (sched_balance_domains) */
+static u32 balance_as_linux(u32 cpu, u64 now)
+{
+	struct cpu_balance *b = balance_of(cpu);
+	u64 interval, most_ns = 100 * tick_ns * nr_cpus / 4;
+
+	if (no_balance || nr_cpus < 2 || now < b->next)
+		return 0;
+	look_at_all(cpu, now);
+	count_to_scan();
+	survey.imbalance = imbalance_of(cpu);
+	b->interval_ms = 2 * nr_cpus;
+	if (!survey.imbalance) {
+		b->failed = 0;
+	} else {
+		move_from_busiest(cpu, now);
+		b->failed = survey.moved ? 0 : b->failed + 1;
+		b->interval_ms = nr_cpus;
+	}
+	/* (get_sd_balance_interval) */
+	interval = (u64)b->interval_ms * BUSY_FACTOR * MS / tick_ns * tick_ns - tick_ns;
+	b->next = now + (interval < most_ns ? interval : most_ns) - tick_ns / 2;
+	return survey.moved;
+}
+
+/* It gets the CPU: idling is over. (ttwu_do_activate, of rq->avg_idle) */
+static void note_busy(u32 cpu, u64 now)
+{
+	struct cpu_balance *b = balance_of(cpu);
+	s64 by = now - b->idle_since - b->avg_idle;
+
+	if (!b->idle_since)
+		return;
+	b->idle_since = 0;
+	b->avg_idle += by < 0 ? -((u64)-by / 8) : (u64)by / 8;
+	if (b->avg_idle > 2 * MIGRATION_COST_NS)
+		b->avg_idle = 2 * MIGRATION_COST_NS;
+}
+
+/* Some idle CPU balances if others wait at a busy one. (nohz_balancer_kick) */
+static void kick_to_balance(struct task_struct *p, u32 cpu, u64 now)
+{
+	s32 idle;
+
+	if (work_conserving || queue_of(cpu)->nr < 2 || now < next_kick)
+		return;
+	idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
+	if (idle < 0)
+		return;
+	next_kick = now + tick_ns / 2;
+	balance_of(idle)->kicked = true;
+	scx_bpf_kick_cpu(idle, KICK_IDLE);
+}
+
+static void before_change(u32 slot, u32 cpu, u64 now)
+{
+	if (work_conserving)
+		return;
+	age(cpu, now);
+	if (slot)
+		attach(slot, cpu, now);
+}
+
+static void note_start(u32 slot, u32 cpu, u64 now)
+{
+	if (work_conserving)
+		return;
+	note_busy(cpu, now);
+	if (client_at(slot)->home == cpu + 1) {
+		list_out(slot);
+		list_in(slot, cpu);
+	}
+}
+
+static void pull_before(u32 cpu, u64 now)
+{
+	if (!work_conserving)
+		pull_when_idle(cpu, now);
+}
+
+static u32 pull_after(u32 cpu)
+{
+	return work_conserving ? pull_one(cpu) : 0;
+}
+
+static u32 pull_at_tick(u32 cpu, u64 now)
+{
+	return work_conserving ? balance(cpu, now) : balance_as_linux(cpu, now);
+}
+
+static void after_tick(struct task_struct *p, u32 cpu, u64 now)
+{
+	if (!work_conserving)
+		kick_to_balance(p, cpu, now);
+}
+
+static bool call_for(struct task_struct *p, u32 slot)
+{
+	u32 cpu = scx_bpf_task_cpu(p);
+
+	if (work_conserving)
+		return call_idle_cpu(p, slot);
+	if (!scx_bpf_test_and_clear_cpu_idle(cpu))
+		return false;
+	scx_bpf_kick_cpu(cpu, KICK_IDLE);
+	return true;
+}
+
+static void balance_init(void)
+{
+	u32 cpu;
+
+	lists_init();
+	nr_idle_scan = nr_cpus;
+	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++) {
+		balance_of(cpu)->avg_idle = 2 * MIGRATION_COST_NS;
+		balance_of(cpu)->calls = balance_of(cpu)->ratio = DICE / 2;
+		balance_of(cpu)->good = DICE / 4;
+	}
+}
+
+#endif
