@@ -106,3 +106,26 @@ fn who_ran_a_moment_ago_is_not_pulled_at_once() {
     assert_eq!(first_on(&two_beside(10_000), "a-0", 1), Some(10));
     assert_eq!(first_on(&two_beside(8_200), "a-0", 1), Some(12));
 }
+
+#[test]
+fn who_wakes_up_looks_at_few_cpus_when_all_were_in_use() {
+    // Four CPUs were used in full for 400 ms, so 1024 - 1024 x 1.17^2 < 0 of 1024 are worth a
+    // look. h runs on CPU 0 to the tick at 8 ms, then w for 1 ms, which sleeps until 413. CPU 3
+    // idles since 400, but w does not look, and waits for h. With no_sis_util it goes there.
+    // (update_idle_cpu_scan, select_idle_cpu)
+    let load = r#"{"tasks": {
+        "h": {"cpus": [0], "run": 1000000},
+        "w": {"loop": 1, "phases": {
+            "tied": {"cpus": [0], "run": 1000},
+            "free": {"cpus": [0, 3], "sleep": 404000, "run": 3000}}},
+        "b": {"cpus": [1], "run": 1000000},
+        "c": {"cpus": [2], "run": 1000000},
+        "d": {"cpus": [3], "loop": 1, "run": 400000}}}"#;
+    let wakes = |set: &[(&str, &str)]| {
+        let tape = run(4, set, load, 440);
+        let starts = tape.starts(tape.pid("w-1"));
+        starts.into_iter().find(|(at, _)| *at > 400 * MS).unwrap()
+    };
+    assert_eq!(wakes(&[("no_sis_util", "true")]), (413 * MS, 3));
+    assert_ne!(wakes(&[]), (413 * MS, 3));
+}
