@@ -128,7 +128,8 @@ proptest! {
         // or somebody else comes, or it is done
         let played = play(&scenario, alpha);
         for (time_ns, picked, states) in played.states() {
-            if states[picked].sojourn_ns == 0 || states[picked].sojourn_ns > states[picked].served_ns {
+            let one = states[picked];
+            if one.sojourn_ns == 0 || one.sojourn_ns > one.served_ns {
                 continue; // it just comes, or was interrupted
             }
             let own = states[picked].priority(alpha);

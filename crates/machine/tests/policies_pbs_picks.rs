@@ -83,8 +83,8 @@ fn completion_times_come_closer_to_the_fluid_ones_as_the_quantum_shrinks() {
 fn the_oldest_is_interrupted_when_four_come_and_resumes_without_anybody_leaving() {
     // [PBS Fig. 3]: the four come at 2.5 s. For alpha = 0.4 the first is interrupted at 3.7 s, when
     // nobody comes (property 11), until 6.7 s. From 1 on at once, until they have caught up:
-    // t / 2.5^alpha = x / (x / 4)^alpha with x = t - 2.5, so at 4 x 2.5 s for 1, (2.5 + sqrt(406.25))
-    // / 2 for 2, and 2.5 + 10 x 0.8^(1/99) for 100
+    // t / 2.5^alpha = x / (x / 4)^alpha with x = t - 2.5, so at 4 x 2.5 s for 1, at
+    // (2.5 + sqrt(406.25)) / 2 for 2, and at 2.5 + 10 x 0.8^(1/100), nearly, for 100
     let tasks = [0, 2_500, 2_500, 2_500, 2_500].map(|at| (at, 90_000)).into();
     let scenario = Scenario { tasks };
     for (alpha, from, to) in
