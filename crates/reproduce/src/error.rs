@@ -29,4 +29,12 @@ macro_rules! failure {
     };
 }
 
-failure!(LoadError, SettingError, UnknownPolicy, RunError, TopologyError, WorkloadError);
+failure!(
+    rota_fluid::Error,
+    LoadError,
+    SettingError,
+    UnknownPolicy,
+    RunError,
+    TopologyError,
+    WorkloadError
+);

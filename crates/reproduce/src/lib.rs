@@ -13,6 +13,7 @@ mod error;
 mod expected;
 mod figure;
 mod o1cfs;
+mod pbs;
 mod pool;
 mod progress;
 mod runs;
@@ -75,7 +76,7 @@ impl Job<'_> {
     }
 }
 
-const PAPERS: &[Paper] = &[vtrr::PAPER, o1cfs::PAPER];
+const PAPERS: &[Paper] = &[vtrr::PAPER, o1cfs::PAPER, pbs::PAPER];
 
 /// All papers.
 pub fn papers() -> &'static [Paper] {

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! H. Feng, V. Misra, D. Rubenstein, *PBS: A Unified Priority-Based Scheduler*, SIGMETRICS 2007.
+
+mod map;
+mod requests;
+mod scenario;
+mod shares;
+mod sliced;
+mod users;
+
+use crate::{Experiment, Paper};
+
+pub(crate) const PAPER: Paper = Paper {
+    name: "pbs",
+    expected: include_str!("../../../../papers/pbs/expected.toml"),
+    costs_in: None,
+    experiments: &[
+        Experiment { figures: &["fig1"], run: map::run },
+        Experiment { figures: &["fig2"], run: shares::four_tasks },
+        Experiment { figures: &["fig3"], run: shares::newcomers },
+        Experiment { figures: &["fig7"], run: users::run },
+        Experiment { figures: &["fig8"], run: requests::web },
+        Experiment { figures: &["fig9"], run: requests::tiers },
+    ],
+};
+
+/// What the paper's Figures 2 to 4 are of, from nearly first come, first served, to nearly least
+/// attained service; it names the first, the last, 0.4, 1 and 2.
+const ALPHAS: [f64; 6] = [0.01, 0.4, 1.0, 2.0, 10.0, 100.0];
