@@ -115,3 +115,17 @@ fn nanoseconds_of_the_bench_are_shown_beside_instructions() {
     let file = format!("--decision-cost={other}");
     reproduce(&["fig3", "--quick", &file]).refused(&["other.json", "missing field"]);
 }
+
+#[test]
+fn the_page_of_pbs_has_what_the_command_prints() {
+    let page = root().join("docs/reproduce/pbs.md");
+    let page = std::fs::read_to_string(page).expect("the page is there");
+    // Figure 3 differs from the paper, which the exit code says.
+    let run = rota(&["reproduce", "pbs", "fig1", "fig3", "fig4", "--markdown"]);
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    let sections: Vec<&str> = run.stdout.split("\n## ").skip(1).collect();
+    assert_eq!(sections.len(), 3);
+    for section in sections {
+        assert!(page.contains(section.trim_end()), "not in docs/reproduce/pbs.md:\n{section}");
+    }
+}

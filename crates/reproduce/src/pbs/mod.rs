@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! H. Feng, V. Misra, D. Rubenstein, *PBS: A Unified Priority-Based Scheduler*, SIGMETRICS 2007.
 
+mod bonus;
 mod map;
 mod requests;
 mod scenario;
@@ -18,6 +19,7 @@ pub(crate) const PAPER: Paper = Paper {
         Experiment { figures: &["fig1"], run: map::run },
         Experiment { figures: &["fig2"], run: shares::four_tasks },
         Experiment { figures: &["fig3"], run: shares::newcomers },
+        Experiment { figures: &["fig4"], run: bonus::run },
         Experiment { figures: &["fig7"], run: users::run },
         Experiment { figures: &["fig8"], run: requests::web },
         Experiment { figures: &["fig9"], run: requests::tiers },

@@ -36,6 +36,9 @@ struct Outcome {
     small: Vec<f64>,
 }
 
+/// Which means of an outcome.
+type Values = fn(&Outcome) -> &Vec<f64>;
+
 /// Group B: 30 clients, sizes of Pareto's distribution with shape 1.2.
 pub(crate) fn web(job: &Job<'_>) -> Result<Vec<Found>, Error> {
     let (mean_us, max_us) = (250_000, 30_000_000);
@@ -50,9 +53,8 @@ pub(crate) fn web(job: &Job<'_>) -> Result<Vec<Found>, Error> {
     let betas = &["0", "+inf"];
     let service = Service { text, small: f64::from(mean_us) / 1e6, window, betas };
     let outcomes = outcomes(job, &service)?;
-    let mean = |name: &str, of: fn(&Outcome) -> &Vec<f64>| mean_of(&outcomes, name, of);
-    let (all, small): (fn(&Outcome) -> &Vec<f64>, fn(&Outcome) -> &Vec<f64>) =
-        (|o| &o.all, |o| &o.small);
+    let mean = |name: &str, of: Values| mean_of(&outcomes, name, of);
+    let (all, small): (Values, Values) = (|o| &o.all, |o| &o.small);
     let (high, low) = (pbs(&outcomes, "0", f64::max), pbs(&outcomes, "0", f64::min));
     let numbers = [
         ("large_alpha", mean(&high, all) / mean(&low, all)),
@@ -67,8 +69,8 @@ pub(crate) fn web(job: &Job<'_>) -> Result<Vec<Found>, Error> {
         id: "fig8",
         ran: format!(
             "30 clients think for 10 s (exponential), and ask one of 30 server tasks for CPU time \
-             of Pareto's distribution with shape 1.2, 250 ms on average without the cut at 30 s, on \
-             one CPU with 250 ticks per second and the default costs. {} Judged is beta 0, under \
+             of Pareto's distribution with shape 1.2, 250 ms on average without the cut at 30 s, \
+             on one CPU with 250 ticks per second and the default costs. {} Judged is beta 0, under \
              which each request is a session of its own, as a CGI process is: server tasks live on \
              here. Small are requests of less than 250 ms.",
             told(job.effort, &service)
@@ -98,7 +100,7 @@ pub(crate) fn tiers(job: &Job<'_>) -> Result<Vec<Found>, Error> {
     let betas = &["+inf", "-3", "0"];
     let service = Service { text: text.into(), small: f64::INFINITY, window, betas };
     let outcomes = outcomes(job, &service)?;
-    let all: fn(&Outcome) -> &Vec<f64> = |o| &o.all;
+    let all: Values = |o| &o.all;
     let over_betas = |pick: fn(f64, f64) -> f64| {
         let means = betas.iter().map(|beta| mean_of(&outcomes, &pbs(&outcomes, beta, pick), all));
         means.sum::<f64>() / betas.len() as f64
@@ -192,7 +194,7 @@ fn pbs(outcomes: &[Outcome], beta: &str, pick: fn(f64, f64) -> f64) -> String {
     format!("PBS, beta {beta}, alpha {alpha}")
 }
 
-fn mean_of(outcomes: &[Outcome], name: &str, of: fn(&Outcome) -> &Vec<f64>) -> f64 {
+fn mean_of(outcomes: &[Outcome], name: &str, of: Values) -> f64 {
     let found = outcomes.iter().find(|outcome| outcome.name == name);
     found.and_then(|outcome| estimate(of(outcome))).map_or(f64::NAN, |of| of.mean)
 }
@@ -222,7 +224,7 @@ fn table(outcomes: &[Outcome]) -> Table {
     }
 }
 
-fn chart(outcomes: &[Outcome], what: &str, of: fn(&Outcome) -> &Vec<f64>) -> LineChart {
+fn chart(outcomes: &[Outcome], what: &str, of: Values) -> LineChart {
     let mean = |outcome: &Outcome| estimate(of(outcome)).map_or(f64::NAN, |of| of.mean);
     let mut lines: Vec<Line> = Vec::new();
     let alphas: Vec<f64> =

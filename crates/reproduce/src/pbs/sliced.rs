@@ -21,9 +21,19 @@ pub(super) struct Sliced {
     end_ns: u64,
 }
 
+/// PBS with an alpha, in slices of some length.
 pub(super) fn run(scenario: &Scenario, alpha: f64, quantum_ns: u64) -> Result<Sliced, Error> {
     let (alpha, quantum) = (alpha.to_string(), quantum_ns.to_string());
     let set = [("alpha", &*alpha), ("quantum_ns", &*quantum), ("beta", "+inf")];
+    run_under(scenario, "pbs", &set)
+}
+
+/// Any policy.
+pub(super) fn run_under(
+    scenario: &Scenario,
+    policy: &str,
+    set: &[(&str, &str)],
+) -> Result<Sliced, Error> {
     // Time for the last slices.
     let end_ns = (scenario.end * 1e9) as u64 + 1_000_000_000;
     let (mut runs, mut ends) = (Runs::default(), Ends::new(scenario.count()));
@@ -31,7 +41,7 @@ pub(super) fn run(scenario: &Scenario, alpha: f64, quantum_ns: u64) -> Result<Sl
     sinks.push(&mut runs);
     sinks.push(&mut ends);
     let length = Length::of(end_ns);
-    Bench::new(&image("pbs", &set)?).run(&scenario.workload()?, length, &mut sinks)?;
+    Bench::new(&image(policy, set)?).run(&scenario.workload()?, length, &mut sinks)?;
     drop(sinks);
     Ok(Sliced { completions: ends.at, runs: runs.finish(end_ns), end_ns })
 }
@@ -63,6 +73,12 @@ impl Sink for Ends {
 }
 
 impl Sliced {
+    /// Times that somebody came onto the CPU after somebody else, between two times in seconds.
+    pub(super) fn switches(&self, from: f64, to: f64) -> usize {
+        let within = |run: &&Run| (from..to).contains(&(run.from_ns as f64 / 1e9));
+        self.runs.iter().filter(within).count()
+    }
+
     /// Shares in windows of 50 ms.
     pub(super) fn picture(&self, title: &str, end: f64) -> Areas {
         let windows = ((end * 1e9) as u64).min(self.end_ns) / WINDOW_NS;

@@ -48,7 +48,7 @@ fn amount(effort: Effort) -> Amount {
     match effort {
         Effort::Quick => Amount { alphas: &[0.2, 2.0], seeds: 1, fluid_seeds: 4, window: SHORT },
         Effort::Default => {
-            Amount { alphas: &[0.1, 0.3, 1.0, 4.0], seeds: 3, fluid_seeds: 30, window: PAPERS }
+            Amount { alphas: &[0.1, 0.3, 1.0, 4.0], seeds: 3, fluid_seeds: 20, window: PAPERS }
         }
         // Six, as it ran the other schedulers.
         Effort::Full => Amount {
@@ -97,7 +97,7 @@ pub(crate) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
         spread(own.map(|(_, responses)| responses.as_slice()))
     };
     let spreads: Vec<Spread> = (0..cases.len()).map(spread).collect();
-    let fluid = fluid::spreads(&amount)?;
+    let fluid = fluid::spreads(job, &amount)?;
     Ok(vec![found(&amount, &cases, &spreads, &fluid)])
 }
 
@@ -209,8 +209,8 @@ fn found(amount: &Amount, cases: &[Case], spreads: &[Spread], fluid: &[Vec<Sprea
     Found {
         id: "fig7",
         ran: format!(
-            "Eight tasks that think (exponential, 25 s) and then compute for 3 s in six pieces with \
-             10 ms of sleep between them, on one CPU with 250 ticks per second and the default \
+            "Eight tasks that think (exponential, 25 s) and then compute for 3 s in six pieces \
+             with 10 ms of sleep between them, on one CPU with 250 ticks per second and the default \
              costs: {end} s, of which {from} to {to} s count, {alphas} values of alpha, {seeds} \
              seeds, the same think times for all schedulers. RR has slices of 4 ms. The fluid \
              model, with {fluid_seeds} other seeds, has less noise."

@@ -4,6 +4,8 @@
 use super::responses::Responses;
 use super::{spread, Amount, Spread, BETAS, PAUSE_US, PIECES, PIECE_US, THINK_US, USERS};
 use crate::error::Error;
+use crate::pool;
+use crate::Job;
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rota_fluid::{solve, Next, Pbs, Tasks};
@@ -12,11 +14,11 @@ use rota_fluid::{solve, Next, Pbs, Tasks};
 pub(super) const ALPHAS: [f64; 9] = [0.1, 0.2, 0.3, 0.5, 0.8, 1.0, 2.0, 4.0, 10.0];
 
 /// By beta, then by alpha.
-pub(super) fn spreads(amount: &Amount) -> Result<Vec<Vec<Spread>>, Error> {
-    let of = |beta: &&str| -> Result<Vec<Spread>, Error> {
-        ALPHAS.iter().map(|alpha| one(amount, *alpha, beta)).collect()
-    };
-    BETAS.iter().map(of).collect()
+pub(super) fn spreads(job: &Job<'_>, amount: &Amount) -> Result<Vec<Vec<Spread>>, Error> {
+    let of = |beta: &'static str| ALPHAS.map(|alpha| (alpha, beta));
+    let cases: Vec<(f64, &str)> = BETAS.into_iter().flat_map(of).collect();
+    let all = pool::map(job.threads, &cases, |(alpha, beta)| one(amount, *alpha, beta))?;
+    Ok(all.chunks(ALPHAS.len()).map(<[_]>::to_vec).collect())
 }
 
 fn one(amount: &Amount, alpha: f64, beta: &str) -> Result<Spread, Error> {
