@@ -10,6 +10,7 @@ use crate::commands::reproduce::ReproduceArgs;
 use crate::commands::run::RunArgs;
 use crate::commands::set::SetArgs;
 use crate::commands::trace::TraceArgs;
+use crate::commands::tune::TuneArgs;
 use crate::trace_files::{TraceTarget, Window};
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
@@ -41,6 +42,8 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Run the experiments of a paper, and set the numbers beside the paper's
     Reproduce(ReproduceArgs),
+    /// Look for the alpha and beta of PBS that suit a workload
+    Tune(TuneArgs),
     /// Solve a policy with infinitely short slices, instead of simulating it
     Fluid(FluidArgs),
     /// Run real programs that measure the scheduler of this machine

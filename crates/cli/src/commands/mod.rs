@@ -14,3 +14,4 @@ pub(crate) mod run;
 pub(crate) mod set;
 pub(crate) mod sim;
 pub(crate) mod trace;
+pub(crate) mod tune;

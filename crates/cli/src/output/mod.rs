@@ -12,6 +12,7 @@ pub(crate) mod stats;
 pub(crate) mod summary;
 pub(crate) mod table;
 pub(crate) mod tunables;
+pub(crate) mod tune;
 pub(crate) mod unfilled;
 pub(crate) mod units;
 

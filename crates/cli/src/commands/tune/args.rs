@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Arguments of `rota tune`.
+
+use crate::args::{MachineArgs, ObjectArgs, EXIT_CODES};
+use clap::{ArgGroup, Args, ValueHint};
+use std::num::NonZero;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
+#[command(group(ArgGroup::new("aim").args(["minimise", "maximise"]).required(true)))]
+pub(crate) struct TuneArgs {
+    /// The policy: pbs, or another one with tunables alpha and beta
+    #[arg(value_name = "POLICY|FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) policy: String,
+
+    /// What the tasks do: an rt-app JSON file
+    #[arg(value_name = "WORKLOAD.json", value_hint = ValueHint::FilePath)]
+    pub(crate) workload: PathBuf,
+
+    /// A measure by its key in docs/measures.md, as response_p99 (or p99_response)
+    #[arg(long, value_name = "KEY")]
+    pub(crate) minimise: Option<String>,
+
+    /// The same, if more of it is better
+    #[arg(long, value_name = "KEY")]
+    pub(crate) maximise: Option<String>,
+
+    /// Values of alpha to begin with, from low to high, above 0
+    #[arg(long, value_name = "NUMBER,…", value_delimiter = ',')]
+    #[arg(default_value = "0.05,0.1,0.2,0.5,1,2,5,10,20")]
+    pub(crate) alphas: Vec<f64>,
+
+    /// Values of beta
+    #[arg(long, value_name = "NUMBER,…", value_delimiter = ',', default_value = "+inf,-3,0")]
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) betas: Vec<String>,
+
+    /// Seeds of the search, --seed and those after it; as many others judge what was found
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    #[arg(value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    pub(crate) seeds: u32,
+
+    /// Set another tunable of the policy (repeatable)
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = crate::args::name_and_value)]
+    pub(crate) set: Vec<(String, String)>,
+
+    /// Runs at the same time [default: one for each CPU of this machine]
+    #[arg(short, long, value_name = "N")]
+    pub(crate) jobs: Option<NonZero<usize>>,
+
+    /// Draw the measure over alpha, a line for each beta
+    #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
+    pub(crate) picture: Option<PathBuf>,
+
+    /// Print one JSON object (schema rota.tune/1)
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// CPUs
+    #[arg(long, value_name = "N", default_value_t = 4, help_heading = "Machine")]
+    pub(crate) cpus: u32,
+
+    #[command(flatten)]
+    pub(crate) machine: MachineArgs,
+
+    #[command(flatten)]
+    pub(crate) object: ObjectArgs,
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `rota tune`: the alpha and beta of PBS that suit a workload.
+
+mod args;
+mod runs;
+mod search;
+
+pub(crate) use args::TuneArgs;
+pub(crate) use search::Point;
+
+use crate::error::{Error, Status};
+use crate::output::{json, tune};
+use crate::progress;
+use rota_fluid::Beta;
+use rota_measure::catalogue::{self, Measure};
+use rota_measure::statistics::{estimate, paired_test, Estimate};
+use runs::Runs;
+use std::io::Write;
+use std::num::NonZero;
+use std::sync::atomic::Ordering;
+
+/// What was found.
+pub(crate) struct Tuned {
+    pub(crate) policy: String,
+    pub(crate) workload: String,
+    pub(crate) measure: &'static Measure,
+    pub(crate) maximised: bool,
+    pub(crate) betas: Vec<String>,
+    pub(crate) best: Point,
+    /// All that was tried, by beta and alpha.
+    pub(crate) points: Vec<Point>,
+    /// Of the best, and of the policy as it ships, with seeds that the search did not see.
+    pub(crate) judged: Estimate,
+    pub(crate) shipped: Option<Estimate>,
+    /// Probability of such a difference between the two if there were none.
+    pub(crate) probability: Option<f64>,
+    pub(crate) seeds: u32,
+    pub(crate) first_seed: u64,
+}
+
+pub(crate) fn run(args: &TuneArgs) -> Result<Status, Error> {
+    let (measure, maximised) = aim(args)?;
+    check(args)?;
+    let threads = args.jobs.or(std::thread::available_parallelism().ok()).map_or(1, NonZero::get);
+    let runs = Runs::new(args, measure, threads)?;
+    let position = || {
+        let (done, all) = &runs.progress;
+        (done.load(Ordering::Relaxed), all.load(Ordering::Relaxed))
+    };
+    let tuned = progress::show_position(&position, || tune(args, &runs, measure, maximised))?;
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        json::print(&mut out, &tune::Json::new(&tuned))?;
+    } else {
+        tune::print(&mut out, &tuned)?;
+    }
+    out.flush()?;
+    if let Some(path) = &args.picture {
+        let written = std::fs::write(path, tune::picture(&tuned).render());
+        written.map_err(|e| Error::file("create", path, &e))?;
+    }
+    Ok(Status::Done)
+}
+
+fn tune(
+    args: &TuneArgs,
+    runs: &Runs<'_>,
+    measure: &'static Measure,
+    maximised: bool,
+) -> Result<Tuned, Error> {
+    let sign = if maximised { -1.0 } else { 1.0 };
+    let set = |(alpha, beta): &(f64, usize)| {
+        let beta = args.betas[*beta].clone();
+        vec![("alpha".to_owned(), alpha.to_string()), ("beta".to_owned(), beta)]
+    };
+    let evaluate = |settings: &[(f64, usize)], seeds: std::ops::Range<usize>| {
+        let mut values = runs.all(&settings.iter().map(set).collect::<Vec<_>>(), seeds)?;
+        values.iter_mut().flatten().flatten().for_each(|value| *value *= sign);
+        Ok(values)
+    };
+    let seeds = args.seeds as usize;
+    let (mut best, mut points) =
+        search::minimise(&args.alphas, args.betas.len(), seeds, &evaluate)?;
+    if best.mean().is_infinite() {
+        let (policy, workload) = runs.names();
+        return Err(Error::input(format!(
+            "{workload}: no run of {policy} has {}: expected a measure that this workload gives, \
+             and settings under which the policy is not ejected",
+            measure.key
+        )));
+    }
+    for point in points.iter_mut().chain([&mut best]) {
+        point.values.iter_mut().flatten().for_each(|value| *value *= sign);
+    }
+    // What was the best by these seeds may owe it to them: others judge.
+    let both = [set(&(best.alpha, best.beta)), Vec::new()];
+    let judged = runs.all(&both, seeds..2 * seeds)?;
+    let numbers = |at: usize| judged[at].iter().copied().flatten().collect::<Vec<f64>>();
+    let pairs = judged[0].iter().zip(&judged[1]);
+    let differences: Vec<f64> = pairs.filter_map(|(a, b)| Some((*a)? - (*b)?)).collect();
+    let (policy, workload) = runs.names();
+    let ejected = || Error::Failure(format!("{policy}: ejected with the seeds that judge"));
+    Ok(Tuned {
+        policy: policy.to_owned(),
+        workload: workload.to_owned(),
+        measure,
+        maximised,
+        betas: args.betas.clone(),
+        best,
+        points,
+        judged: estimate(&numbers(0)).ok_or_else(ejected)?,
+        shipped: estimate(&numbers(1)),
+        probability: paired_test(&differences),
+        seeds: args.seeds,
+        first_seed: args.machine.seed,
+    })
+}
+
+/// The measure, and whether more is better.
+fn aim(args: &TuneArgs) -> Result<(&'static Measure, bool), Error> {
+    let (option, key) = match (&args.minimise, &args.maximise) {
+        (Some(key), _) => ("--minimise", key),
+        (None, Some(key)) => ("--maximise", key),
+        (None, None) => return Err(Error::input("expected --minimise KEY or --maximise KEY")),
+    };
+    // p99_response is what people say.
+    let turned = key.split_once('_').map(|(what, of)| format!("{of}_{what}"));
+    let found = catalogue::find(key).or_else(|| catalogue::find(&turned?));
+    let found = found.ok_or_else(|| {
+        let known: Vec<&str> = catalogue::measures().iter().map(|m| m.key).collect();
+        Error::input(format!("{option} {key}: expected one of {}", known.join(", ")))
+    })?;
+    Ok((found, args.minimise.is_none()))
+}
+
+fn check(args: &TuneArgs) -> Result<(), Error> {
+    let rises = args.alphas.windows(2).all(|two| two[0] < two[1]);
+    let usable = args.alphas.iter().all(|alpha| alpha.is_finite() && *alpha > 0.0);
+    if !rises || !usable || args.alphas.is_empty() {
+        let given: Vec<String> = args.alphas.iter().map(f64::to_string).collect();
+        let given = given.join(",");
+        return Err(Error::input(format!("--alphas {given}: expected rising numbers above 0")));
+    }
+    let beta = |text: &String| text.parse::<Beta>().map(drop);
+    Ok(args.betas.iter().try_for_each(beta)?)
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Runs settings of a policy, several at the same time.
+
+use super::TuneArgs;
+use crate::error::Error;
+use crate::object::{self, Found};
+use crate::prepare;
+use crate::progress::Clock;
+use crate::simulation::{self, Load, Watchers};
+use rota_bpf::btf::Btf;
+use rota_bpf::image::Image;
+use rota_machine::config::Config;
+use rota_manifest::Setup;
+use rota_measure::catalogue::{Measure, Run};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// What all runs share.
+pub(super) struct Runs<'a> {
+    args: &'a TuneArgs,
+    load: Load,
+    found: Found,
+    kernel: Arc<Btf>,
+    config: Config,
+    measure: &'static Measure,
+    threads: usize,
+    /// Done, and known of.
+    pub(super) progress: (AtomicU64, AtomicU64),
+}
+
+impl<'a> Runs<'a> {
+    pub(super) fn new(
+        args: &'a TuneArgs,
+        measure: &'static Measure,
+        threads: usize,
+    ) -> Result<Self, Error> {
+        let path: &PathBuf = &args.workload;
+        let load = simulation::load(path)?;
+        let config = simulation::config(&args.machine, args.cpus, &load)?;
+        let kernel = object::kernel_btf(&args.object)?;
+        let found = object::find(&args.policy, &args.object.include)?;
+        let progress = (AtomicU64::new(0), AtomicU64::new(0));
+        Ok(Self { args, load, found, kernel, config, measure, threads, progress })
+    }
+
+    /// The policy's name and the file.
+    pub(super) fn names(&self) -> (&str, &str) {
+        (&self.found.name, &self.load.file)
+    }
+
+    /// The policy with some settings; none: as it ships.
+    fn image(&self, set: &[(String, String)]) -> Result<Arc<Image>, Error> {
+        let mut image = self.found.clone().simulate(&self.kernel, self.args.machine.hz)?.image;
+        let set: Vec<(String, String)> = self.args.set.iter().chain(set).cloned().collect();
+        prepare::object(&mut image, &Setup::default(), &set)?;
+        Ok(Arc::new(image))
+    }
+
+    /// A value of each setting for each of the seeds, counted from the first.
+    pub(super) fn all(
+        &self,
+        settings: &[Vec<(String, String)>],
+        seeds: Range<usize>,
+    ) -> Result<Vec<Vec<Option<f64>>>, Error> {
+        let images = settings.iter().map(|set| self.image(set)).collect::<Result<Vec<_>, _>>()?;
+        let cells: Vec<(usize, usize)> =
+            (0..images.len()).flat_map(|at| seeds.clone().map(move |seed| (at, seed))).collect();
+        self.progress.1.fetch_add(cells.len() as u64, Ordering::Relaxed);
+        let next = AtomicUsize::new(0);
+        let done = Mutex::new(vec![None; cells.len()]);
+        let failed: Mutex<Option<Error>> = Mutex::new(None);
+        std::thread::scope(|scope| {
+            for _ in 0..self.threads.min(cells.len()) {
+                scope.spawn(|| loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some((image, seed)) = cells.get(at) else { return };
+                    match self.one(&images[*image], *seed) {
+                        Ok(value) => {
+                            if let Ok(mut done) = done.lock() {
+                                done[at] = value;
+                            }
+                        }
+                        Err(error) => {
+                            next.store(cells.len(), Ordering::Relaxed);
+                            if let Ok(mut failed) = failed.lock() {
+                                failed.get_or_insert(error);
+                            }
+                        }
+                    }
+                    self.progress.0.fetch_add(1, Ordering::Relaxed);
+                });
+            }
+        });
+        if let Some(error) = failed.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
+            return Err(error);
+        }
+        let done = done.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        Ok(done.chunks(seeds.len().max(1)).map(<[_]>::to_vec).collect())
+    }
+
+    /// `None`: the run has no such number, or the policy was ejected.
+    fn one(&self, image: &Arc<Image>, seed: usize) -> Result<Option<f64>, Error> {
+        let mut config = self.config.clone();
+        config.seed = self.args.machine.seed.wrapping_add(seed as u64);
+        let (setup, clock) = (Setup::default(), Clock::default());
+        let image = Arc::clone(image);
+        let watchers = Watchers::default();
+        let finished = simulation::run(image, &setup, config, &self.load, watchers, &clock)?;
+        if finished.outcome.exit.kind.is_error() {
+            return Ok(None);
+        }
+        let requests = &finished.requests;
+        Ok(self.measure.of(Run { report: &finished.report, requests, cpus: self.args.cpus }))
+    }
+}
