@@ -49,7 +49,7 @@ fn a_file_is_the_same_as_arguments() {
         task("c", 3_000_000, 3_000_000),
         task("d", 5_000_000, 2_000_000),
     ];
-    let file = scratch.file("four.json", &format!(r#"{{"tasks": {{{}}}}}"#, tasks.join(", ")));
+    let file = scratch.file("four.json", format!(r#"{{"tasks": {{{}}}}}"#, tasks.join(", ")));
     let of_file = rota(&["fluid", "pbs", &file, "--alpha", "0.4", "--json"]).ok().json();
     let of_words = four(&["--alpha", "0.4", "--json"]).ok().json();
     // Weights are 100 and 1: sums are rounded differently.
