@@ -60,11 +60,13 @@ fn every_command_gets_a_page_from_the_definitions_of_its_options() {
     let scratch = Scratch::new();
     let dir = scratch.path("man1");
     rota(&["man", "--dir", &dir]).ok();
-    let benches = commands_of(&rota(&["bench", "--help"]).ok().stdout);
-    let benches = benches.into_iter().map(|bench| format!("bench-{bench}"));
+    let below = ["bench", "fluid"].into_iter().flat_map(|above| {
+        let commands = commands_of(&rota(&[above, "--help"]).ok().stdout);
+        commands.into_iter().map(move |command| format!("{above}-{command}"))
+    });
     let expected: BTreeSet<String> = commands()
         .into_iter()
-        .chain(benches)
+        .chain(below)
         .map(|command| format!("rota-{command}.1"))
         .chain(["rota.1".to_owned()])
         .collect();
