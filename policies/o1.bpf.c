@@ -10,9 +10,9 @@
  * - Static priority: 100 for nice -20 to 139 for nice 19. The base time slice in ms is
  *   (140 - static priority) × 20 for those above 120, × 5 for the others.
  * - Bonus (no_bonus): floor(average sleep / 100 ms) - 5. Time asleep adds to the average, up
- *   to 1 s; time run takes off as much, divided by the bonus + 5. One sleep makes nobody more
- *   than just interactive (no_sleep_ceiling). A part of the time between a wakeup and
- *   running counts as sleep (runqueue_credit_percent).
+ *   to 1 s; time run takes off as much, divided by the bonus + 5 (no_slow_decay: as much). One
+ *   sleep makes nobody more than just interactive (no_sleep_ceiling). A part of the time between
+ *   a wakeup and running counts as sleep (runqueue_credit_percent).
  * - Dynamic priority: max(100, min(static priority - bonus, 139)).
  * - Interactive (no_interactive): bonus >= static priority / 4 - 28. Such a client stays in
  *   the active array when its slice ends, unless the eldest expired client has waited for
@@ -70,6 +70,8 @@ const volatile u32 child_penalty
 	help_text("percent of its parent's average sleep that a new client has") range(0, 100) = 95;
 const volatile bool no_bonus help_text("sleep changes no priority");
 const volatile bool no_sleep_ceiling help_text("one long sleep can give the whole bonus");
+const volatile bool no_slow_decay
+	help_text("time run takes all of its length off the average sleep");
 const volatile bool no_interactive help_text("whoever used up its slice goes to the expired");
 const volatile bool no_starvation_limit help_text("interactive clients never wait for the expired");
 const volatile bool no_granularity help_text("slices of interactive clients are not divided");

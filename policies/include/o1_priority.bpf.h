@@ -154,7 +154,8 @@ static void count_run(struct client *c)
 	u32 bonus = current_bonus(c);
 	u64 ran = c->ran_ns < MAX_SLEEP_NS ? c->ran_ns : MAX_SLEEP_NS;
 
-	ran /= bonus ? bonus : 1;
+	if (!no_slow_decay && bonus)
+		ran /= bonus;
 	c->sleep_avg_ns -= ran < c->sleep_avg_ns ? ran : c->sleep_avg_ns;
 	c->ran_ns = 0;
 }

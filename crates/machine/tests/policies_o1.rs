@@ -206,6 +206,15 @@ fn waiting_after_a_wakeup_counts_as_sleep_in_part() {
 }
 
 #[test]
+fn time_run_takes_less_off_the_average_the_higher_the_bonus() {
+    // A wakes at 750, bonus 7 of 10, and runs for 35 ms: 35/7 = 5, or all of it
+    for (set, avg_ms) in [(&[][..], 745), (&[("no_slow_decay", "true")], 715)] {
+        let (mut hosted, _) = o1(set, 785, &[&sleeper('A', 0, 750)]);
+        assert_eq!(sleep_avg_ms(&mut hosted, 0), avg_ms, "{set:?}");
+    }
+}
+
+#[test]
 fn interactive_tasks_of_one_priority_take_turns_within_a_slice() {
     // A and B wake at 750. A's turn ends at 790, B's at 830; B's wait of 40 ms gave it 12 ms.
     // Then the other 60 ms of each, and they begin a new slice in the same way: asked at 990

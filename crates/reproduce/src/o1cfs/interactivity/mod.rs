@@ -62,10 +62,11 @@ mod tests {
             let of = |case: &&Case| case.policy == policy && case.load == load;
             cases.iter().filter(of).count()
         };
-        // Defaults, 3 steps, late X, two tick rates, ideal; O(1)'s credit twice, CFS's times twice.
-        assert_eq!((number("o1", Load::Audio), number("cfs", Load::Audio)), (10, 10));
+        // Defaults, 3 steps, late X, two tick rates, ideal; O(1)'s credit twice, its decay and its
+        // ceiling; CFS's times twice.
+        assert_eq!((number("o1", Load::Audio), number("cfs", Load::Audio)), (12, 10));
         // The number of busy threads matters beside them only.
-        assert_eq!((number("o1", Load::Full), number("cfs", Load::Full)), (11, 11));
+        assert_eq!((number("o1", Load::Full), number("cfs", Load::Full)), (13, 11));
         assert_eq!(number("wfq", Load::Full), 1);
         assert!(parameters::rows().iter().any(|row| row.setting.counted == Counted::AsInterbench));
     }

@@ -66,8 +66,10 @@ pub(super) fn rows() -> Vec<Row> {
         ("ticks per second: 100 (250)", computer(Computer::Ticking(100))),
         ("ticks per second: 1000 (250)", computer(Computer::Ticking(1000))),
         ("computer: ideal (ticks and costs)", computer(Computer::Ideal)),
-        ("run queue credit of O(1): 0 % (30 %)", credit(&[("runqueue_credit_percent", "0")])),
-        ("run queue credit of O(1): 100 % (30 %)", credit(&[("runqueue_credit_percent", "100")])),
+        ("run queue credit of O(1): 0 % (30 %)", o1(&[("runqueue_credit_percent", "0")])),
+        ("run queue credit of O(1): 100 % (30 %)", o1(&[("runqueue_credit_percent", "100")])),
+        ("decay of O(1)'s average sleep: full (by the bonus)", o1(&[("no_slow_decay", "true")])),
+        ("ceiling of O(1) for one sleep: none (2.6.22's)", o1(&[("no_sleep_ceiling", "true")])),
         ("wakeup granularity of CFS: 0 (10 ms)", cfs(&[("sched_wakeup_granularity_ns", "0")])),
         ("times of CFS: of four CPUs (of one)", cfs(&FOUR_CPUS)),
     ]
@@ -84,7 +86,7 @@ const FOUR_CPUS: [(&str, &str); 3] = [
     ("sched_wakeup_granularity_ns", "30000000"),
 ];
 
-fn credit(o1: Tunables) -> Setting {
+fn o1(o1: Tunables) -> Setting {
     Setting { o1, ..DEFAULT }
 }
 
