@@ -338,6 +338,9 @@ static void balance_init(void)
 {
 	u32 cpu;
 
+	/* nr_cpus is read anew: from a number that a verifier knows it would know where loops are.
+	 */
+	asm volatile("" : : : "memory");
 	lists_init();
 	nr_idle_scan = nr_cpus;
 	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++) {

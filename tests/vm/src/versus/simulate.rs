@@ -67,7 +67,7 @@ pub fn simulate(case: &Case, workload: &str, beside: &Beside, seed: Option<u64>)
     let ipi_ns = crossing_ns.unwrap_or(IPI_NS);
     config.costs = Costs { tick_ns, fork_ns, exit_ns, ipi_ns, ..Costs::none() };
     config.ticks_are_charged = true;
-    config.moves_at_exit = beside.fair.is_some();
+    config.moves_at_exit = true;
     config.interruptions.clone_from(&beside.interruptions);
     if let Some(seed) = seed {
         (config.seed, config.shuffle_ties) = (seed, true);
