@@ -40,282 +40,7 @@
 #include "rota.bpf.h"
 #include "exit.bpf.h"
 
-const volatile u64 sched_latency_ns help_text("the period, with one CPU") unit(ns)
-range(100000, 200000000) = 20000000;
-const volatile u64 sched_min_granularity_ns
-	help_text("part of each when the period is stretched, with one CPU") unit(ns)
-	range(10000, 200000000) = 4000000;
-const volatile u64 sched_wakeup_granularity_ns
-	help_text("by how much a woken client must be behind to preempt, with one CPU") unit(ns)
-	range(0, 1000000000) = 10000000;
-const volatile u32 imbalance_pct help_text("load in percent of ours from which we pull from a CPU")
-range(100, 1000) = 125;
-const volatile bool no_scaling help_text("those times do not grow with the number of CPUs");
-const volatile bool no_new_fair_sleepers help_text("who slept begins at min_vruntime");
-const volatile bool no_start_debit help_text("who is new begins at min_vruntime");
-const volatile bool no_wakeup_preempt help_text("who wakes up waits for the next decision");
-
-struct cfs_stats {
-	u64 picks help_text("decisions for somebody");
-	u64 kept help_text("of these, for the client that ran");
-	u64 preemptions help_text("clients that came and took a CPU away");
-	u64 pulls help_text("clients pulled to another CPU");
-};
-
-struct cfs_stats stats;
-
-#define SCALED_LIMIT_NS 200000000
-
-u64 latency, min_granularity, wakeup_granularity;
-u32 nr_latency; /* clients that a period has room for */
-
-#define FAIR_GROUPS
-
-/* Of those who take part in a CPU's queue or in that of a group there, not in queues below. */
-struct entity_queue {
-	u32 root; /* a group's; the CPU's is where it always is */
-	u32 nr;
-	u64 load;
-};
-
-struct own_part {
-	u32 group;  /* its cgroup's */
-	u32 around; /* the one in whose queue it takes part, or did last */
-	u32 above;  /* the slot of that on its CPU */
-	bool is_group;
-	struct entity_queue queue; /* of a group */
-};
-
-struct own_queue {
-	struct entity_queue queue;
-};
-
-#include "fair_queue.bpf.h"
-#include "fair_balance.bpf.h"
-#include "fair_ops.bpf.h"
-
-static bool tree_before(u32 a, u32 b)
-{
-	return client_at(a)->vruntime < client_at(b)->vruntime;
-}
-
-/* (place_entity) Who slept since the queue's @min_vruntime was less. */
-static void place_slept(struct client *c, s64 min_vruntime)
-{
-	s64 place = no_new_fair_sleepers ? min_vruntime : min_vruntime - (s64)latency;
-
-	if (c->vruntime < place)
-		c->vruntime = place;
-}
-
-#include "cfs_groups.bpf.h"
-
-static u32 *tree_of(u32 slot)
-{
-	return root_in(above(slot), client_at(slot)->home - 1);
-}
-
-/* (__sched_period) */
-static u64 period(u32 nr)
-{
-	return nr > nr_latency ? latency * nr / nr_latency : latency;
-}
-
-/*
- * period × weight / load (sched_slice). The product can exceed 64 bits, so the period is taken
- * in two parts: of a load below 2^45 a remainder has room for 16 bits more.
- */
-static u64 slice_in(const struct entity_queue *q, u64 weight)
-{
-	u64 ns = period(q->nr), high = (ns >> 16) * weight, low = (ns & 0xffff) * weight;
-
-	return (high / q->load << 16) + ((high % q->load << 16) + low) / q->load;
-}
-
-/* Its own, or that of a group around it if that is shorter. */
-static __attribute__((noinline)) u64 ideal_slice(u32 slot)
-{
-	u32 cpu = client_at(slot)->home - 1, level;
-	u64 least = slice_in(queue_in(above(slot), cpu), client_at(slot)->weight), ns;
-
-	for (level = loop_start; above(slot) && level < MOST_LEVELS && can_loop(); level++) {
-		slot = above(slot);
-		ns = slice_in(queue_in(above(slot), cpu), client_at(slot)->weight);
-		if (ns < least)
-			least = ns;
-	}
-	return least;
-}
-
-/* (update_curr) */
-static void advanced(u32 slot, s64 by)
-{
-	min_advances(slot, client_at(slot)->home - 1);
-}
-
-/* What fair_balance.bpf.h goes by: of the CPU's own queue, with groups at their weights. */
-static void renew_load(u32 cpu)
-{
-	queue_of(cpu)->load = queue_of(cpu)->own.queue.load;
-}
-
-/* (place_entity, set_task_cpu) */
-static void join(u32 slot, u32 cpu)
-{
-	struct client *c = client_at(slot);
-	s64 min = queue_around(slot, c->last_cpu)->min_vruntime;
-	u32 part = group_joins(c->own.group, cpu);
-	struct entity_queue *q = queue_in(part, cpu);
-
-	c->own.above = part;
-	c->own.around = part ? c->own.group : 0;
-	q->nr++;
-	q->load += c->weight;
-	c->vruntime += queue_around(slot, cpu)->min_vruntime - min;
-	if (!c->known) {
-		c->vruntime = queue_around(slot, cpu)->min_vruntime;
-		/* What the period has room for is promised to the others. */
-		if (!no_start_debit)
-			c->vruntime += virtual_ns(period(q->nr), q->load);
-	} else if (c->slept) {
-		place_slept(c, queue_around(slot, cpu)->min_vruntime);
-	}
-	c->slept = false;
-	join_queue(c, cpu);
-	renew_load(cpu);
-}
-
-static void leave(u32 slot, bool sleeps)
-{
-	struct client *c = client_at(slot);
-	struct entity_queue *q = queue_in(above(slot), c->last_cpu);
-
-	c->slept = sleeps;
-	q->nr--;
-	q->load -= c->weight;
-	group_leaves(above(slot), c->last_cpu);
-	leave_queue(c);
-	renew_load(c->last_cpu);
-}
-
-static void reweigh(u32 slot, u32 weight)
-{
-	struct client *c = client_at(slot);
-
-	if (c->home) {
-		queue_in(above(slot), c->last_cpu)->load += (s64)weight - c->weight;
-		renew_load(c->last_cpu);
-	}
-	c->weight = weight;
-}
-
-/* The client is in another group from here on. */
-static void regroup(u32 slot, u32 group)
-{
-	struct client *c = client_at(slot);
-	bool waited = c->waits, took_part = c->home;
-
-	stop_waiting(slot);
-	if (took_part)
-		leave(slot, false);
-	group_at(group)->users++;
-	group_give_back(c->own.group);
-	c->own.group = group;
-	if (took_part)
-		join(slot, c->last_cpu);
-	if (waited)
-		start_waiting(slot);
-}
-
-static void ask(u32 slot, struct task_struct *p)
-{
-}
-
-static void revive(u32 slot)
-{
-}
-
-static void lies_down(u32 slot)
-{
-	leave(slot, true);
-}
-
-/* (pick_next_entity) */
-static u32 pick(u32 cpu, u32 prev)
-{
-	u32 first;
-
-	/* In a group it competes in what the group does: for a moment it waits there too. */
-	if (prev && above(prev))
-		start_waiting(prev);
-	first = tree_first(queue_of(cpu)->root);
-	if (prev && !above(prev) &&
-	    (!first || client_at(prev)->vruntime < client_at(first)->vruntime))
-		return prev;
-	first = first_client(first);
-	if (prev)
-		stop_waiting(prev);
-	return first;
-}
-
-static void begin(u32 slot, bool again)
-{
-}
-
-/* (check_preempt_tick) */
-static bool is_over(u32 slot)
-{
-	return client_at(slot)->ran_ns > ideal_slice(slot);
-}
-
-static u64 time_left(u32 slot)
-{
-	u64 slice = ideal_slice(slot);
-
-	return slice ? slice : 1;
-}
-
-static bool notices(u32 cpu)
-{
-	return false;
-}
-
-static bool looks_at_ends(void)
-{
-	return false;
-}
-
-static bool is_lazy(void)
-{
-	return false;
-}
-
-static u32 level_of(u32 slot)
-{
-	return group_at(client_at(slot)->own.around)->level;
-}
-
-/* (check_preempt_wakeup, task_new_fair) They compare where their groups meet. */
-static __attribute__((noinline)) bool preempts(u32 cpu, u32 slot, bool comes_first_time)
-{
-	u32 other = queue_of(cpu)->running, step;
-	const struct client *running, *c;
-	u64 granularity;
-
-	for (step = loop_start; above(slot) != above(other) && step < 2 * MOST_LEVELS && can_loop();
-	     step++) {
-		if (level_of(other) >= level_of(slot))
-			other = above(other);
-		else
-			slot = above(slot);
-	}
-	running = client_at(other);
-	c = client_at(slot);
-	granularity = virtual_ns(wakeup_granularity, running->weight);
-	if (comes_first_time)
-		return c->vruntime < running->vruntime;
-	return !no_wakeup_preempt && c->vruntime + (s64)granularity < running->vruntime;
-}
+#include "cfs_rules.bpf.h"
 
 s32 BPF_STRUCT_OPS(cfs_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
@@ -375,30 +100,12 @@ void BPF_STRUCT_OPS(cfs_disable, struct task_struct *p)
 
 s32 BPF_STRUCT_OPS(cfs_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
-	u32 group = cgroups && kernel_has_field(args->cgroup) && args->cgroup
-			    ? group_of(args->cgroup)
-			    : 0;
-	s32 err = fair_init_task(p);
-	u32 slot;
-
-	if (err)
-		return err;
-	slot = slot_of(p);
-	bpf_spin_lock(&lock);
-	regroup(slot, group);
-	bpf_spin_unlock(&lock);
-	return 0;
+	return cfs_new_task(p, args);
 }
 
 void BPF_STRUCT_OPS(cfs_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
-	u32 slot = slot_of(p);
-
-	fair_disable(p);
-	bpf_spin_lock(&lock);
-	regroup(slot, 0);
-	bpf_spin_unlock(&lock);
-	fair_exit_task(p);
+	cfs_task_gone(p);
 }
 
 s32 BPF_STRUCT_OPS(cfs_cgroup_init, struct cgroup *cgrp, struct scx_cgroup_init_args *args)
@@ -413,11 +120,7 @@ void BPF_STRUCT_OPS(cfs_cgroup_exit, struct cgroup *cgrp)
 
 void BPF_STRUCT_OPS(cfs_cgroup_move, struct task_struct *p, struct cgroup *from, struct cgroup *to)
 {
-	u32 slot = slot_of(p), group = group_of(to);
-
-	bpf_spin_lock(&lock);
-	regroup(slot, group);
-	bpf_spin_unlock(&lock);
+	cfs_move(p, to);
 }
 
 void BPF_STRUCT_OPS(cfs_cgroup_set_weight, struct cgroup *cgrp, u32 weight)
@@ -425,25 +128,9 @@ void BPF_STRUCT_OPS(cfs_cgroup_set_weight, struct cgroup *cgrp, u32 weight)
 	group_set_weight(cgrp, weight);
 }
 
-static u64 scaled(u64 ns, u64 factor, u64 limit)
-{
-	return ns * factor < limit ? ns * factor : limit;
-}
-
-/* (sched_init_granularity) */
 s32 BPF_STRUCT_OPS(cfs_init)
 {
-	s32 err = slots_init();
-	u64 factor = 1 + loop_start;
-	u32 cpus;
-
-	for (cpus = nr_cpus + loop_start; cpus > 1 && !no_scaling && can_loop(); cpus /= 2)
-		factor++;
-	latency = scaled(sched_latency_ns, factor, SCALED_LIMIT_NS);
-	min_granularity = scaled(sched_min_granularity_ns, factor, SCALED_LIMIT_NS);
-	wakeup_granularity = sched_wakeup_granularity_ns * factor;
-	nr_latency = (latency + min_granularity - 1) / min_granularity;
-	return err;
+	return cfs_start();
 }
 
 SCX_OPS_DEFINE(cfs_ops)

@@ -136,6 +136,26 @@ static u64 flat_weight(u32 slot)
 }
 #endif
 
+#ifdef FAIR_FAMILIES
+#include "families.bpf.h"
+#else
+/* What a client's own weight is here. */
+static u32 divided(u32 slot, u32 weight)
+{
+	return weight;
+}
+
+static u64 virtual_of(u32 slot, u64 ns)
+{
+	return virtual_ns(ns, client_at(slot)->weight);
+}
+
+static void serve_family(u32 slot, s64 ns)
+{
+}
+
+#endif
+
 static void join_queue(struct client *c, u32 cpu)
 {
 	struct cpu_queue *q = queue_of(cpu);
@@ -219,7 +239,7 @@ static void begin_charging(struct client *c, u64 now, u64 used_ns)
 static void charge(u32 slot, u64 ran_ns)
 {
 	struct client *c = client_at(slot);
-	s64 by = virtual_ns(ran_ns, c->weight) - virtual_ns(c->ran_ns, c->weight);
+	s64 by = virtual_of(slot, ran_ns) - virtual_of(slot, c->ran_ns);
 	s64 ns = ran_ns - c->ran_ns;
 
 	c->ran_ns = ran_ns;
@@ -228,6 +248,7 @@ static void charge(u32 slot, u64 ran_ns)
 	c->vruntime += by;
 	advanced(slot, by);
 	charge_above(slot, ns);
+	serve_family(slot, ns);
 }
 
 static void charge_used(u32 slot, u64 used_ns)
@@ -249,6 +270,7 @@ static void set_weight(u32 slot, u32 weight)
 	struct client *c = client_at(slot);
 	bool waited = c->waits;
 
+	weight = divided(slot, weight);
 	if (weight == c->weight)
 		return;
 	stop_waiting(slot);

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Families: clients that shall have together what one client has, usually the threads of a
+ * process [PFS §5]. A member's weight is its own, times what the family counts for, divided by
+ * the number of members (eq. 6) or, with active_only, of those that want to run (eq. 7, renewed
+ * when CPUs balance, but for more of them at once). The number is looked up when a member is
+ * charged or waits anew: no walk over siblings.
+ *
+ * Queues are per CPU, and hold shares among those who are on them. For shares of the machine that
+ * is right where all queues have the same mix only. So with scope=machine each family has a
+ * virtual time for the whole machine, too: CPU time of its members by the family's weight. The
+ * mean of these by weight is the machine's. A family that is ahead of that is charged more for CPU
+ * time, one that is behind less, in proportion to the distance, so that the distance settles and
+ * shares are right from then on. A new thread begins later by as much as its family is ahead, or
+ * one that makes new ones all the time would never pay, and earlier if it is behind. A family that
+ * cannot use its share, for want of threads, is not owed more than LEAST_LEAD.
+ *
+ * The policy that includes this defines FAIR_FAMILIES before fair_queue.bpf.h, and after this
+ *  - family_parts(members): for how many clients the family counts.
+ * Everything but family_key() needs the lock.
+ */
+#ifndef ROTA_FAMILIES_BPF_H
+#define ROTA_FAMILIES_BPF_H
+
+#define HORIZON_BITS 29 /* who is 2^29 ns ahead, 0.54 s, is charged double */
+#define LEAD_BITS    10 /* of precision in that */
+#define LEAST_LEAD   (-(3ll << (HORIZON_BITS - 2)))
+#define MOST_LEAD    (1ll << 33)
+#define PULL_SHIFT   7 /* weights in the mean are of nice 0 divided by this: 800 */
+#define PIDTYPE_SID  3
+
+enum { BY_PROCESS, BY_USER, BY_CGROUP, BY_SESSION };
+enum { SCOPE_MACHINE, SCOPE_QUEUE };
+
+const volatile u32 by help_text("whose threads are a family")
+values("process|user|cgroup|session") = BY_PROCESS;
+const volatile u32 scope
+	help_text("where shares hold: of the machine, or of each CPU's queue as in the paper")
+	values("machine|queue") = SCOPE_MACHINE;
+const volatile bool active_only
+	help_text("of a family's threads count those that want to run, seen when CPUs balance");
+
+struct family {
+	u64 key;
+	u64 weight; /* own weights of the members, added up */
+	s64 served; /* virtual time, ns */
+	u64 pull;   /* its weight in the machine's virtual time, 0: nobody wants to run */
+	u32 members;
+	u32 active;  /* of these, who want to run */
+	u32 divisor; /* by which weights are divided */
+	u32 counted; /* in which recount */
+	u32 next;    /* in its bucket, or of the free ones */
+};
+
+struct family families[NR_SLOTS]; /* 0: none */
+u32 buckets[NR_SLOTS];
+u32 families_used, free_family;
+u32 family_of[NR_SLOTS]; /* by client */
+u32 own_weight[NR_SLOTS];
+s64 machine_served; /* the machine's virtual time, ns */
+u64 machine_pull;
+u32 recounts;
+
+struct cgroup *scx_bpf_task_cgroup___plain(struct task_struct *p) __ksym;
+
+void bpf_cgroup_release(struct cgroup *cgrp) __ksym;
+
+static u32 family_parts(u32 members);
+
+static u64 family_key(struct task_struct *p)
+{
+	struct cgroup *cgrp;
+	u64 key;
+
+	switch (by) {
+	case BY_USER:
+		return p->cred->uid.val;
+	case BY_SESSION:
+		return p->signal->pids[PIDTYPE_SID]->numbers[0].nr;
+	case BY_CGROUP:
+		cgrp = scx_bpf_task_cgroup___plain(p);
+		key = cgrp->kn->id;
+		bpf_cgroup_release(cgrp);
+		return key;
+	default:
+		return p->tgid;
+	}
+}
+
+static struct family *family_at(u32 family)
+{
+	return &families[family & SLOT_MASK];
+}
+
+static struct family *family_around(u32 slot)
+{
+	return family_at(family_of[slot & SLOT_MASK]);
+}
+
+/* By multiplicative hashing. */
+static u32 *bucket_of(u64 key)
+{
+	return &buckets[key * 0x9e3779b97f4a7c15 >> 49 & SLOT_MASK];
+}
+
+/* @value × @part / @whole. BPF divides without sign. */
+static s64 scaled_by(s64 value, u64 part, u64 whole)
+{
+	if (!whole)
+		return 0;
+	return value < 0 ? -(s64)((u64)-value * part / whole) : (s64)((u64)value * part / whole);
+}
+
+/* How far it is ahead of the machine. */
+static s64 lead_of(const struct family *f)
+{
+	return f->served - machine_served;
+}
+
+static void advance_family(struct family *f, s64 by_ns)
+{
+	f->served += by_ns;
+	if (f->pull)
+		machine_served += scaled_by(by_ns, f->pull, machine_pull);
+}
+
+static void bound_lead(struct family *f)
+{
+	s64 lead = lead_of(f);
+
+	if (lead < LEAST_LEAD)
+		advance_family(f, LEAST_LEAD - lead);
+	else if (lead > MOST_LEAD)
+		advance_family(f, MOST_LEAD - lead);
+}
+
+/* The weight of the family as a whole. */
+static u64 family_weight(const struct family *f)
+{
+	return f->members ? f->weight / f->members * family_parts(f->divisor) : 0;
+}
+
+/* Something changed: how many there are, their weights, whether they want to run. */
+static void renew_family(struct family *f)
+{
+	u64 others = machine_pull - f->pull, pull = 0;
+
+	if (!active_only)
+		f->divisor = f->members;
+	else if (f->active > f->divisor || f->counted != recounts)
+		f->divisor = f->active;
+	f->counted = recounts;
+	if (!f->divisor)
+		f->divisor = 1;
+	if (scope == SCOPE_QUEUE)
+		return;
+	if (f->active)
+		pull = (family_weight(f) >> PULL_SHIFT) + 1;
+	if (pull == f->pull)
+		return;
+	/* The mean without it, then with it. Nobody is owed anything for having slept. */
+	if (f->pull)
+		machine_served -= scaled_by(lead_of(f), f->pull, others);
+	else if (lead_of(f) < 0)
+		f->served = machine_served;
+	f->pull = 0;
+	machine_pull = others;
+	bound_lead(f);
+	if (pull)
+		machine_served += scaled_by(lead_of(f), pull, others + pull);
+	f->pull = pull;
+	machine_pull += pull;
+}
+
+/* By what a client's own weight comes to in its family; at least 1. */
+static u32 divided(u32 slot, u32 weight)
+{
+	struct family *f = family_around(slot);
+	u32 *own = &own_weight[slot & SLOT_MASK];
+	u64 part;
+
+	f->weight += (s64)weight - *own;
+	*own = weight;
+	renew_family(f);
+	part = (u64)weight * family_parts(f->divisor) / f->divisor;
+	return part ? part : 1;
+}
+
+/* Exact, where the weight is rounded. */
+static u64 virtual_of(u32 slot, u64 ns)
+{
+	const struct family *f = family_around(slot);
+	u64 whole = (u64)own_weight[slot & SLOT_MASK] * family_parts(f->divisor);
+	u64 virt = virtual_ns(ns, whole) * f->divisor;
+	s64 lead = lead_of(f);
+	u64 factor;
+
+	if (scope == SCOPE_QUEUE)
+		return virt;
+	/* Others may have moved the mean since it was last bounded. */
+	if (lead < LEAST_LEAD)
+		lead = LEAST_LEAD;
+	factor = (1 << LEAD_BITS) + (lead >> (HORIZON_BITS - LEAD_BITS));
+	return virt * factor >> LEAD_BITS;
+}
+
+/* A member had the CPU for @ns, where that may be less than was thought. */
+static void serve_family(u32 slot, s64 ns)
+{
+	struct family *f = family_around(slot);
+	s64 virt;
+
+	if (scope == SCOPE_QUEUE)
+		return;
+	virt = virtual_ns(ns < 0 ? -ns : ns, family_weight(f));
+	advance_family(f, ns < 0 ? -virt : virt);
+	bound_lead(f);
+}
+
+/* A member wants to run from here on, or does not any more. */
+static void family_wants(u32 slot, bool wants)
+{
+	struct family *f = family_around(slot);
+
+	f->active += wants ? 1 : -1;
+	renew_family(f);
+}
+
+/* Where a new member begins after min_vruntime, if cfs's clients do @after that. */
+static u64 debt_of_new(u32 slot, u64 after)
+{
+	s64 lead = lead_of(family_around(slot));
+
+	if (scope == SCOPE_QUEUE)
+		return after;
+	return lead > 0 ? lead : 0;
+}
+
+/*
+ * Whether a client's slice grows with the number of all: beside 1000 threads that weigh as much as
+ * it does together it would have the CPU for seconds.
+ */
+static bool stretches(void)
+{
+	return scope == SCOPE_QUEUE;
+}
+
+static u32 family_find(u64 key)
+{
+	u32 family = *bucket_of(key);
+
+	while (family && family_at(family)->key != key && can_loop())
+		family = family_at(family)->next;
+	return family;
+}
+
+/* A new one; there is room, as none is without members. */
+static u32 family_take(u64 key)
+{
+	u32 family = free_family, *bucket = bucket_of(key);
+
+	if (family)
+		free_family = family_at(family)->next;
+	else
+		family = ++families_used;
+	*family_at(family) = (struct family){.key = key, .served = machine_served, .next = *bucket};
+	*bucket = family;
+	return family;
+}
+
+static void family_give_back(u32 family)
+{
+	struct family *f = family_at(family);
+	u32 *link = bucket_of(f->key);
+
+	while (*link && *link != family && can_loop())
+		link = &family_at(*link)->next;
+	*link = f->next;
+	f->next = free_family;
+	free_family = family;
+}
+
+static void family_leave(u32 slot)
+{
+	u32 family = family_of[slot & SLOT_MASK];
+	struct family *f = family_at(family);
+
+	if (!family)
+		return;
+	if (client_at(slot)->home)
+		family_wants(slot, false);
+	f->members--;
+	f->weight -= own_weight[slot & SLOT_MASK];
+	family_of[slot & SLOT_MASK] = 0;
+	renew_family(f);
+	if (!f->members)
+		family_give_back(family);
+}
+
+static void family_join(u32 slot, u64 key)
+{
+	u32 family = family_find(key);
+	struct family *f;
+
+	if (family && family == family_of[slot & SLOT_MASK])
+		return;
+	family_leave(slot);
+	family = family_find(key);
+	if (!family)
+		family = family_take(key);
+	f = family_at(family);
+	f->members++;
+	f->weight += own_weight[slot & SLOT_MASK];
+	family_of[slot & SLOT_MASK] = family;
+	if (client_at(slot)->home)
+		f->active++;
+	renew_family(f);
+}
+
+#endif
