@@ -81,6 +81,10 @@ static void family_wants(u32 slot, bool wants)
 {
 }
 
+static void family_slept(u32 slot)
+{
+}
+
 static u64 debt_of_new(u32 slot, u64 after)
 {
 	return after;
@@ -161,6 +165,7 @@ static void join(u32 slot, u32 cpu)
 
 		c->vruntime = queue_around(slot, cpu)->min_vruntime + debt_of_new(slot, after);
 	} else if (c->slept) {
+		family_slept(slot);
 		place_slept(c, queue_around(slot, cpu)->min_vruntime);
 	}
 	c->slept = false;

@@ -22,9 +22,9 @@
 #ifndef ROTA_FAMILIES_BPF_H
 #define ROTA_FAMILIES_BPF_H
 
-#define HORIZON_BITS 29 /* who is 2^29 ns ahead, 0.54 s, is charged double */
+#define HORIZON_BITS 27 /* who is 2^27 ns ahead, 0.13 s, is charged double */
 #define LEAD_BITS    10 /* of precision in that */
-#define LEAST_LEAD   (-(3ll << (HORIZON_BITS - 2)))
+#define LEAST_LEAD   (-(15ll << (HORIZON_BITS - 4))) /* a sixteenth */
 #define MOST_LEAD    (1ll << 33)
 #define PULL_SHIFT   7 /* weights in the mean are of nice 0 divided by this: 800 */
 #define PIDTYPE_SID  3
@@ -158,11 +158,9 @@ static void renew_family(struct family *f)
 		pull = (family_weight(f) >> PULL_SHIFT) + 1;
 	if (pull == f->pull)
 		return;
-	/* The mean without it, then with it. Nobody is owed anything for having slept. */
+	/* The mean without it, then with it. */
 	if (f->pull)
 		machine_served -= scaled_by(lead_of(f), f->pull, others);
-	else if (lead_of(f) < 0)
-		f->served = machine_served;
 	f->pull = 0;
 	machine_pull = others;
 	bound_lead(f);
@@ -224,6 +222,15 @@ static void family_wants(u32 slot, bool wants)
 
 	f->active += wants ? 1 : -1;
 	renew_family(f);
+}
+
+/* A member that slept is about to want to run: if all did, nothing is owed for that. */
+static void family_slept(u32 slot)
+{
+	struct family *f = family_around(slot);
+
+	if (!f->active && lead_of(f) < 0)
+		f->served = machine_served;
 }
 
 /* Where a new member begins after min_vruntime, if cfs's clients do @after that. */
