@@ -134,12 +134,7 @@ void BPF_STRUCT_OPS(family_cgroup_set_weight, struct cgroup *cgrp, u32 weight)
 	group_set_weight(cgrp, weight);
 }
 
-s32 BPF_STRUCT_OPS(family_init)
-{
-	return cfs_start();
-}
-
-/* All but the name. */
+/* All but init and the name. */
 #define FAMILY_OPS                                                                            \
 	.select_cpu = (void *)family_select_cpu, .enqueue = (void *)family_enqueue,           \
 	.dispatch = (void *)family_dispatch, .running = (void *)family_running,               \
@@ -150,7 +145,7 @@ s32 BPF_STRUCT_OPS(family_init)
 	.init_task = (void *)family_init_task, .exit_task = (void *)family_exit_task,         \
 	.cgroup_init = (void *)family_cgroup_init, .cgroup_exit = (void *)family_cgroup_exit, \
 	.cgroup_move = (void *)family_cgroup_move,                                            \
-	.cgroup_set_weight = (void *)family_cgroup_set_weight, .init = (void *)family_init,   \
-	.exit = (void *)record_exit, .flags = SCX_OPS_KEEP_BUILTIN_IDLE
+	.cgroup_set_weight = (void *)family_cgroup_set_weight, .exit = (void *)record_exit,   \
+	.flags = SCX_OPS_KEEP_BUILTIN_IDLE
 
 #endif

@@ -40,11 +40,13 @@ impl Sink for Interrupted<'_> {
 type Subject = Option<(&'static str, &'static [(&'static str, &'static str)])>;
 
 /// Settings that take other ways than the defaults.
-const VARIANTS: [Subject; 4] = [
+const VARIANTS: [Subject; 6] = [
     Some(("pbs", &[("mode", "constant")])),
     Some(("pbs", &[("alpha", "-0.5"), ("beta", "inf"), ("epsilon", "0.5")])),
     Some(("pbs", &[("alpha", "50"), ("beta", "-inf"), ("gamma", "0.1")])),
     Some(("las", &[("since", "wakeup")])),
+    Some(("pfs", &[("active_only", "true")])),
+    Some(("pfs", &[("scope", "queue"), ("by", "cgroup")])),
 ];
 
 /// Nobody waits beside an idle CPU under any policy, but for the kernel's own balancing.
