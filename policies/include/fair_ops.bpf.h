@@ -65,6 +65,7 @@ static void fair_enqueue(struct task_struct *p)
 	a->preempts = false;
 	before_change(a->comes ? slot : 0, cpu, now);
 	stop_waiting(slot);
+	weight = divided(slot, weight);
 	if (weight != c->weight)
 		reweigh(slot, weight);
 	if (a->comes) {

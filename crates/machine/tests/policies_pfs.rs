@@ -104,6 +104,28 @@ fn greedy_threads_gain_nothing_where_cfs_lets_them() {
 }
 
 #[test]
+fn queues_are_even_by_divided_weights_whenever_threads_begin() {
+    // a thread begins up to 1 ms after its process, when the others' weights were larger yet; who
+    // waits weighs what eq. 6 says, too, or queues are evened out by the number of threads
+    let later = r#", "delay": {"dist": "uniform", "min": 0, "max": 1000}"#;
+    let begins = |name, threads: u32| {
+        let run = 4 * T_MS * 1000 / u64::from(threads);
+        process(name, threads, run, false, later).replacen(later, "", 1)
+    };
+    for (seed, set) in [(1, &[][..]), (2, &[]), (1, QUEUE), (2, QUEUE)] {
+        let load = format!(r#"{{"tasks": {{{}, {}}}}}"#, begins("a", 4), begins("b", 16));
+        let config = Config { seed, ..ideal(4, 3 * T_MS * MS) };
+        let (_, tape) = Hosted::new("pfs", set, config, &load).run();
+        // the first of b, too: its threads all have the same
+        let exit = |e: &Event| matches!(e.kind, EventKind::Exit { .. }).then_some(e.time_ns);
+        let first = tape.0.iter().filter_map(exit).min().expect("they end");
+        near(first as f64 / (T_MS * MS) as f64, 2.0, 0.02);
+        near(end_of(&tape, "a"), 2.0, 0.02);
+        near(end_of(&tape, "b"), 2.0, 0.02);
+    }
+}
+
+#[test]
 fn a_program_keeps_its_productivity_beside_greedy_ones() {
     // [PFS Table 2, Figures 6 and 9] A has 4 threads and one output; B n, and n/4 outputs
     for n in [8, 16, 32] {
