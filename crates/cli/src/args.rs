@@ -2,6 +2,7 @@
 //! Arguments. The texts here are the help, the man pages and the shell completions.
 
 use crate::commands::bench::BenchArgs;
+use crate::commands::boost::BoostArgs;
 use crate::commands::check::CheckArgs;
 use crate::commands::compare::CompareArgs;
 use crate::commands::fluid::FluidArgs;
@@ -50,6 +51,8 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Run a policy in the kernel of this machine (needs root)
     Run(RunArgs),
+    /// Run sooner what somebody waits for, on any kernel with BPF (needs root)
+    Boost(BoostArgs),
     /// Record what the tasks of this machine get from its scheduler (needs root)
     Record(RecordArgs),
     /// Print what the scheduler of this machine does, as it happens (needs root)

@@ -94,6 +94,15 @@ impl From<rota_kernel::LoadError> for Error {
     }
 }
 
+impl From<rota_boost::BoostError> for Error {
+    fn from(error: rota_boost::BoostError) -> Self {
+        if error.is_input() {
+            return Self::input(error);
+        }
+        Self::Failure(error.to_string())
+    }
+}
+
 impl From<rota_kernel::events::RecordError> for Error {
     fn from(error: rota_kernel::events::RecordError) -> Self {
         if error.is_input() {

@@ -27,6 +27,7 @@ fn main() -> ExitCode {
         Command::Tune(args) => commands::tune::run(&args),
         Command::Fluid(args) => commands::fluid::run(&args),
         Command::Bench(args) => commands::bench::run(&args),
+        Command::Boost(args) => commands::boost::run(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Set(args) => commands::set::run(&args),
         Command::Check(args) => commands::check::run(&args),

@@ -2,6 +2,7 @@
 //! One file per command.
 
 pub(crate) mod bench;
+pub(crate) mod boost;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod completions;

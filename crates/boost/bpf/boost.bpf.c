@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Tells `rota boost` which threads somebody waits for. [CAS §5, §6]
+ *
+ * A request is open from the moment something is received on a socket until something is sent
+ * there. Here only facts are collected: which sockets of a thread are open, when it last
+ * received and sent. What follows from them is decided in user space, which gets an event when
+ * a thread that is not boosted receives, at most one per thread and interval.
+ *
+ *   boost.bpf.h      layouts and maps
+ *   sockets.bpf.h    roles: who accepted, who connected
+ *   customers.bpf.h  who is at the other end, and whether that is a customer
+ *
+ * Cost: each send and receive looks up the socket's storage; a request that begins or ends one
+ * hash map, too. Wakeups within a process of a boosted thread cost two look-ups, others a
+ * comparison. While the load is low everything returns at once.
+ *
+ * Bad at: datagrams on sockets that are not connected (nothing says who sent them); customers
+ * of this machine that come through address translation, who look remote.
+ */
+#include "customers.bpf.h"
+
+enum { TCP_ESTABLISHED = 1, TCP_SYN_SENT = 2, TCP_SYN_RECV = 3, TCP_CLOSE = 7 };
+
+__kinline void tell(struct live *l, struct worker *w, struct task_struct *p, u64 now, u32 kind,
+		    u32 family, u32 relation, u32 peer, u32 role)
+{
+	u32 tid = p->pid;
+	struct event *e;
+
+	if (w->event_ns && now - w->event_ns < l->interval_ns)
+		return;
+	w->event_ns = now;
+	if (bpf_map_lookup_elem(&boosted, &tid))
+		return;
+	e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
+	if (!e) {
+		count_lost();
+		return;
+	}
+	e->time_ns = now;
+	e->kind = kind;
+	e->family = family;
+	e->tid = tid;
+	e->tgid = p->tgid;
+	e->uid = p->cred->uid.val;
+	e->relation = relation;
+	e->peer = peer;
+	e->role = role;
+	bpf_ringbuf_submit(e, 0);
+}
+
+/* Nothing is open here any more; says for whom it was. */
+__kinline struct worker *close_request(struct conversation *c)
+{
+	u32 tid = c->open_tid;
+	struct worker *w = tid ? find_worker(tid) : NULL;
+
+	c->open_tid = 0;
+	if (!w || w->generation != c->generation)
+		return NULL;
+	if (w->open)
+		__sync_fetch_and_add(&w->open, -1);
+	return w;
+}
+
+SEC("tp_btf/sock_recv_length")
+int on_receive(u64 *ctx)
+{
+	struct sock *sk = (void *)ctx[0];
+	int ret = ctx[1], flags = ctx[2];
+	struct task_struct *me = bpf_get_current_task_btf();
+	struct conversation *c;
+	struct worker *w;
+	struct live *l;
+	u32 tid;
+	u64 now;
+
+	if (ret <= 0 || flags & MSG_PEEK || me->flags & PF_KTHREAD)
+		return 0;
+	l = when_active();
+	if (!l || !is_socket_of_interest(sk) || (u32)me->tgid == config.self)
+		return 0;
+	c = bpf_sk_storage_get(&conversations, sk, NULL, CREATE);
+	if (!c)
+		return 0;
+	tid = me->pid;
+	now = bpf_ktime_get_ns();
+	if (!has_customer(c, sk, me, now)) {
+		if (c->asks)
+			c->asks--;
+		return 0;
+	}
+	/* More of the same request. */
+	if (c->open_tid == tid && now - c->seen_ns < SEEN_NS)
+		return 0;
+	w = make_worker(tid);
+	if (!w)
+		return 0;
+	if (c->open_tid != tid || c->generation != w->generation) {
+		close_request(c);
+		c->generation = w->generation;
+		c->open_tid = c->last_tid = tid;
+		__sync_fetch_and_add(&w->open, 1);
+	}
+	c->seen_ns = w->recv_ns = now;
+	tell(l,
+	     w,
+	     me,
+	     now,
+	     REQUEST,
+	     is_unix(sk) ? UNIX : NETWORK,
+	     c->relation,
+	     c->writer_tgid,
+	     c->role);
+	return 0;
+}
+
+SEC("tp_btf/sock_send_length")
+int on_send(u64 *ctx)
+{
+	struct sock *sk = (void *)ctx[0];
+	int ret = ctx[1];
+	struct task_struct *me = bpf_get_current_task_btf();
+	struct conversation *c;
+	struct worker *w;
+	u64 now;
+
+	if (ret <= 0 || me->flags & PF_KTHREAD || !when_active() || !is_socket_of_interest(sk))
+		return 0;
+	c = bpf_sk_storage_get(&conversations, sk, NULL, CREATE);
+	if (!c)
+		return 0;
+	now = bpf_ktime_get_ns();
+	note_writer(c, sk, me, now);
+	if (c->open_tid) {
+		u32 tid = me->pid;
+		bool helped = c->open_tid != tid;
+
+		w = close_request(c);
+		if (w) {
+			w->send_ns = c->seen_ns = now;
+			w->answers++;
+		}
+		/* The answer comes from another thread of a pool. */
+		w = helped ? find_worker(tid) : NULL;
+		if (w) {
+			w->send_ns = now;
+			w->answers++;
+		}
+	} else if (c->last_tid && now - c->seen_ns >= SEEN_NS) {
+		/* An answer in several pieces. */
+		c->seen_ns = now;
+		w = find_worker(c->last_tid);
+		if (w)
+			w->send_ns = now;
+	} else if (sk->sk_type == SOCK_DGRAM && c->asks < 8) {
+		c->asks++;
+	}
+	return 0;
+}
+
+/* One hop: whom a thread with an open request wakes in its own process works for it. */
+SEC("tp_btf/sched_waking")
+int on_waking(u64 *ctx)
+{
+	struct task_struct *p = (void *)ctx[0], *me = bpf_get_current_task_btf();
+	struct worker *w, *helper;
+	struct live *l;
+	u64 now;
+
+	if (p->tgid != me->tgid || p->pid == me->pid || me->flags & PF_KTHREAD)
+		return 0;
+	l = when_active();
+	if (!l || (u32)me->tgid == config.self)
+		return 0;
+	w = find_worker(me->pid);
+	if (!w || !w->open)
+		return 0;
+	helper = make_worker(p->pid);
+	if (!helper || helper->open)
+		return 0;
+	now = bpf_ktime_get_ns();
+	helper->via = me->pid;
+	helper->helped_ns = now;
+	tell(l, helper, p, now, HANDED_ON, UNIX, 0, me->pid, SERVER);
+	return 0;
+}
+
+/* Who accepted and who connected, and what a closed connection leaves open. */
+SEC("tp_btf/inet_sock_set_state")
+int on_state(u64 *ctx)
+{
+	struct sock *sk = (void *)ctx[0];
+	int from = ctx[1], to = ctx[2];
+	struct conversation *c;
+	struct path_key key;
+
+	if (sk->sk_protocol != IPPROTO_TCP)
+		return 0;
+	if (to == TCP_CLOSE) {
+		c = bpf_sk_storage_get(&conversations, sk, NULL, 0);
+		if (c && c->open_tid)
+			close_request(c);
+		return 0;
+	}
+	if (to == TCP_SYN_SENT) {
+		c = bpf_sk_storage_get(&conversations, sk, NULL, CREATE);
+		if (c) {
+			c->role = CLIENT;
+			describe(&c->writer, bpf_get_current_task_btf(), bpf_ktime_get_ns());
+		}
+	} else if (to == TCP_ESTABLISHED) {
+		c = bpf_sk_storage_get(&conversations, sk, NULL, CREATE);
+		if (!c)
+			return 0;
+		if (from == TCP_SYN_RECV) {
+			c->role = SERVER;
+		} else if (c->writer.tid) {
+			/* Its port is known only now. */
+			path_of(sk, &key);
+			bpf_map_update_elem(&writers, &key, &c->writer, 0);
+		}
+	}
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int on_exit(u64 *ctx)
+{
+	struct task_struct *p = (void *)ctx[0];
+	u32 tid = p->pid;
+
+	bpf_map_delete_elem(&workers, &tid);
+	bpf_map_delete_elem(&boosted, &tid);
+	return 0;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Who writes, and where they stand to the one who reads: nobody shall be their own customer. */
+#ifndef ROTA_BOOST_CUSTOMERS_BPF_H
+#define ROTA_BOOST_CUSTOMERS_BPF_H
+
+#include "sockets.bpf.h"
+
+__kinline u32 session_of(struct task_struct *p)
+{
+	struct pid *session = NULL;
+	int nr = 0;
+
+	read_field(&session, p->signal->pids[PIDTYPE_SID]);
+	if (session)
+		read_field(&nr, session->numbers[0].nr);
+	return nr;
+}
+
+__kinline void describe(struct writer *w, struct task_struct *p, u64 now)
+{
+	struct task_struct *above = p->real_parent;
+
+	w->tid = p->pid;
+	w->tgid = p->tgid;
+	w->uid = p->cred->uid.val;
+	w->session = session_of(p);
+	w->cgroup = bpf_get_current_cgroup_id();
+	w->at_ns = now;
+	for (int i = 0; i < ANCESTORS; i++) {
+		u32 tgid = 0;
+
+		if (above) {
+			read_field(&tgid, above->tgid);
+			read_field(&above, above->real_parent);
+		}
+		/* Everything comes from init. */
+		w->ancestors[i] = tgid > 1 ? tgid : 0;
+	}
+}
+
+/* Notes who sends from this end; cheap if nothing is new. */
+__kinline void note_writer(struct conversation *c, struct sock *sk, struct task_struct *p, u64 now)
+{
+	struct path_key key;
+
+	if (c->writer.tid == (u32)p->pid && now - c->writer.at_ns < WRITER_NS)
+		return;
+	describe(&c->writer, p, now);
+	if (is_unix(sk))
+		return;
+	path_of(sk, &key);
+	bpf_map_update_elem(&writers, &key, &c->writer, 0);
+}
+
+/* Fills in what is known of who is at the other end: false if it is not of this machine. */
+__kinline bool find_writer(struct sock *sk, struct writer *w, bool *known)
+{
+	struct conversation *theirs;
+	struct unix_sock *u;
+	struct writer *noted;
+	struct path_key key;
+	struct pid *pid = NULL;
+	const struct cred *cred = NULL;
+
+	*known = false;
+	if (!is_unix(sk)) {
+		path_of(sk, &key);
+		turn(&key);
+		noted = bpf_map_lookup_elem(&writers, &key);
+		if (noted) {
+			*w = *noted;
+			*known = true;
+		}
+		return noted || !key.local_port || is_loopback(sk);
+	}
+	u = bpf_skc_to_unix_sock(sk);
+	if (!u || !u->peer)
+		return true;
+	theirs = bpf_sk_storage_get(&conversations, u->peer, NULL, 0);
+	if (theirs && theirs->writer.tid) {
+		*w = theirs->writer;
+		*known = true;
+		return true;
+	}
+	/* It has not been seen to send yet: who connected. */
+	pid = sk->sk_peer_pid;
+	cred = sk->sk_peer_cred;
+	if (!pid || !cred)
+		return true;
+	read_field(&w->tgid, pid->numbers[0].nr);
+	read_field(&w->uid, cred->uid.val);
+	*known = true;
+	return true;
+}
+
+__kinline u32 relation_to(struct task_struct *me, const struct writer *w)
+{
+	struct worker *theirs = w->tid ? find_worker(w->tid) : NULL;
+	struct task_struct *above = me->real_parent;
+	u32 relation = 0, tgid = me->tgid;
+
+	if (w->tgid == tgid)
+		relation |= SAME_PROCESS;
+	for (int i = 0; i < ANCESTORS; i++) {
+		u32 ancestor = 0;
+
+		if (above) {
+			read_field(&ancestor, above->tgid);
+			read_field(&above, above->real_parent);
+		}
+		if (ancestor > 1 && ancestor == w->tgid)
+			relation |= FAMILY;
+		if (w->ancestors[i] == tgid)
+			relation |= FAMILY;
+	}
+	/* What is not known of the writer is the same. */
+	if (!w->session || w->session == session_of(me))
+		relation |= SAME_SESSION;
+	if (w->uid == me->cred->uid.val)
+		relation |= SAME_USER;
+	if (!w->cgroup || w->cgroup == bpf_get_current_cgroup_id())
+		relation |= SAME_CGROUP;
+	if (theirs && theirs->open && !(relation & (SAME_PROCESS | FAMILY)))
+		relation |= ON_BEHALF;
+	return relation;
+}
+
+__kinline u8 role_of(struct sock *sk, struct conversation *c)
+{
+	struct unix_sock *u;
+
+	if (c->role && sk->sk_type != SOCK_DGRAM)
+		return c->role;
+	if (sk->sk_type == SOCK_DGRAM)
+		return c->asks ? PAIR : SERVER;
+	if (!is_unix(sk))
+		return tcp_role(sk);
+	u = bpf_skc_to_unix_sock(sk);
+	return u ? unix_role(u) : PAIR;
+}
+
+/* Is a customer at the other end? The answer is kept for a while. */
+__kinline bool has_customer(struct conversation *c, struct sock *sk, struct task_struct *me,
+			    u64 now)
+{
+	struct writer w = {};
+	bool known;
+	u32 relation;
+
+	c->role = role_of(sk, c);
+	if (!(config.roles >> c->role & 1)) {
+		c->accepted = false;
+		return false;
+	}
+	if (c->judged_ns && now - c->judged_ns < VERDICT_NS)
+		return c->accepted;
+	if (!find_writer(sk, &w, &known))
+		relation = REMOTE;
+	else
+		relation = known ? relation_to(me, &w) : UNKNOWN;
+	c->relation = relation;
+	c->writer_tgid = w.tgid;
+	c->accepted = config.accept[relation >> 6 & 3] >> (relation & 63) & 1;
+	/* Who wrote may become known any moment. */
+	c->judged_ns = relation == UNKNOWN ? 0 : now;
+	return c->accepted;
+}
+
+#endif

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Whether a thread behaves like one that serves. Who burns the CPU and chats beside it is no
+//! server, whoever sends to it: such a thread is barred for a while.
+//!
+//! Both rules take CPU time for the sign and sleep for the excuse, as a server sleeps until its
+//! customers come. They are ours; the paper has none.
+
+/// What a thread did between two looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spell {
+    /// Time between the looks.
+    pub wall_ns: u64,
+    /// Time on a CPU.
+    pub cpu_ns: u64,
+    /// Time waiting for a CPU.
+    pub wait_ns: u64,
+    /// Was a request open at its end?
+    pub open: bool,
+    /// Was one answered in it?
+    pub answered: bool,
+}
+
+/// What a thread did wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offence {
+    /// It used this much CPU time without an answer and without sleep.
+    Unanswered(u64),
+    /// It used this much CPU time while no request was open, and far less for requests.
+    Beside(u64),
+}
+
+impl std::fmt::Display for Offence {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unanswered(ns) => write!(f, "{} ms of CPU without an answer", ns / 1_000_000),
+            Self::Beside(ns) => write!(f, "{} ms of CPU beside its requests", ns / 1_000_000),
+        }
+    }
+}
+
+/// The first bar; each further one is twice as long.
+const FIRST_BAR_NS: u64 = 2_000_000_000;
+const LONGEST_BAR_NS: u64 = 128_000_000_000;
+/// After this time without an offence one is forgotten.
+const FORGIVEN_AFTER_NS: u64 = 300_000_000_000;
+
+/// A thread's record.
+#[derive(Clone, Debug, Default)]
+pub struct Conduct {
+    unanswered_ns: u64,
+    for_requests_ns: u64,
+    beside_ns: u64,
+    strikes: u32,
+    last_strike_ns: u64,
+    barred_until_ns: u64,
+}
+
+impl Conduct {
+    /// Accounts for a spell. An offence bars the thread.
+    pub fn account(&mut self, now_ns: u64, spell: Spell, limit_ns: u64) -> Option<Offence> {
+        let busy_ns = spell.cpu_ns.saturating_add(spell.wait_ns);
+        let slept_ns = spell.wall_ns.saturating_sub(busy_ns);
+        for meter in [&mut self.unanswered_ns, &mut self.for_requests_ns, &mut self.beside_ns] {
+            *meter = meter.saturating_sub(slept_ns);
+        }
+        match (spell.answered, spell.open) {
+            (true, _) => self.unanswered_ns = 0,
+            (false, true) => self.unanswered_ns += spell.cpu_ns,
+            (false, false) => {}
+        }
+        // A spell with an answer in it was work for a request at least in part.
+        match (spell.open, spell.answered) {
+            (false, false) => self.beside_ns += spell.cpu_ns,
+            (true, _) => self.for_requests_ns += spell.cpu_ns,
+            (false, true) => {
+                self.beside_ns += spell.cpu_ns / 2;
+                self.for_requests_ns += spell.cpu_ns / 2;
+            }
+        }
+        let offence = if self.unanswered_ns > limit_ns {
+            Offence::Unanswered(self.unanswered_ns)
+        } else if self.beside_ns > limit_ns / 2 && self.beside_ns / 3 > self.for_requests_ns {
+            Offence::Beside(self.beside_ns)
+        } else {
+            return None;
+        };
+        self.strike(now_ns);
+        Some(offence)
+    }
+
+    fn strike(&mut self, now_ns: u64) {
+        let calm = now_ns.saturating_sub(self.last_strike_ns) / FORGIVEN_AFTER_NS;
+        self.strikes = self.strikes.saturating_sub(calm.min(64) as u32);
+        let bar = FIRST_BAR_NS.checked_shl(self.strikes.min(16)).unwrap_or(LONGEST_BAR_NS);
+        self.barred_until_ns = now_ns.saturating_add(bar.min(LONGEST_BAR_NS));
+        (self.strikes, self.last_strike_ns) = (self.strikes + 1, now_ns);
+        (self.unanswered_ns, self.for_requests_ns, self.beside_ns) = (0, 0, 0);
+    }
+
+    /// When it may be boosted again.
+    pub fn barred_until_ns(&self) -> u64 {
+        self.barred_until_ns
+    }
+
+    /// Is there nothing in it to remember?
+    pub fn is_clean(&self, now_ns: u64) -> bool {
+        let age = now_ns.saturating_sub(self.last_strike_ns);
+        self.strikes == 0 || age > FORGIVEN_AFTER_NS * u64::from(self.strikes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MS: u64 = 1_000_000;
+    const LIMIT: u64 = 200 * MS;
+
+    fn spell(cpu: u64, wait: u64, open: bool, answered: bool) -> Spell {
+        Spell { wall_ns: 50 * MS, cpu_ns: cpu * MS, wait_ns: wait * MS, open, answered }
+    }
+
+    /// Looks until the first offence, at most `looks`.
+    fn first_offence(looks: u64, spell: impl Fn(u64) -> Spell) -> Option<(u64, Offence)> {
+        let mut conduct = Conduct::default();
+        (1..=looks).find_map(|i| Some((i, conduct.account(i * 50 * MS, spell(i), LIMIT)?)))
+    }
+
+    #[test]
+    fn who_burns_without_an_answer_is_found_at_the_limit() {
+        // 50 ms per look: more than 200 ms at the fifth.
+        let found = first_offence(100, |_| spell(50, 0, true, false));
+        assert_eq!(found, Some((5, Offence::Unanswered(250 * MS))));
+        // Waiting for a CPU is no sleep: the same CPU time is found, only later.
+        let found = first_offence(100, |_| spell(10, 40, true, false));
+        assert_eq!(found, Some((21, Offence::Unanswered(210 * MS))));
+    }
+
+    #[test]
+    fn who_chats_and_burns_beside_it_is_found() {
+        // One look in ten finds a request open; the answer is prompt.
+        let found = first_offence(100, |i| spell(50, 0, i % 10 == 0, false));
+        assert_eq!(found, Some((3, Offence::Beside(150 * MS))));
+    }
+
+    #[test]
+    fn servers_are_left_alone() {
+        // Saturated, half of the looks between two requests.
+        assert_eq!(first_offence(10_000, |i| spell(50, 0, i % 2 == 0, true)), None);
+        // A display that answers nothing, but sleeps between frames.
+        assert_eq!(first_offence(10_000, |_| spell(20, 5, true, false)), None);
+        // A long request now and then: 150 ms, then an answer.
+        assert_eq!(first_offence(10_000, |i| spell(50, 0, i % 4 != 0, i % 4 == 0)), None);
+    }
+
+    #[test]
+    fn each_bar_is_twice_the_last() {
+        let mut conduct = Conduct::default();
+        let mut now = 0;
+        for expected in [2, 4, 8, 16, 32, 64, 128, 128] {
+            while conduct.account(now, spell(50, 0, true, false), LIMIT).is_none() {
+                now += 50 * MS;
+            }
+            assert_eq!(conduct.barred_until_ns() - now, expected * 1_000_000_000);
+            now = conduct.barred_until_ns();
+        }
+        assert!(!conduct.is_clean(now) && conduct.is_clean(now + 10_000_000_000_000));
+    }
+
+    proptest! {
+        /// Less than the limits in all is never an offence, however it is spread.
+        #[test]
+        fn little_cpu_time_is_no_offence(spells in prop::collection::vec((0u64..10, any::<bool>(), any::<bool>()), 0..10)) {
+            let mut conduct = Conduct::default();
+            for (i, (cpu, open, answered)) in spells.into_iter().enumerate() {
+                let offence = conduct.account(i as u64 * 50 * MS, spell(cpu, 50 - cpu, open, answered), LIMIT);
+                prop_assert_eq!(offence, None);
+            }
+        }
+    }
+}

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The daemon: takes events from the programs, asks the engine, changes threads.
+
+use crate::apply::{self, Ledger, Refusal, Threads, SHORT_SLICE_NS};
+use crate::customers::{self, Customers, Roles};
+use crate::engine::{Engine, Settings, Step, Why};
+use crate::error::BoostError;
+use crate::load::{runnable_of, Load};
+use crate::process::{self, Clock};
+use crate::programs::Programs;
+use crate::record::{Event, Kind, Worker};
+use crate::request::Facts;
+use crate::saved::SavedFile;
+use crate::syscalls::{self, Attr};
+use crate::table::{self, Family};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How often boosted threads are looked at, and the longest time between two events of one.
+const LOOK: Duration = Duration::from_millis(50);
+/// How often the load is looked at while nobody is boosted.
+const IDLE_LOOK: Duration = Duration::from_millis(250);
+const SECOND_NS: u64 = 1_000_000_000;
+/// The daemon works little, but at once.
+const OWN_NICE: i32 = -15;
+
+/// How to boost.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Who is a customer.
+    pub customers: Customers,
+    /// Whose requests count.
+    pub roles: Roles,
+    /// Limits.
+    pub settings: Settings,
+    /// The load is averaged over this time.
+    pub load_window_ns: u64,
+    /// Part of a CPU that the daemon may use; beyond it looks less often.
+    pub own_cpu: f64,
+    /// Where to remember what is to be taken back; nothing is changed without.
+    pub saved: Option<PathBuf>,
+}
+
+/// A line of the log.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// On the monotonic clock.
+    pub time_ns: u64,
+    /// The thread.
+    pub tid: u32,
+    /// Its process.
+    pub tgid: u32,
+    /// Its name.
+    pub name: String,
+    /// What happened and why.
+    pub what: String,
+}
+
+impl std::fmt::Display for Change {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (seconds, ms) = (self.time_ns / SECOND_NS, self.time_ns / 1_000_000 % 1000);
+        let Self { name, tgid, tid, what, .. } = self;
+        write!(f, "{seconds}.{ms:03} {name}[{tgid}/{tid}] {what}")
+    }
+}
+
+/// What the daemon did since it began.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Totals {
+    /// Threads that were boosted, each time anew.
+    pub boosts: u64,
+    /// Events read.
+    pub events: u64,
+    /// Events and threads that found no room.
+    pub lost: u64,
+    /// Boosted now.
+    pub boosted: usize,
+    /// Runnable threads per CPU.
+    pub load_per_cpu: f64,
+    /// Part of a CPU that the daemon took in the last second.
+    pub own_cpu: f64,
+}
+
+/// The daemon, for the kernel of this machine or something that only pretends to change it.
+pub struct Daemon<T: Threads> {
+    programs: Programs,
+    engine: Engine,
+    ledger: Ledger<T>,
+    load: Load,
+    cpus: u32,
+    active: bool,
+    clocks: HashMap<u32, Clock>,
+    names: HashMap<u32, (u32, String)>,
+    /// Denials that were told already, by thread.
+    denied: HashMap<u32, std::mem::Discriminant<Why>>,
+    changes: Vec<Change>,
+    totals: Totals,
+    /// Times 2 to this power between looks, to stay below the limit of CPU time.
+    slower: u32,
+    own_limit: f64,
+    second_ns: u64,
+    second_cpu_ns: u64,
+    looked_ns: u64,
+    sampled_ns: u64,
+}
+
+impl<T: Threads> std::fmt::Debug for Daemon<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Daemon").field("totals", &self.totals).finish_non_exhaustive()
+    }
+}
+
+/// What an earlier daemon left was taken back: how many threads had to be.
+pub fn repair<T: Threads>(threads: &T, path: &Path) -> Result<(SavedFile, usize), BoostError> {
+    let (mut file, left) = SavedFile::open(path)?;
+    let mut repaired = 0;
+    for saved in &left {
+        match apply::restore(threads, saved) {
+            Ok(_) => repaired += 1,
+            Err(Refusal::Failed(e)) if e.kind() == std::io::ErrorKind::PermissionDenied => {
+                return Err(BoostError::Privileges);
+            }
+            // It ended, or will.
+            Err(_) => {}
+        }
+    }
+    file.clear()?;
+    Ok((file, repaired))
+}
+
+impl<T: Threads> Daemon<T> {
+    /// Takes back what an earlier one left, and begins. Returns how many threads that were.
+    pub fn start(options: &Options, threads: T) -> Result<(Self, usize), BoostError> {
+        let ordinary =
+            syscalls::attr(0).unwrap_or(Attr { policy: 0, flags: 0, nice: 0, slice_ns: 0 });
+        let (file, repaired) = match &options.saved {
+            Some(path) => {
+                let (file, repaired) = repair(&threads, path)?;
+                (Some(file), repaired)
+            }
+            None => (None, 0),
+        };
+        let programs = Programs::start(&options.customers, options.roles)?;
+        if file.is_some() {
+            let own = Attr { nice: OWN_NICE, slice_ns: SHORT_SLICE_NS, ..ordinary };
+            syscalls::set_attr(0, &own).map_err(|_| BoostError::Privileges)?;
+        }
+        let now_ns = process::monotonic_ns();
+        let mut daemon = Self {
+            programs,
+            engine: Engine::new(options.settings),
+            ledger: Ledger::new(threads, file, ordinary.slice_ns),
+            load: Load::new(options.load_window_ns),
+            cpus: process::cpus(),
+            active: false,
+            clocks: HashMap::new(),
+            names: HashMap::new(),
+            denied: HashMap::new(),
+            changes: Vec::new(),
+            totals: Totals::default(),
+            slower: 0,
+            own_limit: options.own_cpu,
+            second_ns: now_ns,
+            second_cpu_ns: process::own_cpu_ns(),
+            looked_ns: now_ns,
+            sampled_ns: 0,
+        };
+        daemon.programs.set_live(false, LOOK)?;
+        daemon.sample(now_ns)?;
+        Ok((daemon, repaired))
+    }
+
+    /// Waits until there is something to do, at most a quarter of a second, and does it.
+    /// Returns what changed.
+    pub fn step(&mut self) -> Result<Vec<Change>, BoostError> {
+        let since = Duration::from_nanos(process::monotonic_ns().saturating_sub(self.looked_ns));
+        let every = if self.ledger.is_empty() { IDLE_LOOK } else { self.interval() };
+        let events = self.programs.wait(every.saturating_sub(since))?;
+        let now_ns = process::monotonic_ns();
+        self.totals.events += events.len() as u64;
+        for event in events {
+            self.event(now_ns, event);
+        }
+        if now_ns.saturating_sub(self.looked_ns) >= every.as_nanos() as u64 {
+            self.looked_ns = now_ns;
+            self.look(now_ns);
+            self.sample(now_ns)?;
+            self.watch_oneself(now_ns)?;
+        }
+        Ok(std::mem::take(&mut self.changes))
+    }
+
+    fn interval(&self) -> Duration {
+        LOOK * (1 << self.slower)
+    }
+
+    fn load(&self) -> u32 {
+        self.load.avenrun_per_cpu(self.cpus)
+    }
+
+    fn event(&mut self, now_ns: u64, event: Event) {
+        let Event { tid, tgid, .. } = event;
+        let Ok(clock) = Clock::open(tid) else { return };
+        let Some(times) = clock.read() else { return };
+        let was_boosted = self.engine.standing(tid).is_some();
+        match self.engine.event(now_ns, event, self.load(), times) {
+            Ok(_) if was_boosted => {}
+            Ok(nice) => match self.ledger.boost(tid, nice) {
+                Ok(()) => {
+                    self.totals.boosts += 1;
+                    self.programs.set_boosted(tid, true);
+                    self.clocks.insert(tid, clock);
+                    let name = process::name(tid).unwrap_or_default();
+                    self.names.insert(tid, (tgid, name));
+                    self.denied.remove(&tid);
+                    let why = self.reason(&event);
+                    self.change(now_ns, tid, format!("nice 0 -> {nice}: {why}"));
+                }
+                Err(refusal) => {
+                    self.engine.refused(now_ns, tid);
+                    self.deny(now_ns, &event, Why::Settings, &refusal.to_string());
+                }
+            },
+            Err(why) => self.deny(now_ns, &event, why, &why.to_string()),
+        }
+    }
+
+    /// In words, what somebody waits for.
+    fn reason(&self, event: &Event) -> String {
+        let load = self.load.per_cpu(self.cpus);
+        let name =
+            |pid: u32| process::name(pid).map(|n| format!(" {n}[{pid}]")).unwrap_or_default();
+        let peer = name(event.peer);
+        match event.kind {
+            Kind::HandedOn => format!("woken by{peer}, which has a request open; load {load:.1}"),
+            Kind::Request => {
+                let family = match event.family {
+                    Family::Unix => "UNIX",
+                    Family::Network => "network",
+                };
+                let who = customers::describe(event.relation);
+                format!("request by {family} socket from{peer} ({who}); load {load:.1}")
+            }
+        }
+    }
+
+    /// Tells of a denial, but not again and again.
+    fn deny(&mut self, now_ns: u64, event: &Event, why: Why, text: &str) {
+        let kind = std::mem::discriminant(&why);
+        if why == Why::LowLoad || self.denied.insert(event.tid, kind) == Some(kind) {
+            return;
+        }
+        let name = process::name(event.tid).unwrap_or_default();
+        let what = format!("not boosted: {text}");
+        let Event { tid, tgid, .. } = *event;
+        self.changes.push(Change { time_ns: now_ns, tid, tgid, name, what });
+    }
+
+    fn change(&mut self, time_ns: u64, tid: u32, what: String) {
+        let (tgid, name) = self.names.get(&tid).cloned().unwrap_or_default();
+        self.changes.push(Change { time_ns, tid, tgid, name, what });
+    }
+
+    /// Looks at the boosted threads.
+    fn look(&mut self, now_ns: u64) {
+        let load = self.load();
+        for tid in self.engine.boosted() {
+            let worker = self.programs.worker(tid);
+            let facts = worker.map(|w| self.facts(now_ns, &w));
+            let times = self.clocks.get(&tid).and_then(Clock::read);
+            let was = self.ledger.nice(tid);
+            match self.engine.look(now_ns, tid, facts, times, load) {
+                Step::Nice(nice) if was == Some(nice) => {}
+                Step::Nice(nice) => match self.ledger.boost(tid, nice) {
+                    Ok(()) => {
+                        let was = was.unwrap_or_default();
+                        self.change(now_ns, tid, format!("nice {was} -> {nice}"));
+                    }
+                    Err(refusal) => {
+                        self.engine.refused(now_ns, tid);
+                        self.drop_thread(now_ns, tid, &refusal.to_string());
+                    }
+                },
+                Step::Release(why) => {
+                    if worker.is_some_and(|w| w.open > 0) && why == Why::Decayed {
+                        self.programs.forget_open(tid);
+                    }
+                    let failed = self.ledger.release(tid).err();
+                    let text = failed.map_or(why.to_string(), |e| format!("{why}; {e}"));
+                    self.drop_thread(now_ns, tid, &text);
+                }
+            }
+        }
+    }
+
+    fn drop_thread(&mut self, now_ns: u64, tid: u32, why: &str) {
+        self.programs.set_boosted(tid, false);
+        self.clocks.remove(&tid);
+        self.change(now_ns, tid, format!("nice 0: {why}"));
+        self.names.remove(&tid);
+    }
+
+    /// A helper's request is that of the thread which it helps.
+    fn facts(&self, now_ns: u64, worker: &Worker) -> Facts {
+        let own = Facts {
+            open: worker.open > 0,
+            recv_ns: worker.recv_ns,
+            send_ns: worker.send_ns,
+            answers: worker.answers,
+        };
+        if own.open || worker.via == 0 || worker.helped_ns < worker.recv_ns {
+            return own;
+        }
+        let Some(helped) = self.programs.worker(worker.via) else { return own };
+        let answered = worker.send_ns >= worker.helped_ns;
+        Facts {
+            open: helped.open > 0 && !answered && now_ns >= worker.helped_ns,
+            recv_ns: worker.helped_ns,
+            send_ns: own.send_ns.max(helped.send_ns),
+            answers: own.answers.wrapping_add(helped.answers),
+        }
+    }
+
+    /// Takes a sample of the load, and switches the programs on or off by it.
+    fn sample(&mut self, now_ns: u64) -> Result<(), BoostError> {
+        if self.sampled_ns != 0 && now_ns.saturating_sub(self.sampled_ns) < SECOND_NS / 5 {
+            return Ok(());
+        }
+        self.sampled_ns = now_ns;
+        let path = Path::new("/proc/loadavg");
+        let text = std::fs::read_to_string(path).map_err(|e| BoostError::file("read", path, e))?;
+        self.load.sample(now_ns, runnable_of(&text).unwrap_or_default());
+        let active = table::is_active(self.load());
+        // While somebody is boosted, answers must be seen.
+        let active = active || !self.ledger.is_empty();
+        if active != self.active {
+            self.active = active;
+            self.programs.set_live(active, self.interval())?;
+        }
+        Ok(())
+    }
+
+    /// Keeps the daemon's own CPU time below its limit.
+    fn watch_oneself(&mut self, now_ns: u64) -> Result<(), BoostError> {
+        let wall_ns = now_ns.saturating_sub(self.second_ns);
+        if wall_ns < SECOND_NS {
+            return Ok(());
+        }
+        let cpu_ns = process::own_cpu_ns();
+        let used = cpu_ns.saturating_sub(self.second_cpu_ns) as f64 / wall_ns as f64;
+        (self.second_ns, self.second_cpu_ns, self.totals.own_cpu) = (now_ns, cpu_ns, used);
+        let slower = match used {
+            _ if used > self.own_limit => (self.slower + 1).min(5),
+            _ if used < self.own_limit / 4.0 => self.slower.saturating_sub(1),
+            _ => self.slower,
+        };
+        if slower != self.slower {
+            self.slower = slower;
+            self.programs.set_live(self.active, self.interval())?;
+        }
+        self.engine.tidy(now_ns);
+        if self.denied.len() > 10_000 {
+            self.denied.clear();
+        }
+        Ok(())
+    }
+
+    /// Counters up to now.
+    pub fn totals(&self) -> Totals {
+        Totals {
+            lost: self.programs.lost(),
+            boosted: self.ledger.len(),
+            load_per_cpu: self.load.per_cpu(self.cpus),
+            ..self.totals
+        }
+    }
+
+    /// Gives everybody back what they had. Returns what did not work.
+    pub fn finish(mut self) -> Vec<(u32, Refusal)> {
+        self.ledger.release_all()
+    }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The two system calls that no crate has for us: `sched_getattr` and `sched_setattr`. A slice is
+//! asked for with `sched_runtime`, since Linux 6.12; older kernels ignore it.
+#![allow(unsafe_code)]
+
+use std::io;
+
+/// Policy of ordinary threads.
+pub const SCHED_OTHER: u32 = 0;
+/// Children begin with nice 0 and an ordinary slice.
+pub const RESET_ON_FORK: u64 = 1;
+
+/// What `rota boost` looks at and changes of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attr {
+    /// Scheduling policy.
+    pub policy: u32,
+    /// Flags, such as [`RESET_ON_FORK`].
+    pub flags: u64,
+    /// Nice value.
+    pub nice: i32,
+    /// Slice; 0 where the kernel has none to tell, and to go back to the kernel's own.
+    pub slice_ns: u64,
+}
+
+/// The kernel's, in its first version.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct SchedAttr {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    runtime: u64,
+    deadline: u64,
+    period: u64,
+}
+
+/// Reads a thread's attributes.
+pub fn attr(tid: u32) -> io::Result<Attr> {
+    let mut raw = SchedAttr::default();
+    let size = std::mem::size_of::<SchedAttr>() as u32;
+    // SAFETY: the kernel writes at most `size` bytes to `raw`, which has as many.
+    let result = unsafe { libc::syscall(libc::SYS_sched_getattr, tid, &mut raw, size, 0u32) };
+    if result != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let SchedAttr { policy, flags, nice, runtime, .. } = raw;
+    // Of other policies it is something else.
+    let slice_ns = if policy == SCHED_OTHER { runtime } else { 0 };
+    Ok(Attr { policy, flags: flags & RESET_ON_FORK, nice, slice_ns })
+}
+
+/// Sets a thread's attributes.
+pub fn set_attr(tid: u32, attr: &Attr) -> io::Result<()> {
+    let raw = SchedAttr {
+        size: std::mem::size_of::<SchedAttr>() as u32,
+        policy: attr.policy,
+        flags: attr.flags,
+        nice: attr.nice,
+        runtime: attr.slice_ns,
+        ..SchedAttr::default()
+    };
+    // SAFETY: the kernel reads `size` bytes from `raw`, which has as many.
+    match unsafe { libc::syscall(libc::SYS_sched_setattr, tid, &raw, 0u32) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_threads_attributes_are_read() {
+        let own = attr(0).expect("one's own can be read");
+        assert_eq!(own.policy, SCHED_OTHER);
+        let kernel = io::Error::from_raw_os_error(libc::ESRCH).kind();
+        // Above the largest pid that there can be.
+        assert_eq!(attr(1 << 23).map_err(|e| e.kind()), Err(kernel));
+    }
+
+    #[test]
+    fn a_thread_gets_nicer_with_a_short_slice_and_back() {
+        // On a thread of its own: without privileges nobody gets back from nice 3.
+        let changed = std::thread::spawn(|| {
+            let before = attr(0)?;
+            set_attr(0, &Attr { nice: before.nice + 3, slice_ns: 100_000, ..before })?;
+            io::Result::Ok((before, attr(0)?))
+        });
+        let (before, after) = changed.join().expect("no panic").expect("allowed to everybody");
+        assert_eq!(after.nice, before.nice + 3);
+        assert!(before.slice_ns == 0 || after.slice_ns == 100_000, "{after:?}");
+    }
+}

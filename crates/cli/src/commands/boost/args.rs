@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Arguments of `rota boost`.
+
+use crate::args::{duration, duration_or_seconds, EXIT_CODES};
+use clap::{Args, ValueHint};
+use rota_boost::customers::{Customers, Roles};
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
+pub(crate) struct BoostArgs {
+    /// Who makes a thread worth boosting: any of remote, other-user, other-session,
+    /// other-cgroup, on-behalf (of such a one), unknown. Never the process itself, its
+    /// ancestors and descendants
+    #[arg(long, value_name = "LIST", default_value_t)]
+    pub(crate) customers: Customers,
+
+    /// Whose requests count: server (who accepted the connection), client (what it receives
+    /// are answers), or both
+    #[arg(long, value_name = "LIST", default_value_t)]
+    pub(crate) roles: Roles,
+
+    /// Boosted CPU time of one process, in percent of the machine
+    #[arg(long, value_name = "PERCENT", default_value_t = 50.0, value_parser = percent)]
+    pub(crate) process_budget: f64,
+
+    /// Boosted CPU time of all processes of one user, in percent of the machine
+    #[arg(long, value_name = "PERCENT", default_value_t = 75.0, value_parser = percent)]
+    pub(crate) user_budget: f64,
+
+    /// CPU time of one request without an answer or sleep; who uses more is no server
+    #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = duration)]
+    pub(crate) request_budget: u64,
+
+    /// An answer in pieces is over when nothing was sent for this time
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = duration)]
+    pub(crate) quiet: u64,
+
+    /// A request that nobody answers is over after this time
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    pub(crate) give_up: u64,
+
+    /// Average the load over this time
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
+    pub(crate) load_window: u64,
+
+    /// CPU time of the daemon itself, in percent of one CPU; beyond, it looks less often
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent)]
+    pub(crate) own_budget: f64,
+
+    /// Say what would be boosted, and change nothing
+    #[arg(short = 'n', long)]
+    pub(crate) dry_run: bool,
+
+    /// Print every change with its reason
+    #[arg(long)]
+    pub(crate) log: bool,
+
+    /// Print a line of totals per interval, as 1 (seconds) or 500ms
+    #[arg(long, value_name = "INTERVAL", value_parser = duration_or_seconds)]
+    pub(crate) stats: Option<u64>,
+
+    /// Stop after this time, as 10s or 1.5min [default: Ctrl-C]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) duration: Option<u64>,
+
+    /// Take back what a killed `rota boost` left, and stop
+    #[arg(long)]
+    pub(crate) undo: bool,
+
+    /// Where is written what is to be taken back
+    #[arg(long, value_name = "FILE", default_value = "/run/rota/boost.saved")]
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) saved: PathBuf,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let value = text.trim_end_matches('%').parse::<f64>().ok();
+    value
+        .filter(|p| (0.0..=100.0).contains(p) && *p > 0.0)
+        .ok_or_else(|| "expected a number above 0, up to 100".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::percent;
+
+    #[test]
+    fn percentages_are_above_nothing_and_up_to_everything() {
+        assert_eq!((percent("50"), percent("0.5%")), (Ok(50.0), Ok(0.5)));
+        for bad in ["0", "-1", "101", "NaN", "inf", "x", ""] {
+            assert!(percent(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `rota boost`: what somebody waits for runs sooner, on the kernel of this machine.
+
+mod args;
+
+pub(crate) use args::BoostArgs;
+
+use crate::commands::run::{notify, Stop};
+use crate::error::{Error, Status};
+use crate::output::messages;
+use rota_boost::apply::{DryRun, Kernel, Threads};
+use rota_boost::daemon::{self, Daemon, Options, Totals};
+use rota_boost::engine::Settings;
+use rota_boost::process;
+use rota_boost::request::Limits;
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+pub(crate) fn run(args: &BoostArgs) -> Result<Status, Error> {
+    if args.undo {
+        return undo(args);
+    }
+    if args.dry_run {
+        return watch(args, DryRun::default());
+    }
+    watch(args, Kernel)
+}
+
+fn undo(args: &BoostArgs) -> Result<Status, Error> {
+    let (_, repaired) = daemon::repair(&Kernel, &args.saved)?;
+    say(&format!("{repaired} threads have their own nice value again"))?;
+    Ok(Status::Done)
+}
+
+fn options(args: &BoostArgs) -> Options {
+    let cpus = f64::from(process::cpus()) / 100.0;
+    Options {
+        customers: args.customers.clone(),
+        roles: args.roles,
+        settings: Settings {
+            process_cpus: args.process_budget * cpus,
+            user_cpus: args.user_budget * cpus,
+            request_cpu_ns: args.request_budget,
+            limits: Limits { quiet_ns: args.quiet, open_ns: args.give_up },
+        },
+        load_window_ns: args.load_window,
+        own_cpu: args.own_budget / 100.0,
+        saved: (!args.dry_run).then(|| args.saved.clone()),
+    }
+}
+
+fn watch<T: Threads>(args: &BoostArgs, threads: T) -> Result<Status, Error> {
+    let stop = Stop::listen()?;
+    let (mut daemon, repaired) = Daemon::start(&options(args), threads)?;
+    if repaired > 0 {
+        messages::warning(&format!(
+            "an earlier `rota boost` was killed: {repaired} threads have their own nice value again"
+        ));
+    }
+    let dry = if args.dry_run { "would boost" } else { "boosts" };
+    say(&format!("{dry} {} with customers {}", args.roles, args.customers))?;
+    notify::ready("boost");
+    let result = until_end(args, &mut daemon, &stop);
+    notify::stopping();
+    let totals = daemon.totals();
+    for (tid, refusal) in daemon.finish() {
+        messages::warning(&format!("thread {tid} keeps its boost: {refusal}"));
+    }
+    result?;
+    say(&format!("{}; all is as it was", text(&totals)))?;
+    if totals.lost > 0 {
+        messages::warning(&format!("{} events were lost: the buffer was full", totals.lost));
+    }
+    Ok(Status::Done)
+}
+
+fn until_end<T: Threads>(
+    args: &BoostArgs,
+    daemon: &mut Daemon<T>,
+    stop: &Stop,
+) -> Result<(), Error> {
+    let (begin, mut told) = (Instant::now(), Instant::now());
+    let over = |limit: Option<u64>, since: Instant| {
+        limit.is_some_and(|ns| since.elapsed() >= Duration::from_nanos(ns))
+    };
+    while !stop.wanted() && !over(args.duration, begin) {
+        for change in daemon.step()? {
+            if args.log || args.dry_run {
+                say(&change.to_string())?;
+            }
+        }
+        if over(args.stats, told) {
+            told = Instant::now();
+            say(&text(&daemon.totals()))?;
+        }
+    }
+    Ok(())
+}
+
+fn text(totals: &Totals) -> String {
+    let Totals { boosts, events, boosted, load_per_cpu, own_cpu, .. } = totals;
+    format!(
+        "load {load_per_cpu:.2} per CPU, {boosted} threads boosted now, {boosts} in all, {events} \
+         events, own CPU {:.2}%",
+        own_cpu * 100.0
+    )
+}
+
+fn say(line: &str) -> Result<(), Error> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}")?;
+    Ok(out.flush()?)
+}
