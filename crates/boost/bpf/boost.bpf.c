@@ -51,7 +51,7 @@ __kinline void tell(struct live *l, struct worker *w, struct task_struct *p, u64
 }
 
 /* Nothing is open here any more; says for whom it was. */
-__kinline struct worker *close_request(struct conversation *c)
+__kinline struct worker *close_request(struct conversation *c, u64 now)
 {
 	u32 tid = c->open_tid;
 	struct worker *w = tid ? find_worker(tid) : NULL;
@@ -59,8 +59,11 @@ __kinline struct worker *close_request(struct conversation *c)
 	c->open_tid = 0;
 	if (!w || w->generation != c->generation)
 		return NULL;
-	if (w->open)
+	if (w->open) {
 		__sync_fetch_and_add(&w->open, -1);
+		if (!w->open)
+			w->served_ns += now - w->opened_ns;
+	}
 	return w;
 }
 
@@ -98,9 +101,11 @@ int on_receive(u64 *ctx)
 	if (!w)
 		return 0;
 	if (c->open_tid != tid || c->generation != w->generation) {
-		close_request(c);
+		close_request(c, now);
 		c->generation = w->generation;
 		c->open_tid = c->last_tid = tid;
+		if (!w->open)
+			w->opened_ns = now;
 		__sync_fetch_and_add(&w->open, 1);
 	}
 	c->seen_ns = w->recv_ns = now;
@@ -137,7 +142,7 @@ int on_send(u64 *ctx)
 		u32 tid = me->pid;
 		bool helped = c->open_tid != tid;
 
-		w = close_request(c);
+		w = close_request(c, now);
 		if (w) {
 			w->send_ns = c->seen_ns = now;
 			w->answers++;
@@ -201,7 +206,7 @@ int on_state(u64 *ctx)
 	if (to == TCP_CLOSE) {
 		c = bpf_sk_storage_get(&conversations, sk, NULL, 0);
 		if (c && c->open_tid)
-			close_request(c);
+			close_request(c, bpf_ktime_get_ns());
 		return 0;
 	}
 	if (to == TCP_SYN_SENT) {

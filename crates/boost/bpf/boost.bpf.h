@@ -93,6 +93,8 @@ struct worker {
 	u32 generation; /* user space starts a new one to forget what is open */
 	u32 via;	/* whom it helps */
 	u32 answers;
+	u64 opened_ns; /* since when something is open */
+	u64 served_ns; /* how long something was open before that */
 };
 
 /* Who wrote. */

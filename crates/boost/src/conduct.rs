@@ -14,7 +14,9 @@ pub struct Spell {
     pub cpu_ns: u64,
     /// Time waiting for a CPU.
     pub wait_ns: u64,
-    /// Was a request open at its end?
+    /// Part of it in which a request was open.
+    pub served_ns: u64,
+    /// Is one open at its end?
     pub open: bool,
     /// Was one answered in it?
     pub answered: bool,
@@ -39,10 +41,13 @@ impl std::fmt::Display for Offence {
 }
 
 /// The first bar; each further one is twice as long.
-const FIRST_BAR_NS: u64 = 2_000_000_000;
-const LONGEST_BAR_NS: u64 = 128_000_000_000;
+const FIRST_BAR_NS: u64 = 10_000_000_000;
+const LONGEST_BAR_NS: u64 = 160_000_000_000;
 /// After this time without an offence one is forgotten.
 const FORGIVEN_AFTER_NS: u64 = 300_000_000_000;
+
+/// Who has never answered yet gets this part of the limit.
+const PROBATION: u64 = 4;
 
 /// A thread's record.
 #[derive(Clone, Debug, Default)]
@@ -53,6 +58,9 @@ pub struct Conduct {
     strikes: u32,
     last_strike_ns: u64,
     barred_until_ns: u64,
+    has_answered: bool,
+    /// The bar ends with an answer.
+    owes_answer: bool,
 }
 
 impl Conduct {
@@ -63,28 +71,28 @@ impl Conduct {
         for meter in [&mut self.unanswered_ns, &mut self.for_requests_ns, &mut self.beside_ns] {
             *meter = meter.saturating_sub(slept_ns);
         }
+        self.has_answered |= spell.answered;
         match (spell.answered, spell.open) {
             (true, _) => self.unanswered_ns = 0,
             (false, true) => self.unanswered_ns += spell.cpu_ns,
             (false, false) => {}
         }
-        // A spell with an answer in it was work for a request at least in part.
-        match (spell.open, spell.answered) {
-            (false, false) => self.beside_ns += spell.cpu_ns,
-            (true, _) => self.for_requests_ns += spell.cpu_ns,
-            (false, true) => {
-                self.beside_ns += spell.cpu_ns / 2;
-                self.for_requests_ns += spell.cpu_ns / 2;
-            }
-        }
+        // Work is taken to be spread evenly over the time.
+        let part = spell.served_ns.min(spell.wall_ns) as f64 / spell.wall_ns.max(1) as f64;
+        let for_requests_ns = (spell.cpu_ns as f64 * part) as u64;
+        self.for_requests_ns += for_requests_ns;
+        self.beside_ns += spell.cpu_ns.saturating_sub(for_requests_ns);
+        let limit_ns = if self.has_answered { limit_ns } else { limit_ns / PROBATION };
         let offence = if self.unanswered_ns > limit_ns {
             Offence::Unanswered(self.unanswered_ns)
-        } else if self.beside_ns > limit_ns / 2 && self.beside_ns / 3 > self.for_requests_ns {
+        } else if self.beside_ns > limit_ns / PROBATION && self.beside_ns / 3 > self.for_requests_ns
+        {
             Offence::Beside(self.beside_ns)
         } else {
             return None;
         };
         self.strike(now_ns);
+        self.owes_answer = matches!(offence, Offence::Unanswered(_));
         Some(offence)
     }
 
@@ -95,6 +103,14 @@ impl Conduct {
         self.barred_until_ns = now_ns.saturating_add(bar.min(LONGEST_BAR_NS));
         (self.strikes, self.last_strike_ns) = (self.strikes + 1, now_ns);
         (self.unanswered_ns, self.for_requests_ns, self.beside_ns) = (0, 0, 0);
+    }
+
+    /// It has answered: if that is what it owed, it may be boosted again.
+    pub fn answered(&mut self) {
+        self.has_answered = true;
+        if std::mem::take(&mut self.owes_answer) {
+            self.barred_until_ns = 0;
+        }
     }
 
     /// When it may be boosted again.
@@ -117,8 +133,17 @@ mod tests {
     const MS: u64 = 1_000_000;
     const LIMIT: u64 = 200 * MS;
 
-    fn spell(cpu: u64, wait: u64, open: bool, answered: bool) -> Spell {
-        Spell { wall_ns: 50 * MS, cpu_ns: cpu * MS, wait_ns: wait * MS, open, answered }
+    /// Of 50 ms: on the CPU, waiting for it, and with a request open.
+    fn spell(cpu: u64, wait: u64, served: u64, answered: bool) -> Spell {
+        let (wall_ns, open) = (50 * MS, served == 50 && !answered);
+        Spell {
+            wall_ns,
+            cpu_ns: cpu * MS,
+            wait_ns: wait * MS,
+            served_ns: served * MS,
+            open,
+            answered,
+        }
     }
 
     /// Looks until the first offence, at most `looks`.
@@ -129,37 +154,52 @@ mod tests {
 
     #[test]
     fn who_burns_without_an_answer_is_found_at_the_limit() {
-        // 50 ms per look: more than 200 ms at the fifth.
-        let found = first_offence(100, |_| spell(50, 0, true, false));
-        assert_eq!(found, Some((5, Offence::Unanswered(250 * MS))));
+        // It never answered: a quarter of the 200 ms.
+        let found = first_offence(100, |_| spell(50, 0, 50, false));
+        assert_eq!(found, Some((2, Offence::Unanswered(100 * MS))));
         // Waiting for a CPU is no sleep: the same CPU time is found, only later.
-        let found = first_offence(100, |_| spell(10, 40, true, false));
-        assert_eq!(found, Some((21, Offence::Unanswered(210 * MS))));
+        let found = first_offence(100, |_| spell(10, 40, 50, false));
+        assert_eq!(found, Some((6, Offence::Unanswered(60 * MS))));
+        // It answered at first, so it has the whole limit.
+        let found = first_offence(100, |i| spell(50, 0, 50, i == 1));
+        assert_eq!(found, Some((6, Offence::Unanswered(250 * MS))));
     }
 
     #[test]
     fn who_chats_and_burns_beside_it_is_found() {
-        // One look in ten finds a request open; the answer is prompt.
-        let found = first_offence(100, |i| spell(50, 0, i % 10 == 0, false));
-        assert_eq!(found, Some((3, Offence::Beside(150 * MS))));
+        // It answers all the time, but within a tenth of it: 45 of 50 ms are beside.
+        let found = first_offence(100, |_| spell(50, 0, 5, true));
+        assert_eq!(found, Some((2, Offence::Beside(90 * MS))));
     }
 
     #[test]
     fn servers_are_left_alone() {
-        // Saturated, half of the looks between two requests.
-        assert_eq!(first_offence(10_000, |i| spell(50, 0, i % 2 == 0, true)), None);
+        // Saturated, half of the time between two requests.
+        assert_eq!(first_offence(10_000, |_| spell(50, 0, 25, true)), None);
         // A display that answers nothing, but sleeps between frames.
-        assert_eq!(first_offence(10_000, |_| spell(20, 5, true, false)), None);
+        assert_eq!(first_offence(10_000, |_| spell(20, 5, 50, false)), None);
         // A long request now and then: 150 ms, then an answer.
-        assert_eq!(first_offence(10_000, |i| spell(50, 0, i % 4 != 0, i % 4 == 0)), None);
+        assert_eq!(first_offence(10_000, |i| spell(50, 0, 50, i % 4 == 1)), None);
+    }
+
+    #[test]
+    fn an_answer_ends_the_bar_of_who_owed_one_only() {
+        let barred = |spell: Spell| {
+            let mut conduct = Conduct::default();
+            while conduct.account(0, spell, LIMIT).is_none() {}
+            conduct.answered();
+            conduct.barred_until_ns()
+        };
+        assert_eq!(barred(spell(50, 0, 50, false)), 0);
+        assert_eq!(barred(spell(50, 0, 0, false)), FIRST_BAR_NS);
     }
 
     #[test]
     fn each_bar_is_twice_the_last() {
         let mut conduct = Conduct::default();
         let mut now = 0;
-        for expected in [2, 4, 8, 16, 32, 64, 128, 128] {
-            while conduct.account(now, spell(50, 0, true, false), LIMIT).is_none() {
+        for expected in [10, 20, 40, 80, 160, 160] {
+            while conduct.account(now, spell(50, 0, 50, false), LIMIT).is_none() {
                 now += 50 * MS;
             }
             assert_eq!(conduct.barred_until_ns() - now, expected * 1_000_000_000);
@@ -171,11 +211,13 @@ mod tests {
     proptest! {
         /// Less than the limits in all is never an offence, however it is spread.
         #[test]
-        fn little_cpu_time_is_no_offence(spells in prop::collection::vec((0u64..10, any::<bool>(), any::<bool>()), 0..10)) {
+        fn little_cpu_time_is_no_offence(
+            spells in prop::collection::vec((0u64..6, 0u64..=50, any::<bool>()), 0..10)
+        ) {
             let mut conduct = Conduct::default();
-            for (i, (cpu, open, answered)) in spells.into_iter().enumerate() {
-                let offence = conduct.account(i as u64 * 50 * MS, spell(cpu, 50 - cpu, open, answered), LIMIT);
-                prop_assert_eq!(offence, None);
+            for (i, (cpu, served, answered)) in spells.into_iter().enumerate() {
+                let spell = spell(cpu, 50 - cpu, served, answered);
+                prop_assert_eq!(conduct.account(i as u64 * 50 * MS, spell, LIMIT), None);
             }
         }
     }

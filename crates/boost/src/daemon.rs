@@ -204,7 +204,8 @@ impl<T: Threads> Daemon<T> {
         let Ok(clock) = Clock::open(tid) else { return };
         let Some(times) = clock.read() else { return };
         let was_boosted = self.engine.standing(tid).is_some();
-        match self.engine.event(now_ns, event, self.load(), times) {
+        let facts = self.programs.worker(tid).map(|w| self.facts(now_ns, &w)).unwrap_or_default();
+        match self.engine.event(now_ns, event, self.load(), times, facts) {
             Ok(_) if was_boosted => {}
             Ok(nice) => match self.ledger.boost(tid, nice) {
                 Ok(()) => {
@@ -308,6 +309,8 @@ impl<T: Threads> Daemon<T> {
             recv_ns: worker.recv_ns,
             send_ns: worker.send_ns,
             answers: worker.answers,
+            served_ns: worker.served_ns
+                + if worker.open > 0 { now_ns.saturating_sub(worker.opened_ns) } else { 0 },
         };
         if own.open || worker.via == 0 || worker.helped_ns < worker.recv_ns {
             return own;
@@ -319,6 +322,8 @@ impl<T: Threads> Daemon<T> {
             recv_ns: worker.helped_ns,
             send_ns: own.send_ns.max(helped.send_ns),
             answers: own.answers.wrapping_add(helped.answers),
+            // Its time cannot be told apart as exactly; while it helps, all counts.
+            served_ns: own.served_ns.saturating_add(now_ns),
         }
     }
 

@@ -71,6 +71,7 @@ struct Boosted {
     times: Times,
     looked_ns: u64,
     answers: u32,
+    served_ns: u64,
     phase: Phase,
     nice: i32,
 }
@@ -90,6 +91,8 @@ pub struct Engine {
     settings: Settings,
     boosted: HashMap<u32, Boosted>,
     conduct: HashMap<u32, Conduct>,
+    /// Answers that offenders had given.
+    owing: HashMap<u32, u32>,
     refused_until: HashMap<u32, u64>,
     processes: Budget<u32>,
     users: Budget<u32>,
@@ -102,6 +105,7 @@ impl Engine {
             settings,
             boosted: HashMap::new(),
             conduct: HashMap::new(),
+            owing: HashMap::new(),
             refused_until: HashMap::new(),
             processes: Budget::new(settings.process_cpus),
             users: Budget::new(settings.user_cpus),
@@ -116,10 +120,17 @@ impl Engine {
         event: Event,
         load: u32,
         times: Times,
+        facts: Facts,
     ) -> Result<i32, Why> {
         let elevation = table::elevation(load, event.family).ok_or(Why::LowLoad)?;
         if self.refused_until.get(&event.tid).is_some_and(|until| now_ns < *until) {
             return Err(Why::Settings);
+        }
+        let Facts { answers, served_ns, .. } = facts;
+        let at_offence = self.owing.get(&event.tid).copied();
+        if at_offence.is_some_and(|before| before != answers) {
+            self.owing.remove(&event.tid);
+            self.conduct.entry(event.tid).or_default().answered();
         }
         let barred_ns = self.conduct.get(&event.tid).map_or(0, Conduct::barred_until_ns);
         if barred_ns > now_ns {
@@ -136,7 +147,8 @@ impl Engine {
             request: Request::begin(elevation, event.time_ns),
             times,
             looked_ns: now_ns,
-            answers: 0,
+            answers,
+            served_ns,
             phase: Phase::Open,
             nice: elevation.nice,
         });
@@ -180,6 +192,7 @@ impl Engine {
     ) -> Step {
         let (Some(b), Some(facts), Some(times)) = (self.boosted.get_mut(&tid), facts, times) else {
             self.conduct.remove(&tid);
+            self.owing.remove(&tid);
             return Step::Release(Why::Ended);
         };
         let cpu_ns = times.cpu_ns.saturating_sub(b.times.cpu_ns);
@@ -187,12 +200,15 @@ impl Engine {
             wall_ns: now_ns.saturating_sub(b.looked_ns),
             cpu_ns,
             wait_ns: times.wait_ns.saturating_sub(b.times.wait_ns),
+            served_ns: facts.served_ns.saturating_sub(b.served_ns),
             open: facts.open,
             answered: facts.answers != b.answers,
         };
-        (b.times, b.looked_ns, b.answers) = (times, now_ns, facts.answers);
+        (b.times, b.looked_ns) = (times, now_ns);
+        (b.answers, b.served_ns) = (facts.answers, facts.served_ns);
         let conduct = self.conduct.entry(tid).or_default();
         if let Some(offence) = conduct.account(now_ns, spell, self.settings.request_cpu_ns) {
+            self.owing.insert(tid, facts.answers);
             return Step::Release(Why::Offence(offence));
         }
         if !self.processes.spend(b.event.tgid, now_ns, cpu_ns) {
@@ -234,6 +250,8 @@ impl Engine {
     pub fn tidy(&mut self, now_ns: u64) {
         let boosted = &self.boosted;
         self.conduct.retain(|tid, conduct| boosted.contains_key(tid) || !conduct.is_clean(now_ns));
+        let conduct = &self.conduct;
+        self.owing.retain(|tid, _| conduct.contains_key(tid));
         self.refused_until.retain(|_, until| *until > now_ns);
         self.processes.tidy(now_ns);
         self.users.tidy(now_ns);

@@ -32,7 +32,7 @@ fn times(cpu_ms: u64, wait_ms: u64) -> Times {
 #[test]
 fn a_request_is_boosted_until_its_answer_has_decayed() {
     let mut engine = Engine::new(settings());
-    assert_eq!(engine.event(0, event(1, 0), LOAD, times(0, 0)), Ok(-7));
+    assert_eq!(engine.event(0, event(1, 0), LOAD, times(0, 0), Facts::default()), Ok(-7));
     let open = Facts { open: true, ..Facts::default() };
     assert_eq!(engine.look(50 * MS, 1, Some(open), Some(times(10, 0)), LOAD), Step::Nice(-7));
     // Sent at 60 ms; the delay at this load is 600 ms, after 100 ms of quiet.
@@ -48,30 +48,50 @@ fn a_request_is_boosted_until_its_answer_has_decayed() {
 #[test]
 fn no_boost_while_the_load_is_low() {
     let mut engine = Engine::new(settings());
-    assert_eq!(engine.event(0, event(1, 0), 1600, times(0, 0)), Err(Why::LowLoad));
+    assert_eq!(
+        engine.event(0, event(1, 0), 1600, times(0, 0), Facts::default()),
+        Err(Why::LowLoad)
+    );
     assert!(engine.boosted().is_empty());
 }
 
 #[test]
 fn an_offender_is_barred_and_then_gets_another_chance() {
     let mut engine = Engine::new(settings());
-    engine.event(0, event(1, 0), LOAD, times(0, 0)).expect("boosted");
+    engine.event(0, event(1, 0), LOAD, times(0, 0), Facts::default()).expect("boosted");
     let open = Facts { open: true, ..Facts::default() };
     let step = engine.look(250 * MS, 1, Some(open), Some(times(250, 0)), LOAD);
     assert_eq!(step, Step::Release(Why::Offence(Offence::Unanswered(250 * MS))));
-    let mut again = |at| engine.event(at * MS, event(1, at), LOAD, times(0, 0));
-    assert_eq!(again(300), Err(Why::Barred(1950)));
-    assert_eq!(again(2251), Ok(-7));
+    let mut again = |at| engine.event(at * MS, event(1, at), LOAD, times(0, 0), Facts::default());
+    assert_eq!(again(300), Err(Why::Barred(9950)));
+    assert_eq!(again(10_251), Ok(-7));
+}
+
+#[test]
+fn who_owed_an_answer_and_gave_it_is_boosted_again() {
+    let mut engine = Engine::new(settings());
+    engine.event(0, event(1, 0), LOAD, times(0, 0), Facts::default()).expect("boosted");
+    let open = Facts { open: true, ..Facts::default() };
+    let step = engine.look(250 * MS, 1, Some(open), Some(times(250, 0)), LOAD);
+    assert!(matches!(step, Step::Release(Why::Offence(_))));
+    let answered = Facts { answers: 1, ..Facts::default() };
+    assert_eq!(engine.event(300 * MS, event(1, 300), LOAD, times(0, 0), answered), Ok(-7));
 }
 
 #[test]
 fn budgets_of_process_and_user_are_told_apart() {
     let spend = |settings: Settings| {
         let mut engine = Engine::new(settings);
-        engine.event(0, event(1, 0), LOAD, times(0, 0)).expect("boosted");
+        engine.event(0, event(1, 0), LOAD, times(0, 0), Facts::default()).expect("boosted");
         (1..1000).find_map(|i| {
             // A saturated server: always answering.
-            let facts = Facts { open: true, recv_ns: i * 50 * MS, send_ns: 0, answers: i as u32 };
+            let facts = Facts {
+                open: true,
+                recv_ns: i * 50 * MS,
+                send_ns: 0,
+                answers: i as u32,
+                served_ns: i * 50 * MS,
+            };
             match engine.look(i * 50 * MS, 1, Some(facts), Some(times(i * 50, 0)), LOAD) {
                 Step::Release(why) => Some((i, why)),
                 Step::Nice(_) => None,
@@ -90,10 +110,13 @@ fn budgets_of_process_and_user_are_told_apart() {
 #[test]
 fn who_was_set_up_by_a_person_is_not_asked_all_the_time() {
     let mut engine = Engine::new(settings());
-    engine.event(0, event(1, 0), LOAD, times(0, 0)).expect("wanted");
+    engine.event(0, event(1, 0), LOAD, times(0, 0), Facts::default()).expect("wanted");
     engine.refused(0, 1);
-    assert_eq!(engine.event(9_000 * MS, event(1, 0), LOAD, times(0, 0)), Err(Why::Settings));
-    assert_eq!(engine.event(10_000 * MS, event(1, 0), LOAD, times(0, 0)), Ok(-7));
+    assert_eq!(
+        engine.event(9_000 * MS, event(1, 0), LOAD, times(0, 0), Facts::default()),
+        Err(Why::Settings)
+    );
+    assert_eq!(engine.event(10_000 * MS, event(1, 0), LOAD, times(0, 0), Facts::default()), Ok(-7));
 }
 
 proptest! {
@@ -105,7 +128,7 @@ proptest! {
         looks in prop::collection::vec((1u64..100, 0u64..100, any::<bool>(), any::<bool>()), 0..60),
     ) {
         let mut engine = Engine::new(settings());
-        prop_assert!(engine.event(0, event(1, 0), load, times(0, 0)).is_ok());
+        prop_assert!(engine.event(0, event(1, 0), load, times(0, 0), Facts::default()).is_ok());
         let (mut now, mut cpu, mut facts) = (0, 0, Facts::default());
         for (wall, busy, open, answered) in looks {
             now += wall;

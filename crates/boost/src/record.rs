@@ -5,7 +5,7 @@ use crate::table::Family;
 
 /// Sizes there.
 pub(crate) const EVENT: usize = 40;
-pub(crate) const WORKER: usize = 48;
+pub(crate) const WORKER: usize = 64;
 
 /// Why a thread is of interest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +54,10 @@ pub struct Worker {
     pub via: u32,
     /// Requests answered.
     pub answers: u32,
+    /// Since when something is open.
+    pub opened_ns: u64,
+    /// How long something was open before that.
+    pub served_ns: u64,
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
@@ -102,6 +106,8 @@ impl Worker {
             generation: word(bytes, 36)?,
             via: word(bytes, 40)?,
             answers: word(bytes, 44)?,
+            opened_ns: long(bytes, 48)?,
+            served_ns: long(bytes, 56)?,
         })
     }
 }
@@ -137,6 +143,7 @@ mod tests {
     fn a_worker_has_the_layout_of_the_header() {
         let mut bytes: Vec<u8> = [1u64, 2, 3, 4].iter().flat_map(|w| w.to_ne_bytes()).collect();
         [5u32, 6, 7, 8].iter().for_each(|w| bytes.extend(w.to_ne_bytes()));
+        [9u64, 10].iter().for_each(|w| bytes.extend(w.to_ne_bytes()));
         let worker = Worker {
             recv_ns: 1,
             send_ns: 2,
@@ -145,13 +152,15 @@ mod tests {
             generation: 6,
             via: 7,
             answers: 8,
+            opened_ns: 9,
+            served_ns: 10,
         };
         assert_eq!((bytes.len(), Worker::decode(&bytes)), (WORKER, Some(worker)));
     }
 
     proptest! {
         #[test]
-        fn any_bytes_are_decoded_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+        fn any_bytes_are_decoded_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
             if bytes.len() < EVENT {
                 prop_assert_eq!(Event::decode(&bytes), None);
             }

@@ -23,6 +23,8 @@ pub struct Facts {
     pub send_ns: u64,
     /// Requests answered since the thread is known.
     pub answers: u32,
+    /// For how long something was open, in all.
+    pub served_ns: u64,
 }
 
 /// Times that end phases.
@@ -113,7 +115,7 @@ mod tests {
     fn full_until_the_answer_then_one_level_per_delay() {
         let mut request = Request::begin(level(-3, 500), 1000 * MS);
         let mut look = |at: u64, open: bool, sent: u64| {
-            let facts = Facts { open, recv_ns: 1000 * MS, send_ns: sent * MS, answers: 0 };
+            let facts = Facts { open, recv_ns: 1000 * MS, send_ns: sent * MS, ..Facts::default() };
             request.observe(at * MS, facts, None, LIMITS)
         };
         assert_eq!(look(1299, true, 0), (Phase::Open, -3));
@@ -129,7 +131,7 @@ mod tests {
     fn an_answer_in_pieces_keeps_the_level_until_it_is_quiet() {
         let mut request = Request::begin(level(-2, 300), 0);
         for sent in (0..2000).step_by(90) {
-            let facts = Facts { open: false, recv_ns: 0, send_ns: sent * MS, answers: 1 };
+            let facts = Facts { open: false, recv_ns: 0, send_ns: sent * MS, ..Facts::default() };
             let (phase, nice) = request.observe((sent + 89) * MS, facts, None, LIMITS);
             assert_eq!((phase, nice), (Phase::Streaming, -2), "{sent}");
         }
@@ -147,7 +149,7 @@ mod tests {
     #[test]
     fn the_next_request_has_the_level_of_its_own_time() {
         let mut request = Request::begin(level(-2, 300), 0);
-        let facts = Facts { open: true, recv_ns: 50 * MS, send_ns: 20 * MS, answers: 1 };
+        let facts = Facts { open: true, recv_ns: 50 * MS, send_ns: 20 * MS, ..Facts::default() };
         let (_, nice) = request.observe(60 * MS, facts, Some(level(-7, 600)), LIMITS);
         assert_eq!(nice, -7);
     }
@@ -161,7 +163,7 @@ mod tests {
         ) {
             times.sort_unstable();
             let mut request = Request::begin(level(nice, delay), 0);
-            let facts = Facts { open: false, recv_ns: 0, send_ns: sent * MS, answers: 1 };
+            let facts = Facts { open: false, recv_ns: 0, send_ns: sent * MS, ..Facts::default() };
             let mut last = nice;
             for at in times {
                 let (phase, now) = request.observe(at * MS, facts, None, LIMITS);
@@ -179,7 +181,7 @@ mod tests {
             now: u64, recv_ns: u64, send_ns: u64, open: bool, nice in -20i32..0, delay in 0u64..5000,
         ) {
             let mut request = Request::begin(level(nice, delay), 0);
-            let facts = Facts { open, recv_ns, send_ns, answers: 0 };
+            let facts = Facts { open, recv_ns, send_ns, ..Facts::default() };
             let (_, got) = request.observe(now, facts, None, LIMITS);
             prop_assert!((nice..=0).contains(&got));
         }

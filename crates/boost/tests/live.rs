@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The daemon on this machine's kernel. It needs root and bpf(2); without them each test says
+//! `skipped: …`. Everything runs on one CPU, against as many processes that only burn it as
+//! make the load 6 per CPU of the machine.
+
+mod support;
+
+use rota_boost::apply::Kernel;
+use rota_boost::daemon;
+use rota_boost::syscalls::{attr, set_attr, Attr};
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::{Duration, Instant};
+use support::{alone, hogs, numbers, options, spawn, Running};
+
+/// Published share of error.
+const NEAR: f64 = 0.03;
+/// Until the load has been seen.
+const WARM: Duration = Duration::from_millis(1500);
+const SECONDS: Duration = Duration::from_secs(8);
+
+/// Not a test, but a part in one, if the environment says so.
+#[test]
+fn actor() {
+    if let Ok(part) = std::env::var("ROTA_ACTOR") {
+        std::env::remove_var("ROTA_ACTOR");
+        support::actors::play(&part);
+    }
+}
+
+/// A stage with files of its own, that everybody may enter.
+struct Stage(tempfile::TempDir);
+
+impl Stage {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        let all = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+        std::fs::set_permissions(dir.path(), all).expect("opened for all");
+        Self(dir)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+}
+
+fn end(children: Vec<Child>) {
+    for mut child in children {
+        let _ = child.kill();
+        child.wait().expect("ended");
+    }
+}
+
+fn threads(pid: u32) -> Vec<u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).expect("threads");
+    tasks.filter_map(|t| t.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// Waits for a thread of the process with a negative nice value.
+fn boosted_thread(pid: u32, within: Duration) -> Option<(u32, Attr)> {
+    let end = Instant::now() + within;
+    while Instant::now() < end {
+        let found = threads(pid).into_iter().filter_map(|tid| Some((tid, attr(tid).ok()?)));
+        if let Some(found) = found.into_iter().find(|(_, a)| a.nice < 0) {
+            return Some(found);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    None
+}
+
+#[test]
+fn a_server_is_boosted_and_gets_its_own_back() {
+    let (_alone, stage) = (alone(), Stage::new());
+    let Some(daemon) = Running::start(&options("other-user", stage.path("saved"))) else { return };
+    let hogs = hogs(SECONDS);
+    std::thread::sleep(WARM);
+    let ordinary = attr(hogs[0].id()).expect("alive");
+    let server = spawn("server", &stage.path("s"), SECONDS);
+    let customer = spawn("customer", &stage.path("s"), Duration::from_secs(3));
+    let (tid, boosted) = boosted_thread(server.id(), SECONDS).expect("a boosted thread");
+    assert!(boosted.nice <= -6 && boosted.flags == 1, "{boosted:?}");
+    assert!(ordinary.slice_ns == 0 || boosted.slice_ns == 100_000, "{boosted:?}");
+    let changes = daemon.stop();
+    assert_eq!(attr(tid).expect("alive"), ordinary);
+    let why = changes.iter().find(|c| c.tid == tid).expect("told").what.clone();
+    assert!(why.contains("another user") && why.contains("UNIX"), "{why}");
+    end([hogs, vec![server, customer]].into_iter().flatten().collect());
+}
+
+#[test]
+fn what_a_person_set_is_not_touched() {
+    let (_alone, stage) = (alone(), Stage::new());
+    let Some(daemon) = Running::start(&options("other-user", stage.path("saved"))) else { return };
+    let hogs = hogs(SECONDS);
+    std::thread::sleep(WARM);
+    let server = spawn("server", &stage.path("s"), SECONDS);
+    // Its threads inherit it.
+    let mine = Attr { nice: 3, slice_ns: 0, ..attr(server.id()).expect("alive") };
+    threads(server.id()).into_iter().for_each(|tid| set_attr(tid, &mine).expect("allowed"));
+    let customer = spawn("customer", &stage.path("s"), Duration::from_secs(3));
+    assert_eq!(boosted_thread(server.id(), Duration::from_secs(3)), None);
+    let nice: Vec<i32> =
+        threads(server.id()).iter().filter_map(|t| attr(*t).ok()).map(|a| a.nice).collect();
+    assert!(nice.len() > 1 && nice.iter().all(|n| *n == 3), "{nice:?}");
+    let changes = daemon.stop();
+    assert!(changes.iter().any(|c| c.what.contains("gave it nice 3")), "{changes:?}");
+    end([hogs, vec![server, customer]].into_iter().flatten().collect());
+}
+
+#[test]
+fn children_do_not_inherit_a_boost() {
+    let (_alone, stage) = (alone(), Stage::new());
+    let Some(daemon) = Running::start(&options("other-user", stage.path("saved"))) else { return };
+    let hogs = hogs(SECONDS);
+    std::thread::sleep(WARM);
+    let server = spawn("forking", &stage.path("s"), SECONDS);
+    let customer = spawn("asks", &stage.path("s"), Duration::from_secs(4));
+    let (tid, _) = boosted_thread(server.id(), SECONDS).expect("a boosted parent");
+    let mut while_boosted = 0;
+    let until = Instant::now() + Duration::from_secs(2);
+    while Instant::now() < until {
+        // The child of a thread that has the flag, and of no other.
+        if let Ok(children) =
+            std::fs::read_to_string(format!("/proc/{}/task/{tid}/children", server.id()))
+        {
+            for child in children.split_whitespace().filter_map(|c| c.parse().ok()) {
+                let Ok(child) = attr(child) else { continue };
+                assert_eq!((child.nice, child.flags), (0, 0), "{child:?}");
+                while_boosted += i32::from(attr(tid).is_ok_and(|a| a.nice < 0));
+            }
+        }
+    }
+    assert!(while_boosted > 0 || !Path::new(&format!("/proc/{tid}/task/{tid}/children")).exists());
+    // The child's own word for it.
+    let child = numbers(customer);
+    assert_eq!((child[0], child[2]), (0, 0), "{child:?}");
+    daemon.stop();
+    end([hogs, vec![server]].into_iter().flatten().collect());
+}
+
+#[test]
+fn the_thread_of_a_pool_that_works_is_boosted_too() {
+    let (_alone, stage) = (alone(), Stage::new());
+    let Some(daemon) = Running::start(&options("other-user", stage.path("saved"))) else { return };
+    let hogs = hogs(SECONDS);
+    std::thread::sleep(WARM);
+    let server = spawn("pool", &stage.path("s"), SECONDS);
+    let customer = spawn("asks", &stage.path("s"), Duration::from_secs(4));
+    let worker = numbers(customer);
+    assert!(worker[0] < 0 && worker[2] == 1, "nice, slice and flags of the worker: {worker:?}");
+    let changes = daemon.stop();
+    assert!(changes.iter().any(|c| c.what.contains("which has a request open")), "{changes:?}");
+    end([hogs, vec![server]].into_iter().flatten().collect());
+}
+
+#[test]
+fn what_a_killed_daemon_left_is_taken_back() {
+    let (_alone, stage) = (alone(), Stage::new());
+    let saved = stage.path("saved");
+    let Some(first) = Running::start(&options("other-user", saved.clone())) else { return };
+    let hogs = hogs(SECONDS);
+    std::thread::sleep(WARM);
+    let server = spawn("server", &stage.path("s"), SECONDS);
+    let customer = spawn("customer", &stage.path("s"), Duration::from_secs(4));
+    let (tid, boosted) = boosted_thread(server.id(), SECONDS).expect("a boosted thread");
+    // As it would be after kill -9: the file as it is now, and the thread still boosted.
+    let left = std::fs::read(&saved).expect("a file");
+    first.stop();
+    assert_eq!(attr(tid).expect("alive").nice, 0);
+    set_attr(tid, &boosted).expect("allowed");
+    std::fs::write(&saved, left).expect("written");
+
+    let (_, repaired) = daemon::repair(&Kernel, &saved).expect("repaired");
+    let now = attr(tid).expect("alive");
+    assert!(repaired >= 1 && now == attr(hogs[0].id()).expect("alive"), "{repaired} {now:?}");
+    assert_eq!(daemon::repair(&Kernel, &saved).expect("nothing left").1, 0);
+    end([hogs, vec![server, customer]].into_iter().flatten().collect());
+}
+
+/// CPU share of the first of these parts, and the mean one of hogs beside it.
+fn shares(stage: &Stage, parts: &[&str], name: &str) -> (f64, f64) {
+    let time = WARM + SECONDS;
+    let hogs = hogs(time);
+    let mut actors: Vec<Child> =
+        parts.iter().map(|part| spawn(part, &stage.path(name), time)).collect();
+    let share = |child| numbers(child)[0] as f64 / time.as_nanos() as f64;
+    let first = share(actors.remove(0));
+    end(actors);
+    let n = hogs.len() as f64;
+    (first, hogs.into_iter().map(share).sum::<f64>() / n)
+}
+
+/// Would the next test notice? With a customer that counts and a wide budget, a burner gets far
+/// more than its share.
+#[test]
+fn a_burner_with_a_customer_would_get_more_than_its_share() {
+    let (_alone, stage) = (alone(), Stage::new());
+    let mut wide = options("other-user", stage.path("saved"));
+    wide.settings.request_cpu_ns = 1 << 40;
+    wide.settings.process_cpus = 8.0;
+    wide.settings.user_cpus = 8.0;
+    let Some(daemon) = Running::start(&wide) else { return };
+    let (share, honest) = shares(&stage, &["burner", "stranger"], "s");
+    daemon.stop();
+    assert!(share > honest + 2.0 * NEAR, "{share:.3}, others {honest:.3}");
+}
+
+/// Under the widest policy of all: none of these is a customer.
+#[test]
+fn nobody_boosts_themselves() {
+    let (_alone, stage) = (alone(), Stage::new());
+    let every = "remote,other-user,other-session,other-cgroup,on-behalf";
+    for (i, cheater) in ["selfish", "selfish-tcp", "parent"].into_iter().enumerate() {
+        let Some(daemon) = Running::start(&options(every, stage.path("saved"))) else { return };
+        let (share, honest) = shares(&stage, &[cheater], &format!("s{i}"));
+        daemon.stop();
+        assert!((share - honest).abs() < NEAR, "{cheater}: {share:.3}, others {honest:.3}");
+    }
+    // One of the same user and session who is no relative.
+    let Some(daemon) = Running::start(&options(every, stage.path("saved"))) else { return };
+    let (share, honest) = shares(&stage, &["burner", "feeder"], "friend");
+    daemon.stop();
+    assert!((share - honest).abs() < NEAR, "friend: {share:.3}, others {honest:.3}");
+}
+
+/// With the customers of the default: somebody else sends to them, and they burn all the same.
+#[test]
+fn who_burns_and_chats_gains_nothing_to_speak_of() {
+    let (_alone, stage) = (alone(), Stage::new());
+    for (i, chatter) in ["burner", "chatty"].into_iter().enumerate() {
+        let Some(daemon) = Running::start(&options("other-user", stage.path("saved"))) else {
+            return;
+        };
+        let (share, honest) = shares(&stage, &[chatter, "stranger"], &format!("s{i}"));
+        let changes = daemon.stop();
+        assert!((share - honest).abs() < NEAR, "{chatter}: {share:.3}, others {honest:.3}");
+        assert!(changes.iter().any(|c| c.what.contains("of CPU")), "{chatter}: {changes:?}");
+    }
+}
+
+/// A server among background jobs that all have somebody who chats with them.
+#[test]
+fn a_chatty_background_does_no_harm() {
+    let (_alone, stage) = (alone(), Stage::new());
+    let mean = |boost: bool, round: &str| {
+        let daemon = match boost {
+            true => Some(Running::start(&options("other-user", stage.path("saved")))?),
+            false => None,
+        };
+        let time = WARM + SECONDS;
+        let mut others = Vec::new();
+        for i in 0..6 * rota_boost::process::cpus() {
+            let path = stage.path(&format!("{round}-{i}"));
+            others.push(spawn("chatty", &path, time));
+            others.push(spawn("stranger", &path, time));
+        }
+        others.push(spawn("server", &stage.path(round), time));
+        std::thread::sleep(WARM);
+        let asking = SECONDS - Duration::from_secs(1);
+        let mean = numbers(spawn("customer", &stage.path(round), asking))[0];
+        end(others);
+        if let Some(daemon) = daemon {
+            daemon.stop();
+        }
+        Some(mean as f64 / 1e6)
+    };
+    let Some(boosted) = mean(true, "with") else { return };
+    let plain = mean(false, "without").expect("possible a moment ago");
+    assert!(boosted <= 1.1 * plain, "mean response {boosted:.2} ms, without boost {plain:.2} ms");
+}

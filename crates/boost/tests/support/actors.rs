@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the processes of the tests do. Each is this test program again, with its part in the
+//! environment, and prints one line at its end.
+
+use rota_boost::process::own_cpu_ns;
+use rustix::thread::{sched_getaffinity, sched_setaffinity, set_thread_uid, CpuSet};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// A user that is nobody's in particular.
+const NOBODY: u32 = 65534;
+const SHORT: Duration = Duration::from_millis(2);
+
+/// Plays a part, from `ROTA_ACTOR`: its name, a path, and seconds.
+pub fn play(part: &str) {
+    let mut words = part.split(' ');
+    let mut word = || words.next().expect("a word").to_owned();
+    let (name, path, seconds) = (word(), PathBuf::from(word()), word());
+    let end = Instant::now() + Duration::from_secs_f64(seconds.parse().expect("seconds"));
+    pin();
+    match name.as_str() {
+        "hog" => burn_until(end),
+        "selfish" => burner(own_unix(&path, end), end, false),
+        "selfish-tcp" => burner(own_tcp(end), end, false),
+        "burner" => burner(accept(&path), end, false),
+        "chatty" => burner(accept(&path), end, true),
+        "parent" => {
+            let listener = listen(&path);
+            let mut child = super::spawn("feeder", &path, end - Instant::now());
+            burner(listener.accept().expect("a child").0, end, false);
+            child.wait().expect("ended");
+        }
+        "feeder" => feed(&mut connect(&path), end),
+        "stranger" => {
+            as_nobody();
+            feed(&mut connect(&path), end);
+        }
+        "customer" => {
+            as_nobody();
+            customer(&mut connect(&path), end);
+            return;
+        }
+        "server" => server(&path, end, |stream| answer(stream, SHORT)),
+        "forking" => server(&path, end, |mut stream| {
+            let mut byte = [0];
+            while matches!(stream.read(&mut byte), Ok(1)) {
+                let child = super::spawn("nice", Path::new("-"), Duration::ZERO);
+                let said = super::said(child);
+                let _ = stream.write_all(said.as_bytes());
+            }
+        }),
+        "nice" => {
+            let own = rota_boost::syscalls::attr(0).expect("readable");
+            println!("ACTOR {} {} {}", own.nice, own.slice_ns, own.flags);
+            return;
+        }
+        "pool" => server(&path, end, pool),
+        "asks" => {
+            as_nobody();
+            let mut stream = connect(&path);
+            let mut text = [0; 200];
+            let mut last = String::new();
+            while Instant::now() < end {
+                stream.write_all(b"?").expect("asked");
+                let len = stream.read(&mut text).expect("answered");
+                last = String::from_utf8_lossy(&text[..len]).into_owned();
+            }
+            print!("{last}");
+            return;
+        }
+        _ => panic!("no actor {name}"),
+    }
+    println!("ACTOR {}", own_cpu_ns());
+}
+
+/// All on one CPU, so that shares can be told.
+fn pin() {
+    let allowed = sched_getaffinity(None).expect("readable");
+    let first = (0..CpuSet::MAX_CPU).find(|cpu| allowed.is_set(*cpu)).expect("a CPU");
+    let mut one = CpuSet::new();
+    one.set(first);
+    sched_setaffinity(None, &one).expect("allowed");
+}
+
+fn as_nobody() {
+    set_thread_uid(rustix::fs::Uid::from_raw(NOBODY)).expect("root may");
+}
+
+fn burn(time: Duration) {
+    let now = || {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    };
+    let end = now() + time;
+    while now() < end {
+        std::hint::spin_loop();
+    }
+}
+
+fn burn_until(end: Instant) {
+    while Instant::now() < end {
+        burn(Duration::from_millis(1));
+    }
+}
+
+fn listen(path: &Path) -> UnixListener {
+    let listener = UnixListener::bind(path).expect("bound");
+    let all = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    std::fs::set_permissions(path, all).expect("opened for all");
+    listener
+}
+
+fn accept(path: &Path) -> UnixStream {
+    listen(path).accept().expect("a customer").0
+}
+
+fn connect(path: &Path) -> UnixStream {
+    let end = Instant::now() + Duration::from_secs(20);
+    loop {
+        match UnixStream::connect(path) {
+            Ok(stream) => return stream,
+            Err(e) if Instant::now() > end => panic!("{}: {e}", path.display()),
+            Err(_) => std::thread::sleep(SHORT),
+        }
+    }
+}
+
+/// Sends all the time, and reads what comes back.
+fn feed(stream: &mut (impl Read + Write + NonBlocking), end: Instant) {
+    stream.never_block();
+    let mut buffer = [0; 100];
+    while Instant::now() < end {
+        let _ = stream.write(b"x");
+        let _ = stream.read(&mut buffer);
+        std::thread::sleep(SHORT);
+    }
+}
+
+pub trait NonBlocking {
+    fn never_block(&self);
+}
+
+impl NonBlocking for UnixStream {
+    fn never_block(&self) {
+        self.set_nonblocking(true).expect("settable");
+    }
+}
+
+impl NonBlocking for TcpStream {
+    fn never_block(&self) {
+        self.set_nonblocking(true).expect("settable");
+    }
+}
+
+/// The server's end of a connection with oneself, which a thread feeds.
+fn own_unix(path: &Path, end: Instant) -> UnixStream {
+    let listener = listen(path);
+    let mut theirs = connect(path);
+    std::thread::spawn(move || feed(&mut theirs, end));
+    listener.accept().expect("oneself").0
+}
+
+fn own_tcp(end: Instant) -> TcpStream {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
+    let mut theirs =
+        TcpStream::connect(listener.local_addr().expect("an address")).expect("connected");
+    std::thread::spawn(move || feed(&mut theirs, end));
+    listener.accept().expect("oneself").0
+}
+
+/// Burns the CPU, and receives now and then. A chatty one answers, too.
+fn burner(mut stream: impl Read + Write + NonBlocking, end: Instant, chatty: bool) {
+    stream.never_block();
+    let mut buffer = [0; 100];
+    while Instant::now() < end {
+        match stream.read(&mut buffer) {
+            Ok(n) if n > 0 && chatty => drop(stream.write(b"y")),
+            Ok(_) => {}
+            Err(e) => assert_eq!(e.kind(), ErrorKind::WouldBlock, "{e}"),
+        }
+        burn(SHORT);
+    }
+}
+
+/// A thread per connection.
+fn server(path: &Path, end: Instant, serve: impl Fn(UnixStream) + Copy + Send + 'static) {
+    let listener = listen(path);
+    listener.set_nonblocking(true).expect("settable");
+    while Instant::now() < end {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                stream.set_nonblocking(false).expect("settable");
+                std::thread::spawn(move || serve(stream));
+            }
+            Err(_) => std::thread::sleep(SHORT),
+        }
+    }
+}
+
+fn answer(mut stream: UnixStream, work: Duration) {
+    let mut byte = [0];
+    while matches!(stream.read(&mut byte), Ok(1)) {
+        burn(work);
+        let _ = stream.write_all(b"a");
+    }
+}
+
+/// One thread receives, another one works and answers with its own nice value.
+fn pool(mut stream: UnixStream) {
+    let (hand_on, requests) = mpsc::channel::<UnixStream>();
+    std::thread::spawn(move || {
+        for mut stream in requests {
+            burn(Duration::from_millis(20));
+            let own = rota_boost::syscalls::attr(0).expect("readable");
+            let said = format!("ACTOR {} {} {}\n", own.nice, own.slice_ns, own.flags);
+            let _ = stream.write_all(said.as_bytes());
+        }
+    });
+    let mut byte = [0];
+    while matches!(stream.read(&mut byte), Ok(1)) {
+        hand_on.send(stream.try_clone().expect("a descriptor")).expect("a worker");
+    }
+}
+
+/// Asks, waits, thinks; prints the mean and the 99th percentile of the response times.
+fn customer(stream: &mut UnixStream, end: Instant) {
+    let mut times = Vec::new();
+    let mut byte = [0];
+    while Instant::now() < end {
+        let begin = Instant::now();
+        stream.write_all(b"?").expect("asked");
+        stream.read_exact(&mut byte).expect("answered");
+        times.push(begin.elapsed().as_nanos());
+        std::thread::sleep(5 * SHORT);
+    }
+    times.sort_unstable();
+    let mean = times.iter().sum::<u128>() / times.len() as u128;
+    println!("ACTOR {mean} {}", times[times.len() * 99 / 100]);
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A stage: the daemon, and processes that play parts.
+#![allow(unreachable_pub)]
+
+pub mod actors;
+
+use rota_boost::apply::Kernel;
+use rota_boost::customers::{Customers, Roles};
+use rota_boost::daemon::{Change, Daemon, Options};
+use rota_boost::engine::Settings;
+use rota_boost::request::Limits;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// One test at a time: they measure.
+static ALONE: Mutex<()> = Mutex::new(());
+
+pub fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts this test program again in a part.
+pub fn spawn(part: &str, path: &Path, time: Duration) -> Child {
+    let part = format!("{part} {} {}", path.display(), time.as_secs_f64());
+    Command::new("/proc/self/exe")
+        .args(["actor", "--exact", "--nocapture", "--test-threads=1"])
+        .env("ROTA_ACTOR", part)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("spawned")
+}
+
+/// The line that a part says at its end.
+pub fn said(mut child: Child) -> String {
+    let mut text = String::new();
+    child.stdout.take().expect("a pipe").read_to_string(&mut text).expect("text");
+    child.wait().expect("ended");
+    let line = text.lines().find_map(|line| line.split("ACTOR ").nth(1));
+    line.map(|line| format!("ACTOR {line}\n")).unwrap_or_else(|| panic!("said: {text:?}"))
+}
+
+/// Its numbers.
+pub fn numbers(child: Child) -> Vec<i64> {
+    of(&said(child))
+}
+
+pub fn of(line: &str) -> Vec<i64> {
+    line.split_whitespace().skip(1).map(|word| word.parse().expect("a number")).collect()
+}
+
+/// As many that only burn the CPU as make the load of J = 12 on two CPUs.
+pub fn hogs(time: Duration) -> Vec<Child> {
+    let hogs = 6 * rota_boost::process::cpus();
+    (0..hogs).map(|_| spawn("hog", Path::new("-"), time)).collect()
+}
+
+pub fn options(customers: &str, saved: PathBuf) -> Options {
+    let ms = 1_000_000;
+    Options {
+        customers: customers.parse::<Customers>().expect("a policy"),
+        roles: Roles::default(),
+        settings: Settings {
+            process_cpus: f64::from(rota_boost::process::cpus()) / 2.0,
+            user_cpus: f64::from(rota_boost::process::cpus()) * 0.75,
+            request_cpu_ns: 200 * ms,
+            limits: Limits { quiet_ns: 100 * ms, open_ns: 10_000 * ms },
+        },
+        load_window_ns: 500 * ms,
+        own_cpu: 0.01,
+        saved: Some(saved),
+    }
+}
+
+/// A daemon in a thread of its own.
+pub struct Running {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Vec<Change>>>,
+}
+
+impl Running {
+    /// Begins, or says why that is not possible here.
+    pub fn start(options: &Options) -> Option<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (told, started) = std::sync::mpsc::channel();
+        let (stopped, options) = (Arc::clone(&stop), options.clone());
+        let thread = std::thread::spawn(move || {
+            let (mut daemon, _) = match Daemon::start(&options, Kernel) {
+                Ok(started) => started,
+                Err(error) => {
+                    told.send(Some(error)).expect("somebody waits");
+                    return Vec::new();
+                }
+            };
+            told.send(None).expect("somebody waits");
+            let mut changes = Vec::new();
+            while !stopped.load(Ordering::Relaxed) {
+                changes.extend(daemon.step().expect("a step"));
+            }
+            let failed = daemon.finish();
+            assert!(failed.is_empty(), "{failed:?}");
+            changes
+        });
+        match started.recv().expect("it tells") {
+            None => Some(Self { stop, thread: Some(thread) }),
+            Some(error) if error.is_unavailable() => {
+                skip(&error.to_string());
+                None
+            }
+            Some(error) => panic!("{error}"),
+        }
+    }
+
+    /// Ends it; what it changed.
+    pub fn stop(mut self) -> Vec<Change> {
+        self.end().expect("it runs").expect("no panic")
+    }
+
+    fn end(&mut self) -> Option<std::thread::Result<Vec<Change>>> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.take().map(JoinHandle::join)
+    }
+}
+
+impl Drop for Running {
+    /// Of a test that failed: the next one shall not have two daemons.
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+/// Unlike what print macros write, this is shown of tests that pass, too.
+pub fn skip(why: &str) {
+    let name = std::thread::current().name().unwrap_or_default().to_owned();
+    let _ = writeln!(std::io::stderr(), "skipped: {name}: {why}");
+}
