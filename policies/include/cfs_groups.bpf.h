@@ -14,7 +14,6 @@
 #ifndef ROTA_CFS_GROUPS_BPF_H
 #define ROTA_CFS_GROUPS_BPF_H
 
-#define NR_GROUPS	 512
 #define MOST_LEVELS	 32
 #define WEIGHT_OF_CGROUP 1024 /* cpu.weight 100 is as nice 0 */
 

@@ -36,6 +36,7 @@ u64 latency, min_granularity, wakeup_granularity;
 u32 nr_latency; /* clients that a period has room for */
 
 #define FAIR_GROUPS
+#define NR_GROUPS 512
 
 /* Of those who take part in a CPU's queue or in that of a group there, not in queues below. */
 struct entity_queue {

@@ -15,6 +15,9 @@
  * one that makes new ones all the time would never pay, and earlier if it is behind. A family that
  * cannot use its share, for want of threads, is not owed more than LEAST_LEAD.
  *
+ * Groups have their weights on each CPU, and families compete within one: what is the machine's
+ * above is the group's then, and a family that is in two is a family in each.
+ *
  * The policy that includes this defines FAIR_FAMILIES before fair_queue.bpf.h, and after this
  *  - family_parts(members): for how many clients the family counts.
  * Everything but family_key() needs the lock.
@@ -50,6 +53,13 @@ struct family {
 	u32 divisor; /* by which weights are divided */
 	u32 counted; /* in which recount */
 	u32 next;    /* in its bucket, or of the free ones */
+	u32 group;
+};
+
+/* What the families of a group have, all together. */
+struct whole {
+	s64 served; /* virtual time, ns */
+	u64 pull;   /* their weights in that */
 };
 
 struct family families[NR_SLOTS]; /* 0: none */
@@ -57,8 +67,7 @@ u32 buckets[NR_SLOTS];
 u32 families_used, free_family;
 u32 family_of[NR_SLOTS]; /* by client */
 u32 own_weight[NR_SLOTS];
-s64 machine_served; /* the machine's virtual time, ns */
-u64 machine_pull;
+struct whole wholes[NR_GROUPS];
 u32 recounts;
 
 struct cgroup *scx_bpf_task_cgroup___plain(struct task_struct *p) __ksym;
@@ -97,10 +106,15 @@ static struct family *family_around(u32 slot)
 	return family_at(family_of[slot & SLOT_MASK]);
 }
 
-/* By multiplicative hashing. */
-static u32 *bucket_of(u64 key)
+static struct whole *whole_of(const struct family *f)
 {
-	return &buckets[key * 0x9e3779b97f4a7c15 >> 49 & SLOT_MASK];
+	return &wholes[f->group % NR_GROUPS];
+}
+
+/* By multiplicative hashing. */
+static u32 *bucket_of(u64 key, u32 group)
+{
+	return &buckets[(key + ((u64)group << 32)) * 0x9e3779b97f4a7c15 >> 49 & SLOT_MASK];
 }
 
 /* @value × @part / @whole. BPF divides without sign. */
@@ -111,17 +125,17 @@ static s64 scaled_by(s64 value, u64 part, u64 whole)
 	return value < 0 ? -(s64)((u64)-value * part / whole) : (s64)((u64)value * part / whole);
 }
 
-/* How far it is ahead of the machine. */
+/* How far it is ahead of the others. */
 static s64 lead_of(const struct family *f)
 {
-	return f->served - machine_served;
+	return f->served - whole_of(f)->served;
 }
 
 static void advance_family(struct family *f, s64 by_ns)
 {
 	f->served += by_ns;
 	if (f->pull)
-		machine_served += scaled_by(by_ns, f->pull, machine_pull);
+		whole_of(f)->served += scaled_by(by_ns, f->pull, whole_of(f)->pull);
 }
 
 static void bound_lead(struct family *f)
@@ -143,7 +157,8 @@ static u64 family_weight(const struct family *f)
 /* Something changed: how many there are, their weights, whether they want to run. */
 static void renew_family(struct family *f)
 {
-	u64 others = machine_pull - f->pull, pull = 0;
+	struct whole *all = whole_of(f);
+	u64 others = all->pull - f->pull, pull = 0;
 
 	if (!active_only)
 		f->divisor = f->members;
@@ -160,14 +175,14 @@ static void renew_family(struct family *f)
 		return;
 	/* The mean without it, then with it. */
 	if (f->pull)
-		machine_served -= scaled_by(lead_of(f), f->pull, others);
+		all->served -= scaled_by(lead_of(f), f->pull, others);
 	f->pull = 0;
-	machine_pull = others;
+	all->pull = others;
 	bound_lead(f);
 	if (pull)
-		machine_served += scaled_by(lead_of(f), pull, others + pull);
+		all->served += scaled_by(lead_of(f), pull, others + pull);
 	f->pull = pull;
-	machine_pull += pull;
+	all->pull += pull;
 }
 
 /* By what a client's own weight comes to in its family; at least 1. */
@@ -230,7 +245,7 @@ static void family_slept(u32 slot)
 	struct family *f = family_around(slot);
 
 	if (!f->active && lead_of(f) < 0)
-		f->served = machine_served;
+		f->served = whole_of(f)->served;
 }
 
 /* Where a new member begins after min_vruntime, if cfs's clients do @after that. */
@@ -252,25 +267,33 @@ static bool stretches(void)
 	return scope == SCOPE_QUEUE;
 }
 
-static u32 family_find(u64 key)
+static u32 family_find(u64 key, u32 group)
 {
-	u32 family = *bucket_of(key);
+	u32 family = *bucket_of(key, group);
 
-	while (family && family_at(family)->key != key && can_loop())
-		family = family_at(family)->next;
+	while (family && can_loop()) {
+		const struct family *f = family_at(family);
+
+		if (f->key == key && f->group == group)
+			break;
+		family = f->next;
+	}
 	return family;
 }
 
 /* A new one; there is room, as none is without members. */
-static u32 family_take(u64 key)
+static u32 family_take(u64 key, u32 group)
 {
-	u32 family = free_family, *bucket = bucket_of(key);
+	u32 family = free_family, *bucket = bucket_of(key, group);
+	struct family *f;
 
 	if (family)
 		free_family = family_at(family)->next;
 	else
 		family = ++families_used;
-	*family_at(family) = (struct family){.key = key, .served = machine_served, .next = *bucket};
+	f = family_at(family);
+	*f = (struct family){.key = key, .group = group, .next = *bucket};
+	f->served = whole_of(f)->served;
 	*bucket = family;
 	return family;
 }
@@ -278,7 +301,7 @@ static u32 family_take(u64 key)
 static void family_give_back(u32 family)
 {
 	struct family *f = family_at(family);
-	u32 *link = bucket_of(f->key);
+	u32 *link = bucket_of(f->key, f->group);
 
 	while (*link && *link != family && can_loop())
 		link = &family_at(*link)->next;
@@ -306,15 +329,15 @@ static void family_leave(u32 slot)
 
 static void family_join(u32 slot, u64 key)
 {
-	u32 family = family_find(key);
+	u32 group = client_at(slot)->own.group, family = family_find(key, group);
 	struct family *f;
 
 	if (family && family == family_of[slot & SLOT_MASK])
 		return;
 	family_leave(slot);
-	family = family_find(key);
+	family = family_find(key, group);
 	if (!family)
-		family = family_take(key);
+		family = family_take(key, group);
 	f = family_at(family);
 	f->members++;
 	f->weight += own_weight[slot & SLOT_MASK];

@@ -7,7 +7,7 @@
 
 u64 next_recount;
 
-/* It may have another user, session or cgroup than before. */
+/* It may have another user, session, cgroup or group than before. */
 static void seek_family(struct task_struct *p)
 {
 	u32 slot = slot_of(p);
@@ -30,7 +30,7 @@ void BPF_STRUCT_OPS(family_enable, struct task_struct *p)
 
 void BPF_STRUCT_OPS(family_enqueue, struct task_struct *p, u64 enq_flags)
 {
-	if (by != BY_PROCESS)
+	if (by != BY_PROCESS || cgroups)
 		seek_family(p);
 	fair_enqueue(p);
 }

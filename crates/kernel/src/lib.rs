@@ -20,6 +20,7 @@ mod libbpf_log;
 mod live;
 mod loaded;
 mod ops;
+mod process;
 mod scheduler;
 pub mod stats;
 pub mod sysfs;
@@ -33,6 +34,7 @@ pub use error::LoadError;
 pub use exit::Exit;
 pub use live::{kernel_btf, link, VMLINUX_BTF};
 pub use loaded::Loaded;
+pub use process::{end_thread, process_cpu_time};
 pub use scheduler::{LoadOptions, Scheduler};
 pub use topology::Topology;
 

@@ -190,6 +190,27 @@ fn nice_values_count_within_a_process_and_between_processes() {
     near(a + low, 679.5 / 1703.5, 0.02);
 }
 
+#[test]
+fn processes_divide_what_their_cgroup_has() {
+    // a quarter for /a, a half of that for each of its processes; three quarters for /b
+    let of = |group: &str, weight: u32| {
+        format!(r#", "taskgroup": {{"path": "{group}", "cpu.weight": {weight}}}"#)
+    };
+    let three = [
+        process("one", 4, 100_000, true, &of("/a", 100)),
+        process("two", 8, 100_000, true, &of("/a", 100)),
+        process("three", 6, 100_000, true, &of("/b", 300)),
+    ];
+    // with two CPUs all of a group's threads but one are on one, as cfs parts them
+    for (cpus, within) in [(1, 0.01), (2, 0.03)] {
+        let tape = run_for("pfs", &[("cgroups", "true")], cpus, &three, 20_000);
+        for (name, part) in [("one", 0.125), ("two", 0.125), ("three", 0.75)] {
+            let due = part * f64::from(cpus);
+            near(cpus_of(&tape, name, 5_000, 20_000), due, within);
+        }
+    }
+}
+
 /// Counts forks, and the instructions of calls after the start.
 #[derive(Default)]
 struct Storm {

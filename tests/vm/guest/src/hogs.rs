@@ -3,17 +3,35 @@
 
 use crate::{groups, ordinary};
 use anyhow::{bail, Context, Result};
-use rota_guest::step::Hog;
+use rota_guest::step::{Hog, Life};
 use rustix::process::{kill_process, setpriority_process, Pid, Signal};
 use rustix::thread::{sched_setaffinity, CpuSet};
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Stdio};
 
 /// One hog.
 pub(crate) struct Running {
-    child: Child,
+    pid: Pid,
+    /// Absent if another hog started it.
+    child: Option<Child>,
     share: Option<u64>,
+    threads: u32,
+}
+
+impl Running {
+    fn kill(&self) -> Result<()> {
+        Ok(kill_process(self.pid, Signal::KILL)?)
+    }
+
+    fn wait(&mut self) -> Result<()> {
+        if let Some(child) = &mut self.child {
+            child.wait()?;
+        }
+        Ok(())
+    }
 }
 
 /// All of them.
@@ -29,11 +47,29 @@ impl Hogs {
                 bail!("there is a hog '{name}' already");
             }
             let mut program = ordinary::program("/bin/rota-guest");
-            let child = program.arg("hog").stdin(Stdio::null()).spawn()?;
-            if kind.share.is_some() {
-                kill_process(Pid::from_child(&child), Signal::STOP)?;
+            program.args(["hog", &serde_json::to_string(kind)?]).stdin(Stdio::null());
+            if let Some(user) = kind.user {
+                program.uid(user).gid(user);
             }
-            self.running.insert(name.clone(), Running { child, share: kind.share });
+            let is_parent = kind.life == Some(Life::Parent);
+            if is_parent {
+                program.stdout(Stdio::piped());
+            }
+            let mut child = program.spawn()?;
+            let pid = Pid::from_child(&child);
+            if kind.share.is_some() {
+                kill_process(pid, Signal::STOP)?;
+            }
+            if let (true, Some(output)) = (is_parent, child.stdout.take()) {
+                let mut line = String::new();
+                BufReader::new(output).read_line(&mut line)?;
+                let pid = line.trim().parse().ok().and_then(Pid::from_raw);
+                let pid = pid.with_context(|| format!("'{name}' has no child: \"{line}\""))?;
+                let of_it = Running { pid, child: None, share: None, threads: kind.threads };
+                self.running.insert(format!("{name}.child"), of_it);
+            }
+            let hog = Running { pid, child: Some(child), share: kind.share, threads: kind.threads };
+            self.running.insert(name.clone(), hog);
             self.renice(&name, kind.nice)?;
             if !kind.cpus.is_empty() {
                 self.set_cpus(&name, &kind.cpus)?;
@@ -58,8 +94,11 @@ impl Hogs {
     }
 
     pub(crate) fn renice(&self, name: &str, nice: i32) -> Result<()> {
-        setpriority_process(Some(self.pid(name)?), nice)
-            .with_context(|| format!("cannot set the nice value of '{name}' to {nice}"))
+        for thread in self.all_threads(name)? {
+            setpriority_process(Some(thread), nice)
+                .with_context(|| format!("cannot set the nice value of '{name}' to {nice}"))?;
+        }
+        Ok(())
     }
 
     pub(crate) fn set_share(&self, name: &str, share: u64) -> Result<()> {
@@ -74,8 +113,11 @@ impl Hogs {
     pub(crate) fn set_cpus(&self, name: &str, cpus: &[usize]) -> Result<()> {
         let mut set = CpuSet::new();
         cpus.iter().for_each(|cpu| set.set(*cpu));
-        sched_setaffinity(Some(self.pid(name)?), &set)
-            .with_context(|| format!("cannot set the CPUs of '{name}' to {cpus:?}"))
+        for thread in self.all_threads(name)? {
+            sched_setaffinity(Some(thread), &set)
+                .with_context(|| format!("cannot set the CPUs of '{name}' to {cpus:?}"))?;
+        }
+        Ok(())
     }
 
     pub(crate) fn regroup(&self, name: &str, group: &str) -> Result<()> {
@@ -85,8 +127,8 @@ impl Hogs {
     pub(crate) fn kill(&mut self, name: &str) -> Result<()> {
         for name in self.matching(name)? {
             if let Some(mut hog) = self.running.remove(&name) {
-                hog.child.kill()?;
-                hog.child.wait()?;
+                hog.kill()?;
+                hog.wait()?;
             }
         }
         Ok(())
@@ -94,11 +136,11 @@ impl Hogs {
 
     /// All signals first, so that most of them die while they wait for a CPU.
     pub(crate) fn kill_all(&mut self) -> Result<()> {
-        for hog in self.running.values_mut() {
-            hog.child.kill()?;
+        for hog in self.running.values() {
+            hog.kill()?;
         }
         for (_, mut hog) in std::mem::take(&mut self.running) {
-            hog.child.wait()?;
+            hog.wait()?;
         }
         Ok(())
     }
@@ -109,28 +151,48 @@ impl Hogs {
 
     /// `PID=SHARE` of those that have a share.
     pub(crate) fn shares(&self) -> Vec<String> {
-        let share = |hog: &Running| hog.share.map(|share| format!("{}={share}", hog.child.id()));
+        let share =
+            |hog: &Running| hog.share.map(|share| format!("{}={share}", hog.pid.as_raw_nonzero()));
         self.running.values().filter_map(share).collect()
     }
 
     /// Lets those that waited for a policy start.
     pub(crate) fn let_go(&self) -> Result<()> {
         for hog in self.running.values().filter(|hog| hog.share.is_some()) {
-            kill_process(Pid::from_child(&hog.child), Signal::CONT)?;
+            kill_process(hog.pid, Signal::CONT)?;
         }
         Ok(())
     }
 
     /// CPU time that a hog had, in ns.
     pub(crate) fn cpu_ns(&self, name: &str) -> Result<u64> {
-        let path = format!("/proc/{}/schedstat", self.pid(name)?.as_raw_nonzero());
-        let text = fs::read_to_string(&path).with_context(|| format!("'{name}' died: {path}"))?;
-        text.split(' ').next().unwrap_or_default().parse().with_context(|| path)
+        let pid = self.pid(name)?.as_raw_nonzero().get() as u32;
+        let time = rota_kernel::process_cpu_time(pid).with_context(|| format!("'{name}' died"))?;
+        Ok(time.as_nanos() as u64)
+    }
+
+    /// How many CPUs a hog can use at once.
+    pub(crate) fn threads(&self, name: &str) -> Result<u32> {
+        Ok(self.hog(name)?.threads)
+    }
+
+    fn hog(&self, name: &str) -> Result<&Running> {
+        self.running.get(name).with_context(|| format!("there is no hog '{name}'"))
     }
 
     fn pid(&self, name: &str) -> Result<Pid> {
-        let hog = self.running.get(name).with_context(|| format!("there is no hog '{name}'"))?;
-        Ok(Pid::from_child(&hog.child))
+        Ok(self.hog(name)?.pid)
+    }
+
+    /// Its threads now.
+    fn all_threads(&self, name: &str) -> Result<Vec<Pid>> {
+        let path = format!("/proc/{}/task", self.pid(name)?.as_raw_nonzero());
+        let mut threads = Vec::new();
+        for entry in fs::read_dir(&path).with_context(|| format!("'{name}' died: {path}"))? {
+            let tid = entry?.file_name().to_string_lossy().parse()?;
+            threads.extend(Pid::from_raw(tid));
+        }
+        Ok(threads)
     }
 }
 

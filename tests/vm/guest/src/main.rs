@@ -20,7 +20,7 @@ mod residue;
 mod scheduler;
 mod steps;
 
-use anyhow::{bail, Result};
+use anyhow::{bail, Context, Result};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
 fn command(args: &[String]) -> Result<()> {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["hog"] => hog::spin(),
+        ["hog", kind] => hog::live(&serde_json::from_str(kind).context("what kind of hog")?),
         ["join", program, args @ ..] => ordinary::join(program, args),
         ["take-over", program, args @ ..] => ordinary::take_over(program, args),
         ["jobs"] => jobs::run(),
@@ -51,6 +51,6 @@ fn command(args: &[String]) -> Result<()> {
             Ok(())
         }
         _ if std::process::id() == 1 => init::run(),
-        _ => bail!("usage: rota-guest hog|jobs|play|join PROGRAM …|take-over PROGRAM …"),
+        _ => bail!("usage: rota-guest hog KIND|jobs|play|join PROGRAM …|take-over PROGRAM …"),
     }
 }

@@ -5,14 +5,14 @@ use crate::hogs::Hogs;
 use crate::machine::online_cpus;
 use crate::report::now;
 use anyhow::{bail, Result};
-use rota_guest::shares::due;
+use rota_guest::shares::{due, Claim};
 use rota_guest::step::Measure;
 use serde_json::{json, Map, Value};
 use std::thread::sleep;
 
 /// What was measured, and what was wrong with it in words.
 pub(crate) fn measure(step: &Measure, hogs: &Hogs) -> Result<(Value, Option<String>)> {
-    let weights = weights(step, hogs)?;
+    let claims = claims(step, hogs)?;
     sleep(step.settle.duration());
     let before = cpu_times(hogs)?;
     let start = now();
@@ -23,9 +23,10 @@ pub(crate) fn measure(step: &Measure, hogs: &Hogs) -> Result<(Value, Option<Stri
     let cpus = online_cpus()?;
     let had: Vec<f64> = before.iter().zip(&after).map(|(b, a)| (a - b) as f64).collect();
     let all: f64 = had.iter().sum();
-    let usable = took.as_nanos() as f64 * weights.len().min(cpus) as f64;
+    let threads: u32 = claims.iter().map(|claim| claim.most).sum();
+    let usable = took.as_nanos() as f64 * (threads as usize).min(cpus) as f64;
     // Of the CPUs; what the hogs got together is divided in the same proportions.
-    let due = due(&weights, cpus);
+    let due = due(&claims, cpus);
     let due_to_all: f64 = due.iter().sum();
     let mut saw = Map::new();
     let mut problems = Vec::new();
@@ -51,21 +52,22 @@ pub(crate) fn measure(step: &Measure, hogs: &Hogs) -> Result<(Value, Option<Stri
     Ok((saw, (!problems.is_empty()).then(|| problems.join("; "))))
 }
 
-/// The weight of each hog, in the order of their names.
-fn weights(step: &Measure, hogs: &Hogs) -> Result<Vec<f64>> {
+/// The weight of each hog and how many CPUs it can use, in the order of their names.
+fn claims(step: &Measure, hogs: &Hogs) -> Result<Vec<Claim>> {
     for name in step.weights.keys() {
         hogs.matching(name)?;
     }
-    let mut weights = Vec::new();
+    let mut claims = Vec::new();
     for name in hogs.names() {
         let group = name.split('.').next().unwrap_or(name);
-        match step.weights.get(name).or_else(|| step.weights.get(group)) {
-            Some(weight) => weights.push(*weight),
-            None if step.weights.is_empty() => weights.push(1.0),
+        let weight = match step.weights.get(name).or_else(|| step.weights.get(group)) {
+            Some(weight) => *weight,
+            None if step.weights.is_empty() => 1.0,
             None => bail!("the measurement says nothing of the weight of '{name}'"),
-        }
+        };
+        claims.push(Claim { weight, most: hogs.threads(name)? });
     }
-    Ok(weights)
+    Ok(claims)
 }
 
 fn cpu_times(hogs: &Hogs) -> Result<Vec<u64>> {

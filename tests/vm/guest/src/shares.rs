@@ -1,23 +1,33 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The shares of CPU time that weights promise.
 
-/// The part of the machine that each of some always-runnable tasks is due: in proportion to the
-/// weights, but a task can use no more than one CPU. What it leaves goes to the others, again in
-/// proportion.
-pub fn due(weights: &[f64], cpus: usize) -> Vec<f64> {
-    let mut due = vec![0.0; weights.len()];
-    let mut order: Vec<usize> = (0..weights.len()).collect();
-    order.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]).then(a.cmp(&b)));
-    let mut left_weight: f64 = weights.iter().sum();
+/// Who is always runnable.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Claim {
+    /// What its CPU time is in proportion to.
+    pub weight: f64,
+    /// CPUs that it can use at once: as many as it has threads.
+    pub most: u32,
+}
+
+/// The part of the machine that each is due: in proportion to the weights, but nobody gets more
+/// CPUs than it can use. What one leaves goes to the others, again in proportion.
+pub fn due(claims: &[Claim], cpus: usize) -> Vec<f64> {
+    let mut due = vec![0.0; claims.len()];
+    let mut order: Vec<usize> = (0..claims.len()).collect();
+    let per_cpu = |i: usize| claims[i].weight / f64::from(claims[i].most);
+    order.sort_by(|&a, &b| per_cpu(b).total_cmp(&per_cpu(a)).then(a.cmp(&b)));
+    let mut left_weight: f64 = claims.iter().map(|claim| claim.weight).sum();
     let mut left_cpus = cpus as f64;
-    for task in order {
-        if weights[task] <= 0.0 {
+    for i in order {
+        let Claim { weight, most } = claims[i];
+        if weight <= 0.0 {
             break;
         }
-        let cpus_of_task = (left_cpus * weights[task] / left_weight).min(1.0);
-        due[task] = cpus_of_task / cpus as f64;
-        left_weight -= weights[task];
-        left_cpus -= cpus_of_task;
+        let cpus_of_it = (left_cpus * weight / left_weight).min(f64::from(most));
+        due[i] = cpus_of_it / cpus as f64;
+        left_weight -= weight;
+        left_cpus -= cpus_of_it;
     }
     due
 }
@@ -26,6 +36,13 @@ pub fn due(weights: &[f64], cpus: usize) -> Vec<f64> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// Of one thread each.
+    fn due(weights: &[f64], cpus: usize) -> Vec<f64> {
+        let claims: Vec<Claim> =
+            weights.iter().map(|weight| Claim { weight: *weight, most: 1 }).collect();
+        super::due(&claims, cpus)
+    }
 
     fn close(a: &[f64], b: &[f64]) -> bool {
         a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-9)
@@ -45,6 +62,14 @@ mod tests {
     #[test]
     fn without_weight_nothing_is_due() {
         assert!(close(&due(&[0.0, 2.0], 1), &[0.0, 1.0]));
+    }
+
+    #[test]
+    fn a_process_can_use_as_many_cpus_as_it_has_threads() {
+        // A third of four CPUs for each would be 4/3: one with two threads gets it, one with one
+        // thread gets 1, and the others share the remaining 3.
+        let claims = [(1.0, 2), (1.0, 1), (1.0, 9)].map(|(weight, most)| Claim { weight, most });
+        assert!(close(&super::due(&claims, 4), &[1.5 / 4.0, 1.0 / 4.0, 1.5 / 4.0]));
     }
 
     #[test]

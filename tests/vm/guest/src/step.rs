@@ -103,7 +103,7 @@ pub enum Step {
 }
 
 /// Tasks that only compute.
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hog {
     /// Nice value.
@@ -121,6 +121,52 @@ pub struct Hog {
     /// So many of the same kind, called `name.0`, `name.1` …
     #[serde(default)]
     pub count: Option<usize>,
+    /// Threads that compute in each.
+    #[serde(default = "one")]
+    pub threads: u32,
+    /// What becomes of its threads before it is as it stays, or all the time.
+    #[serde(default)]
+    pub life: Option<Life>,
+    /// User that it runs as.
+    #[serde(default)]
+    pub user: Option<u32>,
+    /// It leads a session of its own.
+    #[serde(default)]
+    pub session: bool,
+}
+
+impl Default for Hog {
+    fn default() -> Self {
+        Self {
+            nice: 0,
+            share: None,
+            cpus: Vec::new(),
+            group: None,
+            count: None,
+            threads: one(),
+            life: None,
+            user: None,
+            session: false,
+        }
+    }
+}
+
+/// What a hog does with threads and processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Life {
+    /// Of twice as many threads one that does not lead the process becomes the hog.
+    Exec,
+    /// The thread that leads the process ends.
+    LeaderEnds,
+    /// Three times as many threads, of which two in three end.
+    ThreadsEnd,
+    /// One thread more starts programs that end at once, a hundred a second.
+    Forks,
+    /// As many threads more start others, one after the other, which end at once.
+    Storm,
+    /// It starts a process with as many threads, `name.child`.
+    Parent,
 }
 
 /// A program to run.
@@ -223,6 +269,10 @@ pub enum Signal {
 
 fn yes() -> bool {
     true
+}
+
+fn one() -> u32 {
+    1
 }
 
 fn state_time() -> Span {
