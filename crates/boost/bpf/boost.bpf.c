@@ -11,9 +11,9 @@
  *   sockets.bpf.h    roles: who accepted, who connected
  *   customers.bpf.h  who is at the other end, and whether that is a customer
  *
- * Cost: each send and receive looks up the socket's storage; a request that begins or ends one
- * hash map, too. Wakeups within a process of a boosted thread cost two look-ups, others a
- * comparison. While the load is low everything returns at once.
+ * Cost: each send and receive looks up the socket's storage; where a request begins or ends,
+ * the clock and an array, too. Wakeups within a process cost a look-up, others a comparison.
+ * While the load is low everything returns at once.
  *
  * Bad at: datagrams on sockets that are not connected (nothing says who sent them); customers
  * of this machine that come through address translation, who look remote.
@@ -87,17 +87,19 @@ int on_receive(u64 *ctx)
 	c = bpf_sk_storage_get(&conversations, sk, NULL, CREATE);
 	if (!c)
 		return 0;
-	tid = me->pid;
-	now = bpf_ktime_get_ns();
-	if (!has_customer(c, sk, me, now)) {
+	if (!role_counts(c, sk)) {
 		if (c->asks)
 			c->asks--;
 		return 0;
 	}
+	tid = me->pid;
+	now = bpf_ktime_get_ns();
+	if (!has_customer(c, sk, me, now))
+		return 0;
 	/* More of the same request. */
 	if (c->open_tid == tid && now - c->seen_ns < SEEN_NS)
 		return 0;
-	w = make_worker(tid);
+	w = make_worker(tid, now);
 	if (!w)
 		return 0;
 	if (c->open_tid != tid || c->generation != w->generation) {
@@ -136,8 +138,13 @@ int on_send(u64 *ctx)
 	c = bpf_sk_storage_get(&conversations, sk, NULL, CREATE);
 	if (!c)
 		return 0;
+	note_writer(c, sk, me);
+	if (!c->last_tid) {
+		if (sk->sk_type == SOCK_DGRAM && c->asks < 8)
+			c->asks++;
+		return 0;
+	}
 	now = bpf_ktime_get_ns();
-	note_writer(c, sk, me, now);
 	if (c->open_tid) {
 		u32 tid = me->pid;
 		bool helped = c->open_tid != tid;
@@ -153,14 +160,12 @@ int on_send(u64 *ctx)
 			w->send_ns = now;
 			w->answers++;
 		}
-	} else if (c->last_tid && now - c->seen_ns >= SEEN_NS) {
+	} else if (now - c->seen_ns >= SEEN_NS) {
 		/* An answer in several pieces. */
 		c->seen_ns = now;
 		w = find_worker(c->last_tid);
 		if (w)
 			w->send_ns = now;
-	} else if (sk->sk_type == SOCK_DGRAM && c->asks < 8) {
-		c->asks++;
 	}
 	return 0;
 }
@@ -182,10 +187,10 @@ int on_waking(u64 *ctx)
 	w = find_worker(me->pid);
 	if (!w || !w->open)
 		return 0;
-	helper = make_worker(p->pid);
+	now = bpf_ktime_get_ns();
+	helper = make_worker(p->pid, now);
 	if (!helper || helper->open)
 		return 0;
-	now = bpf_ktime_get_ns();
 	helper->via = me->pid;
 	helper->helped_ns = now;
 	tell(l, helper, p, now, HANDED_ON, UNIX, 0, me->pid, SERVER);
@@ -213,7 +218,7 @@ int on_state(u64 *ctx)
 		c = bpf_sk_storage_get(&conversations, sk, NULL, CREATE);
 		if (c) {
 			c->role = CLIENT;
-			describe(&c->writer, bpf_get_current_task_btf(), bpf_ktime_get_ns());
+			describe(&c->writer, bpf_get_current_task_btf());
 		}
 	} else if (to == TCP_ESTABLISHED) {
 		c = bpf_sk_storage_get(&conversations, sk, NULL, CREATE);
@@ -234,9 +239,12 @@ SEC("tp_btf/sched_process_exit")
 int on_exit(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
+	struct worker *w = find_worker(p->pid);
 	u32 tid = p->pid;
 
-	bpf_map_delete_elem(&workers, &tid);
+	if (!w)
+		return 0;
+	w->tid = 0;
 	bpf_map_delete_elem(&boosted, &tid);
 	return 0;
 }

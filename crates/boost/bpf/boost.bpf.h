@@ -13,6 +13,7 @@ static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)
 static long (*const bpf_map_update_elem)(void *map, const void *key, const void *value,
 					 u64 flags) = (void *)2;
 static long (*const bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
+static u64 (*const bpf_jiffies64)(void) = (void *)118; /* inlined: no call */
 static void *(*const bpf_sk_storage_get)(void *map, void *sk, void *value, u64 flags) = (void *)107;
 static long (*const bpf_probe_read_kernel)(void *dst, u32 size, const void *src) = (void *)113;
 static void *(*const bpf_ringbuf_reserve)(void *ring, u64 size, u64 flags) = (void *)131;
@@ -42,8 +43,12 @@ static u64 (*const bpf_get_current_cgroup_id)(void) = (void *)80;
 #define VERDICT_NS (50 * NSEC_PER_MS)
 /* Times of activity are kept no more exactly than this. */
 #define SEEN_NS (10 * NSEC_PER_MS)
-/* A note of who writes is made again after this time. */
-#define WRITER_NS (1000 * NSEC_PER_MS)
+/* A note of who writes is made again after this time: 0.25 to 2.5 s. */
+#define WRITER_JIFFIES 250
+/* Who was not seen for this time makes room for another thread. */
+#define STALE_NS (10000 * NSEC_PER_MS)
+/* Threads are kept by the last bits of their ids. */
+#define WORKERS	  (1 << 16)
 #define ANCESTORS 6
 
 /* Where the other end stands to the one that received: bits. crates/boost/src/customers.rs */
@@ -95,6 +100,8 @@ struct worker {
 	u32 answers;
 	u64 opened_ns; /* since when something is open */
 	u64 served_ns; /* how long something was open before that */
+	u32 tid;       /* 0: nobody */
+	u32 pad;
 };
 
 /* Who wrote. */
@@ -102,7 +109,7 @@ struct writer {
 	u32 tid, tgid, uid, session;
 	u32 ancestors[ANCESTORS];
 	u64 cgroup;
-	u64 at_ns;
+	u64 at_jiffies;
 };
 
 /* One end of a connection. */
@@ -156,11 +163,10 @@ struct {
 	__type(value, struct live);
 } live SEC(".maps");
 
-/* By thread id. */
+/* By the last bits of the thread's id: no hash on the way of each message. */
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1 << 17);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, WORKERS);
 	__type(key, u32);
 	__type(value, struct worker);
 } workers SEC(".maps");
@@ -218,20 +224,30 @@ __kinline struct live *when_active(void)
 
 __kinline struct worker *find_worker(u32 tid)
 {
-	return bpf_map_lookup_elem(&workers, &tid);
+	u32 slot = tid & (WORKERS - 1);
+	struct worker *w = bpf_map_lookup_elem(&workers, &slot);
+
+	return w && w->tid == tid ? w : NULL;
 }
 
-__kinline struct worker *make_worker(u32 tid)
+/* Two threads that begin in the same slot at the same time are mixed up until one ends. */
+__kinline struct worker *make_worker(u32 tid, u64 now)
 {
-	struct worker *w = find_worker(tid), none = {};
+	u32 slot = tid & (WORKERS - 1);
+	struct worker *w = bpf_map_lookup_elem(&workers, &slot);
+	u32 generation;
 
-	if (w)
+	if (!w || w->tid == tid)
 		return w;
-	if (bpf_map_update_elem(&workers, &tid, &none, 0)) {
+	if (w->tid && (now - w->recv_ns < STALE_NS || now - w->helped_ns < STALE_NS)) {
 		count_lost();
 		return NULL;
 	}
-	return find_worker(tid);
+	generation = w->generation;
+	__builtin_memset(w, 0, sizeof(*w));
+	w->generation = generation + 1;
+	w->tid = tid;
+	return w;
 }
 
 char _license[] SEC("license") = "GPL";

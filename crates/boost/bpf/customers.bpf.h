@@ -16,7 +16,7 @@ __kinline u32 session_of(struct task_struct *p)
 	return nr;
 }
 
-__kinline void describe(struct writer *w, struct task_struct *p, u64 now)
+__kinline void describe(struct writer *w, struct task_struct *p)
 {
 	struct task_struct *above = p->real_parent;
 
@@ -25,7 +25,7 @@ __kinline void describe(struct writer *w, struct task_struct *p, u64 now)
 	w->uid = p->cred->uid.val;
 	w->session = session_of(p);
 	w->cgroup = bpf_get_current_cgroup_id();
-	w->at_ns = now;
+	w->at_jiffies = bpf_jiffies64();
 	for (int i = 0; i < ANCESTORS; i++) {
 		u32 tgid = 0;
 
@@ -39,13 +39,13 @@ __kinline void describe(struct writer *w, struct task_struct *p, u64 now)
 }
 
 /* Notes who sends from this end; cheap if nothing is new. */
-__kinline void note_writer(struct conversation *c, struct sock *sk, struct task_struct *p, u64 now)
+__kinline void note_writer(struct conversation *c, struct sock *sk, struct task_struct *p)
 {
 	struct path_key key;
 
-	if (c->writer.tid == (u32)p->pid && now - c->writer.at_ns < WRITER_NS)
+	if (c->writer.tid == (u32)p->pid && bpf_jiffies64() - c->writer.at_jiffies < WRITER_JIFFIES)
 		return;
-	describe(&c->writer, p, now);
+	describe(&c->writer, p);
 	if (is_unix(sk))
 		return;
 	path_of(sk, &key);
@@ -139,6 +139,13 @@ __kinline u8 role_of(struct sock *sk, struct conversation *c)
 	return u ? unix_role(u) : PAIR;
 }
 
+/* Is the end that receives one whose requests count? */
+__kinline bool role_counts(struct conversation *c, struct sock *sk)
+{
+	c->role = role_of(sk, c);
+	return config.roles >> c->role & 1;
+}
+
 /* Is a customer at the other end? The answer is kept for a while. */
 __kinline bool has_customer(struct conversation *c, struct sock *sk, struct task_struct *me,
 			    u64 now)
@@ -147,11 +154,6 @@ __kinline bool has_customer(struct conversation *c, struct sock *sk, struct task
 	bool known;
 	u32 relation;
 
-	c->role = role_of(sk, c);
-	if (!(config.roles >> c->role & 1)) {
-		c->accepted = false;
-		return false;
-	}
 	if (c->judged_ns && now - c->judged_ns < VERDICT_NS)
 		return c->accepted;
 	if (!find_writer(sk, &w, &known))

@@ -3,7 +3,7 @@
 
 use crate::customers::{Customers, Roles};
 use crate::error::BoostError;
-use crate::record::{Event, Worker, WORKER};
+use crate::record::{Event, Worker, WORKER, WORKERS};
 use crate::{libbpf_log, process};
 use libbpf_rs::{
     Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject, RingBuffer,
@@ -98,19 +98,21 @@ impl Programs {
 
     /// What is known of a thread; `None` if it is gone, or never received from a customer.
     pub fn worker(&self, tid: u32) -> Option<Worker> {
-        let value = self.workers.lookup(&tid.to_ne_bytes(), MapFlags::ANY).ok()??;
-        Worker::decode(&value)
+        let slot = (tid & (WORKERS - 1)).to_ne_bytes();
+        let value = self.workers.lookup(&slot, MapFlags::ANY).ok()??;
+        Worker::decode(&value).filter(|worker| worker.tid == tid)
     }
 
     /// Forgets what a thread has open, as nobody answers.
     pub fn forget_open(&self, tid: u32) {
-        let key = tid.to_ne_bytes();
-        let Ok(Some(mut value)) = self.workers.lookup(&key, MapFlags::ANY) else { return };
-        let Some(worker) = Worker::decode(&value).filter(|_| value.len() == WORKER) else { return };
+        let slot = (tid & (WORKERS - 1)).to_ne_bytes();
+        let Ok(Some(mut value)) = self.workers.lookup(&slot, MapFlags::ANY) else { return };
+        let worker = Worker::decode(&value).filter(|w| w.tid == tid && value.len() == WORKER);
+        let Some(worker) = worker else { return };
         value[32..36].copy_from_slice(&0u32.to_ne_bytes());
         value[36..40].copy_from_slice(&worker.generation.wrapping_add(1).to_ne_bytes());
-        // The thread may end just now.
-        let _ = self.workers.update(&key, &value, MapFlags::EXIST);
+        // A message that comes just now may be forgotten, too: the next one counts again.
+        let _ = self.workers.update(&slot, &value, MapFlags::ANY);
     }
 
     /// No events are needed of this thread, or again.

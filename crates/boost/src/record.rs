@@ -5,7 +5,9 @@ use crate::table::Family;
 
 /// Sizes there.
 pub(crate) const EVENT: usize = 40;
-pub(crate) const WORKER: usize = 64;
+pub(crate) const WORKER: usize = 72;
+/// Threads are kept by the last bits of their ids.
+pub(crate) const WORKERS: u32 = 1 << 16;
 
 /// Why a thread is of interest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +60,8 @@ pub struct Worker {
     pub opened_ns: u64,
     /// How long something was open before that.
     pub served_ns: u64,
+    /// The thread; 0 for nobody.
+    pub tid: u32,
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
@@ -108,6 +112,7 @@ impl Worker {
             answers: word(bytes, 44)?,
             opened_ns: long(bytes, 48)?,
             served_ns: long(bytes, 56)?,
+            tid: word(bytes, 64)?,
         })
     }
 }
@@ -143,7 +148,7 @@ mod tests {
     fn a_worker_has_the_layout_of_the_header() {
         let mut bytes: Vec<u8> = [1u64, 2, 3, 4].iter().flat_map(|w| w.to_ne_bytes()).collect();
         [5u32, 6, 7, 8].iter().for_each(|w| bytes.extend(w.to_ne_bytes()));
-        [9u64, 10].iter().for_each(|w| bytes.extend(w.to_ne_bytes()));
+        [9u64, 10, 11].iter().for_each(|w| bytes.extend(w.to_ne_bytes()));
         let worker = Worker {
             recv_ns: 1,
             send_ns: 2,
@@ -154,6 +159,7 @@ mod tests {
             answers: 8,
             opened_ns: 9,
             served_ns: 10,
+            tid: 11,
         };
         assert_eq!((bytes.len(), Worker::decode(&bytes)), (WORKER, Some(worker)));
     }
@@ -164,7 +170,7 @@ mod tests {
             if bytes.len() < EVENT {
                 prop_assert_eq!(Event::decode(&bytes), None);
             }
-            prop_assert_eq!(Worker::decode(&bytes).is_some(), bytes.len() >= WORKER);
+            prop_assert_eq!(Worker::decode(&bytes).is_some(), bytes.len() >= WORKER - 4);
             let _ = Event::decode(&bytes);
         }
     }
