@@ -92,6 +92,7 @@ fn uninstall_takes_away_what_install_put_there_and_nothing_else() -> Result<()> 
         "opt/r/share/doc/rota/docs/install.md",
         "opt/r/share/doc/rota/docs/reproduce/vtrr.md",
         "opt/r/lib/systemd/system/rota@.service",
+        "opt/r/lib/systemd/system/rota-boost.service",
         "opt/r/lib/rota/stop-others",
         "opt/etc/rota/vtrr.conf",
     ] {

@@ -2,9 +2,11 @@
 //! The daemon: takes events from the programs, asks the engine, changes threads.
 
 use crate::apply::{self, Ledger, Refusal, Threads, SHORT_SLICE_NS};
+use crate::control::{Explanation, Listener, ThreadState};
 use crate::customers::{self, Customers, Roles};
 use crate::engine::{Engine, Settings, Step, Why};
 use crate::error::BoostError;
+use crate::groups::{self, Allowed, Groups};
 use crate::load::{runnable_of, Load};
 use crate::process::{self, Clock};
 use crate::programs::Programs;
@@ -13,7 +15,7 @@ use crate::request::Facts;
 use crate::saved::SavedFile;
 use crate::syscalls::{self, Attr};
 use crate::table::{self, Family};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,6 +24,9 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How often the load is looked at while nobody is boosted.
 const IDLE_LOOK: Duration = Duration::from_millis(250);
 const SECOND_NS: u64 = 1_000_000_000;
+/// Changes that are remembered of a process, and of how many processes.
+const HISTORY: usize = 32;
+const PROCESSES: usize = 512;
 /// The daemon works little, but at once.
 const OWN_NICE: i32 = -15;
 
@@ -38,8 +43,13 @@ pub struct Options {
     pub load_window_ns: u64,
     /// Part of a CPU that the daemon may use; beyond it looks less often.
     pub own_cpu: f64,
-    /// Where to remember what is to be taken back; nothing is changed without.
+    /// Where to remember what is to be taken back; nothing is changed without. What was done to
+    /// groups is beside it, with the ending `.groups`.
     pub saved: Option<PathBuf>,
+    /// Which groups may be raised.
+    pub groups: Allowed,
+    /// Where to answer questions.
+    pub socket: Option<PathBuf>,
 }
 
 /// A line of the log.
@@ -87,6 +97,9 @@ pub struct Daemon<T: Threads> {
     programs: Programs,
     engine: Engine,
     ledger: Ledger<T>,
+    groups: Groups,
+    listener: Option<Listener>,
+    history: HashMap<u32, VecDeque<String>>,
     load: Load,
     cpus: u32,
     active: bool,
@@ -126,7 +139,14 @@ pub fn repair<T: Threads>(threads: &T, path: &Path) -> Result<(SavedFile, usize)
         }
     }
     file.clear()?;
+    groups::repair(&groups_file(path))?;
     Ok((file, repaired))
+}
+
+fn groups_file(saved: &Path) -> PathBuf {
+    let mut name = saved.as_os_str().to_owned();
+    name.push(".groups");
+    name.into()
 }
 
 impl<T: Threads> Daemon<T> {
@@ -134,6 +154,8 @@ impl<T: Threads> Daemon<T> {
     pub fn start(options: &Options, threads: T) -> Result<(Self, usize), BoostError> {
         let ordinary =
             syscalls::attr(0).unwrap_or(Attr { policy: 0, flags: 0, nice: 0, slice_ns: 0 });
+        // First of all, as there must be one only.
+        let listener = options.socket.as_deref().map(Listener::bind).transpose()?;
         let (file, repaired) = match &options.saved {
             Some(path) => {
                 let (file, repaired) = repair(&threads, path)?;
@@ -151,6 +173,9 @@ impl<T: Threads> Daemon<T> {
             programs,
             engine: Engine::new(options.settings),
             ledger: Ledger::new(threads, file, ordinary.slice_ns),
+            groups: Groups::new(options.groups, options.saved.as_deref().map(groups_file)),
+            listener,
+            history: HashMap::new(),
             load: Load::new(options.load_window_ns),
             cpus: process::cpus(),
             active: false,
@@ -187,8 +212,57 @@ impl<T: Threads> Daemon<T> {
             self.look(now_ns);
             self.sample(now_ns)?;
             self.watch_oneself(now_ns)?;
+            self.answer(now_ns);
         }
-        Ok(std::mem::take(&mut self.changes))
+        let changes = std::mem::take(&mut self.changes);
+        changes.iter().for_each(|change| self.remember(change));
+        Ok(changes)
+    }
+
+    fn remember(&mut self, change: &Change) {
+        if self.history.len() >= PROCESSES && !self.history.contains_key(&change.tgid) {
+            self.history.retain(|pid, _| Path::new(&format!("/proc/{pid}")).exists());
+            if self.history.len() >= PROCESSES {
+                self.history.clear();
+            }
+        }
+        let lines = self.history.entry(change.tgid).or_default();
+        if lines.len() == HISTORY {
+            lines.pop_front();
+        }
+        lines.push_back(change.to_string());
+    }
+
+    /// Answers a question, if there is one.
+    fn answer(&mut self, now_ns: u64) {
+        let Some(listener) = self.listener.take() else { return };
+        listener.serve(|pid| self.explain(now_ns, pid));
+        self.listener = Some(listener);
+    }
+
+    /// All that is known of a process.
+    fn explain(&mut self, now_ns: u64, pid: u32) -> Explanation {
+        let mut explanation = Explanation::new(pid, groups::confinement(pid).to_string());
+        let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
+        for tid in tasks.filter_map(|t| t.ok()?.file_name().to_str()?.parse::<u32>().ok()) {
+            let Some(worker) = self.programs.worker(tid) else { continue };
+            if let Some(uid) = self.engine.standing(tid).map(|(event, ..)| event.uid) {
+                let left = self.engine.budgets_left(pid, uid, now_ns);
+                (explanation.process_budget_left, explanation.user_budget_left) = left;
+            }
+            let standing = self.engine.standing(tid);
+            explanation.threads.push(ThreadState {
+                tid,
+                name: process::name(tid).unwrap_or_default(),
+                nice: self.ledger.nice(tid),
+                phase: standing.map(|(_, phase, _)| format!("{phase:?}").to_lowercase()),
+                open: worker.open,
+                answers: worker.answers,
+                barred_ms: self.engine.barred_ms(tid, now_ns),
+            });
+        }
+        explanation.history = self.history.get(&pid).into_iter().flatten().cloned().collect();
+        explanation
     }
 
     fn interval(&self) -> Duration {
@@ -216,7 +290,8 @@ impl<T: Threads> Daemon<T> {
                     self.names.insert(tid, (tgid, name));
                     self.denied.remove(&tid);
                     let why = self.reason(&event);
-                    self.change(now_ns, tid, format!("nice 0 -> {nice}: {why}"));
+                    let group = self.groups.enter(tid, tgid, nice);
+                    self.change(now_ns, tid, format!("nice 0 -> {nice}: {why}; {group}"));
                 }
                 Err(refusal) => {
                     self.engine.refused(now_ns, tid);
@@ -297,6 +372,7 @@ impl<T: Threads> Daemon<T> {
 
     fn drop_thread(&mut self, now_ns: u64, tid: u32, why: &str) {
         self.programs.set_boosted(tid, false);
+        self.groups.leave(tid);
         self.clocks.remove(&tid);
         self.change(now_ns, tid, format!("nice 0: {why}"));
         self.names.remove(&tid);
@@ -383,6 +459,7 @@ impl<T: Threads> Daemon<T> {
 
     /// Gives everybody back what they had. Returns what did not work.
     pub fn finish(mut self) -> Vec<(u32, Refusal)> {
+        self.groups.leave_all();
         self.ledger.release_all()
     }
 }

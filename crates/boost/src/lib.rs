@@ -10,10 +10,12 @@
 pub mod apply;
 pub mod budget;
 pub mod conduct;
+pub mod control;
 pub mod customers;
 pub mod daemon;
 pub mod engine;
 mod error;
+pub mod groups;
 mod libbpf_log;
 pub mod load;
 pub mod process;

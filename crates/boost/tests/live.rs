@@ -6,7 +6,8 @@
 mod support;
 
 use rota_boost::apply::Kernel;
-use rota_boost::daemon;
+use rota_boost::daemon::{self, Change};
+use rota_boost::groups::Allowed;
 use rota_boost::syscalls::{attr, set_attr, Attr};
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -81,10 +82,14 @@ fn a_server_is_boosted_and_gets_its_own_back() {
     let (tid, boosted) = boosted_thread(server.id(), SECONDS).expect("a boosted thread");
     assert!(boosted.nice <= -6 && boosted.flags == 1, "{boosted:?}");
     assert!(ordinary.slice_ns == 0 || boosted.slice_ns == 100_000, "{boosted:?}");
+    let told = rota_boost::control::ask(&stage.path("saved.sock"), server.id()).expect("told");
+    let thread = told.threads.iter().find(|t| t.tid == tid).expect("explained");
+    assert!(thread.nice.is_some_and(|nice| nice <= -6) && thread.phase.is_some(), "{told:?}");
+    assert!(told.history.iter().any(|line| line.contains("another user")), "{told:?}");
     let changes = daemon.stop();
     assert_eq!(attr(tid).expect("alive"), ordinary);
-    let why = changes.iter().find(|c| c.tid == tid).expect("told").what.clone();
-    assert!(why.contains("another user") && why.contains("UNIX"), "{why}");
+    let told = |c: &Change| c.what.contains("another user") && c.what.contains("UNIX");
+    assert!(changes.iter().any(told), "{changes:?}");
     end([hogs, vec![server, customer]].into_iter().flatten().collect());
 }
 
@@ -152,6 +157,34 @@ fn the_thread_of_a_pool_that_works_is_boosted_too() {
     let changes = daemon.stop();
     assert!(changes.iter().any(|c| c.what.contains("which has a request open")), "{changes:?}");
     end([hogs, vec![server]].into_iter().flatten().collect());
+}
+
+/// In a session of its own, with autogroups on, a thread's nice value says nothing to others.
+#[test]
+fn the_autogroup_is_named_and_raised_where_that_is_allowed() {
+    let (_alone, stage) = (alone(), Stage::new());
+    let enabled = std::fs::read_to_string("/proc/sys/kernel/sched_autogroup_enabled");
+    let own = std::fs::read_to_string("/proc/self/autogroup").unwrap_or_default();
+    if enabled.map_or(true, |e| e.trim() != "1") || !own.ends_with("nice 0\n") {
+        return support::skip("no autogroups here, or ours has a nice value");
+    }
+    let mut allowed = options("other-user", stage.path("saved"));
+    allowed.groups = Allowed { autogroups: true, cgroups: false };
+    let Some(daemon) = Running::start(&allowed) else { return };
+    let hogs = hogs(SECONDS);
+    std::thread::sleep(WARM);
+    let server = spawn("server", &stage.path("s"), SECONDS);
+    let customer = spawn("customer", &stage.path("s"), Duration::from_secs(3));
+    boosted_thread(server.id(), SECONDS).expect("a boosted thread");
+    let group = || std::fs::read_to_string(format!("/proc/{}/autogroup", server.id()));
+    let confined = !rota_boost::groups::confinement(server.id()).to_string().contains("autogroup");
+    std::thread::sleep(Duration::from_millis(20));
+    let raised = group().expect("alive");
+    let changes = daemon.stop();
+    let told = changes.iter().any(|c| c.what.contains("within autogroup"));
+    assert!(confined || told && raised.contains("nice -"), "{raised} {changes:?}");
+    assert!(group().expect("alive").ends_with("nice 0\n"), "and back");
+    end([hogs, vec![server, customer]].into_iter().flatten().collect());
 }
 
 #[test]

@@ -8,6 +8,7 @@ use rota_boost::apply::Kernel;
 use rota_boost::customers::{Customers, Roles};
 use rota_boost::daemon::{Change, Daemon, Options};
 use rota_boost::engine::Settings;
+use rota_boost::groups::Allowed;
 use rota_boost::request::Limits;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -73,6 +74,8 @@ pub fn options(customers: &str, saved: PathBuf) -> Options {
         },
         load_window_ns: 500 * ms,
         own_cpu: 0.01,
+        groups: Allowed::default(),
+        socket: Some(saved.with_extension("sock")),
         saved: Some(saved),
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::args::{duration, duration_or_seconds, EXIT_CODES};
 use clap::{Args, ValueHint};
+use rota_boost::control;
 use rota_boost::customers::{Customers, Roles};
 use std::path::PathBuf;
 
@@ -48,6 +49,15 @@ pub(crate) struct BoostArgs {
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent)]
     pub(crate) own_budget: f64,
 
+    /// Raise the autogroup of a boosted thread's session, too; with it all that is in it
+    #[arg(long)]
+    pub(crate) autogroups: bool,
+
+    /// Raise the cpu cgroup of a boosted thread and those above it, too; with them all that is
+    /// in them
+    #[arg(long)]
+    pub(crate) cgroups: bool,
+
     /// Say what would be boosted, and change nothing
     #[arg(short = 'n', long)]
     pub(crate) dry_run: bool,
@@ -63,6 +73,20 @@ pub(crate) struct BoostArgs {
     /// Stop after this time, as 10s or 1.5min [default: Ctrl-C]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) duration: Option<u64>,
+
+    /// Ask the running `rota boost` what it did to a process and why, and stop
+    #[arg(long, value_name = "PID", conflicts_with = "undo")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1 << 22))]
+    pub(crate) explain: Option<u32>,
+
+    /// With --explain: print one JSON object
+    #[arg(long, requires = "explain")]
+    pub(crate) json: bool,
+
+    /// Where `rota boost` listens for --explain
+    #[arg(long, value_name = "SOCKET", default_value = control::SOCKET)]
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) control: PathBuf,
 
     /// Take back what a killed `rota boost` left, and stop
     #[arg(long)]

@@ -2,6 +2,7 @@
 //! `rota boost`: what somebody waits for runs sooner, on the kernel of this machine.
 
 mod args;
+mod explain;
 
 pub(crate) use args::BoostArgs;
 
@@ -9,8 +10,10 @@ use crate::commands::run::{notify, Stop};
 use crate::error::{Error, Status};
 use crate::output::messages;
 use rota_boost::apply::{DryRun, Kernel, Threads};
+use rota_boost::control::Listener;
 use rota_boost::daemon::{self, Daemon, Options, Totals};
 use rota_boost::engine::Settings;
+use rota_boost::groups::Allowed;
 use rota_boost::process;
 use rota_boost::request::Limits;
 use std::io::Write;
@@ -20,6 +23,9 @@ pub(crate) fn run(args: &BoostArgs) -> Result<Status, Error> {
     if args.undo {
         return undo(args);
     }
+    if let Some(pid) = args.explain {
+        return explain::run(args, pid);
+    }
     if args.dry_run {
         return watch(args, DryRun::default());
     }
@@ -27,6 +33,8 @@ pub(crate) fn run(args: &BoostArgs) -> Result<Status, Error> {
 }
 
 fn undo(args: &BoostArgs) -> Result<Status, Error> {
+    // Refused while a daemon runs: it would not know.
+    let _alone = Listener::bind(&args.control)?;
     let (_, repaired) = daemon::repair(&Kernel, &args.saved)?;
     say(&format!("{repaired} threads have their own nice value again"))?;
     Ok(Status::Done)
@@ -45,6 +53,9 @@ fn options(args: &BoostArgs) -> Options {
         },
         load_window_ns: args.load_window,
         own_cpu: args.own_budget / 100.0,
+        groups: Allowed { autogroups: args.autogroups, cgroups: args.cgroups },
+        // Beside a daemon that is not dry there may be one that is.
+        socket: (!args.dry_run).then(|| args.control.clone()),
         saved: (!args.dry_run).then(|| args.saved.clone()),
     }
 }

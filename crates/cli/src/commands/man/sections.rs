@@ -17,7 +17,7 @@ const EXIT_STATUS: [(&str, &str); 4] = [
     ),
 ];
 
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 7] = [
     (
         "/etc/rota/POLICY.conf",
         "Options of the policy when it runs as a service, see rota@.service(8).",
@@ -26,6 +26,8 @@ const FILES: [(&str, &str); 5] = [
         "/run/rota/control.sock",
         "Where the running policy listens for rota set. It is there while a policy runs.",
     ),
+    ("/run/rota/boost.sock", "Where rota boost listens for rota boost --explain."),
+    ("/run/rota/boost.saved", "What rota boost is to take back, should it be killed."),
     (
         "/sys/kernel/sched_ext/",
         "What the kernel says of its schedulers: state is enabled while one is loaded, \

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `rota boost --explain PID`.
+
+use super::BoostArgs;
+use crate::error::{Error, Status};
+use crate::output;
+use rota_boost::control::{self, ThreadState};
+use std::io::Write;
+
+pub(super) fn run(args: &BoostArgs, pid: u32) -> Result<Status, Error> {
+    if !std::path::Path::new("/proc").join(pid.to_string()).exists() {
+        return Err(Error::Input(format!("--explain {pid}: there is no such process")));
+    }
+    let told = control::ask(&args.control, pid)?;
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        output::json::print(&mut out, &told)?;
+        return Ok(Status::Done);
+    }
+    writeln!(out, "process {pid}: {}", told.confinement)?;
+    let percent = |part: f64| (part * 100.0).round();
+    writeln!(
+        out,
+        "budget left: {}% of its own, {}% of its user's",
+        percent(told.process_budget_left),
+        percent(told.user_budget_left)
+    )?;
+    for thread in &told.threads {
+        writeln!(out, "thread {}", line(thread))?;
+    }
+    if told.threads.is_empty() {
+        writeln!(out, "no thread has received from a customer while the load was high")?;
+    }
+    for change in &told.history {
+        writeln!(out, "{change}")?;
+    }
+    out.flush()?;
+    Ok(Status::Done)
+}
+
+fn line(thread: &ThreadState) -> String {
+    let ThreadState { tid, name, nice, phase, open, answers, barred_ms } = thread;
+    let state = match (nice, phase) {
+        (Some(nice), Some(phase)) => format!("nice {nice}, {phase}"),
+        _ if *barred_ms > 0 => format!("barred for another {:.1} s", *barred_ms as f64 / 1e3),
+        _ => "not boosted".to_owned(),
+    };
+    format!("{tid} {name}: {state}; {open} open, {answers} answered")
+}
