@@ -9,6 +9,7 @@ use crate::dsq::{Dsq, DsqIx};
 use crate::event_queue::{Due, EventQueue};
 use crate::exit::{ExitInfo, ExitKind};
 use crate::ext::idle::IdleMasks;
+use crate::identity::Identities;
 use crate::kernel_objects::Scratch;
 use crate::layout::{Layouts, ABSENT};
 use crate::list::Links;
@@ -58,6 +59,7 @@ pub struct Core {
     pub(crate) timers: Timers,
     pub(crate) queue: EventQueue,
     pub(crate) scratch: Scratch,
+    pub(crate) identities: Identities,
     /// `smp_processor_id()`.
     pub(crate) this_cpu: u32,
     pub(crate) ctx: Context,

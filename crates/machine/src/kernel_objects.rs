@@ -147,7 +147,7 @@ impl Core {
             (task.addr, task.pid, task.tgid, task.name.clone(), task.cpu);
         let parent = task.parent.map_or(self.scratch.loader, |p| self.task(p).addr);
         let leader = self.tid_of_pid.get(&tgid).map_or(addr, |l| self.task(*l).addr);
-        let now_ns = self.clock_ns();
+        let (now_ns, identity) = (self.clock_ns(), task.identity);
         self.put_u32(addr, layout.pid, pid);
         self.put_u32(addr, layout.tgid, tgid);
         if layout.comm != ABSENT {
@@ -170,6 +170,7 @@ impl Core {
         self.put_u32(addr, layout.wake_cpu, cpu);
         self.put_u32(addr, layout.recent_used_cpu, cpu);
         self.fill_mm(t, leader);
+        self.fill_identity(t, leader, identity);
         self.publish_affinity(t);
         self.publish_priority(t);
         self.publish_cgroup(t);
@@ -203,6 +204,9 @@ impl Core {
         if at != ABSENT && last {
             let mm = self.mem.get_u64(addr + u64::from(at));
             self.mem.free(mm);
+        }
+        if last {
+            self.free_identity(addr);
         }
         self.task_of_region[(addr >> 32) as usize] = None;
         self.tid_of_pid.remove(&pid);

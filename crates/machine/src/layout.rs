@@ -52,7 +52,7 @@ layout! {
         cpus_ptr: "cpus_ptr", cpus_mask: "cpus_mask", nr_cpus_allowed: "nr_cpus_allowed",
         nvcsw: "nvcsw", nivcsw: "nivcsw", start_time: "start_time", start_boottime: "start_boottime",
         real_parent: "real_parent", parent: "parent", group_leader: "group_leader",
-        mm: "mm", cgroups: "cgroups", sched_task_group: "sched_task_group",
+        mm: "mm", cred: "cred", real_cred: "real_cred", signal: "signal", cgroups: "cgroups", sched_task_group: "sched_task_group",
         exec_start: "se.exec_start", sum_exec_runtime: "se.sum_exec_runtime",
         load_weight: "se.load.weight", se_slice: "se.slice", custom_slice: "se.custom_slice",
         scx_dsq: "scx.dsq", scx_flags: "scx.flags", scx_weight: "scx.weight",
@@ -134,6 +134,18 @@ layout! {
     /// `struct mm_struct`.
     MmLayout = "mm_struct" { owner: "owner" }
 }
+layout! {
+    /// `struct cred`.
+    CredLayout = "cred" { uid: "uid.val", euid: "euid.val", suid: "suid.val", fsuid: "fsuid.val" }
+}
+layout! {
+    /// `struct signal_struct`.
+    SignalLayout = "signal_struct" { session: "pids[3]" }
+}
+layout! {
+    /// `struct pid`.
+    PidLayout = "pid" { numbers: "numbers" } also { "level" }
+}
 fn struct_size(btf: &Btf, ty: &str) -> u32 {
     btf.find_struct(ty).and_then(|id| btf.size_of(id)).unwrap_or(64)
 }
@@ -159,11 +171,17 @@ pub(crate) struct Layouts {
     pub(crate) task_group: TaskGroupLayout,
     pub(crate) css_set: CssSetLayout,
     pub(crate) mm: MmLayout,
+    pub(crate) cred: CredLayout,
+    pub(crate) signal: SignalLayout,
+    pub(crate) pid: PidLayout,
     /// Bytes of a `struct cpumask`.
     pub(crate) cpumask_size: u32,
     pub(crate) task_shape: ShapeId,
     pub(crate) rq_shape: ShapeId,
     pub(crate) cgroup_shape: ShapeId,
+    pub(crate) cred_shape: ShapeId,
+    pub(crate) signal_shape: ShapeId,
+    pub(crate) pid_shape: ShapeId,
 }
 
 impl Layouts {
@@ -184,6 +202,13 @@ impl Layouts {
         let rq_shape = memory.add_shape(shape(btf, &rq, &[], 0));
         // `ancestors[]`
         let cgroup_shape = memory.add_shape(shape(btf, &cgroup, &[], 8 * crate::cgroup::MAX_DEPTH));
+        let cred = CredLayout::resolve(btf);
+        let cred_shape = memory.add_shape(shape(btf, &cred, &[], 0));
+        let signal = SignalLayout::resolve(btf);
+        let signal_shape = memory.add_shape(shape(btf, &signal, &[], 0));
+        let pid = PidLayout::resolve(btf);
+        // `numbers[]`, of one namespace: a number and an address
+        let pid_shape = memory.add_shape(shape(btf, &pid, &[], 16));
         Ok(Self {
             task,
             rq,
@@ -199,10 +224,16 @@ impl Layouts {
             task_group: TaskGroupLayout::resolve(btf),
             css_set: CssSetLayout::resolve(btf),
             mm: MmLayout::resolve(btf),
+            cred,
+            signal,
+            pid,
             cpumask_size: btf.find_struct("cpumask").and_then(|id| btf.size_of(id)).unwrap_or(1024),
             task_shape,
             rq_shape,
             cgroup_shape,
+            cred_shape,
+            signal_shape,
+            pid_shape,
         })
     }
 }

@@ -19,6 +19,7 @@ mod event_queue;
 pub mod exit;
 mod ext;
 mod host;
+mod identity;
 mod instant;
 pub mod interruption;
 mod kernel_objects;

@@ -214,10 +214,11 @@ impl Machine {
         check_task(&self.core, None, &name, &settings)?;
         let pid = self.core.next_pid;
         self.core.next_pid += 1;
+        let identity = self.runner.identity(ix);
         let leader = self.runner.thread_of(ix).and_then(|l| self.tid_of_ix.get(&l));
         let tgid = leader.map_or(pid, |l| self.core.task(*l).tgid);
         let core = &mut self.core;
-        let mut task = Task::new(ix, pid, tgid, name.clone(), settings.clone());
+        let mut task = Task::new(ix, pid, tgid, name.clone(), settings.clone(), identity);
         task.cpu = here;
         task.cpus = core.affinity(settings.cpus.as_deref());
         if let Some(path) = &settings.group {

@@ -8,6 +8,7 @@ use crate::core::{Context, Core};
 use crate::cpuset::CpuSet;
 use crate::event_queue::EventQueue;
 use crate::ext::idle::{IdleCpus, IdleMasks};
+use crate::identity::Identities;
 use crate::kernel_objects::Scratch;
 use crate::layout::{KernelType, Layouts};
 use crate::rq::Rq;
@@ -70,6 +71,7 @@ impl Machine {
             timers: Default::default(),
             queue: event_queue(&config),
             scratch,
+            identities: Identities::default(),
             this_cpu: 0,
             ctx: Context::default(),
             deferred: CpuSet::default(),

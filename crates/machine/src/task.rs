@@ -6,7 +6,7 @@ use crate::class::{Class, Entity};
 use crate::consts::DSQ_INVALID;
 use crate::cpuset::CpuSet;
 use crate::dsq::DsqIx;
-use rota_workload::{Settings, TaskIx};
+use rota_workload::{Identity, Settings, TaskIx};
 
 /// Index of a task in the machine. Never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -66,6 +66,7 @@ pub(crate) struct Task {
     pub(crate) addr: u64,
     pub(crate) parent: Option<Tid>,
     pub(crate) settings: Settings,
+    pub(crate) identity: Identity,
     /// `p->sched_class`, and the standing there.
     pub(crate) class: Class,
     pub(crate) entity: Entity,
@@ -114,7 +115,14 @@ pub(crate) struct Task {
 }
 
 impl Task {
-    pub(crate) fn new(ix: TaskIx, pid: u32, tgid: u32, name: String, settings: Settings) -> Self {
+    pub(crate) fn new(
+        ix: TaskIx,
+        pid: u32,
+        tgid: u32,
+        name: String,
+        settings: Settings,
+        identity: Identity,
+    ) -> Self {
         Self {
             ix,
             pid,
@@ -127,6 +135,7 @@ impl Task {
             lender: None,
             lent: false,
             settings,
+            identity,
             cpu: 0,
             cpus: CpuSet::default(),
             nr_cpus_allowed: 0,

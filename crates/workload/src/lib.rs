@@ -22,7 +22,7 @@ mod random;
 pub use description::description;
 pub use duration::{parse_duration, DurationError};
 pub use error::WorkloadError;
-pub use model::{Group, Policy, Settings, Task, TaskIx, Workload};
+pub use model::{Group, Identity, Policy, Settings, Task, TaskIx, Workload};
 pub use parse::{parse, parse_with, Files};
 pub use requests::{RequestClass, RequestEvent, RequestStep, Socket, SocketKind};
 pub use runner::{Runner, Step, FORK_LIMIT, INSTANT_LIMIT};

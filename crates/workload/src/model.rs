@@ -169,6 +169,9 @@ pub(crate) struct Definition {
     pub(crate) task_cpus: Option<Vec<u32>>,
     pub(crate) delay: Span,
     pub(crate) arrive: Option<Span>,
+    /// Of a process that has another user or session than who forked it.
+    pub(crate) uid: Option<u32>,
+    pub(crate) session: Option<u32>,
     /// Initial instances that lead the process (instance k takes entry k modulo the count);
     /// empty: a process of its own.
     pub(crate) leaders: Vec<TaskIx>,
@@ -177,7 +180,28 @@ pub(crate) struct Definition {
     pub(crate) program: Arc<Program>,
 }
 
+/// What a process has of its own and hands on to those it forks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Number of the user.
+    pub uid: u32,
+    /// Number of the session.
+    pub session: u32,
+}
+
+/// Of who starts the workload.
+const FIRST: Identity = Identity { uid: 0, session: 1 };
+
 impl Definition {
+    /// Of a process that is forked by one with the `inherited`, or starts by itself.
+    pub(crate) fn identity(&self, inherited: Option<Identity>) -> Identity {
+        let inherited = inherited.unwrap_or(FIRST);
+        Identity {
+            uid: self.uid.unwrap_or(inherited.uid),
+            session: self.session.unwrap_or(inherited.session),
+        }
+    }
+
     /// Its events, phase by phase.
     pub(crate) fn events(&self) -> impl Iterator<Item = &Event> {
         self.program.phases.iter().flat_map(|phase| &phase.events)

@@ -89,12 +89,22 @@ pub(super) fn read<'a>(
         Some(leader) => Some((scope.string(leader)?.to_owned(), leader.node.at)),
         None => None,
     };
+    let number = |key: &str, range: std::ops::RangeInclusive<i64>| match object.get(key)? {
+        Some(member) if thread_of.is_some() => {
+            let message = format!("a thread's {key:?} is that of its process: leave it out");
+            Err(scope.error(member.at, message))
+        }
+        Some(member) => Ok(Some(scope.integer(member, range)? as u32)),
+        None => Ok(None),
+    };
     let definition = Definition {
         name: member.key.clone(),
         settings: begin,
         task_cpus,
         delay: duration("delay")?.unwrap_or(Span::Fixed(0)),
         arrive: duration("arrive")?,
+        uid: number("uid", 0..=i64::from(u32::MAX) - 1)?,
+        session: number("session", 1..=i64::from(i32::MAX))?,
         leaders: Vec::new(),
         own_timers: shared.timers.kinds,
         program: Arc::new(program),

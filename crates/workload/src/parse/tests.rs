@@ -41,8 +41,48 @@ fn a_typo_names_file_line_column_task_phase_and_key() {
 }
 
 #[test]
+fn users_and_sessions_are_those_of_a_process() {
+    let text = r#"{"tasks": {
+        "a": {"uid": 7, "session": 3, "loop": 1, "run": 1, "fork": "child", "fork2": "other"},
+        "aide": {"thread_of": "a", "run": 1},
+        "child": {"instance": 0, "run": 1},
+        "other": {"instance": 0, "uid": 8, "run": 1},
+        "b": {"run": 1}
+    }}"#;
+    let workload = std::sync::Arc::new(parse("w.json", text).unwrap());
+    let mut runner = crate::Runner::new(workload, 1);
+    let a = crate::TaskIx(0);
+    for _ in 0..3 {
+        runner.next(a, 1000);
+    }
+    let identity = |ix| {
+        let identity = runner.identity(crate::TaskIx(ix));
+        (runner.name(crate::TaskIx(ix)), identity.uid, identity.session)
+    };
+    assert_eq!(identity(0), ("a-0", 7, 3));
+    assert_eq!(identity(1), ("aide-1", 7, 3));
+    assert_eq!(identity(2), ("b-2", 0, 1));
+    assert_eq!(identity(3), ("child-3-0000", 7, 3));
+    assert_eq!(identity(4), ("other-4-0000", 8, 3));
+}
+
+#[test]
+fn users_and_sessions_out_of_range_or_of_a_thread_are_errors() {
+    for (key, value, range) in [
+        ("uid", "-1", "from 0 to 4294967294"),
+        ("session", "0", "from 1 to 2147483647"),
+        ("uid", "\"x\"", "from 0 to 4294967294"),
+    ] {
+        let message = task_message(&format!("\"{key}\": {value}, \"run\": 1"));
+        assert!(message.contains(key) && message.contains(range), "{message}");
+    }
+    let message = task_message("\"thread_of\": \"u\", \"uid\": 1, \"run\": 1");
+    assert!(message.contains("is that of its process"), "{message}");
+}
+
+#[test]
 fn keys_not_simulated_yet_say_so() {
-    for key in ["parent", "uid"] {
+    for key in ["parent", "gid"] {
         assert_eq!(
             task_message(&format!("\"{key}\": \"x\", \"run\": 1")),
             format!(

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use crate::event::Event;
-use crate::model::{Settings, TaskIx, Workload};
+use crate::model::{Identity, Settings, TaskIx, Workload};
 use crate::requests::traffic::Traffic;
 use crate::sync::{Awaits, Sync};
 use state::{Cursor, TaskState};
@@ -58,12 +58,15 @@ impl Runner {
             .enumerate()
             .map(|(index, (task, first_ns))| {
                 let definition = &workload.definitions[task.definition as usize];
+                let leader = task.thread_of.map_or(task, |l| &workload.tasks[l.0 as usize]);
+                let identity = workload.definitions[leader.definition as usize].identity(None);
                 TaskState {
                     name: task.name.clone(),
                     definition: task.definition,
                     settings: task.settings.clone(),
                     thread_of: task.thread_of,
                     parent: None,
+                    identity,
                     stream: index as u64,
                     rng: None,
                     first_ns,
@@ -158,6 +161,11 @@ impl Runner {
     /// The task whose process this one is a thread of; `None`: a process of its own.
     pub fn thread_of(&self, task: TaskIx) -> Option<TaskIx> {
         self.tasks[task.0 as usize].thread_of
+    }
+
+    /// Whose process a task is in.
+    pub fn identity(&self, task: TaskIx) -> Identity {
+        self.tasks[task.0 as usize].identity
     }
 
     /// The task that forked this one; `None`: it started by itself.

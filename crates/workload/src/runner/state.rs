@@ -4,7 +4,7 @@
 use rand_chacha::ChaCha8Rng;
 
 use super::step::Step;
-use crate::model::{Phase, Settings, TaskIx};
+use crate::model::{Identity, Phase, Settings, TaskIx};
 use crate::random::{stream, Span};
 use crate::sync::Meeting;
 
@@ -15,6 +15,7 @@ pub(super) struct TaskState {
     pub(super) settings: Settings,
     pub(super) thread_of: Option<TaskIx>,
     pub(super) parent: Option<TaskIx>,
+    pub(super) identity: Identity,
     pub(super) stream: u64,
     /// Made at the first draw: most tasks never draw.
     pub(super) rng: Option<Box<ChaCha8Rng>>,

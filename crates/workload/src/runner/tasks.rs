@@ -41,12 +41,19 @@ impl Runner {
         // Depends on the line of descent alone, not on which parent came first.
         let stream = mix(forker.stream ^ mix(forker.children)) | FORKED;
         forker.children += 1;
+        let thread_of = definition.leader(number);
+        let forker = self.tasks[parent.0 as usize].identity;
+        let identity = match thread_of {
+            Some(leader) => self.tasks[leader.0 as usize].identity,
+            None => definition.identity(Some(forker)),
+        };
         let mut state = TaskState {
             name: format!("{}-{}-{number:04}", definition.name, child.0),
             definition: definition_ix,
             settings: definition.settings.clone(),
-            thread_of: definition.leader(number),
+            thread_of,
             parent: Some(parent),
+            identity,
             stream,
             rng: None,
             first_ns: 0,
