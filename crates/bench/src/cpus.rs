@@ -20,6 +20,17 @@ impl Cpus {
         Self::several(shared.as_slice())
     }
 
+    /// With those that the programs are to share; none: all that we may use.
+    pub fn several_or_all(shared: &[usize]) -> Result<Self, Error> {
+        if !shared.is_empty() {
+            return Self::several(shared);
+        }
+        let allowed =
+            sched_getaffinity(None).map_err(|e| Error::system("read the CPU affinity", e))?;
+        let all: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect();
+        Self::several(&all)
+    }
+
     /// With those that the programs are to share; none: the last that we may use.
     pub fn several(shared: &[usize]) -> Result<Self, Error> {
         let allowed =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Real programs that measure the scheduler of a live kernel, whichever it has: processes that
-//! compute ([`fairness`]), encoders ([`encoders`]), tasks that somebody waits for
+//! compute ([`fairness`]), programs of many threads ([`threads`]), encoders ([`encoders`]), tasks that somebody waits for
 //! ([`interactivity`]). Nothing here needs root.
 
 mod busy;
@@ -12,6 +12,7 @@ mod error;
 pub mod fairness;
 pub mod interactivity;
 mod spread;
+pub mod threads;
 
 pub use cpus::Cpus;
 pub use error::Error;

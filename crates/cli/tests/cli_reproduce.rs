@@ -129,3 +129,17 @@ fn the_page_of_pbs_has_what_the_command_prints() {
         assert!(page.contains(section.trim_end()), "not in docs/reproduce/pbs.md:\n{section}");
     }
 }
+
+#[test]
+fn the_page_of_pfs_has_what_the_command_prints() {
+    let page = root().join("docs/reproduce/pfs.md");
+    let page = std::fs::read_to_string(page).expect("the page is there");
+    // As published, with shares of queues, Figure 7 differs.
+    let run = rota(&["reproduce", "pfs", "fig2", "fig7", "fig10", "--markdown"]);
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    let sections: Vec<&str> = run.stdout.split("\n## ").skip(1).collect();
+    assert_eq!(sections.len(), 3);
+    for section in sections {
+        assert!(page.contains(section.trim_end()), "not in docs/reproduce/pfs.md:\n{section}");
+    }
+}

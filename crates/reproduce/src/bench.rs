@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Shipped policies in the ideal machine with one CPU: the papers' test bench.
+//! Shipped policies in a machine with one CPU, or several equal ones: the papers' test bench.
 
 use crate::error::Error;
 use rota_bpf::btf;
@@ -28,6 +28,7 @@ pub(crate) struct Bench {
     /// Has ticks and takes time for itself; else the ideal machine.
     ticking: bool,
     hz: u32,
+    cpus: u32,
     watchdog: bool,
     /// A machine that was run, and its policy: others are made from it.
     first: Option<(Machine, BpfOps)>,
@@ -47,7 +48,7 @@ pub(crate) fn image(policy: &str, set: &[(&str, &str)]) -> Result<Arc<Image>, Er
 impl Bench {
     pub(crate) fn new(image: &Arc<Image>) -> Self {
         let image = Arc::clone(image);
-        Self { image, ticking: false, hz: DEFAULT_HZ, watchdog: true, first: None }
+        Self { image, ticking: false, hz: DEFAULT_HZ, cpus: 1, watchdog: true, first: None }
     }
 
     /// Clients can wait for longer than a kernel would let them.
@@ -66,6 +67,11 @@ impl Bench {
         Self { hz, ..self }
     }
 
+    /// With so many CPUs.
+    pub(crate) fn with_cpus(self, cpus: u32) -> Self {
+        Self { cpus, ..self }
+    }
+
     /// Runs a workload under a fresh instance of the policy.
     pub(crate) fn run(
         &mut self,
@@ -73,7 +79,7 @@ impl Bench {
         length: Length,
         sink: &mut dyn Sink,
     ) -> Result<Outcome, Error> {
-        let mut config = Config::new(Topology::flat(1)?, length.duration_ns);
+        let mut config = Config::new(Topology::flat(self.cpus)?, length.duration_ns);
         if !self.ticking {
             config = config.ideal();
         }

@@ -14,6 +14,7 @@ mod expected;
 mod figure;
 mod o1cfs;
 mod pbs;
+mod pfs;
 mod pool;
 mod progress;
 mod runs;
@@ -76,7 +77,7 @@ impl Job<'_> {
     }
 }
 
-const PAPERS: &[Paper] = &[vtrr::PAPER, o1cfs::PAPER, pbs::PAPER];
+const PAPERS: &[Paper] = &[vtrr::PAPER, o1cfs::PAPER, pbs::PAPER, pfs::PAPER];
 
 /// All papers.
 pub fn papers() -> &'static [Paper] {

@@ -19,6 +19,8 @@ pub(crate) struct BenchArgs {
 pub(crate) enum Bench {
     /// Time children that compute pi on one CPU: a fair scheduler has them finish together
     Fairness(FairnessArgs),
+    /// Time two programs that compute the same with different numbers of threads
+    Threads(ThreadsArgs),
     /// Run encoders with different nice values on one CPU, and see how evenly frames come
     Encoders(EncodersArgs),
     /// Measure how late audio, video and X get the CPU beside a load
@@ -26,6 +28,9 @@ pub(crate) enum Bench {
     /// A child of `rota bench interactivity`
     #[command(hide = true)]
     InteractiveChild,
+    /// A program of `rota bench threads`
+    #[command(hide = true)]
+    ThreadsChild,
     /// A child of `rota bench fairness`
     #[command(hide = true)]
     Child,
@@ -53,6 +58,35 @@ pub(crate) struct FairnessArgs {
     pub(crate) cpu: Option<usize>,
 
     /// Print one JSON object with every time (schema rota.bench.fairness/1)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ThreadsArgs {
+    /// Threads of program A [default: one for each of the CPUs]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) a: Option<u32>,
+
+    /// Threads of program B [default: eight for each of the CPUs]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) b: Option<u32>,
+
+    /// Steps of each program's integral, which its threads divide
+    #[arg(long, value_name = "N", default_value_t = 2_000_000_000)]
+    #[arg(value_parser = clap::value_parser!(u64).range(100..))]
+    pub(crate) steps: u64,
+
+    /// Times that both run side by side
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeat: u32,
+
+    /// The CPUs that both programs share [default: all]
+    #[arg(long, value_name = "CPU,…", value_delimiter = ',')]
+    pub(crate) cpu: Vec<usize>,
+
+    /// Print one JSON object with every time (schema rota.bench.threads/1)
     #[arg(long)]
     pub(crate) json: bool,
 }

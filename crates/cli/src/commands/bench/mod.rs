@@ -5,6 +5,7 @@ mod args;
 mod encoders;
 mod fairness;
 mod interactivity;
+mod threads;
 
 pub(crate) use args::BenchArgs;
 
@@ -17,6 +18,11 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Status, Error> {
         Bench::Fairness(args) => fairness::run(args),
         Bench::Encoders(args) => encoders::run(args),
         Bench::Interactivity(args) => interactivity::run(args),
+        Bench::Threads(args) => threads::run(args),
+        Bench::ThreadsChild => {
+            rota_bench::threads::child(std::io::stdin(), std::io::stdout())?;
+            Ok(Status::Done)
+        }
         Bench::InteractiveChild => {
             rota_bench::interactivity::child(std::io::stdin(), std::io::stdout())?;
             Ok(Status::Done)

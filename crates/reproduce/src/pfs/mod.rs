@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! C. S. Wong, I. Tan, R. D. Kumari, F. Wey, *Towards Achieving Fairness in the Linux Scheduler*,
+//! 2008.
+
+mod blocked;
+mod pairs;
+mod productivity;
+mod programs;
+mod shares;
+mod threads;
+
+use crate::effort::Effort;
+use crate::{Experiment, Paper};
+
+pub(crate) const PAPER: Paper = Paper {
+    name: "pfs",
+    expected: include_str!("../../../../papers/pfs/expected.toml"),
+    costs_in: None,
+    experiments: &[
+        Experiment { figures: &["fig2", "fig7", "fig10"], run: shares::run },
+        Experiment { figures: &["fig3"], run: threads::run },
+        Experiment { figures: &["fig5", "fig8"], run: pairs::run },
+        Experiment { figures: &["fig6", "fig9"], run: productivity::run },
+        Experiment { figures: &["blocking"], run: blocked::run },
+    ],
+};
+
+/// A scheduler of the comparison.
+struct Entry {
+    name: &'static str,
+    policy: &'static str,
+    set: &'static [(&'static str, &'static str)],
+}
+
+const CFS: Entry = Entry { name: "CFS", policy: "cfs", set: &[] };
+/// Beyond the paper.
+const EEVDF: Entry = Entry { name: "EEVDF", policy: "eevdf", set: &[] };
+/// Its shares are those of the machine, which is ours.
+const PFS: Entry = Entry { name: "PFS", policy: "pfs", set: &[] };
+/// As published: those of each CPU's queue.
+const PFS_OF_QUEUES: Entry =
+    Entry { name: "PFS of queues", policy: "pfs", set: &[("scope", "queue")] };
+const TFPS: Entry = Entry { name: "TFPS", policy: "tfps", set: &[] };
+
+/// Times that each test is repeated, with other start times of the threads.
+fn repetitions(effort: Effort) -> u64 {
+    match effort {
+        Effort::Quick => 2,
+        Effort::Default => 10,
+        // [PFS §4.2, §4.3, §4.4]
+        Effort::Full => 100,
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
+    // No number is no agreement.
+    values.into_iter().fold(0.0, |most: f64, value| if value <= most { most } else { value })
+}
+
+/// How far something is from what is due, in percent of that.
+fn off_percent(found: f64, due: f64) -> f64 {
+    (found / due - 1.0).abs() * 100.0
+}
