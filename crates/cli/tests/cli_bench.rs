@@ -34,6 +34,40 @@ fn every_child_computes_pi_and_tells_its_time() {
 }
 
 #[test]
+fn programs_of_threads_are_timed_alone_and_side_by_side() {
+    let words = ["bench", "threads", "--a", "1", "--b", "8", "--steps", "200000", "--repeat", "2"];
+    let json = rota(&[&words[..], &["--json"]].concat()).ok().json();
+    assert_eq!(json["schema"], "rota.bench.threads/1");
+    assert_eq!((&json["threads"]["a"], &json["threads"]["b"]), (&1.into(), &8.into()));
+    let times = json["times_ns"].as_array().expect("a list");
+    assert_eq!(times.len(), 2);
+    for of in times.iter().chain([&json["alone_ns"]]) {
+        assert!(of["a"].as_u64() > Some(0) && of["b"].as_u64() > Some(0), "{of}");
+    }
+    // By equations from the times alone, which nobody can beat.
+    let due = &json["predicted_ns"]["fair_to_processes"];
+    assert!(due["a"].as_f64() >= json["alone_ns"]["a"].as_f64(), "{json}");
+
+    let text = rota(&words).ok().stdout;
+    assert!(text.starts_with("A with 1 threads and B with 8 on CPUs "), "{text}");
+    assert!(text.contains("fair to processes") && text.contains("deviation"), "{text}");
+}
+
+#[test]
+fn programs_of_threads_that_cannot_be_run_are_refused() {
+    for (words, part) in [
+        (["--a", "0"], "1..=10000"),
+        (["--steps", "99"], "100.."),
+        (["--cpu", "100000"], "CPU 100000 is not there"),
+        (["--repeat", "0"], "1..=1000"),
+    ] {
+        let run = rota(&[&["bench", "threads"][..], &words[..]].concat());
+        assert_eq!(run.code, 2, "{words:?}");
+        assert!(run.stderr.contains(part), "{words:?}: {}", run.stderr);
+    }
+}
+
+#[test]
 fn frames_of_encoders_are_counted_over_time() {
     let scratch = Scratch::new();
     let picture = scratch.path("frames.svg");
