@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the dearest single call of a policy costs, on several CPUs and with tasks that are tied to
+//! What calls of a policy cost. The dearest, on several CPUs and with tasks that are tied to
 //! one: no callback may walk through all of them to find somebody to run.
 
 mod common;
@@ -9,6 +9,7 @@ use common::ideal;
 use rota_machine::config::Config;
 use rota_machine::exit::ExitKind;
 use rota_trace::{Cost, Event, EventKind, Sink};
+use std::collections::BTreeMap;
 
 const MS: u64 = 1_000_000;
 
@@ -61,5 +62,56 @@ fn the_dearest_call_grows_with_the_logarithm_of_tasks_at_most() {
             many.op,
             many.instructions
         );
+    }
+}
+
+/// Instructions of each callback, and how often it was called, after the start.
+#[derive(Default)]
+struct Costs(BTreeMap<String, (u64, u64)>);
+
+impl Sink for Costs {
+    fn event(&mut self, event: &Event) {
+        if let EventKind::OpCall { op, cost: Cost::Instructions(n), .. } = &event.kind {
+            if event.time_ns > 10 * MS {
+                let (all, calls) = self.0.entry(op.to_string()).or_default();
+                (*all, *calls) = (*all + n, *calls + 1);
+            }
+        }
+    }
+}
+
+/// A process with so many threads that sleep, one that makes threads, which end, and one that sleeps
+/// and wakes up; beside them two busy processes, with CPUs enough for all.
+fn with_siblings(policy: &str, set: &[(&str, &str)], siblings: u32) -> Costs {
+    let load = format!(
+        r#"{{"tasks": {{
+            "p": {{"loop": -1, "run": 100, "fork": "child", "sleep": 900}},
+            "child": {{"instance": 0, "thread_of": "p", "loop": 1, "run": 50}},
+            "asleep": {{"instance": {siblings}, "thread_of": "p", "sleep": 100000000}},
+            "naps": {{"thread_of": "p", "loop": -1, "run": 300, "sleep": 700}},
+            "other": {{"instance": 2, "run": 1000000}}
+        }}}}"#
+    );
+    let mut costs = Costs::default();
+    let config = Config { detail: true, ..ideal(6, 500 * MS) };
+    let outcome = Hosted::new(policy, set, config, &load).run_into(&mut costs);
+    assert_eq!(outcome.exit.kind, ExitKind::Unreg, "{policy}: {}", outcome.exit);
+    costs
+}
+
+#[test]
+fn forks_ends_and_sleeps_cost_the_same_with_a_thousand_siblings() {
+    for policy in ["pfs", "tfps"] {
+        for set in [&[][..], &[("active_only", "true")], &[("by", "user")]] {
+            let [few, many] = [10, 1_000].map(|n| with_siblings(policy, set, n).0);
+            for op in ["init_task", "enable", "enqueue", "stopping", "quiescent", "exit_task"] {
+                let [few, many] = [&few, &many].map(|costs| {
+                    let (all, calls) = costs.get(op).copied().unwrap_or_default();
+                    assert!(calls >= 200, "{op}: {calls} calls");
+                    all as f64 / calls as f64
+                });
+                assert!((many / few - 1.0).abs() < 0.1, "{policy} {op}: {few}, {many}");
+            }
+        }
     }
 }
