@@ -3951,6 +3951,334 @@ struct pt_regs {
 	};
 };
 
+struct net_device;
+
+struct wait_queue_entry;
+
+typedef int (*wait_queue_func_t)(struct wait_queue_entry *, unsigned int, int, void *);
+
+struct wait_queue_entry {
+	unsigned int flags;
+	void *private;
+	wait_queue_func_t func;
+	struct list_head entry;
+};
+
+struct sk_buff;
+
+struct fasync_struct;
+
+typedef __u64 __addrpair;
+
+typedef __u32 __be32;
+
+typedef __u32 __portpair;
+
+typedef __u16 __be16;
+
+struct proto;
+
+typedef struct {
+	struct net *net;
+} possible_net_t;
+
+struct in6_addr {
+	union {
+		__u8 u6_addr8[16];
+		__be16 u6_addr16[8];
+		__be32 u6_addr32[4];
+	} in6_u;
+};
+
+struct inet_timewait_death_row;
+
+struct sock;
+
+struct sock_common {
+	union {
+		__addrpair skc_addrpair;
+		struct {
+			__be32 skc_daddr;
+			__be32 skc_rcv_saddr;
+		};
+	};
+	union {
+		unsigned int skc_hash;
+		__u16 skc_u16hashes[2];
+	};
+	union {
+		__portpair skc_portpair;
+		struct {
+			__be16 skc_dport;
+			__u16 skc_num;
+		};
+	};
+	short unsigned int skc_family;
+	volatile unsigned char skc_state;
+	unsigned char skc_reuse: 4;
+	unsigned char skc_reuseport: 1;
+	unsigned char skc_ipv6only: 1;
+	unsigned char skc_net_refcnt: 1;
+	unsigned char skc_bypass_prot_mem: 1;
+	int skc_bound_dev_if;
+	union {
+		struct hlist_node skc_bind_node;
+		struct hlist_node skc_portaddr_node;
+	};
+	struct proto *skc_prot;
+	possible_net_t skc_net;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
+	atomic64_t skc_cookie;
+	union {
+		long unsigned int skc_flags;
+		struct sock *skc_listener;
+		struct inet_timewait_death_row *skc_tw_dr;
+	};
+	int skc_dontcopy_begin[0];
+	union {
+		struct hlist_node skc_node;
+		struct hlist_nulls_node skc_nulls_node;
+	};
+	short unsigned int skc_tx_queue_mapping;
+	short unsigned int skc_rx_queue_mapping;
+	union {
+		int skc_incoming_cpu;
+		u32 skc_rcv_wnd;
+		u32 skc_tw_rcv_nxt;
+	};
+	refcount_t skc_refcnt;
+	int skc_dontcopy_end[0];
+	union {
+		u32 skc_rxhash;
+		u32 skc_window_clamp;
+		u32 skc_tw_snd_nxt;
+	};
+};
+
+struct sk_buff_list {
+	struct sk_buff *next;
+	struct sk_buff *prev;
+};
+
+struct sk_buff_head {
+	union {
+		struct {
+			struct sk_buff *next;
+			struct sk_buff *prev;
+		};
+		struct sk_buff_list list;
+	};
+	__u32 qlen;
+	spinlock_t lock;
+};
+
+struct dst_entry;
+
+struct sk_filter;
+
+struct socket;
+
+struct xfrm_policy;
+
+struct slock_owned {
+	int owned;
+	spinlock_t slock;
+};
+
+typedef struct {
+	union {
+		struct slock_owned;
+		long int combined;
+	};
+	wait_queue_head_t wq;
+} socket_lock_t;
+
+typedef u64 netdev_features_t;
+
+struct qrwlock {
+	union {
+		atomic_t cnts;
+		struct {
+			u8 wlocked;
+			u8 __lstate[3];
+		};
+	};
+	arch_spinlock_t wait_lock;
+};
+
+typedef struct qrwlock arch_rwlock_t;
+
+struct rwlock {
+	arch_rwlock_t raw_lock;
+};
+
+typedef struct rwlock rwlock_t;
+
+struct sock_cgroup_data {
+	struct cgroup *cgroup;
+	u32 classid;
+	u16 prioidx;
+};
+
+struct sock_reuseport;
+
+struct numa_drop_counters;
+
+typedef struct {} netns_tracker;
+
+struct socket_wq;
+
+struct sock {
+	struct sock_common __sk_common;
+	__u8 __cacheline_group_begin__sock_write_rx[0];
+	atomic_t sk_drops;
+	__s32 sk_peek_off;
+	struct sk_buff_head sk_error_queue;
+	struct sk_buff_head sk_receive_queue;
+	struct {
+		atomic_t rmem_alloc;
+		int len;
+		struct sk_buff *head;
+		struct sk_buff *tail;
+	} sk_backlog;
+	__u8 __cacheline_group_end__sock_write_rx[0];
+	__u8 __cacheline_group_begin__sock_read_rx[0];
+	struct dst_entry *sk_rx_dst;
+	int sk_rx_dst_ifindex;
+	u32 sk_rx_dst_cookie;
+	unsigned int sk_ll_usec;
+	unsigned int sk_napi_id;
+	u16 sk_busy_poll_budget;
+	u8 sk_prefer_busy_poll;
+	u8 sk_userlocks;
+	int sk_rcvbuf;
+	struct sk_filter *sk_filter;
+	union {
+		struct socket_wq *sk_wq;
+		struct socket_wq *sk_wq_raw;
+	};
+	void (*sk_data_ready)(struct sock *);
+	long int sk_rcvtimeo;
+	int sk_rcvlowat;
+	__u8 __cacheline_group_end__sock_read_rx[0];
+	__u8 __cacheline_group_begin__sock_read_rxtx[0];
+	int sk_err;
+	struct socket *sk_socket;
+	struct mem_cgroup *sk_memcg;
+	struct xfrm_policy *sk_policy[2];
+	__u8 __cacheline_group_end__sock_read_rxtx[0];
+	__u8 __cacheline_group_begin__sock_write_rxtx[0];
+	socket_lock_t sk_lock;
+	u32 sk_reserved_mem;
+	int sk_forward_alloc;
+	u32 sk_tsflags;
+	__u8 __cacheline_group_end__sock_write_rxtx[0];
+	__u8 __cacheline_group_begin__sock_write_tx[0];
+	int sk_write_pending;
+	atomic_t sk_omem_alloc;
+	int sk_err_soft;
+	int sk_wmem_queued;
+	refcount_t sk_wmem_alloc;
+	long unsigned int sk_tsq_flags;
+	union {
+		struct sk_buff *sk_send_head;
+		struct rb_root tcp_rtx_queue;
+	};
+	struct sk_buff_head sk_write_queue;
+	struct page_frag sk_frag;
+	union {
+		struct timer_list sk_timer;
+		struct timer_list tcp_retransmit_timer;
+		struct timer_list mptcp_retransmit_timer;
+	};
+	long unsigned int sk_pacing_rate;
+	atomic_t sk_zckey;
+	atomic_t sk_tskey;
+	long unsigned int sk_tx_queue_mapping_jiffies;
+	__u8 __cacheline_group_end__sock_write_tx[0];
+	__u8 __cacheline_group_begin__sock_read_tx[0];
+	u32 sk_dst_pending_confirm;
+	u32 sk_pacing_status;
+	long unsigned int sk_max_pacing_rate;
+	long int sk_sndtimeo;
+	u32 sk_priority;
+	u32 sk_mark;
+	kuid_t sk_uid;
+	u16 sk_protocol;
+	u16 sk_type;
+	struct dst_entry *sk_dst_cache;
+	netdev_features_t sk_route_caps;
+	struct sk_buff * (*sk_validate_xmit_skb)(struct sock *, struct net_device *, struct sk_buff *);
+	u16 sk_gso_type;
+	u16 sk_gso_max_segs;
+	unsigned int sk_gso_max_size;
+	gfp_t sk_allocation;
+	u32 sk_txhash;
+	int sk_sndbuf;
+	u8 sk_pacing_shift;
+	bool sk_use_task_frag;
+	__u8 __cacheline_group_end__sock_read_tx[0];
+	u8 sk_gso_disabled: 1;
+	u8 sk_kern_sock: 1;
+	u8 sk_no_check_tx: 1;
+	u8 sk_no_check_rx: 1;
+	u8 sk_shutdown;
+	long unsigned int sk_lingertime;
+	struct proto *sk_prot_creator;
+	rwlock_t sk_callback_lock;
+	u32 sk_ack_backlog;
+	u32 sk_max_ack_backlog;
+	u64 sk_ino;
+	spinlock_t sk_peer_lock;
+	int sk_bind_phc;
+	struct pid *sk_peer_pid;
+	const struct cred *sk_peer_cred;
+	ktime_t sk_stamp;
+	int sk_disconnects;
+	union {
+		u8 sk_txrehash;
+		u8 sk_scm_recv_flags;
+		struct {
+			u8 sk_scm_credentials: 1;
+			u8 sk_scm_security: 1;
+			u8 sk_scm_pidfd: 1;
+			u8 sk_scm_rights: 1;
+			u8 sk_scm_unused: 4;
+		};
+	};
+	u8 sk_clockid;
+	u8 sk_txtime_deadline_mode: 1;
+	u8 sk_txtime_report_errors: 1;
+	u8 sk_txtime_unused: 6;
+	u8 sk_bpf_cb_flags;
+	void *sk_user_data;
+	void *sk_security;
+	struct sock_cgroup_data sk_cgrp_data;
+	void (*sk_state_change)(struct sock *);
+	void (*sk_write_space)(struct sock *);
+	void (*sk_error_report)(struct sock *);
+	int (*sk_backlog_rcv)(struct sock *, struct sk_buff *);
+	void (*sk_destruct)(struct sock *);
+	struct sock_reuseport *sk_reuseport_cb;
+	struct bpf_local_storage *sk_bpf_storage;
+	struct numa_drop_counters *sk_drop_counters;
+	union {
+		struct callback_head sk_rcu;
+		freeptr_t sk_freeptr;
+	};
+	netns_tracker ns_tracker;
+	struct xarray sk_user_frags;
+};
+
+struct socket_wq {
+	wait_queue_head_t wait;
+	struct fasync_struct *fasync_list;
+	long unsigned int flags;
+	struct callback_head rcu;
+	long: 64;
+};
+
 struct linux_binprm;
 
 struct bpf_link;
@@ -4192,6 +4520,10 @@ enum {
 	BPF_F_BPRM_SECUREEXEC = 1,
 };
 
+struct unix_address;
+
+struct unix_vertex;
+
 enum {
 	BPF_F_RECOMPUTE_CSUM = 1,
 	BPF_F_INVALIDATE_HASH = 2,
@@ -4299,10 +4631,6 @@ enum bpf_dynptr_type {
 };
 
 typedef int (*bpf_task_work_callback_t)(struct bpf_map *, void *, void *);
-
-typedef __u16 __be16;
-
-typedef __u32 __be32;
 
 typedef u32 __kernel_dev_t;
 
@@ -5167,6 +5495,8 @@ typedef void (*btf_trace_hrtimer_start)(void *, struct hrtimer *, enum hrtimer_m
 
 typedef void (*btf_trace_hrtimer_start_expired)(void *, struct hrtimer *);
 
+typedef void (*btf_trace_inet_sock_set_state)(void *, const struct sock *, const int, const int);
+
 typedef void (*btf_trace_irq_handler_entry)(void *, int, struct irqaction *);
 
 typedef void (*btf_trace_irq_handler_exit)(void *, int, struct irqaction *, int);
@@ -5270,6 +5600,12 @@ typedef void (*btf_trace_sched_waking)(void *, struct task_struct *);
 typedef void (*btf_trace_signal_deliver)(void *, int, struct kernel_siginfo *, struct k_sigaction *);
 
 typedef void (*btf_trace_signal_generate)(void *, int, struct kernel_siginfo *, struct task_struct *, int, int);
+
+typedef void (*btf_trace_sk_data_ready)(void *, const struct sock *);
+
+typedef void (*btf_trace_sock_recv_length)(void *, struct sock *, int, int);
+
+typedef void (*btf_trace_sock_send_length)(void *, struct sock *, int, int);
 
 typedef void (*btf_trace_softirq_entry)(void *, unsigned int);
 
@@ -5734,6 +6070,11 @@ enum sched_tunable_scaling {
 	SCHED_TUNABLESCALING_LOG = 1,
 	SCHED_TUNABLESCALING_LINEAR = 2,
 	SCHED_TUNABLESCALING_END = 3,
+};
+
+struct scm_stat {
+	atomic_t nr_fds;
+	long unsigned int nr_unix_fds;
 };
 
 enum scx_arena_consts {
@@ -6376,6 +6717,40 @@ enum uclamp_id {
 	UCLAMP_MIN = 0,
 	UCLAMP_MAX = 1,
 	UCLAMP_CNT = 2,
+};
+
+typedef struct wait_queue_entry wait_queue_entry_t;
+
+struct unix_sock {
+	struct sock sk;
+	struct unix_address *addr;
+	struct path path;
+	struct mutex iolock;
+	struct mutex bindlock;
+	struct sock *peer;
+	struct sock *listener;
+	struct unix_vertex *vertex;
+	spinlock_t lock;
+	long: 64;
+	long: 64;
+	long: 64;
+	long: 64;
+	long: 64;
+	long: 64;
+	long: 64;
+	struct socket_wq peer_wq;
+	wait_queue_entry_t peer_wake;
+	struct scm_stat scm_stat;
+	int inq_len;
+	bool recvmsg_inq;
+	struct sk_buff *oob_skb;
+	long: 64;
+	long: 64;
+	long: 64;
+	long: 64;
+	long: 64;
+	long: 64;
+	long: 64;
 };
 
 typedef __builtin_va_list va_list;

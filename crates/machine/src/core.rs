@@ -13,7 +13,7 @@ use crate::identity::Identities;
 use crate::kernel_objects::Scratch;
 use crate::layout::{Layouts, ABSENT};
 use crate::list::Links;
-use crate::ops::{Op, Ops};
+use crate::ops::{Op, Ops, Tracepoint};
 use crate::rq::Rq;
 use crate::stats::Counters;
 use crate::task::{Task, Tid};
@@ -31,6 +31,8 @@ pub(crate) struct Context {
     pub(crate) locked_rq: Option<u32>,
     /// `current->scx.kf_tasks[0]`: the task that the callback is about.
     pub(crate) task: Option<Tid>,
+    /// It is a program at a tracepoint.
+    pub(crate) tracing: bool,
 }
 
 /// The simulated kernel: everything but the scheduler that it hosts.
@@ -63,6 +65,8 @@ pub struct Core {
     /// `smp_processor_id()`.
     pub(crate) this_cpu: u32,
     pub(crate) ctx: Context,
+    /// A process that is no task of the workload has the CPU for the moment.
+    pub(crate) outsider: bool,
     /// CPUs with work in `irq_work` or deferred lists.
     pub(crate) deferred: CpuSet,
     pub(crate) resched: CpuSet,
@@ -193,6 +197,13 @@ impl Core {
         }
     }
 
+    /// As [`Core::put_u32`], two bytes.
+    pub(crate) fn put_u16(&mut self, base: u64, offset: u32, value: u16) {
+        if offset != ABSENT {
+            self.mem.set_u16(base + u64::from(offset), value);
+        }
+    }
+
     /// As [`Core::put_u32`], eight bytes.
     #[inline]
     pub(crate) fn put_u64(&mut self, base: u64, offset: u32, value: u64) {
@@ -254,7 +265,8 @@ impl Core {
         task: Option<Tid>,
         args: &[u64],
     ) -> u64 {
-        let outer = std::mem::replace(&mut self.ctx, Context { op: Some(op), locked_rq, task });
+        let inner = Context { op: Some(op), locked_rq, task, tracing: false };
+        let outer = std::mem::replace(&mut self.ctx, inner);
         let result = o.call(self, op, args);
         self.ctx = outer;
         match result {
@@ -269,9 +281,28 @@ impl Core {
         }
     }
 
+    /// Passes a tracepoint that the scheduler may watch.
+    pub(crate) fn pass(&mut self, o: &mut dyn Ops, at: Tracepoint, args: &[u64]) {
+        let inner = Context { tracing: true, ..Context::default() };
+        let outer = std::mem::replace(&mut self.ctx, inner);
+        let result = o.pass(self, at, args);
+        self.ctx = outer;
+        match result {
+            Ok(instructions) => {
+                self.counters.count_tracepoint(at, instructions);
+                self.charge_program(at.name(), None, instructions);
+            }
+            Err(fault) => self.error(ExitKind::Error, format!("tp_btf/{}: {fault}", at.name())),
+        }
+    }
+
     fn charge_callback(&mut self, op: Op, task: Option<Tid>, instructions: u64) {
-        let cpu = self.this_cpu;
         self.counters.count_callback(op, instructions);
+        self.charge_program(op.name(), task, instructions);
+    }
+
+    fn charge_program(&mut self, name: &'static str, task: Option<Tid>, instructions: u64) {
+        let cpu = self.this_cpu;
         let cost_ns = instructions * self.config.costs.insn_ps / 1000;
         let rq = self.rq_mut(cpu);
         rq.insns_since_pick += instructions;
@@ -279,7 +310,7 @@ impl Core {
         if self.config.detail {
             let pid = task.map_or(0, |t| self.task(t).pid);
             let cost = Cost::Instructions(instructions);
-            self.emit(Some(cpu), EventKind::OpCall { op: op.name().into(), pid, cost });
+            self.emit(Some(cpu), EventKind::OpCall { op: name.into(), pid, cost });
         }
     }
 

@@ -29,6 +29,9 @@ impl Host for Core {
     }
 
     fn current_task(&self) -> u64 {
+        if self.outsider {
+            return self.scratch.loader;
+        }
         let rq = self.rq(self.this_cpu);
         rq.curr.map_or(rq.idle_addr, |t| self.task(t).addr)
     }

@@ -113,6 +113,7 @@ impl Core {
     /// `scx_kfunc_context_filter()`: what a verifier would have refused to load.
     pub(crate) fn allow(&self, contexts: u32, name: &str) -> Result<(), Fault> {
         let permitted = match self.ctx.op {
+            None if self.ctx.tracing => 0,
             // syscall programs and timers
             None => allow::UNLOCKED | allow::SELECT_CPU,
             Some(Op::SelectCpu | Op::Enqueue) => allow::SELECT_CPU | allow::ENQUEUE,

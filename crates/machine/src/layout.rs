@@ -146,6 +146,21 @@ layout! {
     /// `struct pid`.
     PidLayout = "pid" { numbers: "numbers" } also { "level" }
 }
+layout! {
+    /// `struct sock`.
+    SockLayout = "sock" {
+        family: "__sk_common.skc_family",
+        local_port: "__sk_common.skc_num", remote_port: "__sk_common.skc_dport",
+        local_address: "__sk_common.skc_rcv_saddr", remote_address: "__sk_common.skc_daddr",
+    }
+}
+layout! {
+    /// `struct unix_sock`, which begins with a `struct sock`.
+    UnixSockLayout = "unix_sock" { addr: "addr", peer: "peer" } also {
+        "sk.__sk_common.skc_family", "sk.__sk_common.skc_num", "sk.__sk_common.skc_dport",
+        "sk.__sk_common.skc_rcv_saddr", "sk.__sk_common.skc_daddr",
+    }
+}
 fn struct_size(btf: &Btf, ty: &str) -> u32 {
     btf.find_struct(ty).and_then(|id| btf.size_of(id)).unwrap_or(64)
 }
@@ -174,6 +189,8 @@ pub(crate) struct Layouts {
     pub(crate) cred: CredLayout,
     pub(crate) signal: SignalLayout,
     pub(crate) pid: PidLayout,
+    pub(crate) sock: SockLayout,
+    pub(crate) unix_sock: UnixSockLayout,
     /// Bytes of a `struct cpumask`.
     pub(crate) cpumask_size: u32,
     pub(crate) task_shape: ShapeId,
@@ -182,6 +199,8 @@ pub(crate) struct Layouts {
     pub(crate) cred_shape: ShapeId,
     pub(crate) signal_shape: ShapeId,
     pub(crate) pid_shape: ShapeId,
+    pub(crate) sock_shape: ShapeId,
+    pub(crate) unix_sock_shape: ShapeId,
 }
 
 impl Layouts {
@@ -200,6 +219,9 @@ impl Layouts {
         let cgroup = CgroupLayout::resolve(btf);
         let task_shape = memory.add_shape(shape(btf, &task, &writable, 0));
         let rq_shape = memory.add_shape(shape(btf, &rq, &[], 0));
+        let (sock, unix_sock) = (SockLayout::resolve(btf), UnixSockLayout::resolve(btf));
+        let sock_shape = memory.add_shape(shape(btf, &sock, &[], 0));
+        let unix_sock_shape = memory.add_shape(shape(btf, &unix_sock, &[], 0));
         // `ancestors[]`
         let cgroup_shape = memory.add_shape(shape(btf, &cgroup, &[], 8 * crate::cgroup::MAX_DEPTH));
         let cred = CredLayout::resolve(btf);
@@ -227,6 +249,8 @@ impl Layouts {
             cred,
             signal,
             pid,
+            sock,
+            unix_sock,
             cpumask_size: btf.find_struct("cpumask").and_then(|id| btf.size_of(id)).unwrap_or(1024),
             task_shape,
             rq_shape,
@@ -234,6 +258,8 @@ impl Layouts {
             cred_shape,
             signal_shape,
             pid_shape,
+            sock_shape,
+            unix_sock_shape,
         })
     }
 }

@@ -36,6 +36,7 @@ mod rq;
 pub mod run;
 mod sched;
 mod setup;
+mod sockets;
 pub mod stats;
 pub mod task;
 mod timers;

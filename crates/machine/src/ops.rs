@@ -69,6 +69,33 @@ ops! {
     Exit = "exit" / "exit",
 }
 
+macro_rules! tracepoints {
+    ($($variant:ident = $name:literal),* $(,)?) => {
+        /// A place in the kernel that an object can watch beside its callbacks
+        /// (`SEC("tp_btf/…")`).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[allow(missing_docs)]
+        #[repr(u8)]
+        pub enum Tracepoint { $($variant),* }
+
+        impl Tracepoint {
+            /// Those that the machine passes.
+            pub const ALL: &'static [Tracepoint] = &[$(Tracepoint::$variant),*];
+
+            /// Its name in the kernel.
+            pub fn name(self) -> &'static str {
+                match self { $(Tracepoint::$variant => $name),* }
+            }
+        }
+    };
+}
+
+tracepoints! {
+    SkDataReady = "sk_data_ready",
+    SockRecvLength = "sock_recv_length",
+    SockSendLength = "sock_send_length",
+}
+
 /// What a finished callback says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpRet {
@@ -105,6 +132,15 @@ pub trait Ops {
     fn call(&mut self, core: &mut Core, op: Op, args: &[u64]) -> Result<OpRet, Fault>;
     /// Runs an expired `bpf_timer`.
     fn run_timer(&mut self, core: &mut Core, timer: u64) -> Result<OpRet, Fault>;
+    /// Whether the scheduler watches any tracepoint.
+    fn watches(&self) -> bool {
+        false
+    }
+    /// Runs what watches a tracepoint; the instructions that it took.
+    fn pass(&mut self, core: &mut Core, at: Tracepoint, args: &[u64]) -> Result<u64, Fault> {
+        let _ = (core, at, args);
+        Ok(0)
+    }
     /// Gives a task a share of its own (`rota_shares`), where the scheduler knows shares.
     fn set_share(&mut self, core: &mut Core, pid: u32, share: u64) -> Result<(), Fault> {
         let _ = (core, pid, share);

@@ -3,7 +3,7 @@
 
 use crate::core::Core;
 use crate::kfuncs;
-use crate::ops::{Op, OpRet, Ops, OpsParams};
+use crate::ops::{Op, OpRet, Ops, OpsParams, Tracepoint};
 use rota_bpf::error::{Fault, LoadError};
 use rota_bpf::image::{FuncId, Image, MapId, OpsField, StructOps};
 use rota_bpf::runtime::{Ret, Runtime};
@@ -20,6 +20,8 @@ pub struct Binding {
     /// `struct sched_ext_ops_cid`: masks are passed as `struct scx_cmask`.
     cid: bool,
     shares: Option<MapId>,
+    /// Programs at a tracepoint, in the order of the object.
+    watchers: Vec<(Tracepoint, FuncId)>,
 }
 
 impl Binding {
@@ -63,8 +65,17 @@ impl Binding {
             timeout_ms: int("timeout_ms") as u32,
             exit_dump_len: int("exit_dump_len") as u32,
         };
-        Ok(Self { funcs, params, cid, shares: None })
+        Ok(Self { funcs, params, cid, shares: None, watchers: watchers(image) })
     }
+}
+
+fn watchers(image: &Image) -> Vec<(Tracepoint, FuncId)> {
+    let at = |section: &str| {
+        let name = section.strip_prefix("tp_btf/")?;
+        Tracepoint::ALL.iter().copied().find(|at| at.name() == name)
+    };
+    let functions = (0u32..).zip(&image.functions);
+    functions.filter_map(|(id, f)| Some((at(&f.section)?, FuncId(id)))).collect()
 }
 
 /// A running object.
@@ -150,6 +161,21 @@ impl Ops for Bound<'_> {
         self.rt.run_timer(core, timer).map(op_ret)
     }
 
+    fn watches(&self) -> bool {
+        !self.binding.watchers.is_empty()
+    }
+
+    fn pass(&mut self, core: &mut Core, at: Tracepoint, args: &[u64]) -> Result<u64, Fault> {
+        let mut instructions = 0;
+        for (_, func) in self.binding.watchers.iter().filter(|(of, _)| *of == at) {
+            let ctx = core.push_args(args);
+            let result = self.rt.call(core, *func, &[ctx]);
+            core.pop_args();
+            instructions += result?.instructions;
+        }
+        Ok(instructions)
+    }
+
     fn set_share(&mut self, core: &mut Core, pid: u32, share: u64) -> Result<(), Fault> {
         match self.binding.shares {
             Some(map) => self.rt.map_put(core, map, &pid.to_le_bytes(), &share.to_le_bytes()),
@@ -177,6 +203,14 @@ impl Ops for BpfOps {
 
     fn run_timer(&mut self, core: &mut Core, timer: u64) -> Result<OpRet, Fault> {
         self.bound().run_timer(core, timer)
+    }
+
+    fn watches(&self) -> bool {
+        !self.binding.watchers.is_empty()
+    }
+
+    fn pass(&mut self, core: &mut Core, at: Tracepoint, args: &[u64]) -> Result<u64, Fault> {
+        self.bound().pass(core, at, args)
     }
 
     fn set_share(&mut self, core: &mut Core, pid: u32, share: u64) -> Result<(), Fault> {

@@ -20,39 +20,64 @@ impl Machine {
     }
 
     /// Requests of customers arrive, each as a network's interrupt would deliver it: on the CPU
-    /// where the task slept that it wakes.
+    /// where the task slept that it wakes, or on the first one.
     pub(crate) fn customers_due(&mut self, o: &mut dyn Ops) {
         if self.customers_at_ns != self.core.now_ns {
             // somebody came sooner since, so another event stands for what is due next
             return;
         }
         self.customers_at_ns = u64::MAX;
-        let woken = self.runner.arrive(self.core.now_ns);
-        self.tell_requests(None);
-        self.arm_customers();
-        for task in woken.iter().filter_map(|ix| self.tid_of_ix.get(ix)).copied() {
-            let here = self.core.task(task).cpu;
-            self.core.wake_up(o, task, here, 0);
+        self.runner.arrive(self.core.now_ns);
+        for event in self.runner.take_request_events() {
+            let woken = event.wakes().and_then(|ix| self.tid_of_ix.get(&ix)).copied();
+            let here = woken.map_or(0, |t| self.core.task(t).cpu);
+            self.core.this_cpu = here;
+            self.tell_request(o, None, &event);
+            if let Some(t) = woken {
+                self.core.wake_up(o, t, here, 0);
+            }
             self.core.drain_deferred(o);
+        }
+        self.arm_customers();
+    }
+
+    /// Reports what happened to requests as the current task of a CPU decided on its next step.
+    pub(crate) fn tell_requests(&mut self, o: &mut dyn Ops, cpu: u32) {
+        let events = self.runner.take_request_events();
+        for event in &events {
+            self.core.this_cpu = cpu;
+            self.tell_request(o, Some(cpu), event);
+        }
+        if !events.is_empty() {
+            // an answer can make its customer come sooner than any other
+            self.arm_customers();
         }
     }
 
-    /// Reports what happened to requests since the last call: on a CPU, by its current task, or
-    /// outside of all.
-    pub(crate) fn tell_requests(&mut self, cpu: Option<u32>) {
-        let mut any = false;
-        for event in self.runner.take_request_events() {
-            any = true;
-            let pid = |ix: TaskIx| {
-                self.tid_of_ix.get(&ix).map_or(0, |tid| self.core.tasks[tid.0 as usize].pid)
-            };
-            if let Some(kind) = kind(event, pid) {
-                self.core.emit(cpu, EventKind::Request(kind));
-            }
+    /// Reports an event to the stream, and to a scheduler that watches sockets.
+    fn tell_request(&mut self, o: &mut dyn Ops, cpu: Option<u32>, event: &RequestEvent) {
+        let pid = |ix: TaskIx| {
+            self.tid_of_ix.get(&ix).map_or(0, |tid| self.core.tasks[tid.0 as usize].pid)
+        };
+        if let Some(kind) = kind(event, pid) {
+            self.core.emit(cpu, EventKind::Request(kind));
         }
-        if any {
-            // an answer can make its customer come sooner than any other
-            self.arm_customers();
+        let RequestEvent { request, socket, step } = *event;
+        let (core, sockets) = (&mut self.core, &mut self.sockets);
+        match step {
+            RequestStep::Arrived { by, .. } => {
+                let kind = self.runner.workload().sockets()[socket as usize].kind;
+                sockets.arrived(core, o, (request, socket, kind), by.is_some());
+            }
+            RequestStep::Forwarded { .. } => {
+                let kind = self.runner.workload().sockets()[socket as usize].kind;
+                sockets.arrived(core, o, (request, socket, kind), true);
+            }
+            RequestStep::Taken { .. } => sockets.taken(core, o, request),
+            RequestStep::Answered { to, .. } => sockets.answered(core, o, request, to.is_some()),
+            RequestStep::Received { .. } => sockets.received(core, o, request),
+            RequestStep::Done { .. } => sockets.over(request),
+            RequestStep::Dropped { .. } => {}
         }
     }
 
@@ -69,15 +94,15 @@ impl Machine {
 }
 
 /// The event that the stream holds; `None`: it leaves this out.
-fn kind(event: RequestEvent, pid: impl Fn(TaskIx) -> u32) -> Option<Request> {
+fn kind(event: &RequestEvent, pid: impl Fn(TaskIx) -> u32) -> Option<Request> {
     let request = event.request;
     Some(match event.step {
-        RequestStep::Arrived { class, by, demand_ns, think_ns } => {
+        RequestStep::Arrived { class, by, demand_ns, think_ns, .. } => {
             Request::Begin { request, class, sender: by.map_or(0, pid), demand_ns, think_ns }
         }
         RequestStep::Dropped { class } => Request::Drop { class },
         RequestStep::Taken { by } => Request::Serve { request, pid: pid(by) },
-        RequestStep::Answered { by } | RequestStep::Done { by } => {
+        RequestStep::Answered { by, .. } | RequestStep::Done { by } => {
             Request::End { request, pid: pid(by) }
         }
         RequestStep::Forwarded { .. } | RequestStep::Received { .. } => return None,

@@ -7,6 +7,7 @@ use crate::event_queue::Due;
 use crate::exit::{ExitInfo, ExitKind};
 use crate::ops::Ops;
 use crate::setup::check_task;
+use crate::sockets::Sockets;
 use crate::stats::Counters;
 use crate::task::{State, Task, Tid, Work};
 use rota_trace::{Event, EventKind, Sink};
@@ -63,6 +64,7 @@ pub struct Machine {
     pub(crate) tid_of_ix: FxHashMap<TaskIx, Tid>,
     /// When the next request of a customer is due, as far as the event queue knows.
     pub(crate) customers_at_ns: u64,
+    pub(crate) sockets: Sockets,
 }
 
 impl Machine {
@@ -294,11 +296,12 @@ impl Machine {
                 (false, Some(child)) => Step::Fork { child },
                 (false, None) => self.runner.next(ix, now_ns),
             };
-            self.tell_requests(Some(cpu));
+            self.tell_requests(o, cpu);
             self.lend(o);
             self.core.this_cpu = cpu;
             let goes_on = self.take_step(o, cpu, t, step)?;
             self.core.drain_deferred(o);
+            self.sockets.sent(&mut self.core, o, cpu);
             if !goes_on {
                 break;
             }

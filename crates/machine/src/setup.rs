@@ -13,6 +13,7 @@ use crate::kernel_objects::Scratch;
 use crate::layout::{KernelType, Layouts};
 use crate::rq::Rq;
 use crate::run::{Machine, RunError};
+use crate::sockets::Sockets;
 use crate::stats::Counters;
 use crate::task::Tid;
 use rand::SeedableRng;
@@ -74,6 +75,7 @@ impl Machine {
             identities: Identities::default(),
             this_cpu: 0,
             ctx: Context::default(),
+            outsider: false,
             deferred: CpuSet::default(),
             resched: CpuSet::default(),
             nr_waiting: 0,
@@ -101,7 +103,13 @@ impl Machine {
         for (ix, _) in runner.initial() {
             check_task(&core, None, runner.name(ix), runner.settings(ix))?;
         }
-        Ok(Self { core, runner, tid_of_ix: FxHashMap::default(), customers_at_ns: u64::MAX })
+        Ok(Self {
+            core,
+            runner,
+            tid_of_ix: FxHashMap::default(),
+            customers_at_ns: u64::MAX,
+            sockets: Sockets::default(),
+        })
     }
 }
 

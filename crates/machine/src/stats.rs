@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the machine counts by itself: `scx_event_stats`, callbacks, decisions.
 
-use crate::ops::Op;
+use crate::ops::{Op, Tracepoint};
 
 /// Calls and instructions of one callback.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,16 +39,27 @@ pub struct Counters {
     /// `SCX_EV_REENQ_LOCAL_REPEAT`.
     pub reenq_local_repeat: u64,
     callbacks: Vec<CallbackCount>,
+    tracepoints: Vec<CallbackCount>,
 }
 
 impl Counters {
     pub(crate) fn new() -> Self {
-        Self { callbacks: vec![CallbackCount::default(); Op::ALL.len()], ..Self::default() }
+        Self {
+            callbacks: vec![CallbackCount::default(); Op::ALL.len()],
+            tracepoints: vec![CallbackCount::default(); Tracepoint::ALL.len()],
+            ..Self::default()
+        }
     }
 
     #[inline]
     pub(crate) fn count_callback(&mut self, op: Op, instructions: u64) {
         let count = &mut self.callbacks[op as usize];
+        count.calls += 1;
+        count.instructions += instructions;
+    }
+
+    pub(crate) fn count_tracepoint(&mut self, at: Tracepoint, instructions: u64) {
+        let count = &mut self.tracepoints[at as usize];
         count.calls += 1;
         count.instructions += instructions;
     }
@@ -62,6 +73,18 @@ impl Counters {
 
     /// Callbacks that were called, with their counts.
     pub fn callbacks(&self) -> impl Iterator<Item = (Op, CallbackCount)> + '_ {
-        Op::ALL.iter().zip(&self.callbacks).filter(|(_, c)| c.calls > 0).map(|(op, c)| (*op, *c))
+        called(Op::ALL, &self.callbacks)
     }
+
+    /// Tracepoints that the scheduler watches and that were passed, with their counts.
+    pub fn tracepoints(&self) -> impl Iterator<Item = (Tracepoint, CallbackCount)> + '_ {
+        called(Tracepoint::ALL, &self.tracepoints)
+    }
+}
+
+fn called<'a, T: Copy>(
+    all: &'a [T],
+    counts: &'a [CallbackCount],
+) -> impl Iterator<Item = (T, CallbackCount)> + 'a {
+    all.iter().zip(counts).filter(|(_, c)| c.calls > 0).map(|(which, c)| (*which, *c))
 }

@@ -150,8 +150,10 @@ struct CallbackJson {
 impl<'a> Sim<'a> {
     pub(crate) fn new(run: &Run<'a>) -> Self {
         let outcome = &run.finished.outcome;
-        let callbacks = outcome.counters.callbacks().map(|(op, count)| CallbackJson {
-            op: op.name(),
+        let callbacks = outcome.counters.callbacks().map(|(op, count)| (op.name(), count));
+        let tracepoints = outcome.counters.tracepoints().map(|(at, count)| (at.name(), count));
+        let callbacks = callbacks.chain(tracepoints).map(|(op, count)| CallbackJson {
+            op,
             calls: count.calls,
             instructions: count.instructions,
         });

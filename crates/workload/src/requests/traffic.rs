@@ -23,6 +23,16 @@ pub struct RequestEvent {
     pub step: RequestStep,
 }
 
+impl RequestEvent {
+    /// The task that it wakes as it arrives.
+    pub fn wakes(&self) -> Option<TaskIx> {
+        match self.step {
+            RequestStep::Arrived { wakes, .. } => wakes,
+            _ => None,
+        }
+    }
+}
+
 /// The kinds of [`RequestEvent`]. `by` is the running task that does it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestStep {
@@ -36,6 +46,8 @@ pub enum RequestStep {
         demand_ns: u64,
         /// Think time of a customer that waits for its answer.
         think_ns: Option<u64>,
+        /// The task that it wakes.
+        wakes: Option<TaskIx>,
     },
     /// It was dropped, as the queue was full.
     Dropped {
@@ -56,6 +68,8 @@ pub enum RequestStep {
     Answered {
         /// The task.
         by: TaskIx,
+        /// The task that waits for it.
+        to: Option<TaskIx>,
     },
     /// Its sender, a task, received the answer.
     Received {
@@ -164,13 +178,17 @@ impl Traffic {
     }
 
     /// What happened since the last call, in order.
-    pub(crate) fn take_told(&mut self) -> std::vec::Drain<'_, RequestEvent> {
-        self.told.drain(..)
+    pub(crate) fn take_told(&mut self) -> Vec<RequestEvent> {
+        std::mem::take(&mut self.told)
     }
 
-    /// Requests of customers arrive; the tasks that they wake.
-    pub(crate) fn arrive(&mut self, plan: &Plan, now_ns: u64) -> Vec<TaskIx> {
-        let mut woken = Vec::new();
+    /// What [`Traffic::take_told`] will say.
+    pub(crate) fn told(&self) -> &[RequestEvent] {
+        &self.told
+    }
+
+    /// Requests of customers arrive; what they wake is told with them.
+    pub(crate) fn arrive(&mut self, plan: &Plan, now_ns: u64) {
         while let Some(batch) = self.outside.arrive(now_ns) {
             let socket = plan.classes[batch.class as usize].socket;
             let Some(kind) = plan.sockets.get(socket as usize) else {
@@ -196,12 +214,12 @@ impl Traffic {
                     by: None,
                     demand_ns,
                     think_ns: batch.user.map(|(_, think_ns)| think_ns),
+                    wakes: self.queues[socket as usize].receivers.front().copied(),
                 };
                 let number = self.number();
-                woken.extend(self.enqueue(Request { number, demand_ns, socket, from }, step));
+                self.enqueue(Request { number, demand_ns, socket, from }, step);
             }
         }
-        woken
     }
 
     /// Demand of the request that a task serves: the oldest it took and did not finish.
@@ -238,7 +256,8 @@ impl Traffic {
         }
         let number = self.number();
         let from = if wait { From::Task(task) } else { From::Nobody };
-        let step = RequestStep::Arrived { class, by: Some(task), demand_ns, think_ns: None };
+        let wakes = self.queues[socket as usize].receivers.front().copied();
+        let step = RequestStep::Arrived { class, by: Some(task), demand_ns, think_ns: None, wakes };
         let woken = self.enqueue(Request { number, demand_ns, socket, from }, step);
         if wait {
             self.hands(task).answer = Answer::Awaited(number, socket);
@@ -287,7 +306,11 @@ impl Traffic {
         let Some(request) = held.remove(at) else {
             return Passage::Nothing;
         };
-        self.tell(request.number, socket, RequestStep::Answered { by: task });
+        let to = match request.from {
+            From::Task(sender) => Some(sender),
+            _ => None,
+        };
+        self.tell(request.number, socket, RequestStep::Answered { by: task, to });
         match request.from {
             From::Outside | From::Nobody => Passage::GoOn(None),
             From::User { source, user } => {

@@ -16,16 +16,17 @@ impl Runner {
         self.traffic.next_at()
     }
 
-    /// Lets the requests arrive that customers send up to now; the tasks that they wake, in
-    /// this order.
-    pub fn arrive(&mut self, now_ns: u64) -> Vec<TaskIx> {
-        let woken = self.traffic.arrive(&self.workload.requests, now_ns);
-        woken.iter().for_each(|task| self.tasks[task.0 as usize].blocked = false);
-        woken
+    /// Lets the requests arrive that customers send up to now; [`Runner::take_request_events`]
+    /// has them, with the tasks that they wake.
+    pub fn arrive(&mut self, now_ns: u64) {
+        self.traffic.arrive(&self.workload.requests, now_ns);
+        for task in self.traffic.told().iter().filter_map(RequestEvent::wakes) {
+            self.tasks[task.0 as usize].blocked = false;
+        }
     }
 
     /// What happened to requests since the last call, in order.
-    pub fn take_request_events(&mut self) -> std::vec::Drain<'_, RequestEvent> {
+    pub fn take_request_events(&mut self) -> Vec<RequestEvent> {
         self.traffic.take_told()
     }
 

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Sockets as the kernel has them: what a scheduler sees that watches `sk_data_ready`,
+//! `sock_recv_length` and `sock_send_length`.
+//!
+//! A request travels on a connection of its own, of which this machine has both ends, or one
+//! if the sender is at the other end of a network. As in the kernel, `sk_data_ready` comes
+//! before the wakeup, in the sender or in an interrupt, and `sock_send_length` when the sender
+//! is done with both.
+
+use crate::core::Core;
+use crate::ops::{Ops, Tracepoint};
+use rota_bpf::memory::Perm;
+use rota_workload::SocketKind;
+use rustc_hash::FxHashMap;
+
+const AF_UNIX: u16 = 1;
+const AF_INET: u16 = 2;
+/// 127.0.0.1, 192.0.2.1 and 192.0.2.2 (documentation, RFC 5737), as the network has them.
+const LOOPBACK: [u8; 4] = [127, 0, 0, 1];
+const THIS_MACHINE: [u8; 4] = [192, 0, 2, 1];
+const A_CUSTOMER: [u8; 4] = [192, 0, 2, 2];
+/// Port of the workload's first socket.
+const FIRST_PORT: u16 = 8000;
+/// Linux's `ip_local_port_range`.
+const EPHEMERAL: std::ops::Range<u64> = 32768..61000;
+/// Bytes of a message: no policy can know how large they would be.
+const LENGTH: u64 = 64;
+
+/// The two ends of a connection, as guest addresses.
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    server: u64,
+    /// `None`: not on this machine.
+    client: Option<u64>,
+}
+
+/// Connections of the requests that are not over.
+#[derive(Debug, Default)]
+pub(crate) struct Sockets {
+    /// By number of the request. The first one takes the answer, the last one was sent last.
+    open: FxHashMap<u64, Vec<Ends>>,
+    /// Connections so far.
+    connected: u64,
+    /// Addresses that servers of `AF_UNIX` are bound to, by socket.
+    bound: FxHashMap<u32, u64>,
+    /// Ends of which the sender has not heard yet that the message is sent.
+    sending: Vec<u64>,
+    /// Connections that are closed when it has.
+    closing: Vec<Ends>,
+}
+
+impl Sockets {
+    /// A request arrives: `by_task` of a task that sends it, else of a customer.
+    pub(crate) fn arrived(
+        &mut self,
+        core: &mut Core,
+        o: &mut dyn Ops,
+        (request, socket, kind): (u64, u32, SocketKind),
+        by_task: bool,
+    ) {
+        if !o.watches() {
+            return;
+        }
+        let ends = self.connect(core, socket, kind, by_task);
+        self.open.entry(request).or_default().push(ends);
+        // somebody at this machine who is no task of the workload
+        core.outsider = !by_task && kind == SocketKind::Unix;
+        core.pass(o, Tracepoint::SkDataReady, &[ends.server]);
+        if core.outsider {
+            sent(core, o, ends.client);
+        }
+        core.outsider = false;
+        if by_task {
+            self.sending.extend(ends.client);
+        }
+    }
+
+    /// The current task took a request.
+    pub(crate) fn taken(&self, core: &mut Core, o: &mut dyn Ops, request: u64) {
+        if let Some(ends) = self.open.get(&request).and_then(|all| all.last()) {
+            core.pass(o, Tracepoint::SockRecvLength, &[ends.server, LENGTH, 0]);
+        }
+    }
+
+    /// The current task answers a request; if that came from a task, it will say when it has
+    /// received the answer.
+    pub(crate) fn answered(
+        &mut self,
+        core: &mut Core,
+        o: &mut dyn Ops,
+        request: u64,
+        to_task: bool,
+    ) {
+        let Some(ends) = self.open.get(&request).and_then(|all| all.first()).copied() else {
+            return;
+        };
+        if let Some(client) = ends.client {
+            core.pass(o, Tracepoint::SkDataReady, &[client]);
+        }
+        self.sending.push(ends.server);
+        if !to_task {
+            self.over(request);
+        }
+    }
+
+    /// The current task, which sent a request, takes its answer.
+    pub(crate) fn received(&mut self, core: &mut Core, o: &mut dyn Ops, request: u64) {
+        let ends = self.open.get(&request).and_then(|all| all.first());
+        if let Some(client) = ends.and_then(|ends| ends.client) {
+            core.pass(o, Tracepoint::SockRecvLength, &[client, LENGTH, 0]);
+        }
+        self.over(request);
+    }
+
+    /// A request is over.
+    pub(crate) fn over(&mut self, request: u64) {
+        self.closing.extend(self.open.remove(&request).into_iter().flatten());
+    }
+
+    /// The current task is back from sending.
+    pub(crate) fn sent(&mut self, core: &mut Core, o: &mut dyn Ops, cpu: u32) {
+        core.this_cpu = cpu;
+        for end in std::mem::take(&mut self.sending) {
+            sent(core, o, Some(end));
+        }
+        for ends in self.closing.drain(..) {
+            core.mem.free(ends.server);
+            ends.client.into_iter().for_each(|client| core.mem.free(client));
+        }
+    }
+
+    fn connect(&mut self, core: &mut Core, socket: u32, kind: SocketKind, by_task: bool) -> Ends {
+        let nth = self.connected;
+        self.connected += 1;
+        match kind {
+            SocketKind::Unix => {
+                let (server, client) = (unix_end(core), unix_end(core));
+                let bound = *self
+                    .bound
+                    .entry(socket)
+                    .or_insert_with(|| core.mem.alloc("unix_address", 128, Perm::ReadOnly));
+                let layout = core.layouts.unix_sock.clone();
+                core.put_u64(server, layout.addr, bound);
+                core.put_u64(server, layout.peer, client);
+                core.put_u64(client, layout.peer, server);
+                Ends { server, client: Some(client) }
+            }
+            SocketKind::Tcp => {
+                let span = EPHEMERAL.end - EPHEMERAL.start;
+                let port = (EPHEMERAL.start + nth % span) as u16;
+                let listens = FIRST_PORT.wrapping_add(socket as u16);
+                let (here, there) =
+                    if by_task { (LOOPBACK, LOOPBACK) } else { (THIS_MACHINE, A_CUSTOMER) };
+                let server = inet_end(core, (here, listens), (there, port));
+                let client = by_task.then(|| inet_end(core, (there, port), (here, listens)));
+                Ends { server, client }
+            }
+        }
+    }
+}
+
+fn sent(core: &mut Core, o: &mut dyn Ops, end: Option<u64>) {
+    if let Some(end) = end {
+        core.pass(o, Tracepoint::SockSendLength, &[end, LENGTH, 0]);
+    }
+}
+
+fn unix_end(core: &mut Core) -> u64 {
+    let end = core.mem.alloc_kernel(core.layouts.unix_sock_shape);
+    core.put_u16(end, core.layouts.sock.family, AF_UNIX);
+    end
+}
+
+fn inet_end(core: &mut Core, local: ([u8; 4], u16), remote: ([u8; 4], u16)) -> u64 {
+    let end = core.mem.alloc_kernel(core.layouts.sock_shape);
+    let layout = core.layouts.sock.clone();
+    core.put_u16(end, layout.family, AF_INET);
+    core.put_u32(end, layout.local_address, u32::from_le_bytes(local.0));
+    core.put_u32(end, layout.remote_address, u32::from_le_bytes(remote.0));
+    core.put_u16(end, layout.local_port, local.1);
+    core.put_u16(end, layout.remote_port, remote.1.to_be());
+    end
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Who is next [CAS §4]: those who serve a request (Q0), the highest total first; then processes
+ * that are new; then all others (Q1), by virtual time. And what Q1 has in any case.
+ */
+#ifndef ROTA_APPEASE_QUEUE_BPF_H
+#define ROTA_APPEASE_QUEUE_BPF_H
+
+#include "elevation.bpf.h"
+#include "unhappiness.bpf.h"
+
+#define MOST_OWED 16 /* quanta */
+
+QUANTUM_TUNABLE_OF(4000000);
+volatile u32 reserve help_text("part of the CPU time that others have beside requests") scale(1000)
+range(0, 0.9) = 50;
+const volatile u64 newborn_ns
+	help_text("CPU time that a new process has before all who serve nobody") unit(ns)
+	range(0, 1000000000) = 1000000;
+
+enum rank { RANK_REQUEST, RANK_NEWBORN, RANK_OTHERS };
+
+struct appease_stats {
+	u64 requests help_text("requests that arrived");
+	u64 answered help_text("of these, answered");
+	u64 services help_text("requests of tasks on behalf of a request");
+	u64 pooled help_text("threads woken on behalf of a request");
+	u64 refused help_text("requests of those who do not count as customers");
+	u64 forgotten help_text("requests that needed no answer, or got none");
+	u64 reserved help_text("quanta of what others have in any case");
+	u64 preemptions help_text("clients that came and took a CPU away");
+	u64 scans help_text("decisions that looked at every waiting client");
+	u64 no_room help_text("requests beyond the 32767 that there is room for");
+};
+
+struct appease_stats stats;
+
+struct client {
+	u64 virt;	/* in Q1, ns of nice 0 */
+	u64 charged_at; /* its CPU time when last charged */
+	u64 charged_ns; /* the time then */
+	u64 left_ns;	/* that it is new for */
+	s64 standing;	/* of its best request: total minus the holder's clock, while it waits */
+	struct elevation elevation;
+	u32 weight;
+	u32 share; /* as its requests weigh, 100: nice 0 */
+	u32 tgid;  /* its process and session when it last read from a socket */
+	u32 session;
+	u32 best;    /* that request; 0: none */
+	u32 rank;    /* enum rank */
+	bool serves; /* it has read from a socket */
+	u32 next_misplaced;
+	bool misplaced;
+	bool queued;
+	bool comes; /* became runnable and was not enqueued yet */
+};
+
+struct cpu_state {
+	u32 running; /* 0: nobody of ours */
+	bool gives_way;
+	bool reserved; /* a quantum of what Q1 has in any case */
+};
+
+struct client clients[NR_SLOTS];
+struct cpu_state cpus[MAX_CPUS];
+u64 min_virt; /* of Q1 */
+u64 owed_ns;  /* to Q1 */
+u64 decided_at;
+u32 others_wait; /* of Q1 */
+u32 misplaced;	 /* who waits, but not where it belongs any more: the first of a list */
+u32 nr_running;
+bool others_turn;
+
+static struct client *client_at(u32 slot)
+{
+	return &clients[slot & SLOT_MASK];
+}
+
+static u64 virtual_of(struct client *c, u64 ns)
+{
+	return virtual_ns(ns, elevated(c->weight, elevation_level(&c->elevation, decided_at)));
+}
+
+/* Where it belongs, by what it holds now. */
+static void rank_anew(u32 slot, u64 now)
+{
+	struct client *c = client_at(slot);
+	const struct request *r;
+
+	c->best = request_to_serve(slot, now);
+	c->rank = c->best ? RANK_REQUEST : c->left_ns ? RANK_NEWBORN : RANK_OTHERS;
+	if (!c->best)
+		return;
+	r = request_at(c->best);
+	c->standing = unhappiness_of(r, now) + r->above - now;
+}
+
+/* In an order that does not change while they wait, if all requests weigh the same. */
+static bool ranks_above(u32 a, u32 b)
+{
+	const struct client *one = client_at(a), *other = client_at(b);
+
+	if (one->rank != other->rank)
+		return one->rank < other->rank;
+	if (one->rank == RANK_REQUEST && one->standing != other->standing)
+		return one->standing > other->standing;
+	if (one->rank == RANK_OTHERS && one->virt != other->virt)
+		return one->virt < other->virt;
+	return pid_of[a & SLOT_MASK] < pid_of[b & SLOT_MASK];
+}
+
+static bool pick_rule_differs(void)
+{
+	return others_turn || uneven_requests;
+}
+
+static bool runs_before(u32 a, u32 b)
+{
+	const struct client *one = client_at(a), *other = client_at(b);
+	u64 total, other_total;
+
+	if (others_turn && (one->rank == RANK_OTHERS) != (other->rank == RANK_OTHERS))
+		return one->rank == RANK_OTHERS;
+	if (one->rank == RANK_REQUEST && other->rank == RANK_REQUEST) {
+		total = total_of(request_at(one->best), decided_at);
+		other_total = total_of(request_at(other->best), decided_at);
+		if (total != other_total)
+			return total > other_total;
+	}
+	return ranks_above(a, b);
+}
+
+#include "ranked.bpf.h"
+
+static void queue_add(u32 slot, u64 now)
+{
+	struct client *c = client_at(slot);
+
+	if (c->queued)
+		return;
+	rank_anew(slot, now);
+	c->queued = true;
+	others_wait += c->rank == RANK_OTHERS;
+	ranked_add(slot);
+}
+
+static void queue_remove(u32 slot)
+{
+	struct client *c = client_at(slot);
+
+	ranked_remove(slot);
+	if (slot && c->queued) {
+		c->queued = false;
+		others_wait -= c->rank == RANK_OTHERS;
+	}
+}
+
+/* What it holds has changed: if it waits it has another place, at the next decision. */
+static void holder_changed(u32 slot)
+{
+	struct client *c = client_at(slot);
+
+	if (!c->queued || c->misplaced)
+		return;
+	c->misplaced = true;
+	c->next_misplaced = misplaced;
+	misplaced = slot;
+}
+
+static void queue_renew(u64 now)
+{
+	while (misplaced && can_loop()) {
+		u32 slot = misplaced;
+		struct client *c = client_at(slot);
+
+		misplaced = c->next_misplaced;
+		c->misplaced = false;
+		if (!c->queued)
+			continue;
+		queue_remove(slot);
+		queue_add(slot, now);
+	}
+}
+
+static void charge(struct client *c, u64 cpu_time, u64 now)
+{
+	u64 ran = cpu_time - c->charged_at, part = reserve;
+
+	c->charged_at = cpu_time;
+	c->charged_ns = now;
+	decided_at = now;
+	c->left_ns -= ran < c->left_ns ? ran : c->left_ns;
+	if (c->rank == RANK_OTHERS) {
+		c->virt += virtual_of(c, ran);
+		owed_ns -= ran < owed_ns ? ran : owed_ns;
+		return;
+	}
+	if (part > 900)
+		part = 900;
+	if (others_wait)
+		owed_ns += ran * part / (1000 - part);
+	if (owed_ns > MOST_OWED * quantum_now())
+		owed_ns = MOST_OWED * quantum_now();
+}
+
+/* The client to run on @cpu next: one that waits, or @prev (0: none). */
+static struct choice queue_pick(u32 cpu, u32 prev, u64 now)
+{
+	struct choice choice;
+
+	decided_at = now;
+	queue_renew(now);
+	others_turn = others_wait && owed_ns >= quantum_now();
+	if (prev)
+		rank_anew(prev, now);
+	choice = ranked_pick(cpu, prev);
+	cpus[cpu % MAX_CPUS].reserved = others_turn && client_at(choice.slot)->rank == RANK_OTHERS;
+	others_turn = false;
+	return choice;
+}
+
+/* The CPU of whom should give way to @slot, which comes: 1 + its number, 0: none. */
+static u32 cpu_to_preempt(u32 slot, u64 now)
+{
+	struct client *comes = client_at(slot);
+	u64 latest = comes->virt + quantum_now();
+	u32 cpu, found = 0, rank = comes->rank;
+
+	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++) {
+		const struct cpu_state *state = &cpus[cpu % MAX_CPUS];
+		struct client *c = client_at(state->running);
+		u64 virt = c->virt + virtual_of(c, now > c->charged_ns ? now - c->charged_ns : 0);
+
+		if (!state->running || state->gives_way || !slot_may_use(slot, cpu))
+			continue;
+		if (c->rank < rank || (c->rank == rank && rank != RANK_OTHERS))
+			continue;
+		/* It is Q1's turn, whoever comes. */
+		if (state->reserved && comes->rank != RANK_OTHERS)
+			continue;
+		/* Of the last rank who is farthest ahead. */
+		if (c->rank == rank && virt <= latest)
+			continue;
+		rank = c->rank;
+		latest = virt > latest ? virt : latest;
+		found = cpu + 1;
+	}
+	if (found)
+		cpus[(found - 1) % MAX_CPUS].gives_way = true;
+	return found;
+}
+
+#endif

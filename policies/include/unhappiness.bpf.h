@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Unhappiness: for how long somebody has waited for what a task is about to do [CAS §2].
+ *
+ * A request is from a customer, or from a task on behalf of a request that it holds itself (its
+ * parent). It waits in its socket, then it is held by the client (slot) that took it. Its
+ * unhappiness grows with time but for the time in which its holder has a CPU [§2.2, 1 and 2].
+ * A holder that blocks for a service hands on 1 - alpha of it [eq. 1], and what is left to it
+ * stays as it is [4]; with the answer it gets all of it back [eq. 2].
+ *
+ * All requests of one holder grow alike, by the holder's clock: no event costs more where
+ * more requests are open. The total of a request [eq. 3] is that of the one being served and
+ * what is left to those who wait for it: of several at once on behalf of one, each counts for
+ * itself.
+ *
+ * As this has it unhappiness is never below 0, and hands on what it has, to the nanosecond.
+ * Everything here needs the lock. The policy that includes this defines holder_changed(slot): what
+ * that client holds, or waits for, is not what it was.
+ */
+#ifndef ROTA_UNHAPPINESS_BPF_H
+#define ROTA_UNHAPPINESS_BPF_H
+
+#include "slots.bpf.h"
+
+#define NR_REQUESTS NR_SLOTS
+#define LINK_MASK   (NR_REQUESTS + NR_SLOTS - 1)
+#define MOST_HELD   32 /* of a holder's requests that are looked at, the oldest */
+#define ALPHA_ONE   1000
+#define PLAIN	    10000 /* weight of a request of a customer and a server that count for 100 */
+
+const volatile u32 alpha help_text("part of its unhappiness that a task keeps when it asks another")
+scale(1000) range(0, 0.499) = 0;
+const volatile bool falls
+	help_text("unhappiness falls while it is served, as CAS §3 counts, not as §2.2 defines it");
+const volatile u64 forget_ns help_text("a request that was not answered for so long is forgotten")
+unit(ns) range(1000000, 1000000000000) = 10000000000;
+
+struct request {
+	u64 key;	/* of its conversation; 0: it came by a wakeup */
+	u64 carried;	/* its unhappiness at @mark */
+	u64 mark;	/* on its holder's clock */
+	u64 above;	/* unhappiness of all who wait for it, ns */
+	u64 touched_at; /* when its holder last received something */
+	u32 weight;	/* of the customer, times that of who serves directly */
+	u32 asker_tgid; /* the process that asks; 0: not known, or not on this machine */
+	u32 asker_session;
+	u32 holder; /* 0: nobody took it yet */
+	u32 parent, child;
+	u32 in_bucket;	/* the next one there, or of the free ones */
+	bool local;	/* who asks is on this machine */
+	bool taken;	/* its holder has read it, and is not just expected to */
+	bool handed_on; /* its holder waits for the child, which has the unhappiness */
+};
+
+/* How fast a client's clock goes. */
+#define PACE_WAITS  1
+#define PACE_STILL  0
+#define PACE_SERVED (falls ? -1 : 0)
+
+struct holder {
+	u64 clock; /* ns of waiting, at @since */
+	u64 since;
+	s64 pace;
+};
+
+/* A circle for each holder, of what it holds, from the oldest on. */
+struct link {
+	u32 older, newer;
+};
+
+struct request requests[NR_REQUESTS]; /* 0: none */
+struct holder holders[NR_SLOTS];      /* 0: nobody, whose clock is the time */
+struct link links[NR_REQUESTS + NR_SLOTS];
+u32 conversations[NR_REQUESTS]; /* buckets of requests by key */
+u32 requests_used, free_request;
+u32 uneven_requests; /* that weigh other than PLAIN */
+
+static void holder_changed(u32 slot);
+
+static struct request *request_at(u32 request)
+{
+	return &requests[request & SLOT_MASK];
+}
+
+static struct holder *holder_at(u32 slot)
+{
+	return &holders[slot & SLOT_MASK];
+}
+
+static struct link *link_at(u32 link)
+{
+	return &links[link & LINK_MASK];
+}
+
+/* The link of a holder in its own circle. */
+static u32 circle_of(u32 slot)
+{
+	return NR_REQUESTS + (slot & SLOT_MASK);
+}
+
+/* A request's link, else 0. What compilers know of its size they would use to drop masks. */
+static u32 request_of(u32 link)
+{
+	link = link < NR_REQUESTS ? link : 0;
+	asm volatile("" : "+r"(link));
+	return link;
+}
+
+/* 0: it holds none. */
+static u32 oldest_of(u32 slot)
+{
+	return request_of(link_at(circle_of(slot))->newer);
+}
+
+static u32 newer_than(u32 request)
+{
+	return request_of(link_at(request)->newer);
+}
+
+static u64 clock_of(const struct holder *h, u64 now)
+{
+	return h->clock + h->pace * (now - h->since);
+}
+
+/* The unhappiness of one request at one process, u in [§2.1]. No branch: verifiers follow both. */
+static u64 unhappiness_of(const struct request *r, u64 now)
+{
+	s64 u = r->carried + clock_of(holder_at(r->holder), now) - r->mark;
+
+	return u & ~(u >> 63);
+}
+
+/* All that the customer has waited for it, by weight: U in [eq. 3], in us of PLAIN weight. */
+static u64 total_of(const struct request *r, u64 now)
+{
+	return (unhappiness_of(r, now) + r->above) / 1000 * r->weight;
+}
+
+/* From now on its unhappiness is @u. */
+static void settle(struct request *r, u64 u, u64 now)
+{
+	r->carried = u;
+	r->mark = clock_of(holder_at(r->holder), now);
+}
+
+static void set_pace(u32 slot, s64 pace, u64 now)
+{
+	struct holder *h = holder_at(slot);
+	u32 request, n;
+
+	h->clock = clock_of(h, now);
+	h->since = now;
+	/* Nobody is owed to for having been served for longer than it waited. */
+	request = falls ? oldest_of(slot) : 0;
+	for (n = loop_start; request && n < MOST_HELD && can_loop(); n++) {
+		struct request *r = request_at(request);
+
+		settle(r, unhappiness_of(r, now), now);
+		request = newer_than(request);
+	}
+	h->pace = pace;
+}
+
+static void holder_begin(u32 slot, u64 now)
+{
+	u32 circle = circle_of(slot);
+
+	*holder_at(slot) = (struct holder){.since = now};
+	*link_at(circle) = (struct link){circle, circle};
+}
+
+/* By multiplicative hashing. */
+static u32 bucket_of(u64 key)
+{
+	return key * 0x9e3779b97f4a7c15 >> 49 & SLOT_MASK;
+}
+
+static u32 request_find(u64 key)
+{
+	u32 request = conversations[bucket_of(key)];
+
+	while (request && request_at(request)->key != key && can_loop())
+		request = request_at(request)->in_bucket;
+	return request;
+}
+
+/* A request begins; 0: there is no room. */
+static u32 request_begin(u64 key, u32 parent, u32 weight, u64 now)
+{
+	u32 request = free_request, bucket = bucket_of(key);
+	struct request *r;
+
+	if (request)
+		free_request = request_at(request)->in_bucket;
+	else if (requests_used < NR_REQUESTS - 1)
+		request = ++requests_used;
+	else
+		return 0;
+	r = request_at(request);
+	*r = (struct request){
+		.key = key, .parent = parent, .weight = weight, .mark = now, .touched_at = now};
+	/* That of request 0, none, does not matter. */
+	request_at(parent)->child = request;
+	if (key) {
+		r->in_bucket = conversations[bucket];
+		conversations[bucket] = request;
+	}
+	uneven_requests += weight != PLAIN;
+	return request;
+}
+
+static void request_hold(u32 request, u32 slot, u64 now)
+{
+	struct request *r = request_at(request);
+	u64 u = unhappiness_of(r, now);
+	u32 circle = circle_of(slot), newest = link_at(circle)->older;
+
+	r->holder = slot;
+	*link_at(request) = (struct link){newest, circle};
+	link_at(newest)->newer = request;
+	link_at(circle)->older = request;
+	settle(r, u, now);
+	holder_changed(slot);
+}
+
+/* Back into its socket, or on its way out. */
+static void request_let_go(u32 request, u64 now)
+{
+	struct request *r = request_at(request);
+	const struct link *link = link_at(request);
+	u64 u = unhappiness_of(r, now);
+	u32 slot = r->holder;
+
+	if (!slot)
+		return;
+	link_at(link->older)->newer = link->newer;
+	link_at(link->newer)->older = link->older;
+	r->holder = 0;
+	r->taken = false;
+	settle(r, u, now);
+	holder_changed(slot);
+}
+
+static void bucket_remove(u32 request)
+{
+	struct request *r = request_at(request);
+	u32 bucket = bucket_of(r->key), before = conversations[bucket];
+
+	if (before == request) {
+		conversations[bucket] = r->in_bucket;
+		return;
+	}
+	while (before && request_at(before)->in_bucket != request && can_loop())
+		before = request_at(before)->in_bucket;
+	request_at(before)->in_bucket = r->in_bucket;
+}
+
+static void request_free(u32 request, u64 now)
+{
+	struct request *r = request_at(request);
+
+	request_let_go(request, now);
+	if (r->key)
+		bucket_remove(request);
+	uneven_requests -= r->weight != PLAIN;
+	r->key = 0;
+	r->in_bucket = free_request;
+	free_request = request;
+}
+
+/*
+ * A request is over. What it was for gets its unhappiness back [eq. 2]; what others do for it
+ * has nobody any more who waits for that.
+ */
+static void request_end(u32 request, u64 now)
+{
+	struct request *r = request_at(request), *parent = request_at(r->parent);
+	u32 child = r->child;
+
+	if (r->parent && parent->child == request) {
+		settle(parent, unhappiness_of(parent, now) + unhappiness_of(r, now), now);
+		parent->child = 0;
+		parent->handed_on = false;
+		holder_changed(parent->holder);
+	}
+	request_free(request, now);
+	while (child && can_loop()) {
+		u32 next = request_at(child)->child;
+
+		request_free(child, now);
+		child = next;
+	}
+}
+
+/* Its holder blocks until the child is answered [eq. 1]. */
+static void request_hand_on(u32 request, u64 now)
+{
+	struct request *r = request_at(request), *child = request_at(r->child);
+	u64 u = unhappiness_of(r, now), kept = u * alpha / ALPHA_ONE;
+
+	settle(r, kept, now);
+	settle(child, unhappiness_of(child, now) + u - kept, now);
+	child->above = r->above + kept;
+	r->handed_on = true;
+}
+
+/*
+ * The request with the highest total of those that a client holds and does not wait for somebody
+ * else's help with; 0: none.
+ */
+static u32 request_to_serve(u32 slot, u64 now)
+{
+	u32 request = oldest_of(slot), best = 0, n;
+
+	for (n = loop_start; request && n < MOST_HELD && can_loop(); n++) {
+		const struct request *r = request_at(request);
+
+		if (!r->child && (!best || total_of(r, now) > total_of(request_at(best), now)))
+			best = request;
+		request = newer_than(request);
+	}
+	return best;
+}
+
+/* For ops.init. */
+static void requests_init(void)
+{
+	holders[0] = (struct holder){.pace = PACE_WAITS};
+}
+
+#endif
