@@ -4,11 +4,12 @@
  *
  * Requests are seen at sockets. Whoever serves one, or helps to, belongs to Q0 and goes before all
  * others, Q1; within Q0 first who serves the request for which somebody has waited longest, time
- * of being served not counted [CAS §4, 1 to 6]. Q1 is a fair queue by virtual time [7], and new
- * processes come before it until they have had newborn_ns [8].
+ * of being served not counted [CAS §4, 1 to 6]. Q1 is a fair queue by virtual time [7].
  *
  * Where the paper is silent:
  * - Q0 starves Q1. Here others have a reserve of the CPU time, 5 % as it is.
+ * - New processes start in Q0 [8], and whoever makes new ones all the time would keep it. Here they
+ *   are the first in Q1, by newborn_ns, which their parents pay.
  * - How responses are detected [§5]: by what is sent on the socket that the request came from. A
  *   holder that takes another request instead, or forget_ns, ends it, too.
  * - Who is a customer: see appease_requests.bpf.h.
@@ -60,6 +61,7 @@ void BPF_STRUCT_OPS(appease_runnable, struct task_struct *p, u64 enq_flags)
 	if (c->virt + quantum_now() < min_virt)
 		c->virt = min_virt - quantum_now();
 	c->comes = true;
+	nr_runnable++;
 	bpf_spin_unlock(&lock);
 }
 
@@ -74,7 +76,9 @@ void BPF_STRUCT_OPS(appease_enqueue, struct task_struct *p, u64 enq_flags)
 	comes = c->comes;
 	c->comes = false;
 	queue_add(slot, now);
-	load_renew(ranked_len + nr_running, now);
+	if (mode == MODE_RBPE)
+		load_renew(nr_runnable, now);
+	stats.load = load;
 	bpf_spin_unlock(&lock);
 	if (call_idle_cpu(p, slot) || !comes)
 		return;
@@ -121,11 +125,11 @@ void BPF_STRUCT_OPS(appease_running, struct task_struct *p)
 	set_pace(slot, PACE_SERVED, now);
 	c->charged_at = cpu_time;
 	c->charged_ns = now;
+	c->runs_as = c->rank;
 	if (c->rank == RANK_OTHERS && c->virt > min_virt)
 		min_virt = c->virt;
 	cpus[cpu % MAX_CPUS].running = slot;
 	cpus[cpu % MAX_CPUS].gives_way = false;
-	nr_running++;
 	bpf_spin_unlock(&lock);
 }
 
@@ -138,7 +142,6 @@ void BPF_STRUCT_OPS(appease_stopping, struct task_struct *p, bool runnable)
 	charge(client_at(slot), cpu_time, now);
 	set_pace(slot, PACE_WAITS, now);
 	cpus[cpu % MAX_CPUS].running = 0;
-	nr_running--;
 	bpf_spin_unlock(&lock);
 }
 
@@ -150,6 +153,7 @@ void BPF_STRUCT_OPS(appease_quiescent, struct task_struct *p, u64 deq_flags)
 
 	bpf_spin_lock(&lock);
 	queue_remove(slot);
+	nr_runnable--;
 	if (deq_flags & DEQ_SLEEP) {
 		sleeps(slot, now);
 		/* Waiting for a device counts [CAS §2.2], waiting for others' work not [4]. */
@@ -189,14 +193,19 @@ void BPF_STRUCT_OPS(appease_enable, struct task_struct *p)
 
 s32 BPF_STRUCT_OPS(appease_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
-	u64 now = bpf_ktime_get_ns();
+	struct actor parent = actor_of(bpf_get_current_task_btf());
+	u64 now = bpf_ktime_get_ns(), virt = min_virt;
 	u32 slot = slot_take(p);
 
 	if (!slot)
 		return -ENOMEM;
-	clients[slot] = (struct client){.virt = min_virt};
-	if (args->fork && mode == MODE_UNHAPPINESS)
-		clients[slot].left_ns = newborn_ns;
+	if (args->fork && parent.slot && virt > newborn_ns) {
+		virt -= newborn_ns;
+		bpf_spin_lock(&lock);
+		client_at(parent.slot)->virt += newborn_ns;
+		bpf_spin_unlock(&lock);
+	}
+	clients[slot] = (struct client){.virt = virt};
 	holder_begin(slot, now);
 	weigh(slot, p);
 	return 0;

@@ -1,12 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who is next [CAS §4]: those who serve a request (Q0), the highest total first; then processes
- * that are new; then all others (Q1), by virtual time. And what Q1 has in any case.
+ * Who is next [CAS §4]: those who serve a request (Q0), the highest total first; then all others
+ * (Q1), by virtual time. And what Q1 has in any case.
  */
 #ifndef ROTA_APPEASE_QUEUE_BPF_H
 #define ROTA_APPEASE_QUEUE_BPF_H
 
 #include "elevation.bpf.h"
+#include "slots.bpf.h"
+
+struct appease_stats {
+	u64 requests help_text("requests that arrived");
+	u64 answered help_text("of these, answered");
+	u64 waited_ns help_text("unhappiness of the customers that were answered, in all");
+	u64 open gauge help_text("requests that are not over");
+	u64 services help_text("requests of tasks on behalf of a request");
+	u64 pooled help_text("threads woken on behalf of a request");
+	u64 refused help_text("requests of those who do not count as customers");
+	u64 forgotten help_text("requests that needed no answer, or got none");
+	u64 reserved help_text("quanta of what others have in any case");
+	u64 preemptions help_text("clients that came and took a CPU away");
+	u64 load gauge help_text("mode=rbpe: load of each CPU, of 2048");
+	u64 scans help_text("decisions that looked at every waiting client");
+	u64 no_room help_text("requests beyond the 32767 that there is room for");
+};
+
+struct appease_stats stats;
+
 #include "unhappiness.bpf.h"
 
 #define MOST_OWED 16 /* quanta */
@@ -15,31 +35,15 @@ QUANTUM_TUNABLE_OF(4000000);
 volatile u32 reserve help_text("part of the CPU time that others have beside requests") scale(1000)
 range(0, 0.9) = 50;
 const volatile u64 newborn_ns
-	help_text("CPU time that a new process has before all who serve nobody") unit(ns)
-	range(0, 1000000000) = 1000000;
+	help_text("virtual time by which a new process is before others; its parent pays") unit(ns)
+	range(0, 1000000000) = 4000000;
 
-enum rank { RANK_REQUEST, RANK_NEWBORN, RANK_OTHERS };
-
-struct appease_stats {
-	u64 requests help_text("requests that arrived");
-	u64 answered help_text("of these, answered");
-	u64 services help_text("requests of tasks on behalf of a request");
-	u64 pooled help_text("threads woken on behalf of a request");
-	u64 refused help_text("requests of those who do not count as customers");
-	u64 forgotten help_text("requests that needed no answer, or got none");
-	u64 reserved help_text("quanta of what others have in any case");
-	u64 preemptions help_text("clients that came and took a CPU away");
-	u64 scans help_text("decisions that looked at every waiting client");
-	u64 no_room help_text("requests beyond the 32767 that there is room for");
-};
-
-struct appease_stats stats;
+enum rank { RANK_REQUEST, RANK_OTHERS };
 
 struct client {
 	u64 virt;	/* in Q1, ns of nice 0 */
 	u64 charged_at; /* its CPU time when last charged */
 	u64 charged_ns; /* the time then */
-	u64 left_ns;	/* that it is new for */
 	s64 standing;	/* of its best request: total minus the holder's clock, while it waits */
 	struct elevation elevation;
 	u32 weight;
@@ -48,7 +52,7 @@ struct client {
 	u32 session;
 	u32 best;    /* that request; 0: none */
 	u32 rank;    /* enum rank */
-	bool serves; /* it has read from a socket */
+	u32 runs_as; /* that for which it has the CPU */
 	u32 next_misplaced;
 	bool misplaced;
 	bool queued;
@@ -68,7 +72,7 @@ u64 owed_ns;  /* to Q1 */
 u64 decided_at;
 u32 others_wait; /* of Q1 */
 u32 misplaced;	 /* who waits, but not where it belongs any more: the first of a list */
-u32 nr_running;
+u32 nr_runnable;
 bool others_turn;
 
 static struct client *client_at(u32 slot)
@@ -88,7 +92,7 @@ static void rank_anew(u32 slot, u64 now)
 	const struct request *r;
 
 	c->best = request_to_serve(slot, now);
-	c->rank = c->best ? RANK_REQUEST : c->left_ns ? RANK_NEWBORN : RANK_OTHERS;
+	c->rank = c->best ? RANK_REQUEST : RANK_OTHERS;
 	if (!c->best)
 		return;
 	r = request_at(c->best);
@@ -189,8 +193,7 @@ static void charge(struct client *c, u64 cpu_time, u64 now)
 	c->charged_at = cpu_time;
 	c->charged_ns = now;
 	decided_at = now;
-	c->left_ns -= ran < c->left_ns ? ran : c->left_ns;
-	if (c->rank == RANK_OTHERS) {
+	if (c->runs_as == RANK_OTHERS) {
 		c->virt += virtual_of(c, ran);
 		owed_ns -= ran < owed_ns ? ran : owed_ns;
 		return;
@@ -216,6 +219,7 @@ static struct choice queue_pick(u32 cpu, u32 prev, u64 now)
 	choice = ranked_pick(cpu, prev);
 	cpus[cpu % MAX_CPUS].reserved = others_turn && client_at(choice.slot)->rank == RANK_OTHERS;
 	others_turn = false;
+	client_at(choice.slot)->runs_as = client_at(choice.slot)->rank;
 	return choice;
 }
 
@@ -223,7 +227,7 @@ static struct choice queue_pick(u32 cpu, u32 prev, u64 now)
 static u32 cpu_to_preempt(u32 slot, u64 now)
 {
 	struct client *comes = client_at(slot);
-	u64 latest = comes->virt + quantum_now();
+	u64 latest = comes->virt + quantum_now() / 4;
 	u32 cpu, found = 0, rank = comes->rank;
 
 	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++) {

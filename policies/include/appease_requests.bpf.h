@@ -19,7 +19,7 @@
 
 #define PF_KTHREAD   0x00200000
 #define PIDTYPE_SID  3
-#define WOKEN_WITHIN 200000 /* ns */
+#define WOKEN_WITHIN 50000 /* ns */
 
 static struct task_struct *(*const bpf_get_current_task_btf)(void) = (void *)158;
 static u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
@@ -128,7 +128,10 @@ static u32 request_arrives(const struct end *end, const struct actor *a, u64 now
 
 static void request_answered(u32 request, u64 now)
 {
+	const struct request *r = request_at(request);
+
 	stats.answered++;
+	stats.waited_ns += r->parent ? 0 : unhappiness_of(r, now);
 	request_end(request, now);
 }
 
@@ -184,13 +187,13 @@ int BPF_TRACEPOINT(sock_recv_length, const struct sock *sk, int ret, int flags)
 	if (request) {
 		struct client *c = client_at(a.slot);
 
-		c->serves = true;
 		c->tgid = a.tgid;
 		c->session = a.session;
 		request_at(request)->touched_at = now;
 		request_to(request, &a, now);
 		request_at(request)->taken = true;
 		rank_anew(a.slot, now);
+		c->runs_as = c->rank;
 	}
 	bpf_spin_unlock(&lock);
 	return 0;
@@ -239,7 +242,7 @@ int BPF_TRACEPOINT(sock_send_length, const struct sock *sk, int ret, int flags)
 	return 0;
 }
 
-/* A client that has served is woken as something arrives. */
+/* A client is woken as something arrives. */
 static void woken_to_serve(u32 request, const struct actor *a, u64 now)
 {
 	u32 oldest = oldest_of(a->slot);
@@ -271,8 +274,8 @@ static void woken(const struct actor *a, const struct actor *waker, u32 cpu, u64
 	struct arrival *arrival = &arrivals[cpu % MAX_CPUS];
 	u32 request = arrival->request;
 
-	if (request && now - arrival->at < WOKEN_WITHIN && client_at(a->slot)->serves &&
-	    request_at(request)->key && !request_at(request)->holder) {
+	if (request && now - arrival->at < WOKEN_WITHIN && request_at(request)->key &&
+	    !request_at(request)->holder) {
 		arrival->request = 0;
 		woken_to_serve(request, a, now);
 	} else if (!no_pools && waker->slot && waker->slot != a->slot && waker->tgid == a->tgid) {

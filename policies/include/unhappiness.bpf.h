@@ -15,7 +15,7 @@
  *
  * As this has it unhappiness is never below 0, and hands on what it has, to the nanosecond.
  * Everything here needs the lock. The policy that includes this defines holder_changed(slot): what
- * that client holds, or waits for, is not what it was.
+ * that client holds, or waits for, is not what it was; and stats.open.
  */
 #ifndef ROTA_UNHAPPINESS_BPF_H
 #define ROTA_UNHAPPINESS_BPF_H
@@ -206,6 +206,7 @@ static u32 request_begin(u64 key, u32 parent, u32 weight, u64 now)
 		conversations[bucket] = request;
 	}
 	uneven_requests += weight != PLAIN;
+	stats.open++;
 	return request;
 }
 
@@ -262,6 +263,7 @@ static void request_free(u32 request, u64 now)
 	request_let_go(request, now);
 	if (r->key)
 		bucket_remove(request);
+	stats.open--;
 	uneven_requests -= r->weight != PLAIN;
 	r->key = 0;
 	r->in_bucket = free_request;
@@ -302,6 +304,7 @@ static void request_hand_on(u32 request, u64 now)
 	settle(child, unhappiness_of(child, now) + u - kept, now);
 	child->above = r->above + kept;
 	r->handed_on = true;
+	holder_changed(child->holder);
 }
 
 /*

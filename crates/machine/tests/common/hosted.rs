@@ -9,7 +9,7 @@ use rota_bpf::link::{link, Object};
 use rota_machine::config::Config;
 use rota_machine::core::Core;
 use rota_machine::kfuncs::SimKernel;
-use rota_machine::ops::{Op, OpRet, Ops, OpsParams};
+use rota_machine::ops::{Op, OpRet, Ops, OpsParams, Tracepoint};
 use rota_machine::policy::BpfOps;
 use rota_machine::run::{Machine, Outcome};
 use rota_trace::Sink;
@@ -63,6 +63,14 @@ impl Ops for Noting<'_> {
 
     fn run_timer(&mut self, core: &mut Core, timer: u64) -> Result<OpRet, Fault> {
         self.ops.run_timer(core, timer)
+    }
+
+    fn watches(&self) -> bool {
+        self.ops.watches()
+    }
+
+    fn pass(&mut self, core: &mut Core, at: Tracepoint, args: &[u64]) -> Result<u64, Fault> {
+        self.ops.pass(core, at, args)
     }
 
     fn set_share(&mut self, core: &mut Core, pid: u32, share: u64) -> Result<(), Fault> {
