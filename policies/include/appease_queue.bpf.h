@@ -53,6 +53,8 @@ struct client {
 	u32 best;    /* that request; 0: none */
 	u32 rank;    /* enum rank */
 	u32 runs_as; /* that for which it has the CPU */
+	u32 expects; /* the request that it was woken for and has not read yet */
+	bool serves; /* it has read from a socket */
 	u32 next_misplaced;
 	bool misplaced;
 	bool queued;

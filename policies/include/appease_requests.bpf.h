@@ -3,7 +3,8 @@
  * Which requests there are: what sockets and wakeups tell [CAS §2.1].
  *
  *  - Data that becomes ready at a server's end is a request; at a client's it is the answer to one.
- *    A task that is woken in the same breath is taken to serve it, until it sleeps again.
+ *    A task that is woken in the same breath, and has read from sockets before, is taken to serve
+ *    it, until it sleeps again.
  *  - Whoever reads from the socket holds the request, whoever writes to it answers.
  *  - Who sends a request while it holds one does so on behalf of that one. Threads that a holder
  *    wakes in its own process do, too, until they sleep.
@@ -100,6 +101,17 @@ static void request_to(u32 request, const struct actor *a, u64 now)
 	}
 }
 
+/* It reads, or sleeps: what it was woken for is left to others if it is not that. */
+static void expect_no_more(u32 slot, u64 now)
+{
+	struct client *c = client_at(slot);
+	const struct request *r = request_at(c->expects);
+
+	if (c->expects && r->holder == slot && !r->taken)
+		request_let_go(c->expects, now);
+	c->expects = 0;
+}
+
 static void request_forget(u32 request, u64 now)
 {
 	stats.forgotten++;
@@ -187,11 +199,13 @@ int BPF_TRACEPOINT(sock_recv_length, const struct sock *sk, int ret, int flags)
 	if (request) {
 		struct client *c = client_at(a.slot);
 
+		c->serves = true;
 		c->tgid = a.tgid;
 		c->session = a.session;
 		request_at(request)->touched_at = now;
 		request_to(request, &a, now);
 		request_at(request)->taken = true;
+		expect_no_more(a.slot, now);
 		rank_anew(a.slot, now);
 		c->runs_as = c->rank;
 	}
@@ -253,6 +267,7 @@ static void woken_to_serve(u32 request, const struct actor *a, u64 now)
 		oldest = oldest_of(a->slot);
 	}
 	request_to(request, a, now);
+	client_at(a->slot)->expects = request;
 }
 
 /* A thread is woken by one that serves a request. */
@@ -274,8 +289,8 @@ static void woken(const struct actor *a, const struct actor *waker, u32 cpu, u64
 	struct arrival *arrival = &arrivals[cpu % MAX_CPUS];
 	u32 request = arrival->request;
 
-	if (request && now - arrival->at < WOKEN_WITHIN && request_at(request)->key &&
-	    !request_at(request)->holder) {
+	if (request && client_at(a->slot)->serves && now - arrival->at < WOKEN_WITHIN &&
+	    request_at(request)->key && !request_at(request)->holder) {
 		arrival->request = 0;
 		woken_to_serve(request, a, now);
 	} else if (!no_pools && waker->slot && waker->slot != a->slot && waker->tgid == a->tgid) {
@@ -289,8 +304,10 @@ static void woken(const struct actor *a, const struct actor *waker, u32 cpu, u64
  */
 static void sleeps(u32 slot, u64 now)
 {
-	u32 request = oldest_of(slot), n;
+	u32 request, n;
 
+	expect_no_more(slot, now);
+	request = oldest_of(slot);
 	for (n = loop_start; request && n < MOST_HELD && can_loop(); n++) {
 		struct request *r = request_at(request);
 		u32 newer = newer_than(request);
@@ -299,8 +316,6 @@ static void sleeps(u32 slot, u64 now)
 			request_hand_on(request, now);
 		else if (!r->child && !r->key)
 			request_end(request, now);
-		else if (!r->taken)
-			request_let_go(request, now);
 		else if (!r->child && now - r->touched_at > forget_ns)
 			request_forget(request, now);
 		request = newer;

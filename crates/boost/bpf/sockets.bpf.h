@@ -7,22 +7,6 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-struct in6_addr {
-	union {
-		__be32 u6_addr32[4];
-	} in6_u;
-};
-
-struct sock_common {
-	__be32 skc_daddr;
-	__be32 skc_rcv_saddr;
-	__be16 skc_dport;
-	u16 skc_num;
-	unsigned short skc_family;
-	struct in6_addr skc_v6_daddr;
-	struct in6_addr skc_v6_rcv_saddr;
-};
-
 struct net_device {
 	unsigned int flags;
 };
@@ -31,22 +15,8 @@ struct dst_entry {
 	struct net_device *dev;
 };
 
-struct sock {
-	struct sock_common __sk_common;
-	u16 sk_protocol;
-	u16 sk_type;
-	struct dst_entry *sk_dst_cache;
-	struct pid *sk_peer_pid;
-	const struct cred *sk_peer_cred;
-};
-
 struct unix_address {
 	refcount_t refcnt;
-};
-
-struct unix_sock {
-	struct unix_address *addr;
-	struct sock *peer;
 };
 
 #pragma clang attribute pop

@@ -24,8 +24,8 @@ fn contains(data: &[u8], text: &str) -> bool {
 fn every_policy_describes_itself_in_btf() {
     let names: Vec<_> = policies().iter().map(|p| p.name).collect();
     for expected in [
-        "cfs", "eevdf", "fifo", "las", "linux22", "lottery", "mlfq", "o1", "pbs", "pfs", "ps",
-        "rr", "stride", "tfps", "vtrr", "wfq", "wrr",
+        "appease", "cfs", "eevdf", "fifo", "las", "linux22", "lottery", "mlfq", "o1", "pbs", "pfs",
+        "ps", "rr", "stride", "tfps", "vtrr", "wfq", "wrr",
     ] {
         assert!(names.contains(&expected), "{expected} is missing from {names:?}");
     }

@@ -10,8 +10,8 @@ use support::rota;
 fn list_shows_every_policy_with_its_paper_and_tunables() {
     let text = rota(&["list"]).ok().stdout;
     for name in [
-        "cfs", "eevdf", "fifo", "las", "linux22", "lottery", "mlfq", "o1", "pbs", "pfs", "ps",
-        "rr", "stride", "tfps", "vtrr", "wfq", "wrr",
+        "appease", "cfs", "eevdf", "fifo", "las", "linux22", "lottery", "mlfq", "o1", "pbs", "pfs",
+        "ps", "rr", "stride", "tfps", "vtrr", "wfq", "wrr",
     ] {
         assert!(text.lines().any(|line| line.starts_with(&format!("{name} "))), "{name}: {text}");
     }
