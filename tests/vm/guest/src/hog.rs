@@ -90,8 +90,13 @@ fn storm() {
 }
 
 fn spin_for(cpu_ns: u64) {
+    spin_since(0, cpu_ns);
+}
+
+/// Uses so much CPU time, counted from when the thread had used `since_ns`.
+pub(crate) fn spin_since(since_ns: u64, cpu_ns: u64) {
     let mut round = 0u64;
-    while thread_ns() < cpu_ns {
+    while thread_ns() - since_ns < cpu_ns {
         while round % PAUSE_EVERY != 0 {
             round = black_box(round + 1);
         }

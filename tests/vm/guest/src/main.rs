@@ -2,6 +2,7 @@
 //! The program of the test machine: as process 1 it brings the machine up, then it does the
 //! jobs that it was given, and it is the load that they start.
 
+mod ask;
 mod command;
 mod fair;
 mod groups;
@@ -40,6 +41,8 @@ fn command(args: &[String]) -> Result<()> {
         ["hog", kind] => hog::live(&serde_json::from_str(kind).context("what kind of hog")?),
         ["join", program, args @ ..] => ordinary::join(program, args),
         ["take-over", program, args @ ..] => ordinary::take_over(program, args),
+        ["ask", words @ ..] => ask::ask(words),
+        ["serve", socket, session, work_us] => ask::serve(socket, session, work_us),
         ["jobs"] => jobs::run(),
         ["record", options @ ..] => {
             println!("{}", serde_json::to_string(&recording::record(options)?)?);
@@ -51,6 +54,6 @@ fn command(args: &[String]) -> Result<()> {
             Ok(())
         }
         _ if std::process::id() == 1 => init::run(),
-        _ => bail!("usage: rota-guest hog KIND|jobs|play|join PROGRAM …|take-over PROGRAM …"),
+        _ => bail!("usage: rota-guest hog KIND|jobs|play|ask …|join PROGRAM …|take-over PROGRAM …"),
     }
 }
