@@ -171,7 +171,7 @@ impl Compared {
                 let Pair { simulator, kernel, least, most } = pair;
                 self.problems.push(format!(
                     "{measure:?}: simulator {simulator} ({least} to {most}), kernel {kernel} \
-                     (let pass: {})",
+                     (outside of its tolerance: {})",
                     tolerance.reason
                 ));
             }
