@@ -54,15 +54,30 @@ struct actor {
 	u32 session;
 };
 
+static u32 session_of(const struct task_struct *p)
+{
+	const struct signal_struct *signal = p->signal;
+	const struct pid *pid = (void *)address_at(&signal->pids[PIDTYPE_SID]);
+	u32 session = 0;
+
+	bpf_probe_read_kernel(&session, sizeof(session), &pid->numbers[0].nr);
+	return session;
+}
+
 __kinline struct actor actor_of(struct task_struct *p)
 {
-	struct slot_ref *ref = bpf_task_storage_get(&slot_refs, p, NULL, 0);
-	struct actor actor = {.slot = ref ? ref->slot & SLOT_MASK : 0};
+	struct actor actor = {};
+	struct slot_ref *ref;
 
+	/* There is a current task always, but in the decision-cost bench, which has none. */
+	if (!p)
+		return actor;
+	ref = bpf_task_storage_get(&slot_refs, p, NULL, 0);
+	actor.slot = ref ? ref->slot & SLOT_MASK : 0;
 	if (!actor.slot || p->flags & PF_KTHREAD)
 		return (struct actor){};
 	actor.tgid = p->tgid;
-	actor.session = p->signal->pids[PIDTYPE_SID]->numbers[0].nr;
+	actor.session = session_of(p);
 	return actor;
 }
 

@@ -313,6 +313,12 @@ BENCH_STANDIN struct task_struct *standin_helper_158(void)
 	return bench_task_at(bench_current);
 }
 
+/* Tasks are in no cgroups here. */
+BENCH_STANDIN struct cgroup *standin_scx_bpf_task_cgroup(struct task_struct *p)
+{
+	return NULL;
+}
+
 /*
  * Masks: the kernel's own, but where they come from a shadow task the verifier wants
  * to see that they are not NULL.
