@@ -61,6 +61,9 @@ void BPF_STRUCT_OPS(appease_runnable, struct task_struct *p, u64 enq_flags)
 	if (c->virt + quantum_now() < min_virt)
 		c->virt = min_virt - quantum_now();
 	c->comes = true;
+	/* Until now there was one less. */
+	if (mode == MODE_RBPE)
+		load_renew(nr_runnable, now);
 	nr_runnable++;
 	bpf_spin_unlock(&lock);
 }
@@ -126,8 +129,6 @@ void BPF_STRUCT_OPS(appease_running, struct task_struct *p)
 	c->charged_at = cpu_time;
 	c->charged_ns = now;
 	c->runs_as = c->rank;
-	if (c->rank == RANK_OTHERS && c->virt > min_virt)
-		min_virt = c->virt;
 	cpus[cpu % MAX_CPUS].running = slot;
 	cpus[cpu % MAX_CPUS].gives_way = false;
 	bpf_spin_unlock(&lock);
@@ -153,6 +154,8 @@ void BPF_STRUCT_OPS(appease_quiescent, struct task_struct *p, u64 deq_flags)
 
 	bpf_spin_lock(&lock);
 	queue_remove(slot);
+	if (mode == MODE_RBPE)
+		load_renew(nr_runnable, now);
 	nr_runnable--;
 	if (deq_flags & DEQ_SLEEP) {
 		sleeps(slot, now);

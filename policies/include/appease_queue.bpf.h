@@ -212,6 +212,7 @@ static void charge(struct client *c, u64 cpu_time, u64 now)
 static struct choice queue_pick(u32 cpu, u32 prev, u64 now)
 {
 	struct choice choice;
+	struct client *c;
 
 	decided_at = now;
 	queue_renew(now);
@@ -221,7 +222,11 @@ static struct choice queue_pick(u32 cpu, u32 prev, u64 now)
 	choice = ranked_pick(cpu, prev);
 	cpus[cpu % MAX_CPUS].reserved = others_turn && client_at(choice.slot)->rank == RANK_OTHERS;
 	others_turn = false;
-	client_at(choice.slot)->runs_as = client_at(choice.slot)->rank;
+	c = client_at(choice.slot);
+	c->runs_as = c->rank;
+	/* Here, as it may be the one that has the CPU, and keeps it for long. */
+	if (choice.slot && c->rank == RANK_OTHERS && c->virt > min_virt)
+		min_virt = c->virt;
 	return choice;
 }
 

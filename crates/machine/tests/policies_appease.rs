@@ -300,3 +300,32 @@ fn elevation_is_by_load_and_decays() {
         assert!((part - due).abs() < 0.03, "{kind}: {part}, expected {due}");
     }
 }
+
+#[test]
+fn others_are_not_behind_one_that_had_the_cpu_alone_for_long() {
+    // The hog has the CPU alone for a second. One that slept meanwhile begins 4 ms, a quantum,
+    // before it, and one that is new where it is: a third of the next 300 ms each, give or take two
+    // quanta.
+    let load = r#"{"tasks": {"hog": {"run": 10000000},
+        "sleeper": {"sleep": 1000000, "run": 10000000},
+        "late": {"delay": 1000000, "run": 10000000}}}"#;
+    let ran = run(&[], 1, load, 1300);
+    for (name, alone) in [("hog", 1_000_000), ("sleeper", 0), ("late", 0)] {
+        let had = ran.had_us(name) - alone;
+        assert!(had.abs_diff(100_000) <= 8_000, "{name}: {had}");
+    }
+}
+
+#[test]
+fn the_load_is_that_of_the_time_before_a_client_comes() {
+    // One task computes for 2 s, and nothing happens until a request comes: a load of 1 (less what
+    // the steps of a 1024th of the window leave), and nice -1, not that of two.
+    let load = format!(
+        r#"{{"sockets": {{"s": "unix"}},
+            "customers": {{"c": {{"to": "s", "at": [2000000], "demand": 1000}}}},
+            "tasks": {{"server": {{{SERVER}}}, "hog": {{"run": 10000000}}}}}}"#
+    );
+    let mut ran = run(&[("mode", "rbpe"), ("load_window_ns", "200ms")], 1, &load, 2001);
+    let load = ran.stat("load");
+    assert!(load.abs_diff(2048) <= 4, "{load}");
+}
