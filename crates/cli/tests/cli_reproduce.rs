@@ -143,3 +143,36 @@ fn the_page_of_pfs_has_what_the_command_prints() {
         assert!(page.contains(section.trim_end()), "not in docs/reproduce/pfs.md:\n{section}");
     }
 }
+
+#[test]
+fn the_page_of_cas_has_what_the_command_prints() {
+    let page = root().join("docs/reproduce/cas.md");
+    let page = std::fs::read_to_string(page).expect("the page is there");
+    // The formulas of CFS and of a request with a service differ from what happens.
+    let run = rota(&["reproduce", "cas", "--markdown"]);
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    let sections: Vec<&str> = run.stdout.split("\n## ").skip(1).collect();
+    assert_eq!(sections.len(), 5);
+    for section in sections {
+        assert!(page.contains(section.trim_end()), "not in docs/reproduce/cas.md:\n{section}");
+    }
+}
+
+/// Round robin's and the feedback queue's unhappiness is that of the definition to the microsecond,
+/// whatever is printed; nobody waits for whom nobody waits under `appease`.
+#[test]
+fn formulas_of_exact_schedules_agree_with_the_cas_paper_by_definition() {
+    let run = rota(&["reproduce", "cas", "rr", "mlfq", "appease", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let mut judged = 0;
+    for figure in json["figures"].as_array().expect("a list") {
+        for number in figure["numbers"].as_array().expect("a list") {
+            // A task that its service preempts before it sleeps does not begin in Q0 again.
+            let races = number["key"].as_str().expect("a key").starts_with("sunk_service");
+            let verdict = if races { "differs" } else { "agrees" };
+            assert_eq!(number["verdict"], verdict, "{}: {number}", figure["id"]);
+            judged += 1;
+        }
+    }
+    assert_eq!(judged, 44);
+}

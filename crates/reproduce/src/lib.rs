@@ -7,6 +7,7 @@
 //! judges nothing: [`run`] sets its numbers against the file's.
 
 mod bench;
+mod cas;
 mod decision_costs;
 mod effort;
 mod error;
@@ -77,7 +78,7 @@ impl Job<'_> {
     }
 }
 
-const PAPERS: &[Paper] = &[vtrr::PAPER, o1cfs::PAPER, pbs::PAPER, pfs::PAPER];
+const PAPERS: &[Paper] = &[vtrr::PAPER, o1cfs::PAPER, pbs::PAPER, pfs::PAPER, cas::PAPER];
 
 /// All papers.
 pub fn papers() -> &'static [Paper] {

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 Exit codes: 0 every number that was measured agrees with the paper's, 1 one differs or something \
 failed, 2 wrong usage.")]
 pub(crate) struct ReproduceArgs {
-    /// A paper: vtrr, o1cfs or pbs
+    /// A paper: vtrr, o1cfs, pbs, pfs or cas
     #[arg(value_name = "PAPER")]
     pub(crate) paper: String,
 
