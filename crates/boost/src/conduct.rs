@@ -209,11 +209,13 @@ mod tests {
     }
 
     proptest! {
-        /// Less than the limits in all is never an offence, however it is spread.
+        /// Less than the lowest limit in all, that of who has not answered yet for time beside
+        /// requests, is never an offence, however it is spread.
         #[test]
         fn little_cpu_time_is_no_offence(
-            spells in prop::collection::vec((0u64..6, 0u64..=50, any::<bool>()), 0..10)
+            spells in prop::collection::vec((0u64..2, 0u64..=50, any::<bool>()), 0..=12)
         ) {
+            prop_assert!(12 * MS <= LIMIT / PROBATION / PROBATION);
             let mut conduct = Conduct::default();
             for (i, (cpu, served, answered)) in spells.into_iter().enumerate() {
                 let spell = spell(cpu, 50 - cpu, served, answered);
