@@ -143,7 +143,7 @@ impl Machine {
 
     pub(crate) fn handle(&mut self, o: &mut dyn Ops, due: Due) -> Result<(), RunError> {
         match due {
-            Due::Arrive(ix) => self.arrive(o, TaskIx(ix), None, 0),
+            Due::Arrive(ix) => self.start(o, TaskIx(ix)),
             Due::Wake(_, t) => {
                 let here = self.core.task(Tid(t)).cpu;
                 self.core.wake_up(o, Tid(t), here, 0);
@@ -204,6 +204,17 @@ impl Machine {
         }
     }
 
+    /// A task starts by itself, the leader of its process before it if both are due now.
+    fn start(&mut self, o: &mut dyn Ops, ix: TaskIx) -> Result<(), RunError> {
+        for ix in self.runner.thread_of(ix).into_iter().chain([ix]) {
+            if !self.tid_of_ix.contains_key(&ix) {
+                self.arrive(o, ix, None, 0)?;
+                self.core.drain_deferred(o);
+            }
+        }
+        Ok(())
+    }
+
     /// A task of the workload comes into being on the CPU `here` and is woken.
     fn arrive(
         &mut self,
@@ -217,8 +228,10 @@ impl Machine {
         let pid = self.core.next_pid;
         self.core.next_pid += 1;
         let identity = self.runner.identity(ix);
-        let leader = self.runner.thread_of(ix).and_then(|l| self.tid_of_ix.get(&l));
-        let tgid = leader.map_or(pid, |l| self.core.task(*l).tgid);
+        let tgid = match self.runner.thread_of(ix) {
+            Some(leader) => self.process_led_by(leader, &name)?,
+            None => pid,
+        };
         let core = &mut self.core;
         let mut task = Task::new(ix, pid, tgid, name.clone(), settings.clone(), identity);
         task.cpu = here;
@@ -246,6 +259,18 @@ impl Machine {
             core.wake_up_new(o, t, here);
         }
         Ok(())
+    }
+
+    /// The process that a thread called `name` begins in.
+    fn process_led_by(&self, leader: TaskIx, name: &str) -> Result<u32, RunError> {
+        let found = self.tid_of_ix.get(&leader).map(|l| self.core.task(*l).tgid);
+        found.ok_or_else(|| RunError::Task {
+            task: name.to_owned(),
+            what: format!(
+                "is forked as a thread of {:?}, which has not started",
+                self.runner.name(leader)
+            ),
+        })
     }
 
     /// The current task may be done with its step, or its slice may be used up.

@@ -87,6 +87,16 @@ fn near(found: f64, due: f64, within: f64) {
 }
 
 #[test]
+fn threads_that_are_due_before_their_leader_are_of_its_process() {
+    // As processes of their own they would have a fifth of the CPU each, together with it.
+    let group = r#""a_more": {"instance": 3, "thread_of": "a", "run": 100000},
+        "a": {"delay": 1000, "run": 100000}"#;
+    let tape = run_for("pfs", &[], 1, &[group.into(), busy("b", 1)], 4_000);
+    let a = cpus_of(&tape, "a", 1_000, 4_000);
+    assert!((a - 0.5).abs() < 0.01, "{a}");
+}
+
+#[test]
 fn greedy_threads_gain_nothing_where_cfs_lets_them() {
     // [PFS eq. 3, 5]: under CFS B, with n threads, ends at T(1 + 4/n), and A at 2T
     for n in [8, 16, 32] {

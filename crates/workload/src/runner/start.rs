@@ -5,7 +5,8 @@ use crate::model::Workload;
 use crate::random::{stream, STARTS};
 
 /// When each initial task starts. Without `arrive` every instance has its own delay; with it
-/// instance 0 starts after the delay and each other one a gap after the one before.
+/// instance 0 starts after the delay and each other one a gap after the one before. A thread
+/// starts no sooner than the leader of its process.
 pub(super) fn times(workload: &Workload, seed: u64) -> Vec<u64> {
     let mut starts = Vec::with_capacity(workload.tasks.len());
     let mut current = None;
@@ -22,6 +23,11 @@ pub(super) fn times(workload: &Workload, seed: u64) -> Vec<u64> {
                 _ => definition.delay.draw(rng),
             };
             starts.push(*last_ns);
+        }
+    }
+    for (ix, task) in workload.tasks.iter().enumerate() {
+        if let Some(leader) = task.thread_of {
+            starts[ix] = starts[ix].max(starts[leader.0 as usize]);
         }
     }
     starts

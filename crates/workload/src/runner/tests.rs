@@ -221,6 +221,17 @@ fn instances_arrive_one_gap_after_another() {
 }
 
 #[test]
+fn a_thread_starts_with_its_leader_at_the_earliest() {
+    let runner = runner(
+        r#""early": {"thread_of": "leader", "delay": 5, "run": 1},
+        "leader": {"delay": 20, "run": 1},
+        "late": {"thread_of": "leader", "delay": 30, "run": 1}"#,
+    );
+    let starts: Vec<u64> = runner.initial().map(|(_, ns)| ns).collect();
+    assert_eq!(starts, [20_000, 20_000, 30_000]);
+}
+
+#[test]
 fn random_delays_differ_between_instances_and_seeds() {
     let text = r#"{"tasks": {"t": {"instance": 4, "delay": {"dist": "uniform", "max": 1000000},
                    "run": 1}}}"#;
