@@ -79,6 +79,11 @@ impl Cpus {
         Ok(started)
     }
 
+    /// Takes the calling thread to the shared CPUs, for good.
+    pub(crate) fn enter(&self) -> Result<(), Error> {
+        self.stay(&self.only)
+    }
+
     fn stay(&self, cpus: &CpuSet) -> Result<(), Error> {
         sched_setaffinity(None, cpus).map_err(|e| Error::system("set the CPU affinity", e))
     }

@@ -147,6 +147,52 @@ fn every_period_of_interactive_tasks_is_counted_beside_each_load() {
 }
 
 #[test]
+fn shares_of_tasks_that_come_and_go_are_counted_by_window() {
+    let scratch = Scratch::new();
+    let picture = scratch.path("shares.svg");
+    // The second comes first; so many loops are some milliseconds at most.
+    let words = ["bench", "shares", "--task", "20ms:5ms,0s:10ms", "--window", "10ms"];
+    let words = [&words[..], &["--loops-per-ms", "20000"]].concat();
+    let json = rota(&[&words[..], &["--json", "--picture", &picture]].concat()).ok().json();
+    assert_eq!(json["schema"], "rota.bench.shares/1");
+    assert_eq!((&json["loops_per_ms"], &json["window_ns"]), (&20_000.into(), &10_000_000.into()));
+    let tasks = json["tasks"].as_array().expect("a list");
+    assert_eq!(
+        (&tasks[0]["work_ns"], &tasks[1]["work_ns"]),
+        (&10_000_000.into(), &5_000_000.into())
+    );
+    for task in tasks {
+        let windows = |of: &str| task[of].as_array().expect("a list").clone();
+        let worked: u64 = windows("windows_ns").iter().filter_map(|ns| ns.as_u64()).sum();
+        assert!(worked >= task["work_ns"].as_u64().expect("a time"), "{task}");
+        assert!(task["end_ns"].as_u64() >= task["start_ns"].as_u64(), "{task}");
+        assert_eq!(windows("turns").len(), windows("windows_ns").len());
+    }
+    // It begins with the third window.
+    assert_eq!(
+        tasks[1]["windows_ns"].as_array().map(|of| &of[..2]),
+        Some(&[0.into(), 0.into()][..])
+    );
+    assert!(std::fs::read_to_string(&picture).expect("is drawn").starts_with("<svg"));
+
+    let text = rota(&words).ok().stdout;
+    assert!(text.starts_with("2 tasks on CPU ") && text.contains("20000 loops per ms"), "{text}");
+    assert!(text.contains("shares until so many seconds"), "{text}");
+}
+
+#[test]
+fn shares_that_cannot_be_measured_are_refused() {
+    let refused = |more: &[&str], parts: &[&str]| {
+        rota(&[&["bench", "shares"][..], more].concat()).refused(parts);
+    };
+    refused(&["--task", "1s"], &["1s", "expected BEGIN:TIME"]);
+    refused(&["--task", "0s:0s"], &["0s:0s", "more than 0"]);
+    refused(&["--task", "0s:1h", "--window", "1ms"], &["more than 1000000 windows"]);
+    refused(&["--cpu", "100000"], &["CPU 100000 is not there"]);
+    refused(&["--picture", "/nonexistent/shares.svg"], &["/nonexistent/shares.svg"]);
+}
+
+#[test]
 fn an_interactivity_that_cannot_be_measured_is_refused() {
     let refused = |words: &[&str], part: &str| {
         let run = interactivity(words);

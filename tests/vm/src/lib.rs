@@ -14,6 +14,8 @@ pub mod plan;
 pub mod qemu;
 pub mod run;
 pub mod scenario;
+pub mod shares;
+pub mod statement;
 pub mod systemd;
 pub mod verdict;
 pub mod versus;

@@ -2,10 +2,13 @@
 //! `rota-vm`: runs the scenarios of `tests/vm/scenarios` in real kernels.
 
 mod encoders_command;
+mod page_command;
+mod shares_command;
 mod versus_command;
 
 use anyhow::{bail, Context, Result};
 use clap::{Parser, Subcommand};
+use page_command::PageArgs;
 use rota_vm::debian;
 use rota_vm::guest::{self, Guest, Sources};
 use rota_vm::initramfs::Initramfs;
@@ -42,7 +45,9 @@ enum Command {
     /// Compare the simulator with a kernel
     Versus(versus_command::VersusArgs),
     /// Run a real encoder under the schedulers of the VTRR paper
-    Encoders(encoders_command::EncodersArgs),
+    Encoders(PageArgs),
+    /// Measure the shares of the PBS paper's four tasks, Figure 4
+    Shares(PageArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -100,6 +105,10 @@ fn main() -> ExitCode {
         Command::Encoders(args) => {
             let sources = sources(args.rota.as_deref());
             sources.and_then(|sources| encoders_command::run(&args, &sources))
+        }
+        Command::Shares(args) => {
+            let sources = sources(args.rota.as_deref());
+            sources.and_then(|sources| shares_command::run(&args, &sources))
         }
     };
     match result {

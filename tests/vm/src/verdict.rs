@@ -3,6 +3,7 @@
 
 use crate::console;
 use crate::qemu::{Output, Pace};
+use anyhow::Context;
 use rota_guest::record::Record;
 
 /// What went wrong in one run, in words; nothing if all was good.
@@ -49,6 +50,17 @@ pub fn parse(text: &str) -> Result<Vec<Record>, String> {
         serde_json::from_str(line).map_err(|e| format!("record {}: {e}: {line}", i + 1))
     };
     text.lines().enumerate().map(line).collect()
+}
+
+/// What the program printed that a job ran, if its output was kept.
+pub fn output_of<'a>(records: &'a [Record], name: &str) -> anyhow::Result<&'a str> {
+    let output = records.iter().find_map(|record| match record {
+        Record::Step { job, does, saw, .. } if *job == name && does == "run" => {
+            saw["output"].as_str()
+        }
+        _ => None,
+    });
+    output.with_context(|| format!("{name}: nothing was run"))
 }
 
 fn incomplete(records: &[Record], jobs: usize) -> Option<String> {

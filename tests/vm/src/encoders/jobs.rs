@@ -7,6 +7,7 @@ use crate::initramfs::Initramfs;
 use crate::kernel::Role;
 use crate::plan::Boot;
 use crate::qemu::Pace;
+use crate::verdict;
 use anyhow::{Context, Result};
 use rota_guest::job::Job;
 use rota_guest::record::Record;
@@ -113,13 +114,7 @@ pub fn frames(records: &[Record]) -> Result<Vec<Frames>> {
 
 fn of_entry(entry: &Entry, records: &[Record]) -> Result<Frames> {
     let own = format!("encoders/{}", entry.policy);
-    let output = records.iter().find_map(|record| match record {
-        Record::Step { job, does, saw, .. } if *job == own && does == "run" => {
-            saw["output"].as_str()
-        }
-        _ => None,
-    });
-    let output = output.with_context(|| format!("{own}: nothing was run"))?;
+    let output = verdict::output_of(records, &own)?;
     let bench: Bench =
         serde_json::from_str(output).with_context(|| format!("{own}: it printed {output}"))?;
     let frames_ns = bench.encoders.into_iter().map(|encoder| encoder.frames_ns).collect();

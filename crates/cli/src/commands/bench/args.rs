@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments of `rota bench`.
 
-use super::interactivity;
+use super::{interactivity, shares};
 use crate::args::{duration, duration_or_seconds, EXIT_CODES};
 use clap::{Args, Subcommand, ValueHint};
 use rota_bench::interactivity::{Load, Task};
@@ -23,6 +23,8 @@ pub(crate) enum Bench {
     Threads(ThreadsArgs),
     /// Run encoders with different nice values on one CPU, and see how evenly frames come
     Encoders(EncodersArgs),
+    /// See which share of a CPU tasks have over time that come and go
+    Shares(SharesArgs),
     /// Measure how late audio, video and X get the CPU beside a load
     Interactivity(InteractivityArgs),
     /// A child of `rota bench interactivity`
@@ -174,4 +176,33 @@ pub(crate) struct EncodersArgs {
     #[arg(value_name = "COMMAND", required = true, last = true)]
     #[arg(value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SharesArgs {
+    /// Tasks, by when they begin and how much CPU time they need
+    #[arg(long, value_name = "BEGIN:TIME,…", value_delimiter = ',', value_parser = shares::task)]
+    #[arg(default_value = "0s:4.5s,1s:2.5s,3s:3s,5s:2s")]
+    pub(crate) task: Vec<rota_bench::shares::Task>,
+
+    /// Shares are those of windows of this length
+    #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = duration)]
+    pub(crate) window: u64,
+
+    /// The CPU that the tasks share [default: the last]
+    #[arg(long, value_name = "CPU")]
+    pub(crate) cpu: Option<usize>,
+
+    /// Loops that take a millisecond, as an earlier run printed them [default: they are counted]
+    #[arg(long, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub(crate) loops_per_ms: Option<u64>,
+
+    /// Draw the shares
+    #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
+    pub(crate) picture: Option<PathBuf>,
+
+    /// Print one JSON object with every window (schema rota.bench.shares/1)
+    #[arg(long)]
+    pub(crate) json: bool,
 }

@@ -5,6 +5,7 @@ mod args;
 mod encoders;
 mod fairness;
 mod interactivity;
+mod shares;
 mod threads;
 
 pub(crate) use args::BenchArgs;
@@ -18,6 +19,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Status, Error> {
         Bench::Fairness(args) => fairness::run(args),
         Bench::Encoders(args) => encoders::run(args),
         Bench::Interactivity(args) => interactivity::run(args),
+        Bench::Shares(args) => shares::run(args),
         Bench::Threads(args) => threads::run(args),
         Bench::ThreadsChild => {
             rota_bench::threads::child(std::io::stdin(), std::io::stdout())?;
