@@ -180,7 +180,7 @@ static void weigh(u32 slot, struct task_struct *p)
 {
 	u32 share = share_of(p);
 
-	client_at(slot)->weight = weight_of(p);
+	client_at(slot)->weight = client_at(slot)->elevated_weight = weight_of(p);
 	client_at(slot)->share = share < 10000 ? share : 10000;
 }
 

@@ -44,11 +44,12 @@ struct client {
 	u64 virt;	/* in Q1, ns of nice 0 */
 	u64 charged_at; /* its CPU time when last charged */
 	u64 charged_ns; /* the time then */
-	s64 standing;	/* of its best request: total minus the holder's clock, while it waits */
+	u64 place;	/* in the order of all who wait, lowest first */
 	struct elevation elevation;
 	u32 weight;
-	u32 share; /* as its requests weigh, 100: nice 0 */
-	u32 tgid;  /* its process and session when it last read from a socket */
+	u32 elevated_weight; /* when last charged */
+	u32 share;	     /* as its requests weigh, 100: nice 0 */
+	u32 tgid;	     /* its process and session when it last read from a socket */
 	u32 session;
 	u32 best;    /* that request; 0: none */
 	u32 rank;    /* enum rank */
@@ -82,9 +83,12 @@ static struct client *client_at(u32 slot)
 	return &clients[slot & SLOT_MASK];
 }
 
-static u64 virtual_of(struct client *c, u64 ns)
+/* How late in the order a client is: any of Q1 after any of Q0, and there by virtual time. */
+#define LATER_RANK (1ull << 63)
+
+static u64 lateness(const struct client *c, u64 virt)
 {
-	return virtual_ns(ns, elevated(c->weight, elevation_level(&c->elevation, decided_at)));
+	return c->rank * LATER_RANK | (virt & (LATER_RANK - 1));
 }
 
 /* Where it belongs, by what it holds now. */
@@ -94,11 +98,11 @@ static void rank_anew(u32 slot, u64 now)
 	const struct request *r;
 
 	c->best = request_to_serve(slot, now);
-	c->rank = c->best ? RANK_REQUEST : RANK_OTHERS;
-	if (!c->best)
-		return;
 	r = request_at(c->best);
-	c->standing = unhappiness_of(r, now) + r->above - now;
+	c->rank = c->best ? RANK_REQUEST : RANK_OTHERS;
+	/* Totals grow as time does. */
+	c->place = c->best ? LATER_RANK / 2 + now - unhappiness_of(r, now) - r->above
+			   : lateness(c, c->virt);
 }
 
 /* In an order that does not change while they wait, if all requests weigh the same. */
@@ -106,12 +110,8 @@ static bool ranks_above(u32 a, u32 b)
 {
 	const struct client *one = client_at(a), *other = client_at(b);
 
-	if (one->rank != other->rank)
-		return one->rank < other->rank;
-	if (one->rank == RANK_REQUEST && one->standing != other->standing)
-		return one->standing > other->standing;
-	if (one->rank == RANK_OTHERS && one->virt != other->virt)
-		return one->virt < other->virt;
+	if (one->place != other->place)
+		return one->place < other->place;
 	return pid_of[a & SLOT_MASK] < pid_of[b & SLOT_MASK];
 }
 
@@ -194,9 +194,10 @@ static void charge(struct client *c, u64 cpu_time, u64 now)
 
 	c->charged_at = cpu_time;
 	c->charged_ns = now;
+	c->elevated_weight = elevated(c->weight, elevation_level(&c->elevation, now));
 	decided_at = now;
 	if (c->runs_as == RANK_OTHERS) {
-		c->virt += virtual_of(c, ran);
+		c->virt += virtual_ns(ran, c->elevated_weight);
 		owed_ns -= ran < owed_ns ? ran : owed_ns;
 		return;
 	}
@@ -234,26 +235,23 @@ static struct choice queue_pick(u32 cpu, u32 prev, u64 now)
 static u32 cpu_to_preempt(u32 slot, u64 now)
 {
 	struct client *comes = client_at(slot);
-	u64 latest = comes->virt + quantum_now() / 4;
-	u32 cpu, found = 0, rank = comes->rank;
+	bool of_others = comes->rank == RANK_OTHERS;
+	/* One of Q0 never takes a CPU from another one of Q0, whatever its virtual time. */
+	u64 latest = of_others ? lateness(comes, comes->virt + quantum_now() / 4) : LATER_RANK - 1;
+	u32 cpu, found = 0;
 
 	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++) {
 		const struct cpu_state *state = &cpus[cpu % MAX_CPUS];
 		struct client *c = client_at(state->running);
-		u64 virt = c->virt + virtual_of(c, now > c->charged_ns ? now - c->charged_ns : 0);
+		u64 ran = now > c->charged_ns ? now - c->charged_ns : 0;
+		u64 late = lateness(c, c->virt + virtual_ns(ran, c->elevated_weight));
 
 		if (!state->running || state->gives_way || !slot_may_use(slot, cpu))
 			continue;
-		if (c->rank < rank || (c->rank == rank && rank != RANK_OTHERS))
+		/* A reserved quantum is Q1's, whoever comes. */
+		if (late <= latest || (state->reserved && !of_others))
 			continue;
-		/* It is Q1's turn, whoever comes. */
-		if (state->reserved && comes->rank != RANK_OTHERS)
-			continue;
-		/* Of the last rank who is farthest ahead. */
-		if (c->rank == rank && virt <= latest)
-			continue;
-		rank = c->rank;
-		latest = virt > latest ? virt : latest;
+		latest = late;
 		found = cpu + 1;
 	}
 	if (found)

@@ -27,7 +27,7 @@ struct elevation {
 /* By row, which with a mask of 7 is in bounds for every verifier. */
 const u32 elevation_unix[] = {0, 1, 2, 4, 6, 7, 15, 15};
 const u32 elevation_inet[] = {0, 0, 1, 2, 3, 4, 5, 5};
-const u32 elevation_delay_ms[] = {0, 200, 300, 400, 500, 600, 600, 600};
+const u32 elevation_delay_ms[] = {0, 200, 300, 400, 500, 600, 600, 600}; /* 0: ends at once */
 /* By level: the kernel's weights of nice 0 to -15. */
 const u32 elevation_weight[] = {1024,
 				1277,
@@ -78,10 +78,7 @@ static u32 elevation_level(struct elevation *e, u64 now)
 
 	if (!e->level)
 		return 0;
-	if (!delay) {
-		e->level = 0;
-		return 0;
-	}
+	delay += !delay;
 	steps = now > e->since ? (now - e->since) / delay : 0;
 	e->level -= steps < e->level ? steps : e->level;
 	e->since += steps * delay;

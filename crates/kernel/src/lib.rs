@@ -13,6 +13,7 @@ pub mod control;
 mod error;
 pub mod events;
 mod exit;
+mod fdinfo;
 mod globals;
 mod inner_maps;
 mod kernel_log;

@@ -5,9 +5,10 @@
 use crate::error::LoadError;
 use crate::exit::Record;
 use crate::kernel_log::KernelLog;
-use crate::{inner_maps, libbpf_log, Attached};
+use crate::{fdinfo, inner_maps, libbpf_log, Attached};
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ProgramInput, ProgramType};
 use rota_bpf::image::Image;
+use std::os::fd::AsFd;
 
 /// A policy in the kernel that does not schedule yet.
 #[derive(Debug)]
@@ -29,6 +30,17 @@ impl Loaded {
     /// What libbpf and the verifier said; complete if that was asked for.
     pub fn log(&self) -> &str {
         &self.log
+    }
+
+    /// How many instructions the verifier followed in each program, on all paths together (its
+    /// limit is a million). Empty before Linux 5.16.
+    pub fn verified(&self) -> Vec<(String, u64)> {
+        let loaded = self.object.progs().filter(|p| p.autoload());
+        let followed = loaded.filter_map(|program| {
+            let [insns] = fdinfo::numbers(program.as_fd(), ["verified_insns"])?;
+            Some((program.name().to_string_lossy().into_owned(), insns))
+        });
+        followed.collect()
     }
 
     /// Puts an entry into a map.

@@ -65,6 +65,9 @@ pub(crate) fn start(
     let loaded = scheduler.load().map_err(said_all)?;
     if args.verbose {
         messages::text(loaded.log().trim_end());
+        for (program, insns) in loaded.verified() {
+            messages::text(&format!("verifier: {program}: {insns} instructions followed"));
+        }
     }
     prepare::loaded(&loaded, &setup)?;
     loaded.attach().map_err(said_all)
