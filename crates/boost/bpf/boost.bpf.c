@@ -50,19 +50,34 @@ __kinline void tell(struct live *l, struct worker *w, struct task_struct *p, u64
 	bpf_ringbuf_submit(e, 0);
 }
 
-/* Nothing is open here any more; says for whom it was. */
-__kinline struct worker *close_request(struct conversation *c, u64 now)
+/* How long the current task has waited for a CPU in all: exact while it runs. */
+__kinline u64 waited(struct task_struct *me)
+{
+	bool counted = __builtin_preserve_field_info(me->sched_info.run_delay, 2);
+
+	return counted ? me->sched_info.run_delay : 0;
+}
+
+/*
+ * Nothing is open here any more; says for whom it was. How long somebody else waited meanwhile
+ * is not known here.
+ */
+__kinline struct worker *close_request(struct conversation *c, struct task_struct *me, u64 now)
 {
 	u32 tid = c->open_tid;
 	struct worker *w = tid ? find_worker(tid) : NULL;
+	u64 open_ns, wait_ns;
 
 	c->open_tid = 0;
 	if (!w || w->generation != c->generation)
 		return NULL;
 	if (w->open) {
 		__sync_fetch_and_add(&w->open, -1);
-		if (!w->open)
-			w->served_ns += now - w->opened_ns;
+		if (!w->open) {
+			open_ns = now - w->opened_ns;
+			wait_ns = tid == (u32)me->pid ? waited(me) - w->opened_wait_ns : 0;
+			w->served_ns += wait_ns < open_ns ? open_ns - wait_ns : 0;
+		}
 	}
 	return w;
 }
@@ -103,11 +118,13 @@ int on_receive(u64 *ctx)
 	if (!w)
 		return 0;
 	if (c->open_tid != tid || c->generation != w->generation) {
-		close_request(c, now);
+		close_request(c, me, now);
 		c->generation = w->generation;
 		c->open_tid = c->last_tid = tid;
-		if (!w->open)
+		if (!w->open) {
 			w->opened_ns = now;
+			w->opened_wait_ns = waited(me);
+		}
 		__sync_fetch_and_add(&w->open, 1);
 	}
 	c->seen_ns = w->recv_ns = now;
@@ -149,7 +166,7 @@ int on_send(u64 *ctx)
 		u32 tid = me->pid;
 		bool helped = c->open_tid != tid;
 
-		w = close_request(c, now);
+		w = close_request(c, me, now);
 		if (w) {
 			w->send_ns = c->seen_ns = now;
 			w->answers++;
@@ -211,7 +228,7 @@ int on_state(u64 *ctx)
 	if (to == TCP_CLOSE) {
 		c = bpf_sk_storage_get(&conversations, sk, NULL, 0);
 		if (c && c->open_tid)
-			close_request(c, bpf_ktime_get_ns());
+			close_request(c, bpf_get_current_task_btf(), bpf_ktime_get_ns());
 		return 0;
 	}
 	if (to == TCP_SYN_SENT) {

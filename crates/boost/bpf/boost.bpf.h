@@ -99,9 +99,10 @@ struct worker {
 	u32 via;	/* whom it helps */
 	u32 answers;
 	u64 opened_ns; /* since when something is open */
-	u64 served_ns; /* how long something was open before that */
+	u64 served_ns; /* how long something was open before that, without waits for a CPU */
 	u32 tid;       /* 0: nobody */
 	u32 pad;
+	u64 opened_wait_ns; /* how long it had waited for a CPU when it was opened */
 };
 
 /* Who wrote. */

@@ -14,7 +14,7 @@ pub struct Spell {
     pub cpu_ns: u64,
     /// Time waiting for a CPU.
     pub wait_ns: u64,
-    /// Part of it in which a request was open.
+    /// Time in which a request was open, but for waits.
     pub served_ns: u64,
     /// Is one open at its end?
     pub open: bool,
@@ -77,8 +77,10 @@ impl Conduct {
             (false, true) => self.unanswered_ns += spell.cpu_ns,
             (false, false) => {}
         }
-        // Work is taken to be spread evenly over the time.
-        let part = spell.served_ns.min(spell.wall_ns) as f64 / spell.wall_ns.max(1) as f64;
+        // Work is taken to be spread evenly over the time in which it could work: who mostly waits
+        // for a CPU has a request open for a small part of all time, and works for little else.
+        let there_ns = spell.wall_ns.saturating_sub(spell.wait_ns).max(spell.cpu_ns).max(1);
+        let part = spell.served_ns.min(there_ns) as f64 / there_ns as f64;
         let for_requests_ns = (spell.cpu_ns as f64 * part) as u64;
         self.for_requests_ns += for_requests_ns;
         self.beside_ns += spell.cpu_ns.saturating_sub(for_requests_ns);
@@ -170,12 +172,17 @@ mod tests {
         // It answers all the time, but within a tenth of it: 45 of 50 ms are beside.
         let found = first_offence(100, |_| spell(50, 0, 5, true));
         assert_eq!(found, Some((2, Offence::Beside(90 * MS))));
+        // The same where it has the CPU for a fifth of the time: 9 of 10 ms. More than 50 ms are 6.
+        let found = first_offence(100, |_| spell(10, 40, 1, true));
+        assert_eq!(found, Some((6, Offence::Beside(54 * MS))));
     }
 
     #[test]
     fn servers_are_left_alone() {
         // Saturated, half of the time between two requests.
         assert_eq!(first_offence(10_000, |_| spell(50, 0, 25, true)), None);
+        // One that waits for a CPU nearly all the time, and answers whenever it has one.
+        assert_eq!(first_offence(10_000, |_| spell(8, 42, 6, true)), None);
         // A display that answers nothing, but sleeps between frames.
         assert_eq!(first_offence(10_000, |_| spell(20, 5, 50, false)), None);
         // A long request now and then: 150 ms, then an answer.

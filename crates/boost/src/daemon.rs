@@ -278,7 +278,8 @@ impl<T: Threads> Daemon<T> {
         let Ok(clock) = Clock::open(tid) else { return };
         let Some(times) = clock.read() else { return };
         let was_boosted = self.engine.standing(tid).is_some();
-        let facts = self.programs.worker(tid).map(|w| self.facts(now_ns, &w)).unwrap_or_default();
+        let worker = self.programs.worker(tid);
+        let facts = worker.map(|w| self.facts(now_ns, &w, times.wait_ns)).unwrap_or_default();
         match self.engine.event(now_ns, event, self.load(), times, facts) {
             Ok(_) if was_boosted => {}
             Ok(nice) => match self.ledger.boost(tid, nice) {
@@ -343,8 +344,9 @@ impl<T: Threads> Daemon<T> {
         let load = self.load();
         for tid in self.engine.boosted() {
             let worker = self.programs.worker(tid);
-            let facts = worker.map(|w| self.facts(now_ns, &w));
             let times = self.clocks.get(&tid).and_then(Clock::read);
+            let wait_ns = times.map_or(0, |times| times.wait_ns);
+            let facts = worker.map(|w| self.facts(now_ns, &w, wait_ns));
             let was = self.ledger.nice(tid);
             match self.engine.look(now_ns, tid, facts, times, load) {
                 Step::Nice(nice) if was == Some(nice) => {}
@@ -378,15 +380,17 @@ impl<T: Threads> Daemon<T> {
         self.names.remove(&tid);
     }
 
-    /// A helper's request is that of the thread which it helps.
-    fn facts(&self, now_ns: u64, worker: &Worker) -> Facts {
+    /// A helper's request is that of the thread which it helps. `wait_ns` is how long the thread
+    /// has waited for a CPU in all.
+    fn facts(&self, now_ns: u64, worker: &Worker, wait_ns: u64) -> Facts {
+        let waited_ns = wait_ns.saturating_sub(worker.opened_wait_ns);
+        let open_ns = now_ns.saturating_sub(worker.opened_ns).saturating_sub(waited_ns);
         let own = Facts {
             open: worker.open > 0,
             recv_ns: worker.recv_ns,
             send_ns: worker.send_ns,
             answers: worker.answers,
-            served_ns: worker.served_ns
-                + if worker.open > 0 { now_ns.saturating_sub(worker.opened_ns) } else { 0 },
+            served_ns: worker.served_ns + if worker.open > 0 { open_ns } else { 0 },
         };
         if own.open || worker.via == 0 || worker.helped_ns < worker.recv_ns {
             return own;

@@ -5,7 +5,7 @@ use crate::table::Family;
 
 /// Sizes there.
 pub(crate) const EVENT: usize = 40;
-pub(crate) const WORKER: usize = 72;
+pub(crate) const WORKER: usize = 80;
 /// Threads are kept by the last bits of their ids.
 pub(crate) const WORKERS: u32 = 1 << 16;
 
@@ -58,10 +58,12 @@ pub struct Worker {
     pub answers: u32,
     /// Since when something is open.
     pub opened_ns: u64,
-    /// How long something was open before that.
+    /// How long something was open before that, without waits for a CPU.
     pub served_ns: u64,
     /// The thread; 0 for nobody.
     pub tid: u32,
+    /// How long it had waited for a CPU when that was opened.
+    pub opened_wait_ns: u64,
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
@@ -113,6 +115,7 @@ impl Worker {
             opened_ns: long(bytes, 48)?,
             served_ns: long(bytes, 56)?,
             tid: word(bytes, 64)?,
+            opened_wait_ns: long(bytes, 72)?,
         })
     }
 }
@@ -148,7 +151,7 @@ mod tests {
     fn a_worker_has_the_layout_of_the_header() {
         let mut bytes: Vec<u8> = [1u64, 2, 3, 4].iter().flat_map(|w| w.to_ne_bytes()).collect();
         [5u32, 6, 7, 8].iter().for_each(|w| bytes.extend(w.to_ne_bytes()));
-        [9u64, 10, 11].iter().for_each(|w| bytes.extend(w.to_ne_bytes()));
+        [9u64, 10, 11, 12].iter().for_each(|w| bytes.extend(w.to_ne_bytes()));
         let worker = Worker {
             recv_ns: 1,
             send_ns: 2,
@@ -160,6 +163,7 @@ mod tests {
             opened_ns: 9,
             served_ns: 10,
             tid: 11,
+            opened_wait_ns: 12,
         };
         assert_eq!((bytes.len(), Worker::decode(&bytes)), (WORKER, Some(worker)));
     }
@@ -170,7 +174,7 @@ mod tests {
             if bytes.len() < EVENT {
                 prop_assert_eq!(Event::decode(&bytes), None);
             }
-            prop_assert_eq!(Worker::decode(&bytes).is_some(), bytes.len() >= WORKER - 4);
+            prop_assert_eq!(Worker::decode(&bytes).is_some(), bytes.len() >= WORKER);
             let _ = Event::decode(&bytes);
         }
     }

@@ -23,7 +23,7 @@ pub struct Facts {
     pub send_ns: u64,
     /// Requests answered since the thread is known.
     pub answers: u32,
-    /// For how long something was open, in all.
+    /// For how long something was open, in all, without waits for a CPU.
     pub served_ns: u64,
 }
 
