@@ -219,3 +219,59 @@ fn what_cannot_be_measured_is_refused() {
     assert_eq!(rota(&["bench", "fairness", "--children", "0"]).code, 2);
     assert_eq!(rota(&["bench", "encoders"]).code, 2);
 }
+
+#[test]
+fn servers_that_cannot_be_measured_are_refused() {
+    let refused = |words: &[&str], part: &str| {
+        let run = rota(&[&["bench", "servers"][..], words].concat());
+        assert_eq!(run.code, 2, "{words:?}");
+        assert!(run.stderr.contains(part), "{words:?}: {}", run.stderr);
+    };
+    refused(&["--server", "mysql"], "expected one of mariadb, apache, nginx, video");
+    refused(&["--modes", "plain,fast"], "expected one of plain, nice, boost");
+    refused(&["--background", "quiet"], "expected one of compile, chatty");
+    refused(&["--autogroup", "as-is,off"], "as-is is neither off nor on");
+    refused(&["--duration", "500ms"], "1s or more");
+    refused(&["--jobs", "1001"], "0..=1000");
+    refused(&["--customer-nice", "-21"], "-20..=19");
+}
+
+#[test]
+fn programs_that_are_missing_are_named_with_their_packages() {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_rota"))
+        .args(["bench", "servers", "--server", "video", "--jobs", "1"])
+        .env("PATH", "/nonexistent")
+        .output()
+        .expect("rota starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("not installed: ffmpeg, gcc (on Debian: apt install"), "{said}");
+}
+
+/// Where root can have it all, a run from beginning to end leaves nothing.
+#[test]
+fn a_server_is_measured_and_gone() {
+    let directories = || {
+        let entries = std::fs::read_dir(std::env::temp_dir()).expect("readable");
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        names.filter(|name| name.starts_with("rota-servers-")).collect::<Vec<_>>()
+    };
+    let before = directories();
+    let words = ["bench", "servers", "--server", "video", "--jobs", "1", "--modes", "plain,nice"];
+    let run = rota(&[&words[..], &["--duration", "1s", "--repeat", "1", "--json"]].concat());
+    if run.stderr.contains("needs root") || run.stderr.contains("not installed") {
+        eprintln!("not tested: {}", run.stderr);
+        return;
+    }
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let json = run.json();
+    assert_eq!(json["schema"], "rota.bench.servers/1");
+    let rows = json["rows"].as_array().expect("a list");
+    assert_eq!(rows.len(), 2);
+    let rate = &rows[0]["measures"][0];
+    assert_eq!((&rate["key"], &rate["unit"]), (&"frame_rate".into(), &"per_second".into()));
+    assert!(rate["median"].as_f64().is_some_and(|fps| fps > 0.0 && fps <= 25.0), "{rate}");
+    assert!(rows[1]["measures"][0]["of_plain"]["median"].as_f64() > Some(0.0), "{json}");
+    // Another test may run at the same time.
+    assert!(directories().len() <= before.len(), "{:?}", directories());
+}

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments of `rota bench`.
 
-use super::{interactivity, shares};
+use super::{interactivity, servers, shares};
 use crate::args::{duration, duration_or_seconds, EXIT_CODES};
 use clap::{Args, Subcommand, ValueHint};
 use rota_bench::interactivity::{Load, Task};
+use rota_bench::servers::{Background, Mode, Server};
 use rota_kernel::control::SOCKET;
 use std::path::PathBuf;
 
@@ -27,6 +28,15 @@ pub(crate) enum Bench {
     Shares(SharesArgs),
     /// Measure how late audio, video and X get the CPU beside a load
     Interactivity(InteractivityArgs),
+    /// Measure real servers beside compile jobs: as they are, with a nice value, with `rota boost`
+    Servers(ServersArgs),
+    /// A child of `rota bench servers`
+    #[command(hide = true)]
+    ServersChild {
+        /// What it is, and for whom
+        #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
+        words: Vec<String>,
+    },
     /// A child of `rota bench interactivity`
     #[command(hide = true)]
     InteractiveChild,
@@ -203,6 +213,59 @@ pub(crate) struct SharesArgs {
     pub(crate) picture: Option<PathBuf>,
 
     /// Print one JSON object with every window (schema rota.bench.shares/1)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServersArgs {
+    /// Servers: mariadb, apache, nginx, video
+    #[arg(long, value_name = "SERVER,…", value_delimiter = ',')]
+    #[arg(default_value = "mariadb,apache,video", value_parser = servers::server)]
+    pub(crate) server: Vec<Server>,
+
+    /// Jobs of the background beside each of them
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "0,12")]
+    #[arg(value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub(crate) jobs: Vec<u32>,
+
+    /// What the jobs do: compile C sources, or burn the CPU and answer who asks them (chatty)
+    #[arg(long, value_name = "KIND", default_value = "compile")]
+    #[arg(value_parser = servers::background)]
+    pub(crate) background: Background,
+
+    /// What is done for the server, in turns: plain (nothing), nice (nice -10), boost
+    /// (`rota boost`), boost-roles (`rota boost --roles server,client`), boost-autogroups
+    /// (`rota boost --autogroups`)
+    #[arg(long, value_name = "MODE,…", value_delimiter = ',')]
+    #[arg(default_value = "plain,nice,boost", value_parser = servers::mode)]
+    pub(crate) modes: Vec<Mode>,
+
+    /// Autogroups: off, on, or as-is
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "as-is")]
+    #[arg(value_parser = ["off", "on", "as-is"])]
+    pub(crate) autogroup: Vec<String>,
+
+    /// Length of each run, a second or more
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration_or_seconds)]
+    pub(crate) duration: u64,
+
+    /// Runs of each mode
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeat: u32,
+
+    /// Nice value of the customers in all modes: -20 stands for customers of another machine, which
+    /// wait for no CPU of this one
+    #[arg(long, value_name = "NICE", default_value_t = 0, allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(i32).range(-20..=19))]
+    pub(crate) customer_nice: i32,
+
+    /// Append what `rota boost --log` said in each run to this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) boost_log: Option<PathBuf>,
+
+    /// Print one JSON object with the numbers of every run (schema rota.bench.servers/1)
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -5,6 +5,7 @@ mod args;
 mod encoders;
 mod fairness;
 mod interactivity;
+mod servers;
 mod shares;
 mod threads;
 
@@ -21,6 +22,11 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Status, Error> {
         Bench::Interactivity(args) => interactivity::run(args),
         Bench::Shares(args) => shares::run(args),
         Bench::Threads(args) => threads::run(args),
+        Bench::Servers(args) => servers::run(args),
+        Bench::ServersChild { words } => {
+            rota_bench::servers::child(words)?;
+            Ok(Status::Done)
+        }
         Bench::ThreadsChild => {
             rota_bench::threads::child(std::io::stdin(), std::io::stdout())?;
             Ok(Status::Done)

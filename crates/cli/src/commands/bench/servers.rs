@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `rota bench servers`.
+
+use super::args::ServersArgs;
+use super::scheduler;
+use crate::commands::run::Stop;
+use crate::error::{Error, Status};
+use crate::output::{json, messages, table};
+use rota_bench::servers::{self, Background, Measure, Mode, Plan, Row, Server, Summary};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// The option's value.
+pub(super) fn server(word: &str) -> Result<Server, String> {
+    named(&Server::ALL, Server::name, word)
+}
+
+/// The option's value.
+pub(super) fn mode(word: &str) -> Result<Mode, String> {
+    named(&Mode::ALL, Mode::name, word)
+}
+
+/// The option's value.
+pub(super) fn background(word: &str) -> Result<Background, String> {
+    named(&Background::ALL, Background::name, word)
+}
+
+fn named<T: Copy>(all: &[T], name: fn(T) -> &'static str, word: &str) -> Result<T, String> {
+    let names: Vec<&str> = all.iter().map(|of| name(*of)).collect();
+    let found = all.iter().find(|of| name(**of) == word).copied();
+    found.ok_or_else(|| format!("expected one of {}", names.join(", ")))
+}
+
+#[derive(Debug, Serialize)]
+struct Json<'a> {
+    schema: &'static str,
+    recorded: String,
+    scheduler: String,
+    computer: Computer,
+    programs: BTreeMap<&'static str, String>,
+    background: Background,
+    customer_nice: i32,
+    duration_ns: u64,
+    repeat: u32,
+    rows: &'a [Row],
+}
+
+#[derive(Debug, Serialize)]
+struct Computer {
+    cpu: String,
+    cpus: u32,
+    kernel: String,
+    virtual_machine: bool,
+}
+
+pub(crate) fn run(args: &ServersArgs) -> Result<Status, Error> {
+    let plan = plan(args)?;
+    servers::missing(&plan)?;
+    let control = Path::new(rota_boost::control::SOCKET);
+    if std::os::unix::net::UnixStream::connect(control).is_ok() {
+        let stop = "stop it first, as no run would be plain";
+        return Err(Error::Input(format!("a `rota boost` is running: {stop}")));
+    }
+    let stop = Stop::listen()?;
+    let programs = servers::versions(&plan)?.into_iter().collect();
+    let rows = servers::measure(&plan, &|| stop.wanted(), &mut |line| messages::text(line))?;
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        let found = Json {
+            schema: "rota.bench.servers/1",
+            recorded: today(),
+            scheduler: scheduler(),
+            computer: computer(),
+            programs,
+            background: plan.background,
+            customer_nice: plan.customer_nice,
+            duration_ns: args.duration,
+            repeat: plan.repeat,
+            rows: &rows,
+        };
+        json::print(&mut out, &found)?;
+    } else {
+        print(&mut out, &rows)?;
+    }
+    out.flush()?;
+    Ok(Status::Done)
+}
+
+fn plan(args: &ServersArgs) -> Result<Plan, Error> {
+    if args.duration < SECOND_NS {
+        return Err(Error::Input("--duration: expected 1s or more".into()));
+    }
+    let as_is = args.autogroup.iter().any(|word| word == "as-is");
+    if as_is && args.autogroup.len() > 1 {
+        return Err(Error::Input("--autogroup: as-is is neither off nor on".into()));
+    }
+    let autogroups = args.autogroup.iter().filter(|word| *word != "as-is");
+    Ok(Plan {
+        servers: once(&args.server),
+        jobs: once(&args.jobs),
+        background: args.background,
+        modes: once(&args.modes),
+        autogroups: once(&autogroups.map(|word| word == "on").collect::<Vec<_>>()),
+        repeat: args.repeat,
+        duration: Duration::from_nanos(args.duration),
+        customer_nice: args.customer_nice,
+        boost_log: args.boost_log.clone(),
+    })
+}
+
+fn once<T: Copy + PartialEq>(of: &[T]) -> Vec<T> {
+    let mut all = Vec::new();
+    for one in of {
+        if !all.contains(one) {
+            all.push(*one);
+        }
+    }
+    all
+}
+
+fn print(out: &mut dyn Write, rows: &[Row]) -> Result<(), Error> {
+    let header = ["server", "autogroups", "mode", "measure", "jobs", "median", "from–to"];
+    let header = [&header[..], &["of plain", "from–to"]].concat();
+    let lines = |row: &Row| {
+        let autogroups = if row.autogroup { "on" } else { "off" };
+        let words = [row.server.name(), autogroups, row.mode.name()].map(str::to_owned);
+        let jobs = row.jobs.to_string();
+        let line = move |measure: &Measure| {
+            let name = match measure.unit {
+                "ms" => format!("{} (ms)", measure.key),
+                "per_second" => format!("{} (1/s)", measure.key),
+                _ => measure.key.to_owned(),
+            };
+            let digits = if measure.unit == "number" { 0 } else { 2 };
+            let mut line = words.to_vec();
+            line.extend([name, jobs.clone()]);
+            line.extend(told(Some(&measure.summary), digits));
+            line.extend(told(measure.of_plain.as_ref(), 2));
+            line
+        };
+        row.measures.iter().map(line).collect::<Vec<_>>()
+    };
+    for line in table::lines(&header, 4, rows.iter().flat_map(lines).collect()) {
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+fn told(summary: Option<&Summary>, digits: usize) -> [String; 2] {
+    let Some(Summary { median, min, max }) = summary else { return ["–".into(), "–".into()] };
+    [format!("{median:.digits$}"), format!("{min:.digits$}–{max:.digits$}")]
+}
+
+/// By `/proc/cpuinfo` and `uname`.
+fn computer() -> Computer {
+    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let value = |key: &str| {
+        let line = cpuinfo.lines().find(|line| line.starts_with(key));
+        line.and_then(|line| line.split_once(':')).map_or("", |(_, value)| value.trim())
+    };
+    let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
+    Computer {
+        cpu: value("model name").to_owned(),
+        cpus: rota_boost::process::cpus(),
+        // A version only: what else a build calls itself is nobody's business.
+        kernel: kernel.split('-').next().unwrap_or_default().to_owned(),
+        virtual_machine: value("flags").split(' ').any(|flag| flag == "hypervisor"),
+    }
+}
+
+fn today() -> String {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    date((seconds / 86_400) as i64)
+}
+
+/// So many days after 1970-01-01, by eras of 400 years from March of year 0.
+fn date(days: i64) -> String {
+    let days = days + 719_468;
+    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (year, month) = match month {
+        0..=9 => (era * 400 + year, month + 3),
+        _ => (era * 400 + year + 1, month - 9),
+    };
+    format!("{year}-{month:02}-{day:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        // `date -u -d @N` says so.
+        for (days, expected) in [
+            (0, "1970-01-01"),
+            (59, "1970-03-01"),
+            (11_016, "2000-02-29"),
+            (19_782, "2024-02-29"),
+            (20_819, "2027-01-01"),
+        ] {
+            assert_eq!(date(days), expected);
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_the_options() {
+        assert_eq!(server("video"), Ok(Server::Video));
+        assert_eq!(mode("boost-autogroups"), Ok(Mode::BoostAutogroups));
+        let error = background("quiet").expect_err("there is no such");
+        assert_eq!(error, "expected one of compile, chatty");
+        assert_eq!(once(&[3, 1, 3]), [3, 1]);
+    }
+}
