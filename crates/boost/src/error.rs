@@ -47,7 +47,7 @@ pub enum BoostError {
         what: String,
     },
     /// libbpf or the kernel refused something.
-    #[error("{what}: {source}{}", log_of(.log))]
+    #[error("{what}: {source}{}", rota_libbpf_log::tail(.log))]
     Refused {
         /// What was tried.
         what: &'static str,
@@ -56,15 +56,6 @@ pub enum BoostError {
         /// What libbpf and the verifier said.
         log: String,
     },
-}
-
-/// Lines of a log that an error shows.
-const SHOWN: usize = 12;
-
-fn log_of(log: &str) -> String {
-    let lines: Vec<&str> = log.lines().filter(|line| !line.trim().is_empty()).collect();
-    let last = &lines[lines.len().saturating_sub(SHOWN)..];
-    last.iter().flat_map(|line| ["\n  ", line]).collect()
 }
 
 impl BoostError {
@@ -84,7 +75,7 @@ impl BoostError {
 
     /// An error of libbpf; lack of privileges has a message of its own.
     pub(crate) fn refused(what: &'static str, source: libbpf_rs::Error) -> Self {
-        let log = crate::libbpf_log::take();
+        let log = rota_libbpf_log::take();
         match source.kind() {
             libbpf_rs::ErrorKind::PermissionDenied => Self::Privileges,
             _ => Self::Refused { what, source, log },

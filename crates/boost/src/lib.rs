@@ -16,7 +16,6 @@ pub mod daemon;
 pub mod engine;
 mod error;
 pub mod groups;
-mod libbpf_log;
 pub mod load;
 pub mod process;
 pub mod programs;

@@ -4,7 +4,7 @@
 use crate::customers::{Customers, Roles};
 use crate::error::BoostError;
 use crate::record::{Event, Worker, WORKER, WORKERS};
-use crate::{libbpf_log, process};
+use crate::process;
 use libbpf_rs::{
     Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject, RingBuffer,
     RingBufferBuilder,
@@ -44,7 +44,7 @@ impl Programs {
         if !std::path::Path::new("/sys/kernel/btf/vmlinux").exists() {
             return Err(BoostError::Types);
         }
-        libbpf_log::start();
+        rota_libbpf_log::start(false);
         let refused = |what| move |e| BoostError::refused(what, e);
         let mut open =
             ObjectBuilder::default().open_memory(OBJECT).map_err(refused("opening programs"))?;

@@ -15,6 +15,9 @@ const PREFERRED: u32 = 19;
 const HOW_TO_INSTALL: &str =
     "install it with `apt install clang-19` (Debian, Ubuntu), or name one with CLANG=/path/to/clang";
 
+/// Where policies' headers are, seen from a crate.
+const HEADERS: &str = "../../policies/include";
+
 /// What every BPF compilation needs. `-fms-extensions` is for full kernel headers.
 const FLAGS: [&str; 8] = [
     "-target",
@@ -87,6 +90,31 @@ pub fn build(
         return Err(String::from_utf8_lossy(&done.stderr).into_owned());
     }
     strip(clang, object);
+    Ok(())
+}
+
+/// For build scripts of crates in `crates`: compiles the named `bpf/NAME.bpf.c` of the crate in
+/// `here`, with the headers of all policies that describe the kernel, into `OUT_DIR`.
+pub fn embed(here: &str, names: &[&str]) -> Result<(), String> {
+    let (sources, headers) = (Path::new(here).join("bpf"), Path::new(here).join(HEADERS));
+    let headers = headers.canonicalize().map_err(|e| format!("{}: {e}", headers.display()))?;
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
+    // Not absolute paths: a build directory may be copied to another checkout.
+    println!("cargo::rerun-if-changed=bpf");
+    for header in ["kernel.bpf.h", "vmlinux.h"] {
+        println!("cargo::rerun-if-changed={HEADERS}/{header}");
+    }
+    println!("cargo::rerun-if-env-changed=CLANG");
+
+    let clang = find()?;
+    let mut map = OsString::from("-ffile-prefix-map=");
+    map.push(&headers);
+    map.push("=include");
+    let include = [map, "-I".into(), headers.into()];
+    for name in names {
+        let object = out.join(format!("{name}.bpf.o"));
+        build(&clang, &sources, "bpf", &include, &format!("{name}.bpf.c"), &object)?;
+    }
     Ok(())
 }
 

@@ -30,7 +30,7 @@ pub enum LoadError {
         why: String,
     },
     /// The kernel refused the object; its log says why.
-    #[error("{object}: the kernel refused {what}{}{}", tail(.log), hint(.what, .log))]
+    #[error("{object}: the kernel refused {what}{}{}", rota_libbpf_log::tail(.log), hint(.what, .log))]
     Refused {
         /// Policy or file name.
         object: String,
@@ -39,16 +39,6 @@ pub enum LoadError {
         /// All that libbpf and the verifier said.
         log: String,
     },
-}
-
-/// Lines of a log that an error shows.
-const SHOWN: usize = 12;
-
-/// The last lines of a log, which say what was wrong.
-fn tail(log: &str) -> String {
-    let lines: Vec<&str> = log.lines().filter(|l| !l.trim().is_empty()).collect();
-    let shown = &lines[lines.len().saturating_sub(SHOWN)..];
-    shown.iter().flat_map(|line| ["\n  ", line]).collect()
 }
 
 /// Causes that are known by a phrase of the error or the log, and what to do.

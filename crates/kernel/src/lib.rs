@@ -17,7 +17,6 @@ mod fdinfo;
 mod globals;
 mod inner_maps;
 mod kernel_log;
-mod libbpf_log;
 mod live;
 mod loaded;
 mod ops;

@@ -5,7 +5,7 @@
 use crate::error::LoadError;
 use crate::exit::Record;
 use crate::kernel_log::KernelLog;
-use crate::{fdinfo, inner_maps, libbpf_log, Attached};
+use crate::{fdinfo, inner_maps, Attached};
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ProgramInput, ProgramType};
 use rota_bpf::image::Image;
 use std::os::fd::AsFd;
@@ -71,12 +71,12 @@ impl Loaded {
     /// Hands the ops table to the scheduler core: from now on the policy schedules. Other
     /// programs of the object that say where they belong are attached there before.
     pub fn attach(mut self) -> Result<Attached, LoadError> {
-        libbpf_log::start(self.verbose);
+        rota_libbpf_log::start(self.verbose);
         let name = self.image.name.clone();
         let refused = |what: &str, e: libbpf_rs::Error| LoadError::Refused {
             object: name.clone(),
             what: format!("to attach {what}: {e:#}"),
-            log: libbpf_log::take(),
+            log: rota_libbpf_log::take(),
         };
         let others = self.attach_others().map_err(|(program, e)| refused(&program, e))?;
         let log = KernelLog::from_now();

@@ -5,7 +5,7 @@ use crate::error::LoadError;
 use crate::exit::Record;
 use crate::loaded::Loaded;
 use crate::ops::{self, Adjust};
-use crate::{globals, libbpf_log, live, sysfs, Attached, SHARES_MAP};
+use crate::{globals, live, sysfs, Attached, SHARES_MAP};
 use libbpf_rs::{AsRawLibbpf, MapCore, MapFlags, ObjectBuilder, OpenObject};
 use rota_bpf::image::{map_type, Image};
 
@@ -67,12 +67,12 @@ impl Scheduler {
     /// Brings the object into the kernel, past the verifier, and fills the map of shares. It
     /// does not schedule yet.
     pub fn load(mut self) -> Result<Loaded, LoadError> {
-        libbpf_log::start(self.options.verbose);
+        rota_libbpf_log::start(self.options.verbose);
         let name = self.image.name.clone();
         let refused = |what: &str, e: libbpf_rs::Error| LoadError::Refused {
             object: name.clone(),
             what: format!("{what}: {e:#}"),
-            log: libbpf_log::take(),
+            log: rota_libbpf_log::take(),
         };
         let unfit = |what: String| LoadError::Unfit { object: name.clone(), what };
         if !self.options.shares.is_empty() && self.image.map_named(SHARES_MAP).is_err() {
@@ -99,7 +99,7 @@ impl Scheduler {
             map.update(&key, &value, MapFlags::ANY)
                 .map_err(|e| refused(&format!("a share of pid {pid}"), e))?;
         }
-        let (log, verbose) = (libbpf_log::take(), self.options.verbose);
+        let (log, verbose) = (rota_libbpf_log::take(), self.options.verbose);
         Ok(Loaded { object, image: self.image, record, table, log, verbose })
     }
 

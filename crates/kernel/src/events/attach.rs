@@ -4,7 +4,6 @@
 use super::error::RecordError;
 use super::hooks::{self, Hooks};
 use super::recorder::{RecordOptions, Scope};
-use crate::libbpf_log;
 use libbpf_rs::{Link, Object, ObjectBuilder, OpenObject, ProgramInput};
 
 static OBJECT: &[u8] = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/record.bpf.o"))).0;
@@ -18,8 +17,8 @@ pub(crate) fn attach(
     options: &RecordOptions,
     hooks: &Hooks,
 ) -> Result<(Object, Vec<Link>), RecordError> {
-    libbpf_log::start(false);
-    let refused = |what: &'static str| move |e| RecordError::refused(what, e, libbpf_log::take());
+    rota_libbpf_log::start(false);
+    let refused = |what: &'static str| move |e| RecordError::refused(what, e, rota_libbpf_log::take());
     let mut open =
         ObjectBuilder::default().open_memory(OBJECT).map_err(refused("opening the recorder"))?;
     let configured = configure(&mut open, options, hooks);

@@ -3,7 +3,6 @@
 //! the kernel names the programs.
 
 use super::error::RecordError;
-use crate::libbpf_log;
 use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, ProgInfoIter, ProgInfoQueryOptions};
 use libbpf_rs::{btf::types::Func, MapCore, MapFlags, MapHandle, MapType};
 use libbpf_rs::{Link, Object, ObjectBuilder, OpenObject};
@@ -126,9 +125,9 @@ pub(crate) fn watch(
     op: u32,
     shared: &dyn Fn(&str) -> Option<OwnedFd>,
 ) -> Result<Watched, RecordError> {
-    libbpf_log::start(false);
+    rota_libbpf_log::start(false);
     let what = format!("watching ops.{}", callback.name);
-    let refused = |e| RecordError::refused(&what, e, libbpf_log::take());
+    let refused = |e| RecordError::refused(&what, e, rota_libbpf_log::take());
     let (target, function) = program(callback.program).map_err(refused)?;
     let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(refused)?;
     set_up(&mut open, callback, op, target.as_fd(), &function, shared).map_err(refused)?;

@@ -23,7 +23,7 @@ pub enum RecordError {
     #[error("a buffer of {0} bytes: expected a power of two from {min} to {max}", min = super::recorder::LEAST_BUFFER, max = super::recorder::LARGEST_BUFFER)]
     BufferSize(u64),
     /// libbpf or the kernel refused something.
-    #[error("{what}: {source}{}", log_of(.log))]
+    #[error("{what}: {source}{}", rota_libbpf_log::tail(.log))]
     Refused {
         /// What was tried.
         what: String,
@@ -32,15 +32,6 @@ pub enum RecordError {
         /// What libbpf and the verifier said.
         log: String,
     },
-}
-
-/// Lines of a log that an error shows.
-const SHOWN: usize = 12;
-
-fn log_of(log: &str) -> String {
-    let lines: Vec<&str> = log.lines().filter(|line| !line.trim().is_empty()).collect();
-    let last = &lines[lines.len().saturating_sub(SHOWN)..];
-    last.iter().flat_map(|line| ["\n  ", line]).collect()
 }
 
 impl RecordError {

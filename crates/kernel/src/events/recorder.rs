@@ -10,7 +10,7 @@ use super::facts::{Facts, Lost, PickSource};
 use super::hooks::{self, Hooks};
 use super::order::{Reorder, Timed};
 use super::raw::{Record, What};
-use crate::{libbpf_log, live, sysfs};
+use crate::{live, sysfs};
 use libbpf_rs::{Iter, Link, MapCore, MapFlags, Object, RingBuffer, RingBufferBuilder};
 use rota_bpf::btf::Btf;
 use rota_trace::Sink;
@@ -259,7 +259,7 @@ impl Recorder {
 
     /// Has the kernel go through all tasks once.
     fn snapshot(&mut self) -> Result<(), RecordError> {
-        let refused = |e| RecordError::refused("looking at all tasks", e, libbpf_log::take());
+        let refused = |e| RecordError::refused("looking at all tasks", e, rota_libbpf_log::take());
         let program = self.object.progs_mut().find(|p| p.name() == "snapshot");
         let Some(program) = program else { return Ok(()) };
         let link = program.attach_iter_with_opts(libbpf_rs::IterOpts::None).map_err(refused)?;
@@ -323,7 +323,7 @@ fn buffer_of(
     object: &Object,
     arrived: &Rc<RefCell<VecDeque<Record>>>,
 ) -> Result<RingBuffer<'static>, RecordError> {
-    let refused = |e| RecordError::refused("reading the buffer", e, libbpf_log::take());
+    let refused = |e| RecordError::refused("reading the buffer", e, rota_libbpf_log::take());
     let ring = object.maps().find(|map| map.name() == "ring");
     let missing = || refused(std::io::Error::from(std::io::ErrorKind::NotFound).into());
     let ring = ring.ok_or_else(missing)?;
