@@ -19,3 +19,4 @@ pub mod statement;
 pub mod systemd;
 pub mod verdict;
 pub mod versus;
+pub mod web;

@@ -5,6 +5,7 @@ mod encoders_command;
 mod page_command;
 mod shares_command;
 mod versus_command;
+mod web_command;
 
 use anyhow::{bail, Context, Result};
 use clap::{Parser, Subcommand};
@@ -48,6 +49,8 @@ enum Command {
     Encoders(PageArgs),
     /// Measure the shares of the PBS paper's four tasks, Figure 4
     Shares(PageArgs),
+    /// Ask a real web server for pages: Figure 8 of the PBS paper, and customers beside busy tasks
+    Web(web_command::WebArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -109,6 +112,10 @@ fn main() -> ExitCode {
         Command::Shares(args) => {
             let sources = sources(args.rota.as_deref());
             sources.and_then(|sources| shares_command::run(&args, &sources))
+        }
+        Command::Web(args) => {
+            let sources = sources(args.page.rota.as_deref());
+            sources.and_then(|sources| web_command::run(&args, &sources))
         }
     };
     match result {

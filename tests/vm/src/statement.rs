@@ -12,6 +12,8 @@ pub struct Statement {
     pub found: f64,
     /// With a blank before it, if there is one.
     pub unit: &'static str,
+    /// A command fails if it differs; others are only told.
+    pub has_to: bool,
 }
 
 /// What a number has to be.
@@ -60,9 +62,10 @@ pub fn markdown(statements: &[Statement]) -> String {
     text
 }
 
-/// Those that differ, in words.
+/// Those that have to agree and differ, in words.
 pub fn problems(statements: &[Statement]) -> Vec<String> {
-    let differ = statements.iter().filter(|statement| statement.agrees() == Some(false));
+    let differ = |statement: &&Statement| statement.has_to && statement.agrees() == Some(false);
+    let differ = statements.iter().filter(differ);
     let told = |statement: &Statement| {
         let Statement { what, found, unit, .. } = statement;
         format!("{what}: {found:.3}{unit}, expected {}", statement.wanted())
@@ -75,7 +78,7 @@ mod tests {
     use super::*;
 
     fn statement(wanted: Wanted, found: f64) -> Statement {
-        Statement { what: "so many".into(), wanted, found, unit: " s" }
+        Statement { what: "so many".into(), wanted, found, unit: " s", has_to: true }
     }
 
     #[test]
@@ -101,6 +104,8 @@ mod tests {
             statement(Wanted::Anything, 4.0),
         ];
         assert_eq!(problems(&all), ["so many: 3.000 s, expected 2 s ±0.5"]);
+        let free = all.clone().map(|statement| Statement { has_to: false, ..statement });
+        assert_eq!(problems(&free), Vec::<String>::new());
         let table = markdown(&all);
         assert!(table.contains("| so many | ≤ 1 s | 0.50 s | agrees |"), "{table}");
         assert!(table.contains("| so many | 2 s ±0.5 | 3.00 s | differs |"), "{table}");

@@ -11,6 +11,7 @@ pub mod recorded;
 pub mod shares;
 pub mod span;
 pub mod step;
+pub mod visits;
 
 /// Where the guest finds its jobs.
 pub const JOBS_FILE: &str = "/jobs.json";

@@ -20,6 +20,7 @@ mod report;
 mod residue;
 mod scheduler;
 mod steps;
+mod web;
 
 use anyhow::{bail, Context, Result};
 use std::process::ExitCode;
@@ -43,6 +44,9 @@ fn command(args: &[String]) -> Result<()> {
         ["take-over", program, args @ ..] => ordinary::take_over(program, args),
         ["ask", words @ ..] => ask::ask(words),
         ["serve", socket, session, work_us] => ask::serve(socket, session, work_us),
+        ["apart", cpu, program, args @ ..] => web::apart(cpu, program, args),
+        ["page", ..] => web::page(),
+        ["visit", visits] => web::visit(visits),
         ["jobs"] => jobs::run(),
         ["record", options @ ..] => {
             println!("{}", serde_json::to_string(&recording::record(options)?)?);
@@ -54,6 +58,9 @@ fn command(args: &[String]) -> Result<()> {
             Ok(())
         }
         _ if std::process::id() == 1 => init::run(),
-        _ => bail!("usage: rota-guest hog KIND|jobs|play|ask …|join PROGRAM …|take-over PROGRAM …"),
+        _ => bail!(
+            "usage: rota-guest hog KIND|jobs|play|ask …|visit FILE|page|join PROGRAM …|apart CPU \
+             PROGRAM …|take-over PROGRAM …"
+        ),
     }
 }

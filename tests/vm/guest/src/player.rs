@@ -12,7 +12,7 @@ mod play;
 mod start;
 mod task;
 
-pub(crate) use clock::thread_ns;
+pub(crate) use clock::{monotonic_ns, sleep_until, thread_ns};
 pub(crate) use play::{play, Options};
 
 use clock::Clock;

@@ -143,8 +143,10 @@ pub fn statements(fluid: &Fluid, all: &[Measured]) -> Vec<Statement> {
     let late = ends.map(|(end, due)| (end - due).abs()).fold(0.0, f64::max);
     let of_fluid = |task, window| fluid.share(task, window);
     let of_linux = |task, window| linux.share(task, window);
-    let statement =
-        |what: &str, wanted, found, unit| Statement { what: what.to_owned(), wanted, found, unit };
+    let statement = |what: &str, wanted, found, unit| {
+        let what = what.to_owned();
+        Statement { what, wanted, found, unit, has_to: true }
+    };
     vec![
         statement(
             "mean difference of PBS's shares from the fluid model's: a slice of a window",
