@@ -152,7 +152,7 @@ fn the_page_of_cas_has_what_the_command_prints() {
     let run = rota(&["reproduce", "cas", "--markdown"]);
     assert_eq!(run.code, 1, "{}", run.stderr);
     let sections: Vec<&str> = run.stdout.split("\n## ").skip(1).collect();
-    assert_eq!(sections.len(), 5);
+    assert_eq!(sections.len(), 9);
     for section in sections {
         assert!(page.contains(section.trim_end()), "not in docs/reproduce/cas.md:\n{section}");
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! M. R. Nikseresht, A. Somayaji, A. Maheshwari, *Customer Appeasement Scheduling*, 2010: the
-//! analyses of §3 and §5.1 beside the same scenarios in the simulated machine.
+//! analyses of §3 and §5.1 beside the same scenarios in the simulated machine, and the experiments
+//! of §7 as they were recorded on a live kernel.
 
 mod cfs;
 mod formulas;
@@ -9,6 +10,7 @@ mod ours;
 mod rbpe;
 mod rr;
 mod scene;
+mod servers;
 
 use crate::figure::Table;
 use crate::{Experiment, Paper};
@@ -18,6 +20,7 @@ pub(crate) const PAPER: Paper = Paper {
     expected: include_str!("../../../../papers/cas/expected.toml"),
     costs_in: None,
     experiments: &[
+        Experiment { figures: &["fig1", "fig2", "fig3", "fig4"], run: servers::run },
         Experiment { figures: &["rr"], run: rr::run },
         Experiment { figures: &["cfs"], run: cfs::run },
         Experiment { figures: &["mlfq"], run: mlfq::run },
