@@ -3,8 +3,8 @@
 
 use crate::customers::{Customers, Roles};
 use crate::error::BoostError;
-use crate::record::{Event, Worker, WORKER, WORKERS};
 use crate::process;
+use crate::record::{Event, Worker, WORKER, WORKERS};
 use libbpf_rs::{
     Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject, RingBuffer,
     RingBufferBuilder,

@@ -18,7 +18,8 @@ pub(crate) fn attach(
     hooks: &Hooks,
 ) -> Result<(Object, Vec<Link>), RecordError> {
     rota_libbpf_log::start(false);
-    let refused = |what: &'static str| move |e| RecordError::refused(what, e, rota_libbpf_log::take());
+    let refused =
+        |what: &'static str| move |e| RecordError::refused(what, e, rota_libbpf_log::take());
     let mut open =
         ObjectBuilder::default().open_memory(OBJECT).map_err(refused("opening the recorder"))?;
     let configured = configure(&mut open, options, hooks);
