@@ -21,10 +21,13 @@ struct cpu_averages {
 	u64 runnable; /* FULL for each who took part and was awake (runnable_avg) */
 };
 
+/* Of a client, of which the CPU that it is attached to has as much. */
 struct client_average {
 	u64 aged_at;
 	u64 load;     /* its weight while it took part */
-	u32 attached; /* CPU + 1 whose load has its load */
+	u64 used;     /* of FULL, it ran */
+	u64 runnable; /* FULL while it took part and was awake */
+	u32 attached; /* CPU + 1 */
 	bool known;
 };
 
@@ -80,34 +83,83 @@ static __attribute__((noinline)) void age(u32 cpu, u64 now)
 	a->runnable = towards(a->runnable, (q->nr_waiting + runs) * FULL, ns);
 }
 
-/* Before it comes or leaves. One that was never seen counts in full. (update_load_avg) */
+/* Half of what its CPU has to spare, or less if that is in use. (post_init_entity_util_avg) */
+static __attribute__((noinline)) void begin_average(u32 slot, u32 cpu)
+{
+	struct client_average *a = average_of(slot);
+	const struct cpu_averages *there = averages_of(cpu);
+	u64 weight = client_at(slot)->weight;
+	u64 most = (u64)max_s64(0, FULL - there->used) / 2, used;
+
+	used = there->used * weight / (there->load + 1);
+	used = there->used ? min_s64(used, most) : most;
+	a->load = weight & -(u64)!no_balance_fork;
+	a->used = a->runnable = used & -(u64)!no_balance_fork;
+	a->known = true;
+}
+
+/* Before it comes, leaves, or gets or loses the CPU. (update_load_avg) */
 static __attribute__((noinline)) u64 load_of(u32 slot, u64 now)
 {
 	struct client_average *a = average_of(slot);
 	const struct client *c = client_at(slot);
+	u64 ns = age_at(now, a->aged_at), takes_part = is_less(0, c->home);
+	u64 other = queue_of(c->last_cpu)->running ^ slot, runs = takes_part & ~is_less(0, other);
 
-	if (!a->known)
-		a->load = no_balance_fork ? 0 : c->weight;
-	else
-		a->load =
-			towards(a->load, is_less(0, c->home) * c->weight, age_at(now, a->aged_at));
-	a->known = true;
+	a->load = towards(a->load, takes_part * c->weight, ns);
+	a->used = towards(a->used, runs * FULL, ns);
+	a->runnable = towards(a->runnable, (takes_part & !c->delayed) * FULL, ns);
 	a->aged_at = now;
 	return a->load;
 }
 
-/* Its load goes with it to @cpu. (attach_entity_load_avg, detach_entity_load_avg) */
+static void less(u64 *sum, u64 part)
+{
+	*sum = max_s64(0, *sum - part);
+}
+
+/* (detach_entity_load_avg) */
+static void detach(const struct client_average *a)
+{
+	struct cpu_averages *from = averages_of(a->attached - 1);
+
+	less(&from->load, a->load);
+	less(&from->used, a->used);
+	less(&from->runnable, a->runnable);
+}
+
+/* What it was goes with it to @cpu. (attach_entity_load_avg) */
 static __attribute__((noinline)) void attach(u32 slot, u32 cpu, u64 now)
 {
-	u64 load = load_of(slot, now), *from;
 	struct client_average *a = average_of(slot);
+	struct cpu_averages *to = averages_of(cpu);
 
+	if (!a->known) {
+		a->aged_at = now;
+		begin_average(slot, cpu);
+	}
+	load_of(slot, now);
 	if (a->attached == cpu + 1)
 		return;
-	from = &averages_of(a->attached - 1)->load;
-	*from = max_s64(0, *from - load);
-	averages_of(cpu)->load += load;
+	if (a->attached)
+		detach(a);
+	to->load += a->load;
+	to->used += a->used;
+	to->runnable += a->runnable;
 	a->attached = cpu + 1;
+}
+
+/* It is dead, or of another class. (task_dead_fair) */
+static void forget_average(u32 slot, u64 now)
+{
+	struct client_average *a = average_of(slot);
+
+	if (a->attached) {
+		age(a->attached - 1, now);
+		load_of(slot, now);
+		detach(a);
+	}
+	*a = (struct client_average){};
 }
 
 /* (reweight_entity) */
@@ -134,15 +186,26 @@ static void list_out(u32 slot)
 	list_older[newer % LIST_PLACE] = older;
 }
 
+/* As the next newer one than @older. */
+static void list_in_after(u32 slot, u32 older)
+{
+	u32 newer = list_newer[older % LIST_PLACE];
+
+	list_older[slot % LIST_PLACE] = older;
+	list_newer[slot % LIST_PLACE] = newer;
+	list_newer[older % LIST_PLACE] = slot;
+	list_older[newer % LIST_PLACE] = slot;
+}
+
+static u32 newest_of(u32 cpu)
+{
+	return list_older[list_of(cpu) % LIST_PLACE];
+}
+
 /* As the newest. */
 static void list_in(u32 slot, u32 cpu)
 {
-	u32 list = list_of(cpu), newest = list_older[list % LIST_PLACE];
-
-	list_older[slot % LIST_PLACE] = newest;
-	list_newer[slot % LIST_PLACE] = list;
-	list_newer[newest % LIST_PLACE] = slot;
-	list_older[list % LIST_PLACE] = slot;
+	list_in_after(slot, newest_of(cpu));
 }
 
 static void lists_init(void)

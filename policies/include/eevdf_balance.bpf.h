@@ -6,9 +6,8 @@
  * clients pulls one only if it is usually idle for longer than looking costs, and others pull in
  * intervals. With work_conserving the policy balances as fair_balance.bpf.h says instead.
  *
- * Not here: wake_wide(), recent_used_cpu, util_est, clients that sleep and take part still
- * (they stay), active balancing, clients that are all tied. Needs the lock, but for choosing
- * a queue.
+ * Not here: wake_wide(), util_est, active balancing, clients that are all tied. Needs the lock,
+ * but for choosing a queue.
  */
 #ifndef ROTA_EEVDF_BALANCE_BPF_H
 #define ROTA_EEVDF_BALANCE_BPF_H
@@ -24,6 +23,11 @@
 #define DICE		  1024	 /* (NI_RANDOM) */
 
 const volatile bool work_conserving help_text("nobody waits beside an idle CPU; not as Linux");
+const volatile u64 newidle_cost_ns
+	help_text("what looking for work costs a CPU that becomes idle; the kernel measures it")
+	unit(ns) range(0, 10000000) = 100000;
+const volatile u32 seed help_text("of the lots that CPUs draw; 0: all balance first at their first "
+				  "tick, else some time later, by lot");
 const volatile bool no_ni_random
 	help_text("each CPU that becomes idle pulls, whatever became of it "
 		  "before");
@@ -35,6 +39,7 @@ struct cpu_balance {
 	u32 interval_ms;
 	u32 failed;		/* (nr_balance_failed) */
 	u32 calls, good, ratio; /* of pulling when newly idle */
+	u64 counted_since;
 	bool kicked;		/* woken up to pull */
 	bool was_kicked, tries; /* when it pulled last */
 };
@@ -50,6 +55,7 @@ struct survey {
 	u32 busiest; /* CPU + 1, 0: none */
 	u32 left;    /* clients to move, 0: by their load */
 	u64 imbalance;
+	u32 newest; /* at the pulling CPU, before it pulled */
 	bool moves; /* the client that is looked at */
 	u32 moved;  /* whom it moved last, 0: nobody */
 };
@@ -61,45 +67,36 @@ static struct cpu_balance *balance_of(u32 cpu)
 	return &cpu_balances[cpu % MAX_CPUS];
 }
 
-/* 1 or 0. (group_is_overloaded, of a group that is one CPU) */
-static u64 is_overloaded(u32 cpu)
-{
-	const struct cpu_averages *a = averages_of(cpu);
-
-	return is_less(1, queue_of(cpu)->nr) & (is_less(FULL * 100, a->used * imbalance_pct) |
-						is_less(FULL * imbalance_pct, a->runnable * 100));
-}
-
-/* (group_has_capacity) */
-static bool has_room(u32 cpu)
-{
-	const struct cpu_averages *a = averages_of(cpu);
-
-	return !queue_of(cpu)->nr ||
-	       (a->runnable * 100 <= FULL * imbalance_pct && a->used * imbalance_pct < FULL * 100);
-}
-
 /* (update_sd_lb_stats, update_sd_pick_busiest) */
 static __attribute__((noinline)) void look_at_all(u32 cpu, u64 now)
 {
-	u64 rank, can_give, mask;
-	u32 other;
+	u64 rank, awake, mask;
+	u32 other, n;
 
 	survey = (struct survey){};
-	for (other = loop_start; other < nr_cpus && can_loop(); other++) {
-		const struct cpu_averages *a = averages_of(other);
-		const struct cpu_queue *q = queue_of(other);
+	for (n = loop_start; n < nr_cpus && can_loop(); n++) {
+		const struct cpu_averages *a;
+		const struct cpu_queue *q;
 
+		other = (cpu + 1 + n) % nr_cpus;
+		a = averages_of(other);
+		q = queue_of(other);
 		age(other, now);
 		survey.load += a->load;
-		survey.used += a->used;
-		can_give = is_less(1, q->nr) & is_less(0, q->nr_waiting);
-		can_give &= is_less(cpu, other) | is_less(other, cpu);
-		rank = can_give * (a->load + 1 + (is_overloaded(other) << 50));
+		survey.used += min_s64(a->used, FULL);
+		awake = q->nr_waiting + is_less(0, q->running);
+		/* Overloaded by load, else without room, else by how many there are. */
+		rank = is_overloaded(other) * ((1ull << 50) + a->load);
+		rank |= is_less(rank, 1) * ((lacks_room(other) << 49) | q->nr);
+		rank *= is_less(0, awake) & (is_less(cpu, other) | is_less(other, cpu));
 		mask = -is_less(survey.rank, rank);
 		survey.rank += (rank - survey.rank) & mask;
 		survey.busiest += (other + 1 - survey.busiest) & mask;
 	}
+	/* Nobody waits there. (sched_balance_find_src_group) */
+	other = survey.busiest - 1;
+	awake = queue_of(other)->nr_waiting + is_less(0, queue_of(other)->running);
+	survey.busiest *= is_overloaded(other) | is_less(1, awake);
 }
 
 /* Many are looked at by who wakes up while there is much to be had. (update_idle_cpu_scan) */
@@ -120,7 +117,7 @@ static u64 imbalance_of(u32 cpu)
 	u64 average = survey.load / nr_cpus, out, in;
 	bool over = is_overloaded(cpu);
 
-	if (!survey.busiest || !is_overloaded(busiest) || (!over && has_room(cpu)))
+	if (!survey.busiest || !is_overloaded(busiest) || !lacks_room(cpu))
 		return 0;
 	if (here >= there || here >= average || there <= average)
 		return 0;
@@ -131,30 +128,51 @@ static u64 imbalance_of(u32 cpu)
 	return out < in ? out : in;
 }
 
-/* May @cpu take it away? Who ran a moment ago is hot. (can_migrate_task, task_hot) */
+/*
+ * May @cpu take it away? Who ran a moment ago is hot; who sleeps and takes part still is
+ * load, but nobody to run; and those go first to whom something is due, if others are where
+ * they come. (can_migrate_task, task_is_ineligible_on_dst_cpu, task_hot)
+ */
 static bool can_move(u32 slot, u32 cpu, u64 now)
 {
-	bool hot = now - client_at(slot)->stopped_at < MIGRATION_COST_NS;
+	const struct client *c = client_at(slot);
+	u32 failed = balance_of(cpu)->failed;
 
-	return client_at(slot)->waits && !client_at(slot)->delayed && slot_may_use(slot, cpu) &&
-	       (!hot || balance_of(cpu)->failed > NICE_TRIES);
+	if (!c->waits || (c->delayed && survey.left) || !slot_may_use(slot, cpu))
+		return false;
+	if (!failed && !no_place_lag && queue_of(cpu)->nr && !is_eligible(c))
+		return false;
+	return failed > NICE_TRIES || now - c->stopped_at >= MIGRATION_COST_NS;
 }
 
-/* Moves the client, if that is right. (detach_tasks) */
+/* Its part of the load of its CPU, a little less than its load. (task_h_load) */
+static u64 load_there(u32 slot, u32 cpu, u64 now)
+{
+	u64 load = load_of(slot, now), all = averages_of(cpu)->load;
+
+	return max_s64(load * all / (all + 1), 1);
+}
+
+/*
+ * Moves the client, if that is right. Who goes first is the newest where it comes.
+ * (detach_tasks, attach_tasks)
+ */
 static __attribute__((noinline)) void consider(u32 slot, u32 cpu, u64 now)
 {
-	u64 load = load_of(slot, now) >> (balance_of(cpu)->failed & 15);
 	u32 from = client_at(slot)->home - 1;
+	u64 load = load_there(slot, from, now), counts = load >> (balance_of(cpu)->failed & 31);
 
-	survey.moves = (survey.left || load <= survey.imbalance) && can_move(slot, cpu, now);
+	survey.moves = (survey.left || counts <= survey.imbalance) && can_move(slot, cpu, now);
 	if (survey.moves) {
 		attach(slot, cpu, now);
 		stop_waiting(slot);
 		leave(slot, false);
 		join(slot, cpu);
 		start_waiting(slot);
+		list_out(slot);
+		list_in_after(slot, survey.newest);
 		stats.pulls++;
-		survey.imbalance = max_s64(0, survey.imbalance - max_s64(load, 1));
+		survey.imbalance = max_s64(0, survey.imbalance - load);
 		survey.left -= is_less(0, survey.left);
 		survey.moved = slot;
 		return;
@@ -163,13 +181,15 @@ static __attribute__((noinline)) void consider(u32 slot, u32 cpu, u64 now)
 	list_in(slot, from);
 }
 
-/* Those who came, or ran, the longest time ago first. */
+/* Those who came, or ran, the longest time ago first; nobody twice. */
 static __attribute__((noinline)) void move_from_busiest(u32 cpu, u64 now)
 {
-	u32 from = survey.busiest - 1, slot, newer, seen;
+	u32 from = survey.busiest - 1, slot, newer, seen, most = queue_of(from)->nr;
 
+	most = min_s64(most, MOST_LOOKED_AT);
+	survey.newest = newest_of(cpu);
 	slot = list_newer[list_of(from) % LIST_PLACE];
-	for (seen = loop_start; slot < NR_SLOTS && seen < MOST_LOOKED_AT && can_loop(); seen++) {
+	for (seen = loop_start; slot < NR_SLOTS && seen < most && can_loop(); seen++) {
 		newer = list_newer[slot % LIST_PLACE];
 		if (queue_of(from)->nr < 2 || !(survey.left | survey.imbalance))
 			break;
@@ -178,21 +198,38 @@ static __attribute__((noinline)) void move_from_busiest(u32 cpu, u64 now)
 	}
 }
 
-/* Pulling may not be worth it: the less it was, the less often it is tried. (NI_RANDOM) */
-static bool is_worth_it(struct cpu_balance *b)
+static u32 draw(void)
 {
 	dice = dice * 1664525 + 1013904223;
-	return no_ni_random || (dice >> 16) % DICE <= 1 + b->ratio;
+	return dice >> 16;
 }
 
-/* (update_newidle_stats) */
-static void note_newly_idle(struct cpu_balance *b, u32 good)
+/* Pulling may not be worth it: the less it was, the less often it is tried. (NI_RANDOM) */
+static bool is_worth_it(const struct cpu_balance *b)
 {
+	return no_ni_random || b->ratio >= DICE || draw() % DICE <= 1 + b->ratio;
+}
+
+/* What one time counts that was of use. */
+static u32 weight_of_dice(const struct cpu_balance *b)
+{
+	u32 sides = 1 + b->ratio;
+
+	return b->ratio >= DICE ? 1 : (DICE + sides / 2) / sides;
+}
+
+/* Who is seldom idle anew tries more often: so many calls in 4 s and more. (NI_RATE) */
+static void note_newly_idle(struct cpu_balance *b, u32 good, u64 now)
+{
+	u64 ratio;
+
 	b->calls++;
 	b->good += good;
 	if (b->calls < DICE)
 		return;
-	b->ratio = b->good < DICE ? b->good : DICE;
+	ratio = ((now - b->counted_since) >> 22) + b->good;
+	b->ratio = ratio < DICE ? ratio : DICE;
+	b->counted_since = now;
 	b->calls /= 2;
 	b->good /= 2;
 }
@@ -209,7 +246,7 @@ static void pull_when_idle(u32 cpu, u64 now)
 	b->kicked = false;
 	if (!b->idle_since)
 		b->idle_since = now;
-	if (!nr_waiting || (!b->was_kicked && b->avg_idle < MIGRATION_COST_NS))
+	if (!nr_waiting || (!b->was_kicked && b->avg_idle < newidle_cost_ns))
 		return;
 	b->tries = b->was_kicked || is_worth_it(b);
 	look_at_all(cpu, now);
@@ -219,11 +256,14 @@ static void pull_when_idle(u32 cpu, u64 now)
 		/* Half of them, or the first of these. (sibling_imbalance) */
 		survey.left = b->was_kicked ? queue_of(survey.busiest - 1)->nr / 2 : 1;
 		move_from_busiest(cpu, now);
-		if (b->was_kicked)
-			b->failed = survey.moved ? 0 : b->failed + 1;
+		b->failed = survey.moved ? 0 : b->failed + b->was_kicked;
+	} else if (b->tries) {
+		b->failed = 0;
 	}
+	if (survey.moved)
+		b->idle_since = 0;
 	if (!b->was_kicked)
-		note_newly_idle(b, survey.moved ? DICE / (1 + b->ratio) : 0);
+		note_newly_idle(b, survey.moved ? weight_of_dice(b) : 0, now);
 }
 
 /* For a busy CPU, at its tick: one that it pulled, 0: nobody. (sched_balance_domains) */
@@ -261,8 +301,7 @@ static void note_busy(u32 cpu, u64 now)
 		return;
 	b->idle_since = 0;
 	b->avg_idle += by < 0 ? -((u64)-by / 8) : (u64)by / 8;
-	if (b->avg_idle > 2 * MIGRATION_COST_NS)
-		b->avg_idle = 2 * MIGRATION_COST_NS;
+	b->avg_idle = min_s64(b->avg_idle, 2 * max_s64(MIGRATION_COST_NS, newidle_cost_ns));
 }
 
 /* Some idle CPU balances if others wait at a busy one. (nohz_balancer_kick) */
@@ -298,6 +337,12 @@ static void note_start(u32 slot, u32 cpu, u64 now)
 		list_out(slot);
 		list_in(slot, cpu);
 	}
+}
+
+static void forget(u32 slot, u64 now)
+{
+	forget_average(slot, now);
+	used_before[slot & SLOT_MASK] = 0;
 }
 
 static void pull_before(u32 cpu, u64 now)
@@ -336,14 +381,20 @@ static bool call_for(struct task_struct *p, u32 slot)
 
 static void balance_init(void)
 {
+	u64 interval = 2 * nr_cpus * BUSY_FACTOR * MS;
 	u32 cpu;
 
+	dice = seed;
 	/* nr_cpus is read anew: from a number that a verifier knows it would know where loops are.
 	 */
 	asm volatile("" : : : "memory");
 	lists_init();
 	nr_idle_scan = nr_cpus;
 	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++) {
+		/* When it balanced last, before the policy came, nobody knows. */
+		if (seed)
+			balance_of(cpu)->next =
+				bpf_ktime_get_ns() + interval / DICE * (draw() % DICE);
 		balance_of(cpu)->avg_idle = 2 * MIGRATION_COST_NS;
 		balance_of(cpu)->calls = balance_of(cpu)->ratio = DICE / 2;
 		balance_of(cpu)->good = DICE / 4;

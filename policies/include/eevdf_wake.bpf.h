@@ -13,7 +13,28 @@ const volatile bool no_sis_util help_text("who wakes up looks at every CPU for a
 const volatile bool no_wa_idle help_text("an idle CPU of the waker's does not attract");
 const volatile bool no_wa_weight help_text("less load at the waker's CPU does not attract");
 
-u32 nr_idle_scan; /* CPUs that are worth a look */
+u32 nr_idle_scan;	   /* CPUs that are worth a look */
+u32 used_before[NR_SLOTS]; /* CPU + 1 where it was before prev (recent_used_cpu) */
+
+/* 1 or 0. (group_is_overloaded, of a group that is one CPU) */
+static u64 is_overloaded(u32 cpu)
+{
+	const struct cpu_averages *a = averages_of(cpu);
+
+	return is_less(1, queue_of(cpu)->nr) &
+	       (is_less(FULL * 100, min_s64(a->used, FULL) * imbalance_pct) |
+		is_less(FULL * imbalance_pct, a->runnable * 100));
+}
+
+/* 1 or 0. (group_has_capacity) */
+static u64 lacks_room(u32 cpu)
+{
+	const struct cpu_averages *a = averages_of(cpu);
+
+	return is_less(0, queue_of(cpu)->nr) &
+	       (is_less(FULL * imbalance_pct, a->runnable * 100) |
+		is_less(FULL * 100 - 1, min_s64(a->used, FULL) * imbalance_pct));
+}
 
 static bool idles(u32 cpu)
 {
@@ -47,6 +68,46 @@ static bool attracts(u32 slot, u32 here, u32 prev, bool sync)
 	return (mine + load) * 100 < (theirs - load) * (100 + (imbalance_pct - 100) / 2) + sync;
 }
 
+/*
+ * The least is the best: idle ones and others with room by how much they are used, then those
+ * without by load. (group_classify, update_pick_idlest)
+ */
+static u64 rank_for_new(u32 cpu)
+{
+	const struct cpu_averages *a = averages_of(cpu);
+
+	if (is_overloaded(cpu))
+		return (2ull << 60) | a->load;
+	if (lacks_room(cpu))
+		return (1ull << 60) | a->load;
+	return ((u64)!idles(cpu) << 40) | a->used;
+}
+
+/* (sched_balance_find_dst_group) */
+static u32 choose_for_new(u32 slot, u32 here)
+{
+	u64 mine = rank_for_new(here), least = ~0ull, rank;
+	u32 best = here, n, cpu;
+
+	for (n = loop_start; n + 1 < nr_cpus && can_loop(); n++) {
+		cpu = (here + 1 + n) % nr_cpus;
+		rank = slot_may_use(slot, cpu) ? rank_for_new(cpu) : ~0ull;
+		if (rank < least) {
+			least = rank;
+			best = cpu;
+		}
+	}
+	if (!slot_may_use(slot, here))
+		return best;
+	if (mine >> 60 != least >> 60)
+		return mine < least ? here : best;
+	if (mine >> 60)
+		return averages_of(here)->load * 100 > averages_of(best)->load * imbalance_pct
+			       ? best
+			       : here;
+	return idles(best) && !idles(here) ? best : here;
+}
+
 /* For ops.select_cpu, without the lock. (select_task_rq_fair, select_idle_sibling) */
 static s32 choose_as_linux(struct task_struct *p, s32 prev, u64 wake_flags)
 {
@@ -55,6 +116,8 @@ static s32 choose_as_linux(struct task_struct *p, s32 prev, u64 wake_flags)
 	s32 target = prev;
 
 	slot_cpu_comes[slot & SLOT_MASK] = 0;
+	if (wake_flags & WAKE_FORK && !no_balance_fork)
+		return choose_for_new(slot, here);
 	if (c->delayed && slot_may_use(slot, c->home - 1))
 		return c->home - 1;
 	if (here != (u32)prev && slot_may_use(slot, here) &&
@@ -64,20 +127,16 @@ static s32 choose_as_linux(struct task_struct *p, s32 prev, u64 wake_flags)
 		return target;
 	if (idles(prev) && slot_may_use(slot, prev))
 		return prev;
+	other = used_before[slot & SLOT_MASK] - 1;
+	used_before[slot & SLOT_MASK] = prev + 1;
+	if (other != (u32)prev && other != (u32)target && other < nr_cpus && idles(other) &&
+	    slot_may_use(slot, other))
+		return other;
 	left = no_sis_util ? nr_cpus : nr_idle_scan;
-	if (wake_flags & WAKE_FORK && !no_balance_fork)
-		left = nr_cpus;
 	for (cpu = loop_start; cpu < nr_cpus && cpu < left && can_loop(); cpu++) {
 		other = (target + 1 + cpu) % nr_cpus;
 		if (idles(other) && slot_may_use(slot, other))
 			return other;
-	}
-	if (wake_flags & WAKE_FORK && !no_balance_fork) {
-		/* (sched_balance_find_dst_group) */
-		other = least_loaded_cpu(slot, here);
-		if (averages_of(here)->load * 100 > averages_of(other)->load * imbalance_pct)
-			return other;
-		return here;
 	}
 	return target;
 }

@@ -154,6 +154,11 @@ static void before_change(u32 slot, u32 cpu, u64 now)
 {
 }
 
+/* It is not ours any more. */
+static void forget(u32 slot, u64 now)
+{
+}
+
 /* It gets the CPU. */
 static void note_start(u32 slot, u32 cpu, u64 now)
 {

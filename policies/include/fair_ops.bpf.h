@@ -128,7 +128,7 @@ static void fair_running(struct task_struct *p)
 	bool over = false;
 
 	bpf_spin_lock(&lock);
-	before_change(0, cpu, now);
+	before_change(slot, cpu, now);
 	note_start(slot, cpu, now);
 	/* It waits, or takes part elsewhere, if the kernel did not ask or a change raced. */
 	stop_waiting(slot);
@@ -157,7 +157,7 @@ static void fair_stopping(struct task_struct *p)
 	struct cpu_queue *q = queue_of(cpu);
 
 	bpf_spin_lock(&lock);
-	before_change(0, cpu, now);
+	before_change(slot, cpu, now);
 	charge_used(slot, used_ns);
 	client_at(slot)->stopped_at = now;
 	q->running = 0;
@@ -212,9 +212,11 @@ static void fair_set_weight(struct task_struct *p)
 static void fair_disable(struct task_struct *p)
 {
 	u32 slot = slot_of(p);
+	u64 now = bpf_ktime_get_ns();
 
 	bpf_spin_lock(&lock);
 	take_out(slot, true);
+	forget(slot, now);
 	bpf_spin_unlock(&lock);
 }
 

@@ -103,6 +103,9 @@ pub struct Config {
     /// Whether lots are drawn, too, for the order of what is due at one instant and of the CPUs
     /// that pick then, in place of the documented one: shows what depends on it.
     pub shuffle_ties: bool,
+    /// Whether this holds for tasks that come at one instant; `false`: they come in the order of
+    /// the workload all the same.
+    pub shuffle_arrivals: bool,
     /// When the run ends.
     pub duration_ns: u64,
     /// Decisions before this time, and their instructions, are not counted.
@@ -132,6 +135,7 @@ impl Config {
             interruptions: Vec::new(),
             seed: 1,
             shuffle_ties: false,
+            shuffle_arrivals: true,
             duration_ns,
             warmup_ns: 0,
             watchdog: true,

@@ -56,12 +56,16 @@ struct Ties {
     rng: ChaCha8Rng,
     /// Taken out of the heap, all due now.
     due: Vec<Due>,
+    /// Between tasks that come, too.
+    of_arrivals: bool,
 }
 
 impl EventQueue {
-    /// A queue that draws who is the first of an instant.
-    pub(crate) fn shuffled(rng: ChaCha8Rng) -> Self {
-        EventQueue { ties: Some(Ties { rng, due: Vec::new() }), ..EventQueue::default() }
+    /// A queue that draws who is the first of an instant; tasks that come only if `of_arrivals`,
+    /// else they are, in their order.
+    pub(crate) fn shuffled(rng: ChaCha8Rng, of_arrivals: bool) -> Self {
+        let ties = Ties { rng, due: Vec::new(), of_arrivals };
+        EventQueue { ties: Some(ties), ..EventQueue::default() }
     }
 
     /// Sets the timer of a task that goes to sleep.
@@ -99,7 +103,14 @@ impl EventQueue {
         while let Some(due) = self.pop(now_ns) {
             self.ties.as_mut()?.due.push(due);
         }
-        let count = self.ties.as_ref()?.due.len() as u32;
+        let ties = self.ties.as_mut()?;
+        if !ties.of_arrivals {
+            let first = ties.due.iter().enumerate().min_by_key(|(_, due)| **due);
+            if let Some((at, Due::Arrive(_))) = first {
+                return Some(ties.due.swap_remove(at));
+            }
+        }
+        let count = ties.due.len() as u32;
         let at = self.draw(count)?;
         Some(self.ties.as_mut()?.due.swap_remove(at as usize))
     }
@@ -121,7 +132,7 @@ mod tests {
 
     /// What comes out at 10 of three wakeups then, one before and one after.
     fn drawn(seed: u64) -> Vec<Due> {
-        let mut queue = EventQueue::shuffled(ChaCha8Rng::seed_from_u64(seed));
+        let mut queue = EventQueue::shuffled(ChaCha8Rng::seed_from_u64(seed), true);
         for (at, task) in [(10, 1), (11, 9), (10, 2), (5, 0), (10, 3)] {
             queue.push(at, Due::Wake(0, task));
         }
@@ -139,6 +150,22 @@ mod tests {
             assert_eq!(order, [1, 2, 3].map(|task| Due::Wake(0, task)));
         }
         assert_eq!(drawn(7), drawn(7));
+    }
+
+    #[test]
+    fn tasks_that_come_can_keep_their_order_where_all_else_is_drawn() {
+        let orders: HashSet<Vec<Due>> = (0..200)
+            .map(|seed| {
+                let mut queue = EventQueue::shuffled(ChaCha8Rng::seed_from_u64(seed), false);
+                let wakes = [1, 2].map(|task| Due::Wake(0, task));
+                for due in [2, 0, 1].map(Due::Arrive).into_iter().chain(wakes) {
+                    queue.push(10, due);
+                }
+                std::iter::from_fn(|| queue.pop_due(10)).collect()
+            })
+            .collect();
+        assert_eq!(orders.len(), 2);
+        assert!(orders.iter().all(|order| order[..3] == [0, 1, 2].map(Due::Arrive)));
     }
 
     #[test]

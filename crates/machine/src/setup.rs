@@ -140,7 +140,10 @@ impl Core {
 
 fn event_queue(config: &Config) -> EventQueue {
     match config.shuffle_ties {
-        true => EventQueue::shuffled(ChaCha8Rng::seed_from_u64(config.seed ^ 0x7469_6573)),
+        true => {
+            let rng = ChaCha8Rng::seed_from_u64(config.seed ^ 0x7469_6573);
+            EventQueue::shuffled(rng, config.shuffle_arrivals)
+        }
         false => EventQueue::default(),
     }
 }

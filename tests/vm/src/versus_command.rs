@@ -6,9 +6,9 @@ use rota_vm::guest::Sources;
 use rota_vm::kernel::{Cache, Role};
 use rota_vm::versus::case::{self, Case};
 use rota_vm::versus::compare::Compared;
-use rota_vm::versus::guest::{self, Boot};
+use rota_vm::versus::guest::{self, Boot, Recordings};
 use rota_vm::versus::simulate::{Beside, Host};
-use rota_vm::versus::spread::simulate_all;
+use rota_vm::versus::spread::{simulate_all, simulate_draws};
 use rota_vm::versus::table;
 use rota_vm::versus::tolerance::Tolerances;
 use std::collections::BTreeMap;
@@ -93,11 +93,19 @@ pub(crate) fn run(args: &VersusArgs, sources: &Sources) -> Result<bool> {
         false => boot(&machines, &workloads, args, sources)?,
     };
     let played: Vec<_> = machines.iter().flatten().zip(kernel.into_iter().flatten()).collect();
-    let mut compared = side_by_side(&played, args.side_by_side, |_, (case, (host, beside))| {
-        let simulator =
-            simulate_all(case, &workloads[&case.workload], beside, host.numbers.whole_life_ns)?;
+    let mut compared = side_by_side(&played, args.side_by_side, |_, (case, recordings)| {
+        let workload = &workloads[&case.workload];
         let tolerances = if case.is_fair() { &fair_tolerances } else { &tolerances };
-        Ok(Compared::new(case, simulator, host.clone(), beside, tolerances))
+        if let [one] = &recordings[..] {
+            let (host, beside) = one;
+            let simulator = simulate_all(case, workload, beside, host.numbers.whole_life_ns)?;
+            return Ok(Compared::new(case, simulator, one, tolerances));
+        }
+        let draw = |((host, beside), nr): (&(Host, Beside), u64)| {
+            simulate_draws(case, workload, beside, host.numbers.whole_life_ns, nr)
+        };
+        let drawn = recordings.iter().zip(0..).map(draw).collect::<Result<_>>()?;
+        Ok(Compared::of_means(case, drawn, recordings, tolerances))
     })?;
     // Back into the order of the file.
     compared.sort_by_key(|c| cases.iter().position(|case| case.name() == c.case));
@@ -153,15 +161,16 @@ fn workloads(folder: &Path, library: &Path, cases: &[Case]) -> Result<BTreeMap<S
 
 /// Cases with the same number of CPUs, so many that a machine is up for about this long.
 fn machines(cases: &[Case], seconds: u64) -> Vec<Vec<&Case>> {
+    let length = |case: &Case| case.duration_ns * u64::from(case.timings);
     let mut machines: Vec<Vec<&Case>> = Vec::new();
     let mut sorted: Vec<&Case> = cases.iter().collect();
     sorted.sort_by_key(|case| std::cmp::Reverse(case.cpus));
     for case in sorted {
-        let total = |machine: &Vec<&Case>| machine.iter().map(|c| c.duration_ns).sum::<u64>();
+        let total = |machine: &Vec<&Case>| machine.iter().map(|c| length(c)).sum::<u64>();
         match machines.last_mut() {
             Some(machine)
                 if machine[0].cpus == case.cpus
-                    && total(machine) + case.duration_ns <= seconds * 1_000_000_000 =>
+                    && total(machine) + length(case) <= seconds * 1_000_000_000 =>
             {
                 machine.push(case)
             }
@@ -171,7 +180,7 @@ fn machines(cases: &[Case], seconds: u64) -> Vec<Vec<&Case>> {
     machines
 }
 
-type Played = Vec<(Host, Beside)>;
+type Played = Vec<Recordings>;
 
 /// Does the work for each item, `threads` of them at a time; results in the order of the items.
 fn side_by_side<T: Sync, R: Send>(

@@ -4,6 +4,7 @@
 use anyhow::{Context, Result};
 use rota_guest::recorded::Fair;
 use std::fs;
+use std::path::Path;
 
 const FOLDER: &str = "/sys/kernel/debug/sched";
 
@@ -13,7 +14,23 @@ pub(crate) fn read() -> Result<Fair> {
     let base_slice_ns =
         slice.trim().parse().with_context(|| format!("base_slice_ns: {slice:?}"))?;
     let features = text("features")?.split_whitespace().map(str::to_owned).collect();
-    Ok(Fair { base_slice_ns, features, preempt: chosen(&text("preempt")?) })
+    let preempt = chosen(&text("preempt")?);
+    Ok(Fair { base_slice_ns, features, preempt, newidle_cost_ns: newidle_cost_ns()? })
+}
+
+/// A CPU without others has no domain. They are shown while `verbose` is on.
+fn newidle_cost_ns() -> Result<Option<u64>> {
+    fs::write(Path::new(FOLDER).join("verbose"), "Y").context("verbose")?;
+    let mut costs: Vec<u64> = Vec::new();
+    for cpu in 0.. {
+        let name = format!("domains/cpu{cpu}/domain0/max_newidle_lb_cost");
+        if !Path::new(FOLDER).join(&name).exists() {
+            break;
+        }
+        let cost = text(&name)?;
+        costs.push(cost.trim().parse().with_context(|| format!("{name}: {cost:?}"))?);
+    }
+    Ok(costs.iter().sum::<u64>().checked_div(costs.len() as u64))
 }
 
 fn text(name: &str) -> Result<String> {

@@ -37,6 +37,10 @@ pub struct Fair {
     pub features: Vec<String>,
     /// When it preempts: `full` or `lazy`.
     pub preempt: String,
+    /// What it cost a CPU that became idle to look for work, as measured, on average over the CPUs;
+    /// `None`: there is one CPU.
+    #[serde(default)]
+    pub newidle_cost_ns: Option<u64>,
 }
 
 /// A time at which a CPU ran something else than the workload.

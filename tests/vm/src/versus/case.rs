@@ -7,6 +7,9 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+/// More would be a machine that is up for hours.
+const MOST_TIMINGS: u32 = 100;
+
 /// One run in both hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
@@ -20,6 +23,9 @@ pub struct Case {
     pub cpus: u32,
     /// Its length.
     pub duration_ns: u64,
+    /// How often it is recorded, each time with another timing: with more than one, means of the
+    /// two hosts are compared.
+    pub timings: u32,
     /// The picks must be the same, at least so many.
     pub picks: Option<usize>,
     /// The row sets other tunables than the policy has elsewhere.
@@ -88,11 +94,17 @@ struct Matrix {
     cpus: Vec<u32>,
     #[serde(rename = "for")]
     time: Span,
+    #[serde(default = "once")]
+    timings: u32,
     /// All that there are if empty.
     #[serde(default)]
     policies: Vec<String>,
     #[serde(default)]
     set: Vec<String>,
+}
+
+fn once() -> u32 {
+    1
 }
 
 #[derive(Debug, Deserialize)]
@@ -123,6 +135,10 @@ fn parse(text: &str, policies: &[&str]) -> Result<Vec<Case>> {
     }
     let mut cases = Vec::new();
     for row in &file.matrix {
+        if !(1..=MOST_TIMINGS).contains(&row.timings) {
+            let timings = row.timings;
+            bail!("{}: timings = {timings}: expected 1 to {MOST_TIMINGS}", row.workload);
+        }
         let of_row: Vec<&str> = match row.policies.is_empty() {
             true => policies.to_vec(),
             false => row.policies.iter().map(String::as_str).collect(),
@@ -131,6 +147,7 @@ fn parse(text: &str, policies: &[&str]) -> Result<Vec<Case>> {
             for policy in &of_row {
                 let mut case = file.case(&row.workload, policy, row.time, &row.set);
                 case.cpus = *cpus;
+                case.timings = row.timings;
                 case.quick = file.quick.contains(&case.name());
                 cases.push(case);
             }
@@ -160,6 +177,7 @@ impl Cases {
             set: if set.is_empty() { usual() } else { set.to_vec() },
             cpus: 1,
             duration_ns: time.duration().as_nanos() as u64,
+            timings: 1,
             picks: None,
             own_set: !set.is_empty(),
             quick: false,
@@ -228,6 +246,15 @@ mod tests {
         assert_eq!(cases[1].name(), "hogs/rr/1/fair");
         assert!(cases.iter().all(Case::is_fair));
         assert!(!parse(TEXT, &["fifo", "rr"]).unwrap()[0].is_fair());
+    }
+
+    #[test]
+    fn a_row_says_how_often_it_is_recorded() {
+        let rows = |times: &str| TEXT.replace("for = \"2s\"", &format!("for = \"2s\"\n{times}"));
+        let cases = parse(&rows("timings = 5"), &["fifo", "rr"]).unwrap();
+        assert_eq!(cases.iter().map(|case| case.timings).collect::<Vec<_>>(), [5, 5, 5, 5, 1]);
+        let error = parse(&rows("timings = 0"), &["fifo", "rr"]).unwrap_err().to_string();
+        assert_eq!(error, "hogs: timings = 0: expected 1 to 100");
     }
 
     #[test]

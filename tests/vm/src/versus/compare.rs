@@ -7,8 +7,11 @@ use super::sequence;
 use super::simulate::{Beside, Host};
 use super::spread::Simulated;
 use super::tolerance::Tolerances;
+use rota_measure::statistics::estimate;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
+use std::fmt;
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +54,8 @@ pub struct Pair {
     pub least: f64,
     /// The most.
     pub most: f64,
+    /// The two are means; half of the 95 % confidence interval of their difference.
+    pub interval: Option<f64>,
 }
 
 impl Pair {
@@ -58,18 +63,46 @@ impl Pair {
     fn new(runs: impl Iterator<Item = f64> + Clone, kernel: f64) -> Pair {
         let simulator = runs.clone().next().unwrap_or(0.0);
         let least = runs.clone().fold(simulator, f64::min);
-        Pair { simulator, kernel, least, most: runs.fold(simulator, f64::max) }
+        let most = runs.fold(simulator, f64::max);
+        Pair { simulator, kernel, least, most, interval: None }
     }
 
-    /// How far the kernel's value is from all that the machine could have given.
+    /// Each recording beside the mean of what was drawn for it.
+    fn of_means(recordings: &[(Vec<f64>, f64)]) -> Pair {
+        let runs = recordings.iter().flat_map(|(runs, _)| runs);
+        let least = runs.clone().copied().fold(f64::INFINITY, f64::min);
+        let most = runs.copied().fold(f64::NEG_INFINITY, f64::max);
+        let pairs: Vec<(f64, f64)> =
+            recordings.iter().map(|(runs, kernel)| (mean(runs.iter()), *kernel)).collect();
+        let differences: Vec<f64> = pairs.iter().map(|(mean, kernel)| mean - kernel).collect();
+        Pair {
+            simulator: mean(pairs.iter().map(|(simulator, _)| simulator)),
+            kernel: mean(pairs.iter().map(|(_, kernel)| kernel)),
+            least,
+            most,
+            interval: estimate(&differences).and_then(|estimate| estimate.half_width),
+        }
+    }
+
+    /// How far the kernel's value is from all that the machine could have given; of means, what
+    /// their difference is more than its interval.
     pub fn outside(self) -> f64 {
-        (self.least - self.kernel).max(self.kernel - self.most).max(0.0)
+        match self.interval {
+            Some(interval) => (self.simulator - self.kernel).abs() - interval,
+            None => (self.least - self.kernel).max(self.kernel - self.most),
+        }
+        .max(0.0)
     }
 
     /// Simulator less kernel, in parts of the kernel's value; `None`: that is 0.
     pub fn relative(self) -> Option<f64> {
         (self.kernel != 0.0).then(|| (self.simulator - self.kernel) / self.kernel)
     }
+}
+
+fn mean<'a>(values: impl ExactSizeIterator<Item = &'a f64>) -> f64 {
+    let count = values.len();
+    values.sum::<f64>() / count.max(1) as f64
 }
 
 /// A case in both hosts.
@@ -91,10 +124,11 @@ pub struct Compared {
     pub cpus: u32,
     /// Its length.
     pub duration_ns: u64,
-    /// Numbers of the simulator: by the rules, then what else it could have given.
-    pub simulator: Vec<Numbers>,
-    /// Numbers of the kernel.
-    pub kernel: Numbers,
+    /// Numbers of the simulator, for each recording: of one, by the rules, then what else it could
+    /// have given; of several, that only.
+    pub simulator: Vec<Vec<Numbers>>,
+    /// Numbers of the kernel, for each recording.
+    pub kernel: Vec<Numbers>,
     /// How long a tick took that ended a slice.
     pub tick_ns: u64,
     /// How long a wakeup took to another CPU that was idle, if there were any.
@@ -114,34 +148,15 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// Compares and judges.
+    /// Compares and judges a case that was recorded once.
     pub fn new(
         case: &Case,
         simulator: Simulated,
-        kernel: Host,
-        beside: &Beside,
+        (kernel, beside): &(Host, Beside),
         tolerances: &Tolerances,
     ) -> Compared {
-        let mut compared = Compared {
-            case: case.name(),
-            workload: case.workload.clone(),
-            policy: case.policy.clone(),
-            set: case.set.clone(),
-            fair: case.is_fair(),
-            own_set: case.own_set,
-            cpus: case.cpus,
-            duration_ns: case.duration_ns,
-            simulator: simulator.runs,
-            kernel: kernel.numbers,
-            tick_ns: beside.tick_ns,
-            crossing_ns: beside.crossing_ns,
-            interruptions: beside.interruptions.len(),
-            interrupted_ns: beside.interrupted_ns(),
-            used: Vec::new(),
-            same_picks: None,
-            known: Vec::new(),
-            problems: Vec::new(),
-        };
+        let kernel_numbers = vec![kernel.numbers.clone()];
+        let mut compared = Compared::unjudged(case, vec![simulator.runs], kernel_numbers, beside);
         match case.picks {
             Some(least) => {
                 match sequence::same(&simulator.host.picks[0], &kernel.picks[0], least) {
@@ -152,6 +167,48 @@ impl Compared {
             None => compared.judge(case, tolerances),
         }
         compared
+    }
+
+    /// Compares and judges the means of a case that was recorded several times; `drawn` is what the
+    /// simulator gave beside each recording.
+    pub fn of_means(
+        case: &Case,
+        drawn: Vec<Vec<Numbers>>,
+        kernel: &[(Host, Beside)],
+        tolerances: &Tolerances,
+    ) -> Compared {
+        let numbers = kernel.iter().map(|(host, _)| host.numbers.clone()).collect();
+        let mut compared = Compared::unjudged(case, drawn, numbers, &kernel[0].1);
+        compared.judge(case, tolerances);
+        compared
+    }
+
+    fn unjudged(
+        case: &Case,
+        simulator: Vec<Vec<Numbers>>,
+        kernel: Vec<Numbers>,
+        beside: &Beside,
+    ) -> Compared {
+        Compared {
+            case: case.name(),
+            workload: case.workload.clone(),
+            policy: case.policy.clone(),
+            set: case.set.clone(),
+            fair: case.is_fair(),
+            own_set: case.own_set,
+            cpus: case.cpus,
+            duration_ns: case.duration_ns,
+            simulator,
+            kernel,
+            tick_ns: beside.tick_ns,
+            crossing_ns: beside.crossing_ns,
+            interruptions: beside.interruptions.len(),
+            interrupted_ns: beside.interrupted_ns(),
+            used: Vec::new(),
+            same_picks: None,
+            known: Vec::new(),
+            problems: Vec::new(),
+        }
     }
 
     fn judge(&mut self, case: &Case, tolerances: &Tolerances) {
@@ -168,10 +225,8 @@ impl Compared {
             }
             self.used.push((measure, used));
             if used > 1.0 {
-                let Pair { simulator, kernel, least, most } = pair;
                 self.problems.push(format!(
-                    "{measure:?}: simulator {simulator} ({least} to {most}), kernel {kernel} \
-                     (outside of its tolerance: {})",
+                    "{measure:?}: {pair} (outside of its tolerance: {})",
                     tolerance.reason
                 ));
             }
@@ -196,20 +251,67 @@ impl Compared {
         if measure == Measure::Share {
             return self.worst_share().map(|(_, pair)| pair);
         }
-        of(&self.simulator[0]).or(of(&self.kernel))?;
-        let number = |numbers: &Numbers| of(numbers).unwrap_or(0) as f64;
-        Some(Pair::new(self.simulator.iter().map(number), number(&self.kernel)))
+        of(&self.simulator[0][0]).or(of(&self.kernel[0]))?;
+        Some(self.pair_of(|numbers| of(numbers).unwrap_or(0) as f64))
+    }
+
+    /// A number of each run, in both hosts.
+    fn pair_of(&self, number: impl Fn(&Numbers) -> f64) -> Pair {
+        let runs = |nr: usize| self.simulator[nr].iter().map(&number);
+        match &self.kernel[..] {
+            [kernel] => Pair::new(runs(0), number(kernel)),
+            several => {
+                let recording = |(nr, kernel)| (runs(nr).collect(), number(kernel));
+                Pair::of_means(&several.iter().enumerate().map(recording).collect::<Vec<_>>())
+            }
+        }
     }
 
     /// The task whose shares differ most: by what they are outside, then by the runs by the rules.
+    /// Of means, the kind of task: its instances are the same to the schedulers, and are averaged.
     pub fn worst_share(&self) -> Option<(&str, Pair)> {
-        let simulator = self.simulator.iter().flat_map(|run| &run.shares);
-        let names = simulator.chain(&self.kernel.shares).map(|(name, _)| name.as_str());
-        let pairs = names.map(|name| {
-            let runs = self.simulator.iter().map(|run| run.share(name));
-            (name, Pair::new(runs, self.kernel.share(name)))
-        });
+        let all = || self.simulator.iter().flatten().chain(&self.kernel);
+        let pairs: Vec<(&str, Pair)> = match self.kernel.len() {
+            1 => {
+                let names = all().flat_map(|run| &run.shares).map(|(name, _)| name.as_str());
+                names.map(|name| (name, self.pair_of(|run| run.share(name)))).collect()
+            }
+            _ => {
+                let kinds: BTreeSet<&str> = all().flat_map(Numbers::kinds).collect();
+                let pair = |kind| (kind, self.pair_of(|run| run.share_of_kind(kind)));
+                kinds.into_iter().map(pair).collect()
+            }
+        };
         let error = |pair: &Pair| (pair.outside(), (pair.simulator - pair.kernel).abs());
-        pairs.max_by(|(_, a), (_, b)| error(a).partial_cmp(&error(b)).unwrap_or(Ordering::Equal))
+        pairs
+            .into_iter()
+            .max_by(|(_, a), (_, b)| error(a).partial_cmp(&error(b)).unwrap_or(Ordering::Equal))
+    }
+}
+
+impl fmt::Display for Pair {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Pair { simulator, kernel, least, most, interval } = self;
+        match interval {
+            Some(half) => {
+                write!(f, "simulator {simulator}, kernel {kernel} on average, difference ± {half}")
+            }
+            None => write!(f, "simulator {simulator} ({least} to {most}), kernel {kernel}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_several_recordings_the_means_are_compared() {
+        // 11 - 10, 13 - 10 and 15 - 13: 2 on average, deviation 1; t of 2 degrees 4.303, / sqrt 3.
+        let pair =
+            Pair::of_means(&[(vec![10.0, 12.0], 10.0), (vec![13.0], 10.0), (vec![15.0], 13.0)]);
+        assert_eq!((pair.simulator, pair.kernel, pair.least, pair.most), (13.0, 11.0, 10.0, 15.0));
+        assert!((pair.interval.unwrap() - 4.303 / 3f64.sqrt()).abs() < 0.001);
+        assert_eq!(pair.outside(), 0.0);
     }
 }

@@ -19,6 +19,9 @@ const FEATURES: [(&str, &str); 8] = [
 pub fn tunables(fair: &Fair) -> Vec<String> {
     let slice = format!("base_slice_ns={}", fair.base_slice_ns);
     let mut set = vec![slice, "tunable_scaling=none".to_owned()];
+    if let Some(ns) = fair.newidle_cost_ns {
+        set.push(format!("newidle_cost_ns={}", ns.min(10_000_000)));
+    }
     if fair.preempt == "full" {
         set.push("preempt_full=true".to_owned());
     }
@@ -36,8 +39,18 @@ mod tests {
     #[test]
     fn features_that_are_off_are_switched_off_in_the_policy() {
         let features = ["PLACE_LAG", "NO_DELAY_DEQUEUE", "NO_HRTICK"].map(str::to_owned).to_vec();
-        let fair = Fair { base_slice_ns: 1_400_000, features, preempt: "lazy".into() };
-        let expected = ["base_slice_ns=1400000", "tunable_scaling=none", "no_delay_dequeue=true"];
+        let fair = Fair {
+            base_slice_ns: 1_400_000,
+            features,
+            preempt: "lazy".into(),
+            newidle_cost_ns: Some(31_000),
+        };
+        let expected = [
+            "base_slice_ns=1400000",
+            "tunable_scaling=none",
+            "newidle_cost_ns=31000",
+            "no_delay_dequeue=true",
+        ];
         assert_eq!(tunables(&fair), expected);
     }
 }

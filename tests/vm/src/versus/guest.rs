@@ -40,6 +40,9 @@ pub struct Boot<'a> {
     pub within: Duration,
 }
 
+/// What the kernel did with a case, and what else it had to do; as often as it was recorded.
+pub type Recordings = Vec<(Host, Beside)>;
+
 /// Boots a machine and plays the cases, which have the same number of CPUs. Gives what the
 /// kernel did with each, and what else it had to do.
 pub fn play(
@@ -47,14 +50,15 @@ pub fn play(
     workloads: &BTreeMap<String, String>,
     boot: Boot,
     dir: &Path,
-) -> Result<Vec<(Host, Beside)>> {
+) -> Result<Vec<Recordings>> {
     let Boot { vmlinuz, files, shift, within } = boot;
     let memory_mib = MEMORY_MIB + shift * MEMORY_STEP_MIB;
     let cpus = cases.first().map_or(1, |case| case.cpus);
     fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
     let initramfs = dir.join("initramfs");
     let mut own = Initramfs::default();
-    let jobs: Vec<Job> = cases.iter().map(|case| job(case, shift)).collect();
+    let jobs: Vec<Job> =
+        cases.iter().flat_map(|case| (0..case.timings).map(|nr| job(case, shift, nr))).collect();
     own.text(serde_json::to_vec(&jobs)?, rota_guest::JOBS_FILE);
     own.folder("versus");
     for (name, text) in workloads {
@@ -76,37 +80,47 @@ pub fn play(
     read(cases, &output.records)
 }
 
-fn read(cases: &[&Case], records: &str) -> Result<Vec<(Host, Beside)>> {
+fn read(cases: &[&Case], records: &str) -> Result<Vec<Recordings>> {
     let records = verdict::parse(records).map_err(anyhow::Error::msg)?;
-    cases.iter().map(|case| host(case, &records)).collect()
+    let all = |case: &&Case| (0..case.timings).map(|nr| host(case, nr, &records)).collect();
+    cases.iter().map(all).collect()
 }
 
 /// What a machine that ran in `dir` before recorded of the cases.
-pub fn recorded(cases: &[&Case], dir: &Path) -> Result<Vec<(Host, Beside)>> {
+pub fn recorded(cases: &[&Case], dir: &Path) -> Result<Vec<Recordings>> {
     let path = dir.join("records");
     read(cases, &fs::read_to_string(&path).with_context(|| path.display().to_string())?)
 }
 
-fn job(case: &Case, shift: u32) -> Job {
+/// Of a case's recording with this number.
+fn name(case: &Case, nr: u32) -> String {
+    match nr {
+        0 => case.name(),
+        nr => format!("{}, timing {nr}", case.name()),
+    }
+}
+
+fn job(case: &Case, shift: u32, nr: u32) -> Job {
     let fair = case.is_fair();
     let load = Step::Load { policy: None, with: vec!["--partial".into()], wait: true };
     let quiet_ms = if fair { QUIET_MS } else { 0 };
-    let wait = Step::Wait { time: Span::from_ms(quiet_ms + u64::from(shift * WAIT_STEP_MS)) };
+    let wait =
+        Step::Wait { time: Span::from_ms(quiet_ms + u64::from((shift + nr) * WAIT_STEP_MS)) };
     let play = Step::Play(Play {
         workload: format!("/versus/{}.json", case.workload),
         time: Span::from_ms(case.duration_ns / 1_000_000),
         fair,
     });
     Job {
-        name: case.name(),
+        name: name(case, nr),
         policy: (!fair).then(|| case.policy.clone()),
         set: if fair { Vec::new() } else { case.set.clone() },
         steps: if fair { vec![wait, play] } else { vec![load, wait, play] },
     }
 }
 
-fn host(case: &Case, records: &[Record]) -> Result<(Host, Beside)> {
-    let name = case.name();
+fn host(case: &Case, nr: u32, records: &[Record]) -> Result<(Host, Beside)> {
+    let name = name(case, nr);
     let saw = records.iter().find_map(|record| match record {
         Record::Step { job, does, saw, .. } if *job == name && does == "play" => Some(saw),
         _ => None,

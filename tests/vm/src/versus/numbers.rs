@@ -48,9 +48,34 @@ impl Numbers {
         })
     }
 
+    /// Names of tasks without the number that tells instances of one apart.
+    pub fn kinds(&self) -> Vec<&str> {
+        let mut kinds: Vec<&str> = self.shares.iter().map(|(name, _)| kind(name)).collect();
+        kinds.dedup();
+        kinds
+    }
+
+    /// The share of an instance of a task, on average over them; 0 if there never was one.
+    pub fn share_of_kind(&self, of: &str) -> f64 {
+        let all = self.shares.iter().filter(|(name, _)| kind(name) == of);
+        let (sum, count) = all.fold((0.0, 0.0), |(sum, n), (_, share)| (sum + share, n + 1.0));
+        if count > 0.0 {
+            sum / count
+        } else {
+            0.0
+        }
+    }
+
     /// The share of a task; 0 if it never was.
     pub fn share(&self, name: &str) -> f64 {
         self.shares.iter().find(|(task, _)| task == name).map_or(0.0, |(_, share)| *share)
+    }
+}
+
+fn kind(name: &str) -> &str {
+    match name.rsplit_once('-') {
+        Some((kind, nr)) if nr.bytes().all(|byte| byte.is_ascii_digit()) => kind,
+        _ => name,
     }
 }
 
@@ -73,6 +98,21 @@ fn together(tasks: Vec<(String, f64)>) -> Vec<(String, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn instances_of_a_task_are_one_kind() {
+        let shares = [("a-b-0", 0.5), ("a-b-1", 0.25), ("leaf", 0.125)];
+        let shares = shares.map(|(name, share)| (name.to_owned(), share)).to_vec();
+        let (switches, run_delay_ns, whole_life_ns) = (0, 0, None);
+        let (p50_ns, p95_ns, p99_ns) = (None, None, None);
+        let numbers =
+            Numbers { shares, switches, run_delay_ns, p50_ns, p95_ns, p99_ns, whole_life_ns };
+        assert_eq!(numbers.kinds(), ["a-b", "leaf"]);
+        assert_eq!(
+            ["a-b", "leaf", "c"].map(|kind| numbers.share_of_kind(kind)),
+            [0.375, 0.125, 0.0]
+        );
+    }
 
     #[test]
     fn forks_of_a_task_are_added_up() {

@@ -54,11 +54,21 @@ pub struct Host {
     pub picks: Vec<Vec<u32>>,
 }
 
+/// How lots are drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Lots {
+    /// Another one, other lots.
+    pub seed: u64,
+    /// For the order in which the tasks start, too. The player's timers are all on one CPU, which
+    /// starts the tasks in the order in which they were made.
+    pub of_starts: bool,
+}
+
 /// Runs the case. The player counts whatever a thread does as its work, so a switch costs
 /// nothing beside it. The emulated clock is not stable enough for the kernel to account
 /// interrupts, so ticks are charged. What the kernel had to do besides, the simulated machine has to do at the
-/// same times. With a seed, lots are drawn for the order of what happens at one instant.
-pub fn simulate(case: &Case, workload: &str, beside: &Beside, seed: Option<u64>) -> Result<Host> {
+/// same times. With lots, they decide on the order of what happens at one instant.
+pub fn simulate(case: &Case, workload: &str, beside: &Beside, lots: Option<Lots>) -> Result<Host> {
     let name = format!("{}.json", case.workload);
     let workload = Arc::new(rota_workload::parse(&name, workload)?);
     let mut config = Config::new(Topology::flat(case.cpus)?, case.duration_ns);
@@ -69,8 +79,9 @@ pub fn simulate(case: &Case, workload: &str, beside: &Beside, seed: Option<u64>)
     config.ticks_are_charged = true;
     config.moves_at_exit = true;
     config.interruptions.clone_from(&beside.interruptions);
-    if let Some(seed) = seed {
+    if let Some(Lots { seed, of_starts }) = lots {
         (config.seed, config.shuffle_ties) = (seed, true);
+        config.shuffle_arrivals = of_starts;
     }
 
     let policy = rota_catalog::find(&case.policy)?;
@@ -81,6 +92,9 @@ pub fn simulate(case: &Case, workload: &str, beside: &Beside, seed: Option<u64>)
     for set in of_fair.iter().chain(&case.set) {
         let (name, value) = set.split_once('=').with_context(|| format!("'{set}' sets nothing"))?;
         image.set_variable(name, value)?;
+    }
+    if let (true, Some(lots)) = (case.is_fair(), lots) {
+        image.set_variable("seed", &(lots.seed + 1).to_string())?;
     }
     let mut machine = Machine::new(config, workload, &kernel)?;
     let mut ops = BpfOps::load(Arc::new(image), &mut machine.core)?;

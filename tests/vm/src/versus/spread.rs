@@ -5,13 +5,15 @@
 
 use super::case::Case;
 use super::numbers::Numbers;
-use super::simulate::{simulate, Beside, Host};
+use super::simulate::{simulate, Beside, Host, Lots};
 use anyhow::Result;
 use rota_machine::config::DEFAULT_HZ;
 use rota_machine::interruption::Interruption;
 
 /// How often.
 pub const DRAWS: u64 = 16;
+/// For each recording, if there are several.
+pub const DRAWS_OF_EACH: u64 = 6;
 
 const TICK_NS: u64 = 1_000_000_000 / DEFAULT_HZ as u64;
 
@@ -24,19 +26,14 @@ pub struct Simulated {
     pub runs: Vec<Numbers>,
 }
 
-/// Simulates a case; once only if it is its picks that are compared. The CPU time that threads had
-/// in the kernel, on average, tells how long their ends take.
+/// Simulates a case; once only if it is its picks that are compared.
 pub fn simulate_all(
     case: &Case,
     workload: &str,
     beside: &Beside,
     whole_life_ns: Option<u64>,
 ) -> Result<Simulated> {
-    let mut beside = beside.clone();
-    let without = simulate(case, workload, &beside, None)?;
-    if let (Some(all), Some(steps)) = (whole_life_ns, without.numbers.whole_life_ns) {
-        beside.exit_ns = all.saturating_sub(steps);
-    }
+    let beside = with_ends(case, workload, beside, whole_life_ns)?;
     let host = simulate(case, workload, &beside, None)?;
     let mut runs = vec![host.numbers.clone()];
     let draws = if case.picks.is_some() { 0 } else { DRAWS };
@@ -45,9 +42,46 @@ pub fn simulate_all(
             interruptions: elsewhere(&beside.interruptions, case.duration_ns, draw),
             ..beside.clone()
         };
-        runs.push(simulate(case, workload, &beside, Some(draw))?.numbers);
+        runs.push(
+            simulate(case, workload, &beside, Some(Lots { seed: draw, of_starts: true }))?.numbers,
+        );
     }
     Ok(Simulated { host, runs })
+}
+
+/// What the simulated machine gives beside one of several recordings: draws only, so that their
+/// mean is what is to be expected. `nr` is the recording's.
+pub fn simulate_draws(
+    case: &Case,
+    workload: &str,
+    beside: &Beside,
+    whole_life_ns: Option<u64>,
+    nr: u64,
+) -> Result<Vec<Numbers>> {
+    let beside = with_ends(case, workload, beside, whole_life_ns)?;
+    let draw = |draw: u64| {
+        let interruptions = elsewhere(&beside.interruptions, case.duration_ns, draw);
+        let beside = Beside { interruptions, ..beside.clone() };
+        let lots = Lots { seed: nr * DRAWS_OF_EACH + draw, of_starts: false };
+        Ok(simulate(case, workload, &beside, Some(lots))?.numbers)
+    };
+    (1..=DRAWS_OF_EACH).map(draw).collect()
+}
+
+/// The CPU time that threads had in the kernel, on average, tells how long their ends take.
+fn with_ends(
+    case: &Case,
+    workload: &str,
+    beside: &Beside,
+    whole_life_ns: Option<u64>,
+) -> Result<Beside> {
+    let mut beside = beside.clone();
+    let Some(all) = whole_life_ns else { return Ok(beside) };
+    let without = simulate(case, workload, &beside, None)?;
+    if let Some(steps) = without.numbers.whole_life_ns {
+        beside.exit_ns = all.saturating_sub(steps);
+    }
+    Ok(beside)
 }
 
 /// The same interruptions, but for those before the first tick, some ticks later; those at the

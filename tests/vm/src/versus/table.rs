@@ -56,16 +56,26 @@ fn cell(case: &Compared, measure: Measure) -> String {
     let Some(pair) = case.pair(measure) else { return "–".into() };
     let show = |value: f64| match measure {
         Measure::Share => format!("{:.1} %", value * 100.0),
-        Measure::Switches => format!("{value}"),
+        Measure::Switches => format!("{value:.0}"),
         _ => time(value),
     };
     let (least, most) = (show(pair.least), show(pair.most));
-    let range = if least == most { String::new() } else { format!(" [{least} … {most}]") };
-    let error = match (measure, pair.relative()) {
+    let range = match pair.interval {
+        None if least != most => format!(" [{least} … {most}]"),
+        _ => String::new(),
+    };
+    let mut error = match (measure, pair.relative()) {
         (Measure::Share, _) => format!("{:+.1}", (pair.simulator - pair.kernel) * 100.0),
         (_, Some(error)) => format!("{:+.1} %", error * 100.0),
         (_, None) => "–".into(),
     };
+    if let Some(half) = pair.interval {
+        error += &match measure {
+            Measure::Share => format!(" ± {:.1}", half * 100.0),
+            _ if pair.kernel != 0.0 => format!(" ± {:.1} %", half / pair.kernel * 100.0),
+            _ => format!(" ± {}", show(half)),
+        };
+    }
     let mark = if case.known.contains(&measure) { " **†**" } else { "" };
     format!("{}{range} / {} ({error}){mark}", show(pair.simulator), show(pair.kernel))
 }

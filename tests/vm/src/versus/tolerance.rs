@@ -110,6 +110,7 @@ mod tests {
             set: vec![],
             cpus,
             duration_ns: 1,
+            timings: 1,
             picks: None,
             own_set: false,
             quick: false,
@@ -154,7 +155,7 @@ mod tests {
     fn an_error_passes_by_either_bound() {
         let row = within(5.0, 0.1);
         let used = |row: &Tolerance, simulator, kernel| {
-            row.used(Pair { simulator, kernel, least: simulator, most: simulator })
+            row.used(Pair { simulator, kernel, least: simulator, most: simulator, interval: None })
         };
         assert_eq!(used(&row, 6.0, 1.0), 1.0);
         assert_eq!(used(&row, 109.0, 100.0), 0.9);
@@ -181,9 +182,20 @@ mod tests {
     }
 
     #[test]
+    fn of_means_the_difference_counts_beyond_its_interval() {
+        let row = within(5.0, 0.0);
+        let used = |kernel| {
+            row.used(Pair { simulator: 30.0, kernel, least: 0.0, most: 60.0, interval: Some(4.0) })
+        };
+        // 9 apart, of which 4 may be chance; 5 pass. However far the single runs are apart.
+        assert_eq!((used(33.0), used(39.0), used(19.0)), (0.0, 1.0, 1.4));
+    }
+
+    #[test]
     fn within_what_the_machine_could_have_given_there_is_no_error() {
         let row = within(5.0, 0.0);
-        let used = |kernel| row.used(Pair { simulator: 30.0, kernel, least: 20.0, most: 60.0 });
+        let (least, most) = (20.0, 60.0);
+        let used = |kernel| row.used(Pair { simulator: 30.0, kernel, least, most, interval: None });
         assert_eq!((used(20.0), used(45.0), used(60.0)), (0.0, 0.0, 0.0));
         // 4 below the least, and 10 above the most; 5 pass.
         assert_eq!((used(16.0), used(70.0)), (0.8, 2.0));
