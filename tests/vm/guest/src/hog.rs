@@ -8,6 +8,7 @@ use rota_guest::step::{Hog, Life};
 use rustix::process::setsid;
 use std::hint::{black_box, spin_loop};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Barrier};
 use std::thread::{self, sleep};
 use std::time::Duration;
 
@@ -55,7 +56,20 @@ pub(crate) fn live(kind: &Hog) -> Result<()> {
             child.expect("a program starts");
             sleep(FORK_EVERY);
         })?,
-        Some(Life::Storm) => start(kind.threads, storm)?,
+        Some(Life::Storm) => {
+            let gate = Arc::new(Barrier::new(2 * kind.threads as usize));
+            let (makers, others) = (gate.clone(), gate.clone());
+            start(kind.threads, move || {
+                makers.wait();
+                storm()
+            })?;
+            start(kind.threads - 1, move || {
+                others.wait();
+                spin()
+            })?;
+            gate.wait();
+            spin()
+        }
         Some(Life::Parent) => {
             let mut child = Command::new(PROGRAM);
             child.args(["hog", &plain(kind)?]).stdout(Stdio::null());
@@ -73,14 +87,15 @@ fn plain(kind: &Hog) -> Result<String> {
 }
 
 /// Threads that are never waited for.
-fn start(count: u32, body: impl Fn() + Copy + Send + 'static) -> Result<()> {
+fn start(count: u32, body: impl Fn() + Clone + Send + 'static) -> Result<()> {
     for _ in 0..count {
-        thread::Builder::new().stack_size(STACK_BYTES).spawn(body)?;
+        thread::Builder::new().stack_size(STACK_BYTES).spawn(body.clone())?;
     }
     Ok(())
 }
 
-/// Alone such threads cannot use what they are due: starting one takes a lock that all have.
+/// Alone such threads cannot use what they are due: starting one takes a lock that all have. For
+/// the same reason all of them, and those beside them, begin together.
 fn storm() {
     loop {
         let new = thread::Builder::new().stack_size(STACK_BYTES);
