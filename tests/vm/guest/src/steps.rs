@@ -195,7 +195,7 @@ impl<'a> Work<'a> {
         });
         let now_kb = kernel_memory_kb()?;
         grown.with_context(|| format!("kernel memory went from {kb} kB to {now_kb} kB"))?;
-        Ok((json!({ "left": residue, "kernel_kb": [kb, now_kb] }), None))
+        Ok((json!({ "kernel_kb": [kb, now_kb] }), None))
     }
 
     /// Says what became of the policy, if it did not stay.
