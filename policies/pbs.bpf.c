@@ -33,8 +33,9 @@
  * - Clients that were there when the policy was loaded came then.
  * - All CPUs choose from one set of clients.
  *
- * Cost per decision: O(n), a logarithm for each client that waits; with mode=constant L + M + 1
- * of them [§5.5], but O(n) where none of those looked at may use the CPU. O(CPUs) for who comes.
+ * Cost per decision: O(n), a logarithm for each client that waits; with mode=constant two for
+ * L + M + 1 of them and up to L who came [§5.5], but O(n) where none of those looked at may use
+ * the CPU. O(CPUs) for who comes.
  *
  * Where it is bad: priorities are of whole lives. With beta = +inf a client that slept for an
  * hour and then computes has the CPU to itself for a long time, and so has a new one with a
@@ -86,10 +87,10 @@ static bool may_be_picked(u32 slot, u32 prev)
 }
 
 /* The client to run on @cpu next, one that waits or @prev (0: none); 0: nobody. */
-static u32 pick_exact(const struct knobs *k, u32 cpu, u32 prev, u64 now)
+static u32 pick_exact(u32 cpu, u32 prev, u64 now)
 {
 	u32 slot, best = prev;
-	s64 best_p = prev ? priority(k, client_at(prev), now, 0) + k->gamma : 0;
+	s64 best_p = prev ? priority(client_at(prev), now, 0) + knobs.gamma : 0;
 
 	if (!nr_waiting)
 		return prev;
@@ -99,8 +100,8 @@ static u32 pick_exact(const struct knobs *k, u32 cpu, u32 prev, u64 now)
 
 		if (!client_at(slot)->waits || !slot_may_use(slot, cpu))
 			continue;
-		p = priority(k, client_at(slot), now, 0);
-		if (!best || beats(k, p, slot, best_p, best)) {
+		p = priority(client_at(slot), now, 0);
+		if (!best || beats(p, slot, best_p, best)) {
 			best = slot;
 			best_p = p;
 		}
@@ -110,11 +111,11 @@ static u32 pick_exact(const struct knobs *k, u32 cpu, u32 prev, u64 now)
 
 #include "pbs_constant.bpf.h"
 
-static u32 pick(const struct knobs *k, u32 cpu, u32 prev, u64 now)
+static u32 pick(u32 cpu, u32 prev, u64 now)
 {
-	u32 slot = mode == MODE_CONSTANT && nr_waiting ? pick_constant(k, cpu, prev, now) : 0;
+	u32 slot = mode == MODE_CONSTANT && nr_waiting ? pick_constant(cpu, prev, now) : 0;
 
-	return slot ? slot : pick_exact(k, cpu, prev, now);
+	return slot ? slot : pick_exact(cpu, prev, now);
 }
 
 static u32 weight_for(struct task_struct *p)
@@ -155,7 +156,7 @@ static void set_waits(struct client *c, bool waits)
 }
 
 /* It is active, perhaps after it slept. */
-static void activate(struct client *c, const struct knobs *k, u64 now)
+static void activate(struct client *c, u64 now)
 {
 	u64 inactive_ns = now > c->inactive_since ? now - c->inactive_since : 0;
 
@@ -164,7 +165,7 @@ static void activate(struct client *c, const struct knobs *k, u64 now)
 		session_begin(&c->interactive, now);
 		stats.sessions++;
 	} else if (c->inactive) {
-		if (session_go_on(&c->session, &c->inactivity, k->beta, inactive_ns, now))
+		if (session_go_on(&c->session, &c->inactivity, knobs.beta, inactive_ns, now))
 			stats.sessions++;
 		if (epsilon)
 			session_go_on(
@@ -178,9 +179,9 @@ static void activate(struct client *c, const struct knobs *k, u64 now)
 }
 
 /* The CPU that has to give way to @slot: 1 + its number, 0: none. */
-static u32 cpu_to_preempt(const struct knobs *k, u32 slot, u64 now)
+static u32 cpu_to_preempt(u32 slot, u64 now)
 {
-	s64 least = 0, p = priority(k, client_at(slot), now, 0);
+	s64 least = 0, p = priority(client_at(slot), now, 0);
 	u32 cpu, found = 0;
 
 	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++) {
@@ -191,8 +192,8 @@ static u32 cpu_to_preempt(const struct knobs *k, u32 slot, u64 now)
 
 		if (!state->running || state->gives_way || !slot_may_use(slot, cpu))
 			continue;
-		q = priority(k, c, now, ran_ns) + k->gamma;
-		if (beats(k, p, slot, q, state->running) && (!found || q < least)) {
+		q = priority(c, now, ran_ns) + knobs.gamma;
+		if (beats(p, slot, q, state->running) && (!found || q < least)) {
 			found = cpu + 1;
 			least = q;
 		}
@@ -212,15 +213,14 @@ void BPF_STRUCT_OPS(pbs_runnable, struct task_struct *p, u64 enq_flags)
 {
 	u32 slot = slot_of(p), weight = weight_for(p);
 	u64 now = bpf_ktime_get_ns();
-	struct knobs k;
 
-	read_knobs(&k);
 	bpf_spin_lock(&lock);
+	read_knobs();
 	set_weight(client_at(slot), weight);
-	activate(client_at(slot), &k, now);
+	activate(client_at(slot), now);
 	crowd_add(slot);
 	if (mode == MODE_CONSTANT)
-		lead_add(&k, slot, now);
+		note_comer(slot);
 	bpf_spin_unlock(&lock);
 }
 
@@ -229,7 +229,6 @@ void BPF_STRUCT_OPS(pbs_enqueue, struct task_struct *p, u64 enq_flags)
 	u32 slot = slot_of(p), victim = 0;
 	struct client *c = client_at(slot);
 	u64 now = bpf_ktime_get_ns();
-	struct knobs k;
 	bool comes;
 
 	bpf_spin_lock(&lock);
@@ -239,10 +238,10 @@ void BPF_STRUCT_OPS(pbs_enqueue, struct task_struct *p, u64 enq_flags)
 	bpf_spin_unlock(&lock);
 	if (call_idle_cpu(p, slot) || !comes || no_preemption)
 		return;
-	read_knobs(&k);
 	bpf_spin_lock(&lock);
+	read_knobs();
 	if (c->waits)
-		victim = cpu_to_preempt(&k, slot, now);
+		victim = cpu_to_preempt(slot, now);
 	stats.preemptions += victim != 0;
 	bpf_spin_unlock(&lock);
 	if (victim)
@@ -255,15 +254,14 @@ void BPF_STRUCT_OPS(pbs_dispatch, s32 cpu, struct task_struct *prev)
 	u64 cpu_time = prev_slot ? prev->se.sum_exec_runtime : 0, now = bpf_ktime_get_ns();
 	u32 weight = prev_slot ? weight_for(prev) : 0;
 	struct decision d;
-	struct knobs k;
 
-	read_knobs(&k);
 	bpf_spin_lock(&lock);
+	read_knobs();
 	if (prev_slot) {
 		charge(client_at(prev_slot), cpu_time, now);
 		set_weight(client_at(prev_slot), weight);
 	}
-	slot = pick(&k, cpu, prev_slot, now);
+	slot = pick(cpu, prev_slot, now);
 	if (slot && slot == prev_slot) {
 		stats.picks++;
 		stats.kept++;
@@ -272,7 +270,7 @@ void BPF_STRUCT_OPS(pbs_dispatch, s32 cpu, struct task_struct *prev)
 	if (slot)
 		set_waits(client_at(slot), false);
 	in_vain = who_waits_in_vain(cpu, slot);
-	decide(&d, slot, k.quantum_ns, in_vain, client_at(in_vain)->waits);
+	decide(&d, slot, knobs.quantum_ns, in_vain, client_at(in_vain)->waits);
 	bpf_spin_unlock(&lock);
 	carry_out(&d, cpu, prev, prev_slot);
 }
@@ -310,8 +308,6 @@ void BPF_STRUCT_OPS(pbs_quiescent, struct task_struct *p, u64 deq_flags)
 	u64 now = bpf_ktime_get_ns();
 
 	bpf_spin_lock(&lock);
-	if (mode == MODE_CONSTANT)
-		lead_remove(slot);
 	crowd_remove(slot);
 	set_waits(c, false);
 	if (deq_flags & DEQ_SLEEP) {

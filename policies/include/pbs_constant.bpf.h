@@ -7,9 +7,13 @@
  * M others in turn, so that everybody is looked at in n / M decisions, and at the client that
  * ran. The greatest priority of now wins; of the others the greatest predicted ones lead next
  * time. (In the paper the winner leads, too. Here it is looked at anyway, and has no place that
- * another one could have.) While there are fewer leaders, as many others more are looked at.
+ * another one could have.) While there are fewer leaders, as many others more are looked at. Who
+ * came since the last decision is looked at by the next one, the last L of them.
  *
- * The policy that includes this defines struct client with `leads`, may_be_picked(),
+ * Loops here add what a comparison gave instead of branching on it, and keep what they found in
+ * arrays: a verifier follows every way through a loop, and a branch that counts has two.
+ *
+ * The policy that includes this defines struct client with `last_look`, may_be_picked(),
  * priority() and beats(). Everything here needs its lock.
  */
 #ifndef ROTA_PBS_CONSTANT_BPF_H
@@ -17,142 +21,128 @@
 
 #define MAX_LEADERS 16
 #define MAX_LOOKS   64
+#define LOOKED_MASK 127 /* of one decision: up to 2 MAX_LEADERS + MAX_LOOKS + 1 clients */
 
 const volatile u32 leaders help_text("L of mode=constant: clients looked at by each decision")
 range(2, 16) = 2;
 const volatile u32 looks help_text("M of mode=constant: others that are, in turn") range(2, 64) = 4;
 
-u32 leading[MAX_LEADERS];
-s64 lead_priority[MAX_LEADERS]; /* predicted, greatest first; of use in one decision only */
-u32 nr_leading;
-u32 looked_at[128]; /* of one decision: up to MAX_LEADERS + MAX_LOOKS + 1 clients */
+struct look {
+	s64 now, later; /* the priority, and the predicted one */
+	u32 slot;
+};
 
-static void lead_remove_at(u32 at)
+u32 leading[MAX_LEADERS];	/* the one with the greatest predicted priority first; 0: nobody */
+s64 lead_priority[MAX_LEADERS]; /* of use in one decision only */
+u32 comers[MAX_LEADERS];
+u32 nr_came;	 /* since the last decision */
+u64 looking = 1; /* which decision this is */
+struct look looked[LOOKED_MASK + 1];
+
+static void note_comer(u32 slot)
 {
-	client_at(leading[at % MAX_LEADERS])->leads = false;
-	leading[at % MAX_LEADERS] = leading[--nr_leading % MAX_LEADERS];
+	comers[nr_came++ % leaders % MAX_LEADERS] = slot;
 }
 
-static void lead_remove(u32 slot)
+/* Adds @slot as the @nr-th if it @may be (0 or 1) and was not yet: how many there are then. */
+static u32 look_at(u32 nr, u32 slot, u32 may)
 {
-	u32 at;
+	struct client *c = client_at(slot);
+	u64 apart = looking - c->last_look;
 
-	if (!client_at(slot)->leads)
-		return;
-	for (at = loop_start; at < nr_leading && can_loop(); at++) {
-		if (leading[at % MAX_LEADERS] != slot)
-			continue;
-		lead_remove_at(at);
-		return;
-	}
+	looked[nr & LOOKED_MASK].slot = slot;
+	c->last_look = looking;
+	return nr + (may & (u32)(-apart >> 63));
 }
 
-/* Who comes leads; of more than L leaders the one with the least priority does no more. */
-static void lead_add(const struct knobs *k, u32 slot, u64 now)
-{
-	s64 least = PLUS_INFINITY;
-	u32 at, worst = 0;
-
-	if (nr_leading < leaders) {
-		leading[nr_leading++ % MAX_LEADERS] = slot;
-		client_at(slot)->leads = true;
-		return;
-	}
-	least = priority(k, client_at(slot), now, 0);
-	for (at = loop_start; at < nr_leading && can_loop(); at++) {
-		s64 p = priority(k, client_at(leading[at % MAX_LEADERS]), now, 0);
-
-		if (p >= least)
-			continue;
-		least = p;
-		worst = at + 1;
-	}
-	if (!worst)
-		return;
-	lead_remove_at(worst - 1);
-	leading[nr_leading++ % MAX_LEADERS] = slot;
-	client_at(slot)->leads = true;
-}
-
-/* Puts @slot among the leaders to be, if it is one of the first L by @p. */
-static void lead_rank(u32 slot, s64 p)
-{
-	u32 at = nr_leading < leaders ? nr_leading++ : leaders;
-
-	if (at >= leaders) {
-		if (p <= lead_priority[(leaders - 1) % MAX_LEADERS])
-			return;
-		at = leaders - 1;
-	}
-	at += loop_start;
-	while (at && lead_priority[(at - 1) % MAX_LEADERS] < p && can_loop()) {
-		leading[at % MAX_LEADERS] = leading[(at - 1) % MAX_LEADERS];
-		lead_priority[at % MAX_LEADERS] = lead_priority[(at - 1) % MAX_LEADERS];
-		at--;
-	}
-	leading[at % MAX_LEADERS] = slot;
-	lead_priority[at % MAX_LEADERS] = p;
-}
-
-/* Those to look at go into looked_at: how many. They lead no more until they are ranked. */
+/* Those to look at go into looked: how many. */
 static u32 look(u32 prev)
 {
-	u32 nr = loop_start, at, others = looks + leaders - nr_leading, left;
-	bool prev_is_in = !prev;
+	u32 nr = loop_start, at, wanted, left;
 
-	for (at = loop_start; at < nr_leading && can_loop(); at++) {
+	looking++;
+	nr = look_at(nr, prev, (prev + SLOT_MASK) / NR_SLOTS); /* 0 or 1 */
+	wanted = nr + leaders + looks;
+	for (at = loop_start; at < leaders && can_loop(); at++) {
 		u32 slot = leading[at % MAX_LEADERS];
 
-		prev_is_in = prev_is_in || slot == prev;
-		looked_at[nr++ & 127] = slot;
+		nr = look_at(nr, slot, crowd_has[slot & SLOT_MASK]);
 	}
-	/* Once round at most, and past the leaders, those who run, and slot 0. */
-	left = nr_leading + nr_cpus + 1 + others;
+	wanted -= nr;
+	for (at = loop_start; at < leaders && at < nr_came && can_loop(); at++) {
+		u32 slot = comers[at % MAX_LEADERS];
+
+		nr = look_at(nr, slot, crowd_has[slot & SLOT_MASK]);
+	}
+	wanted += nr;
+	nr_came = 0;
+	/* Once round at most, and past the leaders, who came, those who run, and slot 0. */
+	left = 2 * MAX_LEADERS + MAX_LOOKS + nr_cpus + 1;
 	left = left < crowd_len + 1 ? left : crowd_len + 1;
-	for (; others && left && can_loop(); left--) {
+	for (; nr < wanted && left && can_loop(); left--) {
 		u32 slot = crowd_turn & SLOT_MASK;
 
 		crowd_turn = next_in_crowd(slot);
-		if (!slot || client_at(slot)->leads || !may_be_picked(slot, prev))
-			continue;
-		prev_is_in = prev_is_in || slot == prev;
-		looked_at[nr++ & 127] = slot;
-		others--;
+		nr = look_at(nr, slot, client_at(slot)->waits);
 	}
-	if (!prev_is_in)
-		looked_at[nr++ & 127] = prev;
-	for (at = loop_start; at < nr_leading && can_loop(); at++)
-		client_at(leading[at % MAX_LEADERS])->leads = false;
-	nr_leading = 0;
 	return nr;
 }
 
-static u32 pick_constant(const struct knobs *k, u32 cpu, u32 prev, u64 now)
+/* Of the first @nr in looked the first L by predicted priority, but @winner, lead. */
+static void rank(u32 nr, u32 winner)
 {
-	u64 later = now + crowd_len * k->quantum_ns / (2 * looks);
-	u32 at, nr = look(prev), best = 0;
-	s64 best_p = 0;
+	u32 at, i;
+
+	for (i = loop_start; i < leaders && can_loop(); i++) {
+		leading[i % MAX_LEADERS] = 0;
+		lead_priority[i % MAX_LEADERS] = MINUS_INFINITY;
+	}
+	for (at = loop_start; at < nr && can_loop(); at++) {
+		u32 slot = looked[at & LOOKED_MASK].slot;
+		s64 p = looked[at & LOOKED_MASK].later;
+
+		if (slot == winner)
+			continue;
+		/* Who is worse goes on down. */
+		for (i = loop_start; i < leaders && can_loop(); i++) {
+			s64 other_p = lead_priority[i % MAX_LEADERS];
+			u32 other = leading[i % MAX_LEADERS];
+
+			if (p <= other_p)
+				continue;
+			lead_priority[i % MAX_LEADERS] = p;
+			leading[i % MAX_LEADERS] = slot;
+			p = other_p;
+			slot = other;
+		}
+	}
+}
+
+static u32 pick_constant(u32 cpu, u32 prev, u64 now)
+{
+	u64 later = now + crowd_len * knobs.quantum_ns / (2 * looks);
+	u32 at, nr = look(prev), best = loop_start;
+	s64 best_p = loop_start;
 
 	for (at = loop_start; at < nr && can_loop(); at++) {
-		u32 slot = looked_at[at & 127];
-		s64 p;
+		struct look *l = &looked[at & LOOKED_MASK];
+
+		l->now = priority(client_at(l->slot), now, 0);
+		l->later = priority(client_at(l->slot), later, 0);
+	}
+	for (at = loop_start; at < nr && can_loop(); at++) {
+		u32 slot = looked[at & LOOKED_MASK].slot;
+		s64 p = looked[at & LOOKED_MASK].now;
 
 		if (!may_be_picked(slot, prev) || !slot_may_use(slot, cpu))
 			continue;
-		p = priority(k, client_at(slot), now, 0) + (slot == prev ? k->gamma : 0);
-		if (!best || beats(k, p, slot, best_p, best)) {
+		p += slot == prev ? knobs.gamma : 0;
+		if (!best || beats(p, slot, best_p, best)) {
 			best = slot;
 			best_p = p;
 		}
 	}
-	for (at = loop_start; at < nr && can_loop(); at++) {
-		u32 slot = looked_at[at & 127];
-
-		if (slot != best)
-			lead_rank(slot, priority(k, client_at(slot), later, 0));
-	}
-	for (at = loop_start; at < nr_leading && can_loop(); at++)
-		client_at(leading[at % MAX_LEADERS])->leads = true;
+	rank(nr, best);
 	return best;
 }
 

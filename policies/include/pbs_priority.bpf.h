@@ -40,46 +40,52 @@ struct client {
 	u64 inactive_since;
 	u64 charged_at; /* its CPU time when last charged */
 	u64 charged_ns; /* the time then */
+	u64 last_look;	/* by which decision, with mode=constant */
 	u32 weight;
 	bool known;    /* it was active before */
 	bool inactive; /* it sleeps */
 	bool comes;    /* became active and was not enqueued yet */
 	bool waits;
-	bool leads;
 };
 
 struct client clients[NR_SLOTS];
 
-/* The tunables as one decision sees them. */
+/* The tunables as one decision sees them. Not on the stack, where a verifier tells them apart. */
 struct knobs {
 	u64 alpha; /* its size */
 	u64 quantum_ns;
 	s64 gamma; /* as a priority */
 	s64 beta;
-	bool negative; /* alpha is */
+	s64 negative; /* all ones if alpha is, else 0 */
 };
 
-static void read_knobs(struct knobs *k)
+struct knobs knobs;
+
+/* Needs the lock. */
+static void read_knobs(void)
 {
 	s64 a = alpha, bonus = gamma;
-	u64 interval = switch_interval;
+	u64 interval = switch_interval, size = a < 0 ? -a : a;
 
-	k->negative = a < 0;
-	k->alpha = a < 0 ? -a : a;
-	if (k->alpha < alpha_min)
-		k->alpha = alpha_min;
-	if (k->alpha > alpha_max || k->alpha > MAX_ALPHA)
-		k->alpha = alpha_max < MAX_ALPHA ? alpha_max : MAX_ALPHA;
-	k->beta = beta;
-	k->quantum_ns = quantum_now();
+	if (size < alpha_min)
+		size = alpha_min;
+	if (size > alpha_max || size > MAX_ALPHA)
+		size = alpha_max < MAX_ALPHA ? alpha_max : MAX_ALPHA;
 	if (interval > 100000000)
 		interval = 100000000;
 	if (bonus < 0 || bonus > MAX_GAMMA)
 		bonus = bonus < 0 ? 0 : MAX_GAMMA;
-	k->gamma = bonus << LOG2_BITS;
+	bonus <<= LOG2_BITS;
 	/* log2(1 + interval) */
 	if (interval)
-		k->gamma = (s64)k->alpha * (log2_of(1000000 + interval) - log2_of(1000000));
+		bonus = (s64)size * (log2_of(1000000 + interval) - log2_of(1000000));
+	knobs.alpha = size;
+	knobs.negative = a >> 63;
+	knobs.gamma = bonus;
+	knobs.beta = beta;
+	knobs.quantum_ns = quantum_now();
+	/* Or the compiler would keep them in registers all the same. */
+	asm volatile("" : : : "memory");
 }
 
 static struct client *client_at(u32 slot)
@@ -105,14 +111,14 @@ static struct logs logs_of(const struct session *s, s64 threshold, u64 now, u64 
 	return logs;
 }
 
-static s64 priority(const struct knobs *k, const struct client *c, u64 now, u64 ran_ns)
+static s64 priority(const struct client *c, u64 now, u64 ran_ns)
 {
-	struct logs logs = logs_of(&c->session, k->beta, now, ran_ns, c->weight);
+	struct logs logs = logs_of(&c->session, knobs.beta, now, ran_ns, c->weight);
 	s64 sojourn = SCALE * logs.sojourn, p;
 
-	if (k->alpha && !logs.is_served)
+	if (knobs.alpha && !logs.is_served)
 		return ENDLESS;
-	p = (k->negative ? -sojourn : sojourn) - (s64)k->alpha * logs.served;
+	p = ((sojourn ^ knobs.negative) - knobs.negative) - (s64)knobs.alpha * logs.served;
 	if (!epsilon)
 		return p;
 	logs = logs_of(&c->interactive, epsilon_beta, now, ran_ns, c->weight);
@@ -122,14 +128,14 @@ static s64 priority(const struct knobs *k, const struct client *c, u64 now, u64 
 }
 
 /* Is @a, of priority @p, to run before @b, of priority @q? */
-static bool beats(const struct knobs *k, s64 p, u32 a, s64 q, u32 b)
+static bool beats(s64 p, u32 a, s64 q, u32 b)
 {
 	u64 came = client_at(a)->session.began, other = client_at(b)->session.began;
 
 	if (p != q)
 		return p > q;
 	if (came != other)
-		return k->negative ? came > other : came < other;
+		return knobs.negative ? came > other : came < other;
 	return pid_of[a & SLOT_MASK] < pid_of[b & SLOT_MASK];
 }
 

@@ -59,9 +59,9 @@ static bool session_is_served(const struct session *s)
 /* Sojourn time, with inactive periods if @beta is positive. */
 static u64 session_sojourn(const struct session *s, s64 beta, u64 now)
 {
-	u64 since = s->began + (beta < 0 ? s->inactive_ns : 0);
+	s64 sojourn = now - s->began - (s->inactive_ns & beta >> 63);
 
-	return now > since ? now - since : 0;
+	return sojourn & ~(sojourn >> 63);
 }
 
 static bool session_is_over(const struct inactivity *before, s64 beta, u64 inactive_ns)

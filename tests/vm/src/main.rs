@@ -10,6 +10,7 @@ mod web_command;
 use anyhow::{bail, Context, Result};
 use clap::{Parser, Subcommand};
 use page_command::PageArgs;
+use rota_bpf::settings::Tunable;
 use rota_vm::debian;
 use rota_vm::guest::{self, Guest, Sources};
 use rota_vm::initramfs::Initramfs;
@@ -225,9 +226,19 @@ fn policies() -> Result<Vec<Policy>> {
         let image = rota_kernel::link(policy.object, policy.name, &kernel)
             .with_context(|| format!("policy {}", policy.name))?;
         let has_shares = image.maps.iter().any(|map| map.name == rota_kernel::SHARES_MAP);
-        policies.push(Policy { name: policy.name.to_owned(), has_shares });
+        let choices = image.tunables().iter().flat_map(choices).collect();
+        policies.push(Policy { name: policy.name.to_owned(), has_shares, choices });
     }
     Ok(policies)
+}
+
+/// The values of a tunable that has few, but for its default. Setting a new one may bring in code
+/// that the kernel did not see before.
+fn choices(tunable: &Tunable) -> Vec<String> {
+    let switch = ["false".to_owned(), "true".to_owned()];
+    let values = if tunable.ctype == "bool" { &switch } else { tunable.values.as_slice() };
+    let others = values.iter().filter(|value| **value != tunable.default);
+    others.map(|value| format!("{}={value}", tunable.name)).collect()
 }
 
 /// The files of each kind of machine that there is among these.

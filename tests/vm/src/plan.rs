@@ -44,6 +44,8 @@ pub struct Policy {
     pub name: String,
     /// It lets tasks have shares.
     pub has_shares: bool,
+    /// What can be chosen other than its defaults, each as `name=value`.
+    pub choices: Vec<String>,
 }
 
 /// What of a plan is wanted; all if nothing is said.
@@ -84,7 +86,8 @@ pub fn plan(scenarios: &[Scenario], policies: &[Policy], filter: &Filter) -> Res
                 scenario.kernels.iter().flat_map(|k| cpus.iter().map(move |c| (*k, *c)))
             {
                 let kind = (kernel, cpus, scenario.guest, scenario.pace);
-                kinds.entry(kind).or_default().push(job(scenario, policy.as_deref()));
+                let policy = policies.iter().find(|known| Some(&known.name) == policy.as_ref());
+                kinds.entry(kind).or_default().extend(jobs_of(scenario, policy));
             }
         }
     }
@@ -138,7 +141,8 @@ fn chosen(scenario: &Scenario, policies: &[Policy]) -> Result<Vec<Option<String>
         Policies::Named(names) => names.as_slice(),
         Policies::Kind(_) => &[],
     };
-    let mut said = named.iter().chain(scenario.set.keys()).chain(scenario.cpus_of.keys());
+    let keys = [scenario.set.keys(), scenario.choices.keys()];
+    let mut said = named.iter().chain(keys.into_iter().flatten()).chain(scenario.cpus_of.keys());
     if let Some(name) = said.find(|name| !known(name)) {
         let known: Vec<&str> = policies.iter().map(|policy| policy.name.as_str()).collect();
         bail!(
@@ -158,15 +162,24 @@ fn chosen(scenario: &Scenario, policies: &[Policy]) -> Result<Vec<Option<String>
     })
 }
 
-fn job(scenario: &Scenario, policy: Option<&str>) -> Job {
-    let set = policy.and_then(|policy| scenario.set.get(policy));
+/// One job; with `each_choice` one for each that the policy leaves.
+fn jobs_of(scenario: &Scenario, policy: Option<&Policy>) -> Vec<Job> {
+    let (Some(policy), true) = (policy, scenario.each_choice) else {
+        return vec![job(scenario, policy, None)];
+    };
+    let more = scenario.choices.get(&policy.name).into_iter().flatten();
+    let choices = policy.choices.iter().chain(more);
+    choices.map(|choice| job(scenario, Some(policy), Some(choice))).collect()
+}
+
+fn job(scenario: &Scenario, policy: Option<&Policy>, choice: Option<&String>) -> Job {
+    let of_policy = policy.map_or(String::new(), |policy| format!("/{}", policy.name));
+    let chosen = choice.map_or(String::new(), |choice| format!(":{choice}"));
+    let set = policy.and_then(|policy| scenario.set.get(&policy.name)).into_iter().flatten();
     Job {
-        name: match policy {
-            Some(policy) => format!("{}/{policy}", scenario.name),
-            None => scenario.name.clone(),
-        },
-        policy: policy.map(str::to_owned),
-        set: set.cloned().unwrap_or_default(),
+        name: format!("{}{of_policy}{chosen}", scenario.name),
+        policy: policy.map(|policy| policy.name.clone()),
+        set: set.chain(choice).cloned().collect(),
         steps: scenario.steps.clone(),
     }
 }
@@ -177,7 +190,14 @@ mod tests {
     use crate::scenario::parse;
 
     fn policies() -> Vec<Policy> {
-        let policy = |name: &str, has_shares| Policy { name: name.into(), has_shares };
+        let policy = |name: &str, has_shares| {
+            let choices = if name == "wfq" {
+                vec!["tie=rr".into(), "no_keep_vft=true".into()]
+            } else {
+                vec![]
+            };
+            Policy { name: name.into(), has_shares, choices }
+        };
         vec![policy("fifo", false), policy("wfq", true), policy("wrr", true)]
     }
 
@@ -207,6 +227,17 @@ mod tests {
         assert_eq!(of_two, ["a/fifo", "a/wfq", "b/wfq", "a/wrr", "b/wrr"]);
         assert_eq!(boots[1].jobs[4].set, ["quantum_ns=1ms"]);
         assert!(boots[1].jobs[3].set.is_empty());
+    }
+
+    #[test]
+    fn each_choice_of_a_policy_is_a_job_of_its_own_and_more_can_be_named() {
+        let head = "policies = \"all\"\ncpus = [1]\neach_choice = true\nset.wfq = [\"a=1\"]\n\
+            choices.wrr = [\"quantum_ns=1ms\"]";
+        let boots = plan(&[scenario("a", head)], &policies()).unwrap();
+        let jobs = &boots[0].jobs;
+        let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
+        assert_eq!(names, ["a/wfq:tie=rr", "a/wfq:no_keep_vft=true", "a/wrr:quantum_ns=1ms"]);
+        assert_eq!(jobs[0].set, ["a=1", "tie=rr"]);
     }
 
     #[test]
@@ -283,8 +314,9 @@ mod tests {
         let named = scenario("a", "policies = [\"cfs\"]\ncpus = [1]");
         let error = plan(&[named], &policies()).unwrap_err().to_string();
         assert_eq!(error, "a.toml: there is no policy 'cfs'; known are fifo, wfq, wrr");
-        for key in ["set", "cpus_of"] {
-            let head = format!("policies = \"all\"\ncpus = [1]\n{key}.cfs = []");
+        for key in ["set", "cpus_of", "choices"] {
+            let head =
+                format!("policies = \"all\"\ncpus = [1]\neach_choice = true\n{key}.cfs = []");
             assert!(plan(&[scenario("a", &head)], &policies()).is_err(), "{key}");
         }
     }

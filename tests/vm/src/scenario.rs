@@ -34,6 +34,10 @@ pub struct Scenario {
     pub quick: bool,
     /// Tunables of policies, `name=value`, by the policy's name.
     pub set: BTreeMap<String, Vec<String>>,
+    /// Whether it is done with each choice that a policy leaves, instead of with its defaults.
+    pub each_choice: bool,
+    /// More of these, `name=value`, by the policy's name.
+    pub choices: BTreeMap<String, Vec<String>>,
     /// What to do.
     pub steps: Vec<Step>,
 }
@@ -78,6 +82,10 @@ struct File {
     quick: bool,
     #[serde(default)]
     set: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    each_choice: bool,
+    #[serde(default)]
+    choices: BTreeMap<String, Vec<String>>,
     step: Vec<toml::Value>,
 }
 
@@ -131,6 +139,8 @@ pub fn parse(name: &str, text: &str) -> Result<Scenario> {
         pace: file.pace,
         quick: file.quick,
         set: file.set,
+        each_choice: file.each_choice,
+        choices: file.choices,
         steps: steps.collect::<Result<_>>()?,
     };
     check(&scenario)?;
@@ -163,6 +173,9 @@ fn check(scenario: &Scenario) -> Result<()> {
         if is_empty {
             bail!("'{key}' is empty: the scenario would never run");
         }
+    }
+    if !scenario.each_choice && !scenario.choices.is_empty() {
+        bail!("'choices' without 'each_choice = true' would never be made");
     }
     let of_policies =
         scenario.cpus_of.iter().map(|(policy, cpus)| (format!("cpus_of.{policy}"), cpus));
@@ -237,6 +250,8 @@ mod tests {
         let of_policy = error(&GOOD.replace("set.wrr", "cpus_of.wfq = [17]\nset.wrr"));
         assert!(of_policy.contains("cpus_of.wfq: 17 is not between 1 and 16"), "{of_policy}");
         assert!(error(&GOOD.replace("\"shares\"", "[]")).contains("'policies' is empty"));
+        let choices = error(&GOOD.replace("set.wrr", "choices.wrr"));
+        assert!(choices.contains("'choices' without 'each_choice = true'"), "{choices}");
     }
 
     #[test]
