@@ -22,6 +22,27 @@
 
 enum { TCP_ESTABLISHED = 1, TCP_SYN_SENT = 2, TCP_SYN_RECV = 3, TCP_CLOSE = 7 };
 
+/*
+ * What /proc shows is where the thread's session belongs. It moves there when it is forked, or moved,
+ * while autogroups are switched on; when they are switched off or on, threads stay where they are.
+ */
+__kinline u32 autogroup_of(struct task_struct *p)
+{
+	struct task_group___here *group = NULL;
+	struct autogroup___here *autogroup = NULL;
+	unsigned long id = 0;
+
+	if (!__builtin_preserve_field_info(group->autogroup, 2))
+		return 0;
+	read_field(&group, p->sched_task_group);
+	if (!group)
+		return 0;
+	read_field(&autogroup, group->autogroup);
+	if (autogroup)
+		read_field(&id, autogroup->id);
+	return id;
+}
+
 __kinline void tell(struct live *l, struct worker *w, struct task_struct *p, u64 now, u32 kind,
 		    u32 family, u32 relation, u32 peer, u32 role)
 {
@@ -47,6 +68,8 @@ __kinline void tell(struct live *l, struct worker *w, struct task_struct *p, u64
 	e->relation = relation;
 	e->peer = peer;
 	e->role = role;
+	e->autogroup = autogroup_of(p);
+	e->pad = 0;
 	bpf_ringbuf_submit(e, 0);
 }
 

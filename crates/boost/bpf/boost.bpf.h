@@ -27,6 +27,15 @@ static u64 (*const bpf_get_current_cgroup_id)(void) = (void *)80;
 #define read_field(dst, field) \
 	bpf_probe_read_kernel(dst, sizeof(*(dst)), __builtin_preserve_access_index(&(field)))
 
+/* Kernels may be built without autogroups: then nobody is in one. */
+struct autogroup___here {
+	unsigned long id;
+} __attribute__((preserve_access_index));
+
+struct task_group___here {
+	struct autogroup___here *autogroup;
+} __attribute__((preserve_access_index));
+
 #define AF_UNIX	     1
 #define AF_INET	     2
 #define AF_INET6     10
@@ -136,6 +145,8 @@ struct event {
 	u32 relation;
 	u32 peer; /* process at the other end; of HANDED_ON the thread that handed on */
 	u32 role;
+	u32 autogroup; /* in which the thread competes now; 0: in none */
+	u32 pad;
 };
 
 /* An address pair as one end sees it; IPv4 as a mapped IPv6 address. */

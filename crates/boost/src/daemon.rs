@@ -242,9 +242,14 @@ impl<T: Threads> Daemon<T> {
 
     /// All that is known of a process.
     fn explain(&mut self, now_ns: u64, pid: u32) -> Explanation {
-        let mut explanation = Explanation::new(pid, groups::confinement(pid).to_string());
         let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
-        for tid in tasks.filter_map(|t| t.ok()?.file_name().to_str()?.parse::<u32>().ok()) {
+        let tids: Vec<u32> =
+            tasks.filter_map(|t| t.ok()?.file_name().to_str()?.parse().ok()).collect();
+        let seen = tids.iter().find_map(|tid| self.engine.standing(*tid));
+        let autogroup = seen.map(|(event, ..)| event.autogroup);
+        let mut explanation =
+            Explanation::new(pid, groups::confinement(pid, autogroup).to_string());
+        for tid in tids {
             let Some(worker) = self.programs.worker(tid) else { continue };
             if let Some(uid) = self.engine.standing(tid).map(|(event, ..)| event.uid) {
                 let left = self.engine.budgets_left(pid, uid, now_ns);
@@ -291,7 +296,7 @@ impl<T: Threads> Daemon<T> {
                     self.names.insert(tid, (tgid, name));
                     self.denied.remove(&tid);
                     let why = self.reason(&event);
-                    let group = self.groups.enter(tid, tgid, nice);
+                    let group = self.groups.enter(tid, tgid, nice, event.autogroup);
                     self.change(now_ns, tid, format!("nice 0 -> {nice}: {why}; {group}"));
                 }
                 Err(refusal) => {

@@ -22,7 +22,8 @@ fn settings() -> Settings {
 fn event(tid: u32, time_ms: u64) -> Event {
     let kind = Kind::Request;
     let (relation, peer, uid) = (0, 99, 1000);
-    Event { time_ns: time_ms * MS, kind, family: Family::Unix, tid, tgid: tid, uid, relation, peer }
+    let (family, autogroup) = (Family::Unix, 0);
+    Event { time_ns: time_ms * MS, kind, family, tid, tgid: tid, uid, relation, peer, autogroup }
 }
 
 fn times(cpu_ms: u64, wait_ms: u64) -> Times {

@@ -30,8 +30,10 @@ impl std::fmt::Display for Confinement {
     }
 }
 
-/// What confines this process.
-pub fn confinement(pid: u32) -> Confinement {
+/// What confines this process. `autogroup` is the one in which it competes, 0 for none. Where that
+/// is not known it is that of its session, if autogroups are on, which errs for processes
+/// that are older than the last change of that.
+pub fn confinement(pid: u32, autogroup: Option<u32>) -> Confinement {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let mounts = read("/proc/mounts");
     let own = read(&format!("/proc/{pid}/cgroup"));
@@ -47,10 +49,15 @@ pub fn confinement(pid: u32) -> Confinement {
         }
     }
     // Only tasks of the root cgroup are in autogroups.
-    let enabled = read("/proc/sys/kernel/sched_autogroup_enabled").trim() == "1";
-    match autogroup_of(&read(&format!("/proc/{pid}/autogroup"))) {
-        Some((id, _)) if enabled => Confinement::Autogroup(id),
-        _ => Confinement::None,
+    let enabled = || read("/proc/sys/kernel/sched_autogroup_enabled").trim() == "1";
+    let of_session = || autogroup_of(&read(&format!("/proc/{pid}/autogroup")));
+    match autogroup.map(u64::from) {
+        Some(0) => Confinement::None,
+        Some(id) => Confinement::Autogroup(id),
+        None => match of_session().filter(|_| enabled()) {
+            Some((id, _)) => Confinement::Autogroup(id),
+            None => Confinement::None,
+        },
     }
 }
 
@@ -131,8 +138,8 @@ impl Groups {
     }
 
     /// A thread of a process is boosted: raises what is allowed, and says what confines it.
-    pub fn enter(&mut self, tid: u32, tgid: u32, nice: i32) -> String {
-        let found = confinement(tgid);
+    pub fn enter(&mut self, tid: u32, tgid: u32, nice: i32, autogroup: u32) -> String {
+        let found = confinement(tgid, Some(autogroup));
         let text = found.to_string();
         let wanted = match found {
             Confinement::Autogroup(id) if self.allowed.autogroups => {
@@ -220,7 +227,10 @@ pub fn repair(path: &Path) -> Result<usize, BoostError> {
 fn plan(key: &Path, autogroup: Option<(u64, u32)>, nice: i32) -> Option<Raised> {
     if let Some((id, tgid)) = autogroup {
         let file = PathBuf::from(format!("/proc/{tgid}/autogroup"));
-        let (_, before) = autogroup_of(&fs::read_to_string(&file).ok()?)?;
+        let (found, before) = autogroup_of(&fs::read_to_string(&file).ok()?)?;
+        if found != id {
+            return None; // its session moved on, and the thread did not
+        }
         let (before, set) = (before.into(), nice.into());
         return (before == 0).then_some(Raised { file, autogroup: Some(id), before, set });
     }

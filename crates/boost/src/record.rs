@@ -4,7 +4,7 @@
 use crate::table::Family;
 
 /// Sizes there.
-pub(crate) const EVENT: usize = 40;
+pub(crate) const EVENT: usize = 48;
 pub(crate) const WORKER: usize = 80;
 /// Threads are kept by the last bits of their ids.
 pub(crate) const WORKERS: u32 = 1 << 16;
@@ -37,6 +37,8 @@ pub struct Event {
     pub relation: u32,
     /// Process that sent, or thread that handed on; 0 if unknown.
     pub peer: u32,
+    /// The autogroup in which the thread competes now; 0 for none.
+    pub autogroup: u32,
 }
 
 /// What is known of a thread that receives from customers.
@@ -97,6 +99,7 @@ impl Event {
             uid: word(bytes, 24)?,
             relation: word(bytes, 28)?,
             peer: word(bytes, 32)?,
+            autogroup: word(bytes, 40)?,
         })
     }
 }
@@ -133,7 +136,7 @@ mod tests {
 
     #[test]
     fn an_event_has_the_layout_of_the_header() {
-        let bytes = words(5, &[2, 1, 10, 11, 12, 13, 14, 1]);
+        let bytes = words(5, &[2, 1, 10, 11, 12, 13, 14, 1, 15, 0]);
         let event = Event {
             time_ns: 5,
             kind: Kind::HandedOn,
@@ -143,6 +146,7 @@ mod tests {
             uid: 12,
             relation: 13,
             peer: 14,
+            autogroup: 15,
         };
         assert_eq!((bytes.len(), Event::decode(&bytes)), (EVENT, Some(event)));
     }

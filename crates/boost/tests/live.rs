@@ -177,13 +177,51 @@ fn the_autogroup_is_named_and_raised_where_that_is_allowed() {
     let customer = spawn("customer", &stage.path("s"), Duration::from_secs(3));
     boosted_thread(server.id(), SECONDS).expect("a boosted thread");
     let group = || std::fs::read_to_string(format!("/proc/{}/autogroup", server.id()));
-    let confined = !rota_boost::groups::confinement(server.id()).to_string().contains("autogroup");
+    let confined =
+        !rota_boost::groups::confinement(server.id(), None).to_string().contains("autogroup");
     std::thread::sleep(Duration::from_millis(20));
     let raised = group().expect("alive");
     let changes = daemon.stop();
     let told = changes.iter().any(|c| c.what.contains("within autogroup"));
     assert!(confined || told && raised.contains("nice -"), "{raised} {changes:?}");
     assert!(group().expect("alive").ends_with("nice 0\n"), "and back");
+    end([hogs, vec![server, customer]].into_iter().flatten().collect());
+}
+
+const AUTOGROUPS: &str = "/proc/sys/kernel/sched_autogroup_enabled";
+
+/// Switches autogroups off; back on when dropped.
+struct AutogroupsOff;
+
+impl Drop for AutogroupsOff {
+    fn drop(&mut self) {
+        let _ = std::fs::write(AUTOGROUPS, "1");
+    }
+}
+
+/// Who was forked while autogroups were on stays in one when they are switched off.
+#[test]
+fn a_thread_is_told_to_be_in_an_autogroup_though_these_were_switched_off_since() {
+    let (_alone, stage) = (alone(), Stage::new());
+    let on = std::fs::read_to_string(AUTOGROUPS).is_ok_and(|e| e.trim() == "1");
+    let own = std::fs::read_to_string("/proc/self/autogroup").unwrap_or_default();
+    if !on || !own.starts_with("/autogroup-") {
+        return support::skip("no autogroups here");
+    }
+    let hogs = hogs(SECONDS);
+    let server = spawn("server", &stage.path("s"), SECONDS);
+    std::thread::sleep(WARM);
+    let _back = AutogroupsOff;
+    if std::fs::write(AUTOGROUPS, "0").is_err() {
+        return support::skip("autogroups cannot be switched off");
+    }
+    let Some(daemon) = Running::start(&options("other-user", stage.path("saved"))) else { return };
+    let customer = spawn("customer", &stage.path("s"), Duration::from_secs(4));
+    boosted_thread(server.id(), SECONDS).expect("a boosted thread");
+    std::thread::sleep(Duration::from_millis(20));
+    let changes = daemon.stop();
+    let told = changes.iter().any(|c| c.what.contains("nice acts within autogroup"));
+    assert!(told, "{changes:?}");
     end([hogs, vec![server, customer]].into_iter().flatten().collect());
 }
 
