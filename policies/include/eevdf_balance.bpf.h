@@ -62,6 +62,8 @@ struct survey {
 
 struct survey survey;
 
+static bool notices(u32 cpu);
+
 static struct cpu_balance *balance_of(u32 cpu)
 {
 	return &cpu_balances[cpu % MAX_CPUS];
@@ -109,7 +111,11 @@ static void count_to_scan(void)
 	nr_idle_scan = (FULL - busy) * nr_cpus / FULL;
 }
 
-/* Load that a busy @cpu should have more. (sched_balance_find_src_group, calculate_imbalance) */
+/*
+ * Load that a busy @cpu should have more. The kernel calculates without sign: where the busiest
+ * of those that are overloaded has less than the average, as one task elsewhere is heavy, what
+ * it could give is no bound. (sched_balance_find_src_group, calculate_imbalance)
+ */
 static u64 imbalance_of(u32 cpu)
 {
 	u32 busiest = survey.busiest - 1;
@@ -119,7 +125,7 @@ static u64 imbalance_of(u32 cpu)
 
 	if (!survey.busiest || !is_overloaded(busiest) || !lacks_room(cpu))
 		return 0;
-	if (here >= there || here >= average || there <= average)
+	if (here >= there || here >= average)
 		return 0;
 	if (over && there * 100 <= here * imbalance_pct)
 		return 0;
@@ -145,12 +151,18 @@ static bool can_move(u32 slot, u32 cpu, u64 now)
 	return failed > NICE_TRIES || now - c->stopped_at >= MIGRATION_COST_NS;
 }
 
-/* Its part of the load of its CPU, a little less than its load. (task_h_load) */
+/*
+ * Its part of the load of its CPU: a little less than its load, but more if others left at the
+ * same tick, as the load from before is shared then. (task_h_load, update_cfs_rq_h_load)
+ */
 static u64 load_there(u32 slot, u32 cpu, u64 now)
 {
-	u64 load = load_of(slot, now), all = averages_of(cpu)->load;
+	struct cpu_averages *a = averages_of(cpu);
+	u64 tick = now / tick_ns;
 
-	return max_s64(load * all / (all + 1), 1);
+	a->at_tick += (a->load - a->at_tick) & -is_less(a->tick, tick);
+	a->tick = tick;
+	return max_s64(load_of(slot, now) * a->at_tick / (a->load + 1), 1);
 }
 
 /*
@@ -164,6 +176,8 @@ static __attribute__((noinline)) void consider(u32 slot, u32 cpu, u64 now)
 
 	survey.moves = (survey.left || counts <= survey.imbalance) && can_move(slot, cpu, now);
 	if (survey.moves) {
+		charge_clock(queue_of(from)->running, now);
+		queue_of(from)->gives_way |= notices(from);
 		attach(slot, cpu, now);
 		stop_waiting(slot);
 		leave(slot, false);
@@ -381,7 +395,7 @@ static bool call_for(struct task_struct *p, u32 slot)
 
 static void balance_init(void)
 {
-	u64 interval = 2 * nr_cpus * BUSY_FACTOR * MS;
+	u64 interval = 2 * nr_cpus * BUSY_FACTOR * MS, now = bpf_ktime_get_ns();
 	u32 cpu;
 
 	dice = seed;
@@ -393,8 +407,8 @@ static void balance_init(void)
 	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++) {
 		/* When it balanced last, before the policy came, nobody knows. */
 		if (seed)
-			balance_of(cpu)->next =
-				bpf_ktime_get_ns() + interval / DICE * (draw() % DICE);
+			balance_of(cpu)->next = now + interval / DICE * (draw() % DICE);
+		balance_of(cpu)->counted_since = now;
 		balance_of(cpu)->avg_idle = 2 * MIGRATION_COST_NS;
 		balance_of(cpu)->calls = balance_of(cpu)->ratio = DICE / 2;
 		balance_of(cpu)->good = DICE / 4;

@@ -78,6 +78,7 @@ pub fn simulate(case: &Case, workload: &str, beside: &Beside, lots: Option<Lots>
     config.costs = Costs { tick_ns, fork_ns, exit_ns, ipi_ns, ..Costs::none() };
     config.ticks_are_charged = true;
     config.moves_at_exit = true;
+    config.tick_turn_ns = if case.is_fair() { tick_ns } else { 0 };
     config.interruptions.clone_from(&beside.interruptions);
     if let Some(Lots { seed, of_starts }) = lots {
         (config.seed, config.shuffle_ties) = (seed, true);
