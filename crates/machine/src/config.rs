@@ -93,10 +93,10 @@ pub struct Config {
     /// which does all that its tick brings before the next one does anything. Any begins: by lot
     /// with [`Config::shuffle_ties`], else the first. 0: all have it at once.
     pub tick_turn_ns: u64,
-    /// Whether a task that ends is taken out and put back on the way, and its CPU decides anew, as
-    /// since Linux 6.14, with `CONFIG_SCHED_AUTOGROUP` (`sched_autogroup_exit_task()`). Where ends
-    /// take no time ([`Costs::exit_ns`]) nothing can come of it.
-    pub moves_at_exit: bool,
+    /// How long before its end a task is taken out and put back, and its CPU decides anew, as since
+    /// Linux 6.14, with `CONFIG_SCHED_AUTOGROUP` (`sched_autogroup_exit_task()`). Not before the end
+    /// begins ([`Costs::exit_ns`]); where that takes no time nothing can come of it. `None`: never.
+    pub moves_at_exit_ns: Option<u64>,
     /// Slices end exactly when they are used up, as with an infinitely fine tick.
     /// Otherwise a slice ends at the first tick at which it is used up, as in the kernel.
     pub exact_slices: bool,
@@ -135,7 +135,7 @@ impl Config {
             costs: Costs::typical(),
             ticks_are_charged: false,
             tick_turn_ns: 0,
-            moves_at_exit: false,
+            moves_at_exit_ns: None,
             exact_slices: false,
             interruptions: Vec::new(),
             seed: 1,

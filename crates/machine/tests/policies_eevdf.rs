@@ -239,3 +239,21 @@ fn a_nice_value_that_changes_where_a_task_runs_does_not_renew_its_protection() {
     assert_eq!(b_starts(0, 2_000), 2_635);
     assert_eq!(b_starts(-5, 5_000), 5_000);
 }
+
+#[test]
+fn who_has_had_its_protection_gives_way_a_moment_before_its_end() {
+    // With ticks at 4 and 8, A and B with v 0 and d 6: A is protected to 6, has worked at 7, and
+    // ends at 7.5. Taken out of its group 0.25 before that, it has v 7.25, and B goes first; at the
+    // begin of its end v is 7. (sched_autogroup_exit_task, sched_move_task)
+    let b_starts = |moves_at_exit_ns| {
+        let mut config = Config::new(Topology::flat(1).unwrap(), 12 * MS);
+        config.costs = Costs { exit_ns: MS / 2, ..Costs::none() };
+        config.moves_at_exit_ns = moves_at_exit_ns;
+        let load = r#"{"tasks": {"A": {"loop": 1, "run": 7000}, "B": {"run": 1000000}}}"#;
+        let (_, tape) = Hosted::new("eevdf", &SLICES_OF_6_MS, config, load).run();
+        starts_us(&tape, "B-1")[0]
+    };
+    assert_eq!(b_starts(Some(MS / 4)), 7_250);
+    assert_eq!(b_starts(Some(MS)), 7_000);
+    assert_eq!(b_starts(None), 7_500);
+}
