@@ -139,7 +139,7 @@ fn a_cpu_that_is_seldom_idle_in_vain_looks_more_often() {
     let ratio = |sleep_us, ms| {
         let s = format!(r#""s": {{"cpus": [1], "run": 50, "sleep": {sleep_us}}}"#);
         let tasks = [tied("a", 0, 100), tied("b", 0, 100), s].join(",");
-        hosted(2, &[("no_ni_random", "false")], &tasks, ms).0.global("cpu_balances", "[1].ratio")
+        hosted(2, &[("no_ni_random", "false")], &tasks, ms).0.global("newidles", "[1].ratio")
     };
     assert_eq!(ratio(950, 505), 512);
     assert_eq!(ratio(950, 530), 256 + 121);
