@@ -222,11 +222,12 @@ fn nice_levels_weigh_exactly_as_in_the_kernel() {
 #[test]
 fn a_nice_value_that_changes_where_a_task_runs_does_not_renew_its_protection() {
     // Of weights 1024 and 1024, both with v 0 and d 6, A runs for 2, and is protected to 6. Then it
-    // has nice 5, weight 335: its lag, 2 / 2 - 2 = -1, is 1024 / 335 of that, -3.06. It is put at
-    // 0 + 3.06 x (1024 + 335) / 1024 = 4.06, and reaches 6 after 1.94 x 335 / 1024 = 0.64. Then B is due.
-    // With nice -5 before, 3121: d is 6 x 1024 / 3121 = 1.97; after 5 its v is 1.64, V 1.24, and its lag
-    // -0.405 becomes -3.78. Put at 3.78 x 1359 / 1024 = 5.01 it is beyond its protection, 1.97, and
-    // gives way at once. (sched_change_begin, place_entity, prio_changed_fair)
+    // has nice 5, weight 335: its lag, 2 / 2 - 2 = -1, is 1024 / 335 of that, -3.06. It is put at 0
+    // + 3.06 x (1024 + 335) / 1024 = 4.06, and reaches 6 after 1.94 x 335 / 1024 = 0.64. Then B is
+    // due. With nice -5 before, 3121: d is 6 x 1024 / 3121 = 1.97; after 5 its v is 1.64, V 1.24,
+    // and its lag -0.405 becomes -3.78. Put at 3.78 x 1359 / 1024 = 5.01 it is beyond its
+    // protection, 1.97, and gives way at once. (sched_change_begin, place_entity,
+    // prio_changed_fair)
     let b_starts = |nice, run_us| {
         let load = format!(
             r#"{{"tasks": {{"A": {{"loop": 1, "phases": {{

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whom `eevdf` moves between CPUs, how many, and what goes with them, by the rules of Linux 7.2
-//! (kernel/sched/fair.c): calculated by hand, in ms, with ticks each 4 ms, CPU 0's first, and nothing
-//! that takes time but the tasks. Slices are of 6 ms, so that turns are of 8. Loads are in shares.
+//! (kernel/sched/fair.c): calculated by hand, in ms, with ticks each 4 ms, CPU 0's first, and
+//! nothing that takes time but the tasks. Slices are of 6 ms, so that turns are of 8. Loads are in
+//! shares.
 
 mod common;
 
@@ -61,10 +62,10 @@ fn came(tape: &Tape, instances: u32) -> Vec<u64> {
 #[test]
 fn those_to_whom_something_is_due_go_first() {
     // Loads 300, 10 and 100: CPU 1 lacks 126, and looks at 4 (it has room until 58), 96 and, after
-    // a failure, 140. From 0 on a's turns end at 8, 16 and so on: at 96 each has had 32 ms, which is
-    // V, so all are eligible, and one goes. From 4 on they end at 92 and 100: at 96, as CPU 0 has
-    // had its tick, the running one has had 28, those who wait 32, and V is 30.7. So nobody goes
-    // until 140, when that does not count any more. (task_is_ineligible_on_dst_cpu)
+    // a failure, 140. From 0 on a's turns end at 8, 16 and so on: at 96 each has had 32 ms, which
+    // is V, so all are eligible, and one goes. From 4 on they end at 92 and 100: at 96, as CPU 0
+    // has had its tick, the running one has had 28, those who wait 32, and V is 30.7. So nobody
+    // goes until 140, when that does not count any more. (task_is_ineligible_on_dst_cpu)
     let came_from = |from_ms| {
         let tasks = [on_cpu_0(3, from_ms), tied("e", 1, 10), tied("f", 2, 100)].join(",");
         came(&hosted(3, &[], &tasks, 180).1, 3)
@@ -77,8 +78,8 @@ fn those_to_whom_something_is_due_go_first() {
 fn a_cpu_without_room_pulls_up_to_the_average_from_one_that_is_below_it() {
     // Loads 200, 100 and 600, 300 on average. Of those with more than one task CPU 0 has the most,
     // but less than the average. So what it has too much is a number below zero, which without sign
-    // is no bound; what CPU 1 lacks is, 200, and one task of 100 goes at its look at 96. With 220 on
-    // CPU 2 the average is 173: CPU 0 has 27 too much, less than a task, and than a half at 140.
+    // is no bound; what CPU 1 lacks is, 200, and one task of 100 goes at its look at 96. With 220
+    // on CPU 2 the average is 173: CPU 0 has 27 too much, less than a task, and than a half at 140.
     // (calculate_imbalance)
     let came_beside = |share| {
         let tasks = [on_cpu_0(2, 0), tied("e", 1, 100), tied("f", 2, share)].join(",");
@@ -92,8 +93,8 @@ fn a_cpu_without_room_pulls_up_to_the_average_from_one_that_is_below_it() {
 fn of_those_that_go_at_one_tick_later_ones_count_more() {
     // Loads 600, 10 and 50, 220 on average: CPU 1 lacks 210. Six turns are 48 ms, so at 96 all are
     // eligible. The first one counts 100 x 600 / 600, and 110 are left. The load of before is now
-    // that of five: the second one counts 100 x 600 / 500 = 120, and stays. It would go if it counted
-    // 100. (task_h_load)
+    // that of five: the second one counts 100 x 600 / 500 = 120, and stays. It would go if it
+    // counted 100. (task_h_load)
     let tasks = [on_cpu_0(6, 0), tied("e", 1, 10), tied("f", 2, 50)].join(",");
     assert_eq!(came(&hosted(3, &[], &tasks, 130).1, 6).len(), 1);
 }
@@ -120,8 +121,8 @@ fn the_first_that_goes_is_the_newest_where_it_comes() {
 
 #[test]
 fn who_comes_from_another_cpu_is_not_hot() {
-    // w ran on CPU 0 to 1 ms, and waits on CPU 1 since. CPU 2 is done at 1.2, and would leave w, who
-    // ran 0.2 ms ago, until a tick, at 4, sends it to look again. (task_hot, enqueue_entity)
+    // w ran on CPU 0 to 1 ms, and waits on CPU 1 since. CPU 2 is done at 1.2, and would leave w,
+    // who ran 0.2 ms ago, until a tick, at 4, sends it to look again. (task_hot, enqueue_entity)
     let w = r#""w": {"loop": 1, "phases": {
         "there": {"cpus": [0], "run": 1000}, "here": {"cpus": [1, 2], "run": 1000000}}}"#;
     let d = r#""d": {"cpus": [2], "loop": 1, "run": 1200}"#;
@@ -133,9 +134,9 @@ fn who_comes_from_another_cpu_is_not_hot() {
 fn a_cpu_that_is_seldom_idle_in_vain_looks_more_often() {
     // CPU 1 idles anew at 0.05 ms and each ms after, while others wait who are tied. It counts from
     // 512 on, half of which were good: 1024 are full 511 ms later. One per 2^22 ns is added to the
-    // good ones, 121: 256 + 121. The next 512 take 512 ms, and begin with half of the good ones: 128 +
-    // 122, and so on, to no less than 122 of 1024. If it idles anew each 4 ms only, the first ones take
-    // 2044 ms, 487 times 2^22 ns. (sched_balance_newidle, update_newidle_stats)
+    // good ones, 121: 256 + 121. The next 512 take 512 ms, and begin with half of the good ones:
+    // 128 + 122, and so on, to no less than 122 of 1024. If it idles anew each 4 ms only, the first
+    // ones take 2044 ms, 487 times 2^22 ns. (sched_balance_newidle, update_newidle_stats)
     let ratio = |sleep_us, ms| {
         let s = format!(r#""s": {{"cpus": [1], "run": 50, "sleep": {sleep_us}}}"#);
         let tasks = [tied("a", 0, 100), tied("b", 0, 100), s].join(",");
