@@ -69,7 +69,7 @@ void BPF_STRUCT_OPS(cfs_tick, struct task_struct *p)
 
 void BPF_STRUCT_OPS(cfs_stopping, struct task_struct *p, bool runnable)
 {
-	fair_stopping(p);
+	fair_stopping(p, runnable);
 }
 
 void BPF_STRUCT_OPS(cfs_quiescent, struct task_struct *p, u64 deq_flags)

@@ -173,8 +173,8 @@ static bool is_over(u32 slot)
 	return client_at(slot)->vruntime >= client_at(slot)->own.protected_to;
 }
 
-/* (sched_autogroup_exit_task, sched_move_task) */
-static bool looks_at_ends(void)
+/* (sched_change_end, prio_changed_fair, sched_move_task) */
+static bool goes_on(void)
 {
 	return true;
 }
@@ -242,7 +242,7 @@ void BPF_STRUCT_OPS(eevdf_tick, struct task_struct *p)
 
 void BPF_STRUCT_OPS(eevdf_stopping, struct task_struct *p, bool runnable)
 {
-	fair_stopping(p);
+	fair_stopping(p, runnable);
 }
 
 void BPF_STRUCT_OPS(eevdf_quiescent, struct task_struct *p, u64 deq_flags)
@@ -276,8 +276,9 @@ bool BPF_STRUCT_OPS(eevdf_yield, struct task_struct *from, struct task_struct *t
 
 void BPF_STRUCT_OPS(eevdf_update_idle, s32 cpu, bool idle)
 {
+	/* One look at the others is all that it takes: see NI_RANDOM. */
 	if (idle)
-		look_again(cpu, nr_waiting);
+		look_again(cpu, work_conserving ? nr_waiting : queue_of(cpu)->nr_waiting);
 }
 
 void BPF_STRUCT_OPS(eevdf_set_weight, struct task_struct *p, u32 weight)

@@ -276,7 +276,7 @@ static bool is_lazy(void)
 	return false;
 }
 
-static bool looks_at_ends(void)
+static bool goes_on(void)
 {
 	return false;
 }

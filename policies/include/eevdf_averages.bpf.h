@@ -19,6 +19,8 @@ struct cpu_averages {
 	u64 load;     /* weight of those who took part (cfs_rq->avg.load_avg) */
 	u64 used;     /* of FULL, somebody ran (util_avg) */
 	u64 runnable; /* FULL for each who took part and was awake (runnable_avg) */
+	u64 tick;     /* at which somebody was to be moved away: */
+	u64 at_tick;  /* the load before (cfs_rq->h_load) */
 };
 
 /* Of a client, of which the CPU that it is attached to has as much. */

@@ -15,12 +15,12 @@
 #define OWN_BALANCE
 #include "fair_balance.bpf.h"
 #include "eevdf_wake.bpf.h"
+#include "eevdf_newidle.bpf.h"
 
 #define MS		  1000000
 #define BUSY_FACTOR	  16	 /* busy CPUs balance that much less often (sd->busy_factor) */
 #define NICE_TRIES	  1	 /* in vain, then hot clients are moved too (cache_nice_tries) */
 #define MIGRATION_COST_NS 500000 /* (sysctl_sched_migration_cost) */
-#define DICE		  1024	 /* (NI_RANDOM) */
 
 const volatile bool work_conserving help_text("nobody waits beside an idle CPU; not as Linux");
 const volatile u64 newidle_cost_ns
@@ -28,9 +28,6 @@ const volatile u64 newidle_cost_ns
 	unit(ns) range(0, 10000000) = 100000;
 const volatile u32 seed help_text("of the lots that CPUs draw; 0: all balance first at their first "
 				  "tick, else some time later, by lot");
-const volatile bool no_ni_random
-	help_text("each CPU that becomes idle pulls, whatever became of it "
-		  "before");
 
 struct cpu_balance {
 	u64 next;
@@ -38,15 +35,12 @@ struct cpu_balance {
 	u64 idle_since; /* 0: it is not */
 	u32 interval_ms;
 	u32 failed;		/* (nr_balance_failed) */
-	u32 calls, good, ratio; /* of pulling when newly idle */
-	u64 counted_since;
 	bool kicked;		/* woken up to pull */
 	bool was_kicked, tries; /* when it pulled last */
 };
 
 struct cpu_balance cpu_balances[MAX_CPUS];
 u64 next_kick;
-u32 dice;
 
 /* What one look at all CPUs found: in memory, of which the verifier assumes nothing. */
 struct survey {
@@ -61,6 +55,8 @@ struct survey {
 };
 
 struct survey survey;
+
+static bool notices(u32 cpu);
 
 static struct cpu_balance *balance_of(u32 cpu)
 {
@@ -109,7 +105,11 @@ static void count_to_scan(void)
 	nr_idle_scan = (FULL - busy) * nr_cpus / FULL;
 }
 
-/* Load that a busy @cpu should have more. (sched_balance_find_src_group, calculate_imbalance) */
+/*
+ * Load that a busy @cpu should have more. The kernel calculates without sign: where the busiest
+ * of those that are overloaded has less than the average, as one task elsewhere is heavy, what
+ * it could give is no bound. (sched_balance_find_src_group, calculate_imbalance)
+ */
 static u64 imbalance_of(u32 cpu)
 {
 	u32 busiest = survey.busiest - 1;
@@ -119,7 +119,7 @@ static u64 imbalance_of(u32 cpu)
 
 	if (!survey.busiest || !is_overloaded(busiest) || !lacks_room(cpu))
 		return 0;
-	if (here >= there || here >= average || there <= average)
+	if (here >= there || here >= average)
 		return 0;
 	if (over && there * 100 <= here * imbalance_pct)
 		return 0;
@@ -145,12 +145,18 @@ static bool can_move(u32 slot, u32 cpu, u64 now)
 	return failed > NICE_TRIES || now - c->stopped_at >= MIGRATION_COST_NS;
 }
 
-/* Its part of the load of its CPU, a little less than its load. (task_h_load) */
+/*
+ * Its part of the load of its CPU: a little less than its load, but more if others left at the
+ * same tick, as the load from before is shared then. (task_h_load, update_cfs_rq_h_load)
+ */
 static u64 load_there(u32 slot, u32 cpu, u64 now)
 {
-	u64 load = load_of(slot, now), all = averages_of(cpu)->load;
+	struct cpu_averages *a = averages_of(cpu);
+	u64 tick = now / tick_ns;
 
-	return max_s64(load * all / (all + 1), 1);
+	a->at_tick += (a->load - a->at_tick) & -is_less(a->tick, tick);
+	a->tick = tick;
+	return max_s64(load_of(slot, now) * a->at_tick / (a->load + 1), 1);
 }
 
 /*
@@ -164,6 +170,8 @@ static __attribute__((noinline)) void consider(u32 slot, u32 cpu, u64 now)
 
 	survey.moves = (survey.left || counts <= survey.imbalance) && can_move(slot, cpu, now);
 	if (survey.moves) {
+		charge_clock(queue_of(from)->running, now);
+		queue_of(from)->gives_way |= notices(from);
 		attach(slot, cpu, now);
 		stop_waiting(slot);
 		leave(slot, false);
@@ -198,42 +206,6 @@ static __attribute__((noinline)) void move_from_busiest(u32 cpu, u64 now)
 	}
 }
 
-static u32 draw(void)
-{
-	dice = dice * 1664525 + 1013904223;
-	return dice >> 16;
-}
-
-/* Pulling may not be worth it: the less it was, the less often it is tried. (NI_RANDOM) */
-static bool is_worth_it(const struct cpu_balance *b)
-{
-	return no_ni_random || b->ratio >= DICE || draw() % DICE <= 1 + b->ratio;
-}
-
-/* What one time counts that was of use. */
-static u32 weight_of_dice(const struct cpu_balance *b)
-{
-	u32 sides = 1 + b->ratio;
-
-	return b->ratio >= DICE ? 1 : (DICE + sides / 2) / sides;
-}
-
-/* Who is seldom idle anew tries more often: so many calls in 4 s and more. (NI_RATE) */
-static void note_newly_idle(struct cpu_balance *b, u32 good, u64 now)
-{
-	u64 ratio;
-
-	b->calls++;
-	b->good += good;
-	if (b->calls < DICE)
-		return;
-	ratio = ((now - b->counted_since) >> 22) + b->good;
-	b->ratio = ratio < DICE ? ratio : DICE;
-	b->counted_since = now;
-	b->calls /= 2;
-	b->good /= 2;
-}
-
 /*
  * For a CPU with nothing to do: clients who wait there then. (sched_balance_newidle)
  * Whether it was kicked is read from memory each time, lest the verifier follow both ways.
@@ -248,7 +220,7 @@ static void pull_when_idle(u32 cpu, u64 now)
 		b->idle_since = now;
 	if (!nr_waiting || (!b->was_kicked && b->avg_idle < newidle_cost_ns))
 		return;
-	b->tries = b->was_kicked || is_worth_it(b);
+	b->tries = b->was_kicked || is_worth_it(newidle_of(cpu));
 	look_at_all(cpu, now);
 	if (b->was_kicked)
 		count_to_scan();
@@ -263,7 +235,7 @@ static void pull_when_idle(u32 cpu, u64 now)
 	if (survey.moved)
 		b->idle_since = 0;
 	if (!b->was_kicked)
-		note_newly_idle(b, survey.moved ? weight_of_dice(b) : 0, now);
+		note_newly_idle(newidle_of(cpu), survey.moved, now);
 }
 
 /* For a busy CPU, at its tick: one that it pulled, 0: nobody. (sched_balance_domains) */
@@ -381,7 +353,7 @@ static bool call_for(struct task_struct *p, u32 slot)
 
 static void balance_init(void)
 {
-	u64 interval = 2 * nr_cpus * BUSY_FACTOR * MS;
+	u64 interval = 2 * nr_cpus * BUSY_FACTOR * MS, now = bpf_ktime_get_ns();
 	u32 cpu;
 
 	dice = seed;
@@ -393,11 +365,9 @@ static void balance_init(void)
 	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++) {
 		/* When it balanced last, before the policy came, nobody knows. */
 		if (seed)
-			balance_of(cpu)->next =
-				bpf_ktime_get_ns() + interval / DICE * (draw() % DICE);
+			balance_of(cpu)->next = now + interval / DICE * (draw() % DICE);
 		balance_of(cpu)->avg_idle = 2 * MIGRATION_COST_NS;
-		balance_of(cpu)->calls = balance_of(cpu)->ratio = DICE / 2;
-		balance_of(cpu)->good = DICE / 4;
+		begin_newidle(newidle_of(cpu), now);
 	}
 }
 

@@ -191,8 +191,13 @@ static void place(u32 slot, u32 cpu)
 	count_in(c, cpu);
 }
 
+/* Who was moved is not hot. (enqueue_entity) */
 static void join(u32 slot, u32 cpu)
 {
+	struct client *c = client_at(slot);
+
+	if (c->last_cpu != cpu)
+		c->stopped_at = 0;
 	list_in(slot, cpu);
 	place(slot, cpu);
 }

@@ -11,8 +11,9 @@
  *  - is_over(slot): that is at this tick;
  *  - notices(cpu): who runs there was just charged, as somebody comes: it has to give way;
  *  - preempts(cpu, slot, comes_first_time): whether it takes the CPU from who runs there;
- *  - looks_at_ends(): a task that ends gives way if is_over(), when the kernel takes it out
- *    of its group and puts it back where it runs;
+ *  - goes_on(): who is taken out where it runs and put back, as the kernel changes its nice
+ *    value, CPUs or group, goes on with its turn. If it ends, has less weight than before, or
+ *    is_over() before that, it gives way if is_over() after it;
  *  - is_lazy(): who runs on another CPU gives way at its next tick, not at once.
  */
 #ifndef ROTA_FAIR_OPS_BPF_H
@@ -30,7 +31,7 @@ static u64 time_left(u32 slot);
 static bool is_over(u32 slot);
 static bool notices(u32 cpu);
 static bool preempts(u32 cpu, u32 slot, bool comes_first_time);
-static bool looks_at_ends(void);
+static bool goes_on(void);
 static bool is_lazy(void);
 
 /* The client takes part in @cpu's queue from here on, and does not wait yet. */
@@ -139,18 +140,20 @@ static void fair_running(struct task_struct *p)
 	begin_charging(c, now, used_ns);
 	queue_of(cpu)->running = slot;
 	queue_of(cpu)->gives_way = false;
-	if (c->ends && looks_at_ends()) {
-		over = queue_of(cpu)->nr > 1 && is_over(slot);
+	if (c->changes && goes_on()) {
+		over = c->looks && queue_of(cpu)->nr > 1 && is_over(slot);
 	} else {
 		begin(slot, false); /* anew: others may have come, and who ran before waits now */
 	}
-	c->ends = false;
+	c->changes = c->looks = c->off = false;
 	slice_ns = over ? 0 : time_left(slot);
 	bpf_spin_unlock(&lock);
 	task_set_slice(p, slice_ns);
+	if (over)
+		scx_bpf_kick_cpu(cpu, KICK_PREEMPT);
 }
 
-static void fair_stopping(struct task_struct *p)
+static void fair_stopping(struct task_struct *p, bool runnable)
 {
 	u32 slot = slot_of(p), cpu = scx_bpf_task_cpu(p);
 	u64 used_ns = p->se.sum_exec_runtime, now = bpf_ktime_get_ns();
@@ -160,6 +163,7 @@ static void fair_stopping(struct task_struct *p)
 	before_change(slot, cpu, now);
 	charge_used(slot, used_ns);
 	client_at(slot)->stopped_at = now;
+	client_at(slot)->off = !runnable;
 	q->running = 0;
 	bpf_spin_unlock(&lock);
 }
@@ -191,7 +195,8 @@ static void fair_quiescent(struct task_struct *p, u64 deq_flags)
 	bpf_spin_lock(&lock);
 	before_change(slot, c->last_cpu, now);
 	stop_waiting(slot);
-	c->ends = !sleeps && p->flags & PF_EXITING;
+	c->changes = !sleeps && c->off;
+	c->looks = p->flags & PF_EXITING || (home_of(c)->nr > 1 && is_over(slot));
 	if (sleeps && c->home)
 		lies_down(slot);
 	else
@@ -216,6 +221,7 @@ static void fair_disable(struct task_struct *p)
 
 	bpf_spin_lock(&lock);
 	take_out(slot, true);
+	client_at(slot)->changes = false;
 	forget(slot, now);
 	bpf_spin_unlock(&lock);
 }

@@ -39,7 +39,9 @@ struct client {
 	bool waits;   /* in the tree */
 	bool slept;   /* it is away, or was, to sleep */
 	bool delayed; /* sleeps, and takes part still */
-	bool ends;    /* and was taken out where it runs, to be put back */
+	bool off;     /* stopped, and is not runnable */
+	bool changes; /* and was taken out where it runs, to be put back at once */
+	bool looks;   /* whether it has to give way then */
 	struct own_part own;
 };
 
@@ -273,6 +275,7 @@ static void set_weight(u32 slot, u32 weight)
 	weight = divided(slot, weight);
 	if (weight == c->weight)
 		return;
+	c->looks |= c->changes & (weight < c->weight);
 	stop_waiting(slot);
 	reweigh(slot, weight);
 	if (waited)

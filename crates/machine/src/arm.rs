@@ -54,7 +54,7 @@ impl Machine {
         }
     }
 
-    /// A busy CPU ticks at whole multiples of the tick period; an idle one does not.
+    /// A busy CPU ticks at whole multiples of the tick period, or a moment later; an idle one not.
     /// With exact slices, ticks matter only to a scheduler that has `ops.tick()`.
     pub(crate) fn arm_tick(&mut self, cpu: u32) {
         let core = &mut self.core;
@@ -63,7 +63,7 @@ impl Machine {
             return;
         }
         core.rq_mut(cpu).tick_armed = true;
-        let tick_ns = core.config.tick_ns();
-        core.queue.push((core.now_ns / tick_ns + 1) * tick_ns, Due::Tick(cpu));
+        let number = core.now_ns / core.config.tick_ns() + 1;
+        core.queue.push(core.config.tick_at_ns(number, cpu), Due::Tick(cpu));
     }
 }

@@ -89,10 +89,14 @@ pub struct Config {
     /// Whether the time of a tick's interrupt is charged to the task that it interrupts, as where
     /// the kernel does not account interrupts (`CONFIG_IRQ_TIME_ACCOUNTING`, a stable clock).
     pub ticks_are_charged: bool,
-    /// Whether a task that ends is taken out and put back on the way, and its CPU decides anew, as
-    /// since Linux 6.14, with `CONFIG_SCHED_AUTOGROUP` (`sched_autogroup_exit_task()`). Where ends
-    /// take no time ([`Costs::exit_ns`]) nothing can come of it.
-    pub moves_at_exit: bool,
+    /// How long after one CPU the next one has its tick, as where emulated CPUs take turns, each of
+    /// which does all that its tick brings before the next one does anything. Any begins: by lot
+    /// with [`Config::shuffle_ties`], else the first. 0: all have it at once.
+    pub tick_turn_ns: u64,
+    /// How long before its end a task is taken out and put back, and its CPU decides anew, as since
+    /// Linux 6.14, with `CONFIG_SCHED_AUTOGROUP` (`sched_autogroup_exit_task()`). Not before the end
+    /// begins ([`Costs::exit_ns`]); where that takes no time nothing can come of it. `None`: never.
+    pub moves_at_exit_ns: Option<u64>,
     /// Slices end exactly when they are used up, as with an infinitely fine tick.
     /// Otherwise a slice ends at the first tick at which it is used up, as in the kernel.
     pub exact_slices: bool,
@@ -130,7 +134,8 @@ impl Config {
             hz: DEFAULT_HZ,
             costs: Costs::typical(),
             ticks_are_charged: false,
-            moves_at_exit: false,
+            tick_turn_ns: 0,
+            moves_at_exit_ns: None,
             exact_slices: false,
             interruptions: Vec::new(),
             seed: 1,
@@ -153,8 +158,24 @@ impl Config {
         self
     }
 
+    /// When a CPU has the tick with this number.
+    pub(crate) fn tick_at_ns(&self, number: u64, cpu: u32) -> u64 {
+        let cpus = u64::from(self.topology.cpus());
+        let first = if self.shuffle_ties { mix(self.seed ^ mix(number)) % cpus } else { 0 };
+        let turn = (u64::from(cpu) + cpus - first) % cpus;
+        number * self.tick_ns() + (turn * self.tick_turn_ns).min(self.tick_ns() - 1)
+    }
+
     /// Nanoseconds between ticks.
     pub fn tick_ns(&self) -> u64 {
         1_000_000_000 / u64::from(self.hz.max(1))
     }
+}
+
+/// Spreads numbers evenly (the finalizer of `SplitMix64`).
+fn mix(number: u64) -> u64 {
+    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
 }

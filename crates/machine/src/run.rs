@@ -388,16 +388,25 @@ impl Machine {
                 return Ok(core.rq(cpu).curr == Some(t));
             }
             Step::Exit if core.config.costs.exit_ns > 0 && !core.task(t).ends => {
-                let left_ns = core.config.costs.exit_ns;
+                let after_ns = core.config.moves_at_exit_ns.unwrap_or(0);
+                let left_ns = core.config.costs.exit_ns.saturating_sub(after_ns);
                 let task = core.task_mut(t);
                 (task.work, task.ends) = (Work::Run { left_ns }, true);
-                if core.config.moves_at_exit {
-                    let addr = core.task(t).addr;
-                    core.put_u32(addr, core.layouts.task.flags, PF_EXITING);
-                    core.change_task(o, t, DEQ_SAVE | DEQ_NOCLOCK, |_, _| {});
-                    core.resched_curr(cpu);
-                    return Ok(false);
-                }
+                return Ok(left_ns == 0);
+            }
+            Step::Exit
+                if core.task(t).ends
+                    && !core.task(t).moved
+                    && core.config.moves_at_exit_ns.is_some() =>
+            {
+                let left_ns = core.config.moves_at_exit_ns.unwrap_or(0);
+                let left_ns = left_ns.min(core.config.costs.exit_ns);
+                let task = core.task_mut(t);
+                (task.work, task.moved) = (Work::Run { left_ns }, true);
+                let addr = core.task(t).addr;
+                core.put_u32(addr, core.layouts.task.flags, PF_EXITING);
+                core.change_task(o, t, DEQ_SAVE | DEQ_NOCLOCK, |_, _| {});
+                core.resched_curr(cpu);
             }
             Step::Exit => {
                 let pid = core.task(t).pid;

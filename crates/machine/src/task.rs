@@ -84,6 +84,8 @@ pub(crate) struct Task {
     pub(crate) work: Work,
     /// It has taken its last step.
     pub(crate) ends: bool,
+    /// And was taken out and put back for that.
+    pub(crate) moved: bool,
     /// The task that it is making.
     pub(crate) makes: Option<TaskIx>,
     /// Where it ran last, to see migrations.
@@ -144,6 +146,7 @@ impl Task {
             state: State::New,
             work: Work::Next,
             ends: false,
+            moved: false,
             makes: None,
             last_cpu: None,
             put_back: None,

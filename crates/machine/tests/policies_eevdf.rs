@@ -218,3 +218,43 @@ fn nice_levels_weigh_exactly_as_in_the_kernel() {
     let used = run(&[], load, ms).cpu_ns(1002, ms * MS);
     assert!(used.abs_diff(ms * MS * 335 / 1359) <= 10 * MS, "{used}");
 }
+
+#[test]
+fn a_nice_value_that_changes_where_a_task_runs_does_not_renew_its_protection() {
+    // Of weights 1024 and 1024, both with v 0 and d 6, A runs for 2, and is protected to 6. Then it
+    // has nice 5, weight 335: its lag, 2 / 2 - 2 = -1, is 1024 / 335 of that, -3.06. It is put at 0
+    // + 3.06 x (1024 + 335) / 1024 = 4.06, and reaches 6 after 1.94 x 335 / 1024 = 0.64. Then B is
+    // due. With nice -5 before, 3121: d is 6 x 1024 / 3121 = 1.97; after 5 its v is 1.64, V 1.24,
+    // and its lag -0.405 becomes -3.78. Put at 3.78 x 1359 / 1024 = 5.01 it is beyond its
+    // protection, 1.97, and gives way at once. (sched_change_begin, place_entity,
+    // prio_changed_fair)
+    let b_starts = |nice, run_us| {
+        let load = format!(
+            r#"{{"tasks": {{"A": {{"loop": 1, "phases": {{
+                "p": {{"priority": {nice}, "run": {run_us}}},
+                "q": {{"priority": 5, "run": 1000000}}}}}},
+                "B": {{"run": 1000000}}}}}}"#
+        );
+        starts_us(&run(&[], &load, 10), "B-1")[0]
+    };
+    assert_eq!(b_starts(0, 2_000), 2_635);
+    assert_eq!(b_starts(-5, 5_000), 5_000);
+}
+
+#[test]
+fn who_has_had_its_protection_gives_way_a_moment_before_its_end() {
+    // With ticks at 4 and 8, A and B with v 0 and d 6: A is protected to 6, has worked at 7, and
+    // ends at 7.5. Taken out of its group 0.25 before that, it has v 7.25, and B goes first; at the
+    // begin of its end v is 7. (sched_autogroup_exit_task, sched_move_task)
+    let b_starts = |moves_at_exit_ns| {
+        let mut config = Config::new(Topology::flat(1).unwrap(), 12 * MS);
+        config.costs = Costs { exit_ns: MS / 2, ..Costs::none() };
+        config.moves_at_exit_ns = moves_at_exit_ns;
+        let load = r#"{"tasks": {"A": {"loop": 1, "run": 7000}, "B": {"run": 1000000}}}"#;
+        let (_, tape) = Hosted::new("eevdf", &SLICES_OF_6_MS, config, load).run();
+        starts_us(&tape, "B-1")[0]
+    };
+    assert_eq!(b_starts(Some(MS / 4)), 7_250);
+    assert_eq!(b_starts(Some(MS)), 7_000);
+    assert_eq!(b_starts(None), 7_500);
+}

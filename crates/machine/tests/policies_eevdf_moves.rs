@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Whom `eevdf` moves between CPUs, how many, and what goes with them, by the rules of Linux 7.2
+//! (kernel/sched/fair.c): calculated by hand, in ms, with ticks each 4 ms, CPU 0's first, and
+//! nothing that takes time but the tasks. Slices are of 6 ms, so that turns are of 8. Loads are in
+//! shares.
+
+mod common;
+
+use common::hosted::Hosted;
+use common::Tape;
+use rota_machine::config::{Config, Costs};
+use rota_machine::exit::ExitKind;
+use rota_machine::topology::Topology;
+
+const MS: u64 = 1_000_000;
+const SET: [(&str, &str); 4] = [
+    ("base_slice_ns", "6000000"),
+    ("tunable_scaling", "none"),
+    ("no_place_deadline_initial", "true"),
+    ("no_ni_random", "true"),
+];
+
+fn hosted(cpus: u32, set: &[(&str, &str)], tasks: &str, ms: u64) -> (Hosted, Tape) {
+    let mut config = Config::new(Topology::flat(cpus).unwrap(), ms * MS);
+    config.costs = Costs::none();
+    let set = [&SET, set].concat();
+    let mut hosted = Hosted::new("eevdf", &set, config, &format!(r#"{{"tasks": {{{tasks}}}}}"#));
+    let (outcome, tape) = hosted.run();
+    assert_eq!(outcome.exit.kind, ExitKind::Unreg, "{}", outcome.exit);
+    (hosted, tape)
+}
+
+/// When the task came onto that CPU first, in ms.
+fn first_on(tape: &Tape, name: &str, cpu: u32) -> Option<u64> {
+    let starts = tape.starts(tape.pid(name));
+    starts.iter().find(|(_, at)| *at == cpu).map(|(ns, _)| ns / MS)
+}
+
+/// So many instances of a, on CPU 0 from `from_ms` on, which may leave it once they ran.
+fn on_cpu_0(instances: u32, from_ms: u64) -> String {
+    let sleep =
+        if from_ms > 0 { format!(r#""sleep": {},"#, from_ms * 1000) } else { String::new() };
+    format!(
+        r#""a": {{"instance": {instances}, "loop": 1, "phases": {{
+            "tied": {{"cpus": [0], {sleep} "run": 1000}},
+            "free": {{"cpus": [0, 1], "run": 1000000}}}}}}"#
+    )
+}
+
+fn tied(name: &str, cpu: u32, share: u32) -> String {
+    format!(r#""{name}": {{"cpus": [{cpu}], "share": {share}, "run": 1000000}}"#)
+}
+
+/// When instances of a came onto CPU 1, in ms.
+fn came(tape: &Tape, instances: u32) -> Vec<u64> {
+    let mut came: Vec<_> =
+        (0..instances).filter_map(|nr| first_on(tape, &format!("a-{nr}"), 1)).collect();
+    came.sort_unstable();
+    came
+}
+
+#[test]
+fn those_to_whom_something_is_due_go_first() {
+    // Loads 300, 10 and 100: CPU 1 lacks 126, and looks at 4 (it has room until 58), 96 and, after
+    // a failure, 140. From 0 on a's turns end at 8, 16 and so on: at 96 each has had 32 ms, which
+    // is V, so all are eligible, and one goes. From 4 on they end at 92 and 100: at 96, as CPU 0
+    // has had its tick, the running one has had 28, those who wait 32, and V is 30.7. So nobody
+    // goes until 140, when that does not count any more. (task_is_ineligible_on_dst_cpu)
+    let came_from = |from_ms| {
+        let tasks = [on_cpu_0(3, from_ms), tied("e", 1, 10), tied("f", 2, 100)].join(",");
+        came(&hosted(3, &[], &tasks, 180).1, 3)
+    };
+    assert!(matches!(came_from(0)[..], [96..=108]), "{:?}", came_from(0));
+    assert!(matches!(came_from(4)[..], [140..=152]), "{:?}", came_from(4));
+}
+
+#[test]
+fn a_cpu_without_room_pulls_up_to_the_average_from_one_that_is_below_it() {
+    // Loads 200, 100 and 600, 300 on average. Of those with more than one task CPU 0 has the most,
+    // but less than the average. So what it has too much is a number below zero, which without sign
+    // is no bound; what CPU 1 lacks is, 200, and one task of 100 goes at its look at 96. With 220
+    // on CPU 2 the average is 173: CPU 0 has 27 too much, less than a task, and than a half at 140.
+    // (calculate_imbalance)
+    let came_beside = |share| {
+        let tasks = [on_cpu_0(2, 0), tied("e", 1, 100), tied("f", 2, share)].join(",");
+        came(&hosted(3, &[], &tasks, 150).1, 2)
+    };
+    assert!(matches!(came_beside(600)[..], [96..=108]), "{:?}", came_beside(600));
+    assert!(came_beside(220).is_empty());
+}
+
+#[test]
+fn of_those_that_go_at_one_tick_later_ones_count_more() {
+    // Loads 600, 10 and 50, 220 on average: CPU 1 lacks 210. Six turns are 48 ms, so at 96 all are
+    // eligible. The first one counts 100 x 600 / 600, and 110 are left. The load of before is now
+    // that of five: the second one counts 100 x 600 / 500 = 120, and stays. It would go if it
+    // counted 100. (task_h_load)
+    let tasks = [on_cpu_0(6, 0), tied("e", 1, 10), tied("f", 2, 50)].join(",");
+    assert_eq!(came(&hosted(3, &[], &tasks, 130).1, 6).len(), 1);
+}
+
+#[test]
+fn the_first_that_goes_is_the_newest_where_it_comes() {
+    // Loads 300, 100 and 4000: as above CPU 1 lacks 1367 and CPU 0's is no bound. Turns of 8 ms: a,
+    // b, c. At 96 c ends its fourth; a waits since 80, b since 88, so a goes first, then b. e keeps
+    // CPU 1 to its next tick. At 97 d is done, and CPU 2 pulls who is the oldest of CPU 1: b.
+    // (detach_tasks, attach_tasks)
+    let free = |name: &str| {
+        format!(
+            r#""{name}": {{"loop": 1, "phases": {{
+                "tied": {{"cpus": [0], "run": 1000}},
+                "free": {{"cpus": [0, 1, 2], "run": 1000000}}}}}}"#
+        )
+    };
+    let d = r#""d": {"cpus": [2], "share": 4000, "loop": 1, "run": 97000}"#.to_owned();
+    let tasks = [free("a"), free("b"), tied("c", 0, 100), tied("e", 1, 100), d].join(",");
+    let (_, tape) = hosted(3, &[("no_wakeup_preemption", "true")], &tasks, 99);
+    assert_eq!(first_on(&tape, "b-1", 2), Some(97));
+    assert_eq!(first_on(&tape, "a-0", 2), None);
+}
+
+#[test]
+fn who_comes_from_another_cpu_is_not_hot() {
+    // w ran on CPU 0 to 1 ms, and waits on CPU 1 since. CPU 2 is done at 1.2, and would leave w,
+    // who ran 0.2 ms ago, until a tick, at 4, sends it to look again. (task_hot, enqueue_entity)
+    let w = r#""w": {"loop": 1, "phases": {
+        "there": {"cpus": [0], "run": 1000}, "here": {"cpus": [1, 2], "run": 1000000}}}"#;
+    let d = r#""d": {"cpus": [2], "loop": 1, "run": 1200}"#;
+    let tasks = [w.to_owned(), d.to_owned(), tied("e", 1, 100)].join(",");
+    assert_eq!(first_on(&hosted(3, &[], &tasks, 8).1, "w-0", 2), Some(1));
+}
+
+#[test]
+fn a_cpu_that_is_seldom_idle_in_vain_looks_more_often() {
+    // CPU 1 idles anew at 0.05 ms and each ms after, while others wait who are tied. It counts from
+    // 512 on, half of which were good: 1024 are full 511 ms later. One per 2^22 ns is added to the
+    // good ones, 121: 256 + 121. The next 512 take 512 ms, and begin with half of the good ones:
+    // 128 + 122, and so on, to no less than 122 of 1024. If it idles anew each 4 ms only, the first
+    // ones take 2044 ms, 487 times 2^22 ns. (sched_balance_newidle, update_newidle_stats)
+    let ratio = |sleep_us, ms| {
+        let s = format!(r#""s": {{"cpus": [1], "run": 50, "sleep": {sleep_us}}}"#);
+        let tasks = [tied("a", 0, 100), tied("b", 0, 100), s].join(",");
+        hosted(2, &[("no_ni_random", "false")], &tasks, ms).0.global("newidles", "[1].ratio")
+    };
+    assert_eq!(ratio(950, 505), 512);
+    assert_eq!(ratio(950, 530), 256 + 121);
+    assert_eq!(ratio(950, 1_060), 128 + 122);
+    assert_eq!(ratio(3_950, 2_120), 256 + 487);
+}
