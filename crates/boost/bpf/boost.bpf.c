@@ -23,8 +23,8 @@
 enum { TCP_ESTABLISHED = 1, TCP_SYN_SENT = 2, TCP_SYN_RECV = 3, TCP_CLOSE = 7 };
 
 /*
- * What /proc shows is where the thread's session belongs. It moves there when it is forked, or moved,
- * while autogroups are switched on; when they are switched off or on, threads stay where they are.
+ * What /proc shows is where the thread's session belongs. The thread is there if it was forked or
+ * moved while autogroups were on; it stays where it is when they are switched.
  */
 __kinline u32 autogroup_of(struct task_struct *p)
 {
