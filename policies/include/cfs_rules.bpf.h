@@ -95,6 +95,11 @@ static bool stretches(void)
 {
 	return true;
 }
+
+static u64 least_slice(u32 slot)
+{
+	return 0;
+}
 #endif
 
 static u32 *tree_of(u32 slot)
@@ -112,23 +117,24 @@ static u64 period(u32 nr)
  * period × weight / load (sched_slice). The product can exceed 64 bits, so the period is taken
  * in two parts: of a load below 2^45 a remainder has room for 16 bits more.
  */
-static u64 slice_in(const struct entity_queue *q, u64 weight)
+static u64 slice_in(const struct entity_queue *q, u64 weight, u64 floor)
 {
 	u64 ns = period(q->nr), high = (ns >> 16) * weight, low = (ns & 0xffff) * weight;
 
 	ns = (high / q->load << 16) + ((high % q->load << 16) + low) / q->load;
-	return !stretches() && ns < min_granularity ? min_granularity : ns;
+	return !stretches() && ns < floor ? floor : ns;
 }
 
 /* Its own, or that of a group around it if that is shorter. */
 static __attribute__((noinline)) u64 ideal_slice(u32 slot)
 {
 	u32 cpu = client_at(slot)->home - 1, level;
-	u64 least = slice_in(queue_in(above(slot), cpu), client_at(slot)->weight), ns;
+	u64 floor = least_slice(slot), ns;
+	u64 least = slice_in(queue_in(above(slot), cpu), client_at(slot)->weight, floor);
 
 	for (level = loop_start; above(slot) && level < MOST_LEVELS && can_loop(); level++) {
 		slot = above(slot);
-		ns = slice_in(queue_in(above(slot), cpu), client_at(slot)->weight);
+		ns = slice_in(queue_in(above(slot), cpu), client_at(slot)->weight, floor);
 		if (ns < least)
 			least = ns;
 	}
