@@ -19,6 +19,12 @@
  * a process of 100 threads lost a twentieth of its share: while the others had the CPUs it was owed
  * more.)
  *
+ * No charge takes a CPU from threads that have it for themselves, though: queues whose weights are
+ * even may hold one family only, or three siblings here and one there. So in a queue a member of a
+ * family that is ahead weighs less, and so does one that is ahead of its siblings, who have such a
+ * virtual time, too. Then the queues are not even, and the balancing mixes them, until nobody is
+ * ahead. Siblings are charged alike.
+ *
  * Groups have their weights on each CPU, and families compete within one: what is the machine's
  * above is the group's then, and a family that is in two is a family in each.
  *
@@ -29,6 +35,8 @@
 #ifndef ROTA_FAMILIES_BPF_H
 #define ROTA_FAMILIES_BPF_H
 
+#include "leads.bpf.h"
+
 #define HORIZON_BITS 27 /* who is 2^27 ns ahead, 0.13 s, is charged double */
 #define HORIZON	     (1ull << HORIZON_BITS)
 #define LEAD_BITS    10			    /* of precision in that */
@@ -36,7 +44,6 @@
 #define MOST_FACTOR  (1 << (LEAD_BITS + 2)) /* or who ran while it was ahead would wait for ever */
 #define MOST_LEAD    (1ll << 33)
 #define MANY	     16
-#define PULL_SHIFT   7 /* weights in the mean are of nice 0 divided by this: 800 */
 #define PIDTYPE_SID  3
 
 enum { BY_PROCESS, BY_USER, BY_CGROUP, BY_SESSION };
@@ -52,9 +59,9 @@ const volatile bool active_only
 
 struct family {
 	u64 key;
-	u64 weight; /* own weights of the members, added up */
-	s64 served; /* virtual time, ns */
-	u64 pull;   /* its weight in the machine's virtual time, 0: nobody wants to run */
+	u64 weight;	       /* own weights of the members, added up */
+	struct account own;    /* of its group */
+	struct account inside; /* its members, all together */
 	u32 members;
 	u32 active;  /* of these, who want to run */
 	u32 divisor; /* by which weights are divided */
@@ -63,18 +70,13 @@ struct family {
 	u32 group;
 };
 
-/* What the families of a group have, all together. */
-struct whole {
-	s64 served; /* virtual time, ns */
-	u64 pull;   /* their weights in that */
-};
-
 struct family families[NR_SLOTS]; /* 0: none */
 u32 buckets[NR_SLOTS];
 u32 families_used, free_family;
 u32 family_of[NR_SLOTS]; /* by client */
 u32 own_weight[NR_SLOTS];
-struct whole wholes[NR_GROUPS];
+struct account accounts[NR_SLOTS]; /* by client, of its family */
+struct account wholes[NR_GROUPS];  /* the families of a group, all together */
 u32 recounts;
 
 struct cgroup *scx_bpf_task_cgroup___plain(struct task_struct *p) __ksym;
@@ -113,7 +115,7 @@ static struct family *family_around(u32 slot)
 	return family_at(family_of[slot & SLOT_MASK]);
 }
 
-static struct whole *whole_of(const struct family *f)
+static struct account *whole_of(const struct family *f)
 {
 	return &wholes[f->group % NR_GROUPS];
 }
@@ -124,35 +126,15 @@ static u32 *bucket_of(u64 key, u32 group)
 	return &buckets[(key + ((u64)group << 32)) * 0x9e3779b97f4a7c15 >> 49 & SLOT_MASK];
 }
 
-/* @value × @part / @whole. BPF divides without sign. */
-static s64 scaled_by(s64 value, u64 part, u64 whole)
+static s64 family_lead(const struct family *f)
 {
-	if (!whole)
-		return 0;
-	return value < 0 ? -(s64)((u64)-value * part / whole) : (s64)((u64)value * part / whole);
+	return lead_of(&f->own, whole_of(f));
 }
 
-/* How far it is ahead of the others. */
-static s64 lead_of(const struct family *f)
+/* The least lead that is kept. */
+static s64 most_owed(const struct family *f)
 {
-	return f->served - whole_of(f)->served;
-}
-
-static void advance_family(struct family *f, s64 by_ns)
-{
-	f->served += by_ns;
-	if (f->pull)
-		whole_of(f)->served += scaled_by(by_ns, f->pull, whole_of(f)->pull);
-}
-
-static void bound_lead(struct family *f)
-{
-	s64 lead = lead_of(f), least = -(s64)(HORIZON + f->active * min_granularity);
-
-	if (lead < least)
-		advance_family(f, least - lead);
-	else if (lead > MOST_LEAD)
-		advance_family(f, MOST_LEAD - lead);
+	return -(s64)(HORIZON + f->active * min_granularity);
 }
 
 /* The weight of the family as a whole. */
@@ -164,8 +146,7 @@ static u64 family_weight(const struct family *f)
 /* Something changed: how many there are, their weights, whether they want to run. */
 static void renew_family(struct family *f)
 {
-	struct whole *all = whole_of(f);
-	u64 others = all->pull - f->pull, pull = 0;
+	u64 pull = 0;
 
 	if (!active_only)
 		f->divisor = f->members;
@@ -178,18 +159,43 @@ static void renew_family(struct family *f)
 		return;
 	if (f->active)
 		pull = (family_weight(f) >> PULL_SHIFT) + 1;
-	if (pull == f->pull)
-		return;
-	/* The mean without it, then with it. */
-	if (f->pull)
-		all->served -= scaled_by(lead_of(f), f->pull, others);
-	f->pull = 0;
-	all->pull = others;
-	bound_lead(f);
-	if (pull)
-		all->served += scaled_by(lead_of(f), pull, others + pull);
-	f->pull = pull;
-	all->pull += pull;
+	set_pull(&f->own, whole_of(f), pull, most_owed(f), MOST_LEAD);
+}
+
+/* Its own weight changed, or whether it wants to run. */
+static void renew_member(u32 slot, bool wants)
+{
+	struct family *f = family_around(slot);
+	u64 pull = wants ? (own_weight[slot & SLOT_MASK] >> PULL_SHIFT) + 1 : 0;
+
+	if (scope == SCOPE_MACHINE)
+		set_pull(&accounts[slot & SLOT_MASK], &f->inside, pull, -(s64)HORIZON, HORIZON);
+}
+
+/* Above 1, which is 1 << LEAD_BITS, for who is ahead. */
+static s64 factor_by(s64 lead, s64 least, s64 most)
+{
+	s64 factor = (1 << LEAD_BITS) + (lead >> (HORIZON_BITS - LEAD_BITS));
+
+	if (factor < least)
+		return least;
+	return factor > most ? most : factor;
+}
+
+/* By how much more CPU time is charged to the members. */
+static u64 charge_factor(const struct family *f)
+{
+	if (scope == SCOPE_QUEUE)
+		return 1 << LEAD_BITS;
+	return factor_by(family_lead(f), LEAST_FACTOR, MOST_FACTOR);
+}
+
+/* How much less a member that is ahead of its siblings weighs in a queue. */
+static u64 sibling_factor(u32 slot, const struct family *f)
+{
+	s64 lead = lead_of(&accounts[slot & SLOT_MASK], &f->inside);
+
+	return factor_by(lead, 1 << (LEAD_BITS - 1), 1 << (LEAD_BITS + 1));
 }
 
 /* By what a client's own weight comes to in its family; at least 1. */
@@ -197,12 +203,14 @@ static u32 divided(u32 slot, u32 weight)
 {
 	struct family *f = family_around(slot);
 	u32 *own = &own_weight[slot & SLOT_MASK];
-	u64 part;
+	u64 part, factor;
 
 	f->weight += (s64)weight - *own;
 	*own = weight;
+	renew_member(slot, client_at(slot)->home);
 	renew_family(f);
-	part = (u64)weight * family_parts(f->divisor) / f->divisor;
+	factor = charge_factor(f) * sibling_factor(slot, f) >> LEAD_BITS;
+	part = ((u64)weight * family_parts(f->divisor) << LEAD_BITS) / (f->divisor * factor);
 	return part ? part : 1;
 }
 
@@ -212,26 +220,29 @@ static u64 virtual_of(u32 slot, u64 ns)
 	const struct family *f = family_around(slot);
 	u64 whole = (u64)own_weight[slot & SLOT_MASK] * family_parts(f->divisor);
 	u64 virt = virtual_ns(ns, whole) * f->divisor;
-	s64 factor = (1 << LEAD_BITS) + (lead_of(f) >> (HORIZON_BITS - LEAD_BITS));
 
-	if (scope == SCOPE_QUEUE)
-		return virt;
-	if (factor > MOST_FACTOR)
-		factor = MOST_FACTOR;
-	return virt * (factor < LEAST_FACTOR ? LEAST_FACTOR : factor) >> LEAD_BITS;
+	return virt * charge_factor(f) >> LEAD_BITS;
+}
+
+static void serve(struct account *a, struct account *all, s64 ns, u64 weight)
+{
+	s64 virt = virtual_ns(ns < 0 ? -ns : ns, weight);
+
+	advance(a, all, ns < 0 ? -virt : virt);
 }
 
 /* A member had the CPU for @ns, where that may be less than was thought. */
 static void serve_family(u32 slot, s64 ns)
 {
 	struct family *f = family_around(slot);
-	s64 virt;
+	struct account *a = &accounts[slot & SLOT_MASK];
 
 	if (scope == SCOPE_QUEUE)
 		return;
-	virt = virtual_ns(ns < 0 ? -ns : ns, family_weight(f));
-	advance_family(f, ns < 0 ? -virt : virt);
-	bound_lead(f);
+	serve(&f->own, whole_of(f), ns, family_weight(f));
+	bound_lead(&f->own, whole_of(f), most_owed(f), MOST_LEAD);
+	serve(a, &f->inside, ns, own_weight[slot & SLOT_MASK]);
+	bound_lead(a, &f->inside, -(s64)HORIZON, HORIZON);
 }
 
 /* A member wants to run from here on, or does not any more. */
@@ -240,22 +251,29 @@ static void family_wants(u32 slot, bool wants)
 	struct family *f = family_around(slot);
 
 	f->active += wants ? 1 : -1;
+	renew_member(slot, wants);
 	renew_family(f);
 }
 
-/* A member that slept is about to want to run: if all did, nothing is owed for that. */
+/*
+ * A member that slept is about to want to run. Its siblings owe it nothing for that, nor do
+ * others owe its family anything if all slept.
+ */
 static void family_slept(u32 slot)
 {
 	struct family *f = family_around(slot);
+	struct account *a = &accounts[slot & SLOT_MASK];
 
-	if (!f->active && lead_of(f) < 0)
-		f->served = whole_of(f)->served;
+	if (lead_of(a, &f->inside) < 0)
+		a->served = f->inside.served;
+	if (!f->active && family_lead(f) < 0)
+		f->own.served = whole_of(f)->served;
 }
 
 /* Where a new member begins after min_vruntime, if cfs's clients do @after that. */
 static u64 debt_of_new(u32 slot, u64 after)
 {
-	s64 lead = lead_of(family_around(slot));
+	s64 lead = family_lead(family_around(slot));
 
 	if (scope == SCOPE_QUEUE)
 		return after;
@@ -303,7 +321,7 @@ static u32 family_take(u64 key, u32 group)
 		family = ++families_used;
 	f = family_at(family);
 	*f = (struct family){.key = key, .group = group, .next = *bucket};
-	f->served = whole_of(f)->served;
+	f->own.served = whole_of(f)->served;
 	*bucket = family;
 	return family;
 }
@@ -352,9 +370,11 @@ static void family_join(u32 slot, u64 key)
 	f->members++;
 	f->weight += own_weight[slot & SLOT_MASK];
 	family_of[slot & SLOT_MASK] = family;
+	accounts[slot & SLOT_MASK] = (struct account){.served = f->inside.served};
 	if (client_at(slot)->home)
-		f->active++;
-	renew_family(f);
+		family_wants(slot, true);
+	else
+		renew_family(f);
 }
 
 #endif

@@ -136,6 +136,24 @@ fn queues_are_even_by_divided_weights_whenever_threads_begin() {
 }
 
 #[test]
+fn ends_are_even_also_where_queues_cannot_be() {
+    // Ten threads of 1/4 and 1/6 on four CPUs, or eleven … : no two queues alike. Each program has
+    // half of the CPUs all the same, and each of its threads as much as its siblings, or the last
+    // one would go on alone when the others are done.
+    for n in [5, 6, 7, 10, 13, 18] {
+        let both = [program("a", 4, 1), program("b", n, 1)];
+        let tape = run_for("pfs", &[], 4, &both, 3 * T_MS);
+        near(end_of(&tape, "a"), 2.0, 0.01);
+        near(end_of(&tape, "b"), 2.0, 0.01);
+    }
+    // Alone it has all CPUs, and ends at T, though five threads can only take turns on four.
+    for threads in [5, 6, 7] {
+        let tape = run_for("pfs", &[], 4, &[program("a", threads, 1)], 2 * T_MS);
+        near(end_of(&tape, "a"), 1.0, 0.01);
+    }
+}
+
+#[test]
 fn a_program_keeps_its_productivity_beside_greedy_ones() {
     // [PFS Table 2, Figures 6 and 9] A has 4 threads and one output; B n, and n/4 outputs
     for n in [8, 16, 32] {
