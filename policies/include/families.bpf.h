@@ -9,15 +9,16 @@
  * Queues are per CPU, and hold shares among those who are on them. For shares of the machine that
  * is right where all queues have the same mix only. So with scope=machine each family has a
  * virtual time for the whole machine, too: CPU time of its members by the family's weight. The
- * mean of these by weight is the machine's. A family that is ahead of that is charged more for CPU
- * time, one that is behind less, in proportion to the distance, so that the distance settles and
- * shares are right from then on. A new thread begins later by as much as its family is ahead, or
- * one that makes new ones all the time would never pay, and earlier if it is behind. A family that
- * cannot use its share, for want of threads, is not owed more than its threads use in a round of
- * slices. Charges are four times as much at most: with 64, members that ran while their family was
- * ahead waited for those that had not, half a minute in a crowd of a thousand. (With 0.13 s at most
- * a process of 100 threads lost a twentieth of its share: while the others had the CPUs it was owed
- * more.)
+ * mean of these by weight is the machine's. Weights are divided by those that want to run, at any
+ * time: by all, one that starts a thousand others, which sleep, would hardly come to do so. A
+ * family that is ahead of that is charged more for CPU time, one that is behind less, in proportion
+ * to the distance, so that the distance settles and shares are right from then on. A new thread
+ * begins later by as much as its family is ahead, or one that makes new ones all the time would
+ * never pay, and earlier if it is behind. A family that cannot use its share, for want of threads,
+ * is not owed more than its threads use in a round of slices. Charges are four times as much at
+ * most: with 64, members that ran while their family was ahead waited for those that had not, half
+ * a minute in a crowd of a thousand. (With 0.13 s at most a process of 100 threads lost a twentieth
+ * of its share: while the others had the CPUs it was owed more.)
  *
  * No charge takes a CPU from threads that have it for themselves, though: queues whose weights are
  * even may hold one family only, or three siblings here and one there. So in a queue a member of a
@@ -40,7 +41,7 @@
 #define HORIZON_BITS 27 /* who is 2^27 ns ahead, 0.13 s, is charged double */
 #define HORIZON	     (1ull << HORIZON_BITS)
 #define LEAD_BITS    10			    /* of precision in that */
-#define LEAST_FACTOR (1 << (LEAD_BITS - 4)) /* who is behind is charged a sixteenth at least */
+#define LEAST_FACTOR 1			    /* who is behind is charged a thousandth at least */
 #define MOST_FACTOR  (1 << (LEAD_BITS + 2)) /* or who ran while it was ahead would wait for ever */
 #define MOST_LEAD    (1ll << 33)
 #define MANY	     16
@@ -64,7 +65,7 @@ struct family {
 	struct account inside; /* its members, all together */
 	u32 members;
 	u32 active;  /* of these, who want to run */
-	u32 divisor; /* by which weights are divided */
+	u32 threads; /* as which it counts: all, or those that want to run */
 	u32 counted; /* in which recount */
 	u32 next;    /* in its bucket, or of the free ones */
 	u32 group;
@@ -137,10 +138,18 @@ static s64 most_owed(const struct family *f)
 	return -(s64)(HORIZON + f->active * min_granularity);
 }
 
+/* By how many weights are divided. */
+static u32 divisor_of(const struct family *f)
+{
+	if (scope == SCOPE_QUEUE)
+		return f->threads;
+	return f->active ?: 1;
+}
+
 /* The weight of the family as a whole. */
 static u64 family_weight(const struct family *f)
 {
-	return f->members ? f->weight / f->members * family_parts(f->divisor) : 0;
+	return f->members ? f->weight / f->members * family_parts(f->threads) : 0;
 }
 
 /* Something changed: how many there are, their weights, whether they want to run. */
@@ -149,12 +158,12 @@ static void renew_family(struct family *f)
 	u64 pull = 0;
 
 	if (!active_only)
-		f->divisor = f->members;
-	else if (f->active > f->divisor || f->counted != recounts)
-		f->divisor = f->active;
+		f->threads = f->members;
+	else if (f->active > f->threads || f->counted != recounts)
+		f->threads = f->active;
 	f->counted = recounts;
-	if (!f->divisor)
-		f->divisor = 1;
+	if (!f->threads)
+		f->threads = 1;
 	if (scope == SCOPE_QUEUE)
 		return;
 	if (f->active)
@@ -203,14 +212,17 @@ static u32 divided(u32 slot, u32 weight)
 {
 	struct family *f = family_around(slot);
 	u32 *own = &own_weight[slot & SLOT_MASK];
-	u64 part, factor;
+	u64 most, part;
 
 	f->weight += (s64)weight - *own;
 	*own = weight;
 	renew_member(slot, client_at(slot)->home);
 	renew_family(f);
-	factor = charge_factor(f) * sibling_factor(slot, f) >> LEAD_BITS;
-	part = ((u64)weight * family_parts(f->divisor) << LEAD_BITS) / (f->divisor * factor);
+	most = (u64)weight * family_parts(f->threads);
+	part = (most << 2 * LEAD_BITS) / divisor_of(f) /
+	       (charge_factor(f) * sibling_factor(slot, f));
+	if (part > most) /* the family's */
+		return most;
 	return part ? part : 1;
 }
 
@@ -218,8 +230,8 @@ static u32 divided(u32 slot, u32 weight)
 static u64 virtual_of(u32 slot, u64 ns)
 {
 	const struct family *f = family_around(slot);
-	u64 whole = (u64)own_weight[slot & SLOT_MASK] * family_parts(f->divisor);
-	u64 virt = virtual_ns(ns, whole) * f->divisor;
+	u64 whole = (u64)own_weight[slot & SLOT_MASK] * family_parts(f->threads);
+	u64 virt = virtual_ns(ns, whole) * divisor_of(f);
 
 	return virt * charge_factor(f) >> LEAD_BITS;
 }
@@ -292,7 +304,7 @@ static bool stretches(void)
 /* Each of many members shall come in time: a tick long, or a millisecond. */
 static u64 least_slice(u32 slot)
 {
-	return family_around(slot)->divisor > MANY ? min_granularity / 4 : min_granularity;
+	return divisor_of(family_around(slot)) > MANY ? min_granularity / 4 : min_granularity;
 }
 
 static u32 family_find(u64 key, u32 group)
