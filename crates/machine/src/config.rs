@@ -89,6 +89,12 @@ pub struct Config {
     /// Whether the time of a tick's interrupt is charged to the task that it interrupts, as where
     /// the kernel does not account interrupts (`CONFIG_IRQ_TIME_ACCOUNTING`, a stable clock).
     pub ticks_are_charged: bool,
+    /// Whether the tasks of the workload were there before the run, and are woken when they start,
+    /// as by a timer; else each is made then (`wake_up_new_task()`).
+    pub starts_are_wakeups: bool,
+    /// How long the first CPU is in the interrupt in which the run begins: whomever it runs first is
+    /// charged after that only.
+    pub start_ns: u64,
     /// How long after one CPU the next one has its tick, as where emulated CPUs take turns, each of
     /// which does all that its tick brings before the next one does anything. Any begins: by lot
     /// with [`Config::shuffle_ties`], else the first. 0: all have it at once.
@@ -97,6 +103,9 @@ pub struct Config {
     /// Linux 6.14, with `CONFIG_SCHED_AUTOGROUP` (`sched_autogroup_exit_task()`). Not before the end
     /// begins ([`Costs::exit_ns`]); where that takes no time nothing can come of it. `None`: never.
     pub moves_at_exit_ns: Option<u64>,
+    /// Whether every policy is asked where a task goes that ends, as by `SCX_OPS_ENQ_EXITING`. The
+    /// fair class treats it as any other.
+    pub enq_exiting: bool,
     /// Slices end exactly when they are used up, as with an infinitely fine tick.
     /// Otherwise a slice ends at the first tick at which it is used up, as in the kernel.
     pub exact_slices: bool,
@@ -134,8 +143,11 @@ impl Config {
             hz: DEFAULT_HZ,
             costs: Costs::typical(),
             ticks_are_charged: false,
+            starts_are_wakeups: false,
+            start_ns: 0,
             tick_turn_ns: 0,
             moves_at_exit_ns: None,
+            enq_exiting: false,
             exact_slices: false,
             interruptions: Vec::new(),
             seed: 1,

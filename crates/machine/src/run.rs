@@ -83,6 +83,7 @@ impl Machine {
                 self.core.queue.push(first_look, Due::Watchdog);
             }
             self.core.expect_interruptions();
+            self.core.rq_mut(0).charged_at_ns = self.core.config.start_ns;
             self.main_loop(o, sink, end_ns)?;
         }
         let ejected = self.core.exit.is_some();
@@ -256,7 +257,7 @@ impl Machine {
             publish_share(core, o, pid, share);
         }
         if core.fork_task(o, t) {
-            core.wake_up_new(o, t, here);
+            core.wake_first(o, t, here, parent.is_none());
         }
         Ok(())
     }

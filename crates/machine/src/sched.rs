@@ -83,8 +83,18 @@ impl Core {
         self.activate(o, cpu, t, flags);
     }
 
+    /// A task is woken for the first time; one that starts by itself may have slept until now.
+    pub(crate) fn wake_first(&mut self, o: &mut dyn Ops, t: Tid, here: u32, by_itself: bool) {
+        if by_itself && self.config.starts_are_wakeups {
+            self.set_state(t, State::Sleeping);
+            self.wake_up(o, t, here, 0);
+        } else {
+            self.wake_up_new(o, t, here);
+        }
+    }
+
     /// `wake_up_new_task()`, run on the CPU `here`.
-    pub(crate) fn wake_up_new(&mut self, o: &mut dyn Ops, t: Tid, here: u32) {
+    fn wake_up_new(&mut self, o: &mut dyn Ops, t: Tid, here: u32) {
         self.this_cpu = here;
         self.update_curr(here);
         self.set_state(t, State::Runnable);

@@ -117,6 +117,11 @@ pub(crate) struct Task {
 }
 
 impl Task {
+    /// `PF_EXITING`.
+    pub(crate) fn is_exiting(&self) -> bool {
+        self.moved || self.state == State::Exiting
+    }
+
     pub(crate) fn new(
         ix: TaskIx,
         pid: u32,

@@ -61,6 +61,10 @@ pub(crate) struct VersusArgs {
     #[arg(long)]
     write: bool,
 
+    /// Also keep all that happened in both hosts, case by case, as CSV in the folder `traces` there
+    #[arg(long, conflicts_with = "recorded")]
+    traces: bool,
+
     /// Where machines keep their consoles and records, and the results their JSON
     #[arg(long, default_value = ".cache/vm/versus")]
     dir: PathBuf,
@@ -99,6 +103,7 @@ pub(crate) fn run(args: &VersusArgs, sources: &Sources) -> Result<bool> {
         if let [one] = &recordings[..] {
             let (host, beside) = one;
             let simulator = simulate_all(case, workload, beside, host.numbers.whole_life_ns)?;
+            keep_traces(&args.dir, &case.name(), host, &simulator.host)?;
             return Ok(Compared::new(case, simulator, one, tolerances));
         }
         let draw = |((host, beside), nr): (&(Host, Beside), u64)| {
@@ -134,11 +139,23 @@ fn boot(
         files: &files,
         shift: args.shift,
         within: Duration::from_secs(args.within),
+        traced: args.traces,
     };
     side_by_side(machines, args.side_by_side, |at, cases| {
         let dir = dir_of(args, at);
         guest::play(cases, workloads, boot, &dir).with_context(|| dir.display().to_string())
     })
+}
+
+/// Writes what happened in both hosts, if that was recorded.
+fn keep_traces(dir: &Path, case: &str, kernel: &Host, machine: &Host) -> Result<()> {
+    for (host, name) in [(kernel, "kernel"), (machine, "machine")] {
+        let Some(trace) = &host.trace else { continue };
+        let path = dir.join("traces").join(format!("{}.{name}.csv", case.replace('/', "-")));
+        fs::create_dir_all(dir.join("traces"))?;
+        fs::write(&path, trace).with_context(|| path.display().to_string())?;
+    }
+    Ok(())
 }
 
 /// Where the machine with this number keeps its console and records.

@@ -6,7 +6,7 @@ use crate::core::Core;
 use crate::exit::ExitKind;
 use crate::ops::{Op, Ops};
 use crate::rq::Direct;
-use crate::task::{OpsState, State, Tid};
+use crate::task::{OpsState, Tid};
 use rota_trace::EventKind;
 
 impl Core {
@@ -83,7 +83,7 @@ impl Core {
         if self.task(t).ddsp_dsq_id != DSQ_INVALID {
             return self.direct_dispatch(o, t, enq_flags);
         }
-        if self.ops_flags & OPS_ENQ_EXITING == 0 && self.task(t).state == State::Exiting {
+        if self.ops_flags & OPS_ENQ_EXITING == 0 && self.task(t).is_exiting() {
             self.counters.enq_skip_exiting += 1;
             let local = self.rq(cpu).local;
             return self.enqueue_refilled(o, t, local, enq_flags);

@@ -30,6 +30,8 @@ pub struct Filtered {
     pub interruptions: Vec<Interruption>,
     /// How long after a tick a CPU that ends a slice there switches, as a rule.
     pub tick_ns: u64,
+    /// When the first CPU ran a task first, if within a tick.
+    pub start_ns: u64,
     /// How long a wakeup takes to another CPU that is idle, on average, if there were any.
     pub crossing_ns: Option<u64>,
 }
@@ -44,6 +46,7 @@ impl Filtered {
         filtered.interruptions = others(played, origin_ns, events, &names);
         filtered.tick_ns = length_of_tick(played, origin_ns, events);
         filtered.crossing_ns = crossing::mean_ns(events, |pid| names.contains_key(&pid));
+        filtered.start_ns = first_run(played, origin_ns, events, &names);
         let window = played.start_ns..played.start_ns + played.duration_ns;
         for event in events {
             let at_ns = event.time_ns + origin_ns;
@@ -166,6 +169,18 @@ fn length_of_tick(played: &Played, origin_ns: u64, events: &[Event]) -> u64 {
     let mut soon: Vec<u64> = after_ticks.filter(|ns| *ns < TICK_WITHIN_NS).collect();
     soon.sort_unstable();
     soon.get(soon.len() / 2).copied().unwrap_or(0)
+}
+
+/// When the CPU of the timers for the start ran one of the tasks; 0: not within a tick.
+fn first_run(played: &Played, origin_ns: u64, events: &[Event], names: &HashMap<u32, &str>) -> u64 {
+    let at_ns = |event: &Event| (event.time_ns + origin_ns).checked_sub(played.start_ns);
+    let enters = |event: &&Event| {
+        let known = |pid: u32| names.contains_key(&pid);
+        event.cpu == Some(0)
+            && at_ns(event).is_some()
+            && matches!(event.kind, EventKind::SwitchIn { pid } if known(pid))
+    };
+    events.iter().find(enters).and_then(at_ns).filter(|ns| *ns < played.period_ns).unwrap_or(0)
 }
 
 /// The task that an event is about, if it is one that tells of the scheduler's work.

@@ -80,3 +80,17 @@ fn tasks_have_their_full_names_and_last_weight_at_the_start() {
     let fork = EventKind::Fork { pid: A, parent: 0 };
     assert_eq!(kinds, [(0, task(300)), (0, fork), (200, task(15))]);
 }
+
+#[test]
+fn the_first_run_is_that_on_the_cpu_of_the_timers_within_a_tick() {
+    let elsewhere = Event { time_ns: 1010, cpu: Some(1), kind: enter(A) };
+    let after = |events: &[Event]| filter(events).start_ns;
+    let before = on_cpu(990, enter(B));
+    assert_eq!(after(&[before.clone(), elsewhere, on_cpu(1070, enter(B))]), 70);
+    assert_eq!(
+        after(&[on_cpu(1000, enter(STRANGER)), on_cpu(401_000, enter(A))]),
+        0,
+        "a tick later"
+    );
+    assert_eq!(after(&[before]), 0);
+}

@@ -49,7 +49,7 @@ fn command(args: &[String]) -> Result<()> {
         ["visit", visits] => web::visit(visits),
         ["jobs"] => jobs::run(),
         ["record", options @ ..] => {
-            println!("{}", serde_json::to_string(&recording::record(options)?)?);
+            println!("{}", serde_json::to_string(&recording::record(options, false)?)?);
             Ok(())
         }
         ["play", options @ ..] => {

@@ -43,6 +43,8 @@ struct Place {
     /// Thread id, 0 before it has one.
     tid: AtomicU32,
     woken: AtomicBool,
+    /// CPU time that it had had when it went to sleep before the start.
+    slept_at_ns: AtomicU64,
 }
 
 impl Stage {

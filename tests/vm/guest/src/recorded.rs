@@ -18,11 +18,18 @@ pub struct Recorded {
     pub tick_ns: u64,
     /// How long a wakeup took to another CPU that was idle, on average, if there were any.
     pub crossing_ns: Option<u64>,
+    /// When the first CPU, which wakes the tasks at the start, ran one of them, if it did within the
+    /// first tick.
+    #[serde(default)]
+    pub start_ns: u64,
     /// CPU time that a fork took, on average.
     pub fork_ns: u64,
     /// How the fair class is set, if it scheduled the workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fair: Option<Fair>,
+    /// All that happened, as CSV, if that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
     /// Records that were lost, or did not fit each other: there should be none.
     pub lost: u64,
 }

@@ -11,7 +11,7 @@ use rota_guest::recorded::Recorded;
 use rota_guest::step::Play;
 use rota_kernel::events::{RecordOptions, Recorder, Scope};
 use rota_measure::Summary;
-use rota_trace::{EventKind, Sink};
+use rota_trace::{CsvSink, EventKind, Sink};
 use serde_json::{to_value, Value};
 use std::collections::HashMap;
 use std::process::{Command, Stdio};
@@ -20,7 +20,7 @@ use std::process::{Command, Stdio};
 pub(crate) fn play(step: &Play) -> Result<(Value, Option<String>)> {
     let time = format!("{}ns", step.time.duration().as_nanos());
     let class = if step.fair { "--fair" } else { "--partial" };
-    let mut recorded = record(&[&step.workload, class, "--duration", &time])?;
+    let mut recorded = record(&[&step.workload, class, "--duration", &time], step.traced)?;
     if step.fair {
         recorded.fair = Some(fair::read()?);
     }
@@ -31,7 +31,7 @@ pub(crate) fn play(step: &Play) -> Result<(Value, Option<String>)> {
 
 /// Runs `rota-guest play` with these arguments. The records stay in the buffer until it is
 /// over: reading them meanwhile would take CPU time from the workload.
-pub(crate) fn record(play: &[&str]) -> Result<Recorded> {
+pub(crate) fn record(play: &[&str], traced: bool) -> Result<Recorded> {
     keep_quiet()?;
     let options = RecordOptions { scope: Scope::System, ..RecordOptions::default() };
     let mut recorder = Recorder::start(&options)?;
@@ -55,8 +55,12 @@ pub(crate) fn record(play: &[&str]) -> Result<Recorded> {
     let mut picks = vec![Vec::new(); cpus as usize];
     let index: HashMap<u32, u32> =
         played.tasks.iter().zip(0u32..).map(|(task, index)| (task.tid, index)).collect();
+    let mut trace = traced.then(|| CsvSink::new(Vec::new()));
     for event in &filtered.events {
         summary.event(event);
+        if let Some(trace) = &mut trace {
+            trace.event(event);
+        }
         if let (Some(cpu), EventKind::Pick { pid, .. }) = (event.cpu, &event.kind) {
             picks[cpu as usize].push(index[pid]);
         }
@@ -67,8 +71,10 @@ pub(crate) fn record(play: &[&str]) -> Result<Recorded> {
         interruptions: filtered.interruptions,
         tick_ns: filtered.tick_ns,
         crossing_ns: filtered.crossing_ns,
+        start_ns: filtered.start_ns,
         fork_ns: played.fork_ns,
         fair: None,
+        trace: trace.map(|trace| anyhow::Ok(String::from_utf8(trace.finish()?)?)).transpose()?,
         lost: facts.lost.total() + facts.repaired + facts.late,
     })
 }

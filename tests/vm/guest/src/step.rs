@@ -240,6 +240,9 @@ pub struct Play {
     /// No policy is loaded: the fair class schedules the tasks.
     #[serde(default)]
     pub fair: bool,
+    /// Tell all that happened, too.
+    #[serde(default)]
+    pub traced: bool,
 }
 
 /// How `rota run` must end.

@@ -38,6 +38,8 @@ pub struct Boot<'a> {
     pub shift: u32,
     /// Host time after which a machine is stopped.
     pub within: Duration,
+    /// Whether all that happened is recorded, too.
+    pub traced: bool,
 }
 
 /// What the kernel did with a case, and what else it had to do; as often as it was recorded.
@@ -51,14 +53,16 @@ pub fn play(
     boot: Boot,
     dir: &Path,
 ) -> Result<Vec<Recordings>> {
-    let Boot { vmlinuz, files, shift, within } = boot;
+    let Boot { vmlinuz, files, shift, within, traced } = boot;
     let memory_mib = MEMORY_MIB + shift * MEMORY_STEP_MIB;
     let cpus = cases.first().map_or(1, |case| case.cpus);
     fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
     let initramfs = dir.join("initramfs");
     let mut own = Initramfs::default();
-    let jobs: Vec<Job> =
-        cases.iter().flat_map(|case| (0..case.timings).map(|nr| job(case, shift, nr))).collect();
+    let jobs: Vec<Job> = cases
+        .iter()
+        .flat_map(|case| (0..case.timings).map(|nr| job(case, shift, nr, traced)))
+        .collect();
     own.text(serde_json::to_vec(&jobs)?, rota_guest::JOBS_FILE);
     own.folder("versus");
     for (name, text) in workloads {
@@ -100,7 +104,7 @@ fn name(case: &Case, nr: u32) -> String {
     }
 }
 
-fn job(case: &Case, shift: u32, nr: u32) -> Job {
+fn job(case: &Case, shift: u32, nr: u32, traced: bool) -> Job {
     let fair = case.is_fair();
     let load = Step::Load { policy: None, with: vec!["--partial".into()], wait: true };
     let quiet_ms = if fair { QUIET_MS } else { 0 };
@@ -110,6 +114,7 @@ fn job(case: &Case, shift: u32, nr: u32) -> Job {
         workload: format!("/versus/{}.json", case.workload),
         time: Span::from_ms(case.duration_ns / 1_000_000),
         fair,
+        traced,
     });
     Job {
         name: name(case, nr),
@@ -127,7 +132,9 @@ fn host(case: &Case, nr: u32, records: &[Record]) -> Result<(Host, Beside)> {
     });
     let saw = saw.with_context(|| format!("{name} was not played"))?;
     let recorded: Recorded = serde_json::from_value(saw.clone())?;
-    let host = Host { numbers: Numbers::of(&recorded.report)?, picks: recorded.picks };
+    let traced = recorded.trace.is_some();
+    let numbers = Numbers::of(&recorded.report)?;
+    let host = Host { numbers, picks: recorded.picks, trace: recorded.trace };
     let interruptions = recorded.interruptions.iter().map(|i| Interruption {
         cpu: i.cpu,
         at_ns: i.at_ns,
@@ -138,10 +145,12 @@ fn host(case: &Case, nr: u32, records: &[Record]) -> Result<(Host, Beside)> {
         Beside {
             tick_ns: recorded.tick_ns,
             crossing_ns: recorded.crossing_ns,
+            start_ns: recorded.start_ns,
             fork_ns: recorded.fork_ns,
             exit_ns: 0,
             interruptions: interruptions.collect(),
             fair: recorded.fair,
+            traced,
         },
     ))
 }

@@ -14,7 +14,7 @@ use rota_machine::policy::BpfOps;
 use rota_machine::run::Machine;
 use rota_machine::topology::Topology;
 use rota_measure::Summary;
-use rota_trace::{Event, EventKind, Sink};
+use rota_trace::{CsvSink, Event, EventKind, Sink};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -32,6 +32,8 @@ pub struct Beside {
     pub tick_ns: u64,
     /// How long a wakeup took to another CPU that was idle, if there were any.
     pub crossing_ns: Option<u64>,
+    /// When the first CPU ran the first task.
+    pub start_ns: u64,
     /// How long a fork took.
     pub fork_ns: u64,
     /// How long the end of a thread took: freeing its stack, and `exit()`.
@@ -40,6 +42,8 @@ pub struct Beside {
     pub interruptions: Vec<Interruption>,
     /// How its fair class is set, if that scheduled the workload.
     pub fair: Option<Fair>,
+    /// Whether all that happened was recorded, and is to be here.
+    pub traced: bool,
 }
 
 impl Beside {
@@ -56,6 +60,8 @@ pub struct Host {
     pub numbers: Numbers,
     /// Whose slices each CPU began, as indices into the tasks.
     pub picks: Vec<Vec<u32>>,
+    /// All that happened, as CSV, if that was asked for.
+    pub trace: Option<String>,
 }
 
 /// How lots are drawn.
@@ -81,9 +87,13 @@ pub fn simulate(case: &Case, workload: &str, beside: &Beside, lots: Option<Lots>
     let ipi_ns = crossing_ns.unwrap_or(IPI_NS);
     config.costs = Costs { tick_ns, fork_ns, exit_ns, ipi_ns, ..Costs::none() };
     config.ticks_are_charged = true;
-    // The other comparison was made with ticks at one instant, and with looks as ends begin.
-    config.moves_at_exit_ns = Some(if case.is_fair() { LAST_OF_EXIT_NS } else { exit_ns });
+    config.moves_at_exit_ns = Some(LAST_OF_EXIT_NS);
+    config.start_ns = beside.start_ns;
+    // Under a policy CPUs look at one instant: see the page on that.
     config.tick_turn_ns = if case.is_fair() { tick_ns } else { 0 };
+    // The cases of the fair class say no_balance_fork.
+    config.starts_are_wakeups = !case.is_fair();
+    config.enq_exiting = case.is_fair();
     config.interruptions.clone_from(&beside.interruptions);
     if let Some(Lots { seed, of_starts }) = lots {
         (config.seed, config.shuffle_ties) = (seed, true);
@@ -104,17 +114,19 @@ pub fn simulate(case: &Case, workload: &str, beside: &Beside, lots: Option<Lots>
     }
     let mut machine = Machine::new(config, workload, &kernel)?;
     let mut ops = BpfOps::load(Arc::new(image), &mut machine.core)?;
-    let mut watch = Watch::new(case.cpus);
+    let mut watch = Watch::new(case.cpus, beside.traced && lots.is_none());
     let outcome = machine.run(&mut ops, &mut watch)?;
     if outcome.exit.kind.is_error() {
         bail!("{}: the policy was ejected: {}", case.name(), outcome.exit);
     }
     let report = serde_json::to_value(watch.summary.finish(outcome.end_ns))?;
-    Ok(Host { numbers: Numbers::of(&report)?, picks: watch.picks })
+    let trace = watch.trace.map(|trace| anyhow::Ok(String::from_utf8(trace.finish()?)?));
+    Ok(Host { numbers: Numbers::of(&report)?, picks: watch.picks, trace: trace.transpose()? })
 }
 
-/// The numbers and the picks.
+/// The numbers, the picks, and the trace if it is wanted.
 struct Watch {
+    trace: Option<CsvSink<Vec<u8>>>,
     summary: Summary,
     picks: Vec<Vec<u32>>,
     /// Index of a task, by pid.
@@ -122,8 +134,9 @@ struct Watch {
 }
 
 impl Watch {
-    fn new(cpus: u32) -> Watch {
+    fn new(cpus: u32, traced: bool) -> Watch {
         Watch {
+            trace: traced.then(|| CsvSink::new(Vec::new())),
             summary: Summary::new(cpus),
             picks: vec![Vec::new(); cpus as usize],
             index: HashMap::new(),
@@ -134,6 +147,9 @@ impl Watch {
 impl Sink for Watch {
     fn event(&mut self, event: &Event) {
         self.summary.event(event);
+        if let Some(trace) = &mut self.trace {
+            trace.event(event);
+        }
         let next = self.index.len() as u32;
         match (event.cpu, &event.kind) {
             (_, EventKind::Task { pid, .. }) => {

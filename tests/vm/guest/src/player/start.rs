@@ -5,7 +5,7 @@
 //! wake up in file order, all in one interrupt, as the simulator's tasks come. They join the
 //! policy while they sleep: it sees them for the first time at the start.
 
-use super::clock::{monotonic_ns, sleep_until, thread_ns};
+use super::clock::{monotonic_ns, sleep_until};
 use super::task::{apply, enter, live, STACK_BYTES};
 use super::Stage;
 use anyhow::{bail, Context, Result};
@@ -70,7 +70,8 @@ fn spawn(stage: &Arc<Stage>, task: TaskIx, first_ns: u64) -> Result<()> {
             sched_setaffinity(None, &cpus(0..1))?;
             enter(&theirs, task, &name)?;
             theirs.clock.sleep_until(first_ns);
-            live(&theirs, task, settings, thread_ns())
+            let before_ns = theirs.place(task).slept_at_ns.load(Ordering::Acquire);
+            live(&theirs, task, settings, before_ns)
         };
         theirs.note(&name, begin());
     })?;
@@ -87,6 +88,7 @@ fn wait_for_sleep(stage: &Stage, task: TaskIx) -> Result<()> {
             let path = format!("/proc/self/task/{tid}/stat");
             let stat = fs::read_to_string(&path).context(path)?;
             if stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" S")) {
+                stage.place(task).slept_at_ns.store(cpu_time(tid)?, Ordering::Release);
                 return Ok(());
             }
         }
@@ -97,6 +99,13 @@ fn wait_for_sleep(stage: &Stage, task: TaskIx) -> Result<()> {
             bail!("a thread did not get ready");
         }
     }
+}
+
+/// CPU time that a thread has had.
+fn cpu_time(tid: u32) -> Result<u64> {
+    let path = format!("/proc/self/task/{tid}/schedstat");
+    let text = fs::read_to_string(&path).context(path)?;
+    text.split(' ').next().and_then(|ns| ns.parse().ok()).context("a schedstat without a time")
 }
 
 fn cpus(numbers: std::ops::Range<u32>) -> CpuSet {
