@@ -2,7 +2,7 @@
 //! Compiles the BPF programs for `src/programs.rs` to embed.
 
 fn main() {
-    if let Err(message) = rota_clang::embed(env!("CARGO_MANIFEST_DIR"), &["boost"]) {
+    if let Err(message) = rota_clang::embed(&["boost"]) {
         eprintln!("{message}");
         std::process::exit(1);
     }

@@ -13,10 +13,12 @@ fn main() {
 }
 
 fn build() -> Result<(), String> {
-    let policies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies");
+    // Where it runs, not where it was compiled: a build directory may be copied to another checkout.
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").ok_or("CARGO_MANIFEST_DIR is not set")?;
+    let policies = Path::new(&here).join("../../policies");
     let policies = policies.canonicalize().map_err(|e| format!("{}: {e}", policies.display()))?;
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
-    // Not the absolute path: a build directory may be copied to another checkout.
+    // Not the absolute path, for the same reason.
     println!("cargo::rerun-if-changed=../../policies");
     println!("cargo::rerun-if-env-changed=CLANG");
 

@@ -2,7 +2,7 @@
 //! Compiles the recorder's BPF programs for `src/events` to embed.
 
 fn main() {
-    if let Err(message) = rota_clang::embed(env!("CARGO_MANIFEST_DIR"), &["record", "op"]) {
+    if let Err(message) = rota_clang::embed(&["record", "op"]) {
         eprintln!("{message}");
         std::process::exit(1);
     }

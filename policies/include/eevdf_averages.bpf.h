@@ -19,8 +19,8 @@ struct cpu_averages {
 	u64 load;     /* weight of those who took part (cfs_rq->avg.load_avg) */
 	u64 used;     /* of FULL, somebody ran (util_avg) */
 	u64 runnable; /* FULL for each who took part and was awake (runnable_avg) */
-	u64 tick;     /* at which somebody was to be moved away: */
-	u64 at_tick;  /* the load before (cfs_rq->h_load) */
+	u64 tick;     /* at which a part of its load was asked for first: */
+	u64 at_tick;  /* the load then (cfs_rq->h_load) */
 };
 
 /* Of a client, of which the CPU that it is attached to has as much. */
@@ -113,6 +113,21 @@ static __attribute__((noinline)) u64 load_of(u32 slot, u64 now)
 	a->runnable = towards(a->runnable, (takes_part & !c->delayed) * FULL, ns);
 	a->aged_at = now;
 	return a->load;
+}
+
+/*
+ * What a client's load counts of that of @cpu, which it is attached to: a little less than all of
+ * it, but more if others left at the same tick, as the load from before is shared then.
+ * (task_h_load, update_cfs_rq_h_load)
+ */
+static s64 load_there(u64 load, u32 cpu, u64 now)
+{
+	struct cpu_averages *a = averages_of(cpu);
+	u64 tick = now / tick_ns;
+
+	a->at_tick += (a->load - a->at_tick) & -is_less(a->tick, tick);
+	a->tick = tick;
+	return load * a->at_tick / (a->load + 1);
 }
 
 static void less(u64 *sum, u64 part)

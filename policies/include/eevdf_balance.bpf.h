@@ -49,9 +49,8 @@ struct survey {
 	u32 busiest; /* CPU + 1, 0: none */
 	u32 left;    /* clients to move, 0: by their load */
 	u64 imbalance;
-	u32 newest; /* at the pulling CPU, before it pulled */
 	bool moves; /* the client that is looked at */
-	u32 moved;  /* whom it moved last, 0: nobody */
+	u32 moved;  /* whom it moved last, 0: nobody; of several list_older has the one before */
 };
 
 struct survey survey;
@@ -142,31 +141,15 @@ static bool can_move(u32 slot, u32 cpu, u64 now)
 		return false;
 	if (!failed && !no_place_lag && queue_of(cpu)->nr && !is_eligible(c))
 		return false;
-	return failed > NICE_TRIES || now - c->stopped_at >= MIGRATION_COST_NS;
+	return failed > NICE_TRIES || !c->stopped_at || now - c->stopped_at >= MIGRATION_COST_NS;
 }
 
-/*
- * Its part of the load of its CPU: a little less than its load, but more if others left at the
- * same tick, as the load from before is shared then. (task_h_load, update_cfs_rq_h_load)
- */
-static u64 load_there(u32 slot, u32 cpu, u64 now)
-{
-	struct cpu_averages *a = averages_of(cpu);
-	u64 tick = now / tick_ns;
-
-	a->at_tick += (a->load - a->at_tick) & -is_less(a->tick, tick);
-	a->tick = tick;
-	return max_s64(load_of(slot, now) * a->at_tick / (a->load + 1), 1);
-}
-
-/*
- * Moves the client, if that is right. Who goes first is the newest where it comes.
- * (detach_tasks, attach_tasks)
- */
+/* Takes the client away from its CPU, if that is right. (detach_tasks) */
 static __attribute__((noinline)) void consider(u32 slot, u32 cpu, u64 now)
 {
 	u32 from = client_at(slot)->home - 1;
-	u64 load = load_there(slot, from, now), counts = load >> (balance_of(cpu)->failed & 31);
+	u64 load = max_s64(load_there(load_of(slot, now), from, now), 1);
+	u64 counts = load >> (balance_of(cpu)->failed & 31);
 
 	survey.moves = (survey.left || counts <= survey.imbalance) && can_move(slot, cpu, now);
 	if (survey.moves) {
@@ -175,10 +158,7 @@ static __attribute__((noinline)) void consider(u32 slot, u32 cpu, u64 now)
 		attach(slot, cpu, now);
 		stop_waiting(slot);
 		leave(slot, false);
-		join(slot, cpu);
-		start_waiting(slot);
-		list_out(slot);
-		list_in_after(slot, survey.newest);
+		list_older[slot % LIST_PLACE] = survey.moved;
 		stats.pulls++;
 		survey.imbalance = max_s64(0, survey.imbalance - load);
 		survey.left -= is_less(0, survey.left);
@@ -189,13 +169,26 @@ static __attribute__((noinline)) void consider(u32 slot, u32 cpu, u64 now)
 	list_in(slot, from);
 }
 
+/* Who was taken away last comes first, so the first one is the newest there. (attach_tasks) */
+static __attribute__((noinline)) void let_come(u32 cpu)
+{
+	u32 slot = survey.moved, before;
+
+	while (slot && can_loop()) {
+		before = list_older[slot % LIST_PLACE];
+		join(slot, cpu);
+		start_waiting(slot);
+		survey.moved = slot;
+		slot = before;
+	}
+}
+
 /* Those who came, or ran, the longest time ago first; nobody twice. */
 static __attribute__((noinline)) void move_from_busiest(u32 cpu, u64 now)
 {
 	u32 from = survey.busiest - 1, slot, newer, seen, most = queue_of(from)->nr;
 
 	most = min_s64(most, MOST_LOOKED_AT);
-	survey.newest = newest_of(cpu);
 	slot = list_newer[list_of(from) % LIST_PLACE];
 	for (seen = loop_start; slot < NR_SLOTS && seen < most && can_loop(); seen++) {
 		newer = list_newer[slot % LIST_PLACE];
@@ -204,6 +197,7 @@ static __attribute__((noinline)) void move_from_busiest(u32 cpu, u64 now)
 		consider(slot, cpu, now);
 		slot = newer;
 	}
+	let_come(cpu);
 }
 
 /*

@@ -11,6 +11,9 @@
 const volatile bool no_ni_random
 	help_text("each CPU that becomes idle pulls, whatever became of it "
 		  "before");
+const volatile u32 newidle_ratio
+	help_text("of 1024 times that a CPU becomes idle it looks for work so often at first")
+	range(0, 1024) = 512;
 
 /* Of the last times that it became idle. */
 struct newidle {
@@ -26,10 +29,11 @@ static struct newidle *newidle_of(u32 cpu)
 	return &newidles[cpu % MAX_CPUS];
 }
 
-/* (sd_init) */
+/* As a new domain, but for what the CPUs did before. (sd_init) */
 static void begin_newidle(struct newidle *n, u64 now)
 {
-	n->calls = n->ratio = DICE / 2;
+	n->calls = DICE / 2;
+	n->ratio = newidle_ratio;
 	n->good = DICE / 4;
 	n->counted_since = now;
 }

@@ -47,7 +47,7 @@ static bool idles(u32 cpu)
 static bool attracts(u32 slot, u32 here, u32 prev, bool sync)
 {
 	s64 mine = averages_of(here)->load, theirs = averages_of(prev)->load, now_load;
-	s64 load = average_of(slot)->load;
+	s64 load = load_there(average_of(slot)->load, prev, bpf_ktime_get_ns());
 
 	if (!no_wa_idle) { /* (wake_affine_idle) */
 		if (idles(here))
@@ -60,7 +60,8 @@ static bool attracts(u32 slot, u32 here, u32 prev, bool sync)
 	if (no_wa_weight)
 		return false;
 	if (sync) { /* (wake_affine_weight) */
-		now_load = average_of(queue_of(here)->running)->load;
+		now_load = load_there(
+			average_of(queue_of(here)->running)->load, here, bpf_ktime_get_ns());
 		if (now_load > mine)
 			return true;
 		mine -= now_load;

@@ -93,13 +93,16 @@ pub fn build(
     Ok(())
 }
 
-/// For build scripts of crates in `crates`: compiles the named `bpf/NAME.bpf.c` of the crate in
-/// `here`, with the headers of all policies that describe the kernel, into `OUT_DIR`.
-pub fn embed(here: &str, names: &[&str]) -> Result<(), String> {
-    let (sources, headers) = (Path::new(here).join("bpf"), Path::new(here).join(HEADERS));
+/// For build scripts of crates in `crates`: compiles the named `bpf/NAME.bpf.c` of the crate, with
+/// the headers of all policies that describe the kernel, into `OUT_DIR`.
+pub fn embed(names: &[&str]) -> Result<(), String> {
+    // Where it runs, not where it was compiled: a build directory may be copied to another checkout.
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").ok_or("CARGO_MANIFEST_DIR is not set")?;
+    let here = Path::new(&here);
+    let (sources, headers) = (here.join("bpf"), here.join(HEADERS));
     let headers = headers.canonicalize().map_err(|e| format!("{}: {e}", headers.display()))?;
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
-    // Not absolute paths: a build directory may be copied to another checkout.
+    // Not absolute paths, for the same reason.
     println!("cargo::rerun-if-changed=bpf");
     for header in ["kernel.bpf.h", "vmlinux.h"] {
         println!("cargo::rerun-if-changed={HEADERS}/{header}");

@@ -4,34 +4,12 @@
 
 mod common;
 
-use common::hosted::{hogs, Hosted};
+use common::eevdf::{first_on, run as hosted, MS};
+use common::hosted::hogs;
 use common::Tape;
-use rota_machine::config::{Config, Costs};
-use rota_machine::exit::ExitKind;
-use rota_machine::topology::Topology;
-
-const MS: u64 = 1_000_000;
-/// All slices are of 6 ms, and each CPU that becomes idle looks for work.
-const SET: [(&str, &str); 4] = [
-    ("base_slice_ns", "6000000"),
-    ("tunable_scaling", "none"),
-    ("no_place_deadline_initial", "true"),
-    ("no_ni_random", "true"),
-];
 
 fn run(cpus: u32, set: &[(&str, &str)], load: &str, ms: u64) -> Tape {
-    let mut config = Config::new(Topology::flat(cpus).unwrap(), ms * MS);
-    config.costs = Costs::none();
-    let set = [&SET, set].concat();
-    let (outcome, tape) = Hosted::new("eevdf", &set, config, load).run();
-    assert_eq!(outcome.exit.kind, ExitKind::Unreg, "{}", outcome.exit);
-    tape
-}
-
-/// When the task came onto that CPU first, in ms.
-fn first_on(tape: &Tape, name: &str, cpu: u32) -> Option<u64> {
-    let starts = tape.starts(tape.pid(name));
-    starts.iter().find(|(_, at)| *at == cpu).map(|(ns, _)| ns / MS)
+    hosted(cpus, set, load, ms).1
 }
 
 #[test]

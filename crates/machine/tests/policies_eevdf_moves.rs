@@ -6,34 +6,12 @@
 
 mod common;
 
+use common::eevdf::{first_on, run};
 use common::hosted::Hosted;
 use common::Tape;
-use rota_machine::config::{Config, Costs};
-use rota_machine::exit::ExitKind;
-use rota_machine::topology::Topology;
-
-const MS: u64 = 1_000_000;
-const SET: [(&str, &str); 4] = [
-    ("base_slice_ns", "6000000"),
-    ("tunable_scaling", "none"),
-    ("no_place_deadline_initial", "true"),
-    ("no_ni_random", "true"),
-];
 
 fn hosted(cpus: u32, set: &[(&str, &str)], tasks: &str, ms: u64) -> (Hosted, Tape) {
-    let mut config = Config::new(Topology::flat(cpus).unwrap(), ms * MS);
-    config.costs = Costs::none();
-    let set = [&SET, set].concat();
-    let mut hosted = Hosted::new("eevdf", &set, config, &format!(r#"{{"tasks": {{{tasks}}}}}"#));
-    let (outcome, tape) = hosted.run();
-    assert_eq!(outcome.exit.kind, ExitKind::Unreg, "{}", outcome.exit);
-    (hosted, tape)
-}
-
-/// When the task came onto that CPU first, in ms.
-fn first_on(tape: &Tape, name: &str, cpu: u32) -> Option<u64> {
-    let starts = tape.starts(tape.pid(name));
-    starts.iter().find(|(_, at)| *at == cpu).map(|(ns, _)| ns / MS)
+    run(cpus, set, &format!(r#"{{"tasks": {{{tasks}}}}}"#), ms)
 }
 
 /// So many instances of a, on CPU 0 from `from_ms` on, which may leave it once they ran.
@@ -102,8 +80,9 @@ fn of_those_that_go_at_one_tick_later_ones_count_more() {
 #[test]
 fn the_first_that_goes_is_the_newest_where_it_comes() {
     // Loads 300, 100 and 4000: as above CPU 1 lacks 1367 and CPU 0's is no bound. Turns of 8 ms: a,
-    // b, c. At 96 c ends its fourth; a waits since 80, b since 88, so a goes first, then b. e keeps
-    // CPU 1 to its next tick. At 97 d is done, and CPU 2 pulls who is the oldest of CPU 1: b.
+    // b, c. At 96 c ends its fourth; a waits since 80, b since 88, so a goes first, then b. e began
+    // at 3, so its turns end at 12, 20 and so on, and it keeps CPU 1 to 100. At 97 d is done, and CPU
+    // 2 pulls who is the oldest of those who wait for CPU 1: b.
     // (detach_tasks, attach_tasks)
     let free = |name: &str| {
         format!(
@@ -113,10 +92,59 @@ fn the_first_that_goes_is_the_newest_where_it_comes() {
         )
     };
     let d = r#""d": {"cpus": [2], "share": 4000, "loop": 1, "run": 97000}"#.to_owned();
-    let tasks = [free("a"), free("b"), tied("c", 0, 100), tied("e", 1, 100), d].join(",");
+    let e = r#""e": {"cpus": [1], "loop": 1, "sleep": 3000, "run": 1000000}"#.to_owned();
+    let tasks = [free("a"), free("b"), tied("c", 0, 100), e, d].join(",");
     let (_, tape) = hosted(3, &[("no_wakeup_preemption", "true")], &tasks, 99);
     assert_eq!(first_on(&tape, "b-1", 2), Some(97));
     assert_eq!(first_on(&tape, "a-0", 2), None);
+}
+
+#[test]
+fn of_several_that_come_at_once_the_first_one_keeps_its_lag() {
+    // a runs on CPU 0, where b, c and d wait, when CPU 1 is done at 3. Looking is said to cost too
+    // much, so it idles to the tick at 4, and pulls half of the four then: b, and c. At that a has
+    // had 4, so V is 1, which is b's lag; without b it is 4 / 3, c's. Who was taken last comes
+    // first: c, into an empty queue, where lag is nothing. b comes with its lag, so before V, and
+    // with a deadline before c's: it runs first. Had b come first, it would be c.
+    // (attach_tasks, place_entity)
+    let free = |name: &str| format!(r#""{name}": {{"cpus": [0, 1], "run": 1000000}}"#);
+    let e = r#""e": {"cpus": [1], "loop": 1, "run": 3000}"#.to_owned();
+    let tasks = [e, free("a"), free("b"), free("c"), free("d")].join(",");
+    let set = [("newidle_cost_ns", "10000000"), ("no_balance_fork", "true")];
+    let (_, tape) = hosted(2, &set, &tasks, 20);
+    assert_eq!(first_on(&tape, "b-2", 1), Some(4));
+    assert_eq!(first_on(&tape, "c-3", 1), Some(12));
+}
+
+#[test]
+fn who_moves_takes_along_what_it_used() {
+    // w works on one CPU for 65.536 ms, two half-lives; from a half, which it begins with, its use is
+    // 1024 - 512 / 4 = 896 then. It goes on to the other one, for 4 ms, 1024 - 128 x 2^(-4 / 32.77) =
+    // 906, and sleeps. At 80 p has a child, which takes the idle CPU that was used less: the first
+    // one, of whose use nothing is left. Had w left it behind, that would be 896 and the other one's
+    // 1024 - 1024 x 2^(-4 / 32.77) = 83.
+    // (detach_entity_load_avg, attach_entity_load_avg, sched_balance_find_dst_group)
+    let chosen = |from: u32, to: u32| {
+        let p = r#""p": {"cpus": [0], "loop": 1, "run1": 80000, "fork1": "child", "run2": 20000}"#;
+        let w = format!(
+            r#""w": {{"loop": 1, "phases": {{
+                "first": {{"cpus": [{from}], "run": 65536}},
+                "then": {{"cpus": [{to}], "run": 4000, "sleep": 100000}}}}}}"#
+        );
+        let child = r#""child": {"instance": 0, "cpus": [0, 1, 2], "loop": 1, "run": 5000}"#;
+        hosted(3, &[], &[p, &w, child].join(","), 90).1.starts(1003)[0].1
+    };
+    assert_eq!(chosen(1, 2), 1);
+    assert_eq!(chosen(2, 1), 2);
+}
+
+#[test]
+fn who_has_not_had_a_cpu_yet_is_not_hot() {
+    // b waits on CPU 0 from the start on. CPU 1 is done at 0.2 ms, and pulls b at once. (task_hot)
+    let free = |name: &str| format!(r#""{name}": {{"cpus": [0, 1], "run": 1000000}}"#);
+    let e = r#""e": {"cpus": [1], "loop": 1, "run": 200}"#.to_owned();
+    let tasks = [e, free("a"), free("b")].join(",");
+    assert_eq!(first_on(&hosted(2, &[], &tasks, 8).1, "b-2", 1), Some(0));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 #![allow(dead_code)] // each test file uses its part
 
 pub(crate) mod blind;
+pub(crate) mod eevdf;
 pub(crate) mod hosted;
 pub(crate) mod plan;
 pub(crate) mod replay;

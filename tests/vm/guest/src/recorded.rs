@@ -12,6 +12,9 @@ pub struct Recorded {
     pub report: Value,
     /// Whose slices the CPUs began, CPU by CPU, as indices into the tasks of the report.
     pub picks: Vec<Vec<u32>>,
+    /// When each CPU took a task first, since the start; 0: it did not.
+    #[serde(default)]
+    pub first_ns: Vec<u64>,
     /// What else ran on the CPUs.
     pub interruptions: Vec<Interruption>,
     /// How long after a tick a CPU that ends a slice there switches, as a rule.

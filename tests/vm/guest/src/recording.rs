@@ -52,6 +52,7 @@ pub(crate) fn record(play: &[&str], traced: bool) -> Result<Recorded> {
     let filtered = Filtered::new(&played, origin_ns, &tape.0);
     let cpus = online_cpus()? as u32;
     let mut summary = Summary::new(cpus);
+    let mut first_ns = vec![0; cpus as usize];
     let mut picks = vec![Vec::new(); cpus as usize];
     let index: HashMap<u32, u32> =
         played.tasks.iter().zip(0u32..).map(|(task, index)| (task.tid, index)).collect();
@@ -63,11 +64,14 @@ pub(crate) fn record(play: &[&str], traced: bool) -> Result<Recorded> {
         }
         if let (Some(cpu), EventKind::Pick { pid, .. }) = (event.cpu, &event.kind) {
             picks[cpu as usize].push(index[pid]);
+            let first = &mut first_ns[cpu as usize];
+            *first = if *first == 0 { event.time_ns } else { *first };
         }
     }
     Ok(Recorded {
         report: to_value(summary.finish(played.duration_ns))?,
         picks,
+        first_ns,
         interruptions: filtered.interruptions,
         tick_ns: filtered.tick_ns,
         crossing_ns: filtered.crossing_ns,

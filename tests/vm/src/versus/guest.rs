@@ -24,6 +24,9 @@ const MEMORY_STEP_MIB: u32 = 8;
 /// What the kernel does by itself comes elsewhere in the case. Not a number of ticks.
 const WAIT_STEP_MS: u32 = 7;
 
+/// Whoever takes a task later than this came to it in another way.
+const LONGEST_START_NS: u64 = 500_000;
+
 /// Until the kernel has freed what the last case left, as that work would compete with the next.
 const QUIET_MS: u64 = 1_000;
 
@@ -135,22 +138,52 @@ fn host(case: &Case, nr: u32, records: &[Record]) -> Result<(Host, Beside)> {
     let traced = recorded.trace.is_some();
     let numbers = Numbers::of(&recorded.report)?;
     let host = Host { numbers, picks: recorded.picks, trace: recorded.trace };
-    let interruptions = recorded.interruptions.iter().map(|i| Interruption {
-        cpu: i.cpu,
-        at_ns: i.at_ns,
-        for_ns: i.for_ns,
-    });
+    let mut interruptions: Vec<Interruption> = recorded
+        .interruptions
+        .iter()
+        .map(|i| Interruption { cpu: i.cpu, at_ns: i.at_ns, for_ns: i.for_ns })
+        .collect();
+    // Where each CPU is held until its first pick, the start is no time of its own.
+    let held = case.is_fair() && case.cpus > 1;
+    if held {
+        interruptions.extend(starts(&recorded.first_ns));
+    }
     Ok((
         host,
         Beside {
             tick_ns: recorded.tick_ns,
             crossing_ns: recorded.crossing_ns,
-            start_ns: recorded.start_ns,
+            start_ns: if held { 0 } else { recorded.start_ns },
             fork_ns: recorded.fork_ns,
             exit_ns: 0,
-            interruptions: interruptions.collect(),
+            interruptions,
             fair: recorded.fair,
             traced,
         },
     ))
+}
+
+/// The timers of all tasks end in one interrupt, which wakes up one after the other. Meanwhile that
+/// CPU can take nobody, and another one, which a task came to, may be the first.
+fn starts(first_ns: &[u64]) -> impl Iterator<Item = Interruption> + '_ {
+    let at_start = |ns: &u64| (1..=LONGEST_START_NS).contains(ns);
+    (0..).zip(first_ns).filter(move |(_, ns)| at_start(ns)).map(|(cpu, &for_ns)| Interruption {
+        cpu,
+        at_ns: 0,
+        for_ns,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cpu_is_taken_until_it_has_its_first_task_if_that_is_at_the_start() {
+        let taken = |first_ns: &[u64]| -> Vec<_> {
+            starts(first_ns).map(|i| (i.cpu, i.at_ns, i.for_ns)).collect()
+        };
+        // CPU 2 never had one, and CPU 3 its first when somebody woke up there later.
+        assert_eq!(taken(&[100_000, 80_000, 0, 2_500_000]), [(0, 0, 100_000), (1, 0, 80_000)]);
+    }
 }

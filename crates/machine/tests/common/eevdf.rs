@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `eevdf` on machines where nothing takes time but the tasks, with ticks each 4 ms: what the tests
+//! of its balancing have in common.
+
+use super::hosted::Hosted;
+use super::Tape;
+use rota_machine::config::{Config, Costs};
+use rota_machine::exit::ExitKind;
+use rota_machine::topology::Topology;
+
+pub(crate) const MS: u64 = 1_000_000;
+
+/// All slices are of 6 ms, so that turns are of 8, and each CPU that becomes idle looks for work.
+const SET: [(&str, &str); 4] = [
+    ("base_slice_ns", "6000000"),
+    ("tunable_scaling", "none"),
+    ("no_place_deadline_initial", "true"),
+    ("no_ni_random", "true"),
+];
+
+/// Runs a workload for so long; `set` comes after [`SET`].
+pub(crate) fn run(cpus: u32, set: &[(&str, &str)], load: &str, ms: u64) -> (Hosted, Tape) {
+    let mut config = Config::new(Topology::flat(cpus).unwrap(), ms * MS);
+    config.costs = Costs::none();
+    let set = [&SET, set].concat();
+    let mut hosted = Hosted::new("eevdf", &set, config, load);
+    let (outcome, tape) = hosted.run();
+    assert_eq!(outcome.exit.kind, ExitKind::Unreg, "{}", outcome.exit);
+    (hosted, tape)
+}
+
+/// When the task came onto that CPU first, in ms.
+pub(crate) fn first_on(tape: &Tape, name: &str, cpu: u32) -> Option<u64> {
+    let starts = tape.starts(tape.pid(name));
+    starts.iter().find(|(_, at)| *at == cpu).map(|(ns, _)| ns / MS)
+}
