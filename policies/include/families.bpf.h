@@ -9,22 +9,23 @@
  * Queues are per CPU, and hold shares among those who are on them. For shares of the machine that
  * is right where all queues have the same mix only. So with scope=machine each family has a
  * virtual time for the whole machine, too: CPU time of its members by the family's weight. The
- * mean of these by weight is the machine's. Weights are divided by those that want to run, at any
- * time: by all, one that starts a thousand others, which sleep, would hardly come to do so. A
- * family that is ahead of that is charged more for CPU time, one that is behind less, in proportion
- * to the distance, so that the distance settles and shares are right from then on. A new thread
- * begins later by as much as its family is ahead, or one that makes new ones all the time would
- * never pay, and earlier if it is behind. A family that cannot use its share, for want of threads,
- * is not owed more than its threads use in a round of slices. Charges are four times as much at
- * most: with 64, members that ran while their family was ahead waited for those that had not, half
- * a minute in a crowd of a thousand. (With 0.13 s at most a process of 100 threads lost a twentieth
- * of its share: while the others had the CPUs it was owed more.)
+ * mean of these by weight is the machine's. A family that is ahead of that is charged more for CPU
+ * time, one that is behind less, in proportion to the distance, so that the distance settles and
+ * shares are right from then on. It is charged as many times as it has threads that want to run: by
+ * all its members, one that starts a thousand others, which sleep, would hardly come to do so. A
+ * new thread begins later by as much as its family is ahead, or one that makes new ones all the
+ * time would never pay. A family that cannot use its share, for want of threads, is not owed more
+ * than its threads use in a round of slices. Charges are four times as much at most: with 64,
+ * members that ran while their family was ahead waited for those that had not, half a minute in a
+ * crowd of a thousand. (With 0.13 s at most a process of 100 threads lost a twentieth of its share:
+ * while the others had the CPUs it was owed more.)
  *
  * No charge takes a CPU from threads that have it for themselves, though: queues whose weights are
  * even may hold one family only, or three siblings here and one there. So in a queue a member of a
  * family that is ahead weighs less, and so does one that is ahead of its siblings, who have such a
  * virtual time, too. Then the queues are not even, and the balancing mixes them, until nobody is
- * ahead. Siblings are charged alike.
+ * ahead. Siblings are charged alike. Queues go by all members, as weights that changed with each
+ * sleep would move threads about.
  *
  * Groups have their weights on each CPU, and families compete within one: what is the machine's
  * above is the group's then, and a family that is in two is a family in each.
@@ -40,6 +41,7 @@
 
 #define HORIZON_BITS 27 /* who is 2^27 ns ahead, 0.13 s, is charged double */
 #define HORIZON	     (1ull << HORIZON_BITS)
+#define SIBLING_BITS 26			    /* of siblings 67 ms */
 #define LEAD_BITS    10			    /* of precision in that */
 #define LEAST_FACTOR 1			    /* who is behind is charged a thousandth at least */
 #define MOST_FACTOR  (1 << (LEAD_BITS + 2)) /* or who ran while it was ahead would wait for ever */
@@ -181,10 +183,10 @@ static void renew_member(u32 slot, bool wants)
 		set_pull(&accounts[slot & SLOT_MASK], &f->inside, pull, -(s64)HORIZON, HORIZON);
 }
 
-/* Above 1, which is 1 << LEAD_BITS, for who is ahead. */
-static s64 factor_by(s64 lead, s64 least, s64 most)
+/* Above 1, which is 1 << LEAD_BITS, for who is ahead; 2 at 2^@horizon ns. */
+static s64 factor_by(s64 lead, u32 horizon, s64 least, s64 most)
 {
-	s64 factor = (1 << LEAD_BITS) + (lead >> (HORIZON_BITS - LEAD_BITS));
+	s64 factor = (1 << LEAD_BITS) + (lead >> (horizon - LEAD_BITS));
 
 	if (factor < least)
 		return least;
@@ -196,7 +198,7 @@ static u64 charge_factor(const struct family *f)
 {
 	if (scope == SCOPE_QUEUE)
 		return 1 << LEAD_BITS;
-	return factor_by(family_lead(f), LEAST_FACTOR, MOST_FACTOR);
+	return factor_by(family_lead(f), HORIZON_BITS, LEAST_FACTOR, MOST_FACTOR);
 }
 
 /* How much less a member that is ahead of its siblings weighs in a queue. */
@@ -204,7 +206,7 @@ static u64 sibling_factor(u32 slot, const struct family *f)
 {
 	s64 lead = lead_of(&accounts[slot & SLOT_MASK], &f->inside);
 
-	return factor_by(lead, 1 << (LEAD_BITS - 1), 1 << (LEAD_BITS + 1));
+	return factor_by(lead, SIBLING_BITS, 1 << (LEAD_BITS - 2), 1 << (LEAD_BITS + 2));
 }
 
 /* By what a client's own weight comes to in its family; at least 1. */
@@ -219,8 +221,7 @@ static u32 divided(u32 slot, u32 weight)
 	renew_member(slot, client_at(slot)->home);
 	renew_family(f);
 	most = (u64)weight * family_parts(f->threads);
-	part = (most << 2 * LEAD_BITS) / divisor_of(f) /
-	       (charge_factor(f) * sibling_factor(slot, f));
+	part = (most << 2 * LEAD_BITS) / f->threads / (charge_factor(f) * sibling_factor(slot, f));
 	if (part > most) /* the family's */
 		return most;
 	return part ? part : 1;
