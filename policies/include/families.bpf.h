@@ -221,7 +221,11 @@ static u32 divided(u32 slot, u32 weight)
 	renew_member(slot, client_at(slot)->home);
 	renew_family(f);
 	most = (u64)weight * family_parts(f->threads);
-	part = (most << 2 * LEAD_BITS) / f->threads / (charge_factor(f) * sibling_factor(slot, f));
+	if (scope == SCOPE_QUEUE)
+		part = most / f->threads;
+	else
+		part = (most << 2 * LEAD_BITS) / f->threads /
+		       (charge_factor(f) * sibling_factor(slot, f));
 	if (part > most) /* the family's */
 		return most;
 	return part ? part : 1;

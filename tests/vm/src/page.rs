@@ -15,12 +15,26 @@ pub fn write(path: &Path, command: &str, text: &str) -> Result<()> {
     fs::write(path, new).with_context(|| file.to_string())
 }
 
+/// What `command` wrote.
+pub fn written(path: &Path, command: &str) -> Result<String> {
+    let file = path.display();
+    let page = fs::read_to_string(path).with_context(|| file.to_string())?;
+    let (begin, end) = part(&page, command).with_context(|| file.to_string())?;
+    Ok(page[begin..end].to_owned())
+}
+
 fn replaced(old: &str, command: &str, text: &str) -> Result<String> {
+    let (begin, end) = part(old, command)?;
+    Ok(format!("{}\n\n{text}\n{}", &old[..begin], &old[end..]))
+}
+
+/// Where in the page the text of a command begins and ends.
+fn part(page: &str, command: &str) -> Result<(usize, usize)> {
     let marker = format!("<!-- begin: written by `{command}` -->");
-    let begin = old.find(&marker).with_context(|| format!("there is no line '{marker}'"))?;
+    let begin = page.find(&marker).with_context(|| format!("there is no line '{marker}'"))?;
     let begin = begin + marker.len();
-    let end = old[begin..].find(END).with_context(|| format!("there is no line '{END}'"))?;
-    Ok(format!("{}\n\n{text}\n{}", &old[..begin], &old[begin + end..]))
+    let end = page[begin..].find(END).with_context(|| format!("there is no line '{END}'"))?;
+    Ok((begin, begin + end))
 }
 
 #[cfg(test)]

@@ -57,7 +57,8 @@ pub(crate) struct VersusArgs {
     #[arg(long, conflicts_with_all = ["vmlinuz", "shift"])]
     recorded: bool,
 
-    /// Put the tables into docs/simulator-vs-kernel.md and docs/eevdf-vs-kernel.md
+    /// Put the tables into docs/simulator-vs-kernel.md and docs/eevdf-vs-kernel.md; rows of cases
+    /// that were not chosen stay as they are
     #[arg(long)]
     write: bool,
 
@@ -83,6 +84,7 @@ pub(crate) fn run(args: &VersusArgs, sources: &Sources) -> Result<bool> {
             bail!("tolerances: there is no case '{stranger}'");
         }
     }
+    let all = cases.clone();
     cases.retain(|case| !args.quick || case.quick);
     cases.retain(|case| {
         args.cases.is_empty() || args.cases.iter().any(|part| case.name().contains(part.as_str()))
@@ -114,7 +116,7 @@ pub(crate) fn run(args: &VersusArgs, sources: &Sources) -> Result<bool> {
     })?;
     // Back into the order of the file.
     compared.sort_by_key(|c| cases.iter().position(|case| case.name() == c.case));
-    report(&compared, args)
+    report(&cases, &all, &compared, args)
 }
 
 /// What kernels do with the cases, and what else they have to do, by machine.
@@ -227,17 +229,17 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn report(compared: &[Compared], args: &VersusArgs) -> Result<bool> {
-    println!("{}", table::markdown(compared));
+fn report(cases: &[Case], all: &[Case], compared: &[Compared], args: &VersusArgs) -> Result<bool> {
+    let cases: Vec<&Case> = cases.iter().collect();
+    println!("{}", table::markdown(&cases, compared, ""));
     let json = args.dir.join("versus.json");
     fs::write(&json, serde_json::to_vec_pretty(compared)?)
         .with_context(|| json.display().to_string())?;
     if args.write {
-        let (fair, policies): (Vec<Compared>, Vec<Compared>) =
-            compared.iter().cloned().partition(|case| case.fair);
-        let pages = [("eevdf-vs-kernel.md", fair), ("simulator-vs-kernel.md", policies)];
-        for (page, cases) in pages.iter().filter(|(_, cases)| !cases.is_empty()) {
-            table::write(&repository().join("docs").join(page), cases)?;
+        let (fair, policies): (Vec<&Case>, Vec<&Case>) =
+            all.iter().partition(|case| case.is_fair());
+        for (page, cases) in [("eevdf-vs-kernel.md", fair), ("simulator-vs-kernel.md", policies)] {
+            table::write(&repository().join("docs").join(page), &cases, compared)?;
         }
     }
     let mut bad = 0;

@@ -125,7 +125,7 @@ pub fn read(path: &Path, policies: &[&str]) -> Result<Vec<Case>> {
     parse(&text, policies).with_context(|| path.display().to_string())
 }
 
-fn parse(text: &str, policies: &[&str]) -> Result<Vec<Case>> {
+pub(super) fn parse(text: &str, policies: &[&str]) -> Result<Vec<Case>> {
     let file: Cases = toml::from_str(text)?;
     let in_rows = file.sequence.iter().flat_map(|row| &row.policies);
     let in_matrix = file.matrix.iter().flat_map(|row| &row.policies);

@@ -2,50 +2,87 @@
 //! The tables of `docs/simulator-vs-kernel.md` and `docs/eevdf-vs-kernel.md`, which are written
 //! between two markers.
 
+use super::case::Case;
 use super::compare::{Compared, Measure};
 use crate::page;
 use anyhow::Result;
 use std::path::Path;
 
-/// Puts the table where the old one was.
-pub fn write(path: &Path, compared: &[Compared]) -> Result<()> {
-    page::write(path, "rota-vm versus --write", &markdown(compared))
+const COMMAND: &str = "rota-vm versus --write";
+
+/// Puts the table of `cases` where the old one was. Of those that were not compared now the old
+/// rows stay.
+pub fn write(path: &Path, cases: &[&Case], compared: &[Compared]) -> Result<()> {
+    let old = page::written(path, COMMAND)?;
+    page::write(path, COMMAND, &markdown(cases, compared, &old))
 }
 
-/// All cases: first those with numbers, then those with picks.
-pub fn markdown(compared: &[Compared]) -> String {
-    let (picks, numbers): (Vec<&Compared>, Vec<&Compared>) =
-        compared.iter().partition(|c| c.same_picks.is_some());
+/// First the cases with numbers, then those with picks; those that were not compared as in `old`,
+/// or left out.
+pub fn markdown(cases: &[&Case], compared: &[Compared], old: &str) -> String {
+    let (picks, numbers): (Vec<&Case>, Vec<&Case>) =
+        cases.iter().copied().partition(|case| case.picks.is_some());
+    let row = |case: &Case| {
+        let now = compared.iter().find(|compared| compared.case == case.name());
+        now.map(|now| row(case, now)).or_else(|| kept(case, old))
+    };
     let mut text = String::new();
-    let mut workload = "";
+    let mut section = String::new();
     for case in numbers {
-        if case.workload != workload {
-            workload = &case.workload;
+        let Some(row) = row(case) else { continue };
+        if section != title(case) {
+            section = title(case);
             let seconds = case.duration_ns as f64 / 1e9;
             text += &format!(
-                "\n**{workload}**, {seconds} s\n\n\
+                "\n{section}, {seconds} s\n\n\
                  | CPUs | policy | share, worst task | switches | run delay | wakeup p50 | p95 | p99 |\n\
                  |---|---|---|---|---|---|---|---|\n"
             );
         }
-        text += &row(case);
+        text += &row;
     }
-    if !picks.is_empty() {
+    let rows: String = picks.into_iter().filter_map(row).collect();
+    if !rows.is_empty() {
         text += "\n**Picks**, one CPU\n\n| workload | policy | tunables | the same picks |\n|---|---|---|---|\n";
-        for case in picks {
-            let count = case.same_picks.unwrap_or_default();
-            let set = case.set.join(" ");
-            text += &format!("| {} | {} | {set} | {count} |\n", case.workload, case.policy);
-        }
+        text += &rows;
     }
     text.trim_start().to_owned()
 }
 
-fn row(case: &Compared) -> String {
-    let set = if case.own_set { format!(" {}", case.set.join(" ")) } else { String::new() };
-    let mut row = format!("| {} | {}{set} |", case.cpus, case.policy);
+/// With what the section of the case begins.
+fn title(case: &Case) -> String {
+    let name = if case.picks.is_some() { "Picks" } else { &case.workload };
+    format!("**{name}**")
+}
+
+/// With what its row begins, which no other in its section does.
+fn head(case: &Case) -> String {
+    let set = case.set.join(" ");
+    match case.picks {
+        Some(_) => format!("| {} | {} | {set} |", case.workload, case.policy),
+        None if case.own_set => format!("| {} | {} {set} |", case.cpus, case.policy),
+        None => format!("| {} | {} |", case.cpus, case.policy),
+    }
+}
+
+fn kept(case: &Case, old: &str) -> Option<String> {
+    let (title, head) = (title(case), head(case));
+    old.lines()
+        .skip_while(|line| !line.starts_with(&title))
+        .skip(1)
+        .take_while(|line| !line.starts_with("**"))
+        .find(|line| line.starts_with(&head))
+        .map(|line| format!("{line}\n"))
+}
+
+fn row(case: &Case, compared: &Compared) -> String {
+    let mut row = head(case);
+    if case.picks.is_some() {
+        row += &format!(" {} |", compared.same_picks.unwrap_or_default());
+        return row + "\n";
+    }
     for measure in Measure::ALL {
-        row += &format!(" {} |", cell(case, measure));
+        row += &format!(" {} |", cell(compared, measure));
     }
     row + "\n"
 }
@@ -86,5 +123,63 @@ fn time(ns: f64) -> String {
         ns if ns >= 1e7 => format!("{:.1} ms", ns / 1e6),
         ns if ns >= 1e6 => format!("{:.2} ms", ns / 1e6),
         ns => format!("{:.0} us", ns / 1e3),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::versus::case;
+
+    const OLD: &str = "**hogs**, 2 s\n\n\
+        | CPUs | policy |\n|---|---|\n| 1 | rr | one |\n| 1 | wfq | two |\n| 1 | gone | x |\n\n\
+        **mix**, 2 s\n\n| 1 | rr | three |\n\n\
+        **Picks**, one CPU\n\n| hogs | rr | quantum_ns=3ms | 7 |\n";
+
+    #[test]
+    fn rows_of_cases_that_were_not_compared_stay_and_those_of_none_go() {
+        let file = r#"
+            matrix = [
+                { workload = "hogs", cpus = [1], for = "2s", policies = ["wfq", "rr"] },
+                { workload = "mix", cpus = [1, 2], for = "2s", policies = ["rr"] },
+            ]
+            sequence = [
+                { workload = "hogs", policies = ["rr"], for = "2s", picks = 5,
+                  set = ["quantum_ns=3ms"] },
+            ]
+        "#;
+        let cases = case::parse(file, &["rr", "wfq"]).unwrap();
+        let cases: Vec<&Case> = cases.iter().collect();
+
+        let text = markdown(&cases, &[], OLD);
+
+        let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).collect();
+        assert_eq!(rows.iter().filter(|row| row.starts_with("| CPUs")).count(), 2, "{text}");
+        let kept: Vec<&str> = rows.into_iter().filter(|row| !row.contains("polic")).collect();
+        assert_eq!(
+            kept,
+            [
+                "| 1 | wfq | two |",
+                "| 1 | rr | one |",
+                "| 1 | rr | three |",
+                "| hogs | rr | quantum_ns=3ms | 7 |"
+            ]
+        );
+    }
+
+    #[test]
+    fn each_case_has_a_row_in_its_page() {
+        let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let policies: Vec<&str> = rota_catalog::policies().iter().map(|p| p.name).collect();
+        let pages =
+            [("cases.toml", "simulator-vs-kernel.md"), ("fair-cases.toml", "eevdf-vs-kernel.md")];
+        for (file, page) in pages {
+            let file = repository.join("tests/vm/versus").join(file);
+            let old = page::written(&repository.join("docs").join(page), COMMAND).unwrap();
+
+            for case in case::read(&file, &policies).unwrap() {
+                assert!(kept(&case, &old).is_some(), "{page}: no row of {}", case.name());
+            }
+        }
     }
 }
