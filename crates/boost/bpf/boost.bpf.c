@@ -43,16 +43,23 @@ __kinline u32 autogroup_of(struct task_struct *p)
 	return id;
 }
 
+/* What is done for it already. */
+__kinline u32 level_of(struct task_struct *p)
+{
+	u32 tid = p->pid, *level = bpf_map_lookup_elem(&boosted, &tid);
+
+	return level ? *level : 0;
+}
+
 __kinline void tell(struct live *l, struct worker *w, struct task_struct *p, u64 now, u32 kind,
 		    u32 family, u32 relation, u32 peer, u32 role)
 {
-	u32 tid = p->pid;
 	struct event *e;
 
 	if (w->event_ns && now - w->event_ns < l->interval_ns)
 		return;
 	w->event_ns = now;
-	if (bpf_map_lookup_elem(&boosted, &tid))
+	if (level_of(p) == ELEVATED)
 		return;
 	e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
 	if (!e) {
@@ -62,7 +69,7 @@ __kinline void tell(struct live *l, struct worker *w, struct task_struct *p, u64
 	e->time_ns = now;
 	e->kind = kind;
 	e->family = family;
-	e->tid = tid;
+	e->tid = p->pid;
 	e->tgid = p->tgid;
 	e->uid = p->cred->uid.val;
 	e->relation = relation;
@@ -105,6 +112,33 @@ __kinline struct worker *close_request(struct conversation *c, struct task_struc
 	return w;
 }
 
+/* The current task got what it waited for. */
+__kinline void note_answer(struct live *l, struct conversation *c, struct sock *sk,
+			   struct task_struct *me)
+{
+	u64 now = bpf_ktime_get_ns();
+	struct worker *w;
+
+	if (now - c->seen_ns < SEEN_NS || !has_customer(c, sk, me, now))
+		return;
+	c->seen_ns = now;
+	w = make_worker(me->pid, now);
+	if (!w)
+		return;
+	w->answer_ns = now;
+	if (level_of(me))
+		return;
+	tell(l,
+	     w,
+	     me,
+	     now,
+	     ANSWER,
+	     is_unix(sk) ? UNIX : NETWORK,
+	     c->relation,
+	     c->writer_tgid,
+	     c->role);
+}
+
 SEC("tp_btf/sock_recv_length")
 int on_receive(u64 *ctx)
 {
@@ -125,9 +159,12 @@ int on_receive(u64 *ctx)
 	c = bpf_sk_storage_get(&conversations, sk, NULL, CREATE);
 	if (!c)
 		return 0;
-	if (!role_counts(c, sk)) {
+	c->role = role_of(sk, c);
+	if (!has_role(c, config.roles)) {
 		if (c->asks)
 			c->asks--;
+		if (has_role(c, config.waiters))
+			note_answer(l, c, sk, me);
 		return 0;
 	}
 	tid = me->pid;

@@ -81,12 +81,17 @@ enum role {
 };
 
 enum family { UNIX = 0, NETWORK = 1 };
-enum kind { REQUEST = 1, HANDED_ON = 2 };
+enum kind { REQUEST = 1, HANDED_ON = 2, ANSWER = 3 };
+
+/* What is done for a thread: of more than that no events are needed. */
+enum level { SHORT_SLICE = 1, ELEVATED = 2 };
 
 struct config {
 	u64 accept[4]; /* bit r: relation r makes a customer */
 	u32 roles;     /* bit r: role r has customers */
+	u32 waiters;   /* bit r: role r waits for answers */
 	u32 self;      /* the daemon's process */
+	u32 pad;
 };
 const volatile struct config config;
 
@@ -112,6 +117,7 @@ struct worker {
 	u32 tid;       /* 0: nobody */
 	u32 pad;
 	u64 opened_wait_ns; /* how long it had waited for a CPU when it was opened */
+	u64 answer_ns;	    /* when it last got an answer */
 };
 
 /* Who wrote. */
@@ -183,7 +189,7 @@ struct {
 	__type(value, struct worker);
 } workers SEC(".maps");
 
-/* Threads that are boosted: no events are needed of them. */
+/* What is done for threads: enum level. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1 << 14);
@@ -251,7 +257,8 @@ __kinline struct worker *make_worker(u32 tid, u64 now)
 
 	if (!w || w->tid == tid)
 		return w;
-	if (w->tid && (now - w->recv_ns < STALE_NS || now - w->helped_ns < STALE_NS)) {
+	if (w->tid && (now - w->recv_ns < STALE_NS || now - w->helped_ns < STALE_NS ||
+		       now - w->answer_ns < STALE_NS)) {
 		count_lost();
 		return NULL;
 	}

@@ -139,11 +139,10 @@ __kinline u8 role_of(struct sock *sk, struct conversation *c)
 	return u ? unix_role(u) : PAIR;
 }
 
-/* Is the end that receives one whose requests count? */
-__kinline bool role_counts(struct conversation *c, struct sock *sk)
+/* Is the end that receives one of these? */
+__kinline bool has_role(const struct conversation *c, u32 roles)
 {
-	c->role = role_of(sk, c);
-	return config.roles >> c->role & 1;
+	return roles >> c->role & 1;
 }
 
 /* Is a customer at the other end? The answer is kept for a while. */

@@ -138,47 +138,54 @@ pub fn describe(relation: u32) -> String {
     words.join(", ")
 }
 
-/// Roles of the end that received, whose bit is 1 in what the programs get.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Roles(u32);
-
+/// Roles of the end that received, as bits of what the programs get: who accepted the connection.
 const SERVER: u32 = 1 << 1;
+/// Who connected, and ends that nothing is known of.
 const CLIENT_AND_PAIR: u32 = 1 << 2 | 1 << 3;
 
-impl Default for Roles {
-    /// Only who accepted the connection: what a client receives are answers.
-    fn default() -> Self {
-        Self(SERVER)
+/// What is done for who gets an answer. Servers are elevated in any case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clients {
+    /// Nothing.
+    None,
+    /// A short slice and no nice value: it comes sooner, and gets no more.
+    #[default]
+    Slice,
+    /// What it receives counts as a request, as in the paper.
+    Nice,
+}
+
+const CLIENTS: [(&str, Clients); 3] =
+    [("none", Clients::None), ("slice", Clients::Slice), ("nice", Clients::Nice)];
+
+impl Clients {
+    /// The roles that have requests, as the programs take them.
+    pub fn roles(self) -> u32 {
+        SERVER | if self == Self::Nice { CLIENT_AND_PAIR } else { 0 }
+    }
+
+    /// The roles that get a short slice.
+    pub fn waiters(self) -> u32 {
+        if self == Self::Slice {
+            CLIENT_AND_PAIR
+        } else {
+            0
+        }
     }
 }
 
-impl Roles {
-    /// As the programs take it.
-    pub fn bits(self) -> u32 {
-        self.0
-    }
-}
-
-impl FromStr for Roles {
+impl FromStr for Clients {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let role = |word: &str| match word.trim() {
-            "server" => Ok(SERVER),
-            "client" => Ok(CLIENT_AND_PAIR),
-            _ => Err(format!("{word:?}: expected server, client or both with a comma")),
-        };
-        text.split(',').try_fold(0, |roles, word| Ok(roles | role(word)?)).map(Self)
+        let found = CLIENTS.iter().find(|(name, _)| *name == text);
+        found.map(|(_, clients)| *clients).ok_or_else(|| "expected none, slice or nice".into())
     }
 }
 
-impl fmt::Display for Roles {
+impl fmt::Display for Clients {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match (self.0 & SERVER != 0, self.0 & CLIENT_AND_PAIR != 0) {
-            (true, true) => "server,client",
-            (false, true) => "client",
-            _ => "server",
-        })
+        f.write_str(CLIENTS.iter().find(|(_, c)| c == self).map_or("", |(name, _)| name))
     }
 }
 
@@ -219,10 +226,18 @@ mod tests {
         for bad in ["", "anybody", "remote;unknown", "remote,"] {
             assert!(bad.parse::<Customers>().is_err(), "{bad}");
         }
-        for roles in ["server", "client", "server,client"] {
-            assert_eq!(roles.parse::<Roles>().expect("roles").to_string(), roles);
+        for (name, clients) in CLIENTS {
+            assert_eq!((name.parse(), clients.to_string()), (Ok(clients), name.to_owned()));
         }
-        assert!("peer".parse::<Roles>().is_err());
+        assert!("peer".parse::<Clients>().is_err());
+    }
+
+    #[test]
+    fn who_waits_for_an_answer_has_a_request_or_a_short_slice_never_both() {
+        for (_, clients) in CLIENTS {
+            assert_eq!(clients.roles() & clients.waiters(), 0);
+            assert_ne!(clients.roles() & SERVER, 0);
+        }
     }
 
     proptest! {
@@ -240,7 +255,7 @@ mod tests {
         #[test]
         fn any_text_is_a_policy_or_an_error(text in ".*") {
             let _ = text.parse::<Customers>();
-            let _ = text.parse::<Roles>();
+            let _ = text.parse::<Clients>();
         }
     }
 }

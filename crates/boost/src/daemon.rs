@@ -3,18 +3,19 @@
 
 use crate::apply::{self, Ledger, Refusal, Threads, SHORT_SLICE_NS};
 use crate::control::{Explanation, Listener, ThreadState};
-use crate::customers::{self, Customers, Roles};
+use crate::customers::{self, Clients, Customers};
 use crate::engine::{Engine, Settings, Step, Why};
 use crate::error::BoostError;
 use crate::groups::{self, Allowed, Groups};
 use crate::load::{runnable_of, Load};
 use crate::process::{self, Clock};
-use crate::programs::Programs;
+use crate::programs::{Level, Programs};
 use crate::record::{Event, Kind, Worker};
 use crate::request::Facts;
 use crate::saved::SavedFile;
 use crate::syscalls::{self, Attr};
 use crate::table::{self, Family};
+use crate::waiting::Waiting;
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -29,14 +30,15 @@ const HISTORY: usize = 32;
 const PROCESSES: usize = 512;
 /// The daemon works little, but at once.
 const OWN_NICE: i32 = -15;
+const SHORT_SLICE_US: u64 = SHORT_SLICE_NS / 1000;
 
 /// How to boost.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Who is a customer.
     pub customers: Customers,
-    /// Whose requests count.
-    pub roles: Roles,
+    /// What is done for who gets answers.
+    pub clients: Clients,
     /// Limits.
     pub settings: Settings,
     /// The load is averaged over this time.
@@ -86,6 +88,8 @@ pub struct Totals {
     pub lost: u64,
     /// Boosted now.
     pub boosted: usize,
+    /// Others that have a short slice now.
+    pub waiting: usize,
     /// Runnable threads per CPU.
     pub load_per_cpu: f64,
     /// Part of a CPU that the daemon took in the last second.
@@ -96,6 +100,7 @@ pub struct Totals {
 pub struct Daemon<T: Threads> {
     programs: Programs,
     engine: Engine,
+    waiting: Waiting,
     ledger: Ledger<T>,
     groups: Groups,
     listener: Option<Listener>,
@@ -163,7 +168,7 @@ impl<T: Threads> Daemon<T> {
             }
             None => (None, 0),
         };
-        let programs = Programs::start(&options.customers, options.roles)?;
+        let programs = Programs::start(&options.customers, options.clients)?;
         if file.is_some() {
             let own = Attr { nice: OWN_NICE, slice_ns: SHORT_SLICE_NS, ..ordinary };
             syscalls::set_attr(0, &own).map_err(|_| BoostError::Privileges)?;
@@ -172,6 +177,7 @@ impl<T: Threads> Daemon<T> {
         let mut daemon = Self {
             programs,
             engine: Engine::new(options.settings),
+            waiting: Waiting::default(),
             ledger: Ledger::new(threads, file, ordinary.slice_ns),
             groups: Groups::new(options.groups, options.saved.as_deref().map(groups_file)),
             listener,
@@ -210,6 +216,7 @@ impl<T: Threads> Daemon<T> {
         if now_ns.saturating_sub(self.looked_ns) >= every.as_nanos() as u64 {
             self.looked_ns = now_ns;
             self.look(now_ns);
+            self.look_at_waiting(now_ns);
             self.sample(now_ns)?;
             self.watch_oneself(now_ns)?;
             self.answer(now_ns);
@@ -282,6 +289,9 @@ impl<T: Threads> Daemon<T> {
         let Event { tid, tgid, .. } = event;
         let Ok(clock) = Clock::open(tid) else { return };
         let Some(times) = clock.read() else { return };
+        if event.kind == Kind::Answer {
+            return self.answered(now_ns, &event);
+        }
         let was_boosted = self.engine.standing(tid).is_some();
         let worker = self.programs.worker(tid);
         let facts = worker.map(|w| self.facts(now_ns, &w, times.wait_ns)).unwrap_or_default();
@@ -290,7 +300,8 @@ impl<T: Threads> Daemon<T> {
             Ok(nice) => match self.ledger.boost(tid, nice) {
                 Ok(()) => {
                     self.totals.boosts += 1;
-                    self.programs.set_boosted(tid, true);
+                    self.waiting.forget(tid);
+                    self.programs.set_level(tid, Level::Elevated);
                     self.clocks.insert(tid, clock);
                     let name = process::name(tid).unwrap_or_default();
                     self.names.insert(tid, (tgid, name));
@@ -299,13 +310,37 @@ impl<T: Threads> Daemon<T> {
                     let group = self.groups.enter(tid, tgid, nice, event.autogroup);
                     self.change(now_ns, tid, format!("nice 0 -> {nice}: {why}; {group}"));
                 }
-                Err(refusal) => {
-                    self.engine.refused(now_ns, tid);
-                    self.deny(now_ns, &event, Why::Settings, &refusal.to_string());
-                }
+                Err(refusal) => self.refuse(now_ns, &event, &refusal.to_string()),
             },
             Err(why) => self.deny(now_ns, &event, why, &why.to_string()),
         }
+    }
+
+    /// A thread got an answer.
+    fn answered(&mut self, now_ns: u64, event: &Event) {
+        let tid = event.tid;
+        let boosted = self.ledger.nice(tid).is_some() || self.engine.is_refused(now_ns, tid);
+        if boosted || !self.waiting.answered(tid, event.family, self.load()) {
+            return;
+        }
+        match self.ledger.boost(tid, 0) {
+            Ok(()) => {
+                self.programs.set_level(tid, Level::ShortSlice);
+                self.names.insert(tid, (event.tgid, process::name(tid).unwrap_or_default()));
+                let why = self.reason(event);
+                self.change(now_ns, tid, format!("slice -> {SHORT_SLICE_US} us: {why}"));
+            }
+            Err(refusal) => self.refuse(now_ns, event, &refusal.to_string()),
+        }
+    }
+
+    /// A thread is not to be changed, as a person set it up.
+    fn refuse(&mut self, now_ns: u64, event: &Event, why: &str) {
+        self.engine.refused(now_ns, event.tid);
+        if self.waiting.forget(event.tid) {
+            self.programs.set_level(event.tid, Level::None);
+        }
+        self.deny(now_ns, event, Why::Settings, why);
     }
 
     /// In words, what somebody waits for.
@@ -316,13 +351,14 @@ impl<T: Threads> Daemon<T> {
         let peer = name(event.peer);
         match event.kind {
             Kind::HandedOn => format!("woken by{peer}, which has a request open; load {load:.1}"),
-            Kind::Request => {
+            Kind::Request | Kind::Answer => {
+                let what = if event.kind == Kind::Answer { "answer" } else { "request" };
                 let family = match event.family {
                     Family::Unix => "UNIX",
                     Family::Network => "network",
                 };
                 let who = customers::describe(event.relation);
-                format!("request by {family} socket from{peer} ({who}); load {load:.1}")
+                format!("{what} by {family} socket from{peer} ({who}); load {load:.1}")
             }
         }
     }
@@ -342,6 +378,23 @@ impl<T: Threads> Daemon<T> {
     fn change(&mut self, time_ns: u64, tid: u32, what: String) {
         let (tgid, name) = self.names.get(&tid).cloned().unwrap_or_default();
         self.changes.push(Change { time_ns, tid, tgid, name, what });
+    }
+
+    /// Looks at those that have a short slice.
+    fn look_at_waiting(&mut self, now_ns: u64) {
+        let load = self.load();
+        for tid in self.waiting.threads() {
+            let answer_ns = self.programs.worker(tid).map(|worker| worker.answer_ns);
+            if self.waiting.stays(now_ns, tid, answer_ns, load) {
+                continue;
+            }
+            self.waiting.forget(tid);
+            self.programs.set_level(tid, Level::None);
+            let failed = self.ledger.release(tid).err();
+            let text = failed.map_or("no answers".into(), |e| format!("no answers; {e}"));
+            self.change(now_ns, tid, format!("its own slice: {text}"));
+            self.names.remove(&tid);
+        }
     }
 
     /// Looks at the boosted threads.
@@ -378,7 +431,7 @@ impl<T: Threads> Daemon<T> {
     }
 
     fn drop_thread(&mut self, now_ns: u64, tid: u32, why: &str) {
-        self.programs.set_boosted(tid, false);
+        self.programs.set_level(tid, Level::None);
         self.groups.leave(tid);
         self.clocks.remove(&tid);
         self.change(now_ns, tid, format!("nice 0: {why}"));
@@ -460,7 +513,8 @@ impl<T: Threads> Daemon<T> {
     pub fn totals(&self) -> Totals {
         Totals {
             lost: self.programs.lost(),
-            boosted: self.ledger.len(),
+            boosted: self.ledger.len() - self.waiting.len(),
+            waiting: self.waiting.len(),
             load_per_cpu: self.load.per_cpu(self.cpus),
             ..self.totals
         }

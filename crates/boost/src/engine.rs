@@ -123,7 +123,7 @@ impl Engine {
         facts: Facts,
     ) -> Result<i32, Why> {
         let elevation = table::elevation(load, event.family).ok_or(Why::LowLoad)?;
-        if self.refused_until.get(&event.tid).is_some_and(|until| now_ns < *until) {
+        if self.is_refused(now_ns, event.tid) {
             return Err(Why::Settings);
         }
         let Facts { answers, served_ns, .. } = facts;
@@ -153,6 +153,11 @@ impl Engine {
             nice: elevation.nice,
         });
         Ok(elevation.nice)
+    }
+
+    /// Was it refused lately, as a person set it up?
+    pub fn is_refused(&self, now_ns: u64, tid: u32) -> bool {
+        self.refused_until.get(&tid).is_some_and(|until| now_ns < *until)
     }
 
     /// The thread could not be boosted, as a person set it up.

@@ -4,7 +4,8 @@
 //! Scheduling", 2010.
 //!
 //! Facts come from BPF programs ([`programs`]); what follows from them is decided without a
-//! kernel ([`engine`], with [`table`], [`customers`], [`request`], [`conduct`] and [`budget`]);
+//! kernel ([`engine`], with [`table`], [`customers`], [`request`], [`conduct`] and
+//! [`budget`]; [`waiting`] for those who get the answers);
 //! [`apply`] changes threads, and [`saved`] remembers what is to be taken back.
 
 pub mod apply;
@@ -24,5 +25,6 @@ pub mod request;
 pub mod saved;
 pub mod syscalls;
 pub mod table;
+pub mod waiting;
 
 pub use error::BoostError;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The BPF programs in the kernel: loads them, reads their events, asks their maps.
 
-use crate::customers::{Customers, Roles};
+use crate::customers::{Clients, Customers};
 use crate::error::BoostError;
 use crate::process;
 use crate::record::{Event, Worker, WORKER, WORKERS};
@@ -18,6 +18,17 @@ static OBJECT: &[u8] = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/boost
 /// libbpf reads headers in place.
 #[repr(align(8))]
 struct Aligned<T: ?Sized>(T);
+
+/// What is done for a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Nothing.
+    None = 0,
+    /// It has a short slice.
+    ShortSlice = 1,
+    /// And a nice value.
+    Elevated = 2,
+}
 
 /// The programs, attached until they are dropped.
 pub struct Programs {
@@ -40,7 +51,7 @@ impl std::fmt::Debug for Programs {
 
 impl Programs {
     /// Loads and attaches them. Nothing is told until [`Self::set_live`] says so.
-    pub fn start(customers: &Customers, roles: Roles) -> Result<Self, BoostError> {
+    pub fn start(customers: &Customers, clients: Clients) -> Result<Self, BoostError> {
         if !std::path::Path::new("/sys/kernel/btf/vmlinux").exists() {
             return Err(BoostError::Types);
         }
@@ -48,7 +59,7 @@ impl Programs {
         let refused = |what| move |e| BoostError::refused(what, e);
         let mut open =
             ObjectBuilder::default().open_memory(OBJECT).map_err(refused("opening programs"))?;
-        configure(&mut open, customers, roles).map_err(refused("setting up the programs"))?;
+        configure(&mut open, customers, clients).map_err(refused("setting up the programs"))?;
         let object = open.load().map_err(refused("loading the programs"))?;
         let map = |name: &'static str| {
             let found = object.maps().find(|map| map.name() == name);
@@ -115,13 +126,13 @@ impl Programs {
         let _ = self.workers.update(&slot, &value, MapFlags::ANY);
     }
 
-    /// No events are needed of this thread, or again.
-    pub fn set_boosted(&self, tid: u32, boosted: bool) {
+    /// What is done for this thread: events are needed of what asks for more.
+    pub fn set_level(&self, tid: u32, level: Level) {
         let key = tid.to_ne_bytes();
         // A full map only means events that nobody needs.
-        let _ = match boosted {
-            true => self.boosted.update(&key, &1u32.to_ne_bytes(), MapFlags::ANY),
-            false => self.boosted.delete(&key),
+        let _ = match level {
+            Level::None => self.boosted.delete(&key),
+            level => self.boosted.update(&key, &(level as u32).to_ne_bytes(), MapFlags::ANY),
         };
     }
 
@@ -139,11 +150,12 @@ impl Programs {
 fn configure(
     open: &mut OpenObject,
     customers: &Customers,
-    roles: Roles,
+    clients: Clients,
 ) -> Result<(), libbpf_rs::Error> {
     let mut config: Vec<u8> = customers.table().iter().flat_map(|w| w.to_ne_bytes()).collect();
-    config.extend(roles.bits().to_ne_bytes());
-    config.extend(std::process::id().to_ne_bytes());
+    for word in [clients.roles(), clients.waiters(), std::process::id(), 0] {
+        config.extend(word.to_ne_bytes());
+    }
     for mut map in open.maps_mut() {
         if map.name().to_string_lossy().ends_with(".rodata") {
             map.set_initial_value(&config)?;

@@ -5,7 +5,7 @@ use crate::table::Family;
 
 /// Sizes there.
 pub(crate) const EVENT: usize = 48;
-pub(crate) const WORKER: usize = 80;
+pub(crate) const WORKER: usize = 88;
 /// Threads are kept by the last bits of their ids.
 pub(crate) const WORKERS: u32 = 1 << 16;
 
@@ -16,6 +16,8 @@ pub enum Kind {
     Request,
     /// A thread of its process that did has woken it.
     HandedOn,
+    /// It got an answer.
+    Answer,
 }
 
 /// Something happened to a thread that is not boosted.
@@ -66,6 +68,8 @@ pub struct Worker {
     pub tid: u32,
     /// How long it had waited for a CPU when that was opened.
     pub opened_wait_ns: u64,
+    /// When it last got an answer.
+    pub answer_ns: u64,
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
@@ -87,6 +91,7 @@ impl Event {
             kind: match word(bytes, 8)? {
                 1 => Kind::Request,
                 2 => Kind::HandedOn,
+                3 => Kind::Answer,
                 _ => return None,
             },
             family: match word(bytes, 12)? {
@@ -119,6 +124,7 @@ impl Worker {
             served_ns: long(bytes, 56)?,
             tid: word(bytes, 64)?,
             opened_wait_ns: long(bytes, 72)?,
+            answer_ns: long(bytes, 80)?,
         })
     }
 }
@@ -155,7 +161,7 @@ mod tests {
     fn a_worker_has_the_layout_of_the_header() {
         let mut bytes: Vec<u8> = [1u64, 2, 3, 4].iter().flat_map(|w| w.to_ne_bytes()).collect();
         [5u32, 6, 7, 8].iter().for_each(|w| bytes.extend(w.to_ne_bytes()));
-        [9u64, 10, 11, 12].iter().for_each(|w| bytes.extend(w.to_ne_bytes()));
+        [9u64, 10, 11, 12, 13].iter().for_each(|w| bytes.extend(w.to_ne_bytes()));
         let worker = Worker {
             recv_ns: 1,
             send_ns: 2,
@@ -168,6 +174,7 @@ mod tests {
             served_ns: 10,
             tid: 11,
             opened_wait_ns: 12,
+            answer_ns: 13,
         };
         assert_eq!((bytes.len(), Worker::decode(&bytes)), (WORKER, Some(worker)));
     }

@@ -6,6 +6,7 @@
 mod support;
 
 use rota_boost::apply::Kernel;
+use rota_boost::customers::Clients;
 use rota_boost::daemon::{self, Change};
 use rota_boost::groups::Allowed;
 use rota_boost::syscalls::{attr, set_attr, Attr};
@@ -90,6 +91,29 @@ fn a_server_is_boosted_and_gets_its_own_back() {
     assert_eq!(attr(tid).expect("alive"), ordinary);
     let told = |c: &Change| c.what.contains("another user") && c.what.contains("UNIX");
     assert!(changes.iter().any(told), "{changes:?}");
+    end([hogs, vec![server, customer]].into_iter().flatten().collect());
+}
+
+/// And no nice value: it comes sooner, and gets no more.
+#[test]
+fn who_waits_for_the_answer_has_a_short_slice() {
+    let (_alone, stage) = (alone(), Stage::new());
+    let Some(daemon) = Running::start(&options("other-user", stage.path("saved"))) else { return };
+    let hogs = hogs(SECONDS);
+    std::thread::sleep(WARM);
+    let ordinary = attr(hogs[0].id()).expect("alive");
+    let server = spawn("server", &stage.path("s"), SECONDS);
+    let customer = spawn("customer", &stage.path("s"), Duration::from_secs(4));
+    boosted_thread(server.id(), SECONDS).expect("a boosted server");
+    std::thread::sleep(Duration::from_millis(500));
+    let of_customer = || threads(customer.id()).into_iter().filter_map(|tid| attr(tid).ok());
+    let waiting: Vec<Attr> = of_customer().filter(|attr| attr.flags == 1).collect();
+    let [waiting] = waiting[..] else { panic!("{waiting:?}") };
+    assert_eq!(waiting.nice, 0);
+    assert!(ordinary.slice_ns == 0 || waiting.slice_ns == 100_000, "{waiting:?}");
+    let changes = daemon.stop();
+    assert!(of_customer().all(|attr| attr == ordinary));
+    assert!(changes.iter().any(|c| c.what.contains("slice -> 100 us: answer")), "{changes:?}");
     end([hogs, vec![server, customer]].into_iter().flatten().collect());
 }
 
@@ -307,6 +331,25 @@ fn who_burns_and_chats_gains_nothing_to_speak_of() {
         assert!((share - honest).abs() < NEAR, "{chatter}: {share:.3}, others {honest:.3}");
         assert!(changes.iter().any(|c| c.what.contains("of CPU")), "{chatter}: {changes:?}");
     }
+}
+
+/// It asks a server of somebody else, and burns the CPU whether it has its answer or not.
+#[test]
+fn who_asks_and_burns_gains_nothing_but_with_a_nice_value() {
+    let (_alone, stage) = (alone(), Stage::new());
+    let run = |clients, name| {
+        let mut options = options("other-user", stage.path("saved"));
+        options.clients = clients;
+        let daemon = Running::start(&options)?;
+        let (share, honest) = shares(&stage, &["asker", "server"], name);
+        Some((share, honest, daemon.stop()))
+    };
+    let Some((share, honest, changes)) = run(Clients::Slice, "slice") else { return };
+    assert!((share - honest).abs() < NEAR, "{share:.3}, others {honest:.3}");
+    assert!(changes.iter().any(|c| c.what.contains("answer by UNIX")), "{changes:?}");
+    // Would this notice?
+    let (share, honest, _) = run(Clients::Nice, "nice").expect("possible a moment ago");
+    assert!(share > honest + 2.0 * NEAR, "{share:.3}, others {honest:.3}");
 }
 
 /// A server among background jobs that all have somebody who chats with them.

@@ -70,8 +70,8 @@ pub enum Mode {
     Nice,
     /// `rota boost` runs.
     Boost,
-    /// `rota boost --roles server,client` runs: who waits for answers is boosted, too.
-    BoostRoles,
+    /// `rota boost --clients nice` runs: who waits for answers is boosted, too.
+    BoostClients,
     /// `rota boost --autogroups` runs.
     BoostAutogroups,
 }
@@ -79,7 +79,7 @@ pub enum Mode {
 impl Mode {
     /// All of them.
     pub const ALL: [Self; 5] =
-        [Self::Plain, Self::Nice, Self::Boost, Self::BoostRoles, Self::BoostAutogroups];
+        [Self::Plain, Self::Nice, Self::Boost, Self::BoostClients, Self::BoostAutogroups];
 
     /// As on the command line.
     pub fn name(self) -> &'static str {
@@ -87,7 +87,7 @@ impl Mode {
             Self::Plain => "plain",
             Self::Nice => "nice",
             Self::Boost => "boost",
-            Self::BoostRoles => "boost-roles",
+            Self::BoostClients => "boost-clients",
             Self::BoostAutogroups => "boost-autogroups",
         }
     }

@@ -39,6 +39,10 @@ pub fn play(part: &str) {
             as_nobody();
             feed(&mut connect(&path), end);
         }
+        "asker" => {
+            as_nobody();
+            asker(&mut connect(&path), end);
+        }
         "customer" => {
             as_nobody();
             customer(&mut connect(&path), end);
@@ -137,6 +141,20 @@ fn feed(stream: &mut (impl Read + Write + NonBlocking), end: Instant) {
         let _ = stream.write(b"x");
         let _ = stream.read(&mut buffer);
         std::thread::sleep(SHORT);
+    }
+}
+
+/// Burns the CPU, and asks again whenever it has its answer.
+fn asker(stream: &mut UnixStream, end: Instant) {
+    stream.never_block();
+    let mut byte = [0];
+    let mut asked = false;
+    while Instant::now() < end {
+        asked = match asked {
+            true => !matches!(stream.read(&mut byte), Ok(1)),
+            false => matches!(stream.write(b"?"), Ok(1)),
+        };
+        burn(SHORT);
     }
 }
 

@@ -5,7 +5,7 @@
 pub mod actors;
 
 use rota_boost::apply::Kernel;
-use rota_boost::customers::{Customers, Roles};
+use rota_boost::customers::{Clients, Customers};
 use rota_boost::daemon::{Change, Daemon, Options};
 use rota_boost::engine::Settings;
 use rota_boost::groups::Allowed;
@@ -65,7 +65,7 @@ pub fn options(customers: &str, saved: PathBuf) -> Options {
     let ms = 1_000_000;
     Options {
         customers: customers.parse::<Customers>().expect("a policy"),
-        roles: Roles::default(),
+        clients: Clients::default(),
         settings: Settings {
             process_cpus: f64::from(rota_boost::process::cpus()) / 2.0,
             user_cpus: f64::from(rota_boost::process::cpus()) * 0.75,

@@ -75,7 +75,7 @@ enum What {
 }
 
 /// As the paper has it: whoever receives is boosted, the customer who gets an answer, too.
-const AS_PAPER: &str = "boost-roles";
+const AS_PAPER: &str = "boost-clients";
 
 const SHOWN: [Shown; 4] = [
     Shown {

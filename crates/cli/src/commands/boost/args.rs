@@ -4,7 +4,7 @@
 use crate::args::{duration, duration_or_seconds, EXIT_CODES};
 use clap::{Args, ValueHint};
 use rota_boost::control;
-use rota_boost::customers::{Customers, Roles};
+use rota_boost::customers::{Clients, Customers};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -16,10 +16,10 @@ pub(crate) struct BoostArgs {
     #[arg(long, value_name = "LIST", default_value_t)]
     pub(crate) customers: Customers,
 
-    /// Whose requests count: server (who accepted the connection), client (what it receives
-    /// are answers), or both
-    #[arg(long, value_name = "LIST", default_value_t)]
-    pub(crate) roles: Roles,
+    /// What to do for who gets answers: none, slice (a short slice, and no nice value: it comes
+    /// sooner and gets no more CPU time), or nice (as for servers)
+    #[arg(long, value_name = "WHAT", default_value_t)]
+    pub(crate) clients: Clients,
 
     /// Boosted CPU time of one process, in percent of the machine
     #[arg(long, value_name = "PERCENT", default_value_t = 50.0, value_parser = percent)]

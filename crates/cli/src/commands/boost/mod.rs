@@ -44,7 +44,7 @@ fn options(args: &BoostArgs) -> Options {
     let cpus = f64::from(process::cpus()) / 100.0;
     Options {
         customers: args.customers.clone(),
-        roles: args.roles,
+        clients: args.clients,
         settings: Settings {
             process_cpus: args.process_budget * cpus,
             user_cpus: args.user_budget * cpus,
@@ -69,7 +69,7 @@ fn watch<T: Threads>(args: &BoostArgs, threads: T) -> Result<Status, Error> {
         ));
     }
     let dry = if args.dry_run { "would boost" } else { "boosts" };
-    say(&format!("{dry} {} with customers {}", args.roles, args.customers))?;
+    say(&format!("{dry} servers with customers {}; clients get {}", args.customers, args.clients))?;
     notify::ready("boost");
     let result = until_end(args, &mut daemon, &stop);
     notify::stopping();
@@ -109,10 +109,10 @@ fn until_end<T: Threads>(
 }
 
 fn text(totals: &Totals) -> String {
-    let Totals { boosts, events, boosted, load_per_cpu, own_cpu, .. } = totals;
+    let Totals { boosts, events, boosted, waiting, load_per_cpu, own_cpu, .. } = totals;
     format!(
-        "load {load_per_cpu:.2} per CPU, {boosted} threads boosted now, {boosts} in all, {events} \
-         events, own CPU {:.2}%",
+        "load {load_per_cpu:.2} per CPU, {boosted} threads boosted now, {boosts} in all, {waiting} \
+         with a short slice now, {events} events, own CPU {:.2}%",
         own_cpu * 100.0
     )
 }
