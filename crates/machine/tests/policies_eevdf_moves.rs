@@ -6,7 +6,7 @@
 
 mod common;
 
-use common::eevdf::{first_on, run};
+use common::eevdf::{first_on, run, run_noting};
 use common::hosted::Hosted;
 use common::Tape;
 
@@ -136,6 +136,28 @@ fn who_moves_takes_along_what_it_used() {
     };
     assert_eq!(chosen(1, 2), 1);
     assert_eq!(chosen(2, 1), 2);
+}
+
+#[test]
+fn who_moves_takes_along_its_load_and_how_long_it_was_awake() {
+    // w and b share CPU 1 until b has had its 16 ms, whoever is first; w has had 49.536 ms at
+    // 65.536, two half-lives, and goes on to CPU 2. It was awake all the time: from a half, which
+    // it begins with, that is 1024 - 512 / 4 = 896. Nice 5 weighs 335, here in hundredths, and new
+    // tasks begin with all of that. Nothing is left on CPU 1, as b took its own along when it
+    // ended, but for a few parts, as averages are whole numbers.
+    // (detach_entity_load_avg, attach_entity_load_avg)
+    let w = r#""w": {"priority": 5, "loop": 1, "phases": {
+        "first": {"cpus": [1], "run": 49536}, "then": {"cpus": [2], "run": 100000}}}"#;
+    let b = r#""b": {"priority": 5, "cpus": [1], "loop": 1, "run": 16000}"#;
+    let load = format!(r#"{{"tasks": {{{w}, {b}}}}}"#);
+    let (hosted, tape) = run_noting("cpu_averages", 3, &[], &load, 66);
+    assert_eq!(first_on(&tape, "w-0", 2), Some(65));
+    let average = |path: &str| hosted.noted(path) as i64;
+    for (path, expected) in
+        [("[1].load", 0), ("[2].load", 33_500), ("[1].runnable", 0), ("[2].runnable", 896)]
+    {
+        assert!((average(path) - expected).abs() <= 8, "{path}: {}", average(path));
+    }
 }
 
 #[test]

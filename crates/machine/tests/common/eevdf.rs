@@ -20,10 +20,21 @@ const SET: [(&str, &str); 4] = [
 
 /// Runs a workload for so long; `set` comes after [`SET`].
 pub(crate) fn run(cpus: u32, set: &[(&str, &str)], load: &str, ms: u64) -> (Hosted, Tape) {
+    run_noting("stats", cpus, set, load, ms)
+}
+
+/// The same, and notes a global variable after each decision.
+pub(crate) fn run_noting(
+    variable: &'static str,
+    cpus: u32,
+    set: &[(&str, &str)],
+    load: &str,
+    ms: u64,
+) -> (Hosted, Tape) {
     let mut config = Config::new(Topology::flat(cpus).unwrap(), ms * MS);
     config.costs = Costs::none();
     let set = [&SET, set].concat();
-    let mut hosted = Hosted::new("eevdf", &set, config, load);
+    let mut hosted = Hosted::new("eevdf", &set, config, load).noting(variable);
     let (outcome, tape) = hosted.run();
     assert_eq!(outcome.exit.kind, ExitKind::Unreg, "{}", outcome.exit);
     (hosted, tape)

@@ -21,16 +21,17 @@ pub(crate) struct Hosted {
     pub(crate) machine: Machine,
     pub(crate) ops: BpfOps,
     image: Arc<Image>,
-    stats: Vec<u8>,
+    noting: &'static str,
+    noted: Vec<u8>,
     changes: Vec<(u64, &'static str, u64)>,
 }
 
-/// A hosted policy whose `stats` are noted after each decision: at the end of a run the
-/// machine takes all tasks from the policy, and a policy counts that too. Its live
+/// A hosted policy of which a global variable is noted after each decision: at the end of a run
+/// the machine takes all tasks from the policy, and a policy counts that too. Its live
 /// tunables are changed before the first callback at or after the time asked for.
 struct Noting<'a> {
     ops: &'a mut BpfOps,
-    stats: Option<(u64, u32)>,
+    variable: Option<(u64, u32)>,
     noted: &'a mut Vec<u8>,
     changes: &'a [(u64, &'static str, u64)],
 }
@@ -54,7 +55,7 @@ impl Ops for Noting<'_> {
             self.changes = later;
         }
         let result = self.ops.call(core, op, args);
-        if let (Op::Dispatch, Some((addr, size))) = (op, self.stats) {
+        if let (Op::Dispatch, Some((addr, size))) = (op, self.variable) {
             self.noted.clear();
             self.noted.extend_from_slice(core.memory().bytes(addr, size)?);
         }
@@ -105,7 +106,12 @@ impl Hosted {
         let workload = Arc::new(rota_workload::parse("test.json", workload).unwrap());
         let mut machine = Machine::new(config, workload, &image.kernel_btf).unwrap();
         let ops = BpfOps::load(Arc::clone(&image), &mut machine.core).unwrap();
-        Self { machine, ops, image, stats: Vec::new(), changes: Vec::new() }
+        Self { machine, ops, image, noting: "stats", noted: Vec::new(), changes: Vec::new() }
+    }
+
+    /// Notes this global variable, not `stats`.
+    pub(crate) fn noting(self, name: &'static str) -> Self {
+        Self { noting: name, ..self }
     }
 
     /// Sets 64-bit variables to values at times, in this order.
@@ -122,11 +128,11 @@ impl Hosted {
 
     /// Runs it, for a sink of one's own.
     pub(crate) fn run_into(&mut self, sink: &mut dyn Sink) -> Outcome {
-        let addr = self.ops.runtime().global_addr("stats");
-        let size = self.image.variables.iter().find(|v| v.name == "stats").map(|v| v.size);
-        let stats = addr.zip(size);
-        let (noted, changes) = (&mut self.stats, self.changes.as_slice());
-        let mut noting = Noting { ops: &mut self.ops, stats, noted, changes };
+        let addr = self.ops.runtime().global_addr(self.noting);
+        let size = self.image.variables.iter().find(|v| v.name == self.noting).map(|v| v.size);
+        let variable = addr.zip(size);
+        let (noted, changes) = (&mut self.noted, self.changes.as_slice());
+        let mut noting = Noting { ops: &mut self.ops, variable, noted, changes };
         self.machine.run(&mut noting, sink).unwrap()
     }
 
@@ -136,17 +142,19 @@ impl Hosted {
         let variable = self.image.variables.iter().find(|v| v.name == name).unwrap();
         let field = self.image.btf.field_at(variable.ty, path).unwrap();
         let addr = self.ops.runtime().global_addr(name).unwrap() + u64::from(field.offset());
-        let bytes = self.machine.core.memory().bytes(addr, field.size).unwrap();
-        let mut number = [0; 8];
-        number[..bytes.len()].copy_from_slice(bytes);
-        u64::from_le_bytes(number)
+        number(self.machine.core.memory().bytes(addr, field.size).unwrap())
+    }
+
+    /// The same of the variable that is noted, as of the last decision.
+    pub(crate) fn noted(&self, path: &str) -> u64 {
+        let variable = self.image.variables.iter().find(|v| v.name == self.noting).unwrap();
+        let field = self.image.btf.field_at(variable.ty, path).unwrap();
+        number(&self.noted[field.offset() as usize..][..field.size as usize])
     }
 
     /// What the policy had counted by its last decision: member `field` of its `stats`.
     pub(crate) fn stat(&self, field: &str) -> u64 {
-        let stats = self.image.variables.iter().find(|v| v.name == "stats").unwrap();
-        let at = self.image.btf.field_at(stats.ty, field).unwrap().offset() as usize;
-        u64::from_le_bytes(self.stats[at..at + 8].try_into().unwrap())
+        self.noted(field)
     }
 }
 
@@ -163,4 +171,10 @@ pub(crate) fn hogs(shares: &[u64]) -> String {
 /// Picks on CPU 0 as letters: pid 1001 is A.
 pub(crate) fn letters(tape: &Tape) -> String {
     tape.picks(0).iter().map(|pid| char::from(b'A' + (pid - 1001) as u8)).collect()
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    let mut number = [0; 8];
+    number[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(number)
 }
