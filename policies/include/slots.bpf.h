@@ -194,8 +194,11 @@ static void call_idle_cpu_again(s32 pid, u32 slot)
  * picked, but a task can be tied to its CPU for a moment (migration disabled)
  * without a callback: then it runs there. The kernel narrows the mask of such a task only
  * after it was enqueued, when its CPU switches (migrate_disable_switch()), so whoever picks it
- * before that must look at the count, too. If the task is gone, having run on another
- * CPU since, this one must decide again: it would idle, or go on, beside those who wait.
+ * before that must look at the count, too. And where it ran and came back after it was picked, as
+ * this CPU is a virtual one that stood still, the count may be older than the insertion, which is
+ * for good if the task waits by then: what is read after that holds. If the task is gone, having
+ * run on another CPU since, this one must decide again: it would idle, or go on, beside those who
+ * wait.
  */
 static void dispatch_pid(s32 pid, s32 cpu, u64 slice_ns)
 {
@@ -205,10 +208,14 @@ static void dispatch_pid(s32 pid, s32 cpu, u64 slice_ns)
 		scx_bpf_kick_cpu(cpu, KICK_PLAIN);
 		return;
 	}
-	if (!p->migration_disabled && bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
+	if (!p->migration_disabled && bpf_cpumask_test_cpu(cpu, p->cpus_ptr)) {
 		dsq_insert(p, DSQ_LOCAL, slice_ns, ENQ_NONE);
-	else
-		dsq_insert(p, DSQ_LOCAL_ON | scx_bpf_task_cpu(p), slice_ns, ENQ_NONE);
+		if (!p->migration_disabled)
+			goto sent;
+		scx_bpf_dispatch_cancel();
+	}
+	dsq_insert(p, DSQ_LOCAL_ON | scx_bpf_task_cpu(p), slice_ns, ENQ_NONE);
+sent:
 	bpf_task_release(p);
 }
 

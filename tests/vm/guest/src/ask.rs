@@ -21,22 +21,19 @@ const SERVER_STARTS_WITHIN: Duration = Duration::from_secs(5);
 trait Both: Read + Write {}
 impl<T: Read + Write> Both for T {}
 
-/// `SOCKET SESSION REQUESTS WORK_US within|beyond US`: asks so often for so much work, and
-/// checks the median of the response times.
+/// `SOCKET SERVER REQUESTS WORK_US within|beyond US`: asks so often for so much work, and checks
+/// the median of the response times. The server is a child, in the same session or another one; or
+/// there already, and no relative.
 pub(crate) fn ask(words: &[&str]) -> Result<()> {
-    let [socket, session, requests, work_us, side, bound_us] = words else {
-        bail!("usage: rota-guest ask unix|tcp same|other REQUESTS WORK_US within|beyond US");
+    let [socket, server, requests, work_us, side, bound_us] = words else {
+        bail!("usage: rota-guest ask unix|tcp same|other|there REQUESTS WORK_US within|beyond US");
     };
     let (requests, bound_us): (u32, u64) = (requests.parse()?, bound_us.parse()?);
-    let _ = std::fs::remove_file(UNIX_PATH);
-    let mut server = Server(
-        Command::new("/bin/rota-guest")
-            .args(["serve", socket, session, work_us])
-            .stdin(Stdio::null())
-            .spawn()
-            .context("cannot start the server")?,
-    );
-    let mut connection = connect(socket, &mut server)?;
+    let mut child = match *server {
+        "there" => None,
+        session => Some(Server::start(socket, session, work_us)?),
+    };
+    let mut connection = connect(socket, child.as_mut())?;
     let mut took_us = Vec::new();
     for _ in 0..requests {
         sleep(THINKS);
@@ -63,7 +60,11 @@ pub(crate) fn serve(socket: &str, session: &str, work_us: &str) -> Result<()> {
     }
     let work_ns = 1000 * work_us.parse::<u64>().context("how much work")?;
     let mut connection: Box<dyn Both> = match socket {
-        "unix" => Box::new(UnixListener::bind(UNIX_PATH)?.accept()?.0),
+        "unix" => {
+            // Of the one before.
+            let _ = std::fs::remove_file(UNIX_PATH);
+            Box::new(UnixListener::bind(UNIX_PATH)?.accept()?.0)
+        }
         "tcp" => Box::new(TcpListener::bind(TCP_ADDRESS)?.accept()?.0),
         other => bail!("'{other}', expected unix or tcp"),
     };
@@ -78,6 +79,18 @@ pub(crate) fn serve(socket: &str, session: &str, work_us: &str) -> Result<()> {
 /// Killed when the customer goes.
 struct Server(Child);
 
+impl Server {
+    fn start(socket: &str, session: &str, work_us: &str) -> Result<Self> {
+        let mut serve = Command::new("/bin/rota-guest");
+        serve.args(["serve", socket, session, work_us]).stdin(Stdio::null());
+        serve.spawn().map(Self).context("cannot start the server")
+    }
+
+    fn ended(&mut self) -> Result<bool> {
+        Ok(self.0.try_wait()?.is_some())
+    }
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.0.kill();
@@ -85,7 +98,7 @@ impl Drop for Server {
     }
 }
 
-fn connect(socket: &str, server: &mut Server) -> Result<Box<dyn Both>> {
+fn connect(socket: &str, mut server: Option<&mut Server>) -> Result<Box<dyn Both>> {
     let began = Instant::now();
     loop {
         let connected: std::io::Result<Box<dyn Both>> = match socket {
@@ -95,7 +108,8 @@ fn connect(socket: &str, server: &mut Server) -> Result<Box<dyn Both>> {
         match connected {
             Ok(connection) => return Ok(connection),
             Err(error) => {
-                ensure!(server.0.try_wait()?.is_none(), "the server ended");
+                let ended = server.as_mut().map_or(Ok(false), |server| server.ended())?;
+                ensure!(!ended, "the server ended");
                 let late = began.elapsed() > SERVER_STARTS_WITHIN;
                 ensure!(!late, "cannot connect to the server: {error}");
                 sleep(Duration::from_millis(10));
