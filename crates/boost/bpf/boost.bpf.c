@@ -112,6 +112,24 @@ __kinline struct worker *close_request(struct conversation *c, struct task_struc
 	return w;
 }
 
+/* How many tasks want the CPU of the current one; 0 where that is not known. */
+__kinline u32 running_beside(struct task_struct *me)
+{
+	struct sched_entity___here *se = (void *)&me->se;
+	struct cfs_rq___here *queue = NULL;
+	struct rq *rq = NULL;
+	u32 running = 0;
+
+	if (!__builtin_preserve_field_info(se->cfs_rq, 2))
+		return 0;
+	read_field(&queue, se->cfs_rq);
+	if (queue)
+		read_field(&rq, queue->rq);
+	if (rq)
+		read_field(&running, rq->nr_running);
+	return running;
+}
+
 /* The current task got what it waited for. */
 __kinline void note_answer(struct live *l, struct conversation *c, struct sock *sk,
 			   struct task_struct *me)
@@ -126,6 +144,7 @@ __kinline void note_answer(struct live *l, struct conversation *c, struct sock *
 	if (!w)
 		return;
 	w->answer_ns = now;
+	w->running = running_beside(me);
 	if (level_of(me))
 		return;
 	tell(l,

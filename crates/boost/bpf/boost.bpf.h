@@ -36,6 +36,15 @@ struct task_group___here {
 	struct autogroup___here *autogroup;
 } __attribute__((preserve_access_index));
 
+/* Or without groups of tasks. */
+struct cfs_rq___here {
+	struct rq *rq;
+} __attribute__((preserve_access_index));
+
+struct sched_entity___here {
+	struct cfs_rq___here *cfs_rq;
+} __attribute__((preserve_access_index));
+
 #define AF_UNIX	     1
 #define AF_INET	     2
 #define AF_INET6     10
@@ -84,7 +93,7 @@ enum family { UNIX = 0, NETWORK = 1 };
 enum kind { REQUEST = 1, HANDED_ON = 2, ANSWER = 3 };
 
 /* What is done for a thread: of more than that no events are needed. */
-enum level { SHORT_SLICE = 1, ELEVATED = 2 };
+enum level { WAITS = 1, ELEVATED = 2 };
 
 struct config {
 	u64 accept[4]; /* bit r: relation r makes a customer */
@@ -115,7 +124,7 @@ struct worker {
 	u64 opened_ns; /* since when something is open */
 	u64 served_ns; /* how long something was open before that, without waits for a CPU */
 	u32 tid;       /* 0: nobody */
-	u32 pad;
+	u32 running;   /* tasks that wanted its CPU when it last got an answer, itself included */
 	u64 opened_wait_ns; /* how long it had waited for a CPU when it was opened */
 	u64 answer_ns;	    /* when it last got an answer */
 };

@@ -148,25 +148,26 @@ const CLIENT_AND_PAIR: u32 = 1 << 2 | 1 << 3;
 pub enum Clients {
     /// Nothing.
     None,
-    /// A short slice and no nice value: it comes sooner, and gets no more.
+    /// A short slice, and a nice value while it uses no more than its fair share: it comes
+    /// sooner, and gets no more.
     #[default]
-    Slice,
+    Fair,
     /// What it receives counts as a request, as in the paper.
-    Nice,
+    Full,
 }
 
 const CLIENTS: [(&str, Clients); 3] =
-    [("none", Clients::None), ("slice", Clients::Slice), ("nice", Clients::Nice)];
+    [("none", Clients::None), ("fair", Clients::Fair), ("full", Clients::Full)];
 
 impl Clients {
     /// The roles that have requests, as the programs take them.
     pub fn roles(self) -> u32 {
-        SERVER | if self == Self::Nice { CLIENT_AND_PAIR } else { 0 }
+        SERVER | if self == Self::Full { CLIENT_AND_PAIR } else { 0 }
     }
 
-    /// The roles that get a short slice.
+    /// The roles that wait for answers.
     pub fn waiters(self) -> u32 {
-        if self == Self::Slice {
+        if self == Self::Fair {
             CLIENT_AND_PAIR
         } else {
             0
@@ -179,7 +180,7 @@ impl FromStr for Clients {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = CLIENTS.iter().find(|(name, _)| *name == text);
-        found.map(|(_, clients)| *clients).ok_or_else(|| "expected none, slice or nice".into())
+        found.map(|(_, clients)| *clients).ok_or_else(|| "expected none, fair or full".into())
     }
 }
 
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_an_answer_has_a_request_or_a_short_slice_never_both() {
+    fn who_waits_for_an_answer_has_a_request_or_a_fair_share_never_both() {
         for (_, clients) in CLIENTS {
             assert_eq!(clients.roles() & clients.waiters(), 0);
             assert_ne!(clients.roles() & SERVER, 0);

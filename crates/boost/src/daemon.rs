@@ -15,7 +15,7 @@ use crate::request::Facts;
 use crate::saved::SavedFile;
 use crate::syscalls::{self, Attr};
 use crate::table::{self, Family};
-use crate::waiting::Waiting;
+use crate::waiting::{self, Seen, Waiting};
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -319,19 +319,36 @@ impl<T: Threads> Daemon<T> {
     /// A thread got an answer.
     fn answered(&mut self, now_ns: u64, event: &Event) {
         let tid = event.tid;
-        let boosted = self.ledger.nice(tid).is_some() || self.engine.is_refused(now_ns, tid);
-        if boosted || !self.waiting.answered(tid, event.family, self.load()) {
+        if self.ledger.nice(tid).is_some() || self.engine.is_refused(now_ns, tid) {
+            return;
+        }
+        let Ok(clock) = Clock::open(tid) else { return };
+        let Some(seen) = self.seen(tid, &clock) else { return };
+        if !self.waiting.answered(now_ns, tid, event.family, seen, self.load()) {
             return;
         }
         match self.ledger.boost(tid, 0) {
             Ok(()) => {
-                self.programs.set_level(tid, Level::ShortSlice);
+                self.programs.set_level(tid, Level::Waits);
+                self.clocks.insert(tid, clock);
                 self.names.insert(tid, (event.tgid, process::name(tid).unwrap_or_default()));
                 let why = self.reason(event);
                 self.change(now_ns, tid, format!("slice -> {SHORT_SLICE_US} us: {why}"));
             }
             Err(refusal) => self.refuse(now_ns, event, &refusal.to_string()),
         }
+    }
+
+    /// What is known of a thread that waits for answers.
+    fn seen(&self, tid: u32, clock: &Clock) -> Option<Seen> {
+        let worker = self.programs.worker(tid)?;
+        let cpu_ns = clock.read()?.cpu_ns;
+        // Where the kernel does not say it, as many want each CPU.
+        let running = match worker.running {
+            0 => self.load.per_cpu(self.cpus).ceil() as u32,
+            running => running,
+        };
+        Some(Seen { answer_ns: worker.answer_ns, running, cpu_ns })
     }
 
     /// A thread is not to be changed, as a person set it up.
@@ -380,21 +397,47 @@ impl<T: Threads> Daemon<T> {
         self.changes.push(Change { time_ns, tid, tgid, name, what });
     }
 
-    /// Looks at those that have a short slice.
+    /// Looks at those that wait for answers.
     fn look_at_waiting(&mut self, now_ns: u64) {
         let load = self.load();
         for tid in self.waiting.threads() {
-            let answer_ns = self.programs.worker(tid).map(|worker| worker.answer_ns);
-            if self.waiting.stays(now_ns, tid, answer_ns, load) {
-                continue;
+            let seen = self.clocks.get(&tid).and_then(|clock| self.seen(tid, clock));
+            let nice = match self.waiting.look(now_ns, tid, seen, load) {
+                waiting::Step::Nice(nice) => nice,
+                waiting::Step::Release => {
+                    let failed = self.ledger.release(tid).err();
+                    let text = failed.map_or("no answers".into(), |e| format!("no answers; {e}"));
+                    self.drop_waiting(now_ns, tid, &text);
+                    continue;
+                }
+            };
+            let was = self.ledger.nice(tid).unwrap_or_default();
+            match self.ledger.boost(tid, nice) {
+                Ok(()) if nice == was => {}
+                Ok(()) if nice < 0 => {
+                    self.change(
+                        now_ns,
+                        tid,
+                        format!("nice {was} -> {nice}: it needs less than its share"),
+                    );
+                }
+                Ok(()) => {
+                    self.change(now_ns, tid, format!("nice {was} -> 0: it has had its share"))
+                }
+                Err(refusal) => {
+                    self.engine.refused(now_ns, tid);
+                    self.drop_waiting(now_ns, tid, &refusal.to_string());
+                }
             }
-            self.waiting.forget(tid);
-            self.programs.set_level(tid, Level::None);
-            let failed = self.ledger.release(tid).err();
-            let text = failed.map_or("no answers".into(), |e| format!("no answers; {e}"));
-            self.change(now_ns, tid, format!("its own slice: {text}"));
-            self.names.remove(&tid);
         }
+    }
+
+    fn drop_waiting(&mut self, now_ns: u64, tid: u32, why: &str) {
+        self.waiting.forget(tid);
+        self.programs.set_level(tid, Level::None);
+        self.clocks.remove(&tid);
+        self.change(now_ns, tid, format!("its own slice: {why}"));
+        self.names.remove(&tid);
     }
 
     /// Looks at the boosted threads.

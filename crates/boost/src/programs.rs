@@ -24,9 +24,9 @@ struct Aligned<T: ?Sized>(T);
 pub enum Level {
     /// Nothing.
     None = 0,
-    /// It has a short slice.
-    ShortSlice = 1,
-    /// And a nice value.
+    /// It waits for answers, and comes sooner.
+    Waits = 1,
+    /// It serves.
     Elevated = 2,
 }
 

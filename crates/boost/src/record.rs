@@ -66,6 +66,8 @@ pub struct Worker {
     pub served_ns: u64,
     /// The thread; 0 for nobody.
     pub tid: u32,
+    /// Tasks that wanted its CPU when it last got an answer, itself included; 0 if unknown.
+    pub running: u32,
     /// How long it had waited for a CPU when that was opened.
     pub opened_wait_ns: u64,
     /// When it last got an answer.
@@ -123,6 +125,7 @@ impl Worker {
             opened_ns: long(bytes, 48)?,
             served_ns: long(bytes, 56)?,
             tid: word(bytes, 64)?,
+            running: word(bytes, 68)?,
             opened_wait_ns: long(bytes, 72)?,
             answer_ns: long(bytes, 80)?,
         })
@@ -161,7 +164,7 @@ mod tests {
     fn a_worker_has_the_layout_of_the_header() {
         let mut bytes: Vec<u8> = [1u64, 2, 3, 4].iter().flat_map(|w| w.to_ne_bytes()).collect();
         [5u32, 6, 7, 8].iter().for_each(|w| bytes.extend(w.to_ne_bytes()));
-        [9u64, 10, 11, 12, 13].iter().for_each(|w| bytes.extend(w.to_ne_bytes()));
+        [9u64, 10, 11 | 14 << 32, 12, 13].iter().for_each(|w| bytes.extend(w.to_ne_bytes()));
         let worker = Worker {
             recv_ns: 1,
             send_ns: 2,
@@ -173,6 +176,7 @@ mod tests {
             opened_ns: 9,
             served_ns: 10,
             tid: 11,
+            running: 14,
             opened_wait_ns: 12,
             answer_ns: 13,
         };

@@ -94,26 +94,23 @@ fn a_server_is_boosted_and_gets_its_own_back() {
     end([hogs, vec![server, customer]].into_iter().flatten().collect());
 }
 
-/// And no nice value: it comes sooner, and gets no more.
+/// It uses less than its share, and so has a nice value, too.
 #[test]
-fn who_waits_for_the_answer_has_a_short_slice() {
+fn who_waits_for_the_answer_comes_sooner() {
     let (_alone, stage) = (alone(), Stage::new());
     let Some(daemon) = Running::start(&options("other-user", stage.path("saved"))) else { return };
     let hogs = hogs(SECONDS);
     std::thread::sleep(WARM);
     let ordinary = attr(hogs[0].id()).expect("alive");
     let server = spawn("server", &stage.path("s"), SECONDS);
-    let customer = spawn("customer", &stage.path("s"), Duration::from_secs(4));
-    boosted_thread(server.id(), SECONDS).expect("a boosted server");
-    std::thread::sleep(Duration::from_millis(500));
-    let of_customer = || threads(customer.id()).into_iter().filter_map(|tid| attr(tid).ok());
-    let waiting: Vec<Attr> = of_customer().filter(|attr| attr.flags == 1).collect();
-    let [waiting] = waiting[..] else { panic!("{waiting:?}") };
-    assert_eq!(waiting.nice, 0);
+    let customer = spawn("customer", &stage.path("s"), Duration::from_secs(5));
+    let (tid, waiting) = boosted_thread(customer.id(), SECONDS).expect("a boosted customer");
+    assert!(waiting.nice <= -6 && waiting.flags == 1, "{waiting:?}");
     assert!(ordinary.slice_ns == 0 || waiting.slice_ns == 100_000, "{waiting:?}");
     let changes = daemon.stop();
-    assert!(of_customer().all(|attr| attr == ordinary));
-    assert!(changes.iter().any(|c| c.what.contains("slice -> 100 us: answer")), "{changes:?}");
+    assert_eq!(attr(tid).expect("alive"), ordinary);
+    let told = |what: &str| changes.iter().any(|c| c.tid == tid && c.what.contains(what));
+    assert!(told("slice -> 100 us: answer") && told("less than its share"), "{changes:?}");
     end([hogs, vec![server, customer]].into_iter().flatten().collect());
 }
 
@@ -344,11 +341,11 @@ fn who_asks_and_burns_gains_nothing_but_with_a_nice_value() {
         let (share, honest) = shares(&stage, &["asker", "server"], name);
         Some((share, honest, daemon.stop()))
     };
-    let Some((share, honest, changes)) = run(Clients::Slice, "slice") else { return };
+    let Some((share, honest, changes)) = run(Clients::Fair, "fair") else { return };
     assert!((share - honest).abs() < NEAR, "{share:.3}, others {honest:.3}");
     assert!(changes.iter().any(|c| c.what.contains("answer by UNIX")), "{changes:?}");
     // Would this notice?
-    let (share, honest, _) = run(Clients::Nice, "nice").expect("possible a moment ago");
+    let (share, honest, _) = run(Clients::Full, "full").expect("possible a moment ago");
     assert!(share > honest + 2.0 * NEAR, "{share:.3}, others {honest:.3}");
 }
 

@@ -10,7 +10,7 @@ use support::{rota, Scratch};
 #[test]
 fn wrong_options_are_refused() {
     rota(&["boost", "--customers", "everybody"]).refused(&["everybody", "other-session"]);
-    rota(&["boost", "--clients", "peer"]).refused(&["peer", "slice"]);
+    rota(&["boost", "--clients", "peer"]).refused(&["peer", "fair"]);
     rota(&["boost", "--process-budget", "0"]).refused(&["above 0"]);
     rota(&["boost", "--json"]).refused(&["--explain"]);
     // Above the largest pid that there can be by one.

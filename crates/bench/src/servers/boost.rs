@@ -21,7 +21,7 @@ impl Boost {
         let more: &[&str] = match mode {
             Mode::Plain | Mode::Nice => return Ok(None),
             Mode::Boost => &[],
-            Mode::BoostClients => &["--clients", "nice"],
+            Mode::BoostClients => &["--clients", "full"],
             Mode::BoostAutogroups => &["--autogroups"],
         };
         let (control, saved) = (stage.path("boost.sock"), stage.path("boost.saved"));

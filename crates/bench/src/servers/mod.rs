@@ -70,7 +70,7 @@ pub enum Mode {
     Nice,
     /// `rota boost` runs.
     Boost,
-    /// `rota boost --clients nice` runs: who waits for answers is boosted, too.
+    /// `rota boost --clients full` runs: who waits for answers is boosted, too.
     BoostClients,
     /// `rota boost --autogroups` runs.
     BoostAutogroups,

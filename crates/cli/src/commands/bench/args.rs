@@ -235,7 +235,7 @@ pub(crate) struct ServersArgs {
     pub(crate) background: Background,
 
     /// What is done for the server, in turns: plain (nothing), nice (nice -10), boost
-    /// (`rota boost`), boost-clients (`rota boost --clients nice`), boost-autogroups
+    /// (`rota boost`), boost-clients (`rota boost --clients full`), boost-autogroups
     /// (`rota boost --autogroups`)
     #[arg(long, value_name = "MODE,…", value_delimiter = ',')]
     #[arg(default_value = "plain,nice,boost", value_parser = servers::mode)]

@@ -16,8 +16,8 @@ pub(crate) struct BoostArgs {
     #[arg(long, value_name = "LIST", default_value_t)]
     pub(crate) customers: Customers,
 
-    /// What to do for who gets answers: none, slice (a short slice, and no nice value: it comes
-    /// sooner and gets no more CPU time), or nice (as for servers)
+    /// What to do for who gets answers: none, fair (it comes sooner, and gets no more CPU time
+    /// than without), or full (as for servers)
     #[arg(long, value_name = "WHAT", default_value_t)]
     pub(crate) clients: Clients,
 
