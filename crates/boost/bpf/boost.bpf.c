@@ -134,12 +134,16 @@ __kinline u32 running_beside(struct task_struct *me)
 __kinline void note_answer(struct live *l, struct conversation *c, struct sock *sk,
 			   struct task_struct *me)
 {
-	u64 now = bpf_ktime_get_ns();
+	u64 jiffies = bpf_jiffies64(), now;
 	struct worker *w;
 
-	if (now - c->seen_ns < SEEN_NS || !has_customer(c, sk, me, now))
+	/* Once a tick is enough: the clock costs more. */
+	if (c->answer_jiffies == jiffies)
 		return;
-	c->seen_ns = now;
+	c->answer_jiffies = jiffies;
+	now = bpf_ktime_get_ns();
+	if (!has_customer(c, sk, me, now))
+		return;
 	w = make_worker(me->pid, now);
 	if (!w)
 		return;

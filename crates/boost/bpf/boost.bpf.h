@@ -150,6 +150,7 @@ struct conversation {
 	u8 accepted;
 	u8 role;
 	u32 asks; /* datagrams sent that answered nothing */
+	u64 answer_jiffies;
 };
 
 struct event {

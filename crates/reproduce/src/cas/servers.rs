@@ -85,7 +85,7 @@ const SHOWN: [Shown; 4] = [
         numbers: &[
             ("of_plain_12", AS_PAPER, 12, What::OfPlain),
             ("of_plain_30", AS_PAPER, 30, What::OfPlain),
-            ("server_only_30", "boost", 30, What::OfPlain),
+            ("default_30", "boost", 30, What::OfPlain),
         ],
     },
     Shown {
@@ -99,7 +99,7 @@ const SHOWN: [Shown; 4] = [
             ("plain_12", "plain", 12, What::Median),
             ("boost_12", AS_PAPER, 12, What::Median),
             ("of_plain_12", AS_PAPER, 12, What::OfPlain),
-            ("server_only_12", "boost", 12, What::OfPlain),
+            ("default_12", "boost", 12, What::OfPlain),
         ],
     },
     Shown {
