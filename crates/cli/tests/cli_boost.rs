@@ -45,7 +45,7 @@ fn a_dry_run_leaves_no_files() {
         return;
     }
     let ran = ran.ok();
-    assert!(ran.stdout.starts_with("would boost server with customers remote"), "{}", ran.stdout);
+    assert!(ran.stdout.starts_with("would boost servers with customers remote"), "{}", ran.stdout);
     assert!(ran.stdout.contains("all is as it was"), "{}", ran.stdout);
     for file in [socket, saved] {
         assert!(!std::path::Path::new(&file).exists(), "{file}");
