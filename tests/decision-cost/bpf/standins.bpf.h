@@ -220,6 +220,12 @@ BENCH_STANDIN void standin_scx_bpf_kick_cpu(s32 cpu, u64 flags)
 	asm volatile("");
 }
 
+/* Nobody is tied to a CPU here. */
+BENCH_STANDIN void standin_scx_bpf_dispatch_cancel(void)
+{
+	asm volatile("");
+}
+
 BENCH_STANDIN s32 standin_scx_bpf_task_cpu(const struct task_struct *p)
 {
 	return p->recent_used_cpu;
