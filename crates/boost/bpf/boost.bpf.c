@@ -345,6 +345,8 @@ int on_exit(u64 *ctx)
 	if (!w)
 		return 0;
 	w->tid = 0;
+	w->ended_tid = tid;
+	w->ended_cpu_ns = p->se.sum_exec_runtime;
 	bpf_map_delete_elem(&boosted, &tid);
 	return 0;
 }

@@ -127,6 +127,9 @@ struct worker {
 	u32 running;   /* tasks that wanted its CPU when it last got an answer, itself included */
 	u64 opened_wait_ns; /* how long it had waited for a CPU when it was opened */
 	u64 answer_ns;	    /* when it last got an answer */
+	u64 ended_cpu_ns;   /* CPU time of the last that ended here, up to its last tick */
+	u32 ended_tid;
+	u32 pad;
 };
 
 /* Who wrote. */
@@ -263,7 +266,8 @@ __kinline struct worker *make_worker(u32 tid, u64 now)
 {
 	u32 slot = tid & (WORKERS - 1);
 	struct worker *w = bpf_map_lookup_elem(&workers, &slot);
-	u32 generation;
+	u32 generation, ended_tid;
+	u64 ended_cpu_ns;
 
 	if (!w || w->tid == tid)
 		return w;
@@ -273,8 +277,12 @@ __kinline struct worker *make_worker(u32 tid, u64 now)
 		return NULL;
 	}
 	generation = w->generation;
+	ended_tid = w->ended_tid;
+	ended_cpu_ns = w->ended_cpu_ns;
 	__builtin_memset(w, 0, sizeof(*w));
 	w->generation = generation + 1;
+	w->ended_tid = ended_tid;
+	w->ended_cpu_ns = ended_cpu_ns;
 	w->tid = tid;
 	return w;
 }

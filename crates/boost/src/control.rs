@@ -33,8 +33,11 @@ pub struct ThreadState {
     pub name: String,
     /// The nice value that it was given; `None` while it is not boosted.
     pub nice: Option<i32>,
-    /// Where its request stands.
+    /// Where its request stands; of a thread that waits for answers `waiting`.
     pub phase: Option<String>,
+    /// Of a thread that waits for answers: its fair share of CPU time less what it used, in ms.
+    /// Is there enough of it, it has a nice value.
+    pub credit_ms: Option<i64>,
     /// Sockets that wait for an answer.
     pub open: u32,
     /// Requests answered.

@@ -18,6 +18,7 @@ pub mod engine;
 mod error;
 pub mod groups;
 pub mod load;
+pub mod log;
 pub mod process;
 pub mod programs;
 pub mod record;

@@ -109,9 +109,17 @@ impl Programs {
 
     /// What is known of a thread; `None` if it is gone, or never received from a customer.
     pub fn worker(&self, tid: u32) -> Option<Worker> {
+        self.slot(tid).filter(|worker| worker.tid == tid)
+    }
+
+    /// CPU time of a thread that ended, up to its last tick; `None` if nobody knows any more.
+    pub fn ended_cpu_ns(&self, tid: u32) -> Option<u64> {
+        self.slot(tid).filter(|worker| worker.ended_tid == tid).map(|worker| worker.ended_cpu_ns)
+    }
+
+    fn slot(&self, tid: u32) -> Option<Worker> {
         let slot = (tid & (WORKERS - 1)).to_ne_bytes();
-        let value = self.workers.lookup(&slot, MapFlags::ANY).ok()??;
-        Worker::decode(&value).filter(|worker| worker.tid == tid)
+        Worker::decode(&self.workers.lookup(&slot, MapFlags::ANY).ok()??)
     }
 
     /// Forgets what a thread has open, as nobody answers.

@@ -5,7 +5,7 @@ use crate::table::Family;
 
 /// Sizes there.
 pub(crate) const EVENT: usize = 48;
-pub(crate) const WORKER: usize = 88;
+pub(crate) const WORKER: usize = 104;
 /// Threads are kept by the last bits of their ids.
 pub(crate) const WORKERS: u32 = 1 << 16;
 
@@ -72,6 +72,10 @@ pub struct Worker {
     pub opened_wait_ns: u64,
     /// When it last got an answer.
     pub answer_ns: u64,
+    /// The last thread here that ended.
+    pub ended_tid: u32,
+    /// Its CPU time up to its last tick.
+    pub ended_cpu_ns: u64,
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
@@ -128,6 +132,8 @@ impl Worker {
             running: word(bytes, 68)?,
             opened_wait_ns: long(bytes, 72)?,
             answer_ns: long(bytes, 80)?,
+            ended_cpu_ns: long(bytes, 88)?,
+            ended_tid: word(bytes, 96)?,
         })
     }
 }
@@ -164,7 +170,9 @@ mod tests {
     fn a_worker_has_the_layout_of_the_header() {
         let mut bytes: Vec<u8> = [1u64, 2, 3, 4].iter().flat_map(|w| w.to_ne_bytes()).collect();
         [5u32, 6, 7, 8].iter().for_each(|w| bytes.extend(w.to_ne_bytes()));
-        [9u64, 10, 11 | 14 << 32, 12, 13].iter().for_each(|w| bytes.extend(w.to_ne_bytes()));
+        [9u64, 10, 11 | 14 << 32, 12, 13, 15, 16]
+            .iter()
+            .for_each(|w| bytes.extend(w.to_ne_bytes()));
         let worker = Worker {
             recv_ns: 1,
             send_ns: 2,
@@ -179,6 +187,8 @@ mod tests {
             running: 14,
             opened_wait_ns: 12,
             answer_ns: 13,
+            ended_tid: 16,
+            ended_cpu_ns: 15,
         };
         assert_eq!((bytes.len(), Worker::decode(&bytes)), (WORKER, Some(worker)));
     }

@@ -7,8 +7,9 @@ mod support;
 
 use rota_boost::apply::Kernel;
 use rota_boost::customers::Clients;
-use rota_boost::daemon::{self, Change};
+use rota_boost::daemon::{self, Options};
 use rota_boost::groups::Allowed;
+use rota_boost::log::Change;
 use rota_boost::syscalls::{attr, set_attr, Attr};
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -30,26 +31,63 @@ fn actor() {
     }
 }
 
-/// A stage with files of its own, that everybody may enter.
-struct Stage(tempfile::TempDir);
+/// A stage with files of its own, that everybody may enter, for one test at a time. Who plays on
+/// it ends with it.
+struct Stage {
+    files: tempfile::TempDir,
+    cast: Vec<Child>,
+    _alone: std::sync::MutexGuard<'static, ()>,
+}
 
 impl Stage {
     fn new() -> Self {
-        let dir = tempfile::tempdir().expect("a directory");
+        let files = tempfile::tempdir().expect("a directory");
         let all = std::os::unix::fs::PermissionsExt::from_mode(0o777);
-        std::fs::set_permissions(dir.path(), all).expect("opened for all");
-        Self(dir)
+        std::fs::set_permissions(files.path(), all).expect("opened for all");
+        Self { files, cast: Vec::new(), _alone: alone() }
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
+        self.files.path().join(name)
+    }
+
+    fn options(&self) -> Options {
+        options("other-user", self.path("saved"))
+    }
+
+    /// The daemon, and a load that it has seen.
+    fn begin(&mut self, options: &Options) -> Option<Running> {
+        let daemon = Running::start(options)?;
+        self.cast.extend(hogs(SECONDS));
+        std::thread::sleep(WARM);
+        Some(daemon)
+    }
+
+    /// What a thread has that nobody changed.
+    fn ordinary(&self) -> Attr {
+        attr(self.cast[0].id()).expect("alive")
+    }
+
+    /// Who plays this part, at the socket `s`.
+    fn enter(&mut self, part: &str, time: Duration) -> u32 {
+        let child = spawn(part, &self.path("s"), time);
+        let pid = child.id();
+        self.cast.push(child);
+        pid
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        end(self.cast.drain(..).collect());
     }
 }
 
 fn end(children: Vec<Child>) {
     for mut child in children {
+        // A panic here would hide why the test failed.
         let _ = child.kill();
-        child.wait().expect("ended");
+        let _ = child.wait();
     }
 }
 
@@ -73,17 +111,16 @@ fn boosted_thread(pid: u32, within: Duration) -> Option<(u32, Attr)> {
 
 #[test]
 fn a_server_is_boosted_and_gets_its_own_back() {
-    let (_alone, stage) = (alone(), Stage::new());
-    let Some(daemon) = Running::start(&options("other-user", stage.path("saved"))) else { return };
-    let hogs = hogs(SECONDS);
-    std::thread::sleep(WARM);
-    let ordinary = attr(hogs[0].id()).expect("alive");
-    let server = spawn("server", &stage.path("s"), SECONDS);
-    let customer = spawn("customer", &stage.path("s"), Duration::from_secs(3));
-    let (tid, boosted) = boosted_thread(server.id(), SECONDS).expect("a boosted thread");
+    let mut stage = Stage::new();
+    let options = stage.options();
+    let Some(daemon) = stage.begin(&options) else { return };
+    let ordinary = stage.ordinary();
+    let server = stage.enter("server", SECONDS);
+    stage.enter("customer", Duration::from_secs(3));
+    let (tid, boosted) = boosted_thread(server, SECONDS).expect("a boosted thread");
     assert!(boosted.nice <= -6 && boosted.flags == 1, "{boosted:?}");
     assert!(ordinary.slice_ns == 0 || boosted.slice_ns == 100_000, "{boosted:?}");
-    let told = rota_boost::control::ask(&stage.path("saved.sock"), server.id()).expect("told");
+    let told = rota_boost::control::ask(&stage.path("saved.sock"), server).expect("told");
     let thread = told.threads.iter().find(|t| t.tid == tid).expect("explained");
     assert!(thread.nice.is_some_and(|nice| nice <= -6) && thread.phase.is_some(), "{told:?}");
     assert!(told.history.iter().any(|line| line.contains("another user")), "{told:?}");
@@ -91,64 +128,62 @@ fn a_server_is_boosted_and_gets_its_own_back() {
     assert_eq!(attr(tid).expect("alive"), ordinary);
     let told = |c: &Change| c.what.contains("another user") && c.what.contains("UNIX");
     assert!(changes.iter().any(told), "{changes:?}");
-    end([hogs, vec![server, customer]].into_iter().flatten().collect());
 }
 
 /// It uses less than its share, and so has a nice value, too.
 #[test]
 fn who_waits_for_the_answer_comes_sooner() {
-    let (_alone, stage) = (alone(), Stage::new());
-    let Some(daemon) = Running::start(&options("other-user", stage.path("saved"))) else { return };
-    let hogs = hogs(SECONDS);
-    std::thread::sleep(WARM);
-    let ordinary = attr(hogs[0].id()).expect("alive");
-    let server = spawn("server", &stage.path("s"), SECONDS);
-    let customer = spawn("customer", &stage.path("s"), Duration::from_secs(5));
-    let (tid, waiting) = boosted_thread(customer.id(), SECONDS).expect("a boosted customer");
+    let mut stage = Stage::new();
+    let options = stage.options();
+    let Some(daemon) = stage.begin(&options) else { return };
+    let ordinary = stage.ordinary();
+    stage.enter("server", SECONDS);
+    let customer = stage.enter("customer", Duration::from_secs(5));
+    let (tid, waiting) = boosted_thread(customer, SECONDS).expect("a boosted customer");
     assert!(waiting.nice <= -6 && waiting.flags == 1, "{waiting:?}");
     assert!(ordinary.slice_ns == 0 || waiting.slice_ns == 100_000, "{waiting:?}");
+    let told = rota_boost::control::ask(&stage.path("saved.sock"), customer).expect("told");
+    let thread = told.threads.iter().find(|t| t.tid == tid).expect("explained");
+    assert_eq!(thread.phase.as_deref(), Some("waiting"));
+    assert!(thread.credit_ms.is_some_and(|ms| ms > 0), "{thread:?}");
     let changes = daemon.stop();
     assert_eq!(attr(tid).expect("alive"), ordinary);
     let told = |what: &str| changes.iter().any(|c| c.tid == tid && c.what.contains(what));
     assert!(told("slice -> 100 us: answer") && told("less than its share"), "{changes:?}");
-    end([hogs, vec![server, customer]].into_iter().flatten().collect());
 }
 
 #[test]
 fn what_a_person_set_is_not_touched() {
-    let (_alone, stage) = (alone(), Stage::new());
-    let Some(daemon) = Running::start(&options("other-user", stage.path("saved"))) else { return };
-    let hogs = hogs(SECONDS);
-    std::thread::sleep(WARM);
-    let server = spawn("server", &stage.path("s"), SECONDS);
+    let mut stage = Stage::new();
+    let options = stage.options();
+    let Some(daemon) = stage.begin(&options) else { return };
+    let server = stage.enter("server", SECONDS);
     // Its threads inherit it.
-    let mine = Attr { nice: 3, slice_ns: 0, ..attr(server.id()).expect("alive") };
-    threads(server.id()).into_iter().for_each(|tid| set_attr(tid, &mine).expect("allowed"));
-    let customer = spawn("customer", &stage.path("s"), Duration::from_secs(3));
-    assert_eq!(boosted_thread(server.id(), Duration::from_secs(3)), None);
+    let mine = Attr { nice: 3, slice_ns: 0, ..attr(server).expect("alive") };
+    threads(server).into_iter().for_each(|tid| set_attr(tid, &mine).expect("allowed"));
+    stage.enter("customer", Duration::from_secs(3));
+    assert_eq!(boosted_thread(server, Duration::from_secs(3)), None);
     let nice: Vec<i32> =
-        threads(server.id()).iter().filter_map(|t| attr(*t).ok()).map(|a| a.nice).collect();
+        threads(server).iter().filter_map(|t| attr(*t).ok()).map(|a| a.nice).collect();
     assert!(nice.len() > 1 && nice.iter().all(|n| *n == 3), "{nice:?}");
     let changes = daemon.stop();
     assert!(changes.iter().any(|c| c.what.contains("gave it nice 3")), "{changes:?}");
-    end([hogs, vec![server, customer]].into_iter().flatten().collect());
 }
 
 #[test]
 fn children_do_not_inherit_a_boost() {
-    let (_alone, stage) = (alone(), Stage::new());
-    let Some(daemon) = Running::start(&options("other-user", stage.path("saved"))) else { return };
-    let hogs = hogs(SECONDS);
-    std::thread::sleep(WARM);
-    let server = spawn("forking", &stage.path("s"), SECONDS);
+    let mut stage = Stage::new();
+    let options = stage.options();
+    let Some(daemon) = stage.begin(&options) else { return };
+    let server = stage.enter("forking", SECONDS);
     let customer = spawn("asks", &stage.path("s"), Duration::from_secs(4));
-    let (tid, _) = boosted_thread(server.id(), SECONDS).expect("a boosted parent");
+    let (tid, _) = boosted_thread(server, SECONDS).expect("a boosted parent");
     let mut while_boosted = 0;
     let until = Instant::now() + Duration::from_secs(2);
     while Instant::now() < until {
         // The child of a thread that has the flag, and of no other.
         if let Ok(children) =
-            std::fs::read_to_string(format!("/proc/{}/task/{tid}/children", server.id()))
+            std::fs::read_to_string(format!("/proc/{}/task/{tid}/children", server))
         {
             for child in children.split_whitespace().filter_map(|c| c.parse().ok()) {
                 let Ok(child) = attr(child) else { continue };
@@ -162,51 +197,44 @@ fn children_do_not_inherit_a_boost() {
     let child = numbers(customer);
     assert_eq!((child[0], child[2]), (0, 0), "{child:?}");
     daemon.stop();
-    end([hogs, vec![server]].into_iter().flatten().collect());
 }
 
 #[test]
 fn the_thread_of_a_pool_that_works_is_boosted_too() {
-    let (_alone, stage) = (alone(), Stage::new());
-    let Some(daemon) = Running::start(&options("other-user", stage.path("saved"))) else { return };
-    let hogs = hogs(SECONDS);
-    std::thread::sleep(WARM);
-    let server = spawn("pool", &stage.path("s"), SECONDS);
+    let mut stage = Stage::new();
+    let options = stage.options();
+    let Some(daemon) = stage.begin(&options) else { return };
+    stage.enter("pool", SECONDS);
     let customer = spawn("asks", &stage.path("s"), Duration::from_secs(4));
     let worker = numbers(customer);
     assert!(worker[0] < 0 && worker[2] == 1, "nice, slice and flags of the worker: {worker:?}");
     let changes = daemon.stop();
     assert!(changes.iter().any(|c| c.what.contains("which has a request open")), "{changes:?}");
-    end([hogs, vec![server]].into_iter().flatten().collect());
 }
 
 /// In a session of its own, with autogroups on, a thread's nice value says nothing to others.
 #[test]
 fn the_autogroup_is_named_and_raised_where_that_is_allowed() {
-    let (_alone, stage) = (alone(), Stage::new());
+    let mut stage = Stage::new();
     let enabled = std::fs::read_to_string("/proc/sys/kernel/sched_autogroup_enabled");
     let own = std::fs::read_to_string("/proc/self/autogroup").unwrap_or_default();
     if enabled.map_or(true, |e| e.trim() != "1") || !own.ends_with("nice 0\n") {
         return support::skip("no autogroups here, or ours has a nice value");
     }
-    let mut allowed = options("other-user", stage.path("saved"));
-    allowed.groups = Allowed { autogroups: true, cgroups: false };
-    let Some(daemon) = Running::start(&allowed) else { return };
-    let hogs = hogs(SECONDS);
-    std::thread::sleep(WARM);
-    let server = spawn("server", &stage.path("s"), SECONDS);
-    let customer = spawn("customer", &stage.path("s"), Duration::from_secs(3));
-    boosted_thread(server.id(), SECONDS).expect("a boosted thread");
-    let group = || std::fs::read_to_string(format!("/proc/{}/autogroup", server.id()));
-    let confined =
-        !rota_boost::groups::confinement(server.id(), None).to_string().contains("autogroup");
+    let groups = Allowed { autogroups: true, cgroups: false };
+    let options = Options { groups, ..stage.options() };
+    let Some(daemon) = stage.begin(&options) else { return };
+    let server = stage.enter("server", SECONDS);
+    stage.enter("customer", Duration::from_secs(3));
+    boosted_thread(server, SECONDS).expect("a boosted thread");
+    let group = || std::fs::read_to_string(format!("/proc/{}/autogroup", server));
+    let confined = !rota_boost::groups::confinement(server, None).to_string().contains("autogroup");
     std::thread::sleep(Duration::from_millis(20));
     let raised = group().expect("alive");
     let changes = daemon.stop();
     let told = changes.iter().any(|c| c.what.contains("within autogroup"));
     assert!(confined || told && raised.contains("nice -"), "{raised} {changes:?}");
     assert!(group().expect("alive").ends_with("nice 0\n"), "and back");
-    end([hogs, vec![server, customer]].into_iter().flatten().collect());
 }
 
 const AUTOGROUPS: &str = "/proc/sys/kernel/sched_autogroup_enabled";
@@ -223,38 +251,34 @@ impl Drop for AutogroupsOff {
 /// Who was forked while autogroups were on stays in one when they are switched off.
 #[test]
 fn a_thread_is_told_to_be_in_an_autogroup_though_these_were_switched_off_since() {
-    let (_alone, stage) = (alone(), Stage::new());
+    let mut stage = Stage::new();
     let on = std::fs::read_to_string(AUTOGROUPS).is_ok_and(|e| e.trim() == "1");
     let own = std::fs::read_to_string("/proc/self/autogroup").unwrap_or_default();
     let may_switch = std::fs::OpenOptions::new().write(true).open(AUTOGROUPS).is_ok();
     if !on || !may_switch || !own.starts_with("/autogroup-") {
         return support::skip("no autogroups here, or they cannot be switched off");
     }
-    let Some(daemon) = Running::start(&options("other-user", stage.path("saved"))) else { return };
-    let hogs = hogs(SECONDS);
-    let server = spawn("server", &stage.path("s"), SECONDS);
-    std::thread::sleep(WARM);
+    let server = stage.enter("server", SECONDS);
+    let options = stage.options();
+    let Some(daemon) = stage.begin(&options) else { return };
     let _back = AutogroupsOff;
     std::fs::write(AUTOGROUPS, "0").expect("switched off");
-    let customer = spawn("customer", &stage.path("s"), Duration::from_secs(4));
-    boosted_thread(server.id(), SECONDS).expect("a boosted thread");
+    stage.enter("customer", Duration::from_secs(4));
+    boosted_thread(server, SECONDS).expect("a boosted thread");
     std::thread::sleep(Duration::from_millis(20));
     let changes = daemon.stop();
     let told = changes.iter().any(|c| c.what.contains("nice acts within autogroup"));
     assert!(told, "{changes:?}");
-    end([hogs, vec![server, customer]].into_iter().flatten().collect());
 }
 
 #[test]
 fn what_a_killed_daemon_left_is_taken_back() {
-    let (_alone, stage) = (alone(), Stage::new());
-    let saved = stage.path("saved");
-    let Some(first) = Running::start(&options("other-user", saved.clone())) else { return };
-    let hogs = hogs(SECONDS);
-    std::thread::sleep(WARM);
-    let server = spawn("server", &stage.path("s"), SECONDS);
-    let customer = spawn("customer", &stage.path("s"), Duration::from_secs(4));
-    let (tid, boosted) = boosted_thread(server.id(), SECONDS).expect("a boosted thread");
+    let mut stage = Stage::new();
+    let (saved, options) = (stage.path("saved"), stage.options());
+    let Some(first) = stage.begin(&options) else { return };
+    let server = stage.enter("server", SECONDS);
+    stage.enter("customer", Duration::from_secs(4));
+    let (tid, boosted) = boosted_thread(server, SECONDS).expect("a boosted thread");
     // As it would be after kill -9: the file as it is now, and the thread still boosted.
     let left = std::fs::read(&saved).expect("a file");
     first.stop();
@@ -264,9 +288,8 @@ fn what_a_killed_daemon_left_is_taken_back() {
 
     let (_, repaired) = daemon::repair(&Kernel, &saved).expect("repaired");
     let now = attr(tid).expect("alive");
-    assert!(repaired >= 1 && now == attr(hogs[0].id()).expect("alive"), "{repaired} {now:?}");
+    assert!(repaired >= 1 && now == stage.ordinary(), "{repaired} {now:?}");
     assert_eq!(daemon::repair(&Kernel, &saved).expect("nothing left").1, 0);
-    end([hogs, vec![server, customer]].into_iter().flatten().collect());
 }
 
 /// CPU share of the first of these parts, and the mean one of hogs beside it.
@@ -286,8 +309,8 @@ fn shares(stage: &Stage, parts: &[&str], name: &str) -> (f64, f64) {
 /// more than its share.
 #[test]
 fn a_burner_with_a_customer_would_get_more_than_its_share() {
-    let (_alone, stage) = (alone(), Stage::new());
-    let mut wide = options("other-user", stage.path("saved"));
+    let stage = Stage::new();
+    let mut wide = stage.options();
     wide.settings.request_cpu_ns = 1 << 40;
     wide.settings.process_cpus = 8.0;
     wide.settings.user_cpus = 8.0;
@@ -300,7 +323,7 @@ fn a_burner_with_a_customer_would_get_more_than_its_share() {
 /// Under the widest policy of all: none of these is a customer.
 #[test]
 fn nobody_boosts_themselves() {
-    let (_alone, stage) = (alone(), Stage::new());
+    let stage = Stage::new();
     let every = "remote,other-user,other-session,other-cgroup,on-behalf";
     for (i, cheater) in ["selfish", "selfish-tcp", "parent"].into_iter().enumerate() {
         let Some(daemon) = Running::start(&options(every, stage.path("saved"))) else { return };
@@ -318,9 +341,9 @@ fn nobody_boosts_themselves() {
 /// With the customers of the default: somebody else sends to them, and they burn all the same.
 #[test]
 fn who_burns_and_chats_gains_nothing_to_speak_of() {
-    let (_alone, stage) = (alone(), Stage::new());
+    let stage = Stage::new();
     for (i, chatter) in ["burner", "chatty"].into_iter().enumerate() {
-        let Some(daemon) = Running::start(&options("other-user", stage.path("saved"))) else {
+        let Some(daemon) = Running::start(&stage.options()) else {
             return;
         };
         let (share, honest) = shares(&stage, &[chatter, "stranger"], &format!("s{i}"));
@@ -333,9 +356,9 @@ fn who_burns_and_chats_gains_nothing_to_speak_of() {
 /// It asks a server of somebody else, and burns the CPU whether it has its answer or not.
 #[test]
 fn who_asks_and_burns_gains_nothing_but_with_a_nice_value() {
-    let (_alone, stage) = (alone(), Stage::new());
+    let stage = Stage::new();
     let run = |clients, name| {
-        let mut options = options("other-user", stage.path("saved"));
+        let mut options = stage.options();
         options.clients = clients;
         let daemon = Running::start(&options)?;
         let (share, honest) = shares(&stage, &["asker", "server"], name);
@@ -352,10 +375,10 @@ fn who_asks_and_burns_gains_nothing_but_with_a_nice_value() {
 /// A server among background jobs that all have somebody who chats with them.
 #[test]
 fn a_chatty_background_does_no_harm() {
-    let (_alone, stage) = (alone(), Stage::new());
+    let stage = Stage::new();
     let mean = |boost: bool, round: &str| {
         let daemon = match boost {
-            true => Some(Running::start(&options("other-user", stage.path("saved")))?),
+            true => Some(Running::start(&stage.options())?),
             false => None,
         };
         let time = WARM + SECONDS;

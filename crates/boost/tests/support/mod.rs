@@ -6,9 +6,10 @@ pub mod actors;
 
 use rota_boost::apply::Kernel;
 use rota_boost::customers::{Clients, Customers};
-use rota_boost::daemon::{Change, Daemon, Options};
+use rota_boost::daemon::{Daemon, Options};
 use rota_boost::engine::Settings;
 use rota_boost::groups::Allowed;
+use rota_boost::log::Change;
 use rota_boost::request::Limits;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};

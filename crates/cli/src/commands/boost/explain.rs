@@ -39,8 +39,11 @@ pub(super) fn run(args: &BoostArgs, pid: u32) -> Result<Status, Error> {
 }
 
 fn line(thread: &ThreadState) -> String {
-    let ThreadState { tid, name, nice, phase, open, answers, barred_ms } = thread;
+    let ThreadState { tid, name, nice, phase, credit_ms, open, answers, barred_ms } = thread;
     let state = match (nice, phase) {
+        (Some(nice), Some(phase)) if credit_ms.is_some() => {
+            format!("nice {nice}, {phase}, {} ms of its share left", credit_ms.unwrap_or_default())
+        }
         (Some(nice), Some(phase)) => format!("nice {nice}, {phase}"),
         _ if *barred_ms > 0 => format!("barred for another {:.1} s", *barred_ms as f64 / 1e3),
         _ => "not boosted".to_owned(),

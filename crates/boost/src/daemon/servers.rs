@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Threads that answer requests.
+
+use super::Daemon;
+use crate::apply::Threads;
+use crate::engine::{Step, Why};
+use crate::process::{self, Clock};
+use crate::programs::Level;
+use crate::record::{Event, Kind, Worker};
+use crate::request::Facts;
+
+impl<T: Threads> Daemon<T> {
+    pub(super) fn event(&mut self, now_ns: u64, event: Event) {
+        let Event { tid, tgid, .. } = event;
+        if event.kind == Kind::Answer {
+            return self.answered(now_ns, &event);
+        }
+        let Ok(clock) = Clock::open(tid) else { return };
+        let Some(times) = clock.read() else { return };
+        let was_boosted = self.engine.standing(tid).is_some();
+        let worker = self.programs.worker(tid);
+        let facts = worker.map(|w| self.facts(now_ns, &w, times.wait_ns)).unwrap_or_default();
+        match self.engine.event(now_ns, event, self.load(), times, facts) {
+            Ok(_) if was_boosted => {}
+            Ok(nice) => match self.ledger.boost(tid, nice) {
+                Ok(()) => {
+                    self.totals.boosts += 1;
+                    self.waiting.forget(tid);
+                    self.programs.set_level(tid, Level::Elevated);
+                    self.clocks.insert(tid, clock);
+                    let name = process::name(tid).unwrap_or_default();
+                    self.names.insert(tid, (tgid, name));
+                    self.denied.remove(&tid);
+                    let why = self.reason(&event);
+                    let group = self.groups.enter(tid, tgid, nice, event.autogroup);
+                    self.change(now_ns, tid, format!("nice 0 -> {nice}: {why}; {group}"));
+                }
+                Err(refusal) => self.refuse(now_ns, &event, &refusal.to_string()),
+            },
+            Err(why) => self.deny(now_ns, &event, why, &why.to_string()),
+        }
+    }
+
+    /// Looks at the boosted threads.
+    pub(super) fn look_at_servers(&mut self, now_ns: u64) {
+        let load = self.load();
+        for tid in self.engine.boosted() {
+            let worker = self.programs.worker(tid);
+            let times = self.clocks.get(&tid).and_then(Clock::read);
+            let wait_ns = times.map_or(0, |times| times.wait_ns);
+            let facts = worker.map(|w| self.facts(now_ns, &w, wait_ns));
+            let was = self.ledger.nice(tid);
+            match self.engine.look(now_ns, tid, facts, times, load) {
+                Step::Nice(nice) if was == Some(nice) => {}
+                Step::Nice(nice) => match self.ledger.boost(tid, nice) {
+                    Ok(()) => {
+                        let was = was.unwrap_or_default();
+                        self.change(now_ns, tid, format!("nice {was} -> {nice}"));
+                    }
+                    Err(refusal) => {
+                        self.engine.refused(now_ns, tid);
+                        self.drop_thread(now_ns, tid, &refusal.to_string());
+                    }
+                },
+                Step::Release(why) => {
+                    if worker.is_some_and(|w| w.open > 0) && why == Why::Decayed {
+                        self.programs.forget_open(tid);
+                    }
+                    let failed = self.ledger.release(tid).err();
+                    let text = failed.map_or(why.to_string(), |e| format!("{why}; {e}"));
+                    self.drop_thread(now_ns, tid, &text);
+                }
+            }
+        }
+    }
+
+    fn drop_thread(&mut self, now_ns: u64, tid: u32, why: &str) {
+        self.programs.set_level(tid, Level::None);
+        self.groups.leave(tid);
+        self.clocks.remove(&tid);
+        self.change(now_ns, tid, format!("nice 0: {why}"));
+        self.names.remove(&tid);
+    }
+
+    /// A helper's request is that of the thread which it helps. `wait_ns` is how long the thread
+    /// has waited for a CPU in all.
+    fn facts(&self, now_ns: u64, worker: &Worker, wait_ns: u64) -> Facts {
+        let waited_ns = wait_ns.saturating_sub(worker.opened_wait_ns);
+        let open_ns = now_ns.saturating_sub(worker.opened_ns).saturating_sub(waited_ns);
+        let own = Facts {
+            open: worker.open > 0,
+            recv_ns: worker.recv_ns,
+            send_ns: worker.send_ns,
+            answers: worker.answers,
+            served_ns: worker.served_ns + if worker.open > 0 { open_ns } else { 0 },
+        };
+        if own.open || worker.via == 0 || worker.helped_ns < worker.recv_ns {
+            return own;
+        }
+        let Some(helped) = self.programs.worker(worker.via) else { return own };
+        let answered = worker.send_ns >= worker.helped_ns;
+        Facts {
+            open: helped.open > 0 && !answered && now_ns >= worker.helped_ns,
+            recv_ns: worker.helped_ns,
+            send_ns: own.send_ns.max(helped.send_ns),
+            answers: own.answers.wrapping_add(helped.answers),
+            // Its time cannot be told apart as exactly; while it helps, all counts.
+            served_ns: own.served_ns.saturating_add(now_ns),
+        }
+    }
+}
