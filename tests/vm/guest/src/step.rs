@@ -201,6 +201,23 @@ pub struct Command {
     pub keep: bool,
 }
 
+impl Command {
+    /// A program that ends well, and whose output is kept.
+    pub fn measuring<W: AsRef<str>>(words: impl IntoIterator<Item = W>, within: Span) -> Self {
+        Self {
+            command: words.into_iter().map(|word| word.as_ref().to_owned()).collect(),
+            code: 0,
+            within,
+            user: None,
+            hide: Vec::new(),
+            says: Vec::new(),
+            messages: None,
+            changes_nothing: false,
+            keep: true,
+        }
+    }
+}
+
 /// A measurement of shares.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -65,17 +65,7 @@ fn job(entry: &Entry) -> Job {
     let plan = ["--task", &tasks, "--window", &window];
     let join = entry.policy.map(|_| ["/bin/rota-guest", "join"]);
     let words = join.iter().flatten().chain(&bench).chain(&plan);
-    let run = Command {
-        command: words.map(|word| (*word).to_owned()).collect(),
-        code: 0,
-        within: Span::from_ms(60_000),
-        user: None,
-        hide: Vec::new(),
-        says: Vec::new(),
-        messages: None,
-        changes_nothing: false,
-        keep: true,
-    };
+    let run = Command::measuring(words, Span::from_ms(60_000));
     // Only the four are clients. A kernel's thread that wakes up among them would be one, too, and
     // who runs when it sleeps again is not the one that ran before: gamma would come to nothing.
     let partial = || vec!["--partial".into()];

@@ -3,23 +3,20 @@
 //! under `appease`, and under the kernel's own scheduler.
 
 use super::answers::{visited, Answers};
-use super::draw::Draw;
+use super::draw::Customers;
 use super::server;
 use crate::initramfs::Initramfs;
 use crate::plan::Boot;
 use crate::statement::{self, Statement, Wanted};
 use anyhow::Result;
-use rota_guest::job::Job;
 use rota_guest::record::Record;
 use rota_guest::step::{Hog, Step};
-use rota_guest::visits::{Visit, Visits};
+use rota_guest::visits::Visits;
 use std::collections::BTreeMap;
 
-const CLIENTS: usize = 4;
-const THINK_US: f64 = 80_000.0;
-const SEED: u64 = 2;
+const CUSTOMERS: Customers =
+    Customers { seed: 2, count: 4, think_us: 80_000.0, until_us: 5_000_000 };
 const WINDOW_US: (u64, u64) = (500_000, 4_500_000);
-const UNTIL_US: u64 = 5_000_000;
 /// Busy tasks: none, and as many as the paper's compilations [§7].
 const BUSY: [usize; 2] = [0, 12];
 const SERVER_CPU: usize = 1;
@@ -59,14 +56,12 @@ impl Page {
         }
     }
 
-    fn visit(self, think_us: u64) -> Visit {
-        let (path, begins) = match self {
+    /// Its path, and how it begins.
+    fn asked(self) -> (String, String) {
+        match self {
             Page::File => ("/file.html".to_owned(), FILE_BEGINS.to_owned()),
-            Page::Made => {
-                (format!("/cgi-bin/page?bytes={MADE_BYTES}"), format!("{MADE_BYTES} bytes, "))
-            }
-        };
-        Visit { think_us, path, begins }
+            Page::Made => server::made(MADE_BYTES),
+        }
     }
 }
 
@@ -89,17 +84,7 @@ fn entries() -> Vec<Entry> {
 }
 
 fn visits(page: Page) -> Visits {
-    let client = |number| {
-        let mut draw = Draw::of_client(SEED, number);
-        let (mut visits, mut us) = (Vec::new(), 0);
-        while us < UNTIL_US {
-            let think_us = draw.exponential(THINK_US).round() as u64;
-            us += think_us;
-            visits.push(page.visit(think_us));
-        }
-        visits
-    };
-    Visits { until_us: UNTIL_US, clients: (0..CLIENTS).map(client).collect() }
+    CUSTOMERS.visits(|_| page.asked())
 }
 
 /// The machine, and the visits in it.
@@ -111,17 +96,10 @@ pub fn boot(files: &mut Initramfs) -> Result<Boot> {
     file.push_str(&" ".repeat(FILE_BYTES - file.len()));
     files.text(file, "www/file.html");
     let job = |entry: Entry| {
-        let load = entry.policy.map(|_| Step::Load { policy: None, with: Vec::new(), wait: true });
         let hog = Hog { cpus: vec![SERVER_CPU], count: Some(entry.busy), ..Hog::default() };
         let tasks = BTreeMap::from([("busy".to_owned(), hog)]);
         let hogs = (entry.busy > 0).then_some(Step::Hogs { tasks });
-        let visit = server::visit(entry.page.id());
-        Job {
-            name: entry.job_name(),
-            policy: entry.policy.map(str::to_owned),
-            set: Vec::new(),
-            steps: load.into_iter().chain(hogs).chain([visit]).collect(),
-        }
+        server::job(entry.job_name(), (entry.policy, Vec::new()), hogs, entry.page.id())
     };
     Ok(server::boot(2, entries().into_iter().map(job).collect()))
 }
@@ -215,7 +193,7 @@ mod tests {
     fn records(took_ms: impl Fn(Entry) -> u64) -> Vec<Record> {
         let record = |entry: Entry| {
             let answer = Answer { asked_us: 1_000_000, took_us: 1_000 * took_ms(entry) };
-            let clients = vec![vec![answer; 9]; CLIENTS];
+            let clients = vec![vec![answer; 9]; CUSTOMERS.count];
             let output = serde_json::to_string(&Visited { busy: 1.0, clients }).unwrap();
             Record::Step {
                 job: entry.job_name(),

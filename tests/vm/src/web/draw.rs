@@ -3,6 +3,7 @@
 
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use rota_guest::visits::{Visit, Visits};
 
 /// What one client draws: its numbers do not depend on what others draw.
 pub(super) struct Draw(ChaCha8Rng);
@@ -27,6 +28,33 @@ impl Draw {
     pub(super) fn pareto(&mut self, shape: f64, mean: f64, most: f64) -> f64 {
         let least = mean * (shape - 1.0) / shape;
         (least * libm::exp(-libm::log(self.unit()) / shape)).min(most)
+    }
+}
+
+/// Customers who think, ask for a page, and wait for it, again and again.
+pub(super) struct Customers {
+    pub(super) seed: u64,
+    pub(super) count: usize,
+    /// On average, exponentially distributed.
+    pub(super) think_us: f64,
+    pub(super) until_us: u64,
+}
+
+impl Customers {
+    /// What they do if `page` draws what they ask for, and how that begins.
+    pub(super) fn visits(&self, page: impl Fn(&mut Draw) -> (String, String)) -> Visits {
+        let client = |number| {
+            let mut draw = Draw::of_client(self.seed, number);
+            let (mut visits, mut us) = (Vec::new(), 0);
+            while us < self.until_us {
+                let think_us = draw.exponential(self.think_us).round() as u64;
+                let (path, begins) = page(&mut draw);
+                us += think_us;
+                visits.push(Visit { think_us, path, begins });
+            }
+            visits
+        };
+        Visits { until_us: self.until_us, clients: (0..self.count).map(client).collect() }
     }
 }
 

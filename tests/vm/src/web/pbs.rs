@@ -3,28 +3,24 @@
 //! pages a CGI program makes with work in proportion to sizes of Pareto's distribution.
 
 use super::answers::{visited, Answers};
-use super::draw::Draw;
+use super::draw::Customers;
 use super::server;
 use crate::plan::Boot;
 use crate::statement::{self, Statement, Wanted};
 use anyhow::Result;
-use rota_guest::job::Job;
 use rota_guest::record::Record;
-use rota_guest::step::Step;
 use rota_guest::visits::{Visit, Visits};
 use rota_report::chart::{Axis, Line, LineChart, Scale};
 
 const NAME: &str = "pbs";
-const CLIENTS: usize = 30;
-const THINK_US: f64 = 0.7e6;
 const SHAPE: f64 = 1.2;
 /// Some 25 ms of an emulated CPU's work, if nothing were cut off.
 const MEAN_BYTES: f64 = 2e6;
 const MOST_BYTES: f64 = 120.0 * MEAN_BYTES;
-const SEED: u64 = 1;
 /// Requests that count, and the end; all are answered.
 const WINDOW_US: (u64, u64) = (2_000_000, 11_000_000);
-const UNTIL_US: u64 = 12_000_000;
+const CUSTOMERS: Customers =
+    Customers { seed: 1, count: 30, think_us: 0.7e6, until_us: 12_000_000 };
 const LOW: &str = "0.2";
 const HIGH: &str = "10";
 /// Alphas by beta. Judged is the first: each page has a process of its own.
@@ -66,22 +62,7 @@ pub fn entries() -> Vec<Entry> {
 
 /// What clients do, the same under each.
 pub fn visits() -> Visits {
-    let client = |number| {
-        let mut draw = Draw::of_client(SEED, number);
-        let (mut visits, mut us) = (Vec::new(), 0);
-        while us < UNTIL_US {
-            let think_us = draw.exponential(THINK_US).round() as u64;
-            let bytes = draw.pareto(SHAPE, MEAN_BYTES, MOST_BYTES).round() as u64;
-            us += think_us;
-            visits.push(Visit {
-                think_us,
-                path: format!("/cgi-bin/page?bytes={bytes}"),
-                begins: format!("{bytes} bytes, "),
-            });
-        }
-        visits
-    };
-    Visits { until_us: UNTIL_US, clients: (0..CLIENTS).map(client).collect() }
+    CUSTOMERS.visits(|draw| server::made(draw.pareto(SHAPE, MEAN_BYTES, MOST_BYTES).round() as u64))
 }
 
 /// Smaller than the average of the distribution, as in the paper.
@@ -93,15 +74,7 @@ fn is_small(visit: &Visit) -> bool {
 /// The machine, and the visits in it.
 pub fn boot(files: &mut crate::initramfs::Initramfs) -> Result<Boot> {
     server::add_visits(files, NAME, &visits())?;
-    let job = |entry: Entry| {
-        let load = entry.policy.map(|_| Step::Load { policy: None, with: Vec::new(), wait: true });
-        Job {
-            name: job_name(&entry),
-            policy: entry.policy.map(str::to_owned),
-            set: entry.set,
-            steps: load.into_iter().chain([server::visit(NAME)]).collect(),
-        }
-    };
+    let job = |entry: Entry| server::job(job_name(&entry), (entry.policy, entry.set), None, NAME);
     Ok(server::boot(1, entries().into_iter().map(job).collect()))
 }
 
@@ -288,7 +261,7 @@ mod tests {
         let visits = visits();
         let all: Vec<&Visit> = visits.clients.iter().flatten().collect();
         let mean = all.iter().map(|visit| visit.think_us as f64).sum::<f64>() / all.len() as f64;
-        assert!((mean / THINK_US - 1.0).abs() < 0.15, "{mean}");
+        assert!((mean / CUSTOMERS.think_us - 1.0).abs() < 0.15, "{mean}");
         // Below the mean are 1 - (1/6)^1.2 = 88 %.
         let small = all.iter().filter(|visit| is_small(visit)).count() as f64 / all.len() as f64;
         assert!((small - 0.88).abs() < 0.05, "{small}");

@@ -51,19 +51,24 @@ pub fn boot(part: usize, jobs: Vec<Job>) -> Boot {
     Boot { kernel, cpus: 2, guest, pace, part, jobs }
 }
 
-/// Does the visits of that name.
-pub fn visit(name: &str) -> Step {
-    Step::Run(Command {
-        command: ["/bin/rota-guest", "visit", &format!("/visits/{name}.json")]
-            .map(str::to_owned)
-            .to_vec(),
-        code: 0,
-        within: Span::from_ms(WITHIN_MS),
-        user: None,
-        hide: Vec::new(),
-        says: Vec::new(),
-        messages: None,
-        changes_nothing: false,
-        keep: true,
-    })
+/// Path of a page of so many bytes that a program makes, and how it begins.
+pub fn made(bytes: u64) -> (String, String) {
+    (format!("/cgi-bin/page?bytes={bytes}"), format!("{bytes} bytes, "))
+}
+
+/// Under a policy, or the kernel's own scheduler: these steps, and the visits of that name.
+pub fn job(
+    name: String,
+    (policy, set): (Option<&str>, Vec<String>),
+    steps: impl IntoIterator<Item = Step>,
+    visits: &str,
+) -> Job {
+    let load = policy.map(|_| Step::Load { policy: None, with: Vec::new(), wait: true });
+    let steps = load.into_iter().chain(steps).chain([visit(visits)]).collect();
+    Job { name, policy: policy.map(str::to_owned), set, steps }
+}
+
+fn visit(name: &str) -> Step {
+    let visit = ["/bin/rota-guest", "visit", &format!("/visits/{name}.json")];
+    Step::Run(Command::measuring(visit, Span::from_ms(WITHIN_MS)))
 }
