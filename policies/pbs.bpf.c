@@ -18,9 +18,8 @@
  * - T and S count since the session began [§4.1] (pbs_session.bpf.h): the first time that the
  *   client was active under this policy, or with a finite beta after an unusually long inactive
  *   period. With a negative beta inactive periods within a session do not count into T.
- * - gamma is added to the priority of the client that runs, or was interrupted [§5.1]: it is
- *   chosen, or computed so that the time between switches is the given part of a client's
- *   service [eq. 5].
+ * - gamma is added to the priority of the client that runs [§5.1]: it is chosen, or computed so
+ *   that the time between switches is the given part of a client's service [eq. 5].
  * - A client with kappa times the weight of nice 0 has an offset of alpha log kappa [§5.2, eq. 6].
  *   When its weight changes it keeps the priority that it has.
  * - epsilon [§5.3] adds epsilon (log T' - alpha' log S'), whose session threshold is beta'.
@@ -76,7 +75,6 @@ struct pbs_stats stats;
 
 struct cpu_state {
 	u32 running; /* 0: nobody of ours */
-	u32 last;    /* who ran last, and wanted to go on */
 	bool gives_way;
 };
 
@@ -86,19 +84,6 @@ u32 nr_waiting;
 static bool may_be_picked(u32 slot, u32 prev)
 {
 	return client_at(slot)->waits || slot == prev;
-}
-
-/*
- * Who ran last on @cpu, where nobody of ours does, and waits there since. A thread of another
- * class that comes between, as a kernel's own do after a tick, does not take the bonus away: there
- * is no switch among clients to save otherwise.
- */
-static u32 interrupted(u32 cpu)
-{
-	u32 slot = cpus[cpu % MAX_CPUS].last;
-	const struct client *c = client_at(slot);
-
-	return slot && c->waits && c->ran_on == cpu && slot_may_use(slot, cpu) ? slot : 0;
 }
 
 /* The client to run on @cpu next, one that waits or @prev (0: none); 0: nobody. */
@@ -276,7 +261,7 @@ void BPF_STRUCT_OPS(pbs_dispatch, s32 cpu, struct task_struct *prev)
 		charge(client_at(prev_slot), cpu_time, now);
 		set_weight(client_at(prev_slot), weight);
 	}
-	slot = pick(cpu, prev_slot ? prev_slot : interrupted(cpu), now);
+	slot = pick(cpu, prev_slot, now);
 	if (slot && slot == prev_slot) {
 		stats.picks++;
 		stats.kept++;
@@ -301,8 +286,7 @@ void BPF_STRUCT_OPS(pbs_running, struct task_struct *p)
 	set_waits(c, false); /* true still if a change of the task raced with its dispatch */
 	c->charged_at = cpu_time;
 	c->charged_ns = now;
-	c->ran_on = cpu;
-	cpus[cpu % MAX_CPUS] = (struct cpu_state){.running = slot, .last = slot};
+	cpus[cpu % MAX_CPUS] = (struct cpu_state){.running = slot};
 	bpf_spin_unlock(&lock);
 }
 
@@ -314,8 +298,6 @@ void BPF_STRUCT_OPS(pbs_stopping, struct task_struct *p, bool runnable)
 	bpf_spin_lock(&lock);
 	charge(client_at(slot), cpu_time, now);
 	cpus[cpu % MAX_CPUS].running = 0;
-	if (!runnable)
-		cpus[cpu % MAX_CPUS].last = 0;
 	bpf_spin_unlock(&lock);
 }
 

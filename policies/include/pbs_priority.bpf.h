@@ -42,7 +42,6 @@ struct client {
 	u64 charged_ns; /* the time then */
 	u64 last_look;	/* by which decision, with mode=constant */
 	u32 weight;
-	u32 ran_on;
 	bool known;    /* it was active before */
 	bool inactive; /* it sleeps */
 	bool comes;    /* became active and was not enqueued yet */
