@@ -52,9 +52,8 @@ impl Bench {
     }
 
     /// Clients can wait for longer than a kernel would let them.
-    #[cfg(test)]
-    pub(crate) fn without_watchdog(image: &Arc<Image>) -> Self {
-        Self { watchdog: false, ..Self::new(image) }
+    pub(crate) fn without_watchdog(self) -> Self {
+        Self { watchdog: false, ..self }
     }
 
     /// With the machine's default costs, and slices that end at ticks.

@@ -55,7 +55,7 @@ impl Sink for Received {
 fn quanta(policy: &str, set: &[(&str, &str)], shares: &[u64]) -> Vec<u64> {
     let workload = hogs(shares, |at| format!("c{at}")).expect("a workload");
     let cycle_ns = shares.iter().sum::<u64>() * SHORT_NS;
-    let mut bench = Bench::without_watchdog(&image(policy, set).expect("ships"));
+    let mut bench = Bench::new(&image(policy, set).expect("ships")).without_watchdog();
     let mut received = Received::default();
     bench.run(&workload, Length::of(cycle_ns), &mut received).expect("runs");
     received.leave(cycle_ns);
