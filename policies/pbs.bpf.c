@@ -18,8 +18,9 @@
  * - T and S count since the session began [§4.1] (pbs_session.bpf.h): the first time that the
  *   client was active under this policy, or with a finite beta after an unusually long inactive
  *   period. With a negative beta inactive periods within a session do not count into T.
- * - gamma is added to the priority of the client that runs [§5.1]: it is chosen, or computed so
- *   that the time between switches is the given part of a client's service [eq. 5].
+ * - gamma is added to the priority of the client that runs, or was interrupted [§5.1]: it is
+ *   chosen, or computed so that the time between switches is the given part of a client's
+ *   service [eq. 5].
  * - A client with kappa times the weight of nice 0 has an offset of alpha log kappa [§5.2, eq. 6].
  *   When its weight changes it keeps the priority that it has.
  * - epsilon [§5.3] adds epsilon (log T' - alpha' log S'), whose session threshold is beta'.
@@ -75,6 +76,7 @@ struct pbs_stats stats;
 
 struct cpu_state {
 	u32 running; /* 0: nobody of ours */
+	u32 favours; /* who got this CPU last, wants to go on, and got no other since; 0: nobody */
 	bool gives_way;
 };
 
@@ -84,6 +86,34 @@ u32 nr_waiting;
 static bool may_be_picked(u32 slot, u32 prev)
 {
 	return client_at(slot)->waits || slot == prev;
+}
+
+static void unfavour(u32 slot)
+{
+	struct cpu_state *state = &cpus[client_at(slot)->got_cpu % MAX_CPUS];
+
+	if (state->favours == slot)
+		state->favours = 0;
+}
+
+/* @slot has the bonus of @cpu now, and of no other. */
+static void favour(u32 slot, u32 cpu)
+{
+	unfavour(slot);
+	client_at(slot)->got_cpu = cpu;
+	cpus[cpu % MAX_CPUS].favours = slot;
+}
+
+/*
+ * Who has the bonus of @cpu: @prev, or who waits since a thread of another class came between. A
+ * kernel's own do so after a tick, and there is no switch among clients to save otherwise.
+ */
+static u32 favoured(u32 cpu, u32 prev)
+{
+	u32 slot = cpus[cpu % MAX_CPUS].favours;
+	u32 is_prev = ((u64)(slot ^ prev) - 1) >> 63;
+
+	return slot & -(client_at(slot)->waits | is_prev); /* for verifiers without a branch */
 }
 
 /* The client to run on @cpu next, one that waits or @prev (0: none); 0: nobody. */
@@ -261,7 +291,7 @@ void BPF_STRUCT_OPS(pbs_dispatch, s32 cpu, struct task_struct *prev)
 		charge(client_at(prev_slot), cpu_time, now);
 		set_weight(client_at(prev_slot), weight);
 	}
-	slot = pick(cpu, prev_slot, now);
+	slot = pick(cpu, favoured(cpu, prev_slot), now);
 	if (slot && slot == prev_slot) {
 		stats.picks++;
 		stats.kept++;
@@ -286,7 +316,9 @@ void BPF_STRUCT_OPS(pbs_running, struct task_struct *p)
 	set_waits(c, false); /* true still if a change of the task raced with its dispatch */
 	c->charged_at = cpu_time;
 	c->charged_ns = now;
-	cpus[cpu % MAX_CPUS] = (struct cpu_state){.running = slot};
+	favour(slot, cpu);
+	cpus[cpu % MAX_CPUS].running = slot;
+	cpus[cpu % MAX_CPUS].gives_way = false;
 	bpf_spin_unlock(&lock);
 }
 
@@ -310,6 +342,7 @@ void BPF_STRUCT_OPS(pbs_quiescent, struct task_struct *p, u64 deq_flags)
 	bpf_spin_lock(&lock);
 	crowd_remove(slot);
 	set_waits(c, false);
+	unfavour(slot);
 	if (deq_flags & DEQ_SLEEP) {
 		c->inactive = true;
 		c->inactive_since = now;

@@ -126,6 +126,20 @@ fn gamma_makes_turns_longer_in_proportion_to_service() {
 }
 
 #[test]
+fn who_is_interrupted_at_the_end_of_a_quantum_keeps_the_bonus() {
+    // A runs until 10 ms, then B, who was not served yet. At 20 ms B's quantum ends as R wakes up,
+    // and so it is every 11 ms: B is not the current one when R sleeps again
+    let load = r#"{"tasks": {"A": {"run": 9000000}, "B": {"run": 9000000},
+        "R": {"policy": "SCHED_FIFO", "delay": 20000, "loop": -1, "run": 1000, "sleep": 10000}}}"#;
+    let turns = |gamma| {
+        let set = [("quantum_ns", "10000000"), ("beta", "inf"), ("gamma", gamma)];
+        letters(&run(&set, 75, load).1)
+    };
+    assert_eq!(turns("0"), "ABABABA");
+    assert_eq!(turns("10"), "ABBBBBB");
+}
+
+#[test]
 fn a_share_of_kappa_has_kappa_times_the_time() {
     let load = r#"{"tasks": {"A": {"share": 300, "run": 90000000}, "B": {"run": 90000000}}}"#;
     for alpha in ["0.5", "1", "2", "100"] {
