@@ -42,7 +42,7 @@ struct client {
 	u64 charged_ns; /* the time then */
 	u64 last_look;	/* by which decision, with mode=constant */
 	u32 weight;
-	u32 got_cpu; /* which it got last */
+	u32 got_cpu;   /* which it got last */
 	bool known;    /* it was active before */
 	bool inactive; /* it sleeps */
 	bool comes;    /* became active and was not enqueued yet */
