@@ -330,6 +330,8 @@ void BPF_STRUCT_OPS(pbs_stopping, struct task_struct *p, bool runnable)
 	bpf_spin_lock(&lock);
 	charge(client_at(slot), cpu_time, now);
 	cpus[cpu % MAX_CPUS].running = 0;
+	if (!slot_may_use(slot, cpu)) /* any more */
+		unfavour(slot);
 	bpf_spin_unlock(&lock);
 }
 

@@ -4,7 +4,7 @@
 
 #![allow(missing_docs)] // criterion's macros define a function without any
 
-#[path = "../tests/run_support/mod.rs"]
+#[path = "../tests/all/run_support/mod.rs"]
 mod run_support;
 
 use criterion::{criterion_group, criterion_main, Criterion, Throughput};

@@ -2,7 +2,7 @@
 //! Random programs: the first 40 bytes are arguments, the rest instructions.
 #![no_main]
 
-#[path = "../../tests/run_support/mod.rs"]
+#[path = "../../tests/all/run_support/mod.rs"]
 mod run_support;
 
 use libfuzzer_sys::fuzz_target;

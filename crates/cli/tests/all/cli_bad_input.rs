@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Bad input: one clear message, exit code 2, nothing on standard output, never a panic.
+
+use crate::support::{fixture, rota, Scratch};
+
+const WEB: &str = "workloads/web.json";
+
+#[test]
+fn a_misspelt_policy_suggests_the_nearest() {
+    rota(&["sim", "vtr", WEB]).refused(&["'vtr'", "did you mean 'vtrr'", "fifo"]);
+    rota(&["sim", "./vtrr", WEB]).refused(&["cannot read ./vtrr"]);
+    rota(&["compare", WEB, "fifo", "wfg"]).refused(&["'wfg'", "'wfq'"]);
+}
+
+#[test]
+fn settings_name_variable_value_and_what_was_expected() {
+    let set = |setting: &str| rota(&["sim", "wfq", WEB, "--set", setting]);
+    set("quantum=5").refused(&["'quantum'", "did you mean 'quantum_ns'"]);
+    set("quantum_ns=5").refused(&["quantum_ns", "5", "100000 to 1000000000 ns"]);
+    set("quantum_ns=soon").refused(&["quantum_ns", "'soon'", "expected"]);
+    set("tie=best").refused(&["tie", "'best'", "id, rr"]);
+    set("no_keep_vft=2").refused(&["no_keep_vft", "'2'", "true or false"]);
+    set("tie").refused(&["NAME=VALUE"]);
+}
+
+#[test]
+fn durations_name_the_units() {
+    rota(&["sim", "fifo", WEB, "--duration", "10 parsecs"])
+        .refused(&["10 parsecs", "ns, us, ms, s, min or h"]);
+    rota(&["sim", "fifo", WEB, "--duration", "0s"]).refused(&["more than 0"]);
+}
+
+#[test]
+fn impossible_machines_are_refused() {
+    rota(&["sim", "fifo", WEB, "--cpus", "0"]).refused(&["0 CPUs"]);
+    rota(&["sim", "fifo", WEB, "--cpus", "99999"]).refused(&["99999 CPUs"]);
+    rota(&["sim", "fifo", WEB, "--topology", "smt=3"]).refused(&["multiple of 3"]);
+    rota(&["sim", "fifo", WEB, "--topology", "sockets=2"]).refused(&["sockets=2", "smt=N"]);
+    rota(&["sim", "fifo", WEB, "--hz", "0"]).refused(&["--hz"]);
+    rota(&["sim", "fifo", WEB, "--budget", "0"]).refused(&["--budget"]);
+}
+
+#[test]
+fn workload_errors_name_file_and_line() {
+    let scratch = Scratch::new();
+    let run = |name: &str, text: &[u8]| rota(&["sim", "fifo", &scratch.file(name, text)]);
+    let typo = b"{\n\"tasks\": {\n\"a\": {\n\"rnu\": 5 } } }";
+    run("typo.json", typo).refused(&["typo.json:4:1", "task \"a\"", "rnu", "did you mean \"run\""]);
+    run("cut.json", b"{ \"tasks\": {").refused(&["cut.json:1:13"]);
+    run("bytes.json", b"{\n\n\xff}").refused(&["bytes.json:3", "UTF-8"]);
+    let cpus = br#"{ "tasks": { "a": { "cpus": [9], "run": 5 } } }"#;
+    run("cpus.json", cpus).refused(&["cpus.json", "a-0", "CPU 9"]);
+    rota(&["sim", "fifo", &scratch.path("none.json")]).refused(&["cannot read", "none.json"]);
+    rota(&["sim", "fifo"]).refused(&["WORKLOAD.json"]);
+}
+
+#[test]
+fn objects_that_are_none_are_refused() {
+    let scratch = Scratch::new();
+    let run = |name: &str, bytes: &[u8]| rota(&["sim", &scratch.file(name, bytes), WEB]);
+    run("text.bpf.o", b"hello").refused(&["text.bpf.o", "ELF"]);
+    run("empty.bpf.o", b"").refused(&["empty.bpf.o", "ELF"]);
+    // The test's own program is an ELF file, but not for BPF.
+    let own = std::fs::read(env!("CARGO_BIN_EXE_rota")).expect("own program");
+    run("native.bpf.o", &own).refused(&["native.bpf.o", "BPF"]);
+    run("broken.bpf.c", b"int x = ;").refused(&["broken.bpf.c", "expected expression"]);
+    run("nothing.bpf.c", b"int x;").refused(&["nothing.bpf.c", "sched_ext_ops"]);
+    rota(&["sim", "none.bpf.o", WEB]).refused(&["cannot read none.bpf.o"]);
+}
+
+#[test]
+fn a_truncated_object_is_refused_wherever_it_is_cut() {
+    let scratch = Scratch::new();
+    let whole = rota_catalog::find("wfq").expect("wfq ships").object;
+    for cut in (0..whole.len()).step_by(whole.len() / 40 + 1) {
+        let file = scratch.file("cut.bpf.o", &whole[..cut]);
+        rota(&["sim", &file, WEB]).refused(&["cut.bpf.o"]);
+    }
+}
+
+#[test]
+fn an_unknown_kernel_function_is_named() {
+    let stranger = fixture("stranger.bpf.c");
+    rota(&["sim", &stranger, WEB]).refused(&["stranger", "scx_bpf_make_everything_fast"]);
+}
+
+#[test]
+fn traces_need_a_known_ending_and_a_place() {
+    rota(&["sim", "fifo", WEB, "--trace", "run.txt"])
+        .refused(&["run.txt", "a name that ends in one of .pftrace"]);
+    let scratch = Scratch::new();
+    let lost = scratch.path("none/run.csv");
+    rota(&["sim", "fifo", WEB, "--trace", &lost]).refused(&["cannot create", "run.csv"]);
+}
+
+#[test]
+fn a_refused_run_leaves_an_old_trace_alone() {
+    let scratch = Scratch::new();
+    let trace = scratch.file("run.csv", "precious");
+    rota(&["sim", "fifo", "none.json", "--trace", &trace]).refused(&["none.json"]);
+    assert_eq!(std::fs::read_to_string(trace).expect("trace"), "precious");
+}
+
+#[test]
+fn manifests_and_kernel_types_are_checked() {
+    let scratch = Scratch::new();
+    let manifest = scratch.file("m.toml", "[set]\n\nquantums = 1\n");
+    let run = rota(&["sim", "rr", WEB, "--manifest", &manifest]);
+    run.refused(&["'quantums'"]);
+    let manifest = scratch.file("n.toml", "[sets]\n");
+    rota(&["sim", "rr", WEB, "--manifest", &manifest]).refused(&["n.toml:1", "sets"]);
+    let btf = scratch.file("vmlinux", "no types");
+    rota(&["sim", "rr", WEB, "--btf", &btf]).refused(&["vmlinux", "BTF"]);
+}

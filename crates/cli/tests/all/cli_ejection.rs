@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Policies that the kernel would eject: exit code 3, kind and reason as it prints them.
+
+use crate::support::{fixture, rota, Run, Scratch};
+
+const SHARES: &str = "workloads/shares321.json";
+
+/// Three tasks on one CPU, so that the policy is asked.
+fn eject(policy: &str, more: &[&str]) -> Run {
+    let policy = fixture(policy);
+    let run = rota(&[&["sim", &policy, SHARES, "--cpus", "1"], more].concat());
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    run
+}
+
+/// Kind and reason of the JSON.
+fn exit_of(policy: &str, more: &[&str]) -> (u64, String) {
+    let run = eject(policy, &[&["--json"], more].concat());
+    let exit = &run.json()["exit"];
+    let reason = exit["reason"].as_str().expect("reason");
+    assert_eq!(run.stderr, format!("EXIT: {reason}\n"));
+    (exit["kind"].as_u64().expect("kind"), reason.to_owned())
+}
+
+#[test]
+fn a_dropped_task_is_a_stall() {
+    let (kind, reason) = exit_of("drop.bpf.c", &[]);
+    assert_eq!(kind, 1026);
+    assert!(reason.starts_with("runnable task stall (A-0[1001] failed to run for 0."), "{reason}");
+}
+
+#[test]
+fn an_endless_loop_ends_with_its_budget() {
+    let (kind, reason) = exit_of("endless.bpf.c", &["--budget", "5000"]);
+    assert_eq!(kind, 1024);
+    for part in ["runtime error", "5000 instructions", "endless_enqueue", "endless.bpf.c:1"] {
+        assert!(reason.contains(part), "{part}: {reason}");
+    }
+}
+
+#[test]
+fn a_stray_access_names_the_source_line() {
+    let (kind, reason) = exit_of("stray.bpf.c", &[]);
+    assert_eq!(kind, 1024);
+    for part in ["runtime error", "invalid write of 8 bytes", "stray.bpf.c:10", "table[place]"] {
+        assert!(reason.contains(part), "{part}: {reason}");
+    }
+}
+
+#[test]
+fn a_policys_own_error_is_passed_on() {
+    let expected = (1025, "scx_bpf_error (task 1001 came)".to_owned());
+    assert_eq!(exit_of("quitter.bpf.c", &[]), expected);
+}
+
+#[test]
+fn the_debug_dump_is_shown_when_asked_for() {
+    let quiet = eject("quitter.bpf.c", &[]);
+    assert_eq!(quiet.stderr, "EXIT: scx_bpf_error (task 1001 came)\n");
+    assert!(!quiet.stdout.contains("EXIT"), "said once");
+    let verbose = eject("quitter.bpf.c", &["-v"]);
+    for part in ["no tasks are wanted here", "CPU 0", "A-0[1001]"] {
+        assert!(verbose.stderr.contains(part), "{part}: {}", verbose.stderr);
+    }
+}
+
+#[test]
+fn the_trace_ends_with_the_ejection() {
+    let scratch = Scratch::new();
+    let trace = scratch.path("run.csv");
+    eject("drop.bpf.c", &["--trace", &trace]);
+    let text = std::fs::read_to_string(trace).expect("trace");
+    let last = text.lines().last().expect("a last line");
+    assert!(last.contains(",policy_exit,") && last.contains("runnable task stall"), "{last}");
+}

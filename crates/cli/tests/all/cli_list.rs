@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `rota list` and `rota completions`.
+
+use crate::support::rota;
+use serde_json::{json, Value};
+
+#[test]
+fn list_shows_every_policy_with_its_paper_and_tunables() {
+    let text = rota(&["list"]).ok().stdout;
+    for name in [
+        "appease", "cfs", "eevdf", "fifo", "las", "linux22", "lottery", "mlfq", "o1", "pbs", "pfs",
+        "ps", "rr", "stride", "tfps", "vtrr", "wfq", "wrr",
+    ] {
+        assert!(text.lines().any(|line| line.starts_with(&format!("{name} "))), "{name}: {text}");
+    }
+    assert!(text.contains("[VTRR §2.4]") && text.contains("quantum_ns=10000000"), "{text}");
+    assert!(text.contains("walk|array"), "named values stand in the range: {text}");
+}
+
+#[test]
+fn list_as_json_has_typed_tunables() {
+    let list = rota(&["list", "--json"]).ok().json();
+    assert_eq!(list["schema"], "rota.list/1");
+    let policies = list["policies"].as_array().expect("policies");
+    let wfq = policies.iter().find(|p| p["name"] == "wfq").expect("wfq");
+    assert_eq!(wfq["paper"], "VTRR §2.4");
+    let tunable = |name: &str| -> &Value {
+        let all = wfq["tunables"].as_array().expect("tunables");
+        all.iter().find(|t| t["name"] == name).expect("tunable")
+    };
+    let quantum = tunable("quantum_ns");
+    assert_eq!(quantum["type"], "u64");
+    assert_eq!(
+        (&quantum["default"], &quantum["min"], &quantum["max"], &quantum["unit"]),
+        (&json!(10_000_000), &json!(100_000), &json!(1_000_000_000), &json!("ns"))
+    );
+    let tie = tunable("tie");
+    assert_eq!((&tie["default"], &tie["values"]), (&json!("id"), &json!(["id", "rr"])));
+    assert_eq!(tunable("no_keep_vft")["default"], json!(false));
+}
+
+#[test]
+fn help_tunables_needs_no_workload() {
+    let text = rota(&["sim", "wfq", "--help-tunables"]).ok().stdout;
+    let names: Vec<&str> = text.lines().filter_map(|l| l.split('=').next()).collect();
+    assert_eq!(names, ["quantum_ns", "tie", "queue", "no_keep_vft"]);
+}
+
+#[test]
+fn every_shell_gets_a_completion_script() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = rota(&["completions", shell]).ok().stdout;
+        assert!(script.contains("help-tunables"), "{shell}");
+    }
+    rota(&["completions", "cmd"]).refused(&["cmd", "bash"]);
+}

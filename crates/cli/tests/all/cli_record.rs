@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `rota record` and `rota trace`. What looks at a kernel needs root and bpf(2): elsewhere the
+//! tests say that they were skipped.
+
+use crate::support::{rota, Run};
+use serde_json::Value;
+use std::io::Write;
+
+/// Five rounds of work and sleep, with a child that works beside the last one.
+const LOAD: &str = "work() { i=0; while [ $i -lt $1 ]; do i=$((i+1)); done; }
+for n in 1 2 3 4 5; do work 60000; sleep 0.01; done
+(work 150000) & work 100000; wait";
+
+/// Runs a command that looks at the kernel; `None` where that is not allowed.
+fn live(args: &[&str]) -> Option<Run> {
+    let ran = rota(args);
+    let refused = ["needs root", "cannot read the kernel's types"];
+    if ran.code == 1 && refused.iter().any(|why| ran.stderr.contains(why)) {
+        let name = std::thread::current().name().unwrap_or_default().to_owned();
+        // Unlike what print macros write, this is shown of tests that pass, too.
+        let _ = writeln!(std::io::stderr(), "{name}: skipped: {}", ran.stderr.trim());
+        return None;
+    }
+    Some(ran)
+}
+
+/// CPU time of each task by name.
+fn cpu_times(report: &Value) -> Vec<(String, f64)> {
+    let tasks = report["tasks"].as_array().expect("tasks");
+    let time = |t: &Value| t["cpu_ns"].as_f64().expect("a time");
+    tasks.iter().map(|t| (t["name"].as_str().expect("a name").into(), time(t))).collect()
+}
+
+#[test]
+fn a_recorded_command_plays_back_with_its_cpu_times() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("load.json");
+    let file = file.to_str().expect("a path");
+    let args = ["record", "--json", "--workload", file, "--", "/bin/sh", "-c", LOAD];
+    let Some(recorded) = live(&args) else { return };
+    assert_eq!(recorded.code, 0, "{}", recorded.stderr);
+    let report: Value = serde_json::from_str(&recorded.stdout).expect("JSON");
+    assert_eq!(report["schema"], "rota.record/1");
+    assert_eq!(report["recording"]["lost"], 0);
+    assert_eq!(report["target"]["command"][0], "/bin/sh");
+    assert!(report["totals"]["decisions"].as_u64() > Some(10), "{report}");
+
+    let played = rota(&["sim", "fifo", file, "--cpus", "4", "--ideal", "--json"]);
+    assert_eq!(played.code, 0, "{}", played.stderr);
+    let played = cpu_times(&serde_json::from_str(&played.stdout).expect("JSON"));
+    for (task, pid) in report["tasks"].as_array().expect("tasks").iter().map(|t| (t, &t["pid"])) {
+        let name = format!("{}-{pid}-", task["name"].as_str().expect("a name"));
+        let (_, again) = played.iter().find(|(n, _)| n.starts_with(&name)).expect("played");
+        let first = task["cpu_ns"].as_f64().expect("a time");
+        assert!((again - first).abs() / first < 0.03, "{name}: {first} ns, then {again} ns");
+    }
+}
+
+#[test]
+fn a_recording_gives_a_table_and_files_as_a_simulation_does() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = |name: &str| dir.path().join(name).to_str().expect("a path").to_owned();
+    let (csv, json, svg) = (file("a.csv"), file("a.json"), file("a.svg"));
+    let mut args = vec!["record"];
+    for trace in [&csv, &json, &svg] {
+        args.extend(["--trace", trace]);
+    }
+    args.extend(["--", "/bin/sh", "-c", "echo words; sleep 0.05; sleep 0.05"]);
+    let Some(ran) = live(&args) else { return };
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert!(lines[0].contains("/bin/sh: ") && lines[0].contains("Linux"), "{}", ran.stdout);
+    assert!(lines[2].starts_with("task") && lines[2].ends_with("migrations"), "{}", ran.stdout);
+    assert_eq!(lines.iter().filter(|line| line.starts_with("sleep ")).count(), 2, "{}", ran.stdout);
+    // What the command says is no result.
+    assert!(ran.stderr.contains("words") && !ran.stdout.contains("words"), "{}", ran.stderr);
+
+    let text = |path: &str| std::fs::read_to_string(path).expect("a file");
+    let events = text(&csv);
+    assert!(events.starts_with("time_ns,cpu,event,pid,task,detail\n"), "{events}");
+    for event in ["fork", "wakeup", "switch_in", "pick", "switch_out", "exit"] {
+        assert!(events.contains(&format!(",{event},")), "no {event}: {events}");
+    }
+    serde_json::from_str::<Vec<Value>>(&text(&json)).expect("trace events");
+    assert!(text(&svg).starts_with("<svg"), "a picture");
+}
+
+#[test]
+fn a_trace_prints_a_line_for_each_event() {
+    let Some(ran) = live(&["trace", "--", "/bin/sh", "-c", "sleep 0.05; true"]) else { return };
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let mut lines = ran.stdout.lines();
+    let header: Vec<&str> = lines.next().expect("a header").split_whitespace().collect();
+    assert_eq!(header, ["time", "[s]", "cpu", "task", "pid", "event"]);
+    assert!(lines.any(|line| line.contains("sleep") && line.ends_with("why=sleep")));
+    assert!(lines.any(|line| line.contains("wakeup      waker_pid=")), "{}", ran.stdout);
+}
+
+#[test]
+fn a_trace_comes_in_every_format() {
+    let command = ["--", "/bin/sh", "-c", "sleep 0.05; true"];
+    let trace = |format| live(&[&["trace", "--format", format][..], &command].concat());
+    let Some(csv) = trace("csv") else { return };
+    assert!(csv.stdout.starts_with("time_ns,cpu,event,pid,task,detail\n"), "{}", csv.stdout);
+    assert!(csv.stdout.contains(",sleep,"), "{}", csv.stdout);
+    let json = trace("json").expect("allowed a moment ago");
+    let events: Vec<Value> = serde_json::from_str(&json.stdout).expect("an array of events");
+    assert!(events.iter().any(|event| event["name"] == "sleep"), "{}", json.stdout);
+    // Perfetto: packets, each field 1 with a length. Parquet: its name at both ends.
+    let bytes = |format: &str| {
+        let mut rota = std::process::Command::new(env!("CARGO_BIN_EXE_rota"));
+        let output = rota.args(["trace", "--format", format]).args(command).output();
+        let output = output.expect("rota starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    };
+    let perfetto = bytes("pftrace");
+    assert!(perfetto[0] == 0x0a && perfetto.windows(5).any(|w| w == b"sleep"));
+    let parquet = bytes("parquet");
+    assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
+}
+
+#[test]
+fn what_cannot_be_recorded_is_told() {
+    for (args, told) in [
+        (&["record", "--buffer", "3M"][..], "power of two"),
+        (&["record", "--duration", "0s"], "more than 0"),
+        (&["trace", "--pid", "1", "--", "true"], "cannot be used with"),
+        (&["trace", "--format", "svg"], "[possible values: lines, csv, json, pftrace, parquet]"),
+        (&["record", "--trace-window", "0..1s"], "--trace FILE.svg"),
+        (&["record", "--trace", "a.txt"], ".pftrace, .json, .csv, .parquet, .svg"),
+    ] {
+        let ran = rota(args);
+        assert_eq!(ran.code, 2, "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(told), "{args:?}: {}", ran.stderr);
+    }
+    let Some(ran) = live(&["record", "--", "/nonexistent/command"]) else { return };
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("cannot run /nonexistent/command"), "{}", ran.stderr);
+}
