@@ -47,7 +47,9 @@ impl Span {
                 low = low.min(0.0);
                 high = if high > low { high } else { low + 1.0 };
             }
-            Scale::Logarithmic => high = if high > low { high } else { low * 10.0 },
+            Scale::Logarithmic if high > low => {}
+            Scale::Logarithmic if low * 10.0 <= f64::MAX => high = low * 10.0,
+            Scale::Logarithmic => low /= 10.0,
         }
         Self { scale, low, high, from, to }
     }
@@ -70,7 +72,7 @@ impl Span {
                     .map(|n| n as f64 * step)
                     // Of numbers at the ends of what there is, steps may be 0.
                     .take(MARKS)
-                    .take_while(|m| *m <= self.high * 1.0001)
+                    .take_while(|m| *m <= (self.high * 1.0001).min(f64::MAX))
                     .collect()
             }
             Scale::Logarithmic => {
@@ -80,7 +82,7 @@ impl Span {
                 let last = self.high.log10().ceil() as i32;
                 let all = (first..=last)
                     .flat_map(|exponent| factors.iter().map(move |f| f * 10f64.powi(exponent)));
-                let (low, high) = (self.low * 0.999, self.high * 1.001);
+                let (low, high) = (self.low * 0.999, (self.high * 1.001).min(f64::MAX));
                 all.filter(|mark| (low..=high).contains(mark)).collect()
             }
         }
@@ -139,8 +141,11 @@ mod tests {
     #[test]
     fn the_smallest_and_the_largest_numbers_have_an_end() {
         for value in [5e-324, 1e-320, f64::MAX] {
-            let span = Span::of(Scale::Linear, [value].into_iter(), 0.0, 100.0);
-            assert!(span.marks().len() <= MARKS);
+            for scale in [Scale::Linear, Scale::Logarithmic] {
+                let span = Span::of(scale, [value].into_iter(), 0.0, 100.0);
+                assert!(span.marks().len() <= MARKS, "{scale:?} {value}");
+                assert!(span.marks().iter().all(|mark| mark.is_finite()), "{scale:?} {value}");
+            }
         }
     }
 
