@@ -17,7 +17,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 /// Tries of a machine, see [`verdict::is_the_emulators_fault`].
-const TRIES: usize = 3;
+const TRIES: usize = 6;
 
 /// What running needs to know.
 #[derive(Clone, Debug)]
