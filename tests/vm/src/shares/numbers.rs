@@ -179,9 +179,8 @@ pub fn statements(fluid: &Fluid, all: &[Measured]) -> Vec<Statement> {
             "",
         ),
         statement(
-            // Of some twenty one or two depend on where ticks fall.
             "context switches with gamma from 8 to 10 s over those from 5 to 7 s",
-            Wanted::AtMost(1.1),
+            Wanted::AtMost(1.0),
             bonus.switches(8.0, 10.0) / bonus.switches(5.0, 7.0),
             "",
         ),
