@@ -78,6 +78,11 @@ static void place_slept(struct client *c, s64 min_vruntime)
 #include "cfs_groups.bpf.h"
 
 #ifndef FAIR_FAMILIES
+static u32 undivided(u32 slot)
+{
+	return client_at(slot)->weight;
+}
+
 static void family_wants(u32 slot, bool wants)
 {
 }
@@ -308,7 +313,7 @@ static __attribute__((noinline)) bool preempts(u32 cpu, u32 slot, bool comes_fir
 	}
 	running = client_at(other);
 	c = client_at(slot);
-	granularity = virtual_ns(wakeup_granularity, running->weight);
+	granularity = virtual_ns(wakeup_granularity, undivided(other));
 	if (comes_first_time)
 		return c->vruntime < running->vruntime;
 	return !no_wakeup_preempt && c->vruntime + (s64)granularity < running->vruntime;

@@ -14,11 +14,11 @@
  * shares are right from then on. It is charged as many times as it has threads that want to run: by
  * all its members, one that starts a thousand others, which sleep, would hardly come to do so. A
  * new thread begins later by as much as its family is ahead, or one that makes new ones all the
- * time would never pay. A family that cannot use its share, for want of threads, is not owed more
- * than its threads use in a round of slices. Charges are four times as much at most: with 64,
- * members that ran while their family was ahead waited for those that had not, half a minute in a
- * crowd of a thousand. (With 0.13 s at most a process of 100 threads lost a twentieth of its share:
- * while the others had the CPUs it was owed more.)
+ * time would never pay. A family that cannot use its share, for want of threads or as they sleep,
+ * is not owed more than its threads use in a round of slices. Charges are a 32nd at least, and four
+ * times as much at most: with 64, members that ran while their family was ahead waited for those
+ * that had not, half a minute in a crowd of a thousand. (With 0.13 s at most a process of 100
+ * threads lost a twentieth of its share: while the others had the CPUs it was owed more.)
  *
  * No charge takes a CPU from threads that have it for themselves, though: queues whose weights are
  * even may hold one family only, or three siblings here and one there. So in a queue a member of a
@@ -43,7 +43,7 @@
 #define HORIZON	     (1ull << HORIZON_BITS)
 #define SIBLING_BITS 26			    /* of siblings 67 ms */
 #define LEAD_BITS    10			    /* of precision in that */
-#define LEAST_FACTOR 1			    /* who is behind is charged a thousandth at least */
+#define LEAST_FACTOR (1 << (LEAD_BITS - 5)) /* who is behind is charged a part, 1/32 at least */
 #define MOST_FACTOR  (1 << (LEAD_BITS + 2)) /* or who ran while it was ahead would wait for ever */
 #define MOST_LEAD    (1ll << 33)
 #define MANY	     16
@@ -231,6 +231,14 @@ static u32 divided(u32 slot, u32 weight)
 	return part ? part : 1;
 }
 
+/* Of a client or a group. */
+static u32 undivided(u32 slot)
+{
+	const struct client *c = client_at(slot);
+
+	return scope == SCOPE_QUEUE || c->own.is_group ? c->weight : own_weight[slot & SLOT_MASK];
+}
+
 /* Exact, where the weight is rounded. */
 static u64 virtual_of(u32 slot, u64 ns)
 {
@@ -272,19 +280,13 @@ static void family_wants(u32 slot, bool wants)
 	renew_family(f);
 }
 
-/*
- * A member that slept is about to want to run. Its siblings owe it nothing for that, nor do
- * others owe its family anything if all slept.
- */
+/* A member that slept is about to want to run. Its siblings owe it nothing for that. */
 static void family_slept(u32 slot)
 {
-	struct family *f = family_around(slot);
-	struct account *a = &accounts[slot & SLOT_MASK];
+	struct account *a = &accounts[slot & SLOT_MASK], *all = &family_around(slot)->inside;
 
-	if (lead_of(a, &f->inside) < 0)
-		a->served = f->inside.served;
-	if (!f->active && family_lead(f) < 0)
-		f->own.served = whole_of(f)->served;
+	if (lead_of(a, all) < 0)
+		a->served = all->served;
 }
 
 /* Where a new member begins after min_vruntime, if cfs's clients do @after that. */

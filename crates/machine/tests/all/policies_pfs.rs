@@ -186,6 +186,24 @@ fn a_process_that_cannot_use_its_share_leaves_it_to_the_others_alike() {
 }
 
 #[test]
+fn who_wants_little_of_a_cpu_has_it_beside_a_process_that_is_due_a_whole_one() {
+    // d, one thread, has a CPU for itself, but for a tenth that one tied to it wants; tenths on the
+    // other CPUs are no reason to bring threads of a and c to it. These share the other 2.7
+    let tenth = |cpu: u32| {
+        let every = r#""timer": {"ref": "unique", "period": 10000}"#;
+        process(&format!("k{cpu}"), 1, 1000, true, &format!(r#", {every}, "cpus": [{cpu}]"#))
+    };
+    let tasks = [busy("a", 4), busy("c", 7), busy("d", 1), tenth(0), tenth(1), tenth(2), tenth(3)];
+    let tape = run_for("pfs", &[], 4, &tasks, 10_000);
+    for name in ["k0", "k1", "k2", "k3"] {
+        near(cpus_of(&tape, name, 0, 10_000), 0.1, 0.01);
+    }
+    for (name, cpus) in [("d", 0.9), ("a", 1.35), ("c", 1.35)] {
+        near(cpus_of(&tape, name, 0, 10_000), cpus, 0.02);
+    }
+}
+
+#[test]
 fn tfps_rewards_threads_up_to_the_number_of_cpus() {
     // [PFS Figure 10]: 1, 4 and 8 threads as 1:4:4, so 4/9, 16/9 and 16/9 of four CPUs
     let three = [busy("a", 1), busy("b", 4), busy("c", 8)];
