@@ -20,18 +20,31 @@ const TROUBLE: [&str; 15] = [
     "blocked for more than",
 ];
 
+/// With this the guest says that a job begins; its name follows.
+pub const JOB: &str = "rota-guest: job ";
+
 /// The first line that tells of trouble, with some lines after it.
 pub fn trouble(console: &str) -> Option<String> {
     let lines: Vec<&str> = console.lines().collect();
-    let at = lines.iter().position(|line| TROUBLE.iter().any(|sign| line.contains(sign)))?;
+    let at = lines.iter().position(|line| tells_of_trouble(line))?;
     Some(lines[at..lines.len().min(at + 25)].join("\n"))
+}
+
+/// The whole lines until then.
+pub fn before_trouble(console: &str) -> &str {
+    let lines = console.split_inclusive('\n').take_while(|line| !tells_of_trouble(line));
+    &console[..lines.map(str::len).sum()]
+}
+
+fn tells_of_trouble(line: &str) -> bool {
+    TROUBLE.iter().any(|sign| line.contains(sign))
 }
 
 /// The lines that were printed while a job ran, the last ones if they are many.
 pub fn during<'a>(console: &'a str, job: &str) -> Vec<&'a str> {
     const MOST: usize = 60;
-    let starts = |line: &str| line.contains("rota-guest: job ");
-    let begin = |line: &str| starts(line) && line.ends_with(&format!("rota-guest: job {job}"));
+    let starts = |line: &str| line.contains(JOB);
+    let begin = |line: &str| starts(line) && line.ends_with(&format!("{JOB}{job}"));
     let lines: Vec<&str> = console.lines().skip_while(|line| !begin(line)).collect();
     let end = lines.iter().skip(1).position(|line| starts(line)).map_or(lines.len(), |at| at + 1);
     lines[..end][end.saturating_sub(MOST)..].to_vec()

@@ -12,6 +12,7 @@ mod libraries;
 pub mod page;
 pub mod plan;
 pub mod qemu;
+pub mod resume;
 pub mod run;
 pub mod scenario;
 pub mod shares;

@@ -4,7 +4,7 @@
 use anyhow::{bail, Context, Result};
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -47,6 +47,21 @@ pub struct Output {
     pub timed_out: bool,
 }
 
+impl Output {
+    /// Where [`Machine::run`] keeps it.
+    pub fn write(&self, dir: &Path) -> Result<()> {
+        let (console, records) = files(dir);
+        for (path, text) in [(console, &self.console), (records, &self.records)] {
+            fs::write(&path, text).with_context(|| path.display().to_string())?;
+        }
+        Ok(())
+    }
+}
+
+fn files(dir: &Path) -> (PathBuf, PathBuf) {
+    (dir.join("console"), dir.join("records"))
+}
+
 const PROGRAM: &str = "qemu-system-x86_64";
 /// Memory that is enough for all that machines do.
 pub const MEMORY_MIB: u32 = 512;
@@ -60,7 +75,7 @@ const CPU: &str = "max,-erms,-fsrm";
 impl Machine<'_> {
     /// Boots it and waits until it is off. `dir` keeps what it writes.
     pub fn run(&self, dir: &Path) -> Result<Output> {
-        let (console, records) = (dir.join("console"), dir.join("records"));
+        let (console, records) = files(dir);
         let mut child = Qemu(
             // A machine ends with this program, however that ends.
             Command::new("setpriv")

@@ -6,8 +6,10 @@ use crate::initramfs::Initramfs;
 use crate::kernel::{Kernel, Role};
 use crate::plan::Boot;
 use crate::qemu::{Machine, Output, Pace, MEMORY_MIB};
+use crate::resume::Finished;
 use crate::{console, estimate, verdict};
 use anyhow::{Context, Result};
+use rota_guest::job::Job;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write;
@@ -131,7 +133,7 @@ fn repeated(boots: &[Boot], which: Repeated) -> Vec<usize> {
 fn one(index: usize, run: usize, boot: &Boot, setup: &Setup, shared: &[u8]) -> Result<Run> {
     let dir = setup.dir.join(boot.name()).join((run + 1).to_string());
     fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
-    let initramfs = write_initramfs(&dir, shared, boot)?;
+    let initramfs = write_initramfs(&dir, shared, &boot.jobs)?;
     let kernel = setup.kernels.get(&boot.kernel);
     let kernel = kernel.with_context(|| format!("no kernel '{}'", boot.kernel.name()))?;
     let machine = Machine {
@@ -143,21 +145,28 @@ fn one(index: usize, run: usize, boot: &Boot, setup: &Setup, shared: &[u8]) -> R
         within: setup.within,
     };
     let start = Instant::now();
+    let mut finished = Finished::default();
     let mut output = machine.run(&dir)?;
     let mut tries = 1;
     while tries < TRIES && verdict::is_the_emulators_fault(&output, boot.pace) {
+        finished.add(&output);
+        write_initramfs(&dir, shared, &boot.jobs[finished.jobs..])?;
         output = machine.run(&dir)?;
         tries += 1;
     }
     fs::remove_file(&initramfs)?;
+    if finished.jobs > 0 {
+        output = finished.before(output);
+        output.write(&dir)?;
+    }
     Ok(Run { boot: index, output, took: start.elapsed(), tries })
 }
 
-/// The shared files, and one more archive with the jobs of this machine.
-fn write_initramfs(dir: &Path, shared: &[u8], boot: &Boot) -> Result<PathBuf> {
+/// The shared files, and one more archive with the jobs of this machine. Always the same path.
+fn write_initramfs(dir: &Path, shared: &[u8], jobs: &[Job]) -> Result<PathBuf> {
     let path = dir.join("initramfs");
     let mut own = Initramfs::default();
-    own.text(serde_json::to_vec_pretty(&boot.jobs)?, rota_guest::JOBS_FILE);
+    own.text(serde_json::to_vec_pretty(jobs)?, rota_guest::JOBS_FILE);
     let mut file = File::create(&path).with_context(|| path.display().to_string())?;
     file.write_all(shared)?;
     own.write(&mut file)?;
