@@ -16,6 +16,7 @@ mod error;
 mod level;
 mod pbs;
 mod sessions;
+mod set;
 mod solution;
 mod source;
 mod task;

@@ -38,6 +38,7 @@ mod sched;
 mod setup;
 mod sockets;
 pub mod stats;
+mod steps;
 pub mod task;
 mod timers;
 pub mod topology;

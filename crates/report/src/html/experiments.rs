@@ -175,7 +175,7 @@ impl Table {
 fn texts(html: &mut Html, texts: &[(String, String)]) {
     for (heading, text) in texts {
         html.element("h3", &[], heading);
-        html.element("p", &[], text);
+        html.prose("p", text);
     }
 }
 
@@ -192,6 +192,7 @@ mod tests {
         let section = Section {
             id: "fig1".into(),
             title: "One".into(),
+            before: vec![("Why".into(), "`a < b` is off, and ` alone stays".into())],
             numbers: vec![("Numbers".into(), numbers)],
             ..Section::default()
         };
@@ -199,6 +200,7 @@ mod tests {
             Experiments { title: "T".into(), sections: vec![section], ..Experiments::default() };
         let html = page.render();
         assert!(html.contains("a &lt; b") && html.contains("href=\"#fig1\""));
+        assert!(html.contains("<p><code>a &lt; b</code> is off, and ` alone stays</p>"));
         assert!(html.contains("default-src &#39;none&#39;; style-src &#39;sha256-"));
         assert!(!html.contains("<script"));
     }

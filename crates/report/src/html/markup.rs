@@ -42,6 +42,23 @@ impl Html {
         self.close(name);
     }
 
+    /// An element that holds text in which what is between two backticks is code.
+    pub(crate) fn prose(&mut self, name: &str, text: &str) {
+        self.open(name, &[]);
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('`') {
+            let Some((code, others)) = after.split_once('`') else { break };
+            self.text(before);
+            self.open("code", &[]);
+            self.text(code);
+            // Without the line's end of `close`, which would be a space before a full stop.
+            self.raw("</code>");
+            rest = others;
+        }
+        self.text(rest);
+        self.close(name);
+    }
+
     pub(crate) fn text(&mut self, text: &str) {
         self.out.push_str(&escape(text));
     }
