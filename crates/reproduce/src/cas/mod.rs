@@ -11,6 +11,7 @@ mod rbpe;
 mod rr;
 mod scene;
 mod servers;
+mod slices;
 
 use crate::figure::Table;
 use crate::{Experiment, Paper};
