@@ -2,7 +2,7 @@
 //! Parts of a whole over time, stacked.
 
 use super::paper::{px, Paper, TOP, WIDTH};
-use super::scale::{name, Scale, Span};
+use super::scale::{Scale, Span};
 
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 16.0;
@@ -57,14 +57,7 @@ impl Areas {
                 paper.word("small end", LEFT - 6.0, at + 4.0, &format!("{:.0}%", mark * 100.0));
             }
         }
-        for mark in x.marks() {
-            if let Some(at) = x.place(mark) {
-                paper.straight("axis", (at, bottom), (at, bottom + 4.0));
-                paper.below_mark(at, bottom + 17.0, &name(mark));
-            }
-        }
-        paper.straight("axis", (LEFT, bottom), (WIDTH - RIGHT, bottom));
-        paper.word("small muted middle", (LEFT + WIDTH) / 2.0, bottom + 34.0, &self.label);
+        paper.axis(&x, bottom, &self.label);
         paper.upwards("small muted middle", 14.0, (top + bottom) / 2.0, &self.whole);
         paper.finish()
     }

@@ -60,15 +60,7 @@ impl Bars {
                 y += ROW;
             }
         }
-        for mark in span.marks() {
-            if let Some(at) = span.place(mark) {
-                paper.straight("axis", (at, bottom), (at, bottom + 4.0));
-                paper.below_mark(at, bottom + 17.0, &name(mark));
-            }
-        }
-        paper.straight("axis", (LEFT, bottom), (WIDTH - RIGHT, bottom));
-        let middle = (LEFT + WIDTH - RIGHT) / 2.0;
-        paper.word("small muted middle", middle, bottom + 34.0, &self.label);
+        paper.axis(&span, bottom, &self.label);
         paper.finish()
     }
 }

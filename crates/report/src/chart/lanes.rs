@@ -2,7 +2,7 @@
 //! Who had the CPU when: a row for each client.
 
 use super::paper::{px, Paper, TOP, WIDTH};
-use super::scale::{name, Scale, Span};
+use super::scale::{Scale, Span};
 
 const LEFT: f64 = 78.0;
 const RIGHT: f64 = 16.0;
@@ -65,14 +65,7 @@ impl Lanes {
                 paper.straight("mark", (at, TOP - 6.0), (at, bottom));
             }
         }
-        for mark in span.marks() {
-            if let Some(at) = span.place(mark) {
-                paper.straight("axis", (at, bottom), (at, bottom + 4.0));
-                paper.below_mark(at, bottom + 17.0, &name(mark));
-            }
-        }
-        paper.straight("axis", (LEFT, bottom), (WIDTH - RIGHT, bottom));
-        paper.word("small muted middle", (LEFT + WIDTH) / 2.0, bottom + 34.0, &self.label);
+        paper.axis(&span, bottom, &self.label);
         paper.finish()
     }
 }

@@ -53,14 +53,7 @@ impl LineChart {
                 paper.word("small end", LEFT - 6.0, at + 4.0, &name(mark));
             }
         }
-        for mark in x.marks() {
-            if let Some(at) = x.place(mark) {
-                paper.straight("axis", (at, bottom), (at, bottom + 4.0));
-                paper.below_mark(at, bottom + 17.0, &name(mark));
-            }
-        }
-        paper.straight("axis", (LEFT, bottom), (WIDTH - RIGHT, bottom));
-        paper.word("small muted middle", (LEFT + WIDTH) / 2.0, bottom + 34.0, &self.x.label);
+        paper.axis(&x, bottom, &self.x.label);
         paper.upwards("small muted middle", 14.0, (top + bottom) / 2.0, &self.y.label);
         for (number, line) in self.lines.iter().enumerate() {
             self.line(&mut paper, number, line, &x, &y);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What every chart is drawn on: its size, style, title and words.
 
+use super::scale::{name, Span};
 use crate::svg::{Attributes, Svg};
 
 pub(crate) const WIDTH: f64 = 460.0;
@@ -72,8 +73,21 @@ impl Paper {
         self.svg.text("text", &[("class", class), ("x", &x), ("y", &y)], text);
     }
 
+    /// The axis that everything stands on: its line, marks, and what it counts.
+    pub(crate) fn axis(&mut self, x: &Span, bottom: f64, label: &str) {
+        for mark in x.marks() {
+            if let Some(at) = x.place(mark) {
+                self.straight("axis", (at, bottom), (at, bottom + 4.0));
+                self.below_mark(at, bottom + 17.0, &name(mark));
+            }
+        }
+        let (left, right) = x.ends();
+        self.straight("axis", (left, bottom), (right, bottom));
+        self.word("small muted middle", (left + right) / 2.0, bottom + 34.0, label);
+    }
+
     /// What stands below a mark of the axis: in its middle, if there is room up to the right edge.
-    pub(crate) fn below_mark(&mut self, x: f64, y: f64, text: &str) {
+    fn below_mark(&mut self, x: f64, y: f64, text: &str) {
         if x + text.chars().count() as f64 * SMALL_WIDTH / 2.0 > WIDTH {
             self.word("small end", WIDTH, y, text);
         } else {

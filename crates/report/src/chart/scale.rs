@@ -54,6 +54,11 @@ impl Span {
         Self { scale, low, high, from, to }
     }
 
+    /// Where it begins and ends.
+    pub(crate) fn ends(&self) -> (f64, f64) {
+        (self.from, self.to)
+    }
+
     pub(crate) fn place(&self, value: f64) -> Option<f64> {
         let part = match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
