@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Request-based priority elevation [CAS §5.1], which is `appease` with mode=rbpe.
 
-use super::cfs::{arrivals_us, LATENCY_MS};
 use super::formulas::{self, Elevated};
 use super::scene::{Scene, Scheduler, Unhappiness};
+use super::slices::{arrivals_us, LATENCY_MS};
 use super::{ms, table, told, Parts, NS};
 use crate::error::Error;
 use crate::figure::Found;

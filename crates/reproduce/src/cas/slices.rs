@@ -15,6 +15,10 @@ pub(super) const LATENCY_MS: f64 = 20.8;
 /// So many requests, at times that have nothing to do with slices.
 pub(super) const REQUESTS: u64 = 16;
 
+pub(super) fn arrivals_us() -> Vec<u64> {
+    (1..=REQUESTS).map(|at| at * 1_000_000 + at * 1_237).collect()
+}
+
 /// CPU time in slices, and what its numbers are called.
 pub(super) type Case = (Parts<u32>, &'static str);
 
@@ -34,7 +38,7 @@ pub(super) fn ask(
 ) -> Result<Vec<Asked>, Error> {
     let all: Vec<(Case, u32)> = cases.iter().flat_map(|case| NS.map(|n| (*case, n))).collect();
     job.progress.announce(all.len() as u64);
-    let arrivals_us: Vec<u64> = (1..=REQUESTS).map(|at| at * 1_000_000 + at * 1_237).collect();
+    let arrivals_us = arrivals_us();
     pool::map(job.threads, &all, |((slices, case), n)| {
         let parts = slices.map(|z| u64::from(z) * LATENCY_US / u64::from(*n));
         let scene = Scene { n: *n, parts, arrivals_us: &arrivals_us };
