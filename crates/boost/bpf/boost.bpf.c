@@ -223,6 +223,32 @@ int on_receive(u64 *ctx)
 	return 0;
 }
 
+/* Another thread of a pool answers. It need not have been woken: one that never sleeps between
+ * two requests is found by this alone. */
+__kinline void note_helper(struct live *l, struct conversation *c, struct sock *sk,
+			   struct task_struct *me, u32 via, u64 now)
+{
+	struct worker *helper = make_worker(me->pid, now);
+
+	if (!helper)
+		return;
+	helper->send_ns = now;
+	helper->answers++;
+	if (helper->open)
+		return;
+	helper->via = via;
+	helper->helped_ns = now;
+	tell(l,
+	     helper,
+	     me,
+	     now,
+	     ANSWERS_FOR,
+	     is_unix(sk) ? UNIX : NETWORK,
+	     c->relation,
+	     via,
+	     c->role);
+}
+
 SEC("tp_btf/sock_send_length")
 int on_send(u64 *ctx)
 {
@@ -231,9 +257,13 @@ int on_send(u64 *ctx)
 	struct task_struct *me = bpf_get_current_task_btf();
 	struct conversation *c;
 	struct worker *w;
+	struct live *l;
 	u64 now;
 
-	if (ret <= 0 || me->flags & PF_KTHREAD || !when_active() || !is_socket_of_interest(sk))
+	if (ret <= 0 || me->flags & PF_KTHREAD)
+		return 0;
+	l = when_active();
+	if (!l || !is_socket_of_interest(sk))
 		return 0;
 	c = bpf_sk_storage_get(&conversations, sk, NULL, CREATE);
 	if (!c)
@@ -246,20 +276,15 @@ int on_send(u64 *ctx)
 	}
 	now = bpf_ktime_get_ns();
 	if (c->open_tid) {
-		u32 tid = me->pid;
-		bool helped = c->open_tid != tid;
+		u32 via = c->open_tid;
 
 		w = close_request(c, me, now);
 		if (w) {
 			w->send_ns = c->seen_ns = now;
 			w->answers++;
 		}
-		/* The answer comes from another thread of a pool. */
-		w = helped ? find_worker(tid) : NULL;
-		if (w) {
-			w->send_ns = now;
-			w->answers++;
-		}
+		if (w && via != (u32)me->pid)
+			note_helper(l, c, sk, me, via, now);
 	} else if (now - c->seen_ns >= SEEN_NS) {
 		/* An answer in several pieces. */
 		c->seen_ns = now;

@@ -90,7 +90,7 @@ enum role {
 };
 
 enum family { UNIX = 0, NETWORK = 1 };
-enum kind { REQUEST = 1, HANDED_ON = 2, ANSWER = 3 };
+enum kind { REQUEST = 1, HANDED_ON = 2, ANSWER = 3, ANSWERS_FOR = 4 };
 
 /* What is done for a thread: of more than that no events are needed. */
 enum level { WAITS = 1, ELEVATED = 2 };
@@ -116,7 +116,7 @@ struct worker {
 	u64 recv_ns;
 	u64 send_ns;
 	u64 event_ns;
-	u64 helped_ns;	/* when it was last woken by one with an open request */
+	u64 helped_ns;	/* when one with an open request last woke it, or it answered for one */
 	u32 open;	/* sockets on which something was received and nothing sent yet */
 	u32 generation; /* user space starts a new one to forget what is open */
 	u32 via;	/* whom it helps */
@@ -162,7 +162,7 @@ struct event {
 	u32 family;
 	u32 tid, tgid, uid;
 	u32 relation;
-	u32 peer; /* process at the other end; of HANDED_ON the thread that handed on */
+	u32 peer; /* process at the other end; or the thread that has received the request */
 	u32 role;
 	u32 autogroup; /* in which the thread competes now; 0: in none */
 	u32 pad;

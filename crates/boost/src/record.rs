@@ -18,6 +18,8 @@ pub enum Kind {
     HandedOn,
     /// It got an answer.
     Answer,
+    /// It answered what another thread has received.
+    AnswersFor,
 }
 
 /// Something happened to a thread that is not boosted.
@@ -37,7 +39,7 @@ pub struct Event {
     pub uid: u32,
     /// To who sent: bits of [`crate::customers`].
     pub relation: u32,
-    /// Process that sent, or thread that handed on; 0 if unknown.
+    /// Process that sent, or thread that has received the request; 0 if unknown.
     pub peer: u32,
     /// The autogroup in which the thread competes now; 0 for none.
     pub autogroup: u32,
@@ -50,7 +52,7 @@ pub struct Worker {
     pub recv_ns: u64,
     /// When it last sent.
     pub send_ns: u64,
-    /// When it was last woken to help.
+    /// When it was last woken to help, or answered for another thread.
     pub helped_ns: u64,
     /// Sockets that wait for an answer.
     pub open: u32,
@@ -98,6 +100,7 @@ impl Event {
                 1 => Kind::Request,
                 2 => Kind::HandedOn,
                 3 => Kind::Answer,
+                4 => Kind::AnswersFor,
                 _ => return None,
             },
             family: match word(bytes, 12)? {

@@ -14,7 +14,7 @@ use rota_boost::syscalls::{attr, set_attr, Attr};
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::{Duration, Instant};
-use support::{alone, hogs, numbers, options, spawn, Running};
+use support::{all_numbers, alone, hogs, numbers, options, spawn, Running};
 
 /// Published share of error.
 const NEAR: f64 = 0.03;
@@ -193,9 +193,10 @@ fn children_do_not_inherit_a_boost() {
         }
     }
     assert!(while_boosted > 0 || !Path::new(&format!("/proc/{tid}/task/{tid}/children")).exists());
-    // The child's own word for it.
-    let child = numbers(customer);
-    assert_eq!((child[0], child[2]), (0, 0), "{child:?}");
+    // The children's own word for it.
+    for child in all_numbers(customer) {
+        assert_eq!((child[0], child[2]), (0, 0), "{child:?}");
+    }
     daemon.stop();
 }
 
@@ -206,10 +207,14 @@ fn the_thread_of_a_pool_that_works_is_boosted_too() {
     let Some(daemon) = stage.begin(&options) else { return };
     stage.enter("pool", SECONDS);
     let customer = spawn("asks", &stage.path("s"), Duration::from_secs(4));
-    let worker = numbers(customer);
-    assert!(worker[0] < 0 && worker[2] == 1, "nice, slice and flags of the worker: {worker:?}");
+    let answers = all_numbers(customer);
+    let boosted = answers.iter().filter(|worker| worker[0] < 0 && worker[2] == 1).count();
     let changes = daemon.stop();
-    assert!(changes.iter().any(|c| c.what.contains("which has a request open")), "{changes:?}");
+    // The first ones while nobody knew of the server.
+    let story = format!("nice, slice and flags of the worker: {answers:?}; done: {changes:?}");
+    assert!(2 * boosted > answers.len(), "{story}");
+    let found = ["which has a request open", "answers what"];
+    assert!(changes.iter().any(|c| found.iter().any(|how| c.what.contains(how))), "{story}");
 }
 
 /// In a session of its own, with autogroups on, a thread's nice value says nothing to others.

@@ -29,6 +29,7 @@ impl<T: Threads> Daemon<T> {
         let peer = name(event.peer);
         match event.kind {
             Kind::HandedOn => format!("woken by{peer}, which has a request open; load {load:.1}"),
+            Kind::AnswersFor => format!("answers what{peer} has received; load {load:.1}"),
             Kind::Request | Kind::Answer => {
                 let what = if event.kind == Kind::Answer { "answer" } else { "request" };
                 let family = match event.family {

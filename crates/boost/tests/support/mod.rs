@@ -38,22 +38,22 @@ pub fn spawn(part: &str, path: &Path, time: Duration) -> Child {
         .expect("spawned")
 }
 
-/// The line that a part says at its end.
-pub fn said(mut child: Child) -> String {
+/// The numbers in each line that a part says.
+pub fn all_numbers(mut child: Child) -> Vec<Vec<i64>> {
     let mut text = String::new();
     child.stdout.take().expect("a pipe").read_to_string(&mut text).expect("text");
     child.wait().expect("ended");
-    let line = text.lines().find_map(|line| line.split("ACTOR ").nth(1));
-    line.map(|line| format!("ACTOR {line}\n")).unwrap_or_else(|| panic!("said: {text:?}"))
+    let words =
+        |said: &str| said.split_whitespace().map(|word| word.parse().expect("a number")).collect();
+    let lines: Vec<_> =
+        text.lines().filter_map(|line| line.split("ACTOR ").nth(1)).map(words).collect();
+    assert!(!lines.is_empty(), "said: {text:?}");
+    lines
 }
 
-/// Its numbers.
+/// Those that it says at its end.
 pub fn numbers(child: Child) -> Vec<i64> {
-    of(&said(child))
-}
-
-pub fn of(line: &str) -> Vec<i64> {
-    line.split_whitespace().skip(1).map(|word| word.parse().expect("a number")).collect()
+    all_numbers(child).pop().expect("a line")
 }
 
 /// As many that only burn the CPU as make the load of J = 12 on two CPUs.
