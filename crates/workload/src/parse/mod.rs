@@ -166,3 +166,6 @@ mod tests;
 
 #[cfg(test)]
 mod requests_tests;
+
+#[cfg(test)]
+mod mistakes_tests;

@@ -6,9 +6,10 @@
 //! the one that came first goes first.
 
 pub(crate) mod customers;
+mod event;
 pub(crate) mod model;
 pub(crate) mod traffic;
 
+pub use event::{RequestEvent, RequestStep};
 pub(crate) use model::Plan;
 pub use model::{RequestClass, Socket, SocketKind};
-pub use traffic::{RequestEvent, RequestStep};
