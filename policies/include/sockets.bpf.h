@@ -65,12 +65,19 @@ __kinline struct end unix_end(const struct sock *sk)
 	return end;
 }
 
+/* Of IPv4, or in a kernel that was built without the other. */
+__kinline bool is_ipv4(const struct sock_common *common)
+{
+	return common->skc_daddr || common->skc_family == AF_INET ||
+	       !kernel_has_field(common->skc_v6_daddr);
+}
+
 /* The same for both addresses, whichever is the local one. */
 __kinline u64 addresses_of(const struct sock *sk)
 {
 	const struct sock_common *common = &sk->__sk_common;
 
-	if (common->skc_daddr || common->skc_family == AF_INET)
+	if (is_ipv4(common))
 		return (u64)common->skc_daddr ^ common->skc_rcv_saddr;
 	return (u64)(common->skc_v6_daddr.in6_u.u6_addr32[3] ^
 		     common->skc_v6_rcv_saddr.in6_u.u6_addr32[3])
@@ -83,7 +90,7 @@ __kinline bool stays_here(const struct sock *sk)
 {
 	const struct sock_common *common = &sk->__sk_common;
 
-	if (common->skc_daddr || common->skc_family == AF_INET)
+	if (is_ipv4(common))
 		return (common->skc_daddr & 0xff) == 127 ||
 		       common->skc_daddr == common->skc_rcv_saddr;
 	return !addresses_of(sk) && common->skc_v6_daddr.in6_u.u6_addr32[0] ==

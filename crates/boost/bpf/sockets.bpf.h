@@ -68,7 +68,8 @@ __kinline void path_of(const struct sock *sk, struct path_key *key)
 	const struct sock_common *c = &sk->__sk_common;
 
 	__builtin_memset(key, 0, sizeof(*key));
-	if (c->skc_family == AF_INET6) {
+	/* A kernel may have been built without IPv6. */
+	if (c->skc_family == AF_INET6 && __builtin_preserve_field_info(c->skc_v6_daddr, 2)) {
 		for (int i = 0; i < 4; i++) {
 			key->local[i] = c->skc_v6_rcv_saddr.in6_u.u6_addr32[i];
 			key->remote[i] = c->skc_v6_daddr.in6_u.u6_addr32[i];
