@@ -25,8 +25,6 @@
 
 #define DEQ_SLEEP kernel_value(scx_deq_flags, SCX_DEQ_SLEEP)
 
-static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
-
 QUANTUM_TUNABLE_OF(4000000);
 enum since { SINCE_BIRTH, SINCE_WAKEUP };
 const volatile u32 since help_text("service counts since a client came, or since it slept")

@@ -100,7 +100,6 @@ struct o1_stats stats;
 
 static struct task_struct *(*const bpf_get_current_task_btf)(void) = (void *)158;
 static long (*const bpf_probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
-static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
 u64 scx_bpf_now(void) __ksym __weak;
 
 static u64 now_ns(void)

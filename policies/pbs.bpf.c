@@ -52,8 +52,6 @@
 
 #define DEQ_SLEEP kernel_value(scx_deq_flags, SCX_DEQ_SLEEP)
 
-static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
-
 QUANTUM_TUNABLE_OF(4000000);
 
 #include "pbs_priority.bpf.h"

@@ -24,8 +24,6 @@
 
 static struct task_struct *(*const bpf_get_current_task_btf)(void) = (void *)158;
 static u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
-static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
-
 enum mode { MODE_UNHAPPINESS, MODE_RBPE };
 enum customers { FROM_ELSEWHERE, FROM_OTHER_SESSIONS, FROM_OTHER_PROCESSES };
 

@@ -23,7 +23,6 @@
 #include "tree.bpf.h"
 #include "weights.bpf.h"
 
-static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
 static u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
 
 struct client {

@@ -19,6 +19,7 @@
 /* Helpers, by their number in the kernel's ABI. */
 static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
 static long (*const bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
+static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
 static void (*const bpf_spin_lock)(struct bpf_spin_lock *lock) = (void *)93;
 static void (*const bpf_spin_unlock)(struct bpf_spin_lock *lock) = (void *)94;
 static void *(*const bpf_task_storage_get)(void *map, struct task_struct *p, void *init,

@@ -189,16 +189,43 @@ static void call_idle_cpu_again(s32 pid, u32 slot)
 	bpf_task_release(p);
 }
 
+/* An int until Linux 6.19, a u8 in 7.2: a load of an unsigned integer fits itself to either. */
+struct task_struct___on_cpu {
+	unsigned int on_cpu;
+} __attribute__((preserve_access_index));
+
+static bool is_on_cpu(const struct task_struct *p)
+{
+	return ((const struct task_struct___on_cpu *)p)->on_cpu;
+}
+
+/*
+ * Has the CPU that @p left switched to another task? Until it has, @p is the current task of
+ * whatever callbacks run there, each of which ties it to that CPU while it runs
+ * (migrate_disable()). That takes a microsecond or two, which the kernel would wait for that CPU's
+ * lock anyway; but a virtual CPU may stand still there.
+ */
+static __attribute__((noinline)) bool leaves_cpu(struct task_struct *p)
+{
+	u64 until_ns = bpf_ktime_get_ns() + 10000;
+
+	for (u32 i = 0; i < 100 && bpf_ktime_get_ns() < until_ns; i++) {
+		if (!is_on_cpu(p))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Sends a task that a policy picked to @cpu. The mask was checked when it was
  * picked, but a task can be tied to its CPU for a moment (migration disabled)
  * without a callback: then it runs there. The kernel narrows the mask of such a task only
  * after it was enqueued, when its CPU switches (migrate_disable_switch()), so whoever picks it
- * before that must look at the count, too. And where it ran and came back after it was picked, as
- * this CPU is a virtual one that stood still, the count may be older than the insertion, which is
- * for good if the task waits by then: what is read after that holds. If the task is gone, having
- * run on another CPU since, this one must decide again: it would idle, or go on, beside those who
- * wait.
+ * before that must look at the count, too. What the count says before the insertion may be old:
+ * where the task ran and came back after it was picked, as this CPU is a virtual one that stood
+ * still. The insertion is for good if the task waits by then: what is read after that holds, once
+ * the task has left its CPU. If the task is gone, having run on another CPU since, this one must
+ * decide again: it would idle, or go on, beside those who wait.
  */
 static void dispatch_pid(s32 pid, s32 cpu, u64 slice_ns)
 {
@@ -208,9 +235,9 @@ static void dispatch_pid(s32 pid, s32 cpu, u64 slice_ns)
 		scx_bpf_kick_cpu(cpu, KICK_PLAIN);
 		return;
 	}
-	if (!p->migration_disabled && bpf_cpumask_test_cpu(cpu, p->cpus_ptr)) {
+	if (bpf_cpumask_test_cpu(cpu, p->cpus_ptr)) {
 		dsq_insert(p, DSQ_LOCAL, slice_ns, ENQ_NONE);
-		if (!p->migration_disabled)
+		if (__builtin_expect((!is_on_cpu(p) || leaves_cpu(p)) && !p->migration_disabled, 1))
 			goto sent;
 		scx_bpf_dispatch_cancel();
 	}
