@@ -113,14 +113,14 @@ static u32 choose_for_new(u32 slot, u32 here)
 static s32 choose_as_linux(struct task_struct *p, s32 prev, u64 wake_flags)
 {
 	u32 slot = slot_of(p), here = bpf_get_smp_processor_id(), cpu, other, left;
-	const struct client *c = client_at(slot);
+	u32 home = home_asleep(slot);
 	s32 target = prev;
 
 	slot_cpu_comes[slot & SLOT_MASK] = 0;
 	if (wake_flags & WAKE_FORK && !no_balance_fork)
 		return choose_for_new(slot, here);
-	if (c->delayed && slot_may_use(slot, c->home - 1))
-		return c->home - 1;
+	if (home)
+		return home - 1;
 	if (here != (u32)prev && slot_may_use(slot, here) &&
 	    attracts(slot, here, prev, wake_flags & WAKE_SYNC))
 		target = here;

@@ -21,6 +21,18 @@ const volatile u64 balance_interval_ns
 	range(100000, 1000000000) = 16000000;
 const volatile bool no_balance help_text("busy CPUs do not pull from others");
 
+/*
+ * CPU + 1 in whose queue one that sleeps takes part still; 0: none that it may use. For
+ * ops.select_cpu, without the lock: it can be taken out meanwhile, so its home is read once.
+ */
+static u32 home_asleep(u32 slot)
+{
+	const struct client *c = client_at(slot);
+	u32 home = *(const volatile u32 *)&c->home;
+
+	return c->delayed && home && slot_may_use(slot, home - 1) ? home : 0;
+}
+
 /* For ops.select_cpu, without the lock: what is read here may be old, and any CPU is right. */
 static s32 least_loaded_cpu(u32 slot, s32 otherwise)
 {
@@ -35,14 +47,13 @@ static s32 least_loaded_cpu(u32 slot, s32 otherwise)
 
 static s32 choose_queue(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
-	u32 slot = slot_of(p);
-	const struct client *c = client_at(slot);
+	u32 slot = slot_of(p), home = home_asleep(slot);
 	s32 cpu;
 
-	/* It takes part there still, and the kernel would not look elsewhere either. */
-	if (c->delayed && slot_may_use(slot, c->home - 1)) {
+	/* The kernel would not look elsewhere either. */
+	if (home) {
 		slot_cpu_comes[slot & SLOT_MASK] = 0;
-		return c->home - 1;
+		return home - 1;
 	}
 	cpu = choose_cpu(p, prev_cpu, wake_flags);
 	if (!slot_cpu_comes[slot & SLOT_MASK] && wake_flags & WAKE_FORK)
