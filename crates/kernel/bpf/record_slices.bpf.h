@@ -12,8 +12,10 @@
 struct cpu_state {
 	u64 slice_before;
 	u64 runtime_before;
+	u64 slice_found;
 	u64 slice_left;
 	u32 armed;
+	u32 found;
 	u32 owner_of_left;
 };
 
@@ -25,18 +27,23 @@ struct {
 } cpus SEC(".maps");
 
 /*
- * A task that was put aside with slice left, by a higher class, and comes back with just that
- * goes on with its slice.
+ * A task that was put aside with slice left, by a higher class, and is found with just that
+ * goes on with its slice. By now ops.running() may have given it another one.
  */
 __kinline bool begins_slice(const struct task_struct *next)
 {
-	u32 zero = 0;
+	u32 zero = 0, pid = next->pid;
 	struct cpu_state *cpu = bpf_map_lookup_elem(&cpus, &zero);
+	u64 slice;
 
 	if (!cpu || !is_ext(next))
 		return true;
-	return cpu->owner_of_left != (u32)next->pid || !cpu->slice_left ||
-	       cpu->slice_left != next->scx.slice;
+	slice = next->scx.slice;
+	/* Or one load would be for either pointer, which the verifier refuses. */
+	asm volatile("" : "+r"(slice));
+	if (cpu->found == pid)
+		slice = cpu->slice_found;
+	return cpu->owner_of_left != pid || !cpu->slice_left || cpu->slice_left != slice;
 }
 
 /*
@@ -51,7 +58,7 @@ __kinline void note_left(const struct task_struct *prev, const struct task_struc
 
 	if (!cpu)
 		return;
-	cpu->armed = 0;
+	cpu->armed = cpu->found = 0;
 	/* It was not put aside but queued again, with a new slice, if another one comes first. */
 	if (is_ext(next) && cpu->owner_of_left != (u32)next->pid)
 		cpu->owner_of_left = 0;
@@ -85,15 +92,24 @@ __kinline void picked(u64 *ctx)
 	struct task_struct *curr = bpf_get_current_task_btf();
 	u32 zero = 0, pid = curr->pid;
 	struct cpu_state *cpu = bpf_map_lookup_elem(&cpus, &zero);
+	const struct task_struct *other;
+	bool armed;
 	u64 found = 0;
 
-	if (!cpu || !cpu->armed || bpf_get_func_ret(ctx, &found))
+	if (!cpu || bpf_get_func_ret(ctx, &found))
 		return;
 	/* RETRY_TASK: the same pick begins anew. */
 	if (found == (u64)-1)
 		return;
+	armed = cpu->armed;
 	cpu->armed = 0;
-	if (found != (u64)curr || !bpf_map_lookup_elem(&tasks, &pid))
+	if (found && found != (u64)curr) {
+		other = (const struct task_struct *)found;
+		read_field(&cpu->found, other->pid);
+		read_field(&cpu->slice_found, other->scx.slice);
+		return;
+	}
+	if (!armed || !found || !bpf_map_lookup_elem(&tasks, &pid))
 		return;
 	if (cpu->slice_before <= curr->se.sum_exec_runtime - cpu->runtime_before)
 		emit(REC_PICK, 0, pid, 0, slice_of(curr));
