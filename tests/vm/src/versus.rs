@@ -6,6 +6,7 @@ pub mod case;
 pub mod compare;
 pub mod fair;
 pub mod guest;
+pub mod kept;
 pub mod numbers;
 pub mod sequence;
 pub mod simulate;

@@ -7,6 +7,7 @@ use rota_vm::kernel::{Cache, Role};
 use rota_vm::versus::case::{self, Case};
 use rota_vm::versus::compare::Compared;
 use rota_vm::versus::guest::{self, Boot, Recordings};
+use rota_vm::versus::kept::Kept;
 use rota_vm::versus::simulate::{Beside, Host};
 use rota_vm::versus::spread::{simulate_all, simulate_draws};
 use rota_vm::versus::table;
@@ -57,8 +58,13 @@ pub(crate) struct VersusArgs {
     #[arg(long, conflicts_with_all = ["vmlinuz", "shift"])]
     recorded: bool,
 
-    /// Put the tables into docs/simulator-vs-kernel.md and docs/eevdf-vs-kernel.md; rows of cases
-    /// that were not chosen stay as they are
+    /// Boot nothing: judge by the recordings that are kept in tests/vm/versus; unless cases are
+    /// chosen, the tables in docs must be what comes of them
+    #[arg(long, conflicts_with_all = ["vmlinuz", "shift", "recorded", "traces"])]
+    kept: bool,
+
+    /// Put the tables into docs/simulator-vs-kernel.md and docs/eevdf-vs-kernel.md, and keep the
+    /// recordings; rows and recordings of cases that were not chosen stay as they are
     #[arg(long)]
     write: bool,
 
@@ -94,11 +100,23 @@ pub(crate) fn run(args: &VersusArgs, sources: &Sources) -> Result<bool> {
     }
     let workloads = workloads(&folder, &repository().join("workloads"), &cases)?;
     let machines = machines(&cases, args.per_machine);
-    let kernel = match args.recorded {
-        true => side_by_side(&machines, 1, |at, cases| guest::recorded(cases, &dir_of(args, at)))?,
-        false => boot(&machines, &workloads, args, sources)?,
+    let file = folder.join("recordings.jsonl");
+    let mut kept = Kept::read(&file)?;
+    let kernel = if args.kept {
+        let of = |case: &&Case| kept.of(case, &workloads[&case.workload]);
+        machines.iter().map(|cases| cases.iter().map(of).collect()).collect::<Result<_>>()?
+    } else if args.recorded {
+        side_by_side(&machines, 1, |at, cases| guest::recorded(cases, &dir_of(args, at)))?
+    } else {
+        boot(&machines, &workloads, args, sources)?
     };
     let played: Vec<_> = machines.iter().flatten().zip(kernel.into_iter().flatten()).collect();
+    if args.write && !args.kept {
+        for (case, recordings) in &played {
+            kept.keep(case, &workloads[&case.workload], recordings);
+        }
+        kept.write(&file, &all)?;
+    }
     let mut compared = side_by_side(&played, args.side_by_side, |_, (case, recordings)| {
         let workload = &workloads[&case.workload];
         let tolerances = if case.is_fair() { &fair_tolerances } else { &tolerances };
@@ -232,16 +250,11 @@ fn repository() -> PathBuf {
 fn report(cases: &[Case], all: &[Case], compared: &[Compared], args: &VersusArgs) -> Result<bool> {
     let cases: Vec<&Case> = cases.iter().collect();
     println!("{}", table::markdown(&cases, compared, ""));
+    fs::create_dir_all(&args.dir).with_context(|| args.dir.display().to_string())?;
     let json = args.dir.join("versus.json");
     fs::write(&json, serde_json::to_vec_pretty(compared)?)
         .with_context(|| json.display().to_string())?;
-    if args.write {
-        let (fair, policies): (Vec<&Case>, Vec<&Case>) =
-            all.iter().partition(|case| case.is_fair());
-        for (page, cases) in [("eevdf-vs-kernel.md", fair), ("simulator-vs-kernel.md", policies)] {
-            table::write(&repository().join("docs").join(page), &cases, compared)?;
-        }
-    }
+    let pages_are_current = pages(all, compared, args)?;
     let mut bad = 0;
     for case in compared.iter().filter(|case| !case.problems.is_empty()) {
         bad += 1;
@@ -257,5 +270,26 @@ fn report(cases: &[Case], all: &[Case], compared: &[Compared], args: &VersusArgs
         compared.len() - bad,
         compared.len()
     );
-    Ok(bad == 0)
+    Ok(bad == 0 && pages_are_current)
+}
+
+/// Writes the tables into their pages, if they are to be written. Whether they are what they are to
+/// be: what comes of recordings that are kept, where it is these that are judged, and all of them.
+fn pages(all: &[Case], compared: &[Compared], args: &VersusArgs) -> Result<bool> {
+    let chosen = args.quick || !args.cases.is_empty();
+    let (fair, policies): (Vec<&Case>, Vec<&Case>) = all.iter().partition(|case| case.is_fair());
+    let mut are_current = true;
+    for (page, cases) in [("eevdf-vs-kernel.md", fair), ("simulator-vs-kernel.md", policies)] {
+        let path = repository().join("docs").join(page);
+        if args.write {
+            table::write(&path, &cases, compared)?;
+        } else if args.kept && !chosen && !table::is_current(&path, &cases, compared)? {
+            are_current = false;
+            eprintln!(
+                "docs/{page}: its table is not what comes of the kept recordings; \
+                 `rota-vm versus --kept --write` makes it anew"
+            );
+        }
+    }
+    Ok(are_current)
 }

@@ -100,7 +100,7 @@ pub fn recorded(cases: &[&Case], dir: &Path) -> Result<Vec<Recordings>> {
 }
 
 /// Of a case's recording with this number.
-fn name(case: &Case, nr: u32) -> String {
+pub(super) fn name(case: &Case, nr: u32) -> String {
     match nr {
         0 => case.name(),
         nr => format!("{}, timing {nr}", case.name()),

@@ -2,11 +2,12 @@
 //! The numbers of a run that are compared, from the JSON that both hosts give.
 
 use anyhow::{Context, Result};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// One run in one host.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Numbers {
     /// Part of the machine that each task had, by name. All forks of a task are one.
     pub shares: Vec<(String, f64)>,

@@ -57,6 +57,16 @@ fn busy_kernel(case: &Case, seed: u64) -> Vec<Interruption> {
 }
 
 #[test]
+fn picks_are_compared_under_every_policy() {
+    let cases = cases();
+    for policy in rota_catalog::policies() {
+        let compared =
+            |case: &&Case| case.policy == policy.name && case.picks.is_some_and(|n| n >= 500);
+        assert!(cases.iter().any(|case| compared(&case)), "{}", policy.name);
+    }
+}
+
+#[test]
 fn no_pick_that_is_compared_is_near_a_tie() {
     for case in cases().iter().filter(|case| case.picks.is_some()) {
         for seed in 0..KERNELS {

@@ -17,6 +17,11 @@ pub fn write(path: &Path, cases: &[&Case], compared: &[Compared]) -> Result<()> 
     page::write(path, COMMAND, &markdown(cases, compared, &old))
 }
 
+/// Whether the page has just that table.
+pub fn is_current(path: &Path, cases: &[&Case], compared: &[Compared]) -> Result<bool> {
+    Ok(page::written(path, COMMAND)?.trim() == markdown(cases, compared, "").trim())
+}
+
 /// First the cases with numbers, then those with picks; those that were not compared as in `old`,
 /// or left out.
 pub fn markdown(cases: &[&Case], compared: &[Compared], old: &str) -> String {
