@@ -169,12 +169,15 @@ static __attribute__((noinline)) void consider(u32 slot, u32 cpu, u64 now)
 	list_in(slot, from);
 }
 
-/* Who was taken away last comes first, so the first one is the newest there. (attach_tasks) */
+/*
+ * Who was taken away last comes first, so the first one is the newest there. (attach_tasks)
+ * Counted, as Linux 6.18's verifier loses its way in a loop that only ends with the list.
+ */
 static __attribute__((noinline)) void let_come(u32 cpu)
 {
-	u32 slot = survey.moved, before;
+	u32 slot = survey.moved, before, n;
 
-	while (slot && can_loop()) {
+	for (n = loop_start; slot && n < MOST_LOOKED_AT && can_loop(); n++) {
 		before = list_older[slot % LIST_PLACE];
 		join(slot, cpu);
 		start_waiting(slot);
