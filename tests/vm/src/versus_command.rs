@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `rota-vm versus`: simulator against kernel.
 
+mod machines;
+mod report;
+
 use anyhow::{bail, Context, Result};
 use rota_vm::guest::Sources;
-use rota_vm::kernel::{Cache, Role};
 use rota_vm::versus::case::{self, Case};
 use rota_vm::versus::compare::Compared;
-use rota_vm::versus::guest::{self, Boot, Recordings};
 use rota_vm::versus::kept::Kept;
 use rota_vm::versus::simulate::{Beside, Host};
 use rota_vm::versus::spread::{simulate_all, simulate_draws};
-use rota_vm::versus::table;
 use rota_vm::versus::tolerance::Tolerances;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
-use std::time::Duration;
 
 /// Runs the same workloads in the simulated machine and in a kernel, and compares.
 #[derive(Debug, clap::Args)]
@@ -99,16 +98,16 @@ pub(crate) fn run(args: &VersusArgs, sources: &Sources) -> Result<bool> {
         bail!("there is no such case");
     }
     let workloads = workloads(&folder, &repository().join("workloads"), &cases)?;
-    let machines = machines(&cases, args.per_machine);
+    let machines = machines::machines(&cases, args.per_machine);
     let file = folder.join("recordings.jsonl");
     let mut kept = Kept::read(&file)?;
     let kernel = if args.kept {
         let of = |case: &&Case| kept.of(case, &workloads[&case.workload]);
         machines.iter().map(|cases| cases.iter().map(of).collect()).collect::<Result<_>>()?
     } else if args.recorded {
-        side_by_side(&machines, 1, |at, cases| guest::recorded(cases, &dir_of(args, at)))?
+        machines::recorded(&machines, &workloads, args)?
     } else {
-        boot(&machines, &workloads, args, sources)?
+        machines::boot(&machines, &workloads, args, sources)?
     };
     let played: Vec<_> = machines.iter().flatten().zip(kernel.into_iter().flatten()).collect();
     if args.write && !args.kept {
@@ -134,37 +133,7 @@ pub(crate) fn run(args: &VersusArgs, sources: &Sources) -> Result<bool> {
     })?;
     // Back into the order of the file.
     compared.sort_by_key(|c| cases.iter().position(|case| case.name() == c.case));
-    report(&cases, &all, &compared, args)
-}
-
-/// What kernels do with the cases, and what else they have to do, by machine.
-fn boot(
-    machines: &[Vec<&Case>],
-    workloads: &BTreeMap<String, String>,
-    args: &VersusArgs,
-    sources: &Sources,
-) -> Result<Vec<Played>> {
-    let vmlinuz = match &args.vmlinuz {
-        Some(path) => path.clone(),
-        None => {
-            let mut say = |text: &str| eprintln!("rota-vm: {text}");
-            Cache::of_user()?.find(Role::Newest, &mut say)?.boots
-        }
-    };
-    let mut files = Vec::new();
-    rota_vm::guest::initramfs(sources)?.write(&mut files)?;
-
-    let boot = Boot {
-        vmlinuz: &vmlinuz,
-        files: &files,
-        shift: args.shift,
-        within: Duration::from_secs(args.within),
-        traced: args.traces,
-    };
-    side_by_side(machines, args.side_by_side, |at, cases| {
-        let dir = dir_of(args, at);
-        guest::play(cases, workloads, boot, &dir).with_context(|| dir.display().to_string())
-    })
+    report::report(&cases, &all, &compared, args)
 }
 
 /// Writes what happened in both hosts, if that was recorded.
@@ -176,11 +145,6 @@ fn keep_traces(dir: &Path, case: &str, kernel: &Host, machine: &Host) -> Result<
         fs::write(&path, trace).with_context(|| path.display().to_string())?;
     }
     Ok(())
-}
-
-/// Where the machine with this number keeps its console and records.
-fn dir_of(args: &VersusArgs, at: usize) -> PathBuf {
-    args.dir.join(at.to_string())
 }
 
 /// The comparison's own, and those of the library.
@@ -195,29 +159,6 @@ fn workloads(folder: &Path, library: &Path, cases: &[Case]) -> Result<BTreeMap<S
     }
     Ok(workloads)
 }
-
-/// Cases with the same number of CPUs, so many that a machine is up for about this long.
-fn machines(cases: &[Case], seconds: u64) -> Vec<Vec<&Case>> {
-    let length = |case: &Case| case.duration_ns * u64::from(case.timings);
-    let mut machines: Vec<Vec<&Case>> = Vec::new();
-    let mut sorted: Vec<&Case> = cases.iter().collect();
-    sorted.sort_by_key(|case| std::cmp::Reverse(case.cpus));
-    for case in sorted {
-        let total = |machine: &Vec<&Case>| machine.iter().map(|c| length(c)).sum::<u64>();
-        match machines.last_mut() {
-            Some(machine)
-                if machine[0].cpus == case.cpus
-                    && total(machine) + length(case) <= seconds * 1_000_000_000 =>
-            {
-                machine.push(case)
-            }
-            _ => machines.push(vec![case]),
-        }
-    }
-    machines
-}
-
-type Played = Vec<Recordings>;
 
 /// Does the work for each item, `threads` of them at a time; results in the order of the items.
 fn side_by_side<T: Sync, R: Send>(
@@ -245,51 +186,4 @@ fn side_by_side<T: Sync, R: Send>(
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn report(cases: &[Case], all: &[Case], compared: &[Compared], args: &VersusArgs) -> Result<bool> {
-    let cases: Vec<&Case> = cases.iter().collect();
-    println!("{}", table::markdown(&cases, compared, ""));
-    fs::create_dir_all(&args.dir).with_context(|| args.dir.display().to_string())?;
-    let json = args.dir.join("versus.json");
-    fs::write(&json, serde_json::to_vec_pretty(compared)?)
-        .with_context(|| json.display().to_string())?;
-    let pages_are_current = pages(all, compared, args)?;
-    let mut bad = 0;
-    for case in compared.iter().filter(|case| !case.problems.is_empty()) {
-        bad += 1;
-        case.problems.iter().for_each(|problem| eprintln!("{}: {problem}", case.case));
-    }
-    let nearest = compared.iter().filter_map(|case| Some((case, case.nearest()?)));
-    if let Some((case, (measure, used))) = nearest.max_by(|(_, a), (_, b)| a.1.total_cmp(&b.1)) {
-        println!("{} uses {:.0} % of its tolerance of {measure:?}", case.case, used * 100.0);
-    }
-    let known = compared.iter().filter(|case| !case.known.is_empty()).count();
-    println!(
-        "{} of {} cases are within their tolerance, {known} but for what is known to be outside",
-        compared.len() - bad,
-        compared.len()
-    );
-    Ok(bad == 0 && pages_are_current)
-}
-
-/// Writes the tables into their pages, if they are to be written. Whether they are what they are to
-/// be: what comes of recordings that are kept, where it is these that are judged, and all of them.
-fn pages(all: &[Case], compared: &[Compared], args: &VersusArgs) -> Result<bool> {
-    let chosen = args.quick || !args.cases.is_empty();
-    let (fair, policies): (Vec<&Case>, Vec<&Case>) = all.iter().partition(|case| case.is_fair());
-    let mut are_current = true;
-    for (page, cases) in [("eevdf-vs-kernel.md", fair), ("simulator-vs-kernel.md", policies)] {
-        let path = repository().join("docs").join(page);
-        if args.write {
-            table::write(&path, &cases, compared)?;
-        } else if args.kept && !chosen && !table::is_current(&path, &cases, compared)? {
-            are_current = false;
-            eprintln!(
-                "docs/{page}: its table is not what comes of the kept recordings; \
-                 `rota-vm versus --kept --write` makes it anew"
-            );
-        }
-    }
-    Ok(are_current)
 }

@@ -3,6 +3,7 @@
 
 use super::case::Case;
 use super::numbers::Numbers;
+use super::played;
 use super::simulate::{Beside, Host};
 use crate::initramfs::Initramfs;
 use crate::qemu::{Machine, Pace, MEMORY_MIB};
@@ -60,6 +61,7 @@ pub fn play(
     let memory_mib = MEMORY_MIB + shift * MEMORY_STEP_MIB;
     let cpus = cases.first().map_or(1, |case| case.cpus);
     fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
+    played::write(dir, cases, workloads)?;
     let initramfs = dir.join("initramfs");
     let mut own = Initramfs::default();
     let jobs: Vec<Job> = cases
@@ -93,8 +95,13 @@ fn read(cases: &[&Case], records: &str) -> Result<Vec<Recordings>> {
     cases.iter().map(all).collect()
 }
 
-/// What a machine that ran in `dir` before recorded of the cases.
-pub fn recorded(cases: &[&Case], dir: &Path) -> Result<Vec<Recordings>> {
+/// What a machine that ran in `dir` before recorded of the cases, if it played what they say today.
+pub fn recorded(
+    cases: &[&Case],
+    workloads: &BTreeMap<String, String>,
+    dir: &Path,
+) -> Result<Vec<Recordings>> {
+    played::check(dir, cases, workloads)?;
     let path = dir.join("records");
     read(cases, &fs::read_to_string(&path).with_context(|| path.display().to_string())?)
 }

@@ -6,19 +6,16 @@
 use super::case::Case;
 use super::guest::{name, Recordings};
 use super::numbers::Numbers;
+use super::played::Played;
 use super::simulate::{Beside, Host};
 use anyhow::{bail, Context, Result};
 use rota_guest::recorded::Fair;
 use rota_machine::interruption::Interruption;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
-
-/// So many hexadecimal digits of a workload's hash tell it from what it was before.
-const DIGITS: usize = 16;
 
 /// All recordings that are kept, by their names.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -86,10 +83,7 @@ impl Kept {
             let name = name(case, nr);
             let recording =
                 self.0.get(&name).with_context(|| format!("{name}: no recording is kept"))?;
-            let then = (&recording.workload, &recording.set, recording.duration_ns);
-            if then != (&digest(workload), &case.set, case.duration_ns) {
-                bail!("{name}: its workload, tunables or length changed since it was recorded");
-            }
+            recording.played().check(case, workload)?;
             Ok(recording.hosts())
         };
         let again = "`rota-vm versus --write CASE` records it anew";
@@ -100,11 +94,12 @@ impl Kept {
 impl Recording {
     fn new(name: String, case: &Case, workload: &str, host: &Host, beside: &Beside) -> Recording {
         let interruption = |i: &Interruption| (i.cpu, i.at_ns, i.for_ns);
+        let Played { workload, set, duration_ns } = Played::new(case, workload);
         Recording {
             name,
-            workload: digest(workload),
-            set: case.set.clone(),
-            duration_ns: case.duration_ns,
+            workload,
+            set,
+            duration_ns,
             numbers: host.numbers.clone(),
             picks: if case.picks.is_some() { host.picks.clone() } else { Vec::new() },
             tick_ns: beside.tick_ns,
@@ -114,6 +109,11 @@ impl Recording {
             interruptions: beside.interruptions.iter().map(interruption).collect(),
             fair: beside.fair.clone(),
         }
+    }
+
+    fn played(&self) -> Played {
+        let Recording { workload, set, duration_ns, .. } = self.clone();
+        Played { workload, set, duration_ns }
     }
 
     fn hosts(&self) -> (Host, Beside) {
@@ -144,13 +144,6 @@ fn parse(text: &str) -> Result<Kept> {
         }
     }
     Ok(Kept(all))
-}
-
-fn digest(workload: &str) -> String {
-    let hash = Sha256::digest(workload);
-    let mut digits: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-    digits.truncate(DIGITS);
-    digits
 }
 
 #[cfg(test)]
