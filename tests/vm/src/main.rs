@@ -276,7 +276,11 @@ fn print(outcome: &Outcome) {
         0 => String::new(),
         runs => format!(" ({runs} more given up for the emulator's fault)"),
     };
-    println!("{:<28}{verdict:<6}{}{given_up}", outcome.name, times.join(", "));
+    let odd = match outcome.odd {
+        0 => String::new(),
+        runs => format!(" ({runs} not like the others)"),
+    };
+    println!("{:<28}{verdict:<6}{}{given_up}{odd}", outcome.name, times.join(", "));
     for problem in &outcome.problems {
         println!("  {}", problem.replace('\n', "\n  "));
     }

@@ -60,8 +60,11 @@ pub struct Outcome {
     pub took: Vec<Duration>,
     /// Runs that were given up for the emulator's fault.
     pub given_up: usize,
+    /// Runs that were not like the others, if most were alike.
+    pub odd: usize,
 }
 
+#[derive(Clone)]
 struct Run {
     boot: usize,
     output: Output,
@@ -108,6 +111,11 @@ pub fn all(boots: &[Boot], setup: &Setup, done: &mut dyn FnMut(&Outcome)) -> Res
             let boot = run.boot;
             runs[boot].push(run);
             if runs[boot].len() == runs_of(boot) {
+                // Two say that one was not like the other, and a third which.
+                if runs[boot].len() == 2 && odd(&runs[boot]) > 0 {
+                    let shared = &shared[&boots[boot].guest];
+                    runs[boot].push(one(boot, 2, &boots[boot], setup, shared)?);
+                }
                 let outcome = judge(&boots[boot], &runs[boot]);
                 done(&outcome);
                 outcomes[boot] = Some(outcome);
@@ -182,17 +190,10 @@ fn judge(boot: &Boot, runs: &[Run]) -> Outcome {
             }
         }
     }
-    if let [first, second, ..] = runs {
-        // Cut off at different places, if at all.
-        if !first.output.timed_out && !second.output.timed_out {
-            let (a, b) = (&first.output, &second.output);
-            for (what, a, b) in
-                [("records", &a.records, &b.records), ("consoles", &a.console, &b.console)]
-            {
-                if let Some(difference) = console::difference(a, b) {
-                    problems.push(format!("two runs differ in their {what}, {difference}"));
-                }
-            }
+    let odd = odd(runs);
+    if odd * 2 >= runs.len() {
+        if let [first, second, ..] = runs {
+            problems.extend(differences(first, second));
         }
     }
     Outcome {
@@ -200,5 +201,68 @@ fn judge(boot: &Boot, runs: &[Run]) -> Outcome {
         problems,
         took: runs.iter().map(|run| run.took).collect(),
         given_up: runs.iter().map(|run| run.tries - 1).sum(),
+        odd,
+    }
+}
+
+/// How many runs are like none of the others.
+fn odd(runs: &[Run]) -> usize {
+    let alike = |at: usize, run: &Run| {
+        let others = runs.iter().enumerate().filter(|(other, _)| *other != at);
+        others.map(|(_, other)| differences(run, other)).any(|all| all.is_empty())
+    };
+    let odd = |(at, run): &(usize, &Run)| runs.len() > 1 && !alike(*at, run);
+    runs.iter().enumerate().filter(odd).count()
+}
+
+fn differences(a: &Run, b: &Run) -> Vec<String> {
+    let (a, b) = (&a.output, &b.output);
+    // Cut off at different places, if at all.
+    if a.timed_out || b.timed_out {
+        return Vec::new();
+    }
+    [("records", &a.records, &b.records), ("consoles", &a.console, &b.console)]
+        .into_iter()
+        .filter_map(|(what, a, b)| {
+            let difference = console::difference(a, b)?;
+            Some(format!("two runs differ in their {what}, {difference}"))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(records: &str) -> Run {
+        let output =
+            Output { console: String::new(), records: records.to_owned(), timed_out: false };
+        Run { boot: 0, output, took: Duration::ZERO, tries: 1 }
+    }
+
+    fn boot() -> Boot {
+        Boot {
+            kernel: Role::Newest,
+            cpus: 1,
+            guest: Guest::Bare,
+            pace: Pace::Counted,
+            part: 1,
+            jobs: Vec::new(),
+        }
+    }
+
+    fn differ(records: &[&str]) -> (usize, bool) {
+        let runs: Vec<Run> = records.iter().map(|text| run(text)).collect();
+        let outcome = judge(&boot(), &runs);
+        (outcome.odd, outcome.problems.iter().any(|problem| problem.contains("two runs differ")))
+    }
+
+    #[test]
+    fn most_runs_of_a_machine_have_to_be_alike() {
+        assert_eq!(differ(&["a\n"]), (0, false));
+        assert_eq!(differ(&["a\n", "a\n"]), (0, false));
+        assert_eq!(differ(&["a\n", "b\n"]), (2, true));
+        assert_eq!(differ(&["a\n", "b\n", "b\n"]), (1, false));
+        assert_eq!(differ(&["a\n", "b\n", "c\n"]), (3, true));
     }
 }
