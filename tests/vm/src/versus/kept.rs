@@ -112,8 +112,11 @@ impl Recording {
     }
 
     fn played(&self) -> Played {
-        let Recording { workload, set, duration_ns, .. } = self.clone();
-        Played { workload, set, duration_ns }
+        Played {
+            workload: self.workload.clone(),
+            set: self.set.clone(),
+            duration_ns: self.duration_ns,
+        }
     }
 
     fn hosts(&self) -> (Host, Beside) {
