@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Changes threads, and takes it back. Threads that a person gave a nice value, a slice or a
-//! policy are never touched, and what a person does to a boosted thread stays.
+//! Changes threads, and takes it back. Threads with a nice value, a slice or a policy of their own
+//! are never touched. What a boosted thread sets meanwhile stays, unless it would leave the thread
+//! with a better nice value than before the boost: from there every better one is within its reach.
 
 use crate::process;
 use crate::saved::{Saved, SavedFile};
-use crate::syscalls::{self, Attr, RESET_ON_FORK, SCHED_OTHER};
+use crate::syscalls::{self, Attr, RESET_ON_FORK, SCHED_IDLE, SCHED_OTHER};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io;
@@ -19,6 +20,8 @@ pub trait Threads {
     fn attr(&self, tid: u32) -> io::Result<Attr>;
     /// Sets them.
     fn set(&self, tid: u32, attr: &Attr) -> io::Result<()>;
+    /// Sets its nice value alone, which any policy keeps for the time after it.
+    fn renice(&self, tid: u32, nice: i32) -> io::Result<()>;
     /// When it began.
     fn started(&self, tid: u32) -> Option<u64>;
 }
@@ -34,6 +37,10 @@ impl Threads for Kernel {
 
     fn set(&self, tid: u32, attr: &Attr) -> io::Result<()> {
         syscalls::set_attr(tid, attr)
+    }
+
+    fn renice(&self, tid: u32, nice: i32) -> io::Result<()> {
+        syscalls::renice(tid, nice)
     }
 
     fn started(&self, tid: u32) -> Option<u64> {
@@ -58,6 +65,13 @@ impl Threads for DryRun {
             0 => self.set.borrow_mut().remove(&tid),
             _ => self.set.borrow_mut().insert(tid, *attr),
         };
+        Ok(())
+    }
+
+    fn renice(&self, tid: u32, nice: i32) -> io::Result<()> {
+        if let Some(attr) = self.set.borrow_mut().get_mut(&tid) {
+            attr.nice = nice;
+        }
         Ok(())
     }
 
@@ -182,7 +196,9 @@ impl<T: Threads> Ledger<T> {
                     file.write(slot, &next).map_err(Refusal::Failed)?;
                 }
                 entry.saved = next;
-                match self.threads.set(tid, &boosted(entry.saved.before, nice)) {
+                let slice_ns = if now.slice_ns == 0 { SHORT_SLICE_NS } else { now.slice_ns };
+                let next = Attr { slice_ns, ..boosted(entry.saved.before, nice) };
+                match self.threads.set(tid, &next) {
                     Ok(()) => return Ok(()),
                     Err(error) => error.into(),
                 }
@@ -194,7 +210,7 @@ impl<T: Threads> Ledger<T> {
         Err(refusal)
     }
 
-    /// Gives a thread back what it had; what a person changed stays.
+    /// Gives a thread back what it had; see [`restore`] for what changed meanwhile.
     pub fn release(&mut self, tid: u32) -> Result<(), Refusal> {
         let Some(entry) = self.boosted.remove(&tid) else { return Ok(()) };
         let result = restore(&self.threads, &entry.saved);
@@ -230,21 +246,34 @@ fn is_ours(now: &Attr, saved: &Saved) -> bool {
     now.policy == saved.before.policy && now.nice == saved.nice
 }
 
-/// Takes a boost back. `false` if a person has changed the thread since: its nice value stays,
-/// and of another policy everything does.
+/// Takes a boost back. `false` if the thread has another nice value or policy than the boost gave
+/// it. That one stays, but for a nice value that is better than the one before the boost: a thread
+/// at -15 may set -14 itself, under whatever policy, and the kernel does not tell who set it.
 pub fn restore<T: Threads>(threads: &T, saved: &Saved) -> Result<bool, Refusal> {
-    if threads.started(saved.tid) != Some(saved.started) {
+    let Saved { tid, before, .. } = *saved;
+    if threads.started(tid) != Some(saved.started) {
         return Err(Refusal::Gone);
     }
-    let now = threads.attr(saved.tid)?;
-    if now.policy != saved.before.policy {
-        return Ok(false);
+    let now = threads.attr(tid)?;
+    let nice = now.nice.max(before.nice);
+    if !now.takes_nice() {
+        threads.renice(tid, nice)?;
     }
-    let ours = is_ours(&now, saved);
-    let nice = if ours { saved.before.nice } else { now.nice };
-    // A slice of 0 asks for the kernel's own.
-    threads.set(saved.tid, &Attr { nice, slice_ns: 0, ..saved.before })?;
-    Ok(ours)
+    // A real-time or deadline thread keeps the flag: without privileges it must have asked for it.
+    if now.takes_nice() || now.policy == SCHED_IDLE {
+        let slice_ns = own_slice_ns(&now, &before);
+        threads.set(tid, &Attr { policy: now.policy, flags: before.flags, nice, slice_ns })?;
+    }
+    Ok(is_ours(&now, saved))
+}
+
+/// The slice that a thread set while it was boosted; 0, which asks for the kernel's own, if none.
+fn own_slice_ns(now: &Attr, before: &Attr) -> u64 {
+    match now.slice_ns {
+        SHORT_SLICE_NS => 0,
+        slice_ns if slice_ns == before.slice_ns => 0,
+        slice_ns => slice_ns,
+    }
 }
 
 #[cfg(test)]

@@ -110,18 +110,23 @@ impl<T: Threads> std::fmt::Debug for Daemon<T> {
 /// What an earlier daemon left was taken back: how many threads had to be.
 pub fn repair<T: Threads>(threads: &T, path: &Path) -> Result<(SavedFile, usize), BoostError> {
     let (mut file, left) = SavedFile::open(path)?;
-    let mut repaired = 0;
+    let (mut repaired, mut failed) = (0, Vec::new());
     for saved in &left {
         match apply::restore(threads, saved) {
             Ok(_) => repaired += 1,
             Err(Refusal::Failed(e)) if e.kind() == std::io::ErrorKind::PermissionDenied => {
                 return Err(BoostError::Privileges);
             }
+            // The next repair tries again.
+            Err(Refusal::Failed(_)) => failed.push(saved),
             // It ended, or will.
             Err(_) => {}
         }
     }
     file.clear()?;
+    for saved in failed {
+        file.add(saved).map_err(|e| BoostError::file("write", path, e))?;
+    }
     groups::repair(&groups_file(path))?;
     Ok((file, repaired))
 }

@@ -3,10 +3,17 @@
 //! asked for with `sched_runtime`, since Linux 6.12; older kernels ignore it.
 #![allow(unsafe_code)]
 
+use rustix::process::{getpriority_process, setpriority_process, Pid};
 use std::io;
 
 /// Policy of ordinary threads.
 pub const SCHED_OTHER: u32 = 0;
+/// The same for throughput rather than latency; has nice values and slices, too.
+pub const SCHED_BATCH: u32 = 3;
+/// Runs when no other wants to. Its nice value says nothing until it has another policy.
+pub const SCHED_IDLE: u32 = 5;
+/// Scheduled by a sched_ext program; has nice values and slices, too.
+pub const SCHED_EXT: u32 = 7;
 /// Children begin with nice 0 and an ordinary slice.
 pub const RESET_ON_FORK: u64 = 1;
 
@@ -21,6 +28,14 @@ pub struct Attr {
     pub nice: i32,
     /// Slice; 0 where the kernel has none to tell, and to go back to the kernel's own.
     pub slice_ns: u64,
+}
+
+impl Attr {
+    /// Does `sched_setattr` set nice value and slice under this policy (the kernel's
+    /// `fair_policy()`)? Under the others a thread keeps those that it had before.
+    pub fn takes_nice(&self) -> bool {
+        matches!(self.policy, SCHED_OTHER | SCHED_BATCH | SCHED_EXT)
+    }
 }
 
 /// The kernel's, in its first version.
@@ -47,9 +62,22 @@ pub fn attr(tid: u32) -> io::Result<Attr> {
         return Err(io::Error::last_os_error());
     }
     let SchedAttr { policy, flags, nice, runtime, .. } = raw;
-    // Of other policies it is something else.
-    let slice_ns = if policy == SCHED_OTHER { runtime } else { 0 };
-    Ok(Attr { policy, flags: flags & RESET_ON_FORK, nice, slice_ns })
+    let attr = Attr { policy, flags: flags & RESET_ON_FORK, nice, slice_ns: runtime };
+    if attr.takes_nice() {
+        return Ok(attr);
+    }
+    // Of other policies it tells no nice value, and the runtime is something else.
+    Ok(Attr { nice: getpriority_process(pid(tid))?, slice_ns: 0, ..attr })
+}
+
+/// Sets a thread's nice value, whatever its policy.
+pub fn renice(tid: u32, nice: i32) -> io::Result<()> {
+    Ok(setpriority_process(pid(tid), nice)?)
+}
+
+/// `None` for 0, which is oneself.
+fn pid(tid: u32) -> Option<Pid> {
+    Pid::from_raw(tid as i32)
 }
 
 /// Sets a thread's attributes.
@@ -80,6 +108,23 @@ mod tests {
         let kernel = io::Error::from_raw_os_error(libc::ESRCH).kind();
         // Above the largest pid that there can be.
         assert_eq!(attr(1 << 23).map_err(|e| e.kind()), Err(kernel));
+    }
+
+    /// `sched_getattr` says 0 of these; the kernel keeps the value for when the policy changes.
+    #[test]
+    fn the_nice_value_of_a_thread_without_time_of_its_own_is_read_and_set() {
+        let changed = std::thread::spawn(|| {
+            let before = attr(0)?;
+            set_attr(0, &Attr { nice: before.nice + 2, ..before })?;
+            set_attr(0, &Attr { policy: SCHED_IDLE, slice_ns: 0, ..before })?;
+            let idle = attr(0)?;
+            renice(0, before.nice + 3)?;
+            io::Result::Ok((before.nice, idle, attr(0)?))
+        });
+        let (before, idle, after) =
+            changed.join().expect("no panic").expect("allowed to everybody");
+        assert_eq!((idle.policy, idle.nice), (SCHED_IDLE, before + 2));
+        assert_eq!((after.policy, after.nice), (SCHED_IDLE, before + 3));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! make the load 6 per CPU of the machine.
 
 mod fairness;
+mod lasting;
 mod support;
 
 use rota_boost::apply::Kernel;

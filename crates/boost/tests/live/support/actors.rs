@@ -3,6 +3,7 @@
 //! environment, and prints one line at its end.
 
 use rota_boost::process::own_cpu_ns;
+use rota_boost::syscalls::{attr, renice, set_attr, Attr, SCHED_BATCH, SCHED_IDLE};
 use rustix::thread::{sched_getaffinity, sched_setaffinity, set_thread_uid, CpuSet};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -13,6 +14,8 @@ use std::time::{Duration, Instant};
 
 /// A user that is nobody's in particular.
 const NOBODY: u32 = 65534;
+/// Another one.
+const SOMEBODY: u32 = 65533;
 const SHORT: Duration = Duration::from_millis(2);
 
 /// Plays a part, from `ROTA_ACTOR`: its name, a path, and seconds.
@@ -58,6 +61,9 @@ pub fn play(part: &str) {
                 let _ = stream.write_all(said.as_bytes());
             }
         }),
+        "renicing" => cheat(&path, end, |own| renice(0, own.nice + 1)),
+        "batch" => cheat(&path, end, |own| set_attr(0, &Attr { policy: SCHED_BATCH, ..own })),
+        "idle" => cheat(&path, end, |own| set_attr(0, &Attr { policy: SCHED_IDLE, ..own })),
         "nice" => {
             let own = rota_boost::syscalls::attr(0).expect("readable");
             println!("ACTOR {} {} {}", own.nice, own.slice_ns, own.flags);
@@ -91,6 +97,27 @@ fn pin() {
 
 fn as_nobody() {
     set_thread_uid(rustix::fs::Uid::from_raw(NOBODY)).expect("root may");
+}
+
+/// A server without privileges, whose threads set this of their own once they are boosted.
+fn cheat(path: &Path, end: Instant, set: fn(Attr) -> std::io::Result<()>) {
+    set_thread_uid(rustix::fs::Uid::from_raw(SOMEBODY)).expect("root may");
+    server(path, end, move |mut stream| {
+        let mut byte = [0];
+        let mut done = false;
+        while matches!(stream.read(&mut byte), Ok(1)) {
+            burn(SHORT);
+            let own = attr(0).expect("readable");
+            if own.nice < 0 && !done {
+                set(own).expect("anybody may");
+                rustix::thread::set_name(c"cheated").expect("settable");
+                done = true;
+            }
+            let _ = stream.write_all(b"a");
+        }
+        // Nobody asks any more; it stays with what it has.
+        std::thread::sleep(end.saturating_duration_since(Instant::now()));
+    });
 }
 
 fn burn(time: Duration) {

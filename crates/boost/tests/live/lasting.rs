@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What boosted threads set themselves leaves them no better than they were before.
+
+use std::time::{Duration, Instant};
+
+use rota_boost::apply::Kernel;
+use rota_boost::daemon;
+use rota_boost::log::Change;
+use rota_boost::process;
+use rota_boost::syscalls::{attr, set_attr, Attr, SCHED_BATCH, SCHED_IDLE, SCHED_OTHER};
+
+use super::{threads, Stage, SECONDS};
+
+/// The thread of the process that has set something of its own, with what it has after that.
+fn cheater(pid: u32) -> Option<(u32, Attr)> {
+    let end = Instant::now() + SECONDS;
+    while Instant::now() < end {
+        let cheated = |tid: &u32| process::name(*tid).is_some_and(|name| name == "cheated");
+        if let Some(tid) = threads(pid).into_iter().find(cheated) {
+            return Some((tid, attr(tid).ok()?));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    None
+}
+
+/// Its own change, a nice value that is one worse or another policy, is found while boosted; after
+/// the daemon's end, and after that of one that was killed, its nice value is the one of before.
+fn gains_nothing(part: &str, policy: u32) {
+    let mut stage = Stage::new();
+    let (saved, options) = (stage.path("saved"), stage.options());
+    let Some(daemon) = stage.begin(&options) else { return };
+    let ordinary = stage.ordinary();
+    let server = stage.enter(part, SECONDS);
+    stage.enter("customer", Duration::from_secs(3));
+    let (tid, cheat) = cheater(server).expect("a boosted thread that sets its own");
+    let left = std::fs::read(&saved).expect("a file");
+    let changes: Vec<Change> = daemon.stop();
+    let now = attr(tid).expect("alive");
+    assert_eq!((now.policy, now.nice, now.flags), (policy, 0, 0), "{cheat:?} {changes:?}");
+    for tid in threads(server) {
+        assert!(attr(tid).is_ok_and(|now| now.nice >= 0), "{changes:?}");
+    }
+
+    // As kill -9 leaves it.
+    set_attr(tid, &Attr { policy: SCHED_OTHER, ..cheat }).expect("allowed");
+    set_attr(tid, &cheat).expect("allowed");
+    std::fs::write(&saved, left).expect("written");
+    let (_, repaired) = daemon::repair(&Kernel, &saved).expect("repaired");
+    let now = attr(tid).expect("alive");
+    assert_eq!((repaired >= 1, now.policy, now.nice, now.flags), (true, policy, 0, 0), "{now:?}");
+    assert_eq!(now.slice_ns, if policy == SCHED_IDLE { 0 } else { ordinary.slice_ns });
+}
+
+#[test]
+fn a_nice_value_one_worse_than_the_boost_does_not_last() {
+    gains_nothing("renicing", SCHED_OTHER);
+}
+
+#[test]
+fn another_policy_does_not_keep_the_nice_value_of_the_boost() {
+    gains_nothing("batch", SCHED_BATCH);
+    gains_nothing("idle", SCHED_IDLE);
+}
