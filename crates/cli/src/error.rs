@@ -38,6 +38,9 @@ pub(crate) enum Error {
     /// Something else went wrong.
     #[error("{0}")]
     Failure(String),
+    /// One of them that ends with the messages of a compiler or the kernel, which have lines.
+    #[error("{0}")]
+    Log(Box<Error>),
     /// Whoever read the output has enough of it: no error.
     #[error("the output was closed")]
     PipeClosed,
@@ -54,9 +57,15 @@ impl Error {
         Self::Input(format!("cannot {verb} {}: {error}", path.display()))
     }
 
+    /// Whether it is more than one line.
+    pub(crate) fn has_lines(&self) -> bool {
+        matches!(self, Self::Log(_))
+    }
+
     /// Exit code of the process.
     pub(crate) fn code(&self) -> u8 {
         match self {
+            Self::Log(error) => error.code(),
             Self::Input(_) => BAD_INPUT,
             Self::Failure(_) | Self::PipeClosed => FAILURE,
         }
@@ -90,7 +99,7 @@ impl From<rota_kernel::LoadError> for Error {
         if error.is_input() {
             return Self::input(error);
         }
-        Self::Failure(error.to_string())
+        Self::Log(Box::new(Self::Failure(error.to_string())))
     }
 }
 
@@ -99,7 +108,7 @@ impl From<rota_boost::BoostError> for Error {
         if error.is_input() {
             return Self::input(error);
         }
-        Self::Failure(error.to_string())
+        Self::Log(Box::new(Self::Failure(error.to_string())))
     }
 }
 
@@ -108,7 +117,7 @@ impl From<rota_kernel::events::RecordError> for Error {
         if error.is_input() {
             return Self::input(error);
         }
-        Self::Failure(error.to_string())
+        Self::Log(Box::new(Self::Failure(error.to_string())))
     }
 }
 
@@ -151,7 +160,8 @@ impl From<CompileError> for Error {
     fn from(error: CompileError) -> Self {
         match error {
             CompileError::NoCompiler { .. } => Self::Failure(error.to_string()),
-            CompileError::Rejected { .. } | CompileError::Io { .. } => Self::input(error),
+            CompileError::Rejected { .. } => Self::Log(Box::new(Self::input(error))),
+            CompileError::Io { .. } => Self::input(error),
         }
     }
 }

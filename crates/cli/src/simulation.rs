@@ -71,7 +71,7 @@ pub(crate) fn load(path: &Path) -> Result<Load, Error> {
     let named = |name: &str| std::fs::read_to_string(beside.join(name)).map_err(|e| e.to_string());
     let workload = Arc::new(rota_workload::parse_with(&file, &text, &named)?);
     for warning in &workload.warnings {
-        messages::text(&format!("warning: {warning}"));
+        messages::line(&format!("warning: {warning}"));
     }
     Ok(Load { file, description: rota_workload::description(&text), workload })
 }

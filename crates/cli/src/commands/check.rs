@@ -36,7 +36,7 @@ struct FactJson<'a> {
 pub(crate) fn run(args: &CheckArgs) -> Result<Status, Error> {
     let report = machine();
     let ready = report.is_ready(Purpose::Run);
-    let mut out = std::io::stdout().lock();
+    let mut out = crate::output::stdout();
     if args.json {
         let fact = |f| FactJson {
             name: Fact::clone(f).name,

@@ -14,7 +14,7 @@ pub(crate) fn run(args: &ListArgs) -> Result<Status, Error> {
     for policy in rota_catalog::policies() {
         listed.push((policy.name, link_shipped(policy, &kernel)?));
     }
-    let mut out = std::io::stdout().lock();
+    let mut out = crate::output::stdout();
     if args.json {
         let policies = listed.iter().map(|(name, image)| json::Listed::new(name, image));
         json::print(&mut out, &json::List::new(policies.collect()))?;

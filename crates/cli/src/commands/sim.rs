@@ -58,7 +58,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
         load: &load,
         finished: &finished,
     };
-    let mut out = std::io::stdout().lock();
+    let mut out = crate::output::stdout();
     if args.json {
         json::print(&mut out, &json::Sim::new(&run))?;
     } else {
@@ -87,7 +87,7 @@ fn tell(finished: &Finished, verbose: bool) -> Status {
 }
 
 fn help_tunables(image: &rota_bpf::image::Image) -> Result<Status, Error> {
-    let mut out = std::io::stdout().lock();
+    let mut out = crate::output::stdout();
     for line in tunables::table(&tunables::options(image)) {
         writeln!(out, "{line}")?;
     }

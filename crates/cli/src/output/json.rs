@@ -17,7 +17,8 @@ use std::io::Write;
 /// Prints an object on a line of its own.
 pub(crate) fn print(out: &mut dyn Write, value: &impl Serialize) -> Result<(), Error> {
     let text = serde_json::to_string(value).map_err(|e| Error::Failure(e.to_string()))?;
-    Ok(writeln!(out, "{text}")?)
+    // As bytes, which nothing escapes again.
+    Ok(out.write_all((text + "\n").as_bytes())?)
 }
 
 /// `rota list --json`.

@@ -6,6 +6,7 @@ pub(crate) mod comparison;
 pub(crate) mod fluid;
 pub(crate) mod json;
 pub(crate) mod messages;
+pub(crate) mod plain;
 pub(crate) mod reproduction;
 pub(crate) mod requests;
 pub(crate) mod stats;
@@ -15,6 +16,8 @@ pub(crate) mod tunables;
 pub(crate) mod tune;
 pub(crate) mod unfilled;
 pub(crate) mod units;
+
+pub(crate) use plain::stdout;
 
 use crate::simulation::{Finished, Load};
 use rota_bpf::image::Image;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tables: names on the left, numbers on the right, no lines and no colours.
 
+use super::plain::plain;
 use comfy_table::{presets, CellAlignment, Table};
 
 /// Lays out rows under a header. The first `left` columns are texts, the others numbers.
@@ -8,9 +9,11 @@ pub(crate) fn lines(header: &[&str], left: usize, rows: Vec<Vec<String>>) -> Vec
     let mut table = Table::new();
     table.load_preset(presets::NOTHING);
     if !header.is_empty() {
-        table.set_header(header);
+        table.set_header(header.iter().map(|name| plain(name)));
     }
-    table.add_rows(rows);
+    // Before they are laid out, so that columns stand below each other.
+    let cells = |row: Vec<String>| row.into_iter().map(|cell| plain(&cell).into_owned());
+    table.add_rows(rows.into_iter().map(cells));
     for (at, column) in table.column_iter_mut().enumerate() {
         // Two blanks between columns, none before the first.
         column.set_padding((0, 2));

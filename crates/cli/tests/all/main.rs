@@ -10,6 +10,7 @@ mod cli_compare_resume;
 mod cli_control;
 mod cli_ejection;
 mod cli_fluid;
+mod cli_hostile;
 mod cli_list;
 mod cli_man;
 mod cli_record;

@@ -63,7 +63,7 @@ pub(crate) fn run(args: &EncodersArgs) -> Result<Status, Error> {
         std::fs::write(path, chart(&found, &scheduler).render())
             .map_err(|e| Error::Failure(format!("cannot write {}: {e}", path.display())))?;
     }
-    let mut out = std::io::stdout().lock();
+    let mut out = crate::output::stdout();
     if args.json {
         let found = Json {
             schema: "rota.bench.encoders/1",

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &FairnessArgs) -> Result<Status, Error> {
     let cpus = Cpus::new(args.cpu)?;
     let found = fairness::measure(Plan { children, steps, repeat }, &cpus, child)?;
     let (scheduler, cpu) = (scheduler(), cpus.shared());
-    let mut out = std::io::stdout().lock();
+    let mut out = crate::output::stdout();
     if args.json {
         let schema = "rota.bench.fairness/1";
         let scheduler = &scheduler;

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &InteractivityArgs) -> Result<Status, Error> {
         })
     })?;
     let scheduler = scheduler();
-    let mut out = std::io::stdout().lock();
+    let mut out = crate::output::stdout();
     if args.json {
         let found = Json {
             schema: "rota.bench.interactivity/1",

@@ -68,8 +68,8 @@ pub(crate) fn run(args: &ServersArgs) -> Result<Status, Error> {
     }
     let stop = Stop::listen()?;
     let programs = servers::versions(&plan)?.into_iter().collect();
-    let rows = servers::measure(&plan, &|| stop.wanted(), &mut |line| messages::text(line))?;
-    let mut out = std::io::stdout().lock();
+    let rows = servers::measure(&plan, &|| stop.wanted(), &mut |line| messages::line(line))?;
+    let mut out = crate::output::stdout();
     if args.json {
         let found = Json {
             schema: "rota.bench.servers/1",

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &SharesArgs) -> Result<Status, Error> {
         std::fs::write(path, chart(&found, &scheduler, window_ns).render())
             .map_err(|e| Error::Failure(format!("cannot write {}: {e}", path.display())))?;
     }
-    let mut out = std::io::stdout().lock();
+    let mut out = crate::output::stdout();
     if args.json {
         let (schema, scheduler, found) = ("rota.bench.shares/1", &*scheduler, &found);
         json::print(&mut out, &Json { schema, scheduler, cpu, window_ns, found })?;

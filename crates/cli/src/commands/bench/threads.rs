@@ -33,7 +33,7 @@ pub(crate) fn run(args: &ThreadsArgs) -> Result<Status, Error> {
     let (threads, steps, repeat) = (Pair { a, b }, args.steps, args.repeat);
     let found = threads::measure(Plan { threads, steps, repeat }, &cpus, child)?;
     let scheduler = scheduler();
-    let mut out = std::io::stdout().lock();
+    let mut out = crate::output::stdout();
     if args.json {
         let (schema, scheduler) = ("rota.bench.threads/1", &*scheduler);
         let cpus = cpus.all_shared();

@@ -12,7 +12,7 @@ pub(super) fn run(args: &BoostArgs, pid: u32) -> Result<Status, Error> {
         return Err(Error::Input(format!("--explain {pid}: there is no such process")));
     }
     let told = control::ask(&args.control, pid)?;
-    let mut out = std::io::stdout().lock();
+    let mut out = crate::output::stdout();
     if args.json {
         output::json::print(&mut out, &told)?;
         return Ok(Status::Done);

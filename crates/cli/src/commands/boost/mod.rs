@@ -118,7 +118,7 @@ fn text(totals: &Totals) -> String {
 }
 
 fn say(line: &str) -> Result<(), Error> {
-    let mut out = std::io::stdout().lock();
+    let mut out = crate::output::stdout();
     writeln!(out, "{line}")?;
     Ok(out.flush()?)
 }

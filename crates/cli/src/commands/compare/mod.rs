@@ -40,7 +40,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Status, Error> {
     let (runs, pictures) = all_runs(args, &matrix, &mut kept)?;
     let comparison = Comparison::new(args, &matrix, &runs);
 
-    let mut out = std::io::stdout().lock();
+    let mut out = crate::output::stdout();
     if args.json {
         json::print(&mut out, &comparison::json::Json::new(&comparison))?;
     } else if args.csv {

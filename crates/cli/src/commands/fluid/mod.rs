@@ -35,7 +35,7 @@ pub(crate) fn run(args: &FluidArgs) -> Result<Status, Error> {
         solution,
     };
     found.check()?;
-    let mut out = std::io::stdout().lock();
+    let mut out = crate::output::stdout();
     if args.json {
         json::print(&mut out, &fluid::Json::new(&found))?;
     } else {

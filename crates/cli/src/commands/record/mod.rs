@@ -75,7 +75,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
     }
     let Results { report, groups, .. } = summary.finish_grouped(end_ns, |name| name);
     let recording = Recording { target: &args.target, ended, report, groups, calls };
-    let mut out = std::io::stdout().lock();
+    let mut out = crate::output::stdout();
     if args.json {
         output::json::print(&mut out, &json::Record::new(&recording))?;
     } else {

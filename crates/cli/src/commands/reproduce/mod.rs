@@ -36,7 +36,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Status, Error> {
     let found =
         progress::show_position(&|| (done.done(), done.total()), || paper.reproduce(plan, &done))?;
 
-    let mut out = std::io::stdout().lock();
+    let mut out = crate::output::stdout();
     if args.json {
         json::print(&mut out, &reproduction::Json::new(&found))?;
     } else if args.markdown {

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status, Error> {
     while_it_leaves(&stop);
     let report = machine::ready(Purpose::Run)?;
     if args.verbose {
-        report.warnings().map(Fact::message).for_each(|w| messages::text(&format!("note: {w}")));
+        report.warnings().map(Fact::message).for_each(|w| messages::line(&format!("note: {w}")));
     }
     let kernel = report.types.map_or_else(rota_kernel::kernel_btf, Ok)?;
     let mut settings = Settings::of(args);
@@ -101,10 +101,10 @@ fn say_attached(args: &RunArgs, found: &Found, image: &Image) -> Result<(), Erro
 /// A line for people: with `--json`, standard output is for programs.
 fn say(args: &RunArgs, line: &str) -> Result<(), Error> {
     if args.status.json {
-        messages::text(line);
+        messages::line(line);
         return Ok(());
     }
-    let mut out = std::io::stdout().lock();
+    let mut out = crate::output::stdout();
     writeln!(out, "{line}")?;
     Ok(out.flush()?)
 }
@@ -132,7 +132,7 @@ fn tell(args: &RunArgs, exit: &Exit) -> Result<Status, Error> {
 
 fn help_tunables(found: Found) -> Result<Status, Error> {
     let image = found.simulate(&btf::reference(), rota_machine::config::DEFAULT_HZ)?.image;
-    let mut out = std::io::stdout().lock();
+    let mut out = crate::output::stdout();
     for line in tunables::table(&tunables::options(&image)) {
         writeln!(out, "{line}")?;
     }

@@ -66,7 +66,7 @@ pub(crate) fn start(
     if args.verbose {
         messages::text(loaded.log().trim_end());
         for (program, insns) in loaded.verified() {
-            messages::text(&format!("verifier: {program}: {insns} instructions followed"));
+            messages::line(&format!("verifier: {program}: {insns} instructions followed"));
         }
     }
     prepare::loaded(&loaded, &setup)?;

@@ -66,7 +66,7 @@ impl Printer {
         if let Some(last) = self.last.replace(sample) {
             let Some(sample) = &self.last else { return Ok(()) };
             let interval = Interval::between(&last, sample);
-            let mut out = std::io::stdout().lock();
+            let mut out = crate::output::stdout();
             match self.json {
                 true => json::print(&mut out, &interval)?,
                 false => stats::print(&mut out, &interval)?,

@@ -29,13 +29,13 @@ impl Watch {
     pub(crate) fn new(args: &RunArgs, found: &Found) -> Result<Self, Error> {
         let server = Server::bind(&args.control);
         if let Err(error) = &server {
-            messages::text(&format!("note: `rota set` will not work: {error}"));
+            messages::line(&format!("note: `rota set` will not work: {error}"));
         }
         let mut operator = Operator::new(&found.name, &found.source);
         let printer = args.status.printer();
         if printer.is_some() {
             if let Err(error) = operator.always_count() {
-                messages::text(&format!("note: callbacks cannot be timed: {error}"));
+                messages::line(&format!("note: callbacks cannot be timed: {error}"));
             }
         }
         let time = args.duration.map(Duration::from_nanos);

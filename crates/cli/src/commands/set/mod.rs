@@ -34,7 +34,7 @@ struct GetJson {
 
 pub(crate) fn run(args: &SetArgs) -> Result<Status, Error> {
     let mut client = Client::connect(&args.control)?;
-    let mut out = std::io::stdout().lock();
+    let mut out = crate::output::stdout();
     if args.set.is_empty() && args.shares.is_empty() {
         let running = client.describe()?;
         match args.json {

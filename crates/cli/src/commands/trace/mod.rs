@@ -7,6 +7,7 @@ pub(crate) use args::TraceArgs;
 
 use crate::commands::record::Session;
 use crate::error::{Error, Status};
+use crate::output::plain::Text;
 use crate::trace_files::{Picture, TraceWriter};
 use args::Printed;
 use rota_trace::LineSink;
@@ -18,7 +19,7 @@ pub(crate) fn run(args: &TraceArgs) -> Result<Status, Error> {
     let out = BufWriter::new(std::io::stdout());
     match args.format.format() {
         None => {
-            let mut sink = LineSink::new(out, args.target.ops);
+            let mut sink = LineSink::new(Text(out), args.target.ops);
             session.run(&mut sink, |sink| Ok(sink.flush()?))?;
         }
         Some(format) => {

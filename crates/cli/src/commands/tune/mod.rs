@@ -48,7 +48,7 @@ pub(crate) fn run(args: &TuneArgs) -> Result<Status, Error> {
         (done.load(Ordering::Relaxed), all.load(Ordering::Relaxed))
     };
     let tuned = progress::show_position(&position, || tune(args, &runs, measure, maximised))?;
-    let mut out = std::io::stdout().lock();
+    let mut out = crate::output::stdout();
     if args.json {
         json::print(&mut out, &tune::Json::new(&tuned))?;
     } else {
