@@ -23,7 +23,7 @@ pub trait Threads {
     /// Sets its nice value alone, which any policy keeps for the time after it.
     fn renice(&self, tid: u32, nice: i32) -> io::Result<()>;
     /// When it began.
-    fn started(&self, tid: u32) -> Option<u64>;
+    fn started(&self, tid: u32) -> io::Result<u64>;
 }
 
 /// The kernel of this machine.
@@ -43,7 +43,7 @@ impl Threads for Kernel {
         syscalls::renice(tid, nice)
     }
 
-    fn started(&self, tid: u32) -> Option<u64> {
+    fn started(&self, tid: u32) -> io::Result<u64> {
         process::start_time(tid)
     }
 }
@@ -75,7 +75,7 @@ impl Threads for DryRun {
         Ok(())
     }
 
-    fn started(&self, tid: u32) -> Option<u64> {
+    fn started(&self, tid: u32) -> io::Result<u64> {
         process::start_time(tid)
     }
 }
@@ -112,7 +112,8 @@ impl std::fmt::Display for Refusal {
 impl From<io::Error> for Refusal {
     fn from(error: io::Error) -> Self {
         match error.raw_os_error() {
-            Some(libc::ESRCH) => Self::Gone,
+            // Of a system call, and of a file below /proc.
+            Some(libc::ESRCH | libc::ENOENT) => Self::Gone,
             _ => Self::Failed(error),
         }
     }
@@ -131,13 +132,15 @@ pub struct Ledger<T: Threads> {
     file: Option<SavedFile>,
     default_slice_ns: u64,
     boosted: HashMap<u32, Entry>,
+    /// What could not be taken back yet; it is still in the file.
+    owed: Vec<Entry>,
 }
 
 impl<T: Threads> Ledger<T> {
     /// `default_slice_ns` is that of a thread that nobody changed; `file` is where to remember
     /// what is to be taken back.
     pub fn new(threads: T, file: Option<SavedFile>, default_slice_ns: u64) -> Self {
-        Self { threads, file, default_slice_ns, boosted: HashMap::new() }
+        Self { threads, file, default_slice_ns, boosted: HashMap::new(), owed: Vec::new() }
     }
 
     /// The nice value that a thread was given.
@@ -161,7 +164,7 @@ impl<T: Threads> Ledger<T> {
             return self.change(tid, nice);
         }
         let before = self.threads.attr(tid)?;
-        let started = self.threads.started(tid).ok_or(Refusal::Gone)?;
+        let started = self.threads.started(tid)?;
         if before.policy != SCHED_OTHER
             || before.nice != 0
             || before.slice_ns != self.default_slice_ns
@@ -213,12 +216,26 @@ impl<T: Threads> Ledger<T> {
     /// Gives a thread back what it had; see [`restore`] for what changed meanwhile.
     pub fn release(&mut self, tid: u32) -> Result<(), Refusal> {
         let Some(entry) = self.boosted.remove(&tid) else { return Ok(()) };
-        let result = restore(&self.threads, &entry.saved);
-        self.forget(&entry)?;
-        match result {
-            Ok(_) | Err(Refusal::Gone) => Ok(()),
-            Err(refusal) => Err(refusal),
+        self.give_back(entry)
+    }
+
+    /// What failed is owed: [`Self::retry`] tries again, and the file keeps it for a repair.
+    fn give_back(&mut self, entry: Entry) -> Result<(), Refusal> {
+        match restore(&self.threads, &entry.saved) {
+            Ok(_) | Err(Refusal::Gone) => self.forget(&entry),
+            Err(refusal) => {
+                self.owed.push(entry);
+                Err(refusal)
+            }
         }
+    }
+
+    /// Tries again what could not be given back. Returns what still does not work.
+    pub fn retry(&mut self) -> Vec<(u32, Refusal)> {
+        let owed = std::mem::take(&mut self.owed);
+        let again = |entry: Entry| (entry.saved.tid, self.give_back(entry));
+        let results: Vec<_> = owed.into_iter().map(again).collect();
+        results.into_iter().filter_map(|(tid, result)| Some((tid, result.err()?))).collect()
     }
 
     fn forget(&mut self, entry: &Entry) -> Result<(), Refusal> {
@@ -230,8 +247,8 @@ impl<T: Threads> Ledger<T> {
 
     /// Gives all threads back what they had; returns what did not work.
     pub fn release_all(&mut self) -> Vec<(u32, Refusal)> {
-        let tids: Vec<u32> = self.boosted.keys().copied().collect();
-        tids.into_iter().filter_map(|tid| Some((tid, self.release(tid).err()?))).collect()
+        self.owed.extend(self.boosted.drain().map(|(_, entry)| entry));
+        self.retry()
     }
 }
 
@@ -251,7 +268,7 @@ fn is_ours(now: &Attr, saved: &Saved) -> bool {
 /// at -15 may set -14 itself, under whatever policy, and the kernel does not tell who set it.
 pub fn restore<T: Threads>(threads: &T, saved: &Saved) -> Result<bool, Refusal> {
     let Saved { tid, before, .. } = *saved;
-    if threads.started(tid) != Some(saved.started) {
+    if threads.started(tid)? != saved.started {
         return Err(Refusal::Gone);
     }
     let now = threads.attr(tid)?;

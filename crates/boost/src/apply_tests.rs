@@ -3,6 +3,7 @@
 
 use super::*;
 use proptest::prelude::*;
+use std::cell::Cell;
 use std::rc::Rc;
 
 const DEFAULT_NS: u64 = 2_800_000;
@@ -10,39 +11,42 @@ const ORDINARY: Attr = Attr { policy: 0, flags: 0, nice: 0, slice_ns: DEFAULT_NS
 
 /// Threads by id, as a kernel keeps them: a slice of 0 becomes the default.
 #[derive(Clone, Debug, Default)]
-struct Fake(Rc<RefCell<HashMap<u32, Attr>>>);
+struct Fake {
+    attrs: Rc<RefCell<HashMap<u32, Attr>>>,
+    out_of_descriptors: Rc<Cell<bool>>,
+}
 
 impl Fake {
     fn with(tid: u32, attr: Attr) -> Self {
         let fake = Self::default();
-        fake.0.borrow_mut().insert(tid, attr);
+        fake.attrs.borrow_mut().insert(tid, attr);
         fake
     }
 
     fn of(&self, tid: u32) -> Attr {
-        self.0.borrow()[&tid]
+        self.attrs.borrow()[&tid]
     }
 
     fn nice(&self, tid: u32, nice: i32) {
-        self.0.borrow_mut().get_mut(&tid).expect("a thread").nice = nice;
+        self.attrs.borrow_mut().get_mut(&tid).expect("a thread").nice = nice;
     }
 }
 
 impl Threads for Fake {
     fn attr(&self, tid: u32) -> io::Result<Attr> {
         let gone = || io::Error::from_raw_os_error(libc::ESRCH);
-        self.0.borrow().get(&tid).copied().ok_or_else(gone)
+        self.attrs.borrow().get(&tid).copied().ok_or_else(gone)
     }
 
     fn set(&self, tid: u32, attr: &Attr) -> io::Result<()> {
         let now = self.attr(tid)?;
         if !attr.takes_nice() {
             // As __setscheduler_params(): the nice value is left for later.
-            self.0.borrow_mut().insert(tid, Attr { nice: now.nice, ..*attr });
+            self.attrs.borrow_mut().insert(tid, Attr { nice: now.nice, ..*attr });
             return Ok(());
         }
         let slice_ns = if attr.slice_ns == 0 { DEFAULT_NS } else { attr.slice_ns };
-        self.0.borrow_mut().insert(tid, Attr { slice_ns, ..*attr });
+        self.attrs.borrow_mut().insert(tid, Attr { slice_ns, ..*attr });
         Ok(())
     }
 
@@ -52,8 +56,11 @@ impl Threads for Fake {
         Ok(())
     }
 
-    fn started(&self, tid: u32) -> Option<u64> {
-        self.attr(tid).is_ok().then_some(u64::from(tid) + 7)
+    fn started(&self, tid: u32) -> io::Result<u64> {
+        if self.out_of_descriptors.get() {
+            return Err(io::Error::from_raw_os_error(libc::EMFILE));
+        }
+        self.attr(tid).map(|_| u64::from(tid) + 7)
     }
 }
 
@@ -95,7 +102,7 @@ fn after_setting(own: Attr) -> Attr {
     let threads = Fake::with(1, ORDINARY);
     let mut ledger = ledger(&threads);
     ledger.boost(1, -7).expect("boosted");
-    threads.0.borrow_mut().insert(1, own);
+    threads.attrs.borrow_mut().insert(1, own);
     ledger.release(1).expect("released");
     threads.of(1)
 }
@@ -138,9 +145,9 @@ fn who_set_a_nice_value_is_not_boosted_on_and_a_slice_stays_through_other_boosts
     assert_eq!(threads.of(1), Attr { nice: 10, ..ORDINARY });
     assert!(ledger.is_empty());
 
-    threads.0.borrow_mut().insert(1, ORDINARY);
+    threads.attrs.borrow_mut().insert(1, ORDINARY);
     ledger.boost(1, -7).expect("boosted");
-    threads.0.borrow_mut().insert(1, Attr { slice_ns: 5_000_000, ..BOOSTED });
+    threads.attrs.borrow_mut().insert(1, Attr { slice_ns: 5_000_000, ..BOOSTED });
     ledger.boost(1, -6).expect("changed");
     assert_eq!(threads.of(1), Attr { nice: -6, slice_ns: 5_000_000, ..BOOSTED });
 }
@@ -150,9 +157,30 @@ fn who_ended_is_forgotten() {
     let threads = Fake::with(1, ORDINARY);
     let mut ledger = ledger(&threads);
     ledger.boost(1, -7).expect("boosted");
-    threads.0.borrow_mut().clear();
+    threads.attrs.borrow_mut().clear();
     assert!(matches!(ledger.boost(1, -6), Err(Refusal::Gone)));
     assert!(ledger.is_empty() && matches!(ledger.boost(1, -6), Err(Refusal::Gone)));
+}
+
+/// Without descriptors nobody can tell whether it is still the same thread: it has not ended.
+#[test]
+fn what_cannot_be_given_back_is_tried_again_and_stays_in_the_file() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("boost.saved");
+    let threads = Fake::with(1, ORDINARY);
+    let (mut file, _) = SavedFile::open(&path).expect("made");
+    file.clear().expect("cleared");
+    let mut ledger = Ledger::new(threads.clone(), Some(file), DEFAULT_NS);
+    ledger.boost(1, -7).expect("boosted");
+    threads.out_of_descriptors.set(true);
+    assert!(matches!(ledger.release(1), Err(Refusal::Failed(_))));
+    assert!(matches!(ledger.release_all()[..], [(1, Refusal::Failed(_))]));
+    assert_eq!(SavedFile::open(&path).expect("opened").1.len(), 1, "for a repair");
+
+    threads.out_of_descriptors.set(false);
+    assert!(ledger.retry().is_empty());
+    assert_eq!(threads.of(1), ORDINARY);
+    assert_eq!(SavedFile::open(&path).expect("opened").1, []);
 }
 
 #[test]
@@ -160,7 +188,7 @@ fn after_a_kill_the_file_takes_it_back() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("boost.saved");
     let threads = Fake::with(1, ORDINARY);
-    threads.0.borrow_mut().insert(2, ORDINARY);
+    threads.attrs.borrow_mut().insert(2, ORDINARY);
     let (mut file, _) = SavedFile::open(&path).expect("made");
     file.clear().expect("cleared");
     let mut ledger = Ledger::new(threads.clone(), Some(file), DEFAULT_NS);
@@ -217,15 +245,15 @@ proptest! {
         let threads = Fake::default();
         for tid in 0..4 {
             let nice = if tid == 3 { 4 } else { 0 };
-            threads.0.borrow_mut().insert(tid, Attr { nice, ..ORDINARY });
+            threads.attrs.borrow_mut().insert(tid, Attr { nice, ..ORDINARY });
         }
-        let before = threads.0.borrow().clone();
+        let before = threads.attrs.borrow().clone();
         let mut ledger = ledger(&threads);
         for (tid, nice, release) in steps {
             let _ = if release { ledger.release(tid) } else { ledger.boost(tid, nice) };
         }
         prop_assert!(ledger.release_all().is_empty());
-        prop_assert_eq!(&*threads.0.borrow(), &before);
+        prop_assert_eq!(&*threads.attrs.borrow(), &before);
     }
 
     /// Whatever a thread does to itself while it is boosted: no thread has a negative nice value
@@ -240,7 +268,7 @@ proptest! {
         let mut ledger = Ledger::new(threads.clone(), Some(file), DEFAULT_NS);
         for act in acts {
             let now = threads.of(0);
-            let own = |attr| threads.0.borrow_mut().insert(0, attr);
+            let own = |attr| threads.attrs.borrow_mut().insert(0, attr);
             match act {
                 Act::Boost(nice) => drop(ledger.boost(0, nice)),
                 Act::Release => ledger.release(0).expect("alive"),
@@ -251,8 +279,8 @@ proptest! {
                     let _ = own(Attr { nice, ..next });
                 }
                 Act::Fork => {
-                    let tid = threads.0.borrow().len() as u32;
-                    threads.0.borrow_mut().insert(tid, child_of(now));
+                    let tid = threads.attrs.borrow().len() as u32;
+                    threads.attrs.borrow_mut().insert(tid, child_of(now));
                 }
             }
         }
@@ -263,7 +291,7 @@ proptest! {
         } else {
             prop_assert!(ledger.release_all().is_empty());
         }
-        for (tid, attr) in threads.0.borrow().iter() {
+        for (tid, attr) in threads.attrs.borrow().iter() {
             prop_assert!(attr.nice >= 0, "thread {} has {:?}", tid, attr);
         }
     }

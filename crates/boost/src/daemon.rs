@@ -15,11 +15,12 @@ use crate::error::BoostError;
 use crate::groups::{self, Allowed, Groups};
 use crate::load::Load;
 use crate::log::{Change, History};
-use crate::process::{self, Clock};
+use crate::process;
 use crate::programs::Programs;
 use crate::saved::SavedFile;
 use crate::syscalls::{self, Attr};
 use crate::waiting::Waiting;
+use crate::watched::Watched;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -86,7 +87,7 @@ pub struct Daemon<T: Threads> {
     load: Load,
     cpus: u32,
     active: bool,
-    clocks: HashMap<u32, Clock>,
+    watched: Watched,
     names: HashMap<u32, (u32, String)>,
     /// Denials that were told already, by thread.
     denied: HashMap<u32, std::mem::Discriminant<Why>>,
@@ -168,7 +169,7 @@ impl<T: Threads> Daemon<T> {
             load: Load::new(options.load_window_ns),
             cpus: process::cpus(),
             active: false,
-            clocks: HashMap::new(),
+            watched: Watched::new(process::room_for_threads()),
             names: HashMap::new(),
             denied: HashMap::new(),
             changes: Vec::new(),

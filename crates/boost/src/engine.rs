@@ -40,6 +40,8 @@ pub enum Why {
     UserBudget,
     /// Its own settings forbid it.
     Settings,
+    /// As many threads are watched as the daemon has descriptors for.
+    Room,
     /// Its last request was answered, and the elevation has decayed.
     Decayed,
     /// It does not behave like a server.
@@ -56,6 +58,9 @@ impl fmt::Display for Why {
             Self::ProcessBudget => f.write_str("its process has used up its budget"),
             Self::UserBudget => f.write_str("its user has used up their budget"),
             Self::Settings => f.write_str("a person set its nice value, slice or policy"),
+            Self::Room => f.write_str(
+                "its user has as many boosted threads as there is room for: see LimitNOFILE",
+            ),
             Self::Decayed => f.write_str("answered and decayed"),
             Self::Offence(offence) => write!(f, "{offence}"),
             Self::Ended => f.write_str("it ended"),

@@ -27,5 +27,6 @@ pub mod saved;
 pub mod syscalls;
 pub mod table;
 pub mod waiting;
+mod watched;
 
 pub use error::BoostError;

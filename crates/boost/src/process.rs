@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What `/proc` tells of threads.
 
+use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
 use rustix::time::{clock_gettime, ClockId};
 use std::fs::File;
+use std::io;
 use std::os::unix::fs::FileExt;
 
 /// When a thread began, in clock ticks since boot: with its id, it is the same thread.
-pub fn start_time(tid: u32) -> Option<u64> {
-    start_time_of(&std::fs::read_to_string(format!("/proc/{tid}/stat")).ok()?)
+pub fn start_time(tid: u32) -> io::Result<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{tid}/stat"))?;
+    start_time_of(&stat).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 /// Field 22; the name in parentheses may hold anything.
@@ -53,6 +56,25 @@ fn times_of(schedstat: &str) -> Option<Times> {
     let mut words = schedstat.split_whitespace();
     let mut next = || words.next()?.parse().ok();
     Some(Times { cpu_ns: next()?, wait_ns: next()? })
+}
+
+/// More descriptors than this the daemon does not ask for.
+const MOST_DESCRIPTORS: u64 = 65_536;
+/// Of these, what programs, maps, files and questions take.
+const OTHER_DESCRIPTORS: u64 = 256;
+
+/// How many threads can be watched: as many descriptors as this process may have, but for those
+/// that it needs itself. Raises the limit as far as that takes no privileges.
+pub fn room_for_threads() -> usize {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let wanted = maximum.unwrap_or(MOST_DESCRIPTORS).min(MOST_DESCRIPTORS);
+    let current = current.unwrap_or(MOST_DESCRIPTORS);
+    let raised = Rlimit { current: Some(wanted), maximum };
+    let may = match current < wanted && setrlimit(Resource::Nofile, raised).is_ok() {
+        true => wanted,
+        false => current,
+    };
+    may.saturating_sub(OTHER_DESCRIPTORS).max(may / 4) as usize
 }
 
 /// The clock of `bpf_ktime_get_ns()`.
@@ -113,7 +135,7 @@ mod tests {
         let rest = "S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 777 20";
         assert_eq!(start_time_of(&format!("12 (a) b) 9 () {rest}")), Some(777));
         assert_eq!(start_time_of("12 (a) S 1"), None);
-        assert!(start_time(std::process::id()).is_some());
+        assert!(start_time(std::process::id()).is_ok());
     }
 
     #[test]

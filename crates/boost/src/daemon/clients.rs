@@ -15,7 +15,7 @@ impl<T: Threads> Daemon<T> {
         if self.ledger.nice(tid).is_some() || self.engine.is_refused(now_ns, tid) {
             return;
         }
-        let Ok(clock) = Clock::open(tid) else { return };
+        let Some(clock) = self.clock(now_ns, event) else { return };
         let Some(seen) = self.seen(tid, &clock) else { return };
         if !self.waiting.answered(now_ns, (tid, event.uid), event.family, seen, self.load()) {
             return;
@@ -23,7 +23,7 @@ impl<T: Threads> Daemon<T> {
         match self.ledger.boost(tid, 0) {
             Ok(()) => {
                 self.programs.set_level(tid, Level::Waits);
-                self.clocks.insert(tid, clock);
+                self.watched.insert(tid, event.uid, clock);
                 self.names.insert(tid, (event.tgid, process::name(tid).unwrap_or_default()));
                 let why = self.reason(event);
                 self.change(now_ns, tid, format!("slice -> {SHORT_SLICE_US} us: {why}"));
@@ -48,7 +48,7 @@ impl<T: Threads> Daemon<T> {
     pub(super) fn look_at_clients(&mut self, now_ns: u64) {
         let load = self.load();
         for tid in self.waiting.threads() {
-            let seen = self.clocks.get(&tid).and_then(|clock| self.seen(tid, clock));
+            let seen = self.watched.get(tid).and_then(|clock| self.seen(tid, clock));
             let Some(seen) = seen else {
                 self.waiting.ended(now_ns, tid, self.programs.ended_cpu_ns(tid));
                 self.release_client(now_ns, tid, "it ended");
@@ -92,7 +92,7 @@ impl<T: Threads> Daemon<T> {
     fn drop_client(&mut self, now_ns: u64, tid: u32, why: &str) {
         self.waiting.forget(tid);
         self.programs.set_level(tid, Level::None);
-        self.clocks.remove(&tid);
+        self.watched.remove(tid);
         self.change(now_ns, tid, format!("its own slice: {why}"));
         self.names.remove(&tid);
     }

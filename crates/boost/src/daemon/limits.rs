@@ -46,6 +46,7 @@ impl<T: Threads> Daemon<T> {
             self.slower = slower;
             self.programs.set_live(self.active, self.interval())?;
         }
+        self.ledger.retry();
         self.engine.tidy(now_ns);
         self.waiting.pay(now_ns);
         if self.denied.len() > 10_000 {

@@ -15,7 +15,7 @@ impl<T: Threads> Daemon<T> {
         if event.kind == Kind::Answer {
             return self.answered(now_ns, &event);
         }
-        let Ok(clock) = Clock::open(tid) else { return };
+        let Some(clock) = self.clock(now_ns, &event) else { return };
         let Some(times) = clock.read() else { return };
         let was_boosted = self.engine.standing(tid).is_some();
         let worker = self.programs.worker(tid);
@@ -27,7 +27,7 @@ impl<T: Threads> Daemon<T> {
                     self.totals.boosts += 1;
                     self.waiting.forget(tid);
                     self.programs.set_level(tid, Level::Elevated);
-                    self.clocks.insert(tid, clock);
+                    self.watched.insert(tid, event.uid, clock);
                     let name = process::name(tid).unwrap_or_default();
                     self.names.insert(tid, (tgid, name));
                     self.denied.remove(&tid);
@@ -41,12 +41,30 @@ impl<T: Threads> Daemon<T> {
         }
     }
 
+    /// What the times of an event's thread are read from; `None` if it ended, or is denied one.
+    pub(super) fn clock(&mut self, now_ns: u64, event: &Event) -> Option<Clock> {
+        if !self.watched.has_room(event.tid, event.uid) {
+            self.deny(now_ns, event, Why::Room, &Why::Room.to_string());
+            return None;
+        }
+        match Clock::open(event.tid) {
+            Ok(clock) => Some(clock),
+            Err(error) => {
+                if !matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ESRCH)) {
+                    let text = format!("its times cannot be read: {error}");
+                    self.deny(now_ns, event, Why::Room, &text);
+                }
+                None
+            }
+        }
+    }
+
     /// Looks at the boosted threads.
     pub(super) fn look_at_servers(&mut self, now_ns: u64) {
         let load = self.load();
         for tid in self.engine.boosted() {
             let worker = self.programs.worker(tid);
-            let times = self.clocks.get(&tid).and_then(Clock::read);
+            let times = self.watched.get(tid).and_then(Clock::read);
             let wait_ns = times.map_or(0, |times| times.wait_ns);
             let facts = worker.map(|w| self.facts(now_ns, &w, wait_ns));
             let was = self.ledger.nice(tid);
@@ -77,7 +95,7 @@ impl<T: Threads> Daemon<T> {
     fn drop_thread(&mut self, now_ns: u64, tid: u32, why: &str) {
         self.programs.set_level(tid, Level::None);
         self.groups.leave(tid);
-        self.clocks.remove(&tid);
+        self.watched.remove(tid);
         self.change(now_ns, tid, format!("nice 0: {why}"));
         self.names.remove(&tid);
     }
