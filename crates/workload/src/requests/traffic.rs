@@ -5,7 +5,7 @@
 //! arrival, the one that came first; another task may be faster, then the woken one waits
 //! again. A task that sends to a full queue waits until there is room; a customer is refused.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::customers::Outside;
 use super::event::{RequestEvent, RequestStep};
@@ -264,13 +264,19 @@ impl Traffic {
         }
     }
 
-    /// Who has the request whose answer a task awaits; `None`: nobody took it yet.
-    pub(crate) fn server_of(&self, task: TaskIx) -> Option<TaskIx> {
-        let Answer::Awaited(number, _) = self.hands.get(task.0 as usize)?.answer else {
-            return None;
-        };
-        let has = |hands: &Hands| hands.held.iter().any(|request| request.number == number);
-        self.hands.iter().position(has).map(|task| TaskIx(task as u32))
+    /// Who has the request whose answer a task awaits, by that task; none: nobody took it yet.
+    pub(crate) fn servers(&self) -> BTreeMap<TaskIx, TaskIx> {
+        let mut holders = BTreeMap::new();
+        for (holder, hands) in (0u32..).zip(&self.hands) {
+            for request in &hands.held {
+                holders.entry(request.number).or_insert(TaskIx(holder));
+            }
+        }
+        let served = (0u32..).zip(&self.hands).filter_map(|(task, hands)| match hands.answer {
+            Answer::Awaited(number, _) => Some((TaskIx(task), *holders.get(&number)?)),
+            Answer::NotExpected | Answer::Ready(..) => None,
+        });
+        served.collect()
     }
 
     /// Who waits now, and for what, in no particular order.

@@ -237,4 +237,6 @@ impl Runner {
 }
 
 #[cfg(test)]
+mod deadlock_tests;
+#[cfg(test)]
 mod tests;

@@ -22,8 +22,10 @@ use mutex::Mutexes;
 use semaphore::Semaphores;
 use suspended::Suspended;
 
-pub(crate) use deadlock::{circles, Waiting};
+#[cfg(test)]
+pub(crate) use deadlock::tests::{plain_circles, Waiting};
 pub use deadlock::{Deadlock, Link};
+pub(crate) use deadlock::{Other, Waits, Wanted};
 pub use inherit::Loan;
 pub(crate) use inherit::Loans;
 pub(crate) use queue::Waiter;
