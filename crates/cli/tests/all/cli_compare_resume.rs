@@ -75,7 +75,12 @@ fn an_interrupted_comparison_goes_on_where_it_was() {
         rota(&args.iter().map(String::as_str).collect::<Vec<_>>()).ok().stdout
     };
     let whole = run(&args);
-    assert_eq!(run(&resume), whole);
+    let torn = short(&resume);
+    let torn = rota(&torn.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!((torn.code, torn.stdout), (0, whole.clone()));
+    let note = format!("note: {file}:{}: was being written when a process ended", done + 2);
+    assert!(torn.stderr.starts_with(&note), "{}", torn.stderr);
+    assert_eq!(torn.stderr.lines().count(), 1, "{}", torn.stderr);
     assert_eq!(kept(&file), done.max(8));
     // With all runs there, none is done: the file stays as it is, and so does the output.
     let before = std::fs::read(&file).expect("the file");
@@ -107,6 +112,84 @@ fn runs_of_something_else_are_refused() {
     rota(&more).refused(&["runs.jsonl", "policy wfq was not there"]);
     scratch.file("talk.json", LOAD.replace("8", "9"));
     rota(&[&args[..], &["--duration", "100ms"]].concat()).refused(&["talk.json was "]);
-    let text = scratch.file("text.txt", "hello\n");
-    rota(&["compare", &load, "rr", "--resume", &text]).refused(&["text.txt", "not a file of runs"]);
+}
+
+#[test]
+fn files_of_others_are_refused_and_stay_as_they_are() {
+    let scratch = Scratch::new();
+    let load = scratch.file("talk.json", LOAD);
+    let refused = |text: &[u8], told: &[&str]| {
+        let file = scratch.file("other", text);
+        rota(&["compare", &load, "rr", "--seeds", "1", "--resume", &file]).refused(told);
+        assert_eq!(std::fs::read(&file).expect("the file"), text);
+    };
+    refused(b"hello\n", &["other: not a file of runs", "left as it is"]);
+    refused(b"without a last new line", &["other: not a file of runs"]);
+    refused(b"\x7fELF\xff\xfe\n\0\n", &["other: not a file of runs"]);
+    refused(LOAD.as_bytes(), &["other: not a file of runs"]);
+    let old = b"{\"schema\":\"rota.compare.runs/1\",\"inputs\":{}}\n{\"workload\":\"ta";
+    refused(old, &["other:1: \"rota.compare.runs/1\"", "expected \"rota.compare.runs/2\""]);
+}
+
+#[test]
+fn a_damaged_line_is_named_and_nothing_is_lost() {
+    let scratch = Scratch::new();
+    let (load, file) = (scratch.file("talk.json", LOAD), scratch.path("runs.jsonl"));
+    let short = ["--seeds", "2", "--duration", "100ms", "--baseline", "none"];
+    let args = [&["compare", &load, "rr", "--resume", &file][..], &short].concat();
+    let whole = rota(&args).ok().stdout;
+    let text = std::fs::read_to_string(&file).expect("the file");
+    let damaged = |text: String, line: u32| {
+        scratch.file("runs.jsonl", &text);
+        rota(&args).refused(&[&format!("runs.jsonl:{line}: damaged")]);
+        assert_eq!(std::fs::read_to_string(&file).expect("the file"), text);
+    };
+    let changed = text.replacen("\"duration_ns\":1000", "\"duration_ns\":1001", 1);
+    assert_ne!(changed, text);
+    damaged(changed, 2);
+    damaged(text.replacen("\"--hz\":\"250\"", "\"--hz\":\"350\"", 1), 1);
+    let (before, last) = text.trim_end().rsplit_once('\n').expect("lines");
+    damaged(format!("{}\n{last}\n", &before[..before.len() - 9]), 2);
+    damaged(format!("{before}\n\n{last}\n"), 3);
+    // Without the line its run is done again, as is one that is there in part.
+    for (text, is_told) in [(format!("{before}\n"), false), (text[..text.len() - 5].into(), true)] {
+        scratch.file("runs.jsonl", text);
+        let run = rota(&args);
+        assert_eq!((run.code, run.stdout), (0, whole.clone()));
+        assert_eq!(run.stderr.contains("runs.jsonl:3: was being written"), is_told);
+        assert_eq!(kept(&file), 2);
+    }
+}
+
+#[test]
+fn what_is_no_regular_file_is_refused_at_once() {
+    let scratch = Scratch::new();
+    let (load, fifo) = (scratch.file("talk.json", LOAD), scratch.path("fifo"));
+    assert!(Command::new("mkfifo").arg(&fifo).status().expect("mkfifo starts").success());
+    for file in [fifo.as_str(), "/dev/null"] {
+        rota(&["compare", &load, "rr", "--resume", file]).refused(&[file, "not a regular file"]);
+    }
+}
+
+#[test]
+fn two_comparisons_do_not_write_into_one_file() {
+    let scratch = Scratch::new();
+    let (load, file) = (scratch.file("talk.json", LOAD), scratch.path("runs.jsonl"));
+    let args = ["compare", &load, "rr", "--seeds", "400", "--duration", "3s", "--resume", &file];
+    let mut first = start(&args);
+    let patience = Instant::now() + Duration::from_secs(60);
+    while kept(&file) < 1 {
+        assert!(Instant::now() < patience, "no run was kept");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let second = rota(&args);
+    let is_alone = first.try_wait().expect("its state").is_none();
+    interrupt(first, &file);
+    assert!(is_alone, "the first one still runs");
+    assert_eq!((second.code, second.stdout.as_str()), (1, ""), "{}", second.stderr);
+    assert!(
+        second.stderr.contains("runs.jsonl: the file is in use by another"),
+        "{}",
+        second.stderr
+    );
 }

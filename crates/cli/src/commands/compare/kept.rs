@@ -2,28 +2,23 @@
 //! The file of finished runs: a line of JSON for what was compared, then one for each run, written
 //! as soon as it is done. Whoever is interrupted goes on from it.
 
+mod file;
+mod lines;
+
 use super::cell::Result as Run;
 use super::matrix::{self, Cell, Matrix};
 use super::CompareArgs;
 use crate::error::Error;
-use serde::{Deserialize, Serialize};
+use crate::output::messages;
+use lines::Unfit;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashMap};
-use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-const SCHEMA: &str = "rota.compare.runs/1";
-
-/// First line of the file.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Header {
-    schema: String,
-    /// All that a run depends on but its place in the matrix.
-    inputs: Inputs,
-}
-
+/// All that a run depends on but its place in the matrix.
 type Inputs = BTreeMap<String, String>;
 
 /// Where runs are kept.
@@ -51,59 +46,48 @@ impl Kept {
     pub(crate) fn open(args: &CompareArgs, matrix: &Matrix) -> Result<Self, Error> {
         let inputs = inputs(args, matrix)?;
         match &args.resume {
-            Some(path) => Self::resume(path, inputs),
-            None => Ok(Self::temporary(inputs)),
+            Some(path) => Self::resume(path, &inputs),
+            None => Ok(Self::temporary(&inputs)),
         }
     }
 
-    fn resume(path: &Path, inputs: Inputs) -> Result<Self, Error> {
-        let fail = |e| Error::file("open", path, &e);
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(e) => return Err(Error::file("read", path, &e)),
-        };
-        // A line that was being written when the process ended is not there.
-        let whole = text.rfind('\n').map_or(0, |at| at + 1);
-        let mut lines = text[..whole].lines().zip(1..);
-        let runs = match lines.next() {
-            Some((header, _)) => {
-                check(path, header, &inputs)?;
-                let run = |(line, number): (&str, usize)| {
-                    serde_json::from_str(line)
-                        .map_err(|e| Error::input(format!("{}:{number}: {e}", path.display())))
-                };
-                lines.map(run).collect::<Result<Vec<Run>, Error>>()?
-            }
-            None => Vec::new(),
-        };
-        let file = OpenOptions::new().create(true).truncate(false).write(true).open(path);
-        let mut file = file.map_err(fail)?;
-        file.set_len(whole as u64).map_err(fail)?;
-        std::io::Seek::seek(&mut file, std::io::SeekFrom::End(0)).map_err(fail)?;
-        let runs: HashMap<Key, Run> = runs.into_iter().map(|run| (key_of(&run), run)).collect();
+    fn resume(path: &Path, inputs: &Inputs) -> Result<Self, Error> {
+        let (mut file, bytes) = file::open(path)?;
+        let content = lines::read(&bytes).map_err(|unfit| refuse(path, unfit))?;
+        if let Some(content) = &content {
+            check(path, &content.inputs, inputs)?;
+        }
+        let whole = content.as_ref().map_or(0, |content| content.whole);
+        if whole < bytes.len() {
+            let number = bytes.iter().filter(|b| **b == b'\n').count() + 1;
+            messages::line(&format!(
+                "note: {}:{number}: was being written when a process ended: dropped, and what it \
+                 was of is done again",
+                path.display()
+            ));
+        }
+        // Only now that it is known to be ours.
+        let cut = file.set_len(whole as u64).and_then(|()| file.seek(SeekFrom::End(0)));
+        cut.map_err(|e| Error::file("write", path, &e))?;
+        let is_new = content.is_none();
+        let runs = content.map_or(Vec::new(), |content| content.runs).into_iter();
+        let runs: HashMap<Key, Run> = runs.map(|run| (key_of(&run), run)).collect();
         let count = runs.len();
         let mut kept = Kept { path: path.into(), file: Some(file), named: true, runs, count };
-        if whole == 0 {
-            kept.begin(inputs)?;
+        if is_new {
+            kept.write(lines::header(inputs))?;
         }
         Ok(kept)
     }
 
     /// Without a place for it, nothing is kept: no reason not to run.
-    fn temporary(inputs: Inputs) -> Self {
-        let path = state_dir().join(format!("compare-{}.jsonl", std::process::id()));
-        let parent = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-        let file = parent.and_then(|()| File::create(&path)).ok();
+    fn temporary(inputs: &Inputs) -> Self {
+        let (path, file) = file::create(&state_dir());
         let mut kept = Kept { path, file, named: false, runs: HashMap::new(), count: 0 };
-        if kept.begin(inputs).is_err() {
+        if kept.write(lines::header(inputs)).is_err() {
             kept.file = None;
         }
         kept
-    }
-
-    fn begin(&mut self, inputs: Inputs) -> Result<(), Error> {
-        self.line(&Header { schema: SCHEMA.into(), inputs })
     }
 
     /// The run of a cell, if it was there already.
@@ -120,17 +104,16 @@ impl Kept {
             return Ok(());
         }
         self.count += 1;
-        self.line(run)
+        self.write(lines::run(run))
     }
 
-    fn line(&mut self, line: &impl Serialize) -> Result<(), Error> {
+    fn write(&mut self, line: serde_json::Result<String>) -> Result<(), Error> {
         let Some(file) = &mut self.file else { return Ok(()) };
         let fail = |e: &dyn std::fmt::Display| {
             Error::Failure(format!("cannot write {}: {e}", self.path.display()))
         };
-        let mut text = serde_json::to_vec(line).map_err(|e| fail(&e))?;
-        text.push(b'\n');
-        file.write_all(&text).map_err(|e| fail(&e))
+        // At once, so that only the last line can be there in part.
+        file.write_all(line.map_err(|e| fail(&e))?.as_bytes()).map_err(|e| fail(&e))
     }
 
     /// What to tell somebody who stopped it with so many runs left.
@@ -165,23 +148,36 @@ fn state_dir() -> PathBuf {
     state.or_else(home).unwrap_or_else(std::env::temp_dir).join("rota")
 }
 
-/// Refuses runs of something else.
-fn check(path: &Path, header: &str, inputs: &Inputs) -> Result<(), Error> {
+/// Why a file stays as it is.
+fn refuse(path: &Path, unfit: Unfit) -> Error {
     let path = path.display();
-    let header: Option<Header> = serde_json::from_str(header).ok();
-    let Some(header) = header.filter(|header| header.schema == SCHEMA) else {
-        return Err(Error::input(format!(
-            "{path}: not a file of runs that `rota compare --resume` made"
-        )));
-    };
-    let keys = header.inputs.keys().chain(inputs.keys());
-    let differs = keys.into_iter().find(|key| header.inputs.get(*key) != inputs.get(*key));
+    Error::input(match unfit {
+        Unfit::Foreign => {
+            format!("{path}: not a file of runs that `rota compare --resume` made: left as it is")
+        }
+        Unfit::Version(schema) => format!(
+            "{path}:1: \"{schema}\" is of another version of rota: expected \"{}\"; give another \
+             file",
+            lines::schema()
+        ),
+        Unfit::Damaged(1, why) => format!("{path}:1: damaged: {why}; give another file"),
+        Unfit::Damaged(line, why) => {
+            format!("{path}:{line}: damaged: {why}; without this line, its run is done again")
+        }
+    })
+}
+
+/// Refuses runs of something else.
+fn check(path: &Path, kept: &Inputs, inputs: &Inputs) -> Result<(), Error> {
+    let path = path.display();
+    let keys = kept.keys().chain(inputs.keys());
+    let differs = keys.into_iter().find(|key| kept.get(*key) != inputs.get(*key));
     let Some(key) = differs else { return Ok(()) };
     let value = |inputs: &Inputs| inputs.get(key).cloned().unwrap_or_else(|| "not there".into());
     Err(Error::input(format!(
         "{path}: has runs of something else: {key} was {}, is {}; \
          give the same workloads, policies and options, or another file",
-        value(&header.inputs),
+        value(kept),
         value(inputs)
     )))
 }
