@@ -15,7 +15,7 @@
  * the clock and an array, too. Wakeups within a process cost a look-up, others a comparison.
  * While the load is low everything returns at once.
  *
- * Bad at: datagrams on sockets that are not connected (nothing says who sent them); customers
+ * Bad at: datagrams to servers (nothing says who sent them if not a connected socket); customers
  * of this machine that come through address translation, who look remote.
  */
 #include "customers.bpf.h"
@@ -184,8 +184,6 @@ int on_receive(u64 *ctx)
 		return 0;
 	c->role = role_of(sk, c);
 	if (!has_role(c, config.roles)) {
-		if (c->asks)
-			c->asks--;
 		if (has_role(c, config.waiters))
 			note_answer(l, c, sk, me);
 		return 0;
@@ -269,11 +267,11 @@ int on_send(u64 *ctx)
 	if (!c)
 		return 0;
 	note_writer(c, sk, me);
-	if (!c->last_tid) {
-		if (sk->sk_type == SOCK_DGRAM && c->asks < 8)
-			c->asks++;
+	/* What the first to send gets are answers, however many; see role_of(). */
+	if (!c->role && sk->sk_type == SOCK_DGRAM)
+		c->role = PAIR;
+	if (!c->last_tid)
 		return 0;
-	}
 	now = bpf_ktime_get_ns();
 	if (c->open_tid) {
 		u32 via = c->open_tid;

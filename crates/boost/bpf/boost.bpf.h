@@ -86,7 +86,7 @@ enum role {
 	ROLE_UNKNOWN = 0,
 	SERVER = 1, /* the side that accepted */
 	CLIENT = 2, /* the side that connected: what it receives are answers */
-	PAIR = 3,   /* neither: socketpair(2), or datagrams that answer its own */
+	PAIR = 3,   /* neither: socketpair(2), or datagrams where this end was the first to send */
 };
 
 enum family { UNIX = 0, NETWORK = 1 };
@@ -152,7 +152,6 @@ struct conversation {
 	u16 relation;
 	u8 accepted;
 	u8 role;
-	u32 asks; /* datagrams sent that answered nothing */
 	u64 answer_jiffies;
 };
 

@@ -129,10 +129,11 @@ __kinline u8 role_of(struct sock *sk, struct conversation *c)
 {
 	struct unix_sock *u;
 
-	if (c->role && sk->sk_type != SOCK_DGRAM)
+	if (c->role)
 		return c->role;
+	/* Nothing was sent yet. */
 	if (sk->sk_type == SOCK_DGRAM)
-		return c->asks ? PAIR : SERVER;
+		return SERVER;
 	if (!is_unix(sk))
 		return tcp_role(sk);
 	u = bpf_skc_to_unix_sock(sk);
@@ -156,7 +157,9 @@ __kinline bool has_customer(struct conversation *c, struct sock *sk, struct task
 	if (c->judged_ns && now - c->judged_ns < VERDICT_NS)
 		return c->accepted;
 	if (!find_writer(sk, &w, &known))
-		relation = REMOTE;
+		/* A socket of this machine that is not connected leaves no trace either, and in a
+		 * network namespace that anybody may make its datagrams do not come by loopback. */
+		relation = sk->sk_type == SOCK_DGRAM && c->role == SERVER ? UNKNOWN : REMOTE;
 	else
 		relation = known ? relation_to(me, &w) : UNKNOWN;
 	c->relation = relation;

@@ -9,9 +9,9 @@ use super::support::{hogs, numbers, options, spawn, Running};
 use super::{end, Stage, SECONDS, WARM};
 
 /// Published share of error.
-const NEAR: f64 = 0.03;
+pub(crate) const NEAR: f64 = 0.03;
 /// CPU share of the first of these parts, and the mean one of hogs beside it.
-fn shares(stage: &Stage, parts: &[&str], name: &str) -> (f64, f64) {
+pub(crate) fn shares(stage: &Stage, parts: &[&str], name: &str) -> (f64, f64) {
     let time = WARM + SECONDS;
     let hogs = hogs(time);
     let mut actors: Vec<Child> =

@@ -3,6 +3,7 @@
 //! `skipped: …`. Everything runs on one CPU, against as many processes that only burn it as
 //! make the load 6 per CPU of the machine.
 
+mod datagrams;
 mod fairness;
 mod lasting;
 mod support;
@@ -51,7 +52,11 @@ impl Stage {
     }
 
     fn options(&self) -> Options {
-        options("other-user", self.path("saved"))
+        self.options_for("other-user")
+    }
+
+    fn options_for(&self, customers: &str) -> Options {
+        options(customers, self.path("saved"))
     }
 
     /// The daemon, and a load that it has seen.

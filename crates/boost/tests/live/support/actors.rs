@@ -2,6 +2,7 @@
 //! What the processes of the tests do. Each is this test program again, with its part in the
 //! environment, and prints one line at its end.
 
+use crate::datagrams;
 use rota_boost::process::own_cpu_ns;
 use rota_boost::syscalls::{attr, renice, set_attr, Attr, SCHED_BATCH, SCHED_IDLE};
 use rustix::thread::{sched_getaffinity, sched_setaffinity, set_thread_uid, CpuSet};
@@ -16,7 +17,7 @@ use std::time::{Duration, Instant};
 const NOBODY: u32 = 65534;
 /// Another one.
 const SOMEBODY: u32 = 65533;
-const SHORT: Duration = Duration::from_millis(2);
+pub const SHORT: Duration = Duration::from_millis(2);
 
 /// Plays a part, from `ROTA_ACTOR`: its name, a path, and seconds.
 pub fn play(part: &str) {
@@ -61,6 +62,9 @@ pub fn play(part: &str) {
                 let _ = stream.write_all(said.as_bytes());
             }
         }),
+        "datagrams-far" => datagrams::far(end),
+        "datagrams-burner" => datagrams::near(0, end),
+        "datagrams-asker" => datagrams::near(100, end),
         "renicing" => cheat(&path, end, |own| renice(0, own.nice + 1)),
         "batch" => cheat(&path, end, |own| set_attr(0, &Attr { policy: SCHED_BATCH, ..own })),
         "idle" => cheat(&path, end, |own| set_attr(0, &Attr { policy: SCHED_IDLE, ..own })),
@@ -120,7 +124,7 @@ fn cheat(path: &Path, end: Instant, set: fn(Attr) -> std::io::Result<()>) {
     });
 }
 
-fn burn(time: Duration) {
+pub fn burn(time: Duration) {
     let now = || {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
         Duration::new(time.tv_sec as u64, time.tv_nsec as u32)

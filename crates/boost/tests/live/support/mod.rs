@@ -28,8 +28,13 @@ pub fn alone() -> MutexGuard<'static, ()> {
 
 /// Starts this test program again in a part.
 pub fn spawn(part: &str, path: &Path, time: Duration) -> Child {
+    spawn_by(Command::new("/proc/self/exe"), part, path, time)
+}
+
+/// The same by a command that starts it.
+pub fn spawn_by(mut command: Command, part: &str, path: &Path, time: Duration) -> Child {
     let part = format!("{part} {} {}", path.display(), time.as_secs_f64());
-    Command::new("/proc/self/exe")
+    command
         .args(["actor", "--exact", "--nocapture", "--test-threads=1"])
         .env("ROTA_ACTOR", part)
         .stdout(Stdio::piped())
