@@ -7,6 +7,7 @@ mod error;
 mod machine;
 mod object;
 mod output;
+mod output_file;
 mod policy_stats;
 mod prepare;
 mod progress;

@@ -6,11 +6,11 @@ mod writer;
 pub(crate) use writer::{Format, TraceWriter};
 
 use crate::error::Error;
+use crate::output_file::OutputFile;
 use rota_report::Caption;
 use rota_trace::Sink;
 use rota_workload::parse_duration;
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -100,14 +100,14 @@ pub(crate) struct Picture {
 /// A trace being written.
 pub(crate) struct TraceFile {
     path: PathBuf,
-    writer: TraceWriter<BufWriter<File>>,
+    writer: TraceWriter<BufWriter<OutputFile>>,
 }
 
 impl TraceFile {
-    /// Creates the file.
+    /// Begins the file.
     pub(crate) fn create(target: &TraceTarget, picture: &Picture) -> Result<Self, Error> {
         let path = target.path.clone();
-        let file = File::create(&path).map_err(|e| Error::file("create", &path, &e))?;
+        let file = OutputFile::create(&path)?;
         let output = BufWriter::with_capacity(BUFFER, file);
         Ok(Self { path, writer: TraceWriter::new(target.format, output, picture) })
     }
@@ -121,8 +121,9 @@ impl TraceFile {
     pub(crate) fn finish(self, end_ns: u64) -> Result<(), Error> {
         self.writer
             .finish(end_ns)
-            .and_then(|mut output| output.flush())
-            .map_err(|e| Error::Failure(format!("cannot write {}: {e}", self.path.display())))
+            .and_then(|output| output.into_inner().map_err(io::IntoInnerError::into_error))
+            .map_err(|e| Error::Failure(format!("cannot write {}: {e}", self.path.display())))?
+            .finish()
     }
 }
 

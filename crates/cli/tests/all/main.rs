@@ -13,6 +13,7 @@ mod cli_fluid;
 mod cli_hostile;
 mod cli_list;
 mod cli_man;
+mod cli_outputs;
 mod cli_record;
 mod cli_reproduce;
 mod cli_run;

@@ -5,12 +5,12 @@ use super::args::EncodersArgs;
 use super::scheduler;
 use crate::error::{Error, Status};
 use crate::output::{json, table, units};
+use crate::output_file::OutputFile;
 use rota_bench::encoders::{self, Encoder, Plan};
 use rota_bench::Cpus;
 use rota_kernel::control::{Changes, Client, Share};
 use rota_report::chart::{Axis, Line, LineChart, Scale};
 use serde::Serialize;
-use std::fs::OpenOptions;
 use std::io::Write;
 use std::process::Command;
 use std::time::Duration;
@@ -35,10 +35,7 @@ pub(crate) fn run(args: &EncodersArgs) -> Result<Status, Error> {
         .command
         .split_first()
         .ok_or_else(|| Error::Input("no encoder is named after --".into()))?;
-    if let Some(path) = &args.picture {
-        let file = OpenOptions::new().append(true).create(true).open(path);
-        file.map_err(|e| Error::file("create", path, &e))?;
-    }
+    let picture = args.picture.as_deref().map(OutputFile::create).transpose()?;
     let plan = Plan {
         nice: nice(args),
         shares: args.share.clone(),
@@ -59,9 +56,8 @@ pub(crate) fn run(args: &EncodersArgs) -> Result<Status, Error> {
         }
     };
     let (scheduler, cpu) = (scheduler(), cpus.shared());
-    if let Some(path) = &args.picture {
-        std::fs::write(path, chart(&found, &scheduler).render())
-            .map_err(|e| Error::Failure(format!("cannot write {}: {e}", path.display())))?;
+    if let Some(file) = picture {
+        file.finish_with(chart(&found, &scheduler).render().as_bytes())?;
     }
     let mut out = crate::output::stdout();
     if args.json {

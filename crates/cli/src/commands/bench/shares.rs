@@ -6,12 +6,12 @@ use super::scheduler;
 use crate::args::duration;
 use crate::error::{Error, Status};
 use crate::output::{json, table, units};
+use crate::output_file::OutputFile;
 use rota_bench::shares::{self, Plan, Shares, Task};
 use rota_bench::Cpus;
 use rota_report::chart::{Areas, Band};
 use rota_workload::parse_duration;
 use serde::Serialize;
-use std::fs::OpenOptions;
 use std::io::Write;
 
 /// Rows of shares over time.
@@ -28,19 +28,15 @@ struct Json<'a> {
 }
 
 pub(crate) fn run(args: &SharesArgs) -> Result<Status, Error> {
-    if let Some(path) = &args.picture {
-        let file = OpenOptions::new().append(true).create(true).open(path);
-        file.map_err(|e| Error::file("create", path, &e))?;
-    }
+    let picture = args.picture.as_deref().map(OutputFile::create).transpose()?;
     let mut tasks = args.task.clone();
     tasks.sort_by_key(|task| task.start_ns);
     let plan = Plan { tasks, window_ns: args.window, loops_per_ms: args.loops_per_ms };
     let cpus = Cpus::new(args.cpu)?;
     let found = shares::measure(&plan, &cpus)?;
     let (scheduler, cpu, window_ns) = (scheduler(), cpus.shared(), args.window);
-    if let Some(path) = &args.picture {
-        std::fs::write(path, chart(&found, &scheduler, window_ns).render())
-            .map_err(|e| Error::Failure(format!("cannot write {}: {e}", path.display())))?;
+    if let Some(file) = picture {
+        file.finish_with(chart(&found, &scheduler, window_ns).render().as_bytes())?;
     }
     let mut out = crate::output::stdout();
     if args.json {

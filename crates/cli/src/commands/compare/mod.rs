@@ -16,26 +16,22 @@ pub(crate) use args::CompareArgs;
 
 use crate::error::{Error, Status};
 use crate::output::{comparison, json, messages};
+use crate::output_file::{self, OutputFile};
 use crate::progress::{self, Clock};
 use cell::Result as Run;
 use kept::Kept;
 use matrix::Matrix;
 use pictures::Pictures;
 use pool::{Done, Work};
-use std::fs::OpenOptions;
 use std::io::Write;
 use std::num::NonZero;
-use std::path::Path;
 use std::sync::Arc;
 
 pub(crate) fn run(args: &CompareArgs) -> Result<Status, Error> {
     let columns = comparison::columns(&args.measures)?;
     let matrix = Arc::new(Matrix::new(args)?);
-    if let Some(report) = &args.report {
-        // Early, as nobody wants to run in vain; what is there stays until there is another.
-        let file = OpenOptions::new().append(true).create(true).open(report);
-        file.map_err(|e| Error::file("create", report, &e))?;
-    }
+    // Early, as nobody wants to run in vain; what is there stays until there is another.
+    let page = args.report.as_deref().map(OutputFile::create).transpose()?;
     let mut kept = Kept::open(args, &matrix)?;
     let (runs, pictures) = all_runs(args, &matrix, &mut kept)?;
     let comparison = Comparison::new(args, &matrix, &runs);
@@ -49,13 +45,13 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Status, Error> {
         comparison::print(&mut out, &comparison, columns.as_deref())?;
     }
     out.flush()?;
-    if let Some(path) = &args.report {
-        write(path, report::html(&comparison, &pictures).as_bytes())?;
+    if let Some((page, path)) = page.zip(args.report.as_deref()) {
+        page.finish_with(report::html(&comparison, &pictures).as_bytes())?;
         let (mut json, mut csv) = (Vec::new(), Vec::new());
         json::print(&mut json, &comparison::json::Json::new(&comparison))?;
-        write(&path.with_extension("json"), &json)?;
+        output_file::write(&path.with_extension("json"), &json)?;
         comparison::csv::write(&mut csv, &comparison)?;
-        write(&path.with_extension("csv"), &csv)?;
+        output_file::write(&path.with_extension("csv"), &csv)?;
     }
     kept.finish();
     Ok(tell(&comparison))
@@ -92,11 +88,6 @@ fn all_runs(
         }
     }
     Ok((known.into_iter().flatten().collect(), pictures))
-}
-
-fn write(path: &Path, content: &[u8]) -> Result<(), Error> {
-    std::fs::write(path, content)
-        .map_err(|e| Error::Failure(format!("cannot write {}: {e}", path.display())))
 }
 
 /// Names the policies that left before the end.

@@ -43,8 +43,7 @@ pub(crate) fn run(args: &FluidArgs) -> Result<Status, Error> {
     }
     out.flush()?;
     if let Some(path) = &args.picture {
-        let written = std::fs::write(path, fluid::picture(&found).render());
-        written.map_err(|e| Error::file("create", path, &e))?;
+        crate::output_file::write(path, fluid::picture(&found).render().as_bytes())?;
     }
     Ok(Status::Done)
 }

@@ -13,13 +13,13 @@ pub(crate) use session::Session;
 
 use crate::error::{Error, Status};
 use crate::output;
+use crate::output_file::OutputFile;
 use crate::trace_files::{self, Picture, TraceFile};
 use calls::CallCounter;
 use rota_measure::{GroupReport, Report, Results, Summary};
 use rota_report::Caption;
 use rota_trace::Tee;
 use session::Ended;
-use std::fs::File;
 use std::io::Write;
 use workload::Script;
 
@@ -49,8 +49,8 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
     let mut script = match &args.workload {
         // Early, as nobody wants to record in vain.
         Some(path) => {
-            let file = File::create(path).map_err(|e| Error::file("create", path, &e))?;
-            Some((path, file, Script::default()))
+            let file = OutputFile::create(path)?;
+            Some((file, Script::default()))
         }
         None => None,
     };
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
     sinks.push(&mut summary);
     sinks.push(&mut calls);
     traces.iter_mut().for_each(|trace| sinks.push(trace.sink()));
-    script.iter_mut().for_each(|(_, _, script)| sinks.push(script));
+    script.iter_mut().for_each(|(_, script)| sinks.push(script));
     let ended = session.run(&mut sinks, |_| Ok(()))?;
     drop(sinks);
 
@@ -67,11 +67,10 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
     for trace in traces {
         trace.finish(end_ns)?;
     }
-    if let Some((path, mut file, script)) = script {
+    if let Some((file, script)) = script {
         let text = script.finish(end_ns, &ended.traits);
         let text = text.ok_or_else(|| Error::Failure("no task worked: no workload".into()))?;
-        let fail = |e| Error::Failure(format!("cannot write {}: {e}", path.display()));
-        file.write_all(text.as_bytes()).map_err(fail)?;
+        file.finish_with(text.as_bytes())?;
     }
     let Results { report, groups, .. } = summary.finish_grouped(end_ns, |name| name);
     let recording = Recording { target: &args.target, ended, report, groups, calls };

@@ -8,9 +8,9 @@ pub(crate) use args::ReproduceArgs;
 
 use crate::error::{Error, Status};
 use crate::output::{json, reproduction};
+use crate::output_file::OutputFile;
 use crate::progress;
 use rota_reproduce::{DecisionCosts, Plan, Progress, Verdict};
-use std::fs::OpenOptions;
 use std::io::Write;
 use std::num::NonZero;
 use std::path::Path;
@@ -18,11 +18,8 @@ use std::path::Path;
 pub(crate) fn run(args: &ReproduceArgs) -> Result<Status, Error> {
     let paper = rota_reproduce::find(&args.paper)?;
     let report = args.report();
-    if let Some(path) = &report {
-        // Early, as nobody wants to run in vain; what is there stays until there is another.
-        let file = OpenOptions::new().append(true).create(true).open(path);
-        file.map_err(|e| Error::file("create", path, &e))?;
-    }
+    // Early, as nobody wants to run in vain; what is there stays until there is another.
+    let report = report.as_deref().map(OutputFile::create).transpose()?;
     let threads = args.jobs.or(std::thread::available_parallelism().ok());
     let threads = threads.unwrap_or(NonZero::<usize>::MIN);
     let decision_costs = args.decision_cost.as_deref().map(read_costs).transpose()?;
@@ -45,9 +42,8 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Status, Error> {
         reproduction::print(&mut out, &found)?;
     }
     out.flush()?;
-    if let Some(path) = &report {
-        std::fs::write(path, page::html(&found))
-            .map_err(|e| Error::Failure(format!("cannot write {}: {e}", path.display())))?;
+    if let Some(file) = report {
+        file.finish_with(page::html(&found).as_bytes())?;
     }
     match found.count(Verdict::Differs) {
         0 => Ok(Status::Done),

@@ -10,6 +10,7 @@ pub(crate) use search::Point;
 
 use crate::error::{Error, Status};
 use crate::output::{json, tune};
+use crate::output_file;
 use crate::progress;
 use rota_fluid::Beta;
 use rota_measure::catalogue::{self, Measure};
@@ -56,8 +57,7 @@ pub(crate) fn run(args: &TuneArgs) -> Result<Status, Error> {
     }
     out.flush()?;
     if let Some(path) = &args.picture {
-        let written = std::fs::write(path, tune::picture(&tuned).render());
-        written.map_err(|e| Error::file("create", path, &e))?;
+        output_file::write(path, tune::picture(&tuned).render().as_bytes())?;
     }
     Ok(Status::Done)
 }
