@@ -3,11 +3,16 @@
 //! whole: a full disk or a kill leaves an earlier one as it was.
 
 use crate::error::Error;
+use rustix::fs::{linkat, AtFlags, OFlags, CWD};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{fchown, MetadataExt};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{fchown, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile};
+
+/// Where open files of this process have names.
+const DESCRIPTORS: &str = "/proc/self/fd";
 
 /// A file being written.
 #[derive(Debug)]
@@ -19,7 +24,9 @@ pub(crate) struct OutputFile {
 
 #[derive(Debug)]
 enum Place {
-    /// A file beside it, and where that goes.
+    /// A file without a name yet, and where it goes: nothing is left of it after a kill.
+    Unnamed(File, PathBuf),
+    /// The same where a file needs a name.
     Beside(NamedTempFile, PathBuf),
     /// It is a device or a pipe, or nothing can be put in its place.
     Direct(File),
@@ -36,6 +43,11 @@ impl OutputFile {
     pub(crate) fn finish(mut self) -> Result<(), Error> {
         let flushed = self.flush();
         let put = flushed.and_then(|()| match self.place {
+            Place::Unnamed(file, target) => {
+                // Only a rename can replace a file.
+                let linked = make_beside(&target, |path| link(&file, path))?;
+                Ok(linked.into_temp_path().persist(target)?)
+            }
             Place::Beside(file, target) => Ok(file.persist(target).map(drop)?),
             Place::Direct(_) => Ok(()),
         });
@@ -60,17 +72,11 @@ fn cannot_write(path: &Path, e: &io::Error) -> Error {
 
 impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.place {
-            Place::Beside(file, _) => file.as_file_mut().write(bytes),
-            Place::Direct(file) => file.write(bytes),
-        }
+        self.place.file().write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match &mut self.place {
-            Place::Beside(file, _) => file.as_file_mut().flush(),
-            Place::Direct(file) => file.flush(),
-        }
+        self.place.file().flush()
     }
 }
 
@@ -82,7 +88,7 @@ fn place(path: &Path) -> io::Result<Place> {
             return File::create(path).map(Place::Direct);
         }
         Err(e) if e.kind() == ErrorKind::NotFound => {
-            return Ok(Place::Beside(beside(path)?, path.into()));
+            return new_file(path);
         }
         Err(e) => return Err(e),
     };
@@ -93,8 +99,12 @@ fn place(path: &Path) -> io::Result<Place> {
     OpenOptions::new().append(true).open(path)?;
     // Links stay, and what they name is replaced.
     let target = path.canonicalize()?;
-    match beside(&target).and_then(|file| like(file, &there)) {
-        Ok(file) => Ok(Place::Beside(file, target)),
+    let new = new_file(&target).and_then(|place| {
+        like(place.file(), &there)?;
+        Ok(place)
+    });
+    match new {
+        Ok(place) => Ok(place),
         // Not in this directory, or not of this owner.
         Err(_) => File::create(path).map(Place::Direct),
     }
@@ -111,26 +121,54 @@ fn is_an_output(path: &Path, there: &Metadata) -> bool {
 }
 
 /// A new file in the same directory, with the permissions that any new file gets.
-fn beside(target: &Path) -> io::Result<NamedTempFile> {
+fn new_file(target: &Path) -> io::Result<Place> {
+    let mut options = OpenOptions::new();
+    options.write(true).custom_flags(OFlags::TMPFILE.bits() as i32);
+    // The name is given through this directory.
+    let unnamed = Path::new(DESCRIPTORS).is_dir().then(|| options.open(dir_of(target)));
+    if let Some(Ok(file)) = unnamed {
+        return Ok(Place::Unnamed(file, target.into()));
+    }
+    let new = |path: &Path| OpenOptions::new().write(true).create_new(true).open(path);
+    Ok(Place::Beside(make_beside(target, new)?, target.into()))
+}
+
+fn dir_of(target: &Path) -> &Path {
     let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty());
+    dir.unwrap_or(Path::new("."))
+}
+
+/// Makes something in the same directory, with a name that nothing has.
+fn make_beside<T>(
+    target: &Path,
+    make: impl FnMut(&Path) -> io::Result<T>,
+) -> io::Result<NamedTempFile<T>> {
     let name = target.file_name().ok_or(ErrorKind::IsADirectory)?;
     let prefix = format!(".{}.", name.to_string_lossy());
-    let mut builder = Builder::new();
-    builder.prefix(&prefix).suffix(".part");
-    let new = |path: &Path| OpenOptions::new().write(true).create_new(true).open(path);
-    let file = builder.make_in(dir.unwrap_or(Path::new(".")), new)?;
-    let (file, path) = file.into_parts();
-    Ok(NamedTempFile::from_parts(file, path))
+    Builder::new().prefix(&prefix).suffix(".part").make_in(dir_of(target), make)
+}
+
+fn link(file: &File, path: &Path) -> io::Result<()> {
+    let from = format!("{DESCRIPTORS}/{}", file.as_raw_fd());
+    Ok(linkat(CWD, from, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
 }
 
 /// With owner and permissions of the one that it replaces.
-fn like(file: NamedTempFile, there: &Metadata) -> io::Result<NamedTempFile> {
-    let new = file.as_file().metadata()?;
+fn like(file: &File, there: &Metadata) -> io::Result<()> {
+    let new = file.metadata()?;
     if (new.uid(), new.gid()) != (there.uid(), there.gid()) {
-        fchown(file.as_file(), Some(there.uid()), Some(there.gid()))?;
+        fchown(file, Some(there.uid()), Some(there.gid()))?;
     }
-    file.as_file().set_permissions(there.permissions())?;
-    Ok(file)
+    file.set_permissions(there.permissions())
+}
+
+impl Place {
+    fn file(&self) -> &File {
+        match self {
+            Place::Beside(file, _) => file.as_file(),
+            Place::Unnamed(file, _) | Place::Direct(file) => file,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -159,6 +197,9 @@ mod tests {
         let mut file = OutputFile::create(&path).expect("begun");
         file.write_all(b"ne").expect("written");
         assert_eq!(std::fs::read(&path).expect("a file"), b"old");
+        if matches!(file.place, Place::Unnamed(..)) {
+            assert_eq!(names(dir.path()), ["a.csv"], "nothing that a kill would leave");
+        }
         drop(file);
         assert_eq!(std::fs::read(&path).expect("a file"), b"old");
         write(&path, b"new").expect("written");
@@ -174,6 +215,20 @@ mod tests {
         std::fs::write(dir.path().join("b"), "new").expect("written");
         let mode = |name| std::fs::metadata(dir.path().join(name)).expect("a file").mode();
         assert_eq!(mode("a"), mode("b"));
+    }
+
+    #[test]
+    fn where_a_file_needs_a_name_it_is_put_in_place_too() {
+        let dir = dir();
+        let path = dir.path().join("a");
+        std::fs::write(&path, "old").expect("written");
+        let new = |path: &Path| OpenOptions::new().write(true).create_new(true).open(path);
+        let place = Place::Beside(make_beside(&path, new).expect("a file"), path.clone());
+        let file = OutputFile { path: path.clone(), place };
+        assert_eq!(names(dir.path()).len(), 2);
+        file.finish_with(b"new").expect("written");
+        assert_eq!(std::fs::read(&path).expect("a file"), b"new");
+        assert_eq!(names(dir.path()), ["a"]);
     }
 
     #[test]
