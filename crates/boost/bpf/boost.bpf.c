@@ -51,6 +51,26 @@ __kinline u32 level_of(struct task_struct *p)
 	return level ? *level : 0;
 }
 
+/* May one more event of this user be told in this interval? */
+__kinline bool has_events_left(struct live *l, u32 uid, u64 now)
+{
+	struct told *told = bpf_map_lookup_elem(&users, &uid), first = {now, 1};
+
+	if (!told) {
+		bpf_map_update_elem(&users, &uid, &first, 0);
+		return true;
+	}
+	if (now - told->since_ns >= l->interval_ns) {
+		told->since_ns = now;
+		told->events = 1;
+		return true;
+	}
+	if (told->events >= USER_EVENTS)
+		return false;
+	__sync_fetch_and_add(&told->events, 1);
+	return true;
+}
+
 __kinline void tell(struct live *l, struct worker *w, struct task_struct *p, u64 now, u32 kind,
 		    u32 family, u32 relation, u32 peer, u32 role)
 {
@@ -58,9 +78,14 @@ __kinline void tell(struct live *l, struct worker *w, struct task_struct *p, u64
 
 	if (w->event_ns && now - w->event_ns < l->interval_ns)
 		return;
-	w->event_ns = now;
-	if (level_of(p) == ELEVATED)
+	if (level_of(p) == ELEVATED) {
+		w->event_ns = now;
 		return;
+	}
+	/* Told as soon as the next interval begins, if it is still so. */
+	if (!has_events_left(l, p->cred->uid.val, now))
+		return;
+	w->event_ns = now;
 	e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
 	if (!e) {
 		count_lost();

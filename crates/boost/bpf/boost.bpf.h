@@ -65,6 +65,8 @@ struct sched_entity___here {
 #define WRITER_JIFFIES 250
 /* Who was not seen for this time makes room for another thread. */
 #define STALE_NS (10000 * NSEC_PER_MS)
+/* Events of one user in an interval: more threads than a server begins to use at once. */
+#define USER_EVENTS 128
 /* Threads are kept by the last bits of their ids. */
 #define WORKERS	  (1 << 16)
 #define ANCESTORS 6
@@ -200,6 +202,21 @@ struct {
 	__type(key, u32);
 	__type(value, struct worker);
 } workers SEC(".maps");
+
+/* Events of a user since the interval began. */
+struct told {
+	u64 since_ns;
+	u64 events;
+};
+
+/* So that nobody keeps the daemon busy with ever new threads. Where two CPUs begin an interval at
+ * once, an event more or less is told. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1 << 12);
+	__type(key, u32);
+	__type(value, struct told);
+} users SEC(".maps");
 
 /* What is done for threads: enum level. */
 struct {

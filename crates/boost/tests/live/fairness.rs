@@ -2,6 +2,7 @@
 //! Who is boosted, or tries to be, gets no more CPU time than others do.
 
 use rota_boost::customers::Clients;
+use rota_boost::process::own_cpu_ns;
 use std::process::Child;
 use std::time::Duration;
 
@@ -88,6 +89,28 @@ fn who_asks_and_burns_gains_nothing_but_with_a_nice_value() {
     // Would this notice?
     let (share, honest, _) = run(Clients::Full, "full").expect("possible a moment ago");
     assert!(share > honest + 2.0 * NEAR, "{share:.3}, others {honest:.3}");
+}
+
+/// Each of its threads is a new one, of which the daemon has heard nothing.
+#[test]
+fn ever_new_threads_neither_gain_nor_keep_the_daemon_busy() {
+    let stage = Stage::new();
+    // Whoever begins anew all the time has more than others anyway.
+    let (plain, _) = shares(&stage, &["storm", "flood"], "plain");
+    let Some(daemon) = Running::start(&stage.options()) else { return };
+    let watch = std::thread::spawn(|| {
+        // It needs some seconds to look less often.
+        std::thread::sleep(WARM + SECONDS / 2);
+        let before_ns = own_cpu_ns();
+        std::thread::sleep(SECONDS / 4);
+        (own_cpu_ns() - before_ns) as f64 / (SECONDS / 4).as_nanos() as f64
+    });
+    let (share, _) = shares(&stage, &["storm", "flood"], "storm");
+    let own = watch.join().expect("no panic");
+    let changes = daemon.stop();
+    // --own-budget of the test is 0.01; what it cannot be below is the looks at others.
+    assert!(own < 0.02, "the daemon takes {own:.3} of a CPU, {} changes", changes.len());
+    assert!((share - plain).abs() < NEAR, "{share:.3}, without boost {plain:.3}");
 }
 
 /// A server among background jobs that all have somebody who chats with them.

@@ -62,6 +62,16 @@ pub fn play(part: &str) {
                 let _ = stream.write_all(said.as_bytes());
             }
         }),
+        "storm" => storm(&path, end),
+        "flood" => {
+            as_nobody();
+            let mut stream = connect(&path);
+            stream.never_block();
+            while Instant::now() < end {
+                let _ = stream.write(&[0; 4096]);
+                std::thread::sleep(SHORT / 2);
+            }
+        }
         "datagrams-far" => datagrams::far(end),
         "datagrams-burner" => datagrams::near(0, end),
         "datagrams-asker" => datagrams::near(100, end),
@@ -101,6 +111,16 @@ fn pin() {
 
 fn as_nobody() {
     set_thread_uid(rustix::fs::Uid::from_raw(NOBODY)).expect("root may");
+}
+
+/// As many threads as can be, one after the other, each of which receives once.
+fn storm(path: &Path, end: Instant) {
+    let stream = accept(path);
+    stream.never_block();
+    while Instant::now() < end {
+        std::thread::scope(|scope| scope.spawn(|| (&stream).read(&mut [0]).is_ok()).join())
+            .expect("no panic");
+    }
 }
 
 /// A server without privileges, whose threads set this of their own once they are boosted.
