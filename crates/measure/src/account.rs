@@ -146,6 +146,12 @@ impl Account {
         }
     }
 
+    /// The books of another task that got its pid, of which nothing else is known yet.
+    pub(crate) fn successor(&self, pid: u32, now_ns: u64) -> Self {
+        let (name, weight, row) = (self.name.clone(), self.weight, self.row);
+        Account { name, weight, row, ..Self::new(pid, now_ns) }
+    }
+
     /// What counts in comparison with other tasks: its share, or its weight.
     pub(crate) fn claimed_weight(&self) -> u64 {
         self.share.unwrap_or(self.weight.into()).max(1)

@@ -183,6 +183,17 @@ impl Summary {
         })
     }
 
+    /// A recorded machine gives the pid of a task that exited to another one: a row of its own, with
+    /// the name and weight of the earlier one until another is told.
+    fn begin_life(&mut self, pid: u32, now_ns: u64) {
+        let Some(earlier) = self.by_pid.get(&pid).map(|index| &self.tasks[*index]) else { return };
+        if earlier.finished_ns.is_none() || earlier.state != State::Gone {
+            return;
+        }
+        self.tasks.push(earlier.successor(pid, now_ns));
+        self.by_pid.insert(pid, self.tasks.len() - 1);
+    }
+
     /// A task and what all have in common.
     fn task(&mut self, pid: u32, now_ns: u64) -> (&mut Account, &mut Whole) {
         let index = self.index(pid, now_ns);
@@ -255,7 +266,10 @@ impl Sink for Summary {
             self.restart(self.warmup_ns);
         }
         match *kind {
-            EventKind::Task { pid, ref name, weight } => self.rename(pid, name, weight, time_ns),
+            EventKind::Task { pid, ref name, weight } => {
+                self.begin_life(pid, time_ns);
+                self.rename(pid, name, weight, time_ns);
+            }
             EventKind::SchedClass { pid, class } => {
                 let (task, whole) = self.task(pid, time_ns);
                 task.reclass(whole, time_ns, class);
@@ -270,6 +284,7 @@ impl Sink for Summary {
                 task.change_claim(whole, time_ns, |task| task.tie = tie);
             }
             EventKind::Fork { pid, .. } => {
+                self.begin_life(pid, time_ns);
                 let task = self.task(pid, time_ns).0;
                 task.started_ns = time_ns;
                 if task.state == State::Created {

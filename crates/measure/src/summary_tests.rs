@@ -41,6 +41,27 @@ fn report(cpus: u32, events: &[Event], end_ns: u64) -> Report {
     summary.finish(end_ns)
 }
 
+/// ```text
+/// pid 7: "sh" 0-10, exits | forked at 20, runs 30-35, exits | forked at 40 as "ls", runs 41-44
+/// ```
+#[test]
+fn a_pid_that_is_used_again_is_another_task() {
+    let exits =
+        |time_ns| [at(time_ns, 0, EventKind::Exit { pid: 7 }), leave(time_ns, 0, 7, OffCpu::Exit)];
+    let first = [task(7, "sh", 200), fork(0, 7), enter(0, 0, 7)];
+    let second = [fork(20, 7), wake(20, 7), enter(30, 0, 7)];
+    let name = EventKind::Task { pid: 7, name: "ls".into(), weight: 100 };
+    let third = [at(40, 0, name), fork(40, 7), wake(40, 7), enter(41, 0, 7)];
+    let lives = [&first[..], &exits(10), &second, &exits(35), &third, &exits(44)].concat();
+    let report = report(1, &lives, 50);
+    let rows: Vec<_> = report.tasks.iter().map(|t| (&*t.name, t.pid, t.weight, t.cpu_ns)).collect();
+    assert_eq!(rows, [("sh", 7, 200, 10), ("sh", 7, 200, 5), ("ls", 7, 100, 3)]);
+    let lifes: Vec<_> = report.tasks.iter().map(|t| (t.started_ns, t.finished_ns)).collect();
+    assert_eq!(lifes, [(0, Some(10)), (20, Some(35)), (40, Some(44))]);
+    let delays: Vec<u64> = report.tasks.iter().map(|t| t.run_delay_ns).collect();
+    assert_eq!(delays, [0, 10, 1]);
+}
+
 /// Two CPUs, 100 ns:
 ///
 /// ```text

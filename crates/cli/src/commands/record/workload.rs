@@ -10,8 +10,10 @@ use std::collections::BTreeMap;
 /// Gathers what each task did.
 #[derive(Debug, Default)]
 pub(crate) struct Script {
-    /// By pid; a number that came into use again goes on with its first task.
+    /// By pid: the task that has it.
     tasks: BTreeMap<u32, Part>,
+    /// Those that had it before.
+    ended: Vec<(u32, Part)>,
 }
 
 /// What one task did.
@@ -22,6 +24,7 @@ struct Part {
     /// When it first was there to run.
     start_ns: Option<u64>,
     state: State,
+    exited: bool,
     /// Work since the last sleep.
     run_ns: u64,
     /// Work, and the sleep after it.
@@ -45,10 +48,11 @@ impl Sink for Script {
         let now_ns = event.time_ns;
         match event.kind {
             EventKind::Task { pid, ref name, weight } => {
-                let part = self.tasks.entry(pid).or_default();
+                let part = self.begin_life(pid);
                 part.name.clone_from(name);
                 part.weight = weight;
             }
+            EventKind::Fork { pid, .. } => _ = self.begin_life(pid),
             EventKind::Wakeup { pid, .. } => self.tasks.entry(pid).or_default().wait(now_ns),
             EventKind::SwitchIn { pid } => {
                 let part = self.tasks.entry(pid).or_default();
@@ -58,6 +62,7 @@ impl Sink for Script {
             EventKind::SwitchOut { pid, why } => {
                 let part = self.tasks.entry(pid).or_default();
                 part.stop(now_ns);
+                part.exited = why == OffCpu::Exit;
                 match why {
                     OffCpu::Runnable => part.wait(now_ns),
                     OffCpu::Sleep | OffCpu::Exit => {
@@ -106,11 +111,31 @@ impl Part {
     }
 }
 
+/// Name and pid; a pid that was used again by a task of the same name gets a number.
+fn free_name(tasks: &Map<String, Value>, name: &str, pid: u32) -> String {
+    let first = format!("{name}-{pid}");
+    let others = (2u32..).map(|number| format!("{first}-{number}"));
+    let mut names = std::iter::once(first.clone()).chain(others);
+    names.find(|name| !tasks.contains_key(name)).unwrap_or(first)
+}
+
 impl Script {
+    /// The task with this pid, a new one if the last was seen to exit. Until something else is
+    /// told it has the name and weight of that one.
+    fn begin_life(&mut self, pid: u32) -> &mut Part {
+        let part = self.tasks.entry(pid).or_default();
+        if part.exited {
+            let next = Part { name: part.name.clone(), weight: part.weight, ..Part::default() };
+            self.ended.push((pid, std::mem::replace(part, next)));
+        }
+        part
+    }
+
     /// The workload file of a recording that ended at `end_ns`; `None` if no task worked.
     pub(crate) fn finish(mut self, end_ns: u64, traits: &BTreeMap<u32, Traits>) -> Option<String> {
         let mut parts: Vec<(u32, Part)> = Vec::new();
-        for (pid, mut part) in std::mem::take(&mut self.tasks) {
+        let ended = std::mem::take(&mut self.ended).into_iter();
+        for (pid, mut part) in ended.chain(std::mem::take(&mut self.tasks)) {
             part.stop(end_ns);
             // The simulated machine has no kernel threads.
             if !traits.get(&pid).is_some_and(|t| t.kernel_thread) {
@@ -133,7 +158,7 @@ impl Script {
             }
             task.insert("loop".into(), 1.into());
             if part.events(&mut task) {
-                tasks.insert(format!("{}-{pid}", part.name), Value::Object(task));
+                tasks.insert(free_name(&tasks, &part.name, pid), Value::Object(task));
             }
         }
         if tasks.is_empty() {
@@ -191,6 +216,28 @@ mod tests {
             } },
         });
         assert_eq!(file, expected);
+        rota_workload::parse("recorded.json", &text).expect("a workload");
+    }
+
+    #[test]
+    fn a_pid_that_is_used_again_is_another_task() {
+        let run = |from_us, to_us| {
+            [(from_us, EventKind::SwitchIn { pid: 7 }), (to_us, out(7, OffCpu::Exit))]
+        };
+        let fork = |us| [(us, EventKind::Fork { pid: 7, parent: 1 })];
+        let ls = [(400, named(7, "ls", 100).1)];
+        let parts = [&[named(7, "sh", 100)][..], &run(0, 100), &fork(200), &run(210, 250)];
+        let parts =
+            parts.concat().into_iter().chain([&ls[..], &fork(400), &run(400, 430)].concat());
+        let script = script(&parts.collect::<Vec<_>>());
+        let text = script.finish(1_000_000_000, &BTreeMap::new()).expect("tasks");
+        let file: Value = serde_json::from_str(&text).expect("JSON");
+        let expected = json!({
+            "sh-7": { "loop": 1, "run1": 100 },
+            "sh-7-2": { "delay": 210, "loop": 1, "run1": 40 },
+            "ls-7": { "delay": 400, "loop": 1, "run1": 30 },
+        });
+        assert_eq!(file["tasks"], expected);
         rota_workload::parse("recorded.json", &text).expect("a workload");
     }
 
