@@ -15,7 +15,7 @@
  * the clock and an array, too. Wakeups within a process cost a look-up, others a comparison.
  * While the load is low everything returns at once.
  *
- * Bad at: datagrams to servers (nothing says who sent them if not a connected socket); customers
+ * Bad at: datagrams to servers (only a connected socket says who sent them); customers
  * of this machine that come through address translation, who look remote.
  */
 #include "customers.bpf.h"
@@ -292,11 +292,13 @@ int on_send(u64 *ctx)
 	if (!c)
 		return 0;
 	note_writer(c, sk, me);
-	/* What the first to send gets are answers, however many; see role_of(). */
-	if (!c->role && sk->sk_type == SOCK_DGRAM)
-		c->role = PAIR;
-	if (!c->last_tid)
+	if (!c->last_tid) {
+		/* No request of a customer came before: from here on it gets answers, however many.
+		 * What it received may answer what it sent while nobody looked. */
+		if (sk->sk_type == SOCK_DGRAM)
+			c->role = PAIR;
 		return 0;
+	}
 	now = bpf_ktime_get_ns();
 	if (c->open_tid) {
 		u32 via = c->open_tid;

@@ -88,7 +88,7 @@ enum role {
 	ROLE_UNKNOWN = 0,
 	SERVER = 1, /* the side that accepted */
 	CLIENT = 2, /* the side that connected: what it receives are answers */
-	PAIR = 3,   /* neither: socketpair(2), or datagrams where this end was the first to send */
+	PAIR = 3,   /* neither: socketpair(2), or datagrams where this end asks */
 };
 
 enum family { UNIX = 0, NETWORK = 1 };
@@ -209,8 +209,8 @@ struct told {
 	u64 events;
 };
 
-/* So that nobody keeps the daemon busy with ever new threads. Where two CPUs begin an interval at
- * once, an event more or less is told. */
+/* So that no user keeps the daemon busy with ever new threads. Two CPUs that begin an interval at
+ * once may miscount by an event. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1 << 12);

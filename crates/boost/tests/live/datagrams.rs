@@ -2,18 +2,16 @@
 //! One's own datagrams from one's own network namespace are no other machine's.
 
 use std::io::Read;
-use std::net::UdpSocket;
 use std::path::Path;
 use std::process::{Child, Command};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::fairness::{shares, NEAR};
-use super::support::actors::{burn, SHORT};
+use rota_boost::log::Change;
+
+use super::support::datagrams::{FAR_END, NEAR_END};
 use super::support::{skip, spawn_by, Running};
 use super::{end, Stage, SECONDS, WARM};
-
-const NEAR_END: &str = "198.51.100.1:4001";
-const FAR_END: &str = "198.51.100.2:4002";
 
 /// A network namespace at the other end of a cable, both of which go when this does.
 struct Namespace {
@@ -31,9 +29,9 @@ impl Namespace {
         let made = Self { name: name.clone(), cable: cable.clone() };
         for command in [
             format!("link add {cable} type veth peer name far netns {name}"),
-            format!("addr add 198.51.100.1/30 dev {cable}"),
+            format!("addr add {NEAR_END}/30 dev {cable}"),
             format!("link set {cable} up"),
-            format!("-n {name} addr add 198.51.100.2/30 dev far"),
+            format!("-n {name} addr add {FAR_END}/30 dev far"),
             format!("-n {name} link set far up"),
         ] {
             assert!(ip(&command), "ip {command}");
@@ -62,43 +60,14 @@ fn ip(words: &str) -> bool {
     Command::new("ip").args(words.split(' ')).status().is_ok_and(|status| status.success())
 }
 
-/// Sends from a socket that is not connected.
-pub(crate) fn far(end: Instant) {
-    let socket = UdpSocket::bind(FAR_END).expect("bound");
-    while Instant::now() < end {
-        let _ = socket.send_to(b"x", NEAR_END);
-        std::thread::sleep(SHORT);
-    }
-}
-
-/// Receives now and then, burns the CPU, and first asks this often. What it sends after that looks
-/// like answers.
-pub(crate) fn near(asks: u32, end: Instant) {
-    let socket = UdpSocket::bind(NEAR_END).expect("bound");
-    socket.connect(FAR_END).expect("connected");
-    socket.set_nonblocking(true).expect("settable");
-    let mut buffer = [0; 100];
-    for _ in 0..asks {
-        let _ = socket.send(b"?");
-    }
-    let mut received = 0;
-    while Instant::now() < end {
-        received += u32::from(socket.recv(&mut buffer).is_ok());
-        burn(SHORT);
-        // Fewer than it asked for.
-        if asks > 0 && received > 20 {
-            let _ = socket.send(b"a");
-        }
-    }
-}
-
-/// Whoever runs in `parts` gains nothing, and has no request.
-fn gains_nothing(part: &str) {
+/// The part has its share, and no request of a customer. Returns what the daemon did.
+fn gains_nothing(part: &str) -> Option<Vec<Change>> {
     let stage = Stage::new();
     let Some(namespace) = Namespace::new() else {
-        return skip("no network namespaces here");
+        skip("no network namespaces here");
+        return None;
     };
-    let Some(daemon) = Running::start(&stage.options_for("remote,other-user")) else { return };
+    let daemon = Running::start(&stage.options_for("remote,other-user"))?;
     let mut feeder = namespace.feeder(WARM + SECONDS);
     let (share, honest) = shares(&stage, &[part], part);
     // It did send.
@@ -109,6 +78,7 @@ fn gains_nothing(part: &str) {
     let changes = daemon.stop();
     assert!((share - honest).abs() < NEAR, "{part}: {share:.3}, others {honest:.3}");
     assert!(!changes.iter().any(|c| c.what.contains("request by")), "{changes:?}");
+    Some(changes)
 }
 
 #[test]
@@ -119,4 +89,11 @@ fn datagrams_of_nobody_in_particular_are_no_requests_of_another_machine() {
 #[test]
 fn who_asks_a_service_by_datagrams_does_not_turn_into_a_server() {
     gains_nothing("datagrams-asker");
+}
+
+/// What it asked came before the daemon looked, so that it is first seen to receive.
+#[test]
+fn who_is_seen_to_ask_late_gets_answers_all_the_same() {
+    let Some(changes) = gains_nothing("datagrams-late") else { return };
+    assert!(changes.iter().any(|c| c.what.contains("answer by network")), "{changes:?}");
 }

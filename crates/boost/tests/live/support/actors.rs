@@ -2,7 +2,7 @@
 //! What the processes of the tests do. Each is this test program again, with its part in the
 //! environment, and prints one line at its end.
 
-use crate::datagrams;
+use super::datagrams;
 use rota_boost::process::own_cpu_ns;
 use rota_boost::syscalls::{attr, renice, set_attr, Attr, SCHED_BATCH, SCHED_IDLE};
 use rustix::thread::{sched_getaffinity, sched_setaffinity, set_thread_uid, CpuSet};
@@ -73,8 +73,9 @@ pub fn play(part: &str) {
             }
         }
         "datagrams-far" => datagrams::far(end),
-        "datagrams-burner" => datagrams::near(0, end),
-        "datagrams-asker" => datagrams::near(100, end),
+        "datagrams-burner" => datagrams::near(0, false, end),
+        "datagrams-asker" => datagrams::near(100, true, end),
+        "datagrams-late" => datagrams::near(0, true, end),
         "renicing" => cheat(&path, end, |own| renice(0, own.nice + 1)),
         "batch" => cheat(&path, end, |own| set_attr(0, &Attr { policy: SCHED_BATCH, ..own })),
         "idle" => cheat(&path, end, |own| set_attr(0, &Attr { policy: SCHED_IDLE, ..own })),

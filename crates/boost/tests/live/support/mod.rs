@@ -3,6 +3,7 @@
 #![allow(unreachable_pub)]
 
 pub mod actors;
+pub mod datagrams;
 
 use rota_boost::apply::Kernel;
 use rota_boost::customers::{Clients, Customers};
