@@ -78,7 +78,7 @@ fn an_interrupted_comparison_goes_on_where_it_was() {
     let torn = short(&resume);
     let torn = rota(&torn.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!((torn.code, torn.stdout), (0, whole.clone()));
-    let note = format!("note: {file}:{}: was being written when a process ended", done + 2);
+    let note = format!("note: {file}:{}: incomplete last line", done + 2);
     assert!(torn.stderr.starts_with(&note), "{}", torn.stderr);
     assert_eq!(torn.stderr.lines().count(), 1, "{}", torn.stderr);
     assert_eq!(kept(&file), done.max(8));
@@ -123,7 +123,7 @@ fn files_of_others_are_refused_and_stay_as_they_are() {
         rota(&["compare", &load, "rr", "--seeds", "1", "--resume", &file]).refused(told);
         assert_eq!(std::fs::read(&file).expect("the file"), text);
     };
-    refused(b"hello\n", &["other: not a file of runs", "left as it is"]);
+    refused(b"hello\n", &["other: not a file of runs", "left unchanged"]);
     refused(b"without a last new line", &["other: not a file of runs"]);
     refused(b"\x7fELF\xff\xfe\n\0\n", &["other: not a file of runs"]);
     refused(LOAD.as_bytes(), &["other: not a file of runs"]);
@@ -156,7 +156,7 @@ fn a_damaged_line_is_named_and_nothing_is_lost() {
         scratch.file("runs.jsonl", text);
         let run = rota(&args);
         assert_eq!((run.code, run.stdout), (0, whole.clone()));
-        assert_eq!(run.stderr.contains("runs.jsonl:3: was being written"), is_told);
+        assert_eq!(run.stderr.contains("runs.jsonl:3: incomplete last line"), is_told);
         assert_eq!(kept(&file), 2);
     }
 }

@@ -61,8 +61,8 @@ impl Kept {
         if whole < bytes.len() {
             let number = bytes.iter().filter(|b| **b == b'\n').count() + 1;
             messages::line(&format!(
-                "note: {}:{number}: was being written when a process ended: dropped, and what it \
-                 was of is done again",
+                "note: {}:{number}: incomplete last line of a run that was killed: dropped, and \
+                 that run is repeated",
                 path.display()
             ));
         }
@@ -153,7 +153,7 @@ fn refuse(path: &Path, unfit: Unfit) -> Error {
     let path = path.display();
     Error::input(match unfit {
         Unfit::Foreign => {
-            format!("{path}: not a file of runs that `rota compare --resume` made: left as it is")
+            format!("{path}: not a file of runs that `rota compare --resume` made: left unchanged")
         }
         Unfit::Version(schema) => format!(
             "{path}:1: \"{schema}\" is of another version of rota: expected \"{}\"; give another \
@@ -162,7 +162,7 @@ fn refuse(path: &Path, unfit: Unfit) -> Error {
         ),
         Unfit::Damaged(1, why) => format!("{path}:1: damaged: {why}; give another file"),
         Unfit::Damaged(line, why) => {
-            format!("{path}:{line}: damaged: {why}; without this line, its run is done again")
+            format!("{path}:{line}: damaged: {why}; delete this line to repeat its run")
         }
     })
 }
