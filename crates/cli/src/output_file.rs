@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Files that commands make. They are written beside their place and put there once they are
-//! whole: a full disk or a kill leaves an earlier one as it was.
+//! whole: a full disk, a kill or a crash of the computer leaves an earlier one as it was.
 
 use crate::error::Error;
 use rustix::fs::{linkat, AtFlags, OFlags, CWD};
@@ -44,11 +44,19 @@ impl OutputFile {
         let flushed = self.flush();
         let put = flushed.and_then(|()| match self.place {
             Place::Unnamed(file, target) => {
+                // The name may reach the disk before the content, which a crash would lose.
+                file.sync_all()?;
                 // Only a rename can replace a file.
                 let linked = make_beside(&target, |path| link(&file, path))?;
-                Ok(linked.into_temp_path().persist(target)?)
+                linked.into_temp_path().persist(&target)?;
+                sync_dir(&target)
             }
-            Place::Beside(file, target) => Ok(file.persist(target).map(drop)?),
+            Place::Beside(file, target) => {
+                file.as_file().sync_all()?;
+                file.persist(&target)?;
+                sync_dir(&target)
+            }
+            // A pipe has no disk, and of a file the earlier content is gone already.
             Place::Direct(_) => Ok(()),
         });
         put.map_err(|e| cannot_write(&self.path, &e))
@@ -146,6 +154,16 @@ fn make_beside<T>(
     let name = target.file_name().ok_or(ErrorKind::IsADirectory)?;
     let prefix = format!(".{}.", name.to_string_lossy());
     Builder::new().prefix(&prefix).suffix(".part").make_in(dir_of(target), make)
+}
+
+/// So that a crash does not take the new name back. The file is whole under either name, and some
+/// file systems cannot do it for directories: no reason to fail.
+fn sync_dir(target: &Path) -> io::Result<()> {
+    match File::open(dir_of(target)).and_then(|dir| dir.sync_all()) {
+        // The disk is at fault.
+        Err(e) if e.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error()) => Err(e),
+        _ => Ok(()),
+    }
 }
 
 fn link(file: &File, path: &Path) -> io::Result<()> {
