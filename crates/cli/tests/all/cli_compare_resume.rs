@@ -127,8 +127,12 @@ fn files_of_others_are_refused_and_stay_as_they_are() {
     refused(b"without a last new line", &["other: not a file of runs"]);
     refused(b"\x7fELF\xff\xfe\n\0\n", &["other: not a file of runs"]);
     refused(LOAD.as_bytes(), &["other: not a file of runs"]);
-    let old = b"{\"schema\":\"rota.compare.runs/1\",\"inputs\":{}}\n{\"workload\":\"ta";
-    refused(old, &["other:1: \"rota.compare.runs/1\"", "expected \"rota.compare.runs/2\""]);
+    for version in ["rota.compare.runs/1", "rota.compare.runs/2"] {
+        let old = format!("{{\"schema\":\"{version}\",\"inputs\":{{}}}}\n{{\"workload\":\"ta");
+        let is_told = format!("other:1: \"{version}\" is of another version of rota");
+        let what_to_do = "expected \"rota.compare.runs/3\"; give another file";
+        refused(old.as_bytes(), &[&is_told, what_to_do]);
+    }
 }
 
 #[test]
@@ -159,6 +163,28 @@ fn a_damaged_line_is_named_and_nothing_is_lost() {
         assert_eq!(run.stderr.contains("runs.jsonl:3: incomplete last line"), is_told);
         assert_eq!(kept(&file), 2);
     }
+}
+
+#[test]
+fn a_run_copied_from_the_file_of_another_comparison_is_refused() {
+    let scratch = Scratch::new();
+    let load = scratch.file("talk.json", LOAD);
+    let file = |name| scratch.path(name);
+    let run = |duration: &str, file: &str| {
+        let args = ["--seeds", "1", "--duration", duration, "--resume", file];
+        rota(&[&["compare", &load, "rr", "--baseline", "none"][..], &args].concat())
+    };
+    run("200ms", &file("other.jsonl")).ok();
+    run("100ms", &file("runs.jsonl")).ok();
+    let read = |name| std::fs::read_to_string(file(name)).expect("the file");
+    let (first, _) = read("runs.jsonl").split_once('\n').map(own).expect("lines");
+    let (_, theirs) = read("other.jsonl").split_once('\n').map(own).expect("lines");
+    scratch.file("runs.jsonl", format!("{first}\n{theirs}"));
+    run("100ms", &file("runs.jsonl")).refused(&["runs.jsonl:2: damaged", "in this file"]);
+}
+
+fn own((one, two): (&str, &str)) -> (String, String) {
+    (one.to_owned(), two.to_owned())
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::matrix::{self, Cell, Matrix};
 use super::CompareArgs;
 use crate::error::Error;
 use crate::output::messages;
-use lines::Unfit;
+use lines::{Binding, Unfit};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -26,6 +26,8 @@ pub(crate) struct Kept {
     path: PathBuf,
     /// `None`: there is nowhere to keep them.
     file: Option<File>,
+    /// To its first line.
+    binding: Binding,
     /// Whether the user named the file, and so wants to have it afterwards.
     named: bool,
     /// Runs that were there already.
@@ -69,13 +71,14 @@ impl Kept {
         // Only now that it is known to be ours.
         let cut = file.set_len(whole as u64).and_then(|()| file.seek(SeekFrom::End(0)));
         cut.map_err(|e| Error::file("write", path, &e))?;
-        let is_new = content.is_none();
-        let runs = content.map_or(Vec::new(), |content| content.runs).into_iter();
-        let runs: HashMap<Key, Run> = runs.map(|run| (key_of(&run), run)).collect();
-        let count = runs.len();
-        let mut kept = Kept { path: path.into(), file: Some(file), named: true, runs, count };
-        if is_new {
-            kept.write(lines::header(inputs))?;
+        let mut kept = Self::empty(path.into(), Some(file), true);
+        match content {
+            Some(content) => {
+                kept.binding = content.binding;
+                kept.runs = content.runs.into_iter().map(|run| (key_of(&run), run)).collect();
+                kept.count = kept.runs.len();
+            }
+            None => kept.begin(inputs)?,
         }
         Ok(kept)
     }
@@ -83,11 +86,24 @@ impl Kept {
     /// Without a place for it, nothing is kept: no reason not to run.
     fn temporary(inputs: &Inputs) -> Self {
         let (path, file) = file::create(&state_dir());
-        let mut kept = Kept { path, file, named: false, runs: HashMap::new(), count: 0 };
-        if kept.write(lines::header(inputs)).is_err() {
+        let mut kept = Self::empty(path, file, false);
+        if kept.begin(inputs).is_err() {
             kept.file = None;
         }
         kept
+    }
+
+    fn empty(path: PathBuf, file: Option<File>, named: bool) -> Self {
+        Kept { path, file, binding: Binding::default(), named, runs: HashMap::new(), count: 0 }
+    }
+
+    /// Writes the first line.
+    fn begin(&mut self, inputs: &Inputs) -> Result<(), Error> {
+        let header = lines::header(inputs);
+        if let Ok((_, binding)) = &header {
+            self.binding = binding.clone();
+        }
+        self.write(header.map(|(line, _)| line))
     }
 
     /// The run of a cell, if it was there already.
@@ -104,7 +120,7 @@ impl Kept {
             return Ok(());
         }
         self.count += 1;
-        self.write(lines::run(run))
+        self.write(lines::run(&self.binding, run))
     }
 
     fn write(&mut self, line: serde_json::Result<String>) -> Result<(), Error> {

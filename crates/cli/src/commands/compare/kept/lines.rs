@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the file consists of: lines of JSON, each with a checksum of what it holds. The first one
-//! names the format, and what was compared:
+//! names the format, and what was compared. The checksums of the others go over its checksum, too:
+//! a run of another comparison does not pass.
 //!
 //! ```json
-//! {"schema":"rota.compare.runs/2","sum":"0123456789abcdef","inputs":{…}}
+//! {"schema":"rota.compare.runs/3","sum":"0123456789abcdef","inputs":{…}}
 //! {"sum":"0123456789abcdef","run":{…}}
 //! ```
 
 use super::super::matrix;
 use super::{Inputs, Run};
-use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 /// Name and version; a change of the format gets a new number.
-const SCHEMA: &str = "rota.compare.runs/2";
+const SCHEMA: &str = "rota.compare.runs/3";
 /// How every version begins.
 const NAME: &str = "rota.compare.runs/";
 /// Digits of a checksum: a slip is not to pass, nobody has to be kept from forging one.
@@ -23,10 +23,15 @@ const DIGITS: usize = 16;
 const INPUTS: &str = "\",\"inputs\":";
 const RUN: &str = "\",\"run\":";
 
+/// Checksum of a first line, which binds the others to it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Binding(String);
+
 /// What a whole file holds.
 #[derive(Debug)]
 pub(super) struct Content {
     pub(super) inputs: Inputs,
+    pub(super) binding: Binding,
     pub(super) runs: Vec<Run>,
     /// Bytes of its whole lines; after them is a line that was being written when a process ended.
     pub(super) whole: usize,
@@ -50,37 +55,42 @@ fn before_sum(schema: bool) -> String {
     "{\"sum\":\"".to_owned()
 }
 
-fn sum_of(text: &str) -> String {
+/// The first line is bound to nothing.
+fn sum_of(binding: Option<&Binding>, text: &str) -> String {
     let mut hash = Sha256::new();
+    if let Some(Binding(sum)) = binding {
+        hash.update(sum);
+    }
     hash.update(text);
     matrix::hex(hash)[..DIGITS].to_owned()
 }
 
-/// The first line.
-pub(super) fn header(inputs: &Inputs) -> serde_json::Result<String> {
-    line(true, INPUTS, inputs)
+/// The first line, and what binds the others to it.
+pub(super) fn header(inputs: &Inputs) -> serde_json::Result<(String, Binding)> {
+    let text = serde_json::to_string(inputs)?;
+    let sum = sum_of(None, &text);
+    Ok((format!("{}{sum}{INPUTS}{text}}}\n", before_sum(true)), Binding(sum)))
 }
 
 /// The line of a run.
-pub(super) fn run(run: &Run) -> serde_json::Result<String> {
-    line(false, RUN, run)
+pub(super) fn run(binding: &Binding, run: &Run) -> serde_json::Result<String> {
+    let text = serde_json::to_string(run)?;
+    Ok(format!("{}{}{RUN}{text}}}\n", before_sum(false), sum_of(Some(binding), &text)))
 }
 
-fn line(schema: bool, key: &str, value: &impl Serialize) -> serde_json::Result<String> {
-    let text = serde_json::to_string(value)?;
-    Ok(format!("{}{}{key}{text}}}\n", before_sum(schema), sum_of(&text)))
-}
-
-/// What a line holds, if it is as it was written.
-fn held<'a>(line: &'a [u8], schema: bool, key: &str) -> Result<&'a str, String> {
+/// What a line holds, if it is as it was written, and its checksum. Without a binding it is the
+/// first one.
+fn held<'a>(line: &'a [u8], binding: Option<&Binding>) -> Result<(&'a str, &'a str), String> {
+    let (schema, key) = (binding.is_none(), if binding.is_none() { INPUTS } else { RUN });
     let shape = || format!("not a line of this file: expected {}…{key}…}}", before_sum(schema));
     let line = std::str::from_utf8(line).map_err(|_| "not UTF-8 text".to_owned())?;
     let rest = line.strip_prefix(&before_sum(schema)).ok_or_else(shape)?;
     let (sum, rest) = rest.split_at_checked(DIGITS).ok_or_else(shape)?;
     let text = rest.strip_prefix(key).and_then(|rest| rest.strip_suffix('}')).ok_or_else(shape)?;
-    match sum_of(text) {
-        of if of == sum => Ok(text),
-        of => Err(format!("its checksum is {sum}, expected {of}")),
+    match sum_of(binding, text) {
+        of if of == sum => Ok((text, sum)),
+        of if schema => Err(format!("its checksum is {sum}, expected {of}")),
+        of => Err(format!("its checksum is {sum}, expected {of} in this file")),
     }
 }
 
@@ -99,15 +109,16 @@ pub(super) fn read(bytes: &[u8]) -> Result<Option<Content>, Unfit> {
     }
     let damaged = |number: usize| move |why: String| Unfit::Damaged(number, why);
     let of_json = |number| move |e: serde_json::Error| Unfit::Damaged(number, e.to_string());
-    let inputs = held(first, true, INPUTS).map_err(damaged(1))?;
+    let (inputs, sum) = held(first, None).map_err(damaged(1))?;
+    let binding = Binding(sum.to_owned());
     let inputs = serde_json::from_str(inputs).map_err(of_json(1))?;
     let mut runs = Vec::new();
     for (number, line) in lines {
         let line = &line[..line.len() - 1];
-        let run = held(line, false, RUN).map_err(damaged(number))?;
+        let (run, _) = held(line, Some(&binding)).map_err(damaged(number))?;
         runs.push(serde_json::from_str(run).map_err(of_json(number))?);
     }
-    Ok(Some(Content { inputs, runs, whole }))
+    Ok(Some(Content { inputs, binding, runs, whole }))
 }
 
 /// A first line that is not of this version.
@@ -132,7 +143,11 @@ mod tests {
     use super::*;
 
     fn file() -> String {
-        let inputs = Inputs::from([("--hz".to_owned(), "250".to_owned())]);
+        file_of("250")
+    }
+
+    fn file_of(hz: &str) -> String {
+        let inputs = Inputs::from([("--hz".to_owned(), hz.to_owned())]);
         let exit = Exit { kind: 64, code: 0, reason: "unregistered".into(), ejected: false };
         let one = Run {
             workload: "a.json".into(),
@@ -145,7 +160,9 @@ mod tests {
             tasks: Vec::new(),
         };
         let two = Run { seed: 18, ..one.clone() };
-        [header(&inputs), run(&one), run(&two)].map(|line| line.expect("JSON")).concat()
+        let (first, binding) = header(&inputs).expect("JSON");
+        let runs = [one, two].map(|one| run(&binding, &one).expect("JSON"));
+        first + &runs.concat()
     }
 
     #[test]
@@ -197,14 +214,31 @@ mod tests {
     }
 
     #[test]
+    fn a_run_of_another_comparison_is_refused() {
+        let (ours, theirs) = (file(), file_of("1000"));
+        let last = |text: &str| text.trim_end().rsplit_once('\n').map(|(_, last)| last.to_owned());
+        let copied = last(&theirs).expect("a run") + "\n";
+        let of = |text: &str| read(text.as_bytes()).err();
+        assert!(matches!(of(&(ours.clone() + &copied)), Some(Unfit::Damaged(4, why))
+            if why.contains("in this file")));
+        // Nor does one pass below the first line of another.
+        let (first, runs) = theirs.split_once('\n').expect("lines");
+        assert_eq!(of(&format!("{first}\n{runs}")), None);
+        let (_, runs) = ours.split_once('\n').expect("lines");
+        assert!(matches!(of(&format!("{first}\n{runs}")), Some(Unfit::Damaged(2, _))));
+    }
+
+    #[test]
     fn others_are_told_apart() {
         let of = |text: &str| read(text.as_bytes()).err();
         assert_eq!(of("hello\n"), Some(Unfit::Foreign));
         assert_eq!(of("hello"), Some(Unfit::Foreign));
         assert_eq!(of("\n\n"), Some(Unfit::Foreign));
         assert_eq!(of("{\"schema\":\"rota.sim/1\"}\n"), Some(Unfit::Foreign));
-        let old = "{\"schema\":\"rota.compare.runs/1\",\"inputs\":{}}\n{\"workload\":\"a\"}\n";
-        assert_eq!(of(old), Some(Unfit::Version("rota.compare.runs/1".into())));
+        for version in ["rota.compare.runs/1", "rota.compare.runs/2"] {
+            let old = file().replace(SCHEMA, version);
+            assert_eq!(of(&old), Some(Unfit::Version(version.into())));
+        }
         let damaged = of(&file().replace("\"seed\":18", "\"seed\":19"));
         assert!(matches!(damaged, Some(Unfit::Damaged(3, why)) if why.contains("checksum")));
     }
