@@ -3,12 +3,14 @@
 
 mod args;
 mod explain;
+mod log_limit;
 
 pub(crate) use args::BoostArgs;
 
 use crate::commands::run::{notify, Stop};
 use crate::error::{Error, Status};
 use crate::output::messages;
+use log_limit::{LogLimit, User};
 use rota_boost::apply::{DryRun, Kernel, Threads};
 use rota_boost::control::Listener;
 use rota_boost::daemon::{self, Daemon, Options, Totals};
@@ -94,9 +96,14 @@ fn until_end<T: Threads>(
     let over = |limit: Option<u64>, since: Instant| {
         limit.is_some_and(|ns| since.elapsed() >= Duration::from_nanos(ns))
     };
+    let mut limit = LogLimit::default();
     while !stop.wanted() && !over(args.duration, begin) {
-        for change in daemon.step()? {
-            if args.log || args.dry_run {
+        let changes = daemon.step()?;
+        if let Some(left_out) = limit.advance(process::monotonic_ns()) {
+            say(&left_out)?;
+        }
+        for change in changes {
+            if (args.log || args.dry_run) && limit.admits(&change, user_of) {
                 say(&change.to_string())?;
             }
         }
@@ -105,7 +112,14 @@ fn until_end<T: Threads>(
             say(&text(&daemon.totals()))?;
         }
     }
-    Ok(())
+    limit.left_out(process::monotonic_ns()).map_or(Ok(()), |left_out| say(&left_out))
+}
+
+/// The real user of a process.
+fn user_of(pid: u32) -> User {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let ids = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    ids.split_whitespace().next()?.parse().ok()
 }
 
 fn text(totals: &Totals) -> String {
@@ -121,4 +135,15 @@ fn say(line: &str) -> Result<(), Error> {
     let mut out = crate::output::stdout();
     writeln!(out, "{line}")?;
     Ok(out.flush()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::user_of;
+
+    #[test]
+    fn the_user_of_a_process_is_found() {
+        let own = rustix::process::getuid().as_raw();
+        assert_eq!((user_of(std::process::id()), user_of(0)), (Some(own), None));
+    }
 }
