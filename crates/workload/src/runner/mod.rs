@@ -218,6 +218,7 @@ impl Runner {
         if !state.cursor.entered {
             state.cursor.entered = true;
             if phase.change.apply(&mut state.settings, &definition.task_cpus) {
+                self.sync.loans.own_rank_changed(ix);
                 return Some(Step::Change(state.settings.clone()));
             }
         }

@@ -2,10 +2,20 @@
 //! Priority inheritance: whoever holds a mutex runs with the rank of the greatest of those who
 //! wait for it, if that is above its own, through chains of mutexes
 //! (`rt_mutex_adjust_prio_chain()`).
+//!
+//! Only what an event changes is looked at, and the walk up a chain ends where nothing changes. A
+//! task waits for one mutex at a time and does nothing meanwhile, nor do those that it keeps
+//! waiting. So the rank of a task that waits never falls.
+//!
+//! Of several lenders of the same rank the first one counts. Ranks are passed on in rounds over the
+//! mutexes, in their order, and over the queue of each: to a later mutex in the same round, to an
+//! earlier one in the next.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::mutex::Mutexes;
+use super::queue::Place;
 use crate::model::TaskIx;
 
 /// A task runs with another's priority from now on.
@@ -17,46 +27,216 @@ pub struct Loan {
     pub from: Option<TaskIx>,
 }
 
+/// What happened at a mutex that lends.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Change {
+    /// A task waits.
+    Waits { task: TaskIx, mutex: u32, place: Place },
+    /// The holder gives it to the first that waited.
+    Passes { mutex: u32, from: TaskIx, to: TaskIx },
+}
+
+/// The rank that a task has from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Borrowed {
+    rank: i32,
+    /// Whose own rank it is.
+    from: TaskIx,
+    /// In which round it comes, and through which mutex.
+    round: u32,
+    mutex: u32,
+}
+
+/// The rank of a task that waits, as the holder of the mutex can have it; the best is the least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Offer {
+    rank: Reverse<i32>,
+    round: u32,
+    place: Place,
+    task: TaskIx,
+}
+
+/// The best offer at a mutex; the best of a holder is the least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Best {
+    rank: Reverse<i32>,
+    round: u32,
+    mutex: u32,
+}
+
 /// Who lends to whom.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Loans {
     /// By borrower.
-    lent: BTreeMap<TaskIx, TaskIx>,
+    borrowed: BTreeMap<TaskIx, Borrowed>,
+    /// The mutex that each task waits for, and its offer there.
+    waits: BTreeMap<TaskIx, (u32, Offer)>,
+    /// By mutex that others than its holder wait for.
+    offers: BTreeMap<u32, BTreeSet<Offer>>,
+    /// By holder of such mutexes.
+    held: BTreeMap<TaskIx, BTreeSet<Best>>,
+    /// To be looked at: their own rank is another.
+    changed: Vec<TaskIx>,
     news: Vec<Loan>,
 }
 
+/// One update: what it has done so far.
+#[derive(Default)]
+struct Walk {
+    /// Tasks still to be looked at.
+    look: Vec<TaskIx>,
+    /// Lenders before the update of those whose loans are others now.
+    before: BTreeMap<TaskIx, Option<TaskIx>>,
+    /// Tasks that wait with another rank than they queued with, by queue.
+    moved: BTreeSet<(u32, Place, TaskIx)>,
+}
+
 impl Loans {
-    /// Looks again at who waits for whom; `rank` is a task's own.
-    pub(crate) fn update(&mut self, mutexes: &mut Mutexes, rank: impl Fn(TaskIx) -> i32) {
-        if !mutexes.inherit() || self.lent.is_empty() && !mutexes.anyone_waits(&rank) {
-            return;
+    /// The task's own rank is another: heeded at the next update.
+    pub(crate) fn own_rank_changed(&mut self, task: TaskIx) {
+        if self.held.contains_key(&task) {
+            self.changed.push(task);
         }
-        // to each borrower its rank and where that comes from
-        let mut now: BTreeMap<TaskIx, (i32, TaskIx)> = BTreeMap::new();
-        let of = |now: &BTreeMap<TaskIx, (i32, TaskIx)>, task: TaskIx| {
-            now.get(&task).copied().unwrap_or_else(|| (rank(task), task))
-        };
-        loop {
-            let mut changed = false;
-            for (owner, waiter) in mutexes.owners_and_waiters() {
-                let lender = of(&now, waiter);
-                if lender.0 > of(&now, owner).0 {
-                    now.insert(owner, lender);
-                    changed = true;
+    }
+
+    /// Heeds what happened at the mutexes since the last call; `rank` is a task's own.
+    pub(crate) fn update(&mut self, mutexes: &mut Mutexes, rank: impl Fn(TaskIx) -> i32) {
+        let mut walk = Walk { look: std::mem::take(&mut self.changed), ..Walk::default() };
+        self.walk(&mut walk, mutexes, &rank);
+        for change in mutexes.take_changes() {
+            match change {
+                Change::Waits { task, mutex, place } => {
+                    let offer = self.offer(task, mutex, place, rank(task));
+                    self.waits.insert(task, (mutex, offer));
+                    walk.moved.insert((mutex, place, task));
+                    self.replace_offer(&mut walk, mutexes, mutex, None, Some(offer));
+                }
+                Change::Passes { mutex, from, to } => {
+                    self.pass(mutex, from, to);
+                    walk.look.extend([from, to]);
                 }
             }
-            if !changed {
-                break;
+            self.walk(&mut walk, mutexes, &rank);
+        }
+        self.rerank(&mut walk, mutexes);
+        self.tell(&walk);
+    }
+
+    /// Looks at tasks until no more of them have another loan than before.
+    fn walk(&mut self, walk: &mut Walk, mutexes: &Mutexes, rank: &impl Fn(TaskIx) -> i32) {
+        while let Some(task) = walk.look.pop() {
+            let own = rank(task);
+            let (was, now) = (self.borrowed.get(&task).copied(), self.best_of(task, own));
+            if was == now {
+                continue;
+            }
+            walk.before.entry(task).or_insert(was.map(|b| b.from));
+            match now {
+                Some(borrowed) => self.borrowed.insert(task, borrowed),
+                None => self.borrowed.remove(&task),
+            };
+            if let Some((mutex, old)) = self.waits.get(&task).copied() {
+                let new = self.offer(task, mutex, old.place, own);
+                self.waits.insert(task, (mutex, new));
+                walk.moved.insert((mutex, old.place, task));
+                self.replace_offer(walk, mutexes, mutex, Some(old), Some(new));
             }
         }
-        mutexes.rerank(|task| of(&now, task).0);
-        let now: BTreeMap<TaskIx, TaskIx> =
-            now.into_iter().map(|(to, (_, from))| (to, from)).collect();
-        let ended = self.lent.keys().filter(|to| !now.contains_key(to));
-        self.news.extend(ended.map(|to| Loan { to: *to, from: None }));
-        let begun = now.iter().filter(|(to, from)| self.lent.get(to) != Some(from));
-        self.news.extend(begun.map(|(to, from)| Loan { to: *to, from: Some(*from) }));
-        self.lent = now;
+    }
+
+    /// What a task borrows.
+    fn best_of(&self, task: TaskIx, own: i32) -> Option<Borrowed> {
+        let Best { rank, round, mutex } = *self.held.get(&task)?.first()?;
+        if rank.0 <= own {
+            return None;
+        }
+        let lender = self.offers.get(&mutex)?.first()?.task;
+        let from = self.borrowed.get(&lender).map_or(lender, |b| b.from);
+        Some(Borrowed { rank: rank.0, from, round, mutex })
+    }
+
+    /// What a task offers that waits for the mutex.
+    fn offer(&self, task: TaskIx, mutex: u32, place: Place, own: i32) -> Offer {
+        let (rank, round) = match self.borrowed.get(&task) {
+            Some(b) => (b.rank, b.round + u32::from(mutex < b.mutex)),
+            None => (own, 0),
+        };
+        Offer { rank: Reverse(rank), round, place, task }
+    }
+
+    /// Another offer at a mutex, at which its holder has to look. Nobody lends to itself.
+    fn replace_offer(
+        &mut self,
+        walk: &mut Walk,
+        mutexes: &Mutexes,
+        mutex: u32,
+        old: Option<Offer>,
+        new: Option<Offer>,
+    ) {
+        let task = old.or(new).map(|offer| offer.task);
+        if let Some(holder) = mutexes.owner(mutex).filter(|holder| Some(*holder) != task) {
+            self.exchange(mutex, holder, old, new);
+            walk.look.push(holder);
+        }
+    }
+
+    fn exchange(&mut self, mutex: u32, holder: TaskIx, old: Option<Offer>, new: Option<Offer>) {
+        let offers = self.offers.entry(mutex).or_default();
+        let before = offers.first().copied();
+        old.iter().for_each(|old| _ = offers.remove(old));
+        offers.extend(new);
+        let after = offers.first().copied();
+        if offers.is_empty() {
+            self.offers.remove(&mutex);
+        }
+        self.rehold(mutex, holder, before, after);
+    }
+
+    /// The best offer at a mutex of a holder is another.
+    fn rehold(&mut self, mutex: u32, holder: TaskIx, before: Option<Offer>, after: Option<Offer>) {
+        let best = |offer: Offer| Best { rank: offer.rank, round: offer.round, mutex };
+        let held = self.held.entry(holder).or_default();
+        before.iter().for_each(|before| _ = held.remove(&best(*before)));
+        held.extend(after.map(best));
+        if held.is_empty() {
+            self.held.remove(&holder);
+        }
+    }
+
+    fn pass(&mut self, mutex: u32, from: TaskIx, to: TaskIx) {
+        if let Some((_, offer)) = self.waits.remove(&to) {
+            self.exchange(mutex, from, Some(offer), None);
+        }
+        let best = self.offers.get(&mutex).and_then(BTreeSet::first).copied();
+        self.rehold(mutex, from, best, None);
+        self.rehold(mutex, to, None, best);
+    }
+
+    /// Those who wait with another rank go behind their new equals, in the order in which they
+    /// waited. As ranks of those who wait only rise, nobody comes before another lender of its
+    /// new rank by that, so that nothing need be looked at again.
+    fn rerank(&mut self, walk: &mut Walk, mutexes: &mut Mutexes) {
+        for (mutex, place, task) in std::mem::take(&mut walk.moved) {
+            let Some((_, offer)) = self.waits.get(&task).copied() else { continue };
+            if offer.rank.0 == place.rank() {
+                continue;
+            }
+            let new = Offer { place: mutexes.rerank(mutex, place, offer.rank.0), ..offer };
+            self.waits.insert(task, (mutex, new));
+            if let Some(holder) = mutexes.owner(mutex).filter(|holder| *holder != task) {
+                self.exchange(mutex, holder, Some(offer), Some(new));
+            }
+        }
+    }
+
+    /// Loans that ended, then those that began, each in the order of borrowers.
+    fn tell(&mut self, walk: &Walk) {
+        let now = |to: &TaskIx| self.borrowed.get(to).map(|b| b.from);
+        let loans =
+            walk.before.iter().map(|(to, before)| (*before, Loan { to: *to, from: now(to) }));
+        let changed = loans.filter(|(before, loan)| *before != loan.from).map(|(_, loan)| loan);
+        let (ended, begun): (Vec<_>, Vec<_>) = changed.partition(|loan| loan.from.is_none());
+        self.news.extend(ended.into_iter().chain(begun));
     }
 
     /// What has changed since the last call.
@@ -66,52 +246,5 @@ impl Loans {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::{Meeting, Waiter};
-    use super::*;
-
-    fn waiter(task: u32, rank: i32) -> Waiter {
-        Waiter { task: TaskIx(task), rank }
-    }
-
-    fn loan(to: u32, from: Option<u32>) -> Loan {
-        Loan { to: TaskIx(to), from: from.map(TaskIx) }
-    }
-
-    #[test]
-    fn a_loan_goes_along_the_chain_orders_those_who_wait_and_ends_with_the_unlock() {
-        // task 0 holds m, 1 holds n and waits for m, 2 waits for n, 3 waits for m
-        let own = [0, 0, 20, 10];
-        let rank = |t: TaskIx| own[t.0 as usize];
-        let (mut mutexes, mut loans) = (Mutexes::new(2, true), Loans::default());
-        mutexes.lock(waiter(0, 0), 0);
-        mutexes.lock(waiter(1, 0), 1);
-        assert_eq!(mutexes.lock(waiter(1, 0), 0), Meeting::WaitAndRetry);
-        loans.update(&mut mutexes, rank);
-        assert_eq!(loans.take(), []);
-        mutexes.lock(waiter(3, 10), 0);
-        loans.update(&mut mutexes, rank);
-        assert_eq!(loans.take(), [loan(0, Some(3))]);
-        mutexes.lock(waiter(2, 20), 1);
-        loans.update(&mut mutexes, rank);
-        assert_eq!(loans.take(), [loan(0, Some(2)), loan(1, Some(2))]);
-        // 1 has 20 now, more than 3 with its 10
-        assert_eq!(mutexes.unlock(TaskIx(0), 0), Some(TaskIx(1)));
-        loans.update(&mut mutexes, rank);
-        assert_eq!(loans.take(), [loan(0, None)]);
-    }
-
-    #[test]
-    fn a_circle_is_lent_to_and_ends() {
-        // each of 0 and 1 waits for what the other holds, and 2 for what 0 holds
-        let rank = |t: TaskIx| if t.0 == 2 { 5 } else { 0 };
-        let (mut mutexes, mut loans) = (Mutexes::new(2, true), Loans::default());
-        mutexes.lock(waiter(0, 0), 0);
-        mutexes.lock(waiter(1, 0), 1);
-        mutexes.lock(waiter(0, 0), 1);
-        mutexes.lock(waiter(1, 0), 0);
-        mutexes.lock(waiter(2, 5), 0);
-        loans.update(&mut mutexes, rank);
-        assert_eq!(loans.take(), [loan(0, Some(2)), loan(1, Some(2))]);
-    }
-}
+#[path = "inherit_tests.rs"]
+mod tests;

@@ -5,7 +5,8 @@
 //! it. With priority inheritance the mutex goes straight to the first that waits. Whoever locks a
 //! mutex that it holds waits for itself.
 
-use super::queue::{WaitQueue, Waiter};
+use super::inherit::Change;
+use super::queue::{Place, WaitQueue, Waiter};
 use super::Meeting;
 use crate::model::TaskIx;
 
@@ -15,6 +16,8 @@ pub(crate) struct Mutexes {
     list: Vec<Mutex>,
     /// Priority inheritance (`pi_enabled`).
     inherits: bool,
+    /// With it: what happened since it was last heeded.
+    changes: Vec<Change>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -27,18 +30,21 @@ struct Mutex {
 
 impl Mutexes {
     pub(super) fn new(count: usize, inherits: bool) -> Self {
-        Mutexes { list: vec![Mutex::default(); count], inherits }
+        Mutexes { list: vec![Mutex::default(); count], inherits, changes: Vec::new() }
     }
 
-    pub(crate) fn lock(&mut self, waiter: Waiter, mutex: u32) -> Meeting {
-        let mutex = &mut self.list[mutex as usize];
+    pub(crate) fn lock(&mut self, waiter: Waiter, index: u32) -> Meeting {
+        let mutex = &mut self.list[index as usize];
         let granted = std::mem::take(&mut mutex.granted);
         match mutex.owner {
             None => mutex.owner = Some(waiter.task),
             Some(owner) if granted && owner == waiter.task => {}
             Some(_) => {
                 mutex.granted = granted;
-                mutex.waiting.push(waiter);
+                let (task, place) = (waiter.task, mutex.waiting.push(waiter));
+                if self.inherits {
+                    self.changes.push(Change::Waits { task, mutex: index, place });
+                }
                 return Meeting::WaitAndRetry;
             }
         }
@@ -47,15 +53,18 @@ impl Mutexes {
 
     /// Frees the mutex, whoever holds it, and says who is to be woken. With priority inheritance
     /// the kernel refuses to free another's mutex.
-    pub(crate) fn unlock(&mut self, task: TaskIx, mutex: u32) -> Option<TaskIx> {
+    pub(crate) fn unlock(&mut self, task: TaskIx, index: u32) -> Option<TaskIx> {
         let inherits = self.inherits;
-        let mutex = &mut self.list[mutex as usize];
+        let mutex = &mut self.list[index as usize];
         if inherits && mutex.owner != Some(task) {
             return None;
         }
         let next = mutex.waiting.pop();
         mutex.owner = if inherits { next } else { None };
         mutex.granted = mutex.owner.is_some();
+        if let Some(to) = mutex.owner {
+            self.changes.push(Change::Passes { mutex: index, from: task, to });
+        }
         next
     }
 
@@ -64,25 +73,14 @@ impl Mutexes {
         self.list[mutex as usize].owner
     }
 
-    /// Whether they inherit priority.
-    pub(super) fn inherit(&self) -> bool {
-        self.inherits
+    /// What happened since the last call.
+    pub(super) fn take_changes(&mut self) -> Vec<Change> {
+        std::mem::take(&mut self.changes)
     }
 
-    /// Whether anyone above ordinary tasks waits.
-    pub(super) fn anyone_waits(&self, rank: impl Fn(TaskIx) -> i32) -> bool {
-        self.list.iter().flat_map(|m| m.waiting.iter()).any(|t| rank(t) > 0)
-    }
-
-    /// Each pair of who holds a mutex and who waits for it, in the order of the queues.
-    pub(super) fn owners_and_waiters(&self) -> impl Iterator<Item = (TaskIx, TaskIx)> + '_ {
-        let owned = self.list.iter().filter_map(|m| Some((m.owner?, m)));
-        owned.flat_map(|(owner, m)| m.waiting.iter().map(move |t| (owner, t)))
-    }
-
-    /// Puts those who wait into the order of these ranks.
-    pub(super) fn rerank(&mut self, rank: impl Fn(TaskIx) -> i32) {
-        self.list.iter_mut().for_each(|m| m.waiting.rerank(&rank));
+    /// Gives a task that waits another rank.
+    pub(super) fn rerank(&mut self, mutex: u32, place: Place, rank: i32) -> Place {
+        self.list[mutex as usize].waiting.rerank(place, rank)
     }
 
     /// Who waits, and for which mutex.

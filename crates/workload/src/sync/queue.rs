@@ -2,7 +2,8 @@
 //! A queue of waiting tasks in the kernel's order: real-time tasks before others and by priority,
 //! among equals whoever came first.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use crate::model::{Policy, Settings, TaskIx};
 
@@ -25,39 +26,57 @@ impl Waiter {
     }
 }
 
+/// Where in a queue a task waits: by rank, then in the order of arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    rank: Reverse<i32>,
+    arrival: u64,
+}
+
+impl Place {
+    pub(super) fn rank(self) -> i32 {
+        self.rank.0
+    }
+}
+
 /// Who waits, the next one to be woken first.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct WaitQueue(VecDeque<Waiter>);
+pub(crate) struct WaitQueue {
+    tasks: BTreeMap<Place, TaskIx>,
+    arrivals: u64,
+}
 
 impl WaitQueue {
-    pub(crate) fn push(&mut self, waiter: Waiter) {
-        let after = self.0.iter().rposition(|w| w.rank >= waiter.rank);
-        self.0.insert(after.map_or(0, |last| last + 1), waiter);
+    /// Behind all of this rank.
+    pub(super) fn push(&mut self, waiter: Waiter) -> Place {
+        let place = Place { rank: Reverse(waiter.rank), arrival: self.arrivals };
+        self.arrivals += 1;
+        self.tasks.insert(place, waiter.task);
+        place
     }
 
-    /// Who has another rank than it came with goes behind all of that rank.
-    pub(crate) fn rerank(&mut self, rank: impl Fn(TaskIx) -> i32) {
-        while let Some(at) = self.0.iter().position(|w| w.rank != rank(w.task)) {
-            if let Some(Waiter { task, .. }) = self.0.remove(at) {
-                self.push(Waiter { task, rank: rank(task) });
-            }
+    /// Who has another rank now goes behind all of that rank.
+    pub(super) fn rerank(&mut self, place: Place, rank: i32) -> Place {
+        match self.tasks.remove(&place) {
+            Some(task) => self.push(Waiter { task, rank }),
+            None => place,
         }
     }
 
     pub(crate) fn pop(&mut self) -> Option<TaskIx> {
-        self.0.pop_front().map(|w| w.task)
+        self.tasks.pop_first().map(|(_, task)| task)
     }
 
     pub(crate) fn drain(&mut self) -> Vec<TaskIx> {
-        self.0.drain(..).map(|w| w.task).collect()
+        std::mem::take(&mut self.tasks).into_values().collect()
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.tasks.len()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = TaskIx> + '_ {
-        self.0.iter().map(|w| w.task)
+        self.tasks.values().copied()
     }
 }
 
@@ -65,13 +84,28 @@ impl WaitQueue {
 mod tests {
     use super::*;
 
+    fn push(queue: &mut WaitQueue, task: u32, rank: i32) -> Place {
+        queue.push(Waiter { task: TaskIx(task), rank })
+    }
+
     #[test]
     fn priority_goes_first_and_equals_in_order() {
         let mut queue = WaitQueue::default();
         for (task, rank) in [(1, 0), (2, 5), (3, 0), (4, 5), (5, 99)] {
-            queue.push(Waiter { task: TaskIx(task), rank });
+            push(&mut queue, task, rank);
         }
         let order: Vec<u32> = queue.drain().iter().map(|t| t.0).collect();
         assert_eq!(order, [5, 2, 4, 1, 3]);
+    }
+
+    #[test]
+    fn a_new_rank_puts_a_task_behind_its_new_equals() {
+        let mut queue = WaitQueue::default();
+        let first = push(&mut queue, 1, 0);
+        push(&mut queue, 2, 5);
+        push(&mut queue, 3, 0);
+        queue.rerank(first, 5);
+        assert_eq!(queue.iter().map(|t| t.0).collect::<Vec<_>>(), [2, 1, 3]);
+        assert_eq!((queue.pop(), queue.len()), (Some(TaskIx(2)), 2));
     }
 }
