@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Any text as a manifest: parse it, and work out its values for two machines.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use rota_manifest::{MachineFacts, Manifest};
+
+fuzz_target!(|text: &str| {
+    let manifest = match Manifest::parse("fuzz.toml", text) {
+        Ok(manifest) => manifest,
+        Err(error) => {
+            let lines = text.lines().count() + 1;
+            assert!(error.line.is_none_or(|line| line >= 1 && line <= lines), "{error}");
+            return;
+        }
+    };
+    let pairs = MachineFacts { core: vec![0, 0, 1, 1], llc: vec![0; 4], node: vec![0, 0, 1, 1] };
+    for facts in [MachineFacts::flat(1), pairs] {
+        // Some names are constants of the kernel, also ones with extreme values.
+        let constant = |name: &str| match name.len() {
+            3 => Some(i128::from(i64::MIN)),
+            9.. => Some(1 << 63),
+            _ => None,
+        };
+        let _ = manifest.expand(&facts, &constant);
+    }
+});
