@@ -3,6 +3,7 @@
 //! on one CPU; with the programs of that without them, in turns. Needs root and bpf(2). Not by
 //! criterion, which cannot take turns.
 
+use rota_boost::account::Extra;
 use rota_boost::apply::Kernel;
 use rota_boost::customers::{Clients, Customers};
 use rota_boost::daemon::{Daemon, Options};
@@ -127,12 +128,8 @@ impl Boosting {
         let options = Options {
             customers: customers()?,
             clients: Clients::default(),
-            settings: Settings {
-                process_cpus: cpus,
-                user_cpus: cpus,
-                request_cpu_ns: 200_000_000,
-                limits,
-            },
+            settings: Settings { request_cpu_ns: 200_000_000, limits },
+            extra: Extra { people_cpus: cpus, services_cpus: cpus },
             load_window_ns: 500_000_000,
             own_cpu: 0.01,
             saved: Some(files.path().join("saved")),

@@ -75,6 +75,7 @@ __kinline void tell(struct live *l, struct worker *w, struct task_struct *p, u64
 		    u32 family, u32 relation, u32 peer, u32 role)
 {
 	struct event *e;
+	u32 uid;
 
 	if (w->event_ns && now - w->event_ns < l->interval_ns)
 		return;
@@ -83,7 +84,8 @@ __kinline void tell(struct live *l, struct worker *w, struct task_struct *p, u64
 		return;
 	}
 	/* Told as soon as the next interval begins, if it is still so. */
-	if (!has_events_left(l, p->cred->uid.val, now))
+	uid = user_of(p->cred);
+	if (!has_events_left(l, uid, now))
 		return;
 	w->event_ns = now;
 	e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
@@ -96,7 +98,7 @@ __kinline void tell(struct live *l, struct worker *w, struct task_struct *p, u64
 	e->family = family;
 	e->tid = p->pid;
 	e->tgid = p->tgid;
-	e->uid = p->cred->uid.val;
+	e->uid = uid;
 	e->relation = relation;
 	e->peer = peer;
 	e->role = role;
@@ -155,6 +157,17 @@ __kinline u32 running_beside(struct task_struct *me)
 	return running;
 }
 
+/* Looks how many that are, once a tick. */
+__kinline void note_running(struct worker *w, struct task_struct *me)
+{
+	u32 jiffies = bpf_jiffies64();
+
+	if (w->running && w->running_jiffies == jiffies)
+		return;
+	w->running = running_beside(me);
+	w->running_jiffies = jiffies;
+}
+
 /* The current task got what it waited for. */
 __kinline void note_answer(struct live *l, struct conversation *c, struct sock *sk,
 			   struct task_struct *me)
@@ -173,7 +186,7 @@ __kinline void note_answer(struct live *l, struct conversation *c, struct sock *
 	if (!w)
 		return;
 	w->answer_ns = now;
-	w->running = running_beside(me);
+	note_running(w, me);
 	if (level_of(me))
 		return;
 	tell(l,
@@ -234,6 +247,7 @@ int on_receive(u64 *ctx)
 		__sync_fetch_and_add(&w->open, 1);
 	}
 	c->seen_ns = w->recv_ns = now;
+	note_running(w, me);
 	tell(l,
 	     w,
 	     me,
@@ -257,6 +271,7 @@ __kinline void note_helper(struct live *l, struct conversation *c, struct sock *
 		return;
 	helper->send_ns = now;
 	helper->answers++;
+	note_running(helper, me);
 	if (helper->open)
 		return;
 	helper->via = via;
@@ -343,6 +358,8 @@ int on_waking(u64 *ctx)
 		return 0;
 	helper->via = me->pid;
 	helper->helped_ns = now;
+	if (!helper->running)
+		helper->running = w->running;
 	tell(l, helper, p, now, HANDED_ON, UNIX, 0, me->pid, SERVER);
 	return 0;
 }

@@ -70,6 +70,8 @@ struct sched_entity___here {
 /* Threads are kept by the last bits of their ids. */
 #define WORKERS	  (1 << 16)
 #define ANCESTORS 6
+/* As many as there can be within each other: kernel/user_namespace.c, create_user_ns(). */
+#define MOST_NAMESPACES 33
 
 /* Where the other end stands to the one that received: bits. crates/boost/src/customers.rs */
 enum relation {
@@ -126,12 +128,12 @@ struct worker {
 	u64 opened_ns; /* since when something is open */
 	u64 served_ns; /* how long something was open before that, without waits for a CPU */
 	u32 tid;       /* 0: nobody */
-	u32 running;   /* tasks that wanted its CPU when it last got an answer, itself included */
+	u32 running;   /* tasks that wanted its CPU when it last received, itself included */
 	u64 opened_wait_ns; /* how long it had waited for a CPU when it was opened */
 	u64 answer_ns;	    /* when it last got an answer */
 	u64 ended_cpu_ns;   /* CPU time of the last that ended here, up to its last tick */
 	u32 ended_tid;
-	u32 pad;
+	u32 running_jiffies; /* when that was looked at */
 };
 
 /* Who wrote. */

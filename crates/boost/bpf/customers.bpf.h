@@ -16,13 +16,54 @@ __kinline u32 session_of(struct task_struct *p)
 	return nr;
 }
 
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+/* Kernels may be built without: then there is one, and nothing above it. */
+struct user_namespace___here {
+	struct user_namespace___here *parent;
+	kuid_t owner;
+};
+
+struct cred___here {
+	struct user_namespace___here *user_ns;
+};
+
+#pragma clang attribute pop
+
+/*
+ * Who answers for what a task does: its user, but in user namespaces whoever made the outermost
+ * one. Inside, one user is as many as they like.
+ */
+__kinline u32 user_of(const struct cred *cred)
+{
+	struct user_namespace___here *ns = NULL, *above = NULL;
+	u32 uid = 0, owner = 0, found = 0;
+
+	if (!cred)
+		return 0;
+	read_field(&uid, cred->uid.val);
+	read_field(&ns, ((const struct cred___here *)cred)->user_ns);
+	for (int i = 0; i < MOST_NAMESPACES; i++) {
+		above = NULL;
+		if (ns)
+			read_field(&above, ns->parent);
+		if (!above)
+			break;
+		read_field(&owner, ns->owner.val);
+		/* In what root made, each user is one. */
+		found = owner ?: found;
+		ns = above;
+	}
+	return found ?: uid;
+}
+
 __kinline void describe(struct writer *w, struct task_struct *p)
 {
 	struct task_struct *above = p->real_parent;
 
 	w->tid = p->pid;
 	w->tgid = p->tgid;
-	w->uid = p->cred->uid.val;
+	w->uid = user_of(p->cred);
 	w->session = session_of(p);
 	w->cgroup = bpf_get_current_cgroup_id();
 	w->at_jiffies = bpf_jiffies64();
@@ -88,7 +129,7 @@ __kinline bool find_writer(struct sock *sk, struct writer *w, bool *known)
 	if (!pid || !cred)
 		return true;
 	read_field(&w->tgid, pid->numbers[0].nr);
-	read_field(&w->uid, cred->uid.val);
+	w->uid = user_of(cred);
 	*known = true;
 	return true;
 }
@@ -116,7 +157,7 @@ __kinline u32 relation_to(struct task_struct *me, const struct writer *w)
 	/* What is not known of the writer is the same. */
 	if (!w->session || w->session == session_of(me))
 		relation |= SAME_SESSION;
-	if (w->uid == me->cred->uid.val)
+	if (w->uid == user_of(me->cred))
 		relation |= SAME_USER;
 	if (!w->cgroup || w->cgroup == bpf_get_current_cgroup_id())
 		relation |= SAME_CGROUP;

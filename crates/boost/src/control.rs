@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Questions to the running daemon: a UNIX socket that only root may use. A client sends one
-//! JSON object on a line, `{"version":1,"explain":PID}`, and gets one back.
+//! JSON object on a line, `{"version":2,"explain":PID}`, and gets one back.
 
 use crate::error::BoostError;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub const SOCKET: &str = "/run/rota/boost.sock";
 /// How long a client may take for its line.
 const PATIENCE: Duration = Duration::from_millis(100);
 const LONGEST_LINE: u64 = 4096;
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Question {
@@ -35,9 +35,6 @@ pub struct ThreadState {
     pub nice: Option<i32>,
     /// Where its request stands; of a thread that waits for answers `waiting`.
     pub phase: Option<String>,
-    /// Of a thread that waits for answers: its fair share of CPU time less what it used, in ms.
-    /// Is there enough of it, it has a nice value.
-    pub credit_ms: Option<i64>,
     /// Sockets that wait for an answer.
     pub open: u32,
     /// Requests answered.
@@ -57,10 +54,14 @@ pub struct Explanation {
     pub pid: u32,
     /// What confines its nice value.
     pub confinement: String,
-    /// Parts of the budgets of the process and its user that are left, 0 to 1.
-    pub process_budget_left: f64,
-    /// The same of its user.
-    pub user_budget_left: f64,
+    /// The user who pays for its boosts: whoever owns the user namespace, if it is in one. `None`,
+    /// as what follows, while none of its threads is boosted.
+    pub user: Option<u32>,
+    /// This user's fair share of CPU time less what boosted threads used, in ms. Is there enough
+    /// of it, they have nice values.
+    pub credit_ms: Option<i64>,
+    /// Part that is left of what its servers may use beyond that, 0 to 1.
+    pub extra_left: Option<f64>,
     /// Threads that received from customers, or work for one that did.
     pub threads: Vec<ThreadState>,
     /// What happened to it last, oldest first.
@@ -75,8 +76,9 @@ impl Explanation {
             daemon: std::process::id(),
             pid,
             confinement,
-            process_budget_left: 1.0,
-            user_budget_left: 1.0,
+            user: None,
+            credit_ms: None,
+            extra_left: None,
             threads: Vec::new(),
             history: Vec::new(),
         }
@@ -147,8 +149,8 @@ fn answer(stream: UnixStream, explain: impl FnOnce(u32) -> Explanation) -> std::
     BufReader::new((&stream).take(LONGEST_LINE)).read_line(&mut line)?;
     let mut answer = match serde_json::from_str::<Question>(&line) {
         Ok(Question { version: VERSION, explain: pid }) => serde_json::to_string(&explain(pid))?,
-        Ok(Question { version, .. }) => refusal(&format!("version {version}: expected 1")),
-        Err(e) => refusal(&format!("{e}: expected {{\"version\":1,\"explain\":PID}}")),
+        Ok(Question { version, .. }) => refusal(&format!("version {version}: expected {VERSION}")),
+        Err(e) => refusal(&format!("{e}: expected {{\"version\":{VERSION},\"explain\":PID}}")),
     };
     answer.push('\n');
     (&stream).write_all(answer.as_bytes())
@@ -200,7 +202,7 @@ mod tests {
         let server = serve_until_asked(Listener::bind(&path).expect("bound"));
         let mode = fs::metadata(&path).expect("there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        for nonsense in ["{\"version\":2,\"explain\":1}\n", "x\n", "{}\n"] {
+        for nonsense in ["{\"version\":1,\"explain\":1}\n", "x\n", "{}\n"] {
             let mut stream = UnixStream::connect(&path).expect("connected");
             stream.write_all(nonsense.as_bytes()).expect("sent");
             let mut answer = String::new();

@@ -4,9 +4,11 @@
 mod clients;
 mod explain;
 mod limits;
+mod looks;
 mod reasons;
 mod servers;
 
+use crate::account::{Accounts, Extra};
 use crate::apply::{self, Ledger, Refusal, Threads, SHORT_SLICE_NS};
 use crate::control::Listener;
 use crate::customers::{Clients, Customers};
@@ -15,6 +17,7 @@ use crate::error::BoostError;
 use crate::groups::{self, Allowed, Groups};
 use crate::load::Load;
 use crate::log::{Change, History};
+use crate::people::People;
 use crate::process;
 use crate::programs::Programs;
 use crate::saved::SavedFile;
@@ -41,8 +44,10 @@ pub struct Options {
     pub customers: Customers,
     /// What is done for who gets answers.
     pub clients: Clients,
-    /// Limits.
+    /// Limits of a request.
     pub settings: Settings,
+    /// What servers may use beyond their users' fair share.
+    pub extra: Extra,
     /// The load is averaged over this time.
     pub load_window_ns: u64,
     /// Part of a CPU that the daemon may use; beyond it looks less often.
@@ -80,6 +85,7 @@ pub struct Daemon<T: Threads> {
     programs: Programs,
     engine: Engine,
     waiting: Waiting,
+    accounts: Accounts,
     ledger: Ledger<T>,
     groups: Groups,
     listener: Option<Listener>,
@@ -162,6 +168,7 @@ impl<T: Threads> Daemon<T> {
             programs,
             engine: Engine::new(options.settings),
             waiting: Waiting::default(),
+            accounts: Accounts::new(People::of_machine(), options.extra, now_ns),
             ledger: Ledger::new(threads, file, ordinary.slice_ns),
             groups: Groups::new(options.groups, options.saved.as_deref().map(groups_file)),
             listener,
@@ -199,8 +206,7 @@ impl<T: Threads> Daemon<T> {
         }
         if now_ns.saturating_sub(self.looked_ns) >= every.as_nanos() as u64 {
             self.looked_ns = now_ns;
-            self.look_at_servers(now_ns);
-            self.look_at_clients(now_ns);
+            self.look(now_ns);
             self.sample(now_ns)?;
             self.watch_oneself(now_ns)?;
             self.answer(now_ns);

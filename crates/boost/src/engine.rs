@@ -2,7 +2,6 @@
 //! Decides who is boosted and how far, from events and looks at the boosted threads. It touches
 //! nothing itself.
 
-use crate::budget::Budget;
 use crate::conduct::{Conduct, Offence, Spell};
 use crate::process::Times;
 use crate::record::Event;
@@ -17,10 +16,6 @@ const SETTINGS_HOLD_NS: u64 = 10_000_000_000;
 /// What a user may set.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// CPUs that the boosted threads of one process may use, in the long run.
-    pub process_cpus: f64,
-    /// The same of one user.
-    pub user_cpus: f64,
     /// CPU time of one request, without an answer and without sleep.
     pub request_cpu_ns: u64,
     /// Ends of requests.
@@ -34,10 +29,6 @@ pub enum Why {
     LowLoad,
     /// It is barred for some more milliseconds.
     Barred(u64),
-    /// Its process has used up its budget.
-    ProcessBudget,
-    /// Its user has.
-    UserBudget,
     /// Its own settings forbid it.
     Settings,
     /// As many threads are watched as the daemon has descriptors for.
@@ -55,8 +46,6 @@ impl fmt::Display for Why {
         match self {
             Self::LowLoad => f.write_str("the load is low"),
             Self::Barred(ms) => write!(f, "barred for another {}.{} s", ms / 1000, ms / 100 % 10),
-            Self::ProcessBudget => f.write_str("its process has used up its budget"),
-            Self::UserBudget => f.write_str("its user has used up their budget"),
             Self::Settings => f.write_str("a person set its nice value, slice or policy"),
             Self::Room => f.write_str(
                 "its user has as many boosted threads as there is room for: see LimitNOFILE",
@@ -99,8 +88,6 @@ pub struct Engine {
     /// Answers that offenders had given.
     owing: HashMap<u32, u32>,
     refused_until: HashMap<u32, u64>,
-    processes: Budget<u32>,
-    users: Budget<u32>,
 }
 
 impl Engine {
@@ -112,8 +99,6 @@ impl Engine {
             conduct: HashMap::new(),
             owing: HashMap::new(),
             refused_until: HashMap::new(),
-            processes: Budget::new(settings.process_cpus),
-            users: Budget::new(settings.user_cpus),
         }
     }
 
@@ -140,12 +125,6 @@ impl Engine {
         let barred_ns = self.conduct.get(&event.tid).map_or(0, Conduct::barred_until_ns);
         if barred_ns > now_ns {
             return Err(Why::Barred((barred_ns - now_ns) / 1_000_000));
-        }
-        if !self.processes.allows(event.tgid, now_ns) {
-            return Err(Why::ProcessBudget);
-        }
-        if !self.users.allows(event.uid, now_ns) {
-            return Err(Why::UserBudget);
         }
         self.boosted.entry(event.tid).or_insert_with(|| Boosted {
             event,
@@ -205,10 +184,9 @@ impl Engine {
             self.owing.remove(&tid);
             return Step::Release(Why::Ended);
         };
-        let cpu_ns = times.cpu_ns.saturating_sub(b.times.cpu_ns);
         let spell = Spell {
             wall_ns: now_ns.saturating_sub(b.looked_ns),
-            cpu_ns,
+            cpu_ns: times.cpu_ns.saturating_sub(b.times.cpu_ns),
             wait_ns: times.wait_ns.saturating_sub(b.times.wait_ns),
             served_ns: facts.served_ns.saturating_sub(b.served_ns),
             open: facts.open,
@@ -220,12 +198,6 @@ impl Engine {
         if let Some(offence) = conduct.account(now_ns, spell, self.settings.request_cpu_ns) {
             self.owing.insert(tid, facts.answers);
             return Step::Release(Why::Offence(offence));
-        }
-        if !self.processes.spend(b.event.tgid, now_ns, cpu_ns) {
-            return Step::Release(Why::ProcessBudget);
-        }
-        if !self.users.spend(b.event.uid, now_ns, cpu_ns) {
-            return Step::Release(Why::UserBudget);
         }
         let full = table::elevation(load, b.event.family);
         (b.phase, b.nice) = b.request.observe(now_ns, facts, full, self.settings.limits);
@@ -245,11 +217,6 @@ impl Engine {
         self.boosted.get(&tid).map(|b| (&b.event, b.phase, b.nice))
     }
 
-    /// Part of a process's and a user's budget that is left, 0 to 1.
-    pub fn budgets_left(&mut self, tgid: u32, uid: u32, now_ns: u64) -> (f64, f64) {
-        (self.processes.left(tgid, now_ns), self.users.left(uid, now_ns))
-    }
-
     /// For how many more milliseconds a thread is barred.
     pub fn barred_ms(&self, tid: u32, now_ns: u64) -> u64 {
         let until = self.conduct.get(&tid).map_or(0, Conduct::barred_until_ns);
@@ -263,8 +230,6 @@ impl Engine {
         let conduct = &self.conduct;
         self.owing.retain(|tid, _| conduct.contains_key(tid));
         self.refused_until.retain(|_, until| *until > now_ns);
-        self.processes.tidy(now_ns);
-        self.users.tidy(now_ns);
     }
 }
 

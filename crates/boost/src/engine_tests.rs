@@ -12,8 +12,6 @@ const LOAD: u32 = 6 * table::LOAD_ONE + 1;
 
 fn settings() -> Settings {
     Settings {
-        process_cpus: 1.0,
-        user_cpus: 1.5,
         request_cpu_ns: 200 * MS,
         limits: Limits { quiet_ns: 100 * MS, open_ns: 10_000 * MS },
     }
@@ -77,35 +75,6 @@ fn who_owed_an_answer_and_gave_it_is_boosted_again() {
     assert!(matches!(step, Step::Release(Why::Offence(_))));
     let answered = Facts { answers: 1, ..Facts::default() };
     assert_eq!(engine.event(300 * MS, event(1, 300), LOAD, times(0, 0), answered), Ok(-7));
-}
-
-#[test]
-fn budgets_of_process_and_user_are_told_apart() {
-    let spend = |settings: Settings| {
-        let mut engine = Engine::new(settings);
-        engine.event(0, event(1, 0), LOAD, times(0, 0), Facts::default()).expect("boosted");
-        (1..1000).find_map(|i| {
-            // A saturated server: always answering.
-            let facts = Facts {
-                open: true,
-                recv_ns: i * 50 * MS,
-                send_ns: 0,
-                answers: i as u32,
-                served_ns: i * 50 * MS,
-            };
-            match engine.look(i * 50 * MS, 1, Some(facts), Some(times(i * 50, 0)), LOAD) {
-                Step::Release(why) => Some((i, why)),
-                Step::Nice(_) => None,
-            }
-        })
-    };
-    // Half a CPU, into a bucket of 2 s that is full at the first look: after n looks of 50 ms
-    // 2000 + 25 (n - 1) - 50 n ms are left, nothing at n = 79.
-    let by_process = spend(Settings { process_cpus: 0.5, ..settings() });
-    assert_eq!(by_process, Some((79, Why::ProcessBudget)));
-    let by_user = spend(Settings { user_cpus: 0.5, process_cpus: 9.0, ..settings() });
-    assert_eq!(by_user, Some((79, Why::UserBudget)));
-    assert_eq!(spend(settings()), None);
 }
 
 #[test]

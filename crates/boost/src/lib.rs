@@ -4,21 +4,22 @@
 //! Scheduling", 2010.
 //!
 //! Facts come from BPF programs ([`programs`]); what follows from them is decided without a
-//! kernel ([`engine`], with [`table`], [`customers`], [`request`], [`conduct`] and
-//! [`budget`]; [`waiting`] for those who get the answers);
-//! [`apply`] changes threads, and [`saved`] remembers what is to be taken back.
+//! kernel ([`engine`], with [`table`], [`customers`], [`request`] and [`conduct`]; [`waiting`] for
+//! those who get the answers; [`account`] for what may be used); [`apply`] changes threads, and [`saved`] remembers what is to be taken back.
 
+pub mod account;
 pub mod apply;
-pub mod budget;
 pub mod conduct;
 pub mod control;
 pub mod customers;
 pub mod daemon;
 pub mod engine;
 mod error;
+mod extra;
 pub mod groups;
 pub mod load;
 pub mod log;
+pub mod people;
 pub mod process;
 pub mod programs;
 pub mod record;

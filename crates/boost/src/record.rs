@@ -35,7 +35,7 @@ pub struct Event {
     pub tid: u32,
     /// Its process.
     pub tgid: u32,
-    /// Its user.
+    /// Its user; in user namespaces, whoever made the outermost one.
     pub uid: u32,
     /// To who sent: bits of [`crate::customers`].
     pub relation: u32,
@@ -68,7 +68,7 @@ pub struct Worker {
     pub served_ns: u64,
     /// The thread; 0 for nobody.
     pub tid: u32,
-    /// Tasks that wanted its CPU when it last got an answer, itself included; 0 if unknown.
+    /// Tasks that wanted its CPU when it last received, itself included; 0 if unknown.
     pub running: u32,
     /// How long it had waited for a CPU when that was opened.
     pub opened_wait_ns: u64,

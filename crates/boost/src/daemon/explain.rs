@@ -25,20 +25,19 @@ impl<T: Threads> Daemon<T> {
             Explanation::new(pid, groups::confinement(pid, autogroup).to_string());
         for tid in tids {
             let Some(worker) = self.programs.worker(tid) else { continue };
-            if let Some(uid) = self.engine.standing(tid).map(|(event, ..)| event.uid) {
-                let left = self.engine.budgets_left(pid, uid, now_ns);
-                (explanation.process_budget_left, explanation.user_budget_left) = left;
+            if let Some(uid) = self.watched.get_mut(tid).map(|watch| watch.uid) {
+                explanation.user = Some(uid);
+                explanation.credit_ms = self.accounts.left_ms(uid);
+                explanation.extra_left = Some(self.accounts.extra_left(uid));
             }
             let standing = self.engine.standing(tid);
-            let credit_ms = self.waiting.credit_ms(tid);
             explanation.threads.push(ThreadState {
                 tid,
                 name: process::name(tid).unwrap_or_default(),
                 nice: self.ledger.nice(tid),
                 phase: standing
                     .map(|(_, phase, _)| format!("{phase:?}").to_lowercase())
-                    .or(credit_ms.map(|_| "waiting".into())),
-                credit_ms,
+                    .or(self.waiting.has(tid).then(|| "waiting".into())),
                 open: worker.open,
                 answers: worker.answers,
                 barred_ms: self.engine.barred_ms(tid, now_ns),

@@ -48,7 +48,6 @@ impl<T: Threads> Daemon<T> {
         }
         self.ledger.retry();
         self.engine.tidy(now_ns);
-        self.waiting.pay(now_ns);
         if self.denied.len() > 10_000 {
             self.denied.clear();
         }

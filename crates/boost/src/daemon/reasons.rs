@@ -17,6 +17,7 @@ impl<T: Threads> Daemon<T> {
         self.engine.refused(now_ns, event.tid);
         if self.waiting.forget(event.tid) {
             self.programs.set_level(event.tid, Level::None);
+            self.unwatch(event.tid);
         }
         self.deny(now_ns, event, Why::Settings, why);
     }

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Threads that answer requests.
 
-use super::Daemon;
+use super::looks::Found;
+use super::{Daemon, SHORT_SLICE_US};
 use crate::apply::Threads;
 use crate::engine::{Step, Why};
 use crate::process::{self, Clock};
 use crate::programs::Level;
 use crate::record::{Event, Kind, Worker};
 use crate::request::Facts;
+
+/// Why a server has no nice value.
+const HAD_ITS_SHARE: &str = "its user has had its share, and what may be had beyond";
 
 impl<T: Threads> Daemon<T> {
     pub(super) fn event(&mut self, now_ns: u64, event: Event) {
@@ -22,21 +26,30 @@ impl<T: Threads> Daemon<T> {
         let facts = worker.map(|w| self.facts(now_ns, &w, times.wait_ns)).unwrap_or_default();
         match self.engine.event(now_ns, event, self.load(), times, facts) {
             Ok(_) if was_boosted => {}
-            Ok(nice) => match self.ledger.boost(tid, nice) {
-                Ok(()) => {
-                    self.totals.boosts += 1;
-                    self.waiting.forget(tid);
-                    self.programs.set_level(tid, Level::Elevated);
-                    self.watched.insert(tid, event.uid, clock);
-                    let name = process::name(tid).unwrap_or_default();
-                    self.names.insert(tid, (tgid, name));
-                    self.denied.remove(&tid);
-                    let why = self.reason(&event);
-                    let group = self.groups.enter(tid, tgid, nice, event.autogroup);
-                    self.change(now_ns, tid, format!("nice 0 -> {nice}: {why}; {group}"));
+            Ok(nice) => {
+                let nice = self.allowed(event.uid, nice);
+                match self.ledger.boost(tid, nice) {
+                    Ok(()) => {
+                        self.totals.boosts += 1;
+                        self.waiting.forget(tid);
+                        self.programs.set_level(tid, Level::Elevated);
+                        self.watch(now_ns, &event, clock, times, worker.as_ref());
+                        let name = process::name(tid).unwrap_or_default();
+                        self.names.insert(tid, (tgid, name));
+                        self.denied.remove(&tid);
+                        let why = self.reason(&event);
+                        let what = match nice {
+                            0 => format!("slice -> {SHORT_SLICE_US} us: {why}; {HAD_ITS_SHARE}"),
+                            nice => {
+                                let group = self.groups.enter(tid, tgid, nice, event.autogroup);
+                                format!("nice 0 -> {nice}: {why}; {group}")
+                            }
+                        };
+                        self.change(now_ns, tid, what);
+                    }
+                    Err(refusal) => self.refuse(now_ns, &event, &refusal.to_string()),
                 }
-                Err(refusal) => self.refuse(now_ns, &event, &refusal.to_string()),
-            },
+            }
             Err(why) => self.deny(now_ns, &event, why, &why.to_string()),
         }
     }
@@ -59,45 +72,64 @@ impl<T: Threads> Daemon<T> {
         }
     }
 
-    /// Looks at the boosted threads.
-    pub(super) fn look_at_servers(&mut self, now_ns: u64) {
-        let load = self.load();
-        for tid in self.engine.boosted() {
-            let worker = self.programs.worker(tid);
-            let times = self.watched.get(tid).and_then(Clock::read);
-            let wait_ns = times.map_or(0, |times| times.wait_ns);
-            let facts = worker.map(|w| self.facts(now_ns, &w, wait_ns));
-            let was = self.ledger.nice(tid);
-            match self.engine.look(now_ns, tid, facts, times, load) {
-                Step::Nice(nice) if was == Some(nice) => {}
-                Step::Nice(nice) => match self.ledger.boost(tid, nice) {
+    /// The nice value that a server of this user gets, where its request is worth this one.
+    fn allowed(&self, uid: u32, nice: i32) -> i32 {
+        if self.accounts.may_serve(uid) {
+            nice
+        } else {
+            0
+        }
+    }
+
+    /// Looks at a server.
+    pub(super) fn look_at_server(&mut self, now_ns: u64, found: Found) {
+        let Found { tid, uid, worker, times } = found;
+        let wait_ns = times.map_or(0, |times| times.wait_ns);
+        let facts = worker.map(|w| self.facts(now_ns, &w, wait_ns));
+        let was = self.ledger.nice(tid).unwrap_or_default();
+        match self.engine.look(now_ns, tid, facts, times, self.load()) {
+            Step::Nice(worth) => {
+                let nice = self.allowed(uid, worth);
+                match self.ledger.boost(tid, nice) {
+                    Ok(()) if nice == was => {}
                     Ok(()) => {
-                        let was = was.unwrap_or_default();
-                        self.change(now_ns, tid, format!("nice {was} -> {nice}"));
+                        self.regroup(tid, was, nice);
+                        let why = if nice == 0 { format!(": {HAD_ITS_SHARE}") } else { "".into() };
+                        self.change(now_ns, tid, format!("nice {was} -> {nice}{why}"));
                     }
                     Err(refusal) => {
                         self.engine.refused(now_ns, tid);
                         self.drop_thread(now_ns, tid, &refusal.to_string());
                     }
-                },
-                Step::Release(why) => {
-                    if worker.is_some_and(|w| w.open > 0) && why == Why::Decayed {
-                        self.programs.forget_open(tid);
-                    }
-                    let failed = self.ledger.release(tid).err();
-                    let text = failed.map_or(why.to_string(), |e| format!("{why}; {e}"));
-                    self.drop_thread(now_ns, tid, &text);
                 }
             }
+            Step::Release(why) => {
+                if worker.is_some_and(|w| w.open > 0) && why == Why::Decayed {
+                    self.programs.forget_open(tid);
+                }
+                let failed = self.ledger.release(tid).err();
+                let text = failed.map_or(why.to_string(), |e| format!("{why}; {e}"));
+                self.drop_thread(now_ns, tid, &text);
+            }
+        }
+    }
+
+    /// Its group is raised as long as the thread is.
+    fn regroup(&mut self, tid: u32, was: i32, nice: i32) {
+        match self.engine.standing(tid) {
+            Some((event, ..)) if was == 0 && nice < 0 => {
+                self.groups.enter(tid, event.tgid, nice, event.autogroup);
+            }
+            _ if nice == 0 => self.groups.leave(tid),
+            _ => {}
         }
     }
 
     fn drop_thread(&mut self, now_ns: u64, tid: u32, why: &str) {
         self.programs.set_level(tid, Level::None);
         self.groups.leave(tid);
-        self.watched.remove(tid);
         self.change(now_ns, tid, format!("nice 0: {why}"));
-        self.names.remove(&tid);
+        self.unwatch(tid);
     }
 
     /// A helper's request is that of the thread which it helps. `wait_ns` is how long the thread

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Who is boosted, or tries to be, gets no more CPU time than others do.
 
+use rota_boost::account::Extra;
 use rota_boost::customers::Clients;
 use rota_boost::process::own_cpu_ns;
 use std::process::Child;
@@ -31,8 +32,7 @@ fn a_burner_with_a_customer_would_get_more_than_its_share() {
     let stage = Stage::new();
     let mut wide = stage.options();
     wide.settings.request_cpu_ns = 1 << 40;
-    wide.settings.process_cpus = 8.0;
-    wide.settings.user_cpus = 8.0;
+    wide.extra = Extra { people_cpus: 8.0, services_cpus: 8.0 };
     let Some(daemon) = Running::start(&wide) else { return };
     let (share, honest) = shares(&stage, &["burner", "stranger"], "s");
     daemon.stop();

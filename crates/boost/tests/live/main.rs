@@ -149,7 +149,7 @@ fn who_waits_for_the_answer_comes_sooner() {
     let told = rota_boost::control::ask(&stage.path("saved.sock"), customer).expect("told");
     let thread = told.threads.iter().find(|t| t.tid == tid).expect("explained");
     assert_eq!(thread.phase.as_deref(), Some("waiting"));
-    assert!(thread.credit_ms.is_some_and(|ms| ms > 0), "{thread:?}");
+    assert!(told.credit_ms.is_some_and(|ms| ms > 0), "{told:?}");
     let changes = daemon.stop();
     assert_eq!(attr(tid).expect("alive"), ordinary);
     let told = |what: &str| changes.iter().any(|c| c.tid == tid && c.what.contains(what));

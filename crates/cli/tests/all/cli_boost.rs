@@ -9,7 +9,8 @@ use std::io::Write;
 fn wrong_options_are_refused() {
     rota(&["boost", "--customers", "everybody"]).refused(&["everybody", "other-session"]);
     rota(&["boost", "--clients", "peer"]).refused(&["peer", "fair"]);
-    rota(&["boost", "--process-budget", "0"]).refused(&["above 0"]);
+    rota(&["boost", "--own-budget", "0"]).refused(&["above 0"]);
+    rota(&["boost", "--user-budget", "101"]).refused(&["101", "from 0 to 100"]);
     rota(&["boost", "--json"]).refused(&["--explain"]);
     // Above the largest pid that there can be by one.
     rota(&["boost", "--explain", "4194305"]).refused(&["4194305"]);

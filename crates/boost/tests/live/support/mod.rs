@@ -5,6 +5,7 @@
 pub mod actors;
 pub mod datagrams;
 
+use rota_boost::account::Extra;
 use rota_boost::apply::Kernel;
 use rota_boost::customers::{Clients, Customers};
 use rota_boost::daemon::{Daemon, Options};
@@ -68,17 +69,22 @@ pub fn hogs(time: Duration) -> Vec<Child> {
     (0..hogs).map(|_| spawn("hog", Path::new("-"), time)).collect()
 }
 
+/// What servers may use beyond their users' fair share unless somebody says something else.
+pub fn extra() -> Extra {
+    let cpus = f64::from(rota_boost::process::cpus());
+    Extra { people_cpus: 0.05 * cpus, services_cpus: 0.25 * cpus }
+}
+
 pub fn options(customers: &str, saved: PathBuf) -> Options {
     let ms = 1_000_000;
     Options {
         customers: customers.parse::<Customers>().expect("a policy"),
         clients: Clients::default(),
         settings: Settings {
-            process_cpus: f64::from(rota_boost::process::cpus()) / 2.0,
-            user_cpus: f64::from(rota_boost::process::cpus()) * 0.75,
             request_cpu_ns: 200 * ms,
             limits: Limits { quiet_ns: 100 * ms, open_ns: 10_000 * ms },
         },
+        extra: extra(),
         load_window_ns: 500 * ms,
         own_cpu: 0.01,
         groups: Allowed::default(),

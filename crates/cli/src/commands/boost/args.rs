@@ -21,13 +21,14 @@ pub(crate) struct BoostArgs {
     #[arg(long, value_name = "WHAT", default_value_t)]
     pub(crate) clients: Clients,
 
-    /// Boosted CPU time of one process, in percent of the machine
-    #[arg(long, value_name = "PERCENT", default_value_t = 50.0, value_parser = percent)]
-    pub(crate) process_budget: f64,
-
-    /// Boosted CPU time of all processes of one user, in percent of the machine
-    #[arg(long, value_name = "PERCENT", default_value_t = 75.0, value_parser = percent)]
+    /// CPU time that servers of people (users who can log in) may use beyond their users' fair
+    /// share, all together, in percent of the machine; 0 for none
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = percent_or_none)]
     pub(crate) user_budget: f64,
+
+    /// The same of services: of users who cannot log in
+    #[arg(long, value_name = "PERCENT", default_value_t = 25.0, value_parser = percent_or_none)]
+    pub(crate) service_budget: f64,
 
     /// CPU time of one request without an answer or sleep; who uses more is no server
     #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = duration)]
@@ -105,15 +106,24 @@ fn percent(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a number above 0, up to 100".into())
 }
 
+fn percent_or_none(text: &str) -> Result<f64, String> {
+    match text.trim_end_matches('%').parse::<f64>() {
+        Ok(0.0) => Ok(0.0),
+        _ => percent(text).map_err(|_| "expected a number from 0 to 100".into()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::percent;
+    use super::{percent, percent_or_none};
 
     #[test]
     fn percentages_are_above_nothing_and_up_to_everything() {
         assert_eq!((percent("50"), percent("0.5%")), (Ok(50.0), Ok(0.5)));
         for bad in ["0", "-1", "101", "NaN", "inf", "x", ""] {
             assert!(percent(bad).is_err(), "{bad}");
+            assert_eq!(percent_or_none(bad).is_ok(), bad == "0", "{bad}");
         }
+        assert_eq!((percent_or_none("0%"), percent_or_none("5")), (Ok(0.0), Ok(5.0)));
     }
 }

@@ -18,13 +18,10 @@ pub(super) fn run(args: &BoostArgs, pid: u32) -> Result<Status, Error> {
         return Ok(Status::Done);
     }
     writeln!(out, "process {pid}: {}", told.confinement)?;
-    let percent = |part: f64| (part * 100.0).round();
-    writeln!(
-        out,
-        "budget left: {}% of its own, {}% of its user's",
-        percent(told.process_budget_left),
-        percent(told.user_budget_left)
-    )?;
+    if let (Some(user), Some(credit_ms), Some(left)) = (told.user, told.credit_ms, told.extra_left) {
+        let percent = (left * 100.0).round();
+        writeln!(out, "user {user}: {credit_ms} ms of its share left, {percent}% beyond it")?;
+    }
     for thread in &told.threads {
         writeln!(out, "thread {}", line(thread))?;
     }
@@ -39,11 +36,8 @@ pub(super) fn run(args: &BoostArgs, pid: u32) -> Result<Status, Error> {
 }
 
 fn line(thread: &ThreadState) -> String {
-    let ThreadState { tid, name, nice, phase, credit_ms, open, answers, barred_ms } = thread;
+    let ThreadState { tid, name, nice, phase, open, answers, barred_ms } = thread;
     let state = match (nice, phase) {
-        (Some(nice), Some(phase)) if credit_ms.is_some() => {
-            format!("nice {nice}, {phase}, {} ms of its share left", credit_ms.unwrap_or_default())
-        }
         (Some(nice), Some(phase)) => format!("nice {nice}, {phase}"),
         _ if *barred_ms > 0 => format!("barred for another {:.1} s", *barred_ms as f64 / 1e3),
         _ => "not boosted".to_owned(),

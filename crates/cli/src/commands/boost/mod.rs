@@ -11,6 +11,7 @@ use crate::commands::run::{notify, Stop};
 use crate::error::{Error, Status};
 use crate::output::messages;
 use log_limit::{LogLimit, User};
+use rota_boost::account::Extra;
 use rota_boost::apply::{DryRun, Kernel, Threads};
 use rota_boost::control::Listener;
 use rota_boost::daemon::{self, Daemon, Options, Totals};
@@ -48,10 +49,12 @@ fn options(args: &BoostArgs) -> Options {
         customers: args.customers.clone(),
         clients: args.clients,
         settings: Settings {
-            process_cpus: args.process_budget * cpus,
-            user_cpus: args.user_budget * cpus,
             request_cpu_ns: args.request_budget,
             limits: Limits { quiet_ns: args.quiet, open_ns: args.give_up },
+        },
+        extra: Extra {
+            people_cpus: args.user_budget * cpus,
+            services_cpus: args.service_budget * cpus,
         },
         load_window_ns: args.load_window,
         own_cpu: args.own_budget / 100.0,
