@@ -2,6 +2,7 @@
 //! Whether the machine's own books agree with each other between two instants: what a
 //! lost or doubled task would break first. For tests, see [`crate::config::Config::audit`].
 
+use crate::class::reserved_by;
 use crate::consts::*;
 use crate::core::Core;
 use crate::task::{OpsState, State, Tid};
@@ -16,6 +17,11 @@ impl Core {
             if let Err(what) = self.audit_task(t) {
                 return wrong(format!("{}: {what}", self.task(t).label()));
             }
+        }
+        let alive = self.tasks.iter().filter(|task| task.state != State::Dead);
+        let reserved: u64 = alive.map(|task| reserved_by(&task.settings)).sum();
+        if reserved != self.reserved {
+            return wrong(format!("counts {} of {reserved} reserved", self.reserved));
         }
         for cpu in 0..self.nr_cpus() {
             if let Err(what) = self.audit_cpu(cpu) {
@@ -95,6 +101,13 @@ impl Core {
         let higher = tasks().filter(|t| self.task(*t).entity.on_rq).count();
         if higher != rq.nr_higher as usize {
             return Err(format!("counts {} of {higher} tasks above sched_ext", rq.nr_higher));
+        }
+        let movable =
+            |t: &Tid| self.task(*t).entity.place.is_some() && self.task(*t).nr_cpus_allowed > 1;
+        let could_move = tasks().filter(movable).count();
+        if could_move != rq.waiting.movable() {
+            let counted = rq.waiting.movable();
+            return Err(format!("counts {counted} of {could_move} tasks that could move"));
         }
         let first = rq.waiting.first().filter(|(rank, _)| *rank > self.rank_of_curr(cpu));
         let serves = self.server_precedes(cpu, first.map(|(_, t)| t));

@@ -15,6 +15,8 @@ use rustc_hash::FxHashMap;
 pub(crate) const MAX_DEPTH: u32 = 16;
 /// `CGROUP_WEIGHT_DFL`.
 const WEIGHT_DFL: u32 = 100;
+/// `cgrp->kn->id` of the root; the others follow in the order of their making.
+const FIRST_ID: u64 = 1;
 /// `CSS_ONLINE`.
 const CSS_ONLINE: u32 = 2;
 
@@ -22,10 +24,10 @@ const CSS_ONLINE: u32 = 2;
 #[derive(Clone, Debug)]
 pub(crate) struct Cgroup {
     pub(crate) path: String,
-    /// `cgrp->kn->id`.
-    pub(crate) id: u64,
     pub(crate) level: u32,
     pub(crate) parent: Option<u32>,
+    /// In the order of their making.
+    pub(crate) children: Vec<u32>,
     pub(crate) weight: u32,
     pub(crate) addr: u64,
     task_group: u64,
@@ -39,6 +41,7 @@ pub(crate) struct Cgroup {
 pub(crate) struct Cgroups {
     all: Vec<Cgroup>,
     by_path: FxHashMap<String, u32>,
+    by_addr: FxHashMap<u64, u32>,
 }
 
 impl Cgroups {
@@ -47,11 +50,12 @@ impl Cgroups {
     }
 
     pub(crate) fn at_addr(&self, addr: u64) -> Option<u32> {
-        self.all.iter().position(|c| c.addr == addr).map(|at| at as u32)
+        self.by_addr.get(&addr).copied()
     }
 
     pub(crate) fn by_id(&self, id: u64) -> Option<u32> {
-        self.all.iter().position(|c| c.id == id).map(|at| at as u32)
+        let at = u32::try_from(id.checked_sub(FIRST_ID)?).ok()?;
+        (at < self.len()).then_some(at)
     }
 
     /// Cgroups in pre-order: a parent comes before its children.
@@ -82,7 +86,7 @@ impl Cgroups {
         parent: Option<u32>,
     ) -> u32 {
         let at = self.all.len() as u32;
-        let id = u64::from(at) + 1;
+        let id = u64::from(at) + FIRST_ID;
         let level = parent.map_or(0, |p| self.get(p).level + 1);
         let addr = mem.alloc_kernel(layouts.cgroup_shape);
         let kn = mem.alloc("kernfs_node", layouts.kernfs.size(), Perm::ReadOnly);
@@ -104,7 +108,7 @@ impl Cgroups {
         put(addr, layouts.cgroup.self_serial, id, 8);
         put(task_group, layouts.task_group.css_cgroup, addr, 8);
         put(css_set, layouts.css_set.dfl_cgrp, addr, 8);
-        if let Some(p) = parent.map(|p| self.get(p).clone()) {
+        if let Some(p) = parent.map(|p| self.get(p)) {
             // css of a cgroup is its first member: same address
             put(addr, layouts.cgroup.self_parent, p.addr, 8);
             put(task_group, layouts.task_group.css_parent, p.task_group, 8);
@@ -122,9 +126,9 @@ impl Cgroups {
         }
         let cgroup = Cgroup {
             path: path.to_string(),
-            id,
             level,
             parent,
+            children: Vec::new(),
             weight: WEIGHT_DFL,
             addr,
             task_group,
@@ -133,6 +137,10 @@ impl Cgroups {
         };
         self.all.push(cgroup);
         self.by_path.insert(path.to_string(), at);
+        self.by_addr.insert(addr, at);
+        if let Some(parent) = parent {
+            self.all[parent as usize].children.push(at);
+        }
         at
     }
 

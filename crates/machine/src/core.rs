@@ -72,6 +72,8 @@ pub struct Core {
     pub(crate) resched: CpuSet,
     /// Tasks above sched_ext that wait for a CPU.
     pub(crate) nr_waiting: u32,
+    /// What all live tasks have reserved (`dl_bw->total_bw`).
+    pub(crate) reserved: u64,
     /// The workload has tasks above sched_ext.
     pub(crate) higher_classes: bool,
     /// Callbacks that the scheduler has and that are enabled by now, by [`Op`] number.

@@ -7,7 +7,7 @@ const WORDS: usize = (MAX_CPUS / 64) as usize;
 
 /// A set of CPU numbers below [`MAX_CPUS`]. Asking for the lowest one, or whether there is
 /// any, takes no loop: the machine asks after every event.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CpuSet {
     words: [u64; WORDS],
     /// Bit w: word w is not 0.

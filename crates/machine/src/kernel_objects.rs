@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernel objects that hosted code can reach, written into guest memory.
 
-use crate::class::Class;
+use crate::class::{reserved_by, Class};
 use crate::consts::*;
 use crate::core::Core;
 use crate::cpuset::{CpuSet, MAX_CPUS};
@@ -125,6 +125,7 @@ impl Core {
         let t = Tid(self.tasks.len() as u32);
         let runnable_at_jiffies = self.jiffies();
         let addr = self.mem.alloc_kernel(self.layouts.task_shape);
+        self.reserved += reserved_by(&task.settings);
         self.tasks.push(Task { addr, parent, runnable_at_jiffies, ..task });
         self.dsq_links.grow();
         self.run_links.grow();
@@ -194,6 +195,7 @@ impl Core {
     pub(crate) fn free_task(&mut self, t: Tid) {
         let task = self.task(t);
         let (addr, pid, tgid) = (task.addr, task.pid, task.tgid);
+        self.reserved -= reserved_by(&task.settings);
         let at = self.layouts.task.mm;
         let threads = self.threads_of.entry(tgid).or_default();
         *threads = threads.saturating_sub(1);

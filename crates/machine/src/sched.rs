@@ -2,6 +2,7 @@
 //! The scheduler core around sched_ext: `schedule()`, wakeups, property changes
 //! (`kernel/sched/core.c`, `syscalls.c`).
 
+use crate::class::reserved_by;
 use crate::consts::*;
 use crate::core::Core;
 use crate::cpuset::CpuSet;
@@ -267,6 +268,7 @@ impl Core {
     /// takes effect now.
     pub(crate) fn change_settings(&mut self, o: &mut dyn Ops, t: Tid, new: &Settings) {
         let old = std::mem::replace(&mut self.task_mut(t).settings, new.clone());
+        self.reserved = self.reserved - reserved_by(&old) + reserved_by(new);
         let told = |s: &Settings| {
             let reserved = (s.slice_ns, s.dl_period_ns, s.dl_deadline_ns);
             (s.priority, s.policy, s.weight, reserved)

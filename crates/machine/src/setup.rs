@@ -79,6 +79,7 @@ impl Machine {
             deferred: CpuSet::default(),
             resched: CpuSet::default(),
             nr_waiting: 0,
+            reserved: 0,
             higher_classes: workload.real_time().is_some(),
             has_op: 0,
             ops_flags: 0,
@@ -176,7 +177,7 @@ pub(crate) fn check_task(
     settings: &Settings,
 ) -> Result<(), RunError> {
     let fail = |what: String| Err(RunError::Task { task: name.to_string(), what });
-    if let Some(cpu) = settings.cpus.iter().flatten().find(|c| **c >= core.nr_cpus()) {
+    if let Some(cpu) = settings.cpus.iter().flat_map(|c| c.iter()).find(|c| **c >= core.nr_cpus()) {
         return fail(format!(
             "cpus names CPU {cpu}, but the machine has CPUs 0 to {}",
             core.nr_cpus() - 1

@@ -3,7 +3,7 @@
 
 use super::{Class, Reservation};
 use crate::core::Core;
-use crate::task::{State, Tid};
+use crate::task::Tid;
 use rota_workload::Settings;
 
 /// `BW_SHIFT`: bandwidths are counted in 2^-20 of a CPU.
@@ -14,6 +14,16 @@ fn bandwidth(runtime_ns: u64, period_ns: u64) -> u64 {
     ((u128::from(runtime_ns) << BW_SHIFT) / u128::from(period_ns.max(1))) as u64
 }
 
+/// What a task with these settings has reserved.
+pub(crate) fn reserved_by(settings: &Settings) -> u64 {
+    match Class::of(settings) {
+        Class::Deadline(Reservation { runtime_ns, period_ns, .. }) => {
+            bandwidth(runtime_ns, period_ns)
+        }
+        _ => 0,
+    }
+}
+
 fn percent(bandwidth: u64) -> String {
     let tenths = (bandwidth * 1000 + (1 << (BW_SHIFT - 1))) >> BW_SHIFT;
     format!("{}.{} %", tenths / 10, tenths % 10)
@@ -22,21 +32,15 @@ fn percent(bandwidth: u64) -> String {
 impl Core {
     /// Whether a task may come into being with these settings, or take them on; if not, why.
     pub(crate) fn admit(&self, who: Option<Tid>, settings: &Settings) -> Result<(), String> {
-        let Class::Deadline(Reservation { runtime_ns, period_ns, .. }) = Class::of(settings) else {
+        if !matches!(Class::of(settings), Class::Deadline(_)) {
             return Ok(());
-        };
-        let wanted = bandwidth(runtime_ns, period_ns);
+        }
+        let wanted = reserved_by(settings);
         if self.affinity(settings.cpus.as_deref()).len() < self.nr_cpus() {
             return Err("SCHED_DEADLINE is refused (EPERM): \"cpus\" must leave out no CPU".into());
         }
-        let others = (0..self.tasks.len() as u32).map(Tid).filter(|t| Some(*t) != who);
-        let alive = others.filter(|t| self.task(*t).state != State::Dead);
-        let taken: u64 = alive
-            .filter_map(|t| match Class::of(&self.task(t).settings) {
-                Class::Deadline(r) => Some(bandwidth(r.runtime_ns, r.period_ns)),
-                _ => None,
-            })
-            .sum();
+        let own = who.map_or(0, |t| reserved_by(&self.task(t).settings));
+        let taken = self.reserved - own;
         // 950 ms of each second, of which the server of sched_ext has 50
         let each = bandwidth(950, 1000) - bandwidth(50, 1000);
         let most = u64::from(self.nr_cpus()) * each;

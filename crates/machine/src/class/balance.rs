@@ -76,10 +76,8 @@ impl Core {
 
     fn to_push(&self, cpu: u32) -> Option<(Tid, u32)> {
         let here = self.rank_of_curr(cpu);
-        let mut movable =
-            self.rq(cpu).waiting.iter().filter(|(_, t)| self.task(*t).nr_cpus_allowed > 1);
         // a greater one than runs here is about to
-        let (_, t) = movable.next().filter(|(rank, _)| *rank <= here)?;
+        let (_, t) = self.rq(cpu).waiting.first_movable().filter(|(rank, _)| *rank <= here)?;
         let target = self.lowest_cpu(t).filter(|target| *target != cpu)?;
         Some((t, target))
     }
@@ -91,13 +89,8 @@ impl Core {
             return;
         }
         let here = self.rq(cpu).waiting.first().map_or(own, |(rank, _)| rank.max(own));
-        let of = |src: u32| {
-            let waits = self.rq(src).waiting.iter();
-            let may = |(_, t): &(Rank, Tid)| self.task(*t).cpus.contains(cpu);
-            // one that is about to preempt there stays
-            let there = self.rank_of_curr(src);
-            waits.filter(move |(rank, _)| *rank <= there).find(may)
-        };
+        // one that is about to preempt there stays
+        let of = |src: u32| self.rq(src).waiting.first_for(cpu, self.rank_of_curr(src));
         let others = (0..self.nr_cpus()).filter(|src| *src != cpu).filter_map(of);
         let best =
             others.filter(|(rank, _)| *rank > here).reduce(|a, b| if b.0 > a.0 { b } else { a });

@@ -12,6 +12,7 @@ mod realtime;
 mod server;
 mod switch;
 
+pub(crate) use admission::reserved_by;
 pub(crate) use entity::Entity;
 pub(crate) use queue::Waiting;
 pub(crate) use server::Server;

@@ -4,6 +4,7 @@
 
 use super::{Class, Rank};
 use crate::core::Core;
+use crate::cpuset::CpuSet;
 use crate::task::Tid;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -14,6 +15,8 @@ pub(crate) type Place = (Reverse<Rank>, i64);
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
     tasks: BTreeMap<Place, Tid>,
+    /// Those that could move to another CPU (`pushable_tasks`), by the CPUs that they may use.
+    movable: BTreeMap<CpuSet, BTreeMap<Place, Tid>>,
     arrivals: i64,
 }
 
@@ -22,16 +25,48 @@ impl Waiting {
         self.tasks.first_key_value().map(|((Reverse(rank), _), t)| (*rank, *t))
     }
 
-    /// In the order in which they would run.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (Rank, Tid)> + '_ {
-        self.tasks.iter().map(|((Reverse(rank), _), t)| (*rank, *t))
+    /// Whether a task of this rank waits.
+    pub(crate) fn has(&self, rank: Rank) -> bool {
+        let from = self.tasks.range((Reverse(rank), i64::MIN)..);
+        from.map(|((Reverse(other), _), _)| *other).next() == Some(rank)
     }
 
-    fn insert(&mut self, t: Tid, rank: Rank, head: bool) -> Place {
+    /// The first that could move.
+    pub(crate) fn first_movable(&self) -> Option<(Rank, Tid)> {
+        let firsts = self.movable.values().filter_map(BTreeMap::first_key_value);
+        firsts.min().map(|((Reverse(rank), _), t)| (*rank, *t))
+    }
+
+    /// The first that could move to a CPU, of those up to this rank.
+    pub(crate) fn first_for(&self, cpu: u32, most: Rank) -> Option<(Rank, Tid)> {
+        let may = self.movable.iter().filter(|(cpus, _)| cpus.contains(cpu));
+        let firsts = may.filter_map(|(_, tasks)| tasks.range((Reverse(most), i64::MIN)..).next());
+        firsts.min().map(|((Reverse(rank), _), t)| (*rank, *t))
+    }
+
+    /// How many could move, for the audit.
+    pub(crate) fn movable(&self) -> usize {
+        self.movable.values().map(BTreeMap::len).sum()
+    }
+
+    fn insert(&mut self, t: Tid, rank: Rank, head: bool, cpus: CpuSet) -> Place {
         self.arrivals += 1;
         let place = (Reverse(rank), if head { -self.arrivals } else { self.arrivals });
         self.tasks.insert(place, t);
+        if cpus.len() > 1 {
+            self.movable.entry(cpus).or_default().insert(place, t);
+        }
         place
+    }
+
+    fn remove(&mut self, place: Place, cpus: CpuSet) {
+        self.tasks.remove(&place);
+        if let Some(movable) = self.movable.get_mut(&cpus) {
+            movable.remove(&place);
+            if movable.is_empty() {
+                self.movable.remove(&cpus);
+            }
+        }
     }
 }
 
@@ -51,16 +86,16 @@ impl Core {
     }
 
     pub(crate) fn add_waiting(&mut self, cpu: u32, t: Tid, head: bool) {
-        let rank = self.rank(t);
-        let place = self.rq_mut(cpu).waiting.insert(t, rank, head);
+        let (rank, cpus) = (self.rank(t), self.task(t).cpus);
+        let place = self.rq_mut(cpu).waiting.insert(t, rank, head, cpus);
         self.task_mut(t).entity.place = Some(place);
         self.nr_waiting += 1;
     }
 
     pub(crate) fn remove_waiting(&mut self, t: Tid) {
-        let cpu = self.task(t).cpu;
+        let (cpu, cpus) = (self.task(t).cpu, self.task(t).cpus);
         if let Some(place) = self.task_mut(t).entity.place.take() {
-            self.rq_mut(cpu).waiting.tasks.remove(&place);
+            self.rq_mut(cpu).waiting.remove(place, cpus);
             self.nr_waiting -= 1;
         }
     }
@@ -69,19 +104,55 @@ impl Core {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    fn order(waiting: &Waiting) -> Vec<u32> {
+        waiting.tasks.values().map(|t| t.0).collect()
+    }
 
     #[test]
     fn ranks_go_first_then_arrival_and_the_head_before_its_equals_only() {
-        let mut waiting = Waiting::default();
-        waiting.insert(Tid(1), Rank(1, 5), false);
-        waiting.insert(Tid(2), Rank(1, 9), false);
-        waiting.insert(Tid(3), Rank(1, 5), false);
-        waiting.insert(Tid(4), Rank(1, 5), true);
+        let (mut waiting, cpus) = (Waiting::default(), CpuSet::first_n(2));
+        waiting.insert(Tid(1), Rank(1, 5), false, cpus);
+        waiting.insert(Tid(2), Rank(1, 9), false, cpus);
+        waiting.insert(Tid(3), Rank(1, 5), false, cpus);
+        waiting.insert(Tid(4), Rank(1, 5), true, cpus);
         // deadlines at 70 and 60 ns
-        waiting.insert(Tid(5), Rank::deadline(70), false);
-        waiting.insert(Tid(6), Rank::deadline(60), false);
-        let order: Vec<u32> = waiting.iter().map(|(_, t)| t.0).collect();
-        assert_eq!(order, [6, 5, 2, 4, 1, 3]);
+        waiting.insert(Tid(5), Rank::deadline(70), false, cpus);
+        waiting.insert(Tid(6), Rank::deadline(60), false, cpus);
+        assert_eq!(order(&waiting), [6, 5, 2, 4, 1, 3]);
         assert_eq!(waiting.first(), Some((Rank::deadline(60), Tid(6))));
+    }
+
+    proptest! {
+        /// What a look at one task after the other finds.
+        #[test]
+        fn whoever_could_move_is_found_as_by_a_walk(
+            acts in prop::collection::vec((0..3_u64, any::<bool>(), 1..16_u64, any::<bool>()), 0..60),
+            (cpu, most) in (0..4_u32, 0..3_u64),
+        ) {
+            let mut waiting = Waiting::default();
+            let mut all: Vec<(Place, Tid, CpuSet)> = Vec::new();
+            for (number, (rank, head, cpus, leaves)) in (0_u32..).zip(acts) {
+                if leaves && !all.is_empty() {
+                    let (place, _, cpus) = all.swap_remove(rank as usize % all.len());
+                    waiting.remove(place, cpus);
+                    continue;
+                }
+                let cpus = CpuSet::from_words([cpus].into_iter());
+                let place = waiting.insert(Tid(number), Rank(1, rank), head, cpus);
+                all.push((place, Tid(number), cpus));
+            }
+            all.sort_by_key(|(place, ..)| *place);
+            let found = |(place, t, _): &(Place, Tid, CpuSet)| (place.0 .0, *t);
+            let movable = || all.iter().filter(|(.., cpus)| cpus.len() > 1);
+            prop_assert_eq!(waiting.first(), all.first().map(found));
+            prop_assert_eq!(waiting.movable(), movable().count());
+            prop_assert_eq!(waiting.first_movable(), movable().next().map(found));
+            let most = Rank(1, most);
+            let mut may = movable().filter(|(place, _, cpus)| place.0.0 <= most && cpus.contains(cpu));
+            prop_assert_eq!(waiting.first_for(cpu, most), may.next().map(found));
+            prop_assert_eq!(waiting.has(most), all.iter().any(|(place, ..)| place.0.0 == most));
+        }
     }
 }

@@ -24,7 +24,7 @@ impl Core {
         }
         entity.rr_left_ns = RR_SLICE_NS;
         let rank = self.rank(t);
-        if self.rq(cpu).waiting.iter().any(|(other, _)| other == rank) {
+        if self.rq(cpu).waiting.has(rank) {
             self.task_mut(t).entity.to_tail = true;
             self.resched_curr(cpu);
         }

@@ -83,8 +83,8 @@ impl Core {
         if !post {
             order.push(at);
         }
-        for child in (0..self.cgroups.len()).filter(|c| self.cgroups.get(*c).parent == Some(at)) {
-            self.descend(child, post, order);
+        for child in &self.cgroups.get(at).children {
+            self.descend(*child, post, order);
         }
         if post {
             order.push(at);

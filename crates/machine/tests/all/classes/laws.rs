@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What holds for every mix of classes. The machine audits its own books at each instant: no task
-//! is lost or in two places, and nobody of a higher class waits behind a lesser one.
+//! is lost or in two places, nobody of a higher class waits behind a lesser one, and what is
+//! reserved is the sum over all tasks.
 
 use super::MS;
 use crate::common::hosted::Hosted;
@@ -44,7 +45,10 @@ fn phase_text(at: usize, phase: &Phase) -> String {
         0..=2 => r#""policy": "SCHED_OTHER""#.to_string(),
         3 => format!(r#""policy": "SCHED_FIFO", "priority": {priority}"#),
         4 => format!(r#""policy": "SCHED_RR", "priority": {priority}"#),
-        _ => r#""policy": "SCHED_DEADLINE", "dl-runtime": 900, "dl-period": 20000"#.to_string(),
+        _ => {
+            let runtime = 300 * priority;
+            format!(r#""policy": "SCHED_DEADLINE", "dl-runtime": {runtime}, "dl-period": 20000"#)
+        }
     };
     let mut parts = vec![class];
     parts.extend(phase.mutex.map(|m| format!(r#""lock": "m{m}""#)));
