@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How the settings a phase names change those in force.
 
+use std::sync::Arc;
+
 use crate::model::{Change, Policy, Settings};
 
 impl Change {
@@ -8,7 +10,7 @@ impl Change {
     ///
     /// A phase without `cpus` goes back to those of the task; everything else stays until
     /// changed. A policy without a priority brings its default priority.
-    pub(crate) fn apply(&self, settings: &mut Settings, task_cpus: &Option<Vec<u32>>) -> bool {
+    pub(crate) fn apply(&self, settings: &mut Settings, task_cpus: &Option<Arc<[u32]>>) -> bool {
         let cpus = self.cpus.as_ref().or(task_cpus.as_ref());
         if settings.cpus.as_ref() == cpus && self.is_empty() {
             return false;

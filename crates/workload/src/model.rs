@@ -65,7 +65,7 @@ impl Workload {
         let named = |d: &Definition| {
             let phases = d.program.phases.iter().filter_map(|p| p.change.cpus.as_ref());
             let lists = d.settings.cpus.iter().chain(phases);
-            lists.flatten().copied().max()
+            lists.flat_map(|cpus| cpus.iter()).copied().max()
         };
         let per_task =
             self.definitions.iter().filter_map(|d| named(d).map(|cpu| (cpu, d.name.as_str())));
@@ -140,9 +140,9 @@ pub struct Settings {
     /// Share for policies that keep their own (`rota_shares`).
     pub share: Option<u64>,
     /// CPUs allowed, ascending and without repeats; `None`: all.
-    pub cpus: Option<Vec<u32>>,
+    pub cpus: Option<Arc<[u32]>>,
     /// Path of the task group; `None`: the root group.
-    pub group: Option<String>,
+    pub group: Option<Arc<str>>,
     /// `dl-runtime`: the slice a task asks for; of `Deadline` the budget of each period.
     pub slice_ns: Option<u64>,
     /// `dl-period` of `Deadline`; `None`: as long as the budget.
@@ -166,18 +166,24 @@ pub(crate) struct Definition {
     pub(crate) name: String,
     pub(crate) settings: Settings,
     /// The `cpus` of the task itself, which a phase without `cpus` returns to.
-    pub(crate) task_cpus: Option<Vec<u32>>,
+    pub(crate) task_cpus: Option<Arc<[u32]>>,
     pub(crate) delay: Span,
     pub(crate) arrive: Option<Span>,
     /// Of a process that has another user or session than who forked it.
     pub(crate) uid: Option<u32>,
     pub(crate) session: Option<u32>,
-    /// Initial instances that lead the process (instance k takes entry k modulo the count);
-    /// empty: a process of its own.
-    pub(crate) leaders: Vec<TaskIx>,
+    pub(crate) leaders: Leaders,
     /// Timers of its own ("unique…"), by [`TimerRef::Own`](crate::event::TimerRef::Own).
     pub(crate) own_timers: Vec<TimerKind>,
     pub(crate) program: Arc<Program>,
+}
+
+/// Initial instances that lead the processes of others (instance k takes entry k modulo the count);
+/// none: each is a process of its own.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Leaders {
+    pub(crate) first: u32,
+    pub(crate) count: u32,
 }
 
 /// What a process has of its own and hands on to those it forks.
@@ -209,10 +215,8 @@ impl Definition {
 
     /// Leader of the process that instance or fork `number` is a thread of.
     pub(crate) fn leader(&self, number: u32) -> Option<TaskIx> {
-        match self.leaders.len() {
-            0 => None,
-            count => Some(self.leaders[number as usize % count]),
-        }
+        let Leaders { first, count } = self.leaders;
+        (count > 0).then(|| TaskIx(first + number % count))
     }
 }
 
@@ -238,8 +242,8 @@ pub(crate) struct Change {
     pub(crate) priority: Option<i32>,
     pub(crate) weight: Option<u32>,
     pub(crate) share: Option<u64>,
-    pub(crate) cpus: Option<Vec<u32>>,
-    pub(crate) group: Option<Option<String>>,
+    pub(crate) cpus: Option<Arc<[u32]>>,
+    pub(crate) group: Option<Option<Arc<str>>>,
     pub(crate) slice_ns: Option<u64>,
     pub(crate) dl_period_ns: Option<u64>,
     pub(crate) dl_deadline_ns: Option<u64>,

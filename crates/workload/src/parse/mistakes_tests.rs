@@ -172,6 +172,27 @@ fn a_priority_left_by_the_last_phase_is_checked_in_the_next_round() {
 }
 
 #[test]
+fn names_and_groups_have_a_greatest_length() {
+    // Each of 100,000 instances has a name: one of 255 bytes is possible, one of 256 is not.
+    let named = |bytes: usize| {
+        let text = format!("{{\"tasks\": {{\"{}\": {{\"run\": 1}}}}}}", "n".repeat(bytes));
+        parse("w.json", &text).map_err(|e| e.message)
+    };
+    assert!(named(255).is_ok());
+    let message = named(256).unwrap_err();
+    assert!(message.contains("256 bytes long: at most 255"), "{message}");
+    let grouped = |path: &str| {
+        task_message(&format!("\"taskgroup\": \"{path}\", \"run\": 1, \"priority\": 20"))
+    };
+    let deepest = "/g".repeat(15);
+    assert!(grouped(&deepest).contains("nice value"), "15 levels are possible");
+    let message = grouped(&"/g".repeat(16));
+    assert!(message.contains("16 levels deep: at most 4096 bytes and 15 levels"), "{message}");
+    let message = grouped(&format!("/{}", "g".repeat(4096)));
+    assert!(message.contains("4097 bytes long"), "{message}");
+}
+
+#[test]
 fn loops_that_never_use_time_are_refused() {
     let end = "would loop for ever without using any time: give it a run, sleep or timer longer \
                than 0, or a finite \"loop\"";

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use crate::error::WorkloadError;
 use crate::event::{Event, TaskEvent};
 use crate::json;
-use crate::model::{Definition, Policy, Task, TaskIx, Workload};
+use crate::model::{Definition, Policy, Task, Workload};
 
 mod arrivals;
 mod check;
@@ -154,11 +154,6 @@ fn expand(drafts: &[Draft], firsts: &[u32]) -> Vec<Task> {
         }
     }
     tasks
-}
-
-/// The instances of a task as indices.
-fn instances(draft: &Draft, first: u32) -> impl Iterator<Item = TaskIx> {
-    (first..first + draft.instances).map(TaskIx)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! Tests of what a file says about sockets, customers and requests, right and wrong.
 
 use super::*;
+use crate::model::TaskIx;
 use crate::requests::SocketKind;
 
 const SERVER: &str = r#""server": {"recv": "s", "run": {"request": 1}, "reply": "s"}"#;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Keys that tell the scheduler about a task: policy, priority, weight, CPUs, task group.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use super::keys;
 use super::members::{Object, Scope};
 use super::span::MAX_US;
@@ -13,6 +16,11 @@ const MAX_CPU: i64 = 8191;
 
 /// The highest NUMA node: the kernel's largest count less one.
 const MAX_NODE: i64 = 1023;
+
+/// The longest path of a task group in bytes (`PATH_MAX`), and the most levels below the root that
+/// the machine simulates.
+const MAX_PATH: usize = 4096;
+const MAX_LEVELS: usize = 15;
 
 const POLICIES: [Policy; 6] =
     [Policy::Other, Policy::Batch, Policy::Idle, Policy::Rr, Policy::Fifo, Policy::Deadline];
@@ -63,14 +71,14 @@ pub(super) fn read(object: &Object<'_>, groups: &mut Groups) -> Result<Change, W
     })
 }
 
-fn cpus(scope: Scope<'_>, member: &Member) -> Result<Vec<u32>, WorkloadError> {
+fn cpus(scope: Scope<'_>, member: &Member) -> Result<Arc<[u32]>, WorkloadError> {
     let mut cpus = numbers(scope, member, "CPU", MAX_CPU)?;
     if cpus.is_empty() {
         return Err(scope.error(member.at, "\"cpus\" is empty: the task could run nowhere"));
     }
     cpus.sort_unstable();
     cpus.dedup();
-    Ok(cpus)
+    Ok(cpus.into())
 }
 
 /// An array of the numbers of something.
@@ -98,7 +106,9 @@ fn numbers(
 #[derive(Default)]
 pub(super) struct Groups {
     /// Path and, where the file gives one, CPU weight.
-    known: Vec<(String, Option<u32>)>,
+    known: Vec<(Arc<str>, Option<u32>)>,
+    /// Path without the first "/" to index among them.
+    index: HashMap<String, usize>,
 }
 
 impl Groups {
@@ -108,7 +118,7 @@ impl Groups {
         &mut self,
         scope: Scope<'_>,
         member: &Member,
-    ) -> Result<Option<Option<String>>, WorkloadError> {
+    ) -> Result<Option<Option<Arc<str>>>, WorkloadError> {
         let (path, weight) = match &member.node.value {
             Value::String(path) if path.is_empty() => return Ok(None),
             Value::String(path) => (path.as_str(), None),
@@ -135,6 +145,15 @@ impl Groups {
             let message = format!("task group {path:?} is not a plain absolute path");
             return Err(scope.error(at, message));
         }
+        let levels = relative.split('/').count();
+        if path.len() > MAX_PATH || levels > MAX_LEVELS {
+            let message = format!(
+                "a task group {} bytes long and {levels} levels deep: at most {MAX_PATH} bytes and \
+                 {MAX_LEVELS} levels are possible",
+                path.len()
+            );
+            return Err(scope.error(at, message));
+        }
         for (end, _) in relative.match_indices('/') {
             self.entry(&relative[..end]);
         }
@@ -151,19 +170,23 @@ impl Groups {
         Ok(Some(Some(entry.0.clone())))
     }
 
-    fn entry(&mut self, relative: &str) -> &mut (String, Option<u32>) {
-        let found = self.known.iter().position(|(path, _)| &path[1..] == relative);
-        let index = found.unwrap_or_else(|| {
-            self.known.push((format!("/{relative}"), None));
-            self.known.len() - 1
-        });
+    fn entry(&mut self, relative: &str) -> &mut (Arc<str>, Option<u32>) {
+        let next = self.known.len();
+        let index = match self.index.get(relative) {
+            Some(index) => *index,
+            None => {
+                self.index.insert(relative.to_owned(), next);
+                self.known.push((format!("/{relative}").into(), None));
+                next
+            }
+        };
         &mut self.known[index]
     }
 
     /// All groups, parents before children.
     pub(super) fn into_list(self) -> Vec<Group> {
-        let group = |(path, weight): (String, Option<u32>)| Group {
-            path,
+        let group = |(path, weight): (Arc<str>, Option<u32>)| Group {
+            path: path.to_string(),
             cpu_weight: weight.unwrap_or(100),
         };
         self.known.into_iter().map(group).collect()

@@ -12,8 +12,11 @@ use super::sockets::TaskSockets;
 use super::{check, settings, span, Draft, Names, MAX_INSTANCES};
 use crate::error::WorkloadError;
 use crate::json::{Member, Value};
-use crate::model::{Change, Definition, Phase, Policy, Program, Settings};
+use crate::model::{Change, Definition, Leaders, Phase, Policy, Program, Settings};
 use crate::random::Span;
+
+/// The longest name of a task in bytes: each instance has it.
+const MAX_NAME: usize = 255;
 
 /// The names of all tasks, before any is read: events may name later ones.
 pub(super) fn names(tasks: &Object<'_>) -> Result<HashMap<String, u32>, WorkloadError> {
@@ -22,6 +25,13 @@ pub(super) fn names(tasks: &Object<'_>) -> Result<HashMap<String, u32>, Workload
         let Member { key, at, .. } = member;
         if key.is_empty() || key.contains(char::is_control) {
             let message = format!("{key:?} is no name for a task");
+            return Err(tasks.scope.error(*at, message));
+        }
+        if key.len() > MAX_NAME {
+            let message = format!(
+                "a name for a task that is {} bytes long: at most {MAX_NAME} are possible",
+                key.len()
+            );
             return Err(tasks.scope.error(*at, message));
         }
         if names.insert(key.clone(), index).is_some() {
@@ -105,7 +115,7 @@ pub(super) fn read<'a>(
         arrive: duration("arrive")?,
         uid: number("uid", 0..=i64::from(u32::MAX) - 1)?,
         session: number("session", 1..=i64::from(i32::MAX))?,
-        leaders: Vec::new(),
+        leaders: Leaders::default(),
         own_timers: shared.timers.kinds,
         program: Arc::new(program),
     };

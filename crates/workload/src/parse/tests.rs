@@ -81,7 +81,7 @@ fn settings_are_read_and_the_first_phase_joins_in() {
     let settings = &workload.tasks[0].settings;
     assert_eq!(settings.policy, Policy::Batch);
     assert_eq!(settings.priority, -2);
-    assert_eq!(settings.cpus, Some(vec![1, 3]));
+    assert_eq!(settings.cpus, Some([1, 3].into()));
     assert_eq!(settings.group.as_deref(), Some("/g/h"));
     assert_eq!((settings.weight, settings.share), (Some(250), Some(7)));
     assert_eq!(settings.slice_ns, Some(3_000_000));

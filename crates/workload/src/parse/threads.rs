@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 
 use super::members::Scope;
-use super::{instances, keys, Draft};
+use super::{keys, Draft};
 use crate::error::WorkloadError;
-use crate::model::TaskIx;
+use crate::model::Leaders;
 
 /// Fills in `leaders` of every definition that names one.
 pub(super) fn resolve(
@@ -30,7 +30,7 @@ pub(super) fn resolve(
             Some("a task cannot be a thread of itself".to_owned())
         } else if drafts[definition].thread_of.is_some() {
             Some(format!("{leader:?} is a thread itself: name the task that leads the process"))
-        } else if leaders.is_empty() {
+        } else if leaders.count == 0 {
             Some(format!("{leader:?} has no instance from the start that could lead a process"))
         } else {
             None
@@ -49,16 +49,17 @@ fn find(
     drafts: &[Draft],
     names: &HashMap<String, u32>,
     firsts: &[u32],
-) -> Option<(usize, Vec<TaskIx>)> {
+) -> Option<(usize, Leaders)> {
     if let Some(definition) = names.get(name) {
         let definition = *definition as usize;
-        let leaders = instances(&drafts[definition], firsts[definition]).collect();
-        return Some((definition, leaders));
+        let count = drafts[definition].instances;
+        return Some((definition, Leaders { first: firsts[definition], count }));
     }
     let (task, number) = name.rsplit_once('-')?;
     let definition = *names.get(task)? as usize;
-    let mut all = instances(&drafts[definition], firsts[definition]);
-    // Compared as text, so that "a-01" is no other name of "a-1".
-    let leader = all.find(|ix| ix.0.to_string() == number)?;
-    Some((definition, vec![leader]))
+    // Written again, so that "a-01" is no other name of "a-1".
+    let first = number.parse::<u32>().ok().filter(|index| index.to_string() == number)?;
+    let begin = firsts[definition];
+    let is_one = (begin..begin + drafts[definition].instances).contains(&first);
+    is_one.then_some((definition, Leaders { first, count: 1 }))
 }

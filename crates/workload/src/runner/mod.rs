@@ -57,7 +57,6 @@ impl Runner {
             .zip(starts)
             .enumerate()
             .map(|(index, (task, first_ns))| {
-                let definition = &workload.definitions[task.definition as usize];
                 let leader = task.thread_of.map_or(task, |l| &workload.tasks[l.0 as usize]);
                 let identity = workload.definitions[leader.definition as usize].identity(None);
                 TaskState {
@@ -71,7 +70,7 @@ impl Runner {
                     rng: None,
                     first_ns,
                     waits_for_delay: false,
-                    own_timers: vec![None; definition.own_timers.len()],
+                    own_timers: Vec::new(),
                     children: 0,
                     cursor: Cursor::default(),
                     blocked: false,

@@ -23,6 +23,7 @@ pub(super) struct TaskState {
     pub(super) first_ns: u64,
     /// A forked task with a delay waits for it before its first event.
     pub(super) waits_for_delay: bool,
+    /// As far as they were used.
     pub(super) own_timers: Vec<Option<u64>>,
     pub(super) children: u64,
     pub(super) cursor: Cursor,
@@ -54,6 +55,14 @@ impl TaskState {
         let number = self.stream;
         let rng = self.rng.get_or_insert_with(|| Box::new(stream(seed, number)));
         span.draw(&mut **rng)
+    }
+
+    pub(super) fn own_timer(&mut self, index: u32) -> &mut Option<u64> {
+        let index = index as usize;
+        if index >= self.own_timers.len() {
+            self.own_timers.resize(index + 1, None);
+        }
+        &mut self.own_timers[index]
     }
 
     /// How an event in which tasks wait for or wake each other went.

@@ -58,7 +58,7 @@ impl Runner {
             rng: None,
             first_ns: 0,
             waits_for_delay: true,
-            own_timers: vec![None; definition.own_timers.len()],
+            own_timers: Vec::new(),
             children: 0,
             cursor: Cursor::default(),
             blocked: false,

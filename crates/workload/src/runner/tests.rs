@@ -144,10 +144,13 @@ fn phases_change_settings_which_stay_but_cpus_return() {
     );
     assert_eq!(runner.next(T, 0), run(1));
     let Step::Change(b) = runner.next(T, 0) else { panic!("no change") };
-    assert_eq!((b.cpus.clone(), b.priority, b.group.as_deref()), (Some(vec![1]), -4, Some("/g")));
+    assert_eq!(
+        (b.cpus.clone(), b.priority, b.group.as_deref()),
+        (Some([1].into()), -4, Some("/g"))
+    );
     assert_eq!(runner.next(T, 0), run(2));
     let Step::Change(c) = runner.next(T, 0) else { panic!("no change") };
-    assert_eq!(c.cpus, Some(vec![0]), "cpus are those of the task again");
+    assert_eq!(c.cpus, Some([0].into()), "cpus are those of the task again");
     assert_eq!(c.group.as_deref(), Some("/g"), "the group stays");
     // A new policy without a priority takes the policy's default.
     assert_eq!((c.policy, c.priority, c.weight), (Policy::Batch, 0, Some(50)));

@@ -44,14 +44,15 @@ impl Runner {
         now_ns: u64,
     ) -> Option<Step> {
         let state = &mut self.tasks[task.0 as usize];
+        let first_ns = state.first_ns;
         let (slot, kind) = match timer {
             TimerRef::Shared(i) => (&mut self.timers[i as usize], self.workload.timers[i as usize]),
             TimerRef::Own(i) => {
                 let definition = &self.workload.definitions[state.definition as usize];
-                (&mut state.own_timers[i as usize], definition.own_timers[i as usize])
+                (state.own_timer(i), definition.own_timers[i as usize])
             }
         };
-        let at_ns = slot.unwrap_or(state.first_ns).saturating_add(period_ns);
+        let at_ns = slot.unwrap_or(first_ns).saturating_add(period_ns);
         let waits = at_ns > now_ns;
         *slot = Some(match kind {
             TimerKind::Relative if !waits => now_ns,
