@@ -138,6 +138,7 @@ impl Topology {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn siblings_and_caches_are_neighbours() {
@@ -158,5 +159,23 @@ mod tests {
         let err = Topology::parse(4, "sockets=2").unwrap_err().to_string();
         assert!(err.contains("\"sockets=2\""), "{err}");
         assert_eq!(Topology::flat(0), Err(TopologyError::Cpus(0)));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_refused_or_puts_each_cpu_into_its_own_groups(
+            text in "(|((smt|llc|node|x)?=?[0-9]{0,11},? ?){0,4}|\\PC{0,20})",
+            cpus in prop_oneof![0_u32..17, any::<u32>()],
+        ) {
+            if let Ok(t) = Topology::parse(cpus, &text) {
+                for cpu in [0, cpus / 2, cpus - 1] {
+                    let groups = [t.siblings(cpu), t.llc_cpus(cpu), t.node_cpus(cpu)];
+                    prop_assert!(groups.iter().all(|g| g.iter().any(|other| other == cpu)));
+                    prop_assert!(groups.iter().all(|g| g.iter().all(|other| other < cpus)));
+                    prop_assert!(groups.is_sorted_by_key(|g| g.iter().count()));
+                    prop_assert!(t.node_of(cpu) < t.nodes() && t.llc_of(cpu) < t.llcs());
+                }
+            }
+        }
     }
 }
