@@ -132,6 +132,7 @@ fn names_policy(item: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn texts(list: &[&str]) -> Vec<String> {
         list.iter().map(|text| (*text).to_owned()).collect()
@@ -197,5 +198,15 @@ mod tests {
         assert!(sort_out(&texts(&["wfq"]), &[], false, "none").is_err(), "no workload");
         let twice = sort_out(&texts(&["a.json", "wfq"]), &texts(&["wfq"]), false, "none");
         assert!(twice.is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_read_says_the_same_again(text in "[a-z./@:= \\[\\]0-9]{0,30}|\\PC{0,30}") {
+            if let Ok(wanted) = Wanted::parse(&text) {
+                let again = format!("{}{}", wanted.policy, wanted.settings());
+                prop_assert_eq!(Wanted::parse(&again).expect("in order"), wanted);
+            }
+        }
     }
 }

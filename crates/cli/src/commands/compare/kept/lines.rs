@@ -141,6 +141,7 @@ pub(super) fn schema() -> &'static str {
 mod tests {
     use super::super::super::cell::Exit;
     use super::*;
+    use proptest::prelude::*;
 
     fn file() -> String {
         file_of("250")
@@ -241,5 +242,30 @@ mod tests {
         }
         let damaged = of(&file().replace("\"seed\":18", "\"seed\":19"));
         assert!(matches!(damaged, Some(Unfit::Damaged(3, why)) if why.contains("checksum")));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_refused_or_nothing(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            prop_assert!(!matches!(read(&bytes), Ok(Some(_))));
+        }
+
+        #[test]
+        fn lines_with_right_sums_and_anything_in_them_are_read_or_refused(
+            inputs in "\\PC{0,20}",
+            runs in prop::collection::vec("\\PC{0,40}", 0..3),
+        ) {
+            let sum = sum_of(None, &inputs);
+            let mut text = format!("{}{sum}{INPUTS}{inputs}}}\n", before_sum(true));
+            let binding = Binding(sum);
+            for run in &runs {
+                let sum = sum_of(Some(&binding), run);
+                text += &format!("{}{sum}{RUN}{run}}}\n", before_sum(false));
+            }
+            if let Err(unfit) = read(text.as_bytes()) {
+                let Unfit::Damaged(line, _) = unfit else { panic!("{unfit:?}") };
+                prop_assert!((1..=runs.len() + 1).contains(&line));
+            }
+        }
     }
 }
