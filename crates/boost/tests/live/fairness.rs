@@ -14,15 +14,22 @@ use super::{end, Stage, SECONDS, WARM};
 pub(crate) const NEAR: f64 = 0.03;
 /// CPU share of the first of these parts, and the mean one of hogs beside it.
 pub(crate) fn shares(stage: &Stage, parts: &[&str], name: &str) -> (f64, f64) {
+    let path = stage.path(name);
+    let cast = parts.iter().map(|part| spawn(part, &path, WARM + SECONDS)).collect();
+    let (shares, honest) = shares_of(cast, 1);
+    (shares[0], honest)
+}
+
+/// CPU shares of the first of these who play until the end of a test, and the mean one of hogs
+/// beside them.
+pub(crate) fn shares_of(mut cast: Vec<Child>, first: usize) -> (Vec<f64>, f64) {
     let time = WARM + SECONDS;
     let hogs = hogs(time);
-    let mut actors: Vec<Child> =
-        parts.iter().map(|part| spawn(part, &stage.path(name), time)).collect();
     let share = |child| numbers(child)[0] as f64 / time.as_nanos() as f64;
-    let first = share(actors.remove(0));
-    end(actors);
+    let shares = cast.drain(..first).map(share).collect();
+    end(cast);
     let n = hogs.len() as f64;
-    (first, hogs.into_iter().map(share).sum::<f64>() / n)
+    (shares, hogs.into_iter().map(share).sum::<f64>() / n)
 }
 
 /// Would the next test notice? With a customer that counts and a wide budget, a burner gets far

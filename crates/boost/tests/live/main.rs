@@ -3,6 +3,7 @@
 //! `skipped: …`. Everything runs on one CPU, against as many processes that only burn it as
 //! make the load 6 per CPU of the machine.
 
+mod accomplices;
 mod datagrams;
 mod fairness;
 mod lasting;

@@ -2,7 +2,7 @@
 //! What the processes of the tests do. Each is this test program again, with its part in the
 //! environment, and prints one line at its end.
 
-use super::datagrams;
+use super::{accomplices, datagrams};
 use rota_boost::process::own_cpu_ns;
 use rota_boost::syscalls::{attr, renice, set_attr, Attr, SCHED_BATCH, SCHED_IDLE};
 use rustix::thread::{sched_getaffinity, sched_setaffinity, set_thread_uid, CpuSet};
@@ -96,7 +96,11 @@ pub fn play(part: &str) {
             }
             return;
         }
-        _ => panic!("no actor {name}"),
+        // By uid.
+        _ => match name.split_once(':') {
+            Some((name, uid)) => accomplices::play(name, uid.parse().expect("a uid"), &path, end),
+            None => panic!("no actor {name}"),
+        },
     }
     println!("ACTOR {}", own_cpu_ns());
 }
@@ -111,7 +115,11 @@ fn pin() {
 }
 
 fn as_nobody() {
-    set_thread_uid(rustix::fs::Uid::from_raw(NOBODY)).expect("root may");
+    as_user(NOBODY);
+}
+
+pub fn as_user(uid: u32) {
+    set_thread_uid(rustix::fs::Uid::from_raw(uid)).expect("root may");
 }
 
 /// As many threads as can be, one after the other, each of which receives once.
@@ -126,7 +134,7 @@ fn storm(path: &Path, end: Instant) {
 
 /// A server without privileges, whose threads set this of their own once they are boosted.
 fn cheat(path: &Path, end: Instant, set: fn(Attr) -> std::io::Result<()>) {
-    set_thread_uid(rustix::fs::Uid::from_raw(SOMEBODY)).expect("root may");
+    as_user(SOMEBODY);
     server(path, end, move |mut stream| {
         let mut byte = [0];
         let mut done = false;
@@ -169,11 +177,11 @@ fn listen(path: &Path) -> UnixListener {
     listener
 }
 
-fn accept(path: &Path) -> UnixStream {
+pub fn accept(path: &Path) -> UnixStream {
     listen(path).accept().expect("a customer").0
 }
 
-fn connect(path: &Path) -> UnixStream {
+pub fn connect(path: &Path) -> UnixStream {
     let end = Instant::now() + Duration::from_secs(20);
     loop {
         match UnixStream::connect(path) {

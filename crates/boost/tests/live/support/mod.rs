@@ -2,6 +2,7 @@
 //! A stage: the daemon, and processes that play parts.
 #![allow(unreachable_pub)]
 
+pub mod accomplices;
 pub mod actors;
 pub mod datagrams;
 
