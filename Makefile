@@ -4,6 +4,7 @@
 # make vm-test  run the policies in real kernels, in QEMU; make test does that too
 # make lint   formats, clippy and licence lines only
 # make fmt    format Rust and BPF C in place
+# make fuzz   set up, then some minutes of fuzzing; RUNS=1000000 make fuzz for more
 # make bench  set up, then the benchmarks
 # make pictures  draw those of the documentation again
 # make install    install below PREFIX (/usr/local), settings in SYSCONFDIR (/etc);
@@ -11,8 +12,8 @@
 # make deb        build the Debian package
 # make static     build rota without shared libraries
 
-.PHONY: demo test vm-test lint fmt bench pictures setup install uninstall deb static
+.PHONY: demo test vm-test lint fmt fuzz bench pictures setup install uninstall deb static
 .DEFAULT_GOAL := demo
 
-demo test vm-test lint fmt bench pictures setup install uninstall deb static:
+demo test vm-test lint fmt fuzz bench pictures setup install uninstall deb static:
 	@scripts/$@

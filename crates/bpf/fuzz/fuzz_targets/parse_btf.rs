@@ -8,6 +8,7 @@ use rota_bpf::settings::render;
 
 fuzz_target!(|bytes: &[u8]| {
     let _ = Ext::parse(bytes, &Btf::empty());
+    let _ = Btf::from_file(bytes);
     let Ok(btf) = Btf::parse(bytes) else { return };
     let _ = Ext::parse(bytes, &btf);
     for id in btf.ids().take(200) {
