@@ -193,6 +193,31 @@ fn names_and_groups_have_a_greatest_length() {
 }
 
 #[test]
+fn what_is_too_much_for_a_machine_is_refused() {
+    // 100,000 instances with 100 timers each are ten million, with 101 they are more
+    let timers = |count: usize| -> String {
+        let timer = |n| format!(r#""timer{n}": {{"ref": "unique{n}", "period": 1}}, "#);
+        let timers: String = (0..count).map(timer).collect();
+        format!(r#"{{"tasks": {{"t": {{"instance": 100000, {timers}"run": 1}}}}}}"#)
+    };
+    assert!(parse("w.json", &timers(100)).is_ok());
+    let message = parse("w.json", &timers(101)).unwrap_err().to_string();
+    let expected = "w.json:1:18: task \"t\": 100000 instances with 101 timers each are 10100000 \
+                    timers: at most 10000000 are possible";
+    assert_eq!(message, expected);
+    // each brings one group of its own, and all are in "/g"
+    let groups = |count: usize| -> String {
+        let task = |n| format!(r#""t{n}": {{"run": 1, "taskgroup": "/g/{n}"}}"#);
+        let tasks: Vec<String> = (0..count).map(task).collect();
+        format!(r#"{{"tasks": {{{}}}}}"#, tasks.join(",\n"))
+    };
+    assert!(parse("w.json", &groups(99_999)).is_ok());
+    let message = parse("w.json", &groups(100_000)).unwrap_err().to_string();
+    assert!(message.starts_with("w.json:100000:"), "{message}");
+    assert!(message.ends_with("the file names more than 100000 task groups"), "{message}");
+}
+
+#[test]
 fn loops_that_never_use_time_are_refused() {
     let end = "would loop for ever without using any time: give it a run, sleep or timer longer \
                than 0, or a finite \"loop\"";

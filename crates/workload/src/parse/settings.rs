@@ -22,6 +22,9 @@ const MAX_NODE: i64 = 1023;
 const MAX_PATH: usize = 4096;
 const MAX_LEVELS: usize = 15;
 
+/// How many task groups a file may name, those that others are in included.
+const MAX_GROUPS: usize = 100_000;
+
 const POLICIES: [Policy; 6] =
     [Policy::Other, Policy::Batch, Policy::Idle, Policy::Rr, Policy::Fifo, Policy::Deadline];
 
@@ -156,6 +159,11 @@ impl Groups {
         }
         for (end, _) in relative.match_indices('/') {
             self.entry(&relative[..end]);
+        }
+        self.entry(relative);
+        if self.known.len() > MAX_GROUPS {
+            let message = format!("the file names more than {MAX_GROUPS} task groups");
+            return Err(scope.error(at, message));
         }
         let entry = self.entry(relative);
         match (&entry.1, weight) {

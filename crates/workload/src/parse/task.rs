@@ -18,6 +18,9 @@ use crate::random::Span;
 /// The longest name of a task in bytes: each instance has it.
 const MAX_NAME: usize = 255;
 
+/// How many timers all instances of a task may have.
+const MAX_OWN_TIMERS: u64 = 10_000_000;
+
 /// The names of all tasks, before any is read: events may name later ones.
 pub(super) fn names(tasks: &Object<'_>) -> Result<HashMap<String, u32>, WorkloadError> {
     let mut names = HashMap::new();
@@ -86,6 +89,15 @@ pub(super) fn read<'a>(
             (program, vec![object])
         }
     };
+    let timers = u64::from(instances) * shared.timers.kinds.len() as u64;
+    if timers > MAX_OWN_TIMERS {
+        let message = format!(
+            "{instances} instances with {} timers each are {timers} timers: at most \
+             {MAX_OWN_TIMERS} are possible",
+            shared.timers.kinds.len()
+        );
+        return Err(scope.error(object.place_of("instance"), message));
+    }
     names.sockets.add(shared.sockets)?;
     check::settings(&object, &begin, &program, &places)?;
     check::uses_time(&object, &program, &places)?;

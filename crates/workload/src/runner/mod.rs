@@ -28,6 +28,9 @@ pub use step::Step;
 /// How often one task may be forked, rt-app's limit.
 pub const FORK_LIMIT: u32 = 1024;
 
+/// How many tasks may live at once: each needs some 11 kB of simulated kernel.
+pub const LIVE_LIMIT: u32 = 1 << 17;
+
 /// How many steps (events, ends of phases) a task may do at one instant before it counts as stuck.
 pub const INSTANT_LIMIT: u32 = 100_000;
 
@@ -39,6 +42,8 @@ pub struct Runner {
     tasks: Vec<TaskState>,
     /// Initial tasks: the first so many of `tasks`.
     initial: usize,
+    /// Tasks that are not over.
+    alive: u32,
     /// Next expiry of each shared timer, `None` before its first use.
     timers: Vec<Option<u64>>,
     /// Forks made of each definition so far.
@@ -82,6 +87,7 @@ impl Runner {
         Runner {
             seed,
             initial: tasks.len(),
+            alive: tasks.len() as u32,
             tasks,
             timers: vec![None; workload.timers.len()],
             forks: vec![0; workload.definitions.len()],
@@ -210,7 +216,7 @@ impl Runner {
             }
         }
         if state.cursor.done || Some(state.cursor.task_loop) == program.loops {
-            state.cursor.done = true;
+            self.alive -= u32::from(!std::mem::replace(&mut state.cursor.done, true));
             return Some(Step::Exit);
         }
         let phase = &program.phases[state.cursor.phase];

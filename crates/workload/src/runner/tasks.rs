@@ -4,7 +4,7 @@
 use super::start::mix;
 use super::state::{Cursor, TaskState};
 use super::step::Step;
-use super::{Runner, FORK_LIMIT};
+use super::{Runner, FORK_LIMIT, LIVE_LIMIT};
 use crate::event::TaskEvent;
 use crate::model::TaskIx;
 use crate::random::FORKED;
@@ -34,6 +34,14 @@ impl Runner {
                 self.tasks[parent.0 as usize].name, definition.name
             ));
         }
+        if self.alive >= LIVE_LIMIT {
+            return Step::Stuck(format!(
+                "task {:?} forks {:?} while {LIVE_LIMIT} tasks live: no more than that can live at \
+                 once",
+                self.tasks[parent.0 as usize].name, definition.name
+            ));
+        }
+        self.alive += 1;
         let number = *count;
         *count += 1;
         let child = TaskIx(self.tasks.len() as u32);

@@ -203,6 +203,33 @@ fn forking_without_end_is_stuck_at_the_limit() {
 }
 
 #[test]
+fn a_fork_beyond_what_can_live_at_once_is_stuck_until_another_ends() {
+    let children = 0..31;
+    let forks: String = children.clone().map(|n| format!(r#""fork{n}": "c{n}", "#)).collect();
+    let children: String =
+        children.map(|n| format!(r#", "c{n}": {{"instance": 0, "run": 1}}"#)).collect();
+    let mut runner = runner(&format!(
+        r#""t": {{{forks}"loop": -1, "run": 1}}, "s": {{"instance": 99999, "loop": 1, "run": 1}}{children}"#
+    ));
+    // 2^17 may live, 100,000 do from the start
+    let mut forks = 0;
+    let why = loop {
+        match runner.next(T, 0) {
+            Step::Fork { .. } => forks += 1,
+            Step::Run { .. } => {}
+            Step::Stuck(why) => break why,
+            step => panic!("{step:?}"),
+        }
+    };
+    assert_eq!(forks, (1 << 17) - 100_000);
+    assert!(why.contains("while 131072 tasks live"), "{why}");
+    let steps = [runner.next(TaskIx(1), 0), runner.next(TaskIx(1), 0), runner.next(TaskIx(1), 0)];
+    assert_eq!(steps, [Step::Run { work_ns: 1000 }, Step::Exit, Step::Exit]);
+    let fork = |step| matches!(step, Step::Fork { .. });
+    assert_eq!([fork(runner.next(T, 0)), fork(runner.next(T, 0))], [true, false]);
+}
+
+#[test]
 fn yielding_for_ever_at_one_instant_is_stuck() {
     let mut runner = runner(r#""t": {"yield": ""}"#);
     let steps = (0..).map(|_| runner.next(T, 5)).take_while(|s| *s == Step::Yield).count();
