@@ -15,6 +15,7 @@ use crate::commands::tune::TuneArgs;
 use crate::trace_files::{TraceTarget, Window};
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
+use rota_machine::config::BUDGET_PER_SECOND;
 use rota_workload::parse_duration;
 use std::path::PathBuf;
 
@@ -173,6 +174,12 @@ pub(crate) struct MachineArgs {
     #[arg(long, value_name = "N", default_value_t = 10_000_000)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) budget: u64,
+
+    /// Instructions that all callbacks, timers and programs of the policy may execute in a second
+    /// of simulated time, for each CPU
+    #[arg(long, value_name = "N", default_value_t = BUDGET_PER_SECOND)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) budget_per_second: u64,
 }
 
 /// How objects become policies.

@@ -115,14 +115,19 @@ fn program(image: &Image, run: &Run) -> Result<(FuncId, Vec<u8>), Error> {
 fn run_program(ops: &mut BpfOps, core: &mut Core, image: &Image, run: &Run) -> Result<(), Error> {
     let fail = |what: String| program_error(image, run, what);
     let (function, context) = program(image, run)?;
+    if !core.may_execute(0) {
+        return Ok(());
+    }
     let addr = core.memory().alloc(&run.program, context.len() as u32, Perm::ReadWrite);
     if let Ok(place) = core.memory().bytes_mut(addr, context.len() as u32) {
         place.copy_from_slice(&context);
     }
     let result = ops.runtime().call(core, function, &[addr]);
     core.memory().free(addr);
+    let ret = result.map_err(|fault| fail(fault.to_string()))?;
+    core.count_executed(ret.instructions);
     // A program returns an int.
-    match result.map_err(|fault| fail(fault.to_string()))?.r0 as i32 {
+    match ret.r0 as i32 {
         0 => Ok(()),
         code => Err(fail(format!("returned {code}, expected 0"))),
     }

@@ -105,6 +105,7 @@ pub(crate) fn config(args: &MachineArgs, cpus: u32, load: &Load) -> Result<Confi
     config.seed = args.seed;
     config.shuffle_ties = args.shuffle_ties;
     config.budget = args.budget;
+    config.budget_per_second = args.budget_per_second;
     Ok(config)
 }
 

@@ -7,6 +7,10 @@ use crate::topology::Topology;
 /// Ticks per second of Debian's kernels.
 pub const DEFAULT_HZ: u32 = 250;
 
+/// Instructions that a CPU could execute in a second, at the half nanosecond of
+/// [`Costs::typical`]: who needs more cannot keep up in a kernel either.
+pub const BUDGET_PER_SECOND: u64 = 2_000_000_000;
+
 /// Time that the machine itself takes, on top of what tasks do. A cost delays the
 /// progress of the task that runs next (or now) on the CPU that pays it; the time
 /// counts as that task's CPU time, as it would on a real machine.
@@ -128,6 +132,9 @@ pub struct Config {
     pub watchdog: bool,
     /// Instructions one callback may take before it counts as endless.
     pub budget: u64,
+    /// Instructions that all programs of the scheduler may execute in a second of simulated time,
+    /// for each CPU.
+    pub budget_per_second: u64,
     /// Whether events of single callbacks and queue moves are wanted.
     pub detail: bool,
     /// Whether the machine checks its own books at every instant and ends the run with an
@@ -157,6 +164,7 @@ impl Config {
             warmup_ns: 0,
             watchdog: true,
             budget: 10_000_000,
+            budget_per_second: BUDGET_PER_SECOND,
             detail: false,
             audit: false,
         }

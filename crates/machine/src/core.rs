@@ -15,6 +15,7 @@ use crate::layout::{Layouts, ABSENT};
 use crate::list::Links;
 use crate::ops::{Op, Ops, Tracepoint};
 use crate::rq::Rq;
+use crate::spending::Spending;
 use crate::stats::Counters;
 use crate::task::{Task, Tid};
 use crate::timers::Timers;
@@ -89,6 +90,7 @@ pub struct Core {
     pub(crate) dump: Option<crate::dump::DumpBuffer>,
     pub(crate) events: Vec<Event>,
     pub(crate) counters: Counters,
+    pub(crate) spending: Spending,
     pub(crate) printed: Vec<String>,
     pub(crate) next_pid: u32,
     /// DSQ iterators in use: guest address of the iterator to its state.
@@ -267,6 +269,9 @@ impl Core {
         task: Option<Tid>,
         args: &[u64],
     ) -> u64 {
+        if !self.may_execute(0) {
+            return 0;
+        }
         let inner = Context { op: Some(op), locked_rq, task, tracing: false };
         let outer = std::mem::replace(&mut self.ctx, inner);
         let result = o.call(self, op, args);
@@ -277,7 +282,7 @@ impl Core {
                 ret.value
             }
             Err(fault) => {
-                self.error(ExitKind::Error, format!("ops.{}(): {fault}", op.name()));
+                self.fault(format!("ops.{}(): {fault}", op.name()));
                 0
             }
         }
@@ -285,6 +290,9 @@ impl Core {
 
     /// Passes a tracepoint that the scheduler may watch.
     pub(crate) fn pass(&mut self, o: &mut dyn Ops, at: Tracepoint, args: &[u64]) {
+        if !self.may_execute(0) {
+            return;
+        }
         let inner = Context { tracing: true, ..Context::default() };
         let outer = std::mem::replace(&mut self.ctx, inner);
         let result = o.pass(self, at, args);
@@ -294,8 +302,14 @@ impl Core {
                 self.counters.count_tracepoint(at, instructions);
                 self.charge_program(at.name(), None, instructions);
             }
-            Err(fault) => self.error(ExitKind::Error, format!("tp_btf/{}: {fault}", at.name())),
+            Err(fault) => self.fault(format!("tp_btf/{}: {fault}", at.name())),
         }
+    }
+
+    /// A program was stopped, after how many instructions is not known: its budget at most.
+    pub(crate) fn fault(&mut self, text: String) {
+        self.error(ExitKind::Error, text);
+        self.count_executed(self.config.budget);
     }
 
     fn charge_callback(&mut self, op: Op, task: Option<Tid>, instructions: u64) {
@@ -304,6 +318,7 @@ impl Core {
     }
 
     fn charge_program(&mut self, name: &'static str, task: Option<Tid>, instructions: u64) {
+        self.count_executed(instructions);
         let cpu = self.this_cpu;
         let cost_ns = instructions * self.config.costs.insn_ps / 1000;
         let rq = self.rq_mut(cpu);

@@ -37,6 +37,7 @@ pub mod run;
 mod sched;
 mod setup;
 mod sockets;
+mod spending;
 pub mod stats;
 mod steps;
 pub mod task;

@@ -168,6 +168,9 @@ impl Ops for Bound<'_> {
     fn pass(&mut self, core: &mut Core, at: Tracepoint, args: &[u64]) -> Result<u64, Fault> {
         let mut instructions = 0;
         for (_, func) in self.binding.watchers.iter().filter(|(of, _)| *of == at) {
+            if !core.may_execute(instructions) {
+                break;
+            }
             let ctx = core.push_args(args);
             let result = self.rt.call(core, *func, &[ctx]);
             core.pop_args();

@@ -14,6 +14,7 @@ use crate::layout::{KernelType, Layouts};
 use crate::rq::Rq;
 use crate::run::{Machine, RunError};
 use crate::sockets::Sockets;
+use crate::spending::Spending;
 use crate::stats::Counters;
 use crate::task::Tid;
 use rand::SeedableRng;
@@ -92,6 +93,7 @@ impl Machine {
             dump: None,
             events: Vec::new(),
             counters: Counters::new(),
+            spending: Spending::default(),
             printed: Vec::new(),
             next_pid: FIRST_PID,
             iters: Default::default(),

@@ -3,7 +3,6 @@
 
 use crate::core::Core;
 use crate::event_queue::Due;
-use crate::exit::ExitKind;
 use crate::ops::Ops;
 use crate::pace::LOOK_NS;
 use rustc_hash::FxHashMap;
@@ -42,6 +41,9 @@ impl Core {
     pub(crate) fn timer_due(&mut self, o: &mut dyn Ops, start: u64) {
         let Some((timer, cpu)) = self.timers.by_start.remove(&start) else { return };
         self.timers.by_addr.remove(&timer);
+        if !self.may_execute(0) {
+            return;
+        }
         self.this_cpu = cpu;
         self.update_curr(cpu);
         self.timers.expiring = true;
@@ -49,10 +51,11 @@ impl Core {
         self.timers.expiring = false;
         match result {
             Ok(ret) => {
+                self.count_executed(ret.instructions);
                 let cost_ns = ret.instructions * self.config.costs.insn_ps / 1000;
                 self.rq_mut(cpu).debt_ns += cost_ns;
             }
-            Err(fault) => self.error(ExitKind::Error, format!("bpf_timer callback: {fault}")),
+            Err(fault) => self.fault(format!("bpf_timer callback: {fault}")),
         }
     }
 }

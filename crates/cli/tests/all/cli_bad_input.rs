@@ -38,6 +38,8 @@ fn impossible_machines_are_refused() {
     rota(&["sim", "fifo", WEB, "--topology", "sockets=2"]).refused(&["sockets=2", "smt=N"]);
     rota(&["sim", "fifo", WEB, "--hz", "0"]).refused(&["--hz"]);
     rota(&["sim", "fifo", WEB, "--budget", "0"]).refused(&["--budget"]);
+    let nothing = ["sim", "fifo", WEB, "--budget-per-second", "0"];
+    rota(&nothing).refused(&["--budget-per-second"]);
 }
 
 #[test]

@@ -39,6 +39,48 @@ fn an_endless_loop_ends_with_its_budget() {
 }
 
 #[test]
+fn a_policy_that_computes_too_much_in_a_second_is_ejected() {
+    // 249 ticks in the first second, each of 2,000 rounds of some instructions; no tick has more
+    // than its own budget.
+    let (kind, reason) = exit_of("busy.bpf.c", &["--budget-per-second", "1000000"]);
+    assert_eq!(kind, 1024);
+    for part in [
+        "runtime error (executed 10",
+        "between 0s and 1s of simulated time: at most 1000000 are allowed",
+        "1000000 for each of 1 CPU",
+        "--budget-per-second allows more",
+    ] {
+        assert!(reason.contains(part), "{part}: {reason}");
+    }
+    let busy = fixture("busy.bpf.c");
+    rota(&["sim", &busy, SHARES, "--cpus", "1"]).ok();
+}
+
+#[test]
+fn a_set_up_program_counts_for_the_first_second() {
+    let scratch = Scratch::new();
+    let manifest = scratch.file("busy.toml", "[[run]]\nprogram = \"busy_setup\"\n");
+    let more = ["--manifest", &manifest, "--budget-per-second", "1000", "--duration", "1ms"];
+    let (kind, reason) = exit_of("busy.bpf.c", &more);
+    assert_eq!(kind, 1024);
+    assert!(reason.contains("between 0s and 1s of simulated time: at most 1000 "), "{reason}");
+}
+
+#[test]
+fn runs_with_another_budget_are_not_taken_over() {
+    let scratch = Scratch::new();
+    let file = scratch.path("runs.jsonl");
+    let compare = |budget: &str| {
+        let args = ["compare", SHARES, "fifo", "--baseline", "none", "--seeds", "1"];
+        let more = ["--duration", "1s", "--resume", &file, "--budget-per-second", budget];
+        rota(&[&args[..], &more].concat())
+    };
+    compare("1000000000").ok();
+    compare("1000000000").ok();
+    compare("999999999").refused(&["--budget-per-second was 1000000000, is 999999999"]);
+}
+
+#[test]
 fn a_stray_access_names_the_source_line() {
     let (kind, reason) = exit_of("stray.bpf.c", &[]);
     assert_eq!(kind, 1024);

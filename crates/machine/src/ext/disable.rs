@@ -63,6 +63,7 @@ impl Core {
                 exit.cpu = None;
             }
         }
+        self.spend_anew();
         if self.exit.as_ref().is_some_and(|e| e.kind.is_error()) {
             self.take_dump(o);
         }
@@ -86,6 +87,9 @@ impl Core {
         if o.has(Op::Exit) {
             let info = self.publish_exit_info();
             self.call(o, Op::Exit, None, None, &[info]);
+        }
+        if let (false, Some(exit)) = (self.may_execute(0), &mut self.exit) {
+            exit.dump.push_str("not all callbacks were made: leaving took too many instructions\n");
         }
         self.exit.clone().unwrap_or_else(|| ExitInfo {
             kind: ExitKind::Unreg,

@@ -46,6 +46,7 @@ mod rules_instant;
 mod rules_meetings;
 mod rules_processes;
 mod rules_queues;
+mod rules_spending;
 mod rules_time;
 mod wild_schedulers;
 mod workloads;

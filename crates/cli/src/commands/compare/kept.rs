@@ -226,6 +226,7 @@ fn inputs(args: &CompareArgs, matrix: &Matrix) -> Result<Inputs, Error> {
         add("overheads".into(), format!("{:?}", stage.config.costs));
     }
     add("--budget".into(), machine.budget.to_string());
+    add("--budget-per-second".into(), machine.budget_per_second.to_string());
     Ok(inputs)
 }
 

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How many instructions a scheduler may execute: no more in a second of simulated time than its
+//! CPUs could. Without a limit one that uses nearly all of its budget in every callback, be it by
+//! mistake or on purpose, would keep a run going for days.
+
+use crate::core::Core;
+use crate::exit::ExitKind;
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// What was executed in the current second.
+#[derive(Debug, Default)]
+pub(crate) struct Spending {
+    second: u64,
+    instructions: u64,
+}
+
+impl Core {
+    fn second(&self) -> u64 {
+        self.now_ns / SECOND_NS
+    }
+
+    fn spending_limit(&self) -> u64 {
+        self.config.budget_per_second.saturating_mul(u64::from(self.nr_cpus()))
+    }
+
+    fn spent(&self) -> u64 {
+        if self.spending.second == self.second() {
+            self.spending.instructions
+        } else {
+            0
+        }
+    }
+
+    /// Whether programs may run, after `more` instructions that are not counted yet. Ejecting takes
+    /// effect after the current step only, which may call for each of many tasks.
+    pub fn may_execute(&self, more: u64) -> bool {
+        self.spent().saturating_add(more) <= self.spending_limit()
+    }
+
+    /// Counts what a program executed, and ejects the scheduler if that is too much.
+    pub fn count_executed(&mut self, instructions: u64) {
+        let spent = self.spent().saturating_add(instructions);
+        self.spending = Spending { second: self.second(), instructions: spent };
+        let limit = self.spending_limit();
+        if spent > limit {
+            let (second, cpus, each) =
+                (self.second(), self.nr_cpus(), self.config.budget_per_second);
+            let s = if cpus == 1 { "" } else { "s" };
+            self.error(
+                ExitKind::Error,
+                format!(
+                    "executed {spent} instructions between {second}s and {}s of simulated time: at \
+                     most {limit} are allowed, {each} for each of {cpus} CPU{s}; \
+                     --budget-per-second allows more",
+                    second + 1
+                ),
+            );
+        }
+    }
+
+    /// Leaving has as much as a second, whatever was executed before.
+    pub(crate) fn spend_anew(&mut self) {
+        self.spending = Spending::default();
+    }
+}
