@@ -3,6 +3,8 @@
 //!
 //! A field that the target kernel does not have is [`ABSENT`]: writes to it are skipped.
 
+mod sound;
+
 use rota_bpf::btf::Btf;
 use rota_bpf::memory::{Memory, Shape, ShapeId};
 use std::ops::Range;
@@ -161,6 +163,10 @@ layout! {
         "sk.__sk_common.skc_rcv_saddr", "sk.__sk_common.skc_daddr",
     }
 }
+fn cpumask_size(btf: &Btf) -> u32 {
+    btf.find_struct("cpumask").and_then(|id| btf.size_of(id)).unwrap_or(1024)
+}
+
 fn struct_size(btf: &Btf, ty: &str) -> u32 {
     btf.find_struct(ty).and_then(|id| btf.size_of(id)).unwrap_or(64)
 }
@@ -207,13 +213,19 @@ impl Layouts {
     /// Resolves everything against a kernel's BTF. Fails if the kernel has no sched_ext.
     pub(crate) fn resolve(btf: &Btf, memory: &mut Memory) -> Result<Self, String> {
         let task = TaskLayout::resolve(btf);
-        for (name, off) in [("scx.slice", task.scx_slice), ("scx.dsq_vtime", task.scx_dsq_vtime)] {
+        let needed = [
+            ("scx.slice", task.scx_slice),
+            ("scx.dsq_vtime", task.scx_dsq_vtime),
+            ("scx.flags", task.scx_flags),
+        ];
+        for (name, off) in needed {
             if off == ABSENT {
                 return Err(format!(
                     "the kernel BTF has no task_struct.{name}: sched_ext needs Linux 6.12 or later"
                 ));
             }
         }
+        sound::check(btf)?;
         let writable = ["scx.slice", "scx.dsq_vtime", "scx.disallow"];
         let rq = RqLayout::resolve(btf);
         let cgroup = CgroupLayout::resolve(btf);
@@ -251,7 +263,7 @@ impl Layouts {
             pid,
             sock,
             unix_sock,
-            cpumask_size: btf.find_struct("cpumask").and_then(|id| btf.size_of(id)).unwrap_or(1024),
+            cpumask_size: cpumask_size(btf),
             task_shape,
             rq_shape,
             cgroup_shape,
@@ -269,7 +281,7 @@ fn shape<T: KernelType>(btf: &Btf, layout: &T, writable: &[&str], extra: u32) ->
     let size = layout.size() + extra;
     let range = |path: &&str| -> Option<Range<u32>> {
         let field = btf.member_at(T::TYPE, path)?;
-        Some(field.offset_bits / 8..field.offset_bits / 8 + field.size.max(1))
+        Some(field.offset()..field.offset().saturating_add(field.size.max(1)))
     };
     let mut filled: Vec<Range<u32>> =
         T::FIELDS.iter().chain(T::ALSO_RIGHT).filter_map(range).collect();

@@ -28,7 +28,8 @@ fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(object) = Object::parse("fuzz", bytes) else { return };
-    let config = Config::new(Topology::new(4, 2, 4, 4).expect("a machine"), RUN_NS);
+    let mut config = Config::new(Topology::new(4, 2, 4, 4).expect("a machine"), RUN_NS);
+    config.audit = true;
     let Ok(image) = link(&object, &reference(), &SimKernel { hz: config.hz }) else { return };
     let _ = (image.options(), image.statistics());
     if let Some(Err(error @ RunError::Kernel(_))) =

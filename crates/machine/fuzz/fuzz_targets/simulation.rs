@@ -26,7 +26,6 @@ pub fn run(
     sinks.push(&mut requests);
     sinks.push(&mut csv);
     sinks.push(&mut perfetto);
-    config.audit = true;
     config.detail = true;
     let mut machine = match Machine::new(config, Arc::clone(workload), &kernel) {
         Ok(machine) => machine,
