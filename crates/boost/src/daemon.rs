@@ -158,11 +158,12 @@ impl<T: Threads> Daemon<T> {
             }
             None => (None, 0),
         };
-        let programs = Programs::start(&options.customers, options.clients)?;
+        // Before the programs, which take seconds to load on a machine that has much to do.
         if file.is_some() {
             let own = Attr { nice: OWN_NICE, slice_ns: SHORT_SLICE_NS, ..ordinary };
             syscalls::set_attr(0, &own).map_err(|_| BoostError::Privileges)?;
         }
+        let programs = Programs::start(&options.customers, options.clients)?;
         let now_ns = process::monotonic_ns();
         let mut daemon = Self {
             programs,

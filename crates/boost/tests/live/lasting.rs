@@ -9,7 +9,8 @@ use rota_boost::log::Change;
 use rota_boost::process;
 use rota_boost::syscalls::{attr, set_attr, Attr, SCHED_BATCH, SCHED_IDLE, SCHED_OTHER};
 
-use super::{threads, Stage, SECONDS};
+use super::support::{hogs, spawn, Running};
+use super::{end, threads, Stage, SECONDS};
 
 /// The thread of the process that has set something of its own, with what it has after that.
 fn cheater(pid: u32) -> Option<(u32, Attr)> {
@@ -61,4 +62,48 @@ fn a_nice_value_one_worse_than_the_boost_does_not_last() {
 fn another_policy_does_not_keep_the_nice_value_of_the_boost() {
     gains_nothing("batch", SCHED_BATCH);
     gains_nothing("idle", SCHED_IDLE);
+}
+
+/// All kinds of cheaters, and a daemon that cannot take anything back itself.
+#[test]
+fn after_kill_nine_and_a_repair_nobody_is_better_off() {
+    let mut stage = Stage::new();
+    // Says so if there can be none here.
+    let Some(possible) = Running::start(&stage.options()) else { return };
+    possible.stop();
+    let saved = stage.path("killed");
+    let mut daemon = spawn("daemon", &saved, 3 * SECONDS);
+    while !saved.with_extension("ready").exists() {
+        assert!(daemon.try_wait().expect("a child").is_none(), "it ended");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    stage.cast.extend(hogs(SECONDS));
+    let ordinary = stage.ordinary();
+    let parts = [
+        ("renicing", "customer"),
+        ("batch", "customer"),
+        ("idle", "customer"),
+        ("toiler:1001", "taskmaster:1002"),
+        ("server", "turns:1003"),
+        ("forking", "customer"),
+    ];
+    let mut cast = Vec::new();
+    for (n, (server, customer)) in parts.into_iter().enumerate() {
+        let path = stage.path(&format!("s{n}"));
+        cast.extend([server, customer].map(|part| spawn(part, &path, SECONDS)));
+    }
+    std::thread::sleep(SECONDS / 2);
+    daemon.kill().expect("root may");
+    daemon.wait().expect("ended");
+    let all: Vec<u32> = cast.iter().flat_map(|child| threads(child.id())).collect();
+    let boosted = |tid: &&u32| attr(**tid).is_ok_and(|now| now.nice < 0);
+    let left = all.iter().filter(boosted).count();
+    let (_, repaired) = daemon::repair(&Kernel, &saved).expect("repaired");
+    let now: Vec<Attr> = all.iter().filter_map(|tid| attr(*tid).ok()).collect();
+    end(cast);
+    assert!(left > 0 && repaired >= left, "{left} boosted threads left, {repaired} repaired");
+    for thread in now {
+        assert!(thread.nice >= 0 && thread.flags == 0, "{thread:?}");
+        assert!(thread.policy == SCHED_IDLE || thread.slice_ns == ordinary.slice_ns, "{thread:?}");
+    }
 }

@@ -3,6 +3,8 @@
 //! environment, and prints one line at its end.
 
 use super::{accomplices, datagrams};
+use rota_boost::apply::Kernel;
+use rota_boost::daemon::Daemon;
 use rota_boost::process::own_cpu_ns;
 use rota_boost::syscalls::{attr, renice, set_attr, Attr, SCHED_BATCH, SCHED_IDLE};
 use rustix::thread::{sched_getaffinity, sched_setaffinity, set_thread_uid, CpuSet};
@@ -25,6 +27,9 @@ pub fn play(part: &str) {
     let mut word = || words.next().expect("a word").to_owned();
     let (name, path, seconds) = (word(), PathBuf::from(word()), word());
     let end = Instant::now() + Duration::from_secs_f64(seconds.parse().expect("seconds"));
+    if name == "daemon" {
+        return boost_until(&path, end);
+    }
     pin();
     match name.as_str() {
         "hog" => burn_until(end),
@@ -120,6 +125,16 @@ fn as_nobody() {
 
 pub fn as_user(uid: u32) {
     set_thread_uid(rustix::fs::Uid::from_raw(uid)).expect("root may");
+}
+
+/// A daemon that can be killed; there is a file beside its own once it is ready.
+fn boost_until(saved: &Path, end: Instant) {
+    let options = super::options("other-user,on-behalf", saved.into());
+    let (mut daemon, _) = Daemon::start(&options, Kernel).expect("possible a moment ago");
+    std::fs::write(saved.with_extension("ready"), "").expect("written");
+    while Instant::now() < end {
+        daemon.step().expect("a step");
+    }
 }
 
 /// As many threads as can be, one after the other, each of which receives once.
