@@ -18,7 +18,8 @@ pub(super) fn run(args: &BoostArgs, pid: u32) -> Result<Status, Error> {
         return Ok(Status::Done);
     }
     writeln!(out, "process {pid}: {}", told.confinement)?;
-    if let (Some(user), Some(credit_ms), Some(left)) = (told.user, told.credit_ms, told.extra_left) {
+    if let (Some(user), Some(credit_ms), Some(left)) = (told.user, told.credit_ms, told.extra_left)
+    {
         let percent = (left * 100.0).round();
         writeln!(out, "user {user}: {credit_ms} ms of its share left, {percent}% beyond it")?;
     }
