@@ -2,6 +2,8 @@
 //! The `rota` command: reads its arguments, calls the other crates, prints.
 
 mod args;
+#[cfg(test)]
+mod args_tests;
 mod commands;
 mod error;
 mod machine;
