@@ -7,9 +7,9 @@ use crate::topology::Topology;
 /// Ticks per second of Debian's kernels.
 pub const DEFAULT_HZ: u32 = 250;
 
-/// Instructions that a CPU could execute in a second, at the half nanosecond of
-/// [`Costs::typical`]: who needs more cannot keep up in a kernel either.
-pub const BUDGET_PER_SECOND: u64 = 2_000_000_000;
+/// More instructions than a CPU executes of such code in a second: five in a nanosecond, where
+/// [`Costs::typical`] has two. A scheduler that needs more cannot keep up in a kernel either.
+pub const BUDGET_PER_SECOND: u64 = 5_000_000_000;
 
 /// Time that the machine itself takes, on top of what tasks do. A cost delays the
 /// progress of the task that runs next (or now) on the CPU that pays it; the time
