@@ -48,7 +48,10 @@ fn new<H: Host>(
 
 fn next<H: Host>(host: &mut H, _: &mut Runtime<H>, &[it, ..]: &[u64; 5]) -> Result<u64, Fault> {
     let memory = host.memory();
-    let (copy, end) = (memory.read(it, 8)?, memory.read(it.wrapping_add(8), 4)? as u32);
+    // The program may have written the state itself: an end beyond all words, over NULL, which
+    // reads as 0, would take seconds for each call.
+    let end = (memory.read(it.wrapping_add(8), 4)? as u32).min(MAX_WORDS * 64);
+    let copy = memory.read(it, 8)?;
     let mut bit = (memory.read(it.wrapping_add(12), 4)? as u32).wrapping_add(1);
     while bit < end {
         let word = memory.read(copy.wrapping_add(u64::from(bit / 64 * 8)), 8)? >> (bit % 64);
