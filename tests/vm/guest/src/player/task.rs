@@ -49,7 +49,7 @@ pub(super) fn apply(
     if old.and_then(|o| o.cpus.as_ref()) != new.cpus.as_ref() {
         let mut set = CpuSet::new();
         let all: Vec<u32> = (0..stage.options.cpus).collect();
-        new.cpus.as_ref().unwrap_or(&all).iter().for_each(|cpu| set.set(*cpu as usize));
+        new.cpus.as_deref().unwrap_or(&all).iter().for_each(|cpu| set.set(*cpu as usize));
         sched_setaffinity(thread, &set).with_context(|| format!("CPUs {:?}", new.cpus))?;
     }
     if let Some(share) = new.share.filter(|share| old.and_then(|o| o.share) != Some(*share)) {
