@@ -7,6 +7,7 @@ use rota_catalog::{CompileError, UnknownPolicy};
 use rota_kernel::control::{ClientError, Refusal, RefusalKind};
 use rota_machine::topology::TopologyError;
 use rota_manifest::ManifestError;
+use rota_sim::SimError;
 use rota_workload::WorkloadError;
 use std::fmt::Display;
 use std::io;
@@ -92,7 +93,15 @@ macro_rules! bad_input {
     };
 }
 
-bad_input!(LoadError, SettingError, UnknownPolicy, TopologyError, ManifestError, WorkloadError);
+bad_input!(
+    LoadError,
+    SettingError,
+    UnknownPolicy,
+    TopologyError,
+    ManifestError,
+    WorkloadError,
+    SimError
+);
 
 impl From<rota_kernel::LoadError> for Error {
     fn from(error: rota_kernel::LoadError) -> Self {

@@ -10,7 +10,6 @@ mod machine;
 mod object;
 mod output;
 mod output_file;
-mod policy_stats;
 mod prepare;
 mod progress;
 mod simulation;

@@ -4,10 +4,8 @@
 use crate::args::ObjectArgs;
 use crate::error::Error;
 use rota_bpf::btf::{self, Btf};
-use rota_bpf::image::Image;
-use rota_bpf::link::{link, Object};
-use rota_catalog::Policy;
-use rota_machine::kfuncs::SimKernel;
+use rota_machine::config::DEFAULT_HZ;
+use rota_sim::Policy;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,7 +20,7 @@ pub(crate) struct Named {
     /// [`SHIPPED`], or the file as the user named it.
     pub(crate) source: String,
     /// Linked against the simulated kernel.
-    pub(crate) image: Image,
+    pub(crate) policy: Policy,
 }
 
 /// Types of the simulated kernel: the bundled ones or the user's file.
@@ -73,9 +71,8 @@ impl Found {
 
     /// Links it against the simulated kernel.
     pub(crate) fn simulate(self, kernel: &Arc<Btf>, hz: u32) -> Result<Named, Error> {
-        let object = Object::parse(self.called(), &self.bytes)?;
-        let image = link(&object, kernel, &SimKernel { hz })?;
-        Ok(Named { name: self.name, source: self.source, image })
+        let policy = Policy::link(self.called(), &self.bytes, kernel, hz)?;
+        Ok(Named { name: self.name, source: self.source, policy })
     }
 }
 
@@ -90,8 +87,11 @@ pub(crate) fn open(
 }
 
 /// Links a policy that ships with Rota.
-pub(crate) fn link_shipped(policy: &Policy, kernel: &Arc<Btf>) -> Result<Image, Error> {
-    Ok(link(&Object::parse(policy.name, policy.object)?, kernel, &SimKernel::default())?)
+pub(crate) fn link_shipped(
+    policy: &rota_catalog::Policy,
+    kernel: &Arc<Btf>,
+) -> Result<Policy, Error> {
+    Ok(Policy::link(policy.name, policy.object, kernel, DEFAULT_HZ)?)
 }
 
 /// Whether a policy of that name ships, and no file is meant.
@@ -100,7 +100,7 @@ pub(crate) fn is_shipped(policy: &str) -> bool {
 }
 
 /// The shipped policy of that name; `None` if a file is meant.
-fn shipped(policy: &str) -> Result<Option<&'static Policy>, Error> {
+fn shipped(policy: &str) -> Result<Option<&'static rota_catalog::Policy>, Error> {
     if policy.contains('/') || [".o", ".c"].iter().any(|end| policy.ends_with(end)) {
         return Ok(None);
     }

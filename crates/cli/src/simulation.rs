@@ -5,22 +5,13 @@ use crate::args::MachineArgs;
 use crate::error::Error;
 use crate::output::messages;
 use crate::output::units::duration as duration_text;
-use crate::policy_stats::{self, PolicyStat};
-use crate::prepare;
 use crate::progress::Clock;
-use rota_bpf::image::Image;
 use rota_machine::config::Config;
-use rota_machine::policy::BpfOps;
-use rota_machine::run::{Machine, Outcome, RunError};
 use rota_machine::topology::Topology;
 use rota_manifest::Setup;
-use rota_measure::{
-    FigureSink, Figures, GroupReport, InstructionsPerDecision, Report, Requests, RequestsReport,
-    Results, Summary,
-};
-use rota_trace::{Sink, Tee};
+use rota_sim::{Measured, Policy, Simulation, Watchers};
+use rota_trace::Sink;
 use rota_workload::Workload;
-use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -35,28 +26,6 @@ pub(crate) struct Load {
     pub(crate) description: String,
     /// What it says.
     pub(crate) workload: Arc<Workload>,
-}
-
-/// What a run gave.
-pub(crate) struct Finished {
-    pub(crate) outcome: Outcome,
-    pub(crate) report: Report,
-    /// Instances of one task together.
-    pub(crate) groups: Vec<GroupReport>,
-    /// What became of requests.
-    pub(crate) requests: RequestsReport,
-    /// What the policy counted itself.
-    pub(crate) policy_stats: Vec<PolicyStat>,
-    /// What figures are drawn from, if it was asked for.
-    pub(crate) figures: Option<Figures>,
-}
-
-/// Who else sees a run's events.
-#[derive(Default)]
-pub(crate) struct Watchers<'a> {
-    pub(crate) sinks: Vec<&'a mut dyn Sink>,
-    /// Makes [`Finished::figures`].
-    pub(crate) figures: Option<FigureSink>,
 }
 
 /// Reads a workload file.
@@ -109,82 +78,23 @@ pub(crate) fn config(args: &MachineArgs, cpus: u32, load: &Load) -> Result<Confi
     Ok(config)
 }
 
-/// Runs a prepared object.
+/// Runs a prepared policy.
 pub(crate) fn run(
-    image: Arc<Image>,
+    policy: &Policy,
     setup: &Setup,
-    mut config: Config,
+    config: Config,
     load: &Load,
     watchers: Watchers<'_>,
     clock: &Clock,
-) -> Result<Finished, Error> {
-    let mut summary = Summary::new(config.topology.cpus()).with_warmup(config.warmup_ns);
-    if let Some(figures) = watchers.figures {
-        summary = summary.with_figures(figures);
-    }
-    let mut requests = Requests::default().with_warmup(config.warmup_ns);
+) -> Result<Measured, Error> {
     let mut ticker = clock.ticker();
-    let mut sinks = Tee::new();
-    sinks.push(&mut summary);
-    sinks.push(&mut requests);
+    let mut sinks: Vec<&mut dyn Sink> = Vec::new();
+    sinks.extend(watchers.sinks.into_iter().map(|sink| sink as &mut dyn Sink));
     sinks.push(&mut ticker);
-    watchers.sinks.into_iter().for_each(|sink| sinks.push(sink));
-    config.detail = sinks.wants_detail();
-
-    let kernel = Arc::clone(&image.kernel_btf);
-    let broken = |error| run_error(error, &load.file);
-    let mut machine = Machine::new(config, Arc::clone(&load.workload), &kernel).map_err(broken)?;
-    let mut ops = BpfOps::load(image, &mut machine.core)?;
-    prepare::instance(&mut ops, &mut machine.core, setup)?;
-    let outcome = machine.run(&mut ops, &mut sinks).map_err(broken)?;
-    drop(sinks);
-    let policy_stats = policy_stats::read(&mut ops, &mut machine.core);
-
-    let counters = &outcome.counters;
-    let counted = counters.decisions > 0;
-    summary.set_instructions_per_decision(InstructionsPerDecision {
-        mean: counted.then(|| counters.decision_instructions as f64 / counters.decisions as f64),
-        max: counted.then_some(counters.decision_instructions_max),
-    });
-    let tasks: HashSet<&str> = load.workload.task_names().collect();
-    let Results { report, groups, figures } =
-        summary.finish_grouped(outcome.end_ns, |name| task_of(name, &tasks));
-    let requests = requests.finish(outcome.end_ns);
-    Ok(Finished { outcome, report, groups, requests, policy_stats, figures })
-}
-
-/// The task that an instance or a fork of one was made from: `front` of `front-3`, `rotate`
-/// of `rotate-20-0004`. Names may hold dashes and digits themselves: the longest one counts.
-fn task_of<'a>(instance: &'a str, tasks: &HashSet<&str>) -> &'a str {
-    let mut name = instance;
-    while !tasks.contains(name) {
-        match name.rsplit_once('-') {
-            Some((rest, number)) if number.bytes().all(|b| b.is_ascii_digit()) => name = rest,
-            _ => return instance,
-        }
-    }
-    name
-}
-
-fn run_error(error: RunError, workload: &str) -> Error {
-    match error {
-        RunError::Task { .. } | RunError::Stuck(_) => Error::input(format!("{workload}: {error}")),
-        RunError::Kernel(_) | RunError::Load(_) => Error::input(error),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn instances_belong_to_their_task() {
-        let tasks = HashSet::from(["front", "a-b", "a-b-1", "rotate"]);
-        assert_eq!(task_of("front-3", &tasks), "front");
-        assert_eq!(task_of("a-b-12", &tasks), "a-b");
-        assert_eq!(task_of("a-b-1-0", &tasks), "a-b-1");
-        assert_eq!(task_of("rotate-20-0004", &tasks), "rotate");
-        assert_eq!(task_of("stranger-1", &tasks), "stranger-1");
-        assert_eq!(task_of("front-x", &tasks), "front-x");
-    }
+    let watchers = Watchers { sinks, figures: watchers.figures };
+    let simulation = Simulation::new(policy, &load.workload, config).with_setup(setup);
+    simulation.measure(watchers).map_err(|error| match error.is_of_workload() {
+        true => Error::input(format!("{}: {error}", load.file)),
+        false => Error::input(error),
+    })
 }

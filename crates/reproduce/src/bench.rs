@@ -3,14 +3,11 @@
 
 use crate::error::Error;
 use rota_bpf::btf;
-use rota_bpf::image::Image;
-use rota_bpf::link::{link, Object};
 use rota_machine::config::{Config, DEFAULT_HZ};
 use rota_machine::exit::ExitKind;
-use rota_machine::kfuncs::SimKernel;
-use rota_machine::policy::BpfOps;
-use rota_machine::run::{Machine, Outcome};
+use rota_machine::run::Outcome;
 use rota_machine::topology::Topology;
+use rota_sim::{Loaded, Policy, Simulation};
 use rota_trace::Sink;
 use rota_workload::Workload;
 use std::fmt::Write as _;
@@ -24,31 +21,33 @@ const LONG_US: u64 = 3_600_000_000;
 
 /// A shipped policy with its settings.
 pub(crate) struct Bench {
-    image: Arc<Image>,
+    policy: Policy,
     /// Has ticks and takes time for itself; else the ideal machine.
     ticking: bool,
-    hz: u32,
     cpus: u32,
     watchdog: bool,
-    /// A machine that was run, and its policy: others are made from it.
-    first: Option<(Machine, BpfOps)>,
+    /// One that was run: others are made from it.
+    first: Option<Loaded>,
 }
 
 /// Links a shipped policy, with tunables set.
-pub(crate) fn image(policy: &str, set: &[(&str, &str)]) -> Result<Arc<Image>, Error> {
-    let shipped = rota_catalog::find(policy)?;
-    let object = Object::parse(policy, shipped.object)?;
-    let mut image = link(&object, &btf::reference(), &SimKernel::default())?;
+pub(crate) fn linked(policy: &str, set: &[(&str, &str)]) -> Result<Policy, Error> {
+    linked_at_hz(policy, set, DEFAULT_HZ)
+}
+
+/// The same for a kernel with so many ticks per second.
+pub(crate) fn linked_at_hz(policy: &str, set: &[(&str, &str)], hz: u32) -> Result<Policy, Error> {
+    let object = rota_catalog::find(policy)?.object;
+    let mut policy = Policy::link(policy, object, &btf::reference(), hz)?;
     for (name, value) in set {
-        image.set_variable(name, value)?;
+        policy.set(name, value)?;
     }
-    Ok(Arc::new(image))
+    Ok(policy)
 }
 
 impl Bench {
-    pub(crate) fn new(image: &Arc<Image>) -> Self {
-        let image = Arc::clone(image);
-        Self { image, ticking: false, hz: DEFAULT_HZ, cpus: 1, watchdog: true, first: None }
+    pub(crate) fn new(policy: &Policy) -> Self {
+        Self { policy: policy.clone(), ticking: false, cpus: 1, watchdog: true, first: None }
     }
 
     /// Clients can wait for longer than a kernel would let them.
@@ -57,13 +56,8 @@ impl Bench {
     }
 
     /// With the machine's default costs, and slices that end at ticks.
-    pub(crate) fn ticking(image: &Arc<Image>) -> Self {
-        Self { ticking: true, ..Self::new(image) }
-    }
-
-    /// With so many ticks per second.
-    pub(crate) fn at_hz(self, hz: u32) -> Self {
-        Self { hz, ..self }
+    pub(crate) fn ticking(policy: &Policy) -> Self {
+        Self { ticking: true, ..Self::new(policy) }
     }
 
     /// With so many CPUs.
@@ -82,28 +76,19 @@ impl Bench {
         if !self.ticking {
             config = config.ideal();
         }
-        config.hz = self.hz;
         config.warmup_ns = length.warmup_ns;
         config.seed = length.seed;
         config.watchdog = self.watchdog;
-        let workload = Arc::clone(workload);
-        let (mut machine, mut ops) = match &self.first {
-            Some((machine, ops)) => {
-                let mut machine = machine.another(config, workload)?;
-                let ops = ops.another(&mut machine.core)?;
-                (machine, ops)
-            }
-            None => {
-                let mut machine = Machine::new(config, workload, &self.image.kernel_btf)?;
-                let ops = BpfOps::load(Arc::clone(&self.image), &mut machine.core)?;
-                (machine, ops)
-            }
+        let mut loaded = match &self.first {
+            Some(first) => first.another(workload, config)?,
+            None => Simulation::new(&self.policy, workload, config).load()?,
         };
-        let outcome = machine.run(&mut ops, sink)?;
+        let outcome = loaded.run(sink)?;
         if outcome.exit.kind != ExitKind::Unreg {
-            return Err(Error::Failure(format!("{}: ejected: {}", self.image.name, outcome.exit)));
+            let name = &self.policy.image().name;
+            return Err(Error::Failure(format!("{name}: ejected: {}", outcome.exit)));
         }
-        self.first.get_or_insert((machine, ops));
+        self.first.get_or_insert(loaded);
         Ok(outcome)
     }
 }

@@ -4,8 +4,8 @@
 use rota_bpf::error::LoadError;
 use rota_bpf::settings::SettingError;
 use rota_catalog::UnknownPolicy;
-use rota_machine::run::RunError;
 use rota_machine::topology::TopologyError;
+use rota_sim::SimError;
 use rota_workload::WorkloadError;
 
 /// Why a paper could not be reproduced.
@@ -34,7 +34,7 @@ failure!(
     LoadError,
     SettingError,
     UnknownPolicy,
-    RunError,
+    SimError,
     TopologyError,
     WorkloadError
 );

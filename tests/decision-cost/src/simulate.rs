@@ -5,13 +5,10 @@
 use crate::failure::Failure;
 use crate::host::TaskSpec;
 use rota_bpf::btf::reference;
-use rota_bpf::link::{link, Object};
-use rota_machine::config::Config;
+use rota_machine::config::{Config, DEFAULT_HZ};
 use rota_machine::exit::ExitKind;
-use rota_machine::kfuncs::SimKernel;
-use rota_machine::policy::BpfOps;
-use rota_machine::run::Machine;
 use rota_machine::topology::Topology;
+use rota_sim::{Policy, Simulation};
 use rota_trace::{Cost, Event, EventKind, Sink};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -92,17 +89,15 @@ fn run(
 ) -> Result<Simulated, Failure> {
     let failure =
         |e: &dyn std::fmt::Display| Failure::run(policy, format!("in the simulator: {e}"));
-    let object = Object::parse(policy, object).map_err(|e| failure(&e))?;
-    let image = link(&object, &reference(), &SimKernel::default()).map_err(|e| failure(&e))?;
+    let policy = Policy::link(policy, object, &reference(), DEFAULT_HZ).map_err(|e| failure(&e))?;
     let load = rota_workload::parse("load", &workload(specs, yielding)).map_err(|e| failure(&e))?;
     let topology = Topology::flat(1).map_err(|e| failure(&e))?;
     let mut config = Config::new(topology, decisions * UNBOUNDED_RUN_US * 1000).ideal();
     config.detail = true;
-    let mut machine =
-        Machine::new(config, Arc::new(load), &reference()).map_err(|e| failure(&e))?;
-    let mut ops = BpfOps::load(Arc::new(image), &mut machine.core).map_err(|e| failure(&e))?;
+    let simulation = Simulation::new(&policy, &Arc::new(load), config);
+    let mut loaded = simulation.load().map_err(|e| failure(&e))?;
     let mut picks = Picks::default();
-    let outcome = machine.run(&mut ops, &mut picks).map_err(|e| failure(&e))?;
+    let outcome = loaded.run(&mut picks).map_err(|e| failure(&e))?;
     // with so many tasks the watchdog comes before everybody had a turn: an end like another
     if !matches!(outcome.exit.kind, ExitKind::Unreg | ExitKind::ErrorStall) {
         return Err(failure(&outcome.exit.message));

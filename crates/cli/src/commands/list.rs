@@ -7,12 +7,13 @@ use crate::object::link_shipped;
 use crate::output::{json, tunables};
 use rota_bpf::btf;
 use std::io::Write;
+use std::sync::Arc;
 
 pub(crate) fn run(args: &ListArgs) -> Result<Status, Error> {
     let kernel = btf::reference();
     let mut listed = Vec::new();
     for policy in rota_catalog::policies() {
-        listed.push((policy.name, link_shipped(policy, &kernel)?));
+        listed.push((policy.name, Arc::clone(link_shipped(policy, &kernel)?.image())));
     }
     let mut out = crate::output::stdout();
     if args.json {

@@ -7,27 +7,26 @@ use crate::object::{self, Named};
 use crate::output::{json, messages, summary, tunables, Run};
 use crate::prepare;
 use crate::progress::{self, Clock};
-use crate::simulation::{self, Finished, Watchers};
+use crate::simulation;
 use crate::trace_files::{self, Picture, TraceFile};
 use rota_report::Caption;
+use rota_sim::{Measured, Watchers};
 use std::io::Write;
-use std::sync::Arc;
 
 pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     let kernel = object::kernel_btf(&args.object)?;
-    let Named { name, source, mut image } =
+    let Named { name, source, mut policy } =
         object::open(&args.policy, &args.object, &kernel, args.machine.hz)?;
     let workload = args.workload.as_deref().filter(|_| !args.help_tunables);
     let Some(workload) = workload else {
-        return help_tunables(&image);
+        return help_tunables(policy.image());
     };
     let load = simulation::load(workload)?;
     let config = simulation::config(&args.machine, args.cpus, &load)?;
-    let facts = prepare::facts(&config.topology);
-    let setup = prepare::setup(args.manifest.as_deref(), &facts, &image)?;
-    prepare::object(&mut image, &setup, &args.set)?;
+    let facts = rota_sim::facts(&config.topology);
+    let setup = prepare::setup(args.manifest.as_deref(), &facts, policy.image())?;
+    policy.prepare(&setup, &args.set)?;
 
-    let image = Arc::new(image);
     let caption = Caption {
         policy: name.clone(),
         workload: load.file.clone(),
@@ -43,7 +42,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     let finished = progress::show(&clock, config.duration_ns, || {
         let sinks = traces.iter_mut().map(TraceFile::sink).collect();
         let watchers = Watchers { sinks, figures: None };
-        simulation::run(Arc::clone(&image), &setup, config.clone(), &load, watchers, &clock)
+        simulation::run(&policy, &setup, config.clone(), &load, watchers, &clock)
     })?;
     for trace in traces {
         trace.finish(finished.outcome.end_ns)?;
@@ -52,7 +51,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     let run = Run {
         policy: &name,
         source: &source,
-        image: &image,
+        image: policy.image(),
         set: &args.set,
         config: &config,
         load: &load,
@@ -69,7 +68,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
 }
 
 /// What belongs on standard error.
-fn tell(finished: &Finished, verbose: bool) -> Status {
+fn tell(finished: &Measured, verbose: bool) -> Status {
     let outcome = &finished.outcome;
     if verbose {
         outcome.printed.iter().for_each(|line| messages::text(line));

@@ -19,9 +19,10 @@ pub(crate) mod units;
 
 pub(crate) use plain::stdout;
 
-use crate::simulation::{Finished, Load};
+use crate::simulation::Load;
 use rota_bpf::image::Image;
 use rota_machine::config::Config;
+use rota_sim::Measured;
 
 /// The command line, quoted where a shell needs it.
 pub(crate) fn command_line() -> String {
@@ -48,5 +49,5 @@ pub(crate) struct Run<'a> {
     pub(crate) set: &'a [(String, String)],
     pub(crate) config: &'a Config,
     pub(crate) load: &'a Load,
-    pub(crate) finished: &'a Finished,
+    pub(crate) finished: &'a Measured,
 }

@@ -3,9 +3,9 @@
 
 use super::units::{duration, index_or_dash, mean_or_dash, percent, time, time_or_dash};
 use super::{blocked, requests, table, unfilled, Run};
-use crate::policy_stats::PolicyStat;
 use rota_machine::config::Config;
 use rota_measure::{GroupReport, LatencyReport, TaskReport, Totals};
+use rota_sim::PolicyStat;
 use std::io::{self, Write};
 
 /// With more tasks than this, instances of one task share a row.

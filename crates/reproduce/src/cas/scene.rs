@@ -3,7 +3,7 @@
 //! a customer's request comes, and perhaps a service that it asks and waits for.
 
 use super::Parts;
-use crate::bench::{image, Bench, Length};
+use crate::bench::{linked, Bench, Length};
 use crate::error::Error;
 use rota_trace::{Event, EventKind, Request, Sink};
 use std::fmt::Write as _;
@@ -47,7 +47,7 @@ impl Scene<'_> {
         // Served at N times its own pace, and a second more.
         let end_us = OTHERS_BEGIN_US + last_us + (u64::from(self.n) + 1) * needed_us + 1_000_000;
         let mut sink = Waits::default();
-        Bench::new(&image(of.policy, of.set)?).run(
+        Bench::new(&linked(of.policy, of.set)?).run(
             &workload,
             Length::of(end_us * 1_000),
             &mut sink,

@@ -4,7 +4,7 @@
 mod fluid;
 mod responses;
 
-use crate::bench::{image, tasks, Bench, Length};
+use crate::bench::{linked, tasks, Bench, Length};
 use crate::effort::Effort;
 use crate::error::Error;
 use crate::figure::{Drawing, Found, Table};
@@ -118,7 +118,7 @@ impl Case {
             None if self.policy == "rr" => vec![("quantum_ns", "4000000")],
             None => Vec::new(),
         };
-        let image = image(self.policy, &set)?;
+        let policy = linked(self.policy, &set)?;
         let think = format!("{{ \"dist\": \"exp\", \"mean\": {THINK_US} }}");
         let mut told = format!("\"instance\": {USERS}, \"delay\": {think}");
         for piece in 1..=PIECES {
@@ -131,7 +131,7 @@ impl Case {
         let workload = tasks(std::iter::once(told), |_| "user".into())?;
         let mut responses = Responses::new(PIECES);
         let length = Length { seed, ..Length::of((window.end * 1e9) as u64) };
-        Bench::ticking(&image).run(&workload, length, &mut responses)?;
+        Bench::ticking(&policy).run(&workload, length, &mut responses)?;
         Ok(responses.within(window.from, window.to))
     }
 }

@@ -3,7 +3,7 @@
 //! CPUs it had.
 
 use super::Entry;
-use crate::bench::{image, Bench, Length};
+use crate::bench::{linked, Bench, Length};
 use crate::error::Error;
 use rota_trace::{Event, EventKind, Sink};
 use std::collections::BTreeMap;
@@ -137,7 +137,9 @@ pub(super) fn run(
     let workload = Arc::new(rota_workload::parse("programs", &text)?);
     let length = Length { seed, ..Length::of(duration_ns) };
     let mut sink = Threads { outcomes: vec![Outcome::default(); programs.len()], ..<_>::default() };
-    Bench::ticking(&image(of.policy, of.set)?).with_cpus(cpus).run(&workload, length, &mut sink)?;
+    Bench::ticking(&linked(of.policy, of.set)?)
+        .with_cpus(cpus)
+        .run(&workload, length, &mut sink)?;
     Ok(sink.finish(duration_ns))
 }
 

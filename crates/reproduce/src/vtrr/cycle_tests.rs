@@ -7,7 +7,7 @@
 //! the client's share are at most 1, for every client, and they are the smallest [VTRR §2.4].
 
 use super::vectors::{draw, Point};
-use crate::bench::{hogs, image, Bench, Length, QUANTUM_NS};
+use crate::bench::{hogs, linked, Bench, Length, QUANTUM_NS};
 use crate::runs::Runs;
 use proptest::prelude::*;
 use rota_measure::ServiceError;
@@ -55,7 +55,7 @@ impl Sink for Received {
 fn quanta(policy: &str, set: &[(&str, &str)], shares: &[u64]) -> Vec<u64> {
     let workload = hogs(shares, |at| format!("c{at}")).expect("a workload");
     let cycle_ns = shares.iter().sum::<u64>() * SHORT_NS;
-    let mut bench = Bench::new(&image(policy, set).expect("ships")).without_watchdog();
+    let mut bench = Bench::new(&linked(policy, set).expect("ships")).without_watchdog();
     let mut received = Received::default();
     bench.run(&workload, Length::of(cycle_ns), &mut received).expect("runs");
     received.leave(cycle_ns);
@@ -129,7 +129,7 @@ fn wrr_is_as_far_off_as_its_definition_says() {
     // A client's turn begins after P quanta of those before it, all of which it has waited, so
     // that its error is -P·s/S. It ends s quanta later with s - (P + s)·s/S.
     for (clients, shares) in [(2, 64), (4, 256), (16, 128)] {
-        let mut bench = Bench::new(&image("wrr", &[]).expect("ships"));
+        let mut bench = Bench::new(&linked("wrr", &[]).expect("ships"));
         for vector in draw(Point { clients, shares }, 20) {
             let total = i128::from(shares);
             let mut before = 0;
@@ -156,7 +156,7 @@ fn wrr_is_as_far_off_as_its_definition_says() {
 
 #[test]
 fn a_second_run_on_a_bench_is_like_the_first() {
-    let mut bench = Bench::new(&image("vtrr", &[]).expect("ships"));
+    let mut bench = Bench::new(&linked("vtrr", &[]).expect("ships"));
     let workload = hogs(&[5, 3, 1], |at| format!("c{at}")).expect("a workload");
     let mut run = || {
         let mut runs = Runs::default();

@@ -25,7 +25,7 @@ pub(crate) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
     let frames = pool::map(job.threads, &FIGURES, |(_, entry)| {
         let workload = entry.hogs(&field::SHARES)?;
         let mut runs = Runs::default();
-        Bench::new(&entry.image()?).run(&workload, Length::of(RUN_NS), &mut runs)?;
+        Bench::new(&entry.linked()?).run(&workload, Length::of(RUN_NS), &mut runs)?;
         job.progress.advance(quanta);
         let runs = runs.finish(RUN_NS);
         Ok((0..field::SHARES.len()).map(|client| frames(&runs, client)).collect())

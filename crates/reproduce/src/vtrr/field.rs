@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The schedulers and the five clients of the paper's measurements [VTRR §5.3, §5.4].
 
-use crate::bench::{hogs_told, image};
+use crate::bench::{hogs_told, linked};
 use crate::error::Error;
-use rota_bpf::image::Image;
+use rota_sim::Policy;
 use rota_workload::Workload;
 use std::sync::Arc;
 
@@ -33,8 +33,8 @@ pub(crate) const VTRR: Entry = Entry { name: "VTRR", policy: "vtrr", set: QUANTU
 
 impl Entry {
     /// Its object, with the paper's quantum.
-    pub(crate) fn image(&self) -> Result<Arc<Image>, Error> {
-        image(self.policy, self.set)
+    pub(crate) fn linked(&self) -> Result<Policy, Error> {
+        linked(self.policy, self.set)
     }
 
     /// Clients that compute, in this order. For Linux a share is a quantum of as many times 20 ms,

@@ -23,7 +23,7 @@ pub(crate) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
     let runs = pool::map(job.threads, ENTRIES, |entry| {
         let workload = entry.hogs(&SHARES)?;
         let mut runs = Runs::default();
-        Bench::new(&entry.image()?).run(&workload, Length::of(RUN_NS), &mut runs)?;
+        Bench::new(&entry.linked()?).run(&workload, Length::of(RUN_NS), &mut runs)?;
         job.progress.advance(quanta);
         Ok(runs.finish(RUN_NS))
     })?;

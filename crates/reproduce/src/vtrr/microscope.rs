@@ -29,7 +29,7 @@ pub(crate) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
     pool::map(job.threads, &wanted, |(id, entry)| {
         let workload = entry.hogs(&field::SHARES)?;
         let mut runs = Runs::default();
-        Bench::new(&entry.image()?).run(&workload, Length::of(RUN_NS), &mut runs)?;
+        Bench::new(&entry.linked()?).run(&workload, Length::of(RUN_NS), &mut runs)?;
         job.progress.advance(quanta);
         Ok(found(id, entry, &runs.finish(RUN_NS)))
     })

@@ -2,15 +2,14 @@
 //! Service time errors over the grid of (N, S) [VTRR §5.1].
 
 use super::vectors::{self, Point};
-use crate::bench::{hogs, image, Bench, Length, QUANTUM_NS};
+use crate::bench::{hogs, linked, Bench, Length, QUANTUM_NS};
 use crate::effort::Effort;
 use crate::error::Error;
 use crate::pool;
 use crate::Job;
-use rota_bpf::image::Image;
 use rota_measure::ServiceError;
+use rota_sim::Policy;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 pub(crate) const CLIENTS: [u32; 5] = [1, 2, 4, 8, 16];
 pub(crate) const SHARES: [u32; 8] = [16, 32, 64, 128, 256, 512, 1024, 2048];
@@ -171,9 +170,9 @@ fn seeded(drawn: Vec<Vec<u64>>) -> Vec<Combination> {
 
 /// Runs all schedulers at all points.
 pub(crate) fn run(job: &Job<'_>, schedulers: &[Scheduler]) -> Result<Sweep, Error> {
-    let images: Result<Vec<Arc<Image>>, Error> =
-        schedulers.iter().map(|scheduler| image(scheduler.policy, scheduler.set)).collect();
-    let images = images?;
+    let policies: Result<Vec<Policy>, Error> =
+        schedulers.iter().map(|scheduler| linked(scheduler.policy, scheduler.set)).collect();
+    let policies = policies?;
     let mut fields: Vec<Field> = Vec::new();
     for scheduler in schedulers {
         if !fields.contains(&scheduler.field) {
@@ -189,8 +188,8 @@ pub(crate) fn run(job: &Job<'_>, schedulers: &[Scheduler]) -> Result<Sweep, Erro
     };
     job.progress.announce(parts.iter().map(quanta).sum());
     let found = pool::map(job.threads, &parts, |part| {
-        let images = of(part).into_iter().map(|at| Arc::clone(&images[at]));
-        let errors = run_part(part, images.collect());
+        let policies = of(part).into_iter().map(|at| policies[at].clone());
+        let errors = run_part(part, policies.collect());
         job.progress.advance(quanta(part));
         errors
     })?;
@@ -205,19 +204,19 @@ pub(crate) fn run(job: &Job<'_>, schedulers: &[Scheduler]) -> Result<Sweep, Erro
 
 /// One cycle of S quanta under each scheduler, for each combination of the part: then all have
 /// their due, and the schedule repeats.
-fn run_part(part: &Part, mut images: Vec<Arc<Image>>) -> Result<Vec<Errors>, Error> {
-    let mut benches: Vec<Bench> = images.iter().map(Bench::new).collect();
-    let mut errors = vec![Errors::default(); images.len()];
+fn run_part(part: &Part, mut policies: Vec<Policy>) -> Result<Vec<Errors>, Error> {
+    let mut benches: Vec<Bench> = policies.iter().map(Bench::new).collect();
+    let mut errors = vec![Errors::default(); policies.len()];
     let length = Length::of(u64::from(part.point.shares) * QUANTUM_NS);
     for Combination { shares, drawn, seed } in &part.combinations {
         let workload = hogs(shares, |at| format!("c{at}"))?;
         if part.field == Field::OursSeeded {
-            // Without them nobody else has the image, and its megabytes are not copied.
+            // Without them nobody else has the object, and its megabytes are not copied.
             benches.clear();
-            for image in &mut images {
-                Arc::make_mut(image).set_variable("seed", &seed.to_string())?;
+            for policy in &mut policies {
+                policy.set("seed", &seed.to_string())?;
             }
-            benches.extend(images.iter().map(Bench::new));
+            benches.extend(policies.iter().map(Bench::new));
         }
         for (bench, errors) in benches.iter_mut().zip(&mut errors) {
             let mut error = ServiceError::default();

@@ -55,9 +55,8 @@ pub(crate) fn stride_behind(shares: u32) -> f64 {
 mod tests {
     use super::super::errors::EEVDF;
     use super::*;
-    use crate::bench::{hogs, image, Bench, Length, QUANTUM_NS};
+    use crate::bench::{hogs, linked, Bench, Length, QUANTUM_NS};
     use rota_measure::ServiceError;
-    use std::sync::Arc;
 
     /// The furthest ahead and behind of a cycle, in quanta.
     fn errors(bench: &mut Bench, shares: &[u64]) -> (f64, f64) {
@@ -94,7 +93,7 @@ mod tests {
     fn wfq_is_as_far_off_as_its_definition_says_and_no_further_than_its_bounds() {
         // 3, 2, 1: the paper's range, -5/6 to +1 [VTRR §2.4].
         assert_eq!(fair_queueing(&[3, 2, 1]), (6, -5));
-        let mut bench = Bench::new(&image("wfq", &[]).expect("ships"));
+        let mut bench = Bench::new(&linked("wfq", &[]).expect("ships"));
         for (clients, shares) in [(2, 64), (4, 256), (16, 64), (16, 512)] {
             for vector in draw(Point { clients, shares }, 15) {
                 let workload = hogs(&vector, |at| format!("c{at}")).expect("a workload");
@@ -126,7 +125,7 @@ mod tests {
 
     #[test]
     fn under_eevdf_nobody_is_further_off_than_a_request() {
-        let mut bench = Bench::new(&image("eevdf", EEVDF.set).expect("ships"));
+        let mut bench = Bench::new(&linked("eevdf", EEVDF.set).expect("ships"));
         for (clients, shares) in [(2, 64), (4, 256), (16, 64), (16, 512)] {
             for vector in draw(Point { clients, shares }, 15) {
                 // Its virtual times are whole nanoseconds.
@@ -140,12 +139,11 @@ mod tests {
     #[test]
     fn a_lottery_of_two_is_as_far_off_as_a_random_walk() {
         let (point, count) = (Point { clients: 2, shares: 256 }, 200);
-        let mut image = image("lottery", &[]).expect("ships");
+        let mut lottery = linked("lottery", &[]).expect("ships");
         let mut sum = 0.0;
         for (seed, shares) in (1..).zip(draw(point, count)) {
-            let own = Arc::make_mut(&mut image);
-            own.set_variable("seed", &format!("{seed}")).expect("has a seed");
-            sum += errors(&mut Bench::new(&image), &shares).0;
+            lottery.set("seed", &format!("{seed}")).expect("has a seed");
+            sum += errors(&mut Bench::new(&lottery), &shares).0;
         }
         // Of 200 walks the mean is off by 3 % of itself (the standard deviation of one is 0.41 of
         // its mean), and steps of half a quantum leave out some 4 % of the way.
@@ -155,7 +153,7 @@ mod tests {
 
     #[test]
     fn strides_that_are_whole_leave_nobody_further_behind_than_a_quantum() {
-        let mut bench = Bench::new(&image("stride", &[]).expect("ships"));
+        let mut bench = Bench::new(&linked("stride", &[]).expect("ships"));
         for shares in [vec![512, 256, 256], vec![64, 32, 16, 8, 4, 2, 1, 1], vec![1; 16]] {
             let (_, lowest) = errors(&mut bench, &shares);
             assert!(lowest >= FAIR_BEHIND - 1e-9, "{shares:?}: {lowest}");
@@ -168,7 +166,7 @@ mod tests {
         // first gets 2048 · 768/(1535 + 768) = 682.96, and the second a little more than its due.
         let bound = stride_behind(2048);
         assert!((bound + 1.594).abs() < 0.001, "{bound}");
-        let mut bench = Bench::new(&image("stride", &[]).expect("ships"));
+        let mut bench = Bench::new(&linked("stride", &[]).expect("ships"));
         for shares in [[1365, 683], [1366, 682], [1500, 548]] {
             let (_, lowest) = errors(&mut bench, &shares);
             assert!((bound..0.0).contains(&lowest), "{shares:?}: {lowest}");

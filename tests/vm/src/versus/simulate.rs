@@ -5,15 +5,12 @@ use super::case::Case;
 use super::fair;
 use super::numbers::Numbers;
 use anyhow::{bail, Context, Result};
-use rota_bpf::link::{link, Object};
 use rota_guest::recorded::Fair;
 use rota_machine::config::{Config, Costs, DEFAULT_HZ};
 use rota_machine::interruption::Interruption;
-use rota_machine::kfuncs::SimKernel;
-use rota_machine::policy::BpfOps;
-use rota_machine::run::Machine;
 use rota_machine::topology::Topology;
 use rota_measure::Summary;
+use rota_sim::{Policy, Simulation};
 use rota_trace::{CsvSink, Event, EventKind, Sink};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -82,7 +79,6 @@ pub fn simulate(case: &Case, workload: &str, beside: &Beside, lots: Option<Lots>
     let name = format!("{}.json", case.workload);
     let workload = Arc::new(rota_workload::parse(&name, workload)?);
     let mut config = Config::new(Topology::flat(case.cpus)?, case.duration_ns);
-    config.hz = DEFAULT_HZ;
     let Beside { tick_ns, fork_ns, exit_ns, crossing_ns, .. } = *beside;
     let ipi_ns = crossing_ns.unwrap_or(IPI_NS);
     config.costs = Costs { tick_ns, fork_ns, exit_ns, ipi_ns, ..Costs::none() };
@@ -100,22 +96,20 @@ pub fn simulate(case: &Case, workload: &str, beside: &Beside, lots: Option<Lots>
         config.shuffle_arrivals = of_starts;
     }
 
-    let policy = rota_catalog::find(&case.policy)?;
+    let shipped = rota_catalog::find(&case.policy)?;
     let kernel = rota_bpf::btf::reference();
-    let object = Object::parse(policy.name, policy.object)?;
-    let mut image = link(&object, &kernel, &SimKernel { hz: config.hz })?;
+    let mut policy = Policy::link(shipped.name, shipped.object, &kernel, DEFAULT_HZ)?;
     let of_fair = beside.fair.as_ref().map(fair::tunables).unwrap_or_default();
     for set in of_fair.iter().chain(&case.set) {
         let (name, value) = set.split_once('=').with_context(|| format!("'{set}' sets nothing"))?;
-        image.set_variable(name, value)?;
+        policy.set(name, value)?;
     }
     if let (true, Some(lots)) = (case.is_fair(), lots) {
-        image.set_variable("seed", &(lots.seed + 1).to_string())?;
+        policy.set("seed", &(lots.seed + 1).to_string())?;
     }
-    let mut machine = Machine::new(config, workload, &kernel)?;
-    let mut ops = BpfOps::load(Arc::new(image), &mut machine.core)?;
+    let mut loaded = Simulation::new(&policy, &workload, config).load()?;
     let mut watch = Watch::new(case.cpus, beside.traced && lots.is_none());
-    let outcome = machine.run(&mut ops, &mut watch)?;
+    let outcome = loaded.run(&mut watch)?;
     if outcome.exit.kind.is_error() {
         bail!("{}: the policy was ejected: {}", case.name(), outcome.exit);
     }

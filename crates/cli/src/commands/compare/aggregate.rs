@@ -70,7 +70,7 @@ impl<'a> Comparison<'a> {
         let stages = stages.map(|(stage, runs)| {
             let columns = matrix.policies.iter().enumerate().map(|(at, policy)| {
                 let runs = runs.iter().skip(at).step_by(matrix.policies.len()).collect();
-                column(policy, &stage.objects[at].image, runs)
+                column(policy, stage.objects[at].policy.image(), runs)
             });
             let mut columns: Vec<Column<'a>> = columns.collect();
             mark_best(&mut columns);

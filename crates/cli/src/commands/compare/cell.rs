@@ -5,12 +5,12 @@ use super::matrix::{Cell, Matrix};
 use super::pictures::{self, Pictures};
 use crate::error::Error;
 use crate::progress::Clock;
-use crate::simulation::{self, Finished, Watchers};
+use crate::simulation;
 use rota_measure::catalogue::{self, Run};
+use rota_sim::{Measured, Watchers};
 use rota_trace::Sink;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Numbers by the keys of their measures; those that a run does not have are missing.
 pub(crate) type Numbers = BTreeMap<String, f64>;
@@ -59,8 +59,9 @@ pub(crate) fn run(
     let (figures, mut slices) = pictures.then(|| pictures::sinks(&stage.load, cpus)).unzip();
     let sinks = slices.iter_mut().map(|slices| slices as &mut dyn Sink).collect();
     let watchers = Watchers { sinks, figures };
-    let image = Arc::clone(&object.image);
-    let mut finished = simulation::run(image, &object.setup, config, &stage.load, watchers, clock)?;
+    let policy = &object.policy;
+    let mut finished =
+        simulation::run(policy, &object.setup, config, &stage.load, watchers, clock)?;
     let pictures = slices.zip(finished.figures.take()).map(|(slices, figures)| {
         let timeline = slices.finish(finished.outcome.end_ns);
         Pictures { figures, timeline }
@@ -68,7 +69,7 @@ pub(crate) fn run(
     Ok((result(matrix, cell, cpus, &finished), pictures))
 }
 
-fn result(matrix: &Matrix, cell: Cell, cpus: u32, finished: &Finished) -> Result {
+fn result(matrix: &Matrix, cell: Cell, cpus: u32, finished: &Measured) -> Result {
     let run = Run { report: &finished.report, requests: &finished.requests, cpus };
     let numbers = catalogue::measures().iter();
     let exit = &finished.outcome.exit;

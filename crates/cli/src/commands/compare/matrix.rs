@@ -8,7 +8,6 @@ use crate::object::{self, Found};
 use crate::prepare;
 use crate::simulation::{self, Load};
 use rota_bpf::btf::Btf;
-use rota_bpf::image::Image;
 use rota_machine::config::Config;
 use rota_machine::topology::Topology;
 use rota_manifest::Setup;
@@ -50,7 +49,7 @@ pub(crate) struct Policy {
 
 /// An object that is ready to run.
 pub(crate) struct Prepared {
-    pub(crate) image: Arc<Image>,
+    pub(crate) policy: rota_sim::Policy,
     pub(crate) setup: Setup,
 }
 
@@ -147,13 +146,13 @@ fn prepare_all(
     kernel: &Arc<Btf>,
     hz: u32,
 ) -> Result<Vec<Prepared>, Error> {
-    let facts = prepare::facts(topology);
+    let facts = rota_sim::facts(topology);
     let mut objects = Vec::new();
     for (wanted, found) in wanted.iter().zip(found) {
-        let mut image = found.clone().simulate(kernel, hz)?.image;
-        let setup = prepare::setup(wanted.manifest.as_deref(), &facts, &image)?;
-        prepare::object(&mut image, &setup, &wanted.set)?;
-        objects.push(Prepared { image: Arc::new(image), setup });
+        let mut policy = found.clone().simulate(kernel, hz)?.policy;
+        let setup = prepare::setup(wanted.manifest.as_deref(), &facts, policy.image())?;
+        policy.prepare(&setup, &wanted.set)?;
+        objects.push(Prepared { policy, setup });
     }
     Ok(objects)
 }

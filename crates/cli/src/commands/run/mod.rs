@@ -131,9 +131,10 @@ fn tell(args: &RunArgs, exit: &Exit) -> Result<Status, Error> {
 }
 
 fn help_tunables(found: Found) -> Result<Status, Error> {
-    let image = found.simulate(&btf::reference(), rota_machine::config::DEFAULT_HZ)?.image;
+    let policy = found.simulate(&btf::reference(), rota_machine::config::DEFAULT_HZ)?.policy;
+    let image = policy.image();
     let mut out = crate::output::stdout();
-    for line in tunables::table(&tunables::options(&image)) {
+    for line in tunables::table(&tunables::options(image)) {
         writeln!(out, "{line}")?;
     }
     Ok(Status::Done)

@@ -46,7 +46,7 @@ pub(crate) fn start(
     let hotplug_seq = sysfs::hotplug_seq();
     let mut image = rota_kernel::link(&found.bytes, found.called(), kernel)?;
     let setup = prepare::setup(args.manifest.as_deref(), &facts(), &image)?;
-    prepare::object(&mut image, &setup, &settings.set)?;
+    rota_sim::prepare(&mut image, &setup, &settings.set)?;
     let options = LoadOptions {
         settings: Vec::new(), // made above, together with the manifest's
         shares: settings.shares.clone(),

@@ -4,14 +4,13 @@
 use super::TuneArgs;
 use crate::error::Error;
 use crate::object::{self, Found};
-use crate::prepare;
 use crate::progress::Clock;
-use crate::simulation::{self, Load, Watchers};
+use crate::simulation::{self, Load};
 use rota_bpf::btf::Btf;
-use rota_bpf::image::Image;
 use rota_machine::config::Config;
 use rota_manifest::Setup;
 use rota_measure::catalogue::{Measure, Run};
+use rota_sim::{Policy, Watchers};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -51,11 +50,11 @@ impl<'a> Runs<'a> {
     }
 
     /// The policy with some settings; none: as it ships.
-    fn image(&self, set: &[(String, String)]) -> Result<Arc<Image>, Error> {
-        let mut image = self.found.clone().simulate(&self.kernel, self.args.machine.hz)?.image;
+    fn policy(&self, set: &[(String, String)]) -> Result<Policy, Error> {
+        let mut policy = self.found.clone().simulate(&self.kernel, self.args.machine.hz)?.policy;
         let set: Vec<(String, String)> = self.args.set.iter().chain(set).cloned().collect();
-        prepare::object(&mut image, &Setup::default(), &set)?;
-        Ok(Arc::new(image))
+        policy.prepare(&Setup::default(), &set)?;
+        Ok(policy)
     }
 
     /// A value of each setting for each of the seeds, counted from the first.
@@ -64,9 +63,10 @@ impl<'a> Runs<'a> {
         settings: &[Vec<(String, String)>],
         seeds: Range<usize>,
     ) -> Result<Vec<Vec<Option<f64>>>, Error> {
-        let images = settings.iter().map(|set| self.image(set)).collect::<Result<Vec<_>, _>>()?;
+        let policies =
+            settings.iter().map(|set| self.policy(set)).collect::<Result<Vec<_>, _>>()?;
         let cells: Vec<(usize, usize)> =
-            (0..images.len()).flat_map(|at| seeds.clone().map(move |seed| (at, seed))).collect();
+            (0..policies.len()).flat_map(|at| seeds.clone().map(move |seed| (at, seed))).collect();
         self.progress.1.fetch_add(cells.len() as u64, Ordering::Relaxed);
         let next = AtomicUsize::new(0);
         let done = Mutex::new(vec![None; cells.len()]);
@@ -75,8 +75,8 @@ impl<'a> Runs<'a> {
             for _ in 0..self.threads.min(cells.len()) {
                 scope.spawn(|| loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some((image, seed)) = cells.get(at) else { return };
-                    match self.one(&images[*image], *seed) {
+                    let Some((policy, seed)) = cells.get(at) else { return };
+                    match self.one(&policies[*policy], *seed) {
                         Ok(value) => {
                             if let Ok(mut done) = done.lock() {
                                 done[at] = value;
@@ -101,13 +101,12 @@ impl<'a> Runs<'a> {
     }
 
     /// `None`: the run has no such number, or the policy was ejected.
-    fn one(&self, image: &Arc<Image>, seed: usize) -> Result<Option<f64>, Error> {
+    fn one(&self, policy: &Policy, seed: usize) -> Result<Option<f64>, Error> {
         let mut config = self.config.clone();
         config.seed = self.args.machine.seed.wrapping_add(seed as u64);
         let (setup, clock) = (Setup::default(), Clock::default());
-        let image = Arc::clone(image);
         let watchers = Watchers::default();
-        let finished = simulation::run(image, &setup, config, &self.load, watchers, &clock)?;
+        let finished = simulation::run(policy, &setup, config, &self.load, watchers, &clock)?;
         if finished.outcome.exit.kind.is_error() {
             return Ok(None);
         }

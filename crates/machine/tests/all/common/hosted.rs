@@ -5,13 +5,12 @@ use super::Tape;
 use rota_bpf::error::Fault;
 use rota_bpf::host::Host;
 use rota_bpf::image::Image;
-use rota_bpf::link::{link, Object};
-use rota_machine::config::Config;
+use rota_machine::config::{Config, DEFAULT_HZ};
 use rota_machine::core::Core;
-use rota_machine::kfuncs::SimKernel;
 use rota_machine::ops::{Op, OpRet, Ops, OpsParams, Tracepoint};
 use rota_machine::policy::BpfOps;
 use rota_machine::run::{Machine, Outcome};
+use rota_sim::{Loaded, Policy, Simulation};
 use rota_trace::Sink;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -84,13 +83,12 @@ impl Ops for Noting<'_> {
 }
 
 /// The linked object of a shipped policy; linked once per process.
-fn image(name: &str) -> Image {
-    static LINKED: OnceLock<Mutex<BTreeMap<String, Image>>> = OnceLock::new();
+fn policy(name: &str) -> Policy {
+    static LINKED: OnceLock<Mutex<BTreeMap<String, Policy>>> = OnceLock::new();
     let mut linked = LINKED.get_or_init(Mutex::default).lock().unwrap();
     let known = linked.entry(name.to_string()).or_insert_with(|| {
-        let policy = rota_catalog::find(name).unwrap();
-        let object = Object::parse(name, policy.object).unwrap();
-        link(&object, &rota_bpf::btf::reference(), &SimKernel::default()).unwrap()
+        let object = rota_catalog::find(name).unwrap().object;
+        Policy::link(name, object, &rota_bpf::btf::reference(), DEFAULT_HZ).unwrap()
     });
     known.clone()
 }
@@ -98,14 +96,14 @@ fn image(name: &str) -> Image {
 impl Hosted {
     /// Loads a policy with these options into a machine with this workload.
     pub(crate) fn new(name: &str, set: &[(&str, &str)], config: Config, workload: &str) -> Self {
-        let mut image = image(name);
+        let mut policy = policy(name);
         for (option, value) in set {
-            image.set_variable(option, value).unwrap();
+            policy.set(option, value).unwrap();
         }
-        let image = Arc::new(image);
+        let image = Arc::clone(policy.image());
         let workload = Arc::new(rota_workload::parse("test.json", workload).unwrap());
-        let mut machine = Machine::new(config, workload, &image.kernel_btf).unwrap();
-        let ops = BpfOps::load(Arc::clone(&image), &mut machine.core).unwrap();
+        let Loaded { machine, ops, .. } =
+            Simulation::new(&policy, &workload, config).load().unwrap();
         Self { machine, ops, image, noting: "stats", noted: Vec::new(), changes: Vec::new() }
     }
 

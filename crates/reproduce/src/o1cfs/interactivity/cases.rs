@@ -4,7 +4,7 @@
 use super::cycles::{Cycles, Latencies, Latency};
 use super::parameters::{rows, Computer, Counted, Setting, Tunables};
 use super::workload::{Load, Tasks, LEAD_US, LOADS, TASKS, TEST_S};
-use crate::bench::{image, Bench, Length};
+use crate::bench::{linked, linked_at_hz, Bench, Length};
 use crate::error::Error;
 use crate::o1cfs::{CFS, ENTRIES, O1};
 use crate::pool;
@@ -44,10 +44,9 @@ impl Case {
     pub(super) fn run(&self, repetitions: u64) -> Result<Vec<Latencies>, Error> {
         let file = self.tasks.file(self.load);
         let workload = Arc::new(rota_workload::parse("xwindow", &file)?);
-        let image = image(self.policy, self.set)?;
         let mut bench = match self.computer {
-            Computer::Ticking(hz) => Bench::ticking(&image).at_hz(hz),
-            Computer::Ideal => Bench::new(&image),
+            Computer::Ticking(hz) => Bench::ticking(&linked_at_hz(self.policy, self.set, hz)?),
+            Computer::Ideal => Bench::new(&linked(self.policy, self.set)?),
         };
         // From the latest start of X on there are that many seconds.
         let end_us = LEAD_US + self.tasks.step_us + TEST_S * 1_000_000;

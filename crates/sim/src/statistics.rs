@@ -9,11 +9,13 @@ use serde_json::Number;
 
 /// One number that the policy counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PolicyStat {
-    pub(crate) name: String,
-    pub(crate) value: Number,
+pub struct PolicyStat {
+    /// Its name in the policy.
+    pub name: String,
+    /// The number.
+    pub value: Number,
     /// `ns` for times.
-    pub(crate) unit: Option<String>,
+    pub unit: Option<String>,
 }
 
 /// Reads all of them; none if the object has none.

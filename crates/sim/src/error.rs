@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Why there was no run.
+
+use rota_bpf::error::LoadError;
+use rota_bpf::settings::SettingError;
+use rota_machine::run::RunError;
+use thiserror::Error;
+
+/// Why a run could not be made.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SimError {
+    /// The object cannot be hosted.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// A variable, map or member cannot be set.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// A program of the object that sets it up failed.
+    #[error("{object}: program {program}: {what}")]
+    Program {
+        /// The object.
+        object: String,
+        /// The program.
+        program: String,
+        /// What it returned or did, and what was expected.
+        what: String,
+    },
+    /// A map takes no such entry.
+    #[error("{object}: map {map}: {what}")]
+    Map {
+        /// The object.
+        object: String,
+        /// The map.
+        map: String,
+        /// Why.
+        what: String,
+    },
+    /// The machine cannot run the workload.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+impl SimError {
+    /// Is it the workload's fault?
+    pub fn is_of_workload(&self) -> bool {
+        matches!(self, Self::Run(RunError::Task { .. } | RunError::Stuck(_)))
+    }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A run of the simulated machine as a library: a policy, a workload and a machine put together,
+//! and what came of it.
+//!
+//! Callers hand in bytes and values. Nothing here reads a file, a clock or the environment, starts
+//! a thread or prints: warnings are in [`rota_workload::Workload::warnings`], errors are a type.
+//!
+//! ```
+//! use rota_machine::config::{Config, DEFAULT_HZ};
+//! use rota_machine::topology::Topology;
+//! use rota_sim::{Policy, Simulation, Watchers};
+//! use std::sync::Arc;
+//!
+//! let object = rota_catalog::find("rr")?.object; // or the bytes of any sched_ext object
+//! let mut policy = Policy::link("rr", object, &rota_bpf::btf::reference(), DEFAULT_HZ)?;
+//! policy.set("quantum_ns", "5000000")?;
+//!
+//! let text = r#"{"tasks": {"worker": {"instance": 2, "run": 1000, "sleep": 1000}}}"#;
+//! let workload = Arc::new(rota_workload::parse("load.json", text)?);
+//!
+//! let mut config = Config::new(Topology::flat(2)?, 1_000_000_000);
+//! config.seed = 7;
+//! let measured = Simulation::new(&policy, &workload, config).measure(Watchers::default())?;
+//!
+//! assert!(!measured.outcome.exit.kind.is_error());
+//! assert_eq!(measured.report.tasks.len(), 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod error;
+mod measured;
+mod policy;
+mod setup;
+mod simulation;
+mod statistics;
+
+pub use error::SimError;
+pub use measured::{Measured, Watchers};
+pub use policy::Policy;
+pub use setup::{facts, prepare, program};
+pub use simulation::{Loaded, Simulation};
+pub use statistics::PolicyStat;

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a run gave.
+
+use crate::error::SimError;
+use crate::simulation::Simulation;
+use crate::statistics::PolicyStat;
+use rota_machine::run::Outcome;
+use rota_measure::{
+    FigureSink, Figures, GroupReport, InstructionsPerDecision, Report, Requests, RequestsReport,
+    Results, Summary,
+};
+use rota_trace::{Sink, Tee};
+use std::collections::HashSet;
+
+/// What a run gave.
+#[derive(Debug)]
+pub struct Measured {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Tasks, CPUs and the machine in numbers.
+    pub report: Report,
+    /// Instances of one task together.
+    pub groups: Vec<GroupReport>,
+    /// What became of requests.
+    pub requests: RequestsReport,
+    /// What the policy counted itself.
+    pub policy_stats: Vec<PolicyStat>,
+    /// What figures are drawn from, if it was asked for.
+    pub figures: Option<Figures>,
+}
+
+/// Who else sees a run's events.
+#[derive(Default)]
+pub struct Watchers<'a> {
+    /// They see each of them.
+    pub sinks: Vec<&'a mut dyn Sink>,
+    /// Makes [`Measured::figures`].
+    pub figures: Option<FigureSink>,
+}
+
+impl std::fmt::Debug for Watchers<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Watchers").field("sinks", &self.sinks.len()).finish_non_exhaustive()
+    }
+}
+
+impl Simulation {
+    /// Runs it, and measures what happens after the warm-up.
+    pub fn measure(mut self, watchers: Watchers<'_>) -> Result<Measured, SimError> {
+        let warmup_ns = self.config.warmup_ns;
+        let mut summary = Summary::new(self.config.topology.cpus()).with_warmup(warmup_ns);
+        if let Some(figures) = watchers.figures {
+            summary = summary.with_figures(figures);
+        }
+        let mut requests = Requests::default().with_warmup(warmup_ns);
+        let mut sinks = Tee::new();
+        sinks.push(&mut summary);
+        sinks.push(&mut requests);
+        watchers.sinks.into_iter().for_each(|sink| sinks.push(sink));
+        self.config.detail = sinks.wants_detail();
+
+        let workload = std::sync::Arc::clone(&self.workload);
+        let mut loaded = self.load()?;
+        let outcome = loaded.run(&mut sinks)?;
+        drop(sinks);
+        let policy_stats = loaded.statistics();
+
+        let counters = &outcome.counters;
+        let counted = counters.decisions > 0;
+        summary.set_instructions_per_decision(InstructionsPerDecision {
+            mean: counted
+                .then(|| counters.decision_instructions as f64 / counters.decisions as f64),
+            max: counted.then_some(counters.decision_instructions_max),
+        });
+        let tasks: HashSet<&str> = workload.task_names().collect();
+        let Results { report, groups, figures } =
+            summary.finish_grouped(outcome.end_ns, |name| task_of(name, &tasks));
+        let requests = requests.finish(outcome.end_ns);
+        Ok(Measured { outcome, report, groups, requests, policy_stats, figures })
+    }
+}
+
+/// The task that an instance or a fork of one was made from: `front` of `front-3`, `rotate`
+/// of `rotate-20-0004`. Names may hold dashes and digits themselves: the longest one counts.
+fn task_of<'a>(instance: &'a str, tasks: &HashSet<&str>) -> &'a str {
+    let mut name = instance;
+    while !tasks.contains(name) {
+        match name.rsplit_once('-') {
+            Some((rest, number)) if number.bytes().all(|b| b.is_ascii_digit()) => name = rest,
+            _ => return instance,
+        }
+    }
+    name
+}
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instances_belong_to_their_task() {
+        let tasks = HashSet::from(["front", "a-b", "a-b-1", "rotate"]);
+        assert_eq!(task_of("front-3", &tasks), "front");
+        assert_eq!(task_of("a-b-12", &tasks), "a-b");
+        assert_eq!(task_of("a-b-1-0", &tasks), "a-b-1");
+        assert_eq!(task_of("rotate-20-0004", &tasks), "rotate");
+        assert_eq!(task_of("stranger-1", &tasks), "stranger-1");
+        assert_eq!(task_of("front-x", &tasks), "front-x");
+    }
+}
