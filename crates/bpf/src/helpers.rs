@@ -74,5 +74,5 @@ pub(crate) fn find<H: Host>(id: i32) -> Option<Callee<H>> {
         211 => (storage::delete, 80),
         _ => return None,
     };
-    Some(Callee { run, cost })
+    Some(Callee { run, cost, limit: None })
 }

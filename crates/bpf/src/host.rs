@@ -43,6 +43,8 @@ pub trait Host: Sized {
     /// The cgroup whose `cgroup_subsys_state`/`cgroup` a task is in: guest address, for
     /// `bpf_get_current_cgroup_id`-like helpers (0: none).
     fn cgroup_of(&mut self, task: u64) -> u64;
+    /// May a kernel function that is limited to these [contexts](Kfunc::contexts) be called now?
+    fn may_call(&self, contexts: u32, name: &str) -> Result<(), Fault>;
 }
 
 /// Signature of a kernel function: host, the runtime that called it, r1..=r5 → r0.
@@ -54,8 +56,8 @@ pub struct Kfunc<H> {
     pub name: &'static str,
     /// Accepted argument counts (kernels differ about the implicit `aux`).
     pub arity: RangeInclusive<u8>,
-    /// Contexts it may be called from, a mask that the host defines and the host checks
-    /// against [`Host`] state inside `run`; documentation for listings.
+    /// Contexts it may be called from: a mask that the host defines, and is asked about before
+    /// each call ([`Host::may_call`]) unless it is [`ANY_CONTEXT`](crate::kfuncs::ANY_CONTEXT).
     pub contexts: u32,
     /// Cost in instructions added to the callback's count: the documented model of its work.
     pub cost: u32,

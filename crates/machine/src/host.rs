@@ -4,6 +4,7 @@
 use crate::consts::BOOT_NS;
 use crate::core::Core;
 use rand::RngCore;
+use rota_bpf::error::Fault;
 use rota_bpf::host::Host;
 use rota_bpf::memory::Memory;
 
@@ -14,6 +15,10 @@ impl Host for Core {
     #[inline]
     fn memory(&mut self) -> &mut Memory {
         &mut self.mem
+    }
+
+    fn may_call(&self, contexts: u32, name: &str) -> Result<(), Fault> {
+        self.allow(contexts, name)
     }
 
     fn now_ns(&self) -> u64 {

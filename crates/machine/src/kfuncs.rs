@@ -30,6 +30,12 @@ pub(crate) mod allow {
     pub(crate) const DISPATCH: u32 = 1 << 3;
     pub(crate) const ENQUEUE: u32 = 1 << 4;
     pub(crate) const SELECT_CPU: u32 = 1 << 5;
+    /// Into a queue.
+    pub(crate) const INSERT: u32 = ENQUEUE | SELECT_CPU;
+    /// From a queue that is walked.
+    pub(crate) const MOVE: u32 = UNLOCKED | DISPATCH;
+    /// Choosing a CPU.
+    pub(crate) const SELECT: u32 = UNLOCKED | SELECT_CPU;
     /// Anywhere.
     pub(crate) const ANY: u32 = u32::MAX;
 }
@@ -110,7 +116,8 @@ impl Kernel for SimKernel {
 }
 
 impl Core {
-    /// `scx_kfunc_context_filter()`: what a verifier would have refused to load.
+    /// `scx_kfunc_context_filter()`: what a verifier would have refused to load. Rows are asked
+    /// about before each call.
     pub(crate) fn allow(&self, contexts: u32, name: &str) -> Result<(), Fault> {
         let permitted = match self.ctx.op {
             None if self.ctx.tracing => 0,
@@ -141,6 +148,8 @@ impl Core {
         if permitted & contexts != 0 {
             return Ok(());
         }
+        // A later form of it has the same name in sources.
+        let name = name.strip_suffix("___v2").unwrap_or(name);
         let place = self.ctx.op.map_or("this program".into(), |op| format!("ops.{}()", op.name()));
         Err(Fault::denied(format!("{name}() may not be called from {place}")))
     }

@@ -5,6 +5,7 @@
 use crate::core::Core;
 use crate::cpuset::CpuSet;
 use crate::exit::ExitKind;
+use crate::kfuncs::allow;
 use crate::ops::Ops;
 use rota_bpf::error::Fault;
 
@@ -14,6 +15,7 @@ const NATIVE_ITER: u64 = u64::MAX;
 impl Core {
     /// `scx_bpf_create_dsq()`: 0 or a negative errno.
     pub fn native_create_dsq(&mut self, id: u64) -> Result<i64, Fault> {
+        self.allow(allow::UNLOCKED, "scx_bpf_create_dsq")?;
         self.create_dsq(id, -1).map(|ret| ret as i64)
     }
 
@@ -40,6 +42,7 @@ impl Core {
         slice_ns: u64,
         enq_flags: u64,
     ) -> Result<(), Fault> {
+        self.allow(allow::INSERT, "scx_bpf_dsq_insert")?;
         self.dsq_insert(p, dsq, slice_ns, enq_flags).map(|_| ())
     }
 
@@ -52,6 +55,7 @@ impl Core {
         vtime: u64,
         enq_flags: u64,
     ) -> Result<(), Fault> {
+        self.allow(allow::INSERT, "scx_bpf_dsq_insert_vtime")?;
         self.dsq_insert_vtime(p, dsq, slice_ns, vtime, enq_flags).map(|_| ())
     }
 
@@ -67,16 +71,19 @@ impl Core {
         dsq: u64,
         enq_flags: u64,
     ) -> Result<bool, Fault> {
+        self.allow(allow::DISPATCH, "scx_bpf_dsq_move_to_local")?;
         self.dsq_move_to_local(o, dsq, enq_flags).map(|moved| moved != 0)
     }
 
     /// `scx_bpf_dispatch_nr_slots()`.
     pub fn native_nr_slots(&self) -> Result<u64, Fault> {
+        self.allow(allow::DISPATCH, "scx_bpf_dispatch_nr_slots")?;
         self.dispatch_nr_slots()
     }
 
     /// `scx_bpf_dispatch_cancel()`.
     pub fn native_cancel(&mut self) -> Result<(), Fault> {
+        self.allow(allow::DISPATCH, "scx_bpf_dispatch_cancel")?;
         self.dispatch_cancel().map(|_| ())
     }
 
@@ -110,6 +117,7 @@ impl Core {
         dsq: u64,
         enq_flags: u64,
     ) -> Result<bool, Fault> {
+        self.allow(allow::MOVE, "scx_bpf_dsq_move")?;
         self.dsq_move(o, NATIVE_ITER - it, p, dsq, enq_flags).map(|moved| moved != 0)
     }
 
@@ -120,6 +128,7 @@ impl Core {
         prev_cpu: u32,
         wake_flags: u64,
     ) -> Result<(u32, bool), Fault> {
+        self.allow(allow::SELECT, "scx_bpf_select_cpu_dfl")?;
         let cpu = self.select_cpu_from_kfunc(p, prev_cpu as i32, wake_flags, None, 0)?;
         Ok(if cpu >= 0 { (cpu as u32, true) } else { (prev_cpu, false) })
     }
@@ -133,6 +142,7 @@ impl Core {
         allowed: &CpuSet,
         flags: u64,
     ) -> Result<i64, Fault> {
+        self.allow(allow::SELECT, "scx_bpf_select_cpu_and")?;
         let mask =
             self.mem.alloc("cpumask", self.layouts.cpumask_size, rota_bpf::memory::Perm::ReadWrite);
         self.write_cpumask(mask, allowed);

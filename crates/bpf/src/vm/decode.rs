@@ -11,6 +11,7 @@ use crate::error::FaultKind;
 use crate::helpers;
 use crate::host::Host;
 use crate::image::{Function, Image, Insn, Symbol};
+use crate::kfuncs::ANY_CONTEXT;
 use crate::memory::handle;
 use crate::runtime::KfuncTable;
 use rustc_hash::FxHashMap;
@@ -240,7 +241,8 @@ impl<H: Host> Decoder<'_, H> {
 
     fn kfunc(&mut self, name: &str) -> Op {
         let Some(row) = self.table.get(name) else { return self.missing_kfunc(name) };
-        let callee = Callee { run: row.run, cost: row.cost };
+        let limit = (row.contexts != ANY_CONTEXT).then_some((row.contexts, row.name));
+        let callee = Callee { run: row.run, cost: row.cost, limit };
         self.host_call(CalleeKey::Kfunc(name.to_owned()), callee)
     }
 

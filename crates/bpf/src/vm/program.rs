@@ -12,6 +12,8 @@ pub(crate) struct Callee<H> {
     pub(crate) run: KfuncFn<H>,
     /// Instructions that a call counts in addition to itself.
     pub(crate) cost: u32,
+    /// Contexts that a kernel function is limited to, and its name.
+    pub(crate) limit: Option<(u32, &'static str)>,
 }
 
 /// An array, for the lookup that the interpreter does itself.

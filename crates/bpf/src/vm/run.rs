@@ -247,6 +247,11 @@ pub(super) fn interpret<H: Host>(
                 let Some(callee) = program.callees.get(op.imm as usize) else {
                     break fault(FaultKind::BadInsn(op.code));
                 };
+                if let Some((contexts, name)) = callee.limit {
+                    if let Err(fault) = host.may_call(contexts, name) {
+                        break Err(Box::new(fault));
+                    }
+                }
                 let args = [r[1], r[2], r[3], r[4], r[5]];
                 match (callee.run)(host, rt, &args) {
                     Ok(value) => r[0] = value,

@@ -84,7 +84,6 @@ impl Core {
 
     /// `scx_bpf_cid_override()`: this machine accepts only the mapping it has.
     fn cid_override(&mut self, table: u64, size: u32) -> Result<u64, Fault> {
-        self.allow(allow::INIT, "scx_bpf_cid_override")?;
         let cpus = self.nr_cpus();
         if size != 4 * cpus {
             self.error(

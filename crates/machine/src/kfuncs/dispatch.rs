@@ -13,22 +13,20 @@ use rota_bpf::error::Fault;
 use rota_bpf::host::Kfunc;
 use rota_bpf::memory::Perm;
 
-const INSERT: u32 = allow::ENQUEUE | allow::SELECT_CPU;
-
 pub(super) fn rows() -> Vec<Kfunc<Core>> {
     vec![
-        row("scx_bpf_dsq_insert", 4, INSERT, 15, |core, _, a| {
+        row("scx_bpf_dsq_insert", 4, allow::INSERT, 15, |core, _, a| {
             core.dsq_insert(a[0], a[1], a[2], a[3])
         }),
-        row("scx_bpf_dsq_insert___v2", 4, INSERT, 15, |core, _, a| {
+        row("scx_bpf_dsq_insert___v2", 4, allow::INSERT, 15, |core, _, a| {
             core.dsq_insert(a[0], a[1], a[2], a[3])
         }),
-        row("__scx_bpf_dsq_insert_vtime", 2, INSERT, 25, |core, _, a| {
+        row("__scx_bpf_dsq_insert_vtime", 2, allow::INSERT, 25, |core, _, a| {
             let arg = |at: u64| core.mem.read(a[1] + 8 * at, 8);
             let (dsq_id, slice_ns, vtime, flags) = (arg(0)?, arg(1)?, arg(2)?, arg(3)?);
             core.dsq_insert_vtime(a[0], dsq_id, slice_ns, vtime, flags)
         }),
-        row("scx_bpf_dsq_insert_vtime", 5, INSERT, 25, |core, _, a| {
+        row("scx_bpf_dsq_insert_vtime", 5, allow::INSERT, 25, |core, _, a| {
             core.dsq_insert_vtime(a[0], a[1], a[2], a[3], a[4])
         }),
         row("scx_bpf_dispatch_nr_slots", 0, allow::DISPATCH, 1, |core, _, _| {
@@ -51,7 +49,6 @@ pub(super) fn rows() -> Vec<Kfunc<Core>> {
         row("scx_bpf_dsq_peek", 1, allow::ANY, 2, |core, _, a| Ok(core.dsq_peek(a[0]))),
         row("scx_bpf_dsq_reenq", 2, allow::ANY, 20, |core, _, a| Ok(core.dsq_reenq(a[0], a[1]))),
         row("scx_bpf_reenqueue_local", 0, allow::CPU_RELEASE, 20, |core, rt, _| {
-            core.allow(allow::CPU_RELEASE, "scx_bpf_reenqueue_local")?;
             let cpu = core.this_cpu;
             reenter(core, rt, |core, o| u64::from(core.reenq_local(o, cpu, REENQ_ANY)))
         }),
@@ -76,16 +73,16 @@ impl Core {
     /// `scx_dsq_insert_preamble()`.
     fn insert_preamble(
         &mut self,
+        name: &str,
         p: u64,
         dsq_id: u64,
         enq_flags: u64,
     ) -> Result<Option<(Tid, u64)>, Fault> {
-        self.allow(INSERT, "scx_bpf_dsq_insert")?;
         if p == 0 {
             self.error(ExitKind::Error, "called with NULL task".into());
             return Ok(None);
         }
-        let t = self.task_arg(p, "scx_bpf_dsq_insert")?;
+        let t = self.task_arg(p, name)?;
         if enq_flags & ENQ_INTERNAL_MASK != 0 {
             self.error(ExitKind::Error, format!("invalid enq_flags {enq_flags:#x}"));
             return Ok(None);
@@ -101,7 +98,8 @@ impl Core {
         slice_ns: u64,
         enq_flags: u64,
     ) -> Result<u64, Fault> {
-        let Some((t, flags)) = self.insert_preamble(p, dsq_id, enq_flags)? else { return Ok(0) };
+        let found = self.insert_preamble("scx_bpf_dsq_insert", p, dsq_id, enq_flags)?;
+        let Some((t, flags)) = found else { return Ok(0) };
         self.give_slice(t, slice_ns);
         self.insert_commit(t, dsq_id, flags);
         Ok(1)
@@ -116,7 +114,8 @@ impl Core {
         vtime: u64,
         enq_flags: u64,
     ) -> Result<u64, Fault> {
-        let Some((t, flags)) = self.insert_preamble(p, dsq_id, enq_flags)? else { return Ok(0) };
+        let found = self.insert_preamble("scx_bpf_dsq_insert_vtime", p, dsq_id, enq_flags)?;
+        let Some((t, flags)) = found else { return Ok(0) };
         self.give_slice(t, slice_ns);
         self.set_vtime(t, vtime);
         self.insert_commit(t, dsq_id, flags | ENQ_DSQ_PRIQ);
@@ -146,14 +145,12 @@ impl Core {
 
     /// `scx_bpf_dispatch_nr_slots()`.
     pub(crate) fn dispatch_nr_slots(&self) -> Result<u64, Fault> {
-        self.allow(allow::DISPATCH, "scx_bpf_dispatch_nr_slots")?;
         let used = self.rq(self.this_cpu).dsp_buf.len() as u32;
         Ok(u64::from(self.dsp_max_batch - used))
     }
 
     /// `scx_bpf_dispatch_cancel()`.
     pub(crate) fn dispatch_cancel(&mut self) -> Result<u64, Fault> {
-        self.allow(allow::DISPATCH, "scx_bpf_dispatch_cancel")?;
         let cpu = self.this_cpu;
         if self.rq_mut(cpu).dsp_buf.pop().is_none() {
             self.error(ExitKind::Error, "dispatch buffer underflow".into());
@@ -168,7 +165,6 @@ impl Core {
         dsq_id: u64,
         enq_flags: u64,
     ) -> Result<u64, Fault> {
-        self.allow(allow::DISPATCH, "scx_bpf_dsq_move_to_local")?;
         let Some(flags) = self.vet_enq_flags(DSQ_LOCAL, enq_flags) else { return Ok(0) };
         let cpu = self.this_cpu;
         self.flush_dispatch_buf(o, cpu);
@@ -185,7 +181,6 @@ impl Core {
 
     /// `scx_bpf_create_dsq()`.
     pub(crate) fn create_dsq(&mut self, id: u64, node: i32) -> Result<u64, Fault> {
-        self.allow(allow::UNLOCKED, "scx_bpf_create_dsq")?;
         let nodes = self.config.topology.nodes() as i32;
         if node >= nodes || node < -1 || id & DSQ_FLAG_BUILTIN != 0 {
             return Ok(-EINVAL as u64);

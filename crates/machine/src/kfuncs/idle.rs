@@ -8,21 +8,19 @@ use crate::exit::ExitKind;
 use rota_bpf::error::Fault;
 use rota_bpf::host::Kfunc;
 
-const SELECT: u32 = allow::UNLOCKED | allow::SELECT_CPU;
-
 pub(super) fn rows() -> Vec<Kfunc<Core>> {
     vec![
-        row("scx_bpf_select_cpu_dfl", 4, SELECT, 40, |core, _, a| {
+        row("scx_bpf_select_cpu_dfl", 4, allow::SELECT, 40, |core, _, a| {
             let cpu = core.select_cpu_from_kfunc(a[0], a[1] as i32, a[2], None, 0)?;
             core.mem.write(a[3], 1, u64::from(cpu >= 0))?;
             Ok(if cpu >= 0 { cpu as u64 } else { a[1] })
         }),
-        row("__scx_bpf_select_cpu_and", 3, SELECT, 45, |core, _, a| {
+        row("__scx_bpf_select_cpu_and", 3, allow::SELECT, 45, |core, _, a| {
             let prev = core.mem.read(a[2], 4)? as i32;
             let (wake_flags, flags) = (core.mem.read(a[2] + 8, 8)?, core.mem.read(a[2] + 16, 8)?);
             Ok(core.select_cpu_from_kfunc(a[0], prev, wake_flags, Some(a[1]), flags)? as u64)
         }),
-        row("scx_bpf_select_cpu_and", 5, SELECT, 45, |core, _, a| {
+        row("scx_bpf_select_cpu_and", 5, allow::SELECT, 45, |core, _, a| {
             Ok(core.select_cpu_from_kfunc(a[0], a[1] as i32, a[2], Some(a[3]), a[4])? as u64)
         }),
         row("scx_bpf_cpu_node", 1, allow::ANY, 2, |core, _, a| {
@@ -96,8 +94,8 @@ impl Core {
         mask: Option<u64>,
         flags: u64,
     ) -> Result<i64, Fault> {
-        self.allow(SELECT, "scx_bpf_select_cpu_dfl")?;
-        let t = self.task_arg(p, "scx_bpf_select_cpu_dfl")?;
+        let name = mask.map_or("scx_bpf_select_cpu_dfl", |_| "scx_bpf_select_cpu_and");
+        let t = self.task_arg(p, name)?;
         if !self.cpu_valid(i64::from(prev), "") {
             return Ok(-EINVAL);
         }

@@ -26,8 +26,6 @@ pub(crate) struct DsqIter {
     vtime: Option<u64>,
 }
 
-const MOVE: u32 = allow::UNLOCKED | allow::DISPATCH;
-
 pub(super) fn rows() -> Vec<Kfunc<Core>> {
     vec![
         row("bpf_iter_scx_dsq_new", 3, allow::ANY, 10, |core, _, a| {
@@ -38,22 +36,22 @@ pub(super) fn rows() -> Vec<Kfunc<Core>> {
             core.iters.remove(&a[0]);
             Ok(0)
         }),
-        row("scx_bpf_dsq_move_set_slice", 2, MOVE, 2, |core, _, a| {
+        row("scx_bpf_dsq_move_set_slice", 2, allow::MOVE, 2, |core, _, a| {
             if let Some(iter) = core.iters.get_mut(&a[0]) {
                 iter.slice_ns = Some(a[1]);
             }
             Ok(0)
         }),
-        row("scx_bpf_dsq_move_set_vtime", 2, MOVE, 2, |core, _, a| {
+        row("scx_bpf_dsq_move_set_vtime", 2, allow::MOVE, 2, |core, _, a| {
             if let Some(iter) = core.iters.get_mut(&a[0]) {
                 iter.vtime = Some(a[1]);
             }
             Ok(0)
         }),
-        row("scx_bpf_dsq_move", 4, MOVE, 25, |core, rt, a| {
+        row("scx_bpf_dsq_move", 4, allow::MOVE, 25, |core, rt, a| {
             reenter(core, rt, |core, o| core.dsq_move(o, a[0], a[1], a[2], a[3]))?
         }),
-        row("scx_bpf_dsq_move_vtime", 4, MOVE, 30, |core, rt, a| {
+        row("scx_bpf_dsq_move_vtime", 4, allow::MOVE, 30, |core, rt, a| {
             reenter(core, rt, |core, o| core.dsq_move(o, a[0], a[1], a[2], a[3] | ENQ_DSQ_PRIQ))?
         }),
     ]
@@ -98,7 +96,6 @@ impl Core {
         dsq_id: u64,
         enq_flags: u64,
     ) -> Result<u64, Fault> {
-        self.allow(MOVE, "scx_bpf_dsq_move")?;
         let Some(iter) = self.iters.get_mut(&it) else { return Ok(0) };
         let (slice_ns, vtime) = (iter.slice_ns.take(), iter.vtime.take());
         let (src, seq) = (iter.dsq, iter.seq);
@@ -106,7 +103,11 @@ impl Core {
         if self.exit.is_some() {
             return Ok(0);
         }
-        let t = self.task_arg(p, "scx_bpf_dsq_move")?;
+        let name = match enq_flags & ENQ_DSQ_PRIQ {
+            0 => "scx_bpf_dsq_move",
+            _ => "scx_bpf_dsq_move_vtime",
+        };
+        let t = self.task_arg(p, name)?;
         let task = self.task(t);
         let lost = task.dsq != Some(src) || (task.dsq_seq.wrapping_sub(seq) as i32) > 0;
         if lost {

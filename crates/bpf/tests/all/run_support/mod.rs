@@ -47,6 +47,9 @@ impl Host for TestHost {
     fn memory(&mut self) -> &mut Memory {
         &mut self.memory
     }
+    fn may_call(&self, _contexts: u32, _name: &str) -> Result<(), Fault> {
+        Ok(())
+    }
     fn now_ns(&self) -> u64 {
         self.now_ns
     }
