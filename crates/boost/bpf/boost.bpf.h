@@ -125,10 +125,10 @@ struct worker {
 	u32 generation; /* user space starts a new one to forget what is open */
 	u32 via;	/* whom it helps */
 	u32 answers;
-	u64 opened_ns; /* since when something is open */
-	u64 served_ns; /* how long something was open before that, without waits for a CPU */
-	u32 tid;       /* 0: nobody */
-	u32 running;   /* tasks that wanted its CPU when it last received, itself included */
+	u64 opened_ns;	    /* since when something is open */
+	u64 served_ns;	    /* how long something was open before that, without waits for a CPU */
+	u32 tid;	    /* 0: nobody */
+	u32 running;	    /* tasks that wanted its CPU when it last received, itself included */
 	u64 opened_wait_ns; /* how long it had waited for a CPU when it was opened */
 	u64 answer_ns;	    /* when it last got an answer */
 	u64 ended_cpu_ns;   /* CPU time of the last that ended here, up to its last tick */

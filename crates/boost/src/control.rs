@@ -147,17 +147,21 @@ fn answer(stream: UnixStream, explain: impl FnOnce(u32) -> Explanation) -> std::
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut line = String::new();
     BufReader::new((&stream).take(LONGEST_LINE)).read_line(&mut line)?;
-    let mut answer = match serde_json::from_str::<Question>(&line) {
-        Ok(Question { version: VERSION, explain: pid }) => serde_json::to_string(&explain(pid))?,
-        Ok(Question { version, .. }) => refusal(&format!("version {version}: expected {VERSION}")),
-        Err(e) => refusal(&format!("{e}: expected {{\"version\":{VERSION},\"explain\":PID}}")),
+    let mut answer = match asked(&line) {
+        Ok(pid) => serde_json::to_string(&explain(pid))?,
+        Err(what) => serde_json::json!({ "version": VERSION, "error": what }).to_string(),
     };
     answer.push('\n');
     (&stream).write_all(answer.as_bytes())
 }
 
-fn refusal(message: &str) -> String {
-    serde_json::json!({ "version": VERSION, "error": message }).to_string()
+/// The process that a line asks about.
+fn asked(line: &str) -> Result<u32, String> {
+    match serde_json::from_str::<Question>(line) {
+        Ok(Question { version: VERSION, explain }) => Ok(explain),
+        Ok(Question { version, .. }) => Err(format!("version {version}: expected {VERSION}")),
+        Err(e) => Err(format!("{e}: expected {{\"version\":{VERSION},\"explain\":PID}}")),
+    }
 }
 
 /// Asks the daemon at a socket about a process.
@@ -180,6 +184,27 @@ pub fn ask(path: &Path, pid: u32) -> Result<Explanation, BoostError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Of any line, and of lines that are nearly questions.
+        #[test]
+        fn any_line_is_a_question_or_told_what_one_is(
+            line in r#"\{?("(version|explain)":[0-9a-z"-]{0,12},?){0,3}\}?|.*"#
+        ) {
+            match asked(&line) {
+                Ok(pid) => prop_assert!(line.contains(&pid.to_string())),
+                Err(what) => prop_assert!(what.contains("expected")),
+            }
+        }
+
+        #[test]
+        fn a_question_is_read_as_it_was_asked(pid: u32) {
+            let question = Question { version: VERSION, explain: pid };
+            let line = serde_json::to_string(&question).expect("no map with odd keys");
+            prop_assert_eq!(asked(&line), Ok(pid));
+        }
+    }
 
     fn serve_until_asked(listener: Listener) -> std::thread::JoinHandle<()> {
         std::thread::spawn(move || {
