@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # make demo   set up, build, simulate a shipped workload under several policies
+# make check  formats, clippy and unit tests, without a network
 # make test   set up, then every test and lint
 # make vm-test  run the policies in real kernels, in QEMU; make test does that too
 # make lint   formats, clippy and licence lines only
@@ -12,8 +13,8 @@
 # make deb        build the Debian package
 # make static     build rota without shared libraries
 
-.PHONY: demo test vm-test lint fmt fuzz bench pictures setup install uninstall deb static
+.PHONY: demo check test vm-test lint fmt fuzz bench pictures setup install uninstall deb static
 .DEFAULT_GOAL := demo
 
-demo test vm-test lint fmt fuzz bench pictures setup install uninstall deb static:
+demo check test vm-test lint fmt fuzz bench pictures setup install uninstall deb static:
 	@scripts/$@

@@ -9,7 +9,7 @@ use rota_boost::log::Change;
 use rota_boost::process;
 use rota_boost::syscalls::{attr, set_attr, Attr, SCHED_BATCH, SCHED_IDLE, SCHED_OTHER};
 
-use super::support::{hogs, spawn, Running};
+use super::support::{all_numbers, hogs, spawn, Running};
 use super::{end, threads, Stage, SECONDS};
 
 /// The thread of the process that has set something of its own, with what it has after that.
@@ -62,6 +62,27 @@ fn a_nice_value_one_worse_than_the_boost_does_not_last() {
 fn another_policy_does_not_keep_the_nice_value_of_the_boost() {
     gains_nothing("batch", SCHED_BATCH);
     gains_nothing("idle", SCHED_IDLE);
+}
+
+/// The flag keeps children from inheriting the boost, also after the daemon was killed. The kernel
+/// lets only privileged threads clear it (`user_check_sched_setscheduler()` of
+/// `kernel/sched/syscalls.c`), and a `sched_setattr(2)` that does not have it clears it.
+#[test]
+fn a_slice_set_while_boosted_stays_but_takes_the_flag_for_children() {
+    let mut stage = Stage::new();
+    let options = stage.options();
+    let Some(daemon) = stage.begin(&options) else { return };
+    let ordinary = stage.ordinary();
+    let server = spawn("setting", &stage.path("s"), SECONDS);
+    stage.enter("customer", Duration::from_secs(3));
+    let (tid, _) = cheater(server.id()).expect("a boosted thread that sets its own");
+    daemon.stop();
+    let now = attr(tid).expect("alive");
+    assert_eq!((now.policy, now.nice, now.flags), (SCHED_OTHER, 0, 0));
+    // Kernels before 6.12 have no slices of threads.
+    assert!(ordinary.slice_ns == 0 || now.slice_ns == 5_000_000, "{now:?}");
+    let said = all_numbers(server);
+    assert_eq!(said[0], [i64::from(libc::EPERM), 0], "without and with the flag");
 }
 
 /// All kinds of cheaters, and a daemon that cannot take anything back itself.

@@ -84,6 +84,7 @@ pub fn play(part: &str) {
         "renicing" => cheat(&path, end, |own| renice(0, own.nice + 1)),
         "batch" => cheat(&path, end, |own| set_attr(0, &Attr { policy: SCHED_BATCH, ..own })),
         "idle" => cheat(&path, end, |own| set_attr(0, &Attr { policy: SCHED_IDLE, ..own })),
+        "setting" => set_while_boosted(&path, end),
         "nice" => {
             let own = rota_boost::syscalls::attr(0).expect("readable");
             println!("ACTOR {} {} {}", own.nice, own.slice_ns, own.flags);
@@ -166,6 +167,30 @@ fn cheat(path: &Path, end: Instant, set: fn(Attr) -> std::io::Result<()>) {
         // Nobody asks any more; it stays with what it has.
         std::thread::sleep(end.saturating_duration_since(Instant::now()));
     });
+}
+
+/// A server without privileges that sets a slice of its own while it is boosted, first without
+/// the flag for children and then with it; says the errors, 0 for none.
+fn set_while_boosted(path: &Path, end: Instant) {
+    as_user(SOMEBODY);
+    let mut stream = accept(path);
+    let mut byte = [0];
+    while Instant::now() < end && matches!(stream.read(&mut byte), Ok(1)) {
+        burn(SHORT);
+        let own = attr(0).expect("readable");
+        if own.nice < 0 {
+            let wanted = Attr { slice_ns: 5_000_000, ..own };
+            let errno = |flags| {
+                let result = set_attr(0, &Attr { flags, ..wanted });
+                result.map_or_else(|e| e.raw_os_error().unwrap_or(-1), |()| 0)
+            };
+            println!("ACTOR {} {}", errno(0), errno(own.flags));
+            rustix::thread::set_name(c"cheated").expect("settable");
+            break;
+        }
+        let _ = stream.write_all(b"a");
+    }
+    std::thread::sleep(end.saturating_duration_since(Instant::now()));
 }
 
 pub fn burn(time: Duration) {

@@ -24,7 +24,7 @@ impl Wanted {
         if wanted.policy.is_empty() {
             return Err(Error::input(format!("policy \"{text}\": expected a name or a file")));
         }
-        for part in parts {
+        for part in parts.map(str::trim) {
             match (part.strip_prefix('@'), part.split_once('=')) {
                 (Some(file), _) if wanted.manifest.is_none() => wanted.manifest = Some(file.into()),
                 (None, Some((name, value))) if !name.trim().is_empty() => {
@@ -185,6 +185,12 @@ mod tests {
         assert_eq!(wanted.policy, "./m.bpf.o");
         assert_eq!(wanted.set, [("table[3]".into(), "1".into()), ("x".into(), "a=b".into())]);
         assert_eq!(wanted.manifest, Some("m.toml".into()));
+    }
+
+    #[test]
+    fn spaces_around_a_part_mean_nothing() {
+        let wanted = Wanted::parse(" wfq : x = 1 : @m.toml ").expect("a policy");
+        assert_eq!(wanted, Wanted::parse("wfq:x=1:@m.toml").expect("a policy"));
     }
 
     #[test]
