@@ -11,7 +11,7 @@ use crate::record::{Event, Kind, Worker};
 use crate::request::Facts;
 
 /// Why a server has no nice value.
-const HAD_ITS_SHARE: &str = "its user has had its share, and what may be had beyond";
+const HAD_ITS_SHARE: &str = "its user has used up its share and its part of the pool";
 
 impl<T: Threads> Daemon<T> {
     pub(super) fn event(&mut self, now_ns: u64, event: Event) {
@@ -94,7 +94,11 @@ impl<T: Threads> Daemon<T> {
                     Ok(()) if nice == was => {}
                     Ok(()) => {
                         self.regroup(tid, was, nice);
-                        let why = if nice == 0 { format!(": {HAD_ITS_SHARE}") } else { "".into() };
+                        let why = match (was, nice) {
+                            (_, 0) => format!(": {HAD_ITS_SHARE}"),
+                            (0, _) => ": its user may use more again".into(),
+                            _ => String::new(),
+                        };
                         self.change(now_ns, tid, format!("nice {was} -> {nice}{why}"));
                     }
                     Err(refusal) => {

@@ -21,7 +21,8 @@ pub(super) fn run(args: &BoostArgs, pid: u32) -> Result<Status, Error> {
     if let (Some(user), Some(credit_ms), Some(left)) = (told.user, told.credit_ms, told.extra_left)
     {
         let percent = (left * 100.0).round();
-        writeln!(out, "user {user}: {credit_ms} ms of its share left, {percent}% beyond it")?;
+        let beyond = format!("{percent}% of its part of the pool");
+        writeln!(out, "user {user}: {credit_ms} ms of its fair share left, {beyond}")?;
     }
     for thread in &told.threads {
         writeln!(out, "thread {}", line(thread))?;
