@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How a command ends: its exit code, and the error it prints.
 
-use rota_bpf::error::LoadError;
-use rota_bpf::settings::SettingError;
 use rota_catalog::{CompileError, UnknownPolicy};
 use rota_kernel::control::{ClientError, Refusal, RefusalKind};
 use rota_machine::topology::TopologyError;
 use rota_manifest::ManifestError;
+use rota_object::error::LoadError;
+use rota_object::settings::SettingError;
 use rota_sim::SimError;
 use rota_workload::WorkloadError;
 use std::fmt::Display;

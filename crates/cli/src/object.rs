@@ -3,8 +3,8 @@
 
 use crate::args::ObjectArgs;
 use crate::error::Error;
-use rota_bpf::btf::{self, Btf};
 use rota_machine::config::DEFAULT_HZ;
+use rota_object::btf::{self, Btf};
 use rota_sim::Policy;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};

@@ -2,9 +2,9 @@
 //! What a manifest says a loader would do with an object.
 
 use crate::error::Error;
-use rota_bpf::image::Image;
 use rota_kernel::Loaded;
 use rota_manifest::{MachineFacts, Manifest, Setup};
+use rota_object::image::Image;
 use std::path::Path;
 
 /// A manifest's values for one machine; nothing to do without a manifest.

@@ -5,8 +5,8 @@ use crate::exit::{self, Exit, Record};
 use crate::kernel_log::KernelLog;
 use crate::{globals, ops, sysfs, SHARES_MAP};
 use libbpf_rs::{Link, MapCore, MapFlags, Object, Program};
-use rota_bpf::image::{Image, Variable};
-use rota_bpf::settings::SettingError;
+use rota_object::image::{Image, Variable};
+use rota_object::settings::SettingError;
 use std::time::{Duration, Instant};
 
 /// How long the kernel may take to let a policy go: it waits for every CPU and task.

@@ -14,7 +14,7 @@ pub use kfuncs::{kfuncs_are_broken, BrokenKfuncs};
 
 use crate::control;
 use files::Root;
-use rota_bpf::btf::Btf;
+use rota_object::btf::Btf;
 use std::path::Path;
 use std::sync::Arc;
 

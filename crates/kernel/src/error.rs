@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Why a policy could not be brought into the kernel.
 
-use rota_bpf::settings::SettingError;
+use rota_object::settings::SettingError;
 use thiserror::Error;
 
 /// Why a policy could not be brought into the kernel. Nothing was changed then.
@@ -9,7 +9,7 @@ use thiserror::Error;
 pub enum LoadError {
     /// The object cannot be read, or does not fit the running kernel.
     #[error(transparent)]
-    Object(#[from] rota_bpf::error::LoadError),
+    Object(#[from] rota_object::error::LoadError),
     /// A setting cannot be made.
     #[error(transparent)]
     Setting(#[from] SettingError),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How a policy left the kernel: `struct scx_exit_info`, as the object recorded it.
 
-use rota_bpf::btf::{Btf, Type, TypeId};
-use rota_bpf::image::{Image, Variable};
+use rota_object::btf::{Btf, Type, TypeId};
+use rota_object::image::{Image, Variable};
 use std::fmt;
 
 /// `SCX_EXIT_UNREG`: user space took it away.

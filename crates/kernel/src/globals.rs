@@ -4,7 +4,7 @@
 
 use libbpf_rs::libbpf_sys::{bpf_map__initial_value, bpf_map__map_flags};
 use libbpf_rs::{AsRawLibbpf, Map, MapCore, MapFlags, Object};
-use rota_bpf::image::{Image, Variable};
+use rota_object::image::{Image, Variable};
 use std::ffi::OsStr;
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, AtomicU8, Ordering};
 

@@ -3,7 +3,7 @@
 
 use libbpf_rs::libbpf_sys::bpf_map_create_opts;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, Object};
-use rota_bpf::image::Image;
+use rota_object::image::Image;
 use std::os::fd::{AsFd, AsRawFd};
 
 /// Makes a map like the inner prototype for every free slot, and puts it there.

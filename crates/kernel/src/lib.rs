@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Runs sched_ext policies in the kernel of this machine, by libbpf.
 //!
-//! An object is linked twice: by `rota-bpf`, for its types (so a setting means the same
+//! An object is linked twice: by `rota-object`, for its types (so a setting means the same
 //! as in the simulator), and by libbpf, which brings it into the kernel. What the first
-//! [`Image`](rota_bpf::image::Image) holds (globals, sizes, the ops table) is copied to
+//! [`Image`](rota_object::image::Image) holds (globals, sizes, the ops table) is copied to
 //! the second before it is loaded.
 
 mod attached;

@@ -2,9 +2,9 @@
 //! The running kernel as the linker asks about it.
 
 use crate::error::LoadError;
-use rota_bpf::btf::{Btf, Kind};
-use rota_bpf::image::Image;
-use rota_bpf::link::{self, Kernel, Object};
+use rota_object::btf::{Btf, Kind};
+use rota_object::image::Image;
+use rota_object::link::{self, Kernel, Object};
 use std::path::Path;
 use std::sync::Arc;
 

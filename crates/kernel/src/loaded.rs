@@ -7,7 +7,7 @@ use crate::exit::Record;
 use crate::kernel_log::KernelLog;
 use crate::{fdinfo, inner_maps, Attached};
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ProgramInput, ProgramType};
-use rota_bpf::image::Image;
+use rota_object::image::Image;
 use std::os::fd::AsFd;
 
 /// A policy in the kernel that does not schedule yet.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The ops table: what the image says it holds becomes what libbpf will register.
 
-use rota_bpf::btf::{Kind, Type, TypeId};
-use rota_bpf::image::{Image, OpsField, StructOps};
+use rota_object::btf::{Kind, Type, TypeId};
+use rota_object::image::{Image, OpsField, StructOps};
 
 /// Members of the ops table that depend on the moment and on the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

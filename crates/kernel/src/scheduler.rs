@@ -7,7 +7,7 @@ use crate::loaded::Loaded;
 use crate::ops::{self, Adjust};
 use crate::{globals, live, sysfs, Attached, SHARES_MAP};
 use libbpf_rs::{AsRawLibbpf, MapCore, MapFlags, ObjectBuilder, OpenObject};
-use rota_bpf::image::{map_type, Image};
+use rota_object::image::{map_type, Image};
 
 /// How a policy is brought into the kernel.
 #[derive(Clone, Debug, Default)]

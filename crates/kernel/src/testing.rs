@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Images for the tests of this crate, which have no kernel to link against.
 
-use rota_bpf::btf;
-use rota_bpf::image::Image;
-use rota_bpf::link::{link, Kernel, Object};
+use rota_object::btf;
+use rota_object::image::Image;
+use rota_object::link::{link, Kernel, Object};
 
 struct AnyKernel;
 

@@ -8,9 +8,6 @@
 #![allow(missing_docs)] // of functions that criterion's macros make
 
 use criterion::{criterion_group, criterion_main, BatchSize, Criterion, Throughput};
-use rota_bpf::error::Fault;
-use rota_bpf::image::Image;
-use rota_bpf::link::{link, Object};
 use rota_machine::config::Config;
 use rota_machine::consts::{DSQ_LOCAL, SLICE_DFL_NS};
 use rota_machine::core::Core;
@@ -19,7 +16,10 @@ use rota_machine::ops::{Op, OpRet, Ops, OpsParams};
 use rota_machine::policy::BpfOps;
 use rota_machine::run::{Machine, Outcome};
 use rota_machine::topology::Topology;
+use rota_object::image::Image;
+use rota_object::link::{link, Object};
 use rota_trace::{Event, Sink};
+use rota_vm::error::Fault;
 use rota_workload::Workload;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -129,7 +129,7 @@ fn scx_simple() -> Option<Arc<Image>> {
     let bytes = std::fs::read(cache.join("objects/scx_simple.bpf.o")).ok()?;
     let object = Object::parse("scx_simple", &bytes).expect("scx_simple parses");
     Some(Arc::new(
-        link(&object, &rota_bpf::btf::reference(), &SimKernel::default())
+        link(&object, &rota_object::btf::reference(), &SimKernel::default())
             .expect("scx_simple links"),
     ))
 }
@@ -150,7 +150,7 @@ fn mix() -> (Arc<Workload>, Config) {
 }
 
 fn machine(load: &(Arc<Workload>, Config)) -> Machine {
-    Machine::new(load.1.clone(), Arc::clone(&load.0), &rota_bpf::btf::reference()).expect("fits")
+    Machine::new(load.1.clone(), Arc::clone(&load.0), &rota_object::btf::reference()).expect("fits")
 }
 
 fn native(mut machine: Machine) -> Outcome {

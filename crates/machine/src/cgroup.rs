@@ -7,7 +7,7 @@ use crate::exit::ExitKind;
 use crate::layout::{KernelType, Layouts, ABSENT};
 use crate::ops::{Op, Ops};
 use crate::task::Tid;
-use rota_bpf::memory::{Memory, Perm};
+use rota_vm::memory::{Memory, Perm};
 use rota_workload::Group;
 use rustc_hash::FxHashMap;
 

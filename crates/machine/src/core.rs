@@ -20,8 +20,8 @@ use crate::stats::Counters;
 use crate::task::{Task, Tid};
 use crate::timers::Timers;
 use rand_chacha::ChaCha8Rng;
-use rota_bpf::memory::Memory;
 use rota_trace::{Cost, Event, EventKind};
+use rota_vm::memory::Memory;
 use rustc_hash::FxHashMap;
 
 /// What the running callback may do, `scx_kf_allow_flags` and the locked rq.

@@ -4,9 +4,9 @@
 use crate::consts::BOOT_NS;
 use crate::core::Core;
 use rand::RngCore;
-use rota_bpf::error::Fault;
-use rota_bpf::host::Host;
-use rota_bpf::memory::Memory;
+use rota_vm::error::Fault;
+use rota_vm::host::Host;
+use rota_vm::memory::Memory;
 
 /// Lines of `bpf_printk` kept.
 const PRINTED_MAX: usize = 10_000;

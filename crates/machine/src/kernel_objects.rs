@@ -7,7 +7,7 @@ use crate::core::Core;
 use crate::cpuset::{CpuSet, MAX_CPUS};
 use crate::layout::{KernelType, Layouts, TaskLayout, ABSENT};
 use crate::task::{comm, Task, Tid};
-use rota_bpf::memory::{Memory, Perm};
+use rota_vm::memory::{Memory, Perm};
 use rota_workload::Policy;
 use rustc_hash::FxHashMap;
 
@@ -101,7 +101,7 @@ impl Core {
     }
 
     /// Reads a `struct cpumask` that guest code passed; CPUs the machine lacks are dropped.
-    pub(crate) fn read_cpumask(&self, addr: u64) -> Result<CpuSet, rota_bpf::error::Fault> {
+    pub(crate) fn read_cpumask(&self, addr: u64) -> Result<CpuSet, rota_vm::error::Fault> {
         let words = MAX_CPUS.min(8 * self.layouts.cpumask_size) / 64;
         let bytes = self.mem.bytes(addr, words * 8)?;
         let set = CpuSet::from_words(bytes.chunks_exact(8).map(|w| {

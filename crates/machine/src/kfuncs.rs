@@ -15,10 +15,10 @@ use crate::config::DEFAULT_HZ;
 use crate::core::Core;
 use crate::kernel_objects::KSYMS;
 use crate::ops::Op;
-use rota_bpf::error::Fault;
-use rota_bpf::host::{Kfunc, KfuncFn};
-use rota_bpf::link::Kernel;
-use rota_bpf::runtime::KfuncTable;
+use rota_object::link::Kernel;
+use rota_vm::error::Fault;
+use rota_vm::host::{Kfunc, KfuncFn};
+use rota_vm::runtime::KfuncTable;
 use std::sync::{Arc, OnceLock};
 
 /// `SCX_KF_ALLOW_*`: where a kernel function may be called from.

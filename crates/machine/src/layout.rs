@@ -5,8 +5,8 @@
 
 mod sound;
 
-use rota_bpf::btf::Btf;
-use rota_bpf::memory::{Memory, Shape, ShapeId};
+use rota_object::btf::Btf;
+use rota_vm::memory::{Memory, Shape, ShapeId};
 use std::ops::Range;
 
 /// Offset of a field that this kernel does not have.

@@ -7,7 +7,7 @@ use crate::cpuset::CpuSet;
 use crate::exit::ExitKind;
 use crate::kfuncs::allow;
 use crate::ops::Ops;
-use rota_bpf::error::Fault;
+use rota_vm::error::Fault;
 
 /// Where a native DSQ iteration lives: addresses of iterators that no guest has.
 const NATIVE_ITER: u64 = u64::MAX;
@@ -144,7 +144,7 @@ impl Core {
     ) -> Result<i64, Fault> {
         self.allow(allow::SELECT, "scx_bpf_select_cpu_and")?;
         let mask =
-            self.mem.alloc("cpumask", self.layouts.cpumask_size, rota_bpf::memory::Perm::ReadWrite);
+            self.mem.alloc("cpumask", self.layouts.cpumask_size, rota_vm::memory::Perm::ReadWrite);
         self.write_cpumask(mask, allowed);
         let cpu = self.select_cpu_from_kfunc(p, prev_cpu, wake_flags, Some(mask), flags);
         self.mem.free(mask);

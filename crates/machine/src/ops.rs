@@ -2,7 +2,7 @@
 //! The callbacks of a scheduler, `struct sched_ext_ops`, and what calling them needs.
 
 use crate::core::Core;
-use rota_bpf::error::Fault;
+use rota_vm::error::Fault;
 
 macro_rules! ops {
     ($($variant:ident = $name:literal / $cid:literal),* $(,)?) => {

@@ -4,9 +4,10 @@
 use crate::core::Core;
 use crate::kfuncs;
 use crate::ops::{Op, OpRet, Ops, OpsParams, Tracepoint};
-use rota_bpf::error::{Fault, LoadError};
-use rota_bpf::image::{FuncId, Image, MapId, OpsField, StructOps};
-use rota_bpf::runtime::{Ret, Runtime};
+use rota_object::error::LoadError;
+use rota_object::image::{FuncId, Image, MapId, OpsField, StructOps};
+use rota_vm::error::Fault;
+use rota_vm::runtime::{Ret, Runtime};
 use std::sync::Arc;
 
 /// Map of shares that `rota run --share` and the workload key `share` fill.

@@ -9,7 +9,7 @@
 
 use crate::core::Core;
 use crate::ops::{Ops, Tracepoint};
-use rota_bpf::memory::Perm;
+use rota_vm::memory::Perm;
 use rota_workload::SocketKind;
 use rustc_hash::FxHashMap;
 

@@ -2,11 +2,11 @@
 //! Shipped policies in a machine with one CPU, or several equal ones: the papers' test bench.
 
 use crate::error::Error;
-use rota_bpf::btf;
 use rota_machine::config::{Config, DEFAULT_HZ};
 use rota_machine::exit::ExitKind;
 use rota_machine::run::Outcome;
 use rota_machine::topology::Topology;
+use rota_object::btf;
 use rota_sim::{Loaded, Policy, Simulation};
 use rota_trace::Sink;
 use rota_workload::Workload;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Why a paper could not be reproduced.
 
-use rota_bpf::error::LoadError;
-use rota_bpf::settings::SettingError;
 use rota_catalog::UnknownPolicy;
 use rota_machine::topology::TopologyError;
+use rota_object::error::LoadError;
+use rota_object::settings::SettingError;
 use rota_sim::SimError;
 use rota_workload::WorkloadError;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Why there was no run.
 
-use rota_bpf::error::LoadError;
-use rota_bpf::settings::SettingError;
 use rota_machine::run::RunError;
+use rota_object::error::LoadError;
+use rota_object::settings::SettingError;
 use thiserror::Error;
 
 /// Why a run could not be made.

@@ -12,7 +12,7 @@
 //! use std::sync::Arc;
 //!
 //! let object = rota_catalog::find("rr")?.object; // or the bytes of any sched_ext object
-//! let mut policy = Policy::link("rr", object, &rota_bpf::btf::reference(), DEFAULT_HZ)?;
+//! let mut policy = Policy::link("rr", object, &rota_object::btf::reference(), DEFAULT_HZ)?;
 //! policy.set("quantum_ns", "5000000")?;
 //!
 //! let text = r#"{"tasks": {"worker": {"instance": 2, "run": 1000, "sleep": 1000}}}"#;

@@ -2,13 +2,13 @@
 //! A policy as the simulated machine takes it.
 
 use crate::setup;
-use rota_bpf::btf::Btf;
-use rota_bpf::error::LoadError;
-use rota_bpf::image::Image;
-use rota_bpf::link::{link, Object};
-use rota_bpf::settings::SettingError;
 use rota_machine::kfuncs::SimKernel;
 use rota_manifest::Setup;
+use rota_object::btf::Btf;
+use rota_object::error::LoadError;
+use rota_object::image::Image;
+use rota_object::link::{link, Object};
+use rota_object::settings::SettingError;
 use std::sync::Arc;
 
 /// An object linked against a simulated kernel with so many ticks per second.
@@ -26,7 +26,7 @@ impl std::fmt::Debug for Policy {
 
 impl Policy {
     /// Links a BPF object (ELF, aligned to 8 bytes); `name` is what errors call it. `kernel` are the
-    /// types of the simulated kernel, as [`rota_bpf::btf::reference`].
+    /// types of the simulated kernel, as [`rota_object::btf::reference`].
     pub fn link(name: &str, object: &[u8], kernel: &Arc<Btf>, hz: u32) -> Result<Self, LoadError> {
         let object = Object::parse(name, object)?;
         let image = Arc::new(link(&object, kernel, &SimKernel { hz })?);

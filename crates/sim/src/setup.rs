@@ -3,14 +3,14 @@
 //! loader would do.
 
 use crate::error::SimError;
-use rota_bpf::host::Host;
-use rota_bpf::image::{FuncId, Image};
-use rota_bpf::memory::Perm;
-use rota_bpf::settings::SettingError;
 use rota_machine::core::Core;
 use rota_machine::policy::BpfOps;
 use rota_machine::topology::Topology;
 use rota_manifest::{MachineFacts, Run, Setup};
+use rota_object::image::{FuncId, Image};
+use rota_object::settings::SettingError;
+use rota_vm::host::Host;
+use rota_vm::memory::Perm;
 
 /// What a loader would read from the simulated machine.
 pub fn facts(topology: &Topology) -> MachineFacts {

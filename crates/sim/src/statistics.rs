@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a simulated policy counted itself, read from its memory at the end of a run.
 
-use rota_bpf::host::Host;
-use rota_bpf::statistics::{Place, Statistics};
 use rota_machine::core::Core;
 use rota_machine::policy::BpfOps;
+use rota_object::statistics::{Place, Statistics};
+use rota_vm::host::Host;
 use serde_json::Number;
 
 /// One number that the policy counted.
@@ -23,7 +23,7 @@ pub(crate) fn read(ops: &mut BpfOps, core: &mut Core) -> Vec<PolicyStat> {
     let Some(statistics) = ops.runtime().image().statistics() else { return Vec::new() };
     let sums = statistics.sum(|entry| copies(&statistics, entry, ops, core));
     let counters = statistics.counters.iter().zip(sums);
-    let stat = |(c, sum): (&rota_bpf::statistics::Counter, i128)| PolicyStat {
+    let stat = |(c, sum): (&rota_object::statistics::Counter, i128)| PolicyStat {
         name: c.name.clone(),
         value: u64::try_from(sum).map_or_else(|_| Number::from(sum as i64), Number::from),
         unit: c.unit.clone(),

@@ -2,9 +2,9 @@
 //! Kernel functions may be called from where the kernel's filter lets them, and their rows decide:
 //! `scx_kfunc_context_filter()` of `kernel/sched/ext.c`, and the sets that it looks at.
 
-use rota_bpf::btf::reference;
 use rota_machine::config::{Config, DEFAULT_HZ};
 use rota_machine::topology::Topology;
+use rota_object::btf::reference;
 use rota_sim::{Policy, Simulation, Watchers};
 use std::sync::Arc;
 

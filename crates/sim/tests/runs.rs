@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Runs as callers of the library make them.
 
-use rota_bpf::btf::reference;
 use rota_machine::config::{Config, DEFAULT_HZ};
 use rota_machine::topology::Topology;
 use rota_manifest::{Run, Setup};
+use rota_object::btf::reference;
 use rota_sim::{Measured, Policy, SimError, Simulation, Watchers};
 use rota_trace::{CsvSink, Event, EventKind, Sink};
 use rota_workload::Workload;

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::reach;
 use object::build::elf::{Relocation, SectionId, SymbolId};
 use object::elf::STB_WEAK;
-use rota_bpf::btf::{reference, Btf, Kind};
+use rota_object::btf::{reference, Btf, Kind};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -91,7 +91,7 @@ fn kernel_is_before(major: u32, minor: u32) -> bool {
 fn target(elf: &Elf<'_>, symbol: SymbolId, kernel: &Btf) -> Target {
     let symbol = elf.symbols.get(symbol);
     let name = elf::name(symbol);
-    let essential = rota_bpf::btf::essential_name(&name);
+    let essential = rota_object::btf::essential_name(&name);
     if let Some(standin) = elf::defined(elf, &format!("standin_{essential}")) {
         return Target::StandIn(standin);
     }

@@ -5,7 +5,7 @@
 use crate::elf::{self, Elf};
 use object::build::elf::SectionId;
 use object::elf::STT_OBJECT;
-use rota_bpf::btf::{Btf, Type};
+use rota_object::btf::{Btf, Type};
 
 /// The callbacks that the bench calls, in the order of the bits in `bench_has_op`.
 pub(crate) const HOOKS: [&str; 11] = [

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 /// BTF of the reference kernel, which CO-RE relocations of the policy refer to.
 const REFERENCE_BTF: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/bpf/data/kernel-7.2.btf");
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/object/data/kernel-7.2.btf");
 /// Section, and so map, of what the bench reports.
 const BENCH_DATA: &str = ".bss.bench";
 /// Picks that are kept when recording, as in `bench.bpf.c`.

@@ -14,8 +14,8 @@ use crate::failure::Failure;
 use libbpf_rs::Linker;
 use object::build::elf::{SectionData, SectionId};
 use object::elf::{SHF_ALLOC, SHF_EXECINSTR, SHT_PROGBITS, STB_LOCAL, STT_FUNC, STT_SECTION};
-use rota_bpf::btf::{reference, Btf};
-use rota_bpf::link::Object;
+use rota_object::btf::{reference, Btf};
+use rota_object::link::Object;
 use std::path::{Path, PathBuf};
 
 /// The bench's own object, compiled once.

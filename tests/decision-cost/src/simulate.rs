@@ -4,10 +4,10 @@
 
 use crate::failure::Failure;
 use crate::host::TaskSpec;
-use rota_bpf::btf::reference;
 use rota_machine::config::{Config, DEFAULT_HZ};
 use rota_machine::exit::ExitKind;
 use rota_machine::topology::Topology;
+use rota_object::btf::reference;
 use rota_sim::{Policy, Simulation};
 use rota_trace::{Cost, Event, EventKind, Sink};
 use std::fmt::Write as _;

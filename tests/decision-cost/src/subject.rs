@@ -4,9 +4,9 @@
 use crate::elf;
 use crate::failure::Failure;
 use crate::link::join;
-use rota_bpf::btf::reference;
-use rota_bpf::link::{link, Object};
 use rota_machine::kfuncs::SimKernel;
+use rota_object::btf::reference;
+use rota_object::link::{link, Object};
 use std::path::Path;
 
 /// A policy to time.

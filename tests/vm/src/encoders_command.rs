@@ -3,9 +3,9 @@
 
 use crate::page_command::{docs, draw, none, PageArgs};
 use anyhow::{Context, Result};
-use rota_vm::encoders::{jobs, numbers, show};
-use rota_vm::guest::{self, Sources};
-use rota_vm::page;
+use rota_vm_tests::encoders::{jobs, numbers, show};
+use rota_vm_tests::guest::{self, Sources};
+use rota_vm_tests::page;
 use std::process::Command;
 
 /// Whether all is as the paper says.

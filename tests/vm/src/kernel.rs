@@ -14,7 +14,7 @@ pub use packages::newest;
 
 use crate::debian::Package;
 use anyhow::{bail, Context, Result};
-use rota_bpf::btf::Btf;
+use rota_object::btf::Btf;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs;

@@ -10,15 +10,15 @@ mod web_command;
 use anyhow::{bail, Context, Result};
 use clap::{Parser, Subcommand};
 use page_command::PageArgs;
-use rota_bpf::settings::Tunable;
-use rota_vm::debian;
-use rota_vm::guest::{self, Guest, Sources};
-use rota_vm::initramfs::Initramfs;
-use rota_vm::kernel::{Cache, Kernel, Role};
-use rota_vm::plan::{plan, Boot, Filter, Policy};
-use rota_vm::run::{self, Outcome, Repeated, Setup};
-use rota_vm::scenario::{self, Scenario};
-use rota_vm::systemd;
+use rota_object::settings::Tunable;
+use rota_vm_tests::debian;
+use rota_vm_tests::guest::{self, Guest, Sources};
+use rota_vm_tests::initramfs::Initramfs;
+use rota_vm_tests::kernel::{Cache, Kernel, Role};
+use rota_vm_tests::plan::{plan, Boot, Filter, Policy};
+use rota_vm_tests::run::{self, Outcome, Repeated, Setup};
+use rota_vm_tests::scenario::{self, Scenario};
+use rota_vm_tests::systemd;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -220,7 +220,7 @@ fn wanted(args: &RunArgs) -> Result<Vec<Boot>> {
 }
 
 fn policies() -> Result<Vec<Policy>> {
-    let kernel = rota_bpf::btf::reference();
+    let kernel = rota_object::btf::reference();
     let mut policies = Vec::new();
     for policy in rota_catalog::policies() {
         let image = rota_kernel::link(policy.object, policy.name, &kernel)

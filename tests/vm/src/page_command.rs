@@ -3,11 +3,11 @@
 
 use anyhow::{Context, Result};
 use rota_guest::record::Record;
-use rota_vm::initramfs::Initramfs;
-use rota_vm::kernel::{Cache, Role};
-use rota_vm::plan::Boot;
-use rota_vm::run::{self, Repeated, Setup};
-use rota_vm::verdict;
+use rota_vm_tests::initramfs::Initramfs;
+use rota_vm_tests::kernel::{Cache, Role};
+use rota_vm_tests::plan::Boot;
+use rota_vm_tests::run::{self, Repeated, Setup};
+use rota_vm_tests::verdict;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

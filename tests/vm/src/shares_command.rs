@@ -3,9 +3,9 @@
 
 use crate::page_command::{docs, draw, none, PageArgs};
 use anyhow::Result;
-use rota_vm::guest::{self, Sources};
-use rota_vm::page;
-use rota_vm::shares::{jobs, numbers, show};
+use rota_vm_tests::guest::{self, Sources};
+use rota_vm_tests::page;
+use rota_vm_tests::shares::{jobs, numbers, show};
 
 /// Whether all is as the paper says.
 pub(crate) fn run(args: &PageArgs, sources: &Sources) -> Result<bool> {
@@ -23,5 +23,5 @@ pub(crate) fn run(args: &PageArgs, sources: &Sources) -> Result<bool> {
             draw(&format!("pbs-shares-{}.svg", entry.id), &show::picture(entry, measured))?;
         }
     }
-    Ok(none("shares", &rota_vm::statement::problems(&statements)))
+    Ok(none("shares", &rota_vm_tests::statement::problems(&statements)))
 }

@@ -3,9 +3,9 @@
 
 use crate::page_command::{docs, draw, none, PageArgs, Ran};
 use anyhow::{Context, Result};
-use rota_vm::guest::{self, Sources};
-use rota_vm::web::{cas, pbs, server};
-use rota_vm::{page, statement};
+use rota_vm_tests::guest::{self, Sources};
+use rota_vm_tests::web::{cas, pbs, server};
+use rota_vm_tests::{page, statement};
 use std::process::Command;
 
 const WRITES: &str = "rota-vm web --write";

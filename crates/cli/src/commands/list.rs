@@ -5,7 +5,7 @@ use crate::args::ListArgs;
 use crate::error::{Error, Status};
 use crate::object::link_shipped;
 use crate::output::{json, tunables};
-use rota_bpf::btf;
+use rota_object::btf;
 use std::io::Write;
 use std::sync::Arc;
 

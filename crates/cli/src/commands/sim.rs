@@ -85,7 +85,7 @@ fn tell(finished: &Measured, verbose: bool) -> Status {
     }
 }
 
-fn help_tunables(image: &rota_bpf::image::Image) -> Result<Status, Error> {
+fn help_tunables(image: &rota_object::image::Image) -> Result<Status, Error> {
     let mut out = crate::output::stdout();
     for line in tunables::table(&tunables::options(image)) {
         writeln!(out, "{line}")?;

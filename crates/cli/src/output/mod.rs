@@ -20,8 +20,8 @@ pub(crate) mod units;
 pub(crate) use plain::stdout;
 
 use crate::simulation::Load;
-use rota_bpf::image::Image;
 use rota_machine::config::Config;
+use rota_object::image::Image;
 use rota_sim::Measured;
 
 /// The command line, quoted where a shell needs it.

@@ -2,8 +2,8 @@
 //! What an object says about itself.
 
 use super::table;
-use rota_bpf::image::Image;
-use rota_bpf::settings::Tunable;
+use rota_object::image::Image;
+use rota_object::settings::Tunable;
 
 /// `help:` and `paper:` of a policy's ops variable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use super::files::Root;
 use super::kfuncs::kfuncs_are_broken;
 use super::Fact;
-use rota_bpf::btf::Btf;
+use rota_object::btf::Btf;
 use std::io::ErrorKind;
 use std::sync::Arc;
 

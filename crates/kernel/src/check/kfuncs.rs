@@ -6,7 +6,7 @@
 //! and a twin named `…_impl` keeps it. In kernels built without that step the prototype
 //! still has it, and every program that calls the function is refused.
 
-use rota_bpf::btf::{Btf, Kind, Type};
+use rota_object::btf::{Btf, Kind, Type};
 
 /// Functions whose prototype has an argument that nobody can pass.
 #[derive(Clone, Debug, PartialEq, Eq)]

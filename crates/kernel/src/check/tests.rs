@@ -2,7 +2,7 @@
 //! Machines made of files in a directory.
 
 use super::*;
-use rota_bpf::btf::Btf;
+use rota_object::btf::Btf;
 use std::fs;
 use tempfile::TempDir;
 

@@ -6,8 +6,8 @@ use super::server::Controlled;
 use crate::stats::{RunStats, Sample, Sampler};
 use crate::{Attached, SHARES_MAP};
 use libbpf_rs::{ErrorKind, MapCore, MapFlags};
-use rota_bpf::image::{Image, Variable};
-use rota_bpf::settings::Patch;
+use rota_object::image::{Image, Variable};
+use rota_object::settings::Patch;
 
 /// Largest share that policies take.
 pub const MAX_SHARE: u64 = 1_000_000;
@@ -60,7 +60,7 @@ impl Controlled for Operated<'_> {
         let image = self.attached.image();
         let documented = image.tunables();
         let shown = if documented.is_empty() { image.options() } else { documented };
-        let tunable = |t: rota_bpf::settings::Tunable| Tunable {
+        let tunable = |t: rota_object::settings::Tunable| Tunable {
             value: self.value(&t.name).unwrap_or(t.default),
             name: t.name,
             live: t.live,

@@ -6,7 +6,7 @@ use super::error::RecordError;
 use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, ProgInfoIter, ProgInfoQueryOptions};
 use libbpf_rs::{btf::types::Func, MapCore, MapFlags, MapHandle, MapType};
 use libbpf_rs::{Link, Object, ObjectBuilder, OpenObject};
-use rota_bpf::btf::{Btf, Type, TypeId};
+use rota_object::btf::{Btf, Type, TypeId};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 static OBJECT: &[u8] = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/op.bpf.o"))).0;

@@ -2,7 +2,7 @@
 //! What the running kernel has to attach to. Functions of the scheduler are static, come and
 //! go with versions, and may be inlined: the kernel's BTF says which are there.
 
-use rota_bpf::btf::{Btf, Kind, Type};
+use rota_object::btf::{Btf, Kind, Type};
 
 /// Bits of the preemption count that are set in softirqs and hard interrupts …
 const INTERRUPTS: u32 = 0x000f_0100;

@@ -12,7 +12,7 @@ use super::order::{Reorder, Timed};
 use super::raw::{Record, What};
 use crate::{live, sysfs};
 use libbpf_rs::{Iter, Link, MapCore, MapFlags, Object, RingBuffer, RingBufferBuilder};
-use rota_bpf::btf::Btf;
+use rota_object::btf::Btf;
 use rota_trace::Sink;
 use rustix::time::{clock_gettime, ClockId};
 use std::cell::RefCell;

@@ -4,8 +4,8 @@
 use super::{kernel_counters, number, run_stats, Callback, Counter, Sample};
 use crate::{sysfs, Attached};
 use libbpf_rs::{MapCore, MapFlags};
-use rota_bpf::image::{Image, OpsField};
-use rota_bpf::statistics::{Place, Statistics};
+use rota_object::image::{Image, OpsField};
+use rota_object::statistics::{Place, Statistics};
 use rustix::time::{clock_gettime, ClockId};
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;

@@ -9,8 +9,8 @@ mod simulation;
 mod type_parts;
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
-use rota_bpf::btf::Btf;
-use rota_bpf::link::{link, Object};
+use rota_object::btf::Btf;
+use rota_object::link::{link, Object};
 use rota_machine::config::Config;
 use rota_machine::kfuncs::SimKernel;
 use rota_machine::topology::Topology;

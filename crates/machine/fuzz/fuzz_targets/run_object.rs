@@ -9,8 +9,8 @@ mod object_parts;
 mod simulation;
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
-use rota_bpf::btf::reference;
-use rota_bpf::link::{link, Object};
+use rota_object::btf::reference;
+use rota_object::link::{link, Object};
 use rota_machine::config::Config;
 use rota_machine::kfuncs::SimKernel;
 use rota_machine::run::RunError;

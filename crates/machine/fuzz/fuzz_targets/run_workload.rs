@@ -8,9 +8,9 @@ mod simulation;
 
 use legal::Legal;
 use libfuzzer_sys::fuzz_target;
-use rota_bpf::btf::reference;
-use rota_bpf::image::Image;
-use rota_bpf::link::{link, Object};
+use rota_object::btf::reference;
+use rota_object::image::Image;
+use rota_object::link::{link, Object};
 use rota_catalog::Policy;
 use rota_machine::config::Config;
 use rota_machine::exit::ExitKind;

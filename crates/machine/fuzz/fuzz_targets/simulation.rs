@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What `rota sim` does with an object and a workload once it has read both.
 
-use rota_bpf::image::Image;
+use rota_object::image::Image;
 use rota_machine::config::Config;
 use rota_machine::policy::BpfOps;
 use rota_machine::run::{Machine, Outcome, RunError};

@@ -6,10 +6,10 @@ use super::{allow, row};
 use crate::consts::*;
 use crate::core::Core;
 use crate::exit::ExitKind;
-use rota_bpf::error::Fault;
-use rota_bpf::host::Kfunc;
-use rota_bpf::image::{map_type, MapId};
-use rota_bpf::runtime::Runtime;
+use rota_object::image::{map_type, MapId};
+use rota_vm::error::Fault;
+use rota_vm::host::Kfunc;
+use rota_vm::runtime::Runtime;
 
 pub(super) fn rows() -> Vec<Kfunc<Core>> {
     vec![

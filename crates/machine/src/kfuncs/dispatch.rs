@@ -9,9 +9,9 @@ use crate::layout::KernelType;
 use crate::policy::reenter;
 use crate::rq::{Direct, DspEntry};
 use crate::task::{OpsState, Tid};
-use rota_bpf::error::Fault;
-use rota_bpf::host::Kfunc;
-use rota_bpf::memory::Perm;
+use rota_vm::error::Fault;
+use rota_vm::host::Kfunc;
+use rota_vm::memory::Perm;
 
 pub(super) fn rows() -> Vec<Kfunc<Core>> {
     vec![

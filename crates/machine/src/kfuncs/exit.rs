@@ -4,8 +4,8 @@
 use super::{allow, row};
 use crate::core::Core;
 use crate::exit::ExitKind;
-use rota_bpf::format::bstr;
-use rota_bpf::host::Kfunc;
+use rota_vm::format::bstr;
+use rota_vm::host::Kfunc;
 
 pub(super) fn rows() -> Vec<Kfunc<Core>> {
     vec![

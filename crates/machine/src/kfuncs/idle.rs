@@ -5,8 +5,8 @@ use super::{allow, row};
 use crate::consts::*;
 use crate::core::Core;
 use crate::exit::ExitKind;
-use rota_bpf::error::Fault;
-use rota_bpf::host::Kfunc;
+use rota_vm::error::Fault;
+use rota_vm::host::Kfunc;
 
 pub(super) fn rows() -> Vec<Kfunc<Core>> {
     vec![

@@ -7,8 +7,8 @@ use crate::core::Core;
 use crate::dsq::{Cursor, DsqIx};
 use crate::ops::Ops;
 use crate::policy::reenter;
-use rota_bpf::error::Fault;
-use rota_bpf::host::Kfunc;
+use rota_vm::error::Fault;
+use rota_vm::host::Kfunc;
 use rustc_hash::FxHashMap;
 
 /// Iterations in progress, by the guest address of their `struct bpf_iter_scx_dsq`.

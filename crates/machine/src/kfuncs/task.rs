@@ -6,7 +6,7 @@ use crate::consts::*;
 use crate::core::Core;
 use crate::exit::ExitKind;
 use crate::task::Tid;
-use rota_bpf::host::Kfunc;
+use rota_vm::host::Kfunc;
 
 pub(super) fn rows() -> Vec<Kfunc<Core>> {
     vec![
@@ -59,7 +59,7 @@ impl Core {
     }
 
     /// The CPU of an idle task.
-    fn idle_task_cpu(&self, addr: u64) -> Result<u64, rota_bpf::error::Fault> {
+    fn idle_task_cpu(&self, addr: u64) -> Result<u64, rota_vm::error::Fault> {
         let found = self.rqs.iter().position(|rq| rq.idle_addr == addr);
         match found {
             Some(cpu) => Ok(cpu as u64),
@@ -68,7 +68,7 @@ impl Core {
     }
 
     /// `scx_bpf_events()`: `struct scx_event_stats` in the order of Linux 7.2.
-    fn write_events(&mut self, addr: u64, size: u32) -> Result<(), rota_bpf::error::Fault> {
+    fn write_events(&mut self, addr: u64, size: u32) -> Result<(), rota_vm::error::Fault> {
         let c = &self.counters;
         let values = [
             c.select_cpu_fallback,

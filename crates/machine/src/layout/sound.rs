@@ -3,7 +3,7 @@
 //! machine does not know; it must not write past its objects, nor give them gigabytes.
 
 use super::*;
-use rota_bpf::btf::reference;
+use rota_object::btf::reference;
 
 /// More than any kernel's: a `struct rq` has some 5 kB, a `struct task_struct` 14 kB.
 const MOST_BYTES: u32 = 1 << 20;
@@ -69,9 +69,9 @@ fn fits(what: &str, at: u32, size: u32, within: u32) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rota_bpf::memory::Memory;
+    use rota_vm::memory::Memory;
 
-    const KERNEL: &[u8] = include_bytes!("../../../bpf/data/kernel-7.2.btf");
+    const KERNEL: &[u8] = include_bytes!("../../../object/data/kernel-7.2.btf");
     const STRUCT: u32 = 4;
 
     fn word(bytes: &[u8], at: usize) -> u32 {

@@ -62,7 +62,7 @@ fn run(policy: Subject, plan: &Plan, duration_ns: u64, sink: &mut dyn Sink) -> O
         Some((name, set)) => Hosted::new(name, set, config, &load).run_into(sink),
         None => {
             let load = Arc::new(rota_workload::parse("random.json", &load).unwrap());
-            let mut machine = Machine::new(config, load, &rota_bpf::btf::reference()).unwrap();
+            let mut machine = Machine::new(config, load, &rota_object::btf::reference()).unwrap();
             machine.run(&mut shared_fifo(), sink).unwrap()
         }
     }

@@ -4,11 +4,11 @@
 
 use crate::common::hosted::Hosted;
 use crate::common::{ideal, Tape};
-use rota_bpf::error::Fault;
 use rota_machine::core::Core;
 use rota_machine::exit::ExitKind;
 use rota_machine::ops::{Op, OpRet, Ops, OpsParams};
 use rota_machine::policy::BpfOps;
+use rota_vm::error::Fault;
 
 const MS: u64 = 1_000_000;
 const RUN_MS: u64 = 30_000;

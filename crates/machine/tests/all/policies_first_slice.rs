@@ -5,13 +5,13 @@
 
 use crate::common::hosted::Hosted;
 use crate::common::{ideal, Tape};
-use rota_bpf::error::Fault;
-use rota_bpf::host::Host;
 use rota_machine::core::Core;
 use rota_machine::exit::ExitKind;
 use rota_machine::ops::{Op, OpRet, Ops, OpsParams};
 use rota_machine::policy::BpfOps;
 use rota_trace::EventKind;
+use rota_vm::error::Fault;
+use rota_vm::host::Host;
 
 const MS: u64 = 1_000_000;
 const NICE_0: u32 = 120;
@@ -56,7 +56,8 @@ impl Ops for Forked<'_> {
 fn slices(policy: &str, ms: u64, task: &str) -> Vec<(u64, u64)> {
     let load = format!(r#"{{"tasks": {{"A": {task}}}}}"#);
     let mut hosted = Hosted::new(policy, &[], ideal(1, ms * MS), &load);
-    let static_prio = rota_bpf::btf::reference().member_at("task_struct", "static_prio").unwrap();
+    let static_prio =
+        rota_object::btf::reference().member_at("task_struct", "static_prio").unwrap();
     let static_prio_at = u64::from(static_prio.offset());
     let mut tape = Tape::default();
     let mut forked = Forked { ops: &mut hosted.ops, static_prio_at };

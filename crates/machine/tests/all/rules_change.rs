@@ -3,10 +3,10 @@
 //! (`sched_change_begin()`, `sched_change_end()`, `ext.c`).
 
 use crate::common::{ideal, run, Handler, Native, Tape};
-use rota_bpf::error::Fault;
 use rota_machine::consts::*;
 use rota_machine::core::Core;
 use rota_machine::ops::Op;
+use rota_vm::error::Fault;
 
 const MS: u64 = 1_000_000;
 

@@ -139,7 +139,7 @@ fn waiting_for_each_other_at_one_instant_is_an_error() {
     let load = r#"{"tasks": {
         "a": {"sem_post": "b", "sem_wait": "a"}, "b": {"sem_post": "a", "sem_wait": "b"}}}"#;
     let workload = rota_workload::parse("w.json", load).unwrap().into();
-    let btf = rota_bpf::btf::reference();
+    let btf = rota_object::btf::reference();
     let mut machine = Machine::new(ideal(1, MS), workload, &btf).unwrap();
     let error = machine.run(&mut shared_fifo(), &mut Tape::default()).unwrap_err();
     assert!(error.to_string().contains("without using any time"), "{error}");

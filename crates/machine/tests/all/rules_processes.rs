@@ -11,7 +11,7 @@ fn a_thread_that_is_forked_before_its_leader_starts_is_an_error() {
         "worker": {"instance": 0, "thread_of": "leader", "loop": 1, "run": 1000},
         "leader": {"delay": 5000, "loop": 1, "run": 1000}}}"#;
     let workload = rota_workload::parse("w.json", load).unwrap().into();
-    let btf = rota_bpf::btf::reference();
+    let btf = rota_object::btf::reference();
     let mut machine = Machine::new(ideal(1, 10_000_000), workload, &btf).unwrap();
     let error = machine.run(&mut shared_fifo(), &mut Tape::default()).unwrap_err().to_string();
     let expected = r#"task "worker-2-0000": is forked as a thread of "leader-1""#;

@@ -3,13 +3,13 @@
 //! them and however often that is called.
 
 use crate::common::{ideal, run};
-use rota_bpf::error::Fault;
-use rota_bpf::host::Host;
 use rota_machine::config::Config;
 use rota_machine::core::Core;
 use rota_machine::exit::ExitKind;
 use rota_machine::ops::{Op, OpRet, Ops, OpsParams, Tracepoint};
 use rota_machine::run::Outcome;
+use rota_vm::error::Fault;
+use rota_vm::host::Host;
 
 const MS: u64 = 1_000_000;
 const HOG: &str = r#"{"tasks": {"a": {"run": 1000000}}}"#;

@@ -2,8 +2,6 @@
 //! Time goes on whatever a scheduler does, and `bpf_timer`s keep to it.
 
 use crate::common::{ideal, run, shared_fifo, Native};
-use rota_bpf::error::Fault;
-use rota_bpf::host::Host;
 use rota_machine::config::Config;
 use rota_machine::consts::*;
 use rota_machine::core::Core;
@@ -11,6 +9,8 @@ use rota_machine::exit::ExitKind;
 use rota_machine::ops::{Op, OpRet, Ops, OpsParams};
 use rota_machine::topology::Topology;
 use rota_trace::EventKind;
+use rota_vm::error::Fault;
+use rota_vm::host::Host;
 
 const MS: u64 = 1_000_000;
 const TWO: &str = r#"{"tasks": {"a": {"run": 1000000}, "b": {"run": 1000000}}}"#;

@@ -19,7 +19,7 @@ fn run(plan: &Plan, seed: u64, lawless: u32) -> (Outcome, Tape, Vec<u64>) {
     let mut config = plan.config(RUN_NS);
     let interruption = |(cpu, at_ns, for_ns)| Interruption { cpu, at_ns, for_ns };
     config.interruptions = plan.others.iter().copied().map(interruption).collect();
-    let mut machine = Machine::new(config, load, &rota_bpf::btf::reference()).unwrap();
+    let mut machine = Machine::new(config, load, &rota_object::btf::reference()).unwrap();
     let (mut wild, mut tape) = (Wild::new(seed, lawless, plan.cpus), Tape::default());
     let outcome = machine.run(&mut wild, &mut tape).unwrap();
     (outcome, tape, wild.answers)

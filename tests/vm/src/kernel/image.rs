@@ -2,7 +2,7 @@
 //! What is in a kernel's package and image.
 
 use anyhow::{bail, Context, Result};
-use rota_bpf::btf::Btf;
+use rota_object::btf::Btf;
 use ruzstd::decoding::StreamingDecoder;
 use sha2::{Digest, Sha256};
 use std::fs::File;

@@ -97,7 +97,7 @@ pub fn simulate(case: &Case, workload: &str, beside: &Beside, lots: Option<Lots>
     }
 
     let shipped = rota_catalog::find(&case.policy)?;
-    let kernel = rota_bpf::btf::reference();
+    let kernel = rota_object::btf::reference();
     let mut policy = Policy::link(shipped.name, shipped.object, &kernel, DEFAULT_HZ)?;
     let of_fair = beside.fair.as_ref().map(fair::tunables).unwrap_or_default();
     for set in of_fair.iter().chain(&case.set) {

@@ -3,10 +3,10 @@
 
 use super::{side_by_side, VersusArgs};
 use anyhow::{Context, Result};
-use rota_vm::guest::Sources;
-use rota_vm::kernel::{Cache, Role};
-use rota_vm::versus::case::Case;
-use rota_vm::versus::guest::{self, Boot, Recordings};
+use rota_vm_tests::guest::Sources;
+use rota_vm_tests::kernel::{Cache, Role};
+use rota_vm_tests::versus::case::Case;
+use rota_vm_tests::versus::guest::{self, Boot, Recordings};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub(super) fn boot(
         }
     };
     let mut files = Vec::new();
-    rota_vm::guest::initramfs(sources)?.write(&mut files)?;
+    rota_vm_tests::guest::initramfs(sources)?.write(&mut files)?;
 
     let boot = Boot {
         vmlinuz: &vmlinuz,

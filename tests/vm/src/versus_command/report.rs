@@ -3,9 +3,9 @@
 
 use super::{repository, VersusArgs};
 use anyhow::{Context, Result};
-use rota_vm::versus::case::Case;
-use rota_vm::versus::compare::Compared;
-use rota_vm::versus::table;
+use rota_vm_tests::versus::case::Case;
+use rota_vm_tests::versus::compare::Compared;
+use rota_vm_tests::versus::table;
 use std::fs;
 
 /// Whether all is within its tolerance, and in the pages what should be there.

@@ -6,11 +6,11 @@ use super::matrix::{Matrix, Policy};
 use super::policies::Baseline;
 use super::CompareArgs;
 use crate::simulation::Load;
-use rota_bpf::image::Image;
 use rota_machine::config::Config;
 use rota_measure::baseline::{self, Relative};
 use rota_measure::catalogue::{self, Measure};
 use rota_measure::statistics::{self, Estimate};
+use rota_object::image::Image;
 use std::collections::BTreeMap;
 
 /// Everything that is printed.

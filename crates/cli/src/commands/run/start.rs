@@ -6,10 +6,10 @@ use crate::error::Error;
 use crate::object::Found;
 use crate::output::messages;
 use crate::prepare;
-use rota_bpf::btf::Btf;
 use rota_kernel::control::Description;
 use rota_kernel::{sysfs, Attached, LoadError, LoadOptions, Scheduler, Topology};
 use rota_manifest::MachineFacts;
+use rota_object::btf::Btf;
 use std::sync::Arc;
 
 /// What can change while a policy runs, and holds for the next start.

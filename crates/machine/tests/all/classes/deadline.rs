@@ -89,7 +89,7 @@ fn a_deadline_before_the_end_of_the_period_is_no_way_to_more_time() {
 fn refusal(cpus: u32, tasks: &str) -> RunError {
     let load = format!("{{\"tasks\": {{{tasks}}}}}");
     let load = Arc::new(rota_workload::parse("w.json", &load).unwrap());
-    let machine = Machine::new(ideal(cpus, 100 * MS), load, &rota_bpf::btf::reference());
+    let machine = Machine::new(ideal(cpus, 100 * MS), load, &rota_object::btf::reference());
     let run = |mut machine: Machine| machine.run(&mut shared_fifo(), &mut Tape::default());
     machine.and_then(run).expect_err("too much is reserved")
 }

@@ -4,10 +4,10 @@
 
 use super::MS;
 use crate::common::{ideal, run, Native};
-use rota_bpf::host::Host;
 use rota_machine::consts::*;
 use rota_machine::core::Core;
 use rota_machine::ops::Op;
+use rota_vm::host::Host;
 
 /// Notes a callback: its task or CPU, and of a release why and for whom.
 fn note(me: &mut Native, core: &mut Core, op: Op, args: &[u64]) {

@@ -2,16 +2,16 @@
 //! The shipped policies, compiled and hosted as users run them.
 
 use super::Tape;
-use rota_bpf::error::Fault;
-use rota_bpf::host::Host;
-use rota_bpf::image::Image;
 use rota_machine::config::{Config, DEFAULT_HZ};
 use rota_machine::core::Core;
 use rota_machine::ops::{Op, OpRet, Ops, OpsParams, Tracepoint};
 use rota_machine::policy::BpfOps;
 use rota_machine::run::{Machine, Outcome};
+use rota_object::image::Image;
 use rota_sim::{Loaded, Policy, Simulation};
 use rota_trace::Sink;
+use rota_vm::error::Fault;
+use rota_vm::host::Host;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -88,7 +88,7 @@ fn policy(name: &str) -> Policy {
     let mut linked = LINKED.get_or_init(Mutex::default).lock().unwrap();
     let known = linked.entry(name.to_string()).or_insert_with(|| {
         let object = rota_catalog::find(name).unwrap().object;
-        Policy::link(name, object, &rota_bpf::btf::reference(), DEFAULT_HZ).unwrap()
+        Policy::link(name, object, &rota_object::btf::reference(), DEFAULT_HZ).unwrap()
     });
     known.clone()
 }

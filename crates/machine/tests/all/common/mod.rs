@@ -10,7 +10,6 @@ pub(crate) mod replay;
 pub(crate) mod vtrr_queue;
 pub(crate) mod wild;
 
-use rota_bpf::error::Fault;
 use rota_machine::config::Config;
 use rota_machine::consts::KICK_IDLE;
 use rota_machine::core::Core;
@@ -18,6 +17,7 @@ use rota_machine::ops::{Op, OpRet, Ops, OpsParams};
 use rota_machine::run::{Machine, Outcome};
 use rota_machine::topology::Topology;
 use rota_trace::{Event, EventKind, Sink};
+use rota_vm::error::Fault;
 use std::sync::Arc;
 
 /// Keeps every event.
@@ -208,7 +208,7 @@ pub(crate) fn ideal(cpus: u32, duration_ns: u64) -> Config {
 /// Runs a workload text under a scheduler.
 pub(crate) fn run(config: Config, workload: &str, ops: &mut dyn Ops) -> (Outcome, Tape) {
     let workload = Arc::new(rota_workload::parse("test.json", workload).unwrap());
-    let btf = rota_bpf::btf::reference();
+    let btf = rota_object::btf::reference();
     let mut machine = Machine::new(config, workload, &btf).unwrap();
     let mut tape = Tape::default();
     let outcome = machine.run(ops, &mut tape).unwrap();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! vtrr's run queue, read from the memory of the hosted policy after each decision.
 
-use rota_bpf::error::Fault;
-use rota_bpf::host::Host;
 use rota_machine::core::Core;
 use rota_machine::ops::{Op, OpRet, Ops, OpsParams};
 use rota_machine::policy::BpfOps;
+use rota_vm::error::Fault;
+use rota_vm::host::Host;
 use std::sync::Arc;
 
 /// A client in the queue.

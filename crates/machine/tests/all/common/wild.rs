@@ -3,11 +3,11 @@
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rota_bpf::error::Fault;
 use rota_machine::consts::*;
 use rota_machine::core::Core;
 use rota_machine::cpuset::CpuSet;
 use rota_machine::ops::{Op, OpRet, Ops, OpsParams};
+use rota_vm::error::Fault;
 
 /// Queues that it makes at its start. The first is for virtual times.
 const QUEUES: u64 = 3;

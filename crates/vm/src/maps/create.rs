@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A map from its definition.
+
+use super::{Array, Body, Hash, Map, Queue, Ring, Special, Storage};
+use crate::memory::{Memory, Perm, PAGE_SIZE};
+use rota_object::btf::Btf;
+use rota_object::image::{map_type, MapDef};
+
+/// No map of an object may need more memory than this at once.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// Keys and values are no larger than this in the kernel either (keys) or in any use
+/// (values of maps that grow by entry).
+const MAX_KEY: u32 = 512;
+const MAX_ENTRY: u64 = 32 << 20;
+
+/// A new map.
+pub(crate) struct Created {
+    pub(crate) map: Map,
+    /// Where its values (or an arena's globals) start, 0 if they have no fixed place.
+    pub(crate) base: u64,
+}
+
+/// How many bytes of a map's initial contents are more than the zeroes that all memory has.
+pub(crate) fn filled(def: &MapDef) -> usize {
+    length_without_zeroes(def.initial.as_deref().unwrap_or(&[]))
+}
+
+/// Compares blocks: policies have megabytes of zeroes, and byte by byte they took longer than all
+/// else that loading does.
+fn length_without_zeroes(mut bytes: &[u8]) -> usize {
+    const ZEROES: [u8; 256] = [0; 256];
+    while let Some(before) = bytes.strip_suffix(&ZEROES) {
+        bytes = before;
+    }
+    bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1)
+}
+
+/// Creates a map in guest memory; `filled` is what [`filled()`] gives. `Err` says what is wrong
+/// with the definition.
+pub(crate) fn create(
+    def: &MapDef,
+    filled: usize,
+    btf: &Btf,
+    memory: &mut Memory,
+    cpus: u32,
+) -> Result<Created, String> {
+    let cpus = cpus.max(1);
+    let mut base = 0;
+    let body = match def.kind {
+        map_type::ARRAY => {
+            let array = array(def, filled, memory, 1)?;
+            base = array.at(0, 0).unwrap_or(0);
+            Body::Array(array)
+        }
+        map_type::PERCPU_ARRAY => Body::Array(array(def, filled, memory, cpus)?),
+        map_type::HASH => Body::Hash(hash(def, 1, false)?),
+        map_type::LRU_HASH => Body::Hash(hash(def, 1, true)?),
+        map_type::PERCPU_HASH => Body::Hash(hash(def, cpus, false)?),
+        map_type::LRU_PERCPU_HASH => Body::Hash(hash(def, cpus, true)?),
+        map_type::QUEUE | map_type::STACK => {
+            entry_fits(def, 1)?;
+            Body::Queue(Queue::new(def.max_entries, def.kind == map_type::STACK))
+        }
+        map_type::TASK_STORAGE | map_type::CGRP_STORAGE => {
+            entry_fits(def, 1)?;
+            Body::Storage(Storage::new(&def.name, stride(def)))
+        }
+        map_type::RINGBUF => {
+            let size = def.max_entries;
+            if !size.is_power_of_two() || size % PAGE_SIZE != 0 || u64::from(size) > MAX_BYTES / 2 {
+                return Err(format!("ring size {size} is not a power of two of whole pages"));
+            }
+            Body::Ring(Ring::new(memory, &def.name, size))
+        }
+        map_type::USER_RINGBUF => Body::UserRing,
+        map_type::ARENA => {
+            base = arena(def, memory)?;
+            Body::Arena
+        }
+        map_type::PROG_ARRAY => {
+            let mut programs = vec![None; slots(def)?];
+            for (index, func) in &def.programs {
+                *initial_slot(&mut programs, *index)? = Some(*func);
+            }
+            Body::Programs(programs)
+        }
+        map_type::ARRAY_OF_MAPS => {
+            let mut inner = vec![None; slots(def)?];
+            for (index, id) in &def.slots {
+                *initial_slot(&mut inner, *index)? = Some(id.0);
+            }
+            Body::Maps(inner)
+        }
+        map_type::HASH_OF_MAPS => Body::MapsByKey(hash(def, 1, false)?),
+        map_type::STRUCT_OPS => Body::StructOps,
+        other => return Err(format!("map type {other} is not supported")),
+    };
+    let special = Special::of(btf, def.value_type);
+    let (key_size, value_size) = (def.key_size, def.value_size);
+    Ok(Created { map: Map { name: def.name.clone(), key_size, value_size, special, body }, base })
+}
+
+fn stride(def: &MapDef) -> u32 {
+    def.value_size.max(1).div_ceil(8).saturating_mul(8)
+}
+
+fn array(def: &MapDef, filled: usize, memory: &mut Memory, cpus: u32) -> Result<Array, String> {
+    // A single value, global data above all, ends where its type ends.
+    let single = def.max_entries == 1 && cpus == 1;
+    let stride = if single { def.value_size.max(1) } else { stride(def) };
+    let bytes = u64::from(stride) * u64::from(def.max_entries) * u64::from(cpus);
+    if def.max_entries == 0 {
+        return Err("has 0 entries: its size must be set before loading".to_owned());
+    }
+    if bytes > MAX_BYTES || def.key_size != 4 {
+        let (entries, size, key) = (def.max_entries, def.value_size, def.key_size);
+        return Err(format!(
+            "array of {entries} values of {size} bytes, key of {key}, is not possible"
+        ));
+    }
+    let base = memory.alloc(&def.name, bytes as u32, Perm::ReadWrite);
+    if let Some(initial) = &def.initial {
+        let len = filled.min(bytes as usize);
+        if let Ok(data) = memory.bytes_mut(base, len as u32) {
+            data.copy_from_slice(&initial[..len]);
+        }
+    }
+    if def.read_only {
+        memory.set_perm(base, Perm::ReadOnly);
+    }
+    Ok(Array::new(base, def.max_entries, stride, cpus))
+}
+
+fn hash(def: &MapDef, cpus: u32, lru: bool) -> Result<Hash, String> {
+    entry_fits(def, cpus)?;
+    if def.key_size == 0 || def.max_entries == 0 {
+        let (key, entries) = (def.key_size, def.max_entries);
+        return Err(format!(
+            "hash with a key of {key} bytes and {entries} entries is not possible"
+        ));
+    }
+    Ok(Hash::new(&def.name, def.key_size, stride(def), def.max_entries, cpus, lru))
+}
+
+fn entry_fits(def: &MapDef, cpus: u32) -> Result<(), String> {
+    let bytes = u64::from(stride(def)) * u64::from(cpus);
+    if def.key_size > MAX_KEY || bytes > MAX_ENTRY {
+        let (key, value) = (def.key_size, def.value_size);
+        return Err(format!("key of {key} or value of {value} bytes is too large"));
+    }
+    Ok(())
+}
+
+fn slots(def: &MapDef) -> Result<usize, String> {
+    match def.max_entries {
+        1..=0x10_0000 => Ok(def.max_entries as usize),
+        other => Err(format!("{other} entries are not possible")),
+    }
+}
+
+fn initial_slot<T>(slots: &mut [T], index: u32) -> Result<&mut T, String> {
+    slots.get_mut(index as usize).ok_or(format!("initial slot {index} is beyond its end"))
+}
+
+/// An arena with its globals on its first pages.
+fn arena(def: &MapDef, memory: &mut Memory) -> Result<u64, String> {
+    let base = memory.alloc_arena(&def.name, def.max_entries);
+    let initial = def.initial.as_deref().unwrap_or(&[]);
+    if initial.is_empty() {
+        return Ok(base + u64::from(PAGE_SIZE));
+    }
+    let pages = (initial.len() as u32).div_ceil(PAGE_SIZE);
+    let too_many = || format!("{} bytes of globals do not fit", initial.len());
+    let start = memory.arena_alloc(base, None, pages).ok_or_else(too_many)?;
+    let data = memory.bytes_mut(start, initial.len() as u32).map_err(|fault| fault.to_string())?;
+    data.copy_from_slice(initial);
+    Ok(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::length_without_zeroes;
+
+    #[test]
+    fn zeroes_at_the_end_do_not_count() {
+        for length in [0, 1, 255, 256, 257, 511, 512, 513, 5_000] {
+            assert_eq!(length_without_zeroes(&vec![0; length]), 0);
+            for last in 0..length {
+                let mut bytes = vec![0; length];
+                bytes[last] = 1;
+                bytes[0] = 1;
+                assert_eq!(length_without_zeroes(&bytes), last + 1, "of {length}");
+            }
+        }
+    }
+}

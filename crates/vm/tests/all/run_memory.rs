@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Regions, kernel objects and arenas as guest code and host see them.
+
+use proptest::prelude::*;
+use rota_vm::error::FaultKind;
+use rota_vm::memory::{Memory, Perm, Shape, PAGE_SIZE};
+
+fn task_shape() -> Shape {
+    Shape {
+        type_name: "task_struct".into(),
+        size: 64,
+        filled: vec![0..8, 16..20],
+        writable: std::iter::once(16..20).collect(),
+    }
+}
+
+#[test]
+fn an_instance_may_move_to_another_thread() {
+    fn check<T: Send>() {}
+    check::<crate::run_support::Machine>();
+}
+
+#[test]
+fn regions_end_where_they_end() {
+    let mut memory = Memory::new();
+    let a = memory.alloc("a", 12, Perm::ReadWrite);
+    let b = memory.alloc("b", 8, Perm::ReadOnly);
+    memory.write(a + 4, 8, 0x1122).unwrap();
+    assert_eq!(memory.read(a + 4, 8).unwrap(), 0x1122);
+    assert!(memory.read(a + 5, 8).is_err(), "one byte too far");
+    assert!(memory.read(a + 12, 1).is_err());
+    assert!(memory.write(b, 1, 0).is_err(), "read-only");
+    memory.set_u64(b, 7);
+    assert_eq!(memory.read(b, 8).unwrap(), 7, "the host may");
+    let fault = memory.write(a + 10, 4, 0).unwrap_err();
+    assert_eq!(
+        fault.kind,
+        FaultKind::BadAddress { addr: a + 10, size: 4, write: true, region: "a, 12 bytes".into() }
+    );
+}
+
+#[test]
+fn freed_memory_faults_and_its_address_is_not_reused_soon() {
+    let mut memory = Memory::new();
+    let stale = memory.alloc("old", 8, Perm::ReadWrite);
+    memory.free(stale);
+    assert!(memory.read(stale, 1).is_err());
+    for _ in 0..60_000 {
+        let new = memory.alloc("new", 8, Perm::ReadWrite);
+        assert_ne!(new, stale);
+        memory.free(new);
+    }
+    assert!(memory.write(stale, 8, 1).is_err());
+}
+
+#[test]
+fn many_lives_use_a_bounded_number_of_ids() {
+    let mut memory = Memory::new();
+    let highest = (0..300_000).map(|_| {
+        let region = memory.alloc("short", 1, Perm::ReadWrite);
+        memory.free(region);
+        region >> 32
+    });
+    assert!(highest.max().unwrap() < 70_000);
+}
+
+#[test]
+fn reads_of_unfilled_kernel_fields_are_counted_by_offset() {
+    let mut memory = Memory::new();
+    let shape = memory.add_shape(task_shape());
+    let task = memory.alloc_kernel(shape);
+    memory.set_u64(task, 99);
+    assert_eq!(memory.read(task, 8).unwrap(), 99);
+    for _ in 0..3 {
+        assert_eq!(memory.read(task + 32, 4).unwrap(), 0);
+    }
+    memory.read(task + 8, 8).unwrap();
+    let expected = [("task_struct".to_owned(), 8, 1), ("task_struct".to_owned(), 32, 3)];
+    assert_eq!(memory.unfilled_reads(), expected);
+}
+
+#[test]
+fn guest_may_write_only_the_writable_fields_of_kernel_objects() {
+    let mut memory = Memory::new();
+    let shape = memory.add_shape(task_shape());
+    let task = memory.alloc_kernel(shape);
+    memory.write(task + 16, 4, 5).unwrap();
+    assert_eq!(memory.get_u32(task + 16), 5);
+    assert!(memory.write(task + 16, 8, 5).is_err(), "runs over the end of the field");
+    assert!(memory.write(task, 8, 5).is_err());
+    assert!(memory.guest_bytes_mut(task + 16, 4).is_ok());
+    assert!(memory.guest_bytes_mut(task, 4).is_err());
+}
+
+#[test]
+fn null_reads_zero_until_the_end_of_any_kernel_object() {
+    let memory = Memory::new();
+    assert_eq!(memory.read(0, 8).unwrap(), 0);
+    assert_eq!(memory.read(9_000, 4).unwrap(), 0);
+    assert!(memory.read(1 << 20, 8).is_err());
+    let counted = [("NULL".to_owned(), 0, 1), ("NULL".to_owned(), 9_000, 1)];
+    assert_eq!(memory.unfilled_reads(), counted);
+}
+
+#[test]
+fn arena_gives_the_lowest_free_pages_and_none_at_offset_zero() {
+    let mut memory = Memory::new();
+    let arena = memory.alloc_arena("arena", 4);
+    let page = u64::from(PAGE_SIZE);
+    let first = memory.arena_alloc(arena, None, 2).unwrap();
+    assert_eq!(first, arena + page);
+    assert_eq!(memory.arena_alloc(arena, None, 3), None, "two are left");
+    let third = memory.arena_alloc(arena, None, 1).unwrap();
+    memory.write(first, 8, 42).unwrap();
+    memory.arena_free(first, 2);
+    assert_eq!(memory.read(first, 8).unwrap(), 0);
+    memory.write(first, 8, 43).unwrap();
+    assert_eq!(memory.arena_alloc(arena, None, 2), Some(first));
+    assert_eq!(memory.read(first, 8).unwrap(), 0, "pages are zeroed");
+    assert_eq!(memory.arena_alloc(arena, Some(third), 1), None, "taken");
+    assert!(memory.arena_reserve(arena + 4 * page, 1));
+    assert_eq!(memory.arena_alloc(arena, None, 1), None, "reserved");
+}
+
+#[test]
+fn null_arena_pointers_swallow_stores() {
+    let mut memory = Memory::new();
+    assert!(memory.write(8, 4, 1).is_err());
+    memory.alloc_arena("arena", 1);
+    assert!(memory.write(8, 4, 1).is_ok());
+    assert_eq!(memory.read(8, 4).unwrap(), 0);
+}
+
+proptest! {
+    #[test]
+    fn any_access_is_answered_or_refused(addr in any::<u64>(), small in 0u64..9 << 32, value in any::<u64>()) {
+        let mut memory = Memory::new();
+        let shape = memory.add_shape(task_shape());
+        memory.alloc("a", 40, Perm::ReadWrite);
+        memory.alloc("b", 0, Perm::ReadOnly);
+        memory.alloc_kernel(shape);
+        let arena = memory.alloc_arena("arena", u32::MAX);
+        memory.arena_alloc(arena, None, 3);
+        for addr in [addr, small, small & !0xffff_ff00, u64::MAX] {
+            for size in [1, 2, 4, 8] {
+                if memory.write(addr, size, value).is_ok() {
+                    prop_assert!(memory.read(addr, size).is_ok());
+                }
+            }
+            let _ = memory.c_string(addr, value as u32);
+            let _ = memory.bytes(addr, value as u32);
+            let _ = memory.guest_bytes_mut(addr, value as u32);
+            memory.arena_free(addr, value as u32);
+            memory.free(addr);
+        }
+    }
+}
