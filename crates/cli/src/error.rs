@@ -21,6 +21,10 @@ const BAD_INPUT: u8 = 2;
 /// Exit code: the policy was ejected.
 pub(crate) const EJECTED: u8 = 3;
 
+/// The end of the help of commands that simulate or run.
+pub(crate) const EXIT_CODES: &str = "\
+Exit codes: 0 ok, 1 failure, 2 wrong usage or bad input, 3 the policy was ejected.";
+
 /// How a command that worked ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {

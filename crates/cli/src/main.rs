@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The `rota` command: reads its arguments, calls the other crates, prints.
 
-mod args;
+mod cli;
 #[cfg(test)]
-mod args_tests;
+mod cli_tests;
 mod commands;
+mod comparison;
 mod error;
+mod load;
 mod machine;
 mod object;
+mod options;
 mod output;
 mod output_file;
 mod prepare;
 mod progress;
 mod simulation;
 mod trace_files;
+mod tuned;
 
-use args::{Cli, Command};
-use clap::Parser;
+use clap::{CommandFactory, Parser};
+use cli::{Cli, Command};
 use error::{Error, Status};
 use std::process::ExitCode;
 
@@ -35,8 +39,8 @@ fn main() -> ExitCode {
         Command::Check(args) => commands::check::run(&args),
         Command::Record(args) => commands::record::run(&args),
         Command::Trace(args) => commands::trace::run(&args),
-        Command::Completions(args) => commands::completions::run(&args),
-        Command::Man(args) => commands::man::run(&args),
+        Command::Completions(args) => commands::completions::run(&args, Cli::command()),
+        Command::Man(args) => commands::man::run(&args, Cli::command()),
     };
     match result {
         Ok(Status::Done) => ExitCode::SUCCESS,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! From what the user calls a policy to a linked object.
 
-use crate::args::ObjectArgs;
 use crate::error::Error;
+use crate::options::ObjectArgs;
 use rota_machine::config::DEFAULT_HZ;
 use rota_object::btf::{self, Btf};
 use rota_sim::Policy;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One run: a policy, a workload and a machine put together.
 
-use crate::args::MachineArgs;
 use crate::error::Error;
+use crate::load::Load;
+use crate::options::MachineArgs;
 use crate::output::messages;
 use crate::output::units::duration as duration_text;
 use crate::progress::Clock;
@@ -11,38 +12,18 @@ use rota_machine::topology::Topology;
 use rota_manifest::Setup;
 use rota_sim::{Measured, Policy, Simulation, Watchers};
 use rota_trace::Sink;
-use rota_workload::Workload;
 use std::path::Path;
-use std::sync::Arc;
 
 /// Length of a run if neither the user nor the workload says.
 const DURATION_NS: u64 = 10_000_000_000;
 
-/// A workload file, read.
-pub(crate) struct Load {
-    /// File as the user named it.
-    pub(crate) file: String,
-    /// What the comment at its top says of it.
-    pub(crate) description: String,
-    /// What it says.
-    pub(crate) workload: Arc<Workload>,
-}
-
-/// Reads a workload file.
+/// Reads a workload file, and prints its warnings.
 pub(crate) fn load(path: &Path) -> Result<Load, Error> {
-    let text = std::fs::read(path).map_err(|e| Error::file("read", path, &e))?;
-    let file = path.display().to_string();
-    let text = String::from_utf8(text).map_err(|e| {
-        let line = e.as_bytes()[..e.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n');
-        Error::input(format!("{file}:{}: not UTF-8 text", line.count() + 1))
-    })?;
-    let beside = path.parent().unwrap_or(Path::new(""));
-    let named = |name: &str| std::fs::read_to_string(beside.join(name)).map_err(|e| e.to_string());
-    let workload = Arc::new(rota_workload::parse_with(&file, &text, &named)?);
-    for warning in &workload.warnings {
+    let load = Load::read(path)?;
+    for warning in &load.workload.warnings {
         messages::line(&format!("warning: {warning}"));
     }
-    Ok(Load { file, description: rota_workload::description(&text), workload })
+    Ok(load)
 }
 
 /// CPUs and what they share.

@@ -2,7 +2,7 @@
 //! `rota check`: can this machine run policies, and what is missing? The other commands that
 //! need a kernel ask the same first.
 
-use crate::args::EXIT_CODES;
+use crate::error::EXIT_CODES;
 use crate::error::{Error, Status};
 use crate::output::{json, table};
 use clap::Args;

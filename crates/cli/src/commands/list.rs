@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `rota list`: the shipped policies as their own BTF describes them.
 
-use crate::args::ListArgs;
 use crate::error::{Error, Status};
 use crate::object::link_shipped;
 use crate::output::{json, tunables};
+use clap::Args;
 use rota_object::btf;
 use std::io::Write;
 use std::sync::Arc;
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 pub(crate) fn run(args: &ListArgs) -> Result<Status, Error> {
     let kernel = btf::reference();

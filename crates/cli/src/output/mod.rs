@@ -19,7 +19,7 @@ pub(crate) mod units;
 
 pub(crate) use plain::stdout;
 
-use crate::simulation::Load;
+use crate::load::Load;
 use rota_machine::config::Config;
 use rota_object::image::Image;
 use rota_sim::Measured;

@@ -3,8 +3,8 @@
 
 use super::table;
 use super::units::time;
-use crate::commands::tune::{Point, Tuned};
 use crate::error::Error;
+use crate::tuned::{Point, Tuned};
 use rota_measure::catalogue::Unit;
 use rota_measure::statistics::{estimate, Estimate};
 use rota_report::chart::{Axis, Line, LineChart, Scale};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments of `rota bench`.
 
-use super::{interactivity, servers, shares};
-use crate::args::{duration, duration_or_seconds, EXIT_CODES};
+use super::values;
+use crate::error::EXIT_CODES;
+use crate::options::{duration, duration_or_seconds};
 use clap::{Args, Subcommand, ValueHint};
 use rota_bench::interactivity::{Load, Task};
 use rota_bench::servers::{Background, Mode, Server};
@@ -107,12 +108,12 @@ pub(crate) struct ThreadsArgs {
 pub(crate) struct InteractivityArgs {
     /// Interactive tasks that are measured: audio, video, x
     #[arg(long, value_name = "TASK,…", value_delimiter = ',', default_value = "audio,video,x")]
-    #[arg(value_parser = interactivity::task)]
+    #[arg(value_parser = values::task)]
     pub(crate) task: Vec<Task>,
 
     /// Loads beside each of them: none, audio, video, x, burn, full
     #[arg(long, value_name = "LOAD,…", value_delimiter = ',')]
-    #[arg(default_value = "none,audio,video,x,burn,full", value_parser = interactivity::load)]
+    #[arg(default_value = "none,audio,video,x,burn,full", value_parser = values::load)]
     pub(crate) load: Vec<Load>,
 
     /// Threads of the load "burn"; "full" has one for each CPU
@@ -191,7 +192,7 @@ pub(crate) struct EncodersArgs {
 #[derive(Debug, Args)]
 pub(crate) struct SharesArgs {
     /// Tasks, by when they begin and how much CPU time they need
-    #[arg(long, value_name = "BEGIN:TIME,…", value_delimiter = ',', value_parser = shares::task)]
+    #[arg(long, value_name = "BEGIN:TIME,…", value_delimiter = ',', value_parser = values::timed_task)]
     #[arg(default_value = "0s:4.5s,1s:2.5s,3s:3s,5s:2s")]
     pub(crate) task: Vec<rota_bench::shares::Task>,
 
@@ -221,7 +222,7 @@ pub(crate) struct SharesArgs {
 pub(crate) struct ServersArgs {
     /// Servers: mariadb, apache, nginx, video
     #[arg(long, value_name = "SERVER,…", value_delimiter = ',')]
-    #[arg(default_value = "mariadb,apache,video", value_parser = servers::server)]
+    #[arg(default_value = "mariadb,apache,video", value_parser = values::server)]
     pub(crate) server: Vec<Server>,
 
     /// Jobs of the background beside each of them
@@ -231,14 +232,14 @@ pub(crate) struct ServersArgs {
 
     /// What the jobs do: compile C sources, or burn the CPU and answer who asks them (chatty)
     #[arg(long, value_name = "KIND", default_value = "compile")]
-    #[arg(value_parser = servers::background)]
+    #[arg(value_parser = values::background)]
     pub(crate) background: Background,
 
     /// What is done for the server, in turns: plain (nothing), nice (nice -10), boost
     /// (`rota boost`), boost-clients (`rota boost --clients full`), boost-autogroups
     /// (`rota boost --autogroups`)
     #[arg(long, value_name = "MODE,…", value_delimiter = ',')]
-    #[arg(default_value = "plain,nice,boost", value_parser = servers::mode)]
+    #[arg(default_value = "plain,nice,boost", value_parser = values::mode)]
     pub(crate) modes: Vec<Mode>,
 
     /// Autogroups: off, on, or as-is

@@ -2,11 +2,12 @@
 //! `rota bench interactivity`.
 
 use super::args::InteractivityArgs;
+use super::values::{load_name, task_name};
 use super::{child_command, scheduler};
 use crate::error::{Error, Status};
 use crate::output::{json, table, units};
 use crate::progress;
-use rota_bench::interactivity::{self, Interactivity, Load, Pair, Plan, Task, LEAD};
+use rota_bench::interactivity::{self, Interactivity, Pair, Plan, LEAD};
 use rota_bench::Cpus;
 use serde::Serialize;
 use std::io::Write;
@@ -114,54 +115,13 @@ fn row(pair: &Pair) -> Vec<String> {
     ]
 }
 
-const TASKS: [(&str, Task); 3] = [("audio", Task::Audio), ("video", Task::Video), ("x", Task::X)];
-
-const LOADS: [(&str, Load); 6] = [
-    ("none", Load::None),
-    ("audio", Load::Audio),
-    ("video", Load::Video),
-    ("x", Load::X),
-    ("burn", Load::Burn),
-    ("full", Load::Full),
-];
-
-fn task_name(task: Task) -> &'static str {
-    TASKS.iter().find(|(_, of)| *of == task).map_or("", |(name, _)| name)
-}
-
-fn load_name(load: Load) -> &'static str {
-    LOADS.iter().find(|(_, of)| *of == load).map_or("", |(name, _)| name)
-}
-
-/// As on the command line.
-pub(super) fn task(text: &str) -> Result<Task, String> {
-    named(text, &TASKS)
-}
-
-/// As on the command line.
-pub(super) fn load(text: &str) -> Result<Load, String> {
-    named(text, &LOADS)
-}
-
-fn named<T: Copy>(text: &str, all: &[(&str, T)]) -> Result<T, String> {
-    let found = all.iter().find(|(name, _)| *name == text).map(|(_, of)| *of);
-    found.ok_or_else(|| {
-        let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
-        format!("expected one of {}", names.join(", "))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rota_bench::interactivity::Task;
 
     #[test]
-    fn every_name_is_read_as_it_is_printed() {
-        assert!(TASKS.iter().all(|(name, of)| task(name) == Ok(*of) && task_name(*of) == *name));
-        assert!(LOADS.iter().all(|(name, of)| load(name) == Ok(*of) && load_name(*of) == *name));
-        for bad in ["X", "", "none", "audio "] {
-            assert_eq!(task(bad).expect_err(bad), "expected one of audio, video, x");
-        }
+    fn what_is_asked_for_twice_is_done_once() {
         assert_eq!(unique(&[Task::X, Task::Audio, Task::X]), [Task::X, Task::Audio]);
     }
 }

@@ -8,6 +8,7 @@ mod interactivity;
 mod servers;
 mod shares;
 mod threads;
+mod values;
 
 pub(crate) use args::BenchArgs;
 

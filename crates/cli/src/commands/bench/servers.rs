@@ -6,7 +6,7 @@ use super::scheduler;
 use crate::commands::run::Stop;
 use crate::error::{Error, Status};
 use crate::output::{json, messages, table};
-use rota_bench::servers::{self, Background, Measure, Mode, Plan, Row, Server, Summary};
+use rota_bench::servers::{self, Background, Measure, Plan, Row, Summary};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -14,27 +14,6 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const SECOND_NS: u64 = 1_000_000_000;
-
-/// The option's value.
-pub(super) fn server(word: &str) -> Result<Server, String> {
-    named(&Server::ALL, Server::name, word)
-}
-
-/// The option's value.
-pub(super) fn mode(word: &str) -> Result<Mode, String> {
-    named(&Mode::ALL, Mode::name, word)
-}
-
-/// The option's value.
-pub(super) fn background(word: &str) -> Result<Background, String> {
-    named(&Background::ALL, Background::name, word)
-}
-
-fn named<T: Copy>(all: &[T], name: fn(T) -> &'static str, word: &str) -> Result<T, String> {
-    let names: Vec<&str> = all.iter().map(|of| name(*of)).collect();
-    let found = all.iter().find(|of| name(**of) == word).copied();
-    found.ok_or_else(|| format!("expected one of {}", names.join(", ")))
-}
 
 #[derive(Debug, Serialize)]
 struct Json<'a> {
@@ -212,11 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_those_of_the_options() {
-        assert_eq!(server("video"), Ok(Server::Video));
-        assert_eq!(mode("boost-autogroups"), Ok(Mode::BoostAutogroups));
-        let error = background("quiet").expect_err("there is no such");
-        assert_eq!(error, "expected one of compile, chatty");
+    fn what_is_asked_for_twice_is_done_once() {
         assert_eq!(once(&[3, 1, 3]), [3, 1]);
     }
 }

@@ -3,14 +3,12 @@
 
 use super::args::SharesArgs;
 use super::scheduler;
-use crate::args::duration;
 use crate::error::{Error, Status};
 use crate::output::{json, table, units};
 use crate::output_file::OutputFile;
-use rota_bench::shares::{self, Plan, Shares, Task};
+use rota_bench::shares::{self, Plan, Shares};
 use rota_bench::Cpus;
 use rota_report::chart::{Areas, Band};
-use rota_workload::parse_duration;
 use serde::Serialize;
 use std::io::Write;
 
@@ -49,14 +47,6 @@ pub(crate) fn run(args: &SharesArgs) -> Result<Status, Error> {
     }
     out.flush()?;
     Ok(Status::Done)
-}
-
-/// As on the command line, `BEGIN:TIME`.
-pub(super) fn task(text: &str) -> Result<Task, String> {
-    let expected = "expected BEGIN:TIME, for instance 1s:2.5s";
-    let (start, work) = text.split_once(':').ok_or(expected)?;
-    let start_ns = parse_duration(start).map_err(|e| e.to_string())?;
-    Ok(Task { start_ns, work_ns: duration(work)? })
 }
 
 fn print(out: &mut dyn Write, found: &Shares, window_ns: u64) -> Result<(), Error> {
@@ -108,28 +98,5 @@ fn chart(found: &Shares, scheduler: &str, window_ns: u64) -> Areas {
         whole: "share of the CPU".into(),
         at: (0..windows).flat_map(|window| [seconds(window), seconds(window + 1)]).collect(),
         bands: (0..found.tasks.len()).map(band).collect(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn a_task_is_its_begin_and_its_work() {
-        let both = |text| task(text).map(|task| (task.start_ns, task.work_ns));
-        assert_eq!(both("1s:2.5s"), Ok((1_000_000_000, 2_500_000_000)));
-        assert_eq!(both("0s:1ms"), Ok((0, 1_000_000)));
-        for bad in ["", "1s", ":", "1s:0s", "0x:1s", "1s:2s:3s", "-1s:1s"] {
-            assert!(task(bad).is_err(), "{bad}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn whatever_is_given_is_read_or_refused(text in "\\PC{0,12}") {
-            let _ = task(&text);
-        }
     }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments of `rota boost`.
 
-use crate::args::{duration, duration_or_seconds, EXIT_CODES};
+use crate::error::EXIT_CODES;
+use crate::options::{duration, duration_or_seconds};
 use clap::{Args, ValueHint};
 use rota_boost::control;
 use rota_boost::customers::{Clients, Customers};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments of `rota compare`.
 
-use crate::args::{MachineArgs, ObjectArgs, EXIT_CODES};
+use crate::error::EXIT_CODES;
+use crate::options::{MachineArgs, ObjectArgs};
 use clap::{Args, ValueHint};
 use std::num::NonZero;
 use std::path::PathBuf;

@@ -1,48 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One run of the matrix, and the numbers that are kept of it.
+//! Does one run of the matrix, and keeps its numbers.
 
 use super::matrix::{Cell, Matrix};
 use super::pictures::{self, Pictures};
+use crate::comparison::{Exit, Run, Tasks};
 use crate::error::Error;
 use crate::progress::Clock;
 use crate::simulation;
-use rota_measure::catalogue::{self, Run};
+use rota_measure::catalogue;
 use rota_sim::{Measured, Watchers};
 use rota_trace::Sink;
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-
-/// Numbers by the keys of their measures; those that a run does not have are missing.
-pub(crate) type Numbers = BTreeMap<String, f64>;
-
-/// What is kept of a run, in memory and in the file of finished runs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Result {
-    pub(crate) workload: String,
-    pub(crate) cpus: u32,
-    pub(crate) policy: String,
-    pub(crate) seed: u64,
-    pub(crate) exit: Exit,
-    pub(crate) duration_ns: u64,
-    pub(crate) measures: Numbers,
-    pub(crate) tasks: Vec<Tasks>,
-}
-
-/// How a run ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Exit {
-    pub(crate) kind: u32,
-    pub(crate) code: i64,
-    pub(crate) reason: String,
-    pub(crate) ejected: bool,
-}
-
-/// Instances of one task together.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Tasks {
-    pub(crate) name: String,
-    pub(crate) measures: Numbers,
-}
 
 /// Does one run.
 pub(crate) fn run(
@@ -50,7 +17,7 @@ pub(crate) fn run(
     cell: Cell,
     pictures: bool,
     clock: &Clock,
-) -> std::result::Result<(Result, Option<Pictures>), Error> {
+) -> Result<(Run, Option<Pictures>), Error> {
     let stage = &matrix.stages[cell.stage];
     let object = &stage.objects[cell.policy];
     let mut config = stage.config.clone();
@@ -69,8 +36,8 @@ pub(crate) fn run(
     Ok((result(matrix, cell, cpus, &finished), pictures))
 }
 
-fn result(matrix: &Matrix, cell: Cell, cpus: u32, finished: &Measured) -> Result {
-    let run = Run { report: &finished.report, requests: &finished.requests, cpus };
+fn result(matrix: &Matrix, cell: Cell, cpus: u32, finished: &Measured) -> Run {
+    let run = catalogue::Run { report: &finished.report, requests: &finished.requests, cpus };
     let numbers = catalogue::measures().iter();
     let exit = &finished.outcome.exit;
     let tasks = finished.groups.iter().map(|group| {
@@ -78,7 +45,7 @@ fn result(matrix: &Matrix, cell: Cell, cpus: u32, finished: &Measured) -> Result
         let present = numbers.filter_map(|m| Some((m.key.to_owned(), m.of(group)?)));
         Tasks { name: group.name.clone(), measures: present.collect() }
     });
-    Result {
+    Run {
         workload: matrix.stages[cell.stage].load.file.clone(),
         cpus,
         policy: matrix.policies[cell.policy].label.clone(),

@@ -5,9 +5,9 @@
 mod file;
 mod lines;
 
-use super::cell::Result as Run;
 use super::matrix::{self, Cell, Matrix};
 use super::CompareArgs;
+use crate::comparison::Run;
 use crate::error::Error;
 use crate::output::messages;
 use lines::{Binding, Unfit};

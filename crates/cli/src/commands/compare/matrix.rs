@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is compared: every policy on every workload and machine with every seed.
 
-use super::policies::{self, Baseline, Chosen, Wanted};
+use super::policies::{self, Chosen, Wanted};
 use super::CompareArgs;
+use crate::comparison::{self as compared, Baseline, Column, Comparison, Policy, Run};
 use crate::error::Error;
+use crate::load::Load;
 use crate::object::{self, Found};
 use crate::prepare;
-use crate::simulation::{self, Load};
+use crate::simulation;
 use rota_machine::config::Config;
 use rota_machine::topology::Topology;
 use rota_manifest::Setup;
+use rota_measure::catalogue;
 use rota_object::btf::Btf;
 use sha2::{Digest, Sha256};
 use std::path::Path;
@@ -31,20 +34,6 @@ pub(crate) struct Stage {
     pub(crate) config: Config,
     /// Each policy's object, prepared for this machine.
     pub(crate) objects: Arc<Vec<Prepared>>,
-}
-
-/// A policy with its settings.
-pub(crate) struct Policy {
-    /// Unlike that of any other policy: with its settings, if there are any.
-    pub(crate) label: String,
-    /// Short name.
-    pub(crate) name: String,
-    /// Where it is from.
-    pub(crate) source: String,
-    /// Variables that were set.
-    pub(crate) set: Vec<(String, String)>,
-    /// What it was made from, as hexadecimal digits.
-    pub(crate) hash: String,
 }
 
 /// An object that is ready to run.
@@ -107,6 +96,26 @@ impl Matrix {
             }
         }
         cells
+    }
+
+    /// What the runs of all cells, in their order, say together.
+    pub(crate) fn comparison<'a>(&'a self, runs: &'a [Run]) -> Comparison<'a> {
+        let per_stage = self.policies.len() * self.seeds.len();
+        let baseline = self.baseline.map(|baseline| baseline.at);
+        let stages = self.stages.iter().zip(runs.chunks(per_stage)).map(|(stage, runs)| {
+            let columns = self.policies.iter().enumerate().map(|(at, policy)| {
+                let runs = runs.iter().skip(at).step_by(self.policies.len()).collect();
+                Column::new(policy, stage.objects[at].policy.image(), runs)
+            });
+            compared::Stage::new(&stage.load, &stage.config, columns.collect(), baseline)
+        });
+        Comparison {
+            measures: catalogue::measures(),
+            policies: &self.policies,
+            baseline: self.baseline,
+            seeds: &self.seeds,
+            stages: stages.collect(),
+        }
     }
 }
 

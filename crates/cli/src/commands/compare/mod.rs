@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `rota compare`: workloads under several policies, each with several seeds.
 
-mod aggregate;
 mod args;
 mod cell;
 mod kept;
@@ -11,14 +10,13 @@ mod policies;
 mod pool;
 mod report;
 
-pub(crate) use aggregate::{Cell, Column, Comparison, Stage};
 pub(crate) use args::CompareArgs;
 
+use crate::comparison::{Comparison, Run};
 use crate::error::{Error, Status};
 use crate::output::{comparison, json, messages};
 use crate::output_file::{self, OutputFile};
 use crate::progress::{self, Clock};
-use cell::Result as Run;
 use kept::Kept;
 use matrix::Matrix;
 use pictures::Pictures;
@@ -34,7 +32,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Status, Error> {
     let page = args.report.as_deref().map(OutputFile::create).transpose()?;
     let mut kept = Kept::open(args, &matrix)?;
     let (runs, pictures) = all_runs(args, &matrix, &mut kept)?;
-    let comparison = Comparison::new(args, &matrix, &runs);
+    let comparison = matrix.comparison(&runs);
 
     let mut out = crate::output::stdout();
     if args.json {
@@ -46,7 +44,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Status, Error> {
     }
     out.flush()?;
     if let Some((page, path)) = page.zip(args.report.as_deref()) {
-        page.finish_with(report::html(&comparison, &pictures).as_bytes())?;
+        page.finish_with(report::html(&args.machine, &comparison, &pictures).as_bytes())?;
         let (mut json, mut csv) = (Vec::new(), Vec::new());
         json::print(&mut json, &comparison::json::Json::new(&comparison))?;
         output_file::write(&path.with_extension("json"), &json)?;
@@ -82,8 +80,8 @@ fn all_runs(
     let mut pictures: Vec<Option<Pictures>> = cells.iter().map(|_| None).collect();
     let mut done = done.into_iter().zip(&todo).peekable();
     for (at, cell) in cells.iter().enumerate() {
-        if let Some((Done { result, pictures: picture }, _)) = done.next_if(|(_, t)| t.0 == *cell) {
-            known[at] = Some(result);
+        if let Some((Done { run, pictures: picture }, _)) = done.next_if(|(_, t)| t.0 == *cell) {
+            known[at] = Some(run);
             pictures[at] = picture;
         }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the figures of a report are drawn from, gathered during one run.
 
-use crate::simulation::Load;
+use crate::load::Load;
 use rota_measure::{FigureSink, Figures, Rows};
 use rota_report::html::model::Slices;
 use rota_report::html::SliceSink;

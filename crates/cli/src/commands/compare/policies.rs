@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which policies are compared, and with what settings: `wfq:quantum_ns=2ms,./mine.bpf.c`.
 
+use crate::comparison::Baseline;
 use crate::error::Error;
 use crate::object;
 use std::path::{Path, PathBuf};
@@ -58,15 +59,6 @@ pub(crate) struct Chosen {
     pub(crate) workloads: Vec<PathBuf>,
     pub(crate) policies: Vec<Wanted>,
     pub(crate) baseline: Option<Baseline>,
-}
-
-/// The policy that all others are set against.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Baseline {
-    /// Its place among the policies.
-    pub(crate) at: usize,
-    /// Nobody named it: it is there to be compared with.
-    pub(crate) is_added: bool,
 }
 
 /// Workload files and policies among what the user named, and the baseline, which is the last of

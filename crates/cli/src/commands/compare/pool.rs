@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Runs on several threads at the same time.
 
-use super::cell::{self, Result};
+use super::cell;
 use super::kept::Kept;
 use super::matrix::{Cell, Matrix};
 use super::pictures::Pictures;
 use crate::commands::run::Stop;
+use crate::comparison::Run;
 use crate::error::Error;
 use crate::progress::Clock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// A run that is done.
 pub(crate) struct Done {
-    pub(crate) result: Result,
+    pub(crate) run: Run,
     pub(crate) pictures: Option<Pictures>,
 }
 
@@ -30,15 +31,11 @@ pub(crate) struct Work {
     pub(crate) clock: Arc<Clock>,
 }
 
-type Report = (usize, std::result::Result<Done, Error>);
+type Report = (usize, Result<Done, Error>);
 
 /// Does all the work, keeps each run as soon as it is done, and gives them in the order of the
 /// cells. A signal ends it; threads that are busy then go on until the process ends.
-pub(crate) fn run(
-    work: Work,
-    jobs: usize,
-    kept: &mut Kept,
-) -> std::result::Result<Vec<Done>, Error> {
+pub(crate) fn run(work: Work, jobs: usize, kept: &mut Kept) -> Result<Vec<Done>, Error> {
     let stop = Stop::listen()?;
     let mut done: Vec<Option<Done>> = work.cells.iter().map(|_| None).collect();
     let reports = start(work, jobs);
@@ -46,9 +43,9 @@ pub(crate) fn run(
     while left > 0 {
         match reports.recv_timeout(LOOK) {
             Ok((at, result)) => {
-                let result = result?;
-                kept.add(&result.result)?;
-                done[at] = Some(result);
+                let finished = result?;
+                kept.add(&finished.run)?;
+                done[at] = Some(finished);
                 left -= 1;
             }
             Err(RecvTimeoutError::Timeout) => {}
@@ -79,7 +76,7 @@ fn worker(work: &Work, next: &AtomicUsize, sender: &Sender<Report>) {
         let at = next.fetch_add(1, Ordering::Relaxed);
         let Some((cell, pictures)) = work.cells.get(at) else { return };
         let result = cell::run(&work.matrix, *cell, *pictures, &work.clock);
-        let result = result.map(|(result, pictures)| Done { result, pictures });
+        let result = result.map(|(run, pictures)| Done { run, pictures });
         if sender.send((at, result)).is_err() {
             return;
         }

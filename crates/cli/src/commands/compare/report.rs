@@ -2,7 +2,8 @@
 //! Fills the model of the HTML report.
 
 use super::pictures::Pictures;
-use super::{Column, Comparison, Stage};
+use crate::comparison::{Column, Comparison, Stage};
+use crate::options::MachineArgs;
 use crate::output::{command_line, units};
 use rota_measure::catalogue::{Measure, Unit};
 use rota_measure::figures::{Band, Curve, Figures};
@@ -10,14 +11,18 @@ use rota_measure::statistics::Better;
 use rota_report::html::{self, model};
 
 /// The report. Pictures are those of all cells, in their order, as far as there are any.
-pub(crate) fn html(comparison: &Comparison<'_>, pictures: &[Option<Pictures>]) -> String {
+pub(crate) fn html(
+    options: &MachineArgs,
+    comparison: &Comparison<'_>,
+    pictures: &[Option<Pictures>],
+) -> String {
     let per_stage = comparison.policies.len() * comparison.seeds.len();
     let stages = comparison.stages.iter().zip(pictures.chunks(per_stage));
     html::render(&model::Comparison {
         title: String::new(),
         version: format!("rota {}", env!("CARGO_PKG_VERSION")),
         command: command_line(),
-        machine: machine(comparison),
+        machine: machine(options),
         baseline: comparison
             .baseline
             .map(|baseline| comparison.policies[baseline.at].label.clone())
@@ -27,8 +32,7 @@ pub(crate) fn html(comparison: &Comparison<'_>, pictures: &[Option<Pictures>]) -
     })
 }
 
-fn machine(comparison: &Comparison<'_>) -> Vec<(String, String)> {
-    let options = &comparison.args.machine;
+fn machine(options: &MachineArgs) -> Vec<(String, String)> {
     let mut facts = vec![("tick".to_owned(), format!("{} Hz", options.hz))];
     if let Some(topology) = &options.topology {
         facts.push(("topology".into(), topology.clone()));

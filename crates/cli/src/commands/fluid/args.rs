@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments of `rota fluid`.
 
-use crate::args::duration;
+use crate::options::duration;
 use clap::{Args, Subcommand, ValueHint};
 use rota_fluid::Beta;
 use rota_workload::parse_duration;

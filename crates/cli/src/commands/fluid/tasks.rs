@@ -2,7 +2,7 @@
 //! The tasks of a workload file, for a fluid model.
 
 use crate::error::Error;
-use crate::simulation::Load;
+use crate::load::Load;
 use rota_fluid::{Next, Tasks};
 use rota_machine::weight;
 use rota_workload::{Policy, Runner, Settings, Step, TaskIx};

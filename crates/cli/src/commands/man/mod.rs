@@ -3,15 +3,22 @@
 
 mod sections;
 
-use crate::args::{Cli, ManArgs};
 use crate::error::{Error, Status};
-use clap::{Command, CommandFactory};
+use clap::{Args, Command, ValueHint};
 use clap_mangen::Man;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-pub(crate) fn run(args: &ManArgs) -> Result<Status, Error> {
-    let mut root = Cli::command().disable_help_subcommand(true);
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// Write rota.1, rota-sim.1 … here instead of printing rota.1
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) dir: Option<PathBuf>,
+}
+
+/// The pages of the command line `root`.
+pub(crate) fn run(args: &ManArgs, root: Command) -> Result<Status, Error> {
+    let mut root = root.disable_help_subcommand(true);
     root.build();
     match &args.dir {
         Some(dir) => {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments of `rota record`, and those that it shares with `rota trace`.
 
-use crate::args::{duration, EXIT_CODES};
+use crate::error::EXIT_CODES;
+use crate::options::duration;
 use crate::trace_files::{TraceTarget, Window};
 use clap::{Args, ValueHint};
 use std::ffi::OsString;

@@ -2,7 +2,8 @@
 //! Arguments of `rota run`.
 
 use super::status::StatusArgs;
-use crate::args::{duration, name_and_value, EXIT_CODES};
+use crate::error::EXIT_CODES;
+use crate::options::{duration, name_and_value};
 use clap::{Args, ValueHint};
 use rota_kernel::control::MAX_SHARE;
 use std::path::PathBuf;

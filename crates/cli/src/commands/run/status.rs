@@ -2,8 +2,8 @@
 //! Statistics of a running policy, per interval.
 
 use super::stop::{Stop, LOOK};
-use crate::args::duration_or_seconds;
 use crate::error::Error;
+use crate::options::duration_or_seconds;
 use crate::output::{json, stats};
 use clap::Args;
 use rota_kernel::control::Client;

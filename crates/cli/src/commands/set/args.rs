@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments of `rota set`.
 
-use crate::args::{name_and_value, EXIT_CODES};
+use crate::error::EXIT_CODES;
+use crate::options::name_and_value;
 use clap::{Args, ValueHint};
 use rota_kernel::control::{Share, SOCKET};
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments of `rota trace`.
 
-use crate::args::EXIT_CODES;
 use crate::commands::record::TargetArgs;
+use crate::error::EXIT_CODES;
 use crate::trace_files::Format;
 use clap::{Args, ValueEnum};
 

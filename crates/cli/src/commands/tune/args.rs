@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments of `rota tune`.
 
-use crate::args::{MachineArgs, ObjectArgs, EXIT_CODES};
+use crate::error::EXIT_CODES;
+use crate::options::{MachineArgs, ObjectArgs};
 use clap::{ArgGroup, Args, ValueHint};
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -42,7 +43,7 @@ pub(crate) struct TuneArgs {
     pub(crate) seeds: u32,
 
     /// Set another tunable of the policy (repeatable)
-    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = crate::args::name_and_value)]
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = crate::options::name_and_value)]
     pub(crate) set: Vec<(String, String)>,
 
     /// Runs at the same time [default: one for each CPU of this machine]

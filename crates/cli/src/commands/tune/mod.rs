@@ -6,38 +6,19 @@ mod runs;
 mod search;
 
 pub(crate) use args::TuneArgs;
-pub(crate) use search::Point;
 
 use crate::error::{Error, Status};
 use crate::output::{json, tune};
 use crate::output_file;
 use crate::progress;
+use crate::tuned::Tuned;
 use rota_fluid::Beta;
 use rota_measure::catalogue::{self, Measure};
-use rota_measure::statistics::{estimate, paired_test, Estimate};
+use rota_measure::statistics::{estimate, paired_test};
 use runs::Runs;
 use std::io::Write;
 use std::num::NonZero;
 use std::sync::atomic::Ordering;
-
-/// What was found.
-pub(crate) struct Tuned {
-    pub(crate) policy: String,
-    pub(crate) workload: String,
-    pub(crate) measure: &'static Measure,
-    pub(crate) maximised: bool,
-    pub(crate) betas: Vec<String>,
-    pub(crate) best: Point,
-    /// All that was tried, by beta and alpha.
-    pub(crate) points: Vec<Point>,
-    /// Of the best, and of the policy as it ships, with seeds that the search did not see.
-    pub(crate) judged: Estimate,
-    pub(crate) shipped: Option<Estimate>,
-    /// Probability of such a difference between the two if there were none.
-    pub(crate) probability: Option<f64>,
-    pub(crate) seeds: u32,
-    pub(crate) first_seed: u64,
-}
 
 pub(crate) fn run(args: &TuneArgs) -> Result<Status, Error> {
     let (measure, maximised) = aim(args)?;

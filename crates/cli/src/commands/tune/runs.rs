@@ -3,9 +3,10 @@
 
 use super::TuneArgs;
 use crate::error::Error;
+use crate::load::Load;
 use crate::object::{self, Found};
 use crate::progress::Clock;
-use crate::simulation::{self, Load};
+use crate::simulation;
 use rota_machine::config::Config;
 use rota_manifest::Setup;
 use rota_measure::catalogue::{Measure, Run};

@@ -4,33 +4,16 @@
 //! AISTATS 2016), then a golden section of alpha between the neighbours of the best.
 
 use crate::error::Error;
+use crate::tuned::Point;
 
 /// What is left of the grid each time: one in so many.
 const KEPT: usize = 3;
 /// Alphas that the golden section tries.
 const STEPS: usize = 6;
 
-/// A setting, and what came of it.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Point {
-    pub(crate) alpha: f64,
-    /// Its place among the betas.
-    pub(crate) beta: usize,
-    /// By seed; `None`: no such number, or the policy was ejected.
-    pub(crate) values: Vec<Option<f64>>,
-}
-
 /// Runs settings with seeds `from..to`, by their places: a value for each seed.
 pub(crate) type Evaluate<'a> =
     &'a dyn Fn(&[(f64, usize)], std::ops::Range<usize>) -> Result<Vec<Vec<Option<f64>>>, Error>;
-
-impl Point {
-    /// The mean; worse than any number if one is missing.
-    pub(crate) fn mean(&self) -> f64 {
-        let sum: Option<f64> = self.values.iter().copied().sum();
-        sum.map_or(f64::INFINITY, |sum| sum / self.values.len() as f64)
-    }
-}
 
 /// Minimises over alpha and beta with so many seeds. The best is the first; the others follow with
 /// all that is known of them, by beta and alpha.

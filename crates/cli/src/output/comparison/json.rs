@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The JSON of `rota compare`: every number, of every seed and in the mean.
 
-use crate::commands::compare::{Column, Comparison, Stage};
+use crate::comparison::{Column, Comparison, Stage};
 use crate::output::json::{MachineJson, PolicyJson};
 use rota_measure::baseline::Relative;
 use rota_measure::catalogue::Measure;

@@ -7,7 +7,7 @@ mod numbers;
 mod relative;
 
 use super::{summary, table};
-use crate::commands::compare::{Cell, Column, Comparison, Stage};
+use crate::comparison::{Cell, Column, Comparison, Stage};
 use crate::error::Error;
 use rota_measure::catalogue::{self, Measure};
 use std::io::{self, Write};

@@ -2,7 +2,7 @@
 //! How the policies of a workload compare with the baseline: a second table, of ratios.
 
 use super::{numbers, position};
-use crate::commands::compare::{Cell, Column, Comparison, Stage};
+use crate::comparison::{Cell, Column, Comparison, Stage};
 use crate::output::table;
 use rota_measure::baseline::Relative;
 use rota_measure::catalogue::Measure;

@@ -9,7 +9,8 @@
 //! ```
 
 use super::super::matrix;
-use super::{Inputs, Run};
+use super::Inputs;
+use crate::comparison::Run;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -139,8 +140,8 @@ pub(super) fn schema() -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::cell::Exit;
     use super::*;
+    use crate::comparison::Exit;
     use proptest::prelude::*;
 
     fn file() -> String {

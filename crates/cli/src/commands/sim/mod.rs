@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `rota sim`: one workload under one policy.
 
-use crate::args::SimArgs;
+mod args;
+
+pub(crate) use args::SimArgs;
+
 use crate::error::{Error, Status};
 use crate::object::{self, Named};
 use crate::output::{json, messages, summary, tunables, Run};

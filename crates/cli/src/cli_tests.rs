@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whatever stands behind an option.
 
-use crate::args::Cli;
+use crate::cli::Cli;
 use clap::error::ErrorKind;
 use clap::{Command, CommandFactory};
 use proptest::prelude::*;

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The command line as a whole: `rota` and the names of its commands. The texts of all arguments are
+//! the help, the man pages and the shell completions.
+
+use crate::commands::bench::BenchArgs;
+use crate::commands::boost::BoostArgs;
+use crate::commands::check::CheckArgs;
+use crate::commands::compare::CompareArgs;
+use crate::commands::completions::CompletionsArgs;
+use crate::commands::fluid::FluidArgs;
+use crate::commands::list::ListArgs;
+use crate::commands::man::ManArgs;
+use crate::commands::record::RecordArgs;
+use crate::commands::reproduce::ReproduceArgs;
+use crate::commands::run::RunArgs;
+use crate::commands::set::SetArgs;
+use crate::commands::sim::SimArgs;
+use crate::commands::trace::TraceArgs;
+use crate::commands::tune::TuneArgs;
+use crate::error::EXIT_CODES;
+use clap::{Parser, Subcommand};
+
+/// Try CPU scheduling policies on your own workload, then run the winner.
+///
+/// A policy is a sched_ext BPF program. Rota hosts its object file in a simulated machine
+/// that follows the rules of the kernel's sched_ext, and measures what your tasks get.
+#[derive(Debug, Parser)]
+#[command(name = "rota", version, after_help = EXIT_CODES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List the policies that ship with Rota, and their tunables
+    List(ListArgs),
+    /// Simulate a workload under a policy
+    Sim(SimArgs),
+    /// Simulate workloads under several policies with several seeds, side by side
+    Compare(CompareArgs),
+    /// Run the experiments of a paper, and set the numbers beside the paper's
+    Reproduce(ReproduceArgs),
+    /// Look for the alpha and beta of PBS that suit a workload
+    Tune(TuneArgs),
+    /// Solve a policy with infinitely short slices, instead of simulating it
+    Fluid(FluidArgs),
+    /// Run real programs that measure the scheduler of this machine
+    Bench(BenchArgs),
+    /// Run a policy in the kernel of this machine (needs root)
+    Run(RunArgs),
+    /// Run sooner what somebody waits for, on any kernel with BPF (needs root)
+    Boost(BoostArgs),
+    /// Record what the tasks of this machine get from its scheduler (needs root)
+    Record(RecordArgs),
+    /// Print what the scheduler of this machine does, as it happens (needs root)
+    Trace(TraceArgs),
+    /// Change a running policy, or print what can be changed (needs root)
+    Set(SetArgs),
+    /// Say whether this machine can run policies, and what is missing
+    Check(CheckArgs),
+    /// Print a completion script for a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write those of all commands
+    Man(ManArgs),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn definitions_do_not_contradict_each_other() {
+        Cli::command().debug_assert();
+    }
+}

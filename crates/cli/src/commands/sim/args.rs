@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Arguments of `rota sim`.
+
+use crate::error::EXIT_CODES;
+use crate::options::{name_and_value, MachineArgs, ObjectArgs};
+use crate::trace_files::{TraceTarget, Window};
+use clap::{Args, ValueHint};
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
+pub(crate) struct SimArgs {
+    /// A shipped policy (see `rota list`), or anyone's FILE.bpf.o or FILE.bpf.c
+    #[arg(value_name = "POLICY|FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) policy: String,
+
+    /// What the tasks do: an rt-app JSON file
+    #[arg(value_name = "WORKLOAD.json", value_hint = ValueHint::FilePath)]
+    #[arg(required_unless_present = "help_tunables")]
+    pub(crate) workload: Option<PathBuf>,
+
+    /// Set a tunable or any global of the policy (repeatable); comes after --manifest
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = name_and_value)]
+    pub(crate) set: Vec<(String, String)>,
+
+    /// What the scheduler's own loader would set, as TOML (docs/third-party.md)
+    #[arg(long, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
+    pub(crate) manifest: Option<PathBuf>,
+
+    /// Write every event as FILE.pftrace or FILE.json for ui.perfetto.dev, as FILE.csv or
+    /// FILE.parquet, or draw who ran when as FILE.svg (repeatable)
+    #[arg(long, value_name = "FILE.pftrace|.json|.csv|.parquet|.svg", value_hint = ValueHint::FilePath)]
+    pub(crate) trace: Vec<TraceTarget>,
+
+    /// Part of the run that a picture shows [default: the first 200 ms]
+    #[arg(long, value_name = "FROM..TO")]
+    pub(crate) trace_window: Option<Window>,
+
+    /// Print the policy's tunables and stop
+    #[arg(long)]
+    pub(crate) help_tunables: bool,
+
+    /// Give every task a row, however many there are
+    #[arg(long)]
+    pub(crate) all_tasks: bool,
+
+    /// Print what the policy printed, and its debug dump if it is ejected (on standard error)
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+
+    /// Print one JSON object (schema rota.sim/1)
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// CPUs
+    #[arg(long, value_name = "N", default_value_t = 4, help_heading = "Machine")]
+    pub(crate) cpus: u32,
+
+    #[command(flatten)]
+    pub(crate) machine: MachineArgs,
+
+    #[command(flatten)]
+    pub(crate) object: ObjectArgs,
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Workload files, and the files that they name.
+
+use crate::error::Error;
+use rota_workload::Workload;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A workload file, read.
+pub(crate) struct Load {
+    /// File as the user named it.
+    pub(crate) file: String,
+    /// What the comment at its top says of it.
+    pub(crate) description: String,
+    /// What it says.
+    pub(crate) workload: Arc<Workload>,
+}
+
+impl Load {
+    /// Reads a workload file, and says nothing of its warnings.
+    pub(crate) fn read(path: &Path) -> Result<Self, Error> {
+        let text = std::fs::read(path).map_err(|e| Error::file("read", path, &e))?;
+        let file = path.display().to_string();
+        let text = String::from_utf8(text).map_err(|e| {
+            let line = e.as_bytes()[..e.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n');
+            Error::input(format!("{file}:{}: not UTF-8 text", line.count() + 1))
+        })?;
+        let beside = path.parent().unwrap_or(Path::new(""));
+        let named =
+            |name: &str| std::fs::read_to_string(beside.join(name)).map_err(|e| e.to_string());
+        let workload = Arc::new(rota_workload::parse_with(&file, &text, &named)?);
+        Ok(Self { file, description: rota_workload::description(&text), workload })
+    }
+}

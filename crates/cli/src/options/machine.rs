@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Options of the simulated machine and of how a run goes on it.
+
+use super::values::duration;
+use clap::Args;
+use rota_machine::config::BUDGET_PER_SECOND;
+
+/// The simulated machine and the run.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Machine")]
+pub(crate) struct MachineArgs {
+    /// CPUs per core, per last-level cache and per node [default: 1 per core, one cache and node]
+    #[arg(long, value_name = "smt=N,llc=N,node=N")]
+    pub(crate) topology: Option<String>,
+
+    /// Simulated time, as 10s or 1.5ms [default: the workload's own, else 10s]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) duration: Option<u64>,
+
+    /// Leave out of all numbers what happens before this time
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) warmup: Option<u64>,
+
+    /// Seed of all random draws: the same seed gives the same run
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// Draw lots (from the seed) for the order of what happens at the same time, in place of
+    /// the documented order: shows which results depend on it
+    #[arg(long)]
+    pub(crate) shuffle_ties: bool,
+
+    /// Timer ticks per second
+    #[arg(long, value_name = "N", default_value_t = 250)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) hz: u32,
+
+    /// Time from finding nothing to run to being marked idle: shows which wakeups get lost there
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) idle_entry: Option<u64>,
+
+    /// No overheads: switches, migrations, wakeups and callbacks take no time, and a slice
+    /// ends when it is used up, not at the next tick
+    #[arg(long)]
+    pub(crate) ideal: bool,
+
+    /// Instructions that one callback of the policy may execute
+    #[arg(long, value_name = "N", default_value_t = 10_000_000)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) budget: u64,
+
+    /// Instructions that all callbacks, timers and programs of the policy may execute in a second
+    /// of simulated time, for each CPU
+    #[arg(long, value_name = "N", default_value_t = BUDGET_PER_SECOND)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) budget_per_second: u64,
+}

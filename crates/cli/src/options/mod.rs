@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Options that several commands share.
+
+mod machine;
+mod object;
+mod values;
+
+pub(crate) use machine::MachineArgs;
+pub(crate) use object::ObjectArgs;
+pub(crate) use values::{duration, duration_or_seconds, name_and_value};
