@@ -8,6 +8,7 @@ pub mod command;
 pub mod comparison;
 pub mod fetch;
 pub mod laws;
+pub mod modules;
 pub mod readers;
 pub mod summary;
 pub mod trace;

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The parts fit together as docs/architecture.md says, and without circles.
+
+use anyhow::{ensure, Context, Result};
+use rota_e2e::command::root;
+use rota_e2e::modules::{root_of, Modules};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+/// Which crates of ours a crate uses, by their names without `rota-`.
+type Graph = BTreeMap<String, BTreeSet<String>>;
+
+/// What the manifests of `crates/` say; what only tests use does not count.
+fn declared() -> Result<Graph> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--offline", "--no-deps", "--format-version", "1"])
+        .current_dir(root())
+        .output()?;
+    ensure!(output.status.success(), "cargo: {}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout)?;
+    let crates = root().join("crates").canonicalize()?;
+    let mut graph = Graph::new();
+    for package in metadata["packages"].as_array().context("packages")? {
+        let manifest = package["manifest_path"].as_str().context("manifest_path")?;
+        if !std::path::Path::new(manifest).starts_with(&crates) {
+            continue;
+        }
+        let mut uses = BTreeSet::new();
+        for dependency in package["dependencies"].as_array().context("dependencies")? {
+            let name = dependency["name"].as_str().context("name")?;
+            if dependency["kind"] != "dev" {
+                uses.extend(name.strip_prefix("rota-").map(str::to_owned));
+            }
+        }
+        let name = package["name"].as_str().context("name")?;
+        graph.insert(short(name).to_owned(), uses);
+    }
+    Ok(graph)
+}
+
+/// `rota-trace` is `trace`, and `rota` is its command line.
+fn short(package: &str) -> &str {
+    package.strip_prefix("rota-").unwrap_or("cli")
+}
+
+/// The rows of the table of crates in docs/architecture.md, in their order.
+fn documented() -> Result<Vec<(String, BTreeSet<String>)>> {
+    let page = std::fs::read_to_string(root().join("docs/architecture.md"))?;
+    let table = page.split("| crate | what it is for | uses |").nth(1).context("no table")?;
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let quoted = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').collect();
+        ensure!(cells.len() == 3, "{line}: expected three cells");
+        let name: Vec<String> = quoted(cells[0]);
+        Ok((name.concat(), quoted(cells[2]).into_iter().collect()))
+    };
+    rows.map(row).collect()
+}
+
+#[test]
+fn crates_use_those_that_the_architecture_page_says() -> Result<()> {
+    let documented: Graph = documented()?.into_iter().collect();
+    let declared = declared()?;
+    assert!(declared.len() > 10, "{declared:?}");
+    for (name, uses) in &declared {
+        let row = documented.get(name).with_context(|| format!("{name}: no row in the table"))?;
+        assert_eq!(row, uses, "crate {name}: the table (left) and its manifest differ");
+    }
+    let gone: Vec<&String> = documented.keys().filter(|row| !declared.contains_key(*row)).collect();
+    assert!(gone.is_empty(), "rows of crates that are not there: {gone:?}");
+    Ok(())
+}
+
+#[test]
+fn crates_use_only_those_above_them_in_the_table() -> Result<()> {
+    let mut above = BTreeSet::new();
+    for (name, uses) in documented()? {
+        let below: Vec<&String> = uses.difference(&above).collect();
+        assert!(below.is_empty(), "{name} uses {below:?}, which are not above it");
+        above.insert(name);
+    }
+    assert!(!above.is_empty());
+    Ok(())
+}
+
+#[test]
+fn modules_of_the_command_line_do_not_go_in_circles() -> Result<()> {
+    no_circle("cli", 60)
+}
+
+#[test]
+fn modules_of_the_loader_do_not_go_in_circles() -> Result<()> {
+    no_circle("object", 20)
+}
+
+/// Checks a crate that has at least so many modules.
+fn no_circle(name: &str, modules: usize) -> Result<()> {
+    let found = Modules::read(&root_of(&root().join("crates").join(name))?)?;
+    ensure!(found.count() >= modules, "crate {name}: only {} modules were read", found.count());
+    if let Some(circle) = found.circle() {
+        panic!("crate {name}: modules go in a circle: {circle}");
+    }
+    Ok(())
+}
