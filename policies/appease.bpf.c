@@ -68,30 +68,17 @@ void BPF_STRUCT_OPS(appease_runnable, struct task_struct *p, u64 enq_flags)
 	bpf_spin_unlock(&lock);
 }
 
-void BPF_STRUCT_OPS(appease_enqueue, struct task_struct *p, u64 enq_flags)
+static void begin_waiting(u32 slot, u64 now)
 {
-	u32 slot = slot_of(p), victim = 0;
-	struct client *c = client_at(slot);
-	u64 now = bpf_ktime_get_ns();
-	bool comes;
-
-	bpf_spin_lock(&lock);
-	comes = c->comes;
-	c->comes = false;
 	queue_add(slot, now);
 	if (mode == MODE_RBPE)
 		load_renew(nr_runnable, now);
 	stats.load = load;
-	bpf_spin_unlock(&lock);
-	if (call_idle_cpu(p, slot) || !comes)
-		return;
-	bpf_spin_lock(&lock);
-	if (place_of(slot))
-		victim = cpu_to_preempt(slot, now);
-	stats.preemptions += victim != 0;
-	bpf_spin_unlock(&lock);
-	if (victim)
-		scx_bpf_kick_cpu(victim - 1, KICK_PREEMPT);
+}
+
+void BPF_STRUCT_OPS(appease_enqueue, struct task_struct *p, u64 enq_flags)
+{
+	enqueue_and_preempt(p);
 }
 
 void BPF_STRUCT_OPS(appease_dispatch, s32 cpu, struct task_struct *prev)

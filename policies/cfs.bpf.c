@@ -39,58 +39,16 @@
  */
 #include "rota.bpf.h"
 #include "exit.bpf.h"
-
-#include "cfs_rules.bpf.h"
-
-s32 BPF_STRUCT_OPS(cfs_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
-{
-	return choose_queue(p, prev_cpu, wake_flags);
-}
+#include "cfs_ops.bpf.h"
 
 void BPF_STRUCT_OPS(cfs_enqueue, struct task_struct *p, u64 enq_flags)
 {
 	fair_enqueue(p);
 }
 
-void BPF_STRUCT_OPS(cfs_dispatch, s32 cpu, struct task_struct *prev)
-{
-	fair_dispatch(cpu, prev);
-}
-
-void BPF_STRUCT_OPS(cfs_running, struct task_struct *p)
-{
-	fair_running(p);
-}
-
 void BPF_STRUCT_OPS(cfs_tick, struct task_struct *p)
 {
 	fair_tick(p);
-}
-
-void BPF_STRUCT_OPS(cfs_stopping, struct task_struct *p, bool runnable)
-{
-	fair_stopping(p, runnable);
-}
-
-void BPF_STRUCT_OPS(cfs_quiescent, struct task_struct *p, u64 deq_flags)
-{
-	fair_quiescent(p, deq_flags);
-}
-
-void BPF_STRUCT_OPS(cfs_update_idle, s32 cpu, bool idle)
-{
-	if (idle)
-		look_again(cpu, nr_waiting);
-}
-
-void BPF_STRUCT_OPS(cfs_set_weight, struct task_struct *p, u32 weight)
-{
-	fair_set_weight(p);
-}
-
-void BPF_STRUCT_OPS(cfs_set_cpumask, struct task_struct *p, const struct cpumask *cpumask)
-{
-	slot_set_cpus(slot_of(p), p, cpumask);
 }
 
 void BPF_STRUCT_OPS(cfs_disable, struct task_struct *p)
@@ -108,53 +66,14 @@ void BPF_STRUCT_OPS(cfs_exit_task, struct task_struct *p, struct scx_exit_task_a
 	cfs_task_gone(p);
 }
 
-s32 BPF_STRUCT_OPS(cfs_cgroup_init, struct cgroup *cgrp, struct scx_cgroup_init_args *args)
-{
-	return group_init(cgrp, args->weight);
-}
-
-void BPF_STRUCT_OPS(cfs_cgroup_exit, struct cgroup *cgrp)
-{
-	group_exit(cgrp);
-}
-
-void BPF_STRUCT_OPS(cfs_cgroup_move, struct task_struct *p, struct cgroup *from, struct cgroup *to)
-{
-	cfs_move(p, to);
-}
-
-void BPF_STRUCT_OPS(cfs_cgroup_set_weight, struct cgroup *cgrp, u32 weight)
-{
-	group_set_weight(cgrp, weight);
-}
-
-s32 BPF_STRUCT_OPS(cfs_init)
-{
-	return cfs_start();
-}
-
 SCX_OPS_DEFINE(cfs_ops)
 help_text("Linux 2.6.24: the client that had the least CPU time by its weight")
 paper("O1CFS §2.2") = {
-	.select_cpu = (void *)cfs_select_cpu,
+	CFS_OPS,
 	.enqueue = (void *)cfs_enqueue,
-	.dispatch = (void *)cfs_dispatch,
-	.running = (void *)cfs_running,
 	.tick = (void *)cfs_tick,
-	.stopping = (void *)cfs_stopping,
-	.quiescent = (void *)cfs_quiescent,
-	.set_weight = (void *)cfs_set_weight,
-	.set_cpumask = (void *)cfs_set_cpumask,
-	.update_idle = (void *)cfs_update_idle,
 	.disable = (void *)cfs_disable,
 	.init_task = (void *)cfs_init_task,
 	.exit_task = (void *)cfs_exit_task,
-	.cgroup_init = (void *)cfs_cgroup_init,
-	.cgroup_exit = (void *)cfs_cgroup_exit,
-	.cgroup_move = (void *)cfs_cgroup_move,
-	.cgroup_set_weight = (void *)cfs_cgroup_set_weight,
-	.init = (void *)cfs_init,
-	.exit = (void *)record_exit,
-	.flags = SCX_OPS_KEEP_BUILTIN_IDLE,
 	.name = "cfs",
 };

@@ -225,29 +225,9 @@ void BPF_STRUCT_OPS(eevdf_enqueue, struct task_struct *p, u64 enq_flags)
 	fair_enqueue(p);
 }
 
-void BPF_STRUCT_OPS(eevdf_dispatch, s32 cpu, struct task_struct *prev)
-{
-	fair_dispatch(cpu, prev);
-}
-
-void BPF_STRUCT_OPS(eevdf_running, struct task_struct *p)
-{
-	fair_running(p);
-}
-
 void BPF_STRUCT_OPS(eevdf_tick, struct task_struct *p)
 {
 	fair_tick(p);
-}
-
-void BPF_STRUCT_OPS(eevdf_stopping, struct task_struct *p, bool runnable)
-{
-	fair_stopping(p, runnable);
-}
-
-void BPF_STRUCT_OPS(eevdf_quiescent, struct task_struct *p, u64 deq_flags)
-{
-	fair_quiescent(p, deq_flags);
 }
 
 /* (yield_task_fair) */
@@ -279,16 +259,6 @@ void BPF_STRUCT_OPS(eevdf_update_idle, s32 cpu, bool idle)
 	/* One look at the others is all that it takes: see NI_RANDOM. */
 	if (idle)
 		look_again(cpu, work_conserving ? nr_waiting : queue_of(cpu)->nr_waiting);
-}
-
-void BPF_STRUCT_OPS(eevdf_set_weight, struct task_struct *p, u32 weight)
-{
-	fair_set_weight(p);
-}
-
-void BPF_STRUCT_OPS(eevdf_set_cpumask, struct task_struct *p, const struct cpumask *cpumask)
-{
-	slot_set_cpus(slot_of(p), p, cpumask);
 }
 
 void BPF_STRUCT_OPS(eevdf_disable, struct task_struct *p)
@@ -324,22 +294,15 @@ s32 BPF_STRUCT_OPS(eevdf_init)
 SCX_OPS_DEFINE(eevdf_ops)
 help_text("Linux 6.12 and later: the earliest deadline of those to whom CPU time is due")
 paper("Linux 7.2, kernel/sched/fair.c") = {
+	FAIR_OPS,
 	.select_cpu = (void *)eevdf_select_cpu,
 	.enqueue = (void *)eevdf_enqueue,
-	.dispatch = (void *)eevdf_dispatch,
-	.running = (void *)eevdf_running,
 	.tick = (void *)eevdf_tick,
-	.stopping = (void *)eevdf_stopping,
-	.quiescent = (void *)eevdf_quiescent,
 	.yield = (void *)eevdf_yield,
-	.set_weight = (void *)eevdf_set_weight,
-	.set_cpumask = (void *)eevdf_set_cpumask,
 	.update_idle = (void *)eevdf_update_idle,
 	.disable = (void *)eevdf_disable,
 	.init_task = (void *)eevdf_init_task,
 	.exit_task = (void *)eevdf_exit_task,
 	.init = (void *)eevdf_init,
-	.exit = (void *)record_exit,
-	.flags = SCX_OPS_KEEP_BUILTIN_IDLE,
 	.name = "eevdf",
 };

@@ -82,6 +82,7 @@ static bool runs_before(u32 a, u32 b)
 }
 
 #include "ranked.bpf.h"
+#include "preemption.bpf.h"
 
 static void charge(struct client *c, u64 cpu_time, u64 now)
 {
@@ -90,12 +91,24 @@ static void charge(struct client *c, u64 cpu_time, u64 now)
 	c->charged_ns = now;
 }
 
+static void begin_waiting(u32 slot, u64 now)
+{
+	ranked_add(slot);
+}
+
+static bool may_preempt(void)
+{
+	return !no_preemption;
+}
+
 /* The CPU of whom has most, if that is more than @slot has: 1 + its number, 0: none. */
 static u32 cpu_to_preempt(u32 slot, u64 now)
 {
 	u64 most = client_at(slot)->served_ns;
 	u32 cpu, found = 0;
 
+	if (!place_of(slot))
+		return 0;
 	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++) {
 		const struct cpu_state *state = &cpus[cpu % MAX_CPUS];
 		const struct client *c = client_at(state->running);
@@ -108,9 +121,7 @@ static u32 cpu_to_preempt(u32 slot, u64 now)
 		most = served;
 		found = cpu + 1;
 	}
-	if (found)
-		cpus[(found - 1) % MAX_CPUS].gives_way = true;
-	return found;
+	return taken(found);
 }
 
 /* No direct dispatch: of several that wake up at once the first must win. */
@@ -133,25 +144,7 @@ void BPF_STRUCT_OPS(las_runnable, struct task_struct *p, u64 enq_flags)
 
 void BPF_STRUCT_OPS(las_enqueue, struct task_struct *p, u64 enq_flags)
 {
-	u32 slot = slot_of(p), victim = 0;
-	struct client *c = client_at(slot);
-	u64 now = bpf_ktime_get_ns();
-	bool comes;
-
-	bpf_spin_lock(&lock);
-	comes = c->comes;
-	c->comes = false;
-	ranked_add(slot);
-	bpf_spin_unlock(&lock);
-	if (call_idle_cpu(p, slot) || !comes || no_preemption)
-		return;
-	bpf_spin_lock(&lock);
-	if (place_of(slot))
-		victim = cpu_to_preempt(slot, now);
-	stats.preemptions += victim != 0;
-	bpf_spin_unlock(&lock);
-	if (victim)
-		scx_bpf_kick_cpu(victim - 1, KICK_PREEMPT);
+	enqueue_and_preempt(p);
 }
 
 void BPF_STRUCT_OPS(las_dispatch, s32 cpu, struct task_struct *prev)

@@ -81,6 +81,8 @@ struct cpu_state {
 struct cpu_state cpus[MAX_CPUS];
 u32 nr_waiting;
 
+#include "preemption.bpf.h"
+
 static bool may_be_picked(u32 slot, u32 prev)
 {
 	return client_at(slot)->waits || slot == prev;
@@ -206,12 +208,26 @@ static void activate(struct client *c, u64 now)
 	c->comes = true;
 }
 
+static void begin_waiting(u32 slot, u64 now)
+{
+	set_waits(client_at(slot), true);
+}
+
+static bool may_preempt(void)
+{
+	return !no_preemption;
+}
+
 /* The CPU that has to give way to @slot: 1 + its number, 0: none. */
 static u32 cpu_to_preempt(u32 slot, u64 now)
 {
-	s64 least = 0, p = priority(client_at(slot), now, 0);
 	u32 cpu, found = 0;
+	s64 least = 0, p;
 
+	read_knobs();
+	if (!client_at(slot)->waits)
+		return 0;
+	p = priority(client_at(slot), now, 0);
 	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++) {
 		const struct cpu_state *state = &cpus[cpu % MAX_CPUS];
 		const struct client *c = client_at(state->running);
@@ -226,9 +242,7 @@ static u32 cpu_to_preempt(u32 slot, u64 now)
 			least = q;
 		}
 	}
-	if (found)
-		cpus[(found - 1) % MAX_CPUS].gives_way = true;
-	return found;
+	return taken(found);
 }
 
 /* No direct dispatch: of several that wake up at once the first must win. */
@@ -254,26 +268,7 @@ void BPF_STRUCT_OPS(pbs_runnable, struct task_struct *p, u64 enq_flags)
 
 void BPF_STRUCT_OPS(pbs_enqueue, struct task_struct *p, u64 enq_flags)
 {
-	u32 slot = slot_of(p), victim = 0;
-	struct client *c = client_at(slot);
-	u64 now = bpf_ktime_get_ns();
-	bool comes;
-
-	bpf_spin_lock(&lock);
-	comes = c->comes;
-	c->comes = false;
-	set_waits(c, true);
-	bpf_spin_unlock(&lock);
-	if (call_idle_cpu(p, slot) || !comes || no_preemption)
-		return;
-	bpf_spin_lock(&lock);
-	read_knobs();
-	if (c->waits)
-		victim = cpu_to_preempt(slot, now);
-	stats.preemptions += victim != 0;
-	bpf_spin_unlock(&lock);
-	if (victim)
-		scx_bpf_kick_cpu(victim - 1, KICK_PREEMPT);
+	enqueue_and_preempt(p);
 }
 
 void BPF_STRUCT_OPS(pbs_dispatch, s32 cpu, struct task_struct *prev)

@@ -106,7 +106,8 @@ static u64 remain(const struct client *c)
 	return c->pass > queue_pass ? c->pass - queue_pass : 0;
 }
 
-static void set_tickets(u32 slot, u32 tickets)
+/* Its tickets are its share. */
+static void set_share(u32 slot, u32 tickets)
 {
 	struct client *c = client_at(slot);
 	u64 distance, old_stride;
@@ -140,8 +141,9 @@ static void charge(struct client *c, u64 cpu_time, u32 cpu)
 	c->rest = part % quantum_seen;
 }
 
-static void begin_quantum(struct client *c)
+static void begin_quantum(u32 slot)
 {
+	struct client *c = client_at(slot);
 	u64 stride = stride_of(c), began = c->pass > stride ? c->pass - stride : 0;
 
 	stats.picks++;
@@ -149,119 +151,26 @@ static void begin_quantum(struct client *c)
 		queue_pass = began;
 }
 
-/* No direct dispatch: of several that wake up at once the first by pass must win. */
-s32 BPF_STRUCT_OPS(stride_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
+__kinline void join(struct client *c)
 {
-	return choose_cpu(p, prev_cpu, wake_flags);
+	if (c->queued)
+		return;
+	c->pass = queue_pass + (no_remain ? stride_of(c) : c->pass);
+	c->queued = true;
 }
 
-void BPF_STRUCT_OPS(stride_runnable, struct task_struct *p, u64 enq_flags)
+static void leave(struct client *c)
 {
-	u32 slot = slot_of(p), tickets = share_of(p);
-	struct client *c = client_at(slot);
-
-	bpf_spin_lock(&lock);
-	set_tickets(slot, tickets);
-	if (!c->queued) {
-		c->pass = queue_pass + (no_remain ? stride_of(c) : c->pass);
-		c->queued = true;
-	}
-	bpf_spin_unlock(&lock);
-}
-
-void BPF_STRUCT_OPS(stride_enqueue, struct task_struct *p, u64 enq_flags)
-{
-	u32 slot = slot_of(p);
-
-	bpf_spin_lock(&lock);
-	ranked_add(slot);
-	bpf_spin_unlock(&lock);
-	call_idle_cpu(p, slot);
-}
-
-void BPF_STRUCT_OPS(stride_dispatch, s32 cpu, struct task_struct *prev)
-{
-	u32 prev_slot = prev && is_runnable(prev) ? slot_of(prev) : 0, in_vain;
-	u64 cpu_time = prev_slot ? prev->se.sum_exec_runtime : 0;
-	u32 tickets = prev_slot ? share_of(prev) : 0;
-	u64 slice_ns = quantum_now();
-	struct choice choice;
-	struct decision d;
-
-	bpf_spin_lock(&lock);
-	quantum_seen = slice_ns;
-	if (prev_slot) {
-		charge(client_at(prev_slot), cpu_time, cpu);
-		set_tickets(prev_slot, tickets);
-	}
-	choice = ranked_pick(cpu, prev_slot);
-	client_at(choice.slot)->contested = choice.candidates > 1;
-	if (choice.slot && choice.slot == prev_slot) {
-		stats.kept++;
-		begin_quantum(client_at(prev_slot));
-	}
-	ranked_remove(choice.slot);
-	in_vain = who_waits_in_vain(cpu, choice.slot);
-	decide(&d, choice.slot, slice_ns, in_vain, place_of(in_vain));
-	bpf_spin_unlock(&lock);
-	carry_out(&d, cpu, prev, prev_slot);
-}
-
-void BPF_STRUCT_OPS(stride_running, struct task_struct *p)
-{
-	u32 slot = slot_of(p);
-	struct client *c = client_at(slot);
-	u64 cpu_time = p->se.sum_exec_runtime;
-
-	bpf_spin_lock(&lock);
-	ranked_remove(slot); /* there still if a change of the task raced with its dispatch */
-	c->charged_at = cpu_time;
-	begin_quantum(c);
-	bpf_spin_unlock(&lock);
-}
-
-void BPF_STRUCT_OPS(stride_stopping, struct task_struct *p, bool runnable)
-{
-	struct client *c = client_at(slot_of(p));
-	u64 cpu_time = p->se.sum_exec_runtime;
-	u32 cpu = scx_bpf_task_cpu(p);
-
-	bpf_spin_lock(&lock);
-	charge(c, cpu_time, cpu);
-	bpf_spin_unlock(&lock);
-}
-
-void BPF_STRUCT_OPS(stride_quiescent, struct task_struct *p, u64 deq_flags)
-{
-	u32 slot = slot_of(p);
-	struct client *c = client_at(slot);
-
-	bpf_spin_lock(&lock);
-	ranked_remove(slot);
 	c->pass = remain(c);
 	c->queued = false;
-	bpf_spin_unlock(&lock);
 }
 
-void BPF_STRUCT_OPS(stride_update_idle, s32 cpu, bool idle)
+static void use_quantum(u64 new_quantum)
 {
-	if (idle)
-		look_again(cpu, ranked_len);
+	quantum_seen = new_quantum;
 }
 
-void BPF_STRUCT_OPS(stride_set_weight, struct task_struct *p, u32 weight)
-{
-	u32 slot = slot_of(p), tickets = share_of(p);
-
-	bpf_spin_lock(&lock);
-	set_tickets(slot, tickets);
-	bpf_spin_unlock(&lock);
-}
-
-void BPF_STRUCT_OPS(stride_set_cpumask, struct task_struct *p, const struct cpumask *cpumask)
-{
-	slot_set_cpus(slot_of(p), p, cpumask);
-}
+#include "share_ops.bpf.h"
 
 s32 BPF_STRUCT_OPS(stride_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
@@ -273,35 +182,10 @@ s32 BPF_STRUCT_OPS(stride_init_task, struct task_struct *p, struct scx_init_task
 	return 0;
 }
 
-void BPF_STRUCT_OPS(stride_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
-{
-	forget_share_of(p);
-	slot_give_back(slot_of(p));
-}
-
-s32 BPF_STRUCT_OPS(stride_init)
-{
-	quantum_seen = quantum_now();
-	return slots_init();
-}
-
 SCX_OPS_DEFINE(stride_ops)
 help_text("Stride scheduling: whole strides of 2^20 / share, smallest pass first")
 paper("VTRR §2.4") = {
-	.select_cpu = (void *)stride_select_cpu,
-	.runnable = (void *)stride_runnable,
-	.enqueue = (void *)stride_enqueue,
-	.dispatch = (void *)stride_dispatch,
-	.running = (void *)stride_running,
-	.stopping = (void *)stride_stopping,
-	.quiescent = (void *)stride_quiescent,
-	.set_weight = (void *)stride_set_weight,
-	.set_cpumask = (void *)stride_set_cpumask,
-	.update_idle = (void *)stride_update_idle,
+	SHARE_OPS,
 	.init_task = (void *)stride_init_task,
-	.exit_task = (void *)stride_exit_task,
-	.init = (void *)stride_init,
-	.exit = (void *)record_exit,
-	.flags = SCX_OPS_KEEP_BUILTIN_IDLE,
 	.name = "stride",
 };

@@ -154,117 +154,20 @@ static void begin_quantum(u32 slot)
 	virt_at_least(&queue_time, &client_at(slot)->done);
 }
 
-/* No direct dispatch: of several that wake up at once the first by VFT must win. */
-s32 BPF_STRUCT_OPS(wfq_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
+__kinline void join(struct client *c)
 {
-	return choose_cpu(p, prev_cpu, wake_flags);
-}
-
-void BPF_STRUCT_OPS(wfq_runnable, struct task_struct *p, u64 enq_flags)
-{
-	u32 slot = slot_of(p), share = share_of(p);
-	struct client *c = client_at(slot);
-
-	bpf_spin_lock(&lock);
-	set_share(slot, share);
 	if (no_keep_vft)
 		c->done = (struct virt){};
 	virt_at_least(&c->done, &queue_time);
 	set_finish(c);
 	c->known = true;
-	bpf_spin_unlock(&lock);
 }
 
-void BPF_STRUCT_OPS(wfq_enqueue, struct task_struct *p, u64 enq_flags)
+static void leave(struct client *c)
 {
-	u32 slot = slot_of(p);
-
-	bpf_spin_lock(&lock);
-	ranked_add(slot);
-	bpf_spin_unlock(&lock);
-	call_idle_cpu(p, slot);
 }
 
-void BPF_STRUCT_OPS(wfq_dispatch, s32 cpu, struct task_struct *prev)
-{
-	u32 prev_slot = prev && is_runnable(prev) ? slot_of(prev) : 0, in_vain;
-	u64 cpu_time = prev_slot ? prev->se.sum_exec_runtime : 0;
-	u32 share = prev_slot ? share_of(prev) : 0;
-	u64 slice_ns = quantum_now();
-	struct choice choice;
-	struct decision d;
-
-	bpf_spin_lock(&lock);
-	use_quantum(slice_ns);
-	if (prev_slot) {
-		charge(client_at(prev_slot), cpu_time, cpu);
-		set_share(prev_slot, share);
-	}
-	choice = ranked_pick(cpu, prev_slot);
-	client_at(choice.slot)->contested = choice.candidates > 1;
-	if (choice.slot && choice.slot == prev_slot) {
-		stats.kept++;
-		begin_quantum(prev_slot);
-	}
-	ranked_remove(choice.slot);
-	in_vain = who_waits_in_vain(cpu, choice.slot);
-	decide(&d, choice.slot, slice_ns, in_vain, place_of(in_vain));
-	bpf_spin_unlock(&lock);
-	carry_out(&d, cpu, prev, prev_slot);
-}
-
-void BPF_STRUCT_OPS(wfq_running, struct task_struct *p)
-{
-	u32 slot = slot_of(p);
-	struct client *c = client_at(slot);
-	u64 cpu_time = p->se.sum_exec_runtime;
-
-	bpf_spin_lock(&lock);
-	ranked_remove(slot); /* there still if a change of the task raced with its dispatch */
-	c->charged_at = cpu_time;
-	begin_quantum(slot);
-	bpf_spin_unlock(&lock);
-}
-
-void BPF_STRUCT_OPS(wfq_stopping, struct task_struct *p, bool runnable)
-{
-	struct client *c = client_at(slot_of(p));
-	u64 cpu_time = p->se.sum_exec_runtime;
-	u32 cpu = scx_bpf_task_cpu(p);
-
-	bpf_spin_lock(&lock);
-	charge(c, cpu_time, cpu);
-	bpf_spin_unlock(&lock);
-}
-
-void BPF_STRUCT_OPS(wfq_quiescent, struct task_struct *p, u64 deq_flags)
-{
-	u32 slot = slot_of(p);
-
-	bpf_spin_lock(&lock);
-	ranked_remove(slot);
-	bpf_spin_unlock(&lock);
-}
-
-void BPF_STRUCT_OPS(wfq_update_idle, s32 cpu, bool idle)
-{
-	if (idle)
-		look_again(cpu, ranked_len);
-}
-
-void BPF_STRUCT_OPS(wfq_set_weight, struct task_struct *p, u32 weight)
-{
-	u32 slot = slot_of(p), share = share_of(p);
-
-	bpf_spin_lock(&lock);
-	set_share(slot, share);
-	bpf_spin_unlock(&lock);
-}
-
-void BPF_STRUCT_OPS(wfq_set_cpumask, struct task_struct *p, const struct cpumask *cpumask)
-{
-	slot_set_cpus(slot_of(p), p, cpumask);
-}
+#include "share_ops.bpf.h"
 
 s32 BPF_STRUCT_OPS(wfq_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
@@ -276,34 +179,9 @@ s32 BPF_STRUCT_OPS(wfq_init_task, struct task_struct *p, struct scx_init_task_ar
 	return 0;
 }
 
-void BPF_STRUCT_OPS(wfq_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
-{
-	forget_share_of(p);
-	slot_give_back(slot_of(p));
-}
-
-s32 BPF_STRUCT_OPS(wfq_init)
-{
-	quantum_seen = quantum_now();
-	return slots_init();
-}
-
 SCX_OPS_DEFINE(wfq_ops)
 help_text("Weighted fair queueing: smallest virtual finishing time first") paper("VTRR §2.4") = {
-	.select_cpu = (void *)wfq_select_cpu,
-	.runnable = (void *)wfq_runnable,
-	.enqueue = (void *)wfq_enqueue,
-	.dispatch = (void *)wfq_dispatch,
-	.running = (void *)wfq_running,
-	.stopping = (void *)wfq_stopping,
-	.quiescent = (void *)wfq_quiescent,
-	.set_weight = (void *)wfq_set_weight,
-	.set_cpumask = (void *)wfq_set_cpumask,
-	.update_idle = (void *)wfq_update_idle,
+	SHARE_OPS,
 	.init_task = (void *)wfq_init_task,
-	.exit_task = (void *)wfq_exit_task,
-	.init = (void *)wfq_init,
-	.exit = (void *)record_exit,
-	.flags = SCX_OPS_KEEP_BUILTIN_IDLE,
 	.name = "wfq",
 };

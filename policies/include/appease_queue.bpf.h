@@ -137,6 +137,7 @@ static bool runs_before(u32 a, u32 b)
 }
 
 #include "ranked.bpf.h"
+#include "preemption.bpf.h"
 
 static void queue_add(u32 slot, u64 now)
 {
@@ -231,15 +232,24 @@ static struct choice queue_pick(u32 cpu, u32 prev, u64 now)
 	return choice;
 }
 
+static bool may_preempt(void)
+{
+	return true;
+}
+
 /* The CPU of whom should give way to @slot, which comes: 1 + its number, 0: none. */
 static u32 cpu_to_preempt(u32 slot, u64 now)
 {
 	struct client *comes = client_at(slot);
-	bool of_others = comes->rank == RANK_OTHERS;
-	/* One of Q0 never takes a CPU from another one of Q0, whatever its virtual time. */
-	u64 latest = of_others ? lateness(comes, comes->virt + quantum_now() / 4) : LATER_RANK - 1;
 	u32 cpu, found = 0;
+	bool of_others;
+	u64 latest;
 
+	if (!place_of(slot))
+		return 0;
+	of_others = comes->rank == RANK_OTHERS;
+	/* One of Q0 never takes a CPU from another one of Q0, whatever its virtual time. */
+	latest = of_others ? lateness(comes, comes->virt + quantum_now() / 4) : LATER_RANK - 1;
 	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++) {
 		const struct cpu_state *state = &cpus[cpu % MAX_CPUS];
 		struct client *c = client_at(state->running);
@@ -254,9 +264,7 @@ static u32 cpu_to_preempt(u32 slot, u64 now)
 		latest = late;
 		found = cpu + 1;
 	}
-	if (found)
-		cpus[(found - 1) % MAX_CPUS].gives_way = true;
-	return found;
+	return taken(found);
 }
 
 #endif

@@ -88,7 +88,7 @@ static void fair_enqueue(struct task_struct *p)
 		scx_bpf_kick_cpu(cpu, KICK_PREEMPT);
 }
 
-static void fair_dispatch(s32 cpu, struct task_struct *prev)
+void BPF_STRUCT_OPS(fair_dispatch, s32 cpu, struct task_struct *prev)
 {
 	u32 prev_slot = prev && is_runnable(prev) ? slot_of(prev) : 0, slot, in_vain;
 	u64 used_ns = prev_slot ? prev->se.sum_exec_runtime : 0, now = bpf_ktime_get_ns();
@@ -121,7 +121,7 @@ static void fair_dispatch(s32 cpu, struct task_struct *prev)
 	carry_out(&d, cpu, prev, prev_slot);
 }
 
-static void fair_running(struct task_struct *p)
+void BPF_STRUCT_OPS(fair_running, struct task_struct *p)
 {
 	u32 slot = slot_of(p), cpu = scx_bpf_task_cpu(p);
 	u64 used_ns = p->se.sum_exec_runtime, now = bpf_ktime_get_ns(), slice_ns;
@@ -153,7 +153,7 @@ static void fair_running(struct task_struct *p)
 		scx_bpf_kick_cpu(cpu, KICK_PREEMPT);
 }
 
-static void fair_stopping(struct task_struct *p, bool runnable)
+void BPF_STRUCT_OPS(fair_stopping, struct task_struct *p, bool runnable)
 {
 	u32 slot = slot_of(p), cpu = scx_bpf_task_cpu(p);
 	u64 used_ns = p->se.sum_exec_runtime, now = bpf_ktime_get_ns();
@@ -185,7 +185,7 @@ static void fair_tick(struct task_struct *p)
 		task_set_slice(p, 0);
 }
 
-static void fair_quiescent(struct task_struct *p, u64 deq_flags)
+void BPF_STRUCT_OPS(fair_quiescent, struct task_struct *p, u64 deq_flags)
 {
 	u32 slot = slot_of(p);
 	bool sleeps = deq_flags & DEQ_SLEEP;
@@ -204,13 +204,18 @@ static void fair_quiescent(struct task_struct *p, u64 deq_flags)
 	bpf_spin_unlock(&lock);
 }
 
-static void fair_set_weight(struct task_struct *p)
+void BPF_STRUCT_OPS(fair_set_weight, struct task_struct *p, u32 scx_weight)
 {
 	u32 slot = slot_of(p), weight = weight_of(p);
 
 	bpf_spin_lock(&lock);
 	set_weight(slot, weight);
 	bpf_spin_unlock(&lock);
+}
+
+void BPF_STRUCT_OPS(fair_set_cpumask, struct task_struct *p, const struct cpumask *cpumask)
+{
+	slot_set_cpus(slot_of(p), p, cpumask);
 }
 
 /* It is not ours any more. */
@@ -242,5 +247,12 @@ static void fair_exit_task(struct task_struct *p)
 	forget_share_of(p);
 	slot_give_back(slot_of(p));
 }
+
+/* The callbacks that are here. */
+#define FAIR_OPS                                                                        \
+	.dispatch = (void *)fair_dispatch, .running = (void *)fair_running,             \
+	.stopping = (void *)fair_stopping, .quiescent = (void *)fair_quiescent,         \
+	.set_weight = (void *)fair_set_weight, .set_cpumask = (void *)fair_set_cpumask, \
+	.exit = (void *)record_exit, .flags = SCX_OPS_KEEP_BUILTIN_IDLE
 
 #endif

@@ -203,7 +203,7 @@ mod tests {
         let mut bytes = vec![0; 4096];
         let table = table(&image).expect("a table");
         let error = write(&image, table, &mut bytes, &|_| None).expect_err("no program");
-        assert!(error.contains("no program 'wfq_"), "{error}");
+        assert!(error.contains("no program 'share_"), "{error}");
     }
 
     #[test]

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The callbacks of policies on cfs's rules that are the same in all of them.
+ */
+#ifndef ROTA_CFS_OPS_BPF_H
+#define ROTA_CFS_OPS_BPF_H
+
+#include "cfs_rules.bpf.h"
+
+s32 BPF_STRUCT_OPS(cfs_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
+{
+	return choose_queue(p, prev_cpu, wake_flags);
+}
+
+void BPF_STRUCT_OPS(cfs_update_idle, s32 cpu, bool idle)
+{
+	if (idle)
+		look_again(cpu, nr_waiting);
+}
+
+s32 BPF_STRUCT_OPS(cfs_cgroup_init, struct cgroup *cgrp, struct scx_cgroup_init_args *args)
+{
+	return group_init(cgrp, args->weight);
+}
+
+void BPF_STRUCT_OPS(cfs_cgroup_exit, struct cgroup *cgrp)
+{
+	group_exit(cgrp);
+}
+
+void BPF_STRUCT_OPS(cfs_cgroup_move, struct task_struct *p, struct cgroup *from, struct cgroup *to)
+{
+	cfs_move(p, to);
+}
+
+void BPF_STRUCT_OPS(cfs_cgroup_set_weight, struct cgroup *cgrp, u32 weight)
+{
+	group_set_weight(cgrp, weight);
+}
+
+s32 BPF_STRUCT_OPS(cfs_init)
+{
+	return cfs_start();
+}
+
+/* All but enqueue, tick, disable, init_task, exit_task and the name. */
+#define CFS_OPS                                                                                 \
+	FAIR_OPS, .select_cpu = (void *)cfs_select_cpu, .update_idle = (void *)cfs_update_idle, \
+		.cgroup_init = (void *)cfs_cgroup_init, .cgroup_exit = (void *)cfs_cgroup_exit, \
+		.cgroup_move = (void *)cfs_cgroup_move,                                         \
+		.cgroup_set_weight = (void *)cfs_cgroup_set_weight, .init = (void *)cfs_init
+
+#endif
