@@ -17,8 +17,7 @@ use crate::kernel_objects::KSYMS;
 use crate::ops::Op;
 use rota_object::link::Kernel;
 use rota_vm::error::Fault;
-use rota_vm::host::{Kfunc, KfuncFn};
-use rota_vm::runtime::KfuncTable;
+use rota_vm::table::{CallFn, CallTable, Kfunc};
 use std::sync::{Arc, OnceLock};
 
 /// `SCX_KF_ALLOW_*`: where a kernel function may be called from.
@@ -48,7 +47,7 @@ const fn row(
     args: u8,
     contexts: u32,
     cost: u32,
-    run: KfuncFn<Core>,
+    run: CallFn<Core>,
 ) -> Kfunc<Core> {
     // kernels differ about the implicit bpf_prog_aux argument: one more is accepted
     Kfunc { name, arity: args..=args + 1, contexts, cost, run }
@@ -69,9 +68,13 @@ fn rows() -> Vec<Kfunc<Core>> {
 }
 
 /// The table, built once.
-pub fn table() -> Arc<KfuncTable<Core>> {
-    static TABLE: OnceLock<Arc<KfuncTable<Core>>> = OnceLock::new();
-    Arc::clone(TABLE.get_or_init(|| Arc::new(KfuncTable::new(rows()))))
+pub fn table() -> Arc<CallTable<Core>> {
+    static TABLE: OnceLock<Arc<CallTable<Core>>> = OnceLock::new();
+    Arc::clone(TABLE.get_or_init(|| {
+        let mut kfuncs = rota_vm::kfuncs::generic();
+        kfuncs.extend(rows());
+        Arc::new(CallTable::new(rota_vm::helpers::all(), kfuncs))
+    }))
 }
 
 /// The simulated kernel as a loader asks about it.
@@ -90,7 +93,7 @@ impl Default for SimKernel {
 
 impl Kernel for SimKernel {
     fn has_kfunc(&self, name: &str) -> bool {
-        table().contains(name)
+        table().kfunc(name).is_some()
     }
 
     fn has_ksym(&self, name: &str) -> bool {

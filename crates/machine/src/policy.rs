@@ -4,11 +4,28 @@
 use crate::core::Core;
 use crate::kfuncs;
 use crate::ops::{Op, OpRet, Ops, OpsParams, Tracepoint};
-use rota_object::error::LoadError;
 use rota_object::image::{FuncId, Image, MapId, OpsField, StructOps};
-use rota_vm::error::Fault;
+use rota_vm::error::{Fault, StartError};
 use rota_vm::runtime::{Ret, Runtime};
 use std::sync::Arc;
+use thiserror::Error;
+
+/// An object that cannot be attached as a scheduler.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum AttachError {
+    /// It cannot be started.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The kernel would not register it.
+    #[error("{object}: {what}")]
+    Refused {
+        /// The object.
+        object: String,
+        /// Why, and what was expected.
+        what: String,
+    },
+}
 
 /// Map of shares that `rota run --share` and the workload key `share` fill.
 pub const SHARES_MAP: &str = "rota_shares";
@@ -26,8 +43,8 @@ pub struct Binding {
 }
 
 impl Binding {
-    fn of(image: &Image) -> Result<Self, LoadError> {
-        let fail = |what: String| LoadError { object: image.name.clone(), what };
+    fn of(image: &Image) -> Result<Self, AttachError> {
+        let fail = |what: String| AttachError::Refused { object: image.name.clone(), what };
         let is_ops =
             |s: &&StructOps| matches!(s.type_name.as_str(), "sched_ext_ops" | "sched_ext_ops_cid");
         let mut found = image.struct_ops.iter().filter(is_ops);
@@ -87,9 +104,9 @@ pub struct BpfOps {
 
 impl BpfOps {
     /// Creates the object's maps in the machine's memory and finds its callbacks.
-    pub fn load(image: Arc<Image>, core: &mut Core) -> Result<Self, LoadError> {
+    pub fn load(image: Arc<Image>, core: &mut Core) -> Result<Self, AttachError> {
         let mut binding = Binding::of(&image)?;
-        let mut rt = Runtime::new(image, kfuncs::table(), core)?;
+        let mut rt = Runtime::new(image, &kfuncs::table(), core)?;
         rt.set_budget(core.config.budget);
         binding.shares = rt.map(SHARES_MAP);
         let binding = Arc::new(binding);
@@ -98,8 +115,8 @@ impl BpfOps {
     }
 
     /// The same object in another machine, as it was loaded.
-    pub fn another(&self, core: &mut Core) -> Result<Self, LoadError> {
-        let rt = self.rt.another(kfuncs::table(), core)?;
+    pub fn another(&self, core: &mut Core) -> Result<Self, AttachError> {
+        let rt = self.rt.another(&kfuncs::table(), core)?;
         let binding = Arc::clone(&self.binding);
         core.binding = Some(Arc::clone(&binding));
         Ok(Self { rt, binding })

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Why there was no run.
 
+use rota_machine::policy::AttachError;
 use rota_machine::run::RunError;
 use rota_object::error::LoadError;
 use rota_object::settings::SettingError;
@@ -13,6 +14,9 @@ pub enum SimError {
     /// The object cannot be hosted.
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// The object cannot be attached as a scheduler.
+    #[error(transparent)]
+    Attach(#[from] AttachError),
     /// A variable, map or member cannot be set.
     #[error(transparent)]
     Setting(#[from] SettingError),

@@ -1,9 +1,27 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Why guest code was stopped, and where.
+//! The two ways running an object fails: it cannot be started, or its code is stopped.
 
 use std::fmt;
+use thiserror::Error;
+
+/// An image that cannot be started.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StartError {
+    /// A map that cannot be made.
+    #[error("{object}: map {map}: {what}")]
+    Map {
+        /// The object.
+        object: String,
+        /// The map.
+        map: String,
+        /// What is wrong with its definition.
+        what: String,
+    },
+}
 
 /// Why guest code was stopped.
+#[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FaultKind {
     /// Access outside a region, or to no region.

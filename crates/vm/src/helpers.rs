@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Helpers: the calls with a fixed number that every BPF program may make.
-//!
-//! A helper has the signature of a kernel function. Its cost, in instructions, models
-//! what the kernel does for it; calls that the kernel's JIT inlines cost what it emits.
 
 mod control;
 mod kptr;
-
 mod map;
-mod names;
 mod print;
 mod probe;
 mod queue;
@@ -17,62 +12,68 @@ mod storage;
 mod task;
 mod time;
 
-pub(crate) use names::name;
-
 use crate::host::Host;
-use crate::interpreter::program::Callee;
+use crate::table::{CallFn, Helper};
 
-/// The helper with a number, if it exists here.
-pub(crate) fn find<H: Host>(id: i32) -> Option<Callee<H>> {
-    let (run, cost): (crate::host::KfuncFn<H>, u32) = match id {
-        1 => (map::lookup, 25),
-        2 => (map::update, 80),
-        3 => (map::delete, 60),
-        4 | 113 => (probe::read_kernel, 30),
-        5 => (time::ktime, 20),
-        6 => (print::trace_printk, 500),
-        7 => (task::random, 10),
-        8 => (task::cpu, 1),
-        12 => (control::tail_call, 10),
-        14 => (task::pid_tgid, 4),
-        16 => (task::comm, 15),
-        35 | 158 => (task::current, 1),
-        42 => (task::numa_node, 2),
-        45 | 115 => (probe::read_kernel_str, 60),
-        80 => (task::cgroup_id, 10),
-        87 => (queue::push, 40),
-        88 => (queue::pop, 40),
-        89 => (queue::peek, 40),
-        93 => (control::spin_lock, 10),
-        94 => (control::spin_unlock, 5),
-        112 | 114 => (probe::read_user, 30),
-        118 => (time::jiffies, 2),
-        125 | 160 | 208 => (time::ktime, 20),
-        130 => (ring::output, 100),
-        131 => (ring::reserve, 60),
-        132 => (ring::submit, 30),
-        133 => (ring::discard, 30),
-        134 => (ring::query, 10),
-        153 => (task::per_cpu_ptr, 5),
-        154 => (task::this_cpu_ptr, 3),
-        156 => (storage::task_get, 30),
-        157 => (storage::delete, 80),
-        164 => (control::for_each_map_elem, 20),
-        165 => (print::snprintf, 300),
-        169 => (time::timer_init, 100),
-        170 => (time::timer_set_callback, 30),
-        171 => (time::timer_start, 200),
-        172 => (time::timer_cancel, 100),
-        174 => (task::attach_cookie, 3),
-        177 => (print::trace_vprintk, 500),
-        181 => (control::bpf_loop, 10),
-        182 => (probe::strncmp, 30),
-        194 => (kptr::kptr_xchg, 10),
-        195 => (map::lookup_percpu, 25),
-        209 => (ring::user_drain, 30),
-        210 => (storage::cgroup_get, 30),
-        211 => (storage::delete, 80),
-        _ => return None,
-    };
-    Some(Callee { run, cost, limit: None })
+fn row<H: Host>(name: &'static str, cost: u32, run: CallFn<H>) -> Helper<H> {
+    Helper { name, cost, run }
+}
+
+/// All helpers.
+pub fn all<H: Host>() -> Vec<Helper<H>> {
+    vec![
+        row("map_lookup_elem", 25, map::lookup),
+        row("map_update_elem", 80, map::update),
+        row("map_delete_elem", 60, map::delete),
+        row("probe_read", 30, probe::read_kernel),
+        row("probe_read_kernel", 30, probe::read_kernel),
+        row("ktime_get_ns", 20, time::ktime),
+        row("trace_printk", 500, print::trace_printk),
+        row("get_prandom_u32", 10, task::random),
+        row("get_smp_processor_id", 1, task::cpu),
+        row("tail_call", 10, control::tail_call),
+        row("get_current_pid_tgid", 4, task::pid_tgid),
+        row("get_current_comm", 15, task::comm),
+        row("get_current_task", 1, task::current),
+        row("get_current_task_btf", 1, task::current),
+        row("get_numa_node_id", 2, task::numa_node),
+        row("probe_read_str", 60, probe::read_kernel_str),
+        row("probe_read_kernel_str", 60, probe::read_kernel_str),
+        row("get_current_cgroup_id", 10, task::cgroup_id),
+        row("map_push_elem", 40, queue::push),
+        row("map_pop_elem", 40, queue::pop),
+        row("map_peek_elem", 40, queue::peek),
+        row("spin_lock", 10, control::spin_lock),
+        row("spin_unlock", 5, control::spin_unlock),
+        row("probe_read_user", 30, probe::read_user),
+        row("probe_read_user_str", 30, probe::read_user),
+        row("jiffies64", 2, time::jiffies),
+        row("ktime_get_boot_ns", 20, time::ktime),
+        row("ktime_get_coarse_ns", 20, time::ktime),
+        row("ktime_get_tai_ns", 20, time::ktime),
+        row("ringbuf_output", 100, ring::output),
+        row("ringbuf_reserve", 60, ring::reserve),
+        row("ringbuf_submit", 30, ring::submit),
+        row("ringbuf_discard", 30, ring::discard),
+        row("ringbuf_query", 10, ring::query),
+        row("per_cpu_ptr", 5, task::per_cpu_ptr),
+        row("this_cpu_ptr", 3, task::this_cpu_ptr),
+        row("task_storage_get", 30, storage::task_get),
+        row("task_storage_delete", 80, storage::delete),
+        row("for_each_map_elem", 20, control::for_each_map_elem),
+        row("snprintf", 300, print::snprintf),
+        row("timer_init", 100, time::timer_init),
+        row("timer_set_callback", 30, time::timer_set_callback),
+        row("timer_start", 200, time::timer_start),
+        row("timer_cancel", 100, time::timer_cancel),
+        row("get_attach_cookie", 3, task::attach_cookie),
+        row("trace_vprintk", 500, print::trace_vprintk),
+        row("loop", 10, control::bpf_loop),
+        row("strncmp", 30, probe::strncmp),
+        row("kptr_xchg", 10, kptr::kptr_xchg),
+        row("map_lookup_percpu_elem", 25, map::lookup_percpu),
+        row("user_ringbuf_drain", 30, ring::user_drain),
+        row("cgrp_storage_get", 30, storage::cgroup_get),
+        row("cgrp_storage_delete", 80, storage::delete),
+    ]
 }

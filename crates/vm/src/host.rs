@@ -3,12 +3,10 @@
 
 use crate::error::Fault;
 use crate::memory::Memory;
-use crate::runtime::Runtime;
-use std::ops::RangeInclusive;
 
 /// The kernel as guest code sees it. The simulated machine implements it;
 /// tests implement a small one.
-pub trait Host: Sized {
+pub trait Host: Sized + 'static {
     /// The address space that guest code and host share.
     fn memory(&mut self) -> &mut Memory;
     /// Monotonic clock, `bpf_ktime_get_ns`.
@@ -43,24 +41,6 @@ pub trait Host: Sized {
     /// The cgroup whose `cgroup_subsys_state`/`cgroup` a task is in: guest address, for
     /// `bpf_get_current_cgroup_id`-like helpers (0: none).
     fn cgroup_of(&mut self, task: u64) -> u64;
-    /// May a kernel function that is limited to these [contexts](Kfunc::contexts) be called now?
+    /// May a kernel function that is limited to these [contexts](crate::table::Kfunc::contexts) be called now?
     fn may_call(&self, contexts: u32, name: &str) -> Result<(), Fault>;
-}
-
-/// Signature of a kernel function: host, the runtime that called it, r1..=r5 → r0.
-pub type KfuncFn<H> = fn(&mut H, &mut Runtime<H>, &[u64; 5]) -> Result<u64, Fault>;
-
-/// One kernel function that hosted code may call.
-pub struct Kfunc<H> {
-    /// Essential name (cut at the last `___`, `___v2` kept where it is the kernel's own name).
-    pub name: &'static str,
-    /// Accepted argument counts (kernels differ about the implicit `aux`).
-    pub arity: RangeInclusive<u8>,
-    /// Contexts it may be called from: a mask that the host defines, and is asked about before
-    /// each call ([`Host::may_call`]) unless it is [`ANY_CONTEXT`](crate::kfuncs::ANY_CONTEXT).
-    pub contexts: u32,
-    /// Cost in instructions added to the callback's count: the documented model of its work.
-    pub cost: u32,
-    /// The implementation.
-    pub run: KfuncFn<H>,
 }

@@ -6,24 +6,22 @@ mod arena;
 mod bits;
 mod cpumask;
 mod iter;
-pub(crate) mod list;
+mod list;
 mod lock;
 mod object;
-pub(crate) mod rbtree;
+mod rbtree;
 mod string;
 mod trivial;
 
-use crate::host::{Host, Kfunc, KfuncFn};
+use crate::host::Host;
+use crate::table::{CallFn, Kfunc, ANY_CONTEXT};
 use std::ops::RangeInclusive;
-
-/// Callable from everywhere.
-pub const ANY_CONTEXT: u32 = u32::MAX;
 
 fn row<H: Host>(
     name: &'static str,
     arity: RangeInclusive<u8>,
     cost: u32,
-    run: KfuncFn<H>,
+    run: CallFn<H>,
 ) -> Kfunc<H> {
     Kfunc { name, arity, contexts: ANY_CONTEXT, cost, run }
 }

@@ -10,7 +10,7 @@ mod ring;
 mod special;
 mod storage;
 
-pub(crate) use array::Array;
+pub(crate) use array::{Array, ArrayPlace};
 pub(crate) use create::{create, filled, Created};
 pub(crate) use hash::Hash;
 pub(crate) use queue::Queue;

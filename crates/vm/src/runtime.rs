@@ -2,33 +2,29 @@
 //! One running instance of an image: its maps, its timers, and calls into its functions.
 
 mod access;
-mod layout;
-mod objects;
-mod table;
-mod timers;
+mod calls;
+mod exec;
+mod expiry;
+mod ownership;
 
-pub(crate) use layout::Layout;
-pub use table::KfuncTable;
+pub use exec::{Exec, Step};
 
-use crate::error::{Fault, FaultKind};
+use crate::callback::Callback;
+use crate::code::{Call, Code};
+use crate::error::Fault;
 use crate::host::Host;
-use crate::interpreter::decode::{self, Places};
-use crate::interpreter::program::Program;
-use crate::interpreter::{Callback, Exec, Step};
-use crate::maps::{self, Body, Map};
+use crate::layout::Layout;
+use crate::maps::Map;
 use crate::memory::handle;
-use objects::Objects;
-use rota_object::error::LoadError;
-use rota_object::image::{FuncId, Image, MapId};
+use crate::objects::Objects;
+use crate::places::Places;
+use crate::timers::Timers;
+use rota_object::image::{Image, MapId};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
-use timers::Timers;
 
 /// Instructions that one call may execute, unless set otherwise.
 const DEFAULT_BUDGET: u64 = 10_000_000;
-
-/// Calls inside calls, by way of kernel functions that call back.
-const MAX_DEPTH: u32 = 16;
 
 /// What a call returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,21 +35,32 @@ pub struct Ret {
     pub instructions: u64,
 }
 
+/// What an instance is made of.
+pub(crate) struct Parts<H> {
+    pub(crate) image: Arc<Image>,
+    pub(crate) code: Arc<dyn Code<Runtime<H>, H>>,
+    /// What the code was decoded for.
+    pub(crate) places: Arc<Places>,
+    /// Of each map's initial contents, the bytes up to the last that is not 0.
+    pub(crate) filled: Arc<[usize]>,
+    pub(crate) maps: Vec<Map>,
+    pub(crate) layout: Layout,
+}
+
 /// A running instance.
 pub struct Runtime<H> {
     image: Arc<Image>,
-    program: Arc<Program<H>>,
-    /// What the program was decoded for.
-    places: Arc<Places>,
-    /// Of each map's initial contents, the bytes up to the last that is not 0.
-    filled: Arc<[usize]>,
+    code: Arc<dyn Code<Self, H>>,
+    pub(crate) places: Arc<Places>,
+    pub(crate) filled: Arc<[usize]>,
     pub(crate) maps: Vec<Map>,
-    /// Calls that are over, kept for their stacks.
-    idle: Vec<Exec<H>>,
+    /// Calls that are over, kept for their stacks. Boxed, as they are moved in and out.
+    #[allow(clippy::vec_box)]
+    idle: Vec<Box<Call<Self, H>>>,
     depth: u32,
     budget: u64,
     charged: i64,
-    callback: Option<Callback>,
+    callback: Option<Box<dyn Callback<Self, H>>>,
     pub(crate) timers: Timers,
     pub(crate) objects: Objects,
     pub(crate) layout: Layout,
@@ -66,46 +73,12 @@ pub struct Runtime<H> {
 }
 
 impl<H: Host> Runtime<H> {
-    /// Creates the image's maps in the host's memory and decodes its code.
-    pub fn new(
-        image: Arc<Image>,
-        kfuncs: Arc<KfuncTable<H>>,
-        host: &mut H,
-    ) -> Result<Self, LoadError> {
-        let filled: Arc<[usize]> = image.maps.iter().map(maps::filled).collect();
-        let (maps, places) = create_maps(&image, &filled, host)?;
-        let places = Arc::new(places);
-        let program = Arc::new(decode::decode(&image, &kfuncs, &places));
-        let layout = Layout::of(&image.kernel_btf);
-        Ok(Self::with(image, program, places, filled, maps, layout))
-    }
-
-    /// Another instance of the same image, for another host. What was decoded is used again
-    /// if the new host puts everything where this one's did.
-    pub fn another(&self, kfuncs: Arc<KfuncTable<H>>, host: &mut H) -> Result<Self, LoadError> {
-        let image = Arc::clone(&self.image);
-        let (maps, places) = create_maps(&image, &self.filled, host)?;
-        let (program, places) = if places == *self.places {
-            (Arc::clone(&self.program), Arc::clone(&self.places))
-        } else {
-            (Arc::new(decode::decode(&image, &kfuncs, &places)), Arc::new(places))
-        };
-        let (filled, layout) = (Arc::clone(&self.filled), self.layout.clone());
-        Ok(Self { budget: self.budget, ..Self::with(image, program, places, filled, maps, layout) })
-    }
-
-    fn with(
-        image: Arc<Image>,
-        program: Arc<Program<H>>,
-        places: Arc<Places>,
-        filled: Arc<[usize]>,
-        maps: Vec<Map>,
-        layout: Layout,
-    ) -> Self {
+    pub(crate) fn of(parts: Parts<H>) -> Self {
+        let Parts { image, code, places, filled, maps, layout } = parts;
         Self {
             layout,
             image,
-            program,
+            code,
             places,
             filled,
             maps,
@@ -125,46 +98,6 @@ impl<H: Host> Runtime<H> {
     /// What is running.
     pub fn image(&self) -> &Arc<Image> {
         &self.image
-    }
-
-    /// Calls a function and runs it to its end. Kernel functions may use it too.
-    pub fn call(&mut self, host: &mut H, func: FuncId, args: &[u64]) -> Result<Ret, Fault> {
-        self.call_with_key(host, func, args, None)
-    }
-
-    /// Like [`Runtime::call`]; with a key, the second argument points at a copy of it.
-    pub(crate) fn call_with_key(
-        &mut self,
-        host: &mut H,
-        func: FuncId,
-        args: &[u64],
-        key: Option<&[u8]>,
-    ) -> Result<Ret, Fault> {
-        if self.depth >= MAX_DEPTH {
-            return Err(Fault::new(FaultKind::Stack));
-        }
-        let mut exec = match self.idle.pop() {
-            Some(exec) => exec,
-            None => Exec::new(self),
-        };
-        exec.start(host, func, args)?;
-        if let Some(key) = key {
-            exec.pass_key(host, key)?;
-        }
-        let outer_charge = std::mem::take(&mut self.charged);
-        self.depth += 1;
-        let result = exec.run(self, host, u64::MAX);
-        self.depth -= 1;
-        self.charged = outer_charge;
-        self.idle.push(exec);
-        if self.depth == 0 && !self.graveyard.is_empty() {
-            self.bury(host);
-        }
-        match result? {
-            Step::Done(ret) => Ok(ret),
-            // Fuel beyond any budget: only the budget ends the run.
-            Step::Paused => Err(Fault::new(FaultKind::Budget(self.budget))),
-        }
     }
 
     /// Instructions that one call may execute.
@@ -188,7 +121,7 @@ impl<H: Host> Runtime<H> {
     }
 
     /// Asks the interpreter to call back before the running helper returns.
-    pub(crate) fn call_back(&mut self, callback: Callback) {
+    pub(crate) fn call_back(&mut self, callback: Box<dyn Callback<Self, H>>) {
         self.callback = Some(callback);
     }
 
@@ -197,12 +130,13 @@ impl<H: Host> Runtime<H> {
         self.callback.is_some()
     }
 
-    pub(crate) fn take_callback(&mut self) -> Option<Callback> {
+    pub(crate) fn take_callback(&mut self) -> Option<Box<dyn Callback<Self, H>>> {
         self.callback.take()
     }
 
-    pub(crate) fn program(&self) -> &Arc<Program<H>> {
-        &self.program
+    /// The decoded functions.
+    pub(crate) fn code(&self) -> &Arc<dyn Code<Self, H>> {
+        &self.code
     }
 
     /// The map that a guest pointer means.
@@ -247,48 +181,6 @@ impl<H: Host> Runtime<H> {
             host.memory().free(addr);
         }
     }
-}
-
-/// An image's maps in the host's memory, and where they and everything else are.
-fn create_maps<H: Host>(
-    image: &Image,
-    filled: &[usize],
-    host: &mut H,
-) -> Result<(Vec<Map>, Places), LoadError> {
-    let cpus = host.nr_cpus();
-    let mut places = Places {
-        values: Vec::new(),
-        ksyms: Vec::new(),
-        arrays: Vec::new(),
-        arena: 0,
-        frozen: FxHashMap::default(),
-    };
-    let mut maps = Vec::new();
-    for (def, filled) in image.maps.iter().zip(filled) {
-        let created = maps::create(def, *filled, &image.btf, host.memory(), cpus);
-        let maps::Created { map, base } = created.map_err(|what| LoadError {
-            object: image.name.clone(),
-            what: format!("map {}: {what}", def.name),
-        })?;
-        match &map.body {
-            Body::Arena => places.arena = base >> 32 << 32,
-            Body::Array(_) if def.read_only => {
-                let bytes = host.memory().bytes(base, def.value_size).unwrap_or(&[]);
-                places.frozen.insert(base, bytes.into());
-            }
-            _ => {}
-        }
-        places.arrays.push(match &map.body {
-            Body::Array(array) => Some(array.place()),
-            _ => None,
-        });
-        places.values.push(base);
-        maps.push(map);
-    }
-    for name in &image.ksyms {
-        places.ksyms.push(host.ksym(name).unwrap_or(0));
-    }
-    Ok((maps, places))
 }
 
 #[cold]

@@ -3,7 +3,7 @@
 
 use super::{allow, row};
 use crate::core::Core;
-use rota_vm::host::Kfunc;
+use rota_vm::table::Kfunc;
 
 /// `BPF_CGROUP_ITER_*` walks that this kernel knows: descendants before or after their parents,
 /// ancestors.

@@ -8,8 +8,8 @@ use crate::core::Core;
 use crate::exit::ExitKind;
 use rota_object::image::{map_type, MapId};
 use rota_vm::error::Fault;
-use rota_vm::host::Kfunc;
 use rota_vm::runtime::Runtime;
+use rota_vm::table::Kfunc;
 
 pub(super) fn rows() -> Vec<Kfunc<Core>> {
     vec![

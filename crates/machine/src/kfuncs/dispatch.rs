@@ -10,8 +10,8 @@ use crate::policy::reenter;
 use crate::rq::{Direct, DspEntry};
 use crate::task::{OpsState, Tid};
 use rota_vm::error::Fault;
-use rota_vm::host::Kfunc;
 use rota_vm::memory::Perm;
+use rota_vm::table::Kfunc;
 
 pub(super) fn rows() -> Vec<Kfunc<Core>> {
     vec![

@@ -5,7 +5,7 @@ use super::{allow, row};
 use crate::core::Core;
 use crate::exit::ExitKind;
 use rota_vm::format::bstr;
-use rota_vm::host::Kfunc;
+use rota_vm::table::Kfunc;
 
 pub(super) fn rows() -> Vec<Kfunc<Core>> {
     vec![

@@ -6,7 +6,7 @@ use crate::consts::*;
 use crate::core::Core;
 use crate::exit::ExitKind;
 use rota_vm::error::Fault;
-use rota_vm::host::Kfunc;
+use rota_vm::table::Kfunc;
 
 pub(super) fn rows() -> Vec<Kfunc<Core>> {
     vec![

@@ -8,7 +8,7 @@ use crate::dsq::{Cursor, DsqIx};
 use crate::ops::Ops;
 use crate::policy::reenter;
 use rota_vm::error::Fault;
-use rota_vm::host::Kfunc;
+use rota_vm::table::Kfunc;
 use rustc_hash::FxHashMap;
 
 /// Iterations in progress, by the guest address of their `struct bpf_iter_scx_dsq`.

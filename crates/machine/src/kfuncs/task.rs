@@ -6,7 +6,7 @@ use crate::consts::*;
 use crate::core::Core;
 use crate::exit::ExitKind;
 use crate::task::Tid;
-use rota_vm::host::Kfunc;
+use rota_vm::table::Kfunc;
 
 pub(super) fn rows() -> Vec<Kfunc<Core>> {
     vec![

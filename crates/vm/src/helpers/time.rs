@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Helpers that read clocks and set timers.
 
+use crate::callback::function_at;
 use crate::errno::{code, EDEADLK, EINVAL};
 use crate::error::Fault;
 use crate::host::Host;
-use crate::interpreter::Callback;
 use crate::maps::Body;
 use crate::runtime::Runtime;
 
@@ -48,7 +48,7 @@ pub(super) fn timer_set_callback<H: Host>(
     rt: &mut Runtime<H>,
     &[timer, callback, ..]: &[u64; 5],
 ) -> Result<u64, Fault> {
-    let func = Callback::function(callback)?;
+    let func = function_at(callback)?;
     Ok(rt.timers.set_callback(timer, func).map_or_else(code, |()| 0))
 }
 

@@ -5,40 +5,23 @@
 //! dead code may hold anything.
 
 use super::fold;
-use super::op::{code, Op};
-use super::program::{ArrayPlace, Callee, Program};
+use super::op::{accessed, code, is_jump, writes_dst, Op};
+use super::program::{Callee, Program};
 use crate::error::FaultKind;
-use crate::helpers;
+use crate::frames::STACK_SIZE;
+use crate::helper_names;
 use crate::host::Host;
-use crate::kfuncs::ANY_CONTEXT;
 use crate::memory::handle;
-use crate::runtime::KfuncTable;
+use crate::places::Places;
+use crate::table::{CallTable, ANY_CONTEXT};
 use rota_object::image::{Function, Image, Insn, Symbol};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Bytes of stack per frame.
-pub(crate) const STACK_SIZE: u32 = 512;
-
-/// Where the runtime put what code refers to.
-#[derive(PartialEq, Eq)]
-pub(crate) struct Places {
-    /// Base address of each map's memory (0: none of its own).
-    pub(crate) values: Vec<u64>,
-    /// Address of each kernel variable.
-    pub(crate) ksyms: Vec<u64>,
-    /// Arrays by map number.
-    pub(crate) arrays: Vec<Option<ArrayPlace>>,
-    /// Address of the arena, 0 if there is none.
-    pub(crate) arena: u64,
-    /// Frozen contents by address.
-    pub(crate) frozen: FxHashMap<u64, Arc<[u8]>>,
-}
-
 /// Decodes all functions of an image.
-pub(crate) fn decode<H: Host>(
+pub(super) fn decode<H: Host>(
     image: &Arc<Image>,
-    table: &KfuncTable<H>,
+    table: &CallTable<H>,
     places: &Places,
 ) -> Program<H> {
     let mut decoder = Decoder {
@@ -81,14 +64,6 @@ pub(crate) fn decode<H: Host>(
     program
 }
 
-/// Whether `off` of such an op is the index of an op of the same function.
-pub(super) fn is_jump(op: u8) -> bool {
-    let class = op & 7;
-    op == code::MAY_GOTO
-        || op == code::JA
-        || ((class == 5 || class == 6) && op != code::CALL && op != code::EXIT)
-}
-
 #[derive(PartialEq, Eq, Hash)]
 enum CalleeKey {
     Helper(i32),
@@ -97,7 +72,7 @@ enum CalleeKey {
 
 struct Decoder<'a, H> {
     image: &'a Image,
-    table: &'a KfuncTable<H>,
+    table: &'a CallTable<H>,
     places: &'a Places,
     callees: Vec<Callee<H>>,
     known: FxHashMap<CalleeKey, u64>,
@@ -240,17 +215,20 @@ impl<H: Host> Decoder<'_, H> {
     }
 
     fn kfunc(&mut self, name: &str) -> Op {
-        let Some(row) = self.table.get(name) else { return self.missing_kfunc(name) };
+        let Some(row) = self.table.kfunc(name) else { return self.missing_kfunc(name) };
         let limit = (row.contexts != ANY_CONTEXT).then_some((row.contexts, row.name));
         let callee = Callee { run: row.run, cost: row.cost, limit };
         self.host_call(CalleeKey::Kfunc(name.to_owned()), callee)
     }
 
     fn helper(&mut self, id: i32) -> Op {
-        match helpers::find::<H>(id) {
-            Some(callee) => Op { off: id, ..self.host_call(CalleeKey::Helper(id), callee) },
+        match self.table.helper(id) {
+            Some(row) => {
+                let callee = Callee { run: row.run, cost: row.cost, limit: None };
+                Op { off: id, ..self.host_call(CalleeKey::Helper(id), callee) }
+            }
             None => {
-                let name = helpers::name(id);
+                let name = helper_names::name(id);
                 self.trap(FaultKind::Missing(format!("helper {id} ({name}) does not exist here")))
             }
         }
@@ -263,33 +241,6 @@ impl<H: Host> Decoder<'_, H> {
             callees.len() as u64 - 1
         });
         Op { code: code::CALL_HOST, dst: 0, src: 0, off: 0, imm: index }
-    }
-}
-
-/// Width and base register of a memory access: `(base, bytes)`.
-fn accessed(op: Op) -> Option<(u8, i32)> {
-    let size = match op.code & 0x18 {
-        0x10 => 1,
-        0x08 => 2,
-        0x00 => 4,
-        _ => 8,
-    };
-    match op.code & 7 {
-        1 => Some((op.src, size)),
-        2 => Some((op.dst, size)),
-        3 if op.code & 0xe0 == 0xc0 && op.imm == 0x100 => Some((op.src, size)),
-        3 => Some((op.dst, size)),
-        _ => None,
-    }
-}
-
-/// Whether the op's `dst` is a register that it changes.
-pub(super) fn writes_dst(op: Op) -> bool {
-    match op.code & 7 {
-        1 | 4 | 7 => true,
-        0 => op.code < code::CALL_HOST,
-        3 => op.code & 0xe0 == 0xc0 && op.imm == 0x100,
-        _ => false,
     }
 }
 

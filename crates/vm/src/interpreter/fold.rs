@@ -6,9 +6,9 @@
 //! forgets all of them.
 
 use super::alu;
-use super::decode::{is_jump, writes_dst, Places};
-use super::op::{code, Op};
+use super::op::{code, is_jump, writes_dst, Op};
 use crate::memory::handle;
+use crate::places::Places;
 
 /// Each round may open branches for the next; real code needs two or three.
 const MAX_ROUNDS: usize = 8;

@@ -179,3 +179,38 @@ pub(crate) mod code {
     /// Nothing, and not counted: exists only while decoding.
     pub(crate) const NOP: u8 = 0xb0;
 }
+
+/// Whether `off` of such an op is the index of an op of the same function.
+pub(super) fn is_jump(op: u8) -> bool {
+    let class = op & 7;
+    op == code::MAY_GOTO
+        || op == code::JA
+        || ((class == 5 || class == 6) && op != code::CALL && op != code::EXIT)
+}
+
+/// Width and base register of a memory access: `(base, bytes)`.
+pub(super) fn accessed(op: Op) -> Option<(u8, i32)> {
+    let size = match op.code & 0x18 {
+        0x10 => 1,
+        0x08 => 2,
+        0x00 => 4,
+        _ => 8,
+    };
+    match op.code & 7 {
+        1 => Some((op.src, size)),
+        2 => Some((op.dst, size)),
+        3 if op.code & 0xe0 == 0xc0 && op.imm == 0x100 => Some((op.src, size)),
+        3 => Some((op.dst, size)),
+        _ => None,
+    }
+}
+
+/// Whether the op's `dst` is a register that it changes.
+pub(super) fn writes_dst(op: Op) -> bool {
+    match op.code & 7 {
+        1 | 4 | 7 => true,
+        0 => op.code < code::CALL_HOST,
+        3 => op.code & 0xe0 == 0xc0 && op.imm == 0x100,
+        _ => false,
+    }
+}

@@ -2,56 +2,66 @@
 //! A decoded image: what the interpreter runs.
 
 use super::op::Op;
+use super::run;
+use crate::code::{Code, State};
 use crate::error::{Fault, FaultKind};
-use crate::host::KfuncFn;
+use crate::host::Host;
+use crate::maps::ArrayPlace;
+use crate::runtime::Runtime;
+use crate::table::CallFn;
 use rota_object::image::{FuncId, Image, Line};
 use std::sync::Arc;
 
 /// A helper or kernel function, resolved.
-pub(crate) struct Callee<H> {
-    pub(crate) run: KfuncFn<H>,
+pub(super) struct Callee<H> {
+    pub(super) run: CallFn<H>,
     /// Instructions that a call counts in addition to itself.
-    pub(crate) cost: u32,
+    pub(super) cost: u32,
     /// Contexts that a kernel function is limited to, and its name.
-    pub(crate) limit: Option<(u32, &'static str)>,
-}
-
-/// An array, for the lookup that the interpreter does itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ArrayPlace {
-    pub(crate) base: u64,
-    pub(crate) entries: u32,
-    pub(crate) stride: u32,
-    /// Bytes from one CPU's values to the next's, 0 if all CPUs share them.
-    pub(crate) cpu_stride: u32,
+    pub(super) limit: Option<(u32, &'static str)>,
 }
 
 /// Decoded code of one image, immutable and shared by all calls into it.
-pub(crate) struct Program<H> {
-    pub(crate) image: Arc<Image>,
-    pub(crate) ops: Vec<Op>,
+pub(super) struct Program<H> {
+    pub(super) image: Arc<Image>,
+    pub(super) ops: Vec<Op>,
     /// The instruction slot each op came from.
-    pub(crate) slots: Vec<u32>,
+    pub(super) slots: Vec<u32>,
     /// First op of each function.
-    pub(crate) entries: Vec<u32>,
-    pub(crate) callees: Vec<Callee<H>>,
+    pub(super) entries: Vec<u32>,
+    pub(super) callees: Vec<Callee<H>>,
     /// By map number; without entries where the map is no array.
-    pub(crate) arrays: Vec<ArrayPlace>,
+    pub(super) arrays: Vec<ArrayPlace>,
     /// Faults that instructions raise when reached.
-    pub(crate) traps: Vec<FaultKind>,
+    pub(super) traps: Vec<FaultKind>,
     /// Address of the arena, if the image has one.
-    pub(crate) arena: u64,
+    pub(super) arena: u64,
 }
 
 impl<H> Program<H> {
     /// First op of a function.
-    pub(crate) fn entry(&self, func: FuncId) -> Option<usize> {
+    pub(super) fn first_op(&self, func: FuncId) -> Option<usize> {
         self.entries.get(func.0 as usize).map(|&at| at as usize)
     }
+}
 
-    /// Completes a fault with function, instruction and source line of the op at `pc`.
+impl<H: Host> Code<Runtime<H>, H> for Program<H> {
+    fn entry(&self, func: FuncId) -> Option<usize> {
+        self.first_op(func)
+    }
+
+    fn run(
+        &self,
+        state: &mut State<Runtime<H>, H>,
+        rt: &mut Runtime<H>,
+        host: &mut H,
+        left: &mut i64,
+    ) -> Result<bool, Box<Fault>> {
+        run::interpret(self, state, rt, host, left)
+    }
+
     #[cold]
-    pub(crate) fn locate(&self, mut fault: Fault, pc: usize) -> Fault {
+    fn locate(&self, mut fault: Fault, pc: usize) -> Fault {
         let Some(&slot) = self.slots.get(pc) else { return fault };
         let holder = |f: &&rota_object::image::Function| slot >= f.start && slot < f.start + f.len;
         if let (true, Some(function)) =

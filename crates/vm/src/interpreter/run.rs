@@ -3,7 +3,9 @@
 
 use super::op::{code, Op};
 use super::program::Program;
-use super::{alu, atomic, callback, State};
+use super::resume::resume;
+use super::{alu, atomic};
+use crate::code::State;
 use crate::error::{Fault, FaultKind};
 use crate::host::Host;
 use crate::runtime::Runtime;
@@ -15,7 +17,7 @@ const INLINE_LOOKUP_COST: i64 = 6;
 /// instruction takes one from `left`, calls of the host take their cost as well.
 pub(super) fn interpret<H: Host>(
     program: &Program<H>,
-    state: &mut State,
+    state: &mut State<Runtime<H>, H>,
     rt: &mut Runtime<H>,
     host: &mut H,
     left: &mut i64,
@@ -261,7 +263,7 @@ pub(super) fn interpret<H: Host>(
                 if rt.wants_callback() {
                     let Some(callback) = rt.take_callback() else { continue };
                     state.pc = pc;
-                    if let Err(fault) = callback::resume(callback, program, state, rt, host, None) {
+                    if let Err(fault) = resume(callback, program, state, rt, host, None) {
                         break Err(Box::new(fault));
                     }
                     pc = state.pc;
@@ -286,7 +288,7 @@ pub(super) fn interpret<H: Host>(
                     if let Some(callback) = saved.callback {
                         let last = Some(r[0]);
                         state.pc = pc;
-                        let step = callback::resume(callback, program, state, rt, host, last);
+                        let step = resume(callback, program, state, rt, host, last);
                         if let Err(fault) = step {
                             break Err(Box::new(fault));
                         }

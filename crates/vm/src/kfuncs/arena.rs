@@ -4,10 +4,11 @@
 use super::row;
 use crate::errno::{code, EBUSY, EINVAL};
 use crate::error::Fault;
-use crate::host::{Host, Kfunc};
+use crate::host::Host;
 use crate::maps::Body;
 use crate::memory::PAGE_SIZE;
 use crate::runtime::Runtime;
+use crate::table::Kfunc;
 use rota_object::image::MapId;
 
 pub(super) fn rows<H: Host>() -> [Kfunc<H>; 3] {

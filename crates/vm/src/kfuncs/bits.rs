@@ -5,9 +5,10 @@
 use super::row;
 use crate::errno::{code, E2BIG, EFAULT, EINVAL};
 use crate::error::Fault;
-use crate::host::{Host, Kfunc};
+use crate::host::Host;
 use crate::memory::Perm;
 use crate::runtime::Runtime;
+use crate::table::Kfunc;
 
 /// `BITS_ITER_NR_WORDS_MAX`.
 const MAX_WORDS: u32 = 511;

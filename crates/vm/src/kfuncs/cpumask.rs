@@ -4,10 +4,11 @@
 use super::row;
 use crate::errno::code;
 use crate::error::Fault;
-use crate::host::{Host, Kfunc};
+use crate::host::Host;
 use crate::maps::Special;
 use crate::memory::{Memory, Perm};
 use crate::runtime::Runtime;
+use crate::table::Kfunc;
 use std::sync::Arc;
 
 type Answer = Result<u64, Fault>;

@@ -5,8 +5,9 @@
 use super::row;
 use crate::errno::{code, E2BIG, EINVAL};
 use crate::error::Fault;
-use crate::host::{Host, Kfunc};
+use crate::host::Host;
 use crate::runtime::Runtime;
+use crate::table::Kfunc;
 
 const MAX_LOOPS: i64 = 8 << 20;
 

@@ -4,8 +4,9 @@
 use super::row;
 use crate::errno::{code, EDEADLK};
 use crate::error::Fault;
-use crate::host::{Host, Kfunc};
+use crate::host::Host;
 use crate::runtime::Runtime;
+use crate::table::Kfunc;
 
 pub(super) fn rows<H: Host>() -> [Kfunc<H>; 6] {
     [

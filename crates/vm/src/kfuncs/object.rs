@@ -4,10 +4,11 @@
 
 use super::row;
 use crate::error::Fault;
-use crate::host::{Host, Kfunc};
+use crate::host::Host;
 use crate::maps::Special;
 use crate::memory::Perm;
 use crate::runtime::Runtime;
+use crate::table::Kfunc;
 use rota_object::btf::TypeId;
 use std::sync::Arc;
 

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Red-black trees of owned objects as kernel functions.
 
-mod balance;
-
 use super::row;
+use crate::callback::{function_at, Callback, Next};
 use crate::errno::{code, EINVAL};
 use crate::error::Fault;
-use crate::host::{Host, Kfunc};
-use crate::interpreter::{Callback, Next};
-use crate::memory::Memory;
+use crate::graph::rbtree::Tree;
+use crate::host::Host;
 use crate::runtime::Runtime;
-use balance::Tree;
+use crate::table::Kfunc;
 use rota_object::image::FuncId;
 
 type Answer = Result<u64, Fault>;
@@ -27,9 +25,8 @@ pub(super) fn rows<H: Host>() -> [Kfunc<H>; 7] {
     ]
 }
 
-/// A walk from the root to where a new node belongs.
-#[derive(Clone, Debug)]
-pub struct Insertion {
+/// A walk from the root to where a new node belongs, which asks `less(node, other)` on the way.
+struct Insertion {
     root: u64,
     node: u64,
     less: FuncId,
@@ -39,10 +36,9 @@ pub struct Insertion {
     leftmost: bool,
 }
 
-impl Insertion {
-    /// Asks for the next comparison, or links the node; `last` is what `less` said.
-    pub(crate) fn next(&mut self, memory: &mut Memory, last: Option<u64>) -> Result<Next, Fault> {
-        let mut tree = Tree::new(memory, self.root);
+impl<H: Host> Callback<Runtime<H>, H> for Insertion {
+    fn next(&mut self, _: &mut Runtime<H>, host: &mut H, last: Option<u64>) -> Result<Next, Fault> {
+        let mut tree = Tree::new(host.memory(), self.root);
         let is_less = last.is_some_and(|r0| r0 != 0);
         let onward = match last {
             None => tree.top()?,
@@ -61,22 +57,15 @@ impl Insertion {
     }
 }
 
-/// Takes out the first node, for whoever frees a whole tree.
-pub(crate) fn pop_first(memory: &mut Memory, root: u64) -> Option<u64> {
-    let mut tree = Tree::new(memory, root);
-    let node = tree.first().ok().filter(|&node| node != 0)?;
-    tree.remove(node).ok()?.then_some(node)
-}
-
 /// `bpf_rbtree_add(root, node, less)`; a node that is in a tree already is dropped.
 fn add<H: Host>(host: &mut H, rt: &mut Runtime<H>, args: &[u64; 5]) -> Answer {
     let &[root, node, less, ..] = args;
-    let less = Callback::function(less)?;
+    let less = function_at(less)?;
     if Tree::new(host.memory(), root).owner(node)? != 0 {
         rt.release_object(host, node >> 32 << 32);
         return Ok(code(EINVAL));
     }
-    rt.call_back(Callback::TreeAdd(Insertion { root, node, less, parent: 0, leftmost: true }));
+    rt.call_back(Box::new(Insertion { root, node, less, parent: 0, leftmost: true }));
     Ok(0)
 }
 

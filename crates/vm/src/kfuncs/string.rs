@@ -4,9 +4,10 @@
 use super::row;
 use crate::errno::{code, E2BIG, EFAULT, ENOENT};
 use crate::error::Fault;
-use crate::host::{Host, Kfunc};
+use crate::host::Host;
 use crate::memory::Memory;
 use crate::runtime::Runtime;
+use crate::table::Kfunc;
 
 /// `XATTR_SIZE_MAX`: no string is longer.
 const MAX_LEN: u64 = 65_536;

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arrays, global data and per-CPU arrays: one region of equal values.
 
-use crate::interpreter::program::ArrayPlace;
+/// Where an array is, for code that indexes it directly.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ArrayPlace {
+    pub(crate) base: u64,
+    pub(crate) entries: u32,
+    pub(crate) stride: u32,
+    /// Bytes from one CPU's values to the next's, 0 if all CPUs share them.
+    pub(crate) cpu_stride: u32,
+}
 
 /// An array's place in memory. A per-CPU array is `cpus` arrays one after the other.
 #[derive(Debug)]

@@ -5,9 +5,9 @@ use crate::run_support::asm::*;
 use crate::run_support::{map, Builder, Machine, TestHost};
 use rota_object::image::{map_type, FuncId, MapDef};
 use rota_vm::error::Fault;
-use rota_vm::host::Kfunc;
-use rota_vm::interpreter::{Exec, Step};
 use rota_vm::runtime::Runtime;
+use rota_vm::runtime::{Exec, Step};
+use rota_vm::table::Kfunc;
 
 const LOOP: i32 = 181;
 const FOR_EACH: i32 = 164;

@@ -284,9 +284,9 @@ fn impossible_maps_are_load_errors_that_name_the_map() {
     ] {
         let name = def.name.clone();
         let image = std::sync::Arc::new(Builder::new().map(def).image);
-        let table = std::sync::Arc::new(rota_vm::runtime::KfuncTable::new(Vec::new()));
+        let table = crate::run_support::table(Vec::new());
         let mut host = crate::run_support::TestHost::new();
-        let error = rota_vm::runtime::Runtime::new(image, table, &mut host).err().unwrap();
+        let error = rota_vm::runtime::Runtime::new(image, &table, &mut host).err().unwrap();
         assert!(error.to_string().contains(&format!("map {name}")), "{error}");
     }
 }

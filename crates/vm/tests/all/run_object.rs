@@ -2,19 +2,20 @@
 //! Compiles a fixture and starts it on the test host.
 
 use crate::fixture::compile;
-use crate::run_support::{Machine, TestHost};
+use crate::run_support::{table, Machine, TestHost};
 use rota_object::btf::Btf;
 use rota_object::image::FuncId;
 use rota_object::link::{link, Kernel, Object};
-use rota_vm::runtime::{KfuncTable, Runtime};
+use rota_vm::runtime::Runtime;
+use rota_vm::table::CallTable;
 use std::sync::Arc;
 
 /// A kernel that has the generic kernel functions and nothing else.
-struct Generic(KfuncTable<TestHost>);
+struct Generic(CallTable<TestHost>);
 
 impl Kernel for Generic {
     fn has_kfunc(&self, name: &str) -> bool {
-        self.0.contains(name)
+        self.0.kfunc(name).is_some()
     }
     fn has_ksym(&self, _: &str) -> bool {
         false
@@ -31,10 +32,10 @@ impl Kernel for Generic {
 pub(crate) fn start(source: &str, cpu: &str) -> Machine {
     let object = Object::parse(source, &compile(source, &[&format!("-mcpu={cpu}")]))
         .expect("object is well-formed");
-    let kernel = Generic(KfuncTable::new(Vec::new()));
+    let kernel = Generic(table(Vec::new()));
     let image = link(&object, &Arc::new(Btf::empty()), &kernel).expect("object links");
     let mut host = TestHost::new();
-    let runtime = Runtime::new(Arc::new(image), Arc::new(kernel.0), &mut host).expect("maps exist");
+    let runtime = Runtime::new(Arc::new(image), &kernel.0, &mut host).expect("maps exist");
     Machine { host, runtime }
 }
 

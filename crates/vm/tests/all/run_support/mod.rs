@@ -10,9 +10,11 @@ pub mod random;
 use rota_object::btf::Btf;
 use rota_object::image::{map_type, FuncId, Function, Image, Insn, MapDef, MapId, Symbol};
 use rota_vm::error::Fault;
-use rota_vm::host::{Host, Kfunc};
+use rota_vm::host::Host;
 use rota_vm::memory::Memory;
-use rota_vm::runtime::{KfuncTable, Ret, Runtime};
+use rota_vm::runtime::{Ret, Runtime};
+use rota_vm::table::{CallTable, Kfunc};
+use rota_vm::{helpers, kfuncs};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -84,6 +86,13 @@ impl Host for TestHost {
     fn cgroup_of(&mut self, _: u64) -> u64 {
         0
     }
+}
+
+/// All helpers, the generic kernel functions, and `rows`.
+pub fn table(rows: Vec<Kfunc<TestHost>>) -> CallTable<TestHost> {
+    let mut all = kfuncs::generic();
+    all.extend(rows);
+    CallTable::new(helpers::all(), all)
 }
 
 /// Builds an image function by function.
@@ -162,8 +171,8 @@ impl Builder {
     }
 
     pub fn start_with(self, mut host: TestHost, rows: Vec<Kfunc<TestHost>>) -> Machine {
-        let table = Arc::new(KfuncTable::new(rows));
-        let runtime = Runtime::new(Arc::new(self.image), table, &mut host).expect("image loads");
+        let table = table(rows);
+        let runtime = Runtime::new(Arc::new(self.image), &table, &mut host).expect("image loads");
         Machine { host, runtime }
     }
 }

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! BPF timers: the host keeps the time, this keeps what each one calls.
 
-use super::{Ret, Runtime};
 use crate::errno::{EBUSY, EINVAL};
-use crate::error::Fault;
-use crate::host::Host;
-use crate::memory::handle;
 use rota_object::image::FuncId;
 use rustc_hash::FxHashMap;
 
 /// An initialised timer.
 #[derive(Clone, Copy, Debug)]
-struct Timer {
+pub(crate) struct Timer {
     /// Map whose value holds it.
-    map: u32,
-    func: Option<FuncId>,
+    pub(crate) map: u32,
+    pub(crate) func: Option<FuncId>,
 }
 
 /// Timers by guest address.
@@ -50,6 +46,16 @@ impl Timers {
         self.known.contains_key(&timer)
     }
 
+    /// An initialised timer.
+    pub(crate) fn get(&self, timer: u64) -> Option<Timer> {
+        self.known.get(&timer).copied()
+    }
+
+    /// Notes whose callback begins (`None`: one ended); returns whose ran before.
+    pub(crate) fn enter(&mut self, timer: Option<u64>) -> Option<u64> {
+        std::mem::replace(&mut self.running, timer)
+    }
+
     /// The timer whose callback is running.
     pub(crate) fn running(&self) -> Option<u64> {
         self.running
@@ -58,19 +64,5 @@ impl Timers {
     /// Drops a timer; true if there was one.
     pub(crate) fn forget(&mut self, timer: u64) -> bool {
         self.known.remove(&timer).is_some()
-    }
-}
-
-impl<H: Host> Runtime<H> {
-    /// Runs the callback of an expired timer: `func(map, key, value)`.
-    pub fn run_timer(&mut self, host: &mut H, timer: u64) -> Result<Ret, Fault> {
-        let missing = || Fault::denied(format!("no timer with a callback at {timer:#x}"));
-        let Timer { map, func } = *self.timers.known.get(&timer).ok_or_else(missing)?;
-        let func = func.ok_or_else(missing)?;
-        let (key, value) = self.maps[map as usize].holding(timer).ok_or_else(missing)?;
-        let outer = self.timers.running.replace(timer);
-        let result = self.call_with_key(host, func, &[handle::map(map), 0, value], Some(&key));
-        self.timers.running = outer;
-        result
     }
 }

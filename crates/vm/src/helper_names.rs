@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Names of all helpers, for messages: the position is the number.
 
+use rustc_hash::FxHashMap;
+
 const NAMES: &str = "\
     unspec map_lookup_elem map_update_elem map_delete_elem probe_read ktime_get_ns \
     trace_printk get_prandom_u32 get_smp_processor_id skb_store_bytes l3_csum_replace \
@@ -45,7 +47,12 @@ const NAMES: &str = "\
     cgrp_storage_delete";
 
 /// The name of a helper without its `bpf_`, as the kernel's header has it.
-pub(crate) fn name(id: i32) -> &'static str {
-    let at = usize::try_from(id).ok();
+pub(crate) fn name(number: i32) -> &'static str {
+    let at = usize::try_from(number).ok();
     at.and_then(|at| NAMES.split_ascii_whitespace().nth(at)).unwrap_or("no such helper")
+}
+
+/// The numbers of all helpers by name.
+pub(crate) fn numbers() -> FxHashMap<&'static str, i32> {
+    NAMES.split_ascii_whitespace().zip(0..).collect()
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Call frames and their stacks.
 
-use super::callback::Callback;
-use super::decode::STACK_SIZE;
+use crate::callback::Callback;
 use crate::error::{Fault, FaultKind};
 use crate::memory::{Memory, Perm};
+
+/// Bytes of stack per frame.
+pub(crate) const STACK_SIZE: u32 = 512;
 
 /// Frames of one call, callbacks included, as in the kernel.
 const MAX_FRAMES: usize = 8;
@@ -16,28 +18,33 @@ const KEY_ROOM: u32 = 512;
 const MAX_LOOPS: u32 = 8 << 20;
 
 /// What a callee must give back to its caller.
-pub(super) struct Saved {
+pub(crate) struct Saved<R, H> {
     /// Op to go on at.
-    pub(super) pc: usize,
+    pub(crate) pc: usize,
     callee_saved: [u64; 4],
     frame_pointer: u64,
     loops_left: u32,
     /// Who asked for the call, if it was not a plain one.
-    pub(super) callback: Option<Callback>,
+    pub(crate) callback: Option<Box<dyn Callback<R, H>>>,
 }
 
 /// The frame stack of one call. Each frame's stack is a region of its own, so that
 /// running off either end of it faults.
-#[derive(Default)]
-pub(super) struct Frames {
-    saved: Vec<Saved>,
+pub(crate) struct Frames<R, H> {
+    saved: Vec<Saved<R, H>>,
     stacks: Vec<u64>,
     loops_left: u32,
 }
 
-impl Frames {
+impl<R, H> Default for Frames<R, H> {
+    fn default() -> Self {
+        Self { saved: Vec::new(), stacks: Vec::new(), loops_left: 0 }
+    }
+}
+
+impl<R, H> Frames<R, H> {
     /// Drops all frames but the first; returns its frame pointer.
-    pub(super) fn reset(&mut self, memory: &mut Memory) -> u64 {
+    pub(crate) fn reset(&mut self, memory: &mut Memory) -> u64 {
         self.saved.clear();
         self.loops_left = MAX_LOOPS;
         self.stack(0, memory)
@@ -45,11 +52,11 @@ impl Frames {
 
     /// Enters a frame: r10 becomes its frame pointer.
     #[inline]
-    pub(super) fn push(
+    pub(crate) fn push(
         &mut self,
         regs: &mut [u64; 16],
         pc: usize,
-        callback: Option<Callback>,
+        callback: Option<Box<dyn Callback<R, H>>>,
         memory: &mut Memory,
     ) -> Result<(), Fault> {
         let depth = self.saved.len() + 1;
@@ -70,7 +77,7 @@ impl Frames {
 
     /// Leaves a frame: r6..=r10 are the caller's again. `None`: it was the first.
     #[inline]
-    pub(super) fn pop(&mut self, regs: &mut [u64; 16]) -> Option<Saved> {
+    pub(crate) fn pop(&mut self, regs: &mut [u64; 16]) -> Option<Saved<R, H>> {
         let saved = self.saved.pop()?;
         regs[6..10].copy_from_slice(&saved.callee_saved);
         regs[10] = saved.frame_pointer;
@@ -78,14 +85,9 @@ impl Frames {
         Some(saved)
     }
 
-    /// Where the current frame's caller keeps a key for it.
-    pub(super) fn key_room(frame_pointer: u64) -> u64 {
-        frame_pointer
-    }
-
     /// Counts one loop; false once the frame's loops are used up.
     #[inline]
-    pub(super) fn may_loop(&mut self) -> bool {
+    pub(crate) fn may_loop(&mut self) -> bool {
         let may = self.loops_left > 0;
         self.loops_left -= u32::from(may);
         may
@@ -97,4 +99,9 @@ impl Frames {
         }
         self.stacks[depth] + u64::from(STACK_SIZE)
     }
+}
+
+/// Where the caller of the frame with this frame pointer keeps a key for it.
+pub(crate) fn key_room(frame_pointer: u64) -> u64 {
+    frame_pointer
 }

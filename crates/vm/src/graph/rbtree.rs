@@ -44,36 +44,36 @@ impl Side {
 type Answer<T = u64> = Result<T, Fault>;
 
 /// The tree under one root.
-pub(super) struct Tree<'a> {
+pub(crate) struct Tree<'a> {
     memory: &'a mut Memory,
     root: u64,
 }
 
 impl<'a> Tree<'a> {
-    pub(super) fn new(memory: &'a mut Memory, root: u64) -> Self {
+    pub(crate) fn new(memory: &'a mut Memory, root: u64) -> Self {
         Self { memory, root }
     }
 
     /// The top node, 0 if the tree is empty.
-    pub(super) fn top(&self) -> Answer {
+    pub(crate) fn top(&self) -> Answer {
         self.memory.read(self.root, 8)
     }
 
     /// The leftmost node, 0 if the tree is empty.
-    pub(super) fn first(&self) -> Answer {
+    pub(crate) fn first(&self) -> Answer {
         self.memory.read(self.root.wrapping_add(LEFTMOST), 8)
     }
 
-    pub(super) fn left(&self, node: u64) -> Answer {
+    pub(crate) fn left(&self, node: u64) -> Answer {
         self.child(node, Side::Left)
     }
 
-    pub(super) fn right(&self, node: u64) -> Answer {
+    pub(crate) fn right(&self, node: u64) -> Answer {
         self.child(node, Side::Right)
     }
 
     /// The root of the tree that a node is in, 0 if it is in none.
-    pub(super) fn owner(&self, node: u64) -> Answer {
+    pub(crate) fn owner(&self, node: u64) -> Answer {
         self.memory.read(node.wrapping_add(OWNER), 8)
     }
 
@@ -137,7 +137,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Links a new node under `parent` (0: the tree is empty) and restores balance.
-    pub(super) fn insert(
+    pub(crate) fn insert(
         &mut self,
         node: u64,
         parent: u64,
@@ -192,7 +192,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Takes a node out; false if it is not in this tree.
-    pub(super) fn remove(&mut self, node: u64) -> Answer<bool> {
+    pub(crate) fn remove(&mut self, node: u64) -> Answer<bool> {
         if self.owner(node)? != self.root {
             return Ok(false);
         }
@@ -297,6 +297,13 @@ impl<'a> Tree<'a> {
 
 fn damaged() -> Fault {
     Fault::denied("the nodes of an rbtree were overwritten")
+}
+
+/// Takes out the first node, for whoever frees a whole tree.
+pub(crate) fn pop_first(memory: &mut Memory, root: u64) -> Option<u64> {
+    let mut tree = Tree::new(memory, root);
+    let node = tree.first().ok().filter(|&node| node != 0)?;
+    tree.remove(node).ok()?.then_some(node)
 }
 
 #[cfg(test)]

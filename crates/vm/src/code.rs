@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a call is made of, for whoever runs it: its state, and the decoded code it runs.
+
+use crate::error::Fault;
+use crate::frames::Frames;
+use rota_object::image::FuncId;
+use std::sync::Arc;
+
+/// What changes while a call runs. `R` is the instance, `H` its host.
+pub(crate) struct State<R, H> {
+    /// r0..=r10; the rest only makes masked indexes valid.
+    pub(crate) regs: [u64; 16],
+    /// Next op.
+    pub(crate) pc: usize,
+    pub(crate) frames: Frames<R, H>,
+    /// Instructions counted so far.
+    pub(crate) spent: u64,
+}
+
+/// A call: its state, and the code that it runs.
+pub(crate) struct Call<R, H> {
+    pub(crate) code: Arc<dyn Code<R, H>>,
+    pub(crate) state: State<R, H>,
+}
+
+impl<R, H> Default for State<R, H> {
+    fn default() -> Self {
+        Self { regs: [0; 16], pc: 0, frames: Frames::default(), spent: 0 }
+    }
+}
+
+/// Decoded functions of one image, shared by all calls into them.
+pub(crate) trait Code<R, H>: Send + Sync {
+    /// Where a function begins.
+    fn entry(&self, func: FuncId) -> Option<usize>;
+    /// Runs on from `state`. True: the call returned; false: `left` is used up. Each
+    /// instruction takes one from `left`, calls of the host take their cost as well.
+    fn run(
+        &self,
+        state: &mut State<R, H>,
+        rt: &mut R,
+        host: &mut H,
+        left: &mut i64,
+    ) -> Result<bool, Box<Fault>>;
+    /// Completes a fault with function, instruction and source line of the op at `pc`.
+    fn locate(&self, fault: Fault, pc: usize) -> Fault;
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Where an instance has what its code refers to.
+
+use crate::maps::ArrayPlace;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// Addresses that code is decoded for.
+#[derive(PartialEq, Eq)]
+pub(crate) struct Places {
+    /// Base address of each map's memory (0: none of its own).
+    pub(crate) values: Vec<u64>,
+    /// Address of each kernel variable.
+    pub(crate) ksyms: Vec<u64>,
+    /// Arrays by map number.
+    pub(crate) arrays: Vec<Option<ArrayPlace>>,
+    /// Address of the arena, 0 if there is none.
+    pub(crate) arena: u64,
+    /// Frozen contents by address.
+    pub(crate) frozen: FxHashMap<u64, Arc<[u8]>>,
+}
