@@ -95,6 +95,11 @@ fn modules_of_the_loader_do_not_go_in_circles() -> Result<()> {
     no_circle("object", 20)
 }
 
+#[test]
+fn modules_of_the_interpreter_do_not_go_in_circles() -> Result<()> {
+    no_circle("vm", 40)
+}
+
 /// Checks a crate that has at least so many modules.
 fn no_circle(name: &str, modules: usize) -> Result<()> {
     let found = Modules::read(&root_of(&root().join("crates").join(name))?)?;

@@ -10,12 +10,14 @@ mod program;
 mod resume;
 mod run;
 
-use crate::code::Code;
+use crate::code::{Code, State};
+use crate::error::Fault;
 use crate::host::Host;
 use crate::places::Places;
 use crate::runtime::Runtime;
 use crate::table::CallTable;
-use rota_object::image::Image;
+use program::Program;
+use rota_object::image::{FuncId, Image};
 use std::sync::Arc;
 
 /// Decodes all functions of an image.
@@ -25,4 +27,24 @@ pub(crate) fn decode<H: Host>(
     places: &Places,
 ) -> Arc<dyn Code<Runtime<H>, H>> {
     Arc::new(decode::decode(image, table, places))
+}
+
+impl<H: Host> Code<Runtime<H>, H> for Program<H> {
+    fn entry(&self, func: FuncId) -> Option<usize> {
+        self.first_op(func)
+    }
+
+    fn run(
+        &self,
+        state: &mut State<Runtime<H>, H>,
+        rt: &mut Runtime<H>,
+        host: &mut H,
+        left: &mut i64,
+    ) -> Result<bool, Box<Fault>> {
+        run::interpret(self, state, rt, host, left)
+    }
+
+    fn locate(&self, fault: Fault, pc: usize) -> Fault {
+        Program::locate(self, fault, pc)
+    }
 }

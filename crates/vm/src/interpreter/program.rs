@@ -2,12 +2,8 @@
 //! A decoded image: what the interpreter runs.
 
 use super::op::Op;
-use super::run;
-use crate::code::{Code, State};
 use crate::error::{Fault, FaultKind};
-use crate::host::Host;
 use crate::maps::ArrayPlace;
-use crate::runtime::Runtime;
 use crate::table::CallFn;
 use rota_object::image::{FuncId, Image, Line};
 use std::sync::Arc;
@@ -43,25 +39,10 @@ impl<H> Program<H> {
     pub(super) fn first_op(&self, func: FuncId) -> Option<usize> {
         self.entries.get(func.0 as usize).map(|&at| at as usize)
     }
-}
 
-impl<H: Host> Code<Runtime<H>, H> for Program<H> {
-    fn entry(&self, func: FuncId) -> Option<usize> {
-        self.first_op(func)
-    }
-
-    fn run(
-        &self,
-        state: &mut State<Runtime<H>, H>,
-        rt: &mut Runtime<H>,
-        host: &mut H,
-        left: &mut i64,
-    ) -> Result<bool, Box<Fault>> {
-        run::interpret(self, state, rt, host, left)
-    }
-
+    /// Completes a fault with function, instruction and source line of the op at `pc`.
     #[cold]
-    fn locate(&self, mut fault: Fault, pc: usize) -> Fault {
+    pub(super) fn locate(&self, mut fault: Fault, pc: usize) -> Fault {
         let Some(&slot) = self.slots.get(pc) else { return fault };
         let holder = |f: &&rota_object::image::Function| slot >= f.start && slot < f.start + f.len;
         if let (true, Some(function)) =
