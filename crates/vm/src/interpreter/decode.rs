@@ -5,7 +5,9 @@
 //! dead code may hold anything.
 
 use super::fold;
-use super::op::{accessed, code, is_jump, writes_dst, Op};
+use super::op::{
+    accessed, atomic, class, code, field, is_jump, jump, mode, operation, size, writes_dst, Op,
+};
 use super::program::{Callee, Program};
 use crate::error::FaultKind;
 use crate::frames::STACK_SIZE;
@@ -17,6 +19,9 @@ use crate::table::{CallTable, ANY_CONTEXT};
 use rota_object::image::{Function, Image, Insn, Symbol};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
+
+/// `gotol`: the distance is in the immediate.
+const JA32: u8 = class::JMP32 | jump::JA;
 
 /// Decodes all functions of an image.
 pub(super) fn decode<H: Host>(
@@ -94,7 +99,7 @@ impl<H: Host> Decoder<'_, H> {
             ops.push(self.instruction(*insn, next, function.start + slot as u32));
             // A jump keeps its target slot until every slot has its op.
             if let Some(op) = ops.last_mut().filter(|op| is_jump(op.code)) {
-                let distance = if insn.op == 0x06 { insn.imm } else { i32::from(insn.off) };
+                let distance = if insn.op == JA32 { insn.imm } else { i32::from(insn.off) };
                 op.off = (slot as i32).saturating_add(1).saturating_add(distance);
             }
             slot += if insn.op == code::LDDW { 2 } else { 1 };
@@ -125,16 +130,16 @@ impl<H: Host> Decoder<'_, H> {
         if let Some(Symbol::Poison(what)) = symbol {
             return self.trap(FaultKind::Missing(what.clone()));
         }
-        if insn.dst > 10 || (insn.src > 10 && insn.op & 7 != 0) {
+        if insn.dst > 10 || (insn.src > 10 && insn.op & field::CLASS != class::LD) {
             return self.bad(insn);
         }
         let op = match insn.op {
             code::LDDW => return self.load_wide(insn, next, symbol, slot),
             code::CALL => return self.call(insn, symbol, slot),
-            _ => match insn.op & 7 {
-                4 | 7 => arithmetic(insn),
-                5 | 6 => jump(insn),
-                1..=3 => memory(insn),
+            _ => match insn.op & field::CLASS {
+                class::ALU32 | class::ALU64 => arithmetic(insn),
+                class::JMP | class::JMP32 => jump(insn),
+                class::LDX | class::ST | class::STX => memory(insn),
                 _ => None,
             },
         };
@@ -249,21 +254,21 @@ fn plain(insn: Insn, code: u8, imm: u64) -> Option<Op> {
 }
 
 fn arithmetic(insn: Insn) -> Option<Op> {
-    let wide = insn.op & 7 == 7;
-    let by_register = insn.op & 8 != 0;
+    let wide = insn.op & field::CLASS == class::ALU64;
+    let from_register = insn.op & field::FROM_REGISTER != 0;
     let imm = if wide { insn.imm as i64 as u64 } else { u64::from(insn.imm as u32) };
-    let (form, off) = (insn.op & 0xf0, insn.off);
+    let (form, off) = (insn.op & field::OPERATION, insn.off);
     let code = match (form, off) {
-        (0x30, 1) | (0x90, 1) => {
+        (operation::DIV | operation::MOD, 1) => {
             let table = match (form, wide) {
-                (0x30, true) => [code::SDIV64_K, code::SDIV64_X],
-                (0x30, false) => [code::SDIV32_K, code::SDIV32_X],
+                (operation::DIV, true) => [code::SDIV64_K, code::SDIV64_X],
+                (operation::DIV, false) => [code::SDIV32_K, code::SDIV32_X],
                 (_, true) => [code::SMOD64_K, code::SMOD64_X],
                 (_, false) => [code::SMOD32_K, code::SMOD32_X],
             };
-            table[usize::from(by_register)]
+            table[usize::from(from_register)]
         }
-        (0xb0, 1..) if by_register => match (wide, off, insn.imm) {
+        (operation::MOV, 1..) if from_register => match (wide, off, insn.imm) {
             // imm: destination address space << 16 | source address space.
             (true, 1, 1) => code::CAST_KERN,
             (true, 1, 0x1_0000) => code::CAST_USER,
@@ -275,9 +280,10 @@ fn arithmetic(insn: Insn) -> Option<Op> {
             _ => return None,
         },
         (_, 1..) | (_, ..=-1) => return None,
-        (0x80, _) if !by_register => insn.op,
-        (0xd0, _) => return swap(insn),
-        (0x00..=0x70 | 0x90..=0xc0, _) => insn.op,
+        (operation::NEG, _) if !from_register => insn.op,
+        (operation::NEG, _) => return None,
+        (operation::END, _) => return swap(insn),
+        (..=operation::ARSH, _) => insn.op,
         _ => return None,
     };
     plain(insn, code, imm)
@@ -285,11 +291,12 @@ fn arithmetic(insn: Insn) -> Option<Op> {
 
 /// Byte order conversions; the guest is little-endian.
 fn swap(insn: Insn) -> Option<Op> {
-    let to_little = insn.op == 0xd4;
-    if insn.op == 0xdf {
+    const TO_LITTLE: u8 = class::ALU32 | operation::END;
+    const UNCONDITIONAL_OF_REGISTER: u8 = class::ALU64 | operation::END | field::FROM_REGISTER;
+    if insn.op == UNCONDITIONAL_OF_REGISTER {
         return None;
     }
-    let code = match (to_little, insn.imm) {
+    let code = match (insn.op == TO_LITTLE, insn.imm) {
         (true, 16) => return plain(insn, code::AND64_K, 0xffff),
         (true, 32) => return plain(insn, code::AND64_K, 0xffff_ffff),
         (true, 64) => return plain(insn, code::OR64_K, 0),
@@ -302,31 +309,34 @@ fn swap(insn: Insn) -> Option<Op> {
 }
 
 fn jump(insn: Insn) -> Option<Op> {
-    let wide = insn.op & 7 == 5;
+    let wide = insn.op & field::CLASS == class::JMP;
     let imm = if wide { insn.imm as i64 as u64 } else { u64::from(insn.imm as u32) };
     match insn.op {
-        code::JA | 0x06 => plain(insn, code::JA, 0),
+        code::JA | JA32 => plain(insn, code::JA, 0),
         code::EXIT => plain(insn, code::EXIT, 0),
         code::MAY_GOTO if insn.src == 0 => plain(insn, code::MAY_GOTO, 0),
-        op => match op & 0xf0 {
-            0x10..=0x70 | 0xa0..=0xd0 => plain(insn, op, imm),
-            _ => None,
+        op => match op & field::OPERATION {
+            jump::JA | jump::CALL | jump::EXIT | jump::MAY_GOTO | jump::UNUSED => None,
+            _ => plain(insn, op, imm),
         },
     }
 }
 
 fn memory(insn: Insn) -> Option<Op> {
     let imm = insn.imm as i64 as u64;
-    let (mode, class) = (insn.op & 0xe0, insn.op & 7);
-    match (mode, class) {
-        (0x60, 1..=3) => plain(insn, insn.op, imm),
-        (0x80, 1) if insn.op & 0x18 != 0x18 => plain(insn, insn.op, imm),
-        (0xc0, 3) => {
-            let any_width = matches!(insn.imm, 0x100 | 0x110);
-            let known = matches!(insn.imm & !1, 0x00 | 0x40 | 0x50 | 0xa0)
-                || matches!(insn.imm, 0xe1 | 0xf1);
-            let word = matches!(insn.op, code::ATOMIC_W | code::ATOMIC_DW);
-            (any_width || (known && word)).then(|| plain(insn, insn.op, imm))?
+    let size = insn.op & field::SIZE;
+    match (insn.op & field::MODE, insn.op & field::CLASS) {
+        (mode::MEM, _) => plain(insn, insn.op, imm),
+        (mode::MEM_SIGNED, class::LDX) if size != size::DW => plain(insn, insn.op, imm),
+        (mode::ATOMIC, class::STX) => {
+            let any_width = matches!(insn.imm, atomic::LOAD_ACQUIRE | atomic::STORE_RELEASE);
+            let fetching = matches!(insn.imm, atomic::EXCHANGE | atomic::COMPARE_EXCHANGE);
+            let either = matches!(
+                insn.imm & !atomic::FETCH,
+                atomic::ADD | atomic::OR | atomic::AND | atomic::XOR
+            );
+            let word = size == size::W || size == size::DW;
+            (any_width || ((either || fetching) && word)).then(|| plain(insn, insn.op, imm))?
         }
         _ => None,
     }

@@ -6,7 +6,7 @@
 //! forgets all of them.
 
 use super::alu;
-use super::op::{code, is_jump, writes_dst, Op};
+use super::op::{class, code, field, is_jump, writes_dst, Op};
 use crate::memory::handle;
 use crate::places::Places;
 
@@ -69,9 +69,9 @@ fn decided(op: Op, known: &Known, places: &Places) -> Op {
             }
         }
         _ if is_jump(op.code) && op.code != code::JA && op.code != code::MAY_GOTO => {
-            let operand = if op.code & 8 == 0 { Some(op.imm) } else { src };
+            let operand = if op.code & field::FROM_REGISTER == 0 { Some(op.imm) } else { src };
             let (Some(a), Some(b)) = (dst, operand) else { return op };
-            match alu::taken(op.code & !8, a, b) {
+            match alu::taken(op.code & !field::FROM_REGISTER, a, b) {
                 Some(true) => Op { code: code::JA, dst: 0, src: 0, imm: 0, ..op },
                 Some(false) => Op { code: code::NOP, dst: 0, src: 0, off: 0, imm: 0 },
                 None => op,
@@ -106,16 +106,17 @@ fn track(op: Op, known: &mut Known) {
         code::ATOMIC_W | code::ATOMIC_DW => {
             // A fetching form writes src, a compare-exchange r0.
             known[src] = None;
-            known[dst] = if op.imm == 0x100 { None } else { known[dst] };
+            known[dst] = if writes_dst(op) { None } else { known[dst] };
             known[0] = None;
         }
         _ if writes_dst(op) => {
-            let binary = matches!(op.code & 7, 4 | 7);
-            let operand = if op.code & 8 == 0 { Some(op.imm) } else { known[src] };
-            let is_move = matches!(op.code & !8, code::MOV64_K | code::MOV32_K);
+            let binary = matches!(op.code & field::CLASS, class::ALU32 | class::ALU64);
+            let operand =
+                if op.code & field::FROM_REGISTER == 0 { Some(op.imm) } else { known[src] };
+            let is_move = matches!(op.code & !field::FROM_REGISTER, code::MOV64_K | code::MOV32_K);
             let before = if is_move { Some(0) } else { known[dst] };
             known[dst] = match (before, operand) {
-                (Some(a), Some(b)) if binary => alu::eval(op.code & !8, a, b),
+                (Some(a), Some(b)) if binary => alu::eval(op.code & !field::FROM_REGISTER, a, b),
                 _ => None,
             };
         }

@@ -19,6 +19,83 @@ pub(crate) struct Op {
     pub(crate) imm: u64,
 }
 
+/// Fields of an opcode byte (Documentation/bpf/standardization/instruction-set.rst).
+pub(crate) mod field {
+    /// What kind of instruction it is, see [`super::class`].
+    pub(crate) const CLASS: u8 = 0x07;
+    /// Of arithmetic and jumps: the operand is `src`, not the immediate.
+    pub(crate) const FROM_REGISTER: u8 = 0x08;
+    /// Of arithmetic and jumps: what is done.
+    pub(crate) const OPERATION: u8 = 0xf0;
+    /// Of loads and stores: how many bytes, see [`super::size`].
+    pub(crate) const SIZE: u8 = 0x18;
+    /// Of loads and stores: how, see [`super::mode`].
+    pub(crate) const MODE: u8 = 0xe0;
+}
+
+/// Values of [`field::CLASS`].
+pub(crate) mod class {
+    pub(crate) const LD: u8 = 0;
+    pub(crate) const LDX: u8 = 1;
+    pub(crate) const ST: u8 = 2;
+    pub(crate) const STX: u8 = 3;
+    pub(crate) const ALU32: u8 = 4;
+    pub(crate) const JMP: u8 = 5;
+    pub(crate) const JMP32: u8 = 6;
+    pub(crate) const ALU64: u8 = 7;
+}
+
+/// Values of [`field::SIZE`].
+pub(crate) mod size {
+    pub(crate) const W: u8 = 0x00;
+    pub(crate) const H: u8 = 0x08;
+    pub(crate) const B: u8 = 0x10;
+    pub(crate) const DW: u8 = 0x18;
+}
+
+/// Values of [`field::MODE`].
+pub(crate) mod mode {
+    /// Plain.
+    pub(crate) const MEM: u8 = 0x60;
+    /// A load that extends the sign.
+    pub(crate) const MEM_SIGNED: u8 = 0x80;
+    pub(crate) const ATOMIC: u8 = 0xc0;
+}
+
+/// Values of [`field::OPERATION`] of arithmetic that `decode` tells apart by more than it.
+pub(crate) mod operation {
+    pub(crate) const DIV: u8 = 0x30;
+    pub(crate) const NEG: u8 = 0x80;
+    pub(crate) const MOD: u8 = 0x90;
+    pub(crate) const MOV: u8 = 0xb0;
+    pub(crate) const ARSH: u8 = 0xc0;
+    pub(crate) const END: u8 = 0xd0;
+}
+
+/// Values of [`field::OPERATION`] of jumps that ask something: all but these five.
+pub(crate) mod jump {
+    pub(crate) const JA: u8 = 0x00;
+    pub(crate) const CALL: u8 = 0x80;
+    pub(crate) const EXIT: u8 = 0x90;
+    pub(crate) const MAY_GOTO: u8 = 0xe0;
+    pub(crate) const UNUSED: u8 = 0xf0;
+}
+
+/// The immediate of an atomic instruction.
+pub(crate) mod atomic {
+    pub(crate) const ADD: i32 = 0x00;
+    pub(crate) const OR: i32 = 0x40;
+    pub(crate) const AND: i32 = 0x50;
+    pub(crate) const XOR: i32 = 0xa0;
+    /// The old value goes to `src`.
+    pub(crate) const FETCH: i32 = 0x01;
+    pub(crate) const EXCHANGE: i32 = 0xe0 | FETCH;
+    pub(crate) const COMPARE_EXCHANGE: i32 = 0xf0 | FETCH;
+    /// Not read-modify-write: `smp_load_acquire()` into `dst`, `smp_store_release()`.
+    pub(crate) const LOAD_ACQUIRE: i32 = 0x100;
+    pub(crate) const STORE_RELEASE: i32 = 0x110;
+}
+
 /// Values of [`Op::code`].
 pub(crate) mod code {
     // The ISA's own bytes.
@@ -182,35 +259,40 @@ pub(crate) mod code {
 
 /// Whether `off` of such an op is the index of an op of the same function.
 pub(super) fn is_jump(op: u8) -> bool {
-    let class = op & 7;
+    let class = op & field::CLASS;
     op == code::MAY_GOTO
         || op == code::JA
-        || ((class == 5 || class == 6) && op != code::CALL && op != code::EXIT)
+        || ((class == class::JMP || class == class::JMP32) && op != code::CALL && op != code::EXIT)
+}
+
+/// Whether the op loads with `smp_load_acquire()`.
+fn loads_atomically(op: Op) -> bool {
+    op.code & field::MODE == mode::ATOMIC && op.imm == atomic::LOAD_ACQUIRE as u64
 }
 
 /// Width and base register of a memory access: `(base, bytes)`.
 pub(super) fn accessed(op: Op) -> Option<(u8, i32)> {
-    let size = match op.code & 0x18 {
-        0x10 => 1,
-        0x08 => 2,
-        0x00 => 4,
+    let size = match op.code & field::SIZE {
+        size::B => 1,
+        size::H => 2,
+        size::W => 4,
         _ => 8,
     };
-    match op.code & 7 {
-        1 => Some((op.src, size)),
-        2 => Some((op.dst, size)),
-        3 if op.code & 0xe0 == 0xc0 && op.imm == 0x100 => Some((op.src, size)),
-        3 => Some((op.dst, size)),
+    match op.code & field::CLASS {
+        class::LDX => Some((op.src, size)),
+        class::ST => Some((op.dst, size)),
+        class::STX if loads_atomically(op) => Some((op.src, size)),
+        class::STX => Some((op.dst, size)),
         _ => None,
     }
 }
 
 /// Whether the op's `dst` is a register that it changes.
 pub(super) fn writes_dst(op: Op) -> bool {
-    match op.code & 7 {
-        1 | 4 | 7 => true,
-        0 => op.code < code::CALL_HOST,
-        3 => op.code & 0xe0 == 0xc0 && op.imm == 0x100,
+    match op.code & field::CLASS {
+        class::LDX | class::ALU32 | class::ALU64 => true,
+        class::LD => op.code < code::CALL_HOST,
+        class::STX => loads_atomically(op),
         _ => false,
     }
 }
