@@ -5,6 +5,7 @@ use crate::error::LoadError;
 use rota_object::btf::{Btf, Kind};
 use rota_object::image::Image;
 use rota_object::link::{self, Kernel, Object};
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -33,8 +34,9 @@ struct Live<'a> {
 }
 
 impl Kernel for Live<'_> {
-    fn has_kfunc(&self, name: &str) -> bool {
-        self.btf.find(Kind::Func, name).is_some()
+    /// With any number of arguments: libbpf compares the prototypes itself.
+    fn kfunc(&self, name: &str) -> Option<RangeInclusive<u8>> {
+        self.btf.find(Kind::Func, name).map(|_| 0..=u8::MAX)
     }
 
     fn has_ksym(&self, name: &str) -> bool {

@@ -4,12 +4,13 @@
 use rota_object::btf;
 use rota_object::image::Image;
 use rota_object::link::{link, Kernel, Object};
+use std::ops::RangeInclusive;
 
 struct AnyKernel;
 
 impl Kernel for AnyKernel {
-    fn has_kfunc(&self, _: &str) -> bool {
-        true
+    fn kfunc(&self, _: &str) -> Option<RangeInclusive<u8>> {
+        Some(0..=u8::MAX)
     }
     fn has_ksym(&self, _: &str) -> bool {
         true

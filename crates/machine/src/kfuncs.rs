@@ -18,6 +18,7 @@ use crate::ops::Op;
 use rota_object::link::Kernel;
 use rota_vm::error::Fault;
 use rota_vm::table::{CallFn, CallTable, Kfunc};
+use std::ops::RangeInclusive;
 use std::sync::{Arc, OnceLock};
 
 /// `SCX_KF_ALLOW_*`: where a kernel function may be called from.
@@ -92,8 +93,8 @@ impl Default for SimKernel {
 }
 
 impl Kernel for SimKernel {
-    fn has_kfunc(&self, name: &str) -> bool {
-        table().kfunc(name).is_some()
+    fn kfunc(&self, name: &str) -> Option<RangeInclusive<u8>> {
+        table().kfunc(name).map(|row| row.arity.clone())
     }
 
     fn has_ksym(&self, name: &str) -> bool {
@@ -161,5 +162,35 @@ impl Core {
     pub(crate) fn task_arg(&self, addr: u64, name: &str) -> Result<crate::task::Tid, Fault> {
         self.task_at(addr)
             .ok_or_else(|| Fault::denied(format!("{name}(): {addr:#x} is no live task_struct")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rota_object::btf::{reference, Kind, Type};
+
+    /// Arguments of a kernel function as the bundled kernel's BTF has them.
+    fn declared(name: &str) -> Option<usize> {
+        let btf = reference();
+        let Type::Func(_, proto, _) = btf.get(btf.find(Kind::Func, name)?) else { return None };
+        let Type::FuncProto(proto) = btf.get(proto) else { return None };
+        Some(proto.params().count())
+    }
+
+    #[test]
+    fn rows_take_as_many_arguments_as_the_kernel_says() {
+        let (table, mut compared) = (table(), 0);
+        for name in table.kfunc_names() {
+            let Some(arguments) = declared(name) else { continue };
+            let row = table.kfunc(name).expect("it was listed");
+            assert!(
+                row.arity.contains(&(arguments as u8)),
+                "{name} takes {arguments} arguments, its row says {:?}",
+                row.arity
+            );
+            compared += 1;
+        }
+        assert!(compared > 100, "only {compared} functions are in the bundled BTF");
     }
 }

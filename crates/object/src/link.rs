@@ -17,12 +17,13 @@ pub use object::Object;
 use crate::btf::Btf;
 use crate::error::LoadError;
 use crate::image::Image;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// What the loader asks about the kernel that will host the object.
 pub trait Kernel {
-    /// Is there a kernel function with this essential name?
-    fn has_kfunc(&self, name: &str) -> bool;
+    /// How many arguments the kernel function with this essential name takes, if there is one.
+    fn kfunc(&self, name: &str) -> Option<RangeInclusive<u8>>;
     /// Is there a kernel variable with this name?
     fn has_ksym(&self, name: &str) -> bool;
     /// Value of a `CONFIG_*` option (bool and tristate: 0 no, 1 yes, 2 module).

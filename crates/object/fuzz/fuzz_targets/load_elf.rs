@@ -6,13 +6,14 @@
 use libfuzzer_sys::fuzz_target;
 use rota_object::btf::reference;
 use rota_object::link::{link, Kernel, Object};
+use std::ops::RangeInclusive;
 
 /// Has half of everything, so that both outcomes of a look-up are taken.
 struct HalfKernel;
 
 impl Kernel for HalfKernel {
-    fn has_kfunc(&self, name: &str) -> bool {
-        name.len() % 2 == 0
+    fn kfunc(&self, name: &str) -> Option<RangeInclusive<u8>> {
+        (name.len() % 2 == 0).then_some(1..=4)
     }
     fn has_ksym(&self, name: &str) -> bool {
         name.len() % 2 == 0

@@ -16,7 +16,8 @@ const MAX_CONFIG: u32 = 4096;
 
 /// An extern as BTF declares it.
 enum Declared {
-    Function,
+    /// With so many arguments.
+    Function(u8),
     Variable,
     /// Offset in the `.kconfig` map.
     Config(u64),
@@ -44,7 +45,7 @@ impl<'a> Externs<'a> {
         if let Some(Type::Datasec(sec)) = sec {
             for var in sec.vars() {
                 let what = match btf.kind(var.ty) {
-                    Kind::Func => Declared::Function,
+                    Kind::Func => Declared::Function(arguments(btf, var.ty)),
                     _ => Declared::Variable,
                 };
                 declared.insert(btf.name(var.ty).to_string(), what);
@@ -56,20 +57,35 @@ impl<'a> Externs<'a> {
 
     /// What a `call` of an undefined symbol calls.
     pub(super) fn call(&mut self, symbol: &ElfSymbol) -> Result<Symbol, String> {
-        match self.declared.get(&symbol.name) {
-            Some(Declared::Function) => {}
+        let arguments = match self.declared.get(&symbol.name) {
+            Some(Declared::Function(arguments)) => *arguments,
             Some(_) => return Err(format!("call of '{}', which is a variable", symbol.name)),
             None => return Err(undeclared(symbol)),
-        }
+        };
         let name = essential_name(&symbol.name);
-        if self.kernel.has_kfunc(name) {
-            return Ok(Symbol::Kfunc(index_of(&mut self.kfuncs, name)));
-        }
-        if symbol.weak {
-            return Ok(Symbol::MissingKfunc(name.to_string()));
-        }
+        Ok(match self.has(name, arguments, symbol.weak)? {
+            true => Symbol::Kfunc(index_of(&mut self.kfuncs, name)),
+            false => Symbol::MissingKfunc(name.to_string()),
+        })
+    }
+
+    /// Whether the kernel has this function. One with other arguments is another one, as libbpf
+    /// has it: the object does without it if it can.
+    fn has(&self, name: &str, arguments: u8, weak: bool) -> Result<bool, String> {
+        let taken = match self.kernel.kfunc(name) {
+            Some(taken) if taken.contains(&arguments) => return Ok(true),
+            _ if weak => return Ok(false),
+            None => {
+                return Err(format!(
+                    "kernel function '{name}' is unknown, and the object needs it (it is not weak)"
+                ))
+            }
+            Some(taken) => taken,
+        };
+        let (least, most) = taken.into_inner();
+        let range = if least == most { least.to_string() } else { format!("{least} to {most}") };
         Err(format!(
-            "kernel function '{name}' is unknown, and the object needs it (it is not weak)"
+            "kernel function '{name}' takes {range} arguments, the object declares {arguments}"
         ))
     }
 
@@ -81,16 +97,9 @@ impl<'a> Externs<'a> {
                 Some(map) => Ok(Symbol::MapValue(map, offset.wrapping_add(addend))),
                 None => Err(undeclared(symbol)),
             },
-            Some(Declared::Function) => {
-                let name = essential_name(name);
-                match (self.kernel.has_kfunc(name), symbol.weak) {
-                    (true, _) => Ok(Symbol::Value(1)),
-                    (false, true) => Ok(Symbol::Value(0)),
-                    (false, false) => Err(format!(
-                        "kernel function '{name}' is unknown, and the object needs it (it is not \
-                         weak)"
-                    )),
-                }
+            Some(Declared::Function(arguments)) => {
+                let exists = self.has(essential_name(name), *arguments, symbol.weak)?;
+                Ok(Symbol::Value(exists.into()))
             }
             Some(Declared::Variable) if self.kernel.has_ksym(name) => {
                 if addend != 0 {
@@ -105,6 +114,13 @@ impl<'a> Externs<'a> {
             None => Err(undeclared(symbol)),
         }
     }
+}
+
+/// How many arguments a function is declared with.
+fn arguments(btf: &Btf, function: TypeId) -> u8 {
+    let Type::Func(_, proto, _) = btf.get(function) else { return 0 };
+    let Type::FuncProto(proto) = btf.get(proto) else { return 0 };
+    u8::try_from(proto.params().count()).unwrap_or(u8::MAX)
 }
 
 fn undeclared(symbol: &ElfSymbol) -> String {

@@ -2,7 +2,7 @@
 //! What linking `load_object.bpf.c` gives: maps, globals, externs, functions, ops.
 
 use super::support::{function, kernel_btf, load, symbols, try_load, TestKernel};
-use crate::fixture::compile_to_file;
+use crate::fixture::{compile, compile_to_file};
 use rota_object::image::{map_type, Image, MapDef, MapId, OpsField, Symbol};
 use rota_object::link::{link, Object};
 use std::process::Command;
@@ -111,6 +111,23 @@ fn unknown_strong_kernel_function_is_named() {
     let error = try_load("load_strong.bpf.c").expect_err("cannot link").to_string();
     assert!(error.starts_with("load_strong.bpf.c: calls_it instruction "), "{error}");
     assert!(error.contains("'nobody_has_this'"), "{error}");
+}
+
+#[test]
+fn kernel_function_with_other_arguments_is_absent_where_it_is_weak() {
+    let image = load("load_arguments.bpf.c");
+    let used = symbols(&image, "guards_it");
+    assert!(used.contains(&&Symbol::Value(0)), "{used:?}");
+    assert!(used.contains(&&Symbol::MissingKfunc("optional___v2".into())), "{used:?}");
+}
+
+#[test]
+fn kernel_function_with_other_arguments_is_an_error_where_it_is_needed() {
+    let source = "load_arguments.bpf.c";
+    let object = Object::parse(source, &compile(source, &["-DSTRONG"])).expect("parses");
+    let error = link(&object, &kernel_btf(), &TestKernel).expect_err("cannot link").to_string();
+    assert!(error.starts_with("load_arguments.bpf.c: calls_it instruction "), "{error}");
+    assert!(error.contains("'needed' takes 1 arguments, the object declares 2"), "{error}");
 }
 
 #[test]

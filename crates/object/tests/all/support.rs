@@ -6,14 +6,15 @@ use rota_object::btf::Btf;
 use rota_object::error::LoadError;
 use rota_object::image::{FuncId, Function, Image, Insn, Symbol};
 use rota_object::link::{link, Kernel, Object};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// A kernel that has what `load_object.bpf.c` expects.
 pub(crate) struct TestKernel;
 
 impl Kernel for TestKernel {
-    fn has_kfunc(&self, name: &str) -> bool {
-        matches!(name, "needed" | "optional___v2")
+    fn kfunc(&self, name: &str) -> Option<RangeInclusive<u8>> {
+        matches!(name, "needed" | "optional___v2").then_some(1..=1)
     }
     fn has_ksym(&self, name: &str) -> bool {
         name == "known_variable"

@@ -8,14 +8,15 @@ use rota_object::image::FuncId;
 use rota_object::link::{link, Kernel, Object};
 use rota_vm::runtime::Runtime;
 use rota_vm::table::CallTable;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// A kernel that has the generic kernel functions and nothing else.
 struct Generic(CallTable<TestHost>);
 
 impl Kernel for Generic {
-    fn has_kfunc(&self, name: &str) -> bool {
-        self.0.kfunc(name).is_some()
+    fn kfunc(&self, name: &str) -> Option<RangeInclusive<u8>> {
+        self.0.kfunc(name).map(|row| row.arity.clone())
     }
     fn has_ksym(&self, _: &str) -> bool {
         false
