@@ -11,8 +11,8 @@ use std::process::Command;
 /// Which crates of ours a crate uses, by their names without `rota-`.
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
-/// What the manifests of `crates/` say; what only tests use does not count.
-fn declared() -> Result<Graph> {
+/// What the manifests of `crates/` say: what crates use, and what only their tests do.
+fn declared() -> Result<(Graph, Graph)> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--offline", "--no-deps", "--format-version", "1"])
         .current_dir(root())
@@ -20,23 +20,23 @@ fn declared() -> Result<Graph> {
     ensure!(output.status.success(), "cargo: {}", String::from_utf8_lossy(&output.stderr));
     let metadata: Value = serde_json::from_slice(&output.stdout)?;
     let crates = root().join("crates").canonicalize()?;
-    let mut graph = Graph::new();
+    let (mut graph, mut of_tests) = (Graph::new(), Graph::new());
     for package in metadata["packages"].as_array().context("packages")? {
         let manifest = package["manifest_path"].as_str().context("manifest_path")?;
         if !std::path::Path::new(manifest).starts_with(&crates) {
             continue;
         }
-        let mut uses = BTreeSet::new();
+        let (mut uses, mut tests_use) = (BTreeSet::new(), BTreeSet::new());
         for dependency in package["dependencies"].as_array().context("dependencies")? {
             let name = dependency["name"].as_str().context("name")?;
-            if dependency["kind"] != "dev" {
-                uses.extend(name.strip_prefix("rota-").map(str::to_owned));
-            }
+            let kind = if dependency["kind"] == "dev" { &mut tests_use } else { &mut uses };
+            kind.extend(name.strip_prefix("rota-").map(str::to_owned));
         }
-        let name = package["name"].as_str().context("name")?;
-        graph.insert(short(name).to_owned(), uses);
+        let name = short(package["name"].as_str().context("name")?).to_owned();
+        graph.insert(name.clone(), uses);
+        of_tests.insert(name, tests_use);
     }
-    Ok(graph)
+    Ok((graph, of_tests))
 }
 
 /// `rota-trace` is `trace`, and `rota` is its command line.
@@ -62,7 +62,7 @@ fn documented() -> Result<Vec<(String, BTreeSet<String>)>> {
 #[test]
 fn crates_use_those_that_the_architecture_page_says() -> Result<()> {
     let documented: Graph = documented()?.into_iter().collect();
-    let declared = declared()?;
+    let (declared, _) = declared()?;
     assert!(declared.len() > 10, "{declared:?}");
     for (name, uses) in &declared {
         let row = documented.get(name).with_context(|| format!("{name}: no row in the table"))?;
@@ -82,6 +82,21 @@ fn crates_use_only_those_above_them_in_the_table() -> Result<()> {
         above.insert(name);
     }
     assert!(!above.is_empty());
+    Ok(())
+}
+
+#[test]
+fn no_crate_is_tested_with_one_that_uses_it() -> Result<()> {
+    let (uses, tests_use) = declared()?;
+    for (name, helpers) in &tests_use {
+        let mut reached: BTreeSet<&String> = helpers.iter().collect();
+        let mut next: Vec<&String> = helpers.iter().collect();
+        while let Some(helper) = next.pop() {
+            let used = uses.get(helper).with_context(|| format!("no crate {helper}"))?;
+            next.extend(used.iter().filter(|one| reached.insert(one)));
+        }
+        assert!(!reached.contains(name), "the tests of {name} use {helpers:?}, which use {name}");
+    }
     Ok(())
 }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The classes above sched_ext against calculations by hand: who runs when, what the scheduler
-//! is told of it, and what holds for random mixes.
+//! The classes above sched_ext against calculations by hand: who runs when, and what the
+//! scheduler is told of it.
 
 mod deadline;
 mod inherit;
-mod laws;
 mod realtime;
 mod server;
 mod told;

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Random machines and workloads.
+//! Machines and workloads: without overheads, and random ones.
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use rota_machine::config::{Config, Costs};
 use rota_machine::topology::Topology;
+
+/// A config without overheads and with exact slices.
+pub(crate) fn ideal(cpus: u32, duration_ns: u64) -> Config {
+    Config::new(Topology::flat(cpus).unwrap(), duration_ns).ideal()
+}
 
 /// This many cases, the same ones in each run of the tests. For a longer search:
 /// `ROTA_TEST_EFFORT=100 ROTA_TEST_SEED=7` tries a hundred times as many other ones.

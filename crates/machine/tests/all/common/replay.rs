@@ -2,7 +2,9 @@
 //! Checks of a run's events, whatever the scheduler: a task is in one state and on one CPU,
 //! CPUs do not idle while somebody waits who may use them, nobody waits too long.
 
-use rota_trace::{Event, EventKind, OffCpu};
+use super::plan::Plan;
+use rota_measure::Summary;
+use rota_trace::{Event, EventKind, OffCpu, Sink};
 use std::collections::{BTreeMap, VecDeque};
 
 /// What is allowed in a run.
@@ -57,6 +59,28 @@ pub(crate) fn check(events: &[Event], rules: &Rules<'_>) -> Result<(), String> {
     }
     replay.until(rules.end_ns)?;
     replay.states.iter().try_for_each(|(pid, state)| replay.waited(*pid, *state))
+}
+
+/// Checks a run of a random workload on its machine, with every CPU's time accounted for.
+pub(crate) fn obeys(plan: &Plan, events: &[Event], duration_ns: u64) -> Result<(), String> {
+    let rules = Rules {
+        cpus: plan.cpus,
+        end_ns: duration_ns,
+        may_use: &|name, cpu| plan.may_use(name, cpu, false),
+        always_may_use: &|name, cpu| plan.may_use(name, cpu, true),
+        longest_wait_ns: duration_ns,
+        heard_after_ns: plan.delays_ns[0],
+    };
+    check(events, &rules)?;
+    let mut summary = Summary::new(plan.cpus);
+    events.iter().for_each(|event| summary.event(event));
+    let report = summary.finish(duration_ns);
+    let busy_ns: u64 = report.tasks.iter().map(|t| t.cpu_ns).sum();
+    let whole_ns = duration_ns * u64::from(plan.cpus);
+    if busy_ns + report.totals.idle_ns != whole_ns {
+        return Err(format!("{busy_ns} ns busy and {} idle", report.totals.idle_ns));
+    }
+    Ok(())
 }
 
 impl Replay<'_> {

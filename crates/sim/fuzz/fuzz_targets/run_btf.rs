@@ -9,11 +9,10 @@ mod simulation;
 mod type_parts;
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
-use rota_object::btf::Btf;
-use rota_object::link::{link, Object};
 use rota_machine::config::Config;
-use rota_machine::kfuncs::SimKernel;
 use rota_machine::topology::Topology;
+use rota_object::btf::Btf;
+use rota_sim::Policy;
 use std::sync::Arc;
 
 const RUN_NS: u64 = 3_000_000;
@@ -33,9 +32,8 @@ fuzz_target!(|bytes: &[u8]| {
     for name in POLICIES {
         let config = Config::new(Topology::new(4, 2, 4, 4).expect("a machine"), RUN_NS);
         let shipped = rota_catalog::find(name).expect("a policy");
-        let object = Object::parse(name, shipped.object).expect("an object");
-        let Ok(image) = link(&object, &kernel, &SimKernel { hz: config.hz }) else { continue };
         // A kernel that lacks what is needed, or contradicts itself, is an error.
-        let _ = simulation::run(Arc::new(image), config, load::mixed());
+        let Ok(policy) = Policy::link(name, shipped.object, &kernel, config.hz) else { continue };
+        let _ = simulation::run(&policy, config, load::mixed());
     }
 });

@@ -8,16 +8,13 @@
 #![allow(missing_docs)] // of functions that criterion's macros make
 
 use criterion::{criterion_group, criterion_main, BatchSize, Criterion, Throughput};
-use rota_machine::config::Config;
+use rota_machine::config::{Config, DEFAULT_HZ};
 use rota_machine::consts::{DSQ_LOCAL, SLICE_DFL_NS};
 use rota_machine::core::Core;
-use rota_machine::kfuncs::SimKernel;
 use rota_machine::ops::{Op, OpRet, Ops, OpsParams};
-use rota_machine::policy::BpfOps;
 use rota_machine::run::{Machine, Outcome};
 use rota_machine::topology::Topology;
-use rota_object::image::Image;
-use rota_object::link::{link, Object};
+use rota_sim::{Loaded, Policy, Simulation};
 use rota_trace::{Event, Sink};
 use rota_vm::error::Fault;
 use rota_workload::Workload;
@@ -124,14 +121,11 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn scx_simple() -> Option<Arc<Image>> {
+fn scx_simple() -> Option<Policy> {
     let cache = std::env::var_os("ROTA_CACHE").map_or_else(|| root().join(".cache"), PathBuf::from);
     let bytes = std::fs::read(cache.join("objects/scx_simple.bpf.o")).ok()?;
-    let object = Object::parse("scx_simple", &bytes).expect("scx_simple parses");
-    Some(Arc::new(
-        link(&object, &rota_object::btf::reference(), &SimKernel::default())
-            .expect("scx_simple links"),
-    ))
+    let kernel = rota_object::btf::reference();
+    Some(Policy::link("scx_simple", &bytes, &kernel, DEFAULT_HZ).expect("scx_simple links"))
 }
 
 fn hogs() -> (Arc<Workload>, Config) {
@@ -157,14 +151,12 @@ fn native(mut machine: Machine) -> Outcome {
     machine.run(&mut Simple::new(), &mut Nobody).expect("runs")
 }
 
-fn hosted((mut machine, mut ops): (Machine, BpfOps)) -> Outcome {
-    machine.run(&mut ops, &mut Nobody).expect("runs")
+fn hosted(mut loaded: Loaded) -> Outcome {
+    loaded.run(&mut Nobody).expect("runs")
 }
 
-fn loaded(load: &(Arc<Workload>, Config), image: &Arc<Image>) -> (Machine, BpfOps) {
-    let mut machine = machine(load);
-    let ops = BpfOps::load(Arc::clone(image), &mut machine.core).expect("loads");
-    (machine, ops)
+fn loaded(load: &(Arc<Workload>, Config), policy: &Policy) -> Loaded {
+    Simulation::new(policy, &load.0, load.1.clone()).load().expect("loads")
 }
 
 fn compare(
@@ -180,14 +172,14 @@ fn compare(
     group.bench_function("rust", |b| {
         b.iter_batched(|| machine(load), native, BatchSize::PerIteration)
     });
-    let Some(image) = scx_simple() else {
+    let Some(policy) = scx_simple() else {
         eprintln!("no scx_simple.bpf.o: run tests/third-party/fetch, then this again");
         return;
     };
-    let ours = hosted(loaded(load, &image));
+    let ours = hosted(loaded(load, &policy));
     group.throughput(Throughput::Elements(count(&ours)));
     group.bench_function("scx_simple", |b| {
-        b.iter_batched(|| loaded(load, &image), hosted, BatchSize::PerIteration)
+        b.iter_batched(|| loaded(load, &policy), hosted, BatchSize::PerIteration)
     });
     group.finish();
 }

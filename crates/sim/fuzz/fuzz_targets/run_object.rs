@@ -9,13 +9,11 @@ mod object_parts;
 mod simulation;
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
-use rota_object::btf::reference;
-use rota_object::link::{link, Object};
 use rota_machine::config::Config;
-use rota_machine::kfuncs::SimKernel;
 use rota_machine::run::RunError;
 use rota_machine::topology::Topology;
-use std::sync::Arc;
+use rota_object::btf::reference;
+use rota_sim::{Policy, SimError};
 
 const RUN_NS: u64 = 10_000_000;
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
@@ -27,13 +25,12 @@ fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
 });
 
 fuzz_target!(|bytes: &[u8]| {
-    let Ok(object) = Object::parse("fuzz", bytes) else { return };
     let mut config = Config::new(Topology::new(4, 2, 4, 4).expect("a machine"), RUN_NS);
     config.audit = true;
-    let Ok(image) = link(&object, &reference(), &SimKernel { hz: config.hz }) else { return };
-    let _ = (image.options(), image.statistics());
-    if let Some(Err(error @ RunError::Kernel(_))) =
-        simulation::run(Arc::new(image), config, load::mixed())
+    let Ok(policy) = Policy::link("fuzz", bytes, &reference(), config.hz) else { return };
+    let _ = (policy.image().options(), policy.image().statistics());
+    if let Err(error @ SimError::Run(RunError::Kernel(_))) =
+        simulation::run(&policy, config, load::mixed())
     {
         panic!("{error}");
     }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What holds for every mix of classes. The machine audits its own books at each instant: no task
+//! What holds for every mix of classes beside a policy. The machine audits its own books at each instant: no task
 //! is lost or in two places, nobody of a higher class waits behind a lesser one, and what is
 //! reserved is the sum over all tasks.
 
-use super::MS;
 use crate::common::hosted::Hosted;
 use crate::common::plan::cases;
 use crate::common::replay::{check, Rules};
@@ -14,6 +13,8 @@ use rota_machine::exit::ExitKind;
 use rota_machine::topology::Topology;
 use rota_measure::Summary;
 use rota_trace::Sink;
+
+const MS: u64 = 1_000_000;
 
 /// One phase: a class, what it does, whether it holds a mutex meanwhile.
 #[derive(Clone, Debug)]

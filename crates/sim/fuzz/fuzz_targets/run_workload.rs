@@ -8,29 +8,23 @@ mod simulation;
 
 use legal::Legal;
 use libfuzzer_sys::fuzz_target;
-use rota_object::btf::reference;
-use rota_object::image::Image;
-use rota_object::link::{link, Object};
-use rota_catalog::Policy;
 use rota_machine::config::Config;
 use rota_machine::exit::ExitKind;
-use rota_machine::kfuncs::SimKernel;
 use rota_machine::run::RunError;
 use rota_machine::topology::Topology;
+use rota_object::btf::reference;
+use rota_sim::{Policy, SimError};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-fn image(policy: &Policy, hz: u32) -> Arc<Image> {
+fn linked(shipped: &rota_catalog::Policy, hz: u32) -> Policy {
     thread_local! {
-        static LINKED: RefCell<HashMap<(&'static str, u32), Arc<Image>>> = RefCell::default();
+        static LINKED: RefCell<HashMap<(&'static str, u32), Policy>> = RefCell::default();
     }
     LINKED.with_borrow_mut(|linked| {
-        let image = linked.entry((policy.name, hz)).or_insert_with(|| {
-            let object = Object::parse(policy.name, policy.object).expect("an object");
-            Arc::new(link(&object, &reference(), &SimKernel { hz }).expect("linked"))
-        });
-        Arc::clone(image)
+        let link = || Policy::link(shipped.name, shipped.object, &reference(), hz).expect("linked");
+        linked.entry((shipped.name, hz)).or_insert_with(link).clone()
     })
 }
 
@@ -49,15 +43,12 @@ fuzz_target!(|legal: Legal| {
         // It takes time for each task at each instant: minutes for thousands of forks.
         config.audit = !legal.text.contains("\"fork");
         (config.hz, config.seed, config.shuffle_ties) = (hz, seed, shuffle_ties);
-        match simulation::run(image(policy, hz), config, &workload) {
-            None => panic!("{} is not hosted", policy.name),
-            // The machine is at fault, or the policy.
-            Some(Err(error @ (RunError::Kernel(_) | RunError::Load(_)))) => {
-                panic!("{}: {error}\n{legal:?}", policy.name)
-            }
+        match simulation::run(&linked(policy, hz), config, &workload) {
             // What documents say of workloads that cannot go on: too many forks, say.
-            Some(Err(RunError::Task { .. } | RunError::Stuck(_))) => {}
-            Some(Ok(outcome)) => {
+            Err(SimError::Run(RunError::Task { .. } | RunError::Stuck(_))) => {}
+            // The machine is at fault, or the policy.
+            Err(error) => panic!("{}: {error}\n{legal:?}", policy.name),
+            Ok(outcome) => {
                 assert!(
                     outcome.exit.kind == ExitKind::Unreg,
                     "{} was ejected: {}\n{legal:?}",
