@@ -27,8 +27,8 @@ fn run(policy: &str, set: &[(&str, &str)], cpus: u32, tasks: &[(&str, u32, &str)
 fn has(tape: &Tape, cpus: u32, name: &str, part: f64) {
     let mut pids: Vec<u32> = Vec::new();
     for event in &tape.0 {
-        if let EventKind::Task { pid, name: task, .. } = &event.kind {
-            if task.split('-').next() == Some(name) && !pids.contains(pid) {
+        if let EventKind::Task { pid, instance_of, .. } = &event.kind {
+            if instance_of.as_deref() == Some(name) && !pids.contains(pid) {
                 pids.push(*pid);
             }
         }

@@ -22,9 +22,14 @@ pub fn task_of(tasks: u64, cpu: u64, slice: u64) -> u64 {
 
 /// The name of a task.
 pub fn task_name(task: u64) -> String {
+    format!("{}-{task}", kind_of(task))
+}
+
+/// What a task is an instance of.
+fn kind_of(task: u64) -> String {
     match task % 10 {
-        0 => format!("{HOSTILE}-{task}"),
-        kind => format!("kind{kind}-{task}"),
+        0 => HOSTILE.to_owned(),
+        kind => format!("kind{kind}"),
     }
 }
 
@@ -32,7 +37,7 @@ pub fn task_name(task: u64) -> String {
 /// everything, so the first one is best
 /// at that; the last one has the highest throughput.
 pub fn comparison(policies: usize, tasks: u64, slices: u64) -> Comparison {
-    let task = |task| Task { name: task_name(task), weight: 100 };
+    let task = |task| Task { name: task_name(task), instance_of: kind_of(task), weight: 100 };
     let workload = Workload {
         name: format!("mix of {HOSTILE}"),
         description: "Every task runs in its turn.".to_owned(),

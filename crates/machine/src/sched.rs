@@ -291,8 +291,9 @@ impl Core {
     /// Tells a task's name and weight.
     pub(crate) fn introduce(&mut self, t: Tid) {
         let weight = self.weight_of(t);
-        let (pid, name) = (self.task(t).pid, self.task(t).name.clone());
-        self.emit(None, EventKind::Task { pid, name, weight });
+        let task = self.task(t);
+        let (pid, name, instance_of) = (task.pid, task.name.clone(), task.instance_of.clone());
+        self.emit(None, EventKind::Task { pid, name, weight, instance_of: Some(instance_of) });
     }
 
     /// Tells which CPUs a task may use.

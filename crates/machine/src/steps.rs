@@ -10,6 +10,7 @@ use crate::setup::check_task;
 use crate::task::{State, Task, Tid, Work};
 use rota_trace::EventKind;
 use rota_workload::{Step, TaskIx};
+use std::sync::Arc;
 
 impl Machine {
     /// A task starts by itself, the leader of its process before it if both are due now.
@@ -36,12 +37,14 @@ impl Machine {
         let pid = self.core.next_pid;
         self.core.next_pid += 1;
         let identity = self.runner.identity(ix);
+        let instance_of = Arc::clone(self.runner.instance_of(ix));
         let tgid = match self.runner.thread_of(ix) {
             Some(leader) => self.process_led_by(leader, &name)?,
             None => pid,
         };
         let core = &mut self.core;
-        let mut task = Task::new(ix, pid, tgid, name.clone(), settings.clone(), identity);
+        let mut task =
+            Task::new(ix, pid, tgid, name.clone(), instance_of, settings.clone(), identity);
         task.cpu = here;
         task.cpus = core.affinity(settings.cpus.as_deref());
         if let Some(path) = &settings.group {

@@ -7,6 +7,7 @@ use crate::consts::DSQ_INVALID;
 use crate::cpuset::CpuSet;
 use crate::dsq::DsqIx;
 use rota_workload::{Identity, Settings, TaskIx};
+use std::sync::Arc;
 
 /// Index of a task in the machine. Never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -62,6 +63,8 @@ pub(crate) struct Task {
     pub(crate) pid: u32,
     pub(crate) tgid: u32,
     pub(crate) name: String,
+    /// The workload's task that it was made from.
+    pub(crate) instance_of: Arc<str>,
     /// Guest `struct task_struct`, 0 once freed.
     pub(crate) addr: u64,
     pub(crate) parent: Option<Tid>,
@@ -127,6 +130,7 @@ impl Task {
         pid: u32,
         tgid: u32,
         name: String,
+        instance_of: Arc<str>,
         settings: Settings,
         identity: Identity,
     ) -> Self {
@@ -135,6 +139,7 @@ impl Task {
             pid,
             tgid,
             name,
+            instance_of,
             addr: 0,
             parent: None,
             class: Class::of(&settings),

@@ -7,6 +7,7 @@ use crate::latency::Latencies;
 use crate::report::{RatioReport, SpanReport, TaskReport};
 use crate::whole::Whole;
 use rota_trace::SchedClass;
+use std::sync::Arc;
 
 /// What a task does, and since when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,8 @@ impl State {
 #[derive(Clone, Debug)]
 pub(crate) struct Account {
     pub(crate) name: String,
+    /// The workload's task that it was made from.
+    pub(crate) instance_of: Option<Arc<str>>,
     pid: u32,
     pub(crate) weight: u32,
     /// Counts instead of the weight, if there is one.
@@ -119,6 +122,7 @@ impl Account {
     pub(crate) fn new(pid: u32, now_ns: u64) -> Self {
         Account {
             name: format!("pid {pid}"),
+            instance_of: None,
             pid,
             weight: 100,
             share: None,
@@ -148,8 +152,9 @@ impl Account {
 
     /// The books of another task that got its pid, of which nothing else is known yet.
     pub(crate) fn successor(&self, pid: u32, now_ns: u64) -> Self {
-        let (name, weight, row) = (self.name.clone(), self.weight, self.row);
-        Account { name, weight, row, ..Self::new(pid, now_ns) }
+        let (name, instance_of) = (self.name.clone(), self.instance_of.clone());
+        let (weight, row) = (self.weight, self.row);
+        Account { name, instance_of, weight, row, ..Self::new(pid, now_ns) }
     }
 
     /// What counts in comparison with other tasks: its share, or its weight.

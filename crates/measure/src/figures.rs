@@ -96,19 +96,11 @@ impl Rows {
         &self.names
     }
 
-    /// Row of a task: that of its name; if there is none, of the task that it was made from:
-    /// `front-3-0007` belongs to `front-3`, or else to `front`.
-    pub fn row(&self, task: &str) -> Option<usize> {
-        let mut name = task;
-        loop {
-            if let Some(row) = self.row_of.get(name) {
-                return Some(*row);
-            }
-            match name.rsplit_once('-') {
-                Some((rest, number)) if number.bytes().all(|b| b.is_ascii_digit()) => name = rest,
-                _ => return self.rest,
-            }
-        }
+    /// Row of a task: that of its name; if there is none, of the task that it is an instance or a
+    /// fork of.
+    pub fn row(&self, name: &str, instance_of: Option<&str>) -> Option<usize> {
+        let of = |name: &str| self.row_of.get(name).copied();
+        of(name).or_else(|| of(instance_of?)).or(self.rest)
     }
 }
 
@@ -126,8 +118,8 @@ impl FigureSink {
     }
 
     /// Row of a task.
-    pub(crate) fn row(&self, task: &str) -> Option<usize> {
-        self.rows.row(task)
+    pub(crate) fn row(&self, name: &str, instance_of: Option<&str>) -> Option<usize> {
+        self.rows.row(name, instance_of)
     }
 
     /// A task of this row has this share or weight.
@@ -246,18 +238,18 @@ mod tests {
     #[test]
     fn a_task_has_the_row_of_what_it_was_made_from() {
         let rows = Rows::new(["front-0", "front", "a-b"].map(String::from));
-        assert_eq!(rows.row("front-0"), Some(0));
-        assert_eq!(rows.row("front-0-0007"), Some(0));
-        assert_eq!(rows.row("front-1"), Some(1));
-        assert_eq!(rows.row("a-b-3"), Some(2));
-        assert_eq!(rows.row("a-x"), None);
+        assert_eq!(rows.row("front-0", Some("front")), Some(0));
+        assert_eq!(rows.row("front-1", Some("front")), Some(1));
+        assert_eq!(rows.row("whatever", Some("a-b")), Some(2));
+        assert_eq!(rows.row("a-b-3", None), None);
+        assert_eq!(rows.row("a-b-3", Some("a")), None);
     }
 
     #[test]
     fn too_many_names_share_the_last_row() {
         let rows = Rows::new((0..100).map(|i| format!("t{i}")));
         assert_eq!((rows.names().len(), rows.names()[63].as_str()), (64, "others"));
-        assert_eq!((rows.row("t62-1"), rows.row("t63-1")), (Some(62), Some(63)));
+        assert_eq!((rows.row("x", Some("t62")), rows.row("y", Some("t63"))), (Some(62), Some(63)));
     }
 
     #[test]

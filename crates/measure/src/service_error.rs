@@ -124,7 +124,7 @@ mod tests {
         };
         for (pid, share) in (0..).zip(shares) {
             let name = String::new();
-            sink.event(&event(0, EventKind::Task { pid, name, weight: 100 }));
+            sink.event(&event(0, EventKind::Task { pid, name, weight: 100, instance_of: None }));
             sink.event(&event(0, EventKind::Share { pid, share: *share }));
         }
         for (second, letter) in schedule.bytes().enumerate() {

@@ -3,6 +3,7 @@
 
 use rota_trace::{Event, EventKind, OffCpu, Sink};
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 use crate::account::{Account, Spans, State};
 use crate::fairness::jain;
@@ -80,18 +81,19 @@ impl Summary {
 
     /// The numbers of the run, which ended at `end_ns`.
     pub fn finish(self, end_ns: u64) -> Report {
-        self.finish_grouped(end_ns, |name| name).report
+        self.finish_all(end_ns).report
     }
 
-    /// As [`Summary::finish`], and the numbers of groups of tasks: those with the same
-    /// `group_of(name)`, in order of their first task.
-    pub fn finish_grouped(mut self, end_ns: u64, group_of: impl Fn(&str) -> &str) -> Results {
+    /// As [`Summary::finish`], and the numbers of the workload's tasks, each with all its instances
+    /// and forks, in order of the first of them. A task of no workload is one of its own, together
+    /// with others of its name.
+    pub fn finish_all(mut self, end_ns: u64) -> Results {
         self.close(end_ns);
         let capacity_ns = self.capacity_ns(end_ns);
         let mut groups: Vec<Group> = Vec::new();
         let mut by_name: FxHashMap<String, usize> = FxHashMap::default();
         for task in &self.tasks {
-            let name = group_of(&task.name);
+            let name = task.instance_of.as_deref().unwrap_or(&task.name);
             let index = by_name.get(name).copied().unwrap_or(groups.len());
             if index == groups.len() {
                 by_name.insert(name.to_owned(), index);
@@ -249,12 +251,21 @@ impl Summary {
         }
     }
 
-    fn rename(&mut self, pid: u32, name: &str, weight: u32, now_ns: u64) {
+    fn introduce(
+        &mut self,
+        pid: u32,
+        name: &str,
+        instance_of: Option<&Arc<str>>,
+        weight: u32,
+        now_ns: u64,
+    ) {
         let (task, whole) = self.task(pid, now_ns);
         task.change_claim(whole, now_ns, |task| task.weight = weight);
         if task.name != name {
             name.clone_into(&mut task.name);
-            task.row = whole.figures.as_mut().and_then(|figures| figures.row(name));
+            task.instance_of = instance_of.cloned();
+            let row = |figures: &FigureSink| figures.row(name, instance_of.map(|of| &**of));
+            task.row = whole.figures.as_deref().and_then(row);
         }
     }
 }
@@ -266,9 +277,9 @@ impl Sink for Summary {
             self.restart(self.warmup_ns);
         }
         match *kind {
-            EventKind::Task { pid, ref name, weight } => {
+            EventKind::Task { pid, ref name, weight, ref instance_of } => {
                 self.begin_life(pid, time_ns);
-                self.rename(pid, name, weight, time_ns);
+                self.introduce(pid, name, instance_of.as_ref(), weight, time_ns);
             }
             EventKind::SchedClass { pid, class } => {
                 let (task, whole) = self.task(pid, time_ns);

@@ -14,7 +14,7 @@ fn at(time_ns: u64, cpu: u32, kind: EventKind) -> Event {
 }
 
 fn task(pid: u32, name: &str, weight: u32) -> Event {
-    at(0, 0, EventKind::Task { pid, name: name.into(), weight })
+    at(0, 0, EventKind::Task { pid, name: name.into(), weight, instance_of: None })
 }
 
 fn fork(time_ns: u64, pid: u32) -> Event {
@@ -50,7 +50,7 @@ fn a_pid_that_is_used_again_is_another_task() {
         |time_ns| [at(time_ns, 0, EventKind::Exit { pid: 7 }), leave(time_ns, 0, 7, OffCpu::Exit)];
     let first = [task(7, "sh", 200), fork(0, 7), enter(0, 0, 7)];
     let second = [fork(20, 7), wake(20, 7), enter(30, 0, 7)];
-    let name = EventKind::Task { pid: 7, name: "ls".into(), weight: 100 };
+    let name = EventKind::Task { pid: 7, name: "ls".into(), weight: 100, instance_of: None };
     let third = [at(40, 0, name), fork(40, 7), wake(40, 7), enter(41, 0, 7)];
     let lives = [&first[..], &exits(10), &second, &exits(35), &third, &exits(44)].concat();
     let report = report(1, &lives, 50);
@@ -149,16 +149,15 @@ fn a_timeline_worked_out_by_hand() {
 
 #[test]
 fn tasks_of_a_group_add_up() {
-    fn first_two(name: &str) -> &str {
-        if name == "c-2" {
-            "late"
-        } else {
-            "early"
-        }
-    }
     let mut summary = Summary::new(2);
-    timeline().iter().for_each(|event| summary.event(event));
-    let Results { report, groups, .. } = summary.clone().finish_grouped(100, first_two);
+    for mut event in timeline() {
+        if let EventKind::Task { name, instance_of, .. } = &mut event.kind {
+            // What the name looks like does not matter.
+            *instance_of = Some(if name == "c-2" { "late" } else { "early" }.into());
+        }
+        summary.event(&event);
+    }
+    let Results { report, groups, .. } = summary.clone().finish_all(100);
     assert_eq!(report, summary.finish(100));
     let [early, late] = &groups[..] else {
         panic!("two groups");
@@ -171,6 +170,17 @@ fn tasks_of_a_group_add_up() {
     assert_eq!((wakeups.count, wakeups.p50, wakeups.max), (2, Some(0), Some(30)));
     assert_eq!((&late.name[..], late.tasks, late.weight), ("late", 1, Some(100)));
     assert_eq!(late.wakeup_latency_ns, report.tasks[2].wakeup_latency_ns);
+}
+
+#[test]
+fn tasks_of_no_workload_are_together_with_those_of_their_name_only() {
+    let mut summary = Summary::new(2);
+    [task(1, "x-0", 100), task(2, "x-1", 100), task(3, "x-0", 100)]
+        .iter()
+        .for_each(|event| summary.event(event));
+    let groups = summary.finish_all(100).groups;
+    let names: Vec<(&str, u64)> = groups.iter().map(|g| (g.name.as_str(), g.tasks)).collect();
+    assert_eq!(names, [("x-0", 2), ("x-1", 1)]);
 }
 
 #[test]
@@ -187,7 +197,7 @@ fn a_change_of_weight_counts_from_then_on() {
         enter(30, 0, 2),
         leave(60, 0, 2, OffCpu::Runnable),
         enter(60, 0, 1),
-        at(60, 0, EventKind::Task { pid: 1, name: "x-0".into(), weight: 200 }),
+        Event { time_ns: 60, ..task(1, "x-0", 200) },
     ];
     let report = report(1, &events, 100);
     assert_eq!(report.tasks[0].weight, 200);
@@ -203,7 +213,7 @@ fn a_change_of_weight_in_the_middle_of_a_slice_splits_it() {
         task(2, "y-1", 100),
         enter(0, 0, 1),
         enter(0, 1, 2),
-        at(50, 0, EventKind::Task { pid: 1, name: "x-0".into(), weight: 50 }),
+        Event { time_ns: 50, ..task(1, "x-0", 50) },
     ];
     let report = report(2, &events, 100);
     assert_eq!(report.tasks[0].cpu_ns, 100);

@@ -57,6 +57,8 @@ pub struct TaskRow {
     pub pid: u32,
     /// Name.
     pub name: String,
+    /// The task that it is an instance of; its own name if of none.
+    pub instance_of: String,
     /// Times on a CPU or waiting for one; between them it slept or was not there.
     pub segments: Vec<TaskSegment>,
 }

@@ -10,7 +10,6 @@ use rota_measure::{
     Results, Summary,
 };
 use rota_trace::{Sink, Tee};
-use std::collections::HashSet;
 
 /// What a run gave.
 #[derive(Debug)]
@@ -59,7 +58,6 @@ impl Simulation {
         watchers.sinks.into_iter().for_each(|sink| sinks.push(sink));
         self.config.detail = sinks.wants_detail();
 
-        let workload = std::sync::Arc::clone(&self.workload);
         let mut loaded = self.load()?;
         let outcome = loaded.run(&mut sinks)?;
         drop(sinks);
@@ -72,38 +70,8 @@ impl Simulation {
                 .then(|| counters.decision_instructions as f64 / counters.decisions as f64),
             max: counted.then_some(counters.decision_instructions_max),
         });
-        let tasks: HashSet<&str> = workload.task_names().collect();
-        let Results { report, groups, figures } =
-            summary.finish_grouped(outcome.end_ns, |name| task_of(name, &tasks));
+        let Results { report, groups, figures } = summary.finish_all(outcome.end_ns);
         let requests = requests.finish(outcome.end_ns);
         Ok(Measured { outcome, report, groups, requests, policy_stats, figures })
-    }
-}
-
-/// The task that an instance or a fork of one was made from: `front` of `front-3`, `rotate`
-/// of `rotate-20-0004`. Names may hold dashes and digits themselves: the longest one counts.
-fn task_of<'a>(instance: &'a str, tasks: &HashSet<&str>) -> &'a str {
-    let mut name = instance;
-    while !tasks.contains(name) {
-        match name.rsplit_once('-') {
-            Some((rest, number)) if number.bytes().all(|b| b.is_ascii_digit()) => name = rest,
-            _ => return instance,
-        }
-    }
-    name
-}
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn instances_belong_to_their_task() {
-        let tasks = HashSet::from(["front", "a-b", "a-b-1", "rotate"]);
-        assert_eq!(task_of("front-3", &tasks), "front");
-        assert_eq!(task_of("a-b-12", &tasks), "a-b");
-        assert_eq!(task_of("a-b-1-0", &tasks), "a-b-1");
-        assert_eq!(task_of("rotate-20-0004", &tasks), "rotate");
-        assert_eq!(task_of("stranger-1", &tasks), "stranger-1");
-        assert_eq!(task_of("front-x", &tasks), "front-x");
     }
 }

@@ -114,3 +114,21 @@ fn what_is_wrong_is_told_by_kind_and_by_name() {
     let error = Simulation::new(&rr, &load, one_cpu()).load().expect_err("no CPU 7");
     assert!(error.is_of_workload() && error.to_string().contains("\"t-0\""), "{error}");
 }
+
+#[test]
+fn instances_and_forks_are_counted_with_their_task_whatever_it_is_called() {
+    let load = workload(
+        r#"{"tasks": {
+            "a": {"instance": 2, "loop": 3, "run": 1000, "sleep": 1000},
+            "a-1": {"instance": 1, "loop": 2, "phases": {
+                "one": {"run": 1000, "fork": "x-0-0001"}
+            }},
+            "x-0-0001": {"instance": 0, "loop": 1, "run": 1000}
+        }}"#,
+    );
+    let measured = csv(Simulation::new(&policy("rr", DEFAULT_HZ), &load, one_cpu())).0;
+    let mut groups: Vec<(&str, u64)> =
+        measured.groups.iter().map(|group| (group.name.as_str(), group.tasks)).collect();
+    groups.sort_unstable();
+    assert_eq!(groups, [("a", 2), ("a-1", 1), ("x-0-0001", 2)]);
+}

@@ -252,7 +252,7 @@ impl<W: Write> Sink for ChromeTraceSink<W> {
     fn event(&mut self, event: &Event) {
         let Event { time_ns, cpu, ref kind } = *event;
         match kind {
-            EventKind::Task { pid, name, weight } => {
+            EventKind::Task { pid, name, weight, .. } => {
                 self.introduce(*pid, name, *weight);
                 self.tell(event, *pid);
             }

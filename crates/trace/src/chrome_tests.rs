@@ -35,7 +35,7 @@ fn slices(objects: &[Value]) -> Vec<(u64, u64, String, f64, f64)> {
 }
 
 fn task(pid: u32, name: &str) -> Event {
-    at(0, None, EventKind::Task { pid, name: name.into(), weight: 100 })
+    at(0, None, EventKind::Task { pid, name: name.into(), weight: 100, instance_of: None })
 }
 
 #[test]
@@ -193,7 +193,12 @@ fn a_write_error_is_kept_for_the_end() {
 fn kinds() -> impl Strategy<Value = EventKind> {
     let pid = 0..4u32;
     prop_oneof![
-        (pid.clone(), "\\PC{0,6}").prop_map(|(pid, name)| EventKind::Task { pid, name, weight: 1 }),
+        (pid.clone(), "\\PC{0,6}").prop_map(|(pid, name)| EventKind::Task {
+            pid,
+            name,
+            weight: 1,
+            instance_of: None
+        }),
         pid.clone().prop_map(|pid| EventKind::Fork { pid, parent: 0 }),
         pid.clone().prop_map(|pid| EventKind::Exit { pid }),
         pid.clone().prop_map(|pid| EventKind::Wakeup { pid, waker: 0 }),

@@ -111,7 +111,12 @@ mod tests {
             Event {
                 time_ns: 0,
                 cpu: None,
-                kind: EventKind::Task { pid: 7, name: "a,\"b\"-0".into(), weight: 100 },
+                kind: EventKind::Task {
+                    pid: 7,
+                    name: "a,\"b\"-0".into(),
+                    weight: 100,
+                    instance_of: Some("a,\"b\"".into()),
+                },
             },
             Event { time_ns: 0, cpu: None, kind: EventKind::Fork { pid: 7, parent: 0 } },
             Event { time_ns: 1, cpu: None, kind: EventKind::Wakeup { pid: 7, waker: 0 } },

@@ -2,6 +2,7 @@
 //! One event of a run, equal in form from the simulator and from a kernel.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::cpu_list::CpuList;
 use crate::request::Request;
@@ -59,6 +60,9 @@ pub enum EventKind {
         name: String,
         /// Its weight as sched_ext counts it (1..=10000, 100 is nice 0).
         weight: u32,
+        /// Name of the workload's task that it is an instance or a fork of; `None`: of no workload,
+        /// as on a recorded machine. No file has it.
+        instance_of: Option<Arc<str>>,
     },
     /// A task goes over to another class. One of which nothing is said is the policy's.
     SchedClass {

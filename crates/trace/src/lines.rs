@@ -70,7 +70,10 @@ mod tests {
     fn columns_stand_below_each_other() {
         let mut sink = LineSink::new(Vec::new(), false);
         let events = [
-            (None, EventKind::Task { pid: 7, name: "worker".into(), weight: 100 }),
+            (
+                None,
+                EventKind::Task { pid: 7, name: "worker".into(), weight: 100, instance_of: None },
+            ),
             (Some(0), EventKind::Wakeup { pid: 7, waker: 31000 }),
             (Some(12), EventKind::SwitchIn { pid: 7 }),
             (Some(12), EventKind::SwitchOut { pid: 7, why: OffCpu::Sleep }),

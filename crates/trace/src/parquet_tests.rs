@@ -40,7 +40,7 @@ fn at(time_ns: u64, cpu: Option<u32>, kind: EventKind) -> Event {
 fn a_row_has_what_its_event_says() {
     let reason = "a \"stall\"".to_owned();
     let events = [
-        at(0, None, EventKind::Task { pid: 7, name: "a-0".into(), weight: 100 }),
+        at(0, None, EventKind::Task { pid: 7, name: "a-0".into(), weight: 100, instance_of: None }),
         at(5, Some(2), EventKind::Dispatch { pid: 7, dsq: 0x8000_0000_0000_0001 }),
         at(
             6,

@@ -311,7 +311,7 @@ impl<W: Write> Sink for PerfettoSink<W> {
     fn event(&mut self, event: &Event) {
         let now_ns = event.time_ns;
         match &event.kind {
-            EventKind::Task { pid, name, weight } => {
+            EventKind::Task { pid, name, weight, .. } => {
                 let task = self.task(*pid);
                 let renamed = task.name != *name;
                 task.name.clone_from(name);

@@ -15,7 +15,7 @@ fn at(time_ns: u64, cpu: Option<u32>, kind: EventKind) -> Event {
 }
 
 fn task(pid: u32, name: &str, weight: u32) -> Event {
-    at(0, None, EventKind::Task { pid, name: name.into(), weight })
+    at(0, None, EventKind::Task { pid, name: name.into(), weight, instance_of: None })
 }
 
 fn export(events: &[Event], end_ns: u64) -> Vec<TracePacket> {
@@ -219,7 +219,12 @@ fn priorities_are_those_of_the_nearest_nice_value() {
 fn kinds() -> impl Strategy<Value = EventKind> {
     let pid = 1..4u32;
     prop_oneof![
-        (pid.clone(), "\\PC{0,6}").prop_map(|(pid, name)| EventKind::Task { pid, name, weight: 1 }),
+        (pid.clone(), "\\PC{0,6}").prop_map(|(pid, name)| EventKind::Task {
+            pid,
+            name,
+            weight: 1,
+            instance_of: None
+        }),
         pid.clone().prop_map(|pid| EventKind::Fork { pid, parent: 0 }),
         pid.clone().prop_map(|pid| EventKind::Exit { pid }),
         (pid.clone(), 0..3u32).prop_map(|(pid, waker)| EventKind::Wakeup { pid, waker }),

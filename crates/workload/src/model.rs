@@ -37,7 +37,12 @@ pub struct Workload {
 impl Workload {
     /// Names of the tasks as written; instances and forks add numbers to them.
     pub fn task_names(&self) -> impl Iterator<Item = &str> {
-        self.definitions.iter().map(|d| d.name.as_str())
+        self.definitions.iter().map(|d| &*d.name)
+    }
+
+    /// The name of the task that an instance is one of.
+    pub fn name_of(&self, instance: &Task) -> &str {
+        &self.definitions[instance.definition as usize].name
     }
 
     /// Where requests arrive.
@@ -57,7 +62,7 @@ impl Workload {
             let mut policies = std::iter::once(d.settings.policy).chain(phases);
             policies.find(|policy| policy.is_real_time())
         };
-        self.definitions.iter().find_map(|d| Some((d.name.as_str(), found(d)?)))
+        self.definitions.iter().find_map(|d| Some((&*d.name, found(d)?)))
     }
 
     /// The highest CPU number any `cpus` list names, and the task that names it.
@@ -67,8 +72,7 @@ impl Workload {
             let lists = d.settings.cpus.iter().chain(phases);
             lists.flat_map(|cpus| cpus.iter()).copied().max()
         };
-        let per_task =
-            self.definitions.iter().filter_map(|d| named(d).map(|cpu| (cpu, d.name.as_str())));
+        let per_task = self.definitions.iter().filter_map(|d| named(d).map(|cpu| (cpu, &*d.name)));
         per_task.max_by_key(|(cpu, _)| *cpu)
     }
 }
@@ -163,7 +167,7 @@ pub struct Group {
 /// A task as written in the file: what its instances and forks are made from.
 #[derive(Clone, Debug)]
 pub(crate) struct Definition {
-    pub(crate) name: String,
+    pub(crate) name: Arc<str>,
     pub(crate) settings: Settings,
     /// The `cpus` of the task itself, which a phase without `cpus` returns to.
     pub(crate) task_cpus: Option<Arc<[u32]>>,

@@ -100,7 +100,8 @@ mod tests {
 
     fn written(format: Format) -> Vec<u8> {
         let mut writer = TraceWriter::new(format, Vec::new(), &Picture::default());
-        let kind = EventKind::Task { pid: 7, name: "worker".into(), weight: 100 };
+        let kind =
+            EventKind::Task { pid: 7, name: "worker".into(), weight: 100, instance_of: None };
         writer.event(&Event { time_ns: 0, cpu: None, kind });
         writer.event(&Event { time_ns: 5, cpu: Some(0), kind: EventKind::SwitchIn { pid: 7 } });
         writer.finish(9).expect("memory takes all")

@@ -112,7 +112,11 @@ impl Converter {
             task.weight = 100;
         }
         let (name, weight) = (task.name.clone(), task.weight);
-        sink.event(&Event { time_ns, cpu: None, kind: EventKind::Task { pid, name, weight } });
+        sink.event(&Event {
+            time_ns,
+            cpu: None,
+            kind: EventKind::Task { pid, name, weight, instance_of: None },
+        });
     }
 
     fn learn(&mut self, properties: Properties, at: At<u32>, sink: &mut dyn Sink) {

@@ -34,7 +34,7 @@ fn events(records: Vec<Record>) -> Vec<Event> {
 }
 
 fn named(time_ns: u64, pid: u32, name: &str) -> Event {
-    let kind = EventKind::Task { pid, name: name.into(), weight: 100 };
+    let kind = EventKind::Task { pid, name: name.into(), weight: 100, instance_of: None };
     Event { time_ns, cpu: None, kind }
 }
 
@@ -133,7 +133,7 @@ fn a_new_weight_is_told_at_once() {
         record(1002, 0, task(7, "a", None)),
         record(1003, 0, heavy),
     ]);
-    let kind = EventKind::Task { pid: 7, name: "a".into(), weight: 335 };
+    let kind = EventKind::Task { pid: 7, name: "a".into(), weight: 335, instance_of: None };
     assert_eq!(found[2..], [Event { time_ns: 3, cpu: None, kind }]);
 }
 

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 /// Any event about a few tasks and CPUs, in its place or not.
 fn events() -> impl Strategy<Value = Vec<Event>> {
     let kind = (0..8usize, 0..5u32).prop_map(|(what, pid)| match what {
-        0 => EventKind::Task { pid, name: "t".into(), weight: pid },
+        0 => EventKind::Task { pid, name: "t".into(), weight: pid, instance_of: None },
         1 => EventKind::Fork { pid, parent: 0 },
         2 => EventKind::Wakeup { pid, waker: 0 },
         3 | 4 => EventKind::SwitchIn { pid },

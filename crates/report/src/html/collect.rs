@@ -22,8 +22,8 @@ pub struct SliceSink {
 
 impl SliceSink {
     /// For a machine with so many CPUs and tasks of these names, and so many slices. A task of
-    /// another name counts as the one that it was made from: `front-3-0007` as `front-3`, or
-    /// else as `front`; as the last one if it comes from none of them.
+    /// another name counts as the one that it is an instance or a fork of; as the last one if that
+    /// is none of them.
     pub fn new(cpus: u32, names: impl IntoIterator<Item = String>, room: usize) -> Self {
         let cpus = cpus as usize;
         SliceSink {
@@ -45,17 +45,10 @@ impl SliceSink {
         Slices { from_ns: 0, to_ns, cpus: self.cpus }
     }
 
-    fn place(&self, name: &str) -> u32 {
-        let mut origin = name;
-        loop {
-            if let Some(place) = self.names.get(origin) {
-                return *place;
-            }
-            match origin.rsplit_once('-') {
-                Some((rest, _)) => origin = rest,
-                None => return self.names.len().saturating_sub(1) as u32,
-            }
-        }
+    fn place(&self, name: &str, instance_of: Option<&str>) -> u32 {
+        let of = |name: &str| self.names.get(name).copied();
+        let last = self.names.len().saturating_sub(1) as u32;
+        of(name).or_else(|| of(instance_of?)).unwrap_or(last)
     }
 
     /// Whatever a CPU runs, it stops.
@@ -90,8 +83,8 @@ impl Sink for SliceSink {
         }
         let cpu = event.cpu.map(|cpu| cpu as usize);
         match (&event.kind, cpu) {
-            (EventKind::Task { pid, name, .. }, _) => {
-                let place = self.place(name);
+            (EventKind::Task { pid, name, instance_of, .. }, _) => {
+                let place = self.place(name, instance_of.as_deref());
                 self.tasks.insert(*pid, place);
             }
             (EventKind::SwitchIn { pid }, Some(cpu)) => self.enter(cpu, *pid, event.time_ns),
@@ -110,8 +103,10 @@ mod tests {
     fn sink(room: usize) -> SliceSink {
         let names = ["front-3", "cron", "other"].map(str::to_owned);
         let mut sink = SliceSink::new(2, names, room);
-        for (pid, name) in [(7, "front-3-0001"), (8, "cron-5-0002"), (9, "unheard")] {
-            let kind = EventKind::Task { pid, name: name.to_owned(), weight: 100 };
+        let tasks = [(7, "front-3", Some("front")), (8, "x", Some("cron")), (9, "unheard", None)];
+        for (pid, name, instance_of) in tasks {
+            let instance_of = instance_of.map(Into::into);
+            let kind = EventKind::Task { pid, name: name.to_owned(), weight: 100, instance_of };
             sink.event(&Event { time_ns: 0, cpu: None, kind });
         }
         sink
@@ -126,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_count_as_those_they_were_made_from() {
+    fn tasks_without_a_place_have_that_of_the_task_they_are_instances_of() {
         let mut sink = sink(100);
         on(&mut sink, 5, 0, EventKind::SwitchIn { pid: 7 });
         on(&mut sink, 9, 0, EventKind::SwitchOut { pid: 7, why: OffCpu::Sleep });

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::model::Workload;
 use crate::timeline::colours::{Colours, PAINTS};
-use crate::timeline::names::kind;
 
 /// Tasks that are shown as one.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,7 +26,7 @@ pub(crate) struct Groups {
 
 impl Groups {
     /// A group for each task; of more than there are colours, for each kind of task (instances
-    /// of one task and what they forked); of too many kinds, for those with most CPU time, and
+    /// and forks of one); of too many kinds, for those with most CPU time, and
     /// one for all the rest.
     pub(crate) fn of(workload: &Workload) -> Self {
         let tasks = &workload.tasks;
@@ -37,7 +36,7 @@ impl Groups {
         let mut place: BTreeMap<&str, usize> = BTreeMap::new();
         let mut members: Vec<(&str, Vec<usize>)> = Vec::new();
         for (index, task) in tasks.iter().enumerate() {
-            let key = if by_kind { kind(&task.name) } else { task.name.as_str() };
+            let key = if by_kind { task.instance_of.as_str() } else { task.name.as_str() };
             let at = *place.entry(key).or_insert(members.len());
             if at == members.len() {
                 members.push((key, Vec::new()));
@@ -45,10 +44,10 @@ impl Groups {
             members[at].1.push(index);
         }
         let rest = keep_busiest(&mut members, &cpu_time(workload));
-        let colours = Colours::of(members.iter().map(|(name, _)| *name));
+        let colours = Colours::of(members.iter().map(|(name, _)| (*name, *name)));
         let mut groups = Groups { list: Vec::new(), of_task: vec![0; tasks.len()] };
         for (name, members) in &members {
-            groups.add(name, members, Some(colours.paint(name)));
+            groups.add(name, members, Some(colours.paint(name, name)));
         }
         if !rest.is_empty() {
             groups.add("other tasks", &rest, None);
@@ -108,7 +107,11 @@ mod tests {
     use crate::html::model::{Figures, Outcome, PolicyResult, Shares, Task};
 
     fn workload(tasks: &[(&str, f32)]) -> Workload {
-        let task = |(name, _): &(&str, f32)| Task { name: (*name).to_owned(), weight: 100 };
+        let task = |(name, _): &(&str, f32)| Task {
+            name: (*name).to_owned(),
+            instance_of: name.split('-').next().unwrap_or(name).to_owned(),
+            weight: 100,
+        };
         let rows = tasks.iter().map(|(_, share)| vec![*share]).collect();
         let shares = Shares { from_ns: 0, bucket_ns: 10, tasks: rows };
         let policy = PolicyResult {

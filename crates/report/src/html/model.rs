@@ -103,6 +103,8 @@ pub struct Workload {
 pub struct Task {
     /// Name.
     pub name: String,
+    /// The task that it is an instance of; its own name if of none.
+    pub instance_of: String,
     /// Its share if it was given one, else its weight.
     pub weight: u64,
 }

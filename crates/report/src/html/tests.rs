@@ -54,7 +54,11 @@ fn comparison(name: &str, policies: usize) -> Comparison {
         main: key == "p99",
         definition: format!("What {name} means."),
     };
-    let task = |index: usize| Task { name: format!("{name}-{index}"), weight: 100 };
+    let task = |index: usize| Task {
+        name: format!("{name}-{index}"),
+        instance_of: name.to_owned(),
+        weight: 100,
+    };
     Comparison {
         title: String::new(),
         version: "rota 1".to_owned(),

@@ -2,6 +2,7 @@
 //! Gathers a timeline from the events of a run, in bounded memory.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rota_trace::{Event, EventKind, OffCpu, Sink};
 use rustc_hash::FxHashMap;
@@ -42,6 +43,7 @@ struct Running {
 #[derive(Debug, Default)]
 struct TaskTrack {
     name: String,
+    instance_of: Option<Arc<str>>,
     state: State,
     segments: Vec<TaskSegment>,
 }
@@ -98,7 +100,10 @@ impl TimelineSink {
             .tasks
             .into_iter()
             .filter(|(_, task)| !task.segments.is_empty())
-            .map(|(pid, task)| TaskRow { pid, name: task.name, segments: task.segments })
+            .map(|(pid, task)| {
+                let instance_of = task.instance_of.as_deref().unwrap_or(&task.name).to_owned();
+                TaskRow { pid, name: task.name, instance_of, segments: task.segments }
+            })
             .collect();
         tasks.sort_by_key(|task| task.pid);
         Timeline {
@@ -207,8 +212,10 @@ impl Sink for TimelineSink {
         }
         self.now_ns = now_ns;
         match (&event.kind, event.cpu) {
-            (EventKind::Task { pid, name, .. }, _) => {
-                self.tasks.entry(*pid).or_default().name.clone_from(name);
+            (EventKind::Task { pid, name, instance_of, .. }, _) => {
+                let task = self.tasks.entry(*pid).or_default();
+                task.name.clone_from(name);
+                task.instance_of.clone_from(instance_of);
             }
             (EventKind::Wakeup { pid, .. }, _) => self.wake(*pid, now_ns),
             (EventKind::SwitchIn { pid }, Some(cpu)) => self.enter(cpu, *pid, now_ns),

@@ -11,7 +11,7 @@ pub(super) fn at(time_ns: u64, cpu: u32, kind: EventKind) -> Event {
 }
 
 pub(super) fn task(pid: u32, name: &str) -> Event {
-    at(0, 0, EventKind::Task { pid, name: name.into(), weight: 100 })
+    at(0, 0, EventKind::Task { pid, name: name.into(), weight: 100, instance_of: None })
 }
 
 pub(super) fn wakeup(time_ns: u64, pid: u32) -> Event {
@@ -56,7 +56,8 @@ fn ran(start_ns: u64, end_ns: u64, pid: u32, picks_ns: &[u64]) -> CpuSegment {
 
 fn row(pid: u32, name: &str, segments: &[(u64, u64, Option<u32>)]) -> TaskRow {
     let segment = |&(start_ns, end_ns, cpu)| TaskSegment { start_ns, end_ns, cpu };
-    TaskRow { pid, name: name.into(), segments: segments.iter().map(segment).collect() }
+    let segments = segments.iter().map(segment).collect();
+    TaskRow { pid, name: name.into(), instance_of: name.into(), segments }
 }
 
 #[test]
@@ -118,7 +119,7 @@ pub(super) fn streams() -> impl Strategy<Value = Vec<Event>> {
         (0..5u32, 0..8usize, "\\PC{0,6}|[<>&'\"\0-\x1f]{0,6}").prop_map(|(pid, what, text)| {
             let off = |why| EventKind::SwitchOut { pid, why };
             match what {
-                0 => EventKind::Task { pid, name: text, weight: 1 },
+                0 => EventKind::Task { pid, name: text, weight: 1, instance_of: None },
                 1 => EventKind::Wakeup { pid, waker: 0 },
                 2 => EventKind::SwitchIn { pid },
                 3 => off(OffCpu::Runnable),

@@ -3,8 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::names::kind;
-
 /// A fill and the colour of words on it.
 pub(crate) struct Paint {
     pub(crate) fill: &'static str,
@@ -33,10 +31,10 @@ pub(crate) struct Colours {
 }
 
 impl Colours {
-    /// A colour for each task or, where there are too many tasks, for each kind of task.
-    pub(crate) fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
-        let names: BTreeSet<&str> = names.into_iter().collect();
-        let kinds: BTreeSet<&str> = names.iter().map(|name| kind(name)).collect();
+    /// A colour for each task or, where there are too many tasks, for each kind of task. Tasks come
+    /// with their names and those of the tasks that they are instances of.
+    pub(crate) fn of<'a>(tasks: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let (names, kinds): (BTreeSet<&str>, BTreeSet<&str>) = tasks.into_iter().unzip();
         let by_kind = names.len() > PAINTS.len() && kinds.len() > 1;
         let keys = if by_kind { kinds } else { names };
         let mut users = [0u32; PAINTS.len()];
@@ -54,8 +52,8 @@ impl Colours {
     }
 
     /// Index of a task's paint.
-    pub(crate) fn paint(&self, name: &str) -> usize {
-        let key = if self.by_kind { kind(name) } else { name };
+    pub(crate) fn paint(&self, name: &str, instance_of: &str) -> usize {
+        let key = if self.by_kind { instance_of } else { name };
         self.paint_of.get(key).copied().unwrap_or(0)
     }
 }
@@ -71,11 +69,21 @@ fn hash(name: &str) -> usize {
 mod tests {
     use super::*;
 
+    /// An instance of `a` is called `a-` and something.
+    fn of(name: &str) -> (&str, &str) {
+        (name, name.split('-').next().unwrap_or(name))
+    }
+
+    fn paint(colours: &Colours, name: &str) -> usize {
+        let (name, instance_of) = of(name);
+        colours.paint(name, instance_of)
+    }
+
     #[test]
     fn few_tasks_have_a_colour_each() {
         let names = ["a-0", "a-1", "a-2", "b-3", "b-4", "c-5", "c-6", "c-7"];
-        let colours = Colours::of(names);
-        let paints: BTreeSet<usize> = names.iter().map(|name| colours.paint(name)).collect();
+        let colours = Colours::of(names.map(of));
+        let paints: BTreeSet<usize> = names.iter().map(|name| paint(&colours, name)).collect();
         assert_eq!(paints.len(), 8);
         assert!(!colours.by_kind);
     }
@@ -84,9 +92,9 @@ mod tests {
     fn of_many_tasks_instances_share_a_colour() {
         let names: Vec<String> = (0..12).map(|i| format!("{}-{i}", ["a", "b"][i % 2])).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let colours = Colours::of(names.iter().copied());
-        assert_eq!(colours.paint("a-0"), colours.paint("a-2"));
-        assert_ne!(colours.paint("a-0"), colours.paint("b-1"));
+        let colours = Colours::of(names.iter().copied().map(of));
+        assert_eq!(paint(&colours, "a-0"), paint(&colours, "a-2"));
+        assert_ne!(paint(&colours, "a-0"), paint(&colours, "b-1"));
         assert!(colours.by_kind);
     }
 
@@ -94,9 +102,9 @@ mod tests {
     fn many_instances_of_one_task_use_all_colours_evenly() {
         let names: Vec<String> = (0..16).map(|i| format!("hog-{i}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let colours = Colours::of(names.iter().copied());
+        let colours = Colours::of(names.iter().copied().map(of));
         let mut users = [0; PAINTS.len()];
-        names.iter().for_each(|name| users[colours.paint(name)] += 1);
+        names.iter().for_each(|name| users[paint(&colours, name)] += 1);
         assert_eq!(users, [2; 8]);
     }
 
@@ -104,7 +112,10 @@ mod tests {
     fn the_order_in_which_tasks_come_does_not_matter() {
         let (one, other) = (["x", "y", "z"], ["z", "x", "y"]);
         for name in ["x", "y", "z"] {
-            assert_eq!(Colours::of(one).paint(name), Colours::of(other).paint(name));
+            assert_eq!(
+                paint(&Colours::of(one.map(of)), name),
+                paint(&Colours::of(other.map(of)), name)
+            );
         }
     }
 

@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::names::{kind, shortened};
+use super::names::shortened;
 use super::time::Scale;
 use super::{CpuSegment, TaskRow, Timeline};
 
@@ -131,7 +131,7 @@ fn busiest(tasks: &[TaskRow]) -> Vec<&TaskRow> {
     let mut of_kind: BTreeMap<&str, u32> = BTreeMap::new();
     let mut ranked: Vec<(u32, &TaskRow)> = Vec::new();
     for task in order {
-        let rank = of_kind.entry(kind(&task.name)).or_default();
+        let rank = of_kind.entry(&task.instance_of).or_default();
         ranked.push((*rank, task));
         *rank += 1;
     }
@@ -179,7 +179,7 @@ mod tests {
         let task = |pid: u32| {
             let end_ns = u64::from(pid % 50 + 1);
             let segments = vec![TaskSegment { start_ns: 0, end_ns, cpu: Some(0) }];
-            TaskRow { pid, name: format!("t-{pid}"), segments }
+            TaskRow { pid, name: format!("t-{pid}"), instance_of: "t".into(), segments }
         };
         let tasks: Vec<TaskRow> = (0..50).map(task).collect();
         let timeline = Timeline { to_ns: 100, tasks, ..Timeline::default() };
@@ -193,7 +193,7 @@ mod tests {
     fn every_kind_of_task_has_rows() {
         let task = |pid: u32, name: &str, end_ns: u64| {
             let segments = vec![TaskSegment { start_ns: 0, end_ns, cpu: Some(0) }];
-            TaskRow { pid, name: format!("{name}-{pid}"), segments }
+            TaskRow { pid, name: format!("{name}-{pid}"), instance_of: name.into(), segments }
         };
         let idle = (0..40).map(|pid| task(pid, "idle", 1));
         let tasks = idle.chain((40..90).map(|pid| task(pid, "busy", 100))).collect();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::colours::Colours;
 use super::layout::{text_px, Layout, TASK_BAR_PX, WAIT_BAR_PX};
-use super::names::{kind, shortened};
+use super::names::shortened;
 use super::Timeline;
 use crate::svg::Svg;
 
@@ -51,14 +51,14 @@ impl Legend {
         let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
         let mut kinds: Vec<&str> = Vec::new();
         for task in timeline.tasks.iter().filter(|_| colours.by_kind) {
-            let count = counts.entry(kind(&task.name)).or_default();
+            let count = counts.entry(&task.instance_of).or_default();
             *count += 1;
             if *count == 1 && kinds.len() < MOST_KINDS {
-                kinds.push(kind(&task.name));
+                kinds.push(&task.instance_of);
             }
         }
         for name in kinds {
-            let paint = colours.paint(name);
+            let paint = colours.paint(name, name);
             let text = match counts.get(name) {
                 Some(2..) => format!("{} ({})", shortened(name, 20), counts[name]),
                 _ => shortened(name, 20),

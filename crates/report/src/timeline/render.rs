@@ -15,14 +15,15 @@ const LEAST_BAR: u32 = 90;
 
 pub(crate) fn render(timeline: &Timeline, caption: &Caption) -> String {
     let layout = Layout::of(timeline);
-    let colours = Colours::of(timeline.tasks.iter().map(|task| task.name.as_str()));
+    let tasks = timeline.tasks.iter();
+    let colours = Colours::of(tasks.map(|task| (task.name.as_str(), task.instance_of.as_str())));
     let legend = Legend::of(timeline, &layout, &colours);
     let height_px = legend.bottom_px() + 6;
     let (width, height) = (WIDTH_PX.to_string(), height_px.to_string());
     let mut drawing = Drawing {
         svg: Svg::new(),
         colours,
-        names: timeline.tasks.iter().map(|task| (task.pid, task.name.as_str())).collect(),
+        tasks: timeline.tasks.iter().map(|task| (task.pid, task)).collect(),
         layout,
     };
     drawing.svg.open(
@@ -95,12 +96,13 @@ struct Drawing<'a> {
     svg: Svg,
     layout: Layout<'a>,
     colours: Colours,
-    names: BTreeMap<u32, &'a str>,
+    tasks: BTreeMap<u32, &'a TaskRow>,
 }
 
 impl Drawing<'_> {
     fn name(&self, pid: u32) -> String {
-        self.names.get(&pid).filter(|n| !n.is_empty()).map_or(format!("pid {pid}"), |n| (*n).into())
+        let named = self.tasks.get(&pid).filter(|task| !task.name.is_empty());
+        named.map_or_else(|| format!("pid {pid}"), |task| task.name.clone())
     }
 
     fn head(&mut self, timeline: &Timeline, caption: &Caption) {
@@ -182,11 +184,15 @@ impl Drawing<'_> {
         }
     }
 
+    fn paint(&self, task: &TaskRow) -> usize {
+        self.colours.paint(&task.name, &task.instance_of)
+    }
+
     fn cpu_segment(&mut self, segment: &CpuSegment, next_ns: u64, cpu: u32, top_px: u32) {
         let CpuSegment { start_ns, end_ns, pid, ref picks_ns } = *segment;
         let (from, to) = self.visible(start_ns, end_ns, next_ns);
         let name = self.name(pid);
-        let paint = self.colours.paint(self.names.get(&pid).unwrap_or(&""));
+        let paint = self.tasks.get(&pid).map_or(0, |task| self.paint(task));
         let slices = match picks_ns.len() {
             1 => "1 slice begins".to_owned(),
             n => format!("{n} slices begin"),
@@ -220,7 +226,7 @@ impl Drawing<'_> {
         for (row, task) in self.layout.tasks.clone().into_iter().enumerate() {
             let top_px = self.layout.task_row_px(row) + (TASK_ROW_PX - TASK_BAR_PX) / 2;
             self.row_name(&row_name(&self.name(task.pid)), top_px + TASK_BAR_PX / 2);
-            let paint = self.colours.paint(&task.name);
+            let paint = self.paint(task);
             let nexts = task.segments.iter().skip(1).map(|next| next.start_ns);
             let nexts = nexts.chain([self.layout.scale.to_ns]);
             for (segment, next_ns) in task.segments.iter().zip(nexts) {

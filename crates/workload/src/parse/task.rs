@@ -120,7 +120,7 @@ pub(super) fn read<'a>(
         None => Ok(None),
     };
     let definition = Definition {
-        name: member.key.clone(),
+        name: member.key.as_str().into(),
         settings: begin,
         task_cpus,
         delay: duration("delay")?.unwrap_or(Span::Fixed(0)),

@@ -23,7 +23,7 @@ pub(super) fn resolve(
         let task = &drafts[index].definition.name;
         let scope = file.task(task);
         let Some((definition, leaders)) = found else {
-            let known = drafts.iter().map(|d| d.definition.name.as_str());
+            let known = drafts.iter().map(|d| &*d.definition.name);
             return Err(scope.error(at, keys::unknown("task", &leader, known)));
         };
         let trouble = if definition == index {

@@ -158,6 +158,11 @@ impl Runner {
         &self.tasks[task.0 as usize].name
     }
 
+    /// Name of the task that this one is an instance or a fork of, as the file has it.
+    pub fn instance_of(&self, task: TaskIx) -> &Arc<str> {
+        &self.workload.definitions[self.tasks[task.0 as usize].definition as usize].name
+    }
+
     /// Settings in force.
     pub fn settings(&self, task: TaskIx) -> &Settings {
         &self.tasks[task.0 as usize].settings

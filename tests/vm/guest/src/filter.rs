@@ -76,7 +76,7 @@ impl Filtered {
             let Some(weight) = weights.get(&task.tid).copied() else { continue };
             let (pid, name) = (task.tid, task.name.clone());
             let at_start = |kind| Event { time_ns: 0, cpu: None, kind };
-            self.events.push(at_start(EventKind::Task { pid, name, weight }));
+            self.events.push(at_start(EventKind::Task { pid, name, weight, instance_of: None }));
             self.events.push(at_start(EventKind::Fork { pid, parent: 0 }));
         }
     }

@@ -71,11 +71,11 @@ fn others_on_a_cpu_are_an_interruption() {
 #[test]
 fn tasks_have_their_full_names_and_last_weight_at_the_start() {
     let named = |time_ns, weight| {
-        let kind = EventKind::Task { pid: A, name: "short".into(), weight };
+        let kind = EventKind::Task { pid: A, name: "short".into(), weight, instance_of: None };
         Event { time_ns, cpu: None, kind }
     };
     let filtered = filter(&[named(5, 100), named(6, 300), named(1200, 15)]);
-    let task = |weight| EventKind::Task { pid: A, name: "a-0".into(), weight };
+    let task = |weight| EventKind::Task { pid: A, name: "a-0".into(), weight, instance_of: None };
     let kinds: Vec<_> = filtered.events.iter().map(|e| (e.time_ns, e.kind.clone())).collect();
     let fork = EventKind::Fork { pid: A, parent: 0 };
     assert_eq!(kinds, [(0, task(300)), (0, fork), (200, task(15))]);

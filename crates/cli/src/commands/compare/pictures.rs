@@ -5,6 +5,7 @@ use crate::load::Load;
 use rota_measure::{FigureSink, Figures, Rows};
 use rota_report::html::model::Slices;
 use rota_report::html::SliceSink;
+use std::collections::HashSet;
 
 /// With more tasks than this, instances of one task share a row.
 const MOST_TASKS: usize = 40;
@@ -28,19 +29,11 @@ pub(crate) fn sinks(load: &Load, cpus: u32) -> (FigureSink, SliceSink) {
 /// and kinds of tasks.
 fn rows(load: &Load) -> Vec<String> {
     let workload = &load.workload;
-    let mut rows: Vec<String> = Vec::new();
-    if workload.tasks.len() <= MOST_TASKS {
-        rows.extend(workload.tasks.iter().map(|task| task.name.clone()));
-    }
-    for kind in workload.task_names() {
-        // One whose tasks have rows already needs none itself; one that is only forked does.
-        let is_covered = rows.iter().any(|row| {
-            let number = row.strip_prefix(kind).and_then(|rest| rest.strip_prefix('-'));
-            number.is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
-        });
-        if !is_covered {
-            rows.push(kind.to_owned());
-        }
-    }
-    rows
+    let instances =
+        if workload.tasks.len() <= MOST_TASKS { workload.tasks.as_slice() } else { &[] };
+    let covered: HashSet<&str> = instances.iter().map(|task| workload.name_of(task)).collect();
+    // One whose instances have rows already needs none itself; one that is only forked does.
+    let kinds = workload.task_names().filter(|kind| !covered.contains(kind));
+    let names = instances.iter().map(|task| task.name.as_str());
+    names.chain(kinds).map(str::to_owned).collect()
 }

@@ -9,6 +9,8 @@ use rota_measure::catalogue::{Measure, Unit};
 use rota_measure::figures::{Band, Curve, Figures};
 use rota_measure::statistics::Better;
 use rota_report::html::{self, model};
+use rota_workload::Workload;
+use std::collections::HashMap;
 
 /// The report. Pictures are those of all cells, in their order, as far as there are any.
 pub(crate) fn html(
@@ -87,18 +89,21 @@ fn workload(
         duration_ns: stage.config.duration_ns,
         warmup_ns: stage.config.warmup_ns,
         seeds: seeds.to_vec(),
-        tasks: tasks(figures),
+        tasks: tasks(&stage.load.workload, figures),
         policies: policies.collect(),
     }
 }
 
 /// Rows of the figures: the same under every policy, but one may have seen more of them.
-fn tasks<'a>(figures: impl Iterator<Item = &'a Figures>) -> Vec<model::Task> {
+fn tasks<'a>(workload: &Workload, figures: impl Iterator<Item = &'a Figures>) -> Vec<model::Task> {
+    let instances = workload.tasks.iter().map(|task| (task.name.as_str(), workload.name_of(task)));
+    let instances: HashMap<&str, &str> = instances.collect();
     let mut tasks: Vec<model::Task> = Vec::new();
     for figures in figures {
         for (at, (name, claim)) in figures.names.iter().zip(&figures.claims).enumerate() {
             if at == tasks.len() {
-                tasks.push(model::Task { name: name.clone(), weight: 0 });
+                let instance_of = instances.get(name.as_str()).copied().unwrap_or(name).to_owned();
+                tasks.push(model::Task { name: name.clone(), instance_of, weight: 0 });
             }
             tasks[at].weight = tasks[at].weight.max(claim.unwrap_or(0));
         }

@@ -72,7 +72,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
         let text = text.ok_or_else(|| Error::Failure("no task worked: no workload".into()))?;
         file.finish_with(text.as_bytes())?;
     }
-    let Results { report, groups, .. } = summary.finish_grouped(end_ns, |name| name);
+    let Results { report, groups, .. } = summary.finish_all(end_ns);
     let recording = Recording { target: &args.target, ended, report, groups, calls };
     let mut out = crate::output::stdout();
     if args.json {

@@ -47,7 +47,7 @@ impl Sink for Script {
     fn event(&mut self, event: &Event) {
         let now_ns = event.time_ns;
         match event.kind {
-            EventKind::Task { pid, ref name, weight } => {
+            EventKind::Task { pid, ref name, weight, .. } => {
                 let part = self.begin_life(pid);
                 part.name.clone_from(name);
                 part.weight = weight;
@@ -184,7 +184,7 @@ mod tests {
     }
 
     fn named(pid: u32, name: &str, weight: u32) -> (u64, EventKind) {
-        (0, EventKind::Task { pid, name: name.into(), weight })
+        (0, EventKind::Task { pid, name: name.into(), weight, instance_of: None })
     }
 
     fn out(pid: u32, why: OffCpu) -> EventKind {
