@@ -3,6 +3,7 @@
 
 use object::{Object, ObjectSection};
 use rota_catalog::{compile, find, policies, CompileError};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 fn write(dir: &Path, name: &str, text: &str) -> std::path::PathBuf {
@@ -20,15 +21,35 @@ fn contains(data: &[u8], text: &str) -> bool {
     data.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
+fn top() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn names() -> BTreeSet<&'static str> {
+    policies().iter().map(|policy| policy.name).collect()
+}
+
+#[test]
+fn every_source_is_a_policy_by_its_name() {
+    let files = std::fs::read_dir(top().join("policies")).expect("policies/");
+    let files = files.map(|file| file.expect("a file").file_name().into_string().expect("UTF-8"));
+    let sources: BTreeSet<String> =
+        files.filter_map(|name| name.strip_suffix(".bpf.c").map(str::to_owned)).collect();
+    assert_eq!(sources.iter().map(String::as_str).collect::<BTreeSet<_>>(), names());
+    assert!(sources.len() > 10, "{sources:?}");
+}
+
+#[test]
+fn the_page_of_policies_has_a_row_for_each() {
+    let page = std::fs::read_to_string(top().join("docs/shipped-policies.md")).expect("the page");
+    let table = page.split("| policy | who is next |").nth(1).expect("its table");
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let rows: BTreeSet<&str> = rows.filter_map(|line| line.split('`').nth(1)).collect();
+    assert_eq!(rows, names(), "docs/shipped-policies.md (left) and policies/ differ");
+}
+
 #[test]
 fn every_policy_describes_itself_in_btf() {
-    let names: Vec<_> = policies().iter().map(|p| p.name).collect();
-    for expected in [
-        "appease", "cfs", "eevdf", "fifo", "las", "linux22", "lottery", "mlfq", "o1", "pbs", "pfs",
-        "ps", "rr", "stride", "tfps", "vtrr", "wfq", "wrr",
-    ] {
-        assert!(names.contains(&expected), "{expected} is missing from {names:?}");
-    }
     for policy in policies() {
         let btf = btf(policy.object);
         assert!(contains(&btf, "help:"), "{} has no help", policy.name);

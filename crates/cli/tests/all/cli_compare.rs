@@ -21,10 +21,7 @@ const RANDOM: &str = r#"{
 fn all_shipped_policies_stand_in_one_table() {
     let text = rota(&["compare", WEB, "--duration", "500ms", "--seeds", "1"]).ok().stdout;
     assert!(text.starts_with("workloads/web.json: 4 CPUs at 250 Hz, 500ms, seed 1\n"), "{text}");
-    for policy in [
-        "appease", "cfs", "eevdf", "fifo", "las", "linux22", "lottery", "mlfq", "o1", "pbs", "pfs",
-        "ps", "rr", "stride", "tfps", "vtrr", "wfq", "wrr",
-    ] {
+    for policy in rota_catalog::policies().iter().map(|policy| policy.name) {
         let rows = text.lines().filter(|l| l.starts_with(&format!("{policy} "))).count();
         // in the table of ratios, too, but for the baseline
         assert_eq!(rows, if policy == "eevdf" { 1 } else { 2 }, "{policy}");

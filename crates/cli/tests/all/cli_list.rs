@@ -7,10 +7,7 @@ use serde_json::{json, Value};
 #[test]
 fn list_shows_every_policy_with_its_paper_and_tunables() {
     let text = rota(&["list"]).ok().stdout;
-    for name in [
-        "appease", "cfs", "eevdf", "fifo", "las", "linux22", "lottery", "mlfq", "o1", "pbs", "pfs",
-        "ps", "rr", "stride", "tfps", "vtrr", "wfq", "wrr",
-    ] {
+    for name in rota_catalog::policies().iter().map(|policy| policy.name) {
         assert!(text.lines().any(|line| line.starts_with(&format!("{name} "))), "{name}: {text}");
     }
     assert!(text.contains("[VTRR §2.4]") && text.contains("quantum_ns=10000000"), "{text}");
