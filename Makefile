@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # make demo   set up, build, simulate a shipped workload under several policies
-# make check  formats, clippy and unit tests, without a network
+# make check  formats, clippy, rustdoc and unit tests, without a network
 # make test   set up, then every test and lint
 # make vm-test  run the policies in real kernels, in QEMU; make test does that too
-# make lint   formats, clippy and licence lines only
+# make lint   formats, clippy, rustdoc and licence lines only
 # make fmt    format Rust and BPF C in place
 # make fuzz   set up, then some minutes of fuzzing; RUNS=1000000 make fuzz for more
 # make bench  set up, then the benchmarks

@@ -2,7 +2,7 @@
 //! Who pays for a boost: the user whose thread is boosted. Each user has one account, whatever
 //! the number of processes and threads: it earns the fair share of a CPU, and pays the CPU time
 //! that boosted threads use. With something in it a thread comes sooner, and gets no more than its
-//! share of all the time. What servers use beyond that is drawn from a [pool](crate::extra).
+//! share of all the time. What servers use beyond that is drawn from a pool (`extra`).
 //!
 //! A thread earns while it is runnable, one part of as many as want its CPU: so much the kernel
 //! gives it anyway. While none of a user's threads is runnable, one of them earns all the same, as

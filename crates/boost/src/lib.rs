@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Request-based priority elevation on a live kernel: runs what somebody waits for, on kernels
-//! as they are. The paper is [CAS]: Nikseresht, Somayaji, Maheshwari, "Customer Appeasement
+//! as they are. The paper is CAS: Nikseresht, Somayaji, Maheshwari, "Customer Appeasement
 //! Scheduling", 2010.
 //!
 //! Facts come from BPF programs ([`programs`]); what follows from them is decided without a

@@ -20,7 +20,7 @@ pub struct LoadOptions {
     pub partial: bool,
     /// Bytes of the debug dump when the policy is ejected; 0: the kernel's default.
     pub exit_dump_len: u32,
-    /// [`sysfs::hotplug_seq`](crate::sysfs::hotplug_seq) before the CPUs were looked at, if
+    /// [`sysfs::hotplug_seq`] before the CPUs were looked at, if
     /// they were. When it is another one later, the kernel asks for a restart.
     pub hotplug_seq: Option<u64>,
     /// Keep all that libbpf and the verifier say, also where nothing is wrong.

@@ -4,7 +4,7 @@
 //!
 //! A paper is a file of what it says (`papers/<name>/expected.toml`) and a module of experiments
 //! (`src/<name>/`). An experiment measures numbers and draws pictures of one or more figures; it
-//! judges nothing: [`run`] sets its numbers against the file's.
+//! judges nothing: [`Paper::reproduce`] sets its numbers against the file's.
 
 mod bench;
 mod cas;

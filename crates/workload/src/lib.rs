@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What tasks do: an rt-app JSON file in, a running set of task programs out.
 //!
-//! [`parse`] checks a whole file and expands its instances; [`Runner`] then tells, task by
+//! [`parse()`] checks a whole file and expands its instances; [`Runner`] then tells, task by
 //! task, what comes next. Neither knows anything of schedulers or of simulated machines.
 
 pub mod duration;

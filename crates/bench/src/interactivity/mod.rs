@@ -82,7 +82,7 @@ pub struct Repetition {
     pub maximum_ns: f64,
 }
 
-/// Measures all pairs. `program` has to be one that calls [`child`]; `done` is called after each
+/// Measures all pairs. `program` has to be one that calls [`child()`]; `done` is called after each
 /// test.
 pub fn measure(
     plan: &Plan,

@@ -53,7 +53,7 @@ pub(crate) fn write(frames: &[Frame]) -> String {
     frames.iter().map(line).collect()
 }
 
-/// What [`write`] wrote.
+/// What [`write()`] wrote.
 pub(crate) fn parse(text: &str) -> Result<Vec<Frame>, Error> {
     let frame = |line: &str| {
         let words: Vec<&str> = line.split(' ').collect();

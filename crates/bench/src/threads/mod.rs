@@ -62,7 +62,7 @@ pub struct Predicted {
 }
 
 /// Runs `program` for A and for B, each alone and then both together. It has to be a program that
-/// calls [`child`].
+/// calls [`child()`].
 pub fn measure(plan: Plan, cpus: &Cpus, program: impl Fn() -> Command) -> Result<Threads, Error> {
     let run = |threads: &[u32]| once(threads, plan.steps, cpus, &program);
     let alone_ns = Pair { a: run(&[plan.threads.a])?[0], b: run(&[plan.threads.b])?[0] };

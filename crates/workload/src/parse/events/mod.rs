@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The events of a phase, each group of them in a file of its own.
 //!
-//! A new event needs a row in [`keys`](super::keys), a reader here, and what it does in the runner.
+//! A new event needs a row in [`keys`], a reader here, and what it does in the runner.
 
 use std::collections::HashMap;
 
