@@ -20,17 +20,16 @@ pub mod service_error;
 pub mod slowdown;
 pub mod statistics;
 pub mod summary;
+pub mod totals;
 mod whole;
 
 pub use fairness::jain;
 pub use figures::{FigureSink, Figures, Rows};
 pub use group::GroupReport;
 pub use latency::Latencies;
-pub use report::{
-    InstructionsPerDecision, LagReport, LatencyReport, RatioReport, Report, SpanReport, TaskReport,
-    Totals,
-};
+pub use report::{LagReport, LatencyReport, RatioReport, Report, SpanReport, TaskReport};
 pub use requests::{RequestReport, Requests, RequestsReport};
 pub use service_error::{ErrorRange, ServiceError};
 pub use slowdown::SlowdownReport;
 pub use summary::{Results, Summary};
+pub use totals::{InstructionsPerDecision, Totals};

@@ -2,7 +2,7 @@
 //! The results of a run. Field names are those of the `rota.sim/1` JSON; times are
 //! nanoseconds of simulated time.
 
-use crate::slowdown::SlowdownReport;
+use crate::totals::Totals;
 use serde::Serialize;
 
 /// All numbers of a run.
@@ -101,48 +101,4 @@ pub struct LatencyReport {
     pub waiting: u64,
     /// 99.9th percentile.
     pub p999: Option<u64>,
-}
-
-/// Numbers of the whole machine.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Totals {
-    /// Slices started.
-    pub decisions: u64,
-    /// Times a CPU began to run a task after another one or idleness.
-    pub context_switches: u64,
-    /// Time without a task, over all CPUs.
-    pub idle_ns: u64,
-    /// Jain's index of normalized service over tasks that never slept; `None`: fewer than two.
-    pub jain: Option<f64>,
-    /// Cost of a decision.
-    pub instructions_per_decision: InstructionsPerDecision,
-    /// From a wakeup to the CPU, of all tasks together.
-    pub wakeup_latency_ns: LatencyReport,
-    /// Length of what was measured: of the run without its warm-up.
-    pub measured_ns: u64,
-    /// Times a task came onto a CPU other than its last.
-    pub migrations: u64,
-    /// How far tasks were behind a fluid machine: the furthest behind and ahead of all, and the
-    /// mean over all tasks and times. `None`: nobody ever wanted to run.
-    pub lag_ns: Option<LagReport>,
-    /// From a wakeup until the task slept again or exited. Of tasks that ever slept, also one
-    /// that was still open at the end.
-    pub turnaround_ns: LatencyReport,
-    /// That time over the CPU time in it.
-    pub slowdown: SlowdownReport,
-    /// From creation to exit, of tasks that exited.
-    pub completion_ns: SpanReport,
-    /// When the last task exited; `None`: not all did.
-    pub makespan_ns: Option<u64>,
-    /// How often in a second a task was done with what it woke for; `None`: no time passed.
-    pub bursts_per_s: Option<f64>,
-}
-
-/// Cost of a decision in instructions of the policy; `None`: not counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct InstructionsPerDecision {
-    /// Mean over all decisions.
-    pub mean: Option<f64>,
-    /// The dearest decision.
-    pub max: Option<u64>,
 }

@@ -5,12 +5,11 @@ use rota_trace::{Event, EventKind, OffCpu, Sink};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-use crate::account::{Account, Spans, State};
-use crate::fairness::jain;
+use crate::account::{Account, State};
 use crate::figures::{FigureSink, Figures};
 use crate::group::{Group, GroupReport};
-use crate::lag::Measured;
-use crate::report::{InstructionsPerDecision, Report, Totals};
+use crate::report::Report;
+use crate::totals::{Counts, InstructionsPerDecision, Totals};
 use crate::whole::Whole;
 
 /// Reads the event stream of a run and gives its [`Report`] at the end.
@@ -19,7 +18,7 @@ pub struct Summary {
     tasks: Vec<Account>,
     by_pid: FxHashMap<u32, usize>,
     cpus: Vec<Cpu>,
-    decisions: u64,
+    counts: Counts,
     cost: InstructionsPerDecision,
     whole: Whole,
     /// Up to when nothing is measured; 0 once it is over.
@@ -53,7 +52,7 @@ impl Summary {
             tasks: Vec::new(),
             by_pid: FxHashMap::default(),
             cpus: vec![Cpu::default(); cpus as usize],
-            decisions: 0,
+            counts: Counts::default(),
             cost: InstructionsPerDecision::default(),
             whole: Whole::new(cpus),
             warmup_ns: 0,
@@ -137,7 +136,7 @@ impl Summary {
             cpu.idle_ns = 0;
             cpu.idle_since_ns = cpu.idle_since_ns.max(now_ns);
         }
-        self.decisions = 0;
+        self.counts = Counts::default();
     }
 
     fn capacity_ns(&self, end_ns: u64) -> f64 {
@@ -145,37 +144,8 @@ impl Summary {
     }
 
     fn totals(&self, end_ns: u64) -> Totals {
-        let rates: Vec<f64> = self.tasks.iter().filter_map(|t| t.service_rate(end_ns)).collect();
-        let (mut lag, mut completion, mut bursts) = (Measured::default(), Spans::default(), 0);
-        for task in &self.tasks {
-            lag.merge(&task.lag.measured());
-            bursts += task.turnaround.count();
-            let finished_ns = task.finished_ns.filter(|at_ns| *at_ns >= self.whole.from_ns);
-            if let Some(at_ns) = finished_ns {
-                completion.add(at_ns.saturating_sub(task.started_ns) as f64);
-            }
-        }
-        let last_ns = self.tasks.iter().map(|t| t.finished_ns).max().flatten();
-        let all_finished = self.tasks.iter().all(|t| t.finished_ns.is_some());
-        let measured_ns = end_ns.saturating_sub(self.whole.from_ns);
-        let seconds = measured_ns as f64 / 1e9;
-        let whole = &self.whole;
-        Totals {
-            decisions: self.decisions,
-            context_switches: self.tasks.iter().map(|t| t.switches).sum(),
-            idle_ns: self.cpus.iter().map(|cpu| cpu.idle_ns).sum(),
-            jain: jain(&rates),
-            instructions_per_decision: self.cost,
-            wakeup_latency_ns: whole.wakeups.report(whole.waiting),
-            measured_ns,
-            migrations: self.tasks.iter().map(|t| t.migrations).sum(),
-            lag_ns: lag.report(),
-            turnaround_ns: whole.turnarounds.report(whole.turnarounds_open),
-            slowdown: whole.slowdowns.report(0),
-            completion_ns: completion.times(),
-            makespan_ns: last_ns.filter(|_| all_finished),
-            bursts_per_s: (seconds > 0.0).then(|| bursts as f64 / seconds),
-        }
+        let idle_ns = self.cpus.iter().map(|cpu| cpu.idle_ns).sum();
+        Totals::of(&self.tasks, idle_ns, &self.counts, self.cost, &self.whole, end_ns)
     }
 
     fn index(&mut self, pid: u32, now_ns: u64) -> usize {
@@ -245,7 +215,6 @@ impl Summary {
 
     /// A slice began: that of a task that is there already ends its last one.
     fn pick(&mut self, cpu: u32, now_ns: u64) {
-        self.decisions += 1;
         if let Some(index) = self.cpus.get(cpu as usize).and_then(|cpu| cpu.running) {
             self.tasks[index].goes_on(&mut self.whole, now_ns);
         }
@@ -276,6 +245,7 @@ impl Sink for Summary {
         if self.warmup_ns > 0 && time_ns >= self.warmup_ns {
             self.restart(self.warmup_ns);
         }
+        self.counts.event(kind);
         match *kind {
             EventKind::Task { pid, ref name, weight, ref instance_of } => {
                 self.begin_life(pid, time_ns);

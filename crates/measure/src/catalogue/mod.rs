@@ -7,10 +7,11 @@ mod tasks;
 
 pub use tasks::{find_of_tasks, of_tasks, TaskMeasure};
 
-use crate::report::{LatencyReport, Report, Totals};
+use crate::report::{LatencyReport, Report};
 use crate::requests::RequestsReport;
 use crate::slowdown::SlowdownReport;
 use crate::statistics::Better::{self, Higher, Lower, Neither};
+use crate::totals::Totals;
 
 /// What a measure is counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

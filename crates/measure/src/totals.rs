@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Numbers of the whole machine: what they are, what is counted for them, and how they come of that
+//! and of the books of the tasks. Field names are those of the JSON.
+
+use crate::account::{Account, Spans};
+use crate::fairness::jain;
+use crate::lag::Measured;
+use crate::report::{LagReport, LatencyReport, SpanReport};
+use crate::slowdown::SlowdownReport;
+use crate::whole::Whole;
+use rota_trace::EventKind;
+use serde::Serialize;
+
+/// Numbers of the whole machine.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Totals {
+    /// Slices started.
+    pub decisions: u64,
+    /// Times a CPU began to run a task after another one or idleness.
+    pub context_switches: u64,
+    /// Time without a task, over all CPUs.
+    pub idle_ns: u64,
+    /// Jain's index of normalized service over tasks that never slept; `None`: fewer than two.
+    pub jain: Option<f64>,
+    /// Cost of a decision.
+    pub instructions_per_decision: InstructionsPerDecision,
+    /// From a wakeup to the CPU, of all tasks together.
+    pub wakeup_latency_ns: LatencyReport,
+    /// Length of what was measured: of the run without its warm-up.
+    pub measured_ns: u64,
+    /// Times a task came onto a CPU other than its last.
+    pub migrations: u64,
+    /// How far tasks were behind a fluid machine: the furthest behind and ahead of all, and the
+    /// mean over all tasks and times. `None`: nobody ever wanted to run.
+    pub lag_ns: Option<LagReport>,
+    /// From a wakeup until the task slept again or exited. Of tasks that ever slept, also one
+    /// that was still open at the end.
+    pub turnaround_ns: LatencyReport,
+    /// That time over the CPU time in it.
+    pub slowdown: SlowdownReport,
+    /// From creation to exit, of tasks that exited.
+    pub completion_ns: SpanReport,
+    /// When the last task exited; `None`: not all did.
+    pub makespan_ns: Option<u64>,
+    /// How often in a second a task was done with what it woke for; `None`: no time passed.
+    pub bursts_per_s: Option<f64>,
+}
+
+/// Cost of a decision in instructions of the policy; `None`: not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct InstructionsPerDecision {
+    /// Mean over all decisions.
+    pub mean: Option<f64>,
+    /// The dearest decision.
+    pub max: Option<u64>,
+}
+
+/// What is counted of the run's events, from the end of the warm-up on.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counts {
+    decisions: u64,
+}
+
+impl Counts {
+    /// Counts an event.
+    pub(crate) fn event(&mut self, kind: &EventKind) {
+        if let EventKind::Pick { .. } = kind {
+            self.decisions += 1;
+        }
+    }
+}
+
+impl Totals {
+    /// Of a run that ended at `end_ns`, whose CPUs were idle for `idle_ns` together.
+    pub(crate) fn of(
+        tasks: &[Account],
+        idle_ns: u64,
+        counts: &Counts,
+        cost: InstructionsPerDecision,
+        whole: &Whole,
+        end_ns: u64,
+    ) -> Self {
+        let rates: Vec<f64> = tasks.iter().filter_map(|t| t.service_rate(end_ns)).collect();
+        let (mut lag, mut completion, mut bursts) = (Measured::default(), Spans::default(), 0);
+        for task in tasks {
+            lag.merge(&task.lag.measured());
+            bursts += task.turnaround.count();
+            let finished_ns = task.finished_ns.filter(|at_ns| *at_ns >= whole.from_ns);
+            if let Some(at_ns) = finished_ns {
+                completion.add(at_ns.saturating_sub(task.started_ns) as f64);
+            }
+        }
+        let last_ns = tasks.iter().map(|t| t.finished_ns).max().flatten();
+        let all_finished = tasks.iter().all(|t| t.finished_ns.is_some());
+        let measured_ns = end_ns.saturating_sub(whole.from_ns);
+        let per_s =
+            |count: u64| (measured_ns > 0).then(|| count as f64 / (measured_ns as f64 / 1e9));
+        Totals {
+            decisions: counts.decisions,
+            context_switches: tasks.iter().map(|t| t.switches).sum(),
+            idle_ns,
+            jain: jain(&rates),
+            instructions_per_decision: cost,
+            wakeup_latency_ns: whole.wakeups.report(whole.waiting),
+            measured_ns,
+            migrations: tasks.iter().map(|t| t.migrations).sum(),
+            lag_ns: lag.report(),
+            turnaround_ns: whole.turnarounds.report(whole.turnarounds_open),
+            slowdown: whole.slowdowns.report(0),
+            completion_ns: completion.times(),
+            makespan_ns: last_ns.filter(|_| all_finished),
+            bursts_per_s: per_s(bursts),
+        }
+    }
+}
