@@ -281,11 +281,7 @@ impl Sink for Summary {
             EventKind::SwitchIn { pid } => self.switch_in(pid, cpu.unwrap_or(0), time_ns),
             EventKind::SwitchOut { pid, why } => self.switch_out(pid, why, time_ns),
             EventKind::Migrate { pid, .. } => self.task(pid, time_ns).0.migrations += 1,
-            EventKind::Enqueue { .. }
-            | EventKind::Dispatch { .. }
-            | EventKind::OpCall { .. }
-            | EventKind::Request(_)
-            | EventKind::PolicyExit { .. } => {}
+            _ => {}
         }
     }
 }

@@ -13,8 +13,10 @@ use std::io::{self, Write};
 use rustc_hash::FxHashMap;
 
 use self::output::{argument, arguments, Named, Output, Place};
-use crate::event::{Event, EventKind, OffCpu, Sink};
-use crate::fields::{Field, Value};
+use crate::event::{Event, Sink};
+use crate::fields::Value;
+use crate::kind::Field;
+use crate::kind::{EventKind, OffCpu};
 use crate::request::Request;
 
 /// Groups of tracks, which the format calls processes.
@@ -287,18 +289,15 @@ impl<W: Write> Sink for ChromeTraceSink<W> {
             }
             EventKind::OpCall { op, .. } => self.callback(event, op),
             EventKind::Request(request) => self.request(event, request),
-            EventKind::PolicyExit { .. } => {
-                let (name, args) = arguments(event);
-                let place = Place { pid: POLICY, tid: 0, category: "policy" };
-                self.output.instant(place, name, time_ns, &args);
-            }
-            EventKind::SchedClass { pid, .. }
-            | EventKind::Share { pid, .. }
-            | EventKind::Affinity { pid, .. }
-            | EventKind::Enqueue { pid, .. }
-            | EventKind::Dispatch { pid, .. }
-            | EventKind::Pick { pid, .. }
-            | EventKind::Migrate { pid, .. } => self.tell(event, *pid),
+            // A mark where the task is, or the policy if it is about none.
+            _ => match kind.describe(|_, _: Value<'_>| ()).1 {
+                Some(pid) => self.tell(event, pid),
+                None => {
+                    let (name, args) = arguments(event);
+                    let place = Place { pid: POLICY, tid: 0, category: "policy" };
+                    self.output.instant(place, name, time_ns, &args);
+                }
+            },
         }
     }
 

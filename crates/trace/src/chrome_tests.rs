@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use serde_json::{json, Value};
 
 use super::*;
-use crate::event::Cost;
 use crate::full_disk::Full;
+use crate::kind::Cost;
 
 fn at(time_ns: u64, cpu: Option<u32>, kind: EventKind) -> Event {
     Event { time_ns, cpu, kind }

@@ -8,7 +8,8 @@ use std::io::{self, Write};
 
 use rustc_hash::FxHashMap;
 
-use crate::event::{Event, EventKind, Sink};
+use crate::event::{Event, Sink};
+use crate::kind::EventKind;
 
 const COLUMNS: [&str; 6] = ["time_ns", "cpu", "event", "pid", "task", "detail"];
 
@@ -86,8 +87,8 @@ impl<W: Write> Sink for CsvSink<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Cost, OffCpu};
     use crate::full_disk::Full;
+    use crate::kind::{Cost, OffCpu};
 
     fn lines(events: &[Event]) -> String {
         let mut sink = CsvSink::new(Vec::new());

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What an event is called and what it says: the same names and values in every format.
+//! How events say things: fields with names and values, the same in every format, and their text.
 
-use crate::event::{Cost, Event, EventKind, OffCpu, SchedClass};
-use crate::request::Request;
+use crate::event::Event;
 
 /// How the values of a field look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,107 +50,9 @@ macro_rules! fields {
     };
 }
 
-fields! {
-    Weight "weight" Number,
-    SchedClass "sched_class" Text,
-    Share "share" Number,
-    ParentPid "parent_pid" Number,
-    WakerPid "waker_pid" Number,
-    EnqFlags "enq_flags" Bits,
-    DsqId "dsq_id" Bits,
-    SliceNs "slice_ns" Number,
-    Why "why" Text,
-    FromCpu "from_cpu" Number,
-    ToCpu "to_cpu" Number,
-    Op "op" Text,
-    OpInstructions "op_instructions" Number,
-    OpNs "op_ns" Number,
-    Request "request" Number,
-    Class "class" Number,
-    Socket "socket" Text,
-    DemandNs "demand_ns" Number,
-    ThinkNs "think_ns" Number,
-    ClassName "class_name" Text,
-    ExitKind "exit_kind" Number,
-    ExitCode "exit_code" Signed,
-    ExitReason "exit_reason" Text,
-    Cpus "cpus" Text,
-}
+pub(crate) use fields;
 
 impl Event {
-    /// Name of the event and the task that it is about. All else that it says goes to `say`,
-    /// a text that may hold blanks last.
-    pub(crate) fn describe<'a>(
-        &'a self,
-        mut say: impl FnMut(Field, Value<'a>),
-    ) -> (&'static str, Option<u32>) {
-        let mut number = |field, value: u64| say(field, Value::Number(value));
-        match &self.kind {
-            EventKind::Task { pid, weight, .. } => {
-                number(Field::Weight, u64::from(*weight));
-                ("task", Some(*pid))
-            }
-            EventKind::SchedClass { pid, class } => {
-                say(Field::SchedClass, Value::Text(class.name()));
-                ("sched_class", Some(*pid))
-            }
-            EventKind::Share { pid, share } => {
-                number(Field::Share, *share);
-                ("share", Some(*pid))
-            }
-            EventKind::Affinity { pid, cpus } => {
-                say(Field::Cpus, Value::Text(cpus.as_str()));
-                ("affinity", Some(*pid))
-            }
-            EventKind::Fork { pid, parent } => {
-                number(Field::ParentPid, u64::from(*parent));
-                ("fork", Some(*pid))
-            }
-            EventKind::Exit { pid } => ("exit", Some(*pid)),
-            EventKind::Wakeup { pid, waker } => {
-                number(Field::WakerPid, u64::from(*waker));
-                ("wakeup", Some(*pid))
-            }
-            EventKind::Enqueue { pid, enq_flags } => {
-                number(Field::EnqFlags, *enq_flags);
-                ("enqueue", Some(*pid))
-            }
-            EventKind::Dispatch { pid, dsq } => {
-                number(Field::DsqId, *dsq);
-                ("dispatch", Some(*pid))
-            }
-            EventKind::Pick { pid, slice_ns } => {
-                number(Field::SliceNs, *slice_ns);
-                ("pick", Some(*pid))
-            }
-            EventKind::SwitchIn { pid } => ("switch_in", Some(*pid)),
-            EventKind::SwitchOut { pid, why } => {
-                say(Field::Why, Value::Text(why.name()));
-                ("switch_out", Some(*pid))
-            }
-            EventKind::Migrate { pid, from, to } => {
-                number(Field::FromCpu, u64::from(*from));
-                number(Field::ToCpu, u64::from(*to));
-                ("migrate", Some(*pid))
-            }
-            EventKind::OpCall { op, pid, cost } => {
-                say(Field::Op, Value::Text(op));
-                match cost {
-                    Cost::Instructions(count) => say(Field::OpInstructions, Value::Number(*count)),
-                    Cost::Nanoseconds(ns) => say(Field::OpNs, Value::Number(*ns)),
-                }
-                ("op_call", (*pid != 0).then_some(*pid))
-            }
-            EventKind::Request(request) => request.describe(say),
-            EventKind::PolicyExit { kind, code, reason } => {
-                number(Field::ExitKind, u64::from(*kind));
-                say(Field::ExitCode, Value::Signed(*code));
-                say(Field::ExitReason, Value::Text(reason));
-                ("policy_exit", None)
-            }
-        }
-    }
-
     /// The text of `detail`: `name=value` pairs separated by blanks, into a cleared buffer.
     /// Returns what [`Event::describe`] returns.
     pub(crate) fn detail(&self, text: &mut String) -> (&'static str, Option<u32>) {
@@ -171,67 +72,11 @@ impl Event {
     }
 }
 
-impl Request {
-    fn describe<'a>(
-        &'a self,
-        mut say: impl FnMut(Field, Value<'a>),
-    ) -> (&'static str, Option<u32>) {
-        match self {
-            Request::Class { class, name, socket } => {
-                say(Field::Class, Value::Number(u64::from(*class)));
-                say(Field::Socket, Value::Text(socket));
-                say(Field::ClassName, Value::Text(name));
-                ("request_class", None)
-            }
-            Request::Begin { request, class, sender, demand_ns, think_ns } => {
-                say(Field::Request, Value::Number(*request));
-                say(Field::Class, Value::Number(u64::from(*class)));
-                say(Field::DemandNs, Value::Number(*demand_ns));
-                if let Some(ns) = think_ns {
-                    say(Field::ThinkNs, Value::Number(*ns));
-                }
-                ("request_begin", (*sender != 0).then_some(*sender))
-            }
-            Request::Drop { class } => {
-                say(Field::Class, Value::Number(u64::from(*class)));
-                ("request_drop", None)
-            }
-            Request::Serve { request, pid } => {
-                say(Field::Request, Value::Number(*request));
-                ("request_serve", Some(*pid))
-            }
-            Request::End { request, pid } => {
-                say(Field::Request, Value::Number(*request));
-                ("request_end", Some(*pid))
-            }
-        }
-    }
-}
-
-impl SchedClass {
-    /// What files and tables call it.
-    pub fn name(self) -> &'static str {
-        match self {
-            SchedClass::Ext => "ext",
-            SchedClass::Realtime => "rt",
-            SchedClass::Deadline => "deadline",
-        }
-    }
-}
-
-impl OffCpu {
-    fn name(self) -> &'static str {
-        match self {
-            OffCpu::Runnable => "runnable",
-            OffCpu::Sleep => "sleep",
-            OffCpu::Exit => "exit",
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kind::{Cost, EventKind, Field, SchedClass};
+    use crate::request::Request;
 
     fn told(kind: EventKind) -> (&'static str, Option<u32>, String) {
         let mut detail = "left over".to_owned();

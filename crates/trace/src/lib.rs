@@ -8,6 +8,7 @@ pub mod event;
 mod fields;
 #[cfg(test)]
 mod full_disk;
+pub mod kind;
 pub mod lines;
 pub mod parquet;
 pub mod perfetto;
@@ -19,7 +20,8 @@ pub use self::chrome::ChromeTraceSink;
 pub use self::csv::CsvSink;
 pub use self::parquet::ParquetSink;
 pub use cpu_list::CpuList;
-pub use event::{Cost, Event, EventKind, OffCpu, SchedClass, Sink};
+pub use event::{Event, Sink};
+pub use kind::{Cost, EventKind, OffCpu, SchedClass};
 pub use lines::LineSink;
 pub use perfetto::PerfettoSink;
 pub use record::Recorder;

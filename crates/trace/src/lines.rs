@@ -5,7 +5,8 @@ use std::io::{self, Write};
 
 use rustc_hash::FxHashMap;
 
-use crate::event::{Event, EventKind, Sink};
+use crate::event::{Event, Sink};
+use crate::kind::EventKind;
 
 /// Writes every event as a line of aligned text.
 pub struct LineSink<W: Write> {
@@ -64,7 +65,7 @@ impl<W: Write> Sink for LineSink<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::OffCpu;
+    use crate::kind::OffCpu;
 
     #[test]
     fn columns_stand_below_each_other() {

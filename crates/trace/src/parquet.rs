@@ -20,8 +20,10 @@ use ::parquet::schema::types::Type;
 use rustc_hash::FxHashMap;
 
 use self::column::{text, Column, Texts};
-use crate::event::{Event, EventKind, Sink};
-use crate::fields::{Field, Form, Value};
+use crate::event::{Event, Sink};
+use crate::fields::{Form, Value};
+use crate::kind::EventKind;
+use crate::kind::Field;
 
 /// Rows that are written together.
 const GROUP_ROWS: usize = 1 << 16;

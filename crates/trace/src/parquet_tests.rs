@@ -8,8 +8,8 @@ use ::prost::bytes::Bytes;
 use proptest::prelude::*;
 
 use super::*;
-use crate::event::Cost;
 use crate::full_disk::Full;
+use crate::kind::Cost;
 
 /// A row as the names and values that are there.
 type Row = Vec<(String, Read)>;

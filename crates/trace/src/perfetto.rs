@@ -22,8 +22,10 @@ use self::messages::{
     ThreadDescriptor, TrackDescriptor,
 };
 use self::packets::{Happening, Packets};
-use crate::event::{Event, EventKind, OffCpu, Sink};
-use crate::fields::{Field, Value};
+use crate::event::{Event, Sink};
+use crate::fields::Value;
+use crate::kind::Field;
+use crate::kind::{EventKind, OffCpu};
 use crate::request::Request;
 
 /// Writes the run as a Perfetto trace.
@@ -350,20 +352,16 @@ impl<W: Write> Sink for PerfettoSink<W> {
                 self.enter(*pid, state, now_ns);
                 self.forget_if_gone(*pid);
             }
-            EventKind::Fork { pid, .. }
-            | EventKind::SchedClass { pid, .. }
-            | EventKind::Share { pid, .. }
-            | EventKind::Affinity { pid, .. }
-            | EventKind::Enqueue { pid, .. }
-            | EventKind::Dispatch { pid, .. }
-            | EventKind::Pick { pid, .. }
-            | EventKind::Migrate { pid, .. } => self.tell_on_task(event, *pid),
             EventKind::OpCall { op, pid, .. } => self.callback(event, op, *pid),
             EventKind::Request(request) => self.request(event, request),
-            EventKind::PolicyExit { .. } => {
-                let track = self.group(Group::Policy, now_ns);
-                self.tell(event, track);
-            }
+            // A mark where the task is, or the policy if it is about none.
+            kind => match kind.describe(|_, _: Value<'_>| ()).1 {
+                Some(pid) => self.tell_on_task(event, pid),
+                None => {
+                    let track = self.group(Group::Policy, now_ns);
+                    self.tell(event, track);
+                }
+            },
         }
     }
 

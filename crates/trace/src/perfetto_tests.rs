@@ -7,8 +7,8 @@ use prost::Message as _;
 
 use super::messages::{Argument, EventType, Trace, TracePacket, TrackEvent};
 use super::*;
-use crate::event::Cost;
 use crate::full_disk::Full;
+use crate::kind::Cost;
 
 fn at(time_ns: u64, cpu: Option<u32>, kind: EventKind) -> Event {
     Event { time_ns, cpu, kind }

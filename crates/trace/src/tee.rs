@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Several sinks as one.
 
-use crate::event::{Event, EventKind, Sink};
+use crate::event::{Event, Sink};
+use crate::kind::EventKind;
 
 /// Hands every event to all its sinks, in order. Detail is made if any of them wants it, and
 /// then kept from those that do not.

@@ -7,7 +7,8 @@ use std::io::{self, Write};
 use serde_json::Value as Json;
 
 use crate::event::Event;
-use crate::fields::{Field, Form, Value};
+use crate::fields::{Form, Value};
+use crate::kind::Field;
 
 /// Where an event is shown.
 #[derive(Clone, Copy)]

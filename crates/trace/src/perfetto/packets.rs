@@ -10,7 +10,8 @@ use super::messages::{
     Argument, Data, DebugAnnotation, EventType, InternedData, InternedName, Trace, TracePacket,
     TrackEvent,
 };
-use crate::fields::{Field, Form, Value};
+use crate::fields::{Form, Value};
+use crate::kind::Field;
 
 /// All packets are of one sequence: its names hold for all of them.
 const SEQUENCE: u32 = 1;

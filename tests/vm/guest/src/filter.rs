@@ -197,11 +197,7 @@ fn subject(kind: &EventKind) -> Option<u32> {
         | EventKind::SwitchIn { pid }
         | EventKind::SwitchOut { pid, .. }
         | EventKind::Migrate { pid, .. } => Some(pid),
-        EventKind::Enqueue { .. }
-        | EventKind::Dispatch { .. }
-        | EventKind::OpCall { .. }
-        | EventKind::Request(_)
-        | EventKind::PolicyExit { .. } => None,
+        _ => None,
     }
 }
 

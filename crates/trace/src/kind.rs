@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The kinds of event: what each is, what it is called and what it says. Who adds one does it here;
+//! all formats write what `describe` tells them.
+
+use crate::cpu_list::CpuList;
+use crate::fields::{fields, Form, Value};
+use crate::request::Request;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Why a task left its CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OffCpu {
+    /// Still runnable: slice used up, preempted, or yielded.
+    Runnable,
+    /// Blocked or sleeping.
+    Sleep,
+    /// Exited.
+    Exit,
+}
+
+/// Scheduling class of a task, the lowest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SchedClass {
+    /// sched_ext: the policy schedules it.
+    Ext,
+    /// `SCHED_FIFO`, `SCHED_RR`, or with priority lent by a task of these.
+    Realtime,
+    /// `SCHED_DEADLINE`, or with a deadline lent.
+    Deadline,
+}
+
+/// What a callback of the policy cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cost {
+    /// Instructions, kfuncs included: from the simulator, where a callback takes no time.
+    Instructions(u64),
+    /// Nanoseconds from its call to its end: from a kernel.
+    Nanoseconds(u64),
+}
+
+/// The kinds of event. `pid` is the task it is about.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EventKind {
+    /// A task's name and weight become known (before its first other event) or change.
+    Task {
+        /// The task.
+        pid: u32,
+        /// Its name.
+        name: String,
+        /// Its weight as sched_ext counts it (1..=10000, 100 is nice 0).
+        weight: u32,
+        /// Name of the workload's task that it is an instance or a fork of; `None`: of no workload,
+        /// as on a recorded machine. No file has it.
+        instance_of: Option<Arc<str>>,
+    },
+    /// A task goes over to another class. One of which nothing is said is the policy's.
+    SchedClass {
+        /// The task.
+        pid: u32,
+        /// The class from now on.
+        class: SchedClass,
+    },
+    /// A task was given a share of its own, which counts instead of its weight.
+    Share {
+        /// The task.
+        pid: u32,
+        /// The share; only its ratio to those of others matters.
+        share: u64,
+    },
+    /// A task may use these CPUs only; said of those that were ever tied to some, from a simulator.
+    Affinity {
+        /// The task.
+        pid: u32,
+        /// The CPUs.
+        cpus: CpuList,
+    },
+    /// A task was created. It becomes runnable with its first wakeup.
+    Fork {
+        /// The new task.
+        pid: u32,
+        /// The task that created it; 0: the workload.
+        parent: u32,
+    },
+    /// A task ended.
+    Exit {
+        /// The task.
+        pid: u32,
+    },
+    /// A task became runnable.
+    Wakeup {
+        /// The task.
+        pid: u32,
+        /// The task that woke it; 0: a timer, or another interrupt.
+        waker: u32,
+    },
+    /// The policy was handed the task (ops.enqueue, or directly dispatched).
+    Enqueue {
+        /// The task.
+        pid: u32,
+        /// `SCX_ENQ_*` flags.
+        enq_flags: u64,
+    },
+    /// A task entered a dispatch queue.
+    Dispatch {
+        /// The task.
+        pid: u32,
+        /// The queue's id.
+        dsq: u64,
+    },
+    /// The CPU starts a slice of a task, also of the same task again.
+    Pick {
+        /// The task.
+        pid: u32,
+        /// Length of the slice.
+        slice_ns: u64,
+    },
+    /// A task starts running after another one (or idle).
+    SwitchIn {
+        /// The task.
+        pid: u32,
+    },
+    /// A task stops running for another one (or idle).
+    SwitchOut {
+        /// The task.
+        pid: u32,
+        /// Why it stops.
+        why: OffCpu,
+    },
+    /// A task moved between CPUs.
+    Migrate {
+        /// The task.
+        pid: u32,
+        /// CPU it ran on before.
+        from: u32,
+        /// CPU it runs on next.
+        to: u32,
+    },
+    /// A callback of the policy ran.
+    OpCall {
+        /// The callback's name in `sched_ext_ops`.
+        op: Cow<'static, str>,
+        /// Task it was about; 0: none.
+        pid: u32,
+        /// What it cost.
+        cost: Cost,
+    },
+    /// Something happened to a request, in the simulator.
+    Request(Request),
+    /// The policy left: kind, code and reason as the kernel prints them.
+    PolicyExit {
+        /// `enum scx_exit_kind`.
+        kind: u32,
+        /// The policy's own exit code.
+        code: i64,
+        /// Why, in words.
+        reason: String,
+    },
+}
+
+fields! {
+    Weight "weight" Number,
+    SchedClass "sched_class" Text,
+    Share "share" Number,
+    ParentPid "parent_pid" Number,
+    WakerPid "waker_pid" Number,
+    EnqFlags "enq_flags" Bits,
+    DsqId "dsq_id" Bits,
+    SliceNs "slice_ns" Number,
+    Why "why" Text,
+    FromCpu "from_cpu" Number,
+    ToCpu "to_cpu" Number,
+    Op "op" Text,
+    OpInstructions "op_instructions" Number,
+    OpNs "op_ns" Number,
+    Request "request" Number,
+    Class "class" Number,
+    Socket "socket" Text,
+    DemandNs "demand_ns" Number,
+    ThinkNs "think_ns" Number,
+    ClassName "class_name" Text,
+    ExitKind "exit_kind" Number,
+    ExitCode "exit_code" Signed,
+    ExitReason "exit_reason" Text,
+    Cpus "cpus" Text,
+}
+
+impl EventKind {
+    /// Name of the event and the task that it is about. All else that it says goes to `say`,
+    /// a text that may hold blanks last.
+    pub(crate) fn describe<'a>(
+        &'a self,
+        mut say: impl FnMut(Field, Value<'a>),
+    ) -> (&'static str, Option<u32>) {
+        let mut number = |field, value: u64| say(field, Value::Number(value));
+        match self {
+            EventKind::Task { pid, weight, .. } => {
+                number(Field::Weight, u64::from(*weight));
+                ("task", Some(*pid))
+            }
+            EventKind::SchedClass { pid, class } => {
+                say(Field::SchedClass, Value::Text(class.name()));
+                ("sched_class", Some(*pid))
+            }
+            EventKind::Share { pid, share } => {
+                number(Field::Share, *share);
+                ("share", Some(*pid))
+            }
+            EventKind::Affinity { pid, cpus } => {
+                say(Field::Cpus, Value::Text(cpus.as_str()));
+                ("affinity", Some(*pid))
+            }
+            EventKind::Fork { pid, parent } => {
+                number(Field::ParentPid, u64::from(*parent));
+                ("fork", Some(*pid))
+            }
+            EventKind::Exit { pid } => ("exit", Some(*pid)),
+            EventKind::Wakeup { pid, waker } => {
+                number(Field::WakerPid, u64::from(*waker));
+                ("wakeup", Some(*pid))
+            }
+            EventKind::Enqueue { pid, enq_flags } => {
+                number(Field::EnqFlags, *enq_flags);
+                ("enqueue", Some(*pid))
+            }
+            EventKind::Dispatch { pid, dsq } => {
+                number(Field::DsqId, *dsq);
+                ("dispatch", Some(*pid))
+            }
+            EventKind::Pick { pid, slice_ns } => {
+                number(Field::SliceNs, *slice_ns);
+                ("pick", Some(*pid))
+            }
+            EventKind::SwitchIn { pid } => ("switch_in", Some(*pid)),
+            EventKind::SwitchOut { pid, why } => {
+                say(Field::Why, Value::Text(why.name()));
+                ("switch_out", Some(*pid))
+            }
+            EventKind::Migrate { pid, from, to } => {
+                number(Field::FromCpu, u64::from(*from));
+                number(Field::ToCpu, u64::from(*to));
+                ("migrate", Some(*pid))
+            }
+            EventKind::OpCall { op, pid, cost } => {
+                say(Field::Op, Value::Text(op));
+                match cost {
+                    Cost::Instructions(count) => say(Field::OpInstructions, Value::Number(*count)),
+                    Cost::Nanoseconds(ns) => say(Field::OpNs, Value::Number(*ns)),
+                }
+                ("op_call", (*pid != 0).then_some(*pid))
+            }
+            EventKind::Request(request) => request.describe(say),
+            EventKind::PolicyExit { kind, code, reason } => {
+                number(Field::ExitKind, u64::from(*kind));
+                say(Field::ExitCode, Value::Signed(*code));
+                say(Field::ExitReason, Value::Text(reason));
+                ("policy_exit", None)
+            }
+        }
+    }
+}
+
+impl Request {
+    fn describe<'a>(
+        &'a self,
+        mut say: impl FnMut(Field, Value<'a>),
+    ) -> (&'static str, Option<u32>) {
+        match self {
+            Request::Class { class, name, socket } => {
+                say(Field::Class, Value::Number(u64::from(*class)));
+                say(Field::Socket, Value::Text(socket));
+                say(Field::ClassName, Value::Text(name));
+                ("request_class", None)
+            }
+            Request::Begin { request, class, sender, demand_ns, think_ns } => {
+                say(Field::Request, Value::Number(*request));
+                say(Field::Class, Value::Number(u64::from(*class)));
+                say(Field::DemandNs, Value::Number(*demand_ns));
+                if let Some(ns) = think_ns {
+                    say(Field::ThinkNs, Value::Number(*ns));
+                }
+                ("request_begin", (*sender != 0).then_some(*sender))
+            }
+            Request::Drop { class } => {
+                say(Field::Class, Value::Number(u64::from(*class)));
+                ("request_drop", None)
+            }
+            Request::Serve { request, pid } => {
+                say(Field::Request, Value::Number(*request));
+                ("request_serve", Some(*pid))
+            }
+            Request::End { request, pid } => {
+                say(Field::Request, Value::Number(*request));
+                ("request_end", Some(*pid))
+            }
+        }
+    }
+}
+
+impl SchedClass {
+    /// What files and tables call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            SchedClass::Ext => "ext",
+            SchedClass::Realtime => "rt",
+            SchedClass::Deadline => "deadline",
+        }
+    }
+}
+
+impl OffCpu {
+    fn name(self) -> &'static str {
+        match self {
+            OffCpu::Runnable => "runnable",
+            OffCpu::Sleep => "sleep",
+            OffCpu::Exit => "exit",
+        }
+    }
+}
