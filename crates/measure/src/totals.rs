@@ -8,7 +8,7 @@ use crate::lag::Measured;
 use crate::report::{LagReport, LatencyReport, SpanReport};
 use crate::slowdown::SlowdownReport;
 use crate::whole::Whole;
-use rota_trace::EventKind;
+use rota_trace::{EventKind, OffCpu};
 use serde::Serialize;
 
 /// Numbers of the whole machine.
@@ -44,6 +44,8 @@ pub struct Totals {
     pub makespan_ns: Option<u64>,
     /// How often in a second a task was done with what it woke for; `None`: no time passed.
     pub bursts_per_s: Option<f64>,
+    /// How often in a second a task left its CPU though it could go on; `None`: no time passed.
+    pub nonvoluntary_per_s: Option<f64>,
 }
 
 /// Cost of a decision in instructions of the policy; `None`: not counted.
@@ -59,13 +61,16 @@ pub struct InstructionsPerDecision {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
     decisions: u64,
+    nonvoluntary: u64,
 }
 
 impl Counts {
     /// Counts an event.
     pub(crate) fn event(&mut self, kind: &EventKind) {
-        if let EventKind::Pick { .. } = kind {
-            self.decisions += 1;
+        match kind {
+            EventKind::Pick { .. } => self.decisions += 1,
+            EventKind::SwitchOut { why: OffCpu::Runnable, .. } => self.nonvoluntary += 1,
+            _ => {}
         }
     }
 }
@@ -110,6 +115,7 @@ impl Totals {
             completion_ns: completion.times(),
             makespan_ns: last_ns.filter(|_| all_finished),
             bursts_per_s: per_s(bursts),
+            nonvoluntary_per_s: per_s(counts.nonvoluntary),
         }
     }
 }

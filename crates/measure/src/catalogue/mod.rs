@@ -271,6 +271,11 @@ const MEASURES: &[Measure] = measures![
     false,
     "Instructions of the policy's callbacks from one slice of a CPU to its next, the most.",
     |run| ns(totals(run).instructions_per_decision.max);
+
+    "nonvoluntary_per_s", "nonvoluntary switches", "nonvoluntary/s", COST, PerSecond, Lower, false,
+    "How often in a second a task left its CPU to another one though it could go on: its slice was \
+     used up, it was preempted, or it yielded.",
+    |run| totals(run).nonvoluntary_per_s;
 ];
 
 fn totals(run: Run<'_>) -> &Totals {

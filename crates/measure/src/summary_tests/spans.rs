@@ -25,6 +25,19 @@ fn turnaround_is_from_waking_up_to_sleeping() {
 }
 
 #[test]
+fn nonvoluntary_switches_are_those_of_tasks_that_could_go_on() {
+    // a loses CPU 0 at 30 and b at 60. c sleeps at 20 and 65, b exits at 95; the slice that a
+    // begins at 90 is no switch.
+    let whole = report(2, &timeline(), 100);
+    assert_eq!(whole.totals.nonvoluntary_per_s, Some(2.0 / 100e-9));
+    // From 40 on, 60 ns have one of them.
+    let mut summary = Summary::new(2).with_warmup(40);
+    timeline().iter().for_each(|event| summary.event(event));
+    assert_eq!(summary.finish(100).totals.nonvoluntary_per_s, Some(1.0 / 60e-9));
+    assert_eq!(report(2, &[], 0).totals.nonvoluntary_per_s, None);
+}
+
+#[test]
 fn completion_is_from_creation_to_exit() {
     use OffCpu::Exit;
     let mut events = timeline();
