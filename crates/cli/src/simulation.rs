@@ -9,8 +9,7 @@ use crate::output::units::duration as duration_text;
 use crate::progress::Clock;
 use rota_machine::config::Config;
 use rota_machine::topology::Topology;
-use rota_manifest::Setup;
-use rota_sim::{Measured, Policy, Simulation, Watchers};
+use rota_sim::{Measured, SimError, Simulation, Watchers};
 use rota_trace::Sink;
 use std::path::Path;
 
@@ -59,23 +58,24 @@ pub(crate) fn config(args: &MachineArgs, cpus: u32, load: &Load) -> Result<Confi
     Ok(config)
 }
 
-/// Runs a prepared policy.
+/// Does a run.
 pub(crate) fn run(
-    policy: &Policy,
-    setup: &Setup,
-    config: Config,
-    load: &Load,
+    simulation: Simulation,
     watchers: Watchers<'_>,
     clock: &Clock,
-) -> Result<Measured, Error> {
+) -> Result<Measured, SimError> {
     let mut ticker = clock.ticker();
     let mut sinks: Vec<&mut dyn Sink> = Vec::new();
     sinks.extend(watchers.sinks.into_iter().map(|sink| sink as &mut dyn Sink));
     sinks.push(&mut ticker);
     let watchers = Watchers { sinks, figures: watchers.figures };
-    let simulation = Simulation::new(policy, &load.workload, config).with_setup(setup);
-    simulation.measure(watchers).map_err(|error| match error.is_of_workload() {
+    simulation.measure(watchers)
+}
+
+/// Why there was no run of this workload.
+pub(crate) fn refused(error: &SimError, load: &Load) -> Error {
+    match error.is_of_workload() {
         true => Error::input(format!("{}: {error}", load.file)),
         false => Error::input(error),
-    })
+    }
 }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! When a CPU is due next: the end of its task's work or slice, and its tick.
 
+use crate::choice::Turns;
 use crate::consts::SLICE_INF;
+use crate::core::Core;
 use crate::event_queue::Due;
 use crate::ops::Op;
 use crate::run::Machine;
 use crate::task::Work;
+use rota_choice::Site;
 
 impl Machine {
     /// When the current task of a CPU is done with its step or, with exact slices, has
@@ -64,6 +67,36 @@ impl Machine {
         }
         core.rq_mut(cpu).tick_armed = true;
         let number = core.now_ns / core.config.tick_ns() + 1;
-        core.queue.push(core.config.tick_at_ns(number, cpu), Due::Tick(cpu));
+        let at_ns = core.tick_at_ns(number, cpu);
+        core.queue.push(at_ns, Due::Tick(cpu));
+    }
+}
+
+impl Core {
+    /// When a CPU has the tick with this number.
+    fn tick_at_ns(&mut self, number: u64, cpu: u32) -> u64 {
+        let (tick_ns, turn_ns) = (self.config.tick_ns(), self.config.tick_turn_ns);
+        if turn_ns == 0 {
+            return number * tick_ns;
+        }
+        let (first, cpus) = (self.first_at_tick(number), self.nr_cpus());
+        let turn = u64::from((cpu + cpus - first) % cpus);
+        number * tick_ns + (turn * turn_ns).min(tick_ns - 1)
+    }
+
+    /// The CPU that has this tick before the others have it.
+    fn first_at_tick(&mut self, number: u64) -> u32 {
+        if !self.choices.orders_ties() {
+            return 0;
+        }
+        match self.tick_turn {
+            Some((last, first)) if last == number => first,
+            _ => {
+                let turns = Turns { cpus: self.nr_cpus() };
+                let first = self.choices.choose(Site::TickTurn { number }, &turns);
+                self.tick_turn = Some((number, first));
+                first
+            }
+        }
     }
 }

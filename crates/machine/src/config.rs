@@ -3,6 +3,7 @@
 
 use crate::interruption::Interruption;
 use crate::topology::Topology;
+use rota_choice::{Choices, Seeded};
 
 /// Ticks per second of Debian's kernels.
 pub const DEFAULT_HZ: u32 = 250;
@@ -115,13 +116,13 @@ pub struct Config {
     pub exact_slices: bool,
     /// When CPUs belong to others than sched_ext.
     pub interruptions: Vec<Interruption>,
-    /// Seed of every random draw.
+    /// Seed of [`Config::choices`].
     pub seed: u64,
-    /// Whether lots are drawn, too, for the order of what is due at one instant and of the CPUs
-    /// that pick then, in place of the documented one: shows what depends on it.
+    /// Whether the order of what is due at one instant, and of the CPUs that pick then, is random,
+    /// too, in place of the documented one: shows what depends on it.
     pub shuffle_ties: bool,
-    /// Whether this holds for tasks that come at one instant; `false`: they come in the order of
-    /// the workload all the same.
+    /// Whether the order of tasks that come at one instant is a choice; `false`: they come in the
+    /// order of the workload however ties are broken.
     pub shuffle_arrivals: bool,
     /// When the run ends.
     pub duration_ns: u64,
@@ -178,24 +179,17 @@ impl Config {
         self
     }
 
-    /// When a CPU has the tick with this number.
-    pub(crate) fn tick_at_ns(&self, number: u64, cpu: u32) -> u64 {
-        let cpus = u64::from(self.topology.cpus());
-        let first = if self.shuffle_ties { mix(self.seed ^ mix(number)) % cpus } else { 0 };
-        let turn = (u64::from(cpu) + cpus - first) % cpus;
-        number * self.tick_ns() + (turn * self.tick_turn_ns).min(self.tick_ns() - 1)
+    /// All that is left to choice, from the seed.
+    pub fn choices(&self) -> Choices {
+        let seeded = Seeded::new(self.seed);
+        match self.shuffle_ties {
+            true => Choices::by(seeded.with_shuffled_ties()),
+            false => Choices::by(seeded),
+        }
     }
 
     /// Nanoseconds between ticks.
     pub fn tick_ns(&self) -> u64 {
         1_000_000_000 / u64::from(self.hz.max(1))
     }
-}
-
-/// Spreads numbers evenly (the finalizer of `SplitMix64`).
-fn mix(number: u64) -> u64 {
-    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    number ^ (number >> 31)
 }

@@ -19,7 +19,7 @@ use crate::spending::Spending;
 use crate::stats::Counters;
 use crate::task::{Task, Tid};
 use crate::timers::Timers;
-use rand_chacha::ChaCha8Rng;
+use rota_choice::Choices;
 use rota_trace::{Cost, Event, EventKind};
 use rota_vm::memory::Memory;
 use rustc_hash::FxHashMap;
@@ -42,9 +42,9 @@ pub struct Core {
     pub(crate) mem: Memory,
     pub(crate) layouts: Layouts,
     pub(crate) now_ns: u64,
-    pub(crate) rng: ChaCha8Rng,
-    /// Decides which of several CPUs is the first.
-    pub(crate) races: ChaCha8Rng,
+    pub(crate) choices: Choices,
+    /// The last tick that CPUs have one after the other, and which has it first.
+    pub(crate) tick_turn: Option<(u64, u32)>,
     pub(crate) rqs: Vec<Rq>,
     pub(crate) tasks: Vec<Task>,
     /// Task of a guest memory region, by region number.

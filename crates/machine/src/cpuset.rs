@@ -85,6 +85,13 @@ impl CpuSet {
         self.words.iter().map(|w| w.count_ones()).sum()
     }
 
+    /// Number of CPUs below this one.
+    pub fn len_below(&self, cpu: u32) -> u32 {
+        let (word, bit) = ((cpu / 64) as usize, cpu % 64);
+        let whole = self.words.iter().take(word).map(|w| w.count_ones()).sum::<u32>();
+        whole + self.words.get(word).map_or(0, |w| (w & !(u64::MAX << bit)).count_ones())
+    }
+
     /// Lowest CPU.
     #[inline]
     pub fn first(&self) -> Option<u32> {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What will happen when: a heap ordered by time, then by the documented order of
-//! one instant, or by draws.
+//! one instant, or by choice.
 
-use rand::RngCore;
-use rand_chacha::ChaCha8Rng;
+use crate::choice::Ties;
+use rota_choice::{Choices, Site};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -42,30 +42,21 @@ pub(crate) enum Due {
 }
 
 /// Pending events.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct EventQueue {
     heap: BinaryHeap<Reverse<(u64, Due)>>,
-    ties: Option<Ties>,
+    /// Taken out of the heap, all due now: one of them is to be chosen.
+    due: Vec<(u64, Due)>,
+    /// Tasks that come at one instant come in any order; `false`: before all else, in theirs.
+    chooses_arrivals: bool,
     /// Timers of sleeping tasks so far.
     sleeps: u64,
 }
 
-/// Decides between events of one instant by drawing lots.
-#[derive(Debug)]
-struct Ties {
-    rng: ChaCha8Rng,
-    /// Taken out of the heap, all due now.
-    due: Vec<Due>,
-    /// Between tasks that come, too.
-    of_arrivals: bool,
-}
-
 impl EventQueue {
-    /// A queue that draws who is the first of an instant; tasks that come only if `of_arrivals`,
-    /// else they are, in their order.
-    pub(crate) fn shuffled(rng: ChaCha8Rng, of_arrivals: bool) -> Self {
-        let ties = Ties { rng, due: Vec::new(), of_arrivals };
-        EventQueue { ties: Some(ties), ..EventQueue::default() }
+    /// No events.
+    pub(crate) fn new(chooses_arrivals: bool) -> Self {
+        Self { heap: BinaryHeap::new(), due: Vec::new(), chooses_arrivals, sleeps: 0 }
     }
 
     /// Sets the timer of a task that goes to sleep.
@@ -83,43 +74,38 @@ impl EventQueue {
         self.heap.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// Takes the next event if it is due at or before `now_ns`.
-    pub(crate) fn pop_due(&mut self, now_ns: u64) -> Option<Due> {
-        if self.ties.is_some() {
-            return self.draw_due(now_ns);
+    /// Takes the next event if it is due at or before `now_ns`. Of several it is the documented
+    /// one, or a choice.
+    #[inline]
+    pub(crate) fn pop_due(&mut self, now_ns: u64, choices: &mut Choices) -> Option<Due> {
+        if choices.orders_ties() {
+            return self.choose_due(now_ns, choices);
         }
-        self.pop(now_ns)
+        self.pop(now_ns).map(|(_, due)| due)
     }
 
-    fn pop(&mut self, now_ns: u64) -> Option<Due> {
+    fn pop(&mut self, now_ns: u64) -> Option<(u64, Due)> {
         if self.next_at()? > now_ns {
             return None;
         }
-        self.heap.pop().map(|Reverse((_, due))| due)
+        self.heap.pop().map(|Reverse(event)| event)
     }
 
-    /// Any of those that are due, one as likely as another.
-    fn draw_due(&mut self, now_ns: u64) -> Option<Due> {
-        while let Some(due) = self.pop(now_ns) {
-            self.ties.as_mut()?.due.push(due);
+    fn choose_due(&mut self, now_ns: u64, choices: &mut Choices) -> Option<Due> {
+        while let Some(event) = self.pop(now_ns) {
+            self.due.push(event);
         }
-        let ties = self.ties.as_mut()?;
-        if !ties.of_arrivals {
-            let first = ties.due.iter().enumerate().min_by_key(|(_, due)| **due);
-            if let Some((at, Due::Arrive(_))) = first {
-                return Some(ties.due.swap_remove(at));
+        if !self.chooses_arrivals {
+            let first = self.due.iter().enumerate().min_by_key(|(_, (_, due))| *due);
+            if let Some((at, (_, Due::Arrive(_)))) = first {
+                return Some(self.due.swap_remove(at).1);
             }
         }
-        let count = ties.due.len() as u32;
-        let at = self.draw(count)?;
-        Some(self.ties.as_mut()?.due.swap_remove(at as usize))
-    }
-
-    /// One of so many that are equal, or `None`: the documented order decides.
-    pub(crate) fn draw(&mut self, count: u32) -> Option<u32> {
-        let ties = self.ties.as_mut().filter(|_| count > 0)?;
-        // One of one is no draw, so that only ties use up random numbers.
-        Some(if count == 1 { 0 } else { ties.rng.next_u32() % count })
+        if self.due.is_empty() {
+            return None;
+        }
+        let at = choices.choose(Site::Event, &Ties(&self.due));
+        Some(self.due.swap_remove(at as usize).1)
     }
 }
 
@@ -127,18 +113,22 @@ impl EventQueue {
 mod tests {
     use super::*;
 
-    use rand::SeedableRng;
+    use rota_choice::Seeded;
     use std::collections::HashSet;
+
+    fn shuffled(seed: u64) -> Choices {
+        Choices::by(Seeded::new(seed).with_shuffled_ties())
+    }
 
     /// What comes out at 10 of three wakeups then, one before and one after.
     fn drawn(seed: u64) -> Vec<Due> {
-        let mut queue = EventQueue::shuffled(ChaCha8Rng::seed_from_u64(seed), true);
+        let (mut queue, choices) = (EventQueue::new(true), &mut shuffled(seed));
         for (at, task) in [(10, 1), (11, 9), (10, 2), (5, 0), (10, 3)] {
             queue.push(at, Due::Wake(0, task));
         }
-        assert_eq!(queue.pop_due(5), Some(Due::Wake(0, 0)));
-        assert_eq!((queue.pop_due(9), queue.next_at()), (None, Some(10)));
-        std::iter::from_fn(|| queue.pop_due(10)).collect()
+        assert_eq!(queue.pop_due(5, choices), Some(Due::Wake(0, 0)));
+        assert_eq!((queue.pop_due(9, choices), queue.next_at()), (None, Some(10)));
+        std::iter::from_fn(|| queue.pop_due(10, choices)).collect()
     }
 
     #[test]
@@ -156,12 +146,12 @@ mod tests {
     fn tasks_that_come_can_keep_their_order_where_all_else_is_drawn() {
         let orders: HashSet<Vec<Due>> = (0..200)
             .map(|seed| {
-                let mut queue = EventQueue::shuffled(ChaCha8Rng::seed_from_u64(seed), false);
+                let (mut queue, choices) = (EventQueue::new(false), &mut shuffled(seed));
                 let wakes = [1, 2].map(|task| Due::Wake(0, task));
                 for due in [2, 0, 1].map(Due::Arrive).into_iter().chain(wakes) {
                     queue.push(10, due);
                 }
-                std::iter::from_fn(|| queue.pop_due(10)).collect()
+                std::iter::from_fn(|| queue.pop_due(10, choices)).collect()
             })
             .collect();
         assert_eq!(orders.len(), 2);
@@ -170,15 +160,26 @@ mod tests {
 
     #[test]
     fn wakeups_of_an_instant_come_first_and_in_the_order_in_which_timers_were_set() {
-        let mut queue = EventQueue::default();
+        // However it is asked for: recorded choices are the documented ones all the same.
+        for recorded in [false, true] {
+            let mut choices = Choices::by(Seeded::new(1));
+            if recorded {
+                choices = choices.recorded();
+            }
+            in_documented_order(&mut choices);
+        }
+    }
+
+    fn in_documented_order(choices: &mut Choices) {
+        let mut queue = EventQueue::new(true);
         queue.push(10, Due::Tick(0));
         queue.push(10, Due::Customers);
         queue.push(10, Due::Stop(1, 7));
         queue.wake_at(10, 3);
         queue.wake_at(10, 1);
         queue.push(5, Due::Watchdog);
-        assert_eq!(queue.pop_due(4), None);
-        let order: Vec<_> = std::iter::from_fn(|| queue.pop_due(10)).collect();
+        assert_eq!(queue.pop_due(4, choices), None);
+        let order: Vec<_> = std::iter::from_fn(|| queue.pop_due(10, choices)).collect();
         assert_eq!(
             order,
             [

@@ -3,7 +3,7 @@
 
 use crate::consts::BOOT_NS;
 use crate::core::Core;
-use rand::RngCore;
+use rota_choice::Origin;
 use rota_vm::error::Fault;
 use rota_vm::host::Host;
 use rota_vm::memory::Memory;
@@ -50,7 +50,7 @@ impl Host for Core {
     }
 
     fn random_u32(&mut self) -> u32 {
-        self.rng.next_u32()
+        self.choices.draw(Origin::Policy) as u32
     }
 
     fn print(&mut self, text: &str) {

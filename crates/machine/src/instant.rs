@@ -4,39 +4,59 @@
 //! Real CPUs pick side by side. A task that a CPU has just put back can be taken from its queue
 //! at once, but not away from that CPU, which holds its lock until the switch is complete
 //! (`finish_lock_switch()`). So a CPU that takes such a task waits with its own still running,
-//! and puts it back only after that; others that look meanwhile find neither. Who is the
-//! first is drawn, as no CPU is always the fastest; with `Config::shuffle_ties`, who is the next
-//! of them, too.
+//! and puts it back only after that; others that look meanwhile find neither. Which CPU is the
+//! first is a choice, as none is always the fastest; where ties are shuffled, the next one, too.
 
+use crate::choice::Asked;
 use crate::core::Core;
 use crate::cpuset::CpuSet;
-use crate::event_queue::EventQueue;
+use crate::event_queue::Due;
 use crate::ops::Ops;
 use crate::run::{Machine, RunError};
 use crate::sched::Picked;
-use rand::RngCore;
+use rota_choice::{Choices, Site};
 use std::collections::VecDeque;
 
 /// The CPUs that were asked to pick at the same time.
-#[derive(Default)]
 struct Round {
-    /// Still to be asked, from this number on.
+    /// CPUs of the machine.
+    cpus: u32,
+    /// Still to be asked.
     asked: CpuSet,
+    /// Where the next one is to be chosen.
+    site: Site,
+    /// The one after the last that was asked.
     from: u32,
     /// Have taken a task, and wait for another CPU to complete its switch.
     waiting: VecDeque<u32>,
 }
 
 impl Round {
+    fn new(cpus: u32) -> Self {
+        let (asked, waiting) = (CpuSet::default(), VecDeque::new());
+        Self { cpus, asked, site: Site::NextCpu, from: 0, waiting }
+    }
+
     fn is_over(&self) -> bool {
         self.asked.is_empty() && self.waiting.is_empty()
     }
 
-    /// The next CPU in turn, or any of them if lots are drawn.
-    fn next(&mut self, queue: &mut EventQueue) -> Option<u32> {
-        let cpu = match queue.draw(self.asked.len()) {
-            Some(at) => self.asked.iter().nth(at as usize)?,
-            None => self.asked.next_from(self.from).or_else(|| self.asked.first())?,
+    /// Begins anew. With exact slices a pick and its switch are one step that takes no time, and the
+    /// lowest CPU is the first.
+    fn begin(&mut self, asked: CpuSet, exact_slices: bool) {
+        (self.asked, self.from) = (asked, 0);
+        self.site = if exact_slices { Site::NextCpu } else { Site::FirstCpu };
+    }
+
+    /// The next CPU in turn, or by choice.
+    fn next(&mut self, choices: &mut Choices) -> Option<u32> {
+        let site = std::mem::replace(&mut self.site, Site::NextCpu);
+        let cpu = if site == Site::FirstCpu || choices.orders_ties() {
+            let asked = Asked { cpus: &self.asked, from: self.from, all: self.cpus };
+            let position = choices.choose(site, &asked);
+            self.asked.iter().nth(position as usize)?
+        } else {
+            self.asked.next_from(self.from).or_else(|| self.asked.first())?
         };
         self.asked.remove(cpu);
         self.from = cpu + 1;
@@ -52,9 +72,9 @@ impl Machine {
         if self.core.now_ns >= end_ns {
             return Ok(());
         }
-        let mut round = Round::default();
+        let mut round = Round::new(self.core.nr_cpus());
         loop {
-            while let Some(due) = self.core.queue.pop_due(self.core.now_ns) {
+            while let Some(due) = self.core.next_due() {
                 self.core.counters.events += 1;
                 self.handle(o, due)?;
                 self.core.drain_deferred(o);
@@ -90,10 +110,9 @@ impl Machine {
             if let Some(cpu) = round.waiting.pop_front() {
                 return Some(self.core.pick_next(o, cpu));
             }
-            round.asked = self.core.resched;
-            round.from = self.core.who_begins(&round.asked);
+            round.begin(self.core.resched, self.core.config.exact_slices);
         }
-        let cpu = round.next(&mut self.core.queue)?;
+        let cpu = round.next(&mut self.core.choices)?;
         if self.core.rq(cpu).interrupted {
             self.core.resched.remove(cpu);
             return None;
@@ -112,14 +131,10 @@ impl Machine {
 }
 
 impl Core {
-    /// The CPU to begin with. With exact slices a pick and its switch are one step that takes no
-    /// time, and the lowest CPU is the first.
-    fn who_begins(&mut self, cpus: &CpuSet) -> u32 {
-        let Some(first) = cpus.first().filter(|_| !self.config.exact_slices) else { return 0 };
-        if cpus.next_from(first + 1).is_none() {
-            return first;
-        }
-        self.races.next_u32() % self.nr_cpus()
+    /// Takes what happens next at this instant.
+    #[inline]
+    fn next_due(&mut self) -> Option<Due> {
+        self.queue.pop_due(self.now_ns, &mut self.choices)
     }
 
     /// Whether a CPU has to give up a task for one that another CPU is just switching away from.

@@ -8,6 +8,7 @@
 mod arm;
 mod audit;
 mod cgroup;
+mod choice;
 mod class;
 pub mod config;
 pub mod consts;

@@ -27,7 +27,7 @@ impl Machine {
             return;
         }
         self.customers_at_ns = u64::MAX;
-        self.runner.arrive(self.core.now_ns);
+        self.runner.arrive(self.core.now_ns, &mut self.core.choices);
         for event in self.runner.take_request_events() {
             let woken = event.wakes().and_then(|ix| self.tid_of_ix.get(&ix)).copied();
             let here = woken.map_or(0, |t| self.core.task(t).cpu);

@@ -8,6 +8,7 @@ use crate::ops::Ops;
 use crate::sockets::Sockets;
 use crate::stats::Counters;
 use crate::task::Tid;
+use rota_choice::{ChoiceError, Choices};
 use rota_trace::{Event, EventKind, Sink};
 use rota_workload::{Awaits, Deadlock, Runner, TaskIx};
 use rustc_hash::FxHashMap;
@@ -33,6 +34,9 @@ pub enum RunError {
     /// The object cannot be hosted.
     #[error("{0}")]
     Load(String),
+    /// The replayed choices are of another run.
+    #[error(transparent)]
+    Choice(#[from] ChoiceError),
 }
 
 /// How a run ended.
@@ -69,6 +73,22 @@ impl Machine {
     /// Runs the workload under a scheduler until the duration is over or the scheduler
     /// is ejected. Every event goes to `sink`, in order of time.
     pub fn run(&mut self, o: &mut dyn Ops, sink: &mut dyn Sink) -> Result<Outcome, RunError> {
+        let outcome = self.run_through(o, sink);
+        // Choices that do not fit explain whatever else went wrong.
+        if let Some(error) = self.core.choices.error() {
+            return Err(error.clone().into());
+        }
+        let outcome = outcome?;
+        self.core.choices.end()?;
+        Ok(outcome)
+    }
+
+    /// The choices of this machine: whoever recorded them can take the recording.
+    pub fn choices(&mut self) -> &mut Choices {
+        &mut self.core.choices
+    }
+
+    fn run_through(&mut self, o: &mut dyn Ops, sink: &mut dyn Sink) -> Result<Outcome, RunError> {
         let end_ns = self.core.config.duration_ns;
         if self.core.enable_scheduler(o) {
             let arrivals: Vec<_> = self.runner.initial().collect();
@@ -132,9 +152,7 @@ impl Machine {
                 self.core.audit().map_err(RunError::Kernel)?;
             }
             match self.core.queue.next_at() {
-                Some(at_ns) if at_ns < end_ns && self.core.exit.is_none() => {
-                    self.core.now_ns = at_ns
-                }
+                Some(at_ns) if at_ns < end_ns && self.core.goes_on() => self.core.now_ns = at_ns,
                 _ => return Ok(()),
             }
         }
@@ -201,6 +219,12 @@ impl Machine {
                 Ok(())
             }
         }
+    }
+}
+
+impl Core {
+    fn goes_on(&self) -> bool {
+        self.exit.is_none() && self.choices.error().is_none()
     }
 }
 

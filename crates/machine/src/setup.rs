@@ -17,8 +17,7 @@ use crate::sockets::Sockets;
 use crate::spending::Spending;
 use crate::stats::Counters;
 use crate::task::Tid;
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
+use rota_choice::Choices;
 use rota_object::btf::Btf;
 use rota_vm::memory::{Memory, Perm};
 use rota_workload::{Runner, Settings, Workload};
@@ -29,20 +28,33 @@ use std::sync::Arc;
 const FIRST_PID: u32 = 1001;
 
 impl Machine {
-    /// Builds the machine and checks that the workload fits it.
+    /// Builds the machine, whose choices are seeded, and checks that the workload fits it.
     pub fn new(config: Config, workload: Arc<Workload>, btf: &Btf) -> Result<Self, RunError> {
+        let choices = config.choices();
+        Self::choosing(choices, config, workload, btf)
+    }
+
+    /// As [`Machine::new`], with other choices than `config` describes.
+    pub fn choosing(
+        choices: Choices,
+        config: Config,
+        workload: Arc<Workload>,
+        btf: &Btf,
+    ) -> Result<Self, RunError> {
         let mut mem = Memory::new();
         let layouts = Layouts::resolve(btf, &mut mem).map_err(RunError::Kernel)?;
-        Self::with(config, workload, mem, layouts)
+        Self::with(choices, config, workload, mem, layouts)
     }
 
     /// Another machine with the same kernel.
     pub fn another(&self, config: Config, workload: Arc<Workload>) -> Result<Self, RunError> {
         let mem = Memory::with_shapes_of(&self.core.mem);
-        Self::with(config, workload, mem, self.core.layouts.clone())
+        let choices = config.choices();
+        Self::with(choices, config, workload, mem, self.core.layouts.clone())
     }
 
     fn with(
+        mut choices: Choices,
         config: Config,
         workload: Arc<Workload>,
         mut mem: Memory,
@@ -51,10 +63,10 @@ impl Machine {
         let cpus = config.topology.cpus();
         let scratch = Scratch::new(&mut mem, &layouts, cpus);
         let cgroups = Cgroups::build(&mut mem, &layouts, &workload.groups);
-        let runner = Runner::new(Arc::clone(&workload), config.seed);
+        let runner = Runner::new(Arc::clone(&workload), &mut choices);
         let mut core = Core {
-            rng: ChaCha8Rng::seed_from_u64(config.seed ^ 0x726f_7461),
-            races: ChaCha8Rng::seed_from_u64(config.seed ^ 0x7261_6365),
+            choices,
+            tick_turn: None,
             idle: idle_masks(&mut mem, &layouts, config.topology.nodes(), cpus),
             mem,
             layouts,
@@ -71,7 +83,7 @@ impl Machine {
             run_links: Default::default(),
             cgroups,
             timers: Default::default(),
-            queue: event_queue(&config),
+            queue: EventQueue::new(config.shuffle_arrivals),
             scratch,
             identities: Identities::default(),
             this_cpu: 0,
@@ -138,16 +150,6 @@ impl Core {
             let bypass = self.new_dsq(DSQ_BYPASS, Some(cpu), bypass_addr);
             self.rqs.push(Rq::new(rq_addr, idle_addr, local, bypass));
         }
-    }
-}
-
-fn event_queue(config: &Config) -> EventQueue {
-    match config.shuffle_ties {
-        true => {
-            let rng = ChaCha8Rng::seed_from_u64(config.seed ^ 0x7469_6573);
-            EventQueue::shuffled(rng, config.shuffle_arrivals)
-        }
-        false => EventQueue::default(),
     }
 }
 

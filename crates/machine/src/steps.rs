@@ -130,7 +130,7 @@ impl Machine {
             let step = match (self.core.task(t).ends, self.core.task(t).makes) {
                 (true, _) => Step::Exit,
                 (false, Some(child)) => Step::Fork { child },
-                (false, None) => self.runner.next(ix, now_ns),
+                (false, None) => self.runner.next(ix, now_ns, &mut self.core.choices),
             };
             self.tell_requests(o, cpu);
             self.lend(o);

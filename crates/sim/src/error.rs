@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Why there was no run.
 
+use rota_choice::ChoiceError;
 use rota_machine::policy::AttachError;
 use rota_machine::run::RunError;
 use rota_object::error::LoadError;
@@ -46,6 +47,14 @@ pub enum SimError {
 }
 
 impl SimError {
+    /// What is wrong with the choices to be replayed, if that is it.
+    pub fn of_choices(&self) -> Option<&ChoiceError> {
+        match self {
+            Self::Run(RunError::Choice(error)) => Some(error),
+            _ => None,
+        }
+    }
+
     /// Is it the workload's fault?
     pub fn is_of_workload(&self) -> bool {
         matches!(self, Self::Run(RunError::Task { .. } | RunError::Stuck(_)))

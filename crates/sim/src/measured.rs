@@ -4,6 +4,7 @@
 use crate::error::SimError;
 use crate::simulation::Simulation;
 use crate::statistics::PolicyStat;
+use rota_choice::Recording;
 use rota_machine::run::Outcome;
 use rota_measure::{
     FigureSink, Figures, GroupReport, InstructionsPerDecision, Report, Requests, RequestsReport,
@@ -26,6 +27,8 @@ pub struct Measured {
     pub policy_stats: Vec<PolicyStat>,
     /// What figures are drawn from, if it was asked for.
     pub figures: Option<Figures>,
+    /// The choices of the run, if they were recorded.
+    pub choices: Option<Recording>,
 }
 
 /// Who else sees a run's events.
@@ -61,6 +64,7 @@ impl Simulation {
         let mut loaded = self.load()?;
         let outcome = loaded.run(&mut sinks)?;
         drop(sinks);
+        let choices = loaded.take_choices();
         let policy_stats = loaded.statistics();
 
         let counters = &outcome.counters;
@@ -72,6 +76,6 @@ impl Simulation {
         });
         let Results { report, groups, figures } = summary.finish_all(outcome.end_ns);
         let requests = requests.finish(outcome.end_ns);
-        Ok(Measured { outcome, report, groups, requests, policy_stats, figures })
+        Ok(Measured { outcome, report, groups, requests, policy_stats, figures, choices })
     }
 }

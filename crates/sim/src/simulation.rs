@@ -5,6 +5,7 @@ use crate::error::SimError;
 use crate::policy::Policy;
 use crate::setup;
 use crate::statistics::{self, PolicyStat};
+use rota_choice::{Choices, Recording, Replayed};
 use rota_machine::config::Config;
 use rota_machine::policy::BpfOps;
 use rota_machine::run::{Machine, Outcome};
@@ -20,6 +21,9 @@ pub struct Simulation {
     pub(crate) workload: Arc<Workload>,
     pub(crate) config: Config,
     setup: Setup,
+    /// `None`: choices are seeded.
+    replays: Option<Arc<Recording>>,
+    records: bool,
 }
 
 impl Simulation {
@@ -27,8 +31,14 @@ impl Simulation {
     /// policy is linked.
     pub fn new(policy: &Policy, workload: &Arc<Workload>, config: Config) -> Self {
         let config = Config { hz: policy.hz(), ..config };
-        let (policy, workload) = (policy.clone(), Arc::clone(workload));
-        Self { policy, workload, config, setup: Setup::default() }
+        Self {
+            policy: policy.clone(),
+            workload: Arc::clone(workload),
+            config,
+            setup: Setup::default(),
+            replays: None,
+            records: false,
+        }
     }
 
     /// With the entries of maps and the programs that a loader would fill and run.
@@ -36,10 +46,29 @@ impl Simulation {
         Self { setup: setup.clone(), ..self }
     }
 
+    /// With the choices of another run in place of those of the seed. It is an error if they do not
+    /// fit this one: less of the same run is no such run.
+    pub fn with_choices(self, of: Arc<Recording>) -> Self {
+        Self { replays: Some(of), ..self }
+    }
+
+    /// Keeps its choices, for [`Simulation::with_choices`] of another run.
+    pub fn recording_choices(self) -> Self {
+        Self { records: true, ..self }
+    }
+
     /// Makes the machine, and loads and sets up the policy.
     pub fn load(self) -> Result<Loaded, SimError> {
-        let Self { policy, workload, config, setup } = self;
-        let mut machine = Machine::new(config, workload, &policy.image().kernel_btf)?;
+        let Self { policy, workload, config, setup, replays, records } = self;
+        let mut choices = match replays {
+            Some(recording) => Choices::by(Replayed::new(recording)),
+            None => config.choices(),
+        };
+        if records {
+            choices = choices.recorded();
+        }
+        let btf = &policy.image().kernel_btf;
+        let mut machine = Machine::choosing(choices, config, workload, btf)?;
         let mut ops = BpfOps::load(Arc::clone(policy.image()), &mut machine.core)?;
         setup::instance(&mut ops, &mut machine.core, &setup)?;
         Ok(Loaded { machine, ops, hz: policy.hz() })
@@ -75,6 +104,11 @@ impl Loaded {
     /// order of time.
     pub fn run(&mut self, sink: &mut dyn Sink) -> Result<Outcome, SimError> {
         Ok(self.machine.run(&mut self.ops, sink)?)
+    }
+
+    /// The choices so far, if they are recorded; no more are.
+    pub fn take_choices(&mut self) -> Option<Recording> {
+        self.machine.choices().take_recording()
     }
 
     /// What the policy counted itself; nothing if it counts nothing.

@@ -4,24 +4,11 @@
 //! Draws must be the same on every machine, so logarithm and exponential come from the
 //! `libm` crate and not from the platform's mathematics library.
 
-use rand::{RngCore, SeedableRng};
-use rand_chacha::ChaCha8Rng;
-
 /// The longest time any draw or number may give: 366 days.
 pub(crate) const MAX_SPAN_NS: u64 = 366 * 24 * 3600 * 1_000_000_000;
 
-/// Marks the random streams of forked tasks, of start times and of customers; those of other
-/// tasks have no mark.
+/// Marks the random streams of forked tasks; those of other tasks have no mark.
 pub(crate) const FORKED: u64 = 1 << 63;
-pub(crate) const STARTS: u64 = 1 << 62;
-pub(crate) const CUSTOMERS: u64 = 1 << 61;
-
-/// One of the independent random streams of a seed.
-pub(crate) fn stream(seed: u64, number: u64) -> ChaCha8Rng {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    rng.set_stream(number);
-    rng
-}
 
 /// A length of time. All parameters are nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,21 +26,21 @@ pub(crate) enum Span {
 }
 
 impl Span {
-    /// The next value.
-    pub(crate) fn draw(&self, rng: &mut impl RngCore) -> u64 {
+    /// The next value, from random numbers.
+    pub(crate) fn draw(&self, random: &mut impl FnMut() -> u64) -> u64 {
         match *self {
             Span::Fixed(ns) => ns,
-            Span::Exp { mean, max } => round(-mean * libm::log(unit(rng)), max),
+            Span::Exp { mean, max } => round(-mean * libm::log(unit(random)), max),
             Span::Uniform { min, max } => {
                 // Multiply-and-shift: integer only, bias below 2^-64 of the range.
                 let width = u128::from(max - min) + 1;
-                min + ((u128::from(rng.next_u64()) * width) >> 64) as u64
+                min + ((u128::from(random()) * width) >> 64) as u64
             }
             Span::Pareto { shape, scale, max } => {
-                round(scale * libm::exp(-libm::log(unit(rng)) / shape), max)
+                round(scale * libm::exp(-libm::log(unit(random)) / shape), max)
             }
             Span::Lognormal { median, sigma, max } => {
-                round(median * libm::exp(sigma * normal(rng)), max)
+                round(median * libm::exp(sigma * normal(random)), max)
             }
         }
     }
@@ -72,15 +59,15 @@ impl Span {
 }
 
 /// A number in (0, 1] with 53 random bits; never 0, whose logarithm is infinite.
-fn unit(rng: &mut impl RngCore) -> f64 {
-    ((rng.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
+fn unit(random: &mut impl FnMut() -> u64) -> f64 {
+    ((random() >> 11) + 1) as f64 / (1u64 << 53) as f64
 }
 
 /// A standard normal deviate (G. Box, M. Muller: A Note on the Generation of Random Normal
 /// Deviates, 1958). Of each pair one is used, so that a draw always takes two numbers.
-fn normal(rng: &mut impl RngCore) -> f64 {
-    let radius = libm::sqrt(-2.0 * libm::log(unit(rng)));
-    radius * libm::cos(2.0 * std::f64::consts::PI * unit(rng))
+fn normal(random: &mut impl FnMut() -> u64) -> f64 {
+    let radius = libm::sqrt(-2.0 * libm::log(unit(random)));
+    radius * libm::cos(2.0 * std::f64::consts::PI * unit(random))
 }
 
 fn round(ns: f64, max: u64) -> u64 {
@@ -90,33 +77,21 @@ fn round(ns: f64, max: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{RngCore, Span, MAX_SPAN_NS};
+    use super::{Span, MAX_SPAN_NS};
     use proptest::prelude::*;
-    use rand::SeedableRng;
+    use rand::{RngCore, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
     fn mean_of(span: Span) -> f64 {
-        let mut rng = ChaCha8Rng::seed_from_u64(7);
-        let sum: f64 = (0..200_000).map(|_| span.draw(&mut rng) as f64).sum();
+        let mut random = seeded(7);
+        let sum: f64 = (0..200_000).map(|_| span.draw(&mut random) as f64).sum();
         sum / 200_000.0
     }
 
-    /// Always returns the same bits.
-    struct Stuck(u64);
-    impl RngCore for Stuck {
-        fn next_u32(&mut self) -> u32 {
-            self.0 as u32
-        }
-        fn next_u64(&mut self) -> u64 {
-            self.0
-        }
-        fn fill_bytes(&mut self, dest: &mut [u8]) {
-            dest.fill(self.0 as u8);
-        }
-        fn try_fill_bytes(&mut self, dest: &mut [u8]) -> Result<(), rand::Error> {
-            self.fill_bytes(dest);
-            Ok(())
-        }
+    /// Random numbers of a seed.
+    fn seeded(seed: u64) -> impl FnMut() -> u64 {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        move || rng.next_u64()
     }
 
     #[test]
@@ -145,15 +120,15 @@ mod tests {
         let span = Span::Lognormal { median: 1e6, sigma: 0.5, max: MAX_SPAN_NS };
         let mean = mean_of(span);
         assert!((mean / 1.133_148e6 - 1.0).abs() < 0.01, "{mean}");
-        let mut rng = ChaCha8Rng::seed_from_u64(7);
-        let below = (0..20_000).filter(|_| span.draw(&mut rng) < 1_000_000).count();
+        let mut random = seeded(7);
+        let below = (0..20_000).filter(|_| span.draw(&mut random) < 1_000_000).count();
         assert!(below.abs_diff(10_000) < 350, "{below}");
     }
 
     #[test]
     fn draws_at_the_median_match_the_inverse_distribution() {
         // unit() of this value is exactly 1/2; ln 2 = 0.693147…, 2^(1/2) = 1.414214.
-        let mut half = Stuck((((1u64 << 52) - 1) << 11) | 5);
+        let mut half = || (((1u64 << 52) - 1) << 11) | 5;
         assert_eq!(Span::Exp { mean: 1e6, max: u64::MAX }.draw(&mut half), 693_147);
         let pareto = Span::Pareto { shape: 2.0, scale: 1e6, max: u64::MAX };
         assert_eq!(pareto.draw(&mut half), 1_414_214);
@@ -162,12 +137,12 @@ mod tests {
     #[test]
     fn extreme_bits_stay_in_range() {
         for bits in [0, u64::MAX] {
-            let mut rng = Stuck(bits);
-            let uniform = Span::Uniform { min: 5, max: 9 }.draw(&mut rng);
+            let mut random = || bits;
+            let uniform = Span::Uniform { min: 5, max: 9 }.draw(&mut random);
             assert_eq!(uniform, if bits == 0 { 5 } else { 9 });
-            let tail = Span::Pareto { shape: 0.001, scale: 1e9, max: 77 }.draw(&mut rng);
+            let tail = Span::Pareto { shape: 0.001, scale: 1e9, max: 77 }.draw(&mut random);
             assert_eq!(tail, 77);
-            let far = Span::Lognormal { median: 1e9, sigma: 1000.0, max: 77 }.draw(&mut rng);
+            let far = Span::Lognormal { median: 1e9, sigma: 1000.0, max: 77 }.draw(&mut random);
             assert!(far <= 77);
         }
     }
@@ -176,16 +151,16 @@ mod tests {
     fn draws_are_the_same_on_every_machine() {
         // Worked out by a separate program from ChaCha8's definition; they must never
         // change, or every recorded result changes with them.
-        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let mut random = seeded(1);
         let exp = Span::Exp { mean: 1e6, max: MAX_SPAN_NS };
-        let draws: Vec<u64> = (0..4).map(|_| exp.draw(&mut rng)).collect();
+        let draws: Vec<u64> = (0..4).map(|_| exp.draw(&mut random)).collect();
         assert_eq!(draws, [910_096, 2_520_944, 516_575, 1_517_203]);
     }
     proptest! {
         #[test]
         fn uniform_stays_in_its_bounds(seed: u64, a in 0..MAX_SPAN_NS, b in 0..MAX_SPAN_NS) {
             let (min, max) = (a.min(b), a.max(b));
-            let drawn = Span::Uniform { min, max }.draw(&mut ChaCha8Rng::seed_from_u64(seed));
+            let drawn = Span::Uniform { min, max }.draw(&mut seeded(seed));
             prop_assert!((min..=max).contains(&drawn));
         }
     }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rota_workload::{parse, Runner, Step, TaskIx, Workload};
+use rota_workload::{parse, SeededRunner, Step, TaskIx, Workload};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -15,7 +15,7 @@ fn shipped(name: &str) -> Workload {
 
 /// Runs every task on a CPU of its own; returns `(task name, start, end)` of all its runs.
 fn runs_alone(workload: Workload, end_ns: u64) -> Vec<(String, u64, u64)> {
-    let mut runner = Runner::new(Arc::new(workload), 1);
+    let mut runner = SeededRunner::new(Arc::new(workload), 1);
     let mut due: Vec<(TaskIx, u64)> = runner.initial().collect();
     let mut runs = Vec::new();
     while let Some((task, mut now)) = due.pop() {
@@ -91,7 +91,7 @@ fn shares321_is_the_papers_example() {
 #[test]
 fn random_differs_by_seed_and_wants_what_it_says() {
     let workload = Arc::new(shipped("random"));
-    let starts = |seed| Runner::new(workload.clone(), seed).initial().collect::<Vec<_>>();
+    let starts = |seed| SeededRunner::new(workload.clone(), seed).initial().collect::<Vec<_>>();
     assert_eq!(starts(1), starts(1));
     assert_ne!(starts(1), starts(2));
     let runs = runs_alone(shipped("random"), 5 * SECOND);

@@ -101,7 +101,7 @@ pub(crate) struct Sim<'a> {
     schema: &'static str,
     policy: PolicyJson<'a>,
     machine: MachineJson,
-    seed: u64,
+    seed: Option<u64>,
     duration_ns: u64,
     exit: ExitJson,
     tasks: &'a [TaskReport],
@@ -162,7 +162,7 @@ impl<'a> Sim<'a> {
             schema: "rota.sim/1",
             policy: PolicyJson::new(run.policy, run.source, run.image, run.set),
             machine: MachineJson::new(run.config),
-            seed: run.config.seed,
+            seed: (!run.is_replay).then_some(run.config.seed),
             duration_ns: outcome.end_ns,
             exit: ExitJson {
                 kind: outcome.exit.kind as u32,

@@ -49,5 +49,9 @@ pub(crate) struct Run<'a> {
     pub(crate) set: &'a [(String, String)],
     pub(crate) config: &'a Config,
     pub(crate) load: &'a Load,
+    /// Its choices are not those of the seed.
+    pub(crate) is_replay: bool,
+    /// Policy, workload, machine and seed in a line.
+    pub(crate) described: &'a str,
     pub(crate) finished: &'a Measured,
 }

@@ -15,7 +15,7 @@ const MOST_FIELDS: usize = 6;
 
 /// Prints a run.
 pub(crate) fn print(out: &mut dyn Write, run: &Run<'_>, all_tasks: bool) -> io::Result<()> {
-    writeln!(out, "{}, {}: {}\n", run.policy, run.load.file, machine(run.config))?;
+    writeln!(out, "{}\n", run.described)?;
     let finished = run.finished;
     let folded = !all_tasks && finished.report.tasks.len() > MOST_ROWS;
     let lines = if folded { groups(&finished.groups) } else { tasks(&finished.report.tasks) };
@@ -37,12 +37,12 @@ pub(crate) fn print(out: &mut dyn Write, run: &Run<'_>, all_tasks: bool) -> io::
     Ok(())
 }
 
-/// `4 CPUs (2 cores) at 250 Hz, 10s, seed 1`.
-pub(crate) fn machine(config: &Config) -> String {
-    machine_with(config, &format!("seed {}", config.seed))
+/// `seed 1`.
+pub(crate) fn seed(config: &Config) -> String {
+    format!("seed {}", config.seed)
 }
 
-/// The same with other words about the seed.
+/// `4 CPUs (2 cores) at 250 Hz, 10s, seed 1`, the last part as given.
 pub(crate) fn machine_with(config: &Config, seeds: &str) -> String {
     let topology = &config.topology;
     let cpus = match topology.cpus() {
@@ -197,8 +197,10 @@ mod tests {
 
     #[test]
     fn the_machine_is_described_by_what_is_special() {
-        let describe =
-            |cpus, text| machine(&Config::new(Topology::parse(cpus, text).unwrap(), 1_500_000_000));
+        let describe = |cpus, text| {
+            let config = Config::new(Topology::parse(cpus, text).unwrap(), 1_500_000_000);
+            machine_with(&config, &seed(&config))
+        };
         assert_eq!(describe(1, ""), "1 CPU at 250 Hz, 1.5s, seed 1");
         let large = "16 CPUs (8 cores, 2 caches) at 250 Hz, 1.5s, seed 1";
         assert_eq!(describe(16, "smt=2,llc=8,node=16"), large);

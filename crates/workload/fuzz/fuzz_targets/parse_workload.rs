@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rota_workload::{description, parse_with, Runner, Step, TaskIx};
+use rota_workload::{description, parse_with, SeededRunner, Step, TaskIx};
 
 /// Steps of each task, and tasks that take some.
 const STEPS: u32 = 64;
@@ -24,7 +24,7 @@ fuzz_target!(|text: &str| {
             return;
         }
     };
-    let mut runner = Runner::new(workload.into(), 1);
+    let mut runner = SeededRunner::new(workload.into(), 1);
     let mut now_ns = 0u64;
     for _ in 0..STEPS {
         for task in (0..runner.task_count().min(TASKS) as u32).map(TaskIx) {

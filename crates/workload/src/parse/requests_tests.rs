@@ -198,7 +198,7 @@ proptest::proptest! {
             _ => text("\"s\": \"unix\"", "", &format!("\"t\": {{\"recv\": \"s\", {body}}}")),
         };
         if let Ok(workload) = parse("w.json", &text) {
-            let mut runner = crate::Runner::new(workload.into(), 1);
+            let mut runner = crate::SeededRunner::new(workload.into(), 1);
             for now in 0..50u64 {
                 runner.arrive(now * 100);
                 runner.next(TaskIx(0), now * 100);

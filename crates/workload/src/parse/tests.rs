@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::{keys, parse};
 use crate::model::{Group, Policy, TaskIx, Workload};
-use crate::runner::{Runner, Step};
+use crate::runner::{SeededRunner, Step};
 
 pub(super) fn read(text: &str) -> Workload {
     parse("w.json", text).unwrap_or_else(|e| panic!("{e}\n{text}"))
@@ -27,7 +27,7 @@ pub(super) fn task_message(members: &str) -> String {
 }
 
 fn steps(workload: Workload, task: u32, count: usize) -> Vec<Step> {
-    let mut runner = Runner::new(workload.into(), 1);
+    let mut runner = SeededRunner::new(workload.into(), 1);
     (0..count).map(|_| runner.next(TaskIx(task), 0)).collect()
 }
 
@@ -41,7 +41,7 @@ fn users_and_sessions_are_those_of_a_process() {
         "b": {"run": 1}
     }}"#;
     let workload = std::sync::Arc::new(parse("w.json", text).unwrap());
-    let mut runner = crate::Runner::new(workload, 1);
+    let mut runner = crate::SeededRunner::new(workload, 1);
     let a = crate::TaskIx(0);
     for _ in 0..3 {
         runner.next(a, 1000);
@@ -243,7 +243,7 @@ proptest! {
             _ => format!("{{\"tasks\": {{\"x\": {{\"phases\": {{\"p\": {{{body}}}}}}}}}}}"),
         };
         if let Ok(workload) = parse("w.json", &text) {
-            let mut runner = Runner::new(workload.into(), 1);
+            let mut runner = SeededRunner::new(workload.into(), 1);
             for _ in 0..50 {
                 runner.next(TaskIx(0), u64::MAX / 2);
             }

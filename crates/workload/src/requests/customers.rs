@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! When customers send their next request, and what it asks for.
 //!
-//! Every open source and every user has a random stream of its own, so that what they ask for
+//! Every open source and every user has random numbers of its own, so that what they ask for
 //! never depends on how the machine served others.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use rand_chacha::ChaCha8Rng;
-
 use super::model::{Arrival, Customers, Pattern};
-use crate::random::{stream, CUSTOMERS};
+use crate::random::Span;
+use rota_choice::{Choices, Origin};
 
 /// A user who was refused does not come back sooner than this.
 pub(crate) const REFUSED_PAUSE_NS: u64 = 1_000_000;
@@ -18,7 +17,6 @@ pub(crate) const REFUSED_PAUSE_NS: u64 = 1_000_000;
 /// All customers of a running workload.
 #[derive(Clone, Debug)]
 pub(crate) struct Outside {
-    seed: u64,
     sources: Vec<Source>,
     due: BinaryHeap<Reverse<Due>>,
 }
@@ -41,8 +39,6 @@ struct Source {
     active_ns: u64,
     /// Of a list: arrivals so far.
     listed: usize,
-    /// One for each user, or one for the source. Made at the first draw.
-    rngs: Vec<Option<Box<ChaCha8Rng>>>,
     /// Of each user: how long it thinks now.
     thinks_ns: Vec<u64>,
 }
@@ -60,8 +56,8 @@ pub(crate) struct Batch {
 }
 
 impl Outside {
-    pub(crate) fn new(customers: &[Customers], seed: u64) -> Self {
-        let mut outside = Outside { seed, sources: Vec::new(), due: BinaryHeap::new() };
+    pub(crate) fn new(customers: &[Customers], choices: &mut Choices) -> Self {
+        let mut outside = Outside { sources: Vec::new(), due: BinaryHeap::new() };
         for (number, customers) in (0u32..).zip(customers) {
             let users = match customers.pattern {
                 Pattern::Closed { users, .. } => users,
@@ -73,14 +69,13 @@ impl Outside {
                 left: customers.count.unwrap_or(u64::MAX),
                 active_ns: 0,
                 listed: 0,
-                rngs: vec![None; users as usize],
                 thinks_ns: vec![0; users as usize],
             };
-            source.start_ns = customers.delay.draw(source.rng(seed, number, 0));
+            source.start_ns = draw(customers.delay, (number, 0), choices);
             outside.sources.push(source);
             for user in 0..users {
                 let start_ns = outside.sources[number as usize].start_ns;
-                outside.schedule(number, user, start_ns);
+                outside.schedule(number, user, start_ns, choices);
             }
         }
         outside
@@ -92,7 +87,7 @@ impl Outside {
     }
 
     /// Requests that arrive at or before `now_ns`, those of one customer.
-    pub(crate) fn arrive(&mut self, now_ns: u64) -> Option<Batch> {
+    pub(crate) fn arrive(&mut self, now_ns: u64, choices: &mut Choices) -> Option<Batch> {
         loop {
             let Due { source: number, user, .. } = match self.due.peek() {
                 Some(Reverse(due)) if due.at_ns <= now_ns => *due,
@@ -120,7 +115,7 @@ impl Outside {
                 source.left -= u64::from(batch.requests);
             }
             if batch.user.is_none() {
-                self.schedule(number, user, now_ns);
+                self.schedule(number, user, now_ns, choices);
             }
             if batch.requests > 0 {
                 return Some(batch);
@@ -129,22 +124,21 @@ impl Outside {
     }
 
     /// What the next request of a batch asks for.
-    pub(crate) fn demand(&mut self, batch: &Batch) -> u64 {
+    pub(crate) fn demand(&self, batch: &Batch, choices: &mut Choices) -> u64 {
         batch.demand_ns.unwrap_or_else(|| {
-            let source = &mut self.sources[batch.source as usize];
-            let span = source.customers.demand;
-            span.draw(source.rng(self.seed, batch.source, batch.user.map_or(0, |(user, _)| user)))
+            let span = self.sources[batch.source as usize].customers.demand;
+            draw(span, (batch.source, batch.user.map_or(0, |(user, _)| user)), choices)
         })
     }
 
     /// A user got its answer and begins to think.
-    pub(crate) fn answered(&mut self, source: u32, user: u32, now_ns: u64) {
-        self.schedule(source, user, now_ns);
+    pub(crate) fn answered(&mut self, source: u32, user: u32, now_ns: u64, choices: &mut Choices) {
+        self.schedule(source, user, now_ns, choices);
     }
 
     /// A user was refused and begins to think.
-    pub(crate) fn refused(&mut self, source: u32, user: u32, now_ns: u64) {
-        let Some(think_ns) = self.think(source, user) else {
+    pub(crate) fn refused(&mut self, source: u32, user: u32, now_ns: u64, choices: &mut Choices) {
+        let Some(think_ns) = self.think(source, user, choices) else {
             return;
         };
         let think_ns = think_ns.max(REFUSED_PAUSE_NS);
@@ -153,7 +147,7 @@ impl Outside {
     }
 
     /// Decides when a customer comes next.
-    fn schedule(&mut self, number: u32, user: u32, now_ns: u64) {
+    fn schedule(&mut self, number: u32, user: u32, now_ns: u64, choices: &mut Choices) {
         let source = &mut self.sources[number as usize];
         if source.left == 0 {
             return;
@@ -162,14 +156,14 @@ impl Outside {
         let at_ns = match source.customers.pattern {
             Pattern::Open { gap, windows, .. } => {
                 // Two arrivals are never at the same instant, or time could stand still.
-                let gap_ns = gap.draw(source.rng(self.seed, number, user)).max(1);
+                let gap_ns = draw(gap, (number, user), choices).max(1);
                 source.active_ns = source.active_ns.saturating_add(gap_ns);
                 Some(start_ns.saturating_add(with_pauses(source.active_ns, windows)))
             }
             Pattern::Listed(ref list) => {
                 list.get(source.listed).map(|&Arrival { at_ns, .. }| start_ns.saturating_add(at_ns))
             }
-            Pattern::Closed { .. } => self.think(number, user).map(|think_ns| {
+            Pattern::Closed { .. } => self.think(number, user, choices).map(|think_ns| {
                 self.sources[number as usize].thinks_ns[user as usize] = think_ns;
                 now_ns.saturating_add(think_ns)
             }),
@@ -183,20 +177,17 @@ impl Outside {
         self.due.push(Reverse(Due { at_ns, source, user }));
     }
 
-    fn think(&mut self, number: u32, user: u32) -> Option<u64> {
-        let source = &mut self.sources[number as usize];
-        match source.customers.pattern {
-            Pattern::Closed { think, .. } => Some(think.draw(source.rng(self.seed, number, user))),
+    fn think(&self, number: u32, user: u32, choices: &mut Choices) -> Option<u64> {
+        match self.sources[number as usize].customers.pattern {
+            Pattern::Closed { think, .. } => Some(draw(think, (number, user), choices)),
             Pattern::Open { .. } | Pattern::Listed(_) => None,
         }
     }
 }
 
-impl Source {
-    fn rng(&mut self, seed: u64, number: u32, user: u32) -> &mut ChaCha8Rng {
-        let name = CUSTOMERS | u64::from(number) << 32 | u64::from(user);
-        self.rngs[user as usize].get_or_insert_with(|| Box::new(stream(seed, name)))
-    }
+/// A length of time for what a source, or one of its users, does.
+fn draw(span: Span, (source, user): (u32, u32), choices: &mut Choices) -> u64 {
+    span.draw(&mut || choices.draw(Origin::Customer(source, user)))
 }
 
 /// The time at which so much of the windows is over, pauses included. A time between two
@@ -215,6 +206,7 @@ mod tests {
     use super::*;
     use crate::random::Span;
     use proptest::prelude::*;
+    use rota_choice::Seeded;
 
     const MS: u64 = 1_000_000;
 
@@ -226,11 +218,17 @@ mod tests {
         Pattern::Open { gap, batch, windows }
     }
 
+    fn seeded(seed: u64) -> Choices {
+        Choices::by(Seeded::new(seed))
+    }
+
     /// Times and sizes of batches up to `end_ns`.
-    fn arrivals(outside: &mut Outside, end_ns: u64) -> Vec<(u64, u32)> {
+    fn arrivals(customers: Customers, seed: u64, end_ns: u64) -> Vec<(u64, u32)> {
+        let choices = &mut seeded(seed);
+        let mut outside = Outside::new(&[customers], choices);
         let mut found = Vec::new();
         while let Some(at_ns) = outside.next_at().filter(|at_ns| *at_ns <= end_ns) {
-            let batch = outside.arrive(at_ns).unwrap();
+            let batch = outside.arrive(at_ns, choices).unwrap();
             found.push((at_ns, batch.requests));
         }
         found
@@ -239,18 +237,17 @@ mod tests {
     #[test]
     fn an_interval_is_kept_and_a_count_ends_it() {
         let pattern = every(Span::Fixed(10), 4, None);
-        let mut outside = Outside::new(&[source(pattern, Some(10))], 1);
         // 4 + 4 + 2 = 10.
-        assert_eq!(arrivals(&mut outside, 1000), [(10, 4), (20, 4), (30, 2)]);
-        assert_eq!(outside.next_at(), None);
+        let found = arrivals(source(pattern, Some(10)), 1, 1000);
+        assert_eq!(found, [(10, 4), (20, 4), (30, 2)]);
     }
 
     #[test]
     fn windows_hold_the_arrivals_and_pauses_none() {
         // 30 on, 100 off: 10, 20 in the first window; the one due at its end begins the next.
         let pattern = every(Span::Fixed(10), 1, Some((30, 100)));
-        let mut outside = Outside::new(&[source(pattern, None)], 1);
-        let times: Vec<u64> = arrivals(&mut outside, 300).iter().map(|(at, _)| *at).collect();
+        let found = arrivals(source(pattern, None), 1, 300);
+        let times: Vec<u64> = found.iter().map(|(at, _)| *at).collect();
         assert_eq!(times, [10, 20, 130, 140, 150, 260, 270, 280]);
     }
 
@@ -260,11 +257,12 @@ mod tests {
         let list = [arrival(0, None), arrival(5, Some(99)), arrival(5, None)];
         let mut customers = source(Pattern::Listed(list.into()), None);
         customers.delay = Span::Fixed(100);
-        let mut outside = Outside::new(&[customers], 1);
+        let choices = &mut seeded(1);
+        let mut outside = Outside::new(&[customers], choices);
         let mut found = Vec::new();
         while let Some(at_ns) = outside.next_at() {
-            let batch = outside.arrive(at_ns).unwrap();
-            found.push((at_ns, outside.demand(&batch)));
+            let batch = outside.arrive(at_ns, choices).unwrap();
+            found.push((at_ns, outside.demand(&batch, choices)));
         }
         assert_eq!(found, [(100, 7), (105, 99), (105, 7)]);
     }
@@ -272,21 +270,23 @@ mod tests {
     #[test]
     fn a_user_thinks_after_its_answer() {
         let pattern = Pattern::Closed { users: 1, think: Span::Fixed(30 * MS) };
-        let mut outside = Outside::new(&[source(pattern, None)], 1);
+        let choices = &mut seeded(1);
+        let mut outside = Outside::new(&[source(pattern, None)], choices);
         assert_eq!(outside.next_at(), Some(30 * MS));
-        let first = outside.arrive(30 * MS).unwrap();
+        let first = outside.arrive(30 * MS, choices).unwrap();
         assert_eq!(first.user, Some((0, 30 * MS)));
         assert_eq!(outside.next_at(), None, "it waits for its answer");
-        outside.answered(0, 0, 50 * MS);
+        outside.answered(0, 0, 50 * MS, choices);
         assert_eq!(outside.next_at(), Some(80 * MS));
     }
 
     #[test]
     fn a_refused_user_pauses_even_if_it_never_thinks() {
         let pattern = Pattern::Closed { users: 1, think: Span::Fixed(0) };
-        let mut outside = Outside::new(&[source(pattern, None)], 1);
-        assert_eq!(outside.arrive(0).unwrap().user, Some((0, 0)));
-        outside.refused(0, 0, 0);
+        let choices = &mut seeded(1);
+        let mut outside = Outside::new(&[source(pattern, None)], choices);
+        assert_eq!(outside.arrive(0, choices).unwrap().user, Some((0, 0)));
+        outside.refused(0, 0, 0, choices);
         assert_eq!(outside.next_at(), Some(REFUSED_PAUSE_NS));
     }
 
@@ -295,8 +295,7 @@ mod tests {
         // 100 per second over 100 s: the count has mean and variance 10000, so 5 standard
         // deviations are 500. Over seeds: counts of single seconds, mean 100, variance 100.
         let gap = Span::Exp { mean: 1e7, max: u64::MAX };
-        let mut outside = Outside::new(&[source(every(gap, 1, None), None)], 3);
-        let times = arrivals(&mut outside, 100_000 * MS);
+        let times = arrivals(source(every(gap, 1, None), None), 3, 100_000 * MS);
         assert!(times.len().abs_diff(10_000) < 500, "{}", times.len());
         let mut seconds = [0f64; 100];
         times.iter().for_each(|(at, _)| seconds[(*at / (1000 * MS)) as usize % 100] += 1.0);
@@ -310,11 +309,12 @@ mod tests {
     fn thinks(order: [u32; 2], seed: u64) -> Vec<(u32, u64)> {
         let think = Span::Exp { mean: 1e6, max: u64::MAX };
         let pattern = Pattern::Closed { users: 2, think };
-        let mut outside = Outside::new(&[source(pattern, None)], seed);
+        let choices = &mut seeded(seed);
+        let mut outside = Outside::new(&[source(pattern, None)], choices);
         let late = 1_000_000 * MS;
-        while outside.arrive(late).is_some() {}
-        order.iter().for_each(|user| outside.answered(0, *user, late));
-        let second = std::iter::from_fn(|| outside.arrive(2 * late));
+        while outside.arrive(late, choices).is_some() {}
+        order.iter().for_each(|user| outside.answered(0, *user, late, choices));
+        let second = std::iter::from_fn(|| outside.arrive(2 * late, choices));
         let mut thinks: Vec<_> = second.filter_map(|batch| batch.user).collect();
         thinks.sort_unstable();
         thinks

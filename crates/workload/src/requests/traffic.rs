@@ -12,6 +12,7 @@ use super::event::{RequestEvent, RequestStep};
 use super::model::Plan;
 use crate::model::TaskIx;
 use crate::sync::Awaits;
+use rota_choice::Choices;
 
 /// How an event that has to do with requests went.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,10 +93,10 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    pub(crate) fn new(plan: &Plan, seed: u64) -> Self {
+    pub(crate) fn new(plan: &Plan, choices: &mut Choices) -> Self {
         Traffic {
             queues: vec![Queue::default(); plan.sockets.len()],
-            outside: Outside::new(&plan.customers, seed),
+            outside: Outside::new(&plan.customers, choices),
             hands: Vec::new(),
             next_number: 0,
             told: Vec::new(),
@@ -118,8 +119,8 @@ impl Traffic {
     }
 
     /// Requests of customers arrive; what they wake is told with them.
-    pub(crate) fn arrive(&mut self, plan: &Plan, now_ns: u64) {
-        while let Some(batch) = self.outside.arrive(now_ns) {
+    pub(crate) fn arrive(&mut self, plan: &Plan, now_ns: u64, choices: &mut Choices) {
+        while let Some(batch) = self.outside.arrive(now_ns, choices) {
             let socket = plan.classes[batch.class as usize].socket;
             let Some(kind) = plan.sockets.get(socket as usize) else {
                 continue;
@@ -130,12 +131,12 @@ impl Traffic {
                 None => From::Nobody,
             };
             for _ in 0..batch.requests {
-                let demand_ns = self.outside.demand(&batch);
+                let demand_ns = self.outside.demand(&batch, choices);
                 if self.queues[socket as usize].requests.len() >= kind.backlog as usize {
                     let step = RequestStep::Dropped { class: batch.class };
                     self.told.push(RequestEvent { request: 0, socket, step });
                     if let From::User { source, user } = from {
-                        self.outside.refused(source, user, now_ns);
+                        self.outside.refused(source, user, now_ns, choices);
                     }
                     continue;
                 }
@@ -228,7 +229,13 @@ impl Traffic {
     }
 
     /// A task answers the oldest request that it took from a socket.
-    pub(crate) fn reply(&mut self, task: TaskIx, socket: u32, now_ns: u64) -> Passage {
+    pub(crate) fn reply(
+        &mut self,
+        task: TaskIx,
+        socket: u32,
+        now_ns: u64,
+        choices: &mut Choices,
+    ) -> Passage {
         let held = &mut self.hands(task).held;
         let Some(at) = held.iter().position(|r| r.socket == socket) else {
             return Passage::Nothing;
@@ -244,7 +251,7 @@ impl Traffic {
         match request.from {
             From::Outside | From::Nobody => Passage::GoOn(None),
             From::User { source, user } => {
-                self.outside.answered(source, user, now_ns);
+                self.outside.answered(source, user, now_ns, choices);
                 Passage::GoOn(None)
             }
             From::Task(sender) => {

@@ -179,9 +179,9 @@ fn frees(event: &Event, wanted: u32) -> bool {
     }
 }
 
-fn start(text: &str) -> Runner {
+fn start(text: &str) -> SeededRunner {
     let workload = parse("w.json", text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    Runner::new(Arc::new(workload), 1)
+    SeededRunner::new(Arc::new(workload), 1)
 }
 
 const TASKS: usize = 4;
@@ -218,7 +218,7 @@ fn task() -> impl Strategy<Value = String> {
 }
 
 /// Lets the tasks run in turn and calls `look` before each step.
-fn run_in_turn(runner: &mut Runner, steps: usize, mut look: impl FnMut(&Runner)) {
+fn run_in_turn(runner: &mut SeededRunner, steps: usize, mut look: impl FnMut(&Runner)) {
     let mut ready: std::collections::VecDeque<TaskIx> = runner.initial().map(|(t, _)| t).collect();
     for step in 0..steps {
         look(runner);
@@ -257,7 +257,7 @@ proptest! {
         let workload = parse("w.json", &text);
         prop_assume!(workload.is_ok());
         let Ok(workload) = workload else { return Ok(()) };
-        let mut runner = Runner::new(Arc::new(workload), 1);
+        let mut runner = SeededRunner::new(Arc::new(workload), 1);
         let mut differs = None;
         run_in_turn(&mut runner, 200, |runner| {
             let (found, expected) = (runner.deadlocks(), runner.plain_deadlocks());

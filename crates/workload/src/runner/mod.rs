@@ -5,6 +5,7 @@
 //! draws from a random stream of its own, so that what a task does never depends on the order
 //! in which a scheduler runs the others.
 
+use rota_choice::Choices;
 use std::sync::Arc;
 
 use crate::event::Event;
@@ -17,12 +18,14 @@ mod deadlock;
 mod locks;
 mod meetings;
 mod requests;
+mod seeded;
 mod start;
 mod state;
 mod step;
 mod tasks;
 mod time;
 
+pub use seeded::SeededRunner;
 pub use step::Step;
 
 /// How often one task may be forked, rt-app's limit.
@@ -38,7 +41,6 @@ pub const INSTANT_LIMIT: u32 = 100_000;
 #[derive(Clone, Debug)]
 pub struct Runner {
     workload: Arc<Workload>,
-    seed: u64,
     tasks: Vec<TaskState>,
     /// Initial tasks: the first so many of `tasks`.
     initial: usize,
@@ -53,9 +55,10 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// The workload at its beginning; `seed` decides all random durations.
-    pub fn new(workload: Arc<Workload>, seed: u64) -> Self {
-        let starts = start::times(&workload, seed);
+    /// The workload at its beginning. `choices` are those of the whole run, and decide all that is
+    /// random.
+    pub fn new(workload: Arc<Workload>, choices: &mut Choices) -> Self {
+        let starts = start::times(&workload, choices);
         let tasks: Vec<TaskState> = workload
             .tasks
             .iter()
@@ -72,7 +75,6 @@ impl Runner {
                     parent: None,
                     identity,
                     stream: index as u64,
-                    rng: None,
                     first_ns,
                     waits_for_delay: false,
                     own_timers: Vec::new(),
@@ -85,14 +87,13 @@ impl Runner {
             })
             .collect();
         Runner {
-            seed,
             initial: tasks.len(),
             alive: tasks.len() as u32,
             tasks,
             timers: vec![None; workload.timers.len()],
             forks: vec![0; workload.definitions.len()],
             sync: Sync::new(&workload),
-            traffic: Traffic::new(&workload.requests, seed),
+            traffic: Traffic::new(&workload.requests, choices),
             workload,
         }
     }
@@ -105,13 +106,13 @@ impl Runner {
 
     /// What the task does next. Called once when the task starts and then whenever its
     /// previous step is complete; `now_ns` never goes backwards.
-    pub fn next(&mut self, task: TaskIx, now_ns: u64) -> Step {
+    pub fn next(&mut self, task: TaskIx, now_ns: u64, choices: &mut Choices) -> Step {
         let state = &mut self.tasks[task.0 as usize];
         if state.instant.0 != now_ns {
             state.instant = (now_ns, 0);
         }
         loop {
-            let step = self.advance(task, now_ns);
+            let step = self.advance(task, now_ns, choices);
             let state = &mut self.tasks[task.0 as usize];
             match step {
                 Some(
@@ -203,7 +204,7 @@ impl Runner {
     }
 
     /// One event or one step of bookkeeping; `None`: nothing anyone else needs to know.
-    fn advance(&mut self, ix: TaskIx, now_ns: u64) -> Option<Step> {
+    fn advance(&mut self, ix: TaskIx, now_ns: u64, choices: &mut Choices) -> Option<Step> {
         let workload = &*self.workload;
         let state = &mut self.tasks[ix.0 as usize];
         let definition = &workload.definitions[state.definition as usize];
@@ -238,11 +239,11 @@ impl Runner {
         };
         state.cursor.event += 1;
         match event {
-            Event::Time(event) => self.time_event(ix, event, now_ns),
-            Event::Task(event) => self.task_event(ix, event),
+            Event::Time(event) => self.time_event(ix, event, now_ns, choices),
+            Event::Task(event) => self.task_event(ix, event, choices),
             Event::Meeting(event) => self.meeting_event(ix, event),
             Event::Lock(event) => self.lock_event(ix, event),
-            Event::Socket(event) => self.socket_event(ix, event, now_ns),
+            Event::Socket(event) => self.socket_event(ix, event, now_ns, choices),
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::requests::model::{Amount, How, Spend};
 use crate::requests::traffic::Passage;
 use crate::requests::RequestEvent;
 use crate::sync::Meeting;
+use rota_choice::Choices;
 
 impl Runner {
     /// When customers send next; what happens to requests before can change that.
@@ -18,8 +19,8 @@ impl Runner {
 
     /// Lets the requests arrive that customers send up to now; [`Runner::take_request_events`]
     /// has them, with the tasks that they wake.
-    pub fn arrive(&mut self, now_ns: u64) {
-        self.traffic.arrive(&self.workload.requests, now_ns);
+    pub fn arrive(&mut self, now_ns: u64, choices: &mut Choices) {
+        self.traffic.arrive(&self.workload.requests, now_ns, choices);
         for task in self.traffic.told().iter().filter_map(RequestEvent::wakes) {
             self.tasks[task.0 as usize].blocked = false;
         }
@@ -35,6 +36,7 @@ impl Runner {
         task: TaskIx,
         event: SocketEvent,
         now_ns: u64,
+        choices: &mut Choices,
     ) -> Option<Step> {
         let plan = &self.workload.requests;
         let state = &mut self.tasks[task.0 as usize];
@@ -51,10 +53,9 @@ impl Runner {
                 });
             }
             SocketEvent::Send { socket, how: How::New { class, demand, wait } } => {
-                let seed = self.seed;
                 let drawn =
                     self.traffic.send(plan, task, (socket, class, wait), |traffic| match demand {
-                        Amount::Span(span) => Some(state.draw(&span, seed)),
+                        Amount::Span(span) => Some(state.draw(&span, task, choices)),
                         Amount::OfRequest { millionths } => {
                             traffic.serves(task).map(|ns| part_of(ns, millionths))
                         }
@@ -65,7 +66,9 @@ impl Runner {
                 (self.traffic.forward(plan, task, socket), "hands over a request")
             }
             SocketEvent::Recv { socket } => (self.traffic.receive(task, socket), "receives"),
-            SocketEvent::Reply { socket } => (self.traffic.reply(task, socket, now_ns), "replies"),
+            SocketEvent::Reply { socket } => {
+                (self.traffic.reply(task, socket, now_ns, choices), "replies")
+            }
         };
         let state = &mut self.tasks[task.0 as usize];
         match passage {

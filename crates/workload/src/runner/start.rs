@@ -2,28 +2,25 @@
 //! When tasks start.
 
 use crate::model::Workload;
-use crate::random::{stream, STARTS};
+use rota_choice::{Choices, Origin};
 
 /// When each initial task starts. Without `arrive` every instance has its own delay; with it
 /// instance 0 starts after the delay and each other one a gap after the one before. A thread
 /// starts no sooner than the leader of its process.
-pub(super) fn times(workload: &Workload, seed: u64) -> Vec<u64> {
+pub(super) fn times(workload: &Workload, choices: &mut Choices) -> Vec<u64> {
     let mut starts = Vec::with_capacity(workload.tasks.len());
-    let mut current = None;
+    let mut current: Option<(u32, u64)> = None;
     for task in &workload.tasks {
         let definition = &workload.definitions[task.definition as usize];
-        let fresh = current.as_ref().is_none_or(|(index, _, _)| *index != task.definition);
-        if fresh {
-            let rng = stream(seed, STARTS | u64::from(task.definition));
-            current = Some((task.definition, rng, 0));
-        }
-        if let Some((_, rng, last_ns)) = &mut current {
-            *last_ns = match &definition.arrive {
-                Some(gap) if !fresh => gap.draw(rng).saturating_add(*last_ns),
-                _ => definition.delay.draw(rng),
-            };
-            starts.push(*last_ns);
-        }
+        let fresh = current.is_none_or(|(index, _)| index != task.definition);
+        let last_ns = current.filter(|_| !fresh).map_or(0, |(_, last_ns)| last_ns);
+        let mut random = || choices.draw(Origin::Start(task.definition));
+        let start_ns = match &definition.arrive {
+            Some(gap) if !fresh => gap.draw(&mut random).saturating_add(last_ns),
+            _ => definition.delay.draw(&mut random),
+        };
+        current = Some((task.definition, start_ns));
+        starts.push(start_ns);
     }
     for (ix, task) in workload.tasks.iter().enumerate() {
         if let Some(leader) = task.thread_of {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The state of one task: where in its program it is, its settings and its own timers.
 
-use rand_chacha::ChaCha8Rng;
+use rota_choice::{Choices, Origin};
 
 use super::step::Step;
 use crate::model::{Identity, Phase, Settings, TaskIx};
-use crate::random::{stream, Span};
+use crate::random::Span;
 use crate::sync::Meeting;
 
 #[derive(Clone, Debug)]
@@ -16,9 +16,8 @@ pub(super) struct TaskState {
     pub(super) thread_of: Option<TaskIx>,
     pub(super) parent: Option<TaskIx>,
     pub(super) identity: Identity,
+    /// Its random numbers are those of this stream.
     pub(super) stream: u64,
-    /// Made at the first draw: most tasks never draw.
-    pub(super) rng: Option<Box<ChaCha8Rng>>,
     /// Start of the task's own time: its timers count from here (rt-app's `t_first`).
     pub(super) first_ns: u64,
     /// A forked task with a delay waits for it before its first event.
@@ -48,13 +47,9 @@ pub(super) struct Cursor {
 }
 
 impl TaskState {
-    pub(super) fn draw(&mut self, span: &Span, seed: u64) -> u64 {
-        if let Span::Fixed(ns) = *span {
-            return ns;
-        }
-        let number = self.stream;
-        let rng = self.rng.get_or_insert_with(|| Box::new(stream(seed, number)));
-        span.draw(&mut **rng)
+    /// A length of time for what this task, whose number is `task`, does.
+    pub(super) fn draw(&self, span: &Span, task: TaskIx, choices: &mut Choices) -> u64 {
+        span.draw(&mut || choices.draw(Origin::Task(task.0, self.stream)))
     }
 
     pub(super) fn own_timer(&mut self, index: u32) -> &mut Option<u64> {

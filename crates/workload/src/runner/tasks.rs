@@ -8,13 +8,19 @@ use super::{Runner, FORK_LIMIT, LIVE_LIMIT};
 use crate::event::TaskEvent;
 use crate::model::TaskIx;
 use crate::random::FORKED;
+use rota_choice::Choices;
 
 impl Runner {
-    pub(super) fn task_event(&mut self, task: TaskIx, event: TaskEvent) -> Option<Step> {
+    pub(super) fn task_event(
+        &mut self,
+        task: TaskIx,
+        event: TaskEvent,
+        choices: &mut Choices,
+    ) -> Option<Step> {
         let waiter = self.waiter(task);
         let state = &mut self.tasks[task.0 as usize];
         match event {
-            TaskEvent::Fork { definition } => Some(self.fork(task, definition)),
+            TaskEvent::Fork { definition } => Some(self.fork(task, definition, choices)),
             TaskEvent::Suspend => {
                 state.after(self.sync.suspended.suspend(waiter, state.definition))
             }
@@ -25,7 +31,7 @@ impl Runner {
         }
     }
 
-    fn fork(&mut self, parent: TaskIx, definition_ix: u32) -> Step {
+    fn fork(&mut self, parent: TaskIx, definition_ix: u32, choices: &mut Choices) -> Step {
         let definition = &self.workload.definitions[definition_ix as usize];
         let count = &mut self.forks[definition_ix as usize];
         if *count >= FORK_LIMIT {
@@ -63,7 +69,6 @@ impl Runner {
             parent: Some(parent),
             identity,
             stream,
-            rng: None,
             first_ns: 0,
             waits_for_delay: true,
             own_timers: Vec::new(),
@@ -73,7 +78,7 @@ impl Runner {
             relocks: None,
             instant: (0, 0),
         };
-        state.first_ns = state.draw(&definition.delay, self.seed);
+        state.first_ns = state.draw(&definition.delay, child, choices);
         self.tasks.push(state);
         Step::Fork { child }
     }

@@ -9,13 +9,13 @@ use super::*;
 use crate::model::Policy;
 use crate::parse;
 
-fn runner(tasks: &str) -> Runner {
+fn runner(tasks: &str) -> SeededRunner {
     runner_of(&format!("{{\"tasks\": {{{tasks}}}}}"), 1)
 }
 
-fn runner_of(text: &str, seed: u64) -> Runner {
+fn runner_of(text: &str, seed: u64) -> SeededRunner {
     let workload = parse("w.json", text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    Runner::new(Arc::new(workload), seed)
+    SeededRunner::new(Arc::new(workload), seed)
 }
 
 const T: TaskIx = TaskIx(0);
@@ -82,7 +82,7 @@ fn a_late_timer_skips_its_wait() {
     // rt-app's tutorial: period 20, the third run lasts from 40 to 70, which misses 60; the
     // timer goes on from 70, so that the next expiry is 90.
     let mut runner = runner(r#""t": {"run": 10, "timer": {"ref": "unique", "period": 20}}"#);
-    let step_at = |runner: &mut Runner, us: u64| runner.next(T, us * 1000);
+    let step_at = |runner: &mut SeededRunner, us: u64| runner.next(T, us * 1000);
     assert_eq!(step_at(&mut runner, 0), run(10));
     assert_eq!(step_at(&mut runner, 10), until(20));
     assert_eq!(step_at(&mut runner, 20), run(10));
@@ -350,7 +350,7 @@ proptest! {
             prop_assert!(error.contains("without using any time"), "{}", error);
             return Ok(());
         };
-        let mut runner = Runner::new(Arc::new(workload), seed);
+        let mut runner = SeededRunner::new(Arc::new(workload), seed);
         let mut now = 0u64;
         let mut at_once = 0u32;
         for _ in 0..400 {

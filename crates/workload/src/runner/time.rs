@@ -5,6 +5,7 @@ use super::step::Step;
 use super::Runner;
 use crate::event::{TimeEvent, TimerKind, TimerRef};
 use crate::model::TaskIx;
+use rota_choice::Choices;
 
 impl Runner {
     pub(super) fn time_event(
@@ -12,23 +13,24 @@ impl Runner {
         task: TaskIx,
         event: TimeEvent,
         now_ns: u64,
+        choices: &mut Choices,
     ) -> Option<Step> {
         let state = &mut self.tasks[task.0 as usize];
         match event {
             TimeEvent::Run(span) => {
-                let work_ns = state.draw(&span, self.seed);
+                let work_ns = state.draw(&span, task, choices);
                 (work_ns > 0).then_some(Step::Run { work_ns })
             }
             TimeEvent::Runtime(span) => {
-                let ns = state.draw(&span, self.seed);
+                let ns = state.draw(&span, task, choices);
                 (ns > 0).then_some(Step::Runtime { ns })
             }
             TimeEvent::Sleep(span) => {
-                let ns = state.draw(&span, self.seed);
+                let ns = state.draw(&span, task, choices);
                 (ns > 0).then_some(Step::Sleep { ns })
             }
             TimeEvent::Timer { timer, period } => {
-                let period_ns = state.draw(&period, self.seed);
+                let period_ns = state.draw(&period, task, choices);
                 self.wait_for_timer(task, timer, period_ns, now_ns)
             }
             TimeEvent::Yield => Some(Step::Yield),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Plays a workload file on this machine: what the simulator's tasks do, done by threads.
 //!
-//! All tasks are threads of one process and take their steps from the [`Runner`] that the
+//! All tasks are threads of one process and take their steps from the [`Runner`](rota_workload::Runner) that the
 //! simulator uses, so that both do the same. `run` counts the CPU time of the thread, its own
 //! steps between two runs included: a file that says 1 ms of work for each round gets a thread
 //! that uses 1 ms of CPU time for each round. The tasks start together at a tick, as the
@@ -16,7 +16,7 @@ pub(crate) use clock::{monotonic_ns, sleep_until, thread_ns};
 pub(crate) use play::{play, Options};
 
 use clock::Clock;
-use rota_workload::{Runner, TaskIx};
+use rota_workload::{SeededRunner, TaskIx};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Mutex, OnceLock};
 use std::thread::Thread;
@@ -26,7 +26,7 @@ const MOST_TASKS: usize = 8192;
 
 /// What the threads share.
 pub(crate) struct Stage {
-    runner: Mutex<Runner>,
+    runner: Mutex<SeededRunner>,
     clock: Clock,
     places: Box<[Place]>,
     options: Options,

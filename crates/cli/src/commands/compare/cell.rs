@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::progress::Clock;
 use crate::simulation;
 use rota_measure::catalogue;
-use rota_sim::{Measured, Watchers};
+use rota_sim::{Measured, Simulation, Watchers};
 use rota_trace::Sink;
 
 /// Does one run.
@@ -26,9 +26,11 @@ pub(crate) fn run(
     let (figures, mut slices) = pictures.then(|| pictures::sinks(&stage.load, cpus)).unzip();
     let sinks = slices.iter_mut().map(|slices| slices as &mut dyn Sink).collect();
     let watchers = Watchers { sinks, figures };
-    let policy = &object.policy;
-    let mut finished =
-        simulation::run(policy, &object.setup, config, &stage.load, watchers, clock)?;
+    let load = &stage.load;
+    let simulation = Simulation::new(&object.policy, &load.workload, config);
+    let simulation = simulation.with_setup(&object.setup);
+    let mut finished = simulation::run(simulation, watchers, clock)
+        .map_err(|error| simulation::refused(&error, load))?;
     let pictures = slices.zip(finished.figures.take()).map(|(slices, figures)| {
         let timeline = slices.finish(finished.outcome.end_ns);
         Pictures { figures, timeline }

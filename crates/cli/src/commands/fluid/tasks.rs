@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::load::Load;
 use rota_fluid::{Next, Tasks};
 use rota_machine::weight;
-use rota_workload::{Policy, Runner, Settings, Step, TaskIx};
+use rota_workload::{Policy, SeededRunner, Settings, Step, TaskIx};
 use std::sync::Arc;
 
 /// Ends of steps come as seconds that were rounded.
@@ -14,7 +14,7 @@ const NS: f64 = 1e9;
 /// Tasks that run and sleep, as a file says.
 pub(super) struct FileTasks {
     file: String,
-    runner: Runner,
+    runner: SeededRunner,
     names: Vec<String>,
     arrivals: Vec<f64>,
     weights: Vec<f64>,
@@ -33,7 +33,7 @@ impl FileTasks {
             let what = format!("socket {}: a fluid model has no requests", socket.name);
             return Err(Error::input(format!("{file}: {what}")));
         }
-        let runner = Runner::new(Arc::clone(workload), seed);
+        let runner = SeededRunner::new(Arc::clone(workload), seed);
         let initial: Vec<(TaskIx, u64)> = runner.initial().collect();
         Ok(Self {
             file: file.clone(),

@@ -36,6 +36,17 @@ pub(crate) struct SimArgs {
     #[arg(long, value_name = "FROM..TO")]
     pub(crate) trace_window: Option<Window>,
 
+    /// Write all random numbers and tie-breaks of the run to a file, for --replay-choices
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(conflicts_with = "help_tunables")]
+    pub(crate) record_choices: Option<PathBuf>,
+
+    /// Take all random numbers and tie-breaks from a file that --record-choices wrote, in place of
+    /// --seed; it must be of the same policy, workload and machine
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(conflicts_with_all = ["help_tunables", "shuffle_ties"])]
+    pub(crate) replay_choices: Option<PathBuf>,
+
     /// Print the policy's tunables and stop
     #[arg(long)]
     pub(crate) help_tunables: bool,

@@ -5,15 +5,17 @@ mod args;
 
 pub(crate) use args::SimArgs;
 
+use crate::choices::{self, Replay};
 use crate::error::{Error, Status};
 use crate::object::{self, Named};
 use crate::output::{json, messages, summary, tunables, Run};
+use crate::output_file::OutputFile;
 use crate::prepare;
 use crate::progress::{self, Clock};
 use crate::simulation;
 use crate::trace_files::{self, Picture, TraceFile};
 use rota_report::Caption;
-use rota_sim::{Measured, Watchers};
+use rota_sim::{Measured, Simulation, Watchers};
 use std::io::Write;
 
 pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
@@ -30,25 +32,41 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     let setup = prepare::setup(args.manifest.as_deref(), &facts, policy.image())?;
     policy.prepare(&setup, &args.set)?;
 
-    let caption = Caption {
-        policy: name.clone(),
-        workload: load.file.clone(),
-        machine: summary::machine(&config),
-    };
+    let replay = args.replay_choices.as_deref().map(Replay::read).transpose()?;
+    let seed = replay.as_ref().map_or_else(|| summary::seed(&config), Replay::describe);
+    let machine = summary::machine_with(&config, &seed);
+    let described = format!("{name}, {}: {machine}", load.file);
+
+    let caption = Caption { policy: name.clone(), workload: load.file.clone(), machine };
     let window = trace_files::window(args.trace_window, &args.trace)?;
     let picture = Picture { cpus: config.topology.cpus(), window, caption };
     let mut traces = Vec::new();
     for target in &args.trace {
         traces.push(TraceFile::create(target, &picture)?);
     }
+    let record = args.record_choices.as_deref().map(OutputFile::create).transpose()?;
+    let mut simulation =
+        Simulation::new(&policy, &load.workload, config.clone()).with_setup(&setup);
+    if let Some(replay) = &replay {
+        simulation = simulation.with_choices(replay.recording.clone());
+    }
+    if record.is_some() {
+        simulation = simulation.recording_choices();
+    }
     let clock = Clock::default();
     let finished = progress::show(&clock, config.duration_ns, || {
         let sinks = traces.iter_mut().map(TraceFile::sink).collect();
-        let watchers = Watchers { sinks, figures: None };
-        simulation::run(&policy, &setup, config.clone(), &load, watchers, &clock)
+        simulation::run(simulation, Watchers { sinks, figures: None }, &clock)
+    });
+    let mut finished = finished.map_err(|error| match (&replay, error.of_choices()) {
+        (Some(replay), Some(error)) => replay.refused(error),
+        _ => simulation::refused(&error, &load),
     })?;
     for trace in traces {
         trace.finish(finished.outcome.end_ns)?;
+    }
+    if let (Some(file), Some(recording)) = (record, finished.choices.take()) {
+        choices::write(file, recording, &described)?;
     }
 
     let run = Run {
@@ -58,6 +76,8 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
         set: &args.set,
         config: &config,
         load: &load,
+        is_replay: replay.is_some(),
+        described: &described,
         finished: &finished,
     };
     let mut out = crate::output::stdout();

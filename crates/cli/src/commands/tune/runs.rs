@@ -11,7 +11,7 @@ use rota_machine::config::Config;
 use rota_manifest::Setup;
 use rota_measure::catalogue::{Measure, Run};
 use rota_object::btf::Btf;
-use rota_sim::{Policy, Watchers};
+use rota_sim::{Policy, Simulation, Watchers};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -105,9 +105,9 @@ impl<'a> Runs<'a> {
     fn one(&self, policy: &Policy, seed: usize) -> Result<Option<f64>, Error> {
         let mut config = self.config.clone();
         config.seed = self.args.machine.seed.wrapping_add(seed as u64);
-        let (setup, clock) = (Setup::default(), Clock::default());
-        let watchers = Watchers::default();
-        let finished = simulation::run(policy, &setup, config, &self.load, watchers, &clock)?;
+        let simulation = Simulation::new(policy, &self.load.workload, config);
+        let finished = simulation::run(simulation, Watchers::default(), &Clock::default())
+            .map_err(|error| simulation::refused(&error, &self.load))?;
         if finished.outcome.exit.kind.is_error() {
             return Ok(None);
         }

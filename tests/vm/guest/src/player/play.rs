@@ -8,7 +8,7 @@ use anyhow::{bail, Context, Result};
 use libbpf_rs::query::MapInfoIter;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use rota_guest::played::{Played, PlayedTask};
-use rota_workload::{parse_duration, Runner, TaskIx};
+use rota_workload::{parse_duration, SeededRunner, TaskIx};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -87,7 +87,7 @@ pub(crate) fn play(options: Options) -> Result<Played> {
     };
     let (period_ns, seed) = (1_000_000_000 / u64::from(options.hz.max(1)), options.seed);
     let stage = Arc::new(Stage {
-        runner: Mutex::new(Runner::new(Arc::new(workload), seed)),
+        runner: Mutex::new(SeededRunner::new(Arc::new(workload), seed)),
         clock: Clock::calibrated(options.cpus, options.fair),
         places: (0..MOST_TASKS).map(|_| Place::default()).collect(),
         options,
