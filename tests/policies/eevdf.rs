@@ -8,6 +8,7 @@ use crate::common::hosted::{hogs, letters, Hosted};
 use crate::common::{ideal, Tape};
 use rota_machine::config::{Config, Costs};
 use rota_machine::exit::ExitKind;
+use rota_machine::lab::Lab;
 use rota_machine::topology::Topology;
 use rota_trace::EventKind;
 
@@ -247,7 +248,7 @@ fn who_has_had_its_protection_gives_way_a_moment_before_its_end() {
     let b_starts = |moves_at_exit_ns| {
         let mut config = Config::new(Topology::flat(1).unwrap(), 12 * MS);
         config.costs = Costs { exit_ns: MS / 2, ..Costs::none() };
-        config.moves_at_exit_ns = moves_at_exit_ns;
+        config.lab = Some(Lab { moves_at_exit_ns, ..Lab::default() });
         let load = r#"{"tasks": {"A": {"loop": 1, "run": 7000}, "B": {"run": 1000000}}}"#;
         let (_, tape) = Hosted::new("eevdf", &SLICES_OF_6_MS, config, load).run();
         starts_us(&tape, "B-1")[0]

@@ -75,7 +75,7 @@ impl Machine {
 impl Core {
     /// When a CPU has the tick with this number.
     fn tick_at_ns(&mut self, number: u64, cpu: u32) -> u64 {
-        let (tick_ns, turn_ns) = (self.config.tick_ns(), self.config.tick_turn_ns);
+        let (tick_ns, turn_ns) = (self.config.tick_ns(), self.config.lab().tick_turn_ns);
         if turn_ns == 0 {
             return number * tick_ns;
         }

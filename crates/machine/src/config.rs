@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What kind of machine is simulated.
 
-use crate::interruption::Interruption;
+use crate::lab::{self, Lab};
 use crate::topology::Topology;
 use rota_choice::{Choices, Seeded};
 
@@ -91,39 +91,14 @@ pub struct Config {
     pub hz: u32,
     /// Time costs.
     pub costs: Costs,
-    /// Whether the time of a tick's interrupt is charged to the task that it interrupts, as where
-    /// the kernel does not account interrupts (`CONFIG_IRQ_TIME_ACCOUNTING`, a stable clock).
-    pub ticks_are_charged: bool,
-    /// Whether the tasks of the workload were there before the run, and are woken when they start,
-    /// as by a timer; else each is made then (`wake_up_new_task()`).
-    pub starts_are_wakeups: bool,
-    /// How long the first CPU is in the interrupt in which the run begins: whomever it runs first is
-    /// charged after that only.
-    pub start_ns: u64,
-    /// How long after one CPU the next one has its tick, as where emulated CPUs take turns, each of
-    /// which does all that its tick brings before the next one does anything. Any begins: by lot
-    /// with [`Config::shuffle_ties`], else the first. 0: all have it at once.
-    pub tick_turn_ns: u64,
-    /// How long before its end a task is taken out and put back, and its CPU decides anew, as since
-    /// Linux 6.14, with `CONFIG_SCHED_AUTOGROUP` (`sched_autogroup_exit_task()`). Not before the end
-    /// begins ([`Costs::exit_ns`]); where that takes no time nothing can come of it. `None`: never.
-    pub moves_at_exit_ns: Option<u64>,
-    /// Whether every policy is asked where a task goes that ends, as by `SCX_OPS_ENQ_EXITING`. The
-    /// fair class treats it as any other.
-    pub enq_exiting: bool,
     /// Slices end exactly when they are used up, as with an infinitely fine tick.
     /// Otherwise a slice ends at the first tick at which it is used up, as in the kernel.
     pub exact_slices: bool,
-    /// When CPUs belong to others than sched_ext.
-    pub interruptions: Vec<Interruption>,
     /// Seed of [`Config::choices`].
     pub seed: u64,
     /// Whether the order of what is due at one instant, and of the CPUs that pick then, is random,
     /// too, in place of the documented one: shows what depends on it.
     pub shuffle_ties: bool,
-    /// Whether the order of tasks that come at one instant is a choice; `false`: they come in the
-    /// order of the workload however ties are broken.
-    pub shuffle_arrivals: bool,
     /// When the run ends.
     pub duration_ns: u64,
     /// Decisions before this time, and their instructions, are not counted.
@@ -141,6 +116,8 @@ pub struct Config {
     /// Whether the machine checks its own books at every instant and ends the run with an
     /// error if they disagree. For tests: it takes time.
     pub audit: bool,
+    /// What a recorded machine had besides that this one is compared with.
+    pub lab: Option<Lab>,
 }
 
 impl Config {
@@ -150,17 +127,9 @@ impl Config {
             topology,
             hz: DEFAULT_HZ,
             costs: Costs::typical(),
-            ticks_are_charged: false,
-            starts_are_wakeups: false,
-            start_ns: 0,
-            tick_turn_ns: 0,
-            moves_at_exit_ns: None,
-            enq_exiting: false,
             exact_slices: false,
-            interruptions: Vec::new(),
             seed: 1,
             shuffle_ties: false,
-            shuffle_arrivals: true,
             duration_ns,
             warmup_ns: 0,
             watchdog: true,
@@ -168,6 +137,7 @@ impl Config {
             budget_per_second: BUDGET_PER_SECOND,
             detail: false,
             audit: false,
+            lab: None,
         }
     }
 
@@ -177,6 +147,12 @@ impl Config {
         self.costs = Costs::none();
         self.exact_slices = true;
         self
+    }
+
+    /// [`Config::lab`], or what a machine has of itself.
+    #[inline]
+    pub(crate) fn lab(&self) -> &Lab {
+        self.lab.as_ref().unwrap_or(&lab::NONE)
     }
 
     /// All that is left to choice, from the seed.

@@ -27,7 +27,7 @@ impl Core {
     /// Those that the run was given; of CPUs that the machine has.
     pub(crate) fn expect_interruptions(&mut self) {
         let cpus = self.nr_cpus();
-        for (interruption, number) in self.config.interruptions.iter().zip(0..) {
+        for (interruption, number) in self.config.lab().interruptions.iter().zip(0..) {
             if interruption.cpu < cpus {
                 self.queue.push(interruption.at_ns, Due::Interruption(number));
             }
@@ -37,7 +37,7 @@ impl Core {
     /// Somebody takes the CPU, unless its task is just leaving, it is on its way to be
     /// idle, or taken already.
     pub(crate) fn interrupt(&mut self, o: &mut dyn Ops, number: u32) {
-        let Interruption { cpu, for_ns, .. } = self.config.interruptions[number as usize];
+        let Interruption { cpu, for_ns, .. } = self.config.lab().interruptions[number as usize];
         let prev = self.rq(cpu).curr;
         let leaves = prev.is_some_and(|p| self.task(p).state != State::Runnable);
         let rq = self.rq(cpu);

@@ -25,6 +25,7 @@ mod instant;
 pub mod interruption;
 mod kernel_objects;
 pub mod kfuncs;
+pub mod lab;
 mod layout;
 mod list;
 mod loans;

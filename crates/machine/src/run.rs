@@ -101,7 +101,7 @@ impl Machine {
                 self.core.queue.push(first_look, Due::Watchdog);
             }
             self.core.expect_interruptions();
-            self.core.rq_mut(0).charged_at_ns = self.core.config.start_ns;
+            self.core.rq_mut(0).charged_at_ns = self.core.config.lab().start_ns;
             self.main_loop(o, sink, end_ns)?;
         }
         let ejected = self.core.exit.is_some();

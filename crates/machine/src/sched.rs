@@ -86,7 +86,7 @@ impl Core {
 
     /// A task is woken for the first time; one that starts by itself may have slept until now.
     pub(crate) fn wake_first(&mut self, o: &mut dyn Ops, t: Tid, here: u32, by_itself: bool) {
-        if by_itself && self.config.starts_are_wakeups {
+        if by_itself && self.config.lab().starts_are_wakeups {
             self.set_state(t, State::Sleeping);
             self.wake_up(o, t, here, 0);
         } else {

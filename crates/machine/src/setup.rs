@@ -83,7 +83,7 @@ impl Machine {
             run_links: Default::default(),
             cgroups,
             timers: Default::default(),
-            queue: EventQueue::new(config.shuffle_arrivals),
+            queue: EventQueue::new(!config.lab().starts_keep_order),
             scratch,
             identities: Identities::default(),
             this_cpu: 0,

@@ -199,7 +199,7 @@ impl Machine {
                 return Ok(core.rq(cpu).curr == Some(t));
             }
             Step::Exit if core.config.costs.exit_ns > 0 && !core.task(t).ends => {
-                let after_ns = core.config.moves_at_exit_ns.unwrap_or(0);
+                let after_ns = core.config.lab().moves_at_exit_ns.unwrap_or(0);
                 let left_ns = core.config.costs.exit_ns.saturating_sub(after_ns);
                 let task = core.task_mut(t);
                 (task.work, task.ends) = (Work::Run { left_ns }, true);
@@ -208,9 +208,9 @@ impl Machine {
             Step::Exit
                 if core.task(t).ends
                     && !core.task(t).moved
-                    && core.config.moves_at_exit_ns.is_some() =>
+                    && core.config.lab().moves_at_exit_ns.is_some() =>
             {
-                let left_ns = core.config.moves_at_exit_ns.unwrap_or(0);
+                let left_ns = core.config.lab().moves_at_exit_ns.unwrap_or(0);
                 let left_ns = left_ns.min(core.config.costs.exit_ns);
                 let task = core.task_mut(t);
                 (task.work, task.moved) = (Work::Run { left_ns }, true);

@@ -24,7 +24,7 @@ impl Core {
     /// refused or was refused.
     pub(crate) fn enable_scheduler(&mut self, o: &mut dyn Ops) -> bool {
         let params = o.params().clone();
-        let always = if self.config.enq_exiting { OPS_ENQ_EXITING } else { 0 };
+        let always = if self.config.lab().enq_exiting { OPS_ENQ_EXITING } else { 0 };
         self.ops_flags = params.flags | always;
         self.dsp_max_batch = if params.dispatch_max_batch == 0 {
             DSP_DFL_MAX_BATCH

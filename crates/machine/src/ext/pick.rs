@@ -28,7 +28,7 @@ impl Core {
     /// tick is not quite used up a whole number of ticks later, and gets one more.
     pub(crate) fn end_tick(&mut self, cpu: u32) {
         let (now_ns, tick_ns) = (self.now_ns, self.config.costs.tick_ns);
-        let charged = self.config.ticks_are_charged;
+        let charged = self.config.lab().ticks_are_charged;
         let rq = self.rq_mut(cpu);
         if rq.curr.is_none() || charged && !rq.need_resched {
             return;

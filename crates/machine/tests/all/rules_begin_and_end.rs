@@ -5,6 +5,7 @@
 use crate::common::{run, shared_fifo, Native};
 use rota_machine::config::{Config, Costs};
 use rota_machine::consts::*;
+use rota_machine::lab::Lab;
 use rota_machine::ops::Op;
 use rota_machine::topology::Topology;
 
@@ -16,6 +17,10 @@ fn ticking(cpus: u32, duration_ns: u64) -> Config {
     Config { costs, ..Config::new(Topology::flat(cpus).unwrap(), duration_ns) }
 }
 
+fn in_lab(config: Config, lab: Lab) -> Config {
+    Config { lab: Some(lab), ..config }
+}
+
 #[test]
 fn who_is_preempted_while_it_ends_waits_for_its_cpu_and_not_in_the_queue() {
     // Slices of 6 ms. A has used its up at 6, works to 7 and ends at 7.5; 0.25 before that it is
@@ -24,8 +29,9 @@ fn who_is_preempted_while_it_ends_waits_for_its_cpu_and_not_in_the_queue() {
     // SCX_OPS_ENQ_EXITING puts it behind C, which has 16 to 22, so to 24.
     let a_runs = |flags, enq_exiting| {
         let mut config = ticking(1, 32 * MS);
-        (config.costs.exit_ns, config.moves_at_exit_ns) = (MS / 2, Some(MS / 4));
-        config.enq_exiting = enq_exiting;
+        config.costs.exit_ns = MS / 2;
+        let moves_at_exit_ns = Some(MS / 4);
+        let config = in_lab(config, Lab { moves_at_exit_ns, enq_exiting, ..Lab::default() });
         let load = r#"{"tasks": {
             "A": {"loop": 1, "run": 7000}, "B": {"run": 1000000}, "C": {"run": 1000000}}}"#;
         let mut fifo = shared_fifo().flags(flags);
@@ -46,7 +52,7 @@ fn whoever_runs_first_is_charged_once_the_interrupt_of_the_start_is_over() {
         let load = r#"{"tasks": {"A": {"run": 1000000}, "B": {"run": 1000000}}}"#;
         let mut fifo = shared_fifo();
         fifo.slice_ns = 8 * MS;
-        let config = Config { start_ns, ..ticking(1, 20 * MS) };
+        let config = in_lab(ticking(1, 20 * MS), Lab { start_ns, ..Lab::default() });
         run(config, load, &mut fifo).1.spans("A-0")[0]
     };
     assert_eq!(a_leaves(0), (0, 8_000));
@@ -67,7 +73,8 @@ fn tasks_that_were_there_before_are_woken_at_the_start_and_others_made() {
             }
             _ => core.native_insert(args[0], DSQ_GLOBAL, MS, 0).map(|()| 0),
         });
-        run(Config { starts_are_wakeups, ..ticking(2, 10 * MS) }, load, &mut native);
+        let lab = Lab { starts_are_wakeups, ..Lab::default() };
+        run(in_lab(ticking(2, 10 * MS), lab), load, &mut native);
         native.held
     };
     assert_eq!(wake_flags(false), [WAKE_FORK, WAKE_FORK]);

@@ -5,6 +5,7 @@ use crate::common::{ideal, run, shared_fifo, Native, Tape};
 use rota_machine::config::{Config, Costs};
 use rota_machine::consts::{ENQ_HEAD, KICK_PREEMPT};
 use rota_machine::interruption::Interruption;
+use rota_machine::lab::Lab;
 use rota_machine::ops::Op;
 use rota_machine::topology::Topology;
 use rota_trace::{EventKind, OffCpu};
@@ -26,7 +27,8 @@ fn queue(slice_ns: u64) -> Native {
 }
 
 fn interrupted(config: Config, at_ns: u64, for_ns: u64) -> Config {
-    Config { interruptions: vec![Interruption { cpu: 0, at_ns, for_ns }], ..config }
+    let interruptions = vec![Interruption { cpu: 0, at_ns, for_ns }];
+    Config { lab: Some(Lab { interruptions, ..Lab::default() }), ..config }
 }
 
 /// Whoever is not the first task goes to the head of the queue, and takes CPU 0 from the first.
@@ -150,7 +152,8 @@ fn a_tick_that_is_charged_takes_nothing_from_who_goes_on() {
     // b begins when the tick's 0.1 ms are over, at 4.1; at 8.0 it has had 3.9 and goes on to 12.
     let costs = Costs { tick_ns: MS / 10, ..Costs::none() };
     let load = r#"{"tasks": {"a": {"loop": 1, "run": 4100}, "b": {"loop": 1, "run": 7900}}}"#;
-    let config = Config { costs, ticks_are_charged: true, ..ticking(1, 40 * MS) };
+    let lab = Lab { ticks_are_charged: true, ..Lab::default() };
+    let config = Config { costs, lab: Some(lab), ..ticking(1, 40 * MS) };
     let (_, tape) = run(config, load, &mut queue(4 * MS));
     assert_eq!(tape.starts(1002)[0], (4 * MS, 0));
     assert_eq!(tape.cpu_ns(1001, 40 * MS), 4 * MS);

@@ -9,6 +9,7 @@ use crate::common::Tape;
 use proptest::prelude::*;
 use rota_machine::exit::ExitKind;
 use rota_machine::interruption::Interruption;
+use rota_machine::lab::Lab;
 use rota_machine::run::{Machine, Outcome};
 use std::sync::Arc;
 
@@ -18,7 +19,8 @@ fn run(plan: &Plan, seed: u64, lawless: u32) -> (Outcome, Tape, Vec<u64>) {
     let load = Arc::new(rota_workload::parse("random.json", &plan.workload()).unwrap());
     let mut config = plan.config(RUN_NS);
     let interruption = |(cpu, at_ns, for_ns)| Interruption { cpu, at_ns, for_ns };
-    config.interruptions = plan.others.iter().copied().map(interruption).collect();
+    let interruptions = plan.others.iter().copied().map(interruption).collect();
+    config.lab = Some(Lab { interruptions, ..Lab::default() });
     let mut machine = Machine::new(config, load, &rota_object::btf::reference()).unwrap();
     let (mut wild, mut tape) = (Wild::new(seed, lawless, plan.cpus), Tape::default());
     let outcome = machine.run(&mut wild, &mut tape).unwrap();

@@ -8,6 +8,7 @@ use anyhow::{bail, Context, Result};
 use rota_guest::recorded::Fair;
 use rota_machine::config::{Config, Costs, DEFAULT_HZ};
 use rota_machine::interruption::Interruption;
+use rota_machine::lab::Lab;
 use rota_machine::topology::Topology;
 use rota_measure::Summary;
 use rota_sim::{Policy, Simulation};
@@ -82,19 +83,21 @@ pub fn simulate(case: &Case, workload: &str, beside: &Beside, lots: Option<Lots>
     let Beside { tick_ns, fork_ns, exit_ns, crossing_ns, .. } = *beside;
     let ipi_ns = crossing_ns.unwrap_or(IPI_NS);
     config.costs = Costs { tick_ns, fork_ns, exit_ns, ipi_ns, ..Costs::none() };
-    config.ticks_are_charged = true;
-    config.moves_at_exit_ns = Some(LAST_OF_EXIT_NS);
-    config.start_ns = beside.start_ns;
-    // Under a policy CPUs look at one instant: see the page on that.
-    config.tick_turn_ns = if case.is_fair() { tick_ns } else { 0 };
-    // The cases of the fair class say no_balance_fork.
-    config.starts_are_wakeups = !case.is_fair();
-    config.enq_exiting = case.is_fair();
-    config.interruptions.clone_from(&beside.interruptions);
-    if let Some(Lots { seed, of_starts }) = lots {
+    if let Some(Lots { seed, .. }) = lots {
         (config.seed, config.shuffle_ties) = (seed, true);
-        config.shuffle_arrivals = of_starts;
     }
+    config.lab = Some(Lab {
+        ticks_are_charged: true,
+        // The cases of the fair class say no_balance_fork.
+        starts_are_wakeups: !case.is_fair(),
+        starts_keep_order: lots.is_some_and(|lots| !lots.of_starts),
+        start_ns: beside.start_ns,
+        // Under a policy CPUs look at one instant: see the page on that.
+        tick_turn_ns: if case.is_fair() { tick_ns } else { 0 },
+        moves_at_exit_ns: Some(LAST_OF_EXIT_NS),
+        enq_exiting: case.is_fair(),
+        interruptions: beside.interruptions.clone(),
+    });
 
     let shipped = rota_catalog::find(&case.policy)?;
     let kernel = rota_object::btf::reference();
