@@ -11,34 +11,16 @@ mod idle;
 pub mod iter;
 mod task;
 
+pub(crate) use crate::contexts::allow;
+
 use crate::config::DEFAULT_HZ;
 use crate::core::Core;
 use crate::kernel_objects::KSYMS;
-use crate::ops::Op;
 use rota_object::link::Kernel;
 use rota_vm::error::Fault;
 use rota_vm::table::{CallFn, CallTable, Kfunc};
 use std::ops::RangeInclusive;
 use std::sync::{Arc, OnceLock};
-
-/// `SCX_KF_ALLOW_*`: where a kernel function may be called from.
-pub(crate) mod allow {
-    /// Callbacks that hold no lock, syscall programs, timers.
-    pub(crate) const UNLOCKED: u32 = 1;
-    pub(crate) const INIT: u32 = 1 << 1;
-    pub(crate) const CPU_RELEASE: u32 = 1 << 2;
-    pub(crate) const DISPATCH: u32 = 1 << 3;
-    pub(crate) const ENQUEUE: u32 = 1 << 4;
-    pub(crate) const SELECT_CPU: u32 = 1 << 5;
-    /// Into a queue.
-    pub(crate) const INSERT: u32 = ENQUEUE | SELECT_CPU;
-    /// From a queue that is walked.
-    pub(crate) const MOVE: u32 = UNLOCKED | DISPATCH;
-    /// Choosing a CPU.
-    pub(crate) const SELECT: u32 = UNLOCKED | SELECT_CPU;
-    /// Anywhere.
-    pub(crate) const ANY: u32 = u32::MAX;
-}
 
 /// A row. `cost` is in BPF instructions: a model of the work relative to interpreted code,
 /// 1 for a plain read, 15 for a queue insertion, 25 for a move between queues, plus what
@@ -120,44 +102,6 @@ impl Kernel for SimKernel {
 }
 
 impl Core {
-    /// `scx_kfunc_context_filter()`: what a verifier would have refused to load. Rows are asked
-    /// about before each call.
-    pub(crate) fn allow(&self, contexts: u32, name: &str) -> Result<(), Fault> {
-        let permitted = match self.ctx.op {
-            None if self.ctx.tracing => 0,
-            // syscall programs and timers
-            None => allow::UNLOCKED | allow::SELECT_CPU,
-            Some(Op::SelectCpu | Op::Enqueue) => allow::SELECT_CPU | allow::ENQUEUE,
-            Some(Op::Dispatch) => allow::ENQUEUE | allow::DISPATCH,
-            Some(Op::CpuRelease) => allow::CPU_RELEASE,
-            Some(Op::Init) => allow::UNLOCKED | allow::INIT,
-            Some(
-                Op::InitTask
-                | Op::Dump
-                | Op::CgroupInit
-                | Op::CgroupExit
-                | Op::CgroupPrepMove
-                | Op::CgroupCancelMove
-                | Op::CgroupSetWeight
-                | Op::CgroupSetBandwidth
-                | Op::CgroupSetIdle
-                | Op::SubAttach
-                | Op::SubDetach
-                | Op::CpuOnline
-                | Op::CpuOffline
-                | Op::Exit,
-            ) => allow::UNLOCKED,
-            Some(_) => 0,
-        };
-        if permitted & contexts != 0 {
-            return Ok(());
-        }
-        // A later form of it has the same name in sources.
-        let name = name.strip_suffix("___v2").unwrap_or(name);
-        let place = self.ctx.op.map_or("this program".into(), |op| format!("ops.{}()", op.name()));
-        Err(Fault::denied(format!("{name}() may not be called from {place}")))
-    }
-
     /// The task behind a `struct task_struct *` argument.
     pub(crate) fn task_arg(&self, addr: u64, name: &str) -> Result<crate::task::Tid, Fault> {
         self.task_at(addr)

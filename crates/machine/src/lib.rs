@@ -6,12 +6,14 @@
 //! BPF objects do so through [`policy::BpfOps`].
 
 mod arm;
+pub mod attach;
 mod audit;
 mod cgroup;
 mod choice;
 mod class;
 pub mod config;
 pub mod consts;
+mod contexts;
 pub mod core;
 pub mod cpuset;
 mod dsq;

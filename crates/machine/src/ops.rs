@@ -125,6 +125,10 @@ pub struct OpsParams {
 pub trait Ops {
     /// Plain members.
     fn params(&self) -> &OpsParams;
+    /// Whether it is a `struct sched_ext_ops_cid`, which knows CPUs by cids.
+    fn cid_form(&self) -> bool {
+        false
+    }
     /// Whether the scheduler has this callback.
     fn has(&self, op: Op) -> bool;
     /// Calls it. Arguments are as the kernel passes them: tasks, cgroups and argument

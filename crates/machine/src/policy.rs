@@ -1,31 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A hosted BPF object as a scheduler.
 
+use crate::attach::{self, AttachError, Program};
+use crate::contexts::Caller;
 use crate::core::Core;
 use crate::kfuncs;
 use crate::ops::{Op, OpRet, Ops, OpsParams, Tracepoint};
 use rota_object::image::{FuncId, Image, MapId, OpsField, StructOps};
-use rota_vm::error::{Fault, StartError};
+use rota_vm::error::Fault;
 use rota_vm::runtime::{Ret, Runtime};
 use std::sync::Arc;
-use thiserror::Error;
-
-/// An object that cannot be attached as a scheduler.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum AttachError {
-    /// It cannot be started.
-    #[error(transparent)]
-    Start(#[from] StartError),
-    /// The kernel would not register it.
-    #[error("{object}: {what}")]
-    Refused {
-        /// The object.
-        object: String,
-        /// Why, and what was expected.
-        what: String,
-    },
-}
 
 /// Map of shares that `rota run --share` and the workload key `share` fill.
 pub const SHARES_MAP: &str = "rota_shares";
@@ -44,14 +28,11 @@ pub struct Binding {
 
 impl Binding {
     fn of(image: &Image) -> Result<Self, AttachError> {
-        let fail = |what: String| AttachError::Refused { object: image.name.clone(), what };
         let is_ops =
             |s: &&StructOps| matches!(s.type_name.as_str(), "sched_ext_ops" | "sched_ext_ops_cid");
-        let mut found = image.struct_ops.iter().filter(is_ops);
-        let Some(ops) = found.next() else {
-            return Err(fail(
-                "no variable of type struct sched_ext_ops: this object is no scheduler".into(),
-            ));
+        let object = || image.name.clone();
+        let Some(ops) = image.struct_ops.iter().find(is_ops) else {
+            return Err(AttachError::NoScheduler { object: object() });
         };
         let cid = ops.type_name.ends_with("_cid");
         let mut funcs = Vec::new();
@@ -61,10 +42,11 @@ impl Binding {
                 Some(OpsField::Func(func)) => Some(*func),
                 None | Some(OpsField::Int(0)) => None,
                 Some(other) => {
-                    return Err(fail(format!(
-                        "{}.{member} is {other:?}, expected a function",
-                        ops.name
-                    )))
+                    return Err(AttachError::Member {
+                        object: object(),
+                        member: format!("{}.{member}", ops.name),
+                        value: format!("{other:?}"),
+                    })
                 }
             });
         }
@@ -84,6 +66,18 @@ impl Binding {
             exit_dump_len: int("exit_dump_len") as u32,
         };
         Ok(Self { funcs, params, cid, shares: None, watchers: watchers(image) })
+    }
+
+    /// All programs of the object that can run.
+    fn programs<'a>(&'a self, image: &'a Image) -> impl Iterator<Item = Program> + 'a {
+        let ops = Op::ALL.iter().zip(&self.funcs);
+        let ops = ops.filter_map(|(&op, func)| Some((Caller::Op(op), (*func)?)));
+        let watchers = self.watchers.iter().map(|&(_, func)| (Caller::Tracing, func));
+        let functions = (0..).zip(&image.functions);
+        let syscalls = functions.filter(|(_, function)| function.section == "syscall");
+        let syscalls = syscalls.map(|(id, _)| (Caller::Syscall, FuncId(id)));
+        let all = ops.chain(watchers).chain(syscalls);
+        all.map(|(caller, func)| Program { caller, func, cid_form: self.cid })
     }
 }
 
@@ -106,7 +100,8 @@ impl BpfOps {
     /// Creates the object's maps in the machine's memory and finds its callbacks.
     pub fn load(image: Arc<Image>, core: &mut Core) -> Result<Self, AttachError> {
         let mut binding = Binding::of(&image)?;
-        let mut rt = Runtime::new(image, &kfuncs::table(), core)?;
+        let mut rt = Runtime::new(Arc::clone(&image), &kfuncs::table(), core)?;
+        binding.programs(&image).try_for_each(|program| attach::check(&rt, program))?;
         rt.set_budget(core.config.budget);
         binding.shares = rt.map(SHARES_MAP);
         let binding = Arc::new(binding);
@@ -155,6 +150,10 @@ fn op_ret(ret: Ret) -> OpRet {
 impl Ops for Bound<'_> {
     fn params(&self) -> &OpsParams {
         &self.binding.params
+    }
+
+    fn cid_form(&self) -> bool {
+        self.binding.cid
     }
 
     fn has(&self, op: Op) -> bool {
@@ -212,6 +211,10 @@ impl Ops for Bound<'_> {
 impl Ops for BpfOps {
     fn params(&self) -> &OpsParams {
         &self.binding.params
+    }
+
+    fn cid_form(&self) -> bool {
+        self.binding.cid
     }
 
     fn has(&self, op: Op) -> bool {

@@ -2,7 +2,7 @@
 //! Why there was no run.
 
 use rota_choice::ChoiceError;
-use rota_machine::policy::AttachError;
+use rota_machine::attach::AttachError;
 use rota_machine::run::RunError;
 use rota_object::error::LoadError;
 use rota_object::settings::SettingError;

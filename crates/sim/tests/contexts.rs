@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernel functions may be called from where the kernel's filter lets them, and their rows decide:
-//! `scx_kfunc_context_filter()` of `kernel/sched/ext.c`, and the sets that it looks at.
+//! `scx_kfunc_context_filter()` of `kernel/sched/ext/ext.c`, and the sets that it looks at, before
+//! any of its code runs; so with what else a kernel refuses to register.
 
 use rota_machine::config::{Config, DEFAULT_HZ};
 use rota_machine::topology::Topology;
 use rota_object::btf::reference;
-use rota_sim::{Policy, Simulation, Watchers};
+use rota_sim::{Policy, SimError, Simulation, Watchers};
 use std::sync::Arc;
 
 /// A scheduler that calls CALL, of a function that is declared as DECL, once in one callback.
@@ -106,10 +107,10 @@ const CALLS: [(&str, &str, &str, &[&str]); 7] = [
 ];
 
 /// The policy, unless there is no compiler here.
-fn compiled(decl: &str, call: &str) -> Option<Policy> {
+fn compiled(source: &str) -> Option<Policy> {
     let folder = tempfile::tempdir().expect("a directory");
     let path = folder.path().join("places.bpf.c");
-    std::fs::write(&path, SOURCE.replace("DECL", decl).replace("CALL", call)).expect("written");
+    std::fs::write(&path, source).expect("written");
     let object = match rota_catalog::compile(&path, &[], &[]) {
         Ok(object) => object,
         Err(rota_catalog::CompileError::NoCompiler { reason, .. }) => {
@@ -121,21 +122,117 @@ fn compiled(decl: &str, call: &str) -> Option<Policy> {
     Some(Policy::link("places", &object, &reference(), DEFAULT_HZ).expect("links"))
 }
 
-#[test]
-fn a_kernel_function_is_refused_where_its_row_does_not_allow_it() {
+/// How a short run ends, or why it cannot begin.
+fn run(policy: &Policy) -> Result<String, SimError> {
     let load = r#"{"tasks": {"t": {"instance": 3, "run": 1000, "sleep": 1000}}}"#;
     let load = Arc::new(rota_workload::parse("load.json", load).expect("legal"));
+    let config = Config::new(Topology::flat(2).expect("CPUs"), 100_000_000);
+    let measured = Simulation::new(policy, &load, config).measure(Watchers::default())?;
+    Ok(measured.outcome.exit.to_string())
+}
+
+/// A scheduler with some members and functions.
+fn scheduler(form: &str, functions: &str, members: &str) -> String {
+    format!(
+        "#include \"rota.bpf.h\"\n{functions}\n\
+         SEC(\".struct_ops.link\") struct {form} odd_ops = {{ {members} .name = \"odd\" }};\n"
+    )
+}
+
+#[test]
+fn a_kernel_function_is_refused_where_its_row_does_not_allow_it() {
     for (name, decl, call, allowed) in CALLS {
-        let Some(policy) = compiled(decl, call) else { return };
+        let source = SOURCE.replace("DECL", decl).replace("CALL", call);
+        let Some(policy) = compiled(&source) else { return };
         for (at, place) in (1..).zip(PLACES) {
             let mut policy = policy.clone();
+            // What is decided by data that nobody writes is dropped before it is looked at.
             policy.set("place", &format!("{at}")).expect("a variable");
-            let config = Config::new(Topology::flat(2).expect("CPUs"), 100_000_000);
-            let simulation = Simulation::new(&policy, &load, config);
-            let exit = simulation.measure(Watchers::default()).expect("a run").outcome.exit;
-            let refused = format!("{name}() may not be called from ops.{place}()");
-            let is_refused = exit.to_string().contains(&refused);
-            assert_eq!(is_refused, !allowed.contains(&place), "{name} from {place}: {exit}");
+            let said = run(&policy).unwrap_or_else(|error| error.to_string());
+            let refused =
+                format!("places: ops.{place}() may not call {name}(), and does in {place}");
+            let is_refused = said.starts_with(&refused);
+            assert_eq!(is_refused, !allowed.contains(&place), "{name} from {place}: {said}");
         }
     }
+}
+
+#[test]
+fn a_refusal_names_the_function_and_line_of_the_call_and_who_may_make_it() {
+    let functions =
+        "__attribute__((noinline)) void deeper(void)\n{\n\tscx_bpf_dispatch_cancel();\n}\n\
+                     void BPF_STRUCT_OPS(tick, struct task_struct *p)\n{\n\tdeeper();\n}\n";
+    let source = scheduler("sched_ext_ops", functions, ".tick = (void *)tick,");
+    let Some(policy) = compiled(&source) else { return };
+    let error = run(&policy).expect_err("no kernel loads it").to_string();
+    let start =
+        "places: ops.tick() may not call scx_bpf_dispatch_cancel(), and does in deeper() at";
+    assert!(error.starts_with(start), "{error}");
+    assert!(error.contains("places.bpf.c:4: scx_bpf_dispatch_cancel();"), "{error}");
+    assert!(error.ends_with("expected a call from ops.dispatch()"), "{error}");
+}
+
+#[test]
+fn a_callback_of_a_helper_is_looked_at_with_its_program() {
+    let functions = "static long (*const bpf_loop)(u32, void *, void *, u64) = (void *)181;\n\
+                     static long each(u64 at, void *ctx)\n{\n\
+                     \tscx_bpf_dispatch_cancel();\n\treturn 0;\n}\n\
+                     void BPF_STRUCT_OPS(tick, struct task_struct *p)\n{\n\
+                     \tbpf_loop(2, each, NULL, 0);\n}\n";
+    let source = scheduler("sched_ext_ops", functions, ".tick = (void *)tick,");
+    let Some(policy) = compiled(&source) else { return };
+    let error = run(&policy).expect_err("no kernel loads it").to_string();
+    assert!(error.contains("ops.tick() may not call scx_bpf_dispatch_cancel()"), "{error}");
+    assert!(error.contains("in each() at instruction"), "{error}");
+}
+
+#[test]
+fn a_scheduler_in_cid_form_may_not_call_functions_for_cpus() {
+    // scx_kfunc_ids_cpu_only; the other way round is allowed.
+    let functions = "void BPF_STRUCT_OPS(tick, struct task_struct *p)\n{\n\
+                     \tscx_bpf_kick_cpu(0, 0);\n}\n";
+    let cid = scheduler("sched_ext_ops_cid", functions, ".tick = (void *)tick,");
+    let cpu = scheduler("sched_ext_ops", functions, ".tick = (void *)tick,");
+    let (Some(cid), Some(cpu)) = (compiled(&cid), compiled(&cpu)) else { return };
+    let error = run(&cid).expect_err("no kernel loads it").to_string();
+    assert!(error.contains("ops.tick() may not call scx_bpf_kick_cpu()"), "{error}");
+    assert!(error.ends_with("as the scheduler is in cid form"), "{error}");
+    run(&cpu).expect("a run");
+}
+
+#[test]
+fn a_program_that_may_sleep_is_refused_where_the_kernel_may_not() {
+    let functions = "void BPF_STRUCT_OPS_SLEEPABLE(tick, struct task_struct *p)\n{\n}\n";
+    let source = scheduler("sched_ext_ops", functions, ".tick = (void *)tick,");
+    let Some(policy) = compiled(&source) else { return };
+    let error = run(&policy).expect_err("no kernel registers it").to_string();
+    assert!(error.starts_with("places: ops.tick() is tick(), a program that may sleep"), "{error}");
+    assert!(error.ends_with("expected struct_ops/tick"), "{error}");
+}
+
+#[test]
+fn a_program_that_may_not_sleep_may_not_make_a_queue() {
+    let functions = "s32 BPF_STRUCT_OPS(init)\n{\n\treturn scx_bpf_create_dsq(7, -1);\n}\n";
+    let source = scheduler("sched_ext_ops", functions, ".init = (void *)init,");
+    let Some(policy) = compiled(&source) else { return };
+    let error = run(&policy).expect_err("no kernel loads it").to_string();
+    assert!(error.contains("ops.init() may not call scx_bpf_create_dsq()"), "{error}");
+    assert!(
+        error.ends_with("expected a program that may sleep (section struct_ops.s/…)"),
+        "{error}"
+    );
+}
+
+#[test]
+fn sub_schedulers_need_the_cid_form() {
+    // validate_ops() says so once the scheduler is registered: it is ejected.
+    let functions = "s32 BPF_STRUCT_OPS_SLEEPABLE(sub_attach, void *args)\n{\n\treturn 0;\n}\n";
+    let member = ".sub_attach = (void *)sub_attach,";
+    let cpu = scheduler("sched_ext_ops", functions, member);
+    let cid = scheduler("sched_ext_ops_cid", functions, member);
+    let (Some(cpu), Some(cid)) = (compiled(&cpu), compiled(&cid)) else { return };
+    let exit = run(&cpu).expect("it is registered");
+    assert!(exit.contains("sub_attach/sub_detach requires cid-form struct_ops"), "{exit}");
+    let exit = run(&cid).expect("it is registered");
+    assert!(!exit.contains("cid-form"), "{exit}");
 }

@@ -29,6 +29,21 @@ impl<R, H> Default for State<R, H> {
     }
 }
 
+/// A call of a kernel function that not every program may call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LimitedCall {
+    /// The kernel function, by the name in its row.
+    pub kfunc: &'static str,
+    /// Contexts that it is [limited](crate::table::Kfunc::contexts) to.
+    pub contexts: u32,
+    /// Function that calls it.
+    pub function: String,
+    /// Instruction slot relative to the function.
+    pub insn: u32,
+    /// `file:line: text` from BTF line info, where there is one.
+    pub source: Option<String>,
+}
+
 /// Decoded functions of one image, shared by all calls into them.
 pub(crate) trait Code<R, H>: Send + Sync {
     /// Where a function begins.
@@ -42,6 +57,9 @@ pub(crate) trait Code<R, H>: Send + Sync {
         host: &mut H,
         left: &mut i64,
     ) -> Result<bool, Box<Fault>>;
+    /// The limited calls that a function and all that it can reach make, in the order of the code.
+    /// What is decided by frozen data is decided, as a verifier does it.
+    fn limited_calls(&self, func: FuncId) -> Vec<LimitedCall>;
     /// Completes a fault with function, instruction and source line of the op at `pc`.
     fn locate(&self, fault: Fault, pc: usize) -> Fault;
 }

@@ -7,10 +7,11 @@ mod decode;
 mod fold;
 mod op;
 mod program;
+mod reach;
 mod resume;
 mod run;
 
-use crate::code::{Code, State};
+use crate::code::{Code, LimitedCall, State};
 use crate::error::Fault;
 use crate::host::Host;
 use crate::places::Places;
@@ -42,6 +43,10 @@ impl<H: Host> Code<Runtime<H>, H> for Program<H> {
         left: &mut i64,
     ) -> Result<bool, Box<Fault>> {
         run::interpret(self, state, rt, host, left)
+    }
+
+    fn limited_calls(&self, func: FuncId) -> Vec<LimitedCall> {
+        reach::limited_calls(self, func)
     }
 
     fn locate(&self, fault: Fault, pc: usize) -> Fault {

@@ -7,6 +7,7 @@ mod exec;
 mod expiry;
 mod ownership;
 
+pub use crate::code::LimitedCall;
 pub use exec::{Exec, Step};
 
 use crate::callback::Callback;
@@ -19,7 +20,7 @@ use crate::memory::handle;
 use crate::objects::Objects;
 use crate::places::Places;
 use crate::timers::Timers;
-use rota_object::image::{Image, MapId};
+use rota_object::image::{FuncId, Image, MapId};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -132,6 +133,12 @@ impl<H: Host> Runtime<H> {
 
     pub(crate) fn take_callback(&mut self) -> Option<Box<dyn Callback<Self, H>>> {
         self.callback.take()
+    }
+
+    /// The calls of kernel functions with limited contexts that a function makes, and those that
+    /// it calls or hands out as callbacks. Calls that read-only data rules out do not count.
+    pub fn limited_calls(&self, func: FuncId) -> Vec<LimitedCall> {
+        self.code.limited_calls(func)
     }
 
     /// The decoded functions.

@@ -95,6 +95,9 @@ impl Core {
                 ExitKind::Error,
                 "SCX_OPS_BUILTIN_IDLE_PER_NODE requires CPU idle selection enabled".into(),
             );
+        } else if !o.cid_form() && (o.has(Op::SubAttach) || o.has(Op::SubDetach)) {
+            let text = "sub_attach/sub_detach requires cid-form struct_ops";
+            self.error(ExitKind::Error, text.into());
         }
     }
 

@@ -44,7 +44,7 @@ pub(super) fn rows() -> Vec<Kfunc<Core>> {
         row("scx_bpf_cid_topo", 3, allow::ANY, 10, |core, _, a| {
             core.cid_topo(a[0], a[1], a[2] as u32)
         }),
-        row("scx_bpf_cid_override", 2, allow::INIT, 50, |core, _, a| {
+        row("scx_bpf_cid_override", 2, allow::INIT | allow::SLEEPS, 50, |core, _, a| {
             core.cid_override(a[0], a[1] as u32)
         }),
     ]

@@ -9,7 +9,7 @@ use rota_vm::table::Kfunc;
 
 pub(super) fn rows() -> Vec<Kfunc<Core>> {
     vec![
-        row("scx_bpf_kick_cpu", 2, allow::ANY, 15, |core, _, a| {
+        row("scx_bpf_kick_cpu", 2, allow::CPUS, 15, |core, _, a| {
             let cpu = i64::from(a[0] as i32);
             if core.cpu_valid(cpu, "") {
                 core.kick_cpu(cpu as u32, a[1]);
@@ -21,12 +21,14 @@ pub(super) fn rows() -> Vec<Kfunc<Core>> {
         row("scx_bpf_nr_node_ids", 0, allow::ANY, 1, |core, _, _| {
             Ok(u64::from(core.config.topology.nodes()))
         }),
-        row("scx_bpf_get_possible_cpumask", 0, allow::ANY, 1, |core, _, _| {
+        row("scx_bpf_get_possible_cpumask", 0, allow::CPUS, 1, |core, _, _| {
             Ok(core.scratch.all_cpus)
         }),
-        row("scx_bpf_get_online_cpumask", 0, allow::ANY, 1, |core, _, _| Ok(core.scratch.all_cpus)),
-        row("scx_bpf_put_cpumask", 1, allow::ANY, 1, |_, _, _| Ok(0)),
-        row("scx_bpf_cpu_rq", 1, allow::ANY, 2, |core, _, a| {
+        row("scx_bpf_get_online_cpumask", 0, allow::CPUS, 1, |core, _, _| {
+            Ok(core.scratch.all_cpus)
+        }),
+        row("scx_bpf_put_cpumask", 1, allow::CPUS, 1, |_, _, _| Ok(0)),
+        row("scx_bpf_cpu_rq", 1, allow::CPUS, 2, |core, _, a| {
             let cpu = i64::from(a[0] as i32);
             Ok(if core.cpu_valid(cpu, "") { core.rq(cpu as u32).addr } else { 0 })
         }),
@@ -37,16 +39,16 @@ pub(super) fn rows() -> Vec<Kfunc<Core>> {
                 Ok(0)
             }
         }),
-        row("scx_bpf_cpu_curr", 1, allow::ANY, 2, |core, _, a| {
+        row("scx_bpf_cpu_curr", 1, allow::CPUS, 2, |core, _, a| {
             let cpu = i64::from(a[0] as i32);
             Ok(if core.cpu_valid(cpu, "") { core.curr_addr(cpu as u32) } else { 0 })
         }),
-        row("scx_bpf_cpuperf_cap", 1, allow::ANY, 2, |core, _, a| {
+        row("scx_bpf_cpuperf_cap", 1, allow::CPUS, 2, |core, _, a| {
             // a bad CPU ejects the scheduler, and still gets an answer
             core.cpu_valid(i64::from(a[0] as i32), "");
             Ok(u64::from(CPUPERF_ONE))
         }),
-        row("scx_bpf_cpuperf_cur", 1, allow::ANY, 2, |core, _, a| {
+        row("scx_bpf_cpuperf_cur", 1, allow::CPUS, 2, |core, _, a| {
             let cpu = i64::from(a[0] as i32);
             Ok(u64::from(if core.cpu_valid(cpu, "") {
                 core.rq(cpu as u32).cpuperf_target
@@ -54,7 +56,7 @@ pub(super) fn rows() -> Vec<Kfunc<Core>> {
                 CPUPERF_ONE
             }))
         }),
-        row("scx_bpf_cpuperf_set", 2, allow::ANY, 10, |core, _, a| {
+        row("scx_bpf_cpuperf_set", 2, allow::CPUS, 10, |core, _, a| {
             Ok(core.cpuperf_set(a[0] as i32, a[1] as u32))
         }),
     ]

@@ -39,7 +39,7 @@ pub(super) fn rows() -> Vec<Kfunc<Core>> {
         row("scx_bpf_dsq_move_to_local___v2", 2, allow::DISPATCH, 25, |core, rt, a| {
             reenter(core, rt, |core, o| core.dsq_move_to_local(o, a[0], a[1]))?
         }),
-        row("scx_bpf_create_dsq", 2, allow::UNLOCKED, 50, |core, _, a| {
+        row("scx_bpf_create_dsq", 2, allow::UNLOCKED | allow::SLEEPS, 50, |core, _, a| {
             core.create_dsq(a[0], a[1] as i32)
         }),
         row("scx_bpf_destroy_dsq", 1, allow::ANY, 50, |core, _, a| Ok(core.destroy_dsq(a[0]))),

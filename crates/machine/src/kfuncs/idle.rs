@@ -23,7 +23,7 @@ pub(super) fn rows() -> Vec<Kfunc<Core>> {
         row("scx_bpf_select_cpu_and", 5, allow::SELECT, 45, |core, _, a| {
             Ok(core.select_cpu_from_kfunc(a[0], a[1] as i32, a[2], Some(a[3]), a[4])? as u64)
         }),
-        row("scx_bpf_cpu_node", 1, allow::ANY, 2, |core, _, a| {
+        row("scx_bpf_cpu_node", 1, allow::CPUS, 2, |core, _, a| {
             let cpu = i64::from(a[0] as i32);
             Ok(if core.cpu_valid(cpu, "") {
                 u64::from(core.config.topology.node_of(cpu as u32))
@@ -31,30 +31,30 @@ pub(super) fn rows() -> Vec<Kfunc<Core>> {
                 -1i64 as u64
             })
         }),
-        row("scx_bpf_get_idle_cpumask", 0, allow::ANY, 2, |core, _, _| Ok(core.idle_mask(false))),
-        row("scx_bpf_get_idle_smtmask", 0, allow::ANY, 2, |core, _, _| Ok(core.idle_mask(true))),
-        row("scx_bpf_get_idle_cpumask_node", 1, allow::ANY, 2, |core, _, a| {
+        row("scx_bpf_get_idle_cpumask", 0, allow::CPUS, 2, |core, _, _| Ok(core.idle_mask(false))),
+        row("scx_bpf_get_idle_smtmask", 0, allow::CPUS, 2, |core, _, _| Ok(core.idle_mask(true))),
+        row("scx_bpf_get_idle_cpumask_node", 1, allow::CPUS, 2, |core, _, a| {
             Ok(core.idle_mask_node(a[0] as i32, false))
         }),
-        row("scx_bpf_get_idle_smtmask_node", 1, allow::ANY, 2, |core, _, a| {
+        row("scx_bpf_get_idle_smtmask_node", 1, allow::CPUS, 2, |core, _, a| {
             Ok(core.idle_mask_node(a[0] as i32, true))
         }),
-        row("scx_bpf_put_idle_cpumask", 1, allow::ANY, 1, |_, _, _| Ok(0)),
-        row("scx_bpf_test_and_clear_cpu_idle", 1, allow::ANY, 5, |core, _, a| {
+        row("scx_bpf_put_idle_cpumask", 1, allow::CPUS, 1, |_, _, _| Ok(0)),
+        row("scx_bpf_test_and_clear_cpu_idle", 1, allow::CPUS, 5, |core, _, a| {
             let cpu = i64::from(a[0] as i32);
             let usable = core.check_builtin_idle() && core.cpu_valid(cpu, "");
             Ok(u64::from(usable && core.idle_test_and_clear(cpu as u32)))
         }),
-        row("scx_bpf_pick_idle_cpu", 2, allow::ANY, 20, |core, _, a| {
+        row("scx_bpf_pick_idle_cpu", 2, allow::CPUS, 20, |core, _, a| {
             Ok(core.pick_kfunc(a[0], None, a[1], false)? as u64)
         }),
-        row("scx_bpf_pick_any_cpu", 2, allow::ANY, 20, |core, _, a| {
+        row("scx_bpf_pick_any_cpu", 2, allow::CPUS, 20, |core, _, a| {
             Ok(core.pick_kfunc(a[0], None, a[1], true)? as u64)
         }),
-        row("scx_bpf_pick_idle_cpu_node", 3, allow::ANY, 20, |core, _, a| {
+        row("scx_bpf_pick_idle_cpu_node", 3, allow::CPUS, 20, |core, _, a| {
             Ok(core.pick_kfunc(a[0], Some(a[1] as i32), a[2], false)? as u64)
         }),
-        row("scx_bpf_pick_any_cpu_node", 3, allow::ANY, 20, |core, _, a| {
+        row("scx_bpf_pick_any_cpu_node", 3, allow::CPUS, 20, |core, _, a| {
             Ok(core.pick_kfunc(a[0], Some(a[1] as i32), a[2], true)? as u64)
         }),
     ]

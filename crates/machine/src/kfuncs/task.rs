@@ -14,7 +14,7 @@ pub(super) fn rows() -> Vec<Kfunc<Core>> {
             let t = core.task_arg(a[0], "scx_bpf_task_running")?;
             Ok(u64::from(core.rq(core.task(t).cpu).curr == Some(t)))
         }),
-        row("scx_bpf_task_cpu", 1, allow::ANY, 1, |core, _, a| match core.task_at(a[0]) {
+        row("scx_bpf_task_cpu", 1, allow::CPUS, 1, |core, _, a| match core.task_at(a[0]) {
             Some(t) => Ok(u64::from(core.task(t).cpu)),
             None => core.idle_task_cpu(a[0]),
         }),

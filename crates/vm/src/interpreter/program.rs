@@ -5,7 +5,7 @@ use super::op::Op;
 use crate::error::{Fault, FaultKind};
 use crate::maps::ArrayPlace;
 use crate::table::CallFn;
-use rota_object::image::{FuncId, Image, Line};
+use rota_object::image::{FuncId, Function, Image, Line};
 use std::sync::Arc;
 
 /// A helper or kernel function, resolved.
@@ -43,16 +43,19 @@ impl<H> Program<H> {
     /// Completes a fault with function, instruction and source line of the op at `pc`.
     #[cold]
     pub(super) fn locate(&self, mut fault: Fault, pc: usize) -> Fault {
-        let Some(&slot) = self.slots.get(pc) else { return fault };
-        let holder = |f: &&rota_object::image::Function| slot >= f.start && slot < f.start + f.len;
-        if let (true, Some(function)) =
-            (fault.function.is_empty(), self.image.functions.iter().find(holder))
-        {
-            fault.function.clone_from(&function.name);
-            fault.insn = slot - function.start;
-            fault.source = line_at(&self.image.lines, function.start, slot);
+        if let (true, Some(place)) = (fault.function.is_empty(), self.place(pc)) {
+            (fault.function, fault.insn, fault.source) = place;
         }
         fault
+    }
+
+    /// Function, instruction slot in it, and source line of the op at `pc`.
+    pub(super) fn place(&self, pc: usize) -> Option<(String, u32, Option<String>)> {
+        let slot = *self.slots.get(pc)?;
+        let holder = |f: &&Function| slot >= f.start && slot < f.start + f.len;
+        let function = self.image.functions.iter().find(holder)?;
+        let source = line_at(&self.image.lines, function.start, slot);
+        Some((function.name.clone(), slot - function.start, source))
     }
 }
 
