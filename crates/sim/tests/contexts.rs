@@ -3,11 +3,9 @@
 //! `scx_kfunc_context_filter()` of `kernel/sched/ext/ext.c`, and the sets that it looks at, before
 //! any of its code runs; so with what else a kernel refuses to register.
 
-use rota_machine::config::{Config, DEFAULT_HZ};
-use rota_machine::topology::Topology;
-use rota_object::btf::reference;
-use rota_sim::{Policy, SimError, Simulation, Watchers};
-use std::sync::Arc;
+mod common;
+
+use common::{compiled, run, scheduler};
 
 /// A scheduler that calls CALL, of a function that is declared as DECL, once in one callback.
 const SOURCE: &str = r#"/* SPDX-License-Identifier: MIT OR Apache-2.0 */
@@ -105,39 +103,6 @@ const CALLS: [(&str, &str, &str, &[&str]); 7] = [
     // scx_kfunc_ids_unlocked
     ("scx_bpf_create_dsq", "", "scx_bpf_create_dsq(7, -1)", &["init_task"]),
 ];
-
-/// The policy, unless there is no compiler here.
-fn compiled(source: &str) -> Option<Policy> {
-    let folder = tempfile::tempdir().expect("a directory");
-    let path = folder.path().join("places.bpf.c");
-    std::fs::write(&path, source).expect("written");
-    let object = match rota_catalog::compile(&path, &[], &[]) {
-        Ok(object) => object,
-        Err(rota_catalog::CompileError::NoCompiler { reason, .. }) => {
-            eprintln!("skipped: {reason}");
-            return None;
-        }
-        Err(error) => panic!("{error}"),
-    };
-    Some(Policy::link("places", &object, &reference(), DEFAULT_HZ).expect("links"))
-}
-
-/// How a short run ends, or why it cannot begin.
-fn run(policy: &Policy) -> Result<String, SimError> {
-    let load = r#"{"tasks": {"t": {"instance": 3, "run": 1000, "sleep": 1000}}}"#;
-    let load = Arc::new(rota_workload::parse("load.json", load).expect("legal"));
-    let config = Config::new(Topology::flat(2).expect("CPUs"), 100_000_000);
-    let measured = Simulation::new(policy, &load, config).measure(Watchers::default())?;
-    Ok(measured.outcome.exit.to_string())
-}
-
-/// A scheduler with some members and functions.
-fn scheduler(form: &str, functions: &str, members: &str) -> String {
-    format!(
-        "#include \"rota.bpf.h\"\n{functions}\n\
-         SEC(\".struct_ops.link\") struct {form} odd_ops = {{ {members} .name = \"odd\" }};\n"
-    )
-}
 
 #[test]
 fn a_kernel_function_is_refused_where_its_row_does_not_allow_it() {

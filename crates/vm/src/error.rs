@@ -43,6 +43,8 @@ pub enum FaultKind {
     Stack,
     /// A missing kfunc, a poisoned CO-RE access, a helper that is not there.
     Missing(String),
+    /// A load through an argument, of this name, that was NULL and that the kernel marks nullable.
+    NullArgument(String),
     /// A helper or kfunc refused its arguments.
     Denied(String),
 }
@@ -82,6 +84,11 @@ impl fmt::Display for FaultKind {
             Self::Budget(n) => write!(f, "ran more than {n} instructions without returning"),
             Self::BadInsn(op) => write!(f, "unknown instruction {op:#04x}"),
             Self::Stack => write!(f, "call depth or stack space exceeded"),
+            Self::NullArgument(name) => write!(
+                f,
+                "reads through {name}, which is NULL here: no kernel loads this program, as \
+                 {name} may be NULL and is read without a check"
+            ),
             Self::Missing(what) | Self::Denied(what) => write!(f, "{what}"),
         }
     }

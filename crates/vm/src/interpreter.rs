@@ -5,6 +5,7 @@ mod alu;
 mod atomic;
 mod decode;
 mod fold;
+mod nullable;
 mod op;
 mod program;
 mod reach;

@@ -27,6 +27,12 @@ const REUSE_DELAY: usize = 1 << 16;
 /// loads through NULL pointers to kernel objects do. Larger than any such object.
 const NULL_PAGE: u64 = 1 << 16;
 
+/// Whether guest code that loads from here goes by a NULL pointer.
+#[inline]
+pub(crate) fn is_null(addr: u64) -> bool {
+    addr < NULL_PAGE
+}
+
 /// What guest code may do with a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Perm {

@@ -4,11 +4,11 @@
 //! Nothing here fails: what cannot run becomes a trap that faults when reached, as
 //! dead code may hold anything.
 
-use super::fold;
 use super::op::{
     accessed, atomic, class, code, field, is_jump, jump, mode, operation, size, writes_dst, Op,
 };
 use super::program::{Callee, Program};
+use super::{fold, nullable};
 use crate::error::FaultKind;
 use crate::frames::STACK_SIZE;
 use crate::helper_names;
@@ -45,6 +45,7 @@ pub(super) fn decode<H: Host>(
         callees: Vec::new(),
         arrays: places.arrays.iter().map(|place| place.unwrap_or_default()).collect(),
         traps: Vec::new(),
+        names: Vec::new(),
         arena: places.arena,
     };
     for function in &image.functions {
@@ -66,6 +67,7 @@ pub(super) fn decode<H: Host>(
     }
     program.callees = decoder.callees;
     program.traps = decoder.traps;
+    nullable::mark(&mut program);
     program
 }
 

@@ -253,6 +253,9 @@ pub(crate) mod code {
     pub(crate) const LOOKUP_ARRAY: u8 = 0xa0;
     /// A fault when reached; `imm` indexes `Program::traps`.
     pub(crate) const TRAP: u8 = 0xa8;
+    // A load of which the low byte of `imm` says the code, through an argument that may be NULL:
+    // the rest of `imm` is the index of its name.
+    pub(crate) const LOAD_NULLABLE: u8 = 0x99;
     /// Nothing, and not counted: exists only while decoding.
     pub(crate) const NOP: u8 = 0xb0;
 }

@@ -30,6 +30,8 @@ pub(super) struct Program<H> {
     pub(super) arrays: Vec<ArrayPlace>,
     /// Faults that instructions raise when reached.
     pub(super) traps: Vec<FaultKind>,
+    /// Names of nullable arguments, one for each load through one.
+    pub(super) names: Vec<String>,
     /// Address of the arena, if the image has one.
     pub(super) arena: u64,
 }

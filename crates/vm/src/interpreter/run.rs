@@ -8,6 +8,7 @@ use super::{alu, atomic};
 use crate::code::State;
 use crate::error::{Fault, FaultKind};
 use crate::host::Host;
+use crate::memory::is_null;
 use crate::runtime::Runtime;
 
 /// Instructions that the kernel puts in the place of a lookup in an array.
@@ -220,6 +221,25 @@ pub(super) fn interpret<H: Host>(
             code::LDXS_B => load!(1, |v| v as i8 as u64),
             code::LDXS_H => load!(2, |v| v as i16 as u64),
             code::LDXS_W => load!(4, |v| v as i32 as u64),
+            code::LOAD_NULLABLE => {
+                let addr = r[s].wrapping_add(op.off as u64);
+                if is_null(addr) {
+                    break null_argument(program, op.imm);
+                }
+                let value = match op.imm as u8 {
+                    code::LDX_B => host.memory().load::<1>(addr),
+                    code::LDX_H => host.memory().load::<2>(addr),
+                    code::LDX_W => host.memory().load::<4>(addr),
+                    code::LDXS_B => host.memory().load::<1>(addr).map(|v| v as i8 as u64),
+                    code::LDXS_H => host.memory().load::<2>(addr).map(|v| v as i16 as u64),
+                    code::LDXS_W => host.memory().load::<4>(addr).map(|v| v as i32 as u64),
+                    _ => host.memory().load::<8>(addr),
+                };
+                match value {
+                    Some(value) => r[d] = value,
+                    None => break bad_address(host, addr, 8, false),
+                }
+            }
             code::ST_B => store!(1, op.imm),
             code::ST_H => store!(2, op.imm),
             code::ST_W => store!(4, op.imm),
@@ -317,6 +337,13 @@ pub(super) fn interpret<H: Host>(
 #[cold]
 fn fault(kind: FaultKind) -> Result<bool, Box<Fault>> {
     Err(Box::new(Fault::new(kind)))
+}
+
+#[cold]
+#[inline(never)]
+fn null_argument<H>(program: &Program<H>, imm: u64) -> Result<bool, Box<Fault>> {
+    let name = program.names.get((imm >> 8) as usize).cloned().unwrap_or_default();
+    fault(FaultKind::NullArgument(name))
 }
 
 #[cold]

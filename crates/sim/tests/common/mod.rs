@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Small schedulers in C, compiled and run for a while.
+
+use rota_machine::config::{Config, DEFAULT_HZ};
+use rota_machine::topology::Topology;
+use rota_object::btf::reference;
+use rota_sim::{Policy, SimError, Simulation, Watchers};
+use std::sync::Arc;
+
+/// The policy, unless there is no compiler here.
+pub(crate) fn compiled(source: &str) -> Option<Policy> {
+    let folder = tempfile::tempdir().expect("a directory");
+    let path = folder.path().join("places.bpf.c");
+    std::fs::write(&path, source).expect("written");
+    let object = match rota_catalog::compile(&path, &[], &[]) {
+        Ok(object) => object,
+        Err(rota_catalog::CompileError::NoCompiler { reason, .. }) => {
+            eprintln!("skipped: {reason}");
+            return None;
+        }
+        Err(error) => panic!("{error}"),
+    };
+    Some(Policy::link("places", &object, &reference(), DEFAULT_HZ).expect("links"))
+}
+
+/// How a short run ends, or why it cannot begin.
+pub(crate) fn run(policy: &Policy) -> Result<String, SimError> {
+    let load = r#"{"tasks": {"t": {"instance": 3, "run": 1000, "yield": 0, "sleep": 1000}}}"#;
+    let load = Arc::new(rota_workload::parse("load.json", load).expect("legal"));
+    let config = Config::new(Topology::flat(2).expect("CPUs"), 100_000_000);
+    let measured = Simulation::new(policy, &load, config).measure(Watchers::default())?;
+    Ok(measured.outcome.exit.to_string())
+}
+
+/// A scheduler with some members and functions.
+pub(crate) fn scheduler(form: &str, functions: &str, members: &str) -> String {
+    format!(
+        "#include \"rota.bpf.h\"\n{functions}\n\
+         SEC(\".struct_ops.link\") struct {form} odd_ops = {{ {members} .name = \"odd\" }};\n"
+    )
+}
