@@ -631,8 +631,6 @@ struct futex_sched_data {
 
 struct perf_ctx_data;
 
-struct mempolicy;
-
 struct numa_group;
 
 struct sched_cache_group;
@@ -835,6 +833,8 @@ struct io_context;
 struct css_set;
 
 struct perf_event_context;
+
+struct mempolicy;
 
 struct task_delay_info;
 
@@ -3851,6 +3851,19 @@ struct perf_event_context {
 	local_t nr_no_switch_fast;
 };
 
+struct mempolicy {
+	atomic_t refcnt;
+	short unsigned int mode;
+	short unsigned int flags;
+	nodemask_t nodes;
+	int home_node;
+	union {
+		nodemask_t cpuset_mems_allowed;
+		nodemask_t user_nodemask;
+	} w;
+	struct callback_head rcu;
+};
+
 struct task_delay_info {
 	raw_spinlock_t lock;
 	u64 blkio_start;
@@ -3964,9 +3977,25 @@ struct wait_queue_entry {
 	struct list_head entry;
 };
 
+struct srcu_struct;
+
+struct notifier_block;
+
+typedef int (*notifier_fn_t)(struct notifier_block *, long unsigned int, void *);
+
+struct notifier_block {
+	notifier_fn_t notifier_call;
+	struct notifier_block *next;
+	int priority;
+};
+
 struct sk_buff;
 
+struct super_block;
+
 struct fasync_struct;
+
+struct filename;
 
 typedef __u64 __addrpair;
 
@@ -4281,6 +4310,10 @@ struct socket_wq {
 
 struct linux_binprm;
 
+struct device;
+
+struct trace_buffer;
+
 struct bpf_link;
 
 struct bpf_link_info;
@@ -4290,6 +4323,118 @@ struct bpf_cgroup_storage;
 struct napi_struct;
 
 struct irqaction;
+
+struct irq_desc;
+
+struct blocking_notifier_head {
+	struct rw_semaphore rwsem;
+	struct notifier_block *head;
+};
+
+enum pm_qos_type {
+	PM_QOS_UNITIALIZED = 0,
+	PM_QOS_MAX = 1,
+	PM_QOS_MIN = 2,
+};
+
+struct pm_qos_constraints {
+	struct plist_head list;
+	s32 target_value;
+	s32 default_value;
+	s32 no_constraint_value;
+	enum pm_qos_type type;
+	struct blocking_notifier_head *notifiers;
+};
+
+struct freq_constraints {
+	struct pm_qos_constraints min_freq;
+	struct blocking_notifier_head min_freq_notifiers;
+	struct pm_qos_constraints max_freq;
+	struct blocking_notifier_head max_freq_notifiers;
+};
+
+struct clk;
+
+struct cpufreq_governor;
+
+struct cpufreq_frequency_table;
+
+struct cpufreq_stats;
+
+struct thermal_cooling_device;
+
+struct cpufreq_cpuinfo {
+	unsigned int max_freq;
+	unsigned int min_freq;
+	unsigned int transition_latency;
+};
+
+enum freq_qos_req_type {
+	FREQ_QOS_MIN = 1,
+	FREQ_QOS_MAX = 2,
+};
+
+struct freq_qos_request {
+	enum freq_qos_req_type type;
+	struct plist_node pnode;
+	struct freq_constraints *qos;
+};
+
+enum cpufreq_table_sorting {
+	CPUFREQ_TABLE_UNSORTED = 0,
+	CPUFREQ_TABLE_SORTED_ASCENDING = 1,
+	CPUFREQ_TABLE_SORTED_DESCENDING = 2,
+};
+
+struct cpufreq_policy {
+	cpumask_var_t cpus;
+	cpumask_var_t related_cpus;
+	cpumask_var_t real_cpus;
+	unsigned int shared_type;
+	unsigned int cpu;
+	struct clk *clk;
+	struct cpufreq_cpuinfo cpuinfo;
+	unsigned int min;
+	unsigned int max;
+	unsigned int cur;
+	unsigned int suspend_freq;
+	unsigned int policy;
+	unsigned int last_policy;
+	struct cpufreq_governor *governor;
+	void *governor_data;
+	char last_governor[16];
+	struct work_struct update;
+	struct freq_constraints constraints;
+	struct freq_qos_request min_freq_req;
+	struct freq_qos_request max_freq_req;
+	struct freq_qos_request boost_freq_req;
+	struct cpufreq_frequency_table *freq_table;
+	enum cpufreq_table_sorting freq_table_sorted;
+	struct list_head policy_list;
+	struct kobject kobj;
+	struct completion kobj_unregister;
+	struct rw_semaphore rwsem;
+	bool fast_switch_possible;
+	bool fast_switch_enabled;
+	bool strict_target;
+	bool efficiencies_available;
+	unsigned int transition_delay_us;
+	bool dvfs_possible_from_any_cpu;
+	bool boost_enabled;
+	bool boost_supported;
+	bool update_limits;
+	unsigned int cached_target_freq;
+	unsigned int cached_resolved_idx;
+	bool transition_ongoing;
+	spinlock_t transition_lock;
+	wait_queue_head_t transition_wait;
+	struct task_struct *transition_task;
+	struct cpufreq_stats *stats;
+	void *driver_data;
+	struct thermal_cooling_device *cdev;
+	struct notifier_block nb_min;
+	struct notifier_block nb_max;
+};
 
 struct __va_list_tag {
 	unsigned int gp_offset;
@@ -4302,6 +4447,10 @@ struct btf_struct_meta;
 
 struct seq_buf;
 
+struct percpu_rw_semaphore;
+
+struct k_itimer;
+
 enum numa_vmaskip_reason {
 	NUMAB_SKIP_UNSUITABLE = 0,
 	NUMAB_SKIP_SHARED_RO = 1,
@@ -4311,6 +4460,8 @@ enum numa_vmaskip_reason {
 	NUMAB_SKIP_IGNORE_PID = 5,
 	NUMAB_SKIP_SEQ_COMPLETED = 6,
 };
+
+struct sched_change_ctx;
 
 struct scx_cid_topo {
 	s32 core_cid;
@@ -4357,6 +4508,8 @@ enum hrtimer_mode {
 	HRTIMER_MODE_REL_PINNED_HARD = 11,
 };
 
+struct futex_hash_bucket;
+
 struct bpf_iter_aux_info;
 
 struct bpf_iter_meta {
@@ -4366,6 +4519,8 @@ struct bpf_iter_meta {
 	u64 session_id;
 	u64 seq_num;
 };
+
+struct fsnotify_group;
 
 enum {
 	BPF_F_KPROBE_MULTI_RETURN = 1,
@@ -4389,6 +4544,8 @@ enum {
 struct bpf_dynptr {
 	__u64 __opaque[2];
 };
+
+struct bpf_stream_stage;
 
 enum {
 	BPF_ANY = 0,
@@ -4431,6 +4588,8 @@ struct bpf_spin_lock {
 };
 
 struct __sk_buff;
+
+struct simple_xattr;
 
 enum {
 	BPF_F_TIMER_ABS = 1,
@@ -4520,9 +4679,19 @@ enum {
 	BPF_F_BPRM_SECUREEXEC = 1,
 };
 
+struct perf_cpu_context;
+
 struct unix_address;
 
 struct unix_vertex;
+
+struct thermal_zone_device;
+
+struct uart_port;
+
+struct uart_8250_port;
+
+struct serio;
 
 enum {
 	BPF_F_RECOMPUTE_CSUM = 1,
@@ -4630,7 +4799,17 @@ enum bpf_dynptr_type {
 	BPF_DYNPTR_TYPE_FILE = 6,
 };
 
+enum bpf_stream_id {
+	BPF_STDOUT = 1,
+	BPF_STDERR = 2,
+};
+
 typedef int (*bpf_task_work_callback_t)(struct bpf_map *, void *, void *);
+
+struct __class_idr {
+	struct idr *idr;
+	int id;
+};
 
 typedef u32 __kernel_dev_t;
 
@@ -5269,11 +5448,6 @@ enum bpf_stats_type {
 	BPF_STATS_RUN_TIME = 0,
 };
 
-enum bpf_stream_id {
-	BPF_STDOUT = 1,
-	BPF_STDERR = 2,
-};
-
 enum bpf_struct_ops_state {
 	BPF_STRUCT_OPS_STATE_INIT = 0,
 	BPF_STRUCT_OPS_STATE_INUSE = 1,
@@ -5640,6 +5814,331 @@ enum cgroup_subsys_id {
 	misc_cgrp_id = 13,
 	CGROUP_SUBSYS_COUNT = 14,
 };
+
+typedef struct {
+	struct task_struct *lock;
+	struct rq *rq;
+	struct rq_flags rf;
+} class___task_rq_lock_t;
+
+typedef struct linux_binprm *class_bprm_t;
+
+typedef struct {
+	void *lock;
+} class_console_lock_t;
+
+typedef struct thermal_cooling_device *class_cooling_dev_t;
+
+typedef struct cpufreq_policy *class_cpufreq_policy_read_t;
+
+typedef struct cpufreq_policy *class_cpufreq_policy_write_t;
+
+typedef struct {
+	void *lock;
+} class_cpus_read_lock_t;
+
+typedef struct device *class_device_t;
+
+typedef struct {
+	raw_spinlock_t *lock;
+	raw_spinlock_t *lock2;
+} class_double_raw_spinlock_t;
+
+typedef struct {
+	struct rq *lock;
+	struct rq *lock2;
+} class_double_rq_lock_t;
+
+struct fd {
+	long unsigned int word;
+};
+
+typedef struct fd class_fd_pos_t;
+
+struct fd_prepare {
+	s32 err;
+	s32 __fd;
+	struct file *__file;
+};
+
+typedef struct fd_prepare class_fd_prepare_t;
+
+typedef struct fd class_fd_raw_t;
+
+typedef struct fd class_fd_t;
+
+typedef struct filename *class_filename_t;
+
+typedef class_filename_t class_filename_complete_delayed_t;
+
+typedef class_filename_t class_filename_flags_t;
+
+typedef class_filename_t class_filename_kernel_t;
+
+typedef class_filename_t class_filename_maybe_null_t;
+
+typedef class_filename_t class_filename_uflags_t;
+
+typedef struct task_struct *class_find_get_task_t;
+
+typedef struct fsnotify_group *class_fsnotify_group_t;
+
+typedef int class_get_unused_fd_t;
+
+struct futex_bucket_ref {
+	struct futex_hash_bucket *hb;
+	struct futex_private_hash *fph;
+};
+
+typedef struct futex_bucket_ref class_hbr_t;
+
+typedef struct __class_idr class_idr_alloc_t;
+
+typedef struct {
+	void *lock;
+} class_irq_t;
+
+typedef struct {
+	struct irq_desc *lock;
+	long unsigned int flags;
+	bool bus;
+} class_irqdesc_lock_t;
+
+typedef struct {
+	void *lock;
+	long unsigned int flags;
+} class_irqsave_t;
+
+typedef struct {
+	void *lock;
+} class_jump_label_lock_t;
+
+typedef struct mutex *class_kernfs_node_lock_t;
+
+typedef struct k_itimer *class_lock_timer_t;
+
+typedef struct {
+	void *lock;
+} class_mb_t;
+
+typedef struct {
+	void *lock;
+} class_migrate_t;
+
+typedef struct mm_struct *class_mmap_read_lock_t;
+
+typedef class_mmap_read_lock_t class_mmap_read_lock_try_t;
+
+typedef struct mm_struct *class_mmap_write_lock_t;
+
+typedef struct {
+	void *lock;
+} class_mount_locked_reader_t;
+
+typedef struct {
+	void *lock;
+} class_mount_writer_t;
+
+typedef struct {
+	struct device *lock;
+} class_msi_descs_lock_t;
+
+typedef struct {
+	struct mutex *lock;
+} class_mutex_init_t;
+
+typedef struct {
+	struct mutex *lock;
+} class_mutex_t;
+
+typedef class_mutex_t class_mutex_intr_t;
+
+typedef struct {
+	void *lock;
+} class_namespace_excl_t;
+
+typedef struct {
+	void *lock;
+} class_namespace_shared_t;
+
+typedef struct {
+	void *lock;
+} class_ns_tree_locked_reader_t;
+
+typedef struct {
+	void *lock;
+} class_ns_tree_writer_t;
+
+typedef const struct cred *class_override_creds_t;
+
+typedef struct {
+	void *lock;
+} class_pagefault_t;
+
+typedef struct percpu_rw_semaphore *class_percpu_read_t;
+
+typedef struct percpu_rw_semaphore *class_percpu_write_t;
+
+typedef struct {
+	struct perf_cpu_context *cpuctx;
+	struct perf_event_context *ctx;
+} class_perf_ctx_lock_t;
+
+typedef struct device *class_pm_runtime_active_t;
+
+typedef class_pm_runtime_active_t class_pm_runtime_active_try_t;
+
+typedef struct {
+	void *lock;
+} class_preempt_notrace_t;
+
+typedef struct {
+	void *lock;
+} class_preempt_t;
+
+typedef struct cred *class_prepare_creds_t;
+
+typedef struct futex_private_hash *class_private_hash_t;
+
+typedef struct {
+	raw_spinlock_t *lock;
+} class_raw_spinlock_init_t;
+
+typedef struct {
+	raw_spinlock_t *lock;
+} class_raw_spinlock_irq_t;
+
+typedef struct {
+	raw_spinlock_t *lock;
+	long unsigned int flags;
+} class_raw_spinlock_irqsave_t;
+
+typedef struct {
+	raw_spinlock_t *lock;
+} class_raw_spinlock_t;
+
+typedef struct {
+	void *lock;
+} class_rcu_sched_notrace_t;
+
+typedef struct {
+	void *lock;
+} class_rcu_t;
+
+typedef struct {
+	void *lock;
+} class_rcu_tasks_trace_t;
+
+typedef struct {
+	rwlock_t *lock;
+	long unsigned int flags;
+} class_read_lock_irqsave_t;
+
+typedef struct {
+	rwlock_t *lock;
+} class_read_lock_t;
+
+typedef struct trace_buffer *class_ring_buffer_nest_t;
+
+typedef struct {
+	struct rq *lock;
+	struct rq_flags rf;
+} class_rq_lock_irq_t;
+
+typedef struct {
+	struct rq *lock;
+	struct rq_flags rf;
+} class_rq_lock_irqsave_t;
+
+typedef struct {
+	struct rq *lock;
+	struct rq_flags rf;
+} class_rq_lock_t;
+
+typedef struct {
+	struct rw_semaphore *lock;
+} class_rwsem_read_t;
+
+typedef class_rwsem_read_t class_rwsem_read_intr_t;
+
+typedef struct {
+	struct rw_semaphore *lock;
+} class_rwsem_write_t;
+
+typedef class_rwsem_write_t class_rwsem_write_kill_t;
+
+typedef struct sched_change_ctx *class_sched_change_t;
+
+typedef struct uart_8250_port *class_serial8250_rpm_t;
+
+typedef struct serio *class_serio_pause_rx_t;
+
+typedef struct simple_xattr *class_simple_xattr_t;
+
+typedef struct {
+	spinlock_t *lock;
+} class_spinlock_bh_t;
+
+typedef struct {
+	spinlock_t *lock;
+} class_spinlock_irq_t;
+
+typedef struct {
+	spinlock_t *lock;
+	long unsigned int flags;
+} class_spinlock_irqsave_t;
+
+typedef struct {
+	spinlock_t *lock;
+} class_spinlock_t;
+
+typedef struct {
+	struct srcu_struct *lock;
+	struct srcu_ctr *scp;
+} class_srcu_fast_notrace_t;
+
+typedef struct {
+	struct srcu_struct *lock;
+	int idx;
+} class_srcu_t;
+
+typedef struct super_block *class_super_write_t;
+
+typedef struct {
+	struct task_struct *lock;
+} class_task_lock_t;
+
+typedef struct {
+	struct task_struct *lock;
+	struct rq *rq;
+	struct rq_flags rf;
+} class_task_rq_lock_t;
+
+typedef struct thermal_zone_device *class_thermal_zone_get_by_id_t;
+
+typedef struct thermal_zone_device *class_thermal_zone_reverse_t;
+
+typedef struct thermal_zone_device *class_thermal_zone_t;
+
+typedef struct {
+	struct tty_struct *lock;
+} class_tty_port_tty_t;
+
+typedef struct {
+	struct uart_port *lock;
+	long unsigned int flags;
+} class_uart_port_lock_check_sysrq_irqsave_t;
+
+typedef struct uart_port *class_uart_port_lock_irq_t;
+
+typedef struct {
+	struct uart_port *lock;
+	long unsigned int flags;
+} class_uart_port_lock_irqsave_t;
+
+typedef struct {
+	rwlock_t *lock;
+} class_write_lock_irq_t;
 
 enum cpu_idle_type {
 	__CPU_NOT_IDLE = 0,

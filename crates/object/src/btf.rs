@@ -4,21 +4,23 @@
 //! Types stay in their encoded form and are decoded on access, so a whole
 //! kernel's BTF costs its file size plus an offset per type.
 
+#[cfg(feature = "bundled")]
+mod bundled;
 pub mod ext;
 mod fields;
 mod file;
 mod index;
 mod kind;
 mod parse;
-mod reference;
 mod spelling;
 mod types;
 
+#[cfg(feature = "bundled")]
+pub use bundled::{reference, Bundled};
 pub use fields::{Field, PathError};
 pub use index::essential_name;
 pub use kind::Kind;
 pub use parse::BtfError;
-pub use reference::reference;
 pub use types::{
     Array, Composite, Datasec, DeclTag, Enum, Enumerator, FuncProto, Int, Member, Param,
     SectionVar, Type,
@@ -49,6 +51,8 @@ pub struct Btf {
     names: OnceLock<NameIndex>,
     enumerators: OnceLock<EnumIndex>,
     tags: OnceLock<TagIndex>,
+    /// The kernel has types that are left out here.
+    reduced: bool,
 }
 
 impl std::fmt::Debug for Btf {
@@ -66,6 +70,17 @@ impl Btf {
     /// True if there is no type but `void`.
     pub fn is_empty(&self) -> bool {
         self.len() <= 1
+    }
+
+    /// The same, known to lack types that its kernel has.
+    #[must_use]
+    pub fn reduced(self) -> Btf {
+        Btf { reduced: true, ..self }
+    }
+
+    /// Whether the kernel has types that are left out here ([`Btf::reduced`]).
+    pub fn is_reduced(&self) -> bool {
+        self.reduced
     }
 
     /// All ids except `void`.

@@ -200,6 +200,9 @@ pub struct Image {
     pub kfuncs: Vec<String>,
     /// Kernel variables used, in the order [`Symbol::Ksym`] counts them.
     pub ksyms: Vec<String>,
+    /// Types that the object asks for, of which a [reduced](Btf::is_reduced) BTF does not tell
+    /// whether the kernel has them; taken as absent.
+    pub untold_types: Vec<String>,
     /// Named globals.
     pub variables: Vec<Variable>,
     /// The object's own BTF.

@@ -24,6 +24,10 @@ use std::sync::Arc;
 pub trait Kernel {
     /// How many arguments the kernel function with this essential name takes, if there is one.
     fn kfunc(&self, name: &str) -> Option<RangeInclusive<u8>>;
+    /// Why there is none, for the error of an object that cannot do without.
+    fn no_kfunc(&self, name: &str) -> String {
+        format!("kernel function '{name}' is unknown")
+    }
     /// Is there a kernel variable with this name?
     fn has_ksym(&self, name: &str) -> bool;
     /// Value of a `CONFIG_*` option (bool and tristate: 0 no, 1 yes, 2 module).
@@ -51,7 +55,7 @@ fn link_parts(
     let mut maps = maps::Maps::define(object, &code)?;
     let mut externs = externs::Externs::collect(object, kernel, &mut maps)?;
     let mut symbols = relocs::resolve(object, &code, &maps, &mut externs)?;
-    core::relocate(object, kernel_btf, &mut code, &mut symbols)?;
+    let untold_types = core::relocate(object, kernel_btf, &mut code, &mut symbols)?;
     let variables = globals::variables(object, &maps);
     globals::fill_enum_mirrors(kernel_btf, &variables, &mut maps.defs);
     let struct_ops = struct_ops::collect(object, &code, kernel_btf)?;
@@ -67,6 +71,7 @@ fn link_parts(
         struct_ops,
         kfuncs: externs.kfuncs,
         ksyms: externs.ksyms,
+        untold_types,
         variables,
         btf: object.btf.clone(),
         kernel_btf: kernel_btf.clone(),

@@ -48,6 +48,7 @@ impl Btf {
             names: OnceLock::new(),
             enumerators: OnceLock::new(),
             tags: OnceLock::new(),
+            reduced: false,
         }
     }
 

@@ -14,7 +14,7 @@ use crate::btf::{essential_name, Btf, Kind, TypeId};
 use crate::image::Symbol;
 use rustc_hash::FxHashMap;
 use spec::Spec;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use value::Outcome;
 
 /// What a relocation asks for; the numbers are the compiler's.
@@ -69,14 +69,17 @@ impl Ask {
     }
 }
 
-/// Applies all CO-RE relocations.
+/// Applies all CO-RE relocations. Returns the types of which the kernel's BTF does not tell
+/// whether the kernel has them.
 pub(super) fn relocate(
     object: &Object,
     kernel: &Btf,
     code: &mut Code,
     symbols: &mut BTreeMap<u32, Symbol>,
-) -> Result<(), String> {
-    let mut relocator = Relocator { local: &object.btf, kernel, candidates: FxHashMap::default() };
+) -> Result<Vec<String>, String> {
+    let local = &*object.btf;
+    let mut relocator =
+        Relocator { local, kernel, candidates: FxHashMap::default(), untold: BTreeSet::new() };
     for section in &object.ext.relos {
         let index = object.section(&section.section);
         let Some((base, slots)) = index.and_then(|i| code.section(i)) else {
@@ -100,13 +103,17 @@ pub(super) fn relocate(
                 .map(|poison| {
                     if let Some(why) = poison {
                         let what = format!("{} {why}", relocator.describe(relo));
+                        let what = match relocator.is_untold(relo) {
+                            true => format!("{what}'s bundled types; its full BTF may have it"),
+                            false => what,
+                        };
                         symbols.insert(slot, Symbol::Poison(what));
                     }
                 })
                 .map_err(|e| format!("{}: CO-RE relocation: {e}", code.place(slot)))?;
         }
     }
-    Ok(())
+    Ok(relocator.untold.into_iter().collect())
 }
 
 struct Relocator<'a> {
@@ -114,6 +121,8 @@ struct Relocator<'a> {
     kernel: &'a Btf,
     /// Kernel types that may be meant by a local one, by its id.
     candidates: FxHashMap<TypeId, Vec<TypeId>>,
+    /// Types that a reduced BTF may have lost.
+    untold: BTreeSet<String>,
 }
 
 impl Relocator<'_> {
@@ -125,6 +134,11 @@ impl Relocator<'_> {
             Some(Ok(spec)) => format!("{root}{}", spec.path()),
             _ => root,
         }
+    }
+
+    /// The kernel's BTF is not all of it, and lacks the type.
+    fn is_untold(&self, relo: &CoreRelo) -> bool {
+        self.untold.contains(&self.local.type_name(relo.ty))
     }
 
     fn resolve(&mut self, relo: &CoreRelo) -> Result<Outcome, String> {
@@ -146,6 +160,9 @@ impl Relocator<'_> {
             let named = kernel.candidates(essential_name(name));
             named.filter(|id| compat::kinds_agree(kernel.kind(*id), kind)).collect()
         });
+        if candidates.is_empty() && kernel.is_reduced() {
+            self.untold.insert(btf.type_name(relo.ty));
+        }
         let mut matching = Vec::new();
         let mut found: Option<(u32, Outcome)> = None;
         for id in candidates.iter().copied() {

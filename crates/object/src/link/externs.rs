@@ -76,9 +76,8 @@ impl<'a> Externs<'a> {
             Some(taken) if taken.contains(&arguments) => return Ok(true),
             _ if weak => return Ok(false),
             None => {
-                return Err(format!(
-                    "kernel function '{name}' is unknown, and the object needs it (it is not weak)"
-                ))
+                let why = self.kernel.no_kfunc(name);
+                return Err(format!("{why}, and the object needs it (it is not weak)"));
             }
             Some(taken) => taken,
         };
