@@ -3,12 +3,15 @@
 
 use crate::error::Error;
 use crate::options::ObjectArgs;
-use rota_machine::config::DEFAULT_HZ;
-use rota_object::btf::{self, Btf};
+use rota_machine::kernel::Kernel;
+use rota_object::btf::Btf;
 use rota_sim::Policy;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// `--kernel` for each release that there is.
+pub(crate) const EVERY_KERNEL: &str = "all";
 
 /// [`Named::source`] of a shipped policy.
 pub(crate) const SHIPPED: &str = "shipped";
@@ -23,13 +26,20 @@ pub(crate) struct Named {
     pub(crate) policy: Policy,
 }
 
-/// Types of the simulated kernel: the bundled ones or the user's file.
-pub(crate) fn kernel_btf(args: &ObjectArgs) -> Result<Arc<Btf>, Error> {
-    let Some(path) = &args.btf else { return Ok(btf::reference()) };
+/// The kernel to simulate, with so many ticks per second: a release, or that of the user's file.
+pub(crate) fn kernel(args: &ObjectArgs, hz: u32) -> Result<Kernel, Error> {
+    let Some(path) = &args.btf else {
+        if args.kernel == EVERY_KERNEL {
+            return Err(Error::input("--kernel all: one release only, but for rota sim"));
+        }
+        let found = Kernel::bundled(&args.kernel)
+            .map_err(|unknown| Error::input(format!("--{unknown}; --btf FILE takes any kernel's")));
+        return Ok(found?.with_hz(hz));
+    };
     let bytes = std::fs::read(path).map_err(|e| Error::file("read", path, &e))?;
     let btf =
         Btf::from_file(&bytes).map_err(|e| Error::input(format!("{}: {e}", path.display())))?;
-    Ok(Arc::new(btf))
+    Ok(Kernel::of_btf(Arc::new(btf)).with_hz(hz))
 }
 
 /// An object that was found, not yet linked against any kernel.
@@ -70,28 +80,18 @@ impl Found {
     }
 
     /// Links it against the simulated kernel.
-    pub(crate) fn simulate(self, kernel: &Arc<Btf>, hz: u32) -> Result<Named, Error> {
-        let policy = Policy::link(self.called(), &self.bytes, kernel, hz)?;
+    pub(crate) fn simulate(self, kernel: &Kernel) -> Result<Named, Error> {
+        let policy = Policy::link(self.called(), &self.bytes, kernel)?;
         Ok(Named { name: self.name, source: self.source, policy })
     }
-}
-
-/// Finds, compiles if it is source, and links a policy.
-pub(crate) fn open(
-    policy: &str,
-    args: &ObjectArgs,
-    kernel: &Arc<Btf>,
-    hz: u32,
-) -> Result<Named, Error> {
-    find(policy, &args.include)?.simulate(kernel, hz)
 }
 
 /// Links a policy that ships with Rota.
 pub(crate) fn link_shipped(
     policy: &rota_catalog::Policy,
-    kernel: &Arc<Btf>,
+    kernel: &Kernel,
 ) -> Result<Policy, Error> {
-    Ok(Policy::link(policy.name, policy.object, kernel, DEFAULT_HZ)?)
+    Ok(Policy::link(policy.name, policy.object, kernel)?)
 }
 
 /// Whether a policy of that name ships, and no file is meant.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What kind of machine is simulated.
 
+use crate::kernel::Rules;
 use crate::lab::{self, Lab};
 use crate::topology::Topology;
 use rota_choice::{Choices, Seeded};
@@ -89,6 +90,8 @@ pub struct Config {
     pub topology: Topology,
     /// Ticks per second.
     pub hz: u32,
+    /// What the simulated kernel does otherwise than others.
+    pub rules: Rules,
     /// Time costs.
     pub costs: Costs,
     /// Slices end exactly when they are used up, as with an infinitely fine tick.
@@ -126,6 +129,7 @@ impl Config {
         Self {
             topology,
             hz: DEFAULT_HZ,
+            rules: Rules::default(),
             costs: Costs::typical(),
             exact_slices: false,
             seed: 1,

@@ -9,17 +9,14 @@ mod dispatch;
 mod exit;
 mod idle;
 pub mod iter;
+pub(crate) mod renamed;
 mod task;
 
 pub(crate) use crate::contexts::allow;
 
-use crate::config::DEFAULT_HZ;
 use crate::core::Core;
-use crate::kernel_objects::KSYMS;
-use rota_object::link::Kernel;
 use rota_vm::error::Fault;
 use rota_vm::table::{CallFn, CallTable, Kfunc};
-use std::ops::RangeInclusive;
 use std::sync::{Arc, OnceLock};
 
 /// A row. `cost` is in BPF instructions: a model of the work relative to interpreted code,
@@ -47,7 +44,9 @@ fn rows() -> Vec<Kfunc<Core>> {
         exit::rows(),
         cid::rows(),
     ];
-    groups.into_iter().flatten().collect()
+    let mut all: Vec<_> = groups.into_iter().flatten().collect();
+    all.extend(renamed::rows(&all));
+    all
 }
 
 /// The table, built once.
@@ -58,47 +57,6 @@ pub fn table() -> Arc<CallTable<Core>> {
         kfuncs.extend(rows());
         Arc::new(CallTable::new(rota_vm::helpers::all(), kfuncs))
     }))
-}
-
-/// The simulated kernel as a loader asks about it.
-#[derive(Clone, Copy, Debug)]
-pub struct SimKernel {
-    /// Ticks per second, `CONFIG_HZ`.
-    pub hz: u32,
-}
-
-impl Default for SimKernel {
-    /// The tick of a machine that was not told otherwise.
-    fn default() -> Self {
-        Self { hz: DEFAULT_HZ }
-    }
-}
-
-impl Kernel for SimKernel {
-    fn kfunc(&self, name: &str) -> Option<RangeInclusive<u8>> {
-        table().kfunc(name).map(|row| row.arity.clone())
-    }
-
-    fn has_ksym(&self, name: &str) -> bool {
-        KSYMS.contains(&name)
-    }
-
-    fn kconfig(&self, name: &str) -> Option<u64> {
-        match name {
-            "CONFIG_SMP"
-            | "CONFIG_SCHED_CLASS_EXT"
-            | "CONFIG_CGROUPS"
-            | "CONFIG_FAIR_GROUP_SCHED" => Some(1),
-            "CONFIG_HZ" => Some(u64::from(self.hz)),
-            "CONFIG_NR_CPUS" => Some(8192),
-            "CONFIG_PREEMPT_RCU" | "CONFIG_SCHED_CORE" => Some(0),
-            _ => None,
-        }
-    }
-
-    fn kernel_version(&self) -> u32 {
-        7 << 16 | 2 << 8 | 12
-    }
 }
 
 impl Core {

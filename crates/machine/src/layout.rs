@@ -163,6 +163,16 @@ layout! {
         "sk.__sk_common.skc_rcv_saddr", "sk.__sk_common.skc_daddr",
     }
 }
+layout! {
+    /// `struct scx_event_stats`.
+    EventStatsLayout = "scx_event_stats" {
+        select_cpu_fallback: "SCX_EV_SELECT_CPU_FALLBACK",
+        dispatch_keep_last: "SCX_EV_DISPATCH_KEEP_LAST",
+        enq_skip_exiting: "SCX_EV_ENQ_SKIP_EXITING",
+        reenq_immed: "SCX_EV_REENQ_IMMED", reenq_local_repeat: "SCX_EV_REENQ_LOCAL_REPEAT",
+        refill_slice_dfl: "SCX_EV_REFILL_SLICE_DFL", bypass_dispatch: "SCX_EV_BYPASS_DISPATCH",
+    }
+}
 fn cpumask_size(btf: &Btf) -> u32 {
     btf.find_struct("cpumask").and_then(|id| btf.size_of(id)).unwrap_or(1024)
 }
@@ -197,6 +207,7 @@ pub(crate) struct Layouts {
     pub(crate) pid: PidLayout,
     pub(crate) sock: SockLayout,
     pub(crate) unix_sock: UnixSockLayout,
+    pub(crate) event_stats: EventStatsLayout,
     /// Bytes of a `struct cpumask`.
     pub(crate) cpumask_size: u32,
     pub(crate) task_shape: ShapeId,
@@ -263,6 +274,7 @@ impl Layouts {
             pid,
             sock,
             unix_sock,
+            event_stats: EventStatsLayout::resolve(btf),
             cpumask_size: cpumask_size(btf),
             task_shape,
             rq_shape,

@@ -25,6 +25,7 @@ mod host;
 mod identity;
 mod instant;
 pub mod interruption;
+pub mod kernel;
 mod kernel_objects;
 pub mod kfuncs;
 pub mod lab;

@@ -16,6 +16,16 @@ pub(crate) struct DspEntry {
     pub(crate) qseq: u64,
     pub(crate) dsq_id: u64,
     pub(crate) enq_flags: u64,
+    pub(crate) asked: Asked,
+}
+
+/// Slice and virtual time that an insertion asks for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Asked {
+    /// 0: the task keeps its slice.
+    pub(crate) slice_ns: u64,
+    /// Of an insertion by virtual time.
+    pub(crate) vtime: u64,
 }
 
 /// One CPU.

@@ -6,6 +6,7 @@ use crate::class::{Class, Entity};
 use crate::consts::DSQ_INVALID;
 use crate::cpuset::CpuSet;
 use crate::dsq::DsqIx;
+use crate::rq::Asked;
 use rota_workload::{Identity, Settings, TaskIx};
 use std::sync::Arc;
 
@@ -105,6 +106,7 @@ pub(crate) struct Task {
     pub(crate) ops_qseq: u64,
     pub(crate) ddsp_dsq_id: u64,
     pub(crate) ddsp_enq_flags: u64,
+    pub(crate) ddsp_asked: Asked,
     /// On `rq->scx.ddsp_deferred_locals`.
     pub(crate) ddsp_deferred: bool,
     pub(crate) sticky_cpu: i32,
@@ -168,6 +170,7 @@ impl Task {
             ops_qseq: 0,
             ddsp_dsq_id: DSQ_INVALID,
             ddsp_enq_flags: 0,
+            ddsp_asked: Asked::default(),
             ddsp_deferred: false,
             sticky_cpu: -1,
             selected_cpu: 0,

@@ -4,9 +4,9 @@
 use crate::error::Error;
 use rota_machine::config::{Config, DEFAULT_HZ};
 use rota_machine::exit::ExitKind;
+use rota_machine::kernel::Kernel;
 use rota_machine::run::Outcome;
 use rota_machine::topology::Topology;
-use rota_object::btf;
 use rota_sim::{Loaded, Policy, Simulation};
 use rota_trace::Sink;
 use rota_workload::Workload;
@@ -38,7 +38,7 @@ pub(crate) fn linked(policy: &str, set: &[(&str, &str)]) -> Result<Policy, Error
 /// The same for a kernel with so many ticks per second.
 pub(crate) fn linked_at_hz(policy: &str, set: &[(&str, &str)], hz: u32) -> Result<Policy, Error> {
     let object = rota_catalog::find(policy)?.object;
-    let mut policy = Policy::link(policy, object, &btf::reference(), hz)?;
+    let mut policy = Policy::link(policy, object, &Kernel::default().with_hz(hz))?;
     for (name, value) in set {
         policy.set(name, value)?;
     }

@@ -8,9 +8,10 @@
 #![allow(missing_docs)] // of functions that criterion's macros make
 
 use criterion::{criterion_group, criterion_main, BatchSize, Criterion, Throughput};
-use rota_machine::config::{Config, DEFAULT_HZ};
+use rota_machine::config::Config;
 use rota_machine::consts::{DSQ_LOCAL, SLICE_DFL_NS};
 use rota_machine::core::Core;
+use rota_machine::kernel::Kernel;
 use rota_machine::ops::{Op, OpRet, Ops, OpsParams};
 use rota_machine::run::{Machine, Outcome};
 use rota_machine::topology::Topology;
@@ -124,8 +125,7 @@ fn root() -> PathBuf {
 fn scx_simple() -> Option<Policy> {
     let cache = std::env::var_os("ROTA_CACHE").map_or_else(|| root().join(".cache"), PathBuf::from);
     let bytes = std::fs::read(cache.join("objects/scx_simple.bpf.o")).ok()?;
-    let kernel = rota_object::btf::reference();
-    Some(Policy::link("scx_simple", &bytes, &kernel, DEFAULT_HZ).expect("scx_simple links"))
+    Some(Policy::link("scx_simple", &bytes, &Kernel::default()).expect("scx_simple links"))
 }
 
 fn hogs() -> (Arc<Workload>, Config) {

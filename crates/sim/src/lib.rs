@@ -6,13 +6,14 @@
 //! a thread or prints: warnings are in [`rota_workload::Workload::warnings`], errors are a type.
 //!
 //! ```
-//! use rota_machine::config::{Config, DEFAULT_HZ};
+//! use rota_machine::config::Config;
+//! use rota_machine::kernel::Kernel;
 //! use rota_machine::topology::Topology;
 //! use rota_sim::{Policy, Simulation, Watchers};
 //! use std::sync::Arc;
 //!
 //! let object = rota_catalog::find("rr")?.object; // or the bytes of any sched_ext object
-//! let mut policy = Policy::link("rr", object, &rota_object::btf::reference(), DEFAULT_HZ)?;
+//! let mut policy = Policy::link("rr", object, &Kernel::default())?;
 //! policy.set("quantum_ns", "5000000")?;
 //!
 //! let text = r#"{"tasks": {"worker": {"instance": 2, "run": 1000, "sleep": 1000}}}"#;

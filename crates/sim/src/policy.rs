@@ -2,20 +2,19 @@
 //! A policy as the simulated machine takes it.
 
 use crate::setup;
-use rota_machine::kfuncs::SimKernel;
+use rota_machine::kernel::Kernel;
 use rota_manifest::Setup;
-use rota_object::btf::Btf;
 use rota_object::error::LoadError;
 use rota_object::image::Image;
 use rota_object::link::{link, Object};
 use rota_object::settings::SettingError;
 use std::sync::Arc;
 
-/// An object linked against a simulated kernel with so many ticks per second.
+/// An object linked against a kernel to simulate.
 #[derive(Clone)]
 pub struct Policy {
     image: Arc<Image>,
-    hz: u32,
+    kernel: Kernel,
 }
 
 impl std::fmt::Debug for Policy {
@@ -25,12 +24,11 @@ impl std::fmt::Debug for Policy {
 }
 
 impl Policy {
-    /// Links a BPF object (ELF, aligned to 8 bytes); `name` is what errors call it. `kernel` are the
-    /// types of the simulated kernel, as [`rota_object::btf::reference`].
-    pub fn link(name: &str, object: &[u8], kernel: &Arc<Btf>, hz: u32) -> Result<Self, LoadError> {
+    /// Links a BPF object (ELF, aligned to 8 bytes); `name` is what errors call it.
+    pub fn link(name: &str, object: &[u8], kernel: &Kernel) -> Result<Self, LoadError> {
         let object = Object::parse(name, object)?;
-        let image = Arc::new(link(&object, kernel, &SimKernel { hz })?);
-        Ok(Self { image, hz })
+        let image = Arc::new(link(&object, kernel.btf(), kernel)?);
+        Ok(Self { image, kernel: kernel.clone() })
     }
 
     /// Sets a global variable before the scheduler is attached: `slice_us`, or a path as
@@ -54,8 +52,8 @@ impl Policy {
         Arc::make_mut(&mut self.image)
     }
 
-    /// Ticks per second of the kernel for which it is linked.
-    pub fn hz(&self) -> u32 {
-        self.hz
+    /// The kernel for which it is linked.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
     }
 }

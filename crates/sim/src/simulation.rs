@@ -7,6 +7,7 @@ use crate::setup;
 use crate::statistics::{self, PolicyStat};
 use rota_choice::{Choices, Recording, Replayed};
 use rota_machine::config::Config;
+use rota_machine::kernel::Kernel;
 use rota_machine::policy::BpfOps;
 use rota_machine::run::{Machine, Outcome};
 use rota_manifest::Setup;
@@ -27,14 +28,13 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// This workload under this policy on this machine, with the ticks of the kernel for which the
-    /// policy is linked.
+    /// This workload under this policy on this machine, with the kernel for which the policy is
+    /// linked.
     pub fn new(policy: &Policy, workload: &Arc<Workload>, config: Config) -> Self {
-        let config = Config { hz: policy.hz(), ..config };
         Self {
             policy: policy.clone(),
             workload: Arc::clone(workload),
-            config,
+            config: on(policy.kernel(), config),
             setup: Setup::default(),
             replays: None,
             records: false,
@@ -71,8 +71,13 @@ impl Simulation {
         let mut machine = Machine::choosing(choices, config, workload, btf)?;
         let mut ops = BpfOps::load(Arc::clone(policy.image()), &mut machine.core)?;
         setup::instance(&mut ops, &mut machine.core, &setup)?;
-        Ok(Loaded { machine, ops, hz: policy.hz() })
+        Ok(Loaded { machine, ops, kernel: policy.kernel().clone() })
     }
+}
+
+/// The machine with this kernel.
+fn on(kernel: &Kernel, config: Config) -> Config {
+    Config { hz: kernel.hz(), rules: kernel.rules(), ..config }
 }
 
 /// A machine with a workload and a policy in it.
@@ -81,7 +86,7 @@ pub struct Loaded {
     pub machine: Machine,
     /// The policy.
     pub ops: BpfOps,
-    hz: u32,
+    kernel: Kernel,
 }
 
 impl std::fmt::Debug for Loaded {
@@ -94,10 +99,10 @@ impl Loaded {
     /// Another machine with the same policy as it was loaded: cheaper than a new one. Its set-up
     /// is not repeated, and must have been none.
     pub fn another(&self, workload: &Arc<Workload>, config: Config) -> Result<Self, SimError> {
-        let config = Config { hz: self.hz, ..config };
+        let config = on(&self.kernel, config);
         let mut machine = self.machine.another(config, Arc::clone(workload))?;
         let ops = self.ops.another(&mut machine.core)?;
-        Ok(Self { machine, ops, hz: self.hz })
+        Ok(Self { machine, ops, kernel: self.kernel.clone() })
     }
 
     /// Runs it until the duration is over or the policy is ejected. Every event goes to `sink`, in

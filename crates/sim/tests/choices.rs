@@ -2,9 +2,9 @@
 //! A run whose choices are replayed is the run that was recorded.
 
 use rota_choice::{ChoiceError, Recording};
-use rota_machine::config::{Config, DEFAULT_HZ};
+use rota_machine::config::Config;
+use rota_machine::kernel::Kernel;
 use rota_machine::topology::Topology;
-use rota_object::btf::reference;
 use rota_sim::{Policy, SimError, Simulation, Watchers};
 use rota_trace::CsvSink;
 use rota_workload::Workload;
@@ -58,7 +58,7 @@ fn dice() -> Option<Policy> {
     let path = folder.path().join("dice.bpf.c");
     std::fs::write(&path, DICE).expect("written");
     match rota_catalog::compile(&path, &[], &[]) {
-        Ok(object) => Some(Policy::link("dice", &object, &reference(), DEFAULT_HZ).expect("links")),
+        Ok(object) => Some(Policy::link("dice", &object, &Kernel::default()).expect("links")),
         Err(rota_catalog::CompileError::NoCompiler { reason, .. }) => {
             eprintln!("skipped: {reason}");
             None
@@ -69,7 +69,7 @@ fn dice() -> Option<Policy> {
 
 fn simulation(policy: &str, workload: &Arc<Workload>, config: Config) -> Simulation {
     let object = rota_catalog::find(policy).expect("ships").object;
-    let policy = Policy::link(policy, object, &reference(), DEFAULT_HZ).expect("links");
+    let policy = Policy::link(policy, object, &Kernel::default()).expect("links");
     Simulation::new(&policy, workload, config)
 }
 

@@ -2,9 +2,9 @@
 //! Runs as callers of the library make them.
 
 use rota_machine::config::{Config, DEFAULT_HZ};
+use rota_machine::kernel::Kernel;
 use rota_machine::topology::Topology;
 use rota_manifest::{Run, Setup};
-use rota_object::btf::reference;
 use rota_sim::{Measured, Policy, SimError, Simulation, Watchers};
 use rota_trace::{CsvSink, Event, EventKind, Sink};
 use rota_workload::Workload;
@@ -14,7 +14,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 fn policy(name: &str, hz: u32) -> Policy {
     let object = rota_catalog::find(name).expect("ships").object;
-    Policy::link(name, object, &reference(), hz).expect("links")
+    Policy::link(name, object, &Kernel::default().with_hz(hz)).expect("links")
 }
 
 fn workload(text: &str) -> Arc<Workload> {
@@ -97,7 +97,7 @@ fn another_machine_of_a_loaded_policy_runs_as_the_first_did() {
 
 #[test]
 fn what_is_wrong_is_told_by_kind_and_by_name() {
-    let junk = Policy::link("junk", b"not an ELF file", &reference(), DEFAULT_HZ);
+    let junk = Policy::link("junk", b"not an ELF file", &Kernel::default());
     assert!(junk.is_err_and(|error| error.object == "junk"));
 
     let mut rr = policy("rr", DEFAULT_HZ);

@@ -4,10 +4,10 @@
 
 use crate::failure::Failure;
 use crate::host::TaskSpec;
-use rota_machine::config::{Config, DEFAULT_HZ};
+use rota_machine::config::Config;
 use rota_machine::exit::ExitKind;
+use rota_machine::kernel::Kernel;
 use rota_machine::topology::Topology;
-use rota_object::btf::reference;
 use rota_sim::{Policy, Simulation};
 use rota_trace::{Cost, Event, EventKind, Sink};
 use std::fmt::Write as _;
@@ -89,7 +89,7 @@ fn run(
 ) -> Result<Simulated, Failure> {
     let failure =
         |e: &dyn std::fmt::Display| Failure::run(policy, format!("in the simulator: {e}"));
-    let policy = Policy::link(policy, object, &reference(), DEFAULT_HZ).map_err(|e| failure(&e))?;
+    let policy = Policy::link(policy, object, &Kernel::default()).map_err(|e| failure(&e))?;
     let load = rota_workload::parse("load", &workload(specs, yielding)).map_err(|e| failure(&e))?;
     let topology = Topology::flat(1).map_err(|e| failure(&e))?;
     let mut config = Config::new(topology, decisions * UNBOUNDED_RUN_US * 1000).ideal();

@@ -4,7 +4,7 @@
 use crate::elf;
 use crate::failure::Failure;
 use crate::link::join;
-use rota_machine::kfuncs::SimKernel;
+use rota_machine::kernel::Kernel;
 use rota_object::btf::reference;
 use rota_object::link::{link, Object};
 use std::path::Path;
@@ -58,8 +58,8 @@ impl Subject {
         // a linker leaves out DWARF, which the writer of ELF files does not take
         let object = join(&[&self.object]).map_err(failure)?;
         let parsed = Object::parse(&self.name, &object).map_err(|e| failure(e.to_string()))?;
-        let mut image = link(&parsed, &reference(), &SimKernel::default())
-            .map_err(|e| failure(e.to_string()))?;
+        let mut image =
+            link(&parsed, &reference(), &Kernel::default()).map_err(|e| failure(e.to_string()))?;
         let mut elf = elf::read(&object).map_err(failure)?;
         for setting in &set {
             let (name, value) = setting

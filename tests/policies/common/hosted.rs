@@ -2,8 +2,9 @@
 //! The shipped policies, compiled and hosted as users run them.
 
 use super::Tape;
-use rota_machine::config::{Config, DEFAULT_HZ};
+use rota_machine::config::Config;
 use rota_machine::core::Core;
+use rota_machine::kernel::Kernel;
 use rota_machine::ops::{Op, OpRet, Ops, OpsParams, Tracepoint};
 use rota_machine::policy::BpfOps;
 use rota_machine::run::{Machine, Outcome};
@@ -88,7 +89,7 @@ fn policy(name: &str) -> Policy {
     let mut linked = LINKED.get_or_init(Mutex::default).lock().unwrap();
     let known = linked.entry(name.to_string()).or_insert_with(|| {
         let object = rota_catalog::find(name).unwrap().object;
-        Policy::link(name, object, &rota_object::btf::reference(), DEFAULT_HZ).unwrap()
+        Policy::link(name, object, &Kernel::default()).unwrap()
     });
     known.clone()
 }

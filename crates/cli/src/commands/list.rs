@@ -5,7 +5,7 @@ use crate::error::{Error, Status};
 use crate::object::link_shipped;
 use crate::output::{json, tunables};
 use clap::Args;
-use rota_object::btf;
+use rota_machine::kernel::Kernel;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(crate) struct ListArgs {
 }
 
 pub(crate) fn run(args: &ListArgs) -> Result<Status, Error> {
-    let kernel = btf::reference();
+    let kernel = Kernel::default();
     let mut listed = Vec::new();
     for policy in rota_catalog::policies() {
         listed.push((policy.name, Arc::clone(link_shipped(policy, &kernel)?.image())));

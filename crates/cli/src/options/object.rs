@@ -8,9 +8,14 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Object")]
 pub(crate) struct ObjectArgs {
-    /// Types of the kernel to simulate, as /sys/kernel/btf/vmlinux or an
-    /// uncompressed vmlinux has them [default: 7.2]
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    /// Kernel to simulate: 6.12, 6.16, 6.19, 7.0, 7.2 or 7.3. What it lacks is refused or taken
+    /// as absent as it does it (docs/third-party.md). rota sim takes all, too: one line each
+    #[arg(long, value_name = "RELEASE", default_value = "7.2")]
+    pub(crate) kernel: String,
+
+    /// Kernel to simulate by its types, as /sys/kernel/btf/vmlinux or an uncompressed vmlinux
+    /// has them
+    #[arg(long, value_name = "FILE", conflicts_with = "kernel", value_hint = ValueHint::FilePath)]
     pub(crate) btf: Option<PathBuf>,
 
     /// Look for headers of a FILE.bpf.c here too (repeatable)

@@ -47,9 +47,10 @@ impl Default for Server {
 
 impl Core {
     /// Tasks of sched_ext have come to a CPU that had none, or the last one left:
-    /// `dl_server_start()`, `dl_server_stop()`. Needless where nobody is above sched_ext.
+    /// `dl_server_start()`, `dl_server_stop()`. Needless where nobody is above sched_ext, and where
+    /// the kernel has no such server.
     pub(crate) fn follow_server(&mut self, cpu: u32) {
-        if !self.higher_classes {
+        if !self.higher_classes || !self.config.rules.ext_server {
             return;
         }
         let wanted = self.rq(cpu).nr_running > 0;

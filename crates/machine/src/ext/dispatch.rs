@@ -6,6 +6,7 @@ use crate::core::Core;
 use crate::dsq::{Cursor, DsqIx};
 use crate::exit::ExitKind;
 use crate::ops::{Op, Ops};
+use crate::rq::DspEntry;
 use crate::task::{OpsState, Tid};
 
 /// `enum scx_dsp_verdict`.
@@ -158,21 +159,15 @@ impl Core {
     }
 
     /// `finish_dispatch()`.
-    fn finish_dispatch(
-        &mut self,
-        o: &mut dyn Ops,
-        rq: u32,
-        t: Tid,
-        qseq: u64,
-        dsq_id: u64,
-        enq_flags: u64,
-    ) {
+    fn finish_dispatch(&mut self, o: &mut dyn Ops, rq: u32, entry: DspEntry) {
+        let DspEntry { task: t, qseq, dsq_id, enq_flags, asked } = entry;
         match self.task(t).ops_state {
             // it has been through another cycle since: no claim on it
             OpsState::Queued(now) if now == qseq => {}
             _ => return,
         }
         self.task_mut(t).ops_state = OpsState::Dispatching;
+        self.apply_late(t, asked, enq_flags);
         let task_cpu = self.task(t).cpu;
         let dsq = self.find_dsq_for_dispatch(rq, dsq_id, task_cpu);
         if self.dsq(dsq).id == DSQ_LOCAL {
@@ -185,8 +180,8 @@ impl Core {
     /// `flush_dispatch_buf()`.
     pub(crate) fn flush_dispatch_buf(&mut self, o: &mut dyn Ops, cpu: u32) {
         let mut buf = std::mem::take(&mut self.rq_mut(cpu).dsp_buf);
-        for e in &buf {
-            self.finish_dispatch(o, cpu, e.task, e.qseq, e.dsq_id, e.enq_flags);
+        for entry in &buf {
+            self.finish_dispatch(o, cpu, *entry);
         }
         let rq = self.rq_mut(cpu);
         rq.dsp_nr_tasks += buf.len() as u32;

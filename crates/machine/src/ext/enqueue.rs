@@ -5,13 +5,19 @@ use crate::consts::*;
 use crate::core::Core;
 use crate::exit::ExitKind;
 use crate::ops::{Op, Ops};
-use crate::rq::Direct;
+use crate::rq::{Asked, Direct};
 use crate::task::{OpsState, Tid};
 use rota_trace::EventKind;
 
 impl Core {
     /// `mark_direct_dispatch()`.
-    pub(crate) fn mark_direct_dispatch(&mut self, t: Tid, dsq_id: u64, enq_flags: u64) {
+    pub(crate) fn mark_direct_dispatch(
+        &mut self,
+        t: Tid,
+        dsq_id: u64,
+        enq_flags: u64,
+        asked: Asked,
+    ) {
         let cpu = self.this_cpu;
         let direct = std::mem::replace(&mut self.rq_mut(cpu).direct, Direct::Done);
         match direct {
@@ -19,6 +25,7 @@ impl Core {
                 let task = self.task_mut(t);
                 task.ddsp_dsq_id = dsq_id;
                 task.ddsp_enq_flags = enq_flags;
+                task.ddsp_asked = asked;
             }
             Direct::Task(expected) => {
                 let (want, got) = (self.task(expected).label(), self.task(t).label());
@@ -39,6 +46,7 @@ impl Core {
         let task = self.task_mut(t);
         task.ddsp_dsq_id = DSQ_INVALID;
         task.ddsp_enq_flags = 0;
+        task.ddsp_asked = Asked::default();
     }
 
     /// `direct_dispatch()`.
@@ -56,8 +64,9 @@ impl Core {
             self.deferred.insert(cpu);
             return;
         }
-        let flags = self.task(t).ddsp_enq_flags;
+        let (flags, asked) = (self.task(t).ddsp_enq_flags, self.task(t).ddsp_asked);
         self.clear_direct_dispatch(t);
+        self.apply_late(t, asked, flags);
         self.dispatch_enqueue(o, dsq, t, flags | ENQ_CLEAR_OPSS);
     }
 
@@ -189,16 +198,23 @@ impl Core {
     /// `ops_dequeue()`.
     pub(crate) fn ops_dequeue(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, deq_flags: u64) {
         self.clr_task_runnable(cpu, t, false);
-        if let OpsState::Queued(_) = self.task(t).ops_state {
+        let queued = matches!(self.task(t).ops_state, OpsState::Queued(_));
+        if queued {
             self.task_mut(t).ops_state = OpsState::None;
         }
-        self.end_custody(o, t, deq_flags);
+        if queued || self.config.rules.dequeue_ends_custody {
+            self.end_custody(o, t, deq_flags);
+        } else {
+            self.leave_custody(t);
+        }
     }
 
     /// `dequeue_task_scx()`.
     pub(crate) fn dequeue_task(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, core_flags: u64) {
         let mut deq_flags = core_flags;
-        if deq_flags & (DEQ_SLEEP | DEQ_CORE_SCHED_EXEC) == 0 {
+        if deq_flags & (DEQ_SLEEP | DEQ_CORE_SCHED_EXEC) == 0
+            && self.config.rules.dequeue_ends_custody
+        {
             deq_flags |= DEQ_SCHED_CHANGE;
         }
         if !self.has_flag(t, TASK_QUEUED) {

@@ -61,9 +61,12 @@ impl Core {
         let online = CpuSet::first_n(topology.cpus());
         self.idle.enabled = !has_update_idle || self.ops_flags & OPS_KEEP_BUILTIN_IDLE != 0;
         self.idle.per_node = self.ops_flags & OPS_BUILTIN_IDLE_PER_NODE != 0;
-        self.idle.llc = topology.llcs() > 1;
-        self.idle.numa =
-            !self.idle.per_node && topology.nodes() > 1 && topology.nodes() != topology.llcs();
+        let by_topology = self.config.rules.idle_by_topology;
+        self.idle.llc = by_topology && topology.llcs() > 1;
+        self.idle.numa = by_topology
+            && !self.idle.per_node
+            && topology.nodes() > 1
+            && topology.nodes() != topology.llcs();
         let global = self.global_masks();
         for at in 0..=global {
             let mut part = online;
@@ -258,7 +261,7 @@ impl Core {
         if prev_ok && self.idle_test_and_clear(prev_cpu) {
             return Some(prev_cpu);
         }
-        if topology.has_smt() {
+        if topology.has_smt() && self.config.rules.idle_siblings {
             for cpu in topology.siblings(prev_cpu).and(&allowed).iter().filter(|c| *c != prev_cpu) {
                 if self.idle_test_and_clear(cpu) {
                     return Some(cpu);
@@ -284,7 +287,8 @@ impl Core {
     ) -> Option<u32> {
         let waker = self.this_cpu;
         let topology = &self.config.topology;
-        if topology.llc_of(waker) == topology.llc_of(prev)
+        if self.config.rules.idle_by_topology
+            && topology.llc_of(waker) == topology.llc_of(prev)
             && prev_ok
             && self.idle_test_and_clear(prev)
         {

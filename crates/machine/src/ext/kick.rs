@@ -74,7 +74,9 @@ impl Core {
             let task = self.task_mut(t);
             task.ddsp_deferred = false;
             let (id, enq_flags, task_cpu) = (task.ddsp_dsq_id, task.ddsp_enq_flags, task.cpu);
+            let asked = task.ddsp_asked;
             self.clear_direct_dispatch(t);
+            self.apply_late(t, asked, enq_flags);
             let dsq = self.find_dsq_for_dispatch(cpu, id, task_cpu);
             if self.dsq(dsq).id == DSQ_LOCAL {
                 self.dispatch_to_local_dsq(o, cpu, dsq, t, enq_flags);

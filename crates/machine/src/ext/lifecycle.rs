@@ -70,7 +70,7 @@ impl Core {
     /// `validate_ops()` and `bpf_scx_init_member()`.
     fn validate_ops(&mut self, o: &dyn Ops) {
         let params = o.params();
-        if params.flags & !OPS_ALL_FLAGS != 0 {
+        if params.flags & !self.config.rules.ops_flags != 0 {
             let text =
                 format!("ops.flags {:#x} has bits that this kernel does not know", params.flags);
             self.error(ExitKind::Error, text);
@@ -177,8 +177,10 @@ impl Core {
             self.call_task(o, Op::Disable, cpu, t, &[]);
         }
         self.set_scx_state(t, TASK_READY);
-        self.set_vtime(t, 0);
-        self.set_slice(t, 0);
+        if self.config.rules.disable_resets {
+            self.set_vtime(t, 0);
+            self.set_slice(t, 0);
+        }
     }
 
     /// `switched_from_scx()`.

@@ -102,7 +102,7 @@ impl Core {
     }
 
     /// `task_leave_custody()`.
-    fn leave_custody(&mut self, t: Tid) -> bool {
+    pub(crate) fn leave_custody(&mut self, t: Tid) -> bool {
         // sticky_cpu >= 0 only while sched_ext itself moves the task between CPUs
         if !self.has_flag(t, TASK_IN_CUSTODY) || self.task(t).sticky_cpu >= 0 {
             return false;
@@ -119,9 +119,18 @@ impl Core {
         }
     }
 
+    /// The task goes to a CPU. Older kernels do not tell of that.
+    fn dispatch_ends_custody(&mut self, o: &mut dyn Ops, t: Tid) {
+        if self.config.rules.dequeue_ends_custody {
+            self.end_custody(o, t, 0);
+        } else {
+            self.leave_custody(t);
+        }
+    }
+
     /// `local_dsq_post_enq()`.
     fn local_post_enq(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, enq_flags: u64) {
-        self.end_custody(o, t, 0);
+        self.dispatch_ends_custody(o, t);
         if self.rq(cpu).next_idle {
             self.wakeup_preempt(cpu);
         }
@@ -170,7 +179,7 @@ impl Core {
         }
         match self.local_cpu(dsq) {
             Some(cpu) => self.local_post_enq(o, cpu, t, enq_flags),
-            None if id == DSQ_GLOBAL || id == DSQ_BYPASS => self.end_custody(o, t, 0),
+            None if id == DSQ_GLOBAL || id == DSQ_BYPASS => self.dispatch_ends_custody(o, t),
             None => self.change_flags(t, 0, TASK_IN_CUSTODY),
         }
         if enq_flags & ENQ_CLEAR_OPSS != 0 {

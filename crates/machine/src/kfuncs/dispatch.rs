@@ -7,7 +7,7 @@ use crate::core::Core;
 use crate::exit::ExitKind;
 use crate::layout::KernelType;
 use crate::policy::reenter;
-use crate::rq::{Direct, DspEntry};
+use crate::rq::{Asked, Direct, DspEntry};
 use crate::task::{OpsState, Tid};
 use rota_vm::error::Fault;
 use rota_vm::memory::Perm;
@@ -61,6 +61,9 @@ pub(super) fn rows() -> Vec<Kfunc<Core>> {
 impl Core {
     /// `scx_vet_enq_flags()`.
     pub(crate) fn vet_enq_flags(&mut self, dsq_id: u64, enq_flags: u64) -> Option<u64> {
+        if !self.config.rules.enq_immed {
+            return Some(enq_flags & !ENQ_IMMED);
+        }
         let local = dsq_id == DSQ_LOCAL || dsq_id & DSQ_LOCAL_ON == DSQ_LOCAL_ON;
         if enq_flags & ENQ_IMMED != 0 && !local {
             self.error(ExitKind::Error, format!("SCX_ENQ_IMMED on a non-local DSQ {dsq_id:#x}"));
@@ -100,8 +103,7 @@ impl Core {
     ) -> Result<u64, Fault> {
         let found = self.insert_preamble("scx_bpf_dsq_insert", p, dsq_id, enq_flags)?;
         let Some((t, flags)) = found else { return Ok(0) };
-        self.give_slice(t, slice_ns);
-        self.insert_commit(t, dsq_id, flags);
+        self.insert_commit(t, dsq_id, flags, Asked { slice_ns, vtime: 0 });
         Ok(1)
     }
 
@@ -116,22 +118,34 @@ impl Core {
     ) -> Result<u64, Fault> {
         let found = self.insert_preamble("scx_bpf_dsq_insert_vtime", p, dsq_id, enq_flags)?;
         let Some((t, flags)) = found else { return Ok(0) };
-        self.give_slice(t, slice_ns);
-        self.set_vtime(t, vtime);
-        self.insert_commit(t, dsq_id, flags | ENQ_DSQ_PRIQ);
+        self.insert_commit(t, dsq_id, flags | ENQ_DSQ_PRIQ, Asked { slice_ns, vtime });
         Ok(1)
     }
 
-    fn give_slice(&mut self, t: Tid, slice_ns: u64) {
-        let slice_ns = if slice_ns == 0 { self.slice(t).max(1) } else { slice_ns };
+    /// `apply_slice_vtime()`.
+    fn apply(&mut self, t: Tid, asked: Asked, enq_flags: u64) {
+        let slice_ns = if asked.slice_ns == 0 { self.slice(t).max(1) } else { asked.slice_ns };
         self.set_slice(t, slice_ns);
+        if enq_flags & ENQ_DSQ_PRIQ != 0 {
+            self.set_vtime(t, asked.vtime);
+        }
+    }
+
+    /// An insertion is carried out.
+    pub(crate) fn apply_late(&mut self, t: Tid, asked: Asked, enq_flags: u64) {
+        if self.config.rules.insert_sets_late {
+            self.apply(t, asked, enq_flags);
+        }
     }
 
     /// `scx_dsq_insert_commit()`.
-    fn insert_commit(&mut self, t: Tid, dsq_id: u64, enq_flags: u64) {
+    fn insert_commit(&mut self, t: Tid, dsq_id: u64, enq_flags: u64, asked: Asked) {
         let cpu = self.this_cpu;
+        if !self.config.rules.insert_sets_late {
+            self.apply(t, asked, enq_flags);
+        }
         if self.rq(cpu).direct != Direct::No {
-            return self.mark_direct_dispatch(t, dsq_id, enq_flags);
+            return self.mark_direct_dispatch(t, dsq_id, enq_flags, asked);
         }
         if self.rq(cpu).dsp_buf.len() as u32 >= self.dsp_max_batch {
             return self.error(ExitKind::Error, "dispatch buffer overflow".into());
@@ -140,7 +154,7 @@ impl Core {
             OpsState::Queued(qseq) => qseq,
             _ => 0,
         };
-        self.rq_mut(cpu).dsp_buf.push(DspEntry { task: t, qseq, dsq_id, enq_flags });
+        self.rq_mut(cpu).dsp_buf.push(DspEntry { task: t, qseq, dsq_id, enq_flags, asked });
     }
 
     /// `scx_bpf_dispatch_nr_slots()`.

@@ -5,6 +5,7 @@ use super::{allow, row};
 use crate::consts::*;
 use crate::core::Core;
 use crate::exit::ExitKind;
+use crate::layout::KernelType;
 use crate::task::Tid;
 use rota_vm::table::Kfunc;
 
@@ -67,26 +68,22 @@ impl Core {
         }
     }
 
-    /// `scx_bpf_events()`: `struct scx_event_stats` in the order of Linux 7.2.
+    /// `scx_bpf_events()`.
     fn write_events(&mut self, addr: u64, size: u32) -> Result<(), rota_vm::error::Fault> {
-        let c = &self.counters;
+        let (c, at) = (&self.counters, self.layouts.event_stats.clone());
         let values = [
-            c.select_cpu_fallback,
-            0,
-            c.dispatch_keep_last,
-            c.enq_skip_exiting,
-            0,
-            c.reenq_immed,
-            c.reenq_local_repeat,
-            c.refill_slice_dfl,
-            0,
-            c.bypass_dispatch,
-            0,
-            0,
-            0,
+            (at.select_cpu_fallback, c.select_cpu_fallback),
+            (at.dispatch_keep_last, c.dispatch_keep_last),
+            (at.enq_skip_exiting, c.enq_skip_exiting),
+            (at.reenq_immed, c.reenq_immed),
+            (at.reenq_local_repeat, c.reenq_local_repeat),
+            (at.refill_slice_dfl, c.refill_slice_dfl),
+            (at.bypass_dispatch, c.bypass_dispatch),
         ];
-        for (at, value) in values.iter().enumerate().take(size as usize / 8) {
-            self.mem.write(addr + 8 * at as u64, 8, *value)?;
+        // The rest never happens here.
+        for offset in (0..at.size().min(size) / 8 * 8).step_by(8) {
+            let value = values.iter().find(|(field, _)| *field == offset);
+            self.mem.write(addr + u64::from(offset), 8, value.map_or(0, |(_, count)| *count))?;
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use rota_machine::config::Config;
 use rota_machine::exit::ExitKind;
 use rota_machine::run::RunError;
 use rota_machine::topology::Topology;
-use rota_object::btf::reference;
+use rota_machine::kernel::Kernel;
 use rota_sim::{Policy, SimError};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -23,7 +23,8 @@ fn linked(shipped: &rota_catalog::Policy, hz: u32) -> Policy {
         static LINKED: RefCell<HashMap<(&'static str, u32), Policy>> = RefCell::default();
     }
     LINKED.with_borrow_mut(|linked| {
-        let link = || Policy::link(shipped.name, shipped.object, &reference(), hz).expect("linked");
+        let kernel = Kernel::default().with_hz(hz);
+        let link = || Policy::link(shipped.name, shipped.object, &kernel).expect("linked");
         linked.entry((shipped.name, hz)).or_insert_with(link).clone()
     })
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Small schedulers in C, compiled and run for a while.
 
-use rota_machine::config::{Config, DEFAULT_HZ};
+use rota_machine::config::Config;
+use rota_machine::kernel::Kernel;
 use rota_machine::topology::Topology;
-use rota_object::btf::reference;
 use rota_sim::{Policy, SimError, Simulation, Watchers};
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(crate) fn compiled(source: &str) -> Option<Policy> {
         }
         Err(error) => panic!("{error}"),
     };
-    Some(Policy::link("places", &object, &reference(), DEFAULT_HZ).expect("links"))
+    Some(Policy::link("places", &object, &Kernel::default()).expect("links"))
 }
 
 /// How a short run ends, or why it cannot begin.

@@ -42,8 +42,6 @@ pub(super) fn rows<H: Host>() -> Vec<Kfunc<H>> {
         row("bpf_cpumask_copy", 2..=2, 8, copy),
         row("bpf_cpumask_any_distribute", 1..=1, 15, any_distribute),
         row("bpf_cpumask_any_and_distribute", 2..=2, 18, any_and_distribute),
-        row("bpf_cpumask_any", 1..=1, 8, first),
-        row("bpf_cpumask_any_and", 2..=2, 10, first_and),
         row("bpf_cpumask_weight", 1..=1, 10, weight),
         row("bpf_cpumask_populate", 3..=3, 12, populate),
     ]

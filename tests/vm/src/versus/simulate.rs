@@ -6,8 +6,9 @@ use super::fair;
 use super::numbers::Numbers;
 use anyhow::{bail, Context, Result};
 use rota_guest::recorded::Fair;
-use rota_machine::config::{Config, Costs, DEFAULT_HZ};
+use rota_machine::config::{Config, Costs};
 use rota_machine::interruption::Interruption;
+use rota_machine::kernel::Kernel;
 use rota_machine::lab::Lab;
 use rota_machine::topology::Topology;
 use rota_measure::Summary;
@@ -100,8 +101,7 @@ pub fn simulate(case: &Case, workload: &str, beside: &Beside, lots: Option<Lots>
     });
 
     let shipped = rota_catalog::find(&case.policy)?;
-    let kernel = rota_object::btf::reference();
-    let mut policy = Policy::link(shipped.name, shipped.object, &kernel, DEFAULT_HZ)?;
+    let mut policy = Policy::link(shipped.name, shipped.object, &Kernel::default())?;
     let of_fair = beside.fair.as_ref().map(fair::tunables).unwrap_or_default();
     for set in of_fair.iter().chain(&case.set) {
         let (name, value) = set.split_once('=').with_context(|| format!("'{set}' sets nothing"))?;

@@ -210,9 +210,10 @@ fn inputs(args: &CompareArgs, matrix: &Matrix) -> Result<Inputs, Error> {
     for policy in &matrix.policies {
         add(format!("policy {}", policy.label), policy.hash.clone());
     }
-    if let Some(btf) = &args.object.btf {
-        add("--btf".into(), matrix::hash_of(btf)?);
-    }
+    match &args.object.btf {
+        Some(btf) => add("--btf".into(), matrix::hash_of(btf)?),
+        None => add("--kernel".into(), args.object.kernel.clone()),
+    };
     let machine = &args.machine;
     let or_default = |value: Option<String>| value.unwrap_or_else(|| "the default".into());
     let ns = |time: Option<u64>| or_default(time.map(|ns| format!("{ns}ns")));

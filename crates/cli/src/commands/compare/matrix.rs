@@ -10,10 +10,10 @@ use crate::object::{self, Found};
 use crate::prepare;
 use crate::simulation;
 use rota_machine::config::Config;
+use rota_machine::kernel::Kernel;
 use rota_machine::topology::Topology;
 use rota_manifest::Setup;
 use rota_measure::catalogue;
-use rota_object::btf::Btf;
 use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ impl Matrix {
     pub(crate) fn new(args: &CompareArgs) -> Result<Self, Error> {
         let Chosen { workloads: files, policies: wanted, baseline } =
             policies::sort_out(&args.items, &args.policies, args.all, &args.baseline)?;
-        let kernel = object::kernel_btf(&args.object)?;
+        let kernel = object::kernel(&args.object, args.machine.hz)?;
         let mut found = Vec::new();
         for policy in &wanted {
             found.push(object::find(&policy.policy, &args.object.include)?);
@@ -69,7 +69,7 @@ impl Matrix {
         let mut machines = Vec::new();
         for cpus in &args.cpus {
             let topology = simulation::topology(&args.machine, *cpus)?;
-            let objects = prepare_all(&wanted, &found, &topology, &kernel, args.machine.hz)?;
+            let objects = prepare_all(&wanted, &found, &topology, &kernel)?;
             machines.push((*cpus, Arc::new(objects)));
         }
         let mut stages = Vec::new();
@@ -152,13 +152,12 @@ fn prepare_all(
     wanted: &[Wanted],
     found: &[Found],
     topology: &Topology,
-    kernel: &Arc<Btf>,
-    hz: u32,
+    kernel: &Kernel,
 ) -> Result<Vec<Prepared>, Error> {
     let facts = rota_sim::facts(topology);
     let mut objects = Vec::new();
     for (wanted, found) in wanted.iter().zip(found) {
-        let mut policy = found.clone().simulate(kernel, hz)?.policy;
+        let mut policy = found.clone().simulate(kernel)?.policy;
         let setup = prepare::setup(wanted.manifest.as_deref(), &facts, policy.image())?;
         policy.prepare(&setup, &wanted.set)?;
         objects.push(Prepared { policy, setup });

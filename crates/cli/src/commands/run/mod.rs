@@ -19,7 +19,7 @@ use crate::output::{messages, tunables};
 use restarts::Restarts;
 use rota_kernel::check::{Fact, Purpose};
 use rota_kernel::{sysfs, Exit};
-use rota_object::btf;
+use rota_machine::kernel::Kernel;
 use rota_object::image::Image;
 use start::Settings;
 use std::io::Write;
@@ -131,7 +131,7 @@ fn tell(args: &RunArgs, exit: &Exit) -> Result<Status, Error> {
 }
 
 fn help_tunables(found: Found) -> Result<Status, Error> {
-    let policy = found.simulate(&btf::reference(), rota_machine::config::DEFAULT_HZ)?.policy;
+    let policy = found.simulate(&Kernel::default())?.policy;
     let image = policy.image();
     let mut out = crate::output::stdout();
     for line in tunables::table(&tunables::options(image)) {

@@ -19,9 +19,9 @@ use rota_sim::{Measured, Simulation, Watchers};
 use std::io::Write;
 
 pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
-    let kernel = object::kernel_btf(&args.object)?;
+    let kernel = object::kernel(&args.object, args.machine.hz)?;
     let Named { name, source, mut policy } =
-        object::open(&args.policy, &args.object, &kernel, args.machine.hz)?;
+        object::find(&args.policy, &args.object.include)?.simulate(&kernel)?;
     let workload = args.workload.as_deref().filter(|_| !args.help_tunables);
     let Some(workload) = workload else {
         return help_tunables(policy.image());

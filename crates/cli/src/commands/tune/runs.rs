@@ -8,21 +8,21 @@ use crate::object::{self, Found};
 use crate::progress::Clock;
 use crate::simulation;
 use rota_machine::config::Config;
+use rota_machine::kernel::Kernel;
 use rota_manifest::Setup;
 use rota_measure::catalogue::{Measure, Run};
-use rota_object::btf::Btf;
 use rota_sim::{Policy, Simulation, Watchers};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 /// What all runs share.
 pub(super) struct Runs<'a> {
     args: &'a TuneArgs,
     load: Load,
     found: Found,
-    kernel: Arc<Btf>,
+    kernel: Kernel,
     config: Config,
     measure: &'static Measure,
     threads: usize,
@@ -39,7 +39,7 @@ impl<'a> Runs<'a> {
         let path: &PathBuf = &args.workload;
         let load = simulation::load(path)?;
         let config = simulation::config(&args.machine, args.cpus, &load)?;
-        let kernel = object::kernel_btf(&args.object)?;
+        let kernel = object::kernel(&args.object, args.machine.hz)?;
         let found = object::find(&args.policy, &args.object.include)?;
         let progress = (AtomicU64::new(0), AtomicU64::new(0));
         Ok(Self { args, load, found, kernel, config, measure, threads, progress })
@@ -52,7 +52,7 @@ impl<'a> Runs<'a> {
 
     /// The policy with some settings; none: as it ships.
     fn policy(&self, set: &[(String, String)]) -> Result<Policy, Error> {
-        let mut policy = self.found.clone().simulate(&self.kernel, self.args.machine.hz)?.policy;
+        let mut policy = self.found.clone().simulate(&self.kernel)?.policy;
         let set: Vec<(String, String)> = self.args.set.iter().chain(set).cloned().collect();
         policy.prepare(&Setup::default(), &set)?;
         Ok(policy)

@@ -114,6 +114,7 @@ impl Builder {
             struct_ops: Vec::new(),
             kfuncs: Vec::new(),
             ksyms: Vec::new(),
+            untold_types: Vec::new(),
             variables: Vec::new(),
             btf: Arc::clone(&empty),
             kernel_btf: empty,

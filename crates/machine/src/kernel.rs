@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The kernel to simulate as one value: types, functions, version and rules.
+
+mod release;
+mod rules;
+
+pub use rules::Rules;
+
+use crate::config::DEFAULT_HZ;
+use crate::kernel_objects::KSYMS;
+use crate::kfuncs::{renamed, table};
+use rota_object::btf::{Btf, Bundled, Kind};
+use rota_object::link;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// A release whose types are not bundled.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("kernel {release}: its types are not bundled, expected one of {}", Kernel::releases().join(", "))]
+pub struct UnknownKernel {
+    /// What was asked for.
+    pub release: String,
+}
+
+/// A kernel to simulate.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    release: &'static str,
+    version: [u8; 3],
+    hz: u32,
+    btf: Arc<Btf>,
+    rules: Rules,
+}
+
+impl Default for Kernel {
+    /// The reference kernel: Linux 7.2.
+    fn default() -> Self {
+        Self::of_bundled(Bundled::reference())
+    }
+}
+
+impl Kernel {
+    /// A release whose types are bundled: `7.2`.
+    pub fn bundled(release: &str) -> Result<Self, UnknownKernel> {
+        let found = Bundled::find(release).map(Self::of_bundled);
+        found.ok_or_else(|| UnknownKernel { release: release.to_string() })
+    }
+
+    /// The releases whose types are bundled, the oldest first.
+    pub fn releases() -> Vec<&'static str> {
+        Bundled::all().iter().map(|kernel| kernel.release).collect()
+    }
+
+    fn of_bundled(kernel: &Bundled) -> Self {
+        Self { version: kernel.version, release: kernel.release, ..Self::of_btf(kernel.btf()) }
+    }
+
+    /// The kernel that has these types. They do not say of which version they are: it counts as
+    /// the newest release whose sched_ext they have, as its first version (`7.2.0`).
+    pub fn of_btf(btf: Arc<Btf>) -> Self {
+        let (release, version) = release::of(&btf);
+        Self { release, version, hz: DEFAULT_HZ, rules: Rules::of(&btf), btf }
+    }
+
+    /// The same kernel with so many ticks per second (`CONFIG_HZ`); 250 if nothing is said.
+    #[must_use]
+    pub fn with_hz(self, hz: u32) -> Self {
+        Self { hz, ..self }
+    }
+
+    /// Its release: `7.2`.
+    pub fn release(&self) -> &'static str {
+        self.release
+    }
+
+    /// Ticks per second.
+    pub fn hz(&self) -> u32 {
+        self.hz
+    }
+
+    /// Its types.
+    pub fn btf(&self) -> &Arc<Btf> {
+        &self.btf
+    }
+
+    /// What it does otherwise than others.
+    pub fn rules(&self) -> Rules {
+        self.rules
+    }
+
+    fn has_func(&self, name: &str) -> bool {
+        self.btf.find(Kind::Func, name).is_some()
+    }
+}
+
+impl link::Kernel for Kernel {
+    /// Those that its types have, and the machine.
+    fn kfunc(&self, name: &str) -> Option<RangeInclusive<u8>> {
+        let row = table().kfunc(name)?.arity.clone();
+        self.has_func(name).then_some(row)
+    }
+
+    fn no_kfunc(&self, name: &str) -> String {
+        let release = self.release;
+        if self.has_func(name) {
+            return format!(
+                "kernel function '{name}' of Linux {release} is not among those simulated"
+            );
+        }
+        let lacks = format!("Linux {release} has no kernel function '{name}'");
+        let instead: Vec<_> =
+            renamed::other_names(name).filter(|other| self.has_func(other)).collect();
+        if !instead.is_empty() {
+            return format!("{lacks}, but {} in its place", instead.join(" and "));
+        }
+        let having = |kernel: &&Bundled| kernel.btf().find(Kind::Func, name).is_some();
+        let others: Vec<_> =
+            Bundled::all().iter().filter(having).map(|kernel| kernel.release).collect();
+        match others[..] {
+            [] => format!("kernel function '{name}' is unknown"),
+            _ => format!("{lacks}, which {} has", others.join(", ")),
+        }
+    }
+
+    fn has_ksym(&self, name: &str) -> bool {
+        KSYMS.contains(&name)
+    }
+
+    fn kconfig(&self, name: &str) -> Option<u64> {
+        match name {
+            "CONFIG_SMP"
+            | "CONFIG_SCHED_CLASS_EXT"
+            | "CONFIG_CGROUPS"
+            | "CONFIG_FAIR_GROUP_SCHED" => Some(1),
+            "CONFIG_HZ" => Some(u64::from(self.hz)),
+            "CONFIG_NR_CPUS" => Some(8192),
+            "CONFIG_PREEMPT_RCU" | "CONFIG_SCHED_CORE" => Some(0),
+            _ => None,
+        }
+    }
+
+    fn kernel_version(&self) -> u32 {
+        let [major, minor, patch] = self.version.map(u32::from);
+        major << 16 | minor << 8 | patch
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rota_object::link::Kernel as _;
+
+    #[test]
+    fn types_tell_the_release_that_they_are_bundled_as() {
+        for kernel in Bundled::all() {
+            let found = Kernel::of_btf(kernel.btf());
+            let [major, minor, _] = kernel.version;
+            assert_eq!((found.release, found.version), (kernel.release, [major, minor, 0]));
+        }
+    }
+
+    #[test]
+    fn the_reference_kernel_has_every_function_of_the_machine_that_any_kernel_has() {
+        let reference = Kernel::default();
+        assert_eq!((reference.release(), reference.hz()), ("7.2", 250));
+        assert_eq!(reference.kernel_version(), 7 << 16 | 2 << 8 | 12);
+        let gone: Vec<_> =
+            table().kfunc_names().filter(|name| reference.kfunc(name).is_none()).collect();
+        let renamed = renamed::PAIRS.iter().map(|(old, _)| *old).collect::<Vec<_>>();
+        assert!(gone.iter().all(|name| renamed.contains(name)), "{gone:?}");
+    }
+
+    #[test]
+    fn every_function_of_the_machine_is_in_some_kernel() {
+        let all: Vec<_> = Bundled::all().iter().map(Kernel::of_bundled).collect();
+        let nowhere: Vec<_> = table()
+            .kfunc_names()
+            .filter(|name| !all.iter().any(|kernel| kernel.kfunc(name).is_some()))
+            .collect();
+        assert!(nowhere.is_empty(), "{nowhere:?}");
+    }
+
+    #[test]
+    fn an_unknown_release_is_refused_with_those_that_there_are() {
+        let error = Kernel::bundled("6.11").unwrap_err().to_string();
+        assert!(error.ends_with("expected one of 6.12, 6.16, 6.19, 7.0, 7.2, 7.3"), "{error}");
+    }
+}
