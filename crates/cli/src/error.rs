@@ -17,7 +17,7 @@ use thiserror::Error;
 /// Exit code: something failed that is not the input's fault.
 const FAILURE: u8 = 1;
 /// Exit code: wrong usage or bad input; clap ends with it too.
-const BAD_INPUT: u8 = 2;
+pub(crate) const BAD_INPUT: u8 = 2;
 /// Exit code: the policy was ejected.
 pub(crate) const EJECTED: u8 = 3;
 
@@ -32,6 +32,8 @@ pub(crate) enum Status {
     Done,
     /// The kernel would have ejected the policy.
     Ejected,
+    /// A kernel would not have taken the policy, of several that were asked.
+    Refused,
 }
 
 /// Why a command did not work.

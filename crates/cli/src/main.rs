@@ -46,6 +46,7 @@ fn main() -> ExitCode {
     match result {
         Ok(Status::Done) => ExitCode::SUCCESS,
         Ok(Status::Ejected) => ExitCode::from(error::EJECTED),
+        Ok(Status::Refused) => ExitCode::from(error::BAD_INPUT),
         Err(Error::PipeClosed) => ExitCode::SUCCESS,
         Err(error) => {
             output::messages::error(&error);

@@ -30,7 +30,9 @@ pub(crate) struct Named {
 pub(crate) fn kernel(args: &ObjectArgs, hz: u32) -> Result<Kernel, Error> {
     let Some(path) = &args.btf else {
         if args.kernel == EVERY_KERNEL {
-            return Err(Error::input("--kernel all: one release only, but for rota sim"));
+            return Err(Error::input(
+                "--kernel all: only rota sim takes all, expected one release",
+            ));
         }
         let found = Kernel::bundled(&args.kernel)
             .map_err(|unknown| Error::input(format!("--{unknown}; --btf FILE takes any kernel's")));

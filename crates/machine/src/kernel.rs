@@ -119,7 +119,8 @@ impl link::Kernel for Kernel {
             Bundled::all().iter().filter(having).map(|kernel| kernel.release).collect();
         match others[..] {
             [] => format!("kernel function '{name}' is unknown"),
-            _ => format!("{lacks}, which {} has", others.join(", ")),
+            [only] => format!("{lacks}, which {only} has"),
+            _ => format!("{lacks}, which {} have", others.join(", ")),
         }
     }
 

@@ -113,6 +113,8 @@ pub(crate) struct Sim<'a> {
     policy_stats: Map<String, Value>,
     deadlocks: Vec<Vec<Link>>,
     requests: &'a RequestsReport,
+    kernel: &'a str,
+    untold_types: &'a [String],
 }
 
 #[derive(Debug, Serialize)]
@@ -178,6 +180,8 @@ impl<'a> Sim<'a> {
             policy_stats: counted(run),
             deadlocks: blocked::deadlocks(run),
             requests: &run.finished.requests,
+            kernel: run.kernel,
+            untold_types: &run.image.untold_types,
         }
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod blocked;
 pub(crate) mod comparison;
 pub(crate) mod fluid;
 pub(crate) mod json;
+pub(crate) mod kernels;
 pub(crate) mod messages;
 pub(crate) mod plain;
 pub(crate) mod reproduction;
@@ -43,6 +44,8 @@ pub(crate) struct Run<'a> {
     pub(crate) policy: &'a str,
     /// Where it is from.
     pub(crate) source: &'a str,
+    /// Release of the simulated kernel.
+    pub(crate) kernel: &'a str,
     /// Its object, as it ran.
     pub(crate) image: &'a Image,
     /// Variables that `--set` named.

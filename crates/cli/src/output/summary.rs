@@ -183,6 +183,10 @@ fn notes(out: &mut dyn Write, run: &Run<'_>) -> io::Result<()> {
         let named = named.join(", ");
         writeln!(out, "note: read as 0, not simulated: {named}{more}")?;
     }
+    if !run.image.untold_types.is_empty() {
+        let types = run.image.untold_types.join(", ");
+        writeln!(out, "note: taken as absent, not told by the bundled types: {types} (see --btf)")?;
+    }
     if !run.finished.outcome.printed.is_empty() {
         let lines = run.finished.outcome.printed.len();
         writeln!(out, "note: the policy printed {lines} lines (-v shows them)")?;

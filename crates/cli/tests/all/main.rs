@@ -12,6 +12,7 @@ mod cli_control;
 mod cli_ejection;
 mod cli_fluid;
 mod cli_hostile;
+mod cli_kernels;
 mod cli_list;
 mod cli_man;
 mod cli_outputs;

@@ -2,6 +2,7 @@
 //! `rota sim`: one workload under one policy.
 
 mod args;
+mod kernels;
 
 pub(crate) use args::SimArgs;
 
@@ -14,11 +15,15 @@ use crate::prepare;
 use crate::progress::{self, Clock};
 use crate::simulation;
 use crate::trace_files::{self, Picture, TraceFile};
+use rota_machine::kernel::Kernel;
 use rota_report::Caption;
 use rota_sim::{Measured, Simulation, Watchers};
 use std::io::Write;
 
 pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
+    if args.object.btf.is_none() && args.object.kernel == object::EVERY_KERNEL {
+        return kernels::run(args);
+    }
     let kernel = object::kernel(&args.object, args.machine.hz)?;
     let Named { name, source, mut policy } =
         object::find(&args.policy, &args.object.include)?.simulate(&kernel)?;
@@ -35,6 +40,11 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     let replay = args.replay_choices.as_deref().map(Replay::read).transpose()?;
     let seed = replay.as_ref().map_or_else(|| summary::seed(&config), Replay::describe);
     let machine = summary::machine_with(&config, &seed);
+    // The reference kernel goes without saying.
+    let machine = match policy.kernel().release() {
+        release if release == Kernel::default().release() => machine,
+        release => format!("Linux {release}, {machine}"),
+    };
     let described = format!("{name}, {}: {machine}", load.file);
 
     let caption = Caption { policy: name.clone(), workload: load.file.clone(), machine };
@@ -72,6 +82,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     let run = Run {
         policy: &name,
         source: &source,
+        kernel: policy.kernel().release(),
         image: policy.image(),
         set: &args.set,
         config: &config,

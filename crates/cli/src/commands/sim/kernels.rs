@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `rota sim --kernel all`: the same run on every kernel that is bundled, one line each.
+
+use super::args::SimArgs;
+use crate::error::{Error, Status};
+use crate::object::{self, Found, Named};
+use crate::output::json;
+use crate::output::kernels::{self, OnKernel, Verdict};
+use crate::prepare;
+use crate::progress::{self, Clock};
+use crate::simulation;
+use rota_machine::config::Config;
+use rota_machine::kernel::Kernel;
+use rota_sim::{Simulation, Watchers};
+use std::io::Write;
+
+pub(super) fn run(args: &SimArgs) -> Result<Status, Error> {
+    let of_one_run = [
+        ("--trace", !args.trace.is_empty()),
+        ("--trace-window", args.trace_window.is_some()),
+        ("--record-choices", args.record_choices.is_some()),
+        ("--replay-choices", args.replay_choices.is_some()),
+        ("--all-tasks", args.all_tasks),
+        ("--verbose", args.verbose),
+    ];
+    if let Some((option, _)) = of_one_run.iter().find(|(_, given)| *given) {
+        return Err(Error::input(format!("{option}: not with --kernel all, expected one release")));
+    }
+    let found = object::find(&args.policy, &args.object.include)?;
+    let Some(workload) = &args.workload else {
+        return Err(Error::input("--help-tunables: not with --kernel all"));
+    };
+    let load = simulation::load(workload)?;
+    let config = simulation::config(&args.machine, args.cpus, &load)?;
+    let releases = Kernel::releases();
+    let clock = Clock::default();
+    let end_ns = config.duration_ns.saturating_mul(releases.len() as u64);
+    let runs: Vec<OnKernel> = progress::show(&clock, end_ns, || {
+        let on = |release: &&'static str| {
+            let verdict = match simulate(args, &found, &config, &load, release, &clock) {
+                Ok(measured) => Verdict::of(measured),
+                Err(why) => Verdict::Refused(why.to_string()),
+            };
+            OnKernel { release, verdict }
+        };
+        releases.iter().map(on).collect()
+    });
+    // What no kernel takes is wrong for another reason.
+    let refused: Vec<_> = runs.iter().filter_map(|run| run.verdict.refusal()).collect();
+    if refused.len() == runs.len() && refused.windows(2).all(|pair| pair[0] == pair[1]) {
+        return Err(Error::input(refused[0]));
+    }
+
+    let mut out = crate::output::stdout();
+    if args.json {
+        let policy = (found.name.as_str(), found.source.as_str());
+        json::print(&mut out, &kernels::Json::new(policy, &config, &load.file, &runs))?;
+    } else {
+        kernels::print(&mut out, &found.name, &load.file, &config, &runs)?;
+    }
+    out.flush()?;
+    Ok(match runs.iter().any(|run| run.verdict.is_ejection()) {
+        true => Status::Ejected,
+        false if !refused.is_empty() => Status::Refused,
+        false => Status::Done,
+    })
+}
+
+fn simulate(
+    args: &SimArgs,
+    found: &Found,
+    config: &Config,
+    load: &crate::load::Load,
+    release: &str,
+    clock: &Clock,
+) -> Result<rota_sim::Measured, Error> {
+    let kernel = Kernel::bundled(release).map_err(Error::input)?.with_hz(args.machine.hz);
+    let Named { mut policy, .. } = found.clone().simulate(&kernel)?;
+    let facts = rota_sim::facts(&config.topology);
+    let setup = prepare::setup(args.manifest.as_deref(), &facts, policy.image())?;
+    policy.prepare(&setup, &args.set)?;
+    let run = Simulation::new(&policy, &load.workload, config.clone()).with_setup(&setup);
+    simulation::run(run, Watchers::default(), clock).map_err(|e| simulation::refused(&e, load))
+}
