@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Reads an eBPF object and links it against a kernel's types, without a kernel.
+#![doc = include_str!("../README.md")]
 
 pub mod btf;
 pub mod error;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Runs the functions of a linked eBPF object in user space, for a [`host::Host`].
+#![doc = include_str!("../README.md")]
 
 mod callback;
 mod code;
