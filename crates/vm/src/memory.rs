@@ -293,16 +293,6 @@ impl Memory {
     }
 }
 
-/// Regions from this size on are mostly never touched: arrays with room for every task.
-const LARGE: usize = 1 << 20;
-
-/// What glibc always takes from the kernel, zeroed page by page as they are touched. Smaller
-/// blocks come from its heap once one was freed, and are cleared whole, for milliseconds.
-const LAZY: usize = (32 << 20) + 1;
-
 fn zeroed(size: u32) -> Box<[u8]> {
-    let size = size as usize;
-    let mut bytes = vec![0; if size < LARGE { size } else { size.max(LAZY) }];
-    bytes.truncate(size);
-    bytes.into_boxed_slice()
+    vec![0; size as usize].into_boxed_slice()
 }
