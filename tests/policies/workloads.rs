@@ -7,7 +7,7 @@ use rota_machine::config::Config;
 use rota_machine::exit::ExitKind;
 use rota_machine::run::Outcome;
 use rota_machine::topology::Topology;
-use rota_measure::{RequestReport, Requests, RequestsReport};
+use rota_measure::{RequestNumbers, Requests, RequestsNumbers};
 use rota_trace::{EventKind, Sink};
 use std::path::PathBuf;
 
@@ -28,13 +28,13 @@ fn run(policy: &str, config: Config, workload: &str) -> (Outcome, Tape) {
     (outcome, tape)
 }
 
-fn requests(tape: &Tape, end_ns: u64) -> RequestsReport {
+fn requests(tape: &Tape, end_ns: u64) -> RequestsNumbers {
     let mut requests = Requests::default();
     tape.0.iter().for_each(|event| requests.event(event));
     requests.finish(end_ns)
 }
 
-fn class<'a>(report: &'a RequestsReport, name: &str) -> &'a RequestReport {
+fn class<'a>(report: &'a RequestsNumbers, name: &str) -> &'a RequestNumbers {
     report.classes.iter().find(|c| c.name.as_deref() == Some(name)).unwrap()
 }
 

@@ -3,14 +3,14 @@
 
 use crate::error::Error;
 use rota_kernel::Loaded;
-use rota_manifest::{MachineFacts, Manifest, Setup};
+use rota_manifest::{CpuFacts, Manifest, Setup};
 use rota_object::image::Image;
 use std::path::Path;
 
 /// A manifest's values for one machine; nothing to do without a manifest.
 pub(crate) fn setup(
     manifest: Option<&Path>,
-    facts: &MachineFacts,
+    facts: &CpuFacts,
     image: &Image,
 ) -> Result<Setup, Error> {
     let Some(path) = manifest else { return Ok(Setup::default()) };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Can this machine run a policy? What is missing, and how to get it. Only files are read;
+//! Can this computer run a policy? What is missing, and how to get it. Only files are read;
 //! nothing is changed and the kernel is asked for nothing.
 
 mod files;
@@ -38,7 +38,7 @@ pub enum Purpose {
     Record,
 }
 
-/// One thing that a machine must have.
+/// One thing that a computer must have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
     /// What it is about, in a word.
@@ -83,17 +83,17 @@ impl Fact {
     }
 }
 
-/// All facts of a machine.
+/// All facts of a computer.
 #[derive(Clone, Debug, Default)]
-pub struct Report {
+pub struct Findings {
     /// In the order in which they matter.
     pub facts: Vec<Fact>,
     /// The kernel's types, if it has some that can be understood: to read them takes a while,
-    /// so whoever looked at the machine need not do it again.
+    /// so whoever looked at the computer need not do it again.
     pub types: Option<Arc<Btf>>,
 }
 
-impl Report {
+impl Findings {
     /// What stands in the way.
     pub fn missing(&self, purpose: Purpose) -> impl Iterator<Item = &Fact> {
         let counts = move |f: &&Fact| purpose == Purpose::Run || f.record;
@@ -111,13 +111,13 @@ impl Report {
     }
 }
 
-/// Looks at this machine.
-pub fn machine() -> Report {
-    machine_at(Path::new("/"), Path::new(control::SOCKET))
+/// Looks at this computer.
+pub fn computer() -> Findings {
+    computer_at(Path::new("/"), Path::new(control::SOCKET))
 }
 
-/// As [`machine`], with the files below `root`, and the control socket of a running `rota`.
-pub fn machine_at(root: &Path, socket: &Path) -> Report {
+/// As [`computer`], with the files below `root`, and the control socket of a running `rota`.
+pub fn computer_at(root: &Path, socket: &Path) -> Findings {
     let root = Root::new(root);
     let mut facts = vec![kernel::version(&root)];
     // An old kernel has none: that need not be said twice.
@@ -131,5 +131,5 @@ pub fn machine_at(root: &Path, socket: &Path) -> Report {
     facts.extend(privileges::lockdown(&root));
     facts.extend(kernel::isolation(&root));
     facts.extend(scheduler::loaded(&root, socket));
-    Report { facts, types }
+    Findings { facts, types }
 }

@@ -3,7 +3,7 @@
 //! them the tests say that they were skipped, and why. The machine tests run them for sure.
 
 use rota_kernel::events::{Facts, RecordError, RecordOptions, Recorder, Scope};
-use rota_measure::{Report, Summary};
+use rota_measure::{Numbers, Summary};
 use rota_trace::{EventKind, Tee};
 use rustix::process::{waitid, Pid, WaitId, WaitIdOptions};
 use std::collections::HashMap;
@@ -46,7 +46,7 @@ fn record(
     mut recorder: Recorder,
     script: &str,
     ended: impl FnOnce(u32),
-) -> (Facts, Report, Vec<EventKind>) {
+) -> (Facts, Numbers, Vec<EventKind>) {
     let (mut summary, mut all) = (Summary::new(recorder.cpus()), rota_trace::Recorder::default());
     let mut sinks = Tee::new();
     sinks.push(&mut summary);
@@ -64,8 +64,8 @@ fn record(
     child.wait().expect("waited");
     let (facts, _) = recorder.finish(&mut sinks).expect("finished");
     drop(sinks);
-    let report = summary.finish(facts.duration_ns);
-    (facts, report, all.events.into_iter().map(|event| event.kind).collect())
+    let numbers = summary.finish(facts.duration_ns);
+    (facts, numbers, all.events.into_iter().map(|event| event.kind).collect())
 }
 
 /// Time on the CPU, and number of switches, as the kernel counts them.
@@ -111,7 +111,7 @@ fn a_recording_agrees_with_the_kernels_own_accounts() {
 fn agrees(recorder: Recorder) -> bool {
     let mut account = (0, 0, 0);
     let taken_before_ns = taken_from_tasks_ns();
-    let (facts, report, events) = record(recorder, LOAD, |pid| {
+    let (facts, numbers, events) = record(recorder, LOAD, |pid| {
         let (runtime_ns, switches) = kernels_account(pid);
         account = (pid, runtime_ns, switches);
     });
@@ -121,8 +121,8 @@ fn agrees(recorder: Recorder) -> bool {
     if facts.repaired > 0 {
         return false;
     }
-    assert!(report.tasks.len() >= 6, "a shell, two children, four sleeps: {report:?}");
-    let task = report.tasks.iter().find(|task| task.pid == pid).expect("the shell");
+    assert!(numbers.tasks.len() >= 6, "a shell, two children, four sleeps: {numbers:?}");
+    let task = numbers.tasks.iter().find(|task| task.pid == pid).expect("the shell");
     assert_eq!(task.switches, switches);
     // Within 1 %, and longer by no more than was taken: sums of ticks, of which one is not yet full.
     let taken_ns = match taken_from_tasks_ns() {
@@ -135,9 +135,9 @@ fn agrees(recorder: Recorder) -> bool {
         "{} ns, the kernel says {runtime_ns}; up to {taken_ns} were taken",
         task.cpu_ns
     );
-    let sum: u64 = report.tasks.iter().map(|task| task.switches).sum();
-    assert_eq!(report.totals.context_switches, sum);
-    assert!(report.tasks.iter().all(|task| task.finished_ns.is_some()), "{report:?}");
+    let sum: u64 = numbers.tasks.iter().map(|task| task.switches).sum();
+    assert_eq!(numbers.totals.context_switches, sum);
+    assert!(numbers.tasks.iter().all(|task| task.finished_ns.is_some()), "{numbers:?}");
 
     // The shell made its children, and they woke it when they ended.
     let parents: HashMap<u32, u32> = events

@@ -3,7 +3,7 @@
 
 use crate::error::ManifestError;
 use crate::expr::{Expr, Names};
-use crate::facts::MachineFacts;
+use crate::facts::CpuFacts;
 use crate::model::{Assign, Given, Manifest};
 
 /// What to do to an object before its scheduler is attached, in this order.
@@ -55,7 +55,7 @@ impl Manifest {
     /// as `SCX_SLICE_DFL`.
     pub fn expand(
         &self,
-        facts: &MachineFacts,
+        facts: &CpuFacts,
         constant: &dyn Fn(&str) -> Option<i128>,
     ) -> Result<Setup, ManifestError> {
         let at = Scope { manifest: self, facts, constant, cpu: None };
@@ -96,7 +96,7 @@ impl Manifest {
 #[derive(Clone, Copy)]
 struct Scope<'a> {
     manifest: &'a Manifest,
-    facts: &'a MachineFacts,
+    facts: &'a CpuFacts,
     constant: &'a dyn Fn(&str) -> Option<i128>,
     cpu: Option<u32>,
 }

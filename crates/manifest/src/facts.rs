@@ -5,7 +5,7 @@
 ///
 /// The three lists are equally long; a CPU that one of them lacks counts as group 0.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct MachineFacts {
+pub struct CpuFacts {
     /// Core of each CPU.
     pub core: Vec<u32>,
     /// Last-level cache of each CPU.
@@ -14,7 +14,7 @@ pub struct MachineFacts {
     pub node: Vec<u32>,
 }
 
-impl MachineFacts {
+impl CpuFacts {
     /// CPUs that share no core, in one cache and one node.
     pub fn flat(nr_cpus: u32) -> Self {
         let len = nr_cpus as usize;
@@ -80,22 +80,22 @@ mod tests {
 
     #[test]
     fn sibling_is_the_other_cpu_of_the_core() {
-        let facts = MachineFacts { core: vec![0, 0, 1, 1], llc: vec![0; 4], node: vec![0; 4] };
+        let facts = CpuFacts { core: vec![0, 0, 1, 1], llc: vec![0; 4], node: vec![0; 4] };
         let siblings: Vec<_> = (0..4).map(|cpu| facts.sibling(cpu)).collect();
         assert_eq!(siblings, [Some(1), Some(0), Some(3), Some(2)]);
-        assert_eq!(MachineFacts::flat(4).sibling(2), None);
+        assert_eq!(CpuFacts::flat(4).sibling(2), None);
     }
 
     #[test]
     fn siblings_of_a_wide_core_form_a_ring() {
-        let facts = MachineFacts { core: vec![0; 3], llc: vec![0; 3], node: vec![0; 3] };
+        let facts = CpuFacts { core: vec![0; 3], llc: vec![0; 3], node: vec![0; 3] };
         let siblings: Vec<_> = (0..3).map(|cpu| facts.sibling(cpu)).collect();
         assert_eq!(siblings, [Some(1), Some(2), Some(0)]);
     }
 
     #[test]
     fn names_count_groups() {
-        let facts = MachineFacts {
+        let facts = CpuFacts {
             core: vec![0, 0, 1, 1, 2, 2],
             llc: vec![0, 0, 0, 0, 1, 1],
             node: vec![0; 6],

@@ -15,5 +15,5 @@ mod model;
 
 pub use error::ManifestError;
 pub use expand::{Entry, Run, Setup};
-pub use facts::MachineFacts;
+pub use facts::CpuFacts;
 pub use model::Manifest;

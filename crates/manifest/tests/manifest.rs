@@ -2,7 +2,7 @@
 //! Manifests read and worked out as a user would write them.
 
 use proptest::prelude::*;
-use rota_manifest::{MachineFacts, Manifest, Setup};
+use rota_manifest::{CpuFacts, Manifest, Setup};
 
 /// Kernel constants of these tests.
 fn constant(name: &str) -> Option<i128> {
@@ -14,16 +14,16 @@ fn constant(name: &str) -> Option<i128> {
     }
 }
 
-fn smt(cores: u32) -> MachineFacts {
+fn smt(cores: u32) -> CpuFacts {
     let cpus = 2 * cores as usize;
-    MachineFacts {
+    CpuFacts {
         core: (0..2 * cores).map(|c| c / 2).collect(),
         llc: vec![0; cpus],
         node: vec![0; cpus],
     }
 }
 
-fn expand(text: &str, facts: &MachineFacts) -> Result<Setup, String> {
+fn expand(text: &str, facts: &CpuFacts) -> Result<Setup, String> {
     let manifest = Manifest::parse("m.toml", text).map_err(|e| e.to_string())?;
     manifest.expand(facts, &constant).map_err(|e| e.to_string())
 }
@@ -42,7 +42,7 @@ fn plain_values_pass_through_as_text() {
         table = [7, 8]
         cfg = { limit = -1, deep = { x = 2 } }
     "#;
-    let setup = expand(text, &MachineFacts::flat(1)).unwrap();
+    let setup = expand(text, &CpuFacts::flat(1)).unwrap();
     let expected = [
         ("alpha", "0.4"),
         ("cfg.deep.x", "2"),
@@ -70,7 +70,7 @@ fn computed_values_know_machine_and_kernel() {
         [maps.pair_ctx]
         max_entries = "=nr_cpus / 2"
     "#;
-    let setup = expand(text, &MachineFacts::flat(16)).unwrap();
+    let setup = expand(text, &CpuFacts::flat(16)).unwrap();
     assert_eq!(setup.set, pairs(&[("nr_cpu_ids", "16"), ("slice_ns", "5000000")]));
     assert_eq!(setup.ops, pairs(&[("flags", "6")]));
     assert_eq!(setup.resize, [("started_at".to_string(), 16)]);
@@ -124,7 +124,7 @@ fn map_contents_keep_their_members_apart() {
         inner_maps = true
         entries = [{ key = 3, value = { weight = "=100 * nr_cpus", cpus = [0, 1] } }]
     "#;
-    let setup = expand(text, &MachineFacts::flat(2)).unwrap();
+    let setup = expand(text, &CpuFacts::flat(2)).unwrap();
     assert_eq!(setup.inner_maps, ["layers"]);
     assert_eq!(setup.entries[0].map, "layers");
     assert_eq!(setup.entries[0].key, pairs(&[("", "3")]));
@@ -137,14 +137,14 @@ fn map_contents_keep_their_members_apart() {
 fn requirement_that_fails_says_what_the_author_wrote() {
     let text =
         "[[require]]\nthat = \"=nr_cpus % 2 == 0\"\nelse = \"pairs need an even number of CPUs\"\n";
-    assert_eq!(expand(text, &MachineFacts::flat(4)), Ok(Setup::default()));
-    let refused = expand(text, &MachineFacts::flat(3));
+    assert_eq!(expand(text, &CpuFacts::flat(4)), Ok(Setup::default()));
+    let refused = expand(text, &CpuFacts::flat(3));
     assert_eq!(refused, Err("m.toml:2: pairs need an even number of CPUs".to_string()));
 }
 
 #[test]
 fn mistakes_name_line_key_and_expectation() {
-    let facts = MachineFacts::flat(4);
+    let facts = CpuFacts::flat(4);
     for (text, message) in [
         ("[set]\nx = \"=nr_cpu\"", "m.toml:2: x: unknown name nr_cpu: expected nr_cpus, nr_cores, nr_llcs, nr_nodes, smt, cpu or a kernel constant"),
         ("[set]\nx = \"=1 +\"", "m.toml:2: x: expected a value, found the end"),
@@ -164,10 +164,10 @@ fn mistakes_name_line_key_and_expectation() {
 fn unknown_keys_are_errors() {
     for text in ["[sets]\nx = 1", "[[run]]\nprogram = \"p\"\neach = \"node\"", "[[run]]\nctx = {}"]
     {
-        let message = expand(text, &MachineFacts::flat(1)).unwrap_err();
+        let message = expand(text, &CpuFacts::flat(1)).unwrap_err();
         assert!(message.starts_with("m.toml:"), "{message}");
     }
-    let typo = expand("[set]\nx = 1\n[[run]]\nprogramme = \"p\"", &MachineFacts::flat(1));
+    let typo = expand("[set]\nx = 1\n[[run]]\nprogramme = \"p\"", &CpuFacts::flat(1));
     let message = typo.unwrap_err();
     assert!(message.starts_with("m.toml:4: unknown field `programme`"), "{message}");
 }
@@ -175,7 +175,7 @@ fn unknown_keys_are_errors() {
 proptest! {
     #[test]
     fn arbitrary_text_never_panics(text in "\\PC{0,200}") {
-        let _ = expand(&text, &MachineFacts::flat(3));
+        let _ = expand(&text, &CpuFacts::flat(3));
     }
 
     #[test]
@@ -184,6 +184,6 @@ proptest! {
         cpus in 0u32..5,
     ) {
         let text = format!("[set]\n\"x[cpu]\" = \"={expression}\"\n[resize]\ny = \"={expression}\"");
-        let _ = expand(&text, &MachineFacts::flat(cpus));
+        let _ = expand(&text, &CpuFacts::flat(cpus));
     }
 }

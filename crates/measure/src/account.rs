@@ -4,7 +4,7 @@
 use crate::fluid::{Claim, Tie};
 use crate::lag::Lag;
 use crate::latency::Latencies;
-use crate::report::{RatioReport, SpanReport, TaskReport};
+use crate::numbers::{RatioNumbers, SpanNumbers, TaskNumbers};
 use crate::whole::Whole;
 use rota_trace::SchedClass;
 use std::sync::Arc;
@@ -107,14 +107,14 @@ impl Spans {
         (self.count > 0).then(|| self.sum / self.count as f64)
     }
 
-    pub(crate) fn times(&self) -> SpanReport {
+    pub(crate) fn times(&self) -> SpanNumbers {
         let max = (self.count > 0).then_some(self.max as u64);
-        SpanReport { count: self.count, mean: self.mean(), max }
+        SpanNumbers { count: self.count, mean: self.mean(), max }
     }
 
-    pub(crate) fn ratios(&self) -> RatioReport {
+    pub(crate) fn ratios(&self) -> RatioNumbers {
         let max = (self.count > 0).then_some(self.max);
-        RatioReport { count: self.count, mean: self.mean(), max }
+        RatioNumbers { count: self.count, mean: self.mean(), max }
     }
 }
 
@@ -352,20 +352,20 @@ impl Account {
         }
     }
 
-    pub(crate) fn report(self, capacity_ns: f64) -> TaskReport {
-        TaskReport {
+    pub(crate) fn numbers(self, capacity_ns: f64) -> TaskNumbers {
+        TaskNumbers {
             name: self.name,
             pid: self.pid,
             weight: self.weight,
             cpu_ns: self.cpu_ns,
             share: part_of(self.cpu_ns, capacity_ns),
             run_delay_ns: self.run_delay_ns,
-            wakeup_latency_ns: self.latencies.report(self.waiting),
+            wakeup_latency_ns: self.latencies.numbers(self.waiting),
             switches: self.switches,
             migrations: self.migrations,
             started_ns: self.started_ns,
             finished_ns: self.finished_ns,
-            lag_ns: self.lag.measured().report(),
+            lag_ns: self.lag.measured().numbers(),
             turnaround_ns: self.turnaround.times(),
             slowdown: self.slowdown.ratios(),
             class: self.class.name(),

@@ -4,11 +4,11 @@
 use crate::account::{part_of, Account, Spans};
 use crate::lag::Measured;
 use crate::latency::Latencies;
-use crate::report::{LagReport, LatencyReport, RatioReport, SpanReport};
+use crate::numbers::{LagNumbers, LatencyNumbers, RatioNumbers, SpanNumbers};
 
 /// Numbers of a group of tasks.
 #[derive(Clone, Debug, PartialEq)]
-pub struct GroupReport {
+pub struct GroupNumbers {
     /// What they have in common.
     pub name: String,
     /// How many there are.
@@ -22,23 +22,23 @@ pub struct GroupReport {
     /// Time runnable but not running, summed.
     pub run_delay_ns: u64,
     /// From a wakeup to the CPU, all wakeups of all of them.
-    pub wakeup_latency_ns: LatencyReport,
+    pub wakeup_latency_ns: LatencyNumbers,
     /// Times one of them came onto a CPU after another task or idleness.
     pub switches: u64,
     /// Times one of them came onto a CPU other than its last.
     pub migrations: u64,
     /// How far they were behind a fluid machine; `None`: none ever wanted to run.
-    pub lag_ns: Option<LagReport>,
+    pub lag_ns: Option<LagNumbers>,
     /// From a wakeup until the task slept again or exited.
-    pub turnaround_ns: SpanReport,
+    pub turnaround_ns: SpanNumbers,
     /// That time over the CPU time in it.
-    pub slowdown: RatioReport,
+    pub slowdown: RatioNumbers,
 }
 
 /// A group being added up.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
-    report: GroupReport,
+    numbers: GroupNumbers,
     latencies: Latencies,
     waiting: u64,
     lag: Measured,
@@ -49,22 +49,22 @@ pub(crate) struct Group {
 impl Group {
     /// An empty group; `weight` is that of its first task.
     pub(crate) fn new(name: &str, weight: u32) -> Self {
-        let report = GroupReport {
+        let numbers = GroupNumbers {
             name: name.to_owned(),
             tasks: 0,
             weight: Some(weight),
             cpu_ns: 0,
             share: 0.0,
             run_delay_ns: 0,
-            wakeup_latency_ns: LatencyReport::default(),
+            wakeup_latency_ns: LatencyNumbers::default(),
             switches: 0,
             migrations: 0,
             lag_ns: None,
-            turnaround_ns: SpanReport::default(),
-            slowdown: RatioReport::default(),
+            turnaround_ns: SpanNumbers::default(),
+            slowdown: RatioNumbers::default(),
         };
         Group {
-            report,
+            numbers,
             latencies: Latencies::small(),
             waiting: 0,
             lag: Measured::default(),
@@ -74,7 +74,7 @@ impl Group {
     }
 
     pub(crate) fn add(&mut self, task: &Account) {
-        let sum = &mut self.report;
+        let sum = &mut self.numbers;
         sum.tasks += 1;
         sum.weight = sum.weight.filter(|w| *w == task.weight);
         sum.cpu_ns += task.cpu_ns;
@@ -88,12 +88,12 @@ impl Group {
         self.slowdown.merge(&task.slowdown);
     }
 
-    pub(crate) fn report(mut self, capacity_ns: f64) -> GroupReport {
-        self.report.share = part_of(self.report.cpu_ns, capacity_ns);
-        self.report.wakeup_latency_ns = self.latencies.report(self.waiting);
-        self.report.lag_ns = self.lag.report();
-        self.report.turnaround_ns = self.turnaround.times();
-        self.report.slowdown = self.slowdown.ratios();
-        self.report
+    pub(crate) fn numbers(mut self, capacity_ns: f64) -> GroupNumbers {
+        self.numbers.share = part_of(self.numbers.cpu_ns, capacity_ns);
+        self.numbers.wakeup_latency_ns = self.latencies.numbers(self.waiting);
+        self.numbers.lag_ns = self.lag.numbers();
+        self.numbers.turnaround_ns = self.turnaround.times();
+        self.numbers.slowdown = self.slowdown.ratios();
+        self.numbers
     }
 }

@@ -10,7 +10,7 @@
 //! time since it woke: with more than one CPU, some of it may be of no use to anybody.
 
 use crate::fluid::{Claim, Fluid};
-use crate::report::LagReport;
+use crate::numbers::LagNumbers;
 
 /// The lag of one task.
 #[derive(Clone, Debug, Default)]
@@ -139,8 +139,8 @@ impl Measured {
     }
 
     /// `None`: it never wanted to run.
-    pub(crate) fn report(&self) -> Option<LagReport> {
-        (self.min_ns <= self.max_ns).then(|| LagReport {
+    pub(crate) fn numbers(&self) -> Option<LagNumbers> {
+        (self.min_ns <= self.max_ns).then(|| LagNumbers {
             max: self.max_ns.round() as i64,
             min: self.min_ns.round() as i64,
             mean_abs: if self.time_ns > 0 { self.absolute / self.time_ns as f64 } else { 0.0 },
@@ -188,10 +188,10 @@ mod tests {
             lag.look(&fluid, 200);
         }
         // a: 0, -50, 0; b: 0, 50, 0.
-        let report = a.measured().report().expect("it was there");
-        assert_eq!((report.max, report.min, report.mean_abs), (0, -50, 25.0));
-        let report = b.measured().report().expect("it was there");
-        assert_eq!((report.max, report.min, report.mean_abs), (50, 0, 25.0));
+        let numbers = a.measured().numbers().expect("it was there");
+        assert_eq!((numbers.max, numbers.min, numbers.mean_abs), (0, -50, 25.0));
+        let numbers = b.measured().numbers().expect("it was there");
+        assert_eq!((numbers.max, numbers.min, numbers.mean_abs), (50, 0, 25.0));
     }
 
     #[test]

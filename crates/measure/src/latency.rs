@@ -3,7 +3,7 @@
 
 use hdrhistogram::Histogram;
 
-use crate::report::LatencyReport;
+use crate::numbers::LatencyNumbers;
 
 /// How much is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,13 +104,13 @@ impl Latencies {
     }
 
     /// The numbers of the distribution; `waiting` is passed through.
-    pub fn report(&self, waiting: u64) -> LatencyReport {
+    pub fn numbers(&self, waiting: u64) -> LatencyNumbers {
         if self.count == 0 {
-            return LatencyReport { waiting, ..LatencyReport::default() };
+            return LatencyNumbers { waiting, ..LatencyNumbers::default() };
         }
         let quantiles = Quantiles::new(self);
         let quantile = |permille| Some(quantiles.value(permille));
-        LatencyReport {
+        LatencyNumbers {
             count: self.count,
             mean: Some(self.sum as f64 / self.count as f64),
             p50: quantile(500.0),
@@ -185,46 +185,46 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn of(values: impl IntoIterator<Item = u64>) -> LatencyReport {
+    fn of(values: impl IntoIterator<Item = u64>) -> LatencyNumbers {
         let mut latencies = Latencies::default();
         for value in values {
             latencies.record(value);
         }
-        latencies.report(0)
+        latencies.numbers(0)
     }
 
     #[test]
     fn an_empty_distribution_has_no_numbers() {
-        assert_eq!(of([]), LatencyReport::default());
+        assert_eq!(of([]), LatencyNumbers::default());
     }
 
     #[test]
     fn few_values_are_exact_by_nearest_rank() {
         // Ranks of 10 values: 50 % -> 5th, 95 % and 99 % -> 10th.
-        let report = of([10, 9, 8, 7, 6, 5, 4, 3, 2, 1_000_003]);
-        assert_eq!((report.p50, report.p95), (Some(6), Some(1_000_003)));
-        assert_eq!((report.p99, report.max), (Some(1_000_003), Some(1_000_003)));
-        assert_eq!((report.count, report.mean), (10, Some(100_005.7)));
+        let numbers = of([10, 9, 8, 7, 6, 5, 4, 3, 2, 1_000_003]);
+        assert_eq!((numbers.p50, numbers.p95), (Some(6), Some(1_000_003)));
+        assert_eq!((numbers.p99, numbers.max), (Some(1_000_003), Some(1_000_003)));
+        assert_eq!((numbers.count, numbers.mean), (10, Some(100_005.7)));
         assert_eq!(of([7]).p50, Some(7));
     }
 
     #[test]
     fn many_values_keep_three_digits_and_exact_ends() {
         // 1..=100_000 times 1001 ns: the p-th percentile is p * 1000 * 1001.
-        let report = of((1..=100_000).map(|i| i * 1001));
-        for (found, percent) in [(report.p50, 50), (report.p95, 95), (report.p99, 99)] {
+        let numbers = of((1..=100_000).map(|i| i * 1001));
+        for (found, percent) in [(numbers.p50, 50), (numbers.p95, 95), (numbers.p99, 99)] {
             let exact = (percent * 1000 * 1001) as f64;
             let error = (found.unwrap() as f64 / exact - 1.0).abs();
             assert!(error <= 0.001, "p{percent}: {found:?} against {exact}");
         }
-        assert_eq!(report.max, Some(100_100_000));
-        assert_eq!(report.mean, Some(50_050_500.5));
+        assert_eq!(numbers.max, Some(100_100_000));
+        assert_eq!(numbers.mean, Some(50_050_500.5));
     }
 
     #[test]
     fn percentiles_never_pass_the_greatest_value() {
-        let report = of(std::iter::repeat_n(1_234_567, 5_000));
-        assert_eq!((report.p50, report.p99), (Some(1_234_567), Some(1_234_567)));
+        let numbers = of(std::iter::repeat_n(1_234_567, 5_000));
+        assert_eq!((numbers.p50, numbers.p99), (Some(1_234_567), Some(1_234_567)));
     }
 
     proptest! {
@@ -246,7 +246,7 @@ mod tests {
                 rest = after;
             }
             rest.iter().for_each(|ns| merged.record(*ns));
-            prop_assert_eq!(merged.report(0), of(parts));
+            prop_assert_eq!(merged.numbers(0), of(parts));
         }
 
         /// The histogram agrees with sorting, within its resolution, on both sides of the limit.
@@ -254,9 +254,9 @@ mod tests {
         fn percentiles_match_sorted_values(
             mut values in proptest::collection::vec(0..5_000_000_000u64, 900..1300)
         ) {
-            let report = of(values.iter().copied());
+            let numbers = of(values.iter().copied());
             values.sort_unstable();
-            for (found, percent) in [(report.p50, 50), (report.p95, 95), (report.p99, 99)] {
+            for (found, percent) in [(numbers.p50, 50), (numbers.p95, 95), (numbers.p99, 99)] {
                 let exact = values[nearest_rank(percent as f64 * 10.0, values.len())] as f64;
                 let found = found.unwrap() as f64;
                 prop_assert!((found - exact).abs() <= exact * 0.001 + 1.0, "{} {}", found, exact);

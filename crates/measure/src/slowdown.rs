@@ -13,7 +13,7 @@ pub(crate) struct Slowdowns(Latencies);
 
 /// A distribution of slowdowns. Numbers of an empty one are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct SlowdownReport {
+pub struct SlowdownNumbers {
     /// How many, those still open at the end included.
     pub count: u64,
     /// Arithmetic mean.
@@ -50,18 +50,18 @@ impl Slowdowns {
     }
 
     /// The numbers of the distribution; `waiting` is passed through.
-    pub(crate) fn report(&self, waiting: u64) -> SlowdownReport {
-        let report = self.0.report(waiting);
+    pub(crate) fn numbers(&self, waiting: u64) -> SlowdownNumbers {
+        let numbers = self.0.numbers(waiting);
         let scale = SCALE as f64;
         let quotient = |scaled: Option<u64>| scaled.map(|s| s as f64 / scale);
-        SlowdownReport {
-            count: report.count,
-            mean: report.mean.map(|mean| mean / scale),
-            p50: quotient(report.p50),
-            p95: quotient(report.p95),
-            p99: quotient(report.p99),
-            max: quotient(report.max),
-            waiting: report.waiting,
+        SlowdownNumbers {
+            count: numbers.count,
+            mean: numbers.mean.map(|mean| mean / scale),
+            p50: quotient(numbers.p50),
+            p95: quotient(numbers.p95),
+            p99: quotient(numbers.p99),
+            max: quotient(numbers.max),
+            waiting: numbers.waiting,
         }
     }
 }

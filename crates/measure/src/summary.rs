@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use crate::account::{Account, State};
 use crate::figures::{FigureSink, Figures};
-use crate::group::{Group, GroupReport};
-use crate::report::Report;
+use crate::group::{Group, GroupNumbers};
+use crate::numbers::Numbers;
 use crate::totals::{Counts, InstructionsPerDecision, Totals};
 use crate::whole::Whole;
 
-/// Reads the event stream of a run and gives its [`Report`] at the end.
+/// Reads the event stream of a run and gives its [`Numbers`] at the end.
 #[derive(Clone, Debug)]
 pub struct Summary {
     tasks: Vec<Account>,
@@ -38,9 +38,9 @@ struct Cpu {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Results {
     /// The numbers.
-    pub report: Report,
+    pub numbers: Numbers,
     /// Those of groups of tasks.
-    pub groups: Vec<GroupReport>,
+    pub groups: Vec<GroupNumbers>,
     /// What figures are drawn from, if it was asked for.
     pub figures: Option<Figures>,
 }
@@ -79,8 +79,8 @@ impl Summary {
     }
 
     /// The numbers of the run, which ended at `end_ns`.
-    pub fn finish(self, end_ns: u64) -> Report {
-        self.finish_all(end_ns).report
+    pub fn finish(self, end_ns: u64) -> Numbers {
+        self.finish_all(end_ns).numbers
     }
 
     /// As [`Summary::finish`], and the numbers of the workload's tasks, each with all its instances
@@ -100,7 +100,7 @@ impl Summary {
             }
             groups[index].add(task);
         }
-        let groups = groups.into_iter().map(|g| g.report(capacity_ns)).collect();
+        let groups = groups.into_iter().map(|g| g.numbers(capacity_ns)).collect();
         let figures = self.whole.figures.take();
         let figures = figures.map(|mut figures| {
             let rows =
@@ -109,8 +109,8 @@ impl Summary {
             figures.finish(&self.whole, end_ns)
         });
         let totals = self.totals(end_ns);
-        let tasks = self.tasks.into_iter().map(|t| t.report(capacity_ns)).collect();
-        Results { report: Report { tasks, totals }, groups, figures }
+        let tasks = self.tasks.into_iter().map(|t| t.numbers(capacity_ns)).collect();
+        Results { numbers: Numbers { tasks, totals }, groups, figures }
     }
 
     /// Ends everything that is still open.

@@ -7,7 +7,7 @@ mod laws;
 mod spans;
 
 use super::*;
-use crate::report::LatencyReport;
+use crate::numbers::LatencyNumbers;
 
 fn at(time_ns: u64, cpu: u32, kind: EventKind) -> Event {
     Event { time_ns, cpu: Some(cpu), kind }
@@ -33,7 +33,7 @@ fn leave(time_ns: u64, cpu: u32, pid: u32, why: OffCpu) -> Event {
     at(time_ns, cpu, EventKind::SwitchOut { pid, why })
 }
 
-fn report(cpus: u32, events: &[Event], end_ns: u64) -> Report {
+fn numbers(cpus: u32, events: &[Event], end_ns: u64) -> Numbers {
     let mut summary = Summary::new(cpus);
     for event in events {
         summary.event(event);
@@ -53,12 +53,13 @@ fn a_pid_that_is_used_again_is_another_task() {
     let name = EventKind::Task { pid: 7, name: "ls".into(), weight: 100, instance_of: None };
     let third = [at(40, 0, name), fork(40, 7), wake(40, 7), enter(41, 0, 7)];
     let lives = [&first[..], &exits(10), &second, &exits(35), &third, &exits(44)].concat();
-    let report = report(1, &lives, 50);
-    let rows: Vec<_> = report.tasks.iter().map(|t| (&*t.name, t.pid, t.weight, t.cpu_ns)).collect();
+    let numbers = numbers(1, &lives, 50);
+    let rows: Vec<_> =
+        numbers.tasks.iter().map(|t| (&*t.name, t.pid, t.weight, t.cpu_ns)).collect();
     assert_eq!(rows, [("sh", 7, 200, 10), ("sh", 7, 200, 5), ("ls", 7, 100, 3)]);
-    let lifes: Vec<_> = report.tasks.iter().map(|t| (t.started_ns, t.finished_ns)).collect();
+    let lifes: Vec<_> = numbers.tasks.iter().map(|t| (t.started_ns, t.finished_ns)).collect();
     assert_eq!(lifes, [(0, Some(10)), (20, Some(35)), (40, Some(44))]);
-    let delays: Vec<u64> = report.tasks.iter().map(|t| t.run_delay_ns).collect();
+    let delays: Vec<u64> = numbers.tasks.iter().map(|t| t.run_delay_ns).collect();
     assert_eq!(delays, [0, 10, 1]);
 }
 
@@ -109,8 +110,8 @@ fn timeline() -> Vec<Event> {
 
 #[test]
 fn a_timeline_worked_out_by_hand() {
-    let report = report(2, &timeline(), 100);
-    let [a, b, c] = &report.tasks[..] else {
+    let numbers = numbers(2, &timeline(), 100);
+    let [a, b, c] = &numbers.tasks[..] else {
         panic!("three tasks");
     };
     // a: runs 0-30 and 60-100, waits 30-60.
@@ -124,7 +125,7 @@ fn a_timeline_worked_out_by_hand() {
     assert_eq!((c.cpu_ns, c.run_delay_ns, c.started_ns), (20, 8, 10));
     assert_eq!(
         c.wakeup_latency_ns,
-        LatencyReport {
+        LatencyNumbers {
             count: 3,
             mean: Some(8.0 / 3.0),
             p50: Some(3),
@@ -137,7 +138,7 @@ fn a_timeline_worked_out_by_hand() {
     );
     // Shares are parts of 2 CPUs for 100 ns.
     assert_eq!((a.share, b.share, c.share), (0.35, 0.175, 0.1));
-    let totals = &report.totals;
+    let totals = &numbers.totals;
     assert_eq!((totals.decisions, totals.context_switches), (7, 6));
     // CPU 0 never idles; CPU 1 does 0-10, 20-55, 65-90 and 95-100.
     assert_eq!(totals.idle_ns, 75);
@@ -157,8 +158,8 @@ fn tasks_of_a_group_add_up() {
         }
         summary.event(&event);
     }
-    let Results { report, groups, .. } = summary.clone().finish_all(100);
-    assert_eq!(report, summary.finish(100));
+    let Results { numbers, groups, .. } = summary.clone().finish_all(100);
+    assert_eq!(numbers, summary.finish(100));
     let [early, late] = &groups[..] else {
         panic!("two groups");
     };
@@ -169,7 +170,7 @@ fn tasks_of_a_group_add_up() {
     let wakeups = &early.wakeup_latency_ns;
     assert_eq!((wakeups.count, wakeups.p50, wakeups.max), (2, Some(0), Some(30)));
     assert_eq!((&late.name[..], late.tasks, late.weight), ("late", 1, Some(100)));
-    assert_eq!(late.wakeup_latency_ns, report.tasks[2].wakeup_latency_ns);
+    assert_eq!(late.wakeup_latency_ns, numbers.tasks[2].wakeup_latency_ns);
 }
 
 #[test]
@@ -199,9 +200,9 @@ fn a_change_of_weight_counts_from_then_on() {
         enter(60, 0, 1),
         Event { time_ns: 60, ..task(1, "x-0", 200) },
     ];
-    let report = report(1, &events, 100);
-    assert_eq!(report.tasks[0].weight, 200);
-    assert!((report.totals.jain.unwrap() - 0.64 / 0.68).abs() < 1e-12);
+    let numbers = numbers(1, &events, 100);
+    assert_eq!(numbers.tasks[0].weight, 200);
+    assert!((numbers.totals.jain.unwrap() - 0.64 / 0.68).abs() < 1e-12);
 }
 
 #[test]
@@ -215,9 +216,9 @@ fn a_change_of_weight_in_the_middle_of_a_slice_splits_it() {
         enter(0, 1, 2),
         Event { time_ns: 50, ..task(1, "x-0", 50) },
     ];
-    let report = report(2, &events, 100);
-    assert_eq!(report.tasks[0].cpu_ns, 100);
-    assert!((report.totals.jain.unwrap() - 6.25 / 6.5).abs() < 1e-12);
+    let numbers = numbers(2, &events, 100);
+    assert_eq!(numbers.tasks[0].cpu_ns, 100);
+    assert!((numbers.totals.jain.unwrap() - 6.25 / 6.5).abs() < 1e-12);
 }
 
 #[test]
@@ -235,11 +236,11 @@ fn a_share_counts_instead_of_the_weight() {
         leave(75, 0, 1, OffCpu::Runnable),
         enter(75, 0, 2),
     ];
-    assert!((report(1, &events, 100).totals.jain.unwrap() - 1.0).abs() < 1e-12);
+    assert!((numbers(1, &events, 100).totals.jain.unwrap() - 1.0).abs() < 1e-12);
     // Without shares: (75 + 25)^2 / (2 * (75^2 + 25^2)) = 0.8.
     let weights: Vec<Event> =
         events.into_iter().filter(|e| !matches!(e.kind, EventKind::Share { .. })).collect();
-    assert!((report(1, &weights, 100).totals.jain.unwrap() - 0.8).abs() < 1e-12);
+    assert!((numbers(1, &weights, 100).totals.jain.unwrap() - 0.8).abs() < 1e-12);
 }
 
 #[test]
@@ -251,23 +252,23 @@ fn sleepers_are_no_part_of_the_jain_index() {
         leave(10, 0, 2, OffCpu::Sleep),
         enter(10, 0, 1),
     ];
-    assert_eq!(report(1, &events, 100).totals.jain, None);
+    assert_eq!(numbers(1, &events, 100).totals.jain, None);
 }
 
 #[test]
 fn a_task_without_a_wakeup_waited_from_its_creation() {
     let events = [task(1, "t-0", 100), fork(5, 1), enter(25, 0, 1)];
-    let report = report(1, &events, 30);
-    let task = &report.tasks[0];
+    let numbers = numbers(1, &events, 30);
+    let task = &numbers.tasks[0];
     assert_eq!((task.run_delay_ns, task.wakeup_latency_ns.max), (20, Some(20)));
     assert_eq!((task.started_ns, task.cpu_ns), (5, 5));
 }
 
 #[test]
 fn a_machine_that_never_ran_is_all_idle() {
-    let report = report(4, &[], 1_000);
-    assert_eq!(report.totals.idle_ns, 4_000);
-    assert_eq!((report.tasks.len(), report.totals.jain), (0, None));
+    let numbers = numbers(4, &[], 1_000);
+    assert_eq!(numbers.totals.idle_ns, 4_000);
+    assert_eq!((numbers.tasks.len(), numbers.totals.jain), (0, None));
 }
 
 #[test]

@@ -5,8 +5,8 @@
 use crate::account::{Account, Spans};
 use crate::fairness::jain;
 use crate::lag::Measured;
-use crate::report::{LagReport, LatencyReport, SpanReport};
-use crate::slowdown::SlowdownReport;
+use crate::numbers::{LagNumbers, LatencyNumbers, SpanNumbers};
+use crate::slowdown::SlowdownNumbers;
 use crate::whole::Whole;
 use rota_trace::{EventKind, OffCpu};
 use serde::Serialize;
@@ -25,21 +25,21 @@ pub struct Totals {
     /// Cost of a decision.
     pub instructions_per_decision: InstructionsPerDecision,
     /// From a wakeup to the CPU, of all tasks together.
-    pub wakeup_latency_ns: LatencyReport,
+    pub wakeup_latency_ns: LatencyNumbers,
     /// Length of what was measured: of the run without its warm-up.
     pub measured_ns: u64,
     /// Times a task came onto a CPU other than its last.
     pub migrations: u64,
     /// How far tasks were behind a fluid machine: the furthest behind and ahead of all, and the
     /// mean over all tasks and times. `None`: nobody ever wanted to run.
-    pub lag_ns: Option<LagReport>,
+    pub lag_ns: Option<LagNumbers>,
     /// From a wakeup until the task slept again or exited. Of tasks that ever slept, also one
     /// that was still open at the end.
-    pub turnaround_ns: LatencyReport,
+    pub turnaround_ns: LatencyNumbers,
     /// That time over the CPU time in it.
-    pub slowdown: SlowdownReport,
+    pub slowdown: SlowdownNumbers,
     /// From creation to exit, of tasks that exited.
-    pub completion_ns: SpanReport,
+    pub completion_ns: SpanNumbers,
     /// When the last task exited; `None`: not all did.
     pub makespan_ns: Option<u64>,
     /// How often in a second a task was done with what it woke for; `None`: no time passed.
@@ -106,12 +106,12 @@ impl Totals {
             idle_ns,
             jain: jain(&rates),
             instructions_per_decision: cost,
-            wakeup_latency_ns: whole.wakeups.report(whole.waiting),
+            wakeup_latency_ns: whole.wakeups.numbers(whole.waiting),
             measured_ns,
             migrations: tasks.iter().map(|t| t.migrations).sum(),
-            lag_ns: lag.report(),
-            turnaround_ns: whole.turnarounds.report(whole.turnarounds_open),
-            slowdown: whole.slowdowns.report(0),
+            lag_ns: lag.numbers(),
+            turnaround_ns: whole.turnarounds.numbers(whole.turnarounds_open),
+            slowdown: whole.slowdowns.numbers(0),
             completion_ns: completion.times(),
             makespan_ns: last_ns.filter(|_| all_finished),
             bursts_per_s: per_s(bursts),

@@ -2,8 +2,8 @@
 //! From an ELF object to an [`Image`]: what libbpf does at load time, against any
 //! kernel's BTF and without a kernel.
 
+mod co_re;
 mod code;
-mod core;
 mod externs;
 mod globals;
 mod maps;
@@ -55,7 +55,7 @@ fn link_parts(
     let mut maps = maps::Maps::define(object, &code)?;
     let mut externs = externs::Externs::collect(object, kernel, &mut maps)?;
     let mut symbols = relocs::resolve(object, &code, &maps, &mut externs)?;
-    let untold_types = core::relocate(object, kernel_btf, &mut code, &mut symbols)?;
+    let untold_types = co_re::relocate(object, kernel_btf, &mut code, &mut symbols)?;
     let variables = globals::variables(object, &maps);
     globals::fill_enum_mirrors(kernel_btf, &variables, &mut maps.defs);
     let struct_ops = struct_ops::collect(object, &code, kernel_btf)?;

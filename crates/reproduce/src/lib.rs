@@ -6,7 +6,6 @@
 //! (`src/<name>/`). An experiment measures numbers and draws pictures of one or more figures; it
 //! judges nothing: [`Paper::reproduce`] sets its numbers against the file's.
 
-mod bench;
 mod cas;
 mod decision_costs;
 mod effort;
@@ -18,6 +17,7 @@ mod pbs;
 mod pfs;
 mod pool;
 mod progress;
+mod rig;
 mod runs;
 mod vtrr;
 

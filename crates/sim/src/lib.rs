@@ -24,7 +24,7 @@
 //! let measured = Simulation::new(&policy, &workload, config).measure(Watchers::default())?;
 //!
 //! assert!(!measured.outcome.exit.kind.is_error());
-//! assert_eq!(measured.report.tasks.len(), 2);
+//! assert_eq!(measured.numbers.tasks.len(), 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

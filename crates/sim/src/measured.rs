@@ -7,7 +7,7 @@ use crate::statistics::PolicyStat;
 use rota_choice::Recording;
 use rota_machine::run::Outcome;
 use rota_measure::{
-    FigureSink, Figures, GroupReport, InstructionsPerDecision, Report, Requests, RequestsReport,
+    FigureSink, Figures, GroupNumbers, InstructionsPerDecision, Numbers, Requests, RequestsNumbers,
     Results, Summary,
 };
 use rota_trace::{Sink, Tee};
@@ -18,11 +18,11 @@ pub struct Measured {
     /// How it ended.
     pub outcome: Outcome,
     /// Tasks, CPUs and the machine in numbers.
-    pub report: Report,
+    pub numbers: Numbers,
     /// Instances of one task together.
-    pub groups: Vec<GroupReport>,
+    pub groups: Vec<GroupNumbers>,
     /// What became of requests.
-    pub requests: RequestsReport,
+    pub requests: RequestsNumbers,
     /// What the policy counted itself.
     pub policy_stats: Vec<PolicyStat>,
     /// What figures are drawn from, if it was asked for.
@@ -74,8 +74,8 @@ impl Simulation {
                 .then(|| counters.decision_instructions as f64 / counters.decisions as f64),
             max: counted.then_some(counters.decision_instructions_max),
         });
-        let Results { report, groups, figures } = summary.finish_all(outcome.end_ns);
+        let Results { numbers, groups, figures } = summary.finish_all(outcome.end_ns);
         let requests = requests.finish(outcome.end_ns);
-        Ok(Measured { outcome, report, groups, requests, policy_stats, figures, choices })
+        Ok(Measured { outcome, numbers, groups, requests, policy_stats, figures, choices })
     }
 }

@@ -6,16 +6,16 @@ use crate::error::SimError;
 use rota_machine::core::Core;
 use rota_machine::policy::BpfOps;
 use rota_machine::topology::Topology;
-use rota_manifest::{MachineFacts, Run, Setup};
+use rota_manifest::{CpuFacts, Run, Setup};
 use rota_object::image::{FuncId, Image};
 use rota_object::settings::SettingError;
 use rota_vm::host::Host;
 use rota_vm::memory::Perm;
 
 /// What a loader would read from the simulated machine.
-pub fn facts(topology: &Topology) -> MachineFacts {
+pub fn facts(topology: &Topology) -> CpuFacts {
     let cpus = 0..topology.cpus();
-    MachineFacts {
+    CpuFacts {
         core: cpus.clone().map(|cpu| topology.core_of(cpu)).collect(),
         llc: cpus.clone().map(|cpu| topology.llc_of(cpu)).collect(),
         node: cpus.map(|cpu| topology.node_of(cpu)).collect(),

@@ -171,7 +171,7 @@ fn sched_ext_starves_behind_real_time_tasks_where_no_server_helps_it() {
         let object = rota_catalog::find("rr").expect("ships").object;
         let policy = Policy::link("rr", object, &kernel(release)).expect("links");
         let found = measured(&policy, load, machine(1, 3000 * MS).ideal());
-        let ext = found.report.tasks.iter().find(|task| task.name.starts_with("ext"));
+        let ext = found.numbers.tasks.iter().find(|task| task.name.starts_with("ext"));
         assert_eq!(ext.map(|task| task.cpu_ns / MS), Some(expected_ms), "{release}");
     }
 }

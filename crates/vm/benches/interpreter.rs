@@ -10,14 +10,14 @@ mod run_support;
 use criterion::{criterion_group, criterion_main, Criterion, Throughput};
 use rota_object::image::map_type;
 use run_support::asm::*;
-use run_support::{map, Builder, Machine};
+use run_support::{map, Builder, Hosted};
 use std::collections::HashMap;
 use std::hint::black_box;
 
 const ROUNDS: u64 = 1000;
 
 /// A hash of the numbers below `n`: five instructions a round.
-fn arithmetic() -> Machine {
+fn arithmetic() -> Hosted {
     Builder::new()
         .function(
             "arithmetic",
@@ -47,7 +47,7 @@ fn arithmetic_in_rust(n: u64) -> u64 {
 }
 
 /// Adds 1 to the value of key `round & 63`.
-fn lookups(kind: u32) -> Machine {
+fn lookups(kind: u32) -> Hosted {
     let mut machine = Builder::new()
         .map(map("values", kind, 4, 8, 64))
         .function(
@@ -82,7 +82,7 @@ fn lookups(kind: u32) -> Machine {
 }
 
 /// Loops over `bpf_iter_num_next`.
-fn kfunc_calls() -> Machine {
+fn kfunc_calls() -> Hosted {
     Builder::new()
         .function(
             "kfunc_calls",

@@ -21,7 +21,7 @@ pub enum Pace {
 
 /// A machine to boot.
 #[derive(Clone, Debug)]
-pub struct Machine<'a> {
+pub struct VirtualMachine<'a> {
     /// Its kernel, compressed or not: an emulated CPU decompresses it for a second.
     pub vmlinuz: &'a Path,
     /// Its files.
@@ -48,7 +48,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// Where [`Machine::run`] keeps it.
+    /// Where [`VirtualMachine::run`] keeps it.
     pub fn write(&self, dir: &Path) -> Result<()> {
         let (console, records) = files(dir);
         for (path, text) in [(console, &self.console), (records, &self.records)] {
@@ -72,7 +72,7 @@ const MACHINE: &str = "q35,sata=off,smbus=off,i8042=off,smm=off";
 /// Without these two, kernel and C library use instructions that move more at once.
 const CPU: &str = "max,-erms,-fsrm";
 
-impl Machine<'_> {
+impl VirtualMachine<'_> {
     /// Boots it and waits until it is off. `dir` keeps what it writes.
     pub fn run(&self, dir: &Path) -> Result<Output> {
         let (console, records) = files(dir);

@@ -5,7 +5,7 @@ use crate::guest::Guest;
 use crate::initramfs::Initramfs;
 use crate::kernel::{Kernel, Role};
 use crate::plan::Boot;
-use crate::qemu::{Machine, Output, Pace, MEMORY_MIB};
+use crate::qemu::{Output, Pace, VirtualMachine, MEMORY_MIB};
 use crate::resume::Finished;
 use crate::{console, estimate, verdict};
 use anyhow::{Context, Result};
@@ -143,7 +143,7 @@ fn one(index: usize, run: usize, boot: &Boot, setup: &Setup, shared: &[u8]) -> R
     let initramfs = write_initramfs(&dir, shared, &boot.jobs)?;
     let kernel = setup.kernels.get(&boot.kernel);
     let kernel = kernel.with_context(|| format!("no kernel '{}'", boot.kernel.name()))?;
-    let machine = Machine {
+    let machine = VirtualMachine {
         vmlinuz: &kernel.boots,
         initramfs: &initramfs,
         cpus: boot.cpus,

@@ -6,7 +6,7 @@ use crate::error::EXIT_CODES;
 use crate::error::{Error, Status};
 use crate::output::{json, table};
 use clap::Args;
-use rota_kernel::check::{machine, Fact, Purpose, Report, State};
+use rota_kernel::check::{computer, Fact, Findings, Purpose, State};
 use serde::Serialize;
 use std::io::Write;
 
@@ -34,8 +34,8 @@ struct FactJson<'a> {
 }
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Status, Error> {
-    let report = machine();
-    let ready = report.is_ready(Purpose::Run);
+    let findings = computer();
+    let ready = findings.is_ready(Purpose::Run);
     let mut out = crate::output::stdout();
     if args.json {
         let fact = |f| FactJson {
@@ -44,10 +44,10 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Error> {
             found: &f.found,
             how: Some(f.how.as_str()).filter(|how| !how.is_empty()),
         };
-        let facts = report.facts.iter().map(fact).collect();
+        let facts = findings.facts.iter().map(fact).collect();
         json::print(&mut out, &CheckJson { schema: "rota.check/1", ready, facts })?;
     } else {
-        lines(&report).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        lines(&findings).iter().try_for_each(|line| writeln!(out, "{line}"))?;
     }
     out.flush()?;
     match ready {
@@ -56,11 +56,11 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status, Error> {
     }
 }
 
-fn lines(report: &Report) -> Vec<String> {
+fn lines(findings: &Findings) -> Vec<String> {
     let row = |f: &Fact| vec![word(f.state).into(), f.name.into(), f.found.clone()];
-    let rows = table::lines(&[], 3, report.facts.iter().map(row).collect());
+    let rows = table::lines(&[], 3, findings.facts.iter().map(row).collect());
     let mut lines = Vec::new();
-    for (fact, row) in report.facts.iter().zip(rows) {
+    for (fact, row) in findings.facts.iter().zip(rows) {
         lines.push(row);
         if !fact.how.is_empty() {
             lines.push(format!("         {}", fact.how));

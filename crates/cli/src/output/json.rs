@@ -7,7 +7,7 @@ use super::unfilled::{self, UnfilledRead};
 use super::{tunables, Run};
 use crate::error::Error;
 use rota_machine::config::{Config, Costs};
-use rota_measure::{RequestsReport, TaskReport, Totals};
+use rota_measure::{RequestsNumbers, TaskNumbers, Totals};
 use rota_object::image::Image;
 use rota_object::settings::Tunable;
 use serde::Serialize;
@@ -104,7 +104,7 @@ pub(crate) struct Sim<'a> {
     seed: Option<u64>,
     duration_ns: u64,
     exit: ExitJson,
-    tasks: &'a [TaskReport],
+    tasks: &'a [TaskNumbers],
     totals: &'a Totals,
     workload: &'a str,
     callbacks: Vec<CallbackJson>,
@@ -112,7 +112,7 @@ pub(crate) struct Sim<'a> {
     blocked: Vec<Blocked>,
     policy_stats: Map<String, Value>,
     deadlocks: Vec<Vec<Link>>,
-    requests: &'a RequestsReport,
+    requests: &'a RequestsNumbers,
     kernel: &'a str,
     untold_types: &'a [String],
 }
@@ -171,8 +171,8 @@ impl<'a> Sim<'a> {
                 code: outcome.exit.code,
                 reason: outcome.exit.to_string(),
             },
-            tasks: &run.finished.report.tasks,
-            totals: &run.finished.report.totals,
+            tasks: &run.finished.numbers.tasks,
+            totals: &run.finished.numbers.totals,
             workload: &run.load.file,
             callbacks: callbacks.collect(),
             unfilled_reads: unfilled::fields(run),

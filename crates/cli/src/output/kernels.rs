@@ -126,7 +126,7 @@ pub(crate) fn print(
 }
 
 fn totals(measured: &Measured, cpus: u32) -> [String; 7] {
-    let totals = &measured.report.totals;
+    let totals = &measured.numbers.totals;
     let capacity_ns = f64::from(cpus) * totals.measured_ns as f64;
     let idle = if capacity_ns > 0.0 { totals.idle_ns as f64 / capacity_ns } else { 0.0 };
     let wakeups = &totals.wakeup_latency_ns;
@@ -180,7 +180,7 @@ impl<'a> Json<'a> {
             verdict: run.verdict.word(),
             reason: run.verdict.reason(),
             duration_ns: run.verdict.measured().map(|measured| measured.outcome.end_ns),
-            totals: run.verdict.measured().map(|measured| &measured.report.totals),
+            totals: run.verdict.measured().map(|measured| &measured.numbers.totals),
         });
         Self {
             schema: "rota.sim-kernels/1",

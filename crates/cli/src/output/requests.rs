@@ -3,7 +3,7 @@
 
 use super::table;
 use super::units::{time, time_or_dash};
-use rota_measure::{RequestReport, RequestsReport};
+use rota_measure::{RequestNumbers, RequestsNumbers};
 use std::io::{self, Write};
 
 const HEADER: [&str; 13] = [
@@ -23,7 +23,7 @@ const HEADER: [&str; 13] = [
 ];
 
 /// Prints the table and an empty line after it; nothing for a run without requests.
-pub(crate) fn print(out: &mut dyn Write, requests: &RequestsReport) -> io::Result<()> {
+pub(crate) fn print(out: &mut dyn Write, requests: &RequestsNumbers) -> io::Result<()> {
     let lines = lines(requests);
     lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
     if lines.is_empty() {
@@ -34,13 +34,13 @@ pub(crate) fn print(out: &mut dyn Write, requests: &RequestsReport) -> io::Resul
 }
 
 /// Says that requests were unanswered.
-pub(crate) fn open_note(requests: &RequestsReport) -> Option<String> {
+pub(crate) fn open_note(requests: &RequestsNumbers) -> Option<String> {
     let open: u64 = requests.classes.iter().map(|c| c.open).sum();
     let those = if open == 1 { "request was" } else { "requests were" };
     (open > 0).then(|| format!("{open} {those} unanswered at the end, counted up to there"))
 }
 
-fn lines(requests: &RequestsReport) -> Vec<String> {
+fn lines(requests: &RequestsNumbers) -> Vec<String> {
     let shared = requests.sockets.iter().filter(|socket| {
         requests.classes.iter().filter(|class| class.socket == socket.socket).count() > 1
     });
@@ -51,7 +51,7 @@ fn lines(requests: &RequestsReport) -> Vec<String> {
     table::lines(&HEADER, 2, rows)
 }
 
-fn row(r: &RequestReport) -> Vec<String> {
+fn row(r: &RequestNumbers) -> Vec<String> {
     let response = &r.response_ns;
     let mean = response.mean.map(|ns| ns.round() as u64);
     let mut row = vec![r.name.clone().unwrap_or_else(|| "(all)".into()), r.socket.clone()];
@@ -68,23 +68,23 @@ fn row(r: &RequestReport) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rota_measure::{LatencyReport, SlowdownReport};
+    use rota_measure::{LatencyNumbers, SlowdownNumbers};
 
-    fn report(name: Option<&str>, socket: &str, open: u64) -> RequestReport {
-        RequestReport {
+    fn report(name: Option<&str>, socket: &str, open: u64) -> RequestNumbers {
+        RequestNumbers {
             name: name.map(str::to_owned),
             socket: socket.into(),
             arrived: 7,
             open,
-            response_ns: LatencyReport { p50: Some(2_500_000), ..LatencyReport::default() },
-            slowdown: SlowdownReport { p99: Some(1.234), ..SlowdownReport::default() },
-            ..RequestReport::default()
+            response_ns: LatencyNumbers { p50: Some(2_500_000), ..LatencyNumbers::default() },
+            slowdown: SlowdownNumbers { p99: Some(1.234), ..SlowdownNumbers::default() },
+            ..RequestNumbers::default()
         }
     }
 
     #[test]
     fn a_socket_has_a_row_if_several_send_to_it() {
-        let requests = RequestsReport {
+        let requests = RequestsNumbers {
             classes: vec![
                 report(Some("a"), "http", 1),
                 report(Some("b"), "http", 0),
@@ -104,8 +104,8 @@ mod tests {
     #[test]
     fn a_run_without_requests_says_nothing() {
         let mut out = Vec::new();
-        print(&mut out, &RequestsReport::default()).unwrap();
+        print(&mut out, &RequestsNumbers::default()).unwrap();
         assert!(out.is_empty());
-        assert_eq!(open_note(&RequestsReport::default()), None);
+        assert_eq!(open_note(&RequestsNumbers::default()), None);
     }
 }

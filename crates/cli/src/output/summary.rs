@@ -4,7 +4,7 @@
 use super::units::{duration, index_or_dash, mean_or_dash, percent, time, time_or_dash};
 use super::{blocked, requests, table, unfilled, Run};
 use rota_machine::config::Config;
-use rota_measure::{GroupReport, LatencyReport, TaskReport, Totals};
+use rota_measure::{GroupNumbers, LatencyNumbers, TaskNumbers, Totals};
 use rota_sim::PolicyStat;
 use std::io::{self, Write};
 
@@ -17,11 +17,11 @@ const MOST_FIELDS: usize = 6;
 pub(crate) fn print(out: &mut dyn Write, run: &Run<'_>, all_tasks: bool) -> io::Result<()> {
     writeln!(out, "{}\n", run.described)?;
     let finished = run.finished;
-    let folded = !all_tasks && finished.report.tasks.len() > MOST_ROWS;
-    let lines = if folded { groups(&finished.groups) } else { tasks(&finished.report.tasks) };
+    let folded = !all_tasks && finished.numbers.tasks.len() > MOST_ROWS;
+    let lines = if folded { groups(&finished.groups) } else { tasks(&finished.numbers.tasks) };
     lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
     if folded {
-        let count = finished.report.tasks.len();
+        let count = finished.numbers.tasks.len();
         writeln!(out, "\n{count} tasks; instances of one task are added up (--all-tasks: no)")?;
     }
     writeln!(out)?;
@@ -71,8 +71,8 @@ pub(crate) fn machine_with(config: &Config, seeds: &str) -> String {
 }
 
 /// Rows of tasks.
-pub(crate) fn tasks(tasks: &[TaskReport]) -> Vec<String> {
-    let row = |t: &TaskReport| {
+pub(crate) fn tasks(tasks: &[TaskNumbers]) -> Vec<String> {
+    let row = |t: &TaskNumbers| {
         let weight = if t.class == "ext" { t.weight.to_string() } else { t.class.to_owned() };
         let mut row = vec![t.name.clone(), t.pid.to_string(), weight];
         row.extend([time(t.cpu_ns), percent(t.share), time(t.run_delay_ns)]);
@@ -84,8 +84,8 @@ pub(crate) fn tasks(tasks: &[TaskReport]) -> Vec<String> {
 }
 
 /// Rows of groups of tasks.
-pub(crate) fn groups(groups: &[GroupReport]) -> Vec<String> {
-    let row = |g: &GroupReport| {
+pub(crate) fn groups(groups: &[GroupNumbers]) -> Vec<String> {
+    let row = |g: &GroupNumbers| {
         let weight = g.weight.map_or("-".into(), |weight| weight.to_string());
         let mut row = vec![g.name.clone(), g.tasks.to_string(), weight];
         row.extend([time(g.cpu_ns), percent(g.share), time(g.run_delay_ns)]);
@@ -113,7 +113,7 @@ fn header(second: &'static str) -> [&'static str; 12] {
     ]
 }
 
-fn latency(latency: &LatencyReport) -> [String; 4] {
+fn latency(latency: &LatencyNumbers) -> [String; 4] {
     [latency.p50, latency.p95, latency.p99, latency.max].map(time_or_dash)
 }
 
@@ -141,7 +141,7 @@ pub(crate) fn waiting_note(out: &mut dyn Write, totals: &Totals) -> io::Result<(
 }
 
 fn totals(out: &mut dyn Write, run: &Run<'_>) -> io::Result<()> {
-    let totals = &run.finished.report.totals;
+    let totals = &run.finished.numbers.totals;
     let capacity_ns = run.config.topology.cpus() as f64 * totals.measured_ns as f64;
     let cost = &totals.instructions_per_decision;
     let most = cost.max.map_or("-".into(), |max| max.to_string());
@@ -162,7 +162,7 @@ fn counted(stat: &PolicyStat) -> String {
 }
 
 fn notes(out: &mut dyn Write, run: &Run<'_>) -> io::Result<()> {
-    waiting_note(out, &run.finished.report.totals)?;
+    waiting_note(out, &run.finished.numbers.totals)?;
     if let Some(note) = requests::open_note(&run.finished.requests) {
         writeln!(out, "note: {note}")?;
     }

@@ -41,14 +41,14 @@ impl Fake {
         self
     }
 
-    fn report(&self) -> Report {
-        machine_at(self.0.path(), &self.0.path().join("control.sock"))
+    fn findings(&self) -> Findings {
+        computer_at(self.0.path(), &self.0.path().join("control.sock"))
     }
 
     /// The one thing that is missing.
     fn lacks(&self, name: &str) -> String {
-        let report = self.report();
-        let missing: Vec<&Fact> = report.missing(Purpose::Run).collect();
+        let findings = self.findings();
+        let missing: Vec<&Fact> = findings.missing(Purpose::Run).collect();
         let [only] = missing.as_slice() else { panic!("{missing:#?}") };
         assert_eq!(only.name, name);
         only.message()
@@ -81,10 +81,13 @@ fn kernel(functions: &[(&str, &[&str])]) -> Vec<u8> {
 
 #[test]
 fn complete_machine_lacks_nothing() {
-    let report = Fake::new().report();
-    assert!(report.is_ready(Purpose::Run), "{report:#?}");
-    assert!(report.facts.iter().all(|f| f.state == State::Ok && f.how.is_empty()), "{report:#?}");
-    let names: Vec<&str> = report.facts.iter().map(|f| f.name).collect();
+    let findings = Fake::new().findings();
+    assert!(findings.is_ready(Purpose::Run), "{findings:#?}");
+    assert!(
+        findings.facts.iter().all(|f| f.state == State::Ok && f.how.is_empty()),
+        "{findings:#?}"
+    );
+    let names: Vec<&str> = findings.facts.iter().map(|f| f.name).collect();
     let expected = ["kernel", "sched_ext", "BTF", "kfuncs", "JIT", "privileges", "scheduler"];
     assert_eq!(names, expected);
 }
@@ -109,7 +112,7 @@ fn kernel_built_without_sched_ext_is_told_from_an_old_one() {
     let unmounted = Fake::new();
     assert!(unmounted
         .without("/sys")
-        .report()
+        .findings()
         .missing(Purpose::Run)
         .any(|f| f.how.contains("mount -t sysfs")));
 }
@@ -117,8 +120,8 @@ fn kernel_built_without_sched_ext_is_told_from_an_old_one() {
 #[test]
 fn no_linux_at_all() {
     let empty = tempfile::tempdir().expect("directory");
-    let report = machine_at(empty.path(), Path::new("/nonexistent"));
-    let first = report.missing(Purpose::Run).next().expect("missing");
+    let findings = computer_at(empty.path(), Path::new("/nonexistent"));
+    let first = findings.missing(Purpose::Run).next().expect("missing");
     assert!(first.found.contains("no Linux"), "{first:?}");
 }
 
@@ -161,7 +164,7 @@ fn compiler_that_is_off() {
     fake.file("/proc/sys/net/core/bpf_jit_enable", "0\n");
     assert!(fake.lacks("JIT").contains("sysctl net.core.bpf_jit_enable=1"));
     fake.without("/proc/sys/net/core/bpf_jit_enable");
-    assert!(fake.report().is_ready(Purpose::Run), "what cannot be read is not missing");
+    assert!(fake.findings().is_ready(Purpose::Run), "what cannot be read is not missing");
 }
 
 #[test]
@@ -178,11 +181,11 @@ fn privileges_are_two_capabilities_or_root() {
     with(&[39]);
     assert!(fake.lacks("privileges").contains("at least CAP_PERFMON:"));
     with(&[21]);
-    assert!(fake.report().is_ready(Purpose::Run));
+    assert!(fake.findings().is_ready(Purpose::Run));
     with(&[38, 39]);
-    let report = fake.report();
-    assert!(report.is_ready(Purpose::Run));
-    assert!(report.warnings().any(|f| f.how.contains("--stats")), "{report:#?}");
+    let findings = fake.findings();
+    assert!(findings.is_ready(Purpose::Run));
+    assert!(findings.warnings().any(|f| f.how.contains("--stats")), "{findings:#?}");
 }
 
 #[test]
@@ -198,14 +201,14 @@ fn kernel_that_keeps_its_memory_to_itself() {
     fake.file("/sys/kernel/security/lockdown", "none integrity [confidentiality]\n");
     assert!(fake.lacks("lockdown").contains("lockdown=integrity"));
     fake.file("/sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
-    assert!(fake.report().is_ready(Purpose::Run));
+    assert!(fake.findings().is_ready(Purpose::Run));
 }
 
 #[test]
 fn isolated_cpus_are_refused_by_sched_ext() {
     let fake = Fake::new();
     fake.file("/sys/devices/system/cpu/isolated", "2-3\n");
-    assert!(fake.report().is_ready(Purpose::Run), "isolated by a cpuset, not at boot");
+    assert!(fake.findings().is_ready(Purpose::Run), "isolated by a cpuset, not at boot");
     fake.file("/proc/cmdline", "quiet isolcpus=2,3\n");
     assert!(fake.lacks("isolation").contains("(2-3)"));
 }
@@ -229,9 +232,9 @@ fn other_scheduler_is_named_with_its_reach() {
 fn recording_minds_no_scheduler_and_needs_no_sched_ext() {
     let fake = Fake::new();
     fake.file("/sys/kernel/sched_ext/state", "enabled\n");
-    assert!(!fake.report().is_ready(Purpose::Run) && fake.report().is_ready(Purpose::Record));
+    assert!(!fake.findings().is_ready(Purpose::Run) && fake.findings().is_ready(Purpose::Record));
     fake.without("/sys/kernel/sched_ext");
-    assert!(fake.report().is_ready(Purpose::Record));
+    assert!(fake.findings().is_ready(Purpose::Record));
     fake.without("/sys/kernel/btf");
-    assert!(!fake.report().is_ready(Purpose::Record));
+    assert!(!fake.findings().is_ready(Purpose::Record));
 }

@@ -2,7 +2,7 @@
 //! Requests on a whole machine, against times worked out by hand and against queueing theory.
 
 use crate::common::{ideal, run, shared_fifo, Tape};
-use rota_measure::{RequestReport, Requests, RequestsReport};
+use rota_measure::{RequestNumbers, Requests, RequestsNumbers};
 use rota_trace::Sink;
 
 const MS: u64 = 1_000_000;
@@ -10,11 +10,11 @@ const SECOND: u64 = 1000 * MS;
 
 /// What became of the requests of a workload on so many CPUs without overhead, first come,
 /// first served.
-fn requests(workload: &str, cpus: u32, duration_ns: u64) -> RequestsReport {
+fn requests(workload: &str, cpus: u32, duration_ns: u64) -> RequestsNumbers {
     requests_seeded(workload, cpus, duration_ns, 1)
 }
 
-fn requests_seeded(workload: &str, cpus: u32, duration_ns: u64, seed: u64) -> RequestsReport {
+fn requests_seeded(workload: &str, cpus: u32, duration_ns: u64, seed: u64) -> RequestsNumbers {
     let mut config = ideal(cpus, duration_ns);
     config.seed = seed;
     let mut policy = shared_fifo();
@@ -23,13 +23,13 @@ fn requests_seeded(workload: &str, cpus: u32, duration_ns: u64, seed: u64) -> Re
     measured(&run(config, workload, &mut policy).1, duration_ns)
 }
 
-fn measured(tape: &Tape, end_ns: u64) -> RequestsReport {
+fn measured(tape: &Tape, end_ns: u64) -> RequestsNumbers {
     let mut requests = Requests::default();
     tape.0.iter().for_each(|event| requests.event(event));
     requests.finish(end_ns)
 }
 
-fn class<'a>(report: &'a RequestsReport, name: &str) -> &'a RequestReport {
+fn class<'a>(report: &'a RequestsNumbers, name: &str) -> &'a RequestNumbers {
     report.classes.iter().find(|c| c.name.as_deref() == Some(name)).unwrap()
 }
 

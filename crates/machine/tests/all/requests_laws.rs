@@ -4,7 +4,7 @@
 use crate::common::{ideal, run, shared_fifo, Tape};
 use proptest::prelude::*;
 use rota_machine::run::Outcome;
-use rota_measure::{Requests, RequestsReport};
+use rota_measure::{Requests, RequestsNumbers};
 use rota_trace::{EventKind, Request, Sink};
 use std::collections::HashMap;
 
@@ -113,7 +113,7 @@ fn sites() -> impl Strategy<Value = Site> {
         .prop_map(|(tiers, customers)| Site { tiers, customers })
 }
 
-fn simulate(site: &Site, cpus: u32, slice_ns: u64) -> (Outcome, Tape, RequestsReport) {
+fn simulate(site: &Site, cpus: u32, slice_ns: u64) -> (Outcome, Tape, RequestsNumbers) {
     let mut config = ideal(cpus, 20 * SECOND);
     config.audit = true;
     let mut policy = shared_fifo();

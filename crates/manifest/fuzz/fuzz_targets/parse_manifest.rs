@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rota_manifest::{MachineFacts, Manifest};
+use rota_manifest::{CpuFacts, Manifest};
 
 fuzz_target!(|text: &str| {
     let manifest = match Manifest::parse("fuzz.toml", text) {
@@ -14,8 +14,8 @@ fuzz_target!(|text: &str| {
             return;
         }
     };
-    let pairs = MachineFacts { core: vec![0, 0, 1, 1], llc: vec![0; 4], node: vec![0, 0, 1, 1] };
-    for facts in [MachineFacts::flat(1), pairs] {
+    let pairs = CpuFacts { core: vec![0, 0, 1, 1], llc: vec![0; 4], node: vec![0, 0, 1, 1] };
+    for facts in [CpuFacts::flat(1), pairs] {
         // Some names are constants of the kernel, also ones with extreme values.
         let constant = |name: &str| match name.len() {
             3 => Some(i128::from(i64::MIN)),

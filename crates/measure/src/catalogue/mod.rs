@@ -7,9 +7,9 @@ mod tasks;
 
 pub use tasks::{find_of_tasks, of_tasks, TaskMeasure};
 
-use crate::report::{LatencyReport, Report};
-use crate::requests::RequestsReport;
-use crate::slowdown::SlowdownReport;
+use crate::numbers::{LatencyNumbers, Numbers};
+use crate::requests::RequestsNumbers;
+use crate::slowdown::SlowdownNumbers;
 use crate::statistics::Better::{self, Higher, Lower, Neither};
 use crate::totals::Totals;
 
@@ -48,9 +48,9 @@ impl Unit {
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
     /// The run's numbers.
-    pub report: &'a Report,
+    pub numbers: &'a Numbers,
     /// What became of its requests.
-    pub requests: &'a RequestsReport,
+    pub requests: &'a RequestsNumbers,
     /// CPUs of the machine.
     pub cpus: u32,
 }
@@ -121,20 +121,20 @@ const MEASURES: &[Measure] = measures![
     "jain", "Jain's index", "Jain", FAIRNESS, Number, Higher, true,
     "Jain's fairness index of service by share or weight, over tasks that never slept: 1 if all \
      are served alike, 1/n if one gets everything.",
-    |run| run.report.totals.jain;
+    |run| run.numbers.totals.jain;
 
     "lag_max", "lag, furthest behind", "lag max", FAIRNESS, Ns, Lower, true,
     "The furthest that any task was ever behind an ideal machine which serves all tasks at the \
      same time by weight.",
-    |run| run.report.totals.lag_ns.map(|lag| lag.max as f64);
+    |run| run.numbers.totals.lag_ns.map(|lag| lag.max as f64);
 
     "lag_min", "lag, furthest ahead", "lag min", FAIRNESS, Ns, Higher, false,
     "The furthest that any task was ever ahead of that ideal machine, as a negative number.",
-    |run| run.report.totals.lag_ns.map(|lag| lag.min as f64);
+    |run| run.numbers.totals.lag_ns.map(|lag| lag.min as f64);
 
     "lag_mean", "lag, mean absolute", "mean |lag|", FAIRNESS, Ns, Lower, false,
     "How far tasks were behind or ahead of that ideal machine, mean over all tasks and times.",
-    |run| run.report.totals.lag_ns.map(|lag| lag.mean_abs);
+    |run| run.numbers.totals.lag_ns.map(|lag| lag.mean_abs);
 
     "wakeup_mean", "wakeup latency, mean", "wakeup mean", WAITING, Ns, Lower, false,
     "From a wakeup to the CPU, mean over all wakeups of all tasks.",
@@ -171,11 +171,11 @@ const MEASURES: &[Measure] = measures![
 
     "run_delay_mean", "run delay, mean", "delay mean", WAITING, Ns, Lower, false,
     "Time that a task was ready to run but waited, in the whole run: mean over all tasks.",
-    |run| mean(run.report.tasks.iter().map(|task| task.run_delay_ns as f64));
+    |run| mean(run.numbers.tasks.iter().map(|task| task.run_delay_ns as f64));
 
     "run_delay_max", "run delay, worst task", "worst delay", WAITING, Ns, Lower, false,
     "Time that the task which waited most in the whole run was ready to run but waited.",
-    |run| ns(run.report.tasks.iter().map(|task| task.run_delay_ns).max());
+    |run| ns(run.numbers.tasks.iter().map(|task| task.run_delay_ns).max());
 
     "turnaround_mean", "turnaround, mean", "turnaround", PROGRESS, Ns, Lower, false,
     "From a wakeup until the task slept again or exited, mean over all of them.",
@@ -207,19 +207,19 @@ const MEASURES: &[Measure] = measures![
 
     "bursts_per_s", "throughput, bursts", "bursts/s", PROGRESS, PerSecond, Higher, false,
     "How often in a second a task was done with what it woke for: it slept again or exited.",
-    |run| run.report.totals.bursts_per_s;
+    |run| run.numbers.totals.bursts_per_s;
 
     "exits", "tasks that exited", "exits", PROGRESS, Count, Higher, false,
     "How many tasks came to their end.",
-    |run| Some(run.report.totals.completion_ns.count as f64);
+    |run| Some(run.numbers.totals.completion_ns.count as f64);
 
     "completion_mean", "completion time, mean", "completion", PROGRESS, Ns, Lower, false,
     "From creation to exit, mean over the tasks that exited.",
-    |run| run.report.totals.completion_ns.mean;
+    |run| run.numbers.totals.completion_ns.mean;
 
     "makespan", "time until all tasks have exited", "makespan", PROGRESS, Ns, Lower, false,
     "When the last task exited, if all did.",
-    |run| ns(run.report.totals.makespan_ns);
+    |run| ns(run.numbers.totals.makespan_ns);
 
     "response_mean", "response time, mean", "response", REQUESTS, Ns, Lower, true,
     "From a request's arrival at its socket to its answer, mean over all requests.",
@@ -279,19 +279,19 @@ const MEASURES: &[Measure] = measures![
 ];
 
 fn totals(run: Run<'_>) -> &Totals {
-    &run.report.totals
+    &run.numbers.totals
 }
 
-fn wakeups(run: Run<'_>) -> LatencyReport {
-    run.report.totals.wakeup_latency_ns
+fn wakeups(run: Run<'_>) -> LatencyNumbers {
+    run.numbers.totals.wakeup_latency_ns
 }
 
-fn turnaround(run: Run<'_>) -> LatencyReport {
-    run.report.totals.turnaround_ns
+fn turnaround(run: Run<'_>) -> LatencyNumbers {
+    run.numbers.totals.turnaround_ns
 }
 
-fn slowdown(run: Run<'_>) -> SlowdownReport {
-    run.report.totals.slowdown
+fn slowdown(run: Run<'_>) -> SlowdownNumbers {
+    run.numbers.totals.slowdown
 }
 
 fn ns(value: Option<u64>) -> Option<f64> {
@@ -331,10 +331,10 @@ mod tests {
 
     #[test]
     fn an_empty_run_has_counts_only() {
-        let report = crate::Summary::new(2).finish(0);
-        let requests = RequestsReport::default();
+        let numbers = crate::Summary::new(2).finish(0);
+        let requests = RequestsNumbers::default();
         let present = MEASURES.iter().filter_map(|m| {
-            let value = m.of(Run { report: &report, requests: &requests, cpus: 2 })?;
+            let value = m.of(Run { numbers: &numbers, requests: &requests, cpus: 2 })?;
             Some((m.key, value))
         });
         let expected = [

@@ -2,19 +2,19 @@
 //! Numbers over the requests of all sockets.
 
 use super::Run;
-use crate::requests::RequestReport;
+use crate::requests::RequestNumbers;
 
 /// Of a run that has requests.
-fn sockets(run: Run<'_>) -> Option<&[RequestReport]> {
+fn sockets(run: Run<'_>) -> Option<&[RequestNumbers]> {
     let sockets = &run.requests.sockets;
     (!sockets.is_empty()).then_some(sockets)
 }
 
-fn sum(run: Run<'_>, of: fn(&RequestReport) -> u64) -> Option<f64> {
+fn sum(run: Run<'_>, of: fn(&RequestNumbers) -> u64) -> Option<f64> {
     Some(sockets(run)?.iter().map(of).sum::<u64>() as f64)
 }
 
-fn greatest(run: Run<'_>, of: fn(&RequestReport) -> Option<u64>) -> Option<f64> {
+fn greatest(run: Run<'_>, of: fn(&RequestNumbers) -> Option<u64>) -> Option<f64> {
     sockets(run)?.iter().filter_map(of).max().map(|value| value as f64)
 }
 

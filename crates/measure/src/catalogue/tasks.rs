@@ -2,7 +2,7 @@
 //! Measures of instances of one task together.
 
 use super::Unit;
-use crate::group::GroupReport;
+use crate::group::GroupNumbers;
 
 /// One number of some tasks of a run.
 #[derive(Clone, Copy, Debug)]
@@ -11,12 +11,12 @@ pub struct TaskMeasure {
     pub key: &'static str,
     /// What it is counted in.
     pub unit: Unit,
-    of: fn(&GroupReport) -> Option<f64>,
+    of: fn(&GroupNumbers) -> Option<f64>,
 }
 
 impl TaskMeasure {
     /// Its value; `None`: these tasks have no such number.
-    pub fn of(&self, tasks: &GroupReport) -> Option<f64> {
+    pub fn of(&self, tasks: &GroupNumbers) -> Option<f64> {
         (self.of)(tasks)
     }
 }
@@ -34,7 +34,7 @@ pub fn find_of_tasks(key: &str) -> Option<&'static TaskMeasure> {
 const fn measure(
     key: &'static str,
     unit: Unit,
-    of: fn(&GroupReport) -> Option<f64>,
+    of: fn(&GroupNumbers) -> Option<f64>,
 ) -> TaskMeasure {
     TaskMeasure { key, unit, of }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The requests of one class, or of one socket, being added up.
 
-use super::report::RequestReport;
+use super::numbers::RequestNumbers;
 use crate::latency::Latencies;
 use crate::slowdown::Slowdowns;
 
@@ -59,10 +59,10 @@ impl Account {
         self.cycle.merge(&other.cycle);
     }
 
-    pub(super) fn report(self, name: String, socket: String, length_ns: u64) -> RequestReport {
+    pub(super) fn numbers(self, name: String, socket: String, length_ns: u64) -> RequestNumbers {
         let seconds = length_ns as f64 / 1e9;
         let with_demand = self.slowdown.count();
-        RequestReport {
+        RequestNumbers {
             name: (!name.is_empty()).then_some(name),
             socket,
             arrived: self.arrived,
@@ -71,10 +71,10 @@ impl Account {
             dropped: self.dropped,
             answered_per_s: (seconds > 0.0).then(|| self.answered as f64 / seconds),
             demand_mean_ns: (with_demand > 0).then(|| self.demand_ns as f64 / with_demand as f64),
-            queue_ns: self.queue.report(self.queued),
-            response_ns: self.response.report(self.open),
-            slowdown: self.slowdown.report(self.slowdown_open),
-            cycle_ns: self.cycle.report(0),
+            queue_ns: self.queue.numbers(self.queued),
+            response_ns: self.response.numbers(self.open),
+            slowdown: self.slowdown.numbers(self.slowdown_open),
+            cycle_ns: self.cycle.numbers(0),
         }
     }
 }

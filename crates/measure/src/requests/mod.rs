@@ -7,12 +7,12 @@ use rota_trace::{Event, EventKind, Request, Sink};
 use rustc_hash::FxHashMap;
 
 mod account;
-mod report;
+mod numbers;
 
 use account::Account;
-pub use report::{RequestReport, RequestsReport};
+pub use numbers::{RequestNumbers, RequestsNumbers};
 
-/// Reads the event stream of a run and gives its [`RequestsReport`] at the end.
+/// Reads the event stream of a run and gives its [`RequestsNumbers`] at the end.
 #[derive(Clone, Debug, Default)]
 pub struct Requests {
     classes: Vec<Class>,
@@ -47,7 +47,7 @@ impl Requests {
     }
 
     /// The numbers of the run, which ended at `end_ns`.
-    pub fn finish(mut self, end_ns: u64) -> RequestsReport {
+    pub fn finish(mut self, end_ns: u64) -> RequestsNumbers {
         for open in std::mem::take(&mut self.open).into_values() {
             let account = &mut self.classes[open.class].account;
             let so_far_ns = end_ns.saturating_sub(open.since_ns);
@@ -67,10 +67,10 @@ impl Requests {
             sockets[at].account.merge(&class.account);
         }
         let length_ns = end_ns.saturating_sub(self.warmup_ns);
-        let report = |class: Class| class.account.report(class.name, class.socket, length_ns);
-        RequestsReport {
-            classes: self.classes.into_iter().map(report).collect(),
-            sockets: sockets.into_iter().map(report).collect(),
+        let numbers = |class: Class| class.account.numbers(class.name, class.socket, length_ns);
+        RequestsNumbers {
+            classes: self.classes.into_iter().map(numbers).collect(),
+            sockets: sockets.into_iter().map(numbers).collect(),
         }
     }
 

@@ -4,7 +4,7 @@
 use super::*;
 use proptest::prelude::*;
 
-fn of(events: &[(u64, Request)], end_ns: u64) -> RequestsReport {
+fn of(events: &[(u64, Request)], end_ns: u64) -> RequestsNumbers {
     let mut requests = Requests::default();
     for (time_ns, request) in events {
         let kind = EventKind::Request(request.clone());
@@ -32,7 +32,7 @@ fn end(at_ns: u64, request: u64) -> (u64, Request) {
 #[test]
 fn response_time_is_from_arrival_to_answer() {
     // Arrivals 0 and 10, demands 20 and 40; served from 5 and 30, answered at 25 and 70.
-    let report = of(
+    let numbers = of(
         &[
             class(0, "user", "http"),
             begin(0, 0, 0, 20),
@@ -44,7 +44,7 @@ fn response_time_is_from_arrival_to_answer() {
         ],
         1_000_000_000,
     );
-    let user = &report.classes[0];
+    let user = &numbers.classes[0];
     assert_eq!((user.name.as_deref(), user.socket.as_str()), (Some("user"), "http"));
     assert_eq!((user.arrived, user.answered, user.open, user.dropped), (2, 2, 0, 0));
     assert_eq!((user.queue_ns.mean, user.queue_ns.max), (Some(12.5), Some(20)));
@@ -57,7 +57,7 @@ fn response_time_is_from_arrival_to_answer() {
 
 #[test]
 fn a_request_still_open_counts_with_its_time_so_far() {
-    let report = of(
+    let numbers = of(
         &[
             class(0, "user", "http"),
             begin(100, 0, 0, 50),
@@ -67,7 +67,7 @@ fn a_request_still_open_counts_with_its_time_so_far() {
         ],
         1_100,
     );
-    let user = &report.classes[0];
+    let user = &numbers.classes[0];
     assert_eq!((user.arrived, user.answered, user.open, user.dropped), (3, 0, 2, 1));
     // The first waited 200 for its service and 1000 for an answer, the second 900 for both.
     let queue = (user.queue_ns.count, user.queue_ns.max, user.queue_ns.waiting);
@@ -85,18 +85,18 @@ fn a_cycle_is_think_time_and_response() {
         let (class, sender, demand_ns) = (0, 0, 10);
         (at_ns, Request::Begin { request, class, sender, demand_ns, think_ns: Some(think_ns) })
     };
-    let report = of(
+    let numbers = of(
         &[class(0, "user", "s"), asks(30, 0, 30), end(50, 0), asks(60, 1, 10), end(100, 1)],
         100,
     );
     // 30 + 20 and 10 + 40.
-    let cycle = &report.classes[0].cycle_ns;
+    let cycle = &numbers.classes[0].cycle_ns;
     assert_eq!((cycle.count, cycle.mean, cycle.max), (2, Some(50.0), Some(50)));
 }
 
 #[test]
 fn a_socket_adds_up_its_classes() {
-    let report = of(
+    let numbers = of(
         &[
             class(0, "user", "http"),
             class(1, "web", "db"),
@@ -110,11 +110,11 @@ fn a_socket_adds_up_its_classes() {
         ],
         100,
     );
-    let sockets: Vec<_> = report.sockets.iter().map(|s| (s.socket.as_str(), s.arrived)).collect();
+    let sockets: Vec<_> = numbers.sockets.iter().map(|s| (s.socket.as_str(), s.arrived)).collect();
     assert_eq!(sockets, [("http", 2), ("db", 1)]);
-    assert_eq!(report.sockets[0].response_ns.mean, Some(20.0));
-    assert_eq!(report.sockets[0].slowdown.max, Some(3.0));
-    assert_eq!(report.sockets[0].name, None);
+    assert_eq!(numbers.sockets[0].response_ns.mean, Some(20.0));
+    assert_eq!(numbers.sockets[0].slowdown.max, Some(3.0));
+    assert_eq!(numbers.sockets[0].name, None);
 }
 
 #[test]
@@ -131,8 +131,8 @@ fn requests_of_the_warm_up_do_not_count() {
     ] {
         requests.event(&Event { time_ns, cpu: None, kind: EventKind::Request(request) });
     }
-    let report = requests.finish(1_000_000_100);
-    let user = &report.classes[0];
+    let numbers = requests.finish(1_000_000_100);
+    let user = &numbers.classes[0];
     assert_eq!((user.arrived, user.dropped, user.answered), (1, 0, 1));
     assert_eq!((user.response_ns.max, user.answered_per_s), (Some(500_000_000), Some(1.0)));
 }
@@ -174,18 +174,18 @@ proptest! {
                 events.push((now, event));
             }
         }
-        let report = of(&events, now + 1);
-        for r in report.classes.iter().chain(&report.sockets) {
+        let numbers = of(&events, now + 1);
+        for r in numbers.classes.iter().chain(&numbers.sockets) {
             prop_assert_eq!(r.arrived, r.answered + r.open + r.dropped);
             prop_assert_eq!(r.response_ns.count, r.answered + r.open);
             prop_assert_eq!(r.response_ns.waiting, r.open);
             prop_assert!(r.queue_ns.count <= r.response_ns.count);
         }
-        let sums = |list: &[RequestReport]| {
+        let sums = |list: &[RequestNumbers]| {
             list.iter().fold([0; 4], |[a, b, c, d], r| {
                 [a + r.arrived, b + r.answered, c + r.open, d + r.dropped]
             })
         };
-        prop_assert_eq!(sums(&report.classes), sums(&report.sockets));
+        prop_assert_eq!(sums(&numbers.classes), sums(&numbers.sockets));
     }
 }

@@ -30,7 +30,7 @@ proptest! {
     #[test]
     fn lag_is_within_what_was_waited_and_run(events in events(), rest in 0..1000u64) {
         let end_ns = events.last().map_or(0, |e| e.time_ns) + rest;
-        for task in report(3, &events, end_ns).tasks {
+        for task in numbers(3, &events, end_ns).tasks {
             let Some(lag) = task.lag_ns else { continue };
             prop_assert!(lag.max <= task.run_delay_ns as i64, "{:?} {}", lag, task.run_delay_ns);
             prop_assert!(-lag.min <= task.cpu_ns as i64, "{:?} {}", lag, task.cpu_ns);
@@ -42,14 +42,14 @@ proptest! {
     #[test]
     fn cpu_time_and_idle_time_are_all_the_time(events in events(), rest in 0..1000u64) {
         let end_ns = events.last().map_or(0, |e| e.time_ns) + rest;
-        let report = report(3, &events, end_ns);
-        let busy: u64 = report.tasks.iter().map(|t| t.cpu_ns).sum();
-        prop_assert_eq!(busy + report.totals.idle_ns, 3 * end_ns);
-        for task in &report.tasks {
+        let numbers = numbers(3, &events, end_ns);
+        let busy: u64 = numbers.tasks.iter().map(|t| t.cpu_ns).sum();
+        prop_assert_eq!(busy + numbers.totals.idle_ns, 3 * end_ns);
+        for task in &numbers.tasks {
             let lived = task.cpu_ns + task.run_delay_ns;
             prop_assert!(lived <= end_ns, "a task has one state at a time");
         }
-        let switches: u64 = report.tasks.iter().map(|t| t.switches).sum();
-        prop_assert_eq!(switches, report.totals.context_switches);
+        let switches: u64 = numbers.tasks.iter().map(|t| t.switches).sum();
+        prop_assert_eq!(switches, numbers.totals.context_switches);
     }
 }

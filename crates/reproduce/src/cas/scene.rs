@@ -3,8 +3,8 @@
 //! a customer's request comes, and perhaps a service that it asks and waits for.
 
 use super::Parts;
-use crate::bench::{linked, Bench, Length};
 use crate::error::Error;
+use crate::rig::{linked, Length, Rig};
 use rota_trace::{Event, EventKind, Request, Sink};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ impl Scene<'_> {
         // Served at N times its own pace, and a second more.
         let end_us = OTHERS_BEGIN_US + last_us + (u64::from(self.n) + 1) * needed_us + 1_000_000;
         let mut sink = Waits::default();
-        Bench::new(&linked(of.policy, of.set)?).run(
+        Rig::new(&linked(of.policy, of.set)?).run(
             &workload,
             Length::of(end_us * 1_000),
             &mut sink,

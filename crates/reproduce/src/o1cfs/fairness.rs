@@ -2,10 +2,10 @@
 //! Figure 1: children that all compute the same on one CPU, and when each is done [O1CFS §3].
 
 use super::{Entry, CFS, ENTRIES, O1};
-use crate::bench::{linked, tasks, Bench, Length};
 use crate::error::Error;
 use crate::figure::{Drawing, Found, Table};
 use crate::pool;
+use crate::rig::{linked, tasks, Length, Rig};
 use crate::Job;
 use rota_report::chart::{Axis, Line, LineChart, Scale};
 use rota_trace::{Event, EventKind, Sink};
@@ -46,7 +46,7 @@ fn completion_times(policy: &str, children: usize) -> Result<Vec<u64>, Error> {
     // What the machine takes for itself is a small part of it.
     let length = Length::of(WORK_NS * children as u64 * 11 / 10);
     let mut exits = Exits::default();
-    Bench::ticking(&linked(policy, &[])?).run(&workload, length, &mut exits)?;
+    Rig::ticking(&linked(policy, &[])?).run(&workload, length, &mut exits)?;
     match exits.at_ns.len() {
         done if done == children => Ok(exits.at_ns),
         done => Err(Error::Failure(format!("{policy}: only {done} of {children} children ended"))),

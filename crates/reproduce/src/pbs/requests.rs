@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Figures 8 and 9: clients of a web server, and of a server in three tiers [PBS §4.2.2, §4.2.3].
 
-use crate::bench::{linked, Bench, Length};
 use crate::effort::Effort;
 use crate::error::Error;
 use crate::figure::{Drawing, Found, Table};
 use crate::pool;
+use crate::rig::{linked, Length, Rig};
 use crate::Job;
 use rota_measure::statistics::estimate;
 use rota_report::chart::{Axis, Line, LineChart, Scale};
@@ -175,8 +175,8 @@ fn outcomes(job: &Job<'_>, service: &Service) -> Result<Vec<Outcome>, Error> {
         };
         let mut times = Times::default();
         let length = Length { seed: *seed, ..Length::of((end * 1e9) as u64) };
-        let mut bench = Bench::ticking(&linked(policy, &set)?).without_watchdog();
-        bench.run(&workload, length, &mut times)?;
+        let mut rig = Rig::ticking(&linked(policy, &set)?).without_watchdog();
+        rig.run(&workload, length, &mut times)?;
         job.progress.advance(1);
         Ok(times.means(from, to, service.small))
     })?;

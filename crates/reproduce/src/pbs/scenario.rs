@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tasks that arrive and want some time, for the fluid model and for the machine.
 
-use crate::bench::tasks;
 use crate::error::Error;
+use crate::rig::tasks;
 use rota_fluid::{solve, Beta, Pbs, Script, Solution};
 use rota_workload::Workload;
 use std::sync::Arc;

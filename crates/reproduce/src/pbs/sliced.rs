@@ -2,8 +2,8 @@
 //! The policy that ships, in slices, in the ideal machine.
 
 use super::scenario::Scenario;
-use crate::bench::{linked, Bench, Length};
 use crate::error::Error;
+use crate::rig::{linked, Length, Rig};
 use crate::runs::{Run, Runs};
 use rota_report::chart::{Areas, Band};
 use rota_trace::{Event, EventKind, Sink, Tee};
@@ -41,7 +41,7 @@ pub(super) fn run_under(
     sinks.push(&mut runs);
     sinks.push(&mut ends);
     let length = Length::of(end_ns);
-    Bench::new(&linked(policy, set)?).run(&scenario.workload()?, length, &mut sinks)?;
+    Rig::new(&linked(policy, set)?).run(&scenario.workload()?, length, &mut sinks)?;
     drop(sinks);
     Ok(Sliced { completions: ends.at, runs: runs.finish(end_ns), end_ns })
 }

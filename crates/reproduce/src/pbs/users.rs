@@ -4,11 +4,11 @@
 mod fluid;
 mod responses;
 
-use crate::bench::{linked, tasks, Bench, Length};
 use crate::effort::Effort;
 use crate::error::Error;
 use crate::figure::{Drawing, Found, Table};
 use crate::pool;
+use crate::rig::{linked, tasks, Length, Rig};
 use crate::Job;
 use responses::Responses;
 use rota_measure::statistics::estimate;
@@ -131,7 +131,7 @@ impl Case {
         let workload = tasks(std::iter::once(told), |_| "user".into())?;
         let mut responses = Responses::new(PIECES);
         let length = Length { seed, ..Length::of((window.end * 1e9) as u64) };
-        Bench::ticking(&policy).run(&workload, length, &mut responses)?;
+        Rig::ticking(&policy).run(&workload, length, &mut responses)?;
         Ok(responses.within(window.from, window.to))
     }
 }

@@ -3,8 +3,8 @@
 //! CPUs it had.
 
 use super::Entry;
-use crate::bench::{linked, Bench, Length};
 use crate::error::Error;
+use crate::rig::{linked, Length, Rig};
 use rota_trace::{Event, EventKind, Sink};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -137,9 +137,7 @@ pub(super) fn run(
     let workload = Arc::new(rota_workload::parse("programs", &text)?);
     let length = Length { seed, ..Length::of(duration_ns) };
     let mut sink = Threads { outcomes: vec![Outcome::default(); programs.len()], ..<_>::default() };
-    Bench::ticking(&linked(of.policy, of.set)?)
-        .with_cpus(cpus)
-        .run(&workload, length, &mut sink)?;
+    Rig::ticking(&linked(of.policy, of.set)?).with_cpus(cpus).run(&workload, length, &mut sink)?;
     Ok(sink.finish(duration_ns))
 }
 

@@ -2,12 +2,12 @@
 //! Figure 3: what a decision costs with more and more clients [VTRR §5.2], in instructions of
 //! the policy, those of the kernel's functions that it calls included.
 
-use crate::bench::{hogs_told, linked, Bench, Length};
 use crate::decision_costs::{DecisionCost, DecisionCosts};
 use crate::effort::Effort;
 use crate::error::Error;
 use crate::figure::{Drawing, Found, Table};
 use crate::pool;
+use crate::rig::{hogs_told, linked, Length, Rig};
 use crate::Job;
 use rota_report::chart::{Axis, Line, LineChart, Scale};
 use std::collections::BTreeSet;
@@ -111,8 +111,8 @@ fn cost(entry: &Entry, clients: usize) -> Result<f64, Error> {
     let warmup_ns = clients as u64 * entry.quantum_ns;
     let duration_ns = warmup_ns + DECISIONS as u64 * entry.quantum_ns;
     let length = Length { duration_ns, warmup_ns, seed: 1 };
-    let mut bench = Bench::new(&linked(entry.policy, entry.set)?);
-    let counters = bench.run(&workload, length, &mut Nobody)?.counters;
+    let mut rig = Rig::new(&linked(entry.policy, entry.set)?);
+    let counters = rig.run(&workload, length, &mut Nobody)?.counters;
     Ok(counters.decision_instructions as f64 / counters.decisions as f64)
 }
 

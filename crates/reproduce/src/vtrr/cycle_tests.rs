@@ -7,7 +7,7 @@
 //! the client's share are at most 1, for every client, and they are the smallest [VTRR §2.4].
 
 use super::vectors::{draw, Point};
-use crate::bench::{hogs, linked, Bench, Length, QUANTUM_NS};
+use crate::rig::{hogs, linked, Length, Rig, QUANTUM_NS};
 use crate::runs::Runs;
 use proptest::prelude::*;
 use rota_measure::ServiceError;
@@ -55,9 +55,9 @@ impl Sink for Received {
 fn quanta(policy: &str, set: &[(&str, &str)], shares: &[u64]) -> Vec<u64> {
     let workload = hogs(shares, |at| format!("c{at}")).expect("a workload");
     let cycle_ns = shares.iter().sum::<u64>() * SHORT_NS;
-    let mut bench = Bench::new(&linked(policy, set).expect("ships")).without_watchdog();
+    let mut rig = Rig::new(&linked(policy, set).expect("ships")).without_watchdog();
     let mut received = Received::default();
-    bench.run(&workload, Length::of(cycle_ns), &mut received).expect("runs");
+    rig.run(&workload, Length::of(cycle_ns), &mut received).expect("runs");
     received.leave(cycle_ns);
     assert_eq!(received.ns.values().sum::<u64>(), cycle_ns);
     // In the order in which the clients came.
@@ -129,7 +129,7 @@ fn wrr_is_as_far_off_as_its_definition_says() {
     // A client's turn begins after P quanta of those before it, all of which it has waited, so
     // that its error is -P·s/S. It ends s quanta later with s - (P + s)·s/S.
     for (clients, shares) in [(2, 64), (4, 256), (16, 128)] {
-        let mut bench = Bench::new(&linked("wrr", &[]).expect("ships"));
+        let mut rig = Rig::new(&linked("wrr", &[]).expect("ships"));
         for vector in draw(Point { clients, shares }, 20) {
             let total = i128::from(shares);
             let mut before = 0;
@@ -142,7 +142,7 @@ fn wrr_is_as_far_off_as_its_definition_says() {
             let workload = hogs(&vector, |at| format!("c{at}")).expect("a workload");
             let length = Length::of(u64::from(shares) * QUANTUM_NS);
             let mut error = ServiceError::default();
-            bench.run(&workload, length, &mut error).expect("runs");
+            rig.run(&workload, length, &mut error).expect("runs");
             let range = error.finish(length.duration_ns).expect("somebody ran");
             let quantum = i128::from(QUANTUM_NS);
             assert_eq!(
@@ -156,11 +156,11 @@ fn wrr_is_as_far_off_as_its_definition_says() {
 
 #[test]
 fn a_second_run_on_a_bench_is_like_the_first() {
-    let mut bench = Bench::new(&linked("vtrr", &[]).expect("ships"));
+    let mut rig = Rig::new(&linked("vtrr", &[]).expect("ships"));
     let workload = hogs(&[5, 3, 1], |at| format!("c{at}")).expect("a workload");
     let mut run = || {
         let mut runs = Runs::default();
-        bench.run(&workload, Length::of(90 * QUANTUM_NS), &mut runs).expect("runs");
+        rig.run(&workload, Length::of(90 * QUANTUM_NS), &mut runs).expect("runs");
         runs.finish(90 * QUANTUM_NS)
     };
     let first = run();

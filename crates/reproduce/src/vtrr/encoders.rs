@@ -2,10 +2,10 @@
 //! Figures 7 to 9: five MPEG audio encoders, and the frames that each has done [VTRR §5.4].
 
 use super::field::{self, Entry};
-use crate::bench::{Bench, Length};
 use crate::error::Error;
 use crate::figure::{Drawing, Found, Table};
 use crate::pool;
+use crate::rig::{Length, Rig};
 use crate::runs::{Run, Runs};
 use crate::Job;
 use rota_report::chart::{Axis, Line, LineChart, Scale};
@@ -25,7 +25,7 @@ pub(crate) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
     let frames = pool::map(job.threads, &FIGURES, |(_, entry)| {
         let workload = entry.hogs(&field::SHARES)?;
         let mut runs = Runs::default();
-        Bench::new(&entry.linked()?).run(&workload, Length::of(RUN_NS), &mut runs)?;
+        Rig::new(&entry.linked()?).run(&workload, Length::of(RUN_NS), &mut runs)?;
         job.progress.advance(quanta);
         let runs = runs.finish(RUN_NS);
         Ok((0..field::SHARES.len()).map(|client| frames(&runs, client)).collect())

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The schedulers and the five clients of the paper's measurements [VTRR §5.3, §5.4].
 
-use crate::bench::{hogs_told, linked};
 use crate::error::Error;
+use crate::rig::{hogs_told, linked};
 use rota_sim::Policy;
 use rota_workload::Workload;
 use std::sync::Arc;

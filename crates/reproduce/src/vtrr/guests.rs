@@ -3,10 +3,10 @@
 //! guest of that time was one process to its host, and each runs a benchmark that computes.
 
 use super::field::{self, Entry};
-use crate::bench::{Bench, Length};
 use crate::error::Error;
 use crate::figure::{Drawing, Found, Table};
 use crate::pool;
+use crate::rig::{Length, Rig};
 use crate::runs::{longest_wait_ns, received_ns, Run, Runs};
 use crate::Job;
 use rota_report::chart::{Axis, Line, LineChart, Scale};
@@ -23,7 +23,7 @@ pub(crate) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
     let runs = pool::map(job.threads, ENTRIES, |entry| {
         let workload = entry.hogs(&SHARES)?;
         let mut runs = Runs::default();
-        Bench::new(&entry.linked()?).run(&workload, Length::of(RUN_NS), &mut runs)?;
+        Rig::new(&entry.linked()?).run(&workload, Length::of(RUN_NS), &mut runs)?;
         job.progress.advance(quanta);
         Ok(runs.finish(RUN_NS))
     })?;

@@ -2,10 +2,10 @@
 //! Figures 4 to 6: five clients seen over one second [VTRR §5.3].
 
 use super::field::{self, Entry};
-use crate::bench::{Bench, Length};
 use crate::error::Error;
 use crate::figure::{Drawing, Found, Table};
 use crate::pool;
+use crate::rig::{Length, Rig};
 use crate::runs::{longest_run_ns, longest_wait_ns, period_ns, received_ns, Run, Runs};
 use crate::Job;
 use rota_report::chart::{Lane, Lanes};
@@ -29,7 +29,7 @@ pub(crate) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
     pool::map(job.threads, &wanted, |(id, entry)| {
         let workload = entry.hogs(&field::SHARES)?;
         let mut runs = Runs::default();
-        Bench::new(&entry.linked()?).run(&workload, Length::of(RUN_NS), &mut runs)?;
+        Rig::new(&entry.linked()?).run(&workload, Length::of(RUN_NS), &mut runs)?;
         job.progress.advance(quanta);
         Ok(found(id, entry, &runs.finish(RUN_NS)))
     })

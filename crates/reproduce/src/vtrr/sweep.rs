@@ -2,10 +2,10 @@
 //! Service time errors over the grid of (N, S) [VTRR §5.1].
 
 use super::vectors::{self, Point};
-use crate::bench::{hogs, linked, Bench, Length, QUANTUM_NS};
 use crate::effort::Effort;
 use crate::error::Error;
 use crate::pool;
+use crate::rig::{hogs, linked, Length, Rig, QUANTUM_NS};
 use crate::Job;
 use rota_measure::ServiceError;
 use rota_sim::Policy;
@@ -205,22 +205,22 @@ pub(crate) fn run(job: &Job<'_>, schedulers: &[Scheduler]) -> Result<Sweep, Erro
 /// One cycle of S quanta under each scheduler, for each combination of the part: then all have
 /// their due, and the schedule repeats.
 fn run_part(part: &Part, mut policies: Vec<Policy>) -> Result<Vec<Errors>, Error> {
-    let mut benches: Vec<Bench> = policies.iter().map(Bench::new).collect();
+    let mut rigs: Vec<Rig> = policies.iter().map(Rig::new).collect();
     let mut errors = vec![Errors::default(); policies.len()];
     let length = Length::of(u64::from(part.point.shares) * QUANTUM_NS);
     for Combination { shares, drawn, seed } in &part.combinations {
         let workload = hogs(shares, |at| format!("c{at}"))?;
         if part.field == Field::OursSeeded {
             // Without them nobody else has the object, and its megabytes are not copied.
-            benches.clear();
+            rigs.clear();
             for policy in &mut policies {
                 policy.set("seed", &seed.to_string())?;
             }
-            benches.extend(policies.iter().map(Bench::new));
+            rigs.extend(policies.iter().map(Rig::new));
         }
-        for (bench, errors) in benches.iter_mut().zip(&mut errors) {
+        for (rig, errors) in rigs.iter_mut().zip(&mut errors) {
             let mut error = ServiceError::default();
-            bench.run(&workload, length, &mut error)?;
+            rig.run(&workload, length, &mut error)?;
             let nobody = || Error::Failure("nobody ran".into());
             let range = error.finish(length.duration_ns).ok_or_else(nobody)?;
             errors.add(&Errors {

@@ -55,15 +55,15 @@ pub(crate) fn stride_behind(shares: u32) -> f64 {
 mod tests {
     use super::super::errors::EEVDF;
     use super::*;
-    use crate::bench::{hogs, linked, Bench, Length, QUANTUM_NS};
+    use crate::rig::{hogs, linked, Length, Rig, QUANTUM_NS};
     use rota_measure::ServiceError;
 
     /// The furthest ahead and behind of a cycle, in quanta.
-    fn errors(bench: &mut Bench, shares: &[u64]) -> (f64, f64) {
+    fn errors(rig: &mut Rig, shares: &[u64]) -> (f64, f64) {
         let workload = hogs(shares, |at| format!("c{at}")).expect("a workload");
         let length = Length::of(shares.iter().sum::<u64>() * QUANTUM_NS);
         let mut error = ServiceError::default();
-        bench.run(&workload, length, &mut error).expect("runs");
+        rig.run(&workload, length, &mut error).expect("runs");
         let range = error.finish(length.duration_ns).expect("somebody ran");
         let quantum_ns = QUANTUM_NS as f64;
         (range.highest_ns() / quantum_ns, range.lowest_ns() / quantum_ns)
@@ -93,13 +93,13 @@ mod tests {
     fn wfq_is_as_far_off_as_its_definition_says_and_no_further_than_its_bounds() {
         // 3, 2, 1: the paper's range, -5/6 to +1 [VTRR §2.4].
         assert_eq!(fair_queueing(&[3, 2, 1]), (6, -5));
-        let mut bench = Bench::new(&linked("wfq", &[]).expect("ships"));
+        let mut rig = Rig::new(&linked("wfq", &[]).expect("ships"));
         for (clients, shares) in [(2, 64), (4, 256), (16, 64), (16, 512)] {
             for vector in draw(Point { clients, shares }, 15) {
                 let workload = hogs(&vector, |at| format!("c{at}")).expect("a workload");
                 let length = Length::of(u64::from(shares) * QUANTUM_NS);
                 let mut error = ServiceError::default();
-                bench.run(&workload, length, &mut error).expect("runs");
+                rig.run(&workload, length, &mut error).expect("runs");
                 let range = error.finish(length.duration_ns).expect("somebody ran");
                 let (highest, lowest) = fair_queueing(&vector);
                 let quantum = i128::from(QUANTUM_NS);
@@ -125,11 +125,11 @@ mod tests {
 
     #[test]
     fn under_eevdf_nobody_is_further_off_than_a_request() {
-        let mut bench = Bench::new(&linked("eevdf", EEVDF.set).expect("ships"));
+        let mut rig = Rig::new(&linked("eevdf", EEVDF.set).expect("ships"));
         for (clients, shares) in [(2, 64), (4, 256), (16, 64), (16, 512)] {
             for vector in draw(Point { clients, shares }, 15) {
                 // Its virtual times are whole nanoseconds.
-                let (highest, lowest) = errors(&mut bench, &vector);
+                let (highest, lowest) = errors(&mut rig, &vector);
                 assert!(highest < EEVDF_AHEAD + 1e-4, "{vector:?}: {highest}");
                 assert!(lowest > EEVDF_BEHIND - 1e-4, "{vector:?}: {lowest}");
             }
@@ -143,7 +143,7 @@ mod tests {
         let mut sum = 0.0;
         for (seed, shares) in (1..).zip(draw(point, count)) {
             lottery.set("seed", &format!("{seed}")).expect("has a seed");
-            sum += errors(&mut Bench::new(&lottery), &shares).0;
+            sum += errors(&mut Rig::new(&lottery), &shares).0;
         }
         // Of 200 walks the mean is off by 3 % of itself (the standard deviation of one is 0.41 of
         // its mean), and steps of half a quantum leave out some 4 % of the way.
@@ -153,9 +153,9 @@ mod tests {
 
     #[test]
     fn strides_that_are_whole_leave_nobody_further_behind_than_a_quantum() {
-        let mut bench = Bench::new(&linked("stride", &[]).expect("ships"));
+        let mut rig = Rig::new(&linked("stride", &[]).expect("ships"));
         for shares in [vec![512, 256, 256], vec![64, 32, 16, 8, 4, 2, 1, 1], vec![1; 16]] {
-            let (_, lowest) = errors(&mut bench, &shares);
+            let (_, lowest) = errors(&mut rig, &shares);
             assert!(lowest >= FAIR_BEHIND - 1e-9, "{shares:?}: {lowest}");
         }
     }
@@ -166,9 +166,9 @@ mod tests {
         // first gets 2048 · 768/(1535 + 768) = 682.96, and the second a little more than its due.
         let bound = stride_behind(2048);
         assert!((bound + 1.594).abs() < 0.001, "{bound}");
-        let mut bench = Bench::new(&linked("stride", &[]).expect("ships"));
+        let mut rig = Rig::new(&linked("stride", &[]).expect("ships"));
         for shares in [[1365, 683], [1366, 682], [1500, 548]] {
-            let (_, lowest) = errors(&mut bench, &shares);
+            let (_, lowest) = errors(&mut rig, &shares);
             assert!((bound..0.0).contains(&lowest), "{shares:?}: {lowest}");
         }
     }

@@ -2,7 +2,7 @@
 //! The binary logarithm of `log2.bpf.h`, which promises to be off by less than 2^-32.
 
 use crate::run_object::start;
-use crate::run_support::Machine;
+use crate::run_support::Hosted;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::cell::RefCell;
@@ -12,7 +12,7 @@ const ONE: f64 = (1u64 << 32) as f64;
 /// How far off the logarithm of `x` is, in units of 2^-32. A double has 20 bits more than that
 /// for a logarithm below 64, if the integer part is taken off first, and `x` has up to 52 bits
 /// after its first one.
-fn error(machine: &mut Machine, x: u64) -> f64 {
+fn error(machine: &mut Hosted, x: u64) -> f64 {
     let place = x.ilog2();
     let log = machine.run("log2_at", &[x]) as i64 - (i64::from(place) << 32);
     let fraction = (x as f64 / (1u64 << place) as f64).log2();

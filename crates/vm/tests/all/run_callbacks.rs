@@ -2,7 +2,7 @@
 //! Loops over callbacks, tail calls, timers, and calls that stop half-way.
 
 use crate::run_support::asm::*;
-use crate::run_support::{map, Builder, Machine, TestHost};
+use crate::run_support::{map, Builder, Hosted, TestHost};
 use rota_object::image::{map_type, FuncId, MapDef};
 use rota_vm::error::Fault;
 use rota_vm::runtime::Runtime;
@@ -13,7 +13,7 @@ const LOOP: i32 = 181;
 const FOR_EACH: i32 = 164;
 
 /// `bpf_loop(r1, add, &sum, 0)`; `add` adds its index to the sum and stops at `stop`.
-fn sums(stop: i32) -> Machine {
+fn sums(stop: i32) -> Hosted {
     Builder::new()
         .function(
             "main",
@@ -138,7 +138,7 @@ fn tail_call_replaces_the_frame_and_an_empty_slot_falls_through() {
 
 /// A map of two timers; `main(index, nsecs, flags)` starts one, its callback notes its
 /// key in the value and starts it again.
-fn timers() -> Machine {
+fn timers() -> Hosted {
     Builder::new()
         .map(map("timers", map_type::ARRAY, 4, 24, 2))
         .function(
@@ -218,7 +218,7 @@ fn absolute_and_pinned_timers_reach_the_host_as_such() {
 fn call_pauses_at_any_instruction_and_goes_on() {
     let whole = sums(-1).call(0, &[10]).unwrap();
     for fuel in [1, 2, 7] {
-        let Machine { mut host, mut runtime } = sums(-1);
+        let Hosted { mut host, mut runtime } = sums(-1);
         let mut exec = Exec::new(&runtime);
         exec.start(&mut host, FuncId(0), &[10]).unwrap();
         let mut pauses = 0;

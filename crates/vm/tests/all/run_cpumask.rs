@@ -2,7 +2,7 @@
 //! CPU masks against bits in a Rust integer, for machines of one to 128 CPUs.
 
 use crate::run_support::asm::*;
-use crate::run_support::{Builder, Machine, TestHost};
+use crate::run_support::{Builder, Hosted, TestHost};
 use proptest::prelude::*;
 use rota_vm::memory::Perm;
 
@@ -34,7 +34,7 @@ const OTHERS: [&str; 7] = [
 
 /// A machine whose functions call one kernel function each with their own arguments.
 struct Masks {
-    machine: Machine,
+    machine: Hosted,
     names: Vec<&'static str>,
     cpus: u32,
 }

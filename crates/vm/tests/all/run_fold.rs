@@ -3,10 +3,10 @@
 //! code behind them are counted.
 
 use crate::run_support::asm::*;
-use crate::run_support::{data, Builder, Machine};
+use crate::run_support::{data, Builder, Hosted};
 
 /// `.rodata` with the two words 5 and 0, and `main`.
-fn with_rodata(read_only: bool, code: Vec<Line>) -> Machine {
+fn with_rodata(read_only: bool, code: Vec<Line>) -> Hosted {
     let content = [5u32.to_le_bytes(), 0u32.to_le_bytes()].concat();
     Builder::new().map(data(".rodata", content, read_only)).function("main", code).start()
 }

@@ -2,12 +2,12 @@
 //! Helpers: what they return and what they refuse.
 
 use crate::run_support::asm::*;
-use crate::run_support::{data, Builder, Machine, TestHost};
+use crate::run_support::{data, Builder, Hosted, TestHost};
 use rota_object::btf::{reference, Btf, Kind, Type};
 use rota_vm::error::FaultKind;
 use rota_vm::memory::{Perm, Shape};
 
-fn calls(id: i32) -> Machine {
+fn calls(id: i32) -> Hosted {
     Builder::new().function("main", vec![helper(id), exit()]).start()
 }
 

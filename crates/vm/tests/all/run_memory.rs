@@ -17,7 +17,7 @@ fn task_shape() -> Shape {
 #[test]
 fn an_instance_may_move_to_another_thread() {
     fn check<T: Send>() {}
-    check::<crate::run_support::Machine>();
+    check::<crate::run_support::Hosted>();
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! Compiles a fixture and starts it on the test host.
 
 use crate::fixture::compile;
-use crate::run_support::{table, Machine, TestHost};
+use crate::run_support::{table, Hosted, TestHost};
 use rota_object::btf::Btf;
 use rota_object::image::FuncId;
 use rota_object::link::{link, Kernel, Object};
@@ -30,17 +30,17 @@ impl Kernel for Generic {
 }
 
 /// Compiles `fixtures/<source>` for the ISA version `cpu` and starts it.
-pub(crate) fn start(source: &str, cpu: &str) -> Machine {
+pub(crate) fn start(source: &str, cpu: &str) -> Hosted {
     let object = Object::parse(source, &compile(source, &[&format!("-mcpu={cpu}")]))
         .expect("object is well-formed");
     let kernel = Generic(table(Vec::new()));
     let image = link(&object, &Arc::new(Btf::empty()), &kernel).expect("object links");
     let mut host = TestHost::new();
     let runtime = Runtime::new(Arc::new(image), &kernel.0, &mut host).expect("maps exist");
-    Machine { host, runtime }
+    Hosted { host, runtime }
 }
 
-impl Machine {
+impl Hosted {
     /// r0 of a function by name.
     pub(crate) fn run(&mut self, name: &str, args: &[u64]) -> u64 {
         self.try_run(name, args).unwrap_or_else(|fault| panic!("{fault}"))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Runs a program to its end and checks what it said.
 
-use crate::machine::wait_until;
 use crate::ordinary;
-use crate::report::now;
+use crate::records::now;
 use crate::residue::Residue;
+use crate::sysfs::wait_until;
 use anyhow::{bail, Context, Result};
 use rota_guest::step::Command;
 use rustix::mount::{mount, mount_bind, unmount, MountFlags, UnmountFlags};

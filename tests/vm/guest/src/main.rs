@@ -10,16 +10,16 @@ mod hog;
 mod hogs;
 mod init;
 mod jobs;
-mod machine;
 mod measure;
 mod ordinary;
 mod player;
 mod quiet;
 mod recording;
-mod report;
+mod records;
 mod residue;
 mod scheduler;
 mod steps;
+mod sysfs;
 mod web;
 
 use anyhow::{bail, Context, Result};

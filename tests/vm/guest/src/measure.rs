@@ -2,8 +2,8 @@
 //! Measures the shares of the hogs.
 
 use crate::hogs::Hogs;
-use crate::machine::online_cpus;
-use crate::report::now;
+use crate::records::now;
+use crate::sysfs::online_cpus;
 use anyhow::{bail, Result};
 use rota_guest::shares::{due, Claim};
 use rota_guest::step::Measure;

@@ -2,8 +2,8 @@
 //! Plays a workload in a process of its own, and records what the scheduler does with it.
 
 use crate::fair;
-use crate::machine::online_cpus;
 use crate::quiet::keep_quiet;
+use crate::sysfs::online_cpus;
 use anyhow::{bail, Context, Result};
 use rota_guest::filter::{Filtered, Tape};
 use rota_guest::played::Played;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a scheduler could leave behind in the kernel.
 
-use crate::machine::{ops, state, wait_until};
+use crate::sysfs::{ops, state, wait_until};
 use anyhow::{bail, Context, Result};
 use libbpf_rs::query::{LinkInfoIter, MapInfoIter, ProgInfoIter, ProgInfoQueryOptions};
 use std::collections::BTreeSet;

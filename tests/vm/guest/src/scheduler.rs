@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `rota run`, as a process of the guest.
 
-use crate::machine::{state, wait_until};
 use crate::ordinary;
+use crate::sysfs::{state, wait_until};
 use anyhow::{bail, Result};
 use rota_guest::step::{Ended, Signal};
 use rustix::process::{kill_process, Pid};

@@ -3,10 +3,10 @@
 
 use crate::groups::Groups;
 use crate::hogs::Hogs;
-use crate::report::{now, Report};
+use crate::records::{now, Records};
 use crate::residue::{kernel_memory_kb, Residue};
 use crate::scheduler::Scheduler;
-use crate::{command, machine, measure, recording};
+use crate::{command, measure, recording, sysfs};
 use anyhow::{bail, Context, Result};
 use rota_guest::job::Job;
 use rota_guest::record::Record;
@@ -24,7 +24,7 @@ const CLEAN_UP_WITHIN: Duration = Duration::from_secs(10);
 /// A job in the making.
 pub(crate) struct Work<'a> {
     job: &'a Job,
-    report: &'a mut Report,
+    records: &'a mut Records,
     hogs: Hogs,
     groups: Groups,
     scheduler: Option<Scheduler>,
@@ -33,9 +33,9 @@ pub(crate) struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    pub(crate) fn new(job: &'a Job, report: &'a mut Report) -> Work<'a> {
+    pub(crate) fn new(job: &'a Job, records: &'a mut Records) -> Work<'a> {
         let (hogs, groups) = (Hogs::default(), Groups::default());
-        Work { job, report, hogs, groups, scheduler: None, quiet: false }
+        Work { job, records, hogs, groups, scheduler: None, quiet: false }
     }
 
     /// Does the steps until one has a problem. An error is one of talking to the host.
@@ -43,7 +43,7 @@ impl<'a> Work<'a> {
         for (i, step) in steps.iter().enumerate() {
             let number = format!("{prefix}{}", i + 1);
             if !self.quiet {
-                self.report.say(&format!("step {number}: {}", step.name()));
+                self.records.say(&format!("step {number}: {}", step.name()));
             }
             let (saw, problem) = match self.do_one(step, &number) {
                 Ok((saw, problem)) => (saw, problem),
@@ -70,9 +70,9 @@ impl<'a> Work<'a> {
             if let Some(mut scheduler) = self.scheduler.take() {
                 scheduler.stop(CLEAN_UP_WITHIN)?;
             }
-            machine::all_online()?;
-            if !machine::state().is_empty() {
-                machine::wait_for_state("disabled", CLEAN_UP_WITHIN)?;
+            sysfs::all_online()?;
+            if !sysfs::state().is_empty() {
+                sysfs::wait_for_state("disabled", CLEAN_UP_WITHIN)?;
             }
             Ok(())
         };
@@ -128,14 +128,14 @@ impl<'a> Work<'a> {
                     self.hogs.kill(task)?;
                 }
             }
-            Step::Cpu { cpu, online } => machine::set_online(*cpu, *online)?,
+            Step::Cpu { cpu, online } => sysfs::set_online(*cpu, *online)?,
             Step::Signal { signal } => self.scheduler()?.signal(*signal)?,
             Step::Ended(step) => {
                 let end = self.scheduler()?.end(step)?;
                 self.scheduler = None;
                 return Ok(end);
             }
-            Step::State { is, within } => machine::wait_for_state(is, within.duration())?,
+            Step::State { is, within } => sysfs::wait_for_state(is, within.duration())?,
             Step::Repeat { times, step, leaks } => {
                 return self.repeat(*times, step, *leaks, number)
             }
@@ -190,7 +190,7 @@ impl<'a> Work<'a> {
         }
         residue.wait_for_return()?;
         let allowed = kb + GROWTH_KB_PER_ROUND * u64::from(times - filled);
-        let grown = machine::wait_until("kernel memory freed", Duration::from_secs(5), || {
+        let grown = sysfs::wait_until("kernel memory freed", Duration::from_secs(5), || {
             Ok(kernel_memory_kb()? <= allowed)
         });
         let now_kb = kernel_memory_kb()?;
@@ -208,7 +208,7 @@ impl<'a> Work<'a> {
     }
 
     fn send_step(&mut self, number: &str, step: &Step, saw: Value) -> Result<()> {
-        self.report.send(&Record::Step {
+        self.records.send(&Record::Step {
             job: self.job.name.clone(),
             step: number.to_owned(),
             does: step.name().to_owned(),
@@ -218,8 +218,8 @@ impl<'a> Work<'a> {
     }
 
     fn send_problem(&mut self, number: &str, problem: String) -> Result<()> {
-        self.report.say(&format!("step {number}: {problem}"));
+        self.records.say(&format!("step {number}: {problem}"));
         let (job, step) = (self.job.name.clone(), number.to_owned());
-        self.report.send(&Record::Problem { job, step, problem })
+        self.records.send(&Record::Problem { job, step, problem })
     }
 }

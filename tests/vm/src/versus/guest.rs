@@ -6,7 +6,7 @@ use super::numbers::Numbers;
 use super::played;
 use super::simulate::{Beside, Host};
 use crate::initramfs::Initramfs;
-use crate::qemu::{Machine, Pace, MEMORY_MIB};
+use crate::qemu::{Pace, VirtualMachine, MEMORY_MIB};
 use crate::verdict;
 use anyhow::{bail, Context, Result};
 use rota_guest::job::Job;
@@ -79,7 +79,7 @@ pub fn play(
     drop(file);
 
     let pace = Pace::Counted;
-    let machine = Machine { vmlinuz, initramfs: &initramfs, cpus, pace, memory_mib, within };
+    let machine = VirtualMachine { vmlinuz, initramfs: &initramfs, cpus, pace, memory_mib, within };
     let output = machine.run(dir)?;
     fs::remove_file(&initramfs)?;
     let problems = verdict::problems(&output, jobs.len());

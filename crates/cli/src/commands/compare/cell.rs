@@ -39,7 +39,7 @@ pub(crate) fn run(
 }
 
 fn result(matrix: &Matrix, cell: Cell, cpus: u32, finished: &Measured) -> Run {
-    let run = catalogue::Run { report: &finished.report, requests: &finished.requests, cpus };
+    let run = catalogue::Run { numbers: &finished.numbers, requests: &finished.requests, cpus };
     let numbers = catalogue::measures().iter();
     let exit = &finished.outcome.exit;
     let tasks = finished.groups.iter().map(|group| {

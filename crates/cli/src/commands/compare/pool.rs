@@ -31,17 +31,17 @@ pub(crate) struct Work {
     pub(crate) clock: Arc<Clock>,
 }
 
-type Report = (usize, Result<Done, Error>);
+type Finished = (usize, Result<Done, Error>);
 
 /// Does all the work, keeps each run as soon as it is done, and gives them in the order of the
 /// cells. A signal ends it; threads that are busy then go on until the process ends.
 pub(crate) fn run(work: Work, jobs: usize, kept: &mut Kept) -> Result<Vec<Done>, Error> {
     let stop = Stop::listen()?;
     let mut done: Vec<Option<Done>> = work.cells.iter().map(|_| None).collect();
-    let reports = start(work, jobs);
+    let finished_runs = start(work, jobs);
     let mut left = done.len();
     while left > 0 {
-        match reports.recv_timeout(LOOK) {
+        match finished_runs.recv_timeout(LOOK) {
             Ok((at, result)) => {
                 let finished = result?;
                 kept.add(&finished.run)?;
@@ -60,18 +60,18 @@ pub(crate) fn run(work: Work, jobs: usize, kept: &mut Kept) -> Result<Vec<Done>,
     Ok(done.into_iter().flatten().collect())
 }
 
-fn start(work: Work, jobs: usize) -> Receiver<Report> {
-    let (sender, reports) = channel();
+fn start(work: Work, jobs: usize) -> Receiver<Finished> {
+    let (sender, finished_runs) = channel();
     let threads = jobs.min(work.cells.len());
     let (work, next) = (Arc::new(work), Arc::new(AtomicUsize::new(0)));
     for _ in 0..threads {
         let (work, next, sender) = (Arc::clone(&work), Arc::clone(&next), sender.clone());
         std::thread::spawn(move || worker(&work, &next, &sender));
     }
-    reports
+    finished_runs
 }
 
-fn worker(work: &Work, next: &AtomicUsize, sender: &Sender<Report>) {
+fn worker(work: &Work, next: &AtomicUsize, sender: &Sender<Finished>) {
     loop {
         let at = next.fetch_add(1, Ordering::Relaxed);
         let Some((cell, pictures)) = work.cells.get(at) else { return };

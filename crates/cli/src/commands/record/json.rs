@@ -3,7 +3,7 @@
 
 use super::Recording;
 use rota_kernel::events::PickSource;
-use rota_measure::{TaskReport, Totals};
+use rota_measure::{TaskNumbers, Totals};
 use serde::Serialize;
 
 /// `rota record --json`.
@@ -11,18 +11,18 @@ use serde::Serialize;
 pub(crate) struct Record<'a> {
     schema: &'static str,
     scheduler: Option<&'a str>,
-    machine: Machine<'a>,
+    machine: Computer<'a>,
     target: Target,
     duration_ns: u64,
     exit: Option<Exit<'a>>,
-    tasks: &'a [TaskReport],
+    tasks: &'a [TaskNumbers],
     totals: &'a Totals,
     callbacks: Vec<Callback<'a>>,
     recording: Recorded<'a>,
 }
 
 #[derive(Debug, Serialize)]
-struct Machine<'a> {
+struct Computer<'a> {
     cpus: u32,
     kernel: &'a str,
 }
@@ -70,7 +70,7 @@ impl<'a> Record<'a> {
         Self {
             schema: "rota.record/1",
             scheduler: facts.scheduler.as_deref(),
-            machine: Machine { cpus: facts.cpus, kernel: &facts.kernel },
+            machine: Computer { cpus: facts.cpus, kernel: &facts.kernel },
             target: Target {
                 pid: target.pid,
                 command: (!target.command.is_empty()).then(|| words.collect()),
@@ -82,8 +82,8 @@ impl<'a> Record<'a> {
                 code: *code,
                 reason,
             }),
-            tasks: &run.report.tasks,
-            totals: &run.report.totals,
+            tasks: &run.numbers.tasks,
+            totals: &run.numbers.totals,
             callbacks: callbacks.map(|(op, c)| Callback { op, calls: c.calls, ns: c.ns }).collect(),
             recording: Recorded {
                 records: facts.records,

@@ -16,7 +16,7 @@ use crate::output;
 use crate::output_file::OutputFile;
 use crate::trace_files::{self, Picture, TraceFile};
 use calls::CallCounter;
-use rota_measure::{GroupReport, Report, Results, Summary};
+use rota_measure::{GroupNumbers, Numbers, Results, Summary};
 use rota_report::Caption;
 use rota_trace::Tee;
 use session::Ended;
@@ -27,9 +27,9 @@ use workload::Script;
 pub(crate) struct Recording<'a> {
     target: &'a TargetArgs,
     ended: Ended,
-    report: Report,
+    numbers: Numbers,
     /// Tasks of one name together.
-    groups: Vec<GroupReport>,
+    groups: Vec<GroupNumbers>,
     calls: CallCounter,
 }
 
@@ -72,8 +72,8 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
         let text = text.ok_or_else(|| Error::Failure("no task worked: no workload".into()))?;
         file.finish_with(text.as_bytes())?;
     }
-    let Results { report, groups, .. } = summary.finish_all(end_ns);
-    let recording = Recording { target: &args.target, ended, report, groups, calls };
+    let Results { numbers, groups, .. } = summary.finish_all(end_ns);
+    let recording = Recording { target: &args.target, ended, numbers, groups, calls };
     let mut out = crate::output::stdout();
     if args.json {
         output::json::print(&mut out, &json::Record::new(&recording))?;

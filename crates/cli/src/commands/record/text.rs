@@ -17,19 +17,19 @@ pub(crate) fn print(out: &mut dyn Write, run: &Recording<'_>, all_tasks: bool) -
     let (subject, cpus) = (subject(run.target), cpus(facts.cpus));
     let length = duration(facts.duration_ns / 1_000_000 * 1_000_000);
     writeln!(out, "{scheduler}, {subject}: {cpus}, Linux {}, {length}\n", facts.kernel)?;
-    let folded = !all_tasks && run.report.tasks.len() > MOST_ROWS;
+    let folded = !all_tasks && run.numbers.tasks.len() > MOST_ROWS;
     let lines = match folded {
         true => summary::groups(&run.groups),
-        false => summary::tasks(&run.report.tasks),
+        false => summary::tasks(&run.numbers.tasks),
     };
     lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
     if folded {
-        let count = run.report.tasks.len();
+        let count = run.numbers.tasks.len();
         writeln!(out, "\n{count} tasks; those of one name are added up (--all-tasks: no)")?;
     }
     writeln!(out)?;
     let capacity_ns = f64::from(facts.cpus) * facts.duration_ns as f64;
-    writeln!(out, "{}", summary::totals_line(&run.report.totals, capacity_ns))?;
+    writeln!(out, "{}", summary::totals_line(&run.numbers.totals, capacity_ns))?;
     callbacks(out, run)?;
     notes(out, run)?;
     match &run.calls.exit {
@@ -68,7 +68,7 @@ fn callbacks(out: &mut dyn Write, run: &Recording<'_>) -> io::Result<()> {
 
 fn notes(out: &mut dyn Write, run: &Recording<'_>) -> io::Result<()> {
     let facts = &run.ended.facts;
-    summary::waiting_note(out, &run.report.totals)?;
+    summary::waiting_note(out, &run.numbers.totals)?;
     if facts.scheduler.is_some() && facts.picks == PickSource::Switches {
         writeln!(
             out,

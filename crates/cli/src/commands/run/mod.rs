@@ -13,9 +13,9 @@ pub(crate) use args::RunArgs;
 pub(crate) use stop::{Stop, LOOK};
 
 use crate::error::{Error, Status};
-use crate::machine;
 use crate::object::{self, Found};
 use crate::output::{messages, tunables};
+use crate::readiness;
 use restarts::Restarts;
 use rota_kernel::check::{Fact, Purpose};
 use rota_kernel::{sysfs, Exit};
@@ -43,11 +43,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status, Error> {
     }
     let stop = Stop::listen()?;
     while_it_leaves(&stop);
-    let report = machine::ready(Purpose::Run)?;
+    let findings = readiness::ready(Purpose::Run)?;
     if args.verbose {
-        report.warnings().map(Fact::message).for_each(|w| messages::line(&format!("note: {w}")));
+        findings.warnings().map(Fact::message).for_each(|w| messages::line(&format!("note: {w}")));
     }
-    let kernel = report.types.map_or_else(rota_kernel::kernel_btf, Ok)?;
+    let kernel = findings.types.map_or_else(rota_kernel::kernel_btf, Ok)?;
     let mut settings = Settings::of(args);
     let mut watch = Watch::new(args, &found)?;
     let mut restarts = Restarts::default();

@@ -8,7 +8,7 @@ use crate::output::messages;
 use crate::prepare;
 use rota_kernel::control::Description;
 use rota_kernel::{sysfs, Attached, LoadError, LoadOptions, Scheduler, Topology};
-use rota_manifest::MachineFacts;
+use rota_manifest::CpuFacts;
 use rota_object::btf::Btf;
 use std::sync::Arc;
 
@@ -74,7 +74,7 @@ pub(crate) fn start(
 }
 
 /// What a scheduler's own loader would read from this machine.
-fn facts() -> MachineFacts {
+fn facts() -> CpuFacts {
     let Topology { core, llc, node } = Topology::read();
-    MachineFacts { core, llc, node }
+    CpuFacts { core, llc, node }
 }

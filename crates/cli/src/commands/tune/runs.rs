@@ -112,6 +112,6 @@ impl<'a> Runs<'a> {
             return Ok(None);
         }
         let requests = &finished.requests;
-        Ok(self.measure.of(Run { report: &finished.report, requests, cpus: self.args.cpus }))
+        Ok(self.measure.of(Run { numbers: &finished.numbers, requests, cpus: self.args.cpus }))
     }
 }

@@ -4,10 +4,10 @@
 use super::cycles::{Cycles, Latencies, Latency};
 use super::parameters::{rows, Computer, Counted, Setting, Tunables};
 use super::workload::{Load, Tasks, LEAD_US, LOADS, TASKS, TEST_S};
-use crate::bench::{linked, linked_at_hz, Bench, Length};
 use crate::error::Error;
 use crate::o1cfs::{CFS, ENTRIES, O1};
 use crate::pool;
+use crate::rig::{linked, linked_at_hz, Length, Rig};
 use crate::Job;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -44,16 +44,16 @@ impl Case {
     pub(super) fn run(&self, repetitions: u64) -> Result<Vec<Latencies>, Error> {
         let file = self.tasks.file(self.load);
         let workload = Arc::new(rota_workload::parse("xwindow", &file)?);
-        let mut bench = match self.computer {
-            Computer::Ticking(hz) => Bench::ticking(&linked_at_hz(self.policy, self.set, hz)?),
-            Computer::Ideal => Bench::new(&linked(self.policy, self.set)?),
+        let mut rig = match self.computer {
+            Computer::Ticking(hz) => Rig::ticking(&linked_at_hz(self.policy, self.set, hz)?),
+            Computer::Ideal => Rig::new(&linked(self.policy, self.set)?),
         };
         // From the latest start of X on there are that many seconds.
         let end_us = LEAD_US + self.tasks.step_us + TEST_S * 1_000_000;
         let once = |seed| {
             let length = Length { seed, ..Length::of(end_us * 1_000) };
             let mut cycles = Cycles::default();
-            let end_ns = bench.run(&workload, length, &mut cycles)?.end_ns;
+            let end_ns = rig.run(&workload, length, &mut cycles)?.end_ns;
             let latencies = cycles.latencies(self.tasks.step_us * 1_000, end_ns);
             latencies.ok_or_else(|| Error::Failure(format!("{}: X never woke up", self.policy)))
         };

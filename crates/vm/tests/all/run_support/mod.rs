@@ -167,24 +167,24 @@ impl Builder {
         }) as u32
     }
 
-    pub fn start(self) -> Machine {
+    pub fn start(self) -> Hosted {
         self.start_with(TestHost::new(), Vec::new())
     }
 
-    pub fn start_with(self, mut host: TestHost, rows: Vec<Kfunc<TestHost>>) -> Machine {
+    pub fn start_with(self, mut host: TestHost, rows: Vec<Kfunc<TestHost>>) -> Hosted {
         let table = table(rows);
         let runtime = Runtime::new(Arc::new(self.image), &table, &mut host).expect("image loads");
-        Machine { host, runtime }
+        Hosted { host, runtime }
     }
 }
 
 /// A running image.
-pub struct Machine {
+pub struct Hosted {
     pub host: TestHost,
     pub runtime: Runtime<TestHost>,
 }
 
-impl Machine {
+impl Hosted {
     pub fn call(&mut self, func: u32, args: &[u64]) -> Result<Ret, Fault> {
         self.runtime.call(&mut self.host, FuncId(func), args)
     }

@@ -2,12 +2,12 @@
 //! A machine whose functions are the operations of one map.
 
 use super::asm::*;
-use super::{Builder, Machine};
+use super::{Builder, Hosted};
 use rota_object::image::MapDef;
 
 /// Functions `lookup(key) -> value or -1`, `update(key, value, flags)`, `delete(key)`
 /// on a map of 8-byte keys (4-byte ones read the low half) and 8-byte values.
-pub fn operated(def: MapDef) -> Machine {
+pub fn operated(def: MapDef) -> Hosted {
     let key_pointer = || {
         vec![
             store(DW, 10, -8, 1),
@@ -83,7 +83,7 @@ pub fn operated(def: MapDef) -> Machine {
         .start()
 }
 
-impl Machine {
+impl Hosted {
     pub fn answer(&mut self, func: u32, args: &[u64]) -> i64 {
         self.call(func, args).expect("no fault").r0 as i64
     }

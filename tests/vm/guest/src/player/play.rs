@@ -3,7 +3,7 @@
 
 use super::clock::Clock;
 use super::{start, Place, Stage, MOST_TASKS};
-use crate::machine::online_cpus;
+use crate::sysfs::online_cpus;
 use anyhow::{bail, Context, Result};
 use libbpf_rs::query::MapInfoIter;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};

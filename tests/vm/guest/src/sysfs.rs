@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The machine as `/sys` shows it.
+//! CPUs and sched_ext as `/sys` shows them.
 
 use anyhow::{bail, Context, Result};
 use std::fs;
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::report::now;
+use crate::records::now;
 
 const SCHED_EXT: &str = "/sys/kernel/sched_ext";
 

@@ -9,18 +9,18 @@ use std::io::Write;
 use std::time::Duration;
 
 /// Serial line for records, and the kernel's log for what a reader of the console wants to see.
-pub(crate) struct Report {
+pub(crate) struct Records {
     records: File,
     log: File,
 }
 
-impl Report {
-    pub(crate) fn open() -> Result<Report> {
+impl Records {
+    pub(crate) fn open() -> Result<Records> {
         let open = |path| File::options().write(true).open(path).context(path);
         let _ = std::process::Command::new("/bin/busybox")
             .args(["stty", "-F", RECORDS_PORT, "raw"])
             .status();
-        Ok(Report { records: open(RECORDS_PORT)?, log: open("/dev/kmsg")? })
+        Ok(Records { records: open(RECORDS_PORT)?, log: open("/dev/kmsg")? })
     }
 
     pub(crate) fn send(&mut self, record: &Record) -> Result<()> {

@@ -7,16 +7,16 @@ use serde::Serialize;
 
 /// All numbers of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Report {
+pub struct Numbers {
     /// One entry per task, in the order in which the trace names them.
-    pub tasks: Vec<TaskReport>,
+    pub tasks: Vec<TaskNumbers>,
     /// Numbers of the whole machine.
     pub totals: Totals,
 }
 
 /// Numbers of one task.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct TaskReport {
+pub struct TaskNumbers {
     /// Name.
     pub name: String,
     /// Process id in the simulated machine.
@@ -30,7 +30,7 @@ pub struct TaskReport {
     /// Time runnable but not running.
     pub run_delay_ns: u64,
     /// From a wakeup to the CPU.
-    pub wakeup_latency_ns: LatencyReport,
+    pub wakeup_latency_ns: LatencyNumbers,
     /// Times it came onto a CPU after another task or idleness.
     pub switches: u64,
     /// Times it came onto a CPU other than its last.
@@ -40,18 +40,18 @@ pub struct TaskReport {
     /// When it ended; `None`: it did not.
     pub finished_ns: Option<u64>,
     /// How far it was behind a fluid machine; `None`: it never wanted to run.
-    pub lag_ns: Option<LagReport>,
+    pub lag_ns: Option<LagNumbers>,
     /// From a wakeup until it slept again or exited.
-    pub turnaround_ns: SpanReport,
+    pub turnaround_ns: SpanNumbers,
     /// That time over the CPU time in it.
-    pub slowdown: RatioReport,
+    pub slowdown: RatioNumbers,
     /// Its class at the end: `ext` (the policy's), `rt` or `deadline`.
     pub class: &'static str,
 }
 
 /// A function of time: how far behind the ideal, in nanoseconds; negative: ahead of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct LagReport {
+pub struct LagNumbers {
     /// The furthest behind.
     pub max: i64,
     /// The furthest ahead, as a negative number.
@@ -62,7 +62,7 @@ pub struct LagReport {
 
 /// Some times, without their percentiles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct SpanReport {
+pub struct SpanNumbers {
     /// How many.
     pub count: u64,
     /// Arithmetic mean.
@@ -73,7 +73,7 @@ pub struct SpanReport {
 
 /// Some ratios, without their percentiles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct RatioReport {
+pub struct RatioNumbers {
     /// How many.
     pub count: u64,
     /// Arithmetic mean.
@@ -84,7 +84,7 @@ pub struct RatioReport {
 
 /// A distribution of times. Numbers of an empty one are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct LatencyReport {
+pub struct LatencyNumbers {
     /// Number of times, those still open at the end included.
     pub count: u64,
     /// Arithmetic mean.

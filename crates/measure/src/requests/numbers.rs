@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What became of the requests of a run. Field names are those of the `rota.sim/1` JSON.
 
-use crate::report::LatencyReport;
-use crate::slowdown::SlowdownReport;
+use crate::numbers::LatencyNumbers;
+use crate::slowdown::SlowdownNumbers;
 use serde::Serialize;
 
 /// The requests of a run; both lists are empty without any.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct RequestsReport {
+pub struct RequestsNumbers {
     /// By who sends them, in the order in which the trace names them.
-    pub classes: Vec<RequestReport>,
+    pub classes: Vec<RequestNumbers>,
     /// By where they arrive, in the order of their first class.
-    pub sockets: Vec<RequestReport>,
+    pub sockets: Vec<RequestNumbers>,
 }
 
 /// Requests of one class or of one socket: `arrived = answered + open + dropped`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct RequestReport {
+pub struct RequestNumbers {
     /// Customers or task that sent them; `None`: everybody who uses the socket.
     pub name: Option<String>,
     /// Where they arrive.
@@ -34,11 +34,11 @@ pub struct RequestReport {
     /// Mean demand of the requests that have one and were not dropped.
     pub demand_mean_ns: Option<f64>,
     /// From arrival until a task took it.
-    pub queue_ns: LatencyReport,
+    pub queue_ns: LatencyNumbers,
     /// From arrival to answer.
-    pub response_ns: LatencyReport,
+    pub response_ns: LatencyNumbers,
     /// Response time over demand.
-    pub slowdown: SlowdownReport,
+    pub slowdown: SlowdownNumbers,
     /// Think time and response time together, of customers that wait for answers.
-    pub cycle_ns: LatencyReport,
+    pub cycle_ns: LatencyNumbers,
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Shipped policies in a machine with one CPU, or several equal ones: the papers' test bench.
+//! Shipped policies in a machine with one CPU, or several equal ones: the papers' test rig.
 
 use crate::error::Error;
 use rota_machine::config::{Config, DEFAULT_HZ};
@@ -20,7 +20,7 @@ pub(crate) const QUANTUM_NS: u64 = 10_000_000;
 const LONG_US: u64 = 3_600_000_000;
 
 /// A shipped policy with its settings.
-pub(crate) struct Bench {
+pub(crate) struct Rig {
     policy: Policy,
     /// Has ticks and takes time for itself; else the ideal machine.
     ticking: bool,
@@ -45,7 +45,7 @@ pub(crate) fn linked_at_hz(policy: &str, set: &[(&str, &str)], hz: u32) -> Resul
     Ok(policy)
 }
 
-impl Bench {
+impl Rig {
     pub(crate) fn new(policy: &Policy) -> Self {
         Self { policy: policy.clone(), ticking: false, cpus: 1, watchdog: true, first: None }
     }
