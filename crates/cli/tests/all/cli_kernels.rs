@@ -31,7 +31,7 @@ fn each_kernel_has_a_line_with_its_verdict() {
     let run = rota(&[&["sim", &old, &load, "--kernel", "all"][..], &RUN].concat());
     assert_eq!(run.code, 2, "{}", run.stderr);
     let lines: Vec<_> = run.stdout.lines().collect();
-    assert!(lines[0].ends_with("4 CPUs at 250 Hz, 100.0ms, seed 1"), "{}", lines[0]);
+    assert!(lines[0].ends_with("4 CPUs at 250 Hz, 100ms, seed 1"), "{}", lines[0]);
     assert!(lines[2].starts_with("kernel") && lines[2].ends_with("verdict"), "{}", lines[2]);
     let of = |release: &str| lines.iter().find(|line| line.starts_with(release)).expect("a line");
     for release in ["6.12", "6.16"] {
