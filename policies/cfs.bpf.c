@@ -66,6 +66,11 @@ void BPF_STRUCT_OPS(cfs_exit_task, struct task_struct *p, struct scx_exit_task_a
 	cfs_task_gone(p);
 }
 
+s32 BPF_STRUCT_OPS(cfs_init)
+{
+	return cfs_start();
+}
+
 SCX_OPS_DEFINE(cfs_ops)
 help_text("Linux 2.6.24: the client that had the least CPU time by its weight")
 paper("O1CFS §2.2") = {
@@ -75,5 +80,6 @@ paper("O1CFS §2.2") = {
 	.disable = (void *)cfs_disable,
 	.init_task = (void *)cfs_init_task,
 	.exit_task = (void *)cfs_exit_task,
+	.init = (void *)cfs_init,
 	.name = "cfs",
 };

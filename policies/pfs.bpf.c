@@ -33,8 +33,14 @@ static u32 family_parts(u32 members)
 
 #include "families_ops.bpf.h"
 
+s32 BPF_STRUCT_OPS(pfs_init)
+{
+	return cfs_start();
+}
+
 SCX_OPS_DEFINE(pfs_ops)
 help_text("fair to processes: threads divide the weight of one") paper("PFS §5") = {
 	FAMILY_OPS,
+	.init = (void *)pfs_init,
 	.name = "pfs",
 };

@@ -29,9 +29,15 @@ static u32 family_parts(u32 members)
 
 #include "families_ops.bpf.h"
 
+s32 BPF_STRUCT_OPS(tfps_init)
+{
+	return cfs_start();
+}
+
 SCX_OPS_DEFINE(tfps_ops)
 help_text("fair to processes, with more for those that have a thread for each CPU")
 paper("PFS §5.4") = {
 	FAMILY_OPS,
+	.init = (void *)tfps_init,
 	.name = "tfps",
 };

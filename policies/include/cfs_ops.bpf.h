@@ -38,16 +38,11 @@ void BPF_STRUCT_OPS(cfs_cgroup_set_weight, struct cgroup *cgrp, u32 weight)
 	group_set_weight(cgrp, weight);
 }
 
-s32 BPF_STRUCT_OPS(cfs_init)
-{
-	return cfs_start();
-}
-
-/* All but enqueue, tick, disable, init_task, exit_task and the name. */
+/* All but enqueue, tick, disable, init_task, exit_task, init and the name. */
 #define CFS_OPS                                                                                 \
 	FAIR_OPS, .select_cpu = (void *)cfs_select_cpu, .update_idle = (void *)cfs_update_idle, \
 		.cgroup_init = (void *)cfs_cgroup_init, .cgroup_exit = (void *)cfs_cgroup_exit, \
 		.cgroup_move = (void *)cfs_cgroup_move,                                         \
-		.cgroup_set_weight = (void *)cfs_cgroup_set_weight, .init = (void *)cfs_init
+		.cgroup_set_weight = (void *)cfs_cgroup_set_weight
 
 #endif

@@ -74,7 +74,7 @@ void BPF_STRUCT_OPS(family_exit_task, struct task_struct *p, struct scx_exit_tas
 	cfs_task_gone(p);
 }
 
-/* All but the name. */
+/* All but init and the name. */
 #define FAMILY_OPS                                                                  \
 	CFS_OPS, .enqueue = (void *)family_enqueue, .tick = (void *)family_tick,    \
 		.enable = (void *)family_enable, .disable = (void *)family_disable, \
