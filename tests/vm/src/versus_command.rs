@@ -79,7 +79,19 @@ pub(crate) struct VersusArgs {
 /// Whether everything is within its tolerance.
 pub(crate) fn run(args: &VersusArgs, sources: &Sources) -> Result<bool> {
     let folder = sources.tests.join("versus");
-    let policies: Vec<&str> = rota_catalog::policies().iter().map(|policy| policy.name).collect();
+    let file = folder.join("recordings.jsonl");
+    let mut kept = Kept::read(&file)?;
+    let mut policies: Vec<&str> =
+        rota_catalog::policies().iter().map(|policy| policy.name).collect();
+    if args.kept {
+        let recorded = kept.policies(&policies);
+        policies.retain(|policy| !recorded.contains(policy));
+        for policy in std::mem::replace(&mut policies, recorded) {
+            eprintln!(
+                "{policy}: no kernel was recorded under it yet: rota-vm versus --write {policy}"
+            );
+        }
+    }
     let mut cases = case::read(&folder.join("cases.toml"), &policies)?;
     cases.extend(case::read(&folder.join("fair-cases.toml"), &policies)?);
     let tolerances = Tolerances::read(&folder.join("tolerance.toml"))?;
@@ -99,8 +111,6 @@ pub(crate) fn run(args: &VersusArgs, sources: &Sources) -> Result<bool> {
     }
     let workloads = workloads(&folder, &repository().join("workloads"), &cases)?;
     let machines = machines::machines(&cases, args.per_machine);
-    let file = folder.join("recordings.jsonl");
-    let mut kept = Kept::read(&file)?;
     let kernel = if args.kept {
         let of = |case: &&Case| kept.of(case, &workloads[&case.workload]);
         machines.iter().map(|cases| cases.iter().map(of).collect()).collect::<Result<_>>()?

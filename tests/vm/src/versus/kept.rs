@@ -12,7 +12,7 @@ use anyhow::{bail, Context, Result};
 use rota_guest::recorded::Fair;
 use rota_machine::interruption::Interruption;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -52,6 +52,13 @@ impl Kept {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Kept::default()),
             Err(error) => Err(error).with_context(|| path.display().to_string()),
         }
+    }
+
+    /// Those of the policies of which anything is kept: a new one is not recorded in kernels yet.
+    pub fn policies<'a>(&self, all: &[&'a str]) -> Vec<&'a str> {
+        let kept: BTreeSet<&str> =
+            self.0.keys().filter_map(|name| name.split('/').nth(1)).collect();
+        all.iter().copied().filter(|policy| kept.contains(policy)).collect()
     }
 
     /// Writes those of `cases`, in their order.

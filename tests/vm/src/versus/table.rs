@@ -133,6 +133,7 @@ fn time(ns: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::kept::Kept;
     use super::*;
     use crate::versus::case;
 
@@ -175,7 +176,9 @@ mod tests {
     #[test]
     fn each_case_has_a_row_in_its_page() {
         let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let policies: Vec<&str> = rota_catalog::policies().iter().map(|p| p.name).collect();
+        let all: Vec<&str> = rota_catalog::policies().iter().map(|p| p.name).collect();
+        let recordings = repository.join("tests/vm/versus/recordings.jsonl");
+        let policies = Kept::read(&recordings).unwrap().policies(&all);
         let pages =
             [("cases.toml", "simulator-vs-kernel.md"), ("fair-cases.toml", "eevdf-vs-kernel.md")];
         for (file, page) in pages {
