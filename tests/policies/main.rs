@@ -29,6 +29,7 @@ mod pfs_families;
 mod quantum;
 mod rounds;
 mod shares;
+mod sjf;
 mod vtrr;
 mod vtrr_cpus;
 mod vtrr_dynamic;
