@@ -34,7 +34,10 @@ fuzz_target!(|bytes: &[u8]| {
         let config = Config::new(Topology::new(4, 2, 4, 4).expect("a machine"), RUN_NS);
         let shipped = rota_catalog::find(name).expect("a policy");
         // A kernel that lacks what is needed, or contradicts itself, is an error.
-        let Ok(policy) = Policy::link(name, shipped.object, &Kernel::of_btf(Arc::clone(&kernel))) else { continue };
+        let Ok(policy) = Policy::link(name, shipped.object, &Kernel::of_btf(Arc::clone(&kernel)))
+        else {
+            continue;
+        };
         let _ = simulation::run(&policy, config, load::mixed());
     }
 });

@@ -10,9 +10,9 @@ mod simulation;
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 use rota_machine::config::Config;
+use rota_machine::kernel::Kernel;
 use rota_machine::run::RunError;
 use rota_machine::topology::Topology;
-use rota_machine::kernel::Kernel;
 use rota_sim::{Policy, SimError};
 
 const RUN_NS: u64 = 10_000_000;
@@ -27,7 +27,9 @@ fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
 fuzz_target!(|bytes: &[u8]| {
     let mut config = Config::new(Topology::new(4, 2, 4, 4).expect("a machine"), RUN_NS);
     config.audit = true;
-    let Ok(policy) = Policy::link("fuzz", bytes, &Kernel::default().with_hz(config.hz)) else { return };
+    let Ok(policy) = Policy::link("fuzz", bytes, &Kernel::default().with_hz(config.hz)) else {
+        return;
+    };
     let _ = (policy.image().options(), policy.image().statistics());
     if let Err(error @ SimError::Run(RunError::Kernel(_))) =
         simulation::run(&policy, config, load::mixed())
