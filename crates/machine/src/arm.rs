@@ -89,12 +89,12 @@ impl Core {
         if !self.choices.orders_ties() {
             return 0;
         }
-        match self.tick_turn {
+        match self.cpus.tick_turn {
             Some((last, first)) if last == number => first,
             _ => {
                 let turns = Turns { cpus: self.nr_cpus() };
                 let first = self.choices.choose(Site::TickTurn { number }, &turns);
-                self.tick_turn = Some((number, first));
+                self.cpus.tick_turn = Some((number, first));
                 first
             }
         }

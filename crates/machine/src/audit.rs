@@ -13,23 +13,23 @@ impl Core {
         let wrong = |what: String| {
             Err(format!("the simulated kernel's books are wrong at {} ns: {what}", self.now_ns))
         };
-        for t in (0..self.tasks.len() as u32).map(Tid) {
+        for t in self.tasks.ids() {
             if let Err(what) = self.audit_task(t) {
                 return wrong(format!("{}: {what}", self.task(t).label()));
             }
         }
-        let alive = self.tasks.iter().filter(|task| task.state != State::Dead);
+        let alive = self.tasks.all.iter().filter(|task| task.state != State::Dead);
         let reserved: u64 = alive.map(|task| reserved_by(&task.settings)).sum();
-        if reserved != self.reserved {
-            return wrong(format!("counts {} of {reserved} reserved", self.reserved));
+        if reserved != self.above.reserved {
+            return wrong(format!("counts {} of {reserved} reserved", self.above.reserved));
         }
         for cpu in 0..self.nr_cpus() {
             if let Err(what) = self.audit_cpu(cpu) {
                 return wrong(format!("CPU {cpu}: {what}"));
             }
         }
-        for dsq in &self.dsqs {
-            let queued = dsq.iter(&self.dsq_links).count();
+        for dsq in &self.queues.all {
+            let queued = dsq.iter(&self.queues.links).count();
             if queued != dsq.nr as usize {
                 return wrong(format!("DSQ {:#x} counts {} of {queued} tasks", dsq.id, dsq.nr));
             }
@@ -78,23 +78,24 @@ impl Core {
     fn audit_cpu(&self, cpu: u32) -> Result<(), String> {
         let rq = self.rq(cpu);
         let here = |t: &Tid| self.task(*t).cpu == cpu && self.task(*t).state != State::Dead;
-        let tasks = || (0..self.tasks.len() as u32).map(Tid).filter(here);
+        let tasks = || self.tasks.ids().filter(here);
         let queued = tasks().filter(|t| self.has_flag(*t, TASK_QUEUED)).count();
         if queued != rq.nr_running as usize {
             return Err(format!("counts {} of {queued} runnable tasks", rq.nr_running));
         }
-        let listed = self.run_links.iter(&rq.runnable).count();
+        let listed = self.cpus.links.iter(&rq.runnable).count();
         let waiting = tasks().filter(|t| self.task(*t).on_runnable_list).count();
         if listed != waiting {
             return Err(format!("lists {listed} of {waiting} waiting tasks"));
         }
         let local = self.dsq(rq.local);
-        if let Some(t) = local.iter(&self.dsq_links).find(|t| self.task(*t).cpu != cpu) {
+        if let Some(t) = local.iter(&self.queues.links).find(|t| self.task(*t).cpu != cpu) {
             return Err(format!("{} of CPU {} is on its local DSQ", self.task(t).label(), {
                 self.task(t).cpu
             }));
         }
-        let immed = local.iter(&self.dsq_links).filter(|t| self.has_flag(*t, TASK_IMMED)).count();
+        let immed =
+            local.iter(&self.queues.links).filter(|t| self.has_flag(*t, TASK_IMMED)).count();
         if immed != rq.nr_immed as usize {
             return Err(format!("counts {} of {immed} immediate tasks", rq.nr_immed));
         }

@@ -4,10 +4,11 @@
 use crate::consts::*;
 use crate::core::Core;
 use crate::exit::ExitKind;
-use crate::layout::{KernelType, Layouts, ABSENT};
+use crate::guest::Guest;
+use crate::layout::{KernelType, ABSENT};
 use crate::ops::{Op, Ops};
 use crate::task::Tid;
-use rota_vm::memory::{Memory, Perm};
+use rota_vm::memory::Perm;
 use rota_workload::Group;
 use rustc_hash::FxHashMap;
 
@@ -64,7 +65,7 @@ impl Cgroups {
     }
 
     /// Finds `/a/b`, creating what is missing of it.
-    pub(crate) fn ensure(&mut self, mem: &mut Memory, layouts: &Layouts, path: &str) -> u32 {
+    pub(crate) fn ensure(&mut self, guest: &mut Guest, path: &str) -> u32 {
         let mut at = 0;
         let mut so_far = String::new();
         for part in path.split('/').filter(|p| !p.is_empty()).take(MAX_DEPTH as usize - 1) {
@@ -72,19 +73,14 @@ impl Cgroups {
             so_far.push_str(part);
             at = match self.by_path.get(&so_far) {
                 Some(at) => *at,
-                None => self.create(mem, layouts, &so_far, Some(at)),
+                None => self.create(guest, &so_far, Some(at)),
             };
         }
         at
     }
 
-    fn create(
-        &mut self,
-        mem: &mut Memory,
-        layouts: &Layouts,
-        path: &str,
-        parent: Option<u32>,
-    ) -> u32 {
+    fn create(&mut self, guest: &mut Guest, path: &str, parent: Option<u32>) -> u32 {
+        let Guest { mem, layouts, .. } = guest;
         let at = self.all.len() as u32;
         let id = u64::from(at) + FIRST_ID;
         let level = parent.map_or(0, |p| self.get(p).level + 1);
@@ -145,11 +141,11 @@ impl Cgroups {
     }
 
     /// The root and the groups of a workload.
-    pub(crate) fn build(mem: &mut Memory, layouts: &Layouts, groups: &[Group]) -> Self {
+    pub(crate) fn build(guest: &mut Guest, groups: &[Group]) -> Self {
         let mut cgroups = Self::default();
-        cgroups.create(mem, layouts, "/", None);
+        cgroups.create(guest, "/", None);
         for group in groups {
-            let at = cgroups.ensure(mem, layouts, &group.path);
+            let at = cgroups.ensure(guest, &group.path);
             cgroups.all[at as usize].weight = group.cpu_weight.clamp(1, 10_000);
         }
         cgroups
@@ -161,8 +157,8 @@ impl Core {
     pub(crate) fn publish_cgroup(&mut self, t: Tid) {
         let cgroup = self.cgroups.get(self.task(t).cgroup).clone();
         let addr = self.task(t).addr;
-        self.put_u64(addr, self.layouts.task.sched_task_group, cgroup.task_group);
-        self.put_u64(addr, self.layouts.task.cgroups, cgroup.css_set);
+        self.guest.put_u64(addr, self.guest.layouts.task.sched_task_group, cgroup.task_group);
+        self.guest.put_u64(addr, self.guest.layouts.task.cgroups, cgroup.css_set);
     }
 
     /// `scx_cgroup_init()`.
@@ -171,23 +167,23 @@ impl Core {
         self.descend(0, false, &mut order);
         for at in order {
             self.init_one_cgroup(o, at);
-            if self.exit.is_some() {
+            if self.hosted.exit.is_some() {
                 return;
             }
         }
-        self.cgroup_enabled = true;
+        self.hosted.cgroup_enabled = true;
     }
 
     fn init_one_cgroup(&mut self, o: &mut dyn Ops, at: u32) {
         let cgroup = self.cgroups.get(at).clone();
         if self.has(Op::CgroupInit) {
-            let args = self.scratch.cgroup_init_args;
-            let layout = self.layouts.cgroup_init_args.clone();
-            self.put_u32(args, layout.weight, cgroup.weight);
+            let args = self.guest.scratch.cgroup_init_args;
+            let layout = self.guest.layouts.cgroup_init_args.clone();
+            self.guest.put_u32(args, layout.weight, cgroup.weight);
             // defaults of tg_set_cfs_bandwidth(): 100 ms period, no quota
-            self.put_u64(args, layout.bw_period_us, 100_000);
-            self.put_u64(args, layout.bw_quota_us, u64::MAX);
-            self.put_u64(args, layout.bw_burst_us, 0);
+            self.guest.put_u64(args, layout.bw_period_us, 100_000);
+            self.guest.put_u64(args, layout.bw_quota_us, u64::MAX);
+            self.guest.put_u64(args, layout.bw_burst_us, 0);
             let ret = self.call(o, Op::CgroupInit, None, None, &[cgroup.addr, args]) as i32;
             if ret != 0 {
                 self.error(ExitKind::Error, format!("ops.cgroup_init() failed ({ret})"));
@@ -199,7 +195,7 @@ impl Core {
 
     /// `scx_cgroup_exit()`.
     pub(crate) fn cgroup_exit(&mut self, o: &mut dyn Ops) {
-        self.cgroup_enabled = false;
+        self.hosted.cgroup_enabled = false;
         let mut order = Vec::new();
         self.descend(0, true, &mut order);
         for at in order {
@@ -219,10 +215,10 @@ impl Core {
     pub(crate) fn move_to_cgroup(&mut self, o: &mut dyn Ops, t: Tid, path: &str) {
         let from = self.task(t).cgroup;
         let before = self.cgroups.len();
-        let to = self.cgroups.ensure(&mut self.mem, &self.layouts, path);
+        let to = self.cgroups.ensure(&mut self.guest, path);
         for at in before..self.cgroups.len() {
             // scx_tg_online()
-            if self.cgroup_enabled {
+            if self.hosted.cgroup_enabled {
                 self.init_one_cgroup(o, at);
             }
         }
@@ -231,7 +227,7 @@ impl Core {
         }
         let (from_addr, to_addr) = (self.cgroups.get(from).addr, self.cgroups.get(to).addr);
         let addr = self.task(t).addr;
-        if self.cgroup_enabled && self.has(Op::CgroupPrepMove) {
+        if self.hosted.cgroup_enabled && self.has(Op::CgroupPrepMove) {
             let ret =
                 self.call(o, Op::CgroupPrepMove, None, Some(t), &[addr, from_addr, to_addr]) as i32;
             if ret != 0 {
@@ -244,14 +240,14 @@ impl Core {
             core.task_mut(t).cgroup = to;
             core.publish_cgroup(t);
             let cpu = core.task(t).cpu;
-            if core.cgroup_enabled && core.has(Op::CgroupMove) {
+            if core.hosted.cgroup_enabled && core.has(Op::CgroupMove) {
                 core.call_task(o, Op::CgroupMove, cpu, t, &[from_addr, to_addr]);
             }
             core.task_mut(t).cgrp_moving_from = None;
         });
         let cpu = self.task(t).cpu;
         if self.rq(cpu).curr == Some(t) {
-            self.resched_curr(cpu);
+            self.cpus.resched_curr(cpu);
         }
     }
 }

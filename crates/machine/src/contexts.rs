@@ -3,8 +3,8 @@
 //! and the sets they look at (`kernel/sched/ext/ext.c`). The kernel asks when it loads a program,
 //! about every call that the program can reach; so does the machine, and once more at the call.
 
-use crate::core::Core;
 use crate::ops::Op;
+use crate::running::Running;
 use rota_vm::error::Fault;
 
 /// `SCX_KF_ALLOW_*`: the sets that a kernel function is in.
@@ -126,7 +126,7 @@ pub(crate) fn name_in_sources(kfunc: &str) -> &str {
     kfunc.strip_suffix("___v2").unwrap_or(kfunc)
 }
 
-impl Core {
+impl Running {
     /// Refuses a call from the program that runs now.
     pub(crate) fn allow(&self, contexts: u32, name: &str) -> Result<(), Fault> {
         let caller = match self.ctx.op {

@@ -81,15 +81,45 @@ impl CpuSet {
     }
 
     /// Number of CPUs.
+    #[inline]
     pub fn len(&self) -> u32 {
-        self.words.iter().map(|w| w.count_ones()).sum()
+        self.used_words(u8::MAX).map(|w| self.words[w].count_ones()).sum()
     }
 
     /// Number of CPUs below this one.
     pub fn len_below(&self, cpu: u32) -> u32 {
-        let (word, bit) = ((cpu / 64) as usize, cpu % 64);
-        let whole = self.words.iter().take(word).map(|w| w.count_ones()).sum::<u32>();
-        whole + self.words.get(word).map_or(0, |w| (w & !(u64::MAX << bit)).count_ones())
+        if cpu >= MAX_CPUS {
+            return self.len();
+        }
+        let (word, bit) = (cpu / 64, cpu % 64);
+        let below = self.used_words((1 << word) - 1).map(|w| self.words[w].count_ones());
+        below.sum::<u32>() + (self.words[word as usize] & !(u64::MAX << bit)).count_ones()
+    }
+
+    /// The CPU above so many others of the set.
+    pub fn nth(&self, place: u32) -> Option<u32> {
+        let mut left = place;
+        for word in self.used_words(u8::MAX) {
+            let mut bits = self.words[word];
+            let count = bits.count_ones();
+            if left < count {
+                (0..left).for_each(|_| bits &= bits - 1);
+                return Some(word as u32 * 64 + bits.trailing_zeros());
+            }
+            left -= count;
+        }
+        None
+    }
+
+    /// Words with CPUs in them, of those in a mask of words.
+    #[inline]
+    fn used_words(&self, mask: u8) -> impl Iterator<Item = usize> {
+        let mut left = self.used & mask;
+        std::iter::from_fn(move || {
+            let word = left.trailing_zeros() as usize;
+            left &= left.checked_sub(1)?;
+            Some(word)
+        })
     }
 
     /// Lowest CPU.
@@ -183,7 +213,7 @@ mod tests {
         set.insert(MAX_CPUS);
         assert!(!set.contains(MAX_CPUS));
         assert_eq!(set.next_from(MAX_CPUS), None);
-        assert_eq!(set.len(), 2);
+        assert_eq!((set.len(), set.len_below(MAX_CPUS)), (2, 2));
     }
 
     proptest::proptest! {
@@ -199,6 +229,11 @@ mod tests {
                 }
                 proptest::prop_assert_eq!(set.first(), model.first().copied());
                 proptest::prop_assert_eq!(set.is_empty(), model.is_empty());
+                proptest::prop_assert_eq!(set.len() as usize, model.len());
+                proptest::prop_assert_eq!(set.len_below(cpu) as usize, model.range(..cpu).count());
+                let place = cpu / 64;
+                let nth = model.iter().nth(place as usize).copied();
+                proptest::prop_assert_eq!(set.nth(place), nth);
             }
             proptest::prop_assert_eq!(set.iter().collect::<Vec<_>>(), Vec::from_iter(model));
         }

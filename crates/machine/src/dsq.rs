@@ -3,6 +3,7 @@
 
 use crate::list::{Links, List, NIL};
 use crate::task::{Task, Tid};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
 /// Index of a dispatch queue in the machine.
@@ -185,5 +186,24 @@ impl Dsq {
     /// Tasks in queue order.
     pub(crate) fn iter<'a>(&'a self, links: &'a Links) -> impl Iterator<Item = Tid> + 'a {
         links.iter(&self.fifo).map(Tid).chain(self.priq.iter().map(|e| Tid(e.2)))
+    }
+}
+
+/// All dispatch queues.
+#[derive(Debug, Default)]
+pub(crate) struct Queues {
+    pub(crate) all: Vec<Dsq>,
+    /// Those that the scheduler made, by id.
+    pub(crate) user: FxHashMap<u64, DsqIx>,
+    /// By node.
+    pub(crate) global: Vec<DsqIx>,
+    /// Of tasks in a FIFO part.
+    pub(crate) links: Links,
+}
+
+impl Queues {
+    #[inline]
+    pub(crate) fn get(&self, d: DsqIx) -> &Dsq {
+        &self.all[d.0 as usize]
     }
 }

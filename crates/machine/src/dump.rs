@@ -3,6 +3,7 @@
 
 use crate::consts::*;
 use crate::core::Core;
+use crate::hosted::Hosted;
 use crate::ops::{Op, Ops};
 use crate::task::Tid;
 use std::fmt::Write;
@@ -43,26 +44,26 @@ impl DumpBuffer {
 impl Core {
     /// Writes the dump into the pending exit.
     pub(crate) fn take_dump(&mut self, o: &mut dyn Ops) {
-        let Some(exit) = self.exit.clone() else { return };
+        let Some(exit) = self.hosted.exit.clone() else { return };
         let mut dump = DumpBuffer::default();
         dump.line(&format!("{}: triggered exit kind {}:", o.params().name, exit.kind as u32));
         dump.line(&format!("  {exit}"));
-        self.dump = Some(dump);
+        self.hosted.dump = Some(dump);
         self.publish_dump_ctx();
-        let ctx = self.scratch.dump_ctx;
+        let ctx = self.guest.scratch.dump_ctx;
         if self.has(Op::Dump) {
             self.call(o, Op::Dump, None, None, &[ctx]);
         }
-        self.dump_line("");
-        self.dump_line("CPU states");
-        self.dump_line("----------");
+        self.hosted.dump_line("");
+        self.hosted.dump_line("CPU states");
+        self.hosted.dump_line("----------");
         for cpu in 0..self.nr_cpus() {
             self.dump_cpu(o, ctx, cpu);
         }
-        self.dump_line("");
-        self.dump_line("Event counters");
-        self.dump_line("--------------");
-        let c = &self.counters;
+        self.hosted.dump_line("");
+        self.hosted.dump_line("Event counters");
+        self.hosted.dump_line("--------------");
+        let c = &self.told.counters;
         let counters = [
             ("SCX_EV_SELECT_CPU_FALLBACK", c.select_cpu_fallback),
             ("SCX_EV_DISPATCH_KEEP_LAST", c.dispatch_keep_last),
@@ -73,13 +74,13 @@ impl Core {
             ("SCX_EV_BYPASS_DISPATCH", c.bypass_dispatch),
         ];
         for (name, value) in counters {
-            self.dump_line(&format!("{name:>40}: {value:>16}"));
+            self.hosted.dump_line(&format!("{name:>40}: {value:>16}"));
         }
         let len = match o.params().exit_dump_len {
             0 => EXIT_DUMP_DFL_LEN,
             n => n as usize,
         };
-        let mut text = self.dump.take().map(|d| d.text).unwrap_or_default();
+        let mut text = self.hosted.dump.take().map(|d| d.text).unwrap_or_default();
         if text.len() > len {
             let mut end = len;
             while !text.is_char_boundary(end) {
@@ -88,15 +89,8 @@ impl Core {
             text.truncate(end);
             text.push_str("\n\n~~~~ TRUNCATED ~~~~\n");
         }
-        if let Some(exit) = &mut self.exit {
+        if let Some(exit) = &mut self.hosted.exit {
             exit.dump = text;
-        }
-    }
-
-    fn dump_line(&mut self, text: &str) {
-        if let Some(dump) = &mut self.dump {
-            dump.flush();
-            dump.line(text);
         }
     }
 
@@ -109,16 +103,16 @@ impl Core {
         }
         let curr = rq.curr.map_or_else(|| format!("swapper/{cpu}[0]"), |t| self.task(t).label());
         let line = format!("\nCPU {cpu:<4}: nr_run={} curr={curr}", rq.nr_running);
-        self.dump_line(&line);
-        self.indent("  ");
+        self.hosted.dump_line(&line);
+        self.hosted.indent("  ");
         if self.has(Op::DumpCpu) {
             self.call(o, Op::DumpCpu, Some(cpu), None, &[ctx, u64::from(cpu), u64::from(idle)]);
         }
-        let waiting: Vec<Tid> = self.run_links.iter(&self.rq(cpu).runnable).map(Tid).collect();
+        let waiting: Vec<Tid> = self.cpus.links.iter(&self.rq(cpu).runnable).map(Tid).collect();
         for t in self.rq(cpu).curr.into_iter().chain(waiting) {
             self.dump_task(o, ctx, cpu, t);
         }
-        self.indent("");
+        self.hosted.indent("");
     }
 
     /// `scx_dump_task()`.
@@ -138,11 +132,54 @@ impl Core {
             self.slice(t),
             self.task(t).weight
         );
-        self.dump_line(&line);
-        self.indent("    ");
+        self.hosted.dump_line(&line);
+        self.hosted.indent("    ");
         if self.has(Op::DumpTask) {
             let addr = self.task(t).addr;
             self.call(o, Op::DumpTask, Some(cpu), Some(t), &[ctx, addr]);
+        }
+    }
+
+    fn publish_dump_ctx(&mut self) {
+        let Some(exit) = self.hosted.exit.clone() else { return };
+        let (ctx, layout) = (self.guest.scratch.dump_ctx, self.guest.layouts.dump_ctx.clone());
+        let text = self.guest.scratch.text;
+        self.guest.write_text(text, exit.kind.reason(), EXIT_MSG_LEN);
+        self.guest.put_u32(ctx, layout.kind, exit.kind as u32);
+        self.guest.put_u64(ctx, layout.exit_code, exit.code as u64);
+        self.guest.put_u64(ctx, layout.reason, text);
+        let (now_ns, jiffies) = (self.clock_ns(), self.jiffies());
+        self.guest.put_u64(ctx, layout.at_ns, now_ns);
+        self.guest.put_u64(ctx, layout.at_jiffies, jiffies);
+    }
+
+    /// Fills `struct scx_exit_info` and returns its address.
+    pub(crate) fn publish_exit_info(&mut self) -> u64 {
+        let (info, layout) = (self.guest.scratch.exit_info, self.guest.layouts.exit_info.clone());
+        let Some(exit) = self.hosted.exit.clone() else { return info };
+        let text = self.guest.scratch.text;
+        let (reason, msg, dump) =
+            (text, text + EXIT_MSG_LEN as u64, text + 2 * EXIT_MSG_LEN as u64);
+        self.guest.write_text(reason, exit.kind.reason(), EXIT_MSG_LEN);
+        self.guest.write_text(msg, &exit.message, EXIT_MSG_LEN);
+        self.guest.write_text(dump, &exit.dump, 2 * EXIT_MSG_LEN);
+        self.guest.put_u32(info, layout.kind, exit.kind as u32);
+        self.guest.put_u32(info, layout.exit_cpu, exit.cpu.unwrap_or(u32::MAX));
+        self.guest.put_u64(info, layout.exit_code, exit.code as u64);
+        // SCX_EFLAG_INITIALIZED
+        self.guest.put_u64(info, layout.flags, 1);
+        self.guest.put_u64(info, layout.reason, reason);
+        self.guest.put_u64(info, layout.msg, msg);
+        self.guest.put_u64(info, layout.dump, dump);
+        info
+    }
+}
+
+impl Hosted {
+    fn dump_line(&mut self, text: &str) {
+        if let Some(dump) = &mut self.dump {
+            dump.flush();
+            dump.line(text);
         }
     }
 
@@ -151,39 +188,5 @@ impl Core {
             dump.flush();
             dump.prefix = prefix;
         }
-    }
-
-    fn publish_dump_ctx(&mut self) {
-        let Some(exit) = self.exit.clone() else { return };
-        let (ctx, layout) = (self.scratch.dump_ctx, self.layouts.dump_ctx.clone());
-        let text = self.scratch.text;
-        self.write_text(text, exit.kind.reason(), EXIT_MSG_LEN);
-        self.put_u32(ctx, layout.kind, exit.kind as u32);
-        self.put_u64(ctx, layout.exit_code, exit.code as u64);
-        self.put_u64(ctx, layout.reason, text);
-        let (now_ns, jiffies) = (self.clock_ns(), self.jiffies());
-        self.put_u64(ctx, layout.at_ns, now_ns);
-        self.put_u64(ctx, layout.at_jiffies, jiffies);
-    }
-
-    /// Fills `struct scx_exit_info` and returns its address.
-    pub(crate) fn publish_exit_info(&mut self) -> u64 {
-        let (info, layout) = (self.scratch.exit_info, self.layouts.exit_info.clone());
-        let Some(exit) = self.exit.clone() else { return info };
-        let text = self.scratch.text;
-        let (reason, msg, dump) =
-            (text, text + EXIT_MSG_LEN as u64, text + 2 * EXIT_MSG_LEN as u64);
-        self.write_text(reason, exit.kind.reason(), EXIT_MSG_LEN);
-        self.write_text(msg, &exit.message, EXIT_MSG_LEN);
-        self.write_text(dump, &exit.dump, 2 * EXIT_MSG_LEN);
-        self.put_u32(info, layout.kind, exit.kind as u32);
-        self.put_u32(info, layout.exit_cpu, exit.cpu.unwrap_or(u32::MAX));
-        self.put_u64(info, layout.exit_code, exit.code as u64);
-        // SCX_EFLAG_INITIALIZED
-        self.put_u64(info, layout.flags, 1);
-        self.put_u64(info, layout.reason, reason);
-        self.put_u64(info, layout.msg, msg);
-        self.put_u64(info, layout.dump, dump);
-        info
     }
 }

@@ -8,17 +8,14 @@ use rota_vm::error::Fault;
 use rota_vm::host::Host;
 use rota_vm::memory::Memory;
 
-/// Lines of `bpf_printk` kept.
-const PRINTED_MAX: usize = 10_000;
-
 impl Host for Core {
     #[inline]
     fn memory(&mut self) -> &mut Memory {
-        &mut self.mem
+        &mut self.guest.mem
     }
 
     fn may_call(&self, contexts: u32, name: &str) -> Result<(), Fault> {
-        self.allow(contexts, name)
+        self.running.allow(contexts, name)
     }
 
     fn now_ns(&self) -> u64 {
@@ -26,7 +23,7 @@ impl Host for Core {
     }
 
     fn cpu(&self) -> u32 {
-        self.this_cpu
+        self.running.this_cpu
     }
 
     fn nr_cpus(&self) -> u32 {
@@ -34,10 +31,10 @@ impl Host for Core {
     }
 
     fn current_task(&self) -> u64 {
-        if self.outsider {
-            return self.scratch.loader;
+        if self.running.outsider {
+            return self.guest.scratch.loader;
         }
-        let rq = self.rq(self.this_cpu);
+        let rq = self.rq(self.running.this_cpu);
         rq.curr.map_or(rq.idle_addr, |t| self.task(t).addr)
     }
 
@@ -46,7 +43,7 @@ impl Host for Core {
     }
 
     fn numa_node(&self) -> u32 {
-        self.config.topology.node_of(self.this_cpu)
+        self.config.topology.node_of(self.running.this_cpu)
     }
 
     fn random_u32(&mut self) -> u32 {
@@ -54,9 +51,7 @@ impl Host for Core {
     }
 
     fn print(&mut self, text: &str) {
-        if self.printed.len() < PRINTED_MAX {
-            self.printed.push(text.trim_end_matches('\n').to_string());
-        }
+        self.told.print(text);
     }
 
     fn timer_start(&mut self, timer: u64, at_ns: u64, cpu: Option<u32>) {
@@ -64,7 +59,7 @@ impl Host for Core {
     }
 
     fn timer_cancel(&mut self, timer: u64) -> bool {
-        self.cancel_timer(timer)
+        self.timers.cancel_timer(timer)
     }
 
     fn ksym(&mut self, name: &str) -> Option<u64> {
@@ -72,11 +67,11 @@ impl Host for Core {
     }
 
     fn per_cpu_ptr(&mut self, addr: u64, cpu: u32) -> u64 {
-        let copies = self.scratch.per_cpu.get(&addr);
+        let copies = self.guest.scratch.per_cpu.get(&addr);
         copies.and_then(|c| c.get(cpu as usize)).copied().unwrap_or(0)
     }
 
     fn cgroup_of(&mut self, task: u64) -> u64 {
-        self.task_at(task).map_or(0, |t| self.cgroups.get(self.task(t).cgroup).addr)
+        self.tasks.at(task).map_or(0, |t| self.cgroups.get(self.task(t).cgroup).addr)
     }
 }

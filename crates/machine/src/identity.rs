@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Users and sessions of processes, as hosted code finds them.
 
-use crate::core::Core;
+use crate::guest::Guest;
 use crate::layout::ABSENT;
-use crate::task::Tid;
 use rota_workload::Identity;
 use rustc_hash::FxHashMap;
 
@@ -14,10 +13,10 @@ pub(crate) struct Identities {
     sessions: FxHashMap<u32, u64>,
 }
 
-impl Core {
-    /// Threads of a process share their leader's `signal_struct`.
-    pub(crate) fn fill_identity(&mut self, t: Tid, leader: u64, identity: Identity) {
-        let (addr, layout) = (self.task(t).addr, self.layouts.task.clone());
+impl Guest {
+    /// Of the task at an address: threads of a process share their leader's `signal_struct`.
+    pub(crate) fn fill_identity(&mut self, addr: u64, leader: u64, identity: Identity) {
+        let layout = self.layouts.task.clone();
         let cred = self.cred(identity.uid);
         self.put_u64(addr, layout.cred, cred);
         self.put_u64(addr, layout.real_cred, cred);

@@ -54,7 +54,7 @@ impl Round {
         let cpu = if site == Site::FirstCpu || choices.orders_ties() {
             let asked = Asked { cpus: &self.asked, from: self.from, all: self.cpus };
             let position = choices.choose(site, &asked);
-            self.asked.iter().nth(position as usize)?
+            self.asked.nth(position)?
         } else {
             self.asked.next_from(self.from).or_else(|| self.asked.first())?
         };
@@ -75,15 +75,15 @@ impl Machine {
         let mut round = Round::new(self.core.nr_cpus());
         loop {
             while let Some(due) = self.core.next_due() {
-                self.core.counters.events += 1;
+                self.core.told.counters.events += 1;
                 self.handle(o, due)?;
                 self.core.drain_deferred(o);
-                if self.core.exit.is_some() {
+                if self.core.hosted.exit.is_some() {
                     return Ok(());
                 }
             }
             let Some(picked) = self.next_pick(o, &mut round) else {
-                if !round.is_over() || !self.core.resched.is_empty() {
+                if !round.is_over() || !self.core.cpus.resched.is_empty() {
                     continue;
                 }
                 self.arm_cpus();
@@ -95,7 +95,7 @@ impl Machine {
             let cpu = picked.cpu;
             self.core.finish_schedule(o, picked);
             self.core.drain_deferred(o);
-            if self.core.exit.is_some() {
+            if self.core.hosted.exit.is_some() {
                 return Ok(());
             }
             self.advance(o, cpu)?;
@@ -110,17 +110,17 @@ impl Machine {
             if let Some(cpu) = round.waiting.pop_front() {
                 return Some(self.core.pick_next(o, cpu));
             }
-            round.begin(self.core.resched, self.core.config.exact_slices);
+            round.begin(self.core.cpus.resched, self.core.config.exact_slices);
         }
         let cpu = round.next(&mut self.core.choices)?;
         if self.core.rq(cpu).interrupted {
-            self.core.resched.remove(cpu);
+            self.core.cpus.resched.remove(cpu);
             return None;
         }
         if !self.core.may_look(cpu) {
             return None;
         }
-        self.core.counters.events += 1;
+        self.core.told.counters.events += 1;
         let picked = self.core.pick_next(o, cpu);
         if self.core.has_to_wait(&picked) {
             round.waiting.push_back(cpu);

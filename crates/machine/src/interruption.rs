@@ -44,7 +44,7 @@ impl Core {
         if rq.interrupted || rq.entering_idle.is_some() || leaves {
             return;
         }
-        self.this_cpu = cpu;
+        self.running.this_cpu = cpu;
         match prev {
             Some(p) => {
                 let ext = self.task(p).class.is_ext();
@@ -54,7 +54,7 @@ impl Core {
                 let rq = self.rq_mut(cpu);
                 (rq.curr, rq.goes_on) = (None, goes_on);
                 let (addr, idle) = (self.rq(cpu).addr, self.rq(cpu).idle_addr);
-                self.put_u64(addr, self.layouts.rq.curr, idle);
+                self.guest.put_u64(addr, self.guest.layouts.rq.curr, idle);
             }
             None => self.update_idle(o, cpu, false, true),
         }
@@ -62,7 +62,7 @@ impl Core {
         rq.interrupted = true;
         rq.next_idle = false;
         rq.need_resched = false;
-        self.resched.remove(cpu);
+        self.cpus.resched.remove(cpu);
         self.queue.push(self.now_ns + for_ns, Due::Resume(cpu));
     }
 
@@ -71,6 +71,6 @@ impl Core {
         let rq = self.rq_mut(cpu);
         rq.interrupted = false;
         rq.stopper = true;
-        self.resched_curr(cpu);
+        self.cpus.resched_curr(cpu);
     }
 }

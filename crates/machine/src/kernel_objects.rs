@@ -5,6 +5,7 @@ use crate::class::{reserved_by, Class};
 use crate::consts::*;
 use crate::core::Core;
 use crate::cpuset::{CpuSet, MAX_CPUS};
+use crate::guest::Guest;
 use crate::layout::{KernelType, Layouts, TaskLayout, ABSENT};
 use crate::task::{comm, Task, Tid};
 use rota_vm::memory::{Memory, Perm};
@@ -16,9 +17,6 @@ pub(crate) const KSYMS: &[&str] =
     &["runqueues", "sd_llc_id", "sd_llc_size", "kernel_cpustat", "kernel_stat"];
 /// Bytes given to a per-CPU variable that the machine does not fill.
 const PLAIN_KSYM_SIZE: u32 = 1024;
-
-/// Most arguments a callback has.
-const MAX_ARGS: u32 = 5;
 
 /// Argument structs, filled before each callback that takes one.
 #[derive(Debug)]
@@ -37,9 +35,6 @@ pub(crate) struct Scratch {
     /// Per-CPU kernel variables: first CPU's address to all addresses.
     pub(crate) per_cpu: FxHashMap<u64, Vec<u64>>,
     pub(crate) ksyms: FxHashMap<String, u64>,
-    /// Argument arrays of the callbacks in progress.
-    args: Vec<u64>,
-    args_depth: usize,
 }
 
 impl Scratch {
@@ -59,8 +54,6 @@ impl Scratch {
             loader: mem.alloc_kernel(layouts.task_shape),
             per_cpu: FxHashMap::default(),
             ksyms: FxHashMap::default(),
-            args: Vec::new(),
-            args_depth: 0,
         };
         for (word, bits) in
             CpuSet::first_n(cpus).words().iter().enumerate().take(mask_size as usize / 8)
@@ -74,36 +67,16 @@ impl Scratch {
 impl Core {
     /// Writes a `struct cpumask`.
     pub(crate) fn write_cpumask(&mut self, addr: u64, set: &CpuSet) {
-        let words = (self.nr_cpus().div_ceil(64)).min(self.layouts.cpumask_size / 8);
+        let words = (self.nr_cpus().div_ceil(64)).min(self.guest.layouts.cpumask_size / 8);
         for (at, bits) in set.words().iter().enumerate().take(words as usize) {
-            self.mem.set_u64(addr + 8 * at as u64, *bits);
+            self.guest.mem.set_u64(addr + 8 * at as u64, *bits);
         }
-    }
-
-    /// Writes a callback's arguments where its program finds them: a struct_ops program
-    /// gets one pointer, to an array of 64-bit words. Calls nest.
-    pub(crate) fn push_args(&mut self, args: &[u64]) -> u64 {
-        let depth = self.scratch.args_depth;
-        self.scratch.args_depth += 1;
-        if self.scratch.args.len() == depth {
-            let ctx = self.mem.alloc("struct_ops arguments", 8 * MAX_ARGS, Perm::ReadOnly);
-            self.scratch.args.push(ctx);
-        }
-        let ctx = self.scratch.args[depth];
-        for (at, arg) in args.iter().enumerate() {
-            self.mem.set_u64(ctx + 8 * at as u64, *arg);
-        }
-        ctx
-    }
-
-    pub(crate) fn pop_args(&mut self) {
-        self.scratch.args_depth -= 1;
     }
 
     /// Reads a `struct cpumask` that guest code passed; CPUs the machine lacks are dropped.
     pub(crate) fn read_cpumask(&self, addr: u64) -> Result<CpuSet, rota_vm::error::Fault> {
-        let words = MAX_CPUS.min(8 * self.layouts.cpumask_size) / 64;
-        let bytes = self.mem.bytes(addr, words * 8)?;
+        let words = MAX_CPUS.min(8 * self.guest.layouts.cpumask_size) / 64;
+        let bytes = self.guest.mem.bytes(addr, words * 8)?;
         let set = CpuSet::from_words(bytes.chunks_exact(8).map(|w| {
             let mut word = [0; 8];
             word.copy_from_slice(w);
@@ -112,116 +85,78 @@ impl Core {
         Ok(set.and(&CpuSet::first_n(self.nr_cpus())))
     }
 
-    pub(crate) fn write_text(&mut self, addr: u64, text: &str, size: usize) {
-        let len = text.len().min(size - 1);
-        for at in 0..size {
-            let byte = if at < len { text.as_bytes()[at] } else { 0 };
-            self.mem.set_u8(addr + at as u64, byte);
-        }
-    }
-
     /// Registers a task and builds its `task_struct`.
     pub(crate) fn add_task(&mut self, task: Task, parent: Option<Tid>) -> Tid {
-        let t = Tid(self.tasks.len() as u32);
         let runnable_at_jiffies = self.jiffies();
-        let addr = self.mem.alloc_kernel(self.layouts.task_shape);
-        self.reserved += reserved_by(&task.settings);
-        self.tasks.push(Task { addr, parent, runnable_at_jiffies, ..task });
-        self.dsq_links.grow();
-        self.run_links.grow();
-        let region = (addr >> 32) as usize;
-        if self.task_of_region.len() <= region {
-            self.task_of_region.resize(region + 1, None);
-        }
-        self.task_of_region[region] = Some(t);
-        let pid = self.task(t).pid;
-        self.tid_of_pid.insert(pid, t);
-        *self.threads_of.entry(self.task(t).tgid).or_default() += 1;
+        let addr = self.guest.mem.alloc_kernel(self.guest.layouts.task_shape);
+        self.above.reserved += reserved_by(&task.settings);
+        let t = self.tasks.add(Task { addr, parent, runnable_at_jiffies, ..task });
+        self.queues.links.grow();
+        self.cpus.links.grow();
         self.fill_task(t);
         t
     }
 
     fn fill_task(&mut self, t: Tid) {
-        let layout = self.layouts.task.clone();
+        let layout = self.guest.layouts.task.clone();
         let task = self.task(t);
         let (addr, pid, tgid, name, cpu) =
             (task.addr, task.pid, task.tgid, task.name.clone(), task.cpu);
-        let parent = task.parent.map_or(self.scratch.loader, |p| self.task(p).addr);
-        let leader = self.tid_of_pid.get(&tgid).map_or(addr, |l| self.task(*l).addr);
+        let parent = task.parent.map_or(self.guest.scratch.loader, |p| self.task(p).addr);
+        let leader = self.tasks.with_pid(tgid).map_or(addr, |l| self.task(l).addr);
         let (now_ns, identity) = (self.clock_ns(), task.identity);
-        self.put_u32(addr, layout.pid, pid);
-        self.put_u32(addr, layout.tgid, tgid);
+        self.guest.put_u32(addr, layout.pid, pid);
+        self.guest.put_u32(addr, layout.tgid, tgid);
         if layout.comm != ABSENT {
-            self.write_text(addr + u64::from(layout.comm), comm(&name), 16);
+            self.guest.write_text(addr + u64::from(layout.comm), comm(&name), 16);
         }
-        self.put_u64(addr, layout.real_parent, parent);
-        self.put_u64(addr, layout.parent, parent);
-        self.put_u64(addr, layout.group_leader, leader);
-        self.put_u64(addr, layout.start_time, now_ns);
-        self.put_u64(addr, layout.start_boottime, now_ns);
-        self.put_u64(addr, layout.cpus_ptr, addr + u64::from(layout.cpus_mask));
-        self.put_u32(addr, layout.on_cpu, 0);
+        self.guest.put_u64(addr, layout.real_parent, parent);
+        self.guest.put_u64(addr, layout.parent, parent);
+        self.guest.put_u64(addr, layout.group_leader, leader);
+        self.guest.put_u64(addr, layout.start_time, now_ns);
+        self.guest.put_u64(addr, layout.start_boottime, now_ns);
+        self.guest.put_u64(addr, layout.cpus_ptr, addr + u64::from(layout.cpus_mask));
+        self.guest.put_u32(addr, layout.on_cpu, 0);
         for field in [layout.scx_sticky_cpu, layout.scx_holding_cpu] {
-            self.put_u32(addr, field, u32::MAX);
+            self.guest.put_u32(addr, field, u32::MAX);
         }
-        self.put_u64(addr, layout.scx_ddsp_dsq_id, DSQ_INVALID);
-        self.put_u64(addr, layout.scx_tid, u64::from(t.0) + 1);
-        self.put_u64(addr, layout.scx_slice, SLICE_DFL_NS);
-        self.put_u32(addr, layout.cpu, cpu);
-        self.put_u32(addr, layout.wake_cpu, cpu);
-        self.put_u32(addr, layout.recent_used_cpu, cpu);
-        self.fill_mm(t, leader);
-        self.fill_identity(t, leader, identity);
+        self.guest.put_u64(addr, layout.scx_ddsp_dsq_id, DSQ_INVALID);
+        self.guest.put_u64(addr, layout.scx_tid, u64::from(t.0) + 1);
+        self.guest.put_u64(addr, layout.scx_slice, SLICE_DFL_NS);
+        self.guest.put_u32(addr, layout.cpu, cpu);
+        self.guest.put_u32(addr, layout.wake_cpu, cpu);
+        self.guest.put_u32(addr, layout.recent_used_cpu, cpu);
+        self.guest.fill_mm(addr, leader);
+        self.guest.fill_identity(addr, leader, identity);
         self.publish_affinity(t);
         self.publish_priority(t);
         self.publish_cgroup(t);
     }
 
-    /// Threads of a process share their leader's `mm_struct`.
-    fn fill_mm(&mut self, t: Tid, leader: u64) {
-        let (addr, at) = (self.task(t).addr, self.layouts.task.mm);
-        if at == ABSENT {
-            return;
-        }
-        let mut mm = self.mem.get_u64(leader + u64::from(at));
-        if mm == 0 {
-            mm = self.mem.alloc("mm_struct", self.layouts.mm.size(), Perm::ReadOnly);
-            self.put_u64(mm, self.layouts.mm.owner, leader);
-        }
-        self.put_u64(addr, at, mm);
-    }
-
     /// Takes a dead task's objects away.
     pub(crate) fn free_task(&mut self, t: Tid) {
         let task = self.task(t);
-        let (addr, pid, tgid) = (task.addr, task.pid, task.tgid);
-        self.reserved -= reserved_by(&task.settings);
-        let at = self.layouts.task.mm;
-        let threads = self.threads_of.entry(tgid).or_default();
-        *threads = threads.saturating_sub(1);
-        let last = *threads == 0;
-        if last {
-            self.threads_of.remove(&tgid);
-        }
+        let addr = task.addr;
+        self.above.reserved -= reserved_by(&task.settings);
+        let at = self.guest.layouts.task.mm;
+        let last = self.tasks.remove(t);
         if at != ABSENT && last {
-            let mm = self.mem.get_u64(addr + u64::from(at));
-            self.mem.free(mm);
+            let mm = self.guest.mem.get_u64(addr + u64::from(at));
+            self.guest.mem.free(mm);
         }
         if last {
-            self.free_identity(addr);
+            self.guest.free_identity(addr);
         }
-        self.task_of_region[(addr >> 32) as usize] = None;
-        self.tid_of_pid.remove(&pid);
-        self.mem.free(addr);
+        self.guest.mem.free(addr);
         self.task_mut(t).addr = 0;
     }
 
     pub(crate) fn publish_affinity(&mut self, t: Tid) {
-        let layout = self.layouts.task.clone();
+        let layout = self.guest.layouts.task.clone();
         let (addr, cpus) = (self.task(t).addr, self.task(t).cpus);
         let count = cpus.len();
         self.task_mut(t).nr_cpus_allowed = count;
-        self.put_u32(addr, layout.nr_cpus_allowed, count);
+        self.guest.put_u32(addr, layout.nr_cpus_allowed, count);
         if layout.cpus_mask != ABSENT {
             self.write_cpumask(addr + u64::from(layout.cpus_mask), &cpus);
         }
@@ -229,7 +164,7 @@ impl Core {
 
     /// `prio`, `static_prio` and `policy`. The nice value of a task above sched_ext is 0.
     pub(crate) fn publish_priority(&mut self, t: Tid) {
-        let layout = self.layouts.task.clone();
+        let layout = self.guest.layouts.task.clone();
         let (addr, settings) = (self.task(t).addr, self.task(t).settings.clone());
         let nice = if settings.policy.is_real_time() { 0 } else { settings.priority };
         let static_prio = 120 + nice.clamp(-20, 19);
@@ -239,9 +174,9 @@ impl Core {
             Class::Deadline(_) => -1_i32 as u32,
         };
         let own = Class::of(&settings);
-        self.put_u32(addr, layout.static_prio, static_prio as u32);
-        self.put_u32(addr, layout.normal_prio, prio(own));
-        self.put_u32(addr, layout.prio, prio(self.task(t).class));
+        self.guest.put_u32(addr, layout.static_prio, static_prio as u32);
+        self.guest.put_u32(addr, layout.normal_prio, prio(own));
+        self.guest.put_u32(addr, layout.prio, prio(self.task(t).class));
         let (policy, rt_priority) = match settings.policy {
             Policy::Other => (0, 0),
             Policy::Fifo => (1, settings.priority as u32),
@@ -250,21 +185,21 @@ impl Core {
             Policy::Idle => (5, 0),
             Policy::Deadline => (6, 0),
         };
-        self.put_u32(addr, layout.policy, policy);
-        self.put_u32(addr, layout.rt_priority, rt_priority);
+        self.guest.put_u32(addr, layout.policy, policy);
+        self.guest.put_u32(addr, layout.rt_priority, rt_priority);
         self.publish_slice(t);
     }
 
     /// The slice a task asks for by `sched_setattr()` (`__setparam_fair()`), which a scheduler
     /// may heed; 0.7 ms scaled by the number of CPUs where it asks for none.
     fn publish_slice(&mut self, t: Tid) {
-        let TaskLayout { se_slice, custom_slice, .. } = self.layouts.task;
+        let TaskLayout { se_slice, custom_slice, .. } = self.guest.layouts.task;
         let (addr, asked) = (self.task(t).addr, self.task(t).settings.slice_ns);
         let scale = 1 + u64::from(self.nr_cpus().min(8).ilog2());
         let slice_ns = asked.map_or(700_000 * scale, |ns| ns.clamp(100_000, 100_000_000));
-        self.put_u64(addr, se_slice, slice_ns);
+        self.guest.put_u64(addr, se_slice, slice_ns);
         if custom_slice != ABSENT {
-            self.mem.set_u8(addr + u64::from(custom_slice), asked.is_some().into());
+            self.guest.mem.set_u8(addr + u64::from(custom_slice), asked.is_some().into());
         }
     }
 
@@ -272,9 +207,52 @@ impl Core {
     pub(crate) fn set_task_cpu(&mut self, t: Tid, cpu: u32) {
         let old = std::mem::replace(&mut self.task_mut(t).cpu, cpu);
         let addr = self.task(t).addr;
-        self.put_u32(addr, self.layouts.task.recent_used_cpu, old);
-        self.put_u32(addr, self.layouts.task.cpu, cpu);
-        self.put_u32(addr, self.layouts.task.wake_cpu, cpu);
+        self.guest.put_u32(addr, self.guest.layouts.task.recent_used_cpu, old);
+        self.guest.put_u32(addr, self.guest.layouts.task.cpu, cpu);
+        self.guest.put_u32(addr, self.guest.layouts.task.wake_cpu, cpu);
+    }
+
+    /// Address of a kernel variable, `None` if this machine does not have it.
+    pub(crate) fn ksym_address(&mut self, name: &str) -> Option<u64> {
+        if let Some(addr) = self.guest.scratch.ksyms.get(name) {
+            return Some(*addr);
+        }
+        KSYMS.contains(&name).then_some(())?;
+        let mut copies = Vec::new();
+        for cpu in 0..self.nr_cpus() {
+            if name == "runqueues" {
+                copies.push(self.rq(cpu).addr);
+                continue;
+            }
+            let addr = self.guest.mem.alloc(name, PLAIN_KSYM_SIZE, Perm::ReadOnly);
+            let llc = self.config.topology.llc_cpus(cpu);
+            match name {
+                "sd_llc_id" => self.guest.mem.set_u32(addr, llc.first().unwrap_or(0)),
+                "sd_llc_size" => self.guest.mem.set_u32(addr, llc.len()),
+                _ => {}
+            }
+            copies.push(addr);
+        }
+        let first = *copies.first()?;
+        self.guest.scratch.per_cpu.insert(first, copies);
+        self.guest.scratch.ksyms.insert(name.to_string(), first);
+        Some(first)
+    }
+}
+
+impl Guest {
+    /// Of the task at an address: threads of a process share their leader's `mm_struct`.
+    fn fill_mm(&mut self, addr: u64, leader: u64) {
+        let at = self.layouts.task.mm;
+        if at == ABSENT {
+            return;
+        }
+        let mut mm = self.mem.get_u64(leader + u64::from(at));
+        if mm == 0 {
+            mm = self.mem.alloc("mm_struct", self.layouts.mm.size(), Perm::ReadOnly);
+            self.put_u64(mm, self.layouts.mm.owner, leader);
+        }
+        self.put_u64(addr, at, mm);
     }
 
     /// The guest's `struct rq` of a CPU and its idle task.
@@ -293,32 +271,5 @@ impl Core {
         self.put_u64(rq, self.layouts.rq.curr, idle);
         self.put_u64(rq, self.layouts.rq.local_id, DSQ_LOCAL);
         (rq, idle)
-    }
-
-    /// Address of a kernel variable, `None` if this machine does not have it.
-    pub(crate) fn ksym_address(&mut self, name: &str) -> Option<u64> {
-        if let Some(addr) = self.scratch.ksyms.get(name) {
-            return Some(*addr);
-        }
-        KSYMS.contains(&name).then_some(())?;
-        let mut copies = Vec::new();
-        for cpu in 0..self.nr_cpus() {
-            if name == "runqueues" {
-                copies.push(self.rq(cpu).addr);
-                continue;
-            }
-            let addr = self.mem.alloc(name, PLAIN_KSYM_SIZE, Perm::ReadOnly);
-            let llc = self.config.topology.llc_cpus(cpu);
-            match name {
-                "sd_llc_id" => self.mem.set_u32(addr, llc.first().unwrap_or(0)),
-                "sd_llc_size" => self.mem.set_u32(addr, llc.len()),
-                _ => {}
-            }
-            copies.push(addr);
-        }
-        let first = *copies.first()?;
-        self.scratch.per_cpu.insert(first, copies);
-        self.scratch.ksyms.insert(name.to_string(), first);
-        Some(first)
     }
 }

@@ -62,7 +62,8 @@ pub fn table() -> Arc<CallTable<Core>> {
 impl Core {
     /// The task behind a `struct task_struct *` argument.
     pub(crate) fn task_arg(&self, addr: u64, name: &str) -> Result<crate::task::Tid, Fault> {
-        self.task_at(addr)
+        self.tasks
+            .at(addr)
             .ok_or_else(|| Fault::denied(format!("{name}(): {addr:#x} is no live task_struct")))
     }
 }

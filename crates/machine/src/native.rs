@@ -15,7 +15,7 @@ const NATIVE_ITER: u64 = u64::MAX;
 impl Core {
     /// `scx_bpf_create_dsq()`: 0 or a negative errno.
     pub fn native_create_dsq(&mut self, id: u64) -> Result<i64, Fault> {
-        self.allow(allow::UNLOCKED, "scx_bpf_create_dsq")?;
+        self.running.allow(allow::UNLOCKED, "scx_bpf_create_dsq")?;
         self.create_dsq(id, -1).map(|ret| ret as i64)
     }
 
@@ -42,7 +42,7 @@ impl Core {
         slice_ns: u64,
         enq_flags: u64,
     ) -> Result<(), Fault> {
-        self.allow(allow::INSERT, "scx_bpf_dsq_insert")?;
+        self.running.allow(allow::INSERT, "scx_bpf_dsq_insert")?;
         self.dsq_insert(p, dsq, slice_ns, enq_flags).map(|_| ())
     }
 
@@ -55,7 +55,7 @@ impl Core {
         vtime: u64,
         enq_flags: u64,
     ) -> Result<(), Fault> {
-        self.allow(allow::INSERT, "scx_bpf_dsq_insert_vtime")?;
+        self.running.allow(allow::INSERT, "scx_bpf_dsq_insert_vtime")?;
         self.dsq_insert_vtime(p, dsq, slice_ns, vtime, enq_flags).map(|_| ())
     }
 
@@ -71,19 +71,19 @@ impl Core {
         dsq: u64,
         enq_flags: u64,
     ) -> Result<bool, Fault> {
-        self.allow(allow::DISPATCH, "scx_bpf_dsq_move_to_local")?;
+        self.running.allow(allow::DISPATCH, "scx_bpf_dsq_move_to_local")?;
         self.dsq_move_to_local(o, dsq, enq_flags).map(|moved| moved != 0)
     }
 
     /// `scx_bpf_dispatch_nr_slots()`.
     pub fn native_nr_slots(&self) -> Result<u64, Fault> {
-        self.allow(allow::DISPATCH, "scx_bpf_dispatch_nr_slots")?;
+        self.running.allow(allow::DISPATCH, "scx_bpf_dispatch_nr_slots")?;
         self.dispatch_nr_slots()
     }
 
     /// `scx_bpf_dispatch_cancel()`.
     pub fn native_cancel(&mut self) -> Result<(), Fault> {
-        self.allow(allow::DISPATCH, "scx_bpf_dispatch_cancel")?;
+        self.running.allow(allow::DISPATCH, "scx_bpf_dispatch_cancel")?;
         self.dispatch_cancel().map(|_| ())
     }
 
@@ -104,7 +104,7 @@ impl Core {
 
     /// `bpf_iter_scx_dsq_destroy()`.
     pub fn native_iter_destroy(&mut self, it: u64) {
-        self.iters.remove(&(NATIVE_ITER - it));
+        self.running.iters.remove(&(NATIVE_ITER - it));
     }
 
     /// `scx_bpf_dsq_move()`; `scx_bpf_dsq_move_vtime()` if `enq_flags` has
@@ -117,7 +117,7 @@ impl Core {
         dsq: u64,
         enq_flags: u64,
     ) -> Result<bool, Fault> {
-        self.allow(allow::MOVE, "scx_bpf_dsq_move")?;
+        self.running.allow(allow::MOVE, "scx_bpf_dsq_move")?;
         self.dsq_move(o, NATIVE_ITER - it, p, dsq, enq_flags).map(|moved| moved != 0)
     }
 
@@ -128,7 +128,7 @@ impl Core {
         prev_cpu: u32,
         wake_flags: u64,
     ) -> Result<(u32, bool), Fault> {
-        self.allow(allow::SELECT, "scx_bpf_select_cpu_dfl")?;
+        self.running.allow(allow::SELECT, "scx_bpf_select_cpu_dfl")?;
         let cpu = self.select_cpu_from_kfunc(p, prev_cpu as i32, wake_flags, None, 0)?;
         Ok(if cpu >= 0 { (cpu as u32, true) } else { (prev_cpu, false) })
     }
@@ -142,19 +142,22 @@ impl Core {
         allowed: &CpuSet,
         flags: u64,
     ) -> Result<i64, Fault> {
-        self.allow(allow::SELECT, "scx_bpf_select_cpu_and")?;
-        let mask =
-            self.mem.alloc("cpumask", self.layouts.cpumask_size, rota_vm::memory::Perm::ReadWrite);
+        self.running.allow(allow::SELECT, "scx_bpf_select_cpu_and")?;
+        let mask = self.guest.mem.alloc(
+            "cpumask",
+            self.guest.layouts.cpumask_size,
+            rota_vm::memory::Perm::ReadWrite,
+        );
         self.write_cpumask(mask, allowed);
         let cpu = self.select_cpu_from_kfunc(p, prev_cpu, wake_flags, Some(mask), flags);
-        self.mem.free(mask);
+        self.guest.mem.free(mask);
         cpu
     }
 
     /// `scx_bpf_pick_idle_cpu()` for a task's own CPUs: an idle CPU or a negative errno.
     pub fn native_pick_idle(&mut self, p: u64, flags: u64) -> Result<i64, Fault> {
         let t = self.task_arg(p, "scx_bpf_pick_idle_cpu")?;
-        let mask = self.task(t).addr + u64::from(self.layouts.task.cpus_mask);
+        let mask = self.task(t).addr + u64::from(self.guest.layouts.task.cpus_mask);
         self.pick_kfunc(mask, None, flags, false)
     }
 
@@ -199,51 +202,51 @@ impl Core {
 
     /// `scx_bpf_task_cpu()`.
     pub fn native_task_cpu(&self, p: u64) -> u32 {
-        self.task_at(p).map_or(0, |t| self.task(t).cpu)
+        self.tasks.at(p).map_or(0, |t| self.task(t).cpu)
     }
 
     /// `bpf_cpumask_test_cpu(cpu, p->cpus_ptr)`.
     pub fn native_may_use(&self, p: u64, cpu: u32) -> bool {
-        self.task_at(p).is_some_and(|t| self.task(t).cpus.contains(cpu))
+        self.tasks.at(p).is_some_and(|t| self.task(t).cpus.contains(cpu))
     }
 
     /// `p->scx.slice`.
     pub fn native_slice(&self, p: u64) -> u64 {
-        self.task_at(p).map_or(0, |t| self.slice(t))
+        self.tasks.at(p).map_or(0, |t| self.slice(t))
     }
 
     /// `scx_bpf_task_set_slice()`.
     pub fn native_set_slice(&mut self, p: u64, slice_ns: u64) {
-        if let Some(t) = self.task_at(p) {
+        if let Some(t) = self.tasks.at(p) {
             self.set_slice(t, slice_ns);
         }
     }
 
     /// `p->scx.dsq_vtime`.
     pub fn native_vtime(&self, p: u64) -> u64 {
-        self.task_at(p).map_or(0, |t| self.vtime(t))
+        self.tasks.at(p).map_or(0, |t| self.vtime(t))
     }
 
     /// `scx_bpf_task_set_dsq_vtime()`.
     pub fn native_set_vtime(&mut self, p: u64, vtime: u64) {
-        if let Some(t) = self.task_at(p) {
+        if let Some(t) = self.tasks.at(p) {
             self.set_vtime(t, vtime);
         }
     }
 
     /// `p->scx.weight`.
     pub fn native_weight(&self, p: u64) -> u32 {
-        self.task_at(p).map_or(1, |t| self.task(t).weight)
+        self.tasks.at(p).map_or(1, |t| self.task(t).weight)
     }
 
     /// `p->pid`.
     pub fn native_pid(&self, p: u64) -> u32 {
-        self.task_at(p).map_or(0, |t| self.task(t).pid)
+        self.tasks.at(p).map_or(0, |t| self.task(t).pid)
     }
 
     /// `p->scx.flags`.
     pub fn native_flags(&self, p: u64) -> u32 {
-        self.task_at(p).map_or(0, |t| self.flags(t))
+        self.tasks.at(p).map_or(0, |t| self.flags(t))
     }
 
     /// Path of the cgroup behind a `struct cgroup` argument.

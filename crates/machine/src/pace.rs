@@ -23,7 +23,7 @@ impl Core {
         let most = LOOKS + LOOKS_PER_CPU * self.nr_cpus();
         let rq = self.rq_mut(cpu);
         if rq.entering_idle.is_some() {
-            self.resched.remove(cpu);
+            self.cpus.resched.remove(cpu);
             return false;
         }
         let since_ns = now_ns - rq.looked_at_ns;
@@ -32,7 +32,7 @@ impl Core {
             if !std::mem::replace(&mut rq.looks_later, true) {
                 self.queue.push(now_ns + LOOK_NS, Due::Look(cpu));
             }
-            self.resched.remove(cpu);
+            self.cpus.resched.remove(cpu);
             return false;
         }
         rq.fruitless_looks = looks + 1;
@@ -45,7 +45,7 @@ impl Core {
     pub(crate) fn goes_in_circles(&mut self, rounds: &mut u32) -> bool {
         *rounds += 1;
         if *rounds > MAX_ROUNDS {
-            let cpu = self.this_cpu;
+            let cpu = self.running.this_cpu;
             let text = format!("soft lockup - CPU {cpu} stuck handing tasks back");
             self.error(ExitKind::Error, text);
         }

@@ -105,7 +105,7 @@ impl BpfOps {
         rt.set_budget(core.config.budget);
         binding.shares = rt.map(SHARES_MAP);
         let binding = Arc::new(binding);
-        core.binding = Some(Arc::clone(&binding));
+        core.hosted.binding = Some(Arc::clone(&binding));
         Ok(Self { rt, binding })
     }
 
@@ -113,7 +113,7 @@ impl BpfOps {
     pub fn another(&self, core: &mut Core) -> Result<Self, AttachError> {
         let rt = self.rt.another(&kfuncs::table(), core)?;
         let binding = Arc::clone(&self.binding);
-        core.binding = Some(Arc::clone(&binding));
+        core.hosted.binding = Some(Arc::clone(&binding));
         Ok(Self { rt, binding })
     }
 
@@ -139,7 +139,8 @@ pub(crate) fn reenter<R>(
     rt: &mut Runtime<Core>,
     act: impl FnOnce(&mut Core, &mut dyn Ops) -> R,
 ) -> Result<R, Fault> {
-    let binding = core.binding.clone().ok_or_else(|| Fault::denied("no scheduler is loaded"))?;
+    let binding =
+        core.hosted.binding.clone().ok_or_else(|| Fault::denied("no scheduler is loaded"))?;
     Ok(act(core, &mut Bound { rt, binding: &binding }))
 }
 
@@ -164,13 +165,13 @@ impl Ops for Bound<'_> {
         let Some(func) = self.binding.funcs[op as usize] else {
             return Err(Fault::denied(format!("there is no ops.{}()", op.name())));
         };
-        let ctx = core.push_args(args);
+        let ctx = core.running.push_args(&mut core.guest.mem, args);
         if op == Op::SetCpumask && self.binding.cid {
             let cmask = kfuncs::cid::cmask_for(core, self.rt, args[1])?;
-            core.mem.set_u64(ctx + 8, cmask);
+            core.guest.mem.set_u64(ctx + 8, cmask);
         }
         let result = self.rt.call(core, func, &[ctx]).map(op_ret);
-        core.pop_args();
+        core.running.pop_args();
         result
     }
 
@@ -188,9 +189,9 @@ impl Ops for Bound<'_> {
             if !core.may_execute(instructions) {
                 break;
             }
-            let ctx = core.push_args(args);
+            let ctx = core.running.push_args(&mut core.guest.mem, args);
             let result = self.rt.call(core, *func, &[ctx]);
-            core.pop_args();
+            core.running.pop_args();
             instructions += result?.instructions;
         }
         Ok(instructions)

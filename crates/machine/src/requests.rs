@@ -31,7 +31,7 @@ impl Machine {
         for event in self.runner.take_request_events() {
             let woken = event.wakes().and_then(|ix| self.tid_of_ix.get(&ix)).copied();
             let here = woken.map_or(0, |t| self.core.task(t).cpu);
-            self.core.this_cpu = here;
+            self.core.running.this_cpu = here;
             self.tell_request(o, None, &event);
             if let Some(t) = woken {
                 self.core.wake_up(o, t, here, 0);
@@ -45,7 +45,7 @@ impl Machine {
     pub(crate) fn tell_requests(&mut self, o: &mut dyn Ops, cpu: u32) {
         let events = self.runner.take_request_events();
         for event in &events {
-            self.core.this_cpu = cpu;
+            self.core.running.this_cpu = cpu;
             self.tell_request(o, Some(cpu), event);
         }
         if !events.is_empty() {
@@ -57,7 +57,7 @@ impl Machine {
     /// Reports an event to the stream, and to a scheduler that watches sockets.
     fn tell_request(&mut self, o: &mut dyn Ops, cpu: Option<u32>, event: &RequestEvent) {
         let pid = |ix: TaskIx| {
-            self.tid_of_ix.get(&ix).map_or(0, |tid| self.core.tasks[tid.0 as usize].pid)
+            self.tid_of_ix.get(&ix).map_or(0, |tid| self.core.tasks.all[tid.0 as usize].pid)
         };
         if let Some(kind) = kind(event, pid) {
             self.core.emit(cpu, EventKind::Request(kind));

@@ -4,7 +4,7 @@
 use crate::class::{Server, Waiting};
 use crate::cpuset::CpuSet;
 use crate::dsq::DsqIx;
-use crate::list::List;
+use crate::list::{Links, List};
 use crate::task::Tid;
 use std::collections::VecDeque;
 
@@ -171,5 +171,37 @@ impl Rq {
             insns_since_pick: 0,
             cpuperf_target: crate::consts::CPUPERF_ONE,
         }
+    }
+}
+
+/// All CPUs.
+#[derive(Debug, Default)]
+pub(crate) struct Cpus {
+    pub(crate) rqs: Vec<Rq>,
+    /// Of the tasks that are runnable on a CPU.
+    pub(crate) links: Links,
+    /// CPUs with work in `irq_work` or deferred lists.
+    pub(crate) deferred: CpuSet,
+    pub(crate) resched: CpuSet,
+    /// The last tick that CPUs have one after the other, and which has it first.
+    pub(crate) tick_turn: Option<(u64, u32)>,
+}
+
+impl Cpus {
+    #[inline]
+    pub(crate) fn rq(&self, cpu: u32) -> &Rq {
+        &self.rqs[cpu as usize]
+    }
+
+    #[inline]
+    pub(crate) fn rq_mut(&mut self, cpu: u32) -> &mut Rq {
+        &mut self.rqs[cpu as usize]
+    }
+
+    /// `resched_curr()`.
+    #[inline]
+    pub(crate) fn resched_curr(&mut self, cpu: u32) {
+        self.rq_mut(cpu).need_resched = true;
+        self.resched.insert(cpu);
     }
 }

@@ -97,23 +97,23 @@ impl Machine {
             }
             self.open_for_customers();
             if self.core.config.watchdog {
-                let first_look = self.core.watchdog_timeout_ns / 2;
+                let first_look = self.core.hosted.watchdog_timeout_ns / 2;
                 self.core.queue.push(first_look, Due::Watchdog);
             }
             self.core.expect_interruptions();
             self.core.rq_mut(0).charged_at_ns = self.core.config.lab().start_ns;
             self.main_loop(o, sink, end_ns)?;
         }
-        let ejected = self.core.exit.is_some();
+        let ejected = self.core.hosted.exit.is_some();
         if !ejected {
             self.core.now_ns = end_ns;
         }
         (0..self.core.nr_cpus()).for_each(|cpu| self.core.update_curr(cpu));
-        flush(&mut self.core.events, sink);
+        flush(&mut self.core.told.events, sink);
         let at_ns = self.core.now_ns;
         // what tearing down does is no part of the run
         let exit = self.core.disable_scheduler(o);
-        self.core.events.clear();
+        self.core.told.events.clear();
         if ejected {
             let kind = EventKind::PolicyExit {
                 kind: exit.kind as u32,
@@ -125,9 +125,9 @@ impl Machine {
         Ok(Outcome {
             exit,
             end_ns: at_ns,
-            counters: self.core.counters.clone(),
-            unfilled_reads: self.core.mem.unfilled_reads(),
-            printed: std::mem::take(&mut self.core.printed),
+            counters: self.core.told.counters.clone(),
+            unfilled_reads: self.core.guest.mem.unfilled_reads(),
+            printed: std::mem::take(&mut self.core.told.printed),
             blocked: self.blocked(),
             deadlocks: self.runner.deadlocks(),
         })
@@ -147,8 +147,8 @@ impl Machine {
     ) -> Result<(), RunError> {
         loop {
             self.settle_instant(o, end_ns)?;
-            flush(&mut self.core.events, sink);
-            if self.core.config.audit && self.core.exit.is_none() {
+            flush(&mut self.core.told.events, sink);
+            if self.core.config.audit && self.core.hosted.exit.is_none() {
                 self.core.audit().map_err(RunError::Kernel)?;
             }
             match self.core.queue.next_at() {
@@ -199,7 +199,7 @@ impl Machine {
             }
             Due::Look(cpu) => {
                 self.core.rq_mut(cpu).looks_later = false;
-                self.core.resched_curr(cpu);
+                self.core.cpus.resched_curr(cpu);
                 Ok(())
             }
             Due::Ipi(cpu) => {
@@ -224,7 +224,7 @@ impl Machine {
 
 impl Core {
     fn goes_on(&self) -> bool {
-        self.exit.is_none() && self.choices.error().is_none()
+        self.hosted.exit.is_none() && self.choices.error().is_none()
     }
 }
 

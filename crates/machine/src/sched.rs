@@ -49,7 +49,7 @@ impl Core {
             State::Exiting | State::Dead => 0x80,
             State::New | State::Runnable => 0,
         };
-        self.put_u32(addr, self.layouts.task.state, kernel);
+        self.guest.put_u32(addr, self.guest.layouts.task.state, kernel);
     }
 
     /// `try_to_wake_up()`, run on the CPU `here`.
@@ -64,7 +64,7 @@ impl Core {
             }
             _ => return,
         }
-        self.this_cpu = here;
+        self.running.this_cpu = here;
         self.update_curr(here);
         self.set_state(t, State::Runnable);
         self.task_mut(t).work = Work::Next;
@@ -96,7 +96,7 @@ impl Core {
 
     /// `wake_up_new_task()`, run on the CPU `here`.
     fn wake_up_new(&mut self, o: &mut dyn Ops, t: Tid, here: u32) {
-        self.this_cpu = here;
+        self.running.this_cpu = here;
         self.update_curr(here);
         self.set_state(t, State::Runnable);
         let pid = self.task(t).pid;
@@ -112,7 +112,7 @@ impl Core {
     fn activate(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, flags: u64) {
         self.enqueue_any(o, cpu, t, flags);
         let addr = self.task(t).addr;
-        self.put_u32(addr, self.layouts.task.on_rq, 1);
+        self.guest.put_u32(addr, self.guest.layouts.task.on_rq, 1);
         self.check_preempt(cpu, t);
         if self.task(t).class.is_ext() {
             self.run_deferred(o, cpu);
@@ -130,11 +130,11 @@ impl Core {
 
     /// `__schedule()`, up to and with `pick_next_task()`.
     pub(crate) fn pick_next(&mut self, o: &mut dyn Ops, cpu: u32) -> Picked {
-        self.this_cpu = cpu;
+        self.running.this_cpu = cpu;
         self.update_curr(cpu);
         let (rq_addr, now_ns) = (self.rq(cpu).addr, self.clock_ns());
-        self.put_u64(rq_addr, self.layouts.rq.clock, now_ns);
-        self.put_u64(rq_addr, self.layouts.rq.clock_task, now_ns);
+        self.guest.put_u64(rq_addr, self.guest.layouts.rq.clock, now_ns);
+        self.guest.put_u64(rq_addr, self.guest.layouts.rq.clock_task, now_ns);
         self.check_budget(cpu);
         let prev = self.rq(cpu).curr;
         let mut why = OffCpu::Runnable;
@@ -148,12 +148,12 @@ impl Core {
                 let special = if why == OffCpu::Exit { DEQ_SPECIAL } else { 0 };
                 self.dequeue_any(o, cpu, p, DEQ_SLEEP | DEQ_NOCLOCK | special);
                 let addr = self.task(p).addr;
-                self.put_u32(addr, self.layouts.task.on_rq, 0);
+                self.guest.put_u32(addr, self.guest.layouts.task.on_rq, 0);
             }
         }
         let next = self.pick_any(o, cpu);
         let higher = next.is_some_and(|(next, _)| !self.task(next).class.is_ext());
-        self.resched.remove(cpu);
+        self.cpus.resched.remove(cpu);
         let rq = self.rq_mut(cpu);
         rq.need_resched = false;
         (rq.next_idle, rq.next_higher) = (next.is_none(), higher);
@@ -163,7 +163,7 @@ impl Core {
     /// The rest of `__schedule()`.
     pub(crate) fn finish_schedule(&mut self, o: &mut dyn Ops, picked: Picked) {
         let Picked { cpu, prev, next, why } = picked;
-        self.this_cpu = cpu;
+        self.running.this_cpu = cpu;
         let stopper = self.rq(cpu).stopper;
         match (prev, next) {
             (None, None) if !stopper => self.become_idle(o, cpu, false),
@@ -209,7 +209,7 @@ impl Core {
         rq.charged_at_ns = rq.charged_at_ns.max(now_ns);
         let (addr, idle) = (rq.addr, rq.idle_addr);
         let curr = next.map_or(idle, |n| self.task(n).addr);
-        self.put_u64(addr, self.layouts.rq.curr, curr);
+        self.guest.put_u64(addr, self.guest.layouts.rq.curr, curr);
         if let Some(n) = next {
             self.enter_cpu(cpu, n, prev.is_none() && !stopper);
         } else {
@@ -218,7 +218,7 @@ impl Core {
     }
 
     pub(crate) fn leave_cpu(&mut self, cpu: u32, p: Tid, why: OffCpu) {
-        let TaskLayout { nvcsw, nivcsw, on_cpu, .. } = self.layouts.task;
+        let TaskLayout { nvcsw, nivcsw, on_cpu, .. } = self.guest.layouts.task;
         if self.task(p).state == State::Blocking {
             self.set_state(p, State::Sleeping);
         }
@@ -231,8 +231,8 @@ impl Core {
             (nvcsw, task.nvcsw)
         };
         let (pid, addr) = (task.pid, task.addr);
-        self.put_u64(addr, at, count);
-        self.put_u32(addr, on_cpu, 0);
+        self.guest.put_u64(addr, at, count);
+        self.guest.put_u32(addr, on_cpu, 0);
         self.emit(Some(cpu), EventKind::SwitchOut { pid, why });
     }
 
@@ -250,7 +250,7 @@ impl Core {
         }
         self.task_mut(n).last_cpu = Some(cpu);
         self.rq_mut(cpu).debt_ns += overhead_ns;
-        self.put_u32(addr, self.layouts.task.on_cpu, 1);
+        self.guest.put_u32(addr, self.guest.layouts.task.on_cpu, 1);
         self.emit(Some(cpu), EventKind::SwitchIn { pid });
     }
 
@@ -259,7 +259,7 @@ impl Core {
         let (pid, slice_ns) = (self.task(t).pid, self.slice(t));
         let instructions = std::mem::take(&mut self.rq_mut(cpu).insns_since_pick);
         if self.now_ns >= self.config.warmup_ns {
-            self.counters.count_decision(instructions);
+            self.told.counters.count_decision(instructions);
         }
         self.emit(Some(cpu), EventKind::Pick { pid, slice_ns });
     }
@@ -268,7 +268,7 @@ impl Core {
     /// takes effect now.
     pub(crate) fn change_settings(&mut self, o: &mut dyn Ops, t: Tid, new: &Settings) {
         let old = std::mem::replace(&mut self.task_mut(t).settings, new.clone());
-        self.reserved = self.reserved - reserved_by(&old) + reserved_by(new);
+        self.above.reserved = self.above.reserved - reserved_by(&old) + reserved_by(new);
         let told = |s: &Settings| {
             let reserved = (s.slice_ns, s.dl_period_ns, s.dl_deadline_ns);
             (s.priority, s.policy, s.weight, reserved)
@@ -290,7 +290,7 @@ impl Core {
 
     /// Tells a task's name and weight.
     pub(crate) fn introduce(&mut self, t: Tid) {
-        let weight = self.weight_of(t);
+        let weight = self.tasks.weight_of(t);
         let task = self.task(t);
         let (pid, name, instance_of) = (task.pid, task.name.clone(), task.instance_of.clone());
         self.emit(None, EventKind::Task { pid, name, weight, instance_of: Some(instance_of) });
@@ -337,8 +337,8 @@ impl Core {
             let (addr, idle) = (self.rq(old).addr, self.rq(old).idle_addr);
             self.rq_mut(old).curr = None;
             self.rq_mut(old).stopper = true;
-            self.put_u64(addr, self.layouts.rq.curr, idle);
-            self.resched_curr(old);
+            self.guest.put_u64(addr, self.guest.layouts.rq.curr, idle);
+            self.cpus.resched_curr(old);
         }
         self.migrate_any(o, t, old, new);
         self.check_preempt(new, t);
@@ -346,7 +346,7 @@ impl Core {
 
     /// `do_sched_yield()`: the task itself calls `schedule()` next.
     pub(crate) fn yield_task(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid) {
-        self.this_cpu = cpu;
+        self.running.this_cpu = cpu;
         if !self.task(t).class.is_ext() {
             return self.yield_higher(cpu, t);
         }
@@ -355,7 +355,7 @@ impl Core {
         } else {
             self.set_slice(t, 0);
         }
-        self.resched_curr(cpu);
+        self.cpus.resched_curr(cpu);
     }
 
     /// The running task will block at its next `schedule()`, and wake at `at_ns`.
@@ -368,6 +368,6 @@ impl Core {
     pub(crate) fn block(&mut self, cpu: u32, t: Tid) {
         self.set_state(t, State::Blocking);
         self.task_mut(t).work = Work::Block;
-        self.resched_curr(cpu);
+        self.cpus.resched_curr(cpu);
     }
 }

@@ -64,12 +64,12 @@ impl Sockets {
         let ends = self.connect(core, socket, kind, by_task);
         self.open.entry(request).or_default().push(ends);
         // somebody at this machine who is no task of the workload
-        core.outsider = !by_task && kind == SocketKind::Unix;
+        core.running.outsider = !by_task && kind == SocketKind::Unix;
         core.pass(o, Tracepoint::SkDataReady, &[ends.server]);
-        if core.outsider {
+        if core.running.outsider {
             sent(core, o, ends.client);
         }
-        core.outsider = false;
+        core.running.outsider = false;
         if by_task {
             self.sending.extend(ends.client);
         }
@@ -119,13 +119,13 @@ impl Sockets {
 
     /// The current task is back from sending.
     pub(crate) fn sent(&mut self, core: &mut Core, o: &mut dyn Ops, cpu: u32) {
-        core.this_cpu = cpu;
+        core.running.this_cpu = cpu;
         for end in std::mem::take(&mut self.sending) {
             sent(core, o, Some(end));
         }
         for ends in self.closing.drain(..) {
-            core.mem.free(ends.server);
-            ends.client.into_iter().for_each(|client| core.mem.free(client));
+            core.guest.mem.free(ends.server);
+            ends.client.into_iter().for_each(|client| core.guest.mem.free(client));
         }
     }
 
@@ -138,11 +138,11 @@ impl Sockets {
                 let bound = *self
                     .bound
                     .entry(socket)
-                    .or_insert_with(|| core.mem.alloc("unix_address", 128, Perm::ReadOnly));
-                let layout = core.layouts.unix_sock.clone();
-                core.put_u64(server, layout.addr, bound);
-                core.put_u64(server, layout.peer, client);
-                core.put_u64(client, layout.peer, server);
+                    .or_insert_with(|| core.guest.mem.alloc("unix_address", 128, Perm::ReadOnly));
+                let layout = core.guest.layouts.unix_sock.clone();
+                core.guest.put_u64(server, layout.addr, bound);
+                core.guest.put_u64(server, layout.peer, client);
+                core.guest.put_u64(client, layout.peer, server);
                 Ends { server, client: Some(client) }
             }
             SocketKind::Tcp => {
@@ -166,18 +166,18 @@ fn sent(core: &mut Core, o: &mut dyn Ops, end: Option<u64>) {
 }
 
 fn unix_end(core: &mut Core) -> u64 {
-    let end = core.mem.alloc_kernel(core.layouts.unix_sock_shape);
-    core.put_u16(end, core.layouts.sock.family, AF_UNIX);
+    let end = core.guest.mem.alloc_kernel(core.guest.layouts.unix_sock_shape);
+    core.guest.put_u16(end, core.guest.layouts.sock.family, AF_UNIX);
     end
 }
 
 fn inet_end(core: &mut Core, local: ([u8; 4], u16), remote: ([u8; 4], u16)) -> u64 {
-    let end = core.mem.alloc_kernel(core.layouts.sock_shape);
-    let layout = core.layouts.sock.clone();
-    core.put_u16(end, layout.family, AF_INET);
-    core.put_u32(end, layout.local_address, u32::from_le_bytes(local.0));
-    core.put_u32(end, layout.remote_address, u32::from_le_bytes(remote.0));
-    core.put_u16(end, layout.local_port, local.1);
-    core.put_u16(end, layout.remote_port, remote.1.to_be());
+    let end = core.guest.mem.alloc_kernel(core.guest.layouts.sock_shape);
+    let layout = core.guest.layouts.sock.clone();
+    core.guest.put_u16(end, layout.family, AF_INET);
+    core.guest.put_u32(end, layout.local_address, u32::from_le_bytes(local.0));
+    core.guest.put_u32(end, layout.remote_address, u32::from_le_bytes(remote.0));
+    core.guest.put_u16(end, layout.local_port, local.1);
+    core.guest.put_u16(end, layout.remote_port, remote.1.to_be());
     end
 }

@@ -25,8 +25,8 @@ impl Core {
     }
 
     fn spent(&self) -> u64 {
-        if self.spending.second == self.second() {
-            self.spending.instructions
+        if self.hosted.spending.second == self.second() {
+            self.hosted.spending.instructions
         } else {
             0
         }
@@ -41,7 +41,7 @@ impl Core {
     /// Counts what a program executed, and ejects the scheduler if that is too much.
     pub fn count_executed(&mut self, instructions: u64) {
         let spent = self.spent().saturating_add(instructions);
-        self.spending = Spending { second: self.second(), instructions: spent };
+        self.hosted.spending = Spending { second: self.second(), instructions: spent };
         let limit = self.spending_limit();
         if spent > limit {
             let (second, cpus, each) =
@@ -61,6 +61,6 @@ impl Core {
 
     /// Leaving has as much as a second, whatever was executed before.
     pub(crate) fn spend_anew(&mut self) {
-        self.spending = Spending::default();
+        self.hosted.spending = Spending::default();
     }
 }

@@ -34,8 +34,7 @@ impl Machine {
     ) -> Result<(), RunError> {
         let (name, settings) = (self.runner.name(ix).to_string(), self.runner.settings(ix).clone());
         check_task(&self.core, None, &name, &settings)?;
-        let pid = self.core.next_pid;
-        self.core.next_pid += 1;
+        let pid = self.core.tasks.new_pid();
         let identity = self.runner.identity(ix);
         let instance_of = Arc::clone(self.runner.instance_of(ix));
         let tgid = match self.runner.thread_of(ix) {
@@ -48,11 +47,11 @@ impl Machine {
         task.cpu = here;
         task.cpus = core.affinity(settings.cpus.as_deref());
         if let Some(path) = &settings.group {
-            task.cgroup = core.cgroups.ensure(&mut core.mem, &core.layouts, path);
+            task.cgroup = core.cgroups.ensure(&mut core.guest, path);
         }
         let t = core.add_task(task, parent);
         self.tid_of_ix.insert(ix, t);
-        core.this_cpu = here;
+        core.running.this_cpu = here;
         core.introduce(t);
         let class = core.task(t).class;
         if !class.is_ext() {
@@ -86,14 +85,14 @@ impl Machine {
 
     /// The current task may be done with its step, or its slice may be used up.
     pub(crate) fn stop_due(&mut self, o: &mut dyn Ops, cpu: u32) -> Result<(), RunError> {
-        self.core.this_cpu = cpu;
+        self.core.running.this_cpu = cpu;
         self.core.update_curr(cpu);
         self.advance(o, cpu)?;
         let core = &mut self.core;
         if core.config.exact_slices {
             if let Some(t) = core.rq(cpu).curr {
                 if core.task(t).class.is_ext() && core.slice(t) == 0 {
-                    core.resched_curr(cpu);
+                    core.cpus.resched_curr(cpu);
                 }
                 core.check_budget(cpu);
             }
@@ -104,7 +103,7 @@ impl Machine {
     pub(crate) fn tick(&mut self, o: &mut dyn Ops, cpu: u32) {
         let core = &mut self.core;
         core.rq_mut(cpu).tick_armed = false;
-        core.this_cpu = cpu;
+        core.running.this_cpu = cpu;
         core.task_tick(o, cpu);
         core.end_tick(cpu);
         self.arm_tick(cpu);
@@ -119,12 +118,12 @@ impl Machine {
                 Work::Until { at_ns } if at_ns <= now_ns => {}
                 _ => break,
             }
-            if self.core.exit.is_some()
+            if self.core.hosted.exit.is_some()
                 || self.core.rq(cpu).need_resched && self.core.task(t).state != State::Runnable
             {
                 break;
             }
-            self.core.this_cpu = cpu;
+            self.core.running.this_cpu = cpu;
             self.core.rq_mut(cpu).fruitless_looks = 0;
             let ix = self.core.task(t).ix;
             let step = match (self.core.task(t).ends, self.core.task(t).makes) {
@@ -134,7 +133,7 @@ impl Machine {
             };
             self.tell_requests(o, cpu);
             self.lend(o);
-            self.core.this_cpu = cpu;
+            self.core.running.this_cpu = cpu;
             let goes_on = self.take_step(o, cpu, t, step)?;
             self.core.drain_deferred(o);
             self.sockets.sent(&mut self.core, o, cpu);
@@ -174,7 +173,7 @@ impl Machine {
                 core.task_mut(t).makes = None;
                 self.arrive(o, child, Some(t), cpu)?;
                 self.core.drain_deferred(o);
-                self.core.this_cpu = cpu;
+                self.core.running.this_cpu = cpu;
                 return Ok(!self.core.rq(cpu).need_resched);
             }
             Step::Block => core.block(cpu, t),
@@ -183,7 +182,7 @@ impl Machine {
                 for woken in tasks.iter().filter_map(|ix| self.tid_of_ix.get(ix)) {
                     core.wake_up(o, *woken, cpu, waker);
                     core.drain_deferred(o);
-                    core.this_cpu = cpu;
+                    core.running.this_cpu = cpu;
                 }
                 // back in user space, unless somebody it woke takes the CPU
                 return Ok(!core.rq(cpu).need_resched);
@@ -215,18 +214,18 @@ impl Machine {
                 let task = core.task_mut(t);
                 (task.work, task.moved) = (Work::Run { left_ns }, true);
                 let addr = core.task(t).addr;
-                core.put_u32(addr, core.layouts.task.flags, PF_EXITING);
+                core.guest.put_u32(addr, core.guest.layouts.task.flags, PF_EXITING);
                 core.change_task(o, t, DEQ_SAVE | DEQ_NOCLOCK, |_, _| {});
-                core.resched_curr(cpu);
+                core.cpus.resched_curr(cpu);
             }
             Step::Exit => {
                 let pid = core.task(t).pid;
                 core.set_state(t, State::Exiting);
                 core.task_mut(t).work = Work::Block;
                 let addr = core.task(t).addr;
-                core.put_u32(addr, core.layouts.task.flags, PF_EXITING);
+                core.guest.put_u32(addr, core.guest.layouts.task.flags, PF_EXITING);
                 core.emit(Some(cpu), EventKind::Exit { pid });
-                core.resched_curr(cpu);
+                core.cpus.resched_curr(cpu);
             }
             Step::Stuck(what) => return Err(RunError::Stuck(what)),
         }
@@ -235,7 +234,7 @@ impl Machine {
 }
 
 fn publish_share(core: &mut Core, o: &mut dyn Ops, pid: u32, share: u64) {
-    let cpu = core.this_cpu;
+    let cpu = core.running.this_cpu;
     core.emit(Some(cpu), EventKind::Share { pid, share });
     if let Err(fault) = o.set_share(core, pid, share) {
         core.error(ExitKind::Error, format!("rota_shares: {fault}"));

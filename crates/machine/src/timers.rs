@@ -19,22 +19,15 @@ pub(crate) struct Timers {
 
 impl Core {
     pub(crate) fn start_timer(&mut self, timer: u64, at_ns: u64, cpu: Option<u32>) {
-        self.cancel_timer(timer);
+        self.timers.cancel_timer(timer);
         self.timers.starts += 1;
         let start = self.timers.starts;
-        let cpu = cpu.filter(|c| *c < self.nr_cpus()).unwrap_or(self.this_cpu);
+        let cpu = cpu.filter(|c| *c < self.nr_cpus()).unwrap_or(self.running.this_cpu);
         self.timers.by_start.insert(start, (timer, cpu));
         self.timers.by_addr.insert(timer, start);
         // a callback that starts a timer without a delay must not stop time
         let earliest_ns = if self.timers.expiring { self.now_ns + LOOK_NS } else { self.now_ns };
         self.queue.push(at_ns.max(earliest_ns), Due::Timer(start));
-    }
-
-    pub(crate) fn cancel_timer(&mut self, timer: u64) -> bool {
-        match self.timers.by_addr.remove(&timer) {
-            Some(start) => self.timers.by_start.remove(&start).is_some(),
-            None => false,
-        }
     }
 
     /// Runs a timer that is due, on its CPU.
@@ -44,7 +37,7 @@ impl Core {
         if !self.may_execute(0) {
             return;
         }
-        self.this_cpu = cpu;
+        self.running.this_cpu = cpu;
         self.update_curr(cpu);
         self.timers.expiring = true;
         let result = o.run_timer(self, timer);
@@ -56,6 +49,15 @@ impl Core {
                 self.rq_mut(cpu).debt_ns += cost_ns;
             }
             Err(fault) => self.fault(format!("bpf_timer callback: {fault}")),
+        }
+    }
+}
+
+impl Timers {
+    pub(crate) fn cancel_timer(&mut self, timer: u64) -> bool {
+        match self.by_addr.remove(&timer) {
+            Some(start) => self.by_start.remove(&start).is_some(),
+            None => false,
         }
     }
 }

@@ -40,7 +40,7 @@ impl Core {
             return Err("SCHED_DEADLINE is refused (EPERM): \"cpus\" must leave out no CPU".into());
         }
         let own = who.map_or(0, |t| reserved_by(&self.task(t).settings));
-        let taken = self.reserved - own;
+        let taken = self.above.reserved - own;
         // 950 ms of each second, of which the server of sched_ext has 50
         let each = bandwidth(950, 1000) - bandwidth(50, 1000);
         let most = u64::from(self.nr_cpus()) * each;

@@ -24,7 +24,7 @@ impl Core {
     /// `find_lowest_rq()`, `find_later_rq()`: a CPU that is busy with less. The task's own CPU
     /// first, then the one that asks, then the others, each time those of the task's cache first.
     fn lowest_cpu(&self, t: Tid) -> Option<u32> {
-        let (rank, task) = (self.rank(t), self.task(t));
+        let (rank, task) = (self.tasks.rank(t), self.task(t));
         if task.nr_cpus_allowed < 2 {
             return None;
         }
@@ -36,7 +36,7 @@ impl Core {
         let llc = topology.llc_of(task.cpu);
         let order = |cpu: &u32| {
             let far = topology.llc_of(*cpu) != llc;
-            (*cpu != task.cpu, far, *cpu != self.this_cpu, *cpu)
+            (*cpu != task.cpu, far, *cpu != self.running.this_cpu, *cpu)
         };
         task.cpus.iter().filter(|cpu| self.level(*cpu, rank) == lowest).min_by_key(order)
     }
@@ -58,7 +58,7 @@ impl Core {
             return self.lowest_cpu(t).or_else(|| task.cpus.first()).unwrap_or(prev);
         }
         let Some(curr) = self.rq(prev).curr else { return prev };
-        let (rank, there) = (self.rank(t), self.rank(curr));
+        let (rank, there) = (self.tasks.rank(t), self.tasks.rank(curr));
         let counts = if rank.is_deadline() { there.is_deadline() } else { there > Rank::EXT };
         if counts && (self.task(curr).nr_cpus_allowed < 2 || there >= rank) {
             return self.lowest_cpu(t).unwrap_or(prev);
@@ -85,7 +85,7 @@ impl Core {
     /// `pull_rt_task()`, `pull_dl_task()`: a CPU takes over who waits elsewhere and is greater
     /// than all it has itself.
     pub(crate) fn pull_waiting(&mut self, cpu: u32, own: Rank) {
-        if self.nr_waiting == 0 {
+        if self.above.nr_waiting == 0 {
             return;
         }
         let here = self.rq(cpu).waiting.first().map_or(own, |(rank, _)| rank.max(own));

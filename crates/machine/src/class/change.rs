@@ -7,6 +7,7 @@ use crate::consts::*;
 use crate::core::Core;
 use crate::ops::{Op, Ops};
 use crate::task::Tid;
+use crate::tasks::Tasks;
 use rota_trace::EventKind;
 
 impl Core {
@@ -28,7 +29,7 @@ impl Core {
         t: Tid,
         change: impl FnOnce(&mut Self, &mut dyn Ops),
     ) {
-        let (new, lent) = self.effective_class(t);
+        let (new, lent) = self.tasks.effective_class(t);
         let old = self.task(t).class;
         let crosses = old.told() != new.told();
         let flags = DEQ_SAVE | DEQ_NOCLOCK | if crosses { DEQ_MOVE | DEQ_CLASS } else { 0 };
@@ -37,7 +38,7 @@ impl Core {
         self.change_class(o, t, flags, new, |core, o| {
             core.task_mut(t).lent = lent;
             if anew {
-                core.end_reservation(t);
+                core.tasks.end_reservation(t);
             }
             change(core, o);
         });
@@ -53,26 +54,8 @@ impl Core {
             return;
         }
         self.task_mut(t).lender = lender;
-        if self.effective_class(t).0 != self.task(t).class {
+        if self.tasks.effective_class(t).0 != self.task(t).class {
             self.reclass_task(o, t, |core, _| core.publish_priority(t));
-        }
-    }
-
-    /// The class, and whether it is a lent one (`rt_effective_prio()`).
-    fn effective_class(&self, t: Tid) -> (Class, bool) {
-        let own = Class::of(&self.task(t).settings);
-        let Some(lender) = self.task(t).lender else { return (own, false) };
-        let lent = Class::of(&self.task(lender).settings);
-        let greater = match (lent, own) {
-            (Class::Deadline(_), Class::Realtime { .. } | Class::Ext) => true,
-            (Class::Realtime { .. }, Class::Ext) => true,
-            (Class::Realtime { priority: lent }, Class::Realtime { priority }) => lent > priority,
-            _ => false,
-        };
-        if greater {
-            (lent, true)
-        } else {
-            (own, false)
         }
     }
 
@@ -90,7 +73,7 @@ impl Core {
         if running {
             self.update_curr(cpu);
         }
-        let (old, before) = (self.task(t).class, self.rank(t));
+        let (old, before) = (self.task(t).class, self.tasks.rank(t));
         if queued {
             self.dequeue_any(o, cpu, t, flags);
         }
@@ -104,7 +87,7 @@ impl Core {
         if enters {
             self.switching_to_ext(o, t);
         }
-        if self.rank(t) < before {
+        if self.tasks.rank(t) < before {
             flags |= ENQ_HEAD;
         }
         if queued {
@@ -114,7 +97,7 @@ impl Core {
             self.set_next_any(o, cpu, t);
         }
         if old != new && queued {
-            let lower = self.rank(t) < before;
+            let lower = self.tasks.rank(t) < before;
             self.class_changed(cpu, t, running, lower);
         }
     }
@@ -129,7 +112,7 @@ impl Core {
     pub(crate) fn tell_cpumask(&mut self, o: &mut dyn Ops, t: Tid) {
         if self.has(Op::SetCpumask) {
             let (cpu, addr) = (self.task(t).cpu, self.task(t).addr);
-            let mask = addr + u64::from(self.layouts.task.cpus_mask);
+            let mask = addr + u64::from(self.guest.layouts.task.cpus_mask);
             self.call_task(o, Op::SetCpumask, cpu, t, &[mask]);
         }
     }
@@ -142,11 +125,31 @@ impl Core {
             let above = !self.task(t).class.is_ext();
             self.rq_mut(cpu).next_higher = above;
             if lower {
-                self.resched_curr(cpu);
+                self.cpus.resched_curr(cpu);
             } else if above && self.rq(cpu).nr_immed > 0 {
                 self.schedule_reenq_local(cpu, 0);
             }
         }
         self.push_waiting(cpu);
+    }
+}
+
+impl Tasks {
+    /// The class, and whether it is a lent one (`rt_effective_prio()`).
+    fn effective_class(&self, t: Tid) -> (Class, bool) {
+        let own = Class::of(&self.get(t).settings);
+        let Some(lender) = self.get(t).lender else { return (own, false) };
+        let lent = Class::of(&self.get(lender).settings);
+        let greater = match (lent, own) {
+            (Class::Deadline(_), Class::Realtime { .. } | Class::Ext) => true,
+            (Class::Realtime { .. }, Class::Ext) => true,
+            (Class::Realtime { priority: lent }, Class::Realtime { priority }) => lent > priority,
+            _ => false,
+        };
+        if greater {
+            (lent, true)
+        } else {
+            (own, false)
+        }
     }
 }

@@ -12,19 +12,13 @@ use crate::consts::ENQ_WAKEUP;
 use crate::core::Core;
 use crate::event_queue::Due;
 use crate::task::Tid;
+use crate::tasks::Tasks;
 
 impl Core {
-    fn reservation(&self, t: Tid) -> Option<Reservation> {
-        match self.task(t).class {
-            Class::Deadline(reservation) => Some(reservation),
-            _ => None,
-        }
-    }
-
     /// `enqueue_task_dl()`: which deadline and budget a task has that becomes runnable.
     pub(crate) fn begin_reservation(&mut self, t: Tid, flags: u64) {
         let (now_ns, lent) = (self.now_ns, self.task(t).lent);
-        let Some(reservation) = self.reservation(t) else { return };
+        let Some(reservation) = self.tasks.reservation(t) else { return };
         let Reservation { runtime_ns, deadline_ns, period_ns } = reservation;
         let entity = &self.task(t).entity;
         if entity.throttled {
@@ -62,7 +56,7 @@ impl Core {
     /// `replenish_dl_new_period()`.
     fn new_period(&mut self, t: Tid) {
         let now_ns = self.now_ns;
-        let Some(reservation) = self.reservation(t) else { return };
+        let Some(reservation) = self.tasks.reservation(t) else { return };
         let entity = &mut self.task_mut(t).entity;
         entity.deadline_at_ns = now_ns + reservation.deadline_ns;
         entity.budget_ns = reservation.runtime_ns as i64;
@@ -71,7 +65,7 @@ impl Core {
     /// `replenish_dl_entity()`.
     fn replenish(&mut self, t: Tid) {
         let now_ns = self.now_ns;
-        let Some(reservation) = self.reservation(t) else { return };
+        let Some(reservation) = self.tasks.reservation(t) else { return };
         let entity = &mut self.task_mut(t).entity;
         if entity.budget_ns <= 0 {
             let runtime_ns = reservation.runtime_ns as i64;
@@ -88,9 +82,9 @@ impl Core {
     pub(crate) fn check_budget(&mut self, cpu: u32) {
         let Some(t) = self.rq(cpu).curr else { return };
         let entity = &self.task(t).entity;
-        if self.reservation(t).is_some() && entity.budget_ns <= 0 && !entity.throttled {
+        if self.tasks.reservation(t).is_some() && entity.budget_ns <= 0 && !entity.throttled {
             self.throttle(t);
-            self.resched_curr(cpu);
+            self.cpus.resched_curr(cpu);
         }
     }
 
@@ -98,7 +92,7 @@ impl Core {
     /// reservation goes on, with a later deadline.
     pub(crate) fn throttle(&mut self, t: Tid) {
         let (now_ns, lent) = (self.now_ns, self.task(t).lent);
-        let Some(reservation) = self.reservation(t) else { return };
+        let Some(reservation) = self.tasks.reservation(t) else { return };
         let entity = &mut self.task_mut(t).entity;
         let next_ns = entity.deadline_at_ns + (reservation.period_ns - reservation.deadline_ns);
         if lent || next_ns <= now_ns {
@@ -125,10 +119,19 @@ impl Core {
             self.push_waiting(cpu);
         }
     }
+}
+
+impl Tasks {
+    fn reservation(&self, t: Tid) -> Option<Reservation> {
+        match self.get(t).class {
+            Class::Deadline(reservation) => Some(reservation),
+            _ => None,
+        }
+    }
 
     /// A task leaves the class: what it had there is over.
     pub(crate) fn end_reservation(&mut self, t: Tid) {
-        let entity = &mut self.task_mut(t).entity;
+        let entity = &mut self.get_mut(t).entity;
         entity.timer += 1;
         entity.throttled = false;
         (entity.budget_ns, entity.deadline_at_ns) = (0, 0);

@@ -95,3 +95,14 @@ impl Rank {
         self.0 == 2
     }
 }
+
+/// What the machine keeps of all tasks above sched_ext.
+#[derive(Debug)]
+pub(crate) struct Above {
+    /// The workload has any.
+    pub(crate) exist: bool,
+    /// Those that wait for a CPU.
+    pub(crate) nr_waiting: u32,
+    /// What all live tasks have reserved (`dl_bw->total_bw`).
+    pub(crate) reserved: u64,
+}

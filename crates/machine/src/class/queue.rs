@@ -6,6 +6,7 @@ use super::{Class, Rank};
 use crate::core::Core;
 use crate::cpuset::CpuSet;
 use crate::task::Tid;
+use crate::tasks::Tasks;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -71,32 +72,34 @@ impl Waiting {
 }
 
 impl Core {
-    pub(crate) fn rank(&self, t: Tid) -> Rank {
-        let task = self.task(t);
-        match task.class {
-            Class::Ext => Rank::EXT,
-            Class::Realtime { priority } => Rank(1, u64::from(priority)),
-            Class::Deadline(_) => Rank::deadline(task.entity.deadline_at_ns),
-        }
-    }
-
     /// Rank of what a CPU runs.
     pub(crate) fn rank_of_curr(&self, cpu: u32) -> Rank {
-        self.rq(cpu).curr.map_or(Rank::EXT, |t| self.rank(t))
+        self.rq(cpu).curr.map_or(Rank::EXT, |t| self.tasks.rank(t))
     }
 
     pub(crate) fn add_waiting(&mut self, cpu: u32, t: Tid, head: bool) {
-        let (rank, cpus) = (self.rank(t), self.task(t).cpus);
+        let (rank, cpus) = (self.tasks.rank(t), self.task(t).cpus);
         let place = self.rq_mut(cpu).waiting.insert(t, rank, head, cpus);
         self.task_mut(t).entity.place = Some(place);
-        self.nr_waiting += 1;
+        self.above.nr_waiting += 1;
     }
 
     pub(crate) fn remove_waiting(&mut self, t: Tid) {
         let (cpu, cpus) = (self.task(t).cpu, self.task(t).cpus);
         if let Some(place) = self.task_mut(t).entity.place.take() {
             self.rq_mut(cpu).waiting.remove(place, cpus);
-            self.nr_waiting -= 1;
+            self.above.nr_waiting -= 1;
+        }
+    }
+}
+
+impl Tasks {
+    pub(crate) fn rank(&self, t: Tid) -> Rank {
+        let task = self.get(t);
+        match task.class {
+            Class::Ext => Rank::EXT,
+            Class::Realtime { priority } => Rank(1, u64::from(priority)),
+            Class::Deadline(_) => Rank::deadline(task.entity.deadline_at_ns),
         }
     }
 }

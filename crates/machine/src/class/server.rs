@@ -9,6 +9,7 @@
 use super::Rank;
 use crate::core::Core;
 use crate::event_queue::Due;
+use crate::rq::Cpus;
 use crate::task::Tid;
 
 /// What it guarantees, of each second.
@@ -50,22 +51,16 @@ impl Core {
     /// `dl_server_start()`, `dl_server_stop()`. Needless where nobody is above sched_ext, and where
     /// the kernel has no such server.
     pub(crate) fn follow_server(&mut self, cpu: u32) {
-        if !self.higher_classes || !self.config.rules.ext_server {
+        if !self.above.exist || !self.config.rules.ext_server {
             return;
         }
         let wanted = self.rq(cpu).nr_running > 0;
         let off = self.rq(cpu).server.state == State::Off;
         if !wanted && !off {
-            self.stop_server(cpu);
+            self.cpus.stop_server(cpu);
         } else if wanted && off && self.rq(cpu).nr_running == 1 {
             self.start_server(cpu);
         }
-    }
-
-    pub(crate) fn stop_server(&mut self, cpu: u32) {
-        let server = &mut self.rq_mut(cpu).server;
-        server.state = State::Off;
-        server.timer += 1;
     }
 
     fn start_server(&mut self, cpu: u32) {
@@ -124,7 +119,7 @@ impl Core {
         }
         if server.state == State::Ready {
             self.wait_for_period(cpu);
-            self.resched_curr(cpu);
+            self.cpus.resched_curr(cpu);
         } else {
             server.steps_in = false;
             (server.deadline_ns, server.budget_ns) = (now_ns + PERIOD_NS, RUNTIME_NS);
@@ -134,7 +129,7 @@ impl Core {
 
     /// `dl_server_timer()`.
     pub(crate) fn server_due(&mut self, cpu: u32, timer: u64) {
-        self.this_cpu = cpu;
+        self.running.this_cpu = cpu;
         self.update_curr(cpu);
         let now_ns = self.now_ns;
         let server = &mut self.rq_mut(cpu).server;
@@ -156,17 +151,25 @@ impl Core {
         }
         server.state = State::Ready;
         if self.server_precedes(cpu, self.rq(cpu).curr) {
-            self.resched_curr(cpu);
+            self.cpus.resched_curr(cpu);
         }
     }
 
     /// Whether a CPU serves sched_ext before this task.
     pub(crate) fn server_precedes(&self, cpu: u32, higher: Option<Tid>) -> bool {
         let server = &self.rq(cpu).server;
-        let rank = higher.map_or(Rank::EXT, |t| self.rank(t));
+        let rank = higher.map_or(Rank::EXT, |t| self.tasks.rank(t));
         server.state == State::Ready
             && rank > Rank::EXT
             && Rank::deadline(server.deadline_ns) > rank
+    }
+}
+
+impl Cpus {
+    pub(crate) fn stop_server(&mut self, cpu: u32) {
+        let server = &mut self.rq_mut(cpu).server;
+        server.state = State::Off;
+        server.timer += 1;
     }
 
     /// Until when the server lets the running task go on; `None`: it does not ask for it.

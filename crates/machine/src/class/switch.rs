@@ -6,17 +6,12 @@ use crate::consts::*;
 use crate::core::Core;
 use crate::ops::{Op, Ops};
 use crate::task::Tid;
+use crate::tasks::Tasks;
 
 impl Core {
     /// `task_on_rq_queued()`.
     pub(crate) fn is_queued(&self, t: Tid) -> bool {
         self.has_flag(t, TASK_QUEUED) || self.task(t).entity.on_rq
-    }
-
-    /// Whether a task above sched_ext could run.
-    fn is_ready(&self, t: Tid) -> bool {
-        let task = self.task(t);
-        !task.class.is_ext() && task.entity.on_rq && !task.entity.throttled
     }
 
     /// `enqueue_task()`.
@@ -27,7 +22,7 @@ impl Core {
         self.task_mut(t).entity.on_rq = true;
         self.count_higher(cpu, 1);
         self.begin_reservation(t, flags);
-        if self.is_ready(t) {
+        if self.tasks.is_ready(t) {
             self.add_waiting(cpu, t, flags & ENQ_HEAD != 0);
         }
     }
@@ -68,21 +63,21 @@ impl Core {
         if self.task(t).class.is_ext() {
             return self.wakeup_preempt(cpu);
         }
-        if self.is_ready(t) && self.rank(t) > self.rank_of_curr(cpu) {
+        if self.tasks.is_ready(t) && self.tasks.rank(t) > self.rank_of_curr(cpu) {
             let rq = self.rq_mut(cpu);
             (rq.next_idle, rq.next_higher) = (false, true);
             // wakeup_preempt_scx(): immediate tasks do not wait behind a higher class
             if rq.nr_immed > 0 {
                 self.schedule_reenq_local(cpu, 0);
             }
-            self.resched_curr(cpu);
+            self.cpus.resched_curr(cpu);
         }
     }
 
     /// `pick_next_task()`: the next task, and whether it starts a slice of the scheduler's.
     pub(crate) fn pick_any(&mut self, o: &mut dyn Ops, cpu: u32) -> Option<(Tid, bool)> {
-        let prev = self.rq(cpu).curr.filter(|p| self.is_ready(*p));
-        let own = prev.map_or(Rank::EXT, |p| self.rank(p));
+        let prev = self.rq(cpu).curr.filter(|p| self.tasks.is_ready(*p));
+        let own = prev.map_or(Rank::EXT, |p| self.tasks.rank(p));
         self.pull_waiting(cpu, own);
         let first = self.rq(cpu).waiting.first();
         let yields = prev.is_some_and(|p| self.task(p).entity.to_tail);
@@ -93,7 +88,7 @@ impl Core {
             if served.is_some() {
                 return served;
             }
-            self.stop_server(cpu);
+            self.cpus.stop_server(cpu);
         }
         match higher {
             Some(t) => {
@@ -118,7 +113,7 @@ impl Core {
         }
         self.update_curr(cpu);
         let to_tail = std::mem::take(&mut self.task_mut(t).entity.to_tail);
-        if self.is_ready(t) {
+        if self.tasks.is_ready(t) {
             self.add_waiting(cpu, t, !to_tail);
         }
     }
@@ -130,7 +125,7 @@ impl Core {
         }
         self.remove_waiting(t);
         let (addr, now_ns) = (self.task(t).addr, self.clock_ns());
-        self.put_u64(addr, self.layouts.task.exec_start, now_ns);
+        self.guest.put_u64(addr, self.guest.layouts.task.exec_start, now_ns);
     }
 
     /// `switch_class()`: sched_ext has lost a CPU to a higher class, and is told once.
@@ -141,10 +136,10 @@ impl Core {
         self.rq_mut(cpu).released = true;
         if self.has(Op::CpuRelease) {
             let (args, layout) =
-                (self.scratch.cpu_release_args, self.layouts.cpu_release_args.clone());
+                (self.guest.scratch.cpu_release_args, self.guest.layouts.cpu_release_args.clone());
             let (reason, task) = (self.task(next).class.preempt_reason(), self.task(next).addr);
-            self.put_u32(args, layout.reason, reason);
-            self.put_u64(args, layout.task, task);
+            self.guest.put_u32(args, layout.reason, reason);
+            self.guest.put_u64(args, layout.task, task);
             self.call(o, Op::CpuRelease, Some(cpu), None, &[u64::from(cpu), args]);
         }
     }
@@ -167,7 +162,7 @@ impl Core {
             }
             _ => self.task_mut(t).entity.to_tail = true,
         }
-        self.resched_curr(cpu);
+        self.cpus.resched_curr(cpu);
     }
 
     /// Time that the running task has used, of what its class gives it.
@@ -176,7 +171,7 @@ impl Core {
             Class::Ext => self.charge_server(cpu, delta_ns),
             Class::Deadline(_) => self.task_mut(t).entity.budget_ns -= delta_ns as i64,
             Class::Realtime { .. } => {
-                if self.config.exact_slices && self.is_round_robin(t) {
+                if self.config.exact_slices && self.tasks.is_round_robin(t) {
                     self.use_rr_slice(cpu, t, delta_ns);
                 }
             }
@@ -186,7 +181,7 @@ impl Core {
     /// `task_tick_rt()`, `task_tick_dl()`.
     pub(crate) fn tick_higher(&mut self, cpu: u32, t: Tid) {
         match self.task(t).class {
-            Class::Realtime { .. } if !self.config.exact_slices && self.is_round_robin(t) => {
+            Class::Realtime { .. } if !self.config.exact_slices && self.tasks.is_round_robin(t) => {
                 self.use_rr_slice(cpu, t, self.config.tick_ns());
             }
             Class::Deadline(_) => self.check_budget(cpu),
@@ -198,9 +193,17 @@ impl Core {
     pub(crate) fn limit_ns(&self, cpu: u32, t: Tid) -> Option<u64> {
         let entity = &self.task(t).entity;
         match self.task(t).class {
-            Class::Ext => self.server_left_ns(cpu),
+            Class::Ext => self.cpus.server_left_ns(cpu),
             Class::Deadline(_) => Some(entity.budget_ns.max(0) as u64),
-            Class::Realtime { .. } => self.is_round_robin(t).then_some(entity.rr_left_ns),
+            Class::Realtime { .. } => self.tasks.is_round_robin(t).then_some(entity.rr_left_ns),
         }
+    }
+}
+
+impl Tasks {
+    /// Whether a task above sched_ext could run.
+    fn is_ready(&self, t: Tid) -> bool {
+        let task = self.get(t);
+        !task.class.is_ext() && task.entity.on_rq && !task.entity.throttled
     }
 }

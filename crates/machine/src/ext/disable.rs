@@ -16,7 +16,7 @@ impl Core {
                 break;
             }
         }
-        let at = self.now_ns + self.watchdog_timeout_ns / 2;
+        let at = self.now_ns + self.hosted.watchdog_timeout_ns / 2;
         self.queue.push(at, Due::Watchdog);
     }
 
@@ -24,9 +24,10 @@ impl Core {
     fn check_rq_for_timeouts(&mut self, cpu: u32) -> bool {
         let jiffies = self.jiffies();
         let tick_ns = self.config.tick_ns();
-        let timeout = self.watchdog_timeout_ns.div_ceil(tick_ns);
+        let timeout = self.hosted.watchdog_timeout_ns.div_ceil(tick_ns);
         let late = self
-            .run_links
+            .cpus
+            .links
             .iter(&self.rq(cpu).runnable)
             .map(Tid)
             .find(|t| jiffies > self.task(*t).runnable_at_jiffies + timeout);
@@ -35,18 +36,18 @@ impl Core {
         let label = self.task(t).label();
         let text =
             format!("{label} failed to run for {}.{:03}s", waited_ms / 1000, waited_ms % 1000);
-        let here = std::mem::replace(&mut self.this_cpu, cpu);
+        let here = std::mem::replace(&mut self.running.this_cpu, cpu);
         self.error(ExitKind::ErrorStall, text);
-        self.this_cpu = here;
+        self.running.this_cpu = here;
         true
     }
 
     /// `scx_bypass(true)`: every queued task moves to its CPU's bypass queue.
     fn bypass(&mut self, o: &mut dyn Ops) {
-        self.bypassing = true;
+        self.hosted.bypassing = true;
         for cpu in 0..self.nr_cpus() {
-            self.this_cpu = cpu;
-            let queued: Vec<u32> = self.run_links.iter(&self.rq(cpu).runnable).collect();
+            self.running.this_cpu = cpu;
+            let queued: Vec<u32> = self.cpus.links.iter(&self.rq(cpu).runnable).collect();
             for t in queued.into_iter().rev().map(Tid) {
                 self.dequeue_task(o, cpu, t, DEQ_SAVE | DEQ_MOVE | DEQ_NOCLOCK);
                 self.enqueue_task(o, cpu, t, ENQ_RESTORE | ENQ_MOVE | ENQ_NOCLOCK);
@@ -57,41 +58,41 @@ impl Core {
     /// `scx_root_disable()`: takes the scheduler away and returns how it left. The dump
     /// is taken first, as `scx_disable_irq_workfn()` does for errors.
     pub(crate) fn disable_scheduler(&mut self, o: &mut dyn Ops) -> ExitInfo {
-        if self.exit.is_none() {
+        if self.hosted.exit.is_none() {
             self.exit_with(ExitKind::Unreg, 0, String::new());
-            if let Some(exit) = &mut self.exit {
+            if let Some(exit) = &mut self.hosted.exit {
                 exit.cpu = None;
             }
         }
         self.spend_anew();
-        if self.exit.as_ref().is_some_and(|e| e.kind.is_error()) {
+        if self.hosted.exit.as_ref().is_some_and(|e| e.kind.is_error()) {
             self.take_dump(o);
         }
         self.bypass(o);
         self.cgroup_exit(o);
-        self.enabled = false;
+        self.hosted.enabled = false;
         let alive = |c: &Self, t: &Tid| !matches!(c.task(*t).state, State::Dead);
-        for t in (0..self.tasks.len() as u32).map(Tid) {
+        for t in self.tasks.ids() {
             if !alive(self, &t) {
                 continue;
             }
             let cpu = self.task(t).cpu;
-            self.this_cpu = cpu;
+            self.running.this_cpu = cpu;
             if self.has_flag(t, TASK_QUEUED) {
                 let flags = DEQ_SAVE | DEQ_MOVE | DEQ_NOCLOCK | DEQ_CLASS;
                 self.dequeue_task(o, cpu, t, flags);
             }
             self.disable_and_exit_task(o, t);
         }
-        self.has_op = 0;
+        self.hosted.has_op = 0;
         if o.has(Op::Exit) {
             let info = self.publish_exit_info();
             self.call(o, Op::Exit, None, None, &[info]);
         }
-        if let (false, Some(exit)) = (self.may_execute(0), &mut self.exit) {
+        if let (false, Some(exit)) = (self.may_execute(0), &mut self.hosted.exit) {
             exit.dump.push_str("not all callbacks were made: leaving took too many instructions\n");
         }
-        self.exit.clone().unwrap_or_else(|| ExitInfo {
+        self.hosted.exit.clone().unwrap_or_else(|| ExitInfo {
             kind: ExitKind::Unreg,
             code: 0,
             message: String::new(),

@@ -104,10 +104,13 @@ impl Core {
             return false;
         }
         let mut cursor = Cursor::Start;
-        while let Some(t) =
-            self.dsqs[dsq.0 as usize].next(&self.dsq_links, &self.tasks, &mut cursor, false)
-        {
-            if self.exit.is_some() && self.dsq(dsq).id != DSQ_BYPASS {
+        while let Some(t) = self.queues.all[dsq.0 as usize].next(
+            &self.queues.links,
+            &self.tasks.all,
+            &mut cursor,
+            false,
+        ) {
+            if self.hosted.exit.is_some() && self.dsq(dsq).id != DSQ_BYPASS {
                 break;
             }
             if self.task(t).cpu == cpu {
@@ -154,7 +157,7 @@ impl Core {
             self.move_remote_task_to_local_dsq(o, t, enq_flags, cpu);
         }
         if self.rq(cpu).curr.is_none() {
-            self.resched_curr(cpu);
+            self.cpus.resched_curr(cpu);
         }
     }
 
@@ -257,8 +260,8 @@ impl Core {
             return verdict;
         }
         let queued = prev.is_some_and(|p| self.has_flag(p, TASK_QUEUED));
-        if queued && (self.ops_flags & OPS_ENQ_LAST == 0 || self.is_bypassing()) {
-            self.counters.dispatch_keep_last += 1;
+        if queued && (self.hosted.flags & OPS_ENQ_LAST == 0 || self.is_bypassing()) {
+            self.told.counters.dispatch_keep_last += 1;
             return Verdict::Prev;
         }
         Verdict::None

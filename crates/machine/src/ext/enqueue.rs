@@ -7,6 +7,7 @@ use crate::exit::ExitKind;
 use crate::ops::{Op, Ops};
 use crate::rq::{Asked, Direct};
 use crate::task::{OpsState, Tid};
+use crate::tasks::Tasks;
 use rota_trace::EventKind;
 
 impl Core {
@@ -18,7 +19,7 @@ impl Core {
         enq_flags: u64,
         asked: Asked,
     ) {
-        let cpu = self.this_cpu;
+        let cpu = self.running.this_cpu;
         let direct = std::mem::replace(&mut self.rq_mut(cpu).direct, Direct::Done);
         match direct {
             Direct::Task(expected) if expected == t => {
@@ -41,14 +42,6 @@ impl Core {
         }
     }
 
-    /// `clear_direct_dispatch()`.
-    pub(crate) fn clear_direct_dispatch(&mut self, t: Tid) {
-        let task = self.task_mut(t);
-        task.ddsp_dsq_id = DSQ_INVALID;
-        task.ddsp_enq_flags = 0;
-        task.ddsp_asked = Asked::default();
-    }
-
     /// `direct_dispatch()`.
     fn direct_dispatch(&mut self, o: &mut dyn Ops, t: Tid, enq_flags: u64) {
         let cpu = self.task(t).cpu;
@@ -61,11 +54,11 @@ impl Core {
             task.ops_state = OpsState::None;
             task.ddsp_deferred = true;
             self.rq_mut(cpu).ddsp_deferred.push_back(t);
-            self.deferred.insert(cpu);
+            self.cpus.deferred.insert(cpu);
             return;
         }
         let (flags, asked) = (self.task(t).ddsp_enq_flags, self.task(t).ddsp_asked);
-        self.clear_direct_dispatch(t);
+        self.tasks.clear_direct_dispatch(t);
         self.apply_late(t, asked, flags);
         self.dispatch_enqueue(o, dsq, t, flags | ENQ_CLEAR_OPSS);
     }
@@ -85,15 +78,15 @@ impl Core {
         }
         self.change_flags(t, TASK_IMMED, 0);
         if self.is_bypassing() {
-            self.counters.bypass_dispatch += 1;
+            self.told.counters.bypass_dispatch += 1;
             let target = self.rq(cpu).bypass;
             return self.enqueue_refilled(o, t, target, enq_flags);
         }
         if self.task(t).ddsp_dsq_id != DSQ_INVALID {
             return self.direct_dispatch(o, t, enq_flags);
         }
-        if self.ops_flags & OPS_ENQ_EXITING == 0 && self.task(t).is_exiting() {
-            self.counters.enq_skip_exiting += 1;
+        if self.hosted.flags & OPS_ENQ_EXITING == 0 && self.task(t).is_exiting() {
+            self.told.counters.enq_skip_exiting += 1;
             let local = self.rq(cpu).local;
             return self.enqueue_refilled(o, t, local, enq_flags);
         }
@@ -114,7 +107,7 @@ impl Core {
             let pid = self.task(t).pid;
             self.emit(Some(cpu), EventKind::Enqueue { pid, enq_flags });
         }
-        let here = self.this_cpu;
+        let here = self.running.this_cpu;
         self.rq_mut(here).direct = Direct::Task(t);
         self.call_task(o, Op::Enqueue, cpu, t, &[enq_flags]);
         self.rq_mut(here).direct = Direct::No;
@@ -134,14 +127,14 @@ impl Core {
         enq_flags: u64,
     ) {
         self.refill_slice(t);
-        self.clear_direct_dispatch(t);
+        self.tasks.clear_direct_dispatch(t);
         self.dispatch_enqueue(o, dsq, t, enq_flags);
     }
 
     /// `refill_task_slice_dfl()`.
     pub(crate) fn refill_slice(&mut self, t: Tid) {
         self.set_slice(t, SLICE_DFL_NS);
-        self.counters.refill_slice_dfl += 1;
+        self.told.counters.refill_slice_dfl += 1;
     }
 
     /// `set_task_runnable()`.
@@ -150,19 +143,19 @@ impl Core {
             let jiffies = self.jiffies();
             self.task_mut(t).runnable_at_jiffies = jiffies;
             let addr = self.task(t).addr;
-            self.put_u64(addr, self.layouts.task.scx_runnable_at, jiffies);
+            self.guest.put_u64(addr, self.guest.layouts.task.scx_runnable_at, jiffies);
             self.change_flags(t, TASK_RESET_RUNNABLE_AT, 0);
         }
         self.task_mut(t).on_runnable_list = true;
-        let rq = &mut self.rqs[cpu as usize];
-        self.run_links.push_back(&mut rq.runnable, t.0);
+        let rq = &mut self.cpus.rqs[cpu as usize];
+        self.cpus.links.push_back(&mut rq.runnable, t.0);
     }
 
     /// `clr_task_runnable()`.
     pub(crate) fn clr_task_runnable(&mut self, cpu: u32, t: Tid, reset_runnable_at: bool) {
         if std::mem::take(&mut self.task_mut(t).on_runnable_list) {
-            let rq = &mut self.rqs[cpu as usize];
-            self.run_links.remove(&mut rq.runnable, t.0);
+            let rq = &mut self.cpus.rqs[cpu as usize];
+            self.cpus.links.remove(&mut rq.runnable, t.0);
         }
         if reset_runnable_at {
             self.change_flags(t, 0, TASK_RESET_RUNNABLE_AT);
@@ -191,7 +184,7 @@ impl Core {
         }
         self.do_enqueue_task(o, cpu, t, enq_flags, sticky_cpu);
         if enq_flags & ENQ_CPU_SELECTED != 0 && self.task(t).selected_cpu != cpu as i32 {
-            self.counters.select_cpu_fallback += 1;
+            self.told.counters.select_cpu_fallback += 1;
         }
     }
 
@@ -236,7 +229,7 @@ impl Core {
         }
         self.add_nr_running(cpu, -1);
         self.dispatch_dequeue(t);
-        self.clear_direct_dispatch(t);
+        self.tasks.clear_direct_dispatch(t);
     }
 
     fn add_nr_running(&mut self, cpu: u32, by: i32) {
@@ -249,13 +242,23 @@ impl Core {
     pub(crate) fn publish_nr_running(&mut self, cpu: u32) {
         let rq = self.rq(cpu);
         let (addr, ext, all) = (rq.addr, rq.nr_running, rq.nr_running + rq.nr_higher);
-        self.put_u32(addr, self.layouts.rq.nr_running, all);
-        self.put_u32(addr, self.layouts.rq.scx_nr_running, ext);
+        self.guest.put_u32(addr, self.guest.layouts.rq.nr_running, all);
+        self.guest.put_u32(addr, self.guest.layouts.rq.scx_nr_running, ext);
     }
 
     pub(crate) fn set_sticky(&mut self, t: Tid, cpu: i32) {
         self.task_mut(t).sticky_cpu = cpu;
         let addr = self.task(t).addr;
-        self.put_u32(addr, self.layouts.task.scx_sticky_cpu, cpu as u32);
+        self.guest.put_u32(addr, self.guest.layouts.task.scx_sticky_cpu, cpu as u32);
+    }
+}
+
+impl Tasks {
+    /// `clear_direct_dispatch()`.
+    pub(crate) fn clear_direct_dispatch(&mut self, t: Tid) {
+        let task = self.get_mut(t);
+        task.ddsp_dsq_id = DSQ_INVALID;
+        task.ddsp_enq_flags = 0;
+        task.ddsp_asked = Asked::default();
     }
 }

@@ -35,16 +35,12 @@ pub(crate) struct IdleMasks {
 }
 
 impl Core {
-    fn global_masks(&self) -> usize {
-        self.idle.masks.len() - 1
-    }
-
     /// `scx_cpu_node_if_enabled()`.
     fn masks_of(&self, cpu: u32) -> usize {
         if self.idle.per_node {
             self.config.topology.node_of(cpu) as usize
         } else {
-            self.global_masks()
+            self.idle.global_masks()
         }
     }
 
@@ -59,15 +55,15 @@ impl Core {
     pub(crate) fn idle_enable(&mut self, has_update_idle: bool) {
         let topology = self.config.topology.clone();
         let online = CpuSet::first_n(topology.cpus());
-        self.idle.enabled = !has_update_idle || self.ops_flags & OPS_KEEP_BUILTIN_IDLE != 0;
-        self.idle.per_node = self.ops_flags & OPS_BUILTIN_IDLE_PER_NODE != 0;
+        self.idle.enabled = !has_update_idle || self.hosted.flags & OPS_KEEP_BUILTIN_IDLE != 0;
+        self.idle.per_node = self.hosted.flags & OPS_BUILTIN_IDLE_PER_NODE != 0;
         let by_topology = self.config.rules.idle_by_topology;
         self.idle.llc = by_topology && topology.llcs() > 1;
         self.idle.numa = by_topology
             && !self.idle.per_node
             && topology.nodes() > 1
             && topology.nodes() != topology.llcs();
-        let global = self.global_masks();
+        let global = self.idle.global_masks();
         for at in 0..=global {
             let mut part = online;
             if at != global {
@@ -94,7 +90,7 @@ impl Core {
 
     /// `cpumask_any_and_distribute()`: the next CPU of the set after the last one given out.
     pub(crate) fn any_distribute(&mut self, set: &CpuSet) -> Option<u32> {
-        let here = self.this_cpu as usize;
+        let here = self.running.this_cpu as usize;
         let next = set.next_from(self.idle.distribute[here] + 1).or_else(|| set.first())?;
         self.idle.distribute[here] = next;
         Some(next)
@@ -127,11 +123,11 @@ impl Core {
         if let Some(cpu) = self.pick_idle_in(allowed, at, flags) {
             return Some(cpu);
         }
-        if at == self.global_masks() || flags & PICK_IDLE_IN_NODE != 0 {
+        if at == self.idle.global_masks() || flags & PICK_IDLE_IN_NODE != 0 {
             return None;
         }
         // all other nodes are equally far in this machine
-        (0..self.global_masks())
+        (0..self.idle.global_masks())
             .filter(|n| *n != at)
             .find_map(|n| self.pick_idle_in(allowed, n, flags))
     }
@@ -143,7 +139,7 @@ impl Core {
         node: Option<u32>,
         flags: u64,
     ) -> Option<u32> {
-        let at = node.map_or(self.global_masks(), |n| n as usize);
+        let at = node.map_or(self.idle.global_masks(), |n| n as usize);
         self.pick_idle_from(allowed, at, flags)
     }
 
@@ -191,10 +187,10 @@ impl Core {
     /// The end of [`Core::become_idle`]: who wanted the CPU meanwhile gets it now.
     pub(crate) fn enter_idle(&mut self, o: &mut dyn Ops, cpu: u32) {
         let Some(notify) = self.rq_mut(cpu).entering_idle.take() else { return };
-        self.this_cpu = cpu;
+        self.running.this_cpu = cpu;
         self.update_idle(o, cpu, true, notify);
         if self.rq(cpu).need_resched {
-            self.resched_curr(cpu);
+            self.cpus.resched_curr(cpu);
         }
     }
 
@@ -285,7 +281,7 @@ impl Core {
         prev_ok: bool,
         flags: u64,
     ) -> Option<u32> {
-        let waker = self.this_cpu;
+        let waker = self.running.this_cpu;
         let topology = &self.config.topology;
         if self.config.rules.idle_by_topology
             && topology.llc_of(waker) == topology.llc_of(prev)
@@ -305,5 +301,11 @@ impl Core {
             return Some(waker);
         }
         None
+    }
+}
+
+impl IdleMasks {
+    fn global_masks(&self) -> usize {
+        self.masks.len() - 1
     }
 }

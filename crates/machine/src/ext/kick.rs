@@ -6,6 +6,7 @@ use crate::consts::*;
 use crate::core::Core;
 use crate::exit::ExitKind;
 use crate::ops::Ops;
+use crate::rq::Cpus;
 
 impl Core {
     /// `scx_kick_cpu()`. `SCX_KICK_WAIT` needs no wait here: the kicked CPU goes through
@@ -14,7 +15,7 @@ impl Core {
         if self.is_bypassing() {
             return;
         }
-        let here = self.this_cpu;
+        let here = self.running.this_cpu;
         if flags & KICK_IDLE != 0 {
             if flags & (KICK_PREEMPT | KICK_WAIT) != 0 {
                 self.error(
@@ -23,7 +24,7 @@ impl Core {
                 );
             }
             // the rq that the callback holds cannot be looked at: decided once it is dropped
-            if self.ctx.locked_rq != Some(cpu) && self.can_skip_idle_kick(cpu) {
+            if self.running.ctx.locked_rq != Some(cpu) && self.cpus.can_skip_idle_kick(cpu) {
                 return;
             }
             self.rq_mut(here).kick_if_idle.insert(cpu);
@@ -33,13 +34,7 @@ impl Core {
                 self.rq_mut(here).preempt.insert(cpu);
             }
         }
-        self.deferred.insert(here);
-    }
-
-    /// `can_skip_idle_kick()`.
-    fn can_skip_idle_kick(&self, cpu: u32) -> bool {
-        let rq = self.rq(cpu);
-        rq.curr.is_some() && !rq.in_balance
+        self.cpus.deferred.insert(here);
     }
 
     /// `kick_cpus_irq_workfn()`.
@@ -62,7 +57,7 @@ impl Core {
             self.resched_cpu(cpu);
         }
         for cpu in idle_kicks.minus(&kicks).iter() {
-            if !self.can_skip_idle_kick(cpu) {
+            if !self.cpus.can_skip_idle_kick(cpu) {
                 self.resched_cpu(cpu);
             }
         }
@@ -75,7 +70,7 @@ impl Core {
             task.ddsp_deferred = false;
             let (id, enq_flags, task_cpu) = (task.ddsp_dsq_id, task.ddsp_enq_flags, task.cpu);
             let asked = task.ddsp_asked;
-            self.clear_direct_dispatch(t);
+            self.tasks.clear_direct_dispatch(t);
             self.apply_late(t, asked, enq_flags);
             let dsq = self.find_dsq_for_dispatch(cpu, id, task_cpu);
             if self.dsq(dsq).id == DSQ_LOCAL {
@@ -93,14 +88,22 @@ impl Core {
     /// Everything pending on any CPU, until nothing is.
     pub(crate) fn drain_deferred(&mut self, o: &mut dyn Ops) {
         let mut rounds = 0;
-        while let Some(cpu) = self.deferred.first() {
+        while let Some(cpu) = self.cpus.deferred.first() {
             if self.goes_in_circles(&mut rounds) {
                 break;
             }
-            self.deferred.remove(cpu);
-            self.this_cpu = cpu;
+            self.cpus.deferred.remove(cpu);
+            self.running.this_cpu = cpu;
             self.run_deferred(o, cpu);
             self.kick_cpus(cpu);
         }
+    }
+}
+
+impl Cpus {
+    /// `can_skip_idle_kick()`.
+    fn can_skip_idle_kick(&self, cpu: u32) -> bool {
+        let rq = self.rq(cpu);
+        rq.curr.is_some() && !rq.in_balance
     }
 }

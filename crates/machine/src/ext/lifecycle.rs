@@ -7,6 +7,7 @@ use crate::core::Core;
 use crate::exit::ExitKind;
 use crate::ops::{Op, Ops};
 use crate::task::Tid;
+use crate::tasks::Tasks;
 use crate::weight;
 use rota_workload::Policy;
 
@@ -25,15 +26,15 @@ impl Core {
     pub(crate) fn enable_scheduler(&mut self, o: &mut dyn Ops) -> bool {
         let params = o.params().clone();
         let always = if self.config.lab().enq_exiting { OPS_ENQ_EXITING } else { 0 };
-        self.ops_flags = params.flags | always;
-        self.dsp_max_batch = if params.dispatch_max_batch == 0 {
+        self.hosted.flags = params.flags | always;
+        self.hosted.dsp_max_batch = if params.dispatch_max_batch == 0 {
             DSP_DFL_MAX_BATCH
         } else {
             params.dispatch_max_batch
         };
         let timeout_ms =
             if params.timeout_ms == 0 { WATCHDOG_MAX_TIMEOUT_MS } else { params.timeout_ms };
-        self.watchdog_timeout_ns = u64::from(timeout_ms) * 1_000_000;
+        self.hosted.watchdog_timeout_ns = u64::from(timeout_ms) * 1_000_000;
         self.idle_enable(o.has(Op::UpdateIdle));
         if o.has(Op::Init) {
             let ret = self.call(o, Op::Init, None, None, &[]) as i32;
@@ -42,29 +43,29 @@ impl Core {
                 self.error(ExitKind::Error, format!("ops.init() failed ({ret})"));
             }
         }
-        if self.exit.is_none() {
+        if self.hosted.exit.is_none() {
             self.validate_ops(o);
         }
-        if self.exit.is_some() {
+        if self.hosted.exit.is_some() {
             return false;
         }
-        self.has_op =
+        self.hosted.has_op =
             Op::ALL.iter().filter(|op| o.has(**op)).fold(0, |set, op| set | 1 << (*op as u8));
-        self.enabled = true;
+        self.hosted.enabled = true;
         self.cgroup_init(o);
-        if self.exit.is_some() {
+        if self.hosted.exit.is_some() {
             return false;
         }
         // scx_bypass(false): every CPU goes through its scheduler once
-        (0..self.nr_cpus()).for_each(|cpu| self.resched_curr(cpu));
+        (0..self.nr_cpus()).for_each(|cpu| self.cpus.resched_curr(cpu));
         // a run begins a while later: every CPU has run some kernel thread since
         for cpu in 0..self.nr_cpus() {
-            self.this_cpu = cpu;
+            self.running.this_cpu = cpu;
             self.update_idle(o, cpu, false, true);
             self.update_idle(o, cpu, true, true);
         }
-        self.this_cpu = 0;
-        self.exit.is_none()
+        self.running.this_cpu = 0;
+        self.hosted.exit.is_none()
     }
 
     /// `validate_ops()` and `bpf_scx_init_member()`.
@@ -101,37 +102,29 @@ impl Core {
         }
     }
 
-    /// Weight of a task: an explicit one, or by its nice value (`__scx_enable_task()`), which is 0
-    /// for tasks above sched_ext.
-    pub(crate) fn weight_of(&self, t: Tid) -> u32 {
-        let settings = &self.task(t).settings;
-        match (settings.weight, settings.policy) {
-            (Some(weight), _) => weight.clamp(1, 10_000),
-            (None, Policy::Idle) => weight::of_idle(),
-            (None, policy) if policy.is_real_time() => weight::of_nice(0),
-            (None, _) => weight::of_nice(settings.priority),
-        }
-    }
-
     pub(crate) fn publish_weight(&mut self, t: Tid) {
-        let weight = self.weight_of(t);
+        let weight = self.tasks.weight_of(t);
         self.task_mut(t).weight = weight;
         let addr = self.task(t).addr;
-        self.put_u32(addr, self.layouts.task.scx_weight, weight);
-        self.put_u64(addr, self.layouts.task.load_weight, u64::from(weight) * 1024 / 100);
+        self.guest.put_u32(addr, self.guest.layouts.task.scx_weight, weight);
+        self.guest.put_u64(
+            addr,
+            self.guest.layouts.task.load_weight,
+            u64::from(weight) * 1024 / 100,
+        );
     }
 
     /// `scx_fork()` and `scx_post_fork()`: false if the scheduler refused the task.
     pub(crate) fn fork_task(&mut self, o: &mut dyn Ops, t: Tid) -> bool {
-        if !self.enabled {
+        if !self.hosted.enabled {
             return true;
         }
         if self.has(Op::InitTask) {
             let cgroup = self.cgroups.get(self.task(t).cgroup).addr;
-            let args = self.scratch.init_task_args;
-            let layout = self.layouts.init_task_args.clone();
-            self.mem.set_u8(args + u64::from(layout.fork), 1);
-            self.put_u64(args, layout.cgroup, cgroup);
+            let args = self.guest.scratch.init_task_args;
+            let layout = self.guest.layouts.init_task_args.clone();
+            self.guest.mem.set_u8(args + u64::from(layout.fork), 1);
+            self.guest.put_u64(args, layout.cgroup, cgroup);
             let addr = self.task(t).addr;
             let ret = self.call(o, Op::InitTask, None, Some(t), &[addr, args]) as i32;
             if ret != 0 {
@@ -140,8 +133,9 @@ impl Core {
                 self.error(ExitKind::Error, format!("ops.init_task() failed ({ret}) for {label}"));
                 return false;
             }
-            let disallow = self.layouts.task.scx_disallow;
-            if disallow != crate::layout::ABSENT && self.mem.get_u8(addr + u64::from(disallow)) != 0
+            let disallow = self.guest.layouts.task.scx_disallow;
+            if disallow != crate::layout::ABSENT
+                && self.guest.mem.get_u8(addr + u64::from(disallow)) != 0
             {
                 let label = self.task(t).label();
                 let text =
@@ -171,7 +165,7 @@ impl Core {
 
     /// `scx_disable_task()`.
     fn disable_task(&mut self, o: &mut dyn Ops, t: Tid) {
-        self.clear_direct_dispatch(t);
+        self.tasks.clear_direct_dispatch(t);
         if self.has(Op::Disable) {
             let cpu = self.task(t).cpu;
             self.call_task(o, Op::Disable, cpu, t, &[]);
@@ -198,8 +192,8 @@ impl Core {
             _ => return,
         }
         if self.has(Op::ExitTask) {
-            let args = self.scratch.exit_task_args;
-            self.mem.set_u8(args + u64::from(self.layouts.exit_task_args.cancelled), 0);
+            let args = self.guest.scratch.exit_task_args;
+            self.guest.mem.set_u8(args + u64::from(self.guest.layouts.exit_task_args.cancelled), 0);
             let cpu = self.task(t).cpu;
             self.call_task(o, Op::ExitTask, cpu, t, &[args]);
         }
@@ -221,6 +215,20 @@ impl Core {
         let (cpu, weight) = (self.task(t).cpu, self.task(t).weight);
         if self.has(Op::SetWeight) && self.scx_state(t) == TASK_ENABLED {
             self.call_task(o, Op::SetWeight, cpu, t, &[u64::from(weight)]);
+        }
+    }
+}
+
+impl Tasks {
+    /// Weight of a task: an explicit one, or by its nice value (`__scx_enable_task()`), which is 0
+    /// for tasks above sched_ext.
+    pub(crate) fn weight_of(&self, t: Tid) -> u32 {
+        let settings = &self.get(t).settings;
+        match (settings.weight, settings.policy) {
+            (Some(weight), _) => weight.clamp(1, 10_000),
+            (None, Policy::Idle) => weight::of_idle(),
+            (None, policy) if policy.is_real_time() => weight::of_nice(0),
+            (None, _) => weight::of_nice(settings.priority),
         }
     }
 }

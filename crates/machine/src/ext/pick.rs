@@ -56,12 +56,12 @@ impl Core {
         }
         self.charge_class(cpu, t, delta_ns);
         let addr = self.task(t).addr;
-        let at = self.layouts.task.sum_exec_runtime;
+        let at = self.guest.layouts.task.sum_exec_runtime;
         if at != crate::layout::ABSENT {
-            let sum = self.mem.get_u64(addr + u64::from(at));
-            self.put_u64(addr, at, sum + delta_ns);
+            let sum = self.guest.mem.get_u64(addr + u64::from(at));
+            self.guest.put_u64(addr, at, sum + delta_ns);
         }
-        self.put_u64(addr, self.layouts.task.exec_start, now_ns + BOOT_NS);
+        self.guest.put_u64(addr, self.guest.layouts.task.exec_start, now_ns + BOOT_NS);
     }
 
     /// `do_pick_task_scx()`: the next task, `None` for idle; and whether it starts a
@@ -93,7 +93,7 @@ impl Core {
             self.dispatch_dequeue(t);
         }
         let (addr, now_ns) = (self.task(t).addr, self.clock_ns());
-        self.put_u64(addr, self.layouts.task.exec_start, now_ns);
+        self.guest.put_u64(addr, self.guest.layouts.task.exec_start, now_ns);
         if self.has(Op::Running) && self.has_flag(t, TASK_QUEUED) {
             self.call_task(o, Op::Running, cpu, t, &[]);
         }
@@ -137,11 +137,11 @@ impl Core {
         if self.is_bypassing() {
             self.set_slice(t, 0);
         } else if self.has(Op::Tick) {
-            self.this_cpu = cpu;
+            self.running.this_cpu = cpu;
             self.call_task(o, Op::Tick, cpu, t, &[]);
         }
         if self.slice(t) == 0 {
-            self.resched_curr(cpu);
+            self.cpus.resched_curr(cpu);
         }
     }
 }

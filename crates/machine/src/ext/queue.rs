@@ -3,21 +3,18 @@
 
 use crate::consts::*;
 use crate::core::Core;
+use crate::dsq::Queues;
 use crate::dsq::{Dsq, DsqIx};
 use crate::exit::ExitKind;
 use crate::ops::{Op, Ops};
+use crate::rq::Cpus;
 use crate::task::{OpsState, Tid};
 use rota_trace::EventKind;
 
 impl Core {
     /// `find_global_dsq()`.
     pub(crate) fn find_global_dsq(&self, cpu: u32) -> DsqIx {
-        self.global_dsqs[self.config.topology.node_of(cpu) as usize]
-    }
-
-    /// `find_user_dsq()`.
-    pub(crate) fn find_user_dsq(&self, id: u64) -> Option<DsqIx> {
-        self.user_dsqs.get(&id).copied()
+        self.queues.global[self.config.topology.node_of(cpu) as usize]
     }
 
     /// `find_dsq_for_dispatch()`.
@@ -35,7 +32,7 @@ impl Core {
         if id == DSQ_GLOBAL {
             return self.find_global_dsq(task_cpu);
         }
-        match self.find_user_dsq(id) {
+        match self.queues.find_user_dsq(id) {
             Some(dsq) => dsq,
             None => {
                 self.error(ExitKind::Error, format!("non-existent DSQ {id:#x}"));
@@ -44,40 +41,34 @@ impl Core {
         }
     }
 
-    /// CPU of a local queue.
-    fn local_cpu(&self, dsq: DsqIx) -> Option<u32> {
-        let dsq = self.dsq(dsq);
-        (dsq.id == DSQ_LOCAL).then_some(dsq.cpu).flatten()
-    }
-
     /// `dsq_inc_nr()`, the queue insertion itself included.
     fn link(&mut self, dsq: DsqIx, t: Tid, enq_flags: u64) {
         let vtime = self.vtime(t);
-        let queue = &mut self.dsqs[dsq.0 as usize];
+        let queue = &mut self.queues.all[dsq.0 as usize];
         if enq_flags & ENQ_DSQ_PRIQ != 0 {
-            queue.push_priq(&mut self.tasks, t, vtime);
+            queue.push_priq(&mut self.tasks.all, t, vtime);
         } else {
             let head = enq_flags & (ENQ_HEAD | ENQ_PREEMPT) != 0;
-            queue.push_fifo(&mut self.dsq_links, &mut self.tasks, t, head);
+            queue.push_fifo(&mut self.queues.links, &mut self.tasks.all, t, head);
         }
         let (addr, nr, seq) = (queue.addr, queue.nr, queue.seq);
         let task = self.task_mut(t);
         task.dsq = Some(dsq);
         task.dsq_seq = seq;
         let task_addr = task.addr;
-        self.put_u32(addr, self.layouts.dsq.nr, nr);
-        self.put_u64(task_addr, self.layouts.task.scx_dsq, addr);
+        self.guest.put_u32(addr, self.guest.layouts.dsq.nr, nr);
+        self.guest.put_u64(task_addr, self.guest.layouts.task.scx_dsq, addr);
         self.count_immed(dsq, t, enq_flags);
     }
 
     fn count_immed(&mut self, dsq: DsqIx, t: Tid, enq_flags: u64) {
-        let Some(cpu) = self.local_cpu(dsq) else { return };
+        let Some(cpu) = self.queues.local_cpu(dsq) else { return };
         if enq_flags & ENQ_IMMED != 0 {
             self.change_flags(t, 0, TASK_IMMED);
         }
         if self.has_flag(t, TASK_IMMED) {
             self.rq_mut(cpu).nr_immed += 1;
-            if self.dsq(dsq).nr > 1 || !self.rq_is_open(cpu, enq_flags) {
+            if self.dsq(dsq).nr > 1 || !self.cpus.rq_is_open(cpu, enq_flags) {
                 self.schedule_reenq_local(cpu, 0);
             }
         }
@@ -86,15 +77,15 @@ impl Core {
     /// `task_unlink_from_dsq()`.
     pub(crate) fn unlink(&mut self, t: Tid) {
         let Some(dsq) = self.task(t).dsq else { return };
-        let queue = &mut self.dsqs[dsq.0 as usize];
-        queue.remove(&mut self.dsq_links, &mut self.tasks, t);
+        let queue = &mut self.queues.all[dsq.0 as usize];
+        queue.remove(&mut self.queues.links, &mut self.tasks.all, t);
         let (addr, nr) = (queue.addr, queue.nr);
-        self.put_u32(addr, self.layouts.dsq.nr, nr);
+        self.guest.put_u32(addr, self.guest.layouts.dsq.nr, nr);
         let task = self.task_mut(t);
         task.dsq = None;
         let task_addr = task.addr;
-        self.put_u64(task_addr, self.layouts.task.scx_dsq, 0);
-        if let Some(cpu) = self.local_cpu(dsq) {
+        self.guest.put_u64(task_addr, self.guest.layouts.task.scx_dsq, 0);
+        if let Some(cpu) = self.queues.local_cpu(dsq) {
             if self.has_flag(t, TASK_IMMED) {
                 self.rq_mut(cpu).nr_immed -= 1;
             }
@@ -174,10 +165,10 @@ impl Core {
         }
         self.link(dsq, t, enq_flags);
         if self.config.detail {
-            let (cpu, pid) = (self.this_cpu, self.task(t).pid);
+            let (cpu, pid) = (self.running.this_cpu, self.task(t).pid);
             self.emit(Some(cpu), EventKind::Dispatch { pid, dsq: id });
         }
-        match self.local_cpu(dsq) {
+        match self.queues.local_cpu(dsq) {
             Some(cpu) => self.local_post_enq(o, cpu, t, enq_flags),
             None if id == DSQ_GLOBAL || id == DSQ_BYPASS => self.dispatch_ends_custody(o, t),
             None => self.change_flags(t, 0, TASK_IN_CUSTODY),
@@ -216,6 +207,29 @@ impl Core {
         self.local_post_enq(o, cpu, t, enq_flags);
     }
 
+    /// Creates a dispatch queue object.
+    pub(crate) fn new_dsq(&mut self, id: u64, cpu: Option<u32>, addr: u64) -> DsqIx {
+        let ix = DsqIx(self.queues.all.len() as u32);
+        self.queues.all.push(Dsq::new(ix, id, cpu, addr));
+        self.guest.put_u64(addr, self.guest.layouts.dsq.id, id);
+        ix
+    }
+}
+
+impl Queues {
+    /// `find_user_dsq()`.
+    pub(crate) fn find_user_dsq(&self, id: u64) -> Option<DsqIx> {
+        self.user.get(&id).copied()
+    }
+
+    /// CPU of a local queue.
+    fn local_cpu(&self, dsq: DsqIx) -> Option<u32> {
+        let dsq = self.get(dsq);
+        (dsq.id == DSQ_LOCAL).then_some(dsq.cpu).flatten()
+    }
+}
+
+impl Cpus {
     /// `rq_is_open()`: whether a task put on the local queue now would run next.
     pub(crate) fn rq_is_open(&self, cpu: u32, enq_flags: u64) -> bool {
         let rq = self.rq(cpu);
@@ -227,13 +241,5 @@ impl Core {
         }
         // running, or in transition to, a task: it dispatches again before it can go idle
         false
-    }
-
-    /// Creates a dispatch queue object.
-    pub(crate) fn new_dsq(&mut self, id: u64, cpu: Option<u32>, addr: u64) -> DsqIx {
-        let ix = DsqIx(self.dsqs.len() as u32);
-        self.dsqs.push(Dsq::new(ix, id, cpu, addr));
-        self.put_u64(addr, self.layouts.dsq.id, id);
-        ix
     }
 }

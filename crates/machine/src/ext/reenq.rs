@@ -17,15 +17,15 @@ impl Core {
         let (id, local_cpu) = (self.dsq(dsq).id, self.dsq(dsq).cpu);
         if let (DSQ_LOCAL, Some(cpu)) = (id, local_cpu) {
             *self.rq_mut(cpu).reenq_local.get_or_insert(0) |= reenq_flags;
-            self.deferred.insert(cpu);
+            self.cpus.deferred.insert(cpu);
         } else if id & DSQ_FLAG_BUILTIN == 0 {
-            let here = self.this_cpu;
+            let here = self.running.this_cpu;
             let pending = &mut self.rq_mut(here).reenq_user;
             match pending.iter_mut().find(|(d, _)| *d == dsq) {
                 Some((_, flags)) => *flags |= reenq_flags,
                 None => pending.push_back((dsq, reenq_flags)),
             }
-            self.deferred.insert(here);
+            self.cpus.deferred.insert(here);
         } else {
             self.error(ExitKind::Error, format!("DSQ {id:#x} not allowed for reenq"));
         }
@@ -47,7 +47,7 @@ impl Core {
                 break;
             }
             if repeats > 0 {
-                self.counters.reenq_local_repeat += 1;
+                self.told.counters.reenq_local_repeat += 1;
             }
             repeats += 1;
             self.reenq_local(o, cpu, flags);
@@ -63,13 +63,13 @@ impl Core {
 
     /// `reenq_local()`; also what `scx_bpf_reenqueue_local()` counts.
     pub(crate) fn reenq_local(&mut self, o: &mut dyn Ops, cpu: u32, reenq_flags: u64) -> u32 {
-        let open = self.rq_is_open(cpu, 0);
+        let open = self.cpus.rq_is_open(cpu, 0);
         let local = self.rq(cpu).local;
-        let queued: Vec<Tid> = self.dsq(local).iter(&self.dsq_links).collect();
+        let queued: Vec<Tid> = self.dsq(local).iter(&self.queues.links).collect();
         let mut taken = Vec::new();
         for (at, t) in queued.into_iter().enumerate() {
             let reason = if self.has_flag(t, TASK_IMMED) && (at > 0 || !open) {
-                self.counters.reenq_immed += 1;
+                self.told.counters.reenq_immed += 1;
                 TASK_REENQ_IMMED
             } else if reenq_flags & REENQ_ANY != 0 {
                 TASK_REENQ_KFUNC
@@ -91,8 +91,9 @@ impl Core {
         let seq = self.dsq(dsq).seq;
         let mut cursor = Cursor::Start;
         while !self.is_bypassing() && reenq_flags & REENQ_ANY != 0 {
-            let queue = &self.dsqs[dsq.0 as usize];
-            let Some(t) = queue.next(&self.dsq_links, &self.tasks, &mut cursor, false) else {
+            let queue = &self.queues.all[dsq.0 as usize];
+            let Some(t) = queue.next(&self.queues.links, &self.tasks.all, &mut cursor, false)
+            else {
                 break;
             };
             if (self.task(t).dsq_seq.wrapping_sub(seq) as i32) > 0 {

@@ -38,7 +38,7 @@ impl Core {
         wake_flags: u64,
     ) -> u32 {
         if self.has(Op::SelectCpu) && !self.is_bypassing() {
-            let here = self.this_cpu;
+            let here = self.running.this_cpu;
             self.rq_mut(here).direct = Direct::Task(t);
             self.rq_mut(here).in_select_cpu = true;
             let args = [self.task(t).addr, u64::from(prev_cpu), wake_flags];
@@ -66,6 +66,6 @@ impl Core {
     fn set_selected_cpu(&mut self, t: Tid, cpu: i32) {
         self.task_mut(t).selected_cpu = cpu;
         let addr = self.task(t).addr;
-        self.put_u32(addr, self.layouts.task.scx_selected_cpu, cpu as u32);
+        self.guest.put_u32(addr, self.guest.layouts.task.scx_selected_cpu, cpu as u32);
     }
 }

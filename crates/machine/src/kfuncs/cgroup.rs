@@ -32,14 +32,14 @@ pub(super) fn rows() -> Vec<Kfunc<Core>> {
         }),
         row("bpf_iter_css_new", 3, allow::ANY, 10, |core, _, a| {
             let all = core.css_walk(a[1], a[2]);
-            core.css_iters.insert(a[0], all);
+            core.running.css_iters.insert(a[0], all);
             Ok(0)
         }),
         row("bpf_iter_css_next", 1, allow::ANY, 10, |core, _, a| {
-            Ok(core.css_iters.get_mut(&a[0]).and_then(|rest| rest.pop()).unwrap_or(0))
+            Ok(core.running.css_iters.get_mut(&a[0]).and_then(|rest| rest.pop()).unwrap_or(0))
         }),
         row("bpf_iter_css_destroy", 1, allow::ANY, 5, |core, _, a| {
-            core.css_iters.remove(&a[0]);
+            core.running.css_iters.remove(&a[0]);
             Ok(0)
         }),
     ]

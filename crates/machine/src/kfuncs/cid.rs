@@ -15,7 +15,9 @@ pub(super) fn rows() -> Vec<Kfunc<Core>> {
     vec![
         row("scx_bpf_nr_cids", 0, allow::ANY, 1, |core, _, _| Ok(u64::from(core.nr_cpus()))),
         row("scx_bpf_nr_online_cids", 0, allow::ANY, 1, |core, _, _| Ok(u64::from(core.nr_cpus()))),
-        row("scx_bpf_this_cid", 0, allow::ANY, 1, |core, _, _| Ok(u64::from(core.this_cpu))),
+        row("scx_bpf_this_cid", 0, allow::ANY, 1, |core, _, _| {
+            Ok(u64::from(core.running.this_cpu))
+        }),
         row("scx_bpf_task_cid", 1, allow::ANY, 1, |core, _, a| {
             let t = core.task_arg(a[0], "scx_bpf_task_cid")?;
             Ok(u64::from(core.task(t).cpu))
@@ -77,7 +79,7 @@ impl Core {
             topology.node_of(cpu),
         ];
         for (at, field) in fields.iter().enumerate().take(size as usize / 4) {
-            self.mem.write(out + 4 * at as u64, 4, u64::from(*field))?;
+            self.guest.mem.write(out + 4 * at as u64, 4, u64::from(*field))?;
         }
         Ok(0)
     }
@@ -93,7 +95,7 @@ impl Core {
             return Ok(0);
         }
         for cpu in 0..cpus {
-            let cid = self.mem.read(table + 4 * u64::from(cpu), 4)? as u32;
+            let cid = self.guest.mem.read(table + 4 * u64::from(cpu), 4)? as u32;
             if cid != cpu {
                 let text =
                     format!("cid {cid} for CPU {cpu}: the simulated machine numbers cids as CPUs");
@@ -110,24 +112,24 @@ impl Core {
 pub(crate) fn cmask_for(core: &mut Core, rt: &mut Runtime<Core>, mask: u64) -> Result<u64, Fault> {
     let cpus = core.nr_cpus();
     let words = cpus.div_ceil(64);
-    if core.cmask_scratch == 0 {
+    if core.guest.cmask == 0 {
         let arena = rt.image().maps.iter().position(|m| m.kind == map_type::ARENA);
         let base = arena.and_then(|at| rt.map_base(MapId(at as u32)));
         let base = base.ok_or_else(|| {
             Fault::denied("ops.set_cmask() needs an arena, and the object has none")
         })?;
-        let page = core.mem.arena_alloc(base >> 32 << 32, None, 1);
-        core.cmask_scratch =
+        let page = core.guest.mem.arena_alloc(base >> 32 << 32, None, 1);
+        core.guest.cmask =
             page.ok_or_else(|| Fault::denied("the arena has no page left for ops.set_cmask()"))?;
     }
-    let at = core.cmask_scratch;
+    let at = core.guest.cmask;
     let set = core.read_cpumask(mask)?;
     // base, nr_cids, alloc_words, padding, bits[]
     for (offset, value) in [(0, 0), (4, cpus), (8, words)] {
-        core.mem.set_u32(at + offset, value);
+        core.guest.mem.set_u32(at + offset, value);
     }
     for (word, bits) in set.words().iter().enumerate().take(words as usize) {
-        core.mem.set_u64(at + 16 + 8 * word as u64, *bits);
+        core.guest.mem.set_u64(at + 16 + 8 * word as u64, *bits);
     }
     Ok(at)
 }

@@ -22,17 +22,17 @@ pub(super) fn rows() -> Vec<Kfunc<Core>> {
             Ok(u64::from(core.config.topology.nodes()))
         }),
         row("scx_bpf_get_possible_cpumask", 0, allow::CPUS, 1, |core, _, _| {
-            Ok(core.scratch.all_cpus)
+            Ok(core.guest.scratch.all_cpus)
         }),
         row("scx_bpf_get_online_cpumask", 0, allow::CPUS, 1, |core, _, _| {
-            Ok(core.scratch.all_cpus)
+            Ok(core.guest.scratch.all_cpus)
         }),
         row("scx_bpf_put_cpumask", 1, allow::CPUS, 1, |_, _, _| Ok(0)),
         row("scx_bpf_cpu_rq", 1, allow::CPUS, 2, |core, _, a| {
             let cpu = i64::from(a[0] as i32);
             Ok(if core.cpu_valid(cpu, "") { core.rq(cpu as u32).addr } else { 0 })
         }),
-        row("scx_bpf_locked_rq", 0, allow::ANY, 2, |core, _, _| match core.ctx.locked_rq {
+        row("scx_bpf_locked_rq", 0, allow::ANY, 2, |core, _, _| match core.running.ctx.locked_rq {
             Some(cpu) => Ok(core.rq(cpu).addr),
             None => {
                 core.error(ExitKind::Error, "accessing rq without holding rq lock".into());

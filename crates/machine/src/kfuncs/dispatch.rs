@@ -22,7 +22,7 @@ pub(super) fn rows() -> Vec<Kfunc<Core>> {
             core.dsq_insert(a[0], a[1], a[2], a[3])
         }),
         row("__scx_bpf_dsq_insert_vtime", 2, allow::INSERT, 25, |core, _, a| {
-            let arg = |at: u64| core.mem.read(a[1] + 8 * at, 8);
+            let arg = |at: u64| core.guest.mem.read(a[1] + 8 * at, 8);
             let (dsq_id, slice_ns, vtime, flags) = (arg(0)?, arg(1)?, arg(2)?, arg(3)?);
             core.dsq_insert_vtime(a[0], dsq_id, slice_ns, vtime, flags)
         }),
@@ -49,7 +49,7 @@ pub(super) fn rows() -> Vec<Kfunc<Core>> {
         row("scx_bpf_dsq_peek", 1, allow::ANY, 2, |core, _, a| Ok(core.dsq_peek(a[0]))),
         row("scx_bpf_dsq_reenq", 2, allow::ANY, 20, |core, _, a| Ok(core.dsq_reenq(a[0], a[1]))),
         row("scx_bpf_reenqueue_local", 0, allow::CPU_RELEASE, 20, |core, rt, _| {
-            let cpu = core.this_cpu;
+            let cpu = core.running.this_cpu;
             reenter(core, rt, |core, o| u64::from(core.reenq_local(o, cpu, REENQ_ANY)))
         }),
         row("scx_bpf_reenqueue_local___v2", 0, allow::ANY, 20, |core, _, _| {
@@ -69,7 +69,7 @@ impl Core {
             self.error(ExitKind::Error, format!("SCX_ENQ_IMMED on a non-local DSQ {dsq_id:#x}"));
             return None;
         }
-        let immed = local && self.ops_flags & OPS_ALWAYS_ENQ_IMMED != 0;
+        let immed = local && self.hosted.flags & OPS_ALWAYS_ENQ_IMMED != 0;
         Some(enq_flags | if immed { ENQ_IMMED } else { 0 })
     }
 
@@ -140,14 +140,14 @@ impl Core {
 
     /// `scx_dsq_insert_commit()`.
     fn insert_commit(&mut self, t: Tid, dsq_id: u64, enq_flags: u64, asked: Asked) {
-        let cpu = self.this_cpu;
+        let cpu = self.running.this_cpu;
         if !self.config.rules.insert_sets_late {
             self.apply(t, asked, enq_flags);
         }
         if self.rq(cpu).direct != Direct::No {
             return self.mark_direct_dispatch(t, dsq_id, enq_flags, asked);
         }
-        if self.rq(cpu).dsp_buf.len() as u32 >= self.dsp_max_batch {
+        if self.rq(cpu).dsp_buf.len() as u32 >= self.hosted.dsp_max_batch {
             return self.error(ExitKind::Error, "dispatch buffer overflow".into());
         }
         let qseq = match self.task(t).ops_state {
@@ -159,13 +159,13 @@ impl Core {
 
     /// `scx_bpf_dispatch_nr_slots()`.
     pub(crate) fn dispatch_nr_slots(&self) -> Result<u64, Fault> {
-        let used = self.rq(self.this_cpu).dsp_buf.len() as u32;
-        Ok(u64::from(self.dsp_max_batch - used))
+        let used = self.rq(self.running.this_cpu).dsp_buf.len() as u32;
+        Ok(u64::from(self.hosted.dsp_max_batch - used))
     }
 
     /// `scx_bpf_dispatch_cancel()`.
     pub(crate) fn dispatch_cancel(&mut self) -> Result<u64, Fault> {
-        let cpu = self.this_cpu;
+        let cpu = self.running.this_cpu;
         if self.rq_mut(cpu).dsp_buf.pop().is_none() {
             self.error(ExitKind::Error, "dispatch buffer underflow".into());
         }
@@ -180,9 +180,9 @@ impl Core {
         enq_flags: u64,
     ) -> Result<u64, Fault> {
         let Some(flags) = self.vet_enq_flags(DSQ_LOCAL, enq_flags) else { return Ok(0) };
-        let cpu = self.this_cpu;
+        let cpu = self.running.this_cpu;
         self.flush_dispatch_buf(o, cpu);
-        let Some(dsq) = self.find_user_dsq(dsq_id) else {
+        let Some(dsq) = self.queues.find_user_dsq(dsq_id) else {
             self.error(ExitKind::Error, format!("invalid DSQ ID {dsq_id:#018x}"));
             return Ok(0);
         };
@@ -199,18 +199,19 @@ impl Core {
         if node >= nodes || node < -1 || id & DSQ_FLAG_BUILTIN != 0 {
             return Ok(-EINVAL as u64);
         }
-        if self.user_dsqs.contains_key(&id) {
+        if self.queues.user.contains_key(&id) {
             return Ok(-EEXIST as u64);
         }
-        let addr = self.mem.alloc("scx_dispatch_q", self.layouts.dsq.size(), Perm::ReadOnly);
+        let addr =
+            self.guest.mem.alloc("scx_dispatch_q", self.guest.layouts.dsq.size(), Perm::ReadOnly);
         let dsq = self.new_dsq(id, None, addr);
-        self.user_dsqs.insert(id, dsq);
+        self.queues.user.insert(id, dsq);
         Ok(0)
     }
 
     /// `destroy_dsq()`.
     pub(crate) fn destroy_dsq(&mut self, id: u64) -> u64 {
-        let Some(dsq) = self.find_user_dsq(id) else { return 0 };
+        let Some(dsq) = self.queues.find_user_dsq(id) else { return 0 };
         let nr = self.dsq(dsq).nr;
         if nr > 0 {
             self.error(
@@ -219,14 +220,14 @@ impl Core {
             );
             return 0;
         }
-        self.user_dsqs.remove(&id);
+        self.queues.user.remove(&id);
         0
     }
 
     /// `scx_bpf_dsq_nr_queued()`.
     pub(crate) fn dsq_nr_queued(&mut self, id: u64) -> i64 {
         if id == DSQ_LOCAL {
-            let cpu = self.ctx.locked_rq.unwrap_or(self.this_cpu);
+            let cpu = self.running.ctx.locked_rq.unwrap_or(self.running.this_cpu);
             return i64::from(self.dsq(self.rq(cpu).local).nr);
         }
         if id & DSQ_LOCAL_ON == DSQ_LOCAL_ON {
@@ -234,7 +235,7 @@ impl Core {
             if self.cpu_valid(cpu, "") {
                 return i64::from(self.dsq(self.rq(cpu as u32).local).nr);
             }
-        } else if let Some(dsq) = self.find_user_dsq(id) {
+        } else if let Some(dsq) = self.queues.find_user_dsq(id) {
             return i64::from(self.dsq(dsq).nr);
         }
         -ENOENT
@@ -246,7 +247,7 @@ impl Core {
             self.error(ExitKind::Error, format!("peek disallowed on builtin DSQ {id:#x}"));
             return 0;
         }
-        let Some(dsq) = self.find_user_dsq(id) else {
+        let Some(dsq) = self.queues.find_user_dsq(id) else {
             self.error(ExitKind::Error, format!("peek on non-existent DSQ {id:#x}"));
             return 0;
         };
@@ -259,7 +260,7 @@ impl Core {
             self.error(ExitKind::Error, format!("invalid SCX_REENQ flags {reenq_flags:#x}"));
             return 0;
         }
-        let cpu = self.ctx.locked_rq.unwrap_or(self.this_cpu);
+        let cpu = self.running.ctx.locked_rq.unwrap_or(self.running.this_cpu);
         let dsq = self.find_dsq_for_dispatch(cpu, id, cpu);
         self.schedule_dsq_reenq(dsq, reenq_flags | REENQ_ANY);
         0

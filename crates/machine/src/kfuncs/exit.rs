@@ -10,18 +10,18 @@ use rota_vm::table::Kfunc;
 pub(super) fn rows() -> Vec<Kfunc<Core>> {
     vec![
         row("scx_bpf_error_bstr", 3, allow::ANY, 100, |core, _, a| {
-            let text = bstr(&core.mem, a[0], a[1], a[2] & 0xffff_ffff)?;
+            let text = bstr(&core.guest.mem, a[0], a[1], a[2] & 0xffff_ffff)?;
             core.error(ExitKind::ErrorBpf, text);
             Ok(0)
         }),
         row("scx_bpf_exit_bstr", 4, allow::ANY, 100, |core, _, a| {
-            let text = bstr(&core.mem, a[1], a[2], a[3] & 0xffff_ffff)?;
+            let text = bstr(&core.guest.mem, a[1], a[2], a[3] & 0xffff_ffff)?;
             core.exit_with(ExitKind::UnregBpf, a[0] as i64, text);
             Ok(0)
         }),
         row("scx_bpf_dump_bstr", 3, allow::ANY, 100, |core, _, a| {
-            let text = bstr(&core.mem, a[0], a[1], a[2] & 0xffff_ffff)?;
-            match &mut core.dump {
+            let text = bstr(&core.guest.mem, a[0], a[1], a[2] & 0xffff_ffff)?;
+            match &mut core.hosted.dump {
                 Some(dump) => dump.scheduler_text(&text),
                 None => core.error(
                     ExitKind::Error,

@@ -12,12 +12,13 @@ pub(super) fn rows() -> Vec<Kfunc<Core>> {
     vec![
         row("scx_bpf_select_cpu_dfl", 4, allow::SELECT, 40, |core, _, a| {
             let cpu = core.select_cpu_from_kfunc(a[0], a[1] as i32, a[2], None, 0)?;
-            core.mem.write(a[3], 1, u64::from(cpu >= 0))?;
+            core.guest.mem.write(a[3], 1, u64::from(cpu >= 0))?;
             Ok(if cpu >= 0 { cpu as u64 } else { a[1] })
         }),
         row("__scx_bpf_select_cpu_and", 3, allow::SELECT, 45, |core, _, a| {
-            let prev = core.mem.read(a[2], 4)? as i32;
-            let (wake_flags, flags) = (core.mem.read(a[2] + 8, 8)?, core.mem.read(a[2] + 16, 8)?);
+            let prev = core.guest.mem.read(a[2], 4)? as i32;
+            let (wake_flags, flags) =
+                (core.guest.mem.read(a[2] + 8, 8)?, core.guest.mem.read(a[2] + 16, 8)?);
             Ok(core.select_cpu_from_kfunc(a[0], prev, wake_flags, Some(a[1]), flags)? as u64)
         }),
         row("scx_bpf_select_cpu_and", 5, allow::SELECT, 45, |core, _, a| {
@@ -102,9 +103,9 @@ impl Core {
         if !self.check_builtin_idle() {
             return Ok(-EBUSY);
         }
-        let foreign = match self.ctx.locked_rq {
+        let foreign = match self.running.ctx.locked_rq {
             Some(cpu) => self.task(t).cpu != cpu,
-            None => self.ctx.task.is_some_and(|about| about != t),
+            None => self.running.ctx.task.is_some_and(|about| about != t),
         };
         if foreign {
             let label = self.task(t).label();
@@ -128,10 +129,10 @@ impl Core {
     fn idle_mask(&mut self, smt: bool) -> u64 {
         if self.idle.per_node {
             self.error(ExitKind::Error, "SCX_OPS_BUILTIN_IDLE_PER_NODE enabled".into());
-            return self.scratch.no_cpus;
+            return self.guest.scratch.no_cpus;
         }
         if !self.check_builtin_idle() {
-            return self.scratch.no_cpus;
+            return self.guest.scratch.no_cpus;
         }
         let masks = &self.idle.masks[self.idle.masks.len() - 1];
         if smt && self.config.topology.has_smt() {
@@ -142,7 +143,7 @@ impl Core {
     }
 
     fn idle_mask_node(&mut self, node: i32, smt: bool) -> u64 {
-        let Ok(node) = self.check_node(node) else { return self.scratch.no_cpus };
+        let Ok(node) = self.check_node(node) else { return self.guest.scratch.no_cpus };
         let masks = &self.idle.masks[node as usize];
         if smt && self.config.topology.has_smt() {
             masks.smt_addr

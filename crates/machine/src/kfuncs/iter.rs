@@ -33,17 +33,17 @@ pub(super) fn rows() -> Vec<Kfunc<Core>> {
         }),
         row("bpf_iter_scx_dsq_next", 1, allow::ANY, 10, |core, _, a| Ok(core.dsq_iter_next(a[0]))),
         row("bpf_iter_scx_dsq_destroy", 1, allow::ANY, 5, |core, _, a| {
-            core.iters.remove(&a[0]);
+            core.running.iters.remove(&a[0]);
             Ok(0)
         }),
         row("scx_bpf_dsq_move_set_slice", 2, allow::MOVE, 2, |core, _, a| {
-            if let Some(iter) = core.iters.get_mut(&a[0]) {
+            if let Some(iter) = core.running.iters.get_mut(&a[0]) {
                 iter.slice_ns = Some(a[1]);
             }
             Ok(0)
         }),
         row("scx_bpf_dsq_move_set_vtime", 2, allow::MOVE, 2, |core, _, a| {
-            if let Some(iter) = core.iters.get_mut(&a[0]) {
+            if let Some(iter) = core.running.iters.get_mut(&a[0]) {
                 iter.vtime = Some(a[1]);
             }
             Ok(0)
@@ -59,14 +59,14 @@ pub(super) fn rows() -> Vec<Kfunc<Core>> {
 
 impl Core {
     pub(crate) fn dsq_iter_new(&mut self, it: u64, dsq_id: u64, flags: u64) -> i64 {
-        self.iters.remove(&it);
+        self.running.iters.remove(&it);
         if flags & !DSQ_ITER_REV != 0 {
             return -EINVAL;
         }
-        let Some(dsq) = self.find_user_dsq(dsq_id) else { return -ENOENT };
+        let Some(dsq) = self.queues.find_user_dsq(dsq_id) else { return -ENOENT };
         let seq = self.dsq(dsq).seq;
         let rev = flags & DSQ_ITER_REV != 0;
-        self.iters.insert(
+        self.running.iters.insert(
             it,
             DsqIter { dsq, cursor: Cursor::Start, rev, seq, slice_ns: None, vtime: None },
         );
@@ -75,15 +75,15 @@ impl Core {
 
     /// `nldsq_cursor_next_task()`.
     pub(crate) fn dsq_iter_next(&mut self, it: u64) -> u64 {
-        let Some(mut iter) = self.iters.get(&it).copied() else { return 0 };
+        let Some(mut iter) = self.running.iters.get(&it).copied() else { return 0 };
         let found = loop {
-            let queue = &self.dsqs[iter.dsq.0 as usize];
-            match queue.next(&self.dsq_links, &self.tasks, &mut iter.cursor, iter.rev) {
+            let queue = &self.queues.all[iter.dsq.0 as usize];
+            match queue.next(&self.queues.links, &self.tasks.all, &mut iter.cursor, iter.rev) {
                 Some(t) if (self.task(t).dsq_seq.wrapping_sub(iter.seq) as i32) > 0 => {}
                 found => break found,
             }
         };
-        self.iters.insert(it, iter);
+        self.running.iters.insert(it, iter);
         found.map_or(0, |t| self.task(t).addr)
     }
 
@@ -96,11 +96,11 @@ impl Core {
         dsq_id: u64,
         enq_flags: u64,
     ) -> Result<u64, Fault> {
-        let Some(iter) = self.iters.get_mut(&it) else { return Ok(0) };
+        let Some(iter) = self.running.iters.get_mut(&it) else { return Ok(0) };
         let (slice_ns, vtime) = (iter.slice_ns.take(), iter.vtime.take());
         let (src, seq) = (iter.dsq, iter.seq);
         let Some(flags) = self.vet_enq_flags(dsq_id, enq_flags) else { return Ok(0) };
-        if self.exit.is_some() {
+        if self.hosted.exit.is_some() {
             return Ok(0);
         }
         let name = match enq_flags & ENQ_DSQ_PRIQ {
@@ -114,7 +114,7 @@ impl Core {
             return Ok(0);
         }
         let task_cpu = task.cpu;
-        let cpu = self.ctx.locked_rq.unwrap_or(self.this_cpu);
+        let cpu = self.running.ctx.locked_rq.unwrap_or(self.running.this_cpu);
         let dst = self.find_dsq_for_dispatch(cpu, dsq_id, task_cpu);
         if let Some(vtime) = vtime {
             // its place in the tree follows its old vtime: take it out first

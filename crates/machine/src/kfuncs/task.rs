@@ -15,7 +15,7 @@ pub(super) fn rows() -> Vec<Kfunc<Core>> {
             let t = core.task_arg(a[0], "scx_bpf_task_running")?;
             Ok(u64::from(core.rq(core.task(t).cpu).curr == Some(t)))
         }),
-        row("scx_bpf_task_cpu", 1, allow::CPUS, 1, |core, _, a| match core.task_at(a[0]) {
+        row("scx_bpf_task_cpu", 1, allow::CPUS, 1, |core, _, a| match core.tasks.at(a[0]) {
             Some(t) => Ok(u64::from(core.task(t).cpu)),
             None => core.idle_task_cpu(a[0]),
         }),
@@ -36,7 +36,7 @@ pub(super) fn rows() -> Vec<Kfunc<Core>> {
             Ok(core.task_from_pid(a[0] as u32))
         }),
         row("scx_bpf_tid_to_task", 1, allow::ANY, 10, |core, _, a| {
-            if core.ops_flags & OPS_TID_TO_TASK == 0 {
+            if core.hosted.flags & OPS_TID_TO_TASK == 0 {
                 core.error(
                     ExitKind::Error,
                     "scx_bpf_tid_to_task() called without SCX_OPS_TID_TO_TASK".into(),
@@ -44,7 +44,7 @@ pub(super) fn rows() -> Vec<Kfunc<Core>> {
                 return Ok(0);
             }
             let index = a[0].wrapping_sub(1);
-            let known = (index as usize) < core.tasks.len();
+            let known = (index as usize) < core.tasks.all.len();
             Ok(if known { core.task(Tid(index as u32)).addr } else { 0 })
         }),
         row("scx_bpf_events", 2, allow::ANY, 20, |core, _, a| {
@@ -56,12 +56,12 @@ pub(super) fn rows() -> Vec<Kfunc<Core>> {
 
 impl Core {
     fn task_from_pid(&self, pid: u32) -> u64 {
-        self.tid_of_pid.get(&pid).map_or(0, |t| self.task(*t).addr)
+        self.tasks.with_pid(pid).map_or(0, |t| self.task(t).addr)
     }
 
     /// The CPU of an idle task.
     fn idle_task_cpu(&self, addr: u64) -> Result<u64, rota_vm::error::Fault> {
-        let found = self.rqs.iter().position(|rq| rq.idle_addr == addr);
+        let found = self.cpus.rqs.iter().position(|rq| rq.idle_addr == addr);
         match found {
             Some(cpu) => Ok(cpu as u64),
             None => self.task_arg(addr, "scx_bpf_task_cpu").map(|_| 0),
@@ -70,7 +70,7 @@ impl Core {
 
     /// `scx_bpf_events()`.
     fn write_events(&mut self, addr: u64, size: u32) -> Result<(), rota_vm::error::Fault> {
-        let (c, at) = (&self.counters, self.layouts.event_stats.clone());
+        let (c, at) = (&self.told.counters, self.guest.layouts.event_stats.clone());
         let values = [
             (at.select_cpu_fallback, c.select_cpu_fallback),
             (at.dispatch_keep_last, c.dispatch_keep_last),
@@ -83,7 +83,11 @@ impl Core {
         // The rest never happens here.
         for offset in (0..at.size().min(size) / 8 * 8).step_by(8) {
             let value = values.iter().find(|(field, _)| *field == offset);
-            self.mem.write(addr + u64::from(offset), 8, value.map_or(0, |(_, count)| *count))?;
+            self.guest.mem.write(
+                addr + u64::from(offset),
+                8,
+                value.map_or(0, |(_, count)| *count),
+            )?;
         }
         Ok(())
     }

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The one call into the scheduler that is being made: on which CPU, what it may do, and what it
+//! holds. Nothing else in the machine is of a single call, so that each CPU can have one.
+
+use crate::kfuncs::iter::Iters;
+use crate::ops::Op;
+use crate::task::Tid;
+use rota_vm::memory::{Memory, Perm};
+use rustc_hash::FxHashMap;
+
+/// Most arguments a callback has.
+const MAX_ARGS: u32 = 5;
+
+/// What the running callback may do, `scx_kf_allow_flags` and the locked rq.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Context {
+    pub(crate) op: Option<Op>,
+    /// `scx_locked_rq()`.
+    pub(crate) locked_rq: Option<u32>,
+    /// `current->scx.kf_tasks[0]`: the task that the callback is about.
+    pub(crate) task: Option<Tid>,
+    /// It is a program at a tracepoint.
+    pub(crate) tracing: bool,
+}
+
+/// State of the running call, and of those that it interrupts.
+#[derive(Debug, Default)]
+pub(crate) struct Running {
+    /// `smp_processor_id()`.
+    pub(crate) this_cpu: u32,
+    pub(crate) ctx: Context,
+    /// A process that is no task of the workload has the CPU for the moment.
+    pub(crate) outsider: bool,
+    /// DSQ iterators in use: guest address of the iterator to its state.
+    pub(crate) iters: Iters,
+    /// css iterators in use: what is left of each walk.
+    pub(crate) css_iters: FxHashMap<u64, Vec<u64>>,
+    /// Argument arrays of the callbacks in progress, and how many these are.
+    args: Vec<u64>,
+    args_depth: usize,
+}
+
+impl Running {
+    /// Writes a callback's arguments where its program finds them: a struct_ops program
+    /// gets one pointer, to an array of 64-bit words. Calls nest.
+    pub(crate) fn push_args(&mut self, mem: &mut Memory, args: &[u64]) -> u64 {
+        let depth = self.args_depth;
+        self.args_depth += 1;
+        if self.args.len() == depth {
+            let ctx = mem.alloc("struct_ops arguments", 8 * MAX_ARGS, Perm::ReadOnly);
+            self.args.push(ctx);
+        }
+        let ctx = self.args[depth];
+        for (at, arg) in args.iter().enumerate() {
+            mem.set_u64(ctx + 8 * at as u64, *arg);
+        }
+        ctx
+    }
+
+    pub(crate) fn pop_args(&mut self) {
+        self.args_depth -= 1;
+    }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a run tells: events, counters, and lines that the scheduler printed.
+
+use crate::stats::Counters;
+use rota_trace::Event;
+
+/// Lines of `bpf_printk` kept.
+const PRINTED_MAX: usize = 10_000;
+
+/// What is told so far.
+pub(crate) struct Told {
+    /// Since the sink had them last.
+    pub(crate) events: Vec<Event>,
+    pub(crate) counters: Counters,
+    pub(crate) printed: Vec<String>,
+}
+
+impl Default for Told {
+    fn default() -> Self {
+        Self { events: Vec::new(), counters: Counters::new(), printed: Vec::new() }
+    }
+}
+
+impl Told {
+    /// `bpf_printk`: too many lines are dropped.
+    pub(crate) fn print(&mut self, text: &str) {
+        if self.printed.len() < PRINTED_MAX {
+            self.printed.push(text.trim_end_matches('\n').to_string());
+        }
+    }
+}
