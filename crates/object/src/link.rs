@@ -15,7 +15,7 @@ mod struct_ops;
 pub use object::Object;
 
 use crate::btf::Btf;
-use crate::error::LoadError;
+use crate::error::{LoadError, Problem};
 use crate::image::Image;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -43,22 +43,23 @@ pub fn link(
     kernel: &dyn Kernel,
 ) -> Result<Image, LoadError> {
     link_parts(object, kernel_btf, kernel)
-        .map_err(|what| LoadError { object: object.name.clone(), what })
+        .map_err(|problem| LoadError { object: object.name.clone(), problem })
 }
 
 fn link_parts(
     object: &Object,
     kernel_btf: &Arc<Btf>,
     kernel: &dyn Kernel,
-) -> Result<Image, String> {
-    let mut code = code::Code::lay_out(object)?;
-    let mut maps = maps::Maps::define(object, &code)?;
+) -> Result<Image, Problem> {
+    let mut code = code::Code::lay_out(object).map_err(Problem::Code)?;
+    let mut maps = maps::Maps::define(object, &code).map_err(Problem::Maps)?;
     let mut externs = externs::Externs::collect(object, kernel, &mut maps)?;
     let mut symbols = relocs::resolve(object, &code, &maps, &mut externs)?;
-    let untold_types = co_re::relocate(object, kernel_btf, &mut code, &mut symbols)?;
+    let untold_types =
+        co_re::relocate(object, kernel_btf, &mut code, &mut symbols).map_err(Problem::CoRe)?;
     let variables = globals::variables(object, &maps);
     globals::fill_enum_mirrors(kernel_btf, &variables, &mut maps.defs);
-    let struct_ops = struct_ops::collect(object, &code, kernel_btf)?;
+    let struct_ops = struct_ops::collect(object, &code, kernel_btf).map_err(Problem::StructOps)?;
     let lines = source::lines(object, &code);
     Ok(Image {
         name: object.name.clone(),

@@ -58,6 +58,7 @@ pub struct Tunable {
 
 /// A setting that cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum SettingError {
     /// No such thing.
     #[error("there is no {what} '{name}'{}", suggestion(.nearest))]

@@ -137,7 +137,7 @@ fn a_function_under_a_name_that_the_kernel_lacks_is_refused_with_the_one_that_it
         return;
     };
     let refused = |object: &[u8], release: &str| match sees(object, &kernel(release)) {
-        Err(error) => error.what,
+        Err(error) => error.problem.to_string(),
         Ok(seen) => panic!("{release} takes it: {seen}"),
     };
     assert_eq!(

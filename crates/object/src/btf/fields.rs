@@ -31,6 +31,7 @@ impl Field {
 
 /// Why a path leads nowhere.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum PathError {
     /// No such member.
     #[error("{parent} has no member '{name}'")]

@@ -10,6 +10,7 @@ use thiserror::Error;
 /// Damaged BTF.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("BTF: {0}")]
+#[non_exhaustive]
 pub struct BtfError(pub String);
 
 pub(super) fn fail<T>(what: String) -> Result<T, BtfError> {

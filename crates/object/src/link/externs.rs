@@ -5,6 +5,7 @@ use super::maps::Maps;
 use super::object::{ElfSymbol, Object};
 use super::Kernel;
 use crate::btf::{essential_name, Btf, Kind, Type, TypeId};
+use crate::error::Problem;
 use crate::image::{map_type, MapDef, MapId, Symbol};
 use std::collections::BTreeMap;
 
@@ -38,7 +39,7 @@ impl<'a> Externs<'a> {
         object: &Object,
         kernel: &'a dyn Kernel,
         maps: &mut Maps,
-    ) -> Result<Externs<'a>, String> {
+    ) -> Result<Externs<'a>, Problem> {
         let btf = &object.btf;
         let mut declared = BTreeMap::new();
         let sec = btf.find(Kind::Datasec, KSYMS).map(|id| btf.get(id));
@@ -56,10 +57,13 @@ impl<'a> Externs<'a> {
     }
 
     /// What a `call` of an undefined symbol calls.
-    pub(super) fn call(&mut self, symbol: &ElfSymbol) -> Result<Symbol, String> {
+    pub(super) fn call(&mut self, symbol: &ElfSymbol) -> Result<Symbol, Problem> {
         let arguments = match self.declared.get(&symbol.name) {
             Some(Declared::Function(arguments)) => *arguments,
-            Some(_) => return Err(format!("call of '{}', which is a variable", symbol.name)),
+            Some(_) => {
+                let what = format!("call of '{}', which is a variable", symbol.name);
+                return Err(Problem::Relocation(what));
+            }
             None => return Err(undeclared(symbol)),
         };
         let name = essential_name(&symbol.name);
@@ -71,25 +75,26 @@ impl<'a> Externs<'a> {
 
     /// Whether the kernel has this function. One with other arguments is another one, as libbpf
     /// has it: the object does without it if it can.
-    fn has(&self, name: &str, arguments: u8, weak: bool) -> Result<bool, String> {
+    fn has(&self, name: &str, arguments: u8, weak: bool) -> Result<bool, Problem> {
         let taken = match self.kernel.kfunc(name) {
             Some(taken) if taken.contains(&arguments) => return Ok(true),
             _ if weak => return Ok(false),
             None => {
                 let why = self.kernel.no_kfunc(name);
-                return Err(format!("{why}, and the object needs it (it is not weak)"));
+                return Err(missing(name, format!("{why}, {NEEDED}")));
             }
             Some(taken) => taken,
         };
         let (least, most) = taken.into_inner();
         let range = if least == most { least.to_string() } else { format!("{least} to {most}") };
-        Err(format!(
+        let why = format!(
             "kernel function '{name}' takes {range} arguments, the object declares {arguments}"
-        ))
+        );
+        Err(missing(name, why))
     }
 
     /// What an `lddw` of an undefined symbol loads; `addend` is the offset in it.
-    pub(super) fn load(&mut self, symbol: &ElfSymbol, addend: u64) -> Result<Symbol, String> {
+    pub(super) fn load(&mut self, symbol: &ElfSymbol, addend: u64) -> Result<Symbol, Problem> {
         let name = &symbol.name;
         match self.declared.get(name) {
             Some(Declared::Config(offset)) => match self.config {
@@ -102,14 +107,15 @@ impl<'a> Externs<'a> {
             }
             Some(Declared::Variable) if self.kernel.has_ksym(name) => {
                 if addend != 0 {
-                    return Err(format!("kernel variable '{name}': offset {addend} into it"));
+                    let what = format!("kernel variable '{name}': offset {addend} into it");
+                    return Err(Problem::Relocation(what));
                 }
                 Ok(Symbol::Ksym(index_of(&mut self.ksyms, name)))
             }
             Some(Declared::Variable) if symbol.weak => Ok(Symbol::Value(0)),
-            Some(Declared::Variable) => Err(format!(
-                "kernel variable '{name}' is unknown, and the object needs it (it is not weak)"
-            )),
+            Some(Declared::Variable) => {
+                Err(missing(name, format!("kernel variable '{name}' is unknown, {NEEDED}")))
+            }
             None => Err(undeclared(symbol)),
         }
     }
@@ -122,11 +128,18 @@ fn arguments(btf: &Btf, function: TypeId) -> u8 {
     u8::try_from(proto.params().count()).unwrap_or(u8::MAX)
 }
 
-fn undeclared(symbol: &ElfSymbol) -> String {
-    format!(
+/// Why an object that lacks something cannot do without.
+const NEEDED: &str = "and the object needs it (it is not weak)";
+
+fn missing(name: &str, why: String) -> Problem {
+    Problem::Missing { name: name.to_owned(), place: None, why }
+}
+
+fn undeclared(symbol: &ElfSymbol) -> Problem {
+    Problem::Relocation(format!(
         "undefined symbol '{}': BTF declares it neither in {KSYMS} nor in {KCONFIG}",
         symbol.name
-    )
+    ))
 }
 
 fn index_of(list: &mut Vec<String>, name: &str) -> u32 {
@@ -143,7 +156,7 @@ fn add_kconfig(
     kernel: &dyn Kernel,
     maps: &mut Maps,
     declared: &mut BTreeMap<String, Declared>,
-) -> Result<Option<MapId>, String> {
+) -> Result<Option<MapId>, Problem> {
     let btf = &object.btf;
     let sec = btf.find(Kind::Datasec, KCONFIG).map(|id| btf.get(id));
     let Some(Type::Datasec(sec)) = sec else { return Ok(None) };
@@ -151,7 +164,8 @@ fn add_kconfig(
     for var in sec.vars() {
         let Type::Var(name, ty, _) = btf.get(var.ty) else { continue };
         let Some(size) = btf.size_of(ty).filter(|s| *s <= MAX_CONFIG) else {
-            return Err(format!("extern '{name}': {} is no option's type", btf.type_name(ty)));
+            let what = format!("extern '{name}': {} is no option's type", btf.type_name(ty));
+            return Err(Problem::Maps(what));
         };
         wanted.push((size, name, ty));
     }
@@ -191,7 +205,7 @@ fn config_value(
     ty: TypeId,
     size: u32,
     weak: bool,
-) -> Result<u64, String> {
+) -> Result<u64, Problem> {
     let value = match name {
         "LINUX_KERNEL_VERSION" => Some(u64::from(kernel.kernel_version())),
         // What current kernels on x86-64 have.
@@ -202,11 +216,10 @@ fn config_value(
     match value {
         Some(value) if scalar && (size >= 8 || value >> (size * 8) == 0) => Ok(value),
         Some(value) => {
-            Err(format!("extern '{name}': value {value} does not fit {}", btf.type_name(ty)))
+            let ty = btf.type_name(ty);
+            Err(Problem::Maps(format!("extern '{name}': value {value} does not fit {ty}")))
         }
         None if weak => Ok(0),
-        None => Err(format!(
-            "configuration value '{name}' is unknown, and the object needs it (it is not weak)"
-        )),
+        None => Err(missing(name, format!("configuration value '{name}' is unknown, {NEEDED}"))),
     }
 }

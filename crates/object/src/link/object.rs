@@ -3,7 +3,7 @@
 
 use crate::btf::ext::Ext;
 use crate::btf::{Btf, Type};
-use crate::error::LoadError;
+use crate::error::{LoadError, Problem};
 use object::elf::{EM_BPF, ET_REL, SHF_EXECINSTR, SHT_NOBITS, STB_GLOBAL, STB_WEAK, STT_FUNC};
 use object::read::elf::{ElfFile64, FileHeader as _};
 use object::{
@@ -67,7 +67,8 @@ pub(super) struct ElfSymbol {
 impl Object {
     /// Reads an object file. `name` is for messages.
     pub fn parse(name: &str, bytes: &[u8]) -> Result<Object, LoadError> {
-        parse(name, bytes).map_err(|what| LoadError { object: name.to_string(), what })
+        parse(name, bytes)
+            .map_err(|what| LoadError { object: name.to_string(), problem: Problem::File(what) })
     }
 
     /// The object's own BTF.

@@ -5,6 +5,7 @@ use super::code::{Code, CALL, LDDW};
 use super::externs::Externs;
 use super::maps::Maps;
 use super::object::{ElfSymbol, Object};
+use crate::error::Problem;
 use crate::image::{FuncId, Symbol};
 use object::elf::{R_BPF_64_32, R_BPF_64_64};
 use std::collections::BTreeMap;
@@ -18,31 +19,31 @@ pub(super) fn resolve(
     code: &Code,
     maps: &Maps,
     externs: &mut Externs<'_>,
-) -> Result<BTreeMap<u32, Symbol>, String> {
+) -> Result<BTreeMap<u32, Symbol>, Problem> {
     let mut symbols = BTreeMap::new();
     for (index, section) in object.sections.iter().enumerate() {
         let Some((base, slots)) = code.section(index) else { continue };
         for r in &section.relocs {
             if r.offset % 8 != 0 || r.offset / 8 >= slots {
-                return Err(format!(
+                return Err(Problem::Relocation(format!(
                     "section {}: relocation at {:#x} is not at an instruction",
                     section.name, r.offset
-                ));
+                )));
             }
             if !matches!(r.r_type, R_BPF_64_64 | R_BPF_64_32) {
-                return Err(format!(
+                return Err(Problem::Relocation(format!(
                     "section {}+{:#x}: relocation of type {} in code",
                     section.name, r.offset, r.r_type
-                ));
+                )));
             }
             let slot = base + r.offset / 8;
-            let symbol = object.symbol(r.symbol)?;
+            let symbol = object.symbol(r.symbol).map_err(Problem::Relocation)?;
             let meaning = one(object, code, maps, externs, slot, symbol)
-                .map_err(|e| format!("{}: {e}", code.place(slot)))?;
+                .map_err(|problem| problem.at(code.place(slot)))?;
             symbols.insert(slot, meaning);
         }
     }
-    local_calls(code, &mut symbols)?;
+    local_calls(code, &mut symbols).map_err(Problem::Relocation)?;
     Ok(symbols)
 }
 
@@ -53,7 +54,7 @@ fn one(
     externs: &mut Externs<'_>,
     slot: u32,
     symbol: &ElfSymbol,
-) -> Result<Symbol, String> {
+) -> Result<Symbol, Problem> {
     let insn = code.insns[slot as usize];
     let imm = i64::from(insn.imm);
     match (insn.op, symbol.section) {
@@ -61,11 +62,11 @@ fn one(
         (CALL, Some(section)) => {
             // A call's immediate counts instructions and is relative to the next one.
             let target = symbol.value.wrapping_add(((imm + 1) * 8) as u64);
-            function(object, code, section, target, symbol)
+            function(object, code, section, target, symbol).map_err(Problem::Relocation)
         }
         (LDDW, place) => {
             let Some(high) = code.insns.get(slot as usize + 1) else {
-                return Err("lddw has no second half".into());
+                return Err(Problem::Relocation("lddw has no second half".into()));
             };
             let addend = u64::from(high.imm as u32) << 32 | u64::from(insn.imm as u32);
             let Some(section) = place else { return externs.load(symbol, addend) };
@@ -73,25 +74,28 @@ fn one(
             if let Some(map) = maps.data(section) {
                 // One past the end is a legal pointer in C.
                 if at > u64::from(object.sections[section].size) {
-                    return Err(format!(
+                    return Err(Problem::Relocation(format!(
                         "'{}' + {addend:#x} is outside section {}",
                         symbol.name, object.sections[section].name
-                    ));
+                    )));
                 }
                 return Ok(Symbol::MapValue(map, at));
             }
             if maps.defines(section) {
                 return match maps.at(section, at) {
                     Some(map) => Ok(Symbol::Map(map)),
-                    None => Err(format!("'{}' + {addend:#x} is no map", symbol.name)),
+                    None => {
+                        let what = format!("'{}' + {addend:#x} is no map", symbol.name);
+                        Err(Problem::Relocation(what))
+                    }
                 };
             }
-            function(object, code, section, at, symbol)
+            function(object, code, section, at, symbol).map_err(Problem::Relocation)
         }
-        (op, _) => Err(format!(
+        (op, _) => Err(Problem::Relocation(format!(
             "relocation against '{}' on opcode {op:#04x}, expected call or lddw",
             symbol.name
-        )),
+        ))),
     }
 }
 
