@@ -12,7 +12,7 @@ use crate::table::Kfunc;
 /// `XATTR_SIZE_MAX`: no string is longer.
 const MAX_LEN: u64 = 65_536;
 
-pub(super) fn rows<H: Host>() -> [Kfunc<H>; 7] {
+pub(super) fn rows<H: Host>() -> [Kfunc<H>; 10] {
     [
         row("bpf_strcmp", 2..=2, 30, strcmp),
         row("bpf_strcasecmp", 2..=2, 40, strcasecmp),
@@ -21,6 +21,9 @@ pub(super) fn rows<H: Host>() -> [Kfunc<H>; 7] {
         row("bpf_strchr", 2..=2, 20, strchr),
         row("bpf_strrchr", 2..=2, 20, strrchr),
         row("bpf_strstr", 2..=2, 60, strstr),
+        row("bpf_strchrnul", 2..=2, 20, strchrnul),
+        row("bpf_strspn", 2..=2, 40, strspn),
+        row("bpf_strcspn", 2..=2, 40, strcspn),
     ]
 }
 
@@ -91,6 +94,35 @@ fn strrchr<H: Host>(host: &mut H, _: &mut Runtime<H>, args: &[u64; 5]) -> Result
     find(host, args[0], |text| match wanted {
         0 => Some(text.len()),
         _ => text.iter().rposition(|&byte| byte == wanted),
+    })
+}
+
+/// As [`strchr`], but the end is what is found if nothing else is.
+fn strchrnul<H: Host>(host: &mut H, _: &mut Runtime<H>, args: &[u64; 5]) -> Result<u64, Fault> {
+    let wanted = args[1] as u8;
+    find(host, args[0], |text| {
+        Some(text.iter().position(|&byte| byte == wanted).unwrap_or(text.len()))
+    })
+}
+
+fn strspn<H: Host>(host: &mut H, _: &mut Runtime<H>, args: &[u64; 5]) -> Result<u64, Fault> {
+    span(host, args, true)
+}
+
+fn strcspn<H: Host>(host: &mut H, _: &mut Runtime<H>, args: &[u64; 5]) -> Result<u64, Fault> {
+    span(host, args, false)
+}
+
+/// How many bytes at the start of the first string are (or are not) in the second.
+fn span<H: Host>(host: &mut H, args: &[u64; 5], inside: bool) -> Result<u64, Fault> {
+    let mut set = [false; 256];
+    match text(host.memory(), args[1], MAX_LEN) {
+        Ok(bytes) => bytes.iter().for_each(|&byte| set[usize::from(byte)] = true),
+        Err(errno) => return Ok(code(errno)),
+    }
+    find(host, args[0], |text| {
+        let outside = |&byte: &u8| set[usize::from(byte)] != inside;
+        Some(text.iter().position(outside).unwrap_or(text.len()))
     })
 }
 

@@ -196,3 +196,25 @@ fn strings_are_compared_measured_and_searched() {
     assert_eq!(two("bpf_strstr", 7, 14), -2);
     assert_eq!(two("bpf_strlen", 0, 0), 6);
 }
+
+#[test]
+fn strings_are_searched_for_sets_of_characters() {
+    let text = b"policy\0lop\0yz\0\0";
+    let call = |name: &'static str, second: Line| {
+        let code = vec![map_value(1, 0, 0), second, kfunc(name), exit()];
+        Builder::new()
+            .map(data(".rodata", text.to_vec(), true))
+            .function("f", code)
+            .start()
+            .result(&[]) as i64
+    };
+    let (lop, yz, empty) = (7, 11, 14);
+    // "pol" of "policy", and all before its y.
+    assert_eq!(call("bpf_strspn", map_value(2, 0, lop)), 3);
+    assert_eq!(call("bpf_strcspn", map_value(2, 0, yz)), 5);
+    assert_eq!(call("bpf_strspn", map_value(2, 0, empty)), 0);
+    assert_eq!(call("bpf_strcspn", map_value(2, 0, empty)), 6);
+    // The first i; the end where there is no x.
+    assert_eq!(call("bpf_strchrnul", mov(2, i32::from(b'i'))), 3);
+    assert_eq!(call("bpf_strchrnul", mov(2, i32::from(b'x'))), 6);
+}
