@@ -124,3 +124,60 @@ fn no_circle(name: &str, modules: usize) -> Result<()> {
     }
     Ok(())
 }
+
+/// What a run must not reach: it would be another one elsewhere, or no build for a browser.
+const OUTSIDE: [&str; 8] = [
+    "std::fs",
+    "std::env",
+    "std::thread",
+    "std::net",
+    "std::process",
+    "std::time",
+    "println!",
+    "std::io::std",
+];
+
+#[test]
+fn a_run_and_what_is_below_it_touch_no_file_clock_thread_or_environment() -> Result<()> {
+    let (graph, _) = declared()?;
+    let mut below = BTreeSet::new();
+    let mut open = vec!["sim".to_owned()];
+    while let Some(name) = open.pop() {
+        if below.insert(name.clone()) {
+            open.extend(graph.get(&name).with_context(|| name.clone())?.iter().cloned());
+        }
+    }
+    assert!(below.len() > 5, "{below:?}");
+    for name in &below {
+        let mut folders = vec![root().join("crates").join(name).join("src")];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(&folder)? {
+                let path = entry?.path();
+                match path.is_dir() {
+                    true => folders.push(path),
+                    false if is_test(&path) => {}
+                    false => no_outside(&path)?,
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Files of tests, which may read what they compare with.
+fn is_test(path: &std::path::Path) -> bool {
+    path.file_stem().is_some_and(|name| name.to_string_lossy().ends_with("tests"))
+}
+
+fn no_outside(path: &std::path::Path) -> Result<()> {
+    let text = std::fs::read_to_string(path)?;
+    let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+    for (number, line) in (1..).zip(code.lines()) {
+        let line = line.trim_start();
+        let used = OUTSIDE.iter().find(|what| !line.starts_with("//") && line.contains(*what));
+        if let Some(what) = used {
+            panic!("{}:{number}: {what} in a crate below sim", path.display());
+        }
+    }
+    Ok(())
+}
