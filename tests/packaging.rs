@@ -120,7 +120,7 @@ fn make_static(program: &Path) -> Result<Output> {
     let text = format!(
         "#!/bin/sh\n\
          # SPDX-License-Identifier: MIT OR Apache-2.0\n\
-         case $* in *--target*) ;; *) exec {real} \"$@\" ;; esac\n\
+         case $1 in build) ;; *) exec {real} \"$@\" ;; esac\n\
          while [ \"$1\" != --target ]; do shift; done\n\
          case $RUSTFLAGS in *+crt-static*) ;; *) exit 1 ;; esac\n\
          mkdir -p \"$CARGO_TARGET_DIR/$2/release\"\n\
