@@ -4,10 +4,10 @@
 
 use crate::common::hosted::Hosted;
 use crate::common::{ideal, Tape};
-use rota_machine::core::Core;
 use rota_machine::exit::ExitKind;
 use rota_machine::ops::{Op, OpRet, Ops, OpsParams};
 use rota_machine::policy::BpfOps;
+use rota_machine::system::System;
 use rota_vm::error::Fault;
 
 const MS: u64 = 1_000_000;
@@ -172,23 +172,23 @@ impl Ops for Reweighing<'_> {
         self.ops.has(op)
     }
 
-    fn call(&mut self, core: &mut Core, op: Op, args: &[u64]) -> Result<OpRet, Fault> {
-        if op == Op::CgroupInit && core.native_cgroup(args[0]) == Some(self.path) {
+    fn call(&mut self, system: &mut System, op: Op, args: &[u64]) -> Result<OpRet, Fault> {
+        if op == Op::CgroupInit && system.native_cgroup(args[0]) == Some(self.path) {
             self.addr = args[0];
         }
-        if self.addr != 0 && core.native_now() >= self.at_ns {
+        if self.addr != 0 && system.native_now() >= self.at_ns {
             let args = [std::mem::take(&mut self.addr), self.weight];
-            self.ops.call(core, Op::CgroupSetWeight, &args)?;
+            self.ops.call(system, Op::CgroupSetWeight, &args)?;
         }
-        self.ops.call(core, op, args)
+        self.ops.call(system, op, args)
     }
 
-    fn run_timer(&mut self, core: &mut Core, timer: u64) -> Result<OpRet, Fault> {
-        self.ops.run_timer(core, timer)
+    fn run_timer(&mut self, system: &mut System, timer: u64) -> Result<OpRet, Fault> {
+        self.ops.run_timer(system, timer)
     }
 
-    fn release_owner(&mut self, core: &mut Core, addr: u64) {
-        self.ops.release_owner(core, addr);
+    fn release_owner(&mut self, system: &mut System, addr: u64) {
+        self.ops.release_owner(system, addr);
     }
 }
 

@@ -5,10 +5,10 @@
 
 use crate::common::hosted::Hosted;
 use crate::common::{ideal, Tape};
-use rota_machine::core::Core;
 use rota_machine::exit::ExitKind;
 use rota_machine::ops::{Op, OpRet, Ops, OpsParams};
 use rota_machine::policy::BpfOps;
+use rota_machine::system::System;
 use rota_trace::EventKind;
 use rota_vm::error::Fault;
 use rota_vm::host::Host;
@@ -31,24 +31,24 @@ impl Ops for Forked<'_> {
         self.ops.has(op)
     }
 
-    fn call(&mut self, core: &mut Core, op: Op, args: &[u64]) -> Result<OpRet, Fault> {
+    fn call(&mut self, system: &mut System, op: Op, args: &[u64]) -> Result<OpRet, Fault> {
         if op != Op::InitTask {
-            return self.ops.call(core, op, args);
+            return self.ops.call(system, op, args);
         }
         let addr = args[0] + self.static_prio_at;
-        let own = core.memory().get_u32(addr);
-        core.memory().set_u32(addr, NICE_0);
-        let result = self.ops.call(core, op, args);
-        core.memory().set_u32(addr, own);
+        let own = system.memory().get_u32(addr);
+        system.memory().set_u32(addr, NICE_0);
+        let result = self.ops.call(system, op, args);
+        system.memory().set_u32(addr, own);
         result
     }
 
-    fn run_timer(&mut self, core: &mut Core, timer: u64) -> Result<OpRet, Fault> {
-        self.ops.run_timer(core, timer)
+    fn run_timer(&mut self, system: &mut System, timer: u64) -> Result<OpRet, Fault> {
+        self.ops.run_timer(system, timer)
     }
 
-    fn release_owner(&mut self, core: &mut Core, addr: u64) {
-        self.ops.release_owner(core, addr);
+    fn release_owner(&mut self, system: &mut System, addr: u64) {
+        self.ops.release_owner(system, addr);
     }
 }
 

@@ -3,10 +3,10 @@
 
 use crate::choice::Turns;
 use crate::consts::SLICE_INF;
-use crate::core::Core;
 use crate::event_queue::Due;
 use crate::ops::Op;
 use crate::run::Machine;
+use crate::system::System;
 use crate::task::Work;
 use rota_choice::Site;
 
@@ -14,10 +14,10 @@ impl Machine {
     /// When the current task of a CPU is done with its step or, with exact slices, has
     /// used its slice; `u64::MAX`: not by itself.
     fn stop_at(&self, cpu: u32) -> u64 {
-        let core = &self.core;
-        let rq = core.rq(cpu);
+        let system = &self.system;
+        let rq = system.rq(cpu);
         let Some(t) = rq.curr else { return u64::MAX };
-        let mut at_ns = match core.task(t).work {
+        let mut at_ns = match system.task(t).work {
             Work::Run { left_ns } => {
                 rq.charged_at_ns.saturating_add(rq.debt_ns).saturating_add(left_ns)
             }
@@ -26,12 +26,12 @@ impl Machine {
             Work::Next | Work::Block => u64::MAX,
         };
         // a CPU that is still to reschedule knows about the slice
-        if core.config.exact_slices && !rq.need_resched {
-            let slice_ns = core.slice(t);
-            if core.task(t).class.is_ext() && slice_ns != SLICE_INF {
+        if system.config.exact_slices && !rq.need_resched {
+            let slice_ns = system.slice(t);
+            if system.task(t).class.is_ext() && slice_ns != SLICE_INF {
                 at_ns = at_ns.min(rq.charged_at_ns.saturating_add(slice_ns));
             }
-            if let Some(left_ns) = core.limit_ns(cpu, t) {
+            if let Some(left_ns) = system.limit_ns(cpu, t) {
                 at_ns = at_ns.min(rq.charged_at_ns.saturating_add(left_ns));
             }
         }
@@ -41,10 +41,10 @@ impl Machine {
     /// Schedules [`Machine::stop_at`] of every CPU where it moved: a task was switched
     /// in, overhead was charged, a slice was changed behind the CPU's back.
     pub(crate) fn arm_cpus(&mut self) {
-        for cpu in 0..self.core.nr_cpus() {
+        for cpu in 0..self.system.nr_cpus() {
             let at_ns = self.stop_at(cpu);
-            let now_ns = self.core.now_ns;
-            let rq = self.core.rq_mut(cpu);
+            let now_ns = self.system.now_ns;
+            let rq = self.system.rq_mut(cpu);
             if at_ns == rq.armed_at_ns {
                 continue;
             }
@@ -52,7 +52,7 @@ impl Machine {
             rq.stop_gen += 1;
             let gen = rq.stop_gen;
             if at_ns != u64::MAX {
-                self.core.queue.push(at_ns.max(now_ns), Due::Stop(cpu, gen));
+                self.system.queue.push(at_ns.max(now_ns), Due::Stop(cpu, gen));
             }
         }
     }
@@ -60,19 +60,19 @@ impl Machine {
     /// A busy CPU ticks at whole multiples of the tick period, or a moment later; an idle one not.
     /// With exact slices, ticks matter only to a scheduler that has `ops.tick()`.
     pub(crate) fn arm_tick(&mut self, cpu: u32) {
-        let core = &mut self.core;
-        let wanted = !core.config.exact_slices || core.has(Op::Tick);
-        if core.rq(cpu).tick_armed || core.rq(cpu).curr.is_none() || !wanted {
+        let system = &mut self.system;
+        let wanted = !system.config.exact_slices || system.has(Op::Tick);
+        if system.rq(cpu).tick_armed || system.rq(cpu).curr.is_none() || !wanted {
             return;
         }
-        core.rq_mut(cpu).tick_armed = true;
-        let number = core.now_ns / core.config.tick_ns() + 1;
-        let at_ns = core.tick_at_ns(number, cpu);
-        core.queue.push(at_ns, Due::Tick(cpu));
+        system.rq_mut(cpu).tick_armed = true;
+        let number = system.now_ns / system.config.tick_ns() + 1;
+        let at_ns = system.tick_at_ns(number, cpu);
+        system.queue.push(at_ns, Due::Tick(cpu));
     }
 }
 
-impl Core {
+impl System {
     /// When a CPU has the tick with this number.
     fn tick_at_ns(&mut self, number: u64, cpu: u32) -> u64 {
         let (tick_ns, turn_ns) = (self.config.tick_ns(), self.config.lab().tick_turn_ns);

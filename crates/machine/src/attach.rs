@@ -3,7 +3,7 @@
 //! its code runs.
 
 use crate::contexts::{allow, callers, may_sleep, name_in_sources, Caller};
-use crate::core::Core;
+use crate::system::System;
 use rota_object::image::FuncId;
 use rota_vm::error::StartError;
 use rota_vm::runtime::{LimitedCall, Runtime};
@@ -88,7 +88,7 @@ pub(crate) struct Program {
 }
 
 /// Refuses a program that a kernel would not load or register.
-pub(crate) fn check(rt: &Runtime<Core>, program: Program) -> Result<(), AttachError> {
+pub(crate) fn check(rt: &Runtime<System>, program: Program) -> Result<(), AttachError> {
     let image = rt.image();
     let Some(function) = image.functions.get(program.func.0 as usize) else { return Ok(()) };
     let sleeps = function.section.starts_with("struct_ops.s/") || program.caller == Caller::Syscall;

@@ -4,10 +4,10 @@
 
 use crate::class::reserved_by;
 use crate::consts::*;
-use crate::core::Core;
+use crate::system::System;
 use crate::task::{OpsState, State, Tid};
 
-impl Core {
+impl System {
     /// The first disagreement, if there is one.
     pub(crate) fn audit(&self) -> Result<(), String> {
         let wrong = |what: String| {

@@ -2,11 +2,11 @@
 //! Task groups: cgroups with a CPU weight, as `ops.cgroup_*()` sees them.
 
 use crate::consts::*;
-use crate::core::Core;
 use crate::exit::ExitKind;
 use crate::guest::Guest;
 use crate::layout::{KernelType, ABSENT};
 use crate::ops::{Op, Ops};
+use crate::system::System;
 use crate::task::Tid;
 use rota_vm::memory::Perm;
 use rota_workload::Group;
@@ -152,7 +152,7 @@ impl Cgroups {
     }
 }
 
-impl Core {
+impl System {
     /// `p->sched_task_group` and `p->cgroups`.
     pub(crate) fn publish_cgroup(&mut self, t: Tid) {
         let cgroup = self.cgroups.get(self.task(t).cgroup).clone();
@@ -236,14 +236,14 @@ impl Core {
             }
         }
         self.task_mut(t).cgrp_moving_from = Some(from);
-        self.change_task(o, t, DEQ_SAVE | DEQ_MOVE | DEQ_NOCLOCK, |core, o| {
-            core.task_mut(t).cgroup = to;
-            core.publish_cgroup(t);
-            let cpu = core.task(t).cpu;
-            if core.hosted.cgroup_enabled && core.has(Op::CgroupMove) {
-                core.call_task(o, Op::CgroupMove, cpu, t, &[from_addr, to_addr]);
+        self.change_task(o, t, DEQ_SAVE | DEQ_MOVE | DEQ_NOCLOCK, |system, o| {
+            system.task_mut(t).cgroup = to;
+            system.publish_cgroup(t);
+            let cpu = system.task(t).cpu;
+            if system.hosted.cgroup_enabled && system.has(Op::CgroupMove) {
+                system.call_task(o, Op::CgroupMove, cpu, t, &[from_addr, to_addr]);
             }
-            core.task_mut(t).cgrp_moving_from = None;
+            system.task_mut(t).cgrp_moving_from = None;
         });
         let cpu = self.task(t).cpu;
         if self.rq(cpu).curr == Some(t) {

@@ -2,9 +2,9 @@
 //! The debug dump of an error exit: `scx_dump_state()`.
 
 use crate::consts::*;
-use crate::core::Core;
 use crate::hosted::Hosted;
 use crate::ops::{Op, Ops};
+use crate::system::System;
 use crate::task::Tid;
 use std::fmt::Write;
 
@@ -41,7 +41,7 @@ impl DumpBuffer {
     }
 }
 
-impl Core {
+impl System {
     /// Writes the dump into the pending exit.
     pub(crate) fn take_dump(&mut self, o: &mut dyn Ops) {
         let Some(exit) = self.hosted.exit.clone() else { return };

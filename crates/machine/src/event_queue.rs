@@ -29,13 +29,13 @@ pub(crate) enum Due {
     /// Another class takes a CPU, by its index in the configuration, and gives it back.
     Interruption(u32),
     Resume(u32),
-    /// A CPU that was made to wait may reschedule, see `Core::may_look`.
+    /// A CPU that was made to wait may reschedule, see `System::may_look`.
     Look(u32),
     /// A CPU learns that another one asks it to reschedule.
     Ipi(u32),
-    /// A CPU is idle, see `Core::become_idle`.
+    /// A CPU is idle, see `System::become_idle`.
     Idle(u32),
-    /// A `bpf_timer` expires: start order (its key), see `Core::timers`.
+    /// A `bpf_timer` expires: start order (its key), see `System::timers`.
     Timer(u64),
     /// The watchdog looks for stalled tasks.
     Watchdog,

@@ -51,7 +51,7 @@ pub struct ExitInfo {
     pub message: String,
     /// CPU that noticed.
     pub cpu: Option<u32>,
-    /// Debug dump, as `ops.dump()` and the core wrote it.
+    /// Debug dump, as `ops.dump()` and the kernel wrote it.
     pub dump: String,
 }
 

@@ -2,13 +2,13 @@
 //! The simulated kernel as hosted code sees it.
 
 use crate::consts::BOOT_NS;
-use crate::core::Core;
+use crate::system::System;
 use rota_choice::Origin;
 use rota_vm::error::Fault;
 use rota_vm::host::Host;
 use rota_vm::memory::Memory;
 
-impl Host for Core {
+impl Host for System {
     #[inline]
     fn memory(&mut self) -> &mut Memory {
         &mut self.guest.mem
@@ -39,7 +39,7 @@ impl Host for Core {
     }
 
     fn jiffies(&self) -> u64 {
-        Core::jiffies(self)
+        System::jiffies(self)
     }
 
     fn numa_node(&self) -> u32 {

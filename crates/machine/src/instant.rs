@@ -8,12 +8,12 @@
 //! first is a choice, as none is always the fastest; where ties are shuffled, the next one, too.
 
 use crate::choice::Asked;
-use crate::core::Core;
 use crate::cpuset::CpuSet;
 use crate::event_queue::Due;
 use crate::ops::Ops;
 use crate::run::{Machine, RunError};
 use crate::sched::Picked;
+use crate::system::System;
 use rota_choice::{Choices, Site};
 use std::collections::VecDeque;
 
@@ -69,37 +69,37 @@ impl Machine {
     /// A CPU that one of them kicks comes after all that were asked before it. What a pick makes
     /// due at this very instant happens before the next CPU picks.
     pub(crate) fn settle_instant(&mut self, o: &mut dyn Ops, end_ns: u64) -> Result<(), RunError> {
-        if self.core.now_ns >= end_ns {
+        if self.system.now_ns >= end_ns {
             return Ok(());
         }
-        let mut round = Round::new(self.core.nr_cpus());
+        let mut round = Round::new(self.system.nr_cpus());
         loop {
-            while let Some(due) = self.core.next_due() {
-                self.core.told.counters.events += 1;
+            while let Some(due) = self.system.next_due() {
+                self.system.told.counters.events += 1;
                 self.handle(o, due)?;
-                self.core.drain_deferred(o);
-                if self.core.hosted.exit.is_some() {
+                self.system.drain_deferred(o);
+                if self.system.hosted.exit.is_some() {
                     return Ok(());
                 }
             }
             let Some(picked) = self.next_pick(o, &mut round) else {
-                if !round.is_over() || !self.core.cpus.resched.is_empty() {
+                if !round.is_over() || !self.system.cpus.resched.is_empty() {
                     continue;
                 }
                 self.arm_cpus();
-                if self.core.queue.next_at() == Some(self.core.now_ns) {
+                if self.system.queue.next_at() == Some(self.system.now_ns) {
                     continue;
                 }
                 break;
             };
             let cpu = picked.cpu;
-            self.core.finish_schedule(o, picked);
-            self.core.drain_deferred(o);
-            if self.core.hosted.exit.is_some() {
+            self.system.finish_schedule(o, picked);
+            self.system.drain_deferred(o);
+            if self.system.hosted.exit.is_some() {
                 return Ok(());
             }
             self.advance(o, cpu)?;
-            self.core.drain_deferred(o);
+            self.system.drain_deferred(o);
         }
         Ok(())
     }
@@ -108,21 +108,21 @@ impl Machine {
     fn next_pick(&mut self, o: &mut dyn Ops, round: &mut Round) -> Option<Picked> {
         if round.asked.is_empty() {
             if let Some(cpu) = round.waiting.pop_front() {
-                return Some(self.core.pick_next(o, cpu));
+                return Some(self.system.pick_next(o, cpu));
             }
-            round.begin(self.core.cpus.resched, self.core.config.exact_slices);
+            round.begin(self.system.cpus.resched, self.system.config.exact_slices);
         }
-        let cpu = round.next(&mut self.core.choices)?;
-        if self.core.rq(cpu).interrupted {
-            self.core.cpus.resched.remove(cpu);
+        let cpu = round.next(&mut self.system.choices)?;
+        if self.system.rq(cpu).interrupted {
+            self.system.cpus.resched.remove(cpu);
             return None;
         }
-        if !self.core.may_look(cpu) {
+        if !self.system.may_look(cpu) {
             return None;
         }
-        self.core.told.counters.events += 1;
-        let picked = self.core.pick_next(o, cpu);
-        if self.core.has_to_wait(&picked) {
+        self.system.told.counters.events += 1;
+        let picked = self.system.pick_next(o, cpu);
+        if self.system.has_to_wait(&picked) {
             round.waiting.push_back(cpu);
             return None;
         }
@@ -130,7 +130,7 @@ impl Machine {
     }
 }
 
-impl Core {
+impl System {
     /// Takes what happens next at this instant.
     #[inline]
     fn next_due(&mut self) -> Option<Due> {

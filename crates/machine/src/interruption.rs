@@ -6,9 +6,9 @@
 //! class): a task with slice left stays at the head of its CPU's own queue and goes on with that
 //! slice; one whose slice is used up, only not yet ended by a tick, is enqueued again.
 
-use crate::core::Core;
 use crate::event_queue::Due;
 use crate::ops::Ops;
+use crate::system::System;
 use crate::task::State;
 use rota_trace::OffCpu;
 
@@ -23,7 +23,7 @@ pub struct Interruption {
     pub for_ns: u64,
 }
 
-impl Core {
+impl System {
     /// Those that the run was given; of CPUs that the machine has.
     pub(crate) fn expect_interruptions(&mut self) {
         let cpus = self.nr_cpus();

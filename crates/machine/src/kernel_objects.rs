@@ -3,10 +3,10 @@
 
 use crate::class::{reserved_by, Class};
 use crate::consts::*;
-use crate::core::Core;
 use crate::cpuset::{CpuSet, MAX_CPUS};
 use crate::guest::Guest;
 use crate::layout::{KernelType, Layouts, TaskLayout, ABSENT};
+use crate::system::System;
 use crate::task::{comm, Task, Tid};
 use rota_vm::memory::{Memory, Perm};
 use rota_workload::Policy;
@@ -64,7 +64,7 @@ impl Scratch {
     }
 }
 
-impl Core {
+impl System {
     /// Writes a `struct cpumask`.
     pub(crate) fn write_cpumask(&mut self, addr: u64, set: &CpuSet) {
         let words = (self.nr_cpus().div_ceil(64)).min(self.guest.layouts.cpumask_size / 8);

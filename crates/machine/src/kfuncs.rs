@@ -14,7 +14,7 @@ mod task;
 
 pub(crate) use crate::contexts::allow;
 
-use crate::core::Core;
+use crate::system::System;
 use rota_vm::error::Fault;
 use rota_vm::table::{CallFn, CallTable, Kfunc};
 use std::sync::{Arc, OnceLock};
@@ -27,13 +27,13 @@ const fn row(
     args: u8,
     contexts: u32,
     cost: u32,
-    run: CallFn<Core>,
-) -> Kfunc<Core> {
+    run: CallFn<System>,
+) -> Kfunc<System> {
     // kernels differ about the implicit bpf_prog_aux argument: one more is accepted
     Kfunc { name, arity: args..=args + 1, contexts, cost, run }
 }
 
-fn rows() -> Vec<Kfunc<Core>> {
+fn rows() -> Vec<Kfunc<System>> {
     let groups = [
         dispatch::rows(),
         iter::rows(),
@@ -50,8 +50,8 @@ fn rows() -> Vec<Kfunc<Core>> {
 }
 
 /// The table, built once.
-pub fn table() -> Arc<CallTable<Core>> {
-    static TABLE: OnceLock<Arc<CallTable<Core>>> = OnceLock::new();
+pub fn table() -> Arc<CallTable<System>> {
+    static TABLE: OnceLock<Arc<CallTable<System>>> = OnceLock::new();
     Arc::clone(TABLE.get_or_init(|| {
         let mut kfuncs = rota_vm::kfuncs::generic();
         kfuncs.extend(rows());
@@ -59,7 +59,7 @@ pub fn table() -> Arc<CallTable<Core>> {
     }))
 }
 
-impl Core {
+impl System {
     /// The task behind a `struct task_struct *` argument.
     pub(crate) fn task_arg(&self, addr: u64, name: &str) -> Result<crate::task::Tid, Fault> {
         self.tasks

@@ -11,7 +11,7 @@ impl Machine {
         for loan in self.runner.take_loans() {
             let Some(to) = self.tid_of_ix.get(&loan.to).copied() else { continue };
             let from = loan.from.and_then(|from| self.tid_of_ix.get(&from)).copied();
-            self.core.set_lender(o, to, from);
+            self.system.set_lender(o, to, from);
         }
     }
 }

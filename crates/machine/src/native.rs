@@ -2,17 +2,17 @@
 //! What kernel functions do, for schedulers written in Rust: tests of the machine and
 //! the baseline of its benchmarks. Tasks are named by guest address, as callbacks get them.
 
-use crate::core::Core;
 use crate::cpuset::CpuSet;
 use crate::exit::ExitKind;
 use crate::kfuncs::allow;
 use crate::ops::Ops;
+use crate::system::System;
 use rota_vm::error::Fault;
 
 /// Where a native DSQ iteration lives: addresses of iterators that no guest has.
 const NATIVE_ITER: u64 = u64::MAX;
 
-impl Core {
+impl System {
     /// `scx_bpf_create_dsq()`: 0 or a negative errno.
     pub fn native_create_dsq(&mut self, id: u64) -> Result<i64, Fault> {
         self.running.allow(allow::UNLOCKED, "scx_bpf_create_dsq")?;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The callbacks of a scheduler, `struct sched_ext_ops`, and what calling them needs.
 
-use crate::core::Core;
+use crate::system::System;
 use rota_vm::error::Fault;
 
 macro_rules! ops {
@@ -133,23 +133,23 @@ pub trait Ops {
     fn has(&self, op: Op) -> bool;
     /// Calls it. Arguments are as the kernel passes them: tasks, cgroups and argument
     /// structs as guest addresses.
-    fn call(&mut self, core: &mut Core, op: Op, args: &[u64]) -> Result<OpRet, Fault>;
+    fn call(&mut self, system: &mut System, op: Op, args: &[u64]) -> Result<OpRet, Fault>;
     /// Runs an expired `bpf_timer`.
-    fn run_timer(&mut self, core: &mut Core, timer: u64) -> Result<OpRet, Fault>;
+    fn run_timer(&mut self, system: &mut System, timer: u64) -> Result<OpRet, Fault>;
     /// Whether the scheduler watches any tracepoint.
     fn watches(&self) -> bool {
         false
     }
     /// Runs what watches a tracepoint; the instructions that it took.
-    fn pass(&mut self, core: &mut Core, at: Tracepoint, args: &[u64]) -> Result<u64, Fault> {
-        let _ = (core, at, args);
+    fn pass(&mut self, system: &mut System, at: Tracepoint, args: &[u64]) -> Result<u64, Fault> {
+        let _ = (system, at, args);
         Ok(0)
     }
     /// Gives a task a share of its own (`rota_shares`), where the scheduler knows shares.
-    fn set_share(&mut self, core: &mut Core, pid: u32, share: u64) -> Result<(), Fault> {
-        let _ = (core, pid, share);
+    fn set_share(&mut self, system: &mut System, pid: u32, share: u64) -> Result<(), Fault> {
+        let _ = (system, pid, share);
         Ok(())
     }
     /// A task or cgroup at this guest address is gone: forget what is stored for it.
-    fn release_owner(&mut self, core: &mut Core, addr: u64);
+    fn release_owner(&mut self, system: &mut System, addr: u64);
 }

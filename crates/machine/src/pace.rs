@@ -3,9 +3,9 @@
 //! tasks preempt each other: a real CPU is then busy scheduling, and time passes. Here
 //! scheduling may take no time at all, so that the instant would never end.
 
-use crate::core::Core;
 use crate::event_queue::Due;
 use crate::exit::ExitKind;
+use crate::system::System;
 
 /// How often a CPU may go through its scheduler at one instant without any task of its
 /// taking a step; and more for each CPU, as CPUs may dispatch for each other.
@@ -16,7 +16,7 @@ pub(crate) const LOOK_NS: u64 = 1_000;
 /// How often tasks may be handed back to a scheduler at one instant, on request.
 const MAX_ROUNDS: u32 = 4_096;
 
-impl Core {
+impl System {
     /// Whether a CPU that must reschedule may do so now; if not, it will soon.
     pub(crate) fn may_look(&mut self, cpu: u32) -> bool {
         let now_ns = self.now_ns;

@@ -3,9 +3,9 @@
 
 use crate::attach::{self, AttachError, Program};
 use crate::contexts::Caller;
-use crate::core::Core;
 use crate::kfuncs;
 use crate::ops::{Op, OpRet, Ops, OpsParams, Tracepoint};
+use crate::system::System;
 use rota_object::image::{FuncId, Image, MapId, OpsField, StructOps};
 use rota_vm::error::Fault;
 use rota_vm::runtime::{Ret, Runtime};
@@ -92,33 +92,33 @@ fn watchers(image: &Image) -> Vec<(Tracepoint, FuncId)> {
 
 /// A running object.
 pub struct BpfOps {
-    rt: Runtime<Core>,
+    rt: Runtime<System>,
     binding: Arc<Binding>,
 }
 
 impl BpfOps {
     /// Creates the object's maps in the machine's memory and finds its callbacks.
-    pub fn load(image: Arc<Image>, core: &mut Core) -> Result<Self, AttachError> {
+    pub fn load(image: Arc<Image>, system: &mut System) -> Result<Self, AttachError> {
         let mut binding = Binding::of(&image)?;
-        let mut rt = Runtime::new(Arc::clone(&image), &kfuncs::table(), core)?;
+        let mut rt = Runtime::new(Arc::clone(&image), &kfuncs::table(), system)?;
         binding.programs(&image).try_for_each(|program| attach::check(&rt, program))?;
-        rt.set_budget(core.config.budget);
+        rt.set_budget(system.config.budget);
         binding.shares = rt.map(SHARES_MAP);
         let binding = Arc::new(binding);
-        core.hosted.binding = Some(Arc::clone(&binding));
+        system.hosted.binding = Some(Arc::clone(&binding));
         Ok(Self { rt, binding })
     }
 
     /// The same object in another machine, as it was loaded.
-    pub fn another(&self, core: &mut Core) -> Result<Self, AttachError> {
-        let rt = self.rt.another(&kfuncs::table(), core)?;
+    pub fn another(&self, system: &mut System) -> Result<Self, AttachError> {
+        let rt = self.rt.another(&kfuncs::table(), system)?;
         let binding = Arc::clone(&self.binding);
-        core.hosted.binding = Some(Arc::clone(&binding));
+        system.hosted.binding = Some(Arc::clone(&binding));
         Ok(Self { rt, binding })
     }
 
     /// The instance, for reading maps and globals.
-    pub fn runtime(&mut self) -> &mut Runtime<Core> {
+    pub fn runtime(&mut self) -> &mut Runtime<System> {
         &mut self.rt
     }
 
@@ -129,19 +129,19 @@ impl BpfOps {
 
 /// A running object from inside one of its calls.
 struct Bound<'a> {
-    rt: &'a mut Runtime<Core>,
+    rt: &'a mut Runtime<System>,
     binding: &'a Binding,
 }
 
 /// Lets a kernel function make callbacks into the object that called it.
 pub(crate) fn reenter<R>(
-    core: &mut Core,
-    rt: &mut Runtime<Core>,
-    act: impl FnOnce(&mut Core, &mut dyn Ops) -> R,
+    system: &mut System,
+    rt: &mut Runtime<System>,
+    act: impl FnOnce(&mut System, &mut dyn Ops) -> R,
 ) -> Result<R, Fault> {
     let binding =
-        core.hosted.binding.clone().ok_or_else(|| Fault::denied("no scheduler is loaded"))?;
-    Ok(act(core, &mut Bound { rt, binding: &binding }))
+        system.hosted.binding.clone().ok_or_else(|| Fault::denied("no scheduler is loaded"))?;
+    Ok(act(system, &mut Bound { rt, binding: &binding }))
 }
 
 fn op_ret(ret: Ret) -> OpRet {
@@ -161,51 +161,51 @@ impl Ops for Bound<'_> {
         self.binding.funcs[op as usize].is_some()
     }
 
-    fn call(&mut self, core: &mut Core, op: Op, args: &[u64]) -> Result<OpRet, Fault> {
+    fn call(&mut self, system: &mut System, op: Op, args: &[u64]) -> Result<OpRet, Fault> {
         let Some(func) = self.binding.funcs[op as usize] else {
             return Err(Fault::denied(format!("there is no ops.{}()", op.name())));
         };
-        let ctx = core.running.push_args(&mut core.guest.mem, args);
+        let ctx = system.running.push_args(&mut system.guest.mem, args);
         if op == Op::SetCpumask && self.binding.cid {
-            let cmask = kfuncs::cid::cmask_for(core, self.rt, args[1])?;
-            core.guest.mem.set_u64(ctx + 8, cmask);
+            let cmask = kfuncs::cid::cmask_for(system, self.rt, args[1])?;
+            system.guest.mem.set_u64(ctx + 8, cmask);
         }
-        let result = self.rt.call(core, func, &[ctx]).map(op_ret);
-        core.running.pop_args();
+        let result = self.rt.call(system, func, &[ctx]).map(op_ret);
+        system.running.pop_args();
         result
     }
 
-    fn run_timer(&mut self, core: &mut Core, timer: u64) -> Result<OpRet, Fault> {
-        self.rt.run_timer(core, timer).map(op_ret)
+    fn run_timer(&mut self, system: &mut System, timer: u64) -> Result<OpRet, Fault> {
+        self.rt.run_timer(system, timer).map(op_ret)
     }
 
     fn watches(&self) -> bool {
         !self.binding.watchers.is_empty()
     }
 
-    fn pass(&mut self, core: &mut Core, at: Tracepoint, args: &[u64]) -> Result<u64, Fault> {
+    fn pass(&mut self, system: &mut System, at: Tracepoint, args: &[u64]) -> Result<u64, Fault> {
         let mut instructions = 0;
         for (_, func) in self.binding.watchers.iter().filter(|(of, _)| *of == at) {
-            if !core.may_execute(instructions) {
+            if !system.may_execute(instructions) {
                 break;
             }
-            let ctx = core.running.push_args(&mut core.guest.mem, args);
-            let result = self.rt.call(core, *func, &[ctx]);
-            core.running.pop_args();
+            let ctx = system.running.push_args(&mut system.guest.mem, args);
+            let result = self.rt.call(system, *func, &[ctx]);
+            system.running.pop_args();
             instructions += result?.instructions;
         }
         Ok(instructions)
     }
 
-    fn set_share(&mut self, core: &mut Core, pid: u32, share: u64) -> Result<(), Fault> {
+    fn set_share(&mut self, system: &mut System, pid: u32, share: u64) -> Result<(), Fault> {
         match self.binding.shares {
-            Some(map) => self.rt.map_put(core, map, &pid.to_le_bytes(), &share.to_le_bytes()),
+            Some(map) => self.rt.map_put(system, map, &pid.to_le_bytes(), &share.to_le_bytes()),
             None => Ok(()),
         }
     }
 
-    fn release_owner(&mut self, core: &mut Core, addr: u64) {
-        self.rt.release_owner(core, addr);
+    fn release_owner(&mut self, system: &mut System, addr: u64) {
+        self.rt.release_owner(system, addr);
     }
 }
 
@@ -222,27 +222,27 @@ impl Ops for BpfOps {
         self.binding.funcs[op as usize].is_some()
     }
 
-    fn call(&mut self, core: &mut Core, op: Op, args: &[u64]) -> Result<OpRet, Fault> {
-        self.bound().call(core, op, args)
+    fn call(&mut self, system: &mut System, op: Op, args: &[u64]) -> Result<OpRet, Fault> {
+        self.bound().call(system, op, args)
     }
 
-    fn run_timer(&mut self, core: &mut Core, timer: u64) -> Result<OpRet, Fault> {
-        self.bound().run_timer(core, timer)
+    fn run_timer(&mut self, system: &mut System, timer: u64) -> Result<OpRet, Fault> {
+        self.bound().run_timer(system, timer)
     }
 
     fn watches(&self) -> bool {
         !self.binding.watchers.is_empty()
     }
 
-    fn pass(&mut self, core: &mut Core, at: Tracepoint, args: &[u64]) -> Result<u64, Fault> {
-        self.bound().pass(core, at, args)
+    fn pass(&mut self, system: &mut System, at: Tracepoint, args: &[u64]) -> Result<u64, Fault> {
+        self.bound().pass(system, at, args)
     }
 
-    fn set_share(&mut self, core: &mut Core, pid: u32, share: u64) -> Result<(), Fault> {
-        self.bound().set_share(core, pid, share)
+    fn set_share(&mut self, system: &mut System, pid: u32, share: u64) -> Result<(), Fault> {
+        self.bound().set_share(system, pid, share)
     }
 
-    fn release_owner(&mut self, core: &mut Core, addr: u64) {
-        self.bound().release_owner(core, addr);
+    fn release_owner(&mut self, system: &mut System, addr: u64) {
+        self.bound().release_owner(system, addr);
     }
 }

@@ -14,7 +14,7 @@ impl Machine {
         for (number, class) in (0u32..).zip(workload.request_classes()) {
             let socket = workload.sockets()[class.socket as usize].name.clone();
             let (class, name) = (number, class.name.clone());
-            self.core.emit(None, EventKind::Request(Request::Class { class, name, socket }));
+            self.system.emit(None, EventKind::Request(Request::Class { class, name, socket }));
         }
         self.arm_customers();
     }
@@ -22,21 +22,21 @@ impl Machine {
     /// Requests of customers arrive, each as a network's interrupt would deliver it: on the CPU
     /// where the task slept that it wakes, or on the first one.
     pub(crate) fn customers_due(&mut self, o: &mut dyn Ops) {
-        if self.customers_at_ns != self.core.now_ns {
+        if self.customers_at_ns != self.system.now_ns {
             // somebody came sooner since, so another event stands for what is due next
             return;
         }
         self.customers_at_ns = u64::MAX;
-        self.runner.arrive(self.core.now_ns, &mut self.core.choices);
+        self.runner.arrive(self.system.now_ns, &mut self.system.choices);
         for event in self.runner.take_request_events() {
             let woken = event.wakes().and_then(|ix| self.tid_of_ix.get(&ix)).copied();
-            let here = woken.map_or(0, |t| self.core.task(t).cpu);
-            self.core.running.this_cpu = here;
+            let here = woken.map_or(0, |t| self.system.task(t).cpu);
+            self.system.running.this_cpu = here;
             self.tell_request(o, None, &event);
             if let Some(t) = woken {
-                self.core.wake_up(o, t, here, 0);
+                self.system.wake_up(o, t, here, 0);
             }
-            self.core.drain_deferred(o);
+            self.system.drain_deferred(o);
         }
         self.arm_customers();
     }
@@ -45,7 +45,7 @@ impl Machine {
     pub(crate) fn tell_requests(&mut self, o: &mut dyn Ops, cpu: u32) {
         let events = self.runner.take_request_events();
         for event in &events {
-            self.core.running.this_cpu = cpu;
+            self.system.running.this_cpu = cpu;
             self.tell_request(o, Some(cpu), event);
         }
         if !events.is_empty() {
@@ -57,25 +57,25 @@ impl Machine {
     /// Reports an event to the stream, and to a scheduler that watches sockets.
     fn tell_request(&mut self, o: &mut dyn Ops, cpu: Option<u32>, event: &RequestEvent) {
         let pid = |ix: TaskIx| {
-            self.tid_of_ix.get(&ix).map_or(0, |tid| self.core.tasks.all[tid.0 as usize].pid)
+            self.tid_of_ix.get(&ix).map_or(0, |tid| self.system.tasks.all[tid.0 as usize].pid)
         };
         if let Some(kind) = kind(event, pid) {
-            self.core.emit(cpu, EventKind::Request(kind));
+            self.system.emit(cpu, EventKind::Request(kind));
         }
         let RequestEvent { request, socket, step } = *event;
-        let (core, sockets) = (&mut self.core, &mut self.sockets);
+        let (system, sockets) = (&mut self.system, &mut self.sockets);
         match step {
             RequestStep::Arrived { by, .. } => {
                 let kind = self.runner.workload().sockets()[socket as usize].kind;
-                sockets.arrived(core, o, (request, socket, kind), by.is_some());
+                sockets.arrived(system, o, (request, socket, kind), by.is_some());
             }
             RequestStep::Forwarded { .. } => {
                 let kind = self.runner.workload().sockets()[socket as usize].kind;
-                sockets.arrived(core, o, (request, socket, kind), true);
+                sockets.arrived(system, o, (request, socket, kind), true);
             }
-            RequestStep::Taken { .. } => sockets.taken(core, o, request),
-            RequestStep::Answered { to, .. } => sockets.answered(core, o, request, to.is_some()),
-            RequestStep::Received { .. } => sockets.received(core, o, request),
+            RequestStep::Taken { .. } => sockets.taken(system, o, request),
+            RequestStep::Answered { to, .. } => sockets.answered(system, o, request, to.is_some()),
+            RequestStep::Received { .. } => sockets.received(system, o, request),
             RequestStep::Done { .. } => sockets.over(request),
             RequestStep::Dropped { .. } => {}
         }
@@ -86,7 +86,7 @@ impl Machine {
         match self.runner.next_arrival() {
             Some(at_ns) if at_ns < self.customers_at_ns => {
                 self.customers_at_ns = at_ns;
-                self.core.queue.push(at_ns, Due::Customers);
+                self.system.queue.push(at_ns, Due::Customers);
             }
             _ => {}
         }

@@ -48,11 +48,11 @@ pub(crate) struct Rq {
     /// It is above: the CPU is, or is becoming, another class's.
     pub(crate) next_higher: bool,
     pub(crate) need_resched: bool,
-    /// Interrupts on their way here that ask it to look, see `Core::resched_cpu`.
+    /// Interrupts on their way here that ask it to look, see `System::resched_cpu`.
     pub(crate) ipis_in_flight: u32,
-    /// On its way to idle, see `Core::become_idle`: whether to tell the scheduler.
+    /// On its way to idle, see `System::become_idle`: whether to tell the scheduler.
     pub(crate) entering_idle: Option<bool>,
-    /// See `Core::may_look`: the last time through the scheduler, how often of late
+    /// See `System::may_look`: the last time through the scheduler, how often of late
     /// without a task taking a step, and whether the next time has to wait.
     pub(crate) looked_at_ns: u64,
     pub(crate) fruitless_looks: u32,

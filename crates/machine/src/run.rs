@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The event loop: workload, clock and scheduler together.
 
-use crate::core::Core;
 use crate::event_queue::Due;
 use crate::exit::ExitInfo;
 use crate::ops::Ops;
 use crate::sockets::Sockets;
 use crate::stats::Counters;
+use crate::system::System;
 use crate::task::Tid;
 use rota_choice::{ChoiceError, Choices};
 use rota_trace::{Event, EventKind, Sink};
@@ -61,7 +61,7 @@ pub struct Outcome {
 /// A simulated machine with a workload, ready for a scheduler.
 pub struct Machine {
     /// The simulated kernel.
-    pub core: Core,
+    pub system: System,
     pub(crate) runner: Runner,
     pub(crate) tid_of_ix: FxHashMap<TaskIx, Tid>,
     /// When the next request of a customer is due, as far as the event queue knows.
@@ -75,45 +75,45 @@ impl Machine {
     pub fn run(&mut self, o: &mut dyn Ops, sink: &mut dyn Sink) -> Result<Outcome, RunError> {
         let outcome = self.run_through(o, sink);
         // Choices that do not fit explain whatever else went wrong.
-        if let Some(error) = self.core.choices.error() {
+        if let Some(error) = self.system.choices.error() {
             return Err(error.clone().into());
         }
         let outcome = outcome?;
-        self.core.choices.end()?;
+        self.system.choices.end()?;
         Ok(outcome)
     }
 
     /// The choices of this machine: whoever recorded them can take the recording.
     pub fn choices(&mut self) -> &mut Choices {
-        &mut self.core.choices
+        &mut self.system.choices
     }
 
     fn run_through(&mut self, o: &mut dyn Ops, sink: &mut dyn Sink) -> Result<Outcome, RunError> {
-        let end_ns = self.core.config.duration_ns;
-        if self.core.enable_scheduler(o) {
+        let end_ns = self.system.config.duration_ns;
+        if self.system.enable_scheduler(o) {
             let arrivals: Vec<_> = self.runner.initial().collect();
             for (ix, at_ns) in arrivals {
-                self.core.queue.push(at_ns, Due::Arrive(ix.0));
+                self.system.queue.push(at_ns, Due::Arrive(ix.0));
             }
             self.open_for_customers();
-            if self.core.config.watchdog {
-                let first_look = self.core.hosted.watchdog_timeout_ns / 2;
-                self.core.queue.push(first_look, Due::Watchdog);
+            if self.system.config.watchdog {
+                let first_look = self.system.hosted.watchdog_timeout_ns / 2;
+                self.system.queue.push(first_look, Due::Watchdog);
             }
-            self.core.expect_interruptions();
-            self.core.rq_mut(0).charged_at_ns = self.core.config.lab().start_ns;
+            self.system.expect_interruptions();
+            self.system.rq_mut(0).charged_at_ns = self.system.config.lab().start_ns;
             self.main_loop(o, sink, end_ns)?;
         }
-        let ejected = self.core.hosted.exit.is_some();
+        let ejected = self.system.hosted.exit.is_some();
         if !ejected {
-            self.core.now_ns = end_ns;
+            self.system.now_ns = end_ns;
         }
-        (0..self.core.nr_cpus()).for_each(|cpu| self.core.update_curr(cpu));
-        flush(&mut self.core.told.events, sink);
-        let at_ns = self.core.now_ns;
+        (0..self.system.nr_cpus()).for_each(|cpu| self.system.update_curr(cpu));
+        flush(&mut self.system.told.events, sink);
+        let at_ns = self.system.now_ns;
         // what tearing down does is no part of the run
-        let exit = self.core.disable_scheduler(o);
-        self.core.told.events.clear();
+        let exit = self.system.disable_scheduler(o);
+        self.system.told.events.clear();
         if ejected {
             let kind = EventKind::PolicyExit {
                 kind: exit.kind as u32,
@@ -125,9 +125,9 @@ impl Machine {
         Ok(Outcome {
             exit,
             end_ns: at_ns,
-            counters: self.core.told.counters.clone(),
-            unfilled_reads: self.core.guest.mem.unfilled_reads(),
-            printed: std::mem::take(&mut self.core.told.printed),
+            counters: self.system.told.counters.clone(),
+            unfilled_reads: self.system.guest.mem.unfilled_reads(),
+            printed: std::mem::take(&mut self.system.told.printed),
             blocked: self.blocked(),
             deadlocks: self.runner.deadlocks(),
         })
@@ -147,12 +147,14 @@ impl Machine {
     ) -> Result<(), RunError> {
         loop {
             self.settle_instant(o, end_ns)?;
-            flush(&mut self.core.told.events, sink);
-            if self.core.config.audit && self.core.hosted.exit.is_none() {
-                self.core.audit().map_err(RunError::Kernel)?;
+            flush(&mut self.system.told.events, sink);
+            if self.system.config.audit && self.system.hosted.exit.is_none() {
+                self.system.audit().map_err(RunError::Kernel)?;
             }
-            match self.core.queue.next_at() {
-                Some(at_ns) if at_ns < end_ns && self.core.goes_on() => self.core.now_ns = at_ns,
+            match self.system.queue.next_at() {
+                Some(at_ns) if at_ns < end_ns && self.system.goes_on() => {
+                    self.system.now_ns = at_ns
+                }
                 _ => return Ok(()),
             }
         }
@@ -162,8 +164,8 @@ impl Machine {
         match due {
             Due::Arrive(ix) => self.start(o, TaskIx(ix)),
             Due::Wake(_, t) => {
-                let here = self.core.task(Tid(t)).cpu;
-                self.core.wake_up(o, Tid(t), here, 0);
+                let here = self.system.task(Tid(t)).cpu;
+                self.system.wake_up(o, Tid(t), here, 0);
                 Ok(())
             }
             Due::Customers => {
@@ -171,16 +173,16 @@ impl Machine {
                 Ok(())
             }
             Due::Replenish(t, timer) => {
-                self.core.replenish_due(Tid(t), timer);
+                self.system.replenish_due(Tid(t), timer);
                 Ok(())
             }
             Due::Server(cpu, timer) => {
-                self.core.server_due(cpu, timer);
+                self.system.server_due(cpu, timer);
                 Ok(())
             }
             Due::Stop(cpu, gen) => {
-                if self.core.rq(cpu).stop_gen == gen {
-                    self.core.rq_mut(cpu).armed_at_ns = u64::MAX;
+                if self.system.rq(cpu).stop_gen == gen {
+                    self.system.rq_mut(cpu).armed_at_ns = u64::MAX;
                     self.stop_due(o, cpu)?;
                 }
                 Ok(())
@@ -190,39 +192,39 @@ impl Machine {
                 Ok(())
             }
             Due::Interruption(number) => {
-                self.core.interrupt(o, number);
+                self.system.interrupt(o, number);
                 Ok(())
             }
             Due::Resume(cpu) => {
-                self.core.resume(cpu);
+                self.system.resume(cpu);
                 Ok(())
             }
             Due::Look(cpu) => {
-                self.core.rq_mut(cpu).looks_later = false;
-                self.core.cpus.resched_curr(cpu);
+                self.system.rq_mut(cpu).looks_later = false;
+                self.system.cpus.resched_curr(cpu);
                 Ok(())
             }
             Due::Ipi(cpu) => {
-                self.core.ipi(cpu);
+                self.system.ipi(cpu);
                 Ok(())
             }
             Due::Idle(cpu) => {
-                self.core.enter_idle(o, cpu);
+                self.system.enter_idle(o, cpu);
                 Ok(())
             }
             Due::Timer(start) => {
-                self.core.timer_due(o, start);
+                self.system.timer_due(o, start);
                 Ok(())
             }
             Due::Watchdog => {
-                self.core.watchdog();
+                self.system.watchdog();
                 Ok(())
             }
         }
     }
 }
 
-impl Core {
+impl System {
     fn goes_on(&self) -> bool {
         self.hosted.exit.is_none() && self.choices.error().is_none()
     }

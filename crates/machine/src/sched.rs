@@ -4,10 +4,10 @@
 
 use crate::class::reserved_by;
 use crate::consts::*;
-use crate::core::Core;
 use crate::cpuset::CpuSet;
 use crate::layout::TaskLayout;
 use crate::ops::{Op, Ops};
+use crate::system::System;
 use crate::task::{State, Tid, Work};
 use rota_trace::{EventKind, OffCpu};
 use rota_workload::Settings;
@@ -30,7 +30,7 @@ impl Picked {
     }
 }
 
-impl Core {
+impl System {
     /// `wakeup_preempt()` between a sched_ext task and an idle CPU; busy CPUs are
     /// preempted by their slices only.
     pub(crate) fn wakeup_preempt(&mut self, cpu: u32) {
@@ -274,9 +274,9 @@ impl Core {
             (s.priority, s.policy, s.weight, reserved)
         };
         if told(&old) != told(new) {
-            self.reclass_task(o, t, |core, o| {
-                core.publish_priority(t);
-                core.reweight_task(o, t);
+            self.reclass_task(o, t, |system, o| {
+                system.publish_priority(t);
+                system.reweight_task(o, t);
             });
             self.introduce(t);
         }
@@ -317,12 +317,12 @@ impl Core {
         if cpus == self.task(t).cpus {
             return;
         }
-        self.change_task(o, t, DEQ_SAVE | DEQ_NOCLOCK, |core, o| {
-            core.task_mut(t).cpus = cpus;
-            core.publish_affinity(t);
-            core.tell_affinity(t);
-            if core.task(t).class.is_ext() {
-                core.tell_cpumask(o, t);
+        self.change_task(o, t, DEQ_SAVE | DEQ_NOCLOCK, |system, o| {
+            system.task_mut(t).cpus = cpus;
+            system.publish_affinity(t);
+            system.tell_affinity(t);
+            if system.task(t).class.is_ext() {
+                system.tell_cpumask(o, t);
             }
         });
         let old = self.task(t).cpu;

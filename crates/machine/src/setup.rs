@@ -5,7 +5,6 @@ use crate::cgroup::Cgroups;
 use crate::class::Above;
 use crate::config::Config;
 use crate::consts::*;
-use crate::core::Core;
 use crate::cpuset::CpuSet;
 use crate::event_queue::EventQueue;
 use crate::ext::idle::{IdleCpus, IdleMasks};
@@ -14,6 +13,7 @@ use crate::layout::{KernelType, Layouts};
 use crate::rq::Rq;
 use crate::run::{Machine, RunError};
 use crate::sockets::Sockets;
+use crate::system::System;
 use crate::task::Tid;
 use rota_choice::Choices;
 use rota_object::btf::Btf;
@@ -43,9 +43,9 @@ impl Machine {
 
     /// Another machine with the same kernel.
     pub fn another(&self, config: Config, workload: Arc<Workload>) -> Result<Self, RunError> {
-        let mem = Memory::with_shapes_of(&self.core.guest.mem);
+        let mem = Memory::with_shapes_of(&self.system.guest.mem);
         let choices = config.choices();
-        Self::with(choices, config, workload, mem, self.core.guest.layouts.clone())
+        Self::with(choices, config, workload, mem, self.system.guest.layouts.clone())
     }
 
     fn with(
@@ -61,7 +61,7 @@ impl Machine {
         let runner = Runner::new(Arc::clone(&workload), &mut choices);
         let idle = idle_masks(&mut guest, config.topology.nodes(), cpus);
         let exist = workload.real_time().is_some();
-        let mut core = Core {
+        let mut system = System {
             choices,
             now_ns: 0,
             queue: EventQueue::new(!config.lab().starts_keep_order),
@@ -78,12 +78,12 @@ impl Machine {
             told: Default::default(),
             config,
         };
-        core.build_cpus();
+        system.build_cpus();
         for (ix, _) in runner.initial() {
-            check_task(&core, None, runner.name(ix), runner.settings(ix))?;
+            check_task(&system, None, runner.name(ix), runner.settings(ix))?;
         }
         Ok(Self {
-            core,
+            system,
             runner,
             tid_of_ix: FxHashMap::default(),
             customers_at_ns: u64::MAX,
@@ -92,7 +92,7 @@ impl Machine {
     }
 }
 
-impl Core {
+impl System {
     /// CPUs with their queues and guest objects.
     fn build_cpus(&mut self) {
         for _node in 0..self.config.topology.nodes() {
@@ -147,17 +147,18 @@ fn idle_masks(guest: &mut Guest, nodes: u32, cpus: u32) -> IdleMasks {
 
 /// Whether the machine can run a task with these settings.
 pub(crate) fn check_task(
-    core: &Core,
+    system: &System,
     who: Option<Tid>,
     name: &str,
     settings: &Settings,
 ) -> Result<(), RunError> {
     let fail = |what: String| Err(RunError::Task { task: name.to_string(), what });
-    if let Some(cpu) = settings.cpus.iter().flat_map(|c| c.iter()).find(|c| **c >= core.nr_cpus()) {
+    if let Some(cpu) = settings.cpus.iter().flat_map(|c| c.iter()).find(|c| **c >= system.nr_cpus())
+    {
         return fail(format!(
             "cpus names CPU {cpu}, but the machine has CPUs 0 to {}",
-            core.nr_cpus() - 1
+            system.nr_cpus() - 1
         ));
     }
-    core.admit(who, settings).or_else(fail)
+    system.admit(who, settings).or_else(fail)
 }

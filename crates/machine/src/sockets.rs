@@ -7,8 +7,8 @@
 //! before the wakeup, in the sender or in an interrupt, and `sock_send_length` when the sender
 //! is done with both.
 
-use crate::core::Core;
 use crate::ops::{Ops, Tracepoint};
+use crate::system::System;
 use rota_vm::memory::Perm;
 use rota_workload::SocketKind;
 use rustc_hash::FxHashMap;
@@ -53,7 +53,7 @@ impl Sockets {
     /// A request arrives: `by_task` of a task that sends it, else of a customer.
     pub(crate) fn arrived(
         &mut self,
-        core: &mut Core,
+        system: &mut System,
         o: &mut dyn Ops,
         (request, socket, kind): (u64, u32, SocketKind),
         by_task: bool,
@@ -61,24 +61,24 @@ impl Sockets {
         if !o.watches() {
             return;
         }
-        let ends = self.connect(core, socket, kind, by_task);
+        let ends = self.connect(system, socket, kind, by_task);
         self.open.entry(request).or_default().push(ends);
         // somebody at this machine who is no task of the workload
-        core.running.outsider = !by_task && kind == SocketKind::Unix;
-        core.pass(o, Tracepoint::SkDataReady, &[ends.server]);
-        if core.running.outsider {
-            sent(core, o, ends.client);
+        system.running.outsider = !by_task && kind == SocketKind::Unix;
+        system.pass(o, Tracepoint::SkDataReady, &[ends.server]);
+        if system.running.outsider {
+            sent(system, o, ends.client);
         }
-        core.running.outsider = false;
+        system.running.outsider = false;
         if by_task {
             self.sending.extend(ends.client);
         }
     }
 
     /// The current task took a request.
-    pub(crate) fn taken(&self, core: &mut Core, o: &mut dyn Ops, request: u64) {
+    pub(crate) fn taken(&self, system: &mut System, o: &mut dyn Ops, request: u64) {
         if let Some(ends) = self.open.get(&request).and_then(|all| all.last()) {
-            core.pass(o, Tracepoint::SockRecvLength, &[ends.server, LENGTH, 0]);
+            system.pass(o, Tracepoint::SockRecvLength, &[ends.server, LENGTH, 0]);
         }
     }
 
@@ -86,7 +86,7 @@ impl Sockets {
     /// received the answer.
     pub(crate) fn answered(
         &mut self,
-        core: &mut Core,
+        system: &mut System,
         o: &mut dyn Ops,
         request: u64,
         to_task: bool,
@@ -95,7 +95,7 @@ impl Sockets {
             return;
         };
         if let Some(client) = ends.client {
-            core.pass(o, Tracepoint::SkDataReady, &[client]);
+            system.pass(o, Tracepoint::SkDataReady, &[client]);
         }
         self.sending.push(ends.server);
         if !to_task {
@@ -104,10 +104,10 @@ impl Sockets {
     }
 
     /// The current task, which sent a request, takes its answer.
-    pub(crate) fn received(&mut self, core: &mut Core, o: &mut dyn Ops, request: u64) {
+    pub(crate) fn received(&mut self, system: &mut System, o: &mut dyn Ops, request: u64) {
         let ends = self.open.get(&request).and_then(|all| all.first());
         if let Some(client) = ends.and_then(|ends| ends.client) {
-            core.pass(o, Tracepoint::SockRecvLength, &[client, LENGTH, 0]);
+            system.pass(o, Tracepoint::SockRecvLength, &[client, LENGTH, 0]);
         }
         self.over(request);
     }
@@ -118,31 +118,37 @@ impl Sockets {
     }
 
     /// The current task is back from sending.
-    pub(crate) fn sent(&mut self, core: &mut Core, o: &mut dyn Ops, cpu: u32) {
-        core.running.this_cpu = cpu;
+    pub(crate) fn sent(&mut self, system: &mut System, o: &mut dyn Ops, cpu: u32) {
+        system.running.this_cpu = cpu;
         for end in std::mem::take(&mut self.sending) {
-            sent(core, o, Some(end));
+            sent(system, o, Some(end));
         }
         for ends in self.closing.drain(..) {
-            core.guest.mem.free(ends.server);
-            ends.client.into_iter().for_each(|client| core.guest.mem.free(client));
+            system.guest.mem.free(ends.server);
+            ends.client.into_iter().for_each(|client| system.guest.mem.free(client));
         }
     }
 
-    fn connect(&mut self, core: &mut Core, socket: u32, kind: SocketKind, by_task: bool) -> Ends {
+    fn connect(
+        &mut self,
+        system: &mut System,
+        socket: u32,
+        kind: SocketKind,
+        by_task: bool,
+    ) -> Ends {
         let nth = self.connected;
         self.connected += 1;
         match kind {
             SocketKind::Unix => {
-                let (server, client) = (unix_end(core), unix_end(core));
+                let (server, client) = (unix_end(system), unix_end(system));
                 let bound = *self
                     .bound
                     .entry(socket)
-                    .or_insert_with(|| core.guest.mem.alloc("unix_address", 128, Perm::ReadOnly));
-                let layout = core.guest.layouts.unix_sock.clone();
-                core.guest.put_u64(server, layout.addr, bound);
-                core.guest.put_u64(server, layout.peer, client);
-                core.guest.put_u64(client, layout.peer, server);
+                    .or_insert_with(|| system.guest.mem.alloc("unix_address", 128, Perm::ReadOnly));
+                let layout = system.guest.layouts.unix_sock.clone();
+                system.guest.put_u64(server, layout.addr, bound);
+                system.guest.put_u64(server, layout.peer, client);
+                system.guest.put_u64(client, layout.peer, server);
                 Ends { server, client: Some(client) }
             }
             SocketKind::Tcp => {
@@ -151,33 +157,33 @@ impl Sockets {
                 let listens = FIRST_PORT.wrapping_add(socket as u16);
                 let (here, there) =
                     if by_task { (LOOPBACK, LOOPBACK) } else { (THIS_MACHINE, A_CUSTOMER) };
-                let server = inet_end(core, (here, listens), (there, port));
-                let client = by_task.then(|| inet_end(core, (there, port), (here, listens)));
+                let server = inet_end(system, (here, listens), (there, port));
+                let client = by_task.then(|| inet_end(system, (there, port), (here, listens)));
                 Ends { server, client }
             }
         }
     }
 }
 
-fn sent(core: &mut Core, o: &mut dyn Ops, end: Option<u64>) {
+fn sent(system: &mut System, o: &mut dyn Ops, end: Option<u64>) {
     if let Some(end) = end {
-        core.pass(o, Tracepoint::SockSendLength, &[end, LENGTH, 0]);
+        system.pass(o, Tracepoint::SockSendLength, &[end, LENGTH, 0]);
     }
 }
 
-fn unix_end(core: &mut Core) -> u64 {
-    let end = core.guest.mem.alloc_kernel(core.guest.layouts.unix_sock_shape);
-    core.guest.put_u16(end, core.guest.layouts.sock.family, AF_UNIX);
+fn unix_end(system: &mut System) -> u64 {
+    let end = system.guest.mem.alloc_kernel(system.guest.layouts.unix_sock_shape);
+    system.guest.put_u16(end, system.guest.layouts.sock.family, AF_UNIX);
     end
 }
 
-fn inet_end(core: &mut Core, local: ([u8; 4], u16), remote: ([u8; 4], u16)) -> u64 {
-    let end = core.guest.mem.alloc_kernel(core.guest.layouts.sock_shape);
-    let layout = core.guest.layouts.sock.clone();
-    core.guest.put_u16(end, layout.family, AF_INET);
-    core.guest.put_u32(end, layout.local_address, u32::from_le_bytes(local.0));
-    core.guest.put_u32(end, layout.remote_address, u32::from_le_bytes(remote.0));
-    core.guest.put_u16(end, layout.local_port, local.1);
-    core.guest.put_u16(end, layout.remote_port, remote.1.to_be());
+fn inet_end(system: &mut System, local: ([u8; 4], u16), remote: ([u8; 4], u16)) -> u64 {
+    let end = system.guest.mem.alloc_kernel(system.guest.layouts.sock_shape);
+    let layout = system.guest.layouts.sock.clone();
+    system.guest.put_u16(end, layout.family, AF_INET);
+    system.guest.put_u32(end, layout.local_address, u32::from_le_bytes(local.0));
+    system.guest.put_u32(end, layout.remote_address, u32::from_le_bytes(remote.0));
+    system.guest.put_u16(end, layout.local_port, local.1);
+    system.guest.put_u16(end, layout.remote_port, remote.1.to_be());
     end
 }

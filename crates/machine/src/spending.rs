@@ -3,8 +3,8 @@
 //! CPUs could. Without a limit one that uses nearly all of its budget in every callback, be it by
 //! mistake or on purpose, would keep a run going for days.
 
-use crate::core::Core;
 use crate::exit::ExitKind;
+use crate::system::System;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -15,7 +15,7 @@ pub(crate) struct Spending {
     instructions: u64,
 }
 
-impl Core {
+impl System {
     fn second(&self) -> u64 {
         self.now_ns / SECOND_NS
     }

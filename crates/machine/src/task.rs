@@ -17,7 +17,7 @@ pub struct Tid(pub(crate) u32);
 /// Who owns a queued task: `enum scx_ops_state`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OpsState {
-    /// The core.
+    /// The kernel.
     None,
     /// Being handed to the scheduler.
     Queueing,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `bpf_timer`s that are running.
 
-use crate::core::Core;
 use crate::event_queue::Due;
 use crate::ops::Ops;
 use crate::pace::LOOK_NS;
+use crate::system::System;
 use rustc_hash::FxHashMap;
 
 /// Running timers. Each start gets a number; a restarted timer's old number is stale.
@@ -17,7 +17,7 @@ pub(crate) struct Timers {
     expiring: bool,
 }
 
-impl Core {
+impl System {
     pub(crate) fn start_timer(&mut self, timer: u64, at_ns: u64, cpu: Option<u32>) {
         self.timers.cancel_timer(timer);
         self.timers.starts += 1;

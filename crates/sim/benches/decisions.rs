@@ -10,10 +10,10 @@
 use criterion::{criterion_group, criterion_main, BatchSize, Criterion, Throughput};
 use rota_machine::config::Config;
 use rota_machine::consts::{DSQ_LOCAL, SLICE_DFL_NS};
-use rota_machine::core::Core;
 use rota_machine::kernel::Kernel;
 use rota_machine::ops::{Op, OpRet, Ops, OpsParams};
 use rota_machine::run::{Machine, Outcome};
+use rota_machine::system::System;
 use rota_machine::topology::Topology;
 use rota_sim::{Loaded, Policy, Simulation};
 use rota_trace::{Event, Sink};
@@ -57,44 +57,44 @@ impl Ops for Simple {
         matches!(op, SelectCpu | Enqueue | Dispatch | Running | Stopping | Enable | Init | Exit)
     }
 
-    fn call(&mut self, core: &mut Core, op: Op, args: &[u64]) -> Result<OpRet, Fault> {
+    fn call(&mut self, system: &mut System, op: Op, args: &[u64]) -> Result<OpRet, Fault> {
         let p = args.first().copied().unwrap_or(0);
         let value = match op {
-            Op::Init => core.native_create_dsq(0)? as u64,
+            Op::Init => system.native_create_dsq(0)? as u64,
             Op::Enable => {
-                core.native_set_vtime(p, self.vtime_now);
+                system.native_set_vtime(p, self.vtime_now);
                 0
             }
             Op::SelectCpu => {
-                let (cpu, idle) = core.native_select_cpu(p, args[1] as u32, args[2])?;
+                let (cpu, idle) = system.native_select_cpu(p, args[1] as u32, args[2])?;
                 if idle {
                     self.stats[0] += 1;
-                    core.native_insert(p, DSQ_LOCAL, SLICE_DFL_NS, 0)?;
+                    system.native_insert(p, DSQ_LOCAL, SLICE_DFL_NS, 0)?;
                 }
                 u64::from(cpu)
             }
             Op::Enqueue => {
                 self.stats[1] += 1;
                 let floor = self.vtime_now.wrapping_sub(SLICE_DFL_NS);
-                let mut vtime = core.native_vtime(p);
+                let mut vtime = system.native_vtime(p);
                 if before(vtime, floor) {
                     vtime = floor;
                 }
-                core.native_insert_vtime(p, 0, SLICE_DFL_NS, vtime, args[1])?;
+                system.native_insert_vtime(p, 0, SLICE_DFL_NS, vtime, args[1])?;
                 0
             }
-            Op::Dispatch => u64::from(core.native_move_to_local(self, 0)?),
+            Op::Dispatch => u64::from(system.native_move_to_local(self, 0)?),
             Op::Running => {
-                let vtime = core.native_vtime(p);
+                let vtime = system.native_vtime(p);
                 if before(self.vtime_now, vtime) {
                     self.vtime_now = vtime;
                 }
                 0
             }
             Op::Stopping => {
-                let used = SLICE_DFL_NS - core.native_slice(p);
-                let delta = used * 100 / u64::from(core.native_weight(p));
-                core.native_set_vtime(p, core.native_vtime(p).wrapping_add(delta));
+                let used = SLICE_DFL_NS - system.native_slice(p);
+                let delta = used * 100 / u64::from(system.native_weight(p));
+                system.native_set_vtime(p, system.native_vtime(p).wrapping_add(delta));
                 0
             }
             _ => 0,
@@ -102,11 +102,11 @@ impl Ops for Simple {
         Ok(OpRet { value, instructions: 0 })
     }
 
-    fn run_timer(&mut self, _: &mut Core, _: u64) -> Result<OpRet, Fault> {
+    fn run_timer(&mut self, _: &mut System, _: u64) -> Result<OpRet, Fault> {
         Err(Fault::denied("no timers"))
     }
 
-    fn release_owner(&mut self, _: &mut Core, _: u64) {}
+    fn release_owner(&mut self, _: &mut System, _: u64) {}
 }
 
 /// Looks at nothing: what is measured is the machine.

@@ -3,8 +3,8 @@
 //! loader would do.
 
 use crate::error::SimError;
-use rota_machine::core::Core;
 use rota_machine::policy::BpfOps;
+use rota_machine::system::System;
 use rota_machine::topology::Topology;
 use rota_manifest::{CpuFacts, Run, Setup};
 use rota_object::image::{FuncId, Image};
@@ -47,18 +47,22 @@ pub fn prepare(
 }
 
 /// Fills the maps of a loaded instance and runs its set-up programs.
-pub(crate) fn instance(ops: &mut BpfOps, core: &mut Core, setup: &Setup) -> Result<(), SimError> {
+pub(crate) fn instance(
+    ops: &mut BpfOps,
+    system: &mut System,
+    setup: &Setup,
+) -> Result<(), SimError> {
     let runtime = ops.runtime();
     let image = runtime.image().clone();
     for entry in &setup.entries {
         let (map, key, value) = image.map_entry(&entry.map, &entry.key, &entry.value)?;
-        runtime.map_put(core, map, &key, &value).map_err(|fault| SimError::Map {
+        runtime.map_put(system, map, &key, &value).map_err(|fault| SimError::Map {
             object: image.name.clone(),
             map: entry.map.clone(),
             what: fault.to_string(),
         })?;
     }
-    setup.runs.iter().try_for_each(|run| run_program(ops, core, &image, run))
+    setup.runs.iter().try_for_each(|run| run_program(ops, system, &image, run))
 }
 
 fn failed(image: &Image, run: &Run, what: String) -> SimError {
@@ -79,22 +83,22 @@ pub fn program(image: &Image, run: &Run) -> Result<(FuncId, Vec<u8>), SimError> 
 
 fn run_program(
     ops: &mut BpfOps,
-    core: &mut Core,
+    system: &mut System,
     image: &Image,
     run: &Run,
 ) -> Result<(), SimError> {
     let (function, context) = program(image, run)?;
-    if !core.may_execute(0) {
+    if !system.may_execute(0) {
         return Ok(());
     }
-    let addr = core.memory().alloc(&run.program, context.len() as u32, Perm::ReadWrite);
-    if let Ok(place) = core.memory().bytes_mut(addr, context.len() as u32) {
+    let addr = system.memory().alloc(&run.program, context.len() as u32, Perm::ReadWrite);
+    if let Ok(place) = system.memory().bytes_mut(addr, context.len() as u32) {
         place.copy_from_slice(&context);
     }
-    let result = ops.runtime().call(core, function, &[addr]);
-    core.memory().free(addr);
+    let result = ops.runtime().call(system, function, &[addr]);
+    system.memory().free(addr);
     let ret = result.map_err(|fault| failed(image, run, fault.to_string()))?;
-    core.count_executed(ret.instructions);
+    system.count_executed(ret.instructions);
     // A program returns an int.
     match ret.r0 as i32 {
         0 => Ok(()),

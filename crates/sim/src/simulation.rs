@@ -69,8 +69,8 @@ impl Simulation {
         }
         let btf = &policy.image().kernel_btf;
         let mut machine = Machine::choosing(choices, config, workload, btf)?;
-        let mut ops = BpfOps::load(Arc::clone(policy.image()), &mut machine.core)?;
-        setup::instance(&mut ops, &mut machine.core, &setup)?;
+        let mut ops = BpfOps::load(Arc::clone(policy.image()), &mut machine.system)?;
+        setup::instance(&mut ops, &mut machine.system, &setup)?;
         Ok(Loaded { machine, ops, kernel: policy.kernel().clone() })
     }
 }
@@ -101,7 +101,7 @@ impl Loaded {
     pub fn another(&self, workload: &Arc<Workload>, config: Config) -> Result<Self, SimError> {
         let config = on(&self.kernel, config);
         let mut machine = self.machine.another(config, Arc::clone(workload))?;
-        let ops = self.ops.another(&mut machine.core)?;
+        let ops = self.ops.another(&mut machine.system)?;
         Ok(Self { machine, ops, kernel: self.kernel.clone() })
     }
 
@@ -118,6 +118,6 @@ impl Loaded {
 
     /// What the policy counted itself; nothing if it counts nothing.
     pub fn statistics(&mut self) -> Vec<PolicyStat> {
-        statistics::read(&mut self.ops, &mut self.machine.core)
+        statistics::read(&mut self.ops, &mut self.machine.system)
     }
 }

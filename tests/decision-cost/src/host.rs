@@ -91,10 +91,10 @@ impl Places {
 
 /// Whether this machine and user can run the bench; the reason if not.
 pub fn available() -> Result<(), Failure> {
-    let jit = std::fs::read_to_string("/proc/sys/net/core/bpf_jit_enable").unwrap_or_default();
+    let jit = std::fs::read_to_string("/proc/sys/net/system/bpf_jit_enable").unwrap_or_default();
     if jit.trim() == "0" {
         return Err(Failure::Unavailable(
-            "the kernel's BPF JIT is off: sysctl net.core.bpf_jit_enable=1".into(),
+            "the kernel's BPF JIT is off: sysctl net.system.bpf_jit_enable=1".into(),
         ));
     }
     if !Path::new("/sys/kernel/btf/vmlinux").exists() {

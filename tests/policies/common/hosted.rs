@@ -3,11 +3,11 @@
 
 use super::Tape;
 use rota_machine::config::Config;
-use rota_machine::core::Core;
 use rota_machine::kernel::Kernel;
 use rota_machine::ops::{Op, OpRet, Ops, OpsParams, Tracepoint};
 use rota_machine::policy::BpfOps;
 use rota_machine::run::{Machine, Outcome};
+use rota_machine::system::System;
 use rota_object::image::Image;
 use rota_sim::{Loaded, Policy, Simulation};
 use rota_trace::Sink;
@@ -45,41 +45,41 @@ impl Ops for Noting<'_> {
         self.ops.has(op)
     }
 
-    fn call(&mut self, core: &mut Core, op: Op, args: &[u64]) -> Result<OpRet, Fault> {
+    fn call(&mut self, system: &mut System, op: Op, args: &[u64]) -> Result<OpRet, Fault> {
         while let Some(((at_ns, name, value), later)) = self.changes.split_first() {
-            if core.native_now() < *at_ns {
+            if system.native_now() < *at_ns {
                 break;
             }
             let addr = self.ops.runtime().global_addr(name).expect("a global variable");
-            core.memory().write(addr, 8, *value)?;
+            system.memory().write(addr, 8, *value)?;
             self.changes = later;
         }
-        let result = self.ops.call(core, op, args);
+        let result = self.ops.call(system, op, args);
         if let (Op::Dispatch, Some((addr, size))) = (op, self.variable) {
             self.noted.clear();
-            self.noted.extend_from_slice(core.memory().bytes(addr, size)?);
+            self.noted.extend_from_slice(system.memory().bytes(addr, size)?);
         }
         result
     }
 
-    fn run_timer(&mut self, core: &mut Core, timer: u64) -> Result<OpRet, Fault> {
-        self.ops.run_timer(core, timer)
+    fn run_timer(&mut self, system: &mut System, timer: u64) -> Result<OpRet, Fault> {
+        self.ops.run_timer(system, timer)
     }
 
     fn watches(&self) -> bool {
         self.ops.watches()
     }
 
-    fn pass(&mut self, core: &mut Core, at: Tracepoint, args: &[u64]) -> Result<u64, Fault> {
-        self.ops.pass(core, at, args)
+    fn pass(&mut self, system: &mut System, at: Tracepoint, args: &[u64]) -> Result<u64, Fault> {
+        self.ops.pass(system, at, args)
     }
 
-    fn set_share(&mut self, core: &mut Core, pid: u32, share: u64) -> Result<(), Fault> {
-        self.ops.set_share(core, pid, share)
+    fn set_share(&mut self, system: &mut System, pid: u32, share: u64) -> Result<(), Fault> {
+        self.ops.set_share(system, pid, share)
     }
 
-    fn release_owner(&mut self, core: &mut Core, addr: u64) {
-        self.ops.release_owner(core, addr);
+    fn release_owner(&mut self, system: &mut System, addr: u64) {
+        self.ops.release_owner(system, addr);
     }
 }
 
@@ -141,7 +141,7 @@ impl Hosted {
         let variable = self.image.variables.iter().find(|v| v.name == name).unwrap();
         let field = self.image.btf.field_at(variable.ty, path).unwrap();
         let addr = self.ops.runtime().global_addr(name).unwrap() + u64::from(field.offset());
-        number(self.machine.core.memory().bytes(addr, field.size).unwrap())
+        number(self.machine.system.memory().bytes(addr, field.size).unwrap())
     }
 
     /// The same of the variable that is noted, as of the last decision.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! vtrr's run queue, read from the memory of the hosted policy after each decision.
 
-use rota_machine::core::Core;
 use rota_machine::ops::{Op, OpRet, Ops, OpsParams};
 use rota_machine::policy::BpfOps;
+use rota_machine::system::System;
 use rota_vm::error::Fault;
 use rota_vm::host::Host;
 use std::sync::Arc;
@@ -54,29 +54,29 @@ impl Ops for Watched<'_> {
         self.ops.has(op)
     }
 
-    fn call(&mut self, core: &mut Core, op: Op, args: &[u64]) -> Result<OpRet, Fault> {
-        let result = self.ops.call(core, op, args);
+    fn call(&mut self, system: &mut System, op: Op, args: &[u64]) -> Result<OpRet, Fault> {
+        let result = self.ops.call(system, op, args);
         if op == Op::Dispatch {
-            (self.look)(queue(self.ops, core)?);
+            (self.look)(queue(self.ops, system)?);
         }
         result
     }
 
-    fn run_timer(&mut self, core: &mut Core, timer: u64) -> Result<OpRet, Fault> {
-        self.ops.run_timer(core, timer)
+    fn run_timer(&mut self, system: &mut System, timer: u64) -> Result<OpRet, Fault> {
+        self.ops.run_timer(system, timer)
     }
 
-    fn set_share(&mut self, core: &mut Core, pid: u32, share: u64) -> Result<(), Fault> {
-        self.ops.set_share(core, pid, share)
+    fn set_share(&mut self, system: &mut System, pid: u32, share: u64) -> Result<(), Fault> {
+        self.ops.set_share(system, pid, share)
     }
 
-    fn release_owner(&mut self, core: &mut Core, addr: u64) {
-        self.ops.release_owner(core, addr);
+    fn release_owner(&mut self, system: &mut System, addr: u64) {
+        self.ops.release_owner(system, addr);
     }
 }
 
 /// The value at a path such as `clients[3].share`.
-fn value(ops: &mut BpfOps, core: &mut Core, path: &str) -> Result<u64, Fault> {
+fn value(ops: &mut BpfOps, system: &mut System, path: &str) -> Result<u64, Fault> {
     let (name, within) = path.split_at(path.find(['[', '.']).unwrap_or(path.len()));
     let image = Arc::clone(ops.runtime().image());
     let variable = image.variables.iter().find(|v| v.name == name).expect("a global variable");
@@ -88,22 +88,22 @@ fn value(ops: &mut BpfOps, core: &mut Core, path: &str) -> Result<u64, Fault> {
         }
     };
     let base = ops.runtime().global_addr(name).expect("a global variable");
-    core.memory().read(base + offset, size)
+    system.memory().read(base + offset, size)
 }
 
-fn queue(ops: &mut BpfOps, core: &mut Core) -> Result<Queue, Fault> {
+fn queue(ops: &mut BpfOps, system: &mut System) -> Result<Queue, Fault> {
     let [cycle, quanta_left, total_share, quantum_ns, cursor] =
         ["cycle", "quanta_left", "total_share", "quantum_seen", "cursor"]
-            .map(|name| value(ops, core, name));
+            .map(|name| value(ops, system, name));
     let (cycle, quantum_ns, cursor) = (cycle?, quantum_ns?, cursor?);
     let mut clients = Vec::new();
     let mut picked = None;
-    let mut at = value(ops, core, "clients[0].next")?;
+    let mut at = value(ops, system, "clients[0].next")?;
     while at != 0 {
         let [share, counter, since, part_ns, runs, next] =
             ["share", "counter", "cycle", "part_ns", "runs", "next"]
-                .map(|member| value(ops, core, &format!("clients[{at}].{member}")));
-        let pid = value(ops, core, &format!("pid_of[{at}]"))?;
+                .map(|member| value(ops, system, &format!("clients[{at}].{member}")));
+        let pid = value(ops, system, &format!("pid_of[{at}]"))?;
         let (share, since, part_ns) = (share?, since?, part_ns?);
         let due = (counter? + (cycle - since) * share).min(2 * share);
         // What it ran in advance of a reset is taken off with the reset.
@@ -115,7 +115,7 @@ fn queue(ops: &mut BpfOps, core: &mut Core) -> Result<Queue, Fault> {
         }
         at = next?;
     }
-    let now_ns = core.native_now();
+    let now_ns = system.native_now();
     let (quanta_left, total_share) = (quanta_left?, total_share?);
     Ok(Queue { now_ns, clients, cycle, quanta_left, total_share, picked })
 }

@@ -2,7 +2,7 @@
 //! Which reservations a machine takes: `sched_dl_overflow()` and `__sched_setscheduler()`.
 
 use super::{Class, Reservation};
-use crate::core::Core;
+use crate::system::System;
 use crate::task::Tid;
 use rota_workload::Settings;
 
@@ -29,7 +29,7 @@ fn percent(bandwidth: u64) -> String {
     format!("{}.{} %", tenths / 10, tenths % 10)
 }
 
-impl Core {
+impl System {
     /// Whether a task may come into being with these settings, or take them on; if not, why.
     pub(crate) fn admit(&self, who: Option<Tid>, settings: &Settings) -> Result<(), String> {
         if !matches!(Class::of(settings), Class::Deadline(_)) {

@@ -5,11 +5,11 @@
 //! task of the class; and of equally low CPUs the kernel takes turns, where here the first is taken.
 
 use super::Rank;
-use crate::core::Core;
 use crate::ops::Ops;
+use crate::system::System;
 use crate::task::Tid;
 
-impl Core {
+impl System {
     /// What a CPU is busy with, as a task of this rank sees it: `cpupri` and `cpudl`. Deadline
     /// tasks tell CPUs without any of their own apart from none.
     fn level(&self, cpu: u32, seen_by: Rank) -> Rank {

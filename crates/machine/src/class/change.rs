@@ -4,13 +4,13 @@
 
 use super::Class;
 use crate::consts::*;
-use crate::core::Core;
 use crate::ops::{Op, Ops};
+use crate::system::System;
 use crate::task::Tid;
 use crate::tasks::Tasks;
 use rota_trace::EventKind;
 
-impl Core {
+impl System {
     /// `guard(sched_change)`: a property changes while the task is off its queue.
     pub(crate) fn change_task(
         &mut self,
@@ -35,12 +35,12 @@ impl Core {
         let flags = DEQ_SAVE | DEQ_NOCLOCK | if crosses { DEQ_MOVE | DEQ_CLASS } else { 0 };
         // a reservation that changes hands begins anew
         let anew = old != new && matches!((old, new), (Class::Deadline(_), _));
-        self.change_class(o, t, flags, new, |core, o| {
-            core.task_mut(t).lent = lent;
+        self.change_class(o, t, flags, new, |system, o| {
+            system.task_mut(t).lent = lent;
             if anew {
-                core.tasks.end_reservation(t);
+                system.tasks.end_reservation(t);
             }
-            change(core, o);
+            change(system, o);
         });
         if crosses {
             let pid = self.task(t).pid;
@@ -55,7 +55,7 @@ impl Core {
         }
         self.task_mut(t).lender = lender;
         if self.tasks.effective_class(t).0 != self.task(t).class {
-            self.reclass_task(o, t, |core, _| core.publish_priority(t));
+            self.reclass_task(o, t, |system, _| system.publish_priority(t));
         }
     }
 

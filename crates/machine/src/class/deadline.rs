@@ -9,12 +9,12 @@
 
 use super::{Class, Reservation};
 use crate::consts::ENQ_WAKEUP;
-use crate::core::Core;
 use crate::event_queue::Due;
+use crate::system::System;
 use crate::task::Tid;
 use crate::tasks::Tasks;
 
-impl Core {
+impl System {
     /// `enqueue_task_dl()`: which deadline and budget a task has that becomes runnable.
     pub(crate) fn begin_reservation(&mut self, t: Tid, flags: u64) {
         let (now_ns, lent) = (self.now_ns, self.task(t).lent);

@@ -3,8 +3,8 @@
 //! (`struct rt_prio_array`, `dl_rq->root`). The one that runs is not among them.
 
 use super::{Class, Rank};
-use crate::core::Core;
 use crate::cpuset::CpuSet;
+use crate::system::System;
 use crate::task::Tid;
 use crate::tasks::Tasks;
 use std::cmp::Reverse;
@@ -71,7 +71,7 @@ impl Waiting {
     }
 }
 
-impl Core {
+impl System {
     /// Rank of what a CPU runs.
     pub(crate) fn rank_of_curr(&self, cpu: u32) -> Rank {
         self.rq(cpu).curr.map_or(Rank::EXT, |t| self.tasks.rank(t))

@@ -2,7 +2,7 @@
 //! `SCHED_FIFO` and `SCHED_RR` (`kernel/sched/rt.c`): a task runs until it blocks, yields or a
 //! greater one comes; round robin lets equals alternate.
 
-use crate::core::Core;
+use crate::system::System;
 use crate::task::Tid;
 use crate::tasks::Tasks;
 use rota_workload::Policy;
@@ -10,7 +10,7 @@ use rota_workload::Policy;
 /// `RR_TIMESLICE`.
 pub(crate) const RR_SLICE_NS: u64 = 100_000_000;
 
-impl Core {
+impl System {
     /// `task_tick_rt()`: so much of its slice is over, whole ticks as the kernel counts them.
     pub(crate) fn use_rr_slice(&mut self, cpu: u32, t: Tid, ns: u64) {
         let entity = &mut self.task_mut(t).entity;

@@ -7,9 +7,9 @@
 //! when the rest of its second is no longer than what it still owes (`dl_server_timer()`).
 
 use super::Rank;
-use crate::core::Core;
 use crate::event_queue::Due;
 use crate::rq::Cpus;
+use crate::system::System;
 use crate::task::Tid;
 
 /// What it guarantees, of each second.
@@ -46,7 +46,7 @@ impl Default for Server {
     }
 }
 
-impl Core {
+impl System {
     /// Tasks of sched_ext have come to a CPU that had none, or the last one left:
     /// `dl_server_start()`, `dl_server_stop()`. Needless where nobody is above sched_ext, and where
     /// the kernel has no such server.

@@ -3,12 +3,12 @@
 
 use super::{Class, Rank};
 use crate::consts::*;
-use crate::core::Core;
 use crate::ops::{Op, Ops};
+use crate::system::System;
 use crate::task::Tid;
 use crate::tasks::Tasks;
 
-impl Core {
+impl System {
     /// `task_on_rq_queued()`.
     pub(crate) fn is_queued(&self, t: Tid) -> bool {
         self.has_flag(t, TASK_QUEUED) || self.task(t).entity.on_rq

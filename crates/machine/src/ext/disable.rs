@@ -2,13 +2,13 @@
 //! The end of a scheduler: watchdog, bypass, `scx_root_disable()`.
 
 use crate::consts::*;
-use crate::core::Core;
 use crate::event_queue::Due;
 use crate::exit::{ExitInfo, ExitKind};
 use crate::ops::{Op, Ops};
+use crate::system::System;
 use crate::task::{State, Tid};
 
-impl Core {
+impl System {
     /// `scx_watchdog_workfn()`: looks every half timeout.
     pub(crate) fn watchdog(&mut self) {
         for cpu in 0..self.nr_cpus() {

@@ -2,11 +2,11 @@
 //! Finding the next task: `balance_one()`, `scx_dispatch_sched()` and what they move.
 
 use crate::consts::*;
-use crate::core::Core;
 use crate::dsq::{Cursor, DsqIx};
 use crate::exit::ExitKind;
 use crate::ops::{Op, Ops};
 use crate::rq::DspEntry;
+use crate::system::System;
 use crate::task::{OpsState, Tid};
 
 /// `enum scx_dsp_verdict`.
@@ -20,7 +20,7 @@ pub(crate) enum Verdict {
     Prev,
 }
 
-impl Core {
+impl System {
     /// `task_can_run_on_remote_rq()`; `enforce` ejects a scheduler that insists.
     pub(crate) fn task_can_run_on_remote_rq(&mut self, t: Tid, cpu: u32, enforce: bool) -> bool {
         if self.task(t).cpus.contains(cpu) {

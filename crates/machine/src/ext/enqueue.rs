@@ -2,15 +2,15 @@
 //! Becoming runnable and stopping to be: `enqueue_task_scx()`, `dequeue_task_scx()`.
 
 use crate::consts::*;
-use crate::core::Core;
 use crate::exit::ExitKind;
 use crate::ops::{Op, Ops};
 use crate::rq::{Asked, Direct};
+use crate::system::System;
 use crate::task::{OpsState, Tid};
 use crate::tasks::Tasks;
 use rota_trace::EventKind;
 
-impl Core {
+impl System {
     /// `mark_direct_dispatch()`.
     pub(crate) fn mark_direct_dispatch(
         &mut self,

@@ -2,10 +2,10 @@
 //! Built-in idle tracking and CPU selection: `kernel/sched/ext/idle.c`.
 
 use crate::consts::*;
-use crate::core::Core;
 use crate::cpuset::CpuSet;
 use crate::event_queue::Due;
 use crate::ops::{Op, Ops};
+use crate::system::System;
 use crate::task::{State, Tid};
 
 /// `struct scx_idle_cpus`, host and guest view.
@@ -34,7 +34,7 @@ pub(crate) struct IdleMasks {
     pub(crate) distribute: Vec<u32>,
 }
 
-impl Core {
+impl System {
     /// `scx_cpu_node_if_enabled()`.
     fn masks_of(&self, cpu: u32) -> usize {
         if self.idle.per_node {
@@ -184,7 +184,7 @@ impl Core {
         self.queue.push(self.now_ns + window_ns, Due::Idle(cpu));
     }
 
-    /// The end of [`Core::become_idle`]: who wanted the CPU meanwhile gets it now.
+    /// The end of [`System::become_idle`]: who wanted the CPU meanwhile gets it now.
     pub(crate) fn enter_idle(&mut self, o: &mut dyn Ops, cpu: u32) {
         let Some(notify) = self.rq_mut(cpu).entering_idle.take() else { return };
         self.running.this_cpu = cpu;

@@ -3,12 +3,12 @@
 //! local queues, re-enqueues. The machine runs it at the end of each event.
 
 use crate::consts::*;
-use crate::core::Core;
 use crate::exit::ExitKind;
 use crate::ops::Ops;
 use crate::rq::Cpus;
+use crate::system::System;
 
-impl Core {
+impl System {
     /// `scx_kick_cpu()`. `SCX_KICK_WAIT` needs no wait here: the kicked CPU goes through
     /// its scheduler at the same instant, before time moves on.
     pub(crate) fn kick_cpu(&mut self, cpu: u32, flags: u64) {

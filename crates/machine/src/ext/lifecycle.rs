@@ -3,15 +3,15 @@
 //! `scx_enable_task()`, `sched_ext_dead()`.
 
 use crate::consts::*;
-use crate::core::Core;
 use crate::exit::ExitKind;
 use crate::ops::{Op, Ops};
+use crate::system::System;
 use crate::task::Tid;
 use crate::tasks::Tasks;
 use crate::weight;
 use rota_workload::Policy;
 
-impl Core {
+impl System {
     /// `scx_set_task_state()`.
     fn set_scx_state(&mut self, t: Tid, state: u32) {
         self.change_flags(t, TASK_STATE_MASK, state);

@@ -4,11 +4,11 @@
 
 use super::dispatch::Verdict;
 use crate::consts::*;
-use crate::core::Core;
 use crate::ops::{Op, Ops};
+use crate::system::System;
 use crate::task::{Tid, Work};
 
-impl Core {
+impl System {
     /// Charges the running task for the time since it was last charged:
     /// `update_curr_scx()`, and its progress through its work.
     pub(crate) fn update_curr(&mut self, cpu: u32) {

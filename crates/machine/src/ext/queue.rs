@@ -2,16 +2,16 @@
 //! Putting tasks on dispatch queues and taking them off: `dispatch_enqueue()` and its kin.
 
 use crate::consts::*;
-use crate::core::Core;
 use crate::dsq::Queues;
 use crate::dsq::{Dsq, DsqIx};
 use crate::exit::ExitKind;
 use crate::ops::{Op, Ops};
 use crate::rq::Cpus;
+use crate::system::System;
 use crate::task::{OpsState, Tid};
 use rota_trace::EventKind;
 
-impl Core {
+impl System {
     /// `find_global_dsq()`.
     pub(crate) fn find_global_dsq(&self, cpu: u32) -> DsqIx {
         self.queues.global[self.config.topology.node_of(cpu) as usize]

@@ -2,13 +2,13 @@
 //! Handing queued tasks back to the scheduler: `scx_bpf_dsq_reenq()` and `SCX_ENQ_IMMED`.
 
 use crate::consts::*;
-use crate::core::Core;
 use crate::dsq::{Cursor, DsqIx};
 use crate::exit::ExitKind;
 use crate::ops::Ops;
+use crate::system::System;
 use crate::task::Tid;
 
-impl Core {
+impl System {
     /// `schedule_dsq_reenq()`.
     pub(crate) fn schedule_dsq_reenq(&mut self, dsq: DsqIx, reenq_flags: u64) {
         if self.is_bypassing() {

@@ -2,12 +2,12 @@
 //! Where a waking task goes: `select_task_rq()` and `select_task_rq_scx()`.
 
 use crate::consts::DSQ_LOCAL;
-use crate::core::Core;
 use crate::ops::{Op, Ops};
 use crate::rq::Direct;
+use crate::system::System;
 use crate::task::Tid;
 
-impl Core {
+impl System {
     /// `select_task_rq()`: the CPU, and whether the class chose it (`WF_RQ_SELECTED`).
     pub(crate) fn select_task_rq(
         &mut self,

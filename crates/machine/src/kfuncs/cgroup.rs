@@ -2,7 +2,7 @@
 //! Control groups.
 
 use super::{allow, row};
-use crate::core::Core;
+use crate::system::System;
 use rota_vm::table::Kfunc;
 
 /// `BPF_CGROUP_ITER_*` walks that this kernel knows: descendants before or after their parents,
@@ -11,41 +11,41 @@ const DESCENDANTS_PRE: u64 = 2;
 const DESCENDANTS_POST: u64 = 3;
 const ANCESTORS_UP: u64 = 4;
 
-pub(super) fn rows() -> Vec<Kfunc<Core>> {
+pub(super) fn rows() -> Vec<Kfunc<System>> {
     vec![
-        row("scx_bpf_task_cgroup", 1, allow::ANY, 5, |core, _, a| {
-            let t = core.task_arg(a[0], "scx_bpf_task_cgroup")?;
-            Ok(core.cgroups.get(core.task(t).cgroup).addr)
+        row("scx_bpf_task_cgroup", 1, allow::ANY, 5, |system, _, a| {
+            let t = system.task_arg(a[0], "scx_bpf_task_cgroup")?;
+            Ok(system.cgroups.get(system.task(t).cgroup).addr)
         }),
-        row("bpf_cgroup_from_id", 1, allow::ANY, 20, |core, _, a| {
-            Ok(core.cgroups.by_id(a[0]).map_or(0, |at| core.cgroups.get(at).addr))
+        row("bpf_cgroup_from_id", 1, allow::ANY, 20, |system, _, a| {
+            Ok(system.cgroups.by_id(a[0]).map_or(0, |at| system.cgroups.get(at).addr))
         }),
-        row("bpf_cgroup_ancestor", 2, allow::ANY, 5, |core, _, a| {
-            Ok(core.cgroup_ancestor(a[0], a[1] as i32))
+        row("bpf_cgroup_ancestor", 2, allow::ANY, 5, |system, _, a| {
+            Ok(system.cgroup_ancestor(a[0], a[1] as i32))
         }),
-        row("bpf_task_under_cgroup", 2, allow::ANY, 5, |core, _, a| {
-            let t = core.task_arg(a[0], "bpf_task_under_cgroup")?;
-            let own = core.cgroups.get(core.task(t).cgroup).addr;
+        row("bpf_task_under_cgroup", 2, allow::ANY, 5, |system, _, a| {
+            let t = system.task_arg(a[0], "bpf_task_under_cgroup")?;
+            let own = system.cgroups.get(system.task(t).cgroup).addr;
             let level =
-                core.cgroups.at_addr(a[1]).map_or(-1, |at| core.cgroups.get(at).level as i32);
-            Ok(u64::from(core.cgroup_ancestor(own, level) == a[1]))
+                system.cgroups.at_addr(a[1]).map_or(-1, |at| system.cgroups.get(at).level as i32);
+            Ok(u64::from(system.cgroup_ancestor(own, level) == a[1]))
         }),
-        row("bpf_iter_css_new", 3, allow::ANY, 10, |core, _, a| {
-            let all = core.css_walk(a[1], a[2]);
-            core.running.css_iters.insert(a[0], all);
+        row("bpf_iter_css_new", 3, allow::ANY, 10, |system, _, a| {
+            let all = system.css_walk(a[1], a[2]);
+            system.running.css_iters.insert(a[0], all);
             Ok(0)
         }),
-        row("bpf_iter_css_next", 1, allow::ANY, 10, |core, _, a| {
-            Ok(core.running.css_iters.get_mut(&a[0]).and_then(|rest| rest.pop()).unwrap_or(0))
+        row("bpf_iter_css_next", 1, allow::ANY, 10, |system, _, a| {
+            Ok(system.running.css_iters.get_mut(&a[0]).and_then(|rest| rest.pop()).unwrap_or(0))
         }),
-        row("bpf_iter_css_destroy", 1, allow::ANY, 5, |core, _, a| {
-            core.running.css_iters.remove(&a[0]);
+        row("bpf_iter_css_destroy", 1, allow::ANY, 5, |system, _, a| {
+            system.running.css_iters.remove(&a[0]);
             Ok(0)
         }),
     ]
 }
 
-impl Core {
+impl System {
     fn cgroup_ancestor(&self, addr: u64, level: i32) -> u64 {
         let mut at = self.cgroups.at_addr(addr);
         while let Some(here) = at {

@@ -4,55 +4,57 @@
 
 use super::{allow, row};
 use crate::consts::*;
-use crate::core::Core;
 use crate::exit::ExitKind;
+use crate::system::System;
 use rota_object::image::{map_type, MapId};
 use rota_vm::error::Fault;
 use rota_vm::runtime::Runtime;
 use rota_vm::table::Kfunc;
 
-pub(super) fn rows() -> Vec<Kfunc<Core>> {
+pub(super) fn rows() -> Vec<Kfunc<System>> {
     vec![
-        row("scx_bpf_nr_cids", 0, allow::ANY, 1, |core, _, _| Ok(u64::from(core.nr_cpus()))),
-        row("scx_bpf_nr_online_cids", 0, allow::ANY, 1, |core, _, _| Ok(u64::from(core.nr_cpus()))),
-        row("scx_bpf_this_cid", 0, allow::ANY, 1, |core, _, _| {
-            Ok(u64::from(core.running.this_cpu))
+        row("scx_bpf_nr_cids", 0, allow::ANY, 1, |system, _, _| Ok(u64::from(system.nr_cpus()))),
+        row("scx_bpf_nr_online_cids", 0, allow::ANY, 1, |system, _, _| {
+            Ok(u64::from(system.nr_cpus()))
         }),
-        row("scx_bpf_task_cid", 1, allow::ANY, 1, |core, _, a| {
-            let t = core.task_arg(a[0], "scx_bpf_task_cid")?;
-            Ok(u64::from(core.task(t).cpu))
+        row("scx_bpf_this_cid", 0, allow::ANY, 1, |system, _, _| {
+            Ok(u64::from(system.running.this_cpu))
         }),
-        row("scx_bpf_cid_to_cpu", 1, allow::ANY, 1, |core, _, a| Ok(core.same_number(a[0]))),
-        row("scx_bpf_cpu_to_cid", 1, allow::ANY, 1, |core, _, a| Ok(core.same_number(a[0]))),
-        row("scx_bpf_cid_curr", 1, allow::ANY, 2, |core, _, a| {
-            let cid = core.same_number(a[0]) as i64;
-            Ok(if cid < 0 { 0 } else { core.curr_addr(cid as u32) })
+        row("scx_bpf_task_cid", 1, allow::ANY, 1, |system, _, a| {
+            let t = system.task_arg(a[0], "scx_bpf_task_cid")?;
+            Ok(u64::from(system.task(t).cpu))
         }),
-        row("scx_bpf_kick_cid", 2, allow::ANY, 15, |core, _, a| {
-            let cid = core.same_number(a[0]) as i64;
+        row("scx_bpf_cid_to_cpu", 1, allow::ANY, 1, |system, _, a| Ok(system.same_number(a[0]))),
+        row("scx_bpf_cpu_to_cid", 1, allow::ANY, 1, |system, _, a| Ok(system.same_number(a[0]))),
+        row("scx_bpf_cid_curr", 1, allow::ANY, 2, |system, _, a| {
+            let cid = system.same_number(a[0]) as i64;
+            Ok(if cid < 0 { 0 } else { system.curr_addr(cid as u32) })
+        }),
+        row("scx_bpf_kick_cid", 2, allow::ANY, 15, |system, _, a| {
+            let cid = system.same_number(a[0]) as i64;
             if cid >= 0 {
-                core.kick_cpu(cid as u32, a[1]);
+                system.kick_cpu(cid as u32, a[1]);
             }
             Ok(0)
         }),
         row("scx_bpf_cidperf_cap", 1, allow::ANY, 2, |_, _, _| Ok(u64::from(CPUPERF_ONE))),
-        row("scx_bpf_cidperf_cur", 1, allow::ANY, 2, |core, _, a| {
-            let cid = core.same_number(a[0]) as i64;
-            Ok(u64::from(if cid < 0 { CPUPERF_ONE } else { core.rq(cid as u32).cpuperf_target }))
+        row("scx_bpf_cidperf_cur", 1, allow::ANY, 2, |system, _, a| {
+            let cid = system.same_number(a[0]) as i64;
+            Ok(u64::from(if cid < 0 { CPUPERF_ONE } else { system.rq(cid as u32).cpuperf_target }))
         }),
-        row("scx_bpf_cidperf_set", 2, allow::ANY, 10, |core, _, a| {
-            Ok(core.cpuperf_set(a[0] as i32, a[1] as u32))
+        row("scx_bpf_cidperf_set", 2, allow::ANY, 10, |system, _, a| {
+            Ok(system.cpuperf_set(a[0] as i32, a[1] as u32))
         }),
-        row("scx_bpf_cid_topo", 3, allow::ANY, 10, |core, _, a| {
-            core.cid_topo(a[0], a[1], a[2] as u32)
+        row("scx_bpf_cid_topo", 3, allow::ANY, 10, |system, _, a| {
+            system.cid_topo(a[0], a[1], a[2] as u32)
         }),
-        row("scx_bpf_cid_override", 2, allow::INIT | allow::SLEEPS, 50, |core, _, a| {
-            core.cid_override(a[0], a[1] as u32)
+        row("scx_bpf_cid_override", 2, allow::INIT | allow::SLEEPS, 50, |system, _, a| {
+            system.cid_override(a[0], a[1] as u32)
         }),
     ]
 }
 
-impl Core {
+impl System {
     fn same_number(&mut self, number: u64) -> u64 {
         let number = i64::from(number as i32);
         if self.cpu_valid(number, "") {
@@ -109,27 +111,31 @@ impl Core {
 
 /// `struct scx_cmask` of a cpumask, in the object's arena, where callbacks of a
 /// `sched_ext_ops_cid` scheduler expect it.
-pub(crate) fn cmask_for(core: &mut Core, rt: &mut Runtime<Core>, mask: u64) -> Result<u64, Fault> {
-    let cpus = core.nr_cpus();
+pub(crate) fn cmask_for(
+    system: &mut System,
+    rt: &mut Runtime<System>,
+    mask: u64,
+) -> Result<u64, Fault> {
+    let cpus = system.nr_cpus();
     let words = cpus.div_ceil(64);
-    if core.guest.cmask == 0 {
+    if system.guest.cmask == 0 {
         let arena = rt.image().maps.iter().position(|m| m.kind == map_type::ARENA);
         let base = arena.and_then(|at| rt.map_base(MapId(at as u32)));
         let base = base.ok_or_else(|| {
             Fault::denied("ops.set_cmask() needs an arena, and the object has none")
         })?;
-        let page = core.guest.mem.arena_alloc(base >> 32 << 32, None, 1);
-        core.guest.cmask =
+        let page = system.guest.mem.arena_alloc(base >> 32 << 32, None, 1);
+        system.guest.cmask =
             page.ok_or_else(|| Fault::denied("the arena has no page left for ops.set_cmask()"))?;
     }
-    let at = core.guest.cmask;
-    let set = core.read_cpumask(mask)?;
+    let at = system.guest.cmask;
+    let set = system.read_cpumask(mask)?;
     // base, nr_cids, alloc_words, padding, bits[]
     for (offset, value) in [(0, 0), (4, cpus), (8, words)] {
-        core.guest.mem.set_u32(at + offset, value);
+        system.guest.mem.set_u32(at + offset, value);
     }
     for (word, bits) in set.words().iter().enumerate().take(words as usize) {
-        core.guest.mem.set_u64(at + 16 + 8 * word as u64, *bits);
+        system.guest.mem.set_u64(at + 16 + 8 * word as u64, *bits);
     }
     Ok(at)
 }

@@ -3,66 +3,68 @@
 
 use super::{allow, row};
 use crate::consts::*;
-use crate::core::Core;
 use crate::exit::ExitKind;
+use crate::system::System;
 use rota_vm::table::Kfunc;
 
-pub(super) fn rows() -> Vec<Kfunc<Core>> {
+pub(super) fn rows() -> Vec<Kfunc<System>> {
     vec![
-        row("scx_bpf_kick_cpu", 2, allow::CPUS, 15, |core, _, a| {
+        row("scx_bpf_kick_cpu", 2, allow::CPUS, 15, |system, _, a| {
             let cpu = i64::from(a[0] as i32);
-            if core.cpu_valid(cpu, "") {
-                core.kick_cpu(cpu as u32, a[1]);
+            if system.cpu_valid(cpu, "") {
+                system.kick_cpu(cpu as u32, a[1]);
             }
             Ok(0)
         }),
-        row("scx_bpf_now", 0, allow::ANY, 2, |core, _, _| Ok(core.clock_ns())),
-        row("scx_bpf_nr_cpu_ids", 0, allow::ANY, 1, |core, _, _| Ok(u64::from(core.nr_cpus()))),
-        row("scx_bpf_nr_node_ids", 0, allow::ANY, 1, |core, _, _| {
-            Ok(u64::from(core.config.topology.nodes()))
+        row("scx_bpf_now", 0, allow::ANY, 2, |system, _, _| Ok(system.clock_ns())),
+        row("scx_bpf_nr_cpu_ids", 0, allow::ANY, 1, |system, _, _| Ok(u64::from(system.nr_cpus()))),
+        row("scx_bpf_nr_node_ids", 0, allow::ANY, 1, |system, _, _| {
+            Ok(u64::from(system.config.topology.nodes()))
         }),
-        row("scx_bpf_get_possible_cpumask", 0, allow::CPUS, 1, |core, _, _| {
-            Ok(core.guest.scratch.all_cpus)
+        row("scx_bpf_get_possible_cpumask", 0, allow::CPUS, 1, |system, _, _| {
+            Ok(system.guest.scratch.all_cpus)
         }),
-        row("scx_bpf_get_online_cpumask", 0, allow::CPUS, 1, |core, _, _| {
-            Ok(core.guest.scratch.all_cpus)
+        row("scx_bpf_get_online_cpumask", 0, allow::CPUS, 1, |system, _, _| {
+            Ok(system.guest.scratch.all_cpus)
         }),
         row("scx_bpf_put_cpumask", 1, allow::CPUS, 1, |_, _, _| Ok(0)),
-        row("scx_bpf_cpu_rq", 1, allow::CPUS, 2, |core, _, a| {
+        row("scx_bpf_cpu_rq", 1, allow::CPUS, 2, |system, _, a| {
             let cpu = i64::from(a[0] as i32);
-            Ok(if core.cpu_valid(cpu, "") { core.rq(cpu as u32).addr } else { 0 })
+            Ok(if system.cpu_valid(cpu, "") { system.rq(cpu as u32).addr } else { 0 })
         }),
-        row("scx_bpf_locked_rq", 0, allow::ANY, 2, |core, _, _| match core.running.ctx.locked_rq {
-            Some(cpu) => Ok(core.rq(cpu).addr),
-            None => {
-                core.error(ExitKind::Error, "accessing rq without holding rq lock".into());
-                Ok(0)
+        row("scx_bpf_locked_rq", 0, allow::ANY, 2, |system, _, _| {
+            match system.running.ctx.locked_rq {
+                Some(cpu) => Ok(system.rq(cpu).addr),
+                None => {
+                    system.error(ExitKind::Error, "accessing rq without holding rq lock".into());
+                    Ok(0)
+                }
             }
         }),
-        row("scx_bpf_cpu_curr", 1, allow::CPUS, 2, |core, _, a| {
+        row("scx_bpf_cpu_curr", 1, allow::CPUS, 2, |system, _, a| {
             let cpu = i64::from(a[0] as i32);
-            Ok(if core.cpu_valid(cpu, "") { core.curr_addr(cpu as u32) } else { 0 })
+            Ok(if system.cpu_valid(cpu, "") { system.curr_addr(cpu as u32) } else { 0 })
         }),
-        row("scx_bpf_cpuperf_cap", 1, allow::CPUS, 2, |core, _, a| {
+        row("scx_bpf_cpuperf_cap", 1, allow::CPUS, 2, |system, _, a| {
             // a bad CPU ejects the scheduler, and still gets an answer
-            core.cpu_valid(i64::from(a[0] as i32), "");
+            system.cpu_valid(i64::from(a[0] as i32), "");
             Ok(u64::from(CPUPERF_ONE))
         }),
-        row("scx_bpf_cpuperf_cur", 1, allow::CPUS, 2, |core, _, a| {
+        row("scx_bpf_cpuperf_cur", 1, allow::CPUS, 2, |system, _, a| {
             let cpu = i64::from(a[0] as i32);
-            Ok(u64::from(if core.cpu_valid(cpu, "") {
-                core.rq(cpu as u32).cpuperf_target
+            Ok(u64::from(if system.cpu_valid(cpu, "") {
+                system.rq(cpu as u32).cpuperf_target
             } else {
                 CPUPERF_ONE
             }))
         }),
-        row("scx_bpf_cpuperf_set", 2, allow::CPUS, 10, |core, _, a| {
-            Ok(core.cpuperf_set(a[0] as i32, a[1] as u32))
+        row("scx_bpf_cpuperf_set", 2, allow::CPUS, 10, |system, _, a| {
+            Ok(system.cpuperf_set(a[0] as i32, a[1] as u32))
         }),
     ]
 }
 
-impl Core {
+impl System {
     /// `cpu_rq(cpu)->curr`.
     pub(crate) fn curr_addr(&self, cpu: u32) -> u64 {
         let rq = self.rq(cpu);

@@ -3,62 +3,70 @@
 
 use super::{allow, row};
 use crate::consts::*;
-use crate::core::Core;
 use crate::exit::ExitKind;
 use crate::layout::KernelType;
 use crate::policy::reenter;
 use crate::rq::{Asked, Direct, DspEntry};
+use crate::system::System;
 use crate::task::{OpsState, Tid};
 use rota_vm::error::Fault;
 use rota_vm::memory::Perm;
 use rota_vm::table::Kfunc;
 
-pub(super) fn rows() -> Vec<Kfunc<Core>> {
+pub(super) fn rows() -> Vec<Kfunc<System>> {
     vec![
-        row("scx_bpf_dsq_insert", 4, allow::INSERT, 15, |core, _, a| {
-            core.dsq_insert(a[0], a[1], a[2], a[3])
+        row("scx_bpf_dsq_insert", 4, allow::INSERT, 15, |system, _, a| {
+            system.dsq_insert(a[0], a[1], a[2], a[3])
         }),
-        row("scx_bpf_dsq_insert___v2", 4, allow::INSERT, 15, |core, _, a| {
-            core.dsq_insert(a[0], a[1], a[2], a[3])
+        row("scx_bpf_dsq_insert___v2", 4, allow::INSERT, 15, |system, _, a| {
+            system.dsq_insert(a[0], a[1], a[2], a[3])
         }),
-        row("__scx_bpf_dsq_insert_vtime", 2, allow::INSERT, 25, |core, _, a| {
-            let arg = |at: u64| core.guest.mem.read(a[1] + 8 * at, 8);
+        row("__scx_bpf_dsq_insert_vtime", 2, allow::INSERT, 25, |system, _, a| {
+            let arg = |at: u64| system.guest.mem.read(a[1] + 8 * at, 8);
             let (dsq_id, slice_ns, vtime, flags) = (arg(0)?, arg(1)?, arg(2)?, arg(3)?);
-            core.dsq_insert_vtime(a[0], dsq_id, slice_ns, vtime, flags)
+            system.dsq_insert_vtime(a[0], dsq_id, slice_ns, vtime, flags)
         }),
-        row("scx_bpf_dsq_insert_vtime", 5, allow::INSERT, 25, |core, _, a| {
-            core.dsq_insert_vtime(a[0], a[1], a[2], a[3], a[4])
+        row("scx_bpf_dsq_insert_vtime", 5, allow::INSERT, 25, |system, _, a| {
+            system.dsq_insert_vtime(a[0], a[1], a[2], a[3], a[4])
         }),
-        row("scx_bpf_dispatch_nr_slots", 0, allow::DISPATCH, 1, |core, _, _| {
-            core.dispatch_nr_slots()
+        row("scx_bpf_dispatch_nr_slots", 0, allow::DISPATCH, 1, |system, _, _| {
+            system.dispatch_nr_slots()
         }),
-        row("scx_bpf_dispatch_cancel", 0, allow::DISPATCH, 1, |core, _, _| core.dispatch_cancel()),
-        row("scx_bpf_dsq_move_to_local", 1, allow::DISPATCH, 25, |core, rt, a| {
-            reenter(core, rt, |core, o| core.dsq_move_to_local(o, a[0], 0))?
+        row("scx_bpf_dispatch_cancel", 0, allow::DISPATCH, 1, |system, _, _| {
+            system.dispatch_cancel()
         }),
-        row("scx_bpf_dsq_move_to_local___v2", 2, allow::DISPATCH, 25, |core, rt, a| {
-            reenter(core, rt, |core, o| core.dsq_move_to_local(o, a[0], a[1]))?
+        row("scx_bpf_dsq_move_to_local", 1, allow::DISPATCH, 25, |system, rt, a| {
+            reenter(system, rt, |system, o| system.dsq_move_to_local(o, a[0], 0))?
         }),
-        row("scx_bpf_create_dsq", 2, allow::UNLOCKED | allow::SLEEPS, 50, |core, _, a| {
-            core.create_dsq(a[0], a[1] as i32)
+        row("scx_bpf_dsq_move_to_local___v2", 2, allow::DISPATCH, 25, |system, rt, a| {
+            reenter(system, rt, |system, o| system.dsq_move_to_local(o, a[0], a[1]))?
         }),
-        row("scx_bpf_destroy_dsq", 1, allow::ANY, 50, |core, _, a| Ok(core.destroy_dsq(a[0]))),
-        row("scx_bpf_dsq_nr_queued", 1, allow::ANY, 2, |core, _, a| {
-            Ok(core.dsq_nr_queued(a[0]) as u64)
+        row("scx_bpf_create_dsq", 2, allow::UNLOCKED | allow::SLEEPS, 50, |system, _, a| {
+            system.create_dsq(a[0], a[1] as i32)
         }),
-        row("scx_bpf_dsq_peek", 1, allow::ANY, 2, |core, _, a| Ok(core.dsq_peek(a[0]))),
-        row("scx_bpf_dsq_reenq", 2, allow::ANY, 20, |core, _, a| Ok(core.dsq_reenq(a[0], a[1]))),
-        row("scx_bpf_reenqueue_local", 0, allow::CPU_RELEASE, 20, |core, rt, _| {
-            let cpu = core.running.this_cpu;
-            reenter(core, rt, |core, o| u64::from(core.reenq_local(o, cpu, REENQ_ANY)))
+        row("scx_bpf_destroy_dsq", 1, allow::ANY, 50, |system, _, a| Ok(system.destroy_dsq(a[0]))),
+        row("scx_bpf_dsq_nr_queued", 1, allow::ANY, 2, |system, _, a| {
+            Ok(system.dsq_nr_queued(a[0]) as u64)
         }),
-        row("scx_bpf_reenqueue_local___v2", 0, allow::ANY, 20, |core, _, _| {
-            Ok(core.dsq_reenq(DSQ_LOCAL, 0))
+        row("scx_bpf_dsq_peek", 1, allow::ANY, 2, |system, _, a| Ok(system.dsq_peek(a[0]))),
+        row(
+            "scx_bpf_dsq_reenq",
+            2,
+            allow::ANY,
+            20,
+            |system, _, a| Ok(system.dsq_reenq(a[0], a[1])),
+        ),
+        row("scx_bpf_reenqueue_local", 0, allow::CPU_RELEASE, 20, |system, rt, _| {
+            let cpu = system.running.this_cpu;
+            reenter(system, rt, |system, o| u64::from(system.reenq_local(o, cpu, REENQ_ANY)))
+        }),
+        row("scx_bpf_reenqueue_local___v2", 0, allow::ANY, 20, |system, _, _| {
+            Ok(system.dsq_reenq(DSQ_LOCAL, 0))
         }),
     ]
 }
 
-impl Core {
+impl System {
     /// `scx_vet_enq_flags()`.
     pub(crate) fn vet_enq_flags(&mut self, dsq_id: u64, enq_flags: u64) -> Option<u64> {
         if !self.config.rules.enq_immed {

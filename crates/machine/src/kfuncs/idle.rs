@@ -3,65 +3,69 @@
 
 use super::{allow, row};
 use crate::consts::*;
-use crate::core::Core;
 use crate::exit::ExitKind;
+use crate::system::System;
 use rota_vm::error::Fault;
 use rota_vm::table::Kfunc;
 
-pub(super) fn rows() -> Vec<Kfunc<Core>> {
+pub(super) fn rows() -> Vec<Kfunc<System>> {
     vec![
-        row("scx_bpf_select_cpu_dfl", 4, allow::SELECT, 40, |core, _, a| {
-            let cpu = core.select_cpu_from_kfunc(a[0], a[1] as i32, a[2], None, 0)?;
-            core.guest.mem.write(a[3], 1, u64::from(cpu >= 0))?;
+        row("scx_bpf_select_cpu_dfl", 4, allow::SELECT, 40, |system, _, a| {
+            let cpu = system.select_cpu_from_kfunc(a[0], a[1] as i32, a[2], None, 0)?;
+            system.guest.mem.write(a[3], 1, u64::from(cpu >= 0))?;
             Ok(if cpu >= 0 { cpu as u64 } else { a[1] })
         }),
-        row("__scx_bpf_select_cpu_and", 3, allow::SELECT, 45, |core, _, a| {
-            let prev = core.guest.mem.read(a[2], 4)? as i32;
+        row("__scx_bpf_select_cpu_and", 3, allow::SELECT, 45, |system, _, a| {
+            let prev = system.guest.mem.read(a[2], 4)? as i32;
             let (wake_flags, flags) =
-                (core.guest.mem.read(a[2] + 8, 8)?, core.guest.mem.read(a[2] + 16, 8)?);
-            Ok(core.select_cpu_from_kfunc(a[0], prev, wake_flags, Some(a[1]), flags)? as u64)
+                (system.guest.mem.read(a[2] + 8, 8)?, system.guest.mem.read(a[2] + 16, 8)?);
+            Ok(system.select_cpu_from_kfunc(a[0], prev, wake_flags, Some(a[1]), flags)? as u64)
         }),
-        row("scx_bpf_select_cpu_and", 5, allow::SELECT, 45, |core, _, a| {
-            Ok(core.select_cpu_from_kfunc(a[0], a[1] as i32, a[2], Some(a[3]), a[4])? as u64)
+        row("scx_bpf_select_cpu_and", 5, allow::SELECT, 45, |system, _, a| {
+            Ok(system.select_cpu_from_kfunc(a[0], a[1] as i32, a[2], Some(a[3]), a[4])? as u64)
         }),
-        row("scx_bpf_cpu_node", 1, allow::CPUS, 2, |core, _, a| {
+        row("scx_bpf_cpu_node", 1, allow::CPUS, 2, |system, _, a| {
             let cpu = i64::from(a[0] as i32);
-            Ok(if core.cpu_valid(cpu, "") {
-                u64::from(core.config.topology.node_of(cpu as u32))
+            Ok(if system.cpu_valid(cpu, "") {
+                u64::from(system.config.topology.node_of(cpu as u32))
             } else {
                 -1i64 as u64
             })
         }),
-        row("scx_bpf_get_idle_cpumask", 0, allow::CPUS, 2, |core, _, _| Ok(core.idle_mask(false))),
-        row("scx_bpf_get_idle_smtmask", 0, allow::CPUS, 2, |core, _, _| Ok(core.idle_mask(true))),
-        row("scx_bpf_get_idle_cpumask_node", 1, allow::CPUS, 2, |core, _, a| {
-            Ok(core.idle_mask_node(a[0] as i32, false))
+        row("scx_bpf_get_idle_cpumask", 0, allow::CPUS, 2, |system, _, _| {
+            Ok(system.idle_mask(false))
         }),
-        row("scx_bpf_get_idle_smtmask_node", 1, allow::CPUS, 2, |core, _, a| {
-            Ok(core.idle_mask_node(a[0] as i32, true))
+        row("scx_bpf_get_idle_smtmask", 0, allow::CPUS, 2, |system, _, _| {
+            Ok(system.idle_mask(true))
+        }),
+        row("scx_bpf_get_idle_cpumask_node", 1, allow::CPUS, 2, |system, _, a| {
+            Ok(system.idle_mask_node(a[0] as i32, false))
+        }),
+        row("scx_bpf_get_idle_smtmask_node", 1, allow::CPUS, 2, |system, _, a| {
+            Ok(system.idle_mask_node(a[0] as i32, true))
         }),
         row("scx_bpf_put_idle_cpumask", 1, allow::CPUS, 1, |_, _, _| Ok(0)),
-        row("scx_bpf_test_and_clear_cpu_idle", 1, allow::CPUS, 5, |core, _, a| {
+        row("scx_bpf_test_and_clear_cpu_idle", 1, allow::CPUS, 5, |system, _, a| {
             let cpu = i64::from(a[0] as i32);
-            let usable = core.check_builtin_idle() && core.cpu_valid(cpu, "");
-            Ok(u64::from(usable && core.idle_test_and_clear(cpu as u32)))
+            let usable = system.check_builtin_idle() && system.cpu_valid(cpu, "");
+            Ok(u64::from(usable && system.idle_test_and_clear(cpu as u32)))
         }),
-        row("scx_bpf_pick_idle_cpu", 2, allow::CPUS, 20, |core, _, a| {
-            Ok(core.pick_kfunc(a[0], None, a[1], false)? as u64)
+        row("scx_bpf_pick_idle_cpu", 2, allow::CPUS, 20, |system, _, a| {
+            Ok(system.pick_kfunc(a[0], None, a[1], false)? as u64)
         }),
-        row("scx_bpf_pick_any_cpu", 2, allow::CPUS, 20, |core, _, a| {
-            Ok(core.pick_kfunc(a[0], None, a[1], true)? as u64)
+        row("scx_bpf_pick_any_cpu", 2, allow::CPUS, 20, |system, _, a| {
+            Ok(system.pick_kfunc(a[0], None, a[1], true)? as u64)
         }),
-        row("scx_bpf_pick_idle_cpu_node", 3, allow::CPUS, 20, |core, _, a| {
-            Ok(core.pick_kfunc(a[0], Some(a[1] as i32), a[2], false)? as u64)
+        row("scx_bpf_pick_idle_cpu_node", 3, allow::CPUS, 20, |system, _, a| {
+            Ok(system.pick_kfunc(a[0], Some(a[1] as i32), a[2], false)? as u64)
         }),
-        row("scx_bpf_pick_any_cpu_node", 3, allow::CPUS, 20, |core, _, a| {
-            Ok(core.pick_kfunc(a[0], Some(a[1] as i32), a[2], true)? as u64)
+        row("scx_bpf_pick_any_cpu_node", 3, allow::CPUS, 20, |system, _, a| {
+            Ok(system.pick_kfunc(a[0], Some(a[1] as i32), a[2], true)? as u64)
         }),
     ]
 }
 
-impl Core {
+impl System {
     /// `check_builtin_idle_enabled()`.
     pub(crate) fn check_builtin_idle(&mut self) -> bool {
         if !self.idle.enabled {

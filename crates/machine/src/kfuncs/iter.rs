@@ -3,10 +3,10 @@
 
 use super::{allow, row};
 use crate::consts::*;
-use crate::core::Core;
 use crate::dsq::{Cursor, DsqIx};
 use crate::ops::Ops;
 use crate::policy::reenter;
+use crate::system::System;
 use rota_vm::error::Fault;
 use rota_vm::table::Kfunc;
 use rustc_hash::FxHashMap;
@@ -26,38 +26,42 @@ pub(crate) struct DsqIter {
     vtime: Option<u64>,
 }
 
-pub(super) fn rows() -> Vec<Kfunc<Core>> {
+pub(super) fn rows() -> Vec<Kfunc<System>> {
     vec![
-        row("bpf_iter_scx_dsq_new", 3, allow::ANY, 10, |core, _, a| {
-            Ok(core.dsq_iter_new(a[0], a[1], a[2]) as u64)
+        row("bpf_iter_scx_dsq_new", 3, allow::ANY, 10, |system, _, a| {
+            Ok(system.dsq_iter_new(a[0], a[1], a[2]) as u64)
         }),
-        row("bpf_iter_scx_dsq_next", 1, allow::ANY, 10, |core, _, a| Ok(core.dsq_iter_next(a[0]))),
-        row("bpf_iter_scx_dsq_destroy", 1, allow::ANY, 5, |core, _, a| {
-            core.running.iters.remove(&a[0]);
+        row("bpf_iter_scx_dsq_next", 1, allow::ANY, 10, |system, _, a| {
+            Ok(system.dsq_iter_next(a[0]))
+        }),
+        row("bpf_iter_scx_dsq_destroy", 1, allow::ANY, 5, |system, _, a| {
+            system.running.iters.remove(&a[0]);
             Ok(0)
         }),
-        row("scx_bpf_dsq_move_set_slice", 2, allow::MOVE, 2, |core, _, a| {
-            if let Some(iter) = core.running.iters.get_mut(&a[0]) {
+        row("scx_bpf_dsq_move_set_slice", 2, allow::MOVE, 2, |system, _, a| {
+            if let Some(iter) = system.running.iters.get_mut(&a[0]) {
                 iter.slice_ns = Some(a[1]);
             }
             Ok(0)
         }),
-        row("scx_bpf_dsq_move_set_vtime", 2, allow::MOVE, 2, |core, _, a| {
-            if let Some(iter) = core.running.iters.get_mut(&a[0]) {
+        row("scx_bpf_dsq_move_set_vtime", 2, allow::MOVE, 2, |system, _, a| {
+            if let Some(iter) = system.running.iters.get_mut(&a[0]) {
                 iter.vtime = Some(a[1]);
             }
             Ok(0)
         }),
-        row("scx_bpf_dsq_move", 4, allow::MOVE, 25, |core, rt, a| {
-            reenter(core, rt, |core, o| core.dsq_move(o, a[0], a[1], a[2], a[3]))?
+        row("scx_bpf_dsq_move", 4, allow::MOVE, 25, |system, rt, a| {
+            reenter(system, rt, |system, o| system.dsq_move(o, a[0], a[1], a[2], a[3]))?
         }),
-        row("scx_bpf_dsq_move_vtime", 4, allow::MOVE, 30, |core, rt, a| {
-            reenter(core, rt, |core, o| core.dsq_move(o, a[0], a[1], a[2], a[3] | ENQ_DSQ_PRIQ))?
+        row("scx_bpf_dsq_move_vtime", 4, allow::MOVE, 30, |system, rt, a| {
+            reenter(system, rt, |system, o| {
+                system.dsq_move(o, a[0], a[1], a[2], a[3] | ENQ_DSQ_PRIQ)
+            })?
         }),
     ]
 }
 
-impl Core {
+impl System {
     pub(crate) fn dsq_iter_new(&mut self, it: u64, dsq_id: u64, flags: u64) -> i64 {
         self.running.iters.remove(&it);
         if flags & !DSQ_ITER_REV != 0 {

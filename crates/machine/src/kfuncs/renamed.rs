@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernel functions that had another name in older kernels.
 
-use crate::core::Core;
+use crate::system::System;
 use rota_vm::table::Kfunc;
 
 /// Old name and new one. Both do the same, as Linux 6.13 to 6.16 have both.
@@ -34,7 +34,7 @@ pub(crate) fn other_names(name: &str) -> impl Iterator<Item = &'static str> + '_
 }
 
 /// The rows of the new names again, under the old ones.
-pub(super) fn rows(all: &[Kfunc<Core>]) -> Vec<Kfunc<Core>> {
+pub(super) fn rows(all: &[Kfunc<System>]) -> Vec<Kfunc<System>> {
     let row = |(old, new): &(&'static str, &str)| {
         let of = all.iter().find(|row| row.name == *new)?;
         Some(Kfunc {

@@ -3,58 +3,58 @@
 
 use super::{allow, row};
 use crate::consts::*;
-use crate::core::Core;
 use crate::exit::ExitKind;
 use crate::layout::KernelType;
+use crate::system::System;
 use crate::task::Tid;
 use rota_vm::table::Kfunc;
 
-pub(super) fn rows() -> Vec<Kfunc<Core>> {
+pub(super) fn rows() -> Vec<Kfunc<System>> {
     vec![
-        row("scx_bpf_task_running", 1, allow::ANY, 2, |core, _, a| {
-            let t = core.task_arg(a[0], "scx_bpf_task_running")?;
-            Ok(u64::from(core.rq(core.task(t).cpu).curr == Some(t)))
+        row("scx_bpf_task_running", 1, allow::ANY, 2, |system, _, a| {
+            let t = system.task_arg(a[0], "scx_bpf_task_running")?;
+            Ok(u64::from(system.rq(system.task(t).cpu).curr == Some(t)))
         }),
-        row("scx_bpf_task_cpu", 1, allow::CPUS, 1, |core, _, a| match core.tasks.at(a[0]) {
-            Some(t) => Ok(u64::from(core.task(t).cpu)),
-            None => core.idle_task_cpu(a[0]),
+        row("scx_bpf_task_cpu", 1, allow::CPUS, 1, |system, _, a| match system.tasks.at(a[0]) {
+            Some(t) => Ok(u64::from(system.task(t).cpu)),
+            None => system.idle_task_cpu(a[0]),
         }),
-        row("scx_bpf_task_set_slice", 2, allow::ANY, 2, |core, _, a| {
-            let t = core.task_arg(a[0], "scx_bpf_task_set_slice")?;
-            core.set_slice(t, a[1]);
+        row("scx_bpf_task_set_slice", 2, allow::ANY, 2, |system, _, a| {
+            let t = system.task_arg(a[0], "scx_bpf_task_set_slice")?;
+            system.set_slice(t, a[1]);
             Ok(1)
         }),
-        row("scx_bpf_task_set_dsq_vtime", 2, allow::ANY, 2, |core, _, a| {
-            let t = core.task_arg(a[0], "scx_bpf_task_set_dsq_vtime")?;
-            core.set_vtime(t, a[1]);
+        row("scx_bpf_task_set_dsq_vtime", 2, allow::ANY, 2, |system, _, a| {
+            let t = system.task_arg(a[0], "scx_bpf_task_set_dsq_vtime")?;
+            system.set_vtime(t, a[1]);
             Ok(1)
         }),
-        row("bpf_task_from_pid", 1, allow::ANY, 20, |core, _, a| {
-            Ok(core.task_from_pid(a[0] as u32))
+        row("bpf_task_from_pid", 1, allow::ANY, 20, |system, _, a| {
+            Ok(system.task_from_pid(a[0] as u32))
         }),
-        row("bpf_task_from_vpid", 1, allow::ANY, 20, |core, _, a| {
-            Ok(core.task_from_pid(a[0] as u32))
+        row("bpf_task_from_vpid", 1, allow::ANY, 20, |system, _, a| {
+            Ok(system.task_from_pid(a[0] as u32))
         }),
-        row("scx_bpf_tid_to_task", 1, allow::ANY, 10, |core, _, a| {
-            if core.hosted.flags & OPS_TID_TO_TASK == 0 {
-                core.error(
+        row("scx_bpf_tid_to_task", 1, allow::ANY, 10, |system, _, a| {
+            if system.hosted.flags & OPS_TID_TO_TASK == 0 {
+                system.error(
                     ExitKind::Error,
                     "scx_bpf_tid_to_task() called without SCX_OPS_TID_TO_TASK".into(),
                 );
                 return Ok(0);
             }
             let index = a[0].wrapping_sub(1);
-            let known = (index as usize) < core.tasks.all.len();
-            Ok(if known { core.task(Tid(index as u32)).addr } else { 0 })
+            let known = (index as usize) < system.tasks.all.len();
+            Ok(if known { system.task(Tid(index as u32)).addr } else { 0 })
         }),
-        row("scx_bpf_events", 2, allow::ANY, 20, |core, _, a| {
-            core.write_events(a[0], a[1] as u32)?;
+        row("scx_bpf_events", 2, allow::ANY, 20, |system, _, a| {
+            system.write_events(a[0], a[1] as u32)?;
             Ok(0)
         }),
     ]
 }
 
-impl Core {
+impl System {
     fn task_from_pid(&self, pid: u32) -> u64 {
         self.tasks.with_pid(pid).map_or(0, |t| self.task(t).addr)
     }

@@ -16,18 +16,18 @@ const MS: u64 = 1_000_000;
 #[test]
 fn every_cpu_is_reported_idle_before_the_first_task_comes() {
     let ops = [Op::Init, Op::UpdateIdle, Op::SelectCpu, Op::Enqueue, Op::Dispatch];
-    let mut own_mask = Native::new("own_mask", &ops, |me, core, op, args| match op {
-        Op::Init => core.native_create_dsq(0).map(|r| r as u64),
+    let mut own_mask = Native::new("own_mask", &ops, |me, system, op, args| match op {
+        Op::Init => system.native_create_dsq(0).map(|r| r as u64),
         Op::UpdateIdle => {
             me.log.push(format!("CPU {} idle: {}", args[0], args[1]));
             Ok(0)
         }
         Op::SelectCpu => {
-            me.log.push(format!("task {}", core.native_pid(args[0])));
+            me.log.push(format!("task {}", system.native_pid(args[0])));
             Ok(args[1])
         }
-        Op::Enqueue => core.native_insert(args[0], 0, me.slice_ns, args[1]).map(|()| 0),
-        _ => core.native_move_to_local(me, 0).map(u64::from),
+        Op::Enqueue => system.native_insert(args[0], 0, me.slice_ns, args[1]).map(|()| 0),
+        _ => system.native_move_to_local(me, 0).map(u64::from),
     });
     run(ideal(2, 10 * MS), r#"{"tasks": {"a": {"run": 1000, "sleep": 100000}}}"#, &mut own_mask);
     // CPU 0 runs the task and is idle again; CPU 1 stays idle and is reported no more
@@ -49,17 +49,17 @@ fn every_cpu_is_reported_idle_before_the_first_task_comes() {
 #[test]
 fn a_cpu_claimed_in_vain_can_be_claimed_again() {
     let ops = [Op::Init, Op::SelectCpu, Op::Enqueue, Op::Dispatch];
-    let mut claims = Native::new("claims", &ops, |me, core, op, args| match op {
-        Op::Init => core.native_create_dsq(0).map(|r| r as u64),
+    let mut claims = Native::new("claims", &ops, |me, system, op, args| match op {
+        Op::Init => system.native_create_dsq(0).map(|r| r as u64),
         Op::SelectCpu => Ok(0),
         Op::Enqueue => {
             // claims CPU 1 and wakes it, but the task goes to CPU 0
-            me.log.push(format!("claimed: {}", core.native_test_and_clear_idle(1)));
-            core.native_kick(1, 0);
-            core.native_insert(args[0], 0, me.slice_ns, args[1]).map(|()| 0)
+            me.log.push(format!("claimed: {}", system.native_test_and_clear_idle(1)));
+            system.native_kick(1, 0);
+            system.native_insert(args[0], 0, me.slice_ns, args[1]).map(|()| 0)
         }
         _ if args[0] == 1 => Ok(0),
-        _ => core.native_move_to_local(me, 0).map(u64::from),
+        _ => system.native_move_to_local(me, 0).map(u64::from),
     });
     let load = r#"{"tasks": {"a": {"loop": 3, "run": 1000, "sleep": 1000}}}"#;
     run(ideal(2, 10 * MS), load, &mut claims);
@@ -73,16 +73,16 @@ fn a_cpu_claimed_in_vain_can_be_claimed_again() {
 #[test]
 fn a_cpu_kicked_by_a_pick_comes_after_those_asked_before() {
     let ops = [Op::Init, Op::SelectCpu, Op::Enqueue, Op::Dispatch];
-    let mut central = Native::new("central", &ops, |me, core, op, args| match op {
-        Op::Init => core.native_create_dsq(0).map(|r| r as u64),
+    let mut central = Native::new("central", &ops, |me, system, op, args| match op {
+        Op::Init => system.native_create_dsq(0).map(|r| r as u64),
         Op::SelectCpu => Ok(0),
-        Op::Enqueue => core.native_insert(args[0], 0, me.slice_ns, args[1]).map(|()| 0),
+        Op::Enqueue => system.native_insert(args[0], 0, me.slice_ns, args[1]).map(|()| 0),
         _ => {
-            me.log.push(format!("CPU {} at {}", args[0], core.native_now()));
+            me.log.push(format!("CPU {} at {}", args[0], system.native_now()));
             if args[0] != 0 {
-                core.native_kick(0, KICK_PREEMPT);
+                system.native_kick(0, KICK_PREEMPT);
             }
-            core.native_move_to_local(me, 0).map(u64::from)
+            system.native_move_to_local(me, 0).map(u64::from)
         }
     });
     let load = r#"{"tasks": {"hog": {"instance": 4, "run": 1000000}}}"#;
@@ -105,16 +105,16 @@ fn a_cpu_kicked_by_a_pick_comes_after_those_asked_before() {
 #[test]
 fn the_last_task_of_a_cpu_runs_on_when_its_enqueue_kicks_the_cpu() {
     let ops = [Op::Init, Op::Enqueue, Op::Dispatch];
-    let mut last = Native::new("last", &ops, |me, core, op, args| match op {
-        Op::Init => core.native_create_dsq(0).map(|r| r as u64),
+    let mut last = Native::new("last", &ops, |me, system, op, args| match op {
+        Op::Init => system.native_create_dsq(0).map(|r| r as u64),
         Op::Enqueue => {
-            core.native_insert(args[0], 0, me.slice_ns, args[1])?;
+            system.native_insert(args[0], 0, me.slice_ns, args[1])?;
             if args[1] & ENQ_LAST != 0 {
-                core.native_kick(core.native_task_cpu(args[0]) as i32, KICK_IDLE);
+                system.native_kick(system.native_task_cpu(args[0]) as i32, KICK_IDLE);
             }
             Ok(0)
         }
-        _ => core.native_move_to_local(me, 0).map(u64::from),
+        _ => system.native_move_to_local(me, 0).map(u64::from),
     })
     .flags(OPS_ENQ_LAST);
     let load = r#"{"tasks": {"a": {"loop": -1, "run": 1000, "yield": ""}}}"#;
@@ -128,21 +128,21 @@ fn the_last_task_of_a_cpu_runs_on_when_its_enqueue_kicks_the_cpu() {
 #[test]
 fn a_cpu_on_its_way_to_idle_is_found_when_it_is_there() {
     let ops = [Op::Init, Op::UpdateIdle, Op::Enqueue, Op::Dispatch];
-    let mut looks = Native::new("looks", &ops, |me, core, op, args| match op {
-        Op::Init => core.native_create_dsq(0).map(|r| r as u64),
+    let mut looks = Native::new("looks", &ops, |me, system, op, args| match op {
+        Op::Init => system.native_create_dsq(0).map(|r| r as u64),
         Op::UpdateIdle => {
-            if args == [0, 1] && core.native_now() > 0 {
-                let (at, marked) = (core.native_now(), core.native_test_and_clear_idle(0));
+            if args == [0, 1] && system.native_now() > 0 {
+                let (at, marked) = (system.native_now(), system.native_test_and_clear_idle(0));
                 me.log.push(format!("CPU 0 idle at {at}, marked: {marked}"));
             }
             Ok(0)
         }
         Op::Enqueue => {
-            let (pid, found) = (core.native_pid(args[0]), core.native_test_and_clear_idle(0));
-            me.log.push(format!("{pid} at {}: {found}", core.native_now()));
-            core.native_insert(args[0], 0, me.slice_ns, args[1]).map(|()| 0)
+            let (pid, found) = (system.native_pid(args[0]), system.native_test_and_clear_idle(0));
+            me.log.push(format!("{pid} at {}: {found}", system.native_now()));
+            system.native_insert(args[0], 0, me.slice_ns, args[1]).map(|()| 0)
         }
-        _ => core.native_move_to_local(me, 0).map(u64::from),
+        _ => system.native_move_to_local(me, 0).map(u64::from),
     })
     .flags(OPS_KEEP_BUILTIN_IDLE);
     let load = r#"{"tasks": {

@@ -3,7 +3,6 @@
 
 mod classes;
 mod common;
-mod core_rules;
 mod events;
 mod idle_rules;
 mod invariants;
@@ -15,6 +14,7 @@ mod rules_cpus;
 mod rules_dispatch;
 mod rules_exit;
 mod rules_instant;
+mod rules_kernel;
 mod rules_meetings;
 mod rules_processes;
 mod rules_queues;

@@ -66,12 +66,12 @@ fn tasks_that_were_there_before_are_woken_at_the_start_and_others_made() {
         let load = r#"{"tasks": {"A": {"loop": 1, "run": 1000, "fork": "B"},
             "B": {"instance": 0, "loop": 1, "run": 1000}}}"#;
         let ops = [Op::SelectCpu, Op::Enqueue];
-        let mut native = Native::new("test", &ops, |me, core, op, args| match op {
+        let mut native = Native::new("test", &ops, |me, system, op, args| match op {
             Op::SelectCpu => {
                 me.held.push(args[2]);
                 Ok(0)
             }
-            _ => core.native_insert(args[0], DSQ_GLOBAL, MS, 0).map(|()| 0),
+            _ => system.native_insert(args[0], DSQ_GLOBAL, MS, 0).map(|()| 0),
         });
         let lab = Lab { starts_are_wakeups, ..Lab::default() };
         run(in_lab(ticking(2, 10 * MS), lab), load, &mut native);

@@ -4,8 +4,8 @@
 
 use crate::common::{ideal, run, Handler, Native, Tape};
 use rota_machine::consts::*;
-use rota_machine::core::Core;
 use rota_machine::ops::Op;
+use rota_machine::system::System;
 use rota_vm::error::Fault;
 
 const MS: u64 = 1_000_000;
@@ -34,8 +34,8 @@ const ALL: [Op; 19] = [
 ];
 
 /// Notes a callback with what its arguments mean.
-fn describe(me: &mut Native, core: &mut Core, op: Op, args: &[u64]) {
-    let group = |p: u64| core.native_cgroup(p).unwrap_or("?").to_string();
+fn describe(me: &mut Native, system: &mut System, op: Op, args: &[u64]) {
+    let group = |p: u64| system.native_cgroup(p).unwrap_or("?").to_string();
     let detail = match op {
         Op::Enqueue | Op::Dequeue | Op::Runnable | Op::Quiescent => format!(" {:#x}", args[1]),
         Op::Stopping => format!(" {}", args[1] != 0),
@@ -49,10 +49,10 @@ fn describe(me: &mut Native, core: &mut Core, op: Op, args: &[u64]) {
     me.log.push(format!("{}{detail}", op.name()));
 }
 
-fn global(me: &mut Native, core: &mut Core, op: Op, args: &[u64]) -> Result<u64, Fault> {
-    describe(me, core, op, args);
+fn global(me: &mut Native, system: &mut System, op: Op, args: &[u64]) -> Result<u64, Fault> {
+    describe(me, system, op, args);
     if op == Op::Enqueue {
-        core.native_insert(args[0], DSQ_GLOBAL, SLICE_INF, args[1])?;
+        system.native_insert(args[0], DSQ_GLOBAL, SLICE_INF, args[1])?;
     }
     Ok(0)
 }
@@ -172,15 +172,16 @@ fn a_task_that_moved_to_another_cgroup_goes_through_its_scheduler() {
     // next tick only, at 4 ms
     let load = r#"{"tasks": {"a": {"phases": {
         "first": {"run": 3000}, "then": {"taskgroup": "/y", "run": 50000}}}}}"#;
-    let mut native = Native::new("test", &[Op::CgroupMove, Op::Dispatch], |me, core, op, args| {
-        if op == Op::CgroupMove {
-            core.native_set_slice(args[0], 0);
-        } else if args[1] != 0 {
-            me.log.push(format!("{} us", core.native_now() / 1000));
-            core.native_set_slice(args[1], SLICE_INF);
-        }
-        Ok(0)
-    });
+    let mut native =
+        Native::new("test", &[Op::CgroupMove, Op::Dispatch], |me, system, op, args| {
+            if op == Op::CgroupMove {
+                system.native_set_slice(args[0], 0);
+            } else if args[1] != 0 {
+                me.log.push(format!("{} us", system.native_now() / 1000));
+                system.native_set_slice(args[1], SLICE_INF);
+            }
+            Ok(0)
+        });
     let mut config = ideal(1, 20 * MS);
     config.exact_slices = false;
     run(config, load, &mut native);
@@ -192,11 +193,13 @@ fn a_refused_move_leaves_the_task_in_its_cgroup() {
     // scx_cgroup_can_attach(): -EPERM from ops.cgroup_prep_move() fails the move, no more
     let load = r#"{"tasks": {"a": {"phases": {
         "first": {"run": 3000}, "then": {"taskgroup": "/y", "run": 50000}}}}}"#;
-    let (log, _) = log_of(1, load, |me, core, op, args| {
-        describe(me, core, op, args);
+    let (log, _) = log_of(1, load, |me, system, op, args| {
+        describe(me, system, op, args);
         match op {
             Op::CgroupPrepMove => Ok(-1i64 as u64),
-            Op::Enqueue => core.native_insert(args[0], DSQ_GLOBAL, SLICE_INF, args[1]).map(|()| 0),
+            Op::Enqueue => {
+                system.native_insert(args[0], DSQ_GLOBAL, SLICE_INF, args[1]).map(|()| 0)
+            }
             _ => Ok(0),
         }
     });

@@ -5,9 +5,9 @@
 use crate::common::{ideal, run, Handler, Native, Tape};
 use rota_machine::config::Config;
 use rota_machine::consts::*;
-use rota_machine::core::Core;
 use rota_machine::cpuset::CpuSet;
 use rota_machine::ops::Op;
+use rota_machine::system::System;
 use rota_machine::topology::Topology;
 
 const MS: u64 = 1_000_000;
@@ -27,11 +27,11 @@ fn set(cpus: &[u32]) -> CpuSet {
 }
 
 /// What `look` notes when the only task is woken, at 5 ms, with all CPUs idle.
-fn at_wakeup(config: Config, look: fn(&mut Core, u64) -> String) -> String {
+fn at_wakeup(config: Config, look: fn(&mut System, u64) -> String) -> String {
     let load = r#"{"tasks": {"a": {"loop": 1, "run": 1000, "sleep": 4000, "run": 1000}}}"#;
-    let mut native = Native::new("test", &[Op::SelectCpu], |me, core, _, args| {
-        if let (Some(look), 5_000_000) = (me.look, core.native_now()) {
-            me.log.push(look(core, args[0]));
+    let mut native = Native::new("test", &[Op::SelectCpu], |me, system, _, args| {
+        if let (Some(look), 5_000_000) = (me.look, system.native_now()) {
+            me.log.push(look(system, args[0]));
         }
         Ok(args[1])
     });
@@ -46,16 +46,16 @@ fn a_kick_of_an_idle_cpu_makes_it_look_for_work() {
     let load = r#"{"tasks": {"a": {"run": 1000000}, "b": {"delay": 5000, "run": 1000000}}}"#;
     let ops = [Op::Init, Op::SelectCpu, Op::Enqueue, Op::Dispatch];
     for (flags, start) in [(0, Some(5 * MS)), (KICK_IDLE, Some(5 * MS)), (u64::MAX, None)] {
-        let mut native = Native::new("test", &ops, |me, core, op, args| match op {
-            Op::Init => core.native_create_dsq(0).map(|r| r as u64),
+        let mut native = Native::new("test", &ops, |me, system, op, args| match op {
+            Op::Init => system.native_create_dsq(0).map(|r| r as u64),
             Op::Enqueue => {
-                core.native_insert(args[0], 0, SLICE_INF, 0)?;
+                system.native_insert(args[0], 0, SLICE_INF, 0)?;
                 if me.count != u64::MAX {
-                    core.native_kick(1, me.count);
+                    system.native_kick(1, me.count);
                 }
                 Ok(0)
             }
-            Op::Dispatch => core.native_move_to_local(me, 0).map(u64::from),
+            Op::Dispatch => system.native_move_to_local(me, 0).map(u64::from),
             _ => Ok(0),
         });
         native.count = flags;
@@ -72,16 +72,16 @@ fn kicks_of_a_busy_cpu_depend_on_their_flags() {
     let ops = [Op::Init, Op::SelectCpu, Op::Enqueue, Op::Dispatch];
     let kicks = [(KICK_PREEMPT, 5 * MS), (0, 10 * MS), (KICK_WAIT, 10 * MS), (KICK_IDLE, 10 * MS)];
     for (flags, start) in kicks {
-        let mut native = Native::new("test", &ops, |me, core, op, args| match op {
-            Op::Init => core.native_create_dsq(0).map(|r| r as u64),
+        let mut native = Native::new("test", &ops, |me, system, op, args| match op {
+            Op::Init => system.native_create_dsq(0).map(|r| r as u64),
             Op::Enqueue => {
-                core.native_insert(args[0], 0, me.slice_ns, 0)?;
-                if core.native_now() == 5 * MS {
-                    core.native_kick(0, me.count);
+                system.native_insert(args[0], 0, me.slice_ns, 0)?;
+                if system.native_now() == 5 * MS {
+                    system.native_kick(0, me.count);
                 }
                 Ok(0)
             }
-            Op::Dispatch => core.native_move_to_local(me, 0).map(u64::from),
+            Op::Dispatch => system.native_move_to_local(me, 0).map(u64::from),
             _ => Ok(0),
         });
         native.count = flags;
@@ -94,8 +94,8 @@ fn kicks_of_a_busy_cpu_depend_on_their_flags() {
 fn an_idle_kick_cannot_preempt() {
     // scx_kick_cpu()
     let load = r#"{"tasks": {"a": {"run": 1000000}}}"#;
-    let mut native = Native::new("test", &[Op::Running], |_, core, _, _| {
-        core.native_kick(0, KICK_IDLE | KICK_PREEMPT);
+    let mut native = Native::new("test", &[Op::Running], |_, system, _, _| {
+        system.native_kick(0, KICK_IDLE | KICK_PREEMPT);
         Ok(0)
     });
     let (outcome, _) = run(ideal(1, 50 * MS), load, &mut native);
@@ -106,10 +106,10 @@ fn an_idle_kick_cannot_preempt() {
 #[test]
 fn select_cpu_prefers_the_previous_cpu() {
     // scx_select_cpu_dfl(): "Use @prev_cpu if it's idle"
-    let chosen = at_wakeup(ideal(4, 50 * MS), |core, p| {
-        let first = core.native_select_cpu(p, 2, 0).unwrap();
+    let chosen = at_wakeup(ideal(4, 50 * MS), |system, p| {
+        let first = system.native_select_cpu(p, 2, 0).unwrap();
         // claimed now: any other, the next after the last one given out
-        let second = core.native_select_cpu(p, 2, 0).unwrap();
+        let second = system.native_select_cpu(p, 2, 0).unwrap();
         format!("{first:?} {second:?}")
     });
     assert_eq!(chosen, "(2, true) (1, true)");
@@ -119,8 +119,8 @@ fn select_cpu_prefers_the_previous_cpu() {
 fn select_cpu_prefers_whole_idle_cores_and_the_own_cache() {
     // scx_select_cpu_dfl() on two caches of two cores of two CPUs; of several equal ones the
     // next after the one given out last (cpumask_any_and_distribute())
-    let chosen = at_wakeup(shaped(8, "smt=2,llc=4"), |core, p| {
-        let mut pick = |prev| core.native_select_cpu(p, prev, 0).unwrap();
+    let chosen = at_wakeup(shaped(8, "smt=2,llc=4"), |system, p| {
+        let mut pick = |prev| system.native_select_cpu(p, prev, 0).unwrap();
         let picks = [
             // 5 itself, on a whole core
             pick(5),
@@ -148,11 +148,11 @@ fn select_cpu_prefers_whole_idle_cores_and_the_own_cache() {
 #[test]
 fn the_sibling_of_the_previous_cpu_comes_before_other_half_idle_cores() {
     // scx_select_cpu_dfl(): "Use @prev_cpu's sibling if it's idle"
-    let chosen = at_wakeup(shaped(8, "smt=2"), |core, p| {
+    let chosen = at_wakeup(shaped(8, "smt=2"), |system, p| {
         for cpu in [1, 2, 4, 7] {
-            assert!(core.native_test_and_clear_idle(cpu));
+            assert!(system.native_test_and_clear_idle(cpu));
         }
-        format!("{:?}", core.native_select_cpu(p, 4, 0).unwrap())
+        format!("{:?}", system.native_select_cpu(p, 4, 0).unwrap())
     });
     assert_eq!(chosen, "(5, true)");
 }
@@ -161,11 +161,11 @@ fn the_sibling_of_the_previous_cpu_comes_before_other_half_idle_cores() {
 fn a_synchronous_wakeup_stays_near_its_waker() {
     // scx_select_cpu_dfl(): SCX_WAKE_SYNC. The waker is CPU 0: 2 is idle and shares its cache;
     // then it is taken, and the waker's own CPU will do while others are idle
-    let chosen = at_wakeup(shaped(8, "llc=4"), |core, p| {
-        let near = core.native_select_cpu(p, 2, WAKE_SYNC).unwrap();
-        let own = core.native_select_cpu(p, 2, WAKE_SYNC).unwrap();
+    let chosen = at_wakeup(shaped(8, "llc=4"), |system, p| {
+        let near = system.native_select_cpu(p, 2, WAKE_SYNC).unwrap();
+        let own = system.native_select_cpu(p, 2, WAKE_SYNC).unwrap();
         // another cache: 5 is idle, but not near
-        let far = core.native_select_cpu(p, 5, WAKE_SYNC).unwrap();
+        let far = system.native_select_cpu(p, 5, WAKE_SYNC).unwrap();
         format!("{near:?} {own:?} {far:?}")
     });
     assert_eq!(chosen, "(2, true) (0, true) (0, true)");
@@ -174,13 +174,13 @@ fn a_synchronous_wakeup_stays_near_its_waker() {
 #[test]
 fn select_cpu_and_keeps_to_a_mask() {
     // scx_bpf_select_cpu_and()
-    let chosen = at_wakeup(ideal(4, 50 * MS), |core, p| {
+    let chosen = at_wakeup(ideal(4, 50 * MS), |system, p| {
         let mask = set(&[1, 3]);
-        let mut pick = || core.native_select_cpu_and(p, 0, 0, &mask, 0).unwrap();
+        let mut pick = || system.native_select_cpu_and(p, 0, 0, &mask, 0).unwrap();
         let mut got = [pick(), pick()];
         got.sort_unstable();
         let none = pick();
-        format!("{got:?} {none} {:?}", core.native_idle_masks().0.iter().collect::<Vec<_>>())
+        format!("{got:?} {none} {:?}", system.native_idle_masks().0.iter().collect::<Vec<_>>())
     });
     // -EBUSY: there is no idle CPU among them any more
     assert_eq!(chosen, "[1, 3] -16 [0, 2]");
@@ -189,13 +189,13 @@ fn select_cpu_and_keeps_to_a_mask() {
 #[test]
 fn claiming_a_cpu_takes_its_whole_core_off_the_idle_cores() {
     // scx_idle_test_and_clear_cpu()
-    let seen = at_wakeup(shaped(4, "smt=2"), |core, p| {
-        let before = core.native_idle_masks();
-        let claimed = [core.native_test_and_clear_idle(3), core.native_test_and_clear_idle(3)];
-        let (cpus, cores) = core.native_idle_masks();
+    let seen = at_wakeup(shaped(4, "smt=2"), |system, p| {
+        let before = system.native_idle_masks();
+        let claimed = [system.native_test_and_clear_idle(3), system.native_test_and_clear_idle(3)];
+        let (cpus, cores) = system.native_idle_masks();
         let list = |s: &CpuSet| s.iter().collect::<Vec<_>>();
-        let whole = core.native_pick_idle(p, PICK_IDLE_CORE).unwrap();
-        let none = core.native_pick_idle(p, PICK_IDLE_CORE).unwrap();
+        let whole = system.native_pick_idle(p, PICK_IDLE_CORE).unwrap();
+        let none = system.native_pick_idle(p, PICK_IDLE_CORE).unwrap();
         format!(
             "{:?} {:?} {claimed:?} {:?} {:?} {} {none}",
             list(&before.0),
@@ -212,9 +212,9 @@ fn claiming_a_cpu_takes_its_whole_core_off_the_idle_cores() {
 fn a_select_cpu_for_another_task_is_an_error() {
     // select_cpu_from_kfunc()
     let load = r#"{"tasks": {"a": {"run": 1000000}, "b": {"run": 1000000}}}"#;
-    let mut native = Native::new("test", &[Op::SelectCpu], |me, core, _, args| {
+    let mut native = Native::new("test", &[Op::SelectCpu], |me, system, _, args| {
         me.held.push(args[0]);
-        core.native_select_cpu(me.held[0], 0, 0).map(|r| u64::from(r.0))
+        system.native_select_cpu(me.held[0], 0, 0).map(|r| u64::from(r.0))
     });
     let (outcome, _) = run(ideal(2, 50 * MS), load, &mut native);
     let text = "select_cpu kfunc called cross-task on a-0[1001]";
@@ -226,8 +226,8 @@ fn own_idle_tracking_turns_the_built_in_one_off() {
     // scx_idle_enable(): unless SCX_OPS_KEEP_BUILTIN_IDLE
     let load = r#"{"tasks": {"a": {"run": 1000000}}}"#;
     let ops = [Op::UpdateIdle, Op::SelectCpu];
-    let handler: Handler = |_, core, op, args| match op {
-        Op::SelectCpu => core.native_select_cpu(args[0], 0, 0).map(|r| u64::from(r.0)),
+    let handler: Handler = |_, system, op, args| match op {
+        Op::SelectCpu => system.native_select_cpu(args[0], 0, 0).map(|r| u64::from(r.0)),
         _ => Ok(0),
     };
     let (outcome, _) = run(ideal(2, 50 * MS), load, &mut Native::new("test", &ops, handler));
@@ -240,8 +240,8 @@ fn own_idle_tracking_turns_the_built_in_one_off() {
 /// What `ops.update_idle()` said, per CPU: times in us and idleness.
 fn idle_log(cpus: u32, load: &str) -> Vec<String> {
     let ops = [Op::UpdateIdle];
-    let (native, _) = run_on(ideal(cpus, 20 * MS), load, &ops, |me, core, _, args| {
-        me.log.push(format!("{} us: CPU {} {}", core.native_now() / 1000, args[0], args[1] != 0));
+    let (native, _) = run_on(ideal(cpus, 20 * MS), load, &ops, |me, system, _, args| {
+        me.log.push(format!("{} us: CPU {} {}", system.native_now() / 1000, args[0], args[1] != 0));
         Ok(0)
     });
     // at the start every CPU has just run something else
@@ -279,8 +279,8 @@ fn a_busy_cpu_ticks_hz_times_a_second() {
         let mut config = Config::new(Topology::flat(2).unwrap(), 1_000 * MS);
         config.costs = rota_machine::config::Costs::none();
         config.hz = hz;
-        let (native, _) = run_on(config, load, &[Op::Tick], |me, core, _, args| {
-            assert_eq!(core.native_pid(args[0]), 1001);
+        let (native, _) = run_on(config, load, &[Op::Tick], |me, system, _, args| {
+            assert_eq!(system.native_pid(args[0]), 1001);
             me.count += 1;
             Ok(0)
         });

@@ -26,9 +26,9 @@ fn the_watchdog_counts_from_when_the_task_became_runnable() {
     // on, which is not over 1 s at 1.5 s, and 1.3 s at 2.0 s
     let load = r#"{"tasks": {"a": {"run": 1000000}, "b": {"delay": 700000, "run": 1000}}}"#;
     let ops = [Op::Enqueue];
-    let mut lossy = Native::new("lossy", &ops, |_, core, _, args| {
-        if core.native_pid(args[0]) == 1001 {
-            core.native_insert(args[0], DSQ_GLOBAL, SLICE_INF, args[1])?;
+    let mut lossy = Native::new("lossy", &ops, |_, system, _, args| {
+        if system.native_pid(args[0]) == 1001 {
+            system.native_insert(args[0], DSQ_GLOBAL, SLICE_INF, args[1])?;
         }
         Ok(0)
     })
@@ -66,8 +66,8 @@ fn a_scheduler_that_cannot_start_says_why() {
 #[test]
 fn a_scheduler_that_cannot_start_gets_no_task_but_is_told_to_exit() {
     let mut refusing =
-        Native::new("test", &[Op::Init, Op::InitTask, Op::Exit], |me, core, op, args| {
-            me.note(core, op, args);
+        Native::new("test", &[Op::Init, Op::InitTask, Op::Exit], |me, system, op, args| {
+            me.note(system, op, args);
             Ok(if op == Op::Init { -1i64 as u64 } else { 0 })
         });
     let (_, end_ns, tape) = run_for(50, ONE, &mut refusing);
@@ -110,17 +110,17 @@ fn an_ejected_scheduler_gives_its_tasks_back_in_order() {
         Op::CgroupExit,
         Op::Exit,
     ];
-    let mut failing = Native::new("test", &ops, |me, core, op, args| {
-        let sleeper = core.native_pid(args[0]) == 1003;
+    let mut failing = Native::new("test", &ops, |me, system, op, args| {
+        let sleeper = system.native_pid(args[0]) == 1003;
         match op {
-            Op::Enqueue if core.native_pid(args[0]) != 1002 => {
+            Op::Enqueue if system.native_pid(args[0]) != 1002 => {
                 let flags = if sleeper { ENQ_PREEMPT } else { 0 };
-                core.native_insert(args[0], DSQ_LOCAL, SLICE_INF, flags)?;
+                system.native_insert(args[0], DSQ_LOCAL, SLICE_INF, flags)?;
             }
-            Op::Quiescent if sleeper => core.native_error("enough"),
+            Op::Quiescent if sleeper => system.native_error("enough"),
             _ => {}
         }
-        me.note(core, op, args);
+        me.note(system, op, args);
         Ok(0)
     });
     let (exit, end_ns, tape) = run_for(50, load, &mut failing);
@@ -154,9 +154,9 @@ fn an_ejected_scheduler_gives_its_tasks_back_in_order() {
 #[test]
 fn the_first_error_is_the_one_that_counts() {
     // scx_claim_exit()
-    let exit = exit_of(&[Op::Running], |_, core, _, _| {
-        core.native_error("first");
-        core.native_exit(3, "second");
+    let exit = exit_of(&[Op::Running], |_, system, _, _| {
+        system.native_error("first");
+        system.native_exit(3, "second");
         Ok(0)
     });
     assert_eq!(exit, "scx_bpf_error (first)");
@@ -165,8 +165,8 @@ fn the_first_error_is_the_one_that_counts() {
 #[test]
 fn a_scheduler_may_leave_with_a_code() {
     // scx_bpf_exit()
-    let mut leaving = Native::new("test", &[Op::Stopping], |_, core, _, _| {
-        core.native_exit(42, "bye");
+    let mut leaving = Native::new("test", &[Op::Stopping], |_, system, _, _| {
+        system.native_exit(42, "bye");
         Ok(0)
     });
     let load = r#"{"tasks": {"a": {"run": 4000, "sleep": 1000}}}"#;
@@ -179,8 +179,8 @@ fn a_scheduler_may_leave_with_a_code() {
 #[test]
 fn messages_are_cut_at_the_kernels_length() {
     // SCX_EXIT_MSG_LEN: 1024 bytes, the last one a zero; here cut before a two-byte letter
-    let mut talking = Native::new("test", &[Op::Running], |_, core, _, _| {
-        core.native_error(&format!("{}é", "x".repeat(1022)));
+    let mut talking = Native::new("test", &[Op::Running], |_, system, _, _| {
+        system.native_error(&format!("{}é", "x".repeat(1022)));
         Ok(0)
     });
     let (exit, _, _) = run_for(50, ONE, &mut talking);
@@ -190,17 +190,18 @@ fn messages_are_cut_at_the_kernels_length() {
 #[test]
 fn kernel_functions_are_refused_where_the_verifier_would() {
     // scx_kfunc_context_filter()
-    let exit = exit_of(&[Op::Running], |_, core, _, args| {
-        core.native_insert(args[0], DSQ_LOCAL, 1, 0).map(|()| 0)
+    let exit = exit_of(&[Op::Running], |_, system, _, args| {
+        system.native_insert(args[0], DSQ_LOCAL, 1, 0).map(|()| 0)
     });
     let text = "ops.running(): scx_bpf_dsq_insert() may not be called from ops.running()";
     assert_eq!(exit, format!("runtime error ({text})"));
-    let exit =
-        exit_of(&[Op::Enqueue], |me, core, _, _| core.native_move_to_local(me, 0).map(u64::from));
+    let exit = exit_of(&[Op::Enqueue], |me, system, _, _| {
+        system.native_move_to_local(me, 0).map(u64::from)
+    });
     let text = "ops.enqueue(): scx_bpf_dsq_move_to_local() may not be called from ops.enqueue()";
     assert_eq!(exit, format!("runtime error ({text})"));
     let exit =
-        exit_of(&[Op::Dispatch], |_, core, _, _| core.native_create_dsq(1).map(|r| r as u64));
+        exit_of(&[Op::Dispatch], |_, system, _, _| system.native_create_dsq(1).map(|r| r as u64));
     let text = "ops.dispatch(): scx_bpf_create_dsq() may not be called from ops.dispatch()";
     assert_eq!(exit, format!("runtime error ({text})"));
 }
@@ -209,10 +210,10 @@ fn kernel_functions_are_refused_where_the_verifier_would() {
 fn a_task_tied_to_one_cpu_is_not_asked_for_another() {
     // select_task_rq(): only if p->nr_cpus_allowed > 1
     let load = r#"{"tasks": {"tied": {"cpus": [1], "run": 1000, "sleep": 1000}}}"#;
-    let mut native = Native::new("test", &[Op::SelectCpu, Op::Enqueue], |me, core, op, args| {
-        me.note(core, op, args);
+    let mut native = Native::new("test", &[Op::SelectCpu, Op::Enqueue], |me, system, op, args| {
+        me.note(system, op, args);
         if op == Op::Enqueue {
-            core.native_insert(args[0], DSQ_LOCAL, SLICE_INF, 0)?;
+            system.native_insert(args[0], DSQ_LOCAL, SLICE_INF, 0)?;
         }
         Ok(0)
     });

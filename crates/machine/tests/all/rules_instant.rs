@@ -34,17 +34,17 @@ fn interrupted(config: Config, at_ns: u64, for_ns: u64) -> Config {
 /// Whoever is not the first task goes to the head of the queue, and takes CPU 0 from the first.
 fn children_preempt() -> Native {
     let ops = [Op::Init, Op::SelectCpu, Op::Enqueue, Op::Dispatch];
-    Native::new("test", &ops, |me, core, op, args| match op {
-        Op::Init => core.native_create_dsq(0).map(|r| r as u64),
-        Op::Enqueue if core.native_pid(args[0]) == 1001 => {
-            core.native_insert(args[0], 0, me.slice_ns, 0).map(|()| 0)
+    Native::new("test", &ops, |me, system, op, args| match op {
+        Op::Init => system.native_create_dsq(0).map(|r| r as u64),
+        Op::Enqueue if system.native_pid(args[0]) == 1001 => {
+            system.native_insert(args[0], 0, me.slice_ns, 0).map(|()| 0)
         }
         Op::Enqueue => {
-            core.native_insert(args[0], 0, me.slice_ns, ENQ_HEAD)?;
-            core.native_kick(0, KICK_PREEMPT);
+            system.native_insert(args[0], 0, me.slice_ns, ENQ_HEAD)?;
+            system.native_kick(0, KICK_PREEMPT);
             Ok(0)
         }
-        Op::Dispatch => core.native_move_to_local(me, 0).map(u64::from),
+        Op::Dispatch => system.native_move_to_local(me, 0).map(u64::from),
         _ => Ok(0),
     })
 }

@@ -97,14 +97,14 @@ fn a_task_woken_before_it_left_its_cpu_just_goes_on() {
 fn a_woken_task_that_preempts_its_waker_runs_first() {
     // the policy gives every woken task the CPU: the waker goes on after it
     let ops = [Op::Init, Op::SelectCpu, Op::Enqueue, Op::Dispatch];
-    let mut eager = Native::new("eager", &ops, |me, core, op, args| match op {
-        Op::Init => core.native_create_dsq(0).map(|r| r as u64),
+    let mut eager = Native::new("eager", &ops, |me, system, op, args| match op {
+        Op::Init => system.native_create_dsq(0).map(|r| r as u64),
         Op::Enqueue if args[1] & ENQ_WAKEUP != 0 => {
-            core.native_insert(args[0], DSQ_LOCAL, me.slice_ns, ENQ_PREEMPT)?;
+            system.native_insert(args[0], DSQ_LOCAL, me.slice_ns, ENQ_PREEMPT)?;
             Ok(0)
         }
-        Op::Enqueue => core.native_insert(args[0], 0, me.slice_ns, 0).map(|()| 0),
-        Op::Dispatch => core.native_move_to_local(me, 0).map(u64::from),
+        Op::Enqueue => system.native_insert(args[0], 0, me.slice_ns, 0).map(|()| 0),
+        Op::Dispatch => system.native_move_to_local(me, 0).map(u64::from),
         _ => Ok(0),
     });
     let load = r#"{"tasks": {

@@ -4,17 +4,17 @@
 
 use crate::common::{ideal, run};
 use rota_machine::config::Config;
-use rota_machine::core::Core;
 use rota_machine::exit::ExitKind;
 use rota_machine::ops::{Op, OpRet, Ops, OpsParams, Tracepoint};
 use rota_machine::run::Outcome;
+use rota_machine::system::System;
 use rota_vm::error::Fault;
 use rota_vm::host::Host;
 
 const MS: u64 = 1_000_000;
 const HOG: &str = r#"{"tasks": {"a": {"run": 1000000}}}"#;
 
-/// A scheduler that leaves all to the core, with callbacks that cost something.
+/// A scheduler that leaves all to the kernel, with callbacks that cost something.
 struct Dear {
     params: OpsParams,
     /// Instructions of each callback that it has.
@@ -55,21 +55,21 @@ impl Ops for Dear {
         op == Op::Init || self.ops.iter().any(|(own, _)| *own == op)
     }
 
-    fn call(&mut self, core: &mut Core, op: Op, _: &[u64]) -> Result<OpRet, Fault> {
+    fn call(&mut self, system: &mut System, op: Op, _: &[u64]) -> Result<OpRet, Fault> {
         self.called.push(op.name());
         if self.faults == Some(op) {
             return Err(Fault::denied("no"));
         }
         if op == Op::Init && self.timer > 0 {
-            core.timer_start(1, Host::now_ns(core), None);
+            system.timer_start(1, Host::now_ns(system), None);
         }
         let cost = self.ops.iter().find(|(own, _)| *own == op);
         Ok(OpRet { value: 0, instructions: cost.map_or(0, |(_, cost)| *cost) })
     }
 
-    fn run_timer(&mut self, core: &mut Core, timer: u64) -> Result<OpRet, Fault> {
+    fn run_timer(&mut self, system: &mut System, timer: u64) -> Result<OpRet, Fault> {
         self.called.push("timer");
-        core.timer_start(timer, Host::now_ns(core), None);
+        system.timer_start(timer, Host::now_ns(system), None);
         Ok(OpRet { value: 0, instructions: self.timer })
     }
 
@@ -77,12 +77,12 @@ impl Ops for Dear {
         self.watcher > 0
     }
 
-    fn pass(&mut self, _: &mut Core, _: Tracepoint, _: &[u64]) -> Result<u64, Fault> {
+    fn pass(&mut self, _: &mut System, _: Tracepoint, _: &[u64]) -> Result<u64, Fault> {
         self.called.push("tracepoint");
         Ok(self.watcher)
     }
 
-    fn release_owner(&mut self, _: &mut Core, _: u64) {}
+    fn release_owner(&mut self, _: &mut System, _: u64) {}
 }
 
 /// A run of 3 s with so many instructions for each CPU and second.

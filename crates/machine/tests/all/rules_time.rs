@@ -4,9 +4,9 @@
 use crate::common::{ideal, run, shared_fifo, Native};
 use rota_machine::config::Config;
 use rota_machine::consts::*;
-use rota_machine::core::Core;
 use rota_machine::exit::ExitKind;
 use rota_machine::ops::{Op, OpRet, Ops, OpsParams};
+use rota_machine::system::System;
 use rota_machine::topology::Topology;
 use rota_trace::EventKind;
 use rota_vm::error::Fault;
@@ -19,9 +19,9 @@ const TWO: &str = r#"{"tasks": {"a": {"run": 1000000}, "b": {"run": 1000000}}}"#
 fn a_cpu_that_kicks_itself_while_idle_lets_time_pass() {
     // one look takes a microsecond once it had 64 and 4 per CPU for free
     let load = r#"{"tasks": {"a": {"delay": 1000, "run": 500, "sleep": 500}}}"#;
-    let mut polling = Native::new("test", &[Op::Dispatch], |me, core, _, args| {
+    let mut polling = Native::new("test", &[Op::Dispatch], |me, system, _, args| {
         me.count += 1;
-        core.native_kick(args[0] as i32, 0);
+        system.native_kick(args[0] as i32, 0);
         Ok(0)
     });
     let (outcome, tape) = run(ideal(1, 10 * MS), load, &mut polling);
@@ -34,11 +34,11 @@ fn a_cpu_that_kicks_itself_while_idle_lets_time_pass() {
 #[test]
 fn tasks_that_preempt_each_other_for_ever_still_get_on() {
     // every task that is queued takes the slice of the one that runs
-    let mut jealous = Native::new("test", &[Op::Enqueue, Op::SelectCpu], |me, core, op, args| {
+    let mut jealous = Native::new("test", &[Op::Enqueue, Op::SelectCpu], |me, system, op, args| {
         if op == Op::Enqueue {
             me.count += 1;
-            core.native_insert(args[0], DSQ_GLOBAL, MS / 10, 0)?;
-            core.native_kick(0, KICK_PREEMPT);
+            system.native_insert(args[0], DSQ_GLOBAL, MS / 10, 0)?;
+            system.native_kick(0, KICK_PREEMPT);
         }
         Ok(0)
     });
@@ -53,8 +53,8 @@ fn tasks_that_preempt_each_other_for_ever_still_get_on() {
 
 #[test]
 fn slices_below_a_microsecond_do_not_stop_the_run() {
-    let mut tiny = Native::new("test", &[Op::Enqueue], |_, core, _, args| {
-        core.native_insert(args[0], DSQ_GLOBAL, 1, 0).map(|()| 0)
+    let mut tiny = Native::new("test", &[Op::Enqueue], |_, system, _, args| {
+        system.native_insert(args[0], DSQ_GLOBAL, 1, 0).map(|()| 0)
     });
     let (outcome, tape) = run(ideal(1, 10 * MS), TWO, &mut tiny);
     assert_eq!(outcome.exit.kind, ExitKind::Unreg);
@@ -64,12 +64,12 @@ fn slices_below_a_microsecond_do_not_stop_the_run() {
 
 #[test]
 fn a_scheduler_that_hands_tasks_back_for_ever_is_ejected() {
-    let mut circular = Native::new("test", &[Op::Init, Op::Enqueue], |_, core, op, args| {
+    let mut circular = Native::new("test", &[Op::Init, Op::Enqueue], |_, system, op, args| {
         if op == Op::Init {
-            return core.native_create_dsq(0).map(|r| r as u64);
+            return system.native_create_dsq(0).map(|r| r as u64);
         }
-        core.native_insert(args[0], 0, MS, 0)?;
-        core.native_reenq(0, REENQ_ANY);
+        system.native_insert(args[0], 0, MS, 0)?;
+        system.native_reenq(0, REENQ_ANY);
         Ok(0)
     });
     let (outcome, _) = run(ideal(1, 10 * MS), TWO, &mut circular);
@@ -114,28 +114,28 @@ impl Ops for Timed {
         op == Op::Init
     }
 
-    fn call(&mut self, core: &mut Core, _: Op, _: &[u64]) -> Result<OpRet, Fault> {
+    fn call(&mut self, system: &mut System, _: Op, _: &[u64]) -> Result<OpRet, Fault> {
         for (timer, at_ns, cpu) in &self.start {
-            core.timer_start(*timer, Host::now_ns(core) + at_ns, *cpu);
+            system.timer_start(*timer, Host::now_ns(system) + at_ns, *cpu);
         }
         Ok(OpRet { value: 0, instructions: 1 })
     }
 
-    fn run_timer(&mut self, core: &mut Core, timer: u64) -> Result<OpRet, Fault> {
-        self.fired.push((core.native_now() / 1000, Host::cpu(core), timer));
+    fn run_timer(&mut self, system: &mut System, timer: u64) -> Result<OpRet, Fault> {
+        self.fired.push((system.native_now() / 1000, Host::cpu(system), timer));
         for (from, to, after_ns) in &self.restart {
             if *from == timer {
-                core.timer_start(*to, Host::now_ns(core) + after_ns, None);
+                system.timer_start(*to, Host::now_ns(system) + after_ns, None);
             }
         }
         if let Some(other) = self.cancel.take() {
-            assert!(core.timer_cancel(other));
-            assert!(!core.timer_cancel(other));
+            assert!(system.timer_cancel(other));
+            assert!(!system.timer_cancel(other));
         }
         Ok(OpRet { value: 0, instructions: 1 })
     }
 
-    fn release_owner(&mut self, _: &mut Core, _: u64) {}
+    fn release_owner(&mut self, _: &mut System, _: u64) {}
 }
 
 #[test]

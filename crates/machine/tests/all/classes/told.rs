@@ -5,30 +5,30 @@
 use super::MS;
 use crate::common::{ideal, run, Native};
 use rota_machine::consts::*;
-use rota_machine::core::Core;
 use rota_machine::ops::Op;
+use rota_machine::system::System;
 use rota_vm::host::Host;
 
 /// Notes a callback: its task or CPU, and of a release why and for whom.
-fn note(me: &mut Native, core: &mut Core, op: Op, args: &[u64]) {
-    let at = core.native_now() / MS;
+fn note(me: &mut Native, system: &mut System, op: Op, args: &[u64]) {
+    let at = system.native_now() / MS;
     let what = match op {
         Op::CpuRelease => {
             // struct scx_cpu_release_args { enum scx_cpu_preempt_reason reason; task }
-            let reason = core.memory().read(args[1], 4).unwrap();
-            let task = core.memory().read(args[1] + 8, 8).unwrap();
-            format!("CPU {} reason {reason} for {}", args[0], core.native_pid(task))
+            let reason = system.memory().read(args[1], 4).unwrap();
+            let task = system.memory().read(args[1] + 8, 8).unwrap();
+            format!("CPU {} reason {reason} for {}", args[0], system.native_pid(task))
         }
         Op::CpuAcquire => format!("CPU {}", args[0]),
-        Op::Stopping => format!("{} runnable {}", core.native_pid(args[0]), args[1]),
-        _ => core.native_pid(args[0]).to_string(),
+        Op::Stopping => format!("{} runnable {}", system.native_pid(args[0]), args[1]),
+        _ => system.native_pid(args[0]).to_string(),
     };
     me.log.push(format!("{at} {} {what}", op.name()));
 }
 
 fn told(ops: &[Op], cpus: u32, tasks: &str) -> Vec<String> {
-    let mut native = Native::new("notes", ops, |me, core, op, args| {
-        note(me, core, op, args);
+    let mut native = Native::new("notes", ops, |me, system, op, args| {
+        note(me, system, op, args);
         Ok(0)
     });
     let mut config = ideal(cpus, 30 * MS);
@@ -119,14 +119,14 @@ fn a_change_of_class_disables_and_enables_the_task() {
 fn a_cpu_that_a_higher_class_has_is_not_idle() {
     // the real-time task is on CPU 0 from 0 to 20; the kick at 5 says nothing to it
     let ops = [Op::SelectCpu, Op::Enqueue];
-    let mut native = Native::new("looks", &ops, |me, core, op, args| {
+    let mut native = Native::new("looks", &ops, |me, system, op, args| {
         if op == Op::SelectCpu {
-            let claims = [0, 1].map(|cpu| core.native_test_and_clear_idle(cpu));
+            let claims = [0, 1].map(|cpu| system.native_test_and_clear_idle(cpu));
             me.log.push(format!("{claims:?}"));
-            core.native_kick(0, KICK_PREEMPT);
+            system.native_kick(0, KICK_PREEMPT);
             return Ok(1);
         }
-        core.native_insert(args[0], DSQ_LOCAL, SLICE_INF, args[1]).map(|()| 0)
+        system.native_insert(args[0], DSQ_LOCAL, SLICE_INF, args[1]).map(|()| 0)
     });
     let load = r#"{"tasks": {"rt": {"loop": 1, "policy": "SCHED_FIFO", "cpus": [0], "run": 20000},
         "ext": {"loop": 1, "delay": 5000, "run": 5000}}}"#;
@@ -140,15 +140,15 @@ fn a_cpu_that_a_higher_class_has_is_not_idle() {
 fn a_release_is_the_time_to_hand_waiting_tasks_back() {
     // at 5 the real-time task takes CPU 0 from a, which the scheduler then sends to CPU 1
     let ops = [Op::Enqueue, Op::CpuRelease];
-    let mut native = Native::new("moves", &ops, |me, core, op, args| match op {
+    let mut native = Native::new("moves", &ops, |me, system, op, args| match op {
         Op::CpuRelease => {
-            core.native_reenq(DSQ_LOCAL_ON, REENQ_ANY);
+            system.native_reenq(DSQ_LOCAL_ON, REENQ_ANY);
             Ok(0)
         }
         _ => {
-            me.log.push(format!("{} {}", core.native_now() / MS, args[1] & ENQ_REENQ != 0));
+            me.log.push(format!("{} {}", system.native_now() / MS, args[1] & ENQ_REENQ != 0));
             let cpu = u64::from(args[1] & ENQ_REENQ != 0);
-            core.native_insert(args[0], DSQ_LOCAL_ON | cpu, SLICE_INF, args[1]).map(|()| 0)
+            system.native_insert(args[0], DSQ_LOCAL_ON | cpu, SLICE_INF, args[1]).map(|()| 0)
         }
     });
     let load = r#"{"tasks": {"a": {"loop": 1, "run": 20000},

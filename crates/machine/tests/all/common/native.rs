@@ -2,12 +2,12 @@
 //! Schedulers written in Rust, to test the machine without a compiler.
 
 use rota_machine::consts::KICK_IDLE;
-use rota_machine::core::Core;
 use rota_machine::ops::{Op, OpRet, Ops, OpsParams};
+use rota_machine::system::System;
 use rota_vm::error::Fault;
 
 /// What a native scheduler does in one callback.
-pub(crate) type Handler = fn(&mut Native, &mut Core, Op, &[u64]) -> Result<u64, Fault>;
+pub(crate) type Handler = fn(&mut Native, &mut System, Op, &[u64]) -> Result<u64, Fault>;
 
 /// A scheduler made of a handler and the set of its callbacks.
 pub(crate) struct Native {
@@ -27,7 +27,7 @@ pub(crate) struct Native {
 }
 
 /// What a test sees of the machine, with a task.
-pub(crate) type Look = fn(&mut Core, u64) -> String;
+pub(crate) type Look = fn(&mut System, u64) -> String;
 
 impl Native {
     pub(crate) fn new(name: &str, ops: &[Op], handler: Handler) -> Self {
@@ -51,8 +51,8 @@ impl Native {
     }
 
     /// Notes a callback: its name and, where its first argument is a task, the pid.
-    pub(crate) fn note(&mut self, core: &Core, op: Op, args: &[u64]) {
-        let pid = args.first().map_or(0, |p| core.native_pid(*p));
+    pub(crate) fn note(&mut self, system: &System, op: Op, args: &[u64]) {
+        let pid = args.first().map_or(0, |p| system.native_pid(*p));
         let task = if pid == 0 { String::new() } else { format!(" {pid}") };
         self.log.push(format!("{}{task}", op.name()));
     }
@@ -82,31 +82,31 @@ impl Ops for Native {
         self.ops.contains(&op)
     }
 
-    fn call(&mut self, core: &mut Core, op: Op, args: &[u64]) -> Result<OpRet, Fault> {
-        let value = (self.handler)(self, core, op, args)?;
+    fn call(&mut self, system: &mut System, op: Op, args: &[u64]) -> Result<OpRet, Fault> {
+        let value = (self.handler)(self, system, op, args)?;
         Ok(OpRet { value, instructions: 1 })
     }
 
-    fn run_timer(&mut self, _: &mut Core, _: u64) -> Result<OpRet, Fault> {
+    fn run_timer(&mut self, _: &mut System, _: u64) -> Result<OpRet, Fault> {
         Err(Fault::denied("no timers"))
     }
 
-    fn release_owner(&mut self, _: &mut Core, _: u64) {}
+    fn release_owner(&mut self, _: &mut System, _: u64) {}
 }
 
 /// One shared first-in-first-out queue; an idle CPU that may serve a new task is woken.
 pub(crate) fn shared_fifo() -> Native {
-    Native::new("fifo", &[Op::Init, Op::Enqueue, Op::Dispatch], |me, core, op, args| match op {
-        Op::Init => core.native_create_dsq(0).map(|r| r as u64),
+    Native::new("fifo", &[Op::Init, Op::Enqueue, Op::Dispatch], |me, system, op, args| match op {
+        Op::Init => system.native_create_dsq(0).map(|r| r as u64),
         Op::Enqueue => {
-            core.native_insert(args[0], 0, me.slice_ns, args[1])?;
-            let idle = core.native_pick_idle(args[0], 0)?;
+            system.native_insert(args[0], 0, me.slice_ns, args[1])?;
+            let idle = system.native_pick_idle(args[0], 0)?;
             if idle >= 0 {
-                core.native_kick(idle as i32, KICK_IDLE);
+                system.native_kick(idle as i32, KICK_IDLE);
             }
             Ok(0)
         }
-        Op::Dispatch => core.native_move_to_local(me, 0).map(u64::from),
+        Op::Dispatch => system.native_move_to_local(me, 0).map(u64::from),
         _ => Ok(0),
     })
 }

@@ -87,11 +87,11 @@ fn without_any_callback_the_global_queue_serves_all() {
 #[test]
 fn a_scheduler_that_drops_a_task_is_ejected_as_a_stall() {
     let ops = [Op::Init, Op::Enqueue, Op::Dispatch];
-    let mut lossy = Native::new("lossy", &ops, |me, core, op, args| match op {
-        Op::Init => core.native_create_dsq(0).map(|r| r as u64),
-        Op::Enqueue if core.native_pid(args[0]) == 1002 => Ok(0),
-        Op::Enqueue => core.native_insert(args[0], 0, me.slice_ns, args[1]).map(|()| 0),
-        _ => core.native_move_to_local(me, 0).map(u64::from),
+    let mut lossy = Native::new("lossy", &ops, |me, system, op, args| match op {
+        Op::Init => system.native_create_dsq(0).map(|r| r as u64),
+        Op::Enqueue if system.native_pid(args[0]) == 1002 => Ok(0),
+        Op::Enqueue => system.native_insert(args[0], 0, me.slice_ns, args[1]).map(|()| 0),
+        _ => system.native_move_to_local(me, 0).map(u64::from),
     })
     .timeout_ms(1_000);
     let (outcome, _) = run(ideal(1, 10_000 * MS), HOGS3, &mut lossy);
@@ -104,8 +104,8 @@ fn a_scheduler_that_drops_a_task_is_ejected_as_a_stall() {
 
 #[test]
 fn dispatching_to_a_queue_that_does_not_exist_is_an_error() {
-    let mut wrong = Native::new("wrong", &[Op::Enqueue], |_, core, _, args| {
-        core.native_insert(args[0], 77, 1, args[1]).map(|()| 0)
+    let mut wrong = Native::new("wrong", &[Op::Enqueue], |_, system, _, args| {
+        system.native_insert(args[0], 77, 1, args[1]).map(|()| 0)
     });
     let (outcome, _) = run(ideal(1, 100 * MS), HOGS3, &mut wrong);
     assert_eq!(outcome.exit.to_string(), "runtime error (non-existent DSQ 0x4d)");
@@ -114,15 +114,15 @@ fn dispatching_to_a_queue_that_does_not_exist_is_an_error() {
 #[test]
 fn the_running_task_is_not_queued_while_dispatch_runs() {
     let ops = [Op::Init, Op::Enqueue, Op::Dispatch];
-    let mut probe = Native::new("probe", &ops, |me, core, op, args| match op {
-        Op::Init => core.native_create_dsq(0).map(|r| r as u64),
+    let mut probe = Native::new("probe", &ops, |me, system, op, args| match op {
+        Op::Init => system.native_create_dsq(0).map(|r| r as u64),
         Op::Enqueue => {
-            me.log.push(format!("enqueue {}", core.native_pid(args[0])));
-            core.native_insert(args[0], 0, me.slice_ns, args[1]).map(|()| 0)
+            me.log.push(format!("enqueue {}", system.native_pid(args[0])));
+            system.native_insert(args[0], 0, me.slice_ns, args[1]).map(|()| 0)
         }
         _ => {
-            me.log.push(format!("dispatch prev {}", core.native_pid(args[1])));
-            core.native_move_to_local(me, 0).map(u64::from)
+            me.log.push(format!("dispatch prev {}", system.native_pid(args[1])));
+            system.native_move_to_local(me, 0).map(u64::from)
         }
     });
     let load =
@@ -139,7 +139,7 @@ fn the_running_task_is_not_queued_while_dispatch_runs() {
 fn a_lone_task_keeps_its_cpu_with_a_fresh_default_slice() {
     let load = r#"{"tasks": {"a": {"loop": -1, "run": 1000000}}}"#;
     let (outcome, tape) = run(ideal(1, 100 * MS), load, &mut shared_fifo());
-    // 10 ms from the scheduler, then 20 ms each from the core: at 0, 10, 30, 50, 70, 90
+    // 10 ms from the scheduler, then 20 ms each from the kernel: at 0, 10, 30, 50, 70, 90
     assert_eq!(tape.picks(0).len(), 6);
     assert_eq!(outcome.counters.dispatch_keep_last, 5);
     let switches =
@@ -150,16 +150,16 @@ fn a_lone_task_keeps_its_cpu_with_a_fresh_default_slice() {
 #[test]
 fn enq_last_hands_the_last_task_to_the_scheduler() {
     let ops = [Op::Init, Op::Enqueue, Op::Dispatch];
-    let mut last = Native::new("last", &ops, |me, core, op, args| match op {
-        Op::Init => core.native_create_dsq(0).map(|r| r as u64),
+    let mut last = Native::new("last", &ops, |me, system, op, args| match op {
+        Op::Init => system.native_create_dsq(0).map(|r| r as u64),
         Op::Enqueue => {
             if args[1] & ENQ_LAST != 0 {
                 me.log.push("last".into());
-                return core.native_insert(args[0], DSQ_LOCAL, me.slice_ns, args[1]).map(|()| 0);
+                return system.native_insert(args[0], DSQ_LOCAL, me.slice_ns, args[1]).map(|()| 0);
             }
-            core.native_insert(args[0], 0, me.slice_ns, args[1]).map(|()| 0)
+            system.native_insert(args[0], 0, me.slice_ns, args[1]).map(|()| 0)
         }
-        _ => core.native_move_to_local(me, 0).map(u64::from),
+        _ => system.native_move_to_local(me, 0).map(u64::from),
     })
     .flags(OPS_ENQ_LAST);
     let load = r#"{"tasks": {"a": {"loop": -1, "run": 1000000}}}"#;
@@ -191,10 +191,10 @@ fn callbacks_of_a_tasks_life_come_in_the_kernels_order() {
         Op::Disable,
         Op::ExitTask,
     ];
-    let mut life = Native::new("life", &ops, |me, core, op, args| {
+    let mut life = Native::new("life", &ops, |me, system, op, args| {
         me.log.push(op.name().to_string());
         if op == Op::Enqueue {
-            return core.native_insert(args[0], DSQ_GLOBAL, me.slice_ns, args[1]).map(|()| 0);
+            return system.native_insert(args[0], DSQ_GLOBAL, me.slice_ns, args[1]).map(|()| 0);
         }
         Ok(0)
     });

@@ -23,7 +23,7 @@ use rota_trace::{Cost, Event, EventKind};
 
 /// The simulated kernel: everything but the scheduler that it hosts. A function that needs one
 /// group only is a function of that group.
-pub struct Core {
+pub struct System {
     pub(crate) config: Config,
     pub(crate) choices: Choices,
     pub(crate) now_ns: u64,
@@ -45,8 +45,8 @@ pub struct Core {
     pub(crate) told: Told,
 }
 
-impl Core {
-    /// The kernel's clock: time since boot, while [`Core::now_ns`] counts from the start
+impl System {
+    /// The kernel's clock: time since boot, while [`System::now_ns`] counts from the start
     /// of the run.
     #[inline]
     pub(crate) fn clock_ns(&self) -> u64 {
