@@ -181,6 +181,17 @@ void BPF_STRUCT_OPS(appease_enable, struct task_struct *p)
 	weigh(slot_of(p), p);
 }
 
+/* A class above has it: what it holds may be served there. */
+void BPF_STRUCT_OPS(appease_disable, struct task_struct *p)
+{
+	u32 slot = slot_of(p);
+	u64 now = bpf_ktime_get_ns();
+
+	bpf_spin_lock(&lock);
+	set_pace(slot, PACE_STILL, now);
+	bpf_spin_unlock(&lock);
+}
+
 s32 BPF_STRUCT_OPS(appease_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
 	struct actor parent = actor_of(bpf_get_current_task_btf());
@@ -232,6 +243,7 @@ help_text("Customer appeasement: who serves those that wait goes first") paper("
 	.set_cpumask = (void *)appease_set_cpumask,
 	.set_weight = (void *)appease_set_weight,
 	.enable = (void *)appease_enable,
+	.disable = (void *)appease_disable,
 	.init_task = (void *)appease_init_task,
 	.exit_task = (void *)appease_exit_task,
 	.init = (void *)appease_init,

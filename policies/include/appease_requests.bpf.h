@@ -153,11 +153,11 @@ static u32 request_arrives(const struct end *end, const struct actor *a, u64 now
 
 static void request_answered(u32 request, u64 now)
 {
-	const struct request *r = request_at(request);
+	bool of_customer = !request_at(request)->parent;
+	u64 waited = request_end(request, now);
 
 	stats.answered++;
-	stats.waited_ns += r->parent ? 0 : unhappiness_of(r, now);
-	request_end(request, now);
+	stats.waited_ns += of_customer ? waited : 0;
 }
 
 int BPF_TRACEPOINT(sk_data_ready, const struct sock *sk)
@@ -244,8 +244,7 @@ int BPF_TRACEPOINT(sock_send_length, const struct sock *sk, int ret, int flags)
 		/* Over the network's loopback: only now it is known who asked. */
 		r->asker_tgid = a.tgid;
 		r->asker_session = a.session;
-		r->parent = request_to_serve(a.slot, now);
-		request_at(r->parent)->child = r->parent ? request : 0;
+		request_serves(request, request_to_serve(a.slot, now), now);
 		a.tgid = client_at(r->holder)->tgid;
 		a.session = client_at(r->holder)->session;
 		if (r->holder && !is_customer(r, &a)) {

@@ -8,6 +8,11 @@
  * A holder that blocks for a service hands on 1 - alpha of it [eq. 1], and what is left to it
  * stays as it is [4]; with the answer it gets all of it back [eq. 2].
  *
+ * A wait counts once. From when a holder asks until it blocks both its request and the one to the
+ * service grow, with the same time: as the second is joined to the first, there or as it ends, the
+ * CPU time that it had meanwhile is taken off, and nothing added. A request that was handed on
+ * stands still, whatever its holder does until it has the answer.
+ *
  * All requests of one holder grow alike, by the holder's clock: no event costs more where
  * more requests are open. The total of a request [eq. 3] is that of the one being served and
  * what is left to those who wait for it: of several at once on behalf of one, each counts for
@@ -41,6 +46,8 @@ struct request {
 	u64 mark;	/* on its holder's clock */
 	u64 above;	/* unhappiness of all who wait for it, ns */
 	u64 touched_at; /* when its holder last received something */
+	u64 began_at;
+	u64 least;	/* what its parent had then */
 	u32 weight;	/* of the customer, times that of who serves directly */
 	u32 asker_tgid; /* the process that asks; 0: not known, or not on this machine */
 	u32 asker_session;
@@ -126,7 +133,8 @@ static u64 clock_of(const struct holder *h, u64 now)
 /* The unhappiness of one request at one process, u in [§2.1]. No branch: verifiers follow both. */
 static u64 unhappiness_of(const struct request *r, u64 now)
 {
-	s64 u = r->carried + clock_of(holder_at(r->holder), now) - r->mark;
+	u64 grown = clock_of(holder_at(r->holder), now) - r->mark;
+	s64 u = r->carried + grown * !r->handed_on;
 
 	return u & ~(u >> 63);
 }
@@ -185,6 +193,17 @@ static u32 request_find(u64 key)
 	return request;
 }
 
+/* It is on behalf of @parent. */
+static void request_serves(u32 request, u32 parent, u64 now)
+{
+	struct request *r = request_at(request);
+
+	r->parent = parent;
+	r->least = falls ? 0 : unhappiness_of(request_at(parent), now);
+	/* That of request 0, none, does not matter. */
+	request_at(parent)->child = request;
+}
+
 /* A request begins; 0: there is no room. */
 static u32 request_begin(u64 key, u32 parent, u32 weight, u64 now)
 {
@@ -199,9 +218,8 @@ static u32 request_begin(u64 key, u32 parent, u32 weight, u64 now)
 		return 0;
 	r = request_at(request);
 	*r = (struct request){
-		.key = key, .parent = parent, .weight = weight, .mark = now, .touched_at = now};
-	/* That of request 0, none, does not matter. */
-	request_at(parent)->child = request;
+		.key = key, .weight = weight, .mark = now, .touched_at = now, .began_at = now};
+	request_serves(request, parent, now);
 	if (key) {
 		r->in_bucket = conversations[bucket];
 		/* That of request 0 does not matter either. */
@@ -271,40 +289,62 @@ static void request_free(u32 request, u64 now)
 }
 
 /*
- * A request is over. What it was for gets its unhappiness back [eq. 2]; what others do for it
- * has nobody any more who waits for that.
+ * How much a service's request adds to what its customer has waited by the request that it is for:
+ * all that it has, if that was handed on; else they waited together, less what the service ran.
+ */
+static s64 added_by(const struct request *child, const struct request *r, u64 now)
+{
+	u64 u = unhappiness_of(r, now), own = unhappiness_of(child, now);
+	u64 served = now - child->began_at - own;
+
+	if (r->handed_on)
+		return own;
+	if ((s64)served < 0 || u < child->least)
+		return 0;
+	return served < u - child->least ? -(s64)served : -(s64)(u - child->least);
+}
+
+/*
+ * A request is over: what the customer had waited. What it was for gets that back [eq. 2]; what
+ * others do for it has nobody any more who waits for that, and gives it back first.
  *
  * The only loop, and that before anything else: others call this in loops, and until late in 2025
  * the verifier compared the stack here with that of the call before, beyond the end of the smaller.
  */
-static void request_end(u32 request, u64 now)
+static u64 request_end(u32 request, u64 now)
 {
 	struct request *r = request_at(request), *parent = request_at(r->parent);
-	u32 child = r->child;
+	u32 child = r->child, above = request;
+	u64 u = unhappiness_of(r, now);
 
 	while (child && can_loop()) {
 		u32 next = request_at(child)->child;
 
+		u += added_by(request_at(child), request_at(above), now);
+		above = child;
 		request_free(child, now);
 		child = next;
 	}
+	settle(r, u, now);
+	r->handed_on = false;
 	if (r->parent && parent->child == request) {
-		settle(parent, unhappiness_of(parent, now) + unhappiness_of(r, now), now);
+		settle(parent, unhappiness_of(parent, now) + added_by(r, parent, now), now);
 		parent->child = 0;
 		parent->handed_on = false;
 		holder_changed(parent->holder);
 	}
 	request_free(request, now);
+	return u;
 }
 
 /* Its holder blocks until the child is answered [eq. 1]. */
 static void request_hand_on(u32 request, u64 now)
 {
 	struct request *r = request_at(request), *child = request_at(r->child);
-	u64 u = unhappiness_of(r, now), kept = u * alpha / ALPHA_ONE;
+	u64 u = unhappiness_of(r, now) + added_by(child, r, now), kept = u * alpha / ALPHA_ONE;
 
 	settle(r, kept, now);
-	settle(child, unhappiness_of(child, now) + u - kept, now);
+	settle(child, u - kept, now);
 	child->above = r->above + kept;
 	r->handed_on = true;
 	holder_changed(child->holder);

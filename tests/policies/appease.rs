@@ -11,12 +11,12 @@ use rota_trace::{EventKind, Request};
 const MS: u64 = 1_000_000;
 const SERVER: &str = r#""recv": "s", "run": {"request": 1}, "reply": "s""#;
 
-struct Ran {
-    tape: Tape,
+pub(crate) struct Ran {
+    pub(crate) tape: Tape,
     hosted: Hosted,
 }
 
-fn run(set: &[(&str, &str)], cpus: u32, load: &str, end_ms: u64) -> Ran {
+pub(crate) fn run(set: &[(&str, &str)], cpus: u32, load: &str, end_ms: u64) -> Ran {
     let mut hosted = Hosted::new("appease", set, ideal(cpus, end_ms * MS), load);
     let (outcome, tape) = hosted.run();
     assert_eq!(outcome.exit.kind, ExitKind::Unreg, "{}", outcome.exit);
@@ -38,7 +38,7 @@ impl Ran {
     }
 
     /// Response times of the requests to a socket, in order of their end, us.
-    fn responses_us(&self, socket: &str) -> Vec<u64> {
+    pub(crate) fn responses_us(&self, socket: &str) -> Vec<u64> {
         let mut class_of = None;
         let mut begun = std::collections::HashMap::new();
         let mut all = Vec::new();
@@ -61,7 +61,7 @@ impl Ran {
         all
     }
 
-    fn stat(&mut self, field: &str) -> u64 {
+    pub(crate) fn stat(&mut self, field: &str) -> u64 {
         self.hosted.global("stats", field)
     }
 }
@@ -244,10 +244,16 @@ proptest! {
     fn unhappiness_is_what_customers_waited(
         alpha in 0..500u32, cpus in 1..4u32, threads in (1..4u32, 1..4u32), hogs in 0..5u32,
         users in 1..8u32, think_us in 1000..40_000u32, seed in 0..1000u64, reserve in 0..3u32,
+        above in 0..3u32,
     ) {
         let (web, db) = threads;
         let hogs = if hogs == 0 { String::new() } else {
             format!(r#", "hog": {{"instance": {hogs}, "run": 7000, "sleep": 900}}"#)
+        };
+        // Tasks above take the CPUs at any moment.
+        let above = if above == 0 { String::new() } else {
+            format!(r#", "rt": {{"instance": {above}, "policy": "SCHED_FIFO", "run": 3100,
+                                 "sleep": {{"dist": "exp", "mean": 9000}}}}"#)
         };
         let load = format!(
             r#"{{"sockets": {{"http": "tcp", "db": "unix"}},
@@ -258,7 +264,7 @@ proptest! {
                         "send": {{"to": "db", "demand": {{"request": 0.5}}, "wait": true}},
                         "run2": {{"request": 0.25}}, "reply": "http"}},
                 "db": {{"instance": {db}, "recv": "db", "run": {{"request": 1}}, "reply": "db"}}
-                {hogs}}}}}"#
+                {hogs}{above}}}}}"#
         );
         let (alpha, reserve) = (format!("{}", f64::from(alpha) / 1000.0), format!("0.{reserve}"));
         let mut config = ideal(cpus, 60_000 * MS);

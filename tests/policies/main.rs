@@ -2,6 +2,7 @@
 //! The tests of the policies that ship, in one program: each one more is linked for seconds.
 
 mod appease;
+mod appease_waits;
 mod cfs;
 mod cfs_groups;
 mod classes;
