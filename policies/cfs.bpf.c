@@ -15,9 +15,11 @@
  *   [O1CFS] "the minimum is 4 ms": of equal clients. Who weighs less has less.)
  * - Each queue has a min_vruntime, the smallest so far of all who take part in it, that
  *   never falls. Who slept begins sched_latency_ns before that, or where it was if that is
- *   later (no_new_fair_sleepers: at min_vruntime). The equation of [O1CFS] for it is an offset
- *   from min_vruntime. Who is new begins after it, by its slice in virtual time
- *   (no_start_debit: at it).
+ *   later (no_new_fair_sleepers: at min_vruntime). [O1CFS] has sched_latency / load × 1024
+ *   instead, an offset from min_vruntime: with sleeper_credit=load, of the load of the others,
+ *   as only that gives the paper's 1:1. The default is what 2.6.24 does, whose scheduler the
+ *   paper measured; of one other client of nice 0 both are the same. Who is new begins after
+ *   min_vruntime, by its slice in virtual time (no_start_debit: at it).
  * - Who wakes up preempts the one that runs if its vruntime is smaller by more than
  *   sched_wakeup_granularity_ns, by the weight of that one (no_wakeup_preempt).
  * - A client that goes to another CPU keeps the distance to min_vruntime.

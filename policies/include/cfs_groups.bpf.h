@@ -217,7 +217,7 @@ static void takes_part(u32 slot, u32 above, u32 group, u32 cpu)
 	c->own.around = group;
 	q->nr++;
 	q->load += c->weight;
-	place_slept(c, part_of(group, cpu)->min_vruntime);
+	place_slept(c, q, part_of(group, cpu)->min_vruntime);
 }
 
 /*

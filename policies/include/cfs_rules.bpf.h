@@ -6,6 +6,8 @@
 #ifndef ROTA_CFS_RULES_BPF_H
 #define ROTA_CFS_RULES_BPF_H
 
+enum { CREDIT_LATENCY, CREDIT_LOAD };
+
 const volatile u64 sched_latency_ns help_text("the period, with one CPU") unit(ns)
 range(100000, 200000000) = 20000000;
 const volatile u64 sched_min_granularity_ns
@@ -18,6 +20,10 @@ const volatile u32 imbalance_pct help_text("load in percent of ours from which w
 range(100, 1000) = 125;
 const volatile bool no_scaling help_text("those times do not grow with the number of CPUs");
 const volatile bool no_new_fair_sleepers help_text("who slept begins at min_vruntime");
+const volatile u32 sleeper_credit
+	help_text("by how much before min_vruntime who slept begins: sched_latency_ns, as in "
+		  "2.6.24, or that by the weight of the others in the queue [O1CFS §2.2]")
+	values("latency|load") = CREDIT_LATENCY;
 const volatile bool no_start_debit help_text("who is new begins at min_vruntime");
 const volatile bool no_wakeup_preempt help_text("who wakes up waits for the next decision");
 
@@ -66,11 +72,16 @@ static bool tree_before(u32 a, u32 b)
 	return client_at(a)->vruntime < client_at(b)->vruntime;
 }
 
-/* (place_entity) Who slept since the queue's @min_vruntime was less. */
-static void place_slept(struct client *c, s64 min_vruntime)
+/* (place_entity) Who takes part in @q since now slept when its @min_vruntime was less. */
+static void place_slept(struct client *c, const struct entity_queue *q, s64 min_vruntime)
 {
-	s64 place = no_new_fair_sleepers ? min_vruntime : min_vruntime - (s64)latency;
+	u64 others = q->load - c->weight, credit = latency;
+	s64 place;
 
+	/* Alone it has nobody to be before. */
+	if (sleeper_credit == CREDIT_LOAD && others)
+		credit = virtual_ns(latency, others);
+	place = no_new_fair_sleepers ? min_vruntime : min_vruntime - (s64)credit;
 	if (c->vruntime < place)
 		c->vruntime = place;
 }
@@ -178,7 +189,7 @@ static void join(u32 slot, u32 cpu)
 		c->vruntime = queue_around(slot, cpu)->min_vruntime + debt_of_new(slot, after);
 	} else if (c->slept) {
 		family_slept(slot);
-		place_slept(c, queue_around(slot, cpu)->min_vruntime);
+		place_slept(c, q, queue_around(slot, cpu)->min_vruntime);
 	}
 	c->slept = false;
 	join_queue(c, cpu);

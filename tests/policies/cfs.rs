@@ -79,8 +79,11 @@ fn sleepers_part(set: &[(&str, &str)]) -> f64 {
 #[test]
 fn a_sleeper_of_2_ms_and_2_ms_has_as_much_as_a_hog() {
     // [O1CFS §2.2]: 1:1. Awake, it lies so far behind the hog that it preempts at once
-    let part = sleepers_part(&[]);
-    assert!((part - 0.5).abs() < 0.01, "{part}");
+    // in both readings: the hog's load is 1024, and 20 ms / 1024 x 1024 are 20 ms
+    for credit in ["latency", "load"] {
+        let part = sleepers_part(&[("sleeper_credit", credit)]);
+        assert!((part - 0.5).abs() < 0.01, "{credit}: {part}");
+    }
 }
 
 #[test]
@@ -109,6 +112,33 @@ fn a_woken_task_preempts_when_it_is_behind_by_more_than_the_granularity() {
     for set in [("sched_wakeup_granularity_ns", "25000000"), ("no_wakeup_preempt", "true")] {
         let (woken, runs) = wakes(&[set]);
         assert!(runs > woken && runs <= woken + 20 * MS, "{set:?}: {woken} {runs}");
+    }
+}
+
+#[test]
+fn who_slept_is_put_before_the_others_by_the_latency_or_by_that_over_their_load() {
+    // One that slept for long beside a hog of twice, or half, the weight of nice 0: 2048 or 512. It
+    // is put 20 ms before the hog in virtual time, or 20 ms x 1024 / 2048 = 10, or / 512 = 40. The
+    // granularity is of the hog's virtual time: g x 1024 / 2048 or g x 1024 / 512. It preempts
+    // if the credit is more: over the hog of 2048 with g < 40 or < 20 ms, of 512 with g < 10 or < 20.
+    let preempts = |share: u32, credit, g_ms: u32| {
+        let load = format!(
+            r#"{{"tasks": {{"hog": {{"share": {share}, "run": 1000000}},
+            "nap": {{"loop": 1, "phases": {{"a": {{"run": 1000, "sleep": 144000}},
+                                          "b": {{"run": 5000}}}}}}}}}}"#
+        );
+        let granularity = (u64::from(g_ms) * MS).to_string();
+        let set =
+            [("sleeper_credit", credit), ("sched_wakeup_granularity_ns", granularity.as_str())];
+        let tape = run(&set, &load, 400);
+        let starts = tape.starts(tape.pid("nap-1"));
+        starts[1].0 == starts[0].0 + 145 * MS
+    };
+    for (share, credit, bound_ms) in
+        [(200, "latency", 40), (200, "load", 20), (50, "latency", 10), (50, "load", 20)]
+    {
+        assert!(preempts(share, credit, bound_ms - 1), "{share} {credit}");
+        assert!(!preempts(share, credit, bound_ms + 1), "{share} {credit}");
     }
 }
 
