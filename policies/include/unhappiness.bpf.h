@@ -304,6 +304,16 @@ static s64 added_by(const struct request *child, const struct request *r, u64 no
 	return served < u - child->least ? -(s64)served : -(s64)(u - child->least);
 }
 
+/* What is done for a request by @child, on behalf of @above, is over: it has all of that. */
+static __attribute__((noinline)) void request_regains(u32 request, u32 above, u32 child, u64 now)
+{
+	struct request *r = request_at(request);
+	s64 added = added_by(request_at(child), request_at(above), now);
+
+	settle(r, unhappiness_of(r, now) + added, now);
+	request_free(child, now);
+}
+
 /*
  * A request is over: what the customer had waited. What it was for gets that back [eq. 2]; what
  * others do for it has nobody any more who waits for that, and gives it back first.
@@ -315,16 +325,16 @@ static u64 request_end(u32 request, u64 now)
 {
 	struct request *r = request_at(request), *parent = request_at(r->parent);
 	u32 child = r->child, above = request;
-	u64 u = unhappiness_of(r, now);
+	u64 u;
 
 	while (child && can_loop()) {
 		u32 next = request_at(child)->child;
 
-		u += added_by(request_at(child), request_at(above), now);
+		request_regains(request, above, child, now);
 		above = child;
-		request_free(child, now);
 		child = next;
 	}
+	u = unhappiness_of(r, now);
 	settle(r, u, now);
 	r->handed_on = false;
 	if (r->parent && parent->child == request) {
