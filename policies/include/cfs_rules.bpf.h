@@ -21,9 +21,8 @@ range(100, 1000) = 125;
 const volatile bool no_scaling help_text("those times do not grow with the number of CPUs");
 const volatile bool no_new_fair_sleepers help_text("who slept begins at min_vruntime");
 const volatile u32 sleeper_credit
-	help_text("by how much before min_vruntime who slept begins: sched_latency_ns, as in "
-		  "2.6.24, or that by the weight of the others in the queue [O1CFS §2.2]")
-	values("latency|load") = CREDIT_LATENCY;
+	help_text("who slept begins so far before min_vruntime: sched_latency_ns, or that by the "
+		  "others' load") values("latency|load") = CREDIT_LATENCY;
 const volatile bool no_start_debit help_text("who is new begins at min_vruntime");
 const volatile bool no_wakeup_preempt help_text("who wakes up waits for the next decision");
 
@@ -32,6 +31,10 @@ struct cfs_stats {
 	u64 kept help_text("of these, for the client that ran");
 	u64 preemptions help_text("clients that came and took a CPU away");
 	u64 pulls help_text("clients pulled to another CPU");
+#ifdef FAIR_ELEVATION
+	u64 elevations help_text("times that who received something got another nice value");
+	u64 load gauge help_text("load of each CPU, of 2048");
+#endif
 };
 
 struct cfs_stats stats;
@@ -88,14 +91,16 @@ static void place_slept(struct client *c, const struct entity_queue *q, s64 min_
 
 #include "cfs_groups.bpf.h"
 
+#if !defined(FAIR_FAMILIES) && !defined(FAIR_ELEVATION)
+static void family_wants(u32 slot, bool wants)
+{
+}
+#endif
+
 #ifndef FAIR_FAMILIES
 static u32 undivided(u32 slot)
 {
 	return client_at(slot)->weight;
-}
-
-static void family_wants(u32 slot, bool wants)
-{
 }
 
 static void family_slept(u32 slot)

@@ -16,7 +16,7 @@
 
 #define LOAD_ONE 2048
 
-const volatile u64 load_window_ns help_text("mode=rbpe: time over which the load is averaged")
+const volatile u64 load_window_ns help_text("by elevation: time over which the load is averaged")
 unit(ns) range(1000000, 1000000000000) = 60000000000;
 
 struct elevation {

@@ -61,6 +61,7 @@ static void fair_enqueue(struct task_struct *p)
 	bool preempt;
 
 	bpf_spin_lock(&lock);
+	time_is(now);
 	a->comes = c->home != cpu + 1 || c->delayed; /* else it is back from the CPU */
 	a->is_new = !c->known;
 	a->preempts = false;
@@ -97,6 +98,7 @@ void BPF_STRUCT_OPS(fair_dispatch, s32 cpu, struct task_struct *prev)
 	struct decision d;
 
 	bpf_spin_lock(&lock);
+	time_is(now);
 	if (prev_slot) {
 		charge_used(prev_slot, used_ns);
 		begin_charging(client_at(prev_slot), now, used_ns);
@@ -129,6 +131,7 @@ void BPF_STRUCT_OPS(fair_running, struct task_struct *p)
 	bool over = false;
 
 	bpf_spin_lock(&lock);
+	time_is(now);
 	before_change(slot, cpu, now);
 	note_start(slot, cpu, now);
 	/* It waits, or takes part elsewhere, if the kernel did not ask or a change raced. */
@@ -160,6 +163,7 @@ void BPF_STRUCT_OPS(fair_stopping, struct task_struct *p, bool runnable)
 	struct cpu_queue *q = queue_of(cpu);
 
 	bpf_spin_lock(&lock);
+	time_is(now);
 	before_change(slot, cpu, now);
 	charge_used(slot, used_ns);
 	client_at(slot)->stopped_at = now;
@@ -175,6 +179,7 @@ static void fair_tick(struct task_struct *p)
 	bool over;
 
 	bpf_spin_lock(&lock);
+	time_is(now);
 	charge_used(slot, used_ns);
 	over = queue_of(cpu)->gives_way || (queue_of(cpu)->nr > 1 && is_over(slot));
 	pulled = pull_at_tick(cpu, now);
@@ -193,6 +198,7 @@ void BPF_STRUCT_OPS(fair_quiescent, struct task_struct *p, u64 deq_flags)
 	u64 now = bpf_ktime_get_ns();
 
 	bpf_spin_lock(&lock);
+	time_is(now);
 	before_change(slot, c->last_cpu, now);
 	stop_waiting(slot);
 	c->changes = !sleeps && c->off;

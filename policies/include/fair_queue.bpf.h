@@ -15,6 +15,7 @@
  *  - wait_above(slot), leave_above(slot): it has just come into or left that;
  *  - charge_above(slot, ns): it had the CPU for that long;
  *  - first_client(slot), next_client(slot): see below.
+ * One that defines FAIR_ELEVATION before it has who received something weigh more for a while.
  * Everything here needs the lock.
  */
 #ifndef ROTA_FAIR_QUEUE_BPF_H
@@ -137,14 +138,25 @@ static u64 flat_weight(u32 slot)
 }
 #endif
 
+#ifdef FAIR_ELEVATION
+#include "elevated.bpf.h"
+#else
+/* For the begin of callbacks. */
+static void time_is(u64 now)
+{
+}
+#endif
+
 #ifdef FAIR_FAMILIES
 #include "families.bpf.h"
 #else
+#ifndef FAIR_ELEVATION
 /* What a client's own weight is here. */
 static u32 divided(u32 slot, u32 weight)
 {
 	return weight;
 }
+#endif
 
 static u64 virtual_of(u32 slot, u64 ns)
 {

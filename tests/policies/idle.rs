@@ -11,7 +11,7 @@ const MS: u64 = 1_000_000;
 /// Nobody who wakes up preempts, and slices are of some milliseconds, as with the others.
 fn set_of(policy: &str) -> &'static [(&'static str, &'static str)] {
     match policy {
-        "cfs" => &[("no_wakeup_preempt", "true")],
+        "cfs" | "rbpe" => &[("no_wakeup_preempt", "true")],
         "eevdf" => &[
             ("no_wakeup_preemption", "true"),
             ("base_slice_ns", "5000000"),

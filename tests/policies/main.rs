@@ -28,6 +28,7 @@ mod pfs;
 mod pfs_crowd;
 mod pfs_families;
 mod quantum;
+mod rbpe;
 mod rounds;
 mod shares;
 mod sjf;
