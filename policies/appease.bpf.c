@@ -9,7 +9,9 @@
  * Where the paper is silent:
  * - Q0 starves Q1. Here others have a reserve of the CPU time, 5 % as it is.
  * - New processes start in Q0 [8], and whoever makes new ones all the time would keep it. Here they
- *   are the first in Q1, by newborn_ns, which their parents pay.
+ *   are the first in Q1, by newborn_ns, which their parents pay. With newborns=q0 it is as in the
+ *   paper, which has no numbers: newborn_ns is the unhappiness that they begin with, and they are
+ *   moved to Q1 when they have had a quantum, or sleep.
  * - How responses are detected [§5]: by what is sent on the socket that the request came from. A
  *   holder that takes another request instead, or forget_ns, ends it, too.
  * - Who is a customer: see appease_requests.bpf.h.
@@ -146,6 +148,7 @@ void BPF_STRUCT_OPS(appease_quiescent, struct task_struct *p, u64 deq_flags)
 	nr_runnable--;
 	if (deq_flags & DEQ_SLEEP) {
 		sleeps(slot, now);
+		client_at(slot)->newborn_ns = 0;
 		/* Waiting for a device counts [CAS §2.2], waiting for others' work not [4]. */
 		set_pace(slot, waits_for_device ? PACE_WAITS : PACE_STILL, now);
 	}
@@ -196,17 +199,18 @@ s32 BPF_STRUCT_OPS(appease_init_task, struct task_struct *p, struct scx_init_tas
 {
 	struct actor parent = actor_of(bpf_get_current_task_btf());
 	u64 now = bpf_ktime_get_ns(), virt = min_virt;
+	bool in_q0 = newborns == NEWBORNS_Q0 && args->fork;
 	u32 slot = slot_take(p);
 
 	if (!slot)
 		return -ENOMEM;
-	if (args->fork && parent.slot && virt > newborn_ns) {
+	if (args->fork && !in_q0 && parent.slot && virt > newborn_ns) {
 		virt -= newborn_ns;
 		bpf_spin_lock(&lock);
 		client_at(parent.slot)->virt += newborn_ns;
 		bpf_spin_unlock(&lock);
 	}
-	clients[slot] = (struct client){.virt = virt};
+	clients[slot] = (struct client){.virt = virt, .newborn_ns = in_q0 ? quantum_now() : 0};
 	holder_begin(slot, now);
 	weigh(slot, p);
 	return 0;

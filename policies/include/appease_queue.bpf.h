@@ -31,12 +31,18 @@ struct appease_stats stats;
 
 #define MOST_OWED 16 /* quanta */
 
+enum newborns { NEWBORNS_Q1, NEWBORNS_Q0 };
+
 QUANTUM_TUNABLE_OF(4000000);
 volatile u32 reserve help_text("part of the CPU time that others have beside requests") scale(1000)
 range(0, 0.9) = 50;
 const volatile u64 newborn_ns
-	help_text("virtual time by which a new process is before others; its parent pays") unit(ns)
-	range(0, 1000000000) = 4000000;
+	help_text("virtual time by which a new process is before others, and its parent pays; with "
+		  "newborns=q0 what it has waited as it begins") unit(ns) range(0, 1000000000) =
+		4000000;
+const volatile u32 newborns help_text("new processes begin among the others, or for a quantum "
+				      "among those who serve [CAS "
+				      "§4, 8]") values("q1|q0") = NEWBORNS_Q1;
 
 enum rank { RANK_REQUEST, RANK_OTHERS };
 
@@ -44,6 +50,7 @@ struct client {
 	u64 virt;	/* in Q1, ns of nice 0 */
 	u64 charged_at; /* its CPU time when last charged */
 	u64 charged_ns; /* the time then */
+	u64 newborn_ns; /* CPU time that it may have in Q0, as it is new */
 	u64 place;	/* in the order of all who wait, lowest first */
 	struct elevation elevation;
 	u32 weight;
@@ -91,18 +98,34 @@ static u64 lateness(const struct client *c, u64 virt)
 	return c->rank * LATER_RANK | (virt & (LATER_RANK - 1));
 }
 
+/* What somebody has waited for this client, who is of Q0, or what one that is new has itself. */
+static u64 waited_for(u32 slot, u64 now)
+{
+	const struct client *c = client_at(slot);
+	const struct request *r = request_at(c->best);
+
+	if (c->best)
+		return unhappiness_of(r, now) + r->above;
+	return newborn_ns + clock_of(holder_at(slot), now);
+}
+
+static u64 total_at(u32 slot, u64 now)
+{
+	const struct client *c = client_at(slot);
+
+	return waited_for(slot, now) / 1000 * (c->best ? request_at(c->best)->weight : PLAIN);
+}
+
 /* Where it belongs, by what it holds now. */
 static void rank_anew(u32 slot, u64 now)
 {
 	struct client *c = client_at(slot);
-	const struct request *r;
 
 	c->best = request_to_serve(slot, now);
-	r = request_at(c->best);
-	c->rank = c->best ? RANK_REQUEST : RANK_OTHERS;
+	c->rank = c->best || c->newborn_ns ? RANK_REQUEST : RANK_OTHERS;
 	/* Totals grow as time does. */
-	c->place = c->best ? LATER_RANK / 2 + now - unhappiness_of(r, now) - r->above
-			   : lateness(c, c->virt);
+	c->place = c->rank == RANK_REQUEST ? LATER_RANK / 2 + now - waited_for(slot, now)
+					   : lateness(c, c->virt);
 }
 
 /* In an order that does not change while they wait, if all requests weigh the same. */
@@ -128,8 +151,8 @@ static bool runs_before(u32 a, u32 b)
 	if (others_turn && (one->rank == RANK_OTHERS) != (other->rank == RANK_OTHERS))
 		return one->rank == RANK_OTHERS;
 	if (one->rank == RANK_REQUEST && other->rank == RANK_REQUEST) {
-		total = total_of(request_at(one->best), decided_at);
-		other_total = total_of(request_at(other->best), decided_at);
+		total = total_at(a, decided_at);
+		other_total = total_at(b, decided_at);
 		if (total != other_total)
 			return total > other_total;
 	}
@@ -196,6 +219,7 @@ static void charge(struct client *c, u64 cpu_time, u64 now)
 	c->charged_at = cpu_time;
 	c->charged_ns = now;
 	c->elevated_weight = elevated(c->weight, elevation_level(&c->elevation, now));
+	c->newborn_ns -= ran < c->newborn_ns ? ran : c->newborn_ns;
 	decided_at = now;
 	if (c->runs_as == RANK_OTHERS) {
 		c->virt += virtual_ns(ran, c->elevated_weight);

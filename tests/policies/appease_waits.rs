@@ -124,6 +124,58 @@ fn a_request_that_was_handed_on_does_not_wait_where_its_server_waits_for_another
 }
 
 #[test]
+fn a_new_process_begins_in_q0_for_a_quantum_or_until_it_sleeps() {
+    // One CPU, quanta of 4 ms. A server has a request of 20 ms at 100 ms, and forks at 105. At 108 it
+    // has waited 0. The child has waited 3 and begins with newborn_ns, 4 ms or none: it goes first,
+    // for 4 ms or until it sleeps after 1, and is behind the server from then on.
+    let ran = |set: &[(&str, &str)], child: &str| {
+        let load = format!(
+            r#"{{"sockets": {{"s": "tcp"}},
+            "customers": {{"c": {{"to": "s", "at": [[1000, 100], 100000], "demand": 20000}}}},
+            "tasks": {{
+                "server": {{"phases": {{"known": {{"loop": 1, "recv": "s", "reply": "s"}},
+                    "forks": {{"recv": "s", "run1": {{"request": 0.25}}, "fork": "child",
+                               "run2": {{"request": 0.75}}, "reply": "s"}}}}}},
+                "child": {{"instance": 0, "loop": 1, {child}}}, "hog": {{"run": 1000000}}}}}}"#
+        );
+        let set: Vec<_> = [("reserve", "0")].iter().chain(set).copied().collect();
+        let before = run(&set, 1, &load, 90).stat("waited_ns");
+        let mut ran = run(&set, 1, &load, 200);
+        let first = ran.tape.spans("child-2-0000")[0];
+        (ran.responses_us("s")[1], (ran.stat("waited_ns") - before) / MS, first)
+    };
+    let runs = r#""run": 10000"#;
+    let sleeps = r#""run1": 1000, "sleep": 1000, "run2": 10000"#;
+    for newborn_ns in ["0", "4000000"] {
+        let q0 = [("newborns", "q0"), ("newborn_ns", newborn_ns)];
+        assert_eq!(ran(&q0, runs), (24_000, 4, (108_000, 112_000)), "{newborn_ns}");
+        assert_eq!(ran(&q0, sleeps), (21_000, 1, (108_000, 109_000)), "{newborn_ns}");
+    }
+    // Among the others it comes when nobody serves any more: at 120.
+    let (response, waited, first) = ran(&[], runs);
+    assert_eq!((response, waited, first.0), (20_000, 0, 120_000));
+}
+
+#[test]
+fn newborn_ns_is_what_a_new_process_has_waited_as_it_begins() {
+    // As above, with a request at 104.5 for another server, for 4 ms: at 108 it has waited 3.5 ms,
+    // the child 3 and newborn_ns. So the child goes first with 4 ms, and with none at 112.
+    let load = r#"{"sockets": {"s": "tcp", "o": "tcp"},
+        "customers": {"c": {"to": "s", "at": [[1000, 100], 100000], "demand": 20000},
+                      "d": {"to": "o", "at": [[2000, 100], 104500], "demand": 4000}},
+        "tasks": {
+            "server": {"phases": {"known": {"loop": 1, "recv": "s", "reply": "s"},
+                "forks": {"recv": "s", "run1": {"request": 0.25}, "fork": "child",
+                          "run2": {"request": 0.75}, "reply": "s"}}},
+            "other": {"recv": "o", "run": {"request": 1}, "reply": "o"},
+            "child": {"instance": 0, "loop": 1, "run": 10000}}}"#;
+    for (newborn_ns, comes) in [("0", 112_000), ("4000000", 108_000)] {
+        let ran = run(&[("newborns", "q0"), ("newborn_ns", newborn_ns)], 1, load, 200);
+        assert_eq!(ran.tape.spans("child-2-0000")[0].0, comes, "{newborn_ns}");
+    }
+}
+
+#[test]
 fn who_is_served_by_a_task_of_a_class_above_does_not_wait() {
     // The server is a real-time task for 5 of the 6 ms.
     let load = r#"{"sockets": {"s": "tcp"},
