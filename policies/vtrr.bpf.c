@@ -19,8 +19,13 @@
  *   adjacent, and its share fits (no_references), else by a walk from the head;
  *   insert=array keeps the last client of each share [§3.3] and needs no walk.
  *   Equal shares stand in order of pid; with the array, in order of arrival.
+ * - Before anybody comes or goes QVT is brought up to date [eq. 4], and with it the
+ *   clients that run: what was run until then counts by the shares of then.
+ * - When the current client leaves, the queue goes on after its place, and compares
+ *   with the counter that it left with. So one behind it can be left with more quanta
+ *   than those before, and has them at the end of the cycle.
  * - A client whose share changes leaves and comes back, and keeps its VFT if that
- *   is later than eq. 8 gives with the new share.
+ *   is later than eq. 8 gives with the new share. If it runs it goes on with its quantum.
  *
  * Our readings
  * - Eq. 6 prints "current client": the next one's VFT and share are meant, and "<"
@@ -47,7 +52,8 @@
  *
  * Cost per decision: O(1); with several CPUs plus up to four steps per CPU, and
  * one per client passed over. Counters are reset one by one as they are met [§3.3]. Coming back:
- * O(1), or O(n) if a walk is needed. O(n) once when the quantum changes.
+ * O(1), or O(n) if a walk is needed; with several CPUs a step for each, as for who leaves.
+ * O(n) once when the quantum changes.
  *
  * Where it is bad: a small client waits for up to a whole cycle, the sum of all
  * shares in quanta (weights of 100 make that long: use small shares). Wakeups get
@@ -99,11 +105,16 @@ struct vtrr_stats stats;
 /* Is the client behind, seen from after the quanta that run and the next one? [eq. 6] */
 static bool is_behind(const struct client *c)
 {
+	u64 ns = (nr_running + 1) * quantum_seen;
 	struct virt then = queue_time;
 
 	if (no_vft_rule)
 		return true;
-	virt_advance(&then, (nr_running + 1) * quantum_seen, total_share);
+	if (queue_step.service_ns != quantum_seen)
+		virt_step_of(&queue_step, quantum_seen, total_share);
+	if (all_early_ns) /* of the quanta that run this is in it already */
+		ns -= all_early_ns < ns ? all_early_ns : ns;
+	virt_advance_by(&then, &queue_step, ns, total_share);
 	return virt_before(&c->done, &then);
 }
 
@@ -142,6 +153,7 @@ static u32 pick_from_head(u32 cpu, u32 prev)
 static u32 pick(u32 cpu, u32 prev)
 {
 	u32 current = cursor & SLOT_MASK, next;
+	u64 counter;
 
 	if (!nr_waiting && !prev)
 		return 0;
@@ -150,24 +162,32 @@ static u32 pick(u32 cpu, u32 prev)
 		begin_cycle(false);
 		return pick_from_head(cpu, prev);
 	}
-	next = pick_urgent(cpu, prev);
+	next = nr_running ? pick_urgent(cpu, prev) : 0;
 	if (next)
 		return next;
 	catch_up(client_at(current));
+	counter = current_left ? counter_at_leaving : client_at(current)->counter;
 	while (current && (next = client_at(current)->next & SLOT_MASK) && can_loop()) {
 		struct client *n = client_at(next);
 
 		catch_up(n);
 		if (!n->counter)
 			break;
-		if ((no_counter_rule || n->counter <= client_at(current)->counter) && !is_behind(n))
+		if ((no_counter_rule || n->counter <= counter) && !is_behind(n))
 			break;
 		if (can_run(next, cpu, prev))
 			return next;
 		stats.passed_over++;
 		current = next;
+		counter = n->counter;
 	}
 	return pick_from_head(cpu, prev);
+}
+
+/* The slot of @p, without a look at the map if it is @slot. */
+static u32 slot_perhaps(u32 slot, struct task_struct *p)
+{
+	return slot && pid_of[slot & SLOT_MASK] == (u32)p->pid ? slot & SLOT_MASK : slot_of(p);
 }
 
 static void begin_quantum(u32 slot)
@@ -176,6 +196,7 @@ static void begin_quantum(u32 slot)
 
 	set_waits(c, false);
 	nr_running += !c->runs;
+	c->has_due |= !c->runs;
 	c->runs = true;
 }
 
@@ -193,11 +214,14 @@ s32 BPF_STRUCT_OPS(vtrr_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wak
 void BPF_STRUCT_OPS(vtrr_runnable, struct task_struct *p, u64 enq_flags)
 {
 	u32 slot = slot_of(p), share = share_of(p);
+	u64 now = bpf_ktime_get_ns();
 
 	bpf_spin_lock(&lock);
-	set_share(slot, share);
-	if (!client_at(slot)->queued)
+	set_share(slot, share, now);
+	if (!client_at(slot)->queued) {
+		charge_running(now);
 		join(slot);
+	}
 	bpf_spin_unlock(&lock);
 }
 
@@ -214,25 +238,30 @@ void BPF_STRUCT_OPS(vtrr_enqueue, struct task_struct *p, u64 enq_flags)
 
 void BPF_STRUCT_OPS(vtrr_dispatch, s32 cpu, struct task_struct *prev)
 {
-	u32 prev_slot = prev && is_runnable(prev) ? slot_of(prev) : 0, slot, in_vain;
+	u32 hint = running_on[(u32)cpu % MAX_CPUS], slot, in_vain;
+	u32 prev_slot = prev && is_runnable(prev) ? slot_perhaps(hint, prev) : 0;
 	u64 cpu_time = prev_slot ? prev->se.sum_exec_runtime : 0;
 	u32 share = prev_slot ? share_of(prev) : 0;
-	u64 new_quantum = quantum_now();
+	u64 new_quantum = quantum_now(), now = 0;
 	struct decision d;
 	bool alone;
 
+	if (prev_slot && share != client_at(prev_slot)->share)
+		now = bpf_ktime_get_ns();
 	bpf_spin_lock(&lock);
 	use_quantum(new_quantum);
 	if (prev_slot) {
 		charge(client_at(prev_slot), cpu_time);
 		end_quantum(client_at(prev_slot));
-		set_share(prev_slot, share);
+		if (share != client_at(prev_slot)->share)
+			set_share(prev_slot, share, now);
 	}
-	slot = only_one_here(cpu, prev_slot);
+	slot = nr_running ? only_one_here(cpu, prev_slot) : 0;
 	alone = slot;
 	if (!alone) {
 		slot = pick(cpu, prev_slot);
-		cursor = slot ? slot : cursor;
+		if (slot)
+			set_current(slot);
 	}
 	if (slot) {
 		client_at(slot)->alone = alone;
@@ -240,40 +269,61 @@ void BPF_STRUCT_OPS(vtrr_dispatch, s32 cpu, struct task_struct *prev)
 		stats.kept += slot == prev_slot;
 		begin_quantum(slot);
 	}
+	if (slot != prev_slot) {
+		running_on[(u32)cpu % MAX_CPUS] = 0;
+		picked_for[(u32)cpu % MAX_CPUS] = slot;
+		charged_at_on[(u32)cpu % MAX_CPUS] = cpu_time;
+	}
 	in_vain = who_waits_in_vain(cpu, slot);
 	decide(&d, slot, rest_of_quantum(client_at(slot)), in_vain, client_at(in_vain)->waits);
 	bpf_spin_unlock(&lock);
+	if (slot && slot == prev_slot)
+		client_at(slot)->charged_ns = bpf_ktime_get_ns();
 	carry_out(&d, cpu, prev, prev_slot);
 }
 
 void BPF_STRUCT_OPS(vtrr_running, struct task_struct *p)
 {
-	u32 slot = slot_of(p);
-	u64 cpu_time = p->se.sum_exec_runtime;
+	u32 cpu = scx_bpf_task_cpu(p), slot = slot_perhaps(picked_for[cpu % MAX_CPUS], p);
+	u64 cpu_time = p->se.sum_exec_runtime, now = bpf_ktime_get_ns();
+	struct client *c = client_at(slot);
 
+	/* Without the lock: nobody charges it in advance before both of the latter are there. */
+	c->charged_at = cpu_time;
+	c->charged_ns = now;
+	running_on[cpu % MAX_CPUS] = slot;
+	if (c->runs)
+		return;
+	/* The kernel sent it here itself. */
 	bpf_spin_lock(&lock);
-	client_at(slot)->charged_at = cpu_time;
-	begin_quantum(slot); /* not begun yet if the kernel sent the task here itself */
+	begin_quantum(slot);
 	bpf_spin_unlock(&lock);
 }
 
 void BPF_STRUCT_OPS(vtrr_stopping, struct task_struct *p, bool runnable)
 {
-	struct client *c = client_at(slot_of(p));
+	u32 cpu = scx_bpf_task_cpu(p), slot;
 	u64 cpu_time = p->se.sum_exec_runtime;
 
+	/* ops.dispatch charged it for that, and nobody began to run here since. */
+	if (!running_on[cpu % MAX_CPUS] && charged_at_on[cpu % MAX_CPUS] == cpu_time)
+		return;
+	slot = slot_of(p);
 	bpf_spin_lock(&lock);
-	charge(c, cpu_time);
+	charge(client_at(slot), cpu_time);
+	running_on[cpu % MAX_CPUS] = 0;
 	bpf_spin_unlock(&lock);
 }
 
 void BPF_STRUCT_OPS(vtrr_quiescent, struct task_struct *p, u64 deq_flags)
 {
 	u32 slot = slot_of(p);
+	u64 now = bpf_ktime_get_ns();
 
 	bpf_spin_lock(&lock);
 	end_quantum(client_at(slot));
 	set_waits(client_at(slot), false);
+	charge_running(now);
 	leave(slot);
 	bpf_spin_unlock(&lock);
 }
@@ -287,9 +337,10 @@ void BPF_STRUCT_OPS(vtrr_update_idle, s32 cpu, bool idle)
 void BPF_STRUCT_OPS(vtrr_set_weight, struct task_struct *p, u32 weight)
 {
 	u32 slot = slot_of(p), share = share_of(p);
+	u64 now = bpf_ktime_get_ns();
 
 	bpf_spin_lock(&lock);
-	set_share(slot, share);
+	set_share(slot, share, now);
 	bpf_spin_unlock(&lock);
 }
 
@@ -305,14 +356,18 @@ s32 BPF_STRUCT_OPS(vtrr_init_task, struct task_struct *p, struct scx_init_task_a
 
 	if (!slot)
 		return -ENOMEM;
-	*c = (struct client){.share = share_of(p), .life = c->life + 1};
+	*c = (struct client){
+		.share = share_of(p), .life = c->life + 1, .charged_ns = NOT_KNOWN_YET};
 	return 0;
 }
 
 void BPF_STRUCT_OPS(vtrr_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
+	u32 slot = slot_of(p);
+
 	forget_share_of(p);
-	slot_give_back(slot_of(p));
+	pid_of[slot & SLOT_MASK] = 0;
+	slot_give_back(slot);
 }
 
 s32 BPF_STRUCT_OPS(vtrr_init)

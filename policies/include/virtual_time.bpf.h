@@ -29,21 +29,53 @@ struct virt {
 	u64 rem; /* below the share it was advanced with */
 };
 
-/* @v += @service_ns / @share, below 2^35: that of the last call, or v->rem is 0. */
-__kinline void virt_advance(struct virt *v, u64 service_ns, u64 share)
+/* @v += what three divisions by @share gave. */
+__kinline void virt_add(struct virt *v, u64 ns, u64 frac, u64 rem, u64 share)
 {
-	u64 high = service_ns % share << VIRT_STEP_BITS;
-	u64 low = high % share << VIRT_STEP_BITS;
-	u64 frac = (high / share << VIRT_STEP_BITS) + low / share + v->frac;
-	u64 rem = low % share + v->rem;
-
+	frac += v->frac;
+	rem += v->rem;
 	if (rem >= share) {
 		rem -= share;
 		frac++;
 	}
-	v->ns += service_ns / share + (frac >> VIRT_FRAC_BITS);
+	v->ns += ns + (frac >> VIRT_FRAC_BITS);
 	v->frac = frac & VIRT_FRAC_MASK;
 	v->rem = rem;
+}
+
+/* @v += @service_ns / @share, below 2^35: that of the last call, or v->rem is 0. */
+__kinline void virt_advance(struct virt *v, u64 service_ns, u64 share)
+{
+	u64 ns = service_ns / share;
+	u64 high = (service_ns - ns * share) << VIRT_STEP_BITS;
+	u64 upper = high / share;
+	u64 low = (high - upper * share) << VIRT_STEP_BITS;
+	u64 lower = low / share;
+
+	virt_add(v, ns, (upper << VIRT_STEP_BITS) + lower, low - lower * share, share);
+}
+
+/* The step of virtual time that a service makes, for those who make it again and again. */
+struct virt_step {
+	struct virt by;
+	u64 service_ns; /* 0: none is known */
+};
+
+__kinline void virt_step_of(struct virt_step *step, u64 service_ns, u64 share)
+{
+	step->by = (struct virt){};
+	step->service_ns = service_ns;
+	virt_advance(&step->by, service_ns, share);
+}
+
+/* As virt_advance(), without a division where the step is that of @service_ns. */
+__kinline void virt_advance_by(struct virt *v, const struct virt_step *step, u64 service_ns,
+			       u64 share)
+{
+	if (service_ns == step->service_ns)
+		virt_add(v, step->by.ns, step->by.frac, step->by.rem, share);
+	else
+		virt_advance(v, service_ns, share);
 }
 
 __kinline bool virt_before(const struct virt *a, const struct virt *b)

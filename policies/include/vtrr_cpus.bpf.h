@@ -24,8 +24,6 @@ static u32 only_one_here(u32 cpu, u32 prev)
 {
 	u32 slot = clients[0].next & SLOT_MASK, found = 0;
 
-	if (!nr_running)
-		return 0;
 	while (slot && can_loop()) {
 		if (can_run(slot, cpu, prev)) {
 			if (found)
@@ -82,8 +80,6 @@ static u32 pick_urgent(u32 cpu, u32 prev)
 {
 	u32 slot = clients[0].next & SLOT_MASK, cpus = nr_running + 1, kept, seen;
 
-	if (!nr_running)
-		return 0;
 	kept = after_short_cycle ? pick_kept(cpu, prev) : 0;
 	if (kept)
 		return kept;

@@ -8,63 +8,96 @@
 #define ROTA_VTRR_QUEUE_BPF_H
 
 struct client {
-	struct virt done; /* virtual time: VFT - Q / S */
-	u64 counter;	  /* quanta due in this cycle, the one being run included */
-	u64 part_ns;	  /* CPU time since the last whole quantum */
-	u64 cycle;	  /* the cycle that counter belongs to */
-	u64 charged_at;	  /* its CPU time when last charged */
-	u64 kept_pass;	  /* quanta had of those kept from a cycle before, by share */
-	u32 next, prev;	  /* neighbours; while away: those of last time */
+	struct virt done;      /* virtual time: VFT - Q / S */
+	struct virt_step step; /* that of a quantum */
+	u64 counter;	       /* quanta due in this cycle, the one being run included */
+	u64 part_ns;	       /* CPU time since the last whole quantum */
+	u64 cycle;	       /* the cycle that counter belongs to */
+	u64 charged_at;	       /* its CPU time when last charged */
+	u64 charged_ns;	       /* the time then, if it runs, or when it was charged in advance */
+	u64 early_ns;	       /* what it was charged in advance and has not had yet */
+	u64 quantum_early_ns;  /* what of the quantum that it runs was charged in advance */
+	u64 kept_pass;	       /* quanta had of those kept from a cycle before, by share */
+	u32 next, prev;	       /* neighbours; while away: those of last time */
 	u32 next_life, prev_life;
-	u32 life; /* changes when the slot gets another task */
+	u32 ahead; /* whole quanta had of the next cycle, as quanta_ahead counts them */
+	u32 life;  /* changes when the slot gets another task */
 	u32 share;
 	bool queued;	 /* runnable, so in the queue */
 	bool waits;	 /* in our custody: can be dispatched */
 	bool runs;	 /* was given a quantum that has not ended */
+	bool has_due;	 /* of that quantum something is left */
 	bool was_queued; /* next and prev mean something */
 	bool alone;	 /* nobody else could have had the quantum that it runs in */
 };
 
 /* Slot 0 is the queue's anchor: its next is the head, its prev the tail. */
 struct client clients[NR_SLOTS];
-struct virt queue_time; /* QVT */
-u64 quantum_seen;	/* quantum_ns as the last decision saw it */
-u64 quanta_left;	/* sum of counters */
+struct virt queue_time;	     /* QVT */
+struct virt_step queue_step; /* of QVT, that of a quantum */
+u64 quantum_seen;	     /* quantum_ns as the last decision saw it */
+u64 quanta_left;	     /* sum of counters */
+u64 quanta_ahead;	     /* sum of what is to be taken off with the next reset */
 u64 cycle = 1;
 bool after_short_cycle; /* counters can be more than a share */
 u64 total_share;	/* at most 32767 of the largest: below 2^35 */
 u32 nr_waiting, nr_running;
-u32 cursor;		    /* the client that was picked last, or the one before it if it left */
-u32 kept_cursor;	    /* likewise, of those with quanta kept from a cycle before */
-u64 kept_pass_of[MAX_CPUS]; /* where the last of those began that was picked there */
+u64 all_early_ns;	     /* sum of quantum_early_ns */
+u32 running_on[MAX_CPUS];    /* who runs there; 0: nobody of ours */
+u32 picked_for[MAX_CPUS];    /* by the last ops.dispatch there that took the CPU from somebody */
+u64 charged_at_on[MAX_CPUS]; /* charged_at of who was charged last in ops.dispatch there */
+u32 cursor;		     /* the current client, picked last; or the one before it if it left */
+bool current_left;	     /* the latter */
+u64 counter_at_leaving;	     /* of the current client, if it left */
+u32 kept_cursor;	     /* likewise, of those with quanta kept from a cycle before */
+u64 kept_pass_of[MAX_CPUS];  /* where the last of those began that was picked there */
 
 static struct client *client_at(u32 slot)
 {
 	return &clients[slot & SLOT_MASK];
 }
 
-/* Takes whole quanta of service off the counter. */
-static void count_quanta(struct client *c)
+/* Who has no quanta left and had some all the same: they are of the next cycle. */
+static void note_ahead(struct client *c)
 {
 	u64 quanta = c->part_ns / quantum_seen;
 
+	quanta_ahead -= c->ahead;
+	c->ahead = c->counter ? 0 : quanta < c->share ? quanta : c->share;
+	quanta_ahead += c->ahead;
+}
+
+/* Takes whole quanta of service off the counter. */
+static void count_quanta(struct client *c)
+{
+	u64 quanta;
+
+	if (c->part_ns < quantum_seen)
+		return;
+	quanta = c->part_ns < 2 * quantum_seen ? 1 : c->part_ns / quantum_seen;
 	if (quanta > c->counter)
 		quanta = c->counter;
 	c->counter -= quanta;
 	c->part_ns -= quanta * quantum_seen;
+	c->has_due = false;
 	quanta_left -= quanta;
+	if (c->part_ns >= quantum_seen)
+		note_ahead(c);
 }
 
 /* The counter reset of cycles that began since the client was met last [§3.3]. */
 static void catch_up(struct client *c)
 {
-	u64 due = c->counter + (cycle - c->cycle) * c->share, most = 2ull * c->share;
+	u64 due, most = 2ull * c->share;
 
 	if (c->cycle == cycle)
 		return;
+	due = c->counter + (cycle - c->cycle) * c->share;
 	c->cycle = cycle;
 	c->counter = due < most ? due : most;
 	quanta_left -= due - c->counter;
+	quanta_left += c->ahead; /* taken off when the cycle began, and now again */
+	c->ahead = 0;
 	count_quanta(c);
 }
 
@@ -72,7 +105,8 @@ static void catch_up(struct client *c)
 static void begin_cycle(bool is_short)
 {
 	cycle++;
-	quanta_left += total_share;
+	quanta_left += total_share - quanta_ahead;
+	quanta_ahead = 0;
 	after_short_cycle = is_short;
 }
 
@@ -98,34 +132,84 @@ static void use_quantum(u64 new_quantum)
 		c->counter = used < due ? (due - used + new_quantum - 1) / new_quantum : 0;
 		c->part_ns = c->counter * new_quantum + used - due;
 		c->cycle = cycle + 1;
+		c->ahead = 0;
 		left += c->counter;
 		slot = c->next & SLOT_MASK;
 	}
 	quanta_left = left;
+	quanta_ahead = 0;
 	quantum_seen = new_quantum;
 	cycle++;
 }
 
-static void charge(struct client *c, u64 cpu_time)
+static void use_cpu(struct client *c, u64 ns)
 {
-	u64 used = cpu_time - c->charged_at;
-
-	c->charged_at = cpu_time;
-	if (!c->queued)
+	if (!ns || !c->queued)
 		return;
 	catch_up(c);
 	if (c->alone && !c->counter)
 		return;
-	virt_advance(&c->done, used, c->share);
-	virt_advance(&queue_time, used, total_share);
-	c->part_ns += used;
+	if (ns == quantum_seen && c->step.service_ns != ns)
+		virt_step_of(&c->step, ns, c->share);
+	virt_advance_by(&c->done, &c->step, ns, c->share);
+	virt_advance_by(&queue_time, &queue_step, ns, total_share);
+	c->part_ns += ns;
 	count_quanta(c);
+}
+
+/* The time of what a client was charged for last, where it is not known yet. */
+#define NOT_KNOWN_YET (~0ull)
+
+/* For what it ran since it was charged last. */
+static void charge(struct client *c, u64 cpu_time)
+{
+	u64 used = cpu_time - c->charged_at, early_ns = c->early_ns < used ? c->early_ns : used;
+
+	c->charged_at = cpu_time;
+	c->charged_ns = NOT_KNOWN_YET;
+	c->early_ns -= early_ns;
+	use_cpu(c, used - early_ns);
+}
+
+/*
+ * Charges in advance who runs: before a client comes or goes, QVT has to be that of @now, and
+ * what was run until then counts by the shares of then [eq. 4, eq. 7]. A clock may run ahead of
+ * the CPU time that the kernel will tell: that is taken off the next charge.
+ */
+static void charge_running(u64 now)
+{
+	u32 cpu, seen = 0;
+
+	for (cpu = loop_start; seen < nr_running && cpu < nr_cpus && can_loop(); cpu++) {
+		u32 slot = running_on[cpu % MAX_CPUS];
+		struct client *c = client_at(slot);
+		u64 ns;
+
+		if (!slot)
+			continue;
+		seen++;
+		if (now <= c->charged_ns)
+			continue;
+		ns = now - c->charged_ns;
+		c->charged_ns = now;
+		c->early_ns += ns;
+		if (c->runs) {
+			c->quantum_early_ns += ns;
+			all_early_ns += ns;
+		}
+		use_cpu(c, ns);
+	}
 }
 
 static void end_quantum(struct client *c)
 {
-	nr_running -= c->runs;
+	if (!c->runs)
+		return;
+	nr_running--;
 	c->runs = false;
+	c->has_due = false;
+	all_early_ns -= c->quantum_early_ns;
+	c->quantum_early_ns = 0;
 }
 
 static void set_waits(struct client *c, bool waits)
@@ -176,7 +260,7 @@ static u32 find_place(u32 slot)
 static u64 counter_after_quantum(struct client *c)
 {
 	catch_up(c);
-	return c->counter - (c->runs && c->counter);
+	return c->counter - (c->has_due && c->counter);
 }
 
 /* Counter of a client about to stand between @prev and @next [eq. 9]. */
@@ -206,6 +290,13 @@ static u64 new_counter(const struct client *c, u32 prev, u32 next)
 	return counter;
 }
 
+static void change_total_share(u64 by)
+{
+	total_share += by;
+	queue_time.rem = 0; /* it was a remainder of the old sum */
+	queue_step.service_ns = 0;
+}
+
 static void join(u32 slot)
 {
 	struct client *c = client_at(slot);
@@ -223,8 +314,9 @@ static void join(u32 slot)
 	c->queued = true;
 	c->was_queued = true;
 	quanta_left += c->counter;
-	total_share += c->share;
-	queue_time.rem = 0; /* it was a remainder of the old sum */
+	if (c->part_ns >= quantum_seen)
+		note_ahead(c);
+	change_total_share(c->share);
 	share_array_joined(slot, c->share, next && client_at(next)->share == c->share);
 }
 
@@ -238,31 +330,44 @@ static void leave(u32 slot)
 	catch_up(c);
 	share_array_left(slot, c->share, prev && client_at(prev)->share == c->share ? prev : 0);
 	quanta_left -= c->counter;
-	total_share -= c->share;
-	queue_time.rem = 0;
+	quanta_ahead -= c->ahead;
+	c->ahead = 0;
+	change_total_share(-(u64)c->share);
 	c->queued = false;
 	client_at(prev)->next = c->next;
 	client_at(c->next)->prev = prev;
 	c->prev_life = client_at(prev)->life;
 	c->next_life = client_at(c->next)->life;
-	if (cursor == slot)
+	if (cursor == slot) {
+		if (!current_left)
+			counter_at_leaving = c->counter;
+		current_left = true;
 		cursor = prev;
+	}
 	if (kept_cursor == slot)
 		kept_cursor = prev;
 }
 
+static void set_current(u32 slot)
+{
+	cursor = slot;
+	current_left = false;
+}
+
 /* A changed share: leave and come back, with the VFT of before if that is later. */
-static void set_share(u32 slot, u32 share)
+static void set_share(u32 slot, u32 share, u64 now)
 {
 	struct client *c = client_at(slot);
 	bool queued = c->queued;
 
 	if (share == c->share)
 		return;
+	charge_running(now);
 	leave(slot);
 	if (c->was_queued)
 		virt_reshare(&c->done, quantum_seen, c->share, share);
 	c->share = share;
+	c->step.service_ns = 0;
 	if (queued)
 		join(slot);
 }

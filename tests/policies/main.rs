@@ -35,4 +35,5 @@ mod sjf;
 mod vtrr;
 mod vtrr_cpus;
 mod vtrr_dynamic;
+mod vtrr_exact;
 mod workloads;

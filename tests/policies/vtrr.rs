@@ -88,13 +88,14 @@ fn coming_back_in_the_same_cycle_yields_no_more_quanta_than_before() {
 
 #[test]
 fn a_client_that_sleeps_stays_as_far_ahead_as_it_was() {
-    // Shares 10, 2. 0 A: QVT 1/12. 10 B: c 1, VT 1/2, QVT 2/12. It sleeps 5 ms, and keeps
-    // VT 1/2, as that is later than QVT [eq. 8]; c min(1, floor(2 * 9/10)).
-    // 20 A: QVT 3/12 and 6/12 < 4/12 is false: A goes on, until 60: 6/12 < 7/12
+    // Shares 10, 2. 0 A: QVT 1/12. 10 B: c 1, VT 1/2, QVT 2/12. It sleeps 5 ms, and keeps VT 1/2,
+    // as that is later than QVT at 25, 2/12 + 1/20 = 26/120 [eq. 8]; c min(1, floor(2 * 9/10)).
+    // 20 A: at 30 QVT is 26/120 + 5/120, and 60/120 < 31/120 + 10/120 is false: A goes on, until
+    // 50: 60/120 < 51/120 + 10/120
     let a = r#""A": {"share": 10, "run": 1000000}"#;
     let b = r#""B": {"share": 2, "loop": 1, "run": 10000, "sleep": 5000, "run": 10000000}"#;
-    assert_eq!(vtrr(&[], &tasks(&[a, b]), 7).1, "ABAAAAB");
-    // forgetting it, B starts at QVT 2/12 < 4/12: sleeping would pay
+    assert_eq!(vtrr(&[], &tasks(&[a, b]), 7).1, "ABAAABA");
+    // forgetting it, B starts at QVT 26/120 < 41/120: sleeping would pay
     assert_eq!(vtrr(&[("no_keep_vft", "true")], &tasks(&[a, b]), 4).1, "ABAB");
 }
 

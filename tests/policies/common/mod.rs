@@ -5,6 +5,7 @@
 pub(crate) mod blind;
 pub(crate) mod eevdf;
 pub(crate) mod hosted;
+pub(crate) mod vtrr_model;
 pub(crate) mod vtrr_queue;
 
 // Of the machine's own tests, too. A crate for both would need the machine, whose tests need it.

@@ -16,8 +16,13 @@ impl Sink for Tape {
 impl Tape {
     /// Pids in the order in which they started slices on a CPU.
     pub(crate) fn picks(&self, cpu: u32) -> Vec<u32> {
+        self.timed_picks(cpu).into_iter().map(|(_, pid)| pid).collect()
+    }
+
+    /// When who started a slice on a CPU.
+    pub(crate) fn timed_picks(&self, cpu: u32) -> Vec<(u64, u32)> {
         let pick = |e: &Event| match e.kind {
-            EventKind::Pick { pid, .. } if e.cpu == Some(cpu) => Some(pid),
+            EventKind::Pick { pid, .. } if e.cpu == Some(cpu) => Some((e.time_ns, pid)),
             _ => None,
         };
         self.0.iter().filter_map(pick).collect()
