@@ -62,7 +62,7 @@ fn processes_and_not_threads_are_served_alike_as_the_pfs_paper_has_it() -> Resul
     let may_differ = |figure: &str, key: &str| match figure {
         "fig5" | "fig8" => key.ends_with("_all") || key == "all" || key.ends_with("queues"),
         "fig6" => key == "first32",
-        "fig7" => key == "greedy_queues",
+        "fig7" | "fig9" | "fig10" => key.ends_with("queues"),
         "blocking" => key == "eq7_all",
         _ => false,
     };

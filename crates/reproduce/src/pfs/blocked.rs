@@ -3,7 +3,7 @@
 //! [PFS §5.4].
 
 use super::programs::{run as run_programs, Program};
-use super::{largest, mean, off_percent, repetitions, Entry, PFS, PFS_OF_QUEUES};
+use super::{largest, mean, off_percent, repetitions, Entry, PFS, PFS_OF_QUEUES, SCOPES};
 use crate::error::Error;
 use crate::figure::{Drawing, Found, Table};
 use crate::pool;
@@ -20,12 +20,16 @@ const ASLEEP_US: u64 = 1_000_000_000;
 const ENTRIES: [&Entry; 4] = [
     &PFS_OF_QUEUES,
     &Entry {
-        name: "of queues, active_only",
+        name: "scope=queue, active_only",
         policy: "pfs",
         set: &[("scope", "queue"), ("active_only", "true")],
     },
     &PFS,
-    &Entry { name: "PFS, active_only", policy: "pfs", set: &[("active_only", "true")] },
+    &Entry {
+        name: "scope=machine, active_only",
+        policy: "pfs",
+        set: &[("scope", "machine"), ("active_only", "true")],
+    },
 ];
 
 /// Work and sleep of the four threads that do both, in microseconds, and how that is called.
@@ -64,9 +68,8 @@ pub(super) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
         ran: format!(
             "A with {A_THREADS} threads that compute beside B with {B_THREADS}, of which some \
              sleep all the time and the others compute, for {} s in the machine of Figure 3, \
-             {repetitions} times. Then four of B's threads work at times and sleep at others. PFS \
-             has shares of the machine, “of queues” is as published; both with eq. 6, and with \
-             eq. 7 (active_only).",
+             {repetitions} times. Then four of B's threads work at times and sleep at others. \
+             {SCOPES} Both run with eq. 6, and with eq. 7 (active_only).",
             DURATION_NS / 1_000_000_000
         ),
         numbers: numbers(&by_entry),
@@ -104,6 +107,7 @@ fn numbers(cpus: &[&[f64]]) -> Vec<(String, f64)> {
     vec![
         ("eq6".into(), cpus[0][four]),
         ("eq7".into(), cpus[1][four]),
+        ("eq7_machine".into(), cpus[3][four]),
         ("eq7_all".into(), worst(1)),
         ("machine_all".into(), worst(3)),
     ]

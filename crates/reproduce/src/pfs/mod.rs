@@ -35,12 +35,18 @@ struct Entry {
 const CFS: Entry = Entry { name: "CFS", policy: "cfs", set: &[] };
 /// Beyond the paper.
 const EEVDF: Entry = Entry { name: "EEVDF", policy: "eevdf", set: &[] };
-/// Its shares are those of the machine, which is ours.
-const PFS: Entry = Entry { name: "PFS", policy: "pfs", set: &[] };
-/// As published: those of each CPU's queue.
+/// As published: shares hold on each CPU's queue.
 const PFS_OF_QUEUES: Entry =
-    Entry { name: "PFS of queues", policy: "pfs", set: &[("scope", "queue")] };
-const TFPS: Entry = Entry { name: "TFPS", policy: "tfps", set: &[] };
+    Entry { name: "PFS scope=queue", policy: "pfs", set: &[("scope", "queue")] };
+/// They are those of the machine, which is ours.
+const PFS: Entry = Entry { name: "PFS scope=machine", policy: "pfs", set: &[("scope", "machine")] };
+const TFPS_OF_QUEUES: Entry =
+    Entry { name: "TFPS scope=queue", policy: "tfps", set: &[("scope", "queue")] };
+const TFPS: Entry =
+    Entry { name: "TFPS scope=machine", policy: "tfps", set: &[("scope", "machine")] };
+/// What is said wherever both stand side by side.
+const SCOPES: &str = "scope=queue is PFS as published, with shares of each CPU's queue; \
+                      scope=machine, with shares of the machine, is ours and the policy's default.";
 
 /// Times that each test is repeated, with other start times of the threads.
 fn repetitions(effort: Effort) -> u64 {

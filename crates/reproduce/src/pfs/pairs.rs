@@ -3,7 +3,9 @@
 //! [PFS §4.3, §5.3].
 
 use super::programs::{to_the_end, Program, CPUS};
-use super::{largest, mean, off_percent, repetitions, Entry, CFS, EEVDF, PFS, PFS_OF_QUEUES};
+use super::{
+    largest, mean, off_percent, repetitions, Entry, CFS, EEVDF, PFS, PFS_OF_QUEUES, SCOPES,
+};
 use crate::effort::Effort;
 use crate::error::Error;
 use crate::figure::{Drawing, Found, Table};
@@ -38,7 +40,7 @@ pub(super) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
         Effort::Quick => vec![4, 5, 8, 16, 32],
         _ => (4..=32).collect(),
     };
-    let (first, second) = ([&CFS, &EEVDF], [&PFS, &PFS_OF_QUEUES]);
+    let (first, second) = ([&CFS, &EEVDF], [&PFS_OF_QUEUES, &PFS]);
     let figures = [("fig5", first), ("fig8", second)];
     let wanted: Vec<_> = figures.into_iter().filter(|(id, _)| job.wants(id)).collect();
     let entries = wanted.iter().flat_map(|(_, entries)| *entries);
@@ -116,18 +118,14 @@ fn unfair(shown: &Shown<'_>, repetitions: u64) -> Found {
 fn fair(shown: &Shown<'_>, repetitions: u64) -> Found {
     let both: [fn(&Ends) -> f64; 2] = [|ends| ends.a, |ends| ends.b];
     let numbers = [
-        ("whole", shown.worst(0, true, &both)),
-        ("whole_queues", shown.worst(1, true, &both)),
-        ("all", shown.worst(0, false, &both)),
-        ("all_queues", shown.worst(1, false, &both)),
+        ("whole_queues", shown.worst(0, true, &both)),
+        ("whole", shown.worst(1, true, &both)),
+        ("all_queues", shown.worst(0, false, &both)),
+        ("all", shown.worst(1, false, &both)),
     ];
     Found {
         id: "fig8",
-        ran: ran(
-            repetitions,
-            "PFS has shares of the machine, which is ours; “of queues” is as published, with \
-             scope=queue.",
-        ),
+        ran: ran(repetitions, SCOPES),
         numbers: numbers.map(|(key, number)| (key.to_owned(), number)).into(),
         tables: shown.tables(),
         drawings: vec![Drawing {

@@ -2,7 +2,7 @@
 //! Figures 6 and 9: programs with more threads that put more out [PFS §4.4, Table 2, §5.3].
 
 use super::programs::{to_the_end, Program};
-use super::{mean, repetitions, Entry, CFS, EEVDF, PFS, PFS_OF_QUEUES};
+use super::{mean, repetitions, Entry, CFS, EEVDF, PFS, PFS_OF_QUEUES, SCOPES};
 use crate::error::Error;
 use crate::figure::{Drawing, Found, Table};
 use crate::pool;
@@ -27,7 +27,7 @@ type Ends = [f64; 2];
 type Pair<'a> = [&'a Entry; 2];
 
 pub(super) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
-    let figures = [("fig6", [&CFS, &EEVDF]), ("fig9", [&PFS, &PFS_OF_QUEUES])];
+    let figures = [("fig6", [&CFS, &EEVDF]), ("fig9", [&PFS_OF_QUEUES, &PFS])];
     let wanted: Vec<_> = figures.into_iter().filter(|(id, _)| job.wants(id)).collect();
     let entries = wanted.iter().flat_map(|(_, entries)| *entries);
     let cases: Vec<(&Entry, Test)> = entries.flat_map(|of| CASES.map(|case| (of, case))).collect();
@@ -53,23 +53,29 @@ pub(super) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
              the one before, or, without waiting, each thread goes on with its part. {}",
             match *id {
                 "fig6" => "EEVDF is beyond the paper.",
-                _ => "PFS has shares of the machine; “of queues” is as published.",
+                _ => SCOPES,
             }
         ),
-        numbers: numbers(ends[0]),
+        numbers: numbers(id, ends),
         tables: vec![table(entries, ends)],
         drawings: vec![Drawing { svg: chart(entries, ends).render() }],
     };
     Ok(wanted.iter().zip(by_entry.chunks(2)).map(found).collect())
 }
 
-/// By threads of the second program.
-fn numbers(ends: &[Ends]) -> Vec<(String, f64)> {
-    let of = |(((threads, _), waits), ends): (&Test, &Ends)| {
+/// By threads of the second program; under CFS, or under PFS with both scopes.
+fn numbers(id: &str, ends: &[&[Ends]]) -> Vec<(String, f64)> {
+    let kinds = if id == "fig6" { &[""][..] } else { &["_queues", ""][..] };
+    let mut numbers = Vec::new();
+    for (at, ((threads, _), waits)) in CASES.iter().enumerate() {
         let on = if *waits { "" } else { "_on" };
-        [(format!("first{threads}{on}"), ends[0]), (format!("second{threads}{on}"), ends[1])]
-    };
-    CASES.iter().zip(ends).flat_map(of).collect()
+        for (kind, ends) in kinds.iter().zip(ends) {
+            let [first, second] = ends[at];
+            numbers.push((format!("first{threads}{on}{kind}"), first));
+            numbers.push((format!("second{threads}{on}{kind}"), second));
+        }
+    }
+    numbers
 }
 
 fn table(entries: &Pair<'_>, ends: &[&[Ends]]) -> Table {

@@ -3,7 +3,8 @@
 //! many have of the CPUs [PFS §3, §5, §5.4].
 
 use super::programs::{run as run_programs, Program};
-use super::{largest, mean, off_percent, repetitions, Entry, CFS, EEVDF, PFS, PFS_OF_QUEUES, TFPS};
+use super::{largest, mean, off_percent, repetitions, Entry, CFS, EEVDF, PFS, PFS_OF_QUEUES};
+use super::{SCOPES, TFPS, TFPS_OF_QUEUES};
 use crate::error::Error;
 use crate::figure::{Drawing, Found, Table};
 use crate::pool;
@@ -27,8 +28,22 @@ const FOUR: Case = Case { cpus: 4, threads: [1, 4, 8] };
 
 const FIGURES: [(&str, &[(&Entry, &Case)]); 3] = [
     ("fig2", &[(&CFS, &OPTIMAL), (&CFS, &GREEDY), (&EEVDF, &GREEDY)]),
-    ("fig7", &[(&PFS, &OPTIMAL), (&PFS, &GREEDY), (&PFS_OF_QUEUES, &GREEDY)]),
-    ("fig10", &[(&TFPS, &FOUR), (&PFS, &FOUR), (&CFS, &FOUR), (&TFPS, &GREEDY)]),
+    (
+        "fig7",
+        &[(&PFS_OF_QUEUES, &OPTIMAL), (&PFS, &OPTIMAL), (&PFS_OF_QUEUES, &GREEDY), (&PFS, &GREEDY)],
+    ),
+    (
+        "fig10",
+        &[
+            (&TFPS_OF_QUEUES, &FOUR),
+            (&TFPS, &FOUR),
+            (&PFS_OF_QUEUES, &FOUR),
+            (&PFS, &FOUR),
+            (&CFS, &FOUR),
+            (&TFPS_OF_QUEUES, &GREEDY),
+            (&TFPS, &GREEDY),
+        ],
+    ),
 ];
 
 /// Of all CPU time, in percent.
@@ -61,8 +76,10 @@ fn found(
         ran: format!(
             "Programs A, B and C whose threads compute for ever, for {} s in a simulated machine \
              with {cpus}, 250 ticks per second and the default costs, {repetitions} times; \
-             threads begin up to 1 ms after the first of their program.",
-            DURATION_NS / 1_000_000_000
+             threads begin up to 1 ms after the first of their program.{}{}",
+            DURATION_NS / 1_000_000_000,
+            if id == "fig2" { "" } else { " " },
+            if id == "fig2" { "" } else { SCOPES },
         ),
         numbers: numbers(id, &shares),
         tables: vec![table(cases, &shares)],
@@ -84,18 +101,20 @@ fn shares(of: &Entry, case: &Case, seed: u64) -> Result<Shares, Error> {
 
 fn numbers(id: &str, shares: &[Shares]) -> Vec<(String, f64)> {
     match id {
-        "fig7" => ["optimal", "greedy", "greedy_queues"]
+        "fig7" => ["optimal_queues", "optimal", "greedy_queues", "greedy"]
             .into_iter()
             .zip(shares)
             .map(|(key, of)| (key.into(), largest(of.map(|share| off_percent(share, 100.0 / 3.0)))))
             .collect(),
         _ => {
-            let case = if id == "fig2" { 1 } else { 0 };
-            ["a", "b", "c"]
-                .into_iter()
-                .zip(shares[case])
-                .map(|(key, of)| (key.into(), of))
-                .collect()
+            let of = |case: usize, kind: &'static str| {
+                let keys = ["a", "b", "c"].into_iter();
+                keys.zip(shares[case]).map(move |(key, of)| (format!("{key}{kind}"), of))
+            };
+            match id {
+                "fig2" => of(1, "").collect(),
+                _ => of(0, "_queues").chain(of(1, "")).collect(),
+            }
         }
     }
 }

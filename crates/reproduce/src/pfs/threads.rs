@@ -2,14 +2,14 @@
 //! Figure 3: how long a program takes alone, by the number of its threads [PFS §4.2].
 
 use super::programs::{to_the_end, Program, CPUS};
-use super::{largest, mean, repetitions, Entry, CFS, EEVDF, PFS};
+use super::{largest, mean, repetitions, Entry, CFS, EEVDF, PFS, PFS_OF_QUEUES, SCOPES};
 use crate::error::Error;
 use crate::figure::{Drawing, Found, Table};
 use crate::pool;
 use crate::Job;
 use rota_report::chart::{Axis, Line, LineChart, Scale};
 
-const ENTRIES: [&Entry; 3] = [&CFS, &EEVDF, &PFS];
+const ENTRIES: [&Entry; 4] = [&CFS, &EEVDF, &PFS_OF_QUEUES, &PFS];
 const MOST_THREADS: u32 = 8;
 /// Threads begin within a millisecond, which is less of T than this.
 const AS_FAST: f64 = 1.001;
@@ -41,7 +41,7 @@ pub(super) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
              them, in a simulated machine with four CPUs, 250 ticks per second and the default \
              costs, {repetitions} times. T is what the work takes all four CPUs, 8 s. Threads \
              begin up to 1 ms after the first of the program, drawn anew each time. EEVDF and PFS \
-             are beyond the paper."
+             are beyond the paper; {SCOPES}"
         ),
         numbers: vec![
             ("best".into(), best.map_or(f64::NAN, |at| (at + 1) as f64)),
