@@ -24,8 +24,8 @@ fn dispatch(functions: &str, body: &str) -> String {
     scheduler("sched_ext_ops", &functions, members)
 }
 
-const REASON: &str = "ops.dispatch(): reads through prev, which is NULL here: no kernel loads \
-                      this program, as prev may be NULL and is read without a check";
+const REASON: &str = "ops.dispatch(): reads through 'prev', which is NULL here: no kernel loads \
+                      this program, as 'prev' may be NULL and is read without a check";
 
 #[test]
 fn a_load_through_prev_where_no_task_ran_ends_the_run() {
@@ -77,5 +77,5 @@ fn a_load_through_the_task_that_is_yielded_to_ends_the_run() {
     let source = scheduler("sched_ext_ops", functions, ".yield = (void *)yield,");
     let Some(policy) = compiled(&source) else { return };
     let exit = run(&policy).expect("a run");
-    assert!(exit.contains("ops.yield(): reads through to, which is NULL here"), "{exit}");
+    assert!(exit.contains("ops.yield(): reads through 'to', which is NULL here"), "{exit}");
 }

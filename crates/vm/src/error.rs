@@ -86,8 +86,8 @@ impl fmt::Display for FaultKind {
             Self::Stack => write!(f, "call depth or stack space exceeded"),
             Self::NullArgument(name) => write!(
                 f,
-                "reads through {name}, which is NULL here: no kernel loads this program, as \
-                 {name} may be NULL and is read without a check"
+                "reads through '{name}', which is NULL here: no kernel loads this program, as \
+                 '{name}' may be NULL and is read without a check"
             ),
             Self::Missing(what) | Self::Denied(what) => write!(f, "{what}"),
         }
