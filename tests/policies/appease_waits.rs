@@ -4,6 +4,7 @@
 //! only who has read from a socket is known to be one.
 
 use crate::appease::run;
+use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
 /// Real-time tasks have the CPU of `front` from 100 to 117 ms, and 6 ms from 118.5 on.
@@ -187,4 +188,44 @@ fn who_is_served_by_a_task_of_a_class_above_does_not_wait() {
     let until = |ms| run(&[("reserve", "0")], 1, load, ms);
     let (before, mut ran) = (until(90).stat("waited_ns"), until(200));
     assert_eq!((ran.responses_us("s")[1], ran.stat("waited_ns") - before), (6000, 0));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// One CPU: whatever takes it when, and in whatever order an asker and its help run, customers
+    /// have waited what their responses took less the CPU time that all of it needed.
+    #[test]
+    fn on_one_cpu_customers_waited_their_responses_less_the_work(
+        parts in prop::array::uniform4(1..8u32), users in 1..4u32, hogs in 0..3u32,
+        above_us in 200..9000u32, every_us in 10_000..40_000u32, alpha in 0..5u32,
+        quantum_us in 500..6000u32,
+    ) {
+        let [before, help, beside, after] = parts.map(|part| f64::from(part) / 4.0);
+        let load = format!(
+            r#"{{"sockets": {{"s": "tcp", "db": "unix"}},
+            "customers": {{"c": {{"to": "s", "users": {users}, "demand": 4000, "count": 30,
+                                 "think": {{"dist": "exp", "mean": 20000}}}}}},
+            "tasks": {{
+                "front": {{"recv": "s", "run1": {{"request": {before}}},
+                    "send": {{"to": "db", "demand": {{"request": {help}}}}},
+                    "run2": {{"request": {beside}}}, "sem_wait": "done",
+                    "run3": {{"request": {after}}}, "reply": "s"}},
+                "db": {{"recv": "db", "run": {{"request": 1}}, "reply": "db",
+                        "sem_post": "done"}},
+                "hog": {{"instance": {hogs}, "run": 7000, "sleep": 900}},
+                "rt": {{"policy": "SCHED_FIFO", "run": {above_us},
+                        "sleep": {{"dist": "exp", "mean": {every_us}}}}}}}}}"#
+        );
+        let (alpha, quantum) = (format!("0.{alpha}"), format!("{quantum_us}us"));
+        let alpha = if alpha == "0.5" { "0.499" } else { &alpha };
+        let mut ran = run(&[("alpha", alpha), ("quantum_ns", &quantum)], 1, &load, 5000);
+        let responses = ran.responses_us("s");
+        prop_assert_eq!((responses.len(), ran.stat("open")), (30, 0));
+        let work_us = parts.iter().sum::<u32>() * 1000;
+        let waited_us: u64 = responses.iter().map(|us| us - u64::from(work_us)).sum();
+        let counted_us = ran.stat("waited_ns") / 1000;
+        // half a microsecond for each time, as that is what the tape is read in here
+        prop_assert!(counted_us.abs_diff(waited_us) <= 40, "{} of {}", counted_us, waited_us);
+    }
 }
