@@ -24,7 +24,7 @@ mod vtrr;
 pub use decision_costs::DecisionCosts;
 pub use effort::Effort;
 pub use error::Error;
-pub use figure::{Drawing, Expectation, Figure, Number, Reproduction, Table, Verdict};
+pub use figure::{Drawing, Expectation, Figure, Measured, Number, Reproduction, Table, Verdict};
 pub use progress::Progress;
 
 use expected::Expected;

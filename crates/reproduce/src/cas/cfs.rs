@@ -3,9 +3,9 @@
 
 use super::scene::Scheduler;
 use super::slices::{ask, Asked, Case, LATENCY_MS, REQUESTS};
-use super::{formulas, ms, table, Parts};
+use super::{details, formulas, ms, Parts};
 use crate::error::Error;
-use crate::figure::Found;
+use crate::figure::{Found, Measured};
 use crate::Job;
 
 const CASES: [Case; 4] = [
@@ -47,13 +47,13 @@ pub(super) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
         id: "cfs",
         ran: format!(
             "sch_lat is 20.8 ms, and the least granularity 10 us, so that q(N) = sch_lat / N; \
-             {REQUESTS} requests, a second and a little apart, of which the mean counts. Once as §3.3 \
+             {REQUESTS} requests, a second and a little apart, each of which is judged. Once as §3.3 \
              counts (who slept begins at the least virtual time and preempts: no_new_fair_sleepers, \
              a wakeup granularity of 0: “no credit”), and once with the sleeper's credit and the \
              wakeup granularity of Linux 2.6.24."
         ),
         numbers: asked.iter().flat_map(numbers).collect(),
-        tables: vec![table("Unhappiness, by slices q(N) that the request needs", &HEADER, rows)],
+        tables: vec![details("Unhappiness, by slices q(N) that the request needs", &HEADER, rows)],
         drawings: Vec::new(),
     }])
 }
@@ -75,8 +75,8 @@ fn row(asked: &Asked) -> Vec<String> {
 }
 
 /// What is set against the paper's numbers, by key.
-fn numbers(asked: &Asked) -> Vec<(String, f64)> {
-    let (n, [plain, credit]) = (asked.n, asked.waits.map(|found| found.mean));
+fn numbers(asked: &Asked) -> Vec<(String, Measured)> {
+    let (n, [plain, credit]) = (asked.n, asked.waits.map(|found| found.measured()));
     match asked.case {
         "slice" => vec![(format!("least_{n}"), credit)],
         "alone" => vec![

@@ -2,9 +2,9 @@
 //! A multilevel feedback queue [CAS §3.2].
 
 use super::scene::{Scene, Scheduler};
-use super::{formulas, ms, table, told, Parts, NS};
+use super::{details, formulas, ms, told, Parts, NS};
 use crate::error::Error;
-use crate::figure::Found;
+use crate::figure::{plain, Found};
 use crate::pool;
 use crate::Job;
 
@@ -61,7 +61,11 @@ pub(super) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
     let mut numbers = Vec::new();
     for ((_, _, key), waits) in CASES.iter().zip(waits.chunks(NS.len())) {
         let Some(key) = key else { continue };
-        numbers.extend(NS.iter().zip(waits).map(|(n, found)| (format!("{key}_{n}"), *found)));
+        for (n, found) in NS.iter().zip(waits) {
+            // Beside the formula by definition, and beside what is printed.
+            numbers.push((format!("{key}_{n}"), *found));
+            numbers.push((format!("{key}_printed_{n}"), *found));
+        }
     }
     Ok(vec![Found {
         id: "mlfq",
@@ -70,8 +74,8 @@ pub(super) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
               the last queue, Q3, and it comes 1 us after one of their quanta began. As printed has \
               a = N in every queue."
             .into(),
-        numbers,
-        tables: vec![table("Unhappiness, by quanta that the request needs", &header, rows)],
+        numbers: plain(numbers),
+        tables: vec![details("Unhappiness, by quanta that the request needs", &header, rows)],
         drawings: Vec::new(),
     }])
 }

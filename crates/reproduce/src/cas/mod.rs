@@ -70,3 +70,8 @@ fn table(title: &str, header: &[&str], rows: Vec<Vec<String>>) -> Table {
     let header = header.iter().map(|name| (*name).to_owned()).collect();
     Table { title: title.into(), header, rows, long: false }
 }
+
+/// One that is only of interest to who checks a formula: for reports and JSON.
+fn details(title: &str, header: &[&str], rows: Vec<Vec<String>>) -> Table {
+    Table { long: true, ..table(title, header, rows) }
+}

@@ -3,9 +3,9 @@
 
 use super::scene::Scheduler;
 use super::slices::{ask, Asked, Case};
-use super::{ms, table, Parts};
+use super::{details, ms, Parts};
 use crate::error::Error;
-use crate::figure::Found;
+use crate::figure::{plain, Found};
 use crate::Job;
 
 /// The same CPU times as under CFS.
@@ -33,8 +33,8 @@ pub(super) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
               serve nobody, as the paper has none, and once with the default of 5 % and quanta of \
               4 ms. The longest wait of the 16 requests counts."
             .into(),
-        numbers: asked.iter().flat_map(numbers).collect(),
-        tables: vec![table("Unhappiness", &HEADER, rows)],
+        numbers: plain(asked.iter().flat_map(numbers)),
+        tables: vec![details("Unhappiness", &HEADER, rows)],
         drawings: Vec::new(),
     }])
 }

@@ -4,7 +4,7 @@
 use super::formulas::{self, Elevated};
 use super::scene::{Scene, Scheduler, Unhappiness};
 use super::slices::{arrivals_us, LATENCY_MS};
-use super::{ms, table, told, Parts, NS};
+use super::{details, ms, told, Parts, NS};
 use crate::error::Error;
 use crate::figure::Found;
 use crate::pool;
@@ -83,17 +83,20 @@ pub(super) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
     let rows = cases.iter().zip(&waits).map(row).collect();
     let mut numbers = Vec::new();
     for ((_, case), waits) in CASES.iter().zip(waits.chunks(NS.len())) {
-        numbers.extend(NS.iter().zip(waits).map(|(n, found)| (format!("{case}_{n}"), found.mean)));
+        numbers.extend(
+            NS.iter().zip(waits).map(|(n, found)| (format!("{case}_{n}"), found.measured())),
+        );
     }
     Ok(vec![Found {
         id: "rbpe",
-        ran: "appease with mode=rbpe and a quantum of 1 ms; requests at a UNIX socket, of which 16 \
-              come a second and a little apart, and the mean counts. The load average is of 200 ms, \
+        ran:
+            "appease with mode=rbpe and a quantum of 1 ms; requests at a UNIX socket, of which 16 \
+              come a second and a little apart, and each is judged. The load average is of 200 ms, \
               so that it is N - 1 when they come: nice -1, -4, -7 and -15 by Table 1. The request \
               needs slices of 1.25^nice ms."
-            .into(),
+                .into(),
         numbers,
-        tables: vec![table("Unhappiness, by slices that the request needs", &header, rows)],
+        tables: vec![details("Unhappiness, by slices that the request needs", &header, rows)],
         drawings: Vec::new(),
     }])
 }

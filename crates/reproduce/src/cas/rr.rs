@@ -2,9 +2,9 @@
 //! Round robin [CAS §3.1].
 
 use super::scene::{Scene, Scheduler};
-use super::{formulas, ms, table, told, Parts, NS};
+use super::{details, formulas, ms, told, Parts, NS};
 use crate::error::Error;
-use crate::figure::Found;
+use crate::figure::{plain, Found};
 use crate::pool;
 use crate::Job;
 
@@ -48,14 +48,17 @@ pub(super) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
     let header = ["Z", "N", "as printed (ms)", "by definition (ms)", "here (ms)"];
     let rows = cases.iter().zip(&waits).map(row).collect();
     let number = |(case, key): (usize, &'static str)| {
-        let waits = &waits[case * NS.len()..];
-        NS.iter().zip(waits).map(move |(n, found)| (format!("{key}_{n}"), *found))
+        let waits = NS.iter().zip(&waits[case * NS.len()..]);
+        // Beside the formula by definition, and beside what is printed.
+        waits.flat_map(move |(n, found)| {
+            [(format!("{key}_{n}"), *found), (format!("{key}_printed_{n}"), *found)]
+        })
     };
     Ok(vec![Found {
         id: "rr",
         ran: "Quanta of 4 ms. The request comes 1 us after a quantum of another task began.".into(),
-        numbers: JUDGED.into_iter().flat_map(number).collect(),
-        tables: vec![table("Unhappiness, by quanta that the request needs", &header, rows)],
+        numbers: plain(JUDGED.into_iter().flat_map(number)),
+        tables: vec![details("Unhappiness, by quanta that the request needs", &header, rows)],
         drawings: Vec::new(),
     }])
 }

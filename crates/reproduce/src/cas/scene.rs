@@ -4,6 +4,7 @@
 
 use super::Parts;
 use crate::error::Error;
+use crate::figure::Measured;
 use crate::rig::{linked, Length, Rig};
 use rota_trace::{Event, EventKind, Request, Sink};
 use std::fmt::Write as _;
@@ -35,6 +36,13 @@ pub(super) struct Unhappiness {
     pub(super) mean: f64,
     pub(super) least: f64,
     pub(super) most: f64,
+}
+
+impl Unhappiness {
+    /// Each request is judged, not only their mean.
+    pub(super) fn measured(&self) -> Measured {
+        Measured { range: Some((self.least, self.most)), ..self.mean.into() }
+    }
 }
 
 impl Scene<'_> {

@@ -4,7 +4,7 @@
 
 use super::table;
 use crate::error::Error;
-use crate::figure::{Found, Table};
+use crate::figure::{plain, Found, Table};
 use crate::Job;
 use serde::Deserialize;
 
@@ -158,14 +158,15 @@ fn found(shown: &Shown, recordings: &[Recording]) -> Found {
         };
         Some(((*key).to_owned(), value))
     };
-    let tables = shown
-        .measures
-        .iter()
-        .map(|(key, title, digits)| rows(shown.server, (*key, *title, *digits), &of_server));
+    let tables = shown.measures.iter().enumerate().map(|(at, (key, title, digits))| Table {
+        // What the paper does not show.
+        long: at > 0,
+        ..rows(shown.server, (*key, *title, *digits), &of_server)
+    });
     Found {
         id: shown.id,
         ran: ran(&of_server),
-        numbers: shown.numbers.iter().filter_map(number).collect(),
+        numbers: plain(shown.numbers.iter().filter_map(number)),
         tables: tables.collect(),
         drawings: Vec::new(),
     }

@@ -3,7 +3,7 @@
 
 use super::{Entry, CFS, ENTRIES, O1};
 use crate::error::Error;
-use crate::figure::{Drawing, Found, Table};
+use crate::figure::{plain, Drawing, Found, Table};
 use crate::pool;
 use crate::rig::{linked, tasks, Length, Rig};
 use crate::Job;
@@ -96,7 +96,7 @@ fn found(id: &'static str, children: usize, times: &[Vec<u64>]) -> Found {
              EEVDF, VTRR and WFQ are beyond the paper.",
             WORK_NS / 1_000_000_000
         ),
-        numbers: vec![("narrower".into(), deviation(&O1) / deviation(&CFS))],
+        numbers: plain([("narrower", deviation(&O1) / deviation(&CFS))]),
         tables: vec![Table {
             title: "Completion times".into(),
             header: header.map(String::from).to_vec(),

@@ -3,6 +3,7 @@
 //! Performance of O(1) and CFS Linux Kernel Schedulers*, 2008.
 
 mod fairness;
+mod formulas;
 mod interactivity;
 
 use crate::{Experiment, Paper};
@@ -14,6 +15,7 @@ pub(crate) const PAPER: Paper = Paper {
     experiments: &[
         Experiment { figures: &["fig1a", "fig1b", "fig1c", "fig1d"], run: fairness::run },
         Experiment { figures: &["fig2a", "fig2b"], run: interactivity::run },
+        Experiment { figures: &["formulas"], run: formulas::run },
     ],
 };
 

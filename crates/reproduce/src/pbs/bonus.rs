@@ -5,7 +5,7 @@
 use super::scenario::FOUR;
 use super::sliced::{run_under, Sliced};
 use crate::error::Error;
-use crate::figure::{Drawing, Found, Table};
+use crate::figure::{plain, Drawing, Found, Table};
 use crate::pool;
 use crate::Job;
 
@@ -44,11 +44,11 @@ pub(crate) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
               one CPU; slices of PBS are 4 ms long. EEVDF and RR are beyond the paper's figure. \
               All four tasks are there from 5 s on."
             .into(),
-        numbers: vec![
-            ("linux".into(), switches(LINUX, 5.0, 8.0) / 3.0),
-            ("fewer".into(), all(BONUS) / all(PLAIN)),
-            ("slower".into(), switches(BONUS, 8.0, 10.0) / switches(BONUS, 5.0, 7.0)),
-        ],
+        numbers: plain([
+            ("linux", switches(LINUX, 5.0, 8.0) / 3.0),
+            ("fewer", all(BONUS) / all(PLAIN)),
+            ("slower", switches(BONUS, 8.0, 10.0) / switches(BONUS, 5.0, 7.0)),
+        ]),
         tables: vec![Table {
             title: "Completion times and context switches".into(),
             header: header.map(String::from).to_vec(),

@@ -3,6 +3,7 @@
 
 mod bonus;
 mod map;
+mod properties;
 mod requests;
 mod scenario;
 mod shares;
@@ -23,6 +24,7 @@ pub(crate) const PAPER: Paper = Paper {
         Experiment { figures: &["fig7"], run: users::run },
         Experiment { figures: &["fig8"], run: requests::web },
         Experiment { figures: &["fig9"], run: requests::tiers },
+        Experiment { figures: &["properties"], run: properties::run },
     ],
 };
 

@@ -3,7 +3,7 @@
 
 use crate::effort::Effort;
 use crate::error::Error;
-use crate::figure::{Drawing, Found, Table};
+use crate::figure::{Drawing, Found, Measured, Table};
 use crate::pool;
 use crate::rig::{linked, Length, Rig};
 use crate::Job;
@@ -22,6 +22,8 @@ struct Service {
     /// From, to and end of a run in seconds, as the paper has them.
     window: (f64, f64, f64),
     betas: &'static [&'static str],
+    /// Runs of each case, by default.
+    seeds: u64,
 }
 
 const SHORT: (f64, f64, f64) = (50.0, 350.0, 360.0);
@@ -50,21 +52,26 @@ pub(crate) fn web(job: &Job<'_>) -> Result<Vec<Found>, Error> {
          \"reply\": \"http\"}}}}}}"
     );
     let window = (400.0, 1_600.0, 1_700.0);
-    let betas = &["0", "+inf"];
-    let service = Service { text, small: f64::from(mean_us) / 1e6, window, betas };
+    let (betas, seeds): (&[&str], u64) = (&["0", "+inf"], 8);
+    let service = Service { text, small: f64::from(mean_us) / 1e6, window, betas, seeds };
     let outcomes = outcomes(job, &service)?;
-    let mean = |name: &str, of: Values| mean_of(&outcomes, name, of);
     let (all, small): (Values, Values) = (|o| &o.all, |o| &o.small);
-    let (high, low) = (pbs(&outcomes, "0", f64::max), pbs(&outcomes, "0", f64::min));
-    let numbers = [
-        ("large_alpha", mean(&high, all) / mean(&low, all)),
-        ("large_alpha_small", mean(&high, small) / mean(&low, small)),
-        ("linux_all", mean("O(1)", all) / mean("RR", all)),
-        ("linux_small", mean("O(1)", small) / mean("RR", small)),
-        ("pbs_linux", mean(&high, all) / mean("O(1)", all)),
-        ("pbs_rr", mean(&high, all) / mean("RR", all)),
-        ("pbs_linux_small", mean(&high, small) / mean("O(1)", small)),
+    let high = pbs(&outcomes, "0", f64::max);
+    let ratio = |one: &str, other: &str, of| ratio(&outcomes, [one], [other], of);
+    let low = pbs(&outcomes, "0", f64::min);
+    let mut numbers = vec![
+        ("large_alpha".to_owned(), ratio(&high, &low, all)),
+        ("large_alpha_small".to_owned(), ratio(&high, &low, small)),
+        ("linux_all".to_owned(), ratio("O(1)", "RR", all)),
+        ("linux_small".to_owned(), ratio("O(1)", "RR", small)),
+        ("pbs_linux".to_owned(), ratio(&high, "O(1)", all)),
+        ("pbs_rr".to_owned(), ratio(&high, "RR", all)),
     ];
+    for outcome in &outcomes {
+        let Some((alpha, "0")) = outcome.alpha.filter(|(alpha, _)| *alpha > 2.0) else { continue };
+        let of = ratio(&outcome.name, "O(1)", small);
+        numbers.push((format!("pbs_linux_small_{alpha}"), of));
+    }
     Ok(vec![Found {
         id: "fig8",
         ran: format!(
@@ -75,7 +82,7 @@ pub(crate) fn web(job: &Job<'_>) -> Result<Vec<Found>, Error> {
              here. Small are requests of less than 250 ms.",
             told(job.effort, &service)
         ),
-        numbers: numbers.map(|(key, number)| (key.to_owned(), number)).into(),
+        numbers,
         tables: vec![table(&outcomes)],
         drawings: [chart(&outcomes, "all requests", all), chart(&outcomes, "small requests", small)]
             .map(|chart| Drawing { svg: chart.render() })
@@ -97,43 +104,39 @@ pub(crate) fn tiers(job: &Job<'_>) -> Result<Vec<Found>, Error> {
         \"mysqld\": {\"instance\": 8, \"recv\": \"sql\", \"run\": {\"request\": 0.9}, \"sleep\": \
         {\"request\": 0.1}, \"reply\": \"sql\"}}}";
     let window = (600.0, 2_400.0, 2_700.0);
-    let betas = &["+inf", "-3", "0"];
-    let service = Service { text: text.into(), small: f64::INFINITY, window, betas };
+    let (betas, seeds): (&[&str], u64) = (&["+inf", "-3", "0"], 3);
+    let service = Service { text: text.into(), small: f64::INFINITY, window, betas, seeds };
     let outcomes = outcomes(job, &service)?;
     let all: Values = |o| &o.all;
-    let over_betas = |pick: fn(f64, f64) -> f64| {
-        let means = betas.iter().map(|beta| mean_of(&outcomes, &pbs(&outcomes, beta, pick), all));
-        means.sum::<f64>() / betas.len() as f64
-    };
-    let (high, low) = (over_betas(f64::max), over_betas(f64::min));
-    let (linux, rr) = (mean_of(&outcomes, "O(1)", all), mean_of(&outcomes, "RR", all));
-    let numbers = [
-        ("rr_linux", rr / linux),
-        ("large_alpha", high / ((rr + linux) / 2.0)),
-        ("small_alpha", low / high),
-    ];
+    let mut numbers = vec![("rr_linux".to_owned(), ratio(&outcomes, ["RR"], ["O(1)"], all))];
+    // Of each beta.
+    for (beta, key) in [("+inf", "inf"), ("-3", "3"), ("0", "0")] {
+        let (high, low) = (pbs(&outcomes, beta, f64::max), pbs(&outcomes, beta, f64::min));
+        let level = ratio(&outcomes, [&*high], ["RR", "O(1)"], all);
+        numbers.push((format!("large_alpha_{key}"), level));
+        numbers.push((format!("small_alpha_{key}"), ratio(&outcomes, [&*low], [&*high], all)));
+    }
     Ok(vec![Found {
         id: "fig9",
         ran: format!(
             "TPC-W cannot be had: in its place 30 clients think for 7 s (exponential) and send \
              requests of 200 ms on average (exponential) through three tiers: a tenth is the web \
              server's, half the servlets', the rest a database's in two queries, a tenth of these \
-             waiting for a disk. One CPU with 250 ticks per second and the default costs. {} \
-             Numbers are means over the betas +inf, -3 and 0.",
+             waiting for a disk. One CPU with 250 ticks per second and the default costs. {}",
             told(job.effort, &service)
         ),
-        numbers: numbers.map(|(key, number)| (key.to_owned(), number)).into(),
+        numbers,
         tables: vec![table(&outcomes)],
         drawings: vec![Drawing { svg: chart(&outcomes, "three tiers", all).render() }],
     }])
 }
 
 /// Alphas and seeds.
-fn amount(effort: Effort) -> (&'static [f64], u64) {
+fn amount(effort: Effort, service: &Service) -> (&'static [f64], u64) {
     match effort {
         Effort::Quick => (&[0.2, 5.0], 1),
-        Effort::Default => (&[0.2, 1.0, 3.0, 10.0], 2),
-        Effort::Full => (&[0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0], 6),
+        Effort::Default => (&[0.2, 1.0, 3.0, 10.0], service.seeds),
+        Effort::Full => (&[0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0], 5 * service.seeds),
     }
 }
 
@@ -145,18 +148,21 @@ fn window(effort: Effort, service: &Service) -> (f64, f64, f64) {
 }
 
 fn told(effort: Effort, service: &Service) -> String {
-    let ((from, to, end), (_, seeds)) = (window(effort, service), amount(effort));
+    let ((from, to, end), (_, seeds)) = (window(effort, service), amount(effort, service));
     format!("{end} s, of which {from} to {to} s count; seeds: {seeds}. RR has slices of 4 ms.")
 }
 
 fn outcomes(job: &Job<'_>, service: &Service) -> Result<Vec<Outcome>, Error> {
-    let (alphas, seeds) = amount(job.effort);
+    let (alphas, seeds) = amount(job.effort, service);
     let plain = [("RR", "rr"), ("O(1)", "o1"), ("EEVDF", "eevdf")];
     let plain = plain.map(|(name, policy)| (name.to_owned(), policy, None));
+    let ends = [alphas[0], alphas[alphas.len() - 1]];
     let of = |beta: &&'static str| {
         let case = |alpha: &f64, beta| {
             (format!("PBS, beta {beta}, alpha {alpha}"), "pbs", Some((*alpha, beta)))
         };
+        // All tasks are equally old: alpha makes no difference, which two of them show.
+        let alphas = if *beta == "+inf" { &ends[..] } else { alphas };
         alphas.iter().map(|alpha| case(alpha, *beta)).collect::<Vec<_>>()
     };
     let cases: Vec<_> = plain.into_iter().chain(service.betas.iter().flat_map(of)).collect();
@@ -195,9 +201,20 @@ fn pbs(outcomes: &[Outcome], beta: &str, pick: fn(f64, f64) -> f64) -> String {
     format!("PBS, beta {beta}, alpha {alpha}")
 }
 
-fn mean_of(outcomes: &[Outcome], name: &str, of: Values) -> f64 {
-    let found = outcomes.iter().find(|outcome| outcome.name == name);
-    found.and_then(|outcome| estimate(of(outcome))).map_or(f64::NAN, |of| of.mean)
+/// The mean of some schedulers over that of others, with each seed: requests are the same.
+fn ratio<const A: usize, const B: usize>(
+    outcomes: &[Outcome],
+    one: [&str; A],
+    other: [&str; B],
+    of: Values,
+) -> Measured {
+    let mean = |names: &[&str], seed: usize| {
+        let own = outcomes.iter().filter(|outcome| names.contains(&&*outcome.name));
+        own.map(|outcome| of(outcome)[seed]).sum::<f64>() / names.len() as f64
+    };
+    let seeds = outcomes.first().map_or(0, |outcome| of(outcome).len());
+    let means = |names: &[&str]| (0..seeds).map(|seed| mean(names, seed)).collect::<Vec<f64>>();
+    Measured::ratio(&means(&one), &means(&other))
 }
 
 fn table(outcomes: &[Outcome]) -> Table {

@@ -7,7 +7,7 @@ use super::sliced::{self, Sliced, QUANTUM_NS};
 use super::ALPHAS;
 use crate::effort::Effort;
 use crate::error::Error;
-use crate::figure::{Drawing, Found, Table};
+use crate::figure::{plain, Drawing, Found, Table};
 use crate::pool;
 use crate::Job;
 use rota_fluid::{ChangeKind, Solution};
@@ -42,10 +42,10 @@ pub(crate) fn four_tasks(job: &Job<'_>) -> Result<Vec<Found>, Error> {
     };
     let numbers = vec![
         // By hand: sums of demands, and crates/fluid/tests/golden.rs.
-        ("fcfs".into(), off(0, [4.5, 7.0, 10.0, 12.0])),
-        ("las".into(), off(ALPHAS.len() - 1, [12.0, 9.5, 10.5, 8.0])),
-        ("sliced".into(), worst(4)),
-        ("shorter".into(), worst(1) / worst(4)),
+        ("fcfs", off(0, [4.5, 7.0, 10.0, 12.0])),
+        ("las", off(ALPHAS.len() - 1, [12.0, 9.5, 10.5, 8.0])),
+        ("sliced", worst(4)),
+        ("shorter", worst(1) / worst(4)),
     ];
     let four_ms = quanta.iter().position(|ms| ms * 1_000_000 == QUANTUM_NS).unwrap_or(0);
     let pictures = ALPHAS.iter().zip(&fluid).zip(&by_alpha).flat_map(|((alpha, fluid), sliced)| {
@@ -64,7 +64,7 @@ pub(crate) fn four_tasks(job: &Job<'_>) -> Result<Vec<Found>, Error> {
              names.",
             quanta.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
         ),
-        numbers,
+        numbers: plain(numbers),
         tables: vec![completions(&fluid), errors(quanta, &error)],
         drawings,
     }])
@@ -115,13 +115,13 @@ pub(crate) fn newcomers(job: &Job<'_>) -> Result<Vec<Found>, Error> {
               Figure 2, in the fluid model and in slices of 4 ms. Equal proportions are looked at \
               after 10,000 s, for alpha of 0.4 and more: with alpha 0.01 they take far longer."
             .into(),
-        numbers: vec![
-            ("interrupted".into(), interrupted as f64),
-            ("resumed".into(), (interrupted - resumed) as f64),
-            ("begins".into(), begins),
-            ("ends".into(), ends.unwrap_or(f64::NAN)),
-            ("unequal".into(), unequal),
-        ],
+        numbers: plain([
+            ("interrupted", interrupted as f64),
+            ("resumed", (interrupted - resumed) as f64),
+            ("begins", begins),
+            ("ends", ends.unwrap_or(f64::NAN)),
+            ("unequal", unequal),
+        ]),
         tables: vec![Table {
             title: "Task 1".into(),
             header: header.map(String::from).to_vec(),

@@ -6,12 +6,11 @@ mod responses;
 
 use crate::effort::Effort;
 use crate::error::Error;
-use crate::figure::{Drawing, Found, Table};
+use crate::figure::{Drawing, Found, Measured, Table};
 use crate::pool;
 use crate::rig::{linked, tasks, Length, Rig};
 use crate::Job;
 use responses::Responses;
-use rota_measure::statistics::estimate;
 use rota_report::chart::{Axis, Line, LineChart, Scale};
 
 const USERS: usize = 8;
@@ -21,6 +20,8 @@ const PIECE_US: u64 = 500_000;
 const PAUSE_US: u64 = 10_000;
 const THINK_US: u64 = 25_000_000;
 const BETAS: [&str; 3] = ["+inf", "-3", "0"];
+/// Users who are all created at the beginning, before they think for the first time.
+const TOGETHER: &str = "+inf, together";
 
 /// How much is run.
 struct Amount {
@@ -48,12 +49,11 @@ fn amount(effort: Effort) -> Amount {
     match effort {
         Effort::Quick => Amount { alphas: &[0.2, 2.0], seeds: 1, fluid_seeds: 4, window: SHORT },
         Effort::Default => {
-            Amount { alphas: &[0.1, 0.3, 1.0, 4.0], seeds: 3, fluid_seeds: 20, window: PAPERS }
+            Amount { alphas: &[0.1, 0.3, 1.0, 4.0], seeds: 16, fluid_seeds: 8, window: PAPERS }
         }
-        // Six, as it ran the other schedulers.
         Effort::Full => Amount {
             alphas: &[0.1, 0.2, 0.3, 0.5, 0.8, 1.0, 2.0, 4.0, 10.0],
-            seeds: 6,
+            seeds: 48,
             fluid_seeds: 200,
             window: PAPERS,
         },
@@ -72,16 +72,30 @@ struct Case {
 #[derive(Clone, Copy)]
 pub(super) struct Spread {
     mean: f64,
-    deviation: f64,
+    deviation: Measured,
     /// Half the width of the mean's confidence interval over the runs.
     half_width: Option<f64>,
+}
+
+/// Of one scheduler: mean response time and its standard deviation, of each run.
+#[derive(Clone)]
+struct Seeds {
+    means: Vec<f64>,
+    deviations: Vec<f64>,
 }
 
 pub(crate) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
     let amount = amount(job.effort);
     let plain = ["rr", "o1"].map(|policy| Case { policy, set: None });
     let of = |beta| amount.alphas.iter().map(move |alpha| (*alpha, beta));
-    let pbs = BETAS.into_iter().flat_map(of).map(|set| Case { policy: "pbs", set: Some(set) });
+    // Equally old users: alpha makes no difference, which two of them show.
+    let ends = [amount.alphas[0], amount.alphas[amount.alphas.len() - 1]];
+    let together = ends.iter().map(|alpha| (*alpha, TOGETHER));
+    let pbs = BETAS
+        .into_iter()
+        .flat_map(of)
+        .chain(together)
+        .map(|set| Case { policy: "pbs", set: Some(set) });
     let cases: Vec<Case> = plain.into_iter().chain(pbs).collect();
     let runs: Vec<(usize, u64)> = (0..cases.len())
         .flat_map(|case| (1..=amount.seeds).map(move |seed| (case, seed)))
@@ -92,13 +106,13 @@ pub(crate) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
         job.progress.advance(1);
         responses
     })?;
-    let spread = |case: usize| {
+    let seeds = |case: usize| {
         let own = runs.iter().zip(&all).filter(|((of, _), _)| *of == case);
-        spread(own.map(|(_, responses)| responses.as_slice()))
+        Seeds::of(own.map(|(_, responses)| responses.as_slice()))
     };
-    let spreads: Vec<Spread> = (0..cases.len()).map(spread).collect();
+    let seeds: Vec<Seeds> = (0..cases.len()).map(seeds).collect();
     let fluid = fluid::spreads(job, &amount)?;
-    Ok(vec![found(&amount, &cases, &spreads, &fluid)])
+    Ok(vec![found(&amount, &cases, &seeds, &fluid)])
 }
 
 impl Case {
@@ -113,6 +127,7 @@ impl Case {
     fn responses(&self, window: Window, seed: u64) -> Result<Vec<f64>, Error> {
         let alpha = self.set.map(|(alpha, _)| alpha.to_string()).unwrap_or_default();
         let set = match self.set {
+            Some((_, TOGETHER)) => vec![("alpha", &*alpha), ("beta", "+inf")],
             Some((_, beta)) => vec![("alpha", &*alpha), ("beta", beta)],
             // Slices as long as those of the paper's kernel.
             None if self.policy == "rr" => vec![("quantum_ns", "4000000")],
@@ -120,102 +135,133 @@ impl Case {
         };
         let policy = linked(self.policy, &set)?;
         let think = format!("{{ \"dist\": \"exp\", \"mean\": {THINK_US} }}");
-        let mut told = format!("\"instance\": {USERS}, \"delay\": {think}");
+        // A user is created when its first task comes, or sleeps until then, too.
+        let together = self.set.is_some_and(|(_, beta)| beta == TOGETHER);
+        let mut told = format!("\"instance\": {USERS}");
+        told += &format!(", \"{}\": {think}", if together { "sleep0" } else { "delay" });
         for piece in 1..=PIECES {
             told += &format!(", \"run{piece}\": {PIECE_US}");
-            match piece {
-                PIECES => told += &format!(", \"sleep{piece}\": {think}"),
-                _ => told += &format!(", \"sleep{piece}\": {PAUSE_US}"),
+            if piece < PIECES {
+                told += &format!(", \"sleep{piece}\": {PAUSE_US}");
             }
+        }
+        if !together {
+            told += &format!(", \"sleep{PIECES}\": {think}");
         }
         let workload = tasks(std::iter::once(told), |_| "user".into())?;
         let mut responses = Responses::new(PIECES);
         let length = Length { seed, ..Length::of((window.end * 1e9) as u64) };
-        Rig::ticking(&policy).run(&workload, length, &mut responses)?;
+        // Users that are created together may wait for longer than a kernel would let them.
+        Rig::ticking(&policy).without_watchdog().run(&workload, length, &mut responses)?;
         Ok(responses.within(window.from, window.to))
     }
 }
 
-/// Of several runs.
-fn spread<'a>(runs: impl Iterator<Item = &'a [f64]>) -> Spread {
-    let (mut means, mut deviations) = (Vec::new(), Vec::new());
-    for run in runs {
-        let mean = run.iter().sum::<f64>() / run.len() as f64;
-        let squares: f64 = run.iter().map(|time| (time - mean).powi(2)).sum();
-        means.push(mean);
-        deviations.push((squares / run.len() as f64).sqrt());
+impl Seeds {
+    fn of<'a>(runs: impl Iterator<Item = &'a [f64]>) -> Self {
+        let (mut means, mut deviations) = (Vec::new(), Vec::new());
+        for run in runs {
+            let mean = run.iter().sum::<f64>() / run.len() as f64;
+            let squares: f64 = run.iter().map(|time| (time - mean).powi(2)).sum();
+            means.push(mean);
+            deviations.push((squares / run.len() as f64).sqrt());
+        }
+        Self { means, deviations }
     }
-    let of = estimate(&means);
-    Spread {
-        mean: of.map_or(f64::NAN, |of| of.mean),
-        deviation: estimate(&deviations).map_or(f64::NAN, |of| of.mean),
-        half_width: of.and_then(|of| of.half_width),
+
+    fn spread(&self) -> Spread {
+        let Measured { value, half_width, .. } = Measured::over_seeds(&self.means);
+        Spread { mean: value, deviation: Measured::over_seeds(&self.deviations), half_width }
+    }
+
+    /// A number of both, of the same seeds: their users think as long.
+    fn with(&self, other: &Self, of: impl Fn(f64, f64) -> f64) -> Measured {
+        let pairs = self.means.iter().zip(&other.means);
+        Measured::over_seeds(&pairs.map(|(own, other)| of(*own, *other)).collect::<Vec<_>>())
     }
 }
 
-fn found(amount: &Amount, cases: &[Case], spreads: &[Spread], fluid: &[Vec<Spread>]) -> Found {
-    let of = |beta: &'static str, alphas: fn(f64) -> bool| {
-        let wanted =
-            move |set: Option<(f64, &str)>| set.is_some_and(|(a, b)| b == beta && alphas(a));
-        let own = cases.iter().zip(spreads).filter(move |(case, _)| wanted(case.set));
-        own.map(|(_, spread)| *spread).collect::<Vec<Spread>>()
-    };
-    let (rr, o1) = (spreads[0], spreads[1]);
+/// What is set against the paper's numbers: of each alpha, never of several.
+fn numbers(cases: &[Case], seeds: &[Seeds]) -> Vec<(String, Measured)> {
+    let (rr, o1) = (&seeds[0], &seeds[1]);
     let work = (PIECES * PIECE_US) as f64 / 1e6;
     // Of what a task takes beyond its own work.
-    let gain = |of: &[Spread]| {
-        let mean = of.iter().map(|spread| spread.mean).sum::<f64>() / of.len() as f64;
-        100.0 * (1.0 - (mean - work) / (rr.mean - work))
-    };
-    let deviation = |of: &[Spread]| of.iter().map(|s| s.deviation).sum::<f64>() / of.len() as f64;
-    let small = of("-3", |alpha| alpha < 0.4);
-    let rises = |beta| {
-        let all = of(beta, |_| true);
-        all.last().zip(all.first()).map_or(f64::NAN, |(last, first)| last.mean - first.mean)
-    };
-    let numbers = [
-        ("linux", o1.mean / rr.mean),
-        ("gain_inf", gain(&of("+inf", |_| true))),
-        ("gain_3", gain(&of("-3", |alpha| alpha < 0.5))),
-        ("gain_0", gain(&of("0", |alpha| alpha < 1.0))),
-        ("mean_3", small.iter().map(|s| s.mean).sum::<f64>() / small.len() as f64),
-        ("deviation_linux", o1.deviation),
-        ("deviation_rr", rr.deviation),
-        ("deviation_inf", deviation(&of("+inf", |_| true))),
-        ("deviation_3", deviation(&of("-3", |_| true))),
-        ("deviation_0", deviation(&of("0", |_| true))),
-        ("rises_3", rises("-3")),
-        ("rises_0", rises("0")),
-        ("most_sensitive", rises("-3") - rises("0").abs().max(rises("+inf").abs())),
+    let gain = |mean: f64, rr: f64| 100.0 * (1.0 - (mean - work) / (rr - work));
+    let mut numbers = vec![
+        ("linux".to_owned(), Measured::ratio(&o1.means, &rr.means)),
+        ("deviation_linux".to_owned(), o1.spread().deviation),
+        ("deviation_rr".to_owned(), rr.spread().deviation),
     ];
+    let of_beta = |beta: &'static str| {
+        let all = cases.iter().zip(seeds);
+        all.filter_map(move |(case, seeds)| {
+            Some((case.set.filter(|(_, of)| *of == beta)?.0, seeds))
+        })
+    };
+    for (beta, key, gains_below) in [
+        ("+inf", "inf", f64::INFINITY),
+        (TOGETHER, "together", f64::INFINITY),
+        ("-3", "3", 0.5),
+        ("0", "0", 1.0),
+    ] {
+        for (alpha, own) in of_beta(beta) {
+            numbers.push((format!("deviation_{key}_{alpha}"), own.spread().deviation));
+            if alpha < gains_below {
+                numbers.push((format!("gain_{key}_{alpha}"), own.with(rr, gain)));
+            }
+            if beta == "-3" && alpha < 0.4 {
+                numbers.push((format!("mean_3_{alpha}"), Measured::over_seeds(&own.means)));
+            }
+        }
+    }
+    let rises = |beta| {
+        let all: Vec<&Seeds> = of_beta(beta).map(|(_, seeds)| seeds).collect();
+        let pairs = all[all.len() - 1].means.iter().zip(&all[0].means);
+        pairs.map(|(last, first)| last - first).collect::<Vec<f64>>()
+    };
+    let [inf, three, zero] = BETAS.map(rises);
+    let others = zero.iter().zip(&inf).map(|(zero, inf)| zero.abs().max(inf.abs()));
+    let most: Vec<f64> = three.iter().zip(others).map(|(three, other)| three - other).collect();
+    for (key, rises) in [("rises_3", three), ("rises_0", zero), ("most_sensitive", most)] {
+        numbers.push((key.to_owned(), Measured::over_seeds(&rises)));
+    }
+    numbers
+}
+
+fn found(amount: &Amount, cases: &[Case], seeds: &[Seeds], fluid: &[Vec<Spread>]) -> Found {
+    let spreads: Vec<Spread> = seeds.iter().map(Seeds::spread).collect();
+    let (rr, o1) = (spreads[0], spreads[1]);
     let row = |(name, spread): (String, &Spread)| {
         let width = spread.half_width.map_or("–".into(), |width| format!("±{width:.2}"));
-        let (mean, deviation) = (format!("{:.2}", spread.mean), format!("{:.2}", spread.deviation));
-        vec![name, mean, width, deviation]
+        let Measured { value, half_width, .. } = spread.deviation;
+        let of_deviation = half_width.map_or("–".into(), |width| format!("±{width:.2}"));
+        vec![name, format!("{:.2}", spread.mean), width, format!("{value:.2}"), of_deviation]
     };
     let table = |title: &str, rows: Vec<Vec<String>>| Table {
         title: title.into(),
-        header: ["scheduler", "mean (s)", "95 %", "deviation (s)"].map(String::from).to_vec(),
+        header: ["scheduler", "mean (s)", "95 %", "deviation (s)", "95 %"]
+            .map(String::from)
+            .to_vec(),
         rows,
         long: false,
     };
-    let sliced = cases.iter().map(Case::name).zip(spreads).map(row).collect();
+    let sliced = cases.iter().map(Case::name).zip(&spreads).map(row).collect();
     let fluid_rows = BETAS.iter().zip(fluid).flat_map(|(beta, spreads)| {
         let name = move |alpha: &f64| format!("fluid, beta {beta}, alpha {alpha}");
         fluid::ALPHAS.iter().map(name).zip(spreads).map(row).collect::<Vec<_>>()
     });
-    let (alphas, seeds, fluid_seeds) = (amount.alphas.len(), amount.seeds, amount.fluid_seeds);
+    let (alphas, runs, fluid_seeds) = (amount.alphas.len(), amount.seeds, amount.fluid_seeds);
     let Window { from, to, end } = amount.window;
     Found {
         id: "fig7",
         ran: format!(
             "Eight tasks that think (exponential, 25 s) and then compute for 3 s in six pieces \
              with 10 ms of sleep between them, on one CPU with 250 ticks per second and the default \
-             costs: {end} s, of which {from} to {to} s count, {alphas} values of alpha, {seeds} \
-             seeds, the same think times for all schedulers. RR has slices of 4 ms. The fluid \
+             costs: {end} s, of which {from} to {to} s count, {alphas} values of alpha, {runs} \
+             seeds, the same think times for all schedulers. RR has slices of 4 ms. A user is created when its first task comes or, “together”, at the beginning, as all others: then one may wait for more than 30 s, for which sched_ext's watchdog ejects a policy. It is off here. The fluid \
              model, with {fluid_seeds} other seeds, has less noise."
         ),
-        numbers: numbers.map(|(key, number)| (key.to_owned(), number)).into(),
+        numbers: numbers(cases, seeds),
         tables: vec![
             table("In slices", sliced),
             table("Fluid", fluid_rows.collect()),

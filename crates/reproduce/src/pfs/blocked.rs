@@ -5,7 +5,7 @@
 use super::programs::{run as run_programs, Program};
 use super::{largest, mean, off_percent, repetitions, Entry, PFS, PFS_OF_QUEUES, SCOPES};
 use crate::error::Error;
-use crate::figure::{Drawing, Found, Table};
+use crate::figure::{plain, Drawing, Found, Table};
 use crate::pool;
 use crate::Job;
 use rota_report::chart::{Axis, Line, LineChart, Scale};
@@ -72,7 +72,7 @@ pub(super) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
              {SCOPES} Both run with eq. 6, and with eq. 7 (active_only).",
             DURATION_NS / 1_000_000_000
         ),
-        numbers: numbers(&by_entry),
+        numbers: plain(numbers(&by_entry)),
         tables: vec![of_asleep(&by_entry), of_sleepers(&by_entry)],
         drawings: vec![Drawing { svg: chart(&by_entry).render() }],
     }])

@@ -52,7 +52,7 @@ const SCOPES: &str = "scope=queue is PFS as published, with shares of each CPU's
 fn repetitions(effort: Effort) -> u64 {
     match effort {
         Effort::Quick => 2,
-        Effort::Default => 10,
+        Effort::Default => 4,
         // [PFS §4.2, §4.3, §4.4]
         Effort::Full => 100,
     }

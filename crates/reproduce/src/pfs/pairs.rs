@@ -8,7 +8,7 @@ use super::{
 };
 use crate::effort::Effort;
 use crate::error::Error;
-use crate::figure::{Drawing, Found, Table};
+use crate::figure::{plain, Drawing, Found, Table};
 use crate::pool;
 use crate::Job;
 use rota_report::chart::{Axis, Line, LineChart, Scale};
@@ -107,7 +107,7 @@ fn unfair(shown: &Shown<'_>, repetitions: u64) -> Found {
     Found {
         id: "fig5",
         ran: ran(repetitions, "EEVDF is beyond the paper."),
-        numbers: numbers.map(|(key, number)| (key.to_owned(), number)).into(),
+        numbers: plain(numbers),
         tables: shown.tables(),
         drawings: vec![Drawing {
             svg: shown.chart("More threads, sooner done: fair to threads").render(),
@@ -126,7 +126,7 @@ fn fair(shown: &Shown<'_>, repetitions: u64) -> Found {
     Found {
         id: "fig8",
         ran: ran(repetitions, SCOPES),
-        numbers: numbers.map(|(key, number)| (key.to_owned(), number)).into(),
+        numbers: plain(numbers),
         tables: shown.tables(),
         drawings: vec![Drawing {
             svg: shown.chart("More threads gain nothing: fair to processes").render(),

@@ -4,7 +4,7 @@
 use super::programs::{to_the_end, Program};
 use super::{mean, repetitions, Entry, CFS, EEVDF, PFS, PFS_OF_QUEUES, SCOPES};
 use crate::error::Error;
-use crate::figure::{Drawing, Found, Table};
+use crate::figure::{plain, Drawing, Found, Table};
 use crate::pool;
 use crate::Job;
 use rota_report::chart::{Bar, BarGroup, Bars};
@@ -56,7 +56,7 @@ pub(super) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
                 _ => SCOPES,
             }
         ),
-        numbers: numbers(id, ends),
+        numbers: plain(numbers(id, ends)),
         tables: vec![table(entries, ends)],
         drawings: vec![Drawing { svg: chart(entries, ends).render() }],
     };
@@ -71,8 +71,8 @@ fn numbers(id: &str, ends: &[&[Ends]]) -> Vec<(String, f64)> {
         let on = if *waits { "" } else { "_on" };
         for (kind, ends) in kinds.iter().zip(ends) {
             let [first, second] = ends[at];
-            numbers.push((format!("first{threads}{on}{kind}"), first));
-            numbers.push((format!("second{threads}{on}{kind}"), second));
+            numbers.push((format!("first{on}{kind}_{threads}"), first));
+            numbers.push((format!("second{on}{kind}_{threads}"), second));
         }
     }
     numbers

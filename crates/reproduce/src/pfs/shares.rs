@@ -6,7 +6,7 @@ use super::programs::{run as run_programs, Program};
 use super::{largest, mean, off_percent, repetitions, Entry, CFS, EEVDF, PFS, PFS_OF_QUEUES};
 use super::{SCOPES, TFPS, TFPS_OF_QUEUES};
 use crate::error::Error;
-use crate::figure::{Drawing, Found, Table};
+use crate::figure::{plain, Drawing, Found, Table};
 use crate::pool;
 use crate::Job;
 use rota_report::chart::{Bar, BarGroup, Bars};
@@ -81,7 +81,7 @@ fn found(
             if id == "fig2" { "" } else { " " },
             if id == "fig2" { "" } else { SCOPES },
         ),
-        numbers: numbers(id, &shares),
+        numbers: plain(numbers(id, &shares)),
         tables: vec![table(cases, &shares)],
         drawings: vec![Drawing { svg: chart(cases, &shares).render() }],
     })

@@ -4,7 +4,7 @@
 use super::programs::{to_the_end, Program, CPUS};
 use super::{largest, mean, repetitions, Entry, CFS, EEVDF, PFS, PFS_OF_QUEUES, SCOPES};
 use crate::error::Error;
-use crate::figure::{Drawing, Found, Table};
+use crate::figure::{plain, Drawing, Found, Table};
 use crate::pool;
 use crate::Job;
 use rota_report::chart::{Axis, Line, LineChart, Scale};
@@ -43,12 +43,12 @@ pub(super) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
              begin up to 1 ms after the first of the program, drawn anew each time. EEVDF and PFS \
              are beyond the paper; {SCOPES}"
         ),
-        numbers: vec![
-            ("best".into(), best.map_or(f64::NAN, |at| (at + 1) as f64)),
-            ("one".into(), cfs[0] / optimal),
-            ("two".into(), cfs[1] / optimal),
-            ("more".into(), largest(cfs[CPUS as usize..].iter().copied()) / optimal),
-        ],
+        numbers: plain([
+            ("best", best.map_or(f64::NAN, |at| (at + 1) as f64)),
+            ("one", cfs[0] / optimal),
+            ("two", cfs[1] / optimal),
+            ("more", largest(cfs[CPUS as usize..].iter().copied()) / optimal),
+        ]),
         tables: vec![table(&of_entry)],
         drawings: vec![Drawing { svg: chart(&of_entry).render() }],
     }])

@@ -3,7 +3,7 @@
 
 use super::field::{self, Entry};
 use crate::error::Error;
-use crate::figure::{Drawing, Found, Table};
+use crate::figure::{plain, Drawing, Found, Table};
 use crate::pool;
 use crate::rig::{Length, Rig};
 use crate::runs::{Run, Runs};
@@ -35,10 +35,10 @@ pub(crate) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
         let mut found = found(id, entry, frames);
         let (linux, wfq, vtrr) = (jitters[0], jitters[1], jitters[2]);
         match *id {
-            "fig7" => found.numbers.push(("jitter_over_vtrr".into(), linux / vtrr)),
+            "fig7" => found.numbers.push(("jitter_over_vtrr".into(), (linux / vtrr).into())),
             "fig9" => {
                 let part = (vtrr - wfq).abs() / (linux - vtrr);
-                found.numbers.push(("from_wfq".into(), part));
+                found.numbers.push(("from_wfq".into(), part.into()));
             }
             _ => {}
         }
@@ -102,7 +102,7 @@ fn found(id: &'static str, entry: &Entry, frames: &[Vec<u64>]) -> Found {
              of one encoder.",
             entry.name
         ),
-        numbers: vec![("longest".into(), longest)],
+        numbers: plain([("longest", longest)]),
         tables: vec![Table {
             title: "Frames of each encoder".into(),
             header: header.map(String::from).to_vec(),

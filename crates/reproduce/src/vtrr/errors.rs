@@ -6,7 +6,7 @@ use super::theory;
 use super::vectors::Point;
 use crate::effort::Effort;
 use crate::error::Error;
-use crate::figure::{Drawing, Found, Table};
+use crate::figure::{plain, Drawing, Found, Table};
 use crate::Job;
 use rota_report::chart::HeatMap;
 use std::collections::BTreeMap;
@@ -152,7 +152,7 @@ fn found(
         if names.len() == 1 { "is" } else { "are" },
         if seeded { ", each with a seed of its own" } else { "" },
     );
-    Found { id, ran, numbers, tables, drawings }
+    Found { id, ran, numbers: plain(numbers), tables, drawings }
 }
 
 /// Every number of the maps.

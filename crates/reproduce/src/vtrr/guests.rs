@@ -39,8 +39,8 @@ pub(crate) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
     for (entry, runs) in ENTRIES.iter().zip(&runs) {
         let received_ns = received_ns(runs, SHARES.len());
         let ratio = |client: usize| received_ns[client] as f64 / received_ns[0] as f64;
-        found.numbers.push((format!("{}_speed_2", entry.policy), ratio(1)));
-        found.numbers.push((format!("{}_speed_3", entry.policy), ratio(2)));
+        found.numbers.push((format!("{}_speed_2", entry.policy), ratio(1).into()));
+        found.numbers.push((format!("{}_speed_3", entry.policy), ratio(2).into()));
         found.tables.push(table(entry, runs, &received_ns));
         found.drawings.push(Drawing { svg: chart(entry, runs).render() });
     }

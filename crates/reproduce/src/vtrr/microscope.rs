@@ -3,7 +3,7 @@
 
 use super::field::{self, Entry};
 use crate::error::Error;
-use crate::figure::{Drawing, Found, Table};
+use crate::figure::{plain, Drawing, Found, Table};
 use crate::pool;
 use crate::rig::{Length, Rig};
 use crate::runs::{longest_run_ns, longest_wait_ns, period_ns, received_ns, Run, Runs};
@@ -69,7 +69,7 @@ fn found(id: &'static str, entry: &Entry, runs: &[Run]) -> Found {
             },
             entry.name
         ),
-        numbers,
+        numbers: plain(numbers),
         tables: vec![Table {
             title: "Each client over 30 seconds".into(),
             header: header.map(String::from).to_vec(),

@@ -7,6 +7,7 @@ mod cost;
 mod cycle_tests;
 mod encoders;
 mod errors;
+mod examples;
 mod field;
 mod guests;
 mod microscope;
@@ -26,5 +27,6 @@ pub(crate) const PAPER: Paper = Paper {
         Experiment { figures: &["fig4", "fig5", "fig6"], run: microscope::run },
         Experiment { figures: &["fig7", "fig8", "fig9"], run: encoders::run },
         Experiment { figures: &["guests"], run: guests::run },
+        Experiment { figures: &["examples"], run: examples::run },
     ],
 };

@@ -8,10 +8,10 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Exit codes: 0 every number that was measured agrees with the paper's, 1 one differs or something \
-failed, 2 wrong usage.")]
+Exit codes: 0 nothing differs from the paper but what is known to, 1 something else differs, or what \
+is known to differ does not (default effort), or something failed, 2 wrong usage.")]
 pub(crate) struct ReproduceArgs {
-    /// A paper: vtrr, o1cfs, pbs, pfs or cas
+    /// A paper: vtrr, o1cfs, pbs, pfs or cas; all: every one, in one table
     #[arg(value_name = "PAPER")]
     pub(crate) paper: String,
 

@@ -10,25 +10,21 @@ use crate::error::{Error, Status};
 use crate::output::{json, reproduction};
 use crate::output_file::OutputFile;
 use crate::progress;
-use rota_reproduce::{DecisionCosts, Plan, Progress, Verdict};
+use rota_reproduce::{DecisionCosts, Plan, Progress, Reproduction, Verdict};
 use std::io::Write;
 use std::num::NonZero;
 use std::path::Path;
 
 pub(crate) fn run(args: &ReproduceArgs) -> Result<Status, Error> {
+    if args.paper == ALL {
+        return run_all(args);
+    }
     let paper = rota_reproduce::find(&args.paper)?;
     let report = args.report();
     // Early, as nobody wants to run in vain; what is there stays until there is another.
     let report = report.as_deref().map(OutputFile::create).transpose()?;
-    let threads = args.jobs.or(std::thread::available_parallelism().ok());
-    let threads = threads.unwrap_or(NonZero::<usize>::MIN);
     let decision_costs = args.decision_cost.as_deref().map(read_costs).transpose()?;
-    let plan = Plan {
-        figures: &args.figures,
-        effort: args.effort(),
-        threads,
-        decision_costs: decision_costs.as_ref(),
-    };
+    let plan = Plan { decision_costs: decision_costs.as_ref(), ..plan(args) };
     let done = Progress::default();
     let found =
         progress::show_position(&|| (done.done(), done.total()), || paper.reproduce(plan, &done))?;
@@ -45,10 +41,69 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Status, Error> {
     if let Some(file) = report {
         file.finish_with(page::html(&found).as_bytes())?;
     }
-    match found.count(Verdict::Differs) {
-        0 => Ok(Status::Done),
-        1 => Err(Error::Failure("a number differs from the paper's".into())),
-        more => Err(Error::Failure(format!("{more} numbers differ from the paper's"))),
+    status(&[found])
+}
+
+/// Every paper.
+const ALL: &str = "all";
+
+fn run_all(args: &ReproduceArgs) -> Result<Status, Error> {
+    let only = match (args.figures.is_empty(), args.report.is_some(), args.decision_cost.is_some())
+    {
+        (false, ..) => Some("a FIGURE"),
+        (_, true, _) => Some("--report"),
+        (.., true) => Some("--decision-cost"),
+        _ => None,
+    };
+    if let Some(what) = only {
+        return Err(Error::Input(format!("{what} is of one paper; '{ALL}' runs every one")));
+    }
+    let done = Progress::default();
+    let papers = || {
+        let papers = rota_reproduce::papers().iter();
+        papers.map(|paper| paper.reproduce(plan(args), &done)).collect::<Result<Vec<_>, _>>()
+    };
+    let all = progress::show_position(&|| (done.done(), done.total()), papers)?;
+    let mut out = crate::output::stdout();
+    if args.json {
+        let all: Vec<_> = all.iter().map(reproduction::Json::new).collect();
+        json::print(&mut out, &all)?;
+    } else if args.markdown {
+        reproduction::markdown_all(&mut out, &all)?;
+    } else {
+        reproduction::print_scores(&mut out, &all)?;
+    }
+    out.flush()?;
+    status(&all)
+}
+
+fn plan(args: &ReproduceArgs) -> Plan<'_> {
+    let threads = args.jobs.or(std::thread::available_parallelism().ok());
+    Plan {
+        figures: &args.figures,
+        effort: args.effort(),
+        threads: threads.unwrap_or(NonZero::<usize>::MIN),
+        decision_costs: None,
+    }
+}
+
+/// Known differences are as expected.
+fn status(all: &[Reproduction]) -> Result<Status, Error> {
+    let unexpected: Vec<Verdict> =
+        all.iter().flat_map(Reproduction::unexpected).map(|number| number.verdict).collect();
+    let count = |verdict| unexpected.iter().filter(|of| **of == verdict).count();
+    let numbers = |count| if count == 1 { "1 number".into() } else { format!("{count} numbers") };
+    match (count(Verdict::Differs), count(Verdict::Vanished)) {
+        (0, 0) => Ok(Status::Done),
+        (0, gone) => Err(Error::Failure(format!(
+            "{} known to differ from the paper's agree now: take `known` out of expected.toml",
+            numbers(gone)
+        ))),
+        (differ, _) => {
+            let verb = if differ == 1 { "differs" } else { "differ" };
+            let numbers = numbers(differ);
+            Err(Error::Failure(format!("{numbers} {verb} that should not")))
+        }
     }
 }
 

@@ -28,6 +28,8 @@ fn section(figure: &Figure) -> Section {
         header: header.to_vec(),
         rows: rows.to_vec(),
     };
+    let known = reproduction::known(figure).into_iter();
+    let known = known.map(|(what, why)| text("Known difference", &format!("{what}: {why}")));
     let header = reproduction::HEADER.map(str::to_owned);
     let mut numbers = vec![("Numbers".to_owned(), table(&header, &reproduction::rows(figure)))];
     let mut tables = Vec::new();
@@ -40,7 +42,7 @@ fn section(figure: &Figure) -> Section {
         title: figure.title.clone(),
         place: figure.place.clone(),
         before: vec![text("What the paper says", &figure.says), text("What was run", &figure.ran)],
-        after: vec![text("Why they differ", &figure.differs)],
+        after: known.chain([text("Remarks", &figure.differs)]).collect(),
         numbers,
         charts: figure.drawings.iter().map(|drawing| drawing.svg.clone()).collect(),
         tables,

@@ -5,7 +5,7 @@ use super::cases::Results;
 use super::cycles::Latency;
 use super::parameters::{rows, Row};
 use super::workload::{Load, LOADS, TEST_S};
-use crate::figure::{Drawing, Found, Table};
+use crate::figure::{Drawing, Found, Measured, Table};
 use crate::o1cfs::{Entry, CFS, ENTRIES, O1};
 use rota_measure::statistics::{estimate, winner, Better};
 use rota_report::chart::{Bar, BarGroup, Bars};
@@ -75,14 +75,17 @@ impl Shown {
     }
 
     /// What the paper says is lower, over the other; by the names of the loads.
-    fn numbers(&self, results: &Results, row: &Row) -> Vec<(String, f64)> {
+    fn numbers(&self, results: &Results, row: &Row) -> Vec<(String, Measured)> {
         let mean = |of, load| self.mean(results, of, load, row);
+        let values = |of, load| self.values(results, of, load, row);
         let ratio = |(load, paper): (Load, Ordering)| {
             let (lower, higher) = match paper {
                 Ordering::Less => (&O1, &CFS),
                 _ => (&CFS, &O1),
             };
-            (load.name().to_owned(), mean(lower, load) / mean(higher, load))
+            // Of the same start times.
+            let ratio = Measured::ratio(&values(lower, load), &values(higher, load));
+            (load.name().to_owned(), ratio)
         };
         let ratios = LOADS.into_iter().zip(self.paper).map(ratio);
         let unnoticed = match self.id {
@@ -92,7 +95,7 @@ impl Shown {
                 ("unnoticed", largest(LOADS.map(apart)))
             }
         };
-        ratios.chain([(unnoticed.0.to_owned(), unnoticed.1)]).collect()
+        ratios.chain([(unnoticed.0.to_owned(), unnoticed.1.into())]).collect()
     }
 
     fn of_schedulers(&self, results: &Results, row: &Row) -> Table {

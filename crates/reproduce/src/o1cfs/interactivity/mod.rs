@@ -17,7 +17,7 @@ use cases::Results;
 fn repetitions(effort: Effort) -> u64 {
     match effort {
         Effort::Quick => 2,
-        Effort::Default => 30,
+        Effort::Default => 16,
         // [O1CFS §4.2]
         Effort::Full => 100,
     }

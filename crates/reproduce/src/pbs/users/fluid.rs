@@ -2,7 +2,7 @@
 //! The users of group A in the fluid model.
 
 use super::responses::Responses;
-use super::{spread, Amount, Spread, BETAS, PAUSE_US, PIECES, PIECE_US, THINK_US, USERS};
+use super::{Amount, Seeds, Spread, BETAS, PAUSE_US, PIECES, PIECE_US, THINK_US, USERS};
 use crate::error::Error;
 use crate::pool;
 use crate::Job;
@@ -42,7 +42,7 @@ fn one(amount: &Amount, alpha: f64, beta: &str) -> Result<Spread, Error> {
         Ok(responses.within(window.from, window.to))
     };
     let runs = (1..=amount.fluid_seeds).map(run).collect::<Result<Vec<_>, _>>()?;
-    Ok(spread(runs.iter().map(Vec::as_slice)))
+    Ok(Seeds::of(runs.iter().map(Vec::as_slice)).spread())
 }
 
 /// Users with a random stream of their own each.
