@@ -3,6 +3,7 @@
 
 use crate::error::Error;
 use rota_workload::Workload;
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,10 +18,17 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// Reads a workload file, and says nothing of its warnings.
+    /// Reads a workload file, or standard input, and says nothing of its warnings.
     pub(crate) fn read(path: &Path) -> Result<Self, Error> {
-        let text = std::fs::read(path).map_err(|e| Error::file("read", path, &e))?;
-        let file = path.display().to_string();
+        let (file, text) = match path.as_os_str() == "-" {
+            true => {
+                let mut text = Vec::new();
+                let read = std::io::stdin().lock().read_to_end(&mut text);
+                read.map_err(|e| Error::input(format!("cannot read standard input: {e}")))?;
+                ("standard input".to_owned(), text)
+            }
+            false => (path.display().to_string(), bytes(path)?),
+        };
         let text = String::from_utf8(text).map_err(|e| {
             let line = e.as_bytes()[..e.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n');
             Error::input(format!("{file}:{}: not UTF-8 text", line.count() + 1))
@@ -31,4 +39,14 @@ impl Load {
         let workload = Arc::new(rota_workload::parse_with(&file, &text, &named)?);
         Ok(Self { file, description: rota_workload::description(&text), workload })
     }
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
+    if path.is_dir() {
+        let path = path.display();
+        return Err(Error::input(format!(
+            "{path} is a folder, expected a FILE.json in it; rota compare takes folders, too"
+        )));
+    }
+    std::fs::read(path).map_err(|e| Error::file("read", path, &e))
 }

@@ -6,6 +6,7 @@ mod writer;
 pub(crate) use writer::{Format, TraceWriter};
 
 use crate::error::Error;
+use crate::output::units::duration;
 use crate::output_file::OutputFile;
 use rota_report::Caption;
 use rota_trace::Sink;
@@ -81,12 +82,25 @@ impl FromStr for Window {
     }
 }
 
-/// The window of the pictures; asking for one without a picture is a mistake.
-pub(crate) fn window(asked: Option<Window>, traces: &[TraceTarget]) -> Result<Window, Error> {
+/// The window of the pictures; asking for one without a picture, or beyond the end of the run, is a
+/// mistake.
+pub(crate) fn window(
+    asked: Option<Window>,
+    traces: &[TraceTarget],
+    duration_ns: u64,
+) -> Result<Window, Error> {
     if asked.is_some() && !traces.iter().any(|trace| trace.format == Format::Svg) {
         return Err(Error::input("--trace-window is for pictures: it needs --trace FILE.svg"));
     }
-    Ok(asked.unwrap_or_default())
+    let window = asked.unwrap_or_default();
+    if window.from_ns >= duration_ns {
+        let (from, to) = (duration(window.from_ns), duration(window.to_ns));
+        return Err(Error::input(format!(
+            "--trace-window {from}..{to}: the run ends at {}, expected a window that begins before",
+            duration(duration_ns)
+        )));
+    }
+    Ok(window)
 }
 
 /// What a picture shows besides events.

@@ -5,6 +5,7 @@
 //! neighbours: CPU numbers are also sched_ext's topological `cid`s.
 
 use crate::cpuset::{CpuSet, MAX_CPUS};
+use std::fmt;
 use thiserror::Error;
 
 /// Cores with SMT siblings, grouped into last-level caches and nodes.
@@ -16,6 +17,26 @@ pub struct Topology {
     node: u32,
 }
 
+/// What was probably meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hint(Option<&'static str>);
+
+impl fmt::Display for Hint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |key| write!(f, " (did you mean {key}=N?)"))
+    }
+}
+
+/// The only key with this first letter; a core is one of `smt`.
+fn hint(key: &str) -> Hint {
+    Hint(match key.trim().chars().next() {
+        Some('s' | 't' | 'c') => Some("smt"),
+        Some('l') => Some("llc"),
+        Some('n') => Some("node"),
+        _ => None,
+    })
+}
+
 /// A topology that cannot be built.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum TopologyError {
@@ -24,9 +45,23 @@ pub enum TopologyError {
     Cpus(u32),
     /// A part of `smt=…,llc=…,node=…` that is not understood.
     #[error(
-        "topology \"{0}\": expected smt=N, llc=N or node=N separated by commas, N a count of CPUs"
+        "topology \"{0}\": expected smt=N, llc=N or node=N separated by commas, N a count of CPUs{1}"
     )]
-    Syntax(String),
+    Syntax(String, Hint),
+    /// Cores of one size that do not make up all CPUs.
+    #[error(
+        "topology: smt={smt} does not divide {cpus} CPUs into whole cores, expected smt={} \
+         or another number of CPUs",
+        .fits.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+    )]
+    Cores {
+        /// CPUs of a core.
+        smt: u32,
+        /// CPUs of the machine.
+        cpus: u32,
+        /// Sizes of cores that would do.
+        fits: Vec<u32>,
+    },
     /// Groups that do not nest.
     #[error("topology: {what}={value} must be a multiple of {of} and at most the {cpus} CPUs")]
     Nesting {
@@ -65,7 +100,10 @@ impl Topology {
     pub fn parse(cpus: u32, text: &str) -> Result<Self, TopologyError> {
         let (mut smt, mut llc, mut node) = (1, None, None);
         for part in text.split(',').map(str::trim).filter(|p| !p.is_empty()) {
-            let bad = || TopologyError::Syntax(part.to_string());
+            let key = part.split('=').next().unwrap_or(part).trim();
+            let is_key = ["smt", "llc", "node"].contains(&key);
+            let meant = if is_key { Hint(None) } else { hint(key) };
+            let bad = || TopologyError::Syntax(part.to_string(), meant);
             let (key, value) = part.split_once('=').ok_or_else(bad)?;
             let value: u32 = value.trim().parse().map_err(|_| bad())?;
             match key.trim() {
@@ -73,6 +111,13 @@ impl Topology {
                 "llc" => llc = Some(value),
                 "node" => node = Some(value),
                 _ => return Err(bad()),
+            }
+        }
+        if (1..=MAX_CPUS).contains(&cpus) && llc.is_none() && node.is_none() {
+            // Of one group that is not there by name the message would say nothing.
+            if smt == 0 || cpus % smt != 0 {
+                let fits = (1..=cpus.min(8)).filter(|smt| cpus % smt == 0).collect();
+                return Err(TopologyError::Cores { smt, cpus, fits });
             }
         }
         let node = node.unwrap_or(cpus);

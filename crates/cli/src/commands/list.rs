@@ -11,6 +11,10 @@ use std::sync::Arc;
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
+    /// Only these policies
+    #[arg(value_name = "POLICY")]
+    names: Vec<String>,
+
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -19,7 +23,11 @@ pub(crate) struct ListArgs {
 pub(crate) fn run(args: &ListArgs) -> Result<Status, Error> {
     let kernel = Kernel::default();
     let mut listed = Vec::new();
-    for policy in rota_catalog::policies() {
+    for name in &args.names {
+        rota_catalog::find(name)?;
+    }
+    let named = |name: &str| args.names.is_empty() || args.names.iter().any(|n| n == name);
+    for policy in rota_catalog::policies().iter().filter(|policy| named(policy.name)) {
         listed.push((policy.name, Arc::clone(link_shipped(policy, &kernel)?.image())));
     }
     let mut out = crate::output::stdout();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Options of the simulated machine and of how a run goes on it.
 
-use super::values::duration;
+use super::values::{duration, hz, instructions};
 use clap::Args;
 use rota_machine::config::BUDGET_PER_SECOND;
 
@@ -14,11 +14,11 @@ pub(crate) struct MachineArgs {
     pub(crate) topology: Option<String>,
 
     /// Simulated time, as 10s or 1.5ms [default: the workload's own, else 10s]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
     pub(crate) duration: Option<u64>,
 
     /// Leave out of all numbers what happens before this time
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
     pub(crate) warmup: Option<u64>,
 
     /// Seed of all random draws: the same seed gives the same run
@@ -32,11 +32,11 @@ pub(crate) struct MachineArgs {
 
     /// Timer ticks per second
     #[arg(long, value_name = "N", default_value_t = 250)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(value_parser = hz)]
     pub(crate) hz: u32,
 
     /// Time from finding nothing to run to being marked idle: shows which wakeups get lost there
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
     pub(crate) idle_entry: Option<u64>,
 
     /// No overheads: switches, migrations, wakeups and callbacks take no time, and a slice
@@ -46,12 +46,12 @@ pub(crate) struct MachineArgs {
 
     /// Instructions that one callback of the policy may execute
     #[arg(long, value_name = "N", default_value_t = 10_000_000)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(value_parser = instructions)]
     pub(crate) budget: u64,
 
     /// Instructions that all callbacks, timers and programs of the policy may execute in a second
     /// of simulated time, for each CPU
     #[arg(long, value_name = "N", default_value_t = BUDGET_PER_SECOND)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(value_parser = instructions)]
     pub(crate) budget_per_second: u64,
 }

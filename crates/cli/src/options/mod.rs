@@ -7,4 +7,6 @@ mod values;
 
 pub(crate) use machine::MachineArgs;
 pub(crate) use object::ObjectArgs;
-pub(crate) use values::{duration, duration_or_seconds, name_and_value};
+pub(crate) use values::{
+    cpus, duration, duration_or_seconds, html_file, jobs, name_and_value, seeds,
+};

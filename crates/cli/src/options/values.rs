@@ -1,10 +1,75 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the values of options mean: times, and names with values.
+//! What the values of options mean: counts, times, and names with values.
 
+use rota_machine::cpuset::MAX_CPUS;
 use rota_workload::parse_duration;
+use std::num::NonZero;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+/// A whole number in a range; the message of another one says how to write it, if it is one.
+fn whole(text: &str, range: RangeInclusive<u64>) -> Result<u64, String> {
+    let (low, high) = (*range.start(), *range.end());
+    let expected = match high {
+        u64::MAX => format!("expected a whole number, {low} or more"),
+        _ => format!("expected a whole number from {low} to {high}"),
+    };
+    match text.parse::<u64>() {
+        Ok(number) if range.contains(&number) => Ok(number),
+        _ => match text.parse::<f64>() {
+            Ok(number)
+                if number.fract() == 0.0 && number >= low as f64 && number <= high as f64 =>
+            {
+                Err(format!("{expected}: write {number:.0}"))
+            }
+            _ => Err(expected),
+        },
+    }
+}
+
+/// Timer ticks per second.
+pub(crate) fn hz(text: &str) -> Result<u32, String> {
+    whole(text, 1..=100_000).map(|hz| hz as u32)
+}
+
+/// CPUs of the simulated machine.
+pub(crate) fn cpus(text: &str) -> Result<u32, String> {
+    whole(text, 1..=MAX_CPUS.into()).map(|cpus| cpus as u32)
+}
+
+/// Runs of each policy.
+pub(crate) fn seeds(text: &str) -> Result<u32, String> {
+    whole(text, 1..=100_000).map(|seeds| seeds as u32)
+}
+
+/// A number of threads, or of anything else of which there is one at least.
+pub(crate) fn jobs(text: &str) -> Result<NonZero<usize>, String> {
+    let jobs = whole(text, 1..=100_000)?;
+    NonZero::new(jobs as usize).ok_or_else(|| "expected 1 or more".to_owned())
+}
+
+/// A budget of instructions.
+pub(crate) fn instructions(text: &str) -> Result<u64, String> {
+    whole(text, 1..=u64::MAX)
+}
+
+/// A file that is written as HTML.
+pub(crate) fn html_file(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("html" | "htm") => Ok(path),
+        _ => {
+            let html = path.with_extension("html");
+            Err(format!("expected a name that ends in .html, such as {}", html.display()))
+        }
+    }
+}
 
 /// A time that is not zero, in nanoseconds.
 pub(crate) fn duration(text: &str) -> Result<u64, String> {
+    if text.starts_with('-') && text[1..].starts_with(|c: char| c.is_ascii_digit()) {
+        return Err(format!("a time is not negative, expected one such as {}", &text[1..]));
+    }
     match parse_duration(text).map_err(|e| e.to_string())? {
         0 => Err("a run needs some time: expected more than 0".into()),
         ns => Ok(ns),
@@ -43,6 +108,15 @@ mod tests {
         assert_eq!(duration_or_seconds("500ms"), Ok(500_000_000));
         for bad in ["0", "99ms", "18446744073709551615", "x", "-1"] {
             assert!(duration_or_seconds(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_count_in_another_notation_is_told_in_the_one_that_is_read() {
+        assert_eq!(hz("1000"), Ok(1000));
+        assert_eq!(hz("1e3"), Err("expected a whole number from 1 to 100000: write 1000".into()));
+        for bad in ["0", "1e6", "x", "-1", "2.5", "", "100001", "NaN", "inf"] {
+            assert_eq!(hz(bad), Err("expected a whole number from 1 to 100000".into()), "{bad}");
         }
     }
 

@@ -32,9 +32,10 @@ fn durations_name_the_units() {
 
 #[test]
 fn impossible_machines_are_refused() {
-    rota(&["sim", "fifo", WEB, "--cpus", "0"]).refused(&["0 CPUs"]);
-    rota(&["sim", "fifo", WEB, "--cpus", "99999"]).refused(&["99999 CPUs"]);
-    rota(&["sim", "fifo", WEB, "--topology", "smt=3"]).refused(&["multiple of 3"]);
+    rota(&["sim", "fifo", WEB, "--cpus", "0"]).refused(&["'0'", "--cpus", "1 to 512"]);
+    rota(&["sim", "fifo", WEB, "--cpus", "99999"]).refused(&["'99999'", "1 to 512"]);
+    rota(&["sim", "fifo", WEB, "--topology", "smt=3"]).refused(&["smt=3", "4 CPUs", "1, 2, 4"]);
+    rota(&["sim", "fifo", WEB, "--topology", "llc=3,smt=2"]).refused(&["llc=3", "multiple of 2"]);
     rota(&["sim", "fifo", WEB, "--topology", "sockets=2"]).refused(&["sockets=2", "smt=N"]);
     rota(&["sim", "fifo", WEB, "--hz", "0"]).refused(&["--hz"]);
     rota(&["sim", "fifo", WEB, "--budget", "0"]).refused(&["--budget"]);
@@ -113,4 +114,57 @@ fn manifests_and_kernel_types_are_checked() {
     rota(&["sim", "rr", WEB, "--manifest", &manifest]).refused(&["n.toml:1", "sets"]);
     let btf = scratch.file("vmlinux", "no types");
     rota(&["sim", "rr", WEB, "--btf", &btf]).refused(&["vmlinux", "BTF"]);
+}
+
+/// Arguments of `rota`, and what the message says: the value, what was expected, the nearest valid.
+const WRONG: &[(&[&str], &[&str])] = &[
+    (&["sim", "fifo", WEB, "--hz", "1e3"], &["'1e3'", "--hz", "1 to 100000", "write 1000"]),
+    (&["sim", "fifo", WEB, "--hz", "fast"], &["'fast'", "--hz", "1 to 100000"]),
+    (&["sim", "fifo", WEB, "--cpus", "4.5"], &["'4.5'", "--cpus", "1 to 512"]),
+    (&["sim", "fifo", WEB, "--budget", "1e6"], &["'1e6'", "--budget", "write 1000000"]),
+    (&["compare", WEB, "-j", "0"], &["'0'", "--jobs", "1 to 100000"]),
+    (&["compare", WEB, "--seeds", "0"], &["'0'", "--seeds", "1 to 100000"]),
+    (&["compare", WEB, "--cpus", "4,x"], &["'x'", "--cpus", "1 to 512"]),
+    (&["tune", WEB, "-j", "no"], &["'no'", "--jobs", "1 to 100000"]),
+    (&["reproduce", "vtrr", "-j", "0"], &["'0'", "--jobs", "1 to 100000"]),
+    (&["sim", "fifo", WEB, "--duration", "-1s"], &["'-1s'", "--duration", "not negative", "1s"]),
+    (&["sim", "fifo", WEB, "--duration=-1s"], &["'-1s'", "--duration", "not negative"]),
+    (&["sim", "fifo", WEB, "--warmup", "-5ms"], &["'-5ms'", "--warmup", "not negative"]),
+    (
+        &["sim", "fifo", WEB, "--cpus", "6", "--topology", "smt=4"],
+        &["smt=4", "6 CPUs", "smt=1, 2, 3, 6"],
+    ),
+    (&["sim", "fifo", WEB, "--topology", "smi=2"], &["smi=2", "did you mean smt=N?"]),
+    (&["sim", "fifo", WEB, "--topology", "l3=2"], &["l3=2", "did you mean llc=N?"]),
+    (&["sim", "fifo", WEB, "--topology", "numa=2"], &["numa=2", "did you mean node=N?"]),
+    (&["sim", "fifo", WEB, "--topology", "smt=two"], &["smt=two", "N a count of CPUs"]),
+    (&["sim", WEB, "fifo"], &["a workload", "policy first", "rota sim fifo workloads/web.json"]),
+    (&["sim", WEB], &["WORKLOAD.json"]),
+    (&["sim", "rr", WEB, "--set", "quantum_ns=1h"], &["1h", "100000 to 1000000000 ns"]),
+    (&["sim", "rr", WEB, "--set", "quantum_ns=2min"], &["2min", "100000 to 1000000000 ns"]),
+    (&["compare", WEB, "--measures", "wakeup_p9"], &["wakeup_p9", "did you mean wakeup_p9"]),
+    (&["compare", WEB, "--measures", "jane"], &["jane", "did you mean jain?"]),
+    (&["compare", WEB, "--measures", "cake"], &["cake", "known are jain"]),
+    (&["compare", WEB, "--report", "out.pdf"], &["'out.pdf'", "--report", "out.html"]),
+    (&["compare", WEB, "--report", "out"], &["'out'", "--report", "out.html"]),
+    (&["reproduce", "vtrr", "fig1", "--report=a.txt"], &["'a.txt'", "--report", "a.html"]),
+    (&["list", "vtr"], &["'vtr'", "did you mean 'vtrr'"]),
+    (&["sim", "fifo", "workloads"], &["workloads is a folder", "rota compare takes folders"]),
+    (&["compare", "crates/cli/src"], &["crates/cli/src", "no FILE.json"]),
+];
+
+#[test]
+fn every_wrong_input_of_the_table_is_refused_with_what_was_expected() {
+    for (arguments, message) in WRONG {
+        rota(arguments).refused(message);
+    }
+}
+
+#[test]
+fn a_window_that_begins_after_the_run_is_refused_before_it() {
+    let scratch = Scratch::new();
+    let picture = scratch.path("late.svg");
+    let late = ["--duration", "1s", "--trace", &picture, "--trace-window", "5s..6s"];
+    rota(&[&["sim", "fifo", WEB][..], &late].concat()).refused(&["5s..6s", "the run ends at 1s"]);
+    assert!(!std::path::Path::new(&picture).exists());
 }

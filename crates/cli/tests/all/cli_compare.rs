@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `rota compare`: tables, JSON and CSV.
 
-use crate::support::{fixture, rota, Scratch};
+use crate::support::{fixture, root, rota, Scratch};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 const WEB: &str = "workloads/web.json";
 const SHARES: &str = "workloads/shares321.json";
@@ -312,4 +314,25 @@ fn what_cannot_be_compared_is_refused() {
     refused(&[WEB, "rr", "--measures", "jains"], &["jains", "jain, lag_max"]);
     refused(&[WEB, "rr", "--warmup", "6s"], &["--warmup 6s", "web.json runs for 6s"]);
     refused(&[WEB, "rr", "--report", "/no/such/place.html"], &["cannot create /no/such/place"]);
+}
+
+#[test]
+fn a_reader_that_has_enough_costs_neither_the_report_nor_leaves_kept_runs() {
+    let scratch = Scratch::new();
+    let (page, state) = (scratch.path("r.html"), scratch.path("state"));
+    let mut compare = Command::new(env!("CARGO_BIN_EXE_rota"))
+        .args(["compare", "workloads/web.json", "--policies", "fifo,rr", "--seeds", "3"])
+        .args(["--duration", "200ms", "--report", &page])
+        .env("XDG_STATE_HOME", &state)
+        .current_dir(root())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("rota starts");
+    drop(compare.stdout.take());
+    let output = compare.wait_with_output().expect("rota ends");
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(std::fs::read_to_string(&page).expect("the report").ends_with("</html>\n"));
+    let kept = std::fs::read_dir(Path::new(&state).join("rota")).map_or(0, Iterator::count);
+    assert_eq!(kept, 0, "files of kept runs");
 }

@@ -51,3 +51,12 @@ fn every_shell_gets_a_completion_script() {
     }
     rota(&["completions", "cmd"]).refused(&["cmd", "bash"]);
 }
+
+#[test]
+fn only_the_policies_that_are_named_are_listed() {
+    let text = rota(&["list", "wfq", "rr"]).ok().stdout;
+    let listed: Vec<&str> =
+        text.lines().filter(|line| line.starts_with(char::is_alphabetic)).collect();
+    assert!(listed[0].starts_with("rr ") && listed[1].starts_with("wfq "), "{text}");
+    assert!(listed[2..].iter().all(|line| line.starts_with("Set a tunable")), "{text}");
+}

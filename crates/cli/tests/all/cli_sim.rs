@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `rota sim` on good input.
 
-use crate::support::{fixture, picks, rota, Scratch};
+use crate::support::{fixture, picks, root, rota, Scratch};
 use serde_json::{json, Value};
+use std::process::Command;
 
 const HOGS: &str = "workloads/hogs.json";
 const SHARES: &str = "workloads/shares321.json";
@@ -222,4 +223,18 @@ fn text_has_a_row_per_task_and_folds_many() {
     assert_eq!(row.split_whitespace().nth(1), Some("16"), "{row}");
     let all = rota(&[&many[..], &["--all-tasks"]].concat()).ok().stdout;
     assert_eq!(all.lines().filter(|l| l.starts_with("medium-")).count(), 16);
+}
+
+#[test]
+fn a_workload_from_standard_input_gives_the_numbers_of_its_file() {
+    let machine = &["--duration", "200ms"];
+    let file = rota(&[&["sim", "rr", "workloads/web.json"][..], machine].concat()).ok();
+    let piped = Command::new(env!("CARGO_BIN_EXE_rota"))
+        .args([&["sim", "rr", "-"][..], machine].concat())
+        .current_dir(root())
+        .stdin(std::fs::File::open(root().join("workloads/web.json")).expect("a workload"))
+        .output()
+        .expect("rota starts");
+    let piped = String::from_utf8(piped.stdout).expect("output is UTF-8");
+    assert_eq!(piped, file.stdout.replace("workloads/web.json", "standard input"));
 }

@@ -2,7 +2,7 @@
 //! Arguments of `rota compare`.
 
 use crate::error::EXIT_CODES;
-use crate::options::{MachineArgs, ObjectArgs};
+use crate::options::{cpus, html_file, jobs, seeds, MachineArgs, ObjectArgs};
 use clap::{Args, ValueHint};
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct CompareArgs {
-    /// What the tasks do, as rt-app JSON files; or policies, as in --policies
+    /// What the tasks do, as rt-app JSON files or folders of them; or policies, as in --policies
     #[arg(value_name = "WORKLOAD.json|POLICY", value_hint = ValueHint::FilePath, required = true)]
     pub(crate) items: Vec<String>,
 
@@ -29,7 +29,7 @@ pub(crate) struct CompareArgs {
 
     /// Runs of each policy on each workload: --seed and those after it
     #[arg(long, value_name = "N", default_value_t = 10)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(value_parser = seeds)]
     pub(crate) seeds: u32,
 
     /// Columns of the table, by the keys of docs/measures.md [default: a choice of them]
@@ -37,11 +37,12 @@ pub(crate) struct CompareArgs {
     pub(crate) measures: Vec<String>,
 
     /// Runs at the same time [default: one for each CPU of this machine]
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<NonZero<usize>>,
 
     /// Write tables and figures as one HTML file, and all numbers as .json and .csv beside it
     #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
+    #[arg(value_parser = html_file)]
     pub(crate) report: Option<PathBuf>,
 
     /// Keep finished runs in this file, and do those no more that it has
@@ -58,7 +59,7 @@ pub(crate) struct CompareArgs {
 
     /// CPUs; several numbers: a table for each
     #[arg(long, value_name = "N,…", default_value = "4", help_heading = "Machine")]
-    #[arg(value_delimiter = ',')]
+    #[arg(value_delimiter = ',', value_parser = cpus)]
     pub(crate) cpus: Vec<u32>,
 
     #[command(flatten)]

@@ -34,15 +34,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Status, Error> {
     let (runs, pictures) = all_runs(args, &matrix, &mut kept)?;
     let comparison = matrix.comparison(&runs);
 
-    let mut out = crate::output::stdout();
-    if args.json {
-        json::print(&mut out, &comparison::json::Json::new(&comparison))?;
-    } else if args.csv {
-        comparison::csv::write(&mut out, &comparison)?;
-    } else {
-        comparison::print(&mut out, &comparison, columns.as_deref())?;
-    }
-    out.flush()?;
+    // Before it is printed: whoever reads that may have enough of it after a line.
     if let Some((page, path)) = page.zip(args.report.as_deref()) {
         page.finish_with(report::html(&args.machine, &comparison, &pictures).as_bytes())?;
         let (mut json, mut csv) = (Vec::new(), Vec::new());
@@ -52,6 +44,15 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Status, Error> {
         output_file::write(&path.with_extension("csv"), &csv)?;
     }
     kept.finish();
+    let mut out = crate::output::stdout();
+    if args.json {
+        json::print(&mut out, &comparison::json::Json::new(&comparison))?;
+    } else if args.csv {
+        comparison::csv::write(&mut out, &comparison)?;
+    } else {
+        comparison::print(&mut out, &comparison, columns.as_deref())?;
+    }
+    out.flush()?;
     Ok(tell(&comparison))
 }
 

@@ -93,8 +93,32 @@ pub(crate) fn sort_out(
         }
     }
     let baseline = add_baseline(&mut wanted, baseline)?;
-    let workloads = workloads.into_iter().map(PathBuf::from).collect();
+    let mut files = Vec::new();
+    for item in workloads {
+        files.extend(workload_files(Path::new(item))?);
+    }
+    let workloads = files;
     Ok(Chosen { workloads, policies: wanted, baseline })
+}
+
+/// A workload file, or those of a folder, in the order of their names.
+fn workload_files(path: &Path) -> Result<Vec<PathBuf>, Error> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(|e| Error::file("read", path, &e))? {
+        let file = entry.map_err(|e| Error::file("read", path, &e))?.path();
+        if file.extension().is_some_and(|ending| ending == "json") {
+            files.push(file);
+        }
+    }
+    files.sort();
+    if files.is_empty() {
+        let path = path.display();
+        return Err(Error::input(format!("{path}: no FILE.json is in that folder")));
+    }
+    Ok(files)
 }
 
 fn add_baseline(wanted: &mut Vec<Wanted>, text: &str) -> Result<Option<Baseline>, Error> {

@@ -34,7 +34,7 @@ pub(crate) struct Recording<'a> {
 }
 
 pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
-    let window = trace_files::window(args.trace_window, &args.trace)?;
+    let window = trace_files::window(args.trace_window, &args.trace, u64::MAX)?;
     let session = Session::start(&args.target)?;
     let caption = Caption {
         policy: session.scheduler().unwrap_or(text::DEFAULT_SCHEDULER).to_string(),

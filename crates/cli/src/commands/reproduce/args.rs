@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments of `rota reproduce`.
 
+use crate::options::{html_file, jobs};
 use clap::{Args, ValueHint};
 use rota_reproduce::Effort;
 use std::num::NonZero;
@@ -28,7 +29,7 @@ pub(crate) struct ReproduceArgs {
     pub(crate) full: bool,
 
     /// Threads [default: one for each CPU of this machine]
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<NonZero<usize>>,
 
     /// Show nanoseconds of decisions beside instructions: what the bench of decision costs printed
@@ -38,7 +39,7 @@ pub(crate) struct ReproduceArgs {
 
     /// Write texts, numbers and figures as one HTML file
     #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
-    #[arg(num_args = 0..=1, require_equals = true)]
+    #[arg(num_args = 0..=1, require_equals = true, value_parser = html_file)]
     pub(crate) report: Option<Option<PathBuf>>,
 
     /// Print one JSON object with every number (schema rota.reproduce/1)

@@ -2,7 +2,7 @@
 //! Arguments of `rota sim`.
 
 use crate::error::EXIT_CODES;
-use crate::options::{name_and_value, MachineArgs, ObjectArgs};
+use crate::options::{cpus, name_and_value, MachineArgs, ObjectArgs};
 use crate::trace_files::{TraceTarget, Window};
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ pub(crate) struct SimArgs {
     #[arg(value_name = "POLICY|FILE", value_hint = ValueHint::FilePath)]
     pub(crate) policy: String,
 
-    /// What the tasks do: an rt-app JSON file
+    /// What the tasks do: an rt-app JSON file; - for standard input
     #[arg(value_name = "WORKLOAD.json", value_hint = ValueHint::FilePath)]
     #[arg(required_unless_present = "help_tunables")]
     pub(crate) workload: Option<PathBuf>,
@@ -65,6 +65,7 @@ pub(crate) struct SimArgs {
 
     /// CPUs
     #[arg(long, value_name = "N", default_value_t = 4, help_heading = "Machine")]
+    #[arg(value_parser = cpus)]
     pub(crate) cpus: u32,
 
     #[command(flatten)]

@@ -24,6 +24,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     if args.object.btf.is_none() && args.object.kernel == object::EVERY_KERNEL {
         return kernels::run(args);
     }
+    not_swapped(args)?;
     let kernel = object::kernel(&args.object, args.machine.hz)?;
     let Named { name, source, mut policy } =
         object::find(&args.policy, &args.object.include)?.simulate(&kernel)?;
@@ -48,7 +49,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     let described = format!("{name}, {}: {machine}", load.file);
 
     let caption = Caption { policy: name.clone(), workload: load.file.clone(), machine };
-    let window = trace_files::window(args.trace_window, &args.trace)?;
+    let window = trace_files::window(args.trace_window, &args.trace, config.duration_ns)?;
     let picture = Picture { cpus: config.topology.cpus(), window, caption };
     let mut traces = Vec::new();
     for target in &args.trace {
@@ -99,6 +100,18 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     }
     out.flush()?;
     Ok(tell(&finished, args.verbose))
+}
+
+/// A workload in the place of the policy is a mistake that is easy to tell.
+fn not_swapped(args: &SimArgs) -> Result<(), Error> {
+    let policy = &args.policy;
+    if !policy.ends_with(".json") {
+        return Ok(());
+    }
+    let other = args.workload.as_ref().map_or("fifo".into(), |path| path.to_string_lossy());
+    Err(Error::input(format!(
+        "{policy}: a workload, expected a policy first: rota sim {other} {policy}"
+    )))
 }
 
 /// What belongs on standard error.

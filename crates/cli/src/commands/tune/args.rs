@@ -2,7 +2,7 @@
 //! Arguments of `rota tune`.
 
 use crate::error::EXIT_CODES;
-use crate::options::{MachineArgs, ObjectArgs};
+use crate::options::{jobs, MachineArgs, ObjectArgs};
 use clap::{ArgGroup, Args, ValueHint};
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -47,7 +47,7 @@ pub(crate) struct TuneArgs {
     pub(crate) set: Vec<(String, String)>,
 
     /// Runs at the same time [default: one for each CPU of this machine]
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<NonZero<usize>>,
 
     /// Draw the measure over alpha, a line for each beta

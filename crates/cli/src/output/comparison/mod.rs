@@ -20,11 +20,25 @@ pub(crate) fn columns(keys: &[String]) -> Result<Option<Vec<&'static Measure>>, 
     let find = |key: &String| {
         catalogue::find(key.trim()).ok_or_else(|| {
             let known: Vec<&str> = catalogue::measures().iter().map(|m| m.key).collect();
-            Error::input(format!("--measures {key}: expected some of {}", known.join(", ")))
+            let nearest = nearest(key.trim(), &known)
+                .map_or(String::new(), |known| format!(" (did you mean {known}?)"));
+            Error::input(format!(
+                "--measures {key}: there is no such measure{nearest}; known are {}",
+                known.join(", ")
+            ))
         })
     };
     let columns = keys.iter().map(find).collect::<Result<Vec<_>, Error>>()?;
     Ok((!columns.is_empty()).then_some(columns))
+}
+
+/// The known key most like this one, or the first that it is a part of.
+fn nearest<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
+    let distance = |known: &&str| strsim::damerau_levenshtein(key, known);
+    let like = known.iter().copied().min_by_key(distance).filter(|known| distance(known) <= 2);
+    let parts: Vec<&str> = key.split('_').filter(|part| part.len() > 2).collect();
+    let shares = |known: &&&str| parts.iter().any(|part| known.contains(part));
+    like.or_else(|| known.iter().find(shares).copied())
 }
 
 /// Prints all tables, and what their signs mean.
