@@ -12,6 +12,7 @@ mod rr;
 mod scene;
 mod servers;
 mod slices;
+mod table1;
 
 use crate::figure::Table;
 use crate::{Experiment, Paper};
@@ -26,6 +27,7 @@ pub(crate) const PAPER: Paper = Paper {
         Experiment { figures: &["cfs"], run: cfs::run },
         Experiment { figures: &["mlfq"], run: mlfq::run },
         Experiment { figures: &["rbpe"], run: rbpe::run },
+        Experiment { figures: &["table1"], run: table1::run },
         Experiment { figures: &["appease"], run: ours::run },
     ],
 };

@@ -22,7 +22,7 @@ const CASES: [(Parts<u32>, &str); 3] = [
     (Parts::WithService([4, 4, 4]), "service"),
 ];
 
-const SET: [(&str, &str); 3] =
+pub(super) const SET: [(&str, &str); 3] =
     [("mode", "rbpe"), ("quantum_ns", "1000000"), ("load_window_ns", "200000000")];
 
 /// By eq. 19 the others' slices are a quantum long if sch_lat is this.
