@@ -15,7 +15,8 @@ struct client {
 	u64 cycle;	       /* the cycle that counter belongs to */
 	u64 charged_at;	       /* its CPU time when last charged */
 	u64 charged_ns;	       /* the time then, if it runs, or when it was charged in advance */
-	u64 early_ns;	       /* what it was charged in advance and has not had yet */
+	u64 early_ns;	       /* by what QVT is ahead for it: charged in advance, not had yet */
+	u64 own_early_ns;      /* what of that is on its own account, too */
 	u64 quantum_early_ns;  /* what of the quantum that it runs was charged in advance */
 	u64 kept_pass;	       /* quanta had of those kept from a cycle before, by share */
 	u32 next, prev;	       /* neighbours; while away: those of last time */
@@ -85,20 +86,23 @@ static void count_quanta(struct client *c)
 		note_ahead(c);
 }
 
-/* The counter reset of cycles that began since the client was met last [§3.3]. */
-static void catch_up(struct client *c)
+static __attribute__((noinline)) void reset_counter(struct client *c)
 {
-	u64 due, most = 2ull * c->share;
+	u64 due = c->counter + (cycle - c->cycle) * c->share, most = 2ull * c->share;
 
-	if (c->cycle == cycle)
-		return;
-	due = c->counter + (cycle - c->cycle) * c->share;
 	c->cycle = cycle;
 	c->counter = due < most ? due : most;
 	quanta_left -= due - c->counter;
 	quanta_left += c->ahead; /* taken off when the cycle began, and now again */
 	c->ahead = 0;
 	count_quanta(c);
+}
+
+/* The counter reset of cycles that began since the client was met last [§3.3]. */
+static void catch_up(struct client *c)
+{
+	if (c->cycle != cycle)
+		reset_counter(c);
 }
 
 /* @is_short: although quanta are left. */
@@ -142,19 +146,29 @@ static void use_quantum(u64 new_quantum)
 	cycle++;
 }
 
-static void use_cpu(struct client *c, u64 ns)
+static bool is_free(const struct client *c)
 {
-	if (!ns || !c->queued)
-		return;
-	catch_up(c);
-	if (c->alone && !c->counter)
-		return;
-	if (ns == quantum_seen && c->step.service_ns != ns)
-		virt_step_of(&c->step, ns, c->share);
-	virt_advance_by(&c->done, &c->step, ns, c->share);
-	virt_advance_by(&queue_time, &queue_step, ns, total_share);
-	c->part_ns += ns;
+	return !c->queued || (c->alone && !c->counter);
+}
+
+/* @own on the client's account: virtual time [eq. 5], and quanta; @all on the queue's [eq. 4]. */
+static void use_cpu(struct client *c, u64 own, u64 all)
+{
+	if (own == quantum_seen && c->step.service_ns != own)
+		virt_step_of(&c->step, own, c->share);
+	virt_advance_by(&c->done, &c->step, own, c->share);
+	virt_advance_by(&queue_time, &queue_step, all, total_share);
+	c->part_ns += own;
 	count_quanta(c);
+}
+
+/* What of @used was charged in advance, as *@early has it. */
+static u64 take_early(u64 *early, u64 used)
+{
+	u64 ns = *early < used ? *early : used;
+
+	*early -= ns;
+	return ns;
 }
 
 /* The time of what a client was charged for last, where it is not known yet. */
@@ -163,21 +177,30 @@ static void use_cpu(struct client *c, u64 ns)
 /* For what it ran since it was charged last. */
 static void charge(struct client *c, u64 cpu_time)
 {
-	u64 used = cpu_time - c->charged_at, early_ns = c->early_ns < used ? c->early_ns : used;
+	u64 used = cpu_time - c->charged_at, own = used, all = used;
 
 	c->charged_at = cpu_time;
 	c->charged_ns = NOT_KNOWN_YET;
-	c->early_ns -= early_ns;
-	use_cpu(c, used - early_ns);
+	if (c->early_ns) {
+		own -= take_early(&c->own_early_ns, used);
+		all -= take_early(&c->early_ns, used);
+	}
+	if (!used)
+		return;
+	catch_up(c);
+	if (is_free(c))
+		return;
+	use_cpu(c, own, all);
 }
 
 /*
- * Charges in advance who runs: before a client comes or goes, QVT has to be that of @now, and
- * what was run until then counts by the shares of then [eq. 4, eq. 7]. A clock may run ahead of
+ * Brings QVT up to @now before a client comes or goes: what was run until then counts by the
+ * shares of then [eq. 4, eq. 7], and who had its quantum has it no more. A clock may run ahead of
  * the CPU time that the kernel will tell: that is taken off the next charge.
  */
 static void charge_running(u64 now)
 {
+	u64 all = 0;
 	u32 cpu, seen = 0;
 
 	for (cpu = loop_start; seen < nr_running && cpu < nr_cpus && can_loop(); cpu++) {
@@ -192,13 +215,23 @@ static void charge_running(u64 now)
 			continue;
 		ns = now - c->charged_ns;
 		c->charged_ns = now;
+		catch_up(c);
+		if (is_free(c))
+			continue;
+		all += ns;
 		c->early_ns += ns;
 		if (c->runs) {
 			c->quantum_early_ns += ns;
 			all_early_ns += ns;
 		}
-		use_cpu(c, ns);
+		if (c->part_ns + c->early_ns - c->own_early_ns < quantum_seen)
+			continue;
+		ns = c->early_ns - c->own_early_ns;
+		c->own_early_ns = c->early_ns;
+		use_cpu(c, ns, 0);
 	}
+	if (all)
+		virt_advance_by(&queue_time, &queue_step, all, total_share);
 }
 
 static void end_quantum(struct client *c)
