@@ -68,7 +68,7 @@ __kinline void virt_step_of(struct virt_step *step, u64 service_ns, u64 share)
 	virt_advance(&step->by, service_ns, share);
 }
 
-/* As virt_advance(), without a division where the step is that of @service_ns. */
+/* As virt_advance(), without a division where the step is that of @service_ns, which is not 0. */
 __kinline void virt_advance_by(struct virt *v, const struct virt_step *step, u64 service_ns,
 			       u64 share)
 {

@@ -157,7 +157,8 @@ static void use_cpu(struct client *c, u64 own, u64 all)
 	if (own == quantum_seen && c->step.service_ns != own)
 		virt_step_of(&c->step, own, c->share);
 	virt_advance_by(&c->done, &c->step, own, c->share);
-	virt_advance_by(&queue_time, &queue_step, all, total_share);
+	if (all)
+		virt_advance_by(&queue_time, &queue_step, all, total_share);
 	c->part_ns += own;
 	count_quanta(c);
 }
@@ -185,7 +186,7 @@ static void charge(struct client *c, u64 cpu_time)
 		own -= take_early(&c->own_early_ns, used);
 		all -= take_early(&c->early_ns, used);
 	}
-	if (!used)
+	if (!own) /* nor for all */
 		return;
 	catch_up(c);
 	if (is_free(c))
