@@ -34,6 +34,8 @@ pub(crate) enum Status {
     Ejected,
     /// A kernel would not have taken the policy, of several that were asked.
     Refused,
+    /// A command that was run ended with this, and so shall we.
+    Command(u8),
 }
 
 /// Why a command did not work.

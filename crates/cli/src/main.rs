@@ -47,6 +47,7 @@ fn main() -> ExitCode {
         Ok(Status::Done) => ExitCode::SUCCESS,
         Ok(Status::Ejected) => ExitCode::from(error::EJECTED),
         Ok(Status::Refused) => ExitCode::from(error::BAD_INPUT),
+        Ok(Status::Command(code)) => ExitCode::from(code),
         Err(Error::PipeClosed) => ExitCode::SUCCESS,
         Err(error) => {
             output::messages::error(&error);

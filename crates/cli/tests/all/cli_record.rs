@@ -138,3 +138,22 @@ fn what_cannot_be_recorded_is_told() {
     assert_eq!(ran.code, 2, "{}", ran.stderr);
     assert!(ran.stderr.contains("cannot run /nonexistent/command"), "{}", ran.stderr);
 }
+
+#[test]
+fn the_commands_exit_code_is_ours_where_that_is_asked_for() {
+    let record = |option: &[&str], script| {
+        live(&[&["record"], option, &["--", "/bin/sh", "-c", script]].concat())
+    };
+    let Some(asked) = record(&["--exit-code"], "exit 7") else { return };
+    assert_eq!(asked.code, 7, "{}", asked.stderr);
+    assert!(asked.stderr.contains("the command ended with exit status: 7"), "{}", asked.stderr);
+    let killed = record(&["--exit-code"], "kill -TERM $$").expect("as before");
+    assert_eq!(killed.code, 128 + 15, "{}", killed.stderr);
+    assert_eq!(record(&["--exit-code"], "true").expect("as before").code, 0);
+    assert_eq!(record(&[], "exit 7").expect("as before").code, 0);
+}
+
+#[test]
+fn an_exit_code_without_a_command_is_refused() {
+    rota(&["record", "--exit-code"]).refused(&["--exit-code", "COMMAND"]);
+}

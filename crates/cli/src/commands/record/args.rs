@@ -31,6 +31,10 @@ pub(crate) struct RecordArgs {
     #[arg(long)]
     pub(crate) all_tasks: bool,
 
+    /// End with the command's exit code, or 128 and the number of the signal that ended it
+    #[arg(long, requires = "command")]
+    pub(crate) exit_code: bool,
+
     /// Print one JSON object (schema rota.record/1)
     #[arg(long)]
     pub(crate) json: bool,

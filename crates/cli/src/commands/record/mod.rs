@@ -21,6 +21,8 @@ use rota_report::Caption;
 use rota_trace::Tee;
 use session::Ended;
 use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use workload::Script;
 
 /// A recording to be printed.
@@ -73,6 +75,10 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
         file.finish_with(text.as_bytes())?;
     }
     let Results { numbers, groups, .. } = summary.finish_all(end_ns);
+    let status = match ended.command {
+        Some(command) if args.exit_code => Status::Command(exit_code(command)),
+        _ => Status::Done,
+    };
     let recording = Recording { target: &args.target, ended, numbers, groups, calls };
     let mut out = crate::output::stdout();
     if args.json {
@@ -81,5 +87,24 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
         text::print(&mut out, &recording, args.all_tasks)?;
     }
     out.flush()?;
-    Ok(Status::Done)
+    Ok(status)
+}
+
+/// As a shell has it.
+fn exit_code(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_a_signal_ended_has_128_more_than_its_number() {
+        // What wait(2) tells: the signal in the low bits, an exit code in the byte above.
+        let code = |raw| exit_code(ExitStatus::from_raw(raw));
+        assert_eq!((code(0), code(3 << 8), code(255 << 8)), (0, 3, 255));
+        assert_eq!((code(15), code(9)), (143, 137));
+    }
 }

@@ -9,7 +9,7 @@ use rota_kernel::events::{Facts, RecordOptions, Recorder, Scope, Traits};
 use rota_trace::Sink;
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 /// How often the buffer is read.
@@ -29,6 +29,8 @@ pub(crate) struct Ended {
     pub(crate) facts: Facts,
     /// Of each task, by pid.
     pub(crate) traits: BTreeMap<u32, Traits>,
+    /// How the command ended, if there was one.
+    pub(crate) command: Option<ExitStatus>,
 }
 
 impl<'a> Session<'a> {
@@ -73,14 +75,14 @@ impl<'a> Session<'a> {
             self.recorder.poll(sink)?;
             result = looked(sink);
         }
-        if let Some(child) = &mut child {
-            end(child)?;
+        let command = child.as_mut().map(end).transpose()?;
+        if command.is_some() {
             std::thread::sleep(LAST_SWITCH);
         }
         let (facts, traits) = self.recorder.finish(sink)?;
         result.and_then(|()| looked(sink))?;
         warn(&facts, self.target.buffer);
-        Ok(Ended { facts, traits })
+        Ok(Ended { facts, traits, command })
     }
 
     fn spawn(&self) -> Result<Option<Child>, Error> {
@@ -110,20 +112,19 @@ impl<'a> Session<'a> {
 }
 
 /// Ends a command that still runs, and says how one ended that failed.
-fn end(child: &mut Child) -> Result<(), Error> {
+fn end(child: &mut Child) -> Result<ExitStatus, Error> {
     if waited(child.try_wait())?.is_none() {
         if let Some(pid) = rustix::process::Pid::from_raw(child.id() as i32) {
             // It may have ended just now.
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
         }
-        waited(child.wait())?;
-        return Ok(());
+        return waited(child.wait());
     }
     let status = waited(child.wait())?;
     if !status.success() {
         messages::warning(&format!("the command ended with {status}"));
     }
-    Ok(())
+    Ok(status)
 }
 
 fn waited<T>(result: std::io::Result<T>) -> Result<T, Error> {
