@@ -16,7 +16,15 @@ pub(super) struct Global {
     pub(super) default_policy: Policy,
     pub(super) pi_enabled: bool,
     pub(super) memory: Memory,
+    /// Keys that stand in files of others though rt-app reads none of them.
+    pub(super) warnings: Vec<WorkloadError>,
 }
+
+/// Names that rt-app passes over, and what is meant.
+const PASSED_OVER: [(&str, &str); 2] = [
+    ("logsize", "rt-app passes it over; \"log_size\" is its key, and has no effect here either"),
+    ("logstats", "rt-app passes it over; `rota sim --json` has statistics of each task"),
+];
 
 const KEYS: [&str; 14] = [
     "duration",
@@ -41,12 +49,19 @@ pub(super) fn read(root: &Object<'_>) -> Result<Global, WorkloadError> {
         default_policy: Policy::Other,
         pi_enabled: false,
         memory: Memory::default(),
+        warnings: Vec::new(),
     };
     let Some(member) = root.get("global")? else {
         return Ok(global);
     };
     let object = Object::of(root.scope, "\"global\"", &member.node)?;
-    object.only(&KEYS)?;
+    for (key, why) in PASSED_OVER {
+        if let Some(member) = object.get(key)? {
+            global.warnings.push(object.scope.error(member.at, format!("\"{key}\": {why}")));
+        }
+    }
+    let passed_over = PASSED_OVER.map(|(key, _)| key);
+    object.only_or(&KEYS, &passed_over)?;
     for key in KEYS {
         let Some(member) = object.get(key)? else {
             continue;

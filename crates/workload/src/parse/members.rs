@@ -120,7 +120,17 @@ impl<'a> Object<'a> {
 
     /// Refuses members other than these.
     pub(super) fn only(&self, known: &[&str]) -> Result<(), WorkloadError> {
-        match self.members.iter().find(|m| !known.contains(&m.key.as_str())) {
+        self.only_or(known, &[])
+    }
+
+    /// The same; of those that are passed over no message speaks.
+    pub(super) fn only_or(
+        &self,
+        known: &[&str],
+        passed_over: &[&str],
+    ) -> Result<(), WorkloadError> {
+        let is_known = |key: &str| known.contains(&key) || passed_over.contains(&key);
+        match self.members.iter().find(|m| !is_known(&m.key)) {
             Some(member) => {
                 let message = keys::unknown("key", &member.key, known.iter().copied());
                 Err(self.scope.error(member.at, message))

@@ -82,7 +82,7 @@ pub fn parse_with(
         meetings: Meetings::default(),
         locks: Locks::default(),
         memory: global.memory,
-        warnings: Vec::new(),
+        warnings: global.warnings,
         sockets,
         default_policy: global.default_policy,
     };

@@ -121,6 +121,20 @@ fn what_rt_app_ignores_is_warned_of() {
 }
 
 #[test]
+fn keys_of_global_that_rt_app_passes_over_are_warned_of() {
+    let text = "{\"global\": {\"logsize\": \"file\",\n\"logstats\": true},\n\
+                \"tasks\": {\"a\": {\"run\": 1}}}";
+    assert_eq!(
+        warnings(text),
+        [
+            "1: \"logsize\": rt-app passes it over; \"log_size\" is its key, and has no effect here \
+             either",
+            "2: \"logstats\": rt-app passes it over; `rota sim --json` has statistics of each task",
+        ]
+    );
+}
+
+#[test]
 fn a_barrier_for_more_tasks_than_there_are_is_warned_of() {
     let twice = r#"{"tasks": {"a": {"run": 1, "barrier": "x", "run": 1, "barrier": "x"}}}"#;
     assert_eq!(
