@@ -8,6 +8,7 @@ mod cli_tests;
 mod commands;
 mod comparison;
 mod error;
+mod findings;
 mod load;
 mod object;
 mod options;

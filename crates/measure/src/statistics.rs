@@ -8,7 +8,7 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Probability of calling equal policies different, at most.
-pub(crate) const SIGNIFICANCE: f64 = 0.05;
+pub const SIGNIFICANCE: f64 = 0.05;
 
 /// A mean, and how far off it may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,32 +89,49 @@ pub fn holm(probabilities: &[f64]) -> Vec<f64> {
     adjusted
 }
 
-/// Which candidate has the best mean, if it is significantly better than each other one: paired
-/// tests of it against each, corrected by Holm. Candidate `i` has `values[i][k]` under the `k`-th
-/// conditions; pairs of which one is missing are left out. A candidate without any value takes no
-/// part, and nobody wins alone.
+/// Which candidate has the best mean, if it is significantly better than each other one: the only
+/// leader of its [`ranking`]. A candidate alone does not win.
 pub fn winner(values: &[Vec<Option<f64>>], better: Better) -> Option<usize> {
+    let ranking = ranking(values, better)?;
+    (ranking.order.len() > 1 && ranking.leaders.len() == 1).then(|| ranking.leaders[0])
+}
+
+/// Candidates in the order of their means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ranking {
+    /// Those that have a value, the best mean first.
+    pub order: Vec<usize>,
+    /// The first of them and, in the same order, those that are not significantly worse: paired
+    /// tests of the first against each other one, corrected by Holm.
+    pub leaders: Vec<usize>,
+}
+
+/// Ranks candidates: candidate `i` has `values[i][k]` under the `k`-th conditions; pairs of which
+/// one is missing are left out. `None`: none has a value, or no value is better than another.
+pub fn ranking(values: &[Vec<Option<f64>>], better: Better) -> Option<Ranking> {
     let mean = |of: &Vec<Option<f64>>| {
         let present: Vec<f64> = of.iter().copied().flatten().collect();
         estimate(&present).map(|estimate| estimate.mean)
     };
-    let means: Vec<Option<f64>> = values.iter().map(mean).collect();
-    let present = means.iter().enumerate().filter_map(|(at, mean)| Some((at, (*mean)?)));
-    let by_mean = |a: &(usize, f64), b: &(usize, f64)| a.1.total_cmp(&b.1);
-    let (best, _) = match better {
-        Better::Lower => present.min_by(by_mean)?,
-        Better::Higher => present.max_by(by_mean)?,
+    let means = values.iter().enumerate().filter_map(|(at, of)| Some((at, mean(of)?)));
+    let mut order: Vec<(usize, f64)> = means.collect();
+    match better {
+        Better::Lower => order.sort_by(|a, b| a.1.total_cmp(&b.1)),
+        Better::Higher => order.sort_by(|a, b| b.1.total_cmp(&a.1)),
         Better::Neither => return None,
-    };
-    let others = (0..values.len()).filter(|at| *at != best && means[*at].is_some());
-    let against = |other: usize| {
-        let pairs = values[best].iter().zip(&values[other]);
+    }
+    let order: Vec<usize> = order.into_iter().map(|(at, _)| at).collect();
+    let (best, others) = order.split_first()?;
+    let against = |other: &usize| {
+        let pairs = values[*best].iter().zip(&values[*other]);
         let differences: Vec<f64> = pairs.filter_map(|(a, b)| Some((*a)? - (*b)?)).collect();
         paired_test(&differences).unwrap_or(1.0)
     };
-    let probabilities: Vec<f64> = others.map(against).collect();
-    let wins = !probabilities.is_empty() && holm(&probabilities).iter().all(|p| *p < SIGNIFICANCE);
-    wins.then_some(best)
+    let probabilities = holm(&others.iter().map(against).collect::<Vec<f64>>());
+    let is_level = |(other, p): (&usize, f64)| (p >= SIGNIFICANCE).then_some(*other);
+    let level = others.iter().zip(probabilities).filter_map(is_level);
+    let leaders = std::iter::once(*best).chain(level).collect();
+    Some(Ranking { order, leaders })
 }
 
 #[cfg(test)]

@@ -91,11 +91,23 @@ fn values(columns: &[Column<'_>], measure: &Measure) -> Vec<Vec<Option<f64>>> {
 
 impl Column<'_> {
     /// By seed, for comparison with others; none of a policy that was ever ejected.
-    fn values(&self, measure: &Measure) -> Vec<Option<f64>> {
+    pub(crate) fn values(&self, measure: &Measure) -> Vec<Option<f64>> {
         if self.ejected().next().is_some() {
             return vec![None; self.runs.len()];
         }
         self.runs.iter().map(|run| run.measures.get(measure.key).copied()).collect()
+    }
+
+    /// As [`Column::values`], of the instances of one task.
+    pub(crate) fn task_values(&self, task: &str, key: &str) -> Vec<Option<f64>> {
+        if self.ejected().next().is_some() {
+            return vec![None; self.runs.len()];
+        }
+        let of = |run: &&Run| {
+            let own = run.tasks.iter().find(|tasks| tasks.name == task)?;
+            own.measures.get(key).copied()
+        };
+        self.runs.iter().map(of).collect()
     }
 }
 

@@ -14,6 +14,7 @@ use rota_measure::catalogue::Measure;
 use rota_measure::statistics::Estimate;
 use rota_object::image::Image;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// Everything that is printed.
 pub(crate) struct Comparison<'a> {
@@ -64,6 +65,10 @@ pub(crate) struct Policy {
     pub(crate) name: String,
     /// Where it is from.
     pub(crate) source: String,
+    /// What names it on the command line, without settings.
+    pub(crate) argument: String,
+    /// The manifest file that goes with it.
+    pub(crate) manifest: Option<PathBuf>,
     /// Variables that were set.
     pub(crate) set: Vec<(String, String)>,
     /// What it was made from, as hexadecimal digits.

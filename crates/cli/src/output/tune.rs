@@ -6,7 +6,7 @@ use super::units::time;
 use crate::error::Error;
 use crate::tuned::{Point, Tuned};
 use rota_measure::catalogue::Unit;
-use rota_measure::statistics::{estimate, Estimate};
+use rota_measure::statistics::{estimate, Estimate, SIGNIFICANCE};
 use rota_report::chart::{Axis, Line, LineChart, Scale};
 use serde::Serialize;
 use std::io::Write;
@@ -111,15 +111,34 @@ fn known(point: &Point) -> Option<Estimate> {
     estimate(&point.values.iter().copied().collect::<Option<Vec<f64>>>()?)
 }
 
+/// What the best of the search gains, by seeds that the search did not see.
+#[derive(PartialEq, Eq)]
+enum Gain {
+    Better,
+    Worse,
+    Unknown,
+}
+
+fn gain(tuned: &Tuned, shipped: &Estimate) -> Gain {
+    let is_more = tuned.judged.mean > shipped.mean;
+    match tuned.probability {
+        Some(p) if p < SIGNIFICANCE && is_more == tuned.maximised => Gain::Better,
+        Some(p) if p < SIGNIFICANCE => Gain::Worse,
+        _ => Gain::Unknown,
+    }
+}
+
 /// Tables for people.
 pub(crate) fn print(out: &mut dyn Write, tuned: &Tuned) -> Result<(), Error> {
     let Tuned { policy, workload, measure, .. } = tuned;
     let (aim, label) = (aim(tuned), measure.label);
     writeln!(out, "{policy}, {workload}: {aim} {} ({label})\n", measure.key)?;
     let is_best = |point: &Point| point.alpha == tuned.best.alpha && point.beta == tuned.best.beta;
+    // The best of the search is no gain by that: it may lie within noise of what ships.
+    let is_gain = tuned.shipped.is_none_or(|shipped| gain(tuned, &shipped) == Gain::Better);
     let row = |point: &Point| {
         let mean = known(point).map_or("ejected".into(), |of| with_width(measure.unit, &of));
-        let mark = if is_best(point) { "*" } else { "" };
+        let mark = if is_best(point) && is_gain { "*" } else { "" };
         let (beta, seeds) = (tuned.betas[point.beta].clone(), point.values.len().to_string());
         vec![beta, point.alpha.to_string(), seeds, mean, mark.into()]
     };
@@ -133,11 +152,12 @@ pub(crate) fn print(out: &mut dyn Write, tuned: &Tuned) -> Result<(), Error> {
     let judged = with_width(measure.unit, &tuned.judged);
     writeln!(out, "\nbest: alpha={alpha} beta={beta}: {judged} with seeds {first} to {last}")?;
     if let Some(shipped) = &tuned.shipped {
-        let difference = match tuned.probability {
-            Some(p) if p < 0.05 => "a significant difference (paired t test, 5 %)",
-            _ => "no significant difference (paired t test, 5 %)",
+        let found = match gain(tuned, shipped) {
+            Gain::Better => "the best is better, significant at 5 % (paired t-test)",
+            Gain::Worse => "the best is worse, significant at 5 % (paired t-test)",
+            Gain::Unknown => "no significant difference at 5 % (paired t-test)",
         };
-        writeln!(out, "as it ships: {}: {difference}", with_width(measure.unit, shipped))?;
+        writeln!(out, "as it ships: {}: {found}", with_width(measure.unit, shipped))?;
     }
     Ok(())
 }

@@ -144,7 +144,7 @@ const WRONG: &[(&[&str], &[&str])] = &[
     (&["sim", "rr", WEB, "--set", "quantum_ns=2min"], &["2min", "100000 to 1000000000 ns"]),
     (&["compare", WEB, "--measures", "wakeup_p9"], &["wakeup_p9", "did you mean wakeup_p9"]),
     (&["compare", WEB, "--measures", "jane"], &["jane", "did you mean jain?"]),
-    (&["compare", WEB, "--measures", "cake"], &["cake", "known are jain"]),
+    (&["compare", WEB, "--measures", "cake"], &["--metrics cake", "expected one of fairness"]),
     (&["compare", WEB, "--report", "out.pdf"], &["'out.pdf'", "--report", "out.html"]),
     (&["compare", WEB, "--report", "out"], &["'out'", "--report", "out.html"]),
     (&["reproduce", "vtrr", "fig1", "--report=a.txt"], &["'a.txt'", "--report", "a.html"]),

@@ -10,6 +10,7 @@ mod cli_compare;
 mod cli_compare_resume;
 mod cli_control;
 mod cli_ejection;
+mod cli_findings;
 mod cli_fluid;
 mod cli_hostile;
 mod cli_kernels;

@@ -85,7 +85,7 @@ impl Measure {
 }
 
 const FAIRNESS: &str = "fairness";
-const WAITING: &str = "waiting";
+const LATENCY: &str = "latency";
 const PROGRESS: &str = "progress";
 const REQUESTS: &str = "requests";
 const COST: &str = "cost";
@@ -98,6 +98,34 @@ pub fn measures() -> &'static [Measure] {
 /// The measure of this key.
 pub fn find(key: &str) -> Option<&'static Measure> {
     MEASURES.iter().find(|measure| measure.key == key)
+}
+
+/// Those that a narrow table shows, the most telling first: of each line the first that is there.
+const HEADLINES: [&[&str]; 9] = [
+    &["response_p99"],
+    &["wakeup_p99"],
+    &["answered_per_s", "bursts_per_s"],
+    &["lag_max"],
+    &["slowdown_mean"],
+    &["instructions_mean"],
+    &["wakeup_p50"],
+    &["jain"],
+    &["context_switches"],
+];
+
+/// At most so many measures that tell most of runs in which `is_there` holds for them, in the
+/// order in which they are shown.
+pub fn headlines(most: usize, is_there: impl Fn(&Measure) -> bool) -> Vec<&'static Measure> {
+    let first = |keys: &&[&str]| keys.iter().filter_map(|key| find(key)).find(|m| is_there(m));
+    let keys: Vec<&str> = HEADLINES.iter().filter_map(first).take(most).map(|m| m.key).collect();
+    MEASURES.iter().filter(|measure| keys.contains(&measure.key)).collect()
+}
+
+/// Names of the groups, in the order in which they are shown.
+pub fn groups() -> Vec<&'static str> {
+    let mut groups: Vec<&str> = MEASURES.iter().map(|measure| measure.group).collect();
+    groups.dedup();
+    groups
 }
 
 macro_rules! measures {
@@ -136,44 +164,44 @@ const MEASURES: &[Measure] = measures![
     "How far tasks were behind or ahead of that ideal machine, mean over all tasks and times.",
     |run| run.numbers.totals.lag_ns.map(|lag| lag.mean_abs);
 
-    "wakeup_mean", "wakeup latency, mean", "wakeup mean", WAITING, Ns, Lower, false,
+    "wakeup_mean", "wakeup latency, mean", "wakeup mean", LATENCY, Ns, Lower, false,
     "From a wakeup to the CPU, mean over all wakeups of all tasks.",
     |run| wakeups(run).mean;
 
-    "wakeup_p50", "wakeup latency, median", "wakeup p50", WAITING, Ns, Lower, true,
+    "wakeup_p50", "wakeup latency, median", "wakeup p50", LATENCY, Ns, Lower, true,
     "From a wakeup to the CPU: half of all wakeups waited no longer.",
     |run| ns(wakeups(run).p50);
 
-    "wakeup_p95", "wakeup latency, p95", "wakeup p95", WAITING, Ns, Lower, false,
+    "wakeup_p95", "wakeup latency, p95", "wakeup p95", LATENCY, Ns, Lower, false,
     "From a wakeup to the CPU: 95 % of all wakeups waited no longer.",
     |run| ns(wakeups(run).p95);
 
-    "wakeup_p99", "wakeup latency, p99", "wakeup p99", WAITING, Ns, Lower, true,
+    "wakeup_p99", "wakeup latency, p99", "wakeup p99", LATENCY, Ns, Lower, true,
     "From a wakeup to the CPU: 99 % of all wakeups waited no longer.",
     |run| ns(wakeups(run).p99);
 
-    "wakeup_p999", "wakeup latency, p99.9", "wakeup p99.9", WAITING, Ns, Lower, false,
+    "wakeup_p999", "wakeup latency, p99.9", "wakeup p99.9", LATENCY, Ns, Lower, false,
     "From a wakeup to the CPU: 99.9 % of all wakeups waited no longer.",
     |run| ns(wakeups(run).p999);
 
-    "wakeup_max", "wakeup latency, longest", "wakeup max", WAITING, Ns, Lower, true,
+    "wakeup_max", "wakeup latency, longest", "wakeup max", LATENCY, Ns, Lower, true,
     "From a wakeup to the CPU: the longest wait.",
     |run| ns(wakeups(run).max);
 
-    "wakeups", "wakeups", "wakeups", WAITING, Count, Neither, false,
+    "wakeups", "wakeups", "wakeups", LATENCY, Count, Neither, false,
     "How many wakeups there were, those still unanswered at the end included.",
     |run| Some(wakeups(run).count as f64);
 
-    "wakeups_unanswered", "wakeups unanswered at the end", "unanswered", WAITING, Count, Lower,
+    "wakeups_unanswered", "wakeups unanswered at the end", "unanswered", LATENCY, Count, Lower,
     false,
     "How many tasks were still waiting for the answer to a wakeup when the run ended.",
     |run| Some(wakeups(run).waiting as f64);
 
-    "run_delay_mean", "run delay, mean", "delay mean", WAITING, Ns, Lower, false,
+    "run_delay_mean", "run delay, mean", "delay mean", LATENCY, Ns, Lower, false,
     "Time that a task was ready to run but waited, in the whole run: mean over all tasks.",
     |run| mean(run.numbers.tasks.iter().map(|task| task.run_delay_ns as f64));
 
-    "run_delay_max", "run delay, worst task", "worst delay", WAITING, Ns, Lower, false,
+    "run_delay_max", "run delay, worst task", "worst delay", LATENCY, Ns, Lower, false,
     "Time that the task which waited most in the whole run was ready to run but waited.",
     |run| ns(run.numbers.tasks.iter().map(|task| task.run_delay_ns).max());
 
@@ -318,6 +346,23 @@ mod tests {
         let labels: HashSet<&str> = MEASURES.iter().map(|m| m.label).collect();
         assert_eq!((keys.len(), labels.len()), (MEASURES.len(), MEASURES.len()));
         assert_eq!(find("jain").map(|m| m.label), Some("Jain's index"));
+    }
+
+    #[test]
+    fn headlines_are_those_that_runs_have_in_the_order_of_all() {
+        let keys = |most, is_there: &dyn Fn(&Measure) -> bool| -> Vec<&str> {
+            headlines(most, is_there).iter().map(|measure| measure.key).collect()
+        };
+        assert_eq!(keys(2, &|_| true), ["wakeup_p99", "response_p99"]);
+        let without_requests = keys(3, &|measure| measure.group != REQUESTS);
+        assert_eq!(without_requests, ["lag_max", "wakeup_p99", "bursts_per_s"]);
+        assert!(HEADLINES.iter().flat_map(|keys| keys.iter()).all(|key| find(key).is_some()));
+    }
+
+    #[test]
+    fn measures_of_a_group_stand_together() {
+        let unlike: HashSet<&str> = groups().into_iter().collect();
+        assert_eq!(unlike.len(), groups().len());
     }
 
     #[test]

@@ -15,15 +15,15 @@ pub(crate) struct CompareArgs {
     pub(crate) items: Vec<String>,
 
     /// Shipped policies, FILE.bpf.o or FILE.bpf.c, each with what to set (and @FILE.toml for a
-    /// manifest) [default: all that ship]
+    /// manifest) [default: fifo, rr, wfq, vtrr, pbs, o1 and cfs]
     #[arg(long, value_name = "POLICY[:NAME=VALUE]…,…", value_delimiter = ',')]
     pub(crate) policies: Vec<String>,
 
-    /// All policies that ship, besides those that are named
+    /// All policies that ship, and those that are named
     #[arg(long)]
     pub(crate) all: bool,
 
-    /// The policy that all others are set against, run as well if it is not named; none: without
+    /// The policy that all others are compared with, run as well if it is not named
     #[arg(long, value_name = "POLICY[:NAME=VALUE]…|none", default_value = "eevdf")]
     pub(crate) baseline: String,
 
@@ -32,9 +32,15 @@ pub(crate) struct CompareArgs {
     #[arg(value_parser = seeds)]
     pub(crate) seeds: u32,
 
-    /// Columns of the table, by the keys of docs/measures.md [default: a choice of them]
-    #[arg(long, value_name = "KEY,…", value_delimiter = ',')]
-    pub(crate) measures: Vec<String>,
+    /// Columns of the table: metrics (docs/measures.md), groups of them (fairness, latency,
+    /// progress, requests, cost), or all [default: six that tell most]
+    #[arg(long, value_name = "METRIC|GROUP,…", value_delimiter = ',', visible_alias = "measures")]
+    pub(crate) metrics: Vec<String>,
+
+    /// What the scheduler is for; several times, the most important first: latency, throughput,
+    /// fairness, overhead, a metric, or TASK:METRIC [default: latency, throughput and fairness]
+    #[arg(long, value_name = "GOAL")]
+    pub(crate) goal: Vec<String>,
 
     /// Runs at the same time [default: one for each CPU of this machine]
     #[arg(short, long, value_name = "N", value_parser = jobs)]
@@ -45,7 +51,7 @@ pub(crate) struct CompareArgs {
     #[arg(value_parser = html_file)]
     pub(crate) report: Option<PathBuf>,
 
-    /// Keep finished runs in this file, and do those no more that it has
+    /// Save finished runs to FILE and skip those that it already has
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) resume: Option<PathBuf>,
 

@@ -141,6 +141,8 @@ fn describe(wanted: &[Wanted], found: &[Found]) -> Result<Vec<Policy>, Error> {
             label,
             name: found.name.clone(),
             source: found.source.clone(),
+            argument: wanted.policy.clone(),
+            manifest: wanted.manifest.clone(),
             set: wanted.set.clone(),
             hash: hex(hash),
         });

@@ -14,6 +14,8 @@ pub(crate) use args::CompareArgs;
 
 use crate::comparison::{Comparison, Run};
 use crate::error::{Error, Status};
+use crate::findings::{self, Findings};
+use crate::load::Load;
 use crate::output::{comparison, json, messages};
 use crate::output_file::{self, OutputFile};
 use crate::progress::{self, Clock};
@@ -26,19 +28,23 @@ use std::num::NonZero;
 use std::sync::Arc;
 
 pub(crate) fn run(args: &CompareArgs) -> Result<Status, Error> {
-    let columns = comparison::columns(&args.measures)?;
+    let columns = comparison::columns(&args.metrics)?;
+    let goals = findings::parse(&args.goal)?;
     let matrix = Arc::new(Matrix::new(args)?);
+    let loads: Vec<&Load> = matrix.stages.iter().map(|stage| &*stage.load).collect();
+    findings::check(&goals, &loads)?;
     // Early, as nobody wants to run in vain; what is there stays until there is another.
     let page = args.report.as_deref().map(OutputFile::create).transpose()?;
     let mut kept = Kept::open(args, &matrix)?;
     let (runs, pictures) = all_runs(args, &matrix, &mut kept)?;
     let comparison = matrix.comparison(&runs);
+    let found = Findings::new(&comparison, &goals);
 
     // Before it is printed: whoever reads that may have enough of it after a line.
     if let Some((page, path)) = page.zip(args.report.as_deref()) {
         page.finish_with(report::html(&args.machine, &comparison, &pictures).as_bytes())?;
         let (mut json, mut csv) = (Vec::new(), Vec::new());
-        json::print(&mut json, &comparison::json::Json::new(&comparison))?;
+        json::print(&mut json, &comparison::json::Json::new(&comparison, &found))?;
         output_file::write(&path.with_extension("json"), &json)?;
         comparison::csv::write(&mut csv, &comparison)?;
         output_file::write(&path.with_extension("csv"), &csv)?;
@@ -46,11 +52,12 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Status, Error> {
     kept.finish();
     let mut out = crate::output::stdout();
     if args.json {
-        json::print(&mut out, &comparison::json::Json::new(&comparison))?;
+        json::print(&mut out, &comparison::json::Json::new(&comparison, &found))?;
     } else if args.csv {
         comparison::csv::write(&mut out, &comparison)?;
     } else {
         comparison::print(&mut out, &comparison, columns.as_deref())?;
+        comparison::findings::print(&mut out, &comparison, &found)?;
     }
     out.flush()?;
     Ok(tell(&comparison))

@@ -50,6 +50,10 @@ impl Wanted {
     }
 }
 
+/// Compared with Linux's scheduler if none is named: one of each family. First come, first served;
+/// round robin; proportional shares by virtual time, exact and in constant time; least service and
+/// age; and Linux's earlier two.
+const USUAL: [&str; 7] = ["cfs", "fifo", "o1", "pbs", "rr", "vtrr", "wfq"];
 /// Means that there is no baseline.
 const NO_BASELINE: &str = "none";
 
@@ -79,8 +83,9 @@ pub(crate) fn sort_out(
         wanted.push(Wanted::parse(text)?);
     }
     if all || wanted.is_empty() {
-        for policy in rota_catalog::policies() {
-            let plain = Wanted { policy: policy.name.into(), set: Vec::new(), manifest: None };
+        let shipped = rota_catalog::policies().iter().map(|policy| policy.name);
+        for name in shipped.filter(|name| all || USUAL.contains(name)) {
+            let plain = Wanted { policy: name.into(), set: Vec::new(), manifest: None };
             if !wanted.contains(&plain) {
                 wanted.push(plain);
             }
@@ -89,7 +94,7 @@ pub(crate) fn sort_out(
     for (at, policy) in wanted.iter().enumerate() {
         if wanted[..at].contains(policy) {
             let name = format!("{}{}", policy.policy, policy.settings());
-            return Err(Error::input(format!("policy {name} is there twice")));
+            return Err(Error::input(format!("policy {name} is listed twice")));
         }
     }
     let baseline = add_baseline(&mut wanted, baseline)?;
@@ -188,9 +193,11 @@ mod tests {
     }
 
     #[test]
-    fn all_that_ship_are_meant_if_none_is_named() {
+    fn one_policy_of_each_family_is_meant_if_none_is_named() {
         let shipped: Vec<&str> = rota_catalog::policies().iter().map(|p| p.name).collect();
-        assert_eq!(sorted(&["a.json"], &[], false).1, shipped);
+        assert!(USUAL.iter().all(|name| shipped.contains(name)));
+        assert_eq!(sorted(&["a.json"], &[], false).1, USUAL);
+        assert_eq!(sorted(&["a.json"], &[], true).1, shipped);
         let (_, wanted) = sorted(&["a.json"], &["wfq:quantum_ns=2ms", "wfq"], true);
         assert_eq!(wanted.len(), shipped.len() + 1, "{wanted:?}");
     }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The JSON of `rota compare`: every number, of every seed and in the mean.
 
+use super::findings::Words;
 use crate::comparison::{Column, Comparison, Stage};
+use crate::findings::Findings;
 use crate::output::json::{MachineJson, PolicyJson};
 use rota_measure::baseline::Relative;
 use rota_measure::catalogue::Measure;
@@ -18,6 +20,8 @@ pub(crate) struct Json<'a> {
     baseline: Option<BaselineJson<'a>>,
     measures: Vec<MeasureJson>,
     comparisons: Vec<StageJson<'a>>,
+    /// What to do, by the first goal; `null`: that cannot be told.
+    advice: Option<Value>,
 }
 
 #[derive(Serialize)]
@@ -43,6 +47,7 @@ struct StageJson<'a> {
     warmup_ns: u64,
     seeds_alike: bool,
     policies: Vec<ColumnJson<'a>>,
+    findings: Value,
 }
 
 #[derive(Serialize)]
@@ -56,7 +61,9 @@ struct ColumnJson<'a> {
 }
 
 impl<'a> Json<'a> {
-    pub(crate) fn new(comparison: &'a Comparison<'a>) -> Self {
+    pub(crate) fn new(comparison: &'a Comparison<'a>, found: &'a Findings<'a>) -> Self {
+        let words = Words::new(comparison);
+        let stages = comparison.stages.iter().zip(&found.stages);
         Json {
             schema: "rota.compare/2",
             rota: env!("CARGO_PKG_VERSION"),
@@ -66,7 +73,8 @@ impl<'a> Json<'a> {
                 added: baseline.is_added,
             }),
             measures: comparison.measures.iter().map(MeasureJson::new).collect(),
-            comparisons: comparison.stages.iter().map(|s| stage(comparison, s)).collect(),
+            comparisons: stages.map(|(s, found)| stage(comparison, s, words.json(found))).collect(),
+            advice: found.advice.as_ref().map(|advice| words.advice_json(found, advice)),
         }
     }
 }
@@ -87,7 +95,11 @@ impl MeasureJson {
     }
 }
 
-fn stage<'a>(comparison: &'a Comparison<'a>, stage: &'a Stage<'a>) -> StageJson<'a> {
+fn stage<'a>(
+    comparison: &'a Comparison<'a>,
+    stage: &'a Stage<'a>,
+    findings: Value,
+) -> StageJson<'a> {
     StageJson {
         workload: &stage.load.file,
         machine: MachineJson::new(stage.config),
@@ -95,6 +107,7 @@ fn stage<'a>(comparison: &'a Comparison<'a>, stage: &'a Stage<'a>) -> StageJson<
         warmup_ns: stage.config.warmup_ns,
         seeds_alike: stage.is_alike,
         policies: stage.columns.iter().map(|c| column(comparison, c)).collect(),
+        findings,
     }
 }
 

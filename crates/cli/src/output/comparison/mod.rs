@@ -2,6 +2,7 @@
 //! The text of `rota compare`: a table for each workload and machine, a row for each policy.
 
 pub(crate) mod csv;
+pub(crate) mod findings;
 pub(crate) mod json;
 mod numbers;
 mod relative;
@@ -14,22 +15,41 @@ use std::io::{self, Write};
 
 /// Marks a value that is significantly the best.
 const BEST: &str = "*";
+/// Stands for every metric.
+const ALL_METRICS: &str = "all";
+/// Columns of a table for which none are chosen.
+const USUAL: usize = 6;
+/// Characters of a line.
+const WIDTH: usize = 100;
 
-/// Columns that the user asks for by their keys; `None`: no wish.
-pub(crate) fn columns(keys: &[String]) -> Result<Option<Vec<&'static Measure>>, Error> {
-    let find = |key: &String| {
-        catalogue::find(key.trim()).ok_or_else(|| {
-            let known: Vec<&str> = catalogue::measures().iter().map(|m| m.key).collect();
-            let nearest = nearest(key.trim(), &known)
-                .map_or(String::new(), |known| format!(" (did you mean {known}?)"));
-            Error::input(format!(
-                "--measures {key}: there is no such measure{nearest}; known are {}",
-                known.join(", ")
-            ))
-        })
-    };
-    let columns = keys.iter().map(find).collect::<Result<Vec<_>, Error>>()?;
+/// Columns that the user asks for, by keys, by groups, or all; `None`: no wish.
+pub(crate) fn columns(wishes: &[String]) -> Result<Option<Vec<&'static Measure>>, Error> {
+    let mut columns: Vec<&'static Measure> = Vec::new();
+    for wish in wishes {
+        let name = wish.trim();
+        let is_meant = |m: &&Measure| m.key == name || m.group == name || name == ALL_METRICS;
+        let meant: Vec<&Measure> = catalogue::measures().iter().filter(is_meant).collect();
+        if meant.is_empty() {
+            return Err(unknown_metric(wish));
+        }
+        for measure in meant {
+            if !columns.iter().any(|known| known.key == measure.key) {
+                columns.push(measure);
+            }
+        }
+    }
     Ok((!columns.is_empty()).then_some(columns))
+}
+
+fn unknown_metric(wish: &str) -> Error {
+    let groups = catalogue::groups().into_iter().chain([ALL_METRICS]);
+    let known: Vec<&str> = groups.chain(catalogue::measures().iter().map(|m| m.key)).collect();
+    let nearest = nearest(wish.trim(), &known)
+        .map_or(String::new(), |known| format!(" (did you mean {known}?)"));
+    Error::input(format!(
+        "--metrics {wish}: no such metric or group{nearest}; expected one of {}",
+        known.join(", ")
+    ))
 }
 
 /// The known key most like this one, or the first that it is a part of.
@@ -67,7 +87,10 @@ pub(crate) fn print(
     if !notes.is_empty() {
         writeln!(out)?;
     }
-    notes.iter().try_for_each(|note| writeln!(out, "{note}"))
+    notes.iter().try_for_each(|note| {
+        let lines = textwrap::wrap(note, textwrap::Options::new(WIDTH).subsequent_indent("  "));
+        lines.iter().try_for_each(|line| writeln!(out, "{line}"))
+    })
 }
 
 /// What the tables beside the baseline have.
@@ -86,12 +109,15 @@ fn title(comparison: &Comparison<'_>, stage: &Stage<'_>) -> String {
     format!("{}: {}", stage.load.file, summary::machine_with(stage.config, &seeds))
 }
 
-/// The measures that are usually shown, but those that nobody has.
+/// The metrics of a table for which none are chosen, without those that are 0 or unknown under
+/// each policy.
 fn usual(stage: &Stage<'_>) -> Vec<&'static Measure> {
-    let measures = catalogue::measures().iter().enumerate();
-    let somebody_has = |at: usize| stage.columns.iter().any(|column| column.cells[at].is_some());
-    let shown = measures.filter(|(at, measure)| measure.shown && somebody_has(*at));
-    shown.map(|(_, measure)| measure).collect()
+    let is_there = |measure: &Measure| {
+        let at = position(measure);
+        let mut cells = stage.columns.iter().filter_map(|column| column.cells[at]);
+        cells.any(|cell| cell.estimate.mean != 0.0)
+    };
+    catalogue::headlines(USUAL, is_there)
 }
 
 fn rows(stage: &Stage<'_>, columns: &[&'static Measure]) -> Vec<String> {
@@ -116,7 +142,7 @@ fn rows(stage: &Stage<'_>, columns: &[&'static Measure]) -> Vec<String> {
         });
         std::iter::once(name).chain(cells).collect()
     };
-    table::lines(&header, 1, stage.columns.iter().map(row).collect())
+    table::fitting(WIDTH, &header, stage.columns.iter().map(row).collect())
 }
 
 /// Place of a measure in the list of all.
@@ -125,7 +151,7 @@ fn position(measure: &Measure) -> usize {
     all.take_while(|other| other.key != measure.key).count()
 }
 
-/// Of whom a measure is marked as the best: nobody, if another's looks the same as printed.
+/// The policy whose value is marked as the best: none if another's looks the same as printed.
 fn marked<'a>(stage: &'a Stage<'_>, measure: &Measure) -> Option<&'a Column<'a>> {
     let at = position(measure);
     let best = stage.columns.iter().find(|c| c.cells[at].is_some_and(|cell| cell.best))?;
@@ -163,18 +189,19 @@ fn notes(comparison: &Comparison<'_>, is_marked: bool, compared: &Compared) -> V
     }
     if is_marked {
         notes.push(format!(
-            "{BEST} best of its column, and not by chance (paired t-tests over the seeds against \
-             each other policy, 5 % after Holm)"
+            "{BEST} best in column, significant at 5 % (paired t-test, Holm-corrected)"
         ));
     }
     notes.extend(baseline_notes(comparison, compared));
     if seeds == 1 && comparison.policies.len() > 1 {
-        notes.push("one seed is one sample: no best values are marked".into());
+        notes.push(
+            "one seed is one sample: no best values are marked, and there are no findings".into(),
+        );
     }
     let mut columns = stages.iter().flat_map(|stage| &stage.columns);
     if columns.any(|column| column.ejected().next().is_some()) {
         notes.push(
-            "runs that ended with an ejection are left out; who was ejected is never best".into(),
+            "runs that ended with an ejection are left out; an ejected policy is never best".into(),
         );
     }
     notes
@@ -186,12 +213,11 @@ fn baseline_notes(comparison: &Comparison<'_>, compared: &Compared) -> Vec<Strin
     let label = &comparison.policies[baseline.at].label;
     let mut notes = Vec::new();
     if compared.any {
-        notes.push(format!("x: mean over that of {label}, of the same seeds"));
+        notes.push(format!("x: ratio to {label}'s mean over the same seeds"));
     }
     if compared.noise {
         notes.push(format!(
-            "{} within the noise (paired t-tests over the seeds of each policy against {label}, \
-             5 % after Holm)",
+            "{} within noise: not significant at 5 % (paired t-test against {label}, Holm-corrected)",
             relative::NOISE
         ));
     }

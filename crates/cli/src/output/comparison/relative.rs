@@ -47,7 +47,7 @@ pub(super) fn rows(
     let header: Vec<&str> = std::iter::once(first.as_str())
         .chain(columns.iter().map(|measure| measure.column))
         .collect();
-    Some(table::lines(&header, 1, others.iter().zip(&all).map(row).collect()))
+    Some(table::fitting(super::WIDTH, &header, others.iter().zip(&all).map(row).collect()))
 }
 
 fn cell(column: &Column<'_>, measure: &Measure) -> Option<Cell> {
