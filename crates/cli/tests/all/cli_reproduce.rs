@@ -137,6 +137,10 @@ fn what_is_of_one_paper_is_refused_for_all() {
 fn known_differences_are_told_with_their_reasons_and_are_no_failure() {
     let run = rota(&["reproduce", "cas", "rbpe"]).ok();
     assert!(run.stdout.contains("known difference"), "{}", run.stdout);
-    assert!(run.stdout.contains("known: 4 + 4 + 4 slices, N = 2: Others may be"), "{}", run.stdout);
-    assert!(run.stdout.contains("11 agree, 1 known difference"), "{}", run.stdout);
+    assert!(
+        run.stdout.contains("known: 4 + 4 + 4 slices, no credit, N = 4: The first"),
+        "{}",
+        run.stdout
+    );
+    assert!(run.stdout.contains("32 agree, 7 known difference"), "{}", run.stdout);
 }

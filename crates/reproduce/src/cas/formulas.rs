@@ -91,6 +91,11 @@ impl Elevated {
         (weight * part, (self.n - 1.0) * part)
     }
 
+    /// Eq. 19: the first slice of P_j.
+    pub(super) fn slice(&self) -> f64 {
+        self.round(0).0
+    }
+
     /// Slices that a part takes.
     fn slices(&self, tau: f64) -> u32 {
         let (mut left, mut slices) = (tau, 0);
@@ -177,6 +182,7 @@ mod tests {
     fn priority_elevation() {
         // N = 3, nice -1, sch_lat = 13: of 2 + 1.25 = 3.25 parts of 4 the slice is 5, others 8.
         let elevated = Elevated { n: 3.0, latency: 13.0, nice: 1, decays: false };
+        is(elevated.slice(), 5.0);
         is(elevated.by_definition(&[15.0]), 16.0);
         is(elevated.by_definition(&[5.0]), 0.0);
         is(elevated.by_definition(&[10.0; 3]), 24.0);

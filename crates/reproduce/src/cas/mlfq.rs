@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A multilevel feedback queue [CAS §3.2].
 
-use super::scene::{Scene, Scheduler};
+use super::scene::{Scene, Scheduler, Socket};
 use super::{details, formulas, ms, told, Parts, NS};
 use crate::error::Error;
 use crate::figure::{plain, Found};
@@ -39,7 +39,7 @@ pub(super) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
         let rounds = if *from == 0 { 0 } else { 10 * others * (QUANTUM_US << *from) };
         let arrivals_us = [sunk_us + rounds + 1];
         let parts = parts.map(|z| u64::from(z) * QUANTUM_US);
-        let scene = Scene { n: *n, parts, arrivals_us: &arrivals_us };
+        let scene = Scene { n: *n, parts, arrivals_us: &arrivals_us, socket: Socket::Unix };
         let found = scene.run(&Scheduler { policy: "mlfq", set: &set })?;
         job.progress.advance(1);
         Ok(found.mean)

@@ -63,6 +63,12 @@ fn told<T: Copy + std::fmt::Display>(parts: &Parts<T>) -> String {
     parts.as_slice().iter().map(T::to_string).collect::<Vec<_>>().join("+")
 }
 
+/// The middle one; of none, not a number.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
 fn ms(value: f64) -> String {
     // No minus before what rounds to 0.
     format!("{:.3}", if value.abs() < 5e-4 { 0.0 } else { value })

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Round robin [CAS §3.1].
 
-use super::scene::{Scene, Scheduler};
+use super::scene::{Scene, Scheduler, Socket};
 use super::{details, formulas, ms, told, Parts, NS};
 use crate::error::Error;
 use crate::figure::{plain, Found};
@@ -30,7 +30,7 @@ pub(super) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
         // 1 us after a quantum began.
         let arrivals_us = [100 * u64::from(n - 1) * QUANTUM_US + 1];
         let parts = parts.map(|z| u64::from(z) * QUANTUM_US);
-        let scene = Scene { n: *n, parts, arrivals_us: &arrivals_us };
+        let scene = Scene { n: *n, parts, arrivals_us: &arrivals_us, socket: Socket::Unix };
         let found = scene.run(&Scheduler { policy: "rr", set: &set })?;
         job.progress.advance(1);
         Ok(found.mean)

@@ -6,6 +6,7 @@ use super::Parts;
 use crate::error::Error;
 use crate::figure::Measured;
 use crate::rig::{linked, Length, Rig};
+use crate::runs::{Run, Runs};
 use rota_trace::{Event, EventKind, Request, Sink};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -28,6 +29,14 @@ pub(super) struct Scene<'a> {
     /// When requests come, in microseconds after the others begin. Each is answered before the
     /// next.
     pub(super) arrivals_us: &'a [u64],
+    pub(super) socket: Socket,
+}
+
+/// Where the server's customers ask.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Socket {
+    Unix,
+    Network,
 }
 
 /// Unhappiness over several requests, in milliseconds.
@@ -48,18 +57,8 @@ impl Unhappiness {
 impl Scene<'_> {
     /// What the customer of each request has to wait beyond the CPU time of those who serve it.
     pub(super) fn run(&self, of: &Scheduler<'_>) -> Result<Unhappiness, Error> {
-        let text = self.text();
-        let workload = Arc::new(rota_workload::parse("scene", &text)?);
-        let last_us = self.arrivals_us.last().copied().unwrap_or_default();
-        let needed_us: u64 = self.parts.as_slice().iter().sum();
-        // Served at N times its own pace, and a second more.
-        let end_us = OTHERS_BEGIN_US + last_us + (u64::from(self.n) + 1) * needed_us + 1_000_000;
         let mut sink = Waits::default();
-        Rig::new(&linked(of.policy, of.set)?).run(
-            &workload,
-            Length::of(end_us * 1_000),
-            &mut sink,
-        )?;
+        self.simulate(of, &mut sink)?;
         let waits = sink.waits_ns.get(1..).unwrap_or_default();
         if waits.len() != self.arrivals_us.len() {
             let (answered, sent) = (waits.len(), self.arrivals_us.len());
@@ -72,6 +71,32 @@ impl Scene<'_> {
             least: ms.clone().fold(f64::INFINITY, f64::min),
             most: ms.fold(f64::NEG_INFINITY, f64::max),
         })
+    }
+
+    /// Times on the CPU from the first of these requests on, counted from there; client 0 is P_j.
+    pub(super) fn turns(&self, of: &Scheduler<'_>) -> Result<Vec<Run>, Error> {
+        let mut sink = Runs::default();
+        let end_ns = self.simulate(of, &mut sink)?;
+        let first_us = OTHERS_BEGIN_US + self.arrivals_us.first().copied().unwrap_or_default();
+        let since = |ns: u64| ns.checked_sub(first_us * 1_000);
+        let runs = sink.finish(end_ns).into_iter();
+        let turns = runs.filter_map(|run| {
+            let (from_ns, to_ns) = (since(run.from_ns)?, since(run.to_ns)?);
+            Some(Run { from_ns, to_ns, ..run })
+        });
+        Ok(turns.collect())
+    }
+
+    /// Until when.
+    fn simulate(&self, of: &Scheduler<'_>, sink: &mut dyn Sink) -> Result<u64, Error> {
+        let workload = Arc::new(rota_workload::parse("scene", &self.text())?);
+        let last_us = self.arrivals_us.last().copied().unwrap_or_default();
+        let needed_us: u64 = self.parts.as_slice().iter().sum();
+        // Served at N times its own pace, and a second more.
+        let end_us = OTHERS_BEGIN_US + last_us + (u64::from(self.n) + 1) * needed_us + 1_000_000;
+        let end_ns = end_us * 1_000;
+        Rig::new(&linked(of.policy, of.set)?).run(&workload, Length::of(end_ns), sink)?;
+        Ok(end_ns)
     }
 
     fn text(&self) -> String {
@@ -92,10 +117,14 @@ impl Scene<'_> {
             ),
         };
         format!(
-            "{{\"sockets\": {{\"server\": \"unix\", \"service\": \"unix\"}}, \"customers\": \
+            "{{\"sockets\": {{\"server\": \"{}\", \"service\": \"unix\"}}, \"customers\": \
              {{\"customer\": {{\"to\": \"server\", \"at\": [{at}]}}}}, \"tasks\": {{\"p_j\": \
              {{\"recv\": \"server\", {server}, \"reply\": \"server\"}}{service}, \"other\": \
              {{\"instance\": {}, \"delay\": {OTHERS_BEGIN_US}, \"run\": 3600000000}}}}}}",
+            match self.socket {
+                Socket::Unix => "unix",
+                Socket::Network => "tcp",
+            },
             self.n - 1
         )
     }
@@ -154,7 +183,12 @@ mod tests {
     #[test]
     fn unhappiness_is_what_the_customer_waits_beyond_cpu_time() {
         // One other with quanta of 10 ms; the request comes 3 ms after one began, and needs 2 ms.
-        let scene = Scene { n: 2, parts: Parts::Alone(2_000), arrivals_us: &[103_000] };
+        let scene = Scene {
+            n: 2,
+            parts: Parts::Alone(2_000),
+            arrivals_us: &[103_000],
+            socket: Socket::Unix,
+        };
         let found = scene.run(&FIFO).expect("runs");
         assert_eq!((found.least, found.mean, found.most), (7.0, 7.0, 7.0));
     }
@@ -162,7 +196,12 @@ mod tests {
     #[test]
     fn time_of_the_service_on_the_cpu_is_no_waiting() {
         // 7 ms before the first part, then 10 ms before each of the others: 27 ms.
-        let scene = Scene { n: 2, parts: Parts::WithService([2_000; 3]), arrivals_us: &[103_000] };
+        let scene = Scene {
+            n: 2,
+            parts: Parts::WithService([2_000; 3]),
+            arrivals_us: &[103_000],
+            socket: Socket::Unix,
+        };
         assert_eq!(scene.run(&FIFO).expect("runs").mean, 27.0);
     }
 }

@@ -2,7 +2,7 @@
 //! Requests that need so many of CFS' slices q(N) = sch_lat / N [CAS §3.3], each under two
 //! schedulers.
 
-use super::scene::{Scene, Scheduler, Unhappiness};
+use super::scene::{Scene, Scheduler, Socket, Unhappiness};
 use super::{formulas, told, Parts, NS};
 use crate::error::Error;
 use crate::pool;
@@ -41,7 +41,7 @@ pub(super) fn ask(
     let arrivals_us = arrivals_us();
     pool::map(job.threads, &all, |((slices, case), n)| {
         let parts = slices.map(|z| u64::from(z) * LATENCY_US / u64::from(*n));
-        let scene = Scene { n: *n, parts, arrivals_us: &arrivals_us };
+        let scene = Scene { n: *n, parts, arrivals_us: &arrivals_us, socket: Socket::Unix };
         let waits = [scene.run(&under[0])?, scene.run(&under[1])?];
         job.progress.advance(1);
         Ok(Asked { slices: *slices, case, n: *n, waits })
