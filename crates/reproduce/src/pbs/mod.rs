@@ -2,12 +2,16 @@
 //! H. Feng, V. Misra, D. Rubenstein, *PBS: A Unified Priority-Based Scheduler*, SIGMETRICS 2007.
 
 mod bonus;
+mod constant;
+mod extensions;
 mod map;
+mod picks;
 mod properties;
 mod requests;
 mod scenario;
 mod shares;
 mod sliced;
+mod starvation;
 mod users;
 
 use crate::{Experiment, Paper};
@@ -25,6 +29,9 @@ pub(crate) const PAPER: Paper = Paper {
         Experiment { figures: &["fig8"], run: requests::web },
         Experiment { figures: &["fig9"], run: requests::tiers },
         Experiment { figures: &["properties"], run: properties::run },
+        Experiment { figures: &["starvation"], run: starvation::run },
+        Experiment { figures: &["extensions"], run: extensions::run },
+        Experiment { figures: &["algorithm1"], run: constant::run },
     ],
 };
 

@@ -22,6 +22,8 @@ struct Service {
     /// From, to and end of a run in seconds, as the paper has them.
     window: (f64, f64, f64),
     betas: &'static [&'static str],
+    /// Of these, those with two alphas only.
+    few: &'static [&'static str],
     /// Runs of each case, by default.
     seeds: u64,
 }
@@ -52,34 +54,42 @@ pub(crate) fn web(job: &Job<'_>) -> Result<Vec<Found>, Error> {
          \"reply\": \"http\"}}}}}}"
     );
     let window = (400.0, 1_600.0, 1_700.0);
-    let (betas, seeds): (&[&str], u64) = (&["0", "+inf"], 8);
-    let service = Service { text, small: f64::from(mean_us) / 1e6, window, betas, seeds };
+    let (betas, seeds): (&[&str], u64) = (&["0", "-3", "+inf"], 8);
+    let (small, few): (f64, &[&str]) = (f64::from(mean_us) / 1e6, &["-3", "+inf"]);
+    let service = Service { text, small, window, betas, few, seeds };
     let outcomes = outcomes(job, &service)?;
     let (all, small): (Values, Values) = (|o| &o.all, |o| &o.small);
-    let high = pbs(&outcomes, "0", f64::max);
     let ratio = |one: &str, other: &str, of| ratio(&outcomes, [one], [other], of);
-    let low = pbs(&outcomes, "0", f64::min);
     let mut numbers = vec![
-        ("large_alpha".to_owned(), ratio(&high, &low, all)),
-        ("large_alpha_small".to_owned(), ratio(&high, &low, small)),
         ("linux_all".to_owned(), ratio("O(1)", "RR", all)),
         ("linux_small".to_owned(), ratio("O(1)", "RR", small)),
-        ("pbs_linux".to_owned(), ratio(&high, "O(1)", all)),
-        ("pbs_rr".to_owned(), ratio(&high, "RR", all)),
     ];
-    for outcome in &outcomes {
-        let Some((alpha, "0")) = outcome.alpha.filter(|(alpha, _)| *alpha > 2.0) else { continue };
-        let of = ratio(&outcome.name, "O(1)", small);
-        numbers.push((format!("pbs_linux_small_{alpha}"), of));
+    for (beta, suffix) in [("0", ""), ("-3", "_3")] {
+        let (high, low) = (pbs(&outcomes, beta, f64::max), pbs(&outcomes, beta, f64::min));
+        for (key, of) in [
+            ("large_alpha", ratio(&high, &low, all)),
+            ("large_alpha_small", ratio(&high, &low, small)),
+            ("pbs_linux", ratio(&high, "O(1)", all)),
+            ("pbs_rr", ratio(&high, "RR", all)),
+        ] {
+            numbers.push((format!("{key}{suffix}"), of));
+        }
+        for outcome in &outcomes {
+            let Some((alpha, of)) = outcome.alpha else { continue };
+            if of == beta && alpha > 2.0 {
+                let of = ratio(&outcome.name, "O(1)", small);
+                numbers.push((format!("pbs_linux_small{suffix}_{alpha}"), of));
+            }
+        }
     }
     Ok(vec![Found {
         id: "fig8",
         ran: format!(
             "30 clients think for 10 s (exponential), and ask one of 30 server tasks for CPU time \
              of Pareto's distribution with shape 1.2, 250 ms on average without the cut at 30 s, \
-             on one CPU with 250 ticks per second and the default costs. {} Judged is beta 0, under \
-             which each request is a session of its own, as a CGI process is: server tasks live on \
-             here. Small are requests of less than 250 ms.",
+             on one CPU with 250 ticks per second and the default costs. {} Judged are beta 0, under \
+             which each request is a session of its own, as a CGI process is, and beta -3: server \
+             tasks live on here. Small are requests of less than 250 ms.",
             told(job.effort, &service)
         ),
         numbers,
@@ -105,7 +115,8 @@ pub(crate) fn tiers(job: &Job<'_>) -> Result<Vec<Found>, Error> {
         {\"request\": 0.1}, \"reply\": \"sql\"}}}";
     let window = (600.0, 2_400.0, 2_700.0);
     let (betas, seeds): (&[&str], u64) = (&["+inf", "-3", "0"], 3);
-    let service = Service { text: text.into(), small: f64::INFINITY, window, betas, seeds };
+    let (text, small, few): (_, _, &[&str]) = (text.into(), f64::INFINITY, &["+inf"]);
+    let service = Service { text, small, window, betas, few, seeds };
     let outcomes = outcomes(job, &service)?;
     let all: Values = |o| &o.all;
     let mut numbers = vec![("rr_linux".to_owned(), ratio(&outcomes, ["RR"], ["O(1)"], all))];
@@ -161,8 +172,8 @@ fn outcomes(job: &Job<'_>, service: &Service) -> Result<Vec<Outcome>, Error> {
         let case = |alpha: &f64, beta| {
             (format!("PBS, beta {beta}, alpha {alpha}"), "pbs", Some((*alpha, beta)))
         };
-        // All tasks are equally old: alpha makes no difference, which two of them show.
-        let alphas = if *beta == "+inf" { &ends[..] } else { alphas };
+        // With +inf all tasks are equally old: alpha makes no difference, which two of them show.
+        let alphas = if service.few.contains(beta) { &ends[..] } else { alphas };
         alphas.iter().map(|alpha| case(alpha, *beta)).collect::<Vec<_>>()
     };
     let cases: Vec<_> = plain.into_iter().chain(service.betas.iter().flat_map(of)).collect();
