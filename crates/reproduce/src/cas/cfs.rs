@@ -3,9 +3,9 @@
 
 use super::scene::Scheduler;
 use super::slices::{ask, Asked, Case, LATENCY_MS, REQUESTS};
-use super::{details, formulas, ms, Parts};
+use super::{details, formulas, ms, weights, Parts};
 use crate::error::Error;
-use crate::figure::{Found, Measured};
+use crate::figure::{plain, Found, Measured};
 use crate::Job;
 
 const CASES: [Case; 4] = [
@@ -43,6 +43,8 @@ pub(super) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
     let under = [&PLAIN[..], &CREDIT[..]].map(|set| Scheduler { policy: "cfs", set });
     let asked = ask(job, &CASES, under)?;
     let rows = asked.iter().map(row).collect();
+    let mut judged = plain(weights::numbers()?);
+    judged.extend(asked.iter().flat_map(numbers));
     Ok(vec![Found {
         id: "cfs",
         ran: format!(
@@ -52,7 +54,7 @@ pub(super) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
              a wakeup granularity of 0: “no credit”), and once with the sleeper's credit and the \
              wakeup granularity of Linux 2.6.24."
         ),
-        numbers: asked.iter().flat_map(numbers).collect(),
+        numbers: judged,
         tables: vec![details("Unhappiness, by slices q(N) that the request needs", &HEADER, rows)],
         drawings: Vec::new(),
     }])
@@ -85,7 +87,9 @@ fn numbers(asked: &Asked) -> Vec<(String, Measured)> {
             (format!("credit_{n}"), credit),
         ],
         "service" => {
-            vec![(format!("service_{n}"), plain), (format!("service_2624_{n}"), credit)]
+            let keys = ["service", "service_printed", "service_lost"].map(|key| (key, plain));
+            let keys = keys.into_iter().chain([("service_2624", credit)]);
+            keys.map(|(key, found)| (format!("{key}_{n}"), found)).collect()
         }
         _ => Vec::new(),
     }

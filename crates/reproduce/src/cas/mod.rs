@@ -6,6 +6,7 @@
 mod cfs;
 mod formulas;
 mod mlfq;
+mod model;
 mod ours;
 mod rbpe;
 mod rr;
@@ -13,6 +14,8 @@ mod scene;
 mod servers;
 mod slices;
 mod table1;
+mod watched;
+mod weights;
 
 use crate::figure::Table;
 use crate::{Experiment, Paper};
@@ -23,6 +26,7 @@ pub(crate) const PAPER: Paper = Paper {
     costs_in: None,
     experiments: &[
         Experiment { figures: &["fig1", "fig2", "fig3", "fig4"], run: servers::run },
+        Experiment { figures: &["model"], run: model::run },
         Experiment { figures: &["rr"], run: rr::run },
         Experiment { figures: &["cfs"], run: cfs::run },
         Experiment { figures: &["mlfq"], run: mlfq::run },
