@@ -63,10 +63,9 @@ pub(crate) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
             "{SCENARIOS} times {TASKS} tasks that arrive within 10 s (uniform) and need 0.5 to 4 s \
              each, in the fluid model with alpha 0.2, 0.5, 1, 2 and 5. Numbers are how often a \
              property does not hold: a microsecond after each arrival or end, or at a hundred times \
-             of each run. Properties 5 and 8 compare with a run without the newcomer, or in which \
-             the task that leaves stays; with alpha below 1 a share \
-             that is not greater counts, as at first the newcomer's is too small to be seen. Property \
-             11 is of Figure 3 with alpha 0.4. Scaled runs have all \
+             of each run. Property 5 compares with a run without the newcomer; with alpha below 1 a \
+             share that is not greater counts, as at first the newcomer's is too small to be seen. \
+             Property 8 compares with a run in which the task that leaves stays. Property 11 is of Figure 3 with alpha 0.4. Scaled runs have all \
              times multiplied by {SCALE}. In slices: {SLICED} of these scenarios under the policy \
              that ships, in the ideal machine, all times a tenth, slices of 1 ms, at every \
              decision; scaled ones are eight times as long, slices too."

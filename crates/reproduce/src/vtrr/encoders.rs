@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Figures 7 to 9: five MPEG audio encoders, and the frames that each has done [VTRR §5.4].
 
+use super::evenness::{parts, Intervals};
 use super::field::{self, Entry};
 use crate::error::Error;
 use crate::figure::{plain, Drawing, Found, Table};
 use crate::pool;
 use crate::rig::{Length, Rig};
-use crate::runs::{Run, Runs};
+use crate::runs::Runs;
 use crate::Job;
 use rota_report::chart::{Axis, Line, LineChart, Scale};
 
@@ -28,7 +29,7 @@ pub(crate) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
         Rig::new(&entry.linked()?).run(&workload, Length::of(RUN_NS), &mut runs)?;
         job.progress.advance(quanta);
         let runs = runs.finish(RUN_NS);
-        Ok((0..field::SHARES.len()).map(|client| frames(&runs, client)).collect())
+        Ok((0..field::SHARES.len()).map(|client| parts(&runs, client, FRAME_NS)).collect())
     })?;
     let jitters: Vec<f64> = frames.iter().map(|frames: &Vec<Vec<u64>>| jitter(frames)).collect();
     let found = FIGURES.iter().zip(&frames).map(|((id, entry), frames)| {
@@ -51,38 +52,6 @@ pub(crate) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
 fn jitter(frames: &[Vec<u64>]) -> f64 {
     let deviations = frames.iter().map(|frames| Intervals::of(frames).deviation);
     deviations.sum::<f64>() / frames.len() as f64
-}
-
-/// When a client finished each of its frames, one after the other: an encoder does nothing else.
-fn frames(runs: &[Run], client: usize) -> Vec<u64> {
-    let (mut frames, mut received_ns) = (Vec::new(), 0);
-    for run in runs.iter().filter(|run| run.client == client) {
-        let before_ns = received_ns;
-        received_ns += run.to_ns - run.from_ns;
-        for frame in before_ns / FRAME_NS + 1..=received_ns / FRAME_NS {
-            frames.push(run.from_ns + frame * FRAME_NS - before_ns);
-        }
-    }
-    frames
-}
-
-/// Times between frames: their mean, their standard deviation, the longest; in milliseconds.
-struct Intervals {
-    mean: f64,
-    deviation: f64,
-    longest: f64,
-}
-
-impl Intervals {
-    fn of(frames: &[u64]) -> Self {
-        let intervals: Vec<f64> =
-            frames.windows(2).map(|two| (two[1] - two[0]) as f64 / 1e6).collect();
-        let count = intervals.len().max(1) as f64;
-        let mean = intervals.iter().sum::<f64>() / count;
-        let squares: f64 = intervals.iter().map(|interval| (interval - mean).powi(2)).sum();
-        let longest = intervals.iter().copied().fold(0.0, f64::max);
-        Self { mean, deviation: (squares / count).sqrt(), longest }
-    }
 }
 
 fn found(id: &'static str, entry: &Entry, frames: &[Vec<u64>]) -> Found {
@@ -131,22 +100,5 @@ fn chart(entry: &Entry, frames: &[Vec<u64>]) -> LineChart {
         x: Axis { label: "time (s)".into(), scale: Scale::Linear },
         y: Axis { label: "frames".into(), scale: Scale::Linear },
         lines: field::SHARES.iter().zip(frames).map(line).rev().collect(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_frame_is_done_when_its_cpu_time_is_used_up() {
-        const MS: u64 = 1_000_000;
-        let run = |client, from: u64, to: u64| Run { client, from_ns: from * MS, to_ns: to * MS };
-        // 15 ms, then, 100 ms later, 15 more: frames after 10, and 5 and 15 of the second time.
-        let runs = [run(0, 0, 15), run(1, 15, 115), run(0, 115, 130)];
-        assert_eq!(frames(&runs, 0), [10 * MS, 120 * MS, 130 * MS]);
-        let intervals = Intervals::of(&frames(&runs, 0));
-        assert_eq!((intervals.mean, intervals.longest), (60.0, 110.0));
-        assert_eq!(intervals.deviation, 50.0);
     }
 }

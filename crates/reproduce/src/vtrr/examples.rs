@@ -81,7 +81,7 @@ pub(crate) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
 }
 
 /// Quanta that are the same client's.
-fn same(picks: &str, order: &str) -> f64 {
+pub(super) fn same(picks: &str, order: &str) -> f64 {
     picks.chars().zip(order.chars()).filter(|(a, b)| a == b).count() as f64
 }
 
@@ -102,7 +102,7 @@ fn cycle(example: &Example, shares: &[u64]) -> Result<(String, (f64, f64)), Erro
 }
 
 /// The clients of all quanta, as letters.
-fn picks(runs: &[Run]) -> String {
+pub(super) fn picks(runs: &[Run]) -> String {
     let quanta = |run: &Run| ((run.to_ns - run.from_ns) / QUANTUM_NS) as usize;
     let letter = |run: &Run| char::from(b'A' + run.client as u8);
     runs.iter().flat_map(|run| std::iter::repeat_n(letter(run), quanta(run))).collect()

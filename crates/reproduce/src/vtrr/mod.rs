@@ -5,8 +5,10 @@
 mod cost;
 #[cfg(test)]
 mod cycle_tests;
+mod dynamics;
 mod encoders;
 mod errors;
+mod evenness;
 mod examples;
 mod field;
 mod guests;
@@ -28,5 +30,6 @@ pub(crate) const PAPER: Paper = Paper {
         Experiment { figures: &["fig7", "fig8", "fig9"], run: encoders::run },
         Experiment { figures: &["guests"], run: guests::run },
         Experiment { figures: &["examples"], run: examples::run },
+        Experiment { figures: &["dynamics"], run: dynamics::run },
     ],
 };
