@@ -18,6 +18,7 @@ mod prepare;
 mod progress;
 mod readiness;
 mod simulation;
+mod stop;
 mod trace_files;
 mod tuned;
 

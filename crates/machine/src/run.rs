@@ -44,8 +44,10 @@ pub enum RunError {
 pub struct Outcome {
     /// Why the scheduler left.
     pub exit: ExitInfo,
-    /// When: the duration, or earlier if it was ejected.
+    /// When: the duration, or earlier if it was ejected or cut short.
     pub end_ns: u64,
+    /// The sink had enough before the duration was over.
+    pub is_cut: bool,
     /// What the machine counted.
     pub counters: Counters,
     /// Reads of kernel fields that this machine does not fill: type, offset, count.
@@ -70,8 +72,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Runs the workload under a scheduler until the duration is over or the scheduler
-    /// is ejected. Every event goes to `sink`, in order of time.
+    /// Runs the workload under a scheduler until the duration is over, the scheduler is ejected,
+    /// or the sink has enough. Every event goes to `sink`, in order of time.
     pub fn run(&mut self, o: &mut dyn Ops, sink: &mut dyn Sink) -> Result<Outcome, RunError> {
         let outcome = self.run_through(o, sink);
         // Choices that do not fit explain whatever else went wrong.
@@ -79,7 +81,10 @@ impl Machine {
             return Err(error.clone().into());
         }
         let outcome = outcome?;
-        self.system.choices.end()?;
+        // A run that was cut short has not made all choices of a recording.
+        if !outcome.is_cut {
+            self.system.choices.end()?;
+        }
         Ok(outcome)
     }
 
@@ -90,6 +95,7 @@ impl Machine {
 
     fn run_through(&mut self, o: &mut dyn Ops, sink: &mut dyn Sink) -> Result<Outcome, RunError> {
         let end_ns = self.system.config.duration_ns;
+        let mut is_cut = false;
         if self.system.enable_scheduler(o) {
             let arrivals: Vec<_> = self.runner.initial().collect();
             for (ix, at_ns) in arrivals {
@@ -102,10 +108,10 @@ impl Machine {
             }
             self.system.expect_interruptions();
             self.system.rq_mut(0).charged_at_ns = self.system.config.lab().start_ns;
-            self.main_loop(o, sink, end_ns)?;
+            is_cut = self.main_loop(o, sink, end_ns)?;
         }
         let ejected = self.system.hosted.exit.is_some();
-        if !ejected {
+        if !ejected && !is_cut {
             self.system.now_ns = end_ns;
         }
         (0..self.system.nr_cpus()).for_each(|cpu| self.system.update_curr(cpu));
@@ -125,6 +131,7 @@ impl Machine {
         Ok(Outcome {
             exit,
             end_ns: at_ns,
+            is_cut: is_cut && !ejected,
             counters: self.system.told.counters.clone(),
             unfilled_reads: self.system.guest.mem.unfilled_reads(),
             printed: std::mem::take(&mut self.system.told.printed),
@@ -139,12 +146,13 @@ impl Machine {
         blocked.map(|(ix, awaits)| (self.runner.name(ix).to_owned(), awaits)).collect()
     }
 
+    /// Whether it was cut short.
     fn main_loop(
         &mut self,
         o: &mut dyn Ops,
         sink: &mut dyn Sink,
         end_ns: u64,
-    ) -> Result<(), RunError> {
+    ) -> Result<bool, RunError> {
         loop {
             self.settle_instant(o, end_ns)?;
             flush(&mut self.system.told.events, sink);
@@ -153,9 +161,12 @@ impl Machine {
             }
             match self.system.queue.next_at() {
                 Some(at_ns) if at_ns < end_ns && self.system.goes_on() => {
+                    if sink.has_enough() {
+                        return Ok(true);
+                    }
                     self.system.now_ns = at_ns
                 }
-                _ => return Ok(()),
+                _ => return Ok(false),
             }
         }
     }

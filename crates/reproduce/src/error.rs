@@ -14,6 +14,9 @@ pub enum Error {
     /// The user asked for what there is not.
     #[error("{0}")]
     Input(String),
+    /// The user wants no more.
+    #[error("interrupted")]
+    Interrupted,
     /// An experiment did not work.
     #[error("{0}")]
     Failure(String),

@@ -132,7 +132,8 @@ impl Expected {
         figures: Vec<Figure>,
     ) -> Reproduction {
         let (title, authors, published) = (self.title, self.authors, self.published);
-        Reproduction { paper: paper.to_owned(), title, authors, published, effort, figures }
+        let (paper, unfinished) = (paper.to_owned(), Vec::new());
+        Reproduction { paper, title, authors, published, effort, figures, unfinished }
     }
 }
 

@@ -19,6 +19,9 @@ pub struct Reproduction {
     pub effort: Effort,
     /// Those that were asked for, in the order of the paper.
     pub figures: Vec<Figure>,
+    /// Ids of those that were asked for and not done, as it was interrupted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unfinished: Vec<String>,
 }
 
 /// A figure, or an experiment without one.

@@ -64,7 +64,7 @@ pub(crate) struct Experiment {
 /// What an experiment is to do.
 pub(crate) struct Job<'a> {
     pub(crate) effort: Effort,
-    pub(crate) threads: NonZero<usize>,
+    pub(crate) threads: pool::Workers<'a>,
     pub(crate) progress: &'a Progress,
     pub(crate) decision_costs: Option<&'a DecisionCosts>,
     /// Ids of figures that are wanted, of this and other experiments.
@@ -103,7 +103,8 @@ impl Paper {
         ids
     }
 
-    /// Runs the experiments of the figures.
+    /// Runs the experiments of the figures. If `progress` is stopped, what is done by then is
+    /// judged, and the others are named in [`Reproduction::unfinished`].
     pub fn reproduce(&self, plan: Plan<'_>, progress: &Progress) -> Result<Reproduction, Error> {
         let Plan { figures, effort, threads, decision_costs } = plan;
         let known = self.figures();
@@ -123,17 +124,27 @@ impl Paper {
         let expected = Expected::parse(self.name, self.expected)?;
         let mut found = Vec::new();
         for experiment in self.experiments {
+            if progress.is_stopped() {
+                break;
+            }
             if experiment.figures.iter().any(|figure| wanted.contains(figure)) {
+                let threads = pool::Workers { count: threads, progress };
                 let job = Job { effort, threads, progress, decision_costs, figures: &wanted };
-                found.extend((experiment.run)(&job)?);
+                match (experiment.run)(&job) {
+                    Ok(figures) => found.extend(figures),
+                    Err(Error::Interrupted) => break,
+                    Err(error) => return Err(error),
+                }
             }
         }
-        let mut figures = Vec::new();
+        let (mut figures, mut unfinished) = (Vec::new(), Vec::new());
         for id in &wanted {
-            if let Some(found) = found.iter().find(|found| found.id == *id) {
-                figures.push(expected.judge(found)?);
+            match found.iter().find(|found| found.id == *id) {
+                Some(found) => figures.push(expected.judge(found)?),
+                None => unfinished.push((*id).to_owned()),
             }
         }
-        Ok(expected.reproduction(self.name, effort, figures))
+        let reproduction = expected.reproduction(self.name, effort, figures);
+        Ok(Reproduction { unfinished, ..reproduction })
     }
 }

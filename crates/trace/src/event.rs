@@ -25,6 +25,11 @@ pub trait Sink {
     fn wants_detail(&self) -> bool {
         false
     }
+
+    /// Whether the run shall end before its time; asked after each instant.
+    fn has_enough(&self) -> bool {
+        false
+    }
 }
 
 impl Event {

@@ -40,6 +40,10 @@ impl Sink for Tee<'_> {
     fn wants_detail(&self) -> bool {
         self.sinks.iter().any(|(_, detail)| *detail)
     }
+
+    fn has_enough(&self) -> bool {
+        self.sinks.iter().any(|(sink, _)| sink.has_enough())
+    }
 }
 
 #[cfg(test)]

@@ -27,15 +27,17 @@ use rota_sim::Measured;
 
 /// The command line, quoted where a shell needs it.
 pub(crate) fn command_line() -> String {
-    let quoted = |word: String| {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./,:=+@%".contains(c);
-        match !word.is_empty() && word.chars().all(is_plain) {
-            true => word,
-            false => format!("'{}'", word.replace('\'', "'\\''")),
-        }
-    };
-    let words = std::env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
+    let words = std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy()));
     std::iter::once("rota".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a shell reads it.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./,:=+@%".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
 }
 
 /// A run to be printed.

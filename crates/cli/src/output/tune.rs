@@ -5,7 +5,7 @@ use super::table;
 use super::units::time;
 use crate::error::Error;
 use crate::tuned::{Point, Tuned};
-use rota_measure::catalogue::Unit;
+use rota_measure::catalogue::{Measure, Unit};
 use rota_measure::statistics::{estimate, Estimate, SIGNIFICANCE};
 use rota_report::chart::{Axis, Line, LineChart, Scale};
 use serde::Serialize;
@@ -136,16 +136,8 @@ pub(crate) fn print(out: &mut dyn Write, tuned: &Tuned) -> Result<(), Error> {
     let is_best = |point: &Point| point.alpha == tuned.best.alpha && point.beta == tuned.best.beta;
     // The best of the search is no gain by that: it may lie within noise of what ships.
     let is_gain = tuned.shipped.is_none_or(|shipped| gain(tuned, &shipped) == Gain::Better);
-    let row = |point: &Point| {
-        let mean = known(point).map_or("ejected".into(), |of| with_width(measure.unit, &of));
-        let mark = if is_best(point) && is_gain { "*" } else { "" };
-        let (beta, seeds) = (tuned.betas[point.beta].clone(), point.values.len().to_string());
-        vec![beta, point.alpha.to_string(), seeds, mean, mark.into()]
-    };
-    let header = ["beta", "alpha", "seeds", measure.column, ""];
-    for line in table::lines(&header, 0, tuned.points.iter().map(row).collect()) {
-        writeln!(out, "{line}")?;
-    }
+    let is_marked = |point: &Point| is_gain && is_best(point);
+    print_points(out, &tuned.points, &tuned.betas, measure, &is_marked)?;
     let first = tuned.first_seed + u64::from(tuned.seeds);
     let last = first + u64::from(tuned.seeds) - 1;
     let (alpha, beta) = (tuned.best.alpha, &tuned.betas[tuned.best.beta]);
@@ -158,6 +150,27 @@ pub(crate) fn print(out: &mut dyn Write, tuned: &Tuned) -> Result<(), Error> {
             Gain::Unknown => "no significant difference at 5 % (paired t-test)",
         };
         writeln!(out, "as it ships: {}: {found}", with_width(measure.unit, shipped))?;
+    }
+    Ok(())
+}
+
+/// A row for each setting that was tried.
+pub(crate) fn print_points(
+    out: &mut dyn Write,
+    points: &[Point],
+    betas: &[String],
+    measure: &Measure,
+    is_marked: &dyn Fn(&Point) -> bool,
+) -> Result<(), Error> {
+    let row = |point: &Point| {
+        let mean = known(point).map_or("ejected".into(), |of| with_width(measure.unit, &of));
+        let mark = if is_marked(point) { "*" } else { "" };
+        let (beta, seeds) = (betas[point.beta].clone(), point.values.len().to_string());
+        vec![beta, point.alpha.to_string(), seeds, mean, mark.into()]
+    };
+    let header = ["beta", "alpha", "seeds", measure.column, ""];
+    for line in table::lines(&header, 0, points.iter().map(row).collect()) {
+        writeln!(out, "{line}")?;
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ mod cli_ejection;
 mod cli_findings;
 mod cli_fluid;
 mod cli_hostile;
+mod cli_interrupt;
 mod cli_kernels;
 mod cli_list;
 mod cli_man;

@@ -3,9 +3,9 @@
 
 use super::args::ServersArgs;
 use super::scheduler;
-use crate::commands::run::Stop;
 use crate::error::{Error, Status};
 use crate::output::{json, messages, table};
+use crate::stop::Stop;
 use rota_bench::servers::{self, Background, Measure, Plan, Row, Summary};
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -7,9 +7,10 @@ mod log_limit;
 
 pub(crate) use args::BoostArgs;
 
-use crate::commands::run::{notify, Stop};
+use crate::commands::run::notify;
 use crate::error::{Error, Status};
 use crate::output::messages;
+use crate::stop::Stop;
 use log_limit::{LogLimit, User};
 use rota_boost::account::Extra;
 use rota_boost::apply::{DryRun, Kernel, Threads};

@@ -2,9 +2,9 @@
 //! One recording: until the time is over, the command has ended, or the user stops it.
 
 use super::args::TargetArgs;
-use crate::commands::run::Stop;
 use crate::error::Error;
 use crate::output::messages;
+use crate::stop::Stop;
 use rota_kernel::events::{Facts, RecordOptions, Recorder, Scope, Traits};
 use rota_trace::Sink;
 use std::collections::BTreeMap;

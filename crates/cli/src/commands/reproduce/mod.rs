@@ -10,6 +10,7 @@ use crate::error::{Error, Status};
 use crate::output::{json, reproduction};
 use crate::output_file::OutputFile;
 use crate::progress;
+use crate::stop::Stop;
 use rota_reproduce::{DecisionCosts, Plan, Progress, Reproduction, Verdict};
 use std::io::Write;
 use std::num::NonZero;
@@ -25,7 +26,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Status, Error> {
     let report = report.as_deref().map(OutputFile::create).transpose()?;
     let decision_costs = args.decision_cost.as_deref().map(read_costs).transpose()?;
     let plan = Plan { decision_costs: decision_costs.as_ref(), ..plan(args) };
-    let done = Progress::default();
+    let done = Progress::stopped_by(Stop::listen()?.flag());
     let found =
         progress::show_position(&|| (done.done(), done.total()), || paper.reproduce(plan, &done))?;
 
@@ -38,7 +39,8 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Status, Error> {
         reproduction::print(&mut out, &found)?;
     }
     out.flush()?;
-    if let Some(file) = report {
+    // Part of a page would take the place of a whole one.
+    if let Some(file) = report.filter(|_| found.unfinished.is_empty()) {
         file.finish_with(page::html(&found).as_bytes())?;
     }
     status(&[found])
@@ -58,7 +60,7 @@ fn run_all(args: &ReproduceArgs) -> Result<Status, Error> {
     if let Some(what) = only {
         return Err(Error::Input(format!("{what} is of one paper; '{ALL}' runs every one")));
     }
-    let done = Progress::default();
+    let done = Progress::stopped_by(Stop::listen()?.flag());
     let papers = || {
         let papers = rota_reproduce::papers().iter();
         papers.map(|paper| paper.reproduce(plan(args), &done)).collect::<Result<Vec<_>, _>>()
@@ -89,6 +91,14 @@ fn plan(args: &ReproduceArgs) -> Plan<'_> {
 
 /// Known differences are as expected.
 fn status(all: &[Reproduction]) -> Result<Status, Error> {
+    let unfinished = |of: &Reproduction| {
+        let figures = of.unfinished.join(", ");
+        (!figures.is_empty()).then(|| format!("{} {figures}", of.paper))
+    };
+    let unfinished: Vec<String> = all.iter().filter_map(unfinished).collect();
+    if !unfinished.is_empty() {
+        return Err(Error::Failure(format!("interrupted: not done: {}", unfinished.join("; "))));
+    }
     let unexpected: Vec<Verdict> =
         all.iter().flat_map(Reproduction::unexpected).map(|number| number.verdict).collect();
     let count = |verdict| unexpected.iter().filter(|of| **of == verdict).count();

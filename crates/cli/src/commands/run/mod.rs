@@ -6,16 +6,15 @@ pub(crate) mod notify;
 mod restarts;
 mod start;
 mod status;
-mod stop;
 mod watch;
 
 pub(crate) use args::RunArgs;
-pub(crate) use stop::{Stop, LOOK};
 
 use crate::error::{Error, Status};
 use crate::object::{self, Found};
 use crate::output::{messages, tunables};
 use crate::readiness;
+use crate::stop::{Stop, LOOK};
 use restarts::Restarts;
 use rota_kernel::check::{Fact, Purpose};
 use rota_kernel::{sysfs, Exit};

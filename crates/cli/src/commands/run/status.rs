@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Statistics of a running policy, per interval.
 
-use super::stop::{Stop, LOOK};
 use crate::error::Error;
 use crate::options::duration_or_seconds;
 use crate::output::{json, stats};
+use crate::stop::{Stop, LOOK};
 use clap::Args;
 use rota_kernel::control::Client;
 use rota_kernel::stats::{Interval, Sample};

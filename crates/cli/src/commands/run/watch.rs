@@ -4,10 +4,10 @@
 
 use super::args::RunArgs;
 use super::status::Printer;
-use super::stop::{Stop, LOOK};
 use crate::error::Error;
 use crate::object::Found;
 use crate::output::messages;
+use crate::stop::{Stop, LOOK};
 use rota_kernel::control::{Controlled, Description, Operator, Server};
 use rota_kernel::Attached;
 use std::time::{Duration, Instant};

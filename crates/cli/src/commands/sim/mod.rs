@@ -9,11 +9,12 @@ pub(crate) use args::SimArgs;
 use crate::choices::{self, Replay};
 use crate::error::{Error, Status};
 use crate::object::{self, Named};
-use crate::output::{json, messages, summary, tunables, Run};
+use crate::output::{json, messages, summary, tunables, units, Run};
 use crate::output_file::OutputFile;
 use crate::prepare;
 use crate::progress::{self, Clock};
 use crate::simulation;
+use crate::stop::Stop;
 use crate::trace_files::{self, Picture, TraceFile};
 use rota_machine::kernel::Kernel;
 use rota_report::Caption;
@@ -64,7 +65,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     if record.is_some() {
         simulation = simulation.recording_choices();
     }
-    let clock = Clock::default();
+    let clock = Clock::stopped_by(&Stop::listen()?);
     let finished = progress::show(&clock, config.duration_ns, || {
         let sinks = traces.iter_mut().map(TraceFile::sink).collect();
         simulation::run(simulation, Watchers { sinks, figures: None }, &clock)
@@ -76,6 +77,9 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     for trace in traces {
         trace.finish(finished.outcome.end_ns)?;
     }
+    let is_cut = finished.outcome.is_cut;
+    // Choices of a part are not those of the run that they would be replayed in.
+    let record = record.filter(|_| !is_cut);
     if let (Some(file), Some(recording)) = (record, finished.choices.take()) {
         choices::write(file, recording, &described)?;
     }
@@ -99,7 +103,18 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
         summary::print(&mut out, &run, args.all_tasks)?;
     }
     out.flush()?;
-    Ok(tell(&finished, args.verbose))
+    let status = tell(&finished, args.verbose);
+    match is_cut {
+        true => Err(interrupted(args, &finished, config.duration_ns)),
+        false => Ok(status),
+    }
+}
+
+/// What there is of a run that the user ended.
+fn interrupted(args: &SimArgs, finished: &Measured, duration_ns: u64) -> Error {
+    let (end, whole) = (units::duration(finished.outcome.end_ns), units::duration(duration_ns));
+    let choices = args.record_choices.as_ref().map_or("", |_| "; its choices are not written");
+    Error::Failure(format!("interrupted: results are of the first {end} of {whole}{choices}"))
 }
 
 /// A workload in the place of the policy is a mistake that is easy to tell.

@@ -11,7 +11,8 @@ use crate::error::{Error, Status};
 use crate::output::{json, tune};
 use crate::output_file;
 use crate::progress;
-use crate::tuned::Tuned;
+use crate::stop::Stop;
+use crate::tuned::{Point, Tuned};
 use rota_fluid::Beta;
 use rota_measure::catalogue::{self, Measure};
 use rota_measure::statistics::{estimate, paired_test};
@@ -24,13 +25,26 @@ pub(crate) fn run(args: &TuneArgs) -> Result<Status, Error> {
     let (measure, maximised) = aim(args)?;
     check(args)?;
     let threads = args.jobs.or(std::thread::available_parallelism().ok()).map_or(1, NonZero::get);
-    let runs = Runs::new(args, measure, threads)?;
+    let runs = Runs::new(args, measure, threads, Stop::listen()?)?;
     let position = || {
         let (done, all) = &runs.progress;
         (done.load(Ordering::Relaxed), all.load(Ordering::Relaxed))
     };
     let tuned = progress::show_position(&position, || tune(args, &runs, measure, maximised))?;
     let mut out = crate::output::stdout();
+    let tuned = match tuned {
+        Outcome::Whole(tuned) => tuned,
+        Outcome::Stopped(points) => {
+            if !args.json {
+                tune::print_points(&mut out, &points, &args.betas, measure, &|_| false)?;
+                out.flush()?;
+            }
+            let runs: usize = points.iter().map(|point| point.values.len()).sum();
+            return Err(Error::Failure(format!(
+                "interrupted after {runs} runs: no setting was judged"
+            )));
+        }
+    };
     if args.json {
         json::print(&mut out, &tune::Json::new(&tuned))?;
     } else {
@@ -43,12 +57,19 @@ pub(crate) fn run(args: &TuneArgs) -> Result<Status, Error> {
     Ok(Status::Done)
 }
 
+/// What a search came to.
+enum Outcome {
+    Whole(Box<Tuned>),
+    /// The user ended it: what is known by then.
+    Stopped(Vec<Point>),
+}
+
 fn tune(
     args: &TuneArgs,
     runs: &Runs<'_>,
     measure: &'static Measure,
     maximised: bool,
-) -> Result<Tuned, Error> {
+) -> Result<Outcome, Error> {
     let sign = if maximised { -1.0 } else { 1.0 };
     let set = |(alpha, beta): &(f64, usize)| {
         let beta = args.betas[*beta].clone();
@@ -60,8 +81,12 @@ fn tune(
         Ok(values)
     };
     let seeds = args.seeds as usize;
-    let (mut best, mut points) =
-        search::minimise(&args.alphas, args.betas.len(), seeds, &evaluate)?;
+    let (best, mut points) = search::minimise(&args.alphas, args.betas.len(), seeds, &evaluate)?;
+    let turn = |point: &mut Point| point.values.iter_mut().flatten().for_each(|v| *v *= sign);
+    let Some(mut best) = best else {
+        points.iter_mut().for_each(turn);
+        return Ok(Outcome::Stopped(points));
+    };
     if best.mean().is_infinite() {
         let (policy, workload) = runs.names();
         return Err(Error::input(format!(
@@ -70,18 +95,19 @@ fn tune(
             measure.key
         )));
     }
-    for point in points.iter_mut().chain([&mut best]) {
-        point.values.iter_mut().flatten().for_each(|value| *value *= sign);
-    }
+    points.iter_mut().chain([&mut best]).for_each(turn);
     // What was the best by these seeds may owe it to them: others judge.
     let both = [set(&(best.alpha, best.beta)), Vec::new()];
     let judged = runs.all(&both, seeds..2 * seeds)?;
+    if judged.iter().any(|values| values.len() < seeds) {
+        return Ok(Outcome::Stopped(points));
+    }
     let numbers = |at: usize| judged[at].iter().copied().flatten().collect::<Vec<f64>>();
     let pairs = judged[0].iter().zip(&judged[1]);
     let differences: Vec<f64> = pairs.filter_map(|(a, b)| Some((*a)? - (*b)?)).collect();
     let (policy, workload) = runs.names();
     let ejected = || Error::Failure(format!("{policy}: ejected with the seeds that judge"));
-    Ok(Tuned {
+    Ok(Outcome::Whole(Box::new(Tuned {
         policy: policy.to_owned(),
         workload: workload.to_owned(),
         measure,
@@ -94,7 +120,7 @@ fn tune(
         probability: paired_test(&differences),
         seeds: args.seeds,
         first_seed: args.machine.seed,
-    })
+    })))
 }
 
 /// The measure, and whether more is better.

@@ -7,6 +7,7 @@ use crate::load::Load;
 use crate::object::{self, Found};
 use crate::progress::Clock;
 use crate::simulation;
+use crate::stop::Stop;
 use rota_machine::config::Config;
 use rota_machine::kernel::Kernel;
 use rota_manifest::Setup;
@@ -26,6 +27,7 @@ pub(super) struct Runs<'a> {
     config: Config,
     measure: &'static Measure,
     threads: usize,
+    stop: Stop,
     /// Done, and known of.
     pub(super) progress: (AtomicU64, AtomicU64),
 }
@@ -35,6 +37,7 @@ impl<'a> Runs<'a> {
         args: &'a TuneArgs,
         measure: &'static Measure,
         threads: usize,
+        stop: Stop,
     ) -> Result<Self, Error> {
         let path: &PathBuf = &args.workload;
         let load = simulation::load(path)?;
@@ -42,7 +45,7 @@ impl<'a> Runs<'a> {
         let kernel = object::kernel(&args.object, args.machine.hz)?;
         let found = object::find(&args.policy, &args.object.include)?;
         let progress = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Self { args, load, found, kernel, config, measure, threads, progress })
+        Ok(Self { args, load, found, kernel, config, measure, threads, stop, progress })
     }
 
     /// The policy's name and the file.
@@ -58,7 +61,13 @@ impl<'a> Runs<'a> {
         Ok(policy)
     }
 
-    /// A value of each setting for each of the seeds, counted from the first.
+    /// Whether the user wants no more.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.wanted()
+    }
+
+    /// A value of each setting for each of the seeds, counted from the first; fewer once it is
+    /// stopped.
     pub(super) fn all(
         &self,
         settings: &[Vec<(String, String)>],
@@ -70,13 +79,14 @@ impl<'a> Runs<'a> {
             (0..policies.len()).flat_map(|at| seeds.clone().map(move |seed| (at, seed))).collect();
         self.progress.1.fetch_add(cells.len() as u64, Ordering::Relaxed);
         let next = AtomicUsize::new(0);
-        let done = Mutex::new(vec![None; cells.len()]);
+        let done: Mutex<Vec<Option<Option<f64>>>> = Mutex::new(vec![None; cells.len()]);
         let failed: Mutex<Option<Error>> = Mutex::new(None);
         std::thread::scope(|scope| {
             for _ in 0..self.threads.min(cells.len()) {
                 scope.spawn(|| loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some((policy, seed)) = cells.get(at) else { return };
+                    let cell = cells.get(at).filter(|_| !self.is_stopped());
+                    let Some((policy, seed)) = cell else { return };
                     match self.one(&policies[*policy], *seed) {
                         Ok(value) => {
                             if let Ok(mut done) = done.lock() {
@@ -98,20 +108,27 @@ impl<'a> Runs<'a> {
             return Err(error);
         }
         let done = done.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-        Ok(done.chunks(seeds.len().max(1)).map(<[_]>::to_vec).collect())
+        // Up to the first seed that is missing, as a stop leaves it.
+        let until = |of: &[Option<Option<f64>>]| of.iter().map_while(|value| *value).collect();
+        Ok(done.chunks(seeds.len().max(1)).map(until).collect())
     }
 
-    /// `None`: the run has no such number, or the policy was ejected.
-    fn one(&self, policy: &Policy, seed: usize) -> Result<Option<f64>, Error> {
+    /// `None`: it was stopped; no number in it: the run has none, or the policy was ejected.
+    fn one(&self, policy: &Policy, seed: usize) -> Result<Option<Option<f64>>, Error> {
         let mut config = self.config.clone();
         config.seed = self.args.machine.seed.wrapping_add(seed as u64);
         let simulation = Simulation::new(policy, &self.load.workload, config);
-        let finished = simulation::run(simulation, Watchers::default(), &Clock::default())
+        let clock = Clock::stopped_by(&self.stop);
+        let finished = simulation::run(simulation, Watchers::default(), &clock)
             .map_err(|error| simulation::refused(&error, &self.load))?;
-        if finished.outcome.exit.kind.is_error() {
+        if finished.outcome.is_cut {
             return Ok(None);
         }
+        if finished.outcome.exit.kind.is_error() {
+            return Ok(Some(None));
+        }
         let requests = &finished.requests;
-        Ok(self.measure.of(Run { numbers: &finished.numbers, requests, cpus: self.args.cpus }))
+        let run = Run { numbers: &finished.numbers, requests, cpus: self.args.cpus };
+        Ok(Some(self.measure.of(run)))
     }
 }

@@ -4,7 +4,7 @@
 use super::numbers;
 use crate::comparison::{Comparison, Policy};
 use crate::findings::{Advice, Answer, Avoid, Cost, Findings, Loss, StageFindings};
-use crate::output::summary;
+use crate::output::{quoted, summary};
 use rota_measure::baseline::Relative;
 use rota_measure::catalogue::Unit;
 use serde_json::{json, Value};
@@ -297,15 +297,6 @@ fn run_command(policy: &Policy) -> String {
         words.push(format!("--manifest {}", quoted(&manifest.display().to_string())));
     }
     words.join(" ")
-}
-
-/// As a shell reads it.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/=,:@+%".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
 }
 
 fn costs(costs: &[Cost], baseline: &str) -> String {

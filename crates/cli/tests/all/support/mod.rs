@@ -5,7 +5,8 @@
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// What a run of the command left.
 pub struct Run {
@@ -14,7 +15,8 @@ pub struct Run {
     pub stderr: String,
 }
 
-/// Runs `rota` with these words as arguments.
+/// Runs `rota` with these words as arguments. Lines of progress, which come where a loaded machine
+/// makes a run last, are left out of the messages.
 pub fn rota(arguments: &[&str]) -> Run {
     let output = Command::new(env!("CARGO_BIN_EXE_rota"))
         .args(arguments)
@@ -24,7 +26,37 @@ pub fn rota(arguments: &[&str]) -> Run {
     Run {
         code: output.status.code().expect("rota is not ended by a signal"),
         stdout: String::from_utf8(output.stdout).expect("output is UTF-8"),
-        stderr: String::from_utf8(output.stderr).expect("messages are UTF-8"),
+        stderr: without_progress(&String::from_utf8(output.stderr).expect("messages are UTF-8")),
+    }
+}
+
+fn without_progress(messages: &str) -> String {
+    messages.split_inclusive('\n').filter(|line| !line.starts_with("progress: ")).collect()
+}
+
+/// Starts `rota`, sends it SIGINT as soon as it would heed it, and gives exit code, output and
+/// messages.
+pub fn interrupted(arguments: &[&str]) -> Run {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rota"));
+    let command = command.args(arguments).current_dir(root());
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let status = format!("/proc/{}/status", child.id());
+    let heeds_signals = || {
+        let status = std::fs::read_to_string(&status).expect("it still runs");
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).expect("a mask");
+        // SIGINT is signal 2, so bit 1.
+        u64::from_str_radix(caught.trim(), 16).expect("a mask") & 2 != 0
+    };
+    while !heeds_signals() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let signal = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(signal.expect("kill starts").success());
+    let output = child.wait_with_output().expect("rota ends");
+    Run {
+        code: output.status.code().expect("rota is not ended by a signal"),
+        stdout: String::from_utf8(output.stdout).expect("output is UTF-8"),
+        stderr: without_progress(&String::from_utf8(output.stderr).expect("messages are UTF-8")),
     }
 }
 

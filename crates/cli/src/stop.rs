@@ -32,6 +32,11 @@ impl Stop {
         Ok(stop)
     }
 
+    /// What a signal sets.
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
+
     /// Has a signal come?
     pub(crate) fn wanted(&self) -> bool {
         self.0.load(Ordering::Relaxed)
