@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! M. R. Nikseresht, A. Somayaji, A. Maheshwari, *Customer Appeasement Scheduling*, 2010: the
 //! analyses of §3 and §5.1 beside the same scenarios in the simulated machine, and the experiments
-//! of §7 as they were recorded on a live kernel.
+//! of §7 as they were recorded on a live kernel, and simulated.
 
 mod cfs;
 mod formulas;
@@ -13,6 +13,7 @@ mod rr;
 mod scene;
 mod servers;
 mod slices;
+mod sweeps;
 mod table1;
 mod watched;
 mod weights;
@@ -26,6 +27,7 @@ pub(crate) const PAPER: Paper = Paper {
     costs_in: None,
     experiments: &[
         Experiment { figures: &["fig1", "fig2", "fig3", "fig4"], run: servers::run },
+        Experiment { figures: &["fig1-sim", "fig3-sim"], run: sweeps::run },
         Experiment { figures: &["model"], run: model::run },
         Experiment { figures: &["rr"], run: rr::run },
         Experiment { figures: &["cfs"], run: cfs::run },
