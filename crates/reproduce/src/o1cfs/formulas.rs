@@ -13,7 +13,7 @@ const MS: u64 = 1_000_000;
 /// Base time slices by nice value: static priorities 100, 119, 120 and 139 [O1CFS §2.1].
 const NICE: [i32; 4] = [-20, -1, 0, 19];
 /// As the paper has it: a period of 20 ms that is stretched by tasks with less than 4 ms each.
-const CFS: [(&str, &str); 2] =
+pub(crate) const CFS: [(&str, &str); 2] =
     [("sched_latency_ns", "20000000"), ("sched_min_granularity_ns", "4000000")];
 const TASKS: [usize; 3] = [3, 5, 10];
 
@@ -35,7 +35,10 @@ pub(super) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
     let received = received_ns(&runs_of_two, 2);
     numbers
         .push(("share".into(), 100.0 * received[0] as f64 / received.iter().sum::<u64>() as f64));
-    for (key, policy, set) in [("sleeper", "cfs", &CFS[..]), ("sleeper_o1", "o1", &[])] {
+    let by_load = [&CFS[..], &[("sleeper_credit", "load")]].concat();
+    for (key, policy, set) in
+        [("sleeper", "cfs", &CFS[..]), ("sleeper_load", "cfs", &by_load), ("sleeper_o1", "o1", &[])]
+    {
         let workload = tasks(
             ["\"run\": 2000, \"sleep\": 2000", "\"run\": 3600000000"]
                 .map(str::to_owned)
@@ -50,7 +53,8 @@ pub(super) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
         id: "formulas",
         ran: "Tasks that compute in the ideal machine with one CPU, where slices end exactly. The \
               slice of a task is the longest time that it has the CPU without a break. CFS with a \
-              latency of 20 ms and a least granularity of 4 ms."
+              latency of 20 ms and a least granularity of 4 ms, and who slept placed as 2.6.24 does or \
+              as the paper prints it (sleeper_credit=load)."
             .into(),
         numbers: plain(numbers),
         tables: Vec::new(),
@@ -58,15 +62,15 @@ pub(super) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
     }])
 }
 
-fn ms(ns: u64) -> f64 {
+pub(crate) fn ms(ns: u64) -> f64 {
     ns as f64 / MS as f64
 }
 
-fn hogs(nice: &[i32]) -> Result<Arc<Workload>, Error> {
+pub(crate) fn hogs(nice: &[i32]) -> Result<Arc<Workload>, Error> {
     hogs_told(nice.iter().map(|nice| format!("\"priority\": {nice}")), |at| format!("t{at}"))
 }
 
-fn runs(
+pub(crate) fn runs(
     policy: &str,
     set: &[(&str, &str)],
     workload: &Arc<Workload>,

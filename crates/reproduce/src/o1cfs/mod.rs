@@ -3,8 +3,9 @@
 //! Performance of O(1) and CFS Linux Kernel Schedulers*, 2008.
 
 mod fairness;
-mod formulas;
+pub(crate) mod formulas;
 mod interactivity;
+mod priorities;
 
 use crate::{Experiment, Paper};
 
@@ -16,6 +17,7 @@ pub(crate) const PAPER: Paper = Paper {
         Experiment { figures: &["fig1a", "fig1b", "fig1c", "fig1d"], run: fairness::run },
         Experiment { figures: &["fig2a", "fig2b"], run: interactivity::run },
         Experiment { figures: &["formulas"], run: formulas::run },
+        Experiment { figures: &["priorities"], run: priorities::run },
     ],
 };
 

@@ -7,6 +7,7 @@ mod pairs;
 mod productivity;
 mod programs;
 mod shares;
+mod slices;
 mod threads;
 
 use crate::effort::Effort;
@@ -22,6 +23,7 @@ pub(crate) const PAPER: Paper = Paper {
         Experiment { figures: &["fig5", "fig8"], run: pairs::run },
         Experiment { figures: &["fig6", "fig9"], run: productivity::run },
         Experiment { figures: &["blocking"], run: blocked::run },
+        Experiment { figures: &["slices"], run: slices::run },
     ],
 };
 

@@ -3,7 +3,7 @@
 
 use super::cases::Results;
 use super::cycles::Latency;
-use super::parameters::{rows, Row};
+use super::parameters::{rows, Row, BY_LOAD};
 use super::workload::{Load, LOADS, TEST_S};
 use crate::figure::{Drawing, Found, Measured, Table};
 use crate::o1cfs::{Entry, CFS, ENTRIES, O1};
@@ -44,6 +44,11 @@ impl Shown {
     fn found(&self, results: &Results, repetitions: u64) -> Found {
         let rows = rows();
         let default = &rows[0];
+        let mut numbers = self.numbers(results, default);
+        if let Some(by_load) = rows.iter().find(|row| row.name == BY_LOAD) {
+            let own = self.numbers(results, by_load).into_iter();
+            numbers.extend(own.map(|(key, number)| (format!("{key}_by_load"), number)));
+        }
         let drawing = Drawing { svg: self.chart(results, default).render() };
         Found {
             id: self.id,
@@ -59,7 +64,7 @@ impl Shown {
                     _ => "maximum",
                 }
             ),
-            numbers: self.numbers(results, default),
+            numbers,
             tables: vec![self.of_schedulers(results, default), self.of_parameters(results, &rows)],
             drawings: vec![drawing],
         }

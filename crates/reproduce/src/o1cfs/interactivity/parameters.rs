@@ -49,6 +49,9 @@ pub(super) struct Row {
 /// Row of the defaults.
 pub(super) const NO_CHANGE: &str = "the defaults";
 
+/// Row of CFS's placement of who slept, as the paper prints it.
+pub(super) const BY_LOAD: &str = "credit of CFS's sleepers: by load (2.6.24's)";
+
 /// All that is run under O(1) and CFS; the defaults come first.
 pub(super) fn rows() -> Vec<Row> {
     let tasks = |tasks| Setting { tasks, ..DEFAULT };
@@ -72,6 +75,7 @@ pub(super) fn rows() -> Vec<Row> {
         ("ceiling of O(1) for one sleep: none (2.6.22's)", o1(&[("no_sleep_ceiling", "true")])),
         ("wakeup granularity of CFS: 0 (10 ms)", cfs(&[("sched_wakeup_granularity_ns", "0")])),
         ("times of CFS: of four CPUs (of one)", cfs(&FOUR_CPUS)),
+        (BY_LOAD, cfs(&[("sleeper_credit", "load")])),
     ]
     .map(row)
     .into()
