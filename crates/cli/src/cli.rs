@@ -18,7 +18,8 @@ use crate::commands::sim::SimArgs;
 use crate::commands::trace::TraceArgs;
 use crate::commands::tune::TuneArgs;
 use crate::error::EXIT_CODES;
-use clap::{Parser, Subcommand};
+use crate::examples;
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Try CPU scheduling policies on your own workload, then run the winner.
 ///
@@ -29,6 +30,11 @@ use clap::{Parser, Subcommand};
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// The command line with its examples.
+pub(crate) fn command() -> clap::Command {
+    examples::add(Cli::command())
 }
 
 /// The commands.
@@ -69,10 +75,37 @@ pub(crate) enum Command {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn definitions_do_not_contradict_each_other() {
         Cli::command().debug_assert();
+    }
+
+    /// Every command that can be called, by its words.
+    fn paths(command: &clap::Command, path: &str) -> Vec<String> {
+        let mut all = vec![path.to_owned()];
+        for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+            all.extend(paths(below, format!("{path} {}", below.get_name()).trim_start()));
+        }
+        all
+    }
+
+    #[test]
+    fn every_command_has_two_examples_that_it_understands() {
+        for path in paths(&Cli::command(), "") {
+            assert_eq!(examples::of(&path).len(), 2, "{path}");
+            for (line, _) in examples::of(&path) {
+                let line = line.split(['|', '>']).next().expect("a command");
+                let words: Vec<&str> = line.trim().trim_start_matches("sudo ").split(' ').collect();
+                // A quoted word that is two: its value does not matter here.
+                let words = words.into_iter().filter(|word| !word.ends_with("response'"));
+                let result = Cli::command().try_get_matches_from(words);
+                let is_help = |e: &clap::Error| e.kind() == clap::error::ErrorKind::DisplayHelp;
+                let error = result.err().filter(|error| !is_help(error));
+                assert!(error.is_none(), "{line}: {}", error.expect("one"));
+                let above = path.split(' ').next().expect("a word");
+                assert!(line.contains(&format!("rota {above}")), "{path}: {line}");
+            }
+        }
     }
 }

@@ -7,7 +7,9 @@ mod cli;
 mod cli_tests;
 mod commands;
 mod comparison;
+mod complete;
 mod error;
+mod examples;
 mod findings;
 mod load;
 mod object;
@@ -22,13 +24,20 @@ mod stop;
 mod trace_files;
 mod tuned;
 
-use clap::{CommandFactory, Parser};
+use clap::FromArgMatches;
+use clap_complete::CompleteEnv;
 use cli::{Cli, Command};
 use error::{Error, Status};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    CompleteEnv::with_factory(cli::command).var(complete::VARIABLE).complete();
+    let matches = cli::command().get_matches();
+    let command = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli.command,
+        Err(error) => error.exit(),
+    };
+    let result = match command {
         Command::List(args) => commands::list::run(&args),
         Command::Sim(args) => commands::sim::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
@@ -42,8 +51,8 @@ fn main() -> ExitCode {
         Command::Check(args) => commands::check::run(&args),
         Command::Record(args) => commands::record::run(&args),
         Command::Trace(args) => commands::trace::run(&args),
-        Command::Completions(args) => commands::completions::run(&args, Cli::command()),
-        Command::Man(args) => commands::man::run(&args, Cli::command()),
+        Command::Completions(args) => commands::completions::run(&args),
+        Command::Man(args) => commands::man::run(&args, cli::command()),
     };
     match result {
         Ok(Status::Done) => ExitCode::SUCCESS,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `rota list`: the shipped policies as their own BTF describes them.
 
+use crate::complete;
 use crate::error::{Error, Status};
 use crate::object::link_shipped;
 use crate::output::{json, tunables};
@@ -13,6 +14,7 @@ use std::sync::Arc;
 pub(crate) struct ListArgs {
     /// Only these policies
     #[arg(value_name = "POLICY")]
+    #[arg(add = complete::shipped_policies())]
     names: Vec<String>,
 
     /// Print one JSON object

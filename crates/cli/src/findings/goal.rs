@@ -19,6 +19,11 @@ const USUAL: [&str; 3] = ["latency", "throughput", "fairness"];
 /// Written for goals whose metric is that of one task.
 const OF_TASK: char = ':';
 
+/// The goals that are words.
+pub(crate) fn goal_words() -> impl Iterator<Item = &'static str> {
+    WORDS.iter().map(|(word, _)| *word)
+}
+
 /// A goal.
 #[derive(Clone, Debug)]
 pub(crate) struct Goal {

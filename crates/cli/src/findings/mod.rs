@@ -7,7 +7,7 @@ mod avoid;
 mod goal;
 
 pub(crate) use avoid::{Avoid, Loss};
-pub(crate) use goal::{check, parse, Goal, Metric};
+pub(crate) use goal::{check, goal_words, parse, Goal, Metric};
 
 use crate::comparison::{Column, Comparison, Stage};
 use rota_measure::baseline::{self, Relative};

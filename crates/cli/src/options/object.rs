@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Options of how an object file becomes a policy of the simulated kernel.
 
+use crate::complete;
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
@@ -11,6 +12,7 @@ pub(crate) struct ObjectArgs {
     /// Kernel to simulate: 6.12, 6.16, 6.19, 7.0, 7.2 or 7.3. What it lacks is refused or taken
     /// as absent as it does it (docs/third-party.md). rota sim takes all, too: one line each
     #[arg(long, value_name = "RELEASE", default_value = "7.2")]
+    #[arg(add = complete::kernels())]
     pub(crate) kernel: String,
 
     /// Kernel to simulate by its types, as /sys/kernel/btf/vmlinux or an uncompressed vmlinux

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `rota list` and `rota completions`.
+//! `rota list`.
 
 use crate::support::rota;
 use serde_json::{json, Value};
@@ -41,15 +41,6 @@ fn help_tunables_needs_no_workload() {
     let text = rota(&["sim", "wfq", "--help-tunables"]).ok().stdout;
     let names: Vec<&str> = text.lines().filter_map(|l| l.split('=').next()).collect();
     assert_eq!(names, ["quantum_ns", "tie", "queue", "no_keep_vft"]);
-}
-
-#[test]
-fn every_shell_gets_a_completion_script() {
-    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let script = rota(&["completions", shell]).ok().stdout;
-        assert!(script.contains("help-tunables"), "{shell}");
-    }
-    rota(&["completions", "cmd"]).refused(&["cmd", "bash"]);
 }
 
 #[test]

@@ -11,7 +11,9 @@ fn commands() -> BTreeSet<String> {
 
 fn commands_of(help: &str) -> BTreeSet<String> {
     let (_, list) = help.split_once("Commands:\n").expect("a list of commands");
-    let names = list.lines().take_while(|line| !line.is_empty());
+    // What does not fit into a line goes on below, further to the right.
+    let lines = list.lines().take_while(|line| !line.is_empty());
+    let names = lines.filter(|line| !line.starts_with("   "));
     names
         .filter_map(|line| line.split_whitespace().next())
         .filter(|name| *name != "help")
@@ -39,6 +41,7 @@ fn the_page_of_rota_tells_of_exit_codes_files_and_other_pages() {
             "DESCRIPTION",
             "OPTIONS",
             "SUBCOMMANDS",
+            "EXAMPLES",
             "EXIT STATUS",
             "FILES",
             "ENVIRONMENT",
@@ -78,4 +81,7 @@ fn every_command_gets_a_page_from_the_definitions_of_its_options() {
     assert!(page.contains("\\-\\-ideal"), "{page}");
     assert!(page.contains("\n.TP\n\\fB3\\fR\nA policy was ejected"), "{page}");
     assert!(!page.contains("Exit codes:"), "said once only: {page}");
+    assert!(page.contains(".SH EXAMPLES"), "{page}");
+    assert!(page.contains("\n\\fBrota sim vtrr workloads/web.json \\-\\-cpus 8\\fR\n"), "{page}");
+    assert!(!page.contains(".SH NOTES"), "examples are no notes: {page}");
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments of `rota compare`.
 
+use crate::complete;
 use crate::error::EXIT_CODES;
 use crate::options::{cpus, html_file, jobs, seeds, MachineArgs, ObjectArgs};
 use clap::{Args, ValueHint};
@@ -12,11 +13,13 @@ use std::path::PathBuf;
 pub(crate) struct CompareArgs {
     /// What the tasks do, as rt-app JSON files or folders of them; or policies, as in --policies
     #[arg(value_name = "WORKLOAD.json|POLICY", value_hint = ValueHint::FilePath, required = true)]
+    #[arg(add = complete::workloads_and_policies())]
     pub(crate) items: Vec<String>,
 
     /// Shipped policies, FILE.bpf.o or FILE.bpf.c, each with what to set (and @FILE.toml for a
     /// manifest) [default: fifo, rr, wfq, vtrr, pbs, o1 and cfs]
     #[arg(long, value_name = "POLICY[:NAME=VALUE]…,…", value_delimiter = ',')]
+    #[arg(add = complete::policy_list())]
     pub(crate) policies: Vec<String>,
 
     /// All policies that ship, and those that are named
@@ -25,6 +28,7 @@ pub(crate) struct CompareArgs {
 
     /// The policy that all others are compared with, run as well if it is not named
     #[arg(long, value_name = "POLICY[:NAME=VALUE]…|none", default_value = "eevdf")]
+    #[arg(add = complete::baselines())]
     pub(crate) baseline: String,
 
     /// Runs of each policy on each workload: --seed and those after it
@@ -35,11 +39,13 @@ pub(crate) struct CompareArgs {
     /// Columns of the table: metrics (docs/measures.md), groups of them (fairness, latency,
     /// progress, requests, cost), or all [default: six that tell most]
     #[arg(long, value_name = "METRIC|GROUP,…", value_delimiter = ',', visible_alias = "measures")]
+    #[arg(add = complete::metrics())]
     pub(crate) metrics: Vec<String>,
 
     /// What the scheduler is for; several times, the most important first: latency, throughput,
     /// fairness, overhead, a metric, or TASK:METRIC [default: latency, throughput and fairness]
     #[arg(long, value_name = "GOAL")]
+    #[arg(add = complete::goals())]
     pub(crate) goal: Vec<String>,
 
     /// Runs at the same time [default: one for each CPU of this machine]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments of `rota fluid`.
 
+use crate::complete;
 use crate::options::duration;
 use clap::{Args, Subcommand, ValueHint};
 use rota_fluid::Beta;
@@ -27,6 +28,7 @@ pub(crate) struct PbsArgs {
     /// What the tasks do: an rt-app JSON file whose tasks run, sleep and wait for timers
     #[arg(value_name = "WORKLOAD.json", value_hint = ValueHint::FilePath)]
     #[arg(required_unless_present = "task")]
+    #[arg(add = complete::workloads())]
     pub(crate) workload: Option<PathBuf>,
 
     /// In place of a file: a task that arrives, and ends when it has had its demand, as

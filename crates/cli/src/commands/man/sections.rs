@@ -2,6 +2,7 @@
 //! The sections of a manual page that the arguments do not know of.
 
 use super::name;
+use crate::examples;
 use clap::Command;
 use clap_mangen::roff::{bold, italic, roman, Inline, Roff};
 use std::io::{self, Write};
@@ -49,6 +50,7 @@ const ENVIRONMENT: [(&str, &str); 2] = [
 /// Writes what comes after the options.
 pub(super) fn render(command: &Command, root: &Command, page: &mut dyn Write) -> io::Result<()> {
     let mut roff = Roff::new();
+    examples(&mut roff, command, root);
     notes(&mut roff, command);
     list(&mut roff, "EXIT STATUS", &EXIT_STATUS, |term| bold(term));
     if command.has_subcommands() {
@@ -59,9 +61,28 @@ pub(super) fn render(command: &Command, root: &Command, page: &mut dyn Write) ->
     roff.to_writer(page)
 }
 
-/// What `--help` ends with, but the exit codes, which are a section of their own here.
+/// Command lines with what they do.
+fn examples(roff: &mut Roff, command: &Command, root: &Command) {
+    let path = name(command).strip_prefix(name(root)).unwrap_or_default();
+    let path = path.trim_start_matches('-').replace('-', " ");
+    let all = examples::of(&path);
+    if all.is_empty() {
+        return;
+    }
+    roff.control("SH", ["EXAMPLES"]);
+    for (line, what) in all {
+        roff.control("TP", []).text([bold(*line)]).text([roman(*what)]);
+    }
+}
+
+/// What `--help` ends with, but examples and exit codes, which are sections of their own here.
 fn notes(roff: &mut Roff, command: &Command) {
     let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let text = match text.split_once("\n\n") {
+        Some((examples, rest)) if examples.starts_with("Examples:") => rest.to_owned(),
+        _ if text.starts_with("Examples:") => String::new(),
+        _ => text,
+    };
     let kept: Vec<&str> = text.lines().filter(|line| !line.starts_with("Exit codes:")).collect();
     let text = kept.join("\n");
     if !text.trim().is_empty() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments of `rota reproduce`.
 
+use crate::complete;
 use crate::options::{html_file, jobs};
 use clap::{Args, ValueHint};
 use rota_reproduce::Effort;
@@ -14,10 +15,12 @@ is known to differ does not (default effort), or something failed, 2 wrong usage
 pub(crate) struct ReproduceArgs {
     /// A paper: vtrr, o1cfs, pbs, pfs or cas; all: every one, in one table
     #[arg(value_name = "PAPER")]
+    #[arg(add = complete::papers())]
     pub(crate) paper: String,
 
     /// Figures, as fig1 [default: all of the paper]
     #[arg(value_name = "FIGURE")]
+    #[arg(add = complete::figures())]
     pub(crate) figures: Vec<String>,
 
     /// Little: some seconds

@@ -2,6 +2,7 @@
 //! Arguments of `rota run`.
 
 use super::status::StatusArgs;
+use crate::complete;
 use crate::error::EXIT_CODES;
 use crate::options::{duration, name_and_value};
 use clap::{Args, ValueHint};
@@ -17,10 +18,12 @@ pub(crate) struct RunArgs {
     /// A shipped policy (see `rota list`), or anyone's FILE.bpf.o or FILE.bpf.c
     #[arg(value_name = "POLICY|FILE", value_hint = ValueHint::FilePath)]
     #[arg(required_unless_present = "monitor")]
+    #[arg(add = complete::policies())]
     pub(crate) policy: Option<String>,
 
     /// Set a tunable or any global of the policy (repeatable); comes after --manifest
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = name_and_value)]
+    #[arg(add = complete::tunables())]
     pub(crate) set: Vec<(String, String)>,
 
     /// Give a thread a share of its own instead of its weight (repeatable)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments of `rota sim`.
 
+use crate::complete;
 use crate::error::EXIT_CODES;
 use crate::options::{cpus, name_and_value, MachineArgs, ObjectArgs};
 use crate::trace_files::{TraceTarget, Window};
@@ -12,15 +13,18 @@ use std::path::PathBuf;
 pub(crate) struct SimArgs {
     /// A shipped policy (see `rota list`), or anyone's FILE.bpf.o or FILE.bpf.c
     #[arg(value_name = "POLICY|FILE", value_hint = ValueHint::FilePath)]
+    #[arg(add = complete::policies())]
     pub(crate) policy: String,
 
     /// What the tasks do: an rt-app JSON file; - for standard input
     #[arg(value_name = "WORKLOAD.json", value_hint = ValueHint::FilePath)]
     #[arg(required_unless_present = "help_tunables")]
+    #[arg(add = complete::workloads())]
     pub(crate) workload: Option<PathBuf>,
 
     /// Set a tunable or any global of the policy (repeatable); comes after --manifest
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = name_and_value)]
+    #[arg(add = complete::tunables())]
     pub(crate) set: Vec<(String, String)>,
 
     /// What the scheduler's own loader would set, as TOML (docs/third-party.md)

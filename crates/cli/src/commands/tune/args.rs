@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments of `rota tune`.
 
+use crate::complete;
 use crate::error::EXIT_CODES;
 use crate::options::{jobs, MachineArgs, ObjectArgs};
 use clap::{ArgGroup, Args, ValueHint};
@@ -13,18 +14,22 @@ use std::path::PathBuf;
 pub(crate) struct TuneArgs {
     /// The policy: pbs, or another one with tunables alpha and beta
     #[arg(value_name = "POLICY|FILE", value_hint = ValueHint::FilePath)]
+    #[arg(add = complete::policies())]
     pub(crate) policy: String,
 
     /// What the tasks do: an rt-app JSON file
     #[arg(value_name = "WORKLOAD.json", value_hint = ValueHint::FilePath)]
+    #[arg(add = complete::workloads())]
     pub(crate) workload: PathBuf,
 
     /// A measure by its key in docs/measures.md, as response_p99 (or p99_response)
     #[arg(long, value_name = "KEY")]
+    #[arg(add = complete::metric())]
     pub(crate) minimise: Option<String>,
 
     /// The same, if more of it is better
     #[arg(long, value_name = "KEY")]
+    #[arg(add = complete::metric())]
     pub(crate) maximise: Option<String>,
 
     /// Values of alpha to begin with, from low to high, above 0
@@ -44,6 +49,7 @@ pub(crate) struct TuneArgs {
 
     /// Set another tunable of the policy (repeatable)
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = crate::options::name_and_value)]
+    #[arg(add = complete::tunables())]
     pub(crate) set: Vec<(String, String)>,
 
     /// Runs at the same time [default: one for each CPU of this machine]

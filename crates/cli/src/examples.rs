@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Two examples of each command, for its help and its manual page.
+
+/// Command lines and what they do, by the names of commands below `rota`.
+const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
+    (
+        "",
+        [
+            ("rota compare workloads/web.json", "Which scheduler suits this workload?"),
+            ("sudo rota run vtrr", "Run one in the kernel of this machine, until Ctrl-C"),
+        ],
+    ),
+    (
+        "list",
+        [
+            ("rota list", "All policies that ship, and what can be set"),
+            ("rota list wfq vtrr", "Two of them"),
+        ],
+    ),
+    (
+        "sim",
+        [
+            ("rota sim vtrr workloads/web.json --cpus 8", "A workload on 8 CPUs under vtrr"),
+            (
+                "rota sim ./mine.bpf.c load.json --trace run.pftrace",
+                "Your own scheduler, with a trace for ui.perfetto.dev",
+            ),
+        ],
+    ),
+    (
+        "compare",
+        [
+            (
+                "rota compare load.json --goal 'p99 response' --report out.html",
+                "The usual policies on your workload, by the response time",
+            ),
+            (
+                "rota compare load.json wfq:quantum_ns=2ms ./mine.bpf.o --cpus 4,64",
+                "Two policies on two machines",
+            ),
+        ],
+    ),
+    (
+        "reproduce",
+        [
+            ("rota reproduce vtrr fig3", "One figure of a paper"),
+            ("rota reproduce all --quick", "All papers, with little effort"),
+        ],
+    ),
+    (
+        "tune",
+        [
+            (
+                "rota tune pbs load.json --minimise p99_response",
+                "The alpha and beta with the lowest 99th percentile of response times",
+            ),
+            (
+                "rota tune pbs load.json --maximise bursts_per_s --picture curve.svg",
+                "The most work done, with a picture",
+            ),
+        ],
+    ),
+    (
+        "fluid",
+        [
+            ("rota fluid pbs workloads/shares321.json", "A workload under the limit of PBS"),
+            (
+                "rota fluid pbs --task 0s:2s --task 1s:1s",
+                "Two tasks: when they come, and their demand",
+            ),
+        ],
+    ),
+    (
+        "fluid pbs",
+        [
+            ("rota fluid pbs --task 0s:2s --task 1s:1s --alpha 2", "Two tasks with alpha 2"),
+            ("rota fluid pbs load.json --picture shares.svg", "A picture of the shares over time"),
+        ],
+    ),
+    (
+        "bench",
+        [
+            ("rota bench interactivity", "How fast this machine answers while it is busy"),
+            ("rota bench fairness", "How equally it serves equal processes"),
+        ],
+    ),
+    (
+        "bench fairness",
+        [
+            ("rota bench fairness", "Processes of several numbers of children"),
+            ("rota bench fairness --json", "The same for programs"),
+        ],
+    ),
+    (
+        "bench threads",
+        [
+            ("rota bench threads", "Processes with many threads compared with those with one"),
+            ("rota bench threads --json", "The same for programs"),
+        ],
+    ),
+    (
+        "bench interactivity",
+        [
+            ("rota bench interactivity", "Latencies while background tasks run"),
+            ("rota bench interactivity --json", "The same for programs"),
+        ],
+    ),
+    (
+        "bench encoders",
+        [
+            (
+                "rota bench encoders -- ffmpeg -i in.mkv out.mp4",
+                "Frames of several encoders at once",
+            ),
+            ("rota bench encoders --help", "What COMMAND has to print"),
+        ],
+    ),
+    (
+        "bench servers",
+        [
+            ("rota bench servers", "A web server and a video player while the machine is loaded"),
+            ("rota bench servers --json", "The same for programs"),
+        ],
+    ),
+    (
+        "bench shares",
+        [
+            ("rota bench shares", "How exactly shares of CPU time are met"),
+            ("rota bench shares --json", "The same for programs"),
+        ],
+    ),
+    (
+        "run",
+        [
+            ("sudo rota run wfq --set quantum_ns=5ms", "Until Ctrl-C"),
+            ("sudo rota run ./mine.bpf.o --duration 10s", "Your own scheduler, for 10 s"),
+        ],
+    ),
+    (
+        "boost",
+        [
+            ("sudo rota boost", "Boost threads that serve a request"),
+            ("sudo rota boost --dry-run", "Say what would be boosted, and change nothing"),
+        ],
+    ),
+    (
+        "record",
+        [
+            ("sudo rota record -- make -j4", "What the tasks of a command get"),
+            (
+                "sudo rota record --workload load.json -- ./server",
+                "A workload for rota sim from what runs",
+            ),
+        ],
+    ),
+    (
+        "trace",
+        [
+            ("sudo rota trace", "Every decision, as it happens"),
+            ("sudo rota trace -- sleep 1", "While a command runs"),
+        ],
+    ),
+    (
+        "set",
+        [
+            ("sudo rota set", "What can be changed of the running policy"),
+            ("sudo rota set quantum_ns=2ms", "Change it"),
+        ],
+    ),
+    (
+        "check",
+        [
+            ("rota check", "Can this machine run policies?"),
+            ("rota check --json", "The same for programs"),
+        ],
+    ),
+    (
+        "completions",
+        [
+            ("rota completions bash > ~/.local/share/bash-completion/completions/rota", "For bash"),
+            ("rota completions fish > ~/.config/fish/completions/rota.fish", "For fish"),
+        ],
+    ),
+    (
+        "man",
+        [
+            ("rota man | man -l -", "Read the page"),
+            ("rota man --dir ~/.local/share/man/man1", "Install all pages"),
+        ],
+    ),
+];
+
+/// The examples of a command: `sim`, `bench fairness`; of `rota` itself: empty.
+pub(crate) fn of(path: &str) -> &'static [(&'static str, &'static str)] {
+    let found = EXAMPLES.iter().find(|(command, _)| *command == path);
+    found.map_or(&[], |(_, examples)| examples)
+}
+
+/// Adds them to what the help of each command ends with.
+pub(crate) fn add(command: clap::Command) -> clap::Command {
+    add_below(command, "")
+}
+
+fn add_below(mut command: clap::Command, path: &str) -> clap::Command {
+    let below: Vec<String> =
+        command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
+    for name in below {
+        let path = format!("{path} {name}").trim_start().to_owned();
+        command = command.mut_subcommand(name, |below| add_below(below, &path));
+    }
+    let lines = of(path).iter().map(|(line, what)| format!("  {line}\n      {what}\n"));
+    let mut text: String = lines.collect();
+    if text.is_empty() {
+        return command;
+    }
+    text.insert_str(0, "Examples:\n");
+    if let Some(after) = command.get_after_help() {
+        text = format!("{text}\n{after}");
+    }
+    command.after_help(text)
+}
