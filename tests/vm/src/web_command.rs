@@ -4,7 +4,7 @@
 use crate::page_command::{docs, draw, none, PageArgs, Ran};
 use anyhow::{Context, Result};
 use rota_vm_tests::guest::{self, Sources};
-use rota_vm_tests::web::{cas, pbs, server};
+use rota_vm_tests::web::{cas, film, pbs, server};
 use rota_vm_tests::{page, statement};
 use std::process::Command;
 
@@ -23,7 +23,7 @@ pub(crate) struct WebArgs {
 enum Paper {
     /// Figure 8: thirty clients, under RR, O(1), EEVDF and PBS
     Pbs,
-    /// Customers beside busy tasks, under EEVDF and appease
+    /// Customers and a film beside busy tasks, under EEVDF, cfs and appease
     Cas,
 }
 
@@ -67,9 +67,10 @@ fn for_pbs(ran: &Ran, write: bool) -> Result<bool> {
 }
 
 fn for_cas(ran: &Ran, write: bool) -> Result<bool> {
-    let outcomes = cas::outcomes(&ran.records)?;
-    let statements = cas::statements(&outcomes);
-    let text = cas::markdown(&ran.kernel, &version()?, &outcomes, &statements);
+    let (outcomes, films) = (cas::outcomes(&ran.records)?, film::outcomes(&ran.records)?);
+    let statements = [cas::statements(&outcomes), film::statements(&films)].concat();
+    let mut text = cas::markdown(&ran.kernel, &version()?, &outcomes, &statements);
+    text = format!("{text}\n{}", film::markdown(&films));
     println!("{text}");
     if write {
         page::write(&docs().join("reproduce/cas.md"), WRITES, &text)?;

@@ -77,10 +77,10 @@ pub(crate) fn serve(socket: &str, session: &str, work_us: &str) -> Result<()> {
 }
 
 /// Killed when the customer goes.
-struct Server(Child);
+pub(crate) struct Server(Child);
 
 impl Server {
-    fn start(socket: &str, session: &str, work_us: &str) -> Result<Self> {
+    pub(crate) fn start(socket: &str, session: &str, work_us: &str) -> Result<Self> {
         let mut serve = Command::new("/bin/rota-guest");
         serve.args(["serve", socket, session, work_us]).stdin(Stdio::null());
         serve.spawn().map(Self).context("cannot start the server")
@@ -95,6 +95,22 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
+    }
+}
+
+/// To a server that begins to listen in a moment.
+pub(crate) fn connect_unix(server: &mut Server) -> Result<UnixStream> {
+    let began = Instant::now();
+    loop {
+        match UnixStream::connect(UNIX_PATH) {
+            Ok(connection) => return Ok(connection),
+            Err(error) => {
+                ensure!(!server.ended()?, "the server ended");
+                let late = began.elapsed() > SERVER_STARTS_WITHIN;
+                ensure!(!late, "cannot connect to the server: {error}");
+                sleep(Duration::from_millis(10));
+            }
+        }
     }
 }
 

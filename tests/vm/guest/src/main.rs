@@ -5,6 +5,7 @@
 mod ask;
 mod command;
 mod fair;
+mod frames;
 mod groups;
 mod hog;
 mod hogs;
@@ -44,6 +45,7 @@ fn command(args: &[String]) -> Result<()> {
         ["take-over", program, args @ ..] => ordinary::take_over(program, args),
         ["ask", words @ ..] => ask::ask(words),
         ["serve", socket, session, work_us] => ask::serve(socket, session, work_us),
+        ["frames", words @ ..] => frames::frames(words),
         ["apart", cpu, program, args @ ..] => web::apart(cpu, program, args),
         ["page", ..] => web::page(),
         ["visit", visits] => web::visit(visits),
@@ -59,7 +61,7 @@ fn command(args: &[String]) -> Result<()> {
         }
         _ if std::process::id() == 1 => init::run(),
         _ => bail!(
-            "usage: rota-guest hog KIND|jobs|play|ask …|visit FILE|page|join PROGRAM …|apart CPU \
+            "usage: rota-guest hog KIND|jobs|play|ask …|frames …|visit FILE|page|join PROGRAM …|apart CPU \
              PROGRAM …|take-over PROGRAM …"
         ),
     }

@@ -42,3 +42,12 @@ pub struct Answer {
     /// How long it took, to its last byte.
     pub took_us: u64,
 }
+
+/// What came of a film.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Frames {
+    /// Frames of the film.
+    pub due: u32,
+    /// Those that were decoded.
+    pub shown: u32,
+}

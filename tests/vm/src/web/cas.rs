@@ -4,7 +4,7 @@
 
 use super::answers::{visited, Answers};
 use super::draw::Customers;
-use super::server;
+use super::{film, server};
 use crate::initramfs::Initramfs;
 use crate::plan::Boot;
 use crate::statement::{self, Statement, Wanted};
@@ -17,8 +17,10 @@ use std::collections::BTreeMap;
 const CUSTOMERS: Customers =
     Customers { seed: 2, count: 4, think_us: 80_000.0, until_us: 5_000_000 };
 const WINDOW_US: (u64, u64) = (500_000, 4_500_000);
-/// Busy tasks: none, and as many as the paper's compilations [§7].
-const BUSY: [usize; 2] = [0, 12];
+/// Busy tasks: none, and as many as the paper's compilations [§7.2], 30 at most.
+const BUSY: [usize; 4] = [0, 4, 12, 30];
+const NONE: usize = 0;
+const MANY: usize = 12;
 const SERVER_CPU: usize = 1;
 const FILE_BYTES: usize = 16 << 10;
 const FILE_BEGINS: &str = "<!DOCTYPE html>";
@@ -87,6 +89,13 @@ fn visits(page: Page) -> Visits {
     CUSTOMERS.visits(|_| page.asked())
 }
 
+/// Tasks that only compute, on the server's CPU.
+fn busy(count: usize) -> Option<Step> {
+    let hog = Hog { cpus: vec![SERVER_CPU], count: Some(count), ..Hog::default() };
+    let tasks = BTreeMap::from([("busy".to_owned(), hog)]);
+    (count > 0).then_some(Step::Hogs { tasks })
+}
+
 /// The machine, and the visits in it.
 pub fn boot(files: &mut Initramfs) -> Result<Boot> {
     for page in [Page::File, Page::Made] {
@@ -96,12 +105,11 @@ pub fn boot(files: &mut Initramfs) -> Result<Boot> {
     file.push_str(&" ".repeat(FILE_BYTES - file.len()));
     files.text(file, "www/file.html");
     let job = |entry: Entry| {
-        let hog = Hog { cpus: vec![SERVER_CPU], count: Some(entry.busy), ..Hog::default() };
-        let tasks = BTreeMap::from([("busy".to_owned(), hog)]);
-        let hogs = (entry.busy > 0).then_some(Step::Hogs { tasks });
-        server::job(entry.job_name(), (entry.policy, Vec::new()), hogs, entry.page.id())
+        let policy = (entry.policy, Vec::new());
+        server::job(entry.job_name(), policy, busy(entry.busy), entry.page.id())
     };
-    Ok(server::boot(2, entries().into_iter().map(job).collect()))
+    let jobs = entries().into_iter().map(job).chain(film::jobs(busy));
+    Ok(server::boot(2, jobs.collect()))
 }
 
 /// What customers measured.
@@ -131,7 +139,7 @@ pub fn statements(outcomes: &[Outcome]) -> Vec<Statement> {
     };
     let of = |page: Page| {
         let beside = |policy, busy| mean(Entry { page, policy, busy });
-        let (none, many) = (BUSY[0], BUSY[1]);
+        let (none, many) = (NONE, MANY);
         let statement = |what: &str, wanted, found| Statement {
             what: format!("{}: {what}", page.name()),
             wanted,
@@ -232,8 +240,9 @@ mod tests {
         let jobs = boot(&mut files).unwrap().jobs;
         let names: std::collections::BTreeSet<&str> =
             jobs.iter().map(|job| job.name.as_str()).collect();
-        assert_eq!((names.len(), jobs.len()), (8, 8));
-        let Step::Hogs { tasks } = &jobs[3].steps[1] else { panic!("{:?}", jobs[3]) };
+        // Two pages and a film.
+        assert_eq!((names.len(), jobs.len()), (28, 28));
+        let Step::Hogs { tasks } = &jobs[6].steps[1] else { panic!("{:?}", jobs[6]) };
         assert_eq!((tasks["busy"].count, tasks["busy"].cpus.as_slice()), (Some(12), &[1][..]));
     }
 }

@@ -63,8 +63,18 @@ pub fn job(
     steps: impl IntoIterator<Item = Step>,
     visits: &str,
 ) -> Job {
+    job_of(name, (policy, set), steps, visit(visits))
+}
+
+/// The same with a step that measures.
+pub fn job_of(
+    name: String,
+    (policy, set): (Option<&str>, Vec<String>),
+    steps: impl IntoIterator<Item = Step>,
+    measures: Step,
+) -> Job {
     let load = policy.map(|_| Step::Load { policy: None, with: Vec::new(), wait: true });
-    let steps = load.into_iter().chain(steps).chain([visit(visits)]).collect();
+    let steps = load.into_iter().chain(steps).chain([measures]).collect();
     Job { name, policy: policy.map(str::to_owned), set, steps }
 }
 

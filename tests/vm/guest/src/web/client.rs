@@ -13,7 +13,7 @@ use std::time::Duration;
 
 pub(super) const ADDRESS: &str = "127.0.0.1:8080";
 /// Not the server's.
-const CLIENTS_CPU: usize = 0;
+pub(crate) const CLIENTS_CPU: usize = 0;
 /// From the server's start to the clients': its processes are there by then.
 const SETTLES: Duration = Duration::from_millis(500);
 const ANSWERS_WITHIN: Duration = Duration::from_secs(60);

@@ -5,6 +5,6 @@ mod client;
 mod page;
 mod server;
 
-pub(crate) use client::visit;
+pub(crate) use client::{visit, CLIENTS_CPU};
 pub(crate) use page::page;
-pub(crate) use server::apart;
+pub(crate) use server::{apart, stay_on, CPU as SERVER_CPU};

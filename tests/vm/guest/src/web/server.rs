@@ -13,13 +13,13 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Where the server is, and nobody else but what a scenario puts there.
-pub(super) const CPU: usize = 1;
+pub(crate) const CPU: usize = 1;
 const STARTS_WITHIN: Duration = Duration::from_secs(20);
 const ENDS_WITHIN: Duration = Duration::from_secs(20);
 const LOG: &str = "/tmp/apache2.log";
 
 /// Stays on one CPU from now on, and what it starts.
-pub(super) fn stay_on(cpu: usize) -> Result<()> {
+pub(crate) fn stay_on(cpu: usize) -> Result<()> {
     let mut only = CpuSet::new();
     only.set(cpu);
     sched_setaffinity(None, &only).with_context(|| format!("cannot go to CPU {cpu}"))
