@@ -8,13 +8,14 @@
 # make fuzz   set up, then some minutes of fuzzing; RUNS=1000000 make fuzz for more
 # make bench  set up, then the benchmarks
 # make pictures  draw those of the documentation again
+# make screenshots  take pictures of reports, to look at
 # make install    install below PREFIX (/usr/local), settings in SYSCONFDIR (/etc);
 #                 DESTDIR is put before both. make uninstall removes it again
 # make deb        build the Debian package
 # make static     build rota without shared libraries
 
-.PHONY: demo check test vm-test lint fmt fuzz bench pictures setup install uninstall deb static
+.PHONY: demo check test vm-test lint fmt fuzz bench pictures screenshots setup install uninstall deb static
 .DEFAULT_GOAL := demo
 
-demo check test vm-test lint fmt fuzz bench pictures setup install uninstall deb static:
+demo check test vm-test lint fmt fuzz bench pictures screenshots setup install uninstall deb static:
 	@scripts/$@

@@ -96,7 +96,7 @@ fn a_timeline_is_zoomed_and_read() -> Result<()> {
     let x = left + width * (time_ns - from_ns) / (to_ns - from_ns);
     report.browser.mouse("mouseMoved", (x, middle), json!({}))?;
     let name = task_name(task_of(5, cpu, at));
-    assert_eq!(report.tooltip()?, format!("{name}|policy-1, CPU 2|starts 2.5 s|runs 90 µs"));
+    assert_eq!(report.tooltip()?, format!("{name}|policy-0, CPU 2|starts 2.5 s|runs 90 µs"));
 
     // A wheel with Ctrl zooms, and what is under the pointer stays there.
     let wheel = json!({"deltaX": 0, "deltaY": -100, "modifiers": 2});
@@ -111,7 +111,7 @@ fn a_timeline_is_zoomed_and_read() -> Result<()> {
     report.browser.mouse("mouseReleased", (x, middle), press)?;
     report.browser.key("n")?;
     let next = task_name(task_of(5, cpu, at + 1));
-    assert_eq!(report.said()?, format!("{next}, policy-1, CPU 2, starts 2.5001 s, runs 90 µs"));
+    assert_eq!(report.said()?, format!("{next}, policy-0, CPU 2, starts 2.5001 s, runs 90 µs"));
 
     report.browser.key("0")?;
     assert_eq!(report.range()?, "0 ns to 5 s (5.00 s)");
@@ -169,14 +169,14 @@ fn a_table_is_ordered_and_tasks_are_brought_out() -> Result<()> {
     let press = |measure: &str| {
         format!("document.querySelector('[data-measure={measure}] button').click()")
     };
-    assert_eq!(report.browser.text(columns)?, "policy-0 policy-1 policy-2");
+    assert_eq!(report.browser.text(columns)?, "policy-1 policy-0 policy-2");
     report.browser.evaluate(&press("throughput"))?;
-    assert_eq!(report.browser.text(columns)?, "policy-2 policy-1 policy-0");
+    assert_eq!(report.browser.text(columns)?, "policy-1 policy-2 policy-0");
     let cells = "[...document.querySelectorAll('[data-measure=wakeup_p99] .mean')].map((cell) => cell.textContent).join(' ')";
     let means = report.browser.text(cells)?.replace('\u{a0}', " ");
-    assert_eq!(means, "3.000 ms 2.000 ms 1.000 ms");
+    assert_eq!(means, "2.00 3.00 1.00");
     report.browser.evaluate(&press("throughput"))?;
-    assert_eq!(report.browser.text(columns)?, "policy-0 policy-1 policy-2");
+    assert_eq!(report.browser.text(columns)?, "policy-1 policy-0 policy-2");
 
     let faded = "document.querySelectorAll('.plot .faded').length";
     assert_eq!(report.browser.number(faded)?, 0.0);
@@ -187,7 +187,7 @@ fn a_table_is_ordered_and_tasks_are_brought_out() -> Result<()> {
     let rows = "[...document.querySelectorAll('tr[data-measure]')].filter((row) => row.offsetHeight > 0).length";
     // Three measures have numbers, and one of them is not for a first look.
     assert_eq!(report.browser.number(rows)?, 2.0);
-    report.browser.evaluate("document.querySelector('.scroll + .tools button').click()")?;
+    report.browser.evaluate("document.querySelector('.scroller + .tools button').click()")?;
     assert_eq!(report.browser.number(rows)?, 3.0);
 
     let lanes =
@@ -265,6 +265,7 @@ fn a_report_of_the_command_shows_what_its_policies_do() -> Result<()> {
         "compare".as_ref(),
         "workloads/shares321.json".as_ref(),
         "--policies=wrr,vtrr".as_ref(),
+        "--baseline=wrr".as_ref(),
         "--cpus=1".as_ref(),
         "--ideal".as_ref(),
         "--seeds=2".as_ref(),

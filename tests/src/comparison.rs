@@ -37,10 +37,19 @@ fn kind_of(task: u64) -> String {
 /// everything, so the first one is best
 /// at that; the last one has the highest throughput.
 pub fn comparison(policies: usize, tasks: u64, slices: u64) -> Comparison {
-    let task = |task| Task { name: task_name(task), instance_of: kind_of(task), weight: 100 };
+    let task = |task| Task {
+        name: task_name(task),
+        instance_of: kind_of(task),
+        weight: 100,
+        instances: 1,
+    };
     let workload = Workload {
         name: format!("mix of {HOSTILE}"),
         description: "Every task runs in its turn.".to_owned(),
+        findings: vec![Finding {
+            about: "latency".to_owned(),
+            text: format!("policy-0 is best, whatever {HOSTILE} says."),
+        }],
         cpus: CPUS,
         duration_ns: slices * PERIOD_NS,
         warmup_ns: slices * PERIOD_NS / 5,
@@ -64,7 +73,17 @@ pub fn comparison(policies: usize, tasks: u64, slices: u64) -> Comparison {
         version: "rota test".to_owned(),
         command: format!("rota compare '{HOSTILE}.json' --all --seeds 10 --report report.html"),
         machine: vec![("machine".to_owned(), "4 CPUs at 250 Hz".to_owned())],
-        baseline: String::new(),
+        provenance: Provenance {
+            date: "2001-09-09 01:46 UTC".to_owned(),
+            host: "Linux 6.1, 2 CPUs".to_owned(),
+            inputs: vec![Input {
+                kind: "workload".to_owned(),
+                name: HOSTILE.to_owned(),
+                sha256: "0123456789abcdef".repeat(4),
+            }],
+        },
+        baseline: "policy-1".to_owned(),
+        advice: None,
         measures: vec![
             measure("wakeup_p99", "latency", Unit::Ns, Better::Lower),
             measure("throughput", "service", Unit::PerSecond, Better::Higher),
@@ -77,8 +96,18 @@ pub fn comparison(policies: usize, tasks: u64, slices: u64) -> Comparison {
 
 fn policy(index: usize, last: bool, tasks: u64, slices: u64) -> PolicyResult {
     let scale = index as f64 + 1.0;
-    let cell =
-        |mean: f64, best| Cell { mean, half_width: Some(mean / 50.0), n: 10, best, relative: None };
+    let cell = |mean: f64, best| Cell {
+        mean,
+        half_width: Some(mean / 50.0),
+        n: 10,
+        best,
+        relative: (index != 1).then_some(Relative {
+            ratio: Some(scale / 2.0),
+            difference: mean - mean / scale * 2.0,
+            noise: false,
+        }),
+        few_samples: None,
+    };
     PolicyResult {
         name: format!("policy-{index}"),
         settings: vec![("quantum_ns".to_owned(), "2ms".to_owned())],
@@ -109,14 +138,16 @@ fn figures(index: usize, tasks: u64, slices: u64) -> Figures {
         Some(Band { min_ns: size * 100 - 5_000, max_ns: size * 100 + 5_000 })
     };
     let lags = |task| (0..BUCKETS).map(|bucket| lag(task, bucket)).collect();
-    let point = |left: f64| Point {
-        percentile: 100.0 - 100.0 * left,
-        value_ns: ((index as f64 + 1.0) * 1e6 / left.sqrt()) as u64,
+    let point = |left: f64| {
+        let value_ns = ((index as f64 + 1.0) * 1e6 / left.sqrt()) as u64;
+        let range_ns = Some((value_ns / 2, value_ns * 2));
+        Point { percentile: 100.0 - 100.0 * left, value_ns, range_ns }
     };
     let points = (0..48).map(|step| point(0.75f64.powi(step)));
     let curve = |name: &str| Distribution {
         name: name.to_owned(),
-        count: 1_000_000,
+        seeds: 10,
+        count: 10_000_000,
         waiting: 2,
         points: points.clone().collect(),
     };

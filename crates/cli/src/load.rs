@@ -3,6 +3,7 @@
 
 use crate::error::Error;
 use rota_workload::Workload;
+use sha2::{Digest, Sha256};
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,6 +16,8 @@ pub(crate) struct Load {
     pub(crate) description: String,
     /// What it says.
     pub(crate) workload: Arc<Workload>,
+    /// SHA-256 of the file, as hexadecimal digits.
+    pub(crate) sha256: String,
 }
 
 impl Load {
@@ -29,6 +32,8 @@ impl Load {
             }
             false => (path.display().to_string(), bytes(path)?),
         };
+        let digest = Sha256::digest(&text);
+        let sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
         let text = String::from_utf8(text).map_err(|e| {
             let line = e.as_bytes()[..e.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n');
             Error::input(format!("{file}:{}: not UTF-8 text", line.count() + 1))
@@ -37,7 +42,7 @@ impl Load {
         let named =
             |name: &str| std::fs::read_to_string(beside.join(name)).map_err(|e| e.to_string());
         let workload = Arc::new(rota_workload::parse_with(&file, &text, &named)?);
-        Ok(Self { file, description: rota_workload::description(&text), workload })
+        Ok(Self { file, description: rota_workload::description(&text), workload, sha256 })
     }
 }
 

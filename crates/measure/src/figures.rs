@@ -7,8 +7,8 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::curve::Curve;
 use crate::lag::Sample;
-use crate::latency::Latencies;
 use crate::whole::Whole;
 
 /// Buckets at most; with lengths doubling, at least half of them are used in a long run.
@@ -17,8 +17,6 @@ const BUCKETS: usize = 512;
 const BUCKET_NS: u64 = 16_384;
 /// Rows at most; with more names the last one is for all that have none.
 const MOST_ROWS: usize = 64;
-/// Points of a curve for every halving of what is above.
-const CURVE_STEPS: u32 = 4;
 
 /// Gathers [`Figures`] of a run, as a part of a [`crate::Summary`].
 #[derive(Clone, Debug)]
@@ -65,19 +63,6 @@ pub struct Figures {
     pub curves: Vec<Curve>,
 }
 
-/// The curve of a distribution of times.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Curve {
-    /// What was measured.
-    pub name: &'static str,
-    /// How many times.
-    pub count: u64,
-    /// How many of them were still open at the end.
-    pub waiting: u64,
-    /// Percentile (0 to 100) and value.
-    pub points: Vec<(f64, u64)>,
-}
-
 impl Rows {
     /// Rows of these names; if there are too many, the last row is for the others.
     pub fn new(names: impl IntoIterator<Item = String>) -> Self {
@@ -105,6 +90,11 @@ impl Rows {
 }
 
 impl FigureSink {
+    /// Without rows: of such a run, only the curves are wanted.
+    pub fn of_curves() -> Self {
+        Self::new(Rows::new([]))
+    }
+
     /// With these rows.
     pub fn new(rows: Rows) -> Self {
         let count = rows.names.len();
@@ -177,10 +167,6 @@ impl FigureSink {
         let buckets = end_ns.div_ceil(self.bucket_ns) as usize;
         self.ran_ns.iter_mut().for_each(|of_row| of_row.resize(buckets, 0));
         self.lags.iter_mut().for_each(|of_row| of_row.resize(buckets, None));
-        let curve = |name, of: &Latencies, waiting| {
-            let points = of.curve(CURVE_STEPS);
-            Curve { name, count: of.count(), waiting, points }
-        };
         Figures {
             names: self.rows.names,
             claims: self.claims,
@@ -188,8 +174,8 @@ impl FigureSink {
             ran_ns: self.ran_ns,
             lags: self.lags,
             curves: vec![
-                curve("wakeup latency", &whole.wakeups, whole.waiting),
-                curve("turnaround", &whole.turnarounds, whole.turnarounds_open),
+                Curve::new("wakeup latency", &whole.wakeups, whole.waiting),
+                Curve::new("turnaround", &whole.turnarounds, whole.turnarounds_open),
             ],
         }
     }

@@ -123,24 +123,30 @@ impl Latencies {
     }
 
     /// Points of the curve from percentile to value. Between the median and the greatest value
-    /// there are `steps` for each halving of the part that is above, up to the last value.
+    /// there are `steps` for each halving of the part that is above, up to the last value; below it
+    /// one for every ten percent; and those that tables have.
     pub fn curve(&self, steps: u32) -> Vec<(f64, u64)> {
         if self.count == 0 {
             return Vec::new();
         }
-        let quantiles = Quantiles::new(self);
-        let mut points = vec![(0.0, self.min), (250.0, quantiles.value(250.0))];
-        let (mut above, mut step) = (500.0, 0);
-        while above * self.count as f64 >= 1000.0 {
-            let permille = 1000.0 - above;
-            points.push((permille, quantiles.value(permille)));
-            step += 1;
+        let mut above = vec![900.0, 800.0, 700.0, 600.0, 100.0, 50.0, 10.0, 1.0];
+        for step in 0.. {
             // Evenly spaced between powers of two: exact arithmetic, the same everywhere.
             let (octave, part) = (step / steps, f64::from(step % steps) / f64::from(steps));
-            above = 500.0 / f64::powi(2.0, octave as i32) * (1.0 - part / 2.0);
+            let next = 500.0 / f64::powi(2.0, octave as i32) * (1.0 - part / 2.0);
+            if next * (self.count as f64) < 1000.0 {
+                break;
+            }
+            above.push(next);
         }
-        points.push((1000.0, self.max));
-        points.into_iter().map(|(permille, ns)| (permille / 10.0, ns)).collect()
+        // Where not even one value is above, it is the greatest.
+        above.retain(|above| above * self.count as f64 >= 1000.0);
+        above.sort_by(|a, b| b.total_cmp(a));
+        above.dedup();
+        let quantiles = Quantiles::new(self);
+        let between = above.iter().map(|above| (1000.0 - above, quantiles.value(1000.0 - above)));
+        let points = std::iter::once((0.0, self.min)).chain(between).chain([(1000.0, self.max)]);
+        points.map(|(permille, ns)| (permille / 10.0, ns)).collect()
     }
 }
 

@@ -8,6 +8,7 @@
 mod account;
 pub mod baseline;
 pub mod catalogue;
+pub mod curve;
 pub mod fairness;
 pub mod figures;
 mod fluid;
@@ -23,6 +24,7 @@ pub mod summary;
 pub mod totals;
 mod whole;
 
+pub use curve::Curve;
 pub use fairness::jain;
 pub use figures::{FigureSink, Figures, Rows};
 pub use group::GroupNumbers;

@@ -67,11 +67,15 @@ const frame = ({ width, height, x, y, title }) => {
 	const root = svg("svg", {
 		class: "chart", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": title,
 	});
+	const heights = [];
 	for (const { at, text } of y.marks) {
 		const place = box.y(at);
+		// A text that would lie on an earlier one is left out.
+		const isFree = heights.every((other) => Math.abs(other - place) >= 13);
+		if (isFree) heights.push(place);
 		root.append(
 			svg("line", { class: at === 0 ? "axis" : "grid", x1: box.left, x2: box.right, y1: place, y2: place }),
-			svg("text", { class: "tick end", x: box.left - 6, y: place + 4 }, text),
+			...(isFree ? [svg("text", { class: "tick end", x: box.left - 6, y: place + 4 }, text)] : []),
 		);
 	}
 	let taken = -Infinity;
@@ -95,12 +99,12 @@ const timeAxis = (from, to, width) => {
 	return { marks, place: (at) => (at - from) / (to - from || 1), from, to };
 };
 
-/** A dashed line where the measures begin to count. */
+/** A dashed line at the end of the warm-up, where metrics begin. */
 const warmupLine = (box, x, warmup) => {
 	if (warmup <= x.from || warmup >= x.to) return [];
 	const at = box.x(warmup);
 	return [svg("line", { class: "warmup", x1: at, x2: at, y1: box.top, y2: box.bottom },
-		svg("title", {}, "measured from here on"))];
+		svg("title", {}, "end of the warm-up"))];
 };
 
 /** While the pointer is over a chart, a line at its place and `lines(x)` in words. */

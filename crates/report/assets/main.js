@@ -27,6 +27,7 @@ for (const section of document.querySelectorAll("section.workload")) {
 	section.querySelectorAll("table.summary").forEach((table) => {
 		makeSortable(table);
 		makeFoldable(table);
+		makeScrollable(table);
 	});
 	const source = document.getElementById(section.dataset.figures);
 	if (!source) continue;

@@ -12,12 +12,12 @@ const stepsBetween = (lower, upper, x, y) => {
 };
 
 const drawShares = (data, policy, width) => {
-	const { from, bucket } = policy.shares, rows = policy.shareRows;
+	const { from, to, bucket } = policy.shares, rows = policy.shareRows;
 	const buckets = Math.max(0, ...rows.map((row) => row.length));
-	const x = timeAxis(from, from + buckets * bucket, width);
+	const x = timeAxis(from, to, width), edge = (i) => Math.min(from + i * bucket, to);
 	const y = { marks: [0, 0.25, 0.5, 0.75, 1].map((at) => ({ at, text: percentText(at, 0) })), place: (at) => clamp(at, 0, 1) };
 	const { root, box } = frame({ width, height: 190, x, y, title: `Share over time under ${policy.name}` });
-	const at = (i) => box.x(from + i * bucket).toFixed(1), level = (share) => box.y(share).toFixed(1);
+	const at = (i) => box.x(edge(i)).toFixed(1), level = (share) => box.y(share).toFixed(1);
 	const sums = new Array(buckets).fill(0);
 	rows.forEach((row, group) => {
 		if (!row.some((share) => share > 0)) return;
@@ -31,10 +31,10 @@ const drawShares = (data, policy, width) => {
 	});
 	root.append(...warmupLine(box, x, data.warmup));
 	follow(root, box, (part) => {
-		const i = Math.min(Math.floor(part * buckets), buckets - 1);
+		const i = clamp(Math.floor(part * (to - from) / bucket), 0, buckets - 1);
 		const present = rows.map((row, group) => ({ share: row[i] ?? 0, group })).filter(({ share }) => share > 0);
 		return [
-			{ text: `${policy.name}, ${timeText(from + i * bucket)} to ${timeText(from + (i + 1) * bucket)}` },
+			{ text: `${policy.name}, ${timeText(edge(i))} to ${timeText(edge(i + 1))}` },
 			// As they lie above each other.
 			...present.reverse().map(({ share, group }) => ({
 				text: `${data.groups[group].name} ${percentText(share)}`,

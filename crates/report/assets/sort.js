@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Orders the policies of a summary table by a measure: a press on its name.
+// Orders the policies of a summary table by a metric: a press on its name. The baseline stays first.
 
 const makeSortable = (table) => {
 	const rows = [...table.querySelectorAll("tr")].filter((row) => !row.classList.contains("group"));
@@ -19,7 +19,8 @@ const makeSortable = (table) => {
 			const sign = row.dataset.better === "higher" ? -1 : 1;
 			const value = (at) => (cells[at].dataset.value === undefined ? Infinity : sign * Number(cells[at].dataset.value));
 			// Equal ones keep their order.
-			order.sort((a, b) => (value(a) === value(b) ? 0 : value(a) - value(b)));
+			const pinned = (at) => (cells[at].classList.contains("baseline") ? 0 : 1);
+			order.sort((a, b) => pinned(a) - pinned(b) || (value(a) === value(b) ? 0 : value(a) - value(b)));
 		}
 		arrange(order);
 	};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A few words beside the pointer.
+// A few words near the pointer.
 
 const tooltip = (() => {
 	const box = document.createElement("div");
@@ -21,7 +21,7 @@ const tooltip = (() => {
 				return row;
 			}));
 			box.hidden = false;
-			// Beside the pointer, on the side that has room.
+			// Near the pointer, on the side that has room.
 			const { width, height } = box.getBoundingClientRect();
 			const room = document.documentElement.clientWidth;
 			const left = x + 14 + width < room ? x + 14 : Math.max(4, x - 14 - width);

@@ -16,6 +16,8 @@ mod markup;
 pub mod model;
 mod numbers;
 mod page;
+mod provenance;
+mod row;
 mod series;
 mod summary;
 mod tables;
@@ -27,7 +29,18 @@ pub use collect::SliceSink;
 pub use cut::MOST_SLICES;
 pub use model::Comparison;
 
-/// The report as one HTML document.
+/// The report as one HTML document. The baseline comes first everywhere.
 pub fn render(comparison: &Comparison) -> String {
-    page::render(comparison)
+    let is_baseline = |policy: &model::PolicyResult| policy.name == comparison.baseline;
+    let place = |workload: &model::Workload| workload.policies.iter().position(is_baseline);
+    if comparison.workloads.iter().all(|workload| place(workload).unwrap_or(0) == 0) {
+        return page::render(comparison);
+    }
+    let mut ordered = comparison.clone();
+    for workload in &mut ordered.workloads {
+        if let Some(at) = place(workload) {
+            workload.policies[..=at].rotate_right(1);
+        }
+    }
+    page::render(&ordered)
 }

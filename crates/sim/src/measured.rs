@@ -74,8 +74,11 @@ impl Simulation {
                 .then(|| counters.decision_instructions as f64 / counters.decisions as f64),
             max: counted.then_some(counters.decision_instructions_max),
         });
-        let Results { numbers, groups, figures } = summary.finish_all(outcome.end_ns);
-        let requests = requests.finish(outcome.end_ns);
+        let Results { numbers, groups, mut figures } = summary.finish_all(outcome.end_ns);
+        let (requests, responses) = requests.finish_all(outcome.end_ns);
+        if let Some(figures) = &mut figures {
+            figures.curves.extend(responses);
+        }
         Ok(Measured { outcome, numbers, groups, requests, policy_stats, figures, choices })
     }
 }

@@ -71,8 +71,10 @@ pub(crate) struct Policy {
     pub(crate) manifest: Option<PathBuf>,
     /// Variables that were set.
     pub(crate) set: Vec<(String, String)>,
-    /// What it was made from, as hexadecimal digits.
+    /// What it was made from, settings included, as hexadecimal digits.
     pub(crate) hash: String,
+    /// SHA-256 of its object.
+    pub(crate) sha256: String,
 }
 
 /// The policy that all others are set against.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The numbers that are kept of one run.
 
+use rota_measure::Curve;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -18,6 +19,12 @@ pub(crate) struct Run {
     pub(crate) duration_ns: u64,
     pub(crate) measures: Numbers,
     pub(crate) tasks: Vec<Tasks>,
+    /// How many samples its numbers are taken from, by the keys of metrics.
+    #[serde(default)]
+    pub(crate) samples: BTreeMap<String, u64>,
+    /// Distributions, if they were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) curves: Vec<Curve>,
 }
 
 /// How a run ended.

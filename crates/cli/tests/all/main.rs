@@ -20,6 +20,7 @@ mod cli_list;
 mod cli_man;
 mod cli_outputs;
 mod cli_record;
+mod cli_report;
 mod cli_reproduce;
 mod cli_run;
 mod cli_sim;

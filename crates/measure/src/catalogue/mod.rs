@@ -3,9 +3,13 @@
 //! its definition in a sentence. `docs/measures.md` has formulas and sources.
 
 mod requests;
+mod samples;
 mod tasks;
 
+pub use samples::{is_few, samples};
 pub use tasks::{find_of_tasks, of_tasks, TaskMeasure};
+
+use requests::sockets;
 
 use crate::numbers::{LatencyNumbers, Numbers};
 use crate::requests::RequestsNumbers;

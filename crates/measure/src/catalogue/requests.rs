@@ -5,7 +5,7 @@ use super::Run;
 use crate::requests::RequestNumbers;
 
 /// Of a run that has requests.
-fn sockets(run: Run<'_>) -> Option<&[RequestNumbers]> {
+pub(super) fn sockets(run: Run<'_>) -> Option<&[RequestNumbers]> {
     let sockets = &run.requests.sockets;
     (!sockets.is_empty()).then_some(sockets)
 }

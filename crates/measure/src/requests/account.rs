@@ -2,6 +2,7 @@
 //! The requests of one class, or of one socket, being added up.
 
 use super::numbers::RequestNumbers;
+use crate::curve::Curve;
 use crate::latency::Latencies;
 use crate::slowdown::Slowdowns;
 
@@ -57,6 +58,10 @@ impl Account {
         self.slowdown_open += other.slowdown_open;
         self.demand_ns += other.demand_ns;
         self.cycle.merge(&other.cycle);
+    }
+
+    pub(super) fn response_curve(&self) -> Curve {
+        Curve::new("response time", &self.response, self.open)
     }
 
     pub(super) fn numbers(self, name: String, socket: String, length_ns: u64) -> RequestNumbers {

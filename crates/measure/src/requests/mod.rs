@@ -3,6 +3,7 @@
 //!
 //! Memory is per class of requests and per open request, not per request.
 
+use crate::curve::Curve;
 use rota_trace::{Event, EventKind, Request, Sink};
 use rustc_hash::FxHashMap;
 
@@ -47,7 +48,13 @@ impl Requests {
     }
 
     /// The numbers of the run, which ended at `end_ns`.
-    pub fn finish(mut self, end_ns: u64) -> RequestsNumbers {
+    pub fn finish(self, end_ns: u64) -> RequestsNumbers {
+        self.finish_all(end_ns).0
+    }
+
+    /// The numbers of the run, which ended at `end_ns`, and the curve of all response times, if
+    /// there are sockets.
+    pub fn finish_all(mut self, end_ns: u64) -> (RequestsNumbers, Option<Curve>) {
         for open in std::mem::take(&mut self.open).into_values() {
             let account = &mut self.classes[open.class].account;
             let so_far_ns = end_ns.saturating_sub(open.since_ns);
@@ -68,10 +75,14 @@ impl Requests {
         }
         let length_ns = end_ns.saturating_sub(self.warmup_ns);
         let numbers = |class: Class| class.account.numbers(class.name, class.socket, length_ns);
-        RequestsNumbers {
+        let mut all = Account::default();
+        sockets.iter().for_each(|socket| all.merge(&socket.account));
+        let curve = (!sockets.is_empty()).then(|| all.response_curve());
+        let numbers = RequestsNumbers {
             classes: self.classes.into_iter().map(numbers).collect(),
             sockets: sockets.into_iter().map(numbers).collect(),
-        }
+        };
+        (numbers, curve)
     }
 
     fn take(&mut self, request: &Request, now_ns: u64) {

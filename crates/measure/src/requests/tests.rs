@@ -56,6 +56,28 @@ fn response_time_is_from_arrival_to_answer() {
 }
 
 #[test]
+fn the_curve_of_responses_is_of_all_sockets() {
+    let mut requests = Requests::default();
+    let events = [
+        class(0, "user", "http"),
+        class(1, "user", "sql"),
+        begin(0, 0, 0, 0),
+        begin(5, 1, 1, 0),
+        end(30, 0),
+    ];
+    for (time_ns, request) in events {
+        requests.take(&request, time_ns);
+    }
+    let (_, curve) = requests.finish_all(100);
+    let curve = curve.expect("there are sockets");
+    // 30, and 95 of the one that is still open at the end.
+    assert_eq!((curve.count, curve.waiting), (2, 1));
+    let ends = (curve.points.first(), curve.points.last());
+    assert_eq!(ends, (Some(&(0.0, 30)), Some(&(100.0, 95))));
+    assert_eq!(Requests::default().finish_all(100).1, None);
+}
+
+#[test]
 fn a_request_still_open_counts_with_its_time_so_far() {
     let numbers = of(
         &[

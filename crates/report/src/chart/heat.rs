@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A table whose cells are coloured by their values: red where positive, blue where negative,
-//! the stronger the larger, on a logarithmic scale. The numbers are in the cells.
+//! the stronger the larger, on a logarithmic scale. The numbers are in the cells. What is not known
+//! is left out: rows and columns without any number, and what is in other cells.
 
 use super::paper::{px, Paper, TOP, WIDTH};
 
@@ -32,31 +33,53 @@ pub struct HeatMap {
     pub values: Vec<Vec<Option<f64>>>,
 }
 
+/// What of a map is drawn.
+struct Known<'a> {
+    x: Vec<&'a str>,
+    y: Vec<&'a str>,
+    values: Vec<Vec<Option<f64>>>,
+}
+
 impl HeatMap {
     /// Draws it as one SVG document.
     pub fn render(&self) -> String {
-        let bottom = TOP + ROW * self.y.len() as f64;
+        let map = self.known();
+        let bottom = TOP + ROW * map.y.len() as f64;
         let title = format!("{} ({})", self.title, self.unit);
         let mut paper = Paper::new(&title, &self.description, bottom + BELOW);
-        let width = (WIDTH - LEFT - RIGHT) / self.x.len().max(1) as f64;
-        let known = self.values.iter().flatten().flatten();
+        let width = (WIDTH - LEFT - RIGHT) / map.x.len().max(1) as f64;
+        let known = map.values.iter().flatten().flatten();
         let largest = known.fold(0.0, |largest: f64, value| largest.max(value.abs()));
-        for (row, (name, values)) in self.y.iter().zip(&self.values).enumerate() {
+        for (row, (name, values)) in map.y.iter().zip(&map.values).enumerate() {
             let y = bottom - ROW * (row + 1) as f64;
             paper.word("small end", LEFT - 8.0, y + ROW / 2.0 + 4.0, name);
-            for (column, value) in values.iter().enumerate().take(self.x.len()) {
+            for ((column, value), x_name) in values.iter().enumerate().zip(&map.x) {
                 let x = LEFT + width * column as f64;
-                let place = format!("{} {name}, {} {}", self.y_label, self.x_label, self.x[column]);
+                let place = format!("{} {name}, {} {x_name}", self.y_label, self.x_label);
                 self.cell(&mut paper, (x, y, width), *value, largest, &place);
             }
         }
-        for (column, name) in self.x.iter().enumerate() {
+        for (column, name) in map.x.iter().enumerate() {
             let middle = LEFT + width * (column as f64 + 0.5);
             paper.word("small middle", middle, bottom + 16.0, name);
         }
         paper.word("small muted middle", (LEFT + WIDTH) / 2.0, bottom + 34.0, &self.x_label);
         paper.upwards("small muted middle", 16.0, (TOP + bottom) / 2.0, &self.y_label);
         paper.finish()
+    }
+
+    /// The map without rows and columns in which no value is known.
+    fn known(&self) -> Known<'_> {
+        let has = |values: &[Option<f64>]| values.iter().any(Option::is_some);
+        let in_column =
+            |at: usize| self.values.iter().any(|row| row.get(at).is_some_and(Option::is_some));
+        let columns: Vec<usize> = (0..self.x.len()).filter(|at| in_column(*at)).collect();
+        let rows = self.y.iter().zip(&self.values).filter(|(_, values)| has(values));
+        let of_row = |values: &[Option<f64>]| {
+            columns.iter().map(|at| values.get(*at).copied().flatten()).collect()
+        };
+        let (y, values) = rows.map(|(name, values)| (name.as_str(), of_row(values))).unzip();
+        Known { x: columns.iter().map(|at| self.x[*at].as_str()).collect(), y, values }
     }
 
     fn cell(
@@ -79,7 +102,8 @@ impl HeatMap {
             Some(_) => 0.0,
             None => 1.0,
         };
-        let text = value.map_or("–".to_owned(), number);
+        let text =
+            value.map_or("not run".to_owned(), |value| format!("{} {}", number(value), self.unit));
         paper.svg.with_title(
             "rect",
             &[
@@ -90,9 +114,11 @@ impl HeatMap {
                 ("height", &px(ROW - 2.0)),
                 ("fill-opacity", &format!("{opacity:.2}")),
             ],
-            &format!("{place}: {text} {}", self.unit),
+            &format!("{place}: {text}"),
         );
-        paper.word("small middle", x + width / 2.0, y + ROW / 2.0 + 4.0, &text);
+        if let Some(value) = value {
+            paper.word("small middle", x + width / 2.0, y + ROW / 2.0 + 4.0, &number(value));
+        }
     }
 }
 

@@ -27,12 +27,31 @@ fn heat(values: Vec<Vec<Option<f64>>>) -> HeatMap {
 fn a_heat_map_says_its_numbers_in_words() {
     let svg = heat(vec![vec![Some(479.0), None], vec![Some(-3.8), Some(0.0)]]).render();
     let words = texts(&svg);
-    for word in ["T (tu)", "479", "–", "−3.80", "0.00", "x", "y"] {
+    for word in ["T (tu)", "479", "−3.80", "0.00", "x", "y"] {
         assert!(words.iter().any(|text| text == word), "{word}: {words:?}");
     }
+    assert!(!words.iter().any(|text| text == "–"), "{words:?}");
+    assert!(svg.contains("y 0, x 1: not run</title>"), "{svg}");
     let document = Document::parse(&svg).expect("well-formed");
     let description = document.descendants().find(|node| node.has_tag_name("desc"));
     assert_eq!(description.and_then(|node| node.text()), Some("D"));
+}
+
+#[test]
+fn a_heat_map_has_no_row_or_column_without_a_number() {
+    let rows = [[None; 3], [Some(1.0), None, Some(2.0)], [None, None, Some(3.0)]];
+    let svg = heat(rows.map(Vec::from).into()).render();
+    let words = texts(&svg);
+    // Columns 0 and 2, rows 1 and 2.
+    let names: Vec<&str> =
+        words.iter().map(String::as_str).filter(|text| text.len() == 1).collect();
+    assert_eq!(names, ["1", "2", "0", "2", "x", "y"]);
+    let document = Document::parse(&svg).expect("well-formed");
+    let cells: Vec<Node<'_, '_>> =
+        document.descendants().filter(|node| node.has_tag_name("rect")).collect();
+    assert_eq!(cells.len(), 4);
+    // They fill the width that three had.
+    assert!(number(cells[1], "x") + number(cells[1], "width") > 440.0);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use base64::Engine as _;
 use sha2::{Digest, Sha256};
 
-use crate::timeline::colours::PAINTS;
+use crate::timeline::colours::{PAINTS, POLICY_PAINTS};
 
 const STYLES: &[&str] = &[
     include_str!("../../assets/report.css"),
@@ -29,6 +29,7 @@ const SCRIPTS: &[&str] = &[
     include_str!("../../assets/timeline/input.js"),
     include_str!("../../assets/timeline/figure.js"),
     include_str!("../../assets/sort.js"),
+    include_str!("../../assets/scroller.js"),
     include_str!("../../assets/fold.js"),
     include_str!("../../assets/main.js"),
 ];
@@ -38,8 +39,8 @@ pub(crate) fn style() -> String {
     palette() + &STYLES.concat()
 }
 
-/// The paints of tasks and policies: `p` fills and outlines, `l` is a line, `--i` is for words
-/// on a paint.
+/// The paints of tasks (`p`, with `--i` for words on one) and of policies (`q`, with `base` for the
+/// baseline), which fill and outline; `l` is a policy's line.
 fn palette() -> String {
     let variables = PAINTS.iter().enumerate().map(|(index, paint)| {
         format!(":root {{ --p{index}: {}; --i{index}: {}; }}\n", paint.fill, paint.ink)
@@ -48,9 +49,28 @@ fn palette() -> String {
     let classes = names.map(|name| {
         format!(".{name} {{ background: var(--{name}); fill: var(--{name}); stroke: var(--{name}); }}\n")
     });
-    let lines =
-        (0..PAINTS.len()).map(|index| format!(".l{index} {{ stroke: var(--p{index}); }}\n"));
-    variables.chain(classes).chain(lines).collect()
+    let of_policies = |at: usize| {
+        let paints = POLICY_PAINTS.iter().enumerate();
+        let all = paints.map(|(index, paints)| format!(" --q{index}: {};", paints[at]));
+        all.collect::<String>() + " --base: var(--text);"
+    };
+    let policies = format!(
+        ":root {{{} }}\n@media (prefers-color-scheme: dark) {{ :root:not([data-paper]) {{{} }} }}\n",
+        of_policies(0),
+        of_policies(1)
+    );
+    let lines = policy_names().map(|name| {
+        let paint = format!("var(--{name})");
+        format!(
+            ".{name} {{ background: {paint}; fill: {paint}; stroke: {paint}; }}\n\
+             .l-{name} {{ stroke: {paint}; }}\n"
+        )
+    });
+    variables.chain(classes).chain([policies]).chain(lines).collect()
+}
+
+fn policy_names() -> impl Iterator<Item = String> {
+    (0..POLICY_PAINTS.len()).map(|index| format!("q{index}")).chain(["base".to_owned()])
 }
 
 /// All scripts as one, which leaves no names behind.

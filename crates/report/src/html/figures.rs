@@ -48,7 +48,7 @@ fn legend(html: &mut Html, groups: &Groups) {
         html.close("span");
         html.text(name);
         if *tasks > 1 {
-            html.element("span", &[("class", "count")], &format!(" ×{tasks}"));
+            html.element("span", &[("class", "count")], &format!(" ×{}", count(*tasks)));
         }
         html.close("button");
     }
@@ -66,8 +66,8 @@ fn begin(html: &mut Html, kind: &str, heading: &str, reading: &str, label: &str)
     html.close("div");
 }
 
-/// Policies and seed of the figures in words, for a text alternative.
-fn who(workload: &Workload) -> String {
+/// Policies of the figures in words, for a text alternative.
+fn names_of(workload: &Workload) -> String {
     let with = || workload.policies.iter().filter(|policy| policy.figures.is_some());
     let names: Vec<&str> = with().map(|policy| policy.name.as_str()).collect();
     names.join(", ")
@@ -79,7 +79,7 @@ fn timeline(html: &mut Html, workload: &Workload, groups: &Groups, timelines: &[
         workload.policies.iter().filter_map(|p| p.figures.as_ref()).map(|f| f.seed).collect();
     let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
     let mut reading = format!(
-        "Which task each CPU ran, with seed {}; where it is empty, the CPU was idle. Where several \
+        "Which task each CPU ran, with seed {}. Where it is empty, the CPU was idle. Where several \
          slices share a column of pixels, they divide it in proportion to their time.",
         seeds.join(", ")
     );
@@ -97,7 +97,7 @@ fn timeline(html: &mut Html, workload: &Workload, groups: &Groups, timelines: &[
         workload.cpus,
         duration(from_ns),
         duration(to_ns),
-        who(workload),
+        names_of(workload),
         count(slices as u64)
     );
     begin(html, "timeline", "Timeline", &reading, &label);
@@ -107,27 +107,34 @@ fn timeline(html: &mut Html, workload: &Workload, groups: &Groups, timelines: &[
 
 fn shares(html: &mut Html, workload: &Workload, groups: &Groups) {
     let reading = "CPU time of each task as part of the whole machine; what is left is idle.";
-    let label = format!("CPU share of tasks over time under {}. Its table follows.", who(workload));
+    let label =
+        format!("CPU share of tasks over time under {}. Its table follows.", names_of(workload));
     begin(html, "shares", "Share over time", reading, &label);
     tables::shares(html, workload, groups);
     html.close("figure");
 }
 
 fn lags(html: &mut Html, workload: &Workload, groups: &Groups) {
-    let reading = "How far each task is behind (above 0) or ahead of (below 0) what an ideal, \
-                   infinitely fine scheduler would have given it by then. A band reaches from the \
-                   least to the greatest lag of its tasks.";
-    let label = format!("Lag of tasks over time under {}. Its table follows.", who(workload));
+    let reading =
+        "How far each task is behind (above 0) or ahead of (below 0) the CPU time that an \
+                   ideal, infinitely fine scheduler would have given it by then. A band reaches \
+                   from the least to the greatest lag of its tasks. The scale is linear near 0, \
+                   logarithmic beyond, and the same for all policies.";
+    let label = format!("Lag of tasks over time under {}. Its table follows.", names_of(workload));
     begin(html, "lags", "Lag over time", reading, &label);
     tables::lags(html, workload, groups);
     html.close("figure");
 }
 
 fn latencies(html: &mut Html, workload: &Workload) {
-    let reading = "So many percent of all times were not longer. Each step to the right is ten \
-                   times rarer; a curve ends, with a dot, at the longest of all. Lower is better.";
+    let reading =
+        "The value at or below which this percentage of the times is: mean over the seeds, \
+                   as in the table, with a band from the least to the greatest seed. Dots mark \
+                   p50, p95, p99 and the longest time. Lower is better. Each mark to the right \
+                   leaves a tenth of the times above it.";
     let names = tables::names_of_latencies(workload).join(", ");
-    let label = format!("Distributions of {names} under {}. Their table follows.", who(workload));
+    let label =
+        format!("Distributions of {names} under {}. Their table follows.", names_of(workload));
     begin(html, "latencies", "Distributions of times", reading, &label);
     tables::latencies(html, workload);
     html.close("figure");

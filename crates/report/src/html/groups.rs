@@ -3,15 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::model::Workload;
+use super::model::{Task, Workload};
 use crate::timeline::colours::{Colours, PAINTS};
 
 /// Tasks that are shown as one.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Group {
     pub(crate) name: String,
-    /// How many tasks it has.
-    pub(crate) tasks: usize,
+    /// How many tasks it has at the start.
+    pub(crate) tasks: u64,
     /// Its colour; `None`: that of all the rest.
     pub(crate) paint: Option<usize>,
 }
@@ -47,18 +47,19 @@ impl Groups {
         let colours = Colours::of(members.iter().map(|(name, _)| (*name, *name)));
         let mut groups = Groups { list: Vec::new(), of_task: vec![0; tasks.len()] };
         for (name, members) in &members {
-            groups.add(name, members, Some(colours.paint(name, name)));
+            groups.add(name, members, tasks, Some(colours.paint(name, name)));
         }
         if !rest.is_empty() {
-            groups.add("other tasks", &rest, None);
+            groups.add("other tasks", &rest, tasks, None);
         }
         groups
     }
 
-    fn add(&mut self, name: &str, members: &[usize], paint: Option<usize>) {
+    fn add(&mut self, name: &str, members: &[usize], tasks: &[Task], paint: Option<usize>) {
         members.iter().for_each(|task| self.of_task[*task] = self.list.len());
         let name = if name.is_empty() { "(no name)" } else { name };
-        self.list.push(Group { name: name.to_owned(), tasks: members.len(), paint });
+        let count = members.iter().map(|task| tasks[*task].instances).sum();
+        self.list.push(Group { name: name.to_owned(), tasks: count, paint });
     }
 
     /// The group of a task; a number that names no task is of the last group.
@@ -104,13 +105,14 @@ fn keep_busiest(members: &mut Vec<(&str, Vec<usize>)>, cpu_time: &[f64]) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::html::model::{Figures, Outcome, PolicyResult, Shares, Task};
+    use crate::html::model::{Figures, Outcome, PolicyResult, Shares};
 
     fn workload(tasks: &[(&str, f32)]) -> Workload {
         let task = |(name, _): &(&str, f32)| Task {
             name: (*name).to_owned(),
             instance_of: name.split('-').next().unwrap_or(name).to_owned(),
             weight: 100,
+            instances: 1,
         };
         let rows = tasks.iter().map(|(_, share)| vec![*share]).collect();
         let shares = Shares { from_ns: 0, bucket_ns: 10, tasks: rows };
@@ -125,7 +127,7 @@ mod tests {
         Workload { tasks, policies: vec![policy], ..Workload::default() }
     }
 
-    fn names(groups: &Groups) -> Vec<(&str, usize)> {
+    fn names(groups: &Groups) -> Vec<(&str, u64)> {
         groups.list.iter().map(|group| (group.name.as_str(), group.tasks)).collect()
     }
 

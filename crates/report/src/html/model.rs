@@ -16,15 +16,52 @@ pub struct Comparison {
     pub version: String,
     /// Command line that gives this report again; empty: not shown.
     pub command: String,
-    /// What the machine is like, as name and value: `("tick", "250 Hz")`.
+    /// What the simulated machine is like, as name and value: `("tick", "250 Hz")`.
     pub machine: Vec<(String, String)>,
-    /// The policy that others are set against; empty: none.
+    /// Where all of it comes from.
+    #[serde(default)]
+    pub provenance: Provenance,
+    /// The policy that others are compared with; empty: none. It is the first column.
     #[serde(default)]
     pub baseline: String,
     /// Rows of the summary tables, in this order.
     pub measures: Vec<Measure>,
+    /// What follows from all workloads' findings; at the top of the report, too.
+    #[serde(default)]
+    pub advice: Option<Finding>,
     /// A section for each.
     pub workloads: Vec<Workload>,
+}
+
+/// Something that was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// What it is about, in a word or two.
+    pub about: String,
+    /// A sentence.
+    pub text: String,
+}
+
+/// What one needs to know to trust a report, and to make it again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// When it was made; empty: not said.
+    pub date: String,
+    /// The computer on which it was made, in a line; empty: not said.
+    pub host: String,
+    /// Files that went into it.
+    pub inputs: Vec<Input>,
+}
+
+/// A file that went into a report.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Input {
+    /// What it is, as `policy`.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// SHA-256 of its bytes, in hexadecimal digits.
+    pub sha256: String,
 }
 
 /// A number that was taken of every run.
@@ -83,6 +120,9 @@ pub struct Workload {
     pub name: String,
     /// What it is, in a few sentences; may be empty.
     pub description: String,
+    /// What was found. All workloads' findings are at the top of the report.
+    #[serde(default)]
+    pub findings: Vec<Finding>,
     /// CPUs of the machine.
     pub cpus: u32,
     /// Length of a run.
@@ -107,6 +147,14 @@ pub struct Task {
     pub instance_of: String,
     /// Its share if it was given one, else its weight.
     pub weight: u64,
+    /// How many tasks there are of it at the start: more than one where all instances share a
+    /// place; 0: it is only forked.
+    #[serde(default = "one")]
+    pub instances: u64,
+}
+
+fn one() -> u64 {
+    1
 }
 
 /// One policy on one workload.
@@ -150,19 +198,22 @@ pub struct Cell {
     pub n: u32,
     /// The best of all policies, and significantly so.
     pub best: bool,
-    /// Beside the baseline, where there is one and this is another.
+    /// Compared with the baseline, where there is one and this is another.
     #[serde(default)]
     pub relative: Option<Relative>,
+    /// How many samples a run has of it, if these are so few that it says little.
+    #[serde(default)]
+    pub few_samples: Option<u64>,
 }
 
-/// A measure beside that of the baseline.
+/// A metric compared with that of the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Relative {
-    /// Over the baseline's mean; `None`: there is no ratio.
+    /// Ratio to the baseline's mean; `None`: there is no ratio.
     pub ratio: Option<f64>,
     /// Mean difference to it.
     pub difference: f64,
-    /// Whether chance may have made that difference.
+    /// Whether the difference is not significant.
     pub noise: bool,
 }
 
@@ -171,13 +222,13 @@ pub struct Relative {
 pub struct Figures {
     /// Its seed.
     pub seed: u64,
-    /// Who ran where.
+    /// Which task ran where.
     pub timeline: Slices,
     /// Part of the machine over time.
     pub shares: Shares,
     /// Lag over time.
     pub lags: Lags,
-    /// Distributions of times: wakeup latency, run delay, response time.
+    /// Distributions of times: wakeup latency, turnaround, response time. Of all seeds.
     pub latencies: Vec<Distribution>,
 }
 
@@ -241,7 +292,10 @@ pub struct Band {
 pub struct Distribution {
     /// What it is of, as `wakeup latency`: those of one name are drawn together.
     pub name: String,
-    /// How many times.
+    /// How many seeds it is of.
+    #[serde(default = "one")]
+    pub seeds: u64,
+    /// How many times, of all seeds together.
     pub count: u64,
     /// How many of them were still open at the end, counted with their length so far.
     pub waiting: u64,
@@ -254,6 +308,9 @@ pub struct Distribution {
 pub struct Point {
     /// Percentile from 0 to 100; 100 is the greatest value.
     pub percentile: f64,
-    /// So many percent are not above it.
+    /// Its value: the mean of the seeds, if there are several.
     pub value_ns: u64,
+    /// Of several seeds, the least and the greatest value.
+    #[serde(default)]
+    pub range_ns: Option<(u64, u64)>,
 }

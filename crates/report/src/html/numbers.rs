@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Numbers for people, with their units.
 
-use super::model::{Cell, Relative, Unit};
+use super::model::Unit;
 
 /// Between a number and its unit: no line ends here.
 const GAP: char = '\u{a0}';
@@ -67,54 +67,8 @@ pub(crate) fn duration(ns: u64) -> String {
     crate::timeline::time::text(ns).replace(' ', &GAP.to_string())
 }
 
-/// Mean and half width of its confidence interval, as `("1.234 ms", "± 0.012 ms")`: the half
-/// width has two significant digits, the mean as many decimals.
-pub(crate) fn mean(unit: Unit, cell: &Cell) -> (String, Option<String>) {
-    let form = form(unit, cell.mean);
-    let scaled = cell.mean / form.scale;
-    let Some(half_width) = cell.half_width.filter(|half| half.is_finite()) else {
-        return (value(unit, cell.mean), None);
-    };
-    let half = half_width.abs() / form.scale;
-    let shown = match half {
-        half if half > 0.0 => {
-            let wanted = 1.0 - half.log10().floor();
-            // As many as one reads.
-            wanted.clamp(0.0, decimals(unit, scaled) as f64 + 1.0) as usize
-        }
-        _ => decimals(unit, scaled),
-    };
-    let half = match half {
-        half if half > 0.0 => written(half, shown, form.suffix),
-        _ => "0".to_owned(),
-    };
-    (written(scaled, shown, form.suffix), Some(format!("±{GAP}{half}")))
-}
-
-/// A measure beside the baseline's, as `0.87×`, or the difference where there is no ratio; and
-/// what is said of chance, if it may be that.
-pub(crate) fn relative(unit: Unit, relative: &Relative) -> (String, &'static str) {
-    let Relative { ratio, difference, noise } = *relative;
-    let (mark, said) = if noise { ("~", " (within the noise)") } else { ("", "") };
-    let text = match ratio {
-        Some(ratio) => {
-            let decimals = match ratio.abs() {
-                r if r >= 99.95 => 0,
-                r if r >= 9.995 => 1,
-                r if !(1e-9..0.095).contains(&r) => 2,
-                r => (1.0 - r.log10().floor()) as usize,
-            };
-            format!("{mark}{}×", written(ratio, decimals, ""))
-        }
-        None => {
-            let sign = if difference > 0.0 { "+" } else { "" };
-            format!("{mark}{sign}{}", value(unit, difference))
-        }
-    };
-    (text, said)
-}
-
-fn written(scaled: f64, decimals: usize, suffix: &str) -> String {
+/// A number with so many decimals, and its unit.
+pub(crate) fn written(scaled: f64, decimals: usize, suffix: &str) -> String {
     if !scaled.is_finite() {
         return "–".to_owned();
     }
@@ -170,42 +124,5 @@ mod tests {
         for (unit, number, text) in cases {
             assert_eq!(plain(&value(unit, number)), text, "{number}");
         }
-    }
-
-    #[test]
-    fn ratios_are_marked_where_they_are_noise() {
-        let text = |ratio, difference, noise| {
-            let (text, said) = relative(Unit::Ns, &Relative { ratio, difference, noise });
-            (plain(&text), said)
-        };
-        assert_eq!(text(Some(0.8712), -1.0, false), ("0.87×".into(), ""));
-        let noise = ("~1.04×".to_owned(), " (within the noise)");
-        assert_eq!(text(Some(1.04), 1.0, true), noise);
-        assert_eq!(text(Some(0.00123), 1.0, false).0, "0.0012×");
-        assert_eq!(text(None, 2_500_000.0, false).0, "+2.50 ms");
-        assert_eq!(text(None, -2_500_000.0, true).0, "~−2.50 ms");
-    }
-
-    #[test]
-    fn the_half_width_has_two_digits_and_the_mean_as_many_decimals() {
-        let cell = |mean, half_width| Cell { mean, half_width, n: 10, best: false, relative: None };
-        let cases = [
-            (Unit::Ns, 1_234_567.0, Some(12_345.0), "1.235 ms", "± 0.012 ms"),
-            (Unit::Ns, 1_234_567.0, Some(345_678.0), "1.23 ms", "± 0.35 ms"),
-            (Unit::Ns, 3_200_000.0, Some(15_000_000.0), "3 ms", "± 15 ms"),
-            (Unit::Ns, 3_200_000.0, Some(0.1), "3.200 ms", "± 0.000 ms"),
-            (Unit::Ns, 3_200_000.0, Some(0.0), "3.20 ms", "± 0"),
-            (Unit::Number, 0.99951, Some(0.0002), "0.99951", "± 0.00020"),
-            (Unit::Count, 12_345.0, Some(120.0), "12 345", "± 120"),
-        ];
-        for (unit, number, half, text, half_text) in cases {
-            let (found, found_half) = mean(unit, &cell(number, half));
-            assert_eq!(
-                (plain(&found), plain(&found_half.unwrap())),
-                (text.into(), half_text.into())
-            );
-        }
-        assert_eq!(mean(Unit::Count, &cell(3.0, None)), ("3".to_owned(), None));
-        assert_eq!(mean(Unit::Count, &cell(3.0, Some(f64::INFINITY))).1, None);
     }
 }

@@ -7,8 +7,9 @@ use super::data;
 use super::figures;
 use super::groups::Groups;
 use super::markup::{json_in_script, Html};
-use super::model::{Comparison, Slices, Workload};
-use super::numbers::duration;
+use super::model::{Comparison, Finding, Slices, Workload};
+use super::numbers::{count, duration};
+use super::provenance::{self, version};
 use super::summary;
 
 /// Writes the whole document.
@@ -58,39 +59,38 @@ fn title(comparison: &Comparison) -> String {
     if !comparison.title.is_empty() {
         return comparison.title.clone();
     }
-    let names: Vec<&str> = comparison.workloads.iter().map(|w| w.name.as_str()).collect();
+    let mut names: Vec<&str> = Vec::new();
+    for workload in &comparison.workloads {
+        if !names.contains(&workload.name.as_str()) {
+            names.push(&workload.name);
+        }
+    }
     format!("Scheduling policies compared: {}", names.join(", "))
 }
 
-fn version(comparison: &Comparison) -> &str {
-    if comparison.version.is_empty() {
-        "rota"
-    } else {
-        &comparison.version
+/// What tells a workload's section from all others: its name; its CPUs too, if several have that.
+fn heading(comparison: &Comparison, workload: &Workload) -> String {
+    let alike = comparison.workloads.iter().filter(|other| other.name == workload.name);
+    match alike.count() {
+        0 | 1 => workload.name.clone(),
+        _ => format!("{}, {}", workload.name, plural(u64::from(workload.cpus), "CPU")),
     }
+}
+
+fn plural(n: u64, what: &str) -> String {
+    format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
 fn introduction(html: &mut Html, comparison: &Comparison, title: &str) {
     html.open("header", &[]);
     html.element("h1", &[], title);
-    html.open("dl", &[("class", "facts")]);
-    if !comparison.command.is_empty() {
-        html.element("dt", &[], "command");
-        html.open("dd", &[]);
-        html.element("code", &[], &comparison.command);
-        html.close("dd");
-    }
-    for (name, value) in &comparison.machine {
-        html.element("dt", &[], name);
-        html.element("dd", &[], value);
-    }
-    html.element("dt", &[], "made by");
-    html.element("dd", &[], version(comparison));
-    html.close("dl");
+    findings(html, comparison);
+    provenance::facts(html, comparison);
     if comparison.workloads.len() > 1 {
         html.open("nav", &[("aria-label", "Workloads")]);
         for (index, workload) in comparison.workloads.iter().enumerate() {
-            html.element("a", &[("href", &format!("#workload-{index}"))], &workload.name);
+            let heading = heading(comparison, workload);
+            html.element("a", &[("href", &format!("#workload-{index}"))], &heading);
         }
         html.close("nav");
     }
@@ -98,6 +98,36 @@ fn introduction(html: &mut Html, comparison: &Comparison, title: &str) {
     html.element("p", &[("class", "warning")], "The figures are drawn by a script, which is switched off here. The tables have their numbers.");
     html.close("noscript");
     html.close("header");
+}
+
+/// What was found on all workloads; nothing if nothing was.
+fn findings(html: &mut Html, comparison: &Comparison) {
+    let found = comparison.workloads.iter().filter(|workload| !workload.findings.is_empty());
+    let found: Vec<&Workload> = found.collect();
+    if found.is_empty() && comparison.advice.is_none() {
+        return;
+    }
+    html.open("section", &[("class", "findings"), ("aria-label", "Findings")]);
+    for workload in found {
+        if comparison.workloads.len() > 1 {
+            html.element("h2", &[], &heading(comparison, workload));
+        }
+        list(html, &workload.findings);
+    }
+    list(html, comparison.advice.as_slice());
+    html.close("section");
+}
+
+fn list(html: &mut Html, findings: &[Finding]) {
+    if findings.is_empty() {
+        return;
+    }
+    html.open("dl", &[]);
+    for Finding { about, text } in findings {
+        html.element("dt", &[], about);
+        html.element("dd", &[], text);
+    }
+    html.close("dl");
 }
 
 fn section(
@@ -109,7 +139,7 @@ fn section(
 ) {
     let (id, data_id) = (format!("workload-{index}"), format!("data-{index}"));
     html.open("section", &[("id", &id), ("class", "workload"), ("data-figures", &data_id)]);
-    html.element("h2", &[], &workload.name);
+    html.element("h2", &[], &heading(comparison, workload));
     for paragraph in workload.description.split("\n\n").filter(|text| !text.trim().is_empty()) {
         html.element("p", &[("class", "description")], paragraph);
     }
@@ -123,7 +153,7 @@ fn section(
         let groups = Groups::of(workload);
         figures::write(html, workload, &groups, &timelines);
         html.open("script", &[("type", "application/json"), ("id", &data_id)]);
-        html.raw(&json_in_script(&data::of(workload, &groups, &timelines)));
+        html.raw(&json_in_script(&data::of(workload, &comparison.baseline, &groups, &timelines)));
         html.close("script");
     }
     html.close("section");
@@ -131,7 +161,6 @@ fn section(
 
 /// What all runs had in common, in a line.
 fn conditions(workload: &Workload) -> String {
-    let plural = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let seeds = match workload.seeds.as_slice() {
         [seed] => format!("seed {seed}"),
         // A range says all that a list would.
@@ -140,11 +169,11 @@ fn conditions(workload: &Workload) -> String {
         {
             format!("seeds {first} to {last}")
         }
-        seeds => plural(seeds.len(), "seed"),
+        seeds => plural(seeds.len() as u64, "seed"),
     };
     let mut parts = vec![
-        plural(workload.cpus as usize, "CPU"),
-        plural(workload.tasks.len(), "task"),
+        plural(workload.cpus.into(), "CPU"),
+        plural(workload.tasks.iter().map(|task| task.instances).sum(), "task"),
         format!("runs of {}", duration(workload.duration_ns)),
         seeds,
     ];

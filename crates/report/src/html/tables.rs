@@ -83,7 +83,7 @@ pub(crate) fn shares(html: &mut Html, workload: &Workload, groups: &Groups) {
     let mut rows = Vec::new();
     for policy in &workload.policies {
         let Some(figures) = &policy.figures else { continue };
-        let series = series::shares(&figures.shares, groups);
+        let series = series::shares(&figures.shares, groups, workload.duration_ns);
         for (group, values) in groups.list.iter().zip(&series.groups) {
             let values: Vec<f64> = values.iter().map(|value| f64::from(*value)).collect();
             let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
@@ -104,7 +104,7 @@ pub(crate) fn lags(html: &mut Html, workload: &Workload, groups: &Groups) {
     let mut rows = Vec::new();
     for policy in &workload.policies {
         let Some(figures) = &policy.figures else { continue };
-        let series = series::lags(&figures.lags, groups);
+        let series = series::lags(&figures.lags, groups, workload.duration_ns);
         for (group, bands) in groups.list.iter().zip(&series.groups) {
             let whole: Option<Band> = bands.iter().copied().fold(None, both);
             let written = |ns: Option<i64>| ns.map_or("–".to_owned(), |ns| time(ns as f64));
@@ -119,9 +119,9 @@ pub(crate) fn lags(html: &mut Html, workload: &Workload, groups: &Groups) {
     table(html, "Lag over time as a table", &["policy", "task", "least", "greatest"], 2, &rows);
 }
 
-/// Percentiles of each distribution under each policy.
+/// Percentiles of each distribution under each policy, means over the seeds.
 pub(crate) fn latencies(html: &mut Html, workload: &Workload) {
-    let percentiles = [50.0, 90.0, 99.0, 99.9, 100.0];
+    let percentiles = [50.0, 90.0, 95.0, 99.0, 99.9, 100.0];
     let mut rows = Vec::new();
     for name in names_of_latencies(workload) {
         for policy in &workload.policies {
@@ -130,6 +130,7 @@ pub(crate) fn latencies(html: &mut Html, workload: &Workload) {
                 continue;
             };
             let mut row = vec![name.to_owned(), policy.name.clone()];
+            row.push(count(found.seeds));
             row.push(count(found.count));
             row.push(count(found.waiting));
             row.extend(
@@ -138,8 +139,19 @@ pub(crate) fn latencies(html: &mut Html, workload: &Workload) {
             rows.push(row);
         }
     }
-    let columns =
-        ["time", "policy", "count", "still open", "p50", "p90", "p99", "p99.9", "longest"];
+    let columns = [
+        "time",
+        "policy",
+        "seeds",
+        "count",
+        "still open",
+        "p50",
+        "p90",
+        "p95",
+        "p99",
+        "p99.9",
+        "longest",
+    ];
     table(html, "Distributions as a table", &columns, 2, &rows);
 }
 

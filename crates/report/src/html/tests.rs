@@ -10,7 +10,7 @@ const HOSTILE: &str = "</script><script>alert('x')</script> \"quoted\" & <b>grö
 fn comparison(name: &str, policies: usize) -> Comparison {
     let slice = |start_ns, end_ns, task| Slice { start_ns, end_ns, task };
     let band = |min_ns, max_ns| Some(Band { min_ns, max_ns });
-    let point = |percentile, value_ns| Point { percentile, value_ns };
+    let point = |percentile, value_ns| Point { percentile, value_ns, range_ns: None };
     let figures = Figures {
         seed: 7,
         timeline: Slices {
@@ -30,13 +30,15 @@ fn comparison(name: &str, policies: usize) -> Comparison {
         },
         latencies: vec![Distribution {
             name: name.to_owned(),
+            seeds: 1,
             count: 3,
             waiting: 1,
             points: vec![point(0.0, 10_000), point(66.7, 20_000), point(100.0, 1_500_000)],
         }],
     };
     let cell = |mean, best| {
-        Some(Cell { mean, half_width: Some(mean / 10.0), n: 10, best, relative: None })
+        let half_width = Some(mean / 10.0);
+        Some(Cell { mean, half_width, n: 10, best, relative: None, few_samples: None })
     };
     let policy = |index: usize| PolicyResult {
         name: format!("{name} {index}"),
@@ -58,13 +60,16 @@ fn comparison(name: &str, policies: usize) -> Comparison {
         name: format!("{name}-{index}"),
         instance_of: name.to_owned(),
         weight: 100,
+        instances: 1,
     };
     Comparison {
         title: String::new(),
         version: "rota 1".to_owned(),
         command: format!("rota compare {name}"),
         machine: vec![(name.to_owned(), name.to_owned())],
+        provenance: Provenance::default(),
         baseline: String::new(),
+        advice: None,
         measures: vec![
             measure("p99", Unit::Ns, Better::Lower),
             measure("other", Unit::Count, Better::None),
@@ -72,6 +77,7 @@ fn comparison(name: &str, policies: usize) -> Comparison {
         workloads: vec![Workload {
             name: name.to_owned(),
             description: name.to_owned(),
+            findings: Vec::new(),
             cpus: 1,
             duration_ns: 1_000_000,
             warmup_ns: 0,
@@ -85,13 +91,13 @@ fn comparison(name: &str, policies: usize) -> Comparison {
 #[test]
 fn the_table_has_means_half_widths_and_the_best() {
     let document = render(&comparison("mix", 2)).replace('\u{a0}', " ");
-    let best = "<td class=\"best\" data-value=\"1230000\"><span class=\"mean\">1.23 ms</span>\n\
-                <span class=\"unseen\"> (best)</span>\n<span class=\"half\">± 0.12 ms</span>";
+    let best = "<td class=\"best\" data-value=\"1230000\"><span class=\"mean\">1.23</span>\n\
+                <span class=\"unseen\"> (best)</span>\n<span class=\"half\">± 0.12</span>";
     assert!(document.contains(best));
     assert!(
-        document.contains("<span class=\"mean\">2.46 ms</span>\n<span class=\"half\">± 0.25 ms")
+        document.contains("<span class=\"mean\">2.46</span>\n<span class=\"half\">± 0.25</span>")
     );
-    assert!(document.contains("Mean of 10 seeds"));
+    assert!(document.contains("Mean over 10 seeds"));
     // No policy has a number of the second measure.
     assert!(!document.contains("data-measure=\"other\""));
 }
@@ -99,7 +105,7 @@ fn the_table_has_means_half_widths_and_the_best() {
 #[test]
 fn cells_have_their_ratio_to_the_baseline() {
     let mut comparison = comparison("mix", 3);
-    assert!(!render(&comparison).contains("the baseline"));
+    assert!(!render(&comparison).contains(", the baseline,"));
     comparison.baseline = "mix 0".to_owned();
     let policies = &mut comparison.workloads[0].policies;
     for (policy, noise) in policies[1..].iter_mut().zip([false, true]) {
@@ -108,17 +114,19 @@ fn cells_have_their_ratio_to_the_baseline() {
         cell.relative = Some(Relative { ratio, difference: cell.mean - 1_230_000.0, noise });
     }
     let document = render(&comparison);
-    assert!(document.contains("×: the mean over that of mix 0, the baseline."));
+    assert!(document.contains("×: ratio to the mean of mix 0, the baseline, over the same seeds."));
     assert!(document.contains("<span class=\"relative\">2.00×</span>"));
-    let noise = "<span class=\"relative noise\">~3.00×<span class=\"unseen\"> (within the noise)";
+    let noise = "<span class=\"relative noise\">~3.00×<span class=\"unseen\"> (not significant)";
     assert!(document.contains(noise));
 }
 
 #[test]
 fn a_best_value_that_looks_like_another_is_not_marked() {
     let mut comparison = comparison("mix", 2);
-    let number =
-        |mean, best| Some(Cell { mean, half_width: Some(0.0), n: 10, best, relative: None });
+    let number = |mean, best| {
+        let half_width = Some(0.0);
+        Some(Cell { mean, half_width, n: 10, best, relative: None, few_samples: None })
+    };
     comparison.measures[1].unit = Unit::Number;
     let policies = &mut comparison.workloads[0].policies;
     policies[0].cells[1] = number(0.999_999_9, true);
@@ -141,8 +149,8 @@ fn every_figure_has_its_numbers_as_a_table() {
         // Least and greatest lag.
         "mix-0</th>\n<td>−5.00 µs</td>\n<td>12.0 µs</td>",
         "mix-1</th>\n<td>–</td>\n<td>–</td>",
-        // Count, still open, p50, p90 …
-        "<td>3</td>\n<td>1</td>\n<td>20.0 µs</td>\n<td>1.50 ms</td>",
+        // Seeds, count, still open, p50, p90 …
+        "<td>1</td>\n<td>3</td>\n<td>1</td>\n<td>20.0 µs</td>\n<td>1.50 ms</td>",
     ];
     for row in rows {
         assert!(document.contains(row), "{row}");
@@ -227,4 +235,86 @@ fn a_long_timeline_keeps_the_file_small() {
     let document = render(&comparison);
     assert!(document.len() < 12_000_000, "{} bytes", document.len());
     assert!(document.contains("a report has room for 1\u{202f}000\u{202f}000 slices in all"));
+}
+
+#[test]
+fn the_baseline_is_the_first_column() {
+    let mut comparison = comparison("mix", 3);
+    comparison.baseline = "mix 2".to_owned();
+    let document = render(&comparison);
+    let head = document.split_once("<thead>").and_then(|(_, rest)| rest.split_once("</thead>"));
+    let (head, _) = head.expect("a table");
+    let place = |name: &str| head.find(name).unwrap_or_else(|| panic!("{name}: {head}"));
+    assert!(place("mix 2") < place("mix 0") && place("mix 0") < place("mix 1"));
+    assert_eq!(document.matches("<th scope=\"col\" class=\"baseline\">").count(), 1);
+    // It has a cell in the row of the one metric.
+    assert_eq!(document.matches("<td class=\"other baseline\"").count(), 1);
+    let begin = "<script type=\"application/json\" id=\"data-0\">";
+    let (_, data) = document.split_once(begin).expect("data");
+    let (data, _) = data.split_once("</script>").expect("an end");
+    let data: serde_json::Value = serde_json::from_str(data).expect("JSON");
+    assert_eq!((&data["policies"][0]["name"], &data["policies"][0]["baseline"]), {
+        (&"mix 2".into(), &true.into())
+    });
+    assert_eq!(data["policies"][1]["baseline"], false);
+}
+
+#[test]
+fn sections_of_one_workload_differ_in_their_headings() {
+    let mut comparison = comparison("mix", 1);
+    let mut larger = comparison.workloads[0].clone();
+    larger.cpus = 16;
+    comparison.workloads.push(larger);
+    let document = render(&comparison);
+    for heading in ["<h2>mix, 1 CPU</h2>", "<h2>mix, 16 CPUs</h2>", ">mix, 16 CPUs</a>"] {
+        assert!(document.contains(heading), "{heading}");
+    }
+    assert!(document.contains("<h1>Scheduling policies compared: mix</h1>"));
+}
+
+#[test]
+fn instances_that_share_a_place_are_counted() {
+    let mut comparison = comparison("mix", 1);
+    comparison.workloads[0].tasks[0].instances = 1999;
+    let document = render(&comparison);
+    assert!(document.contains("1 CPU · 2000 tasks · "));
+    assert!(document.contains("<span class=\"count\"> ×1999</span>"));
+}
+
+#[test]
+fn findings_stand_above_all_tables_and_are_absent_if_there_are_none() {
+    let mut comparison = comparison("mix", 1);
+    assert!(!render(&comparison).contains("class=\"findings\""));
+    let finding = |text: &str| Finding { about: "latency".to_owned(), text: text.to_owned() };
+    comparison.workloads[0].findings = vec![finding(&format!("Use {HOSTILE}."))];
+    comparison.advice = Some(finding("run it"));
+    let document = render(&comparison);
+    let place = |text: &str| document.find(text).unwrap_or_else(|| panic!("{text}"));
+    assert!(place("class=\"findings\"") < place("class=\"facts\""));
+    assert!(document.contains("<dt>latency</dt>\n<dd>Use &lt;/script&gt;"));
+    assert!(place("run it</dd>") > place("<dd>Use"));
+}
+
+#[test]
+fn provenance_has_date_host_seeds_and_hashes() {
+    let mut comparison = comparison("mix", 1);
+    let text = |text: &str| text.to_owned();
+    let input = Input { kind: text("policy"), name: text("a.bpf.o"), sha256: text("0123abcd") };
+    let (date, host) = (text("2001-09-09 01:46 UTC"), text("Linux 6.1, 2 CPUs"));
+    comparison.provenance = Provenance { date, host, inputs: vec![input] };
+    let document = render(&comparison);
+    assert!(document.contains("<dd>rota 1, 2001-09-09 01:46 UTC</dd>"));
+    assert!(document.contains("<dt>on</dt>\n<dd>Linux 6.1, 2 CPUs</dd>"));
+    assert!(document.contains("Seeds: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10"));
+    assert!(document.contains("<code>0123abcd</code>"));
+}
+
+#[test]
+fn few_samples_are_said() {
+    let mut comparison = comparison("mix", 1);
+    assert!(!render(&comparison).contains("n\u{a0}="));
+    if let Some(cell) = &mut comparison.workloads[0].policies[0].cells[0] {
+        cell.few_samples = Some(4);
+    }
+    assert!(render(&comparison).contains(">n\u{a0}=\u{a0}4</span>"));
 }

@@ -22,6 +22,19 @@ pub(crate) const PAINTS: [Paint; 8] = [
     Paint { fill: "#7a5cff", ink: "#fff" },
 ];
 
+/// Colours of policies, on white and on black: none is like one of a task, for policies and tasks
+/// are in the same figures. Each differs from each other with every kind of colour vision.
+pub(crate) const POLICY_PAINTS: [[&str; 2]; 8] = [
+    ["#4c92fa", "#f9ca10"],
+    ["#f93f10", "#27b953"],
+    ["#6a0e81", "#c291f3"],
+    ["#35636e", "#f91010"],
+    ["#770f03", "#db069b"],
+    ["#b083c3", "#a3f5ab"],
+    ["#6d10f9", "#bd757c"],
+    ["#c76257", "#c006ef"],
+];
+
 /// Which paint each task has.
 pub(crate) struct Colours {
     /// By name, or by kind of task.
@@ -140,6 +153,12 @@ mod tests {
         })
     }
 
+    /// Of WCAG, with the light of the surroundings.
+    fn luminance(colour: &str) -> f64 {
+        let [red, green, blue] = linear(colour);
+        0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05
+    }
+
     fn product(matrix: &[[f64; 3]; 3], vector: [f64; 3]) -> [f64; 3] {
         matrix.map(|row| row.iter().zip(vector).map(|(a, b)| a * b).sum::<f64>().clamp(0.0, 1.0))
     }
@@ -156,26 +175,55 @@ mod tests {
         [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
     }
 
+    fn distance(vision: &[[f64; 3]; 3], one: &str, other: &str) -> f64 {
+        let [one, other] = [one, other].map(|colour| lab(product(vision, linear(colour))));
+        one.iter().zip(other).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+    }
+
     #[test]
     fn colours_differ_for_every_kind_of_colour_vision() {
+        // A baseline has the colour of words.
+        let policies = |at: usize, words| {
+            POLICY_PAINTS.map(|paints| paints[at]).into_iter().chain([words]).collect()
+        };
+        let palettes: [Vec<&str>; 3] =
+            [PAINTS.map(|paint| paint.fill).into(), policies(0, "#1f2328"), policies(1, "#e6edf3")];
         for vision in VISIONS {
-            let seen = PAINTS.map(|paint| lab(product(&vision, linear(paint.fill))));
-            for (index, one) in seen.iter().enumerate() {
-                for other in &seen[..index] {
-                    let square: f64 = one.iter().zip(other).map(|(a, b)| (a - b).powi(2)).sum();
-                    // About 2.3 is just noticeable side by side.
-                    assert!(square.sqrt() > 15.0, "{one:?} and {other:?} are {}", square.sqrt());
+            for palette in &palettes {
+                for (index, one) in palette.iter().enumerate() {
+                    for other in &palette[..index] {
+                        // About 2.3 is just noticeable side by side.
+                        let distance = distance(&vision, one, other);
+                        assert!(distance > 15.0, "{one} and {other} are {distance}");
+                    }
                 }
             }
         }
     }
 
     #[test]
+    fn a_policy_does_not_look_like_a_task() {
+        for policy in POLICY_PAINTS.iter().flatten() {
+            for Paint { fill, .. } in PAINTS {
+                let distance = distance(&VISIONS[0], policy, fill);
+                assert!(distance > 15.0, "{policy} and {fill} are {distance}");
+            }
+        }
+    }
+
+    #[test]
+    fn lines_of_policies_are_seen_on_their_page() {
+        for (at, page) in ["#ffffff", "#0d1117"].into_iter().enumerate() {
+            for paints in POLICY_PAINTS {
+                let (a, b) = (luminance(paints[at]), luminance(page));
+                // WCAG 2.1, success criterion 1.4.11.
+                assert!(a.max(b) / a.min(b) >= 3.0, "{} on {page}", paints[at]);
+            }
+        }
+    }
+
+    #[test]
     fn words_can_be_read_on_their_colours() {
-        let luminance = |colour: &str| {
-            let [red, green, blue] = linear(colour);
-            0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05
-        };
         for Paint { fill, ink } in PAINTS {
             let ink = if ink == "#fff" { "#ffffff" } else { "#111111" };
             let (a, b) = (luminance(fill), luminance(ink));

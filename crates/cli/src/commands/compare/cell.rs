@@ -2,12 +2,12 @@
 //! Does one run of the matrix, and keeps its numbers.
 
 use super::matrix::{Cell, Matrix};
-use super::pictures::{self, Pictures};
+use super::pictures::{self, Gather, Pictures};
 use crate::comparison::{Exit, Run, Tasks};
 use crate::error::Error;
 use crate::progress::Clock;
 use crate::simulation;
-use rota_measure::catalogue;
+use rota_measure::{catalogue, FigureSink};
 use rota_sim::{Measured, Simulation, Watchers};
 use rota_trace::Sink;
 
@@ -15,7 +15,7 @@ use rota_trace::Sink;
 pub(crate) fn run(
     matrix: &Matrix,
     cell: Cell,
-    pictures: bool,
+    gather: Gather,
     clock: &Clock,
 ) -> Result<(Run, Option<Pictures>), Error> {
     let stage = &matrix.stages[cell.stage];
@@ -23,7 +23,14 @@ pub(crate) fn run(
     let mut config = stage.config.clone();
     config.seed = matrix.seeds[cell.seed];
     let cpus = config.topology.cpus();
-    let (figures, mut slices) = pictures.then(|| pictures::sinks(&stage.load, cpus)).unzip();
+    let (figures, mut slices) = match gather {
+        Gather::Nothing => (None, None),
+        Gather::Curves => (Some(FigureSink::of_curves()), None),
+        Gather::Pictures => {
+            let (figures, slices) = pictures::sinks(&stage.load, cpus);
+            (Some(figures), Some(slices))
+        }
+    };
     let sinks = slices.iter_mut().map(|slices| slices as &mut dyn Sink).collect();
     let watchers = Watchers { sinks, figures };
     let load = &stage.load;
@@ -31,11 +38,16 @@ pub(crate) fn run(
     let simulation = simulation.with_setup(&object.setup);
     let mut finished = simulation::run(simulation, watchers, clock)
         .map_err(|error| simulation::refused(&error, load))?;
-    let pictures = slices.zip(finished.figures.take()).map(|(slices, figures)| {
+    let mut run = result(matrix, cell, cpus, &finished);
+    let mut figures = finished.figures.take();
+    if let Some(figures) = &mut figures {
+        run.curves = std::mem::take(&mut figures.curves);
+    }
+    let pictures = slices.zip(figures).map(|(slices, figures)| {
         let timeline = slices.finish(finished.outcome.end_ns);
         Pictures { figures, timeline }
     });
-    Ok((result(matrix, cell, cpus, &finished), pictures))
+    Ok((run, pictures))
 }
 
 fn result(matrix: &Matrix, cell: Cell, cpus: u32, finished: &Measured) -> Run {
@@ -61,5 +73,10 @@ fn result(matrix: &Matrix, cell: Cell, cpus: u32, finished: &Measured) -> Run {
         duration_ns: finished.outcome.end_ns,
         measures: numbers.filter_map(|m| Some((m.key.to_owned(), m.of(run)?))).collect(),
         tasks: tasks.collect(),
+        samples: catalogue::measures()
+            .iter()
+            .filter_map(|m| Some((m.key.to_owned(), catalogue::samples(m.key, run)?)))
+            .collect(),
+        curves: Vec::new(),
     }
 }

@@ -145,6 +145,7 @@ fn describe(wanted: &[Wanted], found: &[Found]) -> Result<Vec<Policy>, Error> {
             manifest: wanted.manifest.clone(),
             set: wanted.set.clone(),
             hash: hex(hash),
+            sha256: hex(Sha256::new_with_prefix(&found.bytes)),
         });
     }
     Ok(policies)

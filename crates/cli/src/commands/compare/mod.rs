@@ -8,6 +8,7 @@ mod matrix;
 mod pictures;
 mod policies;
 mod pool;
+mod provenance;
 mod report;
 
 pub(crate) use args::CompareArgs;
@@ -21,7 +22,7 @@ use crate::output_file::{self, OutputFile};
 use crate::progress::{self, Clock};
 use kept::Kept;
 use matrix::Matrix;
-use pictures::Pictures;
+use pictures::{Gather, Pictures};
 use pool::{Done, Work};
 use std::io::Write;
 use std::num::NonZero;
@@ -34,6 +35,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Status, Error> {
     let loads: Vec<&Load> = matrix.stages.iter().map(|stage| &*stage.load).collect();
     findings::check(&goals, &loads)?;
     // Early, as nobody wants to run in vain; what is there stays until there is another.
+    let provenance = args.report.as_ref().map(|_| provenance::of(&matrix)).transpose()?;
     let page = args.report.as_deref().map(OutputFile::create).transpose()?;
     let mut kept = Kept::open(args, &matrix)?;
     let (runs, pictures) = all_runs(args, &matrix, &mut kept)?;
@@ -42,7 +44,9 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Status, Error> {
 
     // Before it is printed: whoever reads that may have enough of it after a line.
     if let Some((page, path)) = page.zip(args.report.as_deref()) {
-        page.finish_with(report::html(&args.machine, &comparison, &pictures).as_bytes())?;
+        let provenance = provenance.unwrap_or_default();
+        let html = report::html(args, &comparison, &pictures, &found, provenance);
+        page.finish_with(html.as_bytes())?;
         let (mut json, mut csv) = (Vec::new(), Vec::new());
         json::print(&mut json, &comparison::json::Json::new(&comparison, &found))?;
         output_file::write(&path.with_extension("json"), &json)?;
@@ -64,22 +68,29 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Status, Error> {
 }
 
 /// The runs of all cells, in their order: those that were kept, and the others, which are done
-/// now. Pictures are of the first seed; as they are not kept, those runs are always done.
+/// now. Pictures are of the first seed; as they are not kept, those runs are always done. Curves
+/// are kept, so that a report can be made of runs that were kept without one.
 fn all_runs(
     args: &CompareArgs,
     matrix: &Arc<Matrix>,
     kept: &mut Kept,
 ) -> Result<(Vec<Run>, Vec<Option<Pictures>>), Error> {
     let cells = matrix.cells();
-    let wants_pictures = |cell: &matrix::Cell| args.report.is_some() && cell.seed == 0;
+    let gather = |cell: &matrix::Cell| match (&args.report, &args.resume) {
+        (Some(_), _) if cell.seed == 0 => Gather::Pictures,
+        (None, None) => Gather::Nothing,
+        _ => Gather::Curves,
+    };
     let mut known: Vec<Option<Run>> = cells.iter().map(|cell| kept.find(matrix, *cell)).collect();
     let is_todo = |(cell, run): (&matrix::Cell, &Option<Run>)| {
-        (run.is_none() || wants_pictures(cell)).then_some((*cell, wants_pictures(cell)))
+        let gather = gather(cell);
+        (run.is_none() || gather == Gather::Pictures).then_some((*cell, gather))
     };
-    let todo: Vec<(matrix::Cell, bool)> = cells.iter().zip(&known).filter_map(is_todo).collect();
+    let todo: Vec<(matrix::Cell, Gather)> = cells.iter().zip(&known).filter_map(is_todo).collect();
 
     let clock = Arc::new(Clock::default());
-    let length_ns = |(cell, _): &(matrix::Cell, bool)| matrix.stages[cell.stage].config.duration_ns;
+    let length_ns =
+        |(cell, _): &(matrix::Cell, Gather)| matrix.stages[cell.stage].config.duration_ns;
     let total_ns = todo.iter().map(length_ns).fold(0, u64::saturating_add);
     let work = Work { matrix: Arc::clone(matrix), cells: todo.clone(), clock: Arc::clone(&clock) };
     let jobs = args.jobs.or(std::thread::available_parallelism().ok()).map_or(1, NonZero::get);

@@ -18,6 +18,16 @@ pub(crate) struct Pictures {
     pub(crate) timeline: Slices,
 }
 
+/// What is gathered of a run besides its numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gather {
+    Nothing,
+    /// Curves of distributions.
+    Curves,
+    /// Curves, and all that figures are drawn from.
+    Pictures,
+}
+
 /// What gathers [`Pictures`] of a run of this workload.
 pub(crate) fn sinks(load: &Load, cpus: u32) -> (FigureSink, SliceSink) {
     let rows = Rows::new(rows(load));

@@ -4,7 +4,7 @@
 use super::cell;
 use super::kept::Kept;
 use super::matrix::{Cell, Matrix};
-use super::pictures::Pictures;
+use super::pictures::{Gather, Pictures};
 use crate::comparison::Run;
 use crate::error::Error;
 use crate::progress::Clock;
@@ -26,8 +26,8 @@ pub(crate) struct Done {
 /// What the threads share.
 pub(crate) struct Work {
     pub(crate) matrix: Arc<Matrix>,
-    /// Runs that are still to be done, and whether pictures are made of them.
-    pub(crate) cells: Vec<(Cell, bool)>,
+    /// Runs that are still to be done, and what is gathered of each.
+    pub(crate) cells: Vec<(Cell, Gather)>,
     pub(crate) clock: Arc<Clock>,
 }
 
@@ -74,8 +74,8 @@ fn start(work: Work, jobs: usize) -> Receiver<Finished> {
 fn worker(work: &Work, next: &AtomicUsize, sender: &Sender<Finished>) {
     loop {
         let at = next.fetch_add(1, Ordering::Relaxed);
-        let Some((cell, pictures)) = work.cells.get(at) else { return };
-        let result = cell::run(&work.matrix, *cell, *pictures, &work.clock);
+        let Some((cell, gather)) = work.cells.get(at) else { return };
+        let result = cell::run(&work.matrix, *cell, *gather, &work.clock);
         let result = result.map(|(run, pictures)| Done { run, pictures });
         if sender.send((at, result)).is_err() {
             return;

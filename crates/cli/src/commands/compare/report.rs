@@ -2,50 +2,77 @@
 //! Fills the model of the HTML report.
 
 use super::pictures::Pictures;
-use crate::comparison::{Column, Comparison, Stage};
-use crate::options::MachineArgs;
+use super::CompareArgs;
+use crate::comparison::{Column, Comparison, Run, Stage};
+use crate::findings::Findings;
+use crate::output::comparison::findings::{self, Statement};
 use crate::output::{command_line, units};
-use rota_measure::catalogue::{Measure, Unit};
-use rota_measure::figures::{Band, Curve, Figures};
+use rota_measure::catalogue::{self, Measure, Unit};
+use rota_measure::curve::{self, CurveOfSeeds};
+use rota_measure::figures::{Band, Figures};
 use rota_measure::statistics::Better;
 use rota_report::html::{self, model};
 use rota_workload::Workload;
 use std::collections::HashMap;
 
+/// The row of all that have no other, as `rota_measure::Rows` calls it.
+const OTHERS: &str = "others";
+
 /// The report. Pictures are those of all cells, in their order, as far as there are any.
 pub(crate) fn html(
-    options: &MachineArgs,
+    args: &CompareArgs,
     comparison: &Comparison<'_>,
     pictures: &[Option<Pictures>],
+    findings: &Findings<'_>,
+    provenance: model::Provenance,
 ) -> String {
     let per_stage = comparison.policies.len() * comparison.seeds.len();
-    let stages = comparison.stages.iter().zip(pictures.chunks(per_stage));
+    let (found, advice) = findings::statements(comparison, findings);
+    let stages = comparison.stages.iter().zip(pictures.chunks(per_stage)).zip(found);
     html::render(&model::Comparison {
         title: String::new(),
         version: format!("rota {}", env!("CARGO_PKG_VERSION")),
         command: command_line(),
-        machine: machine(options),
+        machine: machine(args),
+        provenance,
         baseline: comparison
             .baseline
             .map(|baseline| comparison.policies[baseline.at].label.clone())
             .unwrap_or_default(),
         measures: comparison.measures.iter().map(measure).collect(),
-        workloads: stages.map(|(stage, pictures)| workload(comparison, stage, pictures)).collect(),
+        advice: advice.map(finding),
+        workloads: stages
+            .map(|((stage, pictures), (_, found))| model::Workload {
+                findings: found.into_iter().map(finding).collect(),
+                ..workload(comparison, stage, pictures)
+            })
+            .collect(),
     })
 }
 
-fn machine(options: &MachineArgs) -> Vec<(String, String)> {
-    let mut facts = vec![("tick".to_owned(), format!("{} Hz", options.hz))];
+fn finding(Statement { about, text }: Statement) -> model::Finding {
+    model::Finding { about, text }
+}
+
+/// The simulated machine.
+fn machine(args: &CompareArgs) -> Vec<(String, String)> {
+    let kernel = match &args.object.btf {
+        Some(btf) => format!("by the types of {}", btf.display()),
+        None => format!("Linux {}", args.object.kernel),
+    };
+    let options = &args.machine;
+    let tick = format!("{} Hz", options.hz);
+    let mut facts = vec![("simulated kernel".to_owned(), kernel), ("tick".to_owned(), tick)];
     if let Some(topology) = &options.topology {
         facts.push(("topology".into(), topology.clone()));
     }
     let overheads = if options.ideal { "none (--ideal)" } else { "a current x86 server's" };
     facts.push(("overheads".into(), overheads.into()));
     if options.shuffle_ties {
-        facts.push(("ties".into(), "shuffled, by seed".into()));
+        facts.push(("tie-breaks".into(), "random, by seed".into()));
     }
     if let Some(warmup_ns) = options.warmup {
-        facts.push(("warm-up left out".into(), units::duration(warmup_ns)));
+        facts.push(("warm-up, not measured".into(), units::duration(warmup_ns)));
     }
     facts
 }
@@ -81,6 +108,10 @@ fn workload(
     let (seeds, cpus) = (comparison.seeds, stage.config.topology.cpus());
     let columns = stage.columns.iter().zip(pictures);
     let policies = columns.map(|(column, pictures)| policy(column, pictures.as_ref(), seeds, cpus));
+    let mut policies: Vec<model::PolicyResult> = policies.collect();
+    if let Some(baseline) = comparison.baseline {
+        policies[..=baseline.at].rotate_right(1);
+    }
     let figures = pictures.iter().flatten().map(|pictures| &pictures.figures);
     model::Workload {
         name: stage.load.file.clone(),
@@ -90,7 +121,8 @@ fn workload(
         warmup_ns: stage.config.warmup_ns,
         seeds: seeds.to_vec(),
         tasks: tasks(&stage.load.workload, figures),
-        policies: policies.collect(),
+        policies,
+        findings: Vec::new(),
     }
 }
 
@@ -98,12 +130,25 @@ fn workload(
 fn tasks<'a>(workload: &Workload, figures: impl Iterator<Item = &'a Figures>) -> Vec<model::Task> {
     let instances = workload.tasks.iter().map(|task| (task.name.as_str(), workload.name_of(task)));
     let instances: HashMap<&str, &str> = instances.collect();
+    let all = workload.tasks.len() as u64;
+    let mut counts: HashMap<&str, u64> = HashMap::new();
+    for name in workload.tasks.iter().map(|task| workload.name_of(task)) {
+        *counts.entry(name).or_default() += 1;
+    }
     let mut tasks: Vec<model::Task> = Vec::new();
     for figures in figures {
         for (at, (name, claim)) in figures.names.iter().zip(&figures.claims).enumerate() {
             if at == tasks.len() {
                 let instance_of = instances.get(name.as_str()).copied().unwrap_or(name).to_owned();
-                tasks.push(model::Task { name: name.clone(), instance_of, weight: 0 });
+                let count = match instances.contains_key(name.as_str()) {
+                    true => 1,
+                    false if name == OTHERS => {
+                        all.saturating_sub(tasks.iter().map(|t| t.instances).sum())
+                    }
+                    false => counts.get(name.as_str()).copied().unwrap_or(0),
+                };
+                let name = name.clone();
+                tasks.push(model::Task { name, instance_of, weight: 0, instances: count });
             }
             tasks[at].weight = tasks[at].weight.max(claim.unwrap_or(0));
         }
@@ -122,8 +167,9 @@ fn policy(
         Some(reason) => model::Outcome::Ejected { reason, runs: column.ejected().count() as u32 },
         None => model::Outcome::Finished,
     };
-    let cells = column.cells.iter().map(|cell| {
+    let cells = column.cells.iter().zip(catalogue::measures()).map(|(cell, measure)| {
         cell.map(|cell| model::Cell {
+            few_samples: few_samples(column, measure.key),
             mean: cell.estimate.mean,
             half_width: cell.estimate.half_width,
             n: cell.estimate.n,
@@ -145,7 +191,7 @@ fn policy(
             timeline: pictures.timeline.clone(),
             shares: shares(&pictures.figures, cpus),
             lags: lags(&pictures.figures),
-            latencies: pictures.figures.curves.iter().map(distribution).collect(),
+            latencies: distributions(column),
         }),
     }
 }
@@ -173,15 +219,41 @@ fn lags(figures: &Figures) -> model::Lags {
     model::Lags { from_ns: 0, bucket_ns: figures.bucket_ns, tasks }
 }
 
-fn distribution(curve: &Curve) -> model::Distribution {
-    let point = |(percentile, value_ns): &(f64, u64)| model::Point {
-        percentile: *percentile,
-        value_ns: *value_ns,
+/// How many samples a run has of a metric, if one of them has few.
+fn few_samples(column: &Column<'_>, key: &str) -> Option<u64> {
+    let samples = whole(column).filter_map(|run| run.samples.get(key).copied());
+    let samples = samples.filter(|samples| *samples > 0);
+    samples.min().filter(|samples| catalogue::is_few(key, *samples))
+}
+
+/// Runs that numbers are taken from: those that the policy survived.
+fn whole<'a>(column: &'a Column<'a>) -> impl Iterator<Item = &'a Run> {
+    column.runs.iter().copied().filter(|run| !run.exit.ejected)
+}
+
+/// Of the runs that the policy survived; of the first one if it survived none.
+fn distributions(column: &Column<'_>) -> Vec<model::Distribution> {
+    let mut runs: Vec<&Run> = whole(column).collect();
+    if runs.is_empty() {
+        runs.extend(column.runs.first());
+    }
+    let curves = curve::over_seeds(runs.iter().flat_map(|run| &run.curves));
+    curves.into_iter().map(distribution).collect()
+}
+
+fn distribution(curve: CurveOfSeeds) -> model::Distribution {
+    let point = |point: &curve::PointOfSeeds| model::Point {
+        percentile: point.percentile,
+        value_ns: point.mean_ns,
+        range_ns: (curve.seeds > 1).then_some((point.least_ns, point.greatest_ns)),
     };
+    let points = curve.points.iter().map(point).collect();
+    let seeds = u64::from(curve.seeds);
     model::Distribution {
-        name: curve.name.into(),
+        name: curve.name,
+        seeds,
         count: curve.count,
         waiting: curve.waiting,
-        points: curve.points.iter().map(point).collect(),
+        points,
     }
 }

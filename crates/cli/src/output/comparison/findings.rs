@@ -362,6 +362,7 @@ mod tests {
             manifest: Some("m.toml".into()),
             set: vec![("quantum_ns".into(), "5ms".into())],
             hash: String::new(),
+            sha256: String::new(),
         };
         let expected =
             r"sudo rota run './my dir/it'\''s.bpf.c' --set quantum_ns=5ms --manifest m.toml";

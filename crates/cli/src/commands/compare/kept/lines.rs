@@ -160,6 +160,13 @@ mod tests {
             duration_ns: 1_000,
             measures: [("jain".to_owned(), 0.1 + 0.2)].into(),
             tasks: Vec::new(),
+            samples: [("wakeup_p99".to_owned(), 4)].into(),
+            curves: vec![rota_measure::Curve {
+                name: "turnaround".to_owned(),
+                count: 2,
+                waiting: 0,
+                points: vec![(0.0, 1), (99.90234375, 2)],
+            }],
         };
         let two = Run { seed: 18, ..one.clone() };
         let (first, binding) = header(&inputs).expect("JSON");
@@ -174,6 +181,8 @@ mod tests {
         assert_eq!((content.inputs["--hz"].as_str(), content.whole), ("250", text.len()));
         let seeds: Vec<u64> = content.runs.iter().map(|run| run.seed).collect();
         assert_eq!((seeds, content.runs[0].measures["jain"]), (vec![17, 18], 0.1 + 0.2));
+        assert_eq!(content.runs[0].samples["wakeup_p99"], 4);
+        assert_eq!(content.runs[0].curves[0].points[1], (99.90234375, 2));
         for line in text.lines() {
             serde_json::from_str::<Value>(line).expect("JSON");
         }
