@@ -1,35 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Customer appeasement [CAS]: run what somebody is waiting for.
+ * Customer appeasement [CAS]: run the tasks that serve waiting requests first.
  *
- * Requests are seen at sockets. Whoever serves one, or helps to, belongs to Q0 and goes before all
- * others, Q1; within Q0 first who serves the request for which somebody has waited longest, time
- * of being served not counted [CAS §4, 1 to 6]. Q1 is a fair queue by virtual time [7].
+ * Requests are seen at sockets. A task that serves one, or helps to serve it, belongs to Q0 and
+ * goes before all others, which are in Q1. Within Q0 the first is the task with the request that
+ * has waited longest, without the time in which it was being served [CAS §4, 1 to 6]. Q1 is a
+ * fair queue by virtual time [7].
  *
  * Where the paper is silent:
- * - Q0 starves Q1. Here others have a reserve of the CPU time, 5 % as it is.
- * - New processes start in Q0 [8], and whoever makes new ones all the time would keep it. Here they
- *   are the first in Q1, by newborn_ns, which their parents pay. With newborns=q0 it is as in the
- *   paper, which has no numbers: newborn_ns is the unhappiness that they begin with, and they are
- *   moved to Q1 when they have had a quantum, or sleep.
+ * - Q0 starves Q1. Here Q1 has a reserve of the CPU time, 5 % by default.
+ * - New processes start in Q0 [8], so a task that forks all the time would stay there. Here new
+ *   processes are the first in Q1, by newborn_ns, which their parents pay. With newborns=q0 it is
+ *   as in the paper, which has no numbers: newborn_ns is the unhappiness that they begin with, and
+ *   they are moved to Q1 after a quantum, or when they sleep.
  * - How responses are detected [§5]: by what is sent on the socket that the request came from. A
- *   holder that takes another request instead, or forget_ns, ends it, too.
- * - Who is a customer: see appease_requests.bpf.h.
- * - The paper measures unhappiness per process and request; which of several requests a process
- *   works on nobody knows, so it counts by the one with the highest total.
- * - A client of Q0 that comes takes a CPU from Q1 at once; among those of Q0 the next decision
- *   counts, at the end of a quantum.
+ *   request also ends when its holder takes another one instead, or after forget_ns.
+ * - What counts as a customer: see appease_requests.bpf.h.
+ * - The paper keeps unhappiness per process and request. Which of several requests a process
+ *   works on is not known, so the one with the highest total counts.
+ * - A task of Q0 that wakes up takes a CPU from Q1 at once; within Q0 the next decision counts, at
+ *   the end of a quantum.
  *
- * mode=rbpe is the paper's simpler form for a fair scheduler [§5, Table 1]: all are in Q1, and who
- * received something weighs more for a while.
+ * mode=rbpe is the paper's simpler form for a fair scheduler [§5, Table 1]: all tasks are in Q1,
+ * and a task that received something weighs more for a while.
  *
  * Cost per decision: O(log n). O(n) where customers or servers have different weights, in
- * the quanta of the reserve, and where the first one is not allowed on the CPU that asks. O(CPUs)
- * for who comes; events at sockets O(1), but for up to 32 requests that one task holds.
+ * the quanta of the reserve, and where the first task is not allowed on the CPU that asks. O(CPUs)
+ * for a wakeup; events at sockets O(1), but for up to 32 requests that one task holds.
  *
- * Where it is bad: who computes for itself waits while there are customers, and has the reserve.
- * Requests that are no messages on sockets are not seen: pipes, shared memory, files. A server
- * that never answers is in Q0 until it takes the next request. One lock and one heap for all CPUs.
+ * Where it is bad: while there are customers, tasks that compute for themselves have the reserve
+ * only. Requests that are no messages on sockets are not seen: pipes, shared memory, files. A
+ * server that never answers is in Q0 until it takes the next request. One lock and one heap for
+ * all CPUs.
  */
 #include "rota.bpf.h"
 #include "exit.bpf.h"
@@ -235,7 +237,7 @@ s32 BPF_STRUCT_OPS(appease_init)
 }
 
 SCX_OPS_DEFINE(appease_ops)
-help_text("Customer appeasement: who serves those that wait goes first") paper("CAS §4") = {
+help_text("Customer appeasement: tasks that serve waiting requests go first") paper("CAS §4") = {
 	.select_cpu = (void *)appease_select_cpu,
 	.runnable = (void *)appease_runnable,
 	.enqueue = (void *)appease_enqueue,

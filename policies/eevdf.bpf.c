@@ -4,75 +4,78 @@
  * here by kernel/sched/fair.c of 7.2. The algorithm: I. Stoica, H. Abdel-Wahab, Earliest
  * Eligible Virtual Deadline First, Old Dominion University TR-95-22, 1995.
  *
- * Each CPU has a queue. A client requests a slice of CPU time (base_slice_ns, or what it asked
+ * Each CPU has a queue. A task requests a slice of CPU time (base_slice_ns, or what it asked
  * for with sched_setattr's sched_runtime); its virtual time, vruntime, is CPU time by weight.
  * V is the average of vruntime by weight, lag is V - vruntime, and the deadline is vruntime at
  * the beginning of a request plus slice by weight. Each decision takes the earliest deadline
- * of those who are eligible, to whom something is due: lag >= 0. So long-term shares are by
- * weight, and a short slice gets the CPU sooner, not more of it.
+ * of the eligible tasks: those with lag >= 0, which have had at most their share. So long-term
+ * shares are by weight, and a task with a short slice runs sooner, not more.
  *
  * The weight is rota_shares[pid] (100: as nice 0), else the kernel's of the nice value.
  *
- * - Placement: who comes begins at V less its lag of when it left, so that it has that lag
- *   again (no_place_lag: none); with half a slice the first time (no_place_deadline_initial);
+ * - Placement: a task that comes begins at V less the lag that it left with, so that it has that
+ *   lag again (no_place_lag: none); with half a slice the first time (no_place_deadline_initial);
  *   and with its old deadline if it did not sleep (no_place_rel_deadline).
- * - Delayed dequeue: who goes to sleep with negative lag takes part until it would be picked,
- *   or wakes up, and so works off its debt (no_delay_dequeue). It gains no lag thereby
+ * - Delayed dequeue: a task that goes to sleep with negative lag takes part until it would be
+ *   picked, or wakes up, and so works off its debt (no_delay_dequeue). It gains no lag thereby
  *   (no_delay_zero).
- * - Run to parity: who got the CPU keeps it until it is not eligible, or has run for the
+ * - Run to parity: the running task keeps its CPU until it is not eligible, or has run for the
  *   shortest slice requested there, or its request is over (no_run_to_parity: for 0.7 ms).
- * - Who wakes up preempts if it would be picked (no_wakeup_preemption), with a shorter slice
- *   also whom that protects (no_preempt_short).
- * - Whoever comes lets the kernel look at who runs: it gives way if it has had what protects
- *   it. Who runs on another CPU does so, and is preempted, at its next tick (preempt_full: at
+ * - A task that wakes up preempts if it would be picked (no_wakeup_preemption); one with a shorter
+ *   slice also preempts a task that run to parity protects (no_preempt_short).
+ * - When a task comes, the kernel checks the running one: it yields if its protection is over. A
+ *   task that runs on another CPU does so, and is preempted, at its next tick (preempt_full: at
  *   once).
  * - So does the end of a task, which since 6.14 makes its CPU decide anew.
  * - Yielding ends a request: vruntime goes on to the deadline.
  *
- * CPUs and balancing are in eevdf_balance.bpf.h. As in the kernel, tasks can wait beside idle
- * CPUs (work_conserving: they do not). Slices end at timer ticks, as in kernels without
+ * CPUs and balancing are in eevdf_balance.bpf.h. As in the kernel, tasks can wait while other
+ * CPUs are idle (work_conserving: they do not). Slices end at timer ticks, as in kernels without
  * high-resolution preemption (HRTICK).
  *
  * Cost per decision: O(log n), n of one CPU, in a tree by deadline that knows the least
- * vruntime of each subtree. O(CPUs) for one with nothing to do, and at times for others.
+ * vruntime of each subtree. O(CPUs) for a CPU with nothing to do, and at times for others.
  *
  * Where it is bad: lag is of one CPU's queue. On several CPUs with loads that cannot be
- * balanced, shares are those of each CPU. Many wake-ups with short slices are many switches.
+ * balanced, shares are those of each CPU. Many wakeups with short slices are many switches.
  * One lock for all queues, which kernels do not have.
  */
 #include "rota.bpf.h"
 #include "exit.bpf.h"
 
-const volatile u64 base_slice_ns help_text("slice of who asks for none, with one CPU") unit(ns)
-range(100000, 100000000) = 700000;
+const volatile u64 base_slice_ns help_text("slice of a task that requests none, with one CPU")
+unit(ns) range(100000, 100000000) = 700000;
 enum scaling { SCALING_LOG, SCALING_NONE, SCALING_LINEAR };
 const volatile u32 tunable_scaling help_text("how base_slice_ns grows with up to 8 CPUs: times 1 + "
 					     "log2(CPUs), not, or by CPUs")
 values("log|none|linear") = SCALING_LOG;
 const volatile u64 tick_ns help_text("the kernel's timer tick; lag is bounded by it") unit(ns)
 range(1000000, 10000000) = 4000000;
-const volatile u32 imbalance_pct help_text("load in percent of ours from which we pull from a CPU")
-range(100, 1000) = 117;
-const volatile bool no_place_lag help_text("who comes back has no lag");
-const volatile bool no_place_rel_deadline help_text("who was moved begins a new request");
+const volatile u32 imbalance_pct
+	help_text("load of another CPU, in percent of its own, from which a CPU pulls")
+	range(100, 1000) = 117;
+const volatile bool no_place_lag help_text("a task that comes back has no lag");
+const volatile bool no_place_rel_deadline help_text("a task that migrated begins a new request");
 const volatile bool no_place_deadline_initial help_text("new tasks begin with a whole slice");
-const volatile bool no_run_to_parity help_text("who runs is protected for base_slice_ns only");
+const volatile bool no_run_to_parity
+	help_text("the running task is protected for base_slice_ns only");
 const volatile bool no_preempt_short help_text("a shorter slice does not cancel that protection");
-const volatile bool no_delay_dequeue help_text("who sleeps stops taking part at once");
-const volatile bool no_delay_zero help_text("who takes part while it sleeps can gain lag");
-const volatile bool no_wakeup_preemption help_text("who wakes up waits for the next decision");
+const volatile bool no_delay_dequeue help_text("a task that sleeps stops taking part at once");
+const volatile bool no_delay_zero help_text("a task that takes part while it sleeps can gain lag");
+const volatile bool no_wakeup_preemption
+	help_text("a task that wakes up waits for the next decision");
 
 const volatile bool preempt_full
-	help_text("who runs on another CPU is preempted at once, not at its "
+	help_text("a task that runs on another CPU is preempted at once, not at its "
 		  "next tick");
 
 struct eevdf_stats {
-	u64 picks help_text("decisions for somebody");
-	u64 kept help_text("of these, for the client that ran");
+	u64 picks help_text("decisions that picked a task");
+	u64 kept help_text("of these, for the task that ran");
 	u64 requests help_text("requests that ended");
-	u64 preemptions help_text("clients that came and took a CPU away");
-	u64 delayed help_text("clients that slept and took part still");
-	u64 pulls help_text("clients pulled to another CPU");
+	u64 preemptions help_text("tasks that came and preempted another");
+	u64 delayed help_text("tasks that slept and still took part");
+	u64 pulls help_text("tasks pulled to another CPU");
 };
 
 struct eevdf_stats stats;
@@ -292,7 +295,7 @@ s32 BPF_STRUCT_OPS(eevdf_init)
 }
 
 SCX_OPS_DEFINE(eevdf_ops)
-help_text("Linux 6.12 and later: the earliest deadline of those to whom CPU time is due")
+help_text("Linux 6.12 and later: the earliest deadline of the eligible tasks")
 paper("Linux 7.2, kernel/sched/fair.c") = {
 	FAIR_OPS,
 	.select_cpu = (void *)eevdf_select_cpu,

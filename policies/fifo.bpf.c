@@ -3,20 +3,20 @@
  * First come, first served.
  *
  * Tasks wait in one queue for all CPUs, in the order in which they became
- * runnable, and a task that got a CPU keeps it until it blocks, yields or
+ * runnable, and a running task keeps its CPU until it blocks, yields or
  * exits. A task that yields goes to the queue's end.
  *
- * Kernel threads of one CPU do not queue: on some of them the whole machine waits (RCU,
+ * Kernel threads of one CPU do not queue: the whole machine waits for some of them (RCU,
  * CPU hotplug), and one endless task would keep them off for good. The kernel itself can
- * also send a task to a CPU that somebody keeps: one that exits, or whose CPU goes
- * offline. All of these get the CPU at the next timer tick, and who had it is the first
- * in the queue then. At that tick an idle CPU is woken up too, should there be one
- * although somebody waits that could use it.
+ * also send a task to a CPU that another task keeps: a task that exits, or one of a CPU that
+ * goes offline. All of these run from the next timer tick on, and the preempted task is then the
+ * first in the queue. At that tick an idle CPU is woken up too, should there be one while a
+ * task waits that could use it.
  *
- * Cost per decision: O(1), one queue operation; and two looks at a queue's length
+ * Cost per decision: O(1), one queue operation; and two reads of a queue's length
  * per timer tick.
  *
- * Where it is bad: as soon as one task computes for long, everybody behind it
+ * Where it is bad: as soon as one task computes for long, every task behind it
  * waits that long. As many endless tasks as CPUs starve all others, and one on each CPU
  * that a task may use starves that one; a kernel then ejects the policy (watchdog,
  * 30 s). The one queue is a point of contention on large machines. It shows what the
@@ -35,7 +35,7 @@
 struct fifo_stats {
 	u64 direct help_text("wakeups that found an idle CPU");
 	u64 queued help_text("tasks that had to wait in the queue");
-	u64 gave_way help_text("tasks that let one of the kernel go first");
+	u64 gave_way help_text("tasks that yielded to one of the kernel");
 };
 
 struct fifo_stats stats;

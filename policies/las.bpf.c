@@ -2,21 +2,21 @@
 /*
  * Least attained service, also known as foreground-background processor sharing [PBS §1, §2].
  *
- * The client that has had the least CPU time goes first, for one quantum; who came later has
- * had less, and so runs alone until it has caught up. Those that are even take turns. It is what
- * PBS becomes with a large alpha, in other code.
+ * The task that has had the least CPU time goes first, for one quantum. A task that came later
+ * has had less, and so runs alone until it has caught up. Tasks that are even take turns. It is
+ * what PBS becomes with a large alpha, in other code.
  *
- * - Service counts since the client was first seen, and with since=wakeup since it last slept.
- * - Who comes preempts the client that was served most, on the CPUs that it may use, if that
- *   was served more (no_preemption).
+ * - Service counts since the task was first seen, and with since=wakeup since it last slept.
+ * - A task that comes preempts the one that was served most, on the CPUs that it may use, if that
+ *   one was served more (no_preemption).
  * - Ties go to the lowest pid. Weights and shares count for nothing.
- * - All CPUs take from one heap; the one whose quantum ends competes with those who wait.
+ * - All CPUs take from one heap; a task at the end of its quantum competes with the waiting ones.
  *
- * Cost per decision: O(log n) in a heap of those who wait; O(n) with queue=list, and where the
- * first one is not allowed on the CPU that asks. O(CPUs) for who comes.
+ * Cost per decision: O(log n) in a heap of the waiting tasks; O(n) with queue=list, and where the
+ * first one is not allowed on the CPU that asks. O(CPUs) when a task comes.
  *
- * Where it is bad: as long as clients come, old ones wait [PBS §3.3], for ever if the new ones
- * use up the CPU (a kernel ejects the policy after 30 s of that). An old client that slept
+ * Where it is bad: as long as tasks come, old ones wait [PBS §3.3], for ever if the new ones
+ * use up the CPU (a kernel ejects the policy after 30 s of that). An old task that slept
  * for long is no better off than one that did not. One lock and one heap for all CPUs.
  */
 #include "rota.bpf.h"
@@ -24,15 +24,15 @@
 
 QUANTUM_TUNABLE_OF(4000000);
 enum since { SINCE_BIRTH, SINCE_WAKEUP };
-const volatile u32 since help_text("service counts since a client came, or since it slept")
+const volatile u32 since help_text("service counts since a task came, or since it slept")
 values("birth|wakeup") = SINCE_BIRTH;
-const volatile bool no_preemption help_text("who comes waits for the end of a quantum");
+const volatile bool no_preemption help_text("a task that comes waits for the end of a quantum");
 
 struct las_stats {
 	u64 picks help_text("quanta begun");
-	u64 kept help_text("quanta that the same client got again");
-	u64 preemptions help_text("clients that came and took a CPU away");
-	u64 scans help_text("decisions that looked at every waiting client");
+	u64 kept help_text("quanta that the same task got again");
+	u64 preemptions help_text("tasks that came and preempted another");
+	u64 scans help_text("decisions that compared every waiting task");
 };
 
 struct las_stats stats;
@@ -102,7 +102,7 @@ s32 BPF_STRUCT_OPS(las_init_task, struct task_struct *p, struct scx_init_task_ar
 }
 
 SCX_OPS_DEFINE(las_ops)
-help_text("Least attained service: who had the least CPU time goes first") paper("PBS §2") = {
+help_text("Least attained service: the task with the least CPU time goes first") paper("PBS §2") = {
 	LEAST_OPS,
 	.init_task = (void *)las_init_task,
 	.name = "las",

@@ -2,37 +2,38 @@
 /*
  * The scheduler of Linux 2.2, as the VTRR paper describes it [VTRR §4, §5.3].
  *
- * A client has a priority, 20 by default, and a counter, the ticks of 10 ms (tick_ns) left to
- * it. The counter begins at the priority, and each tick that the client runs takes one off.
+ * A task has a priority, 20 by default, and a counter, the ticks of 10 ms (tick_ns) left to
+ * it. The counter begins at the priority, and each tick that the task runs takes one off.
  * Goodness is counter + priority, and 0 once the counter is 0. Each decision walks the run
- * queue and takes the client with the highest goodness, which runs until its counter drops
+ * queue and takes the task with the highest goodness, which runs until its counter drops
  * below zero: for one tick more than the counter. When all goodness in the queue is 0, every
- * task's counter becomes counter / 2 + priority, also of those who sleep.
+ * task's counter becomes counter / 2 + priority, also of tasks that sleep.
  *
  * - The priority is 20 - nice, as in Linux 2.2: 40 for nice -20, 20 for 0, 1 for 19. So the
  *   user priorities 19, 17, 15, 13, 11 of [VTRR §5.3] are these nice values, the priorities
  *   1, 3, 5, 7, 9, and quanta of 20, 40, 60, 80, 100 ms: shares of 1 to 5. Weights that do
  *   not come from a nice value count for nothing, nor do shares.
- * - Ties go to the first in the queue; that is the client which runs, then who came last.
- *   (Linux 2.2 gives the one that runs a bonus of 1, and puts who comes at the head.)
- * - A decision takes place when a counter has dropped below zero, when the client that runs
- *   sleeps or yields, and when one with more goodness comes, which preempts (no_preemption).
- *   Only then a lower goodness tells: a client that is at 0 loses its last tick there.
- * - A client that yields counts as goodness 0 in the decision that follows.
+ * - Ties go to the first in the queue; that is the running task, then the one that came last.
+ *   (Linux 2.2 gives the running task a bonus of 1, and puts a task that comes at the head.)
+ * - A decision takes place when a counter has dropped below zero, when the running task sleeps or
+ *   yields, and when one with more goodness comes, which preempts (no_preemption). A lower
+ *   goodness has an effect only then: a task that is at 0 loses its last tick there.
+ * - A task that yields counts as goodness 0 in the decision that follows.
  *
  * Our readings
  * - Time is CPU time used, not ticks met. What a quantum was too long, as slices end at the
  *   kernel's timer ticks, is taken off the next one.
- * - Left out: the bonus of 1 for threads of the same program, that of clients that ran last
+ * - Left out: the bonus of 1 for threads of the same program, that of tasks that ran last
  *   on the CPU that asks (several CPUs), half a counter for a forked child, real time.
- * - Several CPUs (the paper has one) take their picks from the one queue under one lock; who
- *   comes preempts the CPU that runs the least goodness of those it may use.
+ * - Several CPUs (the paper has one) take their picks from the one queue under one lock; a task
+ *   that comes preempts the CPU that runs the least goodness of those it may use.
  *
  * Cost per decision: O(n), a walk of the run queue; O(all tasks) when counters are reset.
  *
- * Where it is bad: it gives each client all its time at once, so that others wait for the sum
- * of their quanta, 210 ms each by default. Proportions are of nice values only, by 20 ms. Who
- * sleeps gains up to twice its priority in counters, and preempts. Each decision looks at all.
+ * Where it is bad: it gives each task all its time at once, so that others wait for the sum
+ * of their quanta, 210 ms each by default. Proportions are of nice values only, by 20 ms. A task
+ * that sleeps gains up to twice its priority in counters, and preempts. Each decision walks all
+ * runnable tasks.
  */
 #include "rota.bpf.h"
 #include "exit.bpf.h"
@@ -41,16 +42,16 @@
 #define DEFAULT_PRIORITY 20
 #define NICE_0		 120 /* static_prio of nice 0 */
 
-const volatile u64 tick_ns help_text("one count of a client's counter") unit(ns)
+const volatile u64 tick_ns help_text("one count of a task's counter") unit(ns)
 range(1000000, 100000000) = 10000000;
-const volatile bool no_preemption help_text("who comes waits for the next decision");
+const volatile bool no_preemption help_text("a task that comes waits for the next decision");
 
 struct linux22_stats {
 	u64 picks help_text("quanta begun, or gone on with after a decision");
-	u64 kept help_text("decisions for the client that ran");
-	u64 looked_at help_text("clients looked at in the run queue");
+	u64 kept help_text("decisions for the task that ran");
+	u64 looked_at help_text("tasks examined in the run queue");
 	u64 resets help_text("times that all counters were reset");
-	u64 preemptions help_text("clients that came and took a CPU away");
+	u64 preemptions help_text("tasks that came and preempted another");
 };
 
 struct linux22_stats stats;
@@ -353,7 +354,7 @@ s32 BPF_STRUCT_OPS(linux22_init)
 }
 
 SCX_OPS_DEFINE(linux22_ops)
-help_text("Linux 2.2: the highest goodness, counter + priority, of all who are runnable")
+help_text("Linux 2.2: the highest goodness, counter + priority, of the runnable tasks")
 paper("VTRR §4") = {
 	.select_cpu = (void *)linux22_select_cpu,
 	.runnable = (void *)linux22_runnable,

@@ -3,26 +3,26 @@
  * Lottery scheduling [VTRR §2.5], as its reference 33 has it: C. Waldspurger, Lottery and
  * Stride Scheduling, PhD thesis, MIT 1995.
  *
- * Each client holds tickets: its share, which is rota_shares[pid], else the task's weight.
- * Each decision draws a ticket, and the client that holds it runs for one quantum.
+ * Each task holds tickets: its share, which is rota_shares[pid], else the task's weight.
+ * Each decision draws a ticket at random, and the task that holds it runs for one quantum.
  *
  * - The draws are the policy's own sequence of numbers (splitmix64), which begins at `seed`:
  *   same seed and same events, same picks. Numbers have 64 bits, all tickets at most 35, so
  *   that no ticket is more likely than another by more than 2^-29 of that.
- * - Everybody who is runnable takes part. Tickets are numbered by slot: in the order in which
- *   the clients came into being as long as none has gone.
- * - Several CPUs (the paper has one): a client that wins while it runs elsewhere has that
+ * - Every runnable task takes part. Tickets are numbered by slot: in the order in which
+ *   the tasks came into being as long as none has gone.
+ * - Several CPUs (the paper has one): a task that wins while it runs elsewhere has that
  *   quantum right after the present one, and the draw is repeated; up to 30 such wins (it
- *   cannot use them if it is due more than a CPU), which it loses when it sleeps.
- * - If the winner may not use the CPU, one is drawn among those who may.
+ *   cannot use them if its share is more than a CPU), which it loses when it sleeps.
+ * - If the winner may not use the CPU, one is drawn among the tasks that may.
  *
  * Cost per decision: O(log n), fifteen steps in a tree of partial sums for each draw; as many
- * when a client comes or goes. O(all tasks) where the winner may not use the CPU that asks.
+ * when a task comes or goes. O(all tasks) where the winner may not use the CPU that asks.
  *
- * Where it is bad: it is exact in the long run only. After n quanta a client with the part p
+ * Where it is bad: it is exact in the long run only. After n quanta a task with the part p
  * of the tickets has n * p of them, with a standard deviation of sqrt(n * p * (1 - p)): with
- * 10 ms quanta, half of the tickets are 2.5 s of five seconds, give or take 0.11 s. Who waits
- * can wait for any time. A client that blocks early loses the rest of its quantum (the thesis
+ * 10 ms quanta, half of the tickets are 2.5 s of five seconds, give or take 0.11 s. A task can
+ * wait for any time. A task that blocks early loses the rest of its quantum (the thesis
  * has compensation tickets for that; the paper does not). One lock for all CPUs.
  */
 #include "rota.bpf.h"
@@ -35,9 +35,9 @@ const volatile u64 seed help_text("where the sequence of draws begins") = 1;
 
 struct lottery_stats {
 	u64 picks help_text("quanta begun");
-	u64 kept help_text("quanta that the same client got again");
+	u64 kept help_text("quanta that the same task got again");
 	u64 draws help_text("tickets drawn");
-	u64 in_hand help_text("draws won by clients that ran on another CPU");
+	u64 in_hand help_text("draws won by tasks that ran on another CPU");
 	u64 redraws help_text("draws again, as the winner may not use the CPU");
 };
 
@@ -294,7 +294,7 @@ s32 BPF_STRUCT_OPS(lottery_init)
 }
 
 SCX_OPS_DEFINE(lottery_ops)
-help_text("Lottery: each quantum goes to the holder of a ticket that is drawn")
+help_text("Lottery: each quantum goes to the holder of a ticket drawn at random")
 paper("VTRR §2.5") = {
 	.select_cpu = (void *)lottery_select_cpu,
 	.runnable = (void *)lottery_runnable,

@@ -4,21 +4,21 @@
  *
  * There are m queues, Q_0 to Q_(m-1) (levels). A task that wakes up goes to the end of Q_0.
  * In Q_i it may run for 2^i q (quantum_ns); if it needs more it goes to the end of Q_(i+1),
- * from Q_(m-1) to its own end. Nobody in Q_(i+1) runs until Q_i is empty.
+ * from Q_(m-1) to its own end. No task in Q_(i+1) runs until Q_i is empty.
  *
  * Our readings where the paper is silent
- * - "Absolute priority" holds for a task that runs, too: one that comes into a queue before
- *   its own preempts it (no_preemption). It goes to the head of its queue with what is left
- *   of its quantum; its service [eq. 10] is not cut.
+ * - "Absolute priority" holds for a running task, too: one that comes into a queue before its own
+ *   preempts it (no_preemption). The preempted task goes to the head of its queue with what is
+ *   left of its quantum; its service [eq. 10] is not cut.
  * - A quantum is CPU time. What one was too long, as slices end at the kernel's timer ticks,
  *   is taken off the next one.
  * - A task that yields goes to the end of the queue that it is in, with what is left.
- * - Several CPUs take from the same queues; who comes preempts the task of the last queue
+ * - Several CPUs take from the same queues; a task that comes preempts the task of the last queue
  *   on the CPUs that it may use.
  *
- * Cost per decision: O(m), an operation for each queue that is empty; O(CPUs) for who comes.
+ * Cost per decision: O(m), an operation for each queue that is empty; O(CPUs) when a task comes.
  *
- * Where it is bad: whoever sleeps before its q is over stays in Q_0, and enough of them
+ * Where it is bad: a task that sleeps before its q is over stays in Q_0, and enough of them
  * starve all others for ever (a kernel ejects the policy after 30 s of that). Tasks that
  * compute for long wait for up to 2^(m-1) q of each other. Nice values and shares count for
  * nothing, and the one set of queues is a point of contention on large machines.
@@ -34,13 +34,13 @@
 
 QUANTUM_TUNABLE;
 const volatile u32 levels help_text("number of queues") range(1, 16) = 4;
-const volatile bool no_preemption help_text("who comes waits for the end of a quantum");
+const volatile bool no_preemption help_text("a task that comes waits for the end of a quantum");
 
 struct mlfq_stats {
 	u64 picks help_text("tasks that got a CPU, or kept it");
 	u64 kept help_text("decisions for the task that ran");
 	u64 demoted help_text("quanta used up: into the next queue");
-	u64 preemptions help_text("tasks that came and took a CPU away");
+	u64 preemptions help_text("tasks that came and preempted another");
 };
 
 struct mlfq_stats stats;
@@ -311,7 +311,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(mlfq_init)
 }
 
 SCX_OPS_DEFINE(mlfq_ops)
-help_text("Multilevel feedback queue: who computes for long sinks, and has longer quanta")
+help_text("Multilevel feedback queue: a task that computes for long sinks, and has longer quanta")
 paper("CAS §3.2") = {
 	.select_cpu = (void *)mlfq_select_cpu,
 	.runnable = (void *)mlfq_runnable,

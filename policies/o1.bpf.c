@@ -2,29 +2,29 @@
 /*
  * The O(1) scheduler of Linux 2.6.0 to 2.6.22 [O1CFS §2.1].
  *
- * Each CPU has a run queue of two arrays, with a list of clients for each priority and a
- * bitmap of the lists that are not empty. It runs the first client of the highest priority
- * in the active array. When its time slice ends, a client gets the next one and goes into
+ * Each CPU has a run queue of two arrays, with a list of tasks for each priority and a
+ * bitmap of the lists that are not empty. It runs the first task of the highest priority
+ * in the active array. When its time slice ends, a task gets the next one and goes into
  * the expired array. When the active array is empty, the two change places.
  *
  * - Static priority: 100 for nice -20 to 139 for nice 19. The base time slice in ms is
  *   (140 - static priority) × 20 for those above 120, × 5 for the others.
  * - Bonus (no_bonus): floor(average sleep / 100 ms) - 5. Time asleep adds to the average, up
  *   to 1 s; time run takes off as much, divided by the bonus + 5 (no_slow_decay: as much). One
- *   sleep makes nobody more than just interactive (no_sleep_ceiling). A part of the time between
+ *   sleep makes a task just interactive at most (no_sleep_ceiling). A part of the time between
  *   a wakeup and running counts as sleep (runqueue_credit_percent).
  * - Dynamic priority: max(100, min(static priority - bonus, 139)).
- * - Interactive (no_interactive): bonus >= static priority / 4 - 28. Such a client stays in
- *   the active array when its slice ends, unless the eldest expired client has waited for
- *   starvation_limit_ns × the clients there, or a better static priority waits in
+ * - Interactive (no_interactive): bonus >= static priority / 4 - 28. Such a task stays in
+ *   the active array when its slice ends, unless the eldest expired task has waited for
+ *   starvation_limit_ns × the tasks there, or a better static priority waits in
  *   the expired array (no_starvation_limit). It goes behind those of its priority
  *   each granularity (no_granularity): 10 ms × 2^(4 - bonus) × CPUs.
- * - Who wakes up preempts a lower dynamic priority (no_preemption).
- * - A CPU without clients pulls one; one with fewer than another pulls each balance_ns, as
+ * - A task that wakes up preempts a lower dynamic priority (no_preemption).
+ * - A CPU without tasks pulls one; one with fewer than another pulls each balance_ns, as
  *   Linux 2.6.0 does: half the difference, if that is a quarter (no_balance).
- * - A new client has half of what was left of its parent's slice (no_fork_split), and
+ * - A new task has half of what was left of its parent's slice (no_fork_split), and
  *   child_penalty percent of its average sleep. When it ends within that slice the parent
- *   gets the rest back. Who yields goes into the expired array.
+ *   gets the rest back. A task that yields goes into the expired array.
  *
  * Our readings
  * - Times are CPU times, not ticks met. What a slice was too long, as slices end at the
@@ -32,18 +32,19 @@
  * - Real-time priorities, 0 to 99, are classes above sched_ext: those lists are not here.
  * - The paper has one CPU, and gives no rule for averages: both are Linux 2.6.22's.
  *
- * Left out, as sched_ext does not tell: which wakeups came from interrupts (their whole wait
+ * Left out, as sched_ext does not report it: which wakeups came from interrupts (their whole wait
  * counted as sleep in 2.6), and SCHED_BATCH. A forked child does not go before its parent.
- * Loads are numbers of clients: weighing them by slice came with 2.6.18. docs/shipped-policies.md
+ * Loads are numbers of tasks: weighing them by slice came with 2.6.18. docs/shipped-policies.md
  * goes through 2.6's rules one by one.
  *
  * Cost per decision: O(1); O(CPUs) where a CPU has nothing to run or balances, with 32 steps at
- * most on each for those who may not be pulled. One lock for all CPUs, where 2.6 has one for each.
+ * most on each for tasks that may not be pulled. One lock for all CPUs, where 2.6 has one for
+ * each.
  *
  * Where it is bad: with N busy tasks each waits for the others' slices, 100 ms each, so 300 of
- * them are too many for sched_ext's watchdog of 30 s. Who looks interactive starves others
- * for seconds, whose number lengthens that. Proportions by nice value jump at nice 0 (-1 has
- * four times 0's slice), and hold on one CPU only: three tasks on two CPUs get 1, 1/2, 1/2.
+ * them are too many for sched_ext's watchdog of 30 s. A task that looks interactive starves others
+ * for seconds, the longer the more tasks there are. Proportions by nice value jump at nice 0 (-1
+ * has four times 0's slice), and hold on one CPU only: three tasks on two CPUs get 1, 1/2, 1/2.
  */
 #include "rota.bpf.h"
 #include "exit.bpf.h"
@@ -58,38 +59,41 @@ const volatile u64 granularity_ns
 	help_text("turn of the most interactive among equals; others' are 2, 4, 8 … times as long")
 	unit(ns) range(1000000, 1000000000) = 10000000;
 const volatile u64 starvation_limit_ns
-	help_text("wait of the expired, for each client, that ends interactive ones' privilege")
+	help_text("wait of the expired tasks, for each task, that ends interactive ones' privilege")
 	unit(ns) range(1000000, 100000000000) = 1000000000;
-const volatile u64 balance_ns help_text("time between a busy CPU's looks for others' clients")
-unit(ns) range(1000000, 10000000000) = 200000000;
-const volatile u64 cache_hot_ns help_text("for so long after it ran a busy CPU pulls nobody")
-unit(ns) range(0, 1000000000) = 2500000;
+const volatile u64 balance_ns
+	help_text("time between a busy CPU's attempts to pull tasks from others") unit(ns)
+	range(1000000, 10000000000) = 200000000;
+const volatile u64 cache_hot_ns
+	help_text("a busy CPU pulls no task that ran less than this time ago") unit(ns)
+	range(0, 1000000000) = 2500000;
 const volatile u32 runqueue_credit_percent
 	help_text("of the time from a wakeup to running, what counts as sleep") range(0, 100) = 30;
 const volatile u32 child_penalty
-	help_text("percent of its parent's average sleep that a new client has") range(0, 100) = 95;
+	help_text("percent of its parent's average sleep that a new task has") range(0, 100) = 95;
 const volatile bool no_bonus help_text("sleep changes no priority");
 const volatile bool no_sleep_ceiling help_text("one long sleep can give the whole bonus");
 const volatile bool no_slow_decay
 	help_text("time run takes all of its length off the average sleep");
-const volatile bool no_interactive help_text("whoever used up its slice goes to the expired");
-const volatile bool no_starvation_limit help_text("interactive clients never wait for the expired");
-const volatile bool no_granularity help_text("slices of interactive clients are not divided");
-const volatile bool no_preemption help_text("who wakes up waits for the next decision");
-const volatile bool no_balance help_text("only CPUs with nothing to run pull clients");
-const volatile bool no_fork_split help_text("new clients have a slice of their own");
+const volatile bool no_interactive
+	help_text("every task that used up its slice goes to the expired");
+const volatile bool no_starvation_limit help_text("interactive tasks never wait for the expired");
+const volatile bool no_granularity help_text("slices of interactive tasks are not divided");
+const volatile bool no_preemption help_text("a task that wakes up waits for the next decision");
+const volatile bool no_balance help_text("only CPUs with nothing to run pull tasks");
+const volatile bool no_fork_split help_text("new tasks have a slice of their own");
 
 struct o1_stats {
-	u64 picks help_text("decisions for somebody");
-	u64 kept help_text("decisions for the client that ran");
+	u64 picks help_text("decisions that picked a task");
+	u64 kept help_text("decisions for the task that ran");
 	u64 expired help_text("time slices used up");
 	u64 requeued help_text("of these, into the active array again: interactive");
 	u64 starving help_text("interactive, but into the expired array, as that starved");
 	u64 switches help_text("times that the arrays changed places");
-	u64 turns help_text("interactive clients that went behind those of their priority");
-	u64 preemptions help_text("clients that came and took a CPU away");
-	u64 pulled help_text("clients that a CPU with nothing to run took from another one");
-	u64 moved help_text("clients that a busy CPU took from a busier one");
+	u64 turns help_text("interactive tasks that went behind those of their priority");
+	u64 preemptions help_text("tasks that came and preempted another");
+	u64 pulled help_text("tasks that a CPU with nothing to run took from another one");
+	u64 moved help_text("tasks that a busy CPU took from a busier one");
 };
 
 struct o1_stats stats;

@@ -2,13 +2,13 @@
 /*
  * Priority-based blind scheduling [PBS].
  *
- * The client that has been there for long and was served little goes first, and alpha says what
- * counts more. Each decision takes the one with the greatest priority [eq. 2]
+ * The task that has been there for long and was served little goes first; alpha decides which of
+ * the two counts more. Each decision takes the task with the greatest priority [eq. 2]
  *
  *	p = log T - alpha log S
  *
  * for one quantum: T is its sojourn time, the time since it came, S its CPU time since then.
- * alpha = 0 is first come, first served; 1 equalises slowdown, T / S, and with clients that came
+ * alpha = 0 is first come, first served; 1 equalises slowdown, T / S, and with tasks that came
  * together is processor sharing; a large one is least attained service. With a negative alpha
  * the smallest T / S^alpha goes first [§2]: last come, first served near 0, and again least
  * attained service far from it.
@@ -16,32 +16,32 @@
  * - Logarithms are binary, and exact to 2^-32 (log2.bpf.h). So p is exact to (1 + |alpha|) 2^-32,
  *   or 0.5 us of a service of 1000 s for any alpha from 1 on.
  * - T and S count since the session began [§4.1] (pbs_session.bpf.h): the first time that the
- *   client was active under this policy, or with a finite beta after an unusually long inactive
+ *   task was active under this policy, or with a finite beta after an unusually long inactive
  *   period. With a negative beta inactive periods within a session do not count into T.
- * - gamma is added to the priority of the client that runs, or was interrupted [§5.1]: it is
- *   chosen, or computed so that the time between switches is the given part of a client's
+ * - gamma is added to the priority of the running task, or of the one that was interrupted [§5.1]:
+ *   it is chosen, or computed so that the time between switches is the given part of a task's
  *   service [eq. 5].
- * - A client with kappa times the weight of nice 0 has an offset of alpha log kappa [§5.2, eq. 6].
+ * - A task with kappa times the weight of nice 0 has an offset of alpha log kappa [§5.2, eq. 6].
  *   When its weight changes it keeps the priority that it has.
- * - epsilon [§5.3] adds epsilon (log T' - alpha' log S'), whose session threshold is beta'.
+ * - epsilon [§5.3] adds epsilon (log T' - alpha' log S'), with the session threshold beta'.
  * - alpha is kept between bounds, as 0 and infinity starve [§3.3].
  *
  * Our readings where the paper is silent
- * - Who was not served yet has the greatest priority of all, but for alpha = 0. Equal priorities:
- *   who came first; for a negative alpha who came last.
- * - Decisions are made at the ends of quanta and when a client comes: it preempts the one with
+ * - A task that was not served yet has the greatest priority of all, but for alpha = 0. Of equal
+ *   priorities the task that came first wins; for a negative alpha the one that came last.
+ * - Decisions are made at the ends of quanta and when a task comes: it preempts the one with
  *   the least priority on the CPUs that it may use, if its own is greater (no_preemption).
- * - Clients that were there when the policy was loaded came then.
- * - All CPUs choose from one set of clients.
+ * - Tasks that were there when the policy was loaded came then.
+ * - All CPUs choose from one set of tasks.
  *
- * Cost per decision: O(n), a logarithm for each client that waits; with mode=constant two for
- * L + M + 1 of them and up to L who came [§5.5], but O(n) where none of those looked at may use
- * the CPU. O(CPUs) for who comes.
+ * Cost per decision: O(n), a logarithm for each task that waits; with mode=constant two for
+ * L + M + 1 of them and for up to L that came [§5.5], but O(n) where none of those compared may
+ * use the CPU. O(CPUs) when a task comes.
  *
- * Where it is bad: priorities are of whole lives. With beta = +inf a client that slept for an
+ * Where it is bad: priorities are of whole lives. With beta = +inf a task that slept for an
  * hour and then computes has the CPU to itself for a long time, and so has a new one with a
  * large alpha among old ones; a small alpha makes newcomers wait. A kernel ejects the policy when
- * somebody waited for 30 s. Many clients, one lock and one set: with the exact mode ten thousand
+ * a task has waited for 30 s. Many tasks, one lock and one set: with the exact mode ten thousand
  * of them take more time for decisions than for work.
  */
 #include "rota.bpf.h"
@@ -58,16 +58,16 @@ QUANTUM_TUNABLE_OF(4000000);
 
 enum pick_mode { MODE_EXACT, MODE_CONSTANT };
 const volatile bool no_offset help_text("weights and shares count for nothing");
-const volatile bool no_preemption help_text("who comes waits for the end of a quantum");
+const volatile bool no_preemption help_text("a task that comes waits for the end of a quantum");
 const volatile u32 mode help_text("the greatest priority of all, or of a constant number")
 values("exact|constant") = MODE_EXACT;
 
 struct pbs_stats {
 	u64 picks help_text("quanta begun");
-	u64 kept help_text("quanta that the same client got again");
-	u64 preemptions help_text("clients that came and took a CPU away");
+	u64 kept help_text("quanta that the same task got again");
+	u64 preemptions help_text("tasks that came and preempted another");
 	u64 sessions help_text("sessions begun");
-	u64 scans help_text("decisions that looked at every client");
+	u64 scans help_text("decisions that compared every task");
 };
 
 struct pbs_stats stats;
@@ -387,7 +387,7 @@ s32 BPF_STRUCT_OPS(pbs_init)
 }
 
 SCX_OPS_DEFINE(pbs_ops)
-help_text("Configurable: who came long ago and was served little; alpha says what counts more")
+help_text("Configurable: by time since arrival and CPU time; alpha sets which counts more")
 paper("PBS") = {
 	.select_cpu = (void *)pbs_select_cpu,
 	.runnable = (void *)pbs_runnable,

@@ -17,7 +17,8 @@
  * Cost per decision: as cfs; forks, exits and sleeps cost the same however many threads there are.
  *
  * Where it is bad: a process with one thread has as much as one with a thread for each CPU: see
- * tfps. What blocks and what computes in one process count alike, but for active_only.
+ * tfps. Threads that block and threads that compute in one process count alike, but for
+ * active_only.
  */
 #include "rota.bpf.h"
 #include "exit.bpf.h"
@@ -39,7 +40,7 @@ s32 BPF_STRUCT_OPS(pfs_init)
 }
 
 SCX_OPS_DEFINE(pfs_ops)
-help_text("fair to processes: threads divide the weight of one") paper("PFS §5") = {
+help_text("Fair to processes: threads divide the weight of one") paper("PFS §5") = {
 	FAMILY_OPS,
 	.init = (void *)pfs_init,
 	.name = "pfs",

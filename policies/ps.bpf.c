@@ -6,14 +6,14 @@
  * It is what PBS with alpha = 1 does for tasks that came at the same time, in other code.
  *
  * - Tasks wait in one queue for all CPUs. The head runs for a quantum and goes to the end.
- * - Who comes goes to the end. Weights and shares count for nothing.
+ * - A task that comes goes to the end. Weights and shares count for nothing.
  *
  * Cost per decision: O(1), two queue operations.
  *
  * Where it is bad: it switches all the time, so without --ideal most of a CPU can go into
  * switches. In a kernel, as in the simulator without --ideal, slices end at timer ticks, and it
- * is a round robin with a quantum of a tick; there take rr, which also pays back what a turn
- * was too long, and evens out what chance does on several CPUs.
+ * is a round robin with a quantum of a tick; use rr there, which also takes the excess of a turn
+ * off the next one, and evens out which task happens to be first on several CPUs.
  */
 #include "rota.bpf.h"
 #include "exit.bpf.h"
@@ -27,7 +27,7 @@ range(1000, 100000000) = 100000;
 struct ps_stats {
 	u64 direct help_text("wakeups that found an idle CPU");
 	u64 queued help_text("tasks that had to wait in the queue");
-	u64 kept help_text("quanta given again to the same task: nobody waited");
+	u64 kept help_text("quanta given again to the same task: no task waited");
 };
 
 struct ps_stats stats;

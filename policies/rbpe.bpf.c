@@ -2,28 +2,28 @@
 /*
  * CFS/RBPE: request-based priority elevation on the completely fair scheduler [CAS §5, §6].
  *
- * All is as in cfs, but who receives something from a socket has a negative nice value for a
- * while, and with it a larger part of the period: of N clients of nice 0, of which one is at
+ * All is as in cfs, but a task that receives something from a socket has a negative nice value for
+ * a while, and with it a larger part of the period: of N tasks of nice 0, of which one is at
  * -nice, it has 1.25^nice × sched_latency / (N - 1 + 1.25^nice), the others the same without the
  * factor [eq. 19]. How negative, and for how long each level lasts, is by the load and the kind of
  * socket [Table 1]. The steps of weights are the kernel's: 29154 / 1024 for 15 levels, not 28.42.
  *
- * As with the paper's script, which sets nice values, the CPU decides anew when the one that runs
- * there gets another one. Where the paper is silent, or this differs:
- * - The script looks at all levels whenever anybody calls poll(). Here a client's own level is
- *   looked at when it comes, has a tick, and stops: of one that waits it falls when it runs.
+ * As with the paper's script, which sets nice values, the CPU decides anew when the running task
+ * gets another one. Where the paper is silent, or this differs:
+ * - The script checks all levels whenever any process calls poll(). Here a task's own level is
+ *   checked when it comes, has a tick, and stops: that of a waiting task falls when it runs.
  * - avenrun is of the machine, which had one CPU. Here it is of each CPU, over load_window_ns.
  * - A child does not inherit the level of its parent, as it would the nice value.
  * - The paper's kernel is 2.6.31; cfs has the rules of 2.6.24. Eq. 19 has no stretched period:
- *   with more than sched_latency / sched_min_granularity clients, it is the stretched one here.
+ *   with more than sched_latency / sched_min_granularity tasks, it is the stretched one here.
  * - A level counts from the nice value that the task has, to whatever weight that comes.
  *
  * mode=rbpe of appease is the same elevation on a single queue for all CPUs, with equal quanta.
  *
  * Cost per decision: as cfs. O(1) for what is received.
  *
- * Where it is bad: whoever reads from sockets all the time, for a customer or not, has up to 28
- * times the weight of others under load; there is no bound to that. Answers end nothing.
+ * Where it is bad: a task that reads from sockets all the time, for a customer or not, has up to
+ * 28 times the weight of others under load; there is no bound to that. Answers end nothing.
  */
 #include "rota.bpf.h"
 #include "exit.bpf.h"
@@ -115,7 +115,7 @@ s32 BPF_STRUCT_OPS(rbpe_init)
 }
 
 SCX_OPS_DEFINE(rbpe_ops)
-help_text("cfs, and who received something from a socket weighs more for a while")
+help_text("cfs, but a task that received something from a socket weighs more for a while")
 paper("CAS §5") = {
 	CFS_OPS,
 	.enqueue = (void *)rbpe_enqueue,

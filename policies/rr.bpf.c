@@ -6,15 +6,15 @@
  * and then goes to the end. Weights and shares count for nothing. What a turn was
  * longer than that, as slices end at timer ticks, is taken off the next one.
  *
- * When turns end on several CPUs at the same tick, chance decides who is at the end
- * first, and can have the next turn while another one has not had his. So that this
- * does not add up, turns are counted in rounds. The queue is in two parts, who has yet to
- * run in this round and who has: a task that did not come to its turn before a round
+ * When turns end on several CPUs at the same tick, the order in which the CPUs decide is not
+ * defined: a task can have its next turn before another one has had its first. So that this does
+ * not add up, turns are counted in rounds. The queue is in two parts: tasks that have yet to run
+ * in this round, and tasks that have run. A task that did not come to its turn before a round
  * ended goes on, or waits in the first part. On one CPU the order is that of one queue.
  *
  * Cost per decision: O(1), two queue operations.
  *
- * Where it is bad: with N busy tasks everyone, interactive or not, waits for
+ * Where it is bad: with N busy tasks each task, interactive or not, waits for
  * N - 1 quanta; a short quantum shortens that and pays with switches. A task
  * that blocks early gets no credit for the time it did not use. Quanta shorter than a
  * tick are a tick long, and equal only as far as ticks are. The one queue is a point of
@@ -32,7 +32,7 @@ QUANTUM_TUNABLE;
 struct rr_stats {
 	u64 direct help_text("wakeups that found an idle CPU");
 	u64 queued help_text("tasks that had to wait in the queue");
-	u64 kept help_text("quanta given again to the same task: nobody waited, or it was late");
+	u64 kept help_text("quanta given again to the same task: no task waited, or it was late");
 };
 
 struct rr_stats stats;
@@ -201,7 +201,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(rr_init)
 }
 
 SCX_OPS_DEFINE(rr_ops)
-help_text("Round robin: everyone runs for one quantum in turn") paper("VTRR §2.2") = {
+help_text("Round robin: each task runs for one quantum in turn") paper("VTRR §2.2") = {
 	.select_cpu = (void *)rr_select_cpu,
 	.runnable = (void *)rr_runnable,
 	.enqueue = (void *)rr_enqueue,

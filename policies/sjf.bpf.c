@@ -3,28 +3,28 @@
  * Shortest job first, by predicted CPU bursts [OSC §5.3.2]: A. Silberschatz, P. Galvin, G. Gagne,
  * Operating System Concepts, 10th edition, Wiley 2018.
  *
- * A burst is the CPU time of a client from its wakeup until it sleeps. The next one is predicted
+ * A burst is the CPU time of a task from its wakeup until it sleeps. The next one is predicted
  * from those before, each counting less than the one after it:
  *
  *	tau' = alpha t + (1 - alpha) tau
  *
- * t is the length of the last burst and tau what was predicted for it. The client whose burst has
- * the least left goes first. Who comes preempts the client that has most left, on the CPUs that it
- * may use, if that is more (shortest remaining time first); with no_preemption a client keeps its
- * CPU until its burst ends. Ties go to who came first.
+ * t is the length of the last burst and tau what was predicted for it. The task with the
+ * least left of its burst goes first. A task that comes preempts the one that has most left, on the
+ *CPUs that it may use, if that is more (shortest remaining time first); with no_preemption a task
+ * keeps its CPU until its burst ends. Ties go to the task that came first.
  *
  * Our readings where the book is silent
- * - A burst that outlasts its prediction has as much left as it had already. (Nothing left would
- *   be first of all for ever, and a client that computes would never give way.)
- * - Of those, and of all others, the first is looked for again at the end of each quantum.
- * - A client that exits, or that the kernel takes out and puts back, ends no burst.
+ * - A burst that outlasts its prediction has as much left as it had already. (With nothing left it
+ *   would be first for ever, and a task that computes would never be preempted.)
+ * - Of those, and of all others, the first is determined again at the end of each quantum.
+ * - A task that exits, or that the kernel takes out and puts back, ends no burst.
  * - Weights and shares count for nothing. All CPUs take from one heap.
  *
- * Cost per decision: O(log n) in a heap of those who wait; O(n) with queue=list, and where the
- * first one is not allowed on the CPU that asks. O(CPUs) for who comes.
+ * Cost per decision: O(log n) in a heap of the waiting tasks; O(n) with queue=list, and where the
+ * first one is not allowed on the CPU that asks. O(CPUs) when a task comes.
  *
  * Where it is bad: long bursts wait as long as short ones come, for ever if these use up the CPU (a
- * kernel ejects the policy after 30 s of that). A client that alternates between long and short
+ * kernel ejects the policy after 30 s of that). A task that alternates between long and short
  * bursts is predicted badly in both. One that cuts its work into pieces by short sleeps gets ahead
  * of one that does not. One lock and one heap for all CPUs.
  */
@@ -36,17 +36,17 @@
 QUANTUM_TUNABLE_OF(4000000);
 const volatile u64 alpha help_text("weight of the last burst in the prediction of the next")
 scale(1000) range(0, 1) = WHOLE / 2;
-const volatile u64 first_burst_ns help_text("what is predicted for a client's first burst") unit(ns)
+const volatile u64 first_burst_ns help_text("what is predicted for a task's first burst") unit(ns)
 range(0, 1000000000000) = 10000000;
-const volatile bool no_preemption help_text("who has a CPU keeps it until its burst ends");
+const volatile bool no_preemption help_text("the running task keeps its CPU until its burst ends");
 
 struct sjf_stats {
 	u64 picks help_text("quanta begun");
-	u64 kept help_text("quanta that the same client got again");
-	u64 preemptions help_text("clients that came and took a CPU away");
+	u64 kept help_text("quanta that the same task got again");
+	u64 preemptions help_text("tasks that came and preempted another");
 	u64 bursts help_text("bursts that ended");
 	u64 outlasted help_text("of these, those that were longer than predicted");
-	u64 scans help_text("decisions that looked at every waiting client");
+	u64 scans help_text("decisions that compared every waiting task");
 };
 
 struct sjf_stats stats;

@@ -3,35 +3,35 @@
  * Stride scheduling [VTRR §2.4], as its reference 33 has it: C. Waldspurger, Lottery and
  * Stride Scheduling, PhD thesis, MIT 1995.
  *
- * A client has tickets; its stride is stride1 / tickets, a whole number, with stride1 =
+ * A task has tickets; its stride is stride1 / tickets, a whole number, with stride1 =
  * 2^20. Its pass begins at one stride and advances by the stride for each quantum that it
- * runs. Each decision takes the client with the smallest pass for one quantum. Tickets
+ * runs. Each decision takes the task with the smallest pass for one quantum. Tickets
  * are rota_shares[pid], else the task's weight.
  *
- * - A client that used a part of its quantum, or more than one as slices end at timer
+ * - A task that used a part of its quantum, or more than one as slices end at timer
  *   ticks, advances by that part of its stride. Nothing is lost: what is below one unit of
  *   pass is carried on (until the quantum changes).
- * - Who leaves keeps the distance of its pass to the queue's, and comes back with it, so
- *   that sleeping neither pays nor costs (no_remain: it comes back as a new client). Who
- *   changes its tickets keeps that distance in strides.
+ * - A task that leaves keeps the distance of its pass to the queue's, and comes back with it, so
+ *   that sleeping neither pays nor costs (no_remain: it comes back as a new task). When a
+ *   task's tickets change it keeps that distance in strides.
  * - Ties go to the lowest id (the pid).
  *
  * Our readings, as in wfq, where the thesis has one CPU
- * - The queue's pass is where the client that ran last began, the greatest so far. (The
+ * - The queue's pass is where the task that ran last began, the greatest so far. (The
  *   thesis advances it by stride1 / all tickets. On several CPUs that runs away from the
- *   clients' when one of them has more tickets than a CPU can serve.) Who lags behind it,
+ *   tasks' when one of them has more tickets than a CPU can serve.) A task that lags behind it,
  *   as its CPU had too little time for it, comes back with a distance of 0.
- * - No charge for a quantum in which nobody else could use the CPU, or the pass of a client
+ * - No charge for a quantum in which no other task could use the CPU, or the pass of a task
  *   that has a CPU to itself would run away from those elsewhere.
- * - One order for all CPUs, under one lock. A client that is still running does not wait, so
- *   the next one is taken. A client that is due more than a CPU gets one.
+ * - One order for all CPUs, under one lock. A task that is still running does not wait, so
+ *   the next one is taken. A task with a share of more than a CPU gets one.
  *
- * Cost per decision: O(log n) in a heap of the waiting clients, O(n) with queue=list and
- * where the first client is not allowed on the CPU that asks.
+ * Cost per decision: O(log n) in a heap of the waiting tasks, O(n) with queue=list and
+ * where the first task is not allowed on the CPU that asks.
  *
  * Where it is bad: strides are rounded down, so that many tickets get too much: 60000 and
  * 40000 have strides of 17 and 26, which is 60.5 % and 39.5 %, for ever; and all above 2^19
- * have a stride of 1, and so the same. (wfq carries the remainders, and is exact.) A client
+ * have a stride of 1, and so the same. (wfq carries the remainders, and is exact.) A task
  * with many tickets can be ahead by many quanta, and one that wakes up waits for its turn like
  * any other. One lock and one heap for all CPUs.
  */
@@ -43,12 +43,12 @@
 #define STRIDE1 (1u << 20)
 
 QUANTUM_TUNABLE;
-const volatile bool no_remain help_text("a client that slept comes back as a new one");
+const volatile bool no_remain help_text("a task that slept comes back as a new one");
 
 struct stride_stats {
 	u64 picks help_text("quanta begun");
-	u64 kept help_text("quanta that the same client got again");
-	u64 scans help_text("decisions that looked at every waiting client");
+	u64 kept help_text("quanta that the same task got again");
+	u64 scans help_text("decisions that compared every waiting task");
 };
 
 struct stride_stats stats;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The thread fair preferential scheduler, which [PFS §5.4] plans: pfs, but a process counts for as
- * many as it has threads, up to the optimal number. Who has one for each CPU gets more than who has
- * one, and no more for more than that: 1, 4 and 8 threads on four CPUs have shares 1:4:4.
+ * many as it has threads, up to the optimal number. A process with a thread for each CPU gets more
+ * than one with a single thread, and no more for more than that: 1, 4 and 8 threads on four CPUs
+ * have shares 1:4:4.
  *
  * Optimal is the number of CPUs [PFS §4.2], or a tunable.
  *
@@ -35,7 +36,7 @@ s32 BPF_STRUCT_OPS(tfps_init)
 }
 
 SCX_OPS_DEFINE(tfps_ops)
-help_text("fair to processes, with more for those that have a thread for each CPU")
+help_text("Fair to processes, with more for those that have a thread for each CPU")
 paper("PFS §5.4") = {
 	FAMILY_OPS,
 	.init = (void *)tfps_init,

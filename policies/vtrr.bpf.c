@@ -2,65 +2,65 @@
 /*
  * Virtual-Time Round-Robin [VTRR §3].
  *
- * Runnable clients stand in one queue, largest share first, and run for one
- * quantum each from its head on. After a client has run, the next one follows
- *  1. if its time counter, the quanta due to it in this cycle, is greater than
+ * Runnable tasks stand in one queue, largest share first, and run for one
+ * quantum each from its head on. After a task has run, the next one follows
+ *  1. if its time counter, the quanta of its share in this cycle, is greater than
  *     the counter of the one that ran (no_counter_rule), or
  *  2. if it is behind: VFT - QVT(t + Q) < Q / S [eq. 6] (no_vft_rule: always);
  * otherwise the queue starts again from its head. A cycle is as many quanta as
- * there are shares; then every counter is its client's share again.
+ * there are shares; then every counter is its task's share again.
  *
  * Dynamic rules [§3.2]
- * - Who comes starts at the queue's virtual time [eq. 7], but not before its own
+ * - A task that comes starts at the queue's virtual time [eq. 7], but not before its own
  *   old VFT [eq. 8] (no_keep_vft), and with its proportion of the quanta left in
  *   the cycle [eq. 9], not more than it left with in the same cycle
  *   (no_keep_counter), between the counters of its neighbours (no_clamp).
  * - Its place: between its neighbours of last time if both are still runnable and
  *   adjacent, and its share fits (no_references), else by a walk from the head;
- *   insert=array keeps the last client of each share [§3.3] and needs no walk.
+ *   insert=array keeps the last task of each share [§3.3] and needs no walk.
  *   Equal shares stand in order of pid; with the array, in order of arrival.
- * - Before anybody comes or goes QVT is brought up to date [eq. 4], and with it the
- *   clients that run: what was run until then counts by the shares of then.
- * - When the current client leaves, the queue goes on after its place, and compares
+ * - Before a task comes or goes QVT is brought up to date [eq. 4], and with it the
+ *   running tasks: what was run until then counts by the shares of then.
+ * - When the current task leaves, the queue goes on after its place, and compares
  *   with the counter that it left with. So one behind it can be left with more quanta
  *   than those before, and has them at the end of the cycle.
- * - A client whose share changes leaves and comes back, and keeps its VFT if that
+ * - When its share changes a task leaves and comes back, and keeps its VFT if that
  *   is later than eq. 8 gives with the new share. If it runs it goes on with its quantum.
  *
  * Our readings
  * - Eq. 6 prints "current client": the next one's VFT and share are meant, and "<"
  *   is strict. In terms of virtual time: VT_next < QVT + Q / sum(S).
- * - A client without quanta left is never "behind": running it would break the
+ * - A task without quanta left is never "behind": running it would break the
  *   cycle. A cycle ends when the sum of counters is 0, wherever the queue stands.
- * - Virtual times advance by CPU time used. A quantum is counted when a client had
- *   Q of CPU time, in one piece or several: who blocks early goes on later with
+ * - Virtual times advance by CPU time used. A quantum is counted when a task had
+ *   Q of CPU time, in one piece or several: a task that blocks early goes on later with
  *   the rest of its quantum. What a timer tick gave beyond is taken off.
- * - A changed quantum holds from the next decision on. What is due to each client in
- *   the cycle stays the same time, in quanta of the new length.
+ * - A changed quantum holds from the next decision on. Each task's service still to come in the
+ *   cycle stays the same time, in quanta of the new length.
  * - Insertion clamps with the upper bound first, the lower last. A neighbour's quantum
  *   that is being run counts as had: the bounds never cross then, and counters fall
- *   along the queue whoever comes (else they need not: found by our tests).
+ *   along the queue whichever task comes (else they need not: found by our tests).
  * - Several CPUs (the paper has one) take their picks from the same sequence: each
- *   quantum being run counts in QVT(t + Q) as if done. A client that runs
- *   elsewhere, or may not use the CPU, is passed over. A client whose quanta left
+ *   quantum being run counts in QVT(t + Q) as if done. A task that runs
+ *   elsewhere, or may not use the CPU, is passed over. A task with quanta left that
  *   would keep a CPU busy until the cycle ends goes first: later it could not use
- *   them. Who is the only one that can run on a CPU gets it, outside of the sequence,
- *   and is not charged for more than the quanta due to it.
- *   If nobody with quanta left can run here the cycle ends early, as a CPU must
- *   not idle, and what was left is kept, up to one share. Who has quanta kept goes
+ *   them. The only task that can run on a CPU runs there outside of the sequence, and
+ *   is not charged for more quanta than its share of the cycle.
+ *   If no task with quanta left can run here the cycle ends early, as a CPU must
+ *   not idle, and what was left is kept, up to one share. Tasks with quanta kept go
  *   first; where CPUs are not enough for those tied to them they share by stride.
  *
  * Cost per decision: O(1); with several CPUs plus up to four steps per CPU, and
- * one per client passed over. Counters are reset one by one as they are met [§3.3]. Coming back:
- * O(1), or O(n) if a walk is needed; with several CPUs a step for each, as for who leaves.
+ * one per task passed over. Counters are reset one by one as they are met [§3.3]. Coming back:
+ * O(1), or O(n) if a walk is needed; with several CPUs a step for each, as for leaving.
  * O(n) once when the quantum changes.
  *
- * Where it is bad: a small client waits for up to a whole cycle, the sum of all
+ * Where it is bad: a small task waits for up to a whole cycle, the sum of all
  * shares in quanta (weights of 100 make that long: use small shares). Wakeups get
  * no preference. Errors of ±10 quanta occur with skewed shares [VTRR §5.1], of ±25 on
- * several CPUs beside clients that wake up often, for those due most of a CPU: with
- * weights and a quantum of 10 ms that is a quarter of a second, and stays that.
- * A client whose share is more than a CPU gets the CPU, and the others what is left,
+ * several CPUs together with tasks that wake up often, for tasks with a share of most of a CPU:
+ * with weights and a quantum of 10 ms that is a quarter of a second, and stays that.
+ * A task with a share of more than a CPU gets the CPU, and the others what is left,
  * in proportion.
  */
 #include "rota.bpf.h"
@@ -71,12 +71,11 @@
 
 QUANTUM_TUNABLE;
 enum insert_rule { INSERT_WALK, INSERT_ARRAY };
-const volatile u32 insert
-	help_text("place of a client that comes: walk the queue, or array by share")
-	values("walk|array") = INSERT_WALK;
-const volatile bool no_counter_rule help_text("ignore a next client that has more quanta left");
+const volatile u32 insert help_text("place of a task that comes: walk the queue, or array by share")
+values("walk|array") = INSERT_WALK;
+const volatile bool no_counter_rule help_text("ignore a next task that has more quanta left");
 const volatile bool no_vft_rule help_text("follow the queue to its end in every round");
-const volatile bool no_keep_vft help_text("a client that slept forgets how far ahead it was");
+const volatile bool no_keep_vft help_text("a task that slept forgets how far ahead it was");
 const volatile bool no_keep_counter
 	help_text("leaving and returning in a cycle can yield more quanta");
 const volatile bool no_clamp help_text("a new counter need not lie between its neighbours'");
@@ -84,16 +83,16 @@ const volatile bool no_references help_text("do not remember the neighbours in t
 
 struct vtrr_stats {
 	u64 picks help_text("quanta begun");
-	u64 kept help_text("quanta that the same client got again");
+	u64 kept help_text("quanta that the same task got again");
 	u64 restarts help_text("picks that began at the head of the queue");
-	u64 passed_over help_text("clients that a pick skipped: running, or not allowed here");
+	u64 passed_over help_text("tasks that a pick skipped: running, or not allowed here");
 	u64 cycles help_text("cycles completed");
 	u64 short_cycles
 		help_text("cycles ended with quanta still being run, or tied to other CPUs");
 	u64 by_reference help_text("insertions between the neighbours of last time");
 	u64 by_array help_text("insertions by the per-share array");
 	u64 by_walk help_text("insertions by a walk of the queue");
-	u64 walked help_text("clients looked at in those walks");
+	u64 walked help_text("tasks examined in those walks");
 };
 
 struct vtrr_stats stats;

@@ -3,36 +3,36 @@
  * Weighted fair queueing by virtual finishing time [VTRR §2.4], also known as
  * stride scheduling.
  *
- * A client's virtual time is its CPU time divided by its share [eq. 3]; its
+ * A task's virtual time is its CPU time divided by its share [eq. 3]; its
  * virtual finishing time (VFT) is what that will be after one more quantum. Each
- * decision takes the client with the smallest VFT for one quantum. The share is
+ * decision takes the task with the smallest VFT for one quantum. The share is
  * rota_shares[pid], else the task's weight.
  *
- * - Clients are charged for the CPU time they used, not for the quantum; not for a
- *   quantum in which nobody else could use the CPU. (Of several CPUs one may be
- *   free for a client with a small share. Its virtual time, and so that of the
- *   queue, would run away from clients elsewhere, who then starve newcomers.)
+ * - Tasks are charged for the CPU time they used, not for the quantum; not for a
+ *   quantum in which no other task could use the CPU. (Of several CPUs one may be
+ *   free for a task with a small share. Its virtual time, and so that of the
+ *   queue, would run away from tasks elsewhere, which then starve newcomers.)
  * - Ties go to the lowest id (the pid). The paper's example, A, B, A, B, C, A for
- *   shares 3, 2, 1, needs another rule, tie=rr: the next id after the client that
+ *   shares 3, 2, 1, needs another rule, tie=rr: the next id after the task that
  *   ran last. Its error range, -5/6..+1, holds with the first rule only, where
  *   the order is A, B, A, A, B, C.
- * - The paper defines no start for clients that come or return. Ours begin at the
+ * - The paper defines no start for tasks that come or return. Ours begin at the
  *   queue's virtual time, as [eq. 7, 8] do for VTRR: the virtual time, at its
- *   start, of the client that ran last, the greatest so far. (Eq. 4's QVT runs
- *   away from the clients' when one of them has more share than a CPU can give.)
- *   A client that had run ahead of that stays ahead, so that sleeping does not
+ *   start, of the task that ran last, the greatest so far. (Eq. 4's QVT runs
+ *   away from the tasks' when one of them has more share than a CPU can give.)
+ *   A task that had run ahead of that stays ahead, so that sleeping does not
  *   pay (no_keep_vft: it does).
  * - A changed quantum holds from the next decision on: all VFTs are computed anew.
- * - One order for all CPUs. A client that is still running does not wait, so the
- *   next one is taken; the one whose quantum just ended competes with those who
- *   wait, and goes on if it is first.
+ * - One order for all CPUs. A task that is still running does not wait, so the
+ *   next one is taken; the one at the end of its quantum competes with the waiting
+ *   ones, and goes on if it is first.
  *
- * Cost per decision: O(log n) in a heap of the waiting clients. O(n) with queue=list,
- * the usual way [VTRR §2.4], with tie=rr, and where the first client is not allowed on
+ * Cost per decision: O(log n) in a heap of the waiting tasks. O(n) with queue=list,
+ * the usual way [VTRR §2.4], with tie=rr, and where the first task is not allowed on
  * the CPU that asks; O(n log n) once when the quantum changes.
  *
- * Where it is bad: a client with a large share can be ahead by many quanta (only
- * "never more than one quantum behind" is guaranteed). A client that wakes up
+ * Where it is bad: a task with a large share can be ahead by many quanta (only
+ * "never more than one quantum behind" is guaranteed). A task that wakes up
  * waits for its turn like any other, whatever it waited for. One lock and one
  * heap for all CPUs.
  */
@@ -46,12 +46,12 @@ QUANTUM_TUNABLE;
 enum tie_rule { TIE_ID, TIE_RR };
 const volatile u32 tie help_text("equal finishing times: lowest id, or next id after the last run")
 values("id|rr") = TIE_ID;
-const volatile bool no_keep_vft help_text("a client that slept forgets how far ahead it was");
+const volatile bool no_keep_vft help_text("a task that slept forgets how far ahead it was");
 
 struct wfq_stats {
 	u64 picks help_text("quanta begun");
-	u64 kept help_text("quanta that the same client got again");
-	u64 scans help_text("decisions that looked at every waiting client");
+	u64 kept help_text("quanta that the same task got again");
+	u64 scans help_text("decisions that compared every waiting task");
 };
 
 struct wfq_stats stats;

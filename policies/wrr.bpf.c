@@ -2,43 +2,44 @@
 /*
  * Weighted round robin [VTRR §2.2].
  *
- * Clients take turns in a queue. A turn is as many consecutive quanta as the
- * client has shares: with shares 3, 2, 1 the picks are A, A, A, B, B, C. The
+ * Tasks take turns in a queue. A turn is as many consecutive quanta as the
+ * task has shares: with shares 3, 2, 1 the picks are A, A, A, B, B, C. The
  * share is rota_shares[pid], else the task's weight.
  *
- * Time goes in rounds: in each round every client has one turn. There is a queue
- * per round, a client waits in that of its next turn, and CPUs take from the earliest
+ * Time goes in rounds: in each round every task has one turn. There is a queue
+ * per round, a task waits in that of its next turn, and CPUs take from the earliest
  * round that they can. That is what keeps the proportions on several CPUs, where with
- * one queue a client with a short turn would be back in it, and come round, more often
+ * one queue a task with a short turn would be back in it, and come round, more often
  * than one with a long turn. On one CPU it is the paper's queue.
  *
- * On several CPUs a round can pass while a client still has its turn on one of them.
- * Then the client is late, and has its next turn at once: it goes on, or waits in the
- * queue of the round before, which is looked at first. No round passes while somebody
- * waits there. So a client that is due nearly a whole CPU, and had to wait for others'
- * turns, catches up. No more than two turns are made up for: who misses more is due more
- * than a CPU, is always late and so has one to itself, and the others share the rest.
+ * On several CPUs a round can pass while a task still has its turn on one of them.
+ * Then the task is late, and has its next turn at once: it goes on, or waits in the
+ * queue of the round before, from which CPUs take first. No round passes while a task
+ * waits there. So a task with a share of nearly a whole CPU, which had to wait for others'
+ * turns, catches up. No more than two turns are made up for: a task that misses more has a
+ * share of more than a CPU, is always late and so has a CPU to itself, and the others share
+ * the rest.
  *
  * Our readings where the paper is silent:
- * - A turn is share × quantum of CPU time. What a client overran (a timer tick is
+ * - A turn is share × quantum of CPU time. What a task overran (a timer tick is
  *   coarser than a quantum) is taken from its next turn.
- * - A client that blocks keeps the rest of its turn until the round ends, so that
- *   nobody gets more than its share in a round by blocking (no_keep_turn: it
+ * - A task that blocks keeps the rest of its turn until the round ends, so that
+ *   no task gets more than its share in a round by blocking (no_keep_turn: it
  *   starts a new turn).
  * - A turn in progress follows a changed share or quantum in proportion.
- * - Where nobody else can use the CPU, the next turn is in the next round at most,
- *   which begins with it if nobody waits on other CPUs either.
- * - A client that sleeps is as late when it returns as it was when it left.
+ * - Where no other task can use the CPU, the next turn is in the next round at most,
+ *   which begins with it if no task waits on other CPUs either.
+ * - A task that sleeps is as late when it returns as it was when it left.
  *
- * Cost per decision: O(1), up to two queue operations; up to eight where the clients
+ * Cost per decision: O(1), up to two queue operations; up to eight where the tasks
  * of the current round are tied to other CPUs.
  *
  * Where it is bad: the error grows with the shares, [VTRR §2.2]: -1000..+1500
- * quanta for shares 3000, 2000, 1000, as a client gets all of its service at
- * once; everyone else waits that long. Weights count as shares too: at the usual
+ * quanta for shares 3000, 2000, 1000, as a task gets all of its service at
+ * once; every other task waits that long. Weights count as shares too: at the usual
  * 100 and a quantum of 10 ms a turn is a second long, so give small shares. Where
- * a client tied to one CPU holds a round up, the others can be six rounds ahead;
- * from then on their proportions suffer. Likewise those of clients whose turn is
+ * a task tied to one CPU holds a round up, the others can be six rounds ahead;
+ * from then on their proportions suffer. Likewise those of tasks with a turn
  * shorter than a sixth of a tick, which they overrun by more than six turns.
  */
 #include "rota.bpf.h"
@@ -56,13 +57,13 @@
 #define MAX_LATE 2
 
 QUANTUM_TUNABLE;
-const volatile bool no_keep_turn help_text("a client that blocks starts a new turn on return");
+const volatile bool no_keep_turn help_text("a task that blocks starts a new turn on return");
 
 struct wrr_stats {
 	u64 picks help_text("quanta begun");
-	u64 kept help_text("quanta that went on with the same client's turn");
+	u64 kept help_text("quanta that went on with the same task's turn");
 	u64 rounds help_text("rounds completed");
-	u64 missed help_text("turns that clients were too late for: their share is above one CPU");
+	u64 missed help_text("turns that tasks were too late for: their share is above one CPU");
 };
 
 struct wrr_stats stats;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who is next [CAS §4]: those who serve a request (Q0), the highest total first; then all others
- * (Q1), by virtual time. And what Q1 has in any case.
+ * Which task is next [CAS §4]: those that serve a request (Q0), the highest total first; then all
+ * others (Q1), by virtual time. And the reserve of Q1.
  */
 #ifndef ROTA_APPEASE_QUEUE_BPF_H
 #define ROTA_APPEASE_QUEUE_BPF_H
@@ -12,16 +12,16 @@
 struct appease_stats {
 	u64 requests help_text("requests that arrived");
 	u64 answered help_text("of these, answered");
-	u64 waited_ns help_text("unhappiness of the customers that were answered, in all");
+	u64 waited_ns help_text("total unhappiness of the customers that were answered");
 	u64 open gauge help_text("requests that are not over");
 	u64 services help_text("requests of tasks on behalf of a request");
 	u64 pooled help_text("threads woken on behalf of a request");
-	u64 refused help_text("requests of those who do not count as customers");
+	u64 refused help_text("requests of clients that do not count as customers");
 	u64 forgotten help_text("requests that needed no answer, or got none");
-	u64 reserved help_text("quanta of what others have in any case");
-	u64 preemptions help_text("clients that came and took a CPU away");
+	u64 reserved help_text("quanta of the others' reserve");
+	u64 preemptions help_text("tasks that came and preempted another");
 	u64 load gauge help_text("mode=rbpe: load of each CPU, of 2048");
-	u64 scans help_text("decisions that looked at every waiting client");
+	u64 scans help_text("decisions that compared every waiting task");
 	u64 no_room help_text("requests beyond the 32767 that there is room for");
 };
 
@@ -34,14 +34,14 @@ struct appease_stats stats;
 enum newborns { NEWBORNS_Q1, NEWBORNS_Q0 };
 
 QUANTUM_TUNABLE_OF(4000000);
-volatile u32 reserve help_text("part of the CPU time that others have beside requests") scale(1000)
-range(0, 0.9) = 50;
+volatile u32 reserve help_text("part of the CPU time reserved for tasks that serve no request")
+scale(1000) range(0, 0.9) = 50;
 const volatile u64 newborn_ns
 	help_text("virtual time by which a new process is before others, and its parent pays; with "
 		  "newborns=q0 what it has waited as it begins") unit(ns) range(0, 1000000000) =
 		4000000;
 const volatile u32 newborns help_text("new processes begin among the others, or for a quantum "
-				      "among those who serve [CAS "
+				      "among those that serve [CAS "
 				      "§4, 8]") values("q1|q0") = NEWBORNS_Q1;
 
 enum rank { RANK_REQUEST, RANK_OTHERS };

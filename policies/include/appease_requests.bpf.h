@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which requests there are: what sockets and wakeups tell [CAS §2.1].
+ * Which requests there are: derived from sockets and wakeups [CAS §2.1].
  *
  *  - Data that becomes ready at a server's end is a request; at a client's it is the answer to one.
- *    A task that is woken in the same breath, and has read from sockets before, is taken to serve
+ *    A task that is woken at the same moment, and has read from sockets before, is taken to serve
  *    it, until it sleeps again.
- *  - Whoever reads from the socket holds the request, whoever writes to it answers.
- *  - Who sends a request while it holds one does so on behalf of that one. Threads that a holder
- *    wakes in its own process do, too, until they sleep.
- *  - Others who ask from this machine count as customers by the tunable customers.
- *  - A request whose holder takes another one instead of answering, or that is forget_ns old, is
- *    over: it needed no answer.
+ *  - A task that reads from the socket holds the request; one that writes to it answers.
+ *  - A task that sends a request while it holds one does so on behalf of that one. Threads that a
+ *    holder wakes in its own process do, too, until they sleep.
+ *  - Others that ask from this machine count as customers by the tunable customers.
+ *  - A request is over when its holder takes another one instead of answering, or when it is
+ *    forget_ns old: it needed no answer.
  */
 #ifndef ROTA_APPEASE_REQUESTS_BPF_H
 #define ROTA_APPEASE_REQUESTS_BPF_H
@@ -27,11 +27,13 @@ static u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
 enum mode { MODE_UNHAPPINESS, MODE_RBPE };
 enum customers { FROM_ELSEWHERE, FROM_OTHER_SESSIONS, FROM_OTHER_PROCESSES };
 
-const volatile u32 mode help_text("who goes first: by waiting [CAS §4], or by elevation [CAS §5]")
-values("unhappiness|rbpe") = MODE_UNHAPPINESS;
-const volatile u32 customers help_text("who counts as a customer: other machines, and sessions, or "
-				       "processes, of this one")
-values("remote|other_session|other_process") = FROM_OTHER_SESSIONS;
+const volatile u32 mode
+	help_text("which tasks go first: by waiting [CAS §4], or by elevation [CAS §5]")
+	values("unhappiness|rbpe") = MODE_UNHAPPINESS;
+const volatile u32 customers
+	help_text("what counts as a customer: other machines, and sessions, or "
+		  "processes, of this one") values("remote|other_session|other_process") =
+		FROM_OTHER_SESSIONS;
 const volatile u32 weight_remote help_text("weight of customers at other machines")
 range(1, 10000) = 100;
 const volatile u32 weight_local help_text("weight of customers at this machine") range(1, 10000) =

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Groups, which are cgroups: on each CPU where somebody of a group wants to run, the group takes
+ * Groups, which are cgroups: on each CPU where a task of a group wants to run, the group takes
  * part as one with its weight in the queue of the group above, and has a queue of its own for its
  * members (CONFIG_FAIR_GROUP_SCHED: sched_entity, my_q and parent). As in 2.6.24 it has its whole
  * weight on each CPU, however many it is on.
  *
- * Such a part of a group has a slot, as clients have: it is a client in trees and of what
- * fair_queue.bpf.h knows of one. It is in a tree while somebody in its own tree waits.
+ * Such a part of a group has a slot, as tasks have: it counts as a task in trees and in what
+ * fair_queue.bpf.h knows of one. It is in a tree while a task in its own tree waits.
  *
  * Groups for which there is no room, and those on too deep a level, count as the one above.
  * Everything but the callbacks needs the lock.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The rules of the completely fair scheduler of Linux 2.6.24, for cfs and for policies that give
- * its clients other weights: see cfs.bpf.c.
+ * its tasks other weights: see cfs.bpf.c.
  */
 #ifndef ROTA_CFS_RULES_BPF_H
 #define ROTA_CFS_RULES_BPF_H
@@ -14,25 +14,27 @@ const volatile u64 sched_min_granularity_ns
 	help_text("part of each when the period is stretched, with one CPU") unit(ns)
 	range(10000, 200000000) = 4000000;
 const volatile u64 sched_wakeup_granularity_ns
-	help_text("by how much a woken client must be behind to preempt, with one CPU") unit(ns)
+	help_text("by how much a woken task must be behind to preempt, with one CPU") unit(ns)
 	range(0, 1000000000) = 10000000;
-const volatile u32 imbalance_pct help_text("load in percent of ours from which we pull from a CPU")
-range(100, 1000) = 125;
+const volatile u32 imbalance_pct
+	help_text("load of another CPU, in percent of its own, from which a CPU pulls")
+	range(100, 1000) = 125;
 const volatile bool no_scaling help_text("those times do not grow with the number of CPUs");
-const volatile bool no_new_fair_sleepers help_text("who slept begins at min_vruntime");
-const volatile u32 sleeper_credit
-	help_text("who slept begins so far before min_vruntime: sched_latency_ns, or that by the "
-		  "others' load") values("latency|load") = CREDIT_LATENCY;
-const volatile bool no_start_debit help_text("who is new begins at min_vruntime");
-const volatile bool no_wakeup_preempt help_text("who wakes up waits for the next decision");
+const volatile bool no_new_fair_sleepers help_text("a task that slept begins at min_vruntime");
+const volatile u32 sleeper_credit help_text("how far before min_vruntime a task that slept begins: "
+					    "sched_latency_ns, or that by the "
+					    "others' load") values("latency|load") = CREDIT_LATENCY;
+const volatile bool no_start_debit help_text("a new task begins at min_vruntime");
+const volatile bool no_wakeup_preempt help_text("a task that wakes up waits for the next decision");
 
 struct cfs_stats {
-	u64 picks help_text("decisions for somebody");
-	u64 kept help_text("of these, for the client that ran");
-	u64 preemptions help_text("clients that came and took a CPU away");
-	u64 pulls help_text("clients pulled to another CPU");
+	u64 picks help_text("decisions that picked a task");
+	u64 kept help_text("of these, for the task that ran");
+	u64 preemptions help_text("tasks that came and preempted another");
+	u64 pulls help_text("tasks pulled to another CPU");
 #ifdef FAIR_ELEVATION
-	u64 elevations help_text("times that who received something got another nice value");
+	u64 elevations
+		help_text("times that a task that received something got another nice value");
 	u64 load gauge help_text("load of each CPU, of 2048");
 #endif
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * All clients that are active, in a ring: who comes is added behind all others in terms of a
- * place, the turn, that goes round. Slot 0, which is nobody, is where the ring begins and ends.
+ * All tasks that are active, in a ring: a task that comes is added behind all others in terms of a
+ * place, the turn, that goes round. Slot 0, which is no task, is where the ring begins and ends.
  * Everything here needs the lock.
  */
 #ifndef ROTA_CROWD_BPF_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What eevdf_balance.bpf.h balances by: averages of the past with a half-life of 32 ms, as
- * kernel/sched/pelt.c of Linux 7.2 has them, and the list of each CPU's clients by when they
- * came or got the CPU (rq->cfs_tasks). Needs the lock.
+ * kernel/sched/pelt.c of Linux 7.2 has them, and the list of each CPU's tasks by when they
+ * came or began to run (rq->cfs_tasks). Needs the lock.
  */
 #ifndef ROTA_EEVDF_AVERAGES_BPF_H
 #define ROTA_EEVDF_AVERAGES_BPF_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * When clients are pulled to another CPU, as in Linux 7.2, in one domain with all CPUs, which share
- * a last-level cache: kernel/sched/fair.c, whose functions are named. Tasks can wait beside idle
- * CPUs: who wakes up looks at some of the others only (eevdf_wake.bpf.h), a CPU that runs out of
- * clients pulls one only if it is usually idle for longer than looking costs, and others pull in
+ * When tasks are pulled to another CPU, as in Linux 7.2, in one domain with all CPUs, which share
+ * a last-level cache: kernel/sched/fair.c, with the functions named. Tasks can wait while other
+ * CPUs are idle: a wakeup scans some of the CPUs only (eevdf_wake.bpf.h), a CPU that runs out of
+ * tasks pulls one only if it is usually idle for longer than the scan costs, and others pull in
  * intervals. With work_conserving the policy balances as fair_balance.bpf.h says instead.
  *
- * Not here: wake_wide(), util_est, active balancing, clients that are all tied. Needs the lock,
+ * Not here: wake_wide(), util_est, active balancing, tasks that are all tied. Needs the lock,
  * but for choosing a queue.
  */
 #ifndef ROTA_EEVDF_BALANCE_BPF_H
@@ -22,12 +22,14 @@
 #define NICE_TRIES	  1	 /* in vain, then hot clients are moved too (cache_nice_tries) */
 #define MIGRATION_COST_NS 500000 /* (sysctl_sched_migration_cost) */
 
-const volatile bool work_conserving help_text("nobody waits beside an idle CPU; not as Linux");
+const volatile bool work_conserving
+	help_text("no task waits while a CPU that it may use is idle; not as Linux");
 const volatile u64 newidle_cost_ns
 	help_text("what looking for work costs a CPU that becomes idle; the kernel measures it")
 	unit(ns) range(0, 10000000) = 100000;
-const volatile u32 seed help_text("of the lots that CPUs draw; 0: all balance first at their first "
-				  "tick, else some time later, by lot");
+const volatile u32 seed
+	help_text("of the CPUs' random decisions; 0: all balance first at their first "
+		  "tick, else a random time later");
 
 struct cpu_balance {
 	u64 next;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How often a CPU that becomes idle looks for work: the less it was of use before, the more
- * seldom, by lot; as in Linux 7.2, kernel/sched/fair.c, whose functions are named. Needs the lock.
+ * How often a CPU that becomes idle looks for work: the less use it was before, the more seldom,
+ * at random; as in Linux 7.2, kernel/sched/fair.c, with the functions named. Needs the lock.
  */
 #ifndef ROTA_EEVDF_NEWIDLE_BPF_H
 #define ROTA_EEVDF_NEWIDLE_BPF_H
@@ -9,10 +9,10 @@
 #define DICE 1024 /* (NI_RANDOM) */
 
 const volatile bool no_ni_random
-	help_text("each CPU that becomes idle pulls, whatever became of it "
+	help_text("each CPU that becomes idle pulls, whatever came of that "
 		  "before");
 const volatile u32 newidle_ratio
-	help_text("of 1024 times that a CPU becomes idle it looks for work so often at first")
+	help_text("how often of 1024 times a CPU that becomes idle looks for work, at first")
 	range(0, 1024) = 512;
 
 /* Of the last times that it became idle. */

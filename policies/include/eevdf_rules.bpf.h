@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Lag, eligibility and placement in eevdf.bpf.c: kernel/sched/fair.c of Linux 7.2, whose
- * functions are named. Part of that policy, split off for length; all under its lock.
+ * Lag, eligibility and placement in eevdf.bpf.c: kernel/sched/fair.c of Linux 7.2, with the
+ * functions named. Part of that policy, split off for length; all under its lock.
  *
- * V, the queue's virtual time, is the average of its clients' vruntime by weight. A client's
- * lag is V - vruntime: positive if service is due to it, and then it is eligible. Sums are
- * kept relative to a zero point near V, so that they fit, and are exact.
+ * V, the queue's virtual time, is the average of its tasks' vruntime by weight. A task's
+ * lag is V - vruntime: positive if it has had less than its share, and then it is eligible. Sums
+ * are kept relative to a zero point near V, so that they fit, and are exact.
  */
 #ifndef ROTA_EEVDF_RULES_BPF_H
 #define ROTA_EEVDF_RULES_BPF_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which CPU's queue a client comes into that wakes up or is new, as in Linux 7.2:
- * kernel/sched/fair.c, whose functions are named. For ops.select_cpu, without the lock: what is
+ * Which CPU's queue a task that wakes up or is new comes into, as in Linux 7.2:
+ * kernel/sched/fair.c, with the functions named. For ops.select_cpu, without the lock: what is
  * read here may be old, and any CPU is right.
  */
 #ifndef ROTA_EEVDF_WAKE_BPF_H
@@ -9,7 +9,8 @@
 
 #define WAKE_SYNC kernel_value(scx_wake_flags, SCX_WAKE_SYNC)
 
-const volatile bool no_sis_util help_text("who wakes up looks at every CPU for an idle one");
+const volatile bool no_sis_util
+	help_text("a task that wakes up looks at every CPU for an idle one");
 const volatile bool no_wa_idle help_text("an idle CPU of the waker's does not attract");
 const volatile bool no_wa_weight help_text("less load at the waker's CPU does not attract");
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Request-based priority elevation for clients of fair_queue.bpf.h: a client's weight is that of
+ * Request-based priority elevation for tasks of fair_queue.bpf.h: a task's weight is that of
  * its nice value less its level. Levels decay with time, which is seen when a weight is asked for:
- * as the client comes, runs, has a tick, or stops. All but time_is() goes by the time that was
- * last told. Needs the lock.
+ * as the task comes, runs, has a tick, or stops. All but time_is() goes by the time that was
+ * last set. Needs the lock.
  */
 #ifndef ROTA_ELEVATED_BPF_H
 #define ROTA_ELEVATED_BPF_H

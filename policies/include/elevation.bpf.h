@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Request-based priority elevation [CAS §5, §6]: who received something has a negative nice
- * value for a while, by the load [Table 1]. Here no nice value changes: it is a factor of the
+ * Request-based priority elevation [CAS §5, §6]: a task that received something has a negative
+ * nice value for a while, by the load [Table 1]. Here no nice value changes: it is a factor of the
  * weight, 1.25 for each level [eq. 15], in steps as the kernel has them.
  *
  * Table 1 has the load average × 2048 of a machine with one CPU; here it is that of each CPU.
  * Levels decay by one in each delay, seen whenever the weight is asked for, where the paper's
- * script looks at each poll().
+ * script checks at each poll().
  */
 #ifndef ROTA_ELEVATION_BPF_H
 #define ROTA_ELEVATION_BPF_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Why the policy left, kept where a loader finds it. With `.exit = (void *)record_exit`
- * the kernel's answer goes into `uei`, by sched_ext's custom: the names and members that
- * other schedulers' loaders look for, so that any loader reads any scheduler's.
+ * Why the policy was unregistered, kept where a loader finds it. With
+ * `.exit = (void *)record_exit` the kernel's reason goes into `uei`, by sched_ext's custom: the
+ * names and members that other schedulers' loaders look for, so that any loader reads any
+ * scheduler's.
  *
  * A loader that wants the debug dump makes the section of uei_dump as large as it likes
  * and sets uei_dump_len to that before loading; as it stands no dump is copied.

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where a client waits: which CPU's queue it comes into, and when one is pulled into
+ * Where a task waits: which CPU's queue it comes into, and when one is pulled into
  * another. A simple form of Linux's balancing, in one domain that has all CPUs:
- * - who wakes up goes to an idle CPU if there is one, else where it was; who is new, to
+ * - a task that wakes up goes to an idle CPU if there is one, else where it was; a new one, to
  *   the CPU with the least load;
- * - a CPU that runs out of clients pulls one from the CPU with the most load;
+ * - a CPU that runs out of tasks pulls one from the CPU with the most load;
  * - a busy one compares itself with that in regular intervals, and if its load is
- *   imbalance_pct higher pulls clients worth up to half of the difference. Where all are
+ *   imbalance_pct higher pulls tasks worth up to half of the difference. Where all are
  *   too heavy, the bound doubles with each time in vain.
- * Load is the sum of the weights of those who take part. Needs the lock.
+ * Load is the sum of the weights of the tasks that take part. Needs the lock.
  */
 #ifndef ROTA_FAIR_BALANCE_BPF_H
 #define ROTA_FAIR_BALANCE_BPF_H

@@ -5,16 +5,16 @@
  *  - ask(slot, p): reads what the task asks for;
  *  - revive(slot): one that slept and took part still is awake;
  *  - lies_down(slot): one that took part sleeps;
- *  - pick(cpu, prev): the client to run next, in the tree or @prev (0: none); 0: nobody;
- *  - begin(slot, again): it was picked, again or to get the CPU;
- *  - time_left(slot): CPU time until the next decision is due;
+ *  - pick(cpu, prev): the task to run next, in the tree or @prev (0: none); 0: no task;
+ *  - begin(slot, again): it was picked, again or anew;
+ *  - time_left(slot): CPU time until the next decision;
  *  - is_over(slot): that is at this tick;
- *  - notices(cpu): who runs there was just charged, as somebody comes: it has to give way;
- *  - preempts(cpu, slot, comes_first_time): whether it takes the CPU from who runs there;
- *  - goes_on(): who is taken out where it runs and put back, as the kernel changes its nice
- *    value, CPUs or group, goes on with its turn. If it ends, has less weight than before, or
- *    is_over() before that, it gives way if is_over() after it;
- *  - is_lazy(): who runs on another CPU gives way at its next tick, not at once.
+ *  - notices(cpu): the task that runs there was just charged, as another comes: it has to yield;
+ *  - preempts(cpu, slot, comes_first_time): whether it preempts the task that runs there;
+ *  - goes_on(): a task that is taken out where it runs and put back, as the kernel changes its
+ *    nice value, CPUs or group, goes on with its turn. If that ends, has less weight than before,
+ *    or is_over() before that, it yields if is_over() after it;
+ *  - is_lazy(): a task that runs on another CPU yields at its next tick, not at once.
  */
 #ifndef ROTA_FAIR_OPS_BPF_H
 #define ROTA_FAIR_OPS_BPF_H

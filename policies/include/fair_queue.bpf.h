@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What fair schedulers of Linux have in common, cfs and eevdf: each CPU has a queue of its
- * own, whose clients compete by virtual time, CPU time by weight. The one that runs takes
- * part, but is not in the tree of those who wait.
+ * own, in which tasks compete by virtual time, CPU time by weight. The one that runs takes
+ * part, but is not in the tree of the waiting ones.
  *
  * The policy that includes this defines before it struct own_part and struct own_queue, its
- * parts of a client and of a queue, and its order, as tree.bpf.h wants it; after it
- *  - join(slot, cpu): gives a client its place in a queue, and calls join_queue();
- *  - leave(slot, sleeps): notes what the client comes back with, and calls leave_queue();
- *  - reweigh(slot, weight): the client's weight changes;
- *  - advanced(slot, by): the client's virtual time has just advanced by that.
+ * parts of a task and of a queue, and its order, as tree.bpf.h wants it; after it
+ *  - join(slot, cpu): gives a task its place in a queue, and calls join_queue();
+ *  - leave(slot, sleeps): notes what the task comes back with, and calls leave_queue();
+ *  - reweigh(slot, weight): the task's weight changes;
+ *  - advanced(slot, by): the task's virtual time has just advanced by that.
  * With groups, which have queues within a CPU's, it defines FAIR_GROUPS before it, and after it
- *  - tree_of(slot): the tree in which the client waits;
+ *  - tree_of(slot): the tree in which the task waits;
  *  - wait_above(slot), leave_above(slot): it has just come into or left that;
  *  - charge_above(slot, ns): it had the CPU for that long;
  *  - first_client(slot), next_client(slot): see below.
- * One that defines FAIR_ELEVATION before it has who received something weigh more for a while.
+ * With FAIR_ELEVATION defined before it, a task that received something weighs more for a while.
  * Everything here needs the lock.
  */
 #ifndef ROTA_FAIR_QUEUE_BPF_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Families: clients that shall have together what one client has, usually the threads of a
+ * Families: tasks that shall have together what one task has, usually the threads of a
  * process [PFS §5]. A member's weight is its own, times what the family counts for, divided by
  * the number of members (eq. 6) or, with active_only, of those that want to run (eq. 7, renewed
  * when CPUs balance, but for more of them at once). The number is looked up when a member is
  * charged or waits anew: no walk over siblings.
  *
- * Queues are per CPU, and hold shares among those who are on them. For shares of the machine that
+ * Queues are per CPU, and hold shares among the tasks on them. For shares of the machine that
  * is right where all queues have the same mix only. So with scope=machine each family has a
  * virtual time for the whole machine, too: CPU time of its members by the family's weight. The
  * mean of these by weight is the machine's. A family that is ahead of that is charged more for CPU
@@ -20,10 +20,10 @@
  * that had not, half a minute in a crowd of a thousand. (With 0.13 s at most a process of 100
  * threads lost a twentieth of its share: while the others had the CPUs it was owed more.)
  *
- * No charge takes a CPU from threads that have it for themselves, though: queues whose weights are
- * even may hold one family only, or three siblings here and one there. So in a queue a member of a
- * family that is ahead weighs less, and so does one that is ahead of its siblings, who have such a
- * virtual time, too. Then the queues are not even, and the balancing mixes them, until nobody is
+ * No charge takes a CPU from threads that have it for themselves, though: queues with even weights
+ * may hold one family only, or three siblings here and one there. So in a queue a member of a
+ * family that is ahead weighs less, and so does one that is ahead of its siblings, which have such
+ * a virtual time, too. Then the queues are not even, and the balancing mixes them, until none is
  * ahead. Siblings are charged alike. Queues go by all members, as weights that changed with each
  * sleep would move threads about.
  *
@@ -31,7 +31,7 @@
  * above is the group's then, and a family that is in two is a family in each.
  *
  * The policy that includes this defines FAIR_FAMILIES before fair_queue.bpf.h, and after this
- *  - family_parts(members): for how many clients the family counts.
+ *  - family_parts(members): for how many tasks the family counts.
  * Everything but family_key() needs the lock.
  */
 #ifndef ROTA_FAMILIES_BPF_H
@@ -52,13 +52,13 @@
 enum { BY_PROCESS, BY_USER, BY_CGROUP, BY_SESSION };
 enum { SCOPE_MACHINE, SCOPE_QUEUE };
 
-const volatile u32 by help_text("whose threads are a family")
+const volatile u32 by help_text("which threads are a family: those of a process, a user, …")
 values("process|user|cgroup|session") = BY_PROCESS;
 const volatile u32 scope
 	help_text("where shares hold: of the machine, or of each CPU's queue as in the paper")
 	values("machine|queue") = SCOPE_MACHINE;
-const volatile bool active_only
-	help_text("of a family's threads count those that want to run, seen when CPUs balance");
+const volatile bool active_only help_text("only those of a family's threads count that want to "
+					  "run, seen when CPUs balance");
 
 struct family {
 	u64 key;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Idle CPUs: nobody shall wait in a queue beside one that could run it.
+ * Idle CPUs: no task shall wait in a queue while a CPU that could run it is idle.
  *
- * The kernel marks idle CPUs, and whoever enqueues a task looks for a mark. Three
+ * The kernel marks idle CPUs, and the enqueue of a task looks for a mark. Three
  * things that this alone does not cover:
  * - When a policy is loaded, every CPU is marked, also those that are busy. A task that
  *   is sent to such a CPU waits there for the end of a slice.
- * - A CPU that found the queues empty is marked a moment later. Who enqueues a task in
+ * - A CPU that found the queues empty is marked a moment later. A task that is enqueued in
  *   between finds no mark.
  * - A CPU that was woken up for a task can take another one, or be on its way out
  *   (hotplug) and take none. Its mark is spent.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Kernel types, and the words that loaders understand: for programs of every kind.
+ * Kernel types, and the section and attribute macros of BPF programs: for programs of every kind.
  */
 #ifndef ROTA_KERNEL_BPF_H
 #define ROTA_KERNEL_BPF_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who of several had more than the others, wherever that was: each has a virtual time, and all of
- * them the mean of these by weight. The distance from the mean is its lead. Those who do not
+ * Which of several had more than the others, wherever that was: each has a virtual time, and all
+ * of them the mean of these by weight. The distance from the mean is its lead. Those that do not
  * want to run weigh nothing.
  */
 #ifndef ROTA_LEADS_BPF_H

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The callbacks of a policy in which the client that has least of something goes first, and who
- * comes preempts the one that has most, from one ranked queue for all CPUs: all but what it is
- * that is counted. The policy that includes this defines before it struct client, with
+ * The callbacks of a policy in which the task that has least of something goes first, and a task
+ * that comes preempts the one that has most, from one ranked queue for all CPUs: all but what it
+ * is that is counted. The policy that includes this defines before it struct client, with
  *  - charged_at: its CPU time when last charged, and charged_ns: the time then;
  *  - comes: it became runnable and was not enqueued yet;
  * and its stats with picks, kept and preemptions; and under the lock
- *  - amount_of(c, ran_ns): what the client has once it was charged for ran_ns more;
- *  - first_of_equals(a, b): the client in slot a, of two with the same amount;
+ *  - amount_of(c, ran_ns): what the task has once it was charged for ran_ns more;
+ *  - first_of_equals(a, b): the task in slot a, of two with the same amount;
  *  - use_cpu(c, ran_ns): charges it;
  *  - come(c): it is runnable from here on;
  *  - sleep(c): it is not, of its own will;
- *  - may_preempt(): who comes need not wait for the end of a quantum;
- *  - keeps_cpu(): who has a CPU is not compared with those who wait.
+ *  - may_preempt(): a task that comes need not wait for the end of a quantum;
+ *  - keeps_cpu(): the running task is not compared with the waiting ones.
  */
 #ifndef ROTA_LEAST_OPS_BPF_H
 #define ROTA_LEAST_OPS_BPF_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How o1.bpf.c moves clients from CPU to CPU: those with less to do pull. Part of that
+ * How o1.bpf.c migrates tasks: CPUs with less to do pull. Part of that
  * policy, split off for length; everything here needs its lock.
  */
 #ifndef ROTA_O1_BALANCE_BPF_H

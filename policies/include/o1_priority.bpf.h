@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A client of o1.bpf.c by itself: its time slice, how much it sleeps, and the priority that
+ * A task of o1.bpf.c by itself: its time slice, how much it sleeps, and the priority that
  * follows from both [O1CFS §2.1]. Part of that policy, split off for length; everything here
  * needs its lock.
  */

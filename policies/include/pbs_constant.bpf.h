@@ -2,13 +2,13 @@
 /*
  * The decision in constant time [PBS §5.5, Algorithm 1].
  *
- * The leaders (L of them) are those whose priorities were the greatest, as predicted for the
- * time by which half of the others will have been looked at. A decision looks at them, at
- * M others in turn, so that everybody is looked at in n / M decisions, and at the client that
- * ran. The greatest priority of now wins; of the others the greatest predicted ones lead next
- * time. (In the paper the winner leads, too. Here it is looked at anyway, and has no place that
- * another one could have.) While there are fewer leaders, as many others more are looked at. Who
- * came since the last decision is looked at by the next one, the last L of them.
+ * The leaders (L of them) are those that had the greatest priorities, as predicted for the
+ * time by which half of the others will have been compared. A decision compares them, M others
+ * in turn, so that every task is compared in n / M decisions, and the task that ran. The greatest
+ * priority of now wins; of the others the greatest predicted ones lead next
+ * time. (In the paper the winner leads, too. Here it is compared anyway, and has no place that
+ * another one could have.) While there are fewer leaders, as many others more are compared. Tasks
+ * that came since the last decision are compared by the next one, the last L of them.
  *
  * Loops here add what a comparison gave instead of branching on it, and keep what they found in
  * arrays: a verifier follows every way through a loop, and a branch that counts has two.
@@ -23,9 +23,9 @@
 #define MAX_LOOKS   64
 #define LOOKED_MASK 127 /* of one decision: up to 2 MAX_LEADERS + MAX_LOOKS + 1 clients */
 
-const volatile u32 leaders help_text("L of mode=constant: clients looked at by each decision")
+const volatile u32 leaders help_text("L of mode=constant: leading tasks compared by each decision")
 range(2, 16) = 2;
-const volatile u32 looks help_text("M of mode=constant: others that are, in turn") range(2, 64) = 4;
+const volatile u32 looks help_text("M of mode=constant: others compared, in turn") range(2, 64) = 4;
 
 struct look {
 	s64 now, later; /* the priority, and the predicted one */

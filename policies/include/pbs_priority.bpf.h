@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The priority of a client [PBS eq. 2], with what is added to it [§5.1 to §5.3].
+ * The priority of a task [PBS eq. 2], with what is added to it [§5.1 to §5.3].
  *
  * It is in units of 2^-32 / 10000: logarithms have 32 bits of fraction, and alpha four decimals.
  * A logarithm is below 64, so that alpha = 100 makes 59 bits of it.
@@ -19,15 +19,15 @@ volatile s64 alpha help_text("0: first come first served, 1: equal slowdowns, la
 scale(10000) range(-100, 100) = 10000;
 volatile s64 beta help_text("session threshold in mean inactive periods; negative: T without these")
 scale(10000) range(-100, 100) or_infinite = -30000;
-volatile s64 gamma help_text("bonus of the client that runs") scale(10000) range(0, 100) = 0;
+volatile s64 gamma help_text("bonus of the running task") scale(10000) range(0, 100) = 0;
 volatile u64 switch_interval
 	help_text("if not 0, instead of gamma: time between switches, in terms of service")
 	scale(1000000) range(0, 100) = 0;
-const volatile u64 alpha_min help_text("least size of alpha, against starvation") scale(10000)
+const volatile u64 alpha_min help_text("least size of alpha, to prevent starvation") scale(10000)
 range(0, 100) = 100;
-const volatile u64 alpha_max help_text("greatest size of alpha, against starvation") scale(10000)
+const volatile u64 alpha_max help_text("greatest size of alpha, to prevent starvation") scale(10000)
 range(0, 100) = 1000000;
-const volatile s64 epsilon help_text("favour of clients that are served little") scale(10000)
+const volatile s64 epsilon help_text("favour of tasks that are served little") scale(10000)
 range(0, 10) = 0;
 const volatile u64 epsilon_alpha help_text("alpha of that") scale(10000) range(0, 100) = 10000;
 const volatile s64 epsilon_beta help_text("session threshold of that") scale(10000)

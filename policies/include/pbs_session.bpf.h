@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Sessions [PBS §4.1]: since when a client's sojourn time and service count.
+ * Sessions [PBS §4.1]: since when a task's sojourn time and service count.
  *
- * When a client becomes active again, a new session begins if it was inactive for at least
+ * When a task becomes active again, a new session begins if it was inactive for at least
  * |beta| times the mean of its inactive periods before, of its whole life. After its first
  * inactive period there is no mean: then one begins unless beta is infinite.
  */

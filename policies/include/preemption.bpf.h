@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Preemption by who comes, in policies whose clients wait together for all CPUs: it takes a CPU
- * if it goes before who runs there, and no CPU that it may use is idle.
+ * Preemption by tasks that come, in policies with one set of waiting tasks for all CPUs: a task
+ * that comes takes a CPU if it goes before the one that runs there, and no CPU that it may use is
+ * idle.
  *
  * The policy that includes this defines before it
  *  - client_at(slot)->comes: it became runnable and was not enqueued yet;
- *  - cpus[], of which each has running, the slot of who runs there (0: nobody of ours), and
- *    gives_way: somebody that came takes it already;
+ *  - cpus[], of which each has running, the slot of the task that runs there (0: none of ours),
+ *    and gives_way: it is being preempted already;
  *  - stats.preemptions;
  * and after it
  *  - begin_waiting(slot, now);
- *  - may_preempt(): who comes need not wait for the end of a quantum;
+ *  - may_preempt(): a task that comes need not wait for the end of a quantum;
  *  - cpu_to_preempt(slot, now): the CPU that @slot takes if it still waits, by taken().
  */
 #ifndef ROTA_PREEMPTION_BPF_H

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The clients that wait, of which a decision takes the first: slots in a heap, or in a
+ * The waiting tasks, of which a decision takes the first: slots in a heap, or in a
  * list that each decision walks [VTRR §2.4, §5.2]. Both lead to the same picks.
  *
  * The policy that includes this defines before it
- *  - ranks_above(a, b): which slot comes first, in an order of all clients that changes for
+ *  - ranks_above(a, b): which slot comes first, in an order of all tasks that changes for
  *    none of them while it waits (or only for one that is settled anew right after);
  *  - pick_rule_differs(): if true, not that order decides but
- *  - runs_before(a, b), for which every decision looks at each client that waits;
+ *  - runs_before(a, b), for which every decision compares each waiting task;
  *  - stats.scans.
  * Everything here needs its lock.
  */
@@ -18,7 +18,7 @@
 
 enum queue_kind { QUEUE_HEAP, QUEUE_LIST };
 const volatile u32 queue
-	help_text("who waits is kept in a heap, or in a list that each decision walks")
+	help_text("waiting tasks are kept in a heap, or in a list that each decision walks")
 	values("heap|list") = QUEUE_HEAP;
 
 u32 ranked[NR_SLOTS];	 /* slots, from 1; in a heap no parent is after its children */

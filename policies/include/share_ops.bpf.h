@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The callbacks of a policy that gives clients CPU time by their shares, one quantum after the
- * other, from one ranked queue for all CPUs: all but the measure by which they are ranked. The
+ * The callbacks of a policy that gives tasks CPU time by their shares, one quantum after the
+ * other, from one ranked queue for all CPUs: all but what they are ranked by. The
  * policy that includes this defines before it struct client, with
  *  - charged_at: its CPU time when last charged;
- *  - contested: another client could have had the quantum that it runs in;
+ *  - contested: another task could have had the quantum that it runs in;
  * and under the lock
  *  - use_quantum(ns): from here on quanta are of this length;
  *  - set_share(slot, share), which may be the one that it has;

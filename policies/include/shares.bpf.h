@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A client's share: rota_shares[pid] if it is set, else the task's weight
- * (1..10000, 100 for nice 0). Only the ratio between clients matters.
+ * A task's share: rota_shares[pid] if it is set, else the task's weight
+ * (1..10000, 100 for nice 0). Only the ratio between tasks matters.
  */
 #ifndef ROTA_SHARES_BPF_H
 #define ROTA_SHARES_BPF_H

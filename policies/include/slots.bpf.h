@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Slots: small numbers for tasks, so that a policy can keep its clients in
+ * Slots: small numbers for tasks, so that a policy can keep its tasks in
  * plain arrays, link them by number and walk them under one lock (no helper or
  * kfunc may be called while a BPF spin lock is held, not even a map lookup).
  *
  * Slot 0 stands for "none". A policy has room for NR_SLOTS - 1 = 32767 tasks;
- * the next one ends it with an error that says so.
+ * the next one ends it with an error that reports this.
  *
  * The CPUs a task may use are kept here too, for the same reason.
  *

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Conversations: which two sockets talk to each other, and who of them asks.
+ * Conversations: which two sockets exchange data, and which of them asks.
  *
- * The kernel says when data is ready at a socket, and when a task read from one or wrote to one.
+ * The kernel reports when data is ready at a socket, and when a task read from one or wrote to one.
  * Both ends of a conversation on this machine have the same key here. The server is
- *  - of AF_UNIX: the end that is bound to a name; of a pair without names, nobody knows;
+ *  - of AF_UNIX: the end that is bound to a name; of a pair without names, it is not known;
  *  - of AF_INET and AF_INET6: the end with the lower port, as clients have ephemeral ones.
  */
 #ifndef ROTA_SOCKETS_BPF_H

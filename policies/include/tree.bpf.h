@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Ordered trees of slots, one for each queue: a client is in one of them at most. They
+ * Ordered trees of slots, one for each queue: a task is in one of them at most. They
  * are treaps: search trees by the policy's order, in which no slot has a smaller rank
  * than its parent. Ranks are slots in an order that has nothing to do with time, so that
  * trees of n slots are O(log n) deep whatever comes in which order.
  *
  * The policy that includes this defines
- *  - tree_before(a, b): which of two slots comes first; who is equal keeps the order of
- *    coming. It changes for nobody in a tree.
+ *  - tree_before(a, b): which of two slots comes first; equal ones keep the order of
+ *    coming. It changes for no slot in a tree.
  *  - before it, if it wants to know something of subtrees: TREE_NOTES, and tree_note(slot,
  *    left, right), which notes that for a slot, from the notes of its children (0: none).
  * Everything here needs the lock.

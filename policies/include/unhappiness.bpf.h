@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Unhappiness: for how long somebody has waited for what a task is about to do [CAS §2].
+ * Unhappiness: for how long a customer has waited for what a task is about to do [CAS §2].
  *
  * A request is from a customer, or from a task on behalf of a request that it holds itself (its
- * parent). It waits in its socket, then it is held by the client (slot) that took it. Its
+ * parent). It waits in its socket, then it is held by the task (slot) that took it. Its
  * unhappiness grows with time but for the time in which its holder has a CPU [§2.2, 1 and 2].
  * A holder that blocks for a service hands on 1 - alpha of it [eq. 1], and what is left to it
  * stays as it is [4]; with the answer it gets all of it back [eq. 2].
@@ -15,12 +15,12 @@
  *
  * All requests of one holder grow alike, by the holder's clock: no event costs more where
  * more requests are open. The total of a request [eq. 3] is that of the one being served and
- * what is left to those who wait for it: of several at once on behalf of one, each counts for
+ * what is left to those that wait for it: of several at once on behalf of one, each counts for
  * itself.
  *
  * As this has it unhappiness is never below 0, and hands on what it has, to the nanosecond.
  * Everything here needs the lock. The policy that includes this defines holder_changed(slot): what
- * that client holds, or waits for, is not what it was; and stats.open.
+ * that task holds, or waits for, is not what it was; and stats.open.
  */
 #ifndef ROTA_UNHAPPINESS_BPF_H
 #define ROTA_UNHAPPINESS_BPF_H
@@ -37,7 +37,7 @@ const volatile u32 alpha help_text("part of its unhappiness that a task keeps wh
 scale(1000) range(0, 0.499) = 0;
 const volatile bool falls
 	help_text("unhappiness falls while it is served, as CAS §3 counts, not as §2.2 defines it");
-const volatile u64 forget_ns help_text("a request that was not answered for so long is forgotten")
+const volatile u64 forget_ns help_text("a request that was not answered for this time is forgotten")
 unit(ns) range(1000000, 1000000000000) = 10000000000;
 
 struct request {

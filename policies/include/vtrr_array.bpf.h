@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The per-share array of [VTRR §3.3]: for each share the last client in the queue
- * that has it, so that a client finds its place in constant time. Where nobody
+ * The per-share array of [VTRR §3.3]: for each share the last task in the queue
+ * that has it, so that a task finds its place in constant time. Where no task
  * has its share, bitmaps of four levels find the next greater one in use.
  * Part of vtrr.bpf.c; all under its lock.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What vtrr.bpf.c does on several CPUs before it follows its queue: who may run where,
- * and who has to run now. Our readings all; the paper has one CPU [VTRR §6]. Part of that
+ * What vtrr.bpf.c does on several CPUs before it follows its queue: which task may run where,
+ * and which has to run now. Our readings all; the paper has one CPU [VTRR §6]. Part of that
  * policy, split off for length; everything here needs its lock.
  */
 #ifndef ROTA_VTRR_CPUS_BPF_H

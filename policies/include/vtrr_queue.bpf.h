@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The run queue of vtrr.bpf.c: clients sorted by share, their counters and virtual
- * times, and the rules for those who leave and return [VTRR §3.2]. Part of that
+ * The run queue of vtrr.bpf.c: tasks sorted by share, their counters and virtual
+ * times, and the rules for tasks that leave and return [VTRR §3.2]. Part of that
  * policy, split off for length; everything here needs its lock.
  */
 #ifndef ROTA_VTRR_QUEUE_BPF_H
