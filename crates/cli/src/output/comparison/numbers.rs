@@ -20,11 +20,17 @@ pub(crate) fn mean(unit: Unit, mean: f64, half_width: Option<f64>) -> String {
     format!("{:.digits$}{name}", mean / scale)
 }
 
-/// A ratio with three digits, or two if it is small.
+/// A ratio with three digits, or two if it is small; beyond a hundredth and a thousand only that.
 pub(crate) fn ratio(ratio: f64) -> String {
+    match ratio.abs() {
+        0.0 => return "0".into(),
+        v if v < 0.01 => return "<0.01".into(),
+        v if v >= 1000.5 => return ">1000".into(),
+        _ => {}
+    }
     let digits = match ratio.abs() {
-        // Rounded to 0.10 and above, or nothing at all.
-        v if !(1e-9..0.095).contains(&v) => three(v),
+        // Rounded to 0.10 and above.
+        v if v >= 0.095 => three(v),
         v => (1.0 - v.log10().floor()) as usize,
     };
     format!("{ratio:.digits$}")
@@ -78,15 +84,17 @@ mod tests {
     #[test]
     fn ratios_have_three_digits_or_two() {
         let cases = [
-            (0.0, "0.00"),
-            (0.00123, "0.0012"),
+            (0.0, "0"),
+            (0.00123, "<0.01"),
+            (0.0123, "0.012"),
             (0.0949, "0.095"),
             (0.0951, "0.10"),
             (0.876, "0.88"),
             (1.0, "1.00"),
             (12.34, "12.3"),
             (99.96, "100"),
-            (1234.5, "1234"),
+            (1000.4, "1000"),
+            (1234.5, ">1000"),
         ];
         for (value, text) in cases {
             assert_eq!(ratio(value), text);
