@@ -42,7 +42,7 @@ fn every_source_is_a_policy_by_its_name() {
 #[test]
 fn the_page_of_policies_has_a_row_for_each() {
     let page = std::fs::read_to_string(top().join("docs/shipped-policies.md")).expect("the page");
-    let table = page.split("| policy | who is next |").nth(1).expect("its table");
+    let table = page.split("| policy | runs next |").nth(1).expect("its table");
     let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
     let rows: BTreeSet<&str> = rows.filter_map(|line| line.split('`').nth(1)).collect();
     assert_eq!(rows, names(), "docs/shipped-policies.md (left) and policies/ differ");
