@@ -89,8 +89,17 @@ pub fn papers() -> &'static [Paper] {
 pub fn find(name: &str) -> Result<&'static Paper, Error> {
     PAPERS.iter().find(|paper| paper.name == name).ok_or_else(|| {
         let known: Vec<&str> = PAPERS.iter().map(|paper| paper.name).collect();
-        Error::Input(format!("there is no paper '{name}'; known are {}", known.join(", ")))
+        let hint = nearest(name, &known);
+        Error::Input(format!("there is no paper '{name}'{hint}; known are {}", known.join(", ")))
     })
+}
+
+/// ` (did you mean 'vtrr'?)`, if one is near.
+fn nearest(name: &str, known: &[&str]) -> String {
+    let distance = |other: &&str| strsim::damerau_levenshtein(name, other);
+    let nearest = known.iter().min_by_key(|other| distance(other));
+    let nearest = nearest.filter(|other| distance(other) <= 2);
+    nearest.map_or(String::new(), |other| format!(" (did you mean '{other}'?)"))
 }
 
 impl Paper {
@@ -109,8 +118,9 @@ impl Paper {
         let Plan { figures, effort, threads, decision_costs } = plan;
         let known = self.figures();
         if let Some(unknown) = figures.iter().find(|id| !known.contains(&id.as_str())) {
+            let hint = nearest(unknown, &known);
             let (name, known) = (self.name, known.join(", "));
-            return Err(Error::Input(format!("{name} has no '{unknown}'; it has {known}")));
+            return Err(Error::Input(format!("{name} has no '{unknown}'{hint}; it has {known}")));
         }
         let wanted: Vec<&str> = known
             .into_iter()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Options of the simulated machine and of how a run goes on it.
 
-use super::values::{duration, hz, instructions};
+use super::values::{duration, hz, instructions, seed};
 use clap::Args;
 use rota_machine::config::BUDGET_PER_SECOND;
 
@@ -23,6 +23,7 @@ pub(crate) struct MachineArgs {
 
     /// Seed of all random draws: the same seed gives the same run
     #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = seed, allow_negative_numbers = true)]
     pub(crate) seed: u64,
 
     /// Draw lots (from the seed) for the order of what happens at the same time, in place of

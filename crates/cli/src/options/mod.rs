@@ -8,5 +8,5 @@ mod values;
 pub(crate) use machine::MachineArgs;
 pub(crate) use object::ObjectArgs;
 pub(crate) use values::{
-    cpus, duration, duration_or_seconds, html_file, jobs, name_and_value, seeds,
+    cpus, duration, duration_or_seconds, html_file, jobs, name_and_value, seed, seeds,
 };

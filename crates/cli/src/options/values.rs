@@ -27,6 +27,11 @@ fn whole(text: &str, range: RangeInclusive<u64>) -> Result<u64, String> {
     }
 }
 
+/// Seed of random numbers.
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
+    whole(text, 0..=u64::MAX)
+}
+
 /// Timer ticks per second.
 pub(crate) fn hz(text: &str) -> Result<u32, String> {
     whole(text, 1..=100_000).map(|hz| hz as u32)

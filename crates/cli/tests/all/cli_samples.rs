@@ -105,7 +105,7 @@ fn shortened<'a>(lines: &[&'a str], shown: &[&'a str]) -> Vec<&'a str> {
             None => rest.len(),
             Some(first) => {
                 let starts_alike = |line: &&str| word(line) == word(first);
-                rest.iter().position(|line| starts_alike(line)).unwrap_or(0)
+                rest.iter().position(starts_alike).unwrap_or(0)
             }
         };
         at += found;

@@ -64,8 +64,9 @@ impl Matrix {
         for file in &files {
             loads.push(Arc::new(simulation::load(file)?));
         }
-        unlike(&files)?;
-        unlike(&args.cpus)?;
+        let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+        unlike("workload", &names)?;
+        unlike("--cpus", &args.cpus)?;
         let mut machines = Vec::new();
         for cpus in &args.cpus {
             let topology = simulation::topology(&args.machine, *cpus)?;
@@ -169,9 +170,11 @@ fn prepare_all(
 }
 
 /// Refuses a list in which something is twice: it would only take longer.
-fn unlike<T: PartialEq + std::fmt::Debug>(list: &[T]) -> Result<(), Error> {
+fn unlike<T: PartialEq + std::fmt::Display>(what: &str, list: &[T]) -> Result<(), Error> {
     let twice = list.iter().enumerate().find(|(at, item)| list[..*at].contains(item));
-    twice.map_or(Ok(()), |(_, item)| Err(Error::input(format!("{item:?} is there twice"))))
+    twice.map_or(Ok(()), |(_, item)| {
+        Err(Error::input(format!("{what} {item} is listed twice: expected each once")))
+    })
 }
 
 /// What identifies a file's content.

@@ -27,7 +27,9 @@ impl Wanted {
         }
         for part in parts.map(str::trim) {
             match (part.strip_prefix('@'), part.split_once('=')) {
-                (Some(file), _) if wanted.manifest.is_none() => wanted.manifest = Some(file.into()),
+                (Some(file), _) if wanted.manifest.is_none() && !file.is_empty() => {
+                    wanted.manifest = Some(file.into())
+                }
                 (None, Some((name, value))) if !name.trim().is_empty() => {
                     wanted.set.push((name.trim().to_owned(), value.trim().to_owned()));
                 }

@@ -58,6 +58,7 @@ pub(crate) struct PbsArgs {
 
     /// Seed of the workload's random draws
     #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = crate::options::seed, allow_negative_numbers = true)]
     pub(crate) seed: u64,
 
     /// Draw the shares over time
