@@ -50,7 +50,7 @@ enum Command {
     Encoders(PageArgs),
     /// Measure the shares of the PBS paper's four tasks, Figure 4
     Shares(PageArgs),
-    /// Ask a real web server for pages: Figure 8 of the PBS paper, and customers beside busy tasks
+    /// Ask a real web server for pages: Figure 8 of the PBS paper, and customers with busy tasks
     Web(web_command::WebArgs),
 }
 

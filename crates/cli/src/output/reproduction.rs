@@ -33,7 +33,7 @@ pub(crate) fn effort(effort: Effort) -> &'static str {
     }
 }
 
-/// What is counted, and what else there may be, which is told if there is any.
+/// What is counted, and what else there may be, which is shown if there is any.
 pub(crate) const SCORE: [(&str, Verdict); 4] = [
     ("agree", Verdict::Agrees),
     ("known difference", Verdict::Known),

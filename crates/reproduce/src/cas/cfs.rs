@@ -50,9 +50,9 @@ pub(super) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
         ran: format!(
             "sch_lat is 20.8 ms, and the least granularity 10 us, so that q(N) = sch_lat / N; \
              {REQUESTS} requests, a second and a little apart, each of which is judged. Once as §3.3 \
-             counts (who slept begins at the least virtual time and preempts: no_new_fair_sleepers, \
-             a wakeup granularity of 0: “no credit”), and once with the sleeper's credit and the \
-             wakeup granularity of Linux 2.6.24."
+             counts (a task that slept begins at the least virtual time and preempts: \
+             no_new_fair_sleepers, a wakeup granularity of 0: “no credit”), and once with the \
+             sleeper's credit and the wakeup granularity of Linux 2.6.24."
         ),
         numbers: judged,
         tables: vec![details("Unhappiness, by slices q(N) that the request needs", &HEADER, rows)],

@@ -29,10 +29,11 @@ pub(super) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
     let rows = asked.iter().map(row).collect();
     Ok(vec![Found {
         id: "appease",
-        ran: "The requests of CFS' scenario under appease, once without its reserve for those who \
-              serve nobody, as the paper has none, and once with the default of 5 % and quanta of \
-              4 ms. The longest wait of the 16 requests counts."
-            .into(),
+        ran:
+            "The requests of CFS' scenario under appease, once without its reserve for tasks that \
+              serve no request, as the paper has none, and once with the default of 5 % and \
+              quanta of 4 ms. The longest wait of the 16 requests counts."
+                .into(),
         numbers: plain(asked.iter().flat_map(numbers)),
         tables: vec![details("Unhappiness", &HEADER, rows)],
         drawings: Vec::new(),

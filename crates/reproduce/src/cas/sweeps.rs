@@ -75,7 +75,7 @@ fn sweep(
     })
 }
 
-/// A workload: what customers ask of a server beside J compilers.
+/// A workload: what customers ask of a server, with J compilers.
 fn workload(socket: &str, customers: &str, jobs: u32) -> String {
     let compilers = match jobs {
         0 => String::new(),
@@ -114,7 +114,7 @@ fn apache(job: &Job<'_>) -> Result<Found, Error> {
         ),
         numbers,
         tables: shown("Download of a file (s)", &times, y.1),
-        drawings: vec![chart("Downloads from Apache beside compilers", y.0, &times)],
+        drawings: vec![chart("Downloads from Apache, with compilers", y.0, &times)],
     })
 }
 
@@ -146,7 +146,7 @@ fn video(job: &Job<'_>) -> Result<Found, Error> {
         ),
         numbers,
         tables: shown("Frames per second", &rates, 1),
-        drawings: vec![chart("Frames per second beside compilers", "frames per second", &rates)],
+        drawings: vec![chart("Frames per second, with compilers", "frames per second", &rates)],
     })
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Table 1 row by row: the nice level of who receives a request at a UNIX or a network socket, by
-//! the load, and the time until it is one less [CAS §6]. Seen in the slices, which have the ratio
-//! of the weights [eq. 19].
+//! Table 1 row by row: the nice level of a task that receives a request at a UNIX or a network
+//! socket, by the load, and the time until it is one less [CAS §6]. Seen in the slices, which
+//! have the ratio of the weights [eq. 19].
 
 use super::scene::{Scene, Scheduler, Socket};
 use super::{details, median, Parts};
@@ -130,8 +130,8 @@ pub(super) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
     Ok(vec![Found {
         id: "table1",
         ran: "rbpe, with a sch_lat of 4 ms, no credit for sleep, and a load average of 1 s: a \
-              request of 600 ms beside 1, 2, 3, 5, 7 and 12 tasks that compute, an avenrun of 2048 \
-              for each. The weight is the ratio of its slices to the others', and its nice level \
+              request of 600 ms next to 1, 2, 3, 5, 7 and 12 tasks that compute, an avenrun of \
+              2048 for each. The weight is the ratio of its slices to the others', and its nice level \
               the logarithm of that to the base 1.25. A delay ends where its slices become shorter. \
               For a load of 0 two tasks began a moment ago. For how a level falls, the load average \
               is of 4 s."

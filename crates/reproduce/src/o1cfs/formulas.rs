@@ -53,8 +53,8 @@ pub(super) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
         id: "formulas",
         ran: "Tasks that compute in the ideal machine with one CPU, where slices end exactly. The \
               slice of a task is the longest time that it has the CPU without a break. CFS with a \
-              latency of 20 ms and a least granularity of 4 ms, and who slept placed as 2.6.24 does or \
-              as the paper prints it (sleeper_credit=load)."
+              latency of 20 ms and a least granularity of 4 ms, and a task that slept placed as \
+              2.6.24 does or as the paper prints it (sleeper_credit=load)."
             .into(),
         numbers: plain(numbers),
         tables: Vec::new(),

@@ -45,8 +45,8 @@ pub(super) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
         id: "priorities",
         ran: "Under the policies that ship in the ideal machine with one CPU. A bonus is read from \
               whether a task that wakes up after one sleep preempts one of some nice value that \
-              computes, whose bonus is -5: with a bonus b it preempts nice -4 - b and all above. One \
-              sleep counts in full (no_sleep_ceiling=true). Lags are the longest times that a task \
+              computes, with a bonus of -5: with a bonus b it preempts nice -4 - b and all above. \
+              One sleep counts in full (no_sleep_ceiling=true). Lags are the longest times that a task \
               that computes waits for the CPU in 20 s."
             .into(),
         numbers: plain(numbers),

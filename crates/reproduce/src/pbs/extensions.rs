@@ -52,11 +52,11 @@ pub(crate) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
             "The policy that ships on one CPU of the ideal machine, all times from birth (beta \
              +inf), slices of 4 ms. The bonus: 2, 4 and 16 tasks that compute, alpha 2, slices of \
              1 ms; time on the CPU over the mean service of a task when it begins, from 10 to 40 s. \
-             The offset: a task of {KAPPA} times the share beside one, 60 s, of which the last 30 \
+             The offset: a task of {KAPPA} times the share of another, 60 s, of which the last 30 \
              count. The combined function: every decision about the four tasks of Figure 2 with \
              (alpha, epsilon, alpha') of (0.4, 0.5, 1), (1, 2, 3) and (2, 0.2, 1). The favour: a task \
-             that computes for {WORK_MS} ms and sleeps for {SLEEP_MS} ms beside four that compute, \
-             alpha 0.5, beta 0, alpha' 1, beta' +inf, from 10 to 40 s."
+             that computes for {WORK_MS} ms and sleeps for {SLEEP_MS} ms next to four that \
+             compute, alpha 0.5, beta 0, alpha' 1, beta' +inf, from 10 to 40 s."
         ),
         numbers: plain(numbers),
         tables,

@@ -40,9 +40,9 @@ pub(crate) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
     job.progress.advance(1);
     Ok(vec![Found {
         id: "fig1",
-        ran: "The four tasks of Figure 2 in the fluid model, for 26 values of alpha. Beside the \
-              completion times of each are those of the corners, which can be done by hand. \
-              A distance is the largest difference of the four completion times."
+        ran: "The four tasks of Figure 2 in the fluid model, for 26 values of alpha. The \
+              completion times of each are compared with those of the corners, which can be done \
+              by hand. A distance is the largest difference of the four completion times."
             .into(),
         numbers: plain(numbers),
         tables: vec![table(&positive, &negative)],

@@ -60,7 +60,7 @@ pub(crate) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
         had
     })?;
     let of = |entry: usize, scene: usize| had[2 * entry + scene];
-    // Who would starve: those who come later, or the long one.
+    // Tasks that would starve: those that come later, or the long one.
     let later = |entry: usize| of(entry, 0)[1].max(of(entry, 0)[2]);
     let least = |entry: usize| of(entry, 0)[1].min(of(entry, 0)[2]);
     let long = |entry: usize| of(entry, 1)[0];
@@ -84,8 +84,8 @@ pub(crate) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
         ran: format!(
             "CPU time from {FROM_S} to {END_S} s on one CPU of the ideal machine. A task that fails \
              to end comes first, and two others 10 and 20 s later; or a long task comes first and, \
-             0.1 s later, two users who submit 20 ms of work and think for 3 ms. Decisions are made at \
-             the ends of slices of 4 ms, and under LAS and PBS each submission is a session (beta 0). {ROW} tasks of 100 ms that come \
+             0.1 s later, two users that submit 20 ms of work and think for 3 ms. Decisions are made \
+             at the ends of slices of 4 ms, and under LAS and PBS each submission is a session (beta 0). {ROW} tasks of 100 ms that come \
              together, for the row of §3.4."
         ),
         numbers: plain([

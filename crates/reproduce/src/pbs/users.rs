@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Figure 7: eight users who compute and think [PBS §4.2.1, group A].
+//! Figure 7: eight users that compute and think [PBS §4.2.1, group A].
 
 mod fluid;
 mod responses;

@@ -66,7 +66,7 @@ pub(super) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
     Ok(vec![Found {
         id: "blocking",
         ran: format!(
-            "A with {A_THREADS} threads that compute beside B with {B_THREADS}, of which some \
+            "A with {A_THREADS} threads that compute, and B with {B_THREADS}, of which some \
              sleep all the time and the others compute, for {} s in the machine of Figure 3, \
              {repetitions} times. Then four of B's threads work at times and sleep at others. \
              {SCOPES} Both run with eq. 6, and with eq. 7 (active_only).",
@@ -127,7 +127,7 @@ fn of_asleep(cpus: &[&[f64]]) -> Table {
     let mut header = header("B's threads asleep");
     header.extend(["eq. 6".into(), "eq. 7".into()]);
     Table {
-        title: "CPUs that B has, beside threads that sleep".into(),
+        title: "CPUs that B has, with threads that sleep".into(),
         header,
         rows: (0..B_THREADS).map(row).collect(),
         long: false,
@@ -160,7 +160,7 @@ fn chart(cpus: &[&[f64]]) -> LineChart {
     lines.push(Line { name: "eq. 7".into(), points: points(&by_eq7) });
     LineChart {
         title: "What a process has when some of its threads sleep".into(),
-        description: "CPUs that a process of eight threads has beside one of four, by the number \
+        description: "CPUs that a process of eight threads has next to one of four, by the number \
                       of its threads that sleep"
             .into(),
         x: Axis { label: "threads asleep, of eight".into(), scale: Scale::Linear },
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn the_equations_come_to_these_cpus() {
-        // Nobody asleep: half each. Four of eight: half of the weight, a third of four CPUs.
+        // None asleep: half each. Four of eight: half of the weight, a third of four CPUs.
         assert_eq!((by_eq6(0), by_eq7(0)), (2.0, 2.0));
         assert!((by_eq6(4) - 4.0 / 3.0).abs() < 1e-12);
         // Seven of eight: a ninth of the weights; by eq. 7 all that one thread can use.

@@ -82,9 +82,9 @@ const BOTH: Ends = Ends { a: 2.0, b: 2.0 };
 
 fn ran(repetitions: u64, beyond: &str) -> String {
     format!(
-        "A with four threads beside B with n, each with work that takes all four CPUs T = 8 s, in \
+        "A with four threads and B with n, each with work that takes all four CPUs T = 8 s, in \
          the machine of Figure 3, {repetitions} times for each n; threads begin up to 1 ms after \
-         the first of their program, drawn anew each time. {beyond}"
+         the first of their program, at random each time. {beyond}"
     )
 }
 

@@ -114,8 +114,8 @@ fn chart(entries: &Pair<'_>, ends: &[&[Ends]]) -> Bars {
     let groups = (0..entries.len()).flat_map(|entry| (0..TESTS.len()).map(move |at| (entry, at)));
     Bars {
         title: "When programs are done with their outputs".into(),
-        description: "Completion of a program with four threads and one output, and of one with \
-                      more threads and more outputs beside it"
+        description: "Completion of a program with four threads and one output, and of another \
+                      with more threads and more outputs"
             .into(),
         label: "completion (T)".into(),
         groups: groups.map(group).collect(),

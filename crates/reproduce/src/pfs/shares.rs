@@ -74,8 +74,8 @@ fn found(
     Ok(Found {
         id,
         ran: format!(
-            "Programs A, B and C whose threads compute for ever, for {} s in a simulated machine \
-             with {cpus}, 250 ticks per second and the default costs, {repetitions} times; \
+            "Programs A, B and C with threads that compute for ever, for {} s in a simulated \
+             machine with {cpus}, 250 ticks per second and the default costs, {repetitions} times; \
              threads begin up to 1 ms after the first of their program.{}{}",
             DURATION_NS / 1_000_000_000,
             if id == "fig2" { "" } else { " " },

@@ -40,7 +40,7 @@ pub(super) fn run(job: &Job<'_>) -> Result<Vec<Found>, Error> {
             "One program with 1 to {MOST_THREADS} threads, which divide the same work evenly among \
              them, in a simulated machine with four CPUs, 250 ticks per second and the default \
              costs, {repetitions} times. T is what the work takes all four CPUs, 8 s. Threads \
-             begin up to 1 ms after the first of the program, drawn anew each time. EEVDF and PFS \
+             begin up to 1 ms after the first of the program, at random each time. EEVDF and PFS \
              are beyond the paper; {SCOPES}"
         ),
         numbers: plain([

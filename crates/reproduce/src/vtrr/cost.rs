@@ -178,9 +178,9 @@ fn figure(found: &[Costs<'_>], sizes: &[usize]) -> Found {
         id: "fig3",
         ran: format!(
             "{DECISIONS} decisions of each policy's object at each number of clients up to {last}, with \
-             shares 1 to 5 in turn (nice 19 under Linux 2.2), after everybody ran once, in the ideal machine with one CPU. \
-             Counted are the instructions of all callbacks from one decision to the next, with the \
-             documented costs of kernel functions: no time, so no noise."
+             shares 1 to 5 in turn (nice 19 under Linux 2.2), after each client ran once, in the \
+             ideal machine with one CPU. Counted are the instructions of all callbacks from one decision \
+             to the next, with the documented costs of kernel functions: no time, so no noise."
         ),
         numbers: plain(numbers),
         tables: vec![Table {

@@ -79,7 +79,7 @@ const RULES: [Rule; 8] = [
     // 40 A: 60/120 < 51/120 + 10/120. 50 B, and A
     Rule {
         key: "vft",
-        name: "who is ahead stays so while it sleeps [eq. 8]",
+        name: "a client that is ahead stays so while it sleeps [eq. 8]",
         clients: &[
             "\"share\": 10, \"run\": 1000000",
             "\"share\": 2, \"loop\": 1, \"run\": 10000, \"sleep\": 5000, \"run\": 10000000",

@@ -145,7 +145,7 @@ fn found(
         "The policies' objects in the ideal machine with one CPU, {} at each of \
          {points} pairs (N, S), the same for every scheduler, for one cycle of S quanta, after which \
          the schedule repeats. The error is taken at the end of every quantum. Combinations that \
-         were drawn several times are run once and counted as often as they were drawn. {} {} \
+         came up several times are run once and counted as often as they came up. {} {} \
          beyond the paper, and run with a tenth of the combinations{}.",
         sweep::combinations_text(effort),
         names.join(" and "),
@@ -181,7 +181,7 @@ fn theory_table(title: String, rows: Vec<Vec<String>>) -> Table {
     Table { title, header, rows, long: false }
 }
 
-/// WFQ beside its bounds, at the point that has the most clients and the greatest sum of shares.
+/// WFQ compared with its bounds, at the point of the most clients and the greatest sum of shares.
 fn beside_theory(wfq: Surface<'_>, effort: Effort) -> Table {
     let name = wfq.scheduler.name;
     let last = wfq.points.iter().next_back().map(|(point, errors)| {
@@ -193,10 +193,10 @@ fn beside_theory(wfq: Surface<'_>, effort: Effort) -> Table {
     let what = format!("{name}, furthest behind of any single combination");
     let behind = vec![what, tu(wfq.worst()), format!("≥ {}", tu(theory::FAIR_BEHIND))];
     let rows = last.into_iter().chain([behind]).collect();
-    theory_table(format!("{name} beside theory"), rows)
+    theory_table(format!("{name} compared with theory"), rows)
 }
 
-/// A scheduler that the paper does not measure, beside theory.
+/// A scheduler that the paper does not measure, compared with theory.
 fn beyond(ours: Surface<'_>, effort: Effort) -> Table {
     let name = ours.scheduler.name;
     let mut rows = vec![

@@ -94,8 +94,8 @@ fn cycle(example: &Example, shares: &[u64]) -> Result<(String, (f64, f64)), Erro
     // In a long cycle somebody waits for longer than a watchdog allows.
     Rig::new(&policy).without_watchdog().run(&workload, length, &mut runs)?;
     Rig::new(&policy).without_watchdog().run(&workload, length, &mut error)?;
-    let nobody = || Error::Failure("nobody ran".into());
-    let range = error.finish(length.duration_ns).ok_or_else(nobody)?;
+    let none_ran = || Error::Failure("no client ran".into());
+    let range = error.finish(length.duration_ns).ok_or_else(none_ran)?;
     let quantum_ns = QUANTUM_NS as f64;
     let range = (range.lowest_ns() / quantum_ns, range.highest_ns() / quantum_ns);
     Ok((picks(&runs.finish(length.duration_ns)), range))

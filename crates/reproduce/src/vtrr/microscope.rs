@@ -105,7 +105,7 @@ fn lanes(entry: &Entry, runs: &[Run]) -> Lanes {
         }
     };
     Lanes {
-        title: format!("{}: who runs when", entry.name),
+        title: format!("{}: which client runs when", entry.name),
         description: format!(
             "Times on the CPU of five clients with shares 1 to 5 under {}, over one second; dashed \
              lines every 300 ms",

@@ -221,8 +221,8 @@ fn run_part(part: &Part, mut policies: Vec<Policy>) -> Result<Vec<Errors>, Error
         for (rig, errors) in rigs.iter_mut().zip(&mut errors) {
             let mut error = ServiceError::default();
             rig.run(&workload, length, &mut error)?;
-            let nobody = || Error::Failure("nobody ran".into());
-            let range = error.finish(length.duration_ns).ok_or_else(nobody)?;
+            let none_ran = || Error::Failure("no client ran".into());
+            let range = error.finish(length.duration_ns).ok_or_else(none_ran)?;
             errors.add(&Errors {
                 highest: range.highest * i128::from(*drawn),
                 lowest: range.lowest * i128::from(*drawn),

@@ -173,13 +173,13 @@ pub fn statements(fluid: &Fluid, all: &[Measured]) -> Vec<Statement> {
             "",
         ),
         statement(
-            "context switches with gamma 0.07 over those without",
+            "context switches: ratio with gamma 0.07 to without",
             Wanted::AtMost(1.0),
             bonus.all_switches() / pbs.all_switches(),
             "",
         ),
         statement(
-            "context switches with gamma from 8 to 10 s over those from 5 to 7 s",
+            "context switches with gamma: ratio of 8–10 s to 5–7 s",
             Wanted::AtMost(1.0),
             bonus.switches(8.0, 10.0) / bonus.switches(5.0, 7.0),
             "",
@@ -290,6 +290,6 @@ mod tests {
         let busy = told(&pbs, &bonus, &round_robin(20));
         assert!(busy.iter().any(|p| p.contains("under O(1)")), "{busy:?}");
         let same = told(&bonus, &round_robin(10), &linux);
-        assert!(same.iter().any(|p| p.contains("over those without")), "{same:?}");
+        assert!(same.iter().any(|p| p.contains("to without")), "{same:?}");
     }
 }

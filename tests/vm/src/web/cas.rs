@@ -150,12 +150,12 @@ pub fn statements(outcomes: &[Outcome]) -> Vec<Statement> {
         };
         [
             statement(
-                "appease over the kernel's own, beside 12 busy tasks",
+                "ratio of appease to the kernel's own, with 12 busy tasks",
                 Wanted::AtMost(0.5),
                 beside(Some("appease"), many) / beside(None, many),
             ),
             statement(
-                "appease beside 12 busy tasks over appease beside none",
+                "appease, ratio of 12 busy tasks to none",
                 Wanted::Anything,
                 beside(Some("appease"), many) / beside(Some("appease"), none),
             ),
@@ -231,7 +231,10 @@ mod tests {
         };
         let told = problems(&statements(&super::outcomes(&records(worse)).unwrap()));
         assert_eq!(told.len(), 1, "{told:?}");
-        assert!(told[0].starts_with("a page that a CGI program makes: appease over"), "{told:?}");
+        assert!(
+            told[0].starts_with("a page that a CGI program makes: ratio of appease"),
+            "{told:?}"
+        );
     }
 
     #[test]

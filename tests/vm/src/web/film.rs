@@ -78,7 +78,7 @@ fn rate(outcomes: &[Outcome], policy: Option<&'static str>, busy: usize) -> f64 
 pub fn statements(outcomes: &[Outcome]) -> Vec<Statement> {
     let due = 1e6 / PERIOD_US as f64;
     vec![Statement {
-        what: "a film: frames per second lost under appease, beside 12 busy tasks".into(),
+        what: "a film: frames per second lost under appease, with 12 busy tasks".into(),
         wanted: Wanted::AtMost(1.0),
         found: due - rate(outcomes, Some("appease"), 12),
         unit: "",
@@ -89,7 +89,7 @@ pub fn statements(outcomes: &[Outcome]) -> Vec<Statement> {
 /// For the page.
 pub fn markdown(outcomes: &[Outcome]) -> String {
     let mut text = String::from(
-        "| frames per second, of 25, beside | EEVDF, the kernel's own | cfs | appease |\n\
+        "| frames per second, of 25, with | EEVDF, the kernel's own | cfs | appease |\n\
          |---|--:|--:|--:|\n",
     );
     for busy in BUSY {

@@ -127,29 +127,33 @@ pub fn statements(outcomes: &[Outcome]) -> Vec<Statement> {
     let has_to = |statement| Statement { has_to: true, ..statement };
     vec![
         has_to(ratio(
-            "all requests: mean with the largest alpha over that with the smallest",
+            "all requests: mean, ratio of the largest alpha to the smallest",
             1.0,
             pbs(high, all) / pbs(low, all),
         )),
         has_to(ratio(
-            "small requests: mean with the largest alpha over that with the smallest",
+            "small requests: mean, ratio of the largest alpha to the smallest",
             1.0,
             pbs(high, small) / pbs(low, small),
         )),
-        ratio("all requests: O(1) over RR", 1.0, named("O(1)", all) / named("RR", all)),
-        ratio("small requests: O(1) over RR", 1.0, named("O(1)", small) / named("RR", small)),
+        ratio("all requests: ratio of O(1) to RR", 1.0, named("O(1)", all) / named("RR", all)),
         ratio(
-            "all requests: PBS with the largest alpha over O(1)",
+            "small requests: ratio of O(1) to RR",
+            1.0,
+            named("O(1)", small) / named("RR", small),
+        ),
+        ratio(
+            "all requests: ratio of PBS with the largest alpha to O(1)",
             1.0,
             pbs(high, all) / named("O(1)", all),
         ),
         ratio(
-            "all requests: PBS with the largest alpha over RR",
+            "all requests: ratio of PBS with the largest alpha to RR",
             1.0,
             pbs(high, all) / named("RR", all),
         ),
         ratio(
-            "small requests: PBS with the largest alpha over O(1)",
+            "small requests: ratio of PBS with the largest alpha to O(1)",
             1.1,
             pbs(high, small) / named("O(1)", small),
         ),

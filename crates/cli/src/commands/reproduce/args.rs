@@ -35,8 +35,8 @@ pub(crate) struct ReproduceArgs {
     #[arg(short, long, value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<NonZero<usize>>,
 
-    /// Show nanoseconds of decisions beside instructions: what the bench of decision costs printed
-    /// as JSON on some computer
+    /// Show nanoseconds of decisions, too, not only instructions: the JSON that the bench of
+    /// decision costs printed on some computer
     #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
     pub(crate) decision_cost: Option<PathBuf>,
 

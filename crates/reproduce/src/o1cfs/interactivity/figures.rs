@@ -53,9 +53,9 @@ impl Shown {
         Found {
             id: self.id,
             ran: format!(
-                "X beside each load for {TEST_S} s in a simulated machine with one CPU, 250 ticks \
+                "X with each load for {TEST_S} s in a simulated machine with one CPU, 250 ticks \
                  per second and the default costs, {repetitions} times: where in their periods the \
-                 tasks begin is drawn anew each time, and nothing else differs. The workloads are \
+                 tasks begin is random each time, and nothing else differs. The workloads are \
                  workloads/xwindow-audio.json, xwindow-video.json and xwindow-full.json. A latency \
                  is the time from a wakeup of X to the CPU; of each test's, the {} is taken, and \
                  its mean over the repetitions. EEVDF, VTRR and WFQ are beyond the paper.",
@@ -108,7 +108,7 @@ impl Shown {
             let of = LOADS.map(|load| with_error(&self.values(results, entry, load, row)));
             std::iter::once(entry.name.to_owned()).chain(of).collect()
         };
-        let header = LOADS.map(|load| format!("beside {} (ms)", load.in_words()));
+        let header = LOADS.map(|load| format!("with {} (ms)", load.in_words()));
         Table {
             title: format!("{}, with the 95 % confidence interval of its mean", self.name),
             header: std::iter::once("scheduler".to_owned()).chain(header).collect(),
@@ -145,7 +145,7 @@ impl Shown {
 
     fn chart(&self, results: &Results, row: &Row) -> Bars {
         let group = |load: Load| BarGroup {
-            name: format!("beside {}", load.in_words()),
+            name: format!("with {}", load.in_words()),
             bars: ENTRIES
                 .iter()
                 .map(|entry| Bar {
@@ -156,7 +156,7 @@ impl Shown {
         };
         Bars {
             title: format!("{} of X", self.name),
-            description: format!("{} of X beside each load, by scheduler", self.name),
+            description: format!("{} of X with each load, by scheduler", self.name),
             label: "latency (ms)".into(),
             groups: LOADS.map(group).into(),
         }
