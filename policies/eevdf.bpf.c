@@ -161,7 +161,7 @@ static void begin(u32 slot, bool again)
 			min_s64(own->deadline, c->vruntime + virtual_ns(slice_ns, c->weight));
 }
 
-/* Until its protection ends; after that, ticks look whether somebody else is due. */
+/* Until its protection ends; after that, each tick checks whether to pick another. */
 static u64 time_left(u32 slot)
 {
 	const struct client *c = client_at(slot);

@@ -46,7 +46,7 @@ s32 BPF_STRUCT_OPS(fifo_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wak
 	bool is_idle = false;
 	s32 cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
 
-	/* An idle CPU means that nobody who could use it waits: the order holds. */
+	/* An idle CPU means that no task that could use it waits: the order holds. */
 	if (is_idle) {
 		__sync_fetch_and_add(&stats.direct, 1);
 		dsq_insert(p, DSQ_LOCAL, SLICE_INF, ENQ_NONE);
@@ -79,12 +79,12 @@ void BPF_STRUCT_OPS(fifo_dispatch, s32 cpu, struct task_struct *prev)
 	wake_idle_cpu_for_queue(QUEUE);
 	if (!prev)
 		look_again(cpu, false);
-	/* Nobody else waits: a task that yielded goes on, without a time limit. */
+	/* No other task waits: a task that yielded goes on, without a time limit. */
 	if (prev && is_runnable(prev))
 		task_set_slice(prev, SLICE_INF);
 }
 
-/* @p may never end: nobody else decides anything on this CPU. */
+/* @p may never end: nothing else decides anything on this CPU. */
 void BPF_STRUCT_OPS(fifo_tick, struct task_struct *p)
 {
 	wake_idle_cpu_for_queue(QUEUE);

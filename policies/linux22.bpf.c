@@ -71,7 +71,7 @@ struct client {
 /* Slot 0 is the run queue's anchor: its next is the head, its prev the tail. */
 struct client clients[NR_SLOTS];
 u32 nr_waiting;
-u32 runs_on[MAX_CPUS]; /* who runs there, 0: nobody */
+u32 runs_on[MAX_CPUS]; /* the task that runs there, 0: none */
 
 static struct client *client_at(u32 slot)
 {
@@ -260,7 +260,7 @@ void BPF_STRUCT_OPS(linux22_running, struct task_struct *p)
 	bpf_spin_unlock(&lock);
 }
 
-/* For goodness as it is now, when somebody comes. */
+/* For goodness as it is now, when a task comes. */
 void BPF_STRUCT_OPS(linux22_tick, struct task_struct *p)
 {
 	u32 slot = slot_of(p);

@@ -51,7 +51,7 @@ struct client {
 };
 
 #define MOST_WINS  30
-#define MOST_DRAWS 100 /* of one decision, should somebody who runs have most tickets */
+#define MOST_DRAWS 100 /* of one decision, should a running task have most tickets */
 
 struct client clients[NR_SLOTS];
 u64 tree[NR_SLOTS]; /* at i: the tickets of the last i & -i slots up to i */
@@ -75,7 +75,7 @@ static void tree_add(u32 slot, u64 tickets)
 		tree[at] += tickets;
 }
 
-/* Who holds this ticket, below all_tickets? */
+/* Which task holds this ticket, below all_tickets? */
 static u32 tree_find(u64 ticket)
 {
 	u32 at = loop_start, step;
@@ -135,7 +135,7 @@ static bool can_run(u32 slot, u32 cpu, u32 prev)
 	return slot == prev || (client_at(slot)->waits && slot_may_use(slot, cpu));
 }
 
-/* A draw among those who may use @cpu, by looking at every task. */
+/* A draw among the tasks that may use @cpu, by a walk of all tasks. */
 static u32 draw_again(u32 cpu, u32 prev)
 {
 	u64 ticket, limit = loop_start;

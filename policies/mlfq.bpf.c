@@ -44,7 +44,7 @@ struct mlfq_stats {
 };
 
 struct mlfq_stats stats;
-u32 runs_on[MAX_CPUS]; /* 1 + the level of who runs there; 0: nobody */
+u32 runs_on[MAX_CPUS]; /* 1 + the level of the task that runs there; 0: none */
 u32 nr_cpus;
 
 struct task_state {
@@ -74,7 +74,7 @@ static u64 quantum_of(u32 level)
 	return quantum_now() << level % MAX_LEVELS;
 }
 
-/* A changed quantum, too, leaves nobody more than a whole one. */
+/* A changed quantum, too, leaves no task more than a whole one. */
 static u64 next_slice(struct task_state *t)
 {
 	u64 quantum = quantum_of(t->level);
@@ -147,13 +147,13 @@ s32 BPF_STRUCT_OPS(mlfq_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wak
 	bool is_idle = false;
 	s32 cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
 
-	/* An idle CPU means that nobody who could use it waits: the order holds. */
+	/* An idle CPU means that no task that could use it waits: the order holds. */
 	if (is_idle)
 		dsq_insert(p, DSQ_LOCAL, quantum_of(0), ENQ_NONE);
 	return cpu;
 }
 
-/* Who wakes up, or is new, begins in Q_0; one that was only changed goes on where it was. */
+/* One that wakes up, or is new, begins in Q_0; one that was only changed goes on where it was. */
 void BPF_STRUCT_OPS(mlfq_runnable, struct task_struct *p, u64 enq_flags)
 {
 	struct task_state *t = state_of(p);
@@ -190,7 +190,7 @@ void BPF_STRUCT_OPS(mlfq_enqueue, struct task_struct *p, u64 enq_flags)
 	t->comes = false;
 	if (victim < 0)
 		return;
-	runs_on[(u32)victim % MAX_CPUS] = 1; /* the next one who comes looks elsewhere */
+	runs_on[(u32)victim % MAX_CPUS] = 1; /* the next one that comes looks elsewhere */
 	__sync_fetch_and_add(&stats.preemptions, 1);
 	scx_bpf_kick_cpu(victim, KICK_PREEMPT);
 }
@@ -216,7 +216,7 @@ static bool somebody_waits(void)
 	return false;
 }
 
-/* This CPU may run none of those who wait, if there are any. */
+/* This CPU may run none of those that wait, if there are any. */
 static void wake_idle_cpus(void)
 {
 	u32 level;

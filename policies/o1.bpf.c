@@ -111,7 +111,7 @@ static u64 now_ns(void)
 	return kernel_has_func(scx_bpf_now) ? scx_bpf_now() : bpf_ktime_get_ns();
 }
 
-/* Is it @current that forks @p? Its slot; 0: no, or nobody that we know. */
+/* Is it @current that forks @p? Its slot; 0: no, or none that we know. */
 static u32 parent_of(struct task_struct *p, struct task_struct *current)
 {
 	struct slot_ref *ref;

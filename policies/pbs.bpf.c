@@ -73,8 +73,8 @@ struct pbs_stats {
 struct pbs_stats stats;
 
 struct cpu_state {
-	u32 running; /* 0: nobody of ours */
-	u32 favours; /* who got this CPU last, wants to go on, and got no other since; 0: nobody */
+	u32 running; /* 0: none of ours */
+	u32 favours; /* ran here last, wants to go on, and got no other CPU since; 0: none */
 	bool gives_way;
 };
 
@@ -105,7 +105,7 @@ static void favour(u32 slot, u32 cpu)
 }
 
 /*
- * Who has the bonus of @cpu: @prev, or who waits since a thread of another class came between. A
+ * Gets the bonus of @cpu: @prev, or one that waits since a thread of another class came between. A
  * kernel's own do so after a tick, and there is no switch among clients to save otherwise.
  */
 static u32 favoured(u32 cpu, u32 prev)
@@ -116,7 +116,7 @@ static u32 favoured(u32 cpu, u32 prev)
 	return slot & -(client_at(slot)->waits | is_prev); /* for verifiers without a branch */
 }
 
-/* The client to run on @cpu next, one that waits or @prev (0: none); 0: nobody. */
+/* The client to run on @cpu next, one that waits or @prev (0: none); 0: none. */
 static u32 pick_exact(u32 cpu, u32 prev, u64 now)
 {
 	u32 slot, best = prev;

@@ -37,7 +37,7 @@ s32 BPF_STRUCT_OPS(ps_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_
 	bool is_idle = false;
 	s32 cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
 
-	/* An idle CPU means that nobody who could use it waits: the order holds. */
+	/* An idle CPU means that no task that could use it waits: the order holds. */
 	if (is_idle) {
 		__sync_fetch_and_add(&stats.direct, 1);
 		dsq_insert(p, DSQ_LOCAL, quantum_ns, ENQ_NONE);

@@ -24,7 +24,7 @@
 #include "exit.bpf.h"
 #include "idle.bpf.h"
 
-/* Those whose turn is in round r wait in DSQ r % 2: this round, or the next one. */
+/* Those with their turn in round r wait in DSQ r % 2: this round, or the next one. */
 #define NR_QUEUES 2
 
 QUANTUM_TUNABLE;
@@ -92,7 +92,7 @@ s32 BPF_STRUCT_OPS(rr_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_
 
 	if (t)
 		t->direct = is_idle;
-	/* An idle CPU means that nobody who could use it waits: the order holds. */
+	/* An idle CPU means that no task that could use it waits: the order holds. */
 	if (is_idle) {
 		__sync_fetch_and_add(&stats.direct, 1);
 		dsq_insert(p, DSQ_LOCAL, next_slice(p), ENQ_NONE);
@@ -101,7 +101,7 @@ s32 BPF_STRUCT_OPS(rr_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_
 }
 
 /*
- * Who comes waits behind all others: in the next round only if somebody waits for that.
+ * A task that comes waits behind all others: in the next round only if one waits for that.
  * On an idle CPU its turn begins now.
  */
 void BPF_STRUCT_OPS(rr_runnable, struct task_struct *p, u64 enq_flags)

@@ -98,7 +98,7 @@ static u64 stride_of(const struct client *c)
 	return STRIDE1 / c->tickets;
 }
 
-/* How far the client is from the queue's pass; who lags behind it is at 0. */
+/* How far the client is from the queue's pass; one that lags behind it is at 0. */
 static u64 remain(const struct client *c)
 {
 	if (!c->queued)
@@ -125,7 +125,7 @@ static void set_share(u32 slot, u32 tickets)
 		ranked_settle(place_of(slot), slot);
 }
 
-/* Time is free that nobody else could have had, neither at its begin nor at its end. */
+/* Time is free that no other task could have had, neither at its begin nor at its end. */
 static void charge(struct client *c, u64 cpu_time, u32 cpu)
 {
 	u64 used = cpu_time - c->charged_at, stride = stride_of(c), part;

@@ -287,7 +287,7 @@ void BPF_STRUCT_OPS(vtrr_running, struct task_struct *p)
 	u64 cpu_time = p->se.sum_exec_runtime, now = bpf_ktime_get_ns();
 	struct client *c = client_at(slot);
 
-	/* Without the lock: nobody charges it in advance before both of the latter are there. */
+	/* Without the lock: nothing charges it in advance before both of the latter are there. */
 	c->charged_at = cpu_time;
 	c->charged_ns = now;
 	running_on[cpu % MAX_CPUS] = slot;
@@ -304,7 +304,7 @@ void BPF_STRUCT_OPS(vtrr_stopping, struct task_struct *p, bool runnable)
 	u32 cpu = scx_bpf_task_cpu(p), slot;
 	u64 cpu_time = p->se.sum_exec_runtime;
 
-	/* ops.dispatch charged it for that, and nobody began to run here since. */
+	/* ops.dispatch charged it for that, and no task began to run here since. */
 	if (!running_on[cpu % MAX_CPUS] && charged_at_on[cpu % MAX_CPUS] == cpu_time)
 		return;
 	slot = slot_of(p);

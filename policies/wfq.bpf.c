@@ -138,7 +138,7 @@ static void use_quantum(u64 new_quantum)
 	ranked_len = len;
 }
 
-/* Time is free that nobody else could have had, neither at its begin nor at its end. */
+/* Time is free that no other task could have had, neither at its begin nor at its end. */
 static void charge(struct client *c, u64 cpu_time, u32 cpu)
 {
 	if (c->contested || ranked_first_may_use(cpu))

@@ -48,7 +48,7 @@
 #include "shares.bpf.h"
 
 /*
- * Queues: the clients whose next turn is in round r wait in DSQ r % NR_QUEUES. There is one
+ * Queues: the tasks with their next turn in round r wait in DSQ r % NR_QUEUES. There is one
  * for the round before the current one, and one for each that a client can be ahead.
  */
 #define NR_QUEUES 8
@@ -147,7 +147,7 @@ static void end_rounds_before(u64 round, u64 now)
 		__sync_fetch_and_add(&stats.rounds, round - now);
 }
 
-/* A turn that nobody else could have: it takes no rounds in advance. */
+/* A turn that no other task could have: it takes no rounds in advance. */
 static void begin_free_turn(struct turn *t)
 {
 	u64 now = round_now;
@@ -179,7 +179,7 @@ s32 BPF_STRUCT_OPS(wrr_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake
 	s32 cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
 	struct turn *t = turn_of(p);
 
-	/* An idle CPU means that nobody who could use it waits: the order holds. */
+	/* An idle CPU means that no task that could use it waits: the order holds. */
 	if (is_idle && t)
 		dsq_insert(p, DSQ_LOCAL, next_slice(t), ENQ_NONE);
 	return cpu;
@@ -218,7 +218,7 @@ void BPF_STRUCT_OPS(wrr_enqueue, struct task_struct *p, u64 enq_flags)
 
 /*
  * Takes a client of the earliest round; false if none waits that may run here. A
- * round is over when nobody waits in it, nor in the one before. A client that is
+ * round is over when no task waits in it, nor in the one before. A client that is
  * enqueued while other CPUs end a round or two can land in a queue that comes round
  * eight rounds later: rare, and it waits for no longer than those rounds take.
  */
@@ -241,7 +241,7 @@ static bool take_next(void)
 	return false;
 }
 
-/* This CPU may run none of those who wait, if there are any. */
+/* This CPU may run none of those that wait, if there are any. */
 static void wake_idle_cpus(void)
 {
 	u64 queue;

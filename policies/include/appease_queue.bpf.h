@@ -51,7 +51,7 @@ struct client {
 	u64 charged_at; /* its CPU time when last charged */
 	u64 charged_ns; /* the time then */
 	u64 newborn_ns; /* CPU time that it may have in Q0, as it is new */
-	u64 place;	/* in the order of all who wait, lowest first */
+	u64 place;	/* in the order of all that wait, lowest first */
 	struct elevation elevation;
 	u32 weight;
 	u32 elevated_weight; /* when last charged */
@@ -70,7 +70,7 @@ struct client {
 };
 
 struct cpu_state {
-	u32 running; /* 0: nobody of ours */
+	u32 running; /* 0: none of ours */
 	bool gives_way;
 	bool reserved; /* a quantum of what Q1 has in any case */
 };
@@ -81,7 +81,7 @@ u64 min_virt; /* of Q1 */
 u64 owed_ns;  /* to Q1 */
 u64 decided_at;
 u32 others_wait; /* of Q1 */
-u32 misplaced;	 /* who waits, but not where it belongs any more: the first of a list */
+u32 misplaced;	 /* it waits, but not where it belongs any more: the first of a list */
 u32 nr_runnable;
 bool others_turn;
 
@@ -98,7 +98,7 @@ static u64 lateness(const struct client *c, u64 virt)
 	return c->rank * LATER_RANK | (virt & (LATER_RANK - 1));
 }
 
-/* What somebody has waited for this client, who is of Q0, or what one that is new has itself. */
+/* How long a customer has waited for this task of Q0, or what a new one has itself. */
 static u64 waited_for(u32 slot, u64 now)
 {
 	const struct client *c = client_at(slot);
@@ -261,7 +261,7 @@ static bool may_preempt(void)
 	return true;
 }
 
-/* The CPU of whom should give way to @slot, which comes: 1 + its number, 0: none. */
+/* The CPU that should be preempted for @slot, which comes: 1 + its number, 0: none. */
 static u32 cpu_to_preempt(u32 slot, u64 now)
 {
 	struct client *comes = client_at(slot);
@@ -282,7 +282,7 @@ static u32 cpu_to_preempt(u32 slot, u64 now)
 
 		if (!state->running || state->gives_way || !slot_may_use(slot, cpu))
 			continue;
-		/* A reserved quantum is Q1's, whoever comes. */
+		/* A reserved quantum is Q1's, whatever comes. */
 		if (late <= latest || (state->reserved && !of_others))
 			continue;
 		latest = late;

@@ -47,7 +47,7 @@ struct arrival {
 
 struct arrival arrivals[MAX_CPUS]; /* the last one on each CPU */
 
-/* Who does something; slot 0: nobody that counts. */
+/* The task that does something; slot 0: none that counts. */
 struct actor {
 	u32 slot;
 	u32 tgid;
@@ -81,7 +81,7 @@ __kinline struct actor actor_of(struct task_struct *p)
 	return actor;
 }
 
-/* Whether who asks is somebody to appease, if @a serves. */
+/* Whether the sender is a customer to appease, if @a serves. */
 static bool is_customer(const struct request *r, const struct actor *a)
 {
 	if (r->parent || !r->local || !r->asker_tgid)
@@ -133,7 +133,7 @@ static void request_forget(u32 request, u64 now)
 	request_end(request, now);
 }
 
-/* A request arrives from @a, or from somebody who is not known, at the end of a server. */
+/* A request arrives from @a, or from an unknown sender, at the end of a server. */
 static u32 request_arrives(const struct end *end, const struct actor *a, u64 now)
 {
 	u32 parent = a->slot ? request_to_serve(a->slot, now) : 0, request;
@@ -177,7 +177,7 @@ int BPF_TRACEPOINT(sk_data_ready, const struct sock *sk)
 	bpf_spin_lock(&lock);
 	request = request_find(end.key);
 	if (end.side == SIDE_UNKNOWN && request && request_at(request)->holder == a.slot)
-		end.side = SIDE_CLIENT; /* who was asked speaks */
+		end.side = SIDE_CLIENT; /* the server sends */
 	if (end.side == SIDE_CLIENT) {
 		if (request && request_at(request)->holder)
 			request_answered(request, now);
@@ -243,7 +243,7 @@ int BPF_TRACEPOINT(sock_send_length, const struct sock *sk, int ret, int flags)
 	request = request_find(end.key);
 	r = request_at(request);
 	if (request && end.side == SIDE_CLIENT && !r->asker_tgid && end.local && a.slot) {
-		/* Over the network's loopback: only now it is known who asked. */
+		/* Over the network's loopback: only now the sender is known. */
 		r->asker_tgid = a.tgid;
 		r->asker_session = a.session;
 		request_serves(request, request_to_serve(a.slot, now), now);

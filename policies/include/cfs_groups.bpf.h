@@ -25,11 +25,11 @@ struct group {
 	u32 next_free;
 };
 
-/* What stays of a group on a CPU while nobody takes part there. */
+/* What stays of a group on a CPU while no task takes part there. */
 struct group_part {
 	s64 vruntime;
 	s64 min_vruntime; /* of its queue, as own_queue has it */
-	u32 slot;	  /* 0: nobody takes part */
+	u32 slot;	  /* 0: none takes part */
 };
 
 struct group_ref {
@@ -72,7 +72,7 @@ static u32 above(u32 slot)
 	return cgroups ? client_at(slot)->own.above : 0;
 }
 
-/* Whose queue that is, or was last. */
+/* The group of that queue, or its last one. */
 static struct group_part *queue_around(u32 slot, u32 cpu)
 {
 	return part_of(client_at(slot)->own.around, cpu);
@@ -89,7 +89,7 @@ static u32 *root_in(u32 slot, u32 cpu)
 	return cgroups && slot ? &client_at(slot)->own.queue.root : &queue_of(cpu)->root;
 }
 
-/* (update_min_vruntime) @slot had the CPU, or somebody in it. */
+/* (update_min_vruntime) @slot had the CPU, or a task in it. */
 static void min_advances(u32 slot, u32 cpu)
 {
 	struct group_part *q = queue_around(slot, cpu);
@@ -122,7 +122,7 @@ static __attribute__((noinline)) void charge_above(u32 slot, s64 ns)
 	}
 }
 
-/* Somebody waits in @slot's queue: those above wait too. */
+/* A task waits in @slot's queue: those above wait too. */
 static __attribute__((noinline)) void wait_above(u32 slot)
 {
 	u32 cpu = client_at(slot)->home - 1, level, at = above(slot);
@@ -138,7 +138,7 @@ static __attribute__((noinline)) void wait_above(u32 slot)
 	}
 }
 
-/* @slot waits no more: nor do those above in which nobody else does. */
+/* @slot waits no more: nor do those above in which no other does. */
 static __attribute__((noinline)) void leave_above(u32 slot)
 {
 	u32 cpu = client_at(slot)->home - 1, level, at = above(slot);
@@ -207,7 +207,7 @@ static u32 part_slot_take(void)
 	return slot;
 }
 
-/* @slot takes part in the queue @above, which is that of @group there, as who slept does. */
+/* @slot takes part in the queue @above, which is that of @group there, as one that slept does. */
 static void takes_part(u32 slot, u32 above, u32 group, u32 cpu)
 {
 	struct entity_queue *q = queue_in(above, cpu);
@@ -221,7 +221,7 @@ static void takes_part(u32 slot, u32 above, u32 group, u32 cpu)
 }
 
 /*
- * The slot of @group's part on @cpu, for somebody who is about to take part in it; 0: the CPU's
+ * The slot of @group's part on @cpu, for a task that is about to take part in it; 0: the CPU's
  * own queue (if there is no slot left, too).
  */
 static __attribute__((noinline)) u32 group_joins(u32 group, u32 cpu)
@@ -257,7 +257,7 @@ static __attribute__((noinline)) u32 group_joins(u32 group, u32 cpu)
 	return wanted;
 }
 
-/* Somebody has left the queue of @slot. Parts in which nobody is left end. */
+/* A task has left the queue of @slot. Parts in which none is left end. */
 static __attribute__((noinline)) void group_leaves(u32 slot, u32 cpu)
 {
 	u32 level;

@@ -49,7 +49,7 @@ u32 nr_latency; /* clients that a period has room for */
 #define FAIR_GROUPS
 #define NR_GROUPS 512
 
-/* Of those who take part in a CPU's queue or in that of a group there, not in queues below. */
+/* Of those that take part in a CPU's queue or in that of a group there, not in queues below. */
 struct entity_queue {
 	u32 root; /* a group's; the CPU's is where it always is */
 	u32 nr;
@@ -58,7 +58,7 @@ struct entity_queue {
 
 struct own_part {
 	u32 group;  /* its cgroup's */
-	u32 around; /* the one in whose queue it takes part, or did last */
+	u32 around; /* the one with the queue in which it takes part, or did last */
 	u32 above;  /* the slot of that on its CPU */
 	bool is_group;
 	struct entity_queue queue; /* of a group */
@@ -77,13 +77,13 @@ static bool tree_before(u32 a, u32 b)
 	return client_at(a)->vruntime < client_at(b)->vruntime;
 }
 
-/* (place_entity) Who takes part in @q since now slept when its @min_vruntime was less. */
+/* (place_entity) A task that takes part in @q since now slept when its @min_vruntime was less. */
 static void place_slept(struct client *c, const struct entity_queue *q, s64 min_vruntime)
 {
 	u64 others = q->load - c->weight, credit = latency;
 	s64 place;
 
-	/* Alone it has nobody to be before. */
+	/* Alone it has no task to be before. */
 	if (sleeper_credit == CREDIT_LOAD && others)
 		credit = virtual_ns(latency, others);
 	place = no_new_fair_sleepers ? min_vruntime : min_vruntime - (s64)credit;

@@ -12,7 +12,7 @@
 u32 crowd_next[NR_SLOTS];
 u32 crowd_before[NR_SLOTS];
 u8 crowd_has[NR_SLOTS];
-u32 crowd_turn; /* whose turn is next */
+u32 crowd_turn; /* the slot with the next turn */
 u32 crowd_len;
 
 static u32 next_in_crowd(u32 slot)

@@ -16,9 +16,9 @@ const volatile bool no_balance_fork help_text("new tasks begin as if they woke u
 /* Of a CPU; of the time since @aged_at all is as it is now. */
 struct cpu_averages {
 	u64 aged_at;
-	u64 load;     /* weight of those who took part (cfs_rq->avg.load_avg) */
-	u64 used;     /* of FULL, somebody ran (util_avg) */
-	u64 runnable; /* FULL for each who took part and was awake (runnable_avg) */
+	u64 load;     /* weight of those that took part (cfs_rq->avg.load_avg) */
+	u64 used;     /* of FULL, a task ran (util_avg) */
+	u64 runnable; /* FULL for each that took part and was awake (runnable_avg) */
 	u64 tick;     /* at which a part of its load was asked for first: */
 	u64 at_tick;  /* the load then (cfs_rq->h_load) */
 };

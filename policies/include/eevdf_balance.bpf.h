@@ -52,7 +52,7 @@ struct survey {
 	u32 left;    /* clients to move, 0: by their load */
 	u64 imbalance;
 	bool moves; /* the client that is looked at */
-	u32 moved;  /* whom it moved last, 0: nobody; of several list_older has the one before */
+	u32 moved;  /* the task it moved last, 0: none; of several list_older has the one before */
 };
 
 struct survey survey;
@@ -90,13 +90,13 @@ static __attribute__((noinline)) void look_at_all(u32 cpu, u64 now)
 		survey.rank += (rank - survey.rank) & mask;
 		survey.busiest += (other + 1 - survey.busiest) & mask;
 	}
-	/* Nobody waits there. (sched_balance_find_src_group) */
+	/* No task waits there. (sched_balance_find_src_group) */
 	other = survey.busiest - 1;
 	awake = queue_of(other)->nr_waiting + is_less(0, queue_of(other)->running);
 	survey.busiest *= is_overloaded(other) | is_less(1, awake);
 }
 
-/* Many are looked at by who wakes up while there is much to be had. (update_idle_cpu_scan) */
+/* A wakeup scans many while there is much to be had. (update_idle_cpu_scan) */
 static void count_to_scan(void)
 {
 	u64 each = survey.used / nr_cpus, busy;
@@ -130,8 +130,8 @@ static u64 imbalance_of(u32 cpu)
 }
 
 /*
- * May @cpu take it away? Who ran a moment ago is hot; who sleeps and takes part still is
- * load, but nobody to run; and those go first to whom something is due, if others are where
+ * May @cpu take it away? A task that ran a moment ago is hot; one that sleeps and takes part is
+ * load, but none to run; and those go first that are behind their share, if others are where
  * they come. (can_migrate_task, task_is_ineligible_on_dst_cpu, task_hot)
  */
 static bool can_move(u32 slot, u32 cpu, u64 now)
@@ -172,7 +172,7 @@ static __attribute__((noinline)) void consider(u32 slot, u32 cpu, u64 now)
 }
 
 /*
- * Who was taken away last comes first, so the first one is the newest there. (attach_tasks)
+ * The one taken away last comes first, so the first one is the newest there. (attach_tasks)
  * Counted, as Linux 6.18's verifier loses its way in a loop that only ends with the list.
  */
 static __attribute__((noinline)) void let_come(u32 cpu)
@@ -188,7 +188,7 @@ static __attribute__((noinline)) void let_come(u32 cpu)
 	}
 }
 
-/* Those who came, or ran, the longest time ago first; nobody twice. */
+/* Those that came, or ran, the longest time ago first; none twice. */
 static __attribute__((noinline)) void move_from_busiest(u32 cpu, u64 now)
 {
 	u32 from = survey.busiest - 1, slot, newer, seen, most = queue_of(from)->nr;
@@ -206,7 +206,7 @@ static __attribute__((noinline)) void move_from_busiest(u32 cpu, u64 now)
 }
 
 /*
- * For a CPU with nothing to do: clients who wait there then. (sched_balance_newidle)
+ * For a CPU with nothing to do: tasks that wait there then. (sched_balance_newidle)
  * Whether it was kicked is read from memory each time, lest the verifier follow both ways.
  */
 static void pull_when_idle(u32 cpu, u64 now)
@@ -237,7 +237,7 @@ static void pull_when_idle(u32 cpu, u64 now)
 		note_newly_idle(newidle_of(cpu), survey.moved, now);
 }
 
-/* For a busy CPU, at its tick: one that it pulled, 0: nobody. (sched_balance_domains) */
+/* For a busy CPU, at its tick: one that it pulled, 0: none. (sched_balance_domains) */
 static u32 balance_as_linux(u32 cpu, u64 now)
 {
 	struct cpu_balance *b = balance_of(cpu);
@@ -362,7 +362,7 @@ static void balance_init(void)
 	lists_init();
 	nr_idle_scan = nr_cpus;
 	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++) {
-		/* When it balanced last, before the policy came, nobody knows. */
+		/* When it balanced last, before the policy came, is not known. */
 		if (seed)
 			balance_of(cpu)->next = now + interval / DICE * (draw() % DICE);
 		balance_of(cpu)->avg_idle = 2 * MIGRATION_COST_NS;

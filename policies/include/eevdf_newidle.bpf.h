@@ -58,7 +58,7 @@ static u32 weight_of_dice(const struct newidle *n)
 }
 
 /*
- * Who is seldom idle anew tries more often: so many calls in 4 s and more.
+ * A CPU that is seldom idle anew tries more often: so many calls in 4 s and more.
  * (update_newidle_stats, NI_RATE)
  */
 static void note_newly_idle(struct newidle *n, bool was_of_use, u64 now)

@@ -12,11 +12,11 @@
 
 struct own_part {
 	s64 deadline;	  /* virtual; while away and has_rel_deadline: from vruntime on */
-	s64 protected_to; /* virtual time until which nobody takes the CPU */
+	s64 protected_to; /* virtual time until which none takes the CPU */
 	s64 lag;	  /* while away or delayed */
 	u64 slice_ns;	  /* what it requests */
 	bool has_rel_deadline;
-	/* Of the subtree below it in the tree of those who wait */
+	/* Of the subtree below it in the tree of those that wait */
 	s64 least_vruntime;
 	u64 least_slice_ns, most_slice_ns;
 };
@@ -60,14 +60,14 @@ static void tree_note(u32 slot, u32 left, u32 right)
 	own->most_slice_ns = max_s64(own->slice_ns, max_s64(l->most_slice_ns, r->most_slice_ns));
 }
 
-/* Nobody, as a subtree: there are no clients in it. */
+/* No task, as a subtree: there are no tasks in it. */
 static void rules_init(void)
 {
 	client_at(0)->own.least_vruntime = 1ll << 61;
 	client_at(0)->own.least_slice_ns = 1ll << 61;
 }
 
-/* V, rounded down: who has just that is eligible. (avg_vruntime) */
+/* V, rounded down: a task with just that is eligible. (avg_vruntime) */
 static s64 average(struct cpu_queue *q)
 {
 	s64 sum = q->own.weighted_sum, delta;
@@ -117,7 +117,7 @@ static void advanced(u32 slot, s64 by)
 	c->own.deadline = c->vruntime + virtual_ns(c->own.slice_ns, c->weight);
 }
 
-/* The slices of those who take part, but for one that is about to be put back. */
+/* The slices of those that take part, but for one that is about to be put back. */
 static u64 least_slice(const struct cpu_queue *q, u64 slice_ns)
 {
 	const struct client *running = client_at(q->running), *root = client_at(q->root);
@@ -145,7 +145,7 @@ static s64 lag_of(const struct client *c, struct cpu_queue *q)
 	return max_s64(-limit, min_s64(limit, average(q) - c->vruntime));
 }
 
-/* Who sleeps and took part still has worked off its debt, but gains nothing. (update_entity_lag) */
+/* One that slept and took part has worked off its debt, but gains nothing. (update_entity_lag) */
 static void note_lag(struct client *c)
 {
 	s64 lag = lag_of(c, home_of(c));
@@ -191,7 +191,7 @@ static void place(u32 slot, u32 cpu)
 	count_in(c, cpu);
 }
 
-/* Who was moved is not hot. (enqueue_entity) */
+/* A task that was moved is not hot. (enqueue_entity) */
 static void join(u32 slot, u32 cpu)
 {
 	struct client *c = client_at(slot);
@@ -246,7 +246,7 @@ static void reweigh(u32 slot, u32 weight)
 
 /*
  * The eligible client with the earliest deadline, in O(log n), or @prev. One that takes part
- * may be on its way to the CPU, neither there nor in the tree: if then nobody is eligible,
+ * may be on its way to the CPU, neither there nor in the tree: if then none is eligible,
  * the one with the least vruntime is it. (pick_eevdf)
  */
 static __attribute__((noinline)) u32 earliest_eligible(struct cpu_queue *q, u32 prev)
@@ -264,7 +264,7 @@ static __attribute__((noinline)) u32 earliest_eligible(struct cpu_queue *q, u32 
 	while (at && can_loop()) {
 		u32 left = node_at(at)->left;
 
-		/* Whoever is eligible there has an earlier deadline than this one. */
+		/* Any eligible task there has an earlier deadline than this one. */
 		if (client_at(left)->own.least_vruntime <= v) {
 			at = left;
 			continue;

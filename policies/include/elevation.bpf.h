@@ -49,7 +49,7 @@ const u32 elevation_weight[] = {1024,
 u64 load;    /* × LOAD_ONE, for each CPU */
 u64 load_at; /* when it was that, ns */
 
-/* @runnable: who wants to run or does. Once in a while is enough. */
+/* @runnable: tasks that want to run or do. Once in a while is enough. */
 static void load_renew(u32 runnable, u64 now)
 {
 	u64 passed = now - load_at, current = (u64)runnable * LOAD_ONE / nr_cpus;

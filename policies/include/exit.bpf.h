@@ -32,7 +32,7 @@ void BPF_STRUCT_OPS(record_exit, struct scx_exit_info *info)
 	bpf_probe_read_kernel_str(uei_dump, uei_dump_len, info->dump);
 	uei.exit_code = info->exit_code;
 	uei.exit_cpu = kernel_has_field(info->exit_cpu) ? info->exit_cpu : -1;
-	/* An exchange orders: whoever sees the kind sees all of the above. */
+	/* An exchange orders: a reader that sees the kind sees all of the above. */
 	__sync_lock_test_and_set(&uei.kind, info->kind);
 }
 

@@ -22,7 +22,7 @@ const volatile u64 balance_interval_ns
 const volatile bool no_balance help_text("busy CPUs do not pull from others");
 
 /*
- * CPU + 1 in whose queue one that sleeps takes part still; 0: none that it may use. For
+ * CPU + 1 with the queue in which one that sleeps takes part still; 0: none that it may use. For
  * ops.select_cpu, without the lock: it can be taken out meanwhile, so its home is read once.
  */
 static u32 home_asleep(u32 slot)
@@ -62,7 +62,7 @@ static s32 choose_queue(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 }
 
 /*
- * The first of those who wait on a CPU and may use @cpu, beginning with @slot; 0: none of the
+ * The first of those that wait on a CPU and may use @cpu, beginning with @slot; 0: none of the
  * next, up to MOST_LOOKED_AT with those that were @seen before.
  */
 static __attribute__((noinline)) u32 movable(u32 slot, u32 cpu, u32 *seen)
@@ -77,7 +77,7 @@ static __attribute__((noinline)) u32 movable(u32 slot, u32 cpu, u32 *seen)
 	return 0;
 }
 
-/* The first that may use @cpu, of the CPU with the most load that has one; 0: nobody. */
+/* The first that may use @cpu, of the CPU with the most load that has one; 0: none. */
 static u32 first_of_busiest(u32 cpu)
 {
 	u32 other, slot, first = 0, seen;
@@ -106,8 +106,8 @@ static void pull(u32 slot, u32 cpu)
 }
 
 /*
- * For a CPU with nothing to do: somebody from another queue, who does not wait any more. Where
- * too many are in front who may not use it, the one for whom it was woken up.
+ * For a CPU with nothing to do: a task from another queue, which does not wait any more. Where
+ * too many are in front that may not use it, the one that it was woken up for.
  */
 static u32 pull_one(u32 cpu)
 {
@@ -122,7 +122,7 @@ static u32 pull_one(u32 cpu)
 	return slot;
 }
 
-/* The first of those whom a busy @cpu pulled, who wait there now; 0: nobody. */
+/* The first of those that a busy @cpu pulled, which wait there now; 0: none. */
 static u32 balance(u32 cpu, u64 now)
 {
 	struct cpu_queue *q = queue_of(cpu), *from;
@@ -175,12 +175,12 @@ static void note_start(u32 slot, u32 cpu, u64 now)
 {
 }
 
-/* For a CPU that nobody waits for, before it decides. */
+/* For a CPU that no task waits for, before it decides. */
 static void pull_before(u32 cpu, u64 now)
 {
 }
 
-/* For a CPU that found nobody: see pull_one(). */
+/* For a CPU that found none: see pull_one(). */
 static u32 pull_after(u32 cpu)
 {
 	return pull_one(cpu);

@@ -146,7 +146,7 @@ void BPF_STRUCT_OPS(fair_running, struct task_struct *p)
 	if (c->changes && goes_on()) {
 		over = c->looks && queue_of(cpu)->nr > 1 && is_over(slot);
 	} else {
-		begin(slot, false); /* anew: others may have come, and who ran before waits now */
+		begin(slot, false); /* anew: others may have come, and the one before waits now */
 	}
 	c->changes = c->looks = c->off = false;
 	slice_ns = over ? 0 : time_left(slot);

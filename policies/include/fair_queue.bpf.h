@@ -33,8 +33,8 @@ struct client {
 	u64 since_used; /* its CPU time then */
 	u64 stopped_at; /* on the clock, when it had the CPU last */
 	u32 weight;
-	u32 home;     /* CPU + 1 in whose queue it takes part, 0: none */
-	u32 last_cpu; /* in whose queue it was last */
+	u32 home;     /* CPU + 1 with the queue in which it takes part, 0: none */
+	u32 last_cpu; /* with the queue it was in last */
 	bool known;   /* had a place in a queue before */
 	bool waits;   /* in the tree */
 	bool slept;   /* it is away, or was, to sleep */
@@ -46,26 +46,26 @@ struct client {
 };
 
 /*
- * Of who came last. What is known of it stays in memory, of which a verifier assumes
+ * Of the task that came last. What is known of it stays in memory, of which a verifier assumes
  * nothing: it would go through everything that follows for each value.
  */
 struct arrival {
 	bool comes;    /* and did not take part there, or slept */
 	bool is_new;   /* for the first time */
-	bool preempts; /* who runs there */
+	bool preempts; /* the task that runs there */
 };
 
 struct cpu_queue {
-	u32 root;	/* of the tree of those who wait */
+	u32 root;	/* of the tree of those that wait */
 	u32 nr;		/* clients that take part */
 	u32 nr_waiting; /* in the tree and not asleep */
-	u32 running;	/* who has the CPU, 0: nobody */
-	u64 load;	/* weight of those who take part */
+	u32 running;	/* the task that runs, 0: none */
+	u64 load;	/* weight of those that take part */
 	u64 next_balance;
-	bool gives_way; /* who runs does, at the next tick */
+	bool gives_way; /* the running task does, at the next tick */
 	struct arrival arrival;
 	u32 picked;  /* by the last decision */
-	u32 in_vain; /* times that balancing moved nobody, one after the other */
+	u32 in_vain; /* times that balancing moved none, one after the other */
 	struct own_queue own;
 };
 

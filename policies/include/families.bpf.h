@@ -39,12 +39,12 @@
 
 #include "leads.bpf.h"
 
-#define HORIZON_BITS 27 /* who is 2^27 ns ahead, 0.13 s, is charged double */
+#define HORIZON_BITS 27 /* one that is 2^27 ns ahead, 0.13 s, is charged double */
 #define HORIZON	     (1ull << HORIZON_BITS)
 #define SIBLING_BITS 26			    /* of siblings 67 ms */
 #define LEAD_BITS    10			    /* of precision in that */
-#define LEAST_FACTOR (1 << (LEAD_BITS - 5)) /* who is behind is charged a part, 1/32 at least */
-#define MOST_FACTOR  (1 << (LEAD_BITS + 2)) /* or who ran while it was ahead would wait for ever */
+#define LEAST_FACTOR (1 << (LEAD_BITS - 5)) /* one behind is charged a part, 1/32 at least */
+#define MOST_FACTOR  (1 << (LEAD_BITS + 2)) /* or one that ran while ahead would wait for ever */
 #define MOST_LEAD    (1ll << 33)
 #define MANY	     16
 #define PIDTYPE_SID  3
@@ -66,7 +66,7 @@ struct family {
 	struct account own;    /* of its group */
 	struct account inside; /* its members, all together */
 	u32 members;
-	u32 active;  /* of these, who want to run */
+	u32 active;  /* of these, those that want to run */
 	u32 threads; /* as which it counts: all, or those that want to run */
 	u32 counted; /* in which recount */
 	u32 next;    /* in its bucket, or of the free ones */
@@ -183,7 +183,7 @@ static void renew_member(u32 slot, bool wants)
 		set_pull(&accounts[slot & SLOT_MASK], &f->inside, pull, -(s64)HORIZON, HORIZON);
 }
 
-/* Above 1, which is 1 << LEAD_BITS, for who is ahead; 2 at 2^@horizon ns. */
+/* Above 1, which is 1 << LEAD_BITS, for one that is ahead; 2 at 2^@horizon ns. */
 static s64 factor_by(s64 lead, u32 horizon, s64 least, s64 most)
 {
 	s64 factor = (1 << LEAD_BITS) + (lead >> (horizon - LEAD_BITS));
@@ -300,7 +300,7 @@ static u64 debt_of_new(u32 slot, u64 after)
 }
 
 /*
- * Whether a client's slice grows with the number of all: beside 1000 threads that weigh as much as
+ * Whether a client's slice grows with the number of all: with 1000 threads that weigh as much as
  * it does together it would have the CPU for seconds.
  */
 static bool stretches(void)

@@ -35,12 +35,12 @@ __kinline void forget_idle_marks(void)
 }
 
 /*
- * For ops.update_idle of a CPU that becomes idle: it is marked now, so whoever enqueues
- * a task from here on finds it; for those who did before it looks at the queues again.
+ * For ops.update_idle of a CPU that becomes idle: it is marked now, so an enqueue of
+ * a task from here on finds it; for those before, it checks the queues again.
  * Older kernels (6.12) call the op first and set the mark then: look in any case.
  *
- * And for ops.dispatch that found nothing for an idle CPU, of whose going on idling
- * nobody is told: if it has no mark, as somebody woke it up, it looks again with one.
+ * And for ops.dispatch that found nothing for an idle CPU, which would go on idling
+ * unseen: if it has no mark, as it was woken up, it checks again with one.
  */
 __kinline void look_again(s32 cpu, bool somebody_waits)
 {
@@ -57,7 +57,7 @@ __kinline void look_again(s32 cpu, bool somebody_waits)
 	scx_bpf_kick_cpu(cpu, KICK_PLAIN);
 }
 
-/* Wakes up an idle CPU for one of those who wait in a queue, if there is one. */
+/* Wakes up an idle CPU for one of those that wait in a queue, if there is one. */
 __kinline void wake_idle_cpu_for_queue(u64 dsq_id)
 {
 	struct bpf_iter_scx_dsq it;

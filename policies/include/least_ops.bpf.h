@@ -23,7 +23,7 @@
 #define DEQ_SLEEP kernel_value(scx_deq_flags, SCX_DEQ_SLEEP)
 
 struct cpu_state {
-	u32 running; /* 0: nobody of ours */
+	u32 running; /* 0: none of ours */
 	bool gives_way;
 };
 
@@ -63,7 +63,7 @@ static void begin_waiting(u32 slot, u64 now)
 	ranked_add(slot);
 }
 
-/* The CPU of whom has most, if that is more than @slot has: 1 + its number, 0: none. */
+/* The CPU of the task that has most, if that is more than @slot has: 1 + its number, 0: none. */
 static u32 cpu_to_preempt(u32 slot, u64 now)
 {
 	u64 most = amount_of(client_at(slot), 0);

@@ -25,7 +25,7 @@ struct run_queue {
 	u32 active;	  /* which of the arrays */
 	u32 best_expired; /* MAX_PRIO less the best static priority in the other; 0: none */
 	u32 nr_waiting;
-	u32 current; /* who runs or is about to, 0: nobody */
+	u32 current; /* runs or is about to, 0: none */
 };
 
 struct run_queue run_queues[MAX_CPUS];
@@ -167,7 +167,7 @@ static void settle(struct run_queue *rq, struct client *c, u64 now)
 	count_run(c);
 }
 
-/* Who runs next: the first of the active array, or @prev, whose place is settled (0: none). */
+/* The task to run next: the first of the active array, or @prev, with a settled place. */
 static u32 pick(struct run_queue *rq, u32 prev)
 {
 	const struct client *p = client_at(prev);

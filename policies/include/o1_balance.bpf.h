@@ -61,8 +61,8 @@ static __attribute__((noinline)) u32 movable(u32 from, u32 cpu, u64 before, u32 
 }
 
 /*
- * Somebody for a CPU that would idle; 0: nobody may use it. @called: for whom it was woken
- * up, if for anybody. Of the busiest CPU, or where that has none, of any.
+ * A task for a CPU that would idle; 0: none may use it. @called: the one it was woken
+ * up for, if any. Of the busiest CPU, or where that has none, of any.
  */
 static u32 pull_for_idle(u32 cpu, u32 called)
 {
@@ -95,7 +95,7 @@ static void move_client(u32 slot, u32 cpu)
 
 /*
  * A busy CPU takes half of what the busiest has more, if that is a quarter of it at least;
- * but nobody who ran a moment ago. True: one that it took goes before the one it runs.
+ * but none that ran a moment ago. True: one that it took goes before the one it runs.
  */
 static bool pull_for_balance(u32 cpu, u64 now)
 {

@@ -26,7 +26,7 @@ struct client {
 	u64 came_at;
 	u64 stopped_at;
 	s64 turn_left;	 /* of its slice when it goes behind those of its priority; 0: at its end */
-	u32 cpu;	 /* whose run queue it is in */
+	u32 cpu;	 /* with the run queue it is in */
 	u32 array;	 /* of that run queue, if it waits */
 	u32 static_prio; /* 100..139: nice -20..19 */
 	u32 prio;	 /* dynamic */
@@ -96,7 +96,7 @@ static bool is_interactive(const struct client *c)
 	return !no_interactive && bonus(c) >= interactive_delta(c);
 }
 
-/* TIMESLICE_GRANULARITY: 10 ms for those who sleep most, up to 5.12 s, for each CPU. */
+/* TIMESLICE_GRANULARITY: 10 ms for those that sleep most, up to 5.12 s, for each CPU. */
 static u64 granularity(const struct client *c)
 {
 	u32 bonus = no_bonus ? MAX_BONUS / 2 : current_bonus(c);
@@ -120,7 +120,7 @@ static u64 left_at_turn(const struct client *c)
 }
 
 /*
- * A sleep raises the average by its length. A long one does not make anybody more than just
+ * A sleep raises the average by its length. A long one does not make a task more than just
  * interactive, and no sleep does that could not be interrupted.
  */
 static void slept(struct client *c, u64 ns)
@@ -148,7 +148,7 @@ static void woken(struct client *c, u64 now)
 	slept(c, now - c->slept_at);
 }
 
-/* Who sleeps much loses its average the more slowly. Changes no priority: the next event does. */
+/* Long sleepers lose their average more slowly. Changes no priority: the next event does. */
 static void count_run(struct client *c)
 {
 	u32 bonus = current_bonus(c);
@@ -201,7 +201,7 @@ static s64 forked(struct client *c, u32 parent, u64 parent_cpu_time)
 	return from->left_ns - from->turn_left;
 }
 
-/* One that ends gives back what is left of its first slice, and marks who forked it. */
+/* One that ends gives back what is left of its first slice, and marks its parent. */
 static void exited(struct client *c)
 {
 	struct client *parent = client_at(c->parent);

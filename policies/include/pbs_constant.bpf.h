@@ -32,7 +32,7 @@ struct look {
 	u32 slot;
 };
 
-u32 leading[MAX_LEADERS];	/* the one with the greatest predicted priority first; 0: nobody */
+u32 leading[MAX_LEADERS];	/* the one with the greatest predicted priority first; 0: none */
 s64 lead_priority[MAX_LEADERS]; /* of use in one decision only */
 u32 comers[MAX_LEADERS];
 u32 nr_came;	 /* since the last decision */
@@ -76,7 +76,7 @@ static u32 look(u32 prev)
 	}
 	wanted += nr;
 	nr_came = 0;
-	/* Once round at most, and past the leaders, who came, those who run, and slot 0. */
+	/* Once round at most, and past the leaders, new ones, running ones, and slot 0. */
 	left = 2 * MAX_LEADERS + MAX_LOOKS + nr_cpus + 1;
 	left = left < crowd_len + 1 ? left : crowd_len + 1;
 	for (; nr < wanted && left && can_loop(); left--) {
@@ -103,7 +103,7 @@ static void rank(u32 nr, u32 winner)
 
 		if (slot == winner)
 			continue;
-		/* Who is worse goes on down. */
+		/* The worse one goes on down. */
 		for (i = loop_start; i < leaders && can_loop(); i++) {
 			s64 other_p = lead_priority[i % MAX_LEADERS];
 			u32 other = leading[i % MAX_LEADERS];

@@ -11,7 +11,7 @@
 #include "pbs_session.bpf.h"
 #include "slots.bpf.h"
 
-#define ENDLESS	  (1ll << 61) /* the priority of who was not served yet */
+#define ENDLESS	  (1ll << 61) /* the priority of a task not served yet */
 #define MAX_ALPHA (100 * SCALE)
 #define MAX_GAMMA (100 * SCALE)
 

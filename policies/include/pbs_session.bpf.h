@@ -19,7 +19,7 @@
 
 /*
  * Service counts in terms of the client's weight: kappa times as much if it has kappa times
- * the share of nice 0, whose priority offset is delta = alpha log(kappa) [PBS eq. 6], as then
+ * the share of nice 0, with the priority offset delta = alpha log(kappa) [PBS eq. 6], as then
  * log(T) - alpha log(S) + delta = log(T) - alpha log(S / kappa). A year of it at the least
  * weight needs 64 bits.
  */

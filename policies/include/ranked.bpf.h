@@ -24,7 +24,7 @@ const volatile u32 queue
 u32 ranked[NR_SLOTS];	 /* slots, from 1; in a heap no parent is after its children */
 u32 ranked_at[NR_SLOTS]; /* a slot's place there, 0: does not wait */
 u32 ranked_len;
-u32 put_off; /* who had to give way last and is not back among those who wait yet, 0: nobody */
+u32 put_off; /* was preempted last and does not wait again yet, 0: none */
 
 static u32 place_of(u32 slot)
 {
@@ -87,7 +87,7 @@ static void ranked_remove(u32 slot)
 		ranked_settle(at, last);
 }
 
-/* The first of all who wait, 0: nobody does. */
+/* The first of all that wait, 0: none does. */
 static u32 ranked_first(void)
 {
 	u32 first = ranked_len ? ranked[1] : 0, at;
@@ -125,7 +125,7 @@ static struct choice ranked_scan(u32 cpu)
 	return best;
 }
 
-/* Is somebody on the way to those who wait that could use @cpu? */
+/* Is a task on the way to the waiting ones that could use @cpu? */
 static bool put_off_may_use(u32 cpu)
 {
 	return put_off && slot_may_use(put_off, cpu);
@@ -152,7 +152,7 @@ static struct choice ranked_pick(u32 cpu, u32 prev)
 	return best;
 }
 
-/* Could somebody who waits, or is about to, use @cpu? Looks at the first only. */
+/* Could a task that waits, or is about to, use @cpu? Checks the first only. */
 static inline bool ranked_first_may_use(u32 cpu)
 {
 	u32 first = ranked_first();

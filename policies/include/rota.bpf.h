@@ -198,7 +198,7 @@ u32 loop_start;
 /* SCX_OPS_DEFINE(fifo_ops) help_text("…") paper("…") = {.enqueue = …, .name = "fifo"}; */
 #define SCX_OPS_DEFINE(variable) SEC(".struct_ops.link") struct sched_ext_ops variable
 
-/* The usual one, live. quantum_now() keeps to its range whoever wrote to it. */
+/* The usual one, live. quantum_now() keeps to its range whatever was written to it. */
 #define QUANTUM_TUNABLE_OF(default_ns)                                                          \
 	extern volatile u64 quantum_ns;                                                         \
 	__kinline u64 quantum_now(void)                                                         \

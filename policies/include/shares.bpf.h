@@ -33,7 +33,7 @@ static u64 share_of(struct task_struct *p)
 	return share ? MAX_SHARE : 1;
 }
 
-/* For ops.exit_task: the next task with this pid is somebody else. */
+/* For ops.exit_task: the next task with this pid is another one. */
 static void forget_share_of(struct task_struct *p)
 {
 	u32 pid = p->pid;

@@ -141,7 +141,7 @@ static s32 choose_cpu(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 	return cpu;
 }
 
-/* Wakes up an idle CPU that the task may use, if there is one, and notes for whom it comes. */
+/* Wakes up an idle CPU that the task may use, if there is one, and notes that it comes for that. */
 static bool wake_idle_cpu(struct task_struct *p, u32 slot)
 {
 	s32 cpu = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
@@ -220,12 +220,12 @@ static __attribute__((noinline)) bool leaves_cpu(struct task_struct *p)
  * Sends a task that a policy picked to @cpu. The mask was checked when it was
  * picked, but a task can be tied to its CPU for a moment (migration disabled)
  * without a callback: then it runs there. The kernel narrows the mask of such a task only
- * after it was enqueued, when its CPU switches (migrate_disable_switch()), so whoever picks it
+ * after it was enqueued, when its CPU switches (migrate_disable_switch()), so a pick of it
  * before that must look at the count, too. What the count says before the insertion may be old:
  * where the task ran and came back after it was picked, as this CPU is a virtual one that stood
  * still. The insertion is for good if the task waits by then: what is read after that holds, once
  * the task has left its CPU. If the task is gone, having run on another CPU since, this one must
- * decide again: it would idle, or go on, beside those who wait.
+ * decide again: it would idle, or go on, while tasks wait.
  */
 static void dispatch_pid(s32 pid, s32 cpu, u64 slice_ns)
 {
@@ -249,9 +249,9 @@ sent:
 /* What ops.dispatch found under the lock, to be done without it. */
 struct decision {
 	u64 slice_ns;
-	u32 slot; /* the client that gets the CPU; 0: nobody */
+	u32 slot; /* the task to run; 0: none */
 	u32 pid;
-	u32 in_vain; /* for whom the CPU came, if somebody else gets it; 0: nobody */
+	u32 in_vain; /* the task that the CPU came for, if another runs; 0: none */
 	u32 in_vain_pid;
 };
 

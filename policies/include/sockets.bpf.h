@@ -30,7 +30,7 @@ struct end {
 	u64 key;    /* 0: no conversation that is followed */
 	u32 side;   /* enum side */
 	bool local; /* both ends are on this machine */
-	bool named; /* of AF_UNIX: who sends is the current task when data is ready */
+	bool named; /* of AF_UNIX: the sender is the current task when data is ready */
 };
 
 __kinline const struct unix_sock *as_unix(const void *sk)
@@ -47,7 +47,7 @@ __kinline u64 address_at(const void *field)
 	return address;
 }
 
-/* Without a peer, as where anybody sends datagrams to, there is no conversation. */
+/* Without a peer, as for a receiver of datagrams from all senders, there is no conversation. */
 __kinline struct end unix_end(const struct sock *sk)
 {
 	const struct unix_sock *here = as_unix(sk), *there = as_unix(here->peer);

@@ -26,7 +26,7 @@ struct tree_node {
 	u32 left, right, parent;
 };
 
-/* Node 0 is nobody: what is written there is never read. */
+/* Node 0 is no task: what is written there is never read. */
 struct tree_node tree_nodes[NR_SLOTS];
 
 static struct tree_node *node_at(u32 slot)

@@ -44,18 +44,18 @@ struct request {
 	u64 key;	/* of its conversation; 0: it came by a wakeup */
 	u64 carried;	/* its unhappiness at @mark */
 	u64 mark;	/* on its holder's clock */
-	u64 above;	/* unhappiness of all who wait for it, ns */
+	u64 above;	/* unhappiness of all that wait for it, ns */
 	u64 touched_at; /* when its holder last received something */
 	u64 began_at;
 	u64 least;	/* what its parent had then */
-	u32 weight;	/* of the customer, times that of who serves directly */
+	u32 weight;	/* of the customer, times that of the task that serves directly */
 	u32 asker_tgid; /* the process that asks; 0: not known, or not on this machine */
 	u32 asker_session;
-	u32 holder; /* 0: nobody took it yet */
+	u32 holder; /* 0: none took it yet */
 	u32 parent, child;
 	u32 in_bucket;	/* the next one there, or of the free ones */
 	u32 before;	/* the one that it follows in its bucket */
-	bool local;	/* who asks is on this machine */
+	bool local;	/* the sender is on this machine */
 	bool taken;	/* its holder has read it, and is not just expected to */
 	bool handed_on; /* its holder waits for the child, which has the unhappiness */
 };
@@ -77,7 +77,7 @@ struct link {
 };
 
 struct request requests[NR_REQUESTS]; /* 0: none */
-struct holder holders[NR_SLOTS];      /* 0: nobody, whose clock is the time */
+struct holder holders[NR_SLOTS];      /* 0: none, with the time as its clock */
 struct link links[NR_REQUESTS + NR_SLOTS];
 u32 conversations[NR_REQUESTS]; /* buckets of requests by key */
 u32 requests_used, free_request;
@@ -159,7 +159,7 @@ static void set_pace(u32 slot, s64 pace, u64 now)
 
 	h->clock = clock_of(h, now);
 	h->since = now;
-	/* Nobody is owed to for having been served for longer than it waited. */
+	/* No request has a debt from having been served for longer than it waited. */
 	request = falls ? oldest_of(slot) : 0;
 	for (n = loop_start; request && n < MOST_HELD && can_loop(); n++) {
 		struct request *r = request_at(request);
@@ -316,7 +316,7 @@ static __attribute__((noinline)) void request_regains(u32 request, u32 above, u3
 
 /*
  * A request is over: what the customer had waited. What it was for gets that back [eq. 2]; what
- * others do for it has nobody any more who waits for that, and gives it back first.
+ * others do for it has none any more that waits for that, and gives it back first.
  *
  * The only loop, and that before anything else: others call this in loops, and until late in 2025
  * the verifier compared the stack here with that of the call before, beyond the end of the smaller.
@@ -361,7 +361,7 @@ static void request_hand_on(u32 request, u64 now)
 }
 
 /*
- * The request with the highest total of those that a client holds and does not wait for somebody
+ * The request with the highest total of those that a task holds and does not wait for others
  * else's help with; 0: none.
  */
 static u32 request_to_serve(u32 slot, u64 now)

@@ -55,7 +55,7 @@ __kinline void virt_advance(struct virt *v, u64 service_ns, u64 share)
 	virt_add(v, ns, (upper << VIRT_STEP_BITS) + lower, low - lower * share, share);
 }
 
-/* The step of virtual time that a service makes, for those who make it again and again. */
+/* The step of virtual time that a service makes, for those that make it again and again. */
 struct virt_step {
 	struct virt by;
 	u64 service_ns; /* 0: none is known */

@@ -7,10 +7,10 @@
 #ifndef ROTA_VTRR_CPUS_BPF_H
 #define ROTA_VTRR_CPUS_BPF_H
 
-#define URGENT_PER_CPU 4 /* clients to look at; more would hardly find anybody */
+#define URGENT_PER_CPU 4 /* clients to look at; more would hardly find any */
 #define KEPT_STRIDE    (1ull << 32)
 
-/* Can the client be given a quantum on @cpu? @prev, whose own has just ended, can. */
+/* Can the client be given a quantum on @cpu? @prev, at the end of its own, can. */
 static bool can_run(u32 slot, u32 cpu, u32 prev)
 {
 	return slot == prev || (client_at(slot)->waits && slot_may_use(slot, cpu));
@@ -18,7 +18,7 @@ static bool can_run(u32 slot, u32 cpu, u32 prev)
 
 /*
  * While other CPUs are busy: the only client that can run here, 0 if there are several or
- * none. It takes nothing from anybody, and its pick shall not move the cursor for others.
+ * none. It takes nothing from others, and its pick shall not move the cursor for others.
  */
 static u32 only_one_here(u32 cpu, u32 prev)
 {
@@ -36,7 +36,7 @@ static u32 only_one_here(u32 cpu, u32 prev)
 }
 
 /*
- * After a short cycle: of those with quanta kept from the one before, who had the least of
+ * After a short cycle: of those with quanta kept from the one before, the one with the least of
  * such quanta by its share, as in stride scheduling. Counters cannot tell: they have a limit.
  */
 static u32 pick_kept(u32 cpu, u32 prev)
@@ -55,7 +55,7 @@ static u32 pick_kept(u32 cpu, u32 prev)
 		catch_up(c);
 		if (c->counter <= c->share || !can_run(slot, cpu, prev))
 			continue;
-		/* Who was elsewhere is neither behind those here nor far ahead. */
+		/* A task from elsewhere is neither behind those here nor far ahead. */
 		at = c->kept_pass > *pass ? c->kept_pass : *pass;
 		if (at > *pass + KEPT_STRIDE / c->share)
 			at = *pass + KEPT_STRIDE / c->share;

@@ -29,7 +29,7 @@ struct client {
 	bool runs;	 /* was given a quantum that has not ended */
 	bool has_due;	 /* of that quantum something is left */
 	bool was_queued; /* next and prev mean something */
-	bool alone;	 /* nobody else could have had the quantum that it runs in */
+	bool alone;	 /* no other task could have had the quantum that it runs in */
 };
 
 /* Slot 0 is the queue's anchor: its next is the head, its prev the tail. */
@@ -44,9 +44,9 @@ bool after_short_cycle; /* counters can be more than a share */
 u64 total_share;	/* at most 32767 of the largest: below 2^35 */
 u32 nr_waiting, nr_running;
 u64 all_early_ns;	     /* sum of quantum_early_ns */
-u32 running_on[MAX_CPUS];    /* who runs there; 0: nobody of ours */
-u32 picked_for[MAX_CPUS];    /* by the last ops.dispatch there that took the CPU from somebody */
-u64 charged_at_on[MAX_CPUS]; /* charged_at of who was charged last in ops.dispatch there */
+u32 running_on[MAX_CPUS];    /* the task that runs there; 0: none of ours */
+u32 picked_for[MAX_CPUS];    /* by the last ops.dispatch there that took the CPU from a task */
+u64 charged_at_on[MAX_CPUS]; /* charged_at of the task charged last in ops.dispatch there */
 u32 cursor;		     /* the current client, picked last; or the one before it if it left */
 bool current_left;	     /* the latter */
 u64 counter_at_leaving;	     /* of the current client, if it left */
@@ -58,7 +58,7 @@ static struct client *client_at(u32 slot)
 	return &clients[slot & SLOT_MASK];
 }
 
-/* Who has no quanta left and had some all the same: they are of the next cycle. */
+/* For a task that has no quanta left and had some all the same: they are of the next cycle. */
 static void note_ahead(struct client *c)
 {
 	u64 quanta = c->part_ns / quantum_seen;
@@ -196,7 +196,7 @@ static void charge(struct client *c, u64 cpu_time)
 
 /*
  * Brings QVT up to @now before a client comes or goes: what was run until then counts by the
- * shares of then [eq. 4, eq. 7], and who had its quantum has it no more. A clock may run ahead of
+ * shares of then [eq. 4, eq. 7], and a used-up quantum is over. A clock may run ahead of
  * the CPU time that the kernel will tell: that is taken off the next charge.
  */
 static void charge_running(u64 now)

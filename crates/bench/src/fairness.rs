@@ -25,7 +25,7 @@ pub struct Plan {
     pub children: u32,
     /// Steps of each one's integral.
     pub steps: u64,
-    /// Times that all of it is done.
+    /// Number of repetitions.
     pub repeat: u32,
 }
 
@@ -75,7 +75,7 @@ fn once(plan: Plan, cpus: &Cpus, child: &impl Fn() -> Command) -> Result<Vec<u64
 
 fn line(from: &mut BufReader<ChildStdout>) -> Result<String, Error> {
     let mut line = String::new();
-    from.read_line(&mut line).map_err(|e| Error::system("hear of a child", e))?;
+    from.read_line(&mut line).map_err(|e| Error::system("read from a child", e))?;
     Ok(line.trim_end().to_owned())
 }
 
@@ -84,12 +84,12 @@ const READY: &str = "ready";
 /// What a child does: it says that it is there, waits to be told a number of steps, and says how
 /// many nanoseconds the integral took it.
 pub fn child(start: impl Read, mut answer: impl Write) -> Result<(), Error> {
-    let broken = |e| Error::system("talk to the parent", e);
+    let broken = |e| Error::system("write to the parent", e);
     writeln!(answer, "{READY}").and_then(|()| answer.flush()).map_err(broken)?;
     let mut told = String::new();
     BufReader::new(start).read_line(&mut told).map_err(broken)?;
     let steps = told.trim_end().parse::<u64>();
-    let steps = steps.map_err(|_| Error::Input(format!("{told:?} is no number of steps")))?;
+    let steps = steps.map_err(|_| Error::Input(format!("{told:?} is not a number of steps")))?;
     let began_ns = now_ns();
     let pi = pi(steps);
     let took_ns = now_ns() - began_ns;

@@ -95,13 +95,13 @@ impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::SetByPerson(attr) if attr.policy != SCHED_OTHER => {
-                write!(f, "somebody gave it scheduling policy {}", attr.policy)
+                write!(f, "it was given scheduling policy {}", attr.policy)
             }
             Self::SetByPerson(attr) if attr.nice != 0 => {
-                write!(f, "somebody gave it nice {}", attr.nice)
+                write!(f, "it was given nice {}", attr.nice)
             }
             Self::SetByPerson(attr) => {
-                write!(f, "somebody gave it a slice of {} us", attr.slice_ns / 1000)
+                write!(f, "it was given a slice of {} us", attr.slice_ns / 1000)
             }
             Self::Gone => f.write_str("it ended"),
             Self::Failed(error) => write!(f, "{error}"),

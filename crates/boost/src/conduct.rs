@@ -35,7 +35,7 @@ impl std::fmt::Display for Offence {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Unanswered(ns) => write!(f, "{} ms of CPU without an answer", ns / 1_000_000),
-            Self::Beside(ns) => write!(f, "{} ms of CPU beside its requests", ns / 1_000_000),
+            Self::Beside(ns) => write!(f, "{} ms of CPU outside of its requests", ns / 1_000_000),
         }
     }
 }

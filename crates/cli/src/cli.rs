@@ -46,9 +46,9 @@ pub(crate) enum Command {
     Sim(SimArgs),
     /// Simulate workloads under several policies with several seeds, side by side
     Compare(CompareArgs),
-    /// Run the experiments of a paper, and set the numbers beside the paper's
+    /// Run the experiments of a paper, and compare the numbers with the paper's
     Reproduce(ReproduceArgs),
-    /// Look for the alpha and beta of PBS that suit a workload
+    /// Search for the alpha and beta of PBS that suit a workload
     Tune(TuneArgs),
     /// Solve a policy with infinitely short slices, instead of simulating it
     Fluid(FluidArgs),
@@ -56,7 +56,7 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Run a policy in the kernel of this machine (needs root)
     Run(RunArgs),
-    /// Run sooner what somebody waits for, on any kernel with BPF (needs root)
+    /// Boost threads that are serving requests, on any kernel with BPF (needs root)
     Boost(BoostArgs),
     /// Record what the tasks of this machine get from its scheduler (needs root)
     Record(RecordArgs),
@@ -64,7 +64,7 @@ pub(crate) enum Command {
     Trace(TraceArgs),
     /// Change a running policy, or print what can be changed (needs root)
     Set(SetArgs),
-    /// Say whether this machine can run policies, and what is missing
+    /// Check whether this machine can run policies, and print what is missing
     Check(CheckArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),

@@ -140,7 +140,7 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         "boost",
         [
             ("sudo rota boost", "Boost threads that serve a request"),
-            ("sudo rota boost --dry-run", "Say what would be boosted, and change nothing"),
+            ("sudo rota boost --dry-run", "Print what would be boosted, and change nothing"),
         ],
     ),
     (

@@ -116,7 +116,7 @@ impl Attached {
     /// Overwrites a global variable that is not constant, with bytes of its size.
     pub fn write_variable(&self, name: &str, bytes: &[u8]) -> Result<(), SettingError> {
         let refuse = |why: &str| SettingError::Refused { name: name.into(), why: why.into() };
-        let variable = self.variable(name).ok_or_else(|| refuse("is no global variable"))?;
+        let variable = self.variable(name).ok_or_else(|| refuse("is not a global variable"))?;
         match globals::write(&self.object, &self.image, variable, bytes) {
             true => Ok(()),
             false => Err(refuse("cannot be changed while the policy runs")),

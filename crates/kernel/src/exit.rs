@@ -67,7 +67,7 @@ impl Exit {
 
     /// An end that nobody told of.
     pub(crate) fn unknown() -> Self {
-        Self::said("no longer loaded, for a reason that the kernel's log does not tell", "")
+        Self::said("no longer loaded, for a reason that is not in the kernel's log", "")
     }
 
     /// Does the kernel count it as the policy's failure? An unknown reason is one.

@@ -35,7 +35,9 @@ pub(crate) fn scheduler_name(image: &Image) -> &str {
 /// cannot be done.
 pub(crate) fn adjust(image: &mut Image, adjust: Adjust) -> Result<(), String> {
     let Some(at) = table(image).map(|t| t.name.clone()) else {
-        return Err("no variable of type struct sched_ext_ops: this object is no scheduler".into());
+        return Err(
+            "no variable of type struct sched_ext_ops: this object is not a scheduler".into()
+        );
     };
     drop_cgroups(image);
     if adjust.partial {
@@ -127,7 +129,7 @@ pub(crate) fn write(
             OpsField::Str(text) => return Err(format!("{}: '{text}' is too long", unfit(member))),
         };
         if field.bits > 0 || place.len() > 8 {
-            return Err(format!("{} is no plain number", unfit(member)));
+            return Err(format!("{} is not a plain number", unfit(member)));
         }
         let width = place.len();
         place.copy_from_slice(&number.to_le_bytes()[..width]);
@@ -211,6 +213,6 @@ mod tests {
         let mut image = image("wfq");
         image.struct_ops.clear();
         let error = adjust(&mut image, Adjust::default()).expect_err("no table");
-        assert!(error.contains("no scheduler"), "{error}");
+        assert!(error.contains("not a scheduler"), "{error}");
     }
 }

@@ -76,7 +76,7 @@ impl Scheduler {
         };
         let unfit = |what: String| LoadError::Unfit { object: name.clone(), what };
         if !self.options.shares.is_empty() && self.image.map_named(SHARES_MAP).is_err() {
-            return Err(unfit(format!("it has no map {SHARES_MAP}, so it knows no shares")));
+            return Err(unfit(format!("it has no map {SHARES_MAP}, so it supports no shares")));
         }
         let record = Record::of(&self.image);
         self.adjust(record.as_ref()).map_err(unfit)?;

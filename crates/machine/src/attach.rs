@@ -17,7 +17,7 @@ pub enum AttachError {
     #[error(transparent)]
     Start(#[from] StartError),
     /// It has no table of callbacks.
-    #[error("{object}: no variable of type struct sched_ext_ops: this object is no scheduler")]
+    #[error("{object}: no variable of type struct sched_ext_ops: this object is not a scheduler")]
     NoScheduler {
         /// The object.
         object: String,

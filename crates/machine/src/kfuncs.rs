@@ -64,7 +64,7 @@ impl System {
     pub(crate) fn task_arg(&self, addr: u64, name: &str) -> Result<crate::task::Tid, Fault> {
         self.tasks
             .at(addr)
-            .ok_or_else(|| Fault::denied(format!("{name}(): {addr:#x} is no live task_struct")))
+            .ok_or_else(|| Fault::denied(format!("{name}(): {addr:#x} is not a live task_struct")))
     }
 }
 

@@ -134,7 +134,7 @@ impl Scope<'_> {
                 let number = self.number(assign)?;
                 let count = u32::try_from(number).ok().filter(|n| *n > 0).ok_or_else(|| {
                     let what =
-                        format!("{}: {number} is no size: expected 1 to 2^32-1", assign.path);
+                        format!("{}: {number} is not a size: expected 1 to 2^32-1", assign.path);
                     self.error(assign, what)
                 })?;
                 Ok((assign.path.clone(), count))

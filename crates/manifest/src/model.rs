@@ -226,7 +226,7 @@ impl Reader<'_> {
             Value::Float(number) => Given::Text(number.to_string()),
             Value::Boolean(truth) => Given::Text(truth.to_string()),
             Value::Datetime(_) => {
-                return Err(self.error(line, &path, "a date is no value for a variable"))
+                return Err(self.error(line, &path, "a date is not a value for a variable"))
             }
         };
         out.push(Assign { path, value, line });

@@ -151,10 +151,10 @@ fn mistakes_name_line_key_and_expectation() {
         ("[set]\n\nx = \"=cpu\"", "m.toml:3: x: \"cpu\" has a value only under an index [cpu] or with each = \"cpu\""),
         ("[set]\nx = \"=llc(4)\"", "m.toml:2: x: llc(4): the machine has CPUs 0 to 3"),
         ("[set]\nx = \"=speed(0)\"", "m.toml:2: x: unknown function speed: expected core(), llc(), node() or sibling()"),
-        ("[resize]\nx = 0", "m.toml:2: x: 0 is no size: expected 1 to 2^32-1"),
+        ("[resize]\nx = 0", "m.toml:2: x: 0 is not a size: expected 1 to 2^32-1"),
         ("[resize]\nx = \"many\"", "m.toml:2: x: expected a number or \"= expression\", found \"many\""),
         ("[maps.m]\nmax_entries = [1]", "m.toml:2: m: expected a single value, found a list or table"),
-        ("[set]\nx = 2026-01-01", "m.toml:2: x: a date is no value for a variable"),
+        ("[set]\nx = 2026-01-01", "m.toml:2: x: a date is not a value for a variable"),
     ] {
         assert_eq!(expand(text, &facts), Err(message.to_string()), "{text}");
     }

@@ -46,7 +46,7 @@ impl Child {
 
     pub(super) fn tell(&mut self, order: &Order) -> Result<(), Error> {
         let line = serde_json::to_string(order).map_err(|e| Error::Failure(e.to_string()))?;
-        writeln!(self.orders, "{line}").map_err(|e| Error::system("talk to a child", e))
+        writeln!(self.orders, "{line}").map_err(|e| Error::system("write to a child", e))
     }
 
     /// What came of a task.
@@ -63,7 +63,7 @@ impl Child {
 
     fn line(&mut self) -> Result<String, Error> {
         let mut line = String::new();
-        self.answers.read_line(&mut line).map_err(|e| Error::system("hear of a child", e))?;
+        self.answers.read_line(&mut line).map_err(|e| Error::system("read from a child", e))?;
         Ok(line.trim_end().to_owned())
     }
 }
@@ -75,13 +75,13 @@ fn gone() -> Error {
 /// What a child does: it says that it is there, waits for its order, and carries it out. A load
 /// ends when nobody can give it orders any more.
 pub fn child(orders: impl Read, mut answers: impl Write) -> Result<(), Error> {
-    let broken = |e| Error::system("talk to the parent", e);
+    let broken = |e| Error::system("write to the parent", e);
     writeln!(answers, "{READY}").and_then(|()| answers.flush()).map_err(broken)?;
     let mut orders = BufReader::new(orders);
     let mut told = String::new();
     orders.read_line(&mut told).map_err(broken)?;
     let order: Order = serde_json::from_str(&told)
-        .map_err(|e| Error::Input(format!("{:?} is no order: {e}", told.trim_end())))?;
+        .map_err(|e| Error::Input(format!("{:?} is not an order: {e}", told.trim_end())))?;
     // Kernels may be 50 µs late on purpose, to wake up several tasks at once.
     set_current_timer_slack(NonZero::new(1)).map_err(|e| Error::system("set a timer slack", e))?;
     match order {

@@ -32,7 +32,7 @@ pub struct Plan {
     pub burn: u32,
     /// Time of each pair.
     pub duration: Duration,
-    /// Times that each pair is measured.
+    /// Number of measurements of each pair.
     pub repeat: u32,
     /// Known from an earlier run; `None`: calibrated.
     pub loops_per_ms: Option<u64>,

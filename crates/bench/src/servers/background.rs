@@ -48,7 +48,7 @@ impl Jobs {
                 }
                 let there = || Ok(sockets.iter().all(|socket| Path::new(socket).exists()));
                 if !stage.until(PATIENCE, there)? {
-                    return Err(Error::Failure("the background does not begin".into()));
+                    return Err(Error::Failure("the background does not start".into()));
                 }
                 sessions.push(stage.child("teller", other, &["teller", &directory, &count])?);
                 Ok(Self(sessions))

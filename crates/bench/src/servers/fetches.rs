@@ -27,7 +27,7 @@ pub(super) fn child(words: &[String]) -> Result<(), Error> {
         let fetch = fetch(url, wget, Path::new(directory))?;
         let mut out = std::io::stdout().lock();
         writeln!(out, "{} {}", fetch.took_ns, fetch.files)
-            .map_err(|e| Error::system("tell the time", e))?;
+            .map_err(|e| Error::system("print the time", e))?;
         if now_ns() - began_ns >= time_ns {
             return Ok(());
         }
@@ -71,7 +71,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Fetch>, Error> {
         let (took_ns, files) = line.split_once(' ')?;
         Some(Fetch { took_ns: took_ns.parse().ok()?, files: files.parse().ok()? })
     };
-    let line = |line| fetch(line).ok_or_else(|| Error::Failure(format!("{line:?} is no fetch")));
+    let line = |line| fetch(line).ok_or_else(|| Error::Failure(format!("{line:?} is not a fetch")));
     text.lines().map(line).collect()
 }
 

@@ -66,7 +66,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Frame>, Error> {
         };
         Some(Frame { due_ns, shown_ns, was_sent })
     };
-    let line = |line| frame(line).ok_or_else(|| Error::Failure(format!("{line:?} is no frame")));
+    let line = |line| frame(line).ok_or_else(|| Error::Failure(format!("{line:?} is not a frame")));
     text.lines().map(line).collect()
 }
 

@@ -39,7 +39,7 @@ impl Keeper {
     fn tell(&self, task: &Task) -> Result<(), Error> {
         let mut running = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let told = running.input.as_mut().map(|input| writeln!(input, "{}", task.line()));
-        told.unwrap_or(Ok(())).map_err(|e| Error::system("talk to a child", e))
+        told.unwrap_or(Ok(())).map_err(|e| Error::system("write to a child", e))
     }
 
     /// To kill this group.
@@ -162,7 +162,7 @@ pub(super) fn child(input: impl BufRead) -> Result<(), Error> {
     // An input that cannot be read has ended, too.
     for line in input.lines().map_while(Result::ok) {
         let task = Task::parse(&line);
-        duties.take(task.ok_or_else(|| Error::Input(format!("{line:?} is no task")))?);
+        duties.take(task.ok_or_else(|| Error::Input(format!("{line:?} is not a task")))?);
     }
     duties.do_all()
 }

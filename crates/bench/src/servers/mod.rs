@@ -164,7 +164,7 @@ pub fn child(words: &[String]) -> Result<(), Error> {
         "fetch" => fetches::child(words),
         "decode" => video::child(words),
         "player" => player::child(words),
-        _ => Err(Error::Input(format!("{what:?} is no child of the bench"))),
+        _ => Err(Error::Input(format!("{what:?} is not a child of the bench"))),
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) fn child(words: &[String]) -> Result<(), Error> {
     let began = Instant::now();
     while back.count() == 0 {
         if began.elapsed() > PATIENCE {
-            return Err(Error::Failure("the decoder does not begin".into()));
+            return Err(Error::Failure("the decoder does not start".into()));
         }
         if sent < AHEAD {
             decoder.write_all(&video::part(pictures[sent % pictures.len()])).map_err(talk)?;
@@ -71,11 +71,11 @@ pub(super) fn child(words: &[String]) -> Result<(), Error> {
         frame.shown_ns = Some(at);
     }
     let text = frames::write(&frames);
-    std::io::stdout().write_all(text.as_bytes()).map_err(|e| Error::system("tell the times", e))
+    std::io::stdout().write_all(text.as_bytes()).map_err(|e| Error::system("print the times", e))
 }
 
 fn talk(error: std::io::Error) -> Error {
-    Error::system("talk to the decoder", error)
+    Error::system("write to the decoder", error)
 }
 
 fn connect(socket: &Path) -> Result<UnixStream, Error> {

@@ -13,7 +13,7 @@ pub(super) const READY: &str = "ready";
 /// What a program does: it is told threads and steps, has its threads wait, says that it is ready,
 /// and when it is told to begin, says when the last thread was done.
 pub fn child(orders: impl Read, mut answer: impl Write) -> Result<(), Error> {
-    let broken = |e| Error::system("talk to the parent", e);
+    let broken = |e| Error::system("write to the parent", e);
     let mut orders = BufReader::new(orders);
     let mut told = String::new();
     orders.read_line(&mut told).map_err(broken)?;
@@ -56,7 +56,7 @@ fn order(told: &str) -> Result<(u32, u64), Error> {
         Some((threads, steps.trim_end().parse::<u64>().ok().filter(|steps| *steps > 0)?))
     });
     parsed.ok_or_else(|| {
-        Error::Input(format!("{:?} is no number of threads and one of steps", told.trim_end()))
+        Error::Input(format!("{:?} is not a number of threads and one of steps", told.trim_end()))
     })
 }
 

@@ -35,7 +35,7 @@ pub struct Plan {
     pub threads: Pair<u32>,
     /// Steps of each program's integral, which its threads divide.
     pub steps: u64,
-    /// Times that both run side by side.
+    /// Number of runs of both at the same time.
     pub repeat: u32,
 }
 
@@ -136,7 +136,7 @@ impl Talk {
 
     fn hear(&mut self) -> Result<String, Error> {
         let mut line = String::new();
-        self.answers.read_line(&mut line).map_err(|e| Error::system("hear of a program", e))?;
+        self.answers.read_line(&mut line).map_err(|e| Error::system("read from a program", e))?;
         Ok(line.trim_end().to_owned())
     }
 }

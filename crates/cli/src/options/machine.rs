@@ -17,7 +17,7 @@ pub(crate) struct MachineArgs {
     #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
     pub(crate) duration: Option<u64>,
 
-    /// Leave out of all numbers what happens before this time
+    /// Discard statistics before this time
     #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
     pub(crate) warmup: Option<u64>,
 
@@ -26,7 +26,7 @@ pub(crate) struct MachineArgs {
     #[arg(value_parser = seed, allow_negative_numbers = true)]
     pub(crate) seed: u64,
 
-    /// Draw lots (from the seed) for the order of what happens at the same time, in place of
+    /// Order what happens at the same time at random (from the seed), in place of
     /// the documented order: shows which results depend on it
     #[arg(long)]
     pub(crate) shuffle_ties: bool,

@@ -20,7 +20,7 @@ pub(crate) struct ObjectArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "kernel", value_hint = ValueHint::FilePath)]
     pub(crate) btf: Option<PathBuf>,
 
-    /// Look for headers of a FILE.bpf.c here too (repeatable)
+    /// Search for headers of a FILE.bpf.c here too (repeatable)
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) include: Vec<PathBuf>,
 }

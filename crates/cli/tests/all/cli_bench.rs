@@ -175,7 +175,7 @@ fn shares_of_tasks_that_come_and_go_are_counted_by_window() {
 
     let text = rota(&words).ok().stdout;
     assert!(text.starts_with("2 tasks on CPU ") && text.contains("20000 loops per ms"), "{text}");
-    assert!(text.contains("shares until so many seconds"), "{text}");
+    assert!(text.contains("shares by time in seconds"), "{text}");
 }
 
 #[test]

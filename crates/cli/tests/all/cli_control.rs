@@ -99,7 +99,7 @@ fn monitor_prints_what_happened_between_two_answers() {
     let player = play(&socket, (1..=3).map(sample).collect());
     let run = rota(&["run", "--monitor", "100ms", "--json", "--control", &socket]);
     assert_eq!(run.code, 1, "the policy went away: {}", run.stderr);
-    assert!(run.stderr.contains("the policy does not run any more"), "{}", run.stderr);
+    assert!(run.stderr.contains("the policy is no longer running"), "{}", run.stderr);
     let lines: Vec<Value> =
         run.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(lines.len(), 2, "three samples, two intervals");

@@ -52,5 +52,5 @@ fn what_cannot_be_tuned_is_refused() {
     tune(&file, &[&aim[..], &["--betas", "x"]].concat()).refused(&["beta = x"]);
     rota(&["tune", "vtrr", &file, "--minimise", "jain"]).refused(&["alpha"]);
     let none = tune(&file, &["--minimise", "p99_response", "--alphas", "1", "--betas", "0"]);
-    none.refused(&["response_p99", "expected a measure"]);
+    none.refused(&["response_p99", "expected a metric"]);
 }

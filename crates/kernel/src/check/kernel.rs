@@ -25,7 +25,7 @@ pub(super) fn version(root: &Root) -> Fact {
         Ok(release) => release,
         Err(_) if !root.exists("/proc/self") => {
             let how = "policies run in Linux, with /proc mounted; `rota sim` runs anywhere";
-            return Fact::missing(name, "this is no Linux, or /proc is not mounted", how)
+            return Fact::missing(name, "this is not Linux, or /proc is not mounted", how)
                 .for_record();
         }
         Err(e) => {
@@ -37,7 +37,7 @@ pub(super) fn version(root: &Root) -> Fact {
             Fact::missing(name, format!("Linux {release} is older than sched_ext"), A_KERNEL)
         }
         Some(_) => Fact::ok(name, format!("Linux {release}")),
-        None => Fact::warning(name, format!("Linux {release}, a version of no known form"), ""),
+        None => Fact::warning(name, format!("Linux {release}, a version of unknown form"), ""),
     }
 }
 

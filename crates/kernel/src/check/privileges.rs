@@ -18,7 +18,7 @@ pub(super) fn capabilities(root: &Root) -> Fact {
     let first: Vec<&str> = map.split_whitespace().collect();
     let held = root.value("/proc/self/status", "CapEff");
     let Some(held) = held.and_then(|h| u64::from_str_radix(&h, 16).ok()) else {
-        return Fact::missing(name, "cannot tell this process's privileges", "run as root")
+        return Fact::missing(name, "cannot determine this process's privileges", "run as root")
             .for_record();
     };
     let has = |cap: u32| held >> cap & 1 == 1;
@@ -39,11 +39,11 @@ pub(super) fn capabilities(root: &Root) -> Fact {
         return Fact::warning(
             name,
             "CAP_BPF and CAP_PERFMON are there, but not CAP_SYS_ADMIN",
-            "policies run, but --stats cannot tell how long their callbacks take",
+            "policies run, but --stats cannot measure how long their callbacks take",
         )
         .for_record();
     }
-    Fact::ok(name, "root, or as good").for_record()
+    Fact::ok(name, "root, or equivalent").for_record()
 }
 
 /// A locked-down kernel lets no program read its memory by address, as policies do to note

@@ -14,7 +14,7 @@ pub(super) fn loaded(root: &Root, socket: &Path) -> Option<Fact> {
     }
     let ops = root.text("/sys/kernel/sched_ext/root/ops").unwrap_or_default();
     let which = match ops.as_str() {
-        "" => format!("another scheduler is there (sched_ext is {state})"),
+        "" => format!("another scheduler is loaded (sched_ext is {state})"),
         ops => format!("the scheduler '{ops}' is {}", state_in_words(&state)),
     };
     let tasks = match root.text("/sys/kernel/sched_ext/switch_all").as_deref() {

@@ -122,7 +122,7 @@ fn no_linux_at_all() {
     let empty = tempfile::tempdir().expect("directory");
     let findings = computer_at(empty.path(), Path::new("/nonexistent"));
     let first = findings.missing(Purpose::Run).next().expect("missing");
-    assert!(first.found.contains("no Linux"), "{first:?}");
+    assert!(first.found.contains("not Linux"), "{first:?}");
 }
 
 #[test]

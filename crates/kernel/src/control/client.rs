@@ -19,13 +19,13 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Debug, Error)]
 pub enum ClientError {
     /// Nobody listens.
-    #[error("no policy is running: nobody answers at {} (start one with `rota run`)", .0.display())]
+    #[error("no policy is running: no answer at {} (start one with `rota run`)", .0.display())]
     Nobody(PathBuf),
     /// Somebody listens, but not for us.
     #[error("{} is for root only: run this with sudo", .0.display())]
     Forbidden(PathBuf),
     /// It was there, and hung up.
-    #[error("the policy does not run any more")]
+    #[error("the policy is no longer running")]
     Gone,
     /// The connection broke.
     #[error("the running policy does not answer: {0}")]

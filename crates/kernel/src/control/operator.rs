@@ -143,7 +143,7 @@ impl Operated<'_> {
         let Share { pid, share } = *share;
         if !self.attached.object().maps().any(|m| m.name() == SHARES_MAP) {
             let policy = &self.operator.policy;
-            let what = format!("{policy} knows no shares: it has no map {SHARES_MAP}");
+            let what = format!("{policy} supports no shares: it has no map {SHARES_MAP}");
             return Err(Refusal::input(what));
         }
         if let Some(share) = share.filter(|s| !(1..=MAX_SHARE).contains(s)) {

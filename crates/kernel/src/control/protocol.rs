@@ -146,7 +146,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Request, Refusal> {
     let mut value: Value = serde_json::from_slice(line).map_err(wrong)?;
     let version = Versioned::deserialize(&value).map_err(wrong)?.version;
     if version != VERSION {
-        let what = format!("version {version} is not spoken here, expected {VERSION}");
+        let what = format!("version {version} is not supported, expected {VERSION}");
         return Err(Refusal::input(what));
     }
     if let Value::Object(members) = &mut value {

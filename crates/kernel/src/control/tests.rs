@@ -191,7 +191,7 @@ fn bad_requests_are_answered_with_what_was_expected() {
         let cases = [
             ("nonsense\n", "not a request"),
             ("{\"request\":\"get\"}\n", "missing field `version`"),
-            ("{\"version\":2,\"request\":\"get\"}\n", "version 2 is not spoken here, expected 1"),
+            ("{\"version\":2,\"request\":\"get\"}\n", "version 2 is not supported, expected 1"),
             ("{\"version\":1,\"request\":\"reboot\"}\n", "unknown variant `reboot`"),
             ("{\"version\":1,\"request\":\"set\",\"tunable\":[]}\n", "unknown field `tunable`"),
             ("{\"version\":1,\"request\":\"set\",\"tunables\":[[\"a\"]]}\n", "invalid length"),

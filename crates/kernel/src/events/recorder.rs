@@ -259,7 +259,7 @@ impl Recorder {
 
     /// Has the kernel go through all tasks once.
     fn snapshot(&mut self) -> Result<(), RecordError> {
-        let refused = |e| RecordError::refused("looking at all tasks", e, rota_libbpf_log::take());
+        let refused = |e| RecordError::refused("reading all tasks", e, rota_libbpf_log::take());
         let program = self.object.progs_mut().find(|p| p.name() == "snapshot");
         let Some(program) = program else { return Ok(()) };
         let link = program.attach_iter_with_opts(libbpf_rs::IterOpts::None).map_err(refused)?;

@@ -152,16 +152,17 @@ macro_rules! measures {
 const MEASURES: &[Measure] = measures![
     "jain", "Jain's index", "Jain", FAIRNESS, Number, Higher, true,
     "Jain's fairness index of service by share or weight, over tasks that never slept: 1 if all \
-     are served alike, 1/n if one gets everything.",
+     are served alike, 1/n if one task gets everything.",
     |run| run.numbers.totals.jain;
 
-    "lag_max", "lag, furthest behind", "lag max", FAIRNESS, Ns, Lower, true,
-    "The furthest that any task was ever behind an ideal machine which serves all tasks at the \
-     same time by weight.",
+    "lag_max", "lag, largest", "lag max", FAIRNESS, Ns, Lower, true,
+    "The largest lag of any task: how far it was behind an ideal machine which serves all tasks \
+     at the same time by weight.",
     |run| run.numbers.totals.lag_ns.map(|lag| lag.max as f64);
 
-    "lag_min", "lag, furthest ahead", "lag min", FAIRNESS, Ns, Higher, false,
-    "The furthest that any task was ever ahead of that ideal machine, as a negative number.",
+    "lag_min", "lag, smallest", "lag min", FAIRNESS, Ns, Higher, false,
+    "The smallest lag of any task: how far it was ahead of that ideal machine, as a negative \
+     number.",
     |run| run.numbers.totals.lag_ns.map(|lag| lag.min as f64);
 
     "lag_mean", "lag, mean absolute", "mean |lag|", FAIRNESS, Ns, Lower, false,
@@ -169,36 +170,36 @@ const MEASURES: &[Measure] = measures![
     |run| run.numbers.totals.lag_ns.map(|lag| lag.mean_abs);
 
     "wakeup_mean", "wakeup latency, mean", "wakeup mean", LATENCY, Ns, Lower, false,
-    "From a wakeup to the CPU, mean over all wakeups of all tasks.",
+    "Time from a wakeup until the task runs, mean over all wakeups of all tasks.",
     |run| wakeups(run).mean;
 
     "wakeup_p50", "wakeup latency, median", "wakeup p50", LATENCY, Ns, Lower, true,
-    "From a wakeup to the CPU: half of all wakeups waited no longer.",
+    "Time from a wakeup until the task runs: half of all wakeups are at or below this.",
     |run| ns(wakeups(run).p50);
 
     "wakeup_p95", "wakeup latency, p95", "wakeup p95", LATENCY, Ns, Lower, false,
-    "From a wakeup to the CPU: 95 % of all wakeups waited no longer.",
+    "Time from a wakeup until the task runs: 95 % of all wakeups are at or below this.",
     |run| ns(wakeups(run).p95);
 
     "wakeup_p99", "wakeup latency, p99", "wakeup p99", LATENCY, Ns, Lower, true,
-    "From a wakeup to the CPU: 99 % of all wakeups waited no longer.",
+    "Time from a wakeup until the task runs: 99 % of all wakeups are at or below this.",
     |run| ns(wakeups(run).p99);
 
     "wakeup_p999", "wakeup latency, p99.9", "wakeup p99.9", LATENCY, Ns, Lower, false,
-    "From a wakeup to the CPU: 99.9 % of all wakeups waited no longer.",
+    "Time from a wakeup until the task runs: 99.9 % of all wakeups are at or below this.",
     |run| ns(wakeups(run).p999);
 
     "wakeup_max", "wakeup latency, longest", "wakeup max", LATENCY, Ns, Lower, true,
-    "From a wakeup to the CPU: the longest wait.",
+    "Time from a wakeup until the task runs: the longest.",
     |run| ns(wakeups(run).max);
 
     "wakeups", "wakeups", "wakeups", LATENCY, Count, Neither, false,
-    "How many wakeups there were, those still unanswered at the end included.",
+    "Number of wakeups, including those unanswered at the end.",
     |run| Some(wakeups(run).count as f64);
 
     "wakeups_unanswered", "wakeups unanswered at the end", "unanswered", LATENCY, Count, Lower,
     false,
-    "How many tasks were still waiting for the answer to a wakeup when the run ended.",
+    "Number of tasks that were woken and had not run yet when the run ended.",
     |run| Some(wakeups(run).waiting as f64);
 
     "run_delay_mean", "run delay, mean", "delay mean", LATENCY, Ns, Lower, false,
@@ -206,47 +207,47 @@ const MEASURES: &[Measure] = measures![
     |run| mean(run.numbers.tasks.iter().map(|task| task.run_delay_ns as f64));
 
     "run_delay_max", "run delay, worst task", "worst delay", LATENCY, Ns, Lower, false,
-    "Time that the task which waited most in the whole run was ready to run but waited.",
+    "Time that a task was ready to run but waited, in the whole run: the longest of all tasks.",
     |run| ns(run.numbers.tasks.iter().map(|task| task.run_delay_ns).max());
 
     "turnaround_mean", "turnaround, mean", "turnaround", PROGRESS, Ns, Lower, false,
-    "From a wakeup until the task slept again or exited, mean over all of them.",
+    "Time from a wakeup until the task slept again or exited, mean over all of them.",
     |run| turnaround(run).mean;
 
     "turnaround_p50", "turnaround, median", "turnaround p50", PROGRESS, Ns, Lower, false,
-    "From a wakeup until the task slept again or exited: half of them took no longer.",
+    "Time from a wakeup until the task slept again or exited: half are at or below this.",
     |run| ns(turnaround(run).p50);
 
     "turnaround_p99", "turnaround, p99", "turnaround p99", PROGRESS, Ns, Lower, false,
-    "From a wakeup until the task slept again or exited: 99 % of them took no longer.",
+    "Time from a wakeup until the task slept again or exited: 99 % are at or below this.",
     |run| ns(turnaround(run).p99);
 
     "turnaround_max", "turnaround, longest", "turnaround max", PROGRESS, Ns, Lower, false,
-    "From a wakeup until the task slept again or exited: the longest.",
+    "Time from a wakeup until the task slept again or exited: the longest.",
     |run| ns(turnaround(run).max);
 
     "slowdown_mean", "slowdown, mean", "slowdown", PROGRESS, Number, Lower, true,
-    "Turnaround over the CPU time in it, mean over all of them: 1 if nobody ever waited.",
+    "Turnaround divided by the CPU time in it, mean over all of them: 1 if no task ever waited.",
     |run| slowdown(run).mean;
 
     "slowdown_p99", "slowdown, p99", "slowdown p99", PROGRESS, Number, Lower, false,
-    "Turnaround over the CPU time in it: 99 % of them were not above this.",
+    "Turnaround divided by the CPU time in it: 99 % are at or below this.",
     |run| slowdown(run).p99;
 
     "slowdown_max", "slowdown, greatest", "slowdown max", PROGRESS, Number, Lower, false,
-    "Turnaround over the CPU time in it: the greatest.",
+    "Turnaround divided by the CPU time in it: the greatest.",
     |run| slowdown(run).max;
 
     "bursts_per_s", "throughput, bursts", "bursts/s", PROGRESS, PerSecond, Higher, false,
-    "How often in a second a task was done with what it woke for: it slept again or exited.",
+    "Bursts per second. A burst ends when the task sleeps again or exits.",
     |run| run.numbers.totals.bursts_per_s;
 
     "exits", "tasks that exited", "exits", PROGRESS, Count, Higher, false,
-    "How many tasks came to their end.",
+    "Number of tasks that exited.",
     |run| Some(run.numbers.totals.completion_ns.count as f64);
 
     "completion_mean", "completion time, mean", "completion", PROGRESS, Ns, Lower, false,
-    "From creation to exit, mean over the tasks that exited.",
+    "Time from creation to exit, mean over the tasks that exited.",
     |run| run.numbers.totals.completion_ns.mean;
 
     "makespan", "time until all tasks have exited", "makespan", PROGRESS, Ns, Lower, false,
@@ -254,44 +255,44 @@ const MEASURES: &[Measure] = measures![
     |run| ns(run.numbers.totals.makespan_ns);
 
     "response_mean", "response time, mean", "response", REQUESTS, Ns, Lower, true,
-    "From a request's arrival at its socket to its answer, mean over all requests.",
+    "Time from a request's arrival at its socket to its answer, mean over all requests.",
     requests::response_mean;
 
     "response_p99", "response time, p99", "response p99", REQUESTS, Ns, Lower, true,
-    "From a request's arrival at its socket to its answer: 99 % of the requests to the slowest \
-     socket took no longer.",
+    "Time from a request's arrival at its socket to its answer: 99 % of the requests to the \
+     slowest socket are at or below this.",
     requests::response_p99;
 
     "response_max", "response time, longest", "response max", REQUESTS, Ns, Lower, false,
-    "From a request's arrival at its socket to its answer: the longest.",
+    "Time from a request's arrival at its socket to its answer: the longest.",
     requests::response_max;
 
     "answered_per_s", "throughput, requests", "answers/s", REQUESTS, PerSecond, Higher, true,
-    "How many requests were answered in a second, over all sockets.",
+    "Number of requests answered per second, over all sockets.",
     requests::answered_per_s;
 
     "requests_open", "requests unanswered at the end", "open", REQUESTS, Count, Lower, false,
-    "How many requests had no answer when the run ended.",
+    "Number of requests without an answer when the run ended.",
     requests::open;
 
     "requests_dropped", "requests dropped", "dropped", REQUESTS, Count, Lower, false,
-    "How many requests found the queue of their socket full.",
+    "Number of requests that found the queue of their socket full.",
     requests::dropped;
 
     "context_switches", "context switches", "switches", COST, Count, Lower, true,
-    "How often a CPU began to run a task after another one or idleness.",
+    "Number of times that a CPU began to run a task after another task or idleness.",
     |run| Some(totals(run).context_switches as f64);
 
     "migrations", "migrations", "migrations", COST, Count, Lower, false,
-    "How often a task came onto a CPU other than its last.",
+    "Number of times that a task started to run on a CPU other than its last.",
     |run| Some(totals(run).migrations as f64);
 
     "decisions", "decisions", "decisions", COST, Count, Neither, false,
-    "Slices that were started, also those of the same task again.",
+    "Number of slices that were started, also those of the same task again.",
     |run| Some(totals(run).decisions as f64);
 
     "idle", "idle", "idle", COST, Fraction, Neither, true,
-    "Part of the machine's time in which no task ran.",
+    "Fraction of the machine's CPU time in which no task ran.",
     |run| part(totals(run).idle_ns as f64, run.cpus as f64 * totals(run).measured_ns as f64);
 
     "instructions_mean", "instructions per decision", "insns", COST, Instructions, Lower,
@@ -299,14 +300,14 @@ const MEASURES: &[Measure] = measures![
     "Instructions of the policy's callbacks from one slice of a CPU to its next, mean.",
     |run| totals(run).instructions_per_decision.mean;
 
-    "instructions_max", "instructions, dearest decision", "insns max", COST, Instructions, Lower,
-    false,
+    "instructions_max", "instructions, most expensive decision", "insns max", COST, Instructions,
+    Lower, false,
     "Instructions of the policy's callbacks from one slice of a CPU to its next, the most.",
     |run| ns(totals(run).instructions_per_decision.max);
 
     "nonvoluntary_per_s", "nonvoluntary switches", "nonvoluntary/s", COST, PerSecond, Lower, false,
-    "How often in a second a task left its CPU to another one though it could go on: its slice was \
-     used up, it was preempted, or it yielded.",
+    "Number per second of switches from a task that could go on: its slice was used up, it was \
+     preempted, or it yielded.",
     |run| totals(run).nonvoluntary_per_s;
 ];
 

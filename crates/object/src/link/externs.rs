@@ -164,7 +164,8 @@ fn add_kconfig(
     for var in sec.vars() {
         let Type::Var(name, ty, _) = btf.get(var.ty) else { continue };
         let Some(size) = btf.size_of(ty).filter(|s| *s <= MAX_CONFIG) else {
-            let what = format!("extern '{name}': {} is no option's type", btf.type_name(ty));
+            let what =
+                format!("extern '{name}': {} is not the type of an option", btf.type_name(ty));
             return Err(Problem::Maps(what));
         };
         wanted.push((size, name, ty));

@@ -113,7 +113,7 @@ impl Maps {
             let symbol = object.symbol(r.symbol)?;
             let slot = (offset - start).checked_sub(values).filter(|s| s % 8 == 0);
             let (Some(slot), Some(target)) = (slot, symbol.section) else {
-                return Err(format!("map {name}: '{}' is no initial value", symbol.name));
+                return Err(format!("map {name}: '{}' is not an initial value", symbol.name));
             };
             let slot = (slot / 8) as u32;
             if self.defs[owner].max_entries <= slot && self.defs[owner].max_entries != 0 {

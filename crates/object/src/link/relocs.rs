@@ -85,7 +85,7 @@ fn one(
                 return match maps.at(section, at) {
                     Some(map) => Ok(Symbol::Map(map)),
                     None => {
-                        let what = format!("'{}' + {addend:#x} is no map", symbol.name);
+                        let what = format!("'{}' + {addend:#x} is not a map", symbol.name);
                         Err(Problem::Relocation(what))
                     }
                 };

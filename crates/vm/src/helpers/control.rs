@@ -113,7 +113,7 @@ pub(super) fn tail_call<H: Host>(
     &[ctx, map, index, ..]: &[u64; 5],
 ) -> Result<u64, Fault> {
     let Body::Programs(programs) = &rt.map_at(map)?.body else {
-        return Err(Fault::denied("the map is no program array"));
+        return Err(Fault::denied("the map is not a program array"));
     };
     match programs.get(index as u32 as usize).copied().flatten() {
         Some(func) => {

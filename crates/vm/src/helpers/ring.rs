@@ -35,7 +35,7 @@ fn finish<H: Host>(rt: &mut Runtime<H>, record: u64, discard: bool) -> Result<u6
     if finished {
         Ok(0)
     } else {
-        Err(Fault::denied(format!("{record:#x} is no reserved ring buffer record")))
+        Err(Fault::denied(format!("{record:#x} is not a reserved ring buffer record")))
     }
 }
 

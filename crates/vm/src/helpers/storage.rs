@@ -19,7 +19,7 @@ pub(super) fn task_get<H: Host>(
     let number = rt.map_number(map)?;
     let map = &rt.maps[number as usize];
     let Body::Storage(storage) = &map.body else {
-        return Err(Fault::denied("the map is no storage"));
+        return Err(Fault::denied("the map is not a storage map"));
     };
     if owner == 0 || flags & !CREATE != 0 {
         return Ok(0);

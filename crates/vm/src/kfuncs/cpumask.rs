@@ -82,7 +82,10 @@ fn acquire<H: Host>(_: &mut H, rt: &mut Runtime<H>, args: &Args) -> Answer {
 
 fn release<H: Host>(host: &mut H, rt: &mut Runtime<H>, args: &Args) -> Answer {
     if !rt.objects.contains(args[0]) {
-        return Err(Fault::denied(format!("release of {:#x}, which is no live cpumask", args[0])));
+        return Err(Fault::denied(format!(
+            "release of {:#x}, which is not a live cpumask",
+            args[0]
+        )));
     }
     rt.release_object(host, args[0]);
     Ok(0)

@@ -63,7 +63,7 @@ fn percpu_new<H: Host>(
 
 fn drop<H: Host>(host: &mut H, rt: &mut Runtime<H>, &[addr, ..]: &[u64; 5]) -> Result<u64, Fault> {
     if !rt.objects.contains(addr) {
-        return Err(Fault::denied(format!("drop of {addr:#x}, which is no live object")));
+        return Err(Fault::denied(format!("drop of {addr:#x}, which is not a live object")));
     }
     rt.release_object(host, addr);
     Ok(0)

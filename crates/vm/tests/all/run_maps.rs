@@ -243,7 +243,7 @@ fn ring_buffer_passes_records_in_order_until_one_is_pending() {
     assert_eq!(first(m.runtime.ring_drain(&mut m.host, ring)), [3]);
     assert_eq!(m.answer(1, &[4096]), 0, "larger than the ring");
     let fault = m.call(2, &[pending]).unwrap_err();
-    assert!(fault.to_string().contains("no reserved ring buffer record"), "{fault}");
+    assert!(fault.to_string().contains("not a reserved ring buffer record"), "{fault}");
 }
 
 #[test]

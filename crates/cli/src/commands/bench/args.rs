@@ -23,18 +23,18 @@ pub(crate) enum Bench {
     Fairness(FairnessArgs),
     /// Time two programs that compute the same with different numbers of threads
     Threads(ThreadsArgs),
-    /// Run encoders with different nice values on one CPU, and see how evenly frames come
+    /// Run encoders with different nice values on one CPU, and measure how evenly frames come
     Encoders(EncodersArgs),
-    /// See which share of a CPU tasks have over time that come and go
+    /// Measure which share of a CPU tasks that come and go have over time
     Shares(SharesArgs),
-    /// Measure how late audio, video and X get the CPU beside a load
+    /// Measure the latencies of audio, video and X while a load runs
     Interactivity(InteractivityArgs),
-    /// Measure real servers beside compile jobs: as they are, with a nice value, with `rota boost`
+    /// Measure real servers while compile jobs run: as is, with a nice value, with `rota boost`
     Servers(ServersArgs),
     /// A child of `rota bench servers`
     #[command(hide = true)]
     ServersChild {
-        /// What it is, and for whom
+        /// What it is, and what it serves
         #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
         words: Vec<String>,
     },
@@ -61,7 +61,7 @@ pub(crate) struct FairnessArgs {
     #[arg(value_parser = clap::value_parser!(u64).range(100..))]
     pub(crate) steps: u64,
 
-    /// Times that all of it is done
+    /// Number of repetitions
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: u32,
@@ -90,7 +90,7 @@ pub(crate) struct ThreadsArgs {
     #[arg(value_parser = clap::value_parser!(u64).range(100..))]
     pub(crate) steps: u64,
 
-    /// Times that both run side by side
+    /// Number of runs of both at the same time
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: u32,
@@ -111,7 +111,7 @@ pub(crate) struct InteractivityArgs {
     #[arg(value_parser = values::task)]
     pub(crate) task: Vec<Task>,
 
-    /// Loads beside each of them: none, audio, video, x, burn, full
+    /// Loads that run with each of them: none, audio, video, x, burn, full
     #[arg(long, value_name = "LOAD,…", value_delimiter = ',')]
     #[arg(default_value = "none,audio,video,x,burn,full", value_parser = values::load)]
     pub(crate) load: Vec<Load>,
@@ -121,11 +121,11 @@ pub(crate) struct InteractivityArgs {
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) burn: u32,
 
-    /// How long each task is measured beside each load
+    /// How long each task is measured with each load
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration_or_seconds)]
     pub(crate) duration: u64,
 
-    /// Times that each pair is measured
+    /// Number of measurements of each pair
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: u32,
@@ -146,7 +146,7 @@ pub(crate) struct InteractivityArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct EncodersArgs {
-    /// Nice value of each encoder [default: 7,4,2,1,0, whose weights are about 1 to 5]
+    /// Nice value of each encoder [default: 7,4,2,1,0: weights of about 1 to 5]
     #[arg(long, value_name = "NICE,…", value_delimiter = ',')]
     #[arg(allow_negative_numbers = true, value_parser = clap::value_parser!(i32).range(-20..=19))]
     pub(crate) nice: Vec<i32>,
@@ -225,12 +225,12 @@ pub(crate) struct ServersArgs {
     #[arg(default_value = "mariadb,apache,video", value_parser = values::server)]
     pub(crate) server: Vec<Server>,
 
-    /// Jobs of the background beside each of them
+    /// Background jobs that run with each of them
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "0,12")]
     #[arg(value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub(crate) jobs: Vec<u32>,
 
-    /// What the jobs do: compile C sources, or burn the CPU and answer who asks them (chatty)
+    /// What the jobs do: compile C sources, or burn the CPU and answer requests (chatty)
     #[arg(long, value_name = "KIND", default_value = "compile")]
     #[arg(value_parser = values::background)]
     pub(crate) background: Background,
@@ -262,7 +262,7 @@ pub(crate) struct ServersArgs {
     #[arg(value_parser = clap::value_parser!(i32).range(-20..=19))]
     pub(crate) customer_nice: i32,
 
-    /// Append what `rota boost --log` said in each run to this file
+    /// Append what `rota boost --log` printed in each run to this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) boost_log: Option<PathBuf>,
 

@@ -117,7 +117,7 @@ fn print(out: &mut dyn Write, found: &[Encoder], duration_ns: u64) -> Result<(),
     for line in table::lines(&header, 0, found.iter().map(row).collect()) {
         writeln!(out, "{line}")?;
     }
-    writeln!(out, "\nframes after so many seconds")?;
+    writeln!(out, "\nframes by time in seconds")?;
     let at = |row: u64| (u128::from(duration_ns) * u128::from(row) / u128::from(ROWS)) as u64;
     let row = |row: u64| {
         let frames = found.iter().map(|encoder| encoder.frames_until(at(row)).to_string());

@@ -64,7 +64,7 @@ fn print(out: &mut dyn Write, found: &Shares, window_ns: u64) -> Result<(), Erro
     for line in table::lines(&header, 0, (1..).zip(&found.tasks).map(row).collect()) {
         writeln!(out, "{line}")?;
     }
-    writeln!(out, "\nshares until so many seconds")?;
+    writeln!(out, "\nshares by time in seconds")?;
     let names: Vec<String> = (1..=found.tasks.len()).map(|task| format!("task {task}")).collect();
     let header: Vec<&str> =
         std::iter::once("time (s)").chain(names.iter().map(String::as_str)).collect();

@@ -11,27 +11,27 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct BoostArgs {
-    /// Who makes a thread worth boosting: any of remote, other-user, other-session,
-    /// other-cgroup, on-behalf (of such a one), unknown. Never the process itself, its
+    /// Clients that make a thread worth boosting: any of remote, other-user, other-session,
+    /// other-cgroup, on-behalf (of such a client), unknown. Never the process itself, its
     /// ancestors and descendants
     #[arg(long, value_name = "LIST", default_value_t)]
     pub(crate) customers: Customers,
 
-    /// What to do for who gets answers: none, fair (it comes sooner, and gets no more CPU time
-    /// than without), or full (as for servers)
+    /// What to do for clients that get answers: none, fair (they run sooner, and get no more CPU
+    /// time than without), or full (as for servers)
     #[arg(long, value_name = "WHAT", default_value_t)]
     pub(crate) clients: Clients,
 
-    /// CPU time that servers of people (users who can log in) may use beyond their users' fair
+    /// CPU time that servers of people (users that can log in) may use beyond their users' fair
     /// share, all together, in percent of the machine; 0 for none
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = percent_or_none)]
     pub(crate) user_budget: f64,
 
-    /// The same of services: of users who cannot log in
+    /// The same for servers of services (users that cannot log in)
     #[arg(long, value_name = "PERCENT", default_value_t = 25.0, value_parser = percent_or_none)]
     pub(crate) service_budget: f64,
 
-    /// CPU time of one request without an answer or sleep; who uses more is no server
+    /// CPU time of one request without an answer or sleep; a thread that uses more is no server
     #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = duration)]
     pub(crate) request_budget: u64,
 
@@ -39,7 +39,7 @@ pub(crate) struct BoostArgs {
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = duration)]
     pub(crate) quiet: u64,
 
-    /// A request that nobody answers is over after this time
+    /// A request without an answer is over after this time
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub(crate) give_up: u64,
 
@@ -47,7 +47,7 @@ pub(crate) struct BoostArgs {
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
     pub(crate) load_window: u64,
 
-    /// CPU time of the daemon itself, in percent of one CPU; beyond, it looks less often
+    /// CPU time of the daemon itself, in percent of one CPU; above that it checks less often
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent)]
     pub(crate) own_budget: f64,
 
@@ -60,7 +60,7 @@ pub(crate) struct BoostArgs {
     #[arg(long)]
     pub(crate) cgroups: bool,
 
-    /// Say what would be boosted, and change nothing
+    /// Print what would be boosted, and change nothing
     #[arg(short = 'n', long)]
     pub(crate) dry_run: bool,
 
@@ -94,7 +94,7 @@ pub(crate) struct BoostArgs {
     #[arg(long)]
     pub(crate) undo: bool,
 
-    /// Where is written what is to be taken back
+    /// File that lists what is to be taken back
     #[arg(long, value_name = "FILE", default_value = "/run/rota/boost.saved")]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) saved: PathBuf,

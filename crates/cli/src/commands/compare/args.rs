@@ -37,7 +37,7 @@ pub(crate) struct CompareArgs {
     pub(crate) seeds: u32,
 
     /// Columns of the table: metrics (docs/measures.md), groups of them (fairness, latency,
-    /// progress, requests, cost), or all [default: six that tell most]
+    /// progress, requests, cost), or all [default: the six most informative]
     #[arg(long, value_name = "METRIC|GROUP,…", value_delimiter = ',', visible_alias = "measures")]
     #[arg(add = complete::metrics())]
     pub(crate) metrics: Vec<String>,
@@ -52,7 +52,7 @@ pub(crate) struct CompareArgs {
     #[arg(short, long, value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<NonZero<usize>>,
 
-    /// Write tables and figures as one HTML file, and all numbers as .json and .csv beside it
+    /// Write tables and figures as one HTML file, and all numbers as .json and .csv next to it
     #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
     #[arg(value_parser = html_file)]
     pub(crate) report: Option<PathBuf>,

@@ -17,15 +17,15 @@ pub(crate) struct FluidArgs {
 /// Policies that have a fluid model.
 #[derive(Debug, Subcommand)]
 pub(crate) enum FluidPolicy {
-    /// Priority-based blind scheduling on one processor: when tasks end, and who has which share
-    /// of the processor when
+    /// Priority-based blind scheduling on one processor: when tasks end, and their shares
+    /// of the processor over time
     Pbs(PbsArgs),
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 ok, 1 failure, 2 wrong usage or bad input.")]
 pub(crate) struct PbsArgs {
-    /// What the tasks do: an rt-app JSON file whose tasks run, sleep and wait for timers
+    /// What the tasks do: an rt-app JSON file with tasks that run, sleep and wait for timers
     #[arg(value_name = "WORKLOAD.json", value_hint = ValueHint::FilePath)]
     #[arg(required_unless_present = "task")]
     #[arg(add = complete::workloads())]
@@ -52,7 +52,7 @@ pub(crate) struct PbsArgs {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) duration: Option<u64>,
 
-    /// Shares in the table are means of so much time [default: a round time, at most 25 rows]
+    /// Shares in the table are means over this time [default: a round time, at most 25 rows]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) step: Option<u64>,
 

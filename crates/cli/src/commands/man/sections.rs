@@ -8,13 +8,13 @@ use clap_mangen::roff::{bold, italic, roman, Inline, Roff};
 use std::io::{self, Write};
 
 const EXIT_STATUS: [(&str, &str); 4] = [
-    ("0", "All went as asked. A policy that ran was stopped, or asked to leave by itself."),
-    ("1", "Something failed that is not the input's fault: the kernel refused, a disk is full."),
+    ("0", "Success. A policy that ran was stopped, or unregistered itself."),
+    ("1", "Failure for a reason other than the input: the kernel refused, a disk is full."),
     ("2", "Wrong usage, or input that cannot be used."),
     (
         "3",
         "A policy was ejected: it left a task waiting too long, broke a rule or reported an \
-         error. The line EXIT: on standard error says which.",
+         error. The line EXIT: on standard error reports which.",
     ),
 ];
 
@@ -28,10 +28,10 @@ const FILES: [(&str, &str); 7] = [
         "Where the running policy listens for rota set. It is there while a policy runs.",
     ),
     ("/run/rota/boost.sock", "Where rota boost listens for rota boost --explain."),
-    ("/run/rota/boost.saved", "What rota boost is to take back, should it be killed."),
+    ("/run/rota/boost.saved", "What rota boost is to take back if it was killed."),
     (
         "/sys/kernel/sched_ext/",
-        "What the kernel says of its schedulers: state is enabled while one is loaded, \
+        "The kernel's state of its schedulers: state is enabled while one is loaded, \
          root/ops has its name.",
     ),
     ("/sys/kernel/btf/vmlinux", "The types of the running kernel; policies are fitted to them."),

@@ -15,7 +15,7 @@ pub(crate) struct RecordArgs {
     pub(crate) target: TargetArgs,
 
     /// Write every event as FILE.pftrace or FILE.json for ui.perfetto.dev, as FILE.csv or
-    /// FILE.parquet, or draw who ran when as FILE.svg (repeatable)
+    /// FILE.parquet, or draw which task ran when as FILE.svg (repeatable)
     #[arg(long, value_name = "FILE.pftrace|.json|.csv|.parquet|.svg", value_hint = ValueHint::FilePath)]
     pub(crate) trace: Vec<TraceTarget>,
 
@@ -40,7 +40,7 @@ pub(crate) struct RecordArgs {
     pub(crate) json: bool,
 }
 
-/// Whom to record, and for how long.
+/// What to record, and for how long.
 #[derive(Debug, Args)]
 pub(crate) struct TargetArgs {
     /// Stop after this time, as 10s or 1.5ms [default: until the command ends, or Ctrl-C]
@@ -52,7 +52,7 @@ pub(crate) struct TargetArgs {
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1 << 22))]
     pub(crate) pid: Option<u32>,
 
-    /// Leave kernel threads out
+    /// Leave out kernel threads
     #[arg(long)]
     pub(crate) no_kernel_threads: bool,
 

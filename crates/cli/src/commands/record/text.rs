@@ -72,13 +72,13 @@ fn notes(out: &mut dyn Write, run: &Recording<'_>) -> io::Result<()> {
     if facts.scheduler.is_some() && facts.picks == PickSource::Switches {
         writeln!(
             out,
-            "note: another slice of the same task is no decision here: this kernel hides it"
+            "note: another slice of the same task counts as no decision: this kernel hides it"
         )?;
     }
     if !facts.knows_interrupts {
         writeln!(
             out,
-            "note: who woke a task may be whom an interrupt stopped: this kernel hides it"
+            "note: a task's waker may be the task that an interrupt stopped: this kernel hides it"
         )?;
     }
     if facts.scheduler.is_some() && run.target.ops && !facts.dispatches {
@@ -86,7 +86,7 @@ fn notes(out: &mut dyn Write, run: &Recording<'_>) -> io::Result<()> {
     }
     if facts.repaired > 0 {
         let n = facts.repaired;
-        writeln!(out, "note: {n} switches were missing, and put where the next ones demand them")?;
+        writeln!(out, "note: {n} switches were missing, and were inserted before the next ones")?;
     }
     let whole = run.target.pid.is_none() && run.target.command.is_empty();
     if !whole {

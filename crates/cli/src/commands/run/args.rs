@@ -56,11 +56,11 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) help_tunables: bool,
 
-    /// Print all that libbpf and the verifier say, and the debug dump of an ejection
+    /// Print all messages of libbpf and the verifier, and the debug dump of an ejection
     #[arg(short, long)]
     pub(crate) verbose: bool,
 
-    /// Look for headers of a FILE.bpf.c here too (repeatable)
+    /// Search for headers of a FILE.bpf.c here too (repeatable)
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) include: Vec<PathBuf>,
 

@@ -87,8 +87,8 @@ fn while_it_leaves(stop: &Stop) {
 
 /// What runs, with which settings.
 fn say_attached(args: &RunArgs, found: &Found, image: &Image) -> Result<(), Error> {
-    let whom = if args.partial { "tasks of SCHED_EXT" } else { "this machine" };
-    say(args, &format!("{} ({}) schedules {whom}", found.name, found.source))?;
+    let tasks = if args.partial { "tasks of SCHED_EXT" } else { "this machine" };
+    say(args, &format!("{} ({}) schedules {tasks}", found.name, found.source))?;
     let mut options = tunables::options(image);
     options.iter_mut().for_each(|t| shorten(&mut t.default));
     for line in tunables::table(&options) {

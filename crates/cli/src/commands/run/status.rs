@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Status")]
 pub(crate) struct StatusArgs {
-    /// Print statistics every so many seconds (or 500ms, 2min)
+    /// Print statistics each N seconds (or 500ms, 2min)
     #[arg(long, value_name = "SEC", value_parser = duration_or_seconds)]
     pub(crate) stats: Option<u64>,
 
-    /// The same; without a policy, of the one that another `rota run` runs
+    /// The same; without a policy, for the policy of another `rota run`
     #[arg(long, value_name = "SEC", value_parser = duration_or_seconds)]
     #[arg(conflicts_with = "stats")]
     pub(crate) monitor: Option<u64>,

@@ -32,7 +32,7 @@ pub(crate) struct SimArgs {
     pub(crate) manifest: Option<PathBuf>,
 
     /// Write every event as FILE.pftrace or FILE.json for ui.perfetto.dev, as FILE.csv or
-    /// FILE.parquet, or draw who ran when as FILE.svg (repeatable)
+    /// FILE.parquet, or draw which task ran when as FILE.svg (repeatable)
     #[arg(long, value_name = "FILE.pftrace|.json|.csv|.parquet|.svg", value_hint = ValueHint::FilePath)]
     pub(crate) trace: Vec<TraceTarget>,
 

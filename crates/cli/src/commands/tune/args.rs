@@ -22,7 +22,7 @@ pub(crate) struct TuneArgs {
     #[arg(add = complete::workloads())]
     pub(crate) workload: PathBuf,
 
-    /// A measure by its key in docs/measures.md, as response_p99 (or p99_response)
+    /// A metric by its key in docs/measures.md, as response_p99 (or p99_response)
     #[arg(long, value_name = "KEY")]
     #[arg(add = complete::metric())]
     pub(crate) minimise: Option<String>,
@@ -56,7 +56,7 @@ pub(crate) struct TuneArgs {
     #[arg(short, long, value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<NonZero<usize>>,
 
-    /// Draw the measure over alpha, a line for each beta
+    /// Draw the metric over alpha, a line for each beta
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
     pub(crate) picture: Option<PathBuf>,
 

@@ -90,7 +90,7 @@ fn tune(
     if best.mean().is_infinite() {
         let (policy, workload) = runs.names();
         return Err(Error::input(format!(
-            "{workload}: no run of {policy} has {}: expected a measure that this workload gives, \
+            "{workload}: no run of {policy} has {}: expected a metric that this workload gives, \
              and settings under which the policy is not ejected",
             measure.key
         )));
