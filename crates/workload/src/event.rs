@@ -32,10 +32,13 @@ pub(crate) enum TaskEvent {
     Fork {
         definition: u32,
     },
-    Suspend,
-    /// `None`: of nobody, no task has that name.
+    /// Until a resume of this name, by its index; `None`: of the task's own.
+    Suspend {
+        name: Option<u32>,
+    },
+    /// Of this name, by its index, which is that of the task that has it; `None`: no task has it.
     Resume {
-        definition: Option<u32>,
+        name: Option<u32>,
     },
 }
 

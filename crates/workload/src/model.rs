@@ -31,6 +31,8 @@ pub struct Workload {
     pub(crate) conditions: Vec<String>,
     /// Mutexes lend priority (`pi_enabled`).
     pub(crate) pi_enabled: bool,
+    /// How many names a `resume` can have: those of the tasks, and with rt-app 1.0 others.
+    pub(crate) resume_names: u32,
     pub(crate) requests: Plan,
 }
 

@@ -70,47 +70,48 @@ pub(crate) fn machine_with(config: &Config, seeds: &str) -> String {
     format!("{cpus}{parts} at {} Hz, {time}, {seeds}{ideal}{ties}{warmup}", config.hz)
 }
 
+/// A percentile of fewer samples is one of them.
+const FEW: u64 = 10;
+
 /// Rows of tasks.
 pub(crate) fn tasks(tasks: &[TaskNumbers]) -> Vec<String> {
+    let counts = has_few(tasks.iter().map(|t| &t.wakeup_latency_ns));
     let row = |t: &TaskNumbers| {
         let weight = if t.class == "ext" { t.weight.to_string() } else { t.class.to_owned() };
         let mut row = vec![t.name.clone(), t.pid.to_string(), weight];
         row.extend([time(t.cpu_ns), percent(t.share), time(t.run_delay_ns)]);
+        row.extend(counts.then(|| t.wakeup_latency_ns.count.to_string()));
         row.extend(latency(&t.wakeup_latency_ns));
         row.extend([t.switches.to_string(), t.migrations.to_string()]);
         row
     };
-    table::lines(&header("pid"), 1, tasks.iter().map(row).collect())
+    table::lines(&header("pid", counts), 1, tasks.iter().map(row).collect())
 }
 
 /// Rows of groups of tasks.
 pub(crate) fn groups(groups: &[GroupNumbers]) -> Vec<String> {
+    let counts = has_few(groups.iter().map(|g| &g.wakeup_latency_ns));
     let row = |g: &GroupNumbers| {
         let weight = g.weight.map_or("-".into(), |weight| weight.to_string());
         let mut row = vec![g.name.clone(), g.tasks.to_string(), weight];
         row.extend([time(g.cpu_ns), percent(g.share), time(g.run_delay_ns)]);
+        row.extend(counts.then(|| g.wakeup_latency_ns.count.to_string()));
         row.extend(latency(&g.wakeup_latency_ns));
         row.extend([g.switches.to_string(), g.migrations.to_string()]);
         row
     };
-    table::lines(&header("tasks"), 1, groups.iter().map(row).collect())
+    table::lines(&header("tasks", counts), 1, groups.iter().map(row).collect())
 }
 
-fn header(second: &'static str) -> [&'static str; 12] {
-    [
-        "task",
-        second,
-        "weight",
-        "cpu time",
-        "share",
-        "run delay",
-        "wakeup p50",
-        "p95",
-        "p99",
-        "max",
-        "switches",
-        "migrations",
-    ]
+/// Whether the table says how many wakeups there were: some row has few.
+fn has_few<'a>(mut rows: impl Iterator<Item = &'a LatencyNumbers>) -> bool {
+    rows.any(|of| (1..FEW).contains(&of.count))
+}
+
+fn header(second: &'static str, counts: bool) -> Vec<&'static str> {
+    let first = ["task", second, "weight", "cpu time", "share", "run delay"];
+    let last = ["wakeup p50", "p95", "p99", "max", "switches", "migrations"];
+    first.into_iter().chain(counts.then_some("wakeups")).chain(last).collect()
 }
 
 fn latency(latency: &LatencyNumbers) -> [String; 4] {

@@ -32,7 +32,7 @@ fn what_a_file_hardly_means_is_warned_of() {
     let lines: Vec<&str> = run.stderr.lines().collect();
     assert_eq!(lines.len(), 1, "{}", run.stderr);
     assert!(
-        lines[0].contains("load.json:2:27: task \"a\": \"resume\" wakes nobody"),
+        lines[0].contains("load.json:2:27: task \"a\": \"resume\" wakes no task"),
         "{}",
         lines[0]
     );

@@ -3,6 +3,7 @@
 //! words are the field's.
 
 mod links;
+mod words;
 
 use crate::support::root;
 use std::path::{Path, PathBuf};

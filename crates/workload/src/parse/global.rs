@@ -15,9 +15,19 @@ pub(super) struct Global {
     pub(super) duration_ns: Option<u64>,
     pub(super) default_policy: Policy,
     pub(super) pi_enabled: bool,
+    pub(super) rt_app: RtApp,
     pub(super) memory: Memory,
     /// Keys that stand in files of others though rt-app reads none of them.
     pub(super) warnings: Vec<WorkloadError>,
+}
+
+/// Which rt-app's meaning the file has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RtApp {
+    /// Version 1.0 and those before it, as distributions ship it.
+    V1_0,
+    /// Of today.
+    Now,
 }
 
 /// Names that rt-app passes over, and what is meant.
@@ -26,7 +36,7 @@ const PASSED_OVER: [(&str, &str); 2] = [
     ("logstats", "rt-app passes it over; `rota sim --json` has statistics of each task"),
 ];
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "duration",
     "calibration",
     "default_policy",
@@ -41,6 +51,7 @@ const KEYS: [&str; 14] = [
     "mem_buffer_size",
     "cumulative_slack",
     "frag",
+    "rtapp",
 ];
 
 pub(super) fn read(root: &Object<'_>) -> Result<Global, WorkloadError> {
@@ -48,6 +59,7 @@ pub(super) fn read(root: &Object<'_>) -> Result<Global, WorkloadError> {
         duration_ns: None,
         default_policy: Policy::Other,
         pi_enabled: false,
+        rt_app: RtApp::Now,
         memory: Memory::default(),
         warnings: Vec::new(),
     };
@@ -82,6 +94,7 @@ pub(super) fn read(root: &Object<'_>) -> Result<Global, WorkloadError> {
 fn keep(global: &mut Global, Member { key, node, .. }: &Member) {
     match (key.as_str(), &node.value) {
         ("pi_enabled", Value::Bool(enabled)) => global.pi_enabled = *enabled,
+        ("rtapp", Value::String(version)) if version == "1.0" => global.rt_app = RtApp::V1_0,
         ("mem_buffer_size", Value::Int(bytes)) => global.memory.buffer_bytes = *bytes as u64,
         ("io_device", Value::String(device)) => global.memory.device.clone_from(device),
         _ => {}
@@ -121,6 +134,10 @@ fn check(scope: Scope<'_>, member: &Member) -> Result<(), WorkloadError> {
         "mem_buffer_size" => {
             (matches!(value, Value::Int(bytes) if *bytes > 0), "a number of bytes")
         }
+        "rtapp" => (
+            matches!(value, Value::String(version) if ["1.0", "now"].contains(&version.as_str())),
+            "\"1.0\" (a suspend waits for a resume of the name it has) or \"now\"",
+        ),
         // Of older rt-app versions; its own examples still carry it.
         "frag" => (matches!(value, Value::Int(_)), "a whole number"),
         "ftrace" => (matches!(value, Value::Bool(_) | Value::String(_)), "a string"),

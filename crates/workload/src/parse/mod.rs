@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! From the text of a workload file to a checked [`Workload`].
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::error::WorkloadError;
 use crate::event::{Event, TaskEvent};
@@ -26,6 +26,7 @@ use events::locks::Locks;
 use events::meetings::Meetings;
 use events::memory::Memory;
 use events::time::Timers;
+use global::RtApp;
 use members::{Object, Scope};
 use settings::Groups;
 use sockets::Sockets;
@@ -45,6 +46,8 @@ struct Names {
     warnings: Vec<WorkloadError>,
     sockets: Sockets,
     default_policy: Policy,
+    /// With rt-app 1.0: names of `suspend` and `resume` that no task has, with their indices.
+    resumes: Option<BTreeMap<String, u32>>,
 }
 
 /// Gives the text of a file that a workload names, or says why not.
@@ -85,6 +88,7 @@ pub fn parse_with(
         warnings: global.warnings,
         sockets,
         default_policy: global.default_policy,
+        resumes: (global.rt_app == RtApp::V1_0).then(BTreeMap::new),
     };
     let mut definitions = Vec::with_capacity(tasks.members.len());
     for member in tasks.members {
@@ -96,6 +100,7 @@ pub fn parse_with(
     let barriers = names.meetings.barriers(forks, &mut names.warnings)?;
     threads::resolve(scope, &mut definitions, &names.tasks, &firsts)?;
     let initial = expand(&definitions, &firsts);
+    let others = names.resumes.as_ref().map_or(0, BTreeMap::len);
     Ok(Workload {
         duration_ns: global.duration_ns,
         tasks: initial,
@@ -107,6 +112,7 @@ pub fn parse_with(
         mutexes: names.locks.mutexes.into_list(),
         conditions: names.locks.conditions.into_list(),
         pi_enabled: global.pi_enabled,
+        resume_names: (tasks.members.len() + others) as u32,
         warnings: names.warnings,
         requests: names.sockets.finish(customers)?,
     })

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tests of the workload grammar: what a file means, and what it is warned of.
 
+use crate::event::{Event, TaskEvent};
 use proptest::prelude::*;
 
 use super::{keys, parse};
@@ -29,6 +30,37 @@ pub(super) fn task_message(members: &str) -> String {
 fn steps(workload: Workload, task: u32, count: usize) -> Vec<Step> {
     let mut runner = SeededRunner::new(workload.into(), 1);
     (0..count).map(|_| runner.next(TaskIx(task), 0)).collect()
+}
+
+/// rt-app 1.0 (src/rt-app.c, rtapp_suspend): a task waits for a resume of the name that its
+/// suspend has, which need not be a task's; a name that only one of the two has is no fault there.
+#[test]
+fn in_rt_app_1_0_a_suspend_waits_for_the_name_that_it_has() {
+    let text = |version: &str| {
+        format!(
+            "{{\"global\": {{\"rtapp\": \"{version}\"}}, \"tasks\": {{\n\
+             \"a\": {{\"suspend\": \"b\", \"run\": 1}},\n\
+             \"b\": {{\"suspend\": \"door\", \"run\": 1}},\n\
+             \"c\": {{\"run\": 1, \"resume\": \"door\", \"resume2\": \"b\"}}}}}}"
+        )
+    };
+    let names = |version| -> Vec<Option<u32>> {
+        let workload = parse("f.json", &text(version)).expect("in order");
+        let events =
+            workload.definitions.iter().flat_map(|of| of.events().copied().collect::<Vec<_>>());
+        let name = |event| match event {
+            Event::Task(TaskEvent::Suspend { name } | TaskEvent::Resume { name }) => Some(name),
+            _ => None,
+        };
+        events.filter_map(name).collect()
+    };
+    // Tasks a, b and c have the names 0, 1 and 2, and door is the next.
+    assert_eq!(names("1.0"), [Some(1), Some(3), Some(3), Some(1)]);
+    assert_eq!(names("now"), [None, None, None, Some(1)]);
+    assert!(parse("f.json", &text("1.0")).expect("in order").warnings.is_empty());
+    assert_eq!(parse("f.json", &text("now")).expect("in order").warnings.len(), 3);
+    let error = parse("f.json", &text("0.9")).expect_err("no such version").to_string();
+    assert!(error.contains("\"1.0\"") && error.contains("\"now\""), "{error}");
 }
 
 #[test]
@@ -114,7 +146,7 @@ fn what_rt_app_ignores_is_warned_of() {
         warnings(text),
         [
             "1: \"suspend\" names \"b\", but a task suspends itself: only a resume of \"a\" wakes it",
-            "2: \"resume\" wakes nobody: unknown task \"aa\" (did you mean \"a\"?)",
+            "2: \"resume\" wakes no task: unknown task \"aa\" (did you mean \"a\"?)",
             "3: \"loop\" 0 repeats for ever, as in rt-app; write -1 if that is meant",
         ]
     );

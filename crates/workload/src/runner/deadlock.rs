@@ -147,7 +147,7 @@ impl Runner {
         };
         blocked.iter().map(move |(task, awaits)| {
             let thing = match awaits {
-                Awaits::Resume => Thing::Resume(self.tasks[*task].definition),
+                Awaits::Resume(name) => Thing::Resume(*name),
                 Awaits::Semaphore(name) => Thing::Semaphore(index(&semaphores, name)),
                 Awaits::Barrier(name) => Thing::Barrier(index(&barriers, name)),
                 Awaits::Mutex(name) => Thing::Mutex(index(&mutexes, name)),
@@ -204,7 +204,7 @@ impl Runner {
         blocked: &Blocked,
         held: &BTreeMap<usize, Vec<&String>>,
     ) -> Deadlock {
-        let awaits = |task: &usize| blocked.get(task).cloned().unwrap_or(Awaits::Resume);
+        let awaits = |task: &usize| blocked.get(task).cloned().unwrap_or(Awaits::Resume(u32::MAX));
         let wanted = circle.iter().filter_map(|task| match blocked.get(task) {
             Some(Awaits::Mutex(name)) => Some(name),
             _ => None,
@@ -225,7 +225,7 @@ impl Runner {
 /// What an event brings to those who wait for it.
 fn brought(event: &Event) -> [Option<Thing>; 2] {
     match *event {
-        Event::Task(TaskEvent::Resume { definition }) => [definition.map(Thing::Resume), None],
+        Event::Task(TaskEvent::Resume { name }) => [name.map(Thing::Resume), None],
         Event::Meeting(MeetingEvent::SemPost { semaphore }) => {
             [Some(Thing::Semaphore(semaphore)), None]
         }

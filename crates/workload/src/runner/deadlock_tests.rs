@@ -49,11 +49,9 @@ impl Runner {
         };
         let mut needs = 1;
         let wakers = match awaits {
-            Awaits::Resume => {
+            Awaits::Resume(_) => {
                 let own = Some(self.tasks[task.0 as usize].definition);
-                of_all(
-                    &|e| matches!(e, Event::Task(TaskEvent::Resume { definition }) if *definition == own),
-                )
+                of_all(&|e| matches!(e, Event::Task(TaskEvent::Resume { name }) if *name == own))
             }
             Awaits::Semaphore(name) => {
                 let wanted = index_of(&self.workload.semaphores, name);
@@ -148,7 +146,7 @@ impl Runner {
     fn plainly_named(&self, circle: &[usize], blocked: &[(TaskIx, Awaits)]) -> Deadlock {
         let awaits = |task: usize| {
             let found = blocked.iter().find(|(t, _)| t.0 as usize == task);
-            found.map_or(Awaits::Resume, |(_, awaits)| awaits.clone())
+            found.map_or(Awaits::Resume(u32::MAX), |(_, awaits)| awaits.clone())
         };
         let wanted: Vec<Awaits> = circle.iter().map(|task| awaits(*task)).collect();
         let link = |task: usize| {

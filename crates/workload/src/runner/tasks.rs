@@ -21,13 +21,12 @@ impl Runner {
         let state = &mut self.tasks[task.0 as usize];
         match event {
             TaskEvent::Fork { definition } => Some(self.fork(task, definition, choices)),
-            TaskEvent::Suspend => {
-                state.after(self.sync.suspended.suspend(waiter, state.definition))
+            TaskEvent::Suspend { name } => {
+                let name = name.unwrap_or(state.definition);
+                state.after(self.sync.suspended.suspend(waiter, name))
             }
-            TaskEvent::Resume { definition: None } => None,
-            TaskEvent::Resume { definition: Some(definition) } => {
-                state.after(self.sync.suspended.resume(definition))
-            }
+            TaskEvent::Resume { name: None } => None,
+            TaskEvent::Resume { name: Some(name) } => state.after(self.sync.suspended.resume(name)),
         }
     }
 

@@ -40,7 +40,7 @@ impl fmt::Display for Deadlock {
             }
             let and = if holds.is_empty() { "" } else { " and" };
             match awaits {
-                Awaits::Resume => write!(f, "{and} is suspended")?,
+                Awaits::Resume(_) => write!(f, "{and} is suspended")?,
                 Awaits::Barrier(name) => write!(f, "{and} waits at barrier {name:?}")?,
                 other => write!(f, "{and} waits for {other}")?,
             }

@@ -33,8 +33,8 @@ pub(crate) use queue::Waiter;
 /// What a blocked task waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Awaits {
-    /// A `resume` of its name.
-    Resume,
+    /// A `resume` of the name with this index.
+    Resume(u32),
     /// A `sem_post` of this semaphore.
     Semaphore(String),
     /// The others at this barrier.
@@ -62,7 +62,7 @@ impl Awaits {
 impl fmt::Display for Awaits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Awaits::Resume => f.write_str("suspended"),
+            Awaits::Resume(_) => f.write_str("suspended"),
             Awaits::Semaphore(name) => write!(f, "semaphore {name:?}"),
             Awaits::Barrier(name) => write!(f, "barrier {name:?}"),
             Awaits::Mutex(name) => write!(f, "mutex {name:?}"),
@@ -99,7 +99,7 @@ pub(crate) struct Sync {
 impl Sync {
     pub(crate) fn new(workload: &Workload) -> Self {
         Sync {
-            suspended: Suspended::new(workload.definitions.len()),
+            suspended: Suspended::new(workload.resume_names as usize),
             semaphores: Semaphores::new(workload.semaphores.len()),
             barriers: Barriers::new(workload.barriers.len()),
             mutexes: Mutexes::new(workload.mutexes.len(), workload.pi_enabled),
@@ -114,7 +114,7 @@ impl Sync {
         workload: &'a Workload,
     ) -> impl Iterator<Item = (TaskIx, Awaits)> + 'a {
         let Workload { semaphores, barriers, mutexes, conditions, .. } = workload;
-        let suspended = self.suspended.waiting().map(|t| (t, Awaits::Resume));
+        let suspended = self.suspended.waiting().map(|(t, name)| (t, Awaits::Resume(name)));
         let others = (self.semaphores.waiting())
             .map(|(t, index)| (t, Awaits::Semaphore(semaphores[index].clone())))
             .chain(

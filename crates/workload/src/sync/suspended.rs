@@ -5,25 +5,26 @@ use super::queue::{WaitQueue, Waiter};
 use super::Meeting;
 use crate::model::TaskIx;
 
-/// The suspended instances and forks of each definition.
+/// The suspended tasks by the name whose resume wakes them.
 #[derive(Clone, Debug)]
 pub(crate) struct Suspended(Vec<WaitQueue>);
 
 impl Suspended {
-    pub(super) fn new(definitions: usize) -> Self {
-        Suspended(vec![WaitQueue::default(); definitions])
+    pub(super) fn new(names: usize) -> Self {
+        Suspended(vec![WaitQueue::default(); names])
     }
 
-    pub(crate) fn suspend(&mut self, waiter: Waiter, definition: u32) -> Meeting {
-        self.0[definition as usize].push(waiter);
+    pub(crate) fn suspend(&mut self, waiter: Waiter, name: u32) -> Meeting {
+        self.0[name as usize].push(waiter);
         Meeting::Wait
     }
 
-    pub(crate) fn resume(&mut self, definition: u32) -> Meeting {
-        Meeting::GoOn(self.0[definition as usize].drain())
+    pub(crate) fn resume(&mut self, name: u32) -> Meeting {
+        Meeting::GoOn(self.0[name as usize].drain())
     }
 
-    pub(super) fn waiting(&self) -> impl Iterator<Item = TaskIx> + '_ {
-        self.0.iter().flat_map(WaitQueue::iter)
+    pub(super) fn waiting(&self) -> impl Iterator<Item = (TaskIx, u32)> + '_ {
+        let names = self.0.iter().zip(0..);
+        names.flat_map(|(queue, name)| queue.iter().map(move |task| (task, name)))
     }
 }

@@ -74,6 +74,7 @@ pub(crate) fn print(
         }
         writeln!(out, "{}\n", title(comparison, stage))?;
         let columns = columns.map_or_else(|| usual(stage), <[_]>::to_vec);
+        compared.shown.extend(&columns);
         is_marked |= columns.iter().any(|measure| marked(stage, measure).is_some());
         rows(stage, &columns).iter().try_for_each(|line| writeln!(out, "{line}"))?;
         if let Some(rows) = relative::rows(comparison, stage, &columns) {
@@ -96,6 +97,8 @@ pub(crate) fn print(
 /// What the tables beside the baseline have.
 #[derive(Default)]
 struct Compared {
+    /// Columns of all tables.
+    shown: Vec<&'static Measure>,
     any: bool,
     noise: bool,
 }
@@ -198,6 +201,7 @@ fn notes(comparison: &Comparison<'_>, is_marked: bool, compared: &Compared) -> V
             "one seed is one sample: no best values are marked, and there are no findings".into(),
         );
     }
+    notes.extend(few_samples(stages, &compared.shown));
     let mut columns = stages.iter().flat_map(|stage| &stage.columns);
     if columns.any(|column| column.ejected().next().is_some()) {
         notes.push(
@@ -205,6 +209,22 @@ fn notes(comparison: &Comparison<'_>, is_marked: bool, compared: &Compared) -> V
         );
     }
     notes
+}
+
+/// Percentiles that rest on few samples, by metric, with the fewest that a run has.
+fn few_samples(stages: &[Stage<'_>], shown: &[&Measure]) -> Option<String> {
+    let mut few: Vec<(&str, u64)> = Vec::new();
+    for measure in shown {
+        let runs = stages.iter().flat_map(|stage| &stage.columns).flat_map(|column| &column.runs);
+        let samples = runs.filter_map(|run| run.samples.get(measure.key).copied());
+        let fewest = samples.filter(|samples| *samples > 0).min();
+        let fewest = fewest.filter(|samples| catalogue::is_few(measure.key, *samples));
+        let is_new = few.iter().all(|(known, _)| *known != measure.column);
+        few.extend(fewest.filter(|_| is_new).map(|fewest| (measure.column, fewest)));
+    }
+    let told = few.iter().map(|(column, fewest)| format!("{column} (n = {fewest})"));
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| format!("few samples in some run: {}", told.join(", ")))
 }
 
 /// What the ratios mean, and why a policy is there that nobody named.

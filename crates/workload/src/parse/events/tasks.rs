@@ -15,21 +15,34 @@ pub(in crate::parse) fn fork(
     Ok(Event::Task(TaskEvent::Fork { definition: task(place, member)? }))
 }
 
-/// `resume`. As in rt-app, a name that no task has wakes nobody.
+/// The index of a name that a `resume` can have, where rt-app 1.0 takes any.
+fn resume_name(place: &mut Place<'_>, name: &str) -> Option<u32> {
+    if let Some(definition) = place.names.tasks.get(name) {
+        return Some(*definition);
+    }
+    let tasks = place.names.tasks.len() as u32;
+    let others = place.names.resumes.as_mut()?;
+    let next = tasks + others.len() as u32;
+    Some(*others.entry(name.to_owned()).or_insert(next))
+}
+
+/// `resume`. As in rt-app, a name that no task has wakes no task; in version 1.0 a name is free.
 pub(in crate::parse) fn resume(
     place: &mut Place<'_>,
     member: &Member,
 ) -> Result<Event, WorkloadError> {
-    let name = place.scope.string(member)?;
-    let definition = place.names.tasks.get(name).copied();
-    if definition.is_none() {
-        let message = format!("\"resume\" wakes nobody: {}", unknown(place, name));
+    let scope = place.scope;
+    let text = scope.string(member)?;
+    let name = resume_name(place, text);
+    if name.is_none() {
+        let message = format!("\"resume\" wakes no task: {}", unknown(place, text));
         place.names.warnings.push(place.scope.error(member.node.at, message));
     }
-    Ok(Event::Task(TaskEvent::Resume { definition }))
+    Ok(Event::Task(TaskEvent::Resume { name }))
 }
 
-/// `suspend`. A task suspends itself, whatever the value says; it may also be left out.
+/// `suspend`. A task suspends itself, whatever the value says; it may also be left out. In rt-app
+/// 1.0 the value names what resumes it.
 pub(in crate::parse) fn suspend(
     place: &mut Place<'_>,
     member: &Member,
@@ -40,13 +53,16 @@ pub(in crate::parse) fn suspend(
         Value::Missing => "",
         _ => scope.string(member)?,
     };
+    if place.names.resumes.is_some() && !name.is_empty() {
+        return Ok(Event::Task(TaskEvent::Suspend { name: resume_name(place, name) }));
+    }
     if !name.is_empty() && name != own {
         let message = format!(
             "\"suspend\" names {name:?}, but a task suspends itself: only a resume of {own:?} wakes it"
         );
         place.names.warnings.push(scope.error(member.node.at, message));
     }
-    Ok(Event::Task(TaskEvent::Suspend))
+    Ok(Event::Task(TaskEvent::Suspend { name: None }))
 }
 
 /// The task that an event names.
