@@ -13,7 +13,8 @@
  *  - preempts(cpu, slot, comes_first_time): whether it preempts the task that runs there;
  *  - goes_on(): a task that is taken out where it runs and put back, as the kernel changes its
  *    nice value, CPUs or group, goes on with its turn. If that ends, has less weight than before,
- *    or is_over() before that, it yields if is_over() after it;
+ *    or is_over() before that, it yields if is_over() after it. So does one from which a higher
+ *    class takes the CPU; without goes_on() the rules decide anew after that;
  *  - is_lazy(): a task that runs on another CPU yields at its next tick, not at once.
  */
 #ifndef ROTA_FAIR_OPS_BPF_H
@@ -170,6 +171,12 @@ void BPF_STRUCT_OPS(fair_stopping, struct task_struct *p, bool runnable)
 	client_at(slot)->off = !runnable;
 	q->running = 0;
 	bpf_spin_unlock(&lock);
+	/*
+	 * A higher class takes the CPU: with time left, the kernel would go on with this task after
+	 * that without asking. It would begin a slice again and again, and none would end.
+	 */
+	if (runnable && !goes_on())
+		task_set_slice(p, 0);
 }
 
 static void fair_tick(struct task_struct *p)

@@ -124,3 +124,50 @@ proptest! {
         }
     }
 }
+
+/// Three endless tasks, and a real-time one that has 0.1 ms in each period.
+fn beside_often(period_us: u32) -> String {
+    let timer = format!(r#""timer": {{"ref": "t", "period": {period_us}}}"#);
+    format!(
+        r#"{{"tasks": {{"busy": {{"instance": 3, "run": 10000000}},
+            "often": {{"policy": "SCHED_FIFO", "loop": -1, "run": 100, {timer}}}}}}}"#
+    )
+}
+
+#[test]
+fn a_real_time_task_that_comes_sooner_than_slices_end_starves_nobody() {
+    // Every 5 ms 0.1 leaves 2.94 s of 3 s, every 1 ms it leaves 2.7: a third is 0.98 s and 0.9 s.
+    // Half of that is for policies that have long quanta or draw lots.
+    for policy in rota_catalog::policies().iter().map(|p| p.name).filter(|name| *name != "fifo") {
+        for (period_us, third_ms) in [(5_000, 980), (1_000, 900)] {
+            let config = Config::new(Topology::flat(1).unwrap(), 3000 * MS);
+            let load = beside_often(period_us);
+            let (outcome, tape): (_, Tape) = Hosted::new(policy, &[], config, &load).run();
+            assert_eq!(outcome.exit.kind, ExitKind::Unreg, "{policy}: {}", outcome.exit);
+            let had = [1001, 1002, 1003].map(|pid| tape.cpu_ns(pid, 3000 * MS) / MS);
+            let least = had.iter().min().unwrap();
+            assert!(*least > third_ms / 2, "{policy}, each {period_us} us: {had:?} ms");
+        }
+    }
+}
+
+#[test]
+fn after_a_real_time_task_the_rules_of_cfs_decide_anew() {
+    // Three equal tasks have slices of 6.67 ms, but a real-time one comes each 5 ms for 0.1. After
+    // each 4.9 ms who has the least vruntime goes on. They begin at 20, 10 and 6.67 ms: a period of
+    // 20 over the tasks there are. So C runs to 11.57, B to 14.9, C to 16.47, B to 19.8, C to 21.37,
+    // B to 24.7, A to 24.9; from there in turn. Of 600 in 3 s, A has 594 / 3, B and C three more.
+    for policy in ["cfs", "rbpe"] {
+        let load = beside_often(5_000);
+        let (_, tape): (_, Tape) = Hosted::new(policy, &[], ideal(1, 3001 * MS), &load).run();
+        let turns_of = ["busy-0", "busy-1", "busy-2"].map(|name| tape.spans(name));
+        assert_eq!(turns_of.each_ref().map(Vec::len), [198, 201, 201], "{policy}");
+        let mut turns: Vec<_> = (0..3)
+            .flat_map(|at| turns_of[at].iter().map(move |turn| (turn.0, turn.1, at)))
+            .collect();
+        turns.sort_unstable();
+        assert!(turns.iter().all(|(from, to, _)| to - from == 4_900), "{policy}: {turns:?}");
+        let first: String = turns[..10].iter().map(|turn| ["A", "B", "C"][turn.2]).collect();
+        assert_eq!(first, "CBCBCBACBA", "{policy}");
+    }
+}
