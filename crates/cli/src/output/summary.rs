@@ -186,7 +186,7 @@ fn notes(out: &mut dyn Write, run: &Run<'_>) -> io::Result<()> {
     }
     if !run.image.untold_types.is_empty() {
         let types = run.image.untold_types.join(", ");
-        writeln!(out, "note: taken as absent, not told by the bundled types: {types} (see --btf)")?;
+        writeln!(out, "note: taken as absent, not in the bundled types: {types} (see --btf)")?;
     }
     if !run.finished.outcome.printed.is_empty() {
         let lines = run.finished.outcome.printed.len();

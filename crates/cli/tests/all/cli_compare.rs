@@ -251,7 +251,7 @@ fn what_differs_from_the_baseline_is_told_from_noise() {
     let ratios: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("to rr")).collect();
     let mark = |at: usize| ratios[at].ends_with('~');
     assert_eq!([mark(1), mark(2), mark(3)], [false, false, true], "{text}");
-    assert!(text.contains("~ within noise: not significant at 5 % (paired t-test"), "{text}");
+    assert!(text.contains("~ within noise: not significant at 5 % compared with rr"), "{text}");
 }
 
 #[test]

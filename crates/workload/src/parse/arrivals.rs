@@ -65,7 +65,7 @@ fn file(scope: Scope<'_>, text: &str) -> Result<Vec<Arrival>, WorkloadError> {
         };
         let bad = |field: &str| {
             let message = format!(
-                "{field:?} is no time from 0 to {MAX_US} microseconds: a line holds the time of \
+                "{field:?} is not a time from 0 to {MAX_US} microseconds: a line holds the time of \
                  an arrival and perhaps its demand"
             );
             scope.error(place, message)

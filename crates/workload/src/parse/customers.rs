@@ -37,7 +37,7 @@ pub(super) fn read(
     for (at, member) in object.members.iter().enumerate() {
         let Member { key, at: place, .. } = member;
         if key.is_empty() || key.contains(char::is_control) {
-            let message = format!("{key:?} is no name for customers");
+            let message = format!("{key:?} is not a valid name for customers");
             return Err(object.scope.error(*place, message));
         }
         if object.members[..at].iter().any(|m| m.key == *key) {
@@ -117,7 +117,7 @@ fn suits(
 ) -> Result<(), WorkloadError> {
     match object.get(key)? {
         Some(member) if !with.contains(&when.key.as_str()) => {
-            let message = format!("{key:?} means nothing beside {:?}", when.key);
+            let message = format!("{key:?} has no effect together with {:?}", when.key);
             Err(object.scope.error(member.at, message))
         }
         _ => Ok(()),

@@ -32,8 +32,8 @@ pub(super) enum RtApp {
 
 /// Names that rt-app passes over, and what is meant.
 const PASSED_OVER: [(&str, &str); 2] = [
-    ("logsize", "rt-app passes it over; \"log_size\" is its key, and has no effect here either"),
-    ("logstats", "rt-app passes it over; `rota sim --json` has statistics of each task"),
+    ("logsize", "rt-app ignores it; \"log_size\" is its key, and has no effect here either"),
+    ("logstats", "rt-app ignores it; `rota sim --json` has statistics of each task"),
 ];
 
 const KEYS: [&str; 15] = [

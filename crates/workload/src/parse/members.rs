@@ -101,7 +101,7 @@ impl<'a> Object<'a> {
         let mut found = self.members.iter().filter(|m| m.key == key);
         let first = found.next();
         match found.next() {
-            Some(again) => Err(self.scope.error(again.at, format!("{key:?} stands here twice"))),
+            Some(again) => Err(self.scope.error(again.at, format!("{key:?} is listed twice here"))),
             None => Ok(first),
         }
     }

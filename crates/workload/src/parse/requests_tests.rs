@@ -62,9 +62,9 @@ fn wrong_customers_name_what_was_expected() {
         ("\"rate\": 0", "\"rate\" must be requests in a second, above 0 and at most 10000000, not 0"),
         ("\"every\": 0", "\"every\" must be longer than 0: all requests would arrive at once"),
         ("\"users\": 0", "\"users\" must be a whole number from 1 to 100000, not 0"),
-        ("\"rate\": 1, \"think\": 5", "\"think\" means nothing beside \"rate\""),
-        ("\"users\": 1, \"batch\": 5", "\"batch\" means nothing beside \"users\""),
-        ("\"at\": [0], \"on\": 5", "\"on\" means nothing beside \"at\""),
+        ("\"rate\": 1, \"think\": 5", "\"think\" has no effect together with \"rate\""),
+        ("\"users\": 1, \"batch\": 5", "\"batch\" has no effect together with \"users\""),
+        ("\"at\": [0], \"on\": 5", "\"on\" has no effect together with \"at\""),
         ("\"rate\": 1, \"on\": 5", "\"on\" needs \"off\" too"),
         ("\"at\": 5", "\"at\" must be an array of times or the name of a file, not 5"),
         ("\"at\": [5, true]", "an arrival is a time from 0 to 31622400000000 microseconds or [time, demand], not true"),
@@ -87,7 +87,7 @@ fn wrong_sockets_name_what_was_expected() {
     assert!(socket("{\"kind\": \"tcp\", \"backlog\": 0}")
         .ends_with("\"backlog\" must be a whole number from 1 to 1000000, not 0"));
     assert!(error(&text("\"a b\": \"tcp\"", "", SERVER))
-        .ends_with("\"a b\" is no name for a socket: it may hold no blanks"));
+        .ends_with("\"a b\" is not a valid name for a socket: it may hold no blanks"));
 }
 
 #[test]
@@ -109,9 +109,9 @@ fn a_slip_in_a_sockets_name_is_an_error() {
 fn what_could_never_work_is_an_error() {
     let file = |tasks: &str| error(&text(r#""s": "tcp", "p": "unix""#, "", tasks));
     assert!(file(r#""t": {"send": "s", "run": 1}"#)
-        .ends_with("nobody receives from socket \"s\": a task needs a \"recv\""));
+        .ends_with("no task receives from socket \"s\": a task needs a \"recv\""));
     assert!(file(r#""t": {"send": {"to": "s", "wait": true}}, "u": {"recv": "s"}"#).ends_with(
-        "nobody replies to what arrives at socket \"s\", so that waiting for an answer would \
+        "no task replies to what arrives at socket \"s\", so that waiting for an answer would \
          never end: a task that receives there needs a \"reply\""
     ));
     assert!(file(r#""t": {"recv": "s", "reply": "p"}"#).ends_with(
@@ -153,8 +153,8 @@ fn arrivals_are_read_from_a_file() {
     let read: Vec<_> = list.iter().map(|a| (a.at_ns, a.demand_ns)).collect();
     assert_eq!(read, [(10_000, None), (20_500, Some(300_000)), (20_500, Some(7_000))]);
     let bad = |arrivals: &str| with(arrivals).map(|_| ()).unwrap_err();
-    assert!(bad("1\nx").starts_with("times.csv:2:1: \"x\" is no time from 0 to "));
-    assert!(bad("1 2 3").starts_with("times.csv:1:1: \"3\" is no time"));
+    assert!(bad("1\nx").starts_with("times.csv:2:1: \"x\" is not a time from 0 to "));
+    assert!(bad("1 2 3").starts_with("times.csv:1:1: \"3\" is not a time"));
     assert!(bad("5\n4").starts_with("times.csv:2:1: this arrival is before the one above it"));
 }
 

@@ -59,7 +59,8 @@ impl Sockets {
         for member in object.members {
             let Member { key, at, .. } = member;
             if key.is_empty() || key.contains(|c: char| c.is_control() || c.is_whitespace()) {
-                let message = format!("{key:?} is no name for a socket: it may hold no blanks");
+                let message =
+                    format!("{key:?} is not a valid name for a socket: it may hold no blanks");
                 return Err(object.scope.error(*at, message));
             }
             if sockets.list.iter().any(|s| s.name == *key) {
@@ -89,7 +90,7 @@ impl Sockets {
     /// Something is sent to a socket, which `member` names.
     pub(super) fn hears(&mut self, scope: Scope<'_>, member: &Member, socket: u32) {
         let name = &self.list[socket as usize].name;
-        let message = format!("nobody receives from socket {name:?}: a task needs a \"recv\"");
+        let message = format!("no task receives from socket {name:?}: a task needs a \"recv\"");
         let error = scope.error(member.node.at, message);
         self.uses[socket as usize].unheard.get_or_insert(error);
     }
@@ -116,7 +117,7 @@ impl Sockets {
     pub(super) fn needs_answers(&mut self, scope: Scope<'_>, member: &Member, socket: u32) {
         let name = &self.list[socket as usize].name;
         let message = format!(
-            "nobody replies to what arrives at socket {name:?}, so that waiting for an answer \
+            "no task replies to what arrives at socket {name:?}, so that waiting for an answer \
              would never end: a task that receives there needs a \"reply\""
         );
         let error = scope.error(member.node.at, message);

@@ -27,7 +27,7 @@ pub(super) fn names(tasks: &Object<'_>) -> Result<HashMap<String, u32>, Workload
     for (index, member) in (0u32..).zip(tasks.members) {
         let Member { key, at, .. } = member;
         if key.is_empty() || key.contains(char::is_control) {
-            let message = format!("{key:?} is no name for a task");
+            let message = format!("{key:?} is not a valid name for a task");
             return Err(tasks.scope.error(*at, message));
         }
         if key.len() > MAX_NAME {
@@ -154,7 +154,7 @@ fn phased<'a>(
     let stray = |m: &&Member| is_event(m) && !(deadline && m.key == "runtime");
     if let Some(event) = task.members.iter().find(stray) {
         let message = format!(
-            "event {:?} stands beside \"phases\" and would never run: move it into a phase",
+            "event {:?} is next to \"phases\" and would never run: move it into a phase",
             event.key
         );
         return Err(task.scope.error(event.at, message));

@@ -159,9 +159,9 @@ fn keys_of_global_that_rt_app_passes_over_are_warned_of() {
     assert_eq!(
         warnings(text),
         [
-            "1: \"logsize\": rt-app passes it over; \"log_size\" is its key, and has no effect here \
+            "1: \"logsize\": rt-app ignores it; \"log_size\" is its key, and has no effect here \
              either",
-            "2: \"logstats\": rt-app passes it over; `rota sim --json` has statistics of each task",
+            "2: \"logstats\": rt-app ignores it; `rota sim --json` has statistics of each task",
         ]
     );
 }
@@ -200,7 +200,7 @@ fn every_mention_of_a_barrier_brings_its_instances() {
         \"f\": {\"instance\": 0, \"phases\": {\"p\": {\"barrier\": \"x\"}}}}}";
     assert_eq!(
         message(nobody),
-        "w.json:2: task \"f\", phase \"p\": nobody comes to barrier \"x\": every task that names \
+        "w.json:2: task \"f\", phase \"p\": no task comes to barrier \"x\": every task that names \
          it has \"instance\": 0"
     );
 }

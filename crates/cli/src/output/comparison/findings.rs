@@ -166,7 +166,7 @@ impl<'a> Words<'a> {
         }
         if !named.is_empty() {
             let policies: Vec<usize> = named.iter().map(Avoid::policy).collect();
-            let text = format!("for the like reasons also {}", self.labels(&policies));
+            let text = format!("for the same reasons also {}", self.labels(&policies));
             all.push(Statement { about: "avoid".into(), text });
         }
         all

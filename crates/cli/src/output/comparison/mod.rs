@@ -237,7 +237,8 @@ fn baseline_notes(comparison: &Comparison<'_>, compared: &Compared) -> Vec<Strin
     }
     if compared.noise {
         notes.push(format!(
-            "{} within noise: not significant at 5 % (paired t-test against {label}, Holm-corrected)",
+            "{} within noise: not significant at 5 % compared with {label} (paired t-test, \
+             Holm-corrected)",
             relative::NOISE
         ));
     }

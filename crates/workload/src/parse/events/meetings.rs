@@ -36,7 +36,7 @@ pub(in crate::parse) fn barrier(
     let index = meetings.barriers.mention(name);
     if index as usize == meetings.users.len() {
         let message = format!(
-            "nobody comes to barrier {name:?}: every task that names it has \"instance\": 0"
+            "no task comes to barrier {name:?}: every task that names it has \"instance\": 0"
         );
         let nobody = place.scope.error(member.node.at, message);
         meetings.users.push(Users { mentions: 0, tasks: 0, last_task: None, nobody });

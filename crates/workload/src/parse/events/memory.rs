@@ -87,8 +87,9 @@ pub(in crate::parse) fn memrun(
         let buffer = (name.to_owned(), scope.string(reference)?.to_owned());
         let shape = (size, stride, random);
         if *place.names.memory.shared.entry(buffer).or_insert(shape) != shape {
-            let message = "another memrun shares this buffer and says something else of its size, \
-                           stride or pattern";
+            let message =
+                "another memrun shares this buffer but gives a different size, stride or \
+                           pattern";
             return Err(scope.error(reference.node.at, message));
         }
     }
