@@ -290,7 +290,10 @@ mod tests {
         assert_eq!(differ.count(), 5, "{worse:?}");
         let worse = problems(&worse);
         assert_eq!(worse.len(), 2, "{worse:?}");
-        assert!(worse[0].starts_with("all requests: mean with the largest alpha"), "{worse:?}");
+        assert!(
+            worse[0].starts_with("all requests: mean, ratio of the largest alpha"),
+            "{worse:?}"
+        );
     }
 
     #[test]
