@@ -175,7 +175,7 @@ fn what_a_person_set_is_not_touched() {
         threads(server).iter().filter_map(|t| attr(*t).ok()).map(|a| a.nice).collect();
     assert!(nice.len() > 1 && nice.iter().all(|n| *n == 3), "{nice:?}");
     let changes = daemon.stop();
-    assert!(changes.iter().any(|c| c.what.contains("gave it nice 3")), "{changes:?}");
+    assert!(changes.iter().any(|c| c.what.contains("it was given nice 3")), "{changes:?}");
 }
 
 #[test]
