@@ -3,17 +3,19 @@
 //! scripts of `rota completions` ask this program for it.
 
 use crate::findings;
-use crate::object::{self, link_shipped};
 use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
 use rota_machine::kernel::Kernel;
 use rota_measure::catalogue;
+use rota_sim::Policy;
 use std::ffi::OsStr;
 use std::path::Path;
 
 /// Variable that makes this program complete instead of run.
 pub(crate) const VARIABLE: &str = "ROTA_COMPLETE";
+/// Stands for every kernel that can be simulated.
+const EVERY_KERNEL: &str = "all";
 /// Endings of scheduler objects and sources.
 const OBJECTS: [&str; 2] = [".bpf.o", ".bpf.c"];
 
@@ -57,7 +59,7 @@ pub(crate) fn workloads() -> ArgValueCompleter {
 pub(crate) fn tunables() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
         let words = std::env::args().collect::<Vec<String>>();
-        let policy = words.iter().find(|word| object::is_shipped(word));
+        let policy = words.iter().find(|word| rota_catalog::find(word).is_ok());
         policy.map_or(Vec::new(), |policy| starting(typed, tunables_of(policy)))
     })
 }
@@ -105,7 +107,7 @@ pub(crate) fn figures() -> ArgValueCompleter {
 /// Kernels that can be simulated.
 pub(crate) fn kernels() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
-        let releases = Kernel::releases().into_iter().chain([object::EVERY_KERNEL]);
+        let releases = Kernel::releases().into_iter().chain([EVERY_KERNEL]);
         starting(typed, releases.map(|release| (release.to_owned(), String::new())))
     })
 }
@@ -135,7 +137,8 @@ fn with_settings(typed: &OsStr) -> Vec<CompletionCandidate> {
 /// `quantum_ns=` with its help, of a shipped policy.
 fn tunables_of(policy: &str) -> Vec<(String, String)> {
     let Ok(shipped) = rota_catalog::find(policy) else { return Vec::new() };
-    let Ok(linked) = link_shipped(shipped, &Kernel::default()) else { return Vec::new() };
+    let linked = Policy::link(shipped.name, shipped.object, &Kernel::default());
+    let Ok(linked) = linked else { return Vec::new() };
     let tunables = linked.image().tunables().into_iter();
     tunables.map(|tunable| (format!("{}=", tunable.name), tunable.help)).collect()
 }
