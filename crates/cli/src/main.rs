@@ -12,6 +12,7 @@ mod error;
 mod examples;
 mod findings;
 mod load;
+mod nearest;
 mod object;
 mod options;
 mod output;

@@ -10,7 +10,7 @@ pub(crate) use run::{Exit, Run, Tasks};
 use crate::load::Load;
 use rota_machine::config::Config;
 use rota_measure::baseline::Relative;
-use rota_measure::catalogue::Measure;
+use rota_measure::catalogue::{self, Measure};
 use rota_measure::statistics::Estimate;
 use rota_object::image::Image;
 use std::collections::BTreeMap;
@@ -87,6 +87,14 @@ pub(crate) struct Baseline {
 }
 
 impl Column<'_> {
+    /// How many samples a run has of the metric of this key, if one of them has few.
+    pub(crate) fn few_samples(&self, key: &str) -> Option<u64> {
+        let whole = self.runs.iter().filter(|run| !run.exit.ejected);
+        let samples = whole.filter_map(|run| run.samples.get(key).copied());
+        let fewest = samples.filter(|samples| *samples > 0).min();
+        fewest.filter(|samples| catalogue::is_few(key, *samples))
+    }
+
     /// Runs from which the policy was thrown out.
     pub(crate) fn ejected(&self) -> impl Iterator<Item = &Run> {
         self.runs.iter().filter(|run| run.exit.ejected).copied()

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Policies that nobody should choose, and why.
+//! Policies to avoid, and why.
 
 use super::{sign, size, Answer, Metric, Sign};
 use crate::comparison::{Column, Stage};
 use rota_measure::baseline::{self, Relative};
 use rota_measure::statistics;
 
-/// A task that waits so long for a CPU after a wakeup is starved: nobody at a screen takes it for
-/// slow, everybody for dead.
+/// A task that waits so long for a CPU after a wakeup is starved: a user takes it for dead, not for
+/// slow.
 const STARVED_NS: f64 = 1e9;
 /// And so many times as long as under the baseline: otherwise the load is the reason.
 const STARVED_RATIO: f64 = 10.0;

@@ -4,6 +4,7 @@
 use crate::comparison::Stage;
 use crate::error::Error;
 use crate::load::Load;
+use crate::nearest;
 use rota_measure::catalogue::{self, Measure, TaskMeasure, Unit};
 use rota_measure::statistics::Better;
 
@@ -14,7 +15,7 @@ const WORDS: [(&str, &[&str]); 4] = [
     ("fairness", &["lag_max", "jain"]),
     ("overhead", &["instructions_mean"]),
 ];
-/// Goals of somebody who names none.
+/// The goals if none is named.
 const USUAL: [&str; 3] = ["latency", "throughput", "fairness"];
 /// Written for goals whose metric is that of one task.
 const OF_TASK: char = ':';
@@ -167,14 +168,7 @@ fn find(
         return Ok(measure);
     }
     let names: Vec<&str> = words.iter().copied().chain(known.iter().map(|m| m.key)).collect();
-    let key = wanted.trim().replace(' ', "_");
-    let distance = |name: &&str| strsim::damerau_levenshtein(&key, name);
-    let has_part = |name: &&&str| {
-        wanted_words.iter().any(|word| word.len() > 2 && name.split('_').any(|part| part == word))
-    };
-    let nearest = names.iter().copied().min_by_key(distance).filter(|name| distance(name) <= 3);
-    let nearest = nearest.or_else(|| names.iter().find(has_part).copied());
-    let hint = nearest.map_or(String::new(), |name| format!(" (did you mean {name}?)"));
+    let hint = nearest::hint(wanted, &names);
     Err(Error::input(format!(
         "--goal '{goal}': no such goal{hint}; expected one of {}, or TASK:METRIC",
         names.join(", ")
@@ -205,8 +199,7 @@ pub(crate) fn check(goals: &[Goal], loads: &[&Load]) -> Result<(), Error> {
     for goal in goals {
         let Some(Metric::Task { task, .. }) = goal.metrics.first() else { continue };
         if !names.contains(&task.as_str()) {
-            let nearest = names.iter().min_by_key(|name| strsim::damerau_levenshtein(task, name));
-            let hint = nearest.map_or(String::new(), |name| format!(" (did you mean {name}?)"));
+            let hint = nearest::hint(task, &names);
             return Err(Error::input(format!(
                 "--goal '{}': no workload has a task \"{task}\"{hint}",
                 goal.name

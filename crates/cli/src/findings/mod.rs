@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a comparison answers: which policy is best for each goal, what it costs, which policies
-//! nobody should choose, and which to run. Every statement rests on a paired test over the seeds.
+//! to avoid, and which to run. Every statement rests on a paired test over the seeds.
 //! `docs/measures.md` ("Findings") says which test, and how large a difference has to be.
 
 mod avoid;
@@ -36,7 +36,7 @@ pub(crate) struct StageFindings<'a> {
     pub(crate) noise: Vec<usize>,
 }
 
-/// Who is best for a goal. Policies are places among the stage's columns.
+/// The best policies for a goal, which are places among the stage's columns.
 pub(crate) struct Answer<'a> {
     pub(crate) goal: &'a Goal,
     pub(crate) metric: &'a Metric,
@@ -48,6 +48,8 @@ pub(crate) struct Answer<'a> {
     pub(crate) means: Vec<Option<Estimate>>,
     /// Each policy compared with the baseline.
     pub(crate) relatives: Vec<Option<Relative>>,
+    /// How many samples a run of each policy has, if one has few.
+    pub(crate) few_samples: Vec<Option<u64>>,
     /// What is worse under the winner than under the baseline, the greatest ratio first.
     pub(crate) costs: Vec<Cost>,
 }
@@ -62,8 +64,9 @@ pub(crate) struct Cost {
 pub(crate) enum Advice {
     /// The policy at this place, better than the baseline in so many of the stages.
     Run { policy: usize, better_in: usize, stages: usize },
-    /// No policy is better than the baseline in one stage and worse in none.
-    Keep { baseline: usize },
+    /// No policy is better than the baseline in one stage and worse in none. `ruled_out` is better
+    /// in one, but is worse in another, was ejected, or starves a task.
+    Keep { baseline: usize, ruled_out: Option<usize> },
 }
 
 impl<'a> Findings<'a> {
@@ -116,7 +119,13 @@ fn answer<'a>(stage: &'a Stage<'a>, goal: &'a Goal, baseline: Option<usize>) -> 
     };
     let costs = winner.map_or(Vec::new(), |at| costs(&stage.columns[at], metric));
     let means = values.iter().map(mean).collect();
-    Some(Answer { goal, metric, leaders: ranking.leaders, winner, means, relatives, costs })
+    let few = |column: &Column<'_>| match metric {
+        Metric::Whole(measure) => column.few_samples(measure.key),
+        Metric::Task { .. } => None,
+    };
+    let few_samples = stage.columns.iter().map(few).collect();
+    let leaders = ranking.leaders;
+    Some(Answer { goal, metric, leaders, winner, means, relatives, few_samples, costs })
 }
 
 /// Which way a difference goes that is significant and large enough to matter.
@@ -187,7 +196,7 @@ fn advice(
     };
     let policies = stages.first()?.stage.columns.len();
     let judged = stages.iter().filter(|stage| of_first(stage, 0).is_some()).count();
-    let mut best: Option<(usize, usize, usize)> = None;
+    let (mut best, mut ruled_out) = (None, None);
     for policy in 0..policies {
         let (mut won, mut better, mut is_out) = (0, 0, false);
         for stage in stages {
@@ -199,16 +208,20 @@ fn advice(
             better += usize::from(is_winner || sign == Some(Sign::Better));
             is_out |= sign == Some(Sign::Worse);
         }
-        let is_best = best.is_none_or(|(_, most_won, most)| (won, better) > (most_won, most));
-        if !is_out && better > 0 && is_best {
-            best = Some((policy, won, better));
+        let place = if is_out { &mut ruled_out } else { &mut best };
+        let is_best = place.is_none_or(|(_, most_won, most)| (won, better) > (most_won, most));
+        if better > 0 && is_best {
+            *place = Some((policy, won, better));
         }
     }
     match (best, baseline) {
         (Some((policy, _, better_in)), _) => {
             Some(Advice::Run { policy, better_in, stages: judged })
         }
-        (None, Some(baseline)) => Some(Advice::Keep { baseline }),
+        (None, Some(baseline)) => {
+            let ruled_out = ruled_out.map(|(policy, ..)| policy);
+            Some(Advice::Keep { baseline, ruled_out })
+        }
         (None, None) => None,
     }
 }

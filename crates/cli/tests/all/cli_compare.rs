@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `rota compare`: tables, JSON and CSV.
 
-use crate::support::{fixture, root, rota, Scratch};
+use crate::support::{fixture, root, rota, Scratch, RANDOM};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,15 +9,6 @@ use std::process::{Command, Stdio};
 
 const WEB: &str = "workloads/web.json";
 const SHARES: &str = "workloads/shares321.json";
-
-/// Tasks that run and sleep for random times, more than two CPUs can take.
-const RANDOM: &str = r#"{
-    "tasks": {
-        "hog":  { "instance": 2, "run": 10000 },
-        "talk": { "instance": 6, "run": {"dist": "exp", "mean": 2000},
-                  "sleep": {"dist": "exp", "mean": 6000} }
-    }
-}"#;
 
 #[test]
 fn all_shipped_policies_stand_in_one_table() {

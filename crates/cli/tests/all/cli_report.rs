@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `rota compare --report`: where its numbers come from, and that they are all there.
 
-use crate::support::{root, rota, Scratch};
+use crate::support::{root, rota, Scratch, RANDOM};
 use sha2::{Digest, Sha256};
 use std::process::{Command, Output};
-
-const RANDOM: &str = r#"{
-    "tasks": {
-        "hog":  { "instance": 2, "run": 10000 },
-        "talk": { "instance": 6, "run": {"dist": "exp", "mean": 2000},
-                  "sleep": {"dist": "exp", "mean": 6000} }
-    }
-}"#;
 
 /// Runs a comparison as if it were the given second since 1970.
 fn compare_at(seconds: &str, args: &[&str]) -> Output {

@@ -169,7 +169,7 @@ fn policy(
     };
     let cells = column.cells.iter().zip(catalogue::measures()).map(|(cell, measure)| {
         cell.map(|cell| model::Cell {
-            few_samples: few_samples(column, measure.key),
+            few_samples: column.few_samples(measure.key),
             mean: cell.estimate.mean,
             half_width: cell.estimate.half_width,
             n: cell.estimate.n,
@@ -217,13 +217,6 @@ fn lags(figures: &Figures) -> model::Lags {
     };
     let tasks = figures.lags.iter().map(of_row).collect();
     model::Lags { from_ns: 0, bucket_ns: figures.bucket_ns, tasks }
-}
-
-/// How many samples a run has of a metric, if one of them has few.
-fn few_samples(column: &Column<'_>, key: &str) -> Option<u64> {
-    let samples = whole(column).filter_map(|run| run.samples.get(key).copied());
-    let samples = samples.filter(|samples| *samples > 0);
-    samples.min().filter(|samples| catalogue::is_few(key, *samples))
 }
 
 /// Runs that numbers are taken from: those that the policy survived.

@@ -8,6 +8,7 @@ mod search;
 pub(crate) use args::TuneArgs;
 
 use crate::error::{Error, Status};
+use crate::nearest;
 use crate::output::{json, tune};
 use crate::output_file;
 use crate::progress;
@@ -135,9 +136,7 @@ fn aim(args: &TuneArgs) -> Result<(&'static Measure, bool), Error> {
     let found = catalogue::find(key).or_else(|| catalogue::find(&turned?));
     let found = found.ok_or_else(|| {
         let known: Vec<&str> = catalogue::measures().iter().map(|m| m.key).collect();
-        let distance = |name: &&str| strsim::damerau_levenshtein(key, name);
-        let nearest = known.iter().copied().min_by_key(distance).filter(|name| distance(name) <= 3);
-        let hint = nearest.map_or(String::new(), |name| format!(" (did you mean {name}?)"));
+        let hint = nearest::hint(key, &known);
         let known = known.join(", ");
         Error::input(format!("{option} {key}: no such metric{hint}; expected one of {known}"))
     })?;

@@ -124,7 +124,7 @@ impl<'a> Words<'a> {
     pub(super) fn advice_json(&self, findings: &Findings<'_>, advice: &Advice) -> Value {
         let (action, policy) = match advice {
             Advice::Run { policy, .. } => ("run", policy),
-            Advice::Keep { baseline } => ("keep", baseline),
+            Advice::Keep { baseline, .. } => ("keep", baseline),
         };
         json!({
             "action": action,
@@ -226,7 +226,14 @@ impl<'a> Words<'a> {
                 )
             }
         };
-        Statement { about, text }
+        Statement { about, text: text + &self.few(answer) }
+    }
+
+    /// What the answer rests on, if that is little: the winner's samples, else the best mean's.
+    fn few(&self, answer: &Answer<'_>) -> String {
+        let judged = answer.winner.or_else(|| answer.leaders.first().copied());
+        let fewest = judged.and_then(|at| answer.few_samples[at]);
+        fewest.map_or(String::new(), |n| format!(" (few samples in some run: n = {n})"))
     }
 
     /// Other leaders than this one.
@@ -279,9 +286,14 @@ impl<'a> Words<'a> {
                     false => format!("{}  ({why})", run_command(chosen)),
                 }
             }
-            Advice::Keep { baseline } => {
+            Advice::Keep { baseline, ruled_out: None } => {
                 format!("keep {}: no policy is better for {goal}", self.label(*baseline))
             }
+            Advice::Keep { baseline, ruled_out: Some(policy) } => format!(
+                "keep {}: {} is better for {goal}, but is to be avoided or worse elsewhere",
+                self.label(*baseline),
+                self.label(*policy)
+            ),
         };
         Statement { about, text }
     }

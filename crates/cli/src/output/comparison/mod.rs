@@ -10,6 +10,7 @@ mod relative;
 use super::{summary, table};
 use crate::comparison::{Cell, Column, Comparison, Stage};
 use crate::error::Error;
+use crate::nearest;
 use rota_measure::catalogue::{self, Measure};
 use std::io::{self, Write};
 
@@ -44,21 +45,11 @@ pub(crate) fn columns(wishes: &[String]) -> Result<Option<Vec<&'static Measure>>
 fn unknown_metric(wish: &str) -> Error {
     let groups = catalogue::groups().into_iter().chain([ALL_METRICS]);
     let known: Vec<&str> = groups.chain(catalogue::measures().iter().map(|m| m.key)).collect();
-    let nearest = nearest(wish.trim(), &known)
-        .map_or(String::new(), |known| format!(" (did you mean {known}?)"));
+    let nearest = nearest::hint(wish, &known);
     Error::input(format!(
         "--metrics {wish}: no such metric or group{nearest}; expected one of {}",
         known.join(", ")
     ))
-}
-
-/// The known key most like this one, or the first that it is a part of.
-fn nearest<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
-    let distance = |known: &&str| strsim::damerau_levenshtein(key, known);
-    let like = known.iter().copied().min_by_key(distance).filter(|known| distance(known) <= 2);
-    let parts: Vec<&str> = key.split('_').filter(|part| part.len() > 2).collect();
-    let shares = |known: &&&str| parts.iter().any(|part| known.contains(part));
-    like.or_else(|| known.iter().find(shares).copied())
 }
 
 /// Prints all tables, and what their signs mean.
@@ -94,7 +85,7 @@ pub(crate) fn print(
     })
 }
 
-/// What the tables beside the baseline have.
+/// What the tables of ratios have.
 #[derive(Default)]
 struct Compared {
     /// Columns of all tables.
@@ -215,10 +206,8 @@ fn notes(comparison: &Comparison<'_>, is_marked: bool, compared: &Compared) -> V
 fn few_samples(stages: &[Stage<'_>], shown: &[&Measure]) -> Option<String> {
     let mut few: Vec<(&str, u64)> = Vec::new();
     for measure in shown {
-        let runs = stages.iter().flat_map(|stage| &stage.columns).flat_map(|column| &column.runs);
-        let samples = runs.filter_map(|run| run.samples.get(measure.key).copied());
-        let fewest = samples.filter(|samples| *samples > 0).min();
-        let fewest = fewest.filter(|samples| catalogue::is_few(measure.key, *samples));
+        let columns = stages.iter().flat_map(|stage| &stage.columns);
+        let fewest = columns.filter_map(|column| column.few_samples(measure.key)).min();
         let is_new = few.iter().all(|(known, _)| *known != measure.column);
         few.extend(fewest.filter(|_| is_new).map(|fewest| (measure.column, fewest)));
     }
@@ -227,7 +216,7 @@ fn few_samples(stages: &[Stage<'_>], shown: &[&Measure]) -> Option<String> {
     (!told.is_empty()).then(|| format!("few samples in some run: {}", told.join(", ")))
 }
 
-/// What the ratios mean, and why a policy is there that nobody named.
+/// What the ratios mean, and why a policy is there that was not named.
 fn baseline_notes(comparison: &Comparison<'_>, compared: &Compared) -> Vec<String> {
     let Some(baseline) = comparison.baseline else { return Vec::new() };
     let label = &comparison.policies[baseline.at].label;

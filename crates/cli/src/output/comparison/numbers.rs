@@ -23,7 +23,6 @@ pub(crate) fn mean(unit: Unit, mean: f64, half_width: Option<f64>) -> String {
 /// A ratio with three digits, or two if it is small; beyond a hundredth and a thousand only that.
 pub(crate) fn ratio(ratio: f64) -> String {
     match ratio.abs() {
-        0.0 => return "0".into(),
         v if v < 0.01 => return "<0.01".into(),
         v if v >= 1000.5 => return ">1000".into(),
         _ => {}
@@ -84,7 +83,7 @@ mod tests {
     #[test]
     fn ratios_have_three_digits_or_two() {
         let cases = [
-            (0.0, "0"),
+            (0.0, "<0.01"),
             (0.00123, "<0.01"),
             (0.0123, "0.012"),
             (0.0949, "0.095"),

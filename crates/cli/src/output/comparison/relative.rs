@@ -59,7 +59,7 @@ fn text(measure: &Measure, relative: &Relative, base: f64) -> String {
     let difference = relative.difference.mean;
     match relative.ratio {
         Some(ratio) => format!("{}x", numbers::ratio(ratio)),
-        // Nothing beside nothing.
+        // Both are nothing.
         None if base == 0.0 && difference == 0.0 => "=".to_owned(),
         None => {
             let sign = if difference >= 0.0 { "+" } else { "" };

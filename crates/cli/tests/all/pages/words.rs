@@ -83,6 +83,19 @@ fn help_and_manual_pages_are_in_the_words_of_the_field() {
 }
 
 #[test]
+fn workloads_begin_in_the_words_of_the_field() {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(root().join("workloads")).expect("workloads") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(&path).expect("a workload");
+        let (header, _) = text.split_once("*/").unwrap_or_default();
+        header.lines().enumerate().for_each(|(at, line)| check(&name, at + 1, line, &mut found));
+    }
+    none(&found);
+}
+
+#[test]
 fn policies_begin_in_the_words_of_the_field() {
     let mut found = Vec::new();
     for policy in rota_catalog::policies() {

@@ -8,6 +8,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+/// Tasks that run and sleep for random times, more than two CPUs can take.
+pub const RANDOM: &str = r#"{
+    "tasks": {
+        "hog":  { "instance": 2, "run": 10000 },
+        "talk": { "instance": 6, "run": {"dist": "exp", "mean": 2000},
+                  "sleep": {"dist": "exp", "mean": 6000} }
+    }
+}"#;
+
 /// What a run of the command left.
 pub struct Run {
     pub code: i32,

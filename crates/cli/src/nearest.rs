@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a misspelt word may have meant.
+
+/// Letters that a slip may change.
+const SLIPS: usize = 3;
+
+/// ` (did you mean wakeup_p99?)`: the known word that is nearest, or one that shares a part with
+/// what was typed. Empty if there is none.
+pub(crate) fn hint(typed: &str, known: &[&str]) -> String {
+    nearest(typed, known).map_or(String::new(), |known| format!(" (did you mean {known}?)"))
+}
+
+fn nearest<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
+    let typed = typed.trim().replace(' ', "_");
+    let distance = |known: &&str| strsim::damerau_levenshtein(&typed, known);
+    let near = known.iter().copied().min_by_key(distance).filter(|known| distance(known) <= SLIPS);
+    let parts: Vec<&str> = typed.split('_').filter(|part| part.len() > 2).collect();
+    let shares = |known: &&&str| parts.iter().any(|part| known.split('_').any(|own| own == *part));
+    near.or_else(|| known.iter().find(shares).copied())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_or_a_shared_part_names_what_was_meant() {
+        let known = ["wakeup_p99", "response_mean", "jain"];
+        assert_eq!(nearest("wakeup p9", &known), Some("wakeup_p99"));
+        assert_eq!(nearest("jane", &known), Some("jain"));
+        assert_eq!(nearest("response_time_of_ui", &known), Some("response_mean"));
+        assert_eq!(nearest("cake_of_mine", &known), None);
+        assert_eq!(hint("jane", &known), " (did you mean jain?)");
+        assert_eq!(hint("something_else", &known), "");
+    }
+}
