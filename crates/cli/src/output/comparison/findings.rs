@@ -177,7 +177,8 @@ impl<'a> Words<'a> {
         let metric = answer.metric.label();
         let value = |at: usize| {
             let mean = answer.means[at].map_or(f64::NAN, |of| of.mean);
-            numbers::mean(answer.metric.unit(), mean, None)
+            let few = answer.few_samples[at].map_or(String::new(), |n| format!(" (n = {n})"));
+            format!("{}{few}", numbers::mean(answer.metric.unit(), mean, None))
         };
         let text = match (answer.winner, self.baseline()) {
             (Some(winner), Some(baseline)) => {
@@ -202,10 +203,10 @@ impl<'a> Words<'a> {
             }
             (None, Some(baseline)) => {
                 let level = self.level(answer, baseline);
+                let first = answer.leaders[0];
                 let best = match answer.leaders.contains(&baseline) {
                     true => level,
-                    // Better, but by less than what is worth a change.
-                    false => format!("; {} is, by less than 1 %", self.label(answer.leaders[0])),
+                    false => shortfall(self.label(first), answer.relatives[first].as_ref()),
                 };
                 format!(
                     "no policy is better than {}: {metric} {}{best}",
@@ -226,14 +227,7 @@ impl<'a> Words<'a> {
                 )
             }
         };
-        Statement { about, text: text + &self.few(answer) }
-    }
-
-    /// What the answer rests on, if that is little: the winner's samples, else the best mean's.
-    fn few(&self, answer: &Answer<'_>) -> String {
-        let judged = answer.winner.or_else(|| answer.leaders.first().copied());
-        let fewest = judged.and_then(|at| answer.few_samples[at]);
-        fewest.map_or(String::new(), |n| format!(" (few samples in some run: n = {n})"))
+        Statement { about, text }
     }
 
     /// Other leaders than this one.
@@ -328,6 +322,15 @@ fn costs(costs: &[Cost], baseline: &str) -> String {
     format!("It costs: {}.", listed(&told))
 }
 
+/// Why the best mean makes no better policy: the difference is too small, or this test, which has
+/// other rivals than that of the best value, does not find it significant.
+fn shortfall(label: &str, relative: Option<&Relative>) -> String {
+    match relative.and_then(Relative::is_significant) {
+        Some(true) => format!("; {label} is, by less than 1 %"),
+        _ => format!("; the best mean, that of {label}, is within noise"),
+    }
+}
+
 fn loss(loss: &Loss<'_>) -> String {
     format!("{} ({})", loss.metric.label(), ratio(loss.metric.unit(), &loss.relative))
 }
@@ -356,12 +359,25 @@ fn listed(words: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rota_measure::statistics::Estimate;
 
     #[test]
     fn lists_end_with_and() {
         assert_eq!(listed(&[]), "");
         assert_eq!(listed(&["a"]), "a");
         assert_eq!(listed(&["a", "b", "c"]), "a, b and c");
+    }
+
+    /// Below 5 % of probability the difference is certain, so that it must be too small; above it
+    /// nothing is said of its size.
+    #[test]
+    fn a_best_mean_that_is_no_better_policy_has_its_reason() {
+        let difference = Estimate { mean: -1.0, half_width: Some(2.0), n: 3 };
+        let relative = |p| Relative { ratio: Some(0.7), difference, probability: Some(p) };
+        assert_eq!(shortfall("wfq", Some(&relative(0.04))), "; wfq is, by less than 1 %");
+        let noise = "; the best mean, that of wfq, is within noise";
+        assert_eq!(shortfall("wfq", Some(&relative(0.06))), noise);
+        assert_eq!(shortfall("wfq", None), noise);
     }
 
     #[test]
