@@ -11,6 +11,7 @@ pub mod requests;
 pub mod runner;
 pub mod sync;
 
+mod bare;
 mod change;
 mod description;
 mod event;
@@ -19,6 +20,7 @@ mod memory;
 mod parse;
 mod random;
 
+pub use bare::bare;
 pub use description::description;
 pub use duration::{parse_duration, DurationError};
 pub use error::WorkloadError;

@@ -19,7 +19,7 @@ const FILE: &str = "played.json";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Played {
-    /// The first digits of the SHA-256 of the workload file.
+    /// The first digits of the SHA-256 of the workload file without its comments.
     pub(super) workload: String,
     /// Tunables.
     pub(super) set: Vec<String>,
@@ -28,7 +28,7 @@ pub(super) struct Played {
 
 impl Played {
     pub(super) fn new(case: &Case, workload: &str) -> Played {
-        let hash = Sha256::digest(workload);
+        let hash = Sha256::digest(rota_workload::bare(workload));
         let mut digits: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
         digits.truncate(DIGITS);
         Played { workload: digits, set: case.set.clone(), duration_ns: case.duration_ns }
@@ -105,6 +105,7 @@ mod tests {
         };
 
         check(dir.path(), &then[..1], &workloads("a")).unwrap();
+        check(dir.path(), &then[..1], &workloads("// Said anew.\na")).unwrap();
         assert!(why(&now[..1], "a").starts_with("hogs/rr/1: its workload, tunables"));
         assert!(why(&then[..1], "b").starts_with("hogs/rr/1: its workload, tunables"));
         assert_eq!(why(&then, "a"), "hogs/rr/2 was not played");
