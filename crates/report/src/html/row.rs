@@ -76,6 +76,7 @@ impl RowForm {
         let Relative { ratio, difference, noise } = *relative;
         let (mark, said) = if noise { ("~", " (not significant)") } else { ("", "") };
         let text = match ratio {
+            Some(0.0) => "0×".to_owned(),
             Some(ratio) if ratio.abs() < LEAST_RATIO => format!("<{LEAST_RATIO}×"),
             Some(ratio) if ratio.abs() > GREATEST_RATIO => format!(">{GREATEST_RATIO}×"),
             Some(ratio) => format!("{}×", written(ratio, 2, "")),
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_never_zero_and_marked_where_not_significant() {
+    fn ratios_are_not_rounded_to_zero_and_marked_where_not_significant() {
         let form = RowForm::of(Unit::Ns, [2e6, 5e6].into_iter());
         let text = |ratio, difference, noise| {
             let (text, said) = form.relative(&Relative { ratio, difference, noise });
@@ -186,7 +187,8 @@ mod tests {
         assert_eq!(text(Some(0.8712), -1.0, false), ("0.87×".into(), ""));
         assert_eq!(text(Some(1.04), 1.0, true), ("~1.04×".into(), " (not significant)"));
         assert_eq!(text(Some(0.000_002_3), -1.0, false).0, "<0.01×");
-        assert_eq!(text(Some(0.0), -1.0, true).0, "~<0.01×");
+        // Nothing at all is exactly that.
+        assert_eq!(text(Some(0.0), -1.0, true).0, "~0×");
         assert_eq!(text(Some(12.34), 1.0, false).0, "12.34×");
         assert_eq!(text(Some(4.2e6), 1.0, false).0, ">1000×");
         assert_eq!(text(None, 2_500_000.0, false).0, "+2.50");

@@ -204,12 +204,12 @@ impl<'a> Words<'a> {
             (None, Some(baseline)) => {
                 let level = self.level(answer, baseline);
                 let first = answer.leaders[0];
-                let best = match answer.leaders.contains(&baseline) {
-                    true => level,
+                let (by, best) = match answer.leaders.contains(&baseline) {
+                    true => ("", level),
                     false => shortfall(self.label(first), answer.relatives[first].as_ref()),
                 };
                 format!(
-                    "no policy is better than {}: {metric} {}{best}",
+                    "no policy is better than {}{by}: {metric} {}{best}",
                     self.label(baseline),
                     value(baseline)
                 )
@@ -322,12 +322,12 @@ fn costs(costs: &[Cost], baseline: &str) -> String {
     format!("It costs: {}.", listed(&told))
 }
 
-/// Why the best mean makes no better policy: the difference is too small, or this test, which has
-/// other rivals than that of the best value, does not find it significant.
-fn shortfall(label: &str, relative: Option<&Relative>) -> String {
+/// By how much no policy is better, and why the best mean makes none: the difference is too small,
+/// or this test, which has other rivals than that of the best value, does not find it significant.
+fn shortfall(label: &str, relative: Option<&Relative>) -> (&'static str, String) {
     match relative.and_then(Relative::is_significant) {
-        Some(true) => format!("; {label} is, by less than 1 %"),
-        _ => format!("; the best mean, that of {label}, is within noise"),
+        Some(true) => (" by 1 % or more", format!(" ({label} is better by less)")),
+        _ => ("", format!("; the best mean, that of {label}, is within noise")),
     }
 }
 
@@ -374,8 +374,9 @@ mod tests {
     fn a_best_mean_that_is_no_better_policy_has_its_reason() {
         let difference = Estimate { mean: -1.0, half_width: Some(2.0), n: 3 };
         let relative = |p| Relative { ratio: Some(0.7), difference, probability: Some(p) };
-        assert_eq!(shortfall("wfq", Some(&relative(0.04))), "; wfq is, by less than 1 %");
-        let noise = "; the best mean, that of wfq, is within noise";
+        let small = (" by 1 % or more", " (wfq is better by less)".to_owned());
+        assert_eq!(shortfall("wfq", Some(&relative(0.04))), small);
+        let noise = ("", "; the best mean, that of wfq, is within noise".to_owned());
         assert_eq!(shortfall("wfq", Some(&relative(0.06))), noise);
         assert_eq!(shortfall("wfq", None), noise);
     }

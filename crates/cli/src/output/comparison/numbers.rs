@@ -20,9 +20,11 @@ pub(crate) fn mean(unit: Unit, mean: f64, half_width: Option<f64>) -> String {
     format!("{:.digits$}{name}", mean / scale)
 }
 
-/// A ratio with three digits, or two if it is small; beyond a hundredth and a thousand only that.
+/// A ratio with three digits, or two if it is small; beyond a hundredth and a thousand only that,
+/// but nothing at all is 0.
 pub(crate) fn ratio(ratio: f64) -> String {
     match ratio.abs() {
+        0.0 => return "0".into(),
         v if v < 0.01 => return "<0.01".into(),
         v if v >= 1000.5 => return ">1000".into(),
         _ => {}
@@ -83,7 +85,7 @@ mod tests {
     #[test]
     fn ratios_have_three_digits_or_two() {
         let cases = [
-            (0.0, "<0.01"),
+            (0.0, "0"),
             (0.00123, "<0.01"),
             (0.0123, "0.012"),
             (0.0949, "0.095"),
