@@ -18,11 +18,13 @@ mod place;
 mod render;
 mod scalar;
 mod setup;
+mod value;
 
 pub use live::Patch;
 pub(crate) use place::{form_of, load};
 pub use render::render;
 pub(crate) use scalar::Form;
+pub use value::Value;
 
 use crate::btf::{Field, PathError, Type, TypeId};
 use crate::image::{Image, Variable};

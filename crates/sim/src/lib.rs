@@ -29,6 +29,7 @@
 //! ```
 
 mod error;
+mod globals;
 mod measured;
 mod policy;
 mod setup;
@@ -36,6 +37,7 @@ mod simulation;
 mod statistics;
 
 pub use error::SimError;
+pub use globals::Global;
 pub use measured::{Measured, Watchers};
 pub use policy::Policy;
 pub use setup::{facts, prepare, program};
