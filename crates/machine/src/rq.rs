@@ -7,6 +7,7 @@ use crate::dsq::DsqIx;
 use crate::list::{Links, List};
 use crate::task::Tid;
 use std::collections::VecDeque;
+use std::ops::{Deref, DerefMut};
 
 /// A task that a scheduler asked to dispatch, waiting in its CPU's buffer
 /// (`struct scx_dsp_buf_ent`).
@@ -41,12 +42,6 @@ pub(crate) struct Rq {
     pub(crate) stopper: bool,
     /// Somebody of a higher class runs, see `interruption.rs`.
     pub(crate) interrupted: bool,
-    /// The task that had to make way for that with slice left.
-    pub(crate) goes_on: Option<Tid>,
-    /// `rq->next_class` is below `ext_sched_class`: the CPU is, or is becoming, idle.
-    pub(crate) next_idle: bool,
-    /// It is above: the CPU is, or is becoming, another class's.
-    pub(crate) next_higher: bool,
     pub(crate) need_resched: bool,
     /// Interrupts on their way here that ask it to look, see `System::resched_cpu`.
     pub(crate) ipis_in_flight: u32,
@@ -57,13 +52,39 @@ pub(crate) struct Rq {
     pub(crate) looked_at_ns: u64,
     pub(crate) fruitless_looks: u32,
     pub(crate) looks_later: bool,
-    /// `rq->scx.nr_running`, and the tasks above sched_ext.
-    pub(crate) nr_running: u32,
+    /// Runnable tasks of the classes above sched_ext that `class/` has itself.
     pub(crate) nr_higher: u32,
     /// Those that wait.
     pub(crate) waiting: Waiting,
     /// `rq->ext_server`.
     pub(crate) server: Server,
+    /// When the current task's time was last charged.
+    pub(crate) charged_at_ns: u64,
+    /// Overhead still to be paid before the current task makes progress.
+    pub(crate) debt_ns: u64,
+    /// Number of the armed stop event; older ones are stale.
+    pub(crate) stop_gen: u64,
+    /// Time of the armed stop event.
+    pub(crate) armed_at_ns: u64,
+    pub(crate) tick_armed: bool,
+    /// Callback instructions since the last pick on this CPU.
+    pub(crate) insns_since_pick: u64,
+    pub(crate) cpuperf_target: u32,
+    /// Of the hosted scheduler.
+    pub(crate) scx: ScxRq,
+}
+
+/// `struct scx_rq`: what a CPU keeps of one hosted scheduler.
+#[derive(Debug)]
+pub(crate) struct ScxRq {
+    /// The task that had to make way for that with slice left.
+    pub(crate) goes_on: Option<Tid>,
+    /// `rq->next_class` is below the scheduler's: the CPU is, or is becoming, idle.
+    pub(crate) next_idle: bool,
+    /// It is above: the CPU is, or is becoming, another class's.
+    pub(crate) next_higher: bool,
+    /// `rq->scx.nr_running`.
+    pub(crate) nr_running: u32,
     /// `rq->scx.cpu_released`.
     pub(crate) released: bool,
     /// `SCX_RQ_IN_BALANCE`.
@@ -88,19 +109,22 @@ pub(crate) struct Rq {
     /// `direct_dispatch_task` of this CPU.
     pub(crate) direct: Direct,
     pub(crate) in_select_cpu: bool,
+}
 
-    /// When the current task's time was last charged.
-    pub(crate) charged_at_ns: u64,
-    /// Overhead still to be paid before the current task makes progress.
-    pub(crate) debt_ns: u64,
-    /// Number of the armed stop event; older ones are stale.
-    pub(crate) stop_gen: u64,
-    /// Time of the armed stop event.
-    pub(crate) armed_at_ns: u64,
-    pub(crate) tick_armed: bool,
-    /// Callback instructions since the last pick on this CPU.
-    pub(crate) insns_since_pick: u64,
-    pub(crate) cpuperf_target: u32,
+impl Deref for Rq {
+    type Target = ScxRq;
+
+    #[inline]
+    fn deref(&self) -> &ScxRq {
+        &self.scx
+    }
+}
+
+impl DerefMut for Rq {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut ScxRq {
+        &mut self.scx
+    }
 }
 
 /// `direct_dispatch_task`: which task may be dispatched right now.
@@ -133,19 +157,34 @@ impl Rq {
             curr: None,
             stopper: false,
             interrupted: false,
-            goes_on: None,
-            next_idle: true,
-            next_higher: false,
             need_resched: false,
             ipis_in_flight: 0,
             entering_idle: None,
             looked_at_ns: 0,
             fruitless_looks: 0,
             looks_later: false,
-            nr_running: 0,
             nr_higher: 0,
             waiting: Waiting::default(),
             server: Server::default(),
+            charged_at_ns: 0,
+            debt_ns: 0,
+            stop_gen: 0,
+            armed_at_ns: u64::MAX,
+            tick_armed: false,
+            insns_since_pick: 0,
+            cpuperf_target: crate::consts::CPUPERF_ONE,
+            scx: ScxRq::new(local, bypass),
+        }
+    }
+}
+
+impl ScxRq {
+    pub(crate) fn new(local: DsqIx, bypass: DsqIx) -> Self {
+        Self {
+            goes_on: None,
+            next_idle: true,
+            next_higher: false,
+            nr_running: 0,
             released: false,
             in_balance: false,
             runnable: List::default(),
@@ -163,13 +202,6 @@ impl Rq {
             dsp_nr_tasks: 0,
             direct: Direct::No,
             in_select_cpu: false,
-            charged_at_ns: 0,
-            debt_ns: 0,
-            stop_gen: 0,
-            armed_at_ns: u64::MAX,
-            tick_armed: false,
-            insns_since_pick: 0,
-            cpuperf_target: crate::consts::CPUPERF_ONE,
         }
     }
 }

@@ -111,6 +111,7 @@ mod tests {
         assert_eq!(of(SchedClass::Realtime), expected("rt"));
         assert_eq!(of(SchedClass::Deadline), expected("deadline"));
         assert_eq!(of(SchedClass::Ext), expected("ext"));
+        assert_eq!(of(SchedClass::Fair), expected("fair"));
     }
 
     #[test]

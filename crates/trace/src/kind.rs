@@ -24,6 +24,8 @@ pub enum OffCpu {
 pub enum SchedClass {
     /// sched_ext: the policy schedules it.
     Ext,
+    /// Linux's own fair class.
+    Fair,
     /// `SCHED_FIFO`, `SCHED_RR`, or with priority lent by a task of these.
     Realtime,
     /// `SCHED_DEADLINE`, or with a deadline lent.
@@ -302,6 +304,7 @@ impl SchedClass {
     pub fn name(self) -> &'static str {
         match self {
             SchedClass::Ext => "ext",
+            SchedClass::Fair => "fair",
             SchedClass::Realtime => "rt",
             SchedClass::Deadline => "deadline",
         }
