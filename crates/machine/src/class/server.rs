@@ -15,166 +15,241 @@ use crate::task::Tid;
 /// What it guarantees, of each second.
 const RUNTIME_NS: i64 = 50_000_000;
 const PERIOD_NS: u64 = 1_000_000_000;
+/// `dl_server_min_res`: the timer is not put off by less.
+const MIN_RES_NS: u64 = 1_000_000;
+/// `BW_SHIFT` and `DL_SCALE`: how finely the kernel calculates.
+const BW_SHIFT: u32 = 20;
+const DL_SCALE: u32 = 10;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    /// No task of sched_ext wants to run.
-    Off,
-    /// Waits for the last moment at which it can still give what it owes.
-    Armed,
-    /// Its CPU serves sched_ext as a deadline task.
-    Ready,
-    /// Has given everything, and waits for its next period.
-    Throttled,
-}
-
-#[derive(Clone, Debug)]
+/// `struct sched_dl_entity` of a server; the states that its flags make are drawn above
+/// `dl_server_start()`.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Server {
-    state: State,
-    /// It had to step in, and does so at the start of each period until sched_ext gets its time
-    /// by itself (`dl_defer_running`).
-    steps_in: bool,
-    budget_ns: i64,
+    /// `dl_server_active`: from the first task of sched_ext on, until the server finds none.
+    active: bool,
+    /// `dl_throttled`: its CPU does not serve it.
+    throttled: bool,
+    /// `dl_defer_armed`: waits for the last moment at which it can still give what it owes.
+    armed: bool,
+    /// `dl_defer_running`: it had to step in, and does so at the start of each period until
+    /// sched_ext gets its time by itself.
+    running: bool,
+    /// `dl_defer_idle`: the CPU's idle time has used up what it owed.
+    idle: bool,
+    runtime_ns: i64,
     deadline_ns: u64,
     /// Number of the armed timer; older ones are stale.
     timer: u64,
 }
 
-impl Default for Server {
-    fn default() -> Self {
-        Self { state: State::Off, steps_in: false, budget_ns: 0, deadline_ns: 0, timer: 0 }
+impl Server {
+    /// It is on its runqueue, as a deadline task would be.
+    fn is_queued(&self) -> bool {
+        self.active && !self.throttled
+    }
+
+    /// The last moment at which it can still give what it owes.
+    fn zero_laxity_ns(&self) -> u64 {
+        self.deadline_ns.saturating_sub(self.runtime_ns.max(0) as u64)
+    }
+
+    /// `dl_entity_overflow()`: the rest of its runtime until its deadline is more than 5 %.
+    fn overflows(&self, now_ns: u64) -> bool {
+        let scaled = |ns: u64| u128::from(ns >> DL_SCALE);
+        let left = scaled(PERIOD_NS) * scaled(self.runtime_ns.max(0) as u64);
+        scaled(self.deadline_ns.saturating_sub(now_ns)) * scaled(RUNTIME_NS as u64) < left
+    }
+
+    /// `replenish_dl_new_period()`.
+    fn begin_period(&mut self, now_ns: u64) {
+        (self.deadline_ns, self.runtime_ns) = (now_ns + PERIOD_NS, RUNTIME_NS);
+        if !self.running {
+            (self.throttled, self.armed) = (true, true);
+        }
+    }
+
+    /// `update_dl_entity()`.
+    fn start(&mut self, now_ns: u64) {
+        // 0: the first, long after whose making a kernel starts it
+        let is_over = self.deadline_ns < now_ns || self.deadline_ns == 0;
+        if is_over || self.overflows(now_ns) {
+            if self.running && !is_over {
+                // update_dl_revised_wakeup()
+                let density = ((RUNTIME_NS as u128) << BW_SHIFT) / u128::from(PERIOD_NS);
+                let laxity_ns = u128::from(self.deadline_ns - now_ns);
+                self.runtime_ns = ((density * laxity_ns) >> BW_SHIFT) as i64;
+                return;
+            }
+            self.running = false;
+            self.begin_period(now_ns);
+        } else if !self.running {
+            (self.throttled, self.armed) = (true, true);
+        }
+    }
+
+    /// `replenish_dl_entity()`.
+    fn replenish(&mut self, now_ns: u64) {
+        if self.armed && self.overflows(now_ns) {
+            (self.deadline_ns, self.runtime_ns) = (now_ns + PERIOD_NS, RUNTIME_NS);
+        }
+        while self.runtime_ns <= 0 {
+            self.deadline_ns += PERIOD_NS;
+            self.runtime_ns += RUNTIME_NS;
+        }
+        if self.deadline_ns < now_ns {
+            self.begin_period(now_ns);
+        }
+        self.throttled = false;
+        if std::mem::take(&mut self.armed) {
+            return;
+        }
+        let defers = !self.running && now_ns < self.zero_laxity_ns();
+        (self.throttled, self.armed) = (defers, defers);
     }
 }
 
 impl System {
-    /// Tasks of sched_ext have come to a CPU that had none, or the last one left:
-    /// `dl_server_start()`, `dl_server_stop()`. Needless where nobody is above sched_ext, and where
-    /// the kernel has no such server.
+    /// A task of sched_ext has come to a CPU (`enqueue_task_scx()`). Needless where nothing is
+    /// above sched_ext, and where the kernel has no such server.
     pub(crate) fn follow_server(&mut self, cpu: u32) {
-        if !self.above.exist || !self.config.rules.ext_server {
-            return;
-        }
-        let wanted = self.rq(cpu).nr_running > 0;
-        let off = self.rq(cpu).server.state == State::Off;
-        if !wanted && !off {
-            self.cpus.stop_server(cpu);
-        } else if wanted && off && self.rq(cpu).nr_running == 1 {
+        let follows = self.above.exist && self.config.rules.ext_server;
+        if follows && self.rq(cpu).nr_running == 1 {
             self.start_server(cpu);
         }
     }
 
+    /// `dl_server_start()`.
     fn start_server(&mut self, cpu: u32) {
+        let server = &mut self.rq_mut(cpu).server;
+        server.idle = false;
+        if server.active {
+            return;
+        }
+        self.update_curr(cpu);
         let now_ns = self.now_ns;
-        let idle = self.rq(cpu).curr.is_none();
         let server = &mut self.rq_mut(cpu).server;
-        server.steps_in &= !idle;
-        let left_ns = server.deadline_ns.saturating_sub(now_ns);
-        // dl_entity_overflow()
-        let overflows = i128::from(server.budget_ns) * i128::from(PERIOD_NS)
-            > i128::from(left_ns) * i128::from(RUNTIME_NS);
-        if left_ns == 0 || overflows || server.budget_ns <= 0 && !server.steps_in {
-            (server.deadline_ns, server.budget_ns) = (now_ns + PERIOD_NS, RUNTIME_NS);
-        }
-        if server.budget_ns <= 0 {
-            self.wait_for_period(cpu);
-        } else if server.steps_in {
-            server.state = State::Ready;
-        } else {
-            self.defer(cpu);
+        server.active = true;
+        server.start(now_ns);
+        self.enqueue_server(cpu);
+        self.preempt_for_server(cpu);
+    }
+
+    /// The end of `enqueue_dl_entity()`.
+    fn enqueue_server(&mut self, cpu: u32) {
+        if self.rq(cpu).server.throttled && !self.start_dl_timer(cpu) {
+            let server = &mut self.rq_mut(cpu).server;
+            (server.armed, server.throttled) = (false, false);
+            server.timer += 1;
         }
     }
 
-    fn defer(&mut self, cpu: u32) {
-        let server = &mut self.rq_mut(cpu).server;
-        server.state = State::Armed;
-        let last_ns = server.deadline_ns.saturating_sub(server.budget_ns.max(0) as u64);
-        self.arm_server(cpu, last_ns);
+    /// Reschedules a CPU, unless its task is one of an earlier deadline.
+    fn preempt_for_server(&mut self, cpu: u32) {
+        let rank = self.rank_of_curr(cpu);
+        let deadline_ns = self.rq(cpu).server.deadline_ns;
+        let precedes = !rank.is_deadline() || Rank::deadline(deadline_ns) > rank;
+        if precedes && !self.rq(cpu).need_resched {
+            self.resched_cpu(cpu);
+        }
     }
 
-    fn wait_for_period(&mut self, cpu: u32) {
+    /// `start_dl_timer()`: whether the time to wait for is to come.
+    fn start_dl_timer(&mut self, cpu: u32) -> bool {
+        let now_ns = self.now_ns;
         let server = &mut self.rq_mut(cpu).server;
-        server.state = State::Throttled;
-        let deadline_ns = server.deadline_ns;
-        self.arm_server(cpu, deadline_ns);
-    }
-
-    fn arm_server(&mut self, cpu: u32, at_ns: u64) {
-        let at_ns = at_ns.max(self.now_ns);
-        let server = &mut self.rq_mut(cpu).server;
+        let at_ns = if server.armed { server.zero_laxity_ns() } else { server.deadline_ns };
+        if at_ns < now_ns {
+            return false;
+        }
         server.timer += 1;
         let due = Due::Server(cpu, server.timer);
         self.queue.push(at_ns, due);
+        true
     }
 
-    /// `update_curr_dl_se()`: sched_ext ran, by itself or because of the server.
+    /// `dl_server_update()`, `dl_server_update_idle()`: sched_ext ran, by itself or because of
+    /// the server, or the CPU idled.
     pub(crate) fn charge_server(&mut self, cpu: u32, delta_ns: u64) {
         let now_ns = self.now_ns;
-        let server = &mut self.rq_mut(cpu).server;
-        if server.state == State::Off {
+        let rq = self.rq_mut(cpu);
+        let idles = rq.curr.is_none();
+        let server = &mut rq.server;
+        if !server.active {
             return;
         }
-        server.budget_ns -= delta_ns as i64;
-        if server.budget_ns > 0 {
+        // update_curr_dl_se()
+        server.runtime_ns -= delta_ns as i64;
+        server.idle &= idles;
+        if server.runtime_ns > 0 {
             return;
         }
-        if server.state == State::Ready {
-            self.wait_for_period(cpu);
-            self.cpus.resched_curr(cpu);
-        } else {
-            server.steps_in = false;
-            (server.deadline_ns, server.budget_ns) = (now_ns + PERIOD_NS, RUNTIME_NS);
-            self.defer(cpu);
+        if server.throttled {
+            if server.idle {
+                server.runtime_ns = 0;
+                return;
+            }
+            server.running = false;
+            server.begin_period(now_ns);
+            server.idle = idles;
+            self.start_dl_timer(cpu);
+            return;
         }
+        server.throttled = true;
+        if !self.start_dl_timer(cpu) {
+            self.rq_mut(cpu).server.begin_period(now_ns);
+            self.start_dl_timer(cpu);
+        }
+        self.cpus.resched_curr(cpu);
     }
 
     /// `dl_server_timer()`.
     pub(crate) fn server_due(&mut self, cpu: u32, timer: u64) {
+        if self.rq(cpu).server.timer != timer {
+            return;
+        }
         self.running.this_cpu = cpu;
         self.update_curr(cpu);
         let now_ns = self.now_ns;
         let server = &mut self.rq_mut(cpu).server;
-        if server.timer != timer {
+        if server.timer != timer || !server.throttled {
             return;
         }
-        if server.state == State::Armed {
-            if now_ns < server.deadline_ns.saturating_sub(server.budget_ns.max(0) as u64) {
-                return self.defer(cpu);
+        if server.idle {
+            return self.cpus.stop_server(cpu);
+        }
+        if server.armed {
+            if now_ns + MIN_RES_NS < server.zero_laxity_ns() {
+                self.start_dl_timer(cpu);
+                return;
             }
-            server.steps_in = true;
+            server.running = true;
         }
-        while server.budget_ns <= 0 {
-            server.deadline_ns += PERIOD_NS;
-            server.budget_ns += RUNTIME_NS;
-        }
-        if server.deadline_ns < now_ns {
-            (server.deadline_ns, server.budget_ns) = (now_ns + PERIOD_NS, RUNTIME_NS);
-        }
-        server.state = State::Ready;
-        if self.server_precedes(cpu, self.rq(cpu).curr) {
-            self.cpus.resched_curr(cpu);
-        }
+        server.replenish(now_ns);
+        self.enqueue_server(cpu);
+        self.preempt_for_server(cpu);
     }
 
     /// Whether a CPU serves sched_ext before this task.
     pub(crate) fn server_precedes(&self, cpu: u32, higher: Option<Tid>) -> bool {
         let server = &self.rq(cpu).server;
         let rank = higher.map_or(Rank::EXT, |t| self.tasks.rank(t));
-        server.state == State::Ready
-            && rank > Rank::EXT
-            && Rank::deadline(server.deadline_ns) > rank
+        server.is_queued() && Rank::deadline(server.deadline_ns) > rank
     }
 }
 
 impl Cpus {
+    /// `dl_server_stop()`.
     pub(crate) fn stop_server(&mut self, cpu: u32) {
         let server = &mut self.rq_mut(cpu).server;
-        server.state = State::Off;
+        (server.active, server.throttled) = (false, false);
+        (server.armed, server.idle) = (false, false);
         server.timer += 1;
     }
 
     /// Until when the server lets the running task go on; `None`: it does not ask for it.
     pub(crate) fn server_left_ns(&self, cpu: u32) -> Option<u64> {
         let server = &self.rq(cpu).server;
-        (server.state == State::Ready).then_some(server.budget_ns.max(0) as u64)
+        // what is revised to nothing ends with the first time that is charged
+        server.is_queued().then_some(server.runtime_ns.max(1) as u64)
     }
 }

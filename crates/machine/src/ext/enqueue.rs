@@ -236,7 +236,9 @@ impl System {
         let rq = self.rq_mut(cpu);
         rq.nr_running = rq.nr_running.saturating_add_signed(by);
         self.publish_nr_running(cpu);
-        self.follow_server(cpu);
+        if by > 0 {
+            self.follow_server(cpu);
+        }
     }
 
     pub(crate) fn publish_nr_running(&mut self, cpu: u32) {

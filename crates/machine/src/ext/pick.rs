@@ -46,7 +46,7 @@ impl System {
         // an idle CPU has worked off its overhead by itself
         let overhead_ns = rq.debt_ns.min(delta_ns);
         rq.debt_ns -= overhead_ns;
-        let Some(t) = rq.curr else { return };
+        let Some(t) = rq.curr else { return self.charge_server(cpu, delta_ns) };
         if let Work::Run { left_ns } = &mut self.task_mut(t).work {
             *left_ns = left_ns.saturating_sub(delta_ns - overhead_ns);
         }
