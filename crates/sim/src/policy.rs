@@ -37,6 +37,11 @@ impl Policy {
         self.image_mut().set_variable(path, value)
     }
 
+    /// Sets a plain member of the scheduler's `sched_ext_ops` before it is attached: `flags`.
+    pub fn set_ops(&mut self, member: &str, value: &str) -> Result<(), SettingError> {
+        self.image_mut().set_ops(member, value)
+    }
+
     /// Changes the object as a loader would: what `setup` says of it, and then `set`. The rest of
     /// `setup` is for [`Simulation::with_setup`](crate::Simulation::with_setup).
     pub fn prepare(&mut self, setup: &Setup, set: &[(String, String)]) -> Result<(), SettingError> {

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Every test of the kernel's, and what it gives here: the one place that says so.
+
+use crate::cases::{exits, load, outside, queues, select, waits};
+use crate::host::Host;
+use anyhow::Result;
+
+/// What a test gives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Verdict {
+    Passes,
+    /// It does not pass yet, and why. If it does, that is a failure, too.
+    Fails(&'static str),
+    /// There is nothing to run, and why.
+    NotApplicable(&'static str),
+}
+
+/// A test of the kernel's.
+#[derive(Clone, Copy)]
+pub(crate) struct Test {
+    pub(crate) name: &'static str,
+    /// Numbers of CPUs of the machines.
+    pub(crate) cpus: &'static [u32],
+    pub(crate) verdict: Verdict,
+    pub(crate) run: fn(Host) -> Result<()>,
+}
+
+impl Test {
+    /// Its row in the documentation.
+    pub(crate) fn row(&self) -> String {
+        let cpus: Vec<_> = self.cpus.iter().map(u32::to_string).collect();
+        let cpus = if cpus.is_empty() { "–".into() } else { cpus.join(", ") };
+        let verdict = match self.verdict {
+            Verdict::Passes => "passes".into(),
+            Verdict::Fails(why) => format!("fails: {why}"),
+            Verdict::NotApplicable(why) => format!("not applicable: {why}"),
+        };
+        format!("| `{}` | {cpus} | {verdict} |", self.name)
+    }
+}
+
+const ALL: &[u32] = &[1, 2, 4, 8];
+/// On one CPU the kernel does not call ops.select_cpu(), and the drivers wait for that.
+const FROM_TWO: &[u32] = &[2, 4, 8];
+const FROM_THREE: &[u32] = &[4, 8];
+
+const fn passes(name: &'static str, cpus: &'static [u32], run: fn(Host) -> Result<()>) -> Test {
+    Test { name, cpus, verdict: Verdict::Passes, run }
+}
+
+const fn fails(
+    name: &'static str,
+    cpus: &'static [u32],
+    run: fn(Host) -> Result<()>,
+    why: &'static str,
+) -> Test {
+    Test { name, cpus, verdict: Verdict::Fails(why), run }
+}
+
+/// A program of section `syscall`.
+const NO_PROG_RUN: &str = "no program can be run while a scheduler is attached";
+const NO_RELOAD: &str = "a scheduler cannot be loaded again in a run";
+
+pub(crate) const TESTS: &[Test] = &[
+    fails("allowed_cpus", ALL, select::allowed_cpus, NO_PROG_RUN),
+    passes("create_dsq", ALL, load::create_dsq),
+    passes("cyclic_kick_wait", FROM_THREE, waits::cyclic_kick_wait),
+    passes("ddsp_bogus_dsq_fail", FROM_TWO, exits::ddsp_bogus_dsq_fail),
+    passes("ddsp_vtimelocal_fail", FROM_TWO, exits::ddsp_vtimelocal_fail),
+    fails("dequeue", FROM_TWO, queues::dequeue, "tasks' affinity cannot be changed from outside"),
+    passes("dsp_local_on", ALL, queues::dsp_local_on),
+    passes("enq_last_no_enq_fails", ALL, exits::enq_last_no_enq_fails),
+    fails("enq_select_cpu", ALL, select::enq_select_cpu, NO_PROG_RUN),
+    passes("exit", ALL, exits::exit),
+    fails("hotplug", FROM_TWO, outside::hotplug, "CPUs cannot go offline"),
+    fails("init_enable_count", ALL, outside::init_enable_count, NO_RELOAD),
+    passes("maximal", ALL, load::maximal),
+    fails(
+        "maybe_null",
+        ALL,
+        load::maybe_null,
+        "a missing comparison with NULL is found when it matters, not when the program is loaded",
+    ),
+    passes("minimal", ALL, load::minimal),
+    fails("nohz_tick", FROM_TWO, waits::nohz_tick, "ticks do not stop"),
+    fails(
+        "non_scx_kfunc_deny",
+        ALL,
+        load::non_scx_kfunc_deny,
+        "refused, but for a type that is not known",
+    ),
+    passes("numa", ALL, select::numa),
+    passes("peek_dsq", ALL, queues::peek_dsq),
+    fails("prog_run", ALL, outside::prog_run, NO_PROG_RUN),
+    fails("reload_loop", ALL, outside::reload_loop, NO_RELOAD),
+    fails("rt_stall", ALL, waits::rt_stall, "the fair class has no deadline server"),
+    passes("select_cpu_dfl", ALL, select::select_cpu_dfl),
+    passes("select_cpu_dfl_nodispatch", FROM_TWO, select::select_cpu_dfl_nodispatch),
+    passes("select_cpu_dispatch", ALL, select::select_cpu_dispatch),
+    passes("select_cpu_dispatch_bad_dsq", FROM_TWO, exits::select_cpu_dispatch_bad_dsq),
+    passes("select_cpu_dispatch_dbl_dsp", FROM_TWO, exits::select_cpu_dispatch_dbl_dsp),
+    passes("select_cpu_vtime", FROM_TWO, select::select_cpu_vtime),
+    Test {
+        name: "test_example",
+        cpus: &[],
+        verdict: Verdict::NotApplicable("no scheduler: it tests the kernel's own test runner"),
+        run: |_| Ok(()),
+    },
+    fails("total_bw", ALL, waits::total_bw, "the bandwidth of deadline servers cannot be read"),
+];
