@@ -117,7 +117,7 @@ fn joined<const N: usize>(lists: [Vec<CompletionCandidate>; N]) -> Vec<Completio
 }
 
 fn all_metrics() -> impl Iterator<Item = (String, String)> {
-    catalogue::measures().iter().map(|m| (m.key.to_owned(), m.label.to_owned()))
+    catalogue::measures().iter().map(|m| (m.key.to_owned(), m.name.to_owned()))
 }
 
 fn shipped(typed: &OsStr) -> Vec<CompletionCandidate> {

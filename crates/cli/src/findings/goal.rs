@@ -46,8 +46,8 @@ impl Metric {
     /// `response p99`, `ui: wakeup p99`.
     pub(crate) fn label(&self) -> String {
         match self {
-            Metric::Whole(measure) => measure.column.to_owned(),
-            Metric::Task { task, whole, .. } => format!("{} of {task}", whole.column),
+            Metric::Whole(measure) => measure.name.to_owned(),
+            Metric::Task { task, whole, .. } => format!("{} of {task}", whole.name),
         }
     }
 
@@ -145,7 +145,7 @@ fn one(text: &str) -> Result<Goal, Error> {
     Ok(Goal { name, metrics: vec![metric] })
 }
 
-/// The metric whose key, label or column heading has these words, in any order.
+/// The metric whose name, key or other words are these words, in any order.
 fn find(
     goal: &str,
     wanted: &str,
@@ -154,15 +154,15 @@ fn find(
 ) -> Result<&'static Measure, Error> {
     let wanted_words = words_of(wanted);
     let is_it = |measure: &&&Measure| {
-        let names = [measure.key, measure.label, measure.column];
+        let names = [measure.name, measure.key, measure.also];
         names.into_iter().any(|name| words_of(name) == wanted_words)
     };
     let has_words = |measure: &&&Measure| {
-        let label = words_of(measure.label);
-        !wanted_words.is_empty() && wanted_words.iter().all(|word| label.contains(word))
+        let also = words_of(measure.also);
+        !wanted_words.is_empty() && wanted_words.iter().all(|word| also.contains(word))
     };
     let mut like = known.iter().filter(has_words);
-    // Part of a label will do if it is part of no other.
+    // Some of the other words will do if no other metric has them.
     let only = like.next().filter(|_| like.next().is_none());
     if let Some(measure) = known.iter().find(is_it).or(only) {
         return Ok(measure);

@@ -131,7 +131,7 @@ fn gain(tuned: &Tuned, shipped: &Estimate) -> Gain {
 /// Tables for people.
 pub(crate) fn print(out: &mut dyn Write, tuned: &Tuned) -> Result<(), Error> {
     let Tuned { policy, workload, measure, .. } = tuned;
-    let (aim, label) = (aim(tuned), measure.label);
+    let (aim, label) = (aim(tuned), measure.name);
     writeln!(out, "{policy}, {workload}: {aim} {} ({label})\n", measure.key)?;
     let is_best = |point: &Point| point.alpha == tuned.best.alpha && point.beta == tuned.best.beta;
     // The best of the search is no gain by that: it may lie within noise of what ships.
@@ -168,7 +168,7 @@ pub(crate) fn print_points(
         let (beta, seeds) = (betas[point.beta].clone(), point.values.len().to_string());
         vec![beta, point.alpha.to_string(), seeds, mean, mark.into()]
     };
-    let header = ["beta", "alpha", "seeds", measure.column, ""];
+    let header = ["beta", "alpha", "seeds", measure.name, ""];
     for line in table::lines(&header, 0, points.iter().map(row).collect()) {
         writeln!(out, "{line}")?;
     }
@@ -185,13 +185,10 @@ pub(crate) fn picture(tuned: &Tuned) -> LineChart {
         Line { name: format!("beta {beta}"), points: points.collect() }
     };
     LineChart {
-        title: format!("{} by alpha", tuned.measure.label),
-        description: format!(
-            "{} of {} under {}",
-            tuned.measure.label, tuned.workload, tuned.policy
-        ),
+        title: format!("{} by alpha", tuned.measure.name),
+        description: format!("{} of {} under {}", tuned.measure.name, tuned.workload, tuned.policy),
         x: Axis { label: "alpha".into(), scale: Scale::Logarithmic },
-        y: Axis { label: format!("{}{unit}", tuned.measure.label), scale: Scale::Linear },
+        y: Axis { label: format!("{}{unit}", tuned.measure.name), scale: Scale::Linear },
         lines: tuned.betas.iter().enumerate().map(line).collect(),
     }
 }

@@ -52,7 +52,10 @@ fn a_policy_that_starves_a_task_is_named_with_the_task_and_its_wait() {
     let found = findings(&[&words[..], &["--goal", "switches"]].concat());
     has(
         &found,
-        &["switches fifo is best: switches", "to do keep eevdf: fifo is better for switches, but"],
+        &[
+            "switches fifo is best: context switches",
+            "to do keep eevdf: fifo is better for switches, but",
+        ],
     );
 }
 

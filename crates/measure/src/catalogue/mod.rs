@@ -64,10 +64,11 @@ pub struct Run<'a> {
 pub struct Measure {
     /// Name in JSON and CSV.
     pub key: &'static str,
-    /// Name for people.
-    pub label: &'static str,
-    /// Heading of a narrow column.
-    pub column: &'static str,
+    /// Name for people, the same on the terminal and in reports; the key is this name in other
+    /// letters.
+    pub name: &'static str,
+    /// Other words for it, by which it is found.
+    pub also: &'static str,
     /// What it says something about.
     pub group: &'static str,
     /// What it is counted in.
@@ -133,12 +134,12 @@ pub fn groups() -> Vec<&'static str> {
 }
 
 macro_rules! measures {
-    ($($key:literal, $label:literal, $column:literal, $group:ident, $unit:ident, $better:ident,
+    ($($key:literal, $name:literal, $also:literal, $group:ident, $unit:ident, $better:ident,
        $shown:literal, $definition:literal, $of:expr;)*) => {
         &[$(Measure {
             key: $key,
-            label: $label,
-            column: $column,
+            name: $name,
+            also: $also,
             group: $group,
             unit: Unit::$unit,
             better: $better,
@@ -150,46 +151,46 @@ macro_rules! measures {
 }
 
 const MEASURES: &[Measure] = measures![
-    "jain", "Jain's index", "Jain", FAIRNESS, Number, Higher, true,
+    "jain", "Jain", "Jain's index", FAIRNESS, Number, Higher, true,
     "Jain's fairness index of service by share or weight, over tasks that never slept: 1 if all \
      are served alike, 1/n if one task gets everything.",
     |run| run.numbers.totals.jain;
 
-    "lag_max", "lag, largest", "lag max", FAIRNESS, Ns, Lower, true,
+    "lag_max", "lag max", "lag, largest", FAIRNESS, Ns, Lower, true,
     "The largest lag of any task: how far it was behind an ideal machine which serves all tasks \
      at the same time by weight.",
     |run| run.numbers.totals.lag_ns.map(|lag| lag.max as f64);
 
-    "lag_min", "lag, smallest", "lag min", FAIRNESS, Ns, Higher, false,
+    "lag_min", "lag min", "lag, smallest", FAIRNESS, Ns, Higher, false,
     "The smallest lag of any task: how far it was ahead of that ideal machine, as a negative \
      number.",
     |run| run.numbers.totals.lag_ns.map(|lag| lag.min as f64);
 
-    "lag_mean", "lag, mean absolute", "mean |lag|", FAIRNESS, Ns, Lower, false,
+    "lag_mean", "lag mean", "lag, mean absolute", FAIRNESS, Ns, Lower, false,
     "How far tasks were behind or ahead of that ideal machine, mean over all tasks and times.",
     |run| run.numbers.totals.lag_ns.map(|lag| lag.mean_abs);
 
-    "wakeup_mean", "wakeup latency, mean", "wakeup mean", LATENCY, Ns, Lower, false,
+    "wakeup_mean", "wakeup mean", "wakeup latency, mean", LATENCY, Ns, Lower, false,
     "Time from a wakeup until the task runs, mean over all wakeups of all tasks.",
     |run| wakeups(run).mean;
 
-    "wakeup_p50", "wakeup latency, median", "wakeup p50", LATENCY, Ns, Lower, true,
+    "wakeup_p50", "wakeup p50", "wakeup latency, median", LATENCY, Ns, Lower, true,
     "Time from a wakeup until the task runs: half of all wakeups are at or below this.",
     |run| ns(wakeups(run).p50);
 
-    "wakeup_p95", "wakeup latency, p95", "wakeup p95", LATENCY, Ns, Lower, false,
+    "wakeup_p95", "wakeup p95", "wakeup latency, p95", LATENCY, Ns, Lower, false,
     "Time from a wakeup until the task runs: 95 % of all wakeups are at or below this.",
     |run| ns(wakeups(run).p95);
 
-    "wakeup_p99", "wakeup latency, p99", "wakeup p99", LATENCY, Ns, Lower, true,
+    "wakeup_p99", "wakeup p99", "wakeup latency, p99", LATENCY, Ns, Lower, true,
     "Time from a wakeup until the task runs: 99 % of all wakeups are at or below this.",
     |run| ns(wakeups(run).p99);
 
-    "wakeup_p999", "wakeup latency, p99.9", "wakeup p99.9", LATENCY, Ns, Lower, false,
+    "wakeup_p999", "wakeup p99.9", "wakeup latency, p99.9", LATENCY, Ns, Lower, false,
     "Time from a wakeup until the task runs: 99.9 % of all wakeups are at or below this.",
     |run| ns(wakeups(run).p999);
 
-    "wakeup_max", "wakeup latency, longest", "wakeup max", LATENCY, Ns, Lower, true,
+    "wakeup_max", "wakeup max", "wakeup latency, longest", LATENCY, Ns, Lower, true,
     "Time from a wakeup until the task runs: the longest.",
     |run| ns(wakeups(run).max);
 
@@ -197,85 +198,85 @@ const MEASURES: &[Measure] = measures![
     "Number of wakeups, including those unanswered at the end.",
     |run| Some(wakeups(run).count as f64);
 
-    "wakeups_unanswered", "wakeups unanswered at the end", "unanswered", LATENCY, Count, Lower,
+    "wakeups_unanswered", "wakeups unanswered", "tasks that wait at the end", LATENCY, Count, Lower,
     false,
     "Number of tasks that were woken and had not run yet when the run ended.",
     |run| Some(wakeups(run).waiting as f64);
 
-    "run_delay_mean", "run delay, mean", "delay mean", LATENCY, Ns, Lower, false,
+    "run_delay_mean", "run delay mean", "run delay, mean", LATENCY, Ns, Lower, false,
     "Time that a task was ready to run but waited, in the whole run: mean over all tasks.",
     |run| mean(run.numbers.tasks.iter().map(|task| task.run_delay_ns as f64));
 
-    "run_delay_max", "run delay, worst task", "worst delay", LATENCY, Ns, Lower, false,
+    "run_delay_max", "run delay max", "run delay, worst task", LATENCY, Ns, Lower, false,
     "Time that a task was ready to run but waited, in the whole run: the longest of all tasks.",
     |run| ns(run.numbers.tasks.iter().map(|task| task.run_delay_ns).max());
 
-    "turnaround_mean", "turnaround, mean", "turnaround", PROGRESS, Ns, Lower, false,
+    "turnaround_mean", "turnaround mean", "turnaround, mean", PROGRESS, Ns, Lower, false,
     "Time from a wakeup until the task slept again or exited, mean over all of them.",
     |run| turnaround(run).mean;
 
-    "turnaround_p50", "turnaround, median", "turnaround p50", PROGRESS, Ns, Lower, false,
+    "turnaround_p50", "turnaround p50", "turnaround, median", PROGRESS, Ns, Lower, false,
     "Time from a wakeup until the task slept again or exited: half are at or below this.",
     |run| ns(turnaround(run).p50);
 
-    "turnaround_p99", "turnaround, p99", "turnaround p99", PROGRESS, Ns, Lower, false,
+    "turnaround_p99", "turnaround p99", "turnaround, p99", PROGRESS, Ns, Lower, false,
     "Time from a wakeup until the task slept again or exited: 99 % are at or below this.",
     |run| ns(turnaround(run).p99);
 
-    "turnaround_max", "turnaround, longest", "turnaround max", PROGRESS, Ns, Lower, false,
+    "turnaround_max", "turnaround max", "turnaround, longest", PROGRESS, Ns, Lower, false,
     "Time from a wakeup until the task slept again or exited: the longest.",
     |run| ns(turnaround(run).max);
 
-    "slowdown_mean", "slowdown, mean", "slowdown", PROGRESS, Number, Lower, true,
+    "slowdown_mean", "slowdown mean", "slowdown, mean", PROGRESS, Number, Lower, true,
     "Turnaround divided by the CPU time in it, mean over all of them: 1 if no task ever waited.",
     |run| slowdown(run).mean;
 
-    "slowdown_p99", "slowdown, p99", "slowdown p99", PROGRESS, Number, Lower, false,
+    "slowdown_p99", "slowdown p99", "slowdown, p99", PROGRESS, Number, Lower, false,
     "Turnaround divided by the CPU time in it: 99 % are at or below this.",
     |run| slowdown(run).p99;
 
-    "slowdown_max", "slowdown, greatest", "slowdown max", PROGRESS, Number, Lower, false,
+    "slowdown_max", "slowdown max", "slowdown, greatest", PROGRESS, Number, Lower, false,
     "Turnaround divided by the CPU time in it: the greatest.",
     |run| slowdown(run).max;
 
-    "bursts_per_s", "throughput, bursts", "bursts/s", PROGRESS, PerSecond, Higher, false,
+    "bursts_per_s", "bursts/s", "throughput, bursts", PROGRESS, PerSecond, Higher, false,
     "Bursts per second. A burst ends when the task sleeps again or exits.",
     |run| run.numbers.totals.bursts_per_s;
 
-    "exits", "tasks that exited", "exits", PROGRESS, Count, Higher, false,
+    "exits", "exits", "tasks that exited", PROGRESS, Count, Higher, false,
     "Number of tasks that exited.",
     |run| Some(run.numbers.totals.completion_ns.count as f64);
 
-    "completion_mean", "completion time, mean", "completion", PROGRESS, Ns, Lower, false,
+    "completion_mean", "completion mean", "completion time, mean", PROGRESS, Ns, Lower, false,
     "Time from creation to exit, mean over the tasks that exited.",
     |run| run.numbers.totals.completion_ns.mean;
 
-    "makespan", "time until all tasks have exited", "makespan", PROGRESS, Ns, Lower, false,
+    "makespan", "makespan", "time until all tasks have exited", PROGRESS, Ns, Lower, false,
     "When the last task exited, if all did.",
     |run| ns(run.numbers.totals.makespan_ns);
 
-    "response_mean", "response time, mean", "response", REQUESTS, Ns, Lower, true,
+    "response_mean", "response mean", "response time, mean", REQUESTS, Ns, Lower, true,
     "Time from a request's arrival at its socket to its answer, mean over all requests.",
     requests::response_mean;
 
-    "response_p99", "response time, p99", "response p99", REQUESTS, Ns, Lower, true,
+    "response_p99", "response p99", "response time, p99", REQUESTS, Ns, Lower, true,
     "Time from a request's arrival at its socket to its answer: 99 % of the requests to the \
      slowest socket are at or below this.",
     requests::response_p99;
 
-    "response_max", "response time, longest", "response max", REQUESTS, Ns, Lower, false,
+    "response_max", "response max", "response time, longest", REQUESTS, Ns, Lower, false,
     "Time from a request's arrival at its socket to its answer: the longest.",
     requests::response_max;
 
-    "answered_per_s", "throughput, requests", "answers/s", REQUESTS, PerSecond, Higher, true,
+    "answered_per_s", "answered/s", "throughput, requests", REQUESTS, PerSecond, Higher, true,
     "Number of requests answered per second, over all sockets.",
     requests::answered_per_s;
 
-    "requests_open", "requests unanswered at the end", "open", REQUESTS, Count, Lower, false,
+    "requests_open", "requests open", "requests unanswered", REQUESTS, Count, Lower, false,
     "Number of requests without an answer when the run ended.",
     requests::open;
 
-    "requests_dropped", "requests dropped", "dropped", REQUESTS, Count, Lower, false,
+    "requests_dropped", "requests dropped", "requests lost", REQUESTS, Count, Lower, false,
     "Number of requests that found the queue of their socket full.",
     requests::dropped;
 
@@ -295,17 +296,17 @@ const MEASURES: &[Measure] = measures![
     "Fraction of the machine's CPU time in which no task ran.",
     |run| part(totals(run).idle_ns as f64, run.cpus as f64 * totals(run).measured_ns as f64);
 
-    "instructions_mean", "instructions per decision", "insns", COST, Instructions, Lower,
+    "instructions_mean", "insns mean", "instructions per decision", COST, Instructions, Lower,
     true,
     "Instructions of the policy's callbacks from one slice of a CPU to its next, mean.",
     |run| totals(run).instructions_per_decision.mean;
 
-    "instructions_max", "instructions, most expensive decision", "insns max", COST, Instructions,
+    "instructions_max", "insns max", "instructions, most expensive decision", COST, Instructions,
     Lower, false,
     "Instructions of the policy's callbacks from one slice of a CPU to its next, the most.",
     |run| ns(totals(run).instructions_per_decision.max);
 
-    "nonvoluntary_per_s", "nonvoluntary switches", "nonvoluntary/s", COST, PerSecond, Lower, false,
+    "nonvoluntary_per_s", "nonvoluntary/s", "nonvoluntary switches", COST, PerSecond, Lower, false,
     "Number per second of switches from a task that could go on: its slice was used up, it was \
      preempted, or it yielded.",
     |run| totals(run).nonvoluntary_per_s;
@@ -346,11 +347,14 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn keys_and_labels_are_unlike() {
+    fn a_metric_has_one_name_and_its_key_is_that_name_in_other_letters() {
         let keys: HashSet<&str> = MEASURES.iter().map(|m| m.key).collect();
-        let labels: HashSet<&str> = MEASURES.iter().map(|m| m.label).collect();
-        assert_eq!((keys.len(), labels.len()), (MEASURES.len(), MEASURES.len()));
-        assert_eq!(find("jain").map(|m| m.label), Some("Jain's index"));
+        assert_eq!(keys.len(), MEASURES.len());
+        for measure in MEASURES {
+            let name = measure.name.to_lowercase().replace("/s", " per s").replace('.', "");
+            let key = name.replace("insns", "instructions").replace(' ', "_");
+            assert_eq!(key, measure.key);
+        }
     }
 
     #[test]

@@ -69,8 +69,8 @@ pub struct Input {
 pub struct Measure {
     /// Name in JSON and CSV, as `wakeup_p99`.
     pub key: String,
-    /// Name for people, as `wakeup latency, p99`.
-    pub label: String,
+    /// Name for people, as `wakeup p99`.
+    pub name: String,
     /// Measures of one group follow each other below its name; empty: no heading.
     pub group: String,
     /// What it is counted in.

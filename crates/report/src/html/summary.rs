@@ -133,20 +133,20 @@ fn class_of(policy: &PolicyResult, baseline: &str) -> (&'static str, &'static st
 }
 
 fn write_row(html: &mut Html, row: &Row<'_>, workload: &Workload, baseline: &str) {
-    let Measure { key, label, definition, better, .. } = row.measure;
-    let (name, arrow, words) = match better {
+    let Measure { key, name, definition, better, .. } = row.measure;
+    let (direction, arrow, words) = match better {
         Better::Lower => ("lower", "↓", "lower is better"),
         Better::Higher => ("higher", "↑", "higher is better"),
         Better::None => ("none", "", ""),
     };
-    html.open("tr", &[("data-measure", key), ("data-better", name), fold(row.measure.main)]);
+    html.open("tr", &[("data-measure", key), ("data-better", direction), fold(row.measure.main)]);
     html.open("th", &[("scope", "row"), ("title", definition)]);
     let said = match words {
         "" => ("aria-hidden", "true"),
         words => ("aria-label", words),
     };
     html.element("span", &[("class", "better"), ("role", "img"), said], arrow);
-    html.element("span", &[("class", "label")], label);
+    html.element("span", &[("class", "label")], name);
     if !row.form.unit.is_empty() {
         html.element("span", &[("class", "unit")], &format!(" [{}]", row.form.unit));
     }
@@ -264,7 +264,7 @@ fn definitions(html: &mut Html, rows: &[Row<'_>]) {
     html.element("summary", &[], "What these metrics mean");
     html.open("dl", &[("class", "definitions")]);
     for Row { measure, .. } in rows {
-        html.element("dt", &[], &measure.label);
+        html.element("dt", &[], &measure.name);
         html.element("dd", &[], &measure.definition);
     }
     html.close("dl");

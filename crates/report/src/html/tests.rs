@@ -49,7 +49,7 @@ fn comparison(name: &str, policies: usize) -> Comparison {
     };
     let measure = |key: &str, unit, better| Measure {
         key: key.to_owned(),
-        label: format!("{name} {key}"),
+        name: format!("{name} {key}"),
         group: "times".to_owned(),
         unit,
         better,

@@ -80,7 +80,7 @@ fn machine(args: &CompareArgs) -> Vec<(String, String)> {
 fn measure(measure: &Measure) -> model::Measure {
     model::Measure {
         key: measure.key.into(),
-        label: measure.label.into(),
+        name: measure.name.into(),
         group: measure.group.into(),
         unit: match measure.unit {
             Unit::Ns => model::Unit::Ns,

@@ -312,7 +312,7 @@ fn costs(costs: &[Cost], baseline: &str) -> String {
     let (told, left) = costs.split_at(costs.len().min(MOST_COSTS));
     let told: Vec<String> = told
         .iter()
-        .map(|cost| format!("{} {}", cost.measure.column, ratio(cost.measure.unit, &cost.relative)))
+        .map(|cost| format!("{} {}", cost.measure.name, ratio(cost.measure.unit, &cost.relative)))
         .collect();
     let mut told: Vec<&str> = told.iter().map(String::as_str).collect();
     let left = format!("{} more", left.len());

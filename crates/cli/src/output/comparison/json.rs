@@ -33,7 +33,7 @@ struct BaselineJson<'a> {
 #[derive(Serialize)]
 struct MeasureJson {
     key: &'static str,
-    label: &'static str,
+    name: &'static str,
     unit: &'static str,
     better: Option<&'static str>,
     definition: &'static str,
@@ -83,7 +83,7 @@ impl MeasureJson {
     fn new(measure: &Measure) -> Self {
         MeasureJson {
             key: measure.key,
-            label: measure.label,
+            name: measure.name,
             unit: measure.unit.name(),
             better: match measure.better {
                 Better::Lower => Some("lower"),

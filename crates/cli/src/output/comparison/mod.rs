@@ -116,7 +116,7 @@ fn usual(stage: &Stage<'_>) -> Vec<&'static Measure> {
 
 fn rows(stage: &Stage<'_>, columns: &[&'static Measure]) -> Vec<String> {
     let header: Vec<&str> =
-        std::iter::once("policy").chain(columns.iter().map(|measure| measure.column)).collect();
+        std::iter::once("policy").chain(columns.iter().map(|measure| measure.name)).collect();
     let row = |column: &Column<'_>| {
         let name = match column.ejected().count() {
             0 => column.policy.label.clone(),
@@ -208,8 +208,8 @@ fn few_samples(stages: &[Stage<'_>], shown: &[&Measure]) -> Option<String> {
     for measure in shown {
         let columns = stages.iter().flat_map(|stage| &stage.columns);
         let fewest = columns.filter_map(|column| column.few_samples(measure.key)).min();
-        let is_new = few.iter().all(|(known, _)| *known != measure.column);
-        few.extend(fewest.filter(|_| is_new).map(|fewest| (measure.column, fewest)));
+        let is_new = few.iter().all(|(known, _)| *known != measure.name);
+        few.extend(fewest.filter(|_| is_new).map(|fewest| (measure.name, fewest)));
     }
     let told = few.iter().map(|(column, fewest)| format!("{column} (n = {fewest})"));
     let told: Vec<String> = told.collect();

@@ -44,9 +44,8 @@ pub(super) fn rows(
         std::iter::once(column.policy.label.clone()).chain(texts).collect()
     };
     let first = format!("to {}", baseline.policy.label);
-    let header: Vec<&str> = std::iter::once(first.as_str())
-        .chain(columns.iter().map(|measure| measure.column))
-        .collect();
+    let header: Vec<&str> =
+        std::iter::once(first.as_str()).chain(columns.iter().map(|measure| measure.name)).collect();
     Some(table::fitting(super::WIDTH, &header, others.iter().zip(&all).map(row).collect()))
 }
 
