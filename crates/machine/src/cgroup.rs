@@ -54,6 +54,10 @@ impl Cgroups {
         self.by_addr.get(&addr).copied()
     }
 
+    pub(crate) fn find(&self, path: &str) -> Option<u32> {
+        self.by_path.get(path).copied()
+    }
+
     pub(crate) fn by_id(&self, id: u64) -> Option<u32> {
         let at = u32::try_from(id.checked_sub(FIRST_ID)?).ok()?;
         (at < self.len()).then_some(at)
@@ -207,6 +211,16 @@ impl System {
                 self.call(o, Op::CgroupExit, None, None, &[addr]);
             }
             o.release_owner(self, addr);
+        }
+    }
+
+    /// `cpu_weight_write_u64()` and `scx_group_set_weight()`.
+    pub(crate) fn cgroup_set_weight(&mut self, o: &mut dyn Ops, path: &str, weight: u32) {
+        let Some(at) = self.cgroups.find(path) else { return };
+        let old = std::mem::replace(&mut self.cgroups.all[at as usize].weight, weight);
+        if self.hosted.cgroup_enabled && self.has(Op::CgroupSetWeight) && old != weight {
+            let addr = self.cgroups.get(at).addr;
+            self.call(o, Op::CgroupSetWeight, None, None, &[addr, u64::from(weight)]);
         }
     }
 

@@ -18,6 +18,8 @@ pub(crate) enum Due {
     Wake(u64, u32),
     /// Requests of customers arrive.
     Customers,
+    /// Something happens from outside: its number in the workload.
+    Outside(u32),
     /// A deadline task's next period begins: its index in the machine, generation.
     Replenish(u32, u64),
     /// The deadline server of a CPU: CPU, generation.

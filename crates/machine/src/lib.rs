@@ -35,6 +35,7 @@ mod list;
 mod loans;
 pub mod native;
 pub mod ops;
+pub mod outside;
 mod pace;
 pub mod policy;
 mod requests;

@@ -4,6 +4,7 @@
 use crate::event_queue::Due;
 use crate::exit::ExitInfo;
 use crate::ops::Ops;
+use crate::outside::Happened;
 use crate::sockets::Sockets;
 use crate::stats::Counters;
 use crate::system::System;
@@ -25,6 +26,14 @@ pub enum RunError {
     Task {
         /// Task name.
         task: String,
+        /// What it asks for, and what there is.
+        what: String,
+    },
+    /// An event from outside asks for what the machine does not have.
+    #[error("{event}: {what}")]
+    Event {
+        /// Place and name of the event.
+        event: String,
         /// What it asks for, and what there is.
         what: String,
     },
@@ -58,6 +67,8 @@ pub struct Outcome {
     pub blocked: Vec<(String, Awaits)>,
     /// Those of them that waited for each other, in circles.
     pub deadlocks: Vec<Deadlock>,
+    /// What came of events from outside that no trace shows.
+    pub outside: Vec<Happened>,
 }
 
 /// A simulated machine with a workload, ready for a scheduler.
@@ -69,6 +80,8 @@ pub struct Machine {
     /// When the next request of a customer is due, as far as the event queue knows.
     pub(crate) customers_at_ns: u64,
     pub(crate) sockets: Sockets,
+    /// What came of events from outside.
+    pub(crate) outside: Vec<Happened>,
 }
 
 impl Machine {
@@ -102,6 +115,7 @@ impl Machine {
                 self.system.queue.push(at_ns, Due::Arrive(ix.0));
             }
             self.open_for_customers();
+            self.expect_outside();
             if self.system.config.watchdog {
                 let first_look = self.system.hosted.watchdog_timeout_ns / 2;
                 self.system.queue.push(first_look, Due::Watchdog);
@@ -137,6 +151,7 @@ impl Machine {
             printed: std::mem::take(&mut self.system.told.printed),
             blocked: self.blocked(),
             deadlocks: self.runner.deadlocks(),
+            outside: std::mem::take(&mut self.outside),
         })
     }
 
@@ -183,6 +198,7 @@ impl Machine {
                 self.customers_due(o);
                 Ok(())
             }
+            Due::Outside(number) => self.outside_due(o, number),
             Due::Replenish(t, timer) => {
                 self.system.replenish_due(Tid(t), timer);
                 Ok(())

@@ -82,12 +82,14 @@ impl Machine {
         for (ix, _) in runner.initial() {
             check_task(&system, None, runner.name(ix), runner.settings(ix))?;
         }
+        workload.outside.iter().try_for_each(|event| system.check_outside(event))?;
         Ok(Self {
             system,
             runner,
             tid_of_ix: FxHashMap::default(),
             customers_at_ns: u64::MAX,
             sockets: Sockets::default(),
+            outside: Vec::new(),
         })
     }
 }

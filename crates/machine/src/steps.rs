@@ -189,6 +189,7 @@ impl Machine {
             }
             Step::Change(settings) => {
                 let name = system.task(t).name.clone();
+                let settings = system.settings_of_phase(t, settings);
                 check_task(system, Some(t), &name, &settings)?;
                 if let Some(share) = settings.share {
                     let pid = system.task(t).pid;

@@ -119,6 +119,8 @@ pub(crate) struct Task {
     pub(crate) nvcsw: u64,
     pub(crate) nivcsw: u64,
     pub(crate) cgrp_moving_from: Option<u32>,
+    /// Once its settings were changed from outside: those that it asked for itself.
+    pub(crate) own_settings: Option<Box<Settings>>,
 }
 
 impl Task {
@@ -180,6 +182,7 @@ impl Task {
             nvcsw: 0,
             nivcsw: 0,
             cgrp_moving_from: None,
+            own_settings: None,
         }
     }
 

@@ -57,6 +57,9 @@ impl SimError {
 
     /// Is it the workload's fault?
     pub fn is_of_workload(&self) -> bool {
-        matches!(self, Self::Run(RunError::Task { .. } | RunError::Stuck(_)))
+        matches!(
+            self,
+            Self::Run(RunError::Task { .. } | RunError::Event { .. } | RunError::Stuck(_))
+        )
     }
 }

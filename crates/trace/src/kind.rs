@@ -149,6 +149,11 @@ pub enum EventKind {
     },
     /// Something happened to a request, in the simulator.
     Request(Request),
+    /// Something happened from outside, in the simulator.
+    Outside {
+        /// What, in short.
+        what: String,
+    },
     /// The policy left: kind, code and reason as the kernel prints them.
     PolicyExit {
         /// `enum scx_exit_kind`.
@@ -185,6 +190,7 @@ fields! {
     ExitCode "exit_code" Signed,
     ExitReason "exit_reason" Text,
     Cpus "cpus" Text,
+    What "what" Text,
 }
 
 impl EventKind {
@@ -252,6 +258,10 @@ impl EventKind {
                 ("op_call", (*pid != 0).then_some(*pid))
             }
             EventKind::Request(request) => request.describe(say),
+            EventKind::Outside { what } => {
+                say(Field::What, Value::Text(what));
+                ("outside", None)
+            }
             EventKind::PolicyExit { kind, code, reason } => {
                 number(Field::ExitKind, u64::from(*kind));
                 say(Field::ExitCode, Value::Signed(*code));

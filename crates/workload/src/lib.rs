@@ -6,6 +6,7 @@
 
 pub mod duration;
 pub mod error;
+pub mod events;
 pub mod model;
 pub mod requests;
 pub mod runner;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::error::WorkloadError;
 use crate::event::{Barrier, Event, TimerKind};
+use crate::events::OutsideEvent;
 use crate::random::Span;
 use crate::requests::{Plan, RequestClass, Socket};
 
@@ -34,6 +35,8 @@ pub struct Workload {
     /// How many names a `resume` can have: those of the tasks, and with rt-app 1.0 others.
     pub(crate) resume_names: u32,
     pub(crate) requests: Plan,
+    /// What happens from outside, in file order.
+    pub outside: Vec<OutsideEvent>,
 }
 
 impl Workload {

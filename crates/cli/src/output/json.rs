@@ -7,6 +7,7 @@ use super::unfilled::{self, UnfilledRead};
 use super::{tunables, Run};
 use crate::error::Error;
 use rota_machine::config::{Config, Costs};
+use rota_machine::outside::Happened;
 use rota_measure::{RequestsNumbers, TaskNumbers, Totals};
 use rota_object::image::Image;
 use rota_object::settings::Tunable;
@@ -115,6 +116,16 @@ pub(crate) struct Sim<'a> {
     requests: &'a RequestsNumbers,
     kernel: &'a str,
     untold_types: &'a [String],
+    events: Vec<EventJson<'a>>,
+}
+
+/// What came of an event from outside.
+#[derive(Debug, Serialize)]
+struct EventJson<'a> {
+    at_ns: u64,
+    event: &'a str,
+    action: &'a str,
+    result: &'a str,
 }
 
 #[derive(Debug, Serialize)]
@@ -182,7 +193,15 @@ impl<'a> Sim<'a> {
             requests: &run.finished.requests,
             kernel: run.kernel,
             untold_types: &run.image.untold_types,
+            events: outcome.outside.iter().map(EventJson::new).collect(),
         }
+    }
+}
+
+impl<'a> EventJson<'a> {
+    fn new(happened: &'a Happened) -> Self {
+        let Happened { at_ns, event, action, result } = happened;
+        Self { at_ns: *at_ns, event, action, result }
     }
 }
 

@@ -4,6 +4,7 @@
 use super::units::{duration, index_or_dash, mean_or_dash, percent, time, time_or_dash};
 use super::{blocked, requests, table, unfilled, Run};
 use rota_machine::config::Config;
+use rota_machine::outside::Happened;
 use rota_measure::{GroupNumbers, LatencyNumbers, TaskNumbers, Totals};
 use rota_sim::PolicyStat;
 use std::io::{self, Write};
@@ -12,6 +13,8 @@ use std::io::{self, Write};
 pub(crate) const MOST_ROWS: usize = 40;
 /// Fields named in the note about reads that the machine cannot answer.
 const MOST_FIELDS: usize = 6;
+/// Notes on events before they are only counted.
+const MOST_EVENTS: usize = 12;
 
 /// Prints a run.
 pub(crate) fn print(out: &mut dyn Write, run: &Run<'_>, all_tasks: bool) -> io::Result<()> {
@@ -172,6 +175,13 @@ fn notes(out: &mut dyn Write, run: &Run<'_>) -> io::Result<()> {
     }
     for deadlock in &run.finished.outcome.deadlocks {
         writeln!(out, "note: deadlock: {deadlock}")?;
+    }
+    for happened in run.finished.outcome.outside.iter().take(MOST_EVENTS) {
+        let Happened { at_ns, event, action, result } = happened;
+        writeln!(out, "note: {event} at {} ({action}): {result}", time(*at_ns))?;
+    }
+    if let Some(more @ 1..) = run.finished.outcome.outside.len().checked_sub(MOST_EVENTS) {
+        writeln!(out, "note: {more} more notes on events (--json has all)")?;
     }
     let fields = unfilled::fields(run);
     if !fields.is_empty() {

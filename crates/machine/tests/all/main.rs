@@ -16,6 +16,7 @@ mod rules_exit;
 mod rules_instant;
 mod rules_kernel;
 mod rules_meetings;
+mod rules_outside;
 mod rules_processes;
 mod rules_queues;
 mod rules_spending;

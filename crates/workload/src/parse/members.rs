@@ -48,6 +48,11 @@ impl<'a> Scope<'a> {
         }
     }
 
+    /// As messages name a place.
+    pub(super) fn place(self, at: Pos) -> String {
+        format!("{}:{}:{}", self.file, at.line, at.column)
+    }
+
     /// The member has a value other than what was wanted.
     pub(super) fn mismatch(self, member: &Member, wanted: impl Display) -> WorkloadError {
         let Member { key, node, .. } = member;

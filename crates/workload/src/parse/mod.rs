@@ -15,6 +15,7 @@ mod events;
 mod global;
 mod keys;
 mod members;
+mod outside;
 mod resources;
 mod settings;
 mod sockets;
@@ -67,7 +68,7 @@ pub fn parse_with(
     let scope = Scope::file(file_name);
     let root = json::parse(text).map_err(|e| scope.error(e.at, e.message))?;
     let root = Object::of(scope, "the file", &root)?;
-    root.only(&["tasks", "global", "resources", "sockets", "customers"])?;
+    root.only(&["tasks", "global", "resources", "sockets", "customers", "events"])?;
     let global = global::read(&root)?;
     if let Some(resources) = root.get("resources")? {
         resources::check(scope, resources)?;
@@ -100,6 +101,8 @@ pub fn parse_with(
     let barriers = names.meetings.barriers(forks, &mut names.warnings)?;
     threads::resolve(scope, &mut definitions, &names.tasks, &firsts)?;
     let initial = expand(&definitions, &firsts);
+    let known = outside::Known { tasks: &names.tasks, instances: &initial, groups: &names.groups };
+    let outside = outside::read(&root, &known)?;
     let others = names.resumes.as_ref().map_or(0, BTreeMap::len);
     Ok(Workload {
         duration_ns: global.duration_ns,
@@ -115,6 +118,7 @@ pub fn parse_with(
         resume_names: (tasks.members.len() + others) as u32,
         warnings: names.warnings,
         requests: names.sockets.finish(customers)?,
+        outside,
     })
 }
 

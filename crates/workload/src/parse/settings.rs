@@ -8,7 +8,7 @@ use super::keys;
 use super::members::{Object, Scope};
 use super::span::MAX_US;
 use crate::error::WorkloadError;
-use crate::json::{Member, Node, Value};
+use crate::json::{Member, Node, Pos, Value};
 use crate::model::{Change, Group, Policy};
 
 /// The highest CPU number a file may name: the kernel's largest CPU count less one.
@@ -74,7 +74,7 @@ pub(super) fn read(object: &Object<'_>, groups: &mut Groups) -> Result<Change, W
     })
 }
 
-fn cpus(scope: Scope<'_>, member: &Member) -> Result<Arc<[u32]>, WorkloadError> {
+pub(super) fn cpus(scope: Scope<'_>, member: &Member) -> Result<Arc<[u32]>, WorkloadError> {
     let mut cpus = numbers(scope, member, "CPU", MAX_CPU)?;
     if cpus.is_empty() {
         return Err(scope.error(member.at, "\"cpus\" is empty: the task could run nowhere"));
@@ -105,6 +105,37 @@ fn numbers(
     items.iter().map(number).collect()
 }
 
+/// The path of a task group without the first and the last "/"; `None`: the root.
+pub(super) fn plain_path<'a>(
+    scope: Scope<'_>,
+    at: Pos,
+    path: &'a str,
+) -> Result<Option<&'a str>, WorkloadError> {
+    let Some(relative) = path.strip_prefix('/') else {
+        let message = format!("task group {path:?} must begin with \"/\"");
+        return Err(scope.error(at, message));
+    };
+    let relative = relative.strip_suffix('/').unwrap_or(relative);
+    if relative.is_empty() {
+        return Ok(None);
+    }
+    let bad = |part: &str| matches!(part, "" | "." | "..") || part.contains(char::is_control);
+    if relative.split('/').any(bad) {
+        let message = format!("task group {path:?} is not a plain absolute path");
+        return Err(scope.error(at, message));
+    }
+    let levels = relative.split('/').count();
+    if path.len() > MAX_PATH || levels > MAX_LEVELS {
+        let message = format!(
+            "a task group {} bytes long and {levels} levels deep: at most {MAX_PATH} bytes and \
+             {MAX_LEVELS} levels are possible",
+            path.len()
+        );
+        return Err(scope.error(at, message));
+    }
+    Ok(Some(relative))
+}
+
 /// The task groups named so far.
 #[derive(Default)]
 pub(super) struct Groups {
@@ -132,31 +163,12 @@ impl Groups {
             }
         };
         let at = member.node.at;
-        let Some(relative) = path.strip_prefix('/') else {
-            let message = format!("task group {path:?} must begin with \"/\"");
-            return Err(scope.error(at, message));
-        };
-        let relative = relative.strip_suffix('/').unwrap_or(relative);
-        if relative.is_empty() {
+        let Some(relative) = plain_path(scope, at, path)? else {
             if weight.is_some() {
                 return Err(scope.error(at, "the root task group \"/\" has no weight"));
             }
             return Ok(Some(None));
-        }
-        let bad = |part: &str| matches!(part, "" | "." | "..") || part.contains(char::is_control);
-        if relative.split('/').any(bad) {
-            let message = format!("task group {path:?} is not a plain absolute path");
-            return Err(scope.error(at, message));
-        }
-        let levels = relative.split('/').count();
-        if path.len() > MAX_PATH || levels > MAX_LEVELS {
-            let message = format!(
-                "a task group {} bytes long and {levels} levels deep: at most {MAX_PATH} bytes and \
-                 {MAX_LEVELS} levels are possible",
-                path.len()
-            );
-            return Err(scope.error(at, message));
-        }
+        };
         for (end, _) in relative.match_indices('/') {
             self.entry(&relative[..end]);
         }
@@ -189,6 +201,16 @@ impl Groups {
             }
         };
         &mut self.known[index]
+    }
+
+    /// The group of a path without the first "/".
+    pub(super) fn find(&self, relative: &str) -> Option<Arc<str>> {
+        self.index.get(relative).map(|index| Arc::clone(&self.known[*index].0))
+    }
+
+    /// Their paths.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &str> + Clone {
+        self.known.iter().map(|(path, _)| &**path)
     }
 
     /// All groups, parents before children.

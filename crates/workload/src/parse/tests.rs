@@ -250,9 +250,12 @@ fn the_manual_has_every_key_and_its_example_runs() {
     for key in keys::all(false) {
         assert!(manual.contains(&format!("| `{key}`")), "{key} is not in the manual");
     }
-    let (_, example) = manual.split_once("```json\n").unwrap();
-    let (example, _) = example.split_once("```").unwrap();
-    assert_eq!(read(example).tasks.len(), 5);
+    let mut examples = manual.split("```json\n").skip(1).map(|rest| {
+        let (example, _) = rest.split_once("```").unwrap();
+        read(example)
+    });
+    assert_eq!(examples.next().unwrap().tasks.len(), 5);
+    assert_eq!(examples.next().unwrap().outside.len(), 4);
 }
 
 proptest! {

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What an event is about, and what happens to it.
+
+use std::sync::Arc;
+
+use super::{Known, COMMON};
+use crate::error::WorkloadError;
+use crate::events::{Action, CgroupAction, TaskSetting, Tasks};
+use crate::json::Member;
+use crate::model::TaskIx;
+use crate::parse::keys;
+use crate::parse::members::Object;
+use crate::parse::settings;
+
+type Read = fn(&Object<'_>, &Member, &Member, &Known<'_>) -> Result<Action, WorkloadError>;
+
+/// A key that says what an event is about.
+struct Subject {
+    key: &'static str,
+    /// Keys of what can happen to it: an event has one of them.
+    actions: &'static [&'static str],
+    /// Keys that go with them.
+    others: &'static [&'static str],
+    /// From the event, the subject and the action.
+    read: Read,
+}
+
+const SUBJECTS: &[Subject] = &[
+    Subject { key: "task", actions: &["cpus", "nice", "weight", "move"], others: &[], read: task },
+    Subject { key: "cgroup", actions: &["cpu.weight"], others: &[], read: cgroup },
+];
+
+/// Reads the action of an event.
+pub(super) fn read(object: &Object<'_>, known: &Known<'_>) -> Result<Action, WorkloadError> {
+    let scope = object.scope;
+    let keys = || SUBJECTS.iter().map(|subject| subject.key);
+    let mut found = Vec::new();
+    for subject in SUBJECTS {
+        if let Some(member) = object.get(subject.key)? {
+            if !found.iter().any(|(s, _): &(&Subject, _)| s.others.contains(&subject.key)) {
+                found.push((subject, member));
+            }
+        }
+    }
+    let (subject, named) = match found[..] {
+        [one] => one,
+        [] => {
+            let actions = SUBJECTS.iter().flat_map(|subject| subject.actions.iter().copied());
+            let all: Vec<&str> = COMMON.into_iter().chain(keys()).chain(actions).collect();
+            object.only(&all)?;
+            let keys: Vec<String> = keys().map(|key| format!("{key:?}")).collect();
+            let message = format!("an event needs what it is about: {}", keys.join(", "));
+            return Err(scope.error(object.at, message));
+        }
+        [(first, _), (second, member), ..] => {
+            let message =
+                format!("an event is about one thing: it has {:?} and {:?}", first.key, second.key);
+            return Err(scope.error(member.at, message));
+        }
+    };
+    let subject_key = [subject.key];
+    let all: Vec<&str> = (COMMON.iter().chain(&subject_key))
+        .chain(subject.actions)
+        .chain(subject.others)
+        .copied()
+        .collect();
+    object.only(&all)?;
+    let mut actions = Vec::new();
+    for key in subject.actions {
+        actions.extend(object.get(key)?);
+    }
+    match actions[..] {
+        [action] => (subject.read)(object, named, action, known),
+        [] => {
+            let keys: Vec<String> = subject.actions.iter().map(|key| format!("{key:?}")).collect();
+            let message =
+                format!("an event about a {:?} needs one of {}", subject.key, keys.join(", "));
+            Err(scope.error(object.at, message))
+        }
+        [first, second, ..] => {
+            let message = format!(
+                "an event does one thing: write {:?} and {:?} as two events",
+                first.key, second.key
+            );
+            Err(scope.error(second.at, message))
+        }
+    }
+}
+
+fn task(
+    object: &Object<'_>,
+    named: &Member,
+    action: &Member,
+    known: &Known<'_>,
+) -> Result<Action, WorkloadError> {
+    let scope = object.scope;
+    let tasks = tasks(object, named, known)?;
+    let setting = match action.key.as_str() {
+        "cpus" => TaskSetting::Cpus(settings::cpus(scope, action)?),
+        "nice" => TaskSetting::Nice(scope.integer(action, -20..=19)? as i32),
+        "weight" => TaskSetting::Weight(scope.integer(action, 1..=10_000)? as u32),
+        _ => TaskSetting::Cgroup(path(object, action, known)?),
+    };
+    Ok(Action::Set(tasks, setting))
+}
+
+/// The task of a name, or one instance of it.
+fn tasks(object: &Object<'_>, named: &Member, known: &Known<'_>) -> Result<Tasks, WorkloadError> {
+    let scope = object.scope;
+    let name = scope.string(named)?;
+    if known.tasks.contains_key(name) {
+        return Ok(Tasks { name: name.into(), one: None });
+    }
+    let instances = || (0u32..).zip(known.instances);
+    if let Some((at, _)) = instances().find(|(_, task)| task.name == name) {
+        return Ok(Tasks { name: name.into(), one: Some(TaskIx(at)) });
+    }
+    let mut names: Vec<&str> = known.tasks.keys().map(String::as_str).collect();
+    names.sort_unstable();
+    let of_instances = known.instances.iter().take(100).map(|task| task.name.as_str());
+    let all: Vec<&str> = names.into_iter().chain(of_instances).collect();
+    Err(scope.error(named.node.at, keys::unknown("task", name, all.into_iter())))
+}
+
+fn cgroup(
+    object: &Object<'_>,
+    named: &Member,
+    action: &Member,
+    known: &Known<'_>,
+) -> Result<Action, WorkloadError> {
+    let scope = object.scope;
+    let Some(path) = path(object, named, known)? else {
+        let message = format!("the root cgroup \"/\" has no {:?}", action.key);
+        return Err(scope.error(named.node.at, message));
+    };
+    let action = CgroupAction::Weight(scope.integer(action, 1..=10_000)? as u32);
+    Ok(Action::Cgroup(path, action))
+}
+
+/// A cgroup that the file has; `None`: the root.
+fn path(
+    object: &Object<'_>,
+    member: &Member,
+    known: &Known<'_>,
+) -> Result<Option<Arc<str>>, WorkloadError> {
+    let scope = object.scope;
+    let text = scope.string(member)?;
+    let at = member.node.at;
+    let Some(relative) = settings::plain_path(scope, at, text)? else { return Ok(None) };
+    match known.groups.find(relative) {
+        Some(path) => Ok(Some(path)),
+        None => {
+            let paths = known.groups.paths().chain(["/"]);
+            Err(scope.error(at, keys::unknown("cgroup", text, paths)))
+        }
+    }
+}
