@@ -61,7 +61,7 @@ pub fn comparison(policies: usize, tasks: u64, slices: u64) -> Comparison {
     };
     let measure = |key: &str, group: &str, unit, better| Measure {
         key: key.to_owned(),
-        label: key.replace('_', " "),
+        name: key.replace('_', " "),
         group: group.to_owned(),
         unit,
         better,
