@@ -6,7 +6,7 @@ use crate::contexts::{allow, callers, may_sleep, name_in_sources, Caller};
 use crate::system::System;
 use rota_object::image::FuncId;
 use rota_vm::error::StartError;
-use rota_vm::runtime::{LimitedCall, Runtime};
+use rota_vm::runtime::{LimitedCall, Runtime, UncheckedLoad};
 use thiserror::Error;
 
 /// An object that cannot be attached as a scheduler.
@@ -52,6 +52,24 @@ pub enum AttachError {
     /// (`scx_kfunc_context_filter()`).
     #[error(transparent)]
     Call(Box<RefusedCall>),
+    /// A program reads through an argument that may be NULL, and nothing compares it.
+    #[error(transparent)]
+    Load(Box<RefusedLoad>),
+}
+
+/// A load that a kernel's verifier refuses.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "{object}: ops.{}() reads through '{}' in {}() at instruction {}{}: no kernel loads this \
+     program, as '{}' may be NULL and is read without a check",
+    .load.member, .load.argument, .load.function, .load.insn,
+    .load.source.as_ref().map_or(String::new(), |line| format!(" ({line})")), .load.argument
+)]
+pub struct RefusedLoad {
+    /// The object.
+    pub object: String,
+    /// Where.
+    pub load: UncheckedLoad,
 }
 
 /// A call that a kernel's verifier refuses.
@@ -85,6 +103,13 @@ pub(crate) struct Program {
     pub(crate) func: FuncId,
     /// Of a scheduler that knows CPUs by cids.
     pub(crate) cid_form: bool,
+}
+
+/// Refuses loads that no verifier accepts.
+pub(crate) fn check_loads(rt: &Runtime<System>) -> Result<(), AttachError> {
+    let Some(load) = rt.unchecked_loads().first() else { return Ok(()) };
+    let object = rt.image().name.clone();
+    Err(AttachError::Load(Box::new(RefusedLoad { object, load: load.clone() })))
 }
 
 /// Refuses a program that a kernel would not load or register.

@@ -43,6 +43,8 @@ pub(crate) enum Caller {
     Syscall,
     /// One at a tracepoint.
     Tracing,
+    /// A callback of another struct_ops type, as TCP has one.
+    OtherTable,
 }
 
 impl Caller {
@@ -52,15 +54,19 @@ impl Caller {
             Self::Op(op) => format!("ops.{}()", op.name()),
             Self::Syscall => "a syscall program".into(),
             Self::Tracing => "a tracing program".into(),
+            Self::OtherTable => "a callback that is not sched_ext's".into(),
         }
     }
 
     /// The sets that it may call.
     fn permitted(self) -> u32 {
         use allow::{CPU_RELEASE, DISPATCH, ENQUEUE, EVERYWHERE, INIT, SELECT_CPU, UNLOCKED};
+        if self == Self::OtherTable {
+            return 0;
+        }
         EVERYWHERE
             | match self {
-                Self::Tracing => 0,
+                Self::Tracing | Self::OtherTable => 0,
                 Self::Syscall => UNLOCKED | SELECT_CPU,
                 Self::Op(Op::SelectCpu | Op::Enqueue) => SELECT_CPU | ENQUEUE,
                 Self::Op(Op::Dispatch) => ENQUEUE | DISPATCH,

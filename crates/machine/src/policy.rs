@@ -26,12 +26,26 @@ pub struct Binding {
     watchers: Vec<(Tracepoint, FuncId)>,
 }
 
+/// Is it a scheduler's table?
+fn is_scheduler(table: &StructOps) -> bool {
+    matches!(table.type_name.as_str(), "sched_ext_ops" | "sched_ext_ops_cid")
+}
+
+/// Callbacks in tables of other types.
+fn in_other_tables(image: &Image) -> impl Iterator<Item = Program> + '_ {
+    let others = image.struct_ops.iter().filter(|table| !is_scheduler(table));
+    others.flat_map(|table| table.fields.values()).filter_map(|field| match field {
+        OpsField::Func(func) => {
+            Some(Program { caller: Caller::OtherTable, func: *func, cid_form: false })
+        }
+        _ => None,
+    })
+}
+
 impl Binding {
     fn of(image: &Image) -> Result<Self, AttachError> {
-        let is_ops =
-            |s: &&StructOps| matches!(s.type_name.as_str(), "sched_ext_ops" | "sched_ext_ops_cid");
         let object = || image.name.clone();
-        let Some(ops) = image.struct_ops.iter().find(is_ops) else {
+        let Some(ops) = image.struct_ops.iter().find(|table| is_scheduler(table)) else {
             return Err(AttachError::NoScheduler { object: object() });
         };
         let cid = ops.type_name.ends_with("_cid");
@@ -99,9 +113,16 @@ pub struct BpfOps {
 impl BpfOps {
     /// Creates the object's maps in the machine's memory and finds its callbacks.
     pub fn load(image: Arc<Image>, system: &mut System) -> Result<Self, AttachError> {
-        let mut binding = Binding::of(&image)?;
+        let binding = Binding::of(&image);
+        if in_other_tables(&image).next().is_none() {
+            // says that it is no scheduler before anything else is wrong with it
+            binding.as_ref().map_err(AttachError::clone)?;
+        }
         let mut rt = Runtime::new(Arc::clone(&image), &kfuncs::table(), system)?;
+        in_other_tables(&image).try_for_each(|program| attach::check(&rt, program))?;
+        let mut binding = binding?;
         binding.programs(&image).try_for_each(|program| attach::check(&rt, program))?;
+        attach::check_loads(&rt)?;
         rt.set_budget(system.config.budget);
         binding.shares = rt.map(SHARES_MAP);
         let binding = Arc::new(binding);

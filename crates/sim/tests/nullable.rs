@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A load through an argument that the kernel marks nullable ends the run where it is NULL, with
-//! that reason: `prev` of `ops.dispatch()`, `to` of `ops.yield()`.
+//! Loads through arguments that the kernel marks nullable: `prev` of `ops.dispatch()`, `to` of
+//! `ops.yield()`. Where nothing compares the argument, the object is refused when it is loaded, as
+//! the kernel's verifier does. Where something does, a load through NULL ends the run.
 
 mod common;
 
@@ -24,15 +25,42 @@ fn dispatch(functions: &str, body: &str) -> String {
     scheduler("sched_ext_ops", &functions, members)
 }
 
-const REASON: &str = "ops.dispatch(): reads through 'prev', which is NULL here: no kernel loads \
-                      this program, as 'prev' may be NULL and is read without a check";
+const REASON: &str = "no kernel loads this program, as 'prev' may be NULL and is read without a \
+                      check";
+
+/// Why an object is not loaded.
+fn refused(source: &str) -> Option<String> {
+    let policy = compiled(source)?;
+    Some(run(&policy).expect_err("no verifier accepts it").to_string())
+}
 
 #[test]
-fn a_load_through_prev_where_no_task_ran_ends_the_run() {
-    let Some(policy) = compiled(&dispatch("", "\tsum += prev->pid;")) else { return };
+fn a_load_through_prev_without_a_check_is_refused() {
+    let Some(error) = refused(&dispatch("", "\tsum += prev->pid;")) else { return };
+    assert!(error.contains("ops.dispatch() reads through 'prev' in dispatch()"), "{error}");
+    assert!(error.contains(REASON) && error.contains("sum += prev->pid;"), "{error}");
+}
+
+/// The verifier follows the way on which `prev` is NULL; here a run does.
+#[test]
+fn a_load_after_a_check_that_does_not_prevent_it_ends_the_run() {
+    let body =
+        "\tif (!prev)\n\t\tsum += 2;\n\tasm volatile(\"\" ::: \"memory\");\n\tsum += prev->pid;";
+    let Some(policy) = compiled(&dispatch("", body)) else { return };
     let exit = run(&policy).expect("a run");
-    assert!(exit.contains(REASON), "{exit}");
-    assert!(exit.contains("sum += prev->pid;"), "{exit}");
+    assert!(exit.contains("ops.dispatch(): reads through 'prev', which is NULL here"), "{exit}");
+    assert!(exit.contains(REASON) && exit.contains("sum += prev->pid;"), "{exit}");
+}
+
+/// What a function that gets the task finds out is not followed: it may have compared it.
+#[test]
+fn a_load_after_a_function_that_compares_is_not_refused() {
+    let functions = "__attribute__((noinline)) u64 there(struct task_struct *p)\n{\n\
+                     \treturn p != NULL;\n}\n";
+    let body = "\tif (there(prev))\n\t\tsum += prev->pid;";
+    let Some(policy) = compiled(&dispatch(functions, body)) else { return };
+    let exit = run(&policy).expect("a run");
+    assert!(!exit.contains("NULL"), "{exit}");
 }
 
 #[test]
@@ -47,18 +75,16 @@ fn a_load_behind_a_check_does_not() {
 #[test]
 fn a_member_of_a_member_is_a_load_through_it_too() {
     let body = "\tstruct sched_ext_entity *e = &prev->scx;\n\tsum += e->slice;";
-    let Some(policy) = compiled(&dispatch("", body)) else { return };
-    let exit = run(&policy).expect("a run");
-    assert!(exit.contains(REASON), "{exit}");
+    let Some(error) = refused(&dispatch("", body)) else { return };
+    assert!(error.contains(REASON), "{error}");
 }
 
 #[test]
 fn a_function_that_gets_it_is_looked_at() {
     let functions = "__attribute__((noinline)) u64 pid_of(struct task_struct *p)\n{\n\
                      \treturn p->pid;\n}\n";
-    let Some(policy) = compiled(&dispatch(functions, "\tsum += pid_of(prev);")) else { return };
-    let exit = run(&policy).expect("a run");
-    assert!(exit.contains(REASON) && exit.contains("in pid_of at"), "{exit}");
+    let Some(error) = refused(&dispatch(functions, "\tsum += pid_of(prev);")) else { return };
+    assert!(error.contains(REASON) && error.contains("in pid_of()"), "{error}");
 }
 
 #[test]
@@ -71,11 +97,10 @@ fn a_load_through_another_pointer_that_is_null_reads_zero() {
 }
 
 #[test]
-fn a_load_through_the_task_that_is_yielded_to_ends_the_run() {
+fn a_load_through_the_task_that_is_yielded_to_is_refused() {
     let functions = "volatile u64 sum;\nbool BPF_STRUCT_OPS(yield, struct task_struct *from, \
                      struct task_struct *to)\n{\n\tsum += to->pid;\n\treturn false;\n}\n";
     let source = scheduler("sched_ext_ops", functions, ".yield = (void *)yield,");
-    let Some(policy) = compiled(&source) else { return };
-    let exit = run(&policy).expect("a run");
-    assert!(exit.contains("ops.yield(): reads through 'to', which is NULL here"), "{exit}");
+    let Some(error) = refused(&source) else { return };
+    assert!(error.contains("ops.yield() reads through 'to' in yield()"), "{error}");
 }

@@ -44,6 +44,21 @@ pub struct LimitedCall {
     pub source: Option<String>,
 }
 
+/// A load through an argument of a callback that may be NULL, where nothing compares it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UncheckedLoad {
+    /// The callback: a member of its table.
+    pub member: String,
+    /// The argument.
+    pub argument: String,
+    /// Function that loads.
+    pub function: String,
+    /// Instruction slot relative to the function.
+    pub insn: u32,
+    /// `file:line: text` from BTF line info, where there is one.
+    pub source: Option<String>,
+}
+
 /// Decoded functions of one image, shared by all calls into them.
 pub(crate) trait Code<R, H>: Send + Sync {
     /// Where a function begins.
@@ -60,6 +75,9 @@ pub(crate) trait Code<R, H>: Send + Sync {
     /// The limited calls that a function and all that it can reach make, in the order of the code.
     /// What is decided by frozen data is decided, as a verifier does it.
     fn limited_calls(&self, func: FuncId) -> Vec<LimitedCall>;
+    /// Loads through arguments that the kernel marks nullable, where no way leads that compares the
+    /// argument: a verifier refuses them.
+    fn unchecked_loads(&self) -> &[UncheckedLoad];
     /// Completes a fault with function, instruction and source line of the op at `pc`.
     fn locate(&self, fault: Fault, pc: usize) -> Fault;
 }

@@ -12,7 +12,7 @@ mod reach;
 mod resume;
 mod run;
 
-use crate::code::{Code, LimitedCall, State};
+use crate::code::{Code, LimitedCall, State, UncheckedLoad};
 use crate::error::Fault;
 use crate::host::Host;
 use crate::places::Places;
@@ -48,6 +48,10 @@ impl<H: Host> Code<Runtime<H>, H> for Program<H> {
 
     fn limited_calls(&self, func: FuncId) -> Vec<LimitedCall> {
         reach::limited_calls(self, func)
+    }
+
+    fn unchecked_loads(&self) -> &[UncheckedLoad] {
+        &self.unchecked
     }
 
     fn locate(&self, fault: Fault, pc: usize) -> Fault {

@@ -7,7 +7,7 @@ mod exec;
 mod expiry;
 mod ownership;
 
-pub use crate::code::LimitedCall;
+pub use crate::code::{LimitedCall, UncheckedLoad};
 pub use exec::{Exec, Step};
 
 use crate::callback::Callback;
@@ -139,6 +139,12 @@ impl<H: Host> Runtime<H> {
     /// it calls or hands out as callbacks. Calls that read-only data rules out do not count.
     pub fn limited_calls(&self, func: FuncId) -> Vec<LimitedCall> {
         self.code.limited_calls(func)
+    }
+
+    /// Loads through callbacks' arguments that may be NULL and are not compared: no kernel loads
+    /// such a program.
+    pub fn unchecked_loads(&self) -> &[UncheckedLoad] {
+        self.code.unchecked_loads()
     }
 
     /// The decoded functions.

@@ -46,6 +46,7 @@ pub(super) fn decode<H: Host>(
         arrays: places.arrays.iter().map(|place| place.unwrap_or_default()).collect(),
         traps: Vec::new(),
         names: Vec::new(),
+        unchecked: Vec::new(),
         arena: places.arena,
     };
     for function in &image.functions {

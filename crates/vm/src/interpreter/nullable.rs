@@ -5,9 +5,13 @@
 //!
 //! Which loads they are follows from where the argument can get to: registers, stack slots, and
 //! functions that are called with it. Whether it was compared does not matter: then it is not NULL.
+//!
+//! A load that no way leads to on which the argument was compared with anything is one that the
+//! verifier refuses for certain: [`Code::unchecked_loads`](crate::code::Code::unchecked_loads).
 
 use super::op::{class, code, field, is_jump, mode, writes_dst, Op};
 use super::program::Program;
+use crate::code::UncheckedLoad;
 use rota_object::btf::{Kind, Type};
 use rota_object::image::{FuncId, Image, OpsField};
 use rustc_hash::FxHashMap;
@@ -29,6 +33,7 @@ const SUFFIX: &str = "__nullable";
 /// A callback's argument that may be NULL.
 struct Argument {
     func: FuncId,
+    member: String,
     /// Where the context has it.
     offset: i32,
     name: String,
@@ -37,9 +42,14 @@ struct Argument {
 /// Gives loads through nullable arguments an op of their own.
 pub(super) fn mark<H>(program: &mut Program<H>) {
     for argument in arguments(&program.image) {
-        let mut entry = Place::default();
+        let mut entry = Place { unchecked: true, ..Place::default() };
         entry.context[1] = true;
-        let loads = Walk::of(program, &argument).run(argument.func, entry);
+        let (loads, unchecked) = Walk::of(program, &argument).run(argument.func, entry);
+        for pc in unchecked {
+            let Some((function, insn, source)) = program.place(pc) else { continue };
+            let (member, argument) = (argument.member.clone(), argument.name.clone());
+            program.unchecked.push(UncheckedLoad { member, argument, function, insn, source });
+        }
         for pc in loads {
             program.names.push(argument.name.clone());
             let (op, name) = (program.ops[pc], program.names.len() as u64 - 1);
@@ -66,7 +76,8 @@ fn arguments(image: &Image) -> Vec<Argument> {
                     continue;
                 }
                 if let Some(name) = param.name.strip_suffix(SUFFIX) {
-                    all.push(Argument { func: *func, offset: 8 * number, name: name.to_owned() });
+                    let (name, member) = (name.to_owned(), member.clone());
+                    all.push(Argument { func: *func, member, offset: 8 * number, name });
                 }
             }
         }
@@ -75,17 +86,20 @@ fn arguments(image: &Image) -> Vec<Argument> {
 }
 
 /// What is known at one op: which registers and stack slots hold the argument, or a pointer that
-/// was made from it, and which registers hold the context.
+/// was made from it, which registers hold the context, and whether no way here compares the
+/// argument, or gives it to a function that could.
 #[derive(Clone, PartialEq, Eq)]
 struct Place {
     argument: [bool; 16],
     context: [bool; 16],
     slots: [bool; SLOTS],
+    unchecked: bool,
 }
 
 impl Default for Place {
     fn default() -> Self {
-        Self { argument: [false; 16], context: [false; 16], slots: [false; SLOTS] }
+        let slots = [false; SLOTS];
+        Self { argument: [false; 16], context: [false; 16], slots, unchecked: false }
     }
 }
 
@@ -99,11 +113,12 @@ impl Place {
         all(&mut self.argument, &other.argument);
         all(&mut self.context, &other.context);
         all(&mut self.slots, &other.slots);
+        self.unchecked &= other.unchecked;
         *self != before
     }
 
     fn holds_nothing(&self) -> bool {
-        *self == Self::default()
+        *self == Self { unchecked: self.unchecked, ..Self::default() }
     }
 }
 
@@ -124,8 +139,9 @@ impl<'a, H> Walk<'a, H> {
         Self { program, argument, known, open: Vec::new(), steps_left, loads: Vec::new() }
     }
 
-    /// The ops that load through the argument, from the entry of a function on.
-    fn run(mut self, func: FuncId, entry: Place) -> Vec<usize> {
+    /// The ops that load through the argument, from the entry of a function on, and those of them
+    /// that are surely unchecked.
+    fn run(mut self, func: FuncId, entry: Place) -> (Vec<usize>, Vec<usize>) {
         if let Some(first) = self.program.first_op(func) {
             self.reach(first, &entry);
         }
@@ -135,7 +151,11 @@ impl<'a, H> Walk<'a, H> {
         }
         self.loads.sort_unstable();
         self.loads.dedup();
-        self.loads
+        // what was not walked to the end is not known for certain
+        let sure = self.open.is_empty() && self.steps_left > 0;
+        let unchecked = |pc: &&usize| self.known.get(pc).is_some_and(|place| place.unchecked);
+        let unchecked = self.loads.iter().filter(|_| sure).filter(unchecked).copied().collect();
+        (self.loads, unchecked)
     }
 
     fn reach(&mut self, pc: usize, place: &Place) {
@@ -194,19 +214,25 @@ impl<'a, H> Walk<'a, H> {
                 _ => (place.argument[dst], place.context[dst]) = (false, false),
             },
             _ if op.code == code::CALL => {
-                let mut entry = Place::default();
+                let mut entry = Place { unchecked: place.unchecked, ..Place::default() };
                 entry.argument[1..6].copy_from_slice(&place.argument[1..6]);
                 entry.context[1..6].copy_from_slice(&place.context[1..6]);
                 if !entry.holds_nothing() {
                     self.reach(op.off as usize, &entry);
+                    place.unchecked = false;
                 }
                 clobber(&mut place);
             }
-            _ if matches!(op.code, code::CALL_HOST | code::LOOKUP_ARRAY) => clobber(&mut place),
+            _ if matches!(op.code, code::CALL_HOST | code::LOOKUP_ARRAY) => {
+                place.unchecked &= !place.argument[1..6].contains(&true);
+                clobber(&mut place);
+            }
             _ if writes_dst(op) => (place.argument[dst], place.context[dst]) = (false, false),
             _ => {}
         }
         if is_jump(op.code) {
+            // not every one has a second register: then it says nothing more
+            place.unchecked &= !(place.argument[dst] || place.argument[src]);
             self.reach(op.off as usize, &place);
         }
         if !matches!(op.code, code::JA | code::EXIT | code::TRAP) {

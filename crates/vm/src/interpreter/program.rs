@@ -2,6 +2,7 @@
 //! A decoded image: what the interpreter runs.
 
 use super::op::Op;
+use crate::code::UncheckedLoad;
 use crate::error::{Fault, FaultKind};
 use crate::maps::ArrayPlace;
 use crate::table::CallFn;
@@ -32,6 +33,8 @@ pub(super) struct Program<H> {
     pub(super) traps: Vec<FaultKind>,
     /// Names of nullable arguments, one for each load through one.
     pub(super) names: Vec<String>,
+    /// Loads through nullable arguments that no verifier accepts.
+    pub(super) unchecked: Vec<UncheckedLoad>,
     /// Address of the arena, if the image has one.
     pub(super) arena: u64,
 }
