@@ -28,7 +28,7 @@ impl Machine {
         // a CPU that is still to reschedule knows about the slice
         if system.config.exact_slices && !rq.need_resched {
             let slice_ns = system.slice(t);
-            if system.task(t).class.is_ext() && slice_ns != SLICE_INF {
+            if system.task(t).class.is_hosted() && slice_ns != SLICE_INF {
                 at_ns = at_ns.min(rq.charged_at_ns.saturating_add(slice_ns));
             }
             if let Some(left_ns) = system.limit_ns(cpu, t) {
@@ -61,7 +61,7 @@ impl Machine {
     /// With exact slices, ticks matter only to a scheduler that has `ops.tick()`.
     pub(crate) fn arm_tick(&mut self, cpu: u32) {
         let system = &mut self.system;
-        let wanted = !system.config.exact_slices || system.has(Op::Tick);
+        let wanted = !system.config.exact_slices || system.has(Op::Tick) || system.other.is_some();
         if system.rq(cpu).tick_armed || system.rq(cpu).curr.is_none() || !wanted {
             return;
         }

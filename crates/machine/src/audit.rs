@@ -2,8 +2,10 @@
 //! Whether the machine's own books agree with each other between two instants: what a
 //! lost or doubled task would break first. For tests, see [`crate::config::Config::audit`].
 
-use crate::class::reserved_by;
+use crate::class::{reserved_by, Class};
 use crate::consts::*;
+use crate::ext::idle::IdleMasks;
+use crate::rq::ScxRq;
 use crate::system::System;
 use crate::task::{OpsState, State, Tid};
 
@@ -45,11 +47,19 @@ impl System {
         }
         let runs = self.rq(task.cpu).curr == Some(t);
         let queued = self.is_queued(t);
-        let ext = task.class.is_ext();
+        let hosted = task.class.is_hosted();
         let higher = task.entity.place.is_some();
         let throttled = task.entity.throttled && !runs;
-        if ext && (task.entity.on_rq || higher) || !ext && self.has_flag(t, TASK_QUEUED) {
+        if hosted && (task.entity.on_rq || higher) || !hosted && self.has_flag(t, TASK_QUEUED) {
             return Err("queued in a class that is not its own".into());
+        }
+        let state = match task.class {
+            Class::Ext => self.flags(t) & TASK_STATE_MASK,
+            Class::Fair => task.fair_state,
+            _ => TASK_ENABLED,
+        };
+        if state != TASK_ENABLED {
+            return Err(format!("in a scheduler that has not enabled it (state {state:#x})"));
         }
         let with_scheduler = matches!(task.ops_state, OpsState::Queued(_));
         let waits = [task.dsq.is_some(), with_scheduler, task.ddsp_deferred, higher];
@@ -59,7 +69,7 @@ impl System {
             State::Runnable if places != usize::from(!throttled) => {
                 Err(format!("runnable in {places} places"))
             }
-            State::Runnable if ext && task.on_runnable_list == runs => {
+            State::Runnable if hosted && task.on_runnable_list == runs => {
                 Err(format!("runs: {runs}, yet on the list of those that wait: {runs}"))
             }
             State::Sleeping | State::New if queued || places != 0 => {
@@ -77,28 +87,18 @@ impl System {
 
     fn audit_cpu(&self, cpu: u32) -> Result<(), String> {
         let rq = self.rq(cpu);
+        self.audit_side(cpu, &rq.scx, &self.idle, Class::Ext)?;
+        if let Some(side) = &self.other {
+            let fair = &side.rqs[cpu as usize];
+            self.audit_side(cpu, fair, &side.idle, Class::Fair)?;
+            let below = rq.curr.is_some_and(|curr| self.task(curr).class.is_ext());
+            let serves = self.serves(cpu, None).is_some();
+            if below && fair.nr_running > 0 && !serves && !rq.is_excused() {
+                return Err("lets a task of the fair class wait for one of sched_ext".into());
+            }
+        }
         let here = |t: &Tid| self.task(*t).cpu == cpu && self.task(*t).state != State::Dead;
         let tasks = || self.tasks.ids().filter(here);
-        let queued = tasks().filter(|t| self.has_flag(*t, TASK_QUEUED)).count();
-        if queued != rq.nr_running as usize {
-            return Err(format!("counts {} of {queued} runnable tasks", rq.nr_running));
-        }
-        let listed = self.cpus.links.iter(&rq.runnable).count();
-        let waiting = tasks().filter(|t| self.task(*t).on_runnable_list).count();
-        if listed != waiting {
-            return Err(format!("lists {listed} of {waiting} waiting tasks"));
-        }
-        let local = self.dsq(rq.local);
-        if let Some(t) = local.iter(&self.queues.links).find(|t| self.task(*t).cpu != cpu) {
-            return Err(format!("{} of CPU {} is on its local DSQ", self.task(t).label(), {
-                self.task(t).cpu
-            }));
-        }
-        let immed =
-            local.iter(&self.queues.links).filter(|t| self.has_flag(*t, TASK_IMMED)).count();
-        if immed != rq.nr_immed as usize {
-            return Err(format!("counts {} of {immed} immediate tasks", rq.nr_immed));
-        }
         let higher = tasks().filter(|t| self.task(*t).entity.on_rq).count();
         if higher != rq.nr_higher as usize {
             return Err(format!("counts {} of {higher} tasks above sched_ext", rq.nr_higher));
@@ -111,22 +111,58 @@ impl System {
             return Err(format!("counts {counted} of {could_move} tasks that could move"));
         }
         let first = rq.waiting.first().filter(|(rank, _)| *rank > self.rank_of_curr(cpu));
-        let serves = self.server_precedes(cpu, first.map(|(_, t)| t));
+        let serves = first.is_some_and(|(_, t)| self.serves(cpu, Some(t)).is_some());
         if let Some((_, t)) = first.filter(|_| !serves && !rq.is_excused()) {
             return Err(format!("lets {} wait for a lesser task", self.task(t).label()));
+        }
+        if rq.need_resched && !rq.is_excused() {
+            return Err("has unfinished business".into());
+        }
+        Ok(())
+    }
+
+    /// What a CPU has of a hosted class.
+    fn audit_side(
+        &self,
+        cpu: u32,
+        scx: &ScxRq,
+        idle: &IdleMasks,
+        class: Class,
+    ) -> Result<(), String> {
+        let rq = self.rq(cpu);
+        let here = |t: &Tid| self.task(*t).cpu == cpu && self.task(*t).state != State::Dead;
+        let tasks = || self.tasks.ids().filter(here).filter(|t| self.task(*t).class == class);
+        let queued = tasks().filter(|t| self.has_flag(*t, TASK_QUEUED)).count();
+        if queued != scx.nr_running as usize {
+            return Err(format!("counts {} of {queued} runnable tasks", scx.nr_running));
+        }
+        let listed = self.cpus.links.iter(&scx.runnable).count();
+        let waiting = tasks().filter(|t| self.task(*t).on_runnable_list).count();
+        if listed != waiting {
+            return Err(format!("lists {listed} of {waiting} waiting tasks"));
+        }
+        let local = self.dsq(scx.local);
+        let foreign = |t: &Tid| self.task(*t).cpu != cpu || self.task(*t).class != class;
+        if let Some(t) = local.iter(&self.queues.links).find(foreign) {
+            let (label, of) = (self.task(t).label(), self.task(t).cpu);
+            return Err(format!("{label} of CPU {of} is on its local DSQ"));
+        }
+        let immed =
+            local.iter(&self.queues.links).filter(|t| self.has_flag(*t, TASK_IMMED)).count();
+        if immed != scx.nr_immed as usize {
+            return Err(format!("counts {} of {immed} immediate tasks", scx.nr_immed));
         }
         if rq.curr.is_none() && local.nr > 0 && !rq.is_excused() {
             return Err(format!("idles with {} tasks on its local DSQ", local.nr));
         }
-        let resched = rq.need_resched && !rq.is_excused();
-        let pending = !rq.kick.is_empty() || !rq.kick_if_idle.is_empty() || resched;
-        if pending || rq.in_balance || !rq.dsp_buf.is_empty() || !rq.ddsp_deferred.is_empty() {
+        let pending = !scx.kick.is_empty() || !scx.kick_if_idle.is_empty();
+        if pending || scx.in_balance || !scx.dsp_buf.is_empty() || !scx.ddsp_deferred.is_empty() {
             return Err("has unfinished business".into());
         }
         let node = self.config.topology.node_of(cpu) as usize;
-        let masks = if self.idle.per_node { node } else { self.idle.masks.len() - 1 };
-        let idle = self.idle.masks[masks].cpu.contains(cpu);
-        if self.idle.enabled && idle && rq.curr.is_some() {
+        let masks = if idle.per_node { node } else { idle.masks.len() - 1 };
+        let marked = idle.masks[masks].cpu.contains(cpu) && !idle.assumed.contains(cpu);
+        if idle.enabled && marked && rq.curr.is_some() {
             return Err("is busy, but marked as idle".into());
         }
         Ok(())

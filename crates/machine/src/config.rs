@@ -102,6 +102,9 @@ pub struct Config {
     /// Whether the order of what is due at one instant, and of the CPUs that pick then, is random,
     /// too, in place of the documented one: shows what depends on it.
     pub shuffle_ties: bool,
+    /// When schedulers are loaded (true) and unloaded, in a machine with a fair class. A load at 0
+    /// comes before everything else. Without a fair class one is attached at the beginning.
+    pub lifecycle: Vec<(u64, bool)>,
     /// When the run ends.
     pub duration_ns: u64,
     /// Decisions before this time, and their instructions, are not counted.
@@ -134,6 +137,7 @@ impl Config {
             exact_slices: false,
             seed: 1,
             shuffle_ties: false,
+            lifecycle: vec![(0, true)],
             duration_ns,
             warmup_ns: 0,
             watchdog: true,

@@ -90,6 +90,7 @@ pub const TASK_REENQ_PREEMPTED: u32 = 3 << 12;
 pub const OPS_KEEP_BUILTIN_IDLE: u64 = 1;
 pub const OPS_ENQ_LAST: u64 = 1 << 1;
 pub const OPS_ENQ_EXITING: u64 = 1 << 2;
+pub const OPS_SWITCH_PARTIAL: u64 = 1 << 3;
 pub const OPS_ENQ_MIGRATION_DISABLED: u64 = 1 << 4;
 pub const OPS_BUILTIN_IDLE_PER_NODE: u64 = 1 << 6;
 pub const OPS_ALWAYS_ENQ_IMMED: u64 = 1 << 7;

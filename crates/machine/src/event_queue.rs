@@ -22,8 +22,9 @@ pub(crate) enum Due {
     Outside(u32),
     /// A deadline task's next period begins: its index in the machine, generation.
     Replenish(u32, u64),
-    /// The deadline server of a CPU: CPU, generation.
+    /// The deadline server of sched_ext of a CPU, or of the fair class: CPU, generation.
     Server(u32, u64),
+    FairServer(u32, u64),
     /// The running task of a CPU may have finished its work or its slice: CPU, generation.
     Stop(u32, u64),
     /// The periodic tick of a CPU.
@@ -41,6 +42,9 @@ pub(crate) enum Due {
     Timer(u64),
     /// The watchdog looks for stalled tasks.
     Watchdog,
+    /// A scheduler is loaded, or taken away.
+    Load,
+    Unload,
 }
 
 /// Pending events.

@@ -55,6 +55,14 @@ pub struct ExitInfo {
     pub dump: String,
 }
 
+impl ExitInfo {
+    /// Nothing left.
+    pub(crate) fn none() -> Self {
+        let (message, dump) = (String::new(), String::new());
+        Self { kind: ExitKind::Unreg, code: 0, message, cpu: None, dump }
+    }
+}
+
 impl fmt::Display for ExitInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.kind.reason())?;

@@ -11,11 +11,15 @@ use std::sync::Arc;
 
 /// The hosted scheduler.
 pub(crate) struct Hosted {
+    /// It is the fair class, see `class/sides.rs`.
+    pub(crate) is_fair: bool,
     /// Callbacks that it has and that are enabled by now, by [`Op`] number.
     pub(crate) has_op: u64,
     pub(crate) flags: u64,
     pub(crate) dsp_max_batch: u32,
     pub(crate) watchdog_timeout_ns: u64,
+    /// When the watchdog looks next.
+    pub(crate) watchdog_at_ns: u64,
     /// `scx_init_task_enabled`: forks go through `ops.init_task()`.
     pub(crate) enabled: bool,
     pub(crate) bypassing: bool,
@@ -30,10 +34,12 @@ pub(crate) struct Hosted {
 impl Default for Hosted {
     fn default() -> Self {
         Self {
+            is_fair: false,
             has_op: 0,
             flags: 0,
             dsp_max_batch: DSP_DFL_MAX_BATCH,
             watchdog_timeout_ns: 0,
+            watchdog_at_ns: 0,
             enabled: false,
             bypassing: false,
             cgroup_enabled: false,

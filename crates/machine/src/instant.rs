@@ -139,8 +139,8 @@ impl System {
 
     /// Whether a CPU has to give up a task for one that another CPU is just switching away from.
     fn has_to_wait(&self, picked: &Picked) -> bool {
-        let ext = picked.next.filter(|(next, _)| self.task(*next).class.is_ext());
-        let put_back = ext.and_then(|(next, _)| self.task(next).put_back);
+        let hosted = picked.next.filter(|(next, _)| self.task(*next).class.is_hosted());
+        let put_back = hosted.and_then(|(next, _)| self.task(next).put_back);
         !self.config.exact_slices
             && picked.gives_way()
             && put_back.is_some_and(|(at_ns, cpu)| at_ns == self.now_ns && cpu != picked.cpu)

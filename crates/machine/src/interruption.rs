@@ -47,12 +47,14 @@ impl System {
         self.running.this_cpu = cpu;
         match prev {
             Some(p) => {
-                let ext = self.task(p).class.is_ext();
+                let class = self.task(p).class;
                 self.put_prev_any(o, cpu, p, Some(p));
                 self.leave_cpu(cpu, p, OffCpu::Runnable);
-                let goes_on = (ext && self.slice(p) != 0).then_some(p);
-                let rq = self.rq_mut(cpu);
-                (rq.curr, rq.goes_on) = (None, goes_on);
+                if class.is_hosted() {
+                    let goes_on = (self.slice(p) != 0).then_some(p);
+                    self.on_side_of(class, |system| system.rq_mut(cpu).goes_on = goes_on);
+                }
+                self.rq_mut(cpu).curr = None;
                 let (addr, idle) = (self.rq(cpu).addr, self.rq(cpu).idle_addr);
                 self.guest.put_u64(addr, self.guest.layouts.rq.curr, idle);
             }
@@ -60,8 +62,8 @@ impl System {
         }
         let rq = self.rq_mut(cpu);
         rq.interrupted = true;
-        rq.next_idle = false;
         rq.need_resched = false;
+        self.set_next_other(cpu);
         self.cpus.resched.remove(cpu);
         self.queue.push(self.now_ns + for_ns, Due::Resume(cpu));
     }

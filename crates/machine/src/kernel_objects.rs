@@ -169,7 +169,7 @@ impl System {
         let nice = if settings.policy.is_real_time() { 0 } else { settings.priority };
         let static_prio = 120 + nice.clamp(-20, 19);
         let prio = |class: Class| match class {
-            Class::Ext => static_prio as u32,
+            Class::Ext | Class::Fair => static_prio as u32,
             Class::Realtime { priority } => 99 - u32::from(priority),
             Class::Deadline(_) => -1_i32 as u32,
         };
@@ -179,6 +179,8 @@ impl System {
         self.guest.put_u32(addr, layout.prio, prio(self.task(t).class));
         let (policy, rt_priority) = match settings.policy {
             Policy::Other => (0, 0),
+            Policy::Ext if self.task(t).rejected => (0, 0),
+            Policy::Ext => (7, 0),
             Policy::Fifo => (1, settings.priority as u32),
             Policy::Rr => (2, settings.priority as u32),
             Policy::Batch => (3, 0),

@@ -46,6 +46,7 @@ mod sched;
 mod setup;
 mod sockets;
 mod spending;
+pub mod stage;
 pub mod stats;
 mod steps;
 pub mod system;

@@ -244,6 +244,14 @@ impl System {
         self.tasks.at(p).map_or(0, |t| self.task(t).pid)
     }
 
+    /// `p->scx.disallow = true`.
+    pub fn native_disallow(&mut self, p: u64) {
+        let at = self.guest.layouts.task.scx_disallow;
+        if let (Some(_), true) = (self.tasks.at(p), at != crate::layout::ABSENT) {
+            self.guest.mem.set_u8(p + u64::from(at), 1);
+        }
+    }
+
     /// `p->scx.flags`.
     pub fn native_flags(&self, p: u64) -> u32 {
         self.tasks.at(p).map_or(0, |t| self.flags(t))

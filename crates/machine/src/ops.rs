@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The callbacks of a scheduler, `struct sched_ext_ops`, and what calling them needs.
 
+use crate::run::RunError;
 use crate::system::System;
 use rota_vm::error::Fault;
 
@@ -120,6 +121,14 @@ pub struct OpsParams {
     pub exit_dump_len: u32,
 }
 
+/// A fair class, and schedulers that are loaded while the machine runs.
+pub trait Lifecycle {
+    /// The scheduler that is the fair class.
+    fn fair(&mut self) -> &mut dyn Ops;
+    /// Has another scheduler in place of the one before, to be attached next.
+    fn load(&mut self, system: &mut System) -> Result<(), RunError>;
+}
+
 /// A scheduler that the machine hosts. Hosted objects implement it through
 /// [`crate::policy::BpfOps`]; tests and benchmarks may implement it natively.
 pub trait Ops {
@@ -152,4 +161,8 @@ pub trait Ops {
     }
     /// A task or cgroup at this guest address is gone: forget what is stored for it.
     fn release_owner(&mut self, system: &mut System, addr: u64);
+    /// What else there is where schedulers come and go, see [`crate::stage::Stage`].
+    fn lifecycle(&mut self) -> Option<&mut dyn Lifecycle> {
+        None
+    }
 }

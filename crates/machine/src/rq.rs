@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One CPU: `struct rq` and its `struct scx_rq`, as the host keeps it.
 
-use crate::class::{Server, Waiting};
+use crate::class::{Servers, Waiting};
 use crate::cpuset::CpuSet;
 use crate::dsq::DsqIx;
 use crate::list::{Links, List};
@@ -56,8 +56,8 @@ pub(crate) struct Rq {
     pub(crate) nr_higher: u32,
     /// Those that wait.
     pub(crate) waiting: Waiting,
-    /// `rq->ext_server`.
-    pub(crate) server: Server,
+    /// `rq->ext_server` and `rq->fair_server`.
+    pub(crate) servers: Servers,
     /// When the current task's time was last charged.
     pub(crate) charged_at_ns: u64,
     /// Overhead still to be paid before the current task makes progress.
@@ -70,7 +70,7 @@ pub(crate) struct Rq {
     /// Callback instructions since the last pick on this CPU.
     pub(crate) insns_since_pick: u64,
     pub(crate) cpuperf_target: u32,
-    /// Of the hosted scheduler.
+    /// Of the hosted scheduler that the machine acts for, see `class/sides.rs`.
     pub(crate) scx: ScxRq,
 }
 
@@ -165,7 +165,7 @@ impl Rq {
             looks_later: false,
             nr_higher: 0,
             waiting: Waiting::default(),
-            server: Server::default(),
+            servers: Servers::default(),
             charged_at_ns: 0,
             debt_ns: 0,
             stop_gen: 0,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The event loop: workload, clock and scheduler together.
 
+use crate::class::Class;
 use crate::event_queue::Due;
 use crate::exit::ExitInfo;
 use crate::ops::Ops;
@@ -48,11 +49,22 @@ pub enum RunError {
     Choice(#[from] ChoiceError),
 }
 
+/// A scheduler that left.
+#[derive(Clone, Debug)]
+pub struct SchedulerExit {
+    /// When.
+    pub at_ns: u64,
+    /// Why.
+    pub exit: ExitInfo,
+}
+
 /// How a run ended.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Why the scheduler left.
     pub exit: ExitInfo,
+    /// Schedulers that left, where the machine has a fair class and goes on after that.
+    pub exits: Vec<SchedulerExit>,
     /// When: the duration, or earlier if it was ejected or cut short.
     pub end_ns: u64,
     /// The sink had enough before the duration was over.
@@ -109,20 +121,19 @@ impl Machine {
     fn run_through(&mut self, o: &mut dyn Ops, sink: &mut dyn Sink) -> Result<Outcome, RunError> {
         let end_ns = self.system.config.duration_ns;
         let mut is_cut = false;
-        if self.system.enable_scheduler(o) {
+        if self.begin(o)? {
             let arrivals: Vec<_> = self.runner.initial().collect();
             for (ix, at_ns) in arrivals {
                 self.system.queue.push(at_ns, Due::Arrive(ix.0));
             }
             self.open_for_customers();
             self.expect_outside();
-            if self.system.config.watchdog {
-                let first_look = self.system.hosted.watchdog_timeout_ns / 2;
-                self.system.queue.push(first_look, Due::Watchdog);
-            }
             self.system.expect_interruptions();
             self.system.rq_mut(0).charged_at_ns = self.system.config.lab().start_ns;
             is_cut = self.main_loop(o, sink, end_ns)?;
+        }
+        if self.system.other.is_some() {
+            return Ok(self.end_with_fair(o, sink, end_ns, is_cut));
         }
         let ejected = self.system.hosted.exit.is_some();
         if !ejected && !is_cut {
@@ -142,17 +153,72 @@ impl Machine {
             };
             sink.event(&Event { time_ns: at_ns, cpu: exit.cpu, kind });
         }
-        Ok(Outcome {
+        Ok(self.outcome(exit, is_cut && !ejected))
+    }
+
+    /// The first scheduler is attached; whether the run begins.
+    fn begin(&mut self, o: &mut dyn Ops) -> Result<bool, RunError> {
+        let system = &mut self.system;
+        if system.other.is_none() {
+            let begins = system.enable_scheduler(o);
+            if begins {
+                system.expect_watchdog();
+            }
+            return Ok(begins);
+        }
+        system.begin_fair(o)?;
+        for (at_ns, loads) in system.config.lifecycle.clone() {
+            if at_ns == 0 && loads && !system.hosted.enabled {
+                system.attach(o)?;
+                if system.hosted.exit.is_some() {
+                    system.retire(o);
+                }
+            } else {
+                system.queue.push(at_ns, if loads { Due::Load } else { Due::Unload });
+            }
+        }
+        Ok(true)
+    }
+
+    /// The end of a run in which schedulers came and went: the exit is that of the first one that
+    /// was ejected, else of the last one.
+    fn end_with_fair(
+        &mut self,
+        o: &mut dyn Ops,
+        sink: &mut dyn Sink,
+        end_ns: u64,
+        is_cut: bool,
+    ) -> Outcome {
+        let system = &mut self.system;
+        if !is_cut {
+            system.now_ns = end_ns;
+        }
+        (0..system.nr_cpus()).for_each(|cpu| system.update_curr(cpu));
+        flush(&mut system.told.events, sink);
+        if system.hosted.enabled {
+            let exit = system.disable_scheduler(o);
+            system.told.events.clear();
+            system.note_exit(exit);
+        }
+        let exits = &system.told.exits;
+        let ejected = exits.iter().find(|gone| gone.exit.kind.is_error());
+        let exit = ejected.or(exits.last()).map_or_else(ExitInfo::none, |gone| gone.exit.clone());
+        self.outcome(exit, is_cut)
+    }
+
+    fn outcome(&mut self, exit: ExitInfo, is_cut: bool) -> Outcome {
+        Outcome {
             exit,
-            end_ns: at_ns,
-            is_cut: is_cut && !ejected,
+            exits: std::mem::take(&mut self.system.told.exits),
+            end_ns: self.system.now_ns,
+            is_cut,
             counters: self.system.told.counters.clone(),
             unfilled_reads: self.system.guest.mem.unfilled_reads(),
             printed: std::mem::take(&mut self.system.told.printed),
             blocked: self.blocked(),
             deadlocks: self.runner.deadlocks(),
             outside: std::mem::take(&mut self.outside),
-        })
+        }
     }
 
     fn blocked(&self) -> Vec<(String, Awaits)> {
@@ -170,6 +236,15 @@ impl Machine {
     ) -> Result<bool, RunError> {
         loop {
             self.settle_instant(o, end_ns)?;
+            if self.system.other.is_some() {
+                self.system.check_fair()?;
+                if self.system.hosted.exit.is_some() {
+                    // what is due at this instant goes on under the fair class
+                    self.system.retire(o);
+                    self.system.drain_deferred(o);
+                    continue;
+                }
+            }
             flush(&mut self.system.told.events, sink);
             if self.system.config.audit && self.system.hosted.exit.is_none() {
                 self.system.audit().map_err(RunError::Kernel)?;
@@ -204,7 +279,11 @@ impl Machine {
                 Ok(())
             }
             Due::Server(cpu, timer) => {
-                self.system.server_due(cpu, timer);
+                self.system.server_due(cpu, Class::Ext, timer);
+                Ok(())
+            }
+            Due::FairServer(cpu, timer) => {
+                self.system.server_due(cpu, Class::Fair, timer);
                 Ok(())
             }
             Due::Stop(cpu, gen) => {
@@ -245,6 +324,11 @@ impl Machine {
             }
             Due::Watchdog => {
                 self.system.watchdog();
+                Ok(())
+            }
+            Due::Load => self.system.attach(o),
+            Due::Unload => {
+                self.system.detach();
                 Ok(())
             }
         }

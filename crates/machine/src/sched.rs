@@ -31,10 +31,16 @@ impl Picked {
 }
 
 impl System {
-    /// `wakeup_preempt()` between a sched_ext task and an idle CPU; busy CPUs are
-    /// preempted by their slices only.
+    /// `wakeup_preempt()` between a task of a hosted class and an idle CPU, or one that runs a
+    /// task of a class below; others are preempted by their slices only.
     pub(crate) fn wakeup_preempt(&mut self, cpu: u32) {
         if std::mem::take(&mut self.rq_mut(cpu).next_idle) {
+            if self.other.is_some() {
+                self.set_next_class(cpu, Some(self.class_of_side()));
+                if self.hosted.is_fair {
+                    self.hand_back_immediate(cpu);
+                }
+            }
             self.resched_cpu(cpu);
         }
     }
@@ -114,8 +120,9 @@ impl System {
         let addr = self.task(t).addr;
         self.guest.put_u32(addr, self.guest.layouts.task.on_rq, 1);
         self.check_preempt(cpu, t);
-        if self.task(t).class.is_ext() {
-            self.run_deferred(o, cpu);
+        let class = self.task(t).class;
+        if class.is_hosted() {
+            self.hosting(o, class, |system, o| system.run_deferred(o, cpu));
         } else {
             self.push_waiting(cpu);
         }
@@ -152,11 +159,10 @@ impl System {
             }
         }
         let next = self.pick_any(o, cpu);
-        let higher = next.is_some_and(|(next, _)| !self.task(next).class.is_ext());
+        let class = next.map(|(next, _)| self.task(next).class);
         self.cpus.resched.remove(cpu);
-        let rq = self.rq_mut(cpu);
-        rq.need_resched = false;
-        (rq.next_idle, rq.next_higher) = (next.is_none(), higher);
+        self.rq_mut(cpu).need_resched = false;
+        self.set_next_class(cpu, class);
         Picked { cpu, prev, next, why }
     }
 
@@ -273,6 +279,9 @@ impl System {
             let reserved = (s.slice_ns, s.dl_period_ns, s.dl_deadline_ns);
             (s.priority, s.policy, s.weight, reserved)
         };
+        if old.policy != new.policy {
+            self.task_mut(t).rejected = false;
+        }
         if told(&old) != told(new) {
             self.reclass_task(o, t, |system, o| {
                 system.publish_priority(t);
@@ -321,8 +330,9 @@ impl System {
             system.task_mut(t).cpus = cpus;
             system.publish_affinity(t);
             system.tell_affinity(t);
-            if system.task(t).class.is_ext() {
-                system.tell_cpumask(o, t);
+            let class = system.task(t).class;
+            if class.is_hosted() {
+                system.hosting(o, class, |system, o| system.tell_cpumask(o, t));
             }
         });
         let old = self.task(t).cpu;
@@ -347,14 +357,17 @@ impl System {
     /// `do_sched_yield()`: the task itself calls `schedule()` next.
     pub(crate) fn yield_task(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid) {
         self.running.this_cpu = cpu;
-        if !self.task(t).class.is_ext() {
+        let class = self.task(t).class;
+        if !class.is_hosted() {
             return self.yield_higher(cpu, t);
         }
-        if self.has(Op::Yield) {
-            self.call_task(o, Op::Yield, cpu, t, &[0]);
-        } else {
-            self.set_slice(t, 0);
-        }
+        self.hosting(o, class, |system, o| {
+            if system.has(Op::Yield) {
+                system.call_task(o, Op::Yield, cpu, t, &[0]);
+            } else {
+                system.set_slice(t, 0);
+            }
+        });
         self.cpus.resched_curr(cpu);
     }
 

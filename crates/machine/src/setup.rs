@@ -2,15 +2,16 @@
 //! Building a machine around a workload.
 
 use crate::cgroup::Cgroups;
-use crate::class::Above;
+use crate::class::{Above, Class};
 use crate::config::Config;
 use crate::consts::*;
 use crate::cpuset::CpuSet;
+use crate::dsq::DsqIx;
 use crate::event_queue::EventQueue;
 use crate::ext::idle::{IdleCpus, IdleMasks};
 use crate::guest::Guest;
 use crate::layout::{KernelType, Layouts};
-use crate::rq::Rq;
+use crate::rq::{Rq, ScxRq};
 use crate::run::{Machine, RunError};
 use crate::sockets::Sockets;
 use crate::system::System;
@@ -18,7 +19,7 @@ use crate::task::Tid;
 use rota_choice::Choices;
 use rota_object::btf::Btf;
 use rota_vm::memory::{Memory, Perm};
-use rota_workload::{Runner, Settings, Workload};
+use rota_workload::{Policy, Runner, Settings, Workload};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -48,6 +49,13 @@ impl Machine {
         Self::with(choices, config, workload, mem, self.system.guest.layouts.clone())
     }
 
+    /// Gives the machine a fair class; `make` loads the scheduler that is it. See
+    /// [`crate::stage::Stage`].
+    pub fn with_fair<T>(&mut self, make: impl FnOnce(&mut System) -> T) -> T {
+        self.system.add_fair_side();
+        self.system.on_side_of(Class::Fair, make)
+    }
+
     fn with(
         mut choices: Choices,
         config: Config,
@@ -74,6 +82,7 @@ impl Machine {
             cgroups,
             guest,
             hosted: Default::default(),
+            other: None,
             running: Default::default(),
             told: Default::default(),
             config,
@@ -97,15 +106,7 @@ impl Machine {
 impl System {
     /// CPUs with their queues and guest objects.
     fn build_cpus(&mut self) {
-        for _node in 0..self.config.topology.nodes() {
-            let addr = self.guest.mem.alloc(
-                "scx_dispatch_q",
-                self.guest.layouts.dsq.size(),
-                Perm::ReadOnly,
-            );
-            let dsq = self.new_dsq(DSQ_GLOBAL, None, addr);
-            self.queues.global.push(dsq);
-        }
+        self.queues.global = self.new_global_queues();
         for cpu in 0..self.nr_cpus() {
             let (rq_addr, idle_addr) = self.guest.new_rq_objects(cpu);
             let local_at = self.guest.layouts.rq.local_dsq;
@@ -115,14 +116,37 @@ impl System {
                 rq_addr + u64::from(local_at)
             };
             let local = self.new_dsq(DSQ_LOCAL, Some(cpu), local_addr);
-            let bypass_addr = self.guest.mem.alloc(
-                "scx_dispatch_q",
-                self.guest.layouts.dsq.size(),
-                Perm::ReadOnly,
-            );
-            let bypass = self.new_dsq(DSQ_BYPASS, Some(cpu), bypass_addr);
+            let bypass = self.new_builtin_dsq(DSQ_BYPASS, Some(cpu));
             self.cpus.rqs.push(Rq::new(rq_addr, idle_addr, local, bypass));
         }
+    }
+
+    fn new_builtin_dsq(&mut self, id: u64, cpu: Option<u32>) -> DsqIx {
+        let size = self.guest.layouts.dsq.size();
+        let addr = self.guest.mem.alloc("scx_dispatch_q", size, Perm::ReadOnly);
+        self.new_dsq(id, cpu, addr)
+    }
+
+    fn new_global_queues(&mut self) -> Vec<DsqIx> {
+        let nodes = 0..self.config.topology.nodes();
+        nodes.map(|_| self.new_builtin_dsq(DSQ_GLOBAL, None)).collect()
+    }
+
+    /// Queues of another hosted scheduler: by node, and by CPU.
+    pub(crate) fn new_queues(&mut self) -> (Vec<DsqIx>, Vec<ScxRq>) {
+        let global = self.new_global_queues();
+        let cpus = 0..self.nr_cpus();
+        let new = |cpu| {
+            let local = self.new_builtin_dsq(DSQ_LOCAL, Some(cpu));
+            ScxRq::new(local, self.new_builtin_dsq(DSQ_BYPASS, Some(cpu)))
+        };
+        (global, cpus.map(new).collect())
+    }
+
+    /// Idle masks of another hosted scheduler.
+    pub(crate) fn new_idle_masks(&mut self) -> IdleMasks {
+        let (nodes, cpus) = (self.config.topology.nodes(), self.nr_cpus());
+        idle_masks(&mut self.guest, nodes, cpus)
     }
 }
 
@@ -139,6 +163,7 @@ fn idle_masks(guest: &mut Guest, nodes: u32, cpus: u32) -> IdleMasks {
         .collect();
     IdleMasks {
         masks,
+        assumed: CpuSet::default(),
         enabled: false,
         per_node: false,
         llc: false,
@@ -161,6 +186,14 @@ pub(crate) fn check_task(
             "cpus names CPU {cpu}, but the machine has CPUs 0 to {}",
             system.nr_cpus() - 1
         ));
+    }
+    // scx_check_setscheduler()
+    let marks = |t: &Tid| {
+        let policy = system.task(*t).settings.policy;
+        settings.policy == Policy::Ext && policy != Policy::Ext && system.is_disallowed(*t)
+    };
+    if system.hosted.enabled && who.is_some_and(|t| marks(&t)) {
+        return fail("SCHED_EXT is refused (EACCES): p->scx.disallow is set".into());
     }
     system.admit(who, settings).or_else(fail)
 }

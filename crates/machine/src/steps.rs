@@ -2,7 +2,7 @@
 //! What tasks do: they come, take their steps one after the other, and end.
 
 use crate::consts::*;
-use crate::exit::ExitKind;
+use crate::ext::lifecycle;
 use crate::ops::Ops;
 use crate::run::{Machine, RunError};
 use crate::setup::check_task;
@@ -50,6 +50,7 @@ impl Machine {
             task.cgroup = system.cgroups.ensure(&mut system.guest, path);
         }
         let t = system.add_task(task, parent);
+        system.task_mut(t).class = system.tasks.own_class(t);
         self.tid_of_ix.insert(ix, t);
         system.running.this_cpu = here;
         system.introduce(t);
@@ -65,7 +66,8 @@ impl Machine {
         if let Some(share) = settings.share {
             publish_share(system, o, pid, share);
         }
-        if system.fork_task(o, t) {
+        // where the scheduler is ejected for that, the fair class has the task
+        if system.fork_task(o, t) || system.other.is_some() {
             system.wake_first(o, t, here, parent.is_none());
         }
         Ok(())
@@ -91,7 +93,7 @@ impl Machine {
         let system = &mut self.system;
         if system.config.exact_slices {
             if let Some(t) = system.rq(cpu).curr {
-                if system.task(t).class.is_ext() && system.slice(t) == 0 {
+                if system.task(t).class.is_hosted() && system.slice(t) == 0 {
                     system.cpus.resched_curr(cpu);
                 }
                 system.check_budget(cpu);
@@ -237,7 +239,7 @@ impl Machine {
 fn publish_share(system: &mut System, o: &mut dyn Ops, pid: u32, share: u64) {
     let cpu = system.running.this_cpu;
     system.emit(Some(cpu), EventKind::Share { pid, share });
-    if let Err(fault) = o.set_share(system, pid, share) {
-        system.error(ExitKind::Error, format!("rota_shares: {fault}"));
+    if let Some(t) = system.tasks.with_pid(pid) {
+        lifecycle::publish_share(system, o, t, share);
     }
 }

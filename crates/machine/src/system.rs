@@ -2,7 +2,7 @@
 //! State of the simulated kernel, and how callbacks are made from it.
 
 use crate::cgroup::Cgroups;
-use crate::class::Above;
+use crate::class::{Above, Side};
 use crate::config::Config;
 use crate::consts::*;
 use crate::dsq::{Dsq, DsqIx, Queues};
@@ -40,6 +40,8 @@ pub struct System {
     pub(crate) guest: Guest,
     /// What the machine keeps of the scheduler.
     pub(crate) hosted: Hosted,
+    /// The same of the fair class, if there is one: of the side that the machine does not act for.
+    pub(crate) other: Option<Box<Side>>,
     /// The call into the scheduler that is being made.
     pub(crate) running: Running,
     pub(crate) told: Told,
@@ -152,6 +154,12 @@ impl System {
         }
     }
 
+    /// Whether events of single callbacks and queue moves are wanted: those of sched_ext.
+    #[inline]
+    pub(crate) fn tells_detail(&self) -> bool {
+        self.config.detail && !self.hosted.is_fair
+    }
+
     /// `scx_bypassing()`.
     pub(crate) fn is_bypassing(&self) -> bool {
         self.hosted.bypassing
@@ -225,6 +233,10 @@ impl System {
         self.count_executed(instructions);
         let cpu = self.running.this_cpu;
         let cost_ns = instructions * self.config.costs.insn_ps / 1000;
+        // the kernel's own class takes no time but that of a switch
+        if self.hosted.is_fair {
+            return;
+        }
         let rq = self.rq_mut(cpu);
         rq.insns_since_pick += instructions;
         rq.debt_ns += cost_ns;

@@ -76,6 +76,12 @@ pub(crate) struct Task {
     pub(crate) entity: Entity,
     /// Who waits for a mutex of its and lends it his class (`p->pi_top_task`).
     pub(crate) lender: Option<Tid>,
+    /// `SCHED_EXT` was taken from it at the load of a scheduler, by `p->scx.disallow`.
+    pub(crate) rejected: bool,
+    /// `SCX_TASK_STATE_MASK` as to the fair class's scheduler, and `p->scx.slice` and
+    /// `dsq_vtime` as to sched_ext while it is in the fair class.
+    pub(crate) fair_state: u32,
+    pub(crate) parked: (u64, u64),
     /// Its class is the lender's.
     pub(crate) lent: bool,
     /// `task_cpu(p)`.
@@ -149,6 +155,9 @@ impl Task {
             class: Class::of(&settings),
             entity: Entity::default(),
             lender: None,
+            rejected: false,
+            fair_state: 0,
+            parked: (0, 0),
             lent: false,
             settings,
             identity,

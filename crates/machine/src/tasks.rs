@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! All tasks, and the ways to find them.
 
+use crate::class::Takes;
 use crate::task::{Task, Tid};
 use rustc_hash::FxHashMap;
 
@@ -16,6 +17,8 @@ pub(crate) struct Tasks {
     /// Live threads of each process, by tgid.
     threads_of: FxHashMap<u32, u32>,
     next_pid: u32,
+    /// Which of them sched_ext has.
+    pub(crate) takes: Takes,
 }
 
 impl Default for Tasks {
@@ -26,6 +29,7 @@ impl Default for Tasks {
             of_pid: FxHashMap::default(),
             threads_of: FxHashMap::default(),
             next_pid: FIRST_PID,
+            takes: Takes::default(),
         }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `bpf_timer`s that are running.
 
+use crate::class::Class;
 use crate::event_queue::Due;
 use crate::ops::Ops;
 use crate::pace::LOOK_NS;
@@ -11,11 +12,14 @@ use rustc_hash::FxHashMap;
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     starts: u64,
-    by_start: FxHashMap<u64, (u64, u32)>,
+    by_start: FxHashMap<u64, Start>,
     by_addr: FxHashMap<u64, u64>,
     /// A timer's callback runs.
     expiring: bool,
 }
+
+/// A timer, its CPU, and whether it is of the fair class's scheduler.
+type Start = (u64, u32, bool);
 
 impl System {
     pub(crate) fn start_timer(&mut self, timer: u64, at_ns: u64, cpu: Option<u32>) {
@@ -23,7 +27,7 @@ impl System {
         self.timers.starts += 1;
         let start = self.timers.starts;
         let cpu = cpu.filter(|c| *c < self.nr_cpus()).unwrap_or(self.running.this_cpu);
-        self.timers.by_start.insert(start, (timer, cpu));
+        self.timers.by_start.insert(start, (timer, cpu, self.hosted.is_fair));
         self.timers.by_addr.insert(timer, start);
         // a callback that starts a timer without a delay must not stop time
         let earliest_ns = if self.timers.expiring { self.now_ns + LOOK_NS } else { self.now_ns };
@@ -32,8 +36,13 @@ impl System {
 
     /// Runs a timer that is due, on its CPU.
     pub(crate) fn timer_due(&mut self, o: &mut dyn Ops, start: u64) {
-        let Some((timer, cpu)) = self.timers.by_start.remove(&start) else { return };
+        let Some((timer, cpu, is_fair)) = self.timers.by_start.remove(&start) else { return };
         self.timers.by_addr.remove(&timer);
+        let class = if is_fair { Class::Fair } else { Class::Ext };
+        self.hosting(o, class, |system, o| system.run_timer(o, timer, cpu));
+    }
+
+    fn run_timer(&mut self, o: &mut dyn Ops, timer: u64, cpu: u32) {
         if !self.may_execute(0) {
             return;
         }
@@ -54,6 +63,13 @@ impl System {
 }
 
 impl Timers {
+    /// The maps of sched_ext's scheduler are gone, and its timers with them.
+    pub(crate) fn cancel_all_of_ext(&mut self) {
+        self.by_start.retain(|_, (.., is_fair)| *is_fair);
+        let left = &self.by_start;
+        self.by_addr.retain(|_, start| left.contains_key(start));
+    }
+
     pub(crate) fn cancel_timer(&mut self, timer: u64) -> bool {
         match self.by_addr.remove(&timer) {
             Some(start) => self.by_start.remove(&start).is_some(),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a run tells: events, counters, and lines that the scheduler printed.
 
+use crate::run::SchedulerExit;
 use crate::stats::Counters;
 use rota_trace::Event;
 
@@ -13,11 +14,18 @@ pub(crate) struct Told {
     pub(crate) events: Vec<Event>,
     pub(crate) counters: Counters,
     pub(crate) printed: Vec<String>,
+    /// Of schedulers that are gone, where the machine went on.
+    pub(crate) exits: Vec<SchedulerExit>,
 }
 
 impl Default for Told {
     fn default() -> Self {
-        Self { events: Vec::new(), counters: Counters::new(), printed: Vec::new() }
+        Self {
+            events: Vec::new(),
+            counters: Counters::new(),
+            printed: Vec::new(),
+            exits: Vec::new(),
+        }
     }
 }
 

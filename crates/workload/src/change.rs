@@ -46,7 +46,7 @@ impl Policy {
     pub(crate) fn default_priority(self) -> i32 {
         match self {
             Policy::Rr | Policy::Fifo => 10,
-            Policy::Other | Policy::Batch | Policy::Idle | Policy::Deadline => 0,
+            Policy::Other | Policy::Batch | Policy::Idle | Policy::Ext | Policy::Deadline => 0,
         }
     }
 }

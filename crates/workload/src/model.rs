@@ -114,6 +114,8 @@ pub enum Policy {
     Fifo,
     /// `SCHED_DEADLINE`.
     Deadline,
+    /// `SCHED_EXT`.
+    Ext,
 }
 
 impl Policy {
@@ -132,6 +134,7 @@ impl fmt::Display for Policy {
             Policy::Rr => "SCHED_RR",
             Policy::Fifo => "SCHED_FIFO",
             Policy::Deadline => "SCHED_DEADLINE",
+            Policy::Ext => "SCHED_EXT",
         })
     }
 }

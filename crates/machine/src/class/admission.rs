@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which reservations a machine takes: `sched_dl_overflow()` and `__sched_setscheduler()`.
 
-use super::{Class, Reservation};
+use super::{Class, Reservation, Takes};
 use crate::system::System;
 use crate::task::Tid;
 use rota_workload::Settings;
@@ -41,8 +41,10 @@ impl System {
         }
         let own = who.map_or(0, |t| reserved_by(&self.task(t).settings));
         let taken = self.above.reserved - own;
-        // 950 ms of each second, of which the server of sched_ext has 50
-        let each = bandwidth(950, 1000) - bandwidth(50, 1000);
+        // 950 ms of each second, of which each server of a hosted class has 50
+        let both = self.tasks.takes == Takes::Marked && self.config.rules.ext_server;
+        let servers = if both { 2 } else { 1 };
+        let each = bandwidth(950, 1000) - servers * bandwidth(50, 1000);
         let most = u64::from(self.nr_cpus()) * each;
         if taken + wanted <= most {
             return Ok(());

@@ -15,7 +15,8 @@ impl System {
     fn level(&self, cpu: u32, seen_by: Rank) -> Rank {
         let waiting = self.rq(cpu).waiting.first().map_or(Rank::EXT, |(rank, _)| rank);
         let level = self.rank_of_curr(cpu).max(waiting);
-        if seen_by.is_deadline() && !level.is_deadline() {
+        // CPUPRI_NORMAL
+        if level <= Rank::FAIR || seen_by.is_deadline() && !level.is_deadline() {
             return Rank::EXT;
         }
         level
@@ -43,8 +44,9 @@ impl System {
 
     /// `select_task_rq()`: the CPU, and whether the class chose it.
     pub(crate) fn select_any(&mut self, o: &mut dyn Ops, t: Tid, wake_flags: u64) -> (u32, bool) {
-        if self.task(t).class.is_ext() {
-            return self.select_task_rq(o, t, wake_flags);
+        let class = self.task(t).class;
+        if class.is_hosted() {
+            return self.hosting(o, class, |system, o| system.select_task_rq(o, t, wake_flags));
         }
         (self.select_higher(t), true)
     }
@@ -59,7 +61,7 @@ impl System {
         }
         let Some(curr) = self.rq(prev).curr else { return prev };
         let (rank, there) = (self.tasks.rank(t), self.tasks.rank(curr));
-        let counts = if rank.is_deadline() { there.is_deadline() } else { there > Rank::EXT };
+        let counts = if rank.is_deadline() { there.is_deadline() } else { there > Rank::FAIR };
         if counts && (self.task(curr).nr_cpus_allowed < 2 || there >= rank) {
             return self.lowest_cpu(t).unwrap_or(prev);
         }

@@ -2,13 +2,14 @@
 //! Changes of a task while it may be queued or running (`sched_change_begin()`,
 //! `sched_change_end()`), of its class above all, and lent priority (`rt_mutex_setprio()`).
 
-use super::Class;
+use super::{Class, Takes};
 use crate::consts::*;
 use crate::ops::{Op, Ops};
 use crate::system::System;
 use crate::task::Tid;
 use crate::tasks::Tasks;
 use rota_trace::EventKind;
+use rota_workload::Policy;
 
 impl System {
     /// `guard(sched_change)`: a property changes while the task is off its queue.
@@ -19,7 +20,7 @@ impl System {
         flags: u64,
         change: impl FnOnce(&mut Self, &mut dyn Ops),
     ) {
-        self.change_class(o, t, flags, self.task(t).class, change);
+        self.change_class(o, t, flags | ENQ_HEAD, self.task(t).class, change);
     }
 
     /// A task gets the class that its settings, and who lends it his, give it.
@@ -32,7 +33,8 @@ impl System {
         let (new, lent) = self.tasks.effective_class(t);
         let old = self.task(t).class;
         let crosses = old.told() != new.told();
-        let flags = DEQ_SAVE | DEQ_NOCLOCK | if crosses { DEQ_MOVE | DEQ_CLASS } else { 0 };
+        let flags = if crosses { DEQ_MOVE | DEQ_CLASS } else { 0 };
+        let flags = flags | DEQ_SAVE | DEQ_NOCLOCK | ENQ_HEAD;
         // a reservation that changes hands begins anew
         let anew = old != new && matches!((old, new), (Class::Deadline(_), _));
         self.change_class(o, t, flags, new, |system, o| {
@@ -59,11 +61,13 @@ impl System {
         }
     }
 
-    fn change_class(
+    /// [`System::change_task`] to a class; with `ENQ_HEAD`, a task that loses rank goes before its
+    /// new equals.
+    pub(crate) fn change_class(
         &mut self,
         o: &mut dyn Ops,
         t: Tid,
-        mut flags: u64,
+        flags: u64,
         new: Class,
         change: impl FnOnce(&mut Self, &mut dyn Ops),
     ) {
@@ -75,23 +79,20 @@ impl System {
         }
         let (old, before) = (self.task(t).class, self.tasks.rank(t));
         if queued {
-            self.dequeue_any(o, cpu, t, flags);
+            self.dequeue_any(o, cpu, t, flags & !ENQ_HEAD);
         }
-        let enters = !old.is_ext() && new.is_ext();
-        // switched_from_scx()
-        if old.is_ext() && !new.is_ext() {
-            self.disable_if_enabled(o, t);
+        let moves = (old.is_hosted() || new.is_hosted()) && old.told() != new.told();
+        if moves && old.is_hosted() {
+            self.switched_from_hosted(o, t, old);
         }
         self.task_mut(t).class = new;
         change(self, o);
-        if enters {
-            self.switching_to_ext(o, t);
+        if moves && new.is_hosted() {
+            self.switching_to_hosted(o, t, new);
         }
-        if self.tasks.rank(t) < before {
-            flags |= ENQ_HEAD;
-        }
+        let lower = self.tasks.rank(t) < before;
         if queued {
-            self.enqueue_any(o, cpu, t, flags);
+            self.enqueue_any(o, cpu, t, flags & if lower { !0 } else { !ENQ_HEAD });
         }
         if running && queued {
             self.set_next_any(o, cpu, t);
@@ -102,10 +103,23 @@ impl System {
         }
     }
 
+    /// `switched_from_scx()`, `switched_from_fair()`.
+    fn switched_from_hosted(&mut self, o: &mut dyn Ops, t: Tid, old: Class) {
+        self.hosting(o, old, |system, o| system.disable_if_enabled(o, t));
+        if old == Class::Fair {
+            self.leave_fair(t);
+        }
+    }
+
     /// `switching_to_scx()`.
-    fn switching_to_ext(&mut self, o: &mut dyn Ops, t: Tid) {
-        self.enable_task(o, t);
-        self.tell_cpumask(o, t);
+    fn switching_to_hosted(&mut self, o: &mut dyn Ops, t: Tid, new: Class) {
+        if new == Class::Fair {
+            self.enter_fair(t);
+        }
+        self.hosting(o, new, |system, o| {
+            system.enable_task(o, t);
+            system.tell_cpumask(o, t);
+        });
     }
 
     /// `ops.set_cpumask()`.
@@ -122,12 +136,12 @@ impl System {
         if !running {
             self.check_preempt(cpu, t);
         } else {
-            let above = !self.task(t).class.is_ext();
-            self.rq_mut(cpu).next_higher = above;
+            let class = self.task(t).class;
+            self.set_next_class(cpu, Some(class));
             if lower {
                 self.cpus.resched_curr(cpu);
-            } else if above && self.rq(cpu).nr_immed > 0 {
-                self.schedule_reenq_local(cpu, 0);
+            } else if !class.is_ext() {
+                self.hand_back_immediate(cpu);
             }
         }
         self.push_waiting(cpu);
@@ -135,14 +149,30 @@ impl System {
 }
 
 impl Tasks {
+    /// The class that a task's own policy gives it: `__setscheduler_class()`,
+    /// `task_should_scx()`.
+    pub(crate) fn own_class(&self, t: Tid) -> Class {
+        let task = self.get(t);
+        let class = Class::of(&task.settings);
+        let taken = match self.takes {
+            Takes::All => true,
+            Takes::Marked => task.settings.policy == Policy::Ext && !task.rejected,
+            Takes::Nothing => false,
+        };
+        if class.is_ext() && !taken {
+            return Class::Fair;
+        }
+        class
+    }
+
     /// The class, and whether it is a lent one (`rt_effective_prio()`).
-    fn effective_class(&self, t: Tid) -> (Class, bool) {
-        let own = Class::of(&self.get(t).settings);
+    pub(crate) fn effective_class(&self, t: Tid) -> (Class, bool) {
+        let own = self.own_class(t);
         let Some(lender) = self.get(t).lender else { return (own, false) };
         let lent = Class::of(&self.get(lender).settings);
         let greater = match (lent, own) {
-            (Class::Deadline(_), Class::Realtime { .. } | Class::Ext) => true,
-            (Class::Realtime { .. }, Class::Ext) => true,
+            (Class::Deadline(_), Class::Realtime { .. } | Class::Ext | Class::Fair) => true,
+            (Class::Realtime { .. }, Class::Ext | Class::Fair) => true,
             (Class::Realtime { priority: lent }, Class::Realtime { priority }) => lent > priority,
             _ => false,
         };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Scheduling classes: deadline above real-time above sched_ext, as in `kernel/sched/`. What all
-//! of them have in common, and the two above sched_ext; `ext/` has the rules of sched_ext.
+//! Scheduling classes: deadline above real-time above fair above sched_ext, as in `kernel/sched/`.
+//! What all of them have in common, and the first two; `ext/` has the rules of sched_ext, and hosts
+//! the fair class.
 
 mod admission;
 mod balance;
@@ -10,12 +11,14 @@ mod entity;
 mod queue;
 mod realtime;
 mod server;
+mod sides;
 mod switch;
 
 pub(crate) use admission::reserved_by;
 pub(crate) use entity::Entity;
 pub(crate) use queue::Waiting;
-pub(crate) use server::Server;
+pub(crate) use server::Servers;
+pub(crate) use sides::Side;
 
 use rota_trace::SchedClass;
 use rota_workload::{Policy, Settings};
@@ -33,6 +36,8 @@ pub(crate) struct Reservation {
 pub(crate) enum Class {
     /// The hosted scheduler's.
     Ext,
+    /// Ordinary tasks that no scheduler has, where the machine has a fair class.
+    Fair,
     /// `SCHED_FIFO` and `SCHED_RR`: 1 to 99, the greatest first.
     Realtime { priority: u8 },
     /// `SCHED_DEADLINE`: the earliest deadline first.
@@ -40,10 +45,10 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    /// `__setscheduler_class()`.
+    /// `__setscheduler_class()`; of ordinary tasks it is [`Tasks::own_class`] that knows.
     pub(crate) fn of(settings: &Settings) -> Self {
         match settings.policy {
-            Policy::Other | Policy::Batch | Policy::Idle => Class::Ext,
+            Policy::Other | Policy::Batch | Policy::Idle | Policy::Ext => Class::Ext,
             Policy::Rr | Policy::Fifo => {
                 Class::Realtime { priority: settings.priority.clamp(1, 99) as u8 }
             }
@@ -60,10 +65,27 @@ impl Class {
         self == Class::Ext
     }
 
+    /// Whether it is the class of a hosted scheduler.
+    #[inline]
+    pub(crate) fn is_hosted(self) -> bool {
+        matches!(self, Class::Ext | Class::Fair)
+    }
+
+    /// `sched_class_above()`: the greater one is above. The idle class is 0.
+    pub(crate) fn level(self) -> u8 {
+        match self {
+            Class::Ext => 1,
+            Class::Fair => 2,
+            Class::Realtime { .. } => 3,
+            Class::Deadline(_) => 4,
+        }
+    }
+
     /// What the event stream calls it.
     pub(crate) fn told(self) -> SchedClass {
         match self {
             Class::Ext => SchedClass::Ext,
+            Class::Fair => SchedClass::Fair,
             Class::Realtime { .. } => SchedClass::Realtime,
             Class::Deadline(_) => SchedClass::Deadline,
         }
@@ -74,9 +96,20 @@ impl Class {
         match self {
             Class::Realtime { .. } => 0,
             Class::Deadline(_) => 1,
-            Class::Ext => 3,
+            Class::Ext | Class::Fair => 3,
         }
     }
+}
+
+/// Which ordinary tasks sched_ext has (`task_should_scx()`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Takes {
+    /// No scheduler is attached: none.
+    Nothing,
+    /// Those of `SCHED_EXT` (`SCX_OPS_SWITCH_PARTIAL`).
+    Marked,
+    #[default]
+    All,
 }
 
 /// Who goes first: the greater one.
@@ -87,12 +120,19 @@ impl Rank {
     /// Everybody in sched_ext, and the idle task.
     pub(crate) const EXT: Rank = Rank(0, 0);
 
+    /// Everybody in the fair class.
+    pub(crate) const FAIR: Rank = Rank(1, 0);
+
+    pub(crate) fn realtime(priority: u8) -> Self {
+        Rank(2, u64::from(priority))
+    }
+
     pub(crate) fn deadline(at_ns: u64) -> Self {
-        Rank(2, u64::MAX - at_ns)
+        Rank(3, u64::MAX - at_ns)
     }
 
     pub(crate) fn is_deadline(self) -> bool {
-        self.0 == 2
+        self.0 == 3
     }
 }
 

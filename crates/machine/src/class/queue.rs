@@ -98,7 +98,8 @@ impl Tasks {
         let task = self.get(t);
         match task.class {
             Class::Ext => Rank::EXT,
-            Class::Realtime { priority } => Rank(1, u64::from(priority)),
+            Class::Fair => Rank::FAIR,
+            Class::Realtime { priority } => Rank::realtime(priority),
             Class::Deadline(_) => Rank::deadline(task.entity.deadline_at_ns),
         }
     }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The deadline server of sched_ext (`rq->ext_server`, Linux 7.0 and later): on each CPU, tasks of
-//! sched_ext that classes above keep from running get 50 ms of each second. Kernels before have
-//! none, and their sched_ext starves behind a real-time task that never sleeps.
+//! The deadline servers of the hosted classes (`rq->ext_server`, Linux 7.0 and later, and
+//! `rq->fair_server`): on each CPU, tasks of the class that classes above keep from running get
+//! 50 ms of each second. Kernels before 7.0 have none for sched_ext, which starves there behind a
+//! real-time task that never sleeps.
 //!
-//! It is deferred: its time counts down also while sched_ext runs by itself, and it steps in only
-//! when the rest of its second is no longer than what it still owes (`dl_server_timer()`).
+//! A server is deferred: its time counts down also while its class runs by itself, and it steps in
+//! only when the rest of its second is no longer than what it still owes (`dl_server_timer()`).
 
-use super::Rank;
+use super::{Class, Rank, Takes};
 use crate::event_queue::Due;
 use crate::rq::Cpus;
 use crate::system::System;
@@ -25,14 +26,14 @@ const DL_SCALE: u32 = 10;
 /// `dl_server_start()`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Server {
-    /// `dl_server_active`: from the first task of sched_ext on, until the server finds none.
+    /// `dl_server_active`: from the first task of its class on, until the server finds none.
     active: bool,
     /// `dl_throttled`: its CPU does not serve it.
     throttled: bool,
     /// `dl_defer_armed`: waits for the last moment at which it can still give what it owes.
     armed: bool,
     /// `dl_defer_running`: it had to step in, and does so at the start of each period until
-    /// sched_ext gets its time by itself.
+    /// the class gets its time by itself.
     running: bool,
     /// `dl_defer_idle`: the CPU's idle time has used up what it owed.
     idle: bool,
@@ -108,45 +109,81 @@ impl Server {
     }
 }
 
-impl System {
-    /// A task of sched_ext has come to a CPU (`enqueue_task_scx()`). Needless where nothing is
-    /// above sched_ext, and where the kernel has no such server.
-    pub(crate) fn follow_server(&mut self, cpu: u32) {
-        let follows = self.above.exist && self.config.rules.ext_server;
-        if follows && self.rq(cpu).nr_running == 1 {
-            self.start_server(cpu);
+/// The servers of a CPU.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Servers {
+    ext: Server,
+    fair: Server,
+}
+
+impl Servers {
+    fn of(&self, class: Class) -> &Server {
+        match class {
+            Class::Fair => &self.fair,
+            _ => &self.ext,
         }
     }
 
+    fn of_mut(&mut self, class: Class) -> &mut Server {
+        match class {
+            Class::Fair => &mut self.fair,
+            _ => &mut self.ext,
+        }
+    }
+}
+
+impl System {
+    /// A task of the class that the machine acts for has come to a CPU (`enqueue_task_scx()`,
+    /// `enqueue_task_fair()`). Needless where nothing is above the class, and where the kernel has
+    /// no such server.
+    pub(crate) fn follow_server(&mut self, cpu: u32) {
+        let class = self.class_of_side();
+        let below_fair = class.is_ext() && self.tasks.takes == Takes::Marked;
+        let exists = !class.is_ext() || self.config.rules.ext_server;
+        if (self.above.exist || below_fair) && exists && self.rq(cpu).nr_running == 1 {
+            self.start_server(cpu, class);
+        }
+    }
+
+    #[inline]
+    fn server(&self, cpu: u32, class: Class) -> &Server {
+        self.rq(cpu).servers.of(class)
+    }
+
+    #[inline]
+    fn server_mut(&mut self, cpu: u32, class: Class) -> &mut Server {
+        self.rq_mut(cpu).servers.of_mut(class)
+    }
+
     /// `dl_server_start()`.
-    fn start_server(&mut self, cpu: u32) {
-        let server = &mut self.rq_mut(cpu).server;
+    fn start_server(&mut self, cpu: u32, class: Class) {
+        let server = self.server_mut(cpu, class);
         server.idle = false;
         if server.active {
             return;
         }
         self.update_curr(cpu);
         let now_ns = self.now_ns;
-        let server = &mut self.rq_mut(cpu).server;
+        let server = self.server_mut(cpu, class);
         server.active = true;
         server.start(now_ns);
-        self.enqueue_server(cpu);
-        self.preempt_for_server(cpu);
+        self.enqueue_server(cpu, class);
+        self.preempt_for_server(cpu, class);
     }
 
     /// The end of `enqueue_dl_entity()`.
-    fn enqueue_server(&mut self, cpu: u32) {
-        if self.rq(cpu).server.throttled && !self.start_dl_timer(cpu) {
-            let server = &mut self.rq_mut(cpu).server;
+    fn enqueue_server(&mut self, cpu: u32, class: Class) {
+        if self.server(cpu, class).throttled && !self.start_dl_timer(cpu, class) {
+            let server = self.server_mut(cpu, class);
             (server.armed, server.throttled) = (false, false);
             server.timer += 1;
         }
     }
 
     /// Reschedules a CPU, unless its task is one of an earlier deadline.
-    fn preempt_for_server(&mut self, cpu: u32) {
+    fn preempt_for_server(&mut self, cpu: u32, class: Class) {
         let rank = self.rank_of_curr(cpu);
-        let deadline_ns = self.rq(cpu).server.deadline_ns;
+        let deadline_ns = self.server(cpu, class).deadline_ns;
         let precedes = !rank.is_deadline() || Rank::deadline(deadline_ns) > rank;
         if precedes && !self.rq(cpu).need_resched {
             self.resched_cpu(cpu);
@@ -154,26 +191,28 @@ impl System {
     }
 
     /// `start_dl_timer()`: whether the time to wait for is to come.
-    fn start_dl_timer(&mut self, cpu: u32) -> bool {
+    fn start_dl_timer(&mut self, cpu: u32, class: Class) -> bool {
         let now_ns = self.now_ns;
-        let server = &mut self.rq_mut(cpu).server;
+        let server = self.server_mut(cpu, class);
         let at_ns = if server.armed { server.zero_laxity_ns() } else { server.deadline_ns };
         if at_ns < now_ns {
             return false;
         }
         server.timer += 1;
-        let due = Due::Server(cpu, server.timer);
+        let due = match class {
+            Class::Fair => Due::FairServer(cpu, server.timer),
+            _ => Due::Server(cpu, server.timer),
+        };
         self.queue.push(at_ns, due);
         true
     }
 
-    /// `dl_server_update()`, `dl_server_update_idle()`: sched_ext ran, by itself or because of
-    /// the server, or the CPU idled.
-    pub(crate) fn charge_server(&mut self, cpu: u32, delta_ns: u64) {
+    /// `dl_server_update()`, `dl_server_update_idle()`: the class ran, by itself or because of
+    /// its server, or the CPU idled.
+    pub(crate) fn charge_server(&mut self, cpu: u32, class: Class, delta_ns: u64) {
         let now_ns = self.now_ns;
-        let rq = self.rq_mut(cpu);
-        let idles = rq.curr.is_none();
-        let server = &mut rq.server;
+        let idles = self.rq(cpu).curr.is_none();
+        let server = self.server_mut(cpu, class);
         if !server.active {
             return;
         }
@@ -191,64 +230,75 @@ impl System {
             server.running = false;
             server.begin_period(now_ns);
             server.idle = idles;
-            self.start_dl_timer(cpu);
+            self.start_dl_timer(cpu, class);
             return;
         }
         server.throttled = true;
-        if !self.start_dl_timer(cpu) {
-            self.rq_mut(cpu).server.begin_period(now_ns);
-            self.start_dl_timer(cpu);
+        if !self.start_dl_timer(cpu, class) {
+            self.server_mut(cpu, class).begin_period(now_ns);
+            self.start_dl_timer(cpu, class);
         }
         self.cpus.resched_curr(cpu);
     }
 
+    /// `update_curr_idle()`.
+    pub(crate) fn charge_idle(&mut self, cpu: u32, delta_ns: u64) {
+        self.charge_server(cpu, Class::Fair, delta_ns);
+        self.charge_server(cpu, Class::Ext, delta_ns);
+    }
+
     /// `dl_server_timer()`.
-    pub(crate) fn server_due(&mut self, cpu: u32, timer: u64) {
-        if self.rq(cpu).server.timer != timer {
+    pub(crate) fn server_due(&mut self, cpu: u32, class: Class, timer: u64) {
+        if self.server(cpu, class).timer != timer {
             return;
         }
         self.running.this_cpu = cpu;
         self.update_curr(cpu);
         let now_ns = self.now_ns;
-        let server = &mut self.rq_mut(cpu).server;
+        let server = self.server_mut(cpu, class);
         if server.timer != timer || !server.throttled {
             return;
         }
         if server.idle {
-            return self.cpus.stop_server(cpu);
+            return self.cpus.stop_server(cpu, class);
         }
         if server.armed {
             if now_ns + MIN_RES_NS < server.zero_laxity_ns() {
-                self.start_dl_timer(cpu);
+                self.start_dl_timer(cpu, class);
                 return;
             }
             server.running = true;
         }
         server.replenish(now_ns);
-        self.enqueue_server(cpu);
-        self.preempt_for_server(cpu);
+        self.enqueue_server(cpu, class);
+        self.preempt_for_server(cpu, class);
     }
 
-    /// Whether a CPU serves sched_ext before this task.
-    pub(crate) fn server_precedes(&self, cpu: u32, higher: Option<Tid>) -> bool {
-        let server = &self.rq(cpu).server;
+    /// The class that a CPU serves before this task: of two the one with the earlier deadline.
+    pub(crate) fn serves(&self, cpu: u32, higher: Option<Tid>) -> Option<Class> {
         let rank = higher.map_or(Rank::EXT, |t| self.tasks.rank(t));
-        server.is_queued() && Rank::deadline(server.deadline_ns) > rank
+        let server = |class: Class| self.server(cpu, class);
+        let precedes = |class: &Class| {
+            let server = server(*class);
+            server.is_queued() && Rank::deadline(server.deadline_ns) > rank
+        };
+        let serving = [Class::Fair, Class::Ext].into_iter().filter(precedes);
+        serving.min_by_key(|class| server(*class).deadline_ns)
     }
 }
 
 impl Cpus {
     /// `dl_server_stop()`.
-    pub(crate) fn stop_server(&mut self, cpu: u32) {
-        let server = &mut self.rq_mut(cpu).server;
+    pub(crate) fn stop_server(&mut self, cpu: u32, class: Class) {
+        let server = self.rq_mut(cpu).servers.of_mut(class);
         (server.active, server.throttled) = (false, false);
         (server.armed, server.idle) = (false, false);
         server.timer += 1;
     }
 
-    /// Until when the server lets the running task go on; `None`: it does not ask for it.
-    pub(crate) fn server_left_ns(&self, cpu: u32) -> Option<u64> {
-        let server = &self.rq(cpu).server;
+    /// Until when its class's server lets the running task go on; `None`: it does not ask for it.
+    pub(crate) fn server_left_ns(&self, cpu: u32, class: Class) -> Option<u64> {
+        let server = self.rq(cpu).servers.of(class);
         // what is revised to nothing ends with the first time that is charged
         server.is_queued().then_some(server.runtime_ns.max(1) as u64)
     }

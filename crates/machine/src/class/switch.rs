@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What `core.c` asks of a class, for all classes: enqueue, dequeue, preempt, pick, put, tick.
 
-use super::{Class, Rank};
+use super::{Class, Rank, Takes};
 use crate::consts::*;
 use crate::ops::{Op, Ops};
 use crate::system::System;
@@ -16,8 +16,9 @@ impl System {
 
     /// `enqueue_task()`.
     pub(crate) fn enqueue_any(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, flags: u64) {
-        if self.task(t).class.is_ext() {
-            return self.enqueue_task(o, cpu, t, flags);
+        let class = self.task(t).class;
+        if class.is_hosted() {
+            return self.hosting(o, class, |system, o| system.enqueue_task(o, cpu, t, flags));
         }
         self.task_mut(t).entity.on_rq = true;
         self.count_higher(cpu, 1);
@@ -29,8 +30,9 @@ impl System {
 
     /// `dequeue_task()`.
     pub(crate) fn dequeue_any(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, flags: u64) {
-        if self.task(t).class.is_ext() {
-            return self.dequeue_task(o, cpu, t, flags);
+        let class = self.task(t).class;
+        if class.is_hosted() {
+            return self.hosting(o, class, |system, o| system.dequeue_task(o, cpu, t, flags));
         }
         if self.rq(cpu).curr == Some(t) {
             self.update_curr(cpu);
@@ -46,12 +48,18 @@ impl System {
         let rq = self.rq_mut(cpu);
         rq.nr_higher = rq.nr_higher.saturating_add_signed(by);
         self.publish_nr_running(cpu);
+        if by > 0 {
+            self.take_from_fair(cpu);
+        }
     }
 
     /// `migrate_task()` of a runnable task that does not run.
     pub(crate) fn migrate_any(&mut self, o: &mut dyn Ops, t: Tid, src: u32, dst: u32) {
-        if self.task(t).class.is_ext() {
-            return self.migrate_queued(o, t, src, dst, DEQ_NOCLOCK);
+        let class = self.task(t).class;
+        if class.is_hosted() {
+            let flags = DEQ_NOCLOCK;
+            return self
+                .hosting(o, class, |system, o| system.migrate_queued(o, t, src, dst, flags));
         }
         self.dequeue_any(o, src, t, DEQ_NOCLOCK);
         self.set_task_cpu(t, dst);
@@ -60,16 +68,13 @@ impl System {
 
     /// `wakeup_preempt()`: a task has become runnable on a CPU that may run a lesser one.
     pub(crate) fn check_preempt(&mut self, cpu: u32, t: Tid) {
-        if self.task(t).class.is_ext() {
-            return self.wakeup_preempt(cpu);
+        let class = self.task(t).class;
+        if class.is_hosted() {
+            return self.on_side_of(class, |system| system.wakeup_preempt(cpu));
         }
         if self.tasks.is_ready(t) && self.tasks.rank(t) > self.rank_of_curr(cpu) {
-            let rq = self.rq_mut(cpu);
-            (rq.next_idle, rq.next_higher) = (false, true);
-            // wakeup_preempt_scx(): immediate tasks do not wait behind a higher class
-            if rq.nr_immed > 0 {
-                self.schedule_reenq_local(cpu, 0);
-            }
+            self.set_next_class(cpu, Some(class));
+            self.hand_back_immediate(cpu);
             self.cpus.resched_curr(cpu);
         }
     }
@@ -83,33 +88,37 @@ impl System {
         let yields = prev.is_some_and(|p| self.task(p).entity.to_tail);
         let taken = first.filter(|(rank, _)| *rank > own || yields && *rank == own);
         let higher = taken.map(|(_, t)| t).or(prev);
-        if self.server_precedes(cpu, higher) {
-            let served = self.pick_task(o, cpu);
+        while let Some(class) = self.serves(cpu, higher) {
+            let served = self.pick_hosted(o, cpu, class);
             if served.is_some() {
                 return served;
             }
-            self.cpus.stop_server(cpu);
+            self.cpus.stop_server(cpu, class);
         }
-        match higher {
-            Some(t) => {
-                self.task_mut(t).entity.to_tail &= prev != Some(t);
-                Some((t, false))
+        if let Some(t) = higher {
+            self.task_mut(t).entity.to_tail &= prev != Some(t);
+            return Some((t, false));
+        }
+        if self.other.is_some() {
+            let fair = self.pick_hosted(o, cpu, Class::Fair);
+            if fair.is_some() || self.tasks.takes == Takes::Nothing {
+                return fair;
             }
-            None => self.pick_task(o, cpu),
         }
+        self.pick_task(o, cpu)
+    }
+
+    /// `pick_task_scx()`, `pick_task_fair()`. Slices of the fair class are no decisions.
+    fn pick_hosted(&mut self, o: &mut dyn Ops, cpu: u32, class: Class) -> Option<(Tid, bool)> {
+        let picked = self.hosting(o, class, |system, o| system.pick_task(o, cpu));
+        picked.map(|(t, begins)| (t, begins && class.is_ext()))
     }
 
     /// `put_prev_task()`.
     pub(crate) fn put_prev_any(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, next: Option<Tid>) {
-        let above = next.filter(|n| !self.task(*n).class.is_ext());
-        if self.task(t).class.is_ext() {
-            self.put_prev_task(o, cpu, t, next.is_none());
-            if let Some(next) = above {
-                let goes_on = self.has_flag(t, TASK_QUEUED) && self.slice(t) != 0;
-                self.rq_mut(cpu).goes_on = goes_on.then_some(t);
-                self.release_cpu(o, cpu, next);
-            }
-            return;
+        let class = self.task(t).class;
+        if class.is_hosted() {
+            return self.hosting(o, class, |system, o| system.put_prev_hosted(o, cpu, t, next));
         }
         self.update_curr(cpu);
         let to_tail = std::mem::take(&mut self.task_mut(t).entity.to_tail);
@@ -118,10 +127,21 @@ impl System {
         }
     }
 
+    fn put_prev_hosted(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, next: Option<Tid>) {
+        let others = next.filter(|n| !self.is_of_side(*n));
+        self.put_prev_task(o, cpu, t, next.is_none());
+        if let Some(next) = others {
+            let goes_on = self.has_flag(t, TASK_QUEUED) && self.slice(t) != 0;
+            self.rq_mut(cpu).goes_on = goes_on.then_some(t);
+            self.release_cpu(o, cpu, next);
+        }
+    }
+
     /// `set_next_task()`.
     pub(crate) fn set_next_any(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid) {
-        if self.task(t).class.is_ext() {
-            return self.set_next_task(o, cpu, t);
+        let class = self.task(t).class;
+        if class.is_hosted() {
+            return self.hosting(o, class, |system, o| system.set_next_task(o, cpu, t));
         }
         self.remove_waiting(t);
         let (addr, now_ns) = (self.task(t).addr, self.clock_ns());
@@ -168,7 +188,7 @@ impl System {
     /// Time that the running task has used, of what its class gives it.
     pub(crate) fn charge_class(&mut self, cpu: u32, t: Tid, delta_ns: u64) {
         match self.task(t).class {
-            Class::Ext => self.charge_server(cpu, delta_ns),
+            class @ (Class::Ext | Class::Fair) => self.charge_server(cpu, class, delta_ns),
             Class::Deadline(_) => self.task_mut(t).entity.budget_ns -= delta_ns as i64,
             Class::Realtime { .. } => {
                 if self.config.exact_slices && self.tasks.is_round_robin(t) {
@@ -193,7 +213,7 @@ impl System {
     pub(crate) fn limit_ns(&self, cpu: u32, t: Tid) -> Option<u64> {
         let entity = &self.task(t).entity;
         match self.task(t).class {
-            Class::Ext => self.cpus.server_left_ns(cpu),
+            class @ (Class::Ext | Class::Fair) => self.cpus.server_left_ns(cpu, class),
             Class::Deadline(_) => Some(entity.budget_ns.max(0) as u64),
             Class::Realtime { .. } => self.tasks.is_round_robin(t).then_some(entity.rr_left_ns),
         }
@@ -204,6 +224,6 @@ impl Tasks {
     /// Whether a task above sched_ext could run.
     fn is_ready(&self, t: Tid) -> bool {
         let task = self.get(t);
-        !task.class.is_ext() && task.entity.on_rq && !task.entity.throttled
+        !task.class.is_hosted() && task.entity.on_rq && !task.entity.throttled
     }
 }

@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The end of a scheduler: watchdog, bypass, `scx_root_disable()`.
 
+use crate::class::Takes;
 use crate::consts::*;
-use crate::event_queue::Due;
 use crate::exit::{ExitInfo, ExitKind};
 use crate::ops::{Op, Ops};
 use crate::system::System;
-use crate::task::{State, Tid};
+use crate::task::Tid;
 
 impl System {
     /// `scx_watchdog_workfn()`: looks every half timeout.
     pub(crate) fn watchdog(&mut self) {
+        if self.now_ns != self.hosted.watchdog_at_ns {
+            return; // of a scheduler that is gone
+        }
         for cpu in 0..self.nr_cpus() {
             if self.check_rq_for_timeouts(cpu) {
                 break;
             }
         }
-        let at = self.now_ns + self.hosted.watchdog_timeout_ns / 2;
-        self.queue.push(at, Due::Watchdog);
+        self.expect_watchdog();
     }
 
     /// `check_rq_for_timeouts()`.
@@ -42,9 +44,10 @@ impl System {
         true
     }
 
-    /// `scx_bypass(true)`: every queued task moves to its CPU's bypass queue.
-    fn bypass(&mut self, o: &mut dyn Ops) {
-        self.hosted.bypassing = true;
+    /// `scx_bypass()`: every queued task moves to its CPU's bypass queue, or back to the
+    /// scheduler, and every CPU goes through its scheduler once.
+    pub(crate) fn bypass(&mut self, o: &mut dyn Ops, bypass: bool) {
+        self.hosted.bypassing = bypass;
         for cpu in 0..self.nr_cpus() {
             self.running.this_cpu = cpu;
             let queued: Vec<u32> = self.cpus.links.iter(&self.rq(cpu).runnable).collect();
@@ -52,6 +55,7 @@ impl System {
                 self.dequeue_task(o, cpu, t, DEQ_SAVE | DEQ_MOVE | DEQ_NOCLOCK);
                 self.enqueue_task(o, cpu, t, ENQ_RESTORE | ENQ_MOVE | ENQ_NOCLOCK);
             }
+            self.cpus.resched_curr(cpu);
         }
     }
 
@@ -68,23 +72,25 @@ impl System {
         if self.hosted.exit.as_ref().is_some_and(|e| e.kind.is_error()) {
             self.take_dump(o);
         }
-        self.bypass(o);
+        self.bypass(o, true);
         self.cgroup_exit(o);
         self.hosted.enabled = false;
-        let alive = |c: &Self, t: &Tid| !matches!(c.task(*t).state, State::Dead);
-        for t in self.tasks.ids() {
-            if !alive(self, &t) {
-                continue;
-            }
+        if self.other.is_some() {
+            self.tasks.takes = Takes::Nothing;
+        }
+        for t in self.live_tasks() {
             let cpu = self.task(t).cpu;
             self.running.this_cpu = cpu;
-            if self.has_flag(t, TASK_QUEUED) {
-                let flags = DEQ_SAVE | DEQ_MOVE | DEQ_NOCLOCK | DEQ_CLASS;
-                self.dequeue_task(o, cpu, t, flags);
+            let flags = DEQ_SAVE | DEQ_MOVE | DEQ_NOCLOCK;
+            if self.other.is_some() {
+                self.switch_task(o, t, flags, |_, _| {});
+            } else if self.has_flag(t, TASK_QUEUED) {
+                self.dequeue_task(o, cpu, t, flags | DEQ_CLASS);
             }
             self.disable_and_exit_task(o, t);
         }
         self.hosted.has_op = 0;
+        self.idle.enabled = false;
         if o.has(Op::Exit) {
             let info = self.publish_exit_info();
             self.call(o, Op::Exit, None, None, &[info]);
@@ -92,12 +98,6 @@ impl System {
         if let (false, Some(exit)) = (self.may_execute(0), &mut self.hosted.exit) {
             exit.dump.push_str("not all callbacks were made: leaving took too many instructions\n");
         }
-        self.hosted.exit.clone().unwrap_or_else(|| ExitInfo {
-            kind: ExitKind::Unreg,
-            code: 0,
-            message: String::new(),
-            cpu: None,
-            dump: String::new(),
-        })
+        self.hosted.exit.clone().unwrap_or_else(ExitInfo::none)
     }
 }

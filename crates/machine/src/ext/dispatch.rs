@@ -156,7 +156,8 @@ impl System {
         } else {
             self.move_remote_task_to_local_dsq(o, t, enq_flags, cpu);
         }
-        if self.rq(cpu).curr.is_none() {
+        let own = self.class_of_side().level();
+        if self.rq(cpu).curr.is_none_or(|curr| self.task(curr).class.level() < own) {
             self.cpus.resched_curr(cpu);
         }
     }

@@ -103,7 +103,7 @@ impl System {
         task.ops_qseq += 1;
         task.ops_state = OpsState::Queueing;
         let qseq = task.ops_qseq;
-        if self.config.detail {
+        if self.tells_detail() {
             let pid = self.task(t).pid;
             self.emit(Some(cpu), EventKind::Enqueue { pid, enq_flags });
         }
@@ -238,12 +238,14 @@ impl System {
         self.publish_nr_running(cpu);
         if by > 0 {
             self.follow_server(cpu);
+            self.take_from_fair(cpu);
         }
     }
 
     pub(crate) fn publish_nr_running(&mut self, cpu: u32) {
         let rq = self.rq(cpu);
-        let (addr, ext, all) = (rq.addr, rq.nr_running, rq.nr_running + rq.nr_higher);
+        let (ext, fair) = self.nr_hosted(cpu);
+        let (addr, all) = (rq.addr, ext + fair + rq.nr_higher);
         self.guest.put_u32(addr, self.guest.layouts.rq.nr_running, all);
         self.guest.put_u32(addr, self.guest.layouts.rq.scx_nr_running, ext);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Built-in idle tracking and CPU selection: `kernel/sched/ext/idle.c`.
 
+use crate::class::Class;
 use crate::consts::*;
 use crate::cpuset::CpuSet;
 use crate::event_queue::Due;
@@ -22,6 +23,8 @@ pub(crate) struct IdleCpus {
 pub(crate) struct IdleMasks {
     /// Last element: the global masks. Before it: one per node.
     pub(crate) masks: Vec<IdleCpus>,
+    /// Those that were busy when the scheduler was attached, and are marked as all were then.
+    pub(crate) assumed: CpuSet,
     /// `scx_builtin_idle_enabled`.
     pub(crate) enabled: bool,
     /// `scx_builtin_idle_per_node`.
@@ -63,6 +66,7 @@ impl System {
             && !self.idle.per_node
             && topology.nodes() > 1
             && topology.nodes() != topology.llcs();
+        self.idle.assumed = online.iter().filter(|c| self.rq(*c).curr.is_some()).collect();
         let global = self.idle.global_masks();
         for at in 0..=global {
             let mut part = online;
@@ -146,6 +150,7 @@ impl System {
     /// `update_builtin_idle()`.
     fn update_builtin_idle(&mut self, cpu: u32, idle: bool) {
         let at = self.masks_of(cpu);
+        self.idle.assumed.remove(cpu);
         let siblings = self.config.topology.siblings(cpu);
         let smt = self.config.topology.has_smt();
         let masks = &mut self.idle.masks[at];
@@ -162,8 +167,24 @@ impl System {
         self.publish_masks(at);
     }
 
-    /// `__scx_update_idle()`.
+    /// `__scx_update_idle()`, for each hosted scheduler.
     pub(crate) fn update_idle(&mut self, o: &mut dyn Ops, cpu: u32, idle: bool, notify: bool) {
+        if self.other.is_some() {
+            self.hosting(o, Class::Fair, |system, o| {
+                system.update_idle_of_side(o, cpu, idle, notify);
+            });
+        }
+        self.update_idle_of_side(o, cpu, idle, notify);
+    }
+
+    /// `__scx_update_idle()`.
+    pub(crate) fn update_idle_of_side(
+        &mut self,
+        o: &mut dyn Ops,
+        cpu: u32,
+        idle: bool,
+        notify: bool,
+    ) {
         if self.idle.enabled && (notify || self.rq(cpu).curr.is_none()) {
             self.update_builtin_idle(cpu, idle);
         }

@@ -2,6 +2,7 @@
 //! Work that waits until a lock can be dropped: kicks (`irq_work`), dispatches to remote
 //! local queues, re-enqueues. The machine runs it at the end of each event.
 
+use crate::class::Class;
 use crate::consts::*;
 use crate::exit::ExitKind;
 use crate::ops::Ops;
@@ -45,11 +46,12 @@ impl System {
         for cpu in kicks.iter() {
             let curr = self.rq(cpu).curr;
             // nothing to say about a CPU that a higher class has
-            if curr.is_some_and(|c| !self.task(c).class.is_ext()) {
+            let own = self.class_of_side().level();
+            if curr.is_some_and(|c| self.task(c).class.level() > own) {
                 continue;
             }
             if preempts.contains(cpu) {
-                if let Some(curr) = curr {
+                if let Some(curr) = curr.filter(|c| self.is_of_side(*c)) {
                     self.update_curr(cpu);
                     self.set_slice(curr, 0);
                 }
@@ -87,6 +89,18 @@ impl System {
 
     /// Everything pending on any CPU, until nothing is.
     pub(crate) fn drain_deferred(&mut self, o: &mut dyn Ops) {
+        let mut rounds = 0;
+        loop {
+            self.drain_side(o);
+            let fair = self.other.as_ref().is_some_and(|side| !side.deferred.is_empty());
+            if !fair || self.goes_in_circles(&mut rounds) {
+                return;
+            }
+            self.hosting(o, Class::Fair, Self::drain_side);
+        }
+    }
+
+    fn drain_side(&mut self, o: &mut dyn Ops) {
         let mut rounds = 0;
         while let Some(cpu) = self.cpus.deferred.first() {
             if self.goes_in_circles(&mut rounds) {

@@ -2,27 +2,36 @@
 //! A scheduler's and a task's life: `scx_root_enable_workfn()`, `scx_fork()`,
 //! `scx_enable_task()`, `sched_ext_dead()`.
 
+use crate::class::{Class, Takes};
 use crate::consts::*;
 use crate::exit::ExitKind;
 use crate::ops::{Op, Ops};
 use crate::system::System;
-use crate::task::Tid;
+use crate::task::{State, Tid};
 use crate::tasks::Tasks;
 use crate::weight;
+use rota_trace::EventKind;
 use rota_workload::Policy;
 
 impl System {
     /// `scx_set_task_state()`.
     fn set_scx_state(&mut self, t: Tid, state: u32) {
-        self.change_flags(t, TASK_STATE_MASK, state);
+        if self.hosted.is_fair {
+            self.task_mut(t).fair_state = state;
+        } else {
+            self.change_flags(t, TASK_STATE_MASK, state);
+        }
     }
 
     fn scx_state(&self, t: Tid) -> u32 {
-        self.flags(t) & TASK_STATE_MASK
+        if self.hosted.is_fair {
+            self.task(t).fair_state
+        } else {
+            self.flags(t) & TASK_STATE_MASK
+        }
     }
 
-    /// `scx_root_enable_workfn()` on a machine without tasks: false if the scheduler
-    /// refused or was refused.
+    /// `scx_root_enable_workfn()`: false if the scheduler refused or was refused.
     pub(crate) fn enable_scheduler(&mut self, o: &mut dyn Ops) -> bool {
         let params = o.params().clone();
         let always = if self.config.lab().enq_exiting { OPS_ENQ_EXITING } else { 0 };
@@ -49,23 +58,79 @@ impl System {
         if self.hosted.exit.is_some() {
             return false;
         }
+        self.hosted.bypassing = true;
         self.hosted.has_op =
             Op::ALL.iter().filter(|op| o.has(**op)).fold(0, |set, op| set | 1 << (*op as u8));
         self.hosted.enabled = true;
-        self.cgroup_init(o);
-        if self.hosted.exit.is_some() {
-            return false;
+        // the fair class has nothing to do with groups here
+        if !self.hosted.is_fair {
+            self.cgroup_init(o);
+            if self.hosted.exit.is_some() || !self.init_tasks(o) {
+                return false;
+            }
+            self.switch_tasks(o);
         }
-        // scx_bypass(false): every CPU goes through its scheduler once
-        (0..self.nr_cpus()).for_each(|cpu| self.cpus.resched_curr(cpu));
-        // a run begins a while later: every CPU has run some kernel thread since
+        self.bypass(o, false);
+        // what follows is a while later: every idle CPU has run some kernel thread since
         for cpu in 0..self.nr_cpus() {
-            self.running.this_cpu = cpu;
-            self.update_idle(o, cpu, false, true);
-            self.update_idle(o, cpu, true, true);
+            if self.rq(cpu).curr.is_none() && !self.rq(cpu).interrupted {
+                self.running.this_cpu = cpu;
+                self.update_idle_of_side(o, cpu, false, true);
+                self.update_idle_of_side(o, cpu, true, true);
+            }
         }
         self.running.this_cpu = 0;
         self.hosted.exit.is_none()
+    }
+
+    /// All tasks that there are, in the order of their forks (`scx_tasks`).
+    pub(crate) fn live_tasks(&self) -> Vec<Tid> {
+        self.tasks.ids().filter(|t| self.task(*t).state != State::Dead).collect()
+    }
+
+    /// The part of `scx_root_enable_workfn()` that prepares existing tasks.
+    fn init_tasks(&mut self, o: &mut dyn Ops) -> bool {
+        let tasks = self.live_tasks();
+        tasks.into_iter().all(|t| {
+            if let Some(share) = self.task(t).settings.share {
+                publish_share(self, o, t, share);
+            }
+            self.init_task(o, t, false)
+        })
+    }
+
+    /// The part that switches them: all but those that `SCX_OPS_SWITCH_PARTIAL` leaves where
+    /// they are change their class, and every one is taken out and put back.
+    fn switch_tasks(&mut self, o: &mut dyn Ops) {
+        let partial = self.hosted.flags & OPS_SWITCH_PARTIAL != 0;
+        if self.other.is_some() {
+            self.tasks.takes = if partial { Takes::Marked } else { Takes::All };
+        }
+        for t in self.live_tasks() {
+            if self.scx_state(t) == TASK_READY {
+                self.switch_task(o, t, DEQ_SAVE | DEQ_MOVE | DEQ_NOCLOCK, |system, _| {
+                    system.reset_ext_slice(t);
+                });
+            }
+        }
+    }
+
+    /// A task gets the class that is its own now that a scheduler has come or gone.
+    pub(crate) fn switch_task(
+        &mut self,
+        o: &mut dyn Ops,
+        t: Tid,
+        flags: u64,
+        change: impl FnOnce(&mut Self, &mut dyn Ops),
+    ) {
+        let (old, new) = (self.task(t).class, self.tasks.effective_class(t).0);
+        let moves = old.told() != new.told();
+        self.running.this_cpu = self.task(t).cpu;
+        self.change_class(o, t, flags | if moves { DEQ_CLASS } else { 0 }, new, change);
+        if moves {
+            let pid = self.task(t).pid;
+            self.emit(None, EventKind::SchedClass { pid, class: new.told() });
+        }
     }
 
     /// `validate_ops()` and `bpf_scx_init_member()`.
@@ -99,6 +164,9 @@ impl System {
         } else if !o.cid_form() && (o.has(Op::SubAttach) || o.has(Op::SubDetach)) {
             let text = "sub_attach/sub_detach requires cid-form struct_ops";
             self.error(ExitKind::Error, text.into());
+        } else if params.flags & OPS_SWITCH_PARTIAL != 0 && self.other.is_none() {
+            let text = "SCX_OPS_SWITCH_PARTIAL needs a fair class, and this machine has none";
+            self.error(ExitKind::Error, text.into());
         }
     }
 
@@ -114,16 +182,47 @@ impl System {
         );
     }
 
-    /// `scx_fork()` and `scx_post_fork()`: false if the scheduler refused the task.
+    /// `scx_fork()` and `scx_post_fork()`, for each hosted scheduler: false if sched_ext's refused
+    /// the task.
     pub(crate) fn fork_task(&mut self, o: &mut dyn Ops, t: Tid) -> bool {
+        let forked = self.fork_on_side(o, t);
+        if self.other.is_some() {
+            if self.task(t).class == Class::Fair {
+                self.enter_fair(t);
+            }
+            self.hosting(o, Class::Fair, |system, o| system.fork_on_side(o, t));
+        }
+        forked
+    }
+
+    fn fork_on_side(&mut self, o: &mut dyn Ops, t: Tid) -> bool {
         if !self.hosted.enabled {
             return true;
+        }
+        if !self.init_task(o, t, true) {
+            return false;
+        }
+        if self.is_of_side(t) {
+            self.enable_task(o, t);
+        }
+        true
+    }
+
+    /// `__scx_init_task()`.
+    fn init_task(&mut self, o: &mut dyn Ops, t: Tid, fork: bool) -> bool {
+        let disallow = self.guest.layouts.task.scx_disallow;
+        if !fork {
+            self.change_flags(t, 0, TASK_RESET_RUNNABLE_AT);
+            if disallow != crate::layout::ABSENT {
+                let addr = self.task(t).addr;
+                self.guest.mem.set_u8(addr + u64::from(disallow), 0);
+            }
         }
         if self.has(Op::InitTask) {
             let cgroup = self.cgroups.get(self.task(t).cgroup).addr;
             let args = self.guest.scratch.init_task_args;
             let layout = self.guest.layouts.init_task_args.clone();
-            self.guest.mem.set_u8(args + u64::from(layout.fork), 1);
+            self.guest.mem.set_u8(args + u64::from(layout.fork), fork.into());
             self.guest.put_u64(args, layout.cgroup, cgroup);
             let addr = self.task(t).addr;
             let ret = self.call(o, Op::InitTask, None, Some(t), &[addr, args]) as i32;
@@ -133,21 +232,25 @@ impl System {
                 self.error(ExitKind::Error, format!("ops.init_task() failed ({ret}) for {label}"));
                 return false;
             }
-            let disallow = self.guest.layouts.task.scx_disallow;
-            if disallow != crate::layout::ABSENT
-                && self.guest.mem.get_u8(addr + u64::from(disallow)) != 0
-            {
+            if self.is_disallowed(t) && fork {
                 let label = self.task(t).label();
                 let text =
                     format!("ops.init_task() set task->scx.disallow for {label} during fork");
                 self.error(ExitKind::Error, text);
+            } else if self.is_disallowed(t) && self.task(t).settings.policy == Policy::Ext {
+                self.task_mut(t).rejected = true;
+                self.publish_priority(t);
             }
         }
         self.set_scx_state(t, TASK_READY);
-        if self.task(t).class.is_ext() {
-            self.enable_task(o, t);
-        }
         true
+    }
+
+    /// `p->scx.disallow`.
+    pub(crate) fn is_disallowed(&self, t: Tid) -> bool {
+        let disallow = self.guest.layouts.task.scx_disallow;
+        let addr = self.task(t).addr;
+        disallow != crate::layout::ABSENT && self.guest.mem.get_u8(addr + u64::from(disallow)) != 0
     }
 
     /// `scx_enable_task()`.
@@ -171,7 +274,7 @@ impl System {
             self.call_task(o, Op::Disable, cpu, t, &[]);
         }
         self.set_scx_state(t, TASK_READY);
-        if self.config.rules.disable_resets {
+        if self.config.rules.disable_resets && !self.hosted.is_fair {
             self.set_vtime(t, 0);
             self.set_slice(t, 0);
         }
@@ -202,10 +305,16 @@ impl System {
 
     /// `sched_ext_dead()`, and the end of the task itself.
     pub(crate) fn task_dead(&mut self, o: &mut dyn Ops, t: Tid) {
+        let addr = self.task(t).addr;
         self.disable_and_exit_task(o, t);
         self.set_scx_state(t, TASK_DEAD);
-        let addr = self.task(t).addr;
         o.release_owner(self, addr);
+        if self.other.is_some() {
+            self.hosting(o, Class::Fair, |system, o| {
+                system.disable_and_exit_task(o, t);
+                o.release_owner(system, addr);
+            });
+        }
         self.free_task(t);
     }
 
@@ -213,9 +322,21 @@ impl System {
     pub(crate) fn reweight_task(&mut self, o: &mut dyn Ops, t: Tid) {
         self.publish_weight(t);
         let (cpu, weight) = (self.task(t).cpu, self.task(t).weight);
-        if self.has(Op::SetWeight) && self.scx_state(t) == TASK_ENABLED {
-            self.call_task(o, Op::SetWeight, cpu, t, &[u64::from(weight)]);
-        }
+        // a task of a class above keeps its state READY
+        let class = if self.task(t).class == Class::Fair { Class::Fair } else { Class::Ext };
+        self.hosting(o, class, |system, o| {
+            if system.has(Op::SetWeight) && system.scx_state(t) == TASK_ENABLED {
+                system.call_task(o, Op::SetWeight, cpu, t, &[u64::from(weight)]);
+            }
+        });
+    }
+}
+
+/// `rota_shares`.
+pub(crate) fn publish_share(system: &mut System, o: &mut dyn Ops, t: Tid, share: u64) {
+    let pid = system.task(t).pid;
+    if let Err(fault) = o.set_share(system, pid, share) {
+        system.error(ExitKind::Error, format!("rota_shares: {fault}"));
     }
 }
 

@@ -3,6 +3,7 @@
 //! `idle.c` of Linux 7.2. Names follow the kernel's; what a lock dance does there is
 //! left out here, since one thread plays all CPUs.
 
+pub(crate) mod attach;
 pub(crate) mod disable;
 pub(crate) mod dispatch;
 pub(crate) mod enqueue;

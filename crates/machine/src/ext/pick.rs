@@ -46,12 +46,12 @@ impl System {
         // an idle CPU has worked off its overhead by itself
         let overhead_ns = rq.debt_ns.min(delta_ns);
         rq.debt_ns -= overhead_ns;
-        let Some(t) = rq.curr else { return self.charge_server(cpu, delta_ns) };
+        let Some(t) = rq.curr else { return self.charge_idle(cpu, delta_ns) };
         if let Work::Run { left_ns } = &mut self.task_mut(t).work {
             *left_ns = left_ns.saturating_sub(delta_ns - overhead_ns);
         }
         let slice_ns = self.slice(t);
-        if self.task(t).class.is_ext() && slice_ns != SLICE_INF {
+        if self.task(t).class.is_hosted() && slice_ns != SLICE_INF {
             self.set_slice(t, slice_ns.saturating_sub(delta_ns));
         }
         self.charge_class(cpu, t, delta_ns);
@@ -67,7 +67,7 @@ impl System {
     /// `do_pick_task_scx()`: the next task, `None` for idle; and whether it starts a
     /// slice (a task that merely goes on with its old slice does not).
     pub(crate) fn pick_task(&mut self, o: &mut dyn Ops, cpu: u32) -> Option<(Tid, bool)> {
-        let prev = self.rq(cpu).curr.filter(|p| self.task(*p).class.is_ext());
+        let prev = self.rq(cpu).curr.filter(|p| self.is_of_side(*p));
         let goes_on = self.rq_mut(cpu).goes_on.take();
         let had_slice = prev.is_some_and(|p| self.slice(p) != 0);
         if self.balance_one(o, cpu, prev) == Verdict::Prev {
@@ -131,9 +131,14 @@ impl System {
     pub(crate) fn task_tick(&mut self, o: &mut dyn Ops, cpu: u32) {
         let Some(t) = self.rq(cpu).curr else { return };
         self.update_curr(cpu);
-        if !self.task(t).class.is_ext() {
+        let class = self.task(t).class;
+        if !class.is_hosted() {
             return self.tick_higher(cpu, t);
         }
+        self.hosting(o, class, |system, o| system.tick_hosted(o, cpu, t));
+    }
+
+    fn tick_hosted(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid) {
         if self.is_bypassing() {
             self.set_slice(t, 0);
         } else if self.has(Op::Tick) {

@@ -129,8 +129,8 @@ impl System {
             return;
         }
         if enq_flags & ENQ_PREEMPT != 0 {
-            let ext = |c: &Tid| self.task(*c).class.is_ext();
-            if let Some(curr) = self.rq(cpu).curr.filter(|c| *c != t).filter(ext) {
+            let ours = |c: &Tid| self.is_of_side(*c);
+            if let Some(curr) = self.rq(cpu).curr.filter(|c| *c != t).filter(ours) {
                 self.set_slice(curr, 0);
                 self.resched_cpu(cpu);
             }
@@ -164,7 +164,7 @@ impl System {
             enq_flags |= ENQ_DSQ_PRIQ;
         }
         self.link(dsq, t, enq_flags);
-        if self.config.detail {
+        if self.tells_detail() {
             let (cpu, pid) = (self.running.this_cpu, self.task(t).pid);
             self.emit(Some(cpu), EventKind::Dispatch { pid, dsq: id });
         }
@@ -200,7 +200,7 @@ impl System {
     ) {
         let dsq = self.rq(cpu).local;
         self.link(dsq, t, enq_flags & !ENQ_DSQ_PRIQ);
-        if self.config.detail {
+        if self.tells_detail() {
             let pid = self.task(t).pid;
             self.emit(Some(cpu), EventKind::Dispatch { pid, dsq: DSQ_LOCAL });
         }

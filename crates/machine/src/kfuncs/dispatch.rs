@@ -159,7 +159,7 @@ impl System {
             return self.error(ExitKind::Error, "dispatch buffer overflow".into());
         }
         let qseq = match self.task(t).ops_state {
-            OpsState::Queued(qseq) => qseq,
+            OpsState::Queued(qseq) if self.is_of_side(t) => qseq,
             _ => 0,
         };
         self.rq_mut(cpu).dsp_buf.push(DspEntry { task: t, qseq, dsq_id, enq_flags, asked });

@@ -6,6 +6,7 @@ mod common;
 mod events;
 mod idle_rules;
 mod invariants;
+mod lifecycle;
 mod requests;
 mod requests_laws;
 mod rules_begin_and_end;

@@ -28,7 +28,9 @@ pub(super) fn settings(
 
 fn suit(place: &Object<'_>, settings: &Settings) -> Result<(), WorkloadError> {
     let (range, class) = match settings.policy {
-        Policy::Other | Policy::Batch | Policy::Idle => (-20..=19, "a nice value from -20 to 19"),
+        Policy::Other | Policy::Batch | Policy::Idle | Policy::Ext => {
+            (-20..=19, "a nice value from -20 to 19")
+        }
         Policy::Rr | Policy::Fifo => (1..=99, "a real-time priority from 1 to 99"),
         Policy::Deadline => (0..=0, "no priority (or 0)"),
     };
@@ -40,7 +42,7 @@ fn suit(place: &Object<'_>, settings: &Settings) -> Result<(), WorkloadError> {
     if *policy == Policy::Deadline {
         deadline(place, settings)?;
     }
-    let fair = matches!(policy, Policy::Other | Policy::Batch | Policy::Idle);
+    let fair = matches!(policy, Policy::Other | Policy::Batch | Policy::Idle | Policy::Ext);
     if let (Some(group), false) = (group, fair) {
         let message = format!("policy {policy} cannot be in a task group ({group:?})");
         return Err(place.scope.error(place.place_of("taskgroup"), message));

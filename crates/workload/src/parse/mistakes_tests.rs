@@ -50,7 +50,7 @@ fn wrong_values_name_what_was_expected() {
         ("\"run\": 1, \"instance\": -1", "\"instance\" must be a whole number from 0 to 100000, not -1"),
         ("\"run\": 1, \"weight\": 0", "\"weight\" must be a whole number from 1 to 10000, not 0"),
         ("\"run\": 1, \"share\": true", "\"share\" must be a whole number from 1 to 4294967295, not true"),
-        ("\"run\": 1, \"policy\": \"OTHER\"", "unknown policy \"OTHER\"; known: SCHED_OTHER, SCHED_BATCH, SCHED_IDLE, SCHED_RR, SCHED_FIFO, SCHED_DEADLINE"),
+        ("\"run\": 1, \"policy\": \"OTHER\"", "unknown policy \"OTHER\"; known: SCHED_OTHER, SCHED_BATCH, SCHED_IDLE, SCHED_RR, SCHED_FIFO, SCHED_DEADLINE, SCHED_EXT"),
         ("\"run\": 1, \"policy\": \"SCHED_FFIO\"", "unknown policy \"SCHED_FFIO\" (did you mean \"SCHED_FIFO\"?)"),
         ("\"run\": 1, \"priority\": 20", "policy SCHED_OTHER takes a nice value from -20 to 19, not 20"),
         ("\"run\": 1, \"policy\": \"SCHED_RR\", \"priority\": 0", "policy SCHED_RR takes a real-time priority from 1 to 99, not 0"),

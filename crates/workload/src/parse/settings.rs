@@ -25,8 +25,15 @@ const MAX_LEVELS: usize = 15;
 /// How many task groups a file may name, those that others are in included.
 const MAX_GROUPS: usize = 100_000;
 
-const POLICIES: [Policy; 6] =
-    [Policy::Other, Policy::Batch, Policy::Idle, Policy::Rr, Policy::Fifo, Policy::Deadline];
+const POLICIES: [Policy; 7] = [
+    Policy::Other,
+    Policy::Batch,
+    Policy::Idle,
+    Policy::Rr,
+    Policy::Fifo,
+    Policy::Deadline,
+    Policy::Ext,
+];
 
 /// The name of a policy.
 pub(super) fn policy(scope: Scope<'_>, member: &Member) -> Result<Policy, WorkloadError> {

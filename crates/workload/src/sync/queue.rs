@@ -18,7 +18,7 @@ pub(crate) struct Waiter {
 impl Waiter {
     pub(crate) fn new(task: TaskIx, settings: &Settings) -> Self {
         let rank = match settings.policy {
-            Policy::Other | Policy::Batch | Policy::Idle => 0,
+            Policy::Other | Policy::Batch | Policy::Idle | Policy::Ext => 0,
             Policy::Rr | Policy::Fifo => settings.priority,
             Policy::Deadline => 100,
         };

@@ -46,6 +46,12 @@ impl Wild {
         Self { params, has, rng, cpus, lawless, tasks, dispatched: false, answers }
     }
 
+    /// With these flags, too.
+    pub(crate) fn flags(mut self, flags: u64) -> Self {
+        self.params.flags |= flags;
+        self
+    }
+
     fn breaks_rules(&mut self) -> bool {
         self.rng.gen_range(0..1000) < self.lawless
     }

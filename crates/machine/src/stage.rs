@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The schedulers of a machine with a fair class: sched_ext's, which comes and goes, and the one
+//! that is the fair class.
+
+use crate::ops::{Lifecycle, Op, OpRet, Ops, OpsParams, Tracepoint};
+use crate::run::RunError;
+use crate::system::System;
+use rota_vm::error::Fault;
+
+/// Loads a scheduler anew.
+pub type Load<'a, E> = &'a mut dyn FnMut(&mut System) -> Result<E, RunError>;
+
+/// Both schedulers. As [`Ops`] it is the one of sched_ext.
+pub struct Stage<'a, E, F> {
+    /// Of sched_ext. At first it is loaded, and not attached.
+    ext: &'a mut E,
+    fair: &'a mut F,
+    /// It was attached once.
+    is_used: bool,
+    load: Load<'a, E>,
+}
+
+impl<'a, E: Ops, F: Ops> Stage<'a, E, F> {
+    /// A scheduler that is attached first, the fair class, and what loads the scheduler anew.
+    pub fn new(ext: &'a mut E, fair: &'a mut F, load: Load<'a, E>) -> Self {
+        Self { ext, fair, is_used: false, load }
+    }
+}
+
+impl<E: Ops, F: Ops> Lifecycle for Stage<'_, E, F> {
+    fn fair(&mut self) -> &mut dyn Ops {
+        self.fair
+    }
+
+    fn load(&mut self, system: &mut System) -> Result<(), RunError> {
+        if std::mem::replace(&mut self.is_used, true) {
+            *self.ext = (self.load)(system)?;
+        }
+        Ok(())
+    }
+}
+
+impl<E: Ops, F: Ops> Ops for Stage<'_, E, F> {
+    fn params(&self) -> &OpsParams {
+        self.ext.params()
+    }
+
+    fn cid_form(&self) -> bool {
+        self.ext.cid_form()
+    }
+
+    fn has(&self, op: Op) -> bool {
+        self.ext.has(op)
+    }
+
+    fn call(&mut self, system: &mut System, op: Op, args: &[u64]) -> Result<OpRet, Fault> {
+        self.ext.call(system, op, args)
+    }
+
+    fn run_timer(&mut self, system: &mut System, timer: u64) -> Result<OpRet, Fault> {
+        self.ext.run_timer(system, timer)
+    }
+
+    fn watches(&self) -> bool {
+        self.ext.watches()
+    }
+
+    fn pass(&mut self, system: &mut System, at: Tracepoint, args: &[u64]) -> Result<u64, Fault> {
+        self.ext.pass(system, at, args)
+    }
+
+    fn set_share(&mut self, system: &mut System, pid: u32, share: u64) -> Result<(), Fault> {
+        self.ext.set_share(system, pid, share)
+    }
+
+    fn release_owner(&mut self, system: &mut System, addr: u64) {
+        self.ext.release_owner(system, addr);
+    }
+
+    fn lifecycle(&mut self) -> Option<&mut dyn Lifecycle> {
+        Some(self)
+    }
+}
