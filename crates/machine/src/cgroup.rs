@@ -8,6 +8,7 @@ use crate::layout::{KernelType, ABSENT};
 use crate::ops::{Op, Ops};
 use crate::system::System;
 use crate::task::Tid;
+use crate::tracing::Place;
 use rota_vm::memory::Perm;
 use rota_workload::Group;
 use rustc_hash::FxHashMap;
@@ -235,6 +236,7 @@ impl System {
             if self.hosted.cgroup_enabled {
                 self.init_one_cgroup(o, at);
             }
+            self.pass_cgroup(o, Place::CgroupMkdir, at, None);
         }
         if from == to {
             return;
@@ -249,19 +251,24 @@ impl System {
                 return;
             }
         }
+        self.pass(o, Place::SchedMoveTask, &[addr, 0]);
         self.task_mut(t).cgrp_moving_from = Some(from);
         self.change_task(o, t, DEQ_SAVE | DEQ_MOVE | DEQ_NOCLOCK, |system, o| {
             system.task_mut(t).cgroup = to;
             system.publish_cgroup(t);
             let cpu = system.task(t).cpu;
+            system.pass(o, Place::ScxCgroupMoveTask, &[addr]);
             if system.hosted.cgroup_enabled && system.has(Op::CgroupMove) {
                 system.call_task(o, Op::CgroupMove, cpu, t, &[from_addr, to_addr]);
             }
+            system.leave(o, Place::ScxCgroupMoveTask, &[addr, 0]);
             system.task_mut(t).cgrp_moving_from = None;
         });
         let cpu = self.task(t).cpu;
         if self.rq(cpu).curr == Some(t) {
             self.cpus.resched_curr(cpu);
         }
+        self.leave(o, Place::SchedMoveTask, &[addr, 0, 0]);
+        self.pass_cgroup(o, Place::CgroupAttachTask, to, Some(t));
     }
 }

@@ -105,6 +105,8 @@ pub const PF_EXITING: u32 = 4;
 pub const PF_IDLE: u32 = 2;
 /// `PF_KTHREAD`.
 pub const PF_KTHREAD: u32 = 0x0020_0000;
+/// `PF_NO_SETAFFINITY`.
+pub const PF_NO_SETAFFINITY: u32 = 0x0400_0000;
 
 pub const ENOENT: i64 = 2;
 pub const EBUSY: i64 = 16;

@@ -41,10 +41,12 @@ pub(crate) enum Caller {
     Op(Op),
     /// One that user space runs, or a timer.
     Syscall,
-    /// One at a tracepoint.
+    /// One at a tracepoint, or before or after a function.
     Tracing,
     /// A callback of another struct_ops type, as TCP has one.
     OtherTable,
+    /// A kprobe or kretprobe, for which sched_ext registers no functions.
+    Probe,
 }
 
 impl Caller {
@@ -55,18 +57,19 @@ impl Caller {
             Self::Syscall => "a syscall program".into(),
             Self::Tracing => "a tracing program".into(),
             Self::OtherTable => "a callback that is not sched_ext's".into(),
+            Self::Probe => "a kprobe program".into(),
         }
     }
 
     /// The sets that it may call.
     fn permitted(self) -> u32 {
         use allow::{CPU_RELEASE, DISPATCH, ENQUEUE, EVERYWHERE, INIT, SELECT_CPU, UNLOCKED};
-        if self == Self::OtherTable {
+        if matches!(self, Self::OtherTable | Self::Probe) {
             return 0;
         }
         EVERYWHERE
             | match self {
-                Self::Tracing | Self::OtherTable => 0,
+                Self::Tracing | Self::OtherTable | Self::Probe => 0,
                 Self::Syscall => UNLOCKED | SELECT_CPU,
                 Self::Op(Op::SelectCpu | Op::Enqueue) => SELECT_CPU | ENQUEUE,
                 Self::Op(Op::Dispatch) => ENQUEUE | DISPATCH,
@@ -118,7 +121,8 @@ pub(crate) fn may_sleep(op: Op) -> bool {
 /// Who may call a function that is in these sets, for messages.
 pub(crate) fn callers(contexts: u32) -> String {
     let ops = Op::ALL.iter().map(|&op| Caller::Op(op));
-    let all = ops.chain([Caller::Syscall]).filter(|caller| caller.may_call(contexts));
+    let all =
+        ops.chain([Caller::Syscall, Caller::Tracing]).filter(|caller| caller.may_call(contexts));
     let mut names: Vec<String> = all.map(Caller::name).collect();
     match names.pop() {
         Some(last) if names.is_empty() => last,

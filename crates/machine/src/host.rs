@@ -34,8 +34,15 @@ impl Host for System {
         if self.running.outsider {
             return self.guest.scratch.loader;
         }
+        if self.running.current != 0 {
+            return self.running.current;
+        }
         let rq = self.rq(self.running.this_cpu);
-        rq.curr.map_or(rq.idle_addr, |t| self.task(t).addr)
+        match rq.curr {
+            Some(t) => self.task(t).addr,
+            None if rq.stopper && rq.stopper_addr != 0 => rq.stopper_addr,
+            None => rq.idle_addr,
+        }
     }
 
     fn jiffies(&self) -> u64 {

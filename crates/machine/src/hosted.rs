@@ -7,6 +7,7 @@ use crate::exit::ExitInfo;
 use crate::ops::Op;
 use crate::policy::Binding;
 use crate::spending::Spending;
+use crate::tracing::Places;
 use std::sync::Arc;
 
 /// The hosted scheduler.
@@ -27,6 +28,8 @@ pub(crate) struct Hosted {
     pub(crate) exit: Option<ExitInfo>,
     pub(crate) dump: Option<DumpBuffer>,
     pub(crate) spending: Spending,
+    /// Where it has tracing programs.
+    pub(crate) watched: Places,
     /// Its object, for kernel functions that call back into it.
     pub(crate) binding: Option<Arc<Binding>>,
 }
@@ -46,6 +49,7 @@ impl Default for Hosted {
             exit: None,
             dump: None,
             spending: Spending::default(),
+            watched: Places::default(),
             binding: None,
         }
     }

@@ -257,6 +257,24 @@ impl Guest {
         self.put_u64(addr, at, mm);
     }
 
+    /// A CPU's stopper thread, `migration/N`: real-time above all others, and asleep but for an
+    /// instant.
+    pub(crate) fn new_stopper(&mut self, cpu: u32) -> u64 {
+        let task = self.mem.alloc_kernel(self.layouts.task_shape);
+        let layout = self.layouts.task.clone();
+        self.put_u32(task, layout.pid, cpu + 2);
+        self.put_u32(task, layout.tgid, cpu + 2);
+        self.put_u32(task, layout.flags, PF_KTHREAD | PF_NO_SETAFFINITY);
+        self.put_u32(task, layout.state, 1); // TASK_INTERRUPTIBLE
+        self.put_u32(task, layout.cpu, cpu);
+        self.put_u32(task, layout.policy, 1); // SCHED_FIFO
+        self.put_u32(task, layout.nr_cpus_allowed, 1);
+        if layout.comm != ABSENT {
+            self.write_text(task + u64::from(layout.comm), &format!("migration/{cpu}"), 16);
+        }
+        task
+    }
+
     /// The guest's `struct rq` of a CPU and its idle task.
     pub(crate) fn new_rq_objects(&mut self, cpu: u32) -> (u64, u64) {
         let rq = self.mem.alloc_kernel(self.layouts.rq_shape);

@@ -164,6 +164,28 @@ layout! {
     }
 }
 layout! {
+    /// `struct pt_regs` of x86-64.
+    PtRegsLayout = "pt_regs" { di: "di", si: "si", dx: "dx", ax: "ax" }
+}
+layout! {
+    /// `struct trace_entry`, which records of tracepoints begin with.
+    TraceEntryLayout = "trace_entry" { pid: "pid" }
+}
+layout! {
+    /// Record of `sched_switch`.
+    SwitchRecordLayout = "trace_event_raw_sched_switch" {
+        prev_comm: "prev_comm", prev_pid: "prev_pid", prev_prio: "prev_prio",
+        prev_state: "prev_state", next_comm: "next_comm", next_pid: "next_pid",
+        next_prio: "next_prio",
+    }
+}
+layout! {
+    /// Record of `sched_waking`, `sched_wakeup` and `sched_wakeup_new`.
+    WakeupRecordLayout = "trace_event_raw_sched_wakeup_template" {
+        comm: "comm", pid: "pid", prio: "prio", target_cpu: "target_cpu",
+    }
+}
+layout! {
     /// `struct scx_event_stats`.
     EventStatsLayout = "scx_event_stats" {
         select_cpu_fallback: "SCX_EV_SELECT_CPU_FALLBACK",
@@ -208,6 +230,10 @@ pub(crate) struct Layouts {
     pub(crate) sock: SockLayout,
     pub(crate) unix_sock: UnixSockLayout,
     pub(crate) event_stats: EventStatsLayout,
+    pub(crate) pt_regs: PtRegsLayout,
+    pub(crate) trace_entry: TraceEntryLayout,
+    pub(crate) switch_record: SwitchRecordLayout,
+    pub(crate) wakeup_record: WakeupRecordLayout,
     /// Bytes of a `struct cpumask`.
     pub(crate) cpumask_size: u32,
     pub(crate) task_shape: ShapeId,
@@ -275,6 +301,10 @@ impl Layouts {
             sock,
             unix_sock,
             event_stats: EventStatsLayout::resolve(btf),
+            pt_regs: PtRegsLayout::resolve(btf),
+            trace_entry: TraceEntryLayout::resolve(btf),
+            switch_record: SwitchRecordLayout::resolve(btf),
+            wakeup_record: WakeupRecordLayout::resolve(btf),
             cpumask_size: cpumask_size(btf),
             task_shape,
             rq_shape,

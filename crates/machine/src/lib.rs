@@ -55,4 +55,5 @@ mod tasks;
 mod timers;
 mod told;
 pub mod topology;
+pub mod tracing;
 pub mod weight;

@@ -3,6 +3,7 @@
 
 use crate::run::RunError;
 use crate::system::System;
+use crate::tracing::{Moment, Place, Places, Stopped};
 use rota_vm::error::Fault;
 
 macro_rules! ops {
@@ -70,33 +71,6 @@ ops! {
     Exit = "exit" / "exit",
 }
 
-macro_rules! tracepoints {
-    ($($variant:ident = $name:literal),* $(,)?) => {
-        /// A place in the kernel that an object can watch beside its callbacks
-        /// (`SEC("tp_btf/…")`).
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[allow(missing_docs)]
-        #[repr(u8)]
-        pub enum Tracepoint { $($variant),* }
-
-        impl Tracepoint {
-            /// Those that the machine passes.
-            pub const ALL: &'static [Tracepoint] = &[$(Tracepoint::$variant),*];
-
-            /// Its name in the kernel.
-            pub fn name(self) -> &'static str {
-                match self { $(Tracepoint::$variant => $name),* }
-            }
-        }
-    };
-}
-
-tracepoints! {
-    SkDataReady = "sk_data_ready",
-    SockRecvLength = "sock_recv_length",
-    SockSendLength = "sock_send_length",
-}
-
 /// What a finished callback says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpRet {
@@ -145,12 +119,17 @@ pub trait Ops {
     fn call(&mut self, system: &mut System, op: Op, args: &[u64]) -> Result<OpRet, Fault>;
     /// Runs an expired `bpf_timer`.
     fn run_timer(&mut self, system: &mut System, timer: u64) -> Result<OpRet, Fault>;
-    /// Whether the scheduler watches any tracepoint.
-    fn watches(&self) -> bool {
-        false
+    /// Where the scheduler has tracing programs.
+    fn watched(&self) -> Places {
+        Places::default()
     }
-    /// Runs what watches a tracepoint; the instructions that it took.
-    fn pass(&mut self, system: &mut System, at: Tracepoint, args: &[u64]) -> Result<u64, Fault> {
+    /// Runs its programs at a place; the instructions that they took.
+    fn pass(
+        &mut self,
+        system: &mut System,
+        at: (Place, Moment),
+        args: &[u64],
+    ) -> Result<u64, Stopped> {
         let _ = (system, at, args);
         Ok(0)
     }

@@ -4,8 +4,9 @@
 use crate::attach::{self, AttachError, Program};
 use crate::contexts::Caller;
 use crate::kfuncs;
-use crate::ops::{Op, OpRet, Ops, OpsParams, Tracepoint};
+use crate::ops::{Op, OpRet, Ops, OpsParams};
 use crate::system::System;
+use crate::tracing::{self, Attached, Moment, Place, Places, Stopped};
 use rota_object::image::{FuncId, Image, MapId, OpsField, StructOps};
 use rota_vm::error::Fault;
 use rota_vm::runtime::{Ret, Runtime};
@@ -22,8 +23,9 @@ pub struct Binding {
     /// `struct sched_ext_ops_cid`: masks are passed as `struct scx_cmask`.
     cid: bool,
     shares: Option<MapId>,
-    /// Programs at a tracepoint, in the order of the object.
-    watchers: Vec<(Tracepoint, FuncId)>,
+    /// Tracing programs, in the order in which they run at a place, and where that is.
+    tracing: Vec<Attached>,
+    watched: Places,
 }
 
 /// Is it a scheduler's table?
@@ -79,29 +81,22 @@ impl Binding {
             timeout_ms: int("timeout_ms") as u32,
             exit_dump_len: int("exit_dump_len") as u32,
         };
-        Ok(Self { funcs, params, cid, shares: None, watchers: watchers(image) })
+        let tracing = tracing::attached(image);
+        let watched = tracing.iter().map(|program| program.at).collect();
+        Ok(Self { funcs, params, cid, shares: None, tracing, watched })
     }
 
     /// All programs of the object that can run.
     fn programs<'a>(&'a self, image: &'a Image) -> impl Iterator<Item = Program> + 'a {
         let ops = Op::ALL.iter().zip(&self.funcs);
         let ops = ops.filter_map(|(&op, func)| Some((Caller::Op(op), (*func)?)));
-        let watchers = self.watchers.iter().map(|&(_, func)| (Caller::Tracing, func));
+        let tracing = self.tracing.iter().map(|program| (program.caller(), program.func));
         let functions = (0..).zip(&image.functions);
         let syscalls = functions.filter(|(_, function)| function.section == "syscall");
         let syscalls = syscalls.map(|(id, _)| (Caller::Syscall, FuncId(id)));
-        let all = ops.chain(watchers).chain(syscalls);
+        let all = ops.chain(tracing).chain(syscalls);
         all.map(|(caller, func)| Program { caller, func, cid_form: self.cid })
     }
-}
-
-fn watchers(image: &Image) -> Vec<(Tracepoint, FuncId)> {
-    let at = |section: &str| {
-        let name = section.strip_prefix("tp_btf/")?;
-        Tracepoint::ALL.iter().copied().find(|at| at.name() == name)
-    };
-    let functions = (0u32..).zip(&image.functions);
-    functions.filter_map(|(id, f)| Some((at(&f.section)?, FuncId(id)))).collect()
 }
 
 /// A running object.
@@ -200,22 +195,17 @@ impl Ops for Bound<'_> {
         self.rt.run_timer(system, timer).map(op_ret)
     }
 
-    fn watches(&self) -> bool {
-        !self.binding.watchers.is_empty()
+    fn watched(&self) -> Places {
+        self.binding.watched
     }
 
-    fn pass(&mut self, system: &mut System, at: Tracepoint, args: &[u64]) -> Result<u64, Fault> {
-        let mut instructions = 0;
-        for (_, func) in self.binding.watchers.iter().filter(|(of, _)| *of == at) {
-            if !system.may_execute(instructions) {
-                break;
-            }
-            let ctx = system.running.push_args(&mut system.guest.mem, args);
-            let result = self.rt.call(system, *func, &[ctx]);
-            system.running.pop_args();
-            instructions += result?.instructions;
-        }
-        Ok(instructions)
+    fn pass(
+        &mut self,
+        system: &mut System,
+        at: (Place, Moment),
+        args: &[u64],
+    ) -> Result<u64, Stopped> {
+        tracing::run(system, self.rt, &self.binding.tracing, at, args)
     }
 
     fn set_share(&mut self, system: &mut System, pid: u32, share: u64) -> Result<(), Fault> {
@@ -251,11 +241,16 @@ impl Ops for BpfOps {
         self.bound().run_timer(system, timer)
     }
 
-    fn watches(&self) -> bool {
-        !self.binding.watchers.is_empty()
+    fn watched(&self) -> Places {
+        self.binding.watched
     }
 
-    fn pass(&mut self, system: &mut System, at: Tracepoint, args: &[u64]) -> Result<u64, Fault> {
+    fn pass(
+        &mut self,
+        system: &mut System,
+        at: (Place, Moment),
+        args: &[u64],
+    ) -> Result<u64, Stopped> {
         self.bound().pass(system, at, args)
     }
 

@@ -36,6 +36,8 @@ pub(crate) struct Rq {
     pub(crate) addr: u64,
     /// Guest `struct task_struct` of the idle task.
     pub(crate) idle_addr: u64,
+    /// And of its stopper, once a tracing program sees it.
+    pub(crate) stopper_addr: u64,
     /// Running task; `None` is the idle task.
     pub(crate) curr: Option<Tid>,
     /// The CPU's stopper thread runs, for no time: `curr` is neither a task nor idle.
@@ -154,6 +156,7 @@ impl Rq {
         Self {
             addr,
             idle_addr,
+            stopper_addr: 0,
             curr: None,
             stopper: false,
             interrupted: false,

@@ -275,7 +275,7 @@ impl Machine {
             }
             Due::Outside(number) => self.outside_due(o, number),
             Due::Replenish(t, timer) => {
-                self.system.replenish_due(Tid(t), timer);
+                self.system.replenish_due(o, Tid(t), timer);
                 Ok(())
             }
             Due::Server(cpu, timer) => {

@@ -5,6 +5,7 @@
 use crate::kfuncs::iter::Iters;
 use crate::ops::Op;
 use crate::task::Tid;
+use crate::tracing::Contexts;
 use rota_vm::memory::{Memory, Perm};
 use rustc_hash::FxHashMap;
 
@@ -19,7 +20,7 @@ pub(crate) struct Context {
     pub(crate) locked_rq: Option<u32>,
     /// `current->scx.kf_tasks[0]`: the task that the callback is about.
     pub(crate) task: Option<Tid>,
-    /// It is a program at a tracepoint.
+    /// It is a tracing program.
     pub(crate) tracing: bool,
 }
 
@@ -31,6 +32,11 @@ pub(crate) struct Running {
     pub(crate) ctx: Context,
     /// A process that is no task of the workload has the CPU for the moment.
     pub(crate) outsider: bool,
+    /// The task that `current` is while a program runs, where that is not `rq->curr`; 0: it is.
+    pub(crate) current: u64,
+    /// What tracing programs get, and a cgroup's path for them.
+    pub(crate) contexts: Contexts,
+    pub(crate) path: u64,
     /// DSQ iterators in use: guest address of the iterator to its state.
     pub(crate) iters: Iters,
     /// css iterators in use: what is left of each walk.

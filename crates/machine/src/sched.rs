@@ -9,6 +9,7 @@ use crate::layout::TaskLayout;
 use crate::ops::{Op, Ops};
 use crate::system::System;
 use crate::task::{State, Tid, Work};
+use crate::tracing::Place;
 use rota_trace::{EventKind, OffCpu};
 use rota_workload::Settings;
 
@@ -64,14 +65,17 @@ impl System {
             State::Sleeping => {}
             State::Blocking => {
                 // woken before it got to schedule(): it simply goes on
+                self.pass_waking(o, t, here);
                 self.set_state(t, State::Runnable);
                 self.task_mut(t).work = Work::Next;
+                self.pass_woken_awake(o, t, here);
                 return;
             }
             _ => return,
         }
         self.running.this_cpu = here;
         self.update_curr(here);
+        self.pass_waking(o, t, here);
         self.set_state(t, State::Runnable);
         self.task_mut(t).work = Work::Next;
         let pid = self.task(t).pid;
@@ -85,9 +89,10 @@ impl System {
         }
         if cpu != old {
             flags |= ENQ_MIGRATED;
-            self.set_task_cpu(t, cpu);
+            self.migrate_to_cpu(o, t, cpu);
         }
         self.activate(o, cpu, t, flags);
+        self.leave_wake_up(o, t);
     }
 
     /// A task is woken for the first time; one that starts by itself may have slept until now.
@@ -104,6 +109,8 @@ impl System {
     fn wake_up_new(&mut self, o: &mut dyn Ops, t: Tid, here: u32) {
         self.running.this_cpu = here;
         self.update_curr(here);
+        let addr = self.task(t).addr;
+        self.pass(o, Place::WakeUpNewTask, &[addr]);
         self.set_state(t, State::Runnable);
         let pid = self.task(t).pid;
         let waker = self.rq(here).curr.map_or(0, |c| self.task(c).pid);
@@ -112,6 +119,7 @@ impl System {
         let (cpu, _) = self.select_any(o, t, WAKE_FORK);
         self.set_task_cpu(t, cpu);
         self.activate(o, cpu, t, ENQ_NOCLOCK | ENQ_INITIAL);
+        self.leave(o, Place::WakeUpNewTask, &[addr, 0]);
     }
 
     /// `ttwu_do_activate()`: enqueue, wake an idle CPU, run what had to be deferred.
@@ -119,12 +127,19 @@ impl System {
         self.enqueue_any(o, cpu, t, flags);
         let addr = self.task(t).addr;
         self.guest.put_u32(addr, self.guest.layouts.task.on_rq, 1);
+        let is_new = flags & ENQ_INITIAL != 0;
+        if is_new {
+            self.pass(o, Place::SchedWakeupNew, &[addr]);
+        }
         self.check_preempt(cpu, t);
+        if !is_new {
+            self.pass(o, Place::SchedWakeup, &[addr]);
+        }
         let class = self.task(t).class;
         if class.is_hosted() {
             self.hosting(o, class, |system, o| system.run_deferred(o, cpu));
         } else {
-            self.push_waiting(cpu);
+            self.push_waiting(o, cpu);
         }
     }
 
@@ -179,7 +194,7 @@ impl System {
         if let Some((n, true)) = next {
             self.start_slice(cpu, n);
         }
-        self.push_waiting(cpu);
+        self.push_waiting(o, cpu);
         if let (Some(p), OffCpu::Exit) = (prev, why) {
             self.set_state(p, State::Dead);
             self.task_dead(o, p);
@@ -203,7 +218,7 @@ impl System {
         }
         // classes see the old current task until here, as rq->curr changes last
         match next {
-            Some(n) => self.set_next_any(o, cpu, n),
+            Some(n) => self.set_next_any(o, cpu, n, true),
             None => self.become_idle(o, cpu, true),
         }
         if let Some(p) = prev {
@@ -216,6 +231,10 @@ impl System {
         let (addr, idle) = (rq.addr, rq.idle_addr);
         let curr = next.map_or(idle, |n| self.task(n).addr);
         self.guest.put_u64(addr, self.guest.layouts.rq.curr, curr);
+        if self.watches(Place::SchedSwitch) {
+            let left = self.on_cpu_addr(cpu, prev, stopper);
+            self.pass_switch(o, cpu, left, curr);
+        }
         if let Some(n) = next {
             self.enter_cpu(cpu, n, prev.is_none() && !stopper);
         } else {
@@ -344,6 +363,10 @@ impl System {
         if self.rq(old).curr == Some(t) {
             self.put_prev_any(o, old, t, Some(t));
             self.leave_cpu(old, t, OffCpu::Runnable);
+            if self.watches(Place::SchedSwitch) {
+                let (prev, stopper) = (self.task(t).addr, self.stopper_addr(old));
+                self.pass_switch(o, old, prev, stopper);
+            }
             let (addr, idle) = (self.rq(old).addr, self.rq(old).idle_addr);
             self.rq_mut(old).curr = None;
             self.rq_mut(old).stopper = true;
@@ -362,11 +385,14 @@ impl System {
             return self.yield_higher(cpu, t);
         }
         self.hosting(o, class, |system, o| {
+            let rq = system.rq(cpu).addr;
+            system.pass(o, Place::YieldTaskScx, &[rq]);
             if system.has(Op::Yield) {
                 system.call_task(o, Op::Yield, cpu, t, &[0]);
             } else {
                 system.set_slice(t, 0);
             }
+            system.leave(o, Place::YieldTaskScx, &[rq, 0]);
         });
         self.cpus.resched_curr(cpu);
     }

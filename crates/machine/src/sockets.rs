@@ -7,8 +7,9 @@
 //! before the wakeup, in the sender or in an interrupt, and `sock_send_length` when the sender
 //! is done with both.
 
-use crate::ops::{Ops, Tracepoint};
+use crate::ops::Ops;
 use crate::system::System;
+use crate::tracing::Place;
 use rota_vm::memory::Perm;
 use rota_workload::SocketKind;
 use rustc_hash::FxHashMap;
@@ -58,14 +59,15 @@ impl Sockets {
         (request, socket, kind): (u64, u32, SocketKind),
         by_task: bool,
     ) {
-        if !o.watches() {
+        let watched = [Place::SkDataReady, Place::SockRecvLength, Place::SockSendLength];
+        if !watched.into_iter().any(|at| system.watches(at)) {
             return;
         }
         let ends = self.connect(system, socket, kind, by_task);
         self.open.entry(request).or_default().push(ends);
         // somebody at this machine who is no task of the workload
         system.running.outsider = !by_task && kind == SocketKind::Unix;
-        system.pass(o, Tracepoint::SkDataReady, &[ends.server]);
+        system.pass(o, Place::SkDataReady, &[ends.server]);
         if system.running.outsider {
             sent(system, o, ends.client);
         }
@@ -78,7 +80,7 @@ impl Sockets {
     /// The current task took a request.
     pub(crate) fn taken(&self, system: &mut System, o: &mut dyn Ops, request: u64) {
         if let Some(ends) = self.open.get(&request).and_then(|all| all.last()) {
-            system.pass(o, Tracepoint::SockRecvLength, &[ends.server, LENGTH, 0]);
+            system.pass(o, Place::SockRecvLength, &[ends.server, LENGTH, 0]);
         }
     }
 
@@ -95,7 +97,7 @@ impl Sockets {
             return;
         };
         if let Some(client) = ends.client {
-            system.pass(o, Tracepoint::SkDataReady, &[client]);
+            system.pass(o, Place::SkDataReady, &[client]);
         }
         self.sending.push(ends.server);
         if !to_task {
@@ -107,7 +109,7 @@ impl Sockets {
     pub(crate) fn received(&mut self, system: &mut System, o: &mut dyn Ops, request: u64) {
         let ends = self.open.get(&request).and_then(|all| all.first());
         if let Some(client) = ends.and_then(|ends| ends.client) {
-            system.pass(o, Tracepoint::SockRecvLength, &[client, LENGTH, 0]);
+            system.pass(o, Place::SockRecvLength, &[client, LENGTH, 0]);
         }
         self.over(request);
     }
@@ -167,7 +169,7 @@ impl Sockets {
 
 fn sent(system: &mut System, o: &mut dyn Ops, end: Option<u64>) {
     if let Some(end) = end {
-        system.pass(o, Tracepoint::SockSendLength, &[end, LENGTH, 0]);
+        system.pass(o, Place::SockSendLength, &[end, LENGTH, 0]);
     }
 }
 

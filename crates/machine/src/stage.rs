@@ -2,9 +2,10 @@
 //! The schedulers of a machine with a fair class: sched_ext's, which comes and goes, and the one
 //! that is the fair class.
 
-use crate::ops::{Lifecycle, Op, OpRet, Ops, OpsParams, Tracepoint};
+use crate::ops::{Lifecycle, Op, OpRet, Ops, OpsParams};
 use crate::run::RunError;
 use crate::system::System;
+use crate::tracing::{Moment, Place, Places, Stopped};
 use rota_vm::error::Fault;
 
 /// Loads a scheduler anew.
@@ -61,11 +62,16 @@ impl<E: Ops, F: Ops> Ops for Stage<'_, E, F> {
         self.ext.run_timer(system, timer)
     }
 
-    fn watches(&self) -> bool {
-        self.ext.watches()
+    fn watched(&self) -> Places {
+        self.ext.watched()
     }
 
-    fn pass(&mut self, system: &mut System, at: Tracepoint, args: &[u64]) -> Result<u64, Fault> {
+    fn pass(
+        &mut self,
+        system: &mut System,
+        at: (Place, Moment),
+        args: &[u64],
+    ) -> Result<u64, Stopped> {
         self.ext.pass(system, at, args)
     }
 

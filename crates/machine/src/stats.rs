@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the machine counts by itself: `scx_event_stats`, callbacks, decisions.
 
-use crate::ops::{Op, Tracepoint};
+use crate::ops::Op;
+use crate::tracing::Place;
 
 /// Calls and instructions of one callback.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,14 +40,14 @@ pub struct Counters {
     /// `SCX_EV_REENQ_LOCAL_REPEAT`.
     pub reenq_local_repeat: u64,
     callbacks: Vec<CallbackCount>,
-    tracepoints: Vec<CallbackCount>,
+    places: Vec<CallbackCount>,
 }
 
 impl Counters {
     pub(crate) fn new() -> Self {
         Self {
             callbacks: vec![CallbackCount::default(); Op::ALL.len()],
-            tracepoints: vec![CallbackCount::default(); Tracepoint::ALL.len()],
+            places: vec![CallbackCount::default(); Place::ALL.len()],
             ..Self::default()
         }
     }
@@ -58,8 +59,8 @@ impl Counters {
         count.instructions += instructions;
     }
 
-    pub(crate) fn count_tracepoint(&mut self, at: Tracepoint, instructions: u64) {
-        let count = &mut self.tracepoints[at as usize];
+    pub(crate) fn count_place(&mut self, at: Place, instructions: u64) {
+        let count = &mut self.places[at as usize];
         count.calls += 1;
         count.instructions += instructions;
     }
@@ -76,9 +77,9 @@ impl Counters {
         called(Op::ALL, &self.callbacks)
     }
 
-    /// Tracepoints that the scheduler watches and that were passed, with their counts.
-    pub fn tracepoints(&self) -> impl Iterator<Item = (Tracepoint, CallbackCount)> + '_ {
-        called(Tracepoint::ALL, &self.tracepoints)
+    /// Tracepoints and functions at which programs of the scheduler ran, with their counts.
+    pub fn places(&self) -> impl Iterator<Item = (Place, CallbackCount)> + '_ {
+        called(Place::ALL, &self.places)
     }
 }
 

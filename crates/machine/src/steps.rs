@@ -8,6 +8,7 @@ use crate::run::{Machine, RunError};
 use crate::setup::check_task;
 use crate::system::System;
 use crate::task::{State, Task, Tid, Work};
+use crate::tracing::Place;
 use rota_trace::EventKind;
 use rota_workload::{Step, TaskIx};
 use std::sync::Arc;
@@ -68,6 +69,7 @@ impl Machine {
         }
         // where the scheduler is ejected for that, the fair class has the task
         if system.fork_task(o, t) || system.other.is_some() {
+            system.pass_forked(o, t, parent);
             system.wake_first(o, t, here, parent.is_none());
         }
         Ok(())
@@ -106,7 +108,9 @@ impl Machine {
         let system = &mut self.system;
         system.rq_mut(cpu).tick_armed = false;
         system.running.this_cpu = cpu;
+        system.pass(o, Place::SchedTick, &[]);
         system.task_tick(o, cpu);
+        system.leave(o, Place::SchedTick, &[0]);
         system.end_tick(cpu);
         self.arm_tick(cpu);
     }
@@ -223,10 +227,12 @@ impl Machine {
             }
             Step::Exit => {
                 let pid = system.task(t).pid;
+                let addr = system.task(t).addr;
+                system.pass(o, Place::DoExit, &[0]);
+                system.guest.put_u32(addr, system.guest.layouts.task.flags, PF_EXITING);
+                system.pass_exit(o, t);
                 system.set_state(t, State::Exiting);
                 system.task_mut(t).work = Work::Block;
-                let addr = system.task(t).addr;
-                system.guest.put_u32(addr, system.guest.layouts.task.flags, PF_EXITING);
                 system.emit(Some(cpu), EventKind::Exit { pid });
                 system.cpus.resched_curr(cpu);
             }

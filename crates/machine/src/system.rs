@@ -11,7 +11,7 @@ use crate::exit::{ExitInfo, ExitKind};
 use crate::ext::idle::IdleMasks;
 use crate::guest::Guest;
 use crate::hosted::Hosted;
-use crate::ops::{Op, Ops, Tracepoint};
+use crate::ops::{Op, Ops};
 use crate::rq::{Cpus, Rq};
 use crate::running::{Context, Running};
 use crate::task::{Task, Tid};
@@ -200,24 +200,6 @@ impl System {
         }
     }
 
-    /// Passes a tracepoint that the scheduler may watch.
-    pub(crate) fn pass(&mut self, o: &mut dyn Ops, at: Tracepoint, args: &[u64]) {
-        if !self.may_execute(0) {
-            return;
-        }
-        let inner = Context { tracing: true, ..Context::default() };
-        let outer = std::mem::replace(&mut self.running.ctx, inner);
-        let result = o.pass(self, at, args);
-        self.running.ctx = outer;
-        match result {
-            Ok(instructions) => {
-                self.told.counters.count_tracepoint(at, instructions);
-                self.charge_program(at.name(), None, instructions);
-            }
-            Err(fault) => self.fault(format!("tp_btf/{}: {fault}", at.name())),
-        }
-    }
-
     /// A program was stopped, after how many instructions is not known: its budget at most.
     pub(crate) fn fault(&mut self, text: String) {
         self.error(ExitKind::Error, text);
@@ -229,7 +211,12 @@ impl System {
         self.charge_program(op.name(), task, instructions);
     }
 
-    fn charge_program(&mut self, name: &'static str, task: Option<Tid>, instructions: u64) {
+    pub(crate) fn charge_program(
+        &mut self,
+        name: &'static str,
+        task: Option<Tid>,
+        instructions: u64,
+    ) {
         self.count_executed(instructions);
         let cpu = self.running.this_cpu;
         let cost_ns = instructions * self.config.costs.insn_ps / 1000;

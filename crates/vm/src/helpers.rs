@@ -12,6 +12,8 @@ mod storage;
 mod task;
 mod time;
 
+pub use task::RETURNED;
+
 use crate::host::Host;
 use crate::table::{CallFn, Helper};
 
@@ -71,6 +73,9 @@ pub fn all<H: Host>() -> Vec<Helper<H>> {
         row("loop", 10, control::bpf_loop),
         row("strncmp", 30, probe::strncmp),
         row("kptr_xchg", 10, kptr::kptr_xchg),
+        row("get_func_arg", 4, task::func_arg),
+        row("get_func_ret", 4, task::func_ret),
+        row("get_func_arg_cnt", 1, task::func_arg_cnt),
         row("map_lookup_percpu_elem", 25, map::lookup_percpu),
         row("user_ringbuf_drain", 30, ring::user_drain),
         row("cgrp_storage_get", 30, storage::cgroup_get),

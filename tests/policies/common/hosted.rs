@@ -4,10 +4,11 @@
 use super::Tape;
 use rota_machine::config::Config;
 use rota_machine::kernel::Kernel;
-use rota_machine::ops::{Op, OpRet, Ops, OpsParams, Tracepoint};
+use rota_machine::ops::{Op, OpRet, Ops, OpsParams};
 use rota_machine::policy::BpfOps;
 use rota_machine::run::{Machine, Outcome};
 use rota_machine::system::System;
+use rota_machine::tracing::{Moment, Place, Places, Stopped};
 use rota_object::image::Image;
 use rota_sim::{Loaded, Policy, Simulation};
 use rota_trace::Sink;
@@ -66,11 +67,16 @@ impl Ops for Noting<'_> {
         self.ops.run_timer(system, timer)
     }
 
-    fn watches(&self) -> bool {
-        self.ops.watches()
+    fn watched(&self) -> Places {
+        self.ops.watched()
     }
 
-    fn pass(&mut self, system: &mut System, at: Tracepoint, args: &[u64]) -> Result<u64, Fault> {
+    fn pass(
+        &mut self,
+        system: &mut System,
+        at: (Place, Moment),
+        args: &[u64],
+    ) -> Result<u64, Stopped> {
         self.ops.pass(system, at, args)
     }
 

@@ -8,6 +8,7 @@ use super::{tunables, Run};
 use crate::error::Error;
 use rota_machine::config::{Config, Costs};
 use rota_machine::outside::Happened;
+use rota_machine::tracing::{never_called, NeverCalled};
 use rota_measure::{RequestsNumbers, TaskNumbers, Totals};
 use rota_object::image::Image;
 use rota_object::settings::Tunable;
@@ -117,6 +118,7 @@ pub(crate) struct Sim<'a> {
     kernel: &'a str,
     untold_types: &'a [String],
     events: Vec<EventJson<'a>>,
+    never_called: Vec<NeverCalledJson>,
 }
 
 /// What came of an event from outside.
@@ -161,11 +163,25 @@ struct CallbackJson {
     instructions: u64,
 }
 
+#[derive(Debug, Serialize)]
+struct NeverCalledJson {
+    program: String,
+    section: String,
+    why: String,
+}
+
+impl NeverCalledJson {
+    fn all(image: &Image) -> Vec<Self> {
+        let all = never_called(image).into_iter();
+        all.map(|NeverCalled { program, section, why }| Self { program, section, why }).collect()
+    }
+}
+
 impl<'a> Sim<'a> {
     pub(crate) fn new(run: &Run<'a>) -> Self {
         let outcome = &run.finished.outcome;
         let callbacks = outcome.counters.callbacks().map(|(op, count)| (op.name(), count));
-        let tracepoints = outcome.counters.tracepoints().map(|(at, count)| (at.name(), count));
+        let tracepoints = outcome.counters.places().map(|(at, count)| (at.name(), count));
         let callbacks = callbacks.chain(tracepoints).map(|(op, count)| CallbackJson {
             op,
             calls: count.calls,
@@ -194,6 +210,7 @@ impl<'a> Sim<'a> {
             kernel: run.kernel,
             untold_types: &run.image.untold_types,
             events: outcome.outside.iter().map(EventJson::new).collect(),
+            never_called: NeverCalledJson::all(run.image),
         }
     }
 }

@@ -5,6 +5,7 @@ use super::units::{duration, index_or_dash, mean_or_dash, percent, time, time_or
 use super::{blocked, requests, table, unfilled, Run};
 use rota_machine::config::Config;
 use rota_machine::outside::Happened;
+use rota_machine::tracing::{never_called, NeverCalled};
 use rota_measure::{GroupNumbers, LatencyNumbers, TaskNumbers, Totals};
 use rota_sim::PolicyStat;
 use std::io::{self, Write};
@@ -197,6 +198,9 @@ fn notes(out: &mut dyn Write, run: &Run<'_>) -> io::Result<()> {
     if !run.image.untold_types.is_empty() {
         let types = run.image.untold_types.join(", ");
         writeln!(out, "note: taken as absent, not in the bundled types: {types} (see --btf)")?;
+    }
+    for NeverCalled { program, section, why } in never_called(run.image) {
+        writeln!(out, "note: never called: {program}() (section {section}): {why}")?;
     }
     if !run.finished.outcome.printed.is_empty() {
         let lines = run.finished.outcome.printed.len();

@@ -69,9 +69,9 @@ impl System {
     }
 
     /// `push_rt_tasks()`, `push_dl_tasks()`: who waits behind a greater one goes where it is not.
-    pub(crate) fn push_waiting(&mut self, cpu: u32) {
+    pub(crate) fn push_waiting(&mut self, o: &mut dyn Ops, cpu: u32) {
         while let Some((t, target)) = self.to_push(cpu) {
-            self.move_waiting(t, target);
+            self.move_waiting(o, t, target);
             self.check_preempt(target, t);
         }
     }
@@ -86,7 +86,7 @@ impl System {
 
     /// `pull_rt_task()`, `pull_dl_task()`: a CPU takes over who waits elsewhere and is greater
     /// than all it has itself.
-    pub(crate) fn pull_waiting(&mut self, cpu: u32, own: Rank) {
+    pub(crate) fn pull_waiting(&mut self, o: &mut dyn Ops, cpu: u32, own: Rank) {
         if self.above.nr_waiting == 0 {
             return;
         }
@@ -97,15 +97,15 @@ impl System {
         let best =
             others.filter(|(rank, _)| *rank > here).reduce(|a, b| if b.0 > a.0 { b } else { a });
         if let Some((_, t)) = best {
-            self.move_waiting(t, cpu);
+            self.move_waiting(o, t, cpu);
         }
     }
 
-    fn move_waiting(&mut self, t: Tid, target: u32) {
+    fn move_waiting(&mut self, o: &mut dyn Ops, t: Tid, target: u32) {
         let src = self.task(t).cpu;
         self.remove_waiting(t);
         self.count_higher(src, -1);
-        self.set_task_cpu(t, target);
+        self.migrate_to_cpu(o, t, target);
         self.count_higher(target, 1);
         self.add_waiting(target, t, false);
     }

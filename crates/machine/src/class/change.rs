@@ -8,6 +8,7 @@ use crate::ops::{Op, Ops};
 use crate::system::System;
 use crate::task::Tid;
 use crate::tasks::Tasks;
+use crate::tracing::Place;
 use rota_trace::EventKind;
 use rota_workload::Policy;
 
@@ -81,6 +82,12 @@ impl System {
         if queued {
             self.dequeue_any(o, cpu, t, flags & !ENQ_HEAD);
         }
+        if running && old.is_ext() {
+            // without a task to follow; a task off its queue has no ops.stopping()
+            let args = [self.rq(cpu).addr, self.task(t).addr, 0, 0];
+            self.pass(o, Place::PutPrevTaskScx, &args[..3]);
+            self.leave(o, Place::PutPrevTaskScx, &args);
+        }
         let moves = (old.is_hosted() || new.is_hosted()) && old.told() != new.told();
         if moves && old.is_hosted() {
             self.switched_from_hosted(o, t, old);
@@ -95,17 +102,22 @@ impl System {
             self.enqueue_any(o, cpu, t, flags & if lower { !0 } else { !ENQ_HEAD });
         }
         if running && queued {
-            self.set_next_any(o, cpu, t);
+            self.set_next_any(o, cpu, t, false);
         }
         if old != new && queued {
             let lower = self.tasks.rank(t) < before;
-            self.class_changed(cpu, t, running, lower);
+            self.class_changed(o, cpu, t, running, lower);
         }
     }
 
     /// `switched_from_scx()`, `switched_from_fair()`.
     fn switched_from_hosted(&mut self, o: &mut dyn Ops, t: Tid, old: Class) {
-        self.hosting(o, old, |system, o| system.disable_if_enabled(o, t));
+        self.hosting(o, old, |system, o| {
+            let args = [system.rq(system.task(t).cpu).addr, system.task(t).addr, 0];
+            system.pass(o, Place::SwitchedFromScx, &args[..2]);
+            system.disable_if_enabled(o, t);
+            system.leave(o, Place::SwitchedFromScx, &args);
+        });
         if old == Class::Fair {
             self.leave_fair(t);
         }
@@ -117,8 +129,11 @@ impl System {
             self.enter_fair(t);
         }
         self.hosting(o, new, |system, o| {
+            let args = [system.rq(system.task(t).cpu).addr, system.task(t).addr, 0];
+            system.pass(o, Place::SwitchingToScx, &args[..2]);
             system.enable_task(o, t);
             system.tell_cpumask(o, t);
+            system.leave(o, Place::SwitchingToScx, &args);
         });
     }
 
@@ -132,7 +147,7 @@ impl System {
     }
 
     /// `switched_to()`, `prio_changed()`: somebody else may have to run now.
-    fn class_changed(&mut self, cpu: u32, t: Tid, running: bool, lower: bool) {
+    fn class_changed(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, running: bool, lower: bool) {
         if !running {
             self.check_preempt(cpu, t);
         } else {
@@ -144,7 +159,7 @@ impl System {
                 self.hand_back_immediate(cpu);
             }
         }
-        self.push_waiting(cpu);
+        self.push_waiting(o, cpu);
     }
 }
 

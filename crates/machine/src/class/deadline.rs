@@ -10,6 +10,7 @@
 use super::{Class, Reservation};
 use crate::consts::ENQ_WAKEUP;
 use crate::event_queue::Due;
+use crate::ops::Ops;
 use crate::system::System;
 use crate::task::Tid;
 use crate::tasks::Tasks;
@@ -105,7 +106,7 @@ impl System {
     }
 
     /// `dl_task_timer()`.
-    pub(crate) fn replenish_due(&mut self, t: Tid, timer: u64) {
+    pub(crate) fn replenish_due(&mut self, o: &mut dyn Ops, t: Tid, timer: u64) {
         let entity = &mut self.task_mut(t).entity;
         if entity.timer != timer || !entity.throttled {
             return;
@@ -116,7 +117,7 @@ impl System {
         if self.task(t).entity.on_rq && self.rq(cpu).curr != Some(t) {
             self.add_waiting(cpu, t, false);
             self.check_preempt(cpu, t);
-            self.push_waiting(cpu);
+            self.push_waiting(o, cpu);
         }
     }
 }

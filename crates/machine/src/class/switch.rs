@@ -7,6 +7,7 @@ use crate::ops::{Op, Ops};
 use crate::system::System;
 use crate::task::Tid;
 use crate::tasks::Tasks;
+use crate::tracing::Place;
 
 impl System {
     /// `task_on_rq_queued()`.
@@ -62,7 +63,7 @@ impl System {
                 .hosting(o, class, |system, o| system.migrate_queued(o, t, src, dst, flags));
         }
         self.dequeue_any(o, src, t, DEQ_NOCLOCK);
-        self.set_task_cpu(t, dst);
+        self.migrate_to_cpu(o, t, dst);
         self.enqueue_any(o, dst, t, 0);
     }
 
@@ -83,7 +84,7 @@ impl System {
     pub(crate) fn pick_any(&mut self, o: &mut dyn Ops, cpu: u32) -> Option<(Tid, bool)> {
         let prev = self.rq(cpu).curr.filter(|p| self.tasks.is_ready(*p));
         let own = prev.map_or(Rank::EXT, |p| self.tasks.rank(p));
-        self.pull_waiting(cpu, own);
+        self.pull_waiting(o, cpu, own);
         let first = self.rq(cpu).waiting.first();
         let yields = prev.is_some_and(|p| self.task(p).entity.to_tail);
         let taken = first.filter(|(rank, _)| *rank > own || yields && *rank == own);
@@ -129,19 +130,37 @@ impl System {
 
     fn put_prev_hosted(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, next: Option<Tid>) {
         let others = next.filter(|n| !self.is_of_side(*n));
+        let watched = self.watches(Place::PutPrevTaskScx);
+        let args = if watched { self.put_prev_args(cpu, t, next) } else { [0; 4] };
+        self.pass(o, Place::PutPrevTaskScx, &args[..3]);
         self.put_prev_task(o, cpu, t, next.is_none());
         if let Some(next) = others {
             let goes_on = self.has_flag(t, TASK_QUEUED) && self.slice(t) != 0;
             self.rq_mut(cpu).goes_on = goes_on.then_some(t);
             self.release_cpu(o, cpu, next);
         }
+        self.leave(o, Place::PutPrevTaskScx, &args);
     }
 
-    /// `set_next_task()`.
-    pub(crate) fn set_next_any(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid) {
+    /// What `put_prev_task_scx()` gets. A task that is its own next one leaves for the stopper.
+    fn put_prev_args(&mut self, cpu: u32, t: Tid, next: Option<Tid>) -> [u64; 4] {
+        let other = next.filter(|n| *n != t);
+        let next = self.on_cpu_addr(cpu, other, next.is_some());
+        [self.rq(cpu).addr, self.task(t).addr, next, 0]
+    }
+
+    fn set_next_hosted(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, first: bool) {
+        let args = [self.rq(cpu).addr, self.task(t).addr, u64::from(first), 0];
+        self.pass(o, Place::SetNextTaskScx, &args[..3]);
+        self.set_next_task(o, cpu, t);
+        self.leave(o, Place::SetNextTaskScx, &args);
+    }
+
+    /// `set_next_task()`; `first`: the CPU switches to it, else it only changes while it runs.
+    pub(crate) fn set_next_any(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, first: bool) {
         let class = self.task(t).class;
         if class.is_hosted() {
-            return self.hosting(o, class, |system, o| system.set_next_task(o, cpu, t));
+            return self.hosting(o, class, |system, o| system.set_next_hosted(o, cpu, t, first));
         }
         self.remove_waiting(t);
         let (addr, now_ns) = (self.task(t).addr, self.clock_ns());

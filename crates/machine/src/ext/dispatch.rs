@@ -61,7 +61,7 @@ impl System {
     ) {
         self.task_mut(t).migrating = true;
         self.dequeue_task(o, src, t, deq_flags);
-        self.set_task_cpu(t, dst);
+        self.migrate_to_cpu(o, t, dst);
         self.enqueue_task(o, dst, t, ENQ_MIGRATED);
         self.task_mut(t).migrating = false;
     }

@@ -8,6 +8,7 @@ use crate::rq::{Asked, Direct};
 use crate::system::System;
 use crate::task::{OpsState, Tid};
 use crate::tasks::Tasks;
+use crate::tracing::Place;
 use rota_trace::EventKind;
 
 impl System {
@@ -162,8 +163,16 @@ impl System {
         }
     }
 
-    /// `enqueue_task_scx()`.
+    /// `enqueue_task_scx()`, as a tracing program sees it.
     pub(crate) fn enqueue_task(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, core_flags: u64) {
+        let args = [self.rq(cpu).addr, self.task(t).addr, core_flags, 0];
+        self.pass(o, Place::EnqueueTaskScx, &args[..3]);
+        self.enqueue_task_scx(o, cpu, t, core_flags);
+        self.leave(o, Place::EnqueueTaskScx, &args);
+    }
+
+    /// `enqueue_task_scx()`.
+    fn enqueue_task_scx(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, core_flags: u64) {
         let enq_flags = core_flags | self.rq(cpu).extra_enq_flags;
         let mut sticky_cpu = self.task(t).sticky_cpu;
         if sticky_cpu >= 0 {
@@ -202,8 +211,16 @@ impl System {
         }
     }
 
-    /// `dequeue_task_scx()`.
+    /// `dequeue_task_scx()`, as a tracing program sees it.
     pub(crate) fn dequeue_task(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, core_flags: u64) {
+        let args = [self.rq(cpu).addr, self.task(t).addr, core_flags, 1];
+        self.pass(o, Place::DequeueTaskScx, &args[..3]);
+        self.dequeue_task_scx(o, cpu, t, core_flags);
+        self.leave(o, Place::DequeueTaskScx, &args);
+    }
+
+    /// `dequeue_task_scx()`.
+    fn dequeue_task_scx(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, core_flags: u64) {
         let mut deq_flags = core_flags;
         if deq_flags & (DEQ_SLEEP | DEQ_CORE_SCHED_EXEC) == 0
             && self.config.rules.dequeue_ends_custody

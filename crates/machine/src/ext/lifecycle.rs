@@ -9,6 +9,7 @@ use crate::ops::{Op, Ops};
 use crate::system::System;
 use crate::task::{State, Tid};
 use crate::tasks::Tasks;
+use crate::tracing::Place;
 use crate::weight;
 use rota_trace::EventKind;
 use rota_workload::Policy;
@@ -33,6 +34,10 @@ impl System {
 
     /// `scx_root_enable_workfn()`: false if the scheduler refused or was refused.
     pub(crate) fn enable_scheduler(&mut self, o: &mut dyn Ops) -> bool {
+        if !self.hosted.is_fair {
+            self.hosted.watched = o.watched();
+            self.pass_reg(o);
+        }
         let params = o.params().clone();
         let always = if self.config.lab().enq_exiting { OPS_ENQ_EXITING } else { 0 };
         self.hosted.flags = params.flags | always;
@@ -202,9 +207,12 @@ impl System {
         if !self.init_task(o, t, true) {
             return false;
         }
+        let addr = self.task(t).addr;
+        self.pass(o, Place::ScxPostFork, &[addr]);
         if self.is_of_side(t) {
             self.enable_task(o, t);
         }
+        self.leave(o, Place::ScxPostFork, &[addr, 0]);
         true
     }
 
@@ -306,8 +314,10 @@ impl System {
     /// `sched_ext_dead()`, and the end of the task itself.
     pub(crate) fn task_dead(&mut self, o: &mut dyn Ops, t: Tid) {
         let addr = self.task(t).addr;
+        self.pass(o, Place::SchedExtDead, &[addr]);
         self.disable_and_exit_task(o, t);
         self.set_scx_state(t, TASK_DEAD);
+        self.leave(o, Place::SchedExtDead, &[addr, 0]);
         o.release_owner(self, addr);
         if self.other.is_some() {
             self.hosting(o, Class::Fair, |system, o| {

@@ -7,6 +7,7 @@ use crate::consts::*;
 use crate::ops::{Op, Ops};
 use crate::system::System;
 use crate::task::{Tid, Work};
+use crate::tracing::Place;
 
 impl System {
     /// Charges the running task for the time since it was last charged:
@@ -139,6 +140,8 @@ impl System {
     }
 
     fn tick_hosted(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid) {
+        let args = [self.rq(cpu).addr, self.task(t).addr, 0, 0];
+        self.pass(o, Place::TaskTickScx, &args[..3]);
         if self.is_bypassing() {
             self.set_slice(t, 0);
         } else if self.has(Op::Tick) {
@@ -148,5 +151,6 @@ impl System {
         if self.slice(t) == 0 {
             self.cpus.resched_curr(cpu);
         }
+        self.leave(o, Place::TaskTickScx, &args);
     }
 }

@@ -6,6 +6,7 @@ use crate::ops::{Op, Ops};
 use crate::rq::Direct;
 use crate::system::System;
 use crate::task::Tid;
+use crate::tracing::Place;
 
 impl System {
     /// `select_task_rq()`: the CPU, and whether the class chose it (`WF_RQ_SELECTED`).
@@ -17,7 +18,11 @@ impl System {
     ) -> (u32, bool) {
         let prev_cpu = self.task(t).cpu;
         let (cpu, selected) = if self.task(t).nr_cpus_allowed > 1 {
-            (self.select_task_rq_scx(o, t, prev_cpu, wake_flags), true)
+            let args = [self.task(t).addr, u64::from(prev_cpu), wake_flags];
+            self.pass(o, Place::SelectTaskRqScx, &args);
+            let cpu = self.select_task_rq_scx(o, t, prev_cpu, wake_flags);
+            self.leave(o, Place::SelectTaskRqScx, &[args[0], args[1], args[2], u64::from(cpu)]);
+            (cpu, true)
         } else {
             (self.task(t).cpus.first().unwrap_or(prev_cpu), false)
         };

@@ -5,9 +5,10 @@
 use crate::common::{ideal, run};
 use rota_machine::config::Config;
 use rota_machine::exit::ExitKind;
-use rota_machine::ops::{Op, OpRet, Ops, OpsParams, Tracepoint};
+use rota_machine::ops::{Op, OpRet, Ops, OpsParams};
 use rota_machine::run::Outcome;
 use rota_machine::system::System;
+use rota_machine::tracing::{Moment, Place, Places, Stopped};
 use rota_vm::error::Fault;
 use rota_vm::host::Host;
 
@@ -73,11 +74,12 @@ impl Ops for Dear {
         Ok(OpRet { value: 0, instructions: self.timer })
     }
 
-    fn watches(&self) -> bool {
-        self.watcher > 0
+    fn watched(&self) -> Places {
+        let socket = [Place::SkDataReady, Place::SockRecvLength, Place::SockSendLength];
+        socket.into_iter().filter(|_| self.watcher > 0).collect()
     }
 
-    fn pass(&mut self, _: &mut System, _: Tracepoint, _: &[u64]) -> Result<u64, Fault> {
+    fn pass(&mut self, _: &mut System, _: (Place, Moment), _: &[u64]) -> Result<u64, Stopped> {
         self.called.push("tracepoint");
         Ok(self.watcher)
     }

@@ -4,10 +4,11 @@
 
 use crate::error::Error;
 use rota_machine::config::Config;
-use rota_machine::ops::{Op, OpRet, Ops, OpsParams, Tracepoint};
+use rota_machine::ops::{Op, OpRet, Ops, OpsParams};
 use rota_machine::policy::BpfOps;
 use rota_machine::system::System;
 use rota_machine::topology::Topology;
+use rota_machine::tracing::{Moment, Place, Places, Stopped};
 use rota_sim::{Loaded, Policy, Simulation};
 use rota_trace::Recorder;
 use rota_vm::error::Fault;
@@ -153,13 +154,19 @@ impl Ops for Watching<'_> {
         self.ops.run_timer(system, timer)
     }
 
-    fn watches(&self) -> bool {
-        self.ops.watches()
+    fn watched(&self) -> Places {
+        self.ops.watched()
     }
 
-    fn pass(&mut self, system: &mut System, at: Tracepoint, args: &[u64]) -> Result<u64, Fault> {
+    fn pass(
+        &mut self,
+        system: &mut System,
+        at: (Place, Moment),
+        args: &[u64],
+    ) -> Result<u64, Stopped> {
         let result = self.ops.pass(system, at, args)?;
-        self.look(system)?;
+        let section = || at.0.name().to_owned();
+        self.look(system).map_err(|fault| Stopped { section: section(), fault })?;
         Ok(result)
     }
 

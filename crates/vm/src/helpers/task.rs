@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Helpers about where code runs and for whom.
 
-use crate::errno::{code, EINVAL};
+use crate::errno::{code, EINVAL, EOPNOTSUPP};
 use crate::error::Fault;
 use crate::host::Host;
 use crate::runtime::Runtime;
 
 type Args = [u64; 5];
+
+/// What a host sets in the word before a tracing program's arguments, with their number, if the
+/// function has returned.
+pub const RETURNED: u64 = 1 << 63;
 
 /// `bpf_get_prandom_u32()`.
 pub(super) fn random<H: Host>(host: &mut H, _: &mut Runtime<H>, _: &Args) -> Result<u64, Fault> {
@@ -116,4 +120,51 @@ pub(super) fn attach_cookie<H: Host>(
     _: &Args,
 ) -> Result<u64, Fault> {
     Ok(0)
+}
+
+/// Number of arguments of the traced function: the word before the first. Bit 63 is set where a
+/// result stands behind them.
+fn traced<H: Host>(host: &mut H, ctx: u64) -> Result<(u64, bool), Fault> {
+    let head = host.memory().read(ctx.wrapping_sub(8), 8)?;
+    Ok((head & !RETURNED, head & RETURNED != 0))
+}
+
+/// `bpf_get_func_arg(ctx, n, value)`.
+pub(super) fn func_arg<H: Host>(
+    host: &mut H,
+    _: &mut Runtime<H>,
+    &[ctx, n, value, ..]: &Args,
+) -> Result<u64, Fault> {
+    let (count, _) = traced(host, ctx)?;
+    let n = u64::from(n as u32);
+    if n >= count {
+        return Ok(code(EINVAL));
+    }
+    let argument = host.memory().read(ctx + 8 * n, 8)?;
+    host.memory().write(value, 8, argument)?;
+    Ok(0)
+}
+
+/// `bpf_get_func_ret(ctx, value)`: of fexit programs only.
+pub(super) fn func_ret<H: Host>(
+    host: &mut H,
+    _: &mut Runtime<H>,
+    &[ctx, value, ..]: &Args,
+) -> Result<u64, Fault> {
+    let (count, returned) = traced(host, ctx)?;
+    if !returned {
+        return Ok(code(EOPNOTSUPP));
+    }
+    let result = host.memory().read(ctx + 8 * count, 8)?;
+    host.memory().write(value, 8, result)?;
+    Ok(0)
+}
+
+/// `bpf_get_func_arg_cnt(ctx)`.
+pub(super) fn func_arg_cnt<H: Host>(
+    host: &mut H,
+    _: &mut Runtime<H>,
+    &[ctx, ..]: &Args,
+) -> Result<u64, Fault> {
+    Ok(traced(host, ctx)?.0)
 }
