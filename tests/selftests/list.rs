@@ -67,7 +67,7 @@ pub(crate) const TESTS: &[Test] = &[
     passes("cyclic_kick_wait", FROM_THREE, waits::cyclic_kick_wait),
     passes("ddsp_bogus_dsq_fail", FROM_TWO, exits::ddsp_bogus_dsq_fail),
     passes("ddsp_vtimelocal_fail", FROM_TWO, exits::ddsp_vtimelocal_fail),
-    fails("dequeue", FROM_TWO, queues::dequeue, "tasks' affinity cannot be changed from outside"),
+    passes("dequeue", FROM_TWO, queues::dequeue),
     passes("dsp_local_on", ALL, queues::dsp_local_on),
     passes("enq_last_no_enq_fails", ALL, exits::enq_last_no_enq_fails),
     fails("enq_select_cpu", ALL, select::enq_select_cpu, NO_PROG_RUN),

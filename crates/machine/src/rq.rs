@@ -105,6 +105,8 @@ pub(crate) struct ScxRq {
     pub(crate) kick: CpuSet,
     pub(crate) kick_if_idle: CpuSet,
     pub(crate) preempt: CpuSet,
+    /// `rq->scx.cpus_to_wait`.
+    pub(crate) wait: CpuSet,
     /// `scx_dsp_ctx` of this CPU.
     pub(crate) dsp_buf: Vec<DspEntry>,
     pub(crate) dsp_nr_tasks: u32,
@@ -201,6 +203,7 @@ impl ScxRq {
             kick: CpuSet::default(),
             kick_if_idle: CpuSet::default(),
             preempt: CpuSet::default(),
+            wait: CpuSet::default(),
             dsp_buf: Vec::new(),
             dsp_nr_tasks: 0,
             direct: Direct::No,

@@ -244,7 +244,8 @@ impl System {
 
     pub(crate) fn leave_cpu(&mut self, cpu: u32, p: Tid, why: OffCpu) {
         let TaskLayout { nvcsw, nivcsw, on_cpu, .. } = self.guest.layouts.task;
-        if self.task(p).state == State::Blocking {
+        // one that was preempted on its way to block stays queued (`SM_PREEMPT`), and blocks later
+        if self.task(p).state == State::Blocking && why != OffCpu::Runnable {
             self.set_state(p, State::Sleeping);
         }
         let task = self.task_mut(p);
@@ -276,6 +277,9 @@ impl System {
         self.task_mut(n).last_cpu = Some(cpu);
         self.rq_mut(cpu).debt_ns += overhead_ns;
         self.guest.put_u32(addr, self.guest.layouts.task.on_cpu, 1);
+        if self.task(n).state != State::Runnable {
+            self.cpus.resched_curr(cpu);
+        }
         self.emit(Some(cpu), EventKind::SwitchIn { pid });
     }
 

@@ -10,8 +10,7 @@ use crate::rq::Cpus;
 use crate::system::System;
 
 impl System {
-    /// `scx_kick_cpu()`. `SCX_KICK_WAIT` needs no wait here: the kicked CPU goes through
-    /// its scheduler at the same instant, before time moves on.
+    /// `scx_kick_cpu()`.
     pub(crate) fn kick_cpu(&mut self, cpu: u32, flags: u64) {
         if self.is_bypassing() {
             return;
@@ -34,6 +33,9 @@ impl System {
             if flags & KICK_PREEMPT != 0 {
                 self.rq_mut(here).preempt.insert(cpu);
             }
+            if flags & KICK_WAIT != 0 {
+                self.rq_mut(here).wait.insert(cpu);
+            }
         }
         self.cpus.deferred.insert(here);
     }
@@ -42,7 +44,9 @@ impl System {
     fn kick_cpus(&mut self, here: u32) {
         let kicks = std::mem::take(&mut self.rq_mut(here).kick);
         let preempts = std::mem::take(&mut self.rq_mut(here).preempt);
+        let waits = std::mem::take(&mut self.rq_mut(here).wait);
         let idle_kicks = std::mem::take(&mut self.rq_mut(here).kick_if_idle);
+        let (mut goes_through, mut has_to_wait) = (false, false);
         for cpu in kicks.iter() {
             let curr = self.rq(cpu).curr;
             // nothing to say about a CPU that a higher class has
@@ -56,12 +60,24 @@ impl System {
                     self.set_slice(curr, 0);
                 }
             }
+            if waits.contains(cpu) && curr.is_some() {
+                goes_through = true;
+                has_to_wait |= cpu != here;
+            }
             self.resched_cpu(cpu);
         }
         for cpu in idle_kicks.minus(&kicks).iter() {
             if !self.cpus.can_skip_idle_kick(cpu) {
                 self.resched_cpu(cpu);
             }
+        }
+        if goes_through {
+            self.cpus.resched_curr(here);
+        }
+        // kick_sync_wait_bal_cb(): until the others have gone through their schedulers, too, which
+        // they do when the interrupt reaches them
+        if has_to_wait {
+            self.charge_overhead(here, self.config.costs.ipi_ns);
         }
     }
 

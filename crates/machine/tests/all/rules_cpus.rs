@@ -9,6 +9,7 @@ use rota_machine::cpuset::CpuSet;
 use rota_machine::ops::Op;
 use rota_machine::system::System;
 use rota_machine::topology::Topology;
+use rota_trace::EventKind;
 
 const MS: u64 = 1_000_000;
 
@@ -87,6 +88,27 @@ fn kicks_of_a_busy_cpu_depend_on_their_flags() {
         native.count = flags;
         let (_, tape) = run(ideal(1, 50 * MS), load, &mut native);
         assert_eq!(tape.starts(1002)[0].0, start, "kick flags {flags:#x}");
+    }
+}
+
+#[test]
+fn a_cpu_that_kicks_and_waits_loses_the_time_until_the_other_has_picked() {
+    // kick_one_cpu(), kick_sync_wait_bal_cb(): a CPU without a task of sched_ext is not waited for
+    let a = r#""a": {"cpus": [0], "loop": 1, "run": 5000, "yield": "", "run": 5000}"#;
+    let busy = r#", "b": {"cpus": [1], "run": 100000}"#;
+    let cases = [(KICK_WAIT, busy, 10_050), (0, busy, 10_000), (KICK_WAIT, "", 10_000)];
+    for (flags, b, end_us) in cases {
+        let mut native = Native::new("test", &[Op::Yield], |me, system, _, _| {
+            system.native_kick(1, me.count);
+            Ok(0)
+        });
+        native.count = flags;
+        let mut config = ideal(2, 50 * MS);
+        config.costs.ipi_ns = 50_000;
+        let (_, tape) = run(config, &format!(r#"{{"tasks": {{{a}{b}}}}}"#), &mut native);
+        let exits = |e: &&rota_trace::Event| matches!(e.kind, EventKind::Exit { pid: 1001 });
+        let end = tape.0.iter().find(exits).map(|e| e.time_ns / 1000);
+        assert_eq!(end, Some(end_us), "kick flags {flags:#x}, {b}");
     }
 }
 

@@ -197,6 +197,23 @@ fn events_follow_each_other_at_one_instant_however_ties_are_broken() {
 }
 
 #[test]
+fn a_task_that_is_moved_on_its_way_to_sleep_goes_to_sleep_on_the_other_cpu() {
+    // migration_cpu_stop(), __schedule(SM_PREEMPT): one that is about to block stays queued
+    let tasks = r#""a": {"loop": 3, "run": 5000, "sleep": 3000}"#;
+    let events = r#"{"at": 5000, "task": "a", "cpus": [1]}"#;
+    for seed in 0..20 {
+        let load = format!("{{\"tasks\": {{{tasks}}}, \"events\": [{events}]}}");
+        let mut config = ideal(2, 30 * MS);
+        (config.seed, config.shuffle_ties, config.audit) = (seed, true, true);
+        let (outcome, tape) = run(config, &load, &mut keeper());
+        assert_eq!(outcome.outside, []);
+        let exits = |e: &&rota_trace::Event| matches!(e.kind, EventKind::Exit { .. });
+        let exit = tape.0.iter().find(exits).map(|e| (e.time_ns, e.cpu));
+        assert_eq!(exit, Some((24 * MS, Some(1))), "seed {seed}");
+    }
+}
+
+#[test]
 fn an_event_without_effect_says_so() {
     let tasks =
         r#""a": {"policy": "SCHED_FIFO", "loop": 1, "run": 9000}, "b": {"loop": 1, "run": 1000}"#;
