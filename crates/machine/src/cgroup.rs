@@ -4,7 +4,7 @@
 use crate::consts::*;
 use crate::exit::ExitKind;
 use crate::guest::Guest;
-use crate::layout::{KernelType, ABSENT};
+use crate::layout::ABSENT;
 use crate::ops::{Op, Ops};
 use crate::system::System;
 use crate::task::Tid;
@@ -32,6 +32,7 @@ pub(crate) struct Cgroup {
     pub(crate) children: Vec<u32>,
     pub(crate) weight: u32,
     pub(crate) addr: u64,
+    kn: u64,
     task_group: u64,
     css_set: u64,
     /// `SCX_TG_INITED`.
@@ -90,9 +91,15 @@ impl Cgroups {
         let id = u64::from(at) + FIRST_ID;
         let level = parent.map_or(0, |p| self.get(p).level + 1);
         let addr = mem.alloc_kernel(layouts.cgroup_shape);
-        let kn = mem.alloc("kernfs_node", layouts.kernfs.size(), Perm::ReadOnly);
-        let task_group = mem.alloc("task_group", layouts.task_group.size(), Perm::ReadOnly);
-        let css_set = mem.alloc("css_set", layouts.css_set.size(), Perm::ReadOnly);
+        let kn = mem.alloc_kernel(layouts.kernfs_shape);
+        let task_group = mem.alloc_kernel(layouts.task_group_shape);
+        let css_set = mem.alloc_kernel(layouts.css_set_shape);
+        // that of the root is empty, as in kernfs_create_root()
+        let text = path.rsplit('/').next().unwrap_or("");
+        let name = mem.alloc("cgroup name", text.len() as u32 + 1, Perm::ReadOnly);
+        for (at, byte) in text.bytes().enumerate() {
+            mem.set_u8(name + at as u64, byte);
+        }
         let mut put = |base: u64, offset: u32, value: u64, bytes: u32| {
             match (offset, bytes) {
                 (ABSENT, _) => {}
@@ -101,6 +108,7 @@ impl Cgroups {
             };
         };
         put(kn, layouts.kernfs.id, id, 8);
+        put(kn, layouts.kernfs.name, name, 8);
         put(addr, layouts.cgroup.kn, kn, 8);
         put(addr, layouts.cgroup.level, u64::from(level), 4);
         put(addr, layouts.cgroup.self_cgroup, addr, 8);
@@ -108,11 +116,17 @@ impl Cgroups {
         put(addr, layouts.cgroup.self_flags, u64::from(CSS_ONLINE), 4);
         put(addr, layouts.cgroup.self_serial, id, 8);
         put(task_group, layouts.task_group.css_cgroup, addr, 8);
+        put(task_group, layouts.task_group.css_id, id, 4);
+        put(task_group, layouts.task_group.css_flags, u64::from(CSS_ONLINE), 4);
+        put(task_group, layouts.task_group.css_serial, id, 8);
         put(css_set, layouts.css_set.dfl_cgrp, addr, 8);
         if let Some(p) = parent.map(|p| self.get(p)) {
             // css of a cgroup is its first member: same address
             put(addr, layouts.cgroup.self_parent, p.addr, 8);
             put(task_group, layouts.task_group.css_parent, p.task_group, 8);
+            put(task_group, layouts.task_group.parent, p.task_group, 8);
+            put(kn, layouts.kernfs.parent, p.kn, 8);
+            put(kn, layouts.kernfs.old_parent, p.kn, 8);
         }
         let mut ancestor = Some(at);
         let mut steps = 0;
@@ -132,6 +146,7 @@ impl Cgroups {
             children: Vec::new(),
             weight: WEIGHT_DFL,
             addr,
+            kn,
             task_group,
             css_set,
             inited: false,

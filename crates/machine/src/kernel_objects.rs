@@ -15,8 +15,8 @@ use rustc_hash::FxHashMap;
 /// Kernel variables that hosted code may refer to.
 pub(crate) const KSYMS: &[&str] =
     &["runqueues", "sd_llc_id", "sd_llc_size", "kernel_cpustat", "kernel_stat"];
-/// Bytes given to a per-CPU variable that the machine does not fill.
-const PLAIN_KSYM_SIZE: u32 = 1024;
+/// Bytes of a per-CPU number.
+const PLAIN_KSYM_SIZE: u32 = 8;
 
 /// Argument structs, filled before each callback that takes one.
 #[derive(Debug)]
@@ -226,7 +226,12 @@ impl System {
                 copies.push(self.rq(cpu).addr);
                 continue;
             }
-            let addr = self.guest.mem.alloc(name, PLAIN_KSYM_SIZE, Perm::ReadOnly);
+            let mem = &mut self.guest.mem;
+            let addr = match name {
+                "kernel_cpustat" => mem.alloc_kernel(self.guest.layouts.cpustat_shape),
+                "kernel_stat" => mem.alloc_kernel(self.guest.layouts.kernel_stat_shape),
+                _ => mem.alloc(name, PLAIN_KSYM_SIZE, Perm::ReadOnly),
+            };
             let llc = self.config.topology.llc_cpus(cpu);
             match name {
                 "sd_llc_id" => self.guest.mem.set_u32(addr, llc.first().unwrap_or(0)),
@@ -251,7 +256,7 @@ impl Guest {
         }
         let mut mm = self.mem.get_u64(leader + u64::from(at));
         if mm == 0 {
-            mm = self.mem.alloc("mm_struct", self.layouts.mm.size(), Perm::ReadOnly);
+            mm = self.mem.alloc_kernel(self.layouts.mm_shape);
             self.put_u64(mm, self.layouts.mm.owner, leader);
         }
         self.put_u64(addr, at, mm);

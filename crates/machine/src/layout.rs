@@ -71,9 +71,13 @@ layout! {
     /// `struct rq`.
     RqLayout = "rq" {
         cpu: "cpu", curr: "curr", idle: "idle", nr_running: "nr_running", clock: "clock",
-        clock_task: "clock_task", scx_nr_running: "scx.nr_running", local_dsq: "scx.local_dsq",
+        clock_task: "clock_task", clock_pelt: "clock_pelt", scx_nr_running: "scx.nr_running", local_dsq: "scx.local_dsq",
         local_id: "scx.local_dsq.id",
-    } also { "scx.local_dsq.nr", "scx.nr_immed" }
+    } also {
+        "scx.local_dsq.nr", "scx.nr_immed",
+        // all CPUs have the full capacity, so that clock_pelt loses nothing
+        "lost_idle_time",
+    }
 }
 layout! {
     /// `struct scx_dispatch_q`.
@@ -120,17 +124,26 @@ layout! {
 }
 layout! {
     /// `struct kernfs_node`.
-    KernfsLayout = "kernfs_node" { id: "id" }
+    KernfsLayout = "kernfs_node" { id: "id", name: "name", parent: "__parent", old_parent: "parent" }
 }
 layout! {
     /// `struct task_group`.
     TaskGroupLayout = "task_group" {
-        css_cgroup: "css.cgroup", css_parent: "css.parent",
+        css_cgroup: "css.cgroup", css_parent: "css.parent", css_id: "css.id", css_flags: "css.flags",
+        css_serial: "css.serial_nr", parent: "parent",
     }
 }
 layout! {
     /// `struct css_set`.
     CssSetLayout = "css_set" { dfl_cgrp: "dfl_cgrp" }
+}
+layout! {
+    /// `struct kernel_cpustat`: time by kind, of which the machine keeps none.
+    CpustatLayout = "kernel_cpustat" {}
+}
+layout! {
+    /// `struct kernel_stat`: counts of interrupts.
+    KernelStatLayout = "kernel_stat" {}
 }
 layout! {
     /// `struct mm_struct`.
@@ -238,7 +251,14 @@ pub(crate) struct Layouts {
     pub(crate) cpumask_size: u32,
     pub(crate) task_shape: ShapeId,
     pub(crate) rq_shape: ShapeId,
+    pub(crate) dsq_shape: ShapeId,
     pub(crate) cgroup_shape: ShapeId,
+    pub(crate) kernfs_shape: ShapeId,
+    pub(crate) task_group_shape: ShapeId,
+    pub(crate) css_set_shape: ShapeId,
+    pub(crate) mm_shape: ShapeId,
+    pub(crate) cpustat_shape: ShapeId,
+    pub(crate) kernel_stat_shape: ShapeId,
     pub(crate) cred_shape: ShapeId,
     pub(crate) signal_shape: ShapeId,
     pub(crate) pid_shape: ShapeId,
@@ -265,25 +285,38 @@ impl Layouts {
         sound::check(btf)?;
         let writable = ["scx.slice", "scx.dsq_vtime", "scx.disallow"];
         let rq = RqLayout::resolve(btf);
+        let dsq = DsqLayout::resolve(btf);
         let cgroup = CgroupLayout::resolve(btf);
-        let task_shape = memory.add_shape(shape(btf, &task, &writable, 0));
-        let rq_shape = memory.add_shape(shape(btf, &rq, &[], 0));
+        let kernfs = KernfsLayout::resolve(btf);
+        let task_group = TaskGroupLayout::resolve(btf);
+        let css_set = CssSetLayout::resolve(btf);
+        let mm = MmLayout::resolve(btf);
         let (sock, unix_sock) = (SockLayout::resolve(btf), UnixSockLayout::resolve(btf));
-        let sock_shape = memory.add_shape(shape(btf, &sock, &[], 0));
-        let unix_sock_shape = memory.add_shape(shape(btf, &unix_sock, &[], 0));
-        // `ancestors[]`
-        let cgroup_shape = memory.add_shape(shape(btf, &cgroup, &[], 8 * crate::cgroup::MAX_DEPTH));
         let cred = CredLayout::resolve(btf);
-        let cred_shape = memory.add_shape(shape(btf, &cred, &[], 0));
         let signal = SignalLayout::resolve(btf);
-        let signal_shape = memory.add_shape(shape(btf, &signal, &[], 0));
         let pid = PidLayout::resolve(btf);
-        // `numbers[]`, of one namespace: a number and an address
-        let pid_shape = memory.add_shape(shape(btf, &pid, &[], 16));
+        let task_shape = memory.add_shape(shape(btf, &task, &writable, None));
+        let mut read_only = |shape: Shape| memory.add_shape(shape);
+        let rq_shape = read_only(shape(btf, &rq, &[], None));
+        let dsq_shape = read_only(shape(btf, &dsq, &[], None));
+        let sock_shape = read_only(shape(btf, &sock, &[], None));
+        let unix_sock_shape = read_only(shape(btf, &unix_sock, &[], None));
+        let ancestors = (cgroup.ancestors, 8 * crate::cgroup::MAX_DEPTH);
+        let cgroup_shape = read_only(shape(btf, &cgroup, &[], Some(ancestors)));
+        let kernfs_shape = read_only(shape(btf, &kernfs, &[], None));
+        let task_group_shape = read_only(shape(btf, &task_group, &[], None));
+        let css_set_shape = read_only(shape(btf, &css_set, &[], None));
+        let mm_shape = read_only(shape(btf, &mm, &[], None));
+        let cpustat_shape = read_only(shape(btf, &CpustatLayout::resolve(btf), &[], None));
+        let kernel_stat_shape = read_only(shape(btf, &KernelStatLayout::resolve(btf), &[], None));
+        let cred_shape = read_only(shape(btf, &cred, &[], None));
+        let signal_shape = read_only(shape(btf, &signal, &[], None));
+        // of one namespace: a number and an address
+        let pid_shape = read_only(shape(btf, &pid, &[], Some((pid.numbers, 16))));
         Ok(Self {
             task,
             rq,
-            dsq: DsqLayout::resolve(btf),
+            dsq,
             exit_info: ExitInfoLayout::resolve(btf),
             dump_ctx: DumpCtxLayout::resolve(btf),
             init_task_args: InitTaskArgsLayout::resolve(btf),
@@ -291,10 +324,10 @@ impl Layouts {
             cpu_release_args: CpuReleaseArgsLayout::resolve(btf),
             cgroup_init_args: CgroupInitArgsLayout::resolve(btf),
             cgroup,
-            kernfs: KernfsLayout::resolve(btf),
-            task_group: TaskGroupLayout::resolve(btf),
-            css_set: CssSetLayout::resolve(btf),
-            mm: MmLayout::resolve(btf),
+            kernfs,
+            task_group,
+            css_set,
+            mm,
             cred,
             signal,
             pid,
@@ -308,7 +341,14 @@ impl Layouts {
             cpumask_size: cpumask_size(btf),
             task_shape,
             rq_shape,
+            dsq_shape,
             cgroup_shape,
+            kernfs_shape,
+            task_group_shape,
+            css_set_shape,
+            mm_shape,
+            cpustat_shape,
+            kernel_stat_shape,
             cred_shape,
             signal_shape,
             pid_shape,
@@ -318,18 +358,23 @@ impl Layouts {
     }
 }
 
-/// Shape of a kernel object with `extra` bytes behind the struct (a flexible array).
-fn shape<T: KernelType>(btf: &Btf, layout: &T, writable: &[&str], extra: u32) -> Shape {
-    let size = layout.size() + extra;
+/// Shape of a kernel object, which may end with a flexible array: where that begins, which can be
+/// within the padding of the struct, and how many bytes of it the machine fills.
+fn shape<T: KernelType>(
+    btf: &Btf,
+    layout: &T,
+    writable: &[&str],
+    flexible: Option<(u32, u32)>,
+) -> Shape {
     let range = |path: &&str| -> Option<Range<u32>> {
         let field = btf.member_at(T::TYPE, path)?;
         Some(field.offset()..field.offset().saturating_add(field.size.max(1)))
     };
     let mut filled: Vec<Range<u32>> =
         T::FIELDS.iter().chain(T::ALSO_RIGHT).filter_map(range).collect();
-    if extra > 0 {
-        filled.push(layout.size()..size);
-    }
+    let array = flexible.filter(|(at, _)| *at != ABSENT).map(|(at, bytes)| at..at + bytes);
+    let size = array.as_ref().map_or(layout.size(), |array| array.end.max(layout.size()));
+    filled.extend(array);
     Shape {
         type_name: T::TYPE.to_string(),
         size,

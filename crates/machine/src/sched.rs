@@ -157,6 +157,8 @@ impl System {
         let (rq_addr, now_ns) = (self.rq(cpu).addr, self.clock_ns());
         self.guest.put_u64(rq_addr, self.guest.layouts.rq.clock, now_ns);
         self.guest.put_u64(rq_addr, self.guest.layouts.rq.clock_task, now_ns);
+        // update_rq_clock_pelt(), of a CPU with full capacity
+        self.guest.put_u64(rq_addr, self.guest.layouts.rq.clock_pelt, now_ns);
         self.check_budget(cpu);
         let prev = self.rq(cpu).curr;
         let mut why = OffCpu::Runnable;

@@ -10,7 +10,7 @@ use crate::dsq::DsqIx;
 use crate::event_queue::EventQueue;
 use crate::ext::idle::{IdleCpus, IdleMasks};
 use crate::guest::Guest;
-use crate::layout::{KernelType, Layouts};
+use crate::layout::Layouts;
 use crate::rq::{Rq, ScxRq};
 use crate::run::{Machine, RunError};
 use crate::sockets::Sockets;
@@ -122,8 +122,7 @@ impl System {
     }
 
     fn new_builtin_dsq(&mut self, id: u64, cpu: Option<u32>) -> DsqIx {
-        let size = self.guest.layouts.dsq.size();
-        let addr = self.guest.mem.alloc("scx_dispatch_q", size, Perm::ReadOnly);
+        let addr = self.guest.mem.alloc_kernel(self.guest.layouts.dsq_shape);
         self.new_dsq(id, cpu, addr)
     }
 

@@ -4,13 +4,11 @@
 use super::{allow, row};
 use crate::consts::*;
 use crate::exit::ExitKind;
-use crate::layout::KernelType;
 use crate::policy::reenter;
 use crate::rq::{Asked, Direct, DspEntry};
 use crate::system::System;
 use crate::task::{OpsState, Tid};
 use rota_vm::error::Fault;
-use rota_vm::memory::Perm;
 use rota_vm::table::Kfunc;
 
 pub(super) fn rows() -> Vec<Kfunc<System>> {
@@ -210,8 +208,7 @@ impl System {
         if self.queues.user.contains_key(&id) {
             return Ok(-EEXIST as u64);
         }
-        let addr =
-            self.guest.mem.alloc("scx_dispatch_q", self.guest.layouts.dsq.size(), Perm::ReadOnly);
+        let addr = self.guest.mem.alloc_kernel(self.guest.layouts.dsq_shape);
         let dsq = self.new_dsq(id, None, addr);
         self.queues.user.insert(id, dsq);
         Ok(0)

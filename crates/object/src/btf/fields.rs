@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! From a dotted path to a place in a struct, and from an offset back to a path.
 
-use super::{Btf, Composite, Type, TypeId, MAX_DEPTH};
+use super::{Btf, Composite, Member, Type, TypeId, MAX_DEPTH};
 use std::fmt::Write;
 use thiserror::Error;
 
@@ -162,21 +162,32 @@ impl Btf {
     }
 
     /// Names what lies at a byte offset of a struct: `scx.dsq_list.node`, with `+n`
-    /// for a place inside a scalar. Of a union's members the first that reaches is taken.
+    /// for a place inside a scalar. Of a union's members the first that reaches is taken; what
+    /// lies behind all members is an element of the flexible array at the end, if there is one.
     pub fn field_name_at(&self, ty: TypeId, offset: u32) -> String {
         let mut name = String::new();
         let mut ty = ty;
         let mut rest = offset;
         for _ in 0..MAX_DEPTH {
-            match self.resolved(ty) {
+            let inner = self.resolved(ty);
+            match inner {
                 Type::Struct(c) | Type::Union(c) => {
-                    let Some(m) = c.members().find(|m| {
+                    let reaches = |m: &Member<'_>| {
                         let start = m.bit_offset / 8;
                         let size = self.size_of(m.ty).unwrap_or(0);
                         start <= rest && u64::from(rest) < u64::from(start) + u64::from(size)
-                    }) else {
-                        break;
                     };
+                    let flexible = |m: &Member<'_>| {
+                        m.bit_offset / 8 <= rest && self.ends_with_flexible_array(m.ty)
+                    };
+                    let found = c.members().find(reaches).or_else(|| {
+                        let mut at_end = c.members().filter(flexible);
+                        match inner {
+                            Type::Union(_) => at_end.next(),
+                            _ => at_end.last(),
+                        }
+                    });
+                    let Some(m) = found else { break };
                     if !m.name.is_empty() {
                         if !name.is_empty() {
                             name.push('.');
@@ -188,7 +199,7 @@ impl Btf {
                 }
                 Type::Array(a) => {
                     let size = self.size_of(a.elem).unwrap_or(0);
-                    if size == 0 || rest / size >= a.len {
+                    if size == 0 || a.len > 0 && rest / size >= a.len {
                         break;
                     }
                     // Writing into a String cannot fail.
@@ -203,5 +214,21 @@ impl Btf {
             let _ = write!(name, "+{rest}");
         }
         name
+    }
+
+    /// Whether a type is a flexible array, or a union or struct without a name at whose end one is.
+    fn ends_with_flexible_array(&self, ty: TypeId) -> bool {
+        let mut ty = ty;
+        for _ in 0..MAX_DEPTH {
+            match self.resolved(ty) {
+                Type::Array(a) => return a.len == 0,
+                Type::Struct(c) | Type::Union(c) => match c.members().last() {
+                    Some(last) => ty = last.ty,
+                    None => return false,
+                },
+                _ => return false,
+            }
+        }
+        false
     }
 }

@@ -46,10 +46,20 @@ fn offset_is_named_by_its_path() {
         (40, "anon"),
         (54, "row[3]"),
         (84, "point[2].y"),
-        (5000, "+5000"),
+        (110, "tail[6]"),
     ] {
         assert_eq!(btf.field_name_at(thing, offset), name);
     }
+}
+
+#[test]
+fn elements_of_a_flexible_array_have_names() {
+    // struct cgroup ends with a union of `ancestors[]` and its low part
+    let btf = rota_object::btf::reference();
+    let cgroup = btf.find_struct("cgroup").expect("cgroup");
+    let first = btf.field_at(cgroup, "ancestors").expect("ancestors").offset();
+    assert_eq!(btf.field_name_at(cgroup, first + 16), "ancestors[2]");
+    assert_eq!(btf.field_name_at(cgroup, first + 17), "ancestors[2]+1");
 }
 
 #[test]
