@@ -22,6 +22,27 @@ pub enum AttachError {
         /// The object.
         object: String,
     },
+    /// It has several.
+    #[error(
+        "{object}: {} schedulers, {}: expected a choice of one (--ops NAME of rota sim)",
+        .names.len(), .names.join(", ")
+    )]
+    Several {
+        /// The object.
+        object: String,
+        /// Their variables.
+        names: Vec<String>,
+    },
+    /// It has none of that name.
+    #[error("{object}: no scheduler {asked}, expected {}", .names.join(" or "))]
+    Unknown {
+        /// The object.
+        object: String,
+        /// The variable that was asked for.
+        asked: String,
+        /// Those that there are.
+        names: Vec<String>,
+    },
     /// A callback is no function.
     #[error("{object}: {member} is {value}, expected a function")]
     Member {

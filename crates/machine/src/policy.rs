@@ -47,8 +47,10 @@ fn in_other_tables(image: &Image) -> impl Iterator<Item = Program> + '_ {
 impl Binding {
     fn of(image: &Image) -> Result<Self, AttachError> {
         let object = || image.name.clone();
-        let Some(ops) = image.struct_ops.iter().find(|table| is_scheduler(table)) else {
-            return Err(AttachError::NoScheduler { object: object() });
+        let ops = match schedulers(image).collect::<Vec<_>>()[..] {
+            [] => return Err(AttachError::NoScheduler { object: object() }),
+            [ops] => ops,
+            _ => return Err(AttachError::Several { object: object(), names: names(image) }),
         };
         let cid = ops.type_name.ends_with("_cid");
         let mut funcs = Vec::new();
@@ -97,6 +99,28 @@ impl Binding {
         let all = ops.chain(tracing).chain(syscalls);
         all.map(|(caller, func)| Program { caller, func, cid_form: self.cid })
     }
+}
+
+fn schedulers(image: &Image) -> impl Iterator<Item = &StructOps> {
+    image.struct_ops.iter().filter(|ops| is_scheduler(ops))
+}
+
+fn names(image: &Image) -> Vec<String> {
+    schedulers(image).map(|ops| ops.name.clone()).collect()
+}
+
+/// Leaves an object one of its schedulers, by the name of its variable.
+pub fn choose_scheduler(image: &mut Image, name: &str) -> Result<(), AttachError> {
+    let names = names(image);
+    if !names.iter().any(|known| known == name) {
+        let (object, asked) = (image.name.clone(), name.to_owned());
+        return Err(match names.is_empty() {
+            true => AttachError::NoScheduler { object },
+            false => AttachError::Unknown { object, asked, names },
+        });
+    }
+    image.struct_ops.retain(|ops| ops.name == name || !is_scheduler(ops));
+    Ok(())
 }
 
 /// A running object.

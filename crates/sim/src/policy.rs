@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A policy as the simulated machine takes it.
 
+use crate::error::SimError;
 use crate::setup;
 use rota_machine::kernel::Kernel;
 use rota_manifest::Setup;
@@ -29,6 +30,11 @@ impl Policy {
         let object = Object::parse(name, object)?;
         let image = Arc::new(link(&object, kernel.btf(), kernel)?);
         Ok(Self { image, kernel: kernel.clone() })
+    }
+
+    /// Chooses a scheduler of an object that has several, by the name of its `sched_ext_ops`.
+    pub fn choose(&mut self, name: &str) -> Result<(), SimError> {
+        Ok(rota_machine::policy::choose_scheduler(self.image_mut(), name)?)
     }
 
     /// Sets a global variable before the scheduler is attached: `slice_us`, or a path as

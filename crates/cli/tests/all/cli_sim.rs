@@ -238,3 +238,21 @@ fn a_workload_from_standard_input_gives_the_numbers_of_its_file() {
     let piped = String::from_utf8(piped.stdout).expect("output is UTF-8");
     assert_eq!(piped, file.stdout.replace("workloads/web.json", "standard input"));
 }
+
+#[test]
+fn of_two_schedulers_in_one_object_one_has_to_be_chosen() {
+    let two = fixture("two.bpf.c");
+    let sim = |more: &[&str]| {
+        let args = ["sim", &two, "workloads/shares321.json", "--cpus", "1", "--duration", "1s"];
+        rota(&[&args[..], more].concat())
+    };
+    let names = "2 schedulers, first_ops, second_ops: expected a choice of one (--ops NAME";
+    sim(&[]).refused(&[names]);
+    sim(&["--ops", "third"]).refused(&["no scheduler third, expected first_ops or second_ops"]);
+    sim(&["--ops", "first_ops"]).ok();
+    let second = sim(&["--ops", "second_ops"]);
+    assert_eq!(second.code, 3, "{}", second.stderr);
+    assert!(second.stderr.contains("the second of them"), "{}", second.stderr);
+    let every = sim(&["--ops", "second_ops", "--kernel", "all"]);
+    assert_eq!(every.code, 3, "{}", every.stderr);
+}

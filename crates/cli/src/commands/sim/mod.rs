@@ -18,7 +18,7 @@ use crate::stop::Stop;
 use crate::trace_files::{self, Picture, TraceFile};
 use rota_machine::kernel::Kernel;
 use rota_report::Caption;
-use rota_sim::{Measured, Simulation, Watchers};
+use rota_sim::{Measured, Policy, Simulation, Watchers};
 use std::io::Write;
 
 pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
@@ -29,6 +29,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     let kernel = object::kernel(&args.object, args.machine.hz)?;
     let Named { name, source, mut policy } =
         object::find(&args.policy, &args.object.include)?.simulate(&kernel)?;
+    choose(&mut policy, args)?;
     let workload = args.workload.as_deref().filter(|_| !args.help_tunables);
     let Some(workload) = workload else {
         return help_tunables(policy.image());
@@ -108,6 +109,11 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
         true => Err(interrupted(args, &finished, config.duration_ns)),
         false => Ok(status),
     }
+}
+
+/// Heeds `--ops`.
+fn choose(policy: &mut Policy, args: &SimArgs) -> Result<(), Error> {
+    Ok(args.ops.iter().try_for_each(|name| policy.choose(name))?)
 }
 
 /// What there is of a run that the user ended.
