@@ -18,6 +18,9 @@ pub(crate) const KSYMS: &[&str] =
 /// Bytes of a per-CPU number.
 const PLAIN_KSYM_SIZE: u32 = 8;
 
+/// Pid of the first CPU's stopper.
+const STOPPER_PID: u32 = 16;
+
 /// Argument structs, filled before each callback that takes one.
 #[derive(Debug)]
 pub(crate) struct Scratch {
@@ -32,6 +35,8 @@ pub(crate) struct Scratch {
     pub(crate) no_cpus: u64,
     /// The process that starts the workload, parent of its tasks.
     pub(crate) loader: u64,
+    /// The parent of kernel threads, 0 until there is one.
+    pub(crate) kthreadd: u64,
     /// Per-CPU kernel variables: first CPU's address to all addresses.
     pub(crate) per_cpu: FxHashMap<u64, Vec<u64>>,
     pub(crate) ksyms: FxHashMap<String, u64>,
@@ -52,6 +57,7 @@ impl Scratch {
             all_cpus: alloc("cpu_possible_mask", mask_size),
             no_cpus: alloc("cpu_none_mask", mask_size),
             loader: mem.alloc_kernel(layouts.task_shape),
+            kthreadd: 0,
             per_cpu: FxHashMap::default(),
             ksyms: FxHashMap::default(),
         };
@@ -102,9 +108,14 @@ impl System {
         let task = self.task(t);
         let (addr, pid, tgid, name, cpu) =
             (task.addr, task.pid, task.tgid, task.name.clone(), task.cpu);
-        let parent = task.parent.map_or(self.guest.scratch.loader, |p| self.task(p).addr);
+        let (parent, identity) = (task.parent, task.identity);
+        let parent = match parent {
+            _ if identity.kthread => self.guest.kthreadd(),
+            Some(p) => self.task(p).addr,
+            None => self.guest.scratch.loader,
+        };
         let leader = self.tasks.with_pid(tgid).map_or(addr, |l| self.task(l).addr);
-        let (now_ns, identity) = (self.clock_ns(), task.identity);
+        let now_ns = self.clock_ns();
         self.guest.put_u32(addr, layout.pid, pid);
         self.guest.put_u32(addr, layout.tgid, tgid);
         if layout.comm != ABSENT {
@@ -126,7 +137,12 @@ impl System {
         self.guest.put_u32(addr, layout.cpu, cpu);
         self.guest.put_u32(addr, layout.wake_cpu, cpu);
         self.guest.put_u32(addr, layout.recent_used_cpu, cpu);
-        self.guest.fill_mm(addr, leader);
+        if identity.kthread {
+            let bound = if identity.bound { PF_NO_SETAFFINITY } else { 0 };
+            self.guest.put_u32(addr, layout.flags, PF_KTHREAD | bound);
+        } else {
+            self.guest.fill_mm(addr, leader);
+        }
         self.guest.fill_identity(addr, leader, identity);
         self.publish_affinity(t);
         self.publish_priority(t);
@@ -142,7 +158,10 @@ impl System {
         let last = self.tasks.remove(t);
         if at != ABSENT && last {
             let mm = self.guest.mem.get_u64(addr + u64::from(at));
-            self.guest.mem.free(mm);
+            // kernel threads have none
+            if mm != 0 {
+                self.guest.mem.free(mm);
+            }
         }
         if last {
             self.guest.free_identity(addr);
@@ -262,13 +281,30 @@ impl Guest {
         self.put_u64(addr, at, mm);
     }
 
+    /// `kthreadd`, of which kernel threads are children.
+    fn kthreadd(&mut self) -> u64 {
+        if self.scratch.kthreadd == 0 {
+            let task = self.mem.alloc_kernel(self.layouts.task_shape);
+            let layout = self.layouts.task.clone();
+            self.put_u32(task, layout.pid, 2);
+            self.put_u32(task, layout.tgid, 2);
+            self.put_u32(task, layout.flags, PF_KTHREAD);
+            self.put_u32(task, layout.state, 1); // TASK_INTERRUPTIBLE
+            if layout.comm != ABSENT {
+                self.write_text(task + u64::from(layout.comm), "kthreadd", 16);
+            }
+            self.scratch.kthreadd = task;
+        }
+        self.scratch.kthreadd
+    }
+
     /// A CPU's stopper thread, `migration/N`: real-time above all others, and asleep but for an
     /// instant.
     pub(crate) fn new_stopper(&mut self, cpu: u32) -> u64 {
         let task = self.mem.alloc_kernel(self.layouts.task_shape);
         let layout = self.layouts.task.clone();
-        self.put_u32(task, layout.pid, cpu + 2);
-        self.put_u32(task, layout.tgid, cpu + 2);
+        self.put_u32(task, layout.pid, STOPPER_PID + cpu);
+        self.put_u32(task, layout.tgid, STOPPER_PID + cpu);
         self.put_u32(task, layout.flags, PF_KTHREAD | PF_NO_SETAFFINITY);
         self.put_u32(task, layout.state, 1); // TASK_INTERRUPTIBLE
         self.put_u32(task, layout.cpu, cpu);

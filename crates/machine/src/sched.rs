@@ -59,6 +59,15 @@ impl System {
         self.guest.put_u32(addr, self.guest.layouts.task.state, kernel);
     }
 
+    /// `PF_EXITING`, next to what else is in `p->flags`.
+    pub(crate) fn set_exiting(&mut self, addr: u64) {
+        let at = self.guest.layouts.task.flags;
+        if at != crate::layout::ABSENT {
+            let flags = self.guest.mem.get_u32(addr + u64::from(at));
+            self.guest.put_u32(addr, at, flags | PF_EXITING);
+        }
+    }
+
     /// `try_to_wake_up()`, run on the CPU `here`.
     pub(crate) fn wake_up(&mut self, o: &mut dyn Ops, t: Tid, here: u32, waker: u32) {
         match self.task(t).state {

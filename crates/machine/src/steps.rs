@@ -221,7 +221,7 @@ impl Machine {
                 let task = system.task_mut(t);
                 (task.work, task.moved) = (Work::Run { left_ns }, true);
                 let addr = system.task(t).addr;
-                system.guest.put_u32(addr, system.guest.layouts.task.flags, PF_EXITING);
+                system.set_exiting(addr);
                 system.change_task(o, t, DEQ_SAVE | DEQ_NOCLOCK, |_, _| {});
                 system.cpus.resched_curr(cpu);
             }
@@ -229,7 +229,7 @@ impl Machine {
                 let pid = system.task(t).pid;
                 let addr = system.task(t).addr;
                 system.pass(o, Place::DoExit, &[0]);
-                system.guest.put_u32(addr, system.guest.layouts.task.flags, PF_EXITING);
+                system.set_exiting(addr);
                 system.pass_exit(o, t);
                 system.set_state(t, State::Exiting);
                 system.task_mut(t).work = Work::Block;

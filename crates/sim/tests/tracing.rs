@@ -205,14 +205,14 @@ SEC("tp_btf/sched_migrate_task") int migrated(u64 *ctx)
     let load = r#"{"tasks": {"t": {"loop": 1, "phases": {
         "a": {"cpus": [0], "run": 1000}, "b": {"cpus": [1], "run": 1000}}}}}"#;
     let Some(lines) = plain_lines(programs, 2, load) else { return };
-    // The stopper of CPU 0 has pid 2, and sleeps again (TASK_INTERRUPTIBLE, 1) when it has moved
+    // The stopper of CPU 0 has pid 16, and sleeps again (TASK_INTERRUPTIBLE, 1) when it has moved
     // the task. CPUs that pick at the same time do so in turn.
     let expected = "switch 0 1001 0
-switch 1001 2 0
+switch 1001 16 0
 migrate 1001 0 1
-by 2 0 0
-switch 2 0 1
-kthread 1 0 2
+by 16 0 0
+switch 16 0 1
+kthread 1 0 16
 switch 0 1001 0
 switch 1001 0 128";
     assert_eq!(lines, expected.lines().collect::<Vec<_>>());

@@ -184,6 +184,8 @@ pub(crate) struct Definition {
     /// Of a process that has another user or session than who forked it.
     pub(crate) uid: Option<u32>,
     pub(crate) session: Option<u32>,
+    /// It is a thread of the kernel.
+    pub(crate) kthread: bool,
     pub(crate) leaders: Leaders,
     /// Timers of its own ("unique…"), by [`TimerRef::Own`](crate::event::TimerRef::Own).
     pub(crate) own_timers: Vec<TimerKind>,
@@ -205,16 +207,26 @@ pub struct Identity {
     pub uid: u32,
     /// Number of the session.
     pub session: u32,
+    /// It is a thread of the kernel.
+    pub kthread: bool,
+    /// One that is bound to its CPU.
+    pub bound: bool,
 }
 
 /// Of who starts the workload.
-const FIRST: Identity = Identity { uid: 0, session: 1 };
+const FIRST: Identity = Identity { uid: 0, session: 1, kthread: false, bound: false };
 
 impl Definition {
     /// Of a process that is forked by one with the `inherited`, or starts by itself.
     pub(crate) fn identity(&self, inherited: Option<Identity>) -> Identity {
+        if self.kthread {
+            let bound = self.task_cpus.as_ref().is_some_and(|cpus| cpus.len() == 1);
+            return Identity { uid: 0, session: 0, kthread: true, bound };
+        }
         let inherited = inherited.unwrap_or(FIRST);
         Identity {
+            kthread: false,
+            bound: false,
             uid: self.uid.unwrap_or(inherited.uid),
             session: self.session.unwrap_or(inherited.session),
         }

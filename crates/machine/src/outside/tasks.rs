@@ -55,6 +55,13 @@ impl System {
         let mut new = self.task(t).settings.clone();
         let policy = new.policy;
         match setting {
+            // __sched_setaffinity(), cgroup_procs_write_start()
+            TaskSetting::Cpus(_) if self.task(t).identity.bound => {
+                return Err("a kernel thread that is bound to its CPU (EINVAL)".into());
+            }
+            TaskSetting::Cgroup(_) if self.task(t).identity.bound => {
+                return Err("a kernel thread that is bound to its CPU (EINVAL)".into());
+            }
             TaskSetting::Cpus(cpus) => new.cpus = Some(cpus.clone()),
             TaskSetting::Nice(_) if policy.is_real_time() => {
                 return Err(format!("a nice value has no effect under {policy}"));

@@ -17,6 +17,8 @@ const TASK_NORMAL: u64 = 3;
 /// Of glibc's `fork()` and `pthread_create()`, without the signal.
 const FORK_FLAGS: u64 = 0x0120_0000;
 const THREAD_FLAGS: u64 = 0x003d_0f00;
+/// Of `kernel_thread()`: `CLONE_VM`, `CLONE_FS`, `CLONE_FILES`, `CLONE_UNTRACED`.
+const KTHREAD_FLAGS: u64 = 0x0080_0700;
 /// Bytes of a path, `PATH_MAX`.
 const PATH_MAX: u32 = 4096;
 
@@ -179,9 +181,13 @@ impl System {
             return;
         }
         let task = self.task(t);
-        let flags = if task.pid == task.tgid { FORK_FLAGS } else { THREAD_FLAGS };
+        let (flags, parent) = match parent {
+            _ if task.identity.kthread => (KTHREAD_FLAGS, Some(self.guest.scratch.kthreadd)),
+            parent if task.pid == task.tgid => (FORK_FLAGS, parent.map(|t| self.task(t).addr)),
+            parent => (THREAD_FLAGS, parent.map(|t| self.task(t).addr)),
+        };
         let p = task.addr;
-        let current = parent.map_or(self.guest.scratch.loader, |t| self.task(t).addr);
+        let current = parent.unwrap_or(self.guest.scratch.loader);
         self.pass_as(o, current, Place::TaskNewtask, &[p, flags]);
         self.pass_as(o, current, Place::SchedProcessFork, &[current, p]);
     }

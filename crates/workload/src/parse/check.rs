@@ -26,6 +26,43 @@ pub(super) fn settings(
     Ok(())
 }
 
+/// What a thread of the kernel cannot have or do. With one CPU from the start it is bound to it
+/// (`kthread_bind()`).
+pub(super) fn kernel_thread(
+    task: &Object<'_>,
+    cpus: Option<&[u32]>,
+    places: &[Object<'_>],
+) -> Result<(), WorkloadError> {
+    let refuse = |place: &Object<'_>, key: &str, what: &str| {
+        Err(place
+            .scope
+            .error(place.place_of(key), format!("a kernel thread {what}: leave out {key:?}")))
+    };
+    for (key, what) in [
+        ("thread_of", "is a process of its own"),
+        ("uid", "belongs to no user but 0"),
+        ("session", "is in no session"),
+    ] {
+        if task.get(key)?.is_some() {
+            return refuse(task, key, what);
+        }
+    }
+    let is_bound = cpus.is_some_and(|cpus| cpus.len() == 1);
+    for place in places.iter().chain([task]) {
+        if place.get("taskgroup")?.is_some() {
+            return refuse(place, "taskgroup", "stays in the root group");
+        }
+        let is_phase = place.at != task.at;
+        if is_phase && is_bound && place.get("cpus")?.is_some() {
+            return refuse(place, "cpus", "with one CPU is bound to it");
+        }
+        if let Some(fork) = place.members.iter().find(|m| m.key.starts_with("fork")) {
+            return refuse(place, &fork.key, "forks no tasks");
+        }
+    }
+    Ok(())
+}
+
 fn suit(place: &Object<'_>, settings: &Settings) -> Result<(), WorkloadError> {
     let (range, class) = match settings.policy {
         Policy::Other | Policy::Batch | Policy::Idle | Policy::Ext => {

@@ -4,13 +4,14 @@
 use super::events::{locks, meetings, memory, sockets, tasks, time, Read};
 
 /// Keys a task may have beside its events.
-pub(super) const TASK: [&str; 22] = [
+pub(super) const TASK: [&str; 23] = [
     "instance",
     "delay",
     "arrive",
     "thread_of",
     "uid",
     "session",
+    "kthread",
     "phases",
     "period",
     "deadline",
@@ -30,11 +31,21 @@ pub(super) const TASK: [&str; 22] = [
 ];
 
 /// The first keys of [`TASK`]: those that only a whole task has.
-pub(super) const TASK_ONLY: [&str; 9] =
-    ["instance", "delay", "arrive", "thread_of", "uid", "session", "phases", "period", "deadline"];
+pub(super) const TASK_ONLY: [&str; 10] = [
+    "instance",
+    "delay",
+    "arrive",
+    "thread_of",
+    "uid",
+    "session",
+    "kthread",
+    "phases",
+    "period",
+    "deadline",
+];
 
 /// Known to rt-app or planned, but without meaning in this version.
-const NOT_YET: [&str; 3] = ["parent", "gid", "kthread"];
+const NOT_YET: [&str; 2] = ["parent", "gid"];
 
 /// Prefixes of events in the order rt-app tries them: "runtime1" is `runtime`, "run1" `run`.
 static EVENTS: [(&str, Kind); 23] = [

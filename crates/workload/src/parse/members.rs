@@ -53,6 +53,13 @@ impl<'a> Scope<'a> {
         format!("{}:{}:{}", self.file, at.line, at.column)
     }
 
+    pub(super) fn boolean(self, member: &Member) -> Result<bool, WorkloadError> {
+        match member.node.value {
+            Value::Bool(b) => Ok(b),
+            _ => Err(self.mismatch(member, "true or false")),
+        }
+    }
+
     /// The member has a value other than what was wanted.
     pub(super) fn mismatch(self, member: &Member, wanted: impl Display) -> WorkloadError {
         let Member { key, node, .. } = member;

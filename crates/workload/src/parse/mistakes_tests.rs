@@ -28,6 +28,30 @@ fn users_and_sessions_out_of_range_or_of_a_thread_are_errors() {
 }
 
 #[test]
+fn what_a_kernel_thread_cannot_have_is_an_error() {
+    for (rest, message) in [
+        ("\"uid\": 1, \"run\": 1", "belongs to no user but 0: leave out \"uid\""),
+        ("\"session\": 1, \"run\": 1", "is in no session"),
+        ("\"taskgroup\": \"/a\", \"run\": 1", "stays in the root group"),
+        ("\"run\": 1, \"fork1\": \"t\"", "forks no tasks: leave out \"fork1\""),
+        ("\"thread_of\": \"u\", \"run\": 1", "is a process of its own"),
+        (
+            "\"cpus\": [1], \"phases\": {\"a\": {\"cpus\": [0], \"run\": 1}}",
+            "phase \"a\": a kernel thread with one CPU is bound to it: leave out \"cpus\"",
+        ),
+    ] {
+        let found = task_message(&format!("\"kthread\": true, {rest}"));
+        assert!(found.contains(message), "{found}");
+    }
+    let found = task_message("\"kthread\": 1, \"run\": 1");
+    assert!(found.contains("\"kthread\" must be true or false"), "{found}");
+    let text = "{\"tasks\": {\"t\": {\"run\": 1, \"kthread\": true}, \"u\": {\"run\": 1, \
+                \"thread_of\": \"t\"}}}";
+    let found = parse("w.json", text).unwrap_err().to_string();
+    assert!(found.contains("is a kernel thread, which leads no process"), "{found}");
+}
+
+#[test]
 fn keys_not_simulated_yet_say_so() {
     for key in ["parent", "gid"] {
         assert_eq!(

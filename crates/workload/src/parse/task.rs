@@ -119,6 +119,13 @@ pub(super) fn read<'a>(
         Some(member) => Ok(Some(scope.integer(member, range)? as u32)),
         None => Ok(None),
     };
+    let kthread = match object.get("kthread")? {
+        Some(member) => scope.boolean(member)?,
+        None => false,
+    };
+    if kthread {
+        check::kernel_thread(&object, task_cpus.as_deref(), &places)?;
+    }
     let definition = Definition {
         name: member.key.as_str().into(),
         settings: begin,
@@ -127,6 +134,7 @@ pub(super) fn read<'a>(
         arrive: duration("arrive")?,
         uid: number("uid", 0..=i64::from(u32::MAX) - 1)?,
         session: number("session", 1..=i64::from(i32::MAX))?,
+        kthread,
         leaders: Leaders::default(),
         own_timers: shared.timers.kinds,
         program: Arc::new(program),

@@ -30,6 +30,8 @@ pub(super) fn resolve(
             Some("a task cannot be a thread of itself".to_owned())
         } else if drafts[definition].thread_of.is_some() {
             Some(format!("{leader:?} is a thread itself: name the task that leads the process"))
+        } else if drafts[definition].definition.kthread {
+            Some(format!("{leader:?} is a kernel thread, which leads no process"))
         } else if leaders.count == 0 {
             Some(format!("{leader:?} has no instance from the start that could lead a process"))
         } else {

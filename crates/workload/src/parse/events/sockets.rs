@@ -5,7 +5,7 @@ use super::Place;
 use crate::error::WorkloadError;
 use crate::event::{Event, SocketEvent};
 use crate::json::{Member, Value};
-use crate::parse::members::{Object, Scope};
+use crate::parse::members::Object;
 use crate::parse::span;
 use crate::random::Span;
 use crate::requests::model::{Amount, How, Spend};
@@ -35,10 +35,10 @@ pub(in crate::parse) fn send(
         return Err(scope.error(object.at, "\"send\" needs \"to\", the name of a socket"));
     };
     let socket = place.names.sockets.find(scope, to)?;
-    let wait = object.get("wait")?.map_or(Ok(false), |m| boolean(scope, m))?;
+    let wait = object.get("wait")?.map_or(Ok(false), |m| scope.boolean(m))?;
     let demand = object.get("demand")?;
     if let Some(forward) = object.get("forward")? {
-        if boolean(scope, forward)? {
+        if scope.boolean(forward)? {
             if wait || demand.is_some() {
                 let message = "\"forward\" hands over the request that the task serves: that \
                                has its demand, and its sender gets the answer";
@@ -124,11 +124,4 @@ fn part(place: &mut Place<'_>, member: &Member) -> Result<Option<u64>, WorkloadE
     }
     place.own.sockets.serves(place.scope, member);
     Ok(Some(libm::round(number * 1e6) as u64))
-}
-
-fn boolean(scope: Scope<'_>, member: &Member) -> Result<bool, WorkloadError> {
-    match member.node.value {
-        Value::Bool(b) => Ok(b),
-        _ => Err(scope.mismatch(member, "true or false")),
-    }
 }
