@@ -8,6 +8,7 @@
 //! simulator's do.
 
 mod clock;
+mod outside;
 mod play;
 mod start;
 mod task;

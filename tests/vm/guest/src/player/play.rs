@@ -2,7 +2,7 @@
 //! `rota-guest play`: options, the run as a whole, and what is told of it.
 
 use super::clock::Clock;
-use super::{start, Place, Stage, MOST_TASKS};
+use super::{outside, start, Place, Stage, MOST_TASKS};
 use crate::sysfs::online_cpus;
 use anyhow::{bail, Context, Result};
 use libbpf_rs::query::MapInfoIter;
@@ -85,9 +85,10 @@ pub(crate) fn play(options: Options) -> Result<Played> {
     let Some(duration_ns) = options.duration_ns.or(workload.duration_ns) else {
         bail!("{}: neither the file nor --duration says how long it lasts", options.file);
     };
+    let workload = Arc::new(workload);
     let (period_ns, seed) = (1_000_000_000 / u64::from(options.hz.max(1)), options.seed);
     let stage = Arc::new(Stage {
-        runner: Mutex::new(SeededRunner::new(Arc::new(workload), seed)),
+        runner: Mutex::new(SeededRunner::new(Arc::clone(&workload), seed)),
         clock: Clock::calibrated(options.cpus, options.fair),
         places: (0..MOST_TASKS).map(|_| Place::default()).collect(),
         options,
@@ -95,6 +96,7 @@ pub(crate) fn play(options: Options) -> Result<Played> {
         trouble: OnceLock::new(),
     });
     start::line_up(&stage, LEAD_NS, period_ns)?;
+    outside::begin(&stage, &workload.outside)?;
     stage.clock.sleep_until(duration_ns);
     if let Some(trouble) = stage.trouble.get() {
         bail!("{trouble}");

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What happens to the tasks from outside: the events of a workload, each at its time, from a thread
+//! that no task keeps from a CPU.
+
+use super::Stage;
+use anyhow::{bail, Context, Result};
+use rota_workload::events::{Action, OutsideEvent, TaskSetting, Tasks};
+use rota_workload::TaskIx;
+use rustix::process::{setpriority_process, Pid};
+use rustix::thread::{sched_setaffinity, CpuSet};
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::thread;
+
+/// What the player can do to a task.
+#[derive(Clone, Debug, PartialEq)]
+enum Deed {
+    Cpus(Arc<[u32]>),
+    Nice(i32),
+}
+
+/// Starts the thread, which sleeps until the first event. The caller is above all tasks, and so is
+/// a thread of its.
+pub(super) fn begin(stage: &Arc<Stage>, events: &[OutsideEvent]) -> Result<()> {
+    let mut plan = plan(events)?;
+    if plan.is_empty() {
+        return Ok(());
+    }
+    plan.sort_by_key(|(at_ns, ..)| *at_ns);
+    let stage = Arc::clone(stage);
+    thread::Builder::new().name("outside".into()).spawn(move || {
+        for (at_ns, tasks, deed) in plan {
+            stage.clock.sleep_until(at_ns);
+            stage.note(&tasks.name, to_all(&stage, &tasks, &deed));
+        }
+    })?;
+    Ok(())
+}
+
+/// The events in the order of the file; an error if one of them cannot be played.
+fn plan(events: &[OutsideEvent]) -> Result<Vec<(u64, Tasks, Deed)>> {
+    let deed = |event: &OutsideEvent| match &event.action {
+        Action::Set(tasks, TaskSetting::Cpus(cpus)) => {
+            Ok((event.at_ns, tasks.clone(), Deed::Cpus(Arc::clone(cpus))))
+        }
+        Action::Set(tasks, TaskSetting::Nice(nice)) => {
+            Ok((event.at_ns, tasks.clone(), Deed::Nice(*nice)))
+        }
+        other => bail!("{}: only nice values and CPUs can be played, not {other}", event.label()),
+    };
+    events.iter().map(deed).collect()
+}
+
+/// To each of the tasks that has a thread.
+fn to_all(stage: &Stage, tasks: &Tasks, deed: &Deed) -> Result<()> {
+    let named: Vec<TaskIx> = {
+        let Ok(runner) = stage.runner.lock() else { bail!("a task failed") };
+        let all = (0..runner.task_count() as u32).map(TaskIx);
+        all.filter(|ix| match tasks.one {
+            Some(one) => *ix == one,
+            None => *runner.instance_of(*ix) == tasks.name,
+        })
+        .collect()
+    };
+    for ix in named {
+        let tid = stage.place(ix).tid.load(Ordering::Acquire);
+        let Some(thread) = Pid::from_raw(tid as i32) else { continue };
+        match deed {
+            Deed::Nice(nice) => setpriority_process(Some(thread), *nice)
+                .with_context(|| format!("nice value {nice} from outside"))?,
+            Deed::Cpus(cpus) => {
+                let mut set = CpuSet::new();
+                cpus.iter().for_each(|cpu| set.set(*cpu as usize));
+                sched_setaffinity(Some(thread), &set)
+                    .with_context(|| format!("CPUs {cpus:?} from outside"))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn events(section: &str) -> Vec<OutsideEvent> {
+        let text = format!(r#"{{"tasks": {{"a": {{"run": 10}}}}, "events": [{section}]}}"#);
+        rota_workload::parse("w.json", &text).unwrap().outside.to_vec()
+    }
+
+    #[test]
+    fn nice_values_and_cpus_are_played_at_their_times() {
+        let plan = plan(&events(
+            r#"{"at": "2ms", "task": "a", "nice": 5}, {"at": "1ms", "task": "a", "cpus": [0]}"#,
+        ))
+        .unwrap();
+
+        let told: Vec<_> = plan.iter().map(|(at_ns, _, deed)| (*at_ns, deed.clone())).collect();
+        assert_eq!(told, [(2_000_000, Deed::Nice(5)), (1_000_000, Deed::Cpus([0].into()))]);
+    }
+
+    #[test]
+    fn an_event_that_cannot_be_played_is_an_error_that_names_it() {
+        let why = plan(&events(r#"{"at": "1ms", "task": "a", "weight": 50}"#)).unwrap_err();
+        let why = why.to_string();
+        assert!(why.contains("w.json:1:") && why.ends_with("not task a weight 50"), "{why}");
+    }
+}
