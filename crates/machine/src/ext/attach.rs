@@ -84,7 +84,8 @@ impl System {
             rq.cpuperf_target = crate::consts::CPUPERF_ONE;
             rq.reenq_local = None;
             rq.reenq_user.clear();
-            (rq.kick, rq.kick_if_idle, rq.preempt) = Default::default();
+            (rq.kick, rq.kick_if_idle) = Default::default();
+            (rq.preempt, rq.wait) = Default::default();
             rq.dsp_buf.clear();
             rq.goes_on = None;
         }
