@@ -92,6 +92,7 @@ pub const OPS_ENQ_LAST: u64 = 1 << 1;
 pub const OPS_ENQ_EXITING: u64 = 1 << 2;
 pub const OPS_SWITCH_PARTIAL: u64 = 1 << 3;
 pub const OPS_ENQ_MIGRATION_DISABLED: u64 = 1 << 4;
+pub const OPS_ALLOW_QUEUED_WAKEUP: u64 = 1 << 5;
 pub const OPS_BUILTIN_IDLE_PER_NODE: u64 = 1 << 6;
 pub const OPS_ALWAYS_ENQ_IMMED: u64 = 1 << 7;
 pub const OPS_TID_TO_TASK: u64 = 1 << 8;

@@ -100,8 +100,26 @@ impl System {
             flags |= ENQ_MIGRATED;
             self.migrate_to_cpu(o, t, cpu);
         }
+        // sched_ttwu_pending(): the CPU enqueues the task itself, and is told of no selection
+        if self.queues_wakeup(here, cpu, t) {
+            flags &= !ENQ_CPU_SELECTED;
+            self.running.this_cpu = cpu;
+        }
         self.activate(o, cpu, t, flags);
+        self.running.this_cpu = here;
         self.leave_wake_up(o, t);
+    }
+
+    /// `ttwu_queue_cond()`: of sched_ext only with `SCX_OPS_ALLOW_QUEUED_WAKEUP`, for a CPU behind
+    /// another cache, or one that has nothing to run.
+    fn queues_wakeup(&self, here: u32, cpu: u32, t: Tid) -> bool {
+        if self.hosted.flags & OPS_ALLOW_QUEUED_WAKEUP == 0 || !self.task(t).class.is_ext() {
+            return false;
+        }
+        let (ext, fair) = self.nr_hosted(cpu);
+        let topology = &self.config.topology;
+        topology.llc_of(here) != topology.llc_of(cpu)
+            || here != cpu && ext + fair + self.rq(cpu).nr_higher == 0
     }
 
     /// A task is woken for the first time; one that starts by itself may have slept until now.

@@ -10,6 +10,7 @@ use rota_machine::ops::Op;
 use rota_machine::system::System;
 use rota_machine::topology::Topology;
 use rota_trace::EventKind;
+use rota_vm::host::Host;
 
 const MS: u64 = 1_000_000;
 
@@ -308,5 +309,38 @@ fn a_busy_cpu_ticks_hz_times_a_second() {
         });
         // in 0-100 and in 500-600.5 ms, both ends of the first one's last tick included
         assert_eq!(native.count, ticks, "{hz} Hz");
+    }
+}
+
+#[test]
+fn a_queued_wakeup_is_enqueued_by_the_cpu_of_the_task() {
+    // ttwu_queue_cond(), sched_ttwu_pending(): only with SCX_OPS_ALLOW_QUEUED_WAKEUP, and not on a
+    // CPU of the same cache that runs something
+    let load = |other| {
+        format!(
+            r#"{{"tasks": {{
+                "a": {{"cpus": [0], "loop": 1, "run": 5000, "resume": "b", "run": 5000}},
+                "b": {{"cpus": [1], "loop": 1, "suspend": "b", "run": 1000}}{other}}}}}"#
+        )
+    };
+    let busy = r#", "c": {"cpus": [1], "run": 100000}"#;
+    let (here, there) = (vec![0], vec![1]);
+    let cases = [
+        (0, "", "smt=1", &here),
+        (OPS_ALLOW_QUEUED_WAKEUP, "", "smt=1", &there),
+        (OPS_ALLOW_QUEUED_WAKEUP, busy, "smt=1", &here),
+        (OPS_ALLOW_QUEUED_WAKEUP, busy, "smt=1,llc=1", &there),
+    ];
+    for (flags, other, topology, expected) in cases {
+        let mut native = Native::new("test", &[Op::Enqueue], |me, system, _, args| {
+            if system.native_now() == 5 * MS && system.native_pid(args[0]) == 1002 {
+                me.log.push(system.cpu().to_string());
+            }
+            system.native_insert(args[0], DSQ_GLOBAL, SLICE_INF, args[1]).map(|()| 0)
+        });
+        native = native.flags(flags);
+        run(shaped(2, topology), &load(other), &mut native);
+        let cpus: Vec<u32> = native.log.iter().map(|cpu| cpu.parse().unwrap()).collect();
+        assert_eq!(cpus, *expected, "flags {flags}, {topology}{other}");
     }
 }
