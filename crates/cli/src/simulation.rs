@@ -3,13 +3,15 @@
 
 use crate::error::Error;
 use crate::load::Load;
+use crate::object;
 use crate::options::MachineArgs;
 use crate::output::messages;
 use crate::output::units::duration as duration_text;
 use crate::progress::Clock;
 use rota_machine::config::Config;
+use rota_machine::kernel::Kernel;
 use rota_machine::topology::Topology;
-use rota_sim::{Measured, SimError, Simulation, Watchers};
+use rota_sim::{Measured, Policy, SimError, Simulation, Watchers};
 use rota_trace::Sink;
 use std::path::Path;
 
@@ -56,6 +58,23 @@ pub(crate) fn config(args: &MachineArgs, cpus: u32, load: &Load) -> Result<Confi
     config.budget = args.budget;
     config.budget_per_second = args.budget_per_second;
     Ok(config)
+}
+
+/// A run of a policy, with a fair class if the workload or the policy needs one.
+pub(crate) fn of(policy: &Policy, load: &Load, config: Config) -> Result<Simulation, Error> {
+    let simulation = Simulation::new(policy, &load.workload, config);
+    match load.workload.loads().is_some() || policy.is_partial() {
+        true => with_fair(simulation, policy.kernel()),
+        false => Ok(simulation),
+    }
+}
+
+/// With Linux's fair class, which the shipped eevdf is.
+pub(crate) fn with_fair(simulation: Simulation, kernel: &Kernel) -> Result<Simulation, Error> {
+    let mut fair = object::link_shipped(rota_catalog::find("eevdf")?, kernel)?;
+    let tick_ns = 1_000_000_000 / u64::from(kernel.hz().max(1));
+    fair.set("tick_ns", &tick_ns.clamp(1_000_000, 10_000_000).to_string())?;
+    Ok(simulation.with_fair(&fair))
 }
 
 /// Does a run.

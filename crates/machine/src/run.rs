@@ -12,6 +12,7 @@ use crate::system::System;
 use crate::task::Tid;
 use rota_choice::{ChoiceError, Choices};
 use rota_trace::{Event, EventKind, Sink};
+use rota_workload::events::{Action, OutsideEvent};
 use rota_workload::{Awaits, Deadlock, Runner, TaskIx};
 use rustc_hash::FxHashMap;
 use thiserror::Error;
@@ -160,6 +161,11 @@ impl Machine {
     fn begin(&mut self, o: &mut dyn Ops) -> Result<bool, RunError> {
         let system = &mut self.system;
         if system.other.is_none() {
+            let loads = |event: &&OutsideEvent| matches!(event.action, Action::Load(_));
+            if let Some(event) = self.runner.workload().outside.iter().find(loads) {
+                let what = "needs a machine with a fair class".into();
+                return Err(RunError::Event { event: event.label(), what });
+            }
             let begins = system.enable_scheduler(o);
             if begins {
                 system.expect_watchdog();

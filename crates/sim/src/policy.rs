@@ -3,10 +3,11 @@
 
 use crate::error::SimError;
 use crate::setup;
+use rota_machine::consts::OPS_SWITCH_PARTIAL;
 use rota_machine::kernel::Kernel;
 use rota_manifest::Setup;
 use rota_object::error::LoadError;
-use rota_object::image::Image;
+use rota_object::image::{Image, OpsField, StructOps};
 use rota_object::link::{link, Object};
 use rota_object::settings::SettingError;
 use std::sync::Arc;
@@ -52,6 +53,27 @@ impl Policy {
     /// `setup` is for [`Simulation::with_setup`](crate::Simulation::with_setup).
     pub fn prepare(&mut self, setup: &Setup, set: &[(String, String)]) -> Result<(), SettingError> {
         setup::prepare(self.image_mut(), setup, set)
+    }
+
+    /// `SCX_OPS_SWITCH_PARTIAL`: the scheduler takes tasks of `SCHED_EXT` only.
+    pub fn make_partial(&mut self) -> Result<(), SettingError> {
+        let flags = self.flags() | OPS_SWITCH_PARTIAL;
+        self.image_mut().set_ops("flags", &flags.to_string())
+    }
+
+    /// Whether it takes tasks of `SCHED_EXT` only.
+    pub fn is_partial(&self) -> bool {
+        self.flags() & OPS_SWITCH_PARTIAL != 0
+    }
+
+    /// `ops.flags`.
+    fn flags(&self) -> u64 {
+        let is_ops = |s: &&StructOps| s.type_name.starts_with("sched_ext_ops");
+        let ops = self.image.struct_ops.iter().find(is_ops);
+        match ops.and_then(|ops| ops.fields.get("flags")) {
+            Some(OpsField::Int(flags)) => *flags,
+            _ => 0,
+        }
     }
 
     /// The linked object.

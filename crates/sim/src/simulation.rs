@@ -9,7 +9,9 @@ use rota_choice::{Choices, Recording, Replayed};
 use rota_machine::config::Config;
 use rota_machine::kernel::Kernel;
 use rota_machine::policy::BpfOps;
-use rota_machine::run::{Machine, Outcome};
+use rota_machine::run::{Machine, Outcome, RunError};
+use rota_machine::stage::Stage;
+use rota_machine::system::System;
 use rota_manifest::Setup;
 use rota_trace::Sink;
 use rota_workload::Workload;
@@ -22,6 +24,8 @@ pub struct Simulation {
     pub(crate) workload: Arc<Workload>,
     pub(crate) config: Config,
     setup: Setup,
+    /// The fair class, if there is one.
+    fair: Option<Policy>,
     /// `None`: choices are seeded.
     replays: Option<Arc<Recording>>,
     records: bool,
@@ -36,6 +40,7 @@ impl Simulation {
             workload: Arc::clone(workload),
             config: on(policy.kernel(), config),
             setup: Setup::default(),
+            fair: None,
             replays: None,
             records: false,
         }
@@ -44,6 +49,24 @@ impl Simulation {
     /// With the entries of maps and the programs that a loader would fill and run.
     pub fn with_setup(self, setup: &Setup) -> Self {
         Self { setup: setup.clone(), ..self }
+    }
+
+    /// With a fair class, which this policy is: tasks belong to it before the scheduler is attached
+    /// and after it has left, and those that a partial scheduler leaves. Events of the workload can
+    /// load the scheduler, again and again; if the first of them does, it is not attached before.
+    pub fn with_fair(self, fair: &Policy) -> Self {
+        let mut config = self.config;
+        if self.workload.loads() == Some(true) {
+            config.lifecycle.clear();
+        }
+        Self { fair: Some(fair.clone()), config, ..self }
+    }
+
+    /// Attaches the scheduler at a time, to the tasks that there are then. Only a machine with a
+    /// fair class has any.
+    pub fn attached_at(mut self, at_ns: u64) -> Self {
+        self.config.lifecycle = vec![(at_ns, true)];
+        self
     }
 
     /// With the choices of another run in place of those of the seed. It is an error if they do not
@@ -59,7 +82,7 @@ impl Simulation {
 
     /// Makes the machine, and loads and sets up the policy.
     pub fn load(self) -> Result<Loaded, SimError> {
-        let Self { policy, workload, config, setup, replays, records } = self;
+        let Self { policy, workload, config, setup, fair, replays, records } = self;
         let mut choices = match replays {
             Some(recording) => Choices::by(Replayed::new(recording)),
             None => config.choices(),
@@ -71,8 +94,22 @@ impl Simulation {
         let mut machine = Machine::choosing(choices, config, workload, btf)?;
         let mut ops = BpfOps::load(Arc::clone(policy.image()), &mut machine.system)?;
         setup::instance(&mut ops, &mut machine.system, &setup)?;
-        Ok(Loaded { machine, ops, kernel: policy.kernel().clone() })
+        let load_fair = |fair: Policy| {
+            let image = Arc::clone(fair.image());
+            machine.with_fair(|system| BpfOps::load(image, system))
+        };
+        let fair = fair.map(load_fair).transpose()?;
+        Ok(Loaded { machine, ops, fair, policy, setup })
     }
+}
+
+/// Another instance of the policy, as its loader would start it.
+fn anew(policy: &Policy, setup: &Setup, system: &mut System) -> Result<BpfOps, RunError> {
+    let failed = |error: &dyn std::fmt::Display| RunError::Load(error.to_string());
+    let loaded = BpfOps::load(Arc::clone(policy.image()), system);
+    let mut ops = loaded.map_err(|error| failed(&error))?;
+    setup::instance(&mut ops, system, setup).map_err(|error| failed(&error))?;
+    Ok(ops)
 }
 
 /// The machine with this kernel.
@@ -84,9 +121,11 @@ fn on(kernel: &Kernel, config: Config) -> Config {
 pub struct Loaded {
     /// The machine.
     pub machine: Machine,
-    /// The policy.
+    /// The policy: the instance that was loaded last.
     pub ops: BpfOps,
-    kernel: Kernel,
+    fair: Option<BpfOps>,
+    policy: Policy,
+    setup: Setup,
 }
 
 impl std::fmt::Debug for Loaded {
@@ -99,16 +138,23 @@ impl Loaded {
     /// Another machine with the same policy as it was loaded: cheaper than a new one. Its set-up
     /// is not repeated, and must have been none.
     pub fn another(&self, workload: &Arc<Workload>, config: Config) -> Result<Self, SimError> {
-        let config = on(&self.kernel, config);
+        let config = on(self.policy.kernel(), config);
         let mut machine = self.machine.another(config, Arc::clone(workload))?;
         let ops = self.ops.another(&mut machine.system)?;
-        Ok(Self { machine, ops, kernel: self.kernel.clone() })
+        let fair = self.fair.as_ref().map(|fair| machine.with_fair(|system| fair.another(system)));
+        let fair = fair.transpose()?;
+        let (policy, setup) = (self.policy.clone(), self.setup.clone());
+        Ok(Self { machine, ops, fair, policy, setup })
     }
 
     /// Runs it until the duration is over or the policy is ejected. Every event goes to `sink`, in
     /// order of time.
     pub fn run(&mut self, sink: &mut dyn Sink) -> Result<Outcome, SimError> {
-        Ok(self.machine.run(&mut self.ops, sink)?)
+        let Self { machine, ops, fair, policy, setup } = self;
+        let Some(fair) = fair else { return Ok(machine.run(ops, sink)?) };
+        let mut load = |system: &mut System| anew(policy, setup, system);
+        let mut stage = Stage::new(ops, fair, &mut load);
+        Ok(machine.run(&mut stage, sink)?)
     }
 
     /// The choices so far, if they are recorded; no more are.

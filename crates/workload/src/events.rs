@@ -37,6 +37,8 @@ pub enum Action {
     Set(Tasks, TaskSetting),
     /// A cgroup changes, by its path.
     Cgroup(Arc<str>, CgroupAction),
+    /// The scheduler is loaded (true), or taken away.
+    Load(bool),
 }
 
 /// Tasks that an event is about.
@@ -84,6 +86,8 @@ impl fmt::Display for Action {
         match self {
             Action::Set(tasks, setting) => write!(f, "task {} {setting}", tasks.name),
             Action::Cgroup(path, action) => write!(f, "cgroup {path} {action}"),
+            Action::Load(true) => f.write_str("scheduler load"),
+            Action::Load(false) => f.write_str("scheduler unload"),
         }
     }
 }

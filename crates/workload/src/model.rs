@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::error::WorkloadError;
 use crate::event::{Barrier, Event, TimerKind};
-use crate::events::OutsideEvent;
+use crate::events::{Action, OutsideEvent};
 use crate::random::Span;
 use crate::requests::{Plan, RequestClass, Socket};
 
@@ -58,6 +58,17 @@ impl Workload {
     /// Who sends requests where: customers in file order, then tasks.
     pub fn request_classes(&self) -> &[RequestClass] {
         &self.requests.classes
+    }
+
+    /// Whether events load or unload the scheduler, and the first of them in time loads it: then it
+    /// is not there from the beginning.
+    pub fn loads(&self) -> Option<bool> {
+        let load = |event: &OutsideEvent| match event.action {
+            Action::Load(load) => Some((event.at_ns, load)),
+            _ => None,
+        };
+        let loads = self.outside.iter().filter_map(load);
+        loads.min_by_key(|(at_ns, _)| *at_ns).map(|(_, load)| load)
     }
 
     /// The first task that is under a real-time or deadline policy at any time, and the policy.

@@ -115,3 +115,20 @@ fn the_trace_ends_with_the_ejection() {
     let last = text.lines().last().expect("a last line");
     assert!(last.contains(",policy_exit,") && last.contains("runnable task stall"), "{last}");
 }
+
+#[test]
+fn the_fair_class_can_go_on_after_an_ejection_and_the_exit_code_stays() {
+    let more = ["--json", "--duration", "5s"];
+    let ends = |more: &[&str]| {
+        let json = eject("drop.bpf.c", more).json();
+        assert_eq!(json["exit"]["kind"], 1026);
+        let cpu_ns = json["tasks"].as_array().expect("tasks").iter();
+        let cpu_ns: u64 = cpu_ns.map(|task| task["cpu_ns"].as_u64().expect("a time")).sum();
+        (json["duration_ns"].as_u64().expect("a time"), cpu_ns)
+    };
+    let (end_ns, _) = ends(&more);
+    assert!(end_ns < 2_000_000_000, "{end_ns}");
+    let (end_ns, cpu_ns) = ends(&[&more[..], &["--go-on"]].concat());
+    assert_eq!(end_ns, 5_000_000_000);
+    assert!(cpu_ns > 4_000_000_000, "{cpu_ns}");
+}

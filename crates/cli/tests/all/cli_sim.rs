@@ -256,3 +256,18 @@ fn of_two_schedulers_in_one_object_one_has_to_be_chosen() {
     let every = sim(&["--ops", "second_ops", "--kernel", "all"]);
     assert_eq!(every.code, 3, "{}", every.stderr);
 }
+
+#[test]
+fn a_partial_policy_leaves_tasks_to_the_fair_class() {
+    let scratch = Scratch::new();
+    let load = scratch.file(
+        "two.json",
+        r#"{"tasks": {"ext": {"policy": "SCHED_EXT", "run": 5000}, "other": {"run": 5000}}}"#,
+    );
+    let args = ["sim", "rr", &load, "--cpus", "2", "--duration", "1s", "--json", "--partial"];
+    let run = rota(&args).ok().json();
+    let class = |at: usize| run["tasks"][at]["class"].as_str().expect("a class").to_owned();
+    assert_eq!((class(0), class(1)), ("ext".to_owned(), "fair".to_owned()));
+    let late = rota(&["sim", "rr", &load, "--duration", "1s", "--attach-at", "1s"]);
+    late.refused(&["--attach-at 1s", "two.json runs for 1s, expected less than that"]);
+}

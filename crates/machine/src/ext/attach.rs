@@ -27,10 +27,9 @@ impl System {
         }
     }
 
-    /// A scheduler is loaded and attached. `-EBUSY` if one is attached.
+    /// A scheduler is loaded and attached, unless one is already (`-EBUSY`).
     pub(crate) fn attach(&mut self, o: &mut dyn Ops) -> Result<(), RunError> {
         if self.hosted.enabled {
-            self.told.print("a scheduler was not loaded: one is attached already (EBUSY)");
             return Ok(());
         }
         if let Some(lifecycle) = o.lifecycle() {

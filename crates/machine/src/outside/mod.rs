@@ -61,6 +61,23 @@ impl Machine {
             Action::Cgroup(path, CgroupAction::Weight(weight)) => {
                 self.system.cgroup_set_weight(o, path, *weight);
             }
+            Action::Load(load) => self.load_scheduler(o, event, *load)?,
+        }
+        Ok(())
+    }
+
+    fn load_scheduler(
+        &mut self,
+        o: &mut dyn Ops,
+        event: &OutsideEvent,
+        load: bool,
+    ) -> Result<(), RunError> {
+        let attached = self.system.hosted.enabled;
+        match load {
+            true if attached => self.happened(event, "one is attached already (EBUSY)".into()),
+            true => self.system.attach(o)?,
+            false if attached => self.system.detach(),
+            false => self.happened(event, "none is attached".into()),
         }
         Ok(())
     }

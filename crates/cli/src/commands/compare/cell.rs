@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::progress::Clock;
 use crate::simulation;
 use rota_measure::{catalogue, FigureSink};
-use rota_sim::{Measured, Simulation, Watchers};
+use rota_sim::{Measured, Watchers};
 use rota_trace::Sink;
 
 /// Does one run.
@@ -34,7 +34,7 @@ pub(crate) fn run(
     let sinks = slices.iter_mut().map(|slices| slices as &mut dyn Sink).collect();
     let watchers = Watchers { sinks, figures };
     let load = &stage.load;
-    let simulation = Simulation::new(&object.policy, &load.workload, config);
+    let simulation = simulation::of(&object.policy, load, config)?;
     let simulation = simulation.with_setup(&object.setup);
     let mut finished = simulation::run(simulation, watchers, clock)
         .map_err(|error| simulation::refused(&error, load))?;

@@ -3,7 +3,7 @@
 
 use crate::complete;
 use crate::error::EXIT_CODES;
-use crate::options::{cpus, name_and_value, MachineArgs, ObjectArgs};
+use crate::options::{cpus, duration, name_and_value, MachineArgs, ObjectArgs};
 use crate::trace_files::{TraceTarget, Window};
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
@@ -34,6 +34,20 @@ pub(crate) struct SimArgs {
     /// What the scheduler's own loader would set, as TOML (docs/third-party.md)
     #[arg(long, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     pub(crate) manifest: Option<PathBuf>,
+
+    /// Schedule only tasks that ask for it, with the policy SCHED_EXT: the others are above it, in
+    /// Linux's fair class (the policy eevdf)
+    #[arg(long)]
+    pub(crate) partial: bool,
+
+    /// Attach the policy at this time, to the tasks that there are then; before that they are in
+    /// Linux's fair class
+    #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
+    pub(crate) attach_at: Option<u64>,
+
+    /// Go on after an ejection, under Linux's fair class
+    #[arg(long)]
+    pub(crate) go_on: bool,
 
     /// Write every event as FILE.pftrace or FILE.json for ui.perfetto.dev, as FILE.csv or
     /// FILE.parquet, or draw which task ran when as FILE.svg (repeatable)

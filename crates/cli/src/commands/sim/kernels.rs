@@ -11,7 +11,7 @@ use crate::progress::{self, Clock};
 use crate::simulation;
 use rota_machine::config::Config;
 use rota_machine::kernel::Kernel;
-use rota_sim::{Simulation, Watchers};
+use rota_sim::Watchers;
 use std::io::Write;
 
 pub(super) fn run(args: &SimArgs) -> Result<Status, Error> {
@@ -80,6 +80,6 @@ fn simulate(
     let facts = rota_sim::facts(&config.topology);
     let setup = prepare::setup(args.manifest.as_deref(), &facts, policy.image())?;
     policy.prepare(&setup, &args.set)?;
-    let run = Simulation::new(&policy, &load.workload, config.clone()).with_setup(&setup);
+    let run = super::simulation(args, &mut policy, load, config)?.with_setup(&setup);
     simulation::run(run, Watchers::default(), clock).map_err(|e| simulation::refused(&e, load))
 }

@@ -8,6 +8,7 @@ pub(crate) use args::SimArgs;
 
 use crate::choices::{self, Replay};
 use crate::error::{Error, Status};
+use crate::load::Load;
 use crate::object::{self, Named};
 use crate::output::{json, messages, summary, tunables, units, Run};
 use crate::output_file::OutputFile;
@@ -16,6 +17,7 @@ use crate::progress::{self, Clock};
 use crate::simulation;
 use crate::stop::Stop;
 use crate::trace_files::{self, Picture, TraceFile};
+use rota_machine::config::Config;
 use rota_machine::kernel::Kernel;
 use rota_report::Caption;
 use rota_sim::{Measured, Policy, Simulation, Watchers};
@@ -58,8 +60,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
         traces.push(TraceFile::create(target, &picture)?);
     }
     let record = args.record_choices.as_deref().map(OutputFile::create).transpose()?;
-    let mut simulation =
-        Simulation::new(&policy, &load.workload, config.clone()).with_setup(&setup);
+    let mut simulation = simulation(args, &mut policy, &load, &config)?.with_setup(&setup);
     if let Some(replay) = &replay {
         simulation = simulation.with_choices(replay.recording.clone());
     }
@@ -114,6 +115,33 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
 /// Heeds `--ops`.
 fn choose(policy: &mut Policy, args: &SimArgs) -> Result<(), Error> {
     Ok(args.ops.iter().try_for_each(|name| policy.choose(name))?)
+}
+
+/// The run that the options describe, with a fair class where it needs one.
+fn simulation(
+    args: &SimArgs,
+    policy: &mut Policy,
+    load: &Load,
+    config: &Config,
+) -> Result<Simulation, Error> {
+    if args.partial {
+        policy.make_partial()?;
+    }
+    let simulation = simulation::of(policy, load, config.clone())?;
+    let Some(at_ns) = args.attach_at else {
+        return match args.go_on {
+            true => simulation::with_fair(simulation, policy.kernel()),
+            false => Ok(simulation),
+        };
+    };
+    if at_ns >= config.duration_ns {
+        let (at, whole) = (units::duration(at_ns), units::duration(config.duration_ns));
+        let file = &load.file;
+        return Err(Error::input(format!(
+            "--attach-at {at}: {file} runs for {whole}, expected less than that"
+        )));
+    }
+    Ok(simulation::with_fair(simulation, policy.kernel())?.attached_at(at_ns))
 }
 
 /// What there is of a run that the user ended.

@@ -12,7 +12,7 @@ use rota_machine::config::Config;
 use rota_machine::kernel::Kernel;
 use rota_manifest::Setup;
 use rota_measure::catalogue::{Measure, Run};
-use rota_sim::{Policy, Simulation, Watchers};
+use rota_sim::{Policy, Watchers};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -117,7 +117,7 @@ impl<'a> Runs<'a> {
     fn one(&self, policy: &Policy, seed: usize) -> Result<Option<Option<f64>>, Error> {
         let mut config = self.config.clone();
         config.seed = self.args.machine.seed.wrapping_add(seed as u64);
-        let simulation = Simulation::new(policy, &self.load.workload, config);
+        let simulation = simulation::of(policy, &self.load, config)?;
         let clock = Clock::stopped_by(&self.stop);
         let finished = simulation::run(simulation, Watchers::default(), &clock)
             .map_err(|error| simulation::refused(&error, &self.load))?;

@@ -28,6 +28,7 @@ struct Subject {
 const SUBJECTS: &[Subject] = &[
     Subject { key: "task", actions: &["cpus", "nice", "weight", "move"], others: &[], read: task },
     Subject { key: "cgroup", actions: &["cpu.weight"], others: &[], read: cgroup },
+    Subject { key: "scheduler", actions: &[], others: &[], read: scheduler },
 ];
 
 /// Reads the action of an event.
@@ -71,6 +72,7 @@ pub(super) fn read(object: &Object<'_>, known: &Known<'_>) -> Result<Action, Wor
     }
     match actions[..] {
         [action] => (subject.read)(object, named, action, known),
+        [] if subject.actions.is_empty() => (subject.read)(object, named, named, known),
         [] => {
             let keys: Vec<String> = subject.actions.iter().map(|key| format!("{key:?}")).collect();
             let message =
@@ -135,6 +137,24 @@ fn cgroup(
     };
     let action = CgroupAction::Weight(scope.integer(action, 1..=10_000)? as u32);
     Ok(Action::Cgroup(path, action))
+}
+
+/// It has no further key: what happens is its value.
+fn scheduler(
+    object: &Object<'_>,
+    named: &Member,
+    _: &Member,
+    _: &Known<'_>,
+) -> Result<Action, WorkloadError> {
+    match object.scope.string(named)? {
+        "load" => Ok(Action::Load(true)),
+        "unload" => Ok(Action::Load(false)),
+        other => {
+            let known = ["load", "unload"].into_iter();
+            let message = keys::unknown("action of a scheduler", other, known);
+            Err(object.scope.error(named.node.at, message))
+        }
+    }
 }
 
 /// A cgroup that the file has; `None`: the root.

@@ -32,7 +32,8 @@ fn an_event_has_a_time_and_does_one_thing() {
            {"at": 0, "task": "idler", "weight": 300},
            {"at": 1, "task": "idler", "move": "/web"},
            {"at": 1, "task": "idler", "move": "/"},
-           {"at": 1, "cgroup": "/web/front/", "cpu.weight": 50}"#,
+           {"at": 1, "cgroup": "/web/front/", "cpu.weight": 50},
+           {"at": 2, "scheduler": "unload"}, {"at": 3, "scheduler": "load"}"#,
     );
     let found: Vec<_> = workload.outside.iter().map(|e| (e.at_ns, e.action.to_string())).collect();
     let expected = [
@@ -42,6 +43,8 @@ fn an_event_has_a_time_and_does_one_thing() {
         (1000, "task idler cgroup /web"),
         (1000, "task idler cgroup /"),
         (1000, "cgroup /web/front cpu.weight 50"),
+        (2000, "scheduler unload"),
+        (3000, "scheduler load"),
     ];
     assert_eq!(found, expected.map(|(at, text)| (at, text.to_owned())));
     assert!(matches!(&workload.outside[1].action,
