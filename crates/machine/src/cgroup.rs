@@ -2,7 +2,6 @@
 //! Task groups: cgroups with a CPU weight, as `ops.cgroup_*()` sees them.
 
 use crate::consts::*;
-use crate::exit::ExitKind;
 use crate::guest::Guest;
 use crate::layout::ABSENT;
 use crate::ops::{Op, Ops};
@@ -206,7 +205,7 @@ impl System {
             self.guest.put_u64(args, layout.bw_burst_us, 0);
             let ret = self.call(o, Op::CgroupInit, None, None, &[cgroup.addr, args]) as i32;
             if ret != 0 {
-                self.error(ExitKind::Error, format!("ops.cgroup_init() failed ({ret})"));
+                self.error_of(Op::CgroupInit, None, format!("ops.cgroup_init() failed ({ret})"));
                 return;
             }
         }

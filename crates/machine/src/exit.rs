@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How a scheduler left: `struct scx_exit_info`.
 
+use rota_vm::runtime::CodePlace;
 use std::fmt;
 
 /// `enum scx_exit_kind`.
@@ -53,13 +54,59 @@ pub struct ExitInfo {
     pub cpu: Option<u32>,
     /// Debug dump, as `ops.dump()` and the kernel wrote it.
     pub dump: String,
+    /// What of the scheduler it comes from; a kernel does not tell.
+    pub origin: Origin,
+}
+
+/// What of a scheduler an exit comes from, as far as one callback or task is to blame.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The callback: `ops.enqueue()`.
+    pub callback: Option<String>,
+    /// The place in the code.
+    pub place: Option<CodePlace>,
+    /// The task that it is about.
+    pub task: Option<ExitTask>,
+}
+
+/// A task that an exit is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExitTask {
+    /// Name.
+    pub name: String,
+    /// Number.
+    pub pid: u32,
+    /// CPUs that it may use: `0-3,5`.
+    pub cpus: String,
+    /// Where it waits, if that is what is wrong.
+    pub waits: Option<String>,
+}
+
+impl Origin {
+    /// In words, a line for the code and one for the task.
+    pub fn lines(&self) -> Vec<String> {
+        let place = self.place.as_ref().map(|place| {
+            let source = place.source.as_ref().map_or(String::new(), |line| format!(" ({line})"));
+            format!("{}() at instruction {}{source}", place.function, place.insn)
+        });
+        let code = match (&self.callback, place) {
+            (Some(callback), Some(place)) => Some(format!("in {callback}: {place}")),
+            (Some(callback), None) => Some(format!("in {callback}")),
+            (None, place) => place.map(|place| format!("in {place}")),
+        };
+        let task = self.task.as_ref().map(|task| {
+            let waits = task.waits.as_ref().map_or(String::new(), |at| format!(", waits {at}"));
+            format!("task {}[{}], cpus={}{waits}", task.name, task.pid, task.cpus)
+        });
+        code.into_iter().chain(task).collect()
+    }
 }
 
 impl ExitInfo {
     /// Nothing left.
     pub(crate) fn none() -> Self {
         let (message, dump) = (String::new(), String::new());
-        Self { kind: ExitKind::Unreg, code: 0, message, cpu: None, dump }
+        Self { kind: ExitKind::Unreg, code: 0, message, cpu: None, dump, origin: Origin::default() }
     }
 }
 

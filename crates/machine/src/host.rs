@@ -14,6 +14,11 @@ impl Host for System {
         &mut self.guest.mem
     }
 
+    #[inline]
+    fn calls_from(&mut self, site: u32) {
+        self.running.site = site;
+    }
+
     fn may_call(&self, contexts: u32, name: &str) -> Result<(), Fault> {
         self.running.allow(contexts, name)
     }

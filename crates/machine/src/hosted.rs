@@ -6,6 +6,7 @@ use crate::dump::DumpBuffer;
 use crate::exit::ExitInfo;
 use crate::ops::Op;
 use crate::policy::Binding;
+use crate::running::Site;
 use crate::spending::Spending;
 use crate::tracing::Places;
 use std::sync::Arc;
@@ -26,6 +27,8 @@ pub(crate) struct Hosted {
     pub(crate) bypassing: bool,
     pub(crate) cgroup_enabled: bool,
     pub(crate) exit: Option<ExitInfo>,
+    /// Where hosted code was that made it leave.
+    pub(crate) exit_site: Option<Site>,
     pub(crate) dump: Option<DumpBuffer>,
     pub(crate) spending: Spending,
     /// Where it has tracing programs.
@@ -47,6 +50,7 @@ impl Default for Hosted {
             bypassing: false,
             cgroup_enabled: false,
             exit: None,
+            exit_site: None,
             dump: None,
             spending: Spending::default(),
             watched: Places::default(),

@@ -233,6 +233,15 @@ impl System {
         self.guest.put_u32(addr, self.guest.layouts.task.wake_cpu, cpu);
     }
 
+    /// What a dump calls the task or cgroup at an address.
+    pub fn owner_name(&self, addr: u64) -> String {
+        match (self.tasks.at(addr), self.cgroups.at_addr(addr)) {
+            (Some(t), _) => self.task(t).label(),
+            (None, Some(at)) => self.cgroups.get(at).path.clone(),
+            (None, None) => format!("{addr:#x}"),
+        }
+    }
+
     /// Address of a kernel variable, `None` if this machine does not have it.
     pub(crate) fn ksym_address(&mut self, name: &str) -> Option<u64> {
         if let Some(addr) = self.guest.scratch.ksyms.get(name) {

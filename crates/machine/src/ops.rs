@@ -5,6 +5,7 @@ use crate::run::RunError;
 use crate::system::System;
 use crate::tracing::{Moment, Place, Places, Stopped};
 use rota_vm::error::Fault;
+use rota_vm::runtime::CodePlace;
 
 macro_rules! ops {
     ($($variant:ident = $name:literal / $cid:literal),* $(,)?) => {
@@ -137,6 +138,11 @@ pub trait Ops {
     fn set_share(&mut self, system: &mut System, pid: u32, share: u64) -> Result<(), Fault> {
         let _ = (system, pid, share);
         Ok(())
+    }
+    /// The place of a call, or of a callback's beginning, in the scheduler's code.
+    fn place(&self, op: Option<Op>, call: Option<u32>) -> Option<CodePlace> {
+        let _ = (op, call);
+        None
     }
     /// A task or cgroup at this guest address is gone: forget what is stored for it.
     fn release_owner(&mut self, system: &mut System, addr: u64);

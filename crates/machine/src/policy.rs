@@ -9,7 +9,7 @@ use crate::system::System;
 use crate::tracing::{self, Attached, Moment, Place, Places, Stopped};
 use rota_object::image::{FuncId, Image, MapId, OpsField, StructOps};
 use rota_vm::error::Fault;
-use rota_vm::runtime::{Ret, Runtime};
+use rota_vm::runtime::{CodePlace, Ret, Runtime};
 use std::sync::Arc;
 
 /// Map of shares that `rota run --share` and the workload key `share` fill.
@@ -184,6 +184,19 @@ pub(crate) fn reenter<R>(
     Ok(act(system, &mut Bound { rt, binding: &binding }))
 }
 
+fn place(
+    rt: &Runtime<System>,
+    binding: &Binding,
+    op: Option<Op>,
+    call: Option<u32>,
+) -> Option<CodePlace> {
+    match (call, op) {
+        (Some(site), _) => rt.place(site),
+        (None, Some(op)) => rt.entry(binding.funcs[op as usize]?),
+        (None, None) => None,
+    }
+}
+
 fn op_ret(ret: Ret) -> OpRet {
     OpRet { value: ret.r0, instructions: ret.instructions }
 }
@@ -239,6 +252,10 @@ impl Ops for Bound<'_> {
         }
     }
 
+    fn place(&self, op: Option<Op>, call: Option<u32>) -> Option<CodePlace> {
+        place(self.rt, self.binding, op, call)
+    }
+
     fn release_owner(&mut self, system: &mut System, addr: u64) {
         self.rt.release_owner(system, addr);
     }
@@ -280,6 +297,10 @@ impl Ops for BpfOps {
 
     fn set_share(&mut self, system: &mut System, pid: u32, share: u64) -> Result<(), Fault> {
         self.bound().set_share(system, pid, share)
+    }
+
+    fn place(&self, op: Option<Op>, call: Option<u32>) -> Option<CodePlace> {
+        place(&self.rt, &self.binding, op, call)
     }
 
     fn release_owner(&mut self, system: &mut System, addr: u64) {

@@ -5,6 +5,7 @@ use crate::class::{Servers, Waiting};
 use crate::cpuset::CpuSet;
 use crate::dsq::DsqIx;
 use crate::list::{Links, List};
+use crate::running::Site;
 use crate::task::Tid;
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
@@ -27,6 +28,7 @@ pub(crate) struct Asked {
     pub(crate) slice_ns: u64,
     /// Of an insertion by virtual time.
     pub(crate) vtime: u64,
+    pub(crate) site: Option<Site>,
 }
 
 /// One CPU.

@@ -24,12 +24,32 @@ pub(crate) struct Context {
     pub(crate) tracing: bool,
 }
 
+/// From where hosted code called a kernel function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Site {
+    /// In which callback; `None`: in another program.
+    pub(crate) op: Option<Op>,
+    /// The call's place, `None`: the beginning of the callback.
+    pub(crate) at: Option<u32>,
+}
+
+/// What the machine works on for the scheduler, for the message of an error.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Subject {
+    pub(crate) task: Option<Tid>,
+    pub(crate) site: Option<Site>,
+}
+
 /// State of the running call, and of those that it interrupts.
 #[derive(Debug, Default)]
 pub(crate) struct Running {
     /// `smp_processor_id()`.
     pub(crate) this_cpu: u32,
     pub(crate) ctx: Context,
+    /// The last call of a kernel function by hosted code, if it runs.
+    pub(crate) site: u32,
+    /// Work that hosted code asked for, and that is done after it returned.
+    pub(crate) subject: Subject,
     /// A process that is no task of the workload has the CPU for the moment.
     pub(crate) outsider: bool,
     /// The task that `current` is while a program runs, where that is not `rq->curr`; 0: it is.

@@ -7,19 +7,21 @@ use crate::config::Config;
 use crate::consts::*;
 use crate::dsq::{Dsq, DsqIx, Queues};
 use crate::event_queue::{Due, EventQueue};
-use crate::exit::{ExitInfo, ExitKind};
+use crate::exit::{ExitInfo, ExitKind, ExitTask, Origin};
 use crate::ext::idle::IdleMasks;
 use crate::guest::Guest;
 use crate::hosted::Hosted;
 use crate::ops::{Op, Ops};
 use crate::rq::{Cpus, Rq};
-use crate::running::{Context, Running};
-use crate::task::{Task, Tid};
+use crate::running::{Context, Running, Site, Subject};
+use crate::task::{comm, Task, Tid};
 use crate::tasks::Tasks;
 use crate::timers::Timers;
 use crate::told::Told;
 use rota_choice::Choices;
-use rota_trace::{Cost, Event, EventKind};
+use rota_trace::{Cost, CpuList, Event, EventKind};
+use rota_vm::error::Fault;
+use rota_vm::runtime::CodePlace;
 
 /// The simulated kernel: everything but the scheduler that it hosts. A function that needs one
 /// group only is a function of that group.
@@ -186,23 +188,34 @@ impl System {
         }
         let inner = Context { op: Some(op), locked_rq, task, tracing: false };
         let outer = std::mem::replace(&mut self.running.ctx, inner);
+        let (site, subject) = (self.running.site, std::mem::take(&mut self.running.subject));
         let result = o.call(self, op, args);
         self.running.ctx = outer;
+        (self.running.site, self.running.subject) = (site, subject);
         match result {
             Ok(ret) => {
                 self.charge_callback(op, task, ret.instructions);
                 ret.value
             }
             Err(fault) => {
-                self.fault(format!("ops.{}(): {fault}", op.name()));
+                self.fault(&format!("ops.{}()", op.name()), task, fault);
                 0
             }
         }
     }
 
     /// A program was stopped, after how many instructions is not known: its budget at most.
-    pub(crate) fn fault(&mut self, text: String) {
-        self.error(ExitKind::Error, text);
+    pub(crate) fn fault(&mut self, program: &str, task: Option<Tid>, fault: Fault) {
+        let is_first = self.hosted.exit.is_none();
+        self.about(Subject { task, site: None }, |system| {
+            system.error(ExitKind::Error, format!("{program}: {fault}"));
+        });
+        if let (true, Some(exit)) = (is_first, &mut self.hosted.exit) {
+            exit.origin.callback = Some(program.to_owned());
+            let Fault { function, insn, source, .. } = fault;
+            exit.origin.place =
+                (!function.is_empty()).then_some(CodePlace { function, insn, source });
+        }
         self.count_executed(self.config.budget);
     }
 
@@ -248,6 +261,46 @@ impl System {
         self.call(o, op, Some(rq), Some(t), &args[..=rest.len()])
     }
 
+    /// The call that hosted code is making, if it runs.
+    pub(crate) fn site(&self) -> Option<Site> {
+        let ctx = &self.running.ctx;
+        let runs = ctx.op.is_some() || ctx.tracing || self.timers.expiring;
+        runs.then_some(Site { op: ctx.op, at: Some(self.running.site) })
+    }
+
+    /// Does what a scheduler asked for: errors are about this.
+    pub(crate) fn about<R>(&mut self, subject: Subject, act: impl FnOnce(&mut Self) -> R) -> R {
+        let outer = std::mem::replace(&mut self.running.subject, subject);
+        let result = act(self);
+        self.running.subject = outer;
+        result
+    }
+
+    /// An error about a task.
+    pub(crate) fn error_about(&mut self, t: Tid, text: String) {
+        let site = self.running.subject.site;
+        self.about(Subject { task: Some(t), site }, |system| system.error(ExitKind::Error, text));
+    }
+
+    /// An error about what a callback returned.
+    pub(crate) fn error_of(&mut self, op: Op, task: Option<Tid>, text: String) {
+        let site = Some(Site { op: Some(op), at: None });
+        self.about(Subject { task, site }, |system| system.error(ExitKind::Error, text));
+    }
+
+    /// What an exit comes from.
+    fn origin(&self, site: Option<Site>) -> Origin {
+        let callback = site.and_then(|site| site.op).map(|op| format!("ops.{}()", op.name()));
+        let task = self.running.subject.task.or(self.running.ctx.task).map(|t| self.task(t));
+        let task = task.map(|task| ExitTask {
+            name: comm(&task.name).to_owned(),
+            pid: task.pid,
+            cpus: task.cpus.iter().collect::<CpuList>().as_str().to_owned(),
+            waits: None,
+        });
+        Origin { callback, place: None, task }
+    }
+
     /// `scx_error()` and friends: the first one wins (`scx_claim_exit()`).
     pub(crate) fn error(&mut self, kind: ExitKind, message: String) {
         self.exit_with(kind, 0, message);
@@ -262,12 +315,15 @@ impl System {
             end -= 1;
         }
         message.truncate(end);
+        let site = self.site().or(self.running.subject.site);
+        self.hosted.exit_site = site;
         self.hosted.exit = Some(ExitInfo {
             kind,
             code,
             message,
             cpu: Some(self.running.this_cpu),
             dump: String::new(),
+            origin: self.origin(site),
         });
     }
 
@@ -286,7 +342,8 @@ impl System {
         if (-MAX_ERRNO..0).contains(&err) {
             return err;
         }
-        self.error(ExitKind::Error, format!("ops.{}() returned an invalid errno {err}", op.name()));
+        let task = self.running.subject.task;
+        self.error_of(op, task, format!("ops.{}() returned an invalid errno {err}", op.name()));
         -71 // -EPROTO
     }
 }

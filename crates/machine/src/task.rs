@@ -7,6 +7,7 @@ use crate::consts::DSQ_INVALID;
 use crate::cpuset::CpuSet;
 use crate::dsq::DsqIx;
 use crate::rq::Asked;
+use crate::running::Site;
 use rota_workload::{Identity, Settings, TaskIx};
 use std::sync::Arc;
 
@@ -113,6 +114,8 @@ pub(crate) struct Task {
     pub(crate) ddsp_dsq_id: u64,
     pub(crate) ddsp_enq_flags: u64,
     pub(crate) ddsp_asked: Asked,
+    /// The call that inserted it last, for messages.
+    pub(crate) inserted_from: Option<Site>,
     /// On `rq->scx.ddsp_deferred_locals`.
     pub(crate) ddsp_deferred: bool,
     pub(crate) sticky_cpu: i32,
@@ -182,6 +185,7 @@ impl Task {
             ddsp_dsq_id: DSQ_INVALID,
             ddsp_enq_flags: 0,
             ddsp_asked: Asked::default(),
+            inserted_from: None,
             ddsp_deferred: false,
             sticky_cpu: -1,
             selected_cpu: 0,

@@ -15,7 +15,7 @@ pub(crate) struct Timers {
     by_start: FxHashMap<u64, Start>,
     by_addr: FxHashMap<u64, u64>,
     /// A timer's callback runs.
-    expiring: bool,
+    pub(crate) expiring: bool,
 }
 
 /// A timer, its CPU, and whether it is of the fair class's scheduler.
@@ -57,7 +57,7 @@ impl System {
                 let cost_ns = ret.instructions * self.config.costs.insn_ps / 1000;
                 self.rq_mut(cpu).debt_ns += cost_ns;
             }
-            Err(fault) => self.fault(format!("bpf_timer callback: {fault}")),
+            Err(fault) => self.fault("bpf_timer callback", None, fault),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::run::SchedulerExit;
 use crate::stats::Counters;
+use crate::system::System;
 use rota_trace::Event;
 
 /// Lines of `bpf_printk` kept.
@@ -26,6 +27,13 @@ impl Default for Told {
             printed: Vec::new(),
             exits: Vec::new(),
         }
+    }
+}
+
+impl System {
+    /// Lines that the scheduler printed so far.
+    pub fn printed(&self) -> &[String] {
+        &self.told.printed
     }
 }
 

@@ -18,12 +18,14 @@ mod place;
 mod render;
 mod scalar;
 mod setup;
+mod tree;
 mod value;
 
 pub use live::Patch;
 pub(crate) use place::{form_of, load};
 pub use render::render;
 pub(crate) use scalar::Form;
+pub use tree::{tree, Tree};
 pub use value::Value;
 
 use crate::btf::{Field, PathError, Type, TypeId};

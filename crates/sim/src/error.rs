@@ -30,6 +30,8 @@ pub enum SimError {
         program: String,
         /// What it returned or did, and what was expected.
         what: String,
+        /// Lines that it, and those before it, printed.
+        printed: Vec<String>,
     },
     /// A map takes no such entry.
     #[error("{object}: map {map}: {what}")]
@@ -52,6 +54,14 @@ impl SimError {
         match self {
             Self::Run(RunError::Choice(error)) => Some(error),
             _ => None,
+        }
+    }
+
+    /// Lines that the object had printed by then.
+    pub fn printed(&self) -> &[String] {
+        match self {
+            Self::Program { printed, .. } => printed,
+            _ => &[],
         }
     }
 

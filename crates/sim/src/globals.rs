@@ -39,7 +39,7 @@ impl Loaded {
         image.variables.iter().filter_map(of).collect()
     }
 
-    fn bytes_of(&mut self, variable: &Variable) -> Vec<u8> {
+    pub(crate) fn bytes_of(&mut self, variable: &Variable) -> Vec<u8> {
         let Some(base) = self.ops.runtime().map_base(variable.map) else { return Vec::new() };
         let from = base + u64::from(variable.offset);
         let bytes = self.machine.system.memory().bytes(from, variable.size);

@@ -28,6 +28,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod dump;
 mod error;
 mod globals;
 mod measured;
@@ -36,6 +37,7 @@ mod setup;
 mod simulation;
 mod statistics;
 
+pub use dump::{Dump, DumpedEntry, DumpedGlobal, DumpedMap};
 pub use error::SimError;
 pub use globals::Global;
 pub use measured::{Measured, Watchers};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a run gave.
 
+use crate::dump::Dump;
 use crate::error::SimError;
 use crate::simulation::Simulation;
 use crate::statistics::PolicyStat;
@@ -29,6 +30,8 @@ pub struct Measured {
     pub figures: Option<Figures>,
     /// The choices of the run, if they were recorded.
     pub choices: Option<Recording>,
+    /// What the policy had in memory at the end, if it was asked for.
+    pub dump: Option<Dump>,
 }
 
 /// Who else sees a run's events.
@@ -61,11 +64,13 @@ impl Simulation {
         watchers.sinks.into_iter().for_each(|sink| sinks.push(sink));
         self.config.detail = sinks.wants_detail();
 
+        let dumps = self.dumps;
         let mut loaded = self.load()?;
         let outcome = loaded.run(&mut sinks)?;
         drop(sinks);
         let choices = loaded.take_choices();
         let policy_stats = loaded.statistics();
+        let dump = dumps.then(|| loaded.dump());
 
         let counters = &outcome.counters;
         let counted = counters.decisions > 0;
@@ -79,6 +84,6 @@ impl Simulation {
         if let Some(figures) = &mut figures {
             figures.curves.extend(responses);
         }
-        Ok(Measured { outcome, numbers, groups, requests, policy_stats, figures, choices })
+        Ok(Measured { outcome, numbers, groups, requests, policy_stats, figures, choices, dump })
     }
 }

@@ -62,11 +62,21 @@ pub(crate) fn instance(
             what: fault.to_string(),
         })?;
     }
-    setup.runs.iter().try_for_each(|run| run_program(ops, system, &image, run))
+    let run = |run| {
+        let result = run_program(ops, system, &image, run);
+        result.map_err(|error| match error {
+            SimError::Program { object, program, what, .. } => {
+                SimError::Program { object, program, what, printed: system.printed().to_vec() }
+            }
+            error => error,
+        })
+    };
+    setup.runs.iter().try_for_each(run)
 }
 
 fn failed(image: &Image, run: &Run, what: String) -> SimError {
-    SimError::Program { object: image.name.clone(), program: run.program.clone(), what }
+    let (object, program) = (image.name.clone(), run.program.clone());
+    SimError::Program { object, program, what, printed: Vec::new() }
 }
 
 /// A set-up program and its context.

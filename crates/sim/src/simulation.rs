@@ -29,6 +29,7 @@ pub struct Simulation {
     /// `None`: choices are seeded.
     replays: Option<Arc<Recording>>,
     records: bool,
+    pub(crate) dumps: bool,
 }
 
 impl Simulation {
@@ -43,6 +44,7 @@ impl Simulation {
             fair: None,
             replays: None,
             records: false,
+            dumps: false,
         }
     }
 
@@ -80,9 +82,16 @@ impl Simulation {
         Self { records: true, ..self }
     }
 
+    /// Reads all global variables and maps of the policy at the end: [`Measured::dump`].
+    ///
+    /// [`Measured::dump`]: crate::Measured::dump
+    pub fn dumping(self) -> Self {
+        Self { dumps: true, ..self }
+    }
+
     /// Makes the machine, and loads and sets up the policy.
     pub fn load(self) -> Result<Loaded, SimError> {
-        let Self { policy, workload, config, setup, fair, replays, records } = self;
+        let Self { policy, workload, config, setup, fair, replays, records, .. } = self;
         let mut choices = match replays {
             Some(recording) => Choices::by(Replayed::new(recording)),
             None => config.choices(),

@@ -44,6 +44,17 @@ pub struct LimitedCall {
     pub source: Option<String>,
 }
 
+/// A place in hosted code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodePlace {
+    /// Function.
+    pub function: String,
+    /// Instruction slot relative to the function.
+    pub insn: u32,
+    /// `file:line: text` from BTF line info, where there is one.
+    pub source: Option<String>,
+}
+
 /// A load through an argument of a callback that may be NULL, where nothing compares it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UncheckedLoad {
@@ -78,6 +89,8 @@ pub(crate) trait Code<R, H>: Send + Sync {
     /// Loads through arguments that the kernel marks nullable, where no way leads that compares the
     /// argument: a verifier refuses them.
     fn unchecked_loads(&self) -> &[UncheckedLoad];
+    /// Function, instruction slot in it, and source line of the op at `pc`.
+    fn place(&self, pc: usize) -> Option<CodePlace>;
     /// Completes a fault with function, instruction and source line of the op at `pc`.
     fn locate(&self, fault: Fault, pc: usize) -> Fault;
 }

@@ -41,6 +41,12 @@ pub trait Host: Sized + 'static {
     /// The cgroup whose `cgroup_subsys_state`/`cgroup` a task is in: guest address, for
     /// `bpf_get_current_cgroup_id`-like helpers (0: none).
     fn cgroup_of(&mut self, task: u64) -> u64;
+    /// The hosted code calls a helper or kernel function from here, a place that
+    /// [`Runtime::place`](crate::runtime::Runtime::place) names.
+    #[inline]
+    fn calls_from(&mut self, site: u32) {
+        let _ = site;
+    }
     /// May a kernel function that is limited to these [contexts](crate::table::Kfunc::contexts) be called now?
     fn may_call(&self, contexts: u32, name: &str) -> Result<(), Fault>;
 }

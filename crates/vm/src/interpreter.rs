@@ -12,7 +12,7 @@ mod reach;
 mod resume;
 mod run;
 
-use crate::code::{Code, LimitedCall, State, UncheckedLoad};
+use crate::code::{Code, CodePlace, LimitedCall, State, UncheckedLoad};
 use crate::error::Fault;
 use crate::host::Host;
 use crate::places::Places;
@@ -52,6 +52,11 @@ impl<H: Host> Code<Runtime<H>, H> for Program<H> {
 
     fn unchecked_loads(&self) -> &[UncheckedLoad] {
         &self.unchecked
+    }
+
+    fn place(&self, pc: usize) -> Option<CodePlace> {
+        let (function, insn, source) = Program::place(self, pc)?;
+        Some(CodePlace { function, insn, source })
     }
 
     fn locate(&self, fault: Fault, pc: usize) -> Fault {

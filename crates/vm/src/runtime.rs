@@ -7,7 +7,7 @@ mod exec;
 mod expiry;
 mod ownership;
 
-pub use crate::code::{LimitedCall, UncheckedLoad};
+pub use crate::code::{CodePlace, LimitedCall, UncheckedLoad};
 pub use exec::{Exec, Step};
 
 use crate::callback::Callback;
@@ -145,6 +145,16 @@ impl<H: Host> Runtime<H> {
     /// such a program.
     pub fn unchecked_loads(&self) -> &[UncheckedLoad] {
         self.code.unchecked_loads()
+    }
+
+    /// The place that a host was told of by [`Host::calls_from`].
+    pub fn place(&self, site: u32) -> Option<CodePlace> {
+        self.code.place(site as usize)
+    }
+
+    /// Where a function begins.
+    pub fn entry(&self, func: FuncId) -> Option<CodePlace> {
+        self.code.place(self.code.entry(func)?)
     }
 
     /// The decoded functions.

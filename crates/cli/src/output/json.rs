@@ -3,8 +3,9 @@
 //! schema number, additions come at the end of their object.
 
 use super::blocked::{self, Blocked, Link};
+use super::exit::ExitJson;
 use super::unfilled::{self, UnfilledRead};
-use super::{tunables, Run};
+use super::{doubts, dump, tunables, Run};
 use crate::error::Error;
 use rota_machine::config::{Config, Costs};
 use rota_machine::outside::Happened;
@@ -119,6 +120,11 @@ pub(crate) struct Sim<'a> {
     untold_types: &'a [String],
     events: Vec<EventJson<'a>>,
     never_called: Vec<NeverCalledJson>,
+    doubts: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    globals: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    maps: Option<Value>,
 }
 
 /// What came of an event from outside.
@@ -147,13 +153,6 @@ pub(crate) struct MachineJson {
     idle_entry_ns: u64,
     ideal: bool,
     shuffle_ties: bool,
-}
-
-#[derive(Debug, Serialize)]
-struct ExitJson {
-    kind: u32,
-    code: i64,
-    reason: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -187,17 +186,14 @@ impl<'a> Sim<'a> {
             calls: count.calls,
             instructions: count.instructions,
         });
+        let (globals, maps) = run.finished.dump.as_ref().map(dump::json).unzip();
         Self {
             schema: "rota.sim/1",
             policy: PolicyJson::new(run.policy, run.source, run.image, run.set),
             machine: MachineJson::new(run.config),
             seed: (!run.is_replay).then_some(run.config.seed),
             duration_ns: outcome.end_ns,
-            exit: ExitJson {
-                kind: outcome.exit.kind as u32,
-                code: outcome.exit.code,
-                reason: outcome.exit.to_string(),
-            },
+            exit: ExitJson::new(&outcome.exit),
             tasks: &run.finished.numbers.tasks,
             totals: &run.finished.numbers.totals,
             workload: &run.load.file,
@@ -211,6 +207,9 @@ impl<'a> Sim<'a> {
             untold_types: &run.image.untold_types,
             events: outcome.outside.iter().map(EventJson::new).collect(),
             never_called: NeverCalledJson::all(run.image),
+            doubts: doubts::of(run),
+            globals,
+            maps,
         }
     }
 }

@@ -31,6 +31,13 @@ pub(crate) fn exit(exit: &dyn Display, is_error: bool) {
     let _ = writeln!(anstream::stderr(), "{style}EXIT:{style:#} {exit}");
 }
 
+/// What of the policy that comes from.
+pub(crate) fn exit_details(lines: &[String]) {
+    lines.iter().for_each(|line| {
+        let _ = writeln!(anstream::stderr(), "  {}", plain(line));
+    });
+}
+
 /// The same where it is one of several policies and runs.
 pub(crate) fn exit_of(policy: &str, runs: &str, exit: &str, is_error: bool) {
     let style = if is_error { ALARM } else { CALM };

@@ -3,6 +3,9 @@
 
 pub(crate) mod blocked;
 pub(crate) mod comparison;
+pub(crate) mod doubts;
+pub(crate) mod dump;
+pub(crate) mod exit;
 pub(crate) mod fluid;
 pub(crate) mod json;
 pub(crate) mod kernels;

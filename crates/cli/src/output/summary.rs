@@ -2,7 +2,7 @@
 //! The text of `rota sim`: a line of what was run, tasks, totals, notes, the end.
 
 use super::units::{duration, index_or_dash, mean_or_dash, percent, time, time_or_dash};
-use super::{blocked, requests, table, unfilled, Run};
+use super::{blocked, dump, requests, table, unfilled, Run};
 use rota_machine::config::Config;
 use rota_machine::outside::Happened;
 use rota_machine::tracing::{never_called, NeverCalled};
@@ -37,6 +37,12 @@ pub(crate) fn print(out: &mut dyn Write, run: &Run<'_>, all_tasks: bool) -> io::
     }
     if !finished.outcome.exit.kind.is_error() {
         writeln!(out, "\nEXIT: {}", finished.outcome.exit)?;
+        for line in finished.outcome.exit.origin.lines() {
+            writeln!(out, "  {line}")?;
+        }
+    }
+    if let Some(dump) = &finished.dump {
+        dump::print(out, dump)?;
     }
     Ok(())
 }

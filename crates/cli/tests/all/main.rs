@@ -11,6 +11,7 @@ mod cli_compare_resume;
 mod cli_completions;
 mod cli_control;
 mod cli_ejection;
+mod cli_errors;
 mod cli_findings;
 mod cli_fluid;
 mod cli_hostile;

@@ -5,6 +5,7 @@ use crate::class::Takes;
 use crate::consts::*;
 use crate::exit::{ExitInfo, ExitKind};
 use crate::ops::{Op, Ops};
+use crate::running::{Site, Subject};
 use crate::system::System;
 use crate::task::Tid;
 
@@ -39,7 +40,23 @@ impl System {
         let text =
             format!("{label} failed to run for {}.{:03}s", waited_ms / 1000, waited_ms % 1000);
         let here = std::mem::replace(&mut self.running.this_cpu, cpu);
-        self.error(ExitKind::ErrorStall, text);
+        // what it waits for: what inserted it, or the callback that was to do so
+        let queued = self.task(t).dsq.map(|dsq| self.dsq(dsq).id);
+        let never = Site { op: Some(Op::Enqueue), at: None };
+        let site = match queued {
+            Some(_) => self.task(t).inserted_from,
+            None => Some(never),
+        };
+        let waits = queued.map_or_else(
+            || "in no DSQ: ops.enqueue() was called, and nothing dispatched it".to_owned(),
+            |id| format!("on {}", dsq_name(id)),
+        );
+        self.about(Subject { task: Some(t), site }, |system| {
+            system.error(ExitKind::ErrorStall, text);
+        });
+        if let Some(task) = self.hosted.exit.as_mut().and_then(|exit| exit.origin.task.as_mut()) {
+            task.waits = Some(waits);
+        }
         self.running.this_cpu = here;
         true
     }
@@ -98,6 +115,18 @@ impl System {
         if let (false, Some(exit)) = (self.may_execute(0), &mut self.hosted.exit) {
             exit.dump.push_str("not all callbacks were made: leaving took too many instructions\n");
         }
+        if let (Some(exit), Some(site)) = (&mut self.hosted.exit, self.hosted.exit_site) {
+            exit.origin.place = exit.origin.place.take().or_else(|| o.place(site.op, site.at));
+        }
         self.hosted.exit.clone().unwrap_or_else(ExitInfo::none)
+    }
+}
+
+/// A queue as a scheduler's author calls it.
+fn dsq_name(id: u64) -> String {
+    match id {
+        DSQ_GLOBAL => "SCX_DSQ_GLOBAL".into(),
+        DSQ_LOCAL => "the CPU's SCX_DSQ_LOCAL".into(),
+        id => format!("DSQ {id:#x}"),
     }
 }

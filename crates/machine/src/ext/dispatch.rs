@@ -3,9 +3,9 @@
 
 use crate::consts::*;
 use crate::dsq::{Cursor, DsqIx};
-use crate::exit::ExitKind;
 use crate::ops::{Op, Ops};
 use crate::rq::DspEntry;
+use crate::running::Subject;
 use crate::system::System;
 use crate::task::{OpsState, Tid};
 
@@ -29,7 +29,7 @@ impl System {
         if enforce {
             let label = self.task(t).label();
             let text = format!("SCX_DSQ_LOCAL[_ON] target CPU {cpu} not allowed for {label}");
-            self.error(ExitKind::Error, text);
+            self.error_about(t, text);
         }
         false
     }
@@ -173,12 +173,14 @@ impl System {
         self.task_mut(t).ops_state = OpsState::Dispatching;
         self.apply_late(t, asked, enq_flags);
         let task_cpu = self.task(t).cpu;
-        let dsq = self.find_dsq_for_dispatch(rq, dsq_id, task_cpu);
-        if self.dsq(dsq).id == DSQ_LOCAL {
-            self.dispatch_to_local_dsq(o, rq, dsq, t, enq_flags);
-        } else {
-            self.dispatch_enqueue(o, dsq, t, enq_flags | ENQ_CLEAR_OPSS);
-        }
+        self.about(Subject { task: Some(t), site: asked.site }, |system| {
+            let dsq = system.find_dsq_for_dispatch(rq, dsq_id, task_cpu);
+            if system.dsq(dsq).id == DSQ_LOCAL {
+                system.dispatch_to_local_dsq(o, rq, dsq, t, enq_flags);
+            } else {
+                system.dispatch_enqueue(o, dsq, t, enq_flags | ENQ_CLEAR_OPSS);
+            }
+        });
     }
 
     /// `flush_dispatch_buf()`.

@@ -2,9 +2,9 @@
 //! Becoming runnable and stopping to be: `enqueue_task_scx()`, `dequeue_task_scx()`.
 
 use crate::consts::*;
-use crate::exit::ExitKind;
 use crate::ops::{Op, Ops};
 use crate::rq::{Asked, Direct};
+use crate::running::Subject;
 use crate::system::System;
 use crate::task::{OpsState, Tid};
 use crate::tasks::Tasks;
@@ -31,14 +31,12 @@ impl System {
             }
             Direct::Task(expected) => {
                 let (want, got) = (self.task(expected).label(), self.task(t).label());
-                self.error(
-                    ExitKind::Error,
-                    format!("scheduling for {want} but trying to direct-dispatch {got}"),
-                );
+                let text = format!("scheduling for {want} but trying to direct-dispatch {got}");
+                self.error_about(t, text);
             }
             _ => {
                 let label = self.task(t).label();
-                self.error(ExitKind::Error, format!("{label} already direct-dispatched"));
+                self.error_about(t, format!("{label} already direct-dispatched"));
             }
         }
     }
@@ -47,7 +45,8 @@ impl System {
     fn direct_dispatch(&mut self, o: &mut dyn Ops, t: Tid, enq_flags: u64) {
         let cpu = self.task(t).cpu;
         let id = self.task(t).ddsp_dsq_id;
-        let dsq = self.find_dsq_for_dispatch(cpu, id, cpu);
+        let subject = Subject { task: Some(t), site: self.task(t).ddsp_asked.site };
+        let dsq = self.about(subject, |system| system.find_dsq_for_dispatch(cpu, id, cpu));
         self.task_mut(t).ddsp_enq_flags |= enq_flags;
         // a remote local queue has to wait until this CPU's lock can be dropped
         if self.dsq(dsq).id == DSQ_LOCAL && dsq != self.rq(cpu).local {

@@ -7,6 +7,7 @@ use crate::consts::*;
 use crate::exit::ExitKind;
 use crate::ops::Ops;
 use crate::rq::Cpus;
+use crate::running::Subject;
 use crate::system::System;
 
 impl System {
@@ -90,10 +91,12 @@ impl System {
             let asked = task.ddsp_asked;
             self.tasks.clear_direct_dispatch(t);
             self.apply_late(t, asked, enq_flags);
-            let dsq = self.find_dsq_for_dispatch(cpu, id, task_cpu);
-            if self.dsq(dsq).id == DSQ_LOCAL {
-                self.dispatch_to_local_dsq(o, cpu, dsq, t, enq_flags);
-            }
+            self.about(Subject { task: Some(t), site: asked.site }, |system| {
+                let dsq = system.find_dsq_for_dispatch(cpu, id, task_cpu);
+                if system.dsq(dsq).id == DSQ_LOCAL {
+                    system.dispatch_to_local_dsq(o, cpu, dsq, t, enq_flags);
+                }
+            });
         }
     }
 

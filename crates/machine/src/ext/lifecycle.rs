@@ -54,7 +54,7 @@ impl System {
             let ret = self.call(o, Op::Init, None, None, &[]) as i32;
             if ret != 0 {
                 let ret = self.sanitize_err(Op::Init, i64::from(ret));
-                self.error(ExitKind::Error, format!("ops.init() failed ({ret})"));
+                self.error_of(Op::Init, None, format!("ops.init() failed ({ret})"));
             }
         }
         if self.hosted.exit.is_none() {
@@ -237,14 +237,15 @@ impl System {
             if ret != 0 {
                 let ret = self.sanitize_err(Op::InitTask, i64::from(ret));
                 let label = self.task(t).label();
-                self.error(ExitKind::Error, format!("ops.init_task() failed ({ret}) for {label}"));
+                let text = format!("ops.init_task() failed ({ret}) for {label}");
+                self.error_of(Op::InitTask, Some(t), text);
                 return false;
             }
             if self.is_disallowed(t) && fork {
                 let label = self.task(t).label();
                 let text =
                     format!("ops.init_task() set task->scx.disallow for {label} during fork");
-                self.error(ExitKind::Error, text);
+                self.error_of(Op::InitTask, Some(t), text);
             } else if self.is_disallowed(t) && self.task(t).settings.policy == Policy::Ext {
                 self.task_mut(t).rejected = true;
                 self.publish_priority(t);

@@ -4,6 +4,7 @@
 use crate::consts::DSQ_LOCAL;
 use crate::ops::{Op, Ops};
 use crate::rq::Direct;
+use crate::running::{Site, Subject};
 use crate::system::System;
 use crate::task::Tid;
 use crate::tracing::Place;
@@ -51,7 +52,10 @@ impl System {
             self.rq_mut(here).in_select_cpu = false;
             self.rq_mut(here).direct = Direct::No;
             self.set_selected_cpu(t, cpu);
-            if self.cpu_valid(i64::from(cpu), "from ops.select_cpu()") {
+            let site = Some(Site { op: Some(Op::SelectCpu), at: None });
+            let subject = Subject { task: Some(t), site };
+            let place = "from ops.select_cpu()";
+            if self.about(subject, |system| system.cpu_valid(i64::from(cpu), place)) {
                 return cpu as u32;
             }
             return prev_cpu;

@@ -109,7 +109,7 @@ impl System {
     ) -> Result<u64, Fault> {
         let found = self.insert_preamble("scx_bpf_dsq_insert", p, dsq_id, enq_flags)?;
         let Some((t, flags)) = found else { return Ok(0) };
-        self.insert_commit(t, dsq_id, flags, Asked { slice_ns, vtime: 0 });
+        self.insert_commit(t, dsq_id, flags, Asked { slice_ns, ..Asked::default() });
         Ok(1)
     }
 
@@ -124,7 +124,12 @@ impl System {
     ) -> Result<u64, Fault> {
         let found = self.insert_preamble("scx_bpf_dsq_insert_vtime", p, dsq_id, enq_flags)?;
         let Some((t, flags)) = found else { return Ok(0) };
-        self.insert_commit(t, dsq_id, flags | ENQ_DSQ_PRIQ, Asked { slice_ns, vtime });
+        self.insert_commit(
+            t,
+            dsq_id,
+            flags | ENQ_DSQ_PRIQ,
+            Asked { slice_ns, vtime, ..Asked::default() },
+        );
         Ok(1)
     }
 
@@ -147,6 +152,9 @@ impl System {
     /// `scx_dsq_insert_commit()`.
     fn insert_commit(&mut self, t: Tid, dsq_id: u64, enq_flags: u64, asked: Asked) {
         let cpu = self.running.this_cpu;
+        let site = self.site();
+        let asked = Asked { site, ..asked };
+        self.task_mut(t).inserted_from = site;
         if !self.config.rules.insert_sets_late {
             self.apply(t, asked, enq_flags);
         }

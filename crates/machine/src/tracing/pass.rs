@@ -95,7 +95,7 @@ impl System {
                 self.told.counters.count_place(at, instructions);
                 self.charge_program(at.name(), None, instructions);
             }
-            Err(Stopped { section, fault }) => self.fault(format!("{section}: {fault}")),
+            Err(Stopped { section, fault }) => self.fault(&section, None, fault),
         }
     }
 

@@ -275,6 +275,7 @@ pub(super) fn interpret<H: Host>(
                     }
                 }
                 let args = [r[1], r[2], r[3], r[4], r[5]];
+                host.calls_from((pc - 1) as u32);
                 match (callee.run)(host, rt, &args) {
                     Ok(value) => r[0] = value,
                     Err(fault) => break Err(Box::new(fault)),

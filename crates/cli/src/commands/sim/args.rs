@@ -81,6 +81,10 @@ pub(crate) struct SimArgs {
     #[arg(short, long)]
     pub(crate) verbose: bool,
 
+    /// Print all globals and maps of the policy as they are at the end
+    #[arg(long)]
+    pub(crate) dump_globals: bool,
+
     /// Print one JSON object (schema rota.sim/1)
     #[arg(long)]
     pub(crate) json: bool,

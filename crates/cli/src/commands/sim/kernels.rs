@@ -22,6 +22,7 @@ pub(super) fn run(args: &SimArgs) -> Result<Status, Error> {
         ("--replay-choices", args.replay_choices.is_some()),
         ("--all-tasks", args.all_tasks),
         ("--verbose", args.verbose),
+        ("--dump-globals", args.dump_globals),
     ];
     if let Some((option, _)) = of_one_run.iter().find(|(_, given)| *given) {
         return Err(Error::input(format!("{option}: not with --kernel all, expected one release")));

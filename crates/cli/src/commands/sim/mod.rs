@@ -10,7 +10,7 @@ use crate::choices::{self, Replay};
 use crate::error::{Error, Status};
 use crate::load::Load;
 use crate::object::{self, Named};
-use crate::output::{json, messages, summary, tunables, units, Run};
+use crate::output::{doubts, json, messages, summary, tunables, units, Run};
 use crate::output_file::OutputFile;
 use crate::prepare;
 use crate::progress::{self, Clock};
@@ -61,6 +61,9 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     }
     let record = args.record_choices.as_deref().map(OutputFile::create).transpose()?;
     let mut simulation = simulation(args, &mut policy, &load, &config)?.with_setup(&setup);
+    if args.dump_globals {
+        simulation = simulation.dumping();
+    }
     if let Some(replay) = &replay {
         simulation = simulation.with_choices(replay.recording.clone());
     }
@@ -74,7 +77,12 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     });
     let mut finished = finished.map_err(|error| match (&replay, error.of_choices()) {
         (Some(replay), Some(error)) => replay.refused(error),
-        _ => simulation::refused(&error, &load),
+        _ => {
+            if args.verbose {
+                error.printed().iter().for_each(|line| messages::text(line));
+            }
+            simulation::refused(&error, &load)
+        }
     })?;
     for trace in traces {
         trace.finish(finished.outcome.end_ns)?;
@@ -105,7 +113,8 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
         summary::print(&mut out, &run, args.all_tasks)?;
     }
     out.flush()?;
-    let status = tell(&finished, args.verbose);
+    doubts::of(&run).iter().for_each(|doubt| messages::warning(doubt));
+    let status = tell(&finished, args.verbose, args.json);
     match is_cut {
         true => Err(interrupted(args, &finished, config.duration_ns)),
         false => Ok(status),
@@ -164,7 +173,7 @@ fn not_swapped(args: &SimArgs) -> Result<(), Error> {
 }
 
 /// What belongs on standard error.
-fn tell(finished: &Measured, verbose: bool) -> Status {
+fn tell(finished: &Measured, verbose: bool, json: bool) -> Status {
     let outcome = &finished.outcome;
     if verbose {
         outcome.printed.iter().for_each(|line| messages::text(line));
@@ -173,7 +182,11 @@ fn tell(finished: &Measured, verbose: bool) -> Status {
     if outcome.exit.kind == rota_machine::exit::ExitKind::Unreg {
         return Status::Done;
     }
-    messages::exit(&outcome.exit, outcome.exit.kind.is_error());
+    // Another exit than an error is part of the summary.
+    if outcome.exit.kind.is_error() || json {
+        messages::exit(&outcome.exit, outcome.exit.kind.is_error());
+        messages::exit_details(&outcome.exit.origin.lines());
+    }
     if outcome.exit.kind.is_error() {
         Status::Ejected
     } else {

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How a policy left, in JSON.
+
+use rota_machine::exit::{ExitInfo, ExitTask, Origin};
+use serde::Serialize;
+
+/// The exit, and what of the policy it comes from.
+#[derive(Debug, Serialize)]
+pub(crate) struct ExitJson {
+    kind: u32,
+    code: i64,
+    reason: String,
+    callback: Option<String>,
+    function: Option<String>,
+    instruction: Option<u32>,
+    source: Option<String>,
+    task: Option<TaskJson>,
+}
+
+/// The task that an exit is about.
+#[derive(Debug, Serialize)]
+struct TaskJson {
+    name: String,
+    pid: u32,
+    cpus: String,
+    waits: Option<String>,
+}
+
+impl ExitJson {
+    pub(crate) fn new(exit: &ExitInfo) -> Self {
+        let Origin { callback, place, task } = exit.origin.clone();
+        Self {
+            kind: exit.kind as u32,
+            code: exit.code,
+            reason: exit.to_string(),
+            callback,
+            function: place.as_ref().map(|place| place.function.clone()),
+            instruction: place.as_ref().map(|place| place.insn),
+            source: place.and_then(|place| place.source),
+            task: task.map(|ExitTask { name, pid, cpus, waits }| TaskJson {
+                name,
+                pid,
+                cpus,
+                waits,
+            }),
+        }
+    }
+}
