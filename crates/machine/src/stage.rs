@@ -7,6 +7,7 @@ use crate::run::RunError;
 use crate::system::System;
 use crate::tracing::{Moment, Place, Places, Stopped};
 use rota_vm::error::Fault;
+use rota_vm::runtime::CodePlace;
 
 /// Loads a scheduler anew.
 pub type Load<'a, E> = &'a mut dyn FnMut(&mut System) -> Result<E, RunError>;
@@ -77,6 +78,10 @@ impl<E: Ops, F: Ops> Ops for Stage<'_, E, F> {
 
     fn set_share(&mut self, system: &mut System, pid: u32, share: u64) -> Result<(), Fault> {
         self.ext.set_share(system, pid, share)
+    }
+
+    fn place(&self, op: Option<Op>, call: Option<u32>) -> Option<CodePlace> {
+        self.ext.place(op, call)
     }
 
     fn release_owner(&mut self, system: &mut System, addr: u64) {
