@@ -87,6 +87,12 @@ impl System {
 
     fn audit_cpu(&self, cpu: u32) -> Result<(), String> {
         let rq = self.rq(cpu);
+        if !self.hotplug.is_active(cpu) && !rq.is_excused() {
+            let queued = rq.nr_running + rq.nr_higher > 0 && rq.waiting.first().is_some();
+            if rq.curr.is_some() || rq.scx.nr_running > 0 || queued {
+                return Err("is offline, yet has tasks".into());
+            }
+        }
         self.audit_side(cpu, &rq.scx, &self.idle, Class::Ext)?;
         if let Some(side) = &self.other {
             let fair = &side.rqs[cpu as usize];

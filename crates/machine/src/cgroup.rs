@@ -21,6 +21,20 @@ const FIRST_ID: u64 = 1;
 /// `CSS_ONLINE`.
 const CSS_ONLINE: u32 = 2;
 
+/// `CSS_DYING`.
+pub(crate) const CSS_DYING: u32 = 16;
+
+/// `cpu.max` and `cpu.max.burst`; a quota of `u64::MAX` is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bandwidth {
+    pub(crate) period_us: u64,
+    pub(crate) quota_us: u64,
+    pub(crate) burst_us: u64,
+}
+
+/// Defaults of `scx_tg_init()`: 100 ms, no quota.
+const UNLIMITED: Bandwidth = Bandwidth { period_us: 100_000, quota_us: u64::MAX, burst_us: 0 };
+
 /// One cgroup and its guest objects.
 #[derive(Clone, Debug)]
 pub(crate) struct Cgroup {
@@ -30,12 +44,15 @@ pub(crate) struct Cgroup {
     /// In the order of their making.
     pub(crate) children: Vec<u32>,
     pub(crate) weight: u32,
+    pub(crate) bandwidth: Bandwidth,
     pub(crate) addr: u64,
     kn: u64,
     task_group: u64,
     css_set: u64,
     /// `SCX_TG_INITED`.
     inited: bool,
+    /// It was removed.
+    gone: bool,
 }
 
 /// Every cgroup; the first is the root.
@@ -61,7 +78,22 @@ impl Cgroups {
 
     pub(crate) fn by_id(&self, id: u64) -> Option<u32> {
         let at = u32::try_from(id.checked_sub(FIRST_ID)?).ok()?;
-        (at < self.len()).then_some(at)
+        (at < self.len() && !self.get(at).gone).then_some(at)
+    }
+
+    pub(crate) fn get_mut(&mut self, at: u32) -> &mut Cgroup {
+        &mut self.all[at as usize]
+    }
+
+    /// Nobody finds the group any more; who knows it keeps it.
+    pub(crate) fn remove(&mut self, at: u32) {
+        let group = self.get_mut(at);
+        group.gone = true;
+        let (path, parent) = (group.path.clone(), group.parent);
+        self.by_path.remove(&path);
+        if let Some(parent) = parent {
+            self.get_mut(parent).children.retain(|child| *child != at);
+        }
     }
 
     /// Cgroups in pre-order: a parent comes before its children.
@@ -144,11 +176,13 @@ impl Cgroups {
             parent,
             children: Vec::new(),
             weight: WEIGHT_DFL,
+            bandwidth: UNLIMITED,
             addr,
             kn,
             task_group,
             css_set,
             inited: false,
+            gone: false,
         };
         self.all.push(cgroup);
         self.by_path.insert(path.to_string(), at);
@@ -194,22 +228,42 @@ impl System {
     }
 
     fn init_one_cgroup(&mut self, o: &mut dyn Ops, at: u32) {
+        if let Err(errno) = self.call_cgroup_init(o, at) {
+            self.error_of(Op::CgroupInit, None, format!("ops.cgroup_init() failed ({errno})"));
+        }
+    }
+
+    /// `scx_tg_online()`: whether the scheduler takes it, or an errno.
+    pub(crate) fn tg_online(&mut self, o: &mut dyn Ops, at: u32) -> Result<(), i64> {
+        let result = self.call_cgroup_init(o, at);
+        result.map_err(|errno| self.sanitize_err(Op::CgroupInit, errno))
+    }
+
+    fn call_cgroup_init(&mut self, o: &mut dyn Ops, at: u32) -> Result<(), i64> {
         let cgroup = self.cgroups.get(at).clone();
         if self.has(Op::CgroupInit) {
             let args = self.guest.scratch.cgroup_init_args;
             let layout = self.guest.layouts.cgroup_init_args.clone();
             self.guest.put_u32(args, layout.weight, cgroup.weight);
-            // defaults of tg_set_cfs_bandwidth(): 100 ms period, no quota
-            self.guest.put_u64(args, layout.bw_period_us, 100_000);
-            self.guest.put_u64(args, layout.bw_quota_us, u64::MAX);
-            self.guest.put_u64(args, layout.bw_burst_us, 0);
+            self.guest.put_u64(args, layout.bw_period_us, cgroup.bandwidth.period_us);
+            self.guest.put_u64(args, layout.bw_quota_us, cgroup.bandwidth.quota_us);
+            self.guest.put_u64(args, layout.bw_burst_us, cgroup.bandwidth.burst_us);
             let ret = self.call(o, Op::CgroupInit, None, None, &[cgroup.addr, args]) as i32;
             if ret != 0 {
-                self.error_of(Op::CgroupInit, None, format!("ops.cgroup_init() failed ({ret})"));
-                return;
+                return Err(i64::from(ret));
             }
         }
-        self.cgroups.all[at as usize].inited = true;
+        self.cgroups.get_mut(at).inited = true;
+        Ok(())
+    }
+
+    /// `scx_tg_offline()`.
+    pub(crate) fn tg_offline(&mut self, o: &mut dyn Ops, at: u32) {
+        let inited = std::mem::take(&mut self.cgroups.get_mut(at).inited);
+        if self.hosted.cgroup_enabled && self.has(Op::CgroupExit) && inited {
+            let addr = self.cgroups.get(at).addr;
+            self.call(o, Op::CgroupExit, None, None, &[addr]);
+        }
     }
 
     /// `scx_cgroup_exit()`.
@@ -226,16 +280,6 @@ impl System {
                 self.call(o, Op::CgroupExit, None, None, &[addr]);
             }
             o.release_owner(self, addr);
-        }
-    }
-
-    /// `cpu_weight_write_u64()` and `scx_group_set_weight()`.
-    pub(crate) fn cgroup_set_weight(&mut self, o: &mut dyn Ops, path: &str, weight: u32) {
-        let Some(at) = self.cgroups.find(path) else { return };
-        let old = std::mem::replace(&mut self.cgroups.all[at as usize].weight, weight);
-        if self.hosted.cgroup_enabled && self.has(Op::CgroupSetWeight) && old != weight {
-            let addr = self.cgroups.get(at).addr;
-            self.call(o, Op::CgroupSetWeight, None, None, &[addr, u64::from(weight)]);
         }
     }
 

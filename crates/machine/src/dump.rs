@@ -91,6 +91,7 @@ impl System {
         let c = &self.told.counters;
         let counters = [
             ("SCX_EV_SELECT_CPU_FALLBACK", c.select_cpu_fallback),
+            ("SCX_EV_DISPATCH_LOCAL_DSQ_OFFLINE", c.dispatch_local_dsq_offline),
             ("SCX_EV_DISPATCH_KEEP_LAST", c.dispatch_keep_last),
             ("SCX_EV_ENQ_SKIP_EXITING", c.enq_skip_exiting),
             ("SCX_EV_REENQ_IMMED", c.reenq_immed),

@@ -113,6 +113,11 @@ impl Machine {
             round.begin(self.system.cpus.resched, self.system.config.exact_slices);
         }
         let cpu = round.next(&mut self.system.choices)?;
+        if self.system.is_offline(cpu) {
+            self.system.rq_mut(cpu).need_resched = false;
+            self.system.cpus.resched.remove(cpu);
+            return None;
+        }
         if self.system.rq(cpu).interrupted {
             self.system.cpus.resched.remove(cpu);
             return None;

@@ -202,6 +202,7 @@ layout! {
     /// `struct scx_event_stats`.
     EventStatsLayout = "scx_event_stats" {
         select_cpu_fallback: "SCX_EV_SELECT_CPU_FALLBACK",
+        dispatch_local_dsq_offline: "SCX_EV_DISPATCH_LOCAL_DSQ_OFFLINE",
         dispatch_keep_last: "SCX_EV_DISPATCH_KEEP_LAST",
         enq_skip_exiting: "SCX_EV_ENQ_SKIP_EXITING",
         reenq_immed: "SCX_EV_REENQ_IMMED", reenq_local_repeat: "SCX_EV_REENQ_LOCAL_REPEAT",

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The callbacks of a scheduler, `struct sched_ext_ops`, and what calling them needs.
 
+use crate::outside::object::Done;
 use crate::run::RunError;
 use crate::system::System;
 use crate::tracing::{Moment, Place, Places, Stopped};
 use rota_vm::error::Fault;
 use rota_vm::runtime::CodePlace;
+use rota_workload::events::ObjectAction;
 
 macro_rules! ops {
     ($($variant:ident = $name:literal / $cid:literal),* $(,)?) => {
@@ -94,6 +96,8 @@ pub struct OpsParams {
     pub timeout_ms: u32,
     /// `exit_dump_len`, 0 for the default.
     pub exit_dump_len: u32,
+    /// `hotplug_seq`, 0 for whatever CPUs there are.
+    pub hotplug_seq: u64,
 }
 
 /// A fair class, and schedulers that are loaded while the machine runs.
@@ -143,6 +147,15 @@ pub trait Ops {
     fn place(&self, op: Option<Op>, call: Option<u32>) -> Option<CodePlace> {
         let _ = (op, call);
         None
+    }
+    /// Whether the scheduler has what user space wants to act on.
+    fn fits(&self, action: &ObjectAction) -> Result<(), String> {
+        Err(format!("{action}: the scheduler is no object"))
+    }
+    /// User space acts on the object that the scheduler is of.
+    fn act(&mut self, system: &mut System, action: &ObjectAction) -> Done {
+        let _ = system;
+        Done::Refused(format!("{action}: the scheduler is no object"))
     }
     /// A task or cgroup at this guest address is gone: forget what is stored for it.
     fn release_owner(&mut self, system: &mut System, addr: u64);

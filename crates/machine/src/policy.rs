@@ -5,11 +5,13 @@ use crate::attach::{self, AttachError, Program};
 use crate::contexts::Caller;
 use crate::kfuncs;
 use crate::ops::{Op, OpRet, Ops, OpsParams};
+use crate::outside::object::{self, Done};
 use crate::system::System;
 use crate::tracing::{self, Attached, Moment, Place, Places, Stopped};
 use rota_object::image::{FuncId, Image, MapId, OpsField, StructOps};
 use rota_vm::error::Fault;
 use rota_vm::runtime::{CodePlace, Ret, Runtime};
+use rota_workload::events::ObjectAction;
 use std::sync::Arc;
 
 /// Map of shares that `rota run --share` and the workload key `share` fill.
@@ -82,6 +84,7 @@ impl Binding {
             dispatch_max_batch: int("dispatch_max_batch") as u32,
             timeout_ms: int("timeout_ms") as u32,
             exit_dump_len: int("exit_dump_len") as u32,
+            hotplug_seq: int("hotplug_seq"),
         };
         let tracing = tracing::attached(image);
         let watched = tracing.iter().map(|program| program.at).collect();
@@ -301,6 +304,14 @@ impl Ops for BpfOps {
 
     fn place(&self, op: Option<Op>, call: Option<u32>) -> Option<CodePlace> {
         place(&self.rt, &self.binding, op, call)
+    }
+
+    fn fits(&self, action: &ObjectAction) -> Result<(), String> {
+        object::fits(self.rt.image(), action)
+    }
+
+    fn act(&mut self, system: &mut System, action: &ObjectAction) -> Done {
+        self.act_on(system, action).unwrap_or_else(Done::Refused)
     }
 
     fn release_owner(&mut self, system: &mut System, addr: u64) {

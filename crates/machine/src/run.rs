@@ -121,6 +121,7 @@ impl Machine {
 
     fn run_through(&mut self, o: &mut dyn Ops, sink: &mut dyn Sink) -> Result<Outcome, RunError> {
         let end_ns = self.system.config.duration_ns;
+        self.check_objects(o)?;
         let mut is_cut = false;
         if self.begin(o)? {
             let arrivals: Vec<_> = self.runner.initial().collect();
@@ -271,7 +272,7 @@ impl Machine {
         match due {
             Due::Arrive(ix) => self.start(o, TaskIx(ix)),
             Due::Wake(_, t) => {
-                let here = self.system.task(Tid(t)).cpu;
+                let here = self.system.timer_cpu(self.system.task(Tid(t)).cpu);
                 self.system.wake_up(o, Tid(t), here, 0);
                 Ok(())
             }

@@ -70,6 +70,14 @@ impl System {
 
     /// `try_to_wake_up()`, run on the CPU `here`.
     pub(crate) fn wake_up(&mut self, o: &mut dyn Ops, t: Tid, here: u32, waker: u32) {
+        match &mut self.task_mut(t).halt {
+            Some(halt) => halt.note_wakeup(),
+            None => self.wake_up_now(o, t, here, waker),
+        }
+    }
+
+    /// As [`System::wake_up`], whether it is stopped or not.
+    pub(crate) fn wake_up_now(&mut self, o: &mut dyn Ops, t: Tid, here: u32, waker: u32) {
         match self.task(t).state {
             State::Sleeping => {}
             State::Blocking => {
@@ -78,7 +86,7 @@ impl System {
                 self.set_state(t, State::Runnable);
                 self.task_mut(t).work = Work::Next;
                 self.pass_woken_awake(o, t, here);
-                return;
+                return self.leave_forbidden_cpu(o, t);
             }
             _ => return,
         }
@@ -222,6 +230,9 @@ impl System {
         }
         if let Some((n, true)) = next {
             self.start_slice(cpu, n);
+        }
+        if !self.hotplug.is_active(cpu) {
+            self.push_away(o, cpu);
         }
         self.push_waiting(o, cpu);
         if let (Some(p), OffCpu::Exit) = (prev, why) {
@@ -378,18 +389,19 @@ impl System {
         if cpus == self.task(t).cpus {
             return;
         }
-        self.change_task(o, t, DEQ_SAVE | DEQ_NOCLOCK, |system, o| {
-            system.task_mut(t).cpus = cpus;
-            system.publish_affinity(t);
-            system.tell_affinity(t);
-            let class = system.task(t).class;
-            if class.is_hosted() {
-                system.hosting(o, class, |system, o| system.tell_cpumask(o, t));
-            }
-        });
-        let old = self.task(t).cpu;
-        let Some(new) = cpus.first().filter(|_| !cpus.contains(old)) else { return };
-        if !self.is_queued(t) {
+        self.do_set_affinity(o, t, cpus);
+        self.leave_forbidden_cpu(o, t);
+    }
+
+    /// The rest of `__set_cpus_allowed_ptr()`: a queued task goes where it may be.
+    pub(crate) fn leave_forbidden_cpu(&mut self, o: &mut dyn Ops, t: Tid) {
+        let (old, cpus) = (self.task(t).cpu, self.task(t).cpus);
+        if cpus.contains(old) {
+            return;
+        }
+        let Some(new) = cpus.and(&self.active_cpus()).first() else { return };
+        // one that is about to block or to end does so first
+        if !self.is_queued(t) || self.task(t).state != State::Runnable {
             return;
         }
         // migration_cpu_stop(): the stopper switches the task out, then moves it
@@ -408,6 +420,24 @@ impl System {
         }
         self.migrate_any(o, t, old, new);
         self.check_preempt(new, t);
+    }
+
+    /// `__do_set_cpus_allowed()`.
+    fn do_set_affinity(&mut self, o: &mut dyn Ops, t: Tid, cpus: CpuSet) {
+        self.change_task(o, t, DEQ_SAVE | DEQ_NOCLOCK, |system, o| {
+            system.task_mut(t).cpus = cpus;
+            system.publish_affinity(t);
+            system.tell_affinity(t);
+            let class = system.task(t).class;
+            if class.is_hosted() {
+                system.hosting(o, class, |system, o| system.tell_cpumask(o, t));
+            }
+        });
+    }
+
+    /// `set_cpus_allowed_force()`: every CPU (`task_cpu_fallback_mask()`).
+    pub(crate) fn force_affinity(&mut self, o: &mut dyn Ops, t: Tid) {
+        self.do_set_affinity(o, t, CpuSet::first_n(self.nr_cpus()));
     }
 
     /// `do_sched_yield()`: the task itself calls `schedule()` next.

@@ -85,6 +85,7 @@ impl Machine {
             other: None,
             running: Default::default(),
             told: Default::default(),
+            hotplug: Default::default(),
             config,
         };
         system.build_cpus();
@@ -193,6 +194,10 @@ pub(crate) fn check_task(
     };
     if system.hosted.enabled && who.is_some_and(|t| marks(&t)) {
         return fail("SCHED_EXT is refused (EACCES): p->scx.disallow is set".into());
+    }
+    let stays = who.is_some_and(|t| system.task(t).settings.cpus == settings.cpus);
+    if !stays && system.affinity(settings.cpus.as_deref()).and(&system.active_cpus()).is_empty() {
+        return fail("all CPUs of its cpus are offline then (EINVAL)".into());
     }
     system.admit(who, settings).or_else(fail)
 }

@@ -3,11 +3,13 @@
 //! that is the fair class.
 
 use crate::ops::{Lifecycle, Op, OpRet, Ops, OpsParams};
+use crate::outside::object::Done;
 use crate::run::RunError;
 use crate::system::System;
 use crate::tracing::{Moment, Place, Places, Stopped};
 use rota_vm::error::Fault;
 use rota_vm::runtime::CodePlace;
+use rota_workload::events::ObjectAction;
 
 /// Loads a scheduler anew.
 pub type Load<'a, E> = &'a mut dyn FnMut(&mut System) -> Result<E, RunError>;
@@ -82,6 +84,14 @@ impl<E: Ops, F: Ops> Ops for Stage<'_, E, F> {
 
     fn place(&self, op: Option<Op>, call: Option<u32>) -> Option<CodePlace> {
         self.ext.place(op, call)
+    }
+
+    fn fits(&self, action: &ObjectAction) -> Result<(), String> {
+        self.ext.fits(action)
+    }
+
+    fn act(&mut self, system: &mut System, action: &ObjectAction) -> Done {
+        self.ext.act(system, action)
     }
 
     fn release_owner(&mut self, system: &mut System, addr: u64) {

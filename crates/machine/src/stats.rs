@@ -29,6 +29,8 @@ pub struct Counters {
     pub select_cpu_fallback: u64,
     /// `SCX_EV_DISPATCH_KEEP_LAST`.
     pub dispatch_keep_last: u64,
+    /// `SCX_EV_DISPATCH_LOCAL_DSQ_OFFLINE`.
+    pub dispatch_local_dsq_offline: u64,
     /// `SCX_EV_ENQ_SKIP_EXITING`.
     pub enq_skip_exiting: u64,
     /// `SCX_EV_REFILL_SLICE_DFL`.

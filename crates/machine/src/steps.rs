@@ -18,7 +18,7 @@ impl Machine {
     pub(crate) fn start(&mut self, o: &mut dyn Ops, ix: TaskIx) -> Result<(), RunError> {
         for ix in self.runner.thread_of(ix).into_iter().chain([ix]) {
             if !self.tid_of_ix.contains_key(&ix) {
-                self.arrive(o, ix, None, 0)?;
+                self.arrive(o, ix, None, self.system.first_online())?;
                 self.system.drain_deferred(o);
             }
         }
@@ -131,6 +131,12 @@ impl Machine {
             }
             self.system.running.this_cpu = cpu;
             self.system.rq_mut(cpu).fruitless_looks = 0;
+            if self.system.task(t).halt.is_some() {
+                if self.system.heed_halt(cpu, t) {
+                    continue;
+                }
+                break;
+            }
             let ix = self.system.task(t).ix;
             let step = match (self.system.task(t).ends, self.system.task(t).makes) {
                 (true, _) => Step::Exit,

@@ -12,6 +12,7 @@ use crate::ext::idle::IdleMasks;
 use crate::guest::Guest;
 use crate::hosted::Hosted;
 use crate::ops::{Op, Ops};
+use crate::outside::hotplug::Hotplug;
 use crate::rq::{Cpus, Rq};
 use crate::running::{Context, Running, Site, Subject};
 use crate::task::{comm, Task, Tid};
@@ -47,6 +48,7 @@ pub struct System {
     /// The call into the scheduler that is being made.
     pub(crate) running: Running,
     pub(crate) told: Told,
+    pub(crate) hotplug: Hotplug,
 }
 
 impl System {
@@ -138,6 +140,9 @@ impl System {
 
     /// `resched_curr()` of a CPU that may be another one, which learns of it by an interrupt.
     pub(crate) fn resched_cpu(&mut self, cpu: u32) {
+        if self.is_offline(cpu) {
+            return;
+        }
         let ipi_ns = self.config.costs.ipi_ns;
         if cpu == self.running.this_cpu || ipi_ns == 0 {
             return self.cpus.resched_curr(cpu);

@@ -6,6 +6,7 @@ use crate::class::{Class, Entity};
 use crate::consts::DSQ_INVALID;
 use crate::cpuset::CpuSet;
 use crate::dsq::DsqIx;
+use crate::outside::signals::Halt;
 use crate::rq::Asked;
 use crate::running::Site;
 use rota_workload::{Identity, Settings, TaskIx};
@@ -130,6 +131,8 @@ pub(crate) struct Task {
     pub(crate) cgrp_moving_from: Option<u32>,
     /// Once its settings were changed from outside: those that it asked for itself.
     pub(crate) own_settings: Option<Box<Settings>>,
+    /// It is stopped by a signal, or about to be.
+    pub(crate) halt: Option<Box<Halt>>,
 }
 
 impl Task {
@@ -196,6 +199,7 @@ impl Task {
             nivcsw: 0,
             cgrp_moving_from: None,
             own_settings: None,
+            halt: None,
         }
     }
 

@@ -39,6 +39,7 @@ impl System {
         let Some((timer, cpu, is_fair)) = self.timers.by_start.remove(&start) else { return };
         self.timers.by_addr.remove(&timer);
         let class = if is_fair { Class::Fair } else { Class::Ext };
+        let cpu = self.timer_cpu(cpu);
         self.hosting(o, class, |system, o| system.run_timer(o, timer, cpu));
     }
 

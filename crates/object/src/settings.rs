@@ -21,7 +21,7 @@ mod setup;
 mod tree;
 mod value;
 
-pub use live::Patch;
+pub use live::{Patch, VariablePlace};
 pub(crate) use place::{form_of, load};
 pub use render::render;
 pub(crate) use scalar::Form;

@@ -38,6 +38,7 @@ impl Simple {
             dispatch_max_batch: 0,
             timeout_ms: 0,
             exit_dump_len: 0,
+            hotplug_seq: 0,
         };
         Self { params, vtime_now: 0, stats: [0; 2] }
     }

@@ -35,10 +35,72 @@ pub enum When {
 pub enum Action {
     /// Something of tasks is set.
     Set(Tasks, TaskSetting),
+    /// The processes of tasks get a signal.
+    Signal(Tasks, Signal),
     /// A cgroup changes, by its path.
     Cgroup(Arc<str>, CgroupAction),
     /// The scheduler is loaded (true), or taken away.
     Load(bool),
+    /// A CPU is taken offline or brought online.
+    Cpu(u32, bool),
+    /// Something is done to the scheduler's object.
+    Object(ObjectAction),
+}
+
+/// A signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// `SIGKILL`.
+    Kill,
+    /// `SIGSTOP`.
+    Stop,
+    /// `SIGCONT`.
+    Continue,
+}
+
+impl Signal {
+    /// All of them.
+    pub const ALL: [Signal; 3] = [Signal::Kill, Signal::Stop, Signal::Continue];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Signal::Kill => "SIGKILL",
+            Signal::Stop => "SIGSTOP",
+            Signal::Continue => "SIGCONT",
+        }
+    }
+}
+
+/// Something that user space does to the scheduler's object. Texts are as those that set a variable
+/// before the run; a part of a struct has its path, the whole an empty one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ObjectAction {
+    /// A global variable is written, by its path.
+    Variable {
+        /// `name`, `table[3]`, `conf.limit`.
+        path: String,
+        /// What is written.
+        value: String,
+    },
+    /// An element of a map is written.
+    Map {
+        /// The map.
+        map: String,
+        /// Parts of the key.
+        key: Vec<(String, String)>,
+        /// Parts of the value.
+        value: Vec<(String, String)>,
+    },
+    /// A `syscall` program runs (`BPF_PROG_TEST_RUN`).
+    Program {
+        /// The program.
+        program: String,
+        /// The CPU that it runs on.
+        cpu: u32,
+        /// Parts of its context.
+        ctx: Vec<(String, String)>,
+    },
 }
 
 /// Tasks that an event is about.
@@ -68,6 +130,21 @@ pub enum TaskSetting {
 pub enum CgroupAction {
     /// `cpu.weight` is written.
     Weight(u32),
+    /// `cpu.max` is written.
+    Max {
+        /// Microseconds of each period; `None`: no limit.
+        quota_us: Option<u64>,
+        /// `None`: the period stays.
+        period_us: Option<u64>,
+    },
+    /// `cpu.max.burst` is written, in microseconds.
+    Burst(u64),
+    /// `cpu.idle` is written.
+    Idle(bool),
+    /// `mkdir`.
+    Create,
+    /// `rmdir`.
+    Destroy,
 }
 
 impl OutsideEvent {
@@ -85,9 +162,13 @@ impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Action::Set(tasks, setting) => write!(f, "task {} {setting}", tasks.name),
+            Action::Signal(tasks, signal) => write!(f, "task {} {}", tasks.name, signal.name()),
             Action::Cgroup(path, action) => write!(f, "cgroup {path} {action}"),
             Action::Load(true) => f.write_str("scheduler load"),
             Action::Load(false) => f.write_str("scheduler unload"),
+            Action::Cpu(cpu, true) => write!(f, "cpu {cpu} online"),
+            Action::Cpu(cpu, false) => write!(f, "cpu {cpu} offline"),
+            Action::Object(action) => action.fmt(f),
         }
     }
 }
@@ -110,6 +191,36 @@ impl fmt::Display for CgroupAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CgroupAction::Weight(weight) => write!(f, "cpu.weight {weight}"),
+            CgroupAction::Max { quota_us, period_us } => {
+                let quota = quota_us.map_or("max".to_owned(), |us| us.to_string());
+                write!(f, "cpu.max {quota}")?;
+                period_us.map_or(Ok(()), |us| write!(f, " {us}"))
+            }
+            CgroupAction::Burst(us) => write!(f, "cpu.max.burst {us}"),
+            CgroupAction::Idle(idle) => write!(f, "cpu.idle {}", u8::from(*idle)),
+            CgroupAction::Create => f.write_str("create"),
+            CgroupAction::Destroy => f.write_str("destroy"),
+        }
+    }
+}
+
+impl fmt::Display for ObjectAction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = |parts: &[(String, String)]| {
+            let part = |(path, value): &(String, String)| match path.as_str() {
+                "" => value.clone(),
+                path => format!("{path}={value}"),
+            };
+            parts.iter().map(part).collect::<Vec<_>>().join(",")
+        };
+        match self {
+            ObjectAction::Variable { path, value } => write!(f, "variable {path} = {value}"),
+            ObjectAction::Map { map, key, value } => {
+                write!(f, "map {map}[{}] = {}", parts(key), parts(value))
+            }
+            ObjectAction::Program { program, cpu, .. } => {
+                write!(f, "program {program} on cpu {cpu}")
+            }
         }
     }
 }

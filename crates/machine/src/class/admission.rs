@@ -30,6 +30,24 @@ fn percent(bandwidth: u64) -> String {
 }
 
 impl System {
+    /// What each CPU admits: 950 ms of each second, of which each server of a hosted class has 50.
+    fn admitted_each(&self) -> u64 {
+        let both = self.tasks.takes == Takes::Marked && self.config.rules.ext_server;
+        let servers = if both { 2 } else { 1 };
+        bandwidth(950, 1000) - servers * bandwidth(50, 1000)
+    }
+
+    /// `dl_bw_deactivate()`: whether what is reserved fits one CPU less.
+    pub(crate) fn fits_without_one_more(&self) -> Result<(), String> {
+        let each = self.admitted_each();
+        let left = u64::from(self.active_cpus().len()).saturating_sub(1);
+        if self.above.reserved <= left * each {
+            return Ok(());
+        }
+        let (taken, most) = (percent(self.above.reserved), percent(left * each));
+        Err(format!("SCHED_DEADLINE tasks reserve {taken} of a CPU, {left} CPUs admit {most}"))
+    }
+
     /// Whether a task may come into being with these settings, or take them on; if not, why.
     pub(crate) fn admit(&self, who: Option<Tid>, settings: &Settings) -> Result<(), String> {
         if !matches!(Class::of(settings), Class::Deadline(_)) {
@@ -41,11 +59,8 @@ impl System {
         }
         let own = who.map_or(0, |t| reserved_by(&self.task(t).settings));
         let taken = self.above.reserved - own;
-        // 950 ms of each second, of which each server of a hosted class has 50
-        let both = self.tasks.takes == Takes::Marked && self.config.rules.ext_server;
-        let servers = if both { 2 } else { 1 };
-        let each = bandwidth(950, 1000) - servers * bandwidth(50, 1000);
-        let most = u64::from(self.nr_cpus()) * each;
+        let each = self.admitted_each();
+        let most = u64::from(self.active_cpus().len()) * each;
         if taken + wanted <= most {
             return Ok(());
         }
@@ -54,7 +69,7 @@ impl System {
              admit {}",
             percent(wanted),
             percent(taken),
-            self.nr_cpus(),
+            self.active_cpus().len(),
             percent(most)
         ))
     }

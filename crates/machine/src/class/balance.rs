@@ -29,7 +29,8 @@ impl System {
         if task.nr_cpus_allowed < 2 {
             return None;
         }
-        let lowest = task.cpus.iter().map(|cpu| self.level(cpu, rank)).min()?;
+        let there = task.cpus.minus(&self.hotplug.inactive);
+        let lowest = there.iter().map(|cpu| self.level(cpu, rank)).min()?;
         if lowest >= rank {
             return None;
         }
@@ -39,7 +40,7 @@ impl System {
             let far = topology.llc_of(*cpu) != llc;
             (*cpu != task.cpu, far, *cpu != self.running.this_cpu, *cpu)
         };
-        task.cpus.iter().filter(|cpu| self.level(*cpu, rank) == lowest).min_by_key(order)
+        there.iter().filter(|cpu| self.level(*cpu, rank) == lowest).min_by_key(order)
     }
 
     /// `select_task_rq()`: the CPU, and whether the class chose it.
@@ -48,7 +49,11 @@ impl System {
         if class.is_hosted() {
             return self.hosting(o, class, |system, o| system.select_task_rq(o, t, wake_flags));
         }
-        (self.select_higher(t), true)
+        let cpu = self.select_higher(t);
+        if self.hotplug.is_active(cpu) {
+            return (cpu, true);
+        }
+        (self.select_fallback(o, t, cpu), true)
     }
 
     /// `select_task_rq_rt()`, `select_task_rq_dl()`: a task stays where it was, whatever of
@@ -87,7 +92,7 @@ impl System {
     /// `pull_rt_task()`, `pull_dl_task()`: a CPU takes over who waits elsewhere and is greater
     /// than all it has itself.
     pub(crate) fn pull_waiting(&mut self, o: &mut dyn Ops, cpu: u32, own: Rank) {
-        if self.above.nr_waiting == 0 {
+        if self.above.nr_waiting == 0 || !self.hotplug.is_active(cpu) {
             return;
         }
         let here = self.rq(cpu).waiting.first().map_or(own, |(rank, _)| rank.max(own));

@@ -24,7 +24,11 @@ impl System {
     /// `task_can_run_on_remote_rq()`; `enforce` ejects a scheduler that insists.
     pub(crate) fn task_can_run_on_remote_rq(&mut self, t: Tid, cpu: u32, enforce: bool) -> bool {
         if self.task(t).cpus.contains(cpu) {
-            return true;
+            let online = self.hotplug.is_active(cpu);
+            if !online && enforce {
+                self.told.counters.dispatch_local_dsq_offline += 1;
+            }
+            return online;
         }
         if enforce {
             let label = self.task(t).label();
@@ -208,7 +212,7 @@ impl System {
                 Verdict::None
             };
         }
-        if !self.has(Op::Dispatch) {
+        if !self.has(Op::Dispatch) || !self.hotplug.is_active(cpu) {
             return Verdict::None;
         }
         let prev_addr = prev.map_or(0, |p| self.task(p).addr);

@@ -77,6 +77,11 @@ impl System {
             return self.dispatch_enqueue(o, local, t, enq_flags);
         }
         self.change_flags(t, TASK_IMMED, 0);
+        // scx_rq_online(): the scheduler knows already that the CPU goes
+        if !self.hotplug.is_active(cpu) {
+            let local = self.rq(cpu).local;
+            return self.enqueue_refilled(o, t, local, enq_flags);
+        }
         if self.is_bypassing() {
             self.told.counters.bypass_dispatch += 1;
             let target = self.rq(cpu).bypass;

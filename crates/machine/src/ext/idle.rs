@@ -57,7 +57,7 @@ impl System {
     /// `scx_idle_enable()` and `scx_idle_update_selcpu_topology()`.
     pub(crate) fn idle_enable(&mut self, has_update_idle: bool) {
         let topology = self.config.topology.clone();
-        let online = CpuSet::first_n(topology.cpus());
+        let online = self.online_cpus();
         self.idle.enabled = !has_update_idle || self.hosted.flags & OPS_KEEP_BUILTIN_IDLE != 0;
         self.idle.per_node = self.hosted.flags & OPS_BUILTIN_IDLE_PER_NODE != 0;
         let by_topology = self.config.rules.idle_by_topology;
@@ -77,6 +77,18 @@ impl System {
             self.idle.masks[at].smt = part;
             self.publish_masks(at);
         }
+    }
+
+    /// `scx_idle_update_selcpu_topology()` when CPUs come or go.
+    pub(crate) fn update_selcpu_topology(&mut self) {
+        let (topology, online) = (&self.config.topology, self.online_cpus());
+        let first = online.first().unwrap_or(0);
+        let by_topology = self.config.rules.idle_by_topology;
+        let parts = |span: CpuSet| by_topology && span.and(&online).len() < online.len();
+        self.idle.llc = parts(topology.llc_cpus(first));
+        self.idle.numa = parts(topology.node_cpus(first))
+            && !self.idle.per_node
+            && topology.nodes() != topology.llcs();
     }
 
     /// `scx_idle_test_and_clear_cpu()`.

@@ -58,6 +58,9 @@ impl System {
             }
         }
         if self.hosted.exit.is_none() {
+            self.check_hotplug_seq(params.hotplug_seq);
+        }
+        if self.hosted.exit.is_none() {
             self.validate_ops(o);
         }
         if self.hosted.exit.is_some() {

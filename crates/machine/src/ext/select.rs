@@ -27,13 +27,11 @@ impl System {
         } else {
             (self.task(t).cpus.first().unwrap_or(prev_cpu), false)
         };
-        if self.task(t).cpus.contains(cpu) {
+        // is_cpu_allowed()
+        if self.task(t).cpus.contains(cpu) && self.hotplug.is_active(cpu) {
             return (cpu, selected);
         }
-        // select_fallback_rq(): the node of the old CPU first, then anywhere allowed
-        let near = self.config.topology.node_cpus(prev_cpu).and(&self.task(t).cpus);
-        let fallback = near.first().or_else(|| self.task(t).cpus.first()).unwrap_or(prev_cpu);
-        (fallback, selected)
+        (self.select_fallback(o, t, prev_cpu), selected)
     }
 
     fn select_task_rq_scx(

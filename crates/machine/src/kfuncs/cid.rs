@@ -15,7 +15,7 @@ pub(super) fn rows() -> Vec<Kfunc<System>> {
     vec![
         row("scx_bpf_nr_cids", 0, allow::ANY, 1, |system, _, _| Ok(u64::from(system.nr_cpus()))),
         row("scx_bpf_nr_online_cids", 0, allow::ANY, 1, |system, _, _| {
-            Ok(u64::from(system.nr_cpus()))
+            Ok(u64::from(system.online_cpus().len()))
         }),
         row("scx_bpf_this_cid", 0, allow::ANY, 1, |system, _, _| {
             Ok(u64::from(system.running.this_cpu))

@@ -25,7 +25,7 @@ pub(super) fn rows() -> Vec<Kfunc<System>> {
             Ok(system.guest.scratch.all_cpus)
         }),
         row("scx_bpf_get_online_cpumask", 0, allow::CPUS, 1, |system, _, _| {
-            Ok(system.guest.scratch.all_cpus)
+            Ok(system.online_mask())
         }),
         row("scx_bpf_put_cpumask", 1, allow::CPUS, 1, |_, _, _| Ok(0)),
         row("scx_bpf_cpu_rq", 1, allow::CPUS, 2, |system, _, a| {

@@ -73,6 +73,7 @@ impl System {
         let (c, at) = (&self.told.counters, self.guest.layouts.event_stats.clone());
         let values = [
             (at.select_cpu_fallback, c.select_cpu_fallback),
+            (at.dispatch_local_dsq_offline, c.dispatch_local_dsq_offline),
             (at.dispatch_keep_last, c.dispatch_keep_last),
             (at.enq_skip_exiting, c.enq_skip_exiting),
             (at.reenq_immed, c.reenq_immed),

@@ -2,6 +2,10 @@
 //! What happens from outside: the section `"events"` of a workload. It happens on the first CPU
 //! that is online, between two things that other CPUs do, and takes none of its time.
 
+mod cgroups;
+pub(crate) mod hotplug;
+pub mod object;
+pub(crate) mod signals;
 mod tasks;
 
 use crate::event_queue::Due;
@@ -9,8 +13,11 @@ use crate::ops::Ops;
 use crate::run::{Machine, RunError};
 use crate::system::System;
 use rota_trace::EventKind;
-use rota_workload::events::{Action, CgroupAction, OutsideEvent, When};
+use rota_workload::events::{Action, ObjectAction, OutsideEvent, TaskSetting, When};
 use std::sync::Arc;
+
+/// Until a CPU that is still on its way out is looked at again.
+const RETRY_NS: u64 = 1000;
 
 /// What an event did that the trace does not show.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +48,11 @@ impl Machine {
         let workload = Arc::clone(self.runner.workload());
         let event = &workload.outside[number as usize];
         let system = &mut self.system;
+        // cpus_write_lock(): a CPU comes back after it has gone
+        if matches!(event.action, Action::Cpu(cpu, true) if system.is_leaving(cpu)) {
+            system.queue.push(system.now_ns + RETRY_NS, Due::Outside(number));
+            return Ok(());
+        }
         system.running.this_cpu = system.first_online();
         system.emit(None, EventKind::Outside { what: event.action.to_string() });
         self.act(o, event)?;
@@ -58,9 +70,18 @@ impl Machine {
     fn act(&mut self, o: &mut dyn Ops, event: &OutsideEvent) -> Result<(), RunError> {
         match &event.action {
             Action::Set(tasks, setting) => self.set_tasks(o, event, tasks, setting),
-            Action::Cgroup(path, CgroupAction::Weight(weight)) => {
-                self.system.cgroup_set_weight(o, path, *weight);
+            Action::Signal(tasks, signal) => self.signal(o, event, tasks, *signal)?,
+            Action::Cgroup(path, action) => {
+                if let Err(what) = self.system.act_on_cgroup(o, path, action) {
+                    self.happened(event, what);
+                }
             }
+            Action::Cpu(cpu, online) => {
+                if let Err(what) = self.system.plug(o, *cpu, *online) {
+                    self.happened(event, what);
+                }
+            }
+            Action::Object(action) => self.act_on_object(o, event, action),
             Action::Load(load) => self.load_scheduler(o, event, *load)?,
         }
         Ok(())
@@ -90,11 +111,6 @@ impl Machine {
 }
 
 impl System {
-    /// The CPU on which things from outside happen.
-    pub(crate) fn first_online(&self) -> u32 {
-        0
-    }
-
     /// Whether the events of a workload fit the machine and the run.
     pub(crate) fn check_outside(&self, event: &OutsideEvent) -> Result<(), RunError> {
         let fail = |what| Err(RunError::Event { event: event.label(), what });
@@ -107,7 +123,9 @@ impl System {
             ));
         }
         let cpus: &[u32] = match &event.action {
-            Action::Set(_, rota_workload::events::TaskSetting::Cpus(cpus)) => cpus,
+            Action::Set(_, TaskSetting::Cpus(cpus)) => cpus,
+            Action::Cpu(cpu, _) => std::slice::from_ref(cpu),
+            Action::Object(ObjectAction::Program { cpu, .. }) => std::slice::from_ref(cpu),
             _ => &[],
         };
         match cpus.iter().find(|cpu| **cpu >= self.nr_cpus()) {

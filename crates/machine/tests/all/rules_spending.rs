@@ -38,6 +38,7 @@ impl Dear {
             dispatch_max_batch: 0,
             timeout_ms: 0,
             exit_dump_len: 0,
+            hotplug_seq: 0,
         };
         Dear { params, ops: ops.to_vec(), timer: 0, watcher: 0, faults: None, called: Vec::new() }
     }

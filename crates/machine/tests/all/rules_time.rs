@@ -99,6 +99,7 @@ impl Timed {
             dispatch_max_batch: 0,
             timeout_ms: 0,
             exit_dump_len: 0,
+            hotplug_seq: 0,
         };
         let (fired, restart, cancel) = (Vec::new(), Vec::new(), None);
         Self { params, start: start.to_vec(), restart, fired, cancel }

@@ -8,6 +8,17 @@ use super::{is_documented, nearest, SettingError};
 use crate::btf::{Field, Type};
 use crate::image::{Image, MapId, Variable};
 
+/// Where a variable is that can be written while the program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VariablePlace {
+    /// The data section.
+    pub map: MapId,
+    /// Bytes from its start.
+    pub offset: u32,
+    /// Its size.
+    pub bytes: u32,
+}
+
 /// Bytes to be written into the value of a map of global variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Patch {
@@ -61,6 +72,41 @@ impl Image {
         let first = field.offset() as usize;
         let bytes = bytes.get(first..first + field.size as usize).unwrap_or(&[]).to_vec();
         Ok(Patch { map: variable.map, offset: variable.offset + field.offset(), bytes })
+    }
+
+    /// The variable of a path, if user space can write it while the program runs, and its bytes at
+    /// the beginning.
+    pub fn writable(&self, path: &str) -> Result<(VariablePlace, Vec<u8>), SettingError> {
+        let (at, _) = self.variable_of(path)?;
+        let variable = &self.variables[at];
+        let refuse = |why: &str| {
+            Err(SettingError::Refused { name: variable.name.clone(), why: why.to_string() })
+        };
+        let Some(map) = self.maps.get(variable.map.0 as usize) else {
+            return refuse("has no place");
+        };
+        if map.read_only {
+            return refuse("is constant once the object is loaded: set it with --set");
+        }
+        let (start, size) = (variable.offset as usize, variable.size as usize);
+        let Some(bytes) = map.initial.as_ref().and_then(|i| i.get(start..start + size)) else {
+            return refuse("has no initial value");
+        };
+        let place =
+            VariablePlace { map: variable.map, offset: variable.offset, bytes: variable.size };
+        Ok((place, bytes.to_vec()))
+    }
+
+    /// Writes a value into the bytes of the variable of a path. Type and range are checked as
+    /// [`Image::set_variable`] does.
+    pub fn write_in(&self, path: &str, value: &str, bytes: &mut [u8]) -> Result<(), SettingError> {
+        let (at, rest) = self.variable_of(path)?;
+        let variable = &self.variables[at];
+        let field = self.field_of(variable, rest)?;
+        // The tags describe the variable, not what is inside a struct.
+        let tags: &[String] = if rest.contains('.') { &[] } else { &variable.tags };
+        let name = rest.rsplit_once('.').map_or(variable.name.as_str(), |(_, member)| member);
+        self.store(bytes, &field, path, value, &Hints::of(name, tags))
     }
 
     /// The variable of a path, as [`Image::variable_of`]; a suggestion is a tunable.

@@ -101,8 +101,14 @@ pub fn parse_with(
     let barriers = names.meetings.barriers(forks, &mut names.warnings)?;
     threads::resolve(scope, &mut definitions, &names.tasks, &firsts)?;
     let initial = expand(&definitions, &firsts);
-    let known = outside::Known { tasks: &names.tasks, instances: &initial, groups: &names.groups };
-    let outside = outside::read(&root, &known)?;
+    let known = outside::Known {
+        tasks: &names.tasks,
+        instances: &initial,
+        groups: &names.groups,
+        lends: global.pi_enabled && !names.locks.mutexes.is_empty(),
+        made: Vec::new(),
+    };
+    let outside = outside::read(&root, known)?;
     let others = names.resumes.as_ref().map_or(0, BTreeMap::len);
     Ok(Workload {
         duration_ns: global.duration_ns,

@@ -12,7 +12,7 @@ use crate::json::{Member, Node, Pos, Value};
 use crate::model::{Change, Group, Policy};
 
 /// The highest CPU number a file may name: the kernel's largest CPU count less one.
-const MAX_CPU: i64 = 8191;
+pub(super) const MAX_CPU: i64 = 8191;
 
 /// The highest NUMA node: the kernel's largest count less one.
 const MAX_NODE: i64 = 1023;

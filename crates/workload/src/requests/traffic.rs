@@ -271,6 +271,17 @@ impl Traffic {
         }
     }
 
+    /// A task waits for nothing any more.
+    pub(crate) fn forget(&mut self, task: TaskIx) {
+        for queue in &mut self.queues {
+            queue.receivers.retain(|waiting| *waiting != task);
+            queue.senders.retain(|waiting| *waiting != task);
+        }
+        if let Some(hands) = self.hands.get_mut(task.0 as usize) {
+            (hands.answer, hands.demand_ns) = (Answer::NotExpected, None);
+        }
+    }
+
     /// Who has the request whose answer a task awaits, by that task; none: nobody took it yet.
     pub(crate) fn servers(&self) -> BTreeMap<TaskIx, TaskIx> {
         let mut holders = BTreeMap::new();

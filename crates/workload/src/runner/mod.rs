@@ -104,6 +104,16 @@ impl Runner {
         initial.map(|(index, task)| (TaskIx(index as u32), task.first_ns))
     }
 
+    /// A task is killed: its next step is its exit, whatever it waits for. What it had locked stays
+    /// locked, and requests that it had taken get no answer.
+    pub fn kill(&mut self, task: TaskIx) {
+        self.sync.forget(task);
+        self.traffic.forget(task);
+        let state = &mut self.tasks[task.0 as usize];
+        (state.blocked, state.relocks, state.waits_for_delay) = (false, None, false);
+        self.alive -= u32::from(!std::mem::replace(&mut state.cursor.done, true));
+    }
+
     /// What the task does next. Called once when the task starts and then whenever its
     /// previous step is complete; `now_ns` never goes backwards.
     pub fn next(&mut self, task: TaskIx, now_ns: u64, choices: &mut Choices) -> Step {

@@ -28,6 +28,11 @@ impl Barriers {
         (participants as usize).saturating_sub(self.0[barrier].len())
     }
 
+    /// The queues, one for each thing that is waited for.
+    pub(super) fn queues(&mut self) -> impl Iterator<Item = &mut WaitQueue> {
+        self.0.iter_mut()
+    }
+
     /// Who waits, and at which barrier.
     pub(super) fn waiting(&self) -> impl Iterator<Item = (TaskIx, usize)> + '_ {
         let barriers = self.0.iter().enumerate();

@@ -25,6 +25,11 @@ impl Conditions {
         self.0[condition as usize].drain()
     }
 
+    /// The queues, one for each thing that is waited for.
+    pub(super) fn queues(&mut self) -> impl Iterator<Item = &mut WaitQueue> {
+        self.0.iter_mut()
+    }
+
     /// Who waits, and for which condition.
     pub(super) fn waiting(&self) -> impl Iterator<Item = (TaskIx, usize)> + '_ {
         let conditions = self.0.iter().enumerate();

@@ -108,6 +108,16 @@ impl Sync {
         }
     }
 
+    /// A task waits for nothing any more.
+    pub(crate) fn forget(&mut self, task: TaskIx) {
+        let all = (self.suspended.queues())
+            .chain(self.semaphores.queues())
+            .chain(self.barriers.queues())
+            .chain(self.mutexes.queues())
+            .chain(self.conditions.queues());
+        all.for_each(|queue| queue.remove(task));
+    }
+
     /// Who waits now, and for what, in no particular order.
     pub(crate) fn blocked<'a>(
         &'a self,

@@ -83,6 +83,11 @@ impl Mutexes {
         self.list[mutex as usize].waiting.rerank(place, rank)
     }
 
+    /// The queues, one for each thing that is waited for.
+    pub(super) fn queues(&mut self) -> impl Iterator<Item = &mut WaitQueue> {
+        self.list.iter_mut().map(|m| &mut m.waiting)
+    }
+
     /// Who waits, and for which mutex.
     pub(super) fn waiting(&self) -> impl Iterator<Item = (TaskIx, usize)> + '_ {
         let mutexes = self.list.iter().enumerate();

@@ -63,6 +63,11 @@ impl WaitQueue {
         }
     }
 
+    /// Who waits no more.
+    pub(super) fn remove(&mut self, task: TaskIx) {
+        self.tasks.retain(|_, waiting| *waiting != task);
+    }
+
     pub(crate) fn pop(&mut self) -> Option<TaskIx> {
         self.tasks.pop_first().map(|(_, task)| task)
     }

@@ -37,6 +37,11 @@ impl Semaphores {
         Meeting::WaitAndRetry
     }
 
+    /// The queues, one for each thing that is waited for.
+    pub(super) fn queues(&mut self) -> impl Iterator<Item = &mut WaitQueue> {
+        self.0.iter_mut().map(|s| &mut s.waiting)
+    }
+
     /// Who waits, and at which semaphore.
     pub(super) fn waiting(&self) -> impl Iterator<Item = (TaskIx, usize)> + '_ {
         let semaphores = self.0.iter().enumerate();

@@ -23,6 +23,11 @@ impl Suspended {
         Meeting::GoOn(self.0[name as usize].drain())
     }
 
+    /// The queues, one for each thing that is waited for.
+    pub(super) fn queues(&mut self) -> impl Iterator<Item = &mut WaitQueue> {
+        self.0.iter_mut()
+    }
+
     pub(super) fn waiting(&self) -> impl Iterator<Item = (TaskIx, u32)> + '_ {
         let names = self.0.iter().zip(0..);
         names.flat_map(|(queue, name)| queue.iter().map(move |task| (task, name)))

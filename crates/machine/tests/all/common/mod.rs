@@ -5,6 +5,7 @@
 mod native;
 pub(crate) mod plan;
 pub(crate) mod replay;
+pub(crate) mod script;
 mod tape;
 pub(crate) mod wild;
 

@@ -37,6 +37,7 @@ impl Native {
             dispatch_max_batch: 0,
             timeout_ms: 0,
             exit_dump_len: 0,
+            hotplug_seq: 0,
         };
         Self {
             params,
@@ -64,6 +65,16 @@ impl Native {
 
     pub(crate) fn flags(mut self, flags: u64) -> Self {
         self.params.flags = flags;
+        self
+    }
+
+    /// With these callbacks, too.
+    pub(crate) fn add(&mut self, ops: &[Op]) {
+        self.ops.extend(ops);
+    }
+
+    pub(crate) fn hotplug_seq(mut self, hotplug_seq: u64) -> Self {
+        self.params.hotplug_seq = hotplug_seq;
         self
     }
 

@@ -37,6 +37,7 @@ impl Wild {
             dispatch_max_batch: rng.gen_range(0..4),
             timeout_ms: 0,
             exit_dump_len: 0,
+            hotplug_seq: 0,
         };
         let mut has = rng.gen::<u64>();
         for op in [Op::Init, Op::Enqueue, Op::Dispatch] {

@@ -82,6 +82,10 @@ impl NameList {
         index
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
     pub(super) fn into_list(self) -> Vec<String> {
         self.list
     }

@@ -11,7 +11,7 @@ use super::span::MAX_US;
 use crate::duration::parse_duration;
 use crate::error::WorkloadError;
 use crate::events::{Action, OutsideEvent, When};
-use crate::json::{Member, Pos, Value};
+use crate::json::{Member, Node, Pos, Value};
 use crate::model::Task;
 use crate::random::MAX_SPAN_NS;
 
@@ -25,6 +25,10 @@ pub(super) struct Known<'a> {
     pub(super) tasks: &'a HashMap<String, u32>,
     pub(super) instances: &'a [Task],
     pub(super) groups: &'a Groups,
+    /// Mutexes lend priority.
+    pub(super) lends: bool,
+    /// Cgroups that events make.
+    pub(super) made: Vec<String>,
 }
 
 /// Keys of every event.
@@ -47,7 +51,7 @@ enum Start<'a> {
 /// Reads `events`.
 pub(super) fn read(
     root: &Object<'_>,
-    known: &Known<'_>,
+    mut known: Known<'_>,
 ) -> Result<Vec<OutsideEvent>, WorkloadError> {
     let Some(member) = root.get("events")? else {
         return Ok(Vec::new());
@@ -60,11 +64,12 @@ pub(super) fn read(
         let message = format!("{} events: at most {MAX_EVENTS} are possible", nodes.len());
         return Err(scope.error(member.at, message));
     }
+    known.made = nodes.iter().filter_map(made).collect();
     let mut drafts = Vec::with_capacity(nodes.len());
     let mut names = HashMap::new();
     for (index, node) in (0u32..).zip(nodes) {
         let object = Object::of(scope, "an event", node)?;
-        let draft = draft(&object, known)?;
+        let draft = draft(&object, &known)?;
         if let Some(name) = draft.name {
             if names.insert(name, index).is_some() {
                 let message = format!("another event has the name {name:?} already");
@@ -80,6 +85,16 @@ pub(super) fn read(
         OutsideEvent { place, name, when, at_ns, action: draft.action }
     };
     Ok(drafts.into_iter().zip(times).map(event).collect())
+}
+
+/// The cgroup that an event makes, if it makes one.
+fn made(node: &Node) -> Option<String> {
+    let Value::Object(members) = &node.value else { return None };
+    let value = |key: &str| members.iter().find(|member| member.key == key);
+    match (&value("cgroup")?.node.value, value("create")) {
+        (Value::String(path), Some(_)) => Some(path.strip_suffix('/').unwrap_or(path).to_owned()),
+        _ => None,
+    }
 }
 
 fn draft<'a>(object: &Object<'a>, known: &Known<'_>) -> Result<Draft<'a>, WorkloadError> {

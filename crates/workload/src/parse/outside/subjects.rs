@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What an event is about, and what happens to it.
 
-use std::sync::Arc;
-
 use super::{Known, COMMON};
 use crate::error::WorkloadError;
-use crate::events::{Action, CgroupAction, TaskSetting, Tasks};
-use crate::json::Member;
+use crate::events::{Action, Signal, TaskSetting, Tasks};
+use crate::json::{Member, Value};
 use crate::model::TaskIx;
 use crate::parse::keys;
 use crate::parse::members::Object;
 use crate::parse::settings;
+
+mod cgroups;
+mod object;
 
 type Read = fn(&Object<'_>, &Member, &Member, &Known<'_>) -> Result<Action, WorkloadError>;
 
@@ -26,8 +27,22 @@ struct Subject {
 }
 
 const SUBJECTS: &[Subject] = &[
-    Subject { key: "task", actions: &["cpus", "nice", "weight", "move"], others: &[], read: task },
-    Subject { key: "cgroup", actions: &["cpu.weight"], others: &[], read: cgroup },
+    Subject {
+        key: "task",
+        actions: &["cpus", "nice", "weight", "move", "signal"],
+        others: &[],
+        read: task,
+    },
+    Subject {
+        key: "cgroup",
+        actions: &["cpu.weight", "cpu.max", "cpu.max.burst", "cpu.idle", "create", "destroy"],
+        others: &[],
+        read: cgroups::read,
+    },
+    Subject { key: "variable", actions: &["value"], others: &[], read: object::variable },
+    Subject { key: "map", actions: &["value"], others: &["key"], read: object::map },
+    Subject { key: "program", actions: &["cpu"], others: &["ctx"], read: object::program },
+    Subject { key: "cpu", actions: &["online", "max_frequency"], others: &[], read: cpu },
     Subject { key: "scheduler", actions: &[], others: &[], read: scheduler },
 ];
 
@@ -35,10 +50,11 @@ const SUBJECTS: &[Subject] = &[
 pub(super) fn read(object: &Object<'_>, known: &Known<'_>) -> Result<Action, WorkloadError> {
     let scope = object.scope;
     let keys = || SUBJECTS.iter().map(|subject| subject.key);
-    let mut found = Vec::new();
+    let mut found: Vec<(&Subject, &Member)> = Vec::new();
     for subject in SUBJECTS {
         if let Some(member) = object.get(subject.key)? {
-            if !found.iter().any(|(s, _): &(&Subject, _)| s.others.contains(&subject.key)) {
+            let has = |s: &Subject| [s.actions, s.others].concat().contains(&subject.key);
+            if !found.iter().any(|(earlier, _)| has(earlier)) {
                 found.push((subject, member));
             }
         }
@@ -101,7 +117,8 @@ fn task(
         "cpus" => TaskSetting::Cpus(settings::cpus(scope, action)?),
         "nice" => TaskSetting::Nice(scope.integer(action, -20..=19)? as i32),
         "weight" => TaskSetting::Weight(scope.integer(action, 1..=10_000)? as u32),
-        _ => TaskSetting::Cgroup(path(object, action, known)?),
+        "signal" => return Ok(Action::Signal(tasks, signal(object, action, known)?)),
+        _ => TaskSetting::Cgroup(cgroups::path(object, action, known)?),
     };
     Ok(Action::Set(tasks, setting))
 }
@@ -124,19 +141,43 @@ fn tasks(object: &Object<'_>, named: &Member, known: &Known<'_>) -> Result<Tasks
     Err(scope.error(named.node.at, keys::unknown("task", name, all.into_iter())))
 }
 
-fn cgroup(
+fn signal(
+    object: &Object<'_>,
+    action: &Member,
+    known: &Known<'_>,
+) -> Result<Signal, WorkloadError> {
+    let scope = object.scope;
+    let name = scope.string(action)?;
+    let Some(signal) = Signal::ALL.into_iter().find(|signal| signal.name() == name) else {
+        let names = Signal::ALL.into_iter().map(Signal::name);
+        return Err(scope.error(action.node.at, keys::unknown("signal", name, names)));
+    };
+    if signal == Signal::Kill && known.lends {
+        let message =
+            "SIGKILL is not supported yet with \"pi_enabled\" and mutexes: what a killed \
+                       task borrows and lends would stay";
+        return Err(scope.error(action.node.at, message));
+    }
+    Ok(signal)
+}
+
+fn cpu(
     object: &Object<'_>,
     named: &Member,
     action: &Member,
-    known: &Known<'_>,
+    _: &Known<'_>,
 ) -> Result<Action, WorkloadError> {
     let scope = object.scope;
-    let Some(path) = path(object, named, known)? else {
-        let message = format!("the root cgroup \"/\" has no {:?}", action.key);
-        return Err(scope.error(named.node.at, message));
-    };
-    let action = CgroupAction::Weight(scope.integer(action, 1..=10_000)? as u32);
-    Ok(Action::Cgroup(path, action))
+    let cpu = scope.integer(named, 0..=settings::MAX_CPU)? as u32;
+    match (action.key.as_str(), &action.node.value) {
+        ("online", Value::Bool(online)) => Ok(Action::Cpu(cpu, *online)),
+        ("online", _) => Err(scope.mismatch(action, "true or false")),
+        _ => {
+            let message =
+                format!("{:?} is not supported yet: simulated CPUs have one speed", action.key);
+            Err(scope.error(action.at, message))
+        }
+    }
 }
 
 /// It has no further key: what happens is its value.
@@ -153,25 +194,6 @@ fn scheduler(
             let known = ["load", "unload"].into_iter();
             let message = keys::unknown("action of a scheduler", other, known);
             Err(object.scope.error(named.node.at, message))
-        }
-    }
-}
-
-/// A cgroup that the file has; `None`: the root.
-fn path(
-    object: &Object<'_>,
-    member: &Member,
-    known: &Known<'_>,
-) -> Result<Option<Arc<str>>, WorkloadError> {
-    let scope = object.scope;
-    let text = scope.string(member)?;
-    let at = member.node.at;
-    let Some(relative) = settings::plain_path(scope, at, text)? else { return Ok(None) };
-    match known.groups.find(relative) {
-        Some(path) => Ok(Some(path)),
-        None => {
-            let paths = known.groups.paths().chain(["/"]);
-            Err(scope.error(at, keys::unknown("cgroup", text, paths)))
         }
     }
 }

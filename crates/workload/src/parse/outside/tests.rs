@@ -54,6 +54,28 @@ fn an_event_has_a_time_and_does_one_thing() {
 }
 
 #[test]
+fn an_event_can_be_about_the_scheduler_s_object_or_a_cgroup_that_another_makes() {
+    let workload = events(
+        r#"{"at": 1, "cgroup": "/new/x/", "create": true},
+           {"at": 2, "cgroup": "/new", "cpu.max": "max 50000"},
+           {"at": 2, "variable": "conf.limit", "value": true},
+           {"at": 2, "map": "m", "key": 1, "value": {"a": 1, "b": {"c": "x"}}},
+           {"at": 2, "program": "p", "cpu": 1, "ctx": {"n": 3}},
+           {"at": 2, "cpu": 1, "online": false}"#,
+    );
+    let found: Vec<_> = workload.outside.iter().map(|e| e.action.to_string()).collect();
+    let expected = [
+        "cgroup /new/x create",
+        "cgroup /new cpu.max max 50000",
+        "variable conf.limit = true",
+        "map m[1] = a=1,b.c=x",
+        "program p on cpu 1",
+        "cpu 1 offline",
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
 fn an_event_can_follow_another_one_that_stands_after_it() {
     let workload = events(
         r#"{"after": "b", "delay": "2us", "task": "hog", "nice": 1, "name": "c"},
@@ -116,6 +138,21 @@ fn mistakes_name_the_place_and_the_nearest_valid_value() {
         (r#"{"after": "a", "task": "hog", "nice": 1, "name": "a"}"#, "\"a\" after \"a\""),
     ];
     for (text, expected) in cases {
+        let message = refused(text);
+        assert!(message.contains(expected), "{text}\n{message}");
+    }
+    let more = [
+        (r#"{"at": 1, "task": "hog", "signal": "SIGTERM"}"#, "unknown signal \"SIGTERM\""),
+        (r#"{"at": 1, "cgroup": "/web", "cpu.max": "1 2"}"#, "a quota and a period"),
+        (r#"{"at": 1, "cgroup": "/web", "create": false}"#, "\"create\" must be true, not false"),
+        (r#"{"at": 1, "cpu": 1, "online": 1}"#, "\"online\" must be true or false, not 1"),
+        (r#"{"at": 1, "cpu": 1, "max_frequency": 1}"#, "is not supported yet: simulated CPUs"),
+        (r#"{"at": 1, "map": "m", "value": 1}"#, "\"key\" is missing here"),
+        (r#"{"at": 1, "variable": "v", "value": [1]}"#, "a number, a text or a boolean"),
+        (r#"{"at": 1, "program": "p"}"#, "an event about a \"program\" needs one of \"cpu\""),
+        (r#"{"at": 1, "cgroup": "/new", "cpu.weight": 1}"#, "unknown cgroup \"/new\""),
+    ];
+    for (text, expected) in more {
         let message = refused(text);
         assert!(message.contains(expected), "{text}\n{message}");
     }

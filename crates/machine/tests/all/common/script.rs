@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Random scripts of events from outside, for a random [`Plan`], and what holds whatever they do.
+
+use super::plan::Plan;
+use proptest::prelude::*;
+use rota_machine::run::RunError;
+use rota_trace::{Event, EventKind};
+use std::collections::BTreeMap;
+
+/// Something that may or may not fit the plan.
+#[derive(Clone, Debug)]
+pub(crate) struct Scripted {
+    at_us: u64,
+    /// After the event before it, not at a time.
+    follows: bool,
+    task: usize,
+    act: Act,
+}
+
+#[derive(Clone, Debug)]
+enum Act {
+    Cpus(u32),
+    Nice(i32),
+    Weight(u32),
+    Move(usize),
+    Signal(usize),
+    Cgroup(usize, &'static str),
+    Cpu(u32, bool),
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let texts = [
+        r#""cpu.weight": 7"#,
+        r#""cpu.weight": 700"#,
+        r#""cpu.max": "20000 100000""#,
+        r#""cpu.max": "max""#,
+        r#""cpu.max.burst": 1000"#,
+        r#""cpu.idle": 1"#,
+        r#""create": true"#,
+        r#""destroy": true"#,
+    ];
+    prop_oneof![
+        3 => any::<u32>().prop_map(Act::Cpus),
+        2 => (-20..20).prop_map(Act::Nice),
+        1 => (1..10_000u32).prop_map(Act::Weight),
+        2 => (0..4usize).prop_map(Act::Move),
+        4 => prop::sample::select(vec![0usize, 1, 1, 2, 2, 2]).prop_map(Act::Signal),
+        2 => (0..3usize, prop::sample::select(texts.to_vec())).prop_map(|(g, t)| Act::Cgroup(g, t)),
+        4 => (0..4u32, any::<bool>()).prop_map(|(cpu, online)| Act::Cpu(cpu, online)),
+    ]
+}
+
+/// Up to thirty events in the first `us` microseconds.
+pub(crate) fn script(us: u64) -> impl Strategy<Value = Vec<Scripted>> {
+    let event = (0..us, any::<bool>(), 0..6usize, act());
+    let event =
+        event.prop_map(|(at_us, follows, task, act)| Scripted { at_us, follows, task, act });
+    prop::collection::vec(event, 0..30)
+}
+
+const GROUPS: [&str; 3] = ["/s1", "/s1/x", "/s2"];
+
+/// The workload of a plan with a script.
+pub(crate) fn scripted(plan: &Plan, script: &[Scripted]) -> String {
+    let group = |at: usize| GROUPS.get(at).copied().unwrap_or("/");
+    let event = |(at, e): (usize, &Scripted)| {
+        let when = match e.follows && at > 0 {
+            true => format!(r#""after": "e{}", "delay": {}"#, at - 1, e.at_us % 3),
+            false => format!(r#""at": {}"#, e.at_us),
+        };
+        let task = format!(r#""task": "t{}""#, e.task % plan.tasks.len());
+        let act = match &e.act {
+            Act::Cpus(mask) => {
+                let cpus: Vec<u32> = (0..plan.cpus).filter(|cpu| mask >> cpu & 1 == 1).collect();
+                let cpus = if cpus.is_empty() { vec![mask % plan.cpus] } else { cpus };
+                format!(r#"{task}, "cpus": {cpus:?}"#)
+            }
+            Act::Nice(nice) => format!(r#"{task}, "nice": {nice}"#),
+            Act::Weight(weight) => format!(r#"{task}, "weight": {weight}"#),
+            Act::Move(to) => format!(r#"{task}, "move": "{}""#, group(*to)),
+            Act::Signal(at) => {
+                format!(r#"{task}, "signal": "{}""#, ["SIGKILL", "SIGSTOP", "SIGCONT"][*at])
+            }
+            Act::Cgroup(at, text) => format!(r#""cgroup": "{}", {text}"#, group(*at)),
+            Act::Cpu(cpu, online) => format!(r#""cpu": {}, "online": {online}"#, cpu % plan.cpus),
+        };
+        format!(r#"{{"name": "e{at}", {when}, {act}}}"#)
+    };
+    let events: Vec<String> = script.iter().enumerate().map(event).collect();
+    let load = plan.workload();
+    let body = load.strip_suffix('}').unwrap_or(&load);
+    // so that the groups are known to the file
+    let made = GROUPS.map(|path| format!(r#"{{"at": 0, "cgroup": "{path}", "create": true}}"#));
+    format!("{body}, \"events\": [{},\n{}]}}", made.join(", "), events.join(",\n"))
+}
+
+/// Whether tasks run on one CPU at a time, which they may use and which is there; and no CPU time
+/// comes from nowhere.
+pub(crate) fn lawful(cpus: u32, events: &[Event], end_ns: u64) -> Result<(), String> {
+    let mut runs: Vec<Option<u32>> = vec![None; cpus as usize];
+    // since when a CPU is
+    let mut away: Vec<Option<u64>> = vec![None; cpus as usize];
+    let mut allowed: BTreeMap<u32, String> = BTreeMap::new();
+    for event in events {
+        let wrong = |what: String| Err(format!("{what}: {event:?}"));
+        match (&event.kind, event.cpu) {
+            (EventKind::SwitchIn { pid }, Some(cpu)) => {
+                if let Some(other) = runs[cpu as usize] {
+                    return wrong(format!("CPU {cpu} runs {other} already"));
+                }
+                if runs.contains(&Some(*pid)) {
+                    return wrong("runs twice".into());
+                }
+                runs[cpu as usize] = Some(*pid);
+                let may = allowed.get(pid).is_none_or(|list| {
+                    list.split(',').any(|part| {
+                        let (from, to) = part.split_once('-').unwrap_or((part, part));
+                        let number = |text: &str| text.parse::<u32>().unwrap_or(u32::MAX);
+                        (number(from)..=number(to)).contains(&cpu)
+                    })
+                });
+                // a CPU that goes switches to its tasks once more, to push them away
+                if !may && away[cpu as usize].is_none() {
+                    return wrong(format!("may use {:?} only", allowed.get(pid)));
+                }
+            }
+            (EventKind::SwitchOut { pid, .. }, Some(cpu)) => {
+                let ran = runs[cpu as usize].take();
+                if ran != Some(*pid) {
+                    return wrong("did not run there".into());
+                }
+            }
+            (EventKind::Affinity { pid, cpus }, _) => {
+                allowed.insert(*pid, cpus.as_str().to_owned());
+            }
+            (EventKind::Outside { what }, _) => {
+                let words: Vec<&str> = what.split(' ').collect();
+                if let ["cpu", cpu, state] = words[..] {
+                    let cpu: usize = cpu.parse().map_err(|_| what.clone())?;
+                    // the last one stays
+                    let others =
+                        (0..away.len()).filter(|c| *c != cpu && away[*c].is_none()).count();
+                    away[cpu] = match (state, away[cpu]) {
+                        ("offline", None) if others > 0 => Some(event.time_ns),
+                        ("offline", since) => since,
+                        _ => None,
+                    };
+                }
+            }
+            _ => {}
+        }
+        if event.time_ns > end_ns {
+            return wrong("after the end".into());
+        }
+        // one that goes has pushed its tasks away before time moves on
+        let late =
+            |cpu: &usize| away[*cpu].is_some_and(|at| at < event.time_ns) && runs[*cpu].is_some();
+        if let Some(cpu) = (0..away.len()).find(late) {
+            return wrong(format!("CPU {cpu} is offline and runs {:?}", runs[cpu]));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a machine refuses to go on, as `sched_setaffinity()` would: a phase or a new task has
+/// only CPUs that are offline then.
+pub(crate) fn is_refusal(error: &RunError) -> bool {
+    matches!(error, RunError::Task { what, .. } if what.contains("are offline then (EINVAL)"))
+}
