@@ -52,6 +52,7 @@ pub(crate) fn config(args: &MachineArgs, cpus: u32, load: &Load) -> Result<Confi
         config = config.ideal();
     }
     config.hz = args.hz;
+    config.nohz_full = nohz_full(args, cpus)?;
     config.costs.idle_entry_ns = args.idle_entry.unwrap_or(0);
     config.seed = args.seed;
     config.shuffle_ties = args.shuffle_ties;
@@ -75,6 +76,20 @@ pub(crate) fn with_fair(simulation: Simulation, kernel: &Kernel) -> Result<Simul
     let tick_ns = 1_000_000_000 / u64::from(kernel.hz().max(1));
     fair.set("tick_ns", &tick_ns.clamp(1_000_000, 10_000_000).to_string())?;
     Ok(simulation.with_fair(&fair))
+}
+
+/// The CPUs of `--nohz-full`.
+fn nohz_full(args: &MachineArgs, cpus: u32) -> Result<Vec<u32>, Error> {
+    let Some(list) = &args.nohz_full else { return Ok(Vec::new()) };
+    let full: Vec<u32> = list.iter().collect();
+    let refuse = |why: String| Err(Error::input(format!("--nohz-full {}: {why}", list.as_str())));
+    if let Some(cpu) = full.iter().find(|cpu| **cpu >= cpus) {
+        return refuse(format!("there is no CPU {cpu}, expected CPUs from 0 to {}", cpus - 1));
+    }
+    if full.len() == cpus as usize {
+        return refuse("expected to leave one CPU at least, which ticks for the others".into());
+    }
+    Ok(full)
 }
 
 /// Does a run.

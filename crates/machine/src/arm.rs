@@ -62,12 +62,20 @@ impl Machine {
     pub(crate) fn arm_tick(&mut self, cpu: u32) {
         let system = &mut self.system;
         let wanted = !system.config.exact_slices || system.has(Op::Tick) || system.other.is_some();
-        if system.rq(cpu).tick_armed || system.rq(cpu).curr.is_none() || !wanted {
+        if system.rq(cpu).curr.is_none() || !wanted {
             return;
         }
-        system.rq_mut(cpu).tick_armed = true;
+        let stopped = system.can_stop_tick(cpu);
+        if system.rq(cpu).tick_armed && system.rq(cpu).tick_stopped == stopped {
+            return;
+        }
         let number = system.now_ns / system.config.tick_ns() + 1;
-        let at_ns = system.tick_at_ns(number, cpu);
+        let at_ns = match stopped {
+            true => system.remote_tick_at_ns(),
+            false => system.tick_at_ns(number, cpu),
+        };
+        let rq = system.rq_mut(cpu);
+        (rq.tick_armed, rq.tick_stopped, rq.tick_due_ns) = (true, stopped, at_ns);
         system.queue.push(at_ns, Due::Tick(cpu));
     }
 }

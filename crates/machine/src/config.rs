@@ -92,6 +92,9 @@ pub struct Config {
     pub hz: u32,
     /// What the simulated kernel does otherwise than others.
     pub rules: Rules,
+    /// CPUs whose tick stops while nothing needs it (`nohz_full=`); one CPU at least is none of
+    /// them.
+    pub nohz_full: Vec<u32>,
     /// Time costs.
     pub costs: Costs,
     /// Slices end exactly when they are used up, as with an infinitely fine tick.
@@ -133,6 +136,7 @@ impl Config {
             topology,
             hz: DEFAULT_HZ,
             rules: Rules::default(),
+            nohz_full: Vec::new(),
             costs: Costs::typical(),
             exact_slices: false,
             seed: 1,

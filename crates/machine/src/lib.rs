@@ -34,6 +34,7 @@ mod layout;
 mod list;
 mod loans;
 pub mod native;
+mod nohz;
 pub mod ops;
 pub mod outside;
 mod pace;

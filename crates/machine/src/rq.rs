@@ -71,6 +71,10 @@ pub(crate) struct Rq {
     /// Time of the armed stop event.
     pub(crate) armed_at_ns: u64,
     pub(crate) tick_armed: bool,
+    /// When, where the tick may stop: an older event is stale.
+    pub(crate) tick_due_ns: u64,
+    /// It is stopped: another CPU has it, once a second.
+    pub(crate) tick_stopped: bool,
     /// Callback instructions since the last pick on this CPU.
     pub(crate) insns_since_pick: u64,
     pub(crate) cpuperf_target: u32,
@@ -89,6 +93,8 @@ pub(crate) struct ScxRq {
     pub(crate) next_higher: bool,
     /// `rq->scx.nr_running`.
     pub(crate) nr_running: u32,
+    /// `SCX_RQ_CAN_STOP_TICK`.
+    pub(crate) can_stop_tick: bool,
     /// `rq->scx.cpu_released`.
     pub(crate) released: bool,
     /// `SCX_RQ_IN_BALANCE`.
@@ -178,6 +184,8 @@ impl Rq {
             stop_gen: 0,
             armed_at_ns: u64::MAX,
             tick_armed: false,
+            tick_due_ns: 0,
+            tick_stopped: false,
             insns_since_pick: 0,
             cpuperf_target: crate::consts::CPUPERF_ONE,
             scx: ScxRq::new(local, bypass),
@@ -192,6 +200,7 @@ impl ScxRq {
             next_idle: true,
             next_higher: false,
             nr_running: 0,
+            can_stop_tick: false,
             released: false,
             in_balance: false,
             runnable: List::default(),
@@ -223,6 +232,8 @@ pub(crate) struct Cpus {
     /// CPUs with work in `irq_work` or deferred lists.
     pub(crate) deferred: CpuSet,
     pub(crate) resched: CpuSet,
+    /// Those whose tick may stop (`nohz_full=`).
+    pub(crate) nohz_full: CpuSet,
     /// The last tick that CPUs have one after the other, and which has it first.
     pub(crate) tick_turn: Option<(u64, u32)>,
 }
@@ -236,6 +247,11 @@ impl Cpus {
     #[inline]
     pub(crate) fn rq_mut(&mut self, cpu: u32) -> &mut Rq {
         &mut self.rqs[cpu as usize]
+    }
+
+    /// A CPU whose tick never stops.
+    pub(crate) fn housekeeping(&self) -> u32 {
+        (0..self.rqs.len() as u32).find(|cpu| !self.nohz_full.contains(*cpu)).unwrap_or(0)
     }
 
     /// `resched_curr()`.

@@ -11,6 +11,7 @@ use crate::event_queue::EventQueue;
 use crate::ext::idle::{IdleCpus, IdleMasks};
 use crate::guest::Guest;
 use crate::layout::Layouts;
+use crate::rq::Cpus;
 use crate::rq::{Rq, ScxRq};
 use crate::run::{Machine, RunError};
 use crate::sockets::Sockets;
@@ -64,6 +65,7 @@ impl Machine {
         layouts: Layouts,
     ) -> Result<Self, RunError> {
         let cpus = config.topology.cpus();
+        let nohz_full = check_nohz_full(&config)?;
         let mut guest = Guest::new(mem, layouts, cpus);
         let cgroups = Cgroups::build(&mut guest, &workload.groups);
         let runner = Runner::new(Arc::clone(&workload), &mut choices);
@@ -76,7 +78,7 @@ impl Machine {
             timers: Default::default(),
             tasks: Default::default(),
             queues: Default::default(),
-            cpus: Default::default(),
+            cpus: Cpus { nohz_full, ..Cpus::default() },
             idle,
             above: Above { nr_waiting: 0, reserved: 0, exist },
             cgroups,
@@ -170,6 +172,21 @@ fn idle_masks(guest: &mut Guest, nodes: u32, cpus: u32) -> IdleMasks {
         numa: false,
         distribute: vec![0; cpus as usize],
     }
+}
+
+/// The CPUs whose tick may stop: there are such CPUs, and others.
+fn check_nohz_full(config: &Config) -> Result<CpuSet, RunError> {
+    let cpus = config.topology.cpus();
+    if let Some(cpu) = config.nohz_full.iter().find(|cpu| **cpu >= cpus) {
+        let text = format!("nohz_full names CPU {cpu}, but the machine has CPUs 0 to {}", cpus - 1);
+        return Err(RunError::Kernel(text));
+    }
+    let full: CpuSet = config.nohz_full.iter().copied().collect();
+    if full.len() == cpus {
+        let text = "nohz_full has every CPU: one at least has to tick for the others";
+        return Err(RunError::Kernel(text.into()));
+    }
+    Ok(full)
 }
 
 /// Whether the machine can run a task with these settings.

@@ -106,7 +106,13 @@ impl Machine {
 
     pub(crate) fn tick(&mut self, o: &mut dyn Ops, cpu: u32) {
         let system = &mut self.system;
+        if system.rq(cpu).tick_due_ns != system.now_ns {
+            return;
+        }
         system.rq_mut(cpu).tick_armed = false;
+        if system.rq(cpu).tick_stopped {
+            return self.remote_tick(o, cpu);
+        }
         system.running.this_cpu = cpu;
         system.pass(o, Place::SchedTick, &[]);
         system.task_tick(o, cpu);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Options of the simulated machine and of how a run goes on it.
 
-use super::values::{duration, hz, instructions, seed};
+use super::values::{cpu_list, duration, hz, instructions, seed};
 use clap::Args;
 use rota_machine::config::BUDGET_PER_SECOND;
+use rota_trace::CpuList;
 
 /// The simulated machine and the run.
 #[derive(Debug, Args)]
@@ -35,6 +36,10 @@ pub(crate) struct MachineArgs {
     #[arg(long, value_name = "N", default_value_t = 250)]
     #[arg(value_parser = hz)]
     pub(crate) hz: u32,
+
+    /// CPUs whose tick stops while one task has them and needs none, as with the kernel's nohz_full=
+    #[arg(long, value_name = "CPUS", value_parser = cpu_list)]
+    pub(crate) nohz_full: Option<CpuList>,
 
     /// Time from finding nothing to run to being marked idle: shows which wakeups get lost there
     #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]

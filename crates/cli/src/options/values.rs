@@ -2,6 +2,7 @@
 //! What the values of options mean: counts, times, and names with values.
 
 use rota_machine::cpuset::MAX_CPUS;
+use rota_trace::CpuList;
 use rota_workload::parse_duration;
 use std::num::NonZero;
 use std::ops::RangeInclusive;
@@ -35,6 +36,24 @@ pub(crate) fn seed(text: &str) -> Result<u64, String> {
 /// Timer ticks per second.
 pub(crate) fn hz(text: &str) -> Result<u32, String> {
     whole(text, 1..=100_000).map(|hz| hz as u32)
+}
+
+/// CPUs by number, as the kernel's command line has them: `1-3,5`.
+pub(crate) fn cpu_list(text: &str) -> Result<CpuList, String> {
+    let number = |part: &str| whole(part, 0..=u64::from(MAX_CPUS) - 1).map(|cpu| cpu as u32);
+    let mut cpus = Vec::new();
+    for part in text.split(',') {
+        let range = match part.split_once('-') {
+            Some((first, last)) => number(first)?..=number(last)?,
+            None => number(part)?..=number(part)?,
+        };
+        if range.is_empty() {
+            let (first, last) = (range.start(), range.end());
+            return Err(format!("{part} has no CPU in it, expected {last}-{first}"));
+        }
+        cpus.extend(range);
+    }
+    Ok(cpus.into_iter().collect())
 }
 
 /// CPUs of the simulated machine.

@@ -150,6 +150,8 @@ pub(crate) struct MachineJson {
     cores: u32,
     llcs: u32,
     nodes: u32,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    nohz_full: Vec<u32>,
     idle_entry_ns: u64,
     ideal: bool,
     shuffle_ties: bool,
@@ -258,6 +260,7 @@ impl MachineJson {
             cores: topology.core_of(topology.cpus() - 1) + 1,
             llcs: topology.llcs(),
             nodes: topology.nodes(),
+            nohz_full: config.nohz_full.clone(),
             idle_entry_ns: config.costs.idle_entry_ns,
             ideal: config.exact_slices && config.costs == Costs::none(),
             shuffle_ties: config.shuffle_ties,

@@ -8,6 +8,7 @@ use rota_machine::outside::Happened;
 use rota_machine::tracing::{never_called, NeverCalled};
 use rota_measure::{GroupNumbers, LatencyNumbers, TaskNumbers, Totals};
 use rota_sim::PolicyStat;
+use rota_trace::CpuList;
 use std::io::{self, Write};
 
 /// With more tasks than this, instances of one task share a row.
@@ -72,12 +73,16 @@ pub(crate) fn machine_with(config: &Config, seeds: &str) -> String {
     let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
     let ideal = if config.exact_slices { ", ideal" } else { "" };
     let ties = if config.shuffle_ties { ", ties shuffled" } else { "" };
+    let tickless = match config.nohz_full.iter().copied().collect::<CpuList>() {
+        none if none.as_str().is_empty() => String::new(),
+        cpus => format!(", nohz_full {}", cpus.as_str()),
+    };
     let time = duration(config.duration_ns);
     let warmup = match config.warmup_ns {
         0 => String::new(),
         ns => format!(", without the first {}", duration(ns)),
     };
-    format!("{cpus}{parts} at {} Hz, {time}, {seeds}{ideal}{ties}{warmup}", config.hz)
+    format!("{cpus}{parts} at {} Hz{tickless}, {time}, {seeds}{ideal}{ties}{warmup}", config.hz)
 }
 
 /// A percentile of fewer samples is one of them.

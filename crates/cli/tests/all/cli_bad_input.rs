@@ -119,6 +119,10 @@ fn manifests_and_kernel_types_are_checked() {
 /// Arguments of `rota`, and what the message says: the value, what was expected, the nearest valid.
 const WRONG: &[(&[&str], &[&str])] = &[
     (&["sim", "fifo", WEB, "--hz", "1e3"], &["'1e3'", "--hz", "1 to 100000", "write 1000"]),
+    (&["sim", "fifo", WEB, "--nohz-full", "3-1"], &["'3-1'", "--nohz-full", "expected 1-3"]),
+    (&["sim", "fifo", WEB, "--nohz-full", "all"], &["'all'", "--nohz-full", "from 0 to"]),
+    (&["sim", "fifo", WEB, "--cpus", "2", "--nohz-full", "1-2"], &["--nohz-full 1-2", "0 to 1"]),
+    (&["sim", "fifo", WEB, "--cpus", "2", "--nohz-full", "0,1"], &["--nohz-full 0-1", "leave one"]),
     (&["sim", "fifo", WEB, "--hz", "fast"], &["'fast'", "--hz", "1 to 100000"]),
     (&["sim", "fifo", WEB, "--cpus", "4.5"], &["'4.5'", "--cpus", "1 to 512"]),
     (&["sim", "fifo", WEB, "--budget", "1e6"], &["'1e6'", "--budget", "write 1000000"]),

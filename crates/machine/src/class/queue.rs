@@ -26,6 +26,11 @@ impl Waiting {
         self.tasks.first_key_value().map(|((Reverse(rank), _), t)| (*rank, *t))
     }
 
+    /// All of them.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Tid> + '_ {
+        self.tasks.values().copied()
+    }
+
     /// Whether a task of this rank waits.
     pub(crate) fn has(&self, rank: Rank) -> bool {
         let from = self.tasks.range((Reverse(rank), i64::MIN)..);

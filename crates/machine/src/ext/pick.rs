@@ -99,6 +99,9 @@ impl System {
             self.call_task(o, Op::Running, cpu, t, &[]);
         }
         self.clr_task_runnable(cpu, t, true);
+        if !self.config.nohz_full.is_empty() {
+            self.rq_mut(cpu).can_stop_tick = self.slice(t) == SLICE_INF;
+        }
     }
 
     /// `put_prev_task_scx()`; `to_idle`: the next task is the idle task.
