@@ -81,9 +81,35 @@ impl Host {
 
     /// Loads a scheduler and attaches it, runs a workload under it and takes it away.
     pub(crate) fn run(self, policy: &Policy, workload: &str, seconds: u64) -> Result<Ended> {
+        self.simulate(policy, workload, seconds, None)
+    }
+
+    /// Runs a workload in a machine with a fair class: its events load the scheduler.
+    pub(crate) fn run_with_fair(
+        self,
+        policy: &Policy,
+        workload: &str,
+        seconds: u64,
+    ) -> Result<Ended> {
+        let eevdf = rota_catalog::find("eevdf")?.object;
+        let fair = Policy::link("eevdf", eevdf, &Kernel::default())?;
+        self.simulate(policy, workload, seconds, Some(fair))
+    }
+
+    fn simulate(
+        self,
+        policy: &Policy,
+        workload: &str,
+        seconds: u64,
+        fair: Option<Policy>,
+    ) -> Result<Ended> {
         let workload = Arc::new(rota_workload::parse("selftest.json", workload)?);
         ensure!(workload.warnings.is_empty(), "{:?}", workload.warnings);
-        let mut loaded = Simulation::new(policy, &workload, self.config(seconds)?).load()?;
+        let mut simulation = Simulation::new(policy, &workload, self.config(seconds)?);
+        if let Some(fair) = fair {
+            simulation = simulation.with_fair(&fair);
+        }
+        let mut loaded = simulation.load()?;
         let mut seen = Seen::default();
         let outcome = loaded.run(&mut seen)?;
         Ok(Ended { outcome, loaded, seen })
@@ -166,6 +192,11 @@ impl Ended {
         let exited = self.seen.exited.get(task).copied().unwrap_or(0);
         ensure!(exited == instances, "{exited} of {instances} tasks {task} came to their end");
         Ok(())
+    }
+
+    /// Whether this task has this number.
+    pub(crate) fn is_pid_of(&self, pid: u32, task: &str) -> bool {
+        self.seen.task_of.get(&pid).is_some_and(|t| t.as_ref() == task)
     }
 
     /// The CPU time of a task, until the end of the run.

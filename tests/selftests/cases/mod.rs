@@ -17,3 +17,10 @@ pub(crate) const BACKGROUND: &str = r#"{"tasks": {
     "work": {"instance": 2, "run": 30000, "sleep": 500},
     "yields": {"run": 100, "yield": "", "sleep": 700}
 }}"#;
+
+/// A workload with events.
+pub(crate) fn with_events(load: &str, events: &str) -> String {
+    let tasks = load.trim_end().trim_end_matches('}');
+    let closed = load.matches('}').count() - tasks.matches('}').count() - 1;
+    format!(r#"{tasks}{}, "events": [{events}]}}"#, "}".repeat(closed))
+}

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Schedulers that choose a CPU for a task that wakes.
 
-use super::BACKGROUND;
+use super::{with_events, BACKGROUND};
 use crate::host::{Ended, Host};
-use anyhow::{bail, ensure, Result};
+use anyhow::{ensure, Context, Result};
+use rota_machine::outside::Happened;
 use rota_sim::Policy;
 
 const CHILDREN: u32 = 1028;
@@ -58,12 +59,38 @@ pub(crate) fn numa(host: Host) -> Result<()> {
     host.run(&policy, BACKGROUND, 1)?.stayed()
 }
 
+/// The first task of a machine.
+const DRIVER: u32 = 1001;
+const EBUSY: i32 = 16;
+
+/// A program of user space's looks for an idle CPU for the driver, as soon as the scheduler is
+/// there, and again later: on eight CPUs some are idle then.
+fn from_user(host: Host, object: &str) -> Result<()> {
+    let event = |at| {
+        format!(
+            r#"{{"at": "{at}", "program": "select_cpu_from_user", "cpu": 0, "ctx": {{"pid": {DRIVER}}}}}"#
+        )
+    };
+    let events = [event("50us"), event("500ms")].join(", ");
+    let mut ended = host.run(&host.policy(object)?, &with_events(BACKGROUND, &events), 1)?;
+    ended.stayed()?;
+    ensure!(ended.is_pid_of(DRIVER, "runner"), "the driver has another pid");
+    let returned = |happened: &Happened| {
+        let value = happened.result.strip_prefix("returned ").context(happened.result.clone())?;
+        Ok::<i32, anyhow::Error>(value.parse()?)
+    };
+    let returned: Vec<_> = ended.outcome.outside.iter().map(returned).collect::<Result<_>>()?;
+    let found = |cpu: &i32| (0..host.cpus as i32).contains(cpu);
+    let fits = returned.len() == 2 && returned.iter().all(|r| *r == -EBUSY || found(r));
+    ensure!(fits, "returned {returned:?}");
+    ensure!(host.cpus < 8 || found(&returned[1]), "no idle CPU was found");
+    Ok(())
+}
+
 pub(crate) fn allowed_cpus(host: Host) -> Result<()> {
-    host.run(&host.policy("allowed_cpus")?, BACKGROUND, 1)?.stayed()?;
-    bail!("no program can be run while a scheduler is attached")
+    from_user(host, "allowed_cpus")
 }
 
 pub(crate) fn enq_select_cpu(host: Host) -> Result<()> {
-    host.run(&host.policy("enq_select_cpu")?, BACKGROUND, 1)?.stayed()?;
-    bail!("no program can be run while a scheduler is attached")
+    from_user(host, "enq_select_cpu")
 }

@@ -26,17 +26,49 @@ pub(crate) fn cyclic_kick_wait(host: Host) -> Result<()> {
     Ok(())
 }
 
-/// A real-time task cannot keep a CPU from sched_ext: 4 % are left at least.
+/// Seconds that the tasks of a round run.
+const RUN_S: u64 = 5;
+
+/// A real-time task cannot keep a CPU from another one, without a scheduler and with one, in turn:
+/// 4 % are left at least.
 pub(crate) fn rt_stall(host: Host) -> Result<()> {
-    let load = r#"{"tasks": {
-        "ext": {"cpus": [0], "run": 1000000},
-        "rt": {"cpus": [0], "policy": "SCHED_FIFO", "priority": 50, "run": 1000000}
-    }}"#;
-    let mut ended = host.run(&host.policy("rt_stall")?, load, 5)?;
-    ended.left_by(ExitKind::Unreg)?;
-    let (ext, rt) = (ended.cpu_ns("ext")?, ended.cpu_ns("rt")?);
-    ensure!(ext * 100 >= 4 * (ext + rt), "the task of sched_ext got {ext} ns, the other {rt} ns");
-    bail!("the fair class has no server: there is no run without a scheduler")
+    let (mut tasks, mut events) = (Vec::new(), Vec::new());
+    for round in 0..4 {
+        let at_us = round * (RUN_S * 1_000_000 + 200_000);
+        let (starts, kills) = (at_us + 50_000, at_us + 50_000 + RUN_S * 1_000_000);
+        tasks.push(format!(
+            r#""normal{round}": {{"cpus": [0], "delay": {starts}, "run": 10000000}},
+            "rt{round}": {{"cpus": [0], "delay": {starts}, "policy": "SCHED_FIFO", "priority": 50,
+                "run": 10000000}}"#
+        ));
+        for task in ["normal", "rt"] {
+            events.push(format!(
+                r#"{{"at": {kills}, "task": "{task}{round}", "signal": "SIGKILL"}}"#
+            ));
+        }
+        if round % 2 == 1 {
+            events.push(format!(r#"{{"at": {at_us}, "scheduler": "load"}}"#));
+            events.push(format!(r#"{{"at": {}, "scheduler": "unload"}}"#, kills + 100_000));
+        }
+    }
+    let load =
+        format!(r#"{{"tasks": {{{}}}, "events": [{}]}}"#, tasks.join(", "), events.join(",\n"));
+    let mut ended = host.run_with_fair(&host.policy("rt_stall")?, &load, 4 * (RUN_S + 1))?;
+    ended.stayed()?;
+    let left = &ended.outcome.exits;
+    ensure!(left.len() == 2 && left.iter().all(|e| e.exit.kind == ExitKind::Unreg), "{left:?}");
+    for round in 0..4 {
+        for task in ["normal", "rt"] {
+            ended.all_exited(&format!("{task}{round}"), 1)?;
+        }
+        let normal = ended.cpu_ns(&format!("normal{round}"))?;
+        let rt = ended.cpu_ns(&format!("rt{round}"))?;
+        ensure!(
+            normal * 100 >= 4 * (normal + rt),
+            "round {round}: the normal task got {normal} ns, the other {rt} ns"
+        );
+    }
+    Ok(())
 }
 
 pub(crate) fn nohz_tick(_: Host) -> Result<()> {
