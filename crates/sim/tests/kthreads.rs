@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernel threads of a workload are to a scheduler what they are in a kernel.
 
-#[allow(dead_code)]
 mod common;
 #[allow(dead_code)]
 mod traced;

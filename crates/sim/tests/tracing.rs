@@ -3,7 +3,6 @@
 //! with the kernel's arguments. Each program prints a line; what is expected is worked out by hand
 //! from `kernel/sched/core.c` and `kernel/fork.c`.
 
-#[allow(dead_code)]
 mod common;
 mod traced;
 
