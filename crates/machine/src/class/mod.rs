@@ -45,7 +45,7 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    /// `__setscheduler_class()`; of ordinary tasks it is [`Tasks::own_class`] that knows.
+    /// `__setscheduler_class()`; of ordinary tasks it is `Tasks::own_class()` that knows.
     pub(crate) fn of(settings: &Settings) -> Self {
         match settings.policy {
             Policy::Other | Policy::Batch | Policy::Idle | Policy::Ext => Class::Ext,
