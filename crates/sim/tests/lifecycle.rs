@@ -130,6 +130,24 @@ fn a_partial_policy_leaves_what_the_fair_class_does_as_it_is() {
     assert_eq!(below, alone, "as the same policy as a scheduler has it");
 }
 
+/// 250 ticks and some slices in a second: the fair class does not look for work again and again on
+/// a CPU that runs sched_ext, also while other tasks of its own wait elsewhere.
+#[test]
+fn a_cpu_of_sched_ext_does_not_keep_the_fair_class_looking() {
+    let ext = r#""a": {"policy": "SCHED_EXT", "cpus": [1], "run": 1000000}"#;
+    let hogs = r#", "hog": {"instance": 2, "cpus": [0], "run": 1000000}"#;
+    for others in ["", hogs] {
+        let mut policy = link("rr", &Kernel::default());
+        policy.make_partial().expect("has flags");
+
+        let (measured, _) =
+            run(&policy, &workload(&format!(r#"{{"tasks": {{{ext}{others}}}}}"#)), config(2, 1000));
+
+        let events = measured.outcome.counters.events;
+        assert!(events < 4_000, "{events} events in a second{others}");
+    }
+}
+
 #[test]
 fn loads_need_a_fair_class() {
     let load = workload(

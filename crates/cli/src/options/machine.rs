@@ -37,7 +37,7 @@ pub(crate) struct MachineArgs {
     #[arg(value_parser = hz)]
     pub(crate) hz: u32,
 
-    /// CPUs whose tick stops while one task has them and needs none, as with the kernel's nohz_full=
+    /// CPUs on which the tick stops while nothing needs it, as with the kernel's nohz_full=
     #[arg(long, value_name = "CPUS", value_parser = cpu_list)]
     pub(crate) nohz_full: Option<CpuList>,
 

@@ -24,7 +24,10 @@ fn json_is_one_object_of_the_schema() {
     assert_eq!(names(&run["machine"])[..2], ["cpus", "hz"]);
     assert_eq!((&run["machine"]["cpus"], &run["machine"]["hz"]), (&json!(4), &json!(250)));
     assert_eq!((&run["seed"], &run["duration_ns"]), (&json!(7), &json!(1_000_000_000)));
-    let exit = json!({ "kind": 64, "code": 0, "reason": "unregistered from user space" });
+    let exit = json!({
+        "kind": 64, "code": 0, "reason": "unregistered from user space", "callback": null,
+        "function": null, "instruction": null, "source": null, "task": null,
+    });
     assert_eq!(run["exit"], exit);
     let of_task = [
         "name",

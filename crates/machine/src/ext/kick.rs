@@ -55,6 +55,10 @@ impl System {
             if curr.is_some_and(|c| self.task(c).class.level() > own) {
                 continue;
             }
+            // nor does the fair class have one where sched_ext runs, as its own tasks preempt that
+            if self.hosted.is_fair && curr.is_some_and(|c| self.task(c).class.is_ext()) {
+                continue;
+            }
             if preempts.contains(cpu) {
                 if let Some(curr) = curr.filter(|c| self.is_of_side(*c)) {
                     self.update_curr(cpu);
