@@ -81,7 +81,7 @@ impl Host {
 
     /// Loads a scheduler and attaches it, runs a workload under it and takes it away.
     pub(crate) fn run(self, policy: &Policy, workload: &str, seconds: u64) -> Result<Ended> {
-        self.simulate(policy, workload, seconds, None)
+        self.simulate(policy, workload, self.config(seconds)?, None)
     }
 
     /// Runs a workload in a machine with a fair class: its events load the scheduler.
@@ -91,21 +91,32 @@ impl Host {
         workload: &str,
         seconds: u64,
     ) -> Result<Ended> {
-        let eevdf = rota_catalog::find("eevdf")?.object;
-        let fair = Policy::link("eevdf", eevdf, &Kernel::default())?;
-        self.simulate(policy, workload, seconds, Some(fair))
+        self.simulate(policy, workload, self.config(seconds)?, Some(fair()?))
+    }
+
+    /// As [`Host::run_with_fair`], where the tick of a CPU may stop.
+    pub(crate) fn run_tickless(
+        self,
+        cpu: u32,
+        policy: &Policy,
+        workload: &str,
+        seconds: u64,
+    ) -> Result<Ended> {
+        let mut config = self.config(seconds)?;
+        config.nohz_full = vec![cpu];
+        self.simulate(policy, workload, config, Some(fair()?))
     }
 
     fn simulate(
         self,
         policy: &Policy,
         workload: &str,
-        seconds: u64,
+        config: Config,
         fair: Option<Policy>,
     ) -> Result<Ended> {
         let workload = Arc::new(rota_workload::parse("selftest.json", workload)?);
         ensure!(workload.warnings.is_empty(), "{:?}", workload.warnings);
-        let mut simulation = Simulation::new(policy, &workload, self.config(seconds)?);
+        let mut simulation = Simulation::new(policy, &workload, config);
         if let Some(fair) = fair {
             simulation = simulation.with_fair(&fair);
         }
@@ -114,6 +125,12 @@ impl Host {
         let outcome = loaded.run(&mut seen)?;
         Ok(Ended { outcome, loaded, seen })
     }
+}
+
+/// The fair class's scheduler.
+fn fair() -> Result<Policy> {
+    let eevdf = rota_catalog::find("eevdf")?.object;
+    Ok(Policy::link("eevdf", eevdf, &Kernel::default())?)
 }
 
 /// What became of the tasks.

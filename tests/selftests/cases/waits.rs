@@ -3,6 +3,7 @@
 
 use crate::host::Host;
 use anyhow::{bail, ensure, Result};
+use rota_machine::consts::OPS_ENQ_LAST;
 use rota_machine::exit::ExitKind;
 
 /// Three CPUs that kick each other in a circle and wait for it: they go on.
@@ -71,8 +72,37 @@ pub(crate) fn rt_stall(host: Host) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn nohz_tick(_: Host) -> Result<()> {
-    bail!("there are no CPUs whose tick stops")
+/// A CPU whose tick an infinite slice has stopped, and that was idle, ticks for tasks with finite
+/// slices: three times each at least.
+pub(crate) fn nohz_tick(host: Host) -> Result<()> {
+    let mut policy = host.policy("nohz_tick")?;
+    policy.set("test_cpu", "1")?;
+    policy.set_ops("flags", &OPS_ENQ_LAST.to_string())?;
+    policy.make_partial()?;
+    let worker = |name, delay_ms| {
+        format!(
+            r#""{name}": {{"policy": "SCHED_EXT", "cpus": [1], "delay": {delay_ms}000,
+                "run": 10000000}}"#
+        )
+    };
+    let [inf, fin, again] = [worker("inf", 10), worker("fin", 300), worker("again", 700)];
+    // The driver gives each step up to a second. What it waits for is there much sooner.
+    let events = r#"{"at": "100ms", "task": "inf", "signal": "SIGSTOP"},
+        {"at": "200ms", "variable": "finite_phase", "value": true},
+        {"at": "600ms", "task": "fin", "signal": "SIGKILL"}"#;
+    let mut ticks = 0;
+    for tasks in [format!("{inf}, {fin}"), format!("{inf}, {fin}, {again}")] {
+        let load = format!(r#"{{"tasks": {{{tasks}}}, "events": [{events}]}}"#);
+        let mut ended = host.run_tickless(1, &policy, &load, 1)?;
+        ended.stayed()?;
+        for name in ["nr_inf_running", "nr_finite_running"] {
+            ensure!(ended.number(name)? >= 1, "{name} is 0");
+        }
+        let now = ended.number("nr_finite_ticks")?;
+        ensure!(now >= ticks + 3, "{now} ticks with {tasks}, {ticks} without the last task");
+        ticks = now;
+    }
+    Ok(())
 }
 
 pub(crate) fn total_bw(_: Host) -> Result<()> {
