@@ -59,12 +59,21 @@ fn the_list_has_every_test_of_the_kernel() -> Result<()> {
     Ok(())
 }
 
-/// The table of the documentation: name, number of CPUs, verdict.
+/// The table of the documentation: name, number of CPUs, verdict; and the verdict on all of them.
 #[test]
 fn the_documentation_says_what_this_suite_says() -> Result<()> {
     let text = std::fs::read_to_string(root().join("docs/selftests.md"))?;
     let rows: Vec<_> = text.lines().filter(|line| line.starts_with("| `")).collect();
     let expected: Vec<_> = TESTS.iter().map(Test::row).collect();
     assert_eq!(rows, expected, "expected:\n{}", expected.join("\n"));
+    let count = |is: fn(&Verdict) -> bool| TESTS.iter().filter(|test| is(&test.verdict)).count();
+    let verdict = format!(
+        "passes {} of the {} sched_ext tests of Linux 7.2; {} fails, and {} does not apply.",
+        count(|verdict| matches!(verdict, Verdict::Passes)),
+        TESTS.len(),
+        count(|verdict| matches!(verdict, Verdict::Fails(_))),
+        count(|verdict| matches!(verdict, Verdict::NotApplicable(_))),
+    );
+    assert!(text.contains(&verdict), "expected: {verdict}");
     Ok(())
 }

@@ -36,7 +36,8 @@ pub enum CompileError {
 }
 
 /// Compiles a BPF C file to an object. Headers are looked for beside the file, then
-/// in `include`, then among those that ship with Rota. Warnings do not fail.
+/// in `include`, then among those that ship with Rota. Warnings do not fail. The same sources give
+/// the same bytes, wherever they are.
 pub fn compile(
     path: &Path,
     include: &[PathBuf],
@@ -58,6 +59,8 @@ pub fn compile(
     for dir in [beside].into_iter().chain(include.iter().map(PathBuf::as_path)) {
         args.extend(["-I".into(), std::path::absolute(dir).map_err(io_error)?.into()]);
     }
+    args.extend([without_prefix(beside), without_prefix(work.path())]);
+    args.push("-ffile-compilation-dir=.".into());
     args.extend(["-I".into(), work.path().into(), "-c".into(), source.clone().into()]);
     args.extend(["-o".into(), object.clone().into()]);
 
@@ -67,4 +70,12 @@ pub fn compile(
         return Err(CompileError::Rejected { source_file: source_file(), messages });
     }
     std::fs::read(&object).map_err(io_error)
+}
+
+/// The object names the files in this folder without it.
+fn without_prefix(folder: &Path) -> OsString {
+    let mut map = OsString::from("-ffile-prefix-map=");
+    map.push(folder.join(""));
+    map.push("=");
+    map
 }

@@ -48,6 +48,29 @@ fn the_page_of_policies_has_a_row_for_each() {
     assert_eq!(rows, names(), "docs/shipped-policies.md (left) and policies/ differ");
 }
 
+/// As whoever keeps its results with its hash expects.
+#[test]
+fn a_source_gives_the_same_object_again_and_elsewhere() {
+    let source = "#include \"rota.bpf.h\"\n#include \"mine.h\"\n\
+        void BPF_STRUCT_OPS(my_enqueue, struct task_struct *p, u64 flags) { put(p, flags); }\n\
+        SCX_OPS_DEFINE(my_ops) = { .enqueue = (void *)my_enqueue, .name = \"my\" };\n";
+    let header = "static void put(struct task_struct *p, u64 flags)\n\
+        { dsq_insert(p, DSQ_LOCAL, 1000, flags); }\n";
+    let object = |dir: &Path| {
+        write(dir, "mine.h", header);
+        compile(&write(dir, "my.bpf.c", source), &[], &[])
+    };
+    let [here, there] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+
+    let first = match object(here.path()) {
+        Err(CompileError::NoCompiler { reason, .. }) => return eprintln!("skipped: {reason}"),
+        first => first.expect("compiles"),
+    };
+
+    assert!(first == object(here.path()).expect("compiles"), "the second time");
+    assert!(first == object(there.path()).expect("compiles"), "in another folder");
+}
+
 #[test]
 fn every_policy_describes_itself_in_btf() {
     for policy in policies() {

@@ -65,11 +65,8 @@ impl SimError {
         }
     }
 
-    /// Is it the workload's fault?
+    /// Is it the workload's fault, without saying which file's? An event's place names it.
     pub fn is_of_workload(&self) -> bool {
-        matches!(
-            self,
-            Self::Run(RunError::Task { .. } | RunError::Event { .. } | RunError::Stuck(_))
-        )
+        matches!(self, Self::Run(RunError::Task { .. } | RunError::Stuck(_)))
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `rota compare` that was interrupted, and goes on.
 
-use crate::support::{root, rota, Scratch};
+use crate::support::{fixture, root, rota, Scratch};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -112,6 +112,22 @@ fn runs_of_something_else_are_refused() {
     rota(&more).refused(&["runs.jsonl", "policy wfq was not there"]);
     scratch.file("talk.json", LOAD.replace("8", "9"));
     rota(&[&args[..], &["--duration", "100ms"]].concat()).refused(&["talk.json was "]);
+}
+
+#[test]
+fn runs_of_a_policy_from_source_are_not_done_again() {
+    let scratch = Scratch::new();
+    let (load, file) = (scratch.file("talk.json", LOAD), scratch.path("runs.jsonl"));
+    let policy = fixture("drop.bpf.c");
+    let args =
+        ["compare", &load, &policy, "--seeds", "1", "--duration", "100ms", "--resume", &file];
+    let first = rota(&args);
+    let runs = kept(&file);
+
+    let again = rota(&args);
+
+    assert_eq!((again.stdout, again.code), (first.stdout, first.code), "{}", again.stderr);
+    assert_eq!((runs, kept(&file)), (2, 2));
 }
 
 #[test]
