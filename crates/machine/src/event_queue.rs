@@ -4,7 +4,7 @@
 
 use crate::choice::Ties;
 use rota_choice::{Choices, Site};
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 /// Something due at a time. The order of the variants is the order within one
@@ -47,10 +47,40 @@ pub(crate) enum Due {
     Unload,
 }
 
+/// An event in the heap: the earliest is the greatest. Most differ in their times, so that these are
+/// compared in place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Entry {
+    at_ns: u64,
+    due: Due,
+}
+
+impl Ord for Entry {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.at_ns.cmp(&self.at_ns).then_with(|| other.due.cmp(&self.due))
+    }
+}
+
+impl PartialOrd for Entry {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+
+    #[inline]
+    fn le(&self, other: &Self) -> bool {
+        match self.at_ns == other.at_ns {
+            true => self.due >= other.due,
+            false => self.at_ns > other.at_ns,
+        }
+    }
+}
+
 /// Pending events.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
-    heap: BinaryHeap<Reverse<(u64, Due)>>,
+    heap: BinaryHeap<Entry>,
     /// Taken out of the heap, all due now: one of them is to be chosen.
     due: Vec<(u64, Due)>,
     /// Tasks that come at one instant come in any order; `false`: before all else, in theirs.
@@ -72,12 +102,12 @@ impl EventQueue {
     }
 
     pub(crate) fn push(&mut self, at_ns: u64, due: Due) {
-        self.heap.push(Reverse((at_ns, due)));
+        self.heap.push(Entry { at_ns, due });
     }
 
     /// Time of the next event.
     pub(crate) fn next_at(&self) -> Option<u64> {
-        self.heap.peek().map(|Reverse((at, _))| *at)
+        self.heap.peek().map(|entry| entry.at_ns)
     }
 
     /// Takes the next event if it is due at or before `now_ns`. Of several it is the documented
@@ -94,7 +124,7 @@ impl EventQueue {
         if self.next_at()? > now_ns {
             return None;
         }
-        self.heap.pop().map(|Reverse(event)| event)
+        self.heap.pop().map(|Entry { at_ns, due }| (at_ns, due))
     }
 
     fn choose_due(&mut self, now_ns: u64, choices: &mut Choices) -> Option<Due> {

@@ -87,7 +87,7 @@ impl Machine {
                     continue;
                 }
                 self.arm_cpus();
-                if !self.system.cpus.nohz_full.is_empty() {
+                if !self.system.config.nohz_full.is_empty() {
                     self.rearm_ticks();
                 }
                 if self.system.queue.next_at() == Some(self.system.now_ns) {

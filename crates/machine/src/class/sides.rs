@@ -42,6 +42,7 @@ impl System {
         self.other = Some(Box::new(Side { hosted, user, global, idle, deferred, counters, rqs }));
     }
 
+    #[cold]
     fn swap_sides(&mut self) {
         let Some(other) = &mut self.other else { return };
         swap(&mut self.hosted, &mut other.hosted);
@@ -58,12 +59,14 @@ impl System {
     /// Acts on the side of a hosted class.
     #[inline]
     pub(crate) fn on_side_of<R>(&mut self, class: Class, act: impl FnOnce(&mut Self) -> R) -> R {
-        if self.hosted.is_fair == (class == Class::Fair) {
-            return act(self);
+        let is_away = self.hosted.is_fair != (class == Class::Fair);
+        if is_away {
+            self.swap_sides();
         }
-        self.swap_sides();
         let result = act(self);
-        self.swap_sides();
+        if is_away {
+            self.swap_sides();
+        }
         result
     }
 
@@ -75,15 +78,22 @@ impl System {
         class: Class,
         act: impl FnOnce(&mut Self, &mut dyn Ops) -> R,
     ) -> R {
-        if class != Class::Fair || self.hosted.is_fair {
-            return act(self, o);
-        }
-        self.swap_sides();
-        let result = match o.lifecycle() {
-            Some(lifecycle) => act(self, lifecycle.fair()),
-            None => act(self, o),
+        let is_away = class == Class::Fair && !self.hosted.is_fair;
+        let host = match is_away {
+            true => match o.lifecycle() {
+                Some(lifecycle) => lifecycle.fair(),
+                None => o,
+            },
+            false => o,
         };
-        self.swap_sides();
+        if is_away {
+            self.swap_sides();
+        }
+        // called in one place, so that it can be inlined
+        let result = act(self, host);
+        if is_away {
+            self.swap_sides();
+        }
         result
     }
 

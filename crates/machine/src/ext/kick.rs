@@ -111,7 +111,14 @@ impl System {
     }
 
     /// Everything pending on any CPU, until nothing is.
+    #[inline]
     pub(crate) fn drain_deferred(&mut self, o: &mut dyn Ops) {
+        if !self.cpus.deferred.is_empty() || self.other.is_some() {
+            self.drain_sides(o);
+        }
+    }
+
+    fn drain_sides(&mut self, o: &mut dyn Ops) {
         let mut rounds = 0;
         loop {
             self.drain_side(o);
