@@ -108,7 +108,7 @@ pub(crate) fn run(
 
 /// Why there was no run of this workload.
 pub(crate) fn refused(error: &SimError, load: &Load) -> Error {
-    match error.is_of_workload() {
+    match error.is_of_workload() && !error.names_place() {
         true => Error::input(format!("{}: {error}", load.file)),
         false => Error::input(error),
     }

@@ -65,8 +65,13 @@ impl SimError {
         }
     }
 
-    /// Is it the workload's fault, without saying which file's? An event's place names it.
+    /// Is it the workload's fault?
     pub fn is_of_workload(&self) -> bool {
-        matches!(self, Self::Run(RunError::Task { .. } | RunError::Stuck(_)))
+        matches!(self, Self::Run(RunError::Task { .. } | RunError::Stuck(_))) || self.names_place()
+    }
+
+    /// Does it begin with its place in the workload's file?
+    pub fn names_place(&self) -> bool {
+        matches!(self, Self::Run(RunError::Event { .. }))
     }
 }

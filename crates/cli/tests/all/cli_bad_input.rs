@@ -57,6 +57,19 @@ fn workload_errors_name_file_and_line() {
     rota(&["sim", "fifo"]).refused(&["WORKLOAD.json"]);
 }
 
+/// Its place names the file: that is not said twice.
+#[test]
+fn an_event_that_the_machine_cannot_have_is_named_by_its_place() {
+    let scratch = Scratch::new();
+    let load = r#"{"tasks": {"a": {"run": 10}}, "events": [{"at": 5, "task": "a", "cpus": [9]}]}"#;
+    let file = scratch.file("far.json", load);
+
+    let run = rota(&["sim", "fifo", &file, "--cpus", "2"]);
+
+    let said = format!("error: {file}:1:42: event: names CPU 9, but the machine has CPUs 0 to 1\n");
+    assert_eq!((run.stderr, run.code), (said, 2));
+}
+
 #[test]
 fn objects_that_are_none_are_refused() {
     let scratch = Scratch::new();

@@ -3,14 +3,11 @@
 //! with the kernel's arguments. Each program prints a line; what is expected is worked out by hand
 //! from `kernel/sched/core.c` and `kernel/fork.c`.
 
-mod common;
-mod traced;
-
+use crate::traced::{lines, plain, plain_lines, refused, run};
 use rota_machine::config::{Config, Costs};
 use rota_machine::topology::Topology;
 use rota_sim::{Simulation, Watchers};
 use std::sync::Arc;
-use traced::{lines, plain, plain_lines, refused, run};
 
 /// Tracepoints of a task's life.
 const LIFE: &str = r#"

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernel threads of a workload are to a scheduler what they are in a kernel.
 
-mod common;
-#[allow(dead_code)]
-mod traced;
-
-use traced::plain_lines;
+use crate::traced::plain_lines;
 
 /// PF_KTHREAD and PF_NO_SETAFFINITY, the parent, and whether there is an mm.
 const PROGRAMS: &str = r#"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Small schedulers in C, compiled and run for a while.
 
-#![allow(dead_code)] // some tests make the run themselves
-
 use rota_machine::config::Config;
 use rota_machine::kernel::Kernel;
 use rota_machine::topology::Topology;

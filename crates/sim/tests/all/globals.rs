@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Global variables of a policy, read by name after a run.
 
-mod common;
-
-use common::{compiled, scheduler};
+use crate::common::{compiled, scheduler};
 use rota_machine::config::Config;
 use rota_machine::topology::Topology;
 use rota_sim::{Loaded, Simulation};

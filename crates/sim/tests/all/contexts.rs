@@ -3,9 +3,7 @@
 //! `scx_kfunc_context_filter()` of `kernel/sched/ext/ext.c`, and the sets that it looks at, before
 //! any of its code runs; so with what else a kernel refuses to register.
 
-mod common;
-
-use common::{compiled, run, scheduler};
+use crate::common::{compiled, run, scheduler};
 
 /// A scheduler that calls CALL, of a function that is declared as DECL, once in one callback.
 const SOURCE: &str = r#"/* SPDX-License-Identifier: MIT OR Apache-2.0 */

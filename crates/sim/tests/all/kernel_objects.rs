@@ -2,9 +2,7 @@
 //! Kernel objects that a scheduler reads behind a task: what the machine fills has the kernel's
 //! value, and every other field is reported by its name.
 
-mod common;
-
-use common::{compiled, scheduler};
+use crate::common::{compiled, scheduler};
 use rota_machine::config::Config;
 use rota_machine::topology::Topology;
 use rota_sim::{Loaded, Simulation};

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Workload events that act on a policy's object while it runs.
 
-mod common;
-
-use common::{compiled, scheduler};
+use crate::common::{compiled, scheduler};
 use rota_machine::config::Config;
 use rota_machine::topology::Topology;
 use rota_sim::{Loaded, SimError, Simulation};

@@ -3,9 +3,7 @@
 //! `ops.yield()`. Where nothing compares the argument, the object is refused when it is loaded, as
 //! the kernel's verifier does. Where something does, a load through NULL ends the run.
 
-mod common;
-
-use common::{compiled, run, scheduler};
+use crate::common::{compiled, run, scheduler};
 
 /// `ops.dispatch()` with a body, of a scheduler with some functions more. Tasks wait in a queue of
 /// its own, so a CPU that was idle asks for one: no task ran there before.

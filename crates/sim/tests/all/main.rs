@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The tests of runs, in one program: each one more is linked for seconds.
+
+mod choices;
+mod common;
+mod contexts;
+mod globals;
+mod kernel_objects;
+mod kernels;
+mod kthreads;
+mod lifecycle;
+mod nullable;
+mod runs;
+mod traced;
+mod tracing;
+mod user_space;
