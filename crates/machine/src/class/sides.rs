@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The fair class (`kernel/sched/fair.c`), hosted: between real-time and sched_ext. Its rules are
 //! those of a scheduler's object that the machine hosts with the functions of `ext/`, as a second
-//! one. What these keep of a scheduler is there twice, a *side* each. They see one side at a time:
+//! one. What these keep of a scheduler is held twice, a *side* each. They see one side at a time:
 //! sched_ext's, except while they act for the fair class. A machine without a fair class has one.
 
 use super::{Class, Takes};
