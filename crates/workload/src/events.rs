@@ -43,8 +43,30 @@ pub enum Action {
     Load(bool),
     /// A CPU is taken offline or brought online.
     Cpu(u32, bool),
+    /// A parameter of a CPU's deadline server is written, in nanoseconds.
+    Server(u32, ServerOf, ServerParameter, u64),
+    /// The bandwidth of a CPU's root domain is read.
+    ReadBandwidth(u32),
     /// Something is done to the scheduler's object.
     Object(ObjectAction),
+}
+
+/// The class that a deadline server gives time to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerOf {
+    /// `rq->fair_server`.
+    Fair,
+    /// `rq->ext_server`.
+    Ext,
+}
+
+/// A file of a deadline server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerParameter {
+    /// What it gives in each period.
+    Runtime,
+    /// How long that is.
+    Period,
 }
 
 /// A signal.
@@ -168,6 +190,13 @@ impl fmt::Display for Action {
             Action::Load(false) => f.write_str("scheduler unload"),
             Action::Cpu(cpu, true) => write!(f, "cpu {cpu} online"),
             Action::Cpu(cpu, false) => write!(f, "cpu {cpu} offline"),
+            Action::Server(cpu, of, parameter, ns) => {
+                let of = if *of == ServerOf::Fair { "fair" } else { "ext" };
+                let parameter =
+                    if *parameter == ServerParameter::Runtime { "runtime" } else { "period" };
+                write!(f, "cpu {cpu} {of}_server.{parameter} {ns} ns")
+            }
+            Action::ReadBandwidth(cpu) => write!(f, "cpu {cpu} read total_bw"),
             Action::Object(action) => action.fmt(f),
         }
     }

@@ -105,6 +105,50 @@ pub(crate) fn nohz_tick(host: Host) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn total_bw(_: Host) -> Result<()> {
-    bail!("the deadline servers' bandwidth cannot be read")
+/// What each CPU's servers and tasks reserve together, without a scheduler, with one and after
+/// it, each after all CPUs were busy; then again with twice the time for the fair class.
+pub(crate) fn total_bw(host: Host) -> Result<()> {
+    const ROUND_US: u64 = 200_000;
+    let mut events = Vec::new();
+    for round in 0..6 {
+        let at_us = round * ROUND_US;
+        match round {
+            1 | 4 => events.push(format!(r#"{{"at": {at_us}, "scheduler": "load"}}"#)),
+            2 | 5 => events.push(format!(r#"{{"at": {at_us}, "scheduler": "unload"}}"#)),
+            3 => events.extend((0..host.cpus).map(|cpu| {
+                format!(r#"{{"at": {at_us}, "cpu": {cpu}, "fair_server.runtime": "100ms"}}"#)
+            })),
+            _ => {}
+        }
+        let reads_us = at_us + ROUND_US - 1000;
+        events.extend(
+            (0..host.cpus)
+                .map(|cpu| format!(r#"{{"at": {reads_us}, "cpu": {cpu}, "read": "total_bw"}}"#)),
+        );
+    }
+    let cpus = host.cpus;
+    let load = format!(
+        r#"{{"tasks": {{"stress": {{"instance": {cpus}, "run": 1200000}}}}, "events": [{}]}}"#,
+        events.join(",\n")
+    );
+    let mut ended = host.run_with_fair(&host.policy("minimal")?, &load, 2)?;
+    ended.left_by(ExitKind::Unreg)?;
+    let notes = &ended.outcome.outside;
+    let read = |text: &str| text.strip_prefix("is ").and_then(|n| n.parse::<u64>().ok());
+    let values: Vec<u64> = notes.iter().filter_map(|note| read(&note.result)).collect();
+    ensure!(values.len() == notes.len() && notes.len() == 6 * cpus as usize, "{notes:?}");
+    let mut of_rounds = Vec::new();
+    for round in values.chunks(cpus as usize) {
+        ensure!(round.iter().all(|value| *value == round[0]), "CPUs differ: {round:?}");
+        of_rounds.push(round[0]);
+    }
+    let [before, loaded, after, doubled, loaded_again, after_again] = of_rounds[..] else {
+        bail!("{of_rounds:?}");
+    };
+    // 50 ms of 1 s, in 2^-20: 52428.8, which to_ratio() truncates
+    ensure!(before == u64::from(cpus) * 52_428, "{of_rounds:?}");
+    ensure!(loaded == before && after == before, "{of_rounds:?}");
+    ensure!(doubled > before, "{of_rounds:?}");
+    ensure!(loaded_again == before && after_again == doubled, "{of_rounds:?}");
+    Ok(())
 }

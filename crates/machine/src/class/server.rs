@@ -13,8 +13,8 @@ use crate::rq::Cpus;
 use crate::system::System;
 use crate::task::Tid;
 
-/// What it guarantees, of each second.
-const RUNTIME_NS: i64 = 50_000_000;
+/// What it guarantees, of each second (`sched_init_dl_servers()`).
+const RUNTIME_NS: u64 = 50_000_000;
 const PERIOD_NS: u64 = 1_000_000_000;
 /// `dl_server_min_res`: the timer is not put off by less.
 const MIN_RES_NS: u64 = 1_000_000;
@@ -24,8 +24,12 @@ const DL_SCALE: u32 = 10;
 
 /// `struct sched_dl_entity` of a server; the states that its flags make are drawn above
 /// `dl_server_start()`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Server {
+    /// `dl_runtime`: what it guarantees of each period.
+    pub(super) dl_runtime_ns: u64,
+    /// `dl_period`, and `dl_deadline`.
+    pub(super) dl_period_ns: u64,
     /// `dl_server_active`: from the first task of its class on, until the server finds none.
     active: bool,
     /// `dl_throttled`: its CPU does not serve it.
@@ -43,7 +47,30 @@ pub(crate) struct Server {
     timer: u64,
 }
 
+impl Default for Server {
+    fn default() -> Self {
+        Self {
+            dl_runtime_ns: RUNTIME_NS,
+            dl_period_ns: PERIOD_NS,
+            active: false,
+            throttled: false,
+            armed: false,
+            running: false,
+            idle: false,
+            runtime_ns: 0,
+            deadline_ns: 0,
+            timer: 0,
+        }
+    }
+}
+
 impl Server {
+    /// The end of `dl_server_apply_params()`: it stands still meanwhile.
+    pub(super) fn set(&mut self, runtime_ns: u64, period_ns: u64) {
+        (self.dl_runtime_ns, self.dl_period_ns) = (runtime_ns, period_ns);
+        (self.runtime_ns, self.deadline_ns) = (0, 0);
+    }
+
     /// It is on its runqueue, as a deadline task would be.
     fn is_queued(&self) -> bool {
         self.active && !self.throttled
@@ -57,13 +84,14 @@ impl Server {
     /// `dl_entity_overflow()`: the rest of its runtime until its deadline is more than 5 %.
     fn overflows(&self, now_ns: u64) -> bool {
         let scaled = |ns: u64| u128::from(ns >> DL_SCALE);
-        let left = scaled(PERIOD_NS) * scaled(self.runtime_ns.max(0) as u64);
-        scaled(self.deadline_ns.saturating_sub(now_ns)) * scaled(RUNTIME_NS as u64) < left
+        let left = scaled(self.dl_period_ns) * scaled(self.runtime_ns.max(0) as u64);
+        scaled(self.deadline_ns.saturating_sub(now_ns)) * scaled(self.dl_runtime_ns) < left
     }
 
     /// `replenish_dl_new_period()`.
     fn begin_period(&mut self, now_ns: u64) {
-        (self.deadline_ns, self.runtime_ns) = (now_ns + PERIOD_NS, RUNTIME_NS);
+        (self.deadline_ns, self.runtime_ns) =
+            (now_ns + self.dl_period_ns, self.dl_runtime_ns as i64);
         if !self.running {
             (self.throttled, self.armed) = (true, true);
         }
@@ -76,7 +104,8 @@ impl Server {
         if is_over || self.overflows(now_ns) {
             if self.running && !is_over {
                 // update_dl_revised_wakeup()
-                let density = ((RUNTIME_NS as u128) << BW_SHIFT) / u128::from(PERIOD_NS);
+                let density =
+                    (u128::from(self.dl_runtime_ns) << BW_SHIFT) / u128::from(self.dl_period_ns);
                 let laxity_ns = u128::from(self.deadline_ns - now_ns);
                 self.runtime_ns = ((density * laxity_ns) >> BW_SHIFT) as i64;
                 return;
@@ -91,11 +120,12 @@ impl Server {
     /// `replenish_dl_entity()`.
     fn replenish(&mut self, now_ns: u64) {
         if self.armed && self.overflows(now_ns) {
-            (self.deadline_ns, self.runtime_ns) = (now_ns + PERIOD_NS, RUNTIME_NS);
+            (self.deadline_ns, self.runtime_ns) =
+                (now_ns + self.dl_period_ns, self.dl_runtime_ns as i64);
         }
         while self.runtime_ns <= 0 {
-            self.deadline_ns += PERIOD_NS;
-            self.runtime_ns += RUNTIME_NS;
+            self.deadline_ns += self.dl_period_ns;
+            self.runtime_ns += self.dl_runtime_ns as i64;
         }
         if self.deadline_ns < now_ns {
             self.begin_period(now_ns);
@@ -117,14 +147,14 @@ pub(crate) struct Servers {
 }
 
 impl Servers {
-    fn of(&self, class: Class) -> &Server {
+    pub(super) fn of(&self, class: Class) -> &Server {
         match class {
             Class::Fair => &self.fair,
             _ => &self.ext,
         }
     }
 
-    fn of_mut(&mut self, class: Class) -> &mut Server {
+    pub(super) fn of_mut(&mut self, class: Class) -> &mut Server {
         match class {
             Class::Fair => &mut self.fair,
             _ => &mut self.ext,
@@ -138,11 +168,16 @@ impl System {
     /// no such server.
     pub(crate) fn follow_server(&mut self, cpu: u32) {
         let class = self.class_of_side();
-        let below_fair = class.is_ext() && self.tasks.takes == Takes::Marked;
-        let exists = !class.is_ext() || self.config.rules.ext_server;
-        if (self.above.exist || below_fair) && exists && self.rq(cpu).nr_running == 1 {
+        if self.needs_server(class) && self.rq(cpu).nr_running == 1 {
             self.start_server(cpu, class);
         }
+    }
+
+    /// Whether the kernel has such a server, and anything is above the class.
+    pub(super) fn needs_server(&self, class: Class) -> bool {
+        let below_fair = class.is_ext() && self.tasks.takes == Takes::Marked;
+        let exists = !class.is_ext() || self.config.rules.ext_server;
+        (self.above.exist || below_fair) && exists
     }
 
     #[inline]
@@ -156,10 +191,10 @@ impl System {
     }
 
     /// `dl_server_start()`.
-    fn start_server(&mut self, cpu: u32, class: Class) {
+    pub(super) fn start_server(&mut self, cpu: u32, class: Class) {
         let server = self.server_mut(cpu, class);
         server.idle = false;
-        if server.active {
+        if server.active || server.dl_runtime_ns == 0 {
             return;
         }
         self.update_curr(cpu);

@@ -106,6 +106,9 @@ impl System {
             }
             self.disable_and_exit_task(o, t);
         }
+        if !self.hosted.is_fair {
+            self.detach_servers();
+        }
         self.hosted.has_op = 0;
         self.idle.enabled = false;
         if o.has(Op::Exit) {

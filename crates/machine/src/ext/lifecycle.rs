@@ -63,6 +63,9 @@ impl System {
         if self.hosted.exit.is_none() {
             self.validate_ops(o);
         }
+        if self.hosted.exit.is_none() && !self.hosted.is_fair {
+            self.attach_ext_server();
+        }
         if self.hosted.exit.is_some() {
             return false;
         }
@@ -79,6 +82,9 @@ impl System {
             self.switch_tasks(o);
         }
         self.bypass(o, false);
+        if !self.hosted.is_fair {
+            self.detach_servers();
+        }
         // what follows is a while later: every idle CPU has run some kernel thread since
         for cpu in 0..self.nr_cpus() {
             if self.rq(cpu).curr.is_none() && !self.rq(cpu).interrupted {

@@ -103,7 +103,7 @@ impl System {
         if self.active_cpus().len() == 1 {
             return Err(format!("is refused (EBUSY): CPU {cpu} is the last one"));
         }
-        self.fits_without_one_more()
+        self.fits_without(cpu)
             .map_err(|what| format!("is refused (EBUSY, dl_bw_deactivate()): {what}"))?;
         self.deactivate_cpu(o, cpu);
         Ok(())

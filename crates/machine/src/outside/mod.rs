@@ -8,12 +8,13 @@ pub mod object;
 pub(crate) mod signals;
 mod tasks;
 
+use crate::class::Class;
 use crate::event_queue::Due;
 use crate::ops::Ops;
 use crate::run::{Machine, RunError};
 use crate::system::System;
 use rota_trace::EventKind;
-use rota_workload::events::{Action, ObjectAction, OutsideEvent, TaskSetting, When};
+use rota_workload::events::{Action, ObjectAction, OutsideEvent, ServerOf, TaskSetting, When};
 use std::sync::Arc;
 
 /// Until a CPU that is still on its way out is looked at again.
@@ -81,6 +82,18 @@ impl Machine {
                     self.happened(event, what);
                 }
             }
+            Action::Server(cpu, of, parameter, ns) => {
+                let class = match of {
+                    ServerOf::Fair => Class::Fair,
+                    ServerOf::Ext => Class::Ext,
+                };
+                if let Err(what) = self.system.write_server(*cpu, class, *parameter, *ns) {
+                    self.happened(event, what);
+                }
+            }
+            Action::ReadBandwidth(_) => {
+                self.happened(event, format!("is {}", self.system.total_bandwidth()));
+            }
             Action::Object(action) => self.act_on_object(o, event, action),
             Action::Load(load) => self.load_scheduler(o, event, *load)?,
         }
@@ -124,7 +137,9 @@ impl System {
         }
         let cpus: &[u32] = match &event.action {
             Action::Set(_, TaskSetting::Cpus(cpus)) => cpus,
-            Action::Cpu(cpu, _) => std::slice::from_ref(cpu),
+            Action::Cpu(cpu, _) | Action::Server(cpu, ..) | Action::ReadBandwidth(cpu) => {
+                std::slice::from_ref(cpu)
+            }
             Action::Object(ObjectAction::Program { cpu, .. }) => std::slice::from_ref(cpu),
             _ => &[],
         };

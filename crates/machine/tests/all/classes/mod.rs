@@ -6,6 +6,7 @@ mod deadline;
 mod inherit;
 mod realtime;
 mod server;
+mod server_settings;
 mod told;
 
 use crate::common::{ideal, run, shared_fifo, Tape};

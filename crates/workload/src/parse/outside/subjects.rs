@@ -4,13 +4,14 @@
 use super::{Known, COMMON};
 use crate::error::WorkloadError;
 use crate::events::{Action, Signal, TaskSetting, Tasks};
-use crate::json::{Member, Value};
+use crate::json::Member;
 use crate::model::TaskIx;
 use crate::parse::keys;
 use crate::parse::members::Object;
 use crate::parse::settings;
 
 mod cgroups;
+mod cpus;
 mod object;
 
 type Read = fn(&Object<'_>, &Member, &Member, &Known<'_>) -> Result<Action, WorkloadError>;
@@ -42,7 +43,7 @@ const SUBJECTS: &[Subject] = &[
     Subject { key: "variable", actions: &["value"], others: &[], read: object::variable },
     Subject { key: "map", actions: &["value"], others: &["key"], read: object::map },
     Subject { key: "program", actions: &["cpu"], others: &["ctx"], read: object::program },
-    Subject { key: "cpu", actions: &["online", "max_frequency"], others: &[], read: cpu },
+    Subject { key: "cpu", actions: cpus::ACTIONS, others: &[], read: cpus::read },
     Subject { key: "scheduler", actions: &[], others: &[], read: scheduler },
 ];
 
@@ -159,25 +160,6 @@ fn signal(
         return Err(scope.error(action.node.at, message));
     }
     Ok(signal)
-}
-
-fn cpu(
-    object: &Object<'_>,
-    named: &Member,
-    action: &Member,
-    _: &Known<'_>,
-) -> Result<Action, WorkloadError> {
-    let scope = object.scope;
-    let cpu = scope.integer(named, 0..=settings::MAX_CPU)? as u32;
-    match (action.key.as_str(), &action.node.value) {
-        ("online", Value::Bool(online)) => Ok(Action::Cpu(cpu, *online)),
-        ("online", _) => Err(scope.mismatch(action, "true or false")),
-        _ => {
-            let message =
-                format!("{:?} is not supported yet: simulated CPUs have one speed", action.key);
-            Err(scope.error(action.at, message))
-        }
-    }
 }
 
 /// It has no further key: what happens is its value.

@@ -61,7 +61,10 @@ fn an_event_can_be_about_the_scheduler_s_object_or_a_cgroup_that_another_makes()
            {"at": 2, "variable": "conf.limit", "value": true},
            {"at": 2, "map": "m", "key": 1, "value": {"a": 1, "b": {"c": "x"}}},
            {"at": 2, "program": "p", "cpu": 1, "ctx": {"n": 3}},
-           {"at": 2, "cpu": 1, "online": false}"#,
+           {"at": 2, "cpu": 1, "online": false},
+           {"at": 2, "cpu": 1, "fair_server.period": "2ms"},
+           {"at": 2, "cpu": 0, "ext_server.runtime": 3},
+           {"at": 2, "cpu": 0, "read": "total_bw"}"#,
     );
     let found: Vec<_> = workload.outside.iter().map(|e| e.action.to_string()).collect();
     let expected = [
@@ -71,6 +74,9 @@ fn an_event_can_be_about_the_scheduler_s_object_or_a_cgroup_that_another_makes()
         "map m[1] = a=1,b.c=x",
         "program p on cpu 1",
         "cpu 1 offline",
+        "cpu 1 fair_server.period 2000000 ns",
+        "cpu 0 ext_server.runtime 3000 ns",
+        "cpu 0 read total_bw",
     ];
     assert_eq!(found, expected);
 }
@@ -148,6 +154,8 @@ fn mistakes_name_the_place_and_the_nearest_valid_value() {
         (r#"{"at": 1, "cpu": 1, "online": 1}"#, "\"online\" must be true or false, not 1"),
         (r#"{"at": 1, "cpu": 1, "max_frequency": 1}"#, "is not supported yet: simulated CPUs"),
         (r#"{"at": 1, "map": "m", "value": 1}"#, "\"key\" is missing here"),
+        (r#"{"at": 1, "cpu": 1, "read": "x"}"#, "unknown number of a CPU \"x\""),
+        (r#"{"at": 1, "cpu": 1, "ext_server.runtime": -1}"#, "ext_server.runtime"),
         (r#"{"at": 1, "variable": "v", "value": [1]}"#, "a number, a text or a boolean"),
         (r#"{"at": 1, "program": "p"}"#, "an event about a \"program\" needs one of \"cpu\""),
         (r#"{"at": 1, "cgroup": "/new", "cpu.weight": 1}"#, "unknown cgroup \"/new\""),
