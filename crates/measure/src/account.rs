@@ -4,7 +4,8 @@
 use crate::fluid::{Claim, Tie};
 use crate::lag::Lag;
 use crate::latency::Latencies;
-use crate::numbers::{RatioNumbers, SpanNumbers, TaskNumbers};
+use crate::numbers::TaskNumbers;
+use crate::spans::Spans;
 use crate::whole::Whole;
 use rota_trace::SchedClass;
 use std::sync::Arc;
@@ -51,6 +52,14 @@ pub(crate) struct Account {
     pub(crate) since_ns: u64,
     pub(crate) cpu_ns: u64,
     pub(crate) run_delay_ns: u64,
+    /// Of the run delay, while a CPU was idle that it may use.
+    pub(crate) wasted_wait_ns: u64,
+    /// Reading of [`Waste`](crate::waste::Waste) when it began to wait, while it does.
+    wasted_from: Option<u64>,
+    /// The longest that it waited at a stretch.
+    pub(crate) wait_max_ns: u64,
+    /// Held back by its reservation: no CPU may run it.
+    throttled: bool,
     /// Service divided by the share or weight it was received under.
     service: f64,
     pub(crate) latencies: Latencies,
@@ -78,46 +87,6 @@ struct Burst {
     cpu_ns: u64,
 }
 
-/// Count, mean and maximum of some numbers.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Spans {
-    count: u64,
-    sum: f64,
-    max: f64,
-}
-
-impl Spans {
-    pub(crate) fn add(&mut self, value: f64) {
-        self.count += 1;
-        self.sum += value;
-        self.max = self.max.max(value);
-    }
-
-    pub(crate) fn merge(&mut self, other: &Spans) {
-        self.count += other.count;
-        self.sum += other.sum;
-        self.max = self.max.max(other.max);
-    }
-
-    pub(crate) fn count(&self) -> u64 {
-        self.count
-    }
-
-    fn mean(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum / self.count as f64)
-    }
-
-    pub(crate) fn times(&self) -> SpanNumbers {
-        let max = (self.count > 0).then_some(self.max as u64);
-        SpanNumbers { count: self.count, mean: self.mean(), max }
-    }
-
-    pub(crate) fn ratios(&self) -> RatioNumbers {
-        let max = (self.count > 0).then_some(self.max);
-        RatioNumbers { count: self.count, mean: self.mean(), max }
-    }
-}
-
 impl Account {
     pub(crate) fn new(pid: u32, now_ns: u64) -> Self {
         Account {
@@ -133,6 +102,10 @@ impl Account {
             since_ns: now_ns,
             cpu_ns: 0,
             run_delay_ns: 0,
+            wasted_wait_ns: 0,
+            wasted_from: None,
+            wait_max_ns: 0,
+            throttled: false,
             service: 0.0,
             latencies: Latencies::small(),
             waiting: 0,
@@ -216,7 +189,9 @@ impl Account {
     ) {
         self.settle(whole, now_ns);
         let before = self.claim();
+        self.end_waste(whole, now_ns);
         change(self);
+        self.begin_waste(whole, now_ns);
         let claim = self.claim();
         if claim != before && self.is_ext() && self.state.is_runnable() {
             self.lag.change_claim(&mut whole.fluid, claim, now_ns);
@@ -265,12 +240,35 @@ impl Account {
             self.slept = true;
         }
         let took = self.takes_cpu();
+        self.end_waste(whole, now_ns);
         (self.state, self.since_ns) = (next, now_ns);
+        self.begin_waste(whole, now_ns);
         whole.capacity_moves(took, self.takes_cpu(), now_ns);
     }
 
     fn wait(&mut self, whole: &Whole, now_ns: u64) {
         self.run_delay_ns += now_ns.saturating_sub(self.since_ns.max(whole.from_ns));
+        self.wait_max_ns = self.wait_max_ns.max(now_ns.saturating_sub(self.since_ns));
+    }
+
+    /// Its reservation holds it back, or does so no more.
+    pub(crate) fn throttle(&mut self, whole: &mut Whole, now_ns: u64, throttled: bool) {
+        self.end_waste(whole, now_ns);
+        self.throttled = throttled;
+        self.begin_waste(whole, now_ns);
+    }
+
+    /// If it waits from now on, idle CPUs are wasted.
+    fn begin_waste(&mut self, whole: &mut Whole, now_ns: u64) {
+        if matches!(self.state, State::Woken | State::Preempted) && !self.throttled {
+            self.wasted_from = Some(whole.waste.begin_wait(self.tie, now_ns));
+        }
+    }
+
+    fn end_waste(&mut self, whole: &mut Whole, now_ns: u64) {
+        if let Some(from) = self.wasted_from.take() {
+            self.wasted_wait_ns += whole.waste.end_wait(self.tie, now_ns) - from;
+        }
     }
 
     fn look(&mut self, whole: &mut Whole, now_ns: u64) {
@@ -310,6 +308,9 @@ impl Account {
         self.settle(whole, now_ns);
         self.cpu_ns = 0;
         self.run_delay_ns = 0;
+        self.wasted_wait_ns = 0;
+        self.wasted_from = self.wasted_from.map(|_| whole.waste.reading(self.tie, now_ns));
+        self.wait_max_ns = 0;
         self.service = 0.0;
         self.latencies = Latencies::small();
         (self.switches, self.migrations) = (0, 0);
@@ -343,6 +344,7 @@ impl Account {
         if matches!(self.state, State::Woken | State::Preempted) {
             self.wait(whole, end_ns);
         }
+        self.end_waste(whole, end_ns);
         if self.state.is_runnable() {
             self.look(whole, end_ns);
             // One that never slept may never want to: that is no turnaround.
@@ -369,6 +371,8 @@ impl Account {
             turnaround_ns: self.turnaround.times(),
             slowdown: self.slowdown.ratios(),
             class: self.class.name(),
+            wasted_wait_ns: self.wasted_wait_ns,
+            wait_max_ns: self.wait_max_ns,
         }
     }
 }

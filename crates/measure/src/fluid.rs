@@ -64,6 +64,11 @@ impl Fluid {
         self.ties.tie(self.cpus, cpus)
     }
 
+    /// The CPUs of a tie; empty: all.
+    pub(crate) fn mask(&self, tie: Tie) -> &[u32] {
+        self.ties.mask(tie)
+    }
+
     /// A task above the policy takes a CPU.
     pub(crate) fn take_cpu(&mut self, now_ns: u64) {
         self.settle(now_ns);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Several tasks as one: sums of their times, and one distribution of all their wakeups.
 
-use crate::account::{part_of, Account, Spans};
+use crate::account::{part_of, Account};
 use crate::lag::Measured;
 use crate::latency::Latencies;
 use crate::numbers::{LagNumbers, LatencyNumbers, RatioNumbers, SpanNumbers};
+use crate::spans::Spans;
 
 /// Numbers of a group of tasks.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +34,10 @@ pub struct GroupNumbers {
     pub turnaround_ns: SpanNumbers,
     /// That time over the CPU time in it.
     pub slowdown: RatioNumbers,
+    /// Of the run delay, while a CPU was idle that the task may use, summed.
+    pub wasted_wait_ns: u64,
+    /// The longest that one of them waited at a stretch.
+    pub wait_max_ns: u64,
 }
 
 /// A group being added up.
@@ -62,6 +67,8 @@ impl Group {
             lag_ns: None,
             turnaround_ns: SpanNumbers::default(),
             slowdown: RatioNumbers::default(),
+            wasted_wait_ns: 0,
+            wait_max_ns: 0,
         };
         Group {
             numbers,
@@ -81,6 +88,8 @@ impl Group {
         sum.run_delay_ns += task.run_delay_ns;
         sum.switches += task.switches;
         sum.migrations += task.migrations;
+        sum.wasted_wait_ns += task.wasted_wait_ns;
+        sum.wait_max_ns = sum.wait_max_ns.max(task.wait_max_ns);
         self.latencies.merge(&task.latencies);
         self.waiting += task.waiting;
         self.lag.merge(&task.lag.measured());

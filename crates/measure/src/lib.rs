@@ -19,9 +19,11 @@ pub mod numbers;
 pub mod requests;
 pub mod service_error;
 pub mod slowdown;
+mod spans;
 pub mod statistics;
 pub mod summary;
 pub mod totals;
+mod waste;
 mod whole;
 
 pub use curve::Curve;
@@ -29,7 +31,9 @@ pub use fairness::jain;
 pub use figures::{FigureSink, Figures, Rows};
 pub use group::GroupNumbers;
 pub use latency::Latencies;
-pub use numbers::{LagNumbers, LatencyNumbers, Numbers, RatioNumbers, SpanNumbers, TaskNumbers};
+pub use numbers::{
+    CpuNumbers, LagNumbers, LatencyNumbers, Numbers, RatioNumbers, SpanNumbers, TaskNumbers,
+};
 pub use requests::{RequestNumbers, Requests, RequestsNumbers};
 pub use service_error::{ErrorRange, ServiceError};
 pub use slowdown::SlowdownNumbers;

@@ -12,6 +12,19 @@ pub struct Numbers {
     pub tasks: Vec<TaskNumbers>,
     /// Numbers of the whole machine.
     pub totals: Totals,
+    /// One entry per CPU, in order.
+    pub cpus: Vec<CpuNumbers>,
+}
+
+/// Numbers of one CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CpuNumbers {
+    /// Its number.
+    pub cpu: u32,
+    /// Time without a task.
+    pub idle_ns: u64,
+    /// Of it, while a task waited that could have used this CPU.
+    pub wasted_idle_ns: u64,
 }
 
 /// Numbers of one task.
@@ -47,6 +60,10 @@ pub struct TaskNumbers {
     pub slowdown: RatioNumbers,
     /// Its class at the end: `ext` (the policy's), `rt` or `deadline`.
     pub class: &'static str,
+    /// Of the run delay, while a CPU was idle that it may use.
+    pub wasted_wait_ns: u64,
+    /// The longest that it was runnable at a stretch without running.
+    pub wait_max_ns: u64,
 }
 
 /// A function of time: how far behind the ideal, in nanoseconds; negative: ahead of it.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::account::{Account, State};
 use crate::figures::{FigureSink, Figures};
 use crate::group::{Group, GroupNumbers};
-use crate::numbers::Numbers;
+use crate::numbers::{CpuNumbers, Numbers};
 use crate::totals::{Counts, InstructionsPerDecision, Totals};
 use crate::whole::Whole;
 
@@ -108,9 +108,18 @@ impl Summary {
             rows.for_each(|(row, claim)| figures.claims(row, claim));
             figures.finish(&self.whole, end_ns)
         });
-        let totals = self.totals(end_ns);
+        let (wasted_ns, wasted_by_cpu) = self.whole.waste.finish(end_ns);
+        let cpus: Vec<CpuNumbers> = (0..)
+            .zip(self.cpus.iter().zip(wasted_by_cpu))
+            .map(|(cpu, (slot, wasted_idle_ns))| CpuNumbers {
+                cpu,
+                idle_ns: slot.idle_ns,
+                wasted_idle_ns,
+            })
+            .collect();
+        let totals = self.totals(wasted_ns, end_ns);
         let tasks = self.tasks.into_iter().map(|t| t.numbers(capacity_ns)).collect();
-        Results { numbers: Numbers { tasks, totals }, groups, figures }
+        Results { numbers: Numbers { tasks, totals, cpus }, groups, figures }
     }
 
     /// Ends everything that is still open.
@@ -143,9 +152,9 @@ impl Summary {
         self.cpus.len() as f64 * end_ns.saturating_sub(self.whole.from_ns) as f64
     }
 
-    fn totals(&self, end_ns: u64) -> Totals {
+    fn totals(&self, wasted_ns: u64, end_ns: u64) -> Totals {
         let idle_ns = self.cpus.iter().map(|cpu| cpu.idle_ns).sum();
-        Totals::of(&self.tasks, idle_ns, &self.counts, self.cost, &self.whole, end_ns)
+        Totals::of(&self.tasks, (idle_ns, wasted_ns), &self.counts, self.cost, &self.whole, end_ns)
     }
 
     fn index(&mut self, pid: u32, now_ns: u64) -> usize {
@@ -177,6 +186,7 @@ impl Summary {
         let slot = &mut self.cpus[cpu as usize];
         if let Some(index) = slot.running.take() {
             slot.idle_since_ns = now_ns;
+            self.whole.waste.set_idle(cpu, true, now_ns);
             self.tasks[index].enter(state, &mut self.whole, now_ns);
         }
     }
@@ -186,6 +196,7 @@ impl Summary {
             let since = Cpu { idle_since_ns: self.whole.from_ns, ..Cpu::default() };
             self.cpus.resize(cpu as usize + 1, since);
             self.whole.fluid.grow(cpu + 1, now_ns);
+            self.whole.waste.grow(cpu + 1, now_ns);
         }
         self.leave(cpu, State::Preempted, now_ns);
         let index = self.index(pid, now_ns);
@@ -198,6 +209,7 @@ impl Summary {
         let slot = &mut self.cpus[cpu as usize];
         slot.idle_ns += now_ns.saturating_sub(slot.idle_since_ns);
         slot.running = Some(index);
+        self.whole.waste.set_idle(cpu, false, now_ns);
     }
 
     fn switch_out(&mut self, pid: u32, why: OffCpu, now_ns: u64) {
@@ -255,13 +267,20 @@ impl Sink for Summary {
                 let (task, whole) = self.task(pid, time_ns);
                 task.reclass(whole, time_ns, class);
             }
+            EventKind::Throttle { pid, throttled } => {
+                let (task, whole) = self.task(pid, time_ns);
+                task.throttle(whole, time_ns, throttled);
+            }
+            EventKind::Plug { online } => {
+                self.whole.waste.set_online(cpu.unwrap_or(0), online, time_ns);
+            }
             EventKind::Share { pid, share } => {
                 let (task, whole) = self.task(pid, time_ns);
                 task.change_claim(whole, time_ns, |task| task.share = Some(share));
             }
             EventKind::Affinity { pid, ref cpus } => {
                 let (task, whole) = self.task(pid, time_ns);
-                let tie = whole.fluid.tie(cpus.iter());
+                let tie = whole.tie(cpus.iter());
                 task.change_claim(whole, time_ns, |task| task.tie = tie);
             }
             EventKind::Fork { pid, .. } => {

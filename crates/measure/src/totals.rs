@@ -2,11 +2,12 @@
 //! Numbers of the whole machine: what they are, what is counted for them, and how they come of that
 //! and of the books of the tasks. Field names are those of the JSON.
 
-use crate::account::{Account, Spans};
+use crate::account::Account;
 use crate::fairness::jain;
 use crate::lag::Measured;
 use crate::numbers::{LagNumbers, LatencyNumbers, SpanNumbers};
 use crate::slowdown::SlowdownNumbers;
+use crate::spans::Spans;
 use crate::whole::Whole;
 use rota_trace::{EventKind, OffCpu};
 use serde::Serialize;
@@ -46,6 +47,8 @@ pub struct Totals {
     pub bursts_per_s: Option<f64>,
     /// How often in a second a task left its CPU though it could go on; `None`: no time passed.
     pub nonvoluntary_per_s: Option<f64>,
+    /// CPU time that was idle while a task waited that could have used it.
+    pub wasted_idle_ns: u64,
 }
 
 /// Cost of a decision in instructions of the policy; `None`: not counted.
@@ -79,7 +82,7 @@ impl Totals {
     /// Of a run that ended at `end_ns`, whose CPUs were idle for `idle_ns` together.
     pub(crate) fn of(
         tasks: &[Account],
-        idle_ns: u64,
+        (idle_ns, wasted_idle_ns): (u64, u64),
         counts: &Counts,
         cost: InstructionsPerDecision,
         whole: &Whole,
@@ -116,6 +119,7 @@ impl Totals {
             makespan_ns: last_ns.filter(|_| all_finished),
             bursts_per_s: per_s(bursts),
             nonvoluntary_per_s: per_s(counts.nonvoluntary),
+            wasted_idle_ns,
         }
     }
 }

@@ -3,14 +3,16 @@
 //! all of them.
 
 use crate::figures::FigureSink;
-use crate::fluid::Fluid;
+use crate::fluid::{Fluid, Tie};
 use crate::lag::Sample;
 use crate::latency::Latencies;
 use crate::slowdown::Slowdowns;
+use crate::waste::Waste;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Whole {
     pub(crate) fluid: Fluid,
+    pub(crate) waste: Waste,
     /// Beginning of what is measured.
     pub(crate) from_ns: u64,
     pub(crate) wakeups: Latencies,
@@ -25,6 +27,7 @@ impl Whole {
     pub(crate) fn new(cpus: u32) -> Self {
         Whole {
             fluid: Fluid::new(cpus),
+            waste: Waste::new(cpus),
             from_ns: 0,
             wakeups: Latencies::default(),
             waiting: 0,
@@ -38,9 +41,17 @@ impl Whole {
     /// What comes before now is no part of the measures.
     pub(crate) fn restart(&mut self, now_ns: u64) {
         self.from_ns = now_ns;
+        self.waste.restart(now_ns);
         self.wakeups = Latencies::default();
         self.turnarounds = Latencies::default();
         self.slowdowns = Slowdowns::default();
+    }
+
+    /// What ties a task to these CPUs.
+    pub(crate) fn tie(&mut self, cpus: impl Iterator<Item = u32>) -> Tie {
+        let tie = self.fluid.tie(cpus);
+        self.waste.learn(tie, self.fluid.mask(tie));
+        tie
     }
 
     /// A task above the policy takes a CPU, or gives it back.

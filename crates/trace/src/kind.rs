@@ -147,6 +147,18 @@ pub enum EventKind {
         /// What it cost.
         cost: Cost,
     },
+    /// Its reservation holds a runnable task back, in the simulator, or does so no more.
+    Throttle {
+        /// The task.
+        pid: u32,
+        /// Whether no CPU may run it.
+        throttled: bool,
+    },
+    /// The event's CPU goes offline or comes back, in the simulator.
+    Plug {
+        /// Whether it is there.
+        online: bool,
+    },
     /// Something happened to a request, in the simulator.
     Request(Request),
     /// Something happened from outside, in the simulator.
@@ -257,6 +269,10 @@ impl EventKind {
                 }
                 ("op_call", (*pid != 0).then_some(*pid))
             }
+            EventKind::Throttle { pid, throttled: true } => ("throttle", Some(*pid)),
+            EventKind::Throttle { pid, throttled: false } => ("unthrottle", Some(*pid)),
+            EventKind::Plug { online: true } => ("cpu_online", None),
+            EventKind::Plug { online: false } => ("cpu_offline", None),
             EventKind::Request(request) => request.describe(say),
             EventKind::Outside { what } => {
                 say(Field::What, Value::Text(what));

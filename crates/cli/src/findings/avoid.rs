@@ -6,13 +6,13 @@ use crate::comparison::{Column, Stage};
 use rota_measure::baseline::{self, Relative};
 use rota_measure::statistics;
 
-/// A task that waits so long for a CPU after a wakeup is starved: a user takes it for dead, not for
+/// A task that waits so long for a CPU is starved: a user takes it for dead, not for
 /// slow.
 const STARVED_NS: f64 = 1e9;
 /// And so many times as long as under the baseline: otherwise the load is the reason.
 const STARVED_RATIO: f64 = 10.0;
 /// Metric of a task by which that is seen.
-const LONGEST_WAIT: &str = "wakeup_max";
+const LONGEST_WAIT: &str = "wait_max";
 
 /// A reason against a policy, which is a place among the stage's columns.
 pub(crate) enum Avoid<'a> {

@@ -146,6 +146,15 @@ pub(crate) fn totals_line(totals: &Totals, capacity_ns: f64) -> String {
     )
 }
 
+/// Says that CPUs were idle while tasks waited, if that shows in a tenth of a percent.
+pub(crate) fn wasted_line(totals: &Totals, capacity_ns: f64) -> Option<String> {
+    let wasted = if capacity_ns > 0.0 { totals.wasted_idle_ns as f64 / capacity_ns } else { 0.0 };
+    (wasted >= 0.0005).then(|| {
+        let time = time(totals.wasted_idle_ns);
+        format!("idle while a task that could use the CPU waited: {time} ({})", percent(wasted))
+    })
+}
+
 /// Says that wakeups were unanswered.
 pub(crate) fn waiting_note(out: &mut dyn Write, totals: &Totals) -> io::Result<()> {
     let waiting = totals.wakeup_latency_ns.waiting;
@@ -162,6 +171,7 @@ fn totals(out: &mut dyn Write, run: &Run<'_>) -> io::Result<()> {
     let cost = &totals.instructions_per_decision;
     let most = cost.max.map_or("-".into(), |max| max.to_string());
     writeln!(out, "{}", totals_line(totals, capacity_ns))?;
+    wasted_line(totals, capacity_ns).map_or(Ok(()), |line| writeln!(out, "{line}"))?;
     writeln!(out, "instructions per decision: mean {}, max {most}", mean_or_dash(cost.mean))?;
     let counted = run.finished.policy_stats.iter().map(counted).collect::<Vec<_>>();
     match counted.as_slice() {

@@ -46,7 +46,7 @@ fn a_policy_that_starves_a_task_is_named_with_the_task_and_its_wait() {
     let file = scratch.file("hog.json", HOG);
     let words = ["compare", &file, "--cpus", "1", "--ideal", "--seeds", "2", "fifo"];
     let found = findings(&words);
-    has(&found, &["avoid fifo starves ui: up to 9.00s from a wakeup to the CPU, "]);
+    has(&found, &["avoid fifo starves ui: ready to run for up to 9.00s without running, "]);
     has(&found, &["under eevdf"]);
     // Whatever it is best for, it is not what to run.
     let found = findings(&[&words[..], &["--goal", "switches"]].concat());

@@ -38,6 +38,10 @@ impl System {
         let flags = flags | DEQ_SAVE | DEQ_NOCLOCK | ENQ_HEAD;
         // a reservation that changes hands begins anew
         let anew = old != new && matches!((old, new), (Class::Deadline(_), _));
+        if anew && self.task(t).entity.throttled {
+            let pid = self.task(t).pid;
+            self.emit(None, EventKind::Throttle { pid, throttled: false });
+        }
         self.change_class(o, t, flags, new, |system, o| {
             system.task_mut(t).lent = lent;
             if anew {

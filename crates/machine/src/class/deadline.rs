@@ -14,6 +14,7 @@ use crate::ops::Ops;
 use crate::system::System;
 use crate::task::Tid;
 use crate::tasks::Tasks;
+use rota_trace::EventKind;
 
 impl System {
     /// `enqueue_task_dl()`: which deadline and budget a task has that becomes runnable.
@@ -103,6 +104,8 @@ impl System {
         entity.timer += 1;
         let due = Due::Replenish(t.0, entity.timer);
         self.queue.push(next_ns, due);
+        let pid = self.task(t).pid;
+        self.emit(None, EventKind::Throttle { pid, throttled: true });
     }
 
     /// `dl_task_timer()`.
@@ -113,6 +116,8 @@ impl System {
         }
         entity.throttled = false;
         self.replenish(t);
+        let pid = self.task(t).pid;
+        self.emit(None, EventKind::Throttle { pid, throttled: false });
         let cpu = self.task(t).cpu;
         if self.task(t).entity.on_rq && self.rq(cpu).curr != Some(t) {
             self.add_waiting(cpu, t, false);

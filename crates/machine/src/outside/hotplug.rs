@@ -10,7 +10,7 @@ use crate::ops::{Op, Ops};
 use crate::system::System;
 use crate::task::{State, Tid};
 use crate::tracing::Place;
-use rota_trace::OffCpu;
+use rota_trace::{EventKind, OffCpu};
 use rota_vm::memory::Perm;
 
 /// `SCX_ECODE_RSN_HOTPLUG` and `SCX_ECODE_ACT_RESTART`.
@@ -113,6 +113,7 @@ impl System {
     /// [`System::push_away`].
     fn deactivate_cpu(&mut self, o: &mut dyn Ops, cpu: u32) {
         self.hotplug.inactive.insert(cpu);
+        self.emit(Some(cpu), EventKind::Plug { online: false });
         self.leave_queues(o, cpu);
         if self.other.is_some() {
             self.hosting(o, Class::Fair, |system, o| system.leave_queues(o, cpu));
@@ -137,6 +138,7 @@ impl System {
     fn activate_cpu(&mut self, o: &mut dyn Ops, cpu: u32) {
         self.hotplug.offline.remove(cpu);
         self.hotplug.inactive.remove(cpu);
+        self.emit(Some(cpu), EventKind::Plug { online: true });
         self.publish_online();
         // its own thread of hotplug does this, and leaves the CPU to the idle task
         let here = std::mem::replace(&mut self.running.this_cpu, cpu);

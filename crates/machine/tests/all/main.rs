@@ -26,4 +26,5 @@ mod rules_queues;
 mod rules_signals;
 mod rules_spending;
 mod rules_time;
+mod wasted_idle;
 mod wild_schedulers;

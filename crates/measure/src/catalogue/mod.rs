@@ -211,6 +211,11 @@ const MEASURES: &[Measure] = measures![
     "Time that a task was ready to run but waited, in the whole run: the longest of all tasks.",
     |run| ns(run.numbers.tasks.iter().map(|task| task.run_delay_ns).max());
 
+    "wait_max", "wait max", "wait, longest", LATENCY, Ns, Lower, false,
+    "The longest that a task was ready to run at a stretch without running, after a wakeup or after \
+     it lost its CPU.",
+    |run| ns(run.numbers.tasks.iter().map(|task| task.wait_max_ns).max());
+
     "turnaround_mean", "turnaround mean", "turnaround, mean", PROGRESS, Ns, Lower, false,
     "Time from a wakeup until the task slept again or exited, mean over all of them.",
     |run| turnaround(run).mean;
@@ -295,6 +300,11 @@ const MEASURES: &[Measure] = measures![
     "idle", "idle", "idle", COST, Fraction, Neither, true,
     "Fraction of the machine's CPU time in which no task ran.",
     |run| part(totals(run).idle_ns as f64, run.cpus as f64 * totals(run).measured_ns as f64);
+
+    "wasted_idle", "wasted idle", "idle while tasks wait", COST, Fraction, Lower, true,
+    "Fraction of the machine's CPU time in which a CPU was idle while a task that could have used \
+     it waited.",
+    |run| part(totals(run).wasted_idle_ns as f64, run.cpus as f64 * totals(run).measured_ns as f64);
 
     "instructions_mean", "insns mean", "instructions per decision", COST, Instructions, Lower,
     true,

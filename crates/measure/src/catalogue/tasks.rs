@@ -61,6 +61,8 @@ const MEASURES: &[TaskMeasure] = &[
     measure("slowdown_max", Unit::Number, |g| g.slowdown.max),
     measure("context_switches", Unit::Count, |g| Some(g.switches as f64)),
     measure("migrations", Unit::Count, |g| Some(g.migrations as f64)),
+    measure("wasted_wait", Unit::Ns, |g| Some(g.wasted_wait_ns as f64)),
+    measure("wait_max", Unit::Ns, |g| Some(g.wait_max_ns as f64)),
 ];
 
 fn ns(value: Option<u64>) -> Option<f64> {

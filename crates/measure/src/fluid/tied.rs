@@ -26,7 +26,7 @@ const ROUNDED: f64 = 1e-9;
 pub(crate) struct Tie(u32);
 
 impl Tie {
-    pub(super) fn index(self) -> usize {
+    pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 }
@@ -79,6 +79,11 @@ impl Ties {
             self.find_pools(cpus);
         }
         Tie(at as u32 + 1)
+    }
+
+    /// Its CPUs, ascending; empty: all.
+    pub(super) fn mask(&self, of: Tie) -> &[u32] {
+        of.index().checked_sub(1).map_or(&[], |at| &self.masks[at])
     }
 
     /// The machine turns out to have so many CPUs.

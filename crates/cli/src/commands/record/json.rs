@@ -3,7 +3,7 @@
 
 use super::Recording;
 use rota_kernel::events::PickSource;
-use rota_measure::{TaskNumbers, Totals};
+use rota_measure::{CpuNumbers, TaskNumbers, Totals};
 use serde::Serialize;
 
 /// `rota record --json`.
@@ -19,6 +19,7 @@ pub(crate) struct Record<'a> {
     totals: &'a Totals,
     callbacks: Vec<Callback<'a>>,
     recording: Recorded<'a>,
+    cpus: &'a [CpuNumbers],
 }
 
 #[derive(Debug, Serialize)]
@@ -99,6 +100,7 @@ impl<'a> Record<'a> {
                 dispatches: facts.dispatches,
                 recorder_cpu_ns: facts.recorder_cpu_ns,
             },
+            cpus: &run.numbers.cpus,
         }
     }
 }

@@ -30,6 +30,8 @@ pub(crate) fn print(out: &mut dyn Write, run: &Recording<'_>, all_tasks: bool) -
     writeln!(out)?;
     let capacity_ns = f64::from(facts.cpus) * facts.duration_ns as f64;
     writeln!(out, "{}", summary::totals_line(&run.numbers.totals, capacity_ns))?;
+    let wasted = summary::wasted_line(&run.numbers.totals, capacity_ns);
+    wasted.map_or(Ok(()), |line| writeln!(out, "{line}"))?;
     callbacks(out, run)?;
     notes(out, run)?;
     match &run.calls.exit {

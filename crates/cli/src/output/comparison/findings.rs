@@ -249,7 +249,8 @@ impl<'a> Words<'a> {
             Avoid::Starves { task, longest_ns, baseline_ns, .. } => {
                 let time = |ns: f64| numbers::mean(Unit::Ns, ns, None);
                 format!(
-                    "{label} starves {task}: up to {} from a wakeup to the CPU, {} under {baseline}",
+                    "{label} starves {task}: ready to run for up to {} without running, {} under \
+                     {baseline}",
                     time(*longest_ns),
                     time(*baseline_ns)
                 )
