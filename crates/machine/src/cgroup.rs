@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Task groups: cgroups with a CPU weight, as `ops.cgroup_*()` sees them.
 
+use crate::class::Class;
 use crate::consts::*;
+use crate::cpuset::CpuSet;
 use crate::guest::Guest;
 use crate::layout::ABSENT;
 use crate::ops::{Op, Ops};
@@ -9,6 +11,7 @@ use crate::system::System;
 use crate::task::Tid;
 use crate::tracing::Place;
 use rota_vm::memory::Perm;
+use rota_workload::events::CgroupAction;
 use rota_workload::Group;
 use rustc_hash::FxHashMap;
 
@@ -45,12 +48,17 @@ pub(crate) struct Cgroup {
     pub(crate) children: Vec<u32>,
     pub(crate) weight: u32,
     pub(crate) bandwidth: Bandwidth,
+    /// `cpu.idle`.
+    pub(crate) idle: bool,
+    /// `cpuset.cpus`, if it was written, and `cs->effective_cpus`.
+    pub(crate) cpus: Option<CpuSet>,
+    pub(crate) effective: CpuSet,
     pub(crate) addr: u64,
     kn: u64,
     task_group: u64,
     css_set: u64,
-    /// `SCX_TG_INITED`.
-    inited: bool,
+    /// `SCX_TG_INITED`: of sched_ext's scheduler, and of the fair class.
+    inited: [bool; 2],
     /// It was removed.
     gone: bool,
 }
@@ -61,6 +69,8 @@ pub(crate) struct Cgroups {
     all: Vec<Cgroup>,
     by_path: FxHashMap<String, u32>,
     by_addr: FxHashMap<u64, u32>,
+    /// How many have CPUs of their own, see `cpusets.rs`.
+    pub(crate) nr_cpusets: u32,
 }
 
 impl Cgroups {
@@ -177,14 +187,18 @@ impl Cgroups {
             children: Vec::new(),
             weight: WEIGHT_DFL,
             bandwidth: UNLIMITED,
+            idle: false,
+            cpus: None,
+            effective: CpuSet::default(),
             addr,
             kn,
             task_group,
             css_set,
-            inited: false,
+            inited: [false; 2],
             gone: false,
         };
         self.all.push(cgroup);
+        self.publish(guest, at);
         self.by_path.insert(path.to_string(), at);
         self.by_addr.insert(addr, at);
         if let Some(parent) = parent {
@@ -199,9 +213,48 @@ impl Cgroups {
         cgroups.create(guest, "/", None);
         for group in groups {
             let at = cgroups.ensure(guest, &group.path);
-            cgroups.all[at as usize].weight = group.cpu_weight.clamp(1, 10_000);
+            let cgroup = cgroups.get_mut(at);
+            cgroup.weight = group.cpu_weight.clamp(1, 10_000);
+            for file in &group.files {
+                match file {
+                    CgroupAction::Max { quota_us, period_us } => {
+                        let Bandwidth { period_us: default_us, .. } = UNLIMITED;
+                        cgroup.bandwidth.quota_us = quota_us.unwrap_or(u64::MAX);
+                        cgroup.bandwidth.period_us = period_us.unwrap_or(default_us);
+                    }
+                    CgroupAction::Burst(us) => cgroup.bandwidth.burst_us = *us,
+                    // cpusets need CPUs, idle groups a scheduler that hears of them
+                    _ => {}
+                }
+            }
+            cgroups.publish(guest, at);
         }
         cgroups
+    }
+
+    /// `cpuset.cpus` of a group.
+    pub(crate) fn set_cpus(&mut self, at: u32, cpus: CpuSet) {
+        let old = self.get_mut(at).cpus.replace(cpus);
+        self.nr_cpusets += u32::from(old.is_none());
+    }
+
+    /// What `struct task_group` shows of a group's files.
+    pub(crate) fn publish(&self, guest: &mut Guest, at: u32) {
+        let cgroup = self.get(at);
+        let layout = guest.layouts.task_group.clone();
+        let addr = cgroup.task_group;
+        // sched_weight_from_cgroup(), WEIGHT_IDLEPRIO; scale_load()
+        let weight = (u64::from(cgroup.weight) * 1024 + 50) / 100;
+        let shares = if cgroup.idle { 3 } else { weight } << 10;
+        guest.put_u64(addr, layout.shares, shares);
+        guest.put_u32(addr, layout.idle, u32::from(cgroup.idle));
+        guest.put_u32(addr, layout.scx_weight, cgroup.weight);
+        guest.put_u64(addr, layout.scx_bw_period_us, cgroup.bandwidth.period_us);
+        guest.put_u64(addr, layout.scx_bw_quota_us, cgroup.bandwidth.quota_us);
+        guest.put_u64(addr, layout.scx_bw_burst_us, cgroup.bandwidth.burst_us);
+        if layout.scx_idle != ABSENT {
+            guest.mem.set_u8(addr + u64::from(layout.scx_idle), u8::from(cgroup.idle));
+        }
     }
 }
 
@@ -253,13 +306,25 @@ impl System {
                 return Err(i64::from(ret));
             }
         }
-        self.cgroups.get_mut(at).inited = true;
+        *self.inited_on_side(at) = true;
         Ok(())
+    }
+
+    fn inited_on_side(&mut self, at: u32) -> &mut bool {
+        let side = usize::from(self.hosted.is_fair);
+        &mut self.cgroups.get_mut(at).inited[side]
+    }
+
+    /// `sched_create_group()`: the fair class has the group, too.
+    pub(crate) fn fair_online(&mut self, o: &mut dyn Ops, at: u32) {
+        if self.other.is_some() {
+            self.hosting(o, Class::Fair, |system, o| system.init_one_cgroup(o, at));
+        }
     }
 
     /// `scx_tg_offline()`.
     pub(crate) fn tg_offline(&mut self, o: &mut dyn Ops, at: u32) {
-        let inited = std::mem::take(&mut self.cgroups.get_mut(at).inited);
+        let inited = std::mem::take(self.inited_on_side(at));
         if self.hosted.cgroup_enabled && self.has(Op::CgroupExit) && inited {
             let addr = self.cgroups.get(at).addr;
             self.call(o, Op::CgroupExit, None, None, &[addr]);
@@ -272,7 +337,7 @@ impl System {
         let mut order = Vec::new();
         self.descend(0, true, &mut order);
         for at in order {
-            if !std::mem::take(&mut self.cgroups.all[at as usize].inited) {
+            if !std::mem::take(self.inited_on_side(at)) {
                 continue;
             }
             let addr = self.cgroups.get(at).addr;
@@ -294,6 +359,7 @@ impl System {
             if self.hosted.cgroup_enabled {
                 self.init_one_cgroup(o, at);
             }
+            self.fair_online(o, at);
             self.pass_cgroup(o, Place::CgroupMkdir, at, None);
         }
         if from == to {
@@ -301,24 +367,30 @@ impl System {
         }
         let (from_addr, to_addr) = (self.cgroups.get(from).addr, self.cgroups.get(to).addr);
         let addr = self.task(t).addr;
-        if self.hosted.cgroup_enabled && self.has(Op::CgroupPrepMove) {
-            let ret =
-                self.call(o, Op::CgroupPrepMove, None, Some(t), &[addr, from_addr, to_addr]) as i32;
-            if ret != 0 {
-                self.sanitize_err(Op::CgroupPrepMove, i64::from(ret));
-                return;
-            }
+        if !self.prepare_move(o, t, from_addr, to_addr) {
+            return;
         }
+        if self.other.is_some() {
+            self.hosting(o, Class::Fair, |system, o| {
+                if !system.prepare_move(o, t, from_addr, to_addr) {
+                    system.error_of(Op::CgroupPrepMove, Some(t), "a refused move".into());
+                }
+            });
+        }
+        self.cpuset_attach(o, t, from, to);
         self.pass(o, Place::SchedMoveTask, &[addr, 0]);
         self.task_mut(t).cgrp_moving_from = Some(from);
         self.change_task(o, t, DEQ_SAVE | DEQ_MOVE | DEQ_NOCLOCK, |system, o| {
             system.task_mut(t).cgroup = to;
             system.publish_cgroup(t);
-            let cpu = system.task(t).cpu;
-            system.pass(o, Place::ScxCgroupMoveTask, &[addr]);
-            if system.hosted.cgroup_enabled && system.has(Op::CgroupMove) {
-                system.call_task(o, Op::CgroupMove, cpu, t, &[from_addr, to_addr]);
+            if system.other.is_some() {
+                // task_change_group_fair()
+                system.hosting(o, Class::Fair, |system, o| {
+                    system.finish_move(o, t, from_addr, to_addr);
+                });
             }
+            system.pass(o, Place::ScxCgroupMoveTask, &[addr]);
+            system.finish_move(o, t, from_addr, to_addr);
             system.leave(o, Place::ScxCgroupMoveTask, &[addr, 0]);
             system.task_mut(t).cgrp_moving_from = None;
         });
@@ -328,5 +400,26 @@ impl System {
         }
         self.leave(o, Place::SchedMoveTask, &[addr, 0, 0]);
         self.pass_cgroup(o, Place::CgroupAttachTask, to, Some(t));
+    }
+
+    /// `scx_cgroup_can_attach()`: whether the scheduler lets the task move.
+    fn prepare_move(&mut self, o: &mut dyn Ops, t: Tid, from: u64, to: u64) -> bool {
+        if !self.hosted.cgroup_enabled || !self.has(Op::CgroupPrepMove) {
+            return true;
+        }
+        let args = [self.task(t).addr, from, to];
+        let ret = self.call(o, Op::CgroupPrepMove, None, Some(t), &args) as i32;
+        if ret != 0 {
+            self.sanitize_err(Op::CgroupPrepMove, i64::from(ret));
+        }
+        ret == 0
+    }
+
+    /// `scx_cgroup_move_task()`.
+    fn finish_move(&mut self, o: &mut dyn Ops, t: Tid, from: u64, to: u64) {
+        if self.hosted.cgroup_enabled && self.has(Op::CgroupMove) {
+            let cpu = self.task(t).cpu;
+            self.call_task(o, Op::CgroupMove, cpu, t, &[from, to]);
+        }
     }
 }

@@ -130,7 +130,9 @@ layout! {
     /// `struct task_group`.
     TaskGroupLayout = "task_group" {
         css_cgroup: "css.cgroup", css_parent: "css.parent", css_id: "css.id", css_flags: "css.flags",
-        css_serial: "css.serial_nr", parent: "parent",
+        css_serial: "css.serial_nr", parent: "parent", shares: "shares", idle: "idle",
+        scx_weight: "scx.weight", scx_idle: "scx.idle", scx_bw_period_us: "scx.bw_period_us",
+        scx_bw_quota_us: "scx.bw_quota_us", scx_bw_burst_us: "scx.bw_burst_us",
     }
 }
 layout! {

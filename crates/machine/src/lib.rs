@@ -15,6 +15,7 @@ pub mod config;
 pub mod consts;
 mod contexts;
 pub mod cpuset;
+mod cpusets;
 mod dsq;
 mod dump;
 mod event_queue;

@@ -170,6 +170,7 @@ impl Machine {
             let begins = system.enable_scheduler(o);
             if begins {
                 system.expect_watchdog();
+                self.write_group_files(o);
             }
             return Ok(begins);
         }
@@ -184,6 +185,7 @@ impl Machine {
                 system.queue.push(at_ns, if loads { Due::Load } else { Due::Unload });
             }
         }
+        self.write_group_files(o);
         Ok(true)
     }
 

@@ -383,9 +383,12 @@ impl System {
         }
     }
 
-    /// `__set_cpus_allowed_ptr()`: a task on a CPU that is no longer allowed moves.
+    /// `__sched_setaffinity()`, `__set_cpus_allowed_ptr()`: a task on a CPU that is no longer
+    /// allowed moves.
     fn set_affinity(&mut self, o: &mut dyn Ops, t: Tid, cpus: Option<&[u32]>) {
-        let cpus = self.affinity(cpus);
+        let user = self.affinity(cpus);
+        let cpus = user.and(&self.cpuset_cpus_allowed(self.task(t).cgroup));
+        self.task_mut(t).user_cpus = Some(user);
         if cpus == self.task(t).cpus {
             return;
         }
@@ -423,7 +426,7 @@ impl System {
     }
 
     /// `__do_set_cpus_allowed()`.
-    fn do_set_affinity(&mut self, o: &mut dyn Ops, t: Tid, cpus: CpuSet) {
+    pub(crate) fn do_set_affinity(&mut self, o: &mut dyn Ops, t: Tid, cpus: CpuSet) {
         self.change_task(o, t, DEQ_SAVE | DEQ_NOCLOCK, |system, o| {
             system.task_mut(t).cpus = cpus;
             system.publish_affinity(t);
@@ -435,9 +438,10 @@ impl System {
         });
     }
 
-    /// `set_cpus_allowed_force()`: every CPU (`task_cpu_fallback_mask()`).
-    pub(crate) fn force_affinity(&mut self, o: &mut dyn Ops, t: Tid) {
-        self.do_set_affinity(o, t, CpuSet::first_n(self.nr_cpus()));
+    /// `set_cpus_allowed_force()`.
+    pub(crate) fn force_affinity(&mut self, o: &mut dyn Ops, t: Tid, cpus: CpuSet) {
+        self.task_mut(t).user_cpus = None;
+        self.do_set_affinity(o, t, cpus);
     }
 
     /// `do_sched_yield()`: the task itself calls `schedule()` next.

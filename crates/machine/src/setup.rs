@@ -91,6 +91,7 @@ impl Machine {
             config,
         };
         system.build_cpus();
+        system.build_cpusets(&workload.groups)?;
         for (ix, _) in runner.initial() {
             check_task(&system, None, runner.name(ix), runner.settings(ix))?;
         }
@@ -213,8 +214,16 @@ pub(crate) fn check_task(
         return fail("SCHED_EXT is refused (EACCES): p->scx.disallow is set".into());
     }
     let stays = who.is_some_and(|t| system.task(t).settings.cpus == settings.cpus);
-    if !stays && system.affinity(settings.cpus.as_deref()).and(&system.active_cpus()).is_empty() {
+    let wanted = system.affinity(settings.cpus.as_deref()).and(&system.active_cpus());
+    if !stays && wanted.is_empty() {
         return fail("all CPUs of its cpus are offline then (EINVAL)".into());
+    }
+    // a task that begins is in its group before it asks for CPUs
+    let path = settings.group.as_deref().unwrap_or("/");
+    let cgroup =
+        who.map_or_else(|| system.cgroups.find(path).unwrap_or(0), |t| system.task(t).cgroup);
+    if !stays && wanted.and(&system.cpuset_cpus_allowed(cgroup)).is_empty() {
+        return fail("none of its cpus is in the cpuset of its cgroup then (EINVAL)".into());
     }
     system.admit(who, settings).or_else(fail)
 }

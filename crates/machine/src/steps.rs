@@ -46,10 +46,12 @@ impl Machine {
         let mut task =
             Task::new(ix, pid, tgid, name.clone(), instance_of, settings.clone(), identity);
         task.cpu = here;
-        task.cpus = system.affinity(settings.cpus.as_deref());
         if let Some(path) = &settings.group {
             task.cgroup = system.cgroups.ensure(&mut system.guest, path);
         }
+        let user = system.affinity(settings.cpus.as_deref());
+        task.user_cpus = settings.cpus.is_some().then_some(user);
+        task.cpus = user.and(&system.cpuset_cpus_allowed(task.cgroup));
         let t = system.add_task(task, parent);
         system.task_mut(t).class = system.tasks.own_class(t);
         self.tid_of_ix.insert(ix, t);

@@ -88,7 +88,10 @@ pub(crate) struct Task {
     pub(crate) lent: bool,
     /// `task_cpu(p)`.
     pub(crate) cpu: u32,
+    /// `p->cpus_mask`.
     pub(crate) cpus: CpuSet,
+    /// What it has asked for itself (`p->user_cpus_ptr`).
+    pub(crate) user_cpus: Option<CpuSet>,
     pub(crate) nr_cpus_allowed: u32,
     pub(crate) weight: u32,
     pub(crate) cgroup: u32,
@@ -169,6 +172,7 @@ impl Task {
             identity,
             cpu: 0,
             cpus: CpuSet::default(),
+            user_cpus: None,
             nr_cpus_allowed: 0,
             weight: 100,
             cgroup: 0,

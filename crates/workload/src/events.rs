@@ -163,6 +163,8 @@ pub enum CgroupAction {
     Burst(u64),
     /// `cpu.idle` is written.
     Idle(bool),
+    /// `cpuset.cpus` is written.
+    Cpus(Arc<[u32]>),
     /// `mkdir`.
     Create,
     /// `rmdir`.
@@ -202,13 +204,15 @@ impl fmt::Display for Action {
     }
 }
 
+fn numbers(cpus: &[u32]) -> String {
+    let cpus: Vec<String> = cpus.iter().map(u32::to_string).collect();
+    cpus.join(",")
+}
+
 impl fmt::Display for TaskSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            TaskSetting::Cpus(cpus) => {
-                let cpus: Vec<String> = cpus.iter().map(u32::to_string).collect();
-                write!(f, "cpus {}", cpus.join(","))
-            }
+            TaskSetting::Cpus(cpus) => write!(f, "cpus {}", numbers(cpus)),
             TaskSetting::Nice(nice) => write!(f, "nice {nice}"),
             TaskSetting::Weight(weight) => write!(f, "weight {weight}"),
             TaskSetting::Cgroup(path) => write!(f, "cgroup {}", path.as_deref().unwrap_or("/")),
@@ -227,6 +231,7 @@ impl fmt::Display for CgroupAction {
             }
             CgroupAction::Burst(us) => write!(f, "cpu.max.burst {us}"),
             CgroupAction::Idle(idle) => write!(f, "cpu.idle {}", u8::from(*idle)),
+            CgroupAction::Cpus(cpus) => write!(f, "cpuset.cpus {}", numbers(cpus)),
             CgroupAction::Create => f.write_str("create"),
             CgroupAction::Destroy => f.write_str("destroy"),
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::error::WorkloadError;
 use crate::event::{Barrier, Event, TimerKind};
-use crate::events::{Action, OutsideEvent};
+use crate::events::{Action, CgroupAction, OutsideEvent};
 use crate::random::Span;
 use crate::requests::{Plan, RequestClass, Socket};
 
@@ -174,13 +174,15 @@ pub struct Settings {
     pub dl_deadline_ns: Option<u64>,
 }
 
-/// A task group (cgroup) and its CPU weight.
+/// A task group (cgroup), its CPU weight and what its other files hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// Absolute path, e.g. `/web/front`.
     pub path: String,
     /// `cpu.weight`, 1..=10000, default 100.
     pub cpu_weight: u32,
+    /// `cpu.max`, `cpu.max.burst`, `cpu.idle` and `cpuset.cpus`, where the file gives them.
+    pub files: Vec<CgroupAction>,
 }
 
 /// A task as written in the file: what its instances and forks are made from.

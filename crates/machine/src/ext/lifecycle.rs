@@ -73,10 +73,13 @@ impl System {
         self.hosted.has_op =
             Op::ALL.iter().filter(|op| o.has(**op)).fold(0, |set, op| set | 1 << (*op as u8));
         self.hosted.enabled = true;
-        // the fair class has nothing to do with groups here
+        self.cgroup_init(o);
+        if self.hosted.exit.is_some() {
+            return false;
+        }
+        // the fair class is there before any task
         if !self.hosted.is_fair {
-            self.cgroup_init(o);
-            if self.hosted.exit.is_some() || !self.init_tasks(o) {
+            if !self.init_tasks(o) {
                 return false;
             }
             self.switch_tasks(o);

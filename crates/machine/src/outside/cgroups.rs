@@ -2,12 +2,44 @@
 //! Cgroups that are changed, made and removed from outside.
 
 use crate::cgroup::Bandwidth;
+use crate::class::{Class, Takes};
 use crate::ops::{Op, Ops};
+use crate::outside::Happened;
+use crate::run::Machine;
 use crate::system::System;
 use crate::task::State;
 use rota_workload::events::CgroupAction;
+use std::sync::Arc;
+
+/// `max_bw_runtime_us`.
+const MAX_RUNTIME_US: u64 = (1 << 44) / 1000;
 
 const BUSY: &str = "is refused (EBUSY)";
+
+impl Machine {
+    /// What the workload's groups begin with. A scheduler learns of `cpu.idle` by a write only, so
+    /// that comes after the scheduler of the beginning; weights and limits it gets with the groups.
+    pub(crate) fn write_group_files(&mut self, o: &mut dyn Ops) {
+        let workload = Arc::clone(self.runner.workload());
+        for group in &workload.groups {
+            let Some(at) = self.system.cgroups.find(&group.path) else { continue };
+            for file in &group.files {
+                let written = match file {
+                    CgroupAction::Idle(true) => self.system.group_set_idle(o, at, true),
+                    CgroupAction::Max { quota_us: Some(_), .. } => {
+                        self.system.tell_group(o, Op::CgroupSetBandwidth, &[], (false, false))
+                    }
+                    _ => Ok(()),
+                };
+                if let Err(result) = written {
+                    let event = format!("task group {:?}", group.path);
+                    let (at_ns, action) = (self.system.now_ns, file.to_string());
+                    self.outside.push(Happened { at_ns, event, action, result });
+                }
+            }
+        }
+    }
+}
 
 impl System {
     /// Writes a file of a cgroup, makes or removes it; or says what is not as it seems.
@@ -23,75 +55,109 @@ impl System {
         let Some(at) = self.cgroups.find(path) else {
             return Err("there is no such cgroup then".into());
         };
-        match *action {
+        match action.clone() {
             CgroupAction::Weight(weight) => self.group_set_weight(o, at, weight),
             CgroupAction::Max { quota_us, period_us } => {
                 let old = self.cgroups.get(at).bandwidth;
                 let period_us = period_us.unwrap_or(old.period_us);
                 let quota_us = quota_us.unwrap_or(u64::MAX);
-                if quota_us < old.burst_us {
-                    let burst = old.burst_us;
-                    return Err(format!("is refused (EINVAL): cpu.max.burst is {burst}"));
-                }
                 self.group_set_bandwidth(o, at, Bandwidth { quota_us, period_us, ..old })
             }
             CgroupAction::Burst(burst_us) => {
                 let old = self.cgroups.get(at).bandwidth;
-                if burst_us > old.quota_us {
-                    let quota = old.quota_us;
-                    return Err(format!("is refused (EINVAL): the quota is {quota}"));
-                }
                 self.group_set_bandwidth(o, at, Bandwidth { burst_us, ..old })
             }
             CgroupAction::Idle(idle) => self.group_set_idle(o, at, idle),
+            CgroupAction::Cpus(cpus) => {
+                self.group_set_cpus(o, at, cpus.iter().copied().collect());
+                Ok(())
+            }
             CgroupAction::Create => Ok(()),
             CgroupAction::Destroy => self.remove_cgroup(o, at),
         }
     }
 
-    /// Whether the scheduler hears of a change; a change that it does not has no effect.
-    fn hears(&self, op: Op) -> Result<(), String> {
-        if self.has(op) {
-            return Ok(());
+    /// Tells the fair class and the scheduler of a new value, in this order, or says that this has
+    /// no effect. `fair` and `ext`: it is another one than before, as they see it.
+    fn tell_group(
+        &mut self,
+        o: &mut dyn Ops,
+        op: Op,
+        args: &[u64],
+        (fair, ext): (bool, bool),
+    ) -> Result<(), String> {
+        let in_fair = self.other.is_some()
+            && self.hosting(o, Class::Fair, |system, o| system.tell_on_side(o, op, args, fair));
+        let in_ext = self.tell_on_side(o, op, args, ext);
+        let name = op.name();
+        match (self.hosted.enabled, in_fair) {
+            (true, _) if in_ext => Ok(()),
+            (true, true) if self.tasks.takes == Takes::Marked => Err(format!(
+                "has an effect in the fair class only: the scheduler has no ops.{name}()"
+            )),
+            (true, _) => Err(format!("has no effect: the scheduler has no ops.{name}()")),
+            (false, true) => Ok(()),
+            (false, false) => Err(format!("has no effect: the fair class has no ops.{name}()")),
         }
-        Err(format!("has no effect: the scheduler has no ops.{}()", op.name()))
     }
 
-    /// `scx_group_set_weight()`.
+    /// Whether the scheduler hears of such changes.
+    fn tell_on_side(&mut self, o: &mut dyn Ops, op: Op, args: &[u64], changed: bool) -> bool {
+        let hears = self.hosted.cgroup_enabled && self.has(op);
+        if hears && changed {
+            self.call(o, op, None, None, args);
+        }
+        hears
+    }
+
+    /// `sched_group_set_shares()` and `scx_group_set_weight()`.
     fn group_set_weight(&mut self, o: &mut dyn Ops, at: u32, weight: u32) -> Result<(), String> {
         let cgroup = self.cgroups.get(at);
-        let (addr, old) = (cgroup.addr, cgroup.weight);
-        if self.hosted.cgroup_enabled && self.has(Op::CgroupSetWeight) && old != weight {
-            self.call(o, Op::CgroupSetWeight, None, None, &[addr, u64::from(weight)]);
+        if cgroup.idle {
+            return Err("is refused (EINVAL): cpu.idle is 1".into());
         }
+        let changed = cgroup.weight != weight;
+        let args = [cgroup.addr, u64::from(weight)];
+        let told = self.tell_group(o, Op::CgroupSetWeight, &args, (changed, changed));
         self.cgroups.get_mut(at).weight = weight;
-        self.hears(Op::CgroupSetWeight)
+        self.cgroups.publish(&mut self.guest, at);
+        told
     }
 
-    /// `scx_group_set_bandwidth()`.
+    /// `tg_set_bandwidth()` and `scx_group_set_bandwidth()`.
     fn group_set_bandwidth(
         &mut self,
         o: &mut dyn Ops,
         at: u32,
         new: Bandwidth,
     ) -> Result<(), String> {
-        let cgroup = self.cgroups.get(at);
-        let (addr, old) = (cgroup.addr, cgroup.bandwidth);
-        if self.hosted.cgroup_enabled && self.has(Op::CgroupSetBandwidth) && old != new {
-            let args = [addr, new.period_us, new.quota_us, new.burst_us];
-            self.call(o, Op::CgroupSetBandwidth, None, None, &args);
+        let Bandwidth { quota_us, period_us, burst_us } = new;
+        if burst_us > quota_us || quota_us != u64::MAX && quota_us + burst_us > MAX_RUNTIME_US {
+            let quota = if quota_us == u64::MAX { "max".into() } else { quota_us.to_string() };
+            return Err(format!("is refused (EINVAL): the quota is {quota}, the burst {burst_us}"));
         }
+        let cgroup = self.cgroups.get(at);
+        let changed = cgroup.bandwidth != new;
+        let args = [cgroup.addr, period_us, quota_us, burst_us];
+        let told = self.tell_group(o, Op::CgroupSetBandwidth, &args, (changed, changed));
         self.cgroups.get_mut(at).bandwidth = new;
-        self.hears(Op::CgroupSetBandwidth)
+        self.cgroups.publish(&mut self.guest, at);
+        told
     }
 
-    /// `scx_group_set_idle()`, which does not compare.
-    fn group_set_idle(&mut self, o: &mut dyn Ops, at: u32, idle: bool) -> Result<(), String> {
-        let addr = self.cgroups.get(at).addr;
-        if self.hosted.cgroup_enabled && self.has(Op::CgroupSetIdle) {
-            self.call(o, Op::CgroupSetIdle, None, None, &[addr, u64::from(idle)]);
-        }
-        self.hears(Op::CgroupSetIdle)
+    /// `sched_group_set_idle()`, and `scx_group_set_idle()`, which does not compare.
+    pub(crate) fn group_set_idle(
+        &mut self,
+        o: &mut dyn Ops,
+        at: u32,
+        idle: bool,
+    ) -> Result<(), String> {
+        let cgroup = self.cgroups.get(at);
+        let (args, changed) = ([cgroup.addr, u64::from(idle)], cgroup.idle != idle);
+        let told = self.tell_group(o, Op::CgroupSetIdle, &args, (changed, true));
+        self.cgroups.get_mut(at).idle = idle;
+        self.cgroups.publish(&mut self.guest, at);
+        told
     }
 
     /// `mkdir` of a cgroup, its parents before it, and `scx_tg_online()`.
@@ -102,14 +168,13 @@ impl System {
         let before = self.cgroups.len();
         self.cgroups.ensure(&mut self.guest, path);
         for at in before..self.cgroups.len() {
-            if !self.hosted.cgroup_enabled {
-                continue;
-            }
-            if let Err(errno) = self.tg_online(o, at) {
+            let online = if self.hosted.cgroup_enabled { self.tg_online(o, at) } else { Ok(()) };
+            if let Err(errno) = online {
                 // neither this one nor what was to be in it comes into being
                 (at..self.cgroups.len()).rev().for_each(|at| self.cgroups.remove(at));
                 return Err(format!("is refused: ops.cgroup_init() returned {errno}"));
             }
+            self.fair_online(o, at);
         }
         Ok(())
     }
@@ -128,10 +193,17 @@ impl System {
             return Err(format!("{BUSY}: task {} is in it", self.task(t).label()));
         }
         self.tg_offline(o, at);
+        if self.other.is_some() {
+            // sched_release_group()
+            self.hosting(o, Class::Fair, |system, o| system.tg_offline(o, at));
+        }
         self.cgroups.remove(at);
         let (addr, offset) = (self.cgroups.get(at).addr, self.guest.layouts.cgroup.self_flags);
         self.guest.put_u32(addr, offset, crate::cgroup::CSS_DYING);
         o.release_owner(self, addr);
+        if self.other.is_some() {
+            self.hosting(o, Class::Fair, |system, o| o.release_owner(system, addr));
+        }
         Ok(())
     }
 }

@@ -119,6 +119,7 @@ impl System {
             self.hosting(o, Class::Fair, |system, o| system.leave_queues(o, cpu));
         }
         self.handle_hotplug(o, cpu, false);
+        self.cpuset_handle_hotplug(o);
         self.cpus.resched_curr(cpu);
     }
 
@@ -143,6 +144,7 @@ impl System {
         // its own thread of hotplug does this, and leaves the CPU to the idle task
         let here = std::mem::replace(&mut self.running.this_cpu, cpu);
         self.update_idle(o, cpu, false, true);
+        self.cpuset_handle_hotplug(o);
         self.handle_hotplug(o, cpu, true);
         self.update_idle(o, cpu, true, true);
         self.running.this_cpu = here;
@@ -215,7 +217,13 @@ impl System {
         if let Some(found) = near.first().or_else(|| allowed.first()) {
             return found;
         }
-        self.force_affinity(o, t);
+        let fallback = self.cpuset_fallback(self.task(t).cgroup);
+        self.force_affinity(o, t, fallback);
+        if let Some(found) = fallback.and(&self.active_cpus()).first() {
+            return found;
+        }
+        // task_cpu_fallback_mask()
+        self.force_affinity(o, t, CpuSet::first_n(self.nr_cpus()));
         self.first_online()
     }
 }

@@ -14,7 +14,9 @@ use crate::ops::Ops;
 use crate::run::{Machine, RunError};
 use crate::system::System;
 use rota_trace::EventKind;
-use rota_workload::events::{Action, ObjectAction, OutsideEvent, ServerOf, TaskSetting, When};
+use rota_workload::events::{
+    Action, CgroupAction, ObjectAction, OutsideEvent, ServerOf, TaskSetting, When,
+};
 use std::sync::Arc;
 
 /// Until a CPU that is still on its way out is looked at again.
@@ -137,6 +139,7 @@ impl System {
         }
         let cpus: &[u32] = match &event.action {
             Action::Set(_, TaskSetting::Cpus(cpus)) => cpus,
+            Action::Cgroup(_, CgroupAction::Cpus(cpus)) => cpus,
             Action::Cpu(cpu, _) | Action::Server(cpu, ..) | Action::ReadBandwidth(cpu) => {
                 std::slice::from_ref(cpu)
             }

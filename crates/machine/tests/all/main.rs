@@ -14,6 +14,7 @@ mod requests_laws;
 mod rules_begin_and_end;
 mod rules_change;
 mod rules_cpus;
+mod rules_cpusets;
 mod rules_dispatch;
 mod rules_exit;
 mod rules_hotplug;

@@ -159,7 +159,8 @@ fn bandwidth_and_idle_are_told_as_the_kernel_does() {
            {"at": 5, "cgroup": "/x", "cpu.max.burst": 30000},
            {"at": 6, "cgroup": "/x", "cpu.max": "max"},
            {"at": 7, "cgroup": "/x", "cpu.idle": 1},
-           {"at": 8, "cgroup": "/x", "cpu.idle": 1}"#,
+           {"at": 8, "cgroup": "/x", "cpu.idle": 1},
+           {"at": 9, "cgroup": "/x", "cpu.weight": 7}"#,
     );
     let none = u64::MAX;
     let expected = [
@@ -171,8 +172,10 @@ fn bandwidth_and_idle_are_told_as_the_kernel_does() {
     ];
     assert_eq!(log, expected);
     let refused = [
-        "cgroup /x cpu.max 4000: is refused (EINVAL): cpu.max.burst is 5000",
-        "cgroup /x cpu.max.burst 30000: is refused (EINVAL): the quota is 20000",
+        "cgroup /x cpu.max 4000: is refused (EINVAL): the quota is 4000, the burst 5000",
+        "cgroup /x cpu.max.burst 30000: is refused (EINVAL): the quota is 20000, the burst 30000",
+        // sched_group_set_shares()
+        "cgroup /x cpu.weight 7: is refused (EINVAL): cpu.idle is 1",
     ];
     assert_eq!(results, refused);
 }

@@ -9,10 +9,12 @@ use crate::json;
 use crate::model::{Definition, Policy, Task, Workload};
 
 mod arrivals;
+mod cgroup_files;
 mod check;
 mod customers;
 mod events;
 mod global;
+mod groups;
 mod keys;
 mod members;
 mod outside;
@@ -28,8 +30,8 @@ use events::meetings::Meetings;
 use events::memory::Memory;
 use events::time::Timers;
 use global::RtApp;
+use groups::Groups;
 use members::{Object, Scope};
-use settings::Groups;
 use sockets::Sockets;
 
 /// How many instances a file may start.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Keys that tell the scheduler about a task: policy, priority, weight, CPUs, task group.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::groups::Groups;
 use super::keys;
 use super::members::{Object, Scope};
 use super::span::MAX_US;
 use crate::error::WorkloadError;
 use crate::json::{Member, Node, Pos, Value};
-use crate::model::{Change, Group, Policy};
+use crate::model::{Change, Policy};
 
 /// The highest CPU number a file may name: the kernel's largest CPU count less one.
 pub(super) const MAX_CPU: i64 = 8191;
@@ -21,9 +21,6 @@ const MAX_NODE: i64 = 1023;
 /// the machine simulates.
 const MAX_PATH: usize = 4096;
 const MAX_LEVELS: usize = 15;
-
-/// How many task groups a file may name, those that others are in included.
-const MAX_GROUPS: usize = 100_000;
 
 const POLICIES: [Policy; 7] = [
     Policy::Other,
@@ -84,7 +81,8 @@ pub(super) fn read(object: &Object<'_>, groups: &mut Groups) -> Result<Change, W
 pub(super) fn cpus(scope: Scope<'_>, member: &Member) -> Result<Arc<[u32]>, WorkloadError> {
     let mut cpus = numbers(scope, member, "CPU", MAX_CPU)?;
     if cpus.is_empty() {
-        return Err(scope.error(member.at, "\"cpus\" is empty: the task could run nowhere"));
+        let message = format!("{:?} is empty: the task could run nowhere", member.key);
+        return Err(scope.error(member.at, message));
     }
     cpus.sort_unstable();
     cpus.dedup();
@@ -141,110 +139,4 @@ pub(super) fn plain_path<'a>(
         return Err(scope.error(at, message));
     }
     Ok(Some(relative))
-}
-
-/// The task groups named so far.
-#[derive(Default)]
-pub(super) struct Groups {
-    /// Path and, where the file gives one, CPU weight.
-    known: Vec<(Arc<str>, Option<u32>)>,
-    /// Path without the first "/" to index among them.
-    index: HashMap<String, usize>,
-}
-
-impl Groups {
-    /// The group a `taskgroup` key names: `None` where the text is empty (nothing changes),
-    /// `Some(None)` for the root group.
-    fn read(
-        &mut self,
-        scope: Scope<'_>,
-        member: &Member,
-    ) -> Result<Option<Option<Arc<str>>>, WorkloadError> {
-        let (path, weight) = match &member.node.value {
-            Value::String(path) if path.is_empty() => return Ok(None),
-            Value::String(path) => (path.as_str(), None),
-            Value::Object(_) => group_object(scope, member)?,
-            _ => {
-                let wanted = "a path or {\"path\": …, \"cpu.weight\": …}";
-                return Err(scope.mismatch(member, wanted));
-            }
-        };
-        let at = member.node.at;
-        let Some(relative) = plain_path(scope, at, path)? else {
-            if weight.is_some() {
-                return Err(scope.error(at, "the root task group \"/\" has no weight"));
-            }
-            return Ok(Some(None));
-        };
-        for (end, _) in relative.match_indices('/') {
-            self.entry(&relative[..end]);
-        }
-        self.entry(relative);
-        if self.known.len() > MAX_GROUPS {
-            let message = format!("the file names more than {MAX_GROUPS} task groups");
-            return Err(scope.error(at, message));
-        }
-        let entry = self.entry(relative);
-        match (&entry.1, weight) {
-            (Some(old), Some(new)) if *old != new => {
-                let message =
-                    format!("task group {path:?} has \"cpu.weight\" {new} here and {old} before");
-                return Err(scope.error(at, message));
-            }
-            (None, Some(_)) => entry.1 = weight,
-            _ => {}
-        }
-        Ok(Some(Some(entry.0.clone())))
-    }
-
-    fn entry(&mut self, relative: &str) -> &mut (Arc<str>, Option<u32>) {
-        let next = self.known.len();
-        let index = match self.index.get(relative) {
-            Some(index) => *index,
-            None => {
-                self.index.insert(relative.to_owned(), next);
-                self.known.push((format!("/{relative}").into(), None));
-                next
-            }
-        };
-        &mut self.known[index]
-    }
-
-    /// The group of a path without the first "/".
-    pub(super) fn find(&self, relative: &str) -> Option<Arc<str>> {
-        self.index.get(relative).map(|index| Arc::clone(&self.known[*index].0))
-    }
-
-    /// Their paths.
-    pub(super) fn paths(&self) -> impl Iterator<Item = &str> + Clone {
-        self.known.iter().map(|(path, _)| &**path)
-    }
-
-    /// All groups, parents before children.
-    pub(super) fn into_list(self) -> Vec<Group> {
-        let group = |(path, weight): (Arc<str>, Option<u32>)| Group {
-            path: path.to_string(),
-            cpu_weight: weight.unwrap_or(100),
-        };
-        self.known.into_iter().map(group).collect()
-    }
-}
-
-fn group_object<'a>(
-    scope: Scope<'a>,
-    member: &'a Member,
-) -> Result<(&'a str, Option<u32>), WorkloadError> {
-    let object = Object::of(scope, "\"taskgroup\"", &member.node)?;
-    if let Some(limit) = object.get("cpu.max")? {
-        let message = "\"cpu.max\" is not supported yet: this version does not simulate \
-                       bandwidth limits";
-        return Err(scope.error(limit.at, message));
-    }
-    object.only(&["path", "cpu.weight"])?;
-    let Some(path) = object.get("path")? else {
-        return Err(scope.error(object.at, "\"taskgroup\" needs a \"path\""));
-    };
-    let weight = object.get("cpu.weight")?;
-    let weight = weight.map(|m| scope.integer(m, 1..=10_000)).transpose()?;
-    Ok((scope.string(path)?, weight.map(|w| w as u32)))
 }

@@ -212,7 +212,7 @@ fn groups_list_parents_first_and_keep_weights() {
           \"b\": {\"run\": 1, \"taskgroup\": {\"path\": \"/x/y\", \"cpu.weight\": 300}},
           \"c\": {\"run\": 1, \"taskgroup\": \"/\"}, \"d\": {\"run\": 1, \"taskgroup\": \"\"}}}",
     );
-    let group = |path: &str, cpu_weight| Group { path: path.into(), cpu_weight };
+    let group = |path: &str, cpu_weight| Group { path: path.into(), cpu_weight, files: vec![] };
     assert_eq!(workload.groups, [group("/x", 100), group("/x/y", 300)]);
     assert_eq!(workload.tasks[2].settings.group, None);
 }

@@ -2,6 +2,7 @@
 //! Schedulers that come to tasks that exist, leave them to the fair class, and come again.
 
 mod attach;
+mod groups;
 mod leave;
 mod partial;
 mod random;
@@ -22,8 +23,17 @@ fn play<E: Ops>(
     mut load: impl FnMut() -> E,
     fair: &mut impl Ops,
 ) -> (Outcome, Tape, E) {
-    let text = format!(r#"{{"tasks": {{{tasks}}}}}"#);
-    let workload = Arc::new(rota_workload::parse("test.json", &text).unwrap());
+    play_file(config, &format!(r#"{{"tasks": {{{tasks}}}}}"#), &mut load, fair)
+}
+
+/// The same with a whole file.
+fn play_file<E: Ops>(
+    config: Config,
+    text: &str,
+    load: &mut impl FnMut() -> E,
+    fair: &mut impl Ops,
+) -> (Outcome, Tape, E) {
+    let workload = Arc::new(rota_workload::parse("test.json", text).unwrap());
     let mut machine = Machine::new(config, workload, &rota_object::btf::reference()).unwrap();
     machine.with_fair(|_| ());
     let (mut ext, mut tape) = (load(), Tape::default());

@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::groups::Groups;
 use super::keys;
 use super::members::{Object, Scope};
-use super::settings::Groups;
 use super::span::MAX_US;
 use crate::duration::parse_duration;
 use crate::error::WorkloadError;

@@ -36,7 +36,15 @@ const SUBJECTS: &[Subject] = &[
     },
     Subject {
         key: "cgroup",
-        actions: &["cpu.weight", "cpu.max", "cpu.max.burst", "cpu.idle", "create", "destroy"],
+        actions: &[
+            "cpu.weight",
+            "cpu.max",
+            "cpu.max.burst",
+            "cpu.idle",
+            "cpuset.cpus",
+            "create",
+            "destroy",
+        ],
         others: &[],
         read: cgroups::read,
     },
