@@ -78,16 +78,22 @@ impl System {
             State::Blocking | State::Exiting if !self.rq(task.cpu).comes_later() => {
                 Err("has not left its CPU".into())
             }
-            _ if runs && !task.cpus.contains(task.cpu) => {
+            _ if runs && !task.cpus.contains(task.cpu) && !self.may_stay(t) => {
                 Err(format!("runs on CPU {}, which it may not use", task.cpu))
             }
             _ => Ok(()),
         }
     }
 
+    /// Its stopper is on its way, or the task has disabled migration.
+    fn may_stay(&self, t: Tid) -> bool {
+        let task = self.task(t);
+        task.migration_disabled || self.rq(task.cpu).stop_work.contains(&t)
+    }
+
     fn audit_cpu(&self, cpu: u32) -> Result<(), String> {
         let rq = self.rq(cpu);
-        if !self.hotplug.is_active(cpu) && !rq.is_excused() {
+        if !self.hotplug.is_active(cpu) && !rq.is_excused() && rq.nr_pinned == 0 {
             let queued = rq.nr_running + rq.nr_higher > 0 && rq.waiting.first().is_some();
             if rq.curr.is_some() || rq.scx.nr_running > 0 || queued {
                 return Err("is offline, yet has tasks".into());

@@ -117,3 +117,6 @@ pub const ENODEV: i64 = 19;
 pub const EOPNOTSUPP: i64 = 95;
 /// `MAX_ERRNO`: a callback's negative return below this is not an error code.
 pub const MAX_ERRNO: i64 = 4095;
+
+/// `SCX_CPU_PREEMPT_STOP`.
+pub const PREEMPT_STOP: u32 = 2;

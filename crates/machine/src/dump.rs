@@ -94,6 +94,7 @@ impl System {
             ("SCX_EV_DISPATCH_LOCAL_DSQ_OFFLINE", c.dispatch_local_dsq_offline),
             ("SCX_EV_DISPATCH_KEEP_LAST", c.dispatch_keep_last),
             ("SCX_EV_ENQ_SKIP_EXITING", c.enq_skip_exiting),
+            ("SCX_EV_ENQ_SKIP_MIGRATION_DISABLED", c.enq_skip_migration_disabled),
             ("SCX_EV_REENQ_IMMED", c.reenq_immed),
             ("SCX_EV_REENQ_LOCAL_REPEAT", c.reenq_local_repeat),
             ("SCX_EV_REFILL_SLICE_DFL", c.refill_slice_dfl),
@@ -185,7 +186,7 @@ impl System {
              {:6}scx_state/flags={}/{:#x} dsq_flags={:#x} ops_state/qseq={ops_state}/{qseq}\n\
              {:6}sticky/holding_cpu={}/-1 dsq_id={dsq}\n\
              {:6}dsq_vtime={} slice={} weight={}\n\
-             {:6}cpus={} no_mig=0",
+             {:6}cpus={} no_mig={}",
             task.label(),
             "",
             (flags & TASK_STATE_MASK) >> TASK_STATE_SHIFT,
@@ -198,7 +199,8 @@ impl System {
             self.slice(t),
             task.weight,
             "",
-            hex_mask(&task.cpus, self.nr_cpus()),
+            hex_mask(&task.cpus_ptr(), self.nr_cpus()),
+            u8::from(task.migration_disabled),
         );
         self.hosted.dump_line(&text);
         self.hosted.indent("    ");

@@ -6,6 +6,7 @@
 //! class): a task with slice left stays at the head of its CPU's own queue and goes on with that
 //! slice; one whose slice is used up, only not yet ended by a tick, is enqueued again.
 
+use crate::class::stop::Next;
 use crate::event_queue::Due;
 use crate::ops::Ops;
 use crate::system::System;
@@ -48,7 +49,7 @@ impl System {
         match prev {
             Some(p) => {
                 let class = self.task(p).class;
-                self.put_prev_any(o, cpu, p, Some(p));
+                self.put_prev_any(o, cpu, p, Next::Unseen);
                 self.leave_cpu(cpu, p, OffCpu::Runnable);
                 if class.is_hosted() {
                     let goes_on = (self.slice(p) != 0).then_some(p);

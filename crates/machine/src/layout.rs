@@ -52,6 +52,7 @@ layout! {
         cpu: "thread_info.cpu", wake_cpu: "wake_cpu", recent_used_cpu: "recent_used_cpu",
         on_cpu: "on_cpu", on_rq: "on_rq",
         cpus_ptr: "cpus_ptr", cpus_mask: "cpus_mask", nr_cpus_allowed: "nr_cpus_allowed",
+        migration_disabled: "migration_disabled",
         nvcsw: "nvcsw", nivcsw: "nivcsw", start_time: "start_time", start_boottime: "start_boottime",
         real_parent: "real_parent", parent: "parent", group_leader: "group_leader",
         mm: "mm", cred: "cred", real_cred: "real_cred", signal: "signal", cgroups: "cgroups", sched_task_group: "sched_task_group",
@@ -63,7 +64,7 @@ layout! {
         scx_ddsp_dsq_id: "scx.ddsp_dsq_id", scx_tid: "scx.tid",
         scx_slice: "scx.slice", scx_dsq_vtime: "scx.dsq_vtime", scx_disallow: "scx.disallow",
     } also {
-        "migration_disabled", "migration_pending", "exit_state", "exit_code", "ptrace", "in_iowait",
+        "migration_pending", "exit_state", "exit_code", "ptrace", "in_iowait",
         "rcu_read_lock_nesting",
     }
 }
@@ -207,6 +208,7 @@ layout! {
         dispatch_local_dsq_offline: "SCX_EV_DISPATCH_LOCAL_DSQ_OFFLINE",
         dispatch_keep_last: "SCX_EV_DISPATCH_KEEP_LAST",
         enq_skip_exiting: "SCX_EV_ENQ_SKIP_EXITING",
+        enq_skip_migration_disabled: "SCX_EV_ENQ_SKIP_MIGRATION_DISABLED",
         reenq_immed: "SCX_EV_REENQ_IMMED", reenq_local_repeat: "SCX_EV_REENQ_LOCAL_REPEAT",
         refill_slice_dfl: "SCX_EV_REFILL_SLICE_DFL", bypass_dispatch: "SCX_EV_BYPASS_DISPATCH",
     }

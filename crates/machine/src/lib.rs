@@ -34,6 +34,7 @@ pub mod lab;
 mod layout;
 mod list;
 mod loans;
+mod migration;
 pub mod native;
 mod nohz;
 pub mod ops;

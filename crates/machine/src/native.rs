@@ -207,7 +207,7 @@ impl System {
 
     /// `bpf_cpumask_test_cpu(cpu, p->cpus_ptr)`.
     pub fn native_may_use(&self, p: u64, cpu: u32) -> bool {
-        self.tasks.at(p).is_some_and(|t| self.task(t).cpus.contains(cpu))
+        self.tasks.at(p).is_some_and(|t| self.task(t).cpus_ptr().contains(cpu))
     }
 
     /// `p->scx.slice`.

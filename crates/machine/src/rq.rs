@@ -42,6 +42,8 @@ pub(crate) struct Rq {
     pub(crate) stopper_addr: u64,
     /// Running task; `None` is the idle task.
     pub(crate) curr: Option<Tid>,
+    /// Tasks that it is to move from here, see `class/stop.rs`.
+    pub(crate) stop_work: Vec<Tid>,
     /// The CPU's stopper thread runs, for no time: `curr` is neither a task nor idle.
     pub(crate) stopper: bool,
     /// Somebody of a higher class runs, see `interruption.rs`.
@@ -56,6 +58,10 @@ pub(crate) struct Rq {
     pub(crate) looked_at_ns: u64,
     pub(crate) fruitless_looks: u32,
     pub(crate) looks_later: bool,
+    /// `rq->nr_pinned`: tasks that have disabled migration here.
+    pub(crate) nr_pinned: u32,
+    /// Guest `cpumask_of()` this CPU, once a task has it.
+    pub(crate) cpumask_addr: u64,
     /// Runnable tasks of the classes above sched_ext that `class/` has itself.
     pub(crate) nr_higher: u32,
     /// Those that wait.
@@ -168,6 +174,9 @@ impl Rq {
             idle_addr,
             stopper_addr: 0,
             curr: None,
+            stop_work: Vec::new(),
+            nr_pinned: 0,
+            cpumask_addr: 0,
             stopper: false,
             interrupted: false,
             need_resched: false,

@@ -21,6 +21,8 @@ pub(crate) struct Picked {
     /// The next task, and whether it begins a slice; `None`: the CPU becomes idle.
     pub(crate) next: Option<(Tid, bool)>,
     why: OffCpu,
+    /// It is the stopper's turn.
+    stops: bool,
 }
 
 impl Picked {
@@ -198,6 +200,7 @@ impl System {
         let prev = self.rq(cpu).curr;
         let mut why = OffCpu::Runnable;
         if let Some(p) = prev {
+            self.migrate_disable_switch(o, cpu, p);
             match self.task(p).state {
                 State::Blocking => why = OffCpu::Sleep,
                 State::Exiting => why = OffCpu::Exit,
@@ -210,20 +213,29 @@ impl System {
                 self.guest.put_u32(addr, self.guest.layouts.task.on_rq, 0);
             }
         }
-        let next = self.pick_any(o, cpu);
+        let stops = !self.rq(cpu).stop_work.is_empty();
+        let next = if stops { None } else { self.pick_any(o, cpu) };
         let class = next.map(|(next, _)| self.task(next).class);
         self.cpus.resched.remove(cpu);
         self.rq_mut(cpu).need_resched = false;
-        self.set_next_class(cpu, class);
-        Picked { cpu, prev, next, why }
+        if stops {
+            self.set_next_stopper(cpu);
+        } else {
+            self.set_next_class(cpu, class);
+        }
+        Picked { cpu, prev, next, why, stops }
     }
 
     /// The rest of `__schedule()`.
     pub(crate) fn finish_schedule(&mut self, o: &mut dyn Ops, picked: Picked) {
-        let Picked { cpu, prev, next, why } = picked;
+        let Picked { cpu, prev, next, why, stops } = picked;
         self.running.this_cpu = cpu;
         let stopper = self.rq(cpu).stopper;
         match (prev, next) {
+            _ if stops => {
+                self.switch_to_stopper(o, cpu, prev, why);
+                self.run_stopper(o, cpu);
+            }
             (None, None) if !stopper => self.become_idle(o, cpu, false),
             (Some(p), Some((n, _))) if p == n => {}
             _ => self.switch_to(o, cpu, prev, next.map(|(n, _)| n), why),
@@ -231,7 +243,7 @@ impl System {
         if let Some((n, true)) = next {
             self.start_slice(cpu, n);
         }
-        if !self.hotplug.is_active(cpu) {
+        if !self.hotplug.is_active(cpu) && !stops {
             self.push_away(o, cpu);
         }
         self.push_waiting(o, cpu);
@@ -252,7 +264,7 @@ impl System {
     ) {
         let stopper = std::mem::take(&mut self.rq_mut(cpu).stopper);
         match prev {
-            Some(p) => self.put_prev_any(o, cpu, p, next),
+            Some(p) => self.put_prev_any(o, cpu, p, next.into()),
             None if stopper => {}
             None => self.update_idle(o, cpu, false, true),
         }
@@ -337,6 +349,9 @@ impl System {
     /// takes effect now.
     pub(crate) fn change_settings(&mut self, o: &mut dyn Ops, t: Tid, new: &Settings) {
         let old = std::mem::replace(&mut self.task_mut(t).settings, new.clone());
+        if old.migrate_disable && !new.migrate_disable {
+            self.migrate_enable(o, t);
+        }
         self.above.reserved = self.above.reserved - reserved_by(&old) + reserved_by(new);
         let told = |s: &Settings| {
             let reserved = (s.slice_ns, s.dl_period_ns, s.dl_deadline_ns);
@@ -396,7 +411,8 @@ impl System {
         self.leave_forbidden_cpu(o, t);
     }
 
-    /// The rest of `__set_cpus_allowed_ptr()`: a queued task goes where it may be.
+    /// `affine_move_task()`, `migration_cpu_stop()`: a queued task goes where it may be. One that
+    /// runs leaves its CPU to the stopper, which moves it.
     pub(crate) fn leave_forbidden_cpu(&mut self, o: &mut dyn Ops, t: Tid) {
         let (old, cpus) = (self.task(t).cpu, self.task(t).cpus);
         if cpus.contains(old) {
@@ -407,19 +423,11 @@ impl System {
         if !self.is_queued(t) || self.task(t).state != State::Runnable {
             return;
         }
-        // migration_cpu_stop(): the stopper switches the task out, then moves it
         if self.rq(old).curr == Some(t) {
-            self.put_prev_any(o, old, t, Some(t));
-            self.leave_cpu(old, t, OffCpu::Runnable);
-            if self.watches(Place::SchedSwitch) {
-                let (prev, stopper) = (self.task(t).addr, self.stopper_addr(old));
-                self.pass_switch(o, old, prev, stopper);
-            }
-            let (addr, idle) = (self.rq(old).addr, self.rq(old).idle_addr);
-            self.rq_mut(old).curr = None;
-            self.rq_mut(old).stopper = true;
-            self.guest.put_u64(addr, self.guest.layouts.rq.curr, idle);
-            self.cpus.resched_curr(old);
+            return self.stop_for(old, t);
+        }
+        if self.task(t).migration_disabled {
+            return;
         }
         self.migrate_any(o, t, old, new);
         self.check_preempt(new, t);

@@ -190,6 +190,25 @@ fn check_nohz_full(config: &Config) -> Result<CpuSet, RunError> {
     Ok(full)
 }
 
+impl System {
+    /// Whether a task that has disabled migration asks for other CPUs than its own.
+    pub(crate) fn check_pinned(
+        &self,
+        t: Tid,
+        name: &str,
+        settings: &Settings,
+    ) -> Result<(), RunError> {
+        let task = self.task(t);
+        let stays = task.migration_disabled && settings.migrate_disable;
+        let changes = task.settings.cpus != settings.cpus;
+        if !stays || !changes || self.affinity(settings.cpus.as_deref()).contains(task.cpu) {
+            return Ok(());
+        }
+        let what = format!("its cpus leave out CPU {}, with migration disabled (EBUSY)", task.cpu);
+        Err(RunError::Task { task: name.to_string(), what })
+    }
+}
+
 /// Whether the machine can run a task with these settings.
 pub(crate) fn check_task(
     system: &System,

@@ -33,6 +33,8 @@ pub struct Counters {
     pub dispatch_local_dsq_offline: u64,
     /// `SCX_EV_ENQ_SKIP_EXITING`.
     pub enq_skip_exiting: u64,
+    /// `SCX_EV_ENQ_SKIP_MIGRATION_DISABLED`.
+    pub enq_skip_migration_disabled: u64,
     /// `SCX_EV_REFILL_SLICE_DFL`.
     pub refill_slice_dfl: u64,
     /// `SCX_EV_BYPASS_DISPATCH`.

@@ -123,6 +123,14 @@ impl Machine {
         self.arm_tick(cpu);
     }
 
+    /// Whether a task that is to be rescheduled takes no step before: it sleeps, or the stopper
+    /// comes.
+    fn is_about_to_leave(&self, cpu: u32, t: Tid) -> bool {
+        let stops = !self.system.rq(cpu).stop_work.is_empty();
+        self.system.task(t).state != State::Runnable
+            || stops && self.system.cpus.resched.contains(cpu)
+    }
+
     /// Lets the current task of a CPU take its next steps until it needs time or leaves.
     pub(crate) fn advance(&mut self, o: &mut dyn Ops, cpu: u32) -> Result<(), RunError> {
         while let Some(t) = self.system.rq(cpu).curr {
@@ -133,7 +141,7 @@ impl Machine {
                 _ => break,
             }
             if self.system.hosted.exit.is_some()
-                || self.system.rq(cpu).need_resched && self.system.task(t).state != State::Runnable
+                || self.system.rq(cpu).need_resched && self.is_about_to_leave(cpu, t)
             {
                 break;
             }
@@ -144,6 +152,10 @@ impl Machine {
                     continue;
                 }
                 break;
+            }
+            // what its phase begins with
+            if self.system.task(t).settings.migrate_disable {
+                self.system.migrate_disable(t);
             }
             let ix = self.system.task(t).ix;
             let step = match (self.system.task(t).ends, self.system.task(t).makes) {
@@ -211,12 +223,14 @@ impl Machine {
                 let name = system.task(t).name.clone();
                 let settings = system.settings_of_phase(t, settings);
                 check_task(system, Some(t), &name, &settings)?;
+                system.check_pinned(t, &name, &settings)?;
                 if let Some(share) = settings.share {
                     let pid = system.task(t).pid;
                     publish_share(system, o, pid, share);
                 }
                 system.change_settings(o, t, &settings);
-                return Ok(system.rq(cpu).curr == Some(t));
+                // until the stopper has moved it
+                return Ok(system.rq(cpu).curr == Some(t) && system.rq(cpu).stop_work.is_empty());
             }
             Step::Exit if system.config.costs.exit_ns > 0 && !system.task(t).ends => {
                 let after_ns = system.config.lab().moves_at_exit_ns.unwrap_or(0);
@@ -242,6 +256,7 @@ impl Machine {
             Step::Exit => {
                 let pid = system.task(t).pid;
                 let addr = system.task(t).addr;
+                system.migrate_enable(o, t);
                 system.pass(o, Place::DoExit, &[0]);
                 system.set_exiting(addr);
                 system.pass_exit(o, t);

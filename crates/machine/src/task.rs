@@ -90,6 +90,9 @@ pub(crate) struct Task {
     pub(crate) cpu: u32,
     /// `p->cpus_mask`.
     pub(crate) cpus: CpuSet,
+    /// `p->migration_disabled`, and the CPU that it may use only because of it.
+    pub(crate) migration_disabled: bool,
+    pub(crate) pinned: Option<u32>,
     /// What it has asked for itself (`p->user_cpus_ptr`).
     pub(crate) user_cpus: Option<CpuSet>,
     pub(crate) nr_cpus_allowed: u32,
@@ -172,6 +175,8 @@ impl Task {
             identity,
             cpu: 0,
             cpus: CpuSet::default(),
+            migration_disabled: false,
+            pinned: None,
             user_cpus: None,
             nr_cpus_allowed: 0,
             weight: 100,

@@ -166,6 +166,8 @@ pub struct Settings {
     pub cpus: Option<Arc<[u32]>>,
     /// Path of the task group; `None`: the root group.
     pub group: Option<Arc<str>>,
+    /// It has migration disabled.
+    pub migrate_disable: bool,
     /// `dl-runtime`: the slice a task asks for; of `Deadline` the budget of each period.
     pub slice_ns: Option<u64>,
     /// `dl-period` of `Deadline`; `None`: as long as the budget.
@@ -281,6 +283,7 @@ pub(crate) struct Change {
     pub(crate) share: Option<u64>,
     pub(crate) cpus: Option<Arc<[u32]>>,
     pub(crate) group: Option<Option<Arc<str>>>,
+    pub(crate) migrate_disable: Option<bool>,
     pub(crate) slice_ns: Option<u64>,
     pub(crate) dl_period_ns: Option<u64>,
     pub(crate) dl_deadline_ns: Option<u64>,

@@ -26,7 +26,7 @@ impl System {
     /// first, then the one that asks, then the others, each time those of the task's cache first.
     fn lowest_cpu(&self, t: Tid) -> Option<u32> {
         let (rank, task) = (self.tasks.rank(t), self.task(t));
-        if task.nr_cpus_allowed < 2 {
+        if task.nr_cpus_allowed < 2 || task.migration_disabled {
             return None;
         }
         let there = task.cpus.minus(&self.hotplug.inactive);
@@ -48,6 +48,10 @@ impl System {
         let class = self.task(t).class;
         if class.is_hosted() {
             return self.hosting(o, class, |system, o| system.select_task_rq(o, t, wake_flags));
+        }
+        // is_cpu_allowed()
+        if let Some(cpu) = self.task(t).pinned.filter(|cpu| !self.is_offline(*cpu)) {
+            return (cpu, false);
         }
         let cpu = self.select_higher(t);
         if self.hotplug.is_active(cpu) {

@@ -144,8 +144,8 @@ impl System {
     /// `ops.set_cpumask()`.
     pub(crate) fn tell_cpumask(&mut self, o: &mut dyn Ops, t: Tid) {
         if self.has(Op::SetCpumask) {
-            let (cpu, addr) = (self.task(t).cpu, self.task(t).addr);
-            let mask = addr + u64::from(self.guest.layouts.task.cpus_mask);
+            let cpu = self.task(t).cpu;
+            let mask = self.cpus_ptr_addr(t);
             self.call_task(o, Op::SetCpumask, cpu, t, &[mask]);
         }
     }

@@ -12,6 +12,7 @@ mod queue;
 mod realtime;
 mod server;
 mod sides;
+pub(crate) mod stop;
 mod switch;
 
 pub(crate) use admission::reserved_by;
@@ -91,7 +92,7 @@ impl Class {
         }
     }
 
-    /// `preempt_reason_from_class()`: `enum scx_cpu_preempt_reason`.
+    /// `preempt_reason_from_class()`: `enum scx_cpu_preempt_reason`, where 2 is a stopper.
     pub(crate) fn preempt_reason(self) -> u32 {
         match self {
             Class::Realtime { .. } => 0,

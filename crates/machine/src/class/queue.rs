@@ -83,14 +83,14 @@ impl System {
     }
 
     pub(crate) fn add_waiting(&mut self, cpu: u32, t: Tid, head: bool) {
-        let (rank, cpus) = (self.tasks.rank(t), self.task(t).cpus);
+        let (rank, cpus) = (self.tasks.rank(t), self.task(t).cpus_ptr());
         let place = self.rq_mut(cpu).waiting.insert(t, rank, head, cpus);
         self.task_mut(t).entity.place = Some(place);
         self.above.nr_waiting += 1;
     }
 
     pub(crate) fn remove_waiting(&mut self, t: Tid) {
-        let (cpu, cpus) = (self.task(t).cpu, self.task(t).cpus);
+        let (cpu, cpus) = (self.task(t).cpu, self.task(t).cpus_ptr());
         if let Some(place) = self.task_mut(t).entity.place.take() {
             self.rq_mut(cpu).waiting.remove(place, cpus);
             self.above.nr_waiting -= 1;

@@ -113,6 +113,16 @@ impl System {
         }
     }
 
+    /// A CPU is about to run its stopper.
+    pub(crate) fn set_next_stopper(&mut self, cpu: u32) {
+        let rq = self.rq_mut(cpu);
+        (rq.next_idle, rq.next_higher) = (false, true);
+        if let Some(side) = &mut self.other {
+            let rq = &mut side.rqs[cpu as usize];
+            (rq.next_idle, rq.next_higher) = (false, true);
+        }
+    }
+
     /// A CPU is not idle, whatever it runs.
     pub(crate) fn set_next_other(&mut self, cpu: u32) {
         self.rq_mut(cpu).next_idle = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What `core.c` asks of a class, for all classes: enqueue, dequeue, preempt, pick, put, tick.
 
+use super::stop::Next;
 use super::{Class, Rank, Takes};
 use crate::consts::*;
 use crate::ops::{Op, Ops};
@@ -116,7 +117,7 @@ impl System {
     }
 
     /// `put_prev_task()`.
-    pub(crate) fn put_prev_any(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, next: Option<Tid>) {
+    pub(crate) fn put_prev_any(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, next: Next) {
         let class = self.task(t).class;
         if class.is_hosted() {
             return self.hosting(o, class, |system, o| system.put_prev_hosted(o, cpu, t, next));
@@ -128,13 +129,16 @@ impl System {
         }
     }
 
-    fn put_prev_hosted(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, next: Option<Tid>) {
-        let others = next.filter(|n| !self.is_of_side(*n));
+    fn put_prev_hosted(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, next: Next) {
+        let others = match next {
+            Next::Task(n) => !self.is_of_side(n),
+            next => next == Next::Stopper,
+        };
         let watched = self.watches(Place::PutPrevTaskScx);
         let args = if watched { self.put_prev_args(cpu, t, next) } else { [0; 4] };
         self.pass(o, Place::PutPrevTaskScx, &args[..3]);
-        self.put_prev_task(o, cpu, t, next.is_none());
-        if let Some(next) = others {
+        self.put_prev_task(o, cpu, t, next == Next::Idle);
+        if others {
             let goes_on = self.has_flag(t, TASK_QUEUED) && self.slice(t) != 0;
             self.rq_mut(cpu).goes_on = goes_on.then_some(t);
             self.release_cpu(o, cpu, next);
@@ -142,11 +146,15 @@ impl System {
         self.leave(o, Place::PutPrevTaskScx, &args);
     }
 
-    /// What `put_prev_task_scx()` gets. A task that is its own next one leaves for the stopper.
-    fn put_prev_args(&mut self, cpu: u32, t: Tid, next: Option<Tid>) -> [u64; 4] {
-        let other = next.filter(|n| *n != t);
-        let next = self.on_cpu_addr(cpu, other, next.is_some());
+    /// What `put_prev_task_scx()` gets.
+    fn put_prev_args(&mut self, cpu: u32, t: Tid, next: Next) -> [u64; 4] {
+        let next = self.next_addr(cpu, next);
         [self.rq(cpu).addr, self.task(t).addr, next, 0]
+    }
+
+    fn next_addr(&mut self, cpu: u32, next: Next) -> u64 {
+        let task = if let Next::Task(t) = next { Some(t) } else { None };
+        self.on_cpu_addr(cpu, task, next != Next::Idle)
     }
 
     fn set_next_hosted(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, first: bool) {
@@ -168,7 +176,7 @@ impl System {
     }
 
     /// `switch_class()`: sched_ext has lost a CPU to a higher class, and is told once.
-    fn release_cpu(&mut self, o: &mut dyn Ops, cpu: u32, next: Tid) {
+    fn release_cpu(&mut self, o: &mut dyn Ops, cpu: u32, next: Next) {
         if !self.has(Op::CpuRelease) && !self.has(Op::CpuAcquire) || self.rq(cpu).released {
             return;
         }
@@ -176,7 +184,11 @@ impl System {
         if self.has(Op::CpuRelease) {
             let (args, layout) =
                 (self.guest.scratch.cpu_release_args, self.guest.layouts.cpu_release_args.clone());
-            let (reason, task) = (self.task(next).class.preempt_reason(), self.task(next).addr);
+            let reason = match next {
+                Next::Task(next) => self.task(next).class.preempt_reason(),
+                _ => PREEMPT_STOP,
+            };
+            let task = self.next_addr(cpu, next);
             self.guest.put_u32(args, layout.reason, reason);
             self.guest.put_u64(args, layout.task, task);
             self.call(o, Op::CpuRelease, Some(cpu), None, &[u64::from(cpu), args]);

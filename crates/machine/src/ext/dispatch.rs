@@ -23,7 +23,18 @@ pub(crate) enum Verdict {
 impl System {
     /// `task_can_run_on_remote_rq()`; `enforce` ejects a scheduler that insists.
     pub(crate) fn task_can_run_on_remote_rq(&mut self, t: Tid, cpu: u32, enforce: bool) -> bool {
-        if self.task(t).cpus.contains(cpu) {
+        if self.task(t).migration_disabled && self.ext_sees_pinned() {
+            if enforce {
+                let (label, from) = (self.task(t).label(), self.task(t).cpu);
+                let text = format!(
+                    "SCX_DSQ_LOCAL[_ON] cannot move migration disabled {label} from CPU {from} to \
+                     {cpu}"
+                );
+                self.error_about(t, text);
+            }
+            return false;
+        }
+        if self.task(t).cpus_ptr().contains(cpu) {
             let online = self.hotplug.is_active(cpu);
             if !online && enforce {
                 self.told.counters.dispatch_local_dsq_offline += 1;

@@ -95,6 +95,12 @@ impl System {
             let local = self.rq(cpu).local;
             return self.enqueue_refilled(o, t, local, enq_flags);
         }
+        let pinned = self.task(t).migration_disabled && self.ext_sees_pinned();
+        if pinned && self.hosted.flags & OPS_ENQ_MIGRATION_DISABLED == 0 {
+            self.told.counters.enq_skip_migration_disabled += 1;
+            let local = self.rq(cpu).local;
+            return self.enqueue_refilled(o, t, local, enq_flags);
+        }
         if !self.has(Op::Enqueue) {
             let global = self.find_global_dsq(cpu);
             return self.enqueue_refilled(o, t, global, enq_flags);

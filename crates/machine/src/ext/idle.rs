@@ -245,7 +245,7 @@ impl System {
         cpus_allowed: Option<&CpuSet>,
         flags: u64,
     ) -> Option<u32> {
-        let own = self.task(t).cpus;
+        let own = self.task(t).cpus_ptr();
         let allowed = match cpus_allowed {
             Some(set) if self.task(t).nr_cpus_allowed < self.nr_cpus() => set.and(&own),
             Some(set) => *set,

@@ -18,17 +18,19 @@ impl System {
         wake_flags: u64,
     ) -> (u32, bool) {
         let prev_cpu = self.task(t).cpu;
-        let (cpu, selected) = if self.task(t).nr_cpus_allowed > 1 {
+        let pinned = self.task(t).migration_disabled;
+        let (cpu, selected) = if self.task(t).nr_cpus_allowed > 1 && !pinned {
             let args = [self.task(t).addr, u64::from(prev_cpu), wake_flags];
             self.pass(o, Place::SelectTaskRqScx, &args);
             let cpu = self.select_task_rq_scx(o, t, prev_cpu, wake_flags);
             self.leave(o, Place::SelectTaskRqScx, &[args[0], args[1], args[2], u64::from(cpu)]);
             (cpu, true)
         } else {
-            (self.task(t).cpus.first().unwrap_or(prev_cpu), false)
+            (self.task(t).cpus_ptr().first().unwrap_or(prev_cpu), false)
         };
         // is_cpu_allowed()
-        if self.task(t).cpus.contains(cpu) && self.hotplug.is_active(cpu) {
+        let is_there = if pinned { !self.is_offline(cpu) } else { self.hotplug.is_active(cpu) };
+        if self.task(t).cpus_ptr().contains(cpu) && is_there {
             return (cpu, selected);
         }
         (self.select_fallback(o, t, prev_cpu), selected)

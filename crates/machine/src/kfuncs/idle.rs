@@ -121,8 +121,10 @@ impl System {
             Some(addr) => Some(self.read_cpumask(addr)?),
             None => None,
         };
-        let cpu = if self.task(t).nr_cpus_allowed == 1 {
-            let ok = allowed.unwrap_or(self.task(t).cpus).contains(prev);
+        // is_bpf_migration_disabled()
+        let task = self.task(t);
+        let cpu = if task.nr_cpus_allowed == 1 || task.migration_disabled {
+            let ok = allowed.unwrap_or(task.cpus_ptr()).contains(prev);
             (ok && self.idle_test_and_clear(prev)).then_some(prev)
         } else {
             self.select_cpu_dfl(t, prev, wake_flags, allowed.as_ref(), flags)

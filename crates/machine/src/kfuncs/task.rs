@@ -76,6 +76,7 @@ impl System {
             (at.dispatch_local_dsq_offline, c.dispatch_local_dsq_offline),
             (at.dispatch_keep_last, c.dispatch_keep_last),
             (at.enq_skip_exiting, c.enq_skip_exiting),
+            (at.enq_skip_migration_disabled, c.enq_skip_migration_disabled),
             (at.reenq_immed, c.reenq_immed),
             (at.reenq_local_repeat, c.reenq_local_repeat),
             (at.refill_slice_dfl, c.refill_slice_dfl),

@@ -9,7 +9,6 @@ use crate::exit::ExitKind;
 use crate::ops::{Op, Ops};
 use crate::system::System;
 use crate::task::{State, Tid};
-use crate::tracing::Place;
 use rota_trace::{EventKind, OffCpu};
 use rota_vm::memory::Perm;
 
@@ -183,7 +182,8 @@ impl System {
         let Some(t) = self.rq(cpu).curr else {
             let rq = self.rq(cpu);
             let fair = self.other.as_ref().map_or(0, |side| side.rqs[cpu as usize].nr_running);
-            if rq.nr_running + fair == 0 && rq.waiting.first().is_none() {
+            let pinned = rq.nr_pinned > 0;
+            if rq.nr_running + fair == 0 && rq.waiting.first().is_none() && !pinned {
                 self.hotplug.offline.insert(cpu);
                 self.publish_online();
             }
@@ -192,17 +192,11 @@ impl System {
         if self.task(t).state != State::Runnable {
             return;
         }
-        self.put_prev_any(o, cpu, t, Some(t));
-        self.leave_cpu(cpu, t, OffCpu::Runnable);
-        if self.watches(Place::SchedSwitch) {
-            let (prev, stopper) = (self.task(t).addr, self.stopper_addr(cpu));
-            self.pass_switch(o, cpu, prev, stopper);
+        // migrate_disable() lets it finish
+        if self.task(t).migration_disabled {
+            return;
         }
-        let (addr, idle) = (self.rq(cpu).addr, self.rq(cpu).idle_addr);
-        self.rq_mut(cpu).curr = None;
-        self.rq_mut(cpu).stopper = true;
-        self.guest.put_u64(addr, self.guest.layouts.rq.curr, idle);
-        self.cpus.resched_curr(cpu);
+        self.switch_to_stopper(o, cpu, Some(t), OffCpu::Runnable);
         // __balance_push_cpu_stop()
         let to = self.select_fallback(o, t, cpu);
         self.migrate_any(o, t, cpu, to);

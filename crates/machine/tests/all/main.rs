@@ -22,6 +22,7 @@ mod rules_instant;
 mod rules_kernel;
 mod rules_meetings;
 mod rules_outside;
+mod rules_pinned;
 mod rules_processes;
 mod rules_queues;
 mod rules_signals;

@@ -4,7 +4,7 @@
 use super::events::{locks, meetings, memory, sockets, tasks, time, Read};
 
 /// Keys a task may have beside its events.
-pub(super) const TASK: [&str; 23] = [
+pub(super) const TASK: [&str; 24] = [
     "instance",
     "delay",
     "arrive",
@@ -21,6 +21,7 @@ pub(super) const TASK: [&str; 23] = [
     "weight",
     "share",
     "cpus",
+    "migrate_disable",
     "taskgroup",
     "dl-runtime",
     "dl-period",

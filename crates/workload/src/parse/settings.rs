@@ -72,6 +72,7 @@ pub(super) fn read(object: &Object<'_>, groups: &mut Groups) -> Result<Change, W
             Some(member) => groups.read(scope, member)?,
             None => None,
         },
+        migrate_disable: object.get("migrate_disable")?.map(|m| scope.boolean(m)).transpose()?,
         slice_ns: span_ns("dl-runtime")?,
         dl_period_ns: span_ns("dl-period")?.or(span_ns("period")?),
         dl_deadline_ns: span_ns("dl-deadline")?.or(span_ns("deadline")?),

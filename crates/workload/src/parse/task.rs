@@ -61,6 +61,7 @@ pub(super) fn read<'a>(
         share: None,
         cpus: None,
         group: None,
+        migrate_disable: false,
         slice_ns: None,
         dl_period_ns: None,
         dl_deadline_ns: None,

@@ -7,6 +7,7 @@ mod inherit;
 mod realtime;
 mod server;
 mod server_settings;
+mod stop;
 mod told;
 
 use crate::common::{ideal, run, shared_fifo, Tape};

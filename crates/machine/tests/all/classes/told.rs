@@ -10,7 +10,7 @@ use rota_machine::system::System;
 use rota_vm::host::Host;
 
 /// Notes a callback: its task or CPU, and of a release why and for whom.
-fn note(me: &mut Native, system: &mut System, op: Op, args: &[u64]) {
+pub(super) fn note(me: &mut Native, system: &mut System, op: Op, args: &[u64]) {
     let at = system.native_now() / MS;
     let what = match op {
         Op::CpuRelease => {
