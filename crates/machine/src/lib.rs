@@ -36,6 +36,7 @@ mod list;
 mod loans;
 mod migration;
 pub mod native;
+mod news;
 mod nohz;
 pub mod ops;
 pub mod outside;

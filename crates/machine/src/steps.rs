@@ -46,6 +46,7 @@ impl Machine {
         let mut task =
             Task::new(ix, pid, tgid, name.clone(), instance_of, settings.clone(), identity);
         task.cpu = here;
+        task.timed = self.runner.has_timer(ix);
         if let Some(path) = &settings.group {
             task.cgroup = system.cgroups.ensure(&mut system.guest, path);
         }
@@ -69,6 +70,8 @@ impl Machine {
         if let Some(share) = settings.share {
             publish_share(system, o, pid, share);
         }
+        self.tell_first_job(here, ix);
+        let system = &mut self.system;
         // where the scheduler is ejected for that, the fair class has the task
         if system.fork_task(o, t) || system.other.is_some() {
             system.pass_forked(o, t, parent);
@@ -164,6 +167,7 @@ impl Machine {
                 (false, None) => self.runner.next(ix, now_ns, &mut self.system.choices),
             };
             self.tell_requests(o, cpu);
+            self.tell_news(cpu);
             self.lend(o);
             self.system.running.this_cpu = cpu;
             let goes_on = self.take_step(o, cpu, t, step)?;

@@ -102,6 +102,8 @@ pub(crate) struct Task {
     pub(crate) work: Work,
     /// It has taken its last step.
     pub(crate) ends: bool,
+    /// The workload's own timers say what its jobs are.
+    pub(crate) timed: bool,
     /// And was taken out and put back for that.
     pub(crate) moved: bool,
     /// The task that it is making.
@@ -184,6 +186,7 @@ impl Task {
             state: State::New,
             work: Work::Next,
             ends: false,
+            timed: false,
             moved: false,
             makes: None,
             last_cpu: None,

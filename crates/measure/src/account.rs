@@ -2,6 +2,7 @@
 //! The books of one task: what it did, since when, and what that adds up to.
 
 use crate::fluid::{Claim, Tie};
+use crate::jobs::Jobs;
 use crate::lag::Lag;
 use crate::latency::Latencies;
 use crate::numbers::TaskNumbers;
@@ -9,6 +10,9 @@ use crate::spans::Spans;
 use crate::whole::Whole;
 use rota_trace::SchedClass;
 use std::sync::Arc;
+
+mod jobs;
+mod waits;
 
 /// What a task does, and since when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +81,8 @@ pub(crate) struct Account {
     burst: Burst,
     pub(crate) turnaround: Spans,
     pub(crate) slowdown: Spans,
+    /// Of a periodic task.
+    pub(crate) jobs: Option<Box<Jobs>>,
     /// Its row in the figures.
     pub(crate) row: Option<usize>,
 }
@@ -119,6 +125,7 @@ impl Account {
             burst: Burst::default(),
             turnaround: Spans::default(),
             slowdown: Spans::default(),
+            jobs: None,
             row: None,
         }
     }
@@ -158,6 +165,9 @@ impl Account {
             self.lag.leave(&mut whole.fluid, now_ns);
         }
         self.class = class;
+        if let Some(jobs) = self.jobs.as_mut().filter(|_| class != SchedClass::Deadline) {
+            jobs.forget(true);
+        }
         self.always_ext &= self.is_ext();
         whole.capacity_moves(took, self.takes_cpu(), now_ns);
         if runnable && !was_ext && self.is_ext() {
@@ -251,26 +261,6 @@ impl Account {
         self.wait_max_ns = self.wait_max_ns.max(now_ns.saturating_sub(self.since_ns));
     }
 
-    /// Its reservation holds it back, or does so no more.
-    pub(crate) fn throttle(&mut self, whole: &mut Whole, now_ns: u64, throttled: bool) {
-        self.end_waste(whole, now_ns);
-        self.throttled = throttled;
-        self.begin_waste(whole, now_ns);
-    }
-
-    /// If it waits from now on, idle CPUs are wasted.
-    fn begin_waste(&mut self, whole: &mut Whole, now_ns: u64) {
-        if matches!(self.state, State::Woken | State::Preempted) && !self.throttled {
-            self.wasted_from = Some(whole.waste.begin_wait(self.tie, now_ns));
-        }
-    }
-
-    fn end_waste(&mut self, whole: &mut Whole, now_ns: u64) {
-        if let Some(from) = self.wasted_from.take() {
-            self.wasted_wait_ns += whole.waste.end_wait(self.tie, now_ns) - from;
-        }
-    }
-
     fn look(&mut self, whole: &mut Whole, now_ns: u64) {
         if !self.is_ext() {
             return;
@@ -293,6 +283,11 @@ impl Account {
         if self.is_ext() {
             self.lag.leave(&mut whole.fluid, now_ns);
         }
+        self.turn(whole, now_ns);
+    }
+
+    /// It is done with what it woke for.
+    fn turn(&mut self, whole: &mut Whole, now_ns: u64) {
         let Burst { from_ns, cpu_ns } = self.burst;
         let turnaround_ns = now_ns.saturating_sub(from_ns);
         self.turnaround.add(turnaround_ns as f64);
@@ -316,6 +311,7 @@ impl Account {
         (self.switches, self.migrations) = (0, 0);
         self.turnaround = Spans::default();
         self.slowdown = Spans::default();
+        self.jobs.iter_mut().for_each(|jobs| jobs.restart());
         self.slept = self.state == State::Sleeping;
         self.wanted_ns = self.wanted_ns.map(|wanted_ns| wanted_ns.max(now_ns));
         if self.is_ext() && self.state.is_runnable() {
@@ -345,10 +341,11 @@ impl Account {
             self.wait(whole, end_ns);
         }
         self.end_waste(whole, end_ns);
+        self.jobs.iter_mut().for_each(|jobs| jobs.close(end_ns));
         if self.state.is_runnable() {
             self.look(whole, end_ns);
-            // One that never slept may never want to: that is no turnaround.
-            if self.slept {
+            // One that never slept may never want to: that is no turnaround, unless it has jobs.
+            if self.slept || self.jobs.is_some() {
                 whole.unfinished(end_ns.saturating_sub(self.burst.from_ns));
             }
         }
@@ -373,6 +370,8 @@ impl Account {
             class: self.class.name(),
             wasted_wait_ns: self.wasted_wait_ns,
             wait_max_ns: self.wait_max_ns,
+            jobs: self.jobs.map(|jobs| jobs.numbers()),
+            lock_blocked_ns: None,
         }
     }
 }

@@ -2,6 +2,7 @@
 //! Several tasks as one: sums of their times, and one distribution of all their wakeups.
 
 use crate::account::{part_of, Account};
+use crate::jobs::{JobNumbers, Jobs};
 use crate::lag::Measured;
 use crate::latency::Latencies;
 use crate::numbers::{LagNumbers, LatencyNumbers, RatioNumbers, SpanNumbers};
@@ -38,6 +39,10 @@ pub struct GroupNumbers {
     pub wasted_wait_ns: u64,
     /// The longest that one of them waited at a stretch.
     pub wait_max_ns: u64,
+    /// Jobs, of tasks that have a timer or a reservation.
+    pub jobs: Option<JobNumbers>,
+    /// Time blocked at mutexes, summed; `None`: no task ever was.
+    pub lock_blocked_ns: Option<u64>,
 }
 
 /// A group being added up.
@@ -49,6 +54,7 @@ pub(crate) struct Group {
     lag: Measured,
     turnaround: Spans,
     slowdown: Spans,
+    jobs: Option<Jobs>,
 }
 
 impl Group {
@@ -69,6 +75,8 @@ impl Group {
             slowdown: RatioNumbers::default(),
             wasted_wait_ns: 0,
             wait_max_ns: 0,
+            jobs: None,
+            lock_blocked_ns: None,
         };
         Group {
             numbers,
@@ -77,10 +85,12 @@ impl Group {
             lag: Measured::default(),
             turnaround: Spans::default(),
             slowdown: Spans::default(),
+            jobs: None,
         }
     }
 
-    pub(crate) fn add(&mut self, task: &Account) {
+    /// Adds a task, and the time that it was blocked at mutexes.
+    pub(crate) fn add(&mut self, task: &Account, blocked_ns: Option<u64>) {
         let sum = &mut self.numbers;
         sum.tasks += 1;
         sum.weight = sum.weight.filter(|w| *w == task.weight);
@@ -88,6 +98,9 @@ impl Group {
         sum.run_delay_ns += task.run_delay_ns;
         sum.switches += task.switches;
         sum.migrations += task.migrations;
+        if let Some(ns) = blocked_ns {
+            *sum.lock_blocked_ns.get_or_insert_default() += ns;
+        }
         sum.wasted_wait_ns += task.wasted_wait_ns;
         sum.wait_max_ns = sum.wait_max_ns.max(task.wait_max_ns);
         self.latencies.merge(&task.latencies);
@@ -95,6 +108,9 @@ impl Group {
         self.lag.merge(&task.lag.measured());
         self.turnaround.merge(&task.turnaround);
         self.slowdown.merge(&task.slowdown);
+        if let Some(jobs) = task.jobs.as_deref() {
+            self.jobs.get_or_insert_default().merge(jobs);
+        }
     }
 
     pub(crate) fn numbers(mut self, capacity_ns: f64) -> GroupNumbers {
@@ -103,6 +119,7 @@ impl Group {
         self.numbers.lag_ns = self.lag.numbers();
         self.numbers.turnaround_ns = self.turnaround.times();
         self.numbers.slowdown = self.slowdown.ratios();
+        self.numbers.jobs = self.jobs.map(|jobs| jobs.numbers());
         self.numbers
     }
 }

@@ -13,8 +13,10 @@ pub mod fairness;
 pub mod figures;
 mod fluid;
 pub mod group;
+pub mod jobs;
 mod lag;
 pub mod latency;
+pub mod locks;
 pub mod numbers;
 pub mod requests;
 pub mod service_error;
@@ -30,7 +32,9 @@ pub use curve::Curve;
 pub use fairness::jain;
 pub use figures::{FigureSink, Figures, Rows};
 pub use group::GroupNumbers;
+pub use jobs::{JobNumbers, SlackNumbers};
 pub use latency::Latencies;
+pub use locks::{LockNumbers, LockTotals, PairNumbers};
 pub use numbers::{
     CpuNumbers, LagNumbers, LatencyNumbers, Numbers, RatioNumbers, SpanNumbers, TaskNumbers,
 };

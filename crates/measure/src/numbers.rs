@@ -2,6 +2,8 @@
 //! The results of a run. Field names are those of the `rota.sim/1` JSON; times are
 //! nanoseconds of simulated time.
 
+use crate::jobs::JobNumbers;
+use crate::locks::LockNumbers;
 use crate::totals::Totals;
 use serde::Serialize;
 
@@ -14,6 +16,8 @@ pub struct Numbers {
     pub totals: Totals,
     /// One entry per CPU, in order.
     pub cpus: Vec<CpuNumbers>,
+    /// Of everything that tasks waited at, in the order in which they first did.
+    pub locks: Vec<LockNumbers>,
 }
 
 /// Numbers of one CPU.
@@ -64,6 +68,12 @@ pub struct TaskNumbers {
     pub wasted_wait_ns: u64,
     /// The longest that it was runnable at a stretch without running.
     pub wait_max_ns: u64,
+    /// Jobs, of a task that has a timer or a reservation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<JobNumbers>,
+    /// Time blocked at mutexes; `None`: it never was, or no task ever was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lock_blocked_ns: Option<u64>,
 }
 
 /// A function of time: how far behind the ideal, in nanoseconds; negative: ahead of it.

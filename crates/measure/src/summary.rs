@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A run's numbers, gathered while it happens.
 
-use rota_trace::{Event, EventKind, OffCpu, Sink};
+use rota_trace::{Event, EventKind, Lock, LockStep, OffCpu, Sink};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 use crate::account::{Account, State};
 use crate::figures::{FigureSink, Figures};
 use crate::group::{Group, GroupNumbers};
-use crate::numbers::{CpuNumbers, Numbers};
+use crate::locks::Locks;
+use crate::numbers::{CpuNumbers, Numbers, TaskNumbers};
 use crate::totals::{Counts, InstructionsPerDecision, Totals};
 use crate::whole::Whole;
 
@@ -21,6 +22,8 @@ pub struct Summary {
     counts: Counts,
     cost: InstructionsPerDecision,
     whole: Whole,
+    /// From the first wait for a lock on.
+    locks: Option<Box<Locks>>,
     /// Up to when nothing is measured; 0 once it is over.
     warmup_ns: u64,
 }
@@ -55,6 +58,7 @@ impl Summary {
             counts: Counts::default(),
             cost: InstructionsPerDecision::default(),
             whole: Whole::new(cpus),
+            locks: None,
             warmup_ns: 0,
         }
     }
@@ -88,17 +92,20 @@ impl Summary {
     /// with others of its name.
     pub fn finish_all(mut self, end_ns: u64) -> Results {
         self.close(end_ns);
+        let locks = self.locks.take();
+        let blocked = locks.as_ref().map(|locks| locks.blocked_ns());
         let capacity_ns = self.capacity_ns(end_ns);
         let mut groups: Vec<Group> = Vec::new();
         let mut by_name: FxHashMap<String, usize> = FxHashMap::default();
-        for task in &self.tasks {
+        for (at, task) in self.tasks.iter().enumerate() {
             let name = task.instance_of.as_deref().unwrap_or(&task.name);
             let index = by_name.get(name).copied().unwrap_or(groups.len());
             if index == groups.len() {
                 by_name.insert(name.to_owned(), index);
                 groups.push(Group::new(name, task.weight));
             }
-            groups[index].add(task);
+            let blocked_ns = blocked.as_ref().and_then(|all| all.get(&at)).copied();
+            groups[index].add(task, blocked_ns);
         }
         let groups = groups.into_iter().map(|g| g.numbers(capacity_ns)).collect();
         let figures = self.whole.figures.take();
@@ -117,9 +124,16 @@ impl Summary {
                 wasted_idle_ns,
             })
             .collect();
-        let totals = self.totals(wasted_ns, end_ns);
-        let tasks = self.tasks.into_iter().map(|t| t.numbers(capacity_ns)).collect();
-        Results { numbers: Numbers { tasks, totals, cpus }, groups, figures }
+        let mut totals = self.totals(wasted_ns, end_ns);
+        totals.locks = locks.as_ref().and_then(|locks| locks.totals());
+        let tasks = self.tasks.into_iter().map(|t| t.numbers(capacity_ns));
+        let mut tasks: Vec<TaskNumbers> = tasks.collect();
+        for (at, ns) in blocked.into_iter().flatten() {
+            tasks[at].lock_blocked_ns = Some(ns);
+        }
+        let named = |at: usize| (tasks[at].name.clone(), tasks[at].pid);
+        let locks = locks.map_or(Vec::new(), |locks| locks.numbers(named));
+        Results { numbers: Numbers { tasks, totals, cpus, locks }, groups, figures }
     }
 
     /// Ends everything that is still open.
@@ -133,7 +147,36 @@ impl Summary {
             slot.idle_ns += end_ns.saturating_sub(slot.idle_since_ns);
             slot.idle_since_ns = end_ns;
         }
+        if let Some(locks) = &mut self.locks {
+            let (tasks, from_ns) = (&self.tasks, self.whole.from_ns);
+            locks.close(end_ns, &|task| tasks[task].delay_ns(from_ns, end_ns));
+        }
         self.tasks.iter_mut().for_each(|t| t.close(&mut self.whole, end_ns));
+    }
+
+    /// A task does something at a lock.
+    #[cold]
+    fn lock(&mut self, lock: &Lock, now_ns: u64) {
+        let task = self.index(lock.pid, now_ns);
+        let holder = match lock.step {
+            LockStep::Wait { holder } | LockStep::Release { holder } if holder != 0 => {
+                Some(self.index(holder, now_ns))
+            }
+            _ => None,
+        };
+        let (tasks, from_ns) = (&self.tasks, self.whole.from_ns);
+        let delay = |task: usize| tasks[task].delay_ns(from_ns, now_ns);
+        let locks = self.locks.get_or_insert_with(|| Box::new(Locks::new(from_ns)));
+        locks.step((lock.kind, &lock.name), task, lock.step, holder, (now_ns, &delay));
+    }
+
+    fn exit(&mut self, pid: u32, now_ns: u64) {
+        let at = self.index(pid, now_ns);
+        self.tasks[at].exit(now_ns);
+        if let Some(locks) = &mut self.locks {
+            let (tasks, from_ns) = (&self.tasks, self.whole.from_ns);
+            locks.exit(at, now_ns, &|task| tasks[task].delay_ns(from_ns, now_ns));
+        }
     }
 
     /// Ends the warm-up: everything begins to count now.
@@ -141,6 +184,7 @@ impl Summary {
         self.warmup_ns = 0;
         self.whole.restart(now_ns);
         self.tasks.iter_mut().for_each(|t| t.restart(&mut self.whole, now_ns));
+        self.locks.iter_mut().for_each(|locks| locks.restart(now_ns));
         for cpu in &mut self.cpus {
             cpu.idle_ns = 0;
             cpu.idle_since_ns = cpu.idle_since_ns.max(now_ns);
@@ -267,6 +311,11 @@ impl Sink for Summary {
                 let (task, whole) = self.task(pid, time_ns);
                 task.reclass(whole, time_ns, class);
             }
+            EventKind::Lock(ref lock) => self.lock(lock, time_ns),
+            EventKind::Job(ref job) => {
+                let (task, whole) = self.task(job.pid, time_ns);
+                task.job(job, whole, time_ns);
+            }
             EventKind::Throttle { pid, throttled } => {
                 let (task, whole) = self.task(pid, time_ns);
                 task.throttle(whole, time_ns, throttled);
@@ -291,7 +340,7 @@ impl Sink for Summary {
                     task.since_ns = time_ns;
                 }
             }
-            EventKind::Exit { pid } => self.task(pid, time_ns).0.finished_ns = Some(time_ns),
+            EventKind::Exit { pid } => self.exit(pid, time_ns),
             EventKind::Wakeup { pid, .. } => {
                 let (task, whole) = self.task(pid, time_ns);
                 task.wake(whole, time_ns);

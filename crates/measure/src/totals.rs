@@ -4,7 +4,9 @@
 
 use crate::account::Account;
 use crate::fairness::jain;
+use crate::jobs::{of_all, JobNumbers};
 use crate::lag::Measured;
+use crate::locks::LockTotals;
 use crate::numbers::{LagNumbers, LatencyNumbers, SpanNumbers};
 use crate::slowdown::SlowdownNumbers;
 use crate::spans::Spans;
@@ -49,6 +51,12 @@ pub struct Totals {
     pub nonvoluntary_per_s: Option<f64>,
     /// CPU time that was idle while a task waited that could have used it.
     pub wasted_idle_ns: u64,
+    /// Jobs of all tasks that have any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<JobNumbers>,
+    /// Waits for all mutexes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub locks: Option<LockTotals>,
 }
 
 /// Cost of a decision in instructions of the policy; `None`: not counted.
@@ -120,6 +128,8 @@ impl Totals {
             bursts_per_s: per_s(bursts),
             nonvoluntary_per_s: per_s(counts.nonvoluntary),
             wasted_idle_ns,
+            jobs: of_all(tasks.iter().filter_map(|t| t.jobs.as_deref())).map(|jobs| jobs.numbers()),
+            locks: None,
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use crate::cpu_list::CpuList;
 use crate::fields::{fields, Form, Value};
+use crate::lock::{Job, Lock};
 use crate::request::Request;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -159,6 +160,10 @@ pub enum EventKind {
         /// Whether it is there.
         online: bool,
     },
+    /// A task waits at a lock or goes on, in the simulator.
+    Lock(Lock),
+    /// A job of a periodic task begins or ends, in the simulator.
+    Job(Job),
     /// Something happened to a request, in the simulator.
     Request(Request),
     /// Something happened from outside, in the simulator.
@@ -203,6 +208,13 @@ fields! {
     ExitReason "exit_reason" Text,
     Cpus "cpus" Text,
     What "what" Text,
+    LockKind "lock_kind" Text,
+    HolderPid "holder_pid" Number,
+    Lock "lock" Text,
+    JobKind "job_kind" Text,
+    ResponseNs "response_ns" Number,
+    SlackNs "slack_ns" Signed,
+    PeriodNs "period_ns" Number,
 }
 
 impl EventKind {
@@ -273,6 +285,8 @@ impl EventKind {
             EventKind::Throttle { pid, throttled: false } => ("unthrottle", Some(*pid)),
             EventKind::Plug { online: true } => ("cpu_online", None),
             EventKind::Plug { online: false } => ("cpu_offline", None),
+            EventKind::Lock(lock) => lock.describe(say),
+            EventKind::Job(job) => job.describe(say),
             EventKind::Request(request) => request.describe(say),
             EventKind::Outside { what } => {
                 say(Field::What, Value::Text(what));

@@ -28,5 +28,5 @@ pub use error::WorkloadError;
 pub use model::{Group, Identity, Policy, Settings, Task, TaskIx, Workload};
 pub use parse::{parse, parse_with, Files};
 pub use requests::{RequestClass, RequestEvent, RequestStep, Socket, SocketKind};
-pub use runner::{Runner, SeededRunner, Step, FORK_LIMIT, INSTANT_LIMIT, LIVE_LIMIT};
+pub use runner::{Lock, News, Runner, SeededRunner, Step, FORK_LIMIT, INSTANT_LIMIT, LIVE_LIMIT};
 pub use sync::{Awaits, Deadlock, Link, Loan};

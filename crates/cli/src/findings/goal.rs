@@ -9,14 +9,15 @@ use rota_measure::catalogue::{self, Measure, TaskMeasure, Unit};
 use rota_measure::statistics::Better;
 
 /// Goals that are named by a word, and the metrics that tell: the first that the runs have.
-const WORDS: [(&str, &[&str]); 4] = [
+const WORDS: [(&str, &[&str]); 5] = [
     ("latency", &["response_p99", "wakeup_p99"]),
     ("throughput", &["answered_per_s", "makespan", "bursts_per_s"]),
     ("fairness", &["lag_max", "jain"]),
+    ("deadlines", &["miss_rate"]),
     ("overhead", &["instructions_mean"]),
 ];
 /// The goals if none is named.
-const USUAL: [&str; 3] = ["latency", "throughput", "fairness"];
+const USUAL: [&str; 4] = ["latency", "throughput", "fairness", "deadlines"];
 /// Written for goals whose metric is that of one task.
 const OF_TASK: char = ':';
 

@@ -10,7 +10,7 @@ use crate::error::Error;
 use rota_machine::config::{Config, Costs};
 use rota_machine::outside::Happened;
 use rota_machine::tracing::{never_called, NeverCalled};
-use rota_measure::{CpuNumbers, RequestsNumbers, TaskNumbers, Totals};
+use rota_measure::{CpuNumbers, LockNumbers, RequestsNumbers, TaskNumbers, Totals};
 use rota_object::image::Image;
 use rota_object::settings::Tunable;
 use serde::Serialize;
@@ -122,6 +122,8 @@ pub(crate) struct Sim<'a> {
     never_called: Vec<NeverCalledJson>,
     doubts: Vec<String>,
     cpus: &'a [CpuNumbers],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    locks: &'a [LockNumbers],
     #[serde(skip_serializing_if = "Option::is_none")]
     globals: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -212,6 +214,7 @@ impl<'a> Sim<'a> {
             never_called: NeverCalledJson::all(run.image),
             doubts: doubts::of(run),
             cpus: &run.finished.numbers.cpus,
+            locks: &run.finished.numbers.locks,
             globals,
             maps,
         }

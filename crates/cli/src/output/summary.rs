@@ -2,7 +2,7 @@
 //! The text of `rota sim`: a line of what was run, tasks, totals, notes, the end.
 
 use super::units::{duration, index_or_dash, mean_or_dash, percent, time, time_or_dash};
-use super::{blocked, dump, requests, table, unfilled, Run};
+use super::{blocked, dump, locks, periodic, requests, table, unfilled, Run};
 use rota_machine::config::Config;
 use rota_machine::outside::Happened;
 use rota_machine::tracing::{never_called, NeverCalled};
@@ -31,6 +31,12 @@ pub(crate) fn print(out: &mut dyn Write, run: &Run<'_>, all_tasks: bool) -> io::
     }
     writeln!(out)?;
     requests::print(out, &finished.requests)?;
+    let (tasks, groups) = (&finished.numbers.tasks, &finished.groups);
+    match folded {
+        true => periodic::print(out, groups.iter().map(|g| (&*g.name, g.jobs.as_ref())))?,
+        false => periodic::print(out, tasks.iter().map(|t| (&*t.name, t.jobs.as_ref())))?,
+    }
+    locks::print(out, &finished.numbers.locks)?;
     totals(out, run)?;
     notes(out, run)?;
     if finished.outcome.end_ns < run.config.duration_ns {

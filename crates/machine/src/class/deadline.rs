@@ -7,6 +7,7 @@
 //! The budget is looked at in ticks, as in a kernel without `HRTICK_DL`, so it may be overdrawn
 //! by up to one; what was too much is missing in the next period. With exact slices it ends exactly.
 
+use super::entity::Entity;
 use super::{Class, Reservation};
 use crate::consts::ENQ_WAKEUP;
 use crate::event_queue::Due;
@@ -14,11 +15,17 @@ use crate::ops::Ops;
 use crate::system::System;
 use crate::task::Tid;
 use crate::tasks::Tasks;
-use rota_trace::EventKind;
+use rota_trace::{EventKind, Job, JobKind, JobStep};
 
 impl System {
-    /// `enqueue_task_dl()`: which deadline and budget a task has that becomes runnable.
+    /// A task with a reservation becomes runnable.
     pub(crate) fn begin_reservation(&mut self, t: Tid, flags: u64) {
+        self.renew_reservation(t, flags);
+        self.begin_job(t);
+    }
+
+    /// `enqueue_task_dl()`: which deadline and budget a task has that becomes runnable.
+    fn renew_reservation(&mut self, t: Tid, flags: u64) {
         let (now_ns, lent) = (self.now_ns, self.task(t).lent);
         let Some(reservation) = self.tasks.reservation(t) else { return };
         let Reservation { runtime_ns, deadline_ns, period_ns } = reservation;
@@ -53,6 +60,35 @@ impl System {
         } else if overflows {
             self.new_period(t);
         }
+    }
+
+    /// Tells that a task has work to do by its deadline; where the workload's own timers do not say
+    /// what the jobs are.
+    fn begin_job(&mut self, t: Tid) {
+        let Some(reservation) = self.tasks.reservation(t) else { return };
+        let (now_ns, task) = (self.now_ns, self.task_mut(t));
+        let Entity { throttled, on_rq, job_from_ns, deadline_at_ns, .. } = task.entity;
+        if task.timed || task.lent || throttled || !on_rq || job_from_ns.is_some() {
+            return;
+        }
+        task.entity.job_from_ns = Some(now_ns);
+        let slack_ns = deadline_at_ns as i64 - now_ns as i64;
+        let step = JobStep::Begin { slack_ns, period_ns: reservation.deadline_ns };
+        self.tell_job(t, step);
+    }
+
+    /// Its budget is used up, or it sleeps.
+    pub(crate) fn end_job(&mut self, t: Tid) {
+        let now_ns = self.now_ns;
+        let entity = &mut self.task_mut(t).entity;
+        let Some(from_ns) = entity.job_from_ns.take() else { return };
+        let slack_ns = entity.deadline_at_ns as i64 - now_ns as i64;
+        self.tell_job(t, JobStep::End { response_ns: now_ns - from_ns, slack_ns });
+    }
+
+    fn tell_job(&mut self, t: Tid, step: JobStep) {
+        let pid = self.task(t).pid;
+        self.emit(None, EventKind::Job(Job { pid, kind: JobKind::Reservation, step }));
     }
 
     /// `replenish_dl_new_period()`.
@@ -95,11 +131,14 @@ impl System {
     pub(crate) fn throttle(&mut self, t: Tid) {
         let (now_ns, lent) = (self.now_ns, self.task(t).lent);
         let Some(reservation) = self.tasks.reservation(t) else { return };
-        let entity = &mut self.task_mut(t).entity;
+        let entity = &self.task(t).entity;
         let next_ns = entity.deadline_at_ns + (reservation.period_ns - reservation.deadline_ns);
+        self.end_job(t);
         if lent || next_ns <= now_ns {
-            return self.replenish(t);
+            self.replenish(t);
+            return self.begin_job(t);
         }
+        let entity = &mut self.task_mut(t).entity;
         entity.throttled = true;
         entity.timer += 1;
         let due = Due::Replenish(t.0, entity.timer);
@@ -118,6 +157,7 @@ impl System {
         self.replenish(t);
         let pid = self.task(t).pid;
         self.emit(None, EventKind::Throttle { pid, throttled: false });
+        self.begin_job(t);
         let cpu = self.task(t).cpu;
         if self.task(t).entity.on_rq && self.rq(cpu).curr != Some(t) {
             self.add_waiting(cpu, t, false);
@@ -141,5 +181,6 @@ impl Tasks {
         entity.timer += 1;
         entity.throttled = false;
         (entity.budget_ns, entity.deadline_at_ns) = (0, 0);
+        entity.job_from_ns = None;
     }
 }

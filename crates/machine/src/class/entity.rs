@@ -21,6 +21,8 @@ pub(crate) struct Entity {
     pub(crate) deadline_at_ns: u64,
     /// Its budget is used up, and the next period has not come.
     pub(crate) throttled: bool,
+    /// Since when it has had a job to do, of a task whose jobs are the periods of its reservation.
+    pub(crate) job_from_ns: Option<u64>,
     /// Number of the armed replenishment; older ones are stale.
     pub(crate) timer: u64,
 }
@@ -35,6 +37,7 @@ impl Default for Entity {
             budget_ns: 0,
             deadline_at_ns: 0,
             throttled: false,
+            job_from_ns: None,
             timer: 0,
         }
     }

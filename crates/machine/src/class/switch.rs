@@ -40,6 +40,9 @@ impl System {
             self.update_curr(cpu);
             self.check_budget(cpu);
         }
+        if flags & DEQ_SLEEP != 0 {
+            self.end_job(t);
+        }
         self.remove_waiting(t);
         self.count_higher(cpu, -1);
         self.task_mut(t).entity.on_rq = false;

@@ -7,6 +7,7 @@ mod events;
 mod idle_rules;
 mod invariants;
 mod lifecycle;
+mod locks_and_jobs;
 mod nohz;
 mod outside_laws;
 mod requests;

@@ -2,6 +2,8 @@
 //! The measures that runs are compared by: one number of a run each, with its name, its unit, and
 //! its definition in a sentence. `docs/measures.md` has formulas and sources.
 
+mod deadlines;
+mod locks;
 mod requests;
 mod samples;
 mod tasks;
@@ -93,6 +95,8 @@ const FAIRNESS: &str = "fairness";
 const LATENCY: &str = "latency";
 const PROGRESS: &str = "progress";
 const REQUESTS: &str = "requests";
+const DEADLINES: &str = "deadlines";
+const LOCKS: &str = "locks";
 const COST: &str = "cost";
 
 /// All of them, in the order in which they are shown.
@@ -106,11 +110,12 @@ pub fn find(key: &str) -> Option<&'static Measure> {
 }
 
 /// Those that a narrow table shows, the most telling first: of each line the first that is there.
-const HEADLINES: [&[&str]; 9] = [
+const HEADLINES: [&[&str]; 10] = [
     &["response_p99"],
     &["wakeup_p99"],
     &["answered_per_s", "bursts_per_s"],
     &["lag_max"],
+    &["miss_rate"],
     &["slowdown_mean"],
     &["instructions_mean"],
     &["wakeup_p50"],
@@ -285,6 +290,65 @@ const MEASURES: &[Measure] = measures![
     "Number of requests that found the queue of their socket full.",
     requests::dropped;
 
+    "jobs", "jobs", "jobs", DEADLINES, Count, Neither, false,
+    "Number of jobs of tasks with a timer or a reservation: those that ended, and those whose \
+     deadline was over when the run ended.",
+    deadlines::jobs;
+
+    "misses", "misses", "jobs that missed their deadline", DEADLINES, Count, Lower, false,
+    "Number of jobs that ended after their deadline, or had not ended when the run did.",
+    deadlines::misses;
+
+    "miss_rate", "miss rate", "jobs that missed, fraction", DEADLINES, Fraction, Lower, true,
+    "Fraction of jobs that missed their deadline.",
+    deadlines::miss_rate;
+
+    "tardiness_mean", "tardiness mean", "tardiness, mean", DEADLINES, Ns, Lower, false,
+    "Time from a job's deadline to its end, 0 if it ended before: mean over all jobs.",
+    deadlines::tardiness_mean;
+
+    "tardiness_p99", "tardiness p99", "tardiness, p99", DEADLINES, Ns, Lower, false,
+    "Time from a job's deadline to its end, 0 if it ended before: 99 % of jobs are at or below this.",
+    deadlines::tardiness_p99;
+
+    "tardiness_max", "tardiness max", "tardiness, longest", DEADLINES, Ns, Lower, true,
+    "Time from a job's deadline to its end, 0 if it ended before: the longest.",
+    deadlines::tardiness_max;
+
+    "slack_mean", "slack mean", "slack, mean", DEADLINES, Ns, Higher, false,
+    "Time from a job's end to its deadline, negative if it was late: mean over jobs that ended.",
+    deadlines::slack_mean;
+
+    "slack_min", "slack min", "slack, least", DEADLINES, Ns, Higher, false,
+    "Time from a job's end to its deadline, negative if it was late: the least.",
+    deadlines::slack_min;
+
+    "lock_waits", "lock waits", "waits for mutexes", LOCKS, Count, Neither, false,
+    "Number of times that a task had to wait for a mutex.",
+    locks::waits;
+
+    "lock_wait_mean", "lock wait mean", "time blocked on a lock, mean", LOCKS, Ns, Lower, false,
+    "Time from when a task had to wait for a mutex until it had it and ran: mean over all waits.",
+    locks::wait_mean;
+
+    "lock_wait_p99", "lock wait p99", "time blocked on a lock, p99", LOCKS, Ns, Lower, false,
+    "Time from when a task had to wait for a mutex until it had it and ran: 99 % of the waits are \
+     at or below this.",
+    locks::wait_p99;
+
+    "lock_wait_max", "lock wait max", "time blocked on a lock, longest", LOCKS, Ns, Lower, true,
+    "Time from when a task had to wait for a mutex until it had it and ran: the longest.",
+    locks::wait_max;
+
+    "lock_blocked", "lock blocked", "time blocked on locks", LOCKS, Ns, Lower, false,
+    "Time that tasks waited for mutexes, summed over tasks.",
+    locks::blocked;
+
+    "holder_delay", "holder delay", "blocked on a lock whose holder waited", LOCKS, Ns, Lower, true,
+    "Time that tasks waited for mutexes while the holder was ready to run and did not, summed over \
+     tasks.",
+    locks::holder_delay;
+
     "context_switches", "context switches", "switches", COST, Count, Lower, true,
     "Number of times that a CPU began to run a task after another task or idleness.",
     |run| Some(totals(run).context_switches as f64);
@@ -352,63 +416,4 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::HashSet;
-
-    #[test]
-    fn a_metric_has_one_name_and_its_key_is_that_name_in_other_letters() {
-        let keys: HashSet<&str> = MEASURES.iter().map(|m| m.key).collect();
-        assert_eq!(keys.len(), MEASURES.len());
-        for measure in MEASURES {
-            let name = measure.name.to_lowercase().replace("/s", " per s").replace('.', "");
-            let key = name.replace("insns", "instructions").replace(' ', "_");
-            assert_eq!(key, measure.key);
-        }
-    }
-
-    #[test]
-    fn headlines_are_those_that_runs_have_in_the_order_of_all() {
-        let keys = |most, is_there: &dyn Fn(&Measure) -> bool| -> Vec<&str> {
-            headlines(most, is_there).iter().map(|measure| measure.key).collect()
-        };
-        assert_eq!(keys(2, &|_| true), ["wakeup_p99", "response_p99"]);
-        let without_requests = keys(3, &|measure| measure.group != REQUESTS);
-        assert_eq!(without_requests, ["lag_max", "wakeup_p99", "bursts_per_s"]);
-        assert!(HEADLINES.iter().flat_map(|keys| keys.iter()).all(|key| find(key).is_some()));
-    }
-
-    #[test]
-    fn measures_of_a_group_stand_together() {
-        let unlike: HashSet<&str> = groups().into_iter().collect();
-        assert_eq!(unlike.len(), groups().len());
-    }
-
-    #[test]
-    fn every_measure_is_documented() {
-        let text = include_str!("../../../../docs/measures.md");
-        for measure in MEASURES {
-            let row = format!("| `{}` |", measure.key);
-            assert!(text.contains(&row), "docs/measures.md has no row {row}");
-        }
-    }
-
-    #[test]
-    fn an_empty_run_has_counts_only() {
-        let numbers = crate::Summary::new(2).finish(0);
-        let requests = RequestsNumbers::default();
-        let present = MEASURES.iter().filter_map(|m| {
-            let value = m.of(Run { numbers: &numbers, requests: &requests, cpus: 2 })?;
-            Some((m.key, value))
-        });
-        let expected = [
-            ("wakeups", 0.0),
-            ("wakeups_unanswered", 0.0),
-            ("exits", 0.0),
-            ("context_switches", 0.0),
-            ("migrations", 0.0),
-            ("decisions", 0.0),
-        ];
-        assert_eq!(present.collect::<Vec<_>>(), expected);
-    }
-}
+mod tests;

@@ -2,7 +2,7 @@
 //! How many samples the numbers of a run are taken from: from four, p50, p99 and the greatest
 //! value are much the same.
 
-use super::{sockets, turnaround, wakeups, Run};
+use super::{deadlines, locks, sockets, turnaround, wakeups, Run};
 
 /// A statistic of samples says little from fewer than this.
 const FEW: u64 = 10;
@@ -12,6 +12,8 @@ pub fn samples(key: &str, run: Run<'_>) -> Option<u64> {
     match kind(key)? {
         ("wakeup", _) => Some(wakeups(run).count),
         ("turnaround" | "slowdown", _) => Some(turnaround(run).count),
+        ("tardiness", _) => Some(deadlines::of(run)?.jobs),
+        ("lock_wait", _) => Some(locks::of(run)?.wait_ns.count),
         ("response", "p99") => {
             let of = sockets(run)?.iter().map(|socket| socket.response_ns);
             of.max_by_key(|response| response.p99).map(|response| response.count)

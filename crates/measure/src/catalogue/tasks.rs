@@ -63,6 +63,15 @@ const MEASURES: &[TaskMeasure] = &[
     measure("migrations", Unit::Count, |g| Some(g.migrations as f64)),
     measure("wasted_wait", Unit::Ns, |g| Some(g.wasted_wait_ns as f64)),
     measure("wait_max", Unit::Ns, |g| Some(g.wait_max_ns as f64)),
+    measure("jobs", Unit::Count, |g| Some(g.jobs.as_ref()?.jobs as f64)),
+    measure("misses", Unit::Count, |g| Some(g.jobs.as_ref()?.misses as f64)),
+    measure("miss_rate", Unit::Fraction, |g| g.jobs.as_ref()?.miss_rate),
+    measure("tardiness_mean", Unit::Ns, |g| g.jobs.as_ref()?.tardiness_ns.mean),
+    measure("tardiness_p99", Unit::Ns, |g| ns(g.jobs.as_ref()?.tardiness_ns.p99)),
+    measure("tardiness_max", Unit::Ns, |g| ns(g.jobs.as_ref()?.tardiness_ns.max)),
+    measure("slack_mean", Unit::Ns, |g| g.jobs.as_ref()?.slack_ns.mean),
+    measure("slack_min", Unit::Ns, |g| g.jobs.as_ref()?.slack_ns.min.map(|ns| ns as f64)),
+    measure("lock_blocked", Unit::Ns, |g| g.lock_blocked_ns.map(|ns| ns as f64)),
 ];
 
 fn ns(value: Option<u64>) -> Option<f64> {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What mutexes and condition variables do.
 
+use super::news::Lock;
 use super::step::Step;
 use super::Runner;
 use crate::event::LockEvent;
@@ -18,10 +19,10 @@ impl Runner {
         let waiter = self.waiter(task);
         match event {
             LockEvent::Lock { mutex } => {
-                let meeting = self.sync.mutexes.lock(waiter, mutex);
+                let meeting = self.lock(waiter, mutex);
                 self.tasks[task.0 as usize].after(meeting)
             }
-            LockEvent::Unlock { mutex } => wake(self.sync.mutexes.unlock(task, mutex)),
+            LockEvent::Unlock { mutex } => wake(self.unlock(task, mutex)),
             LockEvent::Signal { condition } => wake(self.sync.conditions.signal(condition)),
             LockEvent::Broad { condition } => wake(self.sync.conditions.broadcast(condition)),
             LockEvent::Wait { condition, mutex } => {
@@ -34,6 +35,26 @@ impl Runner {
         }
     }
 
+    fn lock(&mut self, waiter: Waiter, mutex: u32) -> Meeting {
+        let holder = self.sync.mutexes.owner(mutex);
+        let meeting = self.sync.mutexes.lock(waiter, mutex);
+        match meeting {
+            Meeting::GoOn(_) => self.acquires(waiter.task, Lock::Mutex(mutex)),
+            _ => self.begins_to_wait(waiter.task, Lock::Mutex(mutex), holder),
+        }
+        meeting
+    }
+
+    fn unlock(&mut self, task: TaskIx, mutex: u32) -> Option<TaskIx> {
+        let holder = self.sync.mutexes.owner(mutex);
+        let next = self.sync.mutexes.unlock(task, mutex);
+        // an unlock that is refused changes no holder
+        if holder.is_some() && holder != self.sync.mutexes.owner(mutex) {
+            self.releases(task, mutex);
+        }
+        next
+    }
+
     /// `pthread_cond_wait()`: queues at the condition and frees the mutex as one, and once woken
     /// locks it again.
     fn wait_for(
@@ -44,7 +65,8 @@ impl Runner {
         signalled: Option<TaskIx>,
     ) -> Step {
         self.sync.conditions.wait(waiter, condition);
-        let next = self.sync.mutexes.unlock(waiter.task, mutex);
+        let next = self.unlock(waiter.task, mutex);
+        self.begins_to_wait(waiter.task, Lock::Condition(condition), None);
         let state = &mut self.tasks[waiter.task.0 as usize];
         state.blocked = true;
         state.relocks = Some(mutex);
@@ -55,7 +77,7 @@ impl Runner {
     /// The end of a wait: the mutex is locked again before anything else happens.
     pub(super) fn lock_again(&mut self, task: TaskIx, mutex: u32) -> Option<Step> {
         let waiter = self.waiter(task);
-        let meeting = self.sync.mutexes.lock(waiter, mutex);
+        let meeting = self.lock(waiter, mutex);
         self.update_loans();
         match meeting {
             Meeting::GoOn(_) => {

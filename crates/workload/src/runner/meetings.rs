@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What semaphores and barriers do.
 
+use super::news::Lock;
 use super::step::Step;
 use super::Runner;
 use crate::event::MeetingEvent;
 use crate::model::TaskIx;
+use crate::sync::Meeting;
 
 impl Runner {
     pub(super) fn meeting_event(&mut self, task: TaskIx, event: MeetingEvent) -> Option<Step> {
@@ -17,6 +19,16 @@ impl Runner {
                 self.sync.barriers.meet(waiter, barrier, participants)
             }
         };
+        let lock = match event {
+            MeetingEvent::SemPost { .. } => None,
+            MeetingEvent::SemWait { semaphore } => Some(Lock::Semaphore(semaphore)),
+            MeetingEvent::Barrier { barrier } => Some(Lock::Barrier(barrier)),
+        };
+        match (&meeting, lock) {
+            (Meeting::GoOn(_), Some(lock)) => self.acquires(task, lock),
+            (_, Some(lock)) => self.begins_to_wait(task, lock, None),
+            (_, None) => {}
+        }
         self.tasks[task.0 as usize].after(meeting)
     }
 }

@@ -17,6 +17,7 @@ use state::{Cursor, TaskState};
 mod deadlock;
 mod locks;
 mod meetings;
+mod news;
 mod requests;
 mod seeded;
 mod start;
@@ -25,6 +26,7 @@ mod step;
 mod tasks;
 mod time;
 
+pub use news::{Lock, News};
 pub use seeded::SeededRunner;
 pub use step::Step;
 
@@ -52,6 +54,9 @@ pub struct Runner {
     forks: Vec<u32>,
     sync: Sync,
     traffic: Traffic,
+    /// How many tasks wait for each mutex, those included that are woken and did not get it yet.
+    wanted: Vec<u32>,
+    news: Vec<News>,
 }
 
 impl Runner {
@@ -82,6 +87,7 @@ impl Runner {
                     cursor: Cursor::default(),
                     blocked: false,
                     relocks: None,
+                    waits_at: None,
                     instant: (0, 0),
                 }
             })
@@ -94,6 +100,8 @@ impl Runner {
             forks: vec![0; workload.definitions.len()],
             sync: Sync::new(&workload),
             traffic: Traffic::new(&workload.requests, choices),
+            wanted: vec![0; workload.mutexes.len()],
+            news: Vec::new(),
             workload,
         }
     }
@@ -109,6 +117,7 @@ impl Runner {
     pub fn kill(&mut self, task: TaskIx) {
         self.sync.forget(task);
         self.traffic.forget(task);
+        self.waits_no_more(task);
         let state = &mut self.tasks[task.0 as usize];
         (state.blocked, state.relocks, state.waits_for_delay) = (false, None, false);
         self.alive -= u32::from(!std::mem::replace(&mut state.cursor.done, true));
@@ -215,13 +224,18 @@ impl Runner {
 
     /// One event or one step of bookkeeping; `None`: nothing anyone else needs to know.
     fn advance(&mut self, ix: TaskIx, now_ns: u64, choices: &mut Choices) -> Option<Step> {
+        let state = &self.tasks[ix.0 as usize];
+        if state.blocked {
+            return Some(Step::Block);
+        }
+        // a mutex and a semaphore are tried again
+        if let Some(lock @ (Lock::Condition(_) | Lock::Barrier(_))) = state.waits_at {
+            self.acquires(ix, lock);
+        }
         let workload = &*self.workload;
         let state = &mut self.tasks[ix.0 as usize];
         let definition = &workload.definitions[state.definition as usize];
         let program = &*definition.program;
-        if state.blocked {
-            return Some(Step::Block);
-        }
         if let Some(mutex) = state.relocks {
             return self.lock_again(ix, mutex);
         }

@@ -8,6 +8,8 @@ use crate::model::{Identity, Phase, Settings, TaskIx};
 use crate::random::Span;
 use crate::sync::Meeting;
 
+use super::news::Lock;
+
 #[derive(Clone, Debug)]
 pub(super) struct TaskState {
     pub(super) name: String,
@@ -30,6 +32,8 @@ pub(super) struct TaskState {
     pub(super) blocked: bool,
     /// It was waiting for a condition and has this mutex to lock before it goes on.
     pub(super) relocks: Option<u32>,
+    /// What it has begun to wait for and does not have yet.
+    pub(super) waits_at: Option<Lock>,
     /// Instant of the last step and the steps done at it without using time.
     pub(super) instant: (u64, u32),
 }

@@ -75,6 +75,7 @@ impl Runner {
             cursor: Cursor::default(),
             blocked: false,
             relocks: None,
+            waits_at: None,
             instant: (0, 0),
         };
         state.first_ns = state.draw(&definition.delay, child, choices);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What `run`, `runtime`, `sleep`, `timer` and `yield` do.
 
+use super::news::{signed_difference, News};
 use super::step::Step;
 use super::Runner;
 use crate::event::{TimeEvent, TimerKind, TimerRef};
@@ -54,12 +55,22 @@ impl Runner {
                 (state.own_timer(i), definition.own_timers[i as usize])
             }
         };
-        let at_ns = slot.unwrap_or(first_ns).saturating_add(period_ns);
+        let released_ns = slot.unwrap_or(first_ns);
+        let at_ns = released_ns.saturating_add(period_ns);
         let waits = at_ns > now_ns;
-        *slot = Some(match kind {
+        let next_ns = match kind {
             TimerKind::Relative if !waits => now_ns,
             _ => at_ns,
-        });
+        };
+        *slot = Some(next_ns);
+        if period_ns > 0 {
+            let relative = kind == TimerKind::Relative;
+            let slack_ns = signed_difference(at_ns, now_ns);
+            let response_ns = now_ns.saturating_sub(released_ns);
+            self.news.push(News::JobEnds { task, response_ns, slack_ns, relative });
+            let slack_ns = signed_difference(next_ns.saturating_add(period_ns), now_ns);
+            self.news.push(News::JobBegins { task, slack_ns, period_ns, relative });
+        }
         waits.then_some(Step::SleepUntil { at_ns })
     }
 }

@@ -37,13 +37,14 @@ pub(crate) struct CompareArgs {
     pub(crate) seeds: u32,
 
     /// Columns of the table: metrics (docs/measures.md), groups of them (fairness, latency,
-    /// progress, requests, cost), or all [default: the six most informative]
+    /// progress, requests, deadlines, locks, cost), or all [default: the six most informative]
     #[arg(long, value_name = "METRIC|GROUP,…", value_delimiter = ',', visible_alias = "measures")]
     #[arg(add = complete::metrics())]
     pub(crate) metrics: Vec<String>,
 
     /// What the scheduler is for; several times, the most important first: latency, throughput,
-    /// fairness, overhead, a metric, or TASK:METRIC [default: latency, throughput and fairness]
+    /// fairness, overhead, a metric, or TASK:METRIC [default: latency, throughput, fairness and
+    /// deadlines]
     #[arg(long, value_name = "GOAL")]
     #[arg(add = complete::goals())]
     pub(crate) goal: Vec<String>,
