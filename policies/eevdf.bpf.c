@@ -259,6 +259,7 @@ bool BPF_STRUCT_OPS(eevdf_yield, struct task_struct *from, struct task_struct *t
 
 void BPF_STRUCT_OPS(eevdf_update_idle, s32 cpu, bool idle)
 {
+	fair_update_idle(cpu, idle);
 	/* One look at the others is all that it takes: see NI_RANDOM. */
 	if (idle)
 		look_again(cpu, work_conserving ? nr_waiting : queue_of(cpu)->nr_waiting);

@@ -270,6 +270,7 @@ void BPF_STRUCT_OPS(mlfq_stopping, struct task_struct *p, bool runnable)
 	if (t)
 		charge(t, p);
 	runs_on[(u32)scx_bpf_task_cpu(p) % MAX_CPUS] = 0;
+	put_aside(p, runnable);
 }
 
 bool BPF_STRUCT_OPS(mlfq_yield, struct task_struct *from, struct task_struct *to)

@@ -245,6 +245,7 @@ void BPF_STRUCT_OPS(o1_running, struct task_struct *p)
 	c->cpu = cpu;
 	c->runs = true;
 	run_queue_of(cpu)->current = slot;
+	run_queue_of(cpu)->awake = true;
 	bpf_spin_unlock(&lock);
 }
 
@@ -263,6 +264,7 @@ void BPF_STRUCT_OPS(o1_stopping, struct task_struct *p, bool runnable)
 	if (rq->current == slot)
 		rq->current = 0;
 	bpf_spin_unlock(&lock);
+	put_aside(p, runnable);
 }
 
 void BPF_STRUCT_OPS(o1_tick, struct task_struct *p)
@@ -309,6 +311,7 @@ bool BPF_STRUCT_OPS(o1_yield, struct task_struct *from, struct task_struct *to)
 
 void BPF_STRUCT_OPS(o1_update_idle, s32 cpu, bool idle)
 {
+	run_queue_of(cpu)->awake = !idle;
 	if (idle)
 		look_again(cpu, nr_waiting);
 }

@@ -26,6 +26,7 @@
 
 /* Those with their turn in round r wait in DSQ r % 2: this round, or the next one. */
 #define NR_QUEUES 2
+#define ENQ_HEAD  kernel_value(scx_enq_flags, SCX_ENQ_HEAD)
 
 QUANTUM_TUNABLE;
 
@@ -44,6 +45,7 @@ struct turn {
 	u64 slice_ns;
 	u64 over_ns; /* what the last one was too long */
 	bool direct; /* it is sent to an idle CPU */
+	bool aside;  /* a higher class took the CPU during its turn */
 };
 
 TASK_STORAGE(turns, struct turn);
@@ -60,11 +62,15 @@ static void begin_turn(struct turn *t, struct task_struct *p)
 	t->over_ns = 0;
 }
 
-static void end_turn(struct turn *t, struct task_struct *p)
+/* @aside: it shall have the rest of it later. */
+static void end_turn(struct turn *t, struct task_struct *p, bool aside)
 {
 	u64 used = p->se.sum_exec_runtime - t->began_at;
 
 	t->over_ns = used > t->slice_ns ? used - t->slice_ns : 0;
+	t->aside = aside && used < t->slice_ns;
+	if (t->aside)
+		t->slice_ns -= used;
 }
 
 /* The task's next turn: in this round if it is late, else in the next one. */
@@ -121,9 +127,16 @@ void BPF_STRUCT_OPS(rr_enqueue, struct task_struct *p, u64 enq_flags)
 
 	if (!t)
 		return;
-	count_turn(t);
 	__sync_fetch_and_add(&stats.queued, 1);
-	dsq_insert(p, t->round % NR_QUEUES, next_slice(p), enq_flags);
+	if (t->aside) {
+		/* The rest of its turn comes before all others. */
+		t->aside = false;
+		t->round = round_now;
+		dsq_insert(p, t->round % NR_QUEUES, t->slice_ns, enq_flags | ENQ_HEAD);
+	} else {
+		count_turn(t);
+		dsq_insert(p, t->round % NR_QUEUES, next_slice(p), enq_flags);
+	}
 	kick_idle_cpu_for(p);
 }
 
@@ -158,7 +171,7 @@ void BPF_STRUCT_OPS(rr_dispatch, s32 cpu, struct task_struct *prev)
 	if (!t)
 		return;
 	__sync_fetch_and_add(&stats.kept, 1);
-	end_turn(t, prev);
+	end_turn(t, prev, false);
 	count_turn(t);
 	task_set_slice(prev, next_slice(prev));
 	begin_turn(t, prev);
@@ -177,7 +190,7 @@ void BPF_STRUCT_OPS(rr_stopping, struct task_struct *p, bool runnable)
 	struct turn *t = turn_of(p);
 
 	if (t)
-		end_turn(t, p);
+		end_turn(t, p, put_aside(p, runnable));
 }
 
 s32 BPF_STRUCT_OPS(rr_init_task, struct task_struct *p, struct scx_init_task_args *args)

@@ -76,7 +76,10 @@ struct turn {
 	u64 charged_at; /* its CPU time when last charged */
 	u64 share;	/* that the turn was measured by */
 	u64 quantum;	/* likewise */
+	bool aside;	/* a higher class took the CPU during its turn */
 };
+
+#define ENQ_HEAD kernel_value(scx_enq_flags, SCX_ENQ_HEAD)
 
 TASK_STORAGE(turns, struct turn);
 
@@ -212,6 +215,9 @@ void BPF_STRUCT_OPS(wrr_enqueue, struct task_struct *p, u64 enq_flags)
 	if (t->left_ns <= 0)
 		begin_turn(t);
 	round = t->round < now - 1 ? now - 1 : t->round;
+	if (t->aside)
+		enq_flags |= ENQ_HEAD;
+	t->aside = false;
 	dsq_insert(p, round % NR_QUEUES, next_slice(t), enq_flags);
 	kick_idle_cpu_for(p);
 }
@@ -299,8 +305,10 @@ void BPF_STRUCT_OPS(wrr_stopping, struct task_struct *p, bool runnable)
 {
 	struct turn *t = turn_of(p);
 
-	if (t)
-		charge(t, p);
+	if (!t)
+		return;
+	charge(t, p);
+	t->aside = put_aside(p, runnable) && t->left_ns > 0;
 }
 
 void BPF_STRUCT_OPS(wrr_quiescent, struct task_struct *p, u64 deq_flags)

@@ -14,6 +14,7 @@ s32 BPF_STRUCT_OPS(cfs_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake
 
 void BPF_STRUCT_OPS(cfs_update_idle, s32 cpu, bool idle)
 {
+	fair_update_idle(cpu, idle);
 	if (idle)
 		look_again(cpu, nr_waiting);
 }

@@ -21,6 +21,10 @@ struct cpu_averages {
 	u64 runnable; /* FULL for each that took part and was awake (runnable_avg) */
 	u64 tick;     /* at which a part of its load was asked for first: */
 	u64 at_tick;  /* the load then (cfs_rq->h_load) */
+	u64 away;     /* of FULL, it ran a higher class (avg_rt, avg_dl), */
+	u64 away_to;  /* until then */
+	u64 taken;    /* of FULL, what they left us the less of, when that was looked at last, */
+	u64 others;   /* and 1 if one ran there then */
 };
 
 /* Of a client, of which the CPU that it is attached to has as much. */
@@ -83,6 +87,47 @@ static __attribute__((noinline)) void age(u32 cpu, u64 now)
 	a->load = towards(a->load, q->load, ns);
 	a->used = towards(a->used, runs * FULL, ns);
 	a->runnable = towards(a->runnable, (q->nr_waiting + runs) * FULL, ns);
+}
+
+/* @cpu was away from @since to @now. (update_rt_rq_load_avg, update_dl_rq_load_avg) */
+static __attribute__((noinline)) void note_away(u32 cpu, u64 since, u64 now)
+{
+	struct cpu_averages *a = averages_of(cpu);
+
+	a->away = decayed(a->away, age_at(since, a->away_to));
+	a->away = towards(a->away, FULL, age_at(now, since));
+	a->away_to = now;
+}
+
+/* Before others compare themselves with it. (update_cpu_capacity, scale_rt_capacity) */
+static __attribute__((noinline)) void note_capacity(u32 cpu, u64 now)
+{
+	struct cpu_averages *a = averages_of(cpu);
+	u64 since = queue_of(cpu)->away_since, until = since ? since : now;
+
+	a->others = is_less(0, since) & is_less(since, now);
+	a->taken = decayed(a->away, age_at(until, a->away_to));
+	a->taken = min_s64(towards(a->taken, a->others * FULL, age_at(now, until)), FULL - 1);
+	/* Nothing is left of it, and nothing to be calculated next time. */
+	a->away &= -is_less(0, a->taken);
+}
+
+/* Of FULL, what higher classes leave us. (rq->cpu_capacity) */
+static u64 capacity_of(u32 cpu)
+{
+	return FULL - averages_of(cpu)->taken;
+}
+
+/* With the one of a higher class. (rq->nr_running) */
+static u64 nr_there(u32 cpu)
+{
+	return queue_of(cpu)->nr + averages_of(cpu)->others;
+}
+
+/* Its load by that. (avg_load of a group that is one CPU) */
+static u64 relative_load(u32 cpu)
+{
+	return averages_of(cpu)->load * FULL / capacity_of(cpu);
 }
 
 /* Half of what its CPU has to spare, or less if that is in use. (post_init_entity_util_avg) */

@@ -46,7 +46,7 @@ u64 next_kick;
 
 /* What one look at all CPUs found: in memory, of which the verifier assumes nothing. */
 struct survey {
-	u64 load, used; /* of all CPUs */
+	u64 load, used, capacity; /* of all CPUs */
 	u64 rank;
 	u32 busiest; /* CPU + 1, 0: none */
 	u32 left;    /* clients to move, 0: by their load */
@@ -79,12 +79,16 @@ static __attribute__((noinline)) void look_at_all(u32 cpu, u64 now)
 		a = averages_of(other);
 		q = queue_of(other);
 		age(other, now);
+		/* Only where there is something to note. */
+		if (a->away | a->taken | a->others | q->away_since)
+			note_capacity(other, now);
+		survey.capacity += capacity_of(other);
 		survey.load += a->load;
 		survey.used += min_s64(a->used, FULL);
 		awake = q->nr_waiting + is_less(0, q->running);
 		/* Overloaded by load, else without room, else by how many there are. */
-		rank = is_overloaded(other) * ((1ull << 50) + a->load);
-		rank |= is_less(rank, 1) * ((lacks_room(other) << 49) | q->nr);
+		rank = is_overloaded(other) * ((1ull << 50) + relative_load(other));
+		rank |= is_less(rank, 1) * ((lacks_room(other) << 49) | nr_there(other));
 		rank *= is_less(0, awake) & (is_less(cpu, other) | is_less(other, cpu));
 		mask = -is_less(survey.rank, rank);
 		survey.rank += (rank - survey.rank) & mask;
@@ -93,6 +97,7 @@ static __attribute__((noinline)) void look_at_all(u32 cpu, u64 now)
 	/* No task waits there. (sched_balance_find_src_group) */
 	other = survey.busiest - 1;
 	awake = queue_of(other)->nr_waiting + is_less(0, queue_of(other)->running);
+	awake += averages_of(other)->others;
 	survey.busiest *= is_overloaded(other) | is_less(1, awake);
 }
 
@@ -114,8 +119,8 @@ static void count_to_scan(void)
 static u64 imbalance_of(u32 cpu)
 {
 	u32 busiest = survey.busiest - 1;
-	u64 here = averages_of(cpu)->load, there = averages_of(busiest)->load;
-	u64 average = survey.load / nr_cpus, out, in;
+	u64 here = relative_load(cpu), there = relative_load(busiest);
+	u64 average = survey.load * FULL / survey.capacity, out, in;
 	bool over = is_overloaded(cpu);
 
 	if (!survey.busiest || !is_overloaded(busiest) || !lacks_room(cpu))
@@ -124,9 +129,9 @@ static u64 imbalance_of(u32 cpu)
 		return 0;
 	if (over && there * 100 <= here * imbalance_pct)
 		return 0;
-	out = there - average;
-	in = average - here;
-	return out < in ? out : in;
+	out = (there - average) * capacity_of(busiest);
+	in = (average - here) * capacity_of(cpu);
+	return (out < in ? out : in) / FULL;
 }
 
 /*
@@ -197,7 +202,7 @@ static __attribute__((noinline)) void move_from_busiest(u32 cpu, u64 now)
 	slot = list_newer[list_of(from) % LIST_PLACE];
 	for (seen = loop_start; slot < NR_SLOTS && seen < most && can_loop(); seen++) {
 		newer = list_newer[slot % LIST_PLACE];
-		if (queue_of(from)->nr < 2 || !(survey.left | survey.imbalance))
+		if (nr_there(from) < 2 || !(survey.left | survey.imbalance))
 			break;
 		consider(slot, cpu, now);
 		slot = newer;
@@ -225,7 +230,7 @@ static void pull_when_idle(u32 cpu, u64 now)
 		count_to_scan();
 	if (b->tries && survey.busiest) {
 		/* Half of them, or the first of these. (sibling_imbalance) */
-		survey.left = b->was_kicked ? queue_of(survey.busiest - 1)->nr / 2 : 1;
+		survey.left = b->was_kicked ? nr_there(survey.busiest - 1) / 2 : 1;
 		move_from_busiest(cpu, now);
 		b->failed = survey.moved ? 0 : b->failed + b->was_kicked;
 	} else if (b->tries) {
@@ -275,12 +280,14 @@ static void note_busy(u32 cpu, u64 now)
 	b->avg_idle = min_s64(b->avg_idle, 2 * max_s64(MIGRATION_COST_NS, newidle_cost_ns));
 }
 
+#include "eevdf_away.bpf.h"
+
 /* Some idle CPU balances if others wait at a busy one. (nohz_balancer_kick) */
 static void kick_to_balance(struct task_struct *p, u32 cpu, u64 now)
 {
 	s32 idle;
 
-	if (work_conserving || queue_of(cpu)->nr < 2 || now < next_kick)
+	if (work_conserving || queue_of(cpu)->nr + is_away(cpu) < 2 || now < next_kick)
 		return;
 	idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
 	if (idle < 0)
@@ -322,9 +329,9 @@ static void pull_before(u32 cpu, u64 now)
 		pull_when_idle(cpu, now);
 }
 
-static u32 pull_after(u32 cpu)
+static u32 pull_after(u32 cpu, u64 now)
 {
-	return work_conserving ? pull_one(cpu) : 0;
+	return work_conserving ? pull_one(cpu, now) : 0;
 }
 
 static u32 pull_at_tick(u32 cpu, u64 now)
@@ -344,6 +351,8 @@ static bool call_for(struct task_struct *p, u32 slot)
 
 	if (work_conserving)
 		return call_idle_cpu(p, slot);
+	if (is_away(cpu) && !queue_of(cpu)->switches && nr_cpus > 1)
+		watch_away(bpf_ktime_get_ns());
 	if (!scx_bpf_test_and_clear_cpu_idle(cpu))
 		return false;
 	scx_bpf_kick_cpu(cpu, KICK_IDLE);
@@ -360,6 +369,7 @@ static void balance_init(void)
 	 */
 	asm volatile("" : : : "memory");
 	lists_init();
+	away_init();
 	nr_idle_scan = nr_cpus;
 	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++) {
 		/* When it balanced last, before the policy came, is not known. */

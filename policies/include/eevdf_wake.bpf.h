@@ -22,9 +22,9 @@ static u64 is_overloaded(u32 cpu)
 {
 	const struct cpu_averages *a = averages_of(cpu);
 
-	return is_less(1, queue_of(cpu)->nr) &
-	       (is_less(FULL * 100, min_s64(a->used, FULL) * imbalance_pct) |
-		is_less(FULL * imbalance_pct, a->runnable * 100));
+	return is_less(1, nr_there(cpu)) &
+	       (is_less(capacity_of(cpu) * 100, min_s64(a->used, FULL) * imbalance_pct) |
+		is_less(capacity_of(cpu) * imbalance_pct, a->runnable * 100));
 }
 
 /* 1 or 0. (group_has_capacity) */
@@ -32,16 +32,16 @@ static u64 lacks_room(u32 cpu)
 {
 	const struct cpu_averages *a = averages_of(cpu);
 
-	return is_less(0, queue_of(cpu)->nr) &
-	       (is_less(FULL * imbalance_pct, a->runnable * 100) |
-		is_less(FULL * 100 - 1, min_s64(a->used, FULL) * imbalance_pct));
+	return is_less(0, nr_there(cpu)) &
+	       (is_less(capacity_of(cpu) * imbalance_pct, a->runnable * 100) |
+		is_less(capacity_of(cpu) * 100 - 1, min_s64(a->used, FULL) * imbalance_pct));
 }
 
 static bool idles(u32 cpu)
 {
 	const struct cpu_queue *q = queue_of(cpu);
 
-	return !q->running && !q->nr_waiting;
+	return !q->running && !q->nr_waiting && !q->away_since;
 }
 
 /* Does the waker's CPU take it? (wake_affine) */
@@ -53,7 +53,7 @@ static bool attracts(u32 slot, u32 here, u32 prev, bool sync)
 	if (!no_wa_idle) { /* (wake_affine_idle) */
 		if (idles(here))
 			return !idles(prev);
-		if (sync && queue_of(here)->nr == 1)
+		if (sync && queue_of(here)->nr + is_away(here) == 1)
 			return true;
 		if (idles(prev))
 			return false;
@@ -67,7 +67,8 @@ static bool attracts(u32 slot, u32 here, u32 prev, bool sync)
 			return true;
 		mine -= now_load;
 	}
-	return (mine + load) * 100 < (theirs - load) * (100 + (imbalance_pct - 100) / 2) + sync;
+	return (mine + load) * 100 * (s64)capacity_of(prev) <
+	       (theirs - load) * (100 + (imbalance_pct - 100) / 2) * (s64)capacity_of(here) + sync;
 }
 
 /*
@@ -76,13 +77,11 @@ static bool attracts(u32 slot, u32 here, u32 prev, bool sync)
  */
 static u64 rank_for_new(u32 cpu)
 {
-	const struct cpu_averages *a = averages_of(cpu);
-
 	if (is_overloaded(cpu))
-		return (2ull << 60) | a->load;
+		return (2ull << 60) | relative_load(cpu);
 	if (lacks_room(cpu))
-		return (1ull << 60) | a->load;
-	return ((u64)!idles(cpu) << 40) | a->used;
+		return (1ull << 60) | relative_load(cpu);
+	return ((u64)!idles(cpu) << 40) | averages_of(cpu)->used;
 }
 
 /* (sched_balance_find_dst_group) */
@@ -104,9 +103,8 @@ static u32 choose_for_new(u32 slot, u32 here)
 	if (mine >> 60 != least >> 60)
 		return mine < least ? here : best;
 	if (mine >> 60)
-		return averages_of(here)->load * 100 > averages_of(best)->load * imbalance_pct
-			       ? best
-			       : here;
+		return relative_load(here) * 100 > relative_load(best) * imbalance_pct ? best
+										       : here;
 	return idles(best) && !idles(here) ? best : here;
 }
 

@@ -8,13 +8,15 @@
  * - a busy one compares itself with that in regular intervals, and if its load is
  *   imbalance_pct higher pulls tasks worth up to half of the difference. Where all are
  *   too heavy, the bound doubles with each time in vain.
- * Load is the sum of the weights of the tasks that take part. Needs the lock.
+ * Load is the sum of the weights of the tasks that take part. A CPU that runs a task of a higher
+ * class is not idle, and has the most load. Needs the lock.
  */
 #ifndef ROTA_FAIR_BALANCE_BPF_H
 #define ROTA_FAIR_BALANCE_BPF_H
 
 #define MOST_LOOKED_AT 32 /* clients of a queue in one look, as the kernel's sched_nr_migrate */
 #define WAKE_FORK      kernel_value(scx_wake_flags, SCX_WAKE_FORK)
+#define OTHERS_WEIGHT  177522 /* twice that of nice -20 */
 
 const volatile u64 balance_interval_ns
 	help_text("a busy CPU balances once in this time, for each CPU of the machine") unit(ns)
@@ -33,15 +35,32 @@ static u32 home_asleep(u32 slot)
 	return c->delayed && home && slot_may_use(slot, home - 1) ? home : 0;
 }
 
+/*
+ * The load of @cpu, of which a task of a higher class is one more, by far the heaviest.
+ * (set_load_weight of Linux 2.6.24)
+ */
+static u64 load_with_others(u32 cpu, u64 now)
+{
+	const struct cpu_queue *q = queue_of(cpu);
+	bool others = is_away(cpu) && !q->switches && now - q->away_since >= SHORT_NS;
+
+	return q->load + (others ? OTHERS_WEIGHT : 0);
+}
+
 /* For ops.select_cpu, without the lock: what is read here may be old, and any CPU is right. */
 static s32 least_loaded_cpu(u32 slot, s32 otherwise)
 {
+	u64 now = bpf_ktime_get_ns(), least = load_with_others(otherwise, now), load;
 	s32 best = otherwise;
 	u32 cpu;
 
-	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++)
-		if (slot_may_use(slot, cpu) && queue_of(cpu)->load < queue_of(best)->load)
+	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++) {
+		load = load_with_others(cpu, now);
+		if (slot_may_use(slot, cpu) && load < least) {
+			least = load;
 			best = cpu;
+		}
+	}
 	return best;
 }
 
@@ -78,21 +97,24 @@ static __attribute__((noinline)) u32 movable(u32 slot, u32 cpu, u32 *seen)
 }
 
 /* The first that may use @cpu, of the CPU with the most load that has one; 0: none. */
-static u32 first_of_busiest(u32 cpu)
+static u32 first_of_busiest(u32 cpu, u64 now)
 {
 	u32 other, slot, first = 0, seen;
-	u64 most = 0;
+	u64 most = 0, load;
 
 	for (other = loop_start; other < nr_cpus && can_loop(); other++) {
 		struct cpu_queue *q = queue_of(other);
 
-		if (other == cpu || !q->nr_waiting || q->load <= most)
+		if (other == cpu || !q->nr_waiting)
+			continue;
+		load = load_with_others(other, now);
+		if (load <= most)
 			continue;
 		seen = loop_start;
 		slot = movable(first_client(tree_first(q->root)), cpu, &seen);
 		if (!slot)
 			continue;
-		most = q->load;
+		most = load;
 		first = slot;
 	}
 	return first;
@@ -109,9 +131,9 @@ static void pull(u32 slot, u32 cpu)
  * For a CPU with nothing to do: a task from another queue, which does not wait any more. Where
  * too many are in front that may not use it, the one that it was woken up for.
  */
-static u32 pull_one(u32 cpu)
+static u32 pull_one(u32 cpu, u64 now)
 {
-	u32 slot = nr_waiting ? first_of_busiest(cpu) : 0;
+	u32 slot = nr_waiting ? first_of_busiest(cpu, now) : 0;
 
 	if (!slot) {
 		slot = cpu_comes_for[cpu % MAX_CPUS] & SLOT_MASK;
@@ -125,20 +147,20 @@ static u32 pull_one(u32 cpu)
 /* The first of those that a busy @cpu pulled, which wait there now; 0: none. */
 static u32 balance(u32 cpu, u64 now)
 {
-	struct cpu_queue *q = queue_of(cpu), *from;
+	struct cpu_queue *q = queue_of(cpu);
 	u32 slot, next, seen = loop_start, first = 0, in_vain;
-	u64 most;
+	u64 most, load;
 
 	if (no_balance || now < q->next_balance)
 		return 0;
 	q->next_balance = now + balance_interval_ns * nr_cpus;
-	slot = nr_waiting > q->nr_waiting ? first_of_busiest(cpu) : 0;
-	from = home_of(client_at(slot));
-	if (!slot || from->load * 100 <= q->load * imbalance_pct) {
+	slot = nr_waiting > q->nr_waiting ? first_of_busiest(cpu, now) : 0;
+	load = slot ? load_with_others(client_at(slot)->home - 1, now) : 0;
+	if (load * 100 <= q->load * imbalance_pct) {
 		q->in_vain = 0;
 		return 0;
 	}
-	most = (from->load - q->load) / 2;
+	most = (load - q->load) / 2;
 	in_vain = q->in_vain < 16 ? q->in_vain : 16;
 	while (slot && can_loop()) {
 		u64 weight = flat_weight(slot);
@@ -175,15 +197,20 @@ static void note_start(u32 slot, u32 cpu, u64 now)
 {
 }
 
+/* @cpu was away from @since to @now. */
+static void note_away(u32 cpu, u64 since, u64 now)
+{
+}
+
 /* For a CPU that no task waits for, before it decides. */
 static void pull_before(u32 cpu, u64 now)
 {
 }
 
 /* For a CPU that found none: see pull_one(). */
-static u32 pull_after(u32 cpu)
+static u32 pull_after(u32 cpu, u64 now)
 {
-	return pull_one(cpu);
+	return pull_one(cpu, now);
 }
 
 /* For a busy CPU: see balance(). */

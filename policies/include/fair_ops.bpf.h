@@ -13,8 +13,8 @@
  *  - preempts(cpu, slot, comes_first_time): whether it preempts the task that runs there;
  *  - goes_on(): a task that is taken out where it runs and put back, as the kernel changes its
  *    nice value, CPUs or group, goes on with its turn. If that ends, has less weight than before,
- *    or is_over() before that, it yields if is_over() after it. So does one from which a higher
- *    class takes the CPU; without goes_on() the rules decide anew after that;
+ *    or is_over() before that, it yields if is_over() after it. Where a higher class takes the CPU,
+ *    the rules decide anew after that;
  *  - is_lazy(): a task that runs on another CPU yields at its next tick, not at once.
  */
 #ifndef ROTA_FAIR_OPS_BPF_H
@@ -34,6 +34,16 @@ static bool notices(u32 cpu);
 static bool preempts(u32 cpu, u32 slot, bool comes_first_time);
 static bool goes_on(void);
 static bool is_lazy(void);
+
+/* The CPU is ours again. */
+static void comes_back(u32 cpu, u64 now)
+{
+	struct cpu_queue *q = queue_of(cpu);
+
+	if (q->away_since && now - q->away_since >= SHORT_NS)
+		note_away(cpu, q->away_since, now);
+	q->away_since = 0;
+}
 
 /* The client takes part in @cpu's queue from here on, and does not wait yet. */
 static void enter(struct task_struct *p, u32 slot, u32 cpu)
@@ -106,16 +116,21 @@ void BPF_STRUCT_OPS(fair_dispatch, s32 cpu, struct task_struct *prev)
 		set_weight(prev_slot, weight);
 		move_in(prev_slot, cpu);
 	}
+	comes_back(cpu, now);
 	if (!prev_slot && !queue_of(cpu)->nr_waiting)
 		pull_before(cpu, now);
 	slot = pick(cpu, prev_slot);
 	if (!slot)
-		slot = pull_after(cpu);
+		slot = pull_after(cpu, now);
 	stats.picks += slot != 0;
 	stats.kept += slot && slot == prev_slot;
 	if (slot) {
 		stop_waiting(slot);
 		begin(slot, slot == prev_slot);
+		queue_of(cpu)->switches = slot != prev_slot;
+		/* A higher class can still be faster than the one picked. */
+		if (prev && slot != prev_slot)
+			queue_of(cpu)->away_since = now;
 	}
 	in_vain = who_waits_in_vain(cpu, slot);
 	vain = client_at(in_vain);
@@ -142,8 +157,9 @@ void BPF_STRUCT_OPS(fair_running, struct task_struct *p)
 	move_in(slot, cpu);
 	ask(slot, p);
 	begin_charging(c, now, used_ns);
+	comes_back(cpu, now);
 	queue_of(cpu)->running = slot;
-	queue_of(cpu)->gives_way = false;
+	queue_of(cpu)->switches = queue_of(cpu)->gives_way = false;
 	if (c->changes && goes_on()) {
 		over = c->looks && queue_of(cpu)->nr > 1 && is_over(slot);
 	} else {
@@ -170,13 +186,15 @@ void BPF_STRUCT_OPS(fair_stopping, struct task_struct *p, bool runnable)
 	client_at(slot)->stopped_at = now;
 	client_at(slot)->off = !runnable;
 	q->running = 0;
+	q->away_since = now;
 	bpf_spin_unlock(&lock);
-	/*
-	 * A higher class takes the CPU: with time left, the kernel would go on with this task after
-	 * that without asking. It would begin a slice again and again, and none would end.
-	 */
-	if (runnable && !goes_on())
-		task_set_slice(p, 0);
+	put_aside(p, runnable);
+}
+
+/* For ops.update_idle. */
+static void fair_update_idle(u32 cpu, bool idle)
+{
+	queue_of(cpu)->away_since = idle ? 0 : bpf_ktime_get_ns();
 }
 
 static void fair_tick(struct task_struct *p)

@@ -24,6 +24,8 @@
 #include "tree.bpf.h"
 #include "weights.bpf.h"
 
+#define SHORT_NS 10000 /* as long as a switch can take: a CPU is not away before that */
+
 static u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
 
 struct client {
@@ -62,6 +64,8 @@ struct cpu_queue {
 	u32 running;	/* the task that runs, 0: none */
 	u64 load;	/* weight of those that take part */
 	u64 next_balance;
+	u64 away_since; /* it runs a higher class, or is between two tasks; 0: neither */
+	bool switches;	/* a decision picked another task, which does not run yet */
 	bool gives_way; /* the running task does, at the next tick */
 	struct arrival arrival;
 	u32 picked;  /* by the last decision */
@@ -81,6 +85,15 @@ static struct client *client_at(u32 slot)
 static struct cpu_queue *queue_of(u32 cpu)
 {
 	return &queues[cpu % MAX_CPUS];
+}
+
+/*
+ * A CPU that is neither idle nor runs a task of ours has one of a higher class: real-time,
+ * deadline, or the kernel's stopper. ops.cpu_release would not report it of a CPU that was idle.
+ */
+static bool is_away(u32 cpu)
+{
+	return queue_of(cpu)->away_since;
 }
 
 static struct cpu_queue *home_of(const struct client *c)

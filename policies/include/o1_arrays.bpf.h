@@ -26,6 +26,7 @@ struct run_queue {
 	u32 best_expired; /* MAX_PRIO less the best static priority in the other; 0: none */
 	u32 nr_waiting;
 	u32 current; /* runs or is about to, 0: none */
+	bool awake;  /* the CPU is not idle: without a current task it runs a higher class */
 };
 
 struct run_queue run_queues[MAX_CPUS];
@@ -45,9 +46,15 @@ static u32 first_bit(u64 word)
 	return bit % NR_LISTS;
 }
 
+static u32 nr_of_others(const struct run_queue *rq)
+{
+	return rq->awake && !rq->current;
+}
+
+/* With the one of a higher class, as in 2.6. */
 static u32 nr_running(const struct run_queue *rq)
 {
-	return rq->nr_waiting + !!rq->current;
+	return rq->nr_waiting + !!rq->current + nr_of_others(rq);
 }
 
 static struct prio_list *list_of(const struct client *c, u32 *bit)

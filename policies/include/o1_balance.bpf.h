@@ -95,7 +95,8 @@ static void move_client(u32 slot, u32 cpu)
 
 /*
  * A busy CPU takes half of what the busiest has more, if that is a quarter of it at least;
- * but none that ran a moment ago. True: one that it took goes before the one it runs.
+ * rounded up if a higher class runs there; but none that ran a moment ago. True: one that it took
+ * goes before the one it runs.
  */
 static bool pull_for_balance(u32 cpu, u64 now)
 {
@@ -110,6 +111,7 @@ static bool pull_for_balance(u32 cpu, u64 now)
 	most = nr_running(run_queue_of(other));
 	if (most <= least || (most - least) * 4 < most)
 		return false;
+	most += nr_of_others(run_queue_of(other));
 	for (left = (most - least) / 2 + loop_start; left && can_loop(); left--) {
 		slot = movable(other, cpu, before, &seen);
 		if (!slot)

@@ -20,6 +20,7 @@ mod linux22;
 mod mlfq;
 mod o1;
 mod o1_cpus;
+mod other_classes;
 mod papers;
 mod pbs;
 mod pbs_laws;
