@@ -93,6 +93,7 @@ static void ask(u32 slot, struct task_struct *p)
 	u64 asked = *(const volatile u64 *)&p->se.slice;
 	bool custom = kernel_has_field(p->se.custom_slice) && p->se.custom_slice;
 
+	own->policy = p->policy;
 	own->slice_ns = base_slice;
 	if (custom && asked >= 100000 && asked <= 100000000)
 		own->slice_ns = asked;
@@ -199,8 +200,20 @@ static bool preempts(u32 cpu, u32 slot, bool comes_first_time)
 {
 	struct cpu_queue *q = queue_of(cpu);
 	struct client *running = client_at(q->running), *c = client_at(slot);
+	bool runs_idle = is_idle_task(running);
 	s64 until;
 
+	if (runs_idle | (c->own.policy != 0)) {
+		/* One of SCHED_IDLE makes way for others, unprotected, and takes no CPU from them.
+		 */
+		if (runs_idle && !is_idle_task(c) && !no_wakeup_preemption) {
+			running->own.protected_to =
+				min_s64(running->own.protected_to, running->vruntime);
+			return true;
+		}
+		if (is_batch_or_idle(c))
+			return false;
+	}
 	q->own.cancels = !no_preempt_short && c->own.slice_ns < running->own.slice_ns;
 	if (no_wakeup_preemption || (comes_first_time && !q->own.cancels))
 		return false;

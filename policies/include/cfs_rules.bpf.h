@@ -61,6 +61,7 @@ struct own_part {
 	u32 around; /* the one with the queue in which it takes part, or did last */
 	u32 above;  /* the slot of that on its CPU */
 	bool is_group;
+	bool is_batch;		   /* of SCHED_BATCH */
 	struct entity_queue queue; /* of a group */
 };
 
@@ -249,6 +250,7 @@ static void regroup(u32 slot, u32 group)
 
 static void ask(u32 slot, struct task_struct *p)
 {
+	client_at(slot)->own.is_batch = p->policy == POLICY_BATCH;
 }
 
 static void revive(u32 slot)
@@ -319,8 +321,11 @@ static u32 level_of(u32 slot)
 static __attribute__((noinline)) bool preempts(u32 cpu, u32 slot, bool comes_first_time)
 {
 	u32 other = queue_of(cpu)->running, step;
-	const struct client *running, *c;
+	const struct client *running, *c = client_at(slot);
 	u64 granularity;
+
+	if (c->own.is_batch && !comes_first_time)
+		return false;
 
 	for (step = loop_start; above(slot) != above(other) && step < 2 * MOST_LEVELS && can_loop();
 	     step++) {

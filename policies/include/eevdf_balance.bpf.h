@@ -148,7 +148,8 @@ static bool can_move(u32 slot, u32 cpu, u64 now)
 		return false;
 	if (!failed && !no_place_lag && queue_of(cpu)->nr && !is_eligible(c))
 		return false;
-	return failed > NICE_TRIES || !c->stopped_at || now - c->stopped_at >= MIGRATION_COST_NS;
+	return failed > NICE_TRIES || is_idle_task(c) || !c->stopped_at ||
+	       now - c->stopped_at >= MIGRATION_COST_NS;
 }
 
 /* Takes the client away from its CPU, if that is right. (detach_tasks) */
@@ -248,8 +249,9 @@ static u32 balance_as_linux(u32 cpu, u64 now)
 	struct cpu_balance *b = balance_of(cpu);
 	u64 interval, most_ns = 100 * tick_ns * nr_cpus / 4;
 
-	if (no_balance || nr_cpus < 2 || now < b->next)
+	if (no_balance || nr_cpus < 2 || (now < b->next && !queue_of(cpu)->own.hurries))
 		return 0;
+	queue_of(cpu)->own.hurries = false;
 	look_at_all(cpu, now);
 	count_to_scan();
 	survey.imbalance = imbalance_of(cpu);
@@ -262,7 +264,8 @@ static u32 balance_as_linux(u32 cpu, u64 now)
 		b->interval_ms = nr_cpus;
 	}
 	/* (get_sd_balance_interval) */
-	interval = (u64)b->interval_ms * BUSY_FACTOR * MS / tick_ns * tick_ns - tick_ns;
+	interval = (u64)b->interval_ms * MS * (has_idle_tasks_only(cpu) ? 1 : BUSY_FACTOR);
+	interval = max_s64(interval / tick_ns * tick_ns - tick_ns, 0);
 	b->next = now + (interval < most_ns ? interval : most_ns) - tick_ns / 2;
 	return survey.moved;
 }

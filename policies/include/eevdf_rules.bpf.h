@@ -16,6 +16,8 @@ struct own_part {
 	s64 lag;	  /* while away or delayed */
 	u64 slice_ns;	  /* what it requests */
 	bool has_rel_deadline;
+	u8 policy;	  /* POLICY_… */
+	bool counts_idle; /* in its queue's nr_idle */
 	/* Of the subtree below it in the tree of those that wait */
 	s64 least_vruntime;
 	u64 least_slice_ns, most_slice_ns;
@@ -25,6 +27,8 @@ struct own_queue {
 	s64 zero;	  /* virtual time from which sum counts */
 	s64 weighted_sum; /* of weight × (vruntime - zero) */
 	bool cancels;	  /* this decision does not heed protected_to */
+	u32 nr_idle;	  /* of nr, those of SCHED_IDLE (h_nr_idle) */
+	bool hurries;	  /* only they are left since it balanced */
 };
 
 #define TREE_NOTES
@@ -80,6 +84,26 @@ static s64 average(struct cpu_queue *q)
 	return q->own.zero;
 }
 
+/* Is it of SCHED_IDLE? (task_has_idle_policy) */
+static bool is_idle_task(const struct client *c)
+{
+	return c->own.policy == POLICY_IDLE;
+}
+
+/* (normal_policy) */
+static bool is_batch_or_idle(const struct client *c)
+{
+	return c->own.policy == POLICY_BATCH || is_idle_task(c);
+}
+
+/* Only such tasks take part there. (sched_idle_rq) */
+static bool has_idle_tasks_only(u32 cpu)
+{
+	const struct cpu_queue *q = queue_of(cpu);
+
+	return q->own.nr_idle && q->own.nr_idle == q->nr && !is_away(cpu);
+}
+
 /*
  * A client that outweighs the others can begin far from their V, as it pulls V to itself. Its
  * own place becomes the zero point then, or the sum would not fit.
@@ -92,6 +116,8 @@ static void count_in(struct client *c, u32 cpu)
 	 */
 	s64 heavy = (s64)(q->load - c->weight) >> 63;
 
+	c->own.counts_idle = is_idle_task(c);
+	q->own.nr_idle += c->own.counts_idle;
 	q->own.zero += from_zero & heavy;
 	q->own.weighted_sum += from_zero * ((-(s64)q->load & heavy) | ((s64)c->weight & ~heavy));
 	join_queue(c, cpu);
@@ -102,7 +128,10 @@ static void count_out(struct client *c)
 	struct cpu_queue *q = home_of(c);
 
 	q->own.weighted_sum -= (c->vruntime - q->own.zero) * c->weight;
+	q->own.nr_idle -= c->own.counts_idle;
 	leave_queue(c);
+	/* (dequeue_entities) */
+	q->own.hurries |= !c->own.counts_idle & (q->own.nr_idle != 0) & (q->own.nr_idle == q->nr);
 }
 
 /* A request is over: the next one follows. (update_deadline) */

@@ -44,6 +44,12 @@ static bool idles(u32 cpu)
 	return !q->running && !q->nr_waiting && !q->away_since;
 }
 
+/* Is @cpu as good as idle for a task? (choose_idle_cpu) */
+static bool is_free_for(u32 slot, u32 cpu)
+{
+	return idles(cpu) || (has_idle_tasks_only(cpu) && !is_idle_task(client_at(slot)));
+}
+
 /* Does the waker's CPU take it? (wake_affine) */
 static bool attracts(u32 slot, u32 here, u32 prev, bool sync)
 {
@@ -123,19 +129,19 @@ static s32 choose_as_linux(struct task_struct *p, s32 prev, u64 wake_flags)
 	if (here != (u32)prev && slot_may_use(slot, here) &&
 	    attracts(slot, here, prev, wake_flags & WAKE_SYNC))
 		target = here;
-	if (idles(target))
+	if (is_free_for(slot, target))
 		return target;
-	if (idles(prev) && slot_may_use(slot, prev))
+	if (is_free_for(slot, prev) && slot_may_use(slot, prev))
 		return prev;
 	other = used_before[slot & SLOT_MASK] - 1;
 	used_before[slot & SLOT_MASK] = prev + 1;
-	if (other != (u32)prev && other != (u32)target && other < nr_cpus && idles(other) &&
-	    slot_may_use(slot, other))
+	if (other != (u32)prev && other != (u32)target && other < nr_cpus &&
+	    is_free_for(slot, other) && slot_may_use(slot, other))
 		return other;
 	left = no_sis_util ? nr_cpus : nr_idle_scan;
 	for (cpu = loop_start; cpu < nr_cpus && cpu < left && can_loop(); cpu++) {
 		other = (target + 1 + cpu) % nr_cpus;
-		if (idles(other) && slot_may_use(slot, other))
+		if (is_free_for(slot, other) && slot_may_use(slot, other))
 			return other;
 	}
 	return target;

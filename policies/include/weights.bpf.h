@@ -11,6 +11,7 @@
 
 #define NICE_0_WEIGHT 102400
 #define HIGHEST_PRIO  100 /* static_prio of nice -20 */
+#define POLICY_BATCH  3	  /* SCHED_BATCH, ABI */
 #define POLICY_IDLE   5	  /* SCHED_IDLE, ABI */
 #define IDLE_WEIGHT   300
 

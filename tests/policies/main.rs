@@ -3,6 +3,7 @@
 
 mod appease;
 mod appease_waits;
+mod batch_and_idle;
 mod cfs;
 mod cfs_groups;
 mod classes;
