@@ -29,7 +29,7 @@ pub(super) fn rows<H: Host>() -> [Kfunc<H>; 10] {
 
 /// The bytes of a string without its NUL; an error number if it cannot be read.
 fn text(memory: &Memory, addr: u64, max: u64) -> Result<&[u8], i64> {
-    let rest = memory.region_size(addr).saturating_sub(addr as u32);
+    let rest = memory.rest_of(addr);
     let bytes = memory.bytes(addr, rest.min(max as u32)).map_err(|_| EFAULT)?;
     match bytes.iter().position(|&byte| byte == 0) {
         Some(end) => Ok(&bytes[..end]),

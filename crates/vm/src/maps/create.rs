@@ -163,7 +163,8 @@ fn initial_slot<T>(slots: &mut [T], index: u32) -> Result<&mut T, String> {
     slots.get_mut(index as usize).ok_or(format!("initial slot {index} is beyond its end"))
 }
 
-/// An arena with its globals on its first pages.
+/// An arena with its globals on its last pages, as libbpf loads them
+/// (`bpf_object__create_maps()`: `arena_data_off`).
 fn arena(def: &MapDef, memory: &mut Memory) -> Result<u64, String> {
     let base = memory.alloc_arena(&def.name, def.max_entries);
     let initial = def.initial.as_deref().unwrap_or(&[]);
@@ -172,7 +173,7 @@ fn arena(def: &MapDef, memory: &mut Memory) -> Result<u64, String> {
     }
     let pages = (initial.len() as u32).div_ceil(PAGE_SIZE);
     let too_many = || format!("{} bytes of globals do not fit", initial.len());
-    let start = memory.arena_alloc(base, None, pages).ok_or_else(too_many)?;
+    let start = memory.arena_tail(base, pages).ok_or_else(too_many)?;
     let data = memory.bytes_mut(start, initial.len() as u32).map_err(|fault| fault.to_string())?;
     data.copy_from_slice(initial);
     Ok(start)

@@ -70,7 +70,11 @@ impl Memory {
     /// A load that no region's bytes answer: NULL and arena holes read 0.
     #[cold]
     fn load_outside<const N: usize>(&self, addr: u64, region: &Region) -> Option<u64> {
-        if let Rule::Arena(_) = region.rule {
+        if let Rule::Arena(arena) = region.rule {
+            if let Some(bytes) = self.arenas[arena as usize].tail_bytes(addr, N) {
+                self.note_read(region, addr as u32 as usize);
+                return bytes.first_chunk::<N>().map(from_le);
+            }
             self.note_arena_miss();
             return Some(0);
         }
@@ -116,7 +120,11 @@ impl Memory {
             return Some(());
         }
         let region = &mut self.regions[(addr >> 32) as usize];
-        let bytes = region.data.get_mut(offset..)?.first_chunk_mut::<N>()?;
+        let bytes = match (region.data.get_mut(offset..offset + N), region.rule) {
+            (Some(bytes), _) => bytes,
+            (None, Rule::Arena(arena)) => self.arenas[arena as usize].tail_bytes_mut(addr, N)?,
+            _ => return None,
+        };
         bytes.copy_from_slice(&value.to_le_bytes()[..N]);
         Some(())
     }
@@ -144,7 +152,12 @@ impl Memory {
     pub fn bytes(&self, addr: u64, len: u32) -> Result<&[u8], Fault> {
         let start = addr as u32 as usize;
         self.region(addr)
-            .and_then(|region| region.data.get(start..start + len as usize))
+            .and_then(|region| match (region.data.get(start..start + len as usize), region.rule) {
+                (None, Rule::Arena(arena)) => {
+                    self.arenas[arena as usize].tail_bytes(addr, len as usize)
+                }
+                (bytes, _) => bytes,
+            })
             .ok_or_else(|| self.bad_address(addr, len, false))
     }
 
@@ -152,10 +165,19 @@ impl Memory {
     pub fn bytes_mut(&mut self, addr: u64, len: u32) -> Result<&mut [u8], Fault> {
         let start = addr as u32 as usize;
         let range = start..start + len as usize;
-        if self.region(addr).is_none_or(|region| region.data.get(range.clone()).is_none()) {
+        if self.region(addr).is_some_and(|region| region.data.get(range.clone()).is_some()) {
+            return Ok(&mut self.regions[(addr >> 32) as usize].data[range]);
+        }
+        if self.bytes(addr, len).is_err() {
             return Err(self.bad_address(addr, len, true));
         }
-        Ok(&mut self.regions[(addr >> 32) as usize].data[range])
+        let tail = match self.region(addr).map(|region| region.rule) {
+            Some(Rule::Arena(arena)) => {
+                self.arenas[arena as usize].tail_bytes_mut(addr, len as usize)
+            }
+            _ => None,
+        };
+        Ok(tail.unwrap_or_default())
     }
 
     /// Bytes of guest memory that a helper fills on behalf of guest code, which
@@ -169,7 +191,7 @@ impl Memory {
 
     /// The NUL-terminated text at `addr`, cut at `max` bytes.
     pub fn c_string(&self, addr: u64, max: u32) -> Result<String, Fault> {
-        let rest = self.region_size(addr).saturating_sub(addr as u32);
+        let rest = self.rest_of(addr);
         let bytes = self.bytes(addr, max.min(rest).max(1))?;
         let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
         Ok(String::from_utf8_lossy(&bytes[..end]).into_owned())
@@ -250,6 +272,28 @@ impl Memory {
         self.insert(Region { data: Box::default(), rule, name })
     }
 
+    /// The last pages of an arena, zeroed, for its globals: where libbpf has them.
+    pub fn arena_tail(&mut self, arena: u64, count: u32) -> Option<u64> {
+        let Rule::Arena(index) = self.regions.get((arena >> 32) as usize)?.rule else {
+            return None;
+        };
+        let first = self.arenas[index as usize].take_tail(count)?;
+        Some((arena >> 32 << 32) + u64::from(first * PAGE_SIZE))
+    }
+
+    /// Bytes from an address on in its region.
+    pub(crate) fn rest_of(&self, addr: u64) -> u32 {
+        let rest = self.region_size(addr).saturating_sub(addr as u32);
+        match self.region(addr).map(|region| region.rule) {
+            Some(Rule::Arena(arena)) if rest == 0 => {
+                let arena = &self.arenas[arena as usize];
+                let at = arena.in_tail(addr as u32 as usize);
+                at.map_or(0, |at| arena.tail.len().saturating_sub(at) as u32)
+            }
+            _ => rest,
+        }
+    }
+
     /// Adds `count` zeroed pages to an arena, at `at` (an address in it) or at the
     /// lowest free place. Returns their address; `None` if there is no room.
     pub fn arena_alloc(&mut self, arena: u64, at: Option<u64>, count: u32) -> Option<u64> {
@@ -261,7 +305,9 @@ impl Memory {
         pages.set(first, count, Page::Allocated);
         let data = &mut self.regions[id].data;
         if data.len() < end as usize {
-            let mut grown = vec![0; end.next_power_of_two() as usize].into_boxed_slice();
+            let most = pages.tail_page() as usize * PAGE_SIZE as usize;
+            let size = (end.next_power_of_two() as usize).min(most);
+            let mut grown = vec![0; size].into_boxed_slice();
             grown[..data.len()].copy_from_slice(data);
             *data = grown;
         }
@@ -287,12 +333,25 @@ impl Memory {
             return;
         };
         let first = addr as u32 / PAGE_SIZE;
-        let last = first.saturating_add(count).min(1 << 20);
+        // its globals stay: no allocation may take a part of them
+        let last = first.saturating_add(count).min(self.arenas[index as usize].tail_page());
         self.arenas[index as usize].set(first, last.saturating_sub(first), Page::Free);
         let data = &mut self.regions[id].data;
         let end = (last as usize * PAGE_SIZE as usize).min(data.len());
         let start = (first as usize * PAGE_SIZE as usize).min(end);
         data[start..end].fill(0);
+    }
+}
+
+impl Sparse {
+    fn tail_bytes(&self, addr: u64, len: usize) -> Option<&[u8]> {
+        let at = self.in_tail(addr as u32 as usize)?;
+        self.tail.get(at..at + len)
+    }
+
+    fn tail_bytes_mut(&mut self, addr: u64, len: usize) -> Option<&mut [u8]> {
+        let at = self.in_tail(addr as u32 as usize)?;
+        self.tail.get_mut(at..at + len)
     }
 }
 

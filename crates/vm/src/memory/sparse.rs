@@ -20,17 +20,38 @@ pub(super) struct Sparse {
     /// State of each page up to the last that was ever used.
     pages: Vec<Page>,
     max_pages: u32,
+    /// Bytes of the last pages, which are there from the beginning.
+    pub(super) tail: Box<[u8]>,
 }
 
 impl Sparse {
     pub(super) fn new(max_pages: u32) -> Self {
         // The whole arena must fit behind one region id, page 0 included.
-        Self { pages: vec![Page::Reserved], max_pages: max_pages.min((1 << 20) - 1) }
+        let max_pages = max_pages.min((1 << 20) - 1);
+        Self { pages: vec![Page::Reserved], max_pages, tail: Box::default() }
     }
 
     #[inline]
     pub(super) fn has(&self, offset: usize) -> bool {
         self.pages.get(offset / PAGE_SIZE as usize) == Some(&Page::Allocated)
+    }
+
+    /// Allocates the last pages, of an arena that has none there; `None` if it is too small.
+    pub(super) fn take_tail(&mut self, count: u32) -> Option<u32> {
+        let first = (self.max_pages + 1).checked_sub(count).filter(|first| *first > 0)?;
+        self.set(first, count, Page::Allocated);
+        self.tail = vec![0; (count * PAGE_SIZE) as usize].into_boxed_slice();
+        Some(first)
+    }
+
+    /// First page of the tail; the page after the last one if there is none.
+    pub(super) fn tail_page(&self) -> u32 {
+        self.max_pages + 1 - self.tail.len() as u32 / PAGE_SIZE
+    }
+
+    /// Where in the tail an offset of the arena is.
+    pub(super) fn in_tail(&self, offset: usize) -> Option<usize> {
+        offset.checked_sub(self.tail_page() as usize * PAGE_SIZE as usize)
     }
 
     /// The lowest run of `count` free pages, or the run at `at` if that is free.

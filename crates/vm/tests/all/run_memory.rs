@@ -123,6 +123,36 @@ fn arena_gives_the_lowest_free_pages_and_none_at_offset_zero() {
 }
 
 #[test]
+fn the_last_pages_of_an_arena_are_those_of_its_globals() {
+    let mut memory = Memory::new();
+    // As large as an arena can be: only what is used has bytes. Pages 1 to 1,048,575.
+    let arena = memory.alloc_arena("arena", 1 << 20);
+    let page = u64::from(PAGE_SIZE);
+    let globals = memory.arena_tail(arena, 2).unwrap();
+    assert_eq!(globals, arena + (1 << 32) - 2 * page);
+    assert_eq!(memory.arena_alloc(arena, None, 1), Some(arena + page), "the lowest is free");
+    memory.write(globals + 8, 8, 42).unwrap();
+    memory.write(globals + page - 2, 4, 0x1234_5678).unwrap();
+    assert_eq!(memory.read(globals + 8, 8).unwrap(), 42);
+    assert_eq!(memory.read(globals + page, 2).unwrap(), 0x1234, "goes on in the second page");
+    assert_eq!(memory.bytes(globals + 8, 2).unwrap(), [42, 0]);
+    memory.bytes_mut(globals, 4).unwrap().copy_from_slice(b"text");
+    assert_eq!(memory.c_string(globals, 100).unwrap(), "text");
+    memory.arena_free(globals, 2);
+    assert_eq!(memory.read(globals + 8, 8).unwrap(), 42, "no part of them can be freed");
+    // A small one: pages 1 to 4, of which the globals are the last.
+    let small = memory.alloc_arena("small", 4);
+    assert_eq!(memory.arena_tail(small, 1), Some(small + 4 * page));
+    assert_eq!(memory.arena_alloc(small, None, 3), Some(small + page));
+    assert_eq!(memory.arena_alloc(small, None, 1), None);
+    memory.write(small + 4 * page, 8, 7).unwrap();
+    memory.write(small + 4 * page - 8, 8, 8).unwrap();
+    assert_eq!(memory.read(small + 4 * page, 8).unwrap(), 7);
+    let tiny = memory.alloc_arena("tiny", 1);
+    assert_eq!(memory.arena_tail(tiny, 2), None);
+}
+
+#[test]
 fn null_arena_pointers_swallow_stores() {
     let mut memory = Memory::new();
     assert!(memory.write(8, 4, 1).is_err());
