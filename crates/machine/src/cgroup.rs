@@ -4,6 +4,7 @@
 use crate::class::Class;
 use crate::consts::*;
 use crate::cpuset::CpuSet;
+use crate::current::Thread;
 use crate::guest::Guest;
 use crate::layout::ABSENT;
 use crate::ops::{Op, Ops};
@@ -327,7 +328,9 @@ impl System {
         let inited = std::mem::take(self.inited_on_side(at));
         if self.hosted.cgroup_enabled && self.has(Op::CgroupExit) && inited {
             let addr = self.cgroups.get(at).addr;
-            self.call(o, Op::CgroupExit, None, None, &[addr]);
+            self.as_thread(Thread::Worker, |system| {
+                system.call(o, Op::CgroupExit, None, None, &[addr]);
+            });
         }
     }
 
@@ -397,6 +400,8 @@ impl System {
         let cpu = self.task(t).cpu;
         if self.rq(cpu).curr == Some(t) {
             self.cpus.resched_curr(cpu);
+        } else if self.is_queued(t) {
+            self.check_preempt(cpu, t);
         }
         self.leave(o, Place::SchedMoveTask, &[addr, 0, 0]);
         self.pass_cgroup(o, Place::CgroupAttachTask, to, Some(t));

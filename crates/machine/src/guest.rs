@@ -20,7 +20,10 @@ impl Guest {
     /// With the objects that any machine with so many CPUs has.
     pub(crate) fn new(mut mem: Memory, layouts: Layouts, cpus: u32) -> Self {
         let scratch = Scratch::new(&mut mem, &layouts, cpus);
-        Self { mem, layouts, scratch, identities: Identities::default(), cmask: 0 }
+        let identities = Identities::default();
+        let mut guest = Self { mem, layouts, scratch, identities, cmask: 0 };
+        guest.fill_loader();
+        guest
     }
 
     /// Writes a field of a kernel object if this kernel has it.

@@ -19,6 +19,11 @@ impl Host for System {
         self.running.site = site;
     }
 
+    #[inline]
+    fn is_bare(&self) -> bool {
+        !self.hosted.is_root
+    }
+
     fn may_call(&self, contexts: u32, name: &str) -> Result<(), Fault> {
         self.running.allow(contexts, name)
     }
@@ -36,9 +41,6 @@ impl Host for System {
     }
 
     fn current_task(&self) -> u64 {
-        if self.running.outsider {
-            return self.guest.scratch.loader;
-        }
         if self.running.current != 0 {
             return self.running.current;
         }

@@ -15,6 +15,8 @@ use std::sync::Arc;
 pub(crate) struct Hosted {
     /// It is the fair class, see `class/sides.rs`.
     pub(crate) is_fair: bool,
+    /// Kernel functions find it (`scx_root`): from before `ops.init()` until after `ops.exit()`.
+    pub(crate) is_root: bool,
     /// Callbacks that it has and that are enabled by now, by [`Op`] number.
     pub(crate) has_op: u64,
     pub(crate) flags: u64,
@@ -41,6 +43,7 @@ impl Default for Hosted {
     fn default() -> Self {
         Self {
             is_fair: false,
+            is_root: false,
             has_op: 0,
             flags: 0,
             dsp_max_batch: DSP_DFL_MAX_BATCH,

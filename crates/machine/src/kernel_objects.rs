@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernel objects that hosted code can reach, written into guest memory.
 
-use crate::class::{reserved_by, Class};
+use crate::class::{normal_prio, reserved_by};
 use crate::consts::*;
 use crate::cpuset::{CpuSet, MAX_CPUS};
+use crate::current::Threads;
 use crate::guest::Guest;
 use crate::layout::{KernelType, Layouts, TaskLayout, ABSENT};
 use crate::system::System;
@@ -35,8 +36,8 @@ pub(crate) struct Scratch {
     pub(crate) no_cpus: u64,
     /// The process that starts the workload, parent of its tasks.
     pub(crate) loader: u64,
-    /// The parent of kernel threads, 0 until there is one.
-    pub(crate) kthreadd: u64,
+    /// Threads of the kernel that were seen.
+    pub(crate) threads: Threads,
     /// Per-CPU kernel variables: first CPU's address to all addresses.
     pub(crate) per_cpu: FxHashMap<u64, Vec<u64>>,
     pub(crate) ksyms: FxHashMap<String, u64>,
@@ -57,7 +58,7 @@ impl Scratch {
             all_cpus: alloc("cpu_possible_mask", mask_size),
             no_cpus: alloc("cpu_none_mask", mask_size),
             loader: mem.alloc_kernel(layouts.task_shape),
-            kthreadd: 0,
+            threads: Threads::new(),
             per_cpu: FxHashMap::default(),
             ksyms: FxHashMap::default(),
         };
@@ -109,11 +110,7 @@ impl System {
         let (addr, pid, tgid, name, cpu) =
             (task.addr, task.pid, task.tgid, task.name.clone(), task.cpu);
         let (parent, identity) = (task.parent, task.identity);
-        let parent = match parent {
-            _ if identity.kthread => self.guest.kthreadd(),
-            Some(p) => self.task(p).addr,
-            None => self.guest.scratch.loader,
-        };
+        let parent = self.parent_addr(t, parent);
         let leader = self.tasks.with_pid(tgid).map_or(addr, |l| self.task(l).addr);
         let now_ns = self.clock_ns();
         self.guest.put_u32(addr, layout.pid, pid);
@@ -187,15 +184,11 @@ impl System {
         let (addr, settings) = (self.task(t).addr, self.task(t).settings.clone());
         let nice = if settings.policy.is_real_time() { 0 } else { settings.priority };
         let static_prio = 120 + nice.clamp(-20, 19);
-        let prio = |class: Class| match class {
-            Class::Ext | Class::Fair => static_prio as u32,
-            Class::Realtime { priority } => 99 - u32::from(priority),
-            Class::Deadline(_) => -1_i32 as u32,
-        };
-        let own = Class::of(&settings);
+        let prio = self.tasks.effective_prio(t);
+        self.task_mut(t).prio = prio;
         self.guest.put_u32(addr, layout.static_prio, static_prio as u32);
-        self.guest.put_u32(addr, layout.normal_prio, prio(own));
-        self.guest.put_u32(addr, layout.prio, prio(self.task(t).class));
+        self.guest.put_u32(addr, layout.normal_prio, normal_prio(&settings) as u32);
+        self.guest.put_u32(addr, layout.prio, prio as u32);
         let (policy, rt_priority) = match settings.policy {
             Policy::Other => (0, 0),
             Policy::Ext if self.task(t).rejected => (0, 0),
@@ -288,23 +281,6 @@ impl Guest {
             self.put_u64(mm, self.layouts.mm.owner, leader);
         }
         self.put_u64(addr, at, mm);
-    }
-
-    /// `kthreadd`, of which kernel threads are children.
-    fn kthreadd(&mut self) -> u64 {
-        if self.scratch.kthreadd == 0 {
-            let task = self.mem.alloc_kernel(self.layouts.task_shape);
-            let layout = self.layouts.task.clone();
-            self.put_u32(task, layout.pid, 2);
-            self.put_u32(task, layout.tgid, 2);
-            self.put_u32(task, layout.flags, PF_KTHREAD);
-            self.put_u32(task, layout.state, 1); // TASK_INTERRUPTIBLE
-            if layout.comm != ABSENT {
-                self.write_text(task + u64::from(layout.comm), "kthreadd", 16);
-            }
-            self.scratch.kthreadd = task;
-        }
-        self.scratch.kthreadd
     }
 
     /// A CPU's stopper thread, `migration/N`: real-time above all others, and asleep but for an

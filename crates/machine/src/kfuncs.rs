@@ -2,6 +2,7 @@
 //! Kernel functions of the simulated kernel: one row each, grouped as the kernel's
 //! BTF sets are.
 
+mod absent;
 pub(crate) mod cgroup;
 pub(crate) mod cid;
 mod cpu;
@@ -30,7 +31,7 @@ const fn row(
     run: CallFn<System>,
 ) -> Kfunc<System> {
     // kernels differ about the implicit bpf_prog_aux argument: one more is accepted
-    Kfunc { name, arity: args..=args + 1, contexts, cost, run }
+    Kfunc { name, arity: args..=args + 1, contexts, cost, run, absent: None }
 }
 
 fn rows() -> Vec<Kfunc<System>> {
@@ -45,6 +46,7 @@ fn rows() -> Vec<Kfunc<System>> {
         cid::rows(),
     ];
     let mut all: Vec<_> = groups.into_iter().flatten().collect();
+    all.iter_mut().for_each(|row| row.absent = absent::answer(row.name));
     all.extend(renamed::rows(&all));
     all
 }

@@ -16,6 +16,7 @@ pub mod consts;
 mod contexts;
 pub mod cpuset;
 mod cpusets;
+mod current;
 mod dsq;
 mod dump;
 mod event_queue;

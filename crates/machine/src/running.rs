@@ -50,9 +50,7 @@ pub(crate) struct Running {
     pub(crate) site: u32,
     /// Work that hosted code asked for, and that is done after it returned.
     pub(crate) subject: Subject,
-    /// A process that is no task of the workload has the CPU for the moment.
-    pub(crate) outsider: bool,
-    /// The task that `current` is while a program runs, where that is not `rq->curr`; 0: it is.
+    /// The task that `current` is, where that is not `rq->curr`; 0: it is.
     pub(crate) current: u64,
     /// What tracing programs get, and a cgroup's path for them.
     pub(crate) contexts: Contexts,

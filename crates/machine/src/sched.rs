@@ -114,8 +114,10 @@ impl System {
         if self.queues_wakeup(here, cpu, t) {
             flags &= !ENQ_CPU_SELECTED;
             self.running.this_cpu = cpu;
+            self.as_curr(|system| system.activate(o, cpu, t, flags));
+        } else {
+            self.activate(o, cpu, t, flags);
         }
-        self.activate(o, cpu, t, flags);
         self.running.this_cpu = here;
         self.leave_wake_up(o, t);
     }
@@ -133,12 +135,12 @@ impl System {
     }
 
     /// A task is woken for the first time; one that starts by itself may have slept until now.
-    pub(crate) fn wake_first(&mut self, o: &mut dyn Ops, t: Tid, here: u32, by_itself: bool) {
-        if by_itself && self.config.lab().starts_are_wakeups {
+    pub(crate) fn wake_first(&mut self, o: &mut dyn Ops, t: Tid, here: u32, parent: Option<Tid>) {
+        if parent.is_none() && self.config.lab().starts_are_wakeups {
             self.set_state(t, State::Sleeping);
             self.wake_up(o, t, here, 0);
         } else {
-            self.wake_up_new(o, t, here);
+            self.as_parent(t, parent, |system| system.wake_up_new(o, t, here));
         }
     }
 
@@ -361,7 +363,7 @@ impl System {
             self.task_mut(t).rejected = false;
         }
         if told(&old) != told(new) {
-            self.reclass_task(o, t, |system, o| {
+            self.reclass_task(o, t, &old, |system, o| {
                 system.publish_priority(t);
                 system.reweight_task(o, t);
             });

@@ -66,12 +66,14 @@ impl Sockets {
         let ends = self.connect(system, socket, kind, by_task);
         self.open.entry(request).or_default().push(ends);
         // somebody at this machine who is no task of the workload
-        system.running.outsider = !by_task && kind == SocketKind::Unix;
-        system.pass(o, Place::SkDataReady, &[ends.server]);
-        if system.running.outsider {
-            sent(system, o, ends.client);
+        if !by_task && kind == SocketKind::Unix {
+            system.as_outsider(|system| {
+                system.pass(o, Place::SkDataReady, &[ends.server]);
+                sent(system, o, ends.client);
+            });
+        } else {
+            system.pass(o, Place::SkDataReady, &[ends.server]);
         }
-        system.running.outsider = false;
         if by_task {
             self.sending.extend(ends.client);
         }

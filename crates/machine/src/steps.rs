@@ -73,9 +73,10 @@ impl Machine {
         self.tell_first_job(here, ix);
         let system = &mut self.system;
         // where the scheduler is ejected for that, the fair class has the task
-        if system.fork_task(o, t) || system.other.is_some() {
+        let forked = system.as_parent(t, parent, |system| system.fork_task(o, t));
+        if forked || system.other.is_some() {
             system.pass_forked(o, t, parent);
-            system.wake_first(o, t, here, parent.is_none());
+            system.wake_first(o, t, here, parent);
         }
         Ok(())
     }
@@ -254,7 +255,9 @@ impl Machine {
                 (task.work, task.moved) = (Work::Run { left_ns }, true);
                 let addr = system.task(t).addr;
                 system.set_exiting(addr);
-                system.change_task(o, t, DEQ_SAVE | DEQ_NOCLOCK, |_, _| {});
+                // sched_autogroup_exit_task()
+                let flags = DEQ_SAVE | DEQ_MOVE | DEQ_NOCLOCK;
+                system.change_task(o, t, flags, |_, _| {});
                 system.cpus.resched_curr(cpu);
             }
             Step::Exit => {

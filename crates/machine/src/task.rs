@@ -84,6 +84,8 @@ pub(crate) struct Task {
     /// `dsq_vtime` as to sched_ext while it is in the fair class.
     pub(crate) fair_state: u32,
     pub(crate) parked: (u64, u64),
+    /// `prio`: the smaller one is before.
+    pub(crate) prio: i32,
     /// Its class is the lender's.
     pub(crate) lent: bool,
     /// `task_cpu(p)`.
@@ -172,6 +174,7 @@ impl Task {
             rejected: false,
             fair_state: 0,
             parked: (0, 0),
+            prio: 120,
             lent: false,
             settings,
             identity,

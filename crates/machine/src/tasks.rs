@@ -5,8 +5,11 @@ use crate::class::Takes;
 use crate::task::{Task, Tid};
 use rustc_hash::FxHashMap;
 
-/// First process id; the workload's loader is below it.
-const FIRST_PID: u32 = 1001;
+/// First process id of the workload.
+const FIRST_PID: u32 = LOADER_PID + 1;
+
+/// The process that starts the workload.
+pub(crate) const LOADER_PID: u32 = 1000;
 
 /// All tasks, also those that have ended.
 pub(crate) struct Tasks {

@@ -105,7 +105,7 @@ fn run_program(
     if let Ok(place) = system.memory().bytes_mut(addr, context.len() as u32) {
         place.copy_from_slice(&context);
     }
-    let result = ops.runtime().call(system, function, &[addr]);
+    let result = system.as_outsider(|system| ops.runtime().call(system, function, &[addr]));
     system.memory().free(addr);
     let ret = result.map_err(|fault| failed(image, run, fault.to_string()))?;
     system.count_executed(ret.instructions);

@@ -47,6 +47,11 @@ pub trait Host: Sized + 'static {
     fn calls_from(&mut self, site: u32) {
         let _ = site;
     }
+    /// Whether nothing is attached for which kernel functions could act.
+    #[inline]
+    fn is_bare(&self) -> bool {
+        false
+    }
     /// May a kernel function that is limited to these [contexts](crate::table::Kfunc::contexts) be called now?
     fn may_call(&self, contexts: u32, name: &str) -> Result<(), Fault>;
 }

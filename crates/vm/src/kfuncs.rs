@@ -23,7 +23,7 @@ fn row<H: Host>(
     cost: u32,
     run: CallFn<H>,
 ) -> Kfunc<H> {
-    Kfunc { name, arity, contexts: ANY_CONTEXT, cost, run }
+    Kfunc { name, arity, contexts: ANY_CONTEXT, cost, run, absent: None }
 }
 
 /// All generic kernel functions.

@@ -27,6 +27,8 @@ pub struct Kfunc<H> {
     pub cost: u32,
     /// The implementation.
     pub run: CallFn<H>,
+    /// What it answers in its place while nothing is attached ([`Host::is_bare`]), if it needs that.
+    pub absent: Option<u64>,
 }
 
 /// One helper: a call with a fixed number that every BPF program may make.

@@ -10,7 +10,8 @@ use crate::task::Tid;
 use crate::tasks::Tasks;
 use crate::tracing::Place;
 use rota_trace::EventKind;
-use rota_workload::Policy;
+use rota_workload::{Policy, Settings};
+use std::cmp::Ordering;
 
 impl System {
     /// `guard(sched_change)`: a property changes while the task is off its queue.
@@ -21,21 +22,48 @@ impl System {
         flags: u64,
         change: impl FnOnce(&mut Self, &mut dyn Ops),
     ) {
-        self.change_class(o, t, flags | ENQ_HEAD, self.task(t).class, change);
+        self.change_class(o, t, flags, self.task(t).class, change);
     }
 
-    /// A task gets the class that its settings, and who lends it his, give it.
+    /// `__sched_setscheduler()` and, where only the nice value changes, `set_user_nice()`: a task
+    /// gets the class that its settings, and who lends it his, give it.
     pub(crate) fn reclass_task(
         &mut self,
         o: &mut dyn Ops,
         t: Tid,
+        old: &Settings,
+        change: impl FnOnce(&mut Self, &mut dyn Ops),
+    ) {
+        let policy = self.task(t).settings.policy;
+        let (old_prio, new_prio) = (self.task(t).prio, self.tasks.effective_prio(t));
+        let flags = match old_prio.cmp(&new_prio) {
+            _ if policy == old.policy && !policy.is_real_time() => 0,
+            Ordering::Equal if new_prio >= 0 => 0,
+            Ordering::Less => DEQ_MOVE | ENQ_HEAD,
+            _ => DEQ_MOVE,
+        };
+        self.reclass(o, t, flags, change);
+    }
+
+    /// `rt_mutex_setprio()`: goes to the head of its new equals only if they are real-time tasks.
+    fn relend(&mut self, o: &mut dyn Ops, t: Tid) {
+        let (old, new) = (self.task(t).prio, self.tasks.effective_prio(t));
+        let to_head = old < new && (0..100).contains(&new);
+        let flags = if to_head { DEQ_MOVE | ENQ_HEAD } else { DEQ_MOVE };
+        self.reclass(o, t, flags, |system, _| system.publish_priority(t));
+    }
+
+    fn reclass(
+        &mut self,
+        o: &mut dyn Ops,
+        t: Tid,
+        flags: u64,
         change: impl FnOnce(&mut Self, &mut dyn Ops),
     ) {
         let (new, lent) = self.tasks.effective_class(t);
         let old = self.task(t).class;
         let crosses = old.told() != new.told();
-        let flags = if crosses { DEQ_MOVE | DEQ_CLASS } else { 0 };
-        let flags = flags | DEQ_SAVE | DEQ_NOCLOCK | ENQ_HEAD;
+        let flags = flags | DEQ_SAVE | DEQ_NOCLOCK | if crosses { DEQ_CLASS } else { 0 };
         // a reservation that changes hands begins anew
         let anew = old != new && matches!((old, new), (Class::Deadline(_), _));
         if anew && self.task(t).entity.throttled {
@@ -61,13 +89,14 @@ impl System {
             return;
         }
         self.task_mut(t).lender = lender;
-        if self.tasks.effective_class(t).0 != self.task(t).class {
-            self.reclass_task(o, t, |system, _| system.publish_priority(t));
+        let class = self.tasks.effective_class(t).0;
+        if class != self.task(t).class || self.tasks.effective_prio(t) != self.task(t).prio {
+            self.relend(o, t);
         }
     }
 
-    /// [`System::change_task`] to a class; with `ENQ_HEAD`, a task that loses rank goes before its
-    /// new equals.
+    /// [`System::change_task`] to a class. The flags are those of `sched_change_begin()`, and
+    /// `ENQ_HEAD` of `sched_change_end()`.
     pub(crate) fn change_class(
         &mut self,
         o: &mut dyn Ops,
@@ -83,6 +112,10 @@ impl System {
             self.update_curr(cpu);
         }
         let (old, before) = (self.task(t).class, self.tasks.rank(t));
+        // move_entity(): without DEQUEUE_MOVE, a real-time task that waits keeps its place
+        if flags & DEQ_MOVE == 0 && old == new && matches!(old, Class::Realtime { .. }) {
+            return self.keeping_place(t, |system| change(system, o));
+        }
         if queued {
             self.dequeue_any(o, cpu, t, flags & !ENQ_HEAD);
         }
@@ -101,9 +134,8 @@ impl System {
         if moves && new.is_hosted() {
             self.switching_to_hosted(o, t, new);
         }
-        let lower = self.tasks.rank(t) < before;
         if queued {
-            self.enqueue_any(o, cpu, t, flags & if lower { !0 } else { !ENQ_HEAD });
+            self.enqueue_any(o, cpu, t, flags);
         }
         if running && queued {
             self.set_next_any(o, cpu, t, false);
@@ -167,6 +199,15 @@ impl System {
     }
 }
 
+/// `__normal_prio()`: the smaller one is before.
+pub(crate) fn normal_prio(settings: &Settings) -> i32 {
+    match Class::of(settings) {
+        Class::Deadline(_) => -1,
+        Class::Realtime { priority } => 99 - i32::from(priority),
+        Class::Ext | Class::Fair => 120 + settings.priority.clamp(-20, 19),
+    }
+}
+
 impl Tasks {
     /// The class that a task's own policy gives it: `__setscheduler_class()`,
     /// `task_should_scx()`.
@@ -184,7 +225,14 @@ impl Tasks {
         class
     }
 
-    /// The class, and whether it is a lent one (`rt_effective_prio()`).
+    /// `p->prio`, with what another task lends it (`__rt_effective_prio()`).
+    pub(crate) fn effective_prio(&self, t: Tid) -> i32 {
+        let task = self.get(t);
+        let lent = task.lender.map(|lender| normal_prio(&self.get(lender).settings));
+        lent.into_iter().fold(normal_prio(&task.settings), i32::min)
+    }
+
+    /// The class, and whether it is a lent one (`__setscheduler_class()` of the effective priority).
     pub(crate) fn effective_class(&self, t: Tid) -> (Class, bool) {
         let own = self.own_class(t);
         let Some(lender) = self.get(t).lender else { return (own, false) };

@@ -16,6 +16,7 @@ pub(crate) mod stop;
 mod switch;
 
 pub(crate) use admission::reserved_by;
+pub(crate) use change::normal_prio;
 pub(crate) use entity::Entity;
 pub(crate) use queue::Waiting;
 pub(crate) use server::Servers;

@@ -58,11 +58,15 @@ impl Waiting {
     fn insert(&mut self, t: Tid, rank: Rank, head: bool, cpus: CpuSet) -> Place {
         self.arrivals += 1;
         let place = (Reverse(rank), if head { -self.arrivals } else { self.arrivals });
+        self.put(place, t, cpus);
+        place
+    }
+
+    fn put(&mut self, place: Place, t: Tid, cpus: CpuSet) {
         self.tasks.insert(place, t);
         if cpus.len() > 1 {
             self.movable.entry(cpus).or_default().insert(place, t);
         }
-        place
     }
 
     fn remove(&mut self, place: Place, cpus: CpuSet) {
@@ -87,6 +91,20 @@ impl System {
         let place = self.rq_mut(cpu).waiting.insert(t, rank, head, cpus);
         self.task_mut(t).entity.place = Some(place);
         self.above.nr_waiting += 1;
+    }
+
+    /// What changes leaves a task where it waits, if it does.
+    pub(crate) fn keeping_place(&mut self, t: Tid, change: impl FnOnce(&mut Self)) {
+        let (cpu, place) = (self.task(t).cpu, self.task(t).entity.place);
+        if let Some(place) = place {
+            let cpus = self.task(t).cpus;
+            self.rq_mut(cpu).waiting.remove(place, cpus);
+        }
+        change(self);
+        if let Some(place) = place {
+            let cpus = self.task(t).cpus;
+            self.rq_mut(cpu).waiting.put(place, t, cpus);
+        }
     }
 
     pub(crate) fn remove_waiting(&mut self, t: Tid) {

@@ -3,6 +3,7 @@
 
 use crate::class::Takes;
 use crate::consts::*;
+use crate::current::Thread;
 use crate::exit::{ExitInfo, ExitKind};
 use crate::ops::{Op, Ops};
 use crate::running::{Site, Subject};
@@ -69,8 +70,7 @@ impl System {
             self.running.this_cpu = cpu;
             let queued: Vec<u32> = self.cpus.links.iter(&self.rq(cpu).runnable).collect();
             for t in queued.into_iter().rev().map(Tid) {
-                self.dequeue_task(o, cpu, t, DEQ_SAVE | DEQ_MOVE | DEQ_NOCLOCK);
-                self.enqueue_task(o, cpu, t, ENQ_RESTORE | ENQ_MOVE | ENQ_NOCLOCK);
+                self.change_task(o, t, DEQ_SAVE | DEQ_MOVE | DEQ_NOCLOCK, |_, _| {});
             }
             self.cpus.resched_curr(cpu);
         }
@@ -89,6 +89,10 @@ impl System {
         if self.hosted.exit.as_ref().is_some_and(|e| e.kind.is_error()) {
             self.take_dump(o);
         }
+        self.as_thread(Thread::Helper, |system| system.take_away(o))
+    }
+
+    fn take_away(&mut self, o: &mut dyn Ops) -> ExitInfo {
         self.bypass(o, true);
         self.cgroup_exit(o);
         self.hosted.enabled = false;

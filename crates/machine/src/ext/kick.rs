@@ -138,7 +138,7 @@ impl System {
             }
             self.cpus.deferred.remove(cpu);
             self.running.this_cpu = cpu;
-            self.run_deferred(o, cpu);
+            self.as_curr(|system| system.run_deferred(o, cpu));
             self.kick_cpus(cpu);
         }
     }

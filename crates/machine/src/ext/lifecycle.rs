@@ -4,6 +4,7 @@
 
 use crate::class::{Class, Takes};
 use crate::consts::*;
+use crate::current::Thread;
 use crate::exit::ExitKind;
 use crate::ops::{Op, Ops};
 use crate::system::System;
@@ -34,10 +35,16 @@ impl System {
 
     /// `scx_root_enable_workfn()`: false if the scheduler refused or was refused.
     pub(crate) fn enable_scheduler(&mut self, o: &mut dyn Ops) -> bool {
-        if !self.hosted.is_fair {
-            self.hosted.watched = o.watched();
-            self.pass_reg(o);
+        if self.hosted.is_fair {
+            return self.enable_on_side(o);
         }
+        self.hosted.watched = o.watched();
+        self.as_outsider(|system| system.pass_reg(o));
+        self.as_thread(Thread::EnableHelper, |system| system.enable_on_side(o))
+    }
+
+    fn enable_on_side(&mut self, o: &mut dyn Ops) -> bool {
+        self.hosted.is_root = true;
         let params = o.params().clone();
         let always = if self.config.lab().enq_exiting { OPS_ENQ_EXITING } else { 0 };
         self.hosted.flags = params.flags | always;
@@ -92,8 +99,10 @@ impl System {
         for cpu in 0..self.nr_cpus() {
             if self.rq(cpu).curr.is_none() && !self.rq(cpu).interrupted {
                 self.running.this_cpu = cpu;
-                self.update_idle_of_side(o, cpu, false, true);
-                self.update_idle_of_side(o, cpu, true, true);
+                self.as_curr(|system| {
+                    system.update_idle_of_side(o, cpu, false, true);
+                    system.update_idle_of_side(o, cpu, true, true);
+                });
             }
         }
         self.running.this_cpu = 0;

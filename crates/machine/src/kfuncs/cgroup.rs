@@ -15,7 +15,8 @@ pub(super) fn rows() -> Vec<Kfunc<System>> {
     vec![
         row("scx_bpf_task_cgroup", 1, allow::ANY, 5, |system, _, a| {
             let t = system.task_arg(a[0], "scx_bpf_task_cgroup")?;
-            Ok(system.cgroups.get(system.task(t).cgroup).addr)
+            let of = if system.hosted.is_root { system.task(t).cgroup } else { 0 };
+            Ok(system.cgroups.get(of).addr)
         }),
         row("bpf_cgroup_from_id", 1, allow::ANY, 20, |system, _, a| {
             Ok(system.cgroups.by_id(a[0]).map_or(0, |at| system.cgroups.get(at).addr))

@@ -66,7 +66,11 @@ impl System {
 
     /// `scx_bpf_cid_topo()`: first cid and index of core, cache and node.
     fn cid_topo(&mut self, cid: u64, out: u64, size: u32) -> Result<u64, Fault> {
-        if (self.same_number(cid) as i64) < 0 {
+        // what is not known reads as -1
+        for at in (0..u64::from(size)).step_by(4) {
+            self.guest.mem.write(out + at, 4, u64::from(u32::MAX))?;
+        }
+        if !self.hosted.is_root || (self.same_number(cid) as i64) < 0 {
             return Ok(0);
         }
         let cpu = cid as u32;

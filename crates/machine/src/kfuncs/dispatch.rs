@@ -213,6 +213,9 @@ impl System {
         if node >= nodes || node < -1 || id & DSQ_FLAG_BUILTIN != 0 {
             return Ok(-EINVAL as u64);
         }
+        if !self.hosted.is_root {
+            return Ok(-ENODEV as u64);
+        }
         if self.queues.user.contains_key(&id) {
             return Ok(-EEXIST as u64);
         }

@@ -133,6 +133,9 @@ impl System {
     }
 
     fn idle_mask(&mut self, smt: bool) -> u64 {
+        if !self.hosted.is_root {
+            return self.guest.scratch.no_cpus;
+        }
         if self.idle.per_node {
             self.error(ExitKind::Error, "SCX_OPS_BUILTIN_IDLE_PER_NODE enabled".into());
             return self.guest.scratch.no_cpus;
@@ -149,6 +152,9 @@ impl System {
     }
 
     fn idle_mask_node(&mut self, node: i32, smt: bool) -> u64 {
+        if !self.hosted.is_root {
+            return self.guest.scratch.no_cpus;
+        }
         let Ok(node) = self.check_node(node) else { return self.guest.scratch.no_cpus };
         let masks = &self.idle.masks[node as usize];
         if smt && self.config.topology.has_smt() {

@@ -43,6 +43,7 @@ pub(super) fn rows(all: &[Kfunc<System>]) -> Vec<Kfunc<System>> {
             contexts: of.contexts,
             cost: of.cost,
             run: of.run,
+            absent: of.absent,
         })
     };
     PAIRS.iter().filter_map(row).collect()

@@ -142,7 +142,7 @@ impl System {
         self.publish_online();
         // its own thread of hotplug does this, and leaves the CPU to the idle task
         let here = std::mem::replace(&mut self.running.this_cpu, cpu);
-        self.update_idle(o, cpu, false, true);
+        self.as_curr(|system| system.update_idle(o, cpu, false, true));
         self.cpuset_handle_hotplug(o);
         self.handle_hotplug(o, cpu, true);
         self.update_idle(o, cpu, true, true);

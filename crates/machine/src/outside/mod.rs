@@ -9,6 +9,7 @@ pub(crate) mod signals;
 mod tasks;
 
 use crate::class::Class;
+use crate::current::Thread;
 use crate::event_queue::Due;
 use crate::ops::Ops;
 use crate::run::{Machine, RunError};
@@ -75,12 +76,14 @@ impl Machine {
             Action::Set(tasks, setting) => self.set_tasks(o, event, tasks, setting),
             Action::Signal(tasks, signal) => self.signal(o, event, tasks, *signal)?,
             Action::Cgroup(path, action) => {
-                if let Err(what) = self.system.act_on_cgroup(o, path, action) {
+                let act = |system: &mut System| system.act_on_cgroup(o, path, action);
+                if let Err(what) = self.system.as_outsider(act) {
                     self.happened(event, what);
                 }
             }
             Action::Cpu(cpu, online) => {
-                if let Err(what) = self.system.plug(o, *cpu, *online) {
+                let plug = |system: &mut System| system.plug(o, *cpu, *online);
+                if let Err(what) = self.system.as_thread(Thread::Hotplug(*cpu), plug) {
                     self.happened(event, what);
                 }
             }

@@ -57,9 +57,7 @@ impl Machine {
             system.running.this_cpu = *cpu;
             system.update_curr(*cpu);
         }
-        system.running.outsider = true;
-        let done = o.act(system, action);
-        system.running.outsider = false;
+        let done = system.as_outsider(|system| o.act(system, action));
         match done {
             Done::Quietly => {}
             Done::Returned(value, instructions) => {

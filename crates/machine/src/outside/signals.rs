@@ -44,11 +44,14 @@ impl Machine {
         for t in threads {
             let cpu = self.system.task(t).cpu;
             self.system.update_curr(cpu);
-            match signal {
-                Signal::Kill => self.kill(o, t),
-                Signal::Stop => self.system.stop(o, t),
-                Signal::Continue => self.system.cont(o, t),
+            if signal == Signal::Kill {
+                self.runner_kills(t);
             }
+            self.system.as_outsider(|system| match signal {
+                Signal::Kill => system.kill(o, t),
+                Signal::Stop => system.stop(o, t),
+                Signal::Continue => system.cont(o, t),
+            });
             self.system.drain_deferred(o);
             // kick_process(): one that runs heeds it now
             let cpu = self.system.task(t).cpu;
@@ -60,21 +63,26 @@ impl Machine {
         Ok(())
     }
 
-    /// `SIGKILL`: it ends when it next runs, after a `fork()` that it is in.
-    fn kill(&mut self, o: &mut dyn Ops, t: Tid) {
-        let system = &mut self.system;
-        if system.task(t).ends {
-            return;
-        }
-        self.runner.kill(system.task(t).ix);
-        let halted = system.task_mut(t).halt.take().is_some();
-        if system.task(t).makes.is_none() || halted {
-            system.make_run(o, t, Work::Next);
+    fn runner_kills(&mut self, t: Tid) {
+        let task = self.system.task(t);
+        if !task.ends {
+            self.runner.kill(task.ix);
         }
     }
 }
 
 impl System {
+    /// `SIGKILL`: it ends when it next runs, after a `fork()` that it is in.
+    fn kill(&mut self, o: &mut dyn Ops, t: Tid) {
+        if self.task(t).ends {
+            return;
+        }
+        let halted = self.task_mut(t).halt.take().is_some();
+        if self.task(t).makes.is_none() || halted {
+            self.make_run(o, t, Work::Next);
+        }
+    }
+
     /// `signal_wake_up()`: the task is on its way back to user space, where it does this.
     fn make_run(&mut self, o: &mut dyn Ops, t: Tid, work: Work) {
         match self.task(t).state {

@@ -36,7 +36,8 @@ impl Machine {
             self.happened(event, format!("no task {:?} lives then", &*tasks.name));
         }
         for t in named {
-            if let Err(what) = self.system.set_from_outside(o, t, setting) {
+            let set = |system: &mut System| system.set_from_outside(o, t, setting);
+            if let Err(what) = self.system.as_outsider(set) {
                 let label = self.system.task(t).label();
                 self.happened(event, format!("{label}: {what}"));
             }

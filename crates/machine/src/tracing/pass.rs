@@ -101,9 +101,7 @@ impl System {
 
     /// As [`System::pass`], while `current` is another task than `rq->curr`.
     fn pass_as(&mut self, o: &mut dyn Ops, current: u64, at: Place, args: &[u64]) {
-        let outer = std::mem::replace(&mut self.running.current, current);
-        self.pass(o, at, args);
-        self.running.current = outer;
+        self.with_current(current, |system| system.pass(o, at, args));
     }
 
     /// `trace_sched_switch()`: `rq->curr` is the next task already, `current` still the previous
@@ -181,13 +179,13 @@ impl System {
             return;
         }
         let task = self.task(t);
-        let (flags, parent) = match parent {
-            _ if task.identity.kthread => (KTHREAD_FLAGS, Some(self.guest.scratch.kthreadd)),
-            parent if task.pid == task.tgid => (FORK_FLAGS, parent.map(|t| self.task(t).addr)),
-            parent => (THREAD_FLAGS, parent.map(|t| self.task(t).addr)),
+        let flags = match task.pid == task.tgid {
+            _ if task.identity.kthread => KTHREAD_FLAGS,
+            true => FORK_FLAGS,
+            false => THREAD_FLAGS,
         };
         let p = task.addr;
-        let current = parent.unwrap_or(self.guest.scratch.loader);
+        let current = self.parent_addr(t, parent);
         self.pass_as(o, current, Place::TaskNewtask, &[p, flags]);
         self.pass_as(o, current, Place::SchedProcessFork, &[current, p]);
     }
@@ -241,10 +239,8 @@ impl System {
                 let name = "sched_ext_ops as registered";
                 let unknown = self.guest.mem.alloc(name, 8, Perm::ReadOnly);
                 self.guest.mem.free(unknown);
-                self.running.outsider = true;
                 self.pass(o, at, &[unknown, unknown]);
                 self.leave(o, at, &[unknown, unknown, 0]);
-                self.running.outsider = false;
             }
         }
     }

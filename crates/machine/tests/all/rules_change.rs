@@ -243,3 +243,45 @@ fn a_forked_task_is_announced_before_it_is_woken() {
     assert_eq!(log[fork..fork + 5], expected);
     assert_eq!(tape.starts(1002), [(10 * MS, 0)]);
 }
+
+/// Callbacks about the task that has the mutex, once it runs.
+fn inherited(load: &str) -> Vec<String> {
+    let mut native = Native::new("test", &ALL, |me, system, op, args| {
+        if args.first().is_some_and(|p| system.native_pid(*p) == 1001) {
+            describe(me, system, op, args);
+        }
+        if op == Op::Enqueue {
+            system.native_insert(args[0], DSQ_GLOBAL, SLICE_INF, args[1])?;
+        }
+        Ok(0)
+    });
+    let (outcome, _) = run(ideal(2, 20 * MS), load, &mut native);
+    assert_eq!(outcome.exit.to_string(), "unregistered from user space");
+    let first = native.log.iter().position(|l| l == "running").unwrap() + 1;
+    native.log.split_off(first)
+}
+
+#[test]
+fn a_loan_of_priority_ends_with_the_flags_of_rt_mutex_setprio() {
+    // The holder runs on while a real-time task waits on the other CPU: it leaves sched_ext at 2
+    // ms, and comes back when it unlocks at 4. DEQUEUE_SAVE | DEQUEUE_MOVE | DEQUEUE_NOCLOCK |
+    // DEQUEUE_CLASS, without ENQUEUE_HEAD: that is for new priorities that are real-time ones.
+    let log = inherited(
+        r#"{"global": {"pi_enabled": true}, "tasks": {
+            "low": {"cpus": [0], "lock": "m", "run": 4000, "unlock": "m", "run1": 50000},
+            "high": {"cpus": [1], "policy": "SCHED_FIFO", "delay": 2000, "loop": 1, "lock": "m",
+                "run": 1000, "unlock": "m"}}}"#,
+    );
+    let class = DEQ_SAVE | DEQ_MOVE | DEQ_NOCLOCK | DEQ_CLASS;
+    let expected = [
+        "stopping false".to_owned(),
+        format!("quiescent {:#x}", class | DEQ_SCHED_CHANGE),
+        "disable".into(),
+        "enable".into(),
+        "set_weight 100".into(),
+        "set_cpumask".into(),
+        format!("runnable {class:#x}"),
+        "running".into(),
+    ];
+    assert_eq!(log[..expected.len()], expected);
+}

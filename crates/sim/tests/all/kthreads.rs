@@ -46,7 +46,7 @@ parent 2 1 1
 exit {bound} 4 0
 clone {fork} 0 0
 flags 0 1 1
-parent 0 1 1
+parent 1000 1 1
 exit 0 4 0",
         clone = 0x0080_0700,
         fork = 0x0120_0000,

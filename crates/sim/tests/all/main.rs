@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The tests of runs, in one program: each one more is linked for seconds.
 
+mod before_attach;
 mod choices;
 mod common;
 mod contexts;
+mod current;
 mod globals;
 mod kernel_objects;
 mod kernels;

@@ -54,13 +54,14 @@ fn tracepoints_of_a_life_come_where_the_kernel_has_them() {
     // One CPU, one task, whose pid is 1001: it runs 1 ms, sleeps 1 ms, runs 1 ms and exits.
     let load = r#"{"tasks": {"t": {"loop": 1, "run1": 1000, "sleep": 1000, "run2": 1000}}}"#;
     let Some(lines) = lines(LIFE, 1, load) else { return };
-    let pid_of_loader = 0;
+    // the process that starts the workload is 1000, and current until the task is awake
+    let pid_of_loader = 1000;
     let expected = format!(
         "ops.init 0 0 0
 ops.enable 1001 0 0
 newtask 1001 1 {pid_of_loader}
 fork {pid_of_loader} 1001 {pid_of_loader}
-ops.enqueue 1001 0 0
+ops.enqueue 1001 {pid_of_loader} 0
 wakeup_new 1001 0 1
 ops.running 1001 0 0
 switch 0 1001 0

@@ -225,14 +225,14 @@ impl<H: Host> Decoder<'_, H> {
     fn kfunc(&mut self, name: &str) -> Op {
         let Some(row) = self.table.kfunc(name) else { return self.missing_kfunc(name) };
         let limit = (row.contexts != ANY_CONTEXT).then_some((row.contexts, row.name));
-        let callee = Callee { run: row.run, cost: row.cost, limit };
+        let callee = Callee { run: row.run, cost: row.cost, limit, absent: row.absent };
         self.host_call(CalleeKey::Kfunc(name.to_owned()), callee)
     }
 
     fn helper(&mut self, id: i32) -> Op {
         match self.table.helper(id) {
             Some(row) => {
-                let callee = Callee { run: row.run, cost: row.cost, limit: None };
+                let callee = Callee { run: row.run, cost: row.cost, limit: None, absent: None };
                 Op { off: id, ..self.host_call(CalleeKey::Helper(id), callee) }
             }
             None => {

@@ -16,6 +16,8 @@ pub(super) struct Callee<H> {
     pub(super) cost: u32,
     /// Contexts that a kernel function is limited to, and its name.
     pub(super) limit: Option<(u32, &'static str)>,
+    /// Its answer while nothing is attached.
+    pub(super) absent: Option<u64>,
 }
 
 /// Decoded code of one image, immutable and shared by all calls into it.

@@ -276,6 +276,11 @@ pub(super) fn interpret<H: Host>(
                 }
                 let args = [r[1], r[2], r[3], r[4], r[5]];
                 host.calls_from((pc - 1) as u32);
+                if let (Some(value), true) = (callee.absent, host.is_bare()) {
+                    r[0] = value;
+                    fuel -= i64::from(callee.cost);
+                    continue;
+                }
                 match (callee.run)(host, rt, &args) {
                     Ok(value) => r[0] = value,
                     Err(fault) => break Err(Box::new(fault)),

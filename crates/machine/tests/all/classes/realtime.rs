@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `SCHED_FIFO` and `SCHED_RR`.
 
-use super::{cpus, play, play_in_ticks};
+use super::{cpus, play, play_in_ticks, MS};
+use crate::common::{ideal, run, shared_fifo};
 
 #[test]
 fn fifo_takes_the_cpu_from_sched_ext_at_once_and_keeps_it_until_it_sleeps() {
@@ -118,4 +119,21 @@ fn a_real_time_task_whose_cpus_change_moves_at_once() {
     assert_eq!(tape.spans("t-0"), [(0, 10_000)]);
     assert_eq!(cpus(&tape, "t-0"), [0, 1]);
     assert_eq!(tape.spans("hog-1"), [(0, 5000), (10_000, 25_000)]);
+}
+
+#[test]
+fn a_waiting_task_keeps_its_place_when_its_cpus_change() {
+    // do_set_cpus_allowed() passes DEQUEUE_SAVE alone: move_entity() is false. CPU 1 is another's,
+    // and on CPU 0 first waits before second.
+    let mut config = ideal(2, 20 * MS);
+    config.audit = true;
+    let load = r#"{"tasks": {
+            "other": {"policy": "SCHED_FIFO", "priority": 50, "cpus": [1], "run": 100000},
+            "runs": {"policy": "SCHED_FIFO", "cpus": [0], "loop": 1, "run": 4000},
+            "first": {"policy": "SCHED_FIFO", "cpus": [0, 1], "delay": 1000, "loop": 1, "run": 1000},
+            "second": {"policy": "SCHED_FIFO", "cpus": [0], "delay": 1000, "loop": 1, "run": 1000}},
+        "events": [{"at": "2ms", "task": "first", "cpus": [0]}]}"#;
+    let tape = run(config, load, &mut shared_fifo()).1;
+    assert_eq!(tape.spans("first-2"), [(4000, 5000)]);
+    assert_eq!(tape.spans("second-3"), [(5000, 6000)]);
 }
