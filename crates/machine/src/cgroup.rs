@@ -397,6 +397,7 @@ impl System {
             system.leave(o, Place::ScxCgroupMoveTask, &[addr, 0]);
             system.task_mut(t).cgrp_moving_from = None;
         });
+        self.tell_cgroup(t);
         let cpu = self.task(t).cpu;
         if self.rq(cpu).curr == Some(t) {
             self.cpus.resched_curr(cpu);

@@ -161,6 +161,7 @@ impl Machine {
     /// The first scheduler is attached; whether the run begins.
     fn begin(&mut self, o: &mut dyn Ops) -> Result<bool, RunError> {
         let system = &mut self.system;
+        (1..system.cgroups.len()).for_each(|at| system.tell_cgroup_set(at));
         if system.other.is_none() {
             let loads = |event: &&OutsideEvent| matches!(event.action, Action::Load(_));
             if let Some(event) = self.runner.workload().outside.iter().find(loads) {

@@ -67,6 +67,9 @@ impl Machine {
         if system.task(t).cpus.len() < system.nr_cpus() {
             system.tell_affinity(t);
         }
+        if system.task(t).cgroup != 0 {
+            system.tell_cgroup(t);
+        }
         if let Some(share) = settings.share {
             publish_share(system, o, pid, share);
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The books of one task: what it did, since when, and what that adds up to.
 
-use crate::fluid::{Claim, Tie};
+use crate::fluid::{Claim, TaskGroup, Tie};
 use crate::jobs::Jobs;
 use crate::lag::Lag;
 use crate::latency::Latencies;
@@ -48,6 +48,8 @@ pub(crate) struct Account {
     pub(crate) share: Option<u64>,
     /// CPUs that it may use.
     pub(crate) tie: Tie,
+    /// The group that it is in.
+    pub(crate) group: TaskGroup,
     /// While it is above the policy, it takes capacity and has no part in what is shared.
     pub(crate) class: SchedClass,
     /// It never was above.
@@ -102,6 +104,7 @@ impl Account {
             weight: 100,
             share: None,
             tie: Tie::default(),
+            group: TaskGroup::default(),
             class: SchedClass::Ext,
             always_ext: true,
             state: State::Created,
@@ -143,7 +146,7 @@ impl Account {
     }
 
     fn claim(&self) -> Claim {
-        Claim { weight: self.claimed_weight(), tie: self.tie }
+        Claim { weight: self.claimed_weight(), tie: self.tie, group: self.group }
     }
 
     fn is_ext(&self) -> bool {
@@ -321,9 +324,14 @@ impl Account {
         }
     }
 
-    /// Normalized service per time alive; `None` for a task that slept, never was runnable, or
-    /// was above the policy.
-    pub(crate) fn service_rate(&self, end_ns: u64) -> Option<f64> {
+    /// Normalized service per time alive; where there are groups, the part of its ideal service.
+    /// `None` for a task that slept, never was runnable, or was above the policy.
+    pub(crate) fn service_rate(&self, has_groups: bool, end_ns: u64) -> Option<f64> {
+        if has_groups {
+            let ideal_ns = self.cpu_ns as f64 + self.lag.last_ns();
+            let counts = !self.slept && self.always_ext && self.wanted_ns.is_some();
+            return (counts && ideal_ns > 0.0).then(|| self.cpu_ns as f64 / ideal_ns);
+        }
         let end_ns = self.finished_ns.unwrap_or(end_ns);
         let alive_ns = end_ns.saturating_sub(self.wanted_ns?);
         (!self.slept && self.always_ext && alive_ns > 0).then(|| self.service / alive_ns as f64)

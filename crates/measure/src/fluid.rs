@@ -8,10 +8,14 @@
 //! is the weighted max-min fair rates that remain possible, see `tied.rs`. Tasks of one weight
 //! and the same CPUs have one rate, so the state is one entry for those.
 
+mod groups;
 mod tied;
 
+use groups::Groups;
+use std::cmp::Reverse;
 use tied::{Group, Ties};
 
+pub(crate) use groups::Group as TaskGroup;
 pub(crate) use tied::Tie;
 
 /// A fluid machine. A task's service since it came is the difference of two readings of
@@ -25,6 +29,8 @@ pub(crate) struct Fluid {
     /// Of the claims that somebody has, those of the heaviest first.
     classes: Vec<Class>,
     ties: Ties,
+    /// From the first task group on.
+    groups: Option<Box<Groups>>,
 }
 
 /// What a task may claim: service by its weight, from its CPUs.
@@ -32,6 +38,7 @@ pub(crate) struct Fluid {
 pub(crate) struct Claim {
     pub(crate) weight: u64,
     pub(crate) tie: Tie,
+    pub(crate) group: TaskGroup,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +53,8 @@ struct Class {
 
 impl Fluid {
     pub(crate) fn new(cpus: u32) -> Self {
-        Fluid { cpus, taken: 0, now_ns: 0, classes: Vec::new(), ties: Ties::default() }
+        let (classes, ties) = (Vec::new(), Ties::default());
+        Fluid { cpus, taken: 0, now_ns: 0, classes, ties, groups: None }
     }
 
     /// As many CPUs as have been heard of.
@@ -62,6 +70,25 @@ impl Fluid {
     /// What ties a task to these CPUs.
     pub(crate) fn tie(&mut self, cpus: impl Iterator<Item = u32>) -> Tie {
         self.ties.tie(self.cpus, cpus)
+    }
+
+    /// The task group of this path. From now on there are groups.
+    pub(crate) fn group(&mut self, path: &str) -> TaskGroup {
+        self.groups.get_or_insert_default().of_path(path)
+    }
+
+    /// Whether there are task groups.
+    pub(crate) fn has_groups(&self) -> bool {
+        self.groups.is_some()
+    }
+
+    /// A task group has this weight, and may use so many CPUs at a time.
+    pub(crate) fn set_group(&mut self, path: &str, weight: u64, limit: Option<f64>, now_ns: u64) {
+        self.settle(now_ns);
+        let groups = self.groups.get_or_insert_default();
+        let group = groups.of_path(path);
+        groups.set(group, weight, limit);
+        self.share_out();
     }
 
     /// The CPUs of a tie; empty: all.
@@ -112,12 +139,21 @@ impl Fluid {
 
     /// Gives all tasks that compete with such a one, directly or with others between them, this
     /// much service together, in proportion to their rates; a negative one is taken from them. Where
-    /// nobody is served just now, their weights count.
-    pub(crate) fn spread(&mut self, tie: Tie, service_ns: f64) {
-        let rivals = self.ties.rivals(tie, self.classes.iter().map(|class| class.claim.tie));
-        let is_rival = |class: &Class| match &rivals {
+    /// nobody is served just now, their weights count. Of tasks in groups, those of the innermost
+    /// group count that has any.
+    pub(crate) fn spread(&mut self, claim: Claim, service_ns: f64) {
+        let rivals = self.ties.rivals(claim.tie, self.classes.iter().map(|class| class.claim.tie));
+        let is_tied = |class: &Class| match &rivals {
             Some(ties) => ties[class.claim.tie.index()],
             None => true,
+        };
+        let near = self.groups.as_ref().map(|groups| {
+            let present = self.classes.iter().filter(|class| is_tied(class));
+            let present: Vec<TaskGroup> = present.map(|class| class.claim.group).collect();
+            groups.nearest(claim.group, &present)
+        });
+        let is_rival = |class: &Class| {
+            is_tied(class) && near.as_ref().is_none_or(|near| near(class.claim.group))
         };
         let present = self.classes.iter().filter(|class| is_rival(class));
         let served = present.clone().any(|class| class.rate > 0.0);
@@ -150,6 +186,13 @@ impl Fluid {
     /// Rates of the tasks that are there.
     fn share_out(&mut self) {
         let left = self.cpus.saturating_sub(self.taken);
+        if let Some(groups) = &mut self.groups {
+            groups.share_out(f64::from(left), &mut self.classes);
+            if self.classes.iter().any(|class| class.claim.tie != Tie::default()) {
+                self.share_out_tied();
+            }
+            return;
+        }
         if self.classes.iter().all(|class| class.claim.tie == Tie::default()) {
             fill(f64::from(left), &mut self.classes);
             return;
@@ -165,6 +208,29 @@ impl Fluid {
             let rate = rates[class.claim.tie.index()].next().map_or(0.0, |class| class.rate);
             // what is taken is taken from all of them alike, whoever may use that CPU
             class.rate = rate * f64::from(left) / f64::from(self.cpus.max(1));
+        }
+    }
+}
+
+impl Fluid {
+    /// Rates of tasks that are in groups and tied to CPUs: as of tied tasks, with the rates as
+    /// weights that they have in their groups without ties.
+    fn share_out_tied(&mut self) {
+        let left = f64::from(self.cpus.saturating_sub(self.taken));
+        let weighted = |(at, class): (usize, &Class)| {
+            let mut class = *class;
+            class.claim.weight = ((class.rate * 1e9) as u64).max(1);
+            (at, class)
+        };
+        let mut order: Vec<_> = self.classes.iter().enumerate().map(weighted).collect();
+        order.sort_by_key(|(_, class)| Reverse(class.claim.weight));
+        let mut groups: Vec<Group> = self.ties.groups();
+        order.iter().for_each(|(_, c)| groups[c.claim.tie.index()].classes.push(*c));
+        self.ties.share_out(&mut groups);
+        let mut rates: Vec<_> = groups.iter().map(|group| group.classes.iter()).collect();
+        for (at, class) in order {
+            let rate = rates[class.claim.tie.index()].next().map_or(0.0, |class| class.rate);
+            self.classes[at].rate = rate * left / f64::from(self.cpus.max(1));
         }
     }
 }

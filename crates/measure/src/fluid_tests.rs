@@ -15,8 +15,11 @@ fn free(weight: u64) -> Claim {
 /// comes and goes before.
 fn tied_rates(cpus: u32, tasks: &[Task<'_>]) -> Vec<f64> {
     let mut fluid = Fluid::new(cpus);
-    let mut claim =
-        |(weight, to): &Task<'_>| Claim { weight: *weight, tie: fluid.tie(to.iter().copied()) };
+    let mut claim = |(weight, to): &Task<'_>| Claim {
+        weight: *weight,
+        tie: fluid.tie(to.iter().copied()),
+        ..Claim::default()
+    };
     let claims: Vec<Claim> = tasks.iter().map(&mut claim).collect();
     let guest = claim(&(3, &[0]));
     fluid.join(guest, 0);
@@ -73,7 +76,7 @@ fn coming_and_going_changes_the_rates_from_then_on() {
 fn service_is_spread_by_rate() {
     let mut fluid = Fluid::new(1);
     let from = [fluid.join(free(3), 0), fluid.join(free(1), 0), fluid.join(free(1), 0)];
-    fluid.spread(Tie::default(), 50.0);
+    fluid.spread(Claim::default(), 50.0);
     assert!((fluid.service_ns(free(3), 0) - from[0] - 30.0).abs() < 1e-9);
     assert!((fluid.service_ns(free(1), 0) - from[1] - 10.0).abs() < 1e-9);
 }
@@ -115,15 +118,15 @@ fn chains_of_cpus_carry_load_along() {
 fn what_a_tied_task_leaves_is_for_its_rivals() {
     let mut fluid = Fluid::new(2);
     let (left, right) = (fluid.tie([0].into_iter()), fluid.tie([1].into_iter()));
-    let [left, right] = [left, right].map(|tie| Claim { weight: 1, tie });
+    let [left, right] = [left, right].map(|tie| Claim { weight: 1, tie, ..Claim::default() });
     let from = [fluid.join(left, 0), fluid.join(right, 0)];
-    fluid.spread(left.tie, 50.0);
+    fluid.spread(left, 50.0);
     assert!((fluid.service_ns(left, 0) - from[0] - 50.0).abs() < 1e-9);
     assert!((fluid.service_ns(right, 0) - from[1]).abs() < 1e-9);
     // A free one competes with both, and so they do with each other.
     let rivals = [left, right, free(1)];
     let from = rivals.map(|claim| fluid.join(claim, 0));
-    fluid.spread(left.tie, 50.0);
+    fluid.spread(left, 50.0);
     let mut gained =
         rivals.iter().zip(from).map(|(claim, from)| fluid.service_ns(*claim, 0) - from);
     assert!(gained.all(|ns| ns > 5.0));
@@ -201,6 +204,6 @@ fn with_all_cpus_taken_a_lag_goes_by_weight() {
     fluid.join(free(1), 0);
     fluid.join(free(3), 0);
     fluid.take_cpu(0);
-    fluid.spread(Tie::default(), 8.0);
+    fluid.spread(Claim::default(), 8.0);
     assert_eq!((fluid.service_ns(free(1), 50), fluid.service_ns(free(3), 50)), (2.0, 6.0));
 }

@@ -67,7 +67,7 @@ impl Lag {
     pub(crate) fn leave(&mut self, fluid: &mut Fluid, now_ns: u64) {
         let lag_ns = self.ideal_ns(fluid, now_ns) - self.received_ns as f64;
         fluid.leave(self.claim, now_ns);
-        fluid.spread(self.claim.tie, lag_ns);
+        fluid.spread(self.claim, lag_ns);
     }
 
     /// It goes on with another weight or other CPUs, and keeps its lag.
@@ -112,6 +112,11 @@ impl Lag {
         let ideal_ns = (reading - self.from).clamp(0.0, most_ns);
         self.from = reading - ideal_ns;
         ideal_ns
+    }
+
+    /// At the last look.
+    pub(crate) fn last_ns(&self) -> f64 {
+        self.last.lag_ns
     }
 
     pub(crate) fn measured(&self) -> Measured {

@@ -327,6 +327,15 @@ impl Sink for Summary {
                 let (task, whole) = self.task(pid, time_ns);
                 task.change_claim(whole, time_ns, |task| task.share = Some(share));
             }
+            EventKind::Cgroup { pid, ref path } => {
+                let (task, whole) = self.task(pid, time_ns);
+                let group = whole.fluid.group(path);
+                task.change_claim(whole, time_ns, |task| task.group = group);
+            }
+            EventKind::CgroupSet { ref path, weight, limit_ns } => {
+                let cpus = limit_ns.map(|(quota, period)| quota as f64 / period.max(1) as f64);
+                self.whole.fluid.set_group(path, weight.into(), cpus, time_ns);
+            }
             EventKind::Affinity { pid, ref cpus } => {
                 let (task, whole) = self.task(pid, time_ns);
                 let tie = whole.tie(cpus.iter());

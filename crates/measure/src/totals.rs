@@ -96,7 +96,9 @@ impl Totals {
         whole: &Whole,
         end_ns: u64,
     ) -> Self {
-        let rates: Vec<f64> = tasks.iter().filter_map(|t| t.service_rate(end_ns)).collect();
+        let has_groups = whole.fluid.has_groups();
+        let rates: Vec<f64> =
+            tasks.iter().filter_map(|t| t.service_rate(has_groups, end_ns)).collect();
         let (mut lag, mut completion, mut bursts) = (Measured::default(), Spans::default(), 0);
         for task in tasks {
             lag.merge(&task.lag.measured());

@@ -78,6 +78,23 @@ pub enum EventKind {
         /// The CPUs.
         cpus: CpuList,
     },
+    /// A task is in this group from now on; one of which nothing is said is in the root. From a
+    /// simulator.
+    Cgroup {
+        /// The task.
+        pid: u32,
+        /// The group, as `/a/b`.
+        path: Arc<str>,
+    },
+    /// A group has this weight and this limit.
+    CgroupSet {
+        /// The group, as `/a/b`.
+        path: Arc<str>,
+        /// `cpu.weight`.
+        weight: u32,
+        /// `cpu.max`: CPU time in each period, and the period.
+        limit_ns: Option<(u64, u64)>,
+    },
     /// A task was created. It becomes runnable with its first wakeup.
     Fork {
         /// The new task.
@@ -215,6 +232,8 @@ fields! {
     ResponseNs "response_ns" Number,
     SlackNs "slack_ns" Signed,
     PeriodNs "period_ns" Number,
+    QuotaNs "quota_ns" Number,
+    Cgroup "cgroup" Text,
 }
 
 impl EventKind {
@@ -241,6 +260,19 @@ impl EventKind {
             EventKind::Affinity { pid, cpus } => {
                 say(Field::Cpus, Value::Text(cpus.as_str()));
                 ("affinity", Some(*pid))
+            }
+            EventKind::Cgroup { pid, path } => {
+                say(Field::Cgroup, Value::Text(path));
+                ("cgroup", Some(*pid))
+            }
+            EventKind::CgroupSet { path, weight, limit_ns } => {
+                number(Field::Weight, u64::from(*weight));
+                if let Some((quota_ns, period_ns)) = limit_ns {
+                    say(Field::QuotaNs, Value::Number(*quota_ns));
+                    say(Field::PeriodNs, Value::Number(*period_ns));
+                }
+                say(Field::Cgroup, Value::Text(path));
+                ("cgroup_set", None)
             }
             EventKind::Fork { pid, parent } => {
                 number(Field::ParentPid, u64::from(*parent));

@@ -120,6 +120,7 @@ impl System {
         let args = [cgroup.addr, u64::from(weight)];
         let told = self.tell_group(o, Op::CgroupSetWeight, &args, (changed, changed));
         self.cgroups.get_mut(at).weight = weight;
+        self.tell_cgroup_set(at);
         self.cgroups.publish(&mut self.guest, at);
         told
     }
@@ -141,6 +142,7 @@ impl System {
         let args = [cgroup.addr, period_us, quota_us, burst_us];
         let told = self.tell_group(o, Op::CgroupSetBandwidth, &args, (changed, changed));
         self.cgroups.get_mut(at).bandwidth = new;
+        self.tell_cgroup_set(at);
         self.cgroups.publish(&mut self.guest, at);
         told
     }
@@ -157,6 +159,7 @@ impl System {
         let told = self.tell_group(o, Op::CgroupSetIdle, &args, (changed, true));
         self.cgroups.get_mut(at).idle = idle;
         self.cgroups.publish(&mut self.guest, at);
+        self.tell_cgroup_set(at);
         told
     }
 

@@ -4,6 +4,7 @@
 mod classes;
 mod common;
 mod events;
+mod group_lag;
 mod idle_rules;
 mod invariants;
 mod lifecycle;
