@@ -92,6 +92,13 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         ],
     ),
     (
+        "bench agree",
+        [
+            ("sudo rota bench agree", "How near the simulator is to this machine"),
+            ("sudo rota bench agree load.json", "For a load of one's own"),
+        ],
+    ),
+    (
         "bench threads",
         [
             ("rota bench threads", "Processes with many threads compared with those with one"),

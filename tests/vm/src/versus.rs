@@ -4,7 +4,6 @@
 
 pub mod case;
 pub mod compare;
-pub mod fair;
 pub mod guest;
 pub mod kept;
 pub mod numbers;

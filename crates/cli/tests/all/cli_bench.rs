@@ -273,3 +273,44 @@ fn a_server_is_measured_and_gone() {
     // Another test may run at the same time.
     assert!(directories().len() <= before.len(), "{:?}", directories());
 }
+
+#[test]
+fn loads_that_cannot_be_compared_with_the_simulator_are_refused() {
+    let scratch = Scratch::new();
+    let file = scratch.file("rt.json", r#"{"tasks": {"rt": {"policy": "SCHED_FIFO", "run": 9}}}"#);
+    for (words, part) in [
+        (&[file.as_str()][..], "task \"rt\" has another class than SCHED_OTHER"),
+        (&["--load", "none"], "hogs, frames, packets, nice, together"),
+        (&["--load", "hogs", &file], "cannot be used with"),
+        (&["--repeat", "0"], "1..=1000"),
+        (&["/nonexistent.json"], "/nonexistent.json"),
+    ] {
+        let run = rota(&[&["bench", "agree"][..], words].concat());
+
+        assert_eq!(run.code, 2, "{words:?}: {}", run.stderr);
+        assert!(run.stderr.contains(part), "{words:?}: {}", run.stderr);
+    }
+}
+
+/// Where this may be recorded: both hosts give the tasks CPU time. How much is the machine's matter.
+#[test]
+fn a_load_runs_live_and_simulated() {
+    let words = ["bench", "agree", "--load", "frames", "--duration", "500ms", "--repeat", "1"];
+    let run = rota(&[&words[..], &["--json"]].concat());
+    if run.code == 1 && run.stderr.contains("root") {
+        eprintln!("not tested: {}", run.stderr);
+        return;
+    }
+    let json = run.ok().json();
+
+    assert_eq!(json["schema"], "rota.bench.agree/1");
+    let values = json["loads"][0]["values"].as_array().expect("a list");
+    for task in ["frame", "hog"] {
+        let of_task =
+            |value: &&serde_json::Value| value["task"] == task && value["metric"] == "cpu_ns";
+        let cpu = values.iter().find(of_task).expect("its CPU time");
+        for host in ["live_median", "simulated_median"] {
+            assert!(cpu[host].as_u64().is_some_and(|ns| ns > 0), "{task} {host}: {cpu}");
+        }
+    }
+}

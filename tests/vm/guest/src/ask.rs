@@ -2,8 +2,8 @@
 //! A server and its customer, who measures how long answers take.
 
 use crate::hog::spin_since;
-use crate::player::thread_ns;
 use anyhow::{bail, ensure, Context, Result};
+use rota_play::thread_ns;
 use rustix::process::setsid;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

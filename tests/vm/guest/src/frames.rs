@@ -3,10 +3,10 @@
 //! one is decoded; those that come due then are dropped.
 
 use crate::ask::{connect_unix, Server};
-use crate::player::{monotonic_ns, sleep_until};
 use crate::web::{stay_on, CLIENTS_CPU, SERVER_CPU};
 use anyhow::{ensure, Context, Result};
 use rota_guest::visits::Frames;
+use rota_play::{monotonic_ns, sleep_until};
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;

@@ -2,19 +2,15 @@
 //! A process that only computes, but for what its life has before.
 
 use crate::ordinary;
-use crate::player::thread_ns;
 use anyhow::{Context, Result};
 use rota_guest::step::{Hog, Life};
+use rota_play::{thread_ns, PAUSE_EVERY};
 use rustix::process::setsid;
 use std::hint::{black_box, spin_loop};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Barrier};
 use std::thread::{self, sleep};
 use std::time::Duration;
-
-/// Rounds between two pause instructions. An emulator whose virtual CPUs take turns takes a
-/// pause as the end of a turn; without, one busy CPU can keep the others waiting for 100 ms.
-pub(crate) const PAUSE_EVERY: u64 = 512;
 
 const PROGRAM: &str = "/bin/rota-guest";
 /// CPU time of threads that end, and of those of a storm.

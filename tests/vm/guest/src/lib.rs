@@ -2,10 +2,7 @@
 //! What the host and the guest of a machine test say to each other: jobs go in as JSON, records
 //! come out as JSON lines.
 
-mod crossing;
-pub mod filter;
 pub mod job;
-pub mod played;
 pub mod record;
 pub mod recorded;
 pub mod shares;

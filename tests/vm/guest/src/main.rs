@@ -4,7 +4,6 @@
 
 mod ask;
 mod command;
-mod fair;
 mod frames;
 mod groups;
 mod hog;
@@ -55,7 +54,7 @@ fn command(args: &[String]) -> Result<()> {
             Ok(())
         }
         ["play", options @ ..] => {
-            let played = player::play(player::Options::parse(options)?)?;
+            let played = player::play(options)?;
             println!("{}", serde_json::to_string(&played)?);
             Ok(())
         }

@@ -1,55 +1,68 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Plays a workload file on this machine: what the simulator's tasks do, done by threads.
-//!
-//! All tasks are threads of one process and take their steps from the [`Runner`](rota_workload::Runner) that the
-//! simulator uses, so that both do the same. `run` counts the CPU time of the thread, its own
-//! steps between two runs included: a file that says 1 ms of work for each round gets a thread
-//! that uses 1 ms of CPU time for each round. The tasks start together at a tick, as the
-//! simulator's do.
+//! `rota-guest play`: the options of a workload that is played under a policy or the fair class.
 
-mod clock;
-mod outside;
-mod play;
-mod start;
-mod task;
+use crate::sysfs::online_cpus;
+use anyhow::{bail, Context, Result};
+use libbpf_rs::query::MapInfoIter;
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use rota_play::{Options, Played};
+use rota_workload::parse_duration;
+use std::io;
+use std::sync::Arc;
 
-pub(crate) use clock::{monotonic_ns, sleep_until, thread_ns};
-pub(crate) use play::{play, Options};
-
-use clock::Clock;
-use rota_workload::{SeededRunner, TaskIx};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
-use std::sync::{Mutex, OnceLock};
-use std::thread::Thread;
-
-/// How many tasks a workload may have, its forks included.
-const MOST_TASKS: usize = 8192;
-
-/// What the threads share.
-pub(crate) struct Stage {
-    runner: Mutex<SeededRunner>,
-    clock: Clock,
-    places: Box<[Place]>,
-    options: Options,
-    /// CPU time that forks took, and their number.
-    forks: (AtomicU64, AtomicU64),
-    /// Why it cannot go on, said by the first task that noticed.
-    trouble: OnceLock<String>,
-}
-
-/// What others know of a task.
-#[derive(Default)]
-struct Place {
-    thread: OnceLock<Thread>,
-    /// Thread id, 0 before it has one.
-    tid: AtomicU32,
-    woken: AtomicBool,
-    /// CPU time that it had had when it went to sleep before the start.
-    slept_at_ns: AtomicU64,
-}
-
-impl Stage {
-    fn place(&self, task: TaskIx) -> &Place {
-        &self.places[task.0 as usize]
+/// `FILE [--duration TIME] [--seed N] [--hz N] [--partial|--fair]`
+pub(crate) fn play(words: &[&str]) -> Result<Played> {
+    let (mut file, mut duration_ns, mut seed, mut hz) = (String::new(), None, 1, 250);
+    let (mut partial, mut fair) = (false, false);
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let mut value = || words.next().with_context(|| format!("{word} needs a value"));
+        match *word {
+            "--duration" => duration_ns = Some(parse_duration(value()?)?),
+            "--seed" => seed = value()?.parse().context("--seed")?,
+            "--hz" => hz = value()?.parse().context("--hz")?,
+            "--partial" => partial = true,
+            "--fair" => fair = true,
+            name if file.is_empty() && !name.starts_with('-') => file = name.to_owned(),
+            other => bail!("unknown option {other}"),
+        }
     }
+    if file.is_empty() {
+        bail!(
+            "usage: rota-guest play FILE [--duration TIME] [--seed N] [--hz N] [--partial|--fair]"
+        );
+    }
+    let text = std::fs::read_to_string(&file).with_context(|| file.clone())?;
+    let workload = rota_workload::parse(&file, &text)?;
+    let Some(duration_ns) = duration_ns.or(workload.duration_ns) else {
+        bail!("{file}: neither the file nor --duration says how long it lasts");
+    };
+    let cpus = online_cpus()? as u32;
+    let join = move |tid| {
+        if partial {
+            rota_kernel::join_sched_ext(tid)?;
+        }
+        if fair {
+            rota_kernel::join_fair(tid)?;
+        }
+        Ok(())
+    };
+    let prepare = Some(Box::new(join) as Box<_>);
+    // Policies without shares do not want to know.
+    let share = shares_map().map(|map| Box::new(publisher(map)) as Box<_>);
+    let options = Options { duration_ns, seed, hz, cpus, quiet: fair, prepare, share };
+    Ok(rota_play::play(&Arc::new(workload), options)?)
+}
+
+fn publisher(map: MapHandle) -> impl Fn(u32, u64) -> io::Result<()> + Send + Sync {
+    move |tid: u32, share: u64| {
+        map.update(&tid.to_le_bytes(), &share.to_le_bytes(), MapFlags::ANY)
+            .map_err(|error| io::Error::other(error.to_string()))
+    }
+}
+
+/// The map of shares of the policy that is loaded, if it has one.
+fn shares_map() -> Option<MapHandle> {
+    let found = MapInfoIter::default().find(|map| map.name == "rota_shares");
+    found.and_then(|map| MapHandle::from_map_id(map.id).ok())
 }

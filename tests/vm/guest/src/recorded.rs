@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What was recorded while a workload was played.
 
+use rota_kernel::Fair;
+use rota_play::Interruption;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -35,32 +37,4 @@ pub struct Recorded {
     pub trace: Option<String>,
     /// Records that were lost, or did not fit each other: there should be none.
     pub lost: u64,
-}
-
-/// How the kernel's fair class is set: what `/sys/kernel/debug/sched` says.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Fair {
-    /// The slice of who asks for none, with this machine's number of CPUs.
-    pub base_slice_ns: u64,
-    /// Its features, those that are off with `NO_` before them.
-    pub features: Vec<String>,
-    /// When it preempts: `full` or `lazy`.
-    pub preempt: String,
-    /// What it cost a CPU that became idle to look for work, as measured, on average over the CPUs;
-    /// `None`: there is one CPU.
-    #[serde(default)]
-    pub newidle_cost_ns: Option<u64>,
-}
-
-/// A time at which a CPU ran something else than the workload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Interruption {
-    /// Which one.
-    pub cpu: u32,
-    /// From when on, since the start.
-    pub at_ns: u64,
-    /// For how long.
-    pub for_ns: u64,
 }

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Plays a workload in a process of its own, and records what the scheduler does with it.
 
-use crate::fair;
 use crate::quiet::keep_quiet;
 use crate::sysfs::online_cpus;
 use anyhow::{bail, Context, Result};
-use rota_guest::filter::{Filtered, Tape};
-use rota_guest::played::Played;
 use rota_guest::recorded::Recorded;
 use rota_guest::step::Play;
 use rota_kernel::events::{RecordOptions, Recorder, Scope};
+use rota_kernel::Fair;
 use rota_measure::Summary;
+use rota_play::{Filtered, Played, Tape};
 use rota_trace::{CsvSink, EventKind, Sink};
 use serde_json::{to_value, Value};
 use std::collections::HashMap;
@@ -22,7 +21,7 @@ pub(crate) fn play(step: &Play) -> Result<(Value, Option<String>)> {
     let class = if step.fair { "--fair" } else { "--partial" };
     let mut recorded = record(&[&step.workload, class, "--duration", &time], step.traced)?;
     if step.fair {
-        recorded.fair = Some(fair::read()?);
+        recorded.fair = Some(Fair::read()?);
     }
     let problem = (recorded.lost > 0)
         .then(|| format!("{} records were lost or do not fit each other", recorded.lost));

@@ -9,7 +9,7 @@ use super::numbers::Numbers;
 use super::played::Played;
 use super::simulate::{Beside, Host};
 use anyhow::{bail, Context, Result};
-use rota_guest::recorded::Fair;
+use rota_kernel::Fair;
 use rota_machine::interruption::Interruption;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

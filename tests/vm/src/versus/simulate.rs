@@ -2,10 +2,9 @@
 //! A case in the simulated machine.
 
 use super::case::Case;
-use super::fair;
 use super::numbers::Numbers;
 use anyhow::{bail, Context, Result};
-use rota_guest::recorded::Fair;
+use rota_kernel::Fair;
 use rota_machine::config::{Config, Costs};
 use rota_machine::interruption::Interruption;
 use rota_machine::kernel::Kernel;
@@ -102,7 +101,7 @@ pub fn simulate(case: &Case, workload: &str, beside: &Beside, lots: Option<Lots>
 
     let shipped = rota_catalog::find(&case.policy)?;
     let mut policy = Policy::link(shipped.name, shipped.object, &Kernel::default())?;
-    let of_fair = beside.fair.as_ref().map(fair::tunables).unwrap_or_default();
+    let of_fair = beside.fair.as_ref().map(Fair::tunables).unwrap_or_default();
     for set in of_fair.iter().chain(&case.set) {
         let (name, value) = set.split_once('=').with_context(|| format!("'{set}' sets nothing"))?;
         policy.set(name, value)?;

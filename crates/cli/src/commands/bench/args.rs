@@ -4,7 +4,7 @@
 use super::values;
 use crate::error::EXIT_CODES;
 use crate::options::{duration, duration_or_seconds};
-use clap::{Args, Subcommand, ValueHint};
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use rota_bench::interactivity::{Load, Task};
 use rota_bench::servers::{Background, Mode, Server};
 use rota_kernel::control::SOCKET;
@@ -31,6 +31,12 @@ pub(crate) enum Bench {
     Interactivity(InteractivityArgs),
     /// Measure real servers while compile jobs run: as is, with a nice value, with `rota boost`
     Servers(ServersArgs),
+    /// Compare the simulator with this machine: the same loads under its fair class and simulated
+    /// (needs root)
+    Agree(AgreeArgs),
+    /// The player of `rota bench agree`
+    #[command(hide = true)]
+    AgreeChild(AgreeChildArgs),
     /// A child of `rota bench servers`
     #[command(hide = true)]
     ServersChild {
@@ -269,4 +275,70 @@ pub(crate) struct ServersArgs {
     /// Print one JSON object with the numbers of every run (schema rota.bench.servers/1)
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Loads of `rota bench agree`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AgreeLoad {
+    /// Two tasks for each CPU, and one more, that never sleep
+    Hogs,
+    /// A task for each CPU that works 60 times a second, and one that never sleeps
+    Frames,
+    /// A task for each CPU that works 1000 times a second, and one that never sleeps
+    Packets,
+    /// Tasks that never sleep, with nice value 10 and without
+    Nice,
+    /// All of these at once
+    Together,
+}
+
+impl AgreeLoad {
+    /// As on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            AgreeLoad::Hogs => "hogs",
+            AgreeLoad::Frames => "frames",
+            AgreeLoad::Packets => "packets",
+            AgreeLoad::Nice => "nice",
+            AgreeLoad::Together => "together",
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AgreeArgs {
+    /// Play these workloads instead of the loads of --load
+    #[arg(value_name = "WORKLOAD", value_hint = ValueHint::FilePath)]
+    pub(crate) workload: Vec<PathBuf>,
+
+    /// What is played
+    #[arg(long, value_name = "LOAD,…", value_delimiter = ',', conflicts_with = "workload")]
+    #[arg(value_enum, default_value = "hogs,frames,packets,nice,together")]
+    pub(crate) load: Vec<AgreeLoad>,
+
+    /// Length of each run [default: that of the workload, or 5s]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) duration: Option<u64>,
+
+    /// Live runs of each load, and simulations
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeat: u32,
+
+    /// Print one JSON object with the values of every run (schema rota.bench.agree/1)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AgreeChildArgs {
+    pub(crate) workload: PathBuf,
+    #[arg(long, value_parser = duration)]
+    pub(crate) duration: u64,
+    #[arg(long)]
+    pub(crate) seed: u64,
+    #[arg(long)]
+    pub(crate) hz: u32,
+    #[arg(long)]
+    pub(crate) cpus: u32,
 }

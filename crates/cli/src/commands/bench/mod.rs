@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `rota bench`: real programs under the scheduler that this machine has now.
 
+mod agree;
 mod args;
 mod encoders;
 mod fairness;
@@ -24,6 +25,8 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Status, Error> {
         Bench::Shares(args) => shares::run(args),
         Bench::Threads(args) => threads::run(args),
         Bench::Servers(args) => servers::run(args),
+        Bench::Agree(args) => agree::run(args),
+        Bench::AgreeChild(args) => agree::child(args),
         Bench::ServersChild { words } => {
             rota_bench::servers::child(words)?;
             Ok(Status::Done)

@@ -2,9 +2,9 @@
 //! Clients of a web server, each of which thinks, asks, and waits for the answer.
 
 use super::server::{said, stay_on, Server, CPU};
-use crate::player::{monotonic_ns, sleep_until};
 use anyhow::{ensure, Context, Result};
 use rota_guest::visits::{Answer, Visit, Visited, Visits};
+use rota_play::{monotonic_ns, sleep_until};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -5,10 +5,10 @@
 //! wake up in file order, all in one interrupt, as the simulator's tasks come. They join the
 //! policy while they sleep: it sees them for the first time at the start.
 
-use super::clock::{monotonic_ns, sleep_until};
-use super::task::{apply, enter, live, STACK_BYTES};
-use super::Stage;
-use anyhow::{bail, Context, Result};
+use crate::clock::{monotonic_ns, sleep_until};
+use crate::error::{PlayError, Result, Tried};
+use crate::stage::Stage;
+use crate::task::{apply, enter, live, STACK_BYTES};
 use rota_workload::TaskIx;
 use rustix::process::Pid;
 use rustix::thread::{sched_setaffinity, CpuSet};
@@ -23,11 +23,8 @@ const LOOK_NS: u64 = 300_000;
 const READY_WITHIN_NS: u64 = 2_000_000_000;
 
 /// Starts the tasks of the file; they sleep until the start, `lead_ns` for each from now.
-pub(super) fn line_up(stage: &Arc<Stage>, lead_ns: u64, tick_ns: u64) -> Result<()> {
-    let tasks: Vec<(TaskIx, u64)> = {
-        let runner = stage.runner.lock().map_err(|_| anyhow::anyhow!("a task failed"))?;
-        runner.initial().collect()
-    };
+pub(crate) fn line_up(stage: &Arc<Stage>, lead_ns: u64, tick_ns: u64) -> Result<()> {
+    let tasks: Vec<(TaskIx, u64)> = stage.runner()?.initial().collect();
     let soon_ns = monotonic_ns() + lead_ns * (2 + tasks.len() as u64);
     stage.clock.set_start(soon_ns.div_ceil(tick_ns) * tick_ns);
     for (task, first_ns) in &tasks {
@@ -36,45 +33,40 @@ pub(super) fn line_up(stage: &Arc<Stage>, lead_ns: u64, tick_ns: u64) -> Result<
     }
     for (task, _) in &tasks {
         let tid = stage.place(*task).tid.load(Ordering::Acquire);
-        let settings = match stage.runner.lock() {
-            Ok(runner) => runner.settings(*task).clone(),
-            Err(_) => bail!("a task failed"),
-        };
+        let settings = stage.runner()?.settings(*task).clone();
         let thread = Pid::from_raw(tid as i32);
         // Every CPU again, or those of the settings.
-        sched_setaffinity(thread, &cpus(0..stage.options.cpus))?;
+        sched_setaffinity(thread, &cpus(0..stage.options.cpus)).tried("all CPUs for a task")?;
         apply(stage, thread, None, &settings)?;
-        if stage.options.partial {
-            rota_kernel::join_sched_ext(tid).context("cannot join SCHED_EXT")?;
-        }
-        if stage.options.fair {
-            rota_kernel::join_fair(tid).context("cannot join SCHED_OTHER")?;
+        if let Some(prepare) = &stage.options.prepare {
+            prepare(tid).tried(format!("cannot prepare thread {tid}"))?;
         }
     }
     if monotonic_ns() > stage.clock.start_ns() {
-        bail!("the tasks were not ready in time");
+        return Err(PlayError::Failure("the tasks were not ready in time".into()));
     }
     Ok(())
 }
 
 fn spawn(stage: &Arc<Stage>, task: TaskIx, first_ns: u64) -> Result<()> {
-    let (name, settings) = match stage.runner.lock() {
-        Ok(runner) => (runner.name(task).to_owned(), runner.settings(task).clone()),
-        Err(_) => bail!("a task failed"),
+    let (name, settings) = {
+        let runner = stage.runner()?;
+        (runner.name(task).to_owned(), runner.settings(task).clone())
     };
     let theirs = Arc::clone(stage);
     let builder = thread::Builder::new().stack_size(STACK_BYTES);
-    builder.spawn(move || {
+    let spawned = builder.spawn(move || {
         let begin = || {
             // All timers on one CPU.
-            sched_setaffinity(None, &cpus(0..1))?;
+            sched_setaffinity(None, &cpus(0..1)).tried("the first CPU for a task")?;
             enter(&theirs, task, &name)?;
             theirs.clock.sleep_until(first_ns);
             let before_ns = theirs.place(task).slept_at_ns.load(Ordering::Acquire);
             live(&theirs, task, settings, before_ns)
         };
         theirs.note(&name, begin());
-    })?;
+    });
+    spawned.tried("cannot start a thread")?;
     Ok(())
 }
 
@@ -86,17 +78,15 @@ fn wait_for_sleep(stage: &Stage, task: TaskIx) -> Result<()> {
         let tid = stage.place(task).tid.load(Ordering::Acquire);
         if tid != 0 {
             let path = format!("/proc/self/task/{tid}/stat");
-            let stat = fs::read_to_string(&path).context(path)?;
+            let stat = fs::read_to_string(&path).tried(path)?;
             if stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" S")) {
                 stage.place(task).slept_at_ns.store(cpu_time(tid)?, Ordering::Release);
                 return Ok(());
             }
         }
-        if let Some(trouble) = stage.trouble.get() {
-            bail!("{trouble}");
-        }
+        stage.check()?;
         if monotonic_ns() > give_up_ns {
-            bail!("a thread did not get ready");
+            return Err(PlayError::Failure("a thread did not get ready".into()));
         }
     }
 }
@@ -104,8 +94,9 @@ fn wait_for_sleep(stage: &Stage, task: TaskIx) -> Result<()> {
 /// CPU time that a thread has had.
 fn cpu_time(tid: u32) -> Result<u64> {
     let path = format!("/proc/self/task/{tid}/schedstat");
-    let text = fs::read_to_string(&path).context(path)?;
-    text.split(' ').next().and_then(|ns| ns.parse().ok()).context("a schedstat without a time")
+    let text = fs::read_to_string(&path).tried(&path)?;
+    let ns = text.split(' ').next().and_then(|ns| ns.parse().ok());
+    ns.ok_or_else(|| PlayError::Failure(format!("{path}: no time in \"{text}\"")))
 }
 
 fn cpus(numbers: std::ops::Range<u32>) -> CpuSet {

@@ -25,6 +25,8 @@ pub struct Played {
 pub struct PlayedTask {
     /// `<task>-<index>`; the kernel keeps its first 15 bytes.
     pub name: String,
+    /// Its name in the file.
+    pub instance_of: String,
     /// Its thread id; 0: it was forked, and did not run before the end.
     pub tid: u32,
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Time: the run's own clock, CPU time of a thread, and how to use it up.
 
-use crate::hog::PAUSE_EVERY;
-use anyhow::Result;
+use crate::error::Result;
+use crate::PAUSE_EVERY;
 use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{clock_gettime, ClockId, Timespec};
 use std::hint::black_box;
@@ -123,16 +123,17 @@ impl Clock {
 }
 
 /// CPU time of the calling thread.
-pub(crate) fn thread_ns() -> u64 {
+pub fn thread_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::ThreadCPUTime))
 }
 
-pub(crate) fn monotonic_ns() -> u64 {
+/// The monotonic clock.
+pub fn monotonic_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::Monotonic))
 }
 
 /// Sleeps until a time of the monotonic clock.
-pub(crate) fn sleep_until(at_ns: u64) {
+pub fn sleep_until(at_ns: u64) {
     let at = Timespec {
         tv_sec: (at_ns / 1_000_000_000) as i64,
         tv_nsec: (at_ns % 1_000_000_000) as i64,

@@ -2,8 +2,8 @@
 //! What happens to the tasks from outside: the events of a workload, each at its time, from a thread
 //! that no task keeps from a CPU.
 
-use super::Stage;
-use anyhow::{bail, Context, Result};
+use crate::error::{PlayError, Result, Tried};
+use crate::stage::Stage;
 use rota_workload::events::{Action, OutsideEvent, TaskSetting, Tasks};
 use rota_workload::TaskIx;
 use rustix::process::{setpriority_process, Pid};
@@ -21,19 +21,22 @@ enum Deed {
 
 /// Starts the thread, which sleeps until the first event. The caller is above all tasks, and so is
 /// a thread of its.
-pub(super) fn begin(stage: &Arc<Stage>, events: &[OutsideEvent]) -> Result<()> {
+pub(crate) fn begin(stage: &Arc<Stage>, events: &[OutsideEvent]) -> Result<()> {
     let mut plan = plan(events)?;
     if plan.is_empty() {
         return Ok(());
     }
     plan.sort_by_key(|(at_ns, ..)| *at_ns);
     let stage = Arc::clone(stage);
-    thread::Builder::new().name("outside".into()).spawn(move || {
-        for (at_ns, tasks, deed) in plan {
-            stage.clock.sleep_until(at_ns);
-            stage.note(&tasks.name, to_all(&stage, &tasks, &deed));
-        }
-    })?;
+    thread::Builder::new()
+        .name("outside".into())
+        .spawn(move || {
+            for (at_ns, tasks, deed) in plan {
+                stage.clock.sleep_until(at_ns);
+                stage.note(&tasks.name, to_all(&stage, &tasks, &deed));
+            }
+        })
+        .tried("cannot start the thread of the events")?;
     Ok(())
 }
 
@@ -46,7 +49,10 @@ fn plan(events: &[OutsideEvent]) -> Result<Vec<(u64, Tasks, Deed)>> {
         Action::Set(tasks, TaskSetting::Nice(nice)) => {
             Ok((event.at_ns, tasks.clone(), Deed::Nice(*nice)))
         }
-        other => bail!("{}: only nice values and CPUs can be played, not {other}", event.label()),
+        other => Err(PlayError::Workload(format!(
+            "{}: only nice values and CPUs can be played, not {other}",
+            event.label()
+        ))),
     };
     events.iter().map(deed).collect()
 }
@@ -54,7 +60,7 @@ fn plan(events: &[OutsideEvent]) -> Result<Vec<(u64, Tasks, Deed)>> {
 /// To each of the tasks that has a thread.
 fn to_all(stage: &Stage, tasks: &Tasks, deed: &Deed) -> Result<()> {
     let named: Vec<TaskIx> = {
-        let Ok(runner) = stage.runner.lock() else { bail!("a task failed") };
+        let runner = stage.runner()?;
         let all = (0..runner.task_count() as u32).map(TaskIx);
         all.filter(|ix| match tasks.one {
             Some(one) => *ix == one,
@@ -67,12 +73,12 @@ fn to_all(stage: &Stage, tasks: &Tasks, deed: &Deed) -> Result<()> {
         let Some(thread) = Pid::from_raw(tid as i32) else { continue };
         match deed {
             Deed::Nice(nice) => setpriority_process(Some(thread), *nice)
-                .with_context(|| format!("nice value {nice} from outside"))?,
+                .tried(format!("nice value {nice} from outside"))?,
             Deed::Cpus(cpus) => {
                 let mut set = CpuSet::new();
                 cpus.iter().for_each(|cpu| set.set(*cpu as usize));
                 sched_setaffinity(Some(thread), &set)
-                    .with_context(|| format!("CPUs {cpus:?} from outside"))?;
+                    .tried(format!("CPUs {cpus:?} from outside"))?;
             }
         }
     }

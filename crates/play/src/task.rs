@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The life of one task: its settings and its steps.
 
-use super::clock::{thread_ns, FORK_NS};
-use super::{Stage, MOST_TASKS};
-use anyhow::{bail, Context, Result};
+use crate::clock::{thread_ns, FORK_NS};
+use crate::error::{PlayError, Result, Tried};
+use crate::stage::{Stage, MOST_TASKS};
 use rota_workload::{Policy, Settings, Step, TaskIx};
 use rustix::process::{setpriority_process, Pid};
 use rustix::thread::{gettid, sched_setaffinity, sched_yield, set_name, CpuSet};
@@ -14,18 +14,19 @@ use std::sync::Arc;
 use std::thread;
 
 /// A thread needs little, and many of them are made while others are timed.
-pub(super) const STACK_BYTES: usize = 64 << 10;
+pub(crate) const STACK_BYTES: usize = 64 << 10;
 /// What the kernel keeps of a name.
 const COMM_BYTES: usize = 15;
 
 /// Makes the calling thread the task: name, place, punctual timers.
-pub(super) fn enter(stage: &Stage, task: TaskIx, name: &str) -> Result<()> {
+pub(crate) fn enter(stage: &Stage, task: TaskIx, name: &str) -> Result<()> {
     let mut end = name.len().min(COMM_BYTES);
     while !name.is_char_boundary(end) {
         end -= 1;
     }
-    set_name(&CString::new(&name[..end])?).context("set_name")?;
-    rustix::thread::set_current_timer_slack(NonZeroU64::new(1)).context("timer slack")?;
+    let short = CString::new(&name[..end]).tried("a name")?;
+    set_name(&short).tried("set_name")?;
+    rustix::thread::set_current_timer_slack(NonZeroU64::new(1)).tried("timer slack")?;
     let place = stage.place(task);
     place.thread.get_or_init(thread::current);
     place.tid.store(gettid().as_raw_nonzero().get() as u32, Ordering::Release);
@@ -33,24 +34,26 @@ pub(super) fn enter(stage: &Stage, task: TaskIx, name: &str) -> Result<()> {
 }
 
 /// Gives a thread (`None`: the calling one) its settings, as far as they differ.
-pub(super) fn apply(
+pub(crate) fn apply(
     stage: &Stage,
     thread: Option<Pid>,
     old: Option<&Settings>,
     new: &Settings,
 ) -> Result<()> {
     if new.policy != Policy::Other || new.weight.is_some() || new.group.is_some() {
-        bail!("only nice values, shares and CPUs can be played, not {new:?}");
+        return Err(PlayError::Workload(
+            "only nice values, shares and CPUs can be played, not other classes, weights and groups"
+                .into(),
+        ));
     }
     if old.map_or(0, |o| o.priority) != new.priority {
-        setpriority_process(thread, new.priority)
-            .with_context(|| format!("nice value {}", new.priority))?;
+        setpriority_process(thread, new.priority).tried(format!("nice value {}", new.priority))?;
     }
     if old.and_then(|o| o.cpus.as_ref()) != new.cpus.as_ref() {
         let mut set = CpuSet::new();
         let all: Vec<u32> = (0..stage.options.cpus).collect();
         new.cpus.as_deref().unwrap_or(&all).iter().for_each(|cpu| set.set(*cpu as usize));
-        sched_setaffinity(thread, &set).with_context(|| format!("CPUs {:?}", new.cpus))?;
+        sched_setaffinity(thread, &set).tried(format!("CPUs {:?}", new.cpus))?;
     }
     if let Some(share) = new.share.filter(|share| old.and_then(|o| o.share) != Some(*share)) {
         let pid = thread.unwrap_or_else(gettid);
@@ -61,7 +64,7 @@ pub(super) fn apply(
 
 /// Takes the steps of a task until it is over. CPU time beyond `born_with_ns` counts as work, but
 /// for that of forks, which is told.
-pub(super) fn live(
+pub(crate) fn live(
     stage: &Arc<Stage>,
     task: TaskIx,
     mut settings: Settings,
@@ -72,10 +75,7 @@ pub(super) fn live(
     let mut woken = true;
     loop {
         let now_ns = stage.clock.now_ns();
-        let step = match stage.runner.lock() {
-            Ok(mut runner) => runner.next(task, now_ns),
-            Err(_) => bail!("another task failed"),
-        };
+        let step = stage.runner()?.next(task, now_ns);
         match step {
             Step::Run { work_ns } => {
                 due_ns += work_ns;
@@ -123,18 +123,18 @@ pub(super) fn live(
                 settings = new;
             }
             Step::Exit => return Ok(()),
-            Step::Stuck(why) => bail!("{why}"),
+            Step::Stuck(why) => return Err(PlayError::Workload(why)),
         }
     }
 }
 
 fn fork(stage: &Arc<Stage>, child: TaskIx, of_parent: &Settings) -> Result<()> {
     if child.0 as usize >= MOST_TASKS {
-        bail!("there are more than {MOST_TASKS} tasks");
+        return Err(PlayError::Workload(format!("there are more than {MOST_TASKS} tasks")));
     }
-    let (name, settings) = match stage.runner.lock() {
-        Ok(runner) => (runner.name(child).to_owned(), runner.settings(child).clone()),
-        Err(_) => bail!("another task failed"),
+    let (name, settings) = {
+        let runner = stage.runner()?;
+        (runner.name(child).to_owned(), runner.settings(child).clone())
     };
     let (theirs, inherited) = (Arc::clone(stage), of_parent.clone());
     let builder = thread::Builder::new().stack_size(STACK_BYTES);
@@ -147,15 +147,6 @@ fn fork(stage: &Arc<Stage>, child: TaskIx, of_parent: &Settings) -> Result<()> {
             };
             theirs.note(&name, begin());
         })
-        .with_context(|| format!("cannot fork task {}", child.0))?;
+        .tried(format!("cannot fork task {}", child.0))?;
     Ok(())
-}
-
-impl Stage {
-    /// Keeps the first trouble that a task had.
-    pub(super) fn note(&self, task: &str, result: Result<()>) {
-        if let Err(error) = result {
-            self.trouble.get_or_init(|| format!("task {task:?}: {error:#}"));
-        }
-    }
 }

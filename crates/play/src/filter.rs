@@ -6,10 +6,22 @@
 //! which are given to the simulated machine.
 
 use crate::crossing;
-use crate::played::Played;
-use crate::recorded::Interruption;
+use crate::played::{Played, PlayedTask};
 use rota_trace::{Event, EventKind, OffCpu, Sink};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
+
+/// A time at which a CPU ran something else than the workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Interruption {
+    /// Which one.
+    pub cpu: u32,
+    /// From when on, since the start.
+    pub at_ns: u64,
+    /// For how long.
+    pub for_ns: u64,
+}
 
 /// Gathers what a recorder gives.
 #[derive(Debug, Default)]
@@ -39,8 +51,8 @@ pub struct Filtered {
 impl Filtered {
     /// `origin_ns` is what the times of the events count from, on the player's clock.
     pub fn new(played: &Played, origin_ns: u64, events: &[Event]) -> Filtered {
-        let names: HashMap<u32, &str> =
-            played.tasks.iter().map(|task| (task.tid, task.name.as_str())).collect();
+        let names: HashMap<u32, &PlayedTask> =
+            played.tasks.iter().map(|task| (task.tid, task)).collect();
         let mut filtered = Filtered::default();
         filtered.introduce(played, origin_ns, events);
         filtered.interruptions = others(played, origin_ns, events, &names);
@@ -56,8 +68,9 @@ impl Filtered {
                 continue;
             }
             let mut event = Event { time_ns: at_ns - played.start_ns, ..event.clone() };
-            if let EventKind::Task { pid, name, .. } = &mut event.kind {
-                names[pid].clone_into(name);
+            if let EventKind::Task { pid, name, instance_of, .. } = &mut event.kind {
+                names[pid].name.clone_into(name);
+                *instance_of = Some(names[pid].instance_of.as_str().into());
             }
             filtered.events.push(event);
         }
@@ -75,8 +88,9 @@ impl Filtered {
         for task in &played.tasks {
             let Some(weight) = weights.get(&task.tid).copied() else { continue };
             let (pid, name) = (task.tid, task.name.clone());
+            let instance_of = Some(task.instance_of.as_str().into());
             let at_start = |kind| Event { time_ns: 0, cpu: None, kind };
-            self.events.push(at_start(EventKind::Task { pid, name, weight, instance_of: None }));
+            self.events.push(at_start(EventKind::Task { pid, name, weight, instance_of }));
             self.events.push(at_start(EventKind::Fork { pid, parent: 0 }));
         }
     }
@@ -93,7 +107,7 @@ fn others(
     played: &Played,
     origin_ns: u64,
     events: &[Event],
-    names: &HashMap<u32, &str>,
+    names: &HashMap<u32, &PlayedTask>,
 ) -> Vec<Interruption> {
     let mut cpus: BTreeMap<u32, Others> = BTreeMap::new();
     for event in events {
@@ -172,7 +186,12 @@ fn length_of_tick(played: &Played, origin_ns: u64, events: &[Event]) -> u64 {
 }
 
 /// When the CPU of the timers for the start ran one of the tasks; 0: not within a tick.
-fn first_run(played: &Played, origin_ns: u64, events: &[Event], names: &HashMap<u32, &str>) -> u64 {
+fn first_run(
+    played: &Played,
+    origin_ns: u64,
+    events: &[Event],
+    names: &HashMap<u32, &PlayedTask>,
+) -> u64 {
     let at_ns = |event: &Event| (event.time_ns + origin_ns).checked_sub(played.start_ns);
     let enters = |event: &&Event| {
         let known = |pid: u32| names.contains_key(&pid);

@@ -10,7 +10,7 @@ const B: u32 = 102;
 const STRANGER: u32 = 7;
 
 fn played() -> Played {
-    let task = |name: &str, tid| PlayedTask { name: name.into(), tid };
+    let task = |name: &str, tid| PlayedTask { name: name.into(), instance_of: name.into(), tid };
     let tasks = vec![task("a-0", A), task("b-1", B)];
     Played { start_ns: 1000, duration_ns: 500, period_ns: 400_000, fork_ns: 0, tasks }
 }

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! This computer, as far as the simulator has to be told of it.
+
+use crate::error::Error;
+use crate::output::messages;
+use rota_kernel::Fair;
+use rota_machine::topology::Topology;
+use serde::Serialize;
+
+/// Ticks per second where the kernel's configuration cannot be read.
+const USUAL_HZ: u32 = 250;
+const AUTOGROUPS: &str = "/proc/sys/kernel/sched_autogroup_enabled";
+
+/// This computer.
+#[derive(Debug, Serialize)]
+pub(super) struct Computer {
+    /// Release of its kernel.
+    pub(super) kernel: String,
+    pub(super) cpus: u32,
+    /// CPUs of a core, a last-level cache and a node.
+    pub(super) smt: u32,
+    pub(super) llc: u32,
+    pub(super) node: u32,
+    pub(super) hz: u32,
+    pub(super) autogroups: bool,
+    /// How its fair class is set; `None`: that cannot be read.
+    pub(super) fair: Option<Fair>,
+    #[serde(skip)]
+    pub(super) topology: Option<Topology>,
+}
+
+impl Computer {
+    /// Looks, and says what could not be seen.
+    pub(super) fn look() -> Result<Self, Error> {
+        if let Some(scheduler) = rota_kernel::sysfs::loaded() {
+            return Err(Error::Input(format!(
+                "the scheduler {scheduler} is loaded, expected the kernel's own: end it first"
+            )));
+        }
+        let arranged = rota_kernel::Topology::read();
+        let cpus = arranged.core.len() as u32;
+        let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+        let all = if cpus == 1 { "0".to_owned() } else { format!("0-{}", cpus - 1) };
+        if online.trim() != all {
+            return Err(Error::Input(format!(
+                "CPUs {} are online, expected all from 0 to {}",
+                online.trim(),
+                cpus - 1
+            )));
+        }
+        let [smt, llc, node] = [&arranged.core, &arranged.llc, &arranged.node].map(|of| size(of));
+        let topology = match (smt, llc, node) {
+            (Some(smt), Some(llc), Some(node)) => Topology::new(cpus, smt, llc, node).ok(),
+            _ => None,
+        };
+        if topology.is_none() {
+            messages::line(
+                "note: this computer's cores or caches are not alike, or not numbered one after the other: \
+                 the simulated machine has CPUs without SMT and one cache",
+            );
+        }
+        let hz = rota_kernel::hz().unwrap_or_else(|| {
+            messages::line(&format!(
+                "note: the kernel's configuration cannot be read, {USUAL_HZ} ticks per second are assumed"
+            ));
+            USUAL_HZ
+        });
+        let fair = Fair::read().map_err(|e| {
+            messages::line(&format!(
+                "note: the settings of the fair class cannot be read, so the defaults of Linux 7.2 are \
+                 simulated: {e} (mount -t debugfs none /sys/kernel/debug)"
+            ));
+        });
+        let autogroups = std::fs::read_to_string(AUTOGROUPS).is_ok_and(|on| on.trim() == "1");
+        let known =
+            |size: Option<u32>, flat: u32| size.filter(|_| topology.is_some()).unwrap_or(flat);
+        Ok(Self {
+            kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
+            cpus,
+            smt: known(smt, 1),
+            llc: known(llc, cpus),
+            node: known(node, cpus),
+            hz,
+            autogroups,
+            fair: fair.ok(),
+            topology,
+        })
+    }
+
+    /// Its CPUs, as the simulator wants them.
+    pub(super) fn topology(&self) -> Result<Topology, Error> {
+        Ok(match &self.topology {
+            Some(topology) => topology.clone(),
+            None => Topology::flat(self.cpus)?,
+        })
+    }
+
+    /// For people.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let Self { kernel, cpus, smt, llc, node, hz, .. } = self;
+        let autogroups = if self.autogroups { "on" } else { "off" };
+        let settings = self.fair.as_ref().map_or("its settings unknown".to_owned(), |fair| {
+            let slice = crate::output::units::duration(fair.base_slice_ns);
+            format!("base slice {slice}, preempt {}", fair.preempt)
+        });
+        vec![format!(
+            "Linux {kernel}, {cpus} CPUs (smt={smt},llc={llc},node={node}), {hz} ticks per second, \
+             {settings}, autogroups {autogroups}"
+        )]
+    }
+}
+
+/// Of groups that follow each other and have one size, that size.
+fn size(group_of: &[u32]) -> Option<u32> {
+    let size = group_of.iter().filter(|group| **group == group_of[0]).count();
+    let expected = |cpu: usize| (cpu / size) as u32;
+    group_of.iter().enumerate().all(|(cpu, group)| *group == expected(cpu)).then_some(size as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size;
+
+    #[test]
+    fn groups_of_one_size_that_follow_each_other_have_a_size() {
+        assert_eq!(size(&[0, 0, 1, 1]), Some(2));
+        assert_eq!(size(&[0, 1, 2]), Some(1));
+        assert_eq!(size(&[0, 0, 0]), Some(3));
+    }
+
+    #[test]
+    fn groups_that_differ_or_take_turns_have_none() {
+        assert_eq!(size(&[0, 0, 1]), None);
+        assert_eq!(size(&[0, 1, 0, 1]), None);
+    }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A load on this computer: played by a process of its own, and recorded.
+
+use super::computer::Computer;
+use super::loads::Played as Load;
+use super::AgreeChildArgs;
+use crate::error::{Error, Status};
+use crate::load;
+use crate::output::json;
+use rota_kernel::events::{RecordOptions, Recorder, Scope};
+use rota_measure::{GroupNumbers, Summary};
+use rota_play::{Filtered, Options, PlayError, Played, Tape};
+use rota_trace::Sink;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// How often the recorder's buffer is read.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What the computer did.
+pub(super) struct Live {
+    pub(super) groups: Vec<GroupNumbers>,
+    /// Part of the computer that tasks of others had.
+    pub(super) others: f64,
+    /// Records that were lost, or do not fit each other.
+    pub(super) lost: u64,
+}
+
+/// Plays and records.
+pub(super) fn run(load: &Load, seed: u64, computer: &Computer) -> Result<Live, Error> {
+    let own = std::env::current_exe()
+        .map_err(|e| Error::Failure(format!("cannot find this program: {e}")))?;
+    let options = RecordOptions { scope: Scope::System, ..RecordOptions::default() };
+    let mut recorder = Recorder::start(&options)?;
+    let origin_ns = recorder.begin_ns();
+    let mut child = Command::new(own)
+        .args(["bench", "agree-child"])
+        .arg(load.path())
+        .args(["--duration", &format!("{}ns", load.duration_ns)])
+        .args(["--seed", &seed.to_string(), "--hz", &computer.hz.to_string()])
+        .args(["--cpus", &computer.cpus.to_string()])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|e| Error::Failure(format!("cannot start the player: {e}")))?;
+    let failed = |e: std::io::Error| Error::Failure(format!("cannot wait for the player: {e}"));
+    let mut tape = Tape::default();
+    while child.try_wait().map_err(failed)?.is_none() {
+        std::thread::sleep(LOOK);
+        recorder.poll(&mut tape)?;
+    }
+    let output = child.wait_with_output().map_err(failed)?;
+    let (facts, _) = recorder.finish(&mut tape)?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let why = said.trim().trim_start_matches("rota: ").trim_start_matches("error: ");
+        return Err(Error::Failure(format!("{}: {why}", load.name)));
+    }
+    let played: Played = serde_json::from_slice(&output.stdout)
+        .map_err(|e| Error::Failure(format!("what the player said: {e}")))?;
+    let filtered = Filtered::new(&played, origin_ns, &tape.0);
+    let mut summary = Summary::new(computer.cpus);
+    filtered.events.iter().for_each(|event| summary.event(event));
+    let interrupted_ns: u64 = filtered.interruptions.iter().map(|i| i.for_ns).sum();
+    let capacity_ns = played.duration_ns * u64::from(computer.cpus);
+    Ok(Live {
+        groups: summary.finish_all(played.duration_ns).groups,
+        others: interrupted_ns as f64 / capacity_ns.max(1) as f64,
+        lost: facts.lost.total() + facts.repaired + facts.late,
+    })
+}
+
+/// The player.
+pub(super) fn child(args: &AgreeChildArgs) -> Result<Status, Error> {
+    let load = load::Load::read(&args.workload)?;
+    let options = Options {
+        duration_ns: args.duration,
+        seed: args.seed,
+        hz: args.hz,
+        cpus: args.cpus,
+        quiet: true,
+        prepare: None,
+        share: None,
+    };
+    let played = rota_play::play(&load.workload, options).map_err(|error| match error {
+        PlayError::Workload(why) => Error::Input(why),
+        PlayError::Failure(why) => Error::Failure(why),
+    })?;
+    json::print(&mut crate::output::stdout(), &played)?;
+    Ok(Status::Done)
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The same load in the simulator, on a machine like this computer, under `eevdf`.
+
+use super::computer::Computer;
+use super::loads::Played as Load;
+use crate::error::Error;
+use crate::object;
+use rota_machine::config::Config;
+use rota_machine::kernel::Kernel;
+use rota_machine::lab::Lab;
+use rota_measure::GroupNumbers;
+use rota_sim::{Simulation, Watchers};
+
+/// The player's threads exist before the start, and wake up then: they are not placed as new ones.
+const OLD_TASKS: [&str; 2] = ["no_place_deadline_initial=true", "no_balance_fork=true"];
+
+pub(super) fn run(load: &Load, seed: u64, computer: &Computer) -> Result<Vec<GroupNumbers>, Error> {
+    let kernel = Kernel::default().with_hz(computer.hz);
+    let mut policy = object::link_shipped(rota_catalog::find("eevdf")?, &kernel)?;
+    let tick_ns = 1_000_000_000 / u64::from(computer.hz.max(1));
+    let mut set = vec![format!("tick_ns={}", tick_ns.clamp(1_000_000, 10_000_000))];
+    set.push(format!("seed={seed}"));
+    set.extend(OLD_TASKS.map(str::to_owned));
+    set.extend(computer.fair.iter().flat_map(|fair| fair.tunables()));
+    for (name, value) in set.iter().filter_map(|set| set.split_once('=')) {
+        policy.set(name, value)?;
+    }
+    let mut config = Config::new(computer.topology()?, load.duration_ns);
+    config.hz = computer.hz;
+    (config.seed, config.shuffle_ties) = (seed, true);
+    config.lab = Some(Lab { starts_keep_order: true, enq_exiting: true, ..Lab::default() });
+    let measured = Simulation::new(&policy, &load.workload, config).measure(Watchers::default())?;
+    if measured.outcome.exit.kind.is_error() {
+        let exit = &measured.outcome.exit;
+        return Err(Error::Failure(format!("{}: eevdf was ejected: {exit}", load.name)));
+    }
+    Ok(measured.groups)
+}

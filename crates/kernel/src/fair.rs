@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How the kernel's fair class is set on this computer, and the policy `eevdf` as it.
+
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io;
+use std::path::Path;
+
+const FOLDER: &str = "/sys/kernel/debug/sched";
+
+/// Features of the fair class that the policy has, and its tunables that switch them off.
+const FEATURES: [(&str, &str); 8] = [
+    ("PLACE_LAG", "no_place_lag"),
+    ("PLACE_DEADLINE_INITIAL", "no_place_deadline_initial"),
+    ("PLACE_REL_DEADLINE", "no_place_rel_deadline"),
+    ("RUN_TO_PARITY", "no_run_to_parity"),
+    ("PREEMPT_SHORT", "no_preempt_short"),
+    ("DELAY_DEQUEUE", "no_delay_dequeue"),
+    ("DELAY_ZERO", "no_delay_zero"),
+    ("WAKEUP_PREEMPTION", "no_wakeup_preemption"),
+];
+
+/// Of 1024 times that a CPU becomes idle it looks for work so often at first. A machine that has been
+/// up for a while, mostly idle, took longer than 4.3 s for 512 of them, and looks always (`NI_RATE`).
+const NEWIDLE_RATIO: u32 = 1024;
+
+/// How the kernel's fair class is set: what `/sys/kernel/debug/sched` says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fair {
+    /// The slice of who asks for none, with this computer's number of CPUs.
+    pub base_slice_ns: u64,
+    /// Its features, those that are off with `NO_` before them.
+    pub features: Vec<String>,
+    /// When it preempts: `none`, `voluntary`, `full` or `lazy`.
+    pub preempt: String,
+    /// What it cost a CPU that became idle to look for work, as measured, on average over the CPUs;
+    /// `None`: there is one CPU.
+    #[serde(default)]
+    pub newidle_cost_ns: Option<u64>,
+}
+
+impl Fair {
+    /// Reads it from debugfs, which has to be mounted and takes root. Kernels show what looking for
+    /// work cost while `verbose` is on, so that is switched on for the moment.
+    pub fn read() -> io::Result<Fair> {
+        Self::read_from(Path::new(FOLDER))
+    }
+
+    fn read_from(folder: &Path) -> io::Result<Fair> {
+        Ok(Fair {
+            base_slice_ns: number(folder, "base_slice_ns")?,
+            features: text(folder, "features")?.split_whitespace().map(str::to_owned).collect(),
+            preempt: chosen(&text(folder, "preempt")?),
+            newidle_cost_ns: newidle_cost_ns(folder)?,
+        })
+    }
+
+    /// The tunables of the policy `eevdf`, `name=value`, with which it is set as the fair class is.
+    pub fn tunables(&self) -> Vec<String> {
+        let slice = format!("base_slice_ns={}", self.base_slice_ns);
+        let mut set = vec![slice, "tunable_scaling=none".to_owned()];
+        if let Some(ns) = self.newidle_cost_ns {
+            set.push(format!("newidle_cost_ns={}", ns.min(10_000_000)));
+            set.push(format!("newidle_ratio={NEWIDLE_RATIO}"));
+        }
+        // Only `lazy` waits for the next tick (resched_curr_lazy()).
+        if self.preempt != "lazy" {
+            set.push("preempt_full=true".to_owned());
+        }
+        let off =
+            |feature: &str| self.features.iter().any(|f| f.strip_prefix("NO_") == Some(feature));
+        let switched_off = FEATURES.iter().filter(|(feature, _)| off(feature));
+        set.extend(switched_off.map(|(_, tunable)| format!("{tunable}=true")));
+        set
+    }
+}
+
+/// A CPU without others has no domain.
+fn newidle_cost_ns(folder: &Path) -> io::Result<Option<u64>> {
+    let verbose = folder.join("verbose");
+    let before = text(folder, "verbose")?;
+    fs::write(&verbose, "Y").map_err(|e| of(&verbose, e))?;
+    let mut costs: Vec<u64> = Vec::new();
+    for cpu in 0.. {
+        let name = format!("domains/cpu{cpu}/domain0/max_newidle_lb_cost");
+        if !folder.join(&name).exists() {
+            break;
+        }
+        costs.push(number(folder, &name)?);
+    }
+    fs::write(&verbose, before.trim()).map_err(|e| of(&verbose, e))?;
+    Ok(costs.iter().sum::<u64>().checked_div(costs.len() as u64))
+}
+
+fn text(folder: &Path, name: &str) -> io::Result<String> {
+    let path = folder.join(name);
+    fs::read_to_string(&path).map_err(|e| of(&path, e))
+}
+
+fn number(folder: &Path, name: &str) -> io::Result<u64> {
+    let text = text(folder, name)?;
+    let bad =
+        || io::Error::other(format!("{}: \"{text}\" is no number", folder.join(name).display()));
+    text.trim().parse().map_err(|_| bad())
+}
+
+fn of(path: &Path, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+/// Of a list of modes the one in parentheses; the only one if there is no choice.
+fn chosen(modes: &str) -> String {
+    let mut words = modes.split_whitespace();
+    let marked = words.clone().find_map(|word| word.strip_prefix('(')?.strip_suffix(')'));
+    marked.or(words.next()).unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(preempt: &str) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        put("base_slice_ns", "1400000\n");
+        put("features", "PLACE_LAG NO_DELAY_DEQUEUE NO_HRTICK \n");
+        put("preempt", preempt);
+        put("verbose", "N\n");
+        put("domains/cpu0/domain0/max_newidle_lb_cost", "30000\n");
+        put("domains/cpu1/domain0/max_newidle_lb_cost", "32000\n");
+        dir
+    }
+
+    #[test]
+    fn the_policy_is_set_as_the_fair_class_is() {
+        let dir = folder("none voluntary full (lazy)\n");
+
+        let fair = Fair::read_from(dir.path()).unwrap();
+
+        let expected = [
+            "base_slice_ns=1400000",
+            "tunable_scaling=none",
+            "newidle_cost_ns=31000",
+            "newidle_ratio=1024",
+            "no_delay_dequeue=true",
+        ];
+        assert_eq!(fair.tunables(), expected);
+        assert_eq!(fs::read_to_string(dir.path().join("verbose")).unwrap(), "N");
+    }
+
+    #[test]
+    fn all_modes_but_lazy_preempt_at_once() {
+        for (modes, mode) in
+            [("(none) voluntary full lazy\n", "none"), ("full\n", "full"), ("none (full)", "full")]
+        {
+            let fair = Fair::read_from(folder(modes).path()).unwrap();
+
+            assert_eq!(fair.preempt, mode);
+            assert!(fair.tunables().contains(&"preempt_full=true".to_owned()), "{modes}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_missing_or_no_number_is_named() {
+        let dir = folder("full\n");
+        fs::write(dir.path().join("base_slice_ns"), "soon").unwrap();
+
+        let why = Fair::read_from(dir.path()).unwrap_err().to_string();
+
+        assert!(why.ends_with("base_slice_ns: \"soon\" is no number"), "{why}");
+        let why = Fair::read_from(Path::new("/nonexistent")).unwrap_err().to_string();
+        assert!(why.starts_with("/nonexistent/base_slice_ns: "), "{why}");
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The run as a whole, and what is told of it.
+
+use crate::error::{PlayError, Result};
+use crate::played::{Played, PlayedTask};
+use crate::stage::Stage;
+use crate::{outside, start};
+use rota_workload::{SeededRunner, TaskIx, Workload};
+use std::io;
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
+
+/// Time for each task to line up, in ns.
+const LEAD_NS: u64 = 3_000_000;
+
+/// What is done to a thread, by its id.
+type Deed = Box<dyn Fn(u32) -> io::Result<()> + Send + Sync>;
+/// What is done with a thread's share.
+type ShareDeed = Box<dyn Fn(u32, u64) -> io::Result<()> + Send + Sync>;
+
+/// How a workload is played.
+pub struct Options {
+    /// How long, in ns.
+    pub duration_ns: u64,
+    /// Of the tasks' random numbers.
+    pub seed: u64,
+    /// Ticks per second: the tasks start at one.
+    pub hz: u32,
+    /// CPUs of the computer, from 0 on.
+    pub cpus: u32,
+    /// Not to ask the kernel for a thread's CPU time while it has work to do: the fair class checks
+    /// then whether to preempt it.
+    pub quiet: bool,
+    /// Is done to each task of the file before the start.
+    pub prepare: Option<Deed>,
+    /// Tells the scheduler a share; without it shares have no effect.
+    pub share: Option<ShareDeed>,
+}
+
+/// Plays a workload to its end, or until `duration_ns` is over. Its threads are left to the end of
+/// the process, which should be one of its own.
+pub fn play(workload: &Arc<Workload>, options: Options) -> Result<Played> {
+    let (duration_ns, seed) = (options.duration_ns, options.seed);
+    let period_ns = 1_000_000_000 / u64::from(options.hz.max(1));
+    let stage = Arc::new(Stage::new(SeededRunner::new(Arc::clone(workload), seed), options));
+    start::line_up(&stage, LEAD_NS, period_ns)?;
+    outside::begin(&stage, &workload.outside)?;
+    stage.clock.sleep_until(duration_ns);
+    stage.check()?;
+    let runner = stage.runner()?;
+    let tasks = (0..runner.task_count() as u32).map(TaskIx);
+    let told = tasks.map(|ix| PlayedTask {
+        name: runner.name(ix).to_owned(),
+        instance_of: runner.instance_of(ix).as_ref().to_owned(),
+        tid: stage.place(ix).tid.load(Ordering::Acquire),
+    });
+    let (start_ns, tasks) = (stage.clock.start_ns(), told.collect());
+    let [forks_ns, forks] = [&stage.forks.0, &stage.forks.1].map(|sum| sum.load(Ordering::Relaxed));
+    let fork_ns = forks_ns.checked_div(forks).unwrap_or(0);
+    Ok(Played { start_ns, duration_ns, period_ns, fork_ns, tasks })
+}
+
+impl Options {
+    /// Tells the scheduler a task's share.
+    pub(crate) fn publish_share(&self, tid: u32, share: u64) -> Result<()> {
+        let Some(publish) = &self.share else { return Ok(()) };
+        publish(tid, share)
+            .map_err(|e| PlayError::Failure(format!("share {share} of thread {tid}: {e}")))
+    }
+}
