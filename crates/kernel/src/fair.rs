@@ -64,16 +64,19 @@ impl Fair {
             set.push(format!("newidle_cost_ns={}", ns.min(10_000_000)));
             set.push(format!("newidle_ratio={NEWIDLE_RATIO}"));
         }
-        // Only `lazy` waits for the next tick (resched_curr_lazy()).
-        if self.preempt != "lazy" {
-            set.push("preempt_full=true".to_owned());
-        }
+        set.extend(preemption(&self.preempt).map(str::to_owned));
         let off =
             |feature: &str| self.features.iter().any(|f| f.strip_prefix("NO_") == Some(feature));
         let switched_off = FEATURES.iter().filter(|(feature, _)| off(feature));
         set.extend(switched_off.map(|(_, tunable)| format!("{tunable}=true")));
         set
     }
+}
+
+/// The tunable of `eevdf` for a mode of preemption, if it takes one: only `lazy` waits for the next
+/// tick (`resched_curr_lazy()`).
+pub fn preemption(mode: &str) -> Option<&'static str> {
+    (mode != "lazy").then_some("preempt_full=true")
 }
 
 /// A CPU without others has no domain.

@@ -9,14 +9,14 @@
 mod attached;
 pub mod check;
 mod class;
+mod configuration;
 pub mod control;
 mod error;
 pub mod events;
 mod exit;
-mod fair;
+pub mod fair;
 mod fdinfo;
 mod globals;
-mod hz;
 mod inner_maps;
 mod kernel_log;
 mod live;
@@ -32,10 +32,10 @@ mod topology;
 
 pub use attached::Attached;
 pub use class::{join_fair, join_sched_ext};
+pub use configuration::Configuration;
 pub use error::LoadError;
 pub use exit::Exit;
 pub use fair::Fair;
-pub use hz::hz;
 pub use live::{kernel_btf, link, VMLINUX_BTF};
 pub use loaded::Loaded;
 pub use process::{end_thread, process_cpu_time};

@@ -3,9 +3,10 @@
 
 use crate::error::Error;
 use crate::output::messages;
-use rota_kernel::Fair;
+use rota_kernel::{Configuration, Fair};
 use rota_machine::topology::Topology;
 use serde::Serialize;
+use std::io::ErrorKind;
 
 /// Ticks per second where the kernel's configuration cannot be read.
 const USUAL_HZ: u32 = 250;
@@ -23,6 +24,8 @@ pub(super) struct Computer {
     pub(super) node: u32,
     pub(super) hz: u32,
     pub(super) autogroups: bool,
+    /// When it preempts; `None`: not known.
+    pub(super) preempt: Option<String>,
     /// How its fair class is set; `None`: that cannot be read.
     pub(super) fair: Option<Fair>,
     #[serde(skip)]
@@ -59,18 +62,27 @@ impl Computer {
                  the simulated machine has CPUs without SMT and one cache",
             );
         }
-        let hz = rota_kernel::hz().unwrap_or_else(|| {
+        let configuration = Configuration::read().unwrap_or_default();
+        let hz = configuration.hz.unwrap_or_else(|| {
             messages::line(&format!(
-                "note: the kernel's configuration cannot be read, {USUAL_HZ} ticks per second are assumed"
+                "note: the kernel's configuration cannot be read, {USUAL_HZ} ticks per second are \
+                 assumed"
             ));
             USUAL_HZ
         });
-        let fair = Fair::read().map_err(|e| {
+        let fair = Fair::read();
+        if let Err(error) = &fair {
+            let hint = match error.kind() {
+                ErrorKind::NotFound => " (mount -t debugfs none /sys/kernel/debug)",
+                _ => "",
+            };
             messages::line(&format!(
-                "note: the settings of the fair class cannot be read, so the defaults of Linux 7.2 are \
-                 simulated: {e} (mount -t debugfs none /sys/kernel/debug)"
+                "note: the settings of the fair class cannot be read, so the defaults of Linux 7.2 \
+                 are simulated: {error}{hint}"
             ));
-        });
+        }
+        let preempt = fair.as_ref().map(|fair| fair.preempt.clone()).ok();
+        let preempt = preempt.or(configuration.preempt.map(str::to_owned));
         let autogroups = std::fs::read_to_string(AUTOGROUPS).is_ok_and(|on| on.trim() == "1");
         let known =
             |size: Option<u32>, flat: u32| size.filter(|_| topology.is_some()).unwrap_or(flat);
@@ -82,6 +94,7 @@ impl Computer {
             node: known(node, cpus),
             hz,
             autogroups,
+            preempt,
             fair: fair.ok(),
             topology,
         })
@@ -99,13 +112,13 @@ impl Computer {
     pub(super) fn lines(&self) -> Vec<String> {
         let Self { kernel, cpus, smt, llc, node, hz, .. } = self;
         let autogroups = if self.autogroups { "on" } else { "off" };
-        let settings = self.fair.as_ref().map_or("its settings unknown".to_owned(), |fair| {
-            let slice = crate::output::units::duration(fair.base_slice_ns);
-            format!("base slice {slice}, preempt {}", fair.preempt)
+        let slice = self.fair.as_ref().map_or("of unknown length".to_owned(), |fair| {
+            crate::output::units::duration(fair.base_slice_ns)
         });
+        let preempt = self.preempt.as_deref().unwrap_or("unknown");
         vec![format!(
             "Linux {kernel}, {cpus} CPUs (smt={smt},llc={llc},node={node}), {hz} ticks per second, \
-             {settings}, autogroups {autogroups}"
+             base slice {slice}, preempt {preempt}, autogroups {autogroups}"
         )]
     }
 }

@@ -67,7 +67,7 @@ pub(super) fn run(load: &Load, seed: u64, computer: &Computer) -> Result<Live, E
     Ok(Live {
         groups: summary.finish_all(played.duration_ns).groups,
         others: interrupted_ns as f64 / capacity_ns.max(1) as f64,
-        lost: facts.lost.total() + facts.repaired + facts.late,
+        lost: facts.lost.total() + facts.repaired,
     })
 }
 

@@ -5,6 +5,7 @@ use super::computer::Computer;
 use super::loads::Played as Load;
 use crate::error::Error;
 use crate::object;
+use rota_kernel::fair::preemption;
 use rota_machine::config::Config;
 use rota_machine::kernel::Kernel;
 use rota_machine::lab::Lab;
@@ -21,7 +22,10 @@ pub(super) fn run(load: &Load, seed: u64, computer: &Computer) -> Result<Vec<Gro
     let mut set = vec![format!("tick_ns={}", tick_ns.clamp(1_000_000, 10_000_000))];
     set.push(format!("seed={seed}"));
     set.extend(OLD_TASKS.map(str::to_owned));
-    set.extend(computer.fair.iter().flat_map(|fair| fair.tunables()));
+    match &computer.fair {
+        Some(fair) => set.extend(fair.tunables()),
+        None => set.extend(computer.preempt.as_deref().and_then(preemption).map(str::to_owned)),
+    }
     for (name, value) in set.iter().filter_map(|set| set.split_once('=')) {
         policy.set(name, value)?;
     }
