@@ -49,8 +49,8 @@ enum scaling { SCALING_LOG, SCALING_NONE, SCALING_LINEAR };
 const volatile u32 tunable_scaling help_text("how base_slice_ns grows with up to 8 CPUs: times 1 + "
 					     "log2(CPUs), not, or by CPUs")
 values("log|none|linear") = SCALING_LOG;
-const volatile u64 tick_ns help_text("the kernel's timer tick; lag is bounded by it") unit(ns)
-range(1000000, 10000000) = 4000000;
+const volatile u64 tick_ns help_text("the kernel's timer tick; lag is bounded by it")
+unit(ns) follows_tick range(1000000, 10000000) = 4000000;
 const volatile u32 imbalance_pct
 	help_text("load of another CPU, in percent of its own, from which a CPU pulls")
 	range(100, 1000) = 117;

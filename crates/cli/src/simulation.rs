@@ -72,9 +72,7 @@ pub(crate) fn of(policy: &Policy, load: &Load, config: Config) -> Result<Simulat
 
 /// With Linux's fair class, which the shipped eevdf is.
 pub(crate) fn with_fair(simulation: Simulation, kernel: &Kernel) -> Result<Simulation, Error> {
-    let mut fair = object::link_shipped(rota_catalog::find("eevdf")?, kernel)?;
-    let tick_ns = 1_000_000_000 / u64::from(kernel.hz().max(1));
-    fair.set("tick_ns", &tick_ns.clamp(1_000_000, 10_000_000).to_string())?;
+    let fair = object::link_shipped(rota_catalog::find("eevdf")?, kernel)?;
     Ok(simulation.with_fair(&fair))
 }
 

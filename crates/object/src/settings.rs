@@ -4,7 +4,8 @@
 //! A tunable is a `const volatile` global with declaration tags: `help:…`, `unit:ns`,
 //! `min:…`, `max:…`, `scale:1024` (the integer is the user's decimal times 1024),
 //! `values:a|b|c` (the integers 0, 1, 2 by name), `infinite:yes` (`inf` and `-inf` stand
-//! for the greatest and the least number of the type, whatever the range). `min` and `max` are in the user's
+//! for the greatest and the least number of the type, whatever the range), `follows:tick` (nanoseconds of
+//! the kernel's tick, unless it is set). `min` and `max` are in the user's
 //! terms: with `scale:1024`, `max:2` allows the integer 2048. Objects without tags
 //! have [`Image::options`]: all their `const volatile` globals.
 //!
@@ -18,6 +19,7 @@ mod place;
 mod render;
 mod scalar;
 mod setup;
+mod tick;
 mod tree;
 mod value;
 

@@ -26,11 +26,13 @@ impl std::fmt::Debug for Policy {
 }
 
 impl Policy {
-    /// Links a BPF object (ELF, aligned to 8 bytes); `name` is what errors call it.
+    /// Links a BPF object (ELF, aligned to 8 bytes); `name` is what errors call it. Tunables that
+    /// follow the tick have that of `kernel` from here on.
     pub fn link(name: &str, object: &[u8], kernel: &Kernel) -> Result<Self, LoadError> {
         let object = Object::parse(name, object)?;
-        let image = Arc::new(link(&object, kernel.btf(), kernel)?);
-        Ok(Self { image, kernel: kernel.clone() })
+        let mut image = link(&object, kernel.btf(), kernel)?;
+        image.follow_tick(kernel.hz());
+        Ok(Self { image: Arc::new(image), kernel: kernel.clone() })
     }
 
     /// Chooses a scheduler of an object that has several, by the name of its `sched_ext_ops`.

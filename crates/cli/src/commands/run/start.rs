@@ -7,7 +7,7 @@ use crate::object::Found;
 use crate::output::messages;
 use crate::prepare;
 use rota_kernel::control::Description;
-use rota_kernel::{sysfs, Attached, LoadError, LoadOptions, Scheduler, Topology};
+use rota_kernel::{sysfs, Attached, Configuration, LoadError, LoadOptions, Scheduler, Topology};
 use rota_manifest::CpuFacts;
 use rota_object::btf::Btf;
 use std::sync::Arc;
@@ -45,6 +45,9 @@ pub(crate) fn start(
 ) -> Result<Attached, Error> {
     let hotplug_seq = sysfs::hotplug_seq();
     let mut image = rota_kernel::link(&found.bytes, found.called(), kernel)?;
+    if let Some(hz) = Configuration::read().and_then(|configuration| configuration.hz) {
+        image.follow_tick(hz);
+    }
     let setup = prepare::setup(args.manifest.as_deref(), &facts(), &image)?;
     rota_sim::prepare(&mut image, &setup, &settings.set)?;
     let options = LoadOptions {

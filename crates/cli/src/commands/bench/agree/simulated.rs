@@ -18,9 +18,7 @@ const OLD_TASKS: [&str; 2] = ["no_place_deadline_initial=true", "no_balance_fork
 pub(super) fn run(load: &Load, seed: u64, computer: &Computer) -> Result<Vec<GroupNumbers>, Error> {
     let kernel = Kernel::default().with_hz(computer.hz);
     let mut policy = object::link_shipped(rota_catalog::find("eevdf")?, &kernel)?;
-    let tick_ns = 1_000_000_000 / u64::from(computer.hz.max(1));
-    let mut set = vec![format!("tick_ns={}", tick_ns.clamp(1_000_000, 10_000_000))];
-    set.push(format!("seed={seed}"));
+    let mut set = vec![format!("seed={seed}")];
     set.extend(OLD_TASKS.map(str::to_owned));
     match &computer.fair {
         Some(fair) => set.extend(fair.tunables()),
