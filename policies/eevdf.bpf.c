@@ -84,6 +84,8 @@ u64 base_slice;
 
 #include "eevdf_rules.bpf.h"
 #include "eevdf_balance.bpf.h"
+/* A task that is sent to another CPU comes into its queue even if no other takes its place. */
+#define FAIR_FLAGS (SCX_OPS_KEEP_BUILTIN_IDLE | SCX_OPS_ENQ_LAST)
 #include "fair_ops.bpf.h"
 
 static void ask(u32 slot, struct task_struct *p)
@@ -232,6 +234,8 @@ static bool preempts(u32 cpu, u32 slot, bool comes_first_time)
 
 s32 BPF_STRUCT_OPS(eevdf_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
+	if (has_domains())
+		return choose_in_domains(p, prev_cpu, wake_flags);
 	return work_conserving ? choose_queue(p, prev_cpu, wake_flags)
 			       : choose_as_linux(p, prev_cpu, wake_flags);
 }
@@ -273,6 +277,8 @@ bool BPF_STRUCT_OPS(eevdf_yield, struct task_struct *from, struct task_struct *t
 void BPF_STRUCT_OPS(eevdf_update_idle, s32 cpu, bool idle)
 {
 	fair_update_idle(cpu, idle);
+	if (idle && has_domains())
+		note_idle_core(cpu);
 	/* One look at the others is all that it takes: see NI_RANDOM. */
 	if (idle)
 		look_again(cpu, work_conserving ? nr_waiting : queue_of(cpu)->nr_waiting);

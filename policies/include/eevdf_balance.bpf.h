@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * When tasks are pulled to another CPU, as in Linux 7.2, in one domain with all CPUs, which share
- * a last-level cache: kernel/sched/fair.c, with the functions named. Tasks can wait while other
+ * a last-level cache: kernel/sched/fair.c, with the functions named. (With several domains, see
+ * eevdf_domains_pull.bpf.h.) Tasks can wait while other
  * CPUs are idle: a wakeup scans some of the CPUs only (eevdf_wake.bpf.h), a CPU that runs out of
  * tasks pulls one only if it is usually idle for longer than the scan costs, and others pull in
  * intervals. With work_conserving the policy balances as fair_balance.bpf.h says instead.
  *
- * Not here: wake_wide(), util_est, active balancing, tasks that are all tied. Needs the lock,
- * but for choosing a queue.
+ * Not here: util_est; and in one domain wake_wide(), active balancing, tasks that are all tied.
+ * Needs the lock, but for choosing a queue.
  */
 #ifndef ROTA_EEVDF_BALANCE_BPF_H
 #define ROTA_EEVDF_BALANCE_BPF_H
@@ -22,8 +23,6 @@
 #define NICE_TRIES	  1	 /* in vain, then hot clients are moved too (cache_nice_tries) */
 #define MIGRATION_COST_NS 500000 /* (sysctl_sched_migration_cost) */
 
-const volatile bool work_conserving
-	help_text("no task waits while a CPU that it may use is idle; not as Linux");
 const volatile u64 newidle_cost_ns
 	help_text("what looking for work costs a CPU that becomes idle; the kernel measures it")
 	unit(ns) range(0, 10000000) = 100000;
@@ -63,6 +62,10 @@ static struct cpu_balance *balance_of(u32 cpu)
 {
 	return &cpu_balances[cpu % MAX_CPUS];
 }
+
+#include "eevdf_domains_stats.bpf.h"
+#include "eevdf_domains_wake.bpf.h"
+#include "eevdf_domains_look.bpf.h"
 
 /* (update_sd_lb_stats, update_sd_pick_busiest) */
 static __attribute__((noinline)) void look_at_all(u32 cpu, u64 now)
@@ -134,6 +137,14 @@ static u64 imbalance_of(u32 cpu)
 	return (out < in ? out : in) / FULL;
 }
 
+static void note_fit(u32 slot, u32 cpu);
+
+/* How often it was in vain. (nr_balance_failed) */
+static u32 failed_at(u32 cpu)
+{
+	return has_domains() ? look.failed : balance_of(cpu)->failed;
+}
+
 /*
  * May @cpu take it away? A task that ran a moment ago is hot; one that sleeps and takes part is
  * load, but none to run; and those go first that are behind their share, if others are where
@@ -142,13 +153,13 @@ static u64 imbalance_of(u32 cpu)
 static bool can_move(u32 slot, u32 cpu, u64 now)
 {
 	const struct client *c = client_at(slot);
-	u32 failed = balance_of(cpu)->failed;
+	u32 failed = failed_at(cpu), hot = has_domains() ? look.hot_from : NICE_TRIES + 1;
 
 	if (!c->waits || (c->delayed && survey.left) || !slot_may_use(slot, cpu))
 		return false;
 	if (!failed && !no_place_lag && queue_of(cpu)->nr && !is_eligible(c))
 		return false;
-	return failed > NICE_TRIES || is_idle_task(c) || !c->stopped_at ||
+	return failed >= hot || is_idle_task(c) || !c->stopped_at ||
 	       now - c->stopped_at >= MIGRATION_COST_NS;
 }
 
@@ -157,8 +168,14 @@ static __attribute__((noinline)) void consider(u32 slot, u32 cpu, u64 now)
 {
 	u32 from = client_at(slot)->home - 1;
 	u64 load = max_s64(load_there(load_of(slot, now), from, now), 1);
-	u64 counts = load >> (balance_of(cpu)->failed & 31);
+	u64 counts;
 
+	if (has_domains()) {
+		note_fit(slot, cpu);
+		if (look.moves == MOVES_USE)
+			load = average_of(slot)->used;
+	}
+	counts = load >> (failed_at(cpu) & 31);
 	survey.moves = (survey.left || counts <= survey.imbalance) && can_move(slot, cpu, now);
 	if (survey.moves) {
 		charge_clock(queue_of(from)->running, now);
@@ -170,6 +187,8 @@ static __attribute__((noinline)) void consider(u32 slot, u32 cpu, u64 now)
 		stats.pulls++;
 		survey.imbalance = max_s64(0, survey.imbalance - load);
 		survey.left -= is_less(0, survey.left);
+		if (has_domains() && look.newly_idle)
+			survey.left = survey.imbalance = 0;
 		survey.moved = slot;
 		return;
 	}
@@ -210,6 +229,8 @@ static __attribute__((noinline)) void move_from_busiest(u32 cpu, u64 now)
 	}
 	let_come(cpu);
 }
+
+#include "eevdf_domains_pull.bpf.h"
 
 /*
  * For a CPU with nothing to do: tasks that wait there then. (sched_balance_newidle)
@@ -300,68 +321,6 @@ static void kick_to_balance(struct task_struct *p, u32 cpu, u64 now)
 	scx_bpf_kick_cpu(idle, KICK_IDLE);
 }
 
-static void before_change(u32 slot, u32 cpu, u64 now)
-{
-	if (work_conserving)
-		return;
-	age(cpu, now);
-	if (slot)
-		attach(slot, cpu, now);
-}
-
-static void note_start(u32 slot, u32 cpu, u64 now)
-{
-	if (work_conserving)
-		return;
-	note_busy(cpu, now);
-	if (client_at(slot)->home == cpu + 1) {
-		list_out(slot);
-		list_in(slot, cpu);
-	}
-}
-
-static void forget(u32 slot, u64 now)
-{
-	forget_average(slot, now);
-	used_before[slot & SLOT_MASK] = 0;
-}
-
-static void pull_before(u32 cpu, u64 now)
-{
-	if (!work_conserving)
-		pull_when_idle(cpu, now);
-}
-
-static u32 pull_after(u32 cpu, u64 now)
-{
-	return work_conserving ? pull_one(cpu, now) : 0;
-}
-
-static u32 pull_at_tick(u32 cpu, u64 now)
-{
-	return work_conserving ? balance(cpu, now) : balance_as_linux(cpu, now);
-}
-
-static void after_tick(struct task_struct *p, u32 cpu, u64 now)
-{
-	if (!work_conserving)
-		kick_to_balance(p, cpu, now);
-}
-
-static bool call_for(struct task_struct *p, u32 slot)
-{
-	u32 cpu = scx_bpf_task_cpu(p);
-
-	if (work_conserving)
-		return call_idle_cpu(p, slot);
-	if (is_away(cpu) && !queue_of(cpu)->switches && nr_cpus > 1)
-		watch_away(bpf_ktime_get_ns());
-	if (!scx_bpf_test_and_clear_cpu_idle(cpu))
-		return false;
-	scx_bpf_kick_cpu(cpu, KICK_IDLE);
-	return true;
-}
-
 static void balance_init(void)
 {
 	u64 interval = 2 * nr_cpus * BUSY_FACTOR * MS, now = bpf_ktime_get_ns();
@@ -373,6 +332,8 @@ static void balance_init(void)
 	asm volatile("" : : : "memory");
 	lists_init();
 	away_init();
+	if (has_domains())
+		domains_init();
 	nr_idle_scan = nr_cpus;
 	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++) {
 		/* When it balanced last, before the policy came, is not known. */
@@ -380,7 +341,11 @@ static void balance_init(void)
 			balance_of(cpu)->next = now + interval / DICE * (draw() % DICE);
 		balance_of(cpu)->avg_idle = 2 * MIGRATION_COST_NS;
 		begin_newidle(newidle_of(cpu), now);
+		if (has_domains())
+			begin_balancing(cpu, now);
 	}
 }
+
+#include "eevdf_hooks.bpf.h"
 
 #endif

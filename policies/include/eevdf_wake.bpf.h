@@ -7,6 +7,8 @@
 #ifndef ROTA_EEVDF_WAKE_BPF_H
 #define ROTA_EEVDF_WAKE_BPF_H
 
+#include "eevdf_domains.bpf.h"
+
 #define WAKE_SYNC kernel_value(scx_wake_flags, SCX_WAKE_SYNC)
 
 const volatile bool no_sis_util
@@ -51,13 +53,13 @@ static bool is_free_for(u32 slot, u32 cpu)
 }
 
 /* Does the waker's CPU take it? (wake_affine) */
-static bool attracts(u32 slot, u32 here, u32 prev, bool sync)
+static bool attracts(u32 slot, u32 here, u32 prev, bool sync, u32 pct)
 {
 	s64 mine = averages_of(here)->load, theirs = averages_of(prev)->load, now_load;
 	s64 load = load_there(average_of(slot)->load, prev, bpf_ktime_get_ns());
 
 	if (!no_wa_idle) { /* (wake_affine_idle) */
-		if (idles(here))
+		if (idles(here) && (!has_domains() || share_cache(here, prev)))
 			return !idles(prev);
 		if (sync && queue_of(here)->nr + is_away(here) == 1)
 			return true;
@@ -74,7 +76,7 @@ static bool attracts(u32 slot, u32 here, u32 prev, bool sync)
 		mine -= now_load;
 	}
 	return (mine + load) * 100 * (s64)capacity_of(prev) <
-	       (theirs - load) * (100 + (imbalance_pct - 100) / 2) * (s64)capacity_of(here) + sync;
+	       (theirs - load) * (100 + (pct - 100) / 2) * (s64)capacity_of(here) + sync;
 }
 
 /*
@@ -127,7 +129,7 @@ static s32 choose_as_linux(struct task_struct *p, s32 prev, u64 wake_flags)
 	if (home)
 		return home - 1;
 	if (here != (u32)prev && slot_may_use(slot, here) &&
-	    attracts(slot, here, prev, wake_flags & WAKE_SYNC))
+	    attracts(slot, here, prev, wake_flags & WAKE_SYNC, imbalance_pct))
 		target = here;
 	if (is_free_for(slot, target))
 		return target;

@@ -224,6 +224,22 @@ static void after_tick(struct task_struct *p, u32 cpu, u64 now)
 {
 }
 
+/* May the task that ran there go on, if none is better? */
+static bool may_stay(u32 slot, u32 cpu)
+{
+	return true;
+}
+
+/* For the end of ops.enqueue, with the lock. */
+static void after_enqueue(u32 slot, u32 cpu, u64 now)
+{
+}
+
+/* For the end of ops.dispatch and ops.enqueue, without the lock. */
+static void after_decision(u32 cpu)
+{
+}
+
 /* For the end of ops.enqueue, without the lock: see call_idle_cpu(). */
 static bool call_for(struct task_struct *p, u32 slot)
 {

@@ -95,9 +95,11 @@ static void fair_enqueue(struct task_struct *p)
 		q->gives_way |= preempt;
 		preempt = false;
 	}
+	after_enqueue(slot, cpu, now);
 	bpf_spin_unlock(&lock);
 	if (!call_for(p, slot) && preempt)
 		scx_bpf_kick_cpu(cpu, KICK_PREEMPT);
+	after_decision(cpu);
 }
 
 void BPF_STRUCT_OPS(fair_dispatch, s32 cpu, struct task_struct *prev)
@@ -119,7 +121,7 @@ void BPF_STRUCT_OPS(fair_dispatch, s32 cpu, struct task_struct *prev)
 	comes_back(cpu, now);
 	if (!prev_slot && !queue_of(cpu)->nr_waiting)
 		pull_before(cpu, now);
-	slot = pick(cpu, prev_slot);
+	slot = pick(cpu, may_stay(prev_slot, cpu) ? prev_slot : 0);
 	if (!slot)
 		slot = pull_after(cpu, now);
 	stats.picks += slot != 0;
@@ -137,6 +139,7 @@ void BPF_STRUCT_OPS(fair_dispatch, s32 cpu, struct task_struct *prev)
 	decide(&d, slot, slot ? time_left(slot) : 0, in_vain, vain->waits && !vain->delayed);
 	bpf_spin_unlock(&lock);
 	carry_out(&d, cpu, prev, prev_slot);
+	after_decision(cpu);
 }
 
 void BPF_STRUCT_OPS(fair_running, struct task_struct *p)
@@ -279,11 +282,15 @@ static void fair_exit_task(struct task_struct *p)
 	slot_give_back(slot_of(p));
 }
 
+#ifndef FAIR_FLAGS
+#define FAIR_FLAGS SCX_OPS_KEEP_BUILTIN_IDLE
+#endif
+
 /* The callbacks that are here. */
 #define FAIR_OPS                                                                        \
 	.dispatch = (void *)fair_dispatch, .running = (void *)fair_running,             \
 	.stopping = (void *)fair_stopping, .quiescent = (void *)fair_quiescent,         \
 	.set_weight = (void *)fair_set_weight, .set_cpumask = (void *)fair_set_cpumask, \
-	.exit = (void *)record_exit, .flags = SCX_OPS_KEEP_BUILTIN_IDLE
+	.exit = (void *)record_exit, .flags = FAIR_FLAGS
 
 #endif

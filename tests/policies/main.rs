@@ -11,6 +11,7 @@ mod common;
 mod cost;
 mod eevdf;
 mod eevdf_balance;
+mod eevdf_domains;
 mod eevdf_moves;
 mod field;
 mod first_slice;

@@ -7,3 +7,4 @@ pub mod image;
 pub mod link;
 pub mod settings;
 pub mod statistics;
+pub mod topology;

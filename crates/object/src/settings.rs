@@ -155,7 +155,9 @@ impl Image {
             .name
             .strip_prefix("__")
             .is_some_and(|n| n.starts_with("SCX_") || self.kernel_btf.enum_value(n).is_some());
-        let loaders = mirror || self.is_dump_length(v);
+        // What a loader tells of the computer.
+        let told = v.name.starts_with("rota_");
+        let loaders = mirror || told || self.is_dump_length(v);
         read_only && !loaders && self.qualifiers(v.ty) == (true, true)
     }
 

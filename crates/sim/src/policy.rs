@@ -5,6 +5,7 @@ use crate::error::SimError;
 use crate::setup;
 use rota_machine::consts::OPS_SWITCH_PARTIAL;
 use rota_machine::kernel::Kernel;
+use rota_machine::topology::Topology;
 use rota_manifest::Setup;
 use rota_object::error::LoadError;
 use rota_object::image::{Image, OpsField, StructOps};
@@ -76,6 +77,18 @@ impl Policy {
             Some(OpsField::Int(flags)) => *flags,
             _ => 0,
         }
+    }
+
+    /// Tells a policy that asks how the machine's CPUs are arranged, as `rota run` does.
+    pub(crate) fn describe(&mut self, topology: &Topology) -> Result<(), SettingError> {
+        if !self.image.asks_for_topology() {
+            return Ok(());
+        }
+        let described = setup::described(topology);
+        if described.is_flat() {
+            return Ok(()); // and the image stays the one that is shared
+        }
+        self.image_mut().set_topology(&described)
     }
 
     /// The linked object.

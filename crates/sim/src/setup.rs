@@ -9,6 +9,7 @@ use rota_machine::topology::Topology;
 use rota_manifest::{CpuFacts, Run, Setup};
 use rota_object::image::{FuncId, Image};
 use rota_object::settings::SettingError;
+use rota_object::topology::CpuPlace;
 use rota_vm::host::Host;
 use rota_vm::memory::Perm;
 
@@ -20,6 +21,19 @@ pub fn facts(topology: &Topology) -> CpuFacts {
         llc: cpus.clone().map(|cpu| topology.llc_of(cpu)).collect(),
         node: cpus.map(|cpu| topology.node_of(cpu)).collect(),
     }
+}
+
+/// What a loader tells a policy of the simulated machine.
+pub(crate) fn described(topology: &Topology) -> rota_object::topology::Topology {
+    let place = |cpu| CpuPlace {
+        cpu,
+        core: topology.core_of(cpu),
+        cluster: topology.core_of(cpu),
+        llc: topology.llc_of(cpu),
+        node: topology.node_of(cpu),
+    };
+    let cpus = (0..topology.cpus()).map(place).collect();
+    rota_object::topology::Topology { cpus, distances: Vec::new() }
 }
 
 /// Changes the object itself: sizes, globals and the ops table. `set` comes last.

@@ -91,7 +91,10 @@ impl Simulation {
 
     /// Makes the machine, and loads and sets up the policy.
     pub fn load(self) -> Result<Loaded, SimError> {
-        let Self { policy, workload, config, setup, fair, replays, records, .. } = self;
+        let Self { mut policy, workload, config, setup, mut fair, replays, records, .. } = self;
+        for policy in [Some(&mut policy), fair.as_mut()].into_iter().flatten() {
+            policy.describe(&config.topology)?;
+        }
         let mut choices = match replays {
             Some(recording) => Choices::by(Replayed::new(recording)),
             None => config.choices(),

@@ -23,6 +23,16 @@ pub(crate) fn run(cpus: u32, set: &[(&str, &str)], load: &str, ms: u64) -> (Host
     run_noting("stats", cpus, set, load, ms)
 }
 
+/// The same, where CPUs share cores, caches and nodes: as `--topology`.
+pub(crate) fn run_on(
+    topology: (u32, &str),
+    set: &[(&str, &str)],
+    load: &str,
+    ms: u64,
+) -> (Hosted, Tape) {
+    on(Topology::parse(topology.0, topology.1).unwrap(), "stats", set, load, ms)
+}
+
 /// The same, and notes a global variable after each decision.
 pub(crate) fn run_noting(
     variable: &'static str,
@@ -31,7 +41,17 @@ pub(crate) fn run_noting(
     load: &str,
     ms: u64,
 ) -> (Hosted, Tape) {
-    let mut config = Config::new(Topology::flat(cpus).unwrap(), ms * MS);
+    on(Topology::flat(cpus).unwrap(), variable, set, load, ms)
+}
+
+fn on(
+    topology: Topology,
+    variable: &'static str,
+    set: &[(&str, &str)],
+    load: &str,
+    ms: u64,
+) -> (Hosted, Tape) {
+    let mut config = Config::new(topology, ms * MS);
     config.costs = Costs::none();
     let set = [&SET, set].concat();
     let mut hosted = Hosted::new("eevdf", &set, config, load).noting(variable);

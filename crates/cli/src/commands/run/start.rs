@@ -48,7 +48,7 @@ pub(crate) fn start(
     if let Some(hz) = Configuration::read().and_then(|configuration| configuration.hz) {
         image.follow_tick(hz);
     }
-    let setup = prepare::setup(args.manifest.as_deref(), &facts(), &image)?;
+    let setup = prepare::setup(args.manifest.as_deref(), &facts(Topology::read()), &image)?;
     rota_sim::prepare(&mut image, &setup, &settings.set)?;
     let options = LoadOptions {
         settings: Vec::new(), // made above, together with the manifest's
@@ -77,7 +77,7 @@ pub(crate) fn start(
 }
 
 /// What a scheduler's own loader would read from this machine.
-fn facts() -> CpuFacts {
-    let Topology { core, llc, node } = Topology::read();
+fn facts(topology: Topology) -> CpuFacts {
+    let Topology { core, llc, node, .. } = topology;
     CpuFacts { core, llc, node }
 }

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * When a CPU pulls tasks, level by level, and when the task that runs elsewhere is sent to it:
+ * kernel/sched/fair.c of Linux 7.2, with the functions named. Needs the lock, but where it says
+ * otherwise.
+ */
+#ifndef ROTA_EEVDF_DOMAINS_PULL_BPF_H
+#define ROTA_EEVDF_DOMAINS_PULL_BPF_H
+
+#define MOST_PASSES	4   /* CPUs that are left out in one look */
+#define MOST_TIED_MS	512 /* (MAX_PINNED_INTERVAL) */
+#define NO_BALANCE_TILL 60000000000ull
+
+/* Of a CPU at a level. (sched_domain) */
+struct domain {
+	u64 last; /* time when it was balanced */
+	u32 interval_ms, failed;
+	struct newidle newidle;
+};
+
+/* What a CPU does about another one's running task. */
+struct push {
+	u32 to;	  /* CPU + 1 that is to have it (push_cpu) */
+	u32 from; /* CPU + 1 that has to stop for this one */
+	u32 call; /* CPU + 1 that has something to run now */
+};
+
+struct domain domains[NR_LEVELS][MAX_CPUS];
+struct push pushes[MAX_CPUS];
+
+static struct domain *domain_of(u32 level, u32 cpu)
+{
+	return &domains[INDEX(level, NR_LEVELS)][INDEX(cpu, MAX_CPUS)];
+}
+
+static struct push *push_of(u32 cpu)
+{
+	return &pushes[INDEX(cpu, MAX_CPUS)];
+}
+
+/* (get_sd_balance_interval) */
+static u64 interval_of(const struct domain *d, bool busy)
+{
+	u64 ticks = ((u64)d->interval_ms * (busy ? BUSY_FACTOR : 1) * MS + tick_ns - 1) / tick_ns;
+	u64 most = 100ull * MS * nr_cpus / tick_ns;
+
+	return max_s64(1, min_s64(ticks - busy, most)) * tick_ns;
+}
+
+/* Of a group's CPUs one balances for it: the first that is idle, of an idle core if there is one.
+ */
+static __attribute__((noinline)) bool should_balance(u32 cpu, u32 level)
+{
+	u32 n, other, sibling = 0, first = group_first(level, cpu);
+
+	for (n = loop_start; n < group_weight(level, cpu) && can_loop(); n++) {
+		other = cpu_at(first + n);
+		if (!idles(other))
+			continue;
+		if (!has_smt || level == LEVEL_CORE || idle_in_core(0, other) & CORE_IS_IDLE)
+			return other == cpu;
+		sibling = sibling ? sibling : other + 1;
+	}
+	return sibling ? sibling == cpu + 1 : cpu_at(first) == cpu;
+}
+
+/* The level above this one at which the CPU has a domain; NR_LEVELS: none. */
+static u32 level_above(u32 level, u32 cpu)
+{
+	for (level++; level < NR_LEVELS && can_loop(); level++)
+		if (is_domain(level, cpu))
+			return level;
+	return NR_LEVELS;
+}
+
+/* (can_migrate_task, of its CPUs) */
+static void note_fit(u32 slot, u32 cpu)
+{
+	bool fits = slot_may_use(slot, cpu);
+
+	look.some_fit |= fits;
+	look.some_tied |= !fits;
+}
+
+/* The running task of the busiest CPU is to come. False: it may not. (need_active_balance) */
+static __attribute__((noinline)) bool send_for_running(u32 cpu, u32 level)
+{
+	u32 from = survey.busiest - 1, slot = queue_of(from)->running;
+
+	if (look.moves != MOVES_TASKS || look.failed <= nice_tries_of(level) + 2)
+		return true;
+	if (!slot || !slot_may_use(slot, cpu))
+		return false;
+	if (push_of(from)->to)
+		return true;
+	push_of(from)->to = cpu + 1;
+	push_of(cpu)->from = from + 1;
+	return true;
+}
+
+/* Looks for the busiest CPU and takes tasks from it; if it has none to give, from another one. */
+static void pull_at(u32 cpu, u32 level, u64 now)
+{
+	u32 n;
+
+	look.pass++;
+	for (n = loop_start; n < MOST_PASSES && can_loop(); n++) {
+		look.some_fit = look.some_tied = false;
+		survey.moved = 0;
+		look_at_groups(cpu, level, now);
+		measure_imbalance(cpu, level);
+		survey.busiest = 0;
+		if (survey.left | survey.imbalance)
+			find_busiest_cpu();
+		if (!survey.busiest)
+			return;
+		if (queue_of(survey.busiest - 1)->nr < 2)
+			return;
+		move_from_busiest(cpu, now);
+		if (look.some_fit)
+			return;
+		left_out[INDEX(survey.busiest - 1, MAX_CPUS)] = look.pass;
+	}
+	survey.busiest = 0;
+}
+
+/* (sched_balance_rq) */
+static void balance_level(u32 cpu, u32 level, u64 now)
+{
+	struct domain *d = domain_of(level, cpu);
+	u32 above = level_above(level, cpu), weight = span_of(level, cpu)->weight, most;
+
+	survey.moved = survey.busiest = 0;
+	look.some_fit = true;
+	look.some_tied = false;
+	look.failed = d->failed;
+	look.hot_from = hot_from(level);
+	look.goes_on = look.newly_idle || should_balance(cpu, level);
+	if (look.goes_on)
+		pull_at(cpu, level, now);
+	if (look.goes_on && !look.newly_idle && is_cache(level, cpu))
+		count_to_scan_in(cpu, level);
+	if (survey.busiest) {
+		if (above < NR_LEVELS && look.some_tied && survey.left | survey.imbalance)
+			*kept_of(above, cpu) = 1;
+		d->failed = survey.moved ? 0 : d->failed + !look.newly_idle;
+		look.failed = d->failed;
+		if (survey.moved || send_for_running(cpu, level)) {
+			d->interval_ms = weight;
+			return;
+		}
+	} else {
+		if (above < NR_LEVELS && look.some_fit)
+			*kept_of(above, cpu) = 0;
+		d->failed = 0;
+	}
+	most = look.some_fit ? 2 * weight : MOST_TIED_MS;
+	if (!look.newly_idle && d->interval_ms < most)
+		d->interval_ms *= 2;
+}
+
+/* Is it worth while, or time, to balance at this level? */
+static bool balances_at(u32 cpu, const struct domain *d, u64 now)
+{
+	if (look.newly_idle)
+		return is_worth_it(&d->newidle);
+	return now + tick_ns / 2 >= d->last + interval_of(d, !look.idle);
+}
+
+/*
+ * All levels, from below, for a CPU that is idle, busy, or has just run out of tasks: one that it
+ * pulled, 0: none. All in one function, as there can be eight calls in each other only.
+ * (sched_balance_domains, sched_balance_newidle)
+ */
+static __attribute__((noinline)) u32 balance_levels(u32 cpu, u64 now)
+{
+	u64 next = now + NO_BALANCE_TILL, cost = newidle_cost_ns;
+	u32 level, moved = 0;
+	struct domain *d;
+
+	look.goes_on = true;
+	for (level = loop_start; level < NR_LEVELS && look.goes_on && can_loop(); level++) {
+		if (!is_domain(level, cpu))
+			continue;
+		if (look.newly_idle && (moved || balance_of(cpu)->avg_idle < cost))
+			break;
+		d = domain_of(level, cpu);
+		survey.moved = 0;
+		if (balances_at(cpu, d, now)) {
+			balance_level(cpu, level, now);
+			moved = moved ? moved : survey.moved;
+			cost += newidle_cost_ns;
+			d->last = look.newly_idle ? d->last : now;
+		}
+		if (look.newly_idle)
+			note_newly_idle(&d->newidle, survey.moved, now);
+		else
+			look.idle &= !moved;
+		next = min_s64(next, d->last + interval_of(d, !look.idle) - tick_ns / 2);
+	}
+	if (!look.newly_idle)
+		balance_of(cpu)->next = next;
+	return moved;
+}
+
+/* For a busy CPU, at its tick: one that it pulled, 0: none. */
+static u32 balance_domains(u32 cpu, u64 now)
+{
+	if (no_balance || now < balance_of(cpu)->next)
+		return 0;
+	look.idle = look.newly_idle = false;
+	return balance_levels(cpu, now);
+}
+
+/* For a CPU with nothing to do, and for one that was woken up to balance. */
+static void pull_when_idle_in_domains(u32 cpu, u64 now)
+{
+	struct cpu_balance *b = balance_of(cpu);
+
+	b->was_kicked = b->kicked;
+	b->kicked = false;
+	if (!b->idle_since)
+		b->idle_since = now;
+	look.idle = true;
+	look.newly_idle = !b->was_kicked;
+	if ((b->was_kicked || nr_waiting) && balance_levels(cpu, now))
+		b->idle_since = 0;
+}
+
+/* Does more than this CPU work in the cache? Then there may be better places. (nr_busy_cpus) */
+static bool others_work(u32 cpu)
+{
+	const struct span *s = span_of(LEVEL_LLC, cpu);
+	u32 n, busy = 0;
+
+	for (n = loop_start; n < s->weight && busy < 2 && can_loop(); n++)
+		busy += !idles(cpu_at(s->first + n));
+	return busy > 1;
+}
+
+/*
+ * Idle CPUs balance, each for itself; in the kernel one does it for all of them. Without the
+ * lock. (nohz_balancer_kick, _nohz_idle_balance)
+ */
+static __attribute__((noinline)) void kick_to_balance_domains(u32 cpu, u64 now)
+{
+	u32 n, other, first = 0;
+
+	if (now < next_kick || (queue_of(cpu)->nr < 2 && !others_work(cpu)))
+		return;
+	for (n = loop_start; n < rota_nr_places && !idles(cpu_at(n)) && can_loop(); n++)
+		first = n + 1;
+	/* The first one would do it for the others, and for itself at the end. */
+	for (n = loop_start; n < rota_nr_places && can_loop(); n++) {
+		first = is_less(first + 1, rota_nr_places) * (first + 1);
+		other = cpu_at(first);
+		if (!idles(other) || now < balance_of(other)->next)
+			continue;
+		next_kick = now + tick_ns / 2;
+		/* Its mark as idle stays, or it would look again as one that becomes idle. */
+		balance_of(other)->kicked = true;
+		scx_bpf_kick_cpu(other, KICK_IDLE);
+	}
+}
+
+/* The running task has to leave for an idle CPU. (active_load_balance_cpu_stop) */
+static bool must_leave(u32 cpu, u32 slot)
+{
+	u32 to = push_of(cpu)->to;
+
+	return to && slot && slot_may_use(slot, to - 1);
+}
+
+/* It goes there. */
+static __attribute__((noinline)) void push_away(u32 slot, u32 cpu, u64 now)
+{
+	u32 to = push_of(cpu)->to - 1, level;
+
+	push_of(cpu)->to = 0;
+	if (!slot_may_use(slot, to) || client_at(slot)->home != cpu + 1)
+		return;
+	age(to, now);
+	attach(slot, to, now);
+	stop_waiting(slot);
+	leave(slot, false);
+	join(slot, to);
+	start_waiting(slot);
+	stats.pulls++;
+	push_of(cpu)->call = to + 1;
+	for (level = loop_start; level < NR_LEVELS && can_loop(); level++) {
+		if (!is_domain(level, to) || !spans_cpu(level, to, cpu))
+			continue;
+		domain_of(level, to)->failed = 0;
+		break;
+	}
+}
+
+/* What was decided under the lock, for another CPU. */
+static void call_others(u32 cpu)
+{
+	struct push *p = push_of(cpu);
+	u32 from = p->from, to = p->call;
+
+	p->from = p->call = 0;
+	if (from)
+		scx_bpf_kick_cpu(from - 1, KICK_PREEMPT);
+	if (to) {
+		scx_bpf_test_and_clear_cpu_idle(to - 1);
+		scx_bpf_kick_cpu(to - 1, KICK_PLAIN);
+	}
+}
+
+/* For ops.init: as domains that were just built, but for what the CPUs did before. (sd_init) */
+static void begin_balancing(u32 cpu, u64 now)
+{
+	struct domain *d;
+	u32 level;
+
+	balance_of(cpu)->next = 0;
+	for (level = loop_start; level < NR_LEVELS && can_loop(); level++) {
+		d = domain_of(level, cpu);
+		d->interval_ms = span_of(level, cpu)->weight;
+		if (seed)
+			d->last = now - interval_of(d, true) / DICE * (draw() % DICE);
+		begin_newidle(&d->newidle, now);
+	}
+}
+
+#endif

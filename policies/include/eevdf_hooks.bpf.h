@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Where fair_ops.bpf.h asks eevdf how to balance: as Linux in one domain or several, or so that no
+ * CPU is idle while a task waits (work_conserving). Needs the lock, but where it says otherwise.
+ */
+#ifndef ROTA_EEVDF_HOOKS_BPF_H
+#define ROTA_EEVDF_HOOKS_BPF_H
+
+static void before_change(u32 slot, u32 cpu, u64 now)
+{
+	if (work_conserving)
+		return;
+	age(cpu, now);
+	if (slot)
+		attach(slot, cpu, now);
+}
+
+static void note_start(u32 slot, u32 cpu, u64 now)
+{
+	if (work_conserving)
+		return;
+	note_busy(cpu, now);
+	if (client_at(slot)->home == cpu + 1) {
+		list_out(slot);
+		list_in(slot, cpu);
+	}
+}
+
+static void forget(u32 slot, u64 now)
+{
+	forget_average(slot, now);
+	used_before[slot & SLOT_MASK] = 0;
+	if (has_domains())
+		*waker_at(slot) = (struct waker){};
+}
+
+static void pull_before(u32 cpu, u64 now)
+{
+	if (has_domains())
+		pull_when_idle_in_domains(cpu, now);
+	else if (!work_conserving)
+		pull_when_idle(cpu, now);
+}
+
+static u32 pull_after(u32 cpu, u64 now)
+{
+	return work_conserving ? pull_one(cpu, now) : 0;
+}
+
+static u32 pull_at_tick(u32 cpu, u64 now)
+{
+	if (has_domains())
+		return balance_domains(cpu, now);
+	return work_conserving ? balance(cpu, now) : balance_as_linux(cpu, now);
+}
+
+static void after_tick(struct task_struct *p, u32 cpu, u64 now)
+{
+	if (has_domains()) {
+		kick_to_balance_domains(cpu, now);
+		call_others(cpu);
+	} else if (!work_conserving) {
+		kick_to_balance(p, cpu, now);
+	}
+}
+
+/* Does the task that ran there go on if none is better? */
+static bool may_stay(u32 slot, u32 cpu)
+{
+	return !has_domains() || !must_leave(cpu, slot);
+}
+
+/* For the end of ops.enqueue, with the lock. */
+static void after_enqueue(u32 slot, u32 cpu, u64 now)
+{
+	if (has_domains() && push_of(cpu)->to)
+		push_away(slot, cpu, now);
+}
+
+/* For the end of ops.dispatch and ops.enqueue, without the lock. */
+static void after_decision(u32 cpu)
+{
+	if (has_domains())
+		call_others(cpu);
+}
+
+static bool call_for(struct task_struct *p, u32 slot)
+{
+	u32 cpu = scx_bpf_task_cpu(p);
+
+	if (work_conserving)
+		return call_idle_cpu(p, slot);
+	if (is_away(cpu) && !queue_of(cpu)->switches && nr_cpus > 1)
+		watch_away(bpf_ktime_get_ns());
+	if (!scx_bpf_test_and_clear_cpu_idle(cpu))
+		return false;
+	scx_bpf_kick_cpu(cpu, KICK_IDLE);
+	return true;
+}
+
+#endif
