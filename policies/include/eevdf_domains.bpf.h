@@ -55,6 +55,13 @@ u16 scan_order[MAX_CPUS]; /* CPUs by cache, and there by number */
 u16 scan_place[MAX_CPUS];
 struct llc llcs[MAX_CPUS];
 bool has_smt, has_clusters;
+u32 nr_places;
+
+/*
+ * What loops find begins with this, always 0, as with loop_start: where a verifier knew the first
+ * value, it would follow a loop again for what comes after it.
+ */
+u64 long_start;
 
 /*
  * An index within an array of a power of two. The compiler must not do it once before a loop, as a
@@ -176,16 +183,16 @@ static u32 numa_imbalance(u32 level, u32 cpu)
 /* (sd_numa_mask, cpu_smt_mask and the like) */
 static void build_level(u32 level)
 {
-	u32 place, first = 0, weight = 0;
+	u32 place, first = loop_start, weight = loop_start;
 	struct span *s;
 
-	for (place = loop_start; place < rota_nr_places && can_loop(); place++) {
+	for (place = loop_start; place < nr_places && can_loop(); place++) {
 		if (rota_cpus[INDEX(place, MAX_CPUS)].apart > level)
 			first = place;
 		span_of(level, cpu_at(place))->first = first;
 	}
 	/* From the end: the last place of each span has seen all of it. */
-	for (place = rota_nr_places - 1; place < rota_nr_places && can_loop(); place--) {
+	for (place = nr_places - 1; place < nr_places && can_loop(); place--) {
 		s = span_of(level, cpu_at(place));
 		weight = weight ? weight : place - s->first + 1;
 		s->weight = weight;
@@ -218,7 +225,9 @@ static void domains_init(void)
 {
 	u32 place, cpu, level;
 
-	for (place = loop_start; place < rota_nr_places && can_loop(); place++)
+	nr_places = rota_nr_places;
+	asm volatile("" : : : "memory");
+	for (place = loop_start; place < nr_places && can_loop(); place++)
 		place_of_cpu[INDEX(cpu_at(place), MAX_CPUS)] = place;
 	for (level = loop_start; level < NR_LEVELS && can_loop(); level++)
 		build_level(level);

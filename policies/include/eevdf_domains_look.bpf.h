@@ -197,7 +197,7 @@ static __attribute__((noinline)) void measure_imbalance(u32 cpu, u32 level)
 /* The CPU of the busiest group to pull from, + 1. (sched_balance_find_src_rq) */
 static __attribute__((noinline)) void find_busiest_cpu(void)
 {
-	u64 rank, most = 0, mask;
+	u64 rank, most = long_start, mask;
 	u32 n, cpu, awake;
 
 	survey.busiest = 0;

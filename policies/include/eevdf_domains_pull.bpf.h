@@ -51,7 +51,7 @@ static u64 interval_of(const struct domain *d, bool busy)
  */
 static __attribute__((noinline)) bool should_balance(u32 cpu, u32 level)
 {
-	u32 n, other, sibling = 0, first = group_first(level, cpu);
+	u32 n, other, sibling = loop_start, first = group_first(level, cpu);
 
 	for (n = loop_start; n < group_weight(level, cpu) && can_loop(); n++) {
 		other = cpu_at(first + n);
@@ -174,8 +174,8 @@ static bool balances_at(u32 cpu, const struct domain *d, u64 now)
  */
 static __attribute__((noinline)) u32 balance_levels(u32 cpu, u64 now)
 {
-	u64 next = now + NO_BALANCE_TILL, cost = newidle_cost_ns;
-	u32 level, moved = 0;
+	u64 next = now + NO_BALANCE_TILL, cost = newidle_cost_ns + long_start;
+	u32 level, moved = loop_start;
 	struct domain *d;
 
 	look.goes_on = true;
@@ -231,7 +231,7 @@ static void pull_when_idle_in_domains(u32 cpu, u64 now)
 static bool others_work(u32 cpu)
 {
 	const struct span *s = span_of(LEVEL_LLC, cpu);
-	u32 n, busy = 0;
+	u32 n, busy = loop_start;
 
 	for (n = loop_start; n < s->weight && busy < 2 && can_loop(); n++)
 		busy += !idles(cpu_at(s->first + n));
@@ -244,15 +244,15 @@ static bool others_work(u32 cpu)
  */
 static __attribute__((noinline)) void kick_to_balance_domains(u32 cpu, u64 now)
 {
-	u32 n, other, first = 0;
+	u32 n, other, first = loop_start;
 
 	if (now < next_kick || (queue_of(cpu)->nr < 2 && !others_work(cpu)))
 		return;
-	for (n = loop_start; n < rota_nr_places && !idles(cpu_at(n)) && can_loop(); n++)
+	for (n = loop_start; n < nr_places && !idles(cpu_at(n)) && can_loop(); n++)
 		first = n + 1;
 	/* The first one would do it for the others, and for itself at the end. */
-	for (n = loop_start; n < rota_nr_places && can_loop(); n++) {
-		first = is_less(first + 1, rota_nr_places) * (first + 1);
+	for (n = loop_start; n < nr_places && can_loop(); n++) {
+		first = is_less(first + 1, nr_places) * (first + 1);
 		other = cpu_at(first);
 		if (!idles(other) || now < balance_of(other)->next)
 			continue;

@@ -58,18 +58,18 @@ static bool wakes_wide(u32 master, u32 slave, u32 llc_weight)
 static __attribute__((noinline)) u32 idle_in_core(u32 slot, u32 cpu)
 {
 	const struct span *s = span_of(LEVEL_CORE, cpu);
-	u32 n, other, found = 0, all = CORE_IS_IDLE;
+	u32 n, other, found = loop_start, busy = loop_start;
 
 	for (n = loop_start; n < s->weight && can_loop(); n++) {
 		other = cpu_at(s->first + n);
 		if (!idles(other)) {
-			all = 0;
+			busy = 1;
 			continue;
 		}
 		if (!found && slot_may_use(slot, other))
 			found = other + 1;
 	}
-	return found | all;
+	return busy ? found : found | CORE_IS_IDLE;
 }
 
 /* (__update_idle_core) */
@@ -96,7 +96,7 @@ static __attribute__((noinline)) u32 scan_cache(u32 slot, u32 target)
 {
 	struct llc *llc = llc_of(target);
 	bool cores = has_smt && llc->has_idle_cores;
-	u32 n, cpu, found, idle = 0, left = no_sis_util ? MAX_CPUS : llc->nr_idle_scan;
+	u32 n, cpu, found, idle = loop_start, left = no_sis_util ? MAX_CPUS : llc->nr_idle_scan;
 	u32 nr_near = has_clusters ? span_of(LEVEL_CLUSTER, target)->weight : 0;
 	u32 nr = nr_near + span_of(LEVEL_LLC, target)->weight;
 
@@ -228,8 +228,8 @@ static __attribute__((noinline)) bool is_better(const struct placing *l, u32 lev
 static __attribute__((noinline)) u32 idlest_of_group(const struct group_stats *g, u32 slot,
 						     u32 here)
 {
-	u32 n, cpu, idle = 0, least = here;
-	u64 latest = 0, load, least_load = ~0ull;
+	u32 n, cpu, idle = loop_start, least = here;
+	u64 latest = long_start, load, least_load = ~long_start;
 
 	for (n = loop_start; n < g->weight && can_loop(); n++) {
 		cpu = cpu_at(g->first + n);
@@ -251,7 +251,7 @@ static __attribute__((noinline)) u32 idlest_of_group(const struct group_stats *g
 static __attribute__((noinline)) u32 choose_for_new_in_domains(u32 slot, u32 here)
 {
 	struct placing *l = &placings[INDEX(here, MAX_CPUS)];
-	u32 level, n, cpu = here;
+	u32 level, n, cpu = here + loop_start;
 
 	for (n = loop_start; n < NR_LEVELS && can_loop(); n++) {
 		level = NR_LEVELS - 1 - n;
