@@ -23,6 +23,7 @@ mod mlfq;
 mod o1;
 mod o1_cpus;
 mod other_classes;
+mod outside;
 mod papers;
 mod pbs;
 mod pbs_laws;

@@ -6,7 +6,7 @@ use rota_machine::config::Config;
 use rota_machine::kernel::Kernel;
 use rota_machine::ops::{Op, OpRet, Ops, OpsParams};
 use rota_machine::policy::BpfOps;
-use rota_machine::run::{Machine, Outcome};
+use rota_machine::run::{Machine, Outcome, RunError};
 use rota_machine::system::System;
 use rota_machine::tracing::{Moment, Place, Places, Stopped};
 use rota_object::image::Image;
@@ -90,7 +90,7 @@ impl Ops for Noting<'_> {
 }
 
 /// The linked object of a shipped policy; linked once per process.
-fn policy(name: &str) -> Policy {
+pub(crate) fn linked(name: &str) -> Policy {
     static LINKED: OnceLock<Mutex<BTreeMap<String, Policy>>> = OnceLock::new();
     let mut linked = LINKED.get_or_init(Mutex::default).lock().unwrap();
     let known = linked.entry(name.to_string()).or_insert_with(|| {
@@ -103,7 +103,7 @@ fn policy(name: &str) -> Policy {
 impl Hosted {
     /// Loads a policy with these options into a machine with this workload.
     pub(crate) fn new(name: &str, set: &[(&str, &str)], config: Config, workload: &str) -> Self {
-        let mut policy = policy(name);
+        let mut policy = linked(name);
         for (option, value) in set {
             policy.set(option, value).unwrap();
         }
@@ -133,12 +133,17 @@ impl Hosted {
 
     /// Runs it, for a sink of one's own.
     pub(crate) fn run_into(&mut self, sink: &mut dyn Sink) -> Outcome {
+        self.try_run_into(sink).unwrap()
+    }
+
+    /// The same of a workload that the machine may refuse.
+    pub(crate) fn try_run_into(&mut self, sink: &mut dyn Sink) -> Result<Outcome, RunError> {
         let addr = self.ops.runtime().global_addr(self.noting);
         let size = self.image.variables.iter().find(|v| v.name == self.noting).map(|v| v.size);
         let variable = addr.zip(size);
         let (noted, changes) = (&mut self.noted, self.changes.as_slice());
         let mut noting = Noting { ops: &mut self.ops, variable, noted, changes };
-        self.machine.run(&mut noting, sink).unwrap()
+        self.machine.run(&mut noting, sink)
     }
 
     /// A number of up to 64 bits in a global variable after a run, such as `.left_ns` of a

@@ -13,6 +13,8 @@ pub(crate) mod vtrr_queue;
 pub(crate) mod plan;
 #[path = "../../../crates/machine/tests/all/common/replay.rs"]
 pub(crate) mod replay;
+#[path = "../../../crates/machine/tests/all/common/script.rs"]
+pub(crate) mod script;
 #[path = "../../../crates/machine/tests/all/common/tape.rs"]
 mod tape;
 

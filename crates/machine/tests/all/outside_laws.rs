@@ -56,7 +56,7 @@ proptest! {
         let load = scripted(&plan, &script);
         let Some((outcome, tape)) = accepted(&plan, &load, &mut told()) else { return Ok(()) };
         prop_assert_eq!(outcome.exit.kind, ExitKind::Unreg, "{}\n{}", outcome.exit, load);
-        prop_assert_eq!(lawful(plan.cpus, &tape.0, RUN_NS), Ok(()), "{}", load);
+        prop_assert_eq!(lawful(&plan, &tape.0, RUN_NS), Ok(()), "{}", load);
     }
 
     /// They may be ejected, for it or for hotplug, but nothing else goes wrong.
@@ -72,6 +72,6 @@ proptest! {
         let Some((outcome, tape)) = accepted(&plan, &load, &mut wild) else { return Ok(()) };
         let fine = outcome.exit.kind == ExitKind::Unreg;
         prop_assert_eq!(fine, outcome.end_ns == RUN_NS, "{}\n{}", outcome.exit, load);
-        prop_assert_eq!(lawful(plan.cpus, &tape.0, RUN_NS), Ok(()), "{}", load);
+        prop_assert_eq!(lawful(&plan, &tape.0, RUN_NS), Ok(()), "{}", load);
     }
 }

@@ -5,7 +5,7 @@ use super::plan::Plan;
 use proptest::prelude::*;
 use rota_machine::run::RunError;
 use rota_trace::{Event, EventKind};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Something that may or may not fit the plan.
 #[derive(Clone, Debug)]
@@ -25,6 +25,7 @@ enum Act {
     Move(usize),
     Signal(usize),
     Cgroup(usize, &'static str),
+    Cpuset(usize, u32),
     Cpu(u32, bool),
 }
 
@@ -46,6 +47,7 @@ fn act() -> impl Strategy<Value = Act> {
         2 => (0..4usize).prop_map(Act::Move),
         4 => prop::sample::select(vec![0usize, 1, 1, 2, 2, 2]).prop_map(Act::Signal),
         2 => (0..3usize, prop::sample::select(texts.to_vec())).prop_map(|(g, t)| Act::Cgroup(g, t)),
+        2 => (0..3usize, any::<u32>()).prop_map(|(g, mask)| Act::Cpuset(g, mask)),
         4 => (0..4u32, any::<bool>()).prop_map(|(cpu, online)| Act::Cpu(cpu, online)),
     ]
 }
@@ -58,7 +60,27 @@ pub(crate) fn script(us: u64) -> impl Strategy<Value = Vec<Scripted>> {
     prop::collection::vec(event, 0..30)
 }
 
+/// The same without CPUs that go and come.
+pub(crate) fn without_hotplug(script: &[Scripted]) -> Vec<Scripted> {
+    script.iter().filter(|e| !matches!(e.act, Act::Cpu(..))).cloned().collect()
+}
+
 const GROUPS: [&str; 3] = ["/s1", "/s1/x", "/s2"];
+
+/// CPUs of the plan's machine, at least one.
+fn cpus(plan: &Plan, mask: u32) -> Vec<u32> {
+    let cpus: Vec<u32> = (0..plan.cpus).filter(|cpu| mask >> cpu & 1 == 1).collect();
+    if cpus.is_empty() {
+        return vec![mask % plan.cpus];
+    }
+    cpus
+}
+
+/// Whether a task disables migration from its first step on: some of those that ask for no CPUs.
+fn pins(plan: &Plan, task: usize) -> bool {
+    let asks = plan.tasks[task].phases.iter().any(|phase| phase.cpus.is_some());
+    !asks && plan.seed >> (task % 64) & 3 == 1
+}
 
 /// The workload of a plan with a script.
 pub(crate) fn scripted(plan: &Plan, script: &[Scripted]) -> String {
@@ -70,16 +92,16 @@ pub(crate) fn scripted(plan: &Plan, script: &[Scripted]) -> String {
         };
         let task = format!(r#""task": "t{}""#, e.task % plan.tasks.len());
         let act = match &e.act {
-            Act::Cpus(mask) => {
-                let cpus: Vec<u32> = (0..plan.cpus).filter(|cpu| mask >> cpu & 1 == 1).collect();
-                let cpus = if cpus.is_empty() { vec![mask % plan.cpus] } else { cpus };
-                format!(r#"{task}, "cpus": {cpus:?}"#)
-            }
+            Act::Cpus(mask) => format!(r#"{task}, "cpus": {:?}"#, cpus(plan, *mask)),
             Act::Nice(nice) => format!(r#"{task}, "nice": {nice}"#),
             Act::Weight(weight) => format!(r#"{task}, "weight": {weight}"#),
             Act::Move(to) => format!(r#"{task}, "move": "{}""#, group(*to)),
             Act::Signal(at) => {
                 format!(r#"{task}, "signal": "{}""#, ["SIGKILL", "SIGSTOP", "SIGCONT"][*at])
+            }
+            Act::Cpuset(at, mask) => {
+                let cpus = cpus(plan, *mask);
+                format!(r#""cgroup": "{}", "cpuset.cpus": {cpus:?}"#, GROUPS[*at])
             }
             Act::Cgroup(at, text) => format!(r#""cgroup": "{}", {text}"#, group(*at)),
             Act::Cpu(cpu, online) => format!(r#""cpu": {}, "online": {online}"#, cpu % plan.cpus),
@@ -87,7 +109,11 @@ pub(crate) fn scripted(plan: &Plan, script: &[Scripted]) -> String {
         format!(r#"{{"name": "e{at}", {when}, {act}}}"#)
     };
     let events: Vec<String> = script.iter().enumerate().map(event).collect();
-    let load = plan.workload();
+    let mut load = plan.workload();
+    for task in (0..plan.tasks.len()).filter(|task| pins(plan, *task)) {
+        let key = format!(r#""t{task}": {{"#);
+        load = load.replacen(&key, &format!(r#"{key}"migrate_disable": true, "#), 1);
+    }
     let body = load.strip_suffix('}').unwrap_or(&load);
     // so that the groups are known to the file
     let made = GROUPS.map(|path| format!(r#"{{"at": 0, "cgroup": "{path}", "create": true}}"#));
@@ -96,14 +122,24 @@ pub(crate) fn scripted(plan: &Plan, script: &[Scripted]) -> String {
 
 /// Whether tasks run on one CPU at a time, which they may use and which is there; and no CPU time
 /// comes from nowhere.
-pub(crate) fn lawful(cpus: u32, events: &[Event], end_ns: u64) -> Result<(), String> {
+pub(crate) fn lawful(plan: &Plan, events: &[Event], end_ns: u64) -> Result<(), String> {
+    let cpus = plan.cpus;
     let mut runs: Vec<Option<u32>> = vec![None; cpus as usize];
+    // they stay where they are, allowed or not
+    let mut pinned: BTreeSet<u32> = BTreeSet::new();
+    let mut came: Vec<u64> = vec![0; cpus as usize];
     // since when a CPU is
     let mut away: Vec<Option<u64>> = vec![None; cpus as usize];
     let mut allowed: BTreeMap<u32, String> = BTreeMap::new();
     for event in events {
         let wrong = |what: String| Err(format!("{what}: {event:?}"));
         match (&event.kind, event.cpu) {
+            (EventKind::Task { pid, instance_of: Some(name), .. }, _) => {
+                let task = name.strip_prefix('t').and_then(|number| number.parse().ok());
+                if task.is_some_and(|task: usize| pins(plan, task)) {
+                    pinned.insert(*pid);
+                }
+            }
             (EventKind::SwitchIn { pid }, Some(cpu)) => {
                 if let Some(other) = runs[cpu as usize] {
                     return wrong(format!("CPU {cpu} runs {other} already"));
@@ -112,13 +148,15 @@ pub(crate) fn lawful(cpus: u32, events: &[Event], end_ns: u64) -> Result<(), Str
                     return wrong("runs twice".into());
                 }
                 runs[cpu as usize] = Some(*pid);
-                let may = allowed.get(pid).is_none_or(|list| {
-                    list.split(',').any(|part| {
-                        let (from, to) = part.split_once('-').unwrap_or((part, part));
-                        let number = |text: &str| text.parse::<u32>().unwrap_or(u32::MAX);
-                        (number(from)..=number(to)).contains(&cpu)
-                    })
-                });
+                came[cpu as usize] = event.time_ns;
+                let may = pinned.contains(pid)
+                    || allowed.get(pid).is_none_or(|list| {
+                        list.split(',').any(|part| {
+                            let (from, to) = part.split_once('-').unwrap_or((part, part));
+                            let number = |text: &str| text.parse::<u32>().unwrap_or(u32::MAX);
+                            (number(from)..=number(to)).contains(&cpu)
+                        })
+                    });
                 // a CPU that goes switches to its tasks once more, to push them away
                 if !may && away[cpu as usize].is_none() {
                     return wrong(format!("may use {:?} only", allowed.get(pid)));
@@ -152,9 +190,12 @@ pub(crate) fn lawful(cpus: u32, events: &[Event], end_ns: u64) -> Result<(), Str
         if event.time_ns > end_ns {
             return wrong("after the end".into());
         }
-        // one that goes has pushed its tasks away before time moves on
-        let late =
-            |cpu: &usize| away[*cpu].is_some_and(|at| at < event.time_ns) && runs[*cpu].is_some();
+        // one that goes pushes each task away that it switches to, before time moves on
+        let late = |cpu: &usize| {
+            let others = runs[*cpu].is_some_and(|pid| !pinned.contains(&pid));
+            let since = away[*cpu].map(|at| at.max(came[*cpu]));
+            others && since.is_some_and(|at| at < event.time_ns)
+        };
         if let Some(cpu) = (0..away.len()).find(late) {
             return wrong(format!("CPU {cpu} is offline and runs {:?}", runs[cpu]));
         }
@@ -163,7 +204,7 @@ pub(crate) fn lawful(cpus: u32, events: &[Event], end_ns: u64) -> Result<(), Str
 }
 
 /// Whether a machine refuses to go on, as `sched_setaffinity()` would: a phase or a new task has
-/// only CPUs that are offline then.
+/// only CPUs that are offline then, or not in its cpuset.
 pub(crate) fn is_refusal(error: &RunError) -> bool {
-    matches!(error, RunError::Task { what, .. } if what.contains("are offline then (EINVAL)"))
+    matches!(error, RunError::Task { what, .. } if what.contains("then (EINVAL)"))
 }
