@@ -68,6 +68,7 @@ impl System {
             let ptr = system.cpus_ptr_addr(t);
             let (addr, at) = (system.task(t).addr, system.guest.layouts.task.cpus_ptr);
             system.guest.put_u64(addr, at, ptr);
+            system.tell_affinity(t);
             let class = system.task(t).class;
             if class.is_hosted() {
                 system.hosting(o, class, |system, o| system.tell_cpumask(o, t));

@@ -387,7 +387,7 @@ impl System {
 
     /// Tells which CPUs a task may use.
     pub(crate) fn tell_affinity(&mut self, t: Tid) {
-        let (pid, cpus) = (self.task(t).pid, self.task(t).cpus.iter().collect());
+        let (pid, cpus) = (self.task(t).pid, self.task(t).cpus_ptr().iter().collect());
         self.emit(None, EventKind::Affinity { pid, cpus });
     }
 
@@ -420,7 +420,6 @@ impl System {
         if cpus.contains(old) {
             return;
         }
-        let Some(new) = cpus.and(&self.active_cpus()).first() else { return };
         // one that is about to block or to end does so first
         if !self.is_queued(t) || self.task(t).state != State::Runnable {
             return;
@@ -431,6 +430,7 @@ impl System {
         if self.task(t).migration_disabled {
             return;
         }
+        let Some(new) = cpus.and(&self.active_cpus()).first() else { return };
         self.migrate_any(o, t, old, new);
         self.check_preempt(new, t);
     }

@@ -70,7 +70,23 @@ impl System {
         for t in std::mem::take(&mut self.rq_mut(cpu).stop_work) {
             if self.task(t).addr != 0 {
                 self.leave_forbidden_cpu(o, t);
+                self.leave_for_any(o, cpu, t);
             }
+        }
+    }
+
+    /// The CPUs that a task may use went offline before the stopper came. The kernel leaves it
+    /// where it is (`__migrate_task()`), and looks for others when it next wakes up; here it leaves.
+    fn leave_for_any(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid) {
+        let task = self.task(t);
+        let stays = task.cpus.contains(cpu) || task.migration_disabled;
+        if task.cpu != cpu || stays || !self.is_queued(t) {
+            return;
+        }
+        let to = self.select_fallback(o, t, cpu);
+        if to != cpu {
+            self.migrate_any(o, t, cpu, to);
+            self.check_preempt(to, t);
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::common::{ideal, Native, Tape};
 use rota_machine::consts::*;
 use rota_machine::ops::Op;
 use rota_machine::run::{Machine, Outcome, RunError};
+use rota_trace::{Event, EventKind};
 use std::sync::Arc;
 
 const MS: u64 = 1_000_000;
@@ -84,6 +85,13 @@ fn a_task_stays_on_its_cpu_until_it_enables_migration() {
     assert_eq!(native.log, expected);
     assert_eq!(outcome.counters.enq_skip_migration_disabled, 1);
     assert_eq!(tape.starts(1001)[..2], [(0, 0), (4 * MS, 0)]);
+    // so that metrics know which CPUs it could have used
+    let affinity = |e: &Event| match &e.kind {
+        EventKind::Affinity { cpus, .. } => Some((e.time_ns / MS, cpus.as_str().to_owned())),
+        _ => None,
+    };
+    let told: Vec<_> = tape.0.iter().filter_map(affinity).collect();
+    assert_eq!(told, [(2, "0".to_owned()), (5, "0-2".to_owned())]);
 }
 
 #[test]

@@ -149,14 +149,13 @@ pub(crate) fn lawful(plan: &Plan, events: &[Event], end_ns: u64) -> Result<(), S
                 }
                 runs[cpu as usize] = Some(*pid);
                 came[cpu as usize] = event.time_ns;
-                let may = pinned.contains(pid)
-                    || allowed.get(pid).is_none_or(|list| {
-                        list.split(',').any(|part| {
-                            let (from, to) = part.split_once('-').unwrap_or((part, part));
-                            let number = |text: &str| text.parse::<u32>().unwrap_or(u32::MAX);
-                            (number(from)..=number(to)).contains(&cpu)
-                        })
-                    });
+                let may = allowed.get(pid).is_none_or(|list| {
+                    list.split(',').any(|part| {
+                        let (from, to) = part.split_once('-').unwrap_or((part, part));
+                        let number = |text: &str| text.parse::<u32>().unwrap_or(u32::MAX);
+                        (number(from)..=number(to)).contains(&cpu)
+                    })
+                });
                 // a CPU that goes switches to its tasks once more, to push them away
                 if !may && away[cpu as usize].is_none() {
                     return wrong(format!("may use {:?} only", allowed.get(pid)));
