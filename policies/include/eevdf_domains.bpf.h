@@ -64,6 +64,20 @@ u32 nr_places;
 u64 long_start;
 
 /*
+ * Each is read anew: of two variables that begin with the same read a verifier knows that they are
+ * equal, and follows the loop until it knows the same of them again.
+ */
+__kinline u32 fresh_start(void)
+{
+	return *(const volatile u32 *)&loop_start;
+}
+
+__kinline u64 fresh_long(void)
+{
+	return *(const volatile u64 *)&long_start;
+}
+
+/*
  * An index within an array of a power of two. The compiler must not do it once before a loop, as a
  * verifier forgets there what it knew of a number.
  */
@@ -183,10 +197,10 @@ static u32 numa_imbalance(u32 level, u32 cpu)
 /* (sd_numa_mask, cpu_smt_mask and the like) */
 static void build_level(u32 level)
 {
-	u32 place, first = loop_start, weight = loop_start;
+	u32 place, first = fresh_start(), weight = fresh_start();
 	struct span *s;
 
-	for (place = loop_start; place < nr_places && can_loop(); place++) {
+	for (place = fresh_start(); place < nr_places && can_loop(); place++) {
 		if (rota_cpus[INDEX(place, MAX_CPUS)].apart > level)
 			first = place;
 		span_of(level, cpu_at(place))->first = first;
@@ -207,7 +221,7 @@ static void build_scan_order(void)
 	u32 cpu, at;
 	struct span *s;
 
-	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++) {
+	for (cpu = fresh_start(); cpu < nr_cpus && can_loop(); cpu++) {
 		s = span_of(LEVEL_LLC, cpu);
 		if (!s->weight)
 			continue;
@@ -216,7 +230,7 @@ static void build_scan_order(void)
 		scan_order[INDEX(at, MAX_CPUS)] = cpu;
 		scan_place[INDEX(cpu, MAX_CPUS)] = at;
 	}
-	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++)
+	for (cpu = fresh_start(); cpu < nr_cpus && can_loop(); cpu++)
 		llc_of(cpu)->nr_idle_scan = span_of(LEVEL_LLC, cpu)->weight;
 }
 
@@ -227,12 +241,12 @@ static void domains_init(void)
 
 	nr_places = rota_nr_places;
 	asm volatile("" : : : "memory");
-	for (place = loop_start; place < nr_places && can_loop(); place++)
+	for (place = fresh_start(); place < nr_places && can_loop(); place++)
 		place_of_cpu[INDEX(cpu_at(place), MAX_CPUS)] = place;
-	for (level = loop_start; level < NR_LEVELS && can_loop(); level++)
+	for (level = fresh_start(); level < NR_LEVELS && can_loop(); level++)
 		build_level(level);
 	build_scan_order();
-	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++) {
+	for (cpu = fresh_start(); cpu < nr_cpus && can_loop(); cpu++) {
 		has_smt |= span_of(LEVEL_CORE, cpu)->weight > 1;
 		has_clusters |= is_domain(LEVEL_CLUSTER, cpu) && is_domain(LEVEL_LLC, cpu);
 	}

@@ -65,7 +65,7 @@ static __attribute__((noinline)) void look_at_groups(u32 cpu, u32 level, u64 now
 	begin_group(&look.local);
 	begin_group(&look.busiest);
 	look.load = look.used = look.can = 0;
-	for (n = loop_start; n < s->weight && can_loop(); n++) {
+	for (n = fresh_start(); n < s->weight && can_loop(); n++) {
 		place = s->first + (at + n) % s->weight;
 		other = cpu_at(place);
 		one->can += capacity_of(other);
@@ -197,11 +197,11 @@ static __attribute__((noinline)) void measure_imbalance(u32 cpu, u32 level)
 /* The CPU of the busiest group to pull from, + 1. (sched_balance_find_src_rq) */
 static __attribute__((noinline)) void find_busiest_cpu(void)
 {
-	u64 rank, most = long_start, mask;
+	u64 rank, most = fresh_long(), mask;
 	u32 n, cpu, awake;
 
 	survey.busiest = 0;
-	for (n = loop_start; n < look.busiest.weight && can_loop(); n++) {
+	for (n = fresh_start(); n < look.busiest.weight && can_loop(); n++) {
 		const struct cpu_averages *a;
 		const struct cpu_queue *q;
 

@@ -51,9 +51,9 @@ static u64 interval_of(const struct domain *d, bool busy)
  */
 static __attribute__((noinline)) bool should_balance(u32 cpu, u32 level)
 {
-	u32 n, other, sibling = loop_start, first = group_first(level, cpu);
+	u32 n, other, sibling = fresh_start(), first = group_first(level, cpu);
 
-	for (n = loop_start; n < group_weight(level, cpu) && can_loop(); n++) {
+	for (n = fresh_start(); n < group_weight(level, cpu) && can_loop(); n++) {
 		other = cpu_at(first + n);
 		if (!idles(other))
 			continue;
@@ -104,7 +104,7 @@ static void pull_at(u32 cpu, u32 level, u64 now)
 	u32 n;
 
 	look.pass++;
-	for (n = loop_start; n < MOST_PASSES && can_loop(); n++) {
+	for (n = fresh_start(); n < MOST_PASSES && can_loop(); n++) {
 		look.some_fit = look.some_tied = false;
 		survey.moved = 0;
 		look_at_groups(cpu, level, now);
@@ -174,12 +174,12 @@ static bool balances_at(u32 cpu, const struct domain *d, u64 now)
  */
 static __attribute__((noinline)) u32 balance_levels(u32 cpu, u64 now)
 {
-	u64 next = now + NO_BALANCE_TILL, cost = newidle_cost_ns + long_start;
-	u32 level, moved = loop_start;
+	u64 next = now + NO_BALANCE_TILL, cost = newidle_cost_ns + fresh_long();
+	u32 level, moved = fresh_start();
 	struct domain *d;
 
 	look.goes_on = true;
-	for (level = loop_start; level < NR_LEVELS && look.goes_on && can_loop(); level++) {
+	for (level = fresh_start(); level < NR_LEVELS && look.goes_on && can_loop(); level++) {
 		if (!is_domain(level, cpu))
 			continue;
 		if (look.newly_idle && (moved || balance_of(cpu)->avg_idle < cost))
@@ -231,9 +231,9 @@ static void pull_when_idle_in_domains(u32 cpu, u64 now)
 static bool others_work(u32 cpu)
 {
 	const struct span *s = span_of(LEVEL_LLC, cpu);
-	u32 n, busy = loop_start;
+	u32 n, busy = fresh_start();
 
-	for (n = loop_start; n < s->weight && busy < 2 && can_loop(); n++)
+	for (n = fresh_start(); n < s->weight && busy < 2 && can_loop(); n++)
 		busy += !idles(cpu_at(s->first + n));
 	return busy > 1;
 }
@@ -244,14 +244,14 @@ static bool others_work(u32 cpu)
  */
 static __attribute__((noinline)) void kick_to_balance_domains(u32 cpu, u64 now)
 {
-	u32 n, other, first = loop_start;
+	u32 n, other, first = fresh_start();
 
 	if (now < next_kick || (queue_of(cpu)->nr < 2 && !others_work(cpu)))
 		return;
-	for (n = loop_start; n < nr_places && !idles(cpu_at(n)) && can_loop(); n++)
+	for (n = fresh_start(); n < nr_places && !idles(cpu_at(n)) && can_loop(); n++)
 		first = n + 1;
 	/* The first one would do it for the others, and for itself at the end. */
-	for (n = loop_start; n < nr_places && can_loop(); n++) {
+	for (n = fresh_start(); n < nr_places && can_loop(); n++) {
 		first = is_less(first + 1, nr_places) * (first + 1);
 		other = cpu_at(first);
 		if (!idles(other) || now < balance_of(other)->next)
@@ -287,7 +287,7 @@ static __attribute__((noinline)) void push_away(u32 slot, u32 cpu, u64 now)
 	start_waiting(slot);
 	stats.pulls++;
 	push_of(cpu)->call = to + 1;
-	for (level = loop_start; level < NR_LEVELS && can_loop(); level++) {
+	for (level = fresh_start(); level < NR_LEVELS && can_loop(); level++) {
 		if (!is_domain(level, to) || !spans_cpu(level, to, cpu))
 			continue;
 		domain_of(level, to)->failed = 0;
@@ -317,7 +317,7 @@ static void begin_balancing(u32 cpu, u64 now)
 	u32 level;
 
 	balance_of(cpu)->next = 0;
-	for (level = loop_start; level < NR_LEVELS && can_loop(); level++) {
+	for (level = fresh_start(); level < NR_LEVELS && can_loop(); level++) {
 		d = domain_of(level, cpu);
 		d->interval_ms = span_of(level, cpu)->weight;
 		if (seed)

@@ -58,9 +58,9 @@ static bool wakes_wide(u32 master, u32 slave, u32 llc_weight)
 static __attribute__((noinline)) u32 idle_in_core(u32 slot, u32 cpu)
 {
 	const struct span *s = span_of(LEVEL_CORE, cpu);
-	u32 n, other, found = loop_start, busy = loop_start;
+	u32 n, other, found = fresh_start(), busy = fresh_start();
 
-	for (n = loop_start; n < s->weight && can_loop(); n++) {
+	for (n = fresh_start(); n < s->weight && can_loop(); n++) {
 		other = cpu_at(s->first + n);
 		if (!idles(other)) {
 			busy = 1;
@@ -96,11 +96,11 @@ static __attribute__((noinline)) u32 scan_cache(u32 slot, u32 target)
 {
 	struct llc *llc = llc_of(target);
 	bool cores = has_smt && llc->has_idle_cores;
-	u32 n, cpu, found, idle = loop_start, left = no_sis_util ? MAX_CPUS : llc->nr_idle_scan;
+	u32 n, cpu, found, idle = fresh_start(), left = no_sis_util ? MAX_CPUS : llc->nr_idle_scan;
 	u32 nr_near = has_clusters ? span_of(LEVEL_CLUSTER, target)->weight : 0;
 	u32 nr = nr_near + span_of(LEVEL_LLC, target)->weight;
 
-	for (n = loop_start; n < nr && left && can_loop(); n++) {
+	for (n = fresh_start(); n < nr && left && can_loop(); n++) {
 		cpu = to_scan(n, target, nr_near);
 		if (!slot_may_use(slot, cpu) ||
 		    (n >= nr_near && nr_near && share_cluster(cpu, target)))
@@ -177,7 +177,7 @@ static __attribute__((noinline)) void look_for_idlest(struct placing *l, u32 lev
 	begin_group(&l->local);
 	begin_group(&l->idlest);
 	begin_group(&l->one);
-	for (n = loop_start; n < s->weight && can_loop(); n++) {
+	for (n = fresh_start(); n < s->weight && can_loop(); n++) {
 		place = s->first + (at + n) % s->weight;
 		other = cpu_at(place);
 		l->one.can += capacity_of(other);
@@ -228,10 +228,10 @@ static __attribute__((noinline)) bool is_better(const struct placing *l, u32 lev
 static __attribute__((noinline)) u32 idlest_of_group(const struct group_stats *g, u32 slot,
 						     u32 here)
 {
-	u32 n, cpu, idle = loop_start, least = here;
-	u64 latest = long_start, load, least_load = ~long_start;
+	u32 n, cpu, idle = fresh_start(), least = here;
+	u64 latest = fresh_long(), load, least_load = ~fresh_long();
 
-	for (n = loop_start; n < g->weight && can_loop(); n++) {
+	for (n = fresh_start(); n < g->weight && can_loop(); n++) {
 		cpu = cpu_at(g->first + n);
 		if (!slot_may_use(slot, cpu))
 			continue;
@@ -251,9 +251,9 @@ static __attribute__((noinline)) u32 idlest_of_group(const struct group_stats *g
 static __attribute__((noinline)) u32 choose_for_new_in_domains(u32 slot, u32 here)
 {
 	struct placing *l = &placings[INDEX(here, MAX_CPUS)];
-	u32 level, n, cpu = here + loop_start;
+	u32 level, n, cpu = here + fresh_start();
 
-	for (n = loop_start; n < NR_LEVELS && can_loop(); n++) {
+	for (n = fresh_start(); n < NR_LEVELS && can_loop(); n++) {
 		level = NR_LEVELS - 1 - n;
 		if (!is_domain(level, cpu) || !places_tasks(level))
 			continue;
@@ -269,7 +269,7 @@ static u32 pct_of_both(u32 here, u32 prev)
 {
 	u32 level;
 
-	for (level = loop_start; level < NR_LEVELS && can_loop(); level++)
+	for (level = fresh_start(); level < NR_LEVELS && can_loop(); level++)
 		if (is_domain(level, here) && spans_cpu(level, here, prev))
 			return places_tasks(level) ? pct_of(level) : 0;
 	return 0;

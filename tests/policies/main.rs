@@ -12,6 +12,7 @@ mod cost;
 mod eevdf;
 mod eevdf_balance;
 mod eevdf_domains;
+mod eevdf_domains_balance;
 mod eevdf_moves;
 mod field;
 mod first_slice;
