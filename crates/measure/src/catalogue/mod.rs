@@ -291,8 +291,8 @@ const MEASURES: &[Measure] = measures![
     requests::dropped;
 
     "jobs", "jobs", "jobs", DEADLINES, Count, Neither, false,
-    "Number of jobs of tasks with a timer or a reservation: those that ended, and those whose \
-     deadline was over when the run ended.",
+    "Number of jobs of tasks with a timer or a reservation: those that ended, and others \
+     with a deadline that was over when the run ended.",
     deadlines::jobs;
 
     "misses", "misses", "jobs that missed their deadline", DEADLINES, Count, Lower, false,
@@ -344,7 +344,7 @@ const MEASURES: &[Measure] = measures![
     "Time that tasks waited for mutexes, summed over tasks.",
     locks::blocked;
 
-    "holder_delay", "holder delay", "blocked on a lock whose holder waited", LOCKS, Ns, Lower, true,
+    "holder_delay", "holder delay", "blocked on a lock while its holder waited", LOCKS, Ns, Lower, true,
     "Time that tasks waited for mutexes while the holder was ready to run and did not, summed over \
      tasks.",
     locks::holder_delay;
