@@ -236,6 +236,7 @@ s32 BPF_STRUCT_OPS(appease_init)
 	return slots_init();
 }
 
+SCX_OPS_HEED(appease_ops, "nice, share, SCHED_IDLE, SMT, LLC, NUMA");
 SCX_OPS_DEFINE(appease_ops)
 help_text("Customer appeasement: tasks that serve waiting requests go first") paper("CAS §4") = {
 	.select_cpu = (void *)appease_select_cpu,

@@ -314,6 +314,9 @@ s32 BPF_STRUCT_OPS(eevdf_init)
 	return err;
 }
 
+SCX_OPS_HEED(eevdf_ops, "nice, share, slice, SCHED_BATCH, SCHED_IDLE");
+SCX_OPS_HEED(eevdf_ops, "SMT unless no_domains, LLC unless no_domains, NUMA unless no_domains");
+SCX_OPS_HEED(eevdf_ops, "SMT if work_conserving, LLC if work_conserving, NUMA if work_conserving");
 SCX_OPS_DEFINE(eevdf_ops)
 help_text("Linux 6.12 and later: the earliest deadline of the eligible tasks")
 paper("Linux 7.2, kernel/sched/fair.c") = {

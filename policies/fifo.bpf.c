@@ -114,6 +114,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(fifo_init)
 	return scx_bpf_create_dsq(QUEUE, -1);
 }
 
+SCX_OPS_HEED(fifo_ops, "SMT, LLC, NUMA");
 SCX_OPS_DEFINE(fifo_ops)
 help_text("First come, first served: a task runs until it blocks") = {
 	.select_cpu = (void *)fifo_select_cpu,

@@ -101,6 +101,7 @@ s32 BPF_STRUCT_OPS(las_init_task, struct task_struct *p, struct scx_init_task_ar
 	return 0;
 }
 
+SCX_OPS_HEED(las_ops, "SMT, LLC, NUMA");
 SCX_OPS_DEFINE(las_ops)
 help_text("Least attained service: the task with the least CPU time goes first") paper("PBS §2") = {
 	LEAST_OPS,

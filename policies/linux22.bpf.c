@@ -354,6 +354,7 @@ s32 BPF_STRUCT_OPS(linux22_init)
 	return slots_init();
 }
 
+SCX_OPS_HEED(linux22_ops, "nice, SMT, LLC, NUMA");
 SCX_OPS_DEFINE(linux22_ops)
 help_text("Linux 2.2: the highest goodness, counter + priority, of the runnable tasks")
 paper("VTRR §4") = {

@@ -298,6 +298,7 @@ s32 BPF_STRUCT_OPS(lottery_init)
 	return slots_init();
 }
 
+SCX_OPS_HEED(lottery_ops, "nice, share, SCHED_IDLE, SMT, LLC, NUMA");
 SCX_OPS_DEFINE(lottery_ops)
 help_text("Lottery: each quantum goes to the holder of a ticket drawn at random")
 paper("VTRR §2.5") = {

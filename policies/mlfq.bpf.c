@@ -311,6 +311,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(mlfq_init)
 	return err;
 }
 
+SCX_OPS_HEED(mlfq_ops, "SMT, LLC, NUMA");
 SCX_OPS_DEFINE(mlfq_ops)
 help_text("Multilevel feedback queue: a task that computes for long sinks, and has longer quanta")
 paper("CAS §3.2") = {

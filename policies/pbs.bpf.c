@@ -386,6 +386,7 @@ s32 BPF_STRUCT_OPS(pbs_init)
 	return slots_init();
 }
 
+SCX_OPS_HEED(pbs_ops, "nice, share, SCHED_IDLE, SMT, LLC, NUMA");
 SCX_OPS_DEFINE(pbs_ops)
 help_text("Configurable: by time since arrival and CPU time; alpha sets which counts more")
 paper("PBS") = {

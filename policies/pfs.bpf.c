@@ -39,6 +39,8 @@ s32 BPF_STRUCT_OPS(pfs_init)
 	return cfs_start();
 }
 
+SCX_OPS_HEED(pfs_ops,
+	     "nice, share, SCHED_BATCH, SCHED_IDLE, cpu.weight if cgroups, SMT, LLC, NUMA");
 SCX_OPS_DEFINE(pfs_ops)
 help_text("Fair to processes: threads divide the weight of one") paper("PFS §5") = {
 	FAMILY_OPS,

@@ -78,6 +78,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(ps_init)
 	return scx_bpf_create_dsq(QUEUE, -1);
 }
 
+SCX_OPS_HEED(ps_ops, "SMT, LLC, NUMA");
 SCX_OPS_DEFINE(ps_ops)
 help_text("Processor sharing: round robin with a tiny quantum") paper("PBS §1") = {
 	.select_cpu = (void *)ps_select_cpu,

@@ -114,6 +114,8 @@ s32 BPF_STRUCT_OPS(rbpe_init)
 	return cfs_start();
 }
 
+SCX_OPS_HEED(rbpe_ops,
+	     "nice, share, SCHED_BATCH, SCHED_IDLE, cpu.weight if cgroups, SMT, LLC, NUMA");
 SCX_OPS_DEFINE(rbpe_ops)
 help_text("cfs, but a task that received something from a socket weighs more for a while")
 paper("CAS §5") = {

@@ -213,6 +213,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(rr_init)
 	return err ? err : scx_bpf_create_dsq(1, -1);
 }
 
+SCX_OPS_HEED(rr_ops, "SMT, LLC, NUMA");
 SCX_OPS_DEFINE(rr_ops)
 help_text("Round robin: each task runs for one quantum in turn") paper("VTRR §2.2") = {
 	.select_cpu = (void *)rr_select_cpu,

@@ -130,6 +130,7 @@ s32 BPF_STRUCT_OPS(sjf_init_task, struct task_struct *p, struct scx_init_task_ar
 	return 0;
 }
 
+SCX_OPS_HEED(sjf_ops, "SMT, LLC, NUMA");
 SCX_OPS_DEFINE(sjf_ops)
 help_text("Shortest job first: the least left of a CPU burst, predicted from those before")
 paper("OSC §5.3.2") = {

@@ -182,6 +182,7 @@ s32 BPF_STRUCT_OPS(stride_init_task, struct task_struct *p, struct scx_init_task
 	return 0;
 }
 
+SCX_OPS_HEED(stride_ops, "nice, share, SCHED_IDLE, SMT, LLC, NUMA");
 SCX_OPS_DEFINE(stride_ops)
 help_text("Stride scheduling: whole strides of 2^20 / share, smallest pass first")
 paper("VTRR §2.4") = {

@@ -35,6 +35,8 @@ s32 BPF_STRUCT_OPS(tfps_init)
 	return cfs_start();
 }
 
+SCX_OPS_HEED(tfps_ops,
+	     "nice, share, SCHED_BATCH, SCHED_IDLE, cpu.weight if cgroups, SMT, LLC, NUMA");
 SCX_OPS_DEFINE(tfps_ops)
 help_text("Fair to processes, with more for those that have a thread for each CPU")
 paper("PFS §5.4") = {

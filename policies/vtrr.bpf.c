@@ -376,6 +376,7 @@ s32 BPF_STRUCT_OPS(vtrr_init)
 	return slots_init();
 }
 
+SCX_OPS_HEED(vtrr_ops, "nice, share, SCHED_IDLE, SMT, LLC, NUMA");
 SCX_OPS_DEFINE(vtrr_ops)
 help_text("Virtual-Time Round-Robin: proportional shares in constant time") paper("VTRR §3") = {
 	.select_cpu = (void *)vtrr_select_cpu,

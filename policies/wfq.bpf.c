@@ -179,6 +179,7 @@ s32 BPF_STRUCT_OPS(wfq_init_task, struct task_struct *p, struct scx_init_task_ar
 	return 0;
 }
 
+SCX_OPS_HEED(wfq_ops, "nice, share, SCHED_IDLE, SMT, LLC, NUMA");
 SCX_OPS_DEFINE(wfq_ops)
 help_text("Weighted fair queueing: smallest virtual finishing time first") paper("VTRR §2.4") = {
 	SHARE_OPS,

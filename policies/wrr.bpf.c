@@ -351,6 +351,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(wrr_init)
 	return err;
 }
 
+SCX_OPS_HEED(wrr_ops, "nice, share, SCHED_IDLE, SMT, LLC, NUMA");
 SCX_OPS_DEFINE(wrr_ops)
 help_text("Weighted round robin: as many quanta in a row as shares") paper("VTRR §2.2") = {
 	.select_cpu = (void *)wrr_select_cpu,

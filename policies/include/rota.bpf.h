@@ -200,6 +200,14 @@ u32 loop_start;
 /* SCX_OPS_DEFINE(fifo_ops) help_text("…") paper("…") = {.enqueue = …, .name = "fifo"}; */
 #define SCX_OPS_DEFINE(variable) SEC(".struct_ops.link") struct sched_ext_ops variable
 
+/*
+ * What the policy heeds, of nice, share, slice, SCHED_BATCH, SCHED_IDLE, cpu.weight, cpu.max,
+ * cpu.idle, autogroup, and in choosing an idle CPU SMT, LLC and NUMA: with commas; where a tunable
+ * decides, "cpu.weight if cgroups", "SMT unless flat". It ignores the rest. Before the ops.
+ */
+#define SCX_OPS_HEED(variable, text) \
+	extern struct sched_ext_ops variable __attribute__((btf_decl_tag("heeds:" text)))
+
 /* The usual one, live. quantum_now() keeps to its range whatever was written to it. */
 #define QUANTUM_TUNABLE_OF(default_ns)                                                          \
 	extern volatile u64 quantum_ns;                                                         \

@@ -16,6 +16,7 @@ mod eevdf_domains_balance;
 mod eevdf_moves;
 mod field;
 mod first_slice;
+mod heeds;
 mod idle;
 mod invariants;
 mod large_shares;

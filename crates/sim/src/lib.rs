@@ -31,6 +31,7 @@
 mod dump;
 mod error;
 mod globals;
+mod heeds;
 mod measured;
 mod policy;
 mod setup;
@@ -40,6 +41,7 @@ mod statistics;
 pub use dump::{Dump, DumpedEntry, DumpedGlobal, DumpedMap};
 pub use error::SimError;
 pub use globals::Global;
+pub use heeds::{heeded, ignored, used, Feature, Ignored};
 pub use measured::{Measured, Watchers};
 pub use policy::Policy;
 pub use setup::{facts, prepare, program};

@@ -11,6 +11,7 @@ pub mod model;
 pub mod requests;
 pub mod runner;
 pub mod sync;
+mod uses;
 
 mod bare;
 mod change;
@@ -30,3 +31,4 @@ pub use parse::{parse, parse_with, Files};
 pub use requests::{RequestClass, RequestEvent, RequestStep, Socket, SocketKind};
 pub use runner::{Lock, News, Runner, SeededRunner, Step, FORK_LIMIT, INSTANT_LIMIT, LIVE_LIMIT};
 pub use sync::{Awaits, Deadlock, Link, Loan};
+pub use uses::Uses;

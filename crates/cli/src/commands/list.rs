@@ -42,6 +42,13 @@ pub(crate) fn run(args: &ListArgs) -> Result<Status, Error> {
         let about = tunables::about(image);
         let paper = about.paper.map_or(String::new(), |paper| format!(" [{paper}]"));
         writeln!(out, "{name:<8}{}{paper}", about.help.unwrap_or_default())?;
+        let heeded = rota_sim::heeded(image).unwrap_or_default();
+        let heeded: Vec<&str> = heeded.iter().map(|feature| feature.name()).collect();
+        writeln!(
+            out,
+            "        heeds: {}",
+            if heeded.is_empty() { "-".into() } else { heeded.join(", ") }
+        )?;
         for line in tunables::table(&image.tunables()) {
             writeln!(out, "        {line}")?;
         }

@@ -13,6 +13,8 @@ use rota_machine::tracing::{never_called, NeverCalled};
 use rota_measure::{CpuNumbers, LockNumbers, RequestsNumbers, TaskNumbers, Totals};
 use rota_object::image::Image;
 use rota_object::settings::Tunable;
+use rota_sim::Feature;
+use rota_workload::Workload;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::io::Write;
@@ -38,6 +40,7 @@ pub(crate) struct Listed<'a> {
     help: Option<&'a str>,
     paper: Option<&'a str>,
     tunables: Vec<TunableJson>,
+    heeds: Option<Vec<&'static str>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -55,6 +58,16 @@ struct TunableJson {
     live: bool,
 }
 
+/// Names of what a policy heeds or ignores.
+fn names(features: &[Feature]) -> Vec<&'static str> {
+    features.iter().map(|feature| feature.name()).collect()
+}
+
+/// What a run has that its policy ignores.
+pub(crate) fn ignores(image: &Image, workload: &Workload, config: &Config) -> Vec<&'static str> {
+    names(&rota_sim::ignored(image, workload, config).features)
+}
+
 impl<'a> List<'a> {
     pub(crate) fn new(policies: Vec<Listed<'a>>) -> Self {
         Self { schema: "rota.list/1", policies }
@@ -65,7 +78,8 @@ impl<'a> Listed<'a> {
     pub(crate) fn new(name: &'a str, image: &'a Image) -> Self {
         let about = tunables::about(image);
         let tunables = image.tunables().into_iter().map(TunableJson::new).collect();
-        Self { name, help: about.help, paper: about.paper, tunables }
+        let heeds = rota_sim::heeded(image).map(|heeded| names(&heeded));
+        Self { name, help: about.help, paper: about.paper, tunables, heeds }
     }
 }
 
@@ -122,6 +136,7 @@ pub(crate) struct Sim<'a> {
     never_called: Vec<NeverCalledJson>,
     doubts: Vec<String>,
     cpus: &'a [CpuNumbers],
+    ignores: Vec<&'static str>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     locks: &'a [LockNumbers],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -214,6 +229,7 @@ impl<'a> Sim<'a> {
             never_called: NeverCalledJson::all(run.image),
             doubts: doubts::of(run),
             cpus: &run.finished.numbers.cpus,
+            ignores: ignores(run.image, &run.load.workload, run.config),
             locks: &run.finished.numbers.locks,
             globals,
             maps,

@@ -195,6 +195,10 @@ fn counted(stat: &PolicyStat) -> String {
 
 fn notes(out: &mut dyn Write, run: &Run<'_>) -> io::Result<()> {
     waiting_note(out, &run.finished.numbers.totals)?;
+    let ignored = rota_sim::ignored(run.image, &run.load.workload, run.config);
+    if let Some(note) = ignored.message(run.policy) {
+        writeln!(out, "note: {note}")?;
+    }
     if let Some(note) = requests::open_note(&run.finished.requests) {
         writeln!(out, "note: {note}")?;
     }

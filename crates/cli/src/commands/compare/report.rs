@@ -6,6 +6,7 @@ use super::CompareArgs;
 use crate::comparison::{Column, Comparison, Run, Stage};
 use crate::findings::Findings;
 use crate::output::comparison::findings::{self, Statement};
+use crate::output::comparison::ignored_by;
 use crate::output::{command_line, units};
 use rota_measure::catalogue::{self, Measure, Unit};
 use rota_measure::curve::{self, CurveOfSeeds};
@@ -43,7 +44,7 @@ pub(crate) fn html(
         advice: advice.map(finding),
         workloads: stages
             .map(|((stage, pictures), (_, found))| model::Workload {
-                findings: found.into_iter().map(finding).collect(),
+                findings: found.into_iter().map(finding).chain(ignored(stage)).collect(),
                 ..workload(comparison, stage, pictures)
             })
             .collect(),
@@ -52,6 +53,14 @@ pub(crate) fn html(
 
 fn finding(Statement { about, text }: Statement) -> model::Finding {
     model::Finding { about, text }
+}
+
+/// What policies ignore of the workload and the machine.
+fn ignored<'a>(stage: &'a Stage<'_>) -> impl Iterator<Item = model::Finding> + 'a {
+    stage.columns.iter().filter_map(|column| {
+        let text = ignored_by(stage, column).message(&column.policy.label)?;
+        Some(model::Finding { about: "ignored".to_owned(), text })
+    })
 }
 
 /// The simulated machine.

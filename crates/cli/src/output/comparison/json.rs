@@ -4,7 +4,7 @@
 use super::findings::Words;
 use crate::comparison::{Column, Comparison, Stage};
 use crate::findings::Findings;
-use crate::output::json::{MachineJson, PolicyJson};
+use crate::output::json::{ignores, MachineJson, PolicyJson};
 use rota_measure::baseline::Relative;
 use rota_measure::catalogue::Measure;
 use rota_measure::statistics::{Better, Estimate};
@@ -58,6 +58,7 @@ struct ColumnJson<'a> {
     measures: Map<String, Value>,
     tasks: Vec<Value>,
     runs: Vec<Value>,
+    ignores: Vec<&'static str>,
 }
 
 impl<'a> Json<'a> {
@@ -106,12 +107,16 @@ fn stage<'a>(
         duration_ns: stage.config.duration_ns,
         warmup_ns: stage.config.warmup_ns,
         seeds_alike: stage.is_alike,
-        policies: stage.columns.iter().map(|c| column(comparison, c)).collect(),
+        policies: stage.columns.iter().map(|c| column(comparison, stage, c)).collect(),
         findings,
     }
 }
 
-fn column<'a>(comparison: &'a Comparison<'a>, column: &'a Column<'a>) -> ColumnJson<'a> {
+fn column<'a>(
+    comparison: &'a Comparison<'a>,
+    stage: &'a Stage<'a>,
+    column: &'a Column<'a>,
+) -> ColumnJson<'a> {
     let cells = comparison.measures.iter().zip(&column.cells);
     let measures = cells.map(|(measure, cell)| {
         let value = cell.map_or(Value::Null, |cell| {
@@ -145,6 +150,7 @@ fn column<'a>(comparison: &'a Comparison<'a>, column: &'a Column<'a>) -> ColumnJ
         measures: measures.collect(),
         tasks: tasks.collect(),
         runs: runs.collect(),
+        ignores: ignores(column.image, &stage.load.workload, stage.config),
     }
 }
 

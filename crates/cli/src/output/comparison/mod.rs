@@ -12,6 +12,7 @@ use crate::comparison::{Cell, Column, Comparison, Stage};
 use crate::error::Error;
 use crate::nearest;
 use rota_measure::catalogue::{self, Measure};
+use rota_sim::Ignored;
 use std::io::{self, Write};
 
 /// Marks a value that is significantly the best.
@@ -193,6 +194,7 @@ fn notes(comparison: &Comparison<'_>, is_marked: bool, compared: &Compared) -> V
         );
     }
     notes.extend(few_samples(stages, &compared.shown));
+    notes.extend(ignored(stages));
     let mut columns = stages.iter().flat_map(|stage| &stage.columns);
     if columns.any(|column| column.ejected().next().is_some()) {
         notes.push(
@@ -200,6 +202,28 @@ fn notes(comparison: &Comparison<'_>, is_marked: bool, compared: &Compared) -> V
         );
     }
     notes
+}
+
+/// A line for each policy that ignores something of any workload or machine.
+fn ignored(stages: &[Stage<'_>]) -> Vec<String> {
+    let policies = stages.first().map_or(0, |stage| stage.columns.len());
+    let line = |at: usize| {
+        let mut all: Option<Ignored> = None;
+        for stage in stages {
+            let here = ignored_by(stage, &stage.columns[at]);
+            let all = all.get_or_insert_with(|| Ignored { features: Vec::new(), ..here.clone() });
+            all.features.extend(here.features);
+            all.features.sort_unstable();
+            all.features.dedup();
+        }
+        all?.message(&stages.first()?.columns[at].policy.label)
+    };
+    (0..policies).filter_map(line).collect()
+}
+
+/// What a policy ignores of a workload and machine.
+pub(crate) fn ignored_by(stage: &Stage<'_>, column: &Column<'_>) -> Ignored {
+    rota_sim::ignored(column.image, &stage.load.workload, stage.config)
 }
 
 /// Percentiles that rest on few samples, by metric, with the fewest that a run has.
