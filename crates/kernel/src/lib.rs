@@ -31,7 +31,7 @@ mod testing;
 mod topology;
 
 pub use attached::Attached;
-pub use class::{join_fair, join_sched_ext};
+pub use class::{join_sched_ext, set_class, Class};
 pub use configuration::Configuration;
 pub use error::LoadError;
 pub use exit::Exit;

@@ -7,13 +7,14 @@
 //! that uses 1 ms of CPU time for each round. The tasks start together at a tick, as the
 //! simulator's do.
 //!
-//! [`play()`] plays, in a process of its own; [`Filtered`] is what a recording of the computer says
+//! [`play()`] plays, in a process of its own, after which [`remove_groups()`] removes its cgroups; [`Filtered`] is what a recording of the computer says
 //! of the tasks that were played.
 
 mod clock;
 mod crossing;
 mod error;
 mod filter;
+mod groups;
 mod outside;
 mod play;
 mod played;
@@ -24,6 +25,7 @@ mod task;
 pub use clock::{monotonic_ns, sleep_until, thread_ns};
 pub use error::PlayError;
 pub use filter::{Filtered, Interruption, Tape};
+pub use groups::remove_groups;
 pub use play::{play, Options};
 pub use played::{Played, PlayedTask};
 

@@ -2,6 +2,7 @@
 //! The run as a whole, and what is told of it.
 
 use crate::error::{PlayError, Result};
+use crate::groups::Groups;
 use crate::played::{Played, PlayedTask};
 use crate::stage::Stage;
 use crate::{outside, start};
@@ -13,8 +14,6 @@ use std::sync::Arc;
 /// Time for each task to line up, in ns.
 const LEAD_NS: u64 = 3_000_000;
 
-/// What is done to a thread, by its id.
-type Deed = Box<dyn Fn(u32) -> io::Result<()> + Send + Sync>;
 /// What is done with a thread's share.
 type ShareDeed = Box<dyn Fn(u32, u64) -> io::Result<()> + Send + Sync>;
 
@@ -31,8 +30,8 @@ pub struct Options {
     /// Not to ask the kernel for a thread's CPU time while it has work to do: the fair class checks
     /// then whether to preempt it.
     pub quiet: bool,
-    /// Is done to each task of the file before the start.
-    pub prepare: Option<Deed>,
+    /// Tasks of `SCHED_OTHER` are of `SCHED_EXT`, of a policy that was loaded with `--partial`.
+    pub ext: bool,
     /// Tells the scheduler a share; without it shares have no effect.
     pub share: Option<ShareDeed>,
 }
@@ -42,7 +41,8 @@ pub struct Options {
 pub fn play(workload: &Arc<Workload>, options: Options) -> Result<Played> {
     let (duration_ns, seed) = (options.duration_ns, options.seed);
     let period_ns = 1_000_000_000 / u64::from(options.hz.max(1));
-    let stage = Arc::new(Stage::new(SeededRunner::new(Arc::clone(workload), seed), options));
+    let runner = SeededRunner::new(Arc::clone(workload), seed);
+    let stage = Arc::new(Stage::new(runner, Groups::make(&workload.groups)?, options));
     start::line_up(&stage, LEAD_NS, period_ns)?;
     outside::begin(&stage, &workload.outside)?;
     stage.clock.sleep_until(duration_ns);

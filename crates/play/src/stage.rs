@@ -3,6 +3,7 @@
 
 use crate::clock::Clock;
 use crate::error::{PlayError, Result};
+use crate::groups::Groups;
 use crate::play::Options;
 use rota_workload::{SeededRunner, TaskIx};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
@@ -16,6 +17,7 @@ pub(crate) struct Stage {
     runner: Mutex<SeededRunner>,
     pub(crate) clock: Clock,
     places: Box<[Place]>,
+    pub(crate) groups: Groups,
     pub(crate) options: Options,
     /// CPU time that forks took, and their number.
     pub(crate) forks: (AtomicU64, AtomicU64),
@@ -35,11 +37,12 @@ pub(crate) struct Place {
 }
 
 impl Stage {
-    pub(crate) fn new(runner: SeededRunner, options: Options) -> Self {
+    pub(crate) fn new(runner: SeededRunner, groups: Groups, options: Options) -> Self {
         Self {
             runner: Mutex::new(runner),
             clock: Clock::calibrated(options.cpus, options.quiet),
             places: (0..MOST_TASKS).map(|_| Place::default()).collect(),
+            groups,
             options,
             forks: Default::default(),
             trouble: OnceLock::new(),

@@ -38,9 +38,6 @@ pub(crate) fn line_up(stage: &Arc<Stage>, lead_ns: u64, tick_ns: u64) -> Result<
         // Every CPU again, or those of the settings.
         sched_setaffinity(thread, &cpus(0..stage.options.cpus)).tried("all CPUs for a task")?;
         apply(stage, thread, None, &settings)?;
-        if let Some(prepare) = &stage.options.prepare {
-            prepare(tid).tried(format!("cannot prepare thread {tid}"))?;
-        }
     }
     if monotonic_ns() > stage.clock.start_ns() {
         return Err(PlayError::Failure("the tasks were not ready in time".into()));

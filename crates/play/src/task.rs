@@ -4,8 +4,9 @@
 use crate::clock::{thread_ns, FORK_NS};
 use crate::error::{PlayError, Result, Tried};
 use crate::stage::{Stage, MOST_TASKS};
+use rota_kernel::{set_class, Class};
 use rota_workload::{Policy, Settings, Step, TaskIx};
-use rustix::process::{setpriority_process, Pid};
+use rustix::process::Pid;
 use rustix::thread::{gettid, sched_setaffinity, sched_yield, set_name, CpuSet};
 use std::ffi::CString;
 use std::num::NonZeroU64;
@@ -33,6 +34,26 @@ pub(crate) fn enter(stage: &Stage, task: TaskIx, name: &str) -> Result<()> {
     Ok(())
 }
 
+/// What the kernel calls it. Without a deadline or period of its own, a budget has the length of both.
+fn class_of(settings: &Settings, ext: bool) -> Class {
+    let priority = settings.priority.max(0) as u32;
+    match settings.policy {
+        Policy::Other if ext => Class::Ext,
+        Policy::Other => Class::Other { slice_ns: settings.slice_ns.unwrap_or(0) },
+        Policy::Batch => Class::Batch,
+        Policy::Idle => Class::Idle,
+        Policy::Ext => Class::Ext,
+        Policy::Fifo => Class::Fifo(priority),
+        Policy::Rr => Class::RoundRobin(priority),
+        Policy::Deadline => {
+            let runtime_ns = settings.slice_ns.unwrap_or(0);
+            let period_ns = settings.dl_period_ns.unwrap_or(runtime_ns);
+            let deadline_ns = settings.dl_deadline_ns.unwrap_or(period_ns);
+            Class::Deadline { runtime_ns, deadline_ns, period_ns }
+        }
+    }
+}
+
 /// Gives a thread (`None`: the calling one) its settings, as far as they differ.
 pub(crate) fn apply(
     stage: &Stage,
@@ -40,14 +61,19 @@ pub(crate) fn apply(
     old: Option<&Settings>,
     new: &Settings,
 ) -> Result<()> {
-    if new.policy != Policy::Other || new.weight.is_some() || new.group.is_some() {
+    if new.weight.is_some() || new.migrate_disable {
         return Err(PlayError::Workload(
-            "only nice values, shares and CPUs can be played, not other classes, weights and groups"
-                .into(),
+            "a weight that is no nice value, or disabled migration, cannot be played".into(),
         ));
     }
-    if old.map_or(0, |o| o.priority) != new.priority {
-        setpriority_process(thread, new.priority).tried(format!("nice value {}", new.priority))?;
+    let tid = thread.unwrap_or_else(gettid).as_raw_nonzero().get() as u32;
+    let class = class_of(new, stage.options.ext);
+    if old.map(|o| (class_of(o, stage.options.ext), o.priority)) != Some((class, new.priority)) {
+        let nice = if new.policy.is_real_time() { 0 } else { new.priority };
+        set_class(tid, class, nice).tried(format!("{} {}", new.policy, new.priority))?;
+    }
+    if old.and_then(|o| o.group.as_ref()) != new.group.as_ref() {
+        stage.groups.enter(new.group.as_deref(), tid)?;
     }
     if old.and_then(|o| o.cpus.as_ref()) != new.cpus.as_ref() {
         let mut set = CpuSet::new();
@@ -56,8 +82,7 @@ pub(crate) fn apply(
         sched_setaffinity(thread, &set).tried(format!("CPUs {:?}", new.cpus))?;
     }
     if let Some(share) = new.share.filter(|share| old.and_then(|o| o.share) != Some(*share)) {
-        let pid = thread.unwrap_or_else(gettid);
-        stage.options.publish_share(pid.as_raw_nonzero().get() as u32, share)?;
+        stage.options.publish_share(tid, share)?;
     }
     Ok(())
 }

@@ -277,9 +277,9 @@ fn a_server_is_measured_and_gone() {
 #[test]
 fn loads_that_cannot_be_compared_with_the_simulator_are_refused() {
     let scratch = Scratch::new();
-    let file = scratch.file("rt.json", r#"{"tasks": {"rt": {"policy": "SCHED_FIFO", "run": 9}}}"#);
+    let file = scratch.file("e.json", r#"{"tasks": {"e": {"policy": "SCHED_EXT", "run": 9}}}"#);
     for (words, part) in [
-        (&[file.as_str()][..], "task \"rt\" has another class than SCHED_OTHER"),
+        (&[file.as_str()][..], "task \"e\" has the class SCHED_EXT"),
         (&["--load", "none"], "hogs, frames, packets, nice, together"),
         (&["--load", "hogs", &file], "cannot be used with"),
         (&["--repeat", "0"], "1..=1000"),

@@ -38,19 +38,9 @@ pub(crate) fn play(words: &[&str]) -> Result<Played> {
         bail!("{file}: neither the file nor --duration says how long it lasts");
     };
     let cpus = online_cpus()? as u32;
-    let join = move |tid| {
-        if partial {
-            rota_kernel::join_sched_ext(tid)?;
-        }
-        if fair {
-            rota_kernel::join_fair(tid)?;
-        }
-        Ok(())
-    };
-    let prepare = Some(Box::new(join) as Box<_>);
     // Policies without shares do not want to know.
     let share = shares_map().map(|map| Box::new(publisher(map)) as Box<_>);
-    let options = Options { duration_ns, seed, hz, cpus, quiet: fair, prepare, share };
+    let options = Options { duration_ns, seed, hz, cpus, quiet: fair, ext: partial, share };
     Ok(rota_play::play(&Arc::new(workload), options)?)
 }
 

@@ -44,6 +44,7 @@ pub(super) fn run(load: &Load, seed: u64, computer: &Computer) -> Result<Live, E
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|e| Error::Failure(format!("cannot start the player: {e}")))?;
+    let pid = child.id();
     let failed = |e: std::io::Error| Error::Failure(format!("cannot wait for the player: {e}"));
     let mut tape = Tape::default();
     while child.try_wait().map_err(failed)?.is_none() {
@@ -51,6 +52,7 @@ pub(super) fn run(load: &Load, seed: u64, computer: &Computer) -> Result<Live, E
         recorder.poll(&mut tape)?;
     }
     let output = child.wait_with_output().map_err(failed)?;
+    rota_play::remove_groups(pid);
     let (facts, _) = recorder.finish(&mut tape)?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
@@ -80,7 +82,7 @@ pub(super) fn child(args: &AgreeChildArgs) -> Result<Status, Error> {
         hz: args.hz,
         cpus: args.cpus,
         quiet: true,
-        prepare: None,
+        ext: false,
         share: None,
     };
     let played = rota_play::play(&load.workload, options).map_err(|error| match error {

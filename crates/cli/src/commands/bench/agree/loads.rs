@@ -71,10 +71,10 @@ fn temporary(text: &str) -> std::io::Result<NamedTempFile> {
 fn check(workload: &Workload, cpus: u32) -> Result<(), String> {
     for task in workload.tasks.iter() {
         let settings = &task.settings;
-        let why = if settings.policy != Policy::Other {
-            "another class than SCHED_OTHER"
-        } else if settings.group.is_some() {
-            "a taskgroup"
+        let why = if settings.policy == Policy::Ext {
+            "the class SCHED_EXT"
+        } else if settings.migrate_disable {
+            "disabled migration"
         } else if settings.weight.is_some() || settings.share.is_some() {
             "a weight or share of its own"
         } else if settings.cpus.iter().any(|list| list.iter().any(|cpu| *cpu >= cpus)) {
@@ -137,8 +137,7 @@ mod tests {
     #[test]
     fn what_cannot_be_played_is_refused_with_the_task_and_the_reason() {
         for (task, why) in [
-            (r#""policy": "SCHED_FIFO", "priority": 5, "run": 10"#, "another class"),
-            (r#""taskgroup": "/a", "run": 10"#, "a taskgroup"),
+            (r#""policy": "SCHED_EXT", "run": 10"#, "the class SCHED_EXT"),
             (r#""weight": 50, "run": 10"#, "a weight or share"),
             (r#""cpus": [7], "run": 10"#, "CPUs that this computer"),
         ] {
