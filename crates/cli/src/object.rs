@@ -88,6 +88,11 @@ impl Found {
     }
 }
 
+/// Heeds `--ops`.
+pub(crate) fn choose(policy: &mut Policy, args: &ObjectArgs) -> Result<(), Error> {
+    Ok(args.ops.iter().try_for_each(|name| policy.choose(name))?)
+}
+
 /// Links a policy that ships with Rota.
 pub(crate) fn link_shipped(
     policy: &rota_catalog::Policy,

@@ -24,7 +24,7 @@ pub enum AttachError {
     },
     /// It has several.
     #[error(
-        "{object}: {} schedulers, {}: expected a choice of one (--ops NAME of rota sim)",
+        "{object}: {} schedulers, {}: expected a choice of one, --ops NAME",
         .names.len(), .names.join(", ")
     )]
     Several {

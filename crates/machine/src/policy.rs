@@ -104,7 +104,8 @@ impl Binding {
     }
 }
 
-fn schedulers(image: &Image) -> impl Iterator<Item = &StructOps> {
+/// The schedulers of an object.
+pub fn schedulers(image: &Image) -> impl Iterator<Item = &StructOps> {
     image.struct_ops.iter().filter(|ops| is_scheduler(ops))
 }
 

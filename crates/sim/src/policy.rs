@@ -41,6 +41,11 @@ impl Policy {
         Ok(rota_machine::policy::choose_scheduler(self.image_mut(), name)?)
     }
 
+    /// How many schedulers the object has.
+    pub fn schedulers(&self) -> usize {
+        rota_machine::policy::schedulers(&self.image).count()
+    }
+
     /// Sets a global variable before the scheduler is attached: `slice_us`, or a path as
     /// `conf.limits[2]`.
     pub fn set(&mut self, path: &str, value: &str) -> Result<(), SettingError> {

@@ -23,4 +23,8 @@ pub(crate) struct ObjectArgs {
     /// Search for headers of a FILE.bpf.c here too (repeatable)
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) include: Vec<PathBuf>,
+
+    /// The scheduler to simulate, of a file that has several: the name of its sched_ext_ops variable
+    #[arg(long, value_name = "NAME")]
+    pub(crate) ops: Option<String>,
 }

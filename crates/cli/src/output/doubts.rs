@@ -25,7 +25,7 @@ pub(crate) fn of(run: &Run<'_>) -> Vec<String> {
 fn doubts(decisions: u64, most: u64, measured_ns: u64, cpus: u64) -> Vec<String> {
     let mut doubts = Vec::new();
     if decisions == 0 {
-        doubts.push("0 decisions: no task ran under the policy, the numbers are not its".into());
+        doubts.push("0 decisions: the policy ran no task in the measured time, so no number says anything about it".into());
     }
     let rate = u128::from(most) * 1_000_000_000 / u128::from(measured_ns.max(1));
     // of a run of some microseconds, a rate says nothing

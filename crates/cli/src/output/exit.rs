@@ -2,6 +2,7 @@
 //! How a policy left, in JSON.
 
 use rota_machine::exit::{ExitInfo, ExitTask, Origin};
+use rota_machine::run::SchedulerExit;
 use serde::Serialize;
 
 /// The exit, and what of the policy it comes from.
@@ -24,6 +25,20 @@ struct TaskJson {
     pid: u32,
     cpus: String,
     waits: Option<String>,
+}
+
+/// One of the schedulers of a run that came and went.
+#[derive(Debug, Serialize)]
+pub(crate) struct ExitAt {
+    at_ns: u64,
+    #[serde(flatten)]
+    exit: ExitJson,
+}
+
+impl ExitAt {
+    pub(crate) fn new(gone: &SchedulerExit) -> Self {
+        Self { at_ns: gone.at_ns, exit: ExitJson::new(&gone.exit) }
+    }
 }
 
 impl ExitJson {

@@ -3,7 +3,7 @@
 //! schema number, additions come at the end of their object.
 
 use super::blocked::{self, Blocked, Link};
-use super::exit::ExitJson;
+use super::exit::{ExitAt, ExitJson};
 use super::unfilled::{self, UnfilledRead};
 use super::{doubts, dump, tunables, Run};
 use crate::error::Error;
@@ -139,6 +139,8 @@ pub(crate) struct Sim<'a> {
     ignores: Vec<&'static str>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     locks: &'a [LockNumbers],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    exits: Vec<ExitAt>,
     #[serde(skip_serializing_if = "Option::is_none")]
     globals: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -231,6 +233,7 @@ impl<'a> Sim<'a> {
             cpus: &run.finished.numbers.cpus,
             ignores: ignores(run.image, &run.load.workload, run.config),
             locks: &run.finished.numbers.locks,
+            exits: outcome.exits.iter().map(ExitAt::new).collect(),
             globals,
             maps,
         }

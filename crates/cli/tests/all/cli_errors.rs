@@ -143,7 +143,7 @@ fn a_run_without_a_decision_is_warned_of() {
     let run = rota(&["sim", "fifo", &load, "--cpus", "1", "--duration", "1s"]);
     assert_eq!(run.code, 0);
     assert!(
-        run.stderr.contains("warning: 0 decisions: no task ran under the policy"),
+        run.stderr.contains("warning: 0 decisions: the policy ran no task in the measured time"),
         "{}",
         run.stderr
     );

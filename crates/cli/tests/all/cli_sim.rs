@@ -249,7 +249,7 @@ fn of_two_schedulers_in_one_object_one_has_to_be_chosen() {
         let args = ["sim", &two, "workloads/shares321.json", "--cpus", "1", "--duration", "1s"];
         rota(&[&args[..], more].concat())
     };
-    let names = "2 schedulers, first_ops, second_ops: expected a choice of one (--ops NAME";
+    let names = "2 schedulers, first_ops, second_ops: expected a choice of one, --ops NAME";
     sim(&[]).refused(&[names]);
     sim(&["--ops", "third"]).refused(&["no scheduler third, expected first_ops or second_ops"]);
     sim(&["--ops", "first_ops"]).ok();
@@ -258,6 +258,30 @@ fn of_two_schedulers_in_one_object_one_has_to_be_chosen() {
     assert!(second.stderr.contains("the second of them"), "{}", second.stderr);
     let every = sim(&["--ops", "second_ops", "--kernel", "all"]);
     assert_eq!(every.code, 3, "{}", every.stderr);
+
+    let compare = |policy: &str, more: &[&str]| {
+        let args = ["compare", policy, "workloads/shares321.json", "--cpus", "1", "--seeds", "1"];
+        rota(&[&args[..], &["--duration", "100ms"], more].concat())
+    };
+    compare(&two, &[]).refused(&[names]);
+    compare(&two, &["--ops", "third"]).refused(&["no scheduler third"]);
+    compare("rr", &["--ops", "third"]).refused(&["--ops third: expected a policy file"]);
+    compare(&two, &["--ops", "first_ops"]).ok();
+}
+
+#[test]
+fn the_json_has_the_exit_of_every_scheduler_of_a_run() {
+    let scratch = Scratch::new();
+    let load = r#"{"tasks": {"t": {"run": 5000}}, "events": [
+        {"at": "10ms", "scheduler": "unload"}, {"at": "20ms", "scheduler": "load"}]}"#;
+    let load = scratch.file("loads.json", load);
+    let json = rota(&["sim", "rr", &load, "--duration", "50ms", "--json"]).ok().stdout;
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let exits: Vec<_> = json["exits"].as_array().expect("exits").iter().collect();
+    let of = |at: usize| (exits[at]["at_ns"].as_u64(), exits[at]["kind"].as_u64());
+    // unregistered by the event, and at the end of the run (SCX_EXIT_UNREG)
+    assert_eq!((of(0), of(1)), ((Some(10_000_000), Some(64)), (Some(50_000_000), Some(64))));
+    assert_eq!(exits.len(), 2);
 }
 
 #[test]

@@ -69,5 +69,34 @@ impl<H> Program<H> {
 fn line_at(lines: &[Line], start: u32, slot: u32) -> Option<String> {
     let after = lines.partition_point(|line| line.slot <= slot);
     let line = lines[..after].last().filter(|line| line.slot >= start)?;
-    Some(format!("{}:{}: {}", line.file, line.line, line.text.trim()))
+    // BTF does not name the functions that a compiler inlined: what is in another file, or before
+    // the function begins, is of one
+    let first = lines[..after].iter().find(|line| line.slot >= start)?;
+    let is_own = line.file == first.file && line.line >= first.line;
+    let inlined = if is_own { "" } else { ", inlined" };
+    Some(format!("{}:{}{inlined}: {}", line.file, line.line, line.text.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{line_at, Line};
+
+    #[test]
+    fn lines_of_other_files_and_before_the_function_are_inlined() {
+        let line =
+            |slot, file: &str, line| Line { slot, file: file.into(), line, text: "x".into() };
+        // a function that begins at slot 4, on line 20 of a.c
+        let lines = [
+            line(0, "a.c", 1),
+            line(4, "a.c", 20),
+            line(5, "b.h", 30),
+            line(6, "a.c", 7),
+            line(7, "a.c", 22),
+        ];
+        let at = |slot| line_at(&lines, 4, slot).unwrap();
+        let found: Vec<_> = (4..=8).map(at).collect();
+        let expected =
+            ["a.c:20: x", "b.h:30, inlined: x", "a.c:7, inlined: x", "a.c:22: x", "a.c:22: x"];
+        assert_eq!(found, expected);
+    }
 }

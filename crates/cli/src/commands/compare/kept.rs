@@ -214,6 +214,9 @@ fn inputs(args: &CompareArgs, matrix: &Matrix) -> Result<Inputs, Error> {
         Some(btf) => add("--btf".into(), matrix::hash_of(btf)?),
         None => add("--kernel".into(), args.object.kernel.clone()),
     };
+    if let Some(ops) = &args.object.ops {
+        add("--ops".into(), ops.clone());
+    }
     let machine = &args.machine;
     let or_default = |value: Option<String>| value.unwrap_or_else(|| "the default".into());
     let ns = |time: Option<u64>| or_default(time.map(|ns| format!("{ns}ns")));

@@ -7,6 +7,7 @@ use crate::comparison::{self as compared, Baseline, Column, Comparison, Policy, 
 use crate::error::Error;
 use crate::load::Load;
 use crate::object::{self, Found};
+use crate::options::ObjectArgs;
 use crate::prepare;
 use crate::simulation;
 use rota_machine::config::Config;
@@ -70,7 +71,7 @@ impl Matrix {
         let mut machines = Vec::new();
         for cpus in &args.cpus {
             let topology = simulation::topology(&args.machine, *cpus)?;
-            let objects = prepare_all(&wanted, &found, &topology, &kernel)?;
+            let objects = prepare_all(&wanted, &found, &topology, (&kernel, &args.object))?;
             machines.push((*cpus, Arc::new(objects)));
         }
         let mut stages = Vec::new();
@@ -156,17 +157,27 @@ fn prepare_all(
     wanted: &[Wanted],
     found: &[Found],
     topology: &Topology,
-    kernel: &Kernel,
+    (kernel, args): (&Kernel, &ObjectArgs),
 ) -> Result<Vec<Prepared>, Error> {
     let facts = rota_sim::facts(topology);
     let mut objects = Vec::new();
+    let mut is_chosen = args.ops.is_none();
     for (wanted, found) in wanted.iter().zip(found) {
         let mut policy = found.clone().simulate(kernel)?.policy;
+        if policy.schedulers() > 1 {
+            object::choose(&mut policy, args)?;
+            is_chosen = true;
+        }
         let setup = prepare::setup(wanted.manifest.as_deref(), &facts, policy.image())?;
         policy.prepare(&setup, &wanted.set)?;
         objects.push(Prepared { policy, setup });
     }
-    Ok(objects)
+    match (&args.ops, is_chosen) {
+        (Some(name), false) => Err(Error::input(format!(
+            "--ops {name}: expected a policy file that has several schedulers"
+        ))),
+        _ => Ok(objects),
+    }
 }
 
 /// Refuses a list in which something is twice: it would only take longer.

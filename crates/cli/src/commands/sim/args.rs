@@ -27,10 +27,6 @@ pub(crate) struct SimArgs {
     #[arg(add = complete::tunables())]
     pub(crate) set: Vec<(String, String)>,
 
-    /// The scheduler to simulate, of a file that has several: the name of its sched_ext_ops variable
-    #[arg(long, value_name = "NAME")]
-    pub(crate) ops: Option<String>,
-
     /// What the scheduler's own loader would set, as TOML (docs/third-party.md)
     #[arg(long, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     pub(crate) manifest: Option<PathBuf>,

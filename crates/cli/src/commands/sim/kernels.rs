@@ -77,7 +77,7 @@ fn simulate(
 ) -> Result<rota_sim::Measured, Error> {
     let kernel = Kernel::bundled(release).map_err(Error::input)?.with_hz(args.machine.hz);
     let Named { mut policy, .. } = found.clone().simulate(&kernel)?;
-    super::choose(&mut policy, args)?;
+    object::choose(&mut policy, &args.object)?;
     let facts = rota_sim::facts(&config.topology);
     let setup = prepare::setup(args.manifest.as_deref(), &facts, policy.image())?;
     policy.prepare(&setup, &args.set)?;

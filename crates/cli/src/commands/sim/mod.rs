@@ -31,7 +31,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     let kernel = object::kernel(&args.object, args.machine.hz)?;
     let Named { name, source, mut policy } =
         object::find(&args.policy, &args.object.include)?.simulate(&kernel)?;
-    choose(&mut policy, args)?;
+    object::choose(&mut policy, &args.object)?;
     let workload = args.workload.as_deref().filter(|_| !args.help_tunables);
     let Some(workload) = workload else {
         return help_tunables(policy.image());
@@ -119,11 +119,6 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
         true => Err(interrupted(args, &finished, config.duration_ns)),
         false => Ok(status),
     }
-}
-
-/// Heeds `--ops`.
-fn choose(policy: &mut Policy, args: &SimArgs) -> Result<(), Error> {
-    Ok(args.ops.iter().try_for_each(|name| policy.choose(name))?)
 }
 
 /// The run that the options describe, with a fair class where it needs one.

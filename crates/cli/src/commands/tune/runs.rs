@@ -56,6 +56,7 @@ impl<'a> Runs<'a> {
     /// The policy with some settings; none: as it ships.
     fn policy(&self, set: &[(String, String)]) -> Result<Policy, Error> {
         let mut policy = self.found.clone().simulate(&self.kernel)?.policy;
+        object::choose(&mut policy, &self.args.object)?;
         let set: Vec<(String, String)> = self.args.set.iter().chain(set).cloned().collect();
         policy.prepare(&Setup::default(), &set)?;
         Ok(policy)
