@@ -10,8 +10,12 @@ const B: u32 = 102;
 const STRANGER: u32 = 7;
 
 fn played() -> Played {
-    let task = |name: &str, tid| PlayedTask { name: name.into(), instance_of: name.into(), tid };
-    let tasks = vec![task("a-0", A), task("b-1", B)];
+    let task = |name: &str, instance_of: &str, tid| PlayedTask {
+        name: name.into(),
+        instance_of: instance_of.into(),
+        tid,
+    };
+    let tasks = vec![task("a-0", "a", A), task("b-1", "b", B)];
     Played { start_ns: 1000, duration_ns: 500, period_ns: 400_000, fork_ns: 0, tasks }
 }
 
@@ -69,13 +73,19 @@ fn others_on_a_cpu_are_an_interruption() {
 }
 
 #[test]
-fn tasks_have_their_full_names_and_last_weight_at_the_start() {
+fn tasks_have_the_names_of_the_file_and_their_last_weight_at_the_start() {
     let named = |time_ns, weight| {
         let kind = EventKind::Task { pid: A, name: "short".into(), weight, instance_of: None };
         Event { time_ns, cpu: None, kind }
     };
     let filtered = filter(&[named(5, 100), named(6, 300), named(1200, 15)]);
-    let task = |weight| EventKind::Task { pid: A, name: "a-0".into(), weight, instance_of: None };
+    let instance_of = Some("a".into());
+    let task = |weight| EventKind::Task {
+        pid: A,
+        name: "a-0".into(),
+        weight,
+        instance_of: instance_of.clone(),
+    };
     let kinds: Vec<_> = filtered.events.iter().map(|e| (e.time_ns, e.kind.clone())).collect();
     let fork = EventKind::Fork { pid: A, parent: 0 };
     assert_eq!(kinds, [(0, task(300)), (0, fork), (200, task(15))]);

@@ -15,6 +15,7 @@ mod cli_errors;
 mod cli_findings;
 mod cli_fluid;
 mod cli_hostile;
+mod cli_ignores;
 mod cli_interrupt;
 mod cli_kernels;
 mod cli_list;
