@@ -45,6 +45,8 @@ fn json_is_one_object_of_the_schema() {
         "turnaround_ns",
         "slowdown",
         "class",
+        "wasted_wait_ns",
+        "wait_max_ns",
     ];
     let task = &run["tasks"][2];
     assert_eq!(names(task), of_task);
