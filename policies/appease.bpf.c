@@ -135,7 +135,6 @@ void BPF_STRUCT_OPS(appease_stopping, struct task_struct *p, bool runnable)
 	set_pace(slot, PACE_WAITS, now);
 	cpus[cpu % MAX_CPUS].running = 0;
 	bpf_spin_unlock(&lock);
-	put_aside(p, runnable);
 }
 
 void BPF_STRUCT_OPS(appease_quiescent, struct task_struct *p, u64 deq_flags)

@@ -326,7 +326,6 @@ void BPF_STRUCT_OPS(pbs_stopping, struct task_struct *p, bool runnable)
 	if (!slot_may_use(slot, cpu)) /* any more */
 		unfavour(slot);
 	bpf_spin_unlock(&lock);
-	put_aside(p, runnable);
 }
 
 void BPF_STRUCT_OPS(pbs_quiescent, struct task_struct *p, u64 deq_flags)

@@ -157,7 +157,6 @@ void BPF_STRUCT_OPS(least_stopping, struct task_struct *p, bool runnable)
 	charge(client_at(slot), cpu_time, now);
 	cpus[cpu % MAX_CPUS].running = 0;
 	bpf_spin_unlock(&lock);
-	put_aside(p, runnable);
 }
 
 void BPF_STRUCT_OPS(least_quiescent, struct task_struct *p, u64 deq_flags)
