@@ -280,7 +280,6 @@ void BPF_STRUCT_OPS(linux22_stopping, struct task_struct *p, bool runnable)
 	charge(client_at(slot), cpu_time);
 	runs_on[cpu % MAX_CPUS] = 0;
 	bpf_spin_unlock(&lock);
-	put_aside(p, runnable);
 }
 
 void BPF_STRUCT_OPS(linux22_quiescent, struct task_struct *p, u64 deq_flags)

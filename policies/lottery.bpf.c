@@ -241,11 +241,6 @@ void BPF_STRUCT_OPS(lottery_running, struct task_struct *p)
 	bpf_spin_unlock(&lock);
 }
 
-void BPF_STRUCT_OPS(lottery_stopping, struct task_struct *p, bool runnable)
-{
-	put_aside(p, runnable);
-}
-
 void BPF_STRUCT_OPS(lottery_quiescent, struct task_struct *p, u64 deq_flags)
 {
 	u32 slot = slot_of(p);
@@ -307,7 +302,6 @@ paper("VTRR §2.5") = {
 	.enqueue = (void *)lottery_enqueue,
 	.dispatch = (void *)lottery_dispatch,
 	.running = (void *)lottery_running,
-	.stopping = (void *)lottery_stopping,
 	.quiescent = (void *)lottery_quiescent,
 	.set_weight = (void *)lottery_set_weight,
 	.set_cpumask = (void *)lottery_set_cpumask,

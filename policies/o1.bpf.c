@@ -264,7 +264,6 @@ void BPF_STRUCT_OPS(o1_stopping, struct task_struct *p, bool runnable)
 	if (rq->current == slot)
 		rq->current = 0;
 	bpf_spin_unlock(&lock);
-	put_aside(p, runnable);
 }
 
 void BPF_STRUCT_OPS(o1_tick, struct task_struct *p)

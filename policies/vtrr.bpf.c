@@ -304,7 +304,6 @@ void BPF_STRUCT_OPS(vtrr_stopping, struct task_struct *p, bool runnable)
 	u32 cpu = scx_bpf_task_cpu(p), slot;
 	u64 cpu_time = p->se.sum_exec_runtime;
 
-	put_aside(p, runnable);
 	/* ops.dispatch charged it for that, and no task began to run here since. */
 	if (!running_on[cpu % MAX_CPUS] && charged_at_on[cpu % MAX_CPUS] == cpu_time)
 		return;

@@ -92,7 +92,6 @@ void BPF_STRUCT_OPS(share_stopping, struct task_struct *p, bool runnable)
 	u64 cpu_time = p->se.sum_exec_runtime;
 	u32 cpu = scx_bpf_task_cpu(p);
 
-	put_aside(p, runnable);
 	if (cpu_time == c->charged_at) /* in ops.dispatch, which nothing else calls for this CPU */
 		return;
 	bpf_spin_lock(&lock);

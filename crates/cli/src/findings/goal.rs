@@ -163,8 +163,9 @@ fn find(
         !wanted_words.is_empty() && wanted_words.iter().all(|word| also.contains(word))
     };
     let mut like = known.iter().filter(has_words);
-    // Some of the other words will do if no other metric has them.
-    let only = like.next().filter(|_| like.next().is_none());
+    // Some of the other words will do if no other metric has them, or is called so but is no goal.
+    let is_taken = catalogue::measures().iter().any(|measure| is_it(&&measure));
+    let only = like.next().filter(|_| like.next().is_none() && !is_taken);
     if let Some(measure) = known.iter().find(is_it).or(only) {
         return Ok(measure);
     }

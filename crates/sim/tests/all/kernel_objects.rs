@@ -68,20 +68,14 @@ fn fields_that_nothing_fills_are_reported_by_name() {
     let source = enable(
         "volatile u64 sum;",
         "\tstruct cgroup *c = p->cgroups->dfl_cgrp;\n\
-         \tsum += p->sched_task_group->shares;\n\
          \tsum += p->cgroups->nr_tasks;\n\
          \tsum += c->kn->flags;\n\
          \tsum += c->nr_descendants;\n\
          \tsum += p->mm->total_vm;",
     );
     let Some((_, unfilled)) = read(&source, ENABLE) else { return };
-    let expected = [
-        "cgroup.nr_descendants",
-        "kernfs_node.flags",
-        "task_group.shares",
-        "css_set.nr_tasks",
-        "mm_struct.total_vm",
-    ];
+    let expected =
+        ["cgroup.nr_descendants", "kernfs_node.flags", "css_set.nr_tasks", "mm_struct.total_vm"];
     let mut unfilled: Vec<_> = unfilled.iter().map(String::as_str).collect();
     let mut expected = expected.to_vec();
     unfilled.sort_unstable();

@@ -22,7 +22,7 @@ pub(super) struct Live {
     pub(super) groups: Vec<GroupNumbers>,
     /// Part of the computer that tasks of others had.
     pub(super) others: f64,
-    /// Records that were lost, or do not fit each other.
+    /// Records that were lost.
     pub(super) lost: u64,
 }
 
@@ -69,7 +69,7 @@ pub(super) fn run(load: &Load, seed: u64, computer: &Computer) -> Result<Live, E
     Ok(Live {
         groups: summary.finish_all(played.duration_ns).groups,
         others: interrupted_ns as f64 / capacity_ns.max(1) as f64,
-        lost: facts.lost.total() + facts.repaired,
+        lost: facts.lost.total(),
     })
 }
 

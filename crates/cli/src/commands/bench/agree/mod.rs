@@ -65,7 +65,7 @@ fn measure(load: &Played, repeat: u32, computer: &Computer) -> Result<Compared, 
         let live = live::run(load, seed, computer)?;
         if live.lost > 0 {
             messages::warning(&format!(
-                "{}: {} events were lost or do not fit each other: the live numbers are wrong",
+                "{}: {} events were lost: the live numbers are wrong",
                 load.name, live.lost
             ));
         }
