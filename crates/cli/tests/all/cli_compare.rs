@@ -20,7 +20,8 @@ fn all_shipped_policies_stand_in_one_table() {
         // in the table of ratios, too, but for the baseline
         assert_eq!(rows, if policy == "eevdf" { 1 } else { 2 }, "{policy}");
     }
-    assert!(text.ends_with("no best values are marked, and there are no findings\n"), "{text}");
+    let ends = "no best values are marked, and there are no findings\n";
+    assert!(text.contains(ends), "{text}");
     assert!(!text.contains('*'), "{text}");
 }
 
