@@ -279,7 +279,7 @@ fn loads_that_cannot_be_compared_with_the_simulator_are_refused() {
     let scratch = Scratch::new();
     let file = scratch.file("e.json", r#"{"tasks": {"e": {"policy": "SCHED_EXT", "run": 9}}}"#);
     for (words, part) in [
-        (&[file.as_str()][..], "task \"e-0\" has the class SCHED_EXT"),
+        (&[file.as_str()][..], "task \"e\" has the class SCHED_EXT"),
         (&["--load", "none"], "hogs, frames, packets, nice, together"),
         (&["--load", "hogs", &file], "cannot be used with"),
         (&["--repeat", "0"], "1..=1000"),

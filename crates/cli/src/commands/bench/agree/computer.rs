@@ -127,7 +127,9 @@ impl Computer {
 fn size(group_of: &[u32]) -> Option<u32> {
     let size = group_of.iter().filter(|group| **group == group_of[0]).count();
     let expected = |cpu: usize| (cpu / size) as u32;
-    group_of.iter().enumerate().all(|(cpu, group)| *group == expected(cpu)).then_some(size as u32)
+    let is_regular = group_of.len() % size == 0
+        && group_of.iter().enumerate().all(|(cpu, group)| *group == expected(cpu));
+    is_regular.then_some(size as u32)
 }
 
 #[cfg(test)]

@@ -82,7 +82,8 @@ fn check(workload: &Workload, cpus: u32) -> Result<(), String> {
         } else {
             continue;
         };
-        return Err(format!("task \"{}\" has {why}: that cannot be played", task.name));
+        let name = workload.name_of(task);
+        return Err(format!("task \"{name}\" has {why}: that cannot be played"));
     }
     Ok(())
 }
