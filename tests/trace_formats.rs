@@ -296,7 +296,11 @@ fn duckdb_reads_the_rows_of_the_parquet_trace() -> Result<()> {
 fn typed(value: &str) -> Result<Value> {
     Ok(match value.strip_prefix("0x") {
         Some(bits) => u64::from_str_radix(bits, 16)?.into(),
-        None => value.parse::<u64>().map_or_else(|_| json!(value), Value::from),
+        None => match (value.parse::<u64>(), value.parse::<i64>()) {
+            (Ok(number), _) => number.into(),
+            (_, Ok(below_zero)) => below_zero.into(),
+            _ => json!(value),
+        },
     })
 }
 
