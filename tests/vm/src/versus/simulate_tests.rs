@@ -76,7 +76,7 @@ fn picks_are_compared_under_every_policy_that_was_recorded() {
 
 /// These decide anew after each interruption, so that when one comes is a decision of its own, which
 /// may be a near one; the others go on with the turn that it cut.
-const DECIDE_ANEW: [&str; 4] = ["cfs", "pfs", "rbpe", "tfps"];
+const DECIDE_ANEW: [&str; 5] = ["cfs", "eevdf", "pfs", "rbpe", "tfps"];
 
 #[test]
 fn no_pick_that_is_compared_is_near_a_tie() {
