@@ -95,13 +95,6 @@ void BPF_STRUCT_OPS(fifo_tick, struct task_struct *p)
 	task_set_slice(p, 0);
 }
 
-/* Of a task that a higher class replaces the turn is not over. */
-void BPF_STRUCT_OPS(fifo_stopping, struct task_struct *p, bool runnable)
-{
-	if (put_aside(p, runnable))
-		gave_way[(u32)scx_bpf_task_cpu(p) % MAX_CPUS] = p->pid;
-}
-
 void BPF_STRUCT_OPS(fifo_update_idle, s32 cpu, bool idle)
 {
 	if (idle)
@@ -121,7 +114,6 @@ help_text("First come, first served: a task runs until it blocks") = {
 	.enqueue = (void *)fifo_enqueue,
 	.dispatch = (void *)fifo_dispatch,
 	.tick = (void *)fifo_tick,
-	.stopping = (void *)fifo_stopping,
 	.update_idle = (void *)fifo_update_idle,
 	.init = (void *)fifo_init,
 	.exit = (void *)record_exit,
