@@ -268,7 +268,7 @@ static void pull_when_idle(u32 cpu, u64 now)
 static u32 balance_as_linux(u32 cpu, u64 now)
 {
 	struct cpu_balance *b = balance_of(cpu);
-	u64 interval, most_ns = 100 * tick_ns * nr_cpus / 4;
+	u64 interval, most_ns = 100ull * MS * nr_cpus; /* (max_load_balance_interval) */
 
 	if (no_balance || nr_cpus < 2 || (now < b->next && !queue_of(cpu)->own.hurries))
 		return 0;

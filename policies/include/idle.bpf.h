@@ -10,8 +10,8 @@
  *   between finds no mark.
  * - A CPU that was woken up for a task can take another one, or be on its way out
  *   (hotplug) and take none. Its mark is spent.
- * A CPU that runs a task of a higher class has no mark. The task that such a one replaced must come
- * back into a queue: see put_aside().
+ * A CPU that runs a task of a higher class has no mark. The task that such a one replaced stays
+ * there, or comes back into a queue with put_aside().
  */
 #ifndef ROTA_IDLE_BPF_H
 #define ROTA_IDLE_BPF_H
@@ -61,7 +61,8 @@ __kinline void look_again(s32 cpu, bool somebody_waits)
 
 /*
  * For ops.stopping: does a higher class take the CPU from @p? If @p has time left, the kernel
- * keeps it in the CPU's local queue, where no other CPU finds it. Without, it is enqueued.
+ * keeps it in the CPU's local queue, where no other CPU finds it. Without, it is enqueued, and has
+ * lost its turn unless the policy goes on with it there.
  */
 __kinline bool put_aside(struct task_struct *p, bool runnable)
 {

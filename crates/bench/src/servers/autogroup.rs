@@ -6,7 +6,7 @@ use crate::error::Error;
 const FILE: &str = "/proc/sys/kernel/sched_autogroup_enabled";
 
 /// Are they on? A kernel without them has them off.
-pub(crate) fn is_on() -> bool {
+pub fn is_on() -> bool {
     std::fs::read_to_string(FILE).is_ok_and(|text| text.trim() == "1")
 }
 

@@ -22,6 +22,7 @@ mod sysbench;
 mod video;
 mod web;
 
+pub use autogroup::is_on as autogroups_are_on;
 pub use measure::{measure, versions};
 pub use numbers::{Measure, Row, Summary};
 pub use programs::missing;

@@ -35,7 +35,7 @@ fn row(lock: &LockNumbers) -> Vec<String> {
     row
 }
 
-/// Who waited for whom, of a lock that tasks hold.
+/// Waits by waiting task and holder, of a lock that tasks hold.
 fn pairs(lock: &LockNumbers) -> impl Iterator<Item = Vec<String>> + '_ {
     let held = lock.pairs.iter().filter_map(|pair| Some((pair, pair.holder.as_ref()?)));
     held.take(MOST_PAIRS).map(|(pair, holder)| {

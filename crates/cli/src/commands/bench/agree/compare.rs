@@ -26,7 +26,7 @@ pub(super) struct Value {
     pub(super) simulated: Vec<u64>,
     pub(super) live_median: u64,
     pub(super) simulated_median: u64,
-    /// Simulated median less the live one; `None` for what has no goal.
+    /// Whether the medians are as near as the goal asks; `None`: there is no goal.
     pub(super) within: Option<bool>,
 }
 

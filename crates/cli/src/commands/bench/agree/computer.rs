@@ -10,7 +10,6 @@ use std::io::ErrorKind;
 
 /// Ticks per second where the kernel's configuration cannot be read.
 const USUAL_HZ: u32 = 250;
-const AUTOGROUPS: &str = "/proc/sys/kernel/sched_autogroup_enabled";
 
 /// This computer.
 #[derive(Debug, Serialize)]
@@ -83,7 +82,7 @@ impl Computer {
         }
         let preempt = fair.as_ref().map(|fair| fair.preempt.clone()).ok();
         let preempt = preempt.or(configuration.preempt.map(str::to_owned));
-        let autogroups = std::fs::read_to_string(AUTOGROUPS).is_ok_and(|on| on.trim() == "1");
+        let autogroups = rota_bench::servers::autogroups_are_on();
         let known =
             |size: Option<u32>, flat: u32| size.filter(|_| topology.is_some()).unwrap_or(flat);
         Ok(Self {
