@@ -14,6 +14,7 @@ fn played() -> Played {
         name: name.into(),
         instance_of: instance_of.into(),
         tid,
+        had: None,
     };
     let tasks = vec![task("a-0", "a", A), task("b-1", "b", B)];
     Played { start_ns: 1000, duration_ns: 500, period_ns: 400_000, fork_ns: 0, tasks }

@@ -7,9 +7,10 @@
 //! that uses 1 ms of CPU time for each round. The tasks start together at a tick, as the
 //! simulator's do.
 //!
-//! [`play()`] plays, in a process of its own, after which [`remove_groups()`] removes its cgroups; [`Filtered`] is what a recording of the computer says
-//! of the tasks that were played.
+//! [`play()`] plays, in a process of its own, after which [`remove_groups()`] removes its cgroups;
+//! [`Filtered`] is what a recording of the computer says of the tasks that were played.
 
+mod account;
 mod clock;
 mod crossing;
 mod error;
@@ -22,6 +23,7 @@ mod stage;
 mod start;
 mod task;
 
+pub use account::Account;
 pub use clock::{monotonic_ns, sleep_until, thread_ns};
 pub use error::PlayError;
 pub use filter::{Filtered, Interruption, Tape};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The run as a whole, and what is told of it.
 
+use crate::account::Account;
 use crate::error::{PlayError, Result};
 use crate::groups::Groups;
 use crate::played::{Played, PlayedTask};
@@ -23,6 +24,8 @@ pub struct Options {
     pub duration_ns: u64,
     /// Of the tasks' random numbers.
     pub seed: u64,
+    /// From when on to count what the tasks have, in ns from the start; `None`: not at all.
+    pub count_from_ns: Option<u64>,
     /// Ticks per second: the tasks start at one.
     pub hz: u32,
     /// CPUs of the computer, from 0 on.
@@ -40,24 +43,44 @@ pub struct Options {
 /// the process, which should be one of its own.
 pub fn play(workload: &Arc<Workload>, options: Options) -> Result<Played> {
     let (duration_ns, seed) = (options.duration_ns, options.seed);
+    let count_from_ns = options.count_from_ns;
     let period_ns = 1_000_000_000 / u64::from(options.hz.max(1));
     let runner = SeededRunner::new(Arc::clone(workload), seed);
     let stage = Arc::new(Stage::new(runner, Groups::make(&workload.groups)?, options));
     start::line_up(&stage, LEAD_NS, period_ns)?;
     outside::begin(&stage, &workload.outside)?;
+    let before = match count_from_ns {
+        Some(from_ns) => {
+            stage.clock.sleep_until(from_ns);
+            Some(accounts(&stage)?)
+        }
+        None => None,
+    };
     stage.clock.sleep_until(duration_ns);
     stage.check()?;
+    let after = before.is_some().then(|| accounts(&stage)).transpose()?.unwrap_or_default();
+    let before = before.unwrap_or_default();
     let runner = stage.runner()?;
     let tasks = (0..runner.task_count() as u32).map(TaskIx);
     let told = tasks.map(|ix| PlayedTask {
         name: runner.name(ix).to_owned(),
         instance_of: runner.instance_of(ix).as_ref().to_owned(),
         tid: stage.place(ix).tid.load(Ordering::Acquire),
+        had: after.get(ix.0 as usize).copied().flatten().map(|account| {
+            // Without an account then, it came later.
+            account.since(before.get(ix.0 as usize).copied().flatten().unwrap_or_default())
+        }),
     });
     let (start_ns, tasks) = (stage.clock.start_ns(), told.collect());
     let [forks_ns, forks] = [&stage.forks.0, &stage.forks.1].map(|sum| sum.load(Ordering::Relaxed));
     let fork_ns = forks_ns.checked_div(forks).unwrap_or(0);
     Ok(Played { start_ns, duration_ns, period_ns, fork_ns, tasks })
+}
+
+/// What each task has had so far.
+fn accounts(stage: &Stage) -> Result<Vec<Option<Account>>> {
+    let tasks = stage.runner()?.task_count() as u32;
+    Ok((0..tasks).map(|ix| stage.place(TaskIx(ix)).account()).collect())
 }
 
 impl Options {

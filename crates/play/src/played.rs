@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the player tells of a run.
 
+use crate::account::Account;
 use serde::{Deserialize, Serialize};
 
 /// When a workload was played, and by which threads.
@@ -29,4 +30,7 @@ pub struct PlayedTask {
     pub instance_of: String,
     /// Its thread id; 0: it was forked, and did not run before the end.
     pub tid: u32,
+    /// What it had after the warm-up; `None`: nothing was to be counted, or the kernel does not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub had: Option<Account>,
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the threads of a workload share.
 
+use crate::account::Account;
 use crate::clock::Clock;
 use crate::error::{PlayError, Result};
 use crate::groups::Groups;
 use crate::play::Options;
 use rota_workload::{SeededRunner, TaskIx};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::thread::Thread;
 
@@ -34,6 +35,25 @@ pub(crate) struct Place {
     pub(crate) woken: AtomicBool,
     /// CPU time that it had had when it went to sleep before the start.
     pub(crate) slept_at_ns: AtomicU64,
+    /// What it had when it ended.
+    pub(crate) had: OnceLock<Account>,
+}
+
+impl Place {
+    /// What the task has had so far, or had when it ended.
+    pub(crate) fn account(&self) -> Option<Account> {
+        match self.tid.load(Ordering::Acquire) {
+            0 => None,
+            tid => self.had.get().copied().or_else(|| Account::of(tid)),
+        }
+    }
+
+    /// Keeps what the calling thread, which is the task, has had.
+    pub(crate) fn close_account(&self) {
+        if let Some(account) = self.account() {
+            self.had.get_or_init(|| account);
+        }
+    }
 }
 
 impl Stage {

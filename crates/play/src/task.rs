@@ -147,7 +147,12 @@ pub(crate) fn live(
                 apply(stage, None, Some(&settings), &new)?;
                 settings = new;
             }
-            Step::Exit => return Ok(()),
+            Step::Exit => {
+                if stage.options.count_from_ns.is_some() {
+                    stage.place(task).close_account();
+                }
+                return Ok(());
+            }
             Step::Stuck(why) => return Err(PlayError::Workload(why)),
         }
     }

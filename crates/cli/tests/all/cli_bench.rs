@@ -283,6 +283,7 @@ fn loads_that_cannot_be_compared_with_the_simulator_are_refused() {
         (&["--load", "none"], "hogs, frames, packets, nice, together"),
         (&["--load", "hogs", &file], "cannot be used with"),
         (&["--repeat", "0"], "1..=1000"),
+        (&["--duration", "1s"], "a warm-up of 1.00s leaves nothing of a run of 1.00s"),
         (&["/nonexistent.json"], "/nonexistent.json"),
     ] {
         let run = rota(&[&["bench", "agree"][..], words].concat());
@@ -295,7 +296,8 @@ fn loads_that_cannot_be_compared_with_the_simulator_are_refused() {
 /// Where this may be recorded: both hosts give the tasks CPU time. How much is the machine's matter.
 #[test]
 fn a_load_runs_live_and_simulated() {
-    let words = ["bench", "agree", "--load", "frames", "--duration", "500ms", "--repeat", "1"];
+    let words = ["bench", "agree", "--load", "frames", "--duration", "700ms", "--repeat", "1"];
+    let words = [&words[..], &["--warmup", "200ms"]].concat();
     let run = rota(&[&words[..], &["--json"]].concat());
     if run.code == 1 && run.stderr.contains("root") {
         eprintln!("not tested: {}", run.stderr);

@@ -40,7 +40,16 @@ pub(crate) fn play(words: &[&str]) -> Result<Played> {
     let cpus = online_cpus()? as u32;
     // Policies without shares do not want to know.
     let share = shares_map().map(|map| Box::new(publisher(map)) as Box<_>);
-    let options = Options { duration_ns, seed, hz, cpus, quiet: fair, ext: partial, share };
+    let options = Options {
+        duration_ns,
+        seed,
+        count_from_ns: None,
+        hz,
+        cpus,
+        quiet: fair,
+        ext: partial,
+        share,
+    };
     Ok(rota_play::play(&Arc::new(workload), options)?)
 }
 

@@ -316,9 +316,14 @@ pub(crate) struct AgreeArgs {
     #[arg(value_enum, default_value = "hogs,frames,packets,nice,together")]
     pub(crate) load: Vec<AgreeLoad>,
 
-    /// Length of each run [default: that of the workload, or 5s]
+    /// Length of each run, with its warm-up [default: that of the workload, or 6s]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) duration: Option<u64>,
+
+    /// What is left out at the begin, where tasks do not start as in the simulator [default: 1s of
+    /// the loads of --load, nothing of a workload of yours]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) warmup: Option<u64>,
 
     /// Live runs of each load, and simulations
     #[arg(long, value_name = "N", default_value_t = 5)]
@@ -335,6 +340,8 @@ pub(crate) struct AgreeChildArgs {
     pub(crate) workload: PathBuf,
     #[arg(long, value_parser = duration)]
     pub(crate) duration: u64,
+    #[arg(long, value_parser = duration)]
+    pub(crate) warmup: u64,
     #[arg(long)]
     pub(crate) seed: u64,
     #[arg(long)]

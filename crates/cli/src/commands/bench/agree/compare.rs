@@ -11,6 +11,8 @@ use serde::Serialize;
 pub(super) struct Compared {
     pub(super) load: String,
     pub(super) duration_ns: u64,
+    /// The part of it that is left out.
+    pub(super) warmup_ns: u64,
     /// Part of the computer that tasks of others had, in each live run.
     pub(super) others: Vec<f64>,
     pub(super) values: Vec<Value>,
@@ -121,6 +123,7 @@ pub(super) fn compare(load: &Played, pairs: &[Pair]) -> Compared {
     Compared {
         load: load.name.clone(),
         duration_ns: load.duration_ns,
+        warmup_ns: load.warmup_ns,
         others: pairs.iter().map(|pair| pair.live.others).collect(),
         values,
     }

@@ -8,6 +8,7 @@ use crate::error::{Error, Status};
 use crate::load;
 use crate::output::json;
 use rota_kernel::events::{RecordOptions, Recorder, Scope};
+use rota_machine::interruption::Interruption;
 use rota_measure::{GroupNumbers, Summary};
 use rota_play::{Filtered, Options, PlayError, Played, Tape};
 use rota_trace::Sink;
@@ -22,6 +23,8 @@ pub(super) struct Live {
     pub(super) groups: Vec<GroupNumbers>,
     /// Part of the computer that tasks of others had.
     pub(super) others: f64,
+    /// When tasks of others ran.
+    pub(super) interruptions: Vec<Interruption>,
     /// Records that were lost.
     pub(super) lost: u64,
 }
@@ -37,6 +40,7 @@ pub(super) fn run(load: &Load, seed: u64, computer: &Computer) -> Result<Live, E
         .args(["bench", "agree-child"])
         .arg(load.path())
         .args(["--duration", &format!("{}ns", load.duration_ns)])
+        .args(["--warmup", &format!("{}ns", load.warmup_ns)])
         .args(["--seed", &seed.to_string(), "--hz", &computer.hz.to_string()])
         .args(["--cpus", &computer.cpus.to_string()])
         .stdin(Stdio::null())
@@ -62,15 +66,34 @@ pub(super) fn run(load: &Load, seed: u64, computer: &Computer) -> Result<Live, E
     let played: Played = serde_json::from_slice(&output.stdout)
         .map_err(|e| Error::Failure(format!("what the player said: {e}")))?;
     let filtered = Filtered::new(&played, origin_ns, &tape.0);
-    let mut summary = Summary::new(computer.cpus);
+    let mut summary = Summary::new(computer.cpus).with_warmup(load.warmup_ns);
     filtered.events.iter().for_each(|event| summary.event(event));
     let interrupted_ns: u64 = filtered.interruptions.iter().map(|i| i.for_ns).sum();
     let capacity_ns = played.duration_ns * u64::from(computer.cpus);
+    let mut groups = summary.finish_all(played.duration_ns).groups;
+    groups.iter_mut().for_each(|group| take_account(group, &played));
     Ok(Live {
-        groups: summary.finish_all(played.duration_ns).groups,
+        groups,
         others: interrupted_ns as f64 / capacity_ns.max(1) as f64,
         lost: facts.lost.total(),
+        interruptions: filtered.interruptions.into_iter().map(as_machine).collect(),
     })
+}
+
+/// CPU time and run delay as the kernel accounts them, where it does so for all of the group's tasks.
+fn take_account(group: &mut GroupNumbers, played: &Played) {
+    let mine = played.tasks.iter().filter(|task| *task.instance_of == *group.name && task.tid != 0);
+    let accounts: Option<Vec<_>> = mine.map(|task| task.had).collect();
+    if let Some(accounts) = accounts.filter(|all| !all.is_empty()) {
+        group.cpu_ns = accounts.iter().map(|had| had.cpu_ns).sum();
+        group.run_delay_ns = accounts.iter().map(|had| had.run_delay_ns).sum();
+    }
+}
+
+fn as_machine(
+    rota_play::Interruption { cpu, at_ns, for_ns }: rota_play::Interruption,
+) -> Interruption {
+    Interruption { cpu, at_ns, for_ns }
 }
 
 /// The player.
@@ -79,6 +102,7 @@ pub(super) fn child(args: &AgreeChildArgs) -> Result<Status, Error> {
     let options = Options {
         duration_ns: args.duration,
         seed: args.seed,
+        count_from_ns: Some(args.warmup),
         hz: args.hz,
         cpus: args.cpus,
         quiet: true,

@@ -5,6 +5,7 @@ use super::computer::Computer;
 use super::{AgreeArgs, AgreeLoad};
 use crate::error::Error;
 use crate::load::Load;
+use crate::output::units;
 use rota_workload::{Policy, Workload};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,13 +13,18 @@ use std::sync::Arc;
 use tempfile::NamedTempFile;
 
 /// Length of a run of a load that does not say.
-const DURATION_NS: u64 = 5_000_000_000;
+const DURATION_NS: u64 = 6_000_000_000;
+
+/// The begin of a run of a load of ours, which is left out: where the threads are then, and what
+/// the kernel knows of them, is not what the simulator has.
+const WARMUP_NS: u64 = 1_000_000_000;
 
 /// Something to play.
 pub(super) struct Played {
     pub(super) name: String,
     pub(super) workload: Arc<Workload>,
     pub(super) duration_ns: u64,
+    pub(super) warmup_ns: u64,
     file: File,
 }
 
@@ -46,7 +52,19 @@ pub(super) fn of(args: &AgreeArgs, computer: &Computer) -> Result<Vec<Played>, E
         let workload = Load::read(path)?.workload;
         check(&workload, computer.cpus).map_err(|why| Error::Input(format!("{name}: {why}")))?;
         let duration_ns = args.duration.or(workload.duration_ns).unwrap_or(DURATION_NS);
-        Ok(Played { name, workload, duration_ns, file })
+        let usual_ns = match file {
+            File::Users(_) => 0,
+            File::Ours(_) => WARMUP_NS,
+        };
+        let warmup_ns = args.warmup.unwrap_or(usual_ns);
+        if warmup_ns >= duration_ns {
+            return Err(Error::Input(format!(
+                "{name}: a warm-up of {} leaves nothing of a run of {}, expected less",
+                units::duration(warmup_ns),
+                units::duration(duration_ns)
+            )));
+        }
+        Ok(Played { name, workload, duration_ns, warmup_ns, file })
     };
     if args.workload.is_empty() {
         let ours = |load: &AgreeLoad| {

@@ -62,14 +62,15 @@ pub(crate) fn run(args: &AgreeArgs) -> Result<Status, Error> {
 fn measure(load: &Played, repeat: u32, computer: &Computer) -> Result<Compared, Error> {
     let mut pairs = Vec::new();
     for seed in 1..=u64::from(repeat) {
-        let live = live::run(load, seed, computer)?;
+        let mut live = live::run(load, seed, computer)?;
         if live.lost > 0 {
             messages::warning(&format!(
                 "{}: {} events were lost: the live numbers are wrong",
                 load.name, live.lost
             ));
         }
-        let simulated = simulated::run(load, seed, computer)?;
+        let interruptions = std::mem::take(&mut live.interruptions);
+        let simulated = simulated::run(load, seed, computer, interruptions)?;
         pairs.push(Pair { live, simulated });
     }
     Ok(compare::compare(load, &pairs))

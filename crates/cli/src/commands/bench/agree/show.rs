@@ -10,9 +10,9 @@ use std::io::Write;
 const NOISE: f64 = 0.02;
 
 pub(super) fn print(out: &mut dyn Write, compared: &Compared) -> Result<(), Error> {
-    let Compared { load, duration_ns, others, values } = compared;
+    let Compared { load, duration_ns, warmup_ns, others, values } = compared;
     let most = others.iter().copied().fold(0.0, f64::max);
-    let (runs, length) = (others.len(), units::duration(*duration_ns));
+    let (runs, length) = (others.len(), units::duration(duration_ns - warmup_ns));
     writeln!(
         out,
         "\n{load}: medians of {runs} live runs of {length} and of as many simulations; other tasks \
@@ -77,6 +77,7 @@ mod tests {
         Compared {
             load: "hogs".into(),
             duration_ns: 1_000_000_000,
+            warmup_ns: 0,
             others: vec![0.001, 0.03],
             values: within.iter().map(value).collect(),
         }

@@ -6,7 +6,8 @@ use super::loads::Played as Load;
 use crate::error::Error;
 use crate::object;
 use rota_kernel::fair::preemption;
-use rota_machine::config::Config;
+use rota_machine::config::{Config, Costs};
+use rota_machine::interruption::Interruption;
 use rota_machine::kernel::Kernel;
 use rota_machine::lab::Lab;
 use rota_measure::GroupNumbers;
@@ -15,7 +16,15 @@ use rota_sim::{Simulation, Watchers};
 /// The player's threads exist before the start, and wake up then: they are not placed as new ones.
 const OLD_TASKS: [&str; 2] = ["no_place_deadline_initial=true", "no_balance_fork=true"];
 
-pub(super) fn run(load: &Load, seed: u64, computer: &Computer) -> Result<Vec<GroupNumbers>, Error> {
+/// The player's work is all the CPU time that the kernel charges to a thread, switches and wakeups
+/// included, so these cost nothing here. Tasks of others, which are no part of the load, have the CPUs
+/// when they had them in the live run.
+pub(super) fn run(
+    load: &Load,
+    seed: u64,
+    computer: &Computer,
+    interruptions: Vec<Interruption>,
+) -> Result<Vec<GroupNumbers>, Error> {
     let kernel = Kernel::default().with_hz(computer.hz);
     let mut policy = object::link_shipped(rota_catalog::find("eevdf")?, &kernel)?;
     let mut set = vec![format!("seed={seed}")];
@@ -29,8 +38,11 @@ pub(super) fn run(load: &Load, seed: u64, computer: &Computer) -> Result<Vec<Gro
     }
     let mut config = Config::new(computer.topology()?, load.duration_ns);
     config.hz = computer.hz;
+    config.costs = Costs::none();
+    config.warmup_ns = load.warmup_ns;
     (config.seed, config.shuffle_ties) = (seed, true);
-    config.lab = Some(Lab { starts_keep_order: true, enq_exiting: true, ..Lab::default() });
+    let lab = Lab { starts_keep_order: true, enq_exiting: true, interruptions, ..Lab::default() };
+    config.lab = Some(lab);
     let measured = Simulation::new(&policy, &load.workload, config).measure(Watchers::default())?;
     if measured.outcome.exit.kind.is_error() {
         let exit = &measured.outcome.exit;
