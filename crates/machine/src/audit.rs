@@ -93,7 +93,8 @@ impl System {
 
     fn audit_cpu(&self, cpu: u32) -> Result<(), String> {
         let rq = self.rq(cpu);
-        if !self.hotplug.is_active(cpu) && !rq.is_excused() && rq.nr_pinned == 0 {
+        let excused = rq.is_excused() || self.core_sched.is_forced_idle(cpu);
+        if !self.hotplug.is_active(cpu) && !excused && rq.nr_pinned == 0 {
             let queued = rq.nr_running + rq.nr_higher > 0 && rq.waiting.first().is_some();
             if rq.curr.is_some() || rq.scx.nr_running > 0 || queued {
                 return Err("is offline, yet has tasks".into());
@@ -105,7 +106,8 @@ impl System {
             self.audit_side(cpu, fair, &side.idle, Class::Fair)?;
             let below = rq.curr.is_some_and(|curr| self.task(curr).class.is_ext());
             let serves = self.serves(cpu, None).is_some();
-            if below && fair.nr_running > 0 && !serves && !rq.is_excused() {
+            let excused = rq.is_excused() || self.core_sched.enabled;
+            if below && fair.nr_running > 0 && !serves && !excused {
                 return Err("lets a task of the fair class wait for one of sched_ext".into());
             }
         }
@@ -124,9 +126,11 @@ impl System {
         }
         let first = rq.waiting.first().filter(|(rank, _)| *rank > self.rank_of_curr(cpu));
         let serves = first.is_some_and(|(_, t)| self.serves(cpu, Some(t)).is_some());
-        if let Some((_, t)) = first.filter(|_| !serves && !rq.is_excused()) {
+        let excused = rq.is_excused() || self.core_sched.enabled;
+        if let Some((_, t)) = first.filter(|_| !serves && !excused) {
             return Err(format!("lets {} wait for a lesser task", self.task(t).label()));
         }
+        self.audit_cookies(cpu)?;
         if rq.need_resched && !rq.is_excused() {
             return Err("has unfinished business".into());
         }
@@ -164,7 +168,8 @@ impl System {
         if immed != scx.nr_immed as usize {
             return Err(format!("counts {} of {immed} immediate tasks", scx.nr_immed));
         }
-        if rq.curr.is_none() && local.nr > 0 && !rq.is_excused() {
+        let excused = rq.is_excused() || self.core_sched.is_forced_idle(cpu);
+        if rq.curr.is_none() && local.nr > 0 && !excused {
             return Err(format!("idles with {} tasks on its local DSQ", local.nr));
         }
         let pending = !scx.kick.is_empty() || !scx.kick_if_idle.is_empty();

@@ -93,6 +93,10 @@ impl Machine {
                 if self.system.queue.next_at() == Some(self.system.now_ns) {
                     continue;
                 }
+                if self.system.core_sched.is_over() {
+                    self.system.flip_core_sched(false);
+                    continue;
+                }
                 break;
             };
             let cpu = picked.cpu;

@@ -53,6 +53,8 @@ layout! {
         on_cpu: "on_cpu", on_rq: "on_rq",
         cpus_ptr: "cpus_ptr", cpus_mask: "cpus_mask", nr_cpus_allowed: "nr_cpus_allowed",
         migration_disabled: "migration_disabled",
+        core_cookie: "core_cookie", core_occupation: "core_occupation",
+        core_sched_at: "scx.core_sched_at",
         nvcsw: "nvcsw", nivcsw: "nivcsw", start_time: "start_time", start_boottime: "start_boottime",
         real_parent: "real_parent", parent: "parent", group_leader: "group_leader",
         mm: "mm", cred: "cred", real_cred: "real_cred", signal: "signal", cgroups: "cgroups", sched_task_group: "sched_task_group",
@@ -74,6 +76,8 @@ layout! {
         cpu: "cpu", curr: "curr", idle: "idle", nr_running: "nr_running", clock: "clock",
         clock_task: "clock_task", clock_pelt: "clock_pelt", scx_nr_running: "scx.nr_running", local_dsq: "scx.local_dsq",
         local_id: "scx.local_dsq.id",
+        core: "core", core_enabled: "core_enabled", core_cookie: "core_cookie",
+        core_forceidle_count: "core_forceidle_count",
     } also {
         "scx.local_dsq.nr", "scx.nr_immed",
         // all CPUs have the full capacity, so that clock_pelt loses nothing

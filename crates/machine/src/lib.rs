@@ -14,6 +14,7 @@ mod class;
 pub mod config;
 pub mod consts;
 mod contexts;
+mod core_sched;
 pub mod cpuset;
 mod cpusets;
 mod current;

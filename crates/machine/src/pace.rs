@@ -20,7 +20,9 @@ impl System {
     /// Whether a CPU that must reschedule may do so now; if not, it will soon.
     pub(crate) fn may_look(&mut self, cpu: u32) -> bool {
         let now_ns = self.now_ns;
-        let most = LOOKS + LOOKS_PER_CPU * self.nr_cpus();
+        // a CPU that runs what does not fit the others of its core has some in reserve
+        let reserve = if self.must_leave_core(cpu) { LOOKS } else { 0 };
+        let most = LOOKS + LOOKS_PER_CPU * self.nr_cpus() + reserve;
         let rq = self.rq_mut(cpu);
         if rq.entering_idle.is_some() {
             self.cpus.resched.remove(cpu);

@@ -216,7 +216,11 @@ impl System {
             }
         }
         let stops = !self.rq(cpu).stop_work.is_empty();
-        let next = if stops { None } else { self.pick_any(o, cpu) };
+        let next = match stops {
+            true => None,
+            false if self.core_sched.enabled => self.pick_core_wide(o, cpu),
+            false => self.pick_any(o, cpu),
+        };
         let class = next.map(|(next, _)| self.task(next).class);
         self.cpus.resched.remove(cpu);
         self.rq_mut(cpu).need_resched = false;
@@ -249,6 +253,7 @@ impl System {
             self.push_away(o, cpu);
         }
         self.push_waiting(o, cpu);
+        self.core_balance(o, cpu);
         if let (Some(p), OffCpu::Exit) = (prev, why) {
             self.set_state(p, State::Dead);
             self.task_dead(o, p);
@@ -338,7 +343,7 @@ impl System {
     }
 
     /// A CPU starts a slice: one decision.
-    fn start_slice(&mut self, cpu: u32, t: Tid) {
+    pub(crate) fn start_slice(&mut self, cpu: u32, t: Tid) {
         let (pid, slice_ns) = (self.task(t).pid, self.slice(t));
         let instructions = std::mem::take(&mut self.rq_mut(cpu).insns_since_pick);
         if self.now_ns >= self.config.warmup_ns {
@@ -368,6 +373,11 @@ impl System {
                 system.reweight_task(o, t);
             });
             self.introduce(t);
+        }
+        if let Some(name) =
+            new.core_cookie.as_ref().filter(|name| old.core_cookie.as_ref() != Some(name))
+        {
+            self.set_core_cookie(o, t, name);
         }
         if old.cpus != new.cpus {
             self.set_affinity(o, t, new.cpus.as_deref());

@@ -88,6 +88,7 @@ impl Machine {
             running: Default::default(),
             told: Default::default(),
             hotplug: Default::default(),
+            core_sched: Default::default(),
             config,
         };
         system.build_cpus();
@@ -123,6 +124,7 @@ impl System {
             let bypass = self.new_builtin_dsq(DSQ_BYPASS, Some(cpu));
             self.cpus.rqs.push(Rq::new(rq_addr, idle_addr, local, bypass));
         }
+        self.publish_cores();
     }
 
     fn new_builtin_dsq(&mut self, id: u64, cpu: Option<u32>) -> DsqIx {
@@ -223,6 +225,11 @@ pub(crate) fn check_task(
             "cpus names CPU {cpu}, but the machine has CPUs 0 to {}",
             system.nr_cpus() - 1
         ));
+    }
+    // sched_core_share_pid()
+    let has_cookie = settings.core_cookie.as_ref().is_some_and(|name| !name.is_empty());
+    if has_cookie && !system.config.topology.has_smt() {
+        return fail("a core_cookie needs cores with SMT siblings, as smt=2 (ENODEV)".into());
     }
     // scx_check_setscheduler()
     let marks = |t: &Tid| {

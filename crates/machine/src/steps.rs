@@ -58,6 +58,9 @@ impl Machine {
         self.tid_of_ix.insert(ix, t);
         system.running.this_cpu = here;
         system.introduce(t);
+        let leader = || system.tasks.with_pid(tgid).filter(|leader| *leader != t);
+        let creator = parent.or_else(leader);
+        system.fork_core_cookie(t, creator);
         let class = system.task(t).class;
         if !class.is_ext() {
             system.emit(None, EventKind::SchedClass { pid, class: class.told() });

@@ -5,6 +5,7 @@ use crate::cgroup::Cgroups;
 use crate::class::{Above, Side};
 use crate::config::Config;
 use crate::consts::*;
+use crate::core_sched::CoreSched;
 use crate::dsq::{Dsq, DsqIx, Queues};
 use crate::event_queue::{Due, EventQueue};
 use crate::exit::{ExitInfo, ExitKind, ExitTask, Origin};
@@ -49,6 +50,7 @@ pub struct System {
     pub(crate) running: Running,
     pub(crate) told: Told,
     pub(crate) hotplug: Hotplug,
+    pub(crate) core_sched: CoreSched,
 }
 
 impl System {

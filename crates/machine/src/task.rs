@@ -141,6 +141,12 @@ pub(crate) struct Task {
     pub(crate) cgrp_moving_from: Option<u32>,
     /// Once its settings were changed from outside: those that it asked for itself.
     pub(crate) own_settings: Option<Box<Settings>>,
+    /// `p->core_cookie`, 0: none.
+    pub(crate) core_cookie: u64,
+    /// `p->core_occupation`.
+    pub(crate) core_occupation: u32,
+    /// `p->scx.core_sched_at`.
+    pub(crate) core_sched_at: u64,
     /// It is stopped by a signal, or about to be.
     pub(crate) halt: Option<Box<Halt>>,
 }
@@ -214,6 +220,9 @@ impl Task {
             nivcsw: 0,
             cgrp_moving_from: None,
             own_settings: None,
+            core_cookie: 0,
+            core_occupation: 0,
+            core_sched_at: 0,
             halt: None,
         }
     }

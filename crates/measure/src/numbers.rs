@@ -29,6 +29,9 @@ pub struct CpuNumbers {
     pub idle_ns: u64,
     /// Of it, while a task waited that could have used this CPU.
     pub wasted_idle_ns: u64,
+    /// Of it, while core scheduling kept the CPU's tasks from it; `None`: it never did so anywhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forced_idle_ns: Option<u64>,
 }
 
 /// Numbers of one task.

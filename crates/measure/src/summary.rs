@@ -22,6 +22,8 @@ pub struct Summary {
     counts: Counts,
     cost: InstructionsPerDecision,
     whole: Whole,
+    /// Core scheduling kept a CPU from its tasks.
+    has_forced_idle: bool,
     /// From the first wait for a lock on.
     locks: Option<Box<Locks>>,
     /// Up to when nothing is measured; 0 once it is over.
@@ -35,6 +37,30 @@ struct Cpu {
     /// Since when the CPU has been idle, while it is.
     idle_since_ns: u64,
     idle_ns: u64,
+    forced: Forced,
+}
+
+/// Idle time of a CPU that core scheduling keeps from its tasks.
+#[derive(Clone, Copy, Debug, Default)]
+struct Forced {
+    now: bool,
+    since_ns: u64,
+    idle_ns: u64,
+}
+
+impl Cpu {
+    /// Whether it could run a task, as far as core scheduling is concerned.
+    fn is_free(&self) -> bool {
+        self.running.is_none() && !self.forced.now
+    }
+
+    /// What follows is counted as the CPU is then.
+    fn settle_forced(&mut self, now_ns: u64) {
+        if self.forced.now && self.running.is_none() {
+            self.forced.idle_ns += now_ns.saturating_sub(self.forced.since_ns);
+        }
+        self.forced.since_ns = self.forced.since_ns.max(now_ns);
+    }
 }
 
 /// All that a [`Summary`] gathered.
@@ -58,6 +84,7 @@ impl Summary {
             counts: Counts::default(),
             cost: InstructionsPerDecision::default(),
             whole: Whole::new(cpus),
+            has_forced_idle: false,
             locks: None,
             warmup_ns: 0,
         }
@@ -122,9 +149,12 @@ impl Summary {
                 cpu,
                 idle_ns: slot.idle_ns,
                 wasted_idle_ns,
+                forced_idle_ns: self.has_forced_idle.then_some(slot.forced.idle_ns),
             })
             .collect();
         let mut totals = self.totals(wasted_ns, end_ns);
+        totals.forced_idle_ns =
+            cpus.iter().filter_map(|cpu| cpu.forced_idle_ns).reduce(|a, b| a + b);
         totals.locks = locks.as_ref().and_then(|locks| locks.totals());
         let tasks = self.tasks.into_iter().map(|t| t.numbers(capacity_ns));
         let mut tasks: Vec<TaskNumbers> = tasks.collect();
@@ -146,6 +176,7 @@ impl Summary {
             let slot = &mut self.cpus[cpu as usize];
             slot.idle_ns += end_ns.saturating_sub(slot.idle_since_ns);
             slot.idle_since_ns = end_ns;
+            slot.settle_forced(end_ns);
         }
         if let Some(locks) = &mut self.locks {
             let (tasks, from_ns) = (&self.tasks, self.whole.from_ns);
@@ -188,6 +219,7 @@ impl Summary {
         for cpu in &mut self.cpus {
             cpu.idle_ns = 0;
             cpu.idle_since_ns = cpu.idle_since_ns.max(now_ns);
+            cpu.forced = Forced { now: cpu.forced.now, since_ns: now_ns, idle_ns: 0 };
         }
         self.counts = Counts::default();
     }
@@ -228,20 +260,37 @@ impl Summary {
     /// Takes the running task, if any, off a CPU.
     fn leave(&mut self, cpu: u32, state: State, now_ns: u64) {
         let slot = &mut self.cpus[cpu as usize];
+        slot.settle_forced(now_ns);
         if let Some(index) = slot.running.take() {
             slot.idle_since_ns = now_ns;
-            self.whole.waste.set_idle(cpu, true, now_ns);
+            self.whole.waste.set_idle(cpu, slot.is_free(), now_ns);
             self.tasks[index].enter(state, &mut self.whole, now_ns);
         }
     }
 
-    fn switch_in(&mut self, pid: u32, cpu: u32, now_ns: u64) {
+    /// There is a CPU that was not heard of.
+    fn grow(&mut self, cpu: u32, now_ns: u64) {
         if cpu as usize >= self.cpus.len() {
             let since = Cpu { idle_since_ns: self.whole.from_ns, ..Cpu::default() };
             self.cpus.resize(cpu as usize + 1, since);
             self.whole.fluid.grow(cpu + 1, now_ns);
             self.whole.waste.grow(cpu + 1, now_ns);
         }
+    }
+
+    /// Core scheduling keeps a CPU from its tasks, or does so no more.
+    #[cold]
+    fn force_idle(&mut self, cpu: u32, forced: bool, now_ns: u64) {
+        self.grow(cpu, now_ns);
+        self.has_forced_idle = true;
+        let slot = &mut self.cpus[cpu as usize];
+        slot.settle_forced(now_ns);
+        slot.forced.now = forced;
+        self.whole.waste.set_idle(cpu, slot.is_free(), now_ns);
+    }
+
+    fn switch_in(&mut self, pid: u32, cpu: u32, now_ns: u64) {
+        self.grow(cpu, now_ns);
         self.leave(cpu, State::Preempted, now_ns);
         let index = self.index(pid, now_ns);
         if let State::Running { cpu: other } = self.tasks[index].state {
@@ -322,6 +371,9 @@ impl Sink for Summary {
             }
             EventKind::Plug { online } => {
                 self.whole.waste.set_online(cpu.unwrap_or(0), online, time_ns);
+            }
+            EventKind::ForcedIdle { forced } => {
+                self.force_idle(cpu.unwrap_or(0), forced, time_ns);
             }
             EventKind::Share { pid, share } => {
                 let (task, whole) = self.task(pid, time_ns);

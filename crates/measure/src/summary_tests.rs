@@ -42,6 +42,31 @@ fn numbers(cpus: u32, events: &[Event], end_ns: u64) -> Numbers {
 }
 
 /// ```text
+/// CPU 0: pid 1 0-100
+/// CPU 1: pid 2 0-20 | forced from 10, idle 20-50 | pid 2 50-60 | idle 60-100, forced until 70
+/// ```
+#[test]
+fn forced_idle_time_is_idle_time_that_is_not_wasted() {
+    let forced = |time_ns, forced| at(time_ns, 1, EventKind::ForcedIdle { forced });
+    let events = [
+        [task(1, "a", 100), fork(0, 1), wake(0, 1), enter(0, 0, 1)],
+        [task(2, "b", 100), fork(0, 2), wake(0, 2), enter(0, 1, 2)],
+        [forced(10, true), leave(20, 1, 2, OffCpu::Runnable), forced(50, false), enter(50, 1, 2)],
+        [forced(55, true), leave(60, 1, 2, OffCpu::Runnable), forced(70, false), wake(80, 1)],
+    ]
+    .concat();
+    let found = numbers(2, &events, 100);
+    let of_cpu = |cpu: usize| {
+        let cpu = found.cpus[cpu];
+        (cpu.idle_ns, cpu.forced_idle_ns, cpu.wasted_idle_ns)
+    };
+    // idle 20-50 and 60-100, forced 20-50 and 60-70; b waits from 70 on for nothing
+    assert_eq!((of_cpu(0), of_cpu(1)), ((0, Some(0), 0), (70, Some(40), 30)));
+    assert_eq!(found.totals.forced_idle_ns, Some(40));
+    assert_eq!(numbers(2, &events[..8], 100).totals.forced_idle_ns, None);
+}
+
+/// ```text
 /// pid 7: "sh" 0-10, exits | forked at 20, runs 30-35, exits | forked at 40 as "ls", runs 41-44
 /// ```
 #[test]

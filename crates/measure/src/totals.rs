@@ -51,6 +51,10 @@ pub struct Totals {
     pub nonvoluntary_per_s: Option<f64>,
     /// CPU time that was idle while a task waited that could have used it.
     pub wasted_idle_ns: u64,
+    /// CPU time that was idle because core scheduling kept the CPU's tasks from it; `None`: it
+    /// never did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forced_idle_ns: Option<u64>,
     /// Jobs of all tasks that have any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jobs: Option<JobNumbers>,
@@ -130,6 +134,7 @@ impl Totals {
             bursts_per_s: per_s(bursts),
             nonvoluntary_per_s: per_s(counts.nonvoluntary),
             wasted_idle_ns,
+            forced_idle_ns: None,
             jobs: of_all(tasks.iter().filter_map(|t| t.jobs.as_deref())).map(|jobs| jobs.numbers()),
             locks: None,
         }

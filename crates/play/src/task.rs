@@ -61,9 +61,11 @@ pub(crate) fn apply(
     old: Option<&Settings>,
     new: &Settings,
 ) -> Result<()> {
-    if new.weight.is_some() || new.migrate_disable {
+    if new.weight.is_some() || new.migrate_disable || new.core_cookie.is_some() {
         return Err(PlayError::Workload(
-            "a weight that is no nice value, or disabled migration, cannot be played".into(),
+            "a weight that is no nice value, disabled migration, or a core scheduling cookie, \
+             cannot be played"
+                .into(),
         ));
     }
     let tid = thread.unwrap_or_else(gettid).as_raw_nonzero().get() as u32;

@@ -183,6 +183,19 @@ pub enum EventKind {
     Job(Job),
     /// Something happened to a request, in the simulator.
     Request(Request),
+    /// A task has this core scheduling cookie from now on; one of which nothing is said has none.
+    /// From a simulator.
+    CoreCookie {
+        /// The task.
+        pid: u32,
+        /// Its name; empty: none.
+        cookie: Arc<str>,
+    },
+    /// Core scheduling keeps the event's CPU from its tasks, or does so no more, in the simulator.
+    ForcedIdle {
+        /// Whether it has tasks that may not run.
+        forced: bool,
+    },
     /// Something happened from outside, in the simulator.
     Outside {
         /// What, in short.
@@ -234,6 +247,7 @@ fields! {
     PeriodNs "period_ns" Number,
     QuotaNs "quota_ns" Number,
     Cgroup "cgroup" Text,
+    Cookie "cookie" Text,
 }
 
 impl EventKind {
@@ -320,6 +334,12 @@ impl EventKind {
             EventKind::Lock(lock) => lock.describe(say),
             EventKind::Job(job) => job.describe(say),
             EventKind::Request(request) => request.describe(say),
+            EventKind::CoreCookie { pid, cookie } => {
+                say(Field::Cookie, Value::Text(cookie));
+                ("core_cookie", Some(*pid))
+            }
+            EventKind::ForcedIdle { forced: true } => ("forced_idle", None),
+            EventKind::ForcedIdle { forced: false } => ("forced_idle_end", None),
             EventKind::Outside { what } => {
                 say(Field::What, Value::Text(what));
                 ("outside", None)

@@ -143,6 +143,8 @@ pub enum TaskSetting {
     Nice(i32),
     /// The weight as sched_ext counts it.
     Weight(u32),
+    /// `prctl(PR_SCHED_CORE)` for the task: the name of its cookie, empty: none.
+    CoreCookie(Arc<str>),
     /// A move to a cgroup; `None`: the root.
     Cgroup(Option<Arc<str>>),
 }
@@ -215,6 +217,7 @@ impl fmt::Display for TaskSetting {
             TaskSetting::Cpus(cpus) => write!(f, "cpus {}", numbers(cpus)),
             TaskSetting::Nice(nice) => write!(f, "nice {nice}"),
             TaskSetting::Weight(weight) => write!(f, "weight {weight}"),
+            TaskSetting::CoreCookie(name) => write!(f, "core_cookie {name:?}"),
             TaskSetting::Cgroup(path) => write!(f, "cgroup {}", path.as_deref().unwrap_or("/")),
         }
     }

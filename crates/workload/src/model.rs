@@ -168,6 +168,8 @@ pub struct Settings {
     pub group: Option<Arc<str>>,
     /// It has migration disabled.
     pub migrate_disable: bool,
+    /// Name of its core scheduling cookie, `""`: none; `None`: that of who forks it.
+    pub core_cookie: Option<Arc<str>>,
     /// `dl-runtime`: the slice a task asks for; of `Deadline` the budget of each period.
     pub slice_ns: Option<u64>,
     /// `dl-period` of `Deadline`; `None`: as long as the budget.
@@ -284,6 +286,7 @@ pub(crate) struct Change {
     pub(crate) cpus: Option<Arc<[u32]>>,
     pub(crate) group: Option<Option<Arc<str>>>,
     pub(crate) migrate_disable: Option<bool>,
+    pub(crate) core_cookie: Option<Arc<str>>,
     pub(crate) slice_ns: Option<u64>,
     pub(crate) dl_period_ns: Option<u64>,
     pub(crate) dl_deadline_ns: Option<u64>,

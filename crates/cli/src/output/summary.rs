@@ -161,6 +161,13 @@ pub(crate) fn wasted_line(totals: &Totals, capacity_ns: f64) -> Option<String> {
     })
 }
 
+/// Says for how long core scheduling kept CPUs from their tasks, if it did.
+pub(crate) fn forced_line(totals: &Totals, capacity_ns: f64) -> Option<String> {
+    let forced_ns = totals.forced_idle_ns.filter(|ns| *ns > 0 && capacity_ns > 0.0)?;
+    let (time, part) = (time(forced_ns), percent(forced_ns as f64 / capacity_ns));
+    Some(format!("forced idle by core scheduling: {time} ({part})"))
+}
+
 /// Says that wakeups were unanswered.
 pub(crate) fn waiting_note(out: &mut dyn Write, totals: &Totals) -> io::Result<()> {
     let waiting = totals.wakeup_latency_ns.waiting;
@@ -177,7 +184,8 @@ fn totals(out: &mut dyn Write, run: &Run<'_>) -> io::Result<()> {
     let cost = &totals.instructions_per_decision;
     let most = cost.max.map_or("-".into(), |max| max.to_string());
     writeln!(out, "{}", totals_line(totals, capacity_ns))?;
-    wasted_line(totals, capacity_ns).map_or(Ok(()), |line| writeln!(out, "{line}"))?;
+    let lines = [wasted_line(totals, capacity_ns), forced_line(totals, capacity_ns)];
+    lines.into_iter().flatten().try_for_each(|line| writeln!(out, "{line}"))?;
     writeln!(out, "instructions per decision: mean {}, max {most}", mean_or_dash(cost.mean))?;
     let counted = run.finished.policy_stats.iter().map(counted).collect::<Vec<_>>();
     match counted.as_slice() {

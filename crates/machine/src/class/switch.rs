@@ -28,6 +28,7 @@ impl System {
         if self.tasks.is_ready(t) {
             self.add_waiting(cpu, t, flags & ENQ_HEAD != 0);
         }
+        self.core_enqueued(o, cpu, t);
     }
 
     /// `dequeue_task()`.
@@ -36,6 +37,7 @@ impl System {
         if class.is_hosted() {
             return self.hosting(o, class, |system, o| system.dequeue_task(o, cpu, t, flags));
         }
+        self.core_dequeued(cpu, t, flags & DEQ_SAVE != 0);
         if self.rq(cpu).curr == Some(t) {
             self.update_curr(cpu);
             self.check_budget(cpu);
@@ -86,9 +88,21 @@ impl System {
 
     /// `pick_next_task()`: the next task, and whether it starts a slice of the scheduler's.
     pub(crate) fn pick_any(&mut self, o: &mut dyn Ops, cpu: u32) -> Option<(Tid, bool)> {
+        let own = self.own_rank(cpu);
+        self.pull_waiting(o, cpu, own);
+        self.pick_classes(o, cpu)
+    }
+
+    /// Rank of the task above sched_ext that a CPU runs and that could go on.
+    pub(crate) fn own_rank(&self, cpu: u32) -> Rank {
+        let prev = self.rq(cpu).curr.filter(|p| self.tasks.is_ready(*p));
+        prev.map_or(Rank::EXT, |p| self.tasks.rank(p))
+    }
+
+    /// `pick_task()` of one class after the other.
+    pub(crate) fn pick_classes(&mut self, o: &mut dyn Ops, cpu: u32) -> Option<(Tid, bool)> {
         let prev = self.rq(cpu).curr.filter(|p| self.tasks.is_ready(*p));
         let own = prev.map_or(Rank::EXT, |p| self.tasks.rank(p));
-        self.pull_waiting(o, cpu, own);
         let first = self.rq(cpu).waiting.first();
         let yields = prev.is_some_and(|p| self.task(p).entity.to_tail);
         let taken = first.filter(|(rank, _)| *rank > own || yields && *rank == own);
@@ -140,7 +154,7 @@ impl System {
         let watched = self.watches(Place::PutPrevTaskScx);
         let args = if watched { self.put_prev_args(cpu, t, next) } else { [0; 4] };
         self.pass(o, Place::PutPrevTaskScx, &args[..3]);
-        self.put_prev_task(o, cpu, t, next == Next::Idle);
+        self.put_prev_core(o, cpu, t, next == Next::Idle);
         if others {
             let goes_on = self.has_flag(t, TASK_QUEUED) && self.slice(t) != 0;
             self.rq_mut(cpu).goes_on = goes_on.then_some(t);

@@ -180,6 +180,7 @@ impl System {
     /// `finish_dispatch()`.
     fn finish_dispatch(&mut self, o: &mut dyn Ops, rq: u32, entry: DspEntry) {
         let DspEntry { task: t, qseq, dsq_id, enq_flags, asked } = entry;
+        self.touch_core_sched_dispatch(t);
         match self.task(t).ops_state {
             // it has been through another cycle since: no claim on it
             OpsState::Queued(now) if now == qseq => {}
@@ -200,11 +201,13 @@ impl System {
 
     /// `flush_dispatch_buf()`.
     pub(crate) fn flush_dispatch_buf(&mut self, o: &mut dyn Ops, cpu: u32) {
-        let mut buf = std::mem::take(&mut self.rq_mut(cpu).dsp_buf);
+        // of the CPU that dispatches, for itself or for another one of its core
+        let here = self.running.this_cpu;
+        let mut buf = std::mem::take(&mut self.rq_mut(here).dsp_buf);
         for entry in &buf {
             self.finish_dispatch(o, cpu, *entry);
         }
-        let rq = self.rq_mut(cpu);
+        let rq = self.rq_mut(here);
         rq.dsp_nr_tasks += buf.len() as u32;
         buf.clear();
         rq.dsp_buf = buf;
@@ -227,8 +230,9 @@ impl System {
             return Verdict::None;
         }
         let prev_addr = prev.map_or(0, |p| self.task(p).addr);
+        let here = self.running.this_cpu;
         for loops_left in (0..DSP_MAX_LOOPS).rev() {
-            self.rq_mut(cpu).dsp_nr_tasks = 0;
+            self.rq_mut(here).dsp_nr_tasks = 0;
             self.call(o, Op::Dispatch, Some(cpu), prev, &[u64::from(cpu), prev_addr]);
             self.flush_dispatch_buf(o, cpu);
             if prev.is_some_and(|p| self.has_flag(p, TASK_QUEUED) && self.slice(p) != 0) {
@@ -242,7 +246,7 @@ impl System {
                 // let the watchdog run: finish this cycle and start another
                 self.kick_cpu(cpu, 0);
             }
-            if self.rq(cpu).dsp_nr_tasks == 0 {
+            if self.rq(here).dsp_nr_tasks == 0 {
                 break;
             }
         }

@@ -47,6 +47,7 @@ impl System {
         let id = self.task(t).ddsp_dsq_id;
         let subject = Subject { task: Some(t), site: self.task(t).ddsp_asked.site };
         let dsq = self.about(subject, |system| system.find_dsq_for_dispatch(cpu, id, cpu));
+        self.touch_core_sched_dispatch(t);
         self.task_mut(t).ddsp_enq_flags |= enq_flags;
         // a remote local queue has to wait until this CPU's lock can be dropped
         if self.dsq(dsq).id == DSQ_LOCAL && dsq != self.rq(cpu).local {
@@ -137,6 +138,7 @@ impl System {
         dsq: crate::dsq::DsqIx,
         enq_flags: u64,
     ) {
+        self.touch_core_sched(t);
         self.refill_slice(t);
         self.tasks.clear_direct_dispatch(t);
         self.dispatch_enqueue(o, dsq, t, enq_flags);
@@ -178,6 +180,7 @@ impl System {
         let args = [self.rq(cpu).addr, self.task(t).addr, core_flags, 0];
         self.pass(o, Place::EnqueueTaskScx, &args[..3]);
         self.enqueue_task_scx(o, cpu, t, core_flags);
+        self.core_enqueued(o, cpu, t);
         self.leave(o, Place::EnqueueTaskScx, &args);
     }
 
@@ -201,6 +204,9 @@ impl System {
         if self.has(Op::Runnable) && !self.task(t).migrating {
             self.call_task(o, Op::Runnable, cpu, t, &[enq_flags]);
         }
+        if enq_flags & ENQ_WAKEUP != 0 {
+            self.touch_core_sched(t);
+        }
         self.do_enqueue_task(o, cpu, t, enq_flags, sticky_cpu);
         if enq_flags & ENQ_CPU_SELECTED != 0 && self.task(t).selected_cpu != cpu as i32 {
             self.told.counters.select_cpu_fallback += 1;
@@ -223,6 +229,7 @@ impl System {
 
     /// `dequeue_task_scx()`, as a tracing program sees it.
     pub(crate) fn dequeue_task(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, core_flags: u64) {
+        self.core_dequeued(cpu, t, core_flags & DEQ_SAVE != 0);
         let args = [self.rq(cpu).addr, self.task(t).addr, core_flags, 1];
         self.pass(o, Place::DequeueTaskScx, &args[..3]);
         self.dequeue_task_scx(o, cpu, t, core_flags);

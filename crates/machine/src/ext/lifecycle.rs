@@ -347,6 +347,7 @@ impl System {
                 o.release_owner(system, addr);
             });
         }
+        self.free_core_cookie(t);
         self.free_task(t);
     }
 

@@ -54,6 +54,9 @@ impl System {
         let slice_ns = self.slice(t);
         if self.task(t).class.is_hosted() && slice_ns != SLICE_INF {
             self.set_slice(t, slice_ns.saturating_sub(delta_ns));
+            if slice_ns <= delta_ns {
+                self.touch_core_sched(t);
+            }
         }
         self.charge_class(cpu, t, delta_ns);
         let addr = self.task(t).addr;
@@ -147,6 +150,7 @@ impl System {
         self.pass(o, Place::TaskTickScx, &args[..3]);
         if self.is_bypassing() {
             self.set_slice(t, 0);
+            self.touch_core_sched(t);
         } else if self.has(Op::Tick) {
             self.running.this_cpu = cpu;
             self.call_task(o, Op::Tick, cpu, t, &[]);

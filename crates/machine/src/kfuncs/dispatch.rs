@@ -194,7 +194,8 @@ impl System {
         enq_flags: u64,
     ) -> Result<u64, Fault> {
         let Some(flags) = self.vet_enq_flags(DSQ_LOCAL, enq_flags) else { return Ok(0) };
-        let cpu = self.running.this_cpu;
+        let here = self.running.this_cpu;
+        let cpu = self.running.ctx.locked_rq.unwrap_or(here);
         self.flush_dispatch_buf(o, cpu);
         let Some(dsq) = self.queues.find_user_dsq(dsq_id) else {
             self.error(ExitKind::Error, format!("invalid DSQ ID {dsq_id:#018x}"));
@@ -203,7 +204,7 @@ impl System {
         if !self.consume_dispatch_q(o, cpu, dsq, flags) {
             return Ok(0);
         }
-        self.rq_mut(cpu).dsp_nr_tasks += 1;
+        self.rq_mut(here).dsp_nr_tasks += 1;
         Ok(1)
     }
 

@@ -8,6 +8,7 @@ use crate::system::System;
 use crate::task::{State, Tid};
 use rota_workload::events::{OutsideEvent, TaskSetting, Tasks};
 use rota_workload::Settings;
+use std::sync::Arc;
 
 impl Machine {
     /// The tasks of an event that live now, in the order in which they came.
@@ -75,6 +76,7 @@ impl System {
                 return Err(format!("a weight has no effect under {policy}"));
             }
             TaskSetting::Weight(weight) => new.weight = Some(*weight),
+            TaskSetting::CoreCookie(name) => new.core_cookie = Some(Arc::clone(name)),
             TaskSetting::Cgroup(Some(_)) if policy.is_real_time() => {
                 return Err(format!("{policy} cannot be in a task group"));
             }
@@ -117,6 +119,9 @@ impl System {
         }
         if was.weight == new.weight {
             new.weight = now.weight;
+        }
+        if was.core_cookie == new.core_cookie {
+            new.core_cookie.clone_from(&now.core_cookie);
         }
         if was.cpus == new.cpus {
             new.cpus.clone_from(&now.cpus);

@@ -3,6 +3,7 @@
 
 mod classes;
 mod common;
+mod core_sched;
 mod events;
 mod group_lag;
 mod idle_rules;

@@ -370,6 +370,11 @@ const MEASURES: &[Measure] = measures![
      it waited.",
     |run| part(totals(run).wasted_idle_ns as f64, run.cpus as f64 * totals(run).measured_ns as f64);
 
+    "forced_idle", "forced idle", "idle for core scheduling", COST, Fraction, Lower, false,
+    "Fraction of the machine's CPU time in which a CPU was idle because its tasks have another \
+     core scheduling cookie than what the rest of its core runs.",
+    |run| part(totals(run).forced_idle_ns? as f64, run.cpus as f64 * totals(run).measured_ns as f64);
+
     "instructions_mean", "insns mean", "instructions per decision", COST, Instructions, Lower,
     true,
     "Instructions of the policy's callbacks from one slice of a CPU to its next, mean.",

@@ -4,7 +4,7 @@
 use super::events::{locks, meetings, memory, sockets, tasks, time, Read};
 
 /// Keys a task may have beside its events.
-pub(super) const TASK: [&str; 24] = [
+pub(super) const TASK: [&str; 25] = [
     "instance",
     "delay",
     "arrive",
@@ -22,6 +22,7 @@ pub(super) const TASK: [&str; 24] = [
     "share",
     "cpus",
     "migrate_disable",
+    "core_cookie",
     "taskgroup",
     "dl-runtime",
     "dl-period",

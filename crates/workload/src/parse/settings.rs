@@ -73,10 +73,16 @@ pub(super) fn read(object: &Object<'_>, groups: &mut Groups) -> Result<Change, W
             None => None,
         },
         migrate_disable: object.get("migrate_disable")?.map(|m| scope.boolean(m)).transpose()?,
+        core_cookie: object.get("core_cookie")?.map(|m| cookie(scope, m)).transpose()?,
         slice_ns: span_ns("dl-runtime")?,
         dl_period_ns: span_ns("dl-period")?.or(span_ns("period")?),
         dl_deadline_ns: span_ns("dl-deadline")?.or(span_ns("deadline")?),
     })
+}
+
+/// The name of a core scheduling cookie; empty: none.
+pub(super) fn cookie(scope: Scope<'_>, member: &Member) -> Result<Arc<str>, WorkloadError> {
+    Ok(scope.string(member)?.into())
 }
 
 pub(super) fn cpus(scope: Scope<'_>, member: &Member) -> Result<Arc<[u32]>, WorkloadError> {

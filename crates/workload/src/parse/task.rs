@@ -62,6 +62,7 @@ pub(super) fn read<'a>(
         cpus: None,
         group: None,
         migrate_disable: false,
+        core_cookie: None,
         slice_ns: None,
         dl_period_ns: None,
         dl_deadline_ns: None,

@@ -30,7 +30,7 @@ struct Subject {
 const SUBJECTS: &[Subject] = &[
     Subject {
         key: "task",
-        actions: &["cpus", "nice", "weight", "move", "signal"],
+        actions: &["cpus", "nice", "weight", "core_cookie", "move", "signal"],
         others: &[],
         read: task,
     },
@@ -126,6 +126,7 @@ fn task(
         "cpus" => TaskSetting::Cpus(settings::cpus(scope, action)?),
         "nice" => TaskSetting::Nice(scope.integer(action, -20..=19)? as i32),
         "weight" => TaskSetting::Weight(scope.integer(action, 1..=10_000)? as u32),
+        "core_cookie" => TaskSetting::CoreCookie(settings::cookie(scope, action)?),
         "signal" => return Ok(Action::Signal(tasks, signal(object, action, known)?)),
         _ => TaskSetting::Cgroup(cgroups::path(object, action, known)?),
     };

@@ -30,6 +30,7 @@ fn an_event_has_a_time_and_does_one_thing() {
         r#"{"at": 250, "task": "hog", "cpus": [1, 0, 1]},
            {"at": "1.5ms", "task": "hog-1", "nice": -5},
            {"at": 0, "task": "idler", "weight": 300},
+           {"at": 0, "task": "idler", "core_cookie": "A"},
            {"at": 1, "task": "idler", "move": "/web"},
            {"at": 1, "task": "idler", "move": "/"},
            {"at": 1, "cgroup": "/web/front/", "cpu.weight": 50},
@@ -40,6 +41,7 @@ fn an_event_has_a_time_and_does_one_thing() {
         (250_000, "task hog cpus 0,1"),
         (1_500_000, "task hog-1 nice -5"),
         (0, "task idler weight 300"),
+        (0, "task idler core_cookie \"A\""),
         (1000, "task idler cgroup /web"),
         (1000, "task idler cgroup /"),
         (1000, "cgroup /web/front cpu.weight 50"),
@@ -49,7 +51,7 @@ fn an_event_has_a_time_and_does_one_thing() {
     assert_eq!(found, expected.map(|(at, text)| (at, text.to_owned())));
     assert!(matches!(&workload.outside[1].action,
         Action::Set(tasks, TaskSetting::Nice(-5)) if tasks.one == Some(TaskIx(1))));
-    assert!(matches!(&workload.outside[5].action, Action::Cgroup(_, CgroupAction::Weight(50))));
+    assert!(matches!(&workload.outside[6].action, Action::Cgroup(_, CgroupAction::Weight(50))));
     assert_eq!(workload.outside[0].place, "w.json:4:12");
 }
 
@@ -109,7 +111,10 @@ fn mistakes_name_the_place_and_the_nearest_valid_value() {
         (r#"{"at": 1, "task": "hog", "nice": 20}"#, "whole number from -20 to 19, not 20"),
         (r#"{"at": 1, "task": "hog", "weight": 0}"#, "whole number from 1 to 10000, not 0"),
         (r#"{"at": 1, "task": "hog", "cpus": []}"#, "\"cpus\" is empty"),
-        (r#"{"at": 1, "task": "hog"}"#, "needs one of \"cpus\", \"nice\", \"weight\", \"move\""),
+        (
+            r#"{"at": 1, "task": "hog"}"#,
+            "needs one of \"cpus\", \"nice\", \"weight\", \"core_cookie\", \"move\"",
+        ),
         (r#"{"at": 1, "task": "hog", "nice": 1, "weight": 1}"#, "as two events"),
         (r#"{"at": 1, "task": "hog", "cgroup": "/web", "nice": 1}"#, "about one thing"),
         (r#"{"at": 1}"#, "needs what it is about: \"task\", \"cgroup\""),

@@ -93,6 +93,8 @@ fn check(workload: &Workload, cpus: u32) -> Result<(), String> {
             "the class SCHED_EXT"
         } else if settings.migrate_disable {
             "disabled migration"
+        } else if settings.core_cookie.is_some() {
+            "a core scheduling cookie"
         } else if settings.weight.is_some() || settings.share.is_some() {
             "a weight or share of its own"
         } else if settings.cpus.iter().any(|list| list.iter().any(|cpu| *cpu >= cpus)) {
