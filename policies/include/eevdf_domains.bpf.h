@@ -78,6 +78,12 @@ __kinline u64 fresh_long(void)
 }
 
 /*
+ * A function that a verifier follows once, for any arguments, and not again for each call: not
+ * static, and without pointers. It must not be called with the lock.
+ */
+#define FOLLOWED_ONCE __attribute__((noinline))
+
+/*
  * An index within an array of a power of two. The compiler must not do it once before a loop, as a
  * verifier forgets there what it knew of a number.
  */
@@ -195,28 +201,27 @@ static u32 numa_imbalance(u32 level, u32 cpu)
 }
 
 /* (sd_numa_mask, cpu_smt_mask and the like) */
-static void build_level(u32 level)
+FOLLOWED_ONCE u32 build_level(u32 level)
 {
-	u32 place, first = fresh_start(), weight = fresh_start();
+	u32 place, first = fresh_start();
 	struct span *s;
 
 	for (place = fresh_start(); place < nr_places && can_loop(); place++) {
 		if (rota_cpus[INDEX(place, MAX_CPUS)].apart > level)
 			first = place;
 		span_of(level, cpu_at(place))->first = first;
+		/* Its first CPU counts them. */
+		span_of(level, cpu_at(first))->weight++;
 	}
-	/* From the end: the last place of each span has seen all of it. */
-	for (place = nr_places - 1; place < nr_places && can_loop(); place--) {
+	for (place = fresh_start(); place < nr_places && can_loop(); place++) {
 		s = span_of(level, cpu_at(place));
-		weight = weight ? weight : place - s->first + 1;
-		s->weight = weight;
-		if (s->first == place)
-			weight = 0;
+		s->weight = span_of(level, cpu_at(s->first))->weight;
 	}
+	return 0;
 }
 
 /* For a scan of a cache, CPUs are in the order of their numbers. (for_each_cpu_wrap) */
-static void build_scan_order(void)
+FOLLOWED_ONCE u32 build_scan_order(void)
 {
 	u32 cpu, at;
 	struct span *s;
@@ -232,10 +237,11 @@ static void build_scan_order(void)
 	}
 	for (cpu = fresh_start(); cpu < nr_cpus && can_loop(); cpu++)
 		llc_of(cpu)->nr_idle_scan = span_of(LEVEL_LLC, cpu)->weight;
+	return 0;
 }
 
 /* For ops.init. (build_sched_domains) */
-static void domains_init(void)
+FOLLOWED_ONCE u32 domains_init(void)
 {
 	u32 place, cpu, level;
 
@@ -250,6 +256,7 @@ static void domains_init(void)
 		has_smt |= span_of(LEVEL_CORE, cpu)->weight > 1;
 		has_clusters |= is_domain(LEVEL_CLUSTER, cpu) && is_domain(LEVEL_LLC, cpu);
 	}
+	return 0;
 }
 
 #endif

@@ -22,7 +22,6 @@ struct look {
 	u32 failed;	       /* times that the domain was balanced in vain */
 	u32 hot_from;	       /* in vain, and then hot tasks are moved, too */
 	bool idle, newly_idle; /* the CPU */
-	bool goes_on;	       /* to the next level (continue_balancing) */
 	bool some_fit;	       /* tasks that the CPU may run (not LBF_ALL_PINNED) */
 	bool some_tied;	       /* tasks that it may not (LBF_SOME_PINNED) */
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * When a CPU pulls tasks, level by level, and when the task that runs elsewhere is sent to it:
- * kernel/sched/fair.c of Linux 7.2, with the functions named. Needs the lock, but where it says
- * otherwise.
+ * kernel/sched/fair.c of Linux 7.2, with the functions named. The kernel locks two runqueues at a
+ * time; here each level is balanced with the lock, and between them it is free.
  */
 #ifndef ROTA_EEVDF_DOMAINS_PULL_BPF_H
 #define ROTA_EEVDF_DOMAINS_PULL_BPF_H
@@ -25,12 +25,26 @@ struct push {
 	u32 call; /* CPU + 1 that has something to run now */
 };
 
+/* A CPU's way through its levels; others do so between two of them. */
+struct turn {
+	u64 cost, next;
+	u32 moved; /* a task that it pulled, 0: none */
+	bool idle, newly_idle;
+	bool goes_on; /* to the next level (continue_balancing) */
+};
+
+struct turn turns[MAX_CPUS];
 struct domain domains[NR_LEVELS][MAX_CPUS];
 struct push pushes[MAX_CPUS];
 
 static struct domain *domain_of(u32 level, u32 cpu)
 {
 	return &domains[INDEX(level, NR_LEVELS)][INDEX(cpu, MAX_CPUS)];
+}
+
+static struct turn *turn_of(u32 cpu)
+{
+	return &turns[INDEX(cpu, MAX_CPUS)];
 }
 
 static struct push *push_of(u32 cpu)
@@ -47,9 +61,11 @@ static u64 interval_of(const struct domain *d, bool busy)
 	return max_s64(1, min_s64(ticks - busy, most)) * tick_ns;
 }
 
-/* Of a group's CPUs one balances for it: the first that is idle, of an idle core if there is one.
+/*
+ * Of a group's CPUs one balances for it: the first that is idle, of an idle core if there is one.
+ * Without the lock. (should_we_balance)
  */
-static __attribute__((noinline)) bool should_balance(u32 cpu, u32 level)
+FOLLOWED_ONCE bool should_balance(u32 cpu, u32 level)
 {
 	u32 n, other, sibling = fresh_start(), first = group_first(level, cpu);
 
@@ -65,7 +81,7 @@ static __attribute__((noinline)) bool should_balance(u32 cpu, u32 level)
 }
 
 /* The level above this one at which the CPU has a domain; NR_LEVELS: none. */
-static u32 level_above(u32 level, u32 cpu)
+FOLLOWED_ONCE u32 level_above(u32 level, u32 cpu)
 {
 	for (level++; level < NR_LEVELS && can_loop(); level++)
 		if (is_domain(level, cpu))
@@ -124,22 +140,12 @@ static void pull_at(u32 cpu, u32 level, u64 now)
 	survey.busiest = 0;
 }
 
-/* (sched_balance_rq) */
-static void balance_level(u32 cpu, u32 level, u64 now)
+/* What the domain is to remember of it. (out_balanced, out_all_pinned of sched_balance_rq) */
+static void note_outcome(u32 cpu, u32 level, u32 above)
 {
+	u32 weight = span_of(level, cpu)->weight, most;
 	struct domain *d = domain_of(level, cpu);
-	u32 above = level_above(level, cpu), weight = span_of(level, cpu)->weight, most;
 
-	survey.moved = survey.busiest = 0;
-	look.some_fit = true;
-	look.some_tied = false;
-	look.failed = d->failed;
-	look.hot_from = hot_from(level);
-	look.goes_on = look.newly_idle || should_balance(cpu, level);
-	if (look.goes_on)
-		pull_at(cpu, level, now);
-	if (look.goes_on && !look.newly_idle && is_cache(level, cpu))
-		count_to_scan_in(cpu, level);
 	if (survey.busiest) {
 		if (above < NR_LEVELS && look.some_tied && survey.left | survey.imbalance)
 			*kept_of(above, cpu) = 1;
@@ -159,61 +165,98 @@ static void balance_level(u32 cpu, u32 level, u64 now)
 		d->interval_ms *= 2;
 }
 
+/* (sched_balance_rq) */
+FOLLOWED_ONCE u32 balance_level(u32 cpu, u32 level, u64 now)
+{
+	struct turn *t = turn_of(cpu);
+	u32 above = level_above(level, cpu), moved;
+
+	t->goes_on = t->newly_idle || should_balance(cpu, level);
+	bpf_spin_lock(&lock);
+	look.idle = t->idle;
+	look.newly_idle = t->newly_idle;
+	survey.moved = survey.busiest = 0;
+	look.some_fit = true;
+	look.some_tied = false;
+	look.failed = domain_of(level, cpu)->failed;
+	look.hot_from = hot_from(level);
+	if (t->goes_on)
+		pull_at(cpu, level, now);
+	if (t->goes_on && !look.newly_idle && is_cache(level, cpu))
+		count_to_scan_in(cpu, level);
+	note_outcome(cpu, level, above);
+	moved = survey.moved;
+	bpf_spin_unlock(&lock);
+	return moved;
+}
+
 /* Is it worth while, or time, to balance at this level? */
 static bool balances_at(u32 cpu, const struct domain *d, u64 now)
 {
-	if (look.newly_idle)
+	if (turn_of(cpu)->newly_idle)
 		return is_worth_it(&d->newidle);
-	return now + tick_ns / 2 >= d->last + interval_of(d, !look.idle);
+	return now + tick_ns / 2 >= d->last + interval_of(d, !turn_of(cpu)->idle);
+}
+
+/* One step of balance_levels(). */
+FOLLOWED_ONCE u32 come_to_level(u32 cpu, u32 level, u64 now)
+{
+	struct turn *t = turn_of(cpu);
+	struct domain *d = domain_of(level, cpu);
+	u32 moved = 0;
+
+	if (!is_domain(level, cpu))
+		return 0;
+	if (t->newly_idle && (t->moved || balance_of(cpu)->avg_idle < t->cost)) {
+		t->goes_on = false;
+		return 0;
+	}
+	if (balances_at(cpu, d, now)) {
+		moved = balance_level(cpu, level, now);
+		t->moved = t->moved ? t->moved : moved;
+		t->cost += newidle_cost_ns;
+		d->last = t->newly_idle ? d->last : now;
+	}
+	if (t->newly_idle)
+		note_newly_idle(&d->newidle, moved, now);
+	else
+		t->idle &= !t->moved;
+	t->next = min_s64(t->next, d->last + interval_of(d, !t->idle) - tick_ns / 2);
+	return 0;
 }
 
 /*
  * All levels, from below, for a CPU that is idle, busy, or has just run out of tasks: one that it
- * pulled, 0: none. All in one function, as there can be eight calls in each other only.
- * (sched_balance_domains, sched_balance_newidle)
+ * pulled, 0: none. Without the lock. (sched_balance_domains, sched_balance_newidle)
  */
-static __attribute__((noinline)) u32 balance_levels(u32 cpu, u64 now)
+static u32 balance_levels(u32 cpu, u64 now, bool idle, bool newly_idle)
 {
-	u64 next = now + NO_BALANCE_TILL, cost = newidle_cost_ns + fresh_long();
-	u32 level, moved = fresh_start();
-	struct domain *d;
+	struct turn *t = turn_of(cpu);
+	u32 level;
 
-	look.goes_on = true;
-	for (level = fresh_start(); level < NR_LEVELS && look.goes_on && can_loop(); level++) {
-		if (!is_domain(level, cpu))
-			continue;
-		if (look.newly_idle && (moved || balance_of(cpu)->avg_idle < cost))
-			break;
-		d = domain_of(level, cpu);
-		survey.moved = 0;
-		if (balances_at(cpu, d, now)) {
-			balance_level(cpu, level, now);
-			moved = moved ? moved : survey.moved;
-			cost += newidle_cost_ns;
-			d->last = look.newly_idle ? d->last : now;
-		}
-		if (look.newly_idle)
-			note_newly_idle(&d->newidle, survey.moved, now);
-		else
-			look.idle &= !moved;
-		next = min_s64(next, d->last + interval_of(d, !look.idle) - tick_ns / 2);
-	}
-	if (!look.newly_idle)
-		balance_of(cpu)->next = next;
-	return moved;
+	t->idle = idle;
+	t->newly_idle = newly_idle;
+	t->goes_on = true;
+	t->moved = 0;
+	t->next = now + NO_BALANCE_TILL;
+	t->cost = newidle_cost_ns;
+	for (level = fresh_start(); level < NR_LEVELS && t->goes_on && can_loop(); level++)
+		come_to_level(cpu, level, now);
+	if (!newly_idle)
+		balance_of(cpu)->next = t->next;
+	return t->moved;
 }
 
-/* For a busy CPU, at its tick: one that it pulled, 0: none. */
+/* For a busy CPU, at its tick, without the lock: one that it pulled, 0: none. */
 static u32 balance_domains(u32 cpu, u64 now)
 {
 	if (no_balance || now < balance_of(cpu)->next)
 		return 0;
-	look.idle = look.newly_idle = false;
-	return balance_levels(cpu, now);
+	return balance_levels(cpu, now, false, false);
 }
 
-/* For a CPU with nothing to do, and for one that was woken up to balance. */
-static void pull_when_idle_in_domains(u32 cpu, u64 now)
+/* For a CPU with nothing to do, and for one that was woken up to balance. Without the lock. */
+FOLLOWED_ONCE u32 pull_when_idle_in_domains(u32 cpu, u64 now)
 {
 	struct cpu_balance *b = balance_of(cpu);
 
@@ -221,10 +264,9 @@ static void pull_when_idle_in_domains(u32 cpu, u64 now)
 	b->kicked = false;
 	if (!b->idle_since)
 		b->idle_since = now;
-	look.idle = true;
-	look.newly_idle = !b->was_kicked;
-	if ((b->was_kicked || nr_waiting) && balance_levels(cpu, now))
+	if ((b->was_kicked || nr_waiting) && balance_levels(cpu, now, true, !b->was_kicked))
 		b->idle_since = 0;
+	return 0;
 }
 
 /* Does more than this CPU work in the cache? Then there may be better places. (nr_busy_cpus) */
@@ -242,12 +284,12 @@ static bool others_work(u32 cpu)
  * Idle CPUs balance, each for itself; in the kernel one does it for all of them. Without the
  * lock. (nohz_balancer_kick, _nohz_idle_balance)
  */
-static __attribute__((noinline)) void kick_to_balance_domains(u32 cpu, u64 now)
+FOLLOWED_ONCE u32 kick_to_balance_domains(u32 cpu, u64 now)
 {
 	u32 n, other, first = fresh_start();
 
 	if (now < next_kick || (queue_of(cpu)->nr < 2 && !others_work(cpu)))
-		return;
+		return 0;
 	for (n = fresh_start(); n < nr_places && !idles(cpu_at(n)) && can_loop(); n++)
 		first = n + 1;
 	/* The first one would do it for the others, and for itself at the end. */
@@ -261,6 +303,7 @@ static __attribute__((noinline)) void kick_to_balance_domains(u32 cpu, u64 now)
 		balance_of(other)->kicked = true;
 		scx_bpf_kick_cpu(other, KICK_IDLE);
 	}
+	return 0;
 }
 
 /* The running task has to leave for an idle CPU. (active_load_balance_cpu_stop) */
@@ -311,7 +354,7 @@ static void call_others(u32 cpu)
 }
 
 /* For ops.init: as domains that were just built, but for what the CPUs did before. (sd_init) */
-static void begin_balancing(u32 cpu, u64 now)
+FOLLOWED_ONCE u32 begin_balancing(u32 cpu, u64 now)
 {
 	struct domain *d;
 	u32 level;
@@ -324,6 +367,7 @@ static void begin_balancing(u32 cpu, u64 now)
 			d->last = now - interval_of(d, true) / DICE * (draw() % DICE);
 		begin_newidle(&d->newidle, now);
 	}
+	return 0;
 }
 
 #endif

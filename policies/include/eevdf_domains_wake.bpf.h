@@ -19,13 +19,27 @@ struct waker {
 	u32 last, flips; /* how often it woke another than the last time (wakee_flips) */
 };
 
+/* For an idle CPU among those of a cache. */
+struct scan {
+	u32 left;    /* CPUs that are worth a look */
+	u32 nr_near; /* those of the own cluster, which come first */
+	u32 idle;    /* CPU + 1 that is, in a core that is not */
+	bool cores;  /* it is for an idle core */
+};
+
 /* Of a CPU that places a task. */
 struct placing {
 	struct group_stats one, local, idlest;
+	struct scan scan;
 };
 
 struct waker wakers[LIST_PLACE];
 struct placing placings[MAX_CPUS];
+
+static struct placing *placing_of(u32 cpu)
+{
+	return &placings[INDEX(cpu, MAX_CPUS)];
+}
 
 static struct waker *waker_at(u32 slot)
 {
@@ -55,7 +69,7 @@ static bool wakes_wide(u32 master, u32 slave, u32 llc_weight)
  * The first idle CPU of @cpu's core that the task may use, + 1, 0: none; and whether all of the
  * core is idle. (select_idle_core, select_idle_smt)
  */
-static __attribute__((noinline)) u32 idle_in_core(u32 slot, u32 cpu)
+FOLLOWED_ONCE u32 idle_in_core(u32 slot, u32 cpu)
 {
 	const struct span *s = span_of(LEVEL_CORE, cpu);
 	u32 n, other, found = fresh_start(), busy = fresh_start();
@@ -91,29 +105,45 @@ static u32 to_scan(u32 n, u32 target, u32 nr_near)
 	return scan_order[INDEX(all->first + n % all->weight, MAX_CPUS)];
 }
 
-/* An idle CPU of the cache's, + 1; of an idle core if there may be one. (select_idle_cpu) */
-static __attribute__((noinline)) u32 scan_cache(u32 slot, u32 target)
+/* The next CPU of scan_cache(): + 1 if that is it. */
+FOLLOWED_ONCE u32 scan_next(u32 here, u32 slot, u32 target, u32 n)
 {
-	struct llc *llc = llc_of(target);
-	bool cores = has_smt && llc->has_idle_cores;
-	u32 n, cpu, found, idle = fresh_start(), left = no_sis_util ? MAX_CPUS : llc->nr_idle_scan;
-	u32 nr_near = has_clusters ? span_of(LEVEL_CLUSTER, target)->weight : 0;
-	u32 nr = nr_near + span_of(LEVEL_LLC, target)->weight;
+	struct scan *scan = &placing_of(here)->scan;
+	u32 cpu = to_scan(n, target, scan->nr_near), found = 0;
 
-	for (n = fresh_start(); n < nr && left && can_loop(); n++) {
-		cpu = to_scan(n, target, nr_near);
-		if (!slot_may_use(slot, cpu) ||
-		    (n >= nr_near && nr_near && share_cluster(cpu, target)))
-			continue;
-		found = cores ? idle_in_core(slot, cpu) : 0;
-		if (found & CORE_IS_IDLE || (!cores && is_free_for(slot, cpu)))
-			return cpu + 1;
-		idle = idle ? idle : found;
-		left -= !cores;
+	if (!slot_may_use(slot, cpu) ||
+	    (n >= scan->nr_near && scan->nr_near && share_cluster(cpu, target)))
+		return 0;
+	if (!scan->cores) {
+		scan->left--;
+		return is_free_for(slot, cpu) ? cpu + 1 : 0;
 	}
-	if (cores && left)
+	found = idle_in_core(slot, cpu);
+	if (found & CORE_IS_IDLE)
+		return cpu + 1;
+	scan->idle = scan->idle ? scan->idle : found;
+	return 0;
+}
+
+/* An idle CPU of the cache's, + 1; of an idle core if there may be one. (select_idle_cpu) */
+FOLLOWED_ONCE u32 scan_cache(u32 here, u32 slot, u32 target)
+{
+	struct scan *scan = &placing_of(here)->scan;
+	struct llc *llc = llc_of(target);
+	u32 n, found = fresh_start(), nr;
+
+	scan->cores = has_smt && llc->has_idle_cores;
+	scan->left = no_sis_util ? MAX_CPUS : llc->nr_idle_scan;
+	scan->nr_near = has_clusters ? span_of(LEVEL_CLUSTER, target)->weight : 0;
+	scan->idle = 0;
+	nr = scan->nr_near + span_of(LEVEL_LLC, target)->weight;
+	for (n = fresh_start(); n < nr && scan->left && !found && can_loop(); n++)
+		found = scan_next(here, slot, target, n);
+	if (found)
+		return found;
+	if (scan->cores && scan->left)
 		llc->has_idle_cores = false;
-	return idle;
+	return scan->idle;
 }
 
 /* Is it a thread of the kernel that is bound to this CPU, and alone here? */
@@ -126,7 +156,7 @@ static bool bound_kthread_wakes(u32 here)
 }
 
 /* (select_idle_sibling) */
-static __attribute__((noinline)) u32 idle_sibling(u32 slot, u32 here, u32 prev, u32 target)
+FOLLOWED_ONCE u32 idle_sibling(u32 slot, u32 here, u32 prev, u32 target)
 {
 	u32 other = used_before[slot & SLOT_MASK] - 1, found, near = target;
 
@@ -151,7 +181,7 @@ static __attribute__((noinline)) u32 idle_sibling(u32 slot, u32 here, u32 prev, 
 		if (found)
 			return found - 1;
 	}
-	found = scan_cache(slot, target);
+	found = scan_cache(here, slot, target);
 	return found ? found - 1 : near;
 }
 
@@ -168,9 +198,9 @@ static bool is_idler(const struct group_stats *one, const struct group_stats *ot
 }
 
 /* All groups of the domain that the task may use. */
-static __attribute__((noinline)) void look_for_idlest(struct placing *l, u32 level, u32 cpu,
-						      u32 slot)
+FOLLOWED_ONCE u32 look_for_idlest(u32 here, u32 level, u32 cpu, u32 slot)
 {
+	struct placing *l = placing_of(here);
 	const struct span *s = span_of(level, cpu);
 	u32 n, place, other, at = group_first(level, cpu) - s->first;
 
@@ -197,11 +227,13 @@ static __attribute__((noinline)) void look_for_idlest(struct placing *l, u32 lev
 			l->idlest = l->one;
 		begin_group(&l->one);
 	}
+	return 0;
 }
 
 /* Is the idlest other group a better place than the own one? (sched_balance_find_dst_group) */
-static __attribute__((noinline)) bool is_better(const struct placing *l, u32 level, u32 cpu)
+FOLLOWED_ONCE bool is_better(u32 by, u32 level, u32 cpu)
 {
+	const struct placing *l = placing_of(by);
 	const struct group_stats *here = &l->local, *there = &l->idlest;
 	u64 imbalance = NICE_0_WEIGHT * (pct_of(level) - 100) / 100;
 	bool numa = level >= LEVEL_NUMA;
@@ -225,9 +257,9 @@ static __attribute__((noinline)) bool is_better(const struct placing *l, u32 lev
 }
 
 /* (sched_balance_find_dst_group_cpu) */
-static __attribute__((noinline)) u32 idlest_of_group(const struct group_stats *g, u32 slot,
-						     u32 here)
+FOLLOWED_ONCE u32 idlest_of_group(u32 by, u32 slot, u32 here)
 {
+	const struct group_stats *g = &placing_of(by)->idlest;
 	u32 n, cpu, idle = fresh_start(), least = here;
 	u64 latest = fresh_long(), load, least_load = ~fresh_long();
 
@@ -248,24 +280,23 @@ static __attribute__((noinline)) u32 idlest_of_group(const struct group_stats *g
 }
 
 /* (sched_balance_find_dst_cpu) */
-static __attribute__((noinline)) u32 choose_for_new_in_domains(u32 slot, u32 here)
+FOLLOWED_ONCE u32 choose_for_new_in_domains(u32 slot, u32 here)
 {
-	struct placing *l = &placings[INDEX(here, MAX_CPUS)];
 	u32 level, n, cpu = here + fresh_start();
 
 	for (n = fresh_start(); n < NR_LEVELS && can_loop(); n++) {
 		level = NR_LEVELS - 1 - n;
 		if (!is_domain(level, cpu) || !places_tasks(level))
 			continue;
-		look_for_idlest(l, level, cpu, slot);
-		if (is_better(l, level, cpu))
-			cpu = idlest_of_group(&l->idlest, slot, cpu);
+		look_for_idlest(here, level, cpu, slot);
+		if (is_better(here, level, cpu))
+			cpu = idlest_of_group(here, slot, cpu);
 	}
 	return cpu;
 }
 
 /* Load of the first domain that has both may be so different. (select_task_rq_fair) */
-static u32 pct_of_both(u32 here, u32 prev)
+FOLLOWED_ONCE u32 pct_of_both(u32 here, u32 prev)
 {
 	u32 level;
 

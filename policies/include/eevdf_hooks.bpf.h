@@ -34,12 +34,16 @@ static void forget(u32 slot, u64 now)
 		*waker_at(slot) = (struct waker){};
 }
 
+/* Without the lock for a while, as the kernel does it (sched_balance_newidle). */
 static void pull_before(u32 cpu, u64 now)
 {
-	if (has_domains())
+	if (has_domains()) {
+		bpf_spin_unlock(&lock);
 		pull_when_idle_in_domains(cpu, now);
-	else if (!work_conserving)
+		bpf_spin_lock(&lock);
+	} else if (!work_conserving) {
 		pull_when_idle(cpu, now);
+	}
 }
 
 static u32 pull_after(u32 cpu, u64 now)
@@ -49,8 +53,14 @@ static u32 pull_after(u32 cpu, u64 now)
 
 static u32 pull_at_tick(u32 cpu, u64 now)
 {
-	if (has_domains())
-		return balance_domains(cpu, now);
+	u32 pulled;
+
+	if (has_domains()) {
+		bpf_spin_unlock(&lock);
+		pulled = balance_domains(cpu, now);
+		bpf_spin_lock(&lock);
+		return pulled;
+	}
 	return work_conserving ? balance(cpu, now) : balance_as_linux(cpu, now);
 }
 

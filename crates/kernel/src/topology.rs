@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How the CPUs of this machine are arranged, from sysfs.
 
+use rota_object::topology::CpuPlace;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -14,21 +15,49 @@ pub struct Topology {
     pub llc: Vec<u32>,
     /// NUMA node of each CPU.
     pub node: Vec<u32>,
+    /// Cluster of each CPU: those that share a cache below the last level.
+    pub cluster: Vec<u32>,
+    /// Whether each CPU is on line.
+    pub on_line: Vec<bool>,
+    /// Distances between nodes.
+    pub distances: Vec<Vec<u32>>,
 }
 
 impl Topology {
     /// Reads it from `/sys`.
     pub fn read() -> Self {
-        Self::read_from(Path::new("/sys/devices/system/cpu"))
+        let distances = distances_from(Path::new("/sys/devices/system/node"));
+        Self { distances, ..Self::read_from(Path::new("/sys/devices/system/cpu")) }
+    }
+
+    /// For policies: the CPUs that are on line.
+    pub fn described(&self) -> rota_object::topology::Topology {
+        let at = |of: &[u32], cpu: usize| of.get(cpu).copied().unwrap_or(0);
+        let place = |cpu| CpuPlace {
+            cpu: cpu as u32,
+            core: at(&self.core, cpu),
+            cluster: at(&self.cluster, cpu),
+            llc: at(&self.llc, cpu),
+            node: at(&self.node, cpu),
+        };
+        let on_line = (0..self.core.len()).filter(|cpu| self.on_line.get(*cpu) == Some(&true));
+        rota_object::topology::Topology {
+            cpus: on_line.map(place).collect(),
+            distances: self.distances.clone(),
+        }
     }
 
     fn read_from(cpus: &Path) -> Self {
         let possible = std::fs::read_to_string(cpus.join("possible")).unwrap_or_default();
         let (mut cores, mut llcs) = (Numbers::default(), Numbers::default());
+        let mut clusters = Numbers::default();
         let mut all = Self::default();
         for cpu in 0..=last_of(&possible).unwrap_or(0) {
             let dir = cpus.join(format!("cpu{cpu}"));
             let siblings = text(&dir.join("topology/thread_siblings_list"));
+            let cluster = text(&dir.join("topology/cluster_cpus_list")).or(siblings.clone());
+            all.on_line.push(siblings.is_some());
+            all.cluster.push(clusters.number(cluster.unwrap_or_else(|| format!("cpu {cpu}"))));
             all.core.push(cores.number(siblings.unwrap_or_else(|| format!("cpu {cpu}"))));
             all.llc.push(llcs.number(last_level(&dir.join("cache")).unwrap_or_default()));
             all.node.push(node_of(&dir).unwrap_or(0));
@@ -73,6 +102,13 @@ fn node_of(cpu: &Path) -> Option<u32> {
     entries.filter_map(|e| e.ok()?.file_name().to_str()?.strip_prefix("node")?.parse().ok()).min()
 }
 
+/// `nodeN/distance` of each node, as far as they are numbered without a gap.
+fn distances_from(nodes: &Path) -> Vec<Vec<u32>> {
+    let row = |node| text(&nodes.join(format!("node{node}/distance")));
+    let numbers = |row: String| row.split_whitespace().map_while(|n| n.parse().ok()).collect();
+    (0..).map_while(row).map(numbers).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,6 +140,29 @@ mod tests {
         assert_eq!(topology.core, [0, 1, 0, 1, 2]);
         assert_eq!(topology.llc, [0, 1, 0, 2, 2]);
         assert_eq!(topology.node, [0, 1, 0, 0, 0]);
+    }
+
+    #[test]
+    fn policies_learn_clusters_distances_and_only_cpus_that_are_on_line() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (root, nodes) = (dir.path().join("cpu"), dir.path().join("node"));
+        put(&root, "possible", "0-3\n");
+        // CPU 2 is off line: it has no topology. CPU 0 tells its cluster, CPU 1 and 3 do not.
+        for (cpu, siblings) in [(0, "0"), (1, "1,3"), (3, "1,3")] {
+            put(&root, &format!("cpu{cpu}/topology/thread_siblings_list"), siblings);
+        }
+        put(&root, "cpu0/topology/cluster_cpus_list", "0-1\n");
+        for (node, row) in [(0, "10 21\n"), (1, "21 10\n")] {
+            put(&nodes, &format!("node{node}/distance"), row);
+        }
+
+        let mut topology = Topology::read_from(&root);
+        topology.distances = distances_from(&nodes);
+        let described = topology.described();
+
+        let places = described.cpus.iter().map(|c| (c.cpu, c.core, c.cluster));
+        assert_eq!(places.collect::<Vec<_>>(), [(0, 0, 0), (1, 1, 1), (3, 1, 1)]);
+        assert_eq!(described.distances, [[10, 21], [21, 10]]);
     }
 
     proptest! {

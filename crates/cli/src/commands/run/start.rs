@@ -48,7 +48,9 @@ pub(crate) fn start(
     if let Some(hz) = Configuration::read().and_then(|configuration| configuration.hz) {
         image.follow_tick(hz);
     }
-    let setup = prepare::setup(args.manifest.as_deref(), &facts(Topology::read()), &image)?;
+    let topology = Topology::read();
+    image.set_topology(&topology.described())?;
+    let setup = prepare::setup(args.manifest.as_deref(), &facts(topology), &image)?;
     rota_sim::prepare(&mut image, &setup, &settings.set)?;
     let options = LoadOptions {
         settings: Vec::new(), // made above, together with the manifest's
