@@ -34,25 +34,31 @@ pub struct Fair {
     pub features: Vec<String>,
     /// When it preempts: `none`, `voluntary`, `full` or `lazy`.
     pub preempt: String,
-    /// What it cost a CPU that became idle to look for work, as measured, on average over the CPUs;
+    /// What it cost a CPU that became idle to look for work in a domain, as measured, on average;
     /// `None`: there is one CPU.
     #[serde(default)]
     pub newidle_cost_ns: Option<u64>,
+    /// Names of the first CPU's scheduling domains, from below.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub domains: Vec<String>,
 }
 
 impl Fair {
-    /// Reads it from debugfs, which has to be mounted and takes root. Kernels show what looking for
-    /// work cost while `verbose` is on, so that is switched on for the moment.
+    /// Reads it from debugfs, which has to be mounted and takes root. Kernels show domains while
+    /// `verbose` is on, so that is switched on for the moment.
     pub fn read() -> io::Result<Fair> {
         Self::read_from(Path::new(FOLDER))
     }
 
     fn read_from(folder: &Path) -> io::Result<Fair> {
+        let base_slice_ns = number(folder, "base_slice_ns")?;
+        let (domains, newidle_cost_ns) = of_domains(folder)?;
         Ok(Fair {
-            base_slice_ns: number(folder, "base_slice_ns")?,
+            base_slice_ns,
             features: text(folder, "features")?.split_whitespace().map(str::to_owned).collect(),
             preempt: chosen(&text(folder, "preempt")?),
-            newidle_cost_ns: newidle_cost_ns(folder)?,
+            newidle_cost_ns,
+            domains,
         })
     }
 
@@ -79,21 +85,23 @@ pub fn preemption(mode: &str) -> Option<&'static str> {
     (mode != "lazy").then_some("preempt_full=true")
 }
 
-/// A CPU without others has no domain.
-fn newidle_cost_ns(folder: &Path) -> io::Result<Option<u64>> {
+/// Names of the first CPU's domains, and what it cost to look for work in one, on average over those
+/// of all CPUs. A CPU without others has no domain.
+fn of_domains(folder: &Path) -> io::Result<(Vec<String>, Option<u64>)> {
     let verbose = folder.join("verbose");
     let before = text(folder, "verbose")?;
     fs::write(&verbose, "Y").map_err(|e| of(&verbose, e))?;
-    let mut costs: Vec<u64> = Vec::new();
-    for cpu in 0.. {
-        let name = format!("domains/cpu{cpu}/domain0/max_newidle_lb_cost");
-        if !folder.join(&name).exists() {
-            break;
-        }
-        costs.push(number(folder, &name)?);
-    }
+    let of_cpu = |cpu: u32| {
+        let path = move |nr: u32| format!("domains/cpu{cpu}/domain{nr}");
+        (0..).map(path).take_while(|path| folder.join(path).exists()).collect::<Vec<_>>()
+    };
+    let cpus: Vec<Vec<String>> = (0..).map(of_cpu).take_while(|all| !all.is_empty()).collect();
+    let cost = |path: &String| number(folder, &format!("{path}/max_newidle_lb_cost"));
+    let costs = cpus.iter().flatten().map(cost).collect::<io::Result<Vec<u64>>>()?;
+    let name = |path: &String| Ok(text(folder, &format!("{path}/name"))?.trim().to_owned());
+    let names = cpus.first().into_iter().flatten().map(name).collect::<io::Result<_>>()?;
     fs::write(&verbose, before.trim()).map_err(|e| of(&verbose, e))?;
-    Ok(costs.iter().sum::<u64>().checked_div(costs.len() as u64))
+    Ok((names, costs.iter().sum::<u64>().checked_div(costs.len() as u64)))
 }
 
 fn text(folder: &Path, name: &str) -> io::Result<String> {
@@ -136,6 +144,7 @@ mod tests {
         put("verbose", "N\n");
         put("domains/cpu0/domain0/max_newidle_lb_cost", "30000\n");
         put("domains/cpu1/domain0/max_newidle_lb_cost", "32000\n");
+        put("domains/cpu0/domain0/name", "MC\n");
         dir
     }
 
@@ -153,6 +162,7 @@ mod tests {
             "no_delay_dequeue=true",
         ];
         assert_eq!(fair.tunables(), expected);
+        assert_eq!(fair.domains, ["MC"]);
         assert_eq!(fs::read_to_string(dir.path().join("verbose")).unwrap(), "N");
     }
 

@@ -2,6 +2,7 @@
 //! Boots a machine in QEMU and waits for its end.
 
 use anyhow::{bail, Context, Result};
+use rota_machine::topology::Topology;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +28,7 @@ pub struct VirtualMachine<'a> {
     /// Its files.
     pub initramfs: &'a Path,
     /// Its CPUs.
-    pub cpus: u32,
+    pub cpus: Topology,
     /// Its clock.
     pub pace: Pace,
     /// Its memory. The kernel sets up each page, so another size is another timing.
@@ -132,7 +133,7 @@ impl VirtualMachine<'_> {
         add(&["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
         add(&["-machine", MACHINE, "-cpu", CPU]);
         add(&["-m", &format!("{}M", self.memory_mib)]);
-        add(&["-smp", &self.cpus.to_string(), "-rtc", "base=2026-01-01,clock=vm"]);
+        add(&["-smp", &sockets(&self.cpus), "-rtc", "base=2026-01-01,clock=vm"]);
         add(clock);
         add(&["-serial", &format!("file:{}", console.display())]);
         add(&["-serial", &format!("file:{}", records.display())]);
@@ -143,6 +144,18 @@ impl VirtualMachine<'_> {
     }
 }
 
+/// The CPUs as QEMU takes them: a last-level cache is that of a socket.
+fn sockets(cpus: &Topology) -> String {
+    let all = cpus.cpus();
+    let [threads, socket] = [cpus.siblings(0), cpus.llc_cpus(0)].map(|set| set.iter().count());
+    match (threads, cpus.llcs()) {
+        (1, 1) => all.to_string(),
+        (_, sockets) => {
+            format!("{all},sockets={sockets},cores={},threads={threads}", socket / threads)
+        }
+    }
+}
+
 /// Does not outlive whoever waits for it.
 struct Qemu(Child);
 
@@ -150,5 +163,19 @@ impl Drop for Qemu {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn caches_are_those_of_sockets() {
+        let of = |cpus, text| sockets(&Topology::parse(cpus, text).unwrap());
+        assert_eq!(of(4, ""), "4");
+        assert_eq!(of(4, "smt=2"), "4,sockets=1,cores=2,threads=2");
+        assert_eq!(of(4, "llc=2"), "4,sockets=2,cores=2,threads=1");
+        assert_eq!(of(8, "smt=2,llc=4"), "8,sockets=2,cores=2,threads=2");
     }
 }

@@ -10,6 +10,7 @@ use crate::resume::Finished;
 use crate::{console, estimate, verdict};
 use anyhow::{Context, Result};
 use rota_guest::job::Job;
+use rota_machine::topology::Topology;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write;
@@ -146,7 +147,7 @@ fn one(index: usize, run: usize, boot: &Boot, setup: &Setup, shared: &[u8]) -> R
     let machine = VirtualMachine {
         vmlinuz: &kernel.boots,
         initramfs: &initramfs,
-        cpus: boot.cpus,
+        cpus: Topology::flat(boot.cpus)?,
         pace: boot.pace,
         memory_mib: MEMORY_MIB,
         within: setup.within,

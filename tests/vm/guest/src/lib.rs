@@ -2,6 +2,7 @@
 //! What the host and the guest of a machine test say to each other: jobs go in as JSON, records
 //! come out as JSON lines.
 
+pub mod cores;
 pub mod job;
 pub mod record;
 pub mod recorded;

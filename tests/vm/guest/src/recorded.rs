@@ -32,6 +32,11 @@ pub struct Recorded {
     /// How the fair class is set, if it scheduled the workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fair: Option<Fair>,
+    /// Part of the cores that idled while another had two tasks, if [`Play::core`] asks for it.
+    ///
+    /// [`Play::core`]: crate::step::Play::core
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubled: Option<f64>,
     /// All that happened, as CSV, if that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,

@@ -4,6 +4,7 @@
 use crate::quiet::keep_quiet;
 use crate::sysfs::online_cpus;
 use anyhow::{bail, Context, Result};
+use rota_guest::cores::Cores;
 use rota_guest::recorded::Recorded;
 use rota_guest::step::Play;
 use rota_kernel::events::{RecordOptions, Recorder, Scope};
@@ -19,7 +20,8 @@ use std::process::{Command, Stdio};
 pub(crate) fn play(step: &Play) -> Result<(Value, Option<String>)> {
     let time = format!("{}ns", step.time.duration().as_nanos());
     let class = if step.fair { "--fair" } else { "--partial" };
-    let mut recorded = record(&[&step.workload, class, "--duration", &time], step.traced)?;
+    let mut recorded =
+        record(&[&step.workload, class, "--duration", &time], step.traced, step.core)?;
     if step.fair {
         recorded.fair = Some(Fair::read()?);
     }
@@ -30,7 +32,7 @@ pub(crate) fn play(step: &Play) -> Result<(Value, Option<String>)> {
 
 /// Runs `rota-guest play` with these arguments. The records stay in the buffer until it is
 /// over: reading them meanwhile would take CPU time from the workload.
-pub(crate) fn record(play: &[&str], traced: bool) -> Result<Recorded> {
+pub(crate) fn record(play: &[&str], traced: bool, core: Option<u32>) -> Result<Recorded> {
     keep_quiet()?;
     let options = RecordOptions { scope: Scope::System, ..RecordOptions::default() };
     let mut recorder = Recorder::start(&options)?;
@@ -56,8 +58,12 @@ pub(crate) fn record(play: &[&str], traced: bool) -> Result<Recorded> {
     let index: HashMap<u32, u32> =
         played.tasks.iter().zip(0u32..).map(|(task, index)| (task.tid, index)).collect();
     let mut trace = traced.then(|| CsvSink::new(Vec::new()));
+    let mut cores = core.map(|core| Cores::new(cpus, core));
     for event in &filtered.events {
         summary.event(event);
+        if let Some(cores) = &mut cores {
+            cores.event(event);
+        }
         if let Some(trace) = &mut trace {
             trace.event(event);
         }
@@ -77,6 +83,7 @@ pub(crate) fn record(play: &[&str], traced: bool) -> Result<Recorded> {
         start_ns: filtered.start_ns,
         fork_ns: played.fork_ns,
         fair: None,
+        doubled: cores.map(|cores| cores.doubled(played.duration_ns)),
         trace: trace.map(|trace| anyhow::Ok(String::from_utf8(trace.finish()?)?)).transpose()?,
         lost: facts.lost.total() + facts.repaired + facts.late,
     })

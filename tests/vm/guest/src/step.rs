@@ -260,6 +260,9 @@ pub struct Play {
     /// Tell all that happened, too.
     #[serde(default)]
     pub traced: bool,
+    /// CPUs of a core, if it is to be told whether two tasks share one although another is idle.
+    #[serde(default)]
+    pub core: Option<u32>,
 }
 
 /// How `rota run` must end.

@@ -3,6 +3,7 @@
 
 use anyhow::{bail, Context, Result};
 use rota_guest::span::Span;
+use rota_machine::topology::Topology;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,6 +22,8 @@ pub struct Case {
     pub set: Vec<String>,
     /// CPUs of the machine.
     pub cpus: u32,
+    /// What they share, as `rota sim --topology` takes it; empty: they are all alike.
+    pub topology: String,
     /// Its length.
     pub duration_ns: u64,
     /// How often it is recorded, each time with another timing: with more than one, means of the
@@ -48,9 +51,10 @@ pub enum Scheduler {
 }
 
 impl Case {
-    /// `hogs/wfq/2`, or `hogs/wrr/2/quantum_ns=10ms`; `hogs/eevdf/2/fair` against the fair class.
+    /// `hogs/wfq/2`, or `hogs/wrr/2/quantum_ns=10ms`; `hogs/eevdf/2/fair` against the fair class,
+    /// and `hogs/eevdf/4,smt=2/fair` where cores have two CPUs.
     pub fn name(&self) -> String {
-        let mut name = format!("{}/{}/{}", self.workload, self.policy, self.cpus);
+        let mut name = format!("{}/{}/{}", self.workload, self.policy, self.machine());
         if self.is_fair() {
             name += "/fair";
         }
@@ -58,6 +62,29 @@ impl Case {
             return format!("{name}/{}", self.set.join(","));
         }
         name
+    }
+
+    /// Number of CPUs, and what they share.
+    pub fn machine(&self) -> String {
+        match &*self.topology {
+            "" => self.cpus.to_string(),
+            shared => format!("{},{shared}", self.cpus),
+        }
+    }
+
+    /// How its CPUs are arranged, in both hosts.
+    pub fn arranged(&self) -> Result<Topology> {
+        let cpus = Topology::parse(self.cpus, &self.topology)?;
+        if cpus.nodes() > 1 {
+            bail!("machines with several nodes are not booted");
+        }
+        Ok(cpus)
+    }
+
+    /// CPUs of a core, if it is compared whether two tasks share one although another is idle.
+    pub fn core(&self) -> Option<u32> {
+        let cpus = self.arranged().ok().filter(Topology::has_smt)?;
+        Some(cpus.siblings(0).iter().count() as u32)
     }
 
     /// In the kernel the fair class schedules it.
@@ -92,6 +119,8 @@ struct Cases {
 struct Matrix {
     workload: String,
     cpus: Vec<u32>,
+    #[serde(default)]
+    topology: String,
     #[serde(rename = "for")]
     time: Span,
     #[serde(default = "once")]
@@ -147,6 +176,8 @@ pub(super) fn parse(text: &str, policies: &[&str]) -> Result<Vec<Case>> {
             for policy in &of_row {
                 let mut case = file.case(&row.workload, policy, row.time, &row.set);
                 case.cpus = *cpus;
+                case.topology.clone_from(&row.topology);
+                case.arranged().with_context(|| case.name())?;
                 case.timings = row.timings;
                 case.quick = file.quick.contains(&case.name());
                 cases.push(case);
@@ -176,6 +207,7 @@ impl Cases {
             policy: policy.to_owned(),
             set: if set.is_empty() { usual() } else { set.to_vec() },
             cpus: 1,
+            topology: String::new(),
             duration_ns: time.duration().as_nanos() as u64,
             timings: 1,
             picks: None,
@@ -255,6 +287,19 @@ mod tests {
         assert_eq!(cases.iter().map(|case| case.timings).collect::<Vec<_>>(), [5, 5, 5, 5, 1]);
         let error = parse(&rows("timings = 0"), &["fifo", "rr"]).unwrap_err().to_string();
         assert_eq!(error, "hogs: timings = 0: expected 1 to 100");
+    }
+
+    #[test]
+    fn a_row_says_what_its_cpus_share() {
+        let text = |shared: &str| {
+            TEXT.replace("cpus = [1, 4]", &format!("cpus = [4]\ntopology = \"{shared}\""))
+        };
+        let cases = parse(&text("smt=2"), &["fifo", "rr"]).unwrap();
+        assert_eq!(cases[1].name(), "hogs/rr/4,smt=2");
+        let siblings: Vec<u32> = cases[1].arranged().unwrap().siblings(3).iter().collect();
+        assert_eq!(siblings, [2, 3]);
+        let error = format!("{:#}", parse(&text("smt=3"), &["fifo", "rr"]).unwrap_err());
+        assert!(error.starts_with("hogs/fifo/4,smt=3: topology: smt=3 does not divide"), "{error}");
     }
 
     #[test]

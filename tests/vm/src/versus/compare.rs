@@ -29,17 +29,20 @@ pub enum Measure {
     P95,
     /// 99th percentile.
     P99,
+    /// Part of the cores that idled while another had two tasks.
+    Doubled,
 }
 
 impl Measure {
     /// In the order of the table.
-    pub const ALL: [Measure; 6] = [
+    pub const ALL: [Measure; 7] = [
         Measure::Share,
         Measure::Switches,
         Measure::RunDelay,
         Measure::P50,
         Measure::P95,
         Measure::P99,
+        Measure::Doubled,
     ];
 }
 
@@ -241,7 +244,7 @@ impl Compared {
     /// A measure; `None`: neither host has it.
     pub fn pair(&self, measure: Measure) -> Option<Pair> {
         let of = |numbers: &Numbers| match measure {
-            Measure::Share => None,
+            Measure::Share | Measure::Doubled => None,
             Measure::Switches => Some(numbers.switches),
             Measure::RunDelay => Some(numbers.run_delay_ns),
             Measure::P50 => numbers.p50_ns,
@@ -250,6 +253,10 @@ impl Compared {
         };
         if measure == Measure::Share {
             return self.worst_share().map(|(_, pair)| pair);
+        }
+        if measure == Measure::Doubled {
+            self.kernel[0].doubled?;
+            return Some(self.pair_of(|numbers| numbers.doubled.unwrap_or(0.0)));
         }
         of(&self.simulator[0][0]).or(of(&self.kernel[0]))?;
         Some(self.pair_of(|numbers| of(numbers).unwrap_or(0) as f64))

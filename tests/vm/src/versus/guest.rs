@@ -15,6 +15,7 @@ use rota_guest::recorded::Recorded;
 use rota_guest::span::Span;
 use rota_guest::step::{Play, Step};
 use rota_machine::interruption::Interruption;
+use rota_machine::topology::Topology;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::Path;
@@ -49,7 +50,7 @@ pub struct Boot<'a> {
 /// What the kernel did with a case, and what else it had to do; as often as it was recorded.
 pub type Recordings = Vec<(Host, Beside)>;
 
-/// Boots a machine and plays the cases, which have the same number of CPUs. Gives what the
+/// Boots a machine and plays the cases, which have the same CPUs. Gives what the
 /// kernel did with each, and what else it had to do.
 pub fn play(
     cases: &[&Case],
@@ -59,7 +60,7 @@ pub fn play(
 ) -> Result<Vec<Recordings>> {
     let Boot { vmlinuz, files, shift, within, traced } = boot;
     let memory_mib = MEMORY_MIB + shift * MEMORY_STEP_MIB;
-    let cpus = cases.first().map_or(1, |case| case.cpus);
+    let cpus = cases.first().context("no cases")?.arranged()?;
     fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
     played::write(dir, cases, workloads)?;
     let initramfs = dir.join("initramfs");
@@ -125,6 +126,7 @@ fn job(case: &Case, shift: u32, nr: u32, traced: bool) -> Job {
         time: Span::from_ms(case.duration_ns / 1_000_000),
         fair,
         traced,
+        core: case.core(),
     });
     Job {
         name: name(case, nr),
@@ -143,7 +145,12 @@ fn host(case: &Case, nr: u32, records: &[Record]) -> Result<(Host, Beside)> {
     let saw = saw.with_context(|| format!("{name} was not played"))?;
     let recorded: Recorded = serde_json::from_value(saw.clone())?;
     let traced = recorded.trace.is_some();
-    let numbers = Numbers::of(&recorded.report)?;
+    let asked = domains(&case.arranged()?);
+    if let Some(fair) = recorded.fair.as_ref().filter(|fair| fair.domains != asked) {
+        bail!("{name}: the kernel has the domains {:?}, not {asked:?}", fair.domains);
+    }
+    let mut numbers = Numbers::of(&recorded.report)?;
+    numbers.doubled = recorded.doubled;
     let host = Host { numbers, picks: recorded.picks, trace: recorded.trace };
     let mut interruptions: Vec<Interruption> = recorded
         .interruptions
@@ -170,6 +177,14 @@ fn host(case: &Case, nr: u32, records: &[Record]) -> Result<(Host, Beside)> {
     ))
 }
 
+/// The names of the kernel's scheduling domains of such a machine, from below.
+fn domains(cpus: &Topology) -> Vec<String> {
+    let sizes = [cpus.siblings(0), cpus.llc_cpus(0)].map(|set| set.iter().count() as u32);
+    let spans = [("SMT", 1, sizes[0]), ("MC", sizes[0], sizes[1]), ("PKG", sizes[1], cpus.cpus())];
+    let are = spans.into_iter().filter(|(_, group, span)| span > group);
+    are.map(|(name, ..)| name.to_owned()).collect()
+}
+
 /// The timers of all tasks end in one interrupt, which wakes up one after the other. Meanwhile that
 /// CPU can take nobody, and another one, which a task came to, may be the first.
 fn starts(first_ns: &[u64]) -> impl Iterator<Item = Interruption> + '_ {
@@ -184,6 +199,16 @@ fn starts(first_ns: &[u64]) -> impl Iterator<Item = Interruption> + '_ {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_level_of_one_group_is_no_domain() {
+        let of = |cpus, text| domains(&Topology::parse(cpus, text).unwrap());
+        assert_eq!(of(1, ""), [""; 0]);
+        assert_eq!(of(4, ""), ["MC"]);
+        assert_eq!(of(4, "smt=2"), ["SMT", "MC"]);
+        assert_eq!(of(4, "smt=2,llc=2"), ["SMT", "PKG"]);
+        assert_eq!(of(8, "smt=2,llc=4"), ["SMT", "MC", "PKG"]);
+    }
 
     #[test]
     fn a_cpu_is_taken_until_it_has_its_first_task_if_that_is_at_the_start() {

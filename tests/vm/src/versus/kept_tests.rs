@@ -27,6 +27,7 @@ fn recorded(switches: u64) -> (Host, Beside) {
         p95_ns: None,
         p99_ns: Some(4),
         whole_life_ns: None,
+        doubled: None,
     };
     let interruptions = vec![Interruption { cpu: 1, at_ns: 4_000_000, for_ns: 12_000 }];
     let host = Host { numbers, picks: vec![vec![0, 1, 0]], trace: None };

@@ -23,6 +23,10 @@ pub struct Numbers {
     pub p99_ns: Option<u64>,
     /// CPU time of tasks that ended, on average; `None`: none did.
     pub whole_life_ns: Option<u64>,
+    /// Part of the cores that idled while another had two tasks, on average; `None`: no core has
+    /// two CPUs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubled: Option<f64>,
 }
 
 impl Numbers {
@@ -46,6 +50,7 @@ impl Numbers {
             p95_ns: latency("p95"),
             p99_ns: latency("p99"),
             whole_life_ns: lives.iter().sum::<u64>().checked_div(lives.len() as u64),
+            doubled: None,
         })
     }
 
@@ -106,8 +111,16 @@ mod tests {
         let shares = shares.map(|(name, share)| (name.to_owned(), share)).to_vec();
         let (switches, run_delay_ns, whole_life_ns) = (0, 0, None);
         let (p50_ns, p95_ns, p99_ns) = (None, None, None);
-        let numbers =
-            Numbers { shares, switches, run_delay_ns, p50_ns, p95_ns, p99_ns, whole_life_ns };
+        let numbers = Numbers {
+            shares,
+            switches,
+            run_delay_ns,
+            p50_ns,
+            p95_ns,
+            p99_ns,
+            whole_life_ns,
+            doubled: None,
+        };
         assert_eq!(numbers.kinds(), ["a-b", "leaf"]);
         assert_eq!(
             ["a-b", "leaf", "c"].map(|kind| numbers.share_of_kind(kind)),

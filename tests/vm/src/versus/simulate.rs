@@ -4,12 +4,12 @@
 use super::case::Case;
 use super::numbers::Numbers;
 use anyhow::{bail, Context, Result};
+use rota_guest::cores::Cores;
 use rota_kernel::Fair;
 use rota_machine::config::{Config, Costs};
 use rota_machine::interruption::Interruption;
 use rota_machine::kernel::Kernel;
 use rota_machine::lab::Lab;
-use rota_machine::topology::Topology;
 use rota_measure::Summary;
 use rota_sim::{Policy, Simulation};
 use rota_trace::{CsvSink, Event, EventKind, Sink};
@@ -79,7 +79,7 @@ pub struct Lots {
 pub fn simulate(case: &Case, workload: &str, beside: &Beside, lots: Option<Lots>) -> Result<Host> {
     let name = format!("{}.json", case.workload);
     let workload = Arc::new(rota_workload::parse(&name, workload)?);
-    let mut config = Config::new(Topology::flat(case.cpus)?, case.duration_ns);
+    let mut config = Config::new(case.arranged()?, case.duration_ns);
     let Beside { tick_ns, fork_ns, exit_ns, crossing_ns, .. } = *beside;
     let ipi_ns = crossing_ns.unwrap_or(IPI_NS);
     config.costs = Costs { tick_ns, fork_ns, exit_ns, ipi_ns, ..Costs::none() };
@@ -110,14 +110,16 @@ pub fn simulate(case: &Case, workload: &str, beside: &Beside, lots: Option<Lots>
         policy.set("seed", &(lots.seed + 1).to_string())?;
     }
     let mut loaded = Simulation::new(&policy, &workload, config).load()?;
-    let mut watch = Watch::new(case.cpus, beside.traced && lots.is_none());
+    let mut watch = Watch::new(case, beside.traced && lots.is_none());
     let outcome = loaded.run(&mut watch)?;
     if outcome.exit.kind.is_error() {
         bail!("{}: the policy was ejected: {}", case.name(), outcome.exit);
     }
     let report = serde_json::to_value(watch.summary.finish(outcome.end_ns))?;
     let trace = watch.trace.map(|trace| anyhow::Ok(String::from_utf8(trace.finish()?)?));
-    Ok(Host { numbers: Numbers::of(&report)?, picks: watch.picks, trace: trace.transpose()? })
+    let mut numbers = Numbers::of(&report)?;
+    numbers.doubled = watch.cores.map(|cores| cores.doubled(case.duration_ns));
+    Ok(Host { numbers, picks: watch.picks, trace: trace.transpose()? })
 }
 
 /// The numbers, the picks, and the trace if it is wanted.
@@ -125,16 +127,18 @@ struct Watch {
     trace: Option<CsvSink<Vec<u8>>>,
     summary: Summary,
     picks: Vec<Vec<u32>>,
+    cores: Option<Cores>,
     /// Index of a task, by pid.
     index: HashMap<u32, u32>,
 }
 
 impl Watch {
-    fn new(cpus: u32, traced: bool) -> Watch {
+    fn new(case: &Case, traced: bool) -> Watch {
         Watch {
             trace: traced.then(|| CsvSink::new(Vec::new())),
-            summary: Summary::new(cpus),
-            picks: vec![Vec::new(); cpus as usize],
+            summary: Summary::new(case.cpus),
+            picks: vec![Vec::new(); case.cpus as usize],
+            cores: case.core().map(|core| Cores::new(case.cpus, core)),
             index: HashMap::new(),
         }
     }
@@ -145,6 +149,9 @@ impl Sink for Watch {
         self.summary.event(event);
         if let Some(trace) = &mut self.trace {
             trace.event(event);
+        }
+        if let Some(cores) = &mut self.cores {
+            cores.event(event);
         }
         let next = self.index.len() as u32;
         match (event.cpu, &event.kind) {

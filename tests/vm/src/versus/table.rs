@@ -40,9 +40,10 @@ pub fn markdown(cases: &[&Case], compared: &[Compared], old: &str) -> String {
             let seconds = case.duration_ns as f64 / 1e9;
             text += &format!(
                 "\n{section}, {seconds} s\n\n\
-                 | CPUs | policy | share, worst task | switches | run delay | wakeup p50 | p95 | p99 |\n\
-                 |---|---|---|---|---|---|---|---|\n"
+                 | CPUs | policy | share, worst task | switches | run delay | wakeup p50 | p95 | p99 |"
             );
+            text += if case.topology.is_empty() { "" } else { " cores doubled |" };
+            text += &format!("\n|{}\n", "---|".repeat(2 + measures(case).len()));
         }
         text += &row;
     }
@@ -56,8 +57,11 @@ pub fn markdown(cases: &[&Case], compared: &[Compared], old: &str) -> String {
 
 /// With what the section of the case begins.
 fn title(case: &Case) -> String {
-    let name = if case.picks.is_some() { "Picks" } else { &case.workload };
-    format!("**{name}**")
+    match (case.picks, &*case.topology) {
+        (Some(_), _) => "**Picks**".into(),
+        (None, "") => format!("**{}**", case.workload),
+        (None, _) => format!("**{}, several domains**", case.workload),
+    }
 }
 
 /// With what its row begins, which no other in its section does.
@@ -65,8 +69,8 @@ fn head(case: &Case) -> String {
     let set = case.set.join(" ");
     match case.picks {
         Some(_) => format!("| {} | {} | {set} |", case.workload, case.policy),
-        None if case.own_set => format!("| {} | {} {set} |", case.cpus, case.policy),
-        None => format!("| {} | {} |", case.cpus, case.policy),
+        None if case.own_set => format!("| {} | {} {set} |", case.machine(), case.policy),
+        None => format!("| {} | {} |", case.machine(), case.policy),
     }
 }
 
@@ -86,10 +90,16 @@ fn row(case: &Case, compared: &Compared) -> String {
         row += &format!(" {} |", compared.same_picks.unwrap_or_default());
         return row + "\n";
     }
-    for measure in Measure::ALL {
+    for measure in measures(case) {
         row += &format!(" {} |", cell(compared, measure));
     }
     row + "\n"
+}
+
+/// What the columns of its section show.
+fn measures(case: &Case) -> Vec<Measure> {
+    let has = |measure: &Measure| *measure != Measure::Doubled || !case.topology.is_empty();
+    Measure::ALL.into_iter().filter(has).collect()
 }
 
 /// `simulator / kernel (error)`, with the range of the simulator's values if there is one, and a
@@ -97,7 +107,7 @@ fn row(case: &Case, compared: &Compared) -> String {
 fn cell(case: &Compared, measure: Measure) -> String {
     let Some(pair) = case.pair(measure) else { return "–".into() };
     let show = |value: f64| match measure {
-        Measure::Share => format!("{:.1} %", value * 100.0),
+        Measure::Share | Measure::Doubled => format!("{:.1} %", value * 100.0),
         Measure::Switches => format!("{value:.0}"),
         _ => time(value),
     };
@@ -107,13 +117,15 @@ fn cell(case: &Compared, measure: Measure) -> String {
         _ => String::new(),
     };
     let mut error = match (measure, pair.relative()) {
-        (Measure::Share, _) => format!("{:+.1}", (pair.simulator - pair.kernel) * 100.0),
+        (Measure::Share | Measure::Doubled, _) => {
+            format!("{:+.1}", (pair.simulator - pair.kernel) * 100.0)
+        }
         (_, Some(error)) => format!("{:+.1} %", error * 100.0),
         (_, None) => "–".into(),
     };
     if let Some(half) = pair.interval {
         error += &match measure {
-            Measure::Share => format!(" ± {:.1}", half * 100.0),
+            Measure::Share | Measure::Doubled => format!(" ± {:.1}", half * 100.0),
             _ if pair.kernel != 0.0 => format!(" ± {:.1} %", half / pair.kernel * 100.0),
             _ => format!(" ± {}", show(half)),
         };

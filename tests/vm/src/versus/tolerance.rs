@@ -109,6 +109,7 @@ mod tests {
             policy: "rr".into(),
             set: vec![],
             cpus,
+            topology: String::new(),
             duration_ns: 1,
             timings: 1,
             picks: None,

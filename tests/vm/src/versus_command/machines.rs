@@ -55,17 +55,17 @@ fn dir_of(args: &VersusArgs, at: usize) -> PathBuf {
     args.dir.join(at.to_string())
 }
 
-/// Cases with the same number of CPUs, so many that a machine is up for about this long.
+/// Cases with the same CPUs, so many that a machine is up for about this long.
 pub(super) fn machines(cases: &[Case], seconds: u64) -> Vec<Vec<&Case>> {
     let length = |case: &Case| case.duration_ns * u64::from(case.timings);
     let mut machines: Vec<Vec<&Case>> = Vec::new();
     let mut sorted: Vec<&Case> = cases.iter().collect();
-    sorted.sort_by_key(|case| std::cmp::Reverse(case.cpus));
+    sorted.sort_by_key(|case| (std::cmp::Reverse(case.cpus), &case.topology));
     for case in sorted {
         let total = |machine: &Vec<&Case>| machine.iter().map(|c| length(c)).sum::<u64>();
         match machines.last_mut() {
             Some(machine)
-                if machine[0].cpus == case.cpus
+                if machine[0].machine() == case.machine()
                     && total(machine) + length(case) <= seconds * 1_000_000_000 =>
             {
                 machine.push(case)
