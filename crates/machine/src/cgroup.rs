@@ -87,6 +87,11 @@ impl Cgroups {
         self.by_path.get(path).copied()
     }
 
+    /// The number that programs know a group by.
+    pub(crate) fn id(&self, at: u32) -> u64 {
+        u64::from(at) + FIRST_ID
+    }
+
     pub(crate) fn by_id(&self, id: u64) -> Option<u32> {
         let at = u32::try_from(id.checked_sub(FIRST_ID)?).ok()?;
         (at < self.len() && !self.get(at).gone).then_some(at)

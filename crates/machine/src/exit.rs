@@ -14,6 +14,8 @@ pub enum ExitKind {
     UnregBpf = 65,
     /// The kernel took it away.
     UnregKern = 66,
+    /// The scheduler above it left.
+    Parent = 68,
     /// It broke a rule.
     Error = 1024,
     /// It called `scx_bpf_error()`.
@@ -29,6 +31,7 @@ impl ExitKind {
             Self::Unreg => "unregistered from user space",
             Self::UnregBpf => "unregistered from BPF",
             Self::UnregKern => "unregistered from the main kernel",
+            Self::Parent => "parent exiting",
             Self::Error => "runtime error",
             Self::ErrorBpf => "scx_bpf_error",
             Self::ErrorStall => "runnable task stall",

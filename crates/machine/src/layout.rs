@@ -114,6 +114,14 @@ layout! {
     CpuReleaseArgsLayout = "scx_cpu_release_args" { reason: "reason", task: "task" }
 }
 layout! {
+    /// `struct scx_sub_attach_args`, and `scx_sub_detach_args`, which is alike.
+    SubArgsLayout = "scx_sub_attach_args" { ops: "ops", cgroup_path: "cgroup_path" }
+}
+layout! {
+    /// `struct sched_ext_ops` as such arguments have it; `sched_ext_ops_cid` begins like it.
+    SubOpsLayout = "sched_ext_ops" { sub_cgroup_id: "sub_cgroup_id", name: "name", flags: "flags" }
+}
+layout! {
     /// `struct scx_cgroup_init_args`.
     CgroupInitArgsLayout = "scx_cgroup_init_args" {
         weight: "weight", bw_period_us: "bw_period_us", bw_quota_us: "bw_quota_us", bw_burst_us: "bw_burst_us",
@@ -241,6 +249,8 @@ pub(crate) struct Layouts {
     pub(crate) exit_task_args: ExitTaskArgsLayout,
     pub(crate) cpu_release_args: CpuReleaseArgsLayout,
     pub(crate) cgroup_init_args: CgroupInitArgsLayout,
+    pub(crate) sub_args: SubArgsLayout,
+    pub(crate) sub_ops: SubOpsLayout,
     pub(crate) cgroup: CgroupLayout,
     pub(crate) kernfs: KernfsLayout,
     pub(crate) task_group: TaskGroupLayout,
@@ -273,6 +283,8 @@ pub(crate) struct Layouts {
     pub(crate) pid_shape: ShapeId,
     pub(crate) sock_shape: ShapeId,
     pub(crate) unix_sock_shape: ShapeId,
+    pub(crate) sub_args_shape: ShapeId,
+    pub(crate) sub_ops_shape: ShapeId,
 }
 
 impl Layouts {
@@ -310,6 +322,9 @@ impl Layouts {
         let dsq_shape = read_only(shape(btf, &dsq, &[], None));
         let sock_shape = read_only(shape(btf, &sock, &[], None));
         let unix_sock_shape = read_only(shape(btf, &unix_sock, &[], None));
+        let (sub_args, sub_ops) = (SubArgsLayout::resolve(btf), SubOpsLayout::resolve(btf));
+        let sub_args_shape = read_only(shape(btf, &sub_args, &[], None));
+        let sub_ops_shape = read_only(shape(btf, &sub_ops, &[], None));
         let ancestors = (cgroup.ancestors, 8 * crate::cgroup::MAX_DEPTH);
         let cgroup_shape = read_only(shape(btf, &cgroup, &[], Some(ancestors)));
         let kernfs_shape = read_only(shape(btf, &kernfs, &[], None));
@@ -332,6 +347,8 @@ impl Layouts {
             exit_task_args: ExitTaskArgsLayout::resolve(btf),
             cpu_release_args: CpuReleaseArgsLayout::resolve(btf),
             cgroup_init_args: CgroupInitArgsLayout::resolve(btf),
+            sub_args,
+            sub_ops,
             cgroup,
             kernfs,
             task_group,
@@ -363,6 +380,8 @@ impl Layouts {
             pid_shape,
             sock_shape,
             unix_sock_shape,
+            sub_args_shape,
+            sub_ops_shape,
         })
     }
 }

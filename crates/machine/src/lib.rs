@@ -55,6 +55,7 @@ mod spending;
 pub mod stage;
 pub mod stats;
 mod steps;
+pub mod subs;
 pub mod system;
 pub mod task;
 mod tasks;

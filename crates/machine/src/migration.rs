@@ -71,7 +71,9 @@ impl System {
             system.tell_affinity(t);
             let class = system.task(t).class;
             if class.is_hosted() {
-                system.hosting(o, class, |system, o| system.tell_cpumask(o, t));
+                system.hosting(o, class, |system, o| {
+                    system.for_task(o, t, |system, o| system.tell_cpumask(o, t));
+                });
             }
         });
     }

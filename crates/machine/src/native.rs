@@ -75,6 +75,19 @@ impl System {
         self.dsq_move_to_local(o, dsq, enq_flags).map(|moved| moved != 0)
     }
 
+    /// `scx_bpf_sub_dispatch()`.
+    pub fn native_sub_dispatch(&mut self, cgroup_id: u64) -> Result<bool, Fault> {
+        self.running.allow(allow::DISPATCH, "scx_bpf_sub_dispatch")?;
+        Ok(self.sub_dispatch(cgroup_id))
+    }
+
+    /// What `ops.sub_attach()` and `ops.sub_detach()` get: the id of the cgroup.
+    pub fn native_sub_cgroup(&self, args: u64) -> u64 {
+        let (args_at, ops_at) = (&self.guest.layouts.sub_args, &self.guest.layouts.sub_ops);
+        let ops = self.guest.mem.get_u64(args + u64::from(args_at.ops));
+        self.guest.mem.get_u64(ops + u64::from(ops_at.sub_cgroup_id))
+    }
+
     /// `scx_bpf_dispatch_nr_slots()`.
     pub fn native_nr_slots(&self) -> Result<u64, Fault> {
         self.running.allow(allow::DISPATCH, "scx_bpf_dispatch_nr_slots")?;

@@ -8,13 +8,15 @@ use crate::ops::Ops;
 use crate::outside::Happened;
 use crate::sockets::Sockets;
 use crate::stats::Counters;
+use crate::subs::SubExit;
 use crate::system::System;
 use crate::task::Tid;
 use rota_choice::{ChoiceError, Choices};
 use rota_trace::{Event, EventKind, Sink};
-use rota_workload::events::{Action, OutsideEvent};
+use rota_workload::events::{Action, CgroupAction, OutsideEvent};
 use rota_workload::{Awaits, Deadlock, Runner, TaskIx};
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// A run that cannot be set up or goes on for ever through the workload's fault.
@@ -82,6 +84,8 @@ pub struct Outcome {
     pub deadlocks: Vec<Deadlock>,
     /// What came of events from outside that no trace shows.
     pub outside: Vec<Happened>,
+    /// Sub-schedulers that left.
+    pub sub_exits: Vec<SubExit>,
 }
 
 /// A simulated machine with a workload, ready for a scheduler.
@@ -172,6 +176,7 @@ impl Machine {
             if begins {
                 system.expect_watchdog();
                 self.write_group_files(o);
+                self.attach_subs(o)?;
             }
             return Ok(begins);
         }
@@ -187,7 +192,38 @@ impl Machine {
             }
         }
         self.write_group_files(o);
+        self.attach_subs(o)?;
         Ok(true)
+    }
+
+    /// Sub-schedulers that no event attaches are there from the beginning.
+    fn attach_subs(&mut self, o: &mut dyn Ops) -> Result<(), RunError> {
+        let known =
+            self.system.subs.candidates.iter().map(|candidate| Arc::clone(&candidate.cgroup));
+        let known: Vec<Arc<str>> = known.collect();
+        let workload = Arc::clone(self.runner.workload());
+        for event in &workload.outside {
+            if let Action::Cgroup(path, CgroupAction::Scheduler(true)) = &event.action {
+                if !known.contains(path) {
+                    let what = "no scheduler is given for it (--sub)".into();
+                    return Err(RunError::Event { event: event.label(), what });
+                }
+            }
+        }
+        for path in known {
+            let loads = |event: &OutsideEvent| {
+                event.action == Action::Cgroup(Arc::clone(&path), CgroupAction::Scheduler(true))
+            };
+            if workload.outside.iter().any(loads) {
+                continue;
+            }
+            if let Err(result) = self.system.attach_sub(o, &path)? {
+                let action = CgroupAction::Scheduler(true).to_string();
+                let event = format!("sub-scheduler of {path}");
+                self.outside.push(Happened { at_ns: self.system.now_ns, event, action, result });
+            }
+        }
+        Ok(())
     }
 
     /// The end of a run in which schedulers came and went: the exit is that of the first one that
@@ -228,6 +264,7 @@ impl Machine {
             blocked: self.blocked(),
             deadlocks: self.runner.deadlocks(),
             outside: std::mem::take(&mut self.outside),
+            sub_exits: std::mem::take(&mut self.system.subs.exits),
         }
     }
 
@@ -246,6 +283,13 @@ impl Machine {
     ) -> Result<bool, RunError> {
         loop {
             self.settle_instant(o, end_ns)?;
+            if self.system.has_failed_sub() {
+                self.system.retire_subs(o);
+                self.system.drain_deferred(o);
+                if self.system.hosted.exit.is_none() {
+                    continue;
+                }
+            }
             if self.system.other.is_some() {
                 self.system.check_fair()?;
                 if self.system.hosted.exit.is_some() {

@@ -453,7 +453,9 @@ impl System {
             system.tell_affinity(t);
             let class = system.task(t).class;
             if class.is_hosted() {
-                system.hosting(o, class, |system, o| system.tell_cpumask(o, t));
+                system.hosting(o, class, |system, o| {
+                    system.for_task(o, t, |system, o| system.tell_cpumask(o, t));
+                });
             }
         });
     }
@@ -474,11 +476,13 @@ impl System {
         self.hosting(o, class, |system, o| {
             let rq = system.rq(cpu).addr;
             system.pass(o, Place::YieldTaskScx, &[rq]);
-            if system.has(Op::Yield) {
-                system.call_task(o, Op::Yield, cpu, t, &[0]);
-            } else {
-                system.set_slice(t, 0);
-            }
+            system.for_task(o, t, |system, o| {
+                if system.has(Op::Yield) {
+                    system.call_task(o, Op::Yield, cpu, t, &[0]);
+                } else {
+                    system.set_slice(t, 0);
+                }
+            });
             system.leave(o, Place::YieldTaskScx, &[rq, 0]);
         });
         self.cpus.resched_curr(cpu);

@@ -89,6 +89,7 @@ impl Machine {
             told: Default::default(),
             hotplug: Default::default(),
             core_sched: Default::default(),
+            subs: Default::default(),
             config,
         };
         system.build_cpus();

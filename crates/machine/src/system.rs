@@ -16,6 +16,7 @@ use crate::ops::{Op, Ops};
 use crate::outside::hotplug::Hotplug;
 use crate::rq::{Cpus, Rq};
 use crate::running::{Context, Running, Site, Subject};
+use crate::subs::Subs;
 use crate::task::{comm, Task, Tid};
 use crate::tasks::Tasks;
 use crate::timers::Timers;
@@ -51,6 +52,7 @@ pub struct System {
     pub(crate) told: Told,
     pub(crate) hotplug: Hotplug,
     pub(crate) core_sched: CoreSched,
+    pub(crate) subs: Subs,
 }
 
 impl System {

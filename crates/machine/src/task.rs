@@ -9,6 +9,7 @@ use crate::dsq::DsqIx;
 use crate::outside::signals::Halt;
 use crate::rq::Asked;
 use crate::running::Site;
+use crate::subs::SubIx;
 use rota_workload::{Identity, Settings, TaskIx};
 use std::sync::Arc;
 
@@ -141,6 +142,8 @@ pub(crate) struct Task {
     pub(crate) cgrp_moving_from: Option<u32>,
     /// Once its settings were changed from outside: those that it asked for itself.
     pub(crate) own_settings: Option<Box<Settings>>,
+    /// `p->scx.sched`; `None`: the scheduler that is attached to all.
+    pub(crate) sched: Option<SubIx>,
     /// `p->core_cookie`, 0: none.
     pub(crate) core_cookie: u64,
     /// `p->core_occupation`.
@@ -220,6 +223,7 @@ impl Task {
             nivcsw: 0,
             cgrp_moving_from: None,
             own_settings: None,
+            sched: None,
             core_cookie: 0,
             core_occupation: 0,
             core_sched_at: 0,

@@ -5,6 +5,7 @@ use crate::class::Class;
 use crate::event_queue::Due;
 use crate::ops::Ops;
 use crate::pace::LOOK_NS;
+use crate::subs::SubIx;
 use crate::system::System;
 use rustc_hash::FxHashMap;
 
@@ -18,8 +19,16 @@ pub(crate) struct Timers {
     pub(crate) expiring: bool,
 }
 
-/// A timer, its CPU, and whether it is of the fair class's scheduler.
-type Start = (u64, u32, bool);
+/// A timer, its CPU, and whose it is.
+type Start = (u64, u32, Owner);
+
+/// The scheduler that a timer is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    Fair,
+    /// Of sched_ext: the one of all, or of a cgroup.
+    Ext(Option<SubIx>),
+}
 
 impl System {
     pub(crate) fn start_timer(&mut self, timer: u64, at_ns: u64, cpu: Option<u32>) {
@@ -27,7 +36,8 @@ impl System {
         self.timers.starts += 1;
         let start = self.timers.starts;
         let cpu = cpu.filter(|c| *c < self.nr_cpus()).unwrap_or(self.running.this_cpu);
-        self.timers.by_start.insert(start, (timer, cpu, self.hosted.is_fair));
+        let owner = if self.hosted.is_fair { Owner::Fair } else { Owner::Ext(self.subs.acting) };
+        self.timers.by_start.insert(start, (timer, cpu, owner));
         self.timers.by_addr.insert(timer, start);
         // a callback that starts a timer without a delay must not stop time
         let earliest_ns = if self.timers.expiring { self.now_ns + LOOK_NS } else { self.now_ns };
@@ -36,11 +46,17 @@ impl System {
 
     /// Runs a timer that is due, on its CPU.
     pub(crate) fn timer_due(&mut self, o: &mut dyn Ops, start: u64) {
-        let Some((timer, cpu, is_fair)) = self.timers.by_start.remove(&start) else { return };
+        let Some((timer, cpu, owner)) = self.timers.by_start.remove(&start) else { return };
         self.timers.by_addr.remove(&timer);
-        let class = if is_fair { Class::Fair } else { Class::Ext };
         let cpu = self.timer_cpu(cpu);
-        self.hosting(o, class, |system, o| system.run_timer(o, timer, cpu));
+        match owner {
+            Owner::Fair => {
+                self.hosting(o, Class::Fair, |system, o| system.run_timer(o, timer, cpu));
+            }
+            Owner::Ext(sched) => {
+                self.for_sched(o, sched, |system, o| system.run_timer(o, timer, cpu));
+            }
+        }
     }
 
     fn run_timer(&mut self, o: &mut dyn Ops, timer: u64, cpu: u32) {
@@ -66,7 +82,16 @@ impl System {
 impl Timers {
     /// The maps of sched_ext's scheduler are gone, and its timers with them.
     pub(crate) fn cancel_all_of_ext(&mut self) {
-        self.by_start.retain(|_, (.., is_fair)| *is_fair);
+        self.retain(|owner| owner == Owner::Fair);
+    }
+
+    /// The same of a scheduler of a cgroup.
+    pub(crate) fn cancel_all_of_sub(&mut self, sub: SubIx) {
+        self.retain(|owner| owner != Owner::Ext(Some(sub)));
+    }
+
+    fn retain(&mut self, keep: impl Fn(Owner) -> bool) {
+        self.by_start.retain(|_, (.., owner)| keep(*owner));
         let left = &self.by_start;
         self.by_addr.retain(|_, start| left.contains_key(start));
     }

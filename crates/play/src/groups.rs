@@ -87,6 +87,9 @@ impl Groups {
             CgroupAction::Destroy => {
                 fs::remove_dir(&at).tried(format!("cannot remove {}", at.display()))
             }
+            CgroupAction::Scheduler(_) => {
+                Err(PlayError::Workload(format!("a sub-scheduler of {group} cannot be played")))
+            }
             CgroupAction::Cpus(_) => {
                 Err(PlayError::Workload(format!("cpuset.cpus of {group} cannot be played")))
             }

@@ -11,6 +11,7 @@ use rota_machine::kernel::Kernel;
 use rota_machine::policy::BpfOps;
 use rota_machine::run::{Machine, Outcome, RunError};
 use rota_machine::stage::Stage;
+use rota_machine::subs::SubLoader;
 use rota_machine::system::System;
 use rota_manifest::Setup;
 use rota_trace::Sink;
@@ -26,6 +27,8 @@ pub struct Simulation {
     setup: Setup,
     /// The fair class, if there is one.
     fair: Option<Policy>,
+    /// Schedulers for cgroups.
+    subs: Vec<(String, Policy, Setup)>,
     /// `None`: choices are seeded.
     replays: Option<Arc<Recording>>,
     records: bool,
@@ -42,6 +45,7 @@ impl Simulation {
             config: on(policy.kernel(), config),
             setup: Setup::default(),
             fair: None,
+            subs: Vec::new(),
             replays: None,
             records: false,
             dumps: false,
@@ -62,6 +66,14 @@ impl Simulation {
             config.lifecycle.clear();
         }
         Self { fair: Some(fair.clone()), config, ..self }
+    }
+
+    /// With a scheduler for the tasks of a cgroup and those below, and its set-up. It is attached
+    /// from the beginning, or when events say so; the policy must allow it (`ops.sub_attach()`).
+    #[must_use]
+    pub fn with_sub(mut self, cgroup: &str, policy: &Policy, setup: &Setup) -> Self {
+        self.subs.push((cgroup.to_owned(), policy.clone(), setup.clone()));
+        self
     }
 
     /// Attaches the scheduler at a time, to the tasks that there are then. Only a machine with a
@@ -92,7 +104,9 @@ impl Simulation {
     /// Makes the machine, and loads and sets up the policy.
     pub fn load(self) -> Result<Loaded, SimError> {
         let Self { mut policy, workload, config, setup, mut fair, replays, records, .. } = self;
-        for policy in [Some(&mut policy), fair.as_mut()].into_iter().flatten() {
+        let mut subs = self.subs;
+        let all = [Some(&mut policy), fair.as_mut()].into_iter().flatten();
+        for policy in all.chain(subs.iter_mut().map(|(_, policy, _)| policy)) {
             policy.describe(&config.topology)?;
         }
         let mut choices = match replays {
@@ -111,6 +125,9 @@ impl Simulation {
             machine.with_fair(|system| BpfOps::load(image, system))
         };
         let fair = fair.map(load_fair).transpose()?;
+        for (cgroup, policy, setup) in subs {
+            machine.system.add_sub_scheduler(&cgroup, sub_loader(policy, setup));
+        }
         Ok(Loaded { machine, ops, fair, policy, setup })
     }
 }
@@ -122,6 +139,19 @@ fn anew(policy: &Policy, setup: &Setup, system: &mut System) -> Result<BpfOps, R
     let mut ops = loaded.map_err(|error| failed(&error))?;
     setup::instance(&mut ops, system, setup).map_err(|error| failed(&error))?;
     Ok(ops)
+}
+
+/// What loads a sub-scheduler, with the id of its cgroup as its loader would set it.
+fn sub_loader(policy: Policy, setup: Setup) -> SubLoader {
+    Box::new(move |system, id| {
+        let failed = |error: &dyn std::fmt::Display| RunError::Load(error.to_string());
+        let mut image = (**policy.image()).clone();
+        image.set_ops("sub_cgroup_id", &id.to_string()).map_err(|error| failed(&error))?;
+        let loaded = BpfOps::load(Arc::new(image), system);
+        let mut ops = loaded.map_err(|error| failed(&error))?;
+        setup::instance(&mut ops, system, &setup).map_err(|error| failed(&error))?;
+        Ok(Box::new(ops))
+    })
 }
 
 /// The machine with this kernel.

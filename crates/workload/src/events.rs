@@ -171,6 +171,8 @@ pub enum CgroupAction {
     Create,
     /// `rmdir`.
     Destroy,
+    /// A sub-scheduler is attached to it (true), or taken away.
+    Scheduler(bool),
 }
 
 impl OutsideEvent {
@@ -237,6 +239,8 @@ impl fmt::Display for CgroupAction {
             CgroupAction::Cpus(cpus) => write!(f, "cpuset.cpus {}", numbers(cpus)),
             CgroupAction::Create => f.write_str("create"),
             CgroupAction::Destroy => f.write_str("destroy"),
+            CgroupAction::Scheduler(true) => f.write_str("scheduler load"),
+            CgroupAction::Scheduler(false) => f.write_str("scheduler unload"),
         }
     }
 }

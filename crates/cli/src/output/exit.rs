@@ -3,6 +3,7 @@
 
 use rota_machine::exit::{ExitInfo, ExitTask, Origin};
 use rota_machine::run::SchedulerExit;
+use rota_machine::subs::SubExit;
 use serde::Serialize;
 
 /// The exit, and what of the policy it comes from.
@@ -38,6 +39,22 @@ pub(crate) struct ExitAt {
 impl ExitAt {
     pub(crate) fn new(gone: &SchedulerExit) -> Self {
         Self { at_ns: gone.at_ns, exit: ExitJson::new(&gone.exit) }
+    }
+}
+
+/// A sub-scheduler that left.
+#[derive(Debug, Serialize)]
+pub(crate) struct SubExitJson<'a> {
+    at_ns: u64,
+    cgroup: &'a str,
+    #[serde(flatten)]
+    exit: ExitJson,
+}
+
+impl<'a> SubExitJson<'a> {
+    pub(crate) fn new(gone: &'a SubExit) -> Self {
+        let SubExit { at_ns, cgroup, exit } = gone;
+        Self { at_ns: *at_ns, cgroup, exit: ExitJson::new(exit) }
     }
 }
 

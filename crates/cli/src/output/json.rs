@@ -3,7 +3,7 @@
 //! schema number, additions come at the end of their object.
 
 use super::blocked::{self, Blocked, Link};
-use super::exit::{ExitAt, ExitJson};
+use super::exit::{ExitAt, ExitJson, SubExitJson};
 use super::unfilled::{self, UnfilledRead};
 use super::{doubts, dump, tunables, Run};
 use crate::error::Error;
@@ -145,6 +145,8 @@ pub(crate) struct Sim<'a> {
     globals: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     maps: Option<Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sub_exits: Vec<SubExitJson<'a>>,
 }
 
 /// What came of an event from outside.
@@ -236,6 +238,7 @@ impl<'a> Sim<'a> {
             exits: outcome.exits.iter().map(ExitAt::new).collect(),
             globals,
             maps,
+            sub_exits: outcome.sub_exits.iter().map(SubExitJson::new).collect(),
         }
     }
 }

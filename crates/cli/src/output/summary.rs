@@ -4,7 +4,9 @@
 use super::units::{duration, index_or_dash, mean_or_dash, percent, time, time_or_dash};
 use super::{blocked, dump, locks, periodic, requests, table, unfilled, Run};
 use rota_machine::config::Config;
+use rota_machine::exit::ExitKind;
 use rota_machine::outside::Happened;
+use rota_machine::subs::SubExit;
 use rota_machine::tracing::{never_called, NeverCalled};
 use rota_measure::{GroupNumbers, LatencyNumbers, TaskNumbers, Totals};
 use rota_sim::PolicyStat;
@@ -222,6 +224,13 @@ fn notes(out: &mut dyn Write, run: &Run<'_>) -> io::Result<()> {
     }
     if let Some(more @ 1..) = run.finished.outcome.outside.len().checked_sub(MOST_EVENTS) {
         writeln!(out, "note: {more} more notes on events (--json has all)")?;
+    }
+    for gone in &run.finished.outcome.sub_exits {
+        let SubExit { at_ns, cgroup, exit } = gone;
+        // at the end they all go with the policy
+        if exit.kind != ExitKind::Parent {
+            writeln!(out, "note: sub-scheduler of {cgroup} left at {}: {exit}", time(*at_ns))?;
+        }
     }
     let fields = unfilled::fields(run);
     if !fields.is_empty() {

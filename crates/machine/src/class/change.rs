@@ -151,7 +151,7 @@ impl System {
         self.hosting(o, old, |system, o| {
             let args = [system.rq(system.task(t).cpu).addr, system.task(t).addr, 0];
             system.pass(o, Place::SwitchedFromScx, &args[..2]);
-            system.disable_if_enabled(o, t);
+            system.for_task(o, t, |system, o| system.disable_if_enabled(o, t));
             system.leave(o, Place::SwitchedFromScx, &args);
         });
         if old == Class::Fair {
@@ -167,8 +167,10 @@ impl System {
         self.hosting(o, new, |system, o| {
             let args = [system.rq(system.task(t).cpu).addr, system.task(t).addr, 0];
             system.pass(o, Place::SwitchingToScx, &args[..2]);
-            system.enable_task(o, t);
-            system.tell_cpumask(o, t);
+            system.for_task(o, t, |system, o| {
+                system.enable_task(o, t);
+                system.tell_cpumask(o, t);
+            });
             system.leave(o, Place::SwitchingToScx, &args);
         });
     }

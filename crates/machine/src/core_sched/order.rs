@@ -22,7 +22,12 @@ impl System {
             // !dl_time_before()
             Class::Deadline(_) => true,
             Class::Realtime { .. } => false,
-            class => self.hosting(o, class, |system, o| system.scx_prio_less(o, a, b)),
+            class => self.hosting(o, class, |system, o| match system.task(b).sched {
+                sched if sched == system.task(a).sched => {
+                    system.for_task(o, a, |system, o| system.scx_prio_less(o, a, b))
+                }
+                _ => system.task(a).core_sched_at > system.task(b).core_sched_at,
+            }),
         }
     }
 

@@ -28,13 +28,14 @@ impl System {
     fn check_rq_for_timeouts(&mut self, cpu: u32) -> bool {
         let jiffies = self.jiffies();
         let tick_ns = self.config.tick_ns();
-        let timeout = self.hosted.watchdog_timeout_ns.div_ceil(tick_ns);
+        let timeout_of =
+            |t: Tid| self.hosted_of(self.task(t).sched).watchdog_timeout_ns.div_ceil(tick_ns);
         let late = self
             .cpus
             .links
             .iter(&self.rq(cpu).runnable)
             .map(Tid)
-            .find(|t| jiffies > self.task(*t).runnable_at_jiffies + timeout);
+            .find(|t| jiffies > self.task(*t).runnable_at_jiffies + timeout_of(*t));
         let Some(t) = late else { return false };
         let waited_ms = (jiffies - self.task(t).runnable_at_jiffies) * tick_ns / 1_000_000;
         let label = self.task(t).label();
@@ -52,12 +53,15 @@ impl System {
             || "in no DSQ: ops.enqueue() was called, and nothing dispatched it".to_owned(),
             |id| format!("on {}", dsq_name(id)),
         );
-        self.about(Subject { task: Some(t), site }, |system| {
-            system.error(ExitKind::ErrorStall, text);
+        self.on_sched(self.task(t).sched, |system| {
+            system.about(Subject { task: Some(t), site }, |system| {
+                system.error(ExitKind::ErrorStall, text);
+            });
+            let exit = system.hosted.exit.as_mut();
+            if let Some(task) = exit.and_then(|exit| exit.origin.task.as_mut()) {
+                task.waits = Some(waits);
+            }
         });
-        if let Some(task) = self.hosted.exit.as_mut().and_then(|exit| exit.origin.task.as_mut()) {
-            task.waits = Some(waits);
-        }
         self.running.this_cpu = here;
         true
     }
@@ -84,6 +88,9 @@ impl System {
             if let Some(exit) = &mut self.hosted.exit {
                 exit.cpu = None;
             }
+        }
+        if !self.hosted.is_fair {
+            self.end_subs(o);
         }
         self.spend_anew();
         if self.hosted.exit.as_ref().is_some_and(|e| e.kind.is_error()) {

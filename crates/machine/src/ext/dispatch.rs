@@ -186,6 +186,10 @@ impl System {
             OpsState::Queued(now) if now == qseq => {}
             _ => return,
         }
+        // SCX_EV_INSERT_NOT_OWNED
+        if self.task(t).sched != self.subs.acting && !self.hosted.is_fair {
+            return;
+        }
         self.task_mut(t).ops_state = OpsState::Dispatching;
         self.apply_late(t, asked, enq_flags);
         let task_cpu = self.task(t).cpu;
@@ -214,7 +218,12 @@ impl System {
     }
 
     /// `scx_dispatch_sched()`.
-    fn dispatch_sched(&mut self, o: &mut dyn Ops, cpu: u32, prev: Option<Tid>) -> Verdict {
+    pub(crate) fn dispatch_sched(
+        &mut self,
+        o: &mut dyn Ops,
+        cpu: u32,
+        prev: Option<Tid>,
+    ) -> Verdict {
         if self.consume_global_dsq(o, cpu) {
             return Verdict::Local;
         }
@@ -229,11 +238,13 @@ impl System {
         if !self.has(Op::Dispatch) || !self.hotplug.is_active(cpu) {
             return Verdict::None;
         }
-        let prev_addr = prev.map_or(0, |p| self.task(p).addr);
+        // scx_task_on_sched()
+        let own = prev.filter(|p| self.task(*p).sched == self.subs.acting);
+        let prev_addr = own.map_or(0, |p| self.task(p).addr);
         let here = self.running.this_cpu;
         for loops_left in (0..DSP_MAX_LOOPS).rev() {
             self.rq_mut(here).dsp_nr_tasks = 0;
-            self.call(o, Op::Dispatch, Some(cpu), prev, &[u64::from(cpu), prev_addr]);
+            self.call(o, Op::Dispatch, Some(cpu), own, &[u64::from(cpu), prev_addr]);
             self.flush_dispatch_buf(o, cpu);
             if prev.is_some_and(|p| self.has_flag(p, TASK_QUEUED) && self.slice(p) != 0) {
                 return Verdict::Prev;

@@ -179,7 +179,7 @@ impl System {
     pub(crate) fn enqueue_task(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, core_flags: u64) {
         let args = [self.rq(cpu).addr, self.task(t).addr, core_flags, 0];
         self.pass(o, Place::EnqueueTaskScx, &args[..3]);
-        self.enqueue_task_scx(o, cpu, t, core_flags);
+        self.for_task(o, t, |system, o| system.enqueue_task_scx(o, cpu, t, core_flags));
         self.core_enqueued(o, cpu, t);
         self.leave(o, Place::EnqueueTaskScx, &args);
     }
@@ -232,7 +232,7 @@ impl System {
         self.core_dequeued(cpu, t, core_flags & DEQ_SAVE != 0);
         let args = [self.rq(cpu).addr, self.task(t).addr, core_flags, 1];
         self.pass(o, Place::DequeueTaskScx, &args[..3]);
-        self.dequeue_task_scx(o, cpu, t, core_flags);
+        self.for_task(o, t, |system, o| system.dequeue_task_scx(o, cpu, t, core_flags));
         self.leave(o, Place::DequeueTaskScx, &args);
     }
 

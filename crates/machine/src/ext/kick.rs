@@ -95,11 +95,13 @@ impl System {
             let asked = task.ddsp_asked;
             self.tasks.clear_direct_dispatch(t);
             self.apply_late(t, asked, enq_flags);
-            self.about(Subject { task: Some(t), site: asked.site }, |system| {
-                let dsq = system.find_dsq_for_dispatch(cpu, id, task_cpu);
-                if system.dsq(dsq).id == DSQ_LOCAL {
-                    system.dispatch_to_local_dsq(o, cpu, dsq, t, enq_flags);
-                }
+            self.for_task(o, t, |system, o| {
+                system.about(Subject { task: Some(t), site: asked.site }, |system| {
+                    let dsq = system.find_dsq_for_dispatch(cpu, id, task_cpu);
+                    if system.dsq(dsq).id == DSQ_LOCAL {
+                        system.dispatch_to_local_dsq(o, cpu, dsq, t, enq_flags);
+                    }
+                });
             });
         }
     }

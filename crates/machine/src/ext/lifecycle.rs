@@ -17,7 +17,7 @@ use rota_workload::Policy;
 
 impl System {
     /// `scx_set_task_state()`.
-    fn set_scx_state(&mut self, t: Tid, state: u32) {
+    pub(crate) fn set_scx_state(&mut self, t: Tid, state: u32) {
         if self.hosted.is_fair {
             self.task_mut(t).fair_state = state;
         } else {
@@ -44,28 +44,11 @@ impl System {
     }
 
     fn enable_on_side(&mut self, o: &mut dyn Ops) -> bool {
-        self.hosted.is_root = true;
-        let params = o.params().clone();
-        let always = if self.config.lab().enq_exiting { OPS_ENQ_EXITING } else { 0 };
-        self.hosted.flags = params.flags | always;
-        self.hosted.dsp_max_batch = if params.dispatch_max_batch == 0 {
-            DSP_DFL_MAX_BATCH
-        } else {
-            params.dispatch_max_batch
-        };
-        let timeout_ms =
-            if params.timeout_ms == 0 { WATCHDOG_MAX_TIMEOUT_MS } else { params.timeout_ms };
-        self.hosted.watchdog_timeout_ns = u64::from(timeout_ms) * 1_000_000;
+        self.set_up_hosted(o);
         self.idle_enable(o.has(Op::UpdateIdle));
-        if o.has(Op::Init) {
-            let ret = self.call(o, Op::Init, None, None, &[]) as i32;
-            if ret != 0 {
-                let ret = self.sanitize_err(Op::Init, i64::from(ret));
-                self.error_of(Op::Init, None, format!("ops.init() failed ({ret})"));
-            }
-        }
+        self.init_scheduler(o);
         if self.hosted.exit.is_none() {
-            self.check_hotplug_seq(params.hotplug_seq);
+            self.check_hotplug_seq(o.params().hotplug_seq);
         }
         if self.hosted.exit.is_none() {
             self.validate_ops(o);
@@ -107,6 +90,33 @@ impl System {
         }
         self.running.this_cpu = 0;
         self.hosted.exit.is_none()
+    }
+
+    /// `scx_alloc_and_add_sched()`: what a scheduler's plain members say.
+    pub(crate) fn set_up_hosted(&mut self, o: &dyn Ops) {
+        self.hosted.is_root = true;
+        let params = o.params();
+        let always = if self.config.lab().enq_exiting { OPS_ENQ_EXITING } else { 0 };
+        self.hosted.flags = params.flags | always;
+        self.hosted.dsp_max_batch = if params.dispatch_max_batch == 0 {
+            DSP_DFL_MAX_BATCH
+        } else {
+            params.dispatch_max_batch
+        };
+        let timeout_ms =
+            if params.timeout_ms == 0 { WATCHDOG_MAX_TIMEOUT_MS } else { params.timeout_ms };
+        self.hosted.watchdog_timeout_ns = u64::from(timeout_ms) * 1_000_000;
+    }
+
+    /// `ops.init()`.
+    pub(crate) fn init_scheduler(&mut self, o: &mut dyn Ops) {
+        if o.has(Op::Init) {
+            let ret = self.call(o, Op::Init, None, None, &[]) as i32;
+            if ret != 0 {
+                let ret = self.sanitize_err(Op::Init, i64::from(ret));
+                self.error_of(Op::Init, None, format!("ops.init() failed ({ret})"));
+            }
+        }
     }
 
     /// All tasks that there are, in the order of their forks (`scx_tasks`).
@@ -160,7 +170,7 @@ impl System {
     }
 
     /// `validate_ops()` and `bpf_scx_init_member()`.
-    fn validate_ops(&mut self, o: &dyn Ops) {
+    pub(crate) fn validate_ops(&mut self, o: &dyn Ops) {
         let params = o.params();
         if params.flags & !self.config.rules.ops_flags != 0 {
             let text =
@@ -225,20 +235,33 @@ impl System {
         if !self.hosted.enabled {
             return true;
         }
-        if !self.init_task(o, t, true) {
+        if !self.hosted.is_fair {
+            let sched = self.sched_of_cgroup(self.task(t).cgroup);
+            self.task_mut(t).sched = sched;
+        }
+        if !self.for_task(o, t, |system, o| system.init_task(o, t, true)) {
             return false;
         }
         let addr = self.task(t).addr;
         self.pass(o, Place::ScxPostFork, &[addr]);
         if self.is_of_side(t) {
-            self.enable_task(o, t);
+            self.for_task(o, t, |system, o| system.enable_task(o, t));
         }
         self.leave(o, Place::ScxPostFork, &[addr, 0]);
         true
     }
 
-    /// `__scx_init_task()`.
+    /// `__scx_init_task()` of the scheduler that gets the task.
     fn init_task(&mut self, o: &mut dyn Ops, t: Tid, fork: bool) -> bool {
+        let ready = self.scx_init_task(o, t, fork);
+        if ready {
+            self.set_scx_state(t, TASK_READY);
+        }
+        ready
+    }
+
+    /// `__scx_init_task()`.
+    pub(crate) fn scx_init_task(&mut self, o: &mut dyn Ops, t: Tid, fork: bool) -> bool {
         let disallow = self.guest.layouts.task.scx_disallow;
         if !fork {
             self.change_flags(t, 0, TASK_RESET_RUNNABLE_AT);
@@ -272,7 +295,6 @@ impl System {
                 self.publish_priority(t);
             }
         }
-        self.set_scx_state(t, TASK_READY);
         true
     }
 
@@ -324,23 +346,30 @@ impl System {
             TASK_READY => {}
             _ => return,
         }
-        if self.has(Op::ExitTask) {
+        self.call_exit_task(o, t, false);
+        self.set_scx_state(t, TASK_NONE);
+    }
+
+    /// `ops.exit_task()`; `cancelled`: the scheduler never had the task.
+    pub(crate) fn call_exit_task(&mut self, o: &mut dyn Ops, t: Tid, cancelled: bool) {
+        if o.has(Op::ExitTask) {
             let args = self.guest.scratch.exit_task_args;
-            self.guest.mem.set_u8(args + u64::from(self.guest.layouts.exit_task_args.cancelled), 0);
+            let at = args + u64::from(self.guest.layouts.exit_task_args.cancelled);
+            self.guest.mem.set_u8(at, u8::from(cancelled));
             let cpu = self.task(t).cpu;
             self.call_task(o, Op::ExitTask, cpu, t, &[args]);
         }
-        self.set_scx_state(t, TASK_NONE);
     }
 
     /// `sched_ext_dead()`, and the end of the task itself.
     pub(crate) fn task_dead(&mut self, o: &mut dyn Ops, t: Tid) {
         let addr = self.task(t).addr;
         self.pass(o, Place::SchedExtDead, &[addr]);
-        self.disable_and_exit_task(o, t);
+        self.for_task(o, t, |system, o| system.disable_and_exit_task(o, t));
         self.set_scx_state(t, TASK_DEAD);
         self.leave(o, Place::SchedExtDead, &[addr, 0]);
         o.release_owner(self, addr);
+        self.release_in_subs(addr);
         if self.other.is_some() {
             self.hosting(o, Class::Fair, |system, o| {
                 system.disable_and_exit_task(o, t);
@@ -358,9 +387,11 @@ impl System {
         // a task of a class above keeps its state READY
         let class = if self.task(t).class == Class::Fair { Class::Fair } else { Class::Ext };
         self.hosting(o, class, |system, o| {
-            if system.has(Op::SetWeight) && system.scx_state(t) == TASK_ENABLED {
-                system.call_task(o, Op::SetWeight, cpu, t, &[u64::from(weight)]);
-            }
+            system.for_task(o, t, |system, o| {
+                if system.has(Op::SetWeight) && system.scx_state(t) == TASK_ENABLED {
+                    system.call_task(o, Op::SetWeight, cpu, t, &[u64::from(weight)]);
+                }
+            });
         });
     }
 }

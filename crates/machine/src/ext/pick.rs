@@ -92,6 +92,10 @@ impl System {
 
     /// `set_next_task_scx()`.
     pub(crate) fn set_next_task(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid) {
+        self.for_task(o, t, |system, o| system.set_next_task_scx(o, cpu, t));
+    }
+
+    fn set_next_task_scx(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid) {
         if self.has_flag(t, TASK_QUEUED) {
             self.ops_dequeue(o, cpu, t, DEQ_CORE_SCHED_EXEC);
             self.dispatch_dequeue(t);
@@ -109,6 +113,10 @@ impl System {
 
     /// `put_prev_task_scx()`; `to_idle`: the next task is the idle task.
     pub(crate) fn put_prev_task(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, to_idle: bool) {
+        self.for_task(o, t, |system, o| system.put_prev_task_scx(o, cpu, t, to_idle));
+    }
+
+    fn put_prev_task_scx(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, to_idle: bool) {
         self.update_curr(cpu);
         let queued = self.has_flag(t, TASK_QUEUED);
         if self.has(Op::Stopping) && queued {
@@ -148,13 +156,15 @@ impl System {
     fn tick_hosted(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid) {
         let args = [self.rq(cpu).addr, self.task(t).addr, 0, 0];
         self.pass(o, Place::TaskTickScx, &args[..3]);
-        if self.is_bypassing() {
-            self.set_slice(t, 0);
-            self.touch_core_sched(t);
-        } else if self.has(Op::Tick) {
-            self.running.this_cpu = cpu;
-            self.call_task(o, Op::Tick, cpu, t, &[]);
-        }
+        self.for_task(o, t, |system, o| {
+            if system.is_bypassing() {
+                system.set_slice(t, 0);
+                system.touch_core_sched(t);
+            } else if system.has(Op::Tick) {
+                system.running.this_cpu = cpu;
+                system.call_task(o, Op::Tick, cpu, t, &[]);
+            }
+        });
         if self.slice(t) == 0 {
             self.cpus.resched_curr(cpu);
         }

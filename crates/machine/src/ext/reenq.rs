@@ -107,7 +107,7 @@ impl System {
     }
 
     fn reenqueue(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid) {
-        self.do_enqueue_task(o, cpu, t, ENQ_REENQ, -1);
+        self.for_task(o, t, |system, o| system.do_enqueue_task(o, cpu, t, ENQ_REENQ, -1));
         self.change_flags(t, TASK_REENQ_REASON_MASK, 0);
     }
 }

@@ -22,7 +22,8 @@ impl System {
         let (cpu, selected) = if self.task(t).nr_cpus_allowed > 1 && !pinned {
             let args = [self.task(t).addr, u64::from(prev_cpu), wake_flags];
             self.pass(o, Place::SelectTaskRqScx, &args);
-            let cpu = self.select_task_rq_scx(o, t, prev_cpu, wake_flags);
+            let cpu = self
+                .for_task(o, t, |system, o| system.select_task_rq_scx(o, t, prev_cpu, wake_flags));
             self.leave(o, Place::SelectTaskRqScx, &[args[0], args[1], args[2], u64::from(cpu)]);
             (cpu, true)
         } else {

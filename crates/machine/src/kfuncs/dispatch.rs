@@ -39,6 +39,9 @@ pub(super) fn rows() -> Vec<Kfunc<System>> {
         row("scx_bpf_dsq_move_to_local___v2", 2, allow::DISPATCH, 25, |system, rt, a| {
             reenter(system, rt, |system, o| system.dsq_move_to_local(o, a[0], a[1]))?
         }),
+        row("scx_bpf_sub_dispatch", 1, allow::DISPATCH, 15, |system, _, a| {
+            Ok(u64::from(system.sub_dispatch(a[0])))
+        }),
         row("scx_bpf_create_dsq", 2, allow::UNLOCKED | allow::SLEEPS, 50, |system, _, a| {
             system.create_dsq(a[0], a[1] as i32)
         }),

@@ -118,6 +118,14 @@ impl System {
             return Ok(0);
         }
         let task_cpu = task.cpu;
+        if self.task(t).sched != self.subs.acting {
+            let label = self.task(t).label();
+            let text = format!(
+                "scx_bpf_dsq_move[_vtime]() on {label} but the task belongs to a different scheduler"
+            );
+            self.error(crate::exit::ExitKind::Error, text);
+            return Ok(0);
+        }
         let cpu = self.running.ctx.locked_rq.unwrap_or(self.running.this_cpu);
         let dst = self.find_dsq_for_dispatch(cpu, dsq_id, task_cpu);
         if let Some(vtime) = vtime {

@@ -21,13 +21,11 @@ pub(super) fn rows() -> Vec<Kfunc<System>> {
         }),
         row("scx_bpf_task_set_slice", 2, allow::ANY, 2, |system, _, a| {
             let t = system.task_arg(a[0], "scx_bpf_task_set_slice")?;
-            system.set_slice(t, a[1]);
-            Ok(1)
+            Ok(u64::from(system.is_task_own(t, |system| system.set_slice(t, a[1]))))
         }),
         row("scx_bpf_task_set_dsq_vtime", 2, allow::ANY, 2, |system, _, a| {
             let t = system.task_arg(a[0], "scx_bpf_task_set_dsq_vtime")?;
-            system.set_vtime(t, a[1]);
-            Ok(1)
+            Ok(u64::from(system.is_task_own(t, |system| system.set_vtime(t, a[1]))))
         }),
         row("bpf_task_from_pid", 1, allow::ANY, 20, |system, _, a| {
             Ok(system.task_from_pid(a[0] as u32))
@@ -36,7 +34,7 @@ pub(super) fn rows() -> Vec<Kfunc<System>> {
             Ok(system.task_from_pid(a[0] as u32))
         }),
         row("scx_bpf_tid_to_task", 1, allow::ANY, 10, |system, _, a| {
-            if system.hosted.flags & OPS_TID_TO_TASK == 0 {
+            if system.hosted_of(None).flags & OPS_TID_TO_TASK == 0 {
                 system.error(
                     ExitKind::Error,
                     "scx_bpf_tid_to_task() called without SCX_OPS_TID_TO_TASK".into(),

@@ -24,6 +24,8 @@ pub(super) fn check(btf: &Btf) -> Result<(), String> {
     fields(btf, &ExitTaskArgsLayout::resolve(btf))?;
     fields(btf, &CpuReleaseArgsLayout::resolve(btf))?;
     fields(btf, &CgroupInitArgsLayout::resolve(btf))?;
+    fields(btf, &SubArgsLayout::resolve(btf))?;
+    fields(btf, &SubOpsLayout::resolve(btf))?;
     fields(btf, &CgroupLayout::resolve(btf))?;
     fields(btf, &KernfsLayout::resolve(btf))?;
     fields(btf, &TaskGroupLayout::resolve(btf))?;

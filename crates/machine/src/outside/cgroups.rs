@@ -72,7 +72,7 @@ impl System {
                 self.group_set_cpus(o, at, cpus.iter().copied().collect());
                 Ok(())
             }
-            CgroupAction::Create => Ok(()),
+            CgroupAction::Create | CgroupAction::Scheduler(_) => Ok(()),
             CgroupAction::Destroy => self.remove_cgroup(o, at),
         }
     }
@@ -195,6 +195,7 @@ impl System {
         if let Some(t) = self.tasks.ids().find(here) {
             return Err(format!("{BUSY}: task {} is in it", self.task(t).label()));
         }
+        self.end_sub_of_cgroup(o, at);
         self.tg_offline(o, at);
         if self.other.is_some() {
             // sched_release_group()
@@ -204,6 +205,7 @@ impl System {
         let (addr, offset) = (self.cgroups.get(at).addr, self.guest.layouts.cgroup.self_flags);
         self.guest.put_u32(addr, offset, crate::cgroup::CSS_DYING);
         o.release_owner(self, addr);
+        self.release_in_subs(addr);
         if self.other.is_some() {
             self.hosting(o, Class::Fair, |system, o| o.release_owner(system, addr));
         }

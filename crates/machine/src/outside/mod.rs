@@ -75,6 +75,16 @@ impl Machine {
         match &event.action {
             Action::Set(tasks, setting) => self.set_tasks(o, event, tasks, setting),
             Action::Signal(tasks, signal) => self.signal(o, event, tasks, *signal)?,
+            Action::Cgroup(path, CgroupAction::Scheduler(load)) => {
+                let load = match load {
+                    true => self.system.attach_sub(o, path)?,
+                    false if self.system.detach_sub(o, path) => Ok(()),
+                    false => Err("none is attached".into()),
+                };
+                if let Err(what) = load {
+                    self.happened(event, what);
+                }
+            }
             Action::Cgroup(path, action) => {
                 let act = |system: &mut System| system.act_on_cgroup(o, path, action);
                 if let Err(what) = self.system.as_outsider(act) {

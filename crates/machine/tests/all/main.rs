@@ -31,5 +31,6 @@ mod rules_queues;
 mod rules_signals;
 mod rules_spending;
 mod rules_time;
+mod subs;
 mod wasted_idle;
 mod wild_schedulers;

@@ -13,6 +13,7 @@ mod kthreads;
 mod lifecycle;
 mod nullable;
 mod runs;
+mod subs;
 mod tick;
 mod traced;
 mod tracing;

@@ -45,6 +45,15 @@ pub(crate) struct SimArgs {
     #[arg(long)]
     pub(crate) go_on: bool,
 
+    /// Attach a scheduler to a cgroup, below the policy, which must allow it (ops.sub_attach);
+    /// repeatable
+    #[arg(long, value_name = "CGROUP=POLICY|FILE", value_parser = name_and_value)]
+    pub(crate) sub: Vec<(String, String)>,
+
+    /// As --manifest, of the scheduler of a cgroup (repeatable)
+    #[arg(long, value_name = "CGROUP=FILE.toml", value_parser = name_and_value, requires = "sub")]
+    pub(crate) sub_manifest: Vec<(String, String)>,
+
     /// Write every event as FILE.pftrace or FILE.json for ui.perfetto.dev, as FILE.csv or
     /// FILE.parquet, or draw which task ran when as FILE.svg (repeatable)
     #[arg(long, value_name = "FILE.pftrace|.json|.csv|.parquet|.svg", value_hint = ValueHint::FilePath)]

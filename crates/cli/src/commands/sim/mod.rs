@@ -22,6 +22,7 @@ use rota_machine::kernel::Kernel;
 use rota_report::Caption;
 use rota_sim::{Measured, Policy, Simulation, Watchers};
 use std::io::Write;
+use std::path::Path;
 
 pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     if args.object.btf.is_none() && args.object.kernel == object::EVERY_KERNEL {
@@ -131,7 +132,10 @@ fn simulation(
     if args.partial {
         policy.make_partial()?;
     }
-    let simulation = simulation::of(policy, load, config.clone())?;
+    let mut simulation = simulation::of(policy, load, config.clone())?;
+    for (cgroup, file) in &args.sub {
+        simulation = with_sub(simulation, args, (cgroup, file), policy.kernel(), config)?;
+    }
     let Some(at_ns) = args.attach_at else {
         return match args.go_on {
             true => simulation::with_fair(simulation, policy.kernel()),
@@ -195,4 +199,27 @@ fn help_tunables(image: &rota_object::image::Image) -> Result<Status, Error> {
         writeln!(out, "{line}")?;
     }
     Ok(Status::Done)
+}
+
+/// With a scheduler that is attached to a cgroup.
+fn with_sub(
+    simulation: Simulation,
+    args: &SimArgs,
+    (cgroup, file): (&str, &str),
+    kernel: &Kernel,
+    config: &Config,
+) -> Result<Simulation, Error> {
+    let path = cgroup.trim_end_matches('/');
+    if !path.starts_with('/') {
+        return Err(Error::input(format!(
+            "--sub {cgroup}={file}: expected the path of a cgroup below the root, as /web"
+        )));
+    }
+    let found = object::find(file, &args.object.include)?;
+    let Named { mut policy, .. } = found.simulate(kernel)?;
+    let manifest = args.sub_manifest.iter().find(|(of, _)| of.trim_end_matches('/') == path);
+    let manifest = manifest.map(|(_, file)| Path::new(file));
+    let setup = prepare::setup(manifest, &rota_sim::facts(&config.topology), policy.image())?;
+    policy.prepare(&setup, &[])?;
+    Ok(simulation.with_sub(path, &policy, &setup))
 }

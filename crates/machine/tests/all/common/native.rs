@@ -14,6 +14,7 @@ pub(crate) struct Native {
     params: OpsParams,
     ops: Vec<Op>,
     handler: Handler,
+    cid: bool,
     /// Free use.
     pub(crate) log: Vec<String>,
     /// Free use.
@@ -43,6 +44,7 @@ impl Native {
             params,
             ops: ops.to_vec(),
             handler,
+            cid: false,
             log: Vec::new(),
             slice_ns: 10_000_000,
             count: 0,
@@ -68,6 +70,12 @@ impl Native {
         self
     }
 
+    /// As a `struct sched_ext_ops_cid`.
+    pub(crate) fn cid_form(mut self) -> Self {
+        self.cid = true;
+        self
+    }
+
     /// With these callbacks, too.
     pub(crate) fn add(&mut self, ops: &[Op]) {
         self.ops.extend(ops);
@@ -87,6 +95,10 @@ impl Native {
 impl Ops for Native {
     fn params(&self) -> &OpsParams {
         &self.params
+    }
+
+    fn cid_form(&self) -> bool {
+        self.cid
     }
 
     fn has(&self, op: Op) -> bool {

@@ -7,7 +7,7 @@ use crate::events::{Action, Signal, TaskSetting, Tasks};
 use crate::json::Member;
 use crate::model::TaskIx;
 use crate::parse::keys;
-use crate::parse::members::Object;
+use crate::parse::members::{Object, Scope};
 use crate::parse::settings;
 
 mod cgroups;
@@ -44,6 +44,7 @@ const SUBJECTS: &[Subject] = &[
             "cpuset.cpus",
             "create",
             "destroy",
+            "scheduler",
         ],
         others: &[],
         read: cgroups::read,
@@ -178,13 +179,18 @@ fn scheduler(
     _: &Member,
     _: &Known<'_>,
 ) -> Result<Action, WorkloadError> {
-    match object.scope.string(named)? {
-        "load" => Ok(Action::Load(true)),
-        "unload" => Ok(Action::Load(false)),
+    Ok(Action::Load(loads(object.scope, named)?))
+}
+
+/// Whether a scheduler is loaded, or unloaded.
+fn loads(scope: Scope<'_>, named: &Member) -> Result<bool, WorkloadError> {
+    match scope.string(named)? {
+        "load" => Ok(true),
+        "unload" => Ok(false),
         other => {
             let known = ["load", "unload"].into_iter();
             let message = keys::unknown("action of a scheduler", other, known);
-            Err(object.scope.error(named.node.at, message))
+            Err(scope.error(named.node.at, message))
         }
     }
 }

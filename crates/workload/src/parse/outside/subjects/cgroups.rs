@@ -35,6 +35,7 @@ pub(super) fn read(
     let action = match action.key.as_str() {
         "create" => is_true().map(|()| CgroupAction::Create)?,
         "destroy" => is_true().map(|()| CgroupAction::Destroy)?,
+        "scheduler" => CgroupAction::Scheduler(super::loads(scope, action)?),
         _ => cgroup_files::read(scope, action)?,
     };
     Ok(Action::Cgroup(path, action))
