@@ -110,6 +110,7 @@ static void revive(u32 slot)
 
 	note_lag(c);
 	c->delayed = false;
+	expect(slot, cpu);
 	if (average(home_of(c)) - c->own.lag == c->vruntime)
 		return;
 	count_out(c);
@@ -125,6 +126,7 @@ static void lies_down(u32 slot)
 		return;
 	}
 	note_lag(c);
+	expect_less(slot, c->home - 1, true);
 	c->delayed = true;
 	stats.delayed++;
 	start_waiting(slot);

@@ -13,6 +13,8 @@
 const volatile bool no_balance_fork help_text("new tasks begin as if they woke up where they were "
 					      "made, after a long sleep");
 
+const volatile bool no_util_est help_text("what tasks used before they slept is forgotten");
+
 /* Of a CPU; of the time since @aged_at all is as it is now. */
 struct cpu_averages {
 	u64 aged_at;
@@ -25,6 +27,7 @@ struct cpu_averages {
 	u64 away_to;  /* until then */
 	u64 taken;    /* of FULL, what they left us the less of, when that was looked at last, */
 	u64 others;   /* and 1 if one ran there then */
+	u64 expected; /* of FULL, what those that take part and are awake need (util_est) */
 };
 
 /* Of a client, of which the CPU that it is attached to has as much. */
@@ -33,7 +36,9 @@ struct client_average {
 	u64 load;     /* its weight while it took part */
 	u64 used;     /* of FULL, it ran */
 	u64 runnable; /* FULL while it took part and was awake */
+	u64 expected; /* of FULL, what it needs when it is awake (util_est) */
 	u32 attached; /* CPU + 1 */
+	u32 noted_at; /* period in which that was noted */
 	bool known;
 };
 
@@ -130,6 +135,14 @@ static u64 relative_load(u32 cpu)
 	return averages_of(cpu)->load * FULL / capacity_of(cpu);
 }
 
+/* Of FULL, at least what those that came need. (cpu_util_cfs) */
+static u64 use_of(u32 cpu)
+{
+	const struct cpu_averages *a = averages_of(cpu);
+
+	return min_s64(no_util_est ? a->used : max_s64(a->used, a->expected), FULL);
+}
+
 /* Half of what its CPU has to spare, or less if that is in use. (post_init_entity_util_avg) */
 static __attribute__((noinline)) void begin_average(u32 slot, u32 cpu)
 {
@@ -178,6 +191,36 @@ static s64 load_there(u64 load, u32 cpu, u64 now)
 static void less(u64 *sum, u64 part)
 {
 	*sum = max_s64(0, *sum - part);
+}
+
+/* It takes part in @cpu's queue, and is awake. (util_est_enqueue) */
+static void expect(u32 slot, u32 cpu)
+{
+	if (!no_util_est && nr_cpus > 1)
+		averages_of(cpu)->expected += average_of(slot)->expected;
+}
+
+/*
+ * It does so no more. If it goes to sleep, what it used until now is what it needs; if that is less
+ * than before, by a quarter of the difference, unless it had to wait. Once a period.
+ * (util_est_dequeue, util_est_update)
+ */
+static void expect_less(u32 slot, u32 cpu, bool sleeps)
+{
+	struct client_average *a = average_of(slot);
+	u32 period = a->aged_at >> 20;
+	s64 fell = a->expected - a->used;
+
+	if (no_util_est || nr_cpus < 2)
+		return;
+	averages_of(cpu)->expected -= a->expected;
+	if (!sleeps || a->noted_at == period)
+		return;
+	a->noted_at = period;
+	if (fell <= 0)
+		a->expected = a->used;
+	else if (fell >= FULL / 100 && a->used + FULL / 100 >= a->runnable)
+		a->expected -= (u64)(fell + 3) / 4;
 }
 
 /* (detach_entity_load_avg) */

@@ -7,7 +7,7 @@
  * tasks pulls one only if it is usually idle for longer than the scan costs, and others pull in
  * intervals. With work_conserving the policy balances as fair_balance.bpf.h says instead.
  *
- * Not here: util_est; and in one domain wake_wide(), active balancing, tasks that are all tied.
+ * Not here, in one domain: wake_wide(), active balancing, tasks that are all tied.
  * Needs the lock, but for choosing a queue.
  */
 #ifndef ROTA_EEVDF_BALANCE_BPF_H
@@ -87,7 +87,7 @@ static __attribute__((noinline)) void look_at_all(u32 cpu, u64 now)
 			note_capacity(other, now);
 		survey.capacity += capacity_of(other);
 		survey.load += a->load;
-		survey.used += min_s64(a->used, FULL);
+		survey.used += use_of(other);
 		awake = q->nr_waiting + is_less(0, q->running);
 		/* Overloaded by load, else without room, else by how many there are. */
 		rank = is_overloaded(other) * ((1ull << 50) + relative_load(other));
@@ -173,7 +173,7 @@ static __attribute__((noinline)) void consider(u32 slot, u32 cpu, u64 now)
 	if (has_domains()) {
 		note_fit(slot, cpu);
 		if (look.moves == MOVES_USE)
-			load = average_of(slot)->used;
+			load = max_s64(average_of(slot)->used, average_of(slot)->expected);
 	}
 	counts = load >> (failed_at(cpu) & 31);
 	survey.moves = (survey.left || counts <= survey.imbalance) && can_move(slot, cpu, now);

@@ -212,7 +212,7 @@ static __attribute__((noinline)) void find_busiest_cpu(void)
 		if (look.moves == MOVES_LOAD)
 			rank = a->load * !(awake == 1 && a->load > survey.imbalance);
 		else if (look.moves == MOVES_USE)
-			rank = max_s64(a->used, a->runnable) * (awake > 1);
+			rank = max_s64(use_of(cpu), a->runnable) * (awake > 1);
 		rank *= is_less(0, awake) & (left_out[INDEX(cpu, MAX_CPUS)] != look.pass);
 		mask = -is_less(most, rank);
 		most += (rank - most) & mask;

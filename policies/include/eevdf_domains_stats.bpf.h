@@ -38,7 +38,7 @@ static __attribute__((noinline)) void add_cpu(struct group_stats *g, u32 cpu)
 	const struct cpu_queue *q = queue_of(cpu);
 
 	g->load += a->load;
-	g->used += min_s64(a->used, FULL);
+	g->used += use_of(cpu);
 	g->runnable += a->runnable;
 	g->nr += q->nr + is_away(cpu);
 	g->awake += q->nr_waiting + is_less(0, q->running);

@@ -228,6 +228,8 @@ static void join(u32 slot, u32 cpu)
 	if (c->last_cpu != cpu)
 		c->stopped_at = 0;
 	list_in(slot, cpu);
+	if (!c->delayed)
+		expect(slot, cpu);
 	place(slot, cpu);
 }
 
@@ -242,6 +244,8 @@ static void leave(u32 slot, bool sleeps)
 		c->own.has_rel_deadline = true;
 	}
 	list_out(slot);
+	if (!c->delayed)
+		expect_less(slot, c->home - 1, sleeps);
 	count_out(c);
 }
 

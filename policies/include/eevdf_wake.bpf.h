@@ -25,7 +25,7 @@ static u64 is_overloaded(u32 cpu)
 	const struct cpu_averages *a = averages_of(cpu);
 
 	return is_less(1, nr_there(cpu)) &
-	       (is_less(capacity_of(cpu) * 100, min_s64(a->used, FULL) * imbalance_pct) |
+	       (is_less(capacity_of(cpu) * 100, use_of(cpu) * imbalance_pct) |
 		is_less(capacity_of(cpu) * imbalance_pct, a->runnable * 100));
 }
 
@@ -36,7 +36,7 @@ static u64 lacks_room(u32 cpu)
 
 	return is_less(0, nr_there(cpu)) &
 	       (is_less(capacity_of(cpu) * imbalance_pct, a->runnable * 100) |
-		is_less(capacity_of(cpu) * 100 - 1, min_s64(a->used, FULL) * imbalance_pct));
+		is_less(capacity_of(cpu) * 100 - 1, use_of(cpu) * imbalance_pct));
 }
 
 static bool idles(u32 cpu)
@@ -89,7 +89,7 @@ static u64 rank_for_new(u32 cpu)
 		return (2ull << 60) | relative_load(cpu);
 	if (lacks_room(cpu))
 		return (1ull << 60) | relative_load(cpu);
-	return ((u64)!idles(cpu) << 40) | averages_of(cpu)->used;
+	return ((u64)!idles(cpu) << 40) | use_of(cpu);
 }
 
 /* (sched_balance_find_dst_group) */

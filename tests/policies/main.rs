@@ -14,6 +14,7 @@ mod eevdf_balance;
 mod eevdf_domains;
 mod eevdf_domains_balance;
 mod eevdf_moves;
+mod eevdf_util_est;
 mod field;
 mod first_slice;
 mod heeds;
