@@ -10,10 +10,10 @@ use rota_workload::parse_duration;
 use std::io;
 use std::sync::Arc;
 
-/// `FILE [--duration TIME] [--seed N] [--hz N] [--partial|--fair]`
+/// `FILE [--duration TIME] [--seed N] [--hz N] [--partial|--fair|--mixed]`
 pub(crate) fn play(words: &[&str]) -> Result<Played> {
     let (mut file, mut duration_ns, mut seed, mut hz) = (String::new(), None, 1, 250);
-    let (mut partial, mut fair) = (false, false);
+    let (mut partial, mut quiet) = (false, false);
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let mut value = || words.next().with_context(|| format!("{word} needs a value"));
@@ -22,14 +22,16 @@ pub(crate) fn play(words: &[&str]) -> Result<Played> {
             "--seed" => seed = value()?.parse().context("--seed")?,
             "--hz" => hz = value()?.parse().context("--hz")?,
             "--partial" => partial = true,
-            "--fair" => fair = true,
+            // Tasks of the fair class, all or some: the file says which are the policy's.
+            "--fair" | "--mixed" => quiet = true,
             name if file.is_empty() && !name.starts_with('-') => file = name.to_owned(),
             other => bail!("unknown option {other}"),
         }
     }
     if file.is_empty() {
         bail!(
-            "usage: rota-guest play FILE [--duration TIME] [--seed N] [--hz N] [--partial|--fair]"
+            "usage: rota-guest play FILE [--duration TIME] [--seed N] [--hz N] \
+             [--partial|--fair|--mixed]"
         );
     }
     let text = std::fs::read_to_string(&file).with_context(|| file.clone())?;
@@ -40,16 +42,8 @@ pub(crate) fn play(words: &[&str]) -> Result<Played> {
     let cpus = online_cpus()? as u32;
     // Policies without shares do not want to know.
     let share = shares_map().map(|map| Box::new(publisher(map)) as Box<_>);
-    let options = Options {
-        duration_ns,
-        seed,
-        count_from_ns: None,
-        hz,
-        cpus,
-        quiet: fair,
-        ext: partial,
-        share,
-    };
+    let options =
+        Options { duration_ns, seed, count_from_ns: None, hz, cpus, quiet, ext: partial, share };
     Ok(rota_play::play(&Arc::new(workload), options)?)
 }
 

@@ -29,7 +29,7 @@ pub struct Recorded {
     pub start_ns: u64,
     /// CPU time that a fork took, on average.
     pub fork_ns: u64,
-    /// How the fair class is set, if it scheduled the workload.
+    /// How the fair class is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fair: Option<Fair>,
     /// Part of the cores that idled while another had two tasks, if [`Play::core`] asks for it.
@@ -37,6 +37,9 @@ pub struct Recorded {
     /// [`Play::core`]: crate::step::Play::core
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubled: Option<f64>,
+    /// Why the policy left meanwhile, in the words of `rota run`, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<String>,
     /// All that happened, as CSV, if that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,

@@ -19,13 +19,15 @@ use std::process::{Command, Stdio};
 /// The step `play`: what was recorded, and what spoils it.
 pub(crate) fn play(step: &Play) -> Result<(Value, Option<String>)> {
     let time = format!("{}ns", step.time.duration().as_nanos());
-    let class = if step.fair { "--fair" } else { "--partial" };
+    let class = match (step.fair, step.partial) {
+        (true, _) => "--fair",
+        (_, true) => "--mixed",
+        _ => "--partial",
+    };
     let mut recorded =
         record(&[&step.workload, class, "--duration", &time], step.traced, step.core)?;
-    if step.fair {
-        recorded.fair = Some(Fair::read()?);
-    }
-    let problem = (recorded.lost > 0)
+    recorded.fair = Some(Fair::read()?);
+    let problem = (recorded.lost > step.plugs)
         .then(|| format!("{} records were lost or do not fit each other", recorded.lost));
     Ok((to_value(recorded)?, problem))
 }
@@ -83,6 +85,7 @@ pub(crate) fn record(play: &[&str], traced: bool, core: Option<u32>) -> Result<R
         start_ns: filtered.start_ns,
         fork_ns: played.fork_ns,
         fair: None,
+        left: None,
         doubled: cores.map(|cores| cores.doubled(played.duration_ns)),
         trace: trace.map(|trace| anyhow::Ok(String::from_utf8(trace.finish()?)?)).transpose()?,
         lost: facts.lost.total() + facts.repaired + facts.late,

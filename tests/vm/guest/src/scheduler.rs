@@ -75,6 +75,17 @@ impl Scheduler {
         Ok(kill_process(Pid::from_child(&self.child), signal)?)
     }
 
+    /// Why the policy left while the process was stopped, if it did: what the process says of that
+    /// when it goes on.
+    pub(crate) fn left(&mut self, was: &str) -> Result<Option<String>> {
+        if was == "enabled" {
+            return Ok(None);
+        }
+        let why = || said().lines().find_map(|line| Some(line.split_once("restart: ")?.1.into()));
+        wait_until("word of a restart", ENABLED_WITHIN, || Ok(why().is_some()))?;
+        Ok(why())
+    }
+
     /// Waits for the end, and judges it.
     pub(crate) fn end(&mut self, step: &Ended) -> Result<(Value, Option<String>)> {
         self.stays = false;

@@ -257,6 +257,12 @@ pub struct Play {
     /// No policy is loaded: the fair class schedules the tasks.
     #[serde(default)]
     pub fair: bool,
+    /// The policy schedules the tasks of `SCHED_EXT` only, the fair class the others.
+    #[serde(default)]
+    pub partial: bool,
+    /// How often CPUs go or come: each time a task may leave its CPU without a record.
+    #[serde(default)]
+    pub plugs: u64,
     /// Tell all that happened, too.
     #[serde(default)]
     pub traced: bool,

@@ -101,8 +101,13 @@ impl<'a> Work<'a> {
                 // It looks around now and then, which would interrupt the workload.
                 self.scheduler()?.pause(true)?;
                 let played = recording::play(step);
+                let state = sysfs::state();
                 self.scheduler()?.pause(false)?;
-                return played;
+                let (mut saw, problem) = played?;
+                if let Some(why) = self.scheduler()?.left(&state)? {
+                    saw["left"] = why.into();
+                }
+                return Ok((saw, problem));
             }
             Step::Wait { time } => sleep(time.duration()),
             Step::Change { task, nice, share, cpus, group } => {

@@ -48,6 +48,9 @@ pub enum Scheduler {
     Policy,
     /// The kernel's own fair class, EEVDF.
     Fair,
+    /// The policy has the tasks of `SCHED_EXT`, and the fair class, above it, the others. In the
+    /// simulated machine the policy `eevdf` is the fair class.
+    Partial,
 }
 
 impl Case {
@@ -55,8 +58,10 @@ impl Case {
     /// and `hogs/eevdf/4,smt=2/fair` where cores have two CPUs.
     pub fn name(&self) -> String {
         let mut name = format!("{}/{}/{}", self.workload, self.policy, self.machine());
-        if self.is_fair() {
-            name += "/fair";
+        match self.kernel {
+            Scheduler::Policy => {}
+            Scheduler::Fair => name += "/fair",
+            Scheduler::Partial => name += "/partial",
         }
         if self.own_set && self.picks.is_none() {
             return format!("{name}/{}", self.set.join(","));
@@ -121,6 +126,8 @@ struct Matrix {
     cpus: Vec<u32>,
     #[serde(default)]
     topology: String,
+    /// In place of the file's.
+    kernel: Option<Scheduler>,
     #[serde(rename = "for")]
     time: Span,
     #[serde(default = "once")]
@@ -179,6 +186,7 @@ pub(super) fn parse(text: &str, policies: &[&str]) -> Result<Vec<Case>> {
                 case.topology.clone_from(&row.topology);
                 case.arranged().with_context(|| case.name())?;
                 case.timings = row.timings;
+                case.kernel = row.kernel.unwrap_or(case.kernel);
                 case.quick = file.quick.contains(&case.name());
                 cases.push(case);
             }
@@ -278,6 +286,14 @@ mod tests {
         assert_eq!(cases[1].name(), "hogs/rr/1/fair");
         assert!(cases.iter().all(Case::is_fair));
         assert!(!parse(TEXT, &["fifo", "rr"]).unwrap()[0].is_fair());
+    }
+
+    #[test]
+    fn a_row_says_who_schedules_it_in_the_kernel() {
+        let row = TEXT.replace("for = \"2s\"", "for = \"2s\"\nkernel = \"partial\"");
+        let cases = parse(&row, &["fifo", "rr"]).unwrap();
+        assert_eq!(cases[1].name(), "hogs/rr/1/partial");
+        assert_eq!((cases[1].kernel, cases[1].is_fair()), (Scheduler::Partial, false));
     }
 
     #[test]

@@ -215,6 +215,13 @@ impl Compared {
     }
 
     fn judge(&mut self, case: &Case, tolerances: &Tolerances) {
+        for (runs, kernel) in self.simulator.iter().zip(&self.kernel) {
+            if let Some(other) = runs.iter().find(|run| run.left != kernel.left) {
+                let [simulator, kernel] = [other, kernel].map(|numbers| numbers.left.as_deref());
+                self.problems.push(format!("left: simulator {simulator:?}, kernel {kernel:?}"));
+                break;
+            }
+        }
         for measure in Measure::ALL {
             let Some(pair) = self.pair(measure) else { continue };
             let Some(tolerance) = tolerances.of(case, measure) else {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Cases in the kernel: many in one machine.
 
-use super::case::Case;
+use super::case::{Case, Scheduler};
 use super::numbers::Numbers;
 use super::played;
-use super::simulate::{Beside, Host};
+use super::simulate::{self, Beside, Host};
 use crate::initramfs::Initramfs;
 use crate::qemu::{Pace, VirtualMachine, MEMORY_MIB};
 use crate::verdict;
@@ -67,7 +67,15 @@ pub fn play(
     let mut own = Initramfs::default();
     let jobs: Vec<Job> = cases
         .iter()
-        .flat_map(|case| (0..case.timings).map(|nr| job(case, shift, nr, traced)))
+        .map(|case| {
+            let workload = rota_workload::parse(&case.workload, &workloads[&case.workload])?;
+            Ok((case, simulate::plugs(&workload)))
+        })
+        .collect::<Result<Vec<_>>>()?
+        .into_iter()
+        .flat_map(|(case, plugs)| {
+            (0..case.timings).map(move |nr| job(case, shift, nr, traced, plugs))
+        })
         .collect();
     own.text(serde_json::to_vec(&jobs)?, rota_guest::JOBS_FILE);
     own.folder("versus");
@@ -115,7 +123,7 @@ pub(super) fn name(case: &Case, nr: u32) -> String {
     }
 }
 
-fn job(case: &Case, shift: u32, nr: u32, traced: bool) -> Job {
+fn job(case: &Case, shift: u32, nr: u32, traced: bool, plugs: u64) -> Job {
     let fair = case.is_fair();
     let load = Step::Load { policy: None, with: vec!["--partial".into()], wait: true };
     let quiet_ms = if fair { QUIET_MS } else { 0 };
@@ -125,6 +133,8 @@ fn job(case: &Case, shift: u32, nr: u32, traced: bool) -> Job {
         workload: format!("/versus/{}.json", case.workload),
         time: Span::from_ms(case.duration_ns / 1_000_000),
         fair,
+        partial: case.kernel == Scheduler::Partial,
+        plugs,
         traced,
         core: case.core(),
     });
@@ -146,11 +156,14 @@ fn host(case: &Case, nr: u32, records: &[Record]) -> Result<(Host, Beside)> {
     let recorded: Recorded = serde_json::from_value(saw.clone())?;
     let traced = recorded.trace.is_some();
     let asked = domains(&case.arranged()?);
-    if let Some(fair) = recorded.fair.as_ref().filter(|fair| fair.domains != asked) {
+    // Whatever else it is told of: only where it schedules anything.
+    let has_fair = case.kernel != Scheduler::Policy || recorded.left.is_some();
+    let fair = recorded.fair.filter(|_| has_fair);
+    if let Some(fair) = fair.as_ref().filter(|fair| fair.domains != asked) {
         bail!("{name}: the kernel has the domains {:?}, not {asked:?}", fair.domains);
     }
     let mut numbers = Numbers::of(&recorded.report)?;
-    numbers.doubled = recorded.doubled;
+    (numbers.doubled, numbers.left) = (recorded.doubled, recorded.left);
     let host = Host { numbers, picks: recorded.picks, trace: recorded.trace };
     let mut interruptions: Vec<Interruption> = recorded
         .interruptions
@@ -158,7 +171,7 @@ fn host(case: &Case, nr: u32, records: &[Record]) -> Result<(Host, Beside)> {
         .map(|i| Interruption { cpu: i.cpu, at_ns: i.at_ns, for_ns: i.for_ns })
         .collect();
     // Where each CPU is held until its first pick, the start is no time of its own.
-    let held = case.is_fair() && case.cpus > 1;
+    let held = case.kernel != Scheduler::Policy && case.cpus > 1;
     if held {
         interruptions.extend(starts(&recorded.first_ns));
     }
@@ -171,7 +184,7 @@ fn host(case: &Case, nr: u32, records: &[Record]) -> Result<(Host, Beside)> {
             fork_ns: recorded.fork_ns,
             exit_ns: 0,
             interruptions,
-            fair: recorded.fair,
+            fair,
             traced,
         },
     ))

@@ -28,6 +28,7 @@ fn recorded(switches: u64) -> (Host, Beside) {
         p99_ns: Some(4),
         whole_life_ns: None,
         doubled: None,
+        left: None,
     };
     let interruptions = vec![Interruption { cpu: 1, at_ns: 4_000_000, for_ns: 12_000 }];
     let host = Host { numbers, picks: vec![vec![0, 1, 0]], trace: None };

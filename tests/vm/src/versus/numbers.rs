@@ -27,6 +27,9 @@ pub struct Numbers {
     /// two CPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubled: Option<f64>,
+    /// Why the policy left; `None`: it stayed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<String>,
 }
 
 impl Numbers {
@@ -51,6 +54,7 @@ impl Numbers {
             p99_ns: latency("p99"),
             whole_life_ns: lives.iter().sum::<u64>().checked_div(lives.len() as u64),
             doubled: None,
+            left: None,
         })
     }
 
@@ -120,6 +124,7 @@ mod tests {
             p99_ns,
             whole_life_ns,
             doubled: None,
+            left: None,
         };
         assert_eq!(numbers.kinds(), ["a-b", "leaf"]);
         assert_eq!(

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A case in the simulated machine.
 
-use super::case::Case;
+use super::case::{Case, Scheduler};
 use super::numbers::Numbers;
 use anyhow::{bail, Context, Result};
 use rota_guest::cores::Cores;
 use rota_kernel::Fair;
 use rota_machine::config::{Config, Costs};
+use rota_machine::exit::ExitKind;
 use rota_machine::interruption::Interruption;
 use rota_machine::kernel::Kernel;
 use rota_machine::lab::Lab;
 use rota_measure::Summary;
 use rota_sim::{Policy, Simulation};
 use rota_trace::{CsvSink, Event, EventKind, Sink};
+use rota_workload::events::{Action, OutsideEvent};
+use rota_workload::Workload;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -22,6 +25,12 @@ const IPI_NS: u64 = 20_000;
 /// From when a task that ends is taken out of its group to its last moment: what switches of leaves
 /// of forks.json tell, in the kernel (12 to 20 us).
 const LAST_OF_EXIT_NS: u64 = 15_000;
+
+/// Time for a CPU to go.
+const GONE_WITHIN_NS: u64 = 100_000_000;
+
+/// The player's threads are not new when they join the fair class.
+const OLD: [&str; 2] = ["no_place_deadline_initial=true", "no_balance_fork=true"];
 
 /// What the kernel's machine did beside the workload.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -89,37 +98,84 @@ pub fn simulate(case: &Case, workload: &str, beside: &Beside, lots: Option<Lots>
     config.lab = Some(Lab {
         ticks_are_charged: true,
         // The cases of the fair class say no_balance_fork.
-        starts_are_wakeups: !case.is_fair(),
+        starts_are_wakeups: case.kernel == Scheduler::Policy,
         starts_keep_order: lots.is_some_and(|lots| !lots.of_starts),
         start_ns: beside.start_ns,
         // Under a policy CPUs look at one instant: see the page on that.
-        tick_turn_ns: if case.is_fair() { tick_ns } else { 0 },
+        tick_turn_ns: if case.kernel == Scheduler::Policy { 0 } else { tick_ns },
         moves_at_exit_ns: Some(LAST_OF_EXIT_NS),
-        enq_exiting: case.is_fair(),
+        enq_exiting: case.kernel != Scheduler::Policy,
         interruptions: beside.interruptions.clone(),
     });
 
-    let shipped = rota_catalog::find(&case.policy)?;
-    let mut policy = Policy::link(shipped.name, shipped.object, &Kernel::default())?;
+    let plugs = plugs(&workload) > 0;
     let of_fair = beside.fair.as_ref().map(Fair::tunables).unwrap_or_default();
-    for set in of_fair.iter().chain(&case.set) {
-        let (name, value) = set.split_once('=').with_context(|| format!("'{set}' sets nothing"))?;
-        policy.set(name, value)?;
+    let mut set: Vec<String> = if case.is_fair() { of_fair.clone() } else { Vec::new() };
+    set.extend(case.set.iter().cloned());
+    let seed = lots.map(|lots| format!("seed={}", lots.seed + 1));
+    set.extend(seed.clone().filter(|_| case.is_fair()));
+    let mut policy = linked(&case.policy, &set)?;
+    let fair = match (case.kernel, plugs) {
+        // As a policy it would leave when a CPU does.
+        (Scheduler::Fair, true) => {
+            config.lifecycle.clear();
+            Some(policy.clone())
+        }
+        (Scheduler::Fair, false) | (Scheduler::Policy, false) => None,
+        // It has what the policy leaves, and all when that has left.
+        (Scheduler::Policy, true) | (Scheduler::Partial, _) => {
+            let set: Vec<String> =
+                of_fair.into_iter().chain(OLD.map(str::to_owned)).chain(seed).collect();
+            Some(linked("eevdf", &set)?)
+        }
+    };
+    if case.kernel == Scheduler::Partial {
+        policy.make_partial()?;
     }
-    if let (true, Some(lots)) = (case.is_fair(), lots) {
-        policy.set("seed", &(lots.seed + 1).to_string())?;
+    let mut simulation = Simulation::new(&policy, &workload, config);
+    if let Some(fair) = &fair {
+        simulation = simulation.with_fair(fair);
     }
-    let mut loaded = Simulation::new(&policy, &workload, config).load()?;
+    let mut loaded = simulation.load()?;
     let mut watch = Watch::new(case, beside.traced && lots.is_none());
     let outcome = loaded.run(&mut watch)?;
-    if outcome.exit.kind.is_error() {
-        bail!("{}: the policy was ejected: {}", case.name(), outcome.exit);
+    let exits = outcome.exits.iter().map(|left| &left.exit).chain([&outcome.exit]);
+    if let Some(exit) = exits.clone().find(|exit| exit.kind.is_error()) {
+        bail!("{}: the policy was ejected: {exit}", case.name());
     }
+    let left = exits.into_iter().find(|exit| exit.kind != ExitKind::Unreg);
     let report = serde_json::to_value(watch.summary.finish(outcome.end_ns))?;
     let trace = watch.trace.map(|trace| anyhow::Ok(String::from_utf8(trace.finish()?)?));
     let mut numbers = Numbers::of(&report)?;
+    numbers.left = left.map(ToString::to_string);
     numbers.doubled = watch.cores.map(|cores| cores.doubled(case.duration_ns));
     Ok(Host { numbers, picks: watch.picks, trace: trace.transpose()? })
+}
+
+/// How often CPUs go or come.
+pub(super) fn plugs(workload: &Workload) -> u64 {
+    let plugs = |event: &&OutsideEvent| matches!(event.action, Action::Cpu(..));
+    workload.outside.iter().filter(plugs).count() as u64
+}
+
+/// CPUs that go, and a time at which each is away: a moment later.
+pub(super) fn away(workload: &Workload) -> Vec<(u32, u64)> {
+    let goes = |event: &OutsideEvent| match event.action {
+        Action::Cpu(cpu, false) => Some((cpu, event.at_ns + GONE_WITHIN_NS)),
+        _ => None,
+    };
+    workload.outside.iter().filter_map(goes).collect()
+}
+
+/// A policy that ships, with these tunables.
+fn linked(name: &str, tunables: &[String]) -> Result<Policy> {
+    let shipped = rota_catalog::find(name)?;
+    let mut policy = Policy::link(shipped.name, shipped.object, &Kernel::default())?;
+    for set in tunables {
+        let (name, value) = set.split_once('=').with_context(|| format!("'{set}' sets nothing"))?;
+        policy.set(name, value)?;
+    }
+    Ok(policy)
 }
 
 /// The numbers, the picks, and the trace if it is wanted.

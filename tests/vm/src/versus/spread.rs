@@ -5,7 +5,7 @@
 
 use super::case::Case;
 use super::numbers::Numbers;
-use super::simulate::{simulate, Beside, Host, Lots};
+use super::simulate::{self, simulate, Beside, Host, Lots};
 use anyhow::Result;
 use rota_machine::config::DEFAULT_HZ;
 use rota_machine::interruption::Interruption;
@@ -76,12 +76,19 @@ fn with_ends(
     whole_life_ns: Option<u64>,
 ) -> Result<Beside> {
     let mut beside = beside.clone();
+    let away = simulate::away(&rota_workload::parse(&case.workload, workload)?);
+    beside.interruptions.retain(|i| !away.iter().any(|(cpu, at)| i.cpu == *cpu && covers(i, *at)));
     let Some(all) = whole_life_ns else { return Ok(beside) };
     let without = simulate(case, workload, &beside, None)?;
     if let Some(steps) = without.numbers.whole_life_ns {
         beside.exit_ns = all.saturating_sub(steps);
     }
     Ok(beside)
+}
+
+/// Whether a CPU was away at a time. While it is, others have it in the recording; the machine knows.
+fn covers(interruption: &Interruption, at_ns: u64) -> bool {
+    (interruption.at_ns..interruption.at_ns + interruption.for_ns).contains(&at_ns)
 }
 
 /// The same interruptions, but for those before the first tick, some ticks later; those at the
