@@ -23,8 +23,8 @@
  * - A task that wakes up preempts the running one if its vruntime is smaller by more than
  *   sched_wakeup_granularity_ns, by the weight of the running one (no_wakeup_preempt).
  * - A task that migrates keeps its distance to min_vruntime.
- * - With cgroups=true a cgroup takes part by its cpu.weight in the queue of its parent, with the
- *   tasks and cgroups there, and has a queue of its own on each CPU.
+ * - A cgroup takes part by its cpu.weight in the queue of its parent, with the tasks and cgroups
+ *   there, and has a queue of its own on each CPU (cgroups=false: cgroups do not count).
  * - As in the kernel, with more CPUs the three times grow: by 1 + log2(CPUs)
  *   (no_scaling: they do not), latency and granularity to 200 ms at most.
  *
@@ -41,6 +41,7 @@
  */
 #include "rota.bpf.h"
 #include "exit.bpf.h"
+#define CGROUPS_DEFAULT true
 #include "cfs_ops.bpf.h"
 
 void BPF_STRUCT_OPS(cfs_enqueue, struct task_struct *p, u64 enq_flags)
@@ -60,12 +61,12 @@ void BPF_STRUCT_OPS(cfs_disable, struct task_struct *p)
 
 s32 BPF_STRUCT_OPS(cfs_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
-	return cfs_new_task(p, args);
+	return fair_new_task(p, args);
 }
 
 void BPF_STRUCT_OPS(cfs_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
-	cfs_task_gone(p);
+	fair_task_gone(p);
 }
 
 s32 BPF_STRUCT_OPS(cfs_init)

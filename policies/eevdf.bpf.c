@@ -29,9 +29,10 @@
  * - So does the end of a task, which since 6.14 makes its CPU decide anew.
  * - Yielding ends a request: vruntime goes on to the deadline.
  *
- * CPUs and balancing are in eevdf_balance.bpf.h. As in the kernel, tasks can wait while other
- * CPUs are idle (work_conserving: they do not). Slices end at timer ticks, as in kernels without
- * high-resolution preemption (HRTICK).
+ * Cgroups compete level by level, each with its weight (cgroups=false: they do not count):
+ * eevdf_groups.bpf.h. CPUs and balancing are in eevdf_balance.bpf.h. As in the kernel, tasks can
+ * wait while other CPUs are idle (work_conserving: they do not). Slices end at timer ticks, as in
+ * kernels without high-resolution preemption (HRTICK).
  *
  * Cost per decision: O(log n), n of one CPU, in a tree by deadline that knows the least
  * vruntime of each subtree. O(CPUs) for a CPU with nothing to do, and at times for others.
@@ -76,6 +77,7 @@ struct eevdf_stats {
 	u64 preemptions help_text("tasks that came and preempted another");
 	u64 delayed help_text("tasks that slept and still took part");
 	u64 pulls help_text("tasks pulled to another CPU");
+	u64 throttled help_text("times that a CPU had no time left of a limited group");
 };
 
 struct eevdf_stats stats;
@@ -95,6 +97,8 @@ static void ask(u32 slot, struct task_struct *p)
 	u64 asked = *(const volatile u64 *)&p->se.slice;
 	bool custom = kernel_has_field(p->se.custom_slice) && p->se.custom_slice;
 
+	if (!client_at(slot)->home || client_at(slot)->delayed)
+		follow_session(slot, p);
 	own->policy = p->policy;
 	own->slice_ns = base_slice;
 	if (custom && asked >= 100000 && asked <= 100000000)
@@ -106,15 +110,15 @@ static void ask(u32 slot, struct task_struct *p)
 static void revive(u32 slot)
 {
 	struct client *c = client_at(slot);
-	u32 cpu = c->home - 1;
 
 	note_lag(c);
 	c->delayed = false;
-	expect(slot, cpu);
-	if (average(home_of(c)) - c->own.lag == c->vruntime)
+	expect(slot, c->home - 1);
+	count_idle(c);
+	if (average(queue_around(c)) - c->own.lag == c->vruntime)
 		return;
 	count_out(c);
-	place(slot, cpu);
+	place(slot);
 }
 
 static void lies_down(u32 slot)
@@ -132,53 +136,21 @@ static void lies_down(u32 slot)
 	start_waiting(slot);
 }
 
-static u32 pick_from(u32 cpu, u32 prev)
+static u32 pick(u32 cpu, u32 prev)
 {
-	struct cpu_queue *q = queue_of(cpu);
-	u32 slot = earliest_eligible(q, prev);
+	u32 slot;
 
-	while (client_at(slot)->delayed && can_loop()) {
-		/* It has worked off what it had too much. */
-		take_out(slot, true);
-		slot = earliest_eligible(q, prev);
-	}
+	queue_of(cpu)->own.cancels = false;
+	slot = pick_from(cpu, prev);
+	if (!slot)
+		chain_to(cpu, 0);
 	return slot;
 }
 
-static u32 pick(u32 cpu, u32 prev)
-{
-	queue_of(cpu)->own.cancels = false;
-	return pick_from(cpu, prev);
-}
-
-/* Until when it is protected. (set_protect_slice) */
 static void begin(u32 slot, bool again)
 {
-	struct client *c = client_at(slot);
-	struct own_part *own = &c->own;
-	u64 slice_ns = no_run_to_parity ? base_slice_ns : least_slice(home_of(c), own->slice_ns);
-
-	if (again)
-		return;
-	own->protected_to = own->deadline;
-	if (slice_ns < own->slice_ns)
-		own->protected_to =
-			min_s64(own->deadline, c->vruntime + virtual_ns(slice_ns, c->weight));
-}
-
-/* Until its protection ends; after that, each tick checks whether to pick another. */
-static u64 time_left(u32 slot)
-{
-	const struct client *c = client_at(slot);
-	bool is_protected = c->vruntime < c->own.protected_to;
-	s64 until = is_protected ? c->own.protected_to : c->own.deadline;
-
-	return real_ns(max_s64(until - c->vruntime, 1), c->weight);
-}
-
-static bool is_over(u32 slot)
-{
-	return client_at(slot)->vruntime >= client_at(slot)->own.protected_to;
+	if (!again)
+		protect(slot);
 }
 
 /* (sched_change_end, prio_changed_fair, sched_move_task) */
@@ -193,41 +165,50 @@ static bool is_lazy(void)
 	return !preempt_full;
 }
 
-/* Whatever charges it looks whether it has had what protects it. (update_curr) */
-static bool notices(u32 cpu)
-{
-	return queue_of(cpu)->nr > 1 && is_over(queue_of(cpu)->running);
-}
-
-/* (wakeup_preempt_fair) */
+/* They compete where their groups meet. (wakeup_preempt_fair) */
 static bool preempts(u32 cpu, u32 slot, bool comes_first_time)
 {
 	struct cpu_queue *q = queue_of(cpu);
-	struct client *running = client_at(q->running), *c = client_at(slot);
-	bool runs_idle = is_idle_task(running);
+	u32 other = q->running, task = slot, index, picked, nr;
+	struct client *running, *c;
+	bool runs_idle, comes_idle;
 	s64 until;
 
-	if (runs_idle | (c->own.policy != 0)) {
+	settle_changed();
+	if (cgroups && client_at(slot)->own.around != client_at(other)->own.around)
+		find_matching(&slot, &other);
+	running = client_at(other);
+	c = client_at(slot);
+	index = c->own.around;
+	runs_idle = idles_by_policy(other);
+	comes_idle = idles_by_policy(slot);
+	if (runs_idle | comes_idle | (client_at(task)->own.policy != 0)) {
 		/* One of SCHED_IDLE makes way for others, unprotected, and takes no CPU from them.
 		 */
-		if (runs_idle && !is_idle_task(c) && !no_wakeup_preemption) {
+		if (runs_idle && !comes_idle && !no_wakeup_preemption) {
 			running->own.protected_to =
 				min_s64(running->own.protected_to, running->vruntime);
 			return true;
 		}
-		if (is_batch_or_idle(c))
+		if (runs_idle != comes_idle || is_batch_or_idle(client_at(task)))
 			return false;
 	}
 	q->own.cancels = !no_preempt_short && c->own.slice_ns < running->own.slice_ns;
 	if (no_wakeup_preemption || (comes_first_time && !q->own.cancels))
 		return false;
-	if (pick_from(cpu, q->running) == slot) {
+	do {
+		nr = queue_at(index)->nr;
+		picked = pick_in(index, cpu, other);
+		settle_changed();
+	} while (!picked && queue_at(index)->nr < nr && can_loop());
+	if (picked == slot) {
 		until = q->own.cancels ? running->vruntime : running->own.protected_to;
 		running->own.protected_to = min_s64(running->own.protected_to, until);
 		return true;
 	}
 	if (!no_run_to_parity) {
-		until = virtual_ns(least_slice(q, running->own.slice_ns), running->weight);
+		until = virtual_ns(least_slice(queue_at(index), running->own.slice_ns),
+				   running->weight);
 		until += running->vruntime;
 		running->own.protected_to = min_s64(running->own.protected_to, until);
 	}
@@ -293,12 +274,43 @@ void BPF_STRUCT_OPS(eevdf_disable, struct task_struct *p)
 
 s32 BPF_STRUCT_OPS(eevdf_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
-	return fair_init_task(p);
+	s32 err = fair_new_task(p, args);
+	u64 now = bpf_ktime_get_ns();
+	u32 slot;
+
+	if (err)
+		return err;
+	slot = slot_of(p);
+	bpf_spin_lock(&lock);
+	time_is(now);
+	follow_session(slot, p);
+	bpf_spin_unlock(&lock);
+	return 0;
 }
 
 void BPF_STRUCT_OPS(eevdf_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
-	fair_exit_task(p);
+	fair_task_gone(p);
+}
+
+s32 BPF_STRUCT_OPS(eevdf_cgroup_init, struct cgroup *cgrp, struct scx_cgroup_init_args *args)
+{
+	s32 err = group_init(cgrp, args->weight);
+
+	if (!err && kernel_has_field(args->bw_quota_us) && args->bw_quota_us != NO_LIMIT)
+		group_set_limit(cgrp, args->bw_period_us, args->bw_quota_us, args->bw_burst_us);
+	return err;
+}
+
+void BPF_STRUCT_OPS(eevdf_cgroup_set_bandwidth, struct cgroup *cgrp, u64 period_us, u64 quota_us,
+		    u64 burst_us)
+{
+	group_set_limit(cgrp, period_us, quota_us, burst_us);
+}
+
+void BPF_STRUCT_OPS(eevdf_cgroup_set_idle, struct cgroup *cgrp, bool idle)
+{
+	group_set_idle(cgrp, idle);
 }
 
 s32 BPF_STRUCT_OPS(eevdf_init)
@@ -331,6 +343,9 @@ paper("Linux 7.2, kernel/sched/fair.c") = {
 	.disable = (void *)eevdf_disable,
 	.init_task = (void *)eevdf_init_task,
 	.exit_task = (void *)eevdf_exit_task,
+	.cgroup_init = (void *)eevdf_cgroup_init,
+	.cgroup_set_bandwidth = (void *)eevdf_cgroup_set_bandwidth,
+	.cgroup_set_idle = (void *)eevdf_cgroup_set_idle,
 	.init = (void *)eevdf_init,
 	.name = "eevdf",
 };

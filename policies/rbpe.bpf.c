@@ -97,7 +97,7 @@ void BPF_STRUCT_OPS(rbpe_disable, struct task_struct *p)
 
 s32 BPF_STRUCT_OPS(rbpe_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
-	s32 err = cfs_new_task(p, args);
+	s32 err = fair_new_task(p, args);
 
 	if (!err)
 		elevations[slot_of(p) & SLOT_MASK] = (struct elevation){};
@@ -106,7 +106,7 @@ s32 BPF_STRUCT_OPS(rbpe_init_task, struct task_struct *p, struct scx_init_task_a
 
 void BPF_STRUCT_OPS(rbpe_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
-	cfs_task_gone(p);
+	fair_task_gone(p);
 }
 
 s32 BPF_STRUCT_OPS(rbpe_init)

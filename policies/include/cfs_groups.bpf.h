@@ -1,29 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Groups, which are cgroups: on each CPU where a task of a group wants to run, the group takes
- * part as one with its weight in the queue of the group above, and has a queue of its own for its
- * members (CONFIG_FAIR_GROUP_SCHED: sched_entity, my_q and parent). As in 2.6.24 it has its whole
- * weight on each CPU, however many it is on.
- *
- * Such a part of a group has a slot, as tasks have: it counts as a task in trees and in what
- * fair_queue.bpf.h knows of one. It is in a tree while a task in its own tree waits.
- *
- * Groups for which there is no room, and those on too deep a level, count as the one above.
- * Everything but the callbacks needs the lock.
+ * Groups as cfs has them: see fair_groups.bpf.h. As in 2.6.24 each has its whole weight on each
+ * CPU, however many it is on. Its part on a CPU is in a tree while a task in its own tree waits.
+ * Everything here needs the lock.
  */
 #ifndef ROTA_CFS_GROUPS_BPF_H
 #define ROTA_CFS_GROUPS_BPF_H
-
-#define MOST_LEVELS	 32
-#define WEIGHT_OF_CGROUP 1024 /* cpu.weight 100 is as nice 0 */
-
-struct group {
-	u32 parent;
-	u32 level; /* 0: the root, group 0 */
-	u32 weight;
-	u32 users; /* clients and groups in it, and its cgroup; without any it is free */
-	u32 next_free;
-};
 
 /* What stays of a group on a CPU while no task takes part there. */
 struct group_part {
@@ -32,34 +14,7 @@ struct group_part {
 	u32 slot;	  /* 0: none takes part */
 };
 
-struct group_ref {
-	u32 group;
-	bool is_own; /* and not that of one above */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_CGRP_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct group_ref);
-} group_refs SEC(".maps");
-
-static void *(*const bpf_cgrp_storage_get)(void *map, struct cgroup *cgrp, void *init,
-					   u64 flags) = (void *)210;
-struct cgroup *bpf_cgroup_ancestor(struct cgroup *cgrp, s32 level) __ksym;
-void bpf_cgroup_release(struct cgroup *cgrp) __ksym;
-
-const volatile bool cgroups
-	help_text("cgroups take part by their cpu.weight; loading takes the kernel longer");
-
-struct group groups[NR_GROUPS];
 struct group_part group_parts[NR_GROUPS][MAX_CPUS]; /* of group 0: the CPU's own queue */
-u32 groups_used, free_group;
-
-static struct group *group_at(u32 group)
-{
-	return &groups[group % NR_GROUPS];
-}
 
 static struct group_part *part_of(u32 group, u32 cpu)
 {
@@ -86,7 +41,7 @@ static struct entity_queue *queue_in(u32 slot, u32 cpu)
 
 static u32 *root_in(u32 slot, u32 cpu)
 {
-	return cgroups && slot ? &client_at(slot)->own.queue.root : &queue_of(cpu)->root;
+	return &queue_in(slot, cpu)->root;
 }
 
 /* (update_min_vruntime) @slot had the CPU, or a task in it. */
@@ -166,6 +121,12 @@ static u32 first_client(u32 slot)
 	return slot;
 }
 
+/* The first of all clients that wait on the CPU, 0: none does. */
+static u32 first_waiting(u32 cpu)
+{
+	return first_client(tree_first(*root_in(0, cpu)));
+}
+
 /* The client after this one in all trees of the CPU, 0: it is the last. */
 static u32 next_client(u32 slot)
 {
@@ -193,18 +154,6 @@ static __attribute__((noinline)) u64 flat_weight(u32 slot)
 		at = c->own.above;
 	}
 	return weight;
-}
-
-/* A slot for a part of a group, from those of tasks; 0: there is none. */
-static u32 part_slot_take(void)
-{
-	u32 slot = free_slot & SLOT_MASK;
-
-	if (slot)
-		free_slot = free_next[slot];
-	else if (slots_used < NR_SLOTS - 1)
-		slot = ++slots_used;
-	return slot;
 }
 
 /* @slot takes part in the queue @above, which is that of @group there, as one that slept does. */
@@ -274,8 +223,7 @@ static __attribute__((noinline)) void group_leaves(u32 slot, u32 cpu)
 		part->vruntime = c->vruntime;
 		part->slot = 0;
 		c->own.is_group = false;
-		free_next[slot & SLOT_MASK] = free_slot;
-		free_slot = slot;
+		part_slot_give_back(slot);
 		slot = c->own.above;
 	}
 }
@@ -291,108 +239,24 @@ static void group_weighs(u32 group, u32 weight)
 			continue;
 		queue_in(above(slot), cpu)->load += (s64)weight - client_at(slot)->weight;
 		client_at(slot)->weight = weight;
-		queue_of(cpu)->load = queue_of(cpu)->own.queue.load;
 	}
 	group_at(group)->weight = weight;
 }
 
-/* A new group below @parent; 0: there is no room. */
-static u32 group_take(u32 parent, u32 weight)
+static void group_begins(u32 group)
 {
-	u32 group = free_group, level = group_at(parent)->level + 1, cpu;
+	u32 cpu;
 
-	if (level >= MOST_LEVELS)
-		return 0;
-	if (group)
-		free_group = group_at(group)->next_free;
-	else if (groups_used < NR_GROUPS - 1)
-		group = ++groups_used;
-	if (!group)
-		return 0;
-	*group_at(group) =
-		(struct group){.parent = parent, .level = level, .weight = weight, .users = 1};
-	group_at(parent)->users++;
 	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++)
 		part_of(group, cpu)->vruntime = 0;
-	return group;
 }
 
-static void group_give_back(u32 group)
+static void group_ends(u32 group)
 {
-	u32 level;
-
-	for (level = loop_start; group && level < MOST_LEVELS && can_loop(); level++) {
-		struct group *g = group_at(group);
-
-		if (--g->users)
-			return;
-		g->next_free = free_group;
-		free_group = group;
-		group = g->parent;
-	}
 }
 
-/* Without the lock. A cgroup that was never announced has no group: the root's. */
-static u32 group_of(struct cgroup *cgrp)
+static void regrouped(u32 slot)
 {
-	struct group_ref *ref = bpf_cgrp_storage_get(&group_refs, cgrp, NULL, 0);
-
-	return ref ? ref->group : 0;
-}
-
-/* For ops.cgroup_init. */
-static s32 group_init(struct cgroup *cgrp, u32 weight)
-{
-	struct group_ref *ref;
-	struct cgroup *outer;
-	u32 parent = 0, group;
-
-	if (!cgroups || !cgrp->level)
-		return 0;
-	ref = bpf_cgrp_storage_get(&group_refs, cgrp, NULL, STORAGE_GET_CREATE);
-	if (!ref)
-		return -ENOMEM;
-	outer = bpf_cgroup_ancestor(cgrp, cgrp->level - 1);
-	if (outer) {
-		parent = group_of(outer);
-		bpf_cgroup_release(outer);
-	}
-	bpf_spin_lock(&lock);
-	group = group_take(parent, weight * WEIGHT_OF_CGROUP);
-	bpf_spin_unlock(&lock);
-	ref->is_own = group;
-	ref->group = group ? group : parent;
-	return 0;
-}
-
-/* For ops.cgroup_exit. */
-static void group_exit(struct cgroup *cgrp)
-{
-	struct group_ref *ref = bpf_cgrp_storage_get(&group_refs, cgrp, NULL, 0);
-	u32 group;
-
-	if (!ref || !ref->is_own)
-		return;
-	group = ref->group;
-	ref->is_own = false;
-	ref->group = 0;
-	bpf_spin_lock(&lock);
-	group_give_back(group);
-	bpf_spin_unlock(&lock);
-}
-
-/* For ops.cgroup_set_weight. */
-static void group_set_weight(struct cgroup *cgrp, u32 weight)
-{
-	struct group_ref *ref = bpf_cgrp_storage_get(&group_refs, cgrp, NULL, 0);
-	u32 group;
-
-	if (!ref || !ref->is_own)
-		return;
-	group = ref->group;
-	bpf_spin_lock(&lock);
-	group_weighs(group, weight * WEIGHT_OF_CGROUP);
-	bpf_spin_unlock(&lock);
 }
 
 #endif

@@ -52,26 +52,9 @@ s32 BPF_STRUCT_OPS(cfs_cgroup_init, struct cgroup *cgrp, struct scx_cgroup_init_
 	return group_init(cgrp, args->weight);
 }
 
-void BPF_STRUCT_OPS(cfs_cgroup_exit, struct cgroup *cgrp)
-{
-	group_exit(cgrp);
-}
-
-void BPF_STRUCT_OPS(cfs_cgroup_move, struct task_struct *p, struct cgroup *from, struct cgroup *to)
-{
-	cfs_move(p, to);
-}
-
-void BPF_STRUCT_OPS(cfs_cgroup_set_weight, struct cgroup *cgrp, u32 weight)
-{
-	group_set_weight(cgrp, weight);
-}
-
 /* All but enqueue, tick, disable, init_task, exit_task, init and the name. */
 #define CFS_OPS                                                                                 \
 	FAIR_OPS, .select_cpu = (void *)cfs_select_cpu, .update_idle = (void *)cfs_update_idle, \
-		.yield = (void *)cfs_yield, .cgroup_init = (void *)cfs_cgroup_init,             \
-		.cgroup_exit = (void *)cfs_cgroup_exit, .cgroup_move = (void *)cfs_cgroup_move, \
-		.cgroup_set_weight = (void *)cfs_cgroup_set_weight
+		.yield = (void *)cfs_yield, .cgroup_init = (void *)cfs_cgroup_init
 
 #endif

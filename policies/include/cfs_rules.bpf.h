@@ -46,12 +46,14 @@ struct cfs_stats stats;
 u64 latency, min_granularity, wakeup_granularity;
 u32 nr_latency; /* clients that a period has room for */
 
-#define FAIR_GROUPS
 #define NR_GROUPS 512
+#ifndef CGROUPS_DEFAULT
+#define CGROUPS_DEFAULT false
+#endif
 
 /* Of those that take part in a CPU's queue or in that of a group there, not in queues below. */
 struct entity_queue {
-	u32 root; /* a group's; the CPU's is where it always is */
+	u32 root;
 	u32 nr;
 	u64 load;
 };
@@ -70,6 +72,7 @@ struct own_queue {
 };
 
 #include "fair_queue.bpf.h"
+#include "fair_groups.bpf.h"
 #include "fair_balance.bpf.h"
 #include "fair_ops.bpf.h"
 
@@ -172,9 +175,9 @@ static void advanced(u32 slot, s64 by)
 }
 
 /* What fair_balance.bpf.h goes by: of the CPU's own queue, with groups at their weights. */
-static void renew_load(u32 cpu)
+static u64 load_on(u32 cpu)
 {
-	queue_of(cpu)->load = queue_of(cpu)->own.queue.load;
+	return queue_of(cpu)->own.queue.load;
 }
 
 /* (place_entity, set_task_cpu) */
@@ -201,7 +204,6 @@ static void join(u32 slot, u32 cpu)
 	}
 	c->slept = false;
 	join_queue(c, cpu);
-	renew_load(cpu);
 	family_wants(slot, true);
 }
 
@@ -215,7 +217,6 @@ static void leave(u32 slot, bool sleeps)
 	q->load -= c->weight;
 	group_leaves(above(slot), c->last_cpu);
 	leave_queue(c);
-	renew_load(c->last_cpu);
 	family_wants(slot, false);
 }
 
@@ -225,27 +226,8 @@ static void reweigh(u32 slot, u32 weight)
 
 	if (c->home) {
 		queue_in(above(slot), c->last_cpu)->load += (s64)weight - c->weight;
-		renew_load(c->last_cpu);
 	}
 	c->weight = weight;
-}
-
-/* The client is in another group from here on. */
-static void regroup(u32 slot, u32 group)
-{
-	struct client *c = client_at(slot);
-	bool waited = c->waits, took_part = c->home;
-
-	stop_waiting(slot);
-	if (took_part)
-		leave(slot, false);
-	group_at(group)->users++;
-	group_give_back(c->own.group);
-	c->own.group = group;
-	if (took_part)
-		join(slot, c->last_cpu);
-	if (waited)
-		start_waiting(slot);
 }
 
 static void ask(u32 slot, struct task_struct *p)
@@ -270,7 +252,7 @@ static u32 pick(u32 cpu, u32 prev)
 	/* In a group it competes in what the group does: for a moment it waits there too. */
 	if (prev && above(prev))
 		start_waiting(prev);
-	first = tree_first(queue_of(cpu)->root);
+	first = tree_first(*root_in(0, cpu));
 	if (prev && !above(prev) &&
 	    (!first || client_at(prev)->vruntime < client_at(first)->vruntime))
 		return prev;
@@ -282,6 +264,34 @@ static u32 pick(u32 cpu, u32 prev)
 
 static void begin(u32 slot, bool again)
 {
+}
+
+static void gets_cpu(u32 slot, u32 cpu)
+{
+}
+
+static void gives_cpu(u32 slot)
+{
+}
+
+static bool tick_above(u32 slot)
+{
+	return false;
+}
+
+static bool is_aside(u32 slot)
+{
+	return false;
+}
+
+static void not_aside(u32 slot)
+{
+}
+
+/* Only cgroups are groups. */
+static u32 group_in(u32 slot, u32 group)
+{
+	return group;
 }
 
 /* (check_preempt_tick) */
@@ -297,7 +307,7 @@ static u64 time_left(u32 slot)
 	return slice ? slice : 1;
 }
 
-static bool notices(u32 cpu)
+static bool notices(u32 cpu, u32 slot)
 {
 	return false;
 }
@@ -340,45 +350,6 @@ static __attribute__((noinline)) bool preempts(u32 cpu, u32 slot, bool comes_fir
 	if (comes_first_time)
 		return c->vruntime < running->vruntime;
 	return !no_wakeup_preempt && c->vruntime + (s64)granularity < running->vruntime;
-}
-
-/* A new task, in its cgroup. */
-static s32 cfs_new_task(struct task_struct *p, struct scx_init_task_args *args)
-{
-	u32 group = cgroups && kernel_has_field(args->cgroup) && args->cgroup
-			    ? group_of(args->cgroup)
-			    : 0;
-	s32 err = fair_init_task(p);
-	u32 slot;
-
-	if (err)
-		return err;
-	slot = slot_of(p);
-	bpf_spin_lock(&lock);
-	regroup(slot, group);
-	bpf_spin_unlock(&lock);
-	return 0;
-}
-
-/* It is gone. */
-static void cfs_task_gone(struct task_struct *p)
-{
-	u32 slot = slot_of(p);
-
-	fair_disable(p);
-	bpf_spin_lock(&lock);
-	regroup(slot, 0);
-	bpf_spin_unlock(&lock);
-	fair_exit_task(p);
-}
-
-static void cfs_move(struct task_struct *p, struct cgroup *to)
-{
-	u32 slot = slot_of(p), group = group_of(to);
-
-	bpf_spin_lock(&lock);
-	regroup(slot, group);
-	bpf_spin_unlock(&lock);
 }
 
 static u64 scaled(u64 ns, u64 factor, u64 limit)

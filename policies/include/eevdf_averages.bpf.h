@@ -9,6 +9,7 @@
 
 #define FULL	   1024 /* of what a CPU can do (SCHED_CAPACITY_SCALE) */
 #define LIST_PLACE 65536
+#define SET_ASIDE  (NR_SLOTS + 2 * MAX_CPUS) /* of a queue: where its list begins */
 
 const volatile bool no_balance_fork help_text("new tasks begin as if they woke up where they were "
 					      "made, after a long sleep");
@@ -39,13 +40,23 @@ struct client_average {
 	u64 expected; /* of FULL, what it needs when it is awake (util_est) */
 	u32 attached; /* CPU + 1 */
 	u32 noted_at; /* period in which that was noted */
+	u32 group;    /* there: */
+	u32 queue;    /* to which its load belongs */
 	bool known;
 };
+
+static void age_group_queue(struct entity_queue *q);
+static void load_came(u32 slot);
+static void load_left(u32 queue);
+static u32 queue_for(u32 group, u32 cpu);
 
 struct cpu_averages cpu_averages[MAX_CPUS];
 struct client_average client_averages[NR_SLOTS];
 
-/* Rings; the place after all slots plus the number of a CPU is where its own begins. */
+/*
+ * Rings; the place after all slots plus the number of a CPU is where its own begins. Those of
+ * tasks that are set aside: see eevdf_limits.bpf.h.
+ */
 u32 list_older[LIST_PLACE];
 u32 list_newer[LIST_PLACE];
 
@@ -70,6 +81,16 @@ static u64 decayed(u64 value, u64 ns)
 	return ((value >> (periods >> 25)) * left) >> 15;
 }
 
+/* The load of a queue, on whichever CPU that is. */
+static u64 *load_average_of(u32 queue)
+{
+	u32 cpu = queue;
+
+	/* The compiler must not know of the bound, of which the verifier does not. */
+	asm volatile("" : "+r"(cpu));
+	return queue < MAX_CPUS ? &averages_of(cpu)->load : &queue_at(queue)->load_average;
+}
+
 static u64 towards(u64 value, u64 target, u64 ns)
 {
 	return decayed(value, ns) + target - decayed(target, ns);
@@ -89,7 +110,7 @@ static __attribute__((noinline)) void age(u32 cpu, u64 now)
 	u64 ns = age_at(now, a->aged_at), runs = is_less(0, q->running);
 
 	a->aged_at = max_s64(a->aged_at, now);
-	a->load = towards(a->load, q->load, ns);
+	a->load = towards(a->load, load_on(cpu), ns);
 	a->used = towards(a->used, runs * FULL, ns);
 	a->runnable = towards(a->runnable, (q->nr_waiting + runs) * FULL, ns);
 }
@@ -223,18 +244,28 @@ static void expect_less(u32 slot, u32 cpu, bool sleeps)
 		a->expected -= (u64)(fell + 3) / 4;
 }
 
-/* (detach_entity_load_avg) */
-static void detach(const struct client_average *a)
+/* Before anything changes in a queue of a part of a group. (update_cfs_rq_load_avg) */
+static void age_queue(struct entity_queue *q)
 {
+	if (cgroups && q->owner)
+		age_group_queue(q);
+}
+
+/* (detach_entity_load_avg) */
+static void detach(u32 slot)
+{
+	const struct client_average *a = average_of(slot);
 	struct cpu_averages *from = averages_of(a->attached - 1);
 
-	less(&from->load, a->load);
+	less(load_average_of(a->queue), a->load);
+	if (cgroups && a->queue >= MAX_CPUS)
+		load_left(a->queue);
 	less(&from->used, a->used);
 	less(&from->runnable, a->runnable);
 }
 
 /* What it was goes with it to @cpu. (attach_entity_load_avg) */
-static __attribute__((noinline)) void attach(u32 slot, u32 cpu, u64 now)
+static __attribute__((noinline)) void attach_anew(u32 slot, u32 cpu, u64 now)
 {
 	struct client_average *a = average_of(slot);
 	struct cpu_averages *to = averages_of(cpu);
@@ -244,14 +275,26 @@ static __attribute__((noinline)) void attach(u32 slot, u32 cpu, u64 now)
 		begin_average(slot, cpu);
 	}
 	load_of(slot, now);
-	if (a->attached == cpu + 1)
-		return;
 	if (a->attached)
-		detach(a);
-	to->load += a->load;
+		detach(slot);
+	a->group = client_at(slot)->own.group;
+	a->queue = queue_for(a->group, cpu);
+	*load_average_of(a->queue) += a->load;
 	to->used += a->used;
 	to->runnable += a->runnable;
 	a->attached = cpu + 1;
+	if (cgroups && a->queue >= MAX_CPUS)
+		load_came(slot);
+}
+
+static void attach(u32 slot, u32 cpu, u64 now)
+{
+	const struct client_average *a = average_of(slot);
+
+	if (a->attached != cpu + 1 || (cgroups && a->group != client_at(slot)->own.group))
+		attach_anew(slot, cpu, now);
+	else
+		load_of(slot, now);
 }
 
 /* It is dead, or of another class. (task_dead_fair) */
@@ -262,7 +305,7 @@ static void forget_average(u32 slot, u64 now)
 	if (a->attached) {
 		age(a->attached - 1, now);
 		load_of(slot, now);
-		detach(a);
+		detach(slot);
 	}
 	*a = (struct client_average){};
 }
@@ -274,7 +317,7 @@ static void reweigh_average(u32 slot, u32 old, u32 weight)
 	u64 load = a->load * weight / old;
 
 	if (a->attached)
-		averages_of(a->attached - 1)->load += load - a->load;
+		*load_average_of(a->queue) += load - a->load;
 	a->load = load;
 }
 
@@ -313,14 +356,23 @@ static void list_in(u32 slot, u32 cpu)
 	list_in_after(slot, newest_of(cpu));
 }
 
+static u32 aside_of(u32 queue)
+{
+	return SET_ASIDE + queue % NR_QUEUES;
+}
+
+static void begin_list(u32 place)
+{
+	list_older[place % LIST_PLACE] = place;
+	list_newer[place % LIST_PLACE] = place;
+}
+
 static void lists_init(void)
 {
 	u32 cpu;
 
-	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++) {
-		list_older[list_of(cpu) % LIST_PLACE] = list_of(cpu);
-		list_newer[list_of(cpu) % LIST_PLACE] = list_of(cpu);
-	}
+	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++)
+		begin_list(list_of(cpu));
 }
 
 #endif

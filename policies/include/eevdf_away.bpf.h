@@ -7,11 +7,7 @@
 #ifndef ROTA_EEVDF_AWAY_BPF_H
 #define ROTA_EEVDF_AWAY_BPF_H
 
-#define CLOCK_MONOTONIC 1 /* ABI */
-
-static long (*const bpf_timer_init)(struct bpf_timer *timer, void *map, u64 flags) = (void *)169;
-static long (*const bpf_timer_set_callback)(struct bpf_timer *timer, void *callback) = (void *)170;
-static long (*const bpf_timer_start)(struct bpf_timer *timer, u64 ns, u64 flags) = (void *)171;
+#include "timers.bpf.h"
 
 struct away_timer {
 	struct bpf_timer timer;
@@ -35,7 +31,7 @@ static __attribute__((noinline)) u32 waits_at_away(u32 cpu)
 
 	bpf_spin_lock(&lock);
 	if (is_away(cpu) && queue_of(cpu)->nr_waiting)
-		slot = first_client(tree_first(queue_of(cpu)->root));
+		slot = first_waiting(cpu);
 	bpf_spin_unlock(&lock);
 	return slot;
 }

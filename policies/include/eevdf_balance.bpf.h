@@ -56,8 +56,6 @@ struct survey {
 
 struct survey survey;
 
-static bool notices(u32 cpu);
-
 static struct cpu_balance *balance_of(u32 cpu)
 {
 	return &cpu_balances[cpu % MAX_CPUS];
@@ -157,7 +155,10 @@ static bool can_move(u32 slot, u32 cpu, u64 now)
 
 	if (!c->waits || (c->delayed && survey.left) || !slot_may_use(slot, cpu))
 		return false;
-	if (!failed && !no_place_lag && queue_of(cpu)->nr && !is_eligible(c))
+	if (are_limited() && is_throttled_on(slot, cpu))
+		return false;
+	if (!failed && !no_place_lag && queue_at(queue_for(c->own.group, cpu))->nr &&
+	    !is_eligible(c))
 		return false;
 	return failed >= hot || is_idle_task(c) || !c->stopped_at ||
 	       now - c->stopped_at >= MIGRATION_COST_NS;
@@ -167,7 +168,7 @@ static bool can_move(u32 slot, u32 cpu, u64 now)
 static __attribute__((noinline)) void consider(u32 slot, u32 cpu, u64 now)
 {
 	u32 from = client_at(slot)->home - 1;
-	u64 load = max_s64(load_there(load_of(slot, now), from, now), 1);
+	u64 load = max_s64(load_there(flat_load(slot, load_of(slot, now)), from, now), 1);
 	u64 counts;
 
 	if (has_domains()) {
@@ -179,7 +180,7 @@ static __attribute__((noinline)) void consider(u32 slot, u32 cpu, u64 now)
 	survey.moves = (survey.left || counts <= survey.imbalance) && can_move(slot, cpu, now);
 	if (survey.moves) {
 		charge_clock(queue_of(from)->running, now);
-		queue_of(from)->gives_way |= notices(from);
+		queue_of(from)->gives_way |= notices_in(client_at(slot)->own.around);
 		attach(slot, cpu, now);
 		stop_waiting(slot);
 		leave(slot, false);

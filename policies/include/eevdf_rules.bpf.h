@@ -15,6 +15,15 @@ struct own_part {
 	s64 protected_to; /* virtual time until which none takes the CPU */
 	s64 lag;	  /* while away or delayed */
 	u64 slice_ns;	  /* what it requests */
+	u32 group;	  /* its cgroup's, or the one that it is a part of */
+	u32 around;	  /* the queue in which it takes part, or did last: */
+	u32 above;	  /* that of this part of a group; 0: its CPU's own */
+	u32 mine;	  /* the queue of a part of a group; 0: it is a task */
+	u32 aside;	  /* the queue for which it is set aside, 0: it is not */
+	u32 session;	  /* its */
+	bool in_cgroup;	  /* and not in the root one */
+	bool changed;	  /* a part, in its queue: see settle() */
+	bool is_paid;	  /* and it slept, and was picked */
 	bool has_rel_deadline;
 	u8 policy;	  /* POLICY_… */
 	bool counts_idle; /* in its queue's nr_idle */
@@ -24,16 +33,68 @@ struct own_part {
 };
 
 struct own_queue {
+	u32 chain;    /* the part of a group in which the task is that runs or ran last, or 0 */
+	bool cancels; /* this decision does not heed protected_to */
+	u32 nr_idle;  /* of nr, those of SCHED_IDLE (h_nr_idle) */
+	bool hurries; /* only they are left since it balanced */
+};
+
+/* Of those that compete: in a CPU's own queue, or in that of a part of a group. (cfs_rq) */
+struct entity_queue {
+	u32 root; /* of the tree of those that wait */
+	u32 nr;
+	u64 load;	  /* weight of those that take part */
 	s64 zero;	  /* virtual time from which sum counts */
 	s64 weighted_sum; /* of weight × (vruntime - zero) */
-	bool cancels;	  /* this decision does not heed protected_to */
-	u32 nr_idle;	  /* of nr, those of SCHED_IDLE (h_nr_idle) */
-	bool hurries;	  /* only they are left since it balanced */
+	u32 owner;	  /* the part of a group, 0: the queue is the CPU's own */
+	u32 curr;	  /* what has the CPU here, and is not in the tree: a task or a part */
+	/* Of a part of a group: */
+	u64 load_average, aged_at;
+	u64 counted, counted_at; /* of that in the group's sum (tg_load_avg_contrib) */
+	s64 left_ns;		 /* of CPU time, if the group is limited (runtime_remaining) */
+	bool throttled;		 /* none is left */
+	u32 next_free;
 };
+
+#define NR_QUEUES	16384 /* the first of them are the CPUs' own */
+#define NR_GROUPS	512
+#define CGROUPS_DEFAULT true
 
 #define TREE_NOTES
 #include "fair_queue.bpf.h"
+#include "fair_groups.bpf.h"
 #include "eevdf_numbers.bpf.h"
+
+struct entity_queue entity_queues[NR_QUEUES];
+
+static struct entity_queue *queue_at(u32 index)
+{
+	return &entity_queues[index % NR_QUEUES];
+}
+
+static struct entity_queue *queue_around(const struct client *c)
+{
+	return queue_at(c->own.around);
+}
+
+/* The CPU's own. */
+static u32 first_queue(u32 cpu)
+{
+	return cpu % MAX_CPUS;
+}
+
+/* What fair_balance.bpf.h goes by: groups count as one. */
+static u64 load_on(u32 cpu)
+{
+	return queue_at(first_queue(cpu))->load;
+}
+
+/* The part of a group in the queue of which it takes part, 0: it is in the CPU's own. */
+static u32 above(u32 slot)
+{
+	return cgroups ? client_at(slot)->own.above : 0;
+}
+
 #include "eevdf_averages.bpf.h"
 
 /* BPF divides signed numbers from Linux 6.7 on only. Rounds towards zero. */
@@ -72,16 +133,16 @@ static void rules_init(void)
 }
 
 /* V, rounded down: a task with just that is eligible. (avg_vruntime) */
-static s64 average(struct cpu_queue *q)
+static s64 average(struct entity_queue *q)
 {
-	s64 sum = q->own.weighted_sum, delta;
+	s64 sum = q->weighted_sum, delta;
 
 	if (!q->load)
-		return q->own.zero;
+		return q->zero;
 	delta = sum < 0 ? -(s64)(((u64)-sum + q->load - 1) / q->load) : (s64)(sum / q->load);
-	q->own.zero += delta;
-	q->own.weighted_sum -= delta * (s64)q->load;
-	return q->own.zero;
+	q->zero += delta;
+	q->weighted_sum -= delta * (s64)q->load;
+	return q->zero;
 }
 
 /* Is it of SCHED_IDLE? (task_has_idle_policy) */
@@ -96,6 +157,13 @@ static bool is_batch_or_idle(const struct client *c)
 	return c->own.policy == POLICY_BATCH || is_idle_task(c);
 }
 
+/* A task that takes part is of SCHED_IDLE, or is not any more. */
+static void count_idle(struct client *c)
+{
+	home_of(c)->own.nr_idle += is_idle_task(c) - c->own.counts_idle;
+	c->own.counts_idle = is_idle_task(c);
+}
+
 /* Only such tasks take part there. (sched_idle_rq) */
 static bool has_idle_tasks_only(u32 cpu)
 {
@@ -108,30 +176,29 @@ static bool has_idle_tasks_only(u32 cpu)
  * A client that outweighs the others can begin far from their V, as it pulls V to itself. Its
  * own place becomes the zero point then, or the sum would not fit.
  */
-static void count_in(struct client *c, u32 cpu)
+static void count_in(struct client *c)
 {
-	struct cpu_queue *q = queue_of(cpu);
-	s64 from_zero = c->vruntime - q->own.zero;
+	struct entity_queue *q = queue_around(c);
+	s64 from_zero = c->vruntime - q->zero;
 	/* All bits if it outweighs them. No branch, of which the verifier would follow both ways.
 	 */
 	s64 heavy = (s64)(q->load - c->weight) >> 63;
 
-	c->own.counts_idle = is_idle_task(c);
-	q->own.nr_idle += c->own.counts_idle;
-	q->own.zero += from_zero & heavy;
-	q->own.weighted_sum += from_zero * ((-(s64)q->load & heavy) | ((s64)c->weight & ~heavy));
-	join_queue(c, cpu);
+	q->zero += from_zero & heavy;
+	q->weighted_sum += from_zero * ((-(s64)q->load & heavy) | ((s64)c->weight & ~heavy));
+	age_queue(q);
+	q->nr++;
+	q->load += c->weight;
 }
 
 static void count_out(struct client *c)
 {
-	struct cpu_queue *q = home_of(c);
+	struct entity_queue *q = queue_around(c);
 
-	q->own.weighted_sum -= (c->vruntime - q->own.zero) * c->weight;
-	q->own.nr_idle -= c->own.counts_idle;
-	leave_queue(c);
-	/* (dequeue_entities) */
-	q->own.hurries |= !c->own.counts_idle & (q->own.nr_idle != 0) & (q->own.nr_idle == q->nr);
+	q->weighted_sum -= (c->vruntime - q->zero) * c->weight;
+	age_queue(q);
+	q->nr--;
+	q->load -= c->weight;
 }
 
 /* A request is over: the next one follows. (update_deadline) */
@@ -139,34 +206,34 @@ static void advanced(u32 slot, s64 by)
 {
 	struct client *c = client_at(slot);
 
-	home_of(c)->own.weighted_sum += by * c->weight;
+	queue_around(c)->weighted_sum += by * c->weight;
 	if (c->vruntime < c->own.deadline)
 		return;
 	stats.requests++;
 	c->own.deadline = c->vruntime + virtual_ns(c->own.slice_ns, c->weight);
 }
 
-/* The slices of those that take part, but for one that is about to be put back. */
-static u64 least_slice(const struct cpu_queue *q, u64 slice_ns)
+/* The slices of those that take part in a queue, but for one that is about to be put back. */
+static u64 least_slice(const struct entity_queue *q, u64 slice_ns)
 {
-	const struct client *running = client_at(q->running), *root = client_at(q->root);
+	const struct client *curr = client_at(q->curr), *root = client_at(q->root);
 
-	if (q->running)
-		slice_ns = min_s64(slice_ns, running->own.slice_ns);
+	if (q->curr)
+		slice_ns = min_s64(slice_ns, curr->own.slice_ns);
 	return min_s64(slice_ns, root->own.least_slice_ns);
 }
 
-static u64 most_slice(const struct cpu_queue *q, u64 slice_ns)
+static u64 most_slice(const struct entity_queue *q, u64 slice_ns)
 {
-	const struct client *running = client_at(q->running), *root = client_at(q->root);
+	const struct client *curr = client_at(q->curr), *root = client_at(q->root);
 
-	if (q->running)
-		slice_ns = max_s64(slice_ns, running->own.slice_ns);
+	if (q->curr)
+		slice_ns = max_s64(slice_ns, curr->own.slice_ns);
 	return max_s64(slice_ns, root->own.most_slice_ns);
 }
 
 /* Not more than the longest slice and a tick, in either direction. (entity_lag) */
-static s64 lag_of(const struct client *c, struct cpu_queue *q)
+static s64 lag_of(const struct client *c, struct entity_queue *q)
 {
 	u64 most_ns = most_slice(q, c->own.slice_ns) + tick_ns;
 	s64 limit = virtual_ns(most_ns, c->weight);
@@ -177,7 +244,7 @@ static s64 lag_of(const struct client *c, struct cpu_queue *q)
 /* One that slept and took part has worked off its debt, but gains nothing. (update_entity_lag) */
 static void note_lag(struct client *c)
 {
-	s64 lag = lag_of(c, home_of(c));
+	s64 lag = lag_of(c, queue_around(c));
 
 	if (c->delayed) {
 		lag = max_s64(lag, c->own.lag);
@@ -189,17 +256,17 @@ static void note_lag(struct client *c)
 
 static bool is_eligible(const struct client *c)
 {
-	return c->vruntime <= average(home_of(c));
+	return c->vruntime <= average(queue_around(c));
 }
 
 /*
  * The client moves the average by being added to it. So that it has its lag then, it begins
  * with more of it now. (place_entity)
  */
-static void place(u32 slot, u32 cpu)
+static void place(u32 slot)
 {
 	struct client *c = client_at(slot);
-	struct cpu_queue *q = queue_of(cpu);
+	struct entity_queue *q = queue_around(c);
 	u64 slice = virtual_ns(c->own.slice_ns, c->weight);
 	s64 lag = 0;
 
@@ -217,36 +284,7 @@ static void place(u32 slot, u32 cpu)
 			slice /= 2;
 		c->own.deadline = c->vruntime + slice;
 	}
-	count_in(c, cpu);
-}
-
-/* A task that was moved is not hot. (enqueue_entity) */
-static void join(u32 slot, u32 cpu)
-{
-	struct client *c = client_at(slot);
-
-	if (c->last_cpu != cpu)
-		c->stopped_at = 0;
-	list_in(slot, cpu);
-	if (!c->delayed)
-		expect(slot, cpu);
-	place(slot, cpu);
-}
-
-/* (dequeue_entity) */
-static void leave(u32 slot, bool sleeps)
-{
-	struct client *c = client_at(slot);
-
-	note_lag(c);
-	if (!sleeps && !no_place_rel_deadline) {
-		c->own.deadline -= c->vruntime;
-		c->own.has_rel_deadline = true;
-	}
-	list_out(slot);
-	if (!c->delayed)
-		expect_less(slot, c->home - 1, sleeps);
-	count_out(c);
+	count_in(c);
 }
 
 /* Lag and deadline keep their real distance to V. (reweight_entity) */
@@ -254,12 +292,13 @@ static void reweigh(u32 slot, u32 weight)
 {
 	struct client *c = client_at(slot);
 	s64 old = c->weight, v, protected_for = 0;
-	u32 cpu = c->home - 1;
 
+	if (weight == old)
+		return;
 	reweigh_average(slot, old, weight);
 	if (c->home) {
-		v = average(home_of(c));
-		c->own.lag = lag_of(c, home_of(c));
+		v = average(queue_around(c));
+		c->own.lag = lag_of(c, queue_around(c));
 		c->own.deadline -= v;
 		protected_for = max_s64(c->own.protected_to - v, 0);
 		count_out(c);
@@ -268,7 +307,7 @@ static void reweigh(u32 slot, u32 weight)
 		c->own.lag = divide(c->own.lag * old, weight);
 		c->vruntime = v - c->own.lag;
 		c->weight = weight;
-		count_in(c, cpu);
+		count_in(c);
 		return;
 	}
 	c->own.lag = divide(c->own.lag * old, weight);
@@ -282,15 +321,16 @@ static void reweigh(u32 slot, u32 weight)
  * may be on its way to the CPU, neither there nor in the tree: if then none is eligible,
  * the one with the least vruntime is it. (pick_eevdf)
  */
-static __attribute__((noinline)) u32 earliest_eligible(struct cpu_queue *q, u32 prev)
+static __attribute__((noinline)) u32 earliest_eligible(struct cpu_queue *cpu_queue,
+						       struct entity_queue *q, u32 prev)
 {
 	s64 v = average(q);
 	const struct client *p = client_at(prev);
 	bool is_due = prev && p->vruntime <= v;
 	u32 at = q->root;
 
-	q->picked = prev;
-	if (is_due && !q->own.cancels && p->vruntime < p->own.protected_to)
+	cpu_queue->picked = prev;
+	if (is_due && !cpu_queue->own.cancels && p->vruntime < p->own.protected_to)
 		at = 0;
 	if (!prev)
 		v = max_s64(v, client_at(at)->own.least_vruntime);
@@ -304,12 +344,14 @@ static __attribute__((noinline)) u32 earliest_eligible(struct cpu_queue *q, u32 
 		}
 		if (client_at(at)->vruntime <= v) {
 			if (!is_due || client_at(at)->own.deadline <= p->own.deadline)
-				q->picked = at;
+				cpu_queue->picked = at;
 			break;
 		}
 		at = node_at(at)->right;
 	}
-	return q->picked;
+	return cpu_queue->picked;
 }
+
+#include "eevdf_groups.bpf.h"
 
 #endif

@@ -56,7 +56,7 @@ static bool is_free_for(u32 slot, u32 cpu)
 static bool attracts(u32 slot, u32 here, u32 prev, bool sync, u32 pct)
 {
 	s64 mine = averages_of(here)->load, theirs = averages_of(prev)->load, now_load;
-	s64 load = load_there(average_of(slot)->load, prev, bpf_ktime_get_ns());
+	s64 load = load_there(flat_load(slot, average_of(slot)->load), prev, bpf_ktime_get_ns());
 
 	if (!no_wa_idle) { /* (wake_affine_idle) */
 		if (idles(here) && (!has_domains() || share_cache(here, prev)))
@@ -69,8 +69,10 @@ static bool attracts(u32 slot, u32 here, u32 prev, bool sync, u32 pct)
 	if (no_wa_weight)
 		return false;
 	if (sync) { /* (wake_affine_weight) */
+		u32 running = queue_of(here)->running;
+
 		now_load = load_there(
-			average_of(queue_of(here)->running)->load, here, bpf_ktime_get_ns());
+			flat_load(running, average_of(running)->load), here, bpf_ktime_get_ns());
 		if (now_load > mine)
 			return true;
 		mine -= now_load;

@@ -44,7 +44,7 @@ static u64 load_with_others(u32 cpu, u64 now)
 	const struct cpu_queue *q = queue_of(cpu);
 	bool others = is_away(cpu) && !q->switches && now - q->away_since >= SHORT_NS;
 
-	return q->load + (others ? OTHERS_WEIGHT : 0);
+	return load_on(cpu) + (others ? OTHERS_WEIGHT : 0);
 }
 
 /* For ops.select_cpu, without the lock: what is read here may be old, and any CPU is right. */
@@ -111,7 +111,7 @@ static u32 first_of_busiest(u32 cpu, u64 now)
 		if (load <= most)
 			continue;
 		seen = loop_start;
-		slot = movable(first_client(tree_first(q->root)), cpu, &seen);
+		slot = movable(first_waiting(other), cpu, &seen);
 		if (!slot)
 			continue;
 		most = load;
@@ -156,11 +156,11 @@ static u32 balance(u32 cpu, u64 now)
 	q->next_balance = now + balance_interval_ns * nr_cpus;
 	slot = nr_waiting > q->nr_waiting ? first_of_busiest(cpu, now) : 0;
 	load = slot ? load_with_others(client_at(slot)->home - 1, now) : 0;
-	if (load * 100 <= q->load * imbalance_pct) {
+	if (load * 100 <= load_on(cpu) * imbalance_pct) {
 		q->in_vain = 0;
 		return 0;
 	}
-	most = (load - q->load) / 2;
+	most = (load - load_on(cpu)) / 2;
 	in_vain = q->in_vain < 16 ? q->in_vain : 16;
 	while (slot && can_loop()) {
 		u64 weight = flat_weight(slot);

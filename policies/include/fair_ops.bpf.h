@@ -7,9 +7,12 @@
  *  - lies_down(slot): one that took part sleeps;
  *  - pick(cpu, prev): the task to run next, in the tree or @prev (0: none); 0: no task;
  *  - begin(slot, again): it was picked, again or anew;
+ *  - gets_cpu(slot, cpu), gives_cpu(slot): it is about to run, and takes part there; it has run;
+ *  - tick_above(slot): it runs at a tick; true: it must not go on;
+ *  - is_aside(slot): it is runnable, but must not run now; not_aside(slot): that is over;
  *  - time_left(slot): CPU time until the next decision;
  *  - is_over(slot): that is at this tick;
- *  - notices(cpu): the task that runs there was just charged, as another comes: it has to yield;
+ *  - notices(cpu, slot): what runs there was just charged, as @slot comes: it has to yield;
  *  - preempts(cpu, slot, comes_first_time): whether it preempts the task that runs there;
  *  - goes_on(): a task that is taken out where it runs and put back, as the kernel changes its
  *    nice value, CPUs or group, goes on with its turn. If that ends, has less weight than before,
@@ -30,7 +33,12 @@ static u32 pick(u32 cpu, u32 prev);
 static void begin(u32 slot, bool again);
 static u64 time_left(u32 slot);
 static bool is_over(u32 slot);
-static bool notices(u32 cpu);
+static bool notices(u32 cpu, u32 slot);
+static void gets_cpu(u32 slot, u32 cpu);
+static void gives_cpu(u32 slot);
+static bool tick_above(u32 slot);
+static bool is_aside(u32 slot);
+static void not_aside(u32 slot);
 static bool preempts(u32 cpu, u32 slot, bool comes_first_time);
 static bool goes_on(void);
 static bool is_lazy(void);
@@ -73,6 +81,10 @@ static void fair_enqueue(struct task_struct *p)
 
 	bpf_spin_lock(&lock);
 	time_is(now);
+	if (is_aside(slot)) {
+		bpf_spin_unlock(&lock);
+		return;
+	}
 	a->comes = c->home != cpu + 1 || c->delayed; /* else it is back from the CPU */
 	a->is_new = !c->known;
 	a->preempts = false;
@@ -83,7 +95,7 @@ static void fair_enqueue(struct task_struct *p)
 		reweigh(slot, weight);
 	if (a->comes) {
 		charge_clock(q->running, now);
-		a->preempts = q->running && notices(cpu);
+		a->preempts = q->running && notices(cpu, slot);
 		enter(p, slot, cpu);
 	}
 	start_waiting(slot);
@@ -154,11 +166,13 @@ void BPF_STRUCT_OPS(fair_running, struct task_struct *p)
 	before_change(slot, cpu, now);
 	note_start(slot, cpu, now);
 	/* It waits, or takes part elsewhere, if the kernel did not ask or a change raced. */
+	not_aside(slot);
 	stop_waiting(slot);
 	if (c->delayed)
 		take_out(slot, true);
 	move_in(slot, cpu);
 	ask(slot, p);
+	gets_cpu(slot, cpu);
 	begin_charging(c, now, used_ns);
 	comes_back(cpu, now);
 	queue_of(cpu)->running = slot;
@@ -190,6 +204,7 @@ void BPF_STRUCT_OPS(fair_stopping, struct task_struct *p, bool runnable)
 	client_at(slot)->off = !runnable;
 	q->running = 0;
 	q->away_since = now;
+	gives_cpu(slot);
 	bpf_spin_unlock(&lock);
 	put_aside(p, runnable);
 }
@@ -204,12 +219,13 @@ static void fair_tick(struct task_struct *p)
 {
 	u32 slot = slot_of(p), cpu = scx_bpf_task_cpu(p), pulled;
 	u64 used_ns = p->se.sum_exec_runtime, now = bpf_ktime_get_ns();
-	bool over;
+	bool over, stops;
 
 	bpf_spin_lock(&lock);
 	time_is(now);
 	charge_used(slot, used_ns);
-	over = queue_of(cpu)->gives_way || (queue_of(cpu)->nr > 1 && is_over(slot));
+	stops = tick_above(slot);
+	over = stops || queue_of(cpu)->gives_way || (queue_of(cpu)->nr > 1 && is_over(slot));
 	pulled = pull_at_tick(cpu, now);
 	over = over || (pulled && preempts(cpu, pulled, false));
 	bpf_spin_unlock(&lock);
@@ -228,6 +244,7 @@ void BPF_STRUCT_OPS(fair_quiescent, struct task_struct *p, u64 deq_flags)
 	bpf_spin_lock(&lock);
 	time_is(now);
 	before_change(slot, c->last_cpu, now);
+	not_aside(slot);
 	stop_waiting(slot);
 	c->changes = !sleeps && c->off;
 	c->looks = p->flags & PF_EXITING || (home_of(c)->nr > 1 && is_over(slot));
@@ -259,6 +276,7 @@ static void fair_disable(struct task_struct *p)
 	u64 now = bpf_ktime_get_ns();
 
 	bpf_spin_lock(&lock);
+	not_aside(slot);
 	take_out(slot, true);
 	client_at(slot)->changes = false;
 	forget(slot, now);
@@ -275,6 +293,17 @@ static s32 fair_init_task(struct task_struct *p)
 	return 0;
 }
 
+/* A new task, in its cgroup. */
+static s32 fair_new_task(struct task_struct *p, struct scx_init_task_args *args)
+{
+	u32 group = group_of_new(args);
+	s32 err = fair_init_task(p);
+
+	if (!err && group)
+		group_move(slot_of(p), group);
+	return err;
+}
+
 static void fair_exit_task(struct task_struct *p)
 {
 	fair_disable(p);
@@ -282,15 +311,45 @@ static void fair_exit_task(struct task_struct *p)
 	slot_give_back(slot_of(p));
 }
 
+/* It is gone. */
+static void fair_task_gone(struct task_struct *p)
+{
+	u32 slot = slot_of(p);
+
+	fair_disable(p);
+	if (client_at(slot)->own.group)
+		group_leave(slot);
+	fair_exit_task(p);
+}
+
+void BPF_STRUCT_OPS(fair_cgroup_exit, struct cgroup *cgrp)
+{
+	group_exit(cgrp);
+}
+
+void BPF_STRUCT_OPS(fair_cgroup_move, struct task_struct *p, struct cgroup *from, struct cgroup *to)
+{
+	u32 slot = slot_of(p), group = group_of(to);
+
+	group_move(slot, group);
+}
+
+void BPF_STRUCT_OPS(fair_cgroup_set_weight, struct cgroup *cgrp, u32 weight)
+{
+	group_set_weight(cgrp, weight);
+}
+
 #ifndef FAIR_FLAGS
 #define FAIR_FLAGS SCX_OPS_KEEP_BUILTIN_IDLE
 #endif
 
 /* The callbacks that are here. */
-#define FAIR_OPS                                                                        \
-	.dispatch = (void *)fair_dispatch, .running = (void *)fair_running,             \
-	.stopping = (void *)fair_stopping, .quiescent = (void *)fair_quiescent,         \
-	.set_weight = (void *)fair_set_weight, .set_cpumask = (void *)fair_set_cpumask, \
-	.exit = (void *)record_exit, .flags = FAIR_FLAGS
+#define FAIR_OPS                                                                          \
+	.dispatch = (void *)fair_dispatch, .running = (void *)fair_running,               \
+	.stopping = (void *)fair_stopping, .quiescent = (void *)fair_quiescent,           \
+	.set_weight = (void *)fair_set_weight, .set_cpumask = (void *)fair_set_cpumask,   \
+	.cgroup_exit = (void *)fair_cgroup_exit, .cgroup_move = (void *)fair_cgroup_move, \
+	.cgroup_set_weight = (void *)fair_cgroup_set_weight, .exit = (void *)record_exit, \
+	.flags = FAIR_FLAGS
 
 #endif

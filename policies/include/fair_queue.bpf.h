@@ -10,11 +10,13 @@
  *  - leave(slot, sleeps): notes what the task comes back with, and calls leave_queue();
  *  - reweigh(slot, weight): the task's weight changes;
  *  - advanced(slot, by): the task's virtual time has just advanced by that.
- * With groups, which have queues within a CPU's, it defines FAIR_GROUPS before it, and after it
+ * and, as there are groups (fair_groups.bpf.h), which have queues within a CPU's,
  *  - tree_of(slot): the tree in which the task waits;
  *  - wait_above(slot), leave_above(slot): it has just come into or left that;
  *  - charge_above(slot, ns): it had the CPU for that long;
- *  - first_client(slot), next_client(slot): see below.
+ *  - first_waiting(cpu), next_client(slot): those that wait in all trees of a CPU, one by one;
+ *  - load_on(cpu): weight of those that take part on a CPU: groups count as one;
+ *  - flat_weight(slot): what a task's weight is worth in that.
  * With FAIR_ELEVATION defined before it, a task that received something weighs more for a while.
  * Everything here needs the lock.
  */
@@ -58,11 +60,9 @@ struct arrival {
 };
 
 struct cpu_queue {
-	u32 root;	/* of the tree of those that wait */
 	u32 nr;		/* clients that take part */
 	u32 nr_waiting; /* in the tree and not asleep */
 	u32 running;	/* the task that runs, 0: none */
-	u64 load;	/* weight of those that take part */
 	u64 next_balance;
 	u64 away_since; /* it runs a higher class, or is between two tasks; 0: neither */
 	bool switches;	/* a decision picked another task, which does not run yet */
@@ -106,57 +106,24 @@ static void leave(u32 slot, bool sleeps);
 static void reweigh(u32 slot, u32 weight);
 static void advanced(u32 slot, s64 by);
 
-#ifdef FAIR_GROUPS
 static u32 *tree_of(u32 slot);
 static void wait_above(u32 slot);
 static void leave_above(u32 slot);
 static void charge_above(u32 slot, s64 ns);
-static u32 first_client(u32 slot);
+static u32 first_waiting(u32 cpu);
 static u32 next_client(u32 slot);
+static u64 load_on(u32 cpu);
 static u64 flat_weight(u32 slot);
-#else
-static u32 *tree_of(u32 slot)
-{
-	return &home_of(client_at(slot))->root;
-}
-
-static void wait_above(u32 slot)
-{
-}
-
-static void leave_above(u32 slot)
-{
-}
-
-static void charge_above(u32 slot, s64 ns)
-{
-}
-
-/* The first client of those that are in a place of a CPU's tree: here it is one itself. */
-static u32 first_client(u32 slot)
-{
-	return slot;
-}
-
-/* The client after this one in all trees of the CPU, 0: it is the last. */
-static u32 next_client(u32 slot)
-{
-	return tree_next(slot);
-}
-
-/* What a client's weight is worth in the load of its CPU. */
-static u64 flat_weight(u32 slot)
-{
-	return client_at(slot)->weight;
-}
-#endif
 
 #ifdef FAIR_ELEVATION
 #include "elevated.bpf.h"
 #else
+u64 time_now;
+
 /* For the begin of callbacks. */
 static void time_is(u64 now)
 {
+	time_now = now;
 }
 #endif
 
@@ -190,7 +157,6 @@ static void join_queue(struct client *c, u32 cpu)
 	c->last_cpu = cpu;
 	c->known = true;
 	q->nr++;
-	q->load += c->weight;
 }
 
 static void leave_queue(struct client *c)
@@ -199,7 +165,6 @@ static void leave_queue(struct client *c)
 
 	c->home = 0;
 	q->nr--;
-	q->load -= c->weight;
 }
 
 static void start_waiting(u32 slot)
@@ -262,7 +227,7 @@ static void begin_charging(struct client *c, u64 now, u64 used_ns)
 }
 
 /* It has run for @ran_ns since charging began. Of less than was thought takes some back. */
-static void charge(u32 slot, u64 ran_ns)
+__kinline void charge(u32 slot, u64 ran_ns)
 {
 	struct client *c = client_at(slot);
 	s64 by = virtual_of(slot, ran_ns) - virtual_of(slot, c->ran_ns);

@@ -61,7 +61,7 @@ void BPF_STRUCT_OPS(family_disable, struct task_struct *p)
 
 s32 BPF_STRUCT_OPS(family_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
-	s32 err = cfs_new_task(p, args);
+	s32 err = fair_new_task(p, args);
 
 	if (!err)
 		own_weight[slot_of(p) & SLOT_MASK] = weight_of(p);
@@ -71,7 +71,7 @@ s32 BPF_STRUCT_OPS(family_init_task, struct task_struct *p, struct scx_init_task
 void BPF_STRUCT_OPS(family_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
 	forsake_family(p);
-	cfs_task_gone(p);
+	fair_task_gone(p);
 }
 
 /* All but init and the name. */

@@ -2,6 +2,7 @@
 //! Groups under `cfs`: cgroups compete by their weights, and members share what their group gets
 //! by theirs. Parts are calculated by hand; times are on one ideal CPU.
 
+use crate::common::groups::{expect, hogs, parts, run_for};
 use crate::common::hosted::Hosted;
 use crate::common::{ideal, Tape};
 use rota_machine::exit::ExitKind;
@@ -12,42 +13,11 @@ use rota_vm::error::Fault;
 
 const MS: u64 = 1_000_000;
 const RUN_MS: u64 = 30_000;
-/// Without it cgroups do not count.
-const GROUPS: &[(&str, &str)] = &[("cgroups", "true")];
+/// Cgroups count, as they do by default.
+const GROUPS: &[(&str, &str)] = &[];
 
 fn run_on(cpus: u32, set: &[(&str, &str)], tasks: &str) -> Tape {
-    let load = format!(r#"{{"tasks": {{{tasks}}}}}"#);
-    let (outcome, tape) = Hosted::new("cfs", set, ideal(cpus, RUN_MS * MS), &load).run();
-    assert_eq!(outcome.exit.kind, ExitKind::Unreg, "{}", outcome.exit);
-    tape
-}
-
-/// Endless tasks in a group of this path and weight.
-fn hogs(name: &str, count: u32, path: &str, weight: u32) -> String {
-    format!(
-        r#""{name}": {{"instance": {count}, "run": 1000000,
-            "taskgroup": {{"path": "{path}", "cpu.weight": {weight}}}}}"#
-    )
-}
-
-/// Parts of the CPU time from `from_ms` on, of so many tasks each, in the order of the workload.
-fn parts(tape: &Tape, from_ms: u64, to_ms: u64, counts: &[u32]) -> Vec<f64> {
-    let mut pid = 1001;
-    let mut part = |count: &u32| {
-        let pids = pid..pid + count;
-        pid += count;
-        let ran = |pid| tape.cpu_ns(pid, to_ms * MS) - tape.cpu_ns(pid, from_ms * MS);
-        pids.map(ran).sum::<u64>() as f64 / ((to_ms - from_ms) * MS) as f64
-    };
-    counts.iter().map(&mut part).collect()
-}
-
-#[track_caller]
-fn expect(found: &[f64], due: &[f64]) {
-    assert_eq!(found.len(), due.len());
-    for (found_one, due_one) in found.iter().zip(due) {
-        assert!((found_one - due_one).abs() < 0.01, "{found:?}, due {due:?}");
-    }
+    run_for("cfs", cpus, set, (tasks, ""), RUN_MS)
 }
 
 #[test]
@@ -58,7 +28,7 @@ fn one_task_has_as_much_as_a_group_of_nine_of_the_same_weight() {
     // and the nine have the same: 1/18 each
     expect(&parts(&tape, 0, RUN_MS, &[1; 10]), &[&[0.5][..], &[1.0 / 18.0; 9]].concat());
     // without groups ten tasks are ten tasks
-    let tape = run_on(1, &[], &tasks);
+    let tape = run_on(1, &[("cgroups", "false")], &tasks);
     expect(&parts(&tape, 0, RUN_MS, &[1, 9]), &[0.1, 0.9]);
 }
 

@@ -13,6 +13,8 @@ mod eevdf;
 mod eevdf_balance;
 mod eevdf_domains;
 mod eevdf_domains_balance;
+mod eevdf_groups;
+mod eevdf_limits;
 mod eevdf_moves;
 mod eevdf_util_est;
 mod field;

@@ -4,6 +4,7 @@
 
 pub(crate) mod blind;
 pub(crate) mod eevdf;
+pub(crate) mod groups;
 pub(crate) mod hosted;
 pub(crate) mod vtrr_model;
 pub(crate) mod vtrr_queue;

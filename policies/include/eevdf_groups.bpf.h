@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Groups as eevdf has them: kernel/sched/fair.c of Linux 7.2, with the functions named. What
+ * groups are is in fair_groups.bpf.h. A group's weight is divided among its parts on the CPUs by
+ * the load of their queues; a part is a client with lag, deadline and slice as a task, and can
+ * take part, too, when all its tasks sleep (delayed). Parts stay, once made, for as long as the
+ * group. Those above the task that runs are in no tree, and are the chain of their CPU.
+ *
+ * Not here: what a CPU's parts were used and runnable (util_avg and runnable_avg of their queues)
+ * is known of the CPU only. Needs the lock.
+ */
+#ifndef ROTA_EEVDF_GROUPS_BPF_H
+#define ROTA_EEVDF_GROUPS_BPF_H
+
+u32 group_parts[NR_GROUPS][MAX_CPUS]; /* the slots of their parts, 0: none yet */
+u64 group_loads[NR_GROUPS];	      /* of all parts (tg->load_avg) */
+u32 group_aged[NR_GROUPS];	      /* the CPU of which the part was aged last, in turn */
+u32 parts_used, free_part;
+
+#define MOST_CHANGED 256
+
+u32 changed_parts[MOST_CHANGED];
+u32 nr_changed;
+
+static u32 *part_of(u32 group, u32 cpu)
+{
+	return &group_parts[group % NR_GROUPS][cpu % MAX_CPUS];
+}
+
+static u64 *group_load(u32 group)
+{
+	return &group_loads[group % NR_GROUPS];
+}
+
+#include "eevdf_limits.bpf.h"
+
+static u32 *tree_of(u32 slot)
+{
+	return &queue_around(client_at(slot))->root;
+}
+
+/* (update_cfs_rq_load_avg, update_tg_load_avg) */
+static __attribute__((noinline)) void age_group_queue(struct entity_queue *q)
+{
+	u64 ns = age_at(time_now, q->aged_at), more;
+	u32 group = client_at(q->owner)->own.group;
+
+	q->load_average = towards(q->load_average, q->load, ns);
+	q->aged_at = max_s64(q->aged_at, time_now);
+	more = max_s64(q->load_average, q->counted) - min_s64(q->load_average, q->counted);
+	if (time_now - q->counted_at < 1000000 || more <= q->counted / 64)
+		return;
+	*group_load(group) += q->load_average - q->counted;
+	q->counted = q->load_average;
+	q->counted_at = time_now;
+}
+
+/* What a part's load is of its weight, of FULL. */
+static u64 filled(u32 part)
+{
+	return average_of(part)->load * FULL / client_at(part)->weight;
+}
+
+/* The load of a part becomes that much of its weight, and that of the queue around it follows. */
+static void fill(u32 part, u64 filled)
+{
+	struct client_average *a = average_of(part);
+	u64 load = client_at(part)->weight * (u64)min_s64(filled, FULL) / FULL;
+	u64 *sum = load_average_of(a->queue);
+
+	*sum = max_s64(0, *sum + load - a->load);
+	a->load = load;
+}
+
+/* (propagate_entity_load_avg, update_tg_cfs_load) */
+static __attribute__((noinline)) void load_came(u32 slot)
+{
+	u64 more = filled(slot);
+	u32 level, part = queue_at(average_of(slot)->queue)->owner;
+
+	for (level = loop_start; part && level < MOST_LEVELS && can_loop(); level++) {
+		load_of(part, time_now);
+		fill(part, filled(part) + more);
+		part = above(part);
+	}
+}
+
+static __attribute__((noinline)) void load_left(u32 queue)
+{
+	u32 level, part = queue_at(queue)->owner;
+
+	for (level = loop_start; part && level < MOST_LEVELS && can_loop(); level++) {
+		const struct entity_queue *q = queue_at(client_at(part)->own.mine);
+
+		load_of(part, time_now);
+		if (q->load)
+			fill(part, min_s64(filled(part), q->load_average * FULL / q->load));
+		part = above(part);
+	}
+}
+
+/* What a task's load counts of that of its CPU's own queue. (update_cfs_rq_h_load) */
+static __attribute__((noinline)) u64 flat_load(u32 slot, u64 load)
+{
+	u32 level, queue = average_of(slot)->queue;
+
+	for (level = loop_start; cgroups && queue >= MAX_CPUS && level < MOST_LEVELS && can_loop();
+	     level++) {
+		u32 part = queue_at(queue)->owner;
+
+		load = load * average_of(part)->load / (queue_at(queue)->load_average + 1);
+		queue = client_at(part)->own.around;
+	}
+	return load;
+}
+
+/* A new part of a group on @cpu, 0: there is no room. */
+static u32 part_take(u32 group, u32 cpu)
+{
+	u32 queue = free_part, slot;
+
+	if (!queue && parts_used == NR_QUEUES - MAX_CPUS)
+		return 0;
+	slot = part_slot_take();
+	if (!slot)
+		return 0;
+	if (queue)
+		free_part = queue_at(queue)->next_free;
+	else
+		queue = MAX_CPUS + parts_used++;
+	*queue_at(queue) = (struct entity_queue){.owner = slot, .aged_at = time_now};
+	*client_at(slot) = (struct client){.last_cpu = cpu, .known = true};
+	client_at(slot)->weight = group_at(group)->weight;
+	client_at(slot)->own.slice_ns = base_slice;
+	client_at(slot)->own.group = group;
+	client_at(slot)->own.mine = queue;
+	*average_of(slot) = (struct client_average){.attached = cpu + 1, .known = true};
+	average_of(slot)->aged_at = time_now;
+	*part_of(group, cpu) = slot;
+	begin_list(aside_of(queue));
+	return slot;
+}
+
+static void put_around(u32 part, u32 queue)
+{
+	if (!part)
+		return;
+	client_at(part)->own.around = queue;
+	client_at(part)->own.above = queue_at(queue)->owner;
+	average_of(part)->queue = queue;
+}
+
+/* The queue of @group on @cpu; where there is no room for its part, of a group above it. */
+static __attribute__((noinline)) u32 new_queue_for(u32 group, u32 cpu)
+{
+	u32 level, below = 0, found = 0;
+
+	for (level = loop_start; group && level < MOST_LEVELS && can_loop(); level++) {
+		u32 part = *part_of(group, cpu);
+		bool begins = !part;
+
+		if (begins)
+			part = part_take(group, cpu);
+		group = group_at(group)->parent;
+		if (!part)
+			continue;
+		put_around(below, client_at(part)->own.mine);
+		found = found ? found : client_at(part)->own.mine;
+		if (!begins)
+			return found;
+		below = part;
+	}
+	put_around(below, first_queue(cpu));
+	return found ? found : first_queue(cpu);
+}
+
+static u32 queue_for(u32 group, u32 cpu)
+{
+	u32 part;
+
+	if (!cgroups || !group)
+		return first_queue(cpu);
+	part = *part_of(group, cpu);
+	return part ? client_at(part)->own.mine : new_queue_for(group, cpu);
+}
+
+/* The weight that a part has of its group's. (calc_group_shares) */
+static u32 weight_of_part(u32 part)
+{
+	struct client *c = client_at(part);
+	const struct entity_queue *q = queue_at(c->own.mine);
+	u64 load = max_s64(q->load, q->load_average), weight = group_at(c->own.group)->weight;
+	u64 sum = max_s64(0, *group_load(c->own.group) - q->counted) + load;
+
+	/* One that is empty keeps what it has. (update_cfs_group) */
+	if (!q->load)
+		return c->weight;
+	return max_s64(1, min_s64(weight, weight * load / sum));
+}
+
+/* What has changed in a part's queue, it must follow: see settle(). */
+static void changed(u32 part)
+{
+	struct client *c = client_at(part);
+
+	if (!part || c->own.changed)
+		return;
+	c->own.changed = true;
+	changed_parts[nr_changed % MOST_CHANGED] = part;
+	nr_changed++;
+}
+
+/* The first comes, or is awake again. (enqueue_entity, requeue_delayed_entity) */
+static void part_comes(u32 part)
+{
+	struct client *c = client_at(part);
+
+	if (c->delayed) {
+		note_lag(c);
+		c->delayed = false;
+		if (average(queue_around(c)) - c->own.lag == c->vruntime)
+			return;
+		count_out(c);
+	}
+	place(part);
+	c->home = c->last_cpu + 1;
+}
+
+/* The last has gone. One that is behind takes part still, until it is picked. (dequeue_entity) */
+static void part_goes(u32 part)
+{
+	struct client *c = client_at(part);
+	bool delays = !c->own.is_paid && !no_delay_dequeue && !is_eligible(c);
+
+	if (are_limited())
+		give_time_back(queue_at(c->own.mine), c->own.group);
+	note_lag(c);
+	c->delayed = delays;
+	c->own.is_paid = false;
+	if (delays)
+		return;
+	count_out(c);
+	c->home = 0;
+	if (queue_around(c)->curr == part) {
+		queue_around(c)->curr = 0;
+		queue_of(c->last_cpu)->own.chain = above(part);
+	}
+}
+
+/*
+ * As its members want to run, or do not, or others of them do. (enqueue_task_fair,
+ * dequeue_entities, update_cfs_group; se->slice)
+ */
+static void settle_part(u32 part)
+{
+	struct client *c = client_at(part);
+	struct entity_queue *q = queue_at(c->own.mine);
+
+	age_group_queue(q);
+	load_of(part, time_now);
+	if (c->waits)
+		tree_remove(tree_of(part), part);
+	if (q->nr) {
+		if (q->root || q->curr)
+			c->own.slice_ns = least_slice(q, 1ll << 61);
+		reweigh(part, weight_of_part(part));
+	}
+	if (q->nr && (!c->home || c->delayed))
+		part_comes(part);
+	else if (!q->nr && c->home && (!c->delayed || c->own.is_paid))
+		part_goes(part);
+	c->waits = c->home && queue_around(c)->curr != part;
+	if (c->waits)
+		tree_insert(tree_of(part), part);
+}
+
+/*
+ * Parts of which the queues have changed follow that, and those above them. Later, and in a loop,
+ * not where it happens: a verifier goes through all of it wherever it is called.
+ */
+static __attribute__((noinline)) void settle(void)
+{
+	u32 part;
+
+	while (nr_changed && can_loop()) {
+		nr_changed--;
+		part = changed_parts[nr_changed % MOST_CHANGED];
+		client_at(part)->own.changed = false;
+		settle_part(part);
+		changed(above(part));
+	}
+}
+
+/* A task that was moved is not hot. (enqueue_entity) */
+static void join(u32 slot, u32 cpu)
+{
+	struct client *c = client_at(slot);
+
+	if (c->last_cpu != cpu)
+		c->stopped_at = 0;
+	list_in(slot, cpu);
+	if (!c->delayed)
+		expect(slot, cpu);
+	c->own.around = queue_for(c->own.group, cpu);
+	c->own.above = cgroups ? queue_around(c)->owner : 0;
+	place(slot);
+	join_queue(c, cpu);
+	c->own.counts_idle = is_idle_task(c);
+	queue_of(cpu)->own.nr_idle += c->own.counts_idle;
+	changed(above(slot));
+}
+
+/* (dequeue_entity) */
+static void leave(u32 slot, bool sleeps)
+{
+	struct client *c = client_at(slot);
+	struct cpu_queue *q = home_of(c);
+
+	note_lag(c);
+	if (!sleeps && !no_place_rel_deadline) {
+		c->own.deadline -= c->vruntime;
+		c->own.has_rel_deadline = true;
+	}
+	list_out(slot);
+	if (!c->delayed)
+		expect_less(slot, c->home - 1, sleeps);
+	count_out(c);
+	q->own.nr_idle -= c->own.counts_idle;
+	leave_queue(c);
+	/* (dequeue_entities) */
+	q->own.hurries |= !c->own.counts_idle & (q->own.nr_idle != 0) & (q->own.nr_idle == q->nr);
+	changed(above(slot));
+}
+
+static void wait_above(u32 slot)
+{
+	u32 part = above(slot);
+
+	/* All that took part was on its way to a CPU: see part_waits_no_more(). */
+	if (part && !client_at(part)->waits && queue_around(client_at(part))->curr != part)
+		changed(part);
+}
+
+static void leave_above(u32 slot)
+{
+}
+
+static __attribute__((noinline)) void charge_parts(u32 part, s64 ns)
+{
+	u32 level;
+
+	for (level = loop_start; part && level < MOST_LEVELS && can_loop(); level++) {
+		struct client *c = client_at(part);
+		s64 by = virtual_ns(ns < 0 ? -ns : ns, c->weight);
+
+		by = ns < 0 ? -by : by;
+		if (are_limited() && limit_of(c->own.group)->quota_ns)
+			account(queue_at(c->own.mine), c->own.group, ns);
+		/* All of them are in the chain of the CPU. */
+		if (c->home && !c->waits) {
+			c->vruntime += by;
+			advanced(part, by);
+		}
+		part = above(part);
+	}
+}
+
+/* Those above a client that ran for @ns, where that may be less than was thought. (update_curr) */
+static void charge_above(u32 slot, s64 ns)
+{
+	if (above(slot))
+		charge_parts(above(slot), ns);
+}
+
+#include "eevdf_levels.bpf.h"
+
+#endif

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Decisions of eevdf from level to level of its groups: which competes with which, and what goes
+ * on. As kernel/sched/fair.c of Linux 7.2, with the functions named. Needs the lock.
+ */
+#ifndef ROTA_EEVDF_LEVELS_BPF_H
+#define ROTA_EEVDF_LEVELS_BPF_H
+
+/* Until when it is protected. (set_protect_slice) */
+static void protect(u32 slot)
+{
+	struct client *c = client_at(slot);
+	struct own_part *own = &c->own;
+	u64 slice_ns =
+		no_run_to_parity ? base_slice_ns : least_slice(queue_around(c), own->slice_ns);
+
+	own->protected_to = own->deadline;
+	if (slice_ns < own->slice_ns)
+		own->protected_to =
+			min_s64(own->deadline, c->vruntime + virtual_ns(slice_ns, c->weight));
+}
+
+static u32 level_of(u32 part)
+{
+	return part ? group_at(client_at(part)->own.group)->level : 0;
+}
+
+static void settle_changed(void)
+{
+	if (cgroups && nr_changed)
+		settle();
+}
+
+/*
+ * @part and those above it have the CPU from here on, 0: none has. Those that had it, and do not
+ * any more, wait. (put_prev_task_fair, set_next_task_fair)
+ */
+static __attribute__((noinline)) void change_chain(u32 cpu, u32 part)
+{
+	u32 old = queue_of(cpu)->own.chain, at = part, step;
+
+	for (step = loop_start; old != at && step < 2 * MOST_LEVELS && can_loop(); step++) {
+		struct client *c = client_at(old);
+
+		if (level_of(at) > level_of(old)) {
+			at = above(at);
+			continue;
+		}
+		queue_around(c)->curr = 0;
+		if (c->home && !c->waits) {
+			c->waits = true;
+			tree_insert(tree_of(old), old);
+		}
+		old = above(old);
+	}
+	queue_of(cpu)->own.chain = part;
+	for (step = loop_start; part != at && step < MOST_LEVELS && can_loop(); step++) {
+		struct client *c = client_at(part);
+
+		if (c->waits)
+			tree_remove(tree_of(part), part);
+		c->waits = false;
+		queue_around(c)->curr = part;
+		protect(part);
+		part = above(part);
+	}
+}
+
+static void chain_to(u32 cpu, u32 part)
+{
+	if (cgroups && queue_of(cpu)->own.chain != part)
+		change_chain(cpu, part);
+}
+
+/* @slot is about to run, and takes part. */
+static void gets_cpu(u32 slot, u32 cpu)
+{
+	settle_changed();
+	chain_to(cpu, above(slot));
+	queue_around(client_at(slot))->curr = slot;
+}
+
+static void gives_cpu(u32 slot)
+{
+	queue_around(client_at(slot))->curr = 0;
+}
+
+/* It slept, was picked, and so has worked off what it had too much. */
+static void out_of_debt(u32 slot)
+{
+	if (!cgroups || !client_at(slot)->own.mine) {
+		take_out(slot, true);
+		return;
+	}
+	client_at(slot)->own.is_paid = true;
+	changed(slot);
+}
+
+/* In that queue: @prev, or what has the CPU there, or another; 0: none. (pick_eevdf) */
+static u32 earliest_in(u32 index, u32 cpu, u32 prev)
+{
+	u32 curr = queue_at(index)->curr;
+
+	if (curr)
+		prev = curr;
+	else if (cgroups && client_at(prev)->own.around != index)
+		prev = 0;
+	return earliest_eligible(queue_of(cpu), queue_at(index), prev);
+}
+
+/* 0 also if it was one that slept, which is out now. (pick_next_entity) */
+static u32 pick_in(u32 index, u32 cpu, u32 prev)
+{
+	u32 slot = earliest_in(index, cpu, prev);
+
+	if (!client_at(slot)->delayed)
+		return slot;
+	out_of_debt(slot);
+	return 0;
+}
+
+/* All that takes part in a queue is on its way to a CPU: its part does not wait till then. */
+static void part_waits_no_more(u32 part, u32 cpu)
+{
+	struct client *c = client_at(part);
+
+	if (queue_around(c)->curr == part)
+		chain_to(cpu, above(part));
+	if (c->waits)
+		tree_remove(tree_of(part), part);
+	c->waits = false;
+}
+
+static __attribute__((noinline)) u32 pick_by_levels(u32 cpu, u32 prev)
+{
+	u32 index = first_queue(cpu), slot;
+
+	for (;;) {
+		u32 nr;
+
+		settle_changed();
+		nr = queue_at(index)->nr;
+		if (!nr || !can_loop())
+			return 0;
+		slot = pick_in(index, cpu, prev);
+		if (slot && (!cgroups || !client_at(slot)->own.mine)) {
+			if (!set_aside(slot))
+				return slot;
+			if (slot == prev)
+				prev = 0;
+			index = first_queue(cpu);
+			continue;
+		}
+		if (slot) {
+			index = client_at(slot)->own.mine;
+			continue;
+		}
+		if (nr == queue_at(index)->nr && !nr_changed) {
+			/* None slept. */
+			if (!queue_at(index)->owner)
+				return 0;
+			part_waits_no_more(queue_at(index)->owner, cpu);
+		}
+		index = first_queue(cpu);
+	}
+	return 0;
+}
+
+/* (pick_task_fair) */
+static u32 pick_from(u32 cpu, u32 prev)
+{
+	u32 slot = cgroups && nr_changed ? 0 : earliest_in(first_queue(cpu), cpu, prev);
+	const struct client *c = client_at(slot);
+
+	return slot && !c->own.mine && !c->delayed ? slot : pick_by_levels(cpu, prev);
+}
+
+/* It, or a part above it, has had what protects it from others there. (update_curr) */
+static __attribute__((noinline)) bool part_is_over(u32 part)
+{
+	u32 level;
+
+	for (level = loop_start; part && level < MOST_LEVELS && can_loop(); level++) {
+		const struct client *c = client_at(part);
+
+		if (queue_around(c)->nr > 1 && c->vruntime >= c->own.protected_to)
+			return true;
+		part = above(part);
+	}
+	return false;
+}
+
+static bool is_over(u32 slot)
+{
+	const struct client *c = client_at(slot);
+
+	if (c->vruntime >= c->own.protected_to && (!cgroups || queue_around(c)->nr > 1))
+		return true;
+	return above(slot) && part_is_over(above(slot));
+}
+
+/* Until its protection ends; after that, each tick checks whether to pick another. */
+static u64 time_left_there(u32 slot)
+{
+	const struct client *c = client_at(slot);
+	bool is_protected = c->vruntime < c->own.protected_to;
+	s64 until = is_protected ? c->own.protected_to : c->own.deadline;
+
+	return real_ns(max_s64(until - c->vruntime, 1), c->weight);
+}
+
+static __attribute__((noinline)) u64 time_left_above(u32 part, u64 ns)
+{
+	u32 level;
+
+	for (level = loop_start; part && level < MOST_LEVELS && can_loop(); level++) {
+		if (queue_around(client_at(part))->nr > 1)
+			ns = min_s64(ns, time_left_there(part));
+		part = above(part);
+	}
+	return ns;
+}
+
+static u64 time_left(u32 slot)
+{
+	u64 ns = time_left_there(slot);
+
+	return above(slot) ? time_left_above(above(slot), ns) : ns;
+}
+
+/* The queue in which a client, or a part above it, meets those that take part on @cpu already. */
+static __attribute__((noinline)) u32 meets_in(u32 group, u32 cpu)
+{
+	u32 level;
+
+	for (level = loop_start; group && level < MOST_LEVELS && can_loop(); level++) {
+		u32 part = *part_of(group, cpu);
+
+		if (part && client_at(part)->home)
+			return client_at(part)->own.mine;
+		group = group_at(group)->parent;
+	}
+	return first_queue(cpu);
+}
+
+/* What has the CPU in that queue was charged, and has had what protects it. (update_curr) */
+static bool notices_in(u32 index)
+{
+	const struct entity_queue *q = queue_at(index);
+	const struct client *c = client_at(q->curr);
+
+	return q->curr && q->nr > 1 && c->vruntime >= c->own.protected_to;
+}
+
+static bool notices(u32 cpu, u32 slot)
+{
+	u32 group = cgroups ? client_at(slot)->own.group : 0;
+
+	return notices_in(group ? meets_in(group, cpu) : first_queue(cpu));
+}
+
+/* Both in one queue, or the parts above them that are. (find_matching_se) */
+static __attribute__((noinline)) void find_matching(u32 *slot, u32 *other)
+{
+	u32 step;
+
+	for (step = loop_start; client_at(*slot)->own.around != client_at(*other)->own.around &&
+				step < 2 * MOST_LEVELS && can_loop();
+	     step++) {
+		if (level_of(above(*slot)) >= level_of(above(*other)))
+			*slot = above(*slot);
+		else
+			*other = above(*other);
+	}
+}
+
+/* Each tick: weights of the parts above the task that runs, and one of other CPUs. (entity_tick) */
+static __attribute__((noinline)) void tick_of_parts(u32 part)
+{
+	u32 level, other, group;
+
+	for (level = loop_start; part && level < MOST_LEVELS && can_loop(); level++) {
+		group = client_at(part)->own.group;
+		group_aged[group % NR_GROUPS] = (group_aged[group % NR_GROUPS] + 1) % nr_cpus;
+		other = *part_of(group, group_aged[group % NR_GROUPS]);
+		if (other)
+			age_queue(queue_at(client_at(other)->own.mine));
+		changed(part);
+		part = above(part);
+	}
+	settle();
+}
+
+/* True: it is throttled. */
+static bool tick_above(u32 slot)
+{
+	if (!above(slot))
+		return false;
+	tick_of_parts(above(slot));
+	return is_throttled(slot);
+}
+
+/* The first that waits on a CPU, and the one after it: with groups in the order of coming. */
+static u32 next_on_list(u32 at)
+{
+	at = list_newer[at % LIST_PLACE];
+	while (at < NR_SLOTS && !client_at(at)->waits && can_loop())
+		at = list_newer[at % LIST_PLACE];
+	return at < NR_SLOTS ? at : 0;
+}
+
+static u32 first_waiting(u32 cpu)
+{
+	return cgroups && parts_used ? next_on_list(list_of(cpu))
+				     : tree_first(queue_at(first_queue(cpu))->root);
+}
+
+static u32 next_client(u32 slot)
+{
+	return cgroups && parts_used ? next_on_list(slot) : tree_next(slot);
+}
+
+/* What a client's weight comes to in the CPU's own queue. */
+static u64 flat_weight(u32 slot)
+{
+	u64 weight = client_at(slot)->weight;
+	u32 level, part = above(slot);
+
+	for (level = loop_start; part && level < MOST_LEVELS && can_loop(); level++) {
+		weight = weight * client_at(part)->weight /
+			 (queue_at(client_at(part)->own.mine)->load | 1);
+		part = above(part);
+	}
+	return weight;
+}
+
+static void group_begins(u32 group)
+{
+	*group_load(group) = 0;
+}
+
+static void group_ends(u32 group)
+{
+	u32 cpu;
+
+	settle_changed();
+	forget_limit(group);
+	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++) {
+		u32 part = *part_of(group, cpu), queue = client_at(part)->own.mine;
+
+		if (!part)
+			continue;
+		if (queue_of(cpu)->own.chain == part)
+			chain_to(cpu, 0);
+		if (client_at(part)->home) {
+			client_at(part)->own.is_paid = true;
+			changed(part);
+			settle();
+		}
+		less(load_average_of(average_of(part)->queue), average_of(part)->load);
+		*average_of(part) = (struct client_average){};
+		*part_of(group, cpu) = 0;
+		client_at(part)->own.mine = 0;
+		queue_at(queue)->next_free = free_part;
+		free_part = queue;
+		part_slot_give_back(part);
+	}
+}
+
+/* (__sched_group_set_shares) */
+static void group_weighs(u32 group, u32 weight)
+{
+	u32 cpu;
+
+	group_at(group)->weight = weight;
+	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++) {
+		changed(*part_of(group, cpu));
+		settle_changed();
+	}
+}
+
+/* (sched_group_set_idle) */
+static void group_set_idle(struct cgroup *cgrp, bool idle)
+{
+	u32 group = own_group_of(cgrp);
+	u64 now = bpf_ktime_get_ns();
+
+	if (!group)
+		return;
+	bpf_spin_lock(&lock);
+	time_is(now);
+	if (group_at(group)->idle != idle) {
+		group_at(group)->idle = idle;
+		group_weighs(group, idle ? IDLE_WEIGHT : NICE_0_WEIGHT);
+	}
+	bpf_spin_unlock(&lock);
+}
+
+/* (se_is_idle) */
+static bool idles_by_policy(u32 slot)
+{
+	const struct client *c = client_at(slot);
+
+	return is_idle_task(c) || (cgroups && c->own.mine && group_at(c->own.group)->idle);
+}
+
+/* A task is in another group: what it did goes with it. (task_change_group_fair) */
+static void regrouped(u32 slot)
+{
+	const struct client_average *a = average_of(slot);
+
+	if (a->attached)
+		attach(slot, a->attached - 1, time_now);
+}
+
+static bool is_aside(u32 slot)
+{
+	return client_at(slot)->own.aside;
+}
+
+#include "eevdf_sessions.bpf.h"
+
+#endif
