@@ -17,7 +17,7 @@ u64 group_loads[NR_GROUPS];	      /* of all parts (tg->load_avg) */
 u32 group_aged[NR_GROUPS];	      /* the CPU of which the part was aged last, in turn */
 u32 parts_used, free_part;
 
-#define MOST_CHANGED 256
+#define MOST_CHANGED NR_QUEUES /* each is in it once */
 
 u32 changed_parts[MOST_CHANGED];
 u32 nr_changed;
