@@ -325,6 +325,9 @@ static void leave(u32 slot, bool sleeps)
 	if (!c->delayed)
 		expect_less(slot, c->home - 1, sleeps);
 	count_out(c);
+	/* One that has the CPU is taken away from it. */
+	if (queue_around(c)->curr == slot)
+		queue_around(c)->curr = 0;
 	q->own.nr_idle -= c->own.counts_idle;
 	leave_queue(c);
 	/* (dequeue_entities) */

@@ -150,8 +150,6 @@ static bool set_aside(u32 slot)
 	if (!queue)
 		return false;
 	take_out(slot, true);
-	if (queue_around(c)->curr == slot)
-		queue_around(c)->curr = 0;
 	c->own.aside = queue;
 	list_in_after(slot, list_older[aside_of(queue) % LIST_PLACE]);
 	return true;
