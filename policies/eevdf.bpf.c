@@ -169,7 +169,7 @@ static bool is_lazy(void)
 static bool preempts(u32 cpu, u32 slot, bool comes_first_time)
 {
 	struct cpu_queue *q = queue_of(cpu);
-	u32 other = q->running, task = slot, index, picked, nr;
+	u32 other = q->running, task = slot, index, picked;
 	struct client *running, *c;
 	bool runs_idle, comes_idle;
 	s64 until;
@@ -196,11 +196,9 @@ static bool preempts(u32 cpu, u32 slot, bool comes_first_time)
 	q->own.cancels = !no_preempt_short && c->own.slice_ns < running->own.slice_ns;
 	if (no_wakeup_preemption || (comes_first_time && !q->own.cancels))
 		return false;
-	do {
-		nr = queue_at(index)->nr;
-		picked = pick_in(index, cpu, other);
-		settle_changed();
-	} while (!picked && queue_at(index)->nr < nr && can_loop());
+	picked = earliest_in(index, cpu, other);
+	if (client_at(picked)->delayed)
+		picked = pick_awake_in(index, cpu, other);
 	if (picked == slot) {
 		until = q->own.cancels ? running->vruntime : running->own.protected_to;
 		running->own.protected_to = min_s64(running->own.protected_to, until);

@@ -109,7 +109,9 @@ static __attribute__((noinline)) void age(u32 cpu, u64 now)
 	const struct cpu_queue *q = queue_of(cpu);
 	u64 ns = age_at(now, a->aged_at), runs = is_less(0, q->running);
 
-	a->aged_at = max_s64(a->aged_at, now);
+	if (!ns)
+		return;
+	a->aged_at = now;
 	a->load = towards(a->load, load_on(cpu), ns);
 	a->used = towards(a->used, runs * FULL, ns);
 	a->runnable = towards(a->runnable, (q->nr_waiting + runs) * FULL, ns);
@@ -184,13 +186,17 @@ static __attribute__((noinline)) u64 load_of(u32 slot, u64 now)
 {
 	struct client_average *a = average_of(slot);
 	const struct client *c = client_at(slot);
-	u64 ns = age_at(now, a->aged_at), takes_part = is_less(0, c->home);
-	u64 other = queue_of(c->last_cpu)->running ^ slot, runs = takes_part & ~is_less(0, other);
+	u64 ns = age_at(now, a->aged_at), takes_part, other, runs;
 
+	a->aged_at = now;
+	if (!ns)
+		return a->load;
+	takes_part = is_less(0, c->home);
+	other = queue_of(c->last_cpu)->running ^ slot;
+	runs = takes_part & ~is_less(0, other);
 	a->load = towards(a->load, takes_part * c->weight, ns);
 	a->used = towards(a->used, runs * FULL, ns);
 	a->runnable = towards(a->runnable, (takes_part & !c->delayed) * FULL, ns);
-	a->aged_at = now;
 	return a->load;
 }
 

@@ -119,6 +119,19 @@ static u32 pick_in(u32 index, u32 cpu, u32 prev)
 	return 0;
 }
 
+/* Those that slept and have worked off what they had too much do not count. */
+static __attribute__((noinline)) u32 pick_awake_in(u32 index, u32 cpu, u32 prev)
+{
+	u32 picked, nr;
+
+	do {
+		nr = queue_at(index)->nr;
+		picked = pick_in(index, cpu, prev);
+		settle_changed();
+	} while (!picked && queue_at(index)->nr < nr && can_loop());
+	return picked;
+}
+
 /* All that takes part in a queue is on its way to a CPU: its part does not wait till then. */
 static void part_waits_no_more(u32 part, u32 cpu)
 {
