@@ -182,7 +182,7 @@ static __attribute__((noinline)) void begin_average(u32 slot, u32 cpu)
 }
 
 /* Before it comes, leaves, or gets or loses the CPU. (update_load_avg) */
-static __attribute__((noinline)) u64 load_of(u32 slot, u64 now)
+__kinline u64 load_now(u32 slot, u64 now)
 {
 	struct client_average *a = average_of(slot);
 	const struct client *c = client_at(slot);
@@ -198,6 +198,11 @@ static __attribute__((noinline)) u64 load_of(u32 slot, u64 now)
 	a->used = towards(a->used, runs * FULL, ns);
 	a->runnable = towards(a->runnable, (takes_part & !c->delayed) * FULL, ns);
 	return a->load;
+}
+
+static __attribute__((noinline)) u64 load_of(u32 slot, u64 now)
+{
+	return load_now(slot, now);
 }
 
 /*
@@ -258,7 +263,7 @@ static void age_queue(struct entity_queue *q)
 }
 
 /* (detach_entity_load_avg) */
-static void detach(u32 slot)
+__kinline void detach(u32 slot)
 {
 	const struct client_average *a = average_of(slot);
 	struct cpu_averages *from = averages_of(a->attached - 1);

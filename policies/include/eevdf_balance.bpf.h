@@ -208,7 +208,7 @@ static __attribute__((noinline)) void let_come(u32 cpu)
 	for (n = loop_start; slot && n < MOST_LOOKED_AT && can_loop(); n++) {
 		before = list_older[slot % LIST_PLACE];
 		join(slot, cpu);
-		start_waiting(slot);
+		begin_waiting(slot);
 		survey.moved = slot;
 		slot = before;
 	}

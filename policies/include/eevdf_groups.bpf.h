@@ -79,7 +79,7 @@ static __attribute__((noinline)) void load_came(u32 slot)
 	u32 level, part = queue_at(average_of(slot)->queue)->owner;
 
 	for (level = loop_start; part && level < MOST_LEVELS && can_loop(); level++) {
-		load_of(part, time_now);
+		load_now(part, time_now);
 		fill(part, filled(part) + more);
 		part = above(part);
 	}
@@ -92,7 +92,7 @@ static __attribute__((noinline)) void load_left(u32 queue)
 	for (level = loop_start; part && level < MOST_LEVELS && can_loop(); level++) {
 		const struct entity_queue *q = queue_at(client_at(part)->own.mine);
 
-		load_of(part, time_now);
+		load_now(part, time_now);
 		if (q->load)
 			fill(part, min_s64(filled(part), q->load_average * FULL / q->load));
 		part = above(part);
@@ -303,7 +303,7 @@ static void join(u32 slot, u32 cpu)
 		expect(slot, cpu);
 	c->own.around = queue_for(c->own.group, cpu);
 	c->own.above = cgroups ? queue_around(c)->owner : 0;
-	place(slot);
+	place_here(slot);
 	join_queue(c, cpu);
 	c->own.counts_idle = is_idle_task(c);
 	queue_of(cpu)->own.nr_idle += c->own.counts_idle;

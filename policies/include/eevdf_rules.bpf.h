@@ -263,7 +263,7 @@ static bool is_eligible(const struct client *c)
  * The client moves the average by being added to it. So that it has its lag then, it begins
  * with more of it now. (place_entity)
  */
-static void place(u32 slot)
+__kinline void place_here(u32 slot)
 {
 	struct client *c = client_at(slot);
 	struct entity_queue *q = queue_around(c);
@@ -285,6 +285,11 @@ static void place(u32 slot)
 		c->own.deadline = c->vruntime + slice;
 	}
 	count_in(c);
+}
+
+static void place(u32 slot)
+{
+	place_here(slot);
 }
 
 /* Lag and deadline keep their real distance to V. (reweight_entity) */

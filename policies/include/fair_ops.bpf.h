@@ -121,6 +121,7 @@ void BPF_STRUCT_OPS(fair_dispatch, s32 cpu, struct task_struct *prev)
 	u32 weight = prev_slot ? weight_of(prev) : 0;
 	const struct client *vain;
 	struct decision d;
+	bool stays;
 
 	bpf_spin_lock(&lock);
 	time_is(now);
@@ -133,7 +134,10 @@ void BPF_STRUCT_OPS(fair_dispatch, s32 cpu, struct task_struct *prev)
 	comes_back(cpu, now);
 	if (!prev_slot && !queue_of(cpu)->nr_waiting)
 		pull_before(cpu, now);
-	slot = pick(cpu, may_stay(prev_slot, cpu) ? prev_slot : 0);
+	stays = may_stay(prev_slot, cpu);
+	if (!stays)
+		gives_cpu(prev_slot);
+	slot = pick(cpu, stays ? prev_slot : 0);
 	if (!slot)
 		slot = pull_after(cpu, now);
 	stats.picks += slot != 0;

@@ -167,7 +167,8 @@ static void leave_queue(struct client *c)
 	q->nr--;
 }
 
-static void start_waiting(u32 slot)
+/* In its caller, where that is eight calls deep already. */
+__kinline void begin_waiting(u32 slot)
 {
 	struct client *c = client_at(slot);
 	struct cpu_queue *q = home_of(c);
@@ -179,6 +180,11 @@ static void start_waiting(u32 slot)
 	nr_waiting += !c->delayed;
 	tree_insert(tree_of(slot), slot);
 	wait_above(slot);
+}
+
+static void start_waiting(u32 slot)
+{
+	begin_waiting(slot);
 }
 
 static void stop_waiting(u32 slot)

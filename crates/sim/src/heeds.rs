@@ -107,10 +107,11 @@ fn is_set(image: &Image, tunable: &str) -> bool {
     !matches!(value.as_str(), "" | "0" | "false")
 }
 
-/// `NAME`, or `NAME if TUNABLE`, or `NAME unless TUNABLE`: the name, and whether it holds.
+/// `NAME`, or `NAME if TUNABLE`, or `NAME if TUNABLE and TUNABLE`, or `NAME unless TUNABLE`: the name,
+/// and whether it holds.
 fn entry<'a>(image: &Image, text: &'a str) -> (&'a str, bool) {
     if let Some((name, tunable)) = text.split_once(" if ") {
-        return (name.trim(), is_set(image, tunable.trim()));
+        return (name.trim(), tunable.split(" and ").all(|name| is_set(image, name.trim())));
     }
     if let Some((name, tunable)) = text.split_once(" unless ") {
         return (name.trim(), !is_set(image, tunable.trim()));
