@@ -326,6 +326,7 @@ s32 BPF_STRUCT_OPS(eevdf_init)
 	return err;
 }
 
+SCX_OPS_OPTIONAL(eevdf_ops, "cgroup_set_bandwidth, cgroup_set_idle");
 SCX_OPS_HEED(eevdf_ops, "nice, share, slice, SCHED_BATCH, SCHED_IDLE");
 SCX_OPS_HEED(eevdf_ops, "cpu.weight if cgroups, cpu.idle if cgroups");
 SCX_OPS_HEED(eevdf_ops, "cpu.max if cgroups and limits, autogroup if cgroups and autogroup");

@@ -165,7 +165,7 @@ static bool can_move(u32 slot, u32 cpu, u64 now)
 }
 
 /* Takes the client away from its CPU, if that is right. (detach_tasks) */
-static __attribute__((noinline)) void consider(u32 slot, u32 cpu, u64 now)
+__kinline void consider(u32 slot, u32 cpu, u64 now)
 {
 	u32 from = client_at(slot)->home - 1;
 	u64 load = max_s64(load_there(flat_load(slot, load_of(slot, now)), from, now), 1);
@@ -201,7 +201,7 @@ static __attribute__((noinline)) void consider(u32 slot, u32 cpu, u64 now)
  * The one taken away last comes first, so the first one is the newest there. (attach_tasks)
  * Counted, as Linux 6.18's verifier loses its way in a loop that only ends with the list.
  */
-static __attribute__((noinline)) void let_come(u32 cpu)
+__kinline void let_come(u32 cpu)
 {
 	u32 slot = survey.moved, before, n;
 

@@ -255,8 +255,11 @@ static u32 balance_domains(u32 cpu, u64 now)
 	return balance_levels(cpu, now, false, false);
 }
 
-/* For a CPU with nothing to do, and for one that was woken up to balance. Without the lock. */
-FOLLOWED_ONCE u32 pull_when_idle_in_domains(u32 cpu, u64 now)
+/*
+ * For a CPU with nothing to do, and for one that was woken up to balance. Without the lock. In its
+ * caller: a verifier allows eight calls, and the bench of decisions needs one of them.
+ */
+__kinline void pull_when_idle_in_domains(u32 cpu, u64 now)
 {
 	struct cpu_balance *b = balance_of(cpu);
 
@@ -266,7 +269,6 @@ FOLLOWED_ONCE u32 pull_when_idle_in_domains(u32 cpu, u64 now)
 		b->idle_since = now;
 	if ((b->was_kicked || nr_waiting) && balance_levels(cpu, now, true, !b->was_kicked))
 		b->idle_since = 0;
-	return 0;
 }
 
 /* Does more than this CPU work in the cache? Then there may be better places. (nr_busy_cpus) */

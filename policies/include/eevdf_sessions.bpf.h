@@ -44,7 +44,7 @@ static u32 group_in(u32 slot, u32 group)
 }
 
 /* (sched_autogroup_create_attach, autogroup_move_group) */
-static __attribute__((noinline)) void change_session(u32 slot, u32 session)
+__kinline void change_session(u32 slot, u32 session)
 {
 	struct own_part *own = &client_at(slot)->own;
 
@@ -55,10 +55,9 @@ static __attribute__((noinline)) void change_session(u32 slot, u32 session)
 
 static void follow_session(u32 slot, struct task_struct *p)
 {
-	u32 session = autogroup && cgroups ? session_of(p) : 0;
-
-	if (session != client_at(slot)->own.session)
-		change_session(slot, session);
+	/* Without groups a verifier sees none of it. */
+	if (autogroup && cgroups && session_of(p) != client_at(slot)->own.session)
+		change_session(slot, session_of(p));
 }
 
 #endif

@@ -127,7 +127,7 @@ static void group_give_back(u32 group)
 }
 
 /* The client is in another group from here on. */
-static void regroup(u32 slot, u32 group)
+__kinline void regroup(u32 slot, u32 group)
 {
 	struct client *c = client_at(slot);
 	bool waited = c->waits, took_part = c->home;

@@ -208,6 +208,10 @@ u32 loop_start;
 #define SCX_OPS_HEED(variable, text) \
 	extern struct sched_ext_ops variable __attribute__((btf_decl_tag("heeds:" text)))
 
+/* Callbacks that are left out where the kernel does not have them; with commas, before the ops. */
+#define SCX_OPS_OPTIONAL(variable, text) \
+	extern struct sched_ext_ops variable __attribute__((btf_decl_tag("optional:" text)))
+
 /* The usual one, live. quantum_now() keeps to its range whatever was written to it. */
 #define QUANTUM_TUNABLE_OF(default_ns)                                                          \
 	extern volatile u64 quantum_ns;                                                         \

@@ -283,7 +283,7 @@ fn loads_that_cannot_be_compared_with_the_simulator_are_refused() {
         (&["--load", "none"], "hogs, frames, packets, nice, together"),
         (&["--load", "hogs", &file], "cannot be used with"),
         (&["--repeat", "0"], "1..=1000"),
-        (&["--duration", "1s"], "a warm-up of 1.00s leaves nothing of a run of 1.00s"),
+        (&["--duration", "1s"], "a warm-up of 1s leaves nothing of a run of 1s"),
         (&["/nonexistent.json"], "/nonexistent.json"),
     ] {
         let run = rota(&[&["bench", "agree"][..], words].concat());

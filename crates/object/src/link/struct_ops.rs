@@ -44,12 +44,13 @@ pub(super) fn collect(
             reader
                 .read(table, u64::from(var.offset), "", MAX_NESTING)
                 .map_err(|e| format!("struct_ops variable {name}: {e}"))?;
-            let ops = StructOps {
+            let mut ops = StructOps {
                 name: name.to_string(),
                 type_name: essential_name(table.name).to_string(),
                 fields: reader.fields,
                 tags: btf.decl_tags(var.ty, None).into_iter().map(String::from).collect(),
             };
+            drop_optional(&mut ops, kernel);
             check_members(&ops, kernel)?;
             all.push(ops);
         }
@@ -85,6 +86,17 @@ fn functions(
 
 fn little_endian(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
+}
+
+/// Members that the object says it can do without (`optional:NAME, NAME`), and this kernel lacks.
+fn drop_optional(ops: &mut StructOps, kernel: &Btf) {
+    let Some(ty) = kernel.find_struct(&ops.type_name) else { return };
+    let lists = ops.tags.iter().filter_map(|tag| tag.strip_prefix("optional:"));
+    for name in lists.flat_map(|list| list.split(',')).map(str::trim) {
+        if kernel.field_at(ty, name).is_err() {
+            ops.fields.remove(name);
+        }
+    }
 }
 
 /// The kernel refuses members that it does not know, unless they are zero.
