@@ -272,7 +272,7 @@ fn print(outcome: &Outcome) {
     let times: Vec<String> =
         outcome.took.iter().map(|took| format!("{:.1} s", took.as_secs_f64())).collect();
     let verdict = if outcome.problems.is_empty() { "good" } else { "BAD" };
-    let given_up = match outcome.given_up {
+    let given_up = match outcome.given_up.len() {
         0 => String::new(),
         runs => format!(" ({runs} more given up for the emulator's fault)"),
     };
@@ -281,6 +281,9 @@ fn print(outcome: &Outcome) {
         runs => format!(" ({runs} not like the others)"),
     };
     println!("{:<28}{verdict:<6}{}{given_up}{odd}", outcome.name, times.join(", "));
+    for trouble in &outcome.given_up {
+        println!("  given up: {}", trouble.replace('\n', "\n  "));
+    }
     for problem in &outcome.problems {
         println!("  {}", problem.replace('\n', "\n  "));
     }

@@ -14,7 +14,7 @@ use rota_machine::topology::Topology;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -59,8 +59,8 @@ pub struct Outcome {
     pub problems: Vec<String>,
     /// Host time of each run.
     pub took: Vec<Duration>,
-    /// Runs that were given up for the emulator's fault.
-    pub given_up: usize,
+    /// Runs that were given up for the emulator's fault: what their kernels said.
+    pub given_up: Vec<String>,
     /// Runs that were not like the most that were alike.
     pub odd: usize,
 }
@@ -69,7 +69,7 @@ struct Run {
     boot: usize,
     output: Output,
     took: Duration,
-    tries: usize,
+    given_up: Vec<String>,
 }
 
 /// Runs them; `done` hears of each when its last run is over.
@@ -141,7 +141,7 @@ fn repeated(boots: &[Boot], which: Repeated) -> Vec<usize> {
 fn one(index: usize, run: usize, boot: &Boot, setup: &Setup, shared: &[u8]) -> Result<Run> {
     let dir = setup.dir.join(boot.name()).join((run + 1).to_string());
     fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
-    let initramfs = write_initramfs(&dir, shared, &boot.jobs)?;
+    let initramfs = dir.join("initramfs");
     let kernel = setup.kernels.get(&boot.kernel);
     let kernel = kernel.with_context(|| format!("no kernel '{}'", boot.kernel.name()))?;
     let machine = VirtualMachine {
@@ -153,32 +153,46 @@ fn one(index: usize, run: usize, boot: &Boot, setup: &Setup, shared: &[u8]) -> R
         within: setup.within,
     };
     let start = Instant::now();
-    let mut finished = Finished::default();
-    let mut output = machine.run(&dir)?;
-    let mut tries = 1;
-    while tries < TRIES && verdict::is_the_emulators_fault(&output, boot.pace) {
-        finished.add(&output);
-        write_initramfs(&dir, shared, &boot.jobs[finished.jobs..])?;
-        output = machine.run(&dir)?;
-        tries += 1;
-    }
+    let (output, given_up) = without_the_emulators_faults(boot.pace, |skip| {
+        write_initramfs(&initramfs, shared, &boot.jobs[skip..])?;
+        machine.run(&dir)
+    })?;
     fs::remove_file(&initramfs)?;
-    if finished.jobs > 0 {
-        output = finished.before(output);
-        output.write(&dir)?;
-    }
-    Ok(Run { boot: index, output, took: start.elapsed(), tries })
+    output.write(&dir)?;
+    Ok(Run { boot: index, output, took: start.elapsed(), given_up })
 }
 
-/// The shared files, and one more archive with the jobs of this machine. Always the same path.
-fn write_initramfs(dir: &Path, shared: &[u8], jobs: &[Job]) -> Result<PathBuf> {
-    let path = dir.join("initramfs");
+/// Runs a machine without its first so many jobs until it was no fault of the emulator's, and
+/// returns what the kernels of abandoned runs said.
+fn without_the_emulators_faults(
+    pace: Pace,
+    run: impl Fn(usize) -> Result<Output>,
+) -> Result<(Output, Vec<String>)> {
+    let mut finished = Finished::default();
+    let mut output = run(0)?;
+    let mut given_up = Vec::new();
+    while given_up.len() < TRIES - 1 && verdict::is_the_emulators_fault(&output, pace) {
+        given_up.extend(console::trouble(&output.console));
+        finished.add(&output);
+        output = run(finished.jobs)?;
+    }
+    match console::trouble(&output.console) {
+        // The same machine does the same again, if it is the kernel's doing.
+        Some(trouble) if pace == Pace::Counted => {
+            given_up.push(trouble);
+            Ok((run(0)?, given_up))
+        }
+        _ => Ok((finished.before(output), given_up)),
+    }
+}
+
+/// The shared files, and one more archive with the jobs of this machine.
+fn write_initramfs(path: &Path, shared: &[u8], jobs: &[Job]) -> Result<()> {
     let mut own = Initramfs::default();
     own.text(serde_json::to_vec_pretty(jobs)?, rota_guest::JOBS_FILE);
-    let mut file = File::create(&path).with_context(|| path.display().to_string())?;
+    let mut file = File::create(path).with_context(|| path.display().to_string())?;
     file.write_all(shared)?;
-    own.write(&mut file)?;
-    Ok(path)
+    own.write(&mut file)
 }
 
 fn judge(boot: &Boot, runs: &[Run]) -> Outcome {
@@ -199,7 +213,7 @@ fn judge(boot: &Boot, runs: &[Run]) -> Outcome {
         name: boot.name(),
         problems,
         took: runs.iter().map(|run| run.took).collect(),
-        given_up: runs.iter().map(|run| run.tries - 1).sum(),
+        given_up: runs.iter().flat_map(|run| run.given_up.clone()).collect(),
         odd,
     }
 }
@@ -232,7 +246,7 @@ mod tests {
     fn run(records: &str) -> Run {
         let output =
             Output { console: String::new(), records: records.to_owned(), timed_out: false };
-        Run { boot: 0, output, took: Duration::ZERO, tries: 1 }
+        Run { boot: 0, output, took: Duration::ZERO, given_up: Vec::new() }
     }
 
     fn boot() -> Boot {
@@ -250,6 +264,29 @@ mod tests {
         let runs: Vec<Run> = records.iter().map(|text| run(text)).collect();
         let outcome = judge(&boot(), &runs);
         (outcome.odd, outcome.problems.iter().any(|problem| problem.contains("two runs differ")))
+    }
+
+    /// Runs machines whose consoles say this, one after the other.
+    fn consoles(pace: Pace, texts: &[&str]) -> (String, usize) {
+        let next = AtomicUsize::new(0);
+        let (output, given_up) = without_the_emulators_faults(pace, |_| {
+            let text = texts[next.fetch_add(1, Ordering::Relaxed)];
+            let records = "{\"record\":\"end\",\"code\":0}\n".to_owned();
+            Ok(Output { console: text.to_owned(), records, timed_out: false })
+        })
+        .unwrap();
+        assert_eq!(next.load(Ordering::Relaxed), given_up.len() + 1);
+        (output.console, given_up.len())
+    }
+
+    #[test]
+    fn trouble_that_does_not_come_again_on_a_counted_clock_is_the_emulators() {
+        let (bug, fine) = ("[ 7.0] BUG: x\n", "[ 7.0] fine\n");
+
+        assert_eq!(consoles(Pace::Counted, &[fine]), (fine.to_owned(), 0));
+        assert_eq!(consoles(Pace::Counted, &[bug, fine]), (fine.to_owned(), 1));
+        assert_eq!(consoles(Pace::Counted, &[bug, bug]), (bug.to_owned(), 1));
+        assert_eq!(consoles(Pace::Free, &[bug]), (bug.to_owned(), 0));
     }
 
     #[test]
