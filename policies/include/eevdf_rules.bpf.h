@@ -59,6 +59,7 @@ struct entity_queue {
 #define NR_QUEUES	16384 /* the first of them are the CPUs' own */
 #define NR_GROUPS	512
 #define CGROUPS_DEFAULT true
+#define CGROUPS_TAGS	in_kernel(false) /* too much for its verifier */
 
 #define TREE_NOTES
 #include "fair_queue.bpf.h"

@@ -6,8 +6,8 @@
  * members (CONFIG_FAIR_GROUP_SCHED: sched_entity, my_q and parent). Such a part of a group has a
  * slot, as tasks have, and counts as a task in trees and in what fair_queue.bpf.h knows of one.
  *
- * The policy that includes this defines before it NR_GROUPS, CGROUPS_DEFAULT and, in struct
- * own_part, group; after it
+ * The policy that includes this defines before it NR_GROUPS, CGROUPS_DEFAULT (and
+ * CGROUPS_TAGS, more tags of that tunable) and, in struct own_part, group; after it
  *  - group_begins(group), group_ends(group): it is new, or gone;
  *  - group_weighs(group, weight): its weight changes;
  *  - group_in(slot, group): the client is in a cgroup of that group; the group that it counts in;
@@ -19,6 +19,9 @@
 #ifndef ROTA_FAIR_GROUPS_BPF_H
 #define ROTA_FAIR_GROUPS_BPF_H
 
+#ifndef CGROUPS_TAGS
+#define CGROUPS_TAGS
+#endif
 #define MOST_LEVELS 32
 
 struct group {
@@ -49,8 +52,8 @@ struct cgroup *bpf_cgroup_ancestor(struct cgroup *cgrp, s32 level) __ksym;
 void bpf_cgroup_release(struct cgroup *cgrp) __ksym;
 
 const volatile bool cgroups
-	help_text("cgroups take part by their cpu.weight; loading takes the kernel longer") =
-		CGROUPS_DEFAULT;
+	help_text("cgroups take part by their cpu.weight; loading takes the kernel longer")
+	CGROUPS_TAGS = CGROUPS_DEFAULT;
 
 struct group groups[NR_GROUPS];
 u32 groups_used, free_group;

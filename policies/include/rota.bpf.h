@@ -189,8 +189,10 @@ u32 loop_start;
 	__attribute__((btf_decl_tag("min:" #low))) __attribute__((btf_decl_tag("max:" #high)))
 #define values(names) __attribute__((btf_decl_tag("values:" names)))
 /* In ns: that of the kernel, which loaders know, unless it is set. */
-#define follows_tick  __attribute__((btf_decl_tag("follows:tick")))
-#define scale(factor) __attribute__((btf_decl_tag("scale:" #factor)))
+#define follows_tick __attribute__((btf_decl_tag("follows:tick")))
+/* In a kernel: this value, unless it is set. */
+#define in_kernel(value) __attribute__((btf_decl_tag("kernel:" #value)))
+#define scale(factor)	 __attribute__((btf_decl_tag("scale:" #factor)))
 /* inf and -inf are values, too: the greatest and the least number of the type. */
 #define or_infinite __attribute__((btf_decl_tag("infinite:yes")))
 #define paper(text) __attribute__((btf_decl_tag("paper:" text)))

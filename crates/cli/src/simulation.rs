@@ -11,12 +11,16 @@ use crate::progress::Clock;
 use rota_machine::config::Config;
 use rota_machine::kernel::Kernel;
 use rota_machine::topology::Topology;
+use rota_object::image::Image;
 use rota_sim::{Measured, Policy, SimError, Simulation, Watchers};
 use rota_trace::Sink;
 use std::path::Path;
 
 /// Length of a run if neither the user nor the workload says.
 const DURATION_NS: u64 = 10_000_000_000;
+
+/// The tunable of policies that have autogroups.
+const AUTOGROUP: &str = "autogroup";
 
 /// Reads a workload file, and prints its warnings.
 pub(crate) fn load(path: &Path) -> Result<Load, Error> {
@@ -61,19 +65,49 @@ pub(crate) fn config(args: &MachineArgs, cpus: u32, load: &Load) -> Result<Confi
     Ok(config)
 }
 
-/// A run of a policy, with a fair class if the workload or the policy needs one.
-pub(crate) fn of(policy: &Policy, load: &Load, config: Config) -> Result<Simulation, Error> {
+/// A run of a policy, with a fair class if the workload or the policy needs one; with
+/// `--no-autogroup`, that has no autogroups.
+pub(crate) fn of(
+    policy: &Policy,
+    load: &Load,
+    config: Config,
+    no_autogroup: bool,
+) -> Result<Simulation, Error> {
     let simulation = Simulation::new(policy, &load.workload, config);
     match load.workload.loads().is_some() || policy.is_partial() {
-        true => with_fair(simulation, policy.kernel()),
+        true => with_fair(simulation, policy.kernel(), no_autogroup),
         false => Ok(simulation),
     }
 }
 
 /// With Linux's fair class, which the shipped eevdf is.
-pub(crate) fn with_fair(simulation: Simulation, kernel: &Kernel) -> Result<Simulation, Error> {
-    let fair = object::link_shipped(rota_catalog::find("eevdf")?, kernel)?;
+pub(crate) fn with_fair(
+    simulation: Simulation,
+    kernel: &Kernel,
+    no_autogroup: bool,
+) -> Result<Simulation, Error> {
+    let mut fair = object::link_shipped(rota_catalog::find("eevdf")?, kernel)?;
+    if no_autogroup {
+        fair.set(AUTOGROUP, "false")?;
+    }
     Ok(simulation.with_fair(&fair))
+}
+
+/// What the user sets of a policy with `--no-autogroup`: that, too, unless it is set anyway. It says
+/// so if the policy has no autogroups.
+pub(crate) fn without_autogroups(
+    (name, image): (&str, &Image),
+    set: &[(String, String)],
+) -> Vec<(String, String)> {
+    let mut set = set.to_vec();
+    if !image.tunables().iter().any(|tunable| tunable.name == AUTOGROUP) {
+        messages::line(&format!(
+            "note: {name} has no autogroups: --no-autogroup does not change it"
+        ));
+    } else if !set.iter().any(|(name, _)| name == AUTOGROUP) {
+        set.push((AUTOGROUP.into(), "false".into()));
+    }
+    set
 }
 
 /// The CPUs of `--nohz-full`.

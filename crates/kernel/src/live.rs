@@ -24,9 +24,11 @@ fn btf_of(path: &Path) -> Result<Arc<Btf>, LoadError> {
 }
 
 /// Links an object against the running kernel. The code of the result is not run: libbpf
-/// links the object again.
+/// links the object again. Tunables that have another value in a kernel have it from here on.
 pub fn link(object: &[u8], name: &str, kernel: &Arc<Btf>) -> Result<Image, LoadError> {
-    Ok(link::link(&Object::parse(name, object)?, kernel, &Live { btf: kernel })?)
+    let mut image = link::link(&Object::parse(name, object)?, kernel, &Live { btf: kernel })?;
+    image.follow_kernel()?;
+    Ok(image)
 }
 
 struct Live<'a> {

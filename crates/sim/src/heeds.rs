@@ -158,7 +158,11 @@ pub fn used(workload: &Workload, config: &Config) -> Vec<Feature> {
 
 /// What a run of the object has that it ignores.
 pub fn ignored(image: &Image, workload: &Workload, config: &Config) -> Ignored {
-    let used = used(workload, config);
+    ignored_of(image, used(workload, config))
+}
+
+/// What of these features it ignores.
+pub fn ignored_of(image: &Image, used: Vec<Feature>) -> Ignored {
     if let Some(heeded) = heeded(image) {
         let features = used.into_iter().filter(|feature| !heeded.contains(feature)).collect();
         return Ignored { features, is_declared: true };

@@ -41,7 +41,7 @@ mod statistics;
 pub use dump::{Dump, DumpedEntry, DumpedGlobal, DumpedMap};
 pub use error::SimError;
 pub use globals::Global;
-pub use heeds::{heeded, ignored, used, Feature, Ignored};
+pub use heeds::{heeded, ignored, ignored_of, used, Feature, Ignored};
 pub use measured::{Measured, Watchers};
 pub use policy::Policy;
 pub use setup::{facts, prepare, program};

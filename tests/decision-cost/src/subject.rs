@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::link::join;
 use rota_machine::kernel::Kernel;
 use rota_object::btf::reference;
+use rota_object::image::Image;
 use rota_object::link::{link, Object};
 use std::path::Path;
 
@@ -20,22 +21,30 @@ pub struct Subject {
 
 impl Subject {
     /// A policy that ships, or a file (`.bpf.c`, `.bpf.o`), with what to set:
-    /// `wfq:queue=list:quantum_ns=2ms`. eevdf has no groups unless told, as `rota run` loads it: what
-    /// they ask of a task, the kernel does not let the bench read.
+    /// `wfq:queue=list:quantum_ns=2ms`. What has another value in a kernel has it here, too, as
+    /// `rota run` loads it: eevdf has no groups unless told.
     pub fn named(text: &str) -> Result<Self, Failure> {
         let mut parts = text.split(':');
         let policy = parts.next().unwrap_or_default();
-        let mut set: Vec<&str> = parts.collect();
-        if policy == "eevdf" && !set.iter().any(|set| set.starts_with("cgroups=")) {
-            set.push("cgroups=false");
-        }
+        let mut set: Vec<String> = parts.map(str::to_owned).collect();
         let subject = if policy.ends_with(".c") || policy.ends_with(".o") {
             Self::file(Path::new(policy))?
         } else {
             let shipped = rota_catalog::find(policy).map_err(|e| Failure::object(policy, e))?;
             Self { name: policy.into(), object: shipped.object.to_vec() }
         };
-        subject.with(set)
+        for (name, value) in subject.link(&subject.object)?.values_in_kernel() {
+            if !set.iter().any(|set| set.split('=').next() == Some(&name)) {
+                set.push(format!("{name}={value}"));
+            }
+        }
+        subject.with(set.iter().map(String::as_str))
+    }
+
+    fn link(&self, object: &[u8]) -> Result<Image, Failure> {
+        let parsed =
+            Object::parse(&self.name, object).map_err(|e| Failure::object(&self.name, e))?;
+        link(&parsed, &reference(), &Kernel::default()).map_err(|e| Failure::object(&self.name, e))
     }
 
     /// From a file: source is compiled.
@@ -62,9 +71,7 @@ impl Subject {
         let failure = |reason: String| Failure::object(&self.name, reason);
         // a linker leaves out DWARF, which the writer of ELF files does not take
         let object = join(&[&self.object]).map_err(failure)?;
-        let parsed = Object::parse(&self.name, &object).map_err(|e| failure(e.to_string()))?;
-        let mut image =
-            link(&parsed, &reference(), &Kernel::default()).map_err(|e| failure(e.to_string()))?;
+        let mut image = self.link(&object)?;
         let mut elf = elf::read(&object).map_err(failure)?;
         for setting in &set {
             let (name, value) = setting
@@ -100,6 +107,14 @@ mod tests {
         // a walk of 100 clients takes more than two instructions each
         assert!(instructions("wfq:queue=list") > instructions("wfq") + 200.0);
         assert_eq!(instructions("wfq:queue=heap"), instructions("wfq"));
+    }
+
+    #[test]
+    fn a_policy_is_as_a_kernel_loads_it_unless_told() {
+        assert_eq!(Subject::named("eevdf").unwrap().name, "eevdf:cgroups=false");
+        let asked = "eevdf:cgroups=true";
+        assert_eq!(Subject::named(asked).unwrap().name, asked);
+        assert_eq!(Subject::named("cfs").unwrap().name, "cfs");
     }
 
     #[test]

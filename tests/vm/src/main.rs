@@ -226,7 +226,10 @@ fn policies() -> Result<Vec<Policy>> {
         let image = rota_kernel::link(policy.object, policy.name, &kernel)
             .with_context(|| format!("policy {}", policy.name))?;
         let has_shares = image.maps.iter().any(|map| map.name == rota_kernel::SHARES_MAP);
-        let choices = image.tunables().iter().flat_map(choices).collect();
+        // A value that it must have in a kernel leaves no choice.
+        let fixed = image.values_in_kernel();
+        let is_free = |of: &&Tunable| fixed.iter().all(|(name, _)| *name != of.name);
+        let choices = image.tunables().iter().filter(is_free).flat_map(choices).collect();
         policies.push(Policy { name: policy.name.to_owned(), has_shares, choices });
     }
     Ok(policies)

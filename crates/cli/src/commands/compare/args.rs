@@ -75,6 +75,10 @@ pub(crate) struct CompareArgs {
     #[arg(value_delimiter = ',', value_parser = cpus)]
     pub(crate) cpus: Vec<u32>,
 
+    /// Sessions do not share as groups do, as with kernel.sched_autogroup_enabled=0
+    #[arg(long, help_heading = "Machine")]
+    pub(crate) no_autogroup: bool,
+
     #[command(flatten)]
     pub(crate) machine: MachineArgs,
 

@@ -34,7 +34,7 @@ pub(crate) fn run(
     let sinks = slices.iter_mut().map(|slices| slices as &mut dyn Sink).collect();
     let watchers = Watchers { sinks, figures };
     let load = &stage.load;
-    let simulation = simulation::of(&object.policy, load, config)?;
+    let simulation = simulation::of(&object.policy, load, config, matrix.no_autogroup)?;
     let simulation = simulation.with_setup(&object.setup);
     let mut finished = simulation::run(simulation, watchers, clock)
         .map_err(|error| simulation::refused(&error, load))?;

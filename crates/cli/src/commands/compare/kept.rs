@@ -227,6 +227,7 @@ fn inputs(args: &CompareArgs, matrix: &Matrix) -> Result<Inputs, Error> {
     let nohz_full = machine.nohz_full.as_ref().map(|list| list.as_str().to_owned());
     add("--nohz-full".into(), or_default(nohz_full));
     add("--ideal".into(), machine.ideal.to_string());
+    add("--no-autogroup".into(), args.no_autogroup.to_string());
     add("--shuffle-ties".into(), machine.shuffle_ties.to_string());
     if let Some(stage) = matrix.stages.first() {
         add("overheads".into(), format!("{:?}", stage.config.costs));

@@ -26,6 +26,8 @@ pub(crate) struct Matrix {
     pub(crate) policies: Vec<Policy>,
     pub(crate) baseline: Option<Baseline>,
     pub(crate) seeds: Vec<u64>,
+    /// Of the fair class; policies have it among their settings.
+    pub(crate) no_autogroup: bool,
 }
 
 /// A workload on a machine.
@@ -53,12 +55,20 @@ pub(crate) struct Cell {
 
 impl Matrix {
     pub(crate) fn new(args: &CompareArgs) -> Result<Self, Error> {
-        let Chosen { workloads: files, policies: wanted, baseline } =
+        let Chosen { workloads: files, policies: mut wanted, baseline } =
             policies::sort_out(&args.items, &args.policies, args.all, &args.baseline)?;
         let kernel = object::kernel(&args.object, args.machine.hz)?;
         let mut found = Vec::new();
         for policy in &wanted {
             found.push(object::find(&policy.policy, &args.object.include)?);
+        }
+        if args.no_autogroup {
+            for (wanted, found) in wanted.iter_mut().zip(&found) {
+                let policy = found.clone().simulate(&kernel)?.policy;
+                let named = (found.name.as_str(), policy.image().as_ref());
+                wanted.set = simulation::without_autogroups(named, &wanted.set);
+            }
+            policies::unlike(&wanted)?;
         }
         let policies = describe(&wanted, &found)?;
         let mut loads = Vec::new();
@@ -85,7 +95,8 @@ impl Matrix {
         let first = args.machine.seed;
         let last = first.checked_add(u64::from(args.seeds) - 1);
         let last = last.ok_or_else(|| Error::input(format!("--seed {first}: too large")))?;
-        Ok(Matrix { stages, policies, baseline, seeds: (first..=last).collect() })
+        let (seeds, no_autogroup) = ((first..=last).collect(), args.no_autogroup);
+        Ok(Matrix { stages, policies, baseline, seeds, no_autogroup })
     }
 
     /// Every run: seed by seed, so that whoever stops early has something of all policies.

@@ -93,12 +93,7 @@ pub(crate) fn sort_out(
             }
         }
     }
-    for (at, policy) in wanted.iter().enumerate() {
-        if wanted[..at].contains(policy) {
-            let name = format!("{}{}", policy.policy, policy.settings());
-            return Err(Error::input(format!("policy {name} is listed twice")));
-        }
-    }
+    unlike(&wanted)?;
     let baseline = add_baseline(&mut wanted, baseline)?;
     let mut files = Vec::new();
     for item in workloads {
@@ -106,6 +101,15 @@ pub(crate) fn sort_out(
     }
     let workloads = files;
     Ok(Chosen { workloads, policies: wanted, baseline })
+}
+
+/// Refuses policies of which two are alike.
+pub(crate) fn unlike(wanted: &[Wanted]) -> Result<(), Error> {
+    let twice = wanted.iter().enumerate().find(|(at, policy)| wanted[..*at].contains(policy));
+    twice.map_or(Ok(()), |(_, policy)| {
+        let name = format!("{}{}", policy.policy, policy.settings());
+        Err(Error::input(format!("policy {name} is listed twice")))
+    })
 }
 
 /// A workload file, or those of a folder, in the order of their names.

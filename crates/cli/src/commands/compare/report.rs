@@ -80,6 +80,9 @@ fn machine(args: &CompareArgs) -> Vec<(String, String)> {
     if options.shuffle_ties {
         facts.push(("tie-breaks".into(), "random, by seed".into()));
     }
+    if args.no_autogroup {
+        facts.push(("autogroups".into(), "off".into()));
+    }
     if let Some(warmup_ns) = options.warmup {
         facts.push(("warm-up, not measured".into(), units::duration(warmup_ns)));
     }

@@ -20,6 +20,7 @@ use rota_kernel::check::{Fact, Purpose};
 use rota_kernel::{sysfs, Exit};
 use rota_machine::kernel::Kernel;
 use rota_object::image::Image;
+use rota_sim::Feature;
 use start::Settings;
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -94,7 +95,18 @@ fn say_attached(args: &RunArgs, found: &Found, image: &Image) -> Result<(), Erro
     for line in tunables::table(&options) {
         say(args, &format!("  {line}"))?;
     }
-    Ok(())
+    match groups_ignored(&found.name, image) {
+        Some(note) => say(args, &note),
+        None => Ok(()),
+    }
+}
+
+/// Which settings of cgroups the policy ignores. Whether any cgroup has such settings, now or later,
+/// is not known.
+fn groups_ignored(name: &str, image: &Image) -> Option<String> {
+    let groups = vec![Feature::CpuWeight, Feature::CpuMax, Feature::CpuIdle];
+    let note = rota_sim::ignored_of(image, groups).message(name)?;
+    Some(format!("note: {note}"))
 }
 
 /// A line for people: with `--json`, standard output is for programs.
@@ -142,6 +154,20 @@ fn help_tunables(found: Found) -> Result<Status, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_policy_ignores_of_cgroups_is_one_line() {
+        let note = |policy: &str| {
+            let shipped = rota_catalog::find(policy).expect("ships");
+            let kernel = rota_object::btf::reference();
+            let image = rota_kernel::link(shipped.object, policy, &kernel).expect("links");
+            groups_ignored(policy, &image)
+        };
+        // It has groups, but not in a kernel.
+        let text = "note: eevdf ignores: cpu.weight, cpu.max, cpu.idle";
+        assert_eq!(note("eevdf").as_deref(), Some(text));
+        assert_eq!(note("cfs").as_deref(), Some("note: cfs ignores: cpu.max, cpu.idle"));
+    }
 
     #[test]
     fn long_values_are_cut_between_characters() {

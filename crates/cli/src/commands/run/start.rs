@@ -10,7 +10,6 @@ use rota_kernel::control::Description;
 use rota_kernel::{sysfs, Attached, Configuration, LoadError, LoadOptions, Scheduler, Topology};
 use rota_manifest::CpuFacts;
 use rota_object::btf::Btf;
-use rota_object::image::Image;
 use std::sync::Arc;
 
 /// What can change while a policy runs, and holds for the next start.
@@ -37,16 +36,6 @@ impl Settings {
     }
 }
 
-/// The groups of `eevdf` are too much for the verifier of a kernel to be loaded unless asked for.
-fn kernel_defaults(image: &Image) -> Vec<(String, String)> {
-    let has = |name| image.variables.iter().any(|variable| variable.name == name);
-    if has("cgroups") && has("autogroup") {
-        vec![("cgroups".to_owned(), "false".to_owned())]
-    } else {
-        Vec::new()
-    }
-}
-
 /// Links, sets up, loads and attaches. Done anew for each restart: CPUs may have changed.
 pub(crate) fn start(
     args: &RunArgs,
@@ -62,8 +51,7 @@ pub(crate) fn start(
     let topology = Topology::read();
     image.set_topology(&topology.described())?;
     let setup = prepare::setup(args.manifest.as_deref(), &facts(topology), &image)?;
-    let set = [kernel_defaults(&image), settings.set.clone()].concat();
-    rota_sim::prepare(&mut image, &setup, &set)?;
+    rota_sim::prepare(&mut image, &setup, &settings.set)?;
     let options = LoadOptions {
         settings: Vec::new(), // made above, together with the manifest's
         shares: settings.shares.clone(),

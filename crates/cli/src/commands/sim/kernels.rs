@@ -76,11 +76,12 @@ fn simulate(
     clock: &Clock,
 ) -> Result<rota_sim::Measured, Error> {
     let kernel = Kernel::bundled(release).map_err(Error::input)?.with_hz(args.machine.hz);
-    let Named { mut policy, .. } = found.clone().simulate(&kernel)?;
+    let Named { name, mut policy, .. } = found.clone().simulate(&kernel)?;
     object::choose(&mut policy, &args.object)?;
     let facts = rota_sim::facts(&config.topology);
     let setup = prepare::setup(args.manifest.as_deref(), &facts, policy.image())?;
-    policy.prepare(&setup, &args.set)?;
+    let set = super::settings(args, &name, policy.image());
+    policy.prepare(&setup, &set)?;
     let run = super::simulation(args, &mut policy, load, config)?.with_setup(&setup);
     simulation::run(run, Watchers::default(), clock).map_err(|e| simulation::refused(&e, load))
 }

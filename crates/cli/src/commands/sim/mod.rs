@@ -19,6 +19,7 @@ use crate::stop::Stop;
 use crate::trace_files::{self, Picture, TraceFile};
 use rota_machine::config::Config;
 use rota_machine::kernel::Kernel;
+use rota_object::image::Image;
 use rota_report::Caption;
 use rota_sim::{Measured, Policy, Simulation, Watchers};
 use std::io::Write;
@@ -41,7 +42,8 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     let config = simulation::config(&args.machine, args.cpus, &load)?;
     let facts = rota_sim::facts(&config.topology);
     let setup = prepare::setup(args.manifest.as_deref(), &facts, policy.image())?;
-    policy.prepare(&setup, &args.set)?;
+    let set = settings(args, &name, policy.image());
+    policy.prepare(&setup, &set)?;
 
     let replay = args.replay_choices.as_deref().map(Replay::read).transpose()?;
     let seed = replay.as_ref().map_or_else(|| summary::seed(&config), Replay::describe);
@@ -100,7 +102,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
         source: &source,
         kernel: policy.kernel().release(),
         image: policy.image(),
-        set: &args.set,
+        set: &set,
         config: &config,
         load: &load,
         is_replay: replay.is_some(),
@@ -122,6 +124,14 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     }
 }
 
+/// What is set of the policy.
+fn settings(args: &SimArgs, name: &str, image: &Image) -> Vec<(String, String)> {
+    match args.no_autogroup {
+        true => simulation::without_autogroups((name, image), &args.set),
+        false => args.set.clone(),
+    }
+}
+
 /// The run that the options describe, with a fair class where it needs one.
 fn simulation(
     args: &SimArgs,
@@ -132,13 +142,13 @@ fn simulation(
     if args.partial {
         policy.make_partial()?;
     }
-    let mut simulation = simulation::of(policy, load, config.clone())?;
+    let mut simulation = simulation::of(policy, load, config.clone(), args.no_autogroup)?;
     for (cgroup, file) in &args.sub {
         simulation = with_sub(simulation, args, (cgroup, file), policy.kernel(), config)?;
     }
     let Some(at_ns) = args.attach_at else {
         return match args.go_on {
-            true => simulation::with_fair(simulation, policy.kernel()),
+            true => simulation::with_fair(simulation, policy.kernel(), args.no_autogroup),
             false => Ok(simulation),
         };
     };
@@ -149,7 +159,7 @@ fn simulation(
             "--attach-at {at}: {file} runs for {whole}, expected less than that"
         )));
     }
-    Ok(simulation::with_fair(simulation, policy.kernel())?.attached_at(at_ns))
+    Ok(simulation::with_fair(simulation, policy.kernel(), args.no_autogroup)?.attached_at(at_ns))
 }
 
 /// What there is of a run that the user ended.
@@ -193,7 +203,7 @@ fn tell(finished: &Measured, verbose: bool, json: bool) -> Status {
     }
 }
 
-fn help_tunables(image: &rota_object::image::Image) -> Result<Status, Error> {
+fn help_tunables(image: &Image) -> Result<Status, Error> {
     let mut out = crate::output::stdout();
     for line in tunables::table(&tunables::options(image)) {
         writeln!(out, "{line}")?;
