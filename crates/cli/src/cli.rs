@@ -8,6 +8,7 @@ use crate::commands::check::CheckArgs;
 use crate::commands::compare::CompareArgs;
 use crate::commands::completions::CompletionsArgs;
 use crate::commands::fluid::FluidArgs;
+use crate::commands::link::LinkArgs;
 use crate::commands::list::ListArgs;
 use crate::commands::man::ManArgs;
 use crate::commands::record::RecordArgs;
@@ -52,6 +53,8 @@ pub(crate) enum Command {
     Tune(TuneArgs),
     /// Solve a policy with infinitely short slices, instead of simulating it
     Fluid(FluidArgs),
+    /// Make one object of a scheduler that has several sources
+    Link(LinkArgs),
     /// Run real programs that measure the scheduler of this machine
     Bench(BenchArgs),
     /// Run a policy in the kernel of this machine (needs root)

@@ -120,6 +120,15 @@ impl From<rota_kernel::LoadError> for Error {
     }
 }
 
+impl From<rota_kernel::JoinError> for Error {
+    fn from(error: rota_kernel::JoinError) -> Self {
+        match error {
+            rota_kernel::JoinError::Refused { .. } => Self::Log(Box::new(Self::input(error))),
+            rota_kernel::JoinError::Io(_) => Self::Failure(error.to_string()),
+        }
+    }
+}
+
 impl From<rota_boost::BoostError> for Error {
     fn from(error: rota_boost::BoostError) -> Self {
         if error.is_input() {

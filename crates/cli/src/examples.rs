@@ -61,6 +61,16 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         ],
     ),
     (
+        "link",
+        [
+            (
+                "rota link -o sched.bpf.o main.bpf.c balance.bpf.c util.bpf.o",
+                "A scheduler of three parts, by libbpf's linker",
+            ),
+            ("rota link -o sched.bpf.o sched.bpf.c --include ../include", "Only compile one"),
+        ],
+    ),
+    (
         "fluid",
         [
             ("rota fluid pbs workloads/shares321.json", "A workload under the limit of PBS"),

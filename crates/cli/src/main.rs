@@ -45,6 +45,7 @@ fn main() -> ExitCode {
         Command::Reproduce(args) => commands::reproduce::run(&args),
         Command::Tune(args) => commands::tune::run(&args),
         Command::Fluid(args) => commands::fluid::run(&args),
+        Command::Link(args) => commands::link::run(&args),
         Command::Bench(args) => commands::bench::run(&args),
         Command::Boost(args) => commands::boost::run(&args),
         Command::Run(args) => commands::run::run(&args),

@@ -72,6 +72,23 @@ pub(crate) fn find(policy: &str, include: &[PathBuf]) -> Result<Found, Error> {
     Ok(Found { name: short_name(path), source: policy.into(), bytes: bytes.into() })
 }
 
+/// One policy of several files, linked together; of one, as [`find`].
+pub(crate) fn find_all(files: &[String], include: &[PathBuf]) -> Result<Found, Error> {
+    let found: Vec<Found> =
+        files.iter().map(|file| find(file, include)).collect::<Result<_, _>>()?;
+    let parts: Vec<(&str, &[u8])> =
+        found.iter().map(|part| (part.called(), part.bytes.as_ref())).collect();
+    let whole = match parts.len() {
+        1 => None,
+        _ => Some(rota_kernel::join(&parts)?),
+    };
+    let mut first = found.into_iter().next().ok_or_else(|| Error::input("no file to link"))?;
+    if let Some(whole) = whole {
+        first.bytes = whole.into();
+    }
+    Ok(first)
+}
+
 impl Found {
     /// What messages call the object: the file as given, or the policy's name.
     pub(crate) fn called(&self) -> &str {

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 
 /// Kernel variables that hosted code may refer to.
 pub(crate) const KSYMS: &[&str] =
-    &["runqueues", "sd_llc_id", "sd_llc_size", "kernel_cpustat", "kernel_stat"];
+    &["runqueues", "sd_llc_id", "sd_llc_size", "kernel_cpustat", "kernel_stat", "cpufreq_cpu_data"];
 /// Bytes of a per-CPU number.
 const PLAIN_KSYM_SIZE: u32 = 8;
 
@@ -251,6 +251,7 @@ impl System {
             let addr = match name {
                 "kernel_cpustat" => mem.alloc_kernel(self.guest.layouts.cpustat_shape),
                 "kernel_stat" => mem.alloc_kernel(self.guest.layouts.kernel_stat_shape),
+                // null pointers: no driver changes frequencies
                 _ => mem.alloc(name, PLAIN_KSYM_SIZE, Perm::ReadOnly),
             };
             let llc = self.config.topology.llc_cpus(cpu);

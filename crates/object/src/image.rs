@@ -87,10 +87,14 @@ pub mod map_type {
     pub const HASH: u32 = 1;
     pub const ARRAY: u32 = 2;
     pub const PROG_ARRAY: u32 = 3;
+    pub const PERF_EVENT_ARRAY: u32 = 4;
     pub const PERCPU_HASH: u32 = 5;
     pub const PERCPU_ARRAY: u32 = 6;
+    pub const STACK_TRACE: u32 = 7;
+    pub const CGROUP_ARRAY: u32 = 8;
     pub const LRU_HASH: u32 = 9;
     pub const LRU_PERCPU_HASH: u32 = 10;
+    pub const LPM_TRIE: u32 = 11;
     pub const ARRAY_OF_MAPS: u32 = 12;
     pub const HASH_OF_MAPS: u32 = 13;
     pub const QUEUE: u32 = 22;
@@ -98,6 +102,7 @@ pub mod map_type {
     pub const STRUCT_OPS: u32 = 26;
     pub const RINGBUF: u32 = 27;
     pub const TASK_STORAGE: u32 = 29;
+    pub const BLOOM_FILTER: u32 = 30;
     pub const USER_RINGBUF: u32 = 31;
     pub const CGRP_STORAGE: u32 = 32;
     pub const ARENA: u32 = 33;

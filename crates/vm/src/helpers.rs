@@ -4,6 +4,7 @@
 mod control;
 mod kptr;
 mod map;
+mod outside;
 mod print;
 mod probe;
 mod queue;
@@ -80,5 +81,12 @@ pub fn all<H: Host>() -> Vec<Helper<H>> {
         row("user_ringbuf_drain", 30, ring::user_drain),
         row("cgrp_storage_get", 30, storage::cgroup_get),
         row("cgrp_storage_delete", 80, storage::delete),
+        row("perf_event_read", 20, outside::perf_event_read),
+        row("perf_event_read_value", 30, outside::perf_event_read_value),
+        row("perf_event_output", 30, outside::perf_event_output),
+        row("current_task_under_cgroup", 10, outside::under_cgroup),
+        row("get_stackid", 30, outside::get_stackid),
+        row("get_stack", 30, outside::get_stack),
+        row("get_task_stack", 30, outside::get_stack),
     ]
 }

@@ -9,6 +9,7 @@ mod queue;
 mod ring;
 mod special;
 mod storage;
+mod trie;
 
 pub(crate) use array::{Array, ArrayPlace};
 pub(crate) use create::{create, filled, Created};
@@ -17,10 +18,12 @@ pub(crate) use queue::Queue;
 pub(crate) use ring::Ring;
 pub(crate) use special::{FieldKind, Special};
 pub(crate) use storage::Storage;
+pub(crate) use trie::Trie;
 
 use crate::errno::{EEXIST, EINVAL, ENOENT, EOPNOTSUPP};
 use crate::memory::{handle, Memory};
 use rota_object::image::FuncId;
+use std::collections::BTreeSet;
 
 /// Create or change.
 pub(crate) const ANY: u64 = 0;
@@ -58,6 +61,12 @@ pub(crate) enum Body {
     Maps(Vec<Option<u32>>),
     /// Map numbers by key: the values are 4-byte numbers.
     MapsByKey(Hash),
+    /// By the longest prefix of a key.
+    Trie(Trie),
+    /// Values that were pushed: a filter that is never wrong.
+    Bloom(BTreeSet<Vec<u8>>),
+    /// What user space would put there (performance counters, cgroups), and stacks: empty.
+    Outside,
     /// Only the loader reads it.
     StructOps,
 }
@@ -96,6 +105,7 @@ impl Map {
                 let number = hash.value(hash.find(key)?, 0)?;
                 Some(handle::map(memory.get_u32(number)))
             }
+            Body::Trie(trie) => trie.find(key),
             _ => None,
         }
     }
@@ -127,6 +137,7 @@ impl Map {
                 let owner = owner(key).ok_or(EINVAL)?;
                 storage.place(memory, owner, flags).map(Update::At)
             }
+            Body::Trie(trie) => trie.place(memory, key, flags),
             _ => Err(EOPNOTSUPP),
         }
     }
@@ -137,6 +148,7 @@ impl Map {
             Body::Array(_) => Err(EINVAL),
             Body::Hash(hash) | Body::MapsByKey(hash) => hash.delete(key).ok_or(ENOENT),
             Body::Storage(storage) => storage.remove(owner(key).ok_or(EINVAL)?).ok_or(ENOENT),
+            Body::Trie(trie) => trie.delete(key),
             _ => Err(EOPNOTSUPP),
         }
     }
@@ -155,6 +167,7 @@ impl Map {
                 *cursor = slot + 1;
                 Some((hash.key(slot).to_vec(), hash.value(slot, cpu)?))
             }
+            Body::Trie(trie) => trie.next(cursor),
             _ => None,
         }
     }

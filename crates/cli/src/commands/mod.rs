@@ -7,6 +7,7 @@ pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod fluid;
+pub(crate) mod link;
 pub(crate) mod list;
 pub(crate) mod man;
 pub(crate) mod record;

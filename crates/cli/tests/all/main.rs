@@ -19,6 +19,7 @@ mod cli_hostile;
 mod cli_ignores;
 mod cli_interrupt;
 mod cli_kernels;
+mod cli_link;
 mod cli_list;
 mod cli_man;
 mod cli_outputs;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A map from its definition.
 
-use super::{Array, Body, Hash, Map, Queue, Ring, Special, Storage};
+use super::{trie, Array, Body, Hash, Map, Queue, Ring, Special, Storage, Trie};
 use crate::memory::{Memory, Perm, PAGE_SIZE};
 use rota_object::btf::Btf;
 use rota_object::image::{map_type, MapDef};
+use std::collections::BTreeSet;
 
 /// No map of an object may need more memory than this at once.
 const MAX_BYTES: u64 = 1 << 30;
@@ -94,11 +95,60 @@ pub(crate) fn create(
         }
         map_type::HASH_OF_MAPS => Body::MapsByKey(hash(def, 1, false)?),
         map_type::STRUCT_OPS => Body::StructOps,
-        other => return Err(format!("map type {other} is not supported")),
+        map_type::LPM_TRIE => Body::Trie(prefixes(def)?),
+        map_type::BLOOM_FILTER => {
+            entry_fits(def, 1)?;
+            Body::Bloom(BTreeSet::new())
+        }
+        map_type::PERF_EVENT_ARRAY | map_type::STACK_TRACE | map_type::CGROUP_ARRAY => {
+            Body::Outside
+        }
+        other => return Err(unsupported(other)),
     };
     let special = Special::of(btf, def.value_type);
     let (key_size, value_size) = (def.key_size, def.value_size);
     Ok(Created { map: Map { name: def.name.clone(), key_size, value_size, special, body }, base })
+}
+
+/// Map types that no part of the machine would use.
+const OF_OTHERS: [(u32, &str, &str); 14] = [
+    (14, "DEVMAP", "network packets"),
+    (15, "SOCKMAP", "sockets"),
+    (16, "CPUMAP", "network packets"),
+    (17, "XSKMAP", "network packets"),
+    (18, "SOCKHASH", "sockets"),
+    (19, "CGROUP_STORAGE_DEPRECATED", "cgroup socket programs"),
+    (20, "REUSEPORT_SOCKARRAY", "sockets"),
+    (21, "PERCPU_CGROUP_STORAGE_DEPRECATED", "cgroup socket programs"),
+    (24, "SK_STORAGE", "data of sockets"),
+    (25, "DEVMAP_HASH", "network packets"),
+    (28, "INODE_STORAGE", "data of files"),
+    (34, "INSN_ARRAY", "jump tables of clang 22 and later, off with -mllvm -disable-gotox"),
+    (35, "RHASH", "resizable hash maps"),
+    (0, "UNSPEC", "nothing"),
+];
+
+fn unsupported(kind: u32) -> String {
+    match OF_OTHERS.iter().find(|(number, ..)| *number == kind) {
+        Some((_, name, purpose)) => {
+            format!("BPF_MAP_TYPE_{name} is not supported: it is for {purpose}")
+        }
+        None => format!("map type {kind} is unknown"),
+    }
+}
+
+/// `trie_alloc()`: keys are a length and up to 256 bytes, and entries are not preallocated.
+fn prefixes(def: &MapDef) -> Result<Trie, String> {
+    const NO_PREALLOC: u32 = 1;
+    let data = (def.key_size as usize).checked_sub(trie::LENGTH).filter(|d| (1..=256).contains(d));
+    if data.is_none() || def.flags & NO_PREALLOC == 0 {
+        return Err(format!(
+            "a trie with keys of {} bytes and flags {:#x} is not possible: 5 to 260 bytes and \
+             BPF_F_NO_PREALLOC are",
+            def.key_size, def.flags
+        ));
+    }
+    Ok(Trie::new(hash(def, 1, false)?))
 }
 
 fn stride(def: &MapDef) -> u32 {

@@ -11,6 +11,7 @@ mod run_helpers;
 mod run_isa;
 mod run_map_models;
 mod run_maps;
+mod run_maps_rare;
 mod run_memory;
 mod run_object;
 mod run_objects;

@@ -6,12 +6,13 @@ use crate::error::EXIT_CODES;
 use crate::options::{cpus, duration, name_and_value, MachineArgs, ObjectArgs};
 use crate::trace_files::{TraceTarget, Window};
 use clap::{Args, ValueHint};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct SimArgs {
-    /// A shipped policy (see `rota list`), or anyone's FILE.bpf.o or FILE.bpf.c
+    /// A shipped policy (see `rota list`), or anyone's FILE.bpf.o or FILE.bpf.c; several files are
+    /// linked to one policy
     #[arg(value_name = "POLICY|FILE", value_hint = ValueHint::FilePath)]
     #[arg(add = complete::policies())]
     pub(crate) policy: String,
@@ -20,7 +21,7 @@ pub(crate) struct SimArgs {
     #[arg(value_name = "WORKLOAD.json", value_hint = ValueHint::FilePath)]
     #[arg(required_unless_present = "help_tunables")]
     #[arg(add = complete::workloads())]
-    pub(crate) workload: Option<PathBuf>,
+    words: Vec<PathBuf>,
 
     /// Set a tunable or any global of the policy (repeatable); comes after --manifest
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = name_and_value)]
@@ -108,4 +109,20 @@ pub(crate) struct SimArgs {
 
     #[command(flatten)]
     pub(crate) object: ObjectArgs,
+}
+
+impl SimArgs {
+    /// Name or files of the policy, and the workload: the last word.
+    pub(crate) fn words(&self) -> (Vec<String>, Option<&Path>) {
+        let is_part = |path: &Path| {
+            let ending = path.extension().unwrap_or_default();
+            ending == "c" || ending == "o"
+        };
+        let (parts, workload) = match self.words.split_last() {
+            Some((last, before)) if !is_part(last) => (before, Some(last.as_path())),
+            _ => (self.words.as_slice(), None),
+        };
+        let parts = parts.iter().map(|part| part.to_string_lossy().into_owned());
+        (std::iter::once(self.policy.clone()).chain(parts).collect(), workload)
+    }
 }

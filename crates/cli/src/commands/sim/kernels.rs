@@ -27,9 +27,13 @@ pub(super) fn run(args: &SimArgs) -> Result<Status, Error> {
     if let Some((option, _)) = of_one_run.iter().find(|(_, given)| *given) {
         return Err(Error::input(format!("{option}: not with --kernel all, expected one release")));
     }
-    let found = object::find(&args.policy, &args.object.include)?;
-    let Some(workload) = &args.workload else {
-        return Err(Error::input("--help-tunables: not with --kernel all"));
+    let (files, workload) = args.words();
+    let found = object::find_all(&files, &args.object.include)?;
+    let Some(workload) = workload else {
+        return Err(match args.help_tunables {
+            true => Error::input("--help-tunables: not with --kernel all"),
+            false => super::no_workload(&files),
+        });
     };
     let load = simulation::load(workload)?;
     let config = simulation::config(&args.machine, args.cpus, &load)?;

@@ -31,13 +31,14 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     }
     not_swapped(args)?;
     let kernel = object::kernel(&args.object, args.machine.hz)?;
+    let (files, workload) = args.words();
     let Named { name, source, mut policy } =
-        object::find(&args.policy, &args.object.include)?.simulate(&kernel)?;
+        object::find_all(&files, &args.object.include)?.simulate(&kernel)?;
     object::choose(&mut policy, &args.object)?;
-    let workload = args.workload.as_deref().filter(|_| !args.help_tunables);
-    let Some(workload) = workload else {
+    if args.help_tunables {
         return help_tunables(policy.image());
-    };
+    }
+    let workload = workload.ok_or_else(|| no_workload(&files))?;
     let load = simulation::load(workload)?;
     let config = simulation::config(&args.machine, args.cpus, &load)?;
     let facts = rota_sim::facts(&config.topology);
@@ -169,13 +170,19 @@ fn interrupted(args: &SimArgs, finished: &Measured, duration_ns: u64) -> Error {
     Error::Failure(format!("interrupted: results are of the first {end} of {whole}{choices}"))
 }
 
+fn no_workload(files: &[String]) -> Error {
+    let files = files.join(" ");
+    Error::input(format!("no workload: expected rota sim {files} WORKLOAD.json"))
+}
+
 /// A workload in the place of the policy is a mistake that is easy to tell.
 fn not_swapped(args: &SimArgs) -> Result<(), Error> {
     let policy = &args.policy;
     if !policy.ends_with(".json") {
         return Ok(());
     }
-    let other = args.workload.as_ref().map_or("fifo".into(), |path| path.to_string_lossy());
+    let (_, workload) = args.words();
+    let other = workload.map_or("fifo".into(), Path::to_string_lossy);
     Err(Error::input(format!(
         "{policy}: a workload, expected a policy first: rota sim {other} {policy}"
     )))

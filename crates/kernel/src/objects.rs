@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Several objects made one, by libbpf's linker.
+
+use libbpf_rs::Linker;
+use std::io;
+use thiserror::Error;
+
+/// Why objects could not be made one.
+#[derive(Debug, Error)]
+pub enum JoinError {
+    /// The linker does not take an object, or not together with those before it.
+    #[error("{object}: libbpf cannot link it: {error}{}", rota_libbpf_log::tail(.log))]
+    Refused {
+        /// File name, or what was linked.
+        object: String,
+        /// What it says of it.
+        error: libbpf_rs::Error,
+        /// What libbpf printed.
+        log: String,
+    },
+    /// A temporary file failed.
+    #[error("cannot link: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// Links objects (name and bytes) into one. Global functions, variables and maps of the same name
+/// become one, as for a program of several C files.
+pub fn join(objects: &[(&str, &[u8])]) -> Result<Vec<u8>, JoinError> {
+    let refused = |object: &str, error| JoinError::Refused {
+        object: object.to_owned(),
+        error,
+        log: rota_libbpf_log::take(),
+    };
+    rota_libbpf_log::start(false);
+    let folder = tempfile::tempdir()?;
+    let whole = folder.path().join("linked.bpf.o");
+    // libbpf calls a file by its path in messages: one that says which object it is.
+    let mut linker = Linker::new(&whole).map_err(|e| refused("the result", e))?;
+    for (index, (name, bytes)) in objects.iter().enumerate() {
+        let base = name.rsplit('/').next().unwrap_or(name);
+        let path = folder.path().join(format!("{index}-{base}"));
+        std::fs::write(&path, bytes)?;
+        linker.add_file(&path).map_err(|e| refused(name, e))?;
+    }
+    let all = || objects.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    linker.link().map_err(|e| refused(&all(), e))?;
+    Ok(std::fs::read(&whole)?)
+}
