@@ -5,6 +5,9 @@
 #ifndef ROTA_KERNEL_BPF_H
 #define ROTA_KERNEL_BPF_H
 
+/* Functions are declared by those who call them: weakly where a kernel lacks them. */
+#define BPF_NO_KFUNC_PROTOTYPES
+
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wmissing-declarations"
 #include "vmlinux.h"

@@ -33,6 +33,11 @@ pub fn rota<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Result<O
     })
 }
 
+/// The program that [`rota`] runs.
+pub fn built() -> Result<&'static Path> {
+    binary()
+}
+
 /// `$ROTA`, or the release binary, built on first use.
 fn binary() -> Result<&'static Path> {
     static BINARY: OnceLock<Result<PathBuf, String>> = OnceLock::new();

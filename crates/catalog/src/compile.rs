@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compiling a user's `FILE.bpf.c`.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -43,6 +44,17 @@ pub fn compile(
     include: &[PathBuf],
     extra_flags: &[String],
 ) -> Result<Vec<u8>, CompileError> {
+    compile_with(path, include, extra_flags, &[])
+}
+
+/// As [`compile`], with more headers (path and text) among those that ship: they come before
+/// one that ships under the same name.
+pub fn compile_with(
+    path: &Path,
+    include: &[PathBuf],
+    extra_flags: &[String],
+    headers: &[(String, Cow<'_, str>)],
+) -> Result<Vec<u8>, CompileError> {
     let source_file = || path.to_path_buf();
     let io_error = |error| CompileError::Io { source_file: source_file(), error };
     let source = path.canonicalize().map_err(io_error)?;
@@ -52,6 +64,11 @@ pub fn compile(
     let work = tempfile::tempdir().map_err(io_error)?;
     for (name, text) in crate::headers() {
         std::fs::write(work.path().join(name), text).map_err(io_error)?;
+    }
+    for (name, text) in headers {
+        let file = work.path().join(name);
+        std::fs::create_dir_all(file.parent().unwrap_or(work.path())).map_err(io_error)?;
+        std::fs::write(file, text.as_bytes()).map_err(io_error)?;
     }
     let object = work.path().join("object.bpf.o");
     let mut args: Vec<OsString> = extra_flags.iter().map(OsString::from).collect();
@@ -66,7 +83,9 @@ pub fn compile(
 
     let run = rota_clang::run(&compiler, beside, &args).map_err(io_error)?;
     if !run.status.success() {
-        let messages = String::from_utf8_lossy(&run.stderr).trim_end().to_string();
+        // Headers of ours are files for a moment only: their place says nothing.
+        let place = work.path().join("").display().to_string();
+        let messages = String::from_utf8_lossy(&run.stderr).trim_end().replace(&place, "");
         return Err(CompileError::Rejected { source_file: source_file(), messages });
     }
     std::fs::read(&object).map_err(io_error)

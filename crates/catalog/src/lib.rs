@@ -7,7 +7,7 @@
 
 mod compile;
 
-pub use compile::{compile, CompileError};
+pub use compile::{compile, compile_with, CompileError};
 
 use thiserror::Error;
 

@@ -21,6 +21,7 @@ mod prepare;
 mod progress;
 mod readiness;
 mod simulation;
+mod source;
 mod stop;
 mod trace_files;
 mod tuned;

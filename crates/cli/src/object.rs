@@ -3,11 +3,12 @@
 
 use crate::error::Error;
 use crate::options::ObjectArgs;
+use crate::source::Compiler;
 use rota_machine::kernel::Kernel;
 use rota_object::btf::Btf;
 use rota_sim::Policy;
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// `--kernel` for each release that there is.
@@ -56,7 +57,7 @@ pub(crate) struct Found {
 }
 
 /// Finds a policy, and compiles it if it is source.
-pub(crate) fn find(policy: &str, include: &[PathBuf]) -> Result<Found, Error> {
+pub(crate) fn find(policy: &str, compiler: Compiler<'_>) -> Result<Found, Error> {
     if let Some(shipped) = shipped(policy)? {
         let bytes = Cow::Borrowed(shipped.object);
         return Ok(Found { name: shipped.name.into(), source: SHIPPED.into(), bytes });
@@ -65,7 +66,7 @@ pub(crate) fn find(policy: &str, include: &[PathBuf]) -> Result<Found, Error> {
     let unreadable = |e: std::io::Error| Error::file("read", path, &e);
     let bytes = if policy.ends_with(".c") {
         std::fs::metadata(path).map_err(unreadable)?;
-        rota_catalog::compile(path, include, &[])?
+        compiler.compile(path)?
     } else {
         std::fs::read(path).map_err(unreadable)?
     };
@@ -73,9 +74,9 @@ pub(crate) fn find(policy: &str, include: &[PathBuf]) -> Result<Found, Error> {
 }
 
 /// One policy of several files, linked together; of one, as [`find`].
-pub(crate) fn find_all(files: &[String], include: &[PathBuf]) -> Result<Found, Error> {
+pub(crate) fn find_all(files: &[String], compiler: Compiler<'_>) -> Result<Found, Error> {
     let found: Vec<Found> =
-        files.iter().map(|file| find(file, include)).collect::<Result<_, _>>()?;
+        files.iter().map(|file| find(file, compiler)).collect::<Result<_, _>>()?;
     let parts: Vec<(&str, &[u8])> =
         found.iter().map(|part| (part.called(), part.bytes.as_ref())).collect();
     let whole = match parts.len() {
@@ -133,6 +134,11 @@ fn shipped(policy: &str) -> Result<Option<&'static rota_catalog::Policy>, Error>
         Err(_) if Path::new(policy).is_file() => Ok(None),
         Err(unknown) => Err(unknown.into()),
     }
+}
+
+/// What a policy is called, before it is found.
+pub(crate) fn name(policy: &str) -> String {
+    short_name(Path::new(policy))
 }
 
 /// `scx_simple` of `build/scx_simple.bpf.o`.

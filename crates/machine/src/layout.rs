@@ -55,7 +55,7 @@ layout! {
         migration_disabled: "migration_disabled",
         core_cookie: "core_cookie", core_occupation: "core_occupation",
         core_sched_at: "scx.core_sched_at",
-        nvcsw: "nvcsw", nivcsw: "nivcsw", start_time: "start_time", start_boottime: "start_boottime",
+        utime: "utime", nvcsw: "nvcsw", nivcsw: "nivcsw", start_time: "start_time", start_boottime: "start_boottime",
         real_parent: "real_parent", parent: "parent", group_leader: "group_leader",
         mm: "mm", cred: "cred", real_cred: "real_cred", signal: "signal", cgroups: "cgroups", sched_task_group: "sched_task_group",
         exec_start: "se.exec_start", sum_exec_runtime: "se.sum_exec_runtime",
@@ -68,6 +68,8 @@ layout! {
     } also {
         "migration_pending", "exit_state", "exit_code", "ptrace", "in_iowait",
         "rcu_read_lock_nesting",
+        // all time is spent in user space
+        "stime",
     }
 }
 layout! {

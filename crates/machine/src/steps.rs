@@ -126,6 +126,7 @@ impl Machine {
             return self.remote_tick(o, cpu);
         }
         system.running.this_cpu = cpu;
+        system.account_tick(cpu);
         system.pass(o, Place::SchedTick, &[]);
         system.task_tick(o, cpu);
         system.leave(o, Place::SchedTick, &[0]);

@@ -4,7 +4,9 @@
 use crate::error::{Error, Status};
 use crate::object;
 use crate::output_file;
+use crate::source::Compiler;
 use clap::{Args, ValueHint};
+use rota_machine::kernel::Kernel;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -20,10 +22,16 @@ pub(crate) struct LinkArgs {
     /// Search for headers of a FILE.bpf.c here too (repeatable)
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) include: Vec<PathBuf>,
+
+    /// Kernel whose types sources are compiled with: 6.12, 6.16, 6.19, 7.0, 7.2 or 7.3
+    #[arg(long, value_name = "RELEASE", default_value = "7.2")]
+    pub(crate) kernel: String,
 }
 
 pub(crate) fn run(args: &LinkArgs) -> Result<Status, Error> {
-    let found = object::find_all(&args.files, &args.include)?;
+    let kernel = Kernel::bundled(&args.kernel).map_err(|e| Error::input(format!("--{e}")))?;
+    let found =
+        object::find_all(&args.files, Compiler { include: &args.include, kernel: &kernel })?;
     output_file::write(&args.output, &found.bytes)?;
     Ok(Status::Done)
 }

@@ -2,7 +2,9 @@
 //! Options of how an object file becomes a policy of the simulated kernel.
 
 use crate::complete;
+use crate::source::Compiler;
 use clap::{Args, ValueHint};
+use rota_machine::kernel::Kernel;
 use std::path::PathBuf;
 
 /// How objects become policies.
@@ -27,4 +29,11 @@ pub(crate) struct ObjectArgs {
     /// The scheduler to simulate, of a file that has several: the name of its sched_ext_ops variable
     #[arg(long, value_name = "NAME")]
     pub(crate) ops: Option<String>,
+}
+
+impl ObjectArgs {
+    /// What sources are compiled with.
+    pub(crate) fn compiler<'a>(&'a self, kernel: &'a Kernel) -> Compiler<'a> {
+        Compiler { include: &self.include, kernel }
+    }
 }

@@ -68,6 +68,16 @@ impl System {
         self.guest.put_u64(addr, self.guest.layouts.task.exec_start, now_ns + BOOT_NS);
     }
 
+    /// `account_process_tick()`: the time of a whole tick is that of the task it finds running.
+    pub(crate) fn account_tick(&mut self, cpu: u32) {
+        let (Some(t), at) = (self.rq(cpu).curr, self.guest.layouts.task.utime) else { return };
+        if at != crate::layout::ABSENT {
+            let addr = self.task(t).addr;
+            let before = self.guest.mem.get_u64(addr + u64::from(at));
+            self.guest.put_u64(addr, at, before + self.config.tick_ns());
+        }
+    }
+
     /// `do_pick_task_scx()`: the next task, `None` for idle; and whether it starts a
     /// slice (a task that merely goes on with its old slice does not).
     pub(crate) fn pick_task(&mut self, o: &mut dyn Ops, cpu: u32) -> Option<(Tid, bool)> {

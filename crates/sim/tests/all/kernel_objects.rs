@@ -11,8 +11,13 @@ use std::sync::Arc;
 
 /// A run of one task in the cgroup `/web/api`, and the fields that were read unfilled.
 fn read(functions: &str, members: &str) -> Option<(Loaded, Vec<String>)> {
-    let policy = compiled(&scheduler("sched_ext_ops", functions, members))?;
     let load = r#"{"tasks": {"t": {"taskgroup": "/web/api", "run": 1000, "sleep": 1000}}}"#;
+    read_of(load, functions, members)
+}
+
+/// As [`read`], of another workload.
+fn read_of(load: &str, functions: &str, members: &str) -> Option<(Loaded, Vec<String>)> {
+    let policy = compiled(&scheduler("sched_ext_ops", functions, members))?;
     let load = Arc::new(rota_workload::parse("load.json", load).expect("legal"));
     let config = Config::new(Topology::flat(1).expect("a CPU"), 20_000_000);
     let mut loaded = Simulation::new(&policy, &load, config).load().expect("loads");
@@ -25,6 +30,20 @@ fn read(functions: &str, members: &str) -> Option<(Loaded, Vec<String>)> {
     };
     let unfilled = outcome.unfilled_reads.iter().map(name).collect();
     Some((loaded, unfilled))
+}
+
+#[test]
+fn a_tick_gives_its_time_to_the_task_that_it_finds() {
+    // account_process_tick() at 250 Hz: of 18 ms from the start, ticks at 4, 8, 12 and 16 ms
+    let load = r#"{"tasks": {"t": {"loop": 1, "run": 18000}}}"#;
+    let stopping =
+        "u64 user, kernel;\nvoid BPF_STRUCT_OPS(stopping, struct task_struct *p, bool runnable)\n\
+                    {\n\tuser = p->utime;\n\tkernel = p->stime;\n}\n";
+    let members = ".stopping = (void *)stopping,";
+    let Some((mut loaded, unfilled)) = read_of(load, stopping, members) else { return };
+    assert_eq!(unfilled, [""; 0]);
+    assert_eq!(loaded.global("user").expect("is there").number, Some(16_000_000));
+    assert_eq!(loaded.global("kernel").expect("is there").number, Some(0));
 }
 
 const ENABLE: &str = ".enable = (void *)enable,";

@@ -18,11 +18,11 @@ fn queue<H: Host>(rt: &mut Runtime<H>, map: u64) -> Result<Option<(&mut Queue, u
     })
 }
 
+/// What a filter has seen.
+type Values = BTreeSet<Vec<u8>>;
+
 /// The filter behind a pointer and the size of its values.
-fn filter<H: Host>(
-    rt: &mut Runtime<H>,
-    map: u64,
-) -> Result<Option<(&mut BTreeSet<Vec<u8>>, u32)>, Fault> {
+fn filter<H: Host>(rt: &mut Runtime<H>, map: u64) -> Result<Option<(&mut Values, u32)>, Fault> {
     let map = rt.map_at(map)?;
     let size = map.value_size;
     Ok(match &mut map.body {

@@ -319,11 +319,7 @@ impl Memory {
         let region = self.regions.get((addr >> 32) as usize);
         let Some(Rule::Arena(index)) = region.map(|region| region.rule) else { return false };
         let pages = &mut self.arenas[index as usize];
-        let first = pages.find(Some(addr as u32 / PAGE_SIZE), count);
-        if let Some(first) = first {
-            pages.set(first, count, Page::Reserved);
-        }
-        first.is_some()
+        pages.reserve(addr as u32 / PAGE_SIZE, count)
     }
 
     /// Takes pages out of an arena; their content is gone.

@@ -11,6 +11,8 @@ pub(super) enum Page {
     Allocated,
     /// Kept free: no allocation may take it.
     Reserved,
+    /// Page 0 before it is reserved.
+    Null,
 }
 
 /// Which pages of an arena exist. Page 0 never does: the low 32 bits of an arena
@@ -28,7 +30,7 @@ impl Sparse {
     pub(super) fn new(max_pages: u32) -> Self {
         // The whole arena must fit behind one region id, page 0 included.
         let max_pages = max_pages.min((1 << 20) - 1);
-        Self { pages: vec![Page::Reserved], max_pages, tail: Box::default() }
+        Self { pages: vec![Page::Null], max_pages, tail: Box::default() }
     }
 
     #[inline]
@@ -71,6 +73,20 @@ impl Sparse {
             }
         }
         None
+    }
+
+    /// Reserves pages that are free, page 0 too; false if one is not.
+    pub(super) fn reserve(&mut self, first: u32, count: u32) -> bool {
+        let fits = first.checked_add(count).is_some_and(|last| last <= self.max_pages + 1);
+        let is_free = |page: u32| matches!(self.state(page), Page::Free | Page::Null);
+        if !fits || !(first..first + count).all(is_free) {
+            return false;
+        }
+        self.set(first, count, Page::Reserved);
+        if first == 0 && count > 0 {
+            self.pages[0] = Page::Reserved;
+        }
+        true
     }
 
     /// Sets the state of pages; those beyond the arena's end are left out.

@@ -123,6 +123,17 @@ fn arena_gives_the_lowest_free_pages_and_none_at_offset_zero() {
 }
 
 #[test]
+fn page_zero_of_an_arena_can_be_reserved_once() {
+    let mut memory = Memory::new();
+    let arena = memory.alloc_arena("arena", 4);
+    assert!(memory.arena_reserve(arena, 2), "as a guard against NULL");
+    assert!(!memory.arena_reserve(arena, 1));
+    let page = u64::from(PAGE_SIZE);
+    assert_eq!(memory.arena_alloc(arena, None, 1), Some(arena + 2 * page));
+    assert!(!memory.arena_reserve(arena + 3 * page, 4), "beyond its end");
+}
+
+#[test]
 fn the_last_pages_of_an_arena_are_those_of_its_globals() {
     let mut memory = Memory::new();
     // As large as an arena can be: only what is used has bytes. Pages 1 to 1,048,575.

@@ -60,7 +60,7 @@ impl Matrix {
         let kernel = object::kernel(&args.object, args.machine.hz)?;
         let mut found = Vec::new();
         for policy in &wanted {
-            found.push(object::find(&policy.policy, &args.object.include)?);
+            found.push(object::find(&policy.policy, args.object.compiler(&kernel))?);
         }
         if args.no_autogroup {
             for (wanted, found) in wanted.iter_mut().zip(&found) {

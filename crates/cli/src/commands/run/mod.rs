@@ -14,6 +14,7 @@ use crate::error::{Error, Status};
 use crate::object::{self, Found};
 use crate::output::{messages, tunables};
 use crate::readiness;
+use crate::source::Compiler;
 use crate::stop::{Stop, LOOK};
 use restarts::Restarts;
 use rota_kernel::check::{Fact, Purpose};
@@ -37,7 +38,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status, Error> {
         status::monitor(&args.control, &args.status, &Stop::listen()?)?;
         return Ok(Status::Done);
     };
-    let found = object::find(policy, &args.include)?;
+    // A source is compiled for the running kernel, as far as its types can be read yet.
+    let types = rota_kernel::kernel_btf().map_or_else(|_| Kernel::default(), Kernel::of_btf);
+    let found = object::find(policy, Compiler { include: &args.include, kernel: &types })?;
     if args.help_tunables {
         return help_tunables(found);
     }

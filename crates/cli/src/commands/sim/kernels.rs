@@ -3,7 +3,7 @@
 
 use super::args::SimArgs;
 use crate::error::{Error, Status};
-use crate::object::{self, Found, Named};
+use crate::object::{self, Named};
 use crate::output::json;
 use crate::output::kernels::{self, OnKernel, Verdict};
 use crate::prepare;
@@ -28,7 +28,6 @@ pub(super) fn run(args: &SimArgs) -> Result<Status, Error> {
         return Err(Error::input(format!("{option}: not with --kernel all, expected one release")));
     }
     let (files, workload) = args.words();
-    let found = object::find_all(&files, &args.object.include)?;
     let Some(workload) = workload else {
         return Err(match args.help_tunables {
             true => Error::input("--help-tunables: not with --kernel all"),
@@ -37,12 +36,13 @@ pub(super) fn run(args: &SimArgs) -> Result<Status, Error> {
     };
     let load = simulation::load(workload)?;
     let config = simulation::config(&args.machine, args.cpus, &load)?;
+    let name = object::name(&files[0]);
     let releases = Kernel::releases();
     let clock = Clock::default();
     let end_ns = config.duration_ns.saturating_mul(releases.len() as u64);
     let runs: Vec<OnKernel> = progress::show(&clock, end_ns, || {
         let on = |release: &&'static str| {
-            let verdict = match simulate(args, &found, &config, &load, release, &clock) {
+            let verdict = match simulate(args, &files, &config, &load, release, &clock) {
                 Ok(measured) => Verdict::of(measured),
                 Err(why) => Verdict::Refused(why.to_string()),
             };
@@ -58,10 +58,10 @@ pub(super) fn run(args: &SimArgs) -> Result<Status, Error> {
 
     let mut out = crate::output::stdout();
     if args.json {
-        let policy = (found.name.as_str(), found.source.as_str());
+        let policy = (name.as_str(), files[0].as_str());
         json::print(&mut out, &kernels::Json::new(policy, &config, &load.file, &runs))?;
     } else {
-        kernels::print(&mut out, &found.name, &load.file, &config, &runs)?;
+        kernels::print(&mut out, &name, &load.file, &config, &runs)?;
     }
     out.flush()?;
     Ok(match runs.iter().any(|run| run.verdict.is_ejection()) {
@@ -73,14 +73,16 @@ pub(super) fn run(args: &SimArgs) -> Result<Status, Error> {
 
 fn simulate(
     args: &SimArgs,
-    found: &Found,
+    files: &[String],
     config: &Config,
     load: &crate::load::Load,
     release: &str,
     clock: &Clock,
 ) -> Result<rota_sim::Measured, Error> {
     let kernel = Kernel::bundled(release).map_err(Error::input)?.with_hz(args.machine.hz);
-    let Named { name, mut policy, .. } = found.clone().simulate(&kernel)?;
+    // A source is another object on each kernel: it is compiled with the kernel's types.
+    let found = object::find_all(files, args.object.compiler(&kernel))?;
+    let Named { name, mut policy, .. } = found.simulate(&kernel)?;
     object::choose(&mut policy, &args.object)?;
     let facts = rota_sim::facts(&config.topology);
     let setup = prepare::setup(args.manifest.as_deref(), &facts, policy.image())?;

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     let kernel = object::kernel(&args.object, args.machine.hz)?;
     let (files, workload) = args.words();
     let Named { name, source, mut policy } =
-        object::find_all(&files, &args.object.include)?.simulate(&kernel)?;
+        object::find_all(&files, args.object.compiler(&kernel))?.simulate(&kernel)?;
     object::choose(&mut policy, &args.object)?;
     if args.help_tunables {
         return help_tunables(policy.image());
@@ -232,7 +232,7 @@ fn with_sub(
             "--sub {cgroup}={file}: expected the path of a cgroup below the root, as /web"
         )));
     }
-    let found = object::find(file, &args.object.include)?;
+    let found = object::find(file, args.object.compiler(kernel))?;
     let Named { mut policy, .. } = found.simulate(kernel)?;
     let manifest = args.sub_manifest.iter().find(|(of, _)| of.trim_end_matches('/') == path);
     let manifest = manifest.map(|(_, file)| Path::new(file));

@@ -43,7 +43,7 @@ impl<'a> Runs<'a> {
         let load = simulation::load(path)?;
         let config = simulation::config(&args.machine, args.cpus, &load)?;
         let kernel = object::kernel(&args.object, args.machine.hz)?;
-        let found = object::find(&args.policy, &args.object.include)?;
+        let found = object::find(&args.policy, args.object.compiler(&kernel))?;
         let progress = (AtomicU64::new(0), AtomicU64::new(0));
         Ok(Self { args, load, found, kernel, config, measure, threads, stop, progress })
     }
