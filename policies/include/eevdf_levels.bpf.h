@@ -395,13 +395,10 @@ static void group_weighs(u32 group, u32 weight)
 /* (sched_group_set_idle) */
 static void group_set_idle(struct cgroup *cgrp, bool idle)
 {
-	u32 group = own_group_of(cgrp);
-	u64 now = bpf_ktime_get_ns();
+	u32 group = own_group_locked(cgrp);
 
 	if (!group)
 		return;
-	bpf_spin_lock(&lock);
-	time_is(now);
 	if (group_at(group)->idle != idle) {
 		group_at(group)->idle = idle;
 		group_weighs(group, idle ? IDLE_WEIGHT : NICE_0_WEIGHT);

@@ -223,6 +223,19 @@ static u32 own_group_of(struct cgroup *cgrp)
 	return cgroups && ref && ref->is_own ? ref->group : 0;
 }
 
+/* The same, with the lock if there is one: to change it. */
+__kinline u32 own_group_locked(struct cgroup *cgrp)
+{
+	u32 group = own_group_of(cgrp);
+	u64 now = bpf_ktime_get_ns();
+
+	if (!group)
+		return 0;
+	bpf_spin_lock(&lock);
+	time_is(now);
+	return group;
+}
+
 /* For ops.cgroup_exit. */
 static void group_exit(struct cgroup *cgrp)
 {
@@ -244,13 +257,10 @@ static void group_exit(struct cgroup *cgrp)
 /* For ops.cgroup_set_weight. */
 static void group_set_weight(struct cgroup *cgrp, u32 weight)
 {
-	u32 group = own_group_of(cgrp);
-	u64 now = bpf_ktime_get_ns();
+	u32 group = own_group_locked(cgrp);
 
 	if (!group)
 		return;
-	bpf_spin_lock(&lock);
-	time_is(now);
 	group_weighs(group, weight_of_cgroup(weight));
 	bpf_spin_unlock(&lock);
 }

@@ -30,43 +30,6 @@ fn groups_with_a_task_each_are_picked_as_tasks_of_their_weights_would_be() {
 }
 
 #[test]
-fn one_task_has_as_much_as_a_group_of_nine_of_the_same_weight() {
-    let tasks = [hogs("a", 1, "/a", 100), hogs("b", 9, "/b", 100)].join(", ");
-    // 1/2, and for each of the nine 1/18; without groups ten tasks are ten tasks
-    let tape = run_on(1, &tasks);
-    expect(&parts(&tape, 0, RUN_MS, &[1; 10]), &[&[0.5][..], &[1.0 / 18.0; 9]].concat());
-    let tape = run_for("eevdf", 1, &[("cgroups", "false")], (&tasks, ""), RUN_MS);
-    expect(&parts(&tape, 0, RUN_MS, &[1, 9]), &[0.1, 0.9]);
-}
-
-#[test]
-fn members_share_by_nice_values_and_the_root_group_competes() {
-    // nice 0 and 5 weigh 1024 and 335: 0.7535 and 0.2465 of the group's third; the two tasks
-    // of the root group weigh as much as a group of weight 100
-    let tasks = r#""r": {"instance": 2, "run": 1000000},
-        "b": {"run": 1000000, "taskgroup": "/g"},
-        "c": {"priority": 5, "run": 1000000, "taskgroup": "/g"}"#;
-    let tape = run_on(1, tasks);
-    expect(&parts(&tape, 0, RUN_MS, &[1; 4]), &[0.3333, 0.3333, 0.2512, 0.0822]);
-}
-
-#[test]
-fn groups_in_groups_share_what_the_outer_one_gets() {
-    // /a has half, its own task and its groups of 100 and 200 a quarter, a quarter and half of that
-    let tasks = [
-        hogs("own", 1, "/a", 100),
-        hogs("x", 2, "/a/x", 100),
-        hogs("y", 4, "/a/y/deep", 700),
-        hogs("b", 1, "/b", 100),
-        // only to give /a/y its weight: it ends at once
-        r#""w": {"loop": 1, "run": 1, "taskgroup": {"path": "/a/y", "cpu.weight": 200}}"#.into(),
-    ]
-    .join(", ");
-    let tape = run_on(1, &tasks);
-    expect(&parts(&tape, 1_000, RUN_MS, &[1, 2, 4, 1]), &[0.125, 0.125, 0.25, 0.5]);
-}
-
-#[test]
 fn weights_of_ten_to_one_hold_on_one_cpu_and_on_several() {
     // Four tasks of each, three levels deep. Of 4 CPUs the lighter group's can have no more than
     // one each: 1/11 and 10/11 of all, as each CPU has one of each group.
@@ -114,38 +77,13 @@ fn a_task_that_moves_to_another_group_shares_there() {
 }
 
 #[test]
-fn a_new_weight_of_a_group_counts_from_then_on() {
-    let tasks = [hogs("a", 2, "/a/in", 100), hogs("b", 3, "/b", 100)].join(", ");
+fn a_new_weight_of_a_group_counts_on_each_cpu() {
     let events = r#"{"at": "10s", "cgroup": "/a", "cpu.weight": 400}"#;
-    let tape = run_for("eevdf", 1, &[], (&tasks, events), RUN_MS);
-    expect(&parts(&tape, 0, 10_000, &[2, 3]), &[0.5, 0.5]);
-    expect(&parts(&tape, 10_500, RUN_MS, &[2, 3]), &[0.8, 0.2]);
-    // one of each group on both CPUs: 4:1 there, too
+    // one of each group on both CPUs: 4:1 there
     let tasks = [tied("a", 0, "/a"), tied("b", 1, "/a"), tied("c", 0, "/b"), tied("d", 1, "/b")];
     let tape = run_for("eevdf", 2, &[], (&tasks.join(", "), events), RUN_MS);
     expect(&parts(&tape, 1_000, 10_000, &[1; 4]), &[0.5; 4]);
     expect(&parts(&tape, 10_500, RUN_MS, &[1; 4]), &[0.8, 0.8, 0.2, 0.2]);
-}
-
-#[test]
-fn tasks_that_sleep_in_a_group_take_no_more_than_its_part() {
-    // Four that wake up all the time, and a task that computes, have what the group has.
-    let tasks = format!(
-        r#"{}, "b": {{"run": 1000000, "taskgroup": "/b"}},
-        "s": {{"instance": 4, "run": 500, "sleep": 3500, "taskgroup": "/b"}}"#,
-        hogs("a", 1, "/a", 100),
-    );
-    expect(&parts(&run_on(1, &tasks), 0, RUN_MS, &[1, 5]), &[0.5, 0.5]);
-}
-
-#[test]
-fn groups_for_which_there_is_no_room_count_as_parts_of_the_one_above() {
-    // 511 groups have room; of 600 in /a the rest are in /a itself. All of them together have
-    // half, as /b has.
-    let mut tasks = vec![hogs("b", 1, "/b", 100)];
-    tasks.extend((0..600).map(|i| hogs(&format!("t{i}"), 1, &format!("/a/{i}"), 100)));
-    let tape = run_on(1, &tasks.join(", "));
-    expect(&parts(&tape, 0, RUN_MS, &[1, 600]), &[0.5, 0.5]);
 }
 
 #[test]
