@@ -168,7 +168,9 @@ impl System {
         if immed != scx.nr_immed as usize {
             return Err(format!("counts {} of {immed} immediate tasks", scx.nr_immed));
         }
-        let excused = rq.is_excused() || self.core_sched.is_forced_idle(cpu);
+        // SCX_ENQ_LAST: "execution may stall"
+        let is_last = local.nr == 1 && local.first() == scx.put_last;
+        let excused = rq.is_excused() || self.core_sched.is_forced_idle(cpu) || is_last;
         if rq.curr.is_none() && local.nr > 0 && !excused {
             return Err(format!("idles with {} tasks on its local DSQ", local.nr));
         }

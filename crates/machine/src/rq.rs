@@ -93,6 +93,8 @@ pub(crate) struct Rq {
 pub(crate) struct ScxRq {
     /// The task that had to make way for that with slice left.
     pub(crate) goes_on: Option<Tid>,
+    /// The last that was put back by a CPU that became idle.
+    pub(crate) put_last: Option<Tid>,
     /// `rq->next_class` is below the scheduler's: the CPU is, or is becoming, idle.
     pub(crate) next_idle: bool,
     /// It is above: the CPU is, or is becoming, another class's.
@@ -206,6 +208,7 @@ impl ScxRq {
     pub(crate) fn new(local: DsqIx, bypass: DsqIx) -> Self {
         Self {
             goes_on: None,
+            put_last: None,
             next_idle: true,
             next_higher: false,
             nr_running: 0,

@@ -221,13 +221,10 @@ impl System {
             false if self.core_sched.enabled => self.pick_core_wide(o, cpu),
             false => self.pick_any(o, cpu),
         };
-        let class = next.map(|(next, _)| self.task(next).class);
         self.cpus.resched.remove(cpu);
         self.rq_mut(cpu).need_resched = false;
         if stops {
             self.set_next_stopper(cpu);
-        } else {
-            self.set_next_class(cpu, class);
         }
         Picked { cpu, prev, next, why, stops }
     }
@@ -242,8 +239,11 @@ impl System {
                 self.switch_to_stopper(o, cpu, prev, why);
                 self.run_stopper(o, cpu);
             }
-            (None, None) if !stopper => self.become_idle(o, cpu, false),
-            (Some(p), Some((n, _))) if p == n => {}
+            (None, None) if !stopper => {
+                self.set_next_class(cpu, None);
+                self.become_idle(o, cpu, false);
+            }
+            (Some(p), Some((n, _))) if p == n => self.set_next_class(cpu, Some(self.task(n).class)),
             _ => self.switch_to(o, cpu, prev, next.map(|(n, _)| n), why),
         }
         if let Some((n, true)) = next {
@@ -280,6 +280,8 @@ impl System {
             Some(n) => self.set_next_any(o, cpu, n, true),
             None => self.become_idle(o, cpu, true),
         }
+        // as late: what is put back on a CPU that is to idle does not make it reschedule
+        self.set_next_class(cpu, next.map(|n| self.task(n).class));
         if let Some(p) = prev {
             self.leave_cpu(cpu, p, why);
         }

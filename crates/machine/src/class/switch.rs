@@ -154,7 +154,7 @@ impl System {
         let watched = self.watches(Place::PutPrevTaskScx);
         let args = if watched { self.put_prev_args(cpu, t, next) } else { [0; 4] };
         self.pass(o, Place::PutPrevTaskScx, &args[..3]);
-        self.put_prev_core(o, cpu, t, next == Next::Idle);
+        self.put_prev_task(o, cpu, t, next == Next::Idle);
         if others {
             let goes_on = self.has_flag(t, TASK_QUEUED) && self.slice(t) != 0;
             self.rq_mut(cpu).goes_on = goes_on.then_some(t);

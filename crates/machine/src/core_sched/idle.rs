@@ -3,7 +3,6 @@
 
 use crate::ops::Ops;
 use crate::system::System;
-use crate::task::Tid;
 use rota_trace::EventKind;
 
 impl System {
@@ -22,19 +21,6 @@ impl System {
         if cpu != self.running.this_cpu && is_idle {
             self.update_idle(o, cpu, true, false);
         }
-    }
-
-    /// `put_prev_task_scx()` of a task that may have to go for another of its core only. In
-    /// `pick_next_task()`, the CPU does not count as idle yet (`rq->next_class`), so what is put
-    /// back does not make it reschedule, which would begin the selection anew.
-    #[inline]
-    pub(crate) fn put_prev_core(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, to_idle: bool) {
-        if !self.core_sched.is_forced_idle(cpu) {
-            return self.put_prev_task(o, cpu, t, to_idle);
-        }
-        let next_idle = std::mem::take(&mut self.rq_mut(cpu).next_idle);
-        self.put_prev_task(o, cpu, t, to_idle);
-        self.rq_mut(cpu).next_idle = next_idle;
     }
 
     /// Whether a CPU runs a task that must not go on next to what its core has picked.

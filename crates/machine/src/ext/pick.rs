@@ -137,6 +137,9 @@ impl System {
         }
         self.set_task_runnable(cpu, t);
         self.task_mut(t).put_back = Some((self.now_ns, cpu));
+        if to_idle {
+            self.rq_mut(cpu).put_last = Some(t);
+        }
         if self.slice(t) != 0 && !self.is_bypassing() {
             if self.has_flag(t, TASK_IMMED) {
                 self.change_flags(t, 0, TASK_REENQ_PREEMPTED);

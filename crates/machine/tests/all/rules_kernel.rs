@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The rules of sched_ext, seen from schedulers written in Rust.
 
-use crate::common::{ideal, run, shared_fifo, Native};
+use crate::common::{ideal, run, shared_fifo, Native, Tape};
 use rota_machine::consts::*;
 use rota_machine::exit::ExitKind;
 use rota_machine::ops::Op;
@@ -147,25 +147,46 @@ fn a_lone_task_keeps_its_cpu_with_a_fresh_default_slice() {
     assert_eq!(switches, 1);
 }
 
-#[test]
-fn enq_last_hands_the_last_task_to_the_scheduler() {
+/// Hands a CPU's last task back to its local queue, and kicks the CPU or does not.
+fn enq_last(kicks: bool) -> (Native, Tape) {
     let ops = [Op::Init, Op::Enqueue, Op::Dispatch];
     let mut last = Native::new("last", &ops, |me, system, op, args| match op {
         Op::Init => system.native_create_dsq(0).map(|r| r as u64),
         Op::Enqueue => {
             if args[1] & ENQ_LAST != 0 {
                 me.log.push("last".into());
-                return system.native_insert(args[0], DSQ_LOCAL, me.slice_ns, args[1]).map(|()| 0);
+                system.native_insert(args[0], DSQ_LOCAL, me.slice_ns, args[1])?;
+                if me.count == 1 {
+                    system.native_kick(0, 0);
+                }
+                return Ok(0);
             }
             system.native_insert(args[0], 0, me.slice_ns, args[1]).map(|()| 0)
         }
         _ => system.native_move_to_local(me, 0).map(u64::from),
     })
     .flags(OPS_ENQ_LAST);
+    last.count = u64::from(kicks);
     let load = r#"{"tasks": {"a": {"loop": -1, "run": 1000000}}}"#;
     let (_, tape) = run(ideal(1, 100 * MS), load, &mut last);
+    (last, tape)
+}
+
+#[test]
+fn enq_last_hands_the_last_task_to_the_scheduler() {
+    let (last, tape) = enq_last(true);
     assert!(last.log.len() >= 9, "{:?}", last.log);
     assert_eq!(tape.cpu_ns(1001, 100 * MS), 100 * MS);
+}
+
+/// `put_prev_task_scx()` comes before `rq->next_class` is the idle class, so that nothing makes the
+/// CPU reschedule: "execution may stall" (`SCX_ENQ_LAST`).
+#[test]
+fn a_last_task_that_is_queued_without_a_kick_waits_on_an_idle_cpu() {
+    let (last, tape) = enq_last(false);
+    assert_eq!(last.log, ["last"]);
+    // one slice
+    assert_eq!(tape.cpu_ns(1001, 100 * MS), last.slice_ns);
 }
 
 #[test]
