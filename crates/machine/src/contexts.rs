@@ -62,7 +62,15 @@ impl Caller {
     }
 
     /// The sets that it may call.
+    #[inline]
     fn permitted(self) -> u32 {
+        match self {
+            Self::Op(op) => OF_OPS[op as usize],
+            other => other.sets(),
+        }
+    }
+
+    const fn sets(self) -> u32 {
         use allow::{CPU_RELEASE, DISPATCH, ENQUEUE, EVERYWHERE, INIT, SELECT_CPU, UNLOCKED};
         if matches!(self, Self::OtherTable | Self::Probe) {
             return 0;
@@ -96,10 +104,22 @@ impl Caller {
     }
 
     /// Whether it may call a function that is in these sets.
+    #[inline]
     pub(crate) fn may_call(self, contexts: u32) -> bool {
         self.permitted() & contexts != 0
     }
 }
+
+/// What each callback may call.
+static OF_OPS: [u32; Op::ALL.len()] = {
+    let mut sets = [0; Op::ALL.len()];
+    let mut at = 0;
+    while at < sets.len() {
+        sets[Op::ALL[at] as usize] = Caller::Op(Op::ALL[at]).sets();
+        at += 1;
+    }
+    sets
+};
 
 /// Whether a program of this callback may sleep: `bpf_scx_check_member()`.
 pub(crate) fn may_sleep(op: Op) -> bool {

@@ -32,9 +32,15 @@ struct Round {
 }
 
 impl Round {
+    #[inline]
     fn new(cpus: u32) -> Self {
-        let (asked, waiting) = (CpuSet::default(), VecDeque::new());
-        Self { cpus, asked, site: Site::NextCpu, from: 0, waiting }
+        Self {
+            cpus,
+            asked: CpuSet::default(),
+            site: Site::NextCpu,
+            from: 0,
+            waiting: VecDeque::new(),
+        }
     }
 
     fn is_over(&self) -> bool {

@@ -240,10 +240,10 @@ impl System {
                 self.run_stopper(o, cpu);
             }
             (None, None) if !stopper => {
-                self.set_next_class(cpu, None);
+                self.set_next_class_of(cpu, None);
                 self.become_idle(o, cpu, false);
             }
-            (Some(p), Some((n, _))) if p == n => self.set_next_class(cpu, Some(self.task(n).class)),
+            (Some(p), Some((n, _))) if p == n => self.set_next_class_of(cpu, Some(n)),
             _ => self.switch_to(o, cpu, prev, next.map(|(n, _)| n), why),
         }
         if let Some((n, true)) = next {
@@ -281,7 +281,7 @@ impl System {
             None => self.become_idle(o, cpu, true),
         }
         // as late: what is put back on a CPU that is to idle does not make it reschedule
-        self.set_next_class(cpu, next.map(|n| self.task(n).class));
+        self.set_next_class_of(cpu, next);
         if let Some(p) = prev {
             self.leave_cpu(cpu, p, why);
         }

@@ -11,7 +11,8 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// What was executed in the current second.
 #[derive(Debug, Default)]
 pub(crate) struct Spending {
-    second: u64,
+    /// When that is over.
+    until_ns: u64,
     instructions: u64,
 }
 
@@ -25,8 +26,9 @@ impl System {
     }
 
     fn spent(&self) -> u64 {
-        if self.hosted.spending.second == self.second() {
-            self.hosted.spending.instructions
+        let spending = &self.hosted.spending;
+        if self.now_ns < spending.until_ns {
+            spending.instructions
         } else {
             0
         }
@@ -34,6 +36,7 @@ impl System {
 
     /// Whether programs may run, after `more` instructions that are not counted yet. Ejecting takes
     /// effect after the current step only, which may call for each of many tasks.
+    #[inline]
     pub fn may_execute(&self, more: u64) -> bool {
         self.spent().saturating_add(more) <= self.spending_limit()
     }
@@ -45,7 +48,10 @@ impl System {
             return;
         }
         let spent = self.spent().saturating_add(instructions);
-        self.hosted.spending = Spending { second: self.second(), instructions: spent };
+        if self.now_ns >= self.hosted.spending.until_ns {
+            self.hosted.spending.until_ns = (self.second() + 1) * SECOND_NS;
+        }
+        self.hosted.spending.instructions = spent;
         let limit = self.spending_limit();
         if spent > limit {
             let (second, cpus, each) =

@@ -78,7 +78,14 @@ impl System {
     }
 
     /// `push_rt_tasks()`, `push_dl_tasks()`: who waits behind a greater one goes where it is not.
+    #[inline]
     pub(crate) fn push_waiting(&mut self, o: &mut dyn Ops, cpu: u32) {
+        if self.above.nr_waiting > 0 {
+            self.push_all_waiting(o, cpu);
+        }
+    }
+
+    fn push_all_waiting(&mut self, o: &mut dyn Ops, cpu: u32) {
         while let Some((t, target)) = self.to_push(cpu) {
             self.move_waiting(o, t, target);
             self.check_preempt(target, t);

@@ -166,7 +166,11 @@ impl System {
     /// A task of the class that the machine acts for has come to a CPU (`enqueue_task_scx()`,
     /// `enqueue_task_fair()`). Needless where nothing is above the class, and where the kernel has
     /// no such server.
+    #[inline]
     pub(crate) fn follow_server(&mut self, cpu: u32) {
+        if self.ext_is_alone() {
+            return;
+        }
         let class = self.class_of_side();
         if self.needs_server(class) && self.rq(cpu).nr_running == 1 {
             self.start_server(cpu, class);
@@ -277,9 +281,12 @@ impl System {
     }
 
     /// `update_curr_idle()`.
+    #[inline]
     pub(crate) fn charge_idle(&mut self, cpu: u32, delta_ns: u64) {
-        self.charge_server(cpu, Class::Fair, delta_ns);
-        self.charge_server(cpu, Class::Ext, delta_ns);
+        if !self.ext_is_alone() {
+            self.charge_server(cpu, Class::Fair, delta_ns);
+            self.charge_server(cpu, Class::Ext, delta_ns);
+        }
     }
 
     /// `dl_server_timer()`.

@@ -59,7 +59,7 @@ impl System {
     /// Acts on the side of a hosted class.
     #[inline]
     pub(crate) fn on_side_of<R>(&mut self, class: Class, act: impl FnOnce(&mut Self) -> R) -> R {
-        let is_away = self.hosted.is_fair != (class == Class::Fair);
+        let is_away = !self.acts_on(class);
         if is_away {
             self.swap_sides();
         }
@@ -95,6 +95,36 @@ impl System {
             self.swap_sides();
         }
         result
+    }
+
+    /// Whether nothing is above sched_ext: no class has tasks, and there is no fair class.
+    #[inline]
+    pub(crate) fn ext_is_alone(&self) -> bool {
+        !self.above.exist && self.other.is_none()
+    }
+
+    /// Whether the machine acts on the side of a hosted class.
+    #[inline]
+    pub(crate) fn acts_on(&self, class: Class) -> bool {
+        self.hosted.is_fair == (class == Class::Fair)
+    }
+
+    /// Whether a task's scheduler is the one that the machine acts for, and nothing else takes part:
+    /// no tracing program, and no cookie.
+    #[inline]
+    pub(crate) fn is_plain(&self, t: Tid) -> bool {
+        self.hosted.watched.is_empty() && !self.core_sched.enabled && self.acts_for(t)
+    }
+
+    /// A CPU has picked this task, or idles.
+    #[inline]
+    pub(crate) fn set_next_class_of(&mut self, cpu: u32, next: Option<Tid>) {
+        if self.ext_is_alone() {
+            let rq = self.rq_mut(cpu);
+            (rq.next_idle, rq.next_higher) = (next.is_none(), false);
+        } else {
+            self.set_next_class(cpu, next.map(|next| self.task(next).class));
+        }
     }
 
     /// A CPU runs, or is about to run, a task of this class (`rq->next_class`); `None`: it idles.
@@ -142,6 +172,7 @@ impl System {
 
     /// A task of another class waits on an idle CPU, which is none to the fair class from then on
     /// (`idle_cpu()`); sched_ext sees the switch only.
+    #[inline]
     pub(crate) fn take_from_fair(&mut self, cpu: u32) {
         if self.other.is_some() && !self.hosted.is_fair && self.rq(cpu).curr.is_none() {
             self.on_side_of(Class::Fair, |system| system.idle_test_and_clear(cpu));
@@ -159,6 +190,7 @@ impl System {
     }
 
     /// The class whose scheduler the machine acts for.
+    #[inline]
     pub(crate) fn class_of_side(&self) -> Class {
         if self.hosted.is_fair {
             Class::Fair
@@ -190,6 +222,7 @@ impl System {
     }
 
     /// Runnable tasks of both sides on a CPU: of sched_ext, and of the fair class.
+    #[inline]
     pub(crate) fn nr_hosted(&self, cpu: u32) -> (u32, u32) {
         let here = self.rq(cpu).nr_running;
         let there = self.other.as_ref().map_or(0, |side| side.rqs[cpu as usize].nr_running);

@@ -17,7 +17,17 @@ impl System {
     }
 
     /// `enqueue_task()`.
+    #[inline]
     pub(crate) fn enqueue_any(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, flags: u64) {
+        match self.is_of_side(t) {
+            true => self.enqueue_task(o, cpu, t, flags),
+            false => self.enqueue_other(o, cpu, t, flags),
+        }
+    }
+
+    /// A task that is not of the class that the machine acts for.
+    #[inline(never)]
+    fn enqueue_other(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, flags: u64) {
         let class = self.task(t).class;
         if class.is_hosted() {
             return self.hosting(o, class, |system, o| system.enqueue_task(o, cpu, t, flags));
@@ -32,7 +42,16 @@ impl System {
     }
 
     /// `dequeue_task()`.
+    #[inline]
     pub(crate) fn dequeue_any(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, flags: u64) {
+        match self.is_of_side(t) {
+            true => self.dequeue_task(o, cpu, t, flags),
+            false => self.dequeue_other(o, cpu, t, flags),
+        }
+    }
+
+    #[inline(never)]
+    fn dequeue_other(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, flags: u64) {
         let class = self.task(t).class;
         if class.is_hosted() {
             return self.hosting(o, class, |system, o| system.dequeue_task(o, cpu, t, flags));
@@ -87,7 +106,15 @@ impl System {
     }
 
     /// `pick_next_task()`: the next task, and whether it starts a slice of the scheduler's.
+    #[inline]
     pub(crate) fn pick_any(&mut self, o: &mut dyn Ops, cpu: u32) -> Option<(Tid, bool)> {
+        if self.ext_is_alone() {
+            return self.pick_task(o, cpu);
+        }
+        self.pick_any_class(o, cpu)
+    }
+
+    fn pick_any_class(&mut self, o: &mut dyn Ops, cpu: u32) -> Option<(Tid, bool)> {
         let own = self.own_rank(cpu);
         self.pull_waiting(o, cpu, own);
         self.pick_classes(o, cpu)
@@ -135,6 +162,14 @@ impl System {
 
     /// `put_prev_task()`.
     pub(crate) fn put_prev_any(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, next: Next) {
+        if self.ext_is_alone() && self.is_plain(t) && next != Next::Stopper {
+            return self.put_prev_task_scx(o, cpu, t, next == Next::Idle);
+        }
+        self.put_prev_class(o, cpu, t, next);
+    }
+
+    #[inline(never)]
+    fn put_prev_class(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, next: Next) {
         let class = self.task(t).class;
         if class.is_hosted() {
             return self.hosting(o, class, |system, o| system.put_prev_hosted(o, cpu, t, next));
@@ -183,6 +218,14 @@ impl System {
 
     /// `set_next_task()`; `first`: the CPU switches to it, else it only changes while it runs.
     pub(crate) fn set_next_any(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, first: bool) {
+        if self.is_of_side(t) && self.is_plain(t) {
+            return self.set_next_task_scx(o, cpu, t);
+        }
+        self.set_next_class_task(o, cpu, t, first);
+    }
+
+    #[inline(never)]
+    fn set_next_class_task(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, first: bool) {
         let class = self.task(t).class;
         if class.is_hosted() {
             return self.hosting(o, class, |system, o| system.set_next_hosted(o, cpu, t, first));

@@ -175,8 +175,18 @@ impl System {
         }
     }
 
-    /// `enqueue_task_scx()`, as a tracing program sees it.
+    /// `enqueue_task_scx()` of a task's scheduler.
+    #[inline]
     pub(crate) fn enqueue_task(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, core_flags: u64) {
+        match self.is_plain(t) {
+            true => self.enqueue_task_scx(o, cpu, t, core_flags),
+            false => self.enqueue_task_seen(o, cpu, t, core_flags),
+        }
+    }
+
+    /// The same with all that takes part.
+    #[cold]
+    fn enqueue_task_seen(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, core_flags: u64) {
         let args = [self.rq(cpu).addr, self.task(t).addr, core_flags, 0];
         self.pass(o, Place::EnqueueTaskScx, &args[..3]);
         self.for_task(o, t, |system, o| system.enqueue_task_scx(o, cpu, t, core_flags));
@@ -227,8 +237,18 @@ impl System {
         }
     }
 
-    /// `dequeue_task_scx()`, as a tracing program sees it.
+    /// `dequeue_task_scx()` of a task's scheduler.
+    #[inline]
     pub(crate) fn dequeue_task(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, core_flags: u64) {
+        match self.is_plain(t) {
+            true => self.dequeue_task_scx(o, cpu, t, core_flags),
+            false => self.dequeue_task_seen(o, cpu, t, core_flags),
+        }
+    }
+
+    /// The same with all that takes part.
+    #[cold]
+    fn dequeue_task_seen(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, core_flags: u64) {
         self.core_dequeued(cpu, t, core_flags & DEQ_SAVE != 0);
         let args = [self.rq(cpu).addr, self.task(t).addr, core_flags, 1];
         self.pass(o, Place::DequeueTaskScx, &args[..3]);
@@ -266,6 +286,7 @@ impl System {
         self.tasks.clear_direct_dispatch(t);
     }
 
+    #[inline]
     fn add_nr_running(&mut self, cpu: u32, by: i32) {
         let rq = self.rq_mut(cpu);
         rq.nr_running = rq.nr_running.saturating_add_signed(by);
@@ -276,6 +297,7 @@ impl System {
         }
     }
 
+    #[inline]
     pub(crate) fn publish_nr_running(&mut self, cpu: u32) {
         let rq = self.rq(cpu);
         let (ext, fair) = self.nr_hosted(cpu);

@@ -58,7 +58,9 @@ impl System {
                 self.touch_core_sched(t);
             }
         }
-        self.charge_class(cpu, t, delta_ns);
+        if !self.ext_is_alone() {
+            self.charge_class(cpu, t, delta_ns);
+        }
         let addr = self.task(t).addr;
         let at = self.guest.layouts.task.sum_exec_runtime;
         if at != crate::layout::ABSENT {
@@ -105,7 +107,7 @@ impl System {
         self.for_task(o, t, |system, o| system.set_next_task_scx(o, cpu, t));
     }
 
-    fn set_next_task_scx(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid) {
+    pub(crate) fn set_next_task_scx(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid) {
         if self.has_flag(t, TASK_QUEUED) {
             self.ops_dequeue(o, cpu, t, DEQ_CORE_SCHED_EXEC);
             self.dispatch_dequeue(t);
@@ -126,7 +128,7 @@ impl System {
         self.for_task(o, t, |system, o| system.put_prev_task_scx(o, cpu, t, to_idle));
     }
 
-    fn put_prev_task_scx(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, to_idle: bool) {
+    pub(crate) fn put_prev_task_scx(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, to_idle: bool) {
         self.update_curr(cpu);
         let queued = self.has_flag(t, TASK_QUEUED);
         if self.has(Op::Stopping) && queued {

@@ -77,6 +77,13 @@ struct Own {
     dsp: Vec<(Vec<DspEntry>, u32)>,
 }
 
+/// A sub-scheduler that the machine has begun to act for, and the one before it.
+struct Acting {
+    ix: SubIx,
+    outer: Option<SubIx>,
+    ops: Box<dyn Ops>,
+}
+
 impl Subs {
     fn get(&self, ix: SubIx) -> &Sub {
         &self.all[usize::from(ix.0)]
@@ -111,6 +118,12 @@ impl System {
         }
     }
 
+    /// Whether the machine acts for a task's scheduler.
+    #[inline]
+    pub(crate) fn acts_for(&self, t: Tid) -> bool {
+        self.task(t).sched == self.subs.acting || self.hosted.is_fair
+    }
+
     /// Lets the scheduler of a task act (`scx_task_sched()`).
     #[inline]
     pub(crate) fn for_task<R>(
@@ -119,40 +132,54 @@ impl System {
         t: Tid,
         act: impl FnOnce(&mut Self, &mut dyn Ops) -> R,
     ) -> R {
-        let sched = self.task(t).sched;
-        if sched == self.subs.acting || self.hosted.is_fair {
-            return act(self, o);
+        let is_there = self.acts_for(t);
+        let mut guest = if is_there { None } else { self.enter_sub(self.task(t).sched) };
+        // called in one place, so that it can be inlined
+        let result = act(self, guest.as_mut().map_or(o, |guest| &mut *guest.ops));
+        if let Some(guest) = guest {
+            self.leave_sub(guest);
         }
-        self.for_sched(o, sched, act)
+        result
     }
 
     /// Lets a scheduler act. The one of all is there where no sub-scheduler acts, and of those the
     /// ones that no callback of runs.
-    #[cold]
     pub(crate) fn for_sched<R>(
         &mut self,
         o: &mut dyn Ops,
         sched: Option<SubIx>,
         act: impl FnOnce(&mut Self, &mut dyn Ops) -> R,
     ) -> R {
-        let Some(ix) = sched.filter(|ix| self.subs.acting != Some(*ix)) else {
-            return act(self, o);
-        };
-        let Some(mut ops) = self.subs.get_mut(ix).ops.take() else { return act(self, o) };
+        let mut guest = self.enter_sub(sched);
+        let result = act(self, guest.as_mut().map_or(o, |guest| &mut *guest.ops));
+        if let Some(guest) = guest {
+            self.leave_sub(guest);
+        }
+        result
+    }
+
+    #[cold]
+    fn enter_sub(&mut self, sched: Option<SubIx>) -> Option<Acting> {
+        let ix = sched.filter(|ix| self.subs.acting != Some(*ix))?;
+        let ops = self.subs.get_mut(ix).ops.take()?;
         let outer = self.subs.acting;
         if let Some(outer) = outer {
             self.swap_sub(outer);
         }
         self.swap_sub(ix);
         self.subs.acting = Some(ix);
-        let result = act(self, &mut *ops);
+        Some(Acting { ix, outer, ops })
+    }
+
+    #[cold]
+    fn leave_sub(&mut self, acting: Acting) {
+        let Acting { ix, outer, ops } = acting;
         self.swap_sub(ix);
         if let Some(outer) = outer {
             self.swap_sub(outer);
         }
         self.subs.acting = outer;
         self.subs.get_mut(ix).ops = Some(ops);
-        result
     }
 
     /// Acts on a task that the scheduler has, if it has it (`scx_task_on_sched()`).

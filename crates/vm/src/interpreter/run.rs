@@ -276,8 +276,8 @@ pub(super) fn interpret<H: Host>(
                 }
                 let args = [r[1], r[2], r[3], r[4], r[5]];
                 host.calls_from((pc - 1) as u32);
-                if let (Some(value), true) = (callee.absent, host.is_bare()) {
-                    r[0] = value;
+                if d != 0 && host.is_bare() {
+                    r[0] = callee.absent.unwrap_or(0);
                     fuel -= i64::from(callee.cost);
                     continue;
                 }
