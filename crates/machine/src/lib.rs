@@ -5,6 +5,7 @@
 //! [`run::Machine`] runs a workload under anything that implements [`ops::Ops`]; hosted
 //! BPF objects do so through [`policy::BpfOps`].
 
+mod affinity;
 mod arm;
 pub mod attach;
 mod audit;
@@ -41,6 +42,7 @@ pub mod native;
 mod news;
 mod nohz;
 pub mod ops;
+mod outcome;
 pub mod outside;
 mod pace;
 pub mod policy;
@@ -63,4 +65,5 @@ mod timers;
 mod told;
 pub mod topology;
 pub mod tracing;
+mod wakeup;
 pub mod weight;

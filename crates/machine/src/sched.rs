@@ -4,7 +4,6 @@
 
 use crate::class::reserved_by;
 use crate::consts::*;
-use crate::cpuset::CpuSet;
 use crate::layout::TaskLayout;
 use crate::ops::{Op, Ops};
 use crate::system::System;
@@ -34,20 +33,6 @@ impl Picked {
 }
 
 impl System {
-    /// `wakeup_preempt()` between a task of a hosted class and an idle CPU, or one that runs a
-    /// task of a class below; others are preempted by their slices only.
-    pub(crate) fn wakeup_preempt(&mut self, cpu: u32) {
-        if std::mem::take(&mut self.rq_mut(cpu).next_idle) {
-            if self.other.is_some() {
-                self.set_next_class(cpu, Some(self.class_of_side()));
-                if self.hosted.is_fair {
-                    self.hand_back_immediate(cpu);
-                }
-            }
-            self.resched_cpu(cpu);
-        }
-    }
-
     /// Sets `p->__state` too.
     pub(crate) fn set_state(&mut self, t: Tid, state: State) {
         self.task_mut(t).state = state;
@@ -67,118 +52,6 @@ impl System {
         if at != crate::layout::ABSENT {
             let flags = self.guest.mem.get_u32(addr + u64::from(at));
             self.guest.put_u32(addr, at, flags | PF_EXITING);
-        }
-    }
-
-    /// `try_to_wake_up()`, run on the CPU `here`.
-    pub(crate) fn wake_up(&mut self, o: &mut dyn Ops, t: Tid, here: u32, waker: u32) {
-        match &mut self.task_mut(t).halt {
-            Some(halt) => halt.note_wakeup(),
-            None => self.wake_up_now(o, t, here, waker),
-        }
-    }
-
-    /// As [`System::wake_up`], whether it is stopped or not.
-    pub(crate) fn wake_up_now(&mut self, o: &mut dyn Ops, t: Tid, here: u32, waker: u32) {
-        match self.task(t).state {
-            State::Sleeping => {}
-            State::Blocking => {
-                // woken before it got to schedule(): it simply goes on
-                self.pass_waking(o, t, here);
-                self.set_state(t, State::Runnable);
-                self.task_mut(t).work = Work::Next;
-                self.pass_woken_awake(o, t, here);
-                return self.leave_forbidden_cpu(o, t);
-            }
-            _ => return,
-        }
-        self.running.this_cpu = here;
-        self.update_curr(here);
-        self.pass_waking(o, t, here);
-        self.set_state(t, State::Runnable);
-        self.task_mut(t).work = Work::Next;
-        let pid = self.task(t).pid;
-        self.emit(Some(here), EventKind::Wakeup { pid, waker });
-        self.charge_overhead(here, self.config.costs.wakeup_ns);
-        let old = self.task(t).cpu;
-        let (cpu, selected) = self.select_any(o, t, WAKE_TTWU);
-        let mut flags = ENQ_WAKEUP | ENQ_NOCLOCK;
-        if selected {
-            flags |= ENQ_CPU_SELECTED;
-        }
-        if cpu != old {
-            flags |= ENQ_MIGRATED;
-            self.migrate_to_cpu(o, t, cpu);
-        }
-        // sched_ttwu_pending(): the CPU enqueues the task itself, and is told of no selection
-        if self.queues_wakeup(here, cpu, t) {
-            flags &= !ENQ_CPU_SELECTED;
-            self.running.this_cpu = cpu;
-            self.as_curr(|system| system.activate(o, cpu, t, flags));
-        } else {
-            self.activate(o, cpu, t, flags);
-        }
-        self.running.this_cpu = here;
-        self.leave_wake_up(o, t);
-    }
-
-    /// `ttwu_queue_cond()`: of sched_ext only with `SCX_OPS_ALLOW_QUEUED_WAKEUP`, for a CPU behind
-    /// another cache, or one that has nothing to run.
-    fn queues_wakeup(&self, here: u32, cpu: u32, t: Tid) -> bool {
-        if self.hosted.flags & OPS_ALLOW_QUEUED_WAKEUP == 0 || !self.task(t).class.is_ext() {
-            return false;
-        }
-        let (ext, fair) = self.nr_hosted(cpu);
-        let topology = &self.config.topology;
-        topology.llc_of(here) != topology.llc_of(cpu)
-            || here != cpu && ext + fair + self.rq(cpu).nr_higher == 0
-    }
-
-    /// A task is woken for the first time; one that starts by itself may have slept until now.
-    pub(crate) fn wake_first(&mut self, o: &mut dyn Ops, t: Tid, here: u32, parent: Option<Tid>) {
-        if parent.is_none() && self.config.lab().starts_are_wakeups {
-            self.set_state(t, State::Sleeping);
-            self.wake_up(o, t, here, 0);
-        } else {
-            self.as_parent(t, parent, |system| system.wake_up_new(o, t, here));
-        }
-    }
-
-    /// `wake_up_new_task()`, run on the CPU `here`.
-    fn wake_up_new(&mut self, o: &mut dyn Ops, t: Tid, here: u32) {
-        self.running.this_cpu = here;
-        self.update_curr(here);
-        let addr = self.task(t).addr;
-        self.pass(o, Place::WakeUpNewTask, &[addr]);
-        self.set_state(t, State::Runnable);
-        let pid = self.task(t).pid;
-        let waker = self.rq(here).curr.map_or(0, |c| self.task(c).pid);
-        self.emit(Some(here), EventKind::Wakeup { pid, waker });
-        self.charge_overhead(here, self.config.costs.wakeup_ns);
-        let (cpu, _) = self.select_any(o, t, WAKE_FORK);
-        self.set_task_cpu(t, cpu);
-        self.activate(o, cpu, t, ENQ_NOCLOCK | ENQ_INITIAL);
-        self.leave(o, Place::WakeUpNewTask, &[addr, 0]);
-    }
-
-    /// `ttwu_do_activate()`: enqueue, wake an idle CPU, run what had to be deferred.
-    fn activate(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, flags: u64) {
-        self.enqueue_any(o, cpu, t, flags);
-        let addr = self.task(t).addr;
-        self.guest.put_u32(addr, self.guest.layouts.task.on_rq, 1);
-        let is_new = flags & ENQ_INITIAL != 0;
-        if is_new {
-            self.pass(o, Place::SchedWakeupNew, &[addr]);
-        }
-        self.check_preempt(cpu, t);
-        if !is_new {
-            self.pass(o, Place::SchedWakeup, &[addr]);
-        }
-        let class = self.task(t).class;
-        if class.is_hosted() {
-            self.hosting(o, class, |system, o| system.run_deferred(o, cpu));
-        } else {
-            self.push_waiting(o, cpu);
         }
     }
 
@@ -395,77 +268,6 @@ impl System {
         let task = self.task(t);
         let (pid, name, instance_of) = (task.pid, task.name.clone(), task.instance_of.clone());
         self.emit(None, EventKind::Task { pid, name, weight, instance_of: Some(instance_of) });
-    }
-
-    /// Tells which CPUs a task may use.
-    pub(crate) fn tell_affinity(&mut self, t: Tid) {
-        let (pid, cpus) = (self.task(t).pid, self.task(t).cpus_ptr().iter().collect());
-        self.emit(None, EventKind::Affinity { pid, cpus });
-    }
-
-    /// CPUs of an affinity list that this machine has; all if the list is empty or absent.
-    pub(crate) fn affinity(&self, cpus: Option<&[u32]>) -> CpuSet {
-        let all = CpuSet::first_n(self.nr_cpus());
-        match cpus {
-            Some(list) => list.iter().copied().collect::<CpuSet>().and(&all),
-            None => all,
-        }
-    }
-
-    /// `__sched_setaffinity()`, `__set_cpus_allowed_ptr()`: a task on a CPU that is no longer
-    /// allowed moves.
-    fn set_affinity(&mut self, o: &mut dyn Ops, t: Tid, cpus: Option<&[u32]>) {
-        let user = self.affinity(cpus);
-        let cpus = user.and(&self.cpuset_cpus_allowed(self.task(t).cgroup));
-        self.task_mut(t).user_cpus = Some(user);
-        if cpus == self.task(t).cpus {
-            return;
-        }
-        self.do_set_affinity(o, t, cpus);
-        self.leave_forbidden_cpu(o, t);
-    }
-
-    /// `affine_move_task()`, `migration_cpu_stop()`: a queued task goes where it may be. One that
-    /// runs leaves its CPU to the stopper, which moves it.
-    pub(crate) fn leave_forbidden_cpu(&mut self, o: &mut dyn Ops, t: Tid) {
-        let (old, cpus) = (self.task(t).cpu, self.task(t).cpus);
-        if cpus.contains(old) {
-            return;
-        }
-        // one that is about to block or to end does so first
-        if !self.is_queued(t) || self.task(t).state != State::Runnable {
-            return;
-        }
-        if self.rq(old).curr == Some(t) {
-            return self.stop_for(old, t);
-        }
-        if self.task(t).migration_disabled {
-            return;
-        }
-        let Some(new) = cpus.and(&self.active_cpus()).first() else { return };
-        self.migrate_any(o, t, old, new);
-        self.check_preempt(new, t);
-    }
-
-    /// `__do_set_cpus_allowed()`.
-    pub(crate) fn do_set_affinity(&mut self, o: &mut dyn Ops, t: Tid, cpus: CpuSet) {
-        self.change_task(o, t, DEQ_SAVE | DEQ_NOCLOCK, |system, o| {
-            system.task_mut(t).cpus = cpus;
-            system.publish_affinity(t);
-            system.tell_affinity(t);
-            let class = system.task(t).class;
-            if class.is_hosted() {
-                system.hosting(o, class, |system, o| {
-                    system.for_task(o, t, |system, o| system.tell_cpumask(o, t));
-                });
-            }
-        });
-    }
-
-    /// `set_cpus_allowed_force()`.
-    pub(crate) fn force_affinity(&mut self, o: &mut dyn Ops, t: Tid, cpus: CpuSet) {
-        self.task_mut(t).user_cpus = None;
-        self.do_set_affinity(o, t, cpus);
     }
 
     /// `do_sched_yield()`: the task itself calls `schedule()` next.

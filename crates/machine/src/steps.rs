@@ -2,7 +2,7 @@
 //! What tasks do: they come, take their steps one after the other, and end.
 
 use crate::consts::*;
-use crate::ext::lifecycle;
+use crate::ext::weights;
 use crate::ops::Ops;
 use crate::run::{Machine, RunError};
 use crate::setup::check_task;
@@ -289,6 +289,6 @@ fn publish_share(system: &mut System, o: &mut dyn Ops, pid: u32, share: u64) {
     let cpu = system.running.this_cpu;
     system.emit(Some(cpu), EventKind::Share { pid, share });
     if let Some(t) = system.tasks.with_pid(pid) {
-        lifecycle::publish_share(system, o, t, share);
+        weights::publish_share(system, o, t, share);
     }
 }

@@ -6,12 +6,11 @@ use crate::class::{Class, Takes};
 use crate::consts::*;
 use crate::current::Thread;
 use crate::exit::ExitKind;
+use crate::ext::weights::publish_share;
 use crate::ops::{Op, Ops};
 use crate::system::System;
 use crate::task::{State, Tid};
-use crate::tasks::Tasks;
 use crate::tracing::Place;
-use crate::weight;
 use rota_trace::EventKind;
 use rota_workload::Policy;
 
@@ -25,7 +24,7 @@ impl System {
         }
     }
 
-    fn scx_state(&self, t: Tid) -> u32 {
+    pub(crate) fn scx_state(&self, t: Tid) -> u32 {
         if self.hosted.is_fair {
             self.task(t).fair_state
         } else {
@@ -206,18 +205,6 @@ impl System {
         }
     }
 
-    pub(crate) fn publish_weight(&mut self, t: Tid) {
-        let weight = self.tasks.weight_of(t);
-        self.task_mut(t).weight = weight;
-        let addr = self.task(t).addr;
-        self.guest.put_u32(addr, self.guest.layouts.task.scx_weight, weight);
-        self.guest.put_u64(
-            addr,
-            self.guest.layouts.task.load_weight,
-            u64::from(weight) * 1024 / 100,
-        );
-    }
-
     /// `scx_fork()` and `scx_post_fork()`, for each hosted scheduler: false if sched_ext's refused
     /// the task.
     pub(crate) fn fork_task(&mut self, o: &mut dyn Ops, t: Tid) -> bool {
@@ -378,42 +365,5 @@ impl System {
         }
         self.free_core_cookie(t);
         self.free_task(t);
-    }
-
-    /// `reweight_task_scx()`.
-    pub(crate) fn reweight_task(&mut self, o: &mut dyn Ops, t: Tid) {
-        self.publish_weight(t);
-        let (cpu, weight) = (self.task(t).cpu, self.task(t).weight);
-        // a task of a class above keeps its state READY
-        let class = if self.task(t).class == Class::Fair { Class::Fair } else { Class::Ext };
-        self.hosting(o, class, |system, o| {
-            system.for_task(o, t, |system, o| {
-                if system.has(Op::SetWeight) && system.scx_state(t) == TASK_ENABLED {
-                    system.call_task(o, Op::SetWeight, cpu, t, &[u64::from(weight)]);
-                }
-            });
-        });
-    }
-}
-
-/// `rota_shares`.
-pub(crate) fn publish_share(system: &mut System, o: &mut dyn Ops, t: Tid, share: u64) {
-    let pid = system.task(t).pid;
-    if let Err(fault) = o.set_share(system, pid, share) {
-        system.error(ExitKind::Error, format!("rota_shares: {fault}"));
-    }
-}
-
-impl Tasks {
-    /// Weight of a task: an explicit one, or by its nice value (`__scx_enable_task()`), which is 0
-    /// for tasks above sched_ext.
-    pub(crate) fn weight_of(&self, t: Tid) -> u32 {
-        let settings = &self.get(t).settings;
-        match (settings.weight, settings.policy) {
-            (Some(weight), _) => weight.clamp(1, 10_000),
-            (None, Policy::Idle) => weight::of_idle(),
-            (None, policy) if policy.is_real_time() => weight::of_nice(0),
-            (None, _) => weight::of_nice(settings.priority),
-        }
     }
 }

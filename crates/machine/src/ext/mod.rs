@@ -14,3 +14,4 @@ pub(crate) mod pick;
 pub(crate) mod queue;
 pub(crate) mod reenq;
 pub(crate) mod select;
+pub(crate) mod weights;
