@@ -264,6 +264,31 @@ fn scx_qmap_runs_unmodified() {
     check("scx_qmap", &[ONE, FOUR, SIXTEEN], CONSERVING);
 }
 
+// The same object as the scheduler of all and as that of a cgroup with tasks that come and go: the
+// upper one asks the lower one when it has nothing itself.
+#[test]
+fn scx_qmap_runs_as_a_sub_scheduler_of_itself() {
+    let object = fetched().unwrap().join("scx_qmap.bpf.o");
+    let object = object.strip_prefix(root()).unwrap_or(&object);
+    let sub = format!("/web={}", object.display());
+    let manifest = "/web=tests/third-party/manifests/scx_qmap.toml";
+    let more = ["--sub", &sub, "--sub-manifest", manifest];
+    let promise = Promise { idle: Idle::ByDesign, wait: Wait::Bounded };
+    for machine in [ONE, FOUR, SIXTEEN] {
+        for more in [&more[..], &[&more[..], &["--ideal"]].concat()] {
+            let case = Case { scheduler: "scx_qmap", machine, workload: "churn", more };
+            let told = || case.command();
+            case.check(promise).unwrap_or_else(|e| panic!("{e:#}\n    {}", told()));
+            let json = rota([&case.arguments().unwrap()[..], &["--json".into()]].concat()).unwrap();
+            let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+            // it stays until the one above leaves: SCX_EXIT_PARENT
+            let gone = json["sub_exits"].as_array().unwrap();
+            assert_eq!(gone.len(), 1, "{gone:?}\n    {}", told());
+            assert_eq!(gone[0]["kind"], 68, "{gone:?}\n    {}", told());
+        }
+    }
+}
+
 // It runs every task on CPU 0 that may run there.
 #[test]
 fn scx_cpu0_runs_unmodified() {

@@ -14,6 +14,7 @@ use rota_machine::stage::Stage;
 use rota_machine::subs::SubLoader;
 use rota_machine::system::System;
 use rota_manifest::Setup;
+use rota_object::image::Image;
 use rota_trace::Sink;
 use rota_workload::Workload;
 use std::sync::Arc;
@@ -74,6 +75,11 @@ impl Simulation {
     pub fn with_sub(mut self, cgroup: &str, policy: &Policy, setup: &Setup) -> Self {
         self.subs.push((cgroup.to_owned(), policy.clone(), setup.clone()));
         self
+    }
+
+    /// The sub-schedulers: cgroup and object of each.
+    pub fn subs(&self) -> impl Iterator<Item = (&str, &Arc<Image>)> {
+        self.subs.iter().map(|(cgroup, policy, _)| (cgroup.as_str(), policy.image()))
     }
 
     /// Attaches the scheduler at a time, to the tasks that there are then. Only a machine with a

@@ -9,7 +9,7 @@ use super::{doubts, dump, tunables, Run};
 use crate::error::Error;
 use rota_machine::config::{Config, Costs};
 use rota_machine::outside::Happened;
-use rota_machine::tracing::{never_called, NeverCalled};
+use rota_machine::tracing::{never_called, never_called_in_sub, NeverCalled};
 use rota_measure::{CpuNumbers, LockNumbers, RequestsNumbers, TaskNumbers, Totals};
 use rota_object::image::Image;
 use rota_object::settings::Tunable;
@@ -18,6 +18,7 @@ use rota_workload::Workload;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::io::Write;
+use std::sync::Arc;
 
 /// Prints an object on a line of its own.
 pub(crate) fn print(out: &mut dyn Write, value: &impl Serialize) -> Result<(), Error> {
@@ -133,7 +134,7 @@ pub(crate) struct Sim<'a> {
     kernel: &'a str,
     untold_types: &'a [String],
     events: Vec<EventJson<'a>>,
-    never_called: Vec<NeverCalledJson>,
+    never_called: Vec<NeverCalledJson<'a>>,
     doubts: Vec<String>,
     cpus: &'a [CpuNumbers],
     ignores: Vec<&'static str>,
@@ -187,16 +188,30 @@ struct CallbackJson {
 }
 
 #[derive(Debug, Serialize)]
-struct NeverCalledJson {
+struct NeverCalledJson<'a> {
+    /// Of the sub-scheduler of this cgroup.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cgroup: Option<&'a str>,
     program: String,
     section: String,
     why: String,
 }
 
-impl NeverCalledJson {
-    fn all(image: &Image) -> Vec<Self> {
-        let all = never_called(image).into_iter();
-        all.map(|NeverCalled { program, section, why }| Self { program, section, why }).collect()
+impl<'a> NeverCalledJson<'a> {
+    fn all(run: &Run<'a>) -> Vec<Self> {
+        let of = |cgroup: Option<&'a str>, programs: Vec<NeverCalled>| {
+            let programs = programs.into_iter();
+            programs.map(move |NeverCalled { program, section, why }| Self {
+                cgroup,
+                program,
+                section,
+                why,
+            })
+        };
+        let below = |(cgroup, image): &'a (String, Arc<Image>)| {
+            of(Some(cgroup), never_called_in_sub(image))
+        };
+        of(None, never_called(run.image)).chain(run.subs.iter().flat_map(below)).collect()
     }
 }
 
@@ -230,7 +245,7 @@ impl<'a> Sim<'a> {
             kernel: run.kernel,
             untold_types: &run.image.untold_types,
             events: outcome.outside.iter().map(EventJson::new).collect(),
-            never_called: NeverCalledJson::all(run.image),
+            never_called: NeverCalledJson::all(run),
             doubts: doubts::of(run),
             cpus: &run.finished.numbers.cpus,
             ignores: ignores(run.image, &run.load.workload, run.config),

@@ -30,7 +30,7 @@ pub(crate) enum Verdict {
 
 impl Verdict {
     pub(crate) fn of(measured: Measured) -> Self {
-        match measured.outcome.exit.kind.is_error() {
+        match ejection(&measured).is_some() {
             true => Self::Ejected(Box::new(measured)),
             false => Self::Runs(Box::new(measured)),
         }
@@ -68,19 +68,30 @@ impl Verdict {
         match self {
             Self::Refused(why) => Some(why.clone()),
             Self::Runs(_) => None,
-            Self::Ejected(measured) => Some(measured.outcome.exit.to_string()),
+            Self::Ejected(measured) => ejection(measured).map(|(_, why)| why),
         }
     }
 
     fn text(&self) -> String {
         match (self, self.reason()) {
             (Self::Ejected(measured), Some(why)) => {
-                format!("ejected after {}: {why}", duration(measured.outcome.end_ns))
+                let at_ns = ejection(measured).map_or(measured.outcome.end_ns, |(at_ns, _)| at_ns);
+                format!("ejected after {}: {why}", duration(at_ns))
             }
             (_, Some(why)) => format!("{}: {why}", self.word()),
             (_, None) => self.word().to_owned(),
         }
     }
+}
+
+/// When and why the policy was ejected, or else a sub-scheduler.
+fn ejection(measured: &Measured) -> Option<(u64, String)> {
+    let outcome = &measured.outcome;
+    if outcome.exit.kind.is_error() {
+        return Some((outcome.end_ns, outcome.exit.to_string()));
+    }
+    let gone = outcome.sub_exits.iter().find(|gone| gone.exit.kind.is_error())?;
+    Some((gone.at_ns, format!("{}: {}", gone.cgroup, gone.exit)))
 }
 
 const HEADER: [&str; 9] = [

@@ -31,6 +31,13 @@ pub(crate) fn exit(exit: &dyn Display, is_error: bool) {
     let _ = writeln!(anstream::stderr(), "{style}EXIT:{style:#} {exit}");
 }
 
+/// Why a sub-scheduler was ejected.
+pub(crate) fn exit_of_sub(cgroup: &str, exit: &dyn Display) {
+    let (cgroup, exit) = (plain(cgroup), exit.to_string());
+    let exit = plain(&exit);
+    let _ = writeln!(anstream::stderr(), "{cgroup}: {ALARM}EXIT:{ALARM:#} {exit}");
+}
+
 /// What of the policy that comes from.
 pub(crate) fn exit_details(lines: &[String]) {
     lines.iter().for_each(|line| {

@@ -29,6 +29,7 @@ use crate::load::Load;
 use rota_machine::config::Config;
 use rota_object::image::Image;
 use rota_sim::Measured;
+use std::sync::Arc;
 
 /// The command line, quoted where a shell needs it.
 pub(crate) fn command_line() -> String {
@@ -55,6 +56,8 @@ pub(crate) struct Run<'a> {
     pub(crate) kernel: &'a str,
     /// Its object, as it ran.
     pub(crate) image: &'a Image,
+    /// Cgroups and objects of its sub-schedulers.
+    pub(crate) subs: &'a [(String, Arc<Image>)],
     /// Variables that `--set` named.
     pub(crate) set: &'a [(String, String)],
     pub(crate) config: &'a Config,

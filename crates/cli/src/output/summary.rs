@@ -7,7 +7,7 @@ use rota_machine::config::Config;
 use rota_machine::exit::ExitKind;
 use rota_machine::outside::Happened;
 use rota_machine::subs::SubExit;
-use rota_machine::tracing::{never_called, NeverCalled};
+use rota_machine::tracing::{never_called, never_called_in_sub, NeverCalled};
 use rota_measure::{GroupNumbers, LatencyNumbers, TaskNumbers, Totals};
 use rota_sim::PolicyStat;
 use rota_trace::CpuList;
@@ -249,6 +249,14 @@ fn notes(out: &mut dyn Write, run: &Run<'_>) -> io::Result<()> {
     }
     for NeverCalled { program, section, why } in never_called(run.image) {
         writeln!(out, "note: never called: {program}() (section {section}): {why}")?;
+    }
+    for (cgroup, image) in run.subs {
+        for NeverCalled { program, section, why } in never_called_in_sub(image) {
+            writeln!(
+                out,
+                "note: never called, of {cgroup}: {program}() (section {section}): {why}"
+            )?;
+        }
     }
     if !run.finished.outcome.printed.is_empty() {
         let lines = run.finished.outcome.printed.len();

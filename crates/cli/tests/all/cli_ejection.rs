@@ -133,3 +133,51 @@ fn the_fair_class_can_go_on_after_an_ejection_and_the_exit_code_stays() {
     assert_eq!(end_ns, 5_000_000_000);
     assert!(cpu_ns > 4_000_000_000, "{cpu_ns}");
 }
+
+const BELOW: &str = r#"{"tasks": {"a": {"run": 1000, "sleep": 1000},
+    "b": {"taskgroup": "/web", "instance": 2, "run": 100000}}}"#;
+
+/// One object as the policy and as the scheduler of `/web`, which fails as the manifest says.
+fn below(scratch: &Scratch, manifest: &str, more: &[&str]) -> Run {
+    let load = scratch.file("below.json", BELOW);
+    let manifest = format!("/web={}", scratch.file("below.toml", manifest));
+    let (policy, below) = (fixture("below.bpf.c"), format!("/web={}", fixture("below.bpf.c")));
+    let args = ["sim", &policy, &load, "--cpus", "1", "--duration", "1s", "--sub", &below];
+    rota(&[&args[..], &["--sub-manifest", &manifest], more].concat())
+}
+
+#[test]
+fn a_sub_scheduler_that_is_ejected_ends_nothing_but_counts() {
+    let scratch = Scratch::new();
+    let run = below(&scratch, "[set]\nfails_after = 20\n", &["--json"]);
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    let first = run.stderr.lines().next().unwrap_or_default();
+    assert!(first.starts_with("/web: EXIT: scx_bpf_error (21 tasks are too many)"), "{first}");
+    let json = run.json();
+    // the policy goes on to the end, with the tasks of both
+    assert_eq!(json["exit"]["kind"], 64);
+    assert_eq!(json["duration_ns"], 1_000_000_000);
+    let (gone, at_ns) = (&json["sub_exits"][0], json["sub_exits"][0]["at_ns"].as_u64());
+    assert_eq!((&gone["cgroup"], &gone["kind"]), (&"/web".into(), &1025.into()), "{gone}");
+    assert!(at_ns < Some(200_000_000), "{gone}");
+    let cpu_ns = json["tasks"][1]["cpu_ns"].as_u64();
+    assert!(cpu_ns > Some(200_000_000), "{}", json["tasks"]);
+    let text = below(&scratch, "[set]\nfails_after = 20\n", &[]);
+    assert_eq!(text.code, 3, "{}", text.stderr);
+    assert!(text.stdout.contains("note: sub-scheduler of /web left at "), "{}", text.stdout);
+}
+
+#[test]
+fn a_sub_scheduler_that_stays_leaves_the_exit_code_and_its_tracing_programs_are_named() {
+    let scratch = Scratch::new();
+    let run = below(&scratch, "", &["--json"]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    let never = &run.json()["never_called"];
+    assert_eq!(never.as_array().map(Vec::len), Some(1), "{never}");
+    assert_eq!((&never[0]["cgroup"], &never[0]["program"]), (&"/web".into(), &"on_switch".into()));
+    let note =
+        "note: never called, of /web: on_switch() (section tp_btf/sched_switch): the machine \
+                runs no tracing programs of sub-schedulers";
+    let text = below(&scratch, "", &[]);
+    assert!(text.stdout.contains(note), "{}", text.stdout);
+}

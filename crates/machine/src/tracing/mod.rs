@@ -13,4 +13,4 @@ pub(crate) use pass::run;
 pub use pass::Stopped;
 pub use places::{Place, Places};
 pub(crate) use programs::{attached, Attached};
-pub use programs::{never_called, Moment, NeverCalled};
+pub use programs::{never_called, never_called_in_sub, Moment, NeverCalled};

@@ -4,7 +4,7 @@
 
 use super::places::Place;
 use crate::contexts::Caller;
-use rota_object::image::{FuncId, Image, OpsField, StructOps};
+use rota_object::image::{FuncId, Function, Image, OpsField, StructOps};
 
 /// What a program gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,6 +145,19 @@ pub(crate) fn attached(image: &Image) -> Vec<Attached> {
     let later_first = |a: &Attached| if a.at.is_tracepoint() { 0 } else { u32::MAX - a.func.0 };
     all.sort_by_key(|(turn, a)| (*turn, later_first(a)));
     all.into_iter().map(|(_, attached)| attached).collect()
+}
+
+/// Programs that are never called in a sub-scheduler's object: its tracing programs, too. While
+/// another scheduler acts, the machine cannot reach its instance.
+pub fn never_called_in_sub(image: &Image) -> Vec<NeverCalled> {
+    let traced = attached(image);
+    let why = "the machine runs no tracing programs of sub-schedulers";
+    let in_vain = |(id, function): (u32, &Function)| {
+        let runs = traced.iter().any(|program| program.func == FuncId(id));
+        let (program, section) = (function.name.clone(), function.section.clone());
+        runs.then(|| NeverCalled { program, section, why: why.into() })
+    };
+    (0u32..).zip(&image.functions).filter_map(in_vain).chain(never_called(image)).collect()
 }
 
 /// The object's programs that are never called, in the order of the object.

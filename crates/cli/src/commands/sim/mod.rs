@@ -19,11 +19,13 @@ use crate::stop::Stop;
 use crate::trace_files::{self, Picture, TraceFile};
 use rota_machine::config::Config;
 use rota_machine::kernel::Kernel;
+use rota_machine::subs::SubExit;
 use rota_object::image::Image;
 use rota_report::Caption;
 use rota_sim::{Measured, Policy, Simulation, Watchers};
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     if args.object.btf.is_none() && args.object.kernel == object::EVERY_KERNEL {
@@ -74,6 +76,8 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     if record.is_some() {
         simulation = simulation.recording_choices();
     }
+    let own = |(cgroup, image): (&str, &Arc<Image>)| (cgroup.to_owned(), Arc::clone(image));
+    let subs: Vec<_> = simulation.subs().map(own).collect();
     let clock = Clock::stopped_by(&Stop::listen()?);
     let finished = progress::show(&clock, config.duration_ns, || {
         let sinks = traces.iter_mut().map(TraceFile::sink).collect();
@@ -103,6 +107,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
         source: &source,
         kernel: policy.kernel().release(),
         image: policy.image(),
+        subs: &subs,
         set: &set,
         config: &config,
         load: &load,
@@ -194,9 +199,18 @@ fn tell(finished: &Measured, verbose: bool, json: bool) -> Status {
     if verbose {
         outcome.printed.iter().for_each(|line| messages::text(line));
         messages::text(outcome.exit.dump.trim_end());
+        let subs = outcome.sub_exits.iter();
+        subs.for_each(|gone| messages::text(gone.exit.dump.trim_end()));
+    }
+    let ejected = outcome.sub_exits.iter().filter(|gone| gone.exit.kind.is_error());
+    let mut status = Status::Done;
+    for SubExit { cgroup, exit, .. } in ejected {
+        messages::exit_of_sub(cgroup, exit);
+        messages::exit_details(&exit.origin.lines());
+        status = Status::Ejected;
     }
     if outcome.exit.kind == rota_machine::exit::ExitKind::Unreg {
-        return Status::Done;
+        return status;
     }
     // Another exit than an error is part of the summary.
     if outcome.exit.kind.is_error() || json {
@@ -204,10 +218,9 @@ fn tell(finished: &Measured, verbose: bool, json: bool) -> Status {
         messages::exit_details(&outcome.exit.origin.lines());
     }
     if outcome.exit.kind.is_error() {
-        Status::Ejected
-    } else {
-        Status::Done
+        status = Status::Ejected;
     }
+    status
 }
 
 fn help_tunables(image: &Image) -> Result<Status, Error> {
