@@ -175,6 +175,11 @@ impl Phase {
 }
 
 impl Plan {
+    /// Whether CPUs of its machine share cores.
+    pub(crate) fn has_siblings(&self) -> bool {
+        !self.config(1).topology.siblings(0).is_empty()
+    }
+
     /// The machine.
     pub(crate) fn config(&self, duration_ns: u64) -> Config {
         let even = self.cpus % 2 == 0;

@@ -27,6 +27,7 @@ enum Act {
     Cgroup(usize, &'static str),
     Cpuset(usize, u32),
     Cpu(u32, bool),
+    Cookie(&'static str),
 }
 
 fn act() -> impl Strategy<Value = Act> {
@@ -49,6 +50,7 @@ fn act() -> impl Strategy<Value = Act> {
         2 => (0..3usize, prop::sample::select(texts.to_vec())).prop_map(|(g, t)| Act::Cgroup(g, t)),
         2 => (0..3usize, any::<u32>()).prop_map(|(g, mask)| Act::Cpuset(g, mask)),
         4 => (0..4u32, any::<bool>()).prop_map(|(cpu, online)| Act::Cpu(cpu, online)),
+        2 => prop::sample::select(vec!["", "X", "Y"]).prop_map(Act::Cookie),
     ]
 }
 
@@ -105,6 +107,11 @@ pub(crate) fn scripted(plan: &Plan, script: &[Scripted]) -> String {
                 format!(r#""cgroup": "{}", "cpuset.cpus": {cpus:?}"#, GROUPS[*at])
             }
             Act::Cgroup(at, text) => format!(r#""cgroup": "{}", {text}"#, group(*at)),
+            // a machine without cores refuses it
+            Act::Cookie(name) if plan.has_siblings() => {
+                format!(r#"{task}, "core_cookie": "{name}""#)
+            }
+            Act::Cookie(_) => format!(r#"{task}, "nice": 0"#),
             Act::Cpu(cpu, online) => format!(r#""cpu": {}, "online": {online}"#, cpu % plan.cpus),
         };
         format!(r#"{{"name": "e{at}", {when}, {act}}}"#)

@@ -3,6 +3,7 @@
 //! the reader has to take.
 
 mod events;
+mod outside;
 mod requests;
 mod settings;
 mod spans;
@@ -34,6 +35,8 @@ pub struct Legal {
 /// What the parts of a file must know of each other.
 struct File {
     cpus: u32,
+    /// CPUs of a core.
+    smt: u32,
     /// Kinds of tasks but for servers: `t0`, `t1` …, of which the first is no thread.
     tasks: u32,
     /// `s0`, `s1` …, each with its servers.
@@ -45,7 +48,7 @@ impl<'a> Arbitrary<'a> for Legal {
         let smt = u.int_in_range(1..=2)?;
         let cpus = smt * u.int_in_range(1..=CPUS / 2)?;
         let sockets = u.int_in_range(-2_i32..=2)?.max(0) as u32;
-        let file = File { cpus, tasks: u.int_in_range(1..=5)?, sockets };
+        let file = File { cpus, smt, tasks: u.int_in_range(1..=5)?, sockets };
         Ok(Self {
             text: file.text(u)?,
             cpus,
@@ -92,6 +95,7 @@ impl File {
             tasks.insert(at, self.task(u, number, fair_by_default)?);
         }
         members.push(member("tasks", &object(&tasks)));
+        self.outside(u, &mut members)?;
         let comment = if u.arbitrary()? { "/* any */ // text\n" } else { "" };
         Ok(format!("{comment}{}", object(&members)))
     }

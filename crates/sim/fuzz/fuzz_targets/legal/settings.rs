@@ -52,6 +52,9 @@ impl File {
             cpus.push(first);
             keys.push(member("cpus", &format!("{cpus:?}")));
         }
+        if self.smt > 1 && u.ratio(1, 5)? {
+            keys.push(super::outside::cookie(u)?);
+        }
         for clamp in ["util_min", "util_max"] {
             if u.ratio(1, 20)? {
                 keys.push(member(clamp, &u.int_in_range(-1..=1024)?.to_string()));
