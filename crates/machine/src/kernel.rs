@@ -136,7 +136,10 @@ impl link::Kernel for Kernel {
             | "CONFIG_FAIR_GROUP_SCHED" => Some(1),
             "CONFIG_HZ" => Some(u64::from(self.hz)),
             "CONFIG_NR_CPUS" => Some(8192),
-            "CONFIG_PREEMPT_RCU" | "CONFIG_SCHED_CORE" => Some(0),
+            "CONFIG_SCHED_CORE" => {
+                Some(self.btf.member_at("task_struct", "core_cookie").is_some().into())
+            }
+            "CONFIG_PREEMPT_RCU" => Some(0),
             _ => None,
         }
     }

@@ -5,6 +5,7 @@ mod before_attach;
 mod choices;
 mod common;
 mod contexts;
+mod core_fields;
 mod current;
 mod globals;
 mod kernel_objects;

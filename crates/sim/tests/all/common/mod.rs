@@ -9,18 +9,23 @@ use std::sync::Arc;
 
 /// The policy, unless there is no compiler here.
 pub(crate) fn compiled(source: &str) -> Option<Policy> {
+    let object = object_of(source)?;
+    Some(Policy::link("places", &object, &Kernel::default()).expect("links"))
+}
+
+/// The object of a source, unless there is no compiler here.
+pub(crate) fn object_of(source: &str) -> Option<Vec<u8>> {
     let folder = tempfile::tempdir().expect("a directory");
     let path = folder.path().join("places.bpf.c");
     std::fs::write(&path, source).expect("written");
-    let object = match rota_catalog::compile(&path, &[], &[]) {
-        Ok(object) => object,
+    match rota_catalog::compile(&path, &[], &[]) {
+        Ok(object) => Some(object),
         Err(rota_catalog::CompileError::NoCompiler { reason, .. }) => {
             eprintln!("skipped: {reason}");
-            return None;
+            None
         }
         Err(error) => panic!("{error}"),
-    };
-    Some(Policy::link("places", &object, &Kernel::default()).expect("links"))
+    }
 }
 
 /// How a short run ends, or why it cannot begin.
