@@ -157,7 +157,7 @@ fn mistakes_name_the_place_and_the_nearest_valid_value() {
         (r#"{"at": 1, "cgroup": "/web", "cpu.max": "1 2"}"#, "a quota and a period"),
         (r#"{"at": 1, "cgroup": "/web", "create": false}"#, "\"create\" must be true, not false"),
         (r#"{"at": 1, "cpu": 1, "online": 1}"#, "\"online\" must be true or false, not 1"),
-        (r#"{"at": 1, "cpu": 1, "max_frequency": 1}"#, "is not supported yet: simulated CPUs"),
+        (r#"{"at": 1, "cpu": 1, "max_frequency": 1}"#, "slows down no task would"),
         (r#"{"at": 1, "map": "m", "value": 1}"#, "\"key\" is missing here"),
         (r#"{"at": 1, "cpu": 1, "read": "x"}"#, "unknown number of a CPU \"x\""),
         (r#"{"at": 1, "cpu": 1, "ext_server.runtime": -1}"#, "ext_server.runtime"),

@@ -44,8 +44,13 @@ pub(super) fn read(
             }
         },
         _ => {
-            let message =
-                format!("{:?} is not supported yet: simulated CPUs have one speed", action.key);
+            // arch_scale_cpu_capacity(), scx_bpf_cpuperf_cap() with it, does not follow such a
+            // limit either: it would show nowhere but in the speed of tasks
+            let message = format!(
+                "{:?} is not supported yet: simulated CPUs have one speed, and a limit that slows \
+                 down no task would only mislead",
+                action.key
+            );
             Err(scope.error(action.at, message))
         }
     }
