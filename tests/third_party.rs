@@ -80,8 +80,6 @@ impl Case<'_> {
             "sim".into(),
             object.strip_prefix(root()).unwrap_or(&object).into(),
             here.join(format!("workloads/{workload}.json")).into(),
-            "--manifest".into(),
-            here.join(format!("manifests/{scheduler}.toml")).into(),
             "--cpus".into(),
             cpus.to_string().into(),
             "--topology".into(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Compiles `policies/*.bpf.c` and lists the objects, their sources and the headers
-//! for `src/lib.rs` to embed.
+//! for `src/lib.rs` to embed, with the manifests of `manifests/`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -38,6 +38,12 @@ fn build() -> Result<(), String> {
     code.push_str("];\nstatic HEADERS: &[(&str, &str)] = &[\n");
     for header in files(&policies.join("include"), ".h")? {
         let _ = writeln!(code, "({:?}, include_str!({header:?})),", file_name(&header));
+    }
+    code.push_str("];\nstatic MANIFESTS: &[(&str, &str)] = &[\n");
+    println!("cargo::rerun-if-changed=../../manifests");
+    let manifests = policies.join("../manifests");
+    for manifest in files(&manifests, ".toml")? {
+        let _ = writeln!(code, "({:?}, include_str!({manifest:?})),", file_name(&manifest));
     }
     code.push_str("];\n");
     std::fs::write(out.join("embedded.rs"), code).map_err(|e| e.to_string())

@@ -49,6 +49,11 @@ pub fn policies() -> &'static [Policy] {
     POLICIES
 }
 
+/// What loaders of other projects' schedulers do, as manifests: a name for messages, and the text.
+pub fn manifests() -> &'static [(&'static str, &'static str)] {
+    MANIFESTS
+}
+
 /// The policy of that name.
 pub fn find(name: &str) -> Result<&'static Policy, UnknownPolicy> {
     if let Some(policy) = POLICIES.iter().find(|p| p.name == name) {

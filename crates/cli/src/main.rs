@@ -10,6 +10,7 @@ mod comparison;
 mod complete;
 mod error;
 mod examples;
+mod expects;
 mod findings;
 mod load;
 mod nearest;

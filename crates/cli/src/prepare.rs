@@ -1,23 +1,70 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a manifest says a loader would do with an object.
+//! What a manifest says a loader would do with an object: one that the user names, or one that
+//! ships for the schedulers that are known.
 
 use crate::error::Error;
+use crate::expects;
 use rota_kernel::Loaded;
-use rota_manifest::{CpuFacts, Manifest, Setup};
-use rota_object::image::Image;
+use rota_manifest::{CpuFacts, Manifest, Match, Setup};
+use rota_object::image::{FuncId, Image, OpsField, StructOps};
+use rota_sim::Place;
 use std::path::Path;
+
+/// In place of a manifest's file: none, though the scheduler be known.
+pub(crate) const NO_MANIFEST: &str = "none";
+
+/// An object's set-up, and where it comes from.
+#[derive(Debug, Default)]
+pub(crate) struct Prepared {
+    pub(crate) setup: Setup,
+    /// What to tell the user of a manifest that nobody named.
+    pub(crate) note: Option<String>,
+}
 
 /// A manifest's values for one machine; nothing to do without a manifest.
 pub(crate) fn setup(
     manifest: Option<&Path>,
     facts: &CpuFacts,
     image: &Image,
-) -> Result<Setup, Error> {
-    let Some(path) = manifest else { return Ok(Setup::default()) };
-    let text = std::fs::read_to_string(path).map_err(|e| Error::file("read", path, &e))?;
-    let manifest = Manifest::parse(&path.display().to_string(), &text)?;
-    let constant = |name: &str| image.kernel_btf.enum_value(name).map(i128::from);
-    Ok(manifest.expand(facts, &constant)?)
+) -> Result<Prepared, Error> {
+    let (manifest, note) = match manifest {
+        Some(path) if path == Path::new(NO_MANIFEST) => return Ok(Prepared::default()),
+        Some(path) => {
+            let text = std::fs::read_to_string(path).map_err(|e| Error::file("read", path, &e))?;
+            (Manifest::parse(&path.display().to_string(), &text)?, None)
+        }
+        None => match known(image)? {
+            Some((manifest, of)) => {
+                let note = format!(
+                    "{}: set up as the loader of {} does (--manifest {NO_MANIFEST}: as it is)",
+                    image.name, of.from
+                );
+                (manifest, Some(note))
+            }
+            None => return Ok(Prepared { note: expects::of(image), ..Prepared::default() }),
+        },
+    };
+    Ok(Prepared { setup: manifest.expand(facts, &rota_sim::ForObject(image))?, note })
+}
+
+/// The shipped manifest for an object, by the name of its scheduler and what else it must have.
+pub(crate) fn known(image: &Image) -> Result<Option<(Manifest, Match)>, Error> {
+    for (name, text) in rota_catalog::manifests() {
+        let manifest = Manifest::parse(name, text)?;
+        let Some(of) = manifest.matches().cloned() else { continue };
+        if fits(image, &of) {
+            return Ok(Some((manifest, of)));
+        }
+    }
+    Ok(None)
+}
+
+fn fits(image: &Image, of: &Match) -> bool {
+    let is_ops = |ops: &&StructOps| ops.type_name.starts_with("sched_ext_ops");
+    let named = |ops: &StructOps| matches!(ops.fields.get("name"), Some(OpsField::Str(name)) if *name == of.ops);
+    image.struct_ops.iter().filter(is_ops).any(named)
+        && of.maps.iter().all(|map| image.map_named(map).is_ok())
+        && of.globals.iter().all(|path| image.variable_text(path).is_ok())
 }
 
 /// Fills the maps of an object in the kernel of this machine, and runs its set-up programs.
@@ -27,17 +74,43 @@ pub(crate) fn loaded(loaded: &Loaded, setup: &Setup) -> Result<(), Error> {
     }
     let image = loaded.image();
     for entry in &setup.entries {
-        let (_, key, value) = image.map_entry(&entry.map, &entry.key, &entry.value)?;
-        loaded.put(&entry.map, &key, &value)?;
-    }
-    for run in &setup.runs {
-        let (_, mut context) = rota_sim::program(image, run)?;
-        let code = loaded.run(&run.program, &mut context)?;
-        if code != 0 {
-            let (object, program) = (&image.name, &run.program);
-            let what = format!("{object}: program {program}: returned {code}, expected 0");
+        if entry.values.len() > 1 {
+            let what = format!(
+                "{}: map {}: a value for each CPU is for simulated machines only",
+                image.name, entry.map
+            );
             return Err(Error::input(what));
         }
+        let (_, key, value) = rota_sim::encoded(image, entry)?;
+        loaded.put(&entry.map, &key, &value)?;
     }
-    Ok(())
+    let done = rota_sim::steps(image, &setup.steps, &mut InKernel { loaded, image });
+    done.map_err(|(program, what)| {
+        Error::input(format!("{}: program {program}: {what}", image.name))
+    })
+}
+
+/// The kernel of this machine.
+struct InKernel<'a> {
+    loaded: &'a Loaded,
+    image: &'a Image,
+}
+
+impl Place for InKernel<'_> {
+    fn run(&mut self, program: FuncId, ctx: &mut [u8], cpu: u32) -> Result<i32, String> {
+        if cpu != 0 {
+            return Err(format!("on CPU {cpu}: a chosen CPU is for simulated machines only"));
+        }
+        let name = self.image.functions.get(program.0 as usize).map_or("", |f| f.name.as_str());
+        self.loaded.run(name, ctx).map_err(|error| error.to_string())
+    }
+
+    fn memory(
+        &mut self,
+        _: u64,
+        _: u32,
+        _: &mut dyn FnMut(&mut [u8]) -> Result<(), String>,
+    ) -> Result<(), String> {
+        Err("to write to the arena is for simulated machines only".into())
+    }
 }

@@ -135,6 +135,16 @@ impl Scheduler {
                 (p.name().to_string_lossy().into_owned(), address)
             })
             .collect();
+        for mut program in open.progs_mut() {
+            let function = self.image.functions.iter().find(|f| program.name() == f.name.as_str());
+            // a `?` before the section: not loaded
+            let Some(section) = function.map(|function| function.section.as_str()) else {
+                continue;
+            };
+            if !section.trim_start_matches('?').starts_with("struct_ops") {
+                program.set_autoload(!section.starts_with('?'));
+            }
+        }
         let program = |name: &str| programs.iter().find(|(n, _)| n == name).map(|(_, at)| *at);
         for mut map in open.maps_mut() {
             let name = map.name().to_os_string();

@@ -89,6 +89,14 @@ impl System {
         self.with_current(self.guest.scratch.loader, act)
     }
 
+    /// As [`System::as_outsider`], on this CPU.
+    pub fn as_outsider_on<R>(&mut self, cpu: u32, act: impl FnOnce(&mut Self) -> R) -> R {
+        let before = std::mem::replace(&mut self.running.this_cpu, cpu);
+        let result = self.as_outsider(act);
+        self.running.this_cpu = before;
+        result
+    }
+
     /// Acts as a thread of the kernel.
     pub(crate) fn as_thread<R>(&mut self, thread: Thread, act: impl FnOnce(&mut Self) -> R) -> R {
         let current = self.guest.thread(thread);

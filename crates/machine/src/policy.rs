@@ -5,6 +5,7 @@ use crate::attach::{self, AttachError, Program};
 use crate::contexts::Caller;
 use crate::kfuncs;
 use crate::ops::{Op, OpRet, Ops, OpsParams};
+pub use crate::outside::object::program as syscall_program;
 use crate::outside::object::{self, Done};
 use crate::system::System;
 use crate::tracing::{self, Attached, Moment, Place, Places, Stopped};

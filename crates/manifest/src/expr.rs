@@ -7,6 +7,8 @@ pub(crate) enum Expr {
     Int(i128),
     Name(String),
     Call(String, Box<Expr>),
+    /// A question about the object or the kernel: `has(name)`, `opt(name)`, `sizeof(type)`.
+    Of(String, String),
     Unary(Op, Box<Expr>),
     Binary(Op, Box<Expr>, Box<Expr>),
     If(Box<Expr>, Box<Expr>, Box<Expr>),
@@ -45,12 +47,17 @@ enum Token {
     Symbol(Op),
 }
 
+/// Functions of a name, not of a number.
+pub(crate) const OF_NAMES: [&str; 3] = ["has", "opt", "sizeof"];
+
 /// What names and functions mean.
 pub(crate) trait Names {
     /// Value of a plain name.
     fn name(&self, name: &str) -> Result<i128, String>;
     /// Value of `function(argument)`.
     fn call(&self, function: &str, argument: i128) -> Result<i128, String>;
+    /// Value of one of [`OF_NAMES`] for a name.
+    fn of(&self, function: &str, name: &str) -> Result<i128, String>;
 }
 
 impl Expr {
@@ -68,6 +75,7 @@ impl Expr {
             Self::Int(value) => *value,
             Self::Name(name) => names.name(name)?,
             Self::Call(function, argument) => names.call(function, argument.eval(names)?)?,
+            Self::Of(function, name) => names.of(function, name)?,
             Self::Unary(op, operand) => {
                 let value = operand.eval(names)?;
                 match *op {
@@ -209,6 +217,16 @@ impl Parser {
         Ok(left)
     }
 
+    fn of_name(&mut self, function: String) -> Result<Expr, String> {
+        let token = self.tokens.get(self.at).cloned();
+        self.at += 1;
+        let Some(Token::Name(name)) = token else {
+            return Err(format!("{function}(): expected a name, found {}", shown(token.as_ref())));
+        };
+        self.expect(")")?;
+        Ok(Expr::Of(function, name))
+    }
+
     fn unary(&mut self) -> Result<Expr, String> {
         if let Some(op) = self.take(&["-", "!", "~"]) {
             return Ok(Expr::Unary(op, self.nested(Self::unary)?.into()));
@@ -223,6 +241,9 @@ impl Parser {
         match token {
             Some(Token::Int(value)) => Ok(Expr::Int(value)),
             Some(Token::Name(name)) if self.take(&["("]).is_some() => {
+                if OF_NAMES.contains(&name.as_str()) {
+                    return self.of_name(name);
+                }
                 let argument = self.nested(Self::ternary)?;
                 self.expect(")")?;
                 Ok(Expr::Call(name, argument.into()))
@@ -254,6 +275,9 @@ mod tests {
                 Err("no".to_string())
             }
         }
+        fn of(&self, function: &str, name: &str) -> Result<i128, String> {
+            Ok((function.len() + name.len()) as i128)
+        }
     }
 
     fn value(text: &str) -> Result<i128, String> {
@@ -275,6 +299,7 @@ mod tests {
             ("0x10_00", 4096),
             ("(3 + nr_cpus / 2) % nr_cpus", 1),
             ("twice(nr_cpus - 1)", 6),
+            ("sizeof(task_ctx) + has(x)", 14 + 4),
             ("nr_cpus > 4 ? 1 : nr_cpus > 3 ? 2 : 3", 2),
         ];
         for (text, expected) in cases {
@@ -294,6 +319,7 @@ mod tests {
         for (text, message) in [
             ("1 +", "expected a value, found the end"),
             ("1 2", "unexpected 2 after the expression"),
+            ("has(1)", "has(): expected a name, found 1"),
             ("(1", "expected \")\", found the end"),
             ("a", "unknown name a"),
             ("1 / 0", "1 / 0 divides by zero"),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a loader reads from the machine.
 
+use crate::document::Each;
+
 /// The CPUs of a machine: for each CPU the number of its core, last-level cache and node.
 ///
 /// The three lists are equally long; a CPU that one of them lacks counts as group 0.
@@ -35,43 +37,131 @@ impl CpuFacts {
 
     /// A core with more than one CPU exists.
     pub(crate) fn smt(&self) -> bool {
-        distinct(&self.core) < self.core.len()
+        self.members(Each::Core).len() < self.core.len()
+    }
+
+    /// The core, cache or node of a CPU, or the CPU.
+    fn group_of(&self, cpu: u32, each: Each) -> u32 {
+        let list = match each {
+            Each::Cpu => return cpu,
+            Each::Core => &self.core,
+            Each::Llc => &self.llc,
+            Each::Node => &self.node,
+        };
+        list.get(cpu as usize).copied().unwrap_or(0)
+    }
+
+    /// All CPUs, cores, caches or nodes, in order.
+    pub(crate) fn members(&self, each: Each) -> Vec<u32> {
+        let mut all: Vec<u32> = (0..self.nr_cpus()).map(|cpu| self.group_of(cpu, each)).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// The CPUs of a core, cache or node, in order.
+    pub(crate) fn cpus_of(&self, each: Each, group: u32) -> Vec<u32> {
+        (0..self.nr_cpus()).filter(|cpu| self.group_of(*cpu, each) == group).collect()
+    }
+
+    /// How many smaller groups a larger one has.
+    fn count(&self, larger: Each, group: u32, smaller: Each) -> usize {
+        let cpus = self.cpus_of(larger, group);
+        let mut inside: Vec<u32> = cpus.iter().map(|cpu| self.group_of(*cpu, smaller)).collect();
+        inside.sort_unstable();
+        inside.dedup();
+        inside.len()
+    }
+
+    fn most(&self, larger: Each, smaller: Each) -> usize {
+        let groups = self.members(larger);
+        groups.into_iter().map(|group| self.count(larger, group, smaller)).max().unwrap_or(0)
     }
 
     /// Value of a plain name such as `nr_cpus`.
     pub(crate) fn named(&self, name: &str) -> Option<i128> {
-        Some(match name {
-            "nr_cpus" => self.nr_cpus().into(),
-            "nr_cores" => distinct(&self.core) as i128,
-            "nr_llcs" => distinct(&self.llc) as i128,
-            "nr_nodes" => distinct(&self.node) as i128,
-            "smt" => self.smt().into(),
-            _ => return None,
-        })
-    }
-
-    /// Value of a function of a CPU such as `sibling(cpu)`; the outer `None` is an
-    /// unknown function, the inner one a CPU that the machine does not have.
-    pub(crate) fn of_cpu(&self, function: &str, cpu: i128) -> Option<Option<i128>> {
-        let list = match function {
-            "core" | "sibling" => &self.core,
-            "llc" => &self.llc,
-            "node" => &self.node,
+        let number = match name {
+            "nr_cpus" => self.core.len(),
+            "nr_cores" => self.members(Each::Core).len(),
+            "nr_llcs" => self.members(Each::Llc).len(),
+            "nr_nodes" => self.members(Each::Node).len(),
+            "max_core_cpus" => self.most(Each::Core, Each::Cpu),
+            "max_llc_cores" => self.most(Each::Llc, Each::Core),
+            "max_llc_cpus" => self.most(Each::Llc, Each::Cpu),
+            "max_node_llcs" => self.most(Each::Node, Each::Llc),
+            "smt" => usize::from(self.smt()),
             _ => return None,
         };
-        let number = u32::try_from(cpu).ok().filter(|n| *n < self.nr_cpus());
-        Some(number.map(|n| match function {
-            "sibling" => self.sibling(n).map_or(-1, Into::into),
-            _ => list.get(n as usize).copied().unwrap_or(0).into(),
+        Some(number as i128)
+    }
+
+    /// Value of a function such as `sibling(cpu)`; the outer `None` is an unknown function, the
+    /// inner one a CPU or group that the machine does not have.
+    pub(crate) fn called(&self, function: &str, argument: i128) -> Option<Option<i128>> {
+        let of = match function {
+            "core" | "llc" | "node" | "sibling" => Each::Cpu,
+            "core_first" | "core_cpus" => Each::Core,
+            "llc_first" | "llc_cpus" | "llc_cores" | "llc_near" | "llc_far" => Each::Llc,
+            "node_first" | "node_cpus" | "node_cores" | "node_llcs" => Each::Node,
+            _ => return None,
+        };
+        let Some(group) = self.member(of, argument) else { return Some(None) };
+        Some(Some(match function {
+            "core" => self.group_of(group, Each::Core).into(),
+            "llc" => self.group_of(group, Each::Llc).into(),
+            "node" => self.group_of(group, Each::Node).into(),
+            "sibling" => self.sibling(group).map_or(-1, Into::into),
+            "llc_near" => self.other_llcs("near_llcs", group)?.len() as i128,
+            "llc_far" => self.other_llcs("far_llcs", group)?.len() as i128,
+            "llc_cores" | "node_cores" => self.count(of, group, Each::Core) as i128,
+            "node_llcs" => self.count(of, group, Each::Llc) as i128,
+            "core_first" | "llc_first" | "node_first" => self.cpus_of(of, group)[0].into(),
+            _ => self.count(of, group, Each::Cpu) as i128,
         }))
     }
-}
 
-fn distinct(groups: &[u32]) -> usize {
-    let mut seen = groups.to_vec();
-    seen.sort_unstable();
-    seen.dedup();
-    seen.len()
+    /// A list of CPUs: a CPU of each core before a second one of any, or core by core; both by node
+    /// and cache.
+    pub(crate) fn list(&self, name: &str) -> Option<Vec<u32>> {
+        let thread = |cpu: u32| {
+            let core = self.group_of(cpu, Each::Core);
+            self.cpus_of(Each::Core, core).iter().filter(|other| **other < cpu).count()
+        };
+        let place = |cpu: u32| {
+            [Each::Node, Each::Llc, Each::Core, Each::Cpu].map(|each| self.group_of(cpu, each))
+        };
+        let mut cpus = self.members(Each::Cpu);
+        match name {
+            "cpus_spread" => cpus.sort_by_key(|cpu| (thread(*cpu), place(*cpu))),
+            "cpus_packed" => cpus.sort_by_key(|cpu| place(*cpu)),
+            _ => return None,
+        }
+        Some(cpus)
+    }
+
+    /// The other caches of a cache's node, or those of other nodes, nearest first: they stand in a
+    /// ring by number, with that cache among them; of two, the lower number is first.
+    pub(crate) fn other_llcs(&self, function: &str, llc: u32) -> Option<Vec<u32>> {
+        let is_near = match function {
+            "near_llcs" => true,
+            "far_llcs" => false,
+            _ => return None,
+        };
+        let node = |llc: u32| self.group_of(self.cpus_of(Each::Llc, llc)[0], Each::Node);
+        let mut ring = self.members(Each::Llc);
+        ring.retain(|other| *other == llc || (node(*other) == node(llc)) == is_near);
+        let (len, start) = (ring.len(), ring.iter().position(|other| *other == llc).unwrap_or(0));
+        let distance = |at: usize| ((at + len - start) % len).min((start + len - at) % len);
+        let mut order: Vec<usize> = (0..len).filter(|at| *at != start).collect();
+        order.sort_by_key(|at| (distance(*at), *at));
+        Some(order.into_iter().map(|at| ring[at]).collect())
+    }
+
+    /// A group by its number, if the machine has it.
+    pub(crate) fn member(&self, each: Each, number: i128) -> Option<u32> {
+        let number = u32::try_from(number).ok()?;
+        self.members(each).contains(&number).then_some(number)
+    }
 }
 
 #[cfg(test)]
@@ -93,16 +183,58 @@ mod tests {
         assert_eq!(siblings, [Some(1), Some(2), Some(0)]);
     }
 
+    /// Six CPUs, three cores of two; the first two cores share a cache.
+    fn uneven() -> CpuFacts {
+        CpuFacts { core: vec![0, 0, 1, 1, 2, 2], llc: vec![0, 0, 0, 0, 1, 1], node: vec![0; 6] }
+    }
+
     #[test]
     fn names_count_groups() {
-        let facts = CpuFacts {
-            core: vec![0, 0, 1, 1, 2, 2],
-            llc: vec![0, 0, 0, 0, 1, 1],
-            node: vec![0; 6],
-        };
-        let values: Vec<_> = ["nr_cpus", "nr_cores", "nr_llcs", "nr_nodes", "smt", "speed"]
-            .map(|name| facts.named(name))
-            .into();
+        let names = ["nr_cpus", "nr_cores", "nr_llcs", "nr_nodes", "smt", "speed"];
+        let values: Vec<_> = names.map(|name| uneven().named(name)).into();
         assert_eq!(values, [Some(6), Some(3), Some(2), Some(1), Some(1), None]);
+
+        let most = ["max_core_cpus", "max_llc_cores", "max_llc_cpus", "max_node_llcs"];
+        assert_eq!(most.map(|name| uneven().named(name)), [Some(2), Some(2), Some(4), Some(2)]);
+    }
+
+    #[test]
+    fn lists_of_cpus_go_by_place() {
+        // two nodes of one cache each, cores of two; numbered as servers do: threads last
+        let facts = CpuFacts {
+            core: vec![0, 1, 2, 3, 0, 1, 2, 3],
+            llc: vec![0, 0, 1, 1, 0, 0, 1, 1],
+            node: vec![0, 0, 1, 1, 0, 0, 1, 1],
+        };
+        assert_eq!(facts.list("cpus_spread"), Some(vec![0, 1, 2, 3, 4, 5, 6, 7]));
+        assert_eq!(facts.list("cpus_packed"), Some(vec![0, 4, 1, 5, 2, 6, 3, 7]));
+        assert_eq!(facts.list("cpus"), None);
+    }
+
+    #[test]
+    fn other_caches_stand_in_a_ring() {
+        // eight caches of one CPU, two nodes of four
+        let facts = CpuFacts {
+            core: (0..8).collect(),
+            llc: (0..8).collect(),
+            node: vec![0, 0, 0, 0, 1, 1, 1, 1],
+        };
+        // 1 of the ring 0 1 2 3: next to it are 0 and 2
+        assert_eq!(facts.other_llcs("near_llcs", 1), Some(vec![0, 2, 3]));
+        // 1 of the ring 1 4 5 6 7: next to it are 4 and 7, then 5 and 6
+        assert_eq!(facts.other_llcs("far_llcs", 1), Some(vec![4, 7, 5, 6]));
+        assert_eq!(facts.called("llc_far", 1), Some(Some(4)));
+    }
+
+    #[test]
+    fn functions_tell_of_cpus_and_groups() {
+        let value = |function, argument| uneven().called(function, argument);
+        assert_eq!(value("llc", 4), Some(Some(1)));
+        assert_eq!(value("llc_first", 1), Some(Some(4)));
+        assert_eq!(value("llc_cores", 0), Some(Some(2)));
+        assert_eq!(value("llc_cpus", 1), Some(Some(2)));
+        assert_eq!(value("node_llcs", 0), Some(Some(2)));
+        assert_eq!(value("llc_cpus", 2), Some(None));
+        assert_eq!(value("speed", 0), None);
     }
 }

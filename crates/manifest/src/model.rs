@@ -1,24 +1,46 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The file as written: TOML to a checked structure, computed values still unworked.
+//! A manifest that was read and checked, its computed values still unworked.
 
-use crate::error::{line_of, ManifestError};
+use crate::document::Each;
 use crate::expr::Expr;
-use serde::Deserialize;
-use std::collections::BTreeMap;
-use toml::{Spanned, Value};
 
-/// A manifest as read. [`Manifest::expand`] works out its values for one machine.
+/// A manifest as read. [`Manifest::expand`] works out its values for one machine and object.
 #[derive(Debug, Clone)]
 pub struct Manifest {
     pub(crate) file: String,
+    pub(crate) matches: Option<Match>,
     pub(crate) require: Vec<Require>,
-    pub(crate) set: Vec<Assign>,
+    /// The rules without a condition come first.
+    pub(crate) changes: Vec<Changes>,
     pub(crate) resize: Vec<Assign>,
-    pub(crate) ops: Vec<Assign>,
     pub(crate) max_entries: Vec<Assign>,
     pub(crate) inner_maps: Vec<String>,
     pub(crate) entries: Vec<MapEntry>,
     pub(crate) runs: Vec<RunRule>,
+}
+
+impl Manifest {
+    /// The objects for which it is, if it says.
+    pub fn matches(&self) -> Option<&Match> {
+        self.matches.as_ref()
+    }
+}
+
+/// The objects that a manifest is for, and what it says of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Match {
+    /// `sched_ext_ops.name`.
+    pub ops: String,
+    /// Maps that such an object has.
+    pub maps: Vec<String>,
+    /// Global variables that such an object has, by path.
+    pub globals: Vec<String>,
+    /// Project and version whose loader was read.
+    pub from: String,
+    /// What the scheduler is for, in a line.
+    pub about: String,
+    /// What its program does while the scheduler runs, which a manifest cannot.
+    pub lacks: Option<String>,
 }
 
 /// A value as written: text for BTF to interpret, or an expression over the machine.
@@ -32,6 +54,8 @@ pub(crate) enum Given {
 #[derive(Debug, Clone)]
 pub(crate) struct Assign {
     pub(crate) path: String,
+    /// Left out where the object has no such thing: the path was written with a `?` at its end.
+    pub(crate) optional: bool,
     pub(crate) value: Given,
     pub(crate) line: usize,
 }
@@ -42,203 +66,46 @@ pub(crate) struct Require {
     pub(crate) otherwise: String,
 }
 
+/// Changes of the object, all or none of them.
+#[derive(Debug, Clone)]
+pub(crate) struct Changes {
+    pub(crate) when: Option<Assign>,
+    pub(crate) set: Vec<Assign>,
+    pub(crate) ops: Vec<Assign>,
+    pub(crate) programs: Vec<Assign>,
+}
+
 #[derive(Debug, Clone)]
 pub(crate) struct MapEntry {
     pub(crate) map: String,
+    pub(crate) each: Option<Each>,
+    pub(crate) when: Option<Assign>,
+    pub(crate) per_cpu: bool,
     pub(crate) key: Vec<Assign>,
     pub(crate) value: Vec<Assign>,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct RunRule {
-    pub(crate) program: String,
-    pub(crate) each_cpu: bool,
+    pub(crate) each: Option<Each>,
     pub(crate) when: Option<Assign>,
-    pub(crate) ctx: Vec<Assign>,
+    pub(crate) cpu: Option<Assign>,
+    /// `None`: before the scheduler is attached.
+    pub(crate) timing: Option<Timing>,
+    pub(crate) steps: Vec<StepRule>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Document {
-    #[serde(default)]
-    require: Vec<RequireTable>,
-    #[serde(default)]
-    set: BTreeMap<String, Spanned<Value>>,
-    #[serde(default)]
-    resize: BTreeMap<String, Spanned<Value>>,
-    #[serde(default)]
-    ops: BTreeMap<String, Spanned<Value>>,
-    #[serde(default)]
-    maps: BTreeMap<String, MapTable>,
-    #[serde(default)]
-    run: Vec<RunTable>,
+/// When programs run that do so while the scheduler runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    /// The first time, from when the scheduler is attached, in nanoseconds.
+    pub at_ns: u64,
+    /// Again and again after so much time, in nanoseconds.
+    pub every_ns: Option<u64>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RequireTable {
-    that: Spanned<Value>,
-    #[serde(rename = "else")]
-    otherwise: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct MapTable {
-    max_entries: Option<Spanned<Value>>,
-    #[serde(default)]
-    inner_maps: bool,
-    #[serde(default)]
-    entries: Vec<EntryTable>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct EntryTable {
-    key: Spanned<Value>,
-    value: Spanned<Value>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RunTable {
-    program: String,
-    each: Option<Each>,
-    when: Option<Spanned<Value>>,
-    #[serde(default)]
-    ctx: BTreeMap<String, Spanned<Value>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Each {
-    Cpu,
-}
-
-impl Manifest {
-    /// Reads a manifest; `file` is only for messages.
-    pub fn parse(file: &str, text: &str) -> Result<Self, ManifestError> {
-        let document: Document = toml::from_str(text).map_err(|e| ManifestError {
-            file: file.to_string(),
-            line: e.span().map(|span| line_of(text, span.start)),
-            what: e.message().to_string(),
-        })?;
-        let read = Reader { file, text };
-        let mut manifest = Self {
-            file: file.to_string(),
-            require: Vec::new(),
-            set: read.table(document.set)?,
-            resize: read.table(document.resize)?,
-            ops: read.table(document.ops)?,
-            max_entries: Vec::new(),
-            inner_maps: Vec::new(),
-            entries: Vec::new(),
-            runs: Vec::new(),
-        };
-        for rule in document.require {
-            let that = read.one("that", rule.that)?;
-            manifest.require.push(Require { that, otherwise: rule.otherwise });
-        }
-        for (name, map) in document.maps {
-            if let Some(value) = map.max_entries {
-                manifest.max_entries.push(read.one(&name, value)?);
-            }
-            for entry in map.entries {
-                let (key, value) = (read.paths("", entry.key)?, read.paths("", entry.value)?);
-                manifest.entries.push(MapEntry { map: name.clone(), key, value });
-            }
-            if map.inner_maps {
-                manifest.inner_maps.push(name);
-            }
-        }
-        for run in document.run {
-            manifest.runs.push(RunRule {
-                program: run.program,
-                each_cpu: run.each.is_some(),
-                when: run.when.map(|value| read.one("when", value)).transpose()?,
-                ctx: read.table(run.ctx)?,
-            });
-        }
-        Ok(manifest)
-    }
-}
-
-struct Reader<'a> {
-    file: &'a str,
-    text: &'a str,
-}
-
-impl Reader<'_> {
-    fn table(&self, table: BTreeMap<String, Spanned<Value>>) -> Result<Vec<Assign>, ManifestError> {
-        let mut out = Vec::new();
-        for (path, value) in table {
-            out.extend(self.paths(&path, value)?);
-        }
-        Ok(out)
-    }
-
-    /// A single value: lists and tables do not fit here.
-    fn one(&self, path: &str, value: Spanned<Value>) -> Result<Assign, ManifestError> {
-        let line = line_of(self.text, value.span().start);
-        let mut found = self.paths(path, value)?;
-        match (found.pop(), found.is_empty()) {
-            (Some(assign), true) if assign.path == path => Ok(assign),
-            _ => Err(self.error(line, path, "expected a single value, found a list or table")),
-        }
-    }
-
-    /// Flattens lists and tables to one assignment per scalar: `a[1]`, `a.b`.
-    fn paths(&self, path: &str, value: Spanned<Value>) -> Result<Vec<Assign>, ManifestError> {
-        let line = line_of(self.text, value.span().start);
-        let mut out = Vec::new();
-        self.flatten(path.to_string(), value.into_inner(), line, &mut out)?;
-        Ok(out)
-    }
-
-    fn flatten(
-        &self,
-        path: String,
-        value: Value,
-        line: usize,
-        out: &mut Vec<Assign>,
-    ) -> Result<(), ManifestError> {
-        let value = match value {
-            Value::Array(items) => {
-                for (i, item) in items.into_iter().enumerate() {
-                    self.flatten(format!("{path}[{i}]"), item, line, out)?;
-                }
-                return Ok(());
-            }
-            Value::Table(fields) => {
-                for (name, field) in fields {
-                    let dot = if path.is_empty() { "" } else { "." };
-                    self.flatten(format!("{path}{dot}{name}"), field, line, out)?;
-                }
-                return Ok(());
-            }
-            Value::String(text) => match text.strip_prefix('=') {
-                Some(expression) => Given::Computed(
-                    Expr::parse(expression).map_err(|what| self.error(line, &path, &what))?,
-                ),
-                None => Given::Text(text),
-            },
-            Value::Integer(number) => Given::Text(number.to_string()),
-            Value::Float(number) => Given::Text(number.to_string()),
-            Value::Boolean(truth) => Given::Text(truth.to_string()),
-            Value::Datetime(_) => {
-                return Err(self.error(line, &path, "a date is not a value for a variable"))
-            }
-        };
-        out.push(Assign { path, value, line });
-        Ok(())
-    }
-
-    fn error(&self, line: usize, path: &str, what: &str) -> ManifestError {
-        let colon = if path.is_empty() { "" } else { ": " };
-        ManifestError {
-            file: self.file.to_string(),
-            line: Some(line),
-            what: format!("{path}{colon}{what}"),
-        }
-    }
+#[derive(Debug, Clone)]
+pub(crate) enum StepRule {
+    Program { program: String, ctx: Vec<Assign>, keep: Vec<(String, String)> },
+    Write { at: String, of_type: String, value: Vec<Assign> },
 }

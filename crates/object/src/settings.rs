@@ -13,6 +13,7 @@
 //! live one: the program reads it again and again, so it can be set while it runs.
 
 mod assign;
+mod cpus;
 mod encode;
 mod kernel;
 mod live;

@@ -37,6 +37,7 @@ mod policy;
 mod setup;
 mod simulation;
 mod statistics;
+mod steps;
 
 pub use dump::{Dump, DumpedEntry, DumpedGlobal, DumpedMap};
 pub use error::SimError;
@@ -44,6 +45,7 @@ pub use globals::Global;
 pub use heeds::{heeded, ignored, ignored_of, used, Feature, Ignored};
 pub use measured::{Measured, Watchers};
 pub use policy::Policy;
-pub use setup::{facts, prepare, program};
+pub use setup::{encoded, facts, prepare, ForObject};
 pub use simulation::{Loaded, Simulation};
 pub use statistics::PolicyStat;
+pub use steps::{steps, Place};

@@ -115,6 +115,7 @@ impl Simulation {
         for policy in all.chain(subs.iter_mut().map(|(_, policy, _)| policy)) {
             policy.describe(&config.topology)?;
         }
+        let workload = setup::with_timed(workload, &setup, &config, &policy.image().name);
         let mut choices = match replays {
             Some(recording) => Choices::by(Replayed::new(recording)),
             None => config.choices(),

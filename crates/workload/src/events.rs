@@ -19,6 +19,8 @@ pub struct OutsideEvent {
     pub at_ns: u64,
     /// What happens.
     pub action: Action,
+    /// The scheduler's loader does it, not the workload's author: that it went well is not told.
+    pub by_loader: bool,
 }
 
 /// What makes an event happen.

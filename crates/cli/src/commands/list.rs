@@ -7,6 +7,7 @@ use crate::object::link_shipped;
 use crate::output::{json, tunables};
 use clap::Args;
 use rota_machine::kernel::Kernel;
+use rota_manifest::Manifest;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -17,12 +18,19 @@ pub(crate) struct ListArgs {
     #[arg(add = complete::shipped_policies())]
     names: Vec<String>,
 
+    /// List the schedulers of others whose loaders are known: their objects need no --manifest
+    #[arg(long, conflicts_with = "names")]
+    third_party: bool,
+
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 pub(crate) fn run(args: &ListArgs) -> Result<Status, Error> {
+    if args.third_party {
+        return third_party(args.json);
+    }
     let kernel = Kernel::default();
     let mut listed = Vec::new();
     for name in &args.names {
@@ -54,5 +62,29 @@ pub(crate) fn run(args: &ListArgs) -> Result<Status, Error> {
         }
     }
     writeln!(out, "\nSet a tunable with `rota sim POLICY WORKLOAD.json --set NAME=VALUE`.")?;
+    Ok(Status::Done)
+}
+
+/// The manifests that ship: whose schedulers they are for, and what these are for.
+fn third_party(as_json: bool) -> Result<Status, Error> {
+    let mut known = Vec::new();
+    for (file, text) in rota_catalog::manifests() {
+        if let Some(of) = Manifest::parse(file, text)?.matches() {
+            known.push((file.trim_end_matches(".toml"), of.clone()));
+        }
+    }
+    let mut out = crate::output::stdout();
+    if as_json {
+        let list = known.iter().map(|(name, of)| json::ThirdParty::new(name, of));
+        json::print(&mut out, &json::ThirdParties::new(list.collect()))?;
+        return Ok(Status::Done);
+    }
+    for (name, of) in &known {
+        writeln!(out, "{name:<16}{} [{}]", of.about, of.from)?;
+        if let Some(lacks) = &of.lacks {
+            writeln!(out, "                without its program: {lacks}")?;
+        }
+    }
+    writeln!(out, "\nAny object of these runs with `rota sim FILE.bpf.o WORKLOAD.json`.")?;
     Ok(Status::Done)
 }

@@ -44,6 +44,36 @@ pub(crate) struct Listed<'a> {
     heeds: Option<Vec<&'static str>>,
 }
 
+/// `rota list --third-party --json`.
+#[derive(Debug, Serialize)]
+pub(crate) struct ThirdParties<'a> {
+    schema: &'static str,
+    schedulers: Vec<ThirdParty<'a>>,
+}
+
+impl<'a> ThirdParties<'a> {
+    pub(crate) fn new(schedulers: Vec<ThirdParty<'a>>) -> Self {
+        Self { schema: "rota.list-third-party/1", schedulers }
+    }
+}
+
+/// A scheduler whose loader is known.
+#[derive(Debug, Serialize)]
+pub(crate) struct ThirdParty<'a> {
+    name: &'a str,
+    ops: &'a str,
+    from: &'a str,
+    help: &'a str,
+    lacks: Option<&'a str>,
+}
+
+impl<'a> ThirdParty<'a> {
+    pub(crate) fn new(name: &'a str, of: &'a rota_manifest::Match) -> Self {
+        let lacks = of.lacks.as_deref();
+        Self { name, ops: &of.ops, from: &of.from, help: &of.about, lacks }
+    }
+}
+
 #[derive(Debug, Serialize)]
 struct TunableJson {
     name: String,

@@ -62,7 +62,9 @@ impl Machine {
             Done::Quietly => {}
             Done::Returned(value, instructions) => {
                 system.count_executed(instructions);
-                self.happened(event, format!("returned {value}"));
+                if value != 0 || !event.by_loader {
+                    self.happened(event, format!("returned {value}"));
+                }
             }
             Done::Refused(what) => self.happened(event, what),
             Done::Fault(fault) => system.fault(&action.to_string(), None, fault),
@@ -70,8 +72,8 @@ impl Machine {
     }
 }
 
-/// A `syscall` program of an object and its context.
-fn program(
+/// A `syscall` program of an object and its context, whose parts are zero where they are not named.
+pub fn program(
     image: &Image,
     name: &str,
     ctx: &[(String, String)],
@@ -88,7 +90,7 @@ fn program(
     match image.context_type(function) {
         Some(ty) => Ok((function, image.encode(ty, parts).map_err(text)?)),
         None if ctx.is_empty() => Ok((function, Vec::new())),
-        None => Err(format!("{name} takes no argument that \"ctx\" could fill")),
+        None => Err(format!("{name} takes no argument that ctx could fill")),
     }
 }
 

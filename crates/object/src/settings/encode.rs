@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Text into typed memory.
 
-use super::place::{follow, form_of, is_char, path_error, save};
+use super::cpus;
+use super::place::{follow, form_of, is_char, load, path_error, save};
 use super::scalar::{parse, Hints, Refusal};
 use super::SettingError;
-use crate::btf::{Btf, Field, Type, TypeId};
+use crate::btf::{Btf, Field, Kind, Type, TypeId};
 use crate::image::Image;
 
 /// Largest key, value or context.
@@ -24,12 +25,40 @@ impl Image {
             return Err(SettingError::Refused { name: self.btf.type_name(ty), why });
         }
         let mut bytes = vec![0; size as usize];
+        self.write_parts(ty, parts, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Writes `(path, value)` pairs into the bytes of a value of a type of the object.
+    pub fn write_parts<'a>(
+        &self,
+        ty: TypeId,
+        parts: impl IntoIterator<Item = (&'a str, &'a str)>,
+        bytes: &mut [u8],
+    ) -> Result<(), SettingError> {
         for (path, value) in parts {
             let name = if path.is_empty() { self.btf.type_name(ty) } else { path.to_string() };
             let field = follow(&self.btf, ty, path).map_err(|e| path_error(&name, e))?;
-            self.store(&mut bytes, &field, &name, value, &Hints::of(path, &[]))?;
+            self.store(bytes, &field, &name, value, &Hints::of(path, &[]))?;
         }
-        Ok(bytes)
+        Ok(())
+    }
+
+    /// The number at a path in the bytes of a value of a type of the object.
+    pub fn number_in(&self, ty: TypeId, path: &str, bytes: &[u8]) -> Result<i128, SettingError> {
+        let field = follow(&self.btf, ty, path).map_err(|e| path_error(path, e))?;
+        let number = form_of(&self.btf, &field)
+            .and_then(|form| load(bytes, &field, form).map(|raw| form.value(raw)));
+        number.ok_or_else(|| SettingError::Refused {
+            name: path.to_string(),
+            why: format!("has type {}, which is no number", self.btf.type_name(field.ty)),
+        })
+    }
+
+    /// A type of the object by name: a typedef, struct or union.
+    pub fn type_named(&self, name: &str) -> Option<TypeId> {
+        let kinds = [Kind::Struct, Kind::Typedef, Kind::Union];
+        kinds.into_iter().find_map(|kind| self.btf.find(kind, name))
     }
 
     /// Writes a value into a field. `name` is for messages.
@@ -45,6 +74,11 @@ impl Image {
             name: name.to_string(),
             why: "lies outside its data section".into(),
         };
+        if let Some(cpus) = cpus::set_of(value) {
+            if let Some(done) = cpus::store(&self.btf, bytes, field, name, &cpus) {
+                return done;
+            }
+        }
         if let Some(form) = form_of(&self.btf, field) {
             let named = |n: &str| self.constant(field.ty, n);
             let number = parse(value, form, hints, &named)

@@ -107,6 +107,32 @@ impl Image {
         Ok(())
     }
 
+    /// Adds flags to those of every struct_ops variable.
+    pub fn add_flags(&mut self, flags: u64) {
+        for ops in &mut self.struct_ops {
+            let own = match ops.fields.get("flags") {
+                Some(OpsField::Int(own)) => *own,
+                _ => 0,
+            };
+            if own | flags != 0 {
+                ops.fields.insert("flags".to_string(), OpsField::Int(own | flags));
+            }
+        }
+    }
+
+    /// Has a program loaded or not, as `bpf_program__set_autoload()`: a `?` before the section says
+    /// not.
+    pub fn load_program(&mut self, name: &str, is_loaded: bool) -> Result<(), SettingError> {
+        let id = self.function_named(name)?;
+        let section = &mut self.functions[id.0 as usize].section;
+        match (section.strip_prefix('?'), is_loaded) {
+            (Some(bare), true) => *section = bare.to_string(),
+            (None, false) => section.insert(0, '?'),
+            _ => {}
+        }
+        Ok(())
+    }
+
     /// Encodes a key and a value of a map from `(path, value)` pairs.
     pub fn map_entry(
         &self,

@@ -231,6 +231,35 @@ fn elements_and_members_are_set_by_path() {
 }
 
 #[test]
+fn cpus_in_braces_are_bits_of_a_number_or_of_an_array() {
+    let mut image = image();
+    // 1 + 2 + 4 + 8 + 256
+    assert_eq!(set(&mut image, "untagged", "{0-3,8}"), "271");
+    // 32 CPUs in each of four numbers
+    assert_eq!(set(&mut image, "table", "{0, 33, 64-65, 127}"), "1, 2, 3, 2147483648");
+    assert_eq!(set(&mut image, "table", "{}"), "0, 0, 0, 0", "what was there is gone");
+    assert_eq!(set(&mut image, "limits.rows[1].cells", "{23}"), "0, 0, 128");
+    assert!(refusal(&mut image, "table", "{128}").contains("CPU 128 is out of range"));
+    assert!(refusal(&mut image, "untagged", "{3-1}").contains("not valid"));
+}
+
+#[test]
+fn programs_are_loaded_or_not_as_asked_for() {
+    let mut image = image();
+    let section = |image: &Image| {
+        let prepare = image.function_named("prepare").expect("is there");
+        image.functions[prepare.0 as usize].section.clone()
+    };
+    image.load_program("prepare", false).expect("is there");
+    assert_eq!(section(&image), "?syscall");
+    image.load_program("prepare", false).expect("is there");
+    image.load_program("prepare", true).expect("is there");
+    assert_eq!(section(&image), "syscall");
+    let error = image.load_program("prepair", true).expect_err("is not there").to_string();
+    assert!(error.contains("did you mean 'prepare'?"), "{error}");
+}
+
+#[test]
 fn text_fits_with_its_end() {
     let mut image = image();
     assert_eq!(set(&mut image, "text", "seven77"), "seven77");

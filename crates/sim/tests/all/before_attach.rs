@@ -5,7 +5,7 @@
 use crate::common::{compiled, scheduler};
 use rota_machine::config::Config;
 use rota_machine::topology::Topology;
-use rota_manifest::{Run, Setup};
+use rota_manifest::{Run, Setup, Step};
 use rota_sim::{Simulation, Watchers};
 use std::sync::Arc;
 
@@ -48,8 +48,8 @@ fn their_effects_on_maps_stay_and_there_is_no_scheduler() {
         rota_workload::parse("load.json", r#"{"tasks": {"t": {"run": 9}}}"#).expect("legal"),
     );
     let config = Config::new(Topology::flat(2).expect("CPUs"), 1_000_000);
-    let run = Run { program: "prepare".into(), ctx: Vec::new() };
-    let setup = Setup { runs: vec![run], ..Setup::default() };
+    let run = Run { program: "prepare".into(), ..Run::default() };
+    let setup = Setup { steps: vec![Step::Run(run)], ..Setup::default() };
     let simulation = Simulation::new(&policy, &load, config).with_setup(&setup);
     let outcome = simulation.measure(Watchers::default()).expect("a run").outcome;
     // -ENODEV; -EINVAL, as the node is looked at before; SCX_CPUPERF_ONE and NUMA_NO_NODE. An

@@ -7,7 +7,7 @@ use crate::common::{compiled, scheduler};
 use rota_machine::config::{Config, Costs};
 use rota_machine::kernel::Kernel;
 use rota_machine::topology::Topology;
-use rota_manifest::{Run, Setup};
+use rota_manifest::{Run, Setup, Step};
 use rota_sim::{Policy, Simulation, Watchers};
 use std::sync::Arc;
 
@@ -59,8 +59,8 @@ fn printed(load: &str, cpus: u32) -> Option<Vec<String>> {
     let load = Arc::new(rota_workload::parse("load.json", load).expect("legal"));
     let config = Config::new(Topology::flat(cpus).expect("CPUs"), 20_000_000);
     let config = Config { costs: Costs::none(), exact_slices: true, ..config };
-    let run = Run { program: "prepare".into(), ctx: Vec::new() };
-    let setup = Setup { runs: vec![run], ..Setup::default() };
+    let run = Run { program: "prepare".into(), ..Run::default() };
+    let setup = Setup { steps: vec![Step::Run(run)], ..Setup::default() };
     let simulation = Simulation::new(&policy, &load, config).with_setup(&setup).with_fair(&eevdf);
     let outcome = simulation.measure(Watchers::default()).expect("a run").outcome;
     assert!(!outcome.exit.kind.is_error(), "{}", outcome.exit);

@@ -12,6 +12,7 @@ mod kernel_objects;
 mod kernels;
 mod kthreads;
 mod lifecycle;
+mod manifests;
 mod nullable;
 mod runs;
 mod subs;

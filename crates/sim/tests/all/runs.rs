@@ -4,7 +4,7 @@
 use rota_machine::config::{Config, DEFAULT_HZ};
 use rota_machine::kernel::Kernel;
 use rota_machine::topology::Topology;
-use rota_manifest::{Run, Setup};
+use rota_manifest::{Run, Setup, Step};
 use rota_sim::{Measured, Policy, SimError, Simulation, Watchers};
 use rota_trace::{CsvSink, Event, EventKind, Sink};
 use rota_workload::Workload;
@@ -104,8 +104,8 @@ fn what_is_wrong_is_told_by_kind_and_by_name() {
     let error = rr.set("quantum", "1").expect_err("no such variable").to_string();
     assert!(error.contains("quantum"), "{error}");
 
-    let run = Run { program: "no_such_program".into(), ctx: Vec::new() };
-    let setup = Setup { runs: vec![run], ..Setup::default() };
+    let run = Run { program: "no_such_program".into(), ..Run::default() };
+    let setup = Setup { steps: vec![Step::Run(run)], ..Setup::default() };
     let simulation = Simulation::new(&rr, &hogs(), one_cpu()).with_setup(&setup);
     let error = simulation.load().expect_err("no such program");
     assert!(matches!(error, SimError::Setting(_)) && !error.is_of_workload(), "{error}");

@@ -141,7 +141,7 @@ fn describe(wanted: &[Wanted], found: &[Found]) -> Result<Vec<Policy>, Error> {
         for (name, value) in &wanted.set {
             hash.update(format!("\0{name}={value}"));
         }
-        if let Some(manifest) = &wanted.manifest {
+        if let Some(manifest) = wanted.manifest_file() {
             hash.update(std::fs::read(manifest).map_err(|e| Error::file("read", manifest, &e))?);
         }
         let short = format!("{}{}", found.name, wanted.settings());
@@ -179,7 +179,8 @@ fn prepare_all(
             object::choose(&mut policy, args)?;
             is_chosen = true;
         }
-        let setup = prepare::setup(wanted.manifest.as_deref(), &facts, policy.image())?;
+        let manifest = wanted.manifest.as_deref();
+        let prepare::Prepared { setup, .. } = prepare::setup(manifest, &facts, policy.image())?;
         policy.prepare(&setup, &wanted.set)?;
         objects.push(Prepared { policy, setup });
     }

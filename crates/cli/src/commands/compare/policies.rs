@@ -4,6 +4,7 @@
 use crate::comparison::Baseline;
 use crate::error::Error;
 use crate::object;
+use crate::prepare::NO_MANIFEST;
 use std::path::{Path, PathBuf};
 
 /// A policy as the user asked for it.
@@ -42,6 +43,11 @@ impl Wanted {
             }
         }
         Ok(wanted)
+    }
+
+    /// The manifest that is a file.
+    pub(crate) fn manifest_file(&self) -> Option<&Path> {
+        self.manifest.as_deref().filter(|file| *file != Path::new(NO_MANIFEST))
     }
 
     /// What tells it from the same policy with other settings: `:quantum_ns=2ms`.

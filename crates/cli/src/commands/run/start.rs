@@ -5,7 +5,7 @@ use super::args::RunArgs;
 use crate::error::Error;
 use crate::object::Found;
 use crate::output::messages;
-use crate::prepare;
+use crate::prepare::{self, Prepared};
 use rota_kernel::control::Description;
 use rota_kernel::{sysfs, Attached, Configuration, LoadError, LoadOptions, Scheduler, Topology};
 use rota_manifest::CpuFacts;
@@ -50,7 +50,14 @@ pub(crate) fn start(
     }
     let topology = Topology::read();
     image.set_topology(&topology.described())?;
-    let setup = prepare::setup(args.manifest.as_deref(), &facts(topology), &image)?;
+    let Prepared { setup, note } =
+        prepare::setup(args.manifest.as_deref(), &facts(topology), &image)?;
+    note.iter().for_each(|note| messages::line(&format!("note: {note}")));
+    if !setup.timed.is_empty() {
+        let what = "its manifest runs programs while it schedules (at, every): those are for \
+                    simulated machines only";
+        return Err(Error::input(format!("{}: {what}", image.name)));
+    }
     rota_sim::prepare(&mut image, &setup, &settings.set)?;
     let options = LoadOptions {
         settings: Vec::new(), // made above, together with the manifest's

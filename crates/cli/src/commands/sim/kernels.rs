@@ -6,7 +6,7 @@ use crate::error::{Error, Status};
 use crate::object::{self, Named};
 use crate::output::json;
 use crate::output::kernels::{self, OnKernel, Verdict};
-use crate::prepare;
+use crate::prepare::{self, Prepared};
 use crate::progress::{self, Clock};
 use crate::simulation;
 use rota_machine::config::Config;
@@ -85,7 +85,7 @@ fn simulate(
     let Named { name, mut policy, .. } = found.simulate(&kernel)?;
     object::choose(&mut policy, &args.object)?;
     let facts = rota_sim::facts(&config.topology);
-    let setup = prepare::setup(args.manifest.as_deref(), &facts, policy.image())?;
+    let Prepared { setup, .. } = prepare::setup(args.manifest.as_deref(), &facts, policy.image())?;
     let set = super::settings(args, &name, policy.image());
     policy.prepare(&setup, &set)?;
     let run = super::simulation(args, &mut policy, load, config)?.with_setup(&setup);

@@ -12,7 +12,7 @@ use crate::load::Load;
 use crate::object::{self, Named};
 use crate::output::{doubts, json, messages, summary, tunables, units, Run};
 use crate::output_file::OutputFile;
-use crate::prepare;
+use crate::prepare::{self, Prepared};
 use crate::progress::{self, Clock};
 use crate::simulation;
 use crate::stop::Stop;
@@ -44,7 +44,9 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     let load = simulation::load(workload)?;
     let config = simulation::config(&args.machine, args.cpus, &load)?;
     let facts = rota_sim::facts(&config.topology);
-    let setup = prepare::setup(args.manifest.as_deref(), &facts, policy.image())?;
+    let Prepared { setup, note } =
+        prepare::setup(args.manifest.as_deref(), &facts, policy.image())?;
+    note.iter().for_each(|note| messages::line(&format!("note: {note}")));
     let set = settings(args, &name, policy.image());
     policy.prepare(&setup, &set)?;
 
@@ -249,7 +251,8 @@ fn with_sub(
     let Named { mut policy, .. } = found.simulate(kernel)?;
     let manifest = args.sub_manifest.iter().find(|(of, _)| of.trim_end_matches('/') == path);
     let manifest = manifest.map(|(_, file)| Path::new(file));
-    let setup = prepare::setup(manifest, &rota_sim::facts(&config.topology), policy.image())?;
+    let facts = rota_sim::facts(&config.topology);
+    let Prepared { setup, .. } = prepare::setup(manifest, &facts, policy.image())?;
     policy.prepare(&setup, &[])?;
     Ok(simulation.with_sub(path, &policy, &setup))
 }

@@ -82,7 +82,7 @@ pub(super) fn read(
     let event = |(draft, (when, at_ns)): (Draft<'_>, (When, u64))| {
         let place = scope.place(draft.at);
         let name = draft.name.map(Arc::from);
-        OutsideEvent { place, name, when, at_ns, action: draft.action }
+        OutsideEvent { place, name, when, at_ns, action: draft.action, by_loader: false }
     };
     Ok(drafts.into_iter().zip(times).map(event).collect())
 }
