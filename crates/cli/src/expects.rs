@@ -49,8 +49,12 @@ fn is_unset_count(image: &Image, variable: &Variable) -> bool {
         && image.variable_text(&variable.name).is_ok_and(|text| text == "0")
 }
 
-/// An array of one element that is alone in a section with its name: `RESIZABLE_ARRAY()`.
+/// An array of one element that is alone in a section with its name: `RESIZABLE_ARRAY()`. The
+/// place of a dump (`UEI_DEFINE()`) may stay as it is.
 fn is_to_be_resized(image: &Image, variable: &Variable) -> bool {
+    if variable.name.ends_with("_dump") {
+        return false;
+    }
     let Some(map) = image.maps.get(variable.map.0 as usize) else { return false };
     let section = map.name.rsplit_once('.').is_some_and(|(_, own)| own == variable.name);
     section
@@ -89,7 +93,6 @@ mod tests {
     #[test]
     fn unset_counts_and_empty_arrays_and_maps_are_named() {
         let source = r#"
-            #include <linux/types.h>
             #define SEC(name) __attribute__((section(name), used))
             const volatile unsigned int nr_cpu_ids;
             const volatile unsigned int nr_llcs = 1;
