@@ -70,7 +70,7 @@ struct Elements {
 
 /// The numbers that a field consists of. A struct of one member is as that member.
 fn elements(btf: &Btf, field: &Field) -> Option<Elements> {
-    let mut field = field.clone();
+    let mut field = *field;
     for _ in 0..8 {
         match btf.resolved(field.ty) {
             Type::Int(i) if field.bits == 0 && field.size > 0 => {
