@@ -45,11 +45,15 @@ const WITHOUT_LOADER: [(&str, Option<&str>); 15] = [
     ("scx_tickless", Some("Primary CPUs not initialized")),
 ];
 
+/// A manifest that says nothing, in place of one that comes along.
+const NO_LOADER: &str = "tests/third-party/none.toml";
+
 fn check(schedulers: &[(&str, Option<&str>)]) {
     let mut failures = Vec::new();
     for (name, exit) in schedulers {
         let object = format!("{name}.bpf.o");
-        let outcome = sim(&object, &["--cpus", "4", "--duration", "200ms"]);
+        let machine = ["--cpus", "4", "--duration", "200ms"];
+        let outcome = sim(&object, &[&["--manifest", NO_LOADER][..], &machine].concat());
         let as_expected = match exit {
             None => outcome.code == Some(0),
             Some(reason) => outcome.code == Some(3) && outcome.stderr.contains(reason),
