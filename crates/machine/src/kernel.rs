@@ -111,12 +111,17 @@ impl link::Kernel for Kernel {
         let lacks = format!("Linux {release} has no kernel function '{name}'");
         let instead: Vec<_> =
             renamed::other_names(name).filter(|other| self.has_func(other)).collect();
-        if !instead.is_empty() {
-            return format!("{lacks}, but {} in its place", instead.join(" and "));
-        }
         let having = |kernel: &&Bundled| kernel.btf().find(Kind::Func, name).is_some();
         let others: Vec<_> =
             Bundled::all().iter().filter(having).map(|kernel| kernel.release).collect();
+        if !instead.is_empty() {
+            let instead = instead.join(" and ");
+            let have = match others[..] {
+                [] => String::new(),
+                _ => format!(" (that is of {})", others.join(", ")),
+            };
+            return format!("{lacks}{have}, but {instead} in its place");
+        }
         match others[..] {
             [] => format!("kernel function '{name}' is unknown"),
             [only] => format!("{lacks}, which {only} has"),

@@ -142,7 +142,8 @@ fn a_function_under_a_name_that_the_kernel_lacks_is_refused_with_the_one_that_it
     };
     assert_eq!(
         refused(&old, "7.2"),
-        "asks_init instruction 2: Linux 7.2 has no kernel function 'scx_bpf_dispatch', but \
+        "asks_init instruction 2: Linux 7.2 has no kernel function 'scx_bpf_dispatch' \
+         (that is of 6.12, 6.16), but \
          scx_bpf_dsq_insert in its place, and the object needs it (it is not weak)"
     );
     let new = of("bool scx_bpf_dsq_move_to_local(u64 id) __ksym", "scx_bpf_dsq_move_to_local(1)");
