@@ -23,7 +23,7 @@ pub(crate) struct LinkArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) include: Vec<PathBuf>,
 
-    /// Kernel whose types sources are compiled with: 6.12, 6.16, 6.19, 7.0, 7.2 or 7.3
+    /// Compile sources with the types of this kernel: 6.12, 6.16, 6.19, 7.0, 7.2 or 7.3
     #[arg(long, value_name = "RELEASE", default_value = "7.2")]
     pub(crate) kernel: String,
 }
