@@ -269,7 +269,7 @@ fn scx_qmap_runs_as_a_sub_scheduler_of_itself() {
     let object = fetched().unwrap().join("scx_qmap.bpf.o");
     let object = object.strip_prefix(root()).unwrap_or(&object);
     let sub = format!("/web={}", object.display());
-    let manifest = "/web=tests/third-party/manifests/scx_qmap.toml";
+    let manifest = "/web=manifests/scx_qmap.toml";
     let more = ["--sub", &sub, "--sub-manifest", manifest];
     let promise = Promise { idle: Idle::ByDesign, wait: Wait::Bounded };
     for machine in [ONE, FOUR, SIXTEEN] {
