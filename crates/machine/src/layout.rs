@@ -70,6 +70,8 @@ layout! {
         "rcu_read_lock_nesting",
         // all time is spent in user space
         "stime",
+        // no task has a policy for its memory
+        "mempolicy",
     }
 }
 layout! {

@@ -18,7 +18,7 @@ pub(crate) struct ListArgs {
     #[arg(add = complete::shipped_policies())]
     names: Vec<String>,
 
-    /// List the schedulers of others whose loaders are known: their objects need no --manifest
+    /// List schedulers of other projects with known loaders: their objects need no --manifest
     #[arg(long, conflicts_with = "names")]
     third_party: bool,
 
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &ListArgs) -> Result<Status, Error> {
     Ok(Status::Done)
 }
 
-/// The manifests that ship: whose schedulers they are for, and what these are for.
+/// The schedulers for which manifests ship, and what these are for.
 fn third_party(as_json: bool) -> Result<Status, Error> {
     let mut known = Vec::new();
     for (file, text) in rota_catalog::manifests() {

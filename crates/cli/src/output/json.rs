@@ -57,7 +57,7 @@ impl<'a> ThirdParties<'a> {
     }
 }
 
-/// A scheduler whose loader is known.
+/// A scheduler with a known loader.
 #[derive(Debug, Serialize)]
 pub(crate) struct ThirdParty<'a> {
     name: &'a str,
