@@ -51,8 +51,8 @@ fuzz_target!(|legal: Legal| {
             Err(error) => panic!("{}: {error}\n{legal:?}", policy.name),
             Ok(outcome) => {
                 // policies have no callbacks for CPUs that come and go, and leave
-                let hotplug = outcome.exit.kind == ExitKind::UnregKern
-                    && legal.text.contains("\"online\"");
+                let hotplug =
+                    outcome.exit.kind == ExitKind::UnregKern && legal.text.contains("\"online\"");
                 assert!(
                     outcome.exit.kind == ExitKind::Unreg || hotplug,
                     "{} was ejected: {}\n{legal:?}",

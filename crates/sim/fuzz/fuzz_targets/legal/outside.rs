@@ -12,7 +12,11 @@ const MADE: [&str; 3] = ["/o", "/o/x", "/p"];
 
 impl File {
     /// `"events"`, in some files.
-    pub(super) fn outside(&self, u: &mut Unstructured<'_>, members: &mut Vec<String>) -> Result<()> {
+    pub(super) fn outside(
+        &self,
+        u: &mut Unstructured<'_>,
+        members: &mut Vec<String>,
+    ) -> Result<()> {
         if u.ratio(1, 2)? {
             return Ok(());
         }
