@@ -2,6 +2,7 @@
 //! Headers for BPF sources that bring none: `vmlinux.h` of the types of any kernel, libbpf's, and
 //! what to do about those that are missing.
 
+mod align;
 pub mod hints;
 mod names;
 pub mod places;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Declarations of something of a type.
 
+use crate::align::Aligns;
 use crate::names::Names;
 use crate::structs;
 use rota_object::btf::{Btf, FuncProto, Param, Type, TypeId};
@@ -10,6 +11,7 @@ use rota_object::btf::{Btf, FuncProto, Param, Type, TypeId};
 pub(crate) struct Speller<'a> {
     pub(crate) btf: &'a Btf,
     pub(crate) names: &'a Names,
+    pub(crate) aligns: &'a Aligns<'a>,
 }
 
 impl Speller<'_> {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `vmlinux.h`: all types of a kernel, and the functions that BPF programs may call.
 
+use crate::align::Aligns;
 use crate::names::Names;
 use crate::spell::Speller;
 use crate::structs;
@@ -62,7 +63,8 @@ pub fn vmlinux(btf: &Btf, is_kfunc: &dyn Fn(&str) -> bool) -> String {
         };
         let _ = writeln!(text, "{keyword} {};", names.of(id));
     }
-    let speller = Speller { btf, names: &names };
+    let aligns = Aligns::new(btf);
+    let speller = Speller { btf, names: &names, aligns: &aligns };
     let mut writer = Writer { speller, text, done: HashSet::new() };
     for id in btf.ids() {
         writer.whole(id);

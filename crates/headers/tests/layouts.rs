@@ -3,7 +3,7 @@
 //! offsets are asserted by the compiler.
 
 use rota_headers::vmlinux;
-use rota_object::btf::{Bundled, Type};
+use rota_object::btf::{Btf, Bundled, Type};
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
@@ -62,6 +62,28 @@ fn functions_and_enumerators_of_each_kernel_are_declared() {
         // the verifier passes it, programs do not
         assert!(!header.contains("struct bpf_prog_aux *aux) __weak"), "{release}");
     }
+}
+
+/// An int, a struct of it, a struct of that one, and so on.
+fn nested(levels: u32) -> Btf {
+    let strings = b"\0int\0inside\0";
+    let mut types: Vec<u32> = vec![1, 1 << 24, 4, 32]; // BTF_KIND_INT of 4 bytes and 32 bits
+    for level in 0..levels {
+        // BTF_KIND_STRUCT with one member, of the type before
+        types.extend([0, 4 << 24 | 1, 4, 5, level + 1, 0]);
+    }
+    let length = types.len() as u32 * 4;
+    let header = [0x0001_eb9f, 24, 0, length, length, strings.len() as u32];
+    let words = header.iter().chain(&types).flat_map(|word| word.to_le_bytes());
+    let bytes: Vec<u8> = words.chain(strings.iter().copied()).collect();
+    Btf::parse(&bytes).expect("legal")
+}
+
+#[test]
+fn deep_structs_take_no_longer_for_each_level() {
+    // three times as long for each level would not end
+    let header = vmlinux(&nested(60), &|_| false);
+    assert!(!header.is_empty());
 }
 
 fn compile(kernel: &Bundled, text: &str) {
