@@ -8,9 +8,13 @@ use rota_object::image::{map_type, Image, MapDef, Variable};
 /// So many are named; more would say no more.
 const NAMED: usize = 4;
 
-/// A sentence; `None` if nothing seems to be left to a loader.
-pub(crate) fn of(image: &Image) -> Option<String> {
-    let counts = image.variables.iter().filter(|variable| is_unset_count(image, variable));
+/// Constants that say how many CPUs there are.
+const OF_CPUS: [&str; 4] = ["nr_cpu_ids", "nr_cpus", "nr_possible_cpus", "nr_online_cpus"];
+
+/// A sentence; `None` if nothing seems to be left to a loader on a machine of so many CPUs.
+pub(crate) fn of(image: &Image, nr_cpus: u32) -> Option<String> {
+    let is_unset = |variable: &&Variable| is_unset_count(image, variable, nr_cpus);
+    let counts = image.variables.iter().filter(is_unset);
     let mut parts = Vec::new();
     push(&mut parts, "set", counts.map(|variable| variable.name.as_str()));
     let arrays = image.variables.iter().filter(|variable| is_to_be_resized(image, variable));
@@ -38,15 +42,19 @@ fn name(map: &MapDef) -> &str {
     &map.name
 }
 
-/// A constant that says how many CPUs, nodes … there are, and says none.
-fn is_unset_count(image: &Image, variable: &Variable) -> bool {
+/// A constant that says how many CPUs, nodes … there are, and says none, or fewer CPUs than there
+/// are.
+fn is_unset_count(image: &Image, variable: &Variable, nr_cpus: u32) -> bool {
     let counts = variable.name.starts_with("nr_") || variable.name.starts_with("num_");
     let of = ["cpu", "core", "llc", "node", "dom"];
     let is_constant = image.maps.get(variable.map.0 as usize).is_some_and(|map| map.read_only);
     counts
         && is_constant
         && of.iter().any(|of| variable.name.contains(of))
-        && image.variable_text(&variable.name).is_ok_and(|text| text == "0")
+        && image.variable_text(&variable.name).is_ok_and(|text| {
+            let fewer = |count: u32| count < nr_cpus && OF_CPUS.contains(&variable.name.as_str());
+            text == "0" || text.parse().is_ok_and(fewer)
+        })
 }
 
 /// An array of one element that is alone in a section with its name: `RESIZABLE_ARRAY()`. The
@@ -86,7 +94,7 @@ mod tests {
     fn policies_that_ship_expect_nothing_of_a_loader() {
         for policy in rota_catalog::policies() {
             let linked = link_shipped(policy, &Kernel::default()).expect("links");
-            assert_eq!(of(linked.image()), None, "{}", policy.name);
+            assert_eq!(of(linked.image(), 64), None, "{}", policy.name);
         }
     }
 
@@ -95,11 +103,12 @@ mod tests {
         let source = r#"
             #define SEC(name) __attribute__((section(name), used))
             const volatile unsigned int nr_cpu_ids;
+            const volatile unsigned int nr_cpus = 1;
             const volatile unsigned int nr_llcs = 1;
             unsigned long started_at[1] SEC(".data.started_at");
             struct { int (*type)[2]; unsigned int *key; unsigned int *value; } pairs SEC(".maps");
             SEC("struct_ops/init") int start(void)
-            { started_at[0] = nr_cpu_ids + nr_llcs; return *(volatile int *)&pairs; }
+            { started_at[0] = nr_cpu_ids + nr_cpus + nr_llcs; return *(volatile int *)&pairs; }
             struct sched_ext_ops { int (*init)(void); char name[128]; };
             SEC(".struct_ops.link") struct sched_ext_ops ops = { .init = start, .name = "x" };
             char _license[] SEC("license") = "GPL";
@@ -111,8 +120,8 @@ mod tests {
 
         let policy = Policy::link("x.bpf.o", &object, &Kernel::default()).expect("links");
 
-        let expected = "x.bpf.o expects its loader to set nr_cpu_ids, and to resize started_at, \
-                        and to size pairs; see --manifest in docs/third-party.md";
-        assert_eq!(of(policy.image()).as_deref(), Some(expected));
+        let expected = "x.bpf.o expects its loader to set nr_cpus, nr_cpu_ids, and to resize \
+                        started_at, and to size pairs; see --manifest in docs/third-party.md";
+        assert_eq!(of(policy.image(), 4).as_deref(), Some(expected));
     }
 }

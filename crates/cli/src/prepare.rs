@@ -41,7 +41,12 @@ pub(crate) fn setup(
                 );
                 (manifest, Some(note))
             }
-            None => return Ok(Prepared { note: expects::of(image), ..Prepared::default() }),
+            None => {
+                return Ok(Prepared {
+                    note: expects::of(image, facts.nr_cpus()),
+                    ..Prepared::default()
+                })
+            }
         },
     };
     Ok(Prepared { setup: manifest.expand(facts, &rota_sim::ForObject(image))?, note })

@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::load::Load;
 use crate::object::{self, Found};
 use crate::options::ObjectArgs;
+use crate::output::messages;
 use crate::prepare;
 use crate::simulation;
 use rota_machine::config::Config;
@@ -70,6 +71,8 @@ impl Matrix {
             }
             policies::unlike(&wanted)?;
         }
+        // Once, however many machines there are.
+        let mut said = Vec::new();
         let policies = describe(&wanted, &found)?;
         let mut loads = Vec::new();
         for file in &files {
@@ -81,7 +84,8 @@ impl Matrix {
         let mut machines = Vec::new();
         for cpus in &args.cpus {
             let topology = simulation::topology(&args.machine, *cpus)?;
-            let objects = prepare_all(&wanted, &found, &topology, (&kernel, &args.object))?;
+            let objects =
+                prepare_all(&wanted, &found, &topology, (&kernel, &args.object), &mut said)?;
             machines.push((*cpus, Arc::new(objects)));
         }
         let mut stages = Vec::new();
@@ -169,6 +173,7 @@ fn prepare_all(
     found: &[Found],
     topology: &Topology,
     (kernel, args): (&Kernel, &ObjectArgs),
+    said: &mut Vec<String>,
 ) -> Result<Vec<Prepared>, Error> {
     let facts = rota_sim::facts(topology);
     let mut objects = Vec::new();
@@ -180,7 +185,11 @@ fn prepare_all(
             is_chosen = true;
         }
         let manifest = wanted.manifest.as_deref();
-        let prepare::Prepared { setup, .. } = prepare::setup(manifest, &facts, policy.image())?;
+        let prepare::Prepared { setup, note } = prepare::setup(manifest, &facts, policy.image())?;
+        if let Some(note) = note.filter(|note| !said.contains(note)) {
+            messages::line(&format!("note: {note}"));
+            said.push(note);
+        }
         policy.prepare(&setup, &wanted.set)?;
         objects.push(Prepared { policy, setup });
     }
