@@ -51,6 +51,7 @@ impl System {
                 let class = self.task(p).class;
                 self.put_prev_any(o, cpu, p, Next::Unseen);
                 self.leave_cpu(cpu, p, OffCpu::Runnable);
+                self.sched_info_switch(prev, None);
                 if class.is_hosted() {
                     let goes_on = (self.slice(p) != 0).then_some(p);
                     self.on_side_of(class, |system| system.rq_mut(cpu).goes_on = goes_on);

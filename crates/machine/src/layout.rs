@@ -75,6 +75,14 @@ layout! {
     }
 }
 layout! {
+    /// `sched_info` of a `struct task_struct`, kept where hosted code reads it.
+    SchedInfoLayout = "task_struct" {
+        pcount: "sched_info.pcount", run_delay: "sched_info.run_delay",
+        max_run_delay: "sched_info.max_run_delay", min_run_delay: "sched_info.min_run_delay",
+        last_arrival: "sched_info.last_arrival", last_queued: "sched_info.last_queued",
+    }
+}
+layout! {
     /// `struct rq`.
     RqLayout = "rq" {
         cpu: "cpu", curr: "curr", idle: "idle", nr_running: "nr_running", clock: "clock",

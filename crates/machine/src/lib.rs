@@ -51,6 +51,7 @@ mod rq;
 pub mod run;
 mod running;
 mod sched;
+mod sched_info;
 mod setup;
 mod sockets;
 mod spending;

@@ -142,6 +142,7 @@ impl BpfOps {
             // says that it is no scheduler before anything else is wrong with it
             binding.as_ref().map_err(AttachError::clone)?;
         }
+        system.attend_to(&image);
         let mut rt = Runtime::new(Arc::clone(&image), &kfuncs::table(), system)?;
         in_other_tables(&image).try_for_each(|program| attach::check(&rt, program))?;
         let mut binding = binding?;
@@ -156,6 +157,7 @@ impl BpfOps {
 
     /// The same object in another machine, as it was loaded.
     pub fn another(&self, system: &mut System) -> Result<Self, AttachError> {
+        system.attend_to(self.rt.image());
         let rt = self.rt.another(&kfuncs::table(), system)?;
         let binding = Arc::clone(&self.binding);
         system.hosted.binding = Some(Arc::clone(&binding));

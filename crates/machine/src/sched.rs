@@ -165,9 +165,10 @@ impl System {
         let (addr, idle) = (rq.addr, rq.idle_addr);
         let curr = next.map_or(idle, |n| self.task(n).addr);
         self.guest.put_u64(addr, self.guest.layouts.rq.curr, curr);
-        if self.watches(Place::SchedSwitch) {
+        if self.hosted.watched.at_switch() {
             let left = self.on_cpu_addr(cpu, prev, stopper);
             self.pass_switch(o, cpu, left, curr);
+            self.sched_info_switch(prev, next);
         }
         if let Some(n) = next {
             self.enter_cpu(cpu, n, prev.is_none() && !stopper);

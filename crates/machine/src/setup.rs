@@ -90,6 +90,7 @@ impl Machine {
             hotplug: Default::default(),
             core_sched: Default::default(),
             subs: Default::default(),
+            always: Default::default(),
             config,
         };
         system.build_cpus();

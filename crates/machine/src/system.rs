@@ -21,6 +21,7 @@ use crate::task::{comm, Task, Tid};
 use crate::tasks::Tasks;
 use crate::timers::Timers;
 use crate::told::Told;
+use crate::tracing::Places;
 use rota_choice::Choices;
 use rota_trace::{Cost, CpuList, Event, EventKind};
 use rota_vm::error::Fault;
@@ -53,6 +54,8 @@ pub struct System {
     pub(crate) hotplug: Hotplug,
     pub(crate) core_sched: CoreSched,
     pub(crate) subs: Subs,
+    /// What is kept whether the scheduler has programs there or not.
+    pub(crate) always: Places,
 }
 
 impl System {

@@ -3,7 +3,7 @@
 //! kernel, immutable and shared by any number of instances.
 
 use crate::btf::{Btf, TypeId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Index into [`Image::maps`].
@@ -208,6 +208,9 @@ pub struct Image {
     /// Types that the object asks for, of which a [reduced](Btf::is_reduced) BTF does not tell
     /// whether the kernel has them; taken as absent.
     pub untold_types: Vec<String>,
+    /// Fields of kernel types that the object reads or asks for, and that the kernel has:
+    /// `task_struct.scx.slice`.
+    pub kernel_fields: BTreeSet<String>,
     /// Named globals.
     pub variables: Vec<Variable>,
     /// The object's own BTF.

@@ -55,8 +55,8 @@ fn link_parts(
     let mut maps = maps::Maps::define(object, &code).map_err(Problem::Maps)?;
     let mut externs = externs::Externs::collect(object, kernel, &mut maps)?;
     let mut symbols = relocs::resolve(object, &code, &maps, &mut externs)?;
-    let untold_types =
-        co_re::relocate(object, kernel_btf, &mut code, &mut symbols).map_err(Problem::CoRe)?;
+    let asked = co_re::relocate(object, kernel_btf, &mut code, &mut symbols);
+    let asked = asked.map_err(Problem::CoRe)?;
     let variables = globals::variables(object, &maps);
     globals::fill_enum_mirrors(kernel_btf, &variables, &mut maps.defs);
     let struct_ops = struct_ops::collect(object, &code, kernel_btf).map_err(Problem::StructOps)?;
@@ -72,7 +72,8 @@ fn link_parts(
         struct_ops,
         kfuncs: externs.kfuncs,
         ksyms: externs.ksyms,
-        untold_types,
+        untold_types: asked.untold.into_iter().collect(),
+        kernel_fields: asked.fields,
         variables,
         btf: object.btf.clone(),
         kernel_btf: kernel_btf.clone(),

@@ -125,6 +125,8 @@ impl Simulation {
         }
         let btf = &policy.image().kernel_btf;
         let mut machine = Machine::choosing(choices, config, workload, btf)?;
+        // one that comes later reads of what was before, too
+        subs.iter().for_each(|(_, sub, _)| machine.system.attend_to(sub.image()));
         let mut ops = BpfOps::load(Arc::clone(policy.image()), &mut machine.system)?;
         setup::instance(&mut ops, &mut machine.system, &setup)?;
         let load_fair = |fair: Policy| {

@@ -109,11 +109,17 @@ struct Bits(Vec<u64>);
 
 impl Bits {
     fn new(size: u32, ranges: &[Range<u32>]) -> Self {
-        let mut words = vec![0u64; size as usize / 64 + 1];
-        for bit in ranges.iter().flat_map(Clone::clone).filter(|&bit| bit < size) {
-            words[bit as usize / 64] |= 1 << (bit % 64);
+        let mut bits = Self(vec![0u64; size as usize / 64 + 1]);
+        for range in ranges {
+            bits.set(range.start..range.end.min(size));
         }
-        Self(words)
+        bits
+    }
+
+    fn set(&mut self, range: Range<u32>) {
+        for bit in range {
+            self.0[bit as usize / 64] |= 1 << (bit % 64);
+        }
     }
 
     #[inline]
@@ -190,6 +196,12 @@ impl Memory {
             size: shape.size,
         });
         ShapeId(self.shapes.len() as u32 - 1)
+    }
+
+    /// Bytes of all objects of a shape that hold from now on what the kernel's would.
+    pub fn fill(&mut self, shape: ShapeId, range: Range<u32>) {
+        let state = &mut self.shapes[shape.0 as usize];
+        state.filled.set(range.start..range.end.min(state.size));
     }
 
     /// A zeroed kernel object. Guest loads outside `filled` return what is there and

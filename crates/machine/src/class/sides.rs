@@ -35,7 +35,7 @@ impl System {
     /// Makes room for a fair class, which has all ordinary tasks that no scheduler takes.
     pub(crate) fn add_fair_side(&mut self) {
         let (global, rqs) = self.new_queues();
-        let hosted = Hosted { is_fair: true, ..Hosted::default() };
+        let hosted = Hosted { is_fair: true, watched: self.always, ..Hosted::default() };
         let (user, deferred) = (FxHashMap::default(), CpuSet::default());
         let (idle, counters) = (self.new_idle_masks(), Counters::new());
         self.tasks.takes = Takes::Nothing;

@@ -5,7 +5,6 @@
 use crate::ops::Ops;
 use crate::system::System;
 use crate::task::Tid;
-use crate::tracing::Place;
 use rota_trace::OffCpu;
 
 /// What a CPU switches to when it puts its task back.
@@ -54,9 +53,10 @@ impl System {
             None if again => {}
             None => self.update_idle(o, cpu, false, true),
         }
-        if self.watches(Place::SchedSwitch) && !again {
-            let (prev, stopper) = (self.on_cpu_addr(cpu, prev, false), self.stopper_addr(cpu));
-            self.pass_switch(o, cpu, prev, stopper);
+        if self.hosted.watched.at_switch() && !again {
+            let (left, stopper) = (self.on_cpu_addr(cpu, prev, false), self.stopper_addr(cpu));
+            self.pass_switch(o, cpu, left, stopper);
+            self.sched_info_switch(prev, None);
         }
         let (addr, idle) = (self.rq(cpu).addr, self.rq(cpu).idle_addr);
         self.rq_mut(cpu).curr = None;

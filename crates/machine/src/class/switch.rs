@@ -38,6 +38,7 @@ impl System {
         if self.tasks.is_ready(t) {
             self.add_waiting(cpu, t, flags & ENQ_HEAD != 0);
         }
+        self.sched_info_enqueue(t, flags);
         self.core_enqueued(o, cpu, t);
     }
 
@@ -57,6 +58,7 @@ impl System {
             return self.hosting(o, class, |system, o| system.dequeue_task(o, cpu, t, flags));
         }
         self.core_dequeued(cpu, t, flags & DEQ_SAVE != 0);
+        self.sched_info_dequeue(t, flags);
         if self.rq(cpu).curr == Some(t) {
             self.update_curr(cpu);
             self.check_budget(cpu);

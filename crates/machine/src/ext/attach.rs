@@ -73,7 +73,7 @@ impl System {
 
     /// What the kernel keeps of a scheduler ends with it: its queues, timers, requests.
     fn drop_scheduler(&mut self) {
-        self.hosted = Hosted::default();
+        self.hosted = Hosted { watched: self.always, ..Hosted::default() };
         self.queues.user.clear();
         self.timers.cancel_all_of_ext();
         self.running.iters.clear();

@@ -192,6 +192,7 @@ impl System {
         self.for_task(o, t, |system, o| system.enqueue_task_scx(o, cpu, t, core_flags));
         self.core_enqueued(o, cpu, t);
         self.leave(o, Place::EnqueueTaskScx, &args);
+        self.sched_info_enqueue(t, core_flags);
     }
 
     /// `enqueue_task_scx()`.
@@ -250,6 +251,7 @@ impl System {
     #[cold]
     fn dequeue_task_seen(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, core_flags: u64) {
         self.core_dequeued(cpu, t, core_flags & DEQ_SAVE != 0);
+        self.sched_info_dequeue(t, core_flags);
         let args = [self.rq(cpu).addr, self.task(t).addr, core_flags, 1];
         self.pass(o, Place::DequeueTaskScx, &args[..3]);
         self.for_task(o, t, |system, o| system.dequeue_task_scx(o, cpu, t, core_flags));

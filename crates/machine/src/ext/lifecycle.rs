@@ -37,7 +37,7 @@ impl System {
         if self.hosted.is_fair {
             return self.enable_on_side(o);
         }
-        self.hosted.watched = o.watched();
+        self.hosted.watched = o.watched().and(self.always);
         self.as_outsider(|system| system.pass_reg(o));
         self.as_thread(Thread::EnableHelper, |system| system.enable_on_side(o))
     }

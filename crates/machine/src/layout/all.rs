@@ -10,6 +10,7 @@ use std::ops::Range;
 #[derive(Clone, Debug)]
 pub(crate) struct Layouts {
     pub(crate) task: TaskLayout,
+    pub(crate) sched_info: SchedInfoLayout,
     pub(crate) rq: RqLayout,
     pub(crate) dsq: DsqLayout,
     pub(crate) exit_info: ExitInfoLayout,
@@ -108,6 +109,7 @@ impl Layouts {
         let pid_shape = read_only(shape(btf, &pid, &[], Some((pid.numbers, 16))));
         Ok(Self {
             task,
+            sched_info: SchedInfoLayout::resolve(btf),
             rq,
             dsq,
             exit_info: ExitInfoLayout::resolve(btf),

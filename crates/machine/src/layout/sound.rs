@@ -14,6 +14,7 @@ pub(super) fn check(btf: &Btf) -> Result<(), String> {
         (TaskLayout::resolve(btf), RqLayout::resolve(btf), DsqLayout::resolve(btf));
     let (sock, unix_sock) = (SockLayout::resolve(btf), UnixSockLayout::resolve(btf));
     fields(btf, &task)?;
+    fields(btf, &SchedInfoLayout::resolve(btf))?;
     fields(btf, &rq)?;
     fields(btf, &dsq)?;
     fields(btf, &sock)?;

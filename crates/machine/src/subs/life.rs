@@ -5,6 +5,7 @@ use super::{Own, Sub, SubExit, SubIx};
 use crate::consts::*;
 use crate::current::Thread;
 use crate::exit::ExitKind;
+use crate::hosted::Hosted;
 use crate::layout::ABSENT;
 use crate::ops::{Op, Ops};
 use crate::run::RunError;
@@ -62,7 +63,9 @@ impl System {
     ) -> Result<SubIx, RunError> {
         let ix = SubIx(self.subs.all.len() as u16);
         let (global, rqs) = self.new_queues();
-        let own = Own { global, dsp: vec![Default::default(); rqs.len()], ..Own::default() };
+        let hosted = Hosted { watched: self.always, ..Hosted::default() };
+        let dsp = vec![Default::default(); rqs.len()];
+        let own = Own { hosted, global, dsp, ..Own::default() };
         let sub = Sub { own, ops: None, cgroup: at, parent, linked: false, attached: false };
         self.subs.all.push(sub);
         let known = |candidate: &super::Candidate| *candidate.cgroup == *cgroup;

@@ -98,6 +98,9 @@ impl Place {
     }
 }
 
+/// The bit of a set that is no place.
+const SCHED_INFO: u64 = 1 << 63;
+
 /// A set of places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Places(u64);
@@ -107,6 +110,29 @@ impl Places {
     #[inline]
     pub fn has(self, at: Place) -> bool {
         self.0 >> (at as u8) & 1 == 1
+    }
+
+    /// With the account of `task_struct.sched_info`, which is kept where the machine passes such
+    /// places.
+    pub(crate) fn with_sched_info(self) -> Self {
+        Self(self.0 | SCHED_INFO)
+    }
+
+    /// Whether that account is kept.
+    #[inline]
+    pub(crate) fn has_sched_info(self) -> bool {
+        self.0 & SCHED_INFO != 0
+    }
+
+    /// Those of both.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether there is anything at a switch: its programs, or the account.
+    #[inline]
+    pub(crate) fn at_switch(self) -> bool {
+        self.0 & (SCHED_INFO | 1 << (Place::SchedSwitch as u8)) != 0
     }
 
     /// None at all.
@@ -122,4 +148,4 @@ impl FromIterator<Place> for Places {
     }
 }
 
-const _: () = assert!(Place::ALL.len() <= 64);
+const _: () = assert!(Place::ALL.len() <= 63);

@@ -69,17 +69,25 @@ impl Ask {
     }
 }
 
-/// Applies all CO-RE relocations. Returns the types of which the kernel's BTF does not tell
-/// whether the kernel has them.
+/// What the relocations ask of the kernel.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    /// Types of which the kernel's BTF does not tell whether the kernel has them.
+    pub(super) untold: BTreeSet<String>,
+    /// Fields that it has.
+    pub(super) fields: BTreeSet<String>,
+}
+
+/// Applies all CO-RE relocations.
 pub(super) fn relocate(
     object: &Object,
     kernel: &Btf,
     code: &mut Code,
     symbols: &mut BTreeMap<u32, Symbol>,
-) -> Result<Vec<String>, String> {
+) -> Result<Asked, String> {
     let local = &*object.btf;
     let mut relocator =
-        Relocator { local, kernel, candidates: FxHashMap::default(), untold: BTreeSet::new() };
+        Relocator { local, kernel, candidates: FxHashMap::default(), asked: Asked::default() };
     for section in &object.ext.relos {
         let index = object.section(&section.section);
         let Some((base, slots)) = index.and_then(|i| code.section(i)) else {
@@ -113,7 +121,7 @@ pub(super) fn relocate(
                 .map_err(|e| format!("{}: CO-RE relocation: {e}", code.place(slot)))?;
         }
     }
-    Ok(relocator.untold.into_iter().collect())
+    Ok(relocator.asked)
 }
 
 struct Relocator<'a> {
@@ -121,8 +129,7 @@ struct Relocator<'a> {
     kernel: &'a Btf,
     /// Kernel types that may be meant by a local one, by its id.
     candidates: FxHashMap<TypeId, Vec<TypeId>>,
-    /// Types that a reduced BTF may have lost.
-    untold: BTreeSet<String>,
+    asked: Asked,
 }
 
 impl Relocator<'_> {
@@ -138,7 +145,7 @@ impl Relocator<'_> {
 
     /// The kernel's BTF is not all of it, and lacks the type.
     fn is_untold(&self, relo: &CoreRelo) -> bool {
-        self.untold.contains(&self.local.type_name(relo.ty))
+        self.asked.untold.contains(&self.local.type_name(relo.ty))
     }
 
     fn resolve(&mut self, relo: &CoreRelo) -> Result<Outcome, String> {
@@ -161,7 +168,7 @@ impl Relocator<'_> {
             named.filter(|id| compat::kinds_agree(kernel.kind(*id), kind)).collect()
         });
         if candidates.is_empty() && kernel.is_reduced() {
-            self.untold.insert(btf.type_name(relo.ty));
+            self.asked.untold.insert(btf.type_name(relo.ty));
         }
         let mut matching = Vec::new();
         let mut found: Option<(u32, Outcome)> = None;
@@ -184,6 +191,9 @@ impl Relocator<'_> {
         match found {
             Some((_, outcome)) => {
                 *candidates = matching;
+                if ask.about_field() {
+                    self.asked.fields.insert(format!("{}{}", essential_name(name), local.path()));
+                }
                 Ok(outcome)
             }
             None => value::compute(&local, None, ask),

@@ -15,6 +15,7 @@ mod lifecycle;
 mod manifests;
 mod nullable;
 mod runs;
+mod sched_info;
 mod subs;
 mod tick;
 mod traced;

@@ -15,7 +15,7 @@ use rota_vm::memory::Memory;
 use rota_vm::runtime::{Ret, Runtime};
 use rota_vm::table::{CallTable, Kfunc};
 use rota_vm::{helpers, kfuncs};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A host with a clock that stands still unless the test moves it.
@@ -115,6 +115,7 @@ impl Builder {
             kfuncs: Vec::new(),
             ksyms: Vec::new(),
             untold_types: Vec::new(),
+            kernel_fields: BTreeSet::new(),
             variables: Vec::new(),
             btf: Arc::clone(&empty),
             kernel_btf: empty,
