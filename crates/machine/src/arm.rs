@@ -31,7 +31,8 @@ impl Machine {
             if system.task(t).class.is_hosted() && slice_ns != SLICE_INF {
                 at_ns = at_ns.min(rq.charged_at_ns.saturating_add(slice_ns));
             }
-            if let Some(left_ns) = system.limit_ns(cpu, t) {
+            let limit_ns = if system.ext_is_alone() { None } else { system.limit_ns(cpu, t) };
+            if let Some(left_ns) = limit_ns {
                 at_ns = at_ns.min(rq.charged_at_ns.saturating_add(left_ns));
             }
         }

@@ -156,8 +156,15 @@ pub(crate) fn name_in_sources(kfunc: &str) -> &str {
     kfunc.strip_suffix("___v2").unwrap_or(kfunc)
 }
 
+#[cold]
+fn refusal(caller: Caller, name: &str) -> Fault {
+    let (name, place) = (name_in_sources(name), caller.name());
+    Fault::denied(format!("{name}() may not be called from {place}"))
+}
+
 impl Running {
     /// Refuses a call from the program that runs now.
+    #[inline]
     pub(crate) fn allow(&self, contexts: u32, name: &str) -> Result<(), Fault> {
         let caller = match self.ctx.op {
             Some(op) => Caller::Op(op),
@@ -167,7 +174,6 @@ impl Running {
         if caller.may_call(contexts) {
             return Ok(());
         }
-        let (name, place) = (name_in_sources(name), caller.name());
-        Err(Fault::denied(format!("{name}() may not be called from {place}")))
+        Err(refusal(caller, name))
     }
 }

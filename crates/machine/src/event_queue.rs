@@ -68,12 +68,19 @@ impl PartialOrd for Entry {
         Some(self.cmp(other))
     }
 
-    #[inline]
+    #[inline(always)]
     fn le(&self, other: &Self) -> bool {
         match self.at_ns == other.at_ns {
-            true => self.due >= other.due,
+            true => self.due_later(other),
             false => self.at_ns > other.at_ns,
         }
+    }
+}
+
+impl Entry {
+    #[inline(never)]
+    fn due_later(&self, other: &Self) -> bool {
+        self.due >= other.due
     }
 }
 

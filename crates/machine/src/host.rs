@@ -24,6 +24,7 @@ impl Host for System {
         !self.hosted.is_root
     }
 
+    #[inline]
     fn may_call(&self, contexts: u32, name: &str) -> Result<(), Fault> {
         self.running.allow(contexts, name)
     }

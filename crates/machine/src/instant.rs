@@ -123,6 +123,9 @@ impl Machine {
             if let Some(cpu) = round.waiting.pop_front() {
                 return Some(self.system.pick_next(o, cpu));
             }
+            if self.system.cpus.resched.is_empty() {
+                return None;
+            }
             round.begin(self.system.cpus.resched, self.system.config.exact_slices);
         }
         let cpu = round.next(&mut self.system.choices)?;

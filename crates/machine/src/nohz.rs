@@ -14,6 +14,7 @@ const REMOTE_TICK_NS: u64 = 1_000_000_000;
 impl Machine {
     /// Ticks of CPUs whose tick may stop begin and stop with what needs them
     /// (`sched_update_tick_dependency()`).
+    #[inline(never)]
     pub(crate) fn rearm_ticks(&mut self) {
         let full = self.system.cpus.nohz_full;
         full.iter().for_each(|cpu| self.arm_tick(cpu));

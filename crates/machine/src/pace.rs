@@ -20,26 +20,32 @@ impl System {
     /// Whether a CPU that must reschedule may do so now; if not, it will soon.
     pub(crate) fn may_look(&mut self, cpu: u32) -> bool {
         let now_ns = self.now_ns;
-        // a CPU that runs what does not fit the others of its core has some in reserve
-        let reserve = if self.must_leave_core(cpu) { LOOKS } else { 0 };
-        let most = LOOKS + LOOKS_PER_CPU * self.nr_cpus() + reserve;
-        let rq = self.rq_mut(cpu);
+        let rq = self.rq(cpu);
         if rq.entering_idle.is_some() {
             self.cpus.resched.remove(cpu);
             return false;
         }
         let since_ns = now_ns - rq.looked_at_ns;
         let looks = u64::from(rq.fruitless_looks).saturating_sub(since_ns / LOOK_NS) as u32;
-        if looks >= most {
+        if looks >= LOOKS && looks >= self.most_looks(cpu) {
+            let rq = self.rq_mut(cpu);
             if !std::mem::replace(&mut rq.looks_later, true) {
                 self.queue.push(now_ns + LOOK_NS, Due::Look(cpu));
             }
             self.cpus.resched.remove(cpu);
             return false;
         }
+        let rq = self.rq_mut(cpu);
         rq.fruitless_looks = looks + 1;
         rq.looked_at_ns = now_ns;
         true
+    }
+
+    #[cold]
+    fn most_looks(&self, cpu: u32) -> u32 {
+        // a CPU that runs what does not fit the others of its core has some in reserve
+        let reserve = if self.must_leave_core(cpu) { LOOKS } else { 0 };
+        LOOKS + LOOKS_PER_CPU * self.nr_cpus() + reserve
     }
 
     /// Whether deferred work goes round in circles: a kernel's CPU would lock up, and its

@@ -230,9 +230,9 @@ impl Ops for Bound<'_> {
             let cmask = kfuncs::cid::cmask_for(system, self.rt, args[1])?;
             system.guest.mem.set_u64(ctx + 8, cmask);
         }
-        let result = self.rt.call(system, func, &[ctx]).map(op_ret);
+        let result = self.rt.call(system, func, &[ctx]);
         system.running.pop_args();
-        result
+        result.map(op_ret)
     }
 
     fn run_timer(&mut self, system: &mut System, timer: u64) -> Result<OpRet, Fault> {

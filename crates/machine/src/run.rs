@@ -244,7 +244,26 @@ impl Machine {
         }
     }
 
+    #[inline]
     pub(crate) fn handle(&mut self, o: &mut dyn Ops, due: Due) -> Result<(), RunError> {
+        match due {
+            Due::Stop(cpu, gen) => self.stop_armed(o, cpu, gen),
+            other => self.handle_other(o, other),
+        }
+    }
+
+    #[inline]
+    fn stop_armed(&mut self, o: &mut dyn Ops, cpu: u32, gen: u64) -> Result<(), RunError> {
+        if self.system.rq(cpu).stop_gen != gen {
+            return Ok(());
+        }
+        self.system.rq_mut(cpu).armed_at_ns = u64::MAX;
+        self.stop_due(o, cpu)
+    }
+
+    /// Most of it is rare, and stays out of the main loop.
+    #[inline(never)]
+    fn handle_other(&mut self, o: &mut dyn Ops, due: Due) -> Result<(), RunError> {
         match due {
             Due::Arrive(ix) => self.start(o, TaskIx(ix)),
             Due::Wake(_, t) => {
@@ -269,13 +288,7 @@ impl Machine {
                 self.system.server_due(cpu, Class::Fair, timer);
                 Ok(())
             }
-            Due::Stop(cpu, gen) => {
-                if self.system.rq(cpu).stop_gen == gen {
-                    self.system.rq_mut(cpu).armed_at_ns = u64::MAX;
-                    self.stop_due(o, cpu)?;
-                }
-                Ok(())
-            }
+            Due::Stop(cpu, gen) => self.stop_armed(o, cpu, gen),
             Due::Tick(cpu) => {
                 self.tick(o, cpu);
                 Ok(())

@@ -108,10 +108,7 @@ impl System {
         self.running.this_cpu = cpu;
         let stopper = self.rq(cpu).stopper;
         match (prev, next) {
-            _ if stops => {
-                self.switch_to_stopper(o, cpu, prev, why);
-                self.run_stopper(o, cpu);
-            }
+            _ if stops => self.run_stopper_next(o, cpu, prev, why),
             (None, None) if !stopper => {
                 self.set_next_class_of(cpu, None);
                 self.become_idle(o, cpu, false);
@@ -128,9 +125,20 @@ impl System {
         self.push_waiting(o, cpu);
         self.core_balance(o, cpu);
         if let (Some(p), OffCpu::Exit) = (prev, why) {
-            self.set_state(p, State::Dead);
-            self.task_dead(o, p);
+            self.end_task(o, p);
         }
+    }
+
+    #[inline(never)]
+    fn run_stopper_next(&mut self, o: &mut dyn Ops, cpu: u32, prev: Option<Tid>, why: OffCpu) {
+        self.switch_to_stopper(o, cpu, prev, why);
+        self.run_stopper(o, cpu);
+    }
+
+    #[inline(never)]
+    fn end_task(&mut self, o: &mut dyn Ops, p: Tid) {
+        self.set_state(p, State::Dead);
+        self.task_dead(o, p);
     }
 
     /// `put_prev_set_next_task()` and `context_switch()`.
@@ -219,6 +227,7 @@ impl System {
     }
 
     /// A CPU starts a slice: one decision.
+    #[inline]
     pub(crate) fn start_slice(&mut self, cpu: u32, t: Tid) {
         let (pid, slice_ns) = (self.task(t).pid, self.slice(t));
         let instructions = std::mem::take(&mut self.rq_mut(cpu).insns_since_pick);

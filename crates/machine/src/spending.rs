@@ -42,6 +42,7 @@ impl System {
     }
 
     /// Counts what a program executed, and ejects the scheduler if that is too much.
+    #[inline]
     pub fn count_executed(&mut self, instructions: u64) {
         // the kernel's own class has no limit
         if self.hosted.is_fair {
@@ -49,24 +50,33 @@ impl System {
         }
         let spent = self.spent().saturating_add(instructions);
         if self.now_ns >= self.hosted.spending.until_ns {
-            self.hosted.spending.until_ns = (self.second() + 1) * SECOND_NS;
+            self.begin_second();
         }
         self.hosted.spending.instructions = spent;
-        let limit = self.spending_limit();
-        if spent > limit {
-            let (second, cpus, each) =
-                (self.second(), self.nr_cpus(), self.config.budget_per_second);
-            let s = if cpus == 1 { "" } else { "s" };
-            self.error(
-                ExitKind::Error,
-                format!(
-                    "executed {spent} instructions between {second}s and {}s of simulated time: at \
-                     most {limit} are allowed, {each} for each of {cpus} CPU{s}; \
-                     --budget-per-second allows more",
-                    second + 1
-                ),
-            );
+        if spent > self.spending_limit() {
+            self.overspent(spent);
         }
+    }
+
+    #[cold]
+    fn begin_second(&mut self) {
+        self.hosted.spending.until_ns = (self.second() + 1) * SECOND_NS;
+    }
+
+    #[cold]
+    fn overspent(&mut self, spent: u64) {
+        let (second, limit) = (self.second(), self.spending_limit());
+        let (cpus, each) = (self.nr_cpus(), self.config.budget_per_second);
+        let s = if cpus == 1 { "" } else { "s" };
+        self.error(
+            ExitKind::Error,
+            format!(
+                "executed {spent} instructions between {second}s and {}s of simulated time: at \
+                 most {limit} are allowed, {each} for each of {cpus} CPU{s}; \
+                 --budget-per-second allows more",
+                second + 1
+            ),
+        );
     }
 
     /// Leaving has as much as a second, whatever was executed before.

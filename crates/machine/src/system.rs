@@ -136,8 +136,7 @@ impl System {
     #[inline]
     pub(crate) fn change_flags(&mut self, t: Tid, clear: u32, set: u32) {
         let at = self.task(t).addr + u64::from(self.guest.layouts.task.scx_flags);
-        let flags = self.guest.mem.get_u32(at);
-        self.guest.mem.set_u32(at, flags & !clear | set);
+        self.guest.mem.update_u32(at, |flags| flags & !clear | set);
     }
 
     #[inline]
@@ -206,14 +205,18 @@ impl System {
         (self.running.site, self.running.subject) = (site, subject);
         match result {
             Ok(ret) => {
-                self.charge_callback(op, task, ret.instructions);
+                self.told.counters.count_callback(op, ret.instructions);
+                self.charge_program(|| op.name(), task, ret.instructions);
                 ret.value
             }
-            Err(fault) => {
-                self.fault(&format!("ops.{}()", op.name()), task, fault);
-                0
-            }
+            Err(fault) => self.callback_fault(op, task, fault),
         }
+    }
+
+    #[cold]
+    fn callback_fault(&mut self, op: Op, task: Option<Tid>, fault: Fault) -> u64 {
+        self.fault(&format!("ops.{}()", op.name()), task, fault);
+        0
     }
 
     /// A program was stopped, after how many instructions is not known: its budget at most.
@@ -231,32 +234,33 @@ impl System {
         self.count_executed(self.config.budget);
     }
 
-    fn charge_callback(&mut self, op: Op, task: Option<Tid>, instructions: u64) {
-        self.told.counters.count_callback(op, instructions);
-        self.charge_program(op.name(), task, instructions);
-    }
-
+    #[inline]
     pub(crate) fn charge_program(
         &mut self,
-        name: &'static str,
+        name: impl FnOnce() -> &'static str,
         task: Option<Tid>,
         instructions: u64,
     ) {
         self.count_executed(instructions);
-        let cpu = self.running.this_cpu;
-        let cost_ns = instructions * self.config.costs.insn_ps / 1000;
         // the kernel's own class takes no time but that of a switch
         if self.hosted.is_fair {
             return;
         }
-        let rq = self.rq_mut(cpu);
+        let cost_ns = instructions * self.config.costs.insn_ps / 1000;
+        let rq = self.rq_mut(self.running.this_cpu);
         rq.insns_since_pick += instructions;
         rq.debt_ns += cost_ns;
         if self.config.detail {
-            let pid = task.map_or(0, |t| self.task(t).pid);
-            let cost = Cost::Instructions(instructions);
-            self.emit(Some(cpu), EventKind::OpCall { op: name.into(), pid, cost });
+            self.tell_call(name(), task, instructions);
         }
+    }
+
+    #[inline(never)]
+    fn tell_call(&mut self, name: &'static str, task: Option<Tid>, instructions: u64) {
+        let pid = task.map_or(0, |t| self.task(t).pid);
+        let cost = Cost::Instructions(instructions);
+        let cpu = self.running.this_cpu;
+        self.emit(Some(cpu), EventKind::OpCall { op: name.into(), pid, cost });
     }
 
     /// Callback about a task: `SCX_CALL_OP_TASK()`.

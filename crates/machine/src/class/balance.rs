@@ -44,6 +44,7 @@ impl System {
     }
 
     /// `select_task_rq()`: the CPU, and whether the class chose it.
+    #[inline]
     pub(crate) fn select_any(&mut self, o: &mut dyn Ops, t: Tid, wake_flags: u64) -> (u32, bool) {
         let class = self.task(t).class;
         if class.is_hosted() {
@@ -85,6 +86,7 @@ impl System {
         }
     }
 
+    #[inline(never)]
     fn push_all_waiting(&mut self, o: &mut dyn Ops, cpu: u32) {
         while let Some((t, target)) = self.to_push(cpu) {
             self.move_waiting(o, t, target);

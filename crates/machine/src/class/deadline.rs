@@ -117,7 +117,14 @@ impl System {
     }
 
     /// The budget of the task that a CPU runs may be used up: `update_curr_dl_se()`.
+    #[inline]
     pub(crate) fn check_budget(&mut self, cpu: u32) {
+        if self.above.exist {
+            self.check_reservation(cpu);
+        }
+    }
+
+    fn check_reservation(&mut self, cpu: u32) {
         let Some(t) = self.rq(cpu).curr else { return };
         let entity = &self.task(t).entity;
         if self.tasks.reservation(t).is_some() && entity.budget_ns <= 0 && !entity.throttled {

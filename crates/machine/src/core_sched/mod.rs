@@ -184,6 +184,7 @@ impl System {
     }
 
     /// `__sched_core_flip()`. A worker turns it off, at whose coming and going CPUs reschedule.
+    #[inline(never)]
     pub(crate) fn flip_core_sched(&mut self, enabled: bool) {
         let cpus = self.nr_cpus();
         if self.core_sched.rqs.is_empty() {

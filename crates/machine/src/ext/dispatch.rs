@@ -143,9 +143,10 @@ impl System {
     }
 
     /// `consume_global_dsq()`.
+    #[inline]
     fn consume_global_dsq(&mut self, o: &mut dyn Ops, cpu: u32) -> bool {
         let dsq = self.find_global_dsq(cpu);
-        self.consume_dispatch_q(o, cpu, dsq, 0)
+        !self.dsq(dsq).is_empty() && self.consume_dispatch_q(o, cpu, dsq, 0)
     }
 
     /// `dispatch_to_local_dsq()`.
@@ -218,6 +219,7 @@ impl System {
     }
 
     /// `scx_dispatch_sched()`.
+    #[inline]
     pub(crate) fn dispatch_sched(
         &mut self,
         o: &mut dyn Ops,
@@ -267,7 +269,9 @@ impl System {
     /// `balance_one()`.
     pub(crate) fn balance_one(&mut self, o: &mut dyn Ops, cpu: u32, prev: Option<Tid>) -> Verdict {
         self.rq_mut(cpu).in_balance = true;
-        self.acquire_cpu(o, cpu);
+        if self.rq(cpu).released {
+            self.acquire_cpu(o, cpu);
+        }
         let verdict = self.balance_verdict(o, cpu, prev);
         let local = self.rq(cpu).local;
         if verdict != Verdict::None && self.dsq(local).nr > 1 && self.rq(cpu).nr_immed > 0 {

@@ -120,6 +120,7 @@ impl System {
         }
     }
 
+    #[inline(never)]
     fn drain_sides(&mut self, o: &mut dyn Ops) {
         let mut rounds = 0;
         loop {

@@ -178,6 +178,7 @@ impl System {
 
     /// `balance_push()`: the task that an inactive CPU has switched to leaves it at once. A CPU
     /// without any goes offline.
+    #[inline(never)]
     pub(crate) fn push_away(&mut self, o: &mut dyn Ops, cpu: u32) {
         let Some(t) = self.rq(cpu).curr else {
             let rq = self.rq(cpu);

@@ -93,7 +93,7 @@ impl System {
             Ok(0) => {}
             Ok(instructions) => {
                 self.told.counters.count_place(at, instructions);
-                self.charge_program(at.name(), None, instructions);
+                self.charge_program(|| at.name(), None, instructions);
             }
             Err(Stopped { section, fault }) => self.fault(&section, None, fault),
         }

@@ -266,26 +266,10 @@ pub(super) fn interpret<H: Host>(
                 pc = op.off as usize;
             }
             code::CALL_HOST => {
-                let Some(callee) = program.callees.get(op.imm as usize) else {
-                    break fault(FaultKind::BadInsn(op.code));
-                };
-                if let Some((contexts, name)) = callee.limit {
-                    if let Err(fault) = host.may_call(contexts, name) {
-                        break Err(Box::new(fault));
-                    }
+                match call_host(program, *op, pc - 1, r, rt, host) {
+                    Ok(cost) => fuel -= cost,
+                    Err(fault) => break Err(fault),
                 }
-                let args = [r[1], r[2], r[3], r[4], r[5]];
-                host.calls_from((pc - 1) as u32);
-                if d != 0 && host.is_bare() {
-                    r[0] = callee.absent.unwrap_or(0);
-                    fuel -= i64::from(callee.cost);
-                    continue;
-                }
-                match (callee.run)(host, rt, &args) {
-                    Ok(value) => r[0] = value,
-                    Err(fault) => break Err(Box::new(fault)),
-                }
-                fuel -= i64::from(callee.cost) + rt.take_charge();
                 if rt.wants_callback() {
                     let Some(callback) = rt.take_callback() else { continue };
                     state.pc = pc;
@@ -338,6 +322,33 @@ pub(super) fn interpret<H: Host>(
     state.pc = if result.is_err() { pc.saturating_sub(1) } else { pc };
     *left = fuel;
     result
+}
+
+/// A helper or kernel function, by a place of its own: what it needs is not kept in registers for
+/// all the other ops. Returns what the call costs.
+#[inline(never)]
+fn call_host<H: Host>(
+    program: &Program<H>,
+    op: Op,
+    site: usize,
+    r: &mut [u64; 16],
+    rt: &mut Runtime<H>,
+    host: &mut H,
+) -> Result<i64, Box<Fault>> {
+    let Some(callee) = program.callees.get(op.imm as usize) else {
+        return Err(Box::new(Fault::new(FaultKind::BadInsn(op.code))));
+    };
+    if let Some((contexts, name)) = callee.limit {
+        host.may_call(contexts, name)?;
+    }
+    host.calls_from(site as u32);
+    if op.dst != 0 && host.is_bare() {
+        r[0] = callee.absent.unwrap_or(0);
+        return Ok(callee.cost.into());
+    }
+    let args = [r[1], r[2], r[3], r[4], r[5]];
+    r[0] = (callee.run)(host, rt, &args)?;
+    Ok(i64::from(callee.cost) + rt.take_charge())
 }
 
 #[cold]

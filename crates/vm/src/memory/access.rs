@@ -264,6 +264,18 @@ impl Memory {
         self.set::<8>(addr, value);
     }
 
+    /// Host change of four bytes.
+    #[inline]
+    pub fn update_u32(&mut self, addr: u64, change: impl FnOnce(u32) -> u32) {
+        let region = self.regions.get_mut((addr >> 32) as usize);
+        let bytes =
+            region.and_then(|r| r.data.get_mut(addr as u32 as usize..)?.first_chunk_mut::<4>());
+        debug_assert!(bytes.is_some(), "host write of 4 bytes at {addr:#x}");
+        if let Some(bytes) = bytes {
+            *bytes = change(u32::from_le_bytes(*bytes)).to_le_bytes();
+        }
+    }
+
     /// An empty arena of at most `max_pages` pages.
     pub fn alloc_arena(&mut self, name: &str, max_pages: u32) -> u64 {
         let name = self.name_id(name);
