@@ -7,6 +7,8 @@
 //! that uses 1 ms of CPU time for each round. The tasks start together at a tick, as the
 //! simulator's do.
 //!
+//! A session has processes, so a workload with several takes a player for each ([`Part`]).
+//!
 //! [`play()`] plays, in a process of its own, after which [`remove_groups()`] removes its cgroups;
 //! [`Filtered`] is what a recording of the computer says of the tasks that were played.
 
@@ -28,7 +30,7 @@ pub use clock::{monotonic_ns, sleep_until, thread_ns};
 pub use error::PlayError;
 pub use filter::{Filtered, Interruption, Tape};
 pub use groups::remove_groups;
-pub use play::{play, Options};
+pub use play::{play, Options, Part};
 pub use played::{Played, PlayedTask};
 
 /// Rounds of a busy loop between two pause instructions. An emulator whose virtual CPUs take turns

@@ -2,7 +2,7 @@
 //! The run as a whole, and what is told of it.
 
 use crate::account::Account;
-use crate::error::{PlayError, Result};
+use crate::error::{PlayError, Result, Tried};
 use crate::groups::Groups;
 use crate::played::{Played, PlayedTask};
 use crate::stage::Stage;
@@ -14,9 +14,22 @@ use std::sync::Arc;
 
 /// Time for each task to line up, in ns.
 const LEAD_NS: u64 = 3_000_000;
+/// The same where threads enter cgroups, for which the kernel waits for all CPUs.
+const LEAD_WITH_GROUPS_NS: u64 = 30_000_000;
 
 /// What is done with a thread's share.
 type ShareDeed = Box<dyn Fn(u32, u64) -> io::Result<()> + Send + Sync>;
+
+/// Which tasks a player has, if not all: those of one session, which is one of processes.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// Their session, as the workload numbers it. The player's process leads it.
+    pub session: u32,
+    /// When the tasks of all players start, on the monotonic clock: a tick.
+    pub start_ns: u64,
+    /// Called when these sleep until the start.
+    pub ready: fn(),
+}
 
 /// How a workload is played.
 pub struct Options {
@@ -35,6 +48,8 @@ pub struct Options {
     pub quiet: bool,
     /// Tasks of `SCHED_OTHER` are of `SCHED_EXT`, of a policy that was loaded with `--partial`.
     pub ext: bool,
+    /// One session's tasks; `None`: all, in one session.
+    pub part: Option<Part>,
     /// Tells the scheduler a share; without it shares have no effect.
     pub share: Option<ShareDeed>,
 }
@@ -45,10 +60,18 @@ pub fn play(workload: &Arc<Workload>, options: Options) -> Result<Played> {
     let (duration_ns, seed) = (options.duration_ns, options.seed);
     let count_from_ns = options.count_from_ns;
     let period_ns = 1_000_000_000 / u64::from(options.hz.max(1));
+    let part = options.part;
+    if part.is_some() {
+        rustix::process::setsid().tried("cannot begin a session")?;
+    }
     let runner = SeededRunner::new(Arc::clone(workload), seed);
     let stage = Arc::new(Stage::new(runner, Groups::make(&workload.groups)?, options));
-    start::line_up(&stage, LEAD_NS, period_ns)?;
+    let lead_ns = if workload.groups.is_empty() { LEAD_NS } else { LEAD_WITH_GROUPS_NS };
+    start::line_up(&stage, lead_ns, period_ns)?;
     outside::begin(&stage, &workload.outside)?;
+    if let Some(part) = part {
+        (part.ready)();
+    }
     let before = match count_from_ns {
         Some(from_ns) => {
             stage.clock.sleep_until(from_ns);

@@ -22,11 +22,21 @@ const LOOK_NS: u64 = 300_000;
 /// Time for a thread to get ready.
 const READY_WITHIN_NS: u64 = 2_000_000_000;
 
-/// Starts the tasks of the file; they sleep until the start, `lead_ns` for each from now.
+/// Starts the tasks of the file; they sleep until the start, `lead_ns` for each from now, or until
+/// that of all players.
 pub(crate) fn line_up(stage: &Arc<Stage>, lead_ns: u64, tick_ns: u64) -> Result<()> {
-    let tasks: Vec<(TaskIx, u64)> = stage.runner()?.initial().collect();
-    let soon_ns = monotonic_ns() + lead_ns * (2 + tasks.len() as u64);
-    stage.clock.set_start(soon_ns.div_ceil(tick_ns) * tick_ns);
+    let mut tasks: Vec<(TaskIx, u64)> = stage.runner()?.initial().collect();
+    match stage.options.part {
+        Some(part) => {
+            let runner = stage.runner()?;
+            tasks.retain(|(task, _)| runner.identity(*task).session == part.session);
+            stage.clock.set_start(part.start_ns);
+        }
+        None => {
+            let soon_ns = monotonic_ns() + lead_ns * (2 + tasks.len() as u64);
+            stage.clock.set_start(soon_ns.div_ceil(tick_ns) * tick_ns);
+        }
+    }
     for (task, first_ns) in &tasks {
         spawn(stage, *task, *first_ns)?;
         wait_for_sleep(stage, *task)?;

@@ -103,6 +103,11 @@ pub(crate) fn live(
     loop {
         let now_ns = stage.clock.now_ns();
         let step = stage.runner()?.next(task, now_ns);
+        if stage.options.part.is_some() && concerns_others(&step) {
+            return Err(PlayError::Workload(
+                "tasks of several sessions can only run and sleep where they are played".into(),
+            ));
+        }
         match step {
             Step::Run { work_ns } => {
                 due_ns += work_ns;
@@ -158,6 +163,11 @@ pub(crate) fn live(
             Step::Stuck(why) => return Err(PlayError::Workload(why)),
         }
     }
+}
+
+/// Players do not know what those of other sessions do.
+fn concerns_others(step: &Step) -> bool {
+    matches!(step, Step::Fork { .. } | Step::Block | Step::Wake { .. })
 }
 
 fn fork(stage: &Arc<Stage>, child: TaskIx, of_parent: &Settings) -> Result<()> {

@@ -18,6 +18,7 @@ mod recording;
 mod records;
 mod residue;
 mod scheduler;
+mod sessions;
 mod steps;
 mod sysfs;
 mod web;

@@ -107,6 +107,7 @@ pub(super) fn child(args: &AgreeChildArgs) -> Result<Status, Error> {
         cpus: args.cpus,
         quiet: true,
         ext: false,
+        part: None,
         share: None,
     };
     let played = rota_play::play(&load.workload, options).map_err(|error| match error {
