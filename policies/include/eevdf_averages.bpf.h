@@ -327,8 +327,11 @@ static void reweigh_average(u32 slot, u32 old, u32 weight)
 	struct client_average *a = average_of(slot);
 	u64 load = a->load * weight / old;
 
-	if (a->attached)
-		*load_average_of(a->queue) += load - a->load;
+	/* The queue may know of less, as it aged at other times. (dequeue_load_avg) */
+	if (a->attached) {
+		less(load_average_of(a->queue), a->load);
+		*load_average_of(a->queue) += load;
+	}
 	a->load = load;
 }
 

@@ -222,3 +222,21 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn cpus_of_groups_balance_from_the_start_where_tasks_have_no_past() {
+    // Of two CPUs 3/5 are for three tasks, 0.4 each. Only one is on CPU 1 at first, as it was the
+    // only idle one once, and would have all of that while loads are unknown. They balance each
+    // 60 ms (16 × 2 ms × 2), and loads have half of their value after 32 ms.
+    let set = [("no_balance_fork", "true"), ("no_place_deadline_initial", "true")];
+    let tasks = [
+        hogs("front", 3, "/game/front", 300),
+        hogs("back", 2, "/game/back", 100),
+        hogs("bench", 2, "/bench", 25),
+    ]
+    .join(", ");
+    let tape = run_for("eevdf", 2, &set, (&tasks, ""), 1_000);
+    let found = parts(&tape, 300, 1_000, &[1, 1, 1, 2, 2]);
+    let near = |part: &f64| (0.3..0.5).contains(part);
+    assert!(found[..3].iter().all(near), "{found:?}");
+}
