@@ -14,6 +14,7 @@ pub mod sync;
 mod uses;
 
 mod bare;
+mod below;
 mod change;
 mod description;
 mod event;
