@@ -29,6 +29,9 @@ const LAST_OF_EXIT_NS: u64 = 15_000;
 /// Time for a CPU to go.
 const GONE_WITHIN_NS: u64 = 100_000_000;
 
+/// The player has a cgroup, with those of the workload in it: rota-play and its process id, there.
+const PLAYERS_GROUP: &str = "rota-play";
+
 /// The player's threads are not new when they join the fair class.
 const OLD: [&str; 2] = ["no_place_deadline_initial=true", "no_balance_fork=true"];
 
@@ -87,7 +90,9 @@ pub struct Lots {
 /// same times. With lots, they decide on the order of what happens at one instant.
 pub fn simulate(case: &Case, workload: &str, beside: &Beside, lots: Option<Lots>) -> Result<Host> {
     let name = format!("{}.json", case.workload);
-    let workload = Arc::new(rota_workload::parse(&name, workload)?);
+    let mut workload = rota_workload::parse(&name, workload)?;
+    workload.put_below(PLAYERS_GROUP);
+    let workload = Arc::new(workload);
     let mut config = Config::new(case.arranged()?, case.duration_ns);
     let Beside { tick_ns, fork_ns, exit_ns, crossing_ns, .. } = *beside;
     let ipi_ns = crossing_ns.unwrap_or(IPI_NS);
@@ -98,11 +103,11 @@ pub fn simulate(case: &Case, workload: &str, beside: &Beside, lots: Option<Lots>
     config.lab = Some(Lab {
         ticks_are_charged: true,
         // The cases of the fair class say no_balance_fork.
-        starts_are_wakeups: case.kernel == Scheduler::Policy,
+        starts_are_wakeups: !case.is_fair(),
         starts_keep_order: lots.is_some_and(|lots| !lots.of_starts),
         start_ns: beside.start_ns,
         // Under a policy CPUs look at one instant: see the page on that.
-        tick_turn_ns: if case.kernel == Scheduler::Policy { 0 } else { tick_ns },
+        tick_turn_ns: if case.is_fair() { tick_ns } else { 0 },
         moves_at_exit_ns: Some(LAST_OF_EXIT_NS),
         enq_exiting: case.kernel != Scheduler::Policy,
         interruptions: beside.interruptions.clone(),

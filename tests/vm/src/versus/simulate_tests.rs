@@ -111,3 +111,24 @@ fn an_interruption_takes_its_time_from_the_task() {
     assert!((host.numbers.share("one-0") - 0.75).abs() < 1e-9, "{:?}", host.numbers);
     assert_eq!(host.picks, [[0]]);
 }
+
+#[test]
+fn groups_of_weights_ten_to_one_share_ten_to_one_in_both_hosts() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("versus");
+    let kept = Kept::read(&folder.join("recordings.jsonl")).unwrap();
+    let cases = case::read(&folder.join("fair-cases.toml"), &policies()).unwrap();
+    let text = std::fs::read_to_string(folder.join("groups-ten.json")).unwrap();
+    let mut cpus = Vec::new();
+    for case in cases.iter().filter(|case| case.workload == "groups-ten") {
+        cpus.push(case.cpus);
+        for (nr, (kernel, beside)) in kept.of(case, &text).unwrap().iter().enumerate() {
+            let simulated = (nr == 0).then(|| simulate(case, &text, beside, None).unwrap());
+            for host in simulated.iter().chain([kernel]) {
+                let [heavy, light] = ["game", "bench"].map(|kind| host.numbers.share_of_kind(kind));
+                let off = (heavy / light / 10.0 - 1.0).abs();
+                assert!(off < 0.03, "{}, timing {nr}: {heavy} and {light}", case.name());
+            }
+        }
+    }
+    assert_eq!(cpus, [2, 4]);
+}
