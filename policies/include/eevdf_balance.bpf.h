@@ -271,7 +271,9 @@ static u32 balance_as_linux(u32 cpu, u64 now)
 	struct cpu_balance *b = balance_of(cpu);
 	u64 interval, most_ns = 100ull * MS * nr_cpus; /* (max_load_balance_interval) */
 
-	if (no_balance || nr_cpus < 2 || (now < b->next && !queue_of(cpu)->own.hurries))
+	if (now < b->next && !queue_of(cpu)->own.hurries)
+		return 0;
+	if (no_balance || nr_cpus < 2)
 		return 0;
 	queue_of(cpu)->own.hurries = false;
 	look_at_all(cpu, now);
@@ -312,7 +314,7 @@ static void kick_to_balance(struct task_struct *p, u32 cpu, u64 now)
 {
 	s32 idle;
 
-	if (work_conserving || queue_of(cpu)->nr + is_away(cpu) < 2 || now < next_kick)
+	if (queue_of(cpu)->nr + is_away(cpu) < 2 || now < next_kick)
 		return;
 	idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
 	if (idle < 0)

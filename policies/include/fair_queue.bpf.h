@@ -248,7 +248,7 @@ __kinline void charge(u32 slot, u64 ran_ns)
 	serve_family(slot, ns);
 }
 
-static void charge_used(u32 slot, u64 used_ns)
+__kinline void charge_used(u32 slot, u64 used_ns)
 {
 	charge(slot, used_ns - client_at(slot)->since_used);
 }
