@@ -10,7 +10,8 @@ use rota_machine::exit::ExitKind;
 const MS: u64 = 1_000_000;
 const EVERY: &[&str] = &[];
 /// A task that a higher class replaces keeps its turn there: no other CPU can take it.
-const KEEP_TURNS: [&str; 7] = ["fifo", "linux22", "lottery", "o1", "stride", "vtrr", "wfq"];
+const KEEP_TURNS: [&str; 11] =
+    ["appease", "fifo", "las", "linux22", "lottery", "o1", "pbs", "sjf", "stride", "vtrr", "wfq"];
 
 fn policies(but: &[&str]) -> impl Iterator<Item = &'static str> {
     let but: Vec<String> = but.iter().map(ToString::to_string).collect();
@@ -56,9 +57,13 @@ fn no_task_wakes_up_behind_a_realtime_task_while_cpus_are_idle() {
 
 /// So many hogs, and from 500 ms on real-time ones for CPUs 0 and 1.
 fn hogs_and_realtime(hogs: u32) -> String {
+    hogs_and_realtime_from(500_000, hogs)
+}
+
+fn hogs_and_realtime_from(us: u32, hogs: u32) -> String {
     format!(
         r#"{{"tasks": {{"n": {{"instance": {hogs}, "run": 100000}},
-        "rt": {{"delay": 500000, "instance": 2, "policy": "SCHED_FIFO", "priority": 2,
+        "rt": {{"delay": {us}, "instance": 2, "policy": "SCHED_FIFO", "priority": 2,
             "cpus": [0, 1], "run": 20000}},
         "w": {{"instance": 2, "delay": 600000, "run": 1000, "sleep": 5000}}}}}}"#
     )
@@ -66,14 +71,37 @@ fn hogs_and_realtime(hogs: u32) -> String {
 
 #[test]
 fn idle_cpus_take_the_tasks_that_realtime_tasks_replace() {
-    // At once; under eevdf when the ticks after 500 ms have sent an idle CPU for each, within two.
+    // In the middle of turns, of which none ends at 503.3 ms. At once; under eevdf when the ticks
+    // after that have sent an idle CPU for each, within two.
+    let load = hogs_and_realtime_from(503_300, 2);
     for policy in policies(&KEEP_TURNS) {
-        let tape = run(policy, &[], &hogs_and_realtime(2), 600);
+        let tape = run(policy, &[], &load, 600);
         let late = if policy == "eevdf" { 8 } else { 0 };
         for hog in ["n-0", "n-1"] {
             let ms = had(&tape, hog, 600);
             assert!((600 - late..=600).contains(&ms), "{policy}: {hog} had {ms} ms");
         }
+    }
+    for policy in KEEP_TURNS {
+        let tape = run(policy, &[], &load, 600);
+        assert_eq!(["n-0", "n-1"].map(|hog| had(&tape, hog, 600)), [503; 2], "{policy}");
+    }
+}
+
+#[test]
+fn a_turn_goes_on_after_a_moment_of_a_realtime_task() {
+    // ps and eevdf decide anew: there the other one has had less.
+    let load = r#"{"tasks": {"a": {"run": 100000}, "b": {"run": 100000},
+        "rt": {"delay": 503300, "loop": 1, "policy": "SCHED_FIFO", "priority": 2, "run": 1000}}}"#;
+    for policy in policies(&["eevdf", "ps"]) {
+        let (outcome, tape) = Hosted::new(policy, &[], ideal(1, 600 * MS), load).run();
+        assert_eq!(outcome.exit.kind, ExitKind::Unreg, "{policy}: {}", outcome.exit);
+        let runs_at = |ns: u64| {
+            let ran = |pid| tape.cpu_ns(pid, ns + 100_000) > tape.cpu_ns(pid, ns);
+            ["a-0", "b-1"].into_iter().find(|name| ran(tape.pid(name)))
+        };
+        let (before, after) = (runs_at(503_100_000), runs_at(504_400_000));
+        assert!(before.is_some() && before == after, "{policy}: {before:?}, then {after:?}");
     }
 }
 
@@ -83,8 +111,7 @@ fn busy_cpus_take_the_tasks_that_realtime_tasks_replace() {
     // first 500 each hog is due 2,500 x 2 x 5/6 / 4 = 1,041 ms, if it were moved at once.
     // Half of that is for long quanta, lots and the time it takes; behind a real-time task a hog has
     // 5 % of it.
-    let others = ["pbs", "appease"];
-    for policy in policies(&[&KEEP_TURNS[..], &others].concat()) {
+    for policy in policies(&KEEP_TURNS) {
         let tape = run(policy, set_of(policy), &hogs_and_realtime(4), 3000);
         for hog in ["n-0", "n-1", "n-2", "n-3"] {
             let ms = had(&tape, hog, 3000);
