@@ -122,7 +122,7 @@ impl Manifest {
         for entry in &self.entries {
             for at in at.each(entry.each) {
                 if at.holds(entry.when.as_ref())? {
-                    setup.entries.push(at.entry(entry)?);
+                    at.entries(entry, &mut setup)?;
                 }
             }
         }
@@ -166,6 +166,29 @@ impl Scope<'_> {
                 setup.programs.push((assign.path.clone(), self.number(assign)? != 0));
             }
         }
+        Ok(())
+    }
+
+    /// An element of a map, or of a list one for each of it, with keys that count up.
+    fn entries(&self, entry: &MapEntry, setup: &mut Setup) -> Result<(), ManifestError> {
+        let list = match &entry.value[..] {
+            [value] if value.path.is_empty() => self.list(value)?,
+            _ => None,
+        };
+        let Some(list) = list else {
+            setup.entries.push(self.entry(entry)?);
+            return Ok(());
+        };
+        let first = match &entry.key[..] {
+            [key] if key.path.is_empty() => self.number(key)?,
+            _ => return Err(self.error(&entry.value[0], "a list needs a number as key".into())),
+        };
+        let scalar = |number: i128| vec![(String::new(), number.to_string())];
+        setup.entries.extend((first..).zip(list).map(|(key, value)| Entry {
+            map: entry.map.clone(),
+            key: scalar(key),
+            values: vec![scalar(value.into())],
+        }));
         Ok(())
     }
 
@@ -214,21 +237,29 @@ impl Scope<'_> {
 
     fn step(&self, step: &StepRule, cpu: Option<u32>) -> Result<Step, ManifestError> {
         Ok(match step {
-            StepRule::Program { program, ctx, keep } => {
-                let ctx = ctx.iter().map(|part| Ok((part.path.clone(), self.value(part)?)));
-                Step::Run(Run {
-                    program: program.clone(),
-                    ctx: ctx.collect::<Result<_, ManifestError>>()?,
-                    keep: keep.clone(),
-                    cpu,
-                })
-            }
+            StepRule::Program { program, ctx, keep } => Step::Run(Run {
+                program: program.clone(),
+                ctx: self.arguments(ctx)?,
+                keep: keep.clone(),
+                cpu,
+            }),
             StepRule::Write { at, of_type, value } => Step::Write {
                 at: at.clone(),
                 of_type: of_type.clone(),
                 value: self.pairs(value, &|_| true)?,
             },
         })
+    }
+
+    /// Members of a program's argument.
+    fn arguments(&self, ctx: &[Assign]) -> Result<Vec<(String, Value)>, ManifestError> {
+        let known = ctx.iter().filter(|part| self.kept_name(part).is_none());
+        let known = self.pairs(&known.cloned().collect::<Vec<_>>(), &|_| true)?;
+        let known = known.into_iter().map(|(path, text)| (path, Value::Text(text)));
+        let kept = ctx
+            .iter()
+            .filter_map(|part| Some((part.path.clone(), Value::Kept(self.kept_name(part)?))));
+        Ok(known.chain(kept).collect())
     }
 
     fn counts(&self, list: &[Assign]) -> Result<Vec<(String, u32)>, ManifestError> {
@@ -253,7 +284,8 @@ impl Scope<'_> {
     ) -> Result<Vec<(String, String)>, ManifestError> {
         let mut out = Vec::new();
         // A path that names one of them wins over one that stands for all.
-        let (all, one) = list.iter().partition::<Vec<_>, _>(|a| index_of(&a.path).is_some());
+        let stands_for_all = |path: &str| index_of(path).is_some() || range_of(path).is_some();
+        let (all, one) = list.iter().partition::<Vec<_>, _>(|a| stands_for_all(&a.path));
         for assign in all.into_iter().chain(one) {
             self.spread(assign, assign.path.clone(), exists, &mut out)?;
         }
@@ -267,6 +299,12 @@ impl Scope<'_> {
         exists: &dyn Fn(&str) -> bool,
         out: &mut Vec<(String, String)>,
     ) -> Result<(), ManifestError> {
+        if let Some((before, range, after)) = range_of(&path) {
+            for index in range {
+                self.spread(assign, format!("{before}[{index}]{after}"), exists, out)?;
+            }
+            return Ok(());
+        }
         let Some(each) = index_of(&path) else {
             if out.len() >= MOST {
                 return Err(self.error(assign, format!("{path}: more than {MOST} values")));
@@ -298,6 +336,15 @@ fn start_of(path: &str) -> (&str, u64) {
     let start = path.strip_suffix("..]").and_then(|path| path.rsplit_once('['));
     let start = start.and_then(|(array, first)| Some((array, first.parse().ok()?)));
     start.unwrap_or((path, 0))
+}
+
+/// Several elements of an array, `maps[0..32].ids`: what is before, which, what is after.
+fn range_of(path: &str) -> Option<(&str, std::ops::Range<u32>, &str)> {
+    path.match_indices('[').find_map(|(at, _)| {
+        let (range, after) = path[at + 1..].split_once(']')?;
+        let (first, end) = range.split_once("..")?;
+        Some((&path[..at], first.parse().ok()?..end.parse().ok()?, after))
+    })
 }
 
 /// What an index of a path stands for, such as `[cpu]`.

@@ -139,9 +139,29 @@ impl CpuFacts {
         Some(cpus)
     }
 
-    /// The other caches of a cache's node, or those of other nodes, nearest first: they stand in a
+    /// The other CPUs, nearest first: of its core, its cache, its node; among those by number.
+    pub(crate) fn near_cpus(&self, cpu: u32) -> Vec<u32> {
+        let apart = |other: u32| {
+            let groups = [Each::Core, Each::Llc, Each::Node];
+            groups.map(|each| self.group_of(other, each) != self.group_of(cpu, each))
+        };
+        let mut others = self.members(Each::Cpu);
+        others.retain(|other| *other != cpu);
+        others.sort_by_key(|other| {
+            let [core, llc, node] = apart(*other);
+            (node, llc, core, *other)
+        });
+        others
+    }
+
+    /// The other caches of a cache's node, those of other nodes, or first these, then those;
+    /// nearest first: they stand in a
     /// ring by number, with that cache among them; of two, the lower number is first.
     pub(crate) fn other_llcs(&self, function: &str, llc: u32) -> Option<Vec<u32>> {
+        if function == "other_llcs" {
+            let parts = ["near_llcs", "far_llcs"].map(|part| self.other_llcs(part, llc));
+            return Some(parts.into_iter().flatten().flatten().collect());
+        }
         let is_near = match function {
             "near_llcs" => true,
             "far_llcs" => false,
@@ -224,6 +244,21 @@ mod tests {
         // 1 of the ring 1 4 5 6 7: next to it are 4 and 7, then 5 and 6
         assert_eq!(facts.other_llcs("far_llcs", 1), Some(vec![4, 7, 5, 6]));
         assert_eq!(facts.called("llc_far", 1), Some(Some(4)));
+        assert_eq!(facts.other_llcs("other_llcs", 1), Some(vec![0, 2, 3, 4, 7, 5, 6]));
+    }
+
+    #[test]
+    fn near_cpus_come_by_what_they_share() {
+        // two nodes of two caches of a core of two, the threads of a core last
+        let facts = CpuFacts {
+            core: vec![0, 1, 2, 3, 0, 1, 2, 3],
+            llc: vec![0, 1, 2, 3, 0, 1, 2, 3],
+            node: vec![0, 0, 1, 1, 0, 0, 1, 1],
+        };
+        // 5's core has 1, its node 0 and 4
+        assert_eq!(facts.near_cpus(5), [1, 0, 4, 2, 3, 6, 7]);
+        // two cores in a cache: 2 and 3 of a core, 0 and 1 of the cache
+        assert_eq!(uneven().near_cpus(2), [3, 0, 1, 4, 5]);
     }
 
     #[test]

@@ -3,7 +3,6 @@
 
 use crate::document::Each;
 use crate::error::ManifestError;
-use crate::expand::Value;
 use crate::expr::{Expr, Names};
 use crate::facts::CpuFacts;
 use crate::model::{Assign, Given, Manifest};
@@ -79,12 +78,24 @@ impl Scope<'_> {
     }
 
     pub(crate) fn text(&self, assign: &Assign) -> Result<String, ManifestError> {
-        match self.value(assign)? {
-            Value::Text(text) => Ok(text),
-            Value::Kept(name) => {
-                let what = format!("{}: {name} is known to later steps only", assign.path);
-                Err(self.error(assign, what))
-            }
+        if let Some(name) = self.kept_name(assign) {
+            let what = format!("{}: {name} is known to later steps only", assign.path);
+            return Err(self.error(assign, what));
+        }
+        match &assign.value {
+            Given::Text(text) => Ok(text.clone()),
+            Given::Computed(expr) => Ok(match self.mask(assign, expr)? {
+                Some(cpus) => set_of(&cpus),
+                None => self.eval(assign, expr)?.to_string(),
+            }),
+        }
+    }
+
+    /// The name of a value that a step before keeps.
+    pub(crate) fn kept_name(&self, assign: &Assign) -> Option<String> {
+        match &assign.value {
+            Given::Computed(Expr::Name(name)) if self.kept.contains(name) => Some(name.clone()),
+            _ => None,
         }
     }
 
@@ -105,26 +116,18 @@ impl Scope<'_> {
             }
             Expr::Call(function, argument) if LISTS.contains(&function.as_str()) => {
                 let number = self.eval(assign, argument)?;
-                let what = || format!("{}: the machine has no llc {number}", assign.path);
-                let llc = self.facts.member(Each::Llc, number);
-                let llc = llc.ok_or_else(|| self.error(assign, what()))?;
-                Ok(self.facts.other_llcs(function, llc))
+                let of = if function == "near_cpus" { Each::Cpu } else { Each::Llc };
+                let name = of.name();
+                let what = || format!("{}: the machine has no {name} {number}", assign.path);
+                let member = self.facts.member(of, number);
+                let member = member.ok_or_else(|| self.error(assign, what()))?;
+                Ok(match of {
+                    Each::Cpu => Some(self.facts.near_cpus(member)),
+                    _ => self.facts.other_llcs(function, member),
+                })
             }
             _ => Ok(None),
         }
-    }
-
-    pub(crate) fn value(&self, assign: &Assign) -> Result<Value, ManifestError> {
-        Ok(match &assign.value {
-            Given::Text(text) => Value::Text(text.clone()),
-            Given::Computed(Expr::Name(name)) if self.kept.contains(name) => {
-                Value::Kept(name.clone())
-            }
-            Given::Computed(expr) => Value::Text(match self.mask(assign, expr)? {
-                Some(cpus) => set_of(&cpus),
-                None => self.eval(assign, expr)?.to_string(),
-            }),
-        })
     }
 
     /// The CPUs of a value that is a set of them.
@@ -156,7 +159,7 @@ impl Scope<'_> {
 }
 
 /// Functions whose values are lists.
-const LISTS: [&str; 2] = ["near_llcs", "far_llcs"];
+const LISTS: [&str; 4] = ["near_llcs", "far_llcs", "other_llcs", "near_cpus"];
 
 /// What `llc_mask()` and its like are sets of.
 fn masked(function: &str) -> Option<Each> {

@@ -285,6 +285,29 @@ fn requirement_that_fails_says_what_the_author_wrote() {
 }
 
 #[test]
+fn lists_fill_maps_and_elements_of_arrays() {
+    // two cores of two CPUs, each with a cache
+    let facts = CpuFacts { core: vec![0, 0, 1, 1], llc: vec![0, 0, 1, 1], node: vec![0; 4] };
+    let text = "[maps.rank]\nentries = [{ each = \"cpu\", key = \"=cpu * 8\", value = \"=near_cpus(cpu)\" }]\n\
+                [set]\n\"maps[0..2].ids[1..]\" = \"=other_llcs(1)\"";
+    let setup = expand(text, &facts).unwrap();
+    let entries: Vec<_> = setup
+        .entries
+        .iter()
+        .map(|entry| format!("{} {}", entry.key[0].1, entry.values[0][0].1))
+        .collect();
+    let of_cpus =
+        ["0 1", "1 2", "2 3", "8 0", "9 2", "10 3", "16 3", "17 0", "18 1", "24 2", "25 0", "26 1"];
+    assert_eq!(entries, of_cpus);
+    let elements = ["maps[0].ids[1]", "maps[1].ids[1]"].map(|path| (path.into(), "0".into()));
+    assert_eq!(setup.set, elements);
+
+    let named = "[maps.m]\nentries = [{ key = { a = 1 }, value = \"=near_cpus(0)\" }]";
+    let message = expand(named, &facts).unwrap_err();
+    assert!(message.ends_with("a list needs a number as key"), "{message}");
+}
+
+#[test]
 fn mistakes_name_line_key_and_expectation() {
     let facts = CpuFacts::flat(4);
     for (text, message) in [
