@@ -6,6 +6,7 @@ use crate::options::ObjectArgs;
 use crate::source::Compiler;
 use rota_machine::kernel::Kernel;
 use rota_object::btf::Btf;
+use rota_object::error::{LoadError, Problem};
 use rota_sim::Policy;
 use std::borrow::Cow;
 use std::path::Path;
@@ -44,6 +45,10 @@ pub(crate) fn kernel(args: &ObjectArgs, hz: u32) -> Result<Kernel, Error> {
         Btf::from_file(&bytes).map_err(|e| Error::input(format!("{}: {e}", path.display())))?;
     Ok(Kernel::of_btf(Arc::new(btf)).with_hz(hz))
 }
+
+/// What to do with a file that is not all of a scheduler.
+pub(crate) const LINK: &str =
+    "(is this one of several files? rota link -o ONE.bpf.o FILE… makes one of them)";
 
 /// An object that was found, not yet linked against any kernel.
 #[derive(Clone)]
@@ -101,8 +106,18 @@ impl Found {
 
     /// Links it against the simulated kernel.
     pub(crate) fn simulate(self, kernel: &Kernel) -> Result<Named, Error> {
-        let policy = Policy::link(self.called(), &self.bytes, kernel)?;
+        let policy = Policy::link(self.called(), &self.bytes, kernel).map_err(of_a_part)?;
         Ok(Named { name: self.name, source: self.source, policy })
+    }
+}
+
+/// The error of an object that is a part of one, with what makes it whole.
+fn of_a_part(error: LoadError) -> Error {
+    match &error.problem {
+        Problem::Relocation(what) if what.contains("undefined symbol") => {
+            Error::input(format!("{error} {LINK}"))
+        }
+        _ => error.into(),
     }
 }
 

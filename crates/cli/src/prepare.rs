@@ -54,7 +54,12 @@ pub(crate) fn setup(
 
 /// The shipped manifest for an object, by the name of its scheduler and what else it must have.
 pub(crate) fn known(image: &Image) -> Result<Option<(Manifest, Match)>, Error> {
+    let named: Vec<String> = names(image).map(|name| format!("ops = \"{name}\"")).collect();
     for (name, text) in rota_catalog::manifests() {
+        // most are for other schedulers, and need not be parsed
+        if !text.lines().any(|line| named.iter().any(|ops| ops == line)) {
+            continue;
+        }
         let manifest = Manifest::parse(name, text)?;
         let Some(of) = manifest.matches().cloned() else { continue };
         if fits(image, &of) {
@@ -64,10 +69,17 @@ pub(crate) fn known(image: &Image) -> Result<Option<(Manifest, Match)>, Error> {
     Ok(None)
 }
 
-fn fits(image: &Image, of: &Match) -> bool {
+/// Names of the schedulers of an object.
+fn names(image: &Image) -> impl Iterator<Item = &str> {
     let is_ops = |ops: &&StructOps| ops.type_name.starts_with("sched_ext_ops");
-    let named = |ops: &StructOps| matches!(ops.fields.get("name"), Some(OpsField::Str(name)) if *name == of.ops);
-    image.struct_ops.iter().filter(is_ops).any(named)
+    image.struct_ops.iter().filter(is_ops).filter_map(|ops| match ops.fields.get("name") {
+        Some(OpsField::Str(name)) => Some(name.as_str()),
+        _ => None,
+    })
+}
+
+fn fits(image: &Image, of: &Match) -> bool {
+    names(image).any(|name| name == of.ops)
         && of.maps.iter().all(|map| image.map_named(map).is_ok())
         && of.globals.iter().all(|path| image.variable_text(path).is_ok())
 }
@@ -90,9 +102,7 @@ pub(crate) fn loaded(loaded: &Loaded, setup: &Setup) -> Result<(), Error> {
         loaded.put(&entry.map, &key, &value)?;
     }
     let done = rota_sim::steps(image, &setup.steps, &mut InKernel { loaded, image });
-    done.map_err(|(program, what)| {
-        Error::input(format!("{}: program {program}: {what}", image.name))
-    })
+    done.map_err(|(step, what)| Error::input(format!("{}: {step}: {what}", image.name)))
 }
 
 /// The kernel of this machine.

@@ -21,13 +21,13 @@ pub enum SimError {
     /// A variable, map or member cannot be set.
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// A program of the object that sets it up failed.
-    #[error("{object}: program {program}: {what}")]
-    Program {
+    /// A program of the object that sets it up, or a write to its memory, failed.
+    #[error("{object}: {step}: {what}")]
+    Step {
         /// The object.
         object: String,
-        /// The program.
-        program: String,
+        /// The program, or the type of what was written.
+        step: String,
         /// What it returned or did, and what was expected.
         what: String,
         /// Lines that it, and those before it, printed.
@@ -60,7 +60,7 @@ impl SimError {
     /// Lines that the object had printed by then.
     pub fn printed(&self) -> &[String] {
         match self {
-            Self::Program { printed, .. } => printed,
+            Self::Step { printed, .. } => printed,
             _ => &[],
         }
     }

@@ -123,9 +123,9 @@ pub(crate) fn instance(
     }
     let mut guest = Guest { ops, system };
     let done = steps(&image, &setup.steps, &mut guest);
-    done.map_err(|(program, what)| SimError::Program {
+    done.map_err(|(step, what)| SimError::Step {
         object: image.name.clone(),
-        program,
+        step,
         what,
         printed: system.printed().to_vec(),
     })

@@ -21,13 +21,13 @@ pub trait Place {
 }
 
 /// Does what a manifest says is done before the scheduler is attached. An error is of a program or
-/// type, by name.
+/// type: `program init`, `type my_bitmap`.
 pub fn steps(image: &Image, steps: &[Step], place: &mut dyn Place) -> Result<(), (String, String)> {
     let mut kept: BTreeMap<&str, i128> = BTreeMap::new();
     for step in steps {
         match step {
             Step::Run(run) => {
-                let fail = |what: String| (run.program.clone(), what);
+                let fail = |what: String| (format!("program {}", run.program), what);
                 let (function, mut ctx) = program(image, run, &kept).map_err(fail)?;
                 match place.run(function, &mut ctx, run.cpu.unwrap_or(0)).map_err(fail)? {
                     0 => {}
@@ -42,7 +42,7 @@ pub fn steps(image: &Image, steps: &[Step], place: &mut dyn Place) -> Result<(),
                 }
             }
             Step::Write { at, of_type, value } => {
-                let fail = |what: String| (of_type.clone(), what);
+                let fail = |what: String| (format!("type {of_type}"), what);
                 let ty = image.type_named(of_type);
                 let ty = ty.ok_or_else(|| fail("the object has no such type".into()))?;
                 let addr = kept.get(at.as_str()).copied().unwrap_or(0) as u64;

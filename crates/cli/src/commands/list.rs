@@ -79,12 +79,13 @@ fn third_party(as_json: bool) -> Result<Status, Error> {
         json::print(&mut out, &json::ThirdParties::new(list.collect()))?;
         return Ok(Status::Done);
     }
+    let width = known.iter().map(|(name, _)| name.len() + 1).max().unwrap_or(0);
     for (name, of) in &known {
-        writeln!(out, "{name:<16}{} [{}]", of.about, of.from)?;
+        writeln!(out, "{name:<width$}{} [{}]", of.about, of.from)?;
         if let Some(lacks) = &of.lacks {
-            writeln!(out, "                without its program: {lacks}")?;
+            writeln!(out, "{:width$}without its program: {lacks}", "")?;
         }
     }
-    writeln!(out, "\nAny object of these runs with `rota sim FILE.bpf.o WORKLOAD.json`.")?;
+    writeln!(out, "\nAn object of these needs no flag: `rota sim FILE.bpf.o WORKLOAD.json`.")?;
     Ok(Status::Done)
 }

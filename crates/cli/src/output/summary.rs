@@ -189,15 +189,21 @@ fn totals(out: &mut dyn Write, run: &Run<'_>) -> io::Result<()> {
     let lines = [wasted_line(totals, capacity_ns), forced_line(totals, capacity_ns)];
     lines.into_iter().flatten().try_for_each(|line| writeln!(out, "{line}"))?;
     writeln!(out, "instructions per decision: mean {}, max {most}", mean_or_dash(cost.mean))?;
-    let counted = run.finished.policy_stats.iter().map(counted).collect::<Vec<_>>();
+    let counted = run.finished.policy_stats.iter().filter(|stat| says_something(stat));
+    let counted = counted.map(counted_as).collect::<Vec<_>>();
     match counted.as_slice() {
         [] => Ok(()),
         counted => writeln!(out, "counted by the policy: {}", counted.join(", ")),
     }
 }
 
+/// Not a counter without a name, an element of a map of numbers, that is 0.
+fn says_something(stat: &PolicyStat) -> bool {
+    !stat.name.ends_with(']') || stat.value.as_i64() != Some(0)
+}
+
 /// `picks 334`; times with their unit.
-fn counted(stat: &PolicyStat) -> String {
+fn counted_as(stat: &PolicyStat) -> String {
     let ns = stat.value.as_u64().filter(|_| stat.unit.as_deref() == Some("ns"));
     let value = ns.map_or_else(|| stat.value.to_string(), time);
     format!("{} {value}", stat.name)

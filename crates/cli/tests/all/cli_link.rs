@@ -59,5 +59,9 @@ fn what_cannot_be_linked_is_refused_by_name() {
     rota(&["link", "-o", &whole, &main, &part, &other]).refused(&["other.bpf.c", "slice_of"]);
     rota(&["link", "-o", &whole, &main, "gone.bpf.o"]).refused(&["gone.bpf.o"]);
     assert!(!std::path::Path::new(&whole).exists(), "nothing is left of a failure");
+    // a comparison takes one file for each policy
+    let load = scratch.file("load.json", LOAD);
+    rota(&["compare", &load, &main, &part]).refused(&["slice_of", "rota link -o"]);
+    rota(&["compare", &load, &part]).refused(&["part.bpf.c", "not a scheduler", "rota link -o"]);
     rota(&["sim", &main, &part]).refused(&["no workload", "WORKLOAD.json"]);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What policies count themselves, as `rota sim` shows it, and tunables that are live.
 
-use crate::support::{fixture, rota};
+use crate::support::{fixture, rota, Scratch};
 use serde_json::{json, Value};
 
 const HOGS: &str = "workloads/hogs.json";
@@ -43,6 +43,44 @@ fn text_has_a_line_of_what_the_policy_counted() {
     let line = text.lines().find(|l| l.starts_with("counted by the policy: ")).expect(&text);
     let expected = "counted by the policy: slices 250, used_ns 1.00s, running 0";
     assert_eq!(line, expected, "times have units");
+}
+
+/// Counts in the second of three numbers.
+const NUMBERS: &str = r#"/* SPDX-License-Identifier: GPL-2.0-only */
+#include "rota.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__type(key, u32);
+	__type(value, u64);
+	__uint(max_entries, 3);
+} stats SEC(".maps");
+
+void BPF_STRUCT_OPS(count_enqueue, struct task_struct *p, u64 enq_flags)
+{
+	u32 key = 1;
+	u64 *count = bpf_map_lookup_elem(&stats, &key);
+
+	if (count)
+		*count += 1;
+	dsq_insert(p, SCX_DSQ_GLOBAL, 20000000, enq_flags);
+}
+
+SCX_OPS_DEFINE(count_ops) = {.enqueue = (void *)count_enqueue, .name = "count"};
+"#;
+
+#[test]
+fn numbers_without_a_name_that_stayed_0_are_left_out_of_the_text() {
+    let scratch = Scratch::new();
+    let policy = scratch.file("count.bpf.c", NUMBERS);
+    let load = r#"{ "tasks": { "a": { "loop": 1, "run": 1000 } } }"#;
+    let load = scratch.file("load.json", load);
+    let args = ["sim", &policy, &load, "--cpus", "1", "--duration", "10ms", "--ideal"];
+    let text = rota(&args).ok().stdout;
+    let line = text.lines().find(|l| l.starts_with("counted by the policy: ")).expect(&text);
+    assert_eq!(line, "counted by the policy: stats[1] 1");
+    let run = rota(&[&args[..], &["--json"]].concat()).ok().json();
+    assert_eq!(run["policy_stats"], json!({"stats[0]": 0, "stats[1]": 1, "stats[2]": 0}));
 }
 
 #[test]

@@ -108,7 +108,7 @@ fn what_is_wrong_is_told_by_kind_and_by_name() {
     let setup = Setup { steps: vec![Step::Run(run)], ..Setup::default() };
     let simulation = Simulation::new(&rr, &hogs(), one_cpu()).with_setup(&setup);
     let error = simulation.load().expect_err("no such program");
-    assert!(matches!(error, SimError::Program { .. }) && !error.is_of_workload(), "{error}");
+    assert!(matches!(error, SimError::Step { .. }) && !error.is_of_workload(), "{error}");
 
     let load = workload(r#"{"tasks": {"t": {"cpus": [7], "run": 1000}}}"#);
     let error = Simulation::new(&rr, &load, one_cpu()).load().expect_err("no CPU 7");

@@ -180,6 +180,10 @@ fn prepare_all(
     let mut is_chosen = args.ops.is_none();
     for (wanted, found) in wanted.iter().zip(found) {
         let mut policy = found.clone().simulate(kernel)?.policy;
+        if policy.schedulers() == 0 {
+            let (file, link) = (found.called(), object::LINK);
+            return Err(Error::input(format!("{file}: this object is not a scheduler {link}")));
+        }
         if policy.schedulers() > 1 {
             object::choose(&mut policy, args)?;
             is_chosen = true;
