@@ -9,6 +9,7 @@ pub mod comparison;
 pub mod fetch;
 pub mod laws;
 pub mod modules;
+pub mod promise;
 pub mod readers;
 pub mod summary;
 pub mod trace;
