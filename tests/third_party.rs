@@ -14,6 +14,8 @@ const FOUR: Machine = (4, "smt=1");
 const FOUR_SMT: Machine = (4, "smt=2");
 const SIXTEEN: Machine = (16, "smt=2,llc=8");
 const TWO_NODES: Machine = (16, "smt=2,llc=4,node=8");
+/// Four caches on two nodes, as the crates' objects run on.
+const SIXTY_FOUR: Machine = (64, "smt=2,llc=16,node=32");
 
 fn object(scheduler: &str) -> PathBuf {
     static CACHE: OnceLock<Result<PathBuf, String>> = OnceLock::new();
@@ -144,6 +146,23 @@ fn scx_pair_refuses_an_odd_number_of_cpus_as_its_loader_does() {
 #[test]
 fn scx_flatcg_runs_unmodified() {
     check("scx_flatcg", &[ONE, FOUR, SIXTEEN], CONSERVING);
+}
+
+// What each promises on smaller machines, above, with its reasons.
+#[test]
+#[ignore = "make schedulers-test"]
+fn examples_of_the_kernel_run_unmodified_on_64_cpus() {
+    for conserving in ["scx_simple", "scx_sdt", "scx_qmap", "scx_flatcg"] {
+        check(conserving, &[SIXTY_FOUR], CONSERVING);
+    }
+    check(
+        "scx_central",
+        &[SIXTY_FOUR],
+        Promise { idle: Idle::Within(21_000_000), wait: Wait::Bounded },
+    );
+    for by_design in ["scx_cpu0", "scx_pair"] {
+        check(by_design, &[SIXTY_FOUR], Promise { idle: Idle::ByDesign, wait: Wait::Bounded });
+    }
 }
 
 // A task given to an idle CPU goes to that CPU's own queue, which no other CPU looks at. A
