@@ -16,6 +16,8 @@ use std::sync::Arc;
 const LEAD_NS: u64 = 3_000_000;
 /// The same where threads enter cgroups, for which the kernel waits for all CPUs.
 const LEAD_WITH_GROUPS_NS: u64 = 30_000_000;
+/// The same on a computer that may do something else, too.
+const LEAD_UNHURRIED_NS: u64 = 50_000_000;
 
 /// What is done with a thread's share.
 type ShareDeed = Box<dyn Fn(u32, u64) -> io::Result<()> + Send + Sync>;
@@ -66,7 +68,12 @@ pub fn play(workload: &Arc<Workload>, options: Options) -> Result<Played> {
     }
     let runner = SeededRunner::new(Arc::clone(workload), seed);
     let stage = Arc::new(Stage::new(runner, Groups::make(&workload.groups)?, options));
-    let lead_ns = if workload.groups.is_empty() { LEAD_NS } else { LEAD_WITH_GROUPS_NS };
+    // Where the beginning does not count, it does not matter how long tasks slept before.
+    let lead_ns = match (count_from_ns.is_some(), workload.groups.is_empty()) {
+        (true, _) => LEAD_UNHURRIED_NS,
+        (false, true) => LEAD_NS,
+        (false, false) => LEAD_WITH_GROUPS_NS,
+    };
     start::line_up(&stage, lead_ns, period_ns)?;
     outside::begin(&stage, &workload.outside)?;
     if let Some(part) = part {

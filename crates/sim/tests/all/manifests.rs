@@ -125,7 +125,7 @@ fn steps_that_the_object_does_not_take_are_refused_by_name() {
         (
             "[[run]]\nsteps = [{ program = \"allocate\", keep = { x = \"at\" } }, \
              { write = \"x\", type = \"set\", value = 1 }]",
-            "program set: the object has no such type",
+            "type set: the object has no such type",
         ),
     ];
     for (manifest, expected) in cases {
