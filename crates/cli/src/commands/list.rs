@@ -87,5 +87,6 @@ fn third_party(as_json: bool) -> Result<Status, Error> {
         }
     }
     writeln!(out, "\nAn object of these needs no flag: `rota sim FILE.bpf.o WORKLOAD.json`.")?;
+    writeln!(out, "If its program is the scheduler, it is refused, with the reason.")?;
     Ok(Status::Done)
 }
