@@ -40,7 +40,9 @@ int on_switch(u64 *ctx)
 	if (to && begins_slice(next))
 		flags |= NEW_SLICE;
 	note_left(prev, next, flags & (OFF_SLEEP | OFF_EXIT));
-	if (from | to)
+	if (begins_idling(from, to, next))
+		flags |= IDLES;
+	if (from | to || flags & IDLES)
 		emit(REC_SWITCH, flags, from, to, slice_of(next));
 	if (old)
 		old->off_ns = bpf_ktime_get_ns(); /* not before the record */

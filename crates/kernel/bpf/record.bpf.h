@@ -58,6 +58,7 @@ enum record_kind {
 #define OFF_SLEEP 1 /* the previous task sleeps */
 #define OFF_EXIT  2 /* it is dead */
 #define NEW_SLICE 4 /* the next task begins a slice */
+#define IDLES	  8 /* the CPU has nothing to run now */
 
 /* Flags of REC_TASK. */
 #define IS_KTHREAD   1

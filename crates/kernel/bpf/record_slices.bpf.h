@@ -17,6 +17,7 @@ struct cpu_state {
 	u32 armed;
 	u32 found;
 	u32 owner_of_left;
+	bool unseen; /* since the last task that is recorded, others ran */
 };
 
 struct {
@@ -68,6 +69,23 @@ __kinline void note_left(const struct task_struct *prev, const struct task_struc
 	} else if (cpu->owner_of_left == pid) {
 		cpu->owner_of_left = 0;
 	}
+}
+
+/*
+ * Does the CPU idle after @from, a task that is recorded, or after others that followed one? A task
+ * that can go on leaves for nothing if its group is out of CPU time, for instance.
+ */
+__kinline bool begins_idling(u32 from, u32 to, const struct task_struct *next)
+{
+	u32 zero = 0, idle = !next->pid;
+	struct cpu_state *cpu = bpf_map_lookup_elem(&cpus, &zero);
+	bool known;
+
+	if (!cpu)
+		return false;
+	known = from || cpu->unseen;
+	cpu->unseen = known && !idle && !to;
+	return known && idle;
 }
 
 __kinline void arm(bool again)

@@ -122,11 +122,11 @@ fn others(
             }
             EventKind::Pick { pid, .. } if names.contains_key(&pid) => others.decided_ns = at_ns,
             EventKind::SwitchIn { .. } => others.begin(at_ns, played.period_ns),
-            // Whoever takes its place is not recorded, unless there is another event.
+            // What takes its place is not recorded, unless there is another event, as for an idle CPU.
             EventKind::SwitchOut { pid, why: OffCpu::Runnable } if names.contains_key(&pid) => {
                 others.begin(at_ns, played.period_ns);
             }
-            EventKind::SwitchOut { .. } => others.end(at_ns),
+            EventKind::SwitchOut { .. } | EventKind::Idle => others.end(at_ns),
             _ => {}
         }
     }

@@ -74,6 +74,24 @@ fn others_on_a_cpu_are_an_interruption() {
 }
 
 #[test]
+fn a_cpu_that_idles_after_a_task_that_can_go_on_has_no_others() {
+    // A group is out of CPU time: its task leaves, and the CPU idles till the next period.
+    let filtered = filter(&[
+        on_cpu(1000, enter(A)),
+        on_cpu(1010, out(A)),
+        on_cpu(1010, EventKind::Idle),
+        on_cpu(1100, enter(A)),
+        // One that is not recorded comes, and sleeps after 30 ns; A is elsewhere by then.
+        on_cpu(1150, out(A)),
+        on_cpu(1180, EventKind::Idle),
+        on_cpu(1300, enter(B)),
+        on_cpu(1400, out(B)),
+        on_cpu(1400, enter(A)),
+    ]);
+    assert_eq!(filtered.interruptions, [Interruption { cpu: 0, at_ns: 150, for_ns: 30 }]);
+}
+
+#[test]
 fn tasks_have_the_names_of_the_file_and_their_last_weight_at_the_start() {
     let named = |time_ns, weight| {
         let kind = EventKind::Task { pid: A, name: "short".into(), weight, instance_of: None };

@@ -147,6 +147,10 @@ pub enum EventKind {
         /// Why it stops.
         why: OffCpu,
     },
+    /// The event's CPU has nothing to run, though the task that just left it can go on (its group is
+    /// out of CPU time, or another CPU has taken it), or tasks that are not recorded were there. From
+    /// a kernel only.
+    Idle,
     /// A task moved between CPUs.
     Migrate {
         /// The task.
@@ -314,6 +318,7 @@ impl EventKind {
                 say(Field::Why, Value::Text(why.name()));
                 ("switch_out", Some(*pid))
             }
+            EventKind::Idle => ("idle", None),
             EventKind::Migrate { pid, from, to } => {
                 number(Field::FromCpu, u64::from(*from));
                 number(Field::ToCpu, u64::from(*to));

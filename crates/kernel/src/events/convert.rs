@@ -83,8 +83,12 @@ impl Converter {
             What::PolicyExit { kind, code, reason } => {
                 sink.event(&at.nowhere(EventKind::PolicyExit { kind, code, reason }));
             }
-            What::Switch { prev, left, next, new_slice, slice_ns } => {
+            What::Switch { prev, left, next, new_slice, idles, slice_ns } => {
                 self.leave(prev, left, at, sink);
+                // After a task that sleeps or has ended nothing else is to be expected.
+                if idles && (prev == 0 || left == Left::Runnable) {
+                    sink.event(&at.event(EventKind::Idle));
+                }
                 if next != 0 {
                     self.enter(next, at, sink);
                 }

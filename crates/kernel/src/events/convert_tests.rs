@@ -22,7 +22,12 @@ fn task(pid: u32, name: &str, was: Option<Was>) -> What {
 }
 
 fn switch(prev: u32, left: Left, next: u32) -> What {
-    What::Switch { prev, left, next, new_slice: next != 0, slice_ns: 5 }
+    What::Switch { prev, left, next, new_slice: next != 0, idles: false, slice_ns: 5 }
+}
+
+/// The CPU has nothing to run after that.
+fn switch_to_idle(prev: u32, left: Left) -> What {
+    What::Switch { prev, left, next: 0, new_slice: false, idles: true, slice_ns: 0 }
 }
 
 fn events(records: Vec<Record>) -> Vec<Event> {
@@ -109,6 +114,21 @@ fn what_tasks_did_at_the_beginning_counts_unless_they_changed_since() {
         named(3, 9, "c"),
     ];
     assert_eq!(found, expected);
+}
+
+#[test]
+fn a_cpu_that_idles_is_told_where_another_task_could_have_come() {
+    let found = events(vec![
+        record(1001, 0, task(7, "a", Some(Was::Running))),
+        record(1002, 0, switch_to_idle(7, Left::Runnable)),
+        record(1003, 0, switch(0, Left::Runnable, 7)),
+        record(1004, 0, switch(7, Left::Runnable, 0)),
+        record(1005, 0, switch_to_idle(0, Left::Runnable)),
+        record(1006, 0, switch(0, Left::Runnable, 7)),
+        record(1007, 0, switch_to_idle(7, Left::Sleep)),
+    ]);
+    let idle: Vec<_> = found.iter().filter(|e| e.kind == EventKind::Idle).collect();
+    assert_eq!(idle, [&on(0, 2, EventKind::Idle), &on(0, 5, EventKind::Idle)]);
 }
 
 #[test]

@@ -12,6 +12,7 @@ const MESSAGE: (usize, usize) = (96, 160);
 const OFF_SLEEP: u16 = 1;
 const OFF_EXIT: u16 = 2;
 const NEW_SLICE: u16 = 4;
+const IDLES: u16 = 8;
 
 const IS_KTHREAD: u16 = 1;
 const WAS_RUNNING: u16 = 2;
@@ -61,7 +62,7 @@ pub(crate) struct Properties {
 /// The kinds of record. A task 0 is the idle task, or one that is not recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum What {
-    Switch { prev: u32, left: Left, next: u32, new_slice: bool, slice_ns: u64 },
+    Switch { prev: u32, left: Left, next: u32, new_slice: bool, idles: bool, slice_ns: u64 },
     Wakeup { pid: u32, waker: u32 },
     Fork { pid: u32, parent: u32 },
     Exit { pid: u32 },
@@ -100,6 +101,7 @@ impl Record {
                 },
                 next: b,
                 new_slice: flags & NEW_SLICE != 0,
+                idles: flags & IDLES != 0,
                 slice_ns: c,
             },
             2 => What::Wakeup { pid: a, waker: b },
@@ -167,11 +169,14 @@ mod tests {
 
     #[test]
     fn a_switch_tells_why_the_old_task_left() {
-        for (flags, left, new_slice) in
-            [(0, Left::Runnable, false), (5, Left::Sleep, true), (2, Left::Exit, false)]
-        {
+        for (flags, left, new_slice, idles) in [
+            (0, Left::Runnable, false, false),
+            (5, Left::Sleep, true, false),
+            (2, Left::Exit, false, false),
+            (8, Left::Runnable, false, true),
+        ] {
             let record = Record::decode(&plain(1, flags, 8, 9, 1 << 40)).expect("a record");
-            let what = What::Switch { prev: 8, left, next: 9, new_slice, slice_ns: 1 << 40 };
+            let what = What::Switch { prev: 8, left, next: 9, new_slice, idles, slice_ns: 1 << 40 };
             assert_eq!(record, Record { time_ns: 7, cpu: 3, what });
         }
     }
