@@ -135,7 +135,7 @@ static u64 imbalance_of(u32 cpu)
 	return (out < in ? out : in) / FULL;
 }
 
-static void note_fit(u32 slot, u32 cpu);
+static bool fits(u32 slot, u32 cpu);
 
 /* How often it was in vain. (nr_balance_failed) */
 static u32 failed_at(u32 cpu)
@@ -153,12 +153,14 @@ static bool can_move(u32 slot, u32 cpu, u64 now)
 	const struct client *c = client_at(slot);
 	u32 failed = failed_at(cpu), hot = has_domains() ? look.hot_from : NICE_TRIES + 1;
 
-	if (!c->waits || (c->delayed && survey.left) || !slot_may_use(slot, cpu))
+	if (c->delayed && (has_domains() ? look.moves != MOVES_LOAD : survey.left))
 		return false;
 	if (are_limited() && is_throttled_on(slot, cpu))
 		return false;
 	if (!failed && !no_place_lag && queue_at(queue_for(c->own.group, cpu))->nr &&
 	    !is_eligible(c))
+		return false;
+	if (!(has_domains() ? fits(slot, cpu) : slot_may_use(slot, cpu)) || !c->waits)
 		return false;
 	return failed >= hot || is_idle_task(c) || !c->stopped_at ||
 	       now - c->stopped_at >= MIGRATION_COST_NS;
@@ -171,13 +173,10 @@ __kinline void consider(u32 slot, u32 cpu, u64 now)
 	u64 load = max_s64(load_there(flat_load(slot, load_of(slot, now)), from, now), 1);
 	u64 counts;
 
-	if (has_domains()) {
-		note_fit(slot, cpu);
-		if (look.moves == MOVES_USE)
-			load = max_s64(average_of(slot)->used, average_of(slot)->expected);
-	}
+	if (has_domains() && look.moves == MOVES_USE)
+		load = max_s64(average_of(slot)->used, average_of(slot)->expected);
 	counts = load >> (failed_at(cpu) & 31);
-	survey.moves = (survey.left || counts <= survey.imbalance) && can_move(slot, cpu, now);
+	survey.moves = can_move(slot, cpu, now) && (survey.left || counts <= survey.imbalance);
 	if (survey.moves) {
 		charge_clock(queue_of(from)->running, now);
 		queue_of(from)->gives_way |= notices_in(client_at(slot)->own.around);
@@ -188,8 +187,6 @@ __kinline void consider(u32 slot, u32 cpu, u64 now)
 		stats.pulls++;
 		survey.imbalance = max_s64(0, survey.imbalance - load);
 		survey.left -= is_less(0, survey.left);
-		if (has_domains() && look.newly_idle)
-			survey.left = survey.imbalance = 0;
 		survey.moved = slot;
 		return;
 	}
@@ -226,11 +223,14 @@ static __attribute__((noinline)) void move_from_busiest(u32 cpu, u64 now)
 		if (nr_there(from) < 2 || !(survey.left | survey.imbalance))
 			break;
 		consider(slot, cpu, now);
+		if (has_domains() && look.newly_idle && survey.moved)
+			break;
 		slot = newer;
 	}
 	let_come(cpu);
 }
 
+#include "eevdf_domains_tied.bpf.h"
 #include "eevdf_domains_pull.bpf.h"
 
 /*

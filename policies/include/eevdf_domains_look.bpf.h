@@ -13,6 +13,8 @@ enum moves {
 	MOVES_TASKS,
 };
 
+#define CPU_WORDS (MAX_CPUS / 64)
+
 /* What one look at a domain found, in memory as struct survey. (lb_env, sd_lb_stats) */
 struct look {
 	struct group_stats one, local, busiest;
@@ -24,6 +26,11 @@ struct look {
 	bool idle, newly_idle; /* the CPU */
 	bool some_fit;	       /* tasks that the CPU may run (not LBF_ALL_PINNED) */
 	bool some_tied;	       /* tasks that it may not (LBF_SOME_PINNED) */
+	u32 to;		       /* CPU that tasks go to: it, or one of its group (dst_cpu) */
+	u32 next_to;	/* CPU + 1 that a tied task could go to (new_dst_cpu, LBF_DST_PINNED) */
+	u32 came;	/* the last task that it pulled itself; 0: none */
+	bool elsewhere; /* others of its group got some */
+	u64 others[CPU_WORDS]; /* of its group that can (dst_grpmask, less those that had a turn) */
 };
 
 struct look look;

@@ -89,15 +89,6 @@ FOLLOWED_ONCE u32 level_above(u32 level, u32 cpu)
 	return NR_LEVELS;
 }
 
-/* (can_migrate_task, of its CPUs) */
-static void note_fit(u32 slot, u32 cpu)
-{
-	bool fits = slot_may_use(slot, cpu);
-
-	look.some_fit |= fits;
-	look.some_tied |= !fits;
-}
-
 /* The running task of the busiest CPU is to come. False: it may not. (need_active_balance) */
 static __attribute__((noinline)) bool send_for_running(u32 cpu, u32 level)
 {
@@ -115,14 +106,13 @@ static __attribute__((noinline)) bool send_for_running(u32 cpu, u32 level)
 }
 
 /* Looks for the busiest CPU and takes tasks from it; if it has none to give, from another one. */
-static void pull_at(u32 cpu, u32 level, u64 now)
+static void pull_at(u32 cpu, u32 level, u32 above, u64 now)
 {
 	u32 n;
 
 	look.pass++;
 	for (n = fresh_start(); n < MOST_PASSES && can_loop(); n++) {
-		look.some_fit = look.some_tied = false;
-		survey.moved = 0;
+		look.some_fit = false;
 		look_at_groups(cpu, level, now);
 		measure_imbalance(cpu, level);
 		survey.busiest = 0;
@@ -132,10 +122,20 @@ static void pull_at(u32 cpu, u32 level, u64 now)
 			return;
 		if (queue_of(survey.busiest - 1)->nr < 2)
 			return;
-		move_from_busiest(cpu, now);
+		move_to_group(cpu, level, now);
+		if (above < NR_LEVELS && look.some_tied && survey.left | survey.imbalance)
+			*kept_of(above, cpu) = 1;
 		if (look.some_fit)
 			return;
 		left_out[INDEX(survey.busiest - 1, MAX_CPUS)] = look.pass;
+		/*
+		 * Those of its group had their turn, too. In the kernel the last one looks for the
+		 * next busiest if it is the one that balances then.
+		 */
+		if (look.to != cpu) {
+			turn_of(cpu)->goes_on = false;
+			break;
+		}
 	}
 	survey.busiest = 0;
 }
@@ -145,13 +145,12 @@ static void note_outcome(u32 cpu, u32 level, u32 above)
 {
 	u32 weight = span_of(level, cpu)->weight, most;
 	struct domain *d = domain_of(level, cpu);
+	bool moved = look.came || look.elsewhere;
 
 	if (survey.busiest) {
-		if (above < NR_LEVELS && look.some_tied && survey.left | survey.imbalance)
-			*kept_of(above, cpu) = 1;
-		d->failed = survey.moved ? 0 : d->failed + !look.newly_idle;
+		d->failed = moved ? 0 : d->failed + !look.newly_idle;
 		look.failed = d->failed;
-		if (survey.moved || send_for_running(cpu, level)) {
+		if (moved || send_for_running(cpu, level)) {
 			d->interval_ms = weight;
 			return;
 		}
@@ -169,7 +168,8 @@ static void note_outcome(u32 cpu, u32 level, u32 above)
 FOLLOWED_ONCE u32 balance_level(u32 cpu, u32 level, u64 now)
 {
 	struct turn *t = turn_of(cpu);
-	u32 above = level_above(level, cpu), moved;
+	u32 above = level_above(level, cpu), came;
+	bool elsewhere;
 
 	t->goes_on = t->newly_idle || should_balance(cpu, level);
 	bpf_spin_lock(&lock);
@@ -177,17 +177,26 @@ FOLLOWED_ONCE u32 balance_level(u32 cpu, u32 level, u64 now)
 	look.newly_idle = t->newly_idle;
 	survey.moved = survey.busiest = 0;
 	look.some_fit = true;
-	look.some_tied = false;
+	look.some_tied = look.elsewhere = false;
+	look.to = cpu;
+	look.came = 0;
 	look.failed = domain_of(level, cpu)->failed;
 	look.hot_from = hot_from(level);
-	if (t->goes_on)
-		pull_at(cpu, level, now);
-	if (t->goes_on && !look.newly_idle && is_cache(level, cpu))
-		count_to_scan_in(cpu, level);
+	if (t->goes_on) {
+		note_others(cpu, level);
+		pull_at(cpu, level, above, now);
+		if (!look.newly_idle && is_cache(level, cpu))
+			count_to_scan_in(cpu, level);
+	}
 	note_outcome(cpu, level, above);
-	moved = survey.moved;
+	if (look.elsewhere)
+		decide_calls(cpu, level);
+	came = look.came;
+	elsewhere = look.elsewhere;
 	bpf_spin_unlock(&lock);
-	return moved;
+	if (elsewhere)
+		call_group(cpu, level);
+	return came;
 }
 
 /* Is it worth while, or time, to balance at this level? */

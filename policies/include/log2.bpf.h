@@ -12,6 +12,8 @@
 #ifndef ROTA_LOG2_BPF_H
 #define ROTA_LOG2_BPF_H
 
+#include "bits.bpf.h"
+
 #define LOG2_BITS 32	     /* of the fraction */
 #define LOG2_E	  1549082005 /* 1 / ln 2, times 2^30 */
 #define A_THIRD	  0x55555555 /* of 2^32 */
@@ -64,30 +66,6 @@ const u64 log2_of_inverse[128] = {
 	0x0f504a3aed3, 0x0f6805a43c4, 0x0f7fa8c044d, 0x0f9733c0b1c, 0x0faea6d67ae, 0x0fc60231daa,
 	0x0fdd4602cdd, 0x0ff47278af6,
 };
-
-/*
- * Ones from the highest bit down, times this de Bruijn number, have the place of that bit in
- * their upper six bits. Without a branch: a verifier would go through all that follows for both
- * of its ways.
- */
-#define DE_BRUIJN 0x03f79d71b4cb0a89ull
-
-const u8 log2_place[64] = {
-	0,  47, 1,  56, 48, 27, 2,  60, 57, 49, 41, 37, 28, 16, 3,  61, 54, 58, 35, 52, 50, 42,
-	21, 44, 38, 32, 29, 23, 17, 11, 4,  62, 46, 55, 26, 59, 40, 36, 15, 53, 34, 51, 20, 43,
-	31, 22, 10, 45, 25, 39, 14, 33, 19, 30, 9,  24, 13, 18, 8,  12, 7,  6,	5,  63,
-};
-
-__kinline u32 highest_bit(u64 x)
-{
-	x |= x >> 1;
-	x |= x >> 2;
-	x |= x >> 4;
-	x |= x >> 8;
-	x |= x >> 16;
-	x |= x >> 32;
-	return log2_place[x * DE_BRUIJN >> 58];
-}
 
 /* Of @x from 1 to 2^63; of 0 as of 1. */
 static __attribute__((noinline)) s64 log2_of(u64 x)

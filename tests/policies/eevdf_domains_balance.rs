@@ -70,6 +70,60 @@ fn tasks_that_wait_leave_for_another_cache() {
     assert_eq!(places.len(), 6);
 }
 
+/// Endless tasks that work 1 ms on the first CPU, and then may use the others, too.
+fn tied_to(cpus: &[&str], ms: u64) -> Tape {
+    let task = |(at, cpus): (usize, &&str)| {
+        let first = &cpus[..1];
+        format!(
+            r#""t{at}": {{"loop": 1, "phases": {{"at_first": {{"cpus": [{first}], "run": 1000}},
+            "then": {{"cpus": [{cpus}], "run": 1000000}}}}}}"#
+        )
+    };
+    let tasks: Vec<String> = cpus.iter().enumerate().map(task).collect();
+    let load = format!(r#"{{"tasks": {{{}}}}}"#, tasks.join(", "));
+    run_on((8, "llc=4"), &[], &load, ms).1
+}
+
+/// When the first and the second of them came onto a CPU, in ms and in order.
+fn came(tape: &Tape, cpu: u32) -> Vec<(u32, u64)> {
+    let first = |pid| {
+        let starts = tape.starts(1001 + pid);
+        starts.iter().find(|(_, at)| *at == cpu).map(|(ns, _)| (pid, ns / MS))
+    };
+    (0..2).filter_map(first).collect()
+}
+
+#[test]
+fn a_tied_task_goes_to_the_cpu_of_the_group_that_it_may_use() {
+    // CPU 4 is the first idle one of the second cache, and balances for all of it, at 4 ms and
+    // each 8 ms. At 4 ms the first task runs, may use 6, and cannot be moved as it runs; the second
+    // did not run yet and is tied to CPU 0. Turns are of 8 ms: at 12 ms the first waits since 8, is
+    // not hot, and cannot go to CPU 4, but to 6. (can_migrate_task: LBF_DST_PINNED)
+    let tape = tied_to(&["0, 6", "0, 6"], 60);
+    assert_eq!(came(&tape, 6), [(0, 12)]);
+}
+
+#[test]
+fn of_several_cpus_that_a_tied_task_may_use_it_goes_to_the_first() {
+    // (cpumask_first_and_and)
+    let tape = tied_to(&["0, 5, 7", "0, 5, 7"], 60);
+    assert_eq!((came(&tape, 5), came(&tape, 7)), (vec![(0, 12)], vec![]));
+}
+
+#[test]
+fn a_tied_task_waits_at_a_busy_cpu_of_the_group() {
+    // A fourth task has CPU 6, in requests of 6 ms that end at ticks: at 8, 16, 24 and 32 ms. CPU 4
+    // balances both caches. At 4 ms the first task runs and is owed nothing, with which it would not
+    // go to a busy CPU yet; the others are tied, so the interval of 8 ms doubles. At 20 ms the third
+    // runs and is owed time: it could go if it did not run, so that was in vain (nr_balance_failed),
+    // and the interval is 8 ms again. At 28 ms it does not matter what they are owed, and the second
+    // waits for longest, since 16 ms.
+    let tape = tied_to(&["0, 6", "0, 6", "0, 6", "6"], 40);
+    assert_eq!(came(&tape, 6), [(1, 32)]);
+    // So it is on CPU 0 no more when the others have had their second turns there.
+    assert!(tape.starts(1002).iter().all(|(ns, cpu)| *cpu == 6 || *ns < 28 * MS));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
     #[test]
