@@ -19,8 +19,8 @@ u32 parts_used, free_part;
 
 #define MOST_CHANGED NR_QUEUES /* each is in it once */
 
-u32 changed_parts[MOST_CHANGED];
-u32 nr_changed;
+u32 changed_parts[MOST_CHANGED]; /* a ring, in the order in which they did */
+u32 first_changed, nr_changed;
 
 static u32 *part_of(u32 group, u32 cpu)
 {
@@ -206,7 +206,7 @@ static void changed(u32 part)
 	if (!part || c->own.changed)
 		return;
 	c->own.changed = true;
-	changed_parts[nr_changed % MOST_CHANGED] = part;
+	changed_parts[(first_changed + nr_changed) % MOST_CHANGED] = part;
 	nr_changed++;
 }
 
@@ -255,19 +255,29 @@ static void settle_part(u32 part)
 {
 	struct client *c = client_at(part);
 	struct entity_queue *q = queue_at(c->own.mine);
+	bool comes = q->nr && (!c->home || c->delayed);
+	bool goes = !q->nr && c->home && (!c->delayed || c->own.is_paid);
+	u32 weight;
 
 	age_group_queue(q);
 	load_of(part, time_now);
+	weight = weight_of_part(part);
+	if (q->nr && (q->root || q->curr))
+		c->own.slice_ns = least_slice(q, 1ll << 61);
+	/* One that stays keeps its place among those with the same deadline. */
+	if (!comes && !goes && weight == c->weight &&
+	    c->waits == (c->home && queue_around(c)->curr != part)) {
+		if (c->waits)
+			tree_renew_notes_up(part);
+		return;
+	}
 	if (c->waits)
 		tree_remove(tree_of(part), part);
-	if (q->nr) {
-		if (q->root || q->curr)
-			c->own.slice_ns = least_slice(q, 1ll << 61);
-		reweigh(part, weight_of_part(part));
-	}
-	if (q->nr && (!c->home || c->delayed))
+	if (q->nr)
+		reweigh(part, weight);
+	if (comes)
 		part_comes(part);
-	else if (!q->nr && c->home && (!c->delayed || c->own.is_paid))
+	else if (goes)
 		part_goes(part);
 	c->waits = c->home && queue_around(c)->curr != part;
 	if (c->waits)
@@ -276,15 +286,17 @@ static void settle_part(u32 part)
 
 /*
  * Parts of which the queues have changed follow that, and those above them. Later, and in a loop,
- * not where it happens: a verifier goes through all of it wherever it is called.
+ * not where it happens: a verifier goes through all of it wherever it is called. What came first is
+ * placed first: of equal deadlines its is the earlier one.
  */
 static __attribute__((noinline)) void settle(void)
 {
 	u32 part;
 
 	while (nr_changed && can_loop()) {
+		part = changed_parts[first_changed % MOST_CHANGED];
+		first_changed++;
 		nr_changed--;
-		part = changed_parts[nr_changed % MOST_CHANGED];
 		client_at(part)->own.changed = false;
 		settle_part(part);
 		changed(above(part));

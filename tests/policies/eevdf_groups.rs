@@ -30,6 +30,19 @@ fn groups_with_a_task_each_are_picked_as_tasks_of_their_weights_would_be() {
 }
 
 #[test]
+fn groups_that_come_at_once_run_in_the_order_of_coming() {
+    // Their parts have the same deadline, and of those the first one in the tree runs, which came
+    // first (entity_before). The fourth group's task comes at once, too, and a second one of the
+    // first group, which leaves that group's place as it is.
+    let set = [("base_slice_ns", "6000000"), ("no_place_deadline_initial", "true")];
+    let tasks = ["A", "B", "C", "D"].map(|name| hogs(name, 1, &format!("/{name}"), 100));
+    let tasks = [tasks.join(", "), hogs("E", 1, "/A", 100)].join(", ");
+    let tape = run_for("eevdf", 1, &set, (&tasks, ""), 60);
+    // Ten turns of 6 ms; those of the first group are its two tasks' in turn.
+    assert_eq!(letters(&tape), "ABCDEBCDAB");
+}
+
+#[test]
 fn weights_of_ten_to_one_hold_on_one_cpu_and_on_several() {
     // Four tasks of each, three levels deep. Of 4 CPUs the lighter group's can have no more than
     // one each: 1/11 and 10/11 of all, as each CPU has one of each group.
