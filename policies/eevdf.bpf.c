@@ -165,13 +165,16 @@ static bool is_lazy(void)
 	return !preempt_full;
 }
 
-/* They compete where their groups meet. (wakeup_preempt_fair) */
+/*
+ * They compete where their groups meet. What has the CPU there was charged, and yields if it has
+ * had what protects it, whichever is picked then. (wakeup_preempt_fair, update_curr)
+ */
 static bool preempts(u32 cpu, u32 slot, bool comes_first_time)
 {
 	struct cpu_queue *q = queue_of(cpu);
 	u32 other = q->running, task = slot, index, picked;
 	struct client *running, *c;
-	bool runs_idle, comes_idle;
+	bool runs_idle, comes_idle, over;
 	s64 until;
 
 	settle_changed();
@@ -193,9 +196,12 @@ static bool preempts(u32 cpu, u32 slot, bool comes_first_time)
 		if (runs_idle != comes_idle || is_batch_or_idle(client_at(task)))
 			return false;
 	}
-	q->own.cancels = !no_preempt_short && c->own.slice_ns < running->own.slice_ns;
-	if (no_wakeup_preemption || (comes_first_time && !q->own.cancels))
+	if (no_wakeup_preemption)
 		return false;
+	over = notices_in(index);
+	q->own.cancels = !no_preempt_short && c->own.slice_ns < running->own.slice_ns;
+	if (comes_first_time && !q->own.cancels)
+		return over;
 	picked = earliest_in(index, cpu, other);
 	if (client_at(picked)->delayed)
 		picked = pick_awake_in(index, cpu, other);
@@ -210,7 +216,7 @@ static bool preempts(u32 cpu, u32 slot, bool comes_first_time)
 		until += running->vruntime;
 		running->own.protected_to = min_s64(running->own.protected_to, until);
 	}
-	return false;
+	return over;
 }
 
 s32 BPF_STRUCT_OPS(eevdf_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)

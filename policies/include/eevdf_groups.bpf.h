@@ -53,7 +53,8 @@ static void count_load(struct entity_queue *q)
 	q->counted_at = time_now;
 }
 
-/* Its group hears of it once in a period of 2^20 ns. (update_cfs_rq_load_avg, ___update_load_sum) */
+/* Its group hears of it once in a period of 2^20 ns. (update_cfs_rq_load_avg, ___update_load_sum)
+ */
 static __attribute__((noinline)) void age_group_queue(struct entity_queue *q)
 {
 	u64 ns = age_at(time_now, q->aged_at), begins = (time_now ^ q->aged_at) >> 20;

@@ -2,6 +2,7 @@
 //! Groups under `eevdf`: they compete level by level, as in Linux 7.2. Parts and sequences are
 //! calculated by hand; times are on ideal CPUs.
 
+use crate::common::eevdf::{run, MS};
 use crate::common::groups::{expect, hogs, parts, run_for};
 use crate::common::hosted::letters;
 use crate::common::plan::cases;
@@ -40,6 +41,28 @@ fn groups_that_come_at_once_run_in_the_order_of_coming() {
     let tape = run_for("eevdf", 1, &set, (&tasks, ""), 60);
     // Ten turns of 6 ms; those of the first group are its two tasks' in turn.
     assert_eq!(letters(&tape), "ABCDEBCDAB");
+}
+
+#[test]
+fn a_task_that_wakes_up_ends_the_turn_of_a_group_that_has_had_it() {
+    // Turns of 8 ms, requests of 6. /a weighs four times what /b does. A runs from 0, C of /b from 8
+    // to 16: its group is ahead then, at 8 of V = (4 × 2 + 8) / 5 = 3.2 ms, till /a has had 32 ms.
+    // B runs from 16; at 23 ms s wakes up in /b, for which no turn follows; but where the groups
+    // meet /a is found to have had its 6 ms, so a pick follows. /a still goes first, at 3.75 ms, and
+    // in it D, which has had nothing: not at the tick at 24 ms.
+    let tasks = [
+        hogs("A", 1, "/a", 400),
+        hogs("B", 1, "/a", 400),
+        hogs("D", 1, "/a", 400),
+        hogs("C", 1, "/b", 100),
+        r#""s": {"delay": 23000, "run": 1000, "taskgroup": {"path": "/b", "cpu.weight": 100}}"#
+            .into(),
+    ];
+    let load = format!(r#"{{"tasks": {{{}}}}}"#, tasks.join(", "));
+    let tape = run(1, &[], &load, 30).1;
+    // In the order of the file.
+    let first = |nr: u32| tape.starts(1001 + nr)[0].0 / MS;
+    assert_eq!([0, 1, 2, 3].map(first), [0, 16, 23, 8]);
 }
 
 #[test]
