@@ -35,6 +35,9 @@ const volatile u32 rota_distances[NR_LEVELS];
 
 const volatile bool work_conserving
 	help_text("no task waits while a CPU that it may use is idle; not as Linux");
+const volatile bool tied_stay
+	help_text("what the CPU that balances may not run goes to no other of its group")
+	in_kernel(true); /* too much for its verifier */
 const volatile bool no_domains
 	help_text("all CPUs balance in one domain, whatever cores, caches and nodes they share");
 

@@ -20,6 +20,7 @@ struct look {
 	struct group_stats one, local, busiest;
 	u64 load, used, can; /* of all CPUs */
 	u32 pass;	     /* this look's number */
+	u32 passes;	     /* busiest CPUs that it found */
 	u32 moves;
 	u32 failed;	       /* times that the domain was balanced in vain */
 	u32 hot_from;	       /* in vain, and then hot tasks are moved, too */

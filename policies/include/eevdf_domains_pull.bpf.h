@@ -105,24 +105,43 @@ static __attribute__((noinline)) bool send_for_running(u32 cpu, u32 level)
 	return true;
 }
 
-/* Looks for the busiest CPU and takes tasks from it; if it has none to give, from another one. */
+/* The CPU to take from. False: there is none. */
+static bool find_source(u32 cpu, u32 level, u64 now)
+{
+	look.some_fit = false;
+	look_at_groups(cpu, level, now);
+	measure_imbalance(cpu, level);
+	survey.busiest = 0;
+	if (survey.left | survey.imbalance)
+		find_busiest_cpu();
+	return survey.busiest && queue_of(survey.busiest - 1)->nr > 1;
+}
+
+/*
+ * Looks for the busiest CPU and takes tasks from it: those that this CPU may run, then those that
+ * others of its group may, CPU by CPU. If it has none to give, it takes from another one.
+ */
 static void pull_at(u32 cpu, u32 level, u32 above, u64 now)
 {
-	u32 n;
+	u32 n, most = tied_stay ? MOST_PASSES : nr_places + MOST_PASSES;
 
 	look.pass++;
-	for (n = fresh_start(); n < MOST_PASSES && can_loop(); n++) {
-		look.some_fit = false;
-		look_at_groups(cpu, level, now);
-		measure_imbalance(cpu, level);
-		survey.busiest = 0;
-		if (survey.left | survey.imbalance)
-			find_busiest_cpu();
-		if (!survey.busiest)
+	look.passes = 0;
+	for (n = fresh_start(); n < most && can_loop(); n++) {
+		if (!tied_stay && look.next_to) {
+			go_on_to_next();
+			charge_clock(queue_of(look.to)->running, now);
+		} else if (!tied_stay && ++look.passes > MOST_PASSES) {
+			break;
+		} else if (!find_source(cpu, level, now)) {
 			return;
-		if (queue_of(survey.busiest - 1)->nr < 2)
-			return;
-		move_to_group(cpu, level, now);
+		}
+		look.next_to = survey.moved = 0;
+		move_from_busiest(tied_stay ? cpu : look.to, now);
+		note_came(cpu);
+		if (has_next_to())
+			continue;
+		look.next_to = 0;
 		if (above < NR_LEVELS && look.some_tied && survey.left | survey.imbalance)
 			*kept_of(above, cpu) = 1;
 		if (look.some_fit)
@@ -132,7 +151,7 @@ static void pull_at(u32 cpu, u32 level, u32 above, u64 now)
 		 * Those of its group had their turn, too. In the kernel the last one looks for the
 		 * next busiest if it is the one that balances then.
 		 */
-		if (look.to != cpu) {
+		if (!tied_stay && look.to != cpu) {
 			turn_of(cpu)->goes_on = false;
 			break;
 		}
@@ -145,7 +164,7 @@ static void note_outcome(u32 cpu, u32 level, u32 above)
 {
 	u32 weight = span_of(level, cpu)->weight, most;
 	struct domain *d = domain_of(level, cpu);
-	bool moved = look.came || look.elsewhere;
+	bool moved = look.came || (!tied_stay && look.elsewhere);
 
 	if (survey.busiest) {
 		d->failed = moved ? 0 : d->failed + !look.newly_idle;
@@ -179,22 +198,21 @@ FOLLOWED_ONCE u32 balance_level(u32 cpu, u32 level, u64 now)
 	look.some_fit = true;
 	look.some_tied = look.elsewhere = false;
 	look.to = cpu;
-	look.came = 0;
+	look.came = look.next_to = 0;
 	look.failed = domain_of(level, cpu)->failed;
 	look.hot_from = hot_from(level);
 	if (t->goes_on) {
-		note_others(cpu, level);
+		if (!tied_stay)
+			note_others(cpu, level);
 		pull_at(cpu, level, above, now);
 		if (!look.newly_idle && is_cache(level, cpu))
 			count_to_scan_in(cpu, level);
 	}
 	note_outcome(cpu, level, above);
-	if (look.elsewhere)
-		decide_calls(cpu, level);
 	came = look.came;
 	elsewhere = look.elsewhere;
 	bpf_spin_unlock(&lock);
-	if (elsewhere)
+	if (!tied_stay && elsewhere)
 		call_group(cpu, level);
 	return came;
 }

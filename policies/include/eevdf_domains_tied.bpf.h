@@ -8,36 +8,39 @@
 
 #include "bits.bpf.h"
 
-/* What is to be done about a CPU that tasks came to. */
-enum call {
-	CALL_NOT,
-	CALL_IDLE,
-	CALL_PREEMPT,
-};
+/*
+ * The last task that came to a CPU, for which another one looked, until that CPU has seen to it: a
+ * busy one at its next tick. (attach_task: the kernel decides at once, and does it at the tick)
+ */
+u32 came_to[MAX_CPUS];
 
-u32 came_to[MAX_CPUS]; /* the last task that came there, for which another CPU looked */
-u8 calls[MAX_CPUS];    /* enum call */
-
-static bool notices(u32 cpu, u32 slot);
-static bool preempts(u32 cpu, u32 slot, bool comes_first_time);
 static bool is_lazy(void);
 
 /* May it go there? If not, to another CPU of that group? (can_migrate_task) */
 static bool fits(u32 slot, u32 cpu)
 {
-	u64 both;
-	u32 n;
+	u64 all, found = fresh_long();
+	u32 n, base = fresh_start();
 
 	if (slot_may_use(slot, cpu)) {
 		look.some_fit = true;
 		return true;
 	}
 	look.some_tied = true;
-	for (n = fresh_start(); n < CPU_WORDS && !look.next_to && can_loop(); n++) {
-		both = look.others[INDEX(n, CPU_WORDS)];
-		both &= slot_cpus[slot & SLOT_MASK][INDEX(n, CPU_WORDS)];
-		look.next_to = both ? 64 * n + lowest_bit(both) + 1 : 0;
+	if (tied_stay || look.next_to)
+		return false;
+	/* Backwards, so that the first remains, and without a branch. */
+#pragma unroll
+	for (n = 0; n < CPU_WORDS; n++) {
+		u32 word = CPU_WORDS - 1 - n;
+		u64 mask;
+
+		all = look.others[word] & slot_cpus[slot & SLOT_MASK][word];
+		mask = -is_less(0, all);
+		found += (all - found) & mask;
+		base += (64 * word - base) & (u32)mask;
 	}
+	look.next_to = (base + lowest_bit(found) + 1) * (u32)is_less(0, found);
 	return false;
 }
 
@@ -51,8 +54,7 @@ static __attribute__((noinline)) void note_others(u32 cpu, u32 level)
 {
 	u32 n, other, first = group_first(level, cpu);
 
-	for (n = fresh_start(); n < CPU_WORDS && can_loop(); n++)
-		look.others[INDEX(n, CPU_WORDS)] = 0;
+	__builtin_memset(look.others, 0, sizeof(look.others));
 	for (n = fresh_start(); n < group_weight(level, cpu) && !look.newly_idle && can_loop();
 	     n++) {
 		other = cpu_at(first + n);
@@ -63,76 +65,59 @@ static __attribute__((noinline)) void note_others(u32 cpu, u32 level)
 /* What came to the CPU that tasks go to. */
 static void note_came(u32 cpu)
 {
-	if (look.to == cpu) {
+	if (tied_stay || look.to == cpu) {
 		look.came = survey.moved;
 		return;
 	}
-	look.elsewhere |= survey.moved != 0;
+	if (!survey.moved)
+		return;
+	look.elsewhere = true;
 	came_to[INDEX(look.to, MAX_CPUS)] = survey.moved;
 }
 
-/*
- * Takes tasks from the busiest CPU; then, while there is more to take, those that this one may not
- * run but others of its group may, CPU by CPU. (more_balance of sched_balance_rq)
- */
-__kinline void move_to_group(u32 cpu, u32 level, u64 now)
+/* There is more to take, and others of its group may run what this one may not. */
+static bool has_next_to(void)
 {
-	u32 n;
-
-	for (n = fresh_start(); n < group_weight(level, cpu) && can_loop(); n++) {
-		look.next_to = survey.moved = 0;
-		if (look.to != cpu)
-			charge_clock(queue_of(look.to)->running, now);
-		move_from_busiest(look.to, now);
-		note_came(cpu);
-		if (!look.next_to || !(survey.left | survey.imbalance))
-			return;
-		left_out[INDEX(look.to, MAX_CPUS)] = look.pass;
-		*word_of_others(look.to) &= ~(1ull << look.to % 64);
-		look.to = look.next_to - 1;
-	}
+	return !tied_stay && look.next_to && survey.left | survey.imbalance;
 }
 
-/* What comes of the tasks that others of the group got. (attach_task, wakeup_preempt) */
-__kinline void decide_calls(u32 cpu, u32 level)
+/* (more_balance of sched_balance_rq) */
+static void go_on_to_next(void)
 {
-	u32 n, other, slot, first = group_first(level, cpu);
-	struct cpu_queue *q;
-	bool preempt;
-
-	for (n = fresh_start(); n < group_weight(level, cpu) && can_loop(); n++) {
-		other = INDEX(cpu_at(first + n), MAX_CPUS);
-		slot = came_to[other];
-		if (!slot)
-			continue;
-		came_to[other] = 0;
-		q = queue_of(other);
-		if (!q->running) {
-			calls[other] = CALL_IDLE;
-			continue;
-		}
-		preempt = notices(other, slot);
-		preempt |= preempts(other, slot, false);
-		q->gives_way |= preempt;
-		if (preempt && !is_lazy())
-			calls[other] = CALL_PREEMPT;
-	}
+	left_out[INDEX(look.to, MAX_CPUS)] = look.pass;
+	*word_of_others(look.to) &= ~(1ull << look.to % 64);
+	look.to = look.next_to - 1;
 }
 
-/* Without the lock. */
+/* Others of the group that got some hear of it. Without the lock. (wakeup_preempt) */
 static __attribute__((noinline)) void call_group(u32 cpu, u32 level)
 {
-	u32 n, other, call, first = group_first(level, cpu);
+	u32 n, other, first = group_first(level, cpu);
 
 	for (n = fresh_start(); n < group_weight(level, cpu) && can_loop(); n++) {
 		other = INDEX(cpu_at(first + n), MAX_CPUS);
-		call = calls[other];
-		calls[other] = CALL_NOT;
-		if (call == CALL_IDLE)
-			scx_bpf_test_and_clear_cpu_idle(other);
-		if (call)
-			scx_bpf_kick_cpu(other, call == CALL_IDLE ? KICK_PLAIN : KICK_PREEMPT);
+		if (!came_to[other])
+			continue;
+		if (queue_of(other)->running) {
+			if (!is_lazy())
+				scx_bpf_kick_cpu(other, KICK_PREEMPT);
+			continue;
+		}
+		came_to[other] = 0;
+		scx_bpf_test_and_clear_cpu_idle(other);
+		scx_bpf_kick_cpu(other, KICK_PLAIN);
 	}
+}
+
+/* For a busy CPU, at its tick: a task that came for which another one looked, 0: none. */
+static u32 take_what_came(u32 cpu)
+{
+	u32 slot = came_to[INDEX(cpu, MAX_CPUS)];
+
+	if (tied_stay || !slot)
+		return 0;
+	came_to[INDEX(cpu, MAX_CPUS)] = 0;
+	return client_at(slot)->waits && client_at(slot)->home == cpu + 1 ? slot : 0;
 }
 
 #endif

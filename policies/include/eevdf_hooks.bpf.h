@@ -53,13 +53,14 @@ static u32 pull_after(u32 cpu, u64 now)
 
 static u32 pull_at_tick(u32 cpu, u64 now)
 {
-	u32 pulled;
+	u32 pulled, came;
 
 	if (has_domains()) {
 		bpf_spin_unlock(&lock);
 		pulled = balance_domains(cpu, now);
 		bpf_spin_lock(&lock);
-		return pulled;
+		came = take_what_came(cpu);
+		return pulled ? pulled : came;
 	}
 	return work_conserving ? balance(cpu, now) : balance_as_linux(cpu, now);
 }
