@@ -198,7 +198,8 @@ static bool preempts(u32 cpu, u32 slot, bool comes_first_time)
 	}
 	if (no_wakeup_preemption)
 		return false;
-	over = notices_in(index);
+	/* Where it came into that queue itself, that was found out then. (update_curr) */
+	over = task != slot && notices_in(index);
 	q->own.cancels = !no_preempt_short && c->own.slice_ns < running->own.slice_ns;
 	if (comes_first_time && !q->own.cancels)
 		return over;
