@@ -7,6 +7,7 @@
 #[cfg(feature = "bundled")]
 mod bundled;
 pub mod ext;
+mod extend;
 mod fields;
 mod file;
 mod index;
@@ -17,6 +18,7 @@ mod types;
 
 #[cfg(feature = "bundled")]
 pub use bundled::{reference, Bundled};
+pub use extend::Extended;
 pub use fields::{Field, PathError};
 pub use index::essential_name;
 pub use kind::Kind;

@@ -29,6 +29,23 @@ pub struct Insn {
     pub imm: i32,
 }
 
+impl Insn {
+    /// Bytes of a slot.
+    pub const SIZE: usize = 8;
+
+    /// Reads a slot: `struct bpf_insn` of `include/uapi/linux/bpf.h`.
+    pub fn decode(slot: &[u8; Self::SIZE]) -> Self {
+        let [op, registers, off0, off1, imm @ ..] = *slot;
+        Self {
+            op,
+            dst: registers & 0xf,
+            src: registers >> 4,
+            off: i16::from_le_bytes([off0, off1]),
+            imm: i32::from_le_bytes(imm),
+        }
+    }
+}
+
 /// What a relocated instruction refers to. Keyed by instruction slot in [`Image::symbols`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Symbol {
@@ -135,6 +152,9 @@ pub struct MapDef {
     pub value_type: Option<TypeId>,
     /// Prototype of the inner map of `*_OF_MAPS`.
     pub inner: Option<Box<MapDef>>,
+    /// Where user space sees an arena (`user_vm_start`), if that is known: pointers in it are such
+    /// addresses, so it is at this guest address.
+    pub user_address: Option<u64>,
     /// Statically initialised slots: inner maps of `*_OF_MAPS`.
     pub slots: Vec<(u32, MapId)>,
     /// Statically initialised slots of a `PROG_ARRAY`.

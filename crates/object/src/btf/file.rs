@@ -2,9 +2,12 @@
 //! BTF as it is found in files: plain (`/sys/kernel/btf/vmlinux`) or in an ELF file's
 //! `.BTF` section (an uncompressed `vmlinux`, a module, an object).
 
-use super::parse::fail;
+use super::parse::{fail, MAGIC};
 use super::{Btf, BtfError};
 use object::{Object, ObjectSection};
+
+/// `struct btf_header`.
+const HEADER: u32 = 24;
 
 impl Btf {
     /// Parses a file that is BTF or carries it.
@@ -23,6 +26,22 @@ impl Btf {
             Ok(data) => Btf::parse(data),
             Err(e) => fail(format!("section .BTF: {e}")),
         }
+    }
+
+    /// The types as the content of a `.BTF` section or of `/sys/kernel/btf/vmlinux`
+    /// (`include/uapi/linux/btf.h`).
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let (types, strings) = (self.types.len() as u32, self.strings.len() as u32);
+        let mut bytes = Vec::with_capacity((HEADER + types + strings) as usize);
+        bytes.extend(MAGIC.to_le_bytes());
+        // version 1, no flags
+        bytes.extend([1, 0]);
+        for word in [HEADER, 0, types, types, strings] {
+            bytes.extend(word.to_le_bytes());
+        }
+        bytes.extend(&self.types);
+        bytes.extend(self.strings.as_bytes());
+        bytes
     }
 }
 

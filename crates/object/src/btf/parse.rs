@@ -41,7 +41,7 @@ impl Btf {
         Btf::new(Vec::new(), vec![0], "\0".to_string())
     }
 
-    fn new(types: Vec<u8>, starts: Vec<u32>, strings: String) -> Btf {
+    pub(super) fn new(types: Vec<u8>, starts: Vec<u32>, strings: String) -> Btf {
         Btf {
             types,
             starts,

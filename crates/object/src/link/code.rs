@@ -37,7 +37,9 @@ impl Code {
                 ));
             }
             bases.insert(index, (insns.len() as u32, (s.data.len() / 8) as u32));
-            insns.extend(s.data.chunks_exact(8).map(decode));
+            insns.extend(
+                s.data.chunks_exact(8).filter_map(|slot| slot.first_chunk()).map(Insn::decode),
+            );
         }
         let mut code = Code { insns, functions: Vec::new(), bases, starts: BTreeMap::new() };
         code.find_functions(object)?;
@@ -114,16 +116,6 @@ impl Code {
             }
             None => format!("instruction {slot}"),
         }
-    }
-}
-
-fn decode(b: &[u8]) -> Insn {
-    Insn {
-        op: b[0],
-        dst: b[1] & 0xf,
-        src: b[1] >> 4,
-        off: i16::from_le_bytes([b[2], b[3]]),
-        imm: i32::from_le_bytes([b[4], b[5], b[6], b[7]]),
     }
 }
 

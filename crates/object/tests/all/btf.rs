@@ -210,3 +210,41 @@ fn every_kind_is_decoded() {
     }
     assert!(ints > 5 && structs > 3 && datasecs > 4, "{ints} {structs} {datasecs}");
 }
+
+#[test]
+fn types_are_the_same_after_they_were_a_file() {
+    for kernel in rota_object::btf::Bundled::all() {
+        let btf = kernel.btf();
+        let bytes = btf.to_bytes();
+        let again = Btf::parse(&bytes).expect("sound");
+        assert_eq!(again.to_bytes(), bytes, "{}", kernel.release);
+        assert_eq!(again.len(), btf.len());
+        for id in btf.ids() {
+            assert_eq!(format!("{:?}", again.get(id)), format!("{:?}", btf.get(id)));
+        }
+    }
+}
+
+#[test]
+fn added_types_come_behind_those_that_there_are() {
+    let btf = kernel_btf();
+    let thing = btf.find_struct("thing").expect("thing");
+    let mut more = btf.extend();
+    let variable = more.variable("the_thing", thing);
+    let function = more.function("do_it", 3);
+    let point = more.tracepoint("happened");
+    let unknown = more.declaration("unknown");
+    let pointer = more.pointer(unknown);
+    let more = more.finish();
+    let added = [variable, function, point, unknown, pointer];
+    assert!(added.iter().all(|id| id.0 as usize >= btf.len()), "{added:?}");
+    assert_eq!(more.find(Kind::Var, "the_thing"), Some(variable));
+    assert_eq!(more.size_of(variable), btf.size_of(thing));
+    assert_eq!(more.func_proto(function).map(|proto| proto.len()), Some(3));
+    assert_eq!(more.find(Kind::Typedef, "btf_trace_happened"), Some(point));
+    assert!(more.func_proto(point).is_some());
+    assert!(matches!(more.get(pointer), Type::Ptr(to) if to == unknown));
+    assert!(matches!(more.get(unknown), Type::Fwd("unknown", false)));
+    let again = Btf::parse(&more.to_bytes()).expect("sound");
+    assert_eq!(again.len(), more.len());
+}
