@@ -2,6 +2,7 @@
 //! Helpers: the calls with a fixed number that every BPF program may make.
 
 mod control;
+mod dynptr;
 mod kptr;
 mod map;
 mod outside;
@@ -79,6 +80,9 @@ pub fn all<H: Host>() -> Vec<Helper<H>> {
         row("get_func_arg_cnt", 1, task::func_arg_cnt),
         row("map_lookup_percpu_elem", 25, map::lookup_percpu),
         row("user_ringbuf_drain", 30, ring::user_drain),
+        row("dynptr_read", 20, dynptr::read),
+        row("dynptr_write", 20, dynptr::write),
+        row("dynptr_data", 5, dynptr::data),
         row("cgrp_storage_get", 30, storage::cgroup_get),
         row("cgrp_storage_delete", 80, storage::delete),
         row("perf_event_read", 20, outside::perf_event_read),

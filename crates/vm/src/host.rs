@@ -41,6 +41,8 @@ pub trait Host: Sized + 'static {
     /// The cgroup whose `cgroup_subsys_state`/`cgroup` a task is in: guest address, for
     /// `bpf_get_current_cgroup_id`-like helpers (0: none).
     fn cgroup_of(&mut self, task: u64) -> u64;
+    /// A ring buffer has another record, of which user space is to be told.
+    fn ring_has_news(&mut self) {}
     /// The hosted code calls a helper or kernel function from here, a place that
     /// [`Runtime::place`](crate::runtime::Runtime::place) names.
     #[inline]

@@ -10,15 +10,18 @@ mod ring;
 mod special;
 mod storage;
 mod trie;
+mod user_ring;
 
 pub(crate) use array::{Array, ArrayPlace};
 pub(crate) use create::{create, filled, Created};
 pub(crate) use hash::Hash;
 pub(crate) use queue::Queue;
 pub(crate) use ring::Ring;
+pub use ring::RingBytes;
 pub(crate) use special::{FieldKind, Special};
 pub(crate) use storage::Storage;
 pub(crate) use trie::Trie;
+pub(crate) use user_ring::{Sample, UserRing};
 
 use crate::errno::{EEXIST, EINVAL, ENOENT, EOPNOTSUPP};
 use crate::memory::{handle, Memory};
@@ -53,8 +56,8 @@ pub(crate) enum Body {
     Queue(Queue),
     Storage(Storage),
     Ring(Ring),
-    /// A ring that user space writes: nobody does.
-    UserRing,
+    /// A ring that user space writes.
+    UserRing(UserRing),
     Arena,
     Programs(Vec<Option<FuncId>>),
     /// Map numbers by index.
@@ -168,6 +171,18 @@ impl Map {
                 Some((hash.key(slot).to_vec(), hash.value(slot, cpu)?))
             }
             Body::Trie(trie) => trie.next(cursor),
+            _ => None,
+        }
+    }
+
+    /// The cursor behind the entry at a key, `None` if there is no such entry.
+    pub(crate) fn after(&self, key: &[u8]) -> Option<u32> {
+        match &self.body {
+            Body::Array(array) => {
+                index(key).filter(|at| array.at(*at, 0).is_some()).map(|at| at + 1)
+            }
+            Body::Hash(hash) | Body::MapsByKey(hash) => hash.find(key).map(|slot| slot + 1),
+            Body::Trie(trie) => trie.after(key),
             _ => None,
         }
     }

@@ -7,9 +7,12 @@
 //! objects, arenas) carry a flag that sends the access to a slower check.
 
 mod access;
+mod arena;
 pub mod handle;
+mod shared;
 mod sparse;
 
+pub use shared::SharedBytes;
 pub use sparse::PAGE_SIZE;
 
 use crate::error::{Fault, FaultKind};
@@ -70,6 +73,8 @@ enum Rule {
     Kernel(u32),
     /// An arena: pages come and go, index into [`Memory::arenas`].
     Arena(u32),
+    /// Memory of somebody else's, index into [`Memory::shared`]. The region has no bytes of its own.
+    Shared(u32),
 }
 
 /// One contiguous piece of guest memory.
@@ -135,6 +140,7 @@ pub struct Memory {
     free: VecDeque<u32>,
     shapes: Vec<ShapeState>,
     arenas: Vec<Sparse>,
+    shared: Vec<Box<dyn SharedBytes>>,
     names: Vec<String>,
     name_ids: FxHashMap<String, u32>,
     /// Loads through NULL, by offset.
@@ -157,6 +163,7 @@ impl Memory {
             free: VecDeque::new(),
             shapes: Vec::new(),
             arenas: Vec::new(),
+            shared: Vec::new(),
             names: Vec::new(),
             name_ids: FxHashMap::default(),
             null_reads: RefCell::default(),
@@ -227,12 +234,17 @@ impl Memory {
 
     /// Whether `addr` lies in a region that exists (the end of a region does not).
     pub fn is_live(&self, addr: u64) -> bool {
-        self.region(addr).is_some_and(|region| (addr as u32 as usize) < region.data.len())
+        (addr as u32) < self.region_size(addr)
     }
 
     /// Size of the region that holds `addr`, 0 if there is none.
     pub fn region_size(&self, addr: u64) -> u32 {
-        self.region(addr).map_or(0, |region| region.data.len() as u32)
+        match self.region(addr) {
+            Some(Region { rule: Rule::Shared(at), .. }) => {
+                self.shared[*at as usize].bytes().len() as u32
+            }
+            region => region.map_or(0, |region| region.data.len() as u32),
+        }
     }
 
     /// Changes what guest code may do with a plain region.
@@ -271,7 +283,7 @@ impl Memory {
     pub fn bad_address(&self, addr: u64, size: u32, write: bool) -> Fault {
         let region = match self.region(addr) {
             Some(region) if addr >> 32 != 0 => {
-                format!("{}, {} bytes", self.names[region.name as usize], region.data.len())
+                format!("{}, {} bytes", self.names[region.name as usize], self.region_size(addr))
             }
             _ => "no region".to_owned(),
         };

@@ -3,11 +3,14 @@
 
 mod access;
 mod calls;
+mod elements;
 mod exec;
 mod expiry;
 mod ownership;
+mod rings;
 
 pub use crate::code::{CodePlace, LimitedCall, UncheckedLoad};
+pub use crate::maps::RingBytes;
 pub use exec::{Exec, Step};
 
 use crate::callback::Callback;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A map from its definition.
 
-use super::{trie, Array, Body, Hash, Map, Queue, Ring, Special, Storage, Trie};
+use super::{trie, Array, Body, Hash, Map, Queue, Ring, Special, Storage, Trie, UserRing};
 use crate::memory::{Memory, Perm, PAGE_SIZE};
 use rota_object::btf::Btf;
 use rota_object::image::{map_type, MapDef};
@@ -67,14 +67,17 @@ pub(crate) fn create(
             entry_fits(def, 1)?;
             Body::Storage(Storage::new(&def.name, stride(def)))
         }
-        map_type::RINGBUF => {
+        map_type::RINGBUF | map_type::USER_RINGBUF => {
             let size = def.max_entries;
             if !size.is_power_of_two() || size % PAGE_SIZE != 0 || u64::from(size) > MAX_BYTES / 2 {
                 return Err(format!("ring size {size} is not a power of two of whole pages"));
             }
-            Body::Ring(Ring::new(memory, &def.name, size))
+            if def.kind == map_type::RINGBUF {
+                Body::Ring(Ring::new(memory, &def.name, size))
+            } else {
+                Body::UserRing(UserRing::new(memory, &def.name, size))
+            }
         }
-        map_type::USER_RINGBUF => Body::UserRing,
         map_type::ARENA => {
             base = arena(def, memory)?;
             Body::Arena
@@ -216,6 +219,9 @@ fn initial_slot<T>(slots: &mut [T], index: u32) -> Result<&mut T, String> {
 /// An arena with its globals on its last pages, as libbpf loads them
 /// (`bpf_object__create_maps()`: `arena_data_off`).
 fn arena(def: &MapDef, memory: &mut Memory) -> Result<u64, String> {
+    if let Some(address) = def.user_address {
+        return arena_of_user(def, address, memory);
+    }
     let base = memory.alloc_arena(&def.name, def.max_entries);
     let initial = def.initial.as_deref().unwrap_or(&[]);
     if initial.is_empty() {
@@ -227,6 +233,31 @@ fn arena(def: &MapDef, memory: &mut Memory) -> Result<u64, String> {
     let data = memory.bytes_mut(start, initial.len() as u32).map_err(|fault| fault.to_string())?;
     data.copy_from_slice(initial);
     Ok(start)
+}
+
+/// An arena where user space has mapped it, so that pointers mean the same on both sides. Its
+/// `initial` contents are its last pages.
+fn arena_of_user(def: &MapDef, address: u64, memory: &mut Memory) -> Result<u64, String> {
+    let region = u32::try_from(address >> 32).ok().filter(|_| address as u32 == 0);
+    // its first page is the one that NULL is in
+    let pages = def.max_entries.checked_sub(1);
+    let base = region
+        .zip(pages)
+        .and_then(|(region, pages)| memory.alloc_arena_at(&def.name, region, pages));
+    let Some(base) = base else {
+        return Err(format!(
+            "an arena at {address:#x} is not possible: expected a free multiple of 4 GiB"
+        ));
+    };
+    let initial = def.initial.as_deref().unwrap_or(&[]);
+    if !initial.is_empty() {
+        let pages = (initial.len() as u32).div_ceil(PAGE_SIZE);
+        let too_many = || format!("{} bytes of globals do not fit", initial.len());
+        let start = memory.arena_tail(base, pages).ok_or_else(too_many)?;
+        let data = memory.bytes_mut(start, initial.len() as u32);
+        data.map_err(|fault| fault.to_string())?.copy_from_slice(initial);
+    }
+    Ok(base)
 }
 
 #[cfg(test)]

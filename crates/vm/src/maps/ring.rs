@@ -6,6 +6,23 @@ use std::collections::VecDeque;
 
 /// Each record takes this much more room, as in the kernel.
 const HEADER: u64 = 8;
+/// `BPF_RINGBUF_BUSY_BIT`, `BPF_RINGBUF_DISCARD_BIT` of a record's length.
+const BUSY: u32 = 1 << 31;
+const DISCARD: u32 = 1 << 30;
+
+/// Bytes that a record takes.
+fn room(len: u32) -> u64 {
+    (u64::from(len) + HEADER).next_multiple_of(8)
+}
+
+/// A record as user space sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RingBytes {
+    /// Bytes from the beginning of all time.
+    pub position: u64,
+    /// Header and data.
+    pub bytes: Vec<u8>,
+}
 
 /// A record that is not yet consumed.
 #[derive(Debug)]
@@ -65,12 +82,47 @@ impl Ring {
         let mut out = Vec::new();
         while self.records.front().is_some_and(|record| record.state != State::Reserved) {
             let Some(record) = self.records.pop_front() else { break };
-            self.consumed += (u64::from(record.len) + HEADER + 7) & !7;
+            self.consumed += room(record.len);
             if record.state == State::Submitted {
                 out.push(memory.bytes(record.addr, record.len).unwrap_or(&[]).to_vec());
             }
         }
         out
+    }
+
+    /// Positions up to which records are consumed and produced.
+    pub(crate) fn positions(&self) -> (u64, u64) {
+        (self.consumed, self.produced)
+    }
+
+    /// Records that are not consumed, as user space sees them.
+    pub(crate) fn unread(&self, memory: &Memory) -> Vec<RingBytes> {
+        let mut position = self.consumed;
+        let bytes = |record: &Record| {
+            let flag = match record.state {
+                State::Reserved => BUSY,
+                State::Discarded => DISCARD,
+                State::Submitted => 0,
+            };
+            let mut bytes = u64::from(record.len | flag).to_le_bytes().to_vec();
+            bytes.extend(memory.bytes(record.addr, record.len).unwrap_or(&[]));
+            let of = RingBytes { position, bytes };
+            position += room(record.len);
+            of
+        };
+        self.records.iter().map(bytes).collect()
+    }
+
+    /// Forgets the records before a position, up to the first that is still reserved.
+    pub(crate) fn consume(&mut self, position: u64) {
+        while let Some(record) = self.records.front() {
+            let end = self.consumed + room(record.len);
+            if record.state == State::Reserved || end > position {
+                break;
+            }
+            self.consumed = end;
+            self.records.pop_front();
+        }
     }
 
     /// `bpf_ringbuf_query`.

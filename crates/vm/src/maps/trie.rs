@@ -46,6 +46,12 @@ impl Trie {
         self.0.delete(&prefix(key, bits)).ok_or(ENOENT)
     }
 
+    /// The slot after that of exactly this prefix.
+    pub(crate) fn after(&self, key: &[u8]) -> Option<u32> {
+        let slot = self.0.find(&prefix(key, length(key).ok()?))?;
+        Some(slot + 1)
+    }
+
     /// The first slot in use at or after one, with its key and value.
     pub(crate) fn next(&self, cursor: &mut u32) -> Option<(Vec<u8>, u64)> {
         let slot = self.0.next(*cursor)?;

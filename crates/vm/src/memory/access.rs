@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Loads and stores: the guest's checked view and the host's plain one.
 
-use super::sparse::{Page, Sparse};
-use super::{Memory, Region, Rule, NULL_PAGE, PAGE_SIZE};
+use super::{Memory, Region, Rule, NULL_PAGE};
 use crate::error::Fault;
-
-/// An arena's backing never grows beyond this: a hostile program must not take
-/// the whole machine's memory.
-const ARENA_LIMIT: u32 = 1 << 30;
 
 impl Memory {
     /// Guest load of `size` bytes (1, 2, 4 or 8), zero-extended.
@@ -70,11 +65,11 @@ impl Memory {
     /// A load that no region's bytes answer: NULL and arena holes read 0.
     #[cold]
     fn load_outside<const N: usize>(&self, addr: u64, region: &Region) -> Option<u64> {
-        if let Rule::Arena(arena) = region.rule {
-            if let Some(bytes) = self.arenas[arena as usize].tail_bytes(addr, N) {
-                self.note_read(region, addr as u32 as usize);
-                return bytes.first_chunk::<N>().map(from_le);
-            }
+        if let Some(bytes) = self.foreign(addr, N) {
+            self.note_read(region, addr as u32 as usize);
+            return bytes.first_chunk::<N>().map(from_le);
+        }
+        if let Rule::Arena(_) = region.rule {
             self.note_arena_miss();
             return Some(0);
         }
@@ -119,11 +114,11 @@ impl Memory {
             self.note_arena_miss();
             return Some(());
         }
-        let region = &mut self.regions[(addr >> 32) as usize];
-        let bytes = match (region.data.get_mut(offset..offset + N), region.rule) {
-            (Some(bytes), _) => bytes,
-            (None, Rule::Arena(arena)) => self.arenas[arena as usize].tail_bytes_mut(addr, N)?,
-            _ => return None,
+        let id = (addr >> 32) as usize;
+        let range = offset..offset + N;
+        let bytes = match self.regions[id].data.get(range.clone()).is_some() {
+            true => &mut self.regions[id].data[range],
+            false => self.foreign_mut(addr, N)?,
         };
         bytes.copy_from_slice(&value.to_le_bytes()[..N]);
         Some(())
@@ -135,7 +130,7 @@ impl Memory {
         let offset = addr as u32 as usize;
         let last = offset + len.max(1) - 1;
         match region.rule {
-            Rule::Plain => Some(true),
+            Rule::Plain | Rule::Shared(_) => Some(true),
             Rule::ReadOnly => None,
             Rule::Kernel(shape) => {
                 let writable = &self.shapes[shape as usize].writable;
@@ -152,12 +147,8 @@ impl Memory {
     pub fn bytes(&self, addr: u64, len: u32) -> Result<&[u8], Fault> {
         let start = addr as u32 as usize;
         self.region(addr)
-            .and_then(|region| match (region.data.get(start..start + len as usize), region.rule) {
-                (None, Rule::Arena(arena)) => {
-                    self.arenas[arena as usize].tail_bytes(addr, len as usize)
-                }
-                (bytes, _) => bytes,
-            })
+            .and_then(|region| region.data.get(start..start + len as usize))
+            .or_else(|| self.foreign(addr, len as usize))
             .ok_or_else(|| self.bad_address(addr, len, false))
     }
 
@@ -171,13 +162,7 @@ impl Memory {
         if self.bytes(addr, len).is_err() {
             return Err(self.bad_address(addr, len, true));
         }
-        let tail = match self.region(addr).map(|region| region.rule) {
-            Some(Rule::Arena(arena)) => {
-                self.arenas[arena as usize].tail_bytes_mut(addr, len as usize)
-            }
-            _ => None,
-        };
-        Ok(tail.unwrap_or_default())
+        Ok(self.foreign_mut(addr, len as usize).unwrap_or_default())
     }
 
     /// Bytes of guest memory that a helper fills on behalf of guest code, which
@@ -201,6 +186,12 @@ impl Memory {
     fn get<const N: usize>(&self, addr: u64) -> u64 {
         let bytes =
             self.region(addr).and_then(|r| r.data.get(addr as u32 as usize..)?.first_chunk::<N>());
+        bytes.map_or_else(|| self.get_foreign::<N>(addr), from_le)
+    }
+
+    #[cold]
+    fn get_foreign<const N: usize>(&self, addr: u64) -> u64 {
+        let bytes = self.foreign(addr, N).and_then(|bytes| bytes.first_chunk::<N>());
         debug_assert!(bytes.is_some(), "host read of {N} bytes at {addr:#x}");
         bytes.map_or(0, from_le)
     }
@@ -210,6 +201,15 @@ impl Memory {
         let region = self.regions.get_mut((addr >> 32) as usize);
         let bytes =
             region.and_then(|r| r.data.get_mut(addr as u32 as usize..)?.first_chunk_mut::<N>());
+        match bytes {
+            Some(bytes) => bytes.copy_from_slice(&value.to_le_bytes()[..N]),
+            None => self.set_foreign::<N>(addr, value),
+        }
+    }
+
+    #[cold]
+    fn set_foreign<const N: usize>(&mut self, addr: u64, value: u64) {
+        let bytes = self.foreign_mut(addr, N);
         debug_assert!(bytes.is_some(), "host write of {N} bytes at {addr:#x}");
         if let Some(bytes) = bytes {
             bytes.copy_from_slice(&value.to_le_bytes()[..N]);
@@ -270,96 +270,13 @@ impl Memory {
         let region = self.regions.get_mut((addr >> 32) as usize);
         let bytes =
             region.and_then(|r| r.data.get_mut(addr as u32 as usize..)?.first_chunk_mut::<4>());
-        debug_assert!(bytes.is_some(), "host write of 4 bytes at {addr:#x}");
-        if let Some(bytes) = bytes {
-            *bytes = change(u32::from_le_bytes(*bytes)).to_le_bytes();
-        }
-    }
-
-    /// An empty arena of at most `max_pages` pages.
-    pub fn alloc_arena(&mut self, name: &str, max_pages: u32) -> u64 {
-        let name = self.name_id(name);
-        self.arenas.push(Sparse::new(max_pages));
-        let rule = Rule::Arena(self.arenas.len() as u32 - 1);
-        self.insert(Region { data: Box::default(), rule, name })
-    }
-
-    /// The last pages of an arena, zeroed, for its globals: where libbpf has them.
-    pub fn arena_tail(&mut self, arena: u64, count: u32) -> Option<u64> {
-        let Rule::Arena(index) = self.regions.get((arena >> 32) as usize)?.rule else {
-            return None;
-        };
-        let first = self.arenas[index as usize].take_tail(count)?;
-        Some((arena >> 32 << 32) + u64::from(first * PAGE_SIZE))
-    }
-
-    /// Bytes from an address on in its region.
-    pub(crate) fn rest_of(&self, addr: u64) -> u32 {
-        let rest = self.region_size(addr).saturating_sub(addr as u32);
-        match self.region(addr).map(|region| region.rule) {
-            Some(Rule::Arena(arena)) if rest == 0 => {
-                let arena = &self.arenas[arena as usize];
-                let at = arena.in_tail(addr as u32 as usize);
-                at.map_or(0, |at| arena.tail.len().saturating_sub(at) as u32)
+        match bytes {
+            Some(bytes) => *bytes = change(u32::from_le_bytes(*bytes)).to_le_bytes(),
+            None => {
+                let value = change(self.get_foreign::<4>(addr) as u32);
+                self.set_foreign::<4>(addr, value.into());
             }
-            _ => rest,
         }
-    }
-
-    /// Adds `count` zeroed pages to an arena, at `at` (an address in it) or at the
-    /// lowest free place. Returns their address; `None` if there is no room.
-    pub fn arena_alloc(&mut self, arena: u64, at: Option<u64>, count: u32) -> Option<u64> {
-        let id = (arena >> 32) as usize;
-        let Rule::Arena(index) = self.regions.get(id)?.rule else { return None };
-        let pages = &mut self.arenas[index as usize];
-        let first = pages.find(at.map(|addr| addr as u32 / PAGE_SIZE), count)?;
-        let end = (first + count).checked_mul(PAGE_SIZE).filter(|&end| end <= ARENA_LIMIT)?;
-        pages.set(first, count, Page::Allocated);
-        let data = &mut self.regions[id].data;
-        if data.len() < end as usize {
-            let most = pages.tail_page() as usize * PAGE_SIZE as usize;
-            let size = (end.next_power_of_two() as usize).min(most);
-            let mut grown = vec![0; size].into_boxed_slice();
-            grown[..data.len()].copy_from_slice(data);
-            *data = grown;
-        }
-        Some((arena >> 32 << 32) + u64::from(first * PAGE_SIZE))
-    }
-
-    /// Keeps free pages of an arena from being allocated; false if one is taken.
-    pub fn arena_reserve(&mut self, addr: u64, count: u32) -> bool {
-        let region = self.regions.get((addr >> 32) as usize);
-        let Some(Rule::Arena(index)) = region.map(|region| region.rule) else { return false };
-        let pages = &mut self.arenas[index as usize];
-        pages.reserve(addr as u32 / PAGE_SIZE, count)
-    }
-
-    /// Takes pages out of an arena; their content is gone.
-    pub fn arena_free(&mut self, addr: u64, count: u32) {
-        let id = (addr >> 32) as usize;
-        let Some(Rule::Arena(index)) = self.regions.get(id).map(|region| region.rule) else {
-            return;
-        };
-        let first = addr as u32 / PAGE_SIZE;
-        // its globals stay: no allocation may take a part of them
-        let last = first.saturating_add(count).min(self.arenas[index as usize].tail_page());
-        self.arenas[index as usize].set(first, last.saturating_sub(first), Page::Free);
-        let data = &mut self.regions[id].data;
-        let end = (last as usize * PAGE_SIZE as usize).min(data.len());
-        let start = (first as usize * PAGE_SIZE as usize).min(end);
-        data[start..end].fill(0);
-    }
-}
-
-impl Sparse {
-    fn tail_bytes(&self, addr: u64, len: usize) -> Option<&[u8]> {
-        let at = self.in_tail(addr as u32 as usize)?;
-        self.tail.get(at..at + len)
-    }
-
-    fn tail_bytes_mut(&mut self, addr: u64, len: usize) -> Option<&mut [u8]> {
-        let at = self.in_tail(addr as u32 as usize)?;
-        self.tail.get_mut(at..at + len)
     }
 }
 

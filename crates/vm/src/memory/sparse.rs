@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Page bookkeeping of an arena.
 
+use std::collections::BTreeSet;
+
 /// Bytes of an arena page.
 pub const PAGE_SIZE: u32 = 4096;
 
@@ -21,6 +23,8 @@ pub(super) enum Page {
 pub(super) struct Sparse {
     /// State of each page up to the last that was ever used.
     pages: Vec<Page>,
+    /// Those of them that are allocated.
+    allocated: BTreeSet<u32>,
     max_pages: u32,
     /// Bytes of the last pages, which are there from the beginning.
     pub(super) tail: Box<[u8]>,
@@ -30,12 +34,18 @@ impl Sparse {
     pub(super) fn new(max_pages: u32) -> Self {
         // The whole arena must fit behind one region id, page 0 included.
         let max_pages = max_pages.min((1 << 20) - 1);
-        Self { pages: vec![Page::Null], max_pages, tail: Box::default() }
+        let pages = vec![Page::Null];
+        Self { pages, allocated: BTreeSet::new(), max_pages, tail: Box::default() }
     }
 
     #[inline]
     pub(super) fn has(&self, offset: usize) -> bool {
         self.pages.get(offset / PAGE_SIZE as usize) == Some(&Page::Allocated)
+    }
+
+    /// Numbers of the pages that exist.
+    pub(super) fn allocated(&self) -> impl Iterator<Item = u32> + '_ {
+        self.allocated.iter().copied()
     }
 
     /// Allocates the last pages, of an arena that has none there; `None` if it is too small.
@@ -95,8 +105,16 @@ impl Sparse {
         if (self.pages.len() as u32) < end {
             self.pages.resize(end as usize, Page::Free);
         }
-        if let Some(range) = self.pages.get_mut(first.max(1) as usize..end as usize) {
+        let first = first.max(1);
+        if let Some(range) = self.pages.get_mut(first as usize..end as usize) {
             range.fill(state);
+            for page in first..end {
+                if state == Page::Allocated {
+                    self.allocated.insert(page);
+                } else {
+                    self.allocated.remove(&page);
+                }
+            }
         }
     }
 

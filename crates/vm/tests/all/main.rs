@@ -6,6 +6,7 @@ mod fixture;
 mod log2;
 mod run_callbacks;
 mod run_cpumask;
+mod run_elements;
 mod run_fold;
 mod run_helpers;
 mod run_isa;

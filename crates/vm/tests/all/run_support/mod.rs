@@ -198,22 +198,7 @@ impl Hosted {
 
 /// A map of plain bytes.
 pub fn map(name: &str, kind: u32, key_size: u32, value_size: u32, max_entries: u32) -> MapDef {
-    MapDef {
-        name: name.into(),
-        kind,
-        key_size,
-        value_size,
-        max_entries,
-        flags: 0,
-        extra: 0,
-        initial: None,
-        read_only: false,
-        key_type: None,
-        value_type: None,
-        inner: None,
-        slots: Vec::new(),
-        programs: Vec::new(),
-    }
+    MapDef { name: name.into(), kind, key_size, value_size, max_entries, ..MapDef::default() }
 }
 
 /// A data section.
