@@ -22,6 +22,9 @@ pub enum AttachError {
         /// The object.
         object: String,
     },
+    /// The program that loads it does not attach it.
+    #[error("{0}")]
+    Program(String),
     /// It has several.
     #[error(
         "{object}: {} schedulers, {}: expected a choice of one, --ops NAME",

@@ -86,6 +86,10 @@ impl Host for System {
         copies.and_then(|c| c.get(cpu as usize)).copied().unwrap_or(0)
     }
 
+    fn ring_has_news(&mut self) {
+        self.wake_program();
+    }
+
     fn cgroup_of(&mut self, task: u64) -> u64 {
         self.tasks.at(task).map_or(0, |t| self.cgroups.get(self.task(t).cgroup).addr)
     }

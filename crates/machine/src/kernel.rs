@@ -3,6 +3,7 @@
 
 mod release;
 mod rules;
+mod shown;
 
 pub use rules::Rules;
 

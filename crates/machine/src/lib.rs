@@ -66,5 +66,6 @@ mod timers;
 mod told;
 pub mod topology;
 pub mod tracing;
+pub mod user_half;
 mod wakeup;
 pub mod weight;

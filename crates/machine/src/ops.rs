@@ -5,6 +5,7 @@ use crate::outside::object::Done;
 use crate::run::RunError;
 use crate::system::System;
 use crate::tracing::{Moment, Place, Places, Stopped};
+use crate::user_half::Step;
 use rota_vm::error::Fault;
 use rota_vm::runtime::CodePlace;
 use rota_workload::events::ObjectAction;
@@ -156,6 +157,11 @@ pub trait Ops {
     fn act(&mut self, system: &mut System, action: &ObjectAction) -> Done {
         let _ = system;
         Done::Refused(format!("{action}: the scheduler is no object"))
+    }
+    /// The scheduler's program has the CPU: what it does next; `None`: there is none.
+    fn go_on(&mut self, system: &mut System) -> Option<Step> {
+        let _ = system;
+        None
     }
     /// A task or cgroup at this guest address is gone: forget what is stored for it.
     fn release_owner(&mut self, system: &mut System, addr: u64);

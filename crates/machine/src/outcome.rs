@@ -5,6 +5,7 @@ use crate::exit::ExitInfo;
 use crate::outside::Happened;
 use crate::stats::Counters;
 use crate::subs::SubExit;
+pub use crate::user_half::ProgramExit;
 use rota_choice::ChoiceError;
 use rota_workload::{Awaits, Deadlock};
 use thiserror::Error;
@@ -31,6 +32,9 @@ pub enum RunError {
         /// What it asks for, and what there is.
         what: String,
     },
+    /// The scheduler's program does what cannot be simulated.
+    #[error("{0}")]
+    Program(String),
     /// A task that never uses time.
     #[error("{0}")]
     Stuck(String),
@@ -74,6 +78,8 @@ pub struct Outcome {
     pub deadlocks: Vec<Deadlock>,
     /// What came of events from outside that no trace shows.
     pub outside: Vec<Happened>,
+    /// How the scheduler's program ended; `None`: there is none, or it went on to the end.
+    pub program: Option<ProgramExit>,
     /// Sub-schedulers that left.
     pub sub_exits: Vec<SubExit>,
 }

@@ -9,6 +9,7 @@ pub use crate::outside::object::program as syscall_program;
 use crate::outside::object::{self, Done};
 use crate::system::System;
 use crate::tracing::{self, Attached, Moment, Place, Places, Stopped};
+use crate::user_half::{Live, Step, UserHalf};
 use rota_object::image::{FuncId, Image, MapId, OpsField, StructOps};
 use rota_vm::error::Fault;
 use rota_vm::runtime::{CodePlace, Ret, Runtime};
@@ -50,11 +51,16 @@ fn in_other_tables(image: &Image) -> impl Iterator<Item = Program> + '_ {
 impl Binding {
     fn of(image: &Image) -> Result<Self, AttachError> {
         let object = || image.name.clone();
-        let ops = match schedulers(image).collect::<Vec<_>>()[..] {
-            [] => return Err(AttachError::NoScheduler { object: object() }),
-            [ops] => ops,
-            _ => return Err(AttachError::Several { object: object(), names: names(image) }),
-        };
+        match schedulers(image).collect::<Vec<_>>()[..] {
+            [] => Err(AttachError::NoScheduler { object: object() }),
+            [ops] => Self::with(image, ops),
+            _ => Err(AttachError::Several { object: object(), names: names(image) }),
+        }
+    }
+
+    /// With the table of the image's scheduler.
+    fn with(image: &Image, ops: &StructOps) -> Result<Self, AttachError> {
+        let object = || image.name.clone();
         let cid = ops.type_name.ends_with("_cid");
         let mut funcs = Vec::new();
         for op in Op::ALL {
@@ -132,6 +138,8 @@ pub fn choose_scheduler(image: &mut Image, name: &str) -> Result<(), AttachError
 pub struct BpfOps {
     rt: Runtime<System>,
     binding: Arc<Binding>,
+    /// The program that loaded it.
+    user_half: Option<Box<dyn UserHalf>>,
 }
 
 impl BpfOps {
@@ -143,25 +151,53 @@ impl BpfOps {
             binding.as_ref().map_err(AttachError::clone)?;
         }
         system.attend_to(&image);
-        let mut rt = Runtime::new(Arc::clone(&image), &kfuncs::table(), system)?;
+        let rt = Runtime::new(Arc::clone(&image), &kfuncs::table(), system)?;
         in_other_tables(&image).try_for_each(|program| attach::check(&rt, program))?;
-        let mut binding = binding?;
+        Self::bind(rt, binding?, system)
+    }
+
+    /// As [`BpfOps::load`], with the program that loaded the object: it goes on until it attaches
+    /// the scheduler, with the table that it has by then. The machine must have it
+    /// ([`crate::run::Machine::add_program`]).
+    pub fn load_by(
+        mut program: Box<dyn UserHalf>,
+        image: Arc<Image>,
+        system: &mut System,
+    ) -> Result<Self, AttachError> {
+        system.attend_to(&image);
+        let mut rt = Runtime::new(Arc::clone(&image), &kfuncs::table(), system)?;
+        rt.set_budget(system.config.budget);
+        let table = system.as_program(|system| program.attach(Live { rt: &mut rt, system }));
+        let table = table.map_err(AttachError::Program)?;
+        if !is_scheduler(&table) {
+            return Err(AttachError::NoScheduler { object: image.name.clone() });
+        }
+        let binding = Binding::with(&image, &table)?;
+        Ok(Self { user_half: Some(program), ..Self::bind(rt, binding, system)? })
+    }
+
+    fn bind(
+        mut rt: Runtime<System>,
+        mut binding: Binding,
+        system: &mut System,
+    ) -> Result<Self, AttachError> {
+        let image = Arc::clone(rt.image());
         binding.programs(&image).try_for_each(|program| attach::check(&rt, program))?;
         attach::check_loads(&rt)?;
         rt.set_budget(system.config.budget);
         binding.shares = rt.map(SHARES_MAP);
         let binding = Arc::new(binding);
         system.hosted.binding = Some(Arc::clone(&binding));
-        Ok(Self { rt, binding })
+        Ok(Self { rt, binding, user_half: None })
     }
 
-    /// The same object in another machine, as it was loaded.
+    /// The same object in another machine, as it was loaded, and without the program that did so.
     pub fn another(&self, system: &mut System) -> Result<Self, AttachError> {
         system.attend_to(self.rt.image());
         let rt = self.rt.another(&kfuncs::table(), system)?;
         let binding = Arc::clone(&self.binding);
         system.hosted.binding = Some(Arc::clone(&binding));
-        Ok(Self { rt, binding })
+        Ok(Self { rt, binding, user_half: None })
     }
 
     /// The instance, for reading maps and globals.
@@ -316,6 +352,11 @@ impl Ops for BpfOps {
 
     fn act(&mut self, system: &mut System, action: &ObjectAction) -> Done {
         self.act_on(system, action).unwrap_or_else(Done::Refused)
+    }
+
+    fn go_on(&mut self, system: &mut System) -> Option<Step> {
+        let rt = &mut self.rt;
+        self.user_half.as_mut().map(|program| program.go_on(Live { rt, system }))
     }
 
     fn release_owner(&mut self, system: &mut System, addr: u64) {

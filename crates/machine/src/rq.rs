@@ -70,6 +70,8 @@ pub(crate) struct Rq {
     pub(crate) servers: Servers,
     /// When the current task's time was last charged.
     pub(crate) charged_at_ns: u64,
+    /// CPU time of tasks that were charged for it.
+    pub(crate) busy_ns: u64,
     /// Overhead still to be paid before the current task makes progress.
     pub(crate) debt_ns: u64,
     /// Number of the armed stop event; older ones are stale.
@@ -191,6 +193,7 @@ impl Rq {
             waiting: Waiting::default(),
             servers: Servers::default(),
             charged_at_ns: 0,
+            busy_ns: 0,
             debt_ns: 0,
             stop_gen: 0,
             armed_at_ns: u64::MAX,

@@ -5,7 +5,7 @@ use crate::class::Class;
 use crate::event_queue::Due;
 use crate::exit::ExitInfo;
 use crate::ops::Ops;
-pub use crate::outcome::{Outcome, RunError, SchedulerExit};
+pub use crate::outcome::{Outcome, ProgramExit, RunError, SchedulerExit};
 use crate::outside::Happened;
 use crate::sockets::Sockets;
 use crate::system::System;
@@ -87,6 +87,7 @@ impl Machine {
                 reason: exit.to_string(),
             };
             sink.event(&Event { time_ns: at_ns, cpu: exit.cpu, kind });
+            self.let_program_end(o);
         }
         Ok(self.outcome(exit, is_cut && !ejected))
     }
@@ -106,10 +107,12 @@ impl Machine {
                 system.expect_watchdog();
                 self.write_group_files(o);
                 self.attach_subs(o)?;
+                self.system.start_program(o);
             }
             return Ok(begins);
         }
         system.begin_fair(o)?;
+        system.adopt_program(o);
         for (at_ns, loads) in system.config.lifecycle.clone() {
             if at_ns == 0 && loads && !system.hosted.enabled {
                 system.attach(o)?;
@@ -193,6 +196,7 @@ impl Machine {
             blocked: self.blocked(),
             deadlocks: self.runner.deadlocks(),
             outside: std::mem::take(&mut self.outside),
+            program: self.system.program_exit(),
             sub_exits: std::mem::take(&mut self.system.subs.exits),
         }
     }
@@ -267,8 +271,9 @@ impl Machine {
         match due {
             Due::Arrive(ix) => self.start(o, TaskIx(ix)),
             Due::Wake(_, t) => {
-                let here = self.system.timer_cpu(self.system.task(Tid(t)).cpu);
-                self.system.wake_up(o, Tid(t), here, 0);
+                if let Some(here) = self.system.wakes_on(Tid(t)) {
+                    self.system.wake_up(o, Tid(t), here, 0);
+                }
                 Ok(())
             }
             Due::Customers => {

@@ -277,7 +277,8 @@ impl System {
         let weight = self.tasks.weight_of(t);
         let task = self.task(t);
         let (pid, name, instance_of) = (task.pid, task.name.clone(), task.instance_of.clone());
-        self.emit(None, EventKind::Task { pid, name, weight, instance_of: Some(instance_of) });
+        let instance_of = (!self.is_program(t)).then_some(instance_of);
+        self.emit(None, EventKind::Task { pid, name, weight, instance_of });
     }
 
     /// `do_sched_yield()`: the task itself calls `schedule()` next.

@@ -91,6 +91,7 @@ impl Machine {
             core_sched: Default::default(),
             subs: Default::default(),
             always: Default::default(),
+            program: None,
             config,
         };
         system.build_cpus();

@@ -7,6 +7,7 @@ use crate::outside::object::Done;
 use crate::run::RunError;
 use crate::system::System;
 use crate::tracing::{Moment, Place, Places, Stopped};
+use crate::user_half::Step;
 use rota_vm::error::Fault;
 use rota_vm::runtime::CodePlace;
 use rota_workload::events::ObjectAction;
@@ -92,6 +93,10 @@ impl<E: Ops, F: Ops> Ops for Stage<'_, E, F> {
 
     fn act(&mut self, system: &mut System, action: &ObjectAction) -> Done {
         self.ext.act(system, action)
+    }
+
+    fn go_on(&mut self, system: &mut System) -> Option<Step> {
+        self.ext.go_on(system)
     }
 
     fn release_owner(&mut self, system: &mut System, addr: u64) {

@@ -172,6 +172,7 @@ impl Machine {
             let step = match (self.system.task(t).ends, self.system.task(t).makes) {
                 (true, _) => Step::Exit,
                 (false, Some(child)) => Step::Fork { child },
+                (false, None) if self.system.is_program(t) => self.system.program_step(o)?,
                 (false, None) => self.runner.next(ix, now_ns, &mut self.system.choices),
             };
             self.tell_requests(o, cpu);
@@ -277,6 +278,7 @@ impl Machine {
                 system.set_state(t, State::Exiting);
                 system.task_mut(t).work = Work::Block;
                 system.emit(Some(cpu), EventKind::Exit { pid });
+                system.close_program(cpu, t);
                 system.cpus.resched_curr(cpu);
             }
             Step::Stuck(what) => return Err(RunError::Stuck(what)),

@@ -22,6 +22,7 @@ use crate::tasks::Tasks;
 use crate::timers::Timers;
 use crate::told::Told;
 use crate::tracing::Places;
+use crate::user_half::Program;
 use rota_choice::Choices;
 use rota_trace::{Cost, CpuList, Event, EventKind};
 use rota_vm::error::Fault;
@@ -56,6 +57,8 @@ pub struct System {
     pub(crate) subs: Subs,
     /// What is kept whether the scheduler has programs there or not.
     pub(crate) always: Places,
+    /// The scheduler's program, if it takes part.
+    pub(crate) program: Option<Box<Program>>,
 }
 
 impl System {

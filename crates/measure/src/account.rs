@@ -54,6 +54,8 @@ pub(crate) struct Account {
     pub(crate) class: SchedClass,
     /// It never was above.
     always_ext: bool,
+    /// The program that brought the policy: it takes capacity, too, and is no part of the load.
+    pub(crate) is_program: bool,
     pub(crate) state: State,
     pub(crate) since_ns: u64,
     pub(crate) cpu_ns: u64,
@@ -107,6 +109,7 @@ impl Account {
             group: TaskGroup::default(),
             class: SchedClass::Ext,
             always_ext: true,
+            is_program: false,
             state: State::Created,
             since_ns: now_ns,
             cpu_ns: 0,
@@ -149,8 +152,14 @@ impl Account {
         Claim { weight: self.claimed_weight(), tie: self.tie, group: self.group }
     }
 
+    /// Whether it has a part in what is shared.
     fn is_ext(&self) -> bool {
-        self.class == SchedClass::Ext
+        self.class == SchedClass::Ext && !self.is_program
+    }
+
+    /// It is the program that brought the policy, and has not run yet.
+    pub(crate) fn make_program(&mut self) {
+        (self.is_program, self.always_ext, self.row) = (true, false, None);
     }
 
     /// Whether it takes a CPU from those that the policy schedules.
@@ -241,7 +250,9 @@ impl Account {
         if answers {
             let waited_ns = now_ns.saturating_sub(self.since_ns);
             self.latencies.record(waited_ns);
-            whole.wakeups.record(waited_ns);
+            if !self.is_program {
+                whole.wakeups.record(waited_ns);
+            }
         }
         match (self.state.is_runnable(), next.is_runnable()) {
             (true, true) => self.look(whole, now_ns),
@@ -294,8 +305,10 @@ impl Account {
         let Burst { from_ns, cpu_ns } = self.burst;
         let turnaround_ns = now_ns.saturating_sub(from_ns);
         self.turnaround.add(turnaround_ns as f64);
-        whole.turnarounds.record(turnaround_ns);
-        whole.slowdowns.record(turnaround_ns, cpu_ns);
+        if !self.is_program {
+            whole.turnarounds.record(turnaround_ns);
+            whole.slowdowns.record(turnaround_ns, cpu_ns);
+        }
         if cpu_ns > 0 {
             self.slowdown.add(turnaround_ns as f64 / cpu_ns as f64);
         }
@@ -343,7 +356,9 @@ impl Account {
             let open_ns = end_ns.saturating_sub(self.since_ns);
             self.latencies.record(open_ns);
             self.waiting = 1;
-            whole.unanswered(open_ns);
+            if !self.is_program {
+                whole.unanswered(open_ns);
+            }
         }
         if matches!(self.state, State::Woken | State::Preempted) {
             self.wait(whole, end_ns);
@@ -353,7 +368,7 @@ impl Account {
         if self.state.is_runnable() {
             self.look(whole, end_ns);
             // One that never slept may never want to: that is no turnaround, unless it has jobs.
-            if self.slept || self.jobs.is_some() {
+            if (self.slept || self.jobs.is_some()) && !self.is_program {
                 whole.unfinished(end_ns.saturating_sub(self.burst.from_ns));
             }
         }
@@ -376,6 +391,7 @@ impl Account {
             turnaround_ns: self.turnaround.times(),
             slowdown: self.slowdown.ratios(),
             class: self.class.name(),
+            is_program: self.is_program,
             wasted_wait_ns: self.wasted_wait_ns,
             wait_max_ns: self.wait_max_ns,
             jobs: self.jobs.map(|jobs| jobs.numbers()),

@@ -20,6 +20,18 @@ pub struct Numbers {
     pub locks: Vec<LockNumbers>,
 }
 
+impl Numbers {
+    /// Those of the workload: all but the program that brought the policy.
+    pub fn load(&self) -> impl Iterator<Item = &TaskNumbers> + Clone {
+        self.tasks.iter().filter(|task| !task.is_program)
+    }
+
+    /// The program that brought the policy, if it took part.
+    pub fn program(&self) -> Option<&TaskNumbers> {
+        self.tasks.iter().find(|task| task.is_program)
+    }
+}
+
 /// Numbers of one CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CpuNumbers {
@@ -67,6 +79,10 @@ pub struct TaskNumbers {
     pub slowdown: RatioNumbers,
     /// Its class at the end: `ext` (the policy's), `rt` or `deadline`.
     pub class: &'static str,
+    /// It is the program that brought the policy: no part of the workload, nor of any number of
+    /// all tasks but of CPUs, switches and migrations.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_program: bool,
     /// Of the run delay, while a CPU was idle that it may use.
     pub wasted_wait_ns: u64,
     /// The longest that it was runnable at a stretch without running.

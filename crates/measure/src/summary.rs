@@ -116,7 +116,7 @@ impl Summary {
 
     /// As [`Summary::finish`], and the numbers of the workload's tasks, each with all its instances
     /// and forks, in order of the first of them. A task of no workload is one of its own, together
-    /// with others of its name.
+    /// with others of its name. The policy's program is none of them.
     pub fn finish_all(mut self, end_ns: u64) -> Results {
         self.close(end_ns);
         let locks = self.locks.take();
@@ -124,7 +124,7 @@ impl Summary {
         let capacity_ns = self.capacity_ns(end_ns);
         let mut groups: Vec<Group> = Vec::new();
         let mut by_name: FxHashMap<String, usize> = FxHashMap::default();
-        for (at, task) in self.tasks.iter().enumerate() {
+        for (at, task) in self.tasks.iter().enumerate().filter(|(_, task)| !task.is_program) {
             let name = task.instance_of.as_deref().unwrap_or(&task.name);
             let index = by_name.get(name).copied().unwrap_or(groups.len());
             if index == groups.len() {
@@ -356,6 +356,7 @@ impl Sink for Summary {
                 self.begin_life(pid, time_ns);
                 self.introduce(pid, name, instance_of.as_ref(), weight, time_ns);
             }
+            EventKind::Program { pid } => self.task(pid, time_ns).0.make_program(),
             EventKind::SchedClass { pid, class } => {
                 let (task, whole) = self.task(pid, time_ns);
                 task.reclass(whole, time_ns, class);

@@ -67,6 +67,37 @@ fn forced_idle_time_is_idle_time_that_is_not_wasted() {
 }
 
 /// ```text
+/// CPU 0: a 0-60 | program (woken at 50) 60-80 | a 80-100
+/// ```
+#[test]
+fn the_program_of_the_scheduler_takes_capacity_and_is_no_part_of_the_load() {
+    let program = at(0, 0, EventKind::Program { pid: 9 });
+    let events = [
+        vec![task(9, "scx_odd", 100), program, fork(0, 9), task(1, "a", 100), fork(0, 1)],
+        vec![wake(0, 1), enter(0, 0, 1), wake(50, 9), leave(60, 0, 1, OffCpu::Runnable)],
+        vec![enter(60, 0, 9), leave(80, 0, 9, OffCpu::Sleep), enter(80, 0, 1)],
+        vec![leave(100, 0, 1, OffCpu::Exit), at(100, 0, EventKind::Exit { pid: 1 })],
+    ]
+    .concat();
+    let mut summary = Summary::new(1);
+    events.iter().for_each(|event| summary.event(event));
+    let Results { numbers, groups, .. } = summary.finish_all(100);
+
+    let [program, load] = &numbers.tasks[..] else { panic!("{:?}", numbers.tasks) };
+    assert!(program.is_program && !load.is_program);
+    assert_eq!((program.cpu_ns, program.switches, load.cpu_ns), (20, 1, 80));
+    // its own wakeup is told, and is none of the load's, which has one that was answered at once
+    assert_eq!(program.wakeup_latency_ns.max, Some(10));
+    assert_eq!(numbers.totals.wakeup_latency_ns.max, Some(0));
+    assert_eq!((program.lag_ns, numbers.totals.turnaround_ns.count), (None, 1));
+    // one CPU less what the program took is the load's ideal: from 0 to 100 all of it, to a
+    let lag = numbers.totals.lag_ns.expect("it wanted to run");
+    assert_eq!((lag.min, lag.max), (0, 0));
+    assert_eq!(numbers.totals.makespan_ns, Some(100));
+    assert_eq!(groups.iter().map(|group| &*group.name).collect::<Vec<_>>(), ["a"]);
+}
+
+/// ```text
 /// pid 7: "sh" 0-10, exits | forked at 20, runs 30-35, exits | forked at 40 as "ls", runs 41-44
 /// ```
 #[test]

@@ -100,11 +100,12 @@ impl Totals {
         whole: &Whole,
         end_ns: u64,
     ) -> Self {
+        let load = || tasks.iter().filter(|task| !task.is_program);
         let has_groups = whole.fluid.has_groups();
         let rates: Vec<f64> =
             tasks.iter().filter_map(|t| t.service_rate(has_groups, end_ns)).collect();
         let (mut lag, mut completion, mut bursts) = (Measured::default(), Spans::default(), 0);
-        for task in tasks {
+        for task in load() {
             lag.merge(&task.lag.measured());
             bursts += task.turnaround.count();
             let finished_ns = task.finished_ns.filter(|at_ns| *at_ns >= whole.from_ns);
@@ -112,8 +113,8 @@ impl Totals {
                 completion.add(at_ns.saturating_sub(task.started_ns) as f64);
             }
         }
-        let last_ns = tasks.iter().map(|t| t.finished_ns).max().flatten();
-        let all_finished = tasks.iter().all(|t| t.finished_ns.is_some());
+        let last_ns = load().map(|t| t.finished_ns).max().flatten();
+        let all_finished = load().all(|t| t.finished_ns.is_some());
         let measured_ns = end_ns.saturating_sub(whole.from_ns);
         let per_s =
             |count: u64| (measured_ns > 0).then(|| count as f64 / (measured_ns as f64 / 1e9));

@@ -43,6 +43,9 @@ pub enum SimError {
         /// Why.
         what: String,
     },
+    /// What a run with the scheduler's own program cannot have.
+    #[error("{0}")]
+    Program(String),
     /// The machine cannot run the workload.
     #[error(transparent)]
     Run(#[from] RunError),

@@ -46,6 +46,6 @@ pub use heeds::{heeded, ignored, ignored_of, used, Feature, Ignored};
 pub use measured::{Measured, Watchers};
 pub use policy::Policy;
 pub use setup::{encoded, facts, prepare, ForObject};
-pub use simulation::{Loaded, Simulation};
+pub use simulation::{Loaded, Simulation, UserProgram};
 pub use statistics::PolicyStat;
 pub use steps::{steps, Place};

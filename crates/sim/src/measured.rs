@@ -3,7 +3,7 @@
 
 use crate::dump::Dump;
 use crate::error::SimError;
-use crate::simulation::Simulation;
+use crate::simulation::{Simulation, UserProgram};
 use crate::statistics::PolicyStat;
 use rota_choice::Recording;
 use rota_machine::run::Outcome;
@@ -51,7 +51,25 @@ impl std::fmt::Debug for Watchers<'_> {
 
 impl Simulation {
     /// Runs it, and measures what happens after the warm-up.
-    pub fn measure(mut self, watchers: Watchers<'_>) -> Result<Measured, SimError> {
+    pub fn measure(self, watchers: Watchers<'_>) -> Result<Measured, SimError> {
+        self.measure_for(None, watchers)
+    }
+
+    /// As [`Simulation::measure`], with the program that loaded the policy
+    /// ([`Simulation::load_by`]).
+    pub fn measure_by(
+        self,
+        program: UserProgram,
+        watchers: Watchers<'_>,
+    ) -> Result<Measured, SimError> {
+        self.measure_for(Some(program), watchers)
+    }
+
+    fn measure_for(
+        mut self,
+        program: Option<UserProgram>,
+        watchers: Watchers<'_>,
+    ) -> Result<Measured, SimError> {
         let warmup_ns = self.config.warmup_ns;
         let mut summary = Summary::new(self.config.topology.cpus()).with_warmup(warmup_ns);
         if let Some(figures) = watchers.figures {
@@ -65,7 +83,10 @@ impl Simulation {
         self.config.detail = sinks.wants_detail();
 
         let dumps = self.dumps;
-        let mut loaded = self.load()?;
+        let mut loaded = match program {
+            Some(program) => self.load_by(program)?,
+            None => self.load()?,
+        };
         let outcome = loaded.run(&mut sinks)?;
         drop(sinks);
         let choices = loaded.take_choices();

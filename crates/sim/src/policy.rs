@@ -36,6 +36,11 @@ impl Policy {
         Ok(Self { image: Arc::new(image), kernel: kernel.clone() })
     }
 
+    /// What a program loaded and set up, for this kernel: nothing of it is changed any more.
+    pub fn of_image(image: Image, kernel: &Kernel) -> Self {
+        Self { image: Arc::new(image), kernel: kernel.clone() }
+    }
+
     /// Chooses a scheduler of an object that has several, by the name of its `sched_ext_ops`.
     pub fn choose(&mut self, name: &str) -> Result<(), SimError> {
         Ok(rota_machine::policy::choose_scheduler(self.image_mut(), name)?)

@@ -13,6 +13,7 @@ use rota_machine::run::{Machine, Outcome, RunError};
 use rota_machine::stage::Stage;
 use rota_machine::subs::SubLoader;
 use rota_machine::system::System;
+use rota_machine::user_half::UserHalf;
 use rota_manifest::Setup;
 use rota_object::image::Image;
 use rota_trace::Sink;
@@ -109,6 +110,23 @@ impl Simulation {
 
     /// Makes the machine, and loads and sets up the policy.
     pub fn load(self) -> Result<Loaded, SimError> {
+        self.load_for(None)
+    }
+
+    /// As [`Simulation::load`], of a policy that this program has loaded so far
+    /// ([`Policy::of_image`]): it goes on until the scheduler is attached, and then while the machine
+    /// runs. Nothing else sets the policy up.
+    pub fn load_by(self, program: UserProgram) -> Result<Loaded, SimError> {
+        if self.workload.loads().is_some() {
+            return Err(SimError::Program(format!(
+                "{}: events that load a scheduler are for schedulers without their program",
+                program.name
+            )));
+        }
+        self.load_for(Some(program))
+    }
+
+    fn load_for(self, program: Option<UserProgram>) -> Result<Loaded, SimError> {
         let Self { mut policy, workload, config, setup, mut fair, replays, records, .. } = self;
         let mut subs = self.subs;
         let all = [Some(&mut policy), fair.as_mut()].into_iter().flatten();
@@ -127,8 +145,19 @@ impl Simulation {
         let mut machine = Machine::choosing(choices, config, workload, btf)?;
         // one that comes later reads of what was before, too
         subs.iter().for_each(|(_, sub, _)| machine.system.attend_to(sub.image()));
-        let mut ops = BpfOps::load(Arc::clone(policy.image()), &mut machine.system)?;
-        setup::instance(&mut ops, &mut machine.system, &setup)?;
+        let image = Arc::clone(policy.image());
+        let has_program = program.is_some();
+        let ops = match program {
+            None => {
+                let mut ops = BpfOps::load(image, &mut machine.system)?;
+                setup::instance(&mut ops, &mut machine.system, &setup)?;
+                ops
+            }
+            Some(UserProgram { name, half }) => {
+                machine.add_program(&name);
+                BpfOps::load_by(half, image, &mut machine.system)?
+            }
+        };
         let load_fair = |fair: Policy| {
             let image = Arc::clone(fair.image());
             machine.with_fair(|system| BpfOps::load(image, system))
@@ -137,7 +166,21 @@ impl Simulation {
         for (cgroup, policy, setup) in subs {
             machine.system.add_sub_scheduler(&cgroup, sub_loader(policy, setup));
         }
-        Ok(Loaded { machine, ops, fair, policy, setup })
+        Ok(Loaded { machine, ops, fair, policy, setup, has_program })
+    }
+}
+
+/// The program that brings a scheduler and takes part in the run.
+pub struct UserProgram {
+    /// Its file's name: that of its task, as far as a task's name goes.
+    pub name: String,
+    /// What it does.
+    pub half: Box<dyn UserHalf>,
+}
+
+impl std::fmt::Debug for UserProgram {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("UserProgram").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
@@ -177,6 +220,7 @@ pub struct Loaded {
     fair: Option<BpfOps>,
     policy: Policy,
     setup: Setup,
+    has_program: bool,
 }
 
 impl std::fmt::Debug for Loaded {
@@ -187,21 +231,26 @@ impl std::fmt::Debug for Loaded {
 
 impl Loaded {
     /// Another machine with the same policy as it was loaded: cheaper than a new one. Its set-up
-    /// is not repeated, and must have been none.
+    /// is not repeated, and must have been none. One with a program is an error: what that did is
+    /// not repeated either.
     pub fn another(&self, workload: &Arc<Workload>, config: Config) -> Result<Self, SimError> {
+        if self.has_program {
+            let what = "a policy with its program has to be loaded anew for each run";
+            return Err(SimError::Program(what.into()));
+        }
         let config = on(self.policy.kernel(), config);
         let mut machine = self.machine.another(config, Arc::clone(workload))?;
         let ops = self.ops.another(&mut machine.system)?;
         let fair = self.fair.as_ref().map(|fair| machine.with_fair(|system| fair.another(system)));
         let fair = fair.transpose()?;
         let (policy, setup) = (self.policy.clone(), self.setup.clone());
-        Ok(Self { machine, ops, fair, policy, setup })
+        Ok(Self { machine, ops, fair, policy, setup, has_program: false })
     }
 
     /// Runs it until the duration is over or the policy is ejected. Every event goes to `sink`, in
     /// order of time.
     pub fn run(&mut self, sink: &mut dyn Sink) -> Result<Outcome, SimError> {
-        let Self { machine, ops, fair, policy, setup } = self;
+        let Self { machine, ops, fair, policy, setup, .. } = self;
         let Some(fair) = fair else { return Ok(machine.run(ops, sink)?) };
         let mut load = |system: &mut System| anew(policy, setup, system);
         let mut stage = Stage::new(ops, fair, &mut load);

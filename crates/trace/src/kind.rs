@@ -57,6 +57,11 @@ pub enum EventKind {
         /// as on a recorded machine. No file has it.
         instance_of: Option<Arc<str>>,
     },
+    /// The task is the program that loaded the scheduler, in the simulator: no part of the workload.
+    Program {
+        /// The task.
+        pid: u32,
+    },
     /// A task goes over to another class. One of which nothing is said is the policy's.
     SchedClass {
         /// The task.
@@ -267,6 +272,7 @@ impl EventKind {
                 number(Field::Weight, u64::from(*weight));
                 ("task", Some(*pid))
             }
+            EventKind::Program { pid } => ("program", Some(*pid)),
             EventKind::SchedClass { pid, class } => {
                 say(Field::SchedClass, Value::Text(class.name()));
                 ("sched_class", Some(*pid))

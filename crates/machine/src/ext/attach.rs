@@ -39,6 +39,7 @@ impl System {
         if self.enable_scheduler(o) {
             self.expect_watchdog();
         }
+        self.start_program(o);
         Ok(())
     }
 

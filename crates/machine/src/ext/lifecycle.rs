@@ -146,6 +146,11 @@ impl System {
                 self.switch_task(o, t, DEQ_SAVE | DEQ_MOVE | DEQ_NOCLOCK, |system, _| {
                     system.reset_ext_slice(t);
                 });
+                // where no class had it before: of a program, which is there before any other task
+                if self.other.is_none() {
+                    self.enable_task(o, t);
+                    self.tell_cpumask(o, t);
+                }
             }
         }
     }

@@ -48,6 +48,7 @@ impl System {
         let overhead_ns = rq.debt_ns.min(delta_ns);
         rq.debt_ns -= overhead_ns;
         let Some(t) = rq.curr else { return self.charge_idle(cpu, delta_ns) };
+        rq.busy_ns += delta_ns;
         if let Work::Run { left_ns } = &mut self.task_mut(t).work {
             *left_ns = left_ns.saturating_sub(delta_ns - overhead_ns);
         }

@@ -210,16 +210,16 @@ const MEASURES: &[Measure] = measures![
 
     "run_delay_mean", "run delay mean", "run delay, mean", LATENCY, Ns, Lower, false,
     "Time that a task was ready to run but waited, in the whole run: mean over all tasks.",
-    |run| mean(run.numbers.tasks.iter().map(|task| task.run_delay_ns as f64));
+    |run| mean(run.numbers.load().map(|task| task.run_delay_ns as f64));
 
     "run_delay_max", "run delay max", "run delay, worst task", LATENCY, Ns, Lower, false,
     "Time that a task was ready to run but waited, in the whole run: the longest of all tasks.",
-    |run| ns(run.numbers.tasks.iter().map(|task| task.run_delay_ns).max());
+    |run| ns(run.numbers.load().map(|task| task.run_delay_ns).max());
 
     "wait_max", "wait max", "wait, longest", LATENCY, Ns, Lower, false,
     "The longest that a task was ready to run at a stretch without running, after a wakeup or after \
      it lost its CPU.",
-    |run| ns(run.numbers.tasks.iter().map(|task| task.wait_max_ns).max());
+    |run| ns(run.numbers.load().map(|task| task.wait_max_ns).max());
 
     "turnaround_mean", "turnaround mean", "turnaround, mean", PROGRESS, Ns, Lower, false,
     "Time from a wakeup until the task slept again or exited, mean over all of them.",
@@ -415,9 +415,9 @@ fn part(of: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then_some(of / whole)
 }
 
-fn mean(values: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
-    let count = values.len() as f64;
-    part(values.sum(), count)
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (count, sum) = values.fold((0u64, 0.0), |(count, sum), value| (count + 1, sum + value));
+    part(sum, count as f64)
 }
 
 #[cfg(test)]

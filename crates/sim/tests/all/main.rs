@@ -20,4 +20,5 @@ mod subs;
 mod tick;
 mod traced;
 mod tracing;
+mod user_half;
 mod user_space;
