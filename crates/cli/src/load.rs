@@ -32,8 +32,7 @@ impl Load {
             }
             false => (path.display().to_string(), bytes(path)?),
         };
-        let digest = Sha256::digest(&text);
-        let sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let sha256 = hex(Sha256::new_with_prefix(&text));
         let text = String::from_utf8(text).map_err(|e| {
             let line = e.as_bytes()[..e.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n');
             Error::input(format!("{file}:{}: not UTF-8 text", line.count() + 1))
@@ -44,6 +43,11 @@ impl Load {
         let workload = Arc::new(rota_workload::parse_with(&file, &text, &named)?);
         Ok(Self { file, description: rota_workload::description(&text), workload, sha256 })
     }
+}
+
+/// As hexadecimal digits.
+pub(crate) fn hex(hash: Sha256) -> String {
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>, Error> {

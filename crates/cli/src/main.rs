@@ -19,6 +19,7 @@ mod options;
 mod output;
 mod output_file;
 mod prepare;
+mod program;
 mod progress;
 mod readiness;
 mod simulation;

@@ -134,6 +134,11 @@ pub(crate) fn link_shipped(
     Ok(Policy::link(policy.name, policy.object, kernel)?)
 }
 
+/// Whether this is called as objects and sources are.
+pub(crate) fn is_file_name(policy: &str) -> bool {
+    [".o", ".c"].iter().any(|end| policy.ends_with(end))
+}
+
 /// Whether a policy of that name ships, and no file is meant.
 pub(crate) fn is_shipped(policy: &str) -> bool {
     matches!(shipped(policy), Ok(Some(_)))
@@ -141,7 +146,7 @@ pub(crate) fn is_shipped(policy: &str) -> bool {
 
 /// The shipped policy of that name; `None` if a file is meant.
 fn shipped(policy: &str) -> Result<Option<&'static rota_catalog::Policy>, Error> {
-    if policy.contains('/') || [".o", ".c"].iter().any(|end| policy.ends_with(end)) {
+    if policy.contains('/') || is_file_name(policy) {
         return Ok(None);
     }
     match rota_catalog::find(policy) {

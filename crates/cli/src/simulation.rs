@@ -12,7 +12,7 @@ use rota_machine::config::Config;
 use rota_machine::kernel::Kernel;
 use rota_machine::topology::Topology;
 use rota_object::image::Image;
-use rota_sim::{Measured, Policy, SimError, Simulation, Watchers};
+use rota_sim::{Measured, Policy, SimError, Simulation, UserProgram, Watchers};
 use rota_trace::Sink;
 use std::path::Path;
 
@@ -124,9 +124,10 @@ fn nohz_full(args: &MachineArgs, cpus: u32) -> Result<Vec<u32>, Error> {
     Ok(full)
 }
 
-/// Does a run.
+/// Does a run, with the policy's program if it has one.
 pub(crate) fn run(
     simulation: Simulation,
+    program: Option<UserProgram>,
     watchers: Watchers<'_>,
     clock: &Clock,
 ) -> Result<Measured, SimError> {
@@ -135,7 +136,10 @@ pub(crate) fn run(
     sinks.extend(watchers.sinks.into_iter().map(|sink| sink as &mut dyn Sink));
     sinks.push(&mut ticker);
     let watchers = Watchers { sinks, figures: watchers.figures };
-    simulation.measure(watchers)
+    match program {
+        Some(program) => simulation.measure_by(program, watchers),
+        None => simulation.measure(watchers),
+    }
 }
 
 /// Why there was no run of this workload.

@@ -13,6 +13,7 @@ use rota_measure::baseline::Relative;
 use rota_measure::catalogue::{self, Measure};
 use rota_measure::statistics::Estimate;
 use rota_object::image::Image;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -73,8 +74,18 @@ pub(crate) struct Policy {
     pub(crate) set: Vec<(String, String)>,
     /// What it was made from, settings included, as hexadecimal digits.
     pub(crate) hash: String,
-    /// SHA-256 of its object.
+    /// SHA-256 of its object, or of its program's file.
     pub(crate) sha256: String,
+    /// Of one that its own program brings.
+    pub(crate) program: Option<ProgramOf>,
+}
+
+/// How a policy's program runs.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct ProgramOf {
+    pub(crate) arguments: Vec<String>,
+    /// CPU time of each of its system calls.
+    pub(crate) cost_ns: u64,
 }
 
 /// The policy that all others are set against.

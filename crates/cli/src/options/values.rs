@@ -100,6 +100,20 @@ pub(crate) fn duration(text: &str) -> Result<u64, String> {
     }
 }
 
+/// CPU time of a program's system call: some, as it would go on for ever in no time.
+pub(crate) fn program_cost(text: &str) -> Result<u64, String> {
+    some_time(text).ok_or_else(|| "expected a time of 1ns or more, such as 1us".into())
+}
+
+/// Real time.
+pub(crate) fn program_timeout(text: &str) -> Result<u64, String> {
+    some_time(text).ok_or_else(|| "expected a time of 1ns or more, such as 10s".into())
+}
+
+fn some_time(text: &str) -> Option<u64> {
+    parse_duration(text).ok().filter(|ns| *ns > 0)
+}
+
 /// A time, or a number of seconds; at least as long as what is done in it takes.
 pub(crate) fn duration_or_seconds(text: &str) -> Result<u64, String> {
     let ns = match text.parse::<u64>() {

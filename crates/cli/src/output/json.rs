@@ -4,6 +4,7 @@
 
 use super::blocked::{self, Blocked, Link};
 use super::exit::{ExitAt, ExitJson, SubExitJson};
+use super::program::ProgramJson;
 use super::unfilled::{self, UnfilledRead};
 use super::{doubts, dump, tunables, Run};
 use crate::error::Error;
@@ -178,6 +179,8 @@ pub(crate) struct Sim<'a> {
     maps: Option<Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     sub_exits: Vec<SubExitJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    program: Option<ProgramJson<'a>>,
 }
 
 /// What came of an event from outside.
@@ -284,6 +287,7 @@ impl<'a> Sim<'a> {
             globals,
             maps,
             sub_exits: outcome.sub_exits.iter().map(SubExitJson::new).collect(),
+            program: ProgramJson::of(run),
         }
     }
 }

@@ -13,6 +13,7 @@ pub(crate) mod locks;
 pub(crate) mod messages;
 pub(crate) mod periodic;
 pub(crate) mod plain;
+pub(crate) mod program;
 pub(crate) mod reproduction;
 pub(crate) mod requests;
 pub(crate) mod stats;
@@ -67,4 +68,20 @@ pub(crate) struct Run<'a> {
     /// Policy, workload, machine and seed in a line.
     pub(crate) described: &'a str,
     pub(crate) finished: &'a Measured,
+    /// The program that brought the policy.
+    pub(crate) program: Option<&'a Program>,
+}
+
+/// A scheduler's own program that took part.
+pub(crate) struct Program {
+    /// Its file's name, and where it is.
+    pub(crate) name: String,
+    pub(crate) path: String,
+    pub(crate) arguments: Vec<String>,
+    /// Of its file.
+    pub(crate) sha256: String,
+    /// CPU time of each of its system calls.
+    pub(crate) cost_ns: u64,
+    /// What it asked for and did not get.
+    pub(crate) unplayed: Vec<String>,
 }

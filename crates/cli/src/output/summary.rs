@@ -2,7 +2,7 @@
 //! The text of `rota sim`: a line of what was run, tasks, totals, notes, the end.
 
 use super::units::{duration, index_or_dash, mean_or_dash, percent, time, time_or_dash};
-use super::{blocked, dump, locks, periodic, requests, table, unfilled, Run};
+use super::{blocked, dump, locks, periodic, program, requests, table, unfilled, Run};
 use rota_machine::config::Config;
 use rota_machine::exit::ExitKind;
 use rota_machine::outside::Happened;
@@ -24,22 +24,26 @@ const MOST_EVENTS: usize = 12;
 pub(crate) fn print(out: &mut dyn Write, run: &Run<'_>, all_tasks: bool) -> io::Result<()> {
     writeln!(out, "{}\n", run.described)?;
     let finished = run.finished;
-    let folded = !all_tasks && finished.numbers.tasks.len() > MOST_ROWS;
-    let lines = if folded { groups(&finished.groups) } else { tasks(&finished.numbers.tasks) };
+    let count = finished.numbers.load().count();
+    let folded = !all_tasks && count > MOST_ROWS;
+    let lines = match folded {
+        true => groups(&finished.groups),
+        false => tasks(finished.numbers.load()),
+    };
     lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
     if folded {
-        let count = finished.numbers.tasks.len();
         writeln!(out, "\n{count} tasks; instances of one task are added up (--all-tasks: no)")?;
     }
     writeln!(out)?;
     requests::print(out, &finished.requests)?;
-    let (tasks, groups) = (&finished.numbers.tasks, &finished.groups);
+    let (tasks, groups) = (finished.numbers.load(), &finished.groups);
     match folded {
         true => periodic::print(out, groups.iter().map(|g| (&*g.name, g.jobs.as_ref())))?,
-        false => periodic::print(out, tasks.iter().map(|t| (&*t.name, t.jobs.as_ref())))?,
+        false => periodic::print(out, tasks.map(|t| (&*t.name, t.jobs.as_ref())))?,
     }
     locks::print(out, &finished.numbers.locks)?;
     totals(out, run)?;
+    program::print(out, run)?;
     notes(out, run)?;
     if finished.outcome.end_ns < run.config.duration_ns {
         writeln!(out, "the run ended early, after {}", duration(finished.outcome.end_ns))?;
@@ -97,8 +101,8 @@ pub(crate) fn machine_with(config: &Config, seeds: &str) -> String {
 const FEW: u64 = 10;
 
 /// Rows of tasks.
-pub(crate) fn tasks(tasks: &[TaskNumbers]) -> Vec<String> {
-    let counts = has_few(tasks.iter().map(|t| &t.wakeup_latency_ns));
+pub(crate) fn tasks<'a>(tasks: impl Iterator<Item = &'a TaskNumbers> + Clone) -> Vec<String> {
+    let counts = has_few(tasks.clone().map(|t| &t.wakeup_latency_ns));
     let row = |t: &TaskNumbers| {
         let weight = if t.class == "ext" { t.weight.to_string() } else { t.class.to_owned() };
         let mut row = vec![t.name.clone(), t.pid.to_string(), weight];
@@ -108,7 +112,7 @@ pub(crate) fn tasks(tasks: &[TaskNumbers]) -> Vec<String> {
         row.extend([t.switches.to_string(), t.migrations.to_string()]);
         row
     };
-    table::lines(&header("pid", counts), 1, tasks.iter().map(row).collect())
+    table::lines(&header("pid", counts), 1, tasks.map(row).collect())
 }
 
 /// Rows of groups of tasks.

@@ -3,7 +3,7 @@
 
 use crate::complete;
 use crate::error::EXIT_CODES;
-use crate::options::{cpus, html_file, jobs, seeds, MachineArgs, ObjectArgs};
+use crate::options::{cpus, html_file, jobs, seeds, MachineArgs, ObjectArgs, ProgramArgs};
 use clap::{Args, ValueHint};
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -11,7 +11,8 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct CompareArgs {
-    /// What the tasks do, as rt-app JSON files or folders of them; or policies, as in --policies
+    /// What the tasks do, as rt-app JSON files or folders of them; or policies, as in --policies,
+    /// or schedulers' own programs, as 'scx_simple -f' (docs/programs.md)
     #[arg(value_name = "WORKLOAD.json|POLICY", value_hint = ValueHint::FilePath, required = true)]
     #[arg(add = complete::workloads_and_policies())]
     pub(crate) items: Vec<String>,
@@ -69,6 +70,9 @@ pub(crate) struct CompareArgs {
     /// Print every number as CSV
     #[arg(long)]
     pub(crate) csv: bool,
+
+    #[command(flatten)]
+    pub(crate) of_program: ProgramArgs,
 
     /// CPUs; several numbers: a table for each
     #[arg(long, value_name = "N,…", default_value = "4", help_heading = "Machine")]

@@ -5,6 +5,7 @@ use super::matrix::{Cell, Matrix};
 use super::pictures::{self, Gather, Pictures};
 use crate::comparison::{Exit, Run, Tasks};
 use crate::error::Error;
+use crate::output::units::time;
 use crate::progress::Clock;
 use crate::simulation;
 use rota_measure::{catalogue, FigureSink};
@@ -34,10 +35,22 @@ pub(crate) fn run(
     let sinks = slices.iter_mut().map(|slices| slices as &mut dyn Sink).collect();
     let watchers = Watchers { sinks, figures };
     let load = &stage.load;
-    let simulation = simulation::of(&object.policy, load, config, matrix.no_autogroup)?;
+    let started = match &object.program {
+        Some(chosen) => {
+            let kernel = object.policy.kernel();
+            Some(chosen.start(&config.topology, kernel, config.seed, None)?)
+        }
+        None => None,
+    };
+    let policy = started.as_ref().map_or(&object.policy, |started| &started.policy);
+    let simulation = simulation::of(policy, load, config, matrix.no_autogroup)?;
     let simulation = simulation.with_setup(&object.setup);
-    let mut finished = simulation::run(simulation, watchers, clock)
+    let (program, report) = started.map(|of| (of.program, of.report)).unzip();
+    let mut finished = simulation::run(simulation, program, watchers, clock)
         .map_err(|error| simulation::refused(&error, load))?;
+    if let Some(failure) = report.and_then(|report| report.take_failure()) {
+        return Err(failure.into());
+    }
     let mut run = result(matrix, cell, cpus, &finished);
     let mut figures = finished.figures.take();
     if let Some(figures) = &mut figures {
@@ -54,6 +67,12 @@ fn result(matrix: &Matrix, cell: Cell, cpus: u32, finished: &Measured) -> Run {
     let run = catalogue::Run { numbers: &finished.numbers, requests: &finished.requests, cpus };
     let numbers = catalogue::measures().iter();
     let exit = &finished.outcome.exit;
+    // one whose program ends before the run does has no numbers of all of it either
+    let left = finished.outcome.program.filter(|_| !exit.kind.is_error());
+    let reason = match left {
+        Some(end) => format!("its program ended with status {} at {}", end.status, time(end.at_ns)),
+        None => exit.to_string(),
+    };
     let tasks = finished.groups.iter().map(|group| {
         let numbers = catalogue::of_tasks().iter();
         let present = numbers.filter_map(|m| Some((m.key.to_owned(), m.of(group)?)));
@@ -67,8 +86,8 @@ fn result(matrix: &Matrix, cell: Cell, cpus: u32, finished: &Measured) -> Run {
         exit: Exit {
             kind: exit.kind as u32,
             code: exit.code,
-            reason: exit.to_string(),
-            ejected: exit.kind.is_error(),
+            reason,
+            ejected: exit.kind.is_error() || left.is_some(),
         },
         duration_ns: finished.outcome.end_ns,
         measures: numbers.filter_map(|m| Some((m.key.to_owned(), m.of(run)?))).collect(),

@@ -9,6 +9,7 @@ use super::matrix::{self, Cell, Matrix};
 use super::CompareArgs;
 use crate::comparison::Run;
 use crate::error::Error;
+use crate::load::hex;
 use crate::output::messages;
 use lines::{Binding, Unfit};
 use sha2::{Digest, Sha256};
@@ -243,7 +244,7 @@ fn version() -> String {
         let modified = exe.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
         let mut hash = Sha256::new();
         hash.update(format!("{} {:?}", exe.len(), modified));
-        matrix::hex(hash)[..8].to_owned()
+        hex(hash)[..8].to_owned()
     });
     format!("{} build {}", env!("CARGO_PKG_VERSION"), built.unwrap_or_default())
 }

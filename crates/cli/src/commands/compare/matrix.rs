@@ -3,13 +3,13 @@
 
 use super::policies::{self, Chosen, Wanted};
 use super::CompareArgs;
-use crate::comparison::{self as compared, Baseline, Column, Comparison, Policy, Run};
+use crate::comparison::{self as compared, Baseline, Column, Comparison, Policy, ProgramOf, Run};
 use crate::error::Error;
-use crate::load::Load;
+use crate::load::{hex, Load};
 use crate::object::{self, Found};
-use crate::options::ObjectArgs;
 use crate::output::messages;
 use crate::prepare;
+use crate::program::Installed;
 use crate::simulation;
 use rota_machine::config::Config;
 use rota_machine::kernel::Kernel;
@@ -44,6 +44,14 @@ pub(crate) struct Stage {
 pub(crate) struct Prepared {
     pub(crate) policy: rota_sim::Policy,
     pub(crate) setup: Setup,
+    /// Started anew for each run, it brings the policy; the one here says what that is like.
+    pub(crate) program: Option<Installed>,
+}
+
+/// What a policy is made from.
+enum Source {
+    Object(Found),
+    Program(Installed),
 }
 
 /// One run of the matrix: places in its lists.
@@ -61,10 +69,21 @@ impl Matrix {
         let kernel = object::kernel(&args.object, args.machine.hz)?;
         let mut found = Vec::new();
         for policy in &wanted {
-            found.push(object::find(&policy.policy, args.object.compiler(&kernel))?);
+            found.push(match policy.is_program {
+                true => Source::Program(Installed::parse(&policy.policy, &args.of_program)?),
+                false => {
+                    Source::Object(object::find(&policy.policy, args.object.compiler(&kernel))?)
+                }
+            });
+        }
+        let has_program = found.iter().any(|source| matches!(source, Source::Program(_)));
+        if let Some(option) = args.of_program.given().filter(|_| !has_program) {
+            let what = "expected a program among the policies, as 'scx_simple -f'";
+            return Err(Error::input(format!("{option}: {what}")));
         }
         if args.no_autogroup {
             for (wanted, found) in wanted.iter_mut().zip(&found) {
+                let Source::Object(found) = found else { continue };
                 let policy = found.clone().simulate(&kernel)?.policy;
                 let named = (found.name.as_str(), policy.image().as_ref());
                 wanted.set = simulation::without_autogroups(named, &wanted.set);
@@ -84,8 +103,7 @@ impl Matrix {
         let mut machines = Vec::new();
         for cpus in &args.cpus {
             let topology = simulation::topology(&args.machine, *cpus)?;
-            let objects =
-                prepare_all(&wanted, &found, &topology, (&kernel, &args.object), &mut said)?;
+            let objects = prepare_all(&wanted, &found, &topology, (&kernel, args), &mut said)?;
             machines.push((*cpus, Arc::new(objects)));
         }
         let mut stages = Vec::new();
@@ -137,18 +155,34 @@ impl Matrix {
 }
 
 /// Names and hashes of the policies.
-fn describe(wanted: &[Wanted], found: &[Found]) -> Result<Vec<Policy>, Error> {
+fn describe(wanted: &[Wanted], found: &[Source]) -> Result<Vec<Policy>, Error> {
     let mut policies: Vec<Policy> = Vec::new();
     for (wanted, found) in wanted.iter().zip(found) {
         let mut hash = Sha256::new();
-        hash.update(&found.bytes);
+        let (name, source, sha256, program) = match found {
+            Source::Object(found) => {
+                hash.update(&found.bytes);
+                let sha256 = hex(Sha256::new_with_prefix(&found.bytes));
+                (found.name.clone(), found.source.clone(), sha256, None)
+            }
+            Source::Program(chosen) => {
+                let Installed { name, path, sha256, cost_ns, .. } = chosen;
+                hash.update(format!("{sha256}\0{cost_ns}"));
+                chosen.arguments().for_each(|argument| hash.update(format!("\0{argument}")));
+                let told = ProgramOf { arguments: chosen.arguments().collect(), cost_ns: *cost_ns };
+                (name.clone(), path.display().to_string(), sha256.clone(), Some(told))
+            }
+        };
         for (name, value) in &wanted.set {
             hash.update(format!("\0{name}={value}"));
         }
         if let Some(manifest) = wanted.manifest_file() {
             hash.update(std::fs::read(manifest).map_err(|e| Error::file("read", manifest, &e))?);
         }
-        let short = format!("{}{}", found.name, wanted.settings());
+        let short = match found {
+            Source::Program(chosen) => chosen.label(),
+            Source::Object(_) => format!("{name}{}", wanted.settings()),
+        };
         let is_taken = policies.iter().any(|policy| policy.label == short);
         let label = match is_taken {
             true => format!("{}{}", wanted.policy, wanted.settings()),
@@ -156,13 +190,14 @@ fn describe(wanted: &[Wanted], found: &[Found]) -> Result<Vec<Policy>, Error> {
         };
         policies.push(Policy {
             label,
-            name: found.name.clone(),
-            source: found.source.clone(),
+            name,
+            source,
             argument: wanted.policy.clone(),
             manifest: wanted.manifest.clone(),
             set: wanted.set.clone(),
             hash: hex(hash),
-            sha256: hex(Sha256::new_with_prefix(&found.bytes)),
+            sha256,
+            program,
         });
     }
     Ok(policies)
@@ -170,22 +205,31 @@ fn describe(wanted: &[Wanted], found: &[Found]) -> Result<Vec<Policy>, Error> {
 
 fn prepare_all(
     wanted: &[Wanted],
-    found: &[Found],
+    found: &[Source],
     topology: &Topology,
-    (kernel, args): (&Kernel, &ObjectArgs),
+    (kernel, args): (&Kernel, &CompareArgs),
     said: &mut Vec<String>,
 ) -> Result<Vec<Prepared>, Error> {
     let facts = rota_sim::facts(topology);
     let mut objects = Vec::new();
-    let mut is_chosen = args.ops.is_none();
+    let mut is_chosen = args.object.ops.is_none();
     for (wanted, found) in wanted.iter().zip(found) {
+        let found = match found {
+            Source::Object(found) => found,
+            Source::Program(chosen) => {
+                let started = chosen.start(topology, kernel, args.machine.seed, None)?;
+                let (policy, program) = (started.policy, Some(chosen.clone()));
+                objects.push(Prepared { policy, setup: Setup::default(), program });
+                continue;
+            }
+        };
         let mut policy = found.clone().simulate(kernel)?.policy;
         if policy.schedulers() == 0 {
             let (file, link) = (found.called(), object::LINK);
             return Err(Error::input(format!("{file}: this object is not a scheduler {link}")));
         }
         if policy.schedulers() > 1 {
-            object::choose(&mut policy, args)?;
+            object::choose(&mut policy, &args.object)?;
             is_chosen = true;
         }
         let manifest = wanted.manifest.as_deref();
@@ -195,9 +239,9 @@ fn prepare_all(
             said.push(note);
         }
         policy.prepare(&setup, &wanted.set)?;
-        objects.push(Prepared { policy, setup });
+        objects.push(Prepared { policy, setup, program: None });
     }
-    match (&args.ops, is_chosen) {
+    match (&args.object.ops, is_chosen) {
         (Some(name), false) => Err(Error::input(format!(
             "--ops {name}: expected a policy file that has several schedulers"
         ))),
@@ -219,8 +263,4 @@ pub(crate) fn hash_of(path: &Path) -> Result<String, Error> {
     let mut hash = Sha256::new();
     hash.update(bytes);
     Ok(hex(hash))
-}
-
-pub(crate) fn hex(hash: Sha256) -> String {
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -112,8 +112,8 @@ fn tell(comparison: &Comparison<'_>) -> Status {
     let mut status = Status::Done;
     for stage in &comparison.stages {
         for column in &stage.columns {
-            let early: Vec<&Run> =
-                column.runs.iter().filter(|run| run.exit.kind != UNREGISTERED).copied().collect();
+            let is_early = |run: &&&Run| run.exit.kind != UNREGISTERED || run.exit.ejected;
+            let early: Vec<&Run> = column.runs.iter().filter(is_early).copied().collect();
             let Some(first) = early.first() else { continue };
             let others = match early.len() - 1 {
                 0 => String::new(),

@@ -5,13 +5,16 @@ use crate::comparison::Baseline;
 use crate::error::Error;
 use crate::object;
 use crate::prepare::NO_MANIFEST;
+use crate::program;
 use std::path::{Path, PathBuf};
 
 /// A policy as the user asked for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted {
-    /// Shipped policy or file.
+    /// Shipped policy or file; or a program with its arguments.
     pub(crate) policy: String,
+    /// It is a program.
+    pub(crate) is_program: bool,
     /// Variables to set.
     pub(crate) set: Vec<(String, String)>,
     /// What its own loader would set.
@@ -20,9 +23,11 @@ pub(crate) struct Wanted {
 
 impl Wanted {
     fn parse(text: &str) -> Result<Self, Error> {
+        if program::is_meant(text) {
+            return Ok(Wanted { is_program: true, ..Wanted::plain(text.trim()) });
+        }
         let mut parts = text.split(':');
-        let policy = parts.next().unwrap_or_default().trim().to_owned();
-        let mut wanted = Wanted { policy, set: Vec::new(), manifest: None };
+        let mut wanted = Wanted::plain(parts.next().unwrap_or_default().trim());
         if wanted.policy.is_empty() {
             return Err(Error::input(format!("policy \"{text}\": expected a name or a file")));
         }
@@ -43,6 +48,11 @@ impl Wanted {
             }
         }
         Ok(wanted)
+    }
+
+    /// A policy as it is.
+    fn plain(policy: &str) -> Self {
+        Wanted { policy: policy.into(), is_program: false, set: Vec::new(), manifest: None }
     }
 
     /// The manifest that is a file.
@@ -93,7 +103,7 @@ pub(crate) fn sort_out(
     if all || wanted.is_empty() {
         let shipped = rota_catalog::policies().iter().map(|policy| policy.name);
         for name in shipped.filter(|name| all || USUAL.contains(name)) {
-            let plain = Wanted { policy: name.into(), set: Vec::new(), manifest: None };
+            let plain = Wanted::plain(name);
             if !wanted.contains(&plain) {
                 wanted.push(plain);
             }
@@ -153,12 +163,13 @@ fn add_baseline(wanted: &mut Vec<Wanted>, text: &str) -> Result<Option<Baseline>
     Ok(Some(Baseline { at, is_added }))
 }
 
-/// Whether a word means a policy: one that ships, an object or source file, or something that is
-/// no file at all and not even called like a workload.
+/// Whether a word means a policy: one that ships, an object or source file, a program, or something
+/// that is no file at all and not even called like a workload.
 fn names_policy(item: &str) -> bool {
     let name = item.split(':').next().unwrap_or(item);
-    [".o", ".c"].iter().any(|end| name.ends_with(end))
+    object::is_file_name(name)
         || object::is_shipped(name)
+        || program::is_meant(item)
         || !item.ends_with(".json") && !Path::new(item).exists()
 }
 
@@ -212,6 +223,15 @@ mod tests {
         assert_eq!(sorted(&["a.json"], &[], true).1, shipped);
         let (_, wanted) = sorted(&["a.json"], &["wfq:quantum_ns=2ms", "wfq"], true);
         assert_eq!(wanted.len(), shipped.len() + 1, "{wanted:?}");
+    }
+
+    #[test]
+    fn a_program_keeps_its_arguments_as_they_are() {
+        let (loads, wanted) = sorted(&["a.json", "scx_layered f:layers.json", "wfq"], &[], false);
+        assert_eq!(loads, [PathBuf::from("a.json")]);
+        assert_eq!(wanted, ["scx_layered f:layers.json", "wfq"]);
+        assert!(Wanted::parse("true").expect("in PATH").is_program);
+        assert!(!Wanted::parse("wfq").expect("ships").is_program);
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(crate) fn print(out: &mut dyn Write, run: &Recording<'_>, all_tasks: bool) -
     let folded = !all_tasks && run.numbers.tasks.len() > MOST_ROWS;
     let lines = match folded {
         true => summary::groups(&run.groups),
-        false => summary::tasks(&run.numbers.tasks),
+        false => summary::tasks(run.numbers.tasks.iter()),
     };
     lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
     if folded {

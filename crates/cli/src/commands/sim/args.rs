@@ -3,25 +3,31 @@
 
 use crate::complete;
 use crate::error::EXIT_CODES;
-use crate::options::{cpus, duration, name_and_value, MachineArgs, ObjectArgs};
+use crate::options::{cpus, duration, name_and_value, MachineArgs, ObjectArgs, ProgramArgs};
 use crate::trace_files::{TraceTarget, Window};
 use clap::{Args, ValueHint};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct SimArgs {
     /// A shipped policy (see `rota list`), or anyone's FILE.bpf.o or FILE.bpf.c; several files are
-    /// linked to one policy
+    /// linked to one policy. Left out where a program is given
     #[arg(value_name = "POLICY|FILE", value_hint = ValueHint::FilePath)]
     #[arg(add = complete::policies())]
     pub(crate) policy: String,
 
     /// What the tasks do: an rt-app JSON file; - for standard input
     #[arg(value_name = "WORKLOAD.json", value_hint = ValueHint::FilePath)]
-    #[arg(required_unless_present = "help_tunables")]
+    #[arg(required_unless_present_any = ["help_tunables", "program"])]
     #[arg(add = complete::workloads())]
     words: Vec<PathBuf>,
+
+    /// A scheduler's own program, as it is installed, and its arguments: it brings the policy, and
+    /// takes part in the run as a task of the simulated machine (docs/programs.md)
+    #[arg(value_name = "PROGRAM", last = true, value_hint = ValueHint::CommandWithArguments)]
+    pub(crate) program: Vec<OsString>,
 
     /// Set a tunable or any global of the policy (repeatable); comes after --manifest
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = name_and_value)]
@@ -91,6 +97,13 @@ pub(crate) struct SimArgs {
     #[arg(long)]
     pub(crate) dump_globals: bool,
 
+    /// Write what the program prints to a file; without it, it is shown if the program fails
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Program")]
+    pub(crate) program_log: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) of_program: ProgramArgs,
+
     /// Print one JSON object (schema rota.sim/1)
     #[arg(long)]
     pub(crate) json: bool,
@@ -112,6 +125,11 @@ pub(crate) struct SimArgs {
 }
 
 impl SimArgs {
+    /// The workload of a run with a program: the only word before it.
+    pub(crate) fn workload_of_program(&self) -> Option<&Path> {
+        self.words.is_empty().then(|| Path::new(&self.policy))
+    }
+
     /// Name or files of the policy, and the workload: the last word.
     pub(crate) fn words(&self) -> (Vec<String>, Option<&Path>) {
         let is_part = |path: &Path| {

@@ -2,6 +2,7 @@
 //! `rota sim --kernel all`: the same run on every kernel that is bundled, one line each.
 
 use super::args::SimArgs;
+use super::subject;
 use crate::error::{Error, Status};
 use crate::object::{self, Named};
 use crate::output::json;
@@ -31,7 +32,7 @@ pub(super) fn run(args: &SimArgs) -> Result<Status, Error> {
     let Some(workload) = workload else {
         return Err(match args.help_tunables {
             true => Error::input("--help-tunables: not with --kernel all"),
-            false => super::no_workload(&files),
+            false => subject::no_workload(&files),
         });
     };
     let load = simulation::load(workload)?;
@@ -86,8 +87,9 @@ fn simulate(
     object::choose(&mut policy, &args.object)?;
     let facts = rota_sim::facts(&config.topology);
     let Prepared { setup, .. } = prepare::setup(args.manifest.as_deref(), &facts, policy.image())?;
-    let set = super::settings(args, &name, policy.image());
+    let set = subject::settings(args, &name, policy.image());
     policy.prepare(&setup, &set)?;
     let run = super::simulation(args, &mut policy, load, config)?.with_setup(&setup);
-    simulation::run(run, Watchers::default(), clock).map_err(|e| simulation::refused(&e, load))
+    let finished = simulation::run(run, None, Watchers::default(), clock);
+    finished.map_err(|e| simulation::refused(&e, load))
 }

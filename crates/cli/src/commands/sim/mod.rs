@@ -3,6 +3,8 @@
 
 mod args;
 mod kernels;
+mod program;
+mod subject;
 
 pub(crate) use args::SimArgs;
 
@@ -26,29 +28,22 @@ use rota_sim::{Measured, Policy, Simulation, Watchers};
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
+use subject::Subject;
 
 pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
+    program::check(args)?;
     if args.object.btf.is_none() && args.object.kernel == object::EVERY_KERNEL {
         return kernels::run(args);
     }
-    not_swapped(args)?;
     let kernel = object::kernel(&args.object, args.machine.hz)?;
-    let (files, workload) = args.words();
-    let Named { name, source, mut policy } =
-        object::find_all(&files, args.object.compiler(&kernel))?.simulate(&kernel)?;
-    object::choose(&mut policy, &args.object)?;
+    let found = subject::find(args, &kernel)?;
     if args.help_tunables {
-        return help_tunables(policy.image());
+        return help_tunables(found.policy()?);
     }
-    let workload = workload.ok_or_else(|| no_workload(&files))?;
-    let load = simulation::load(workload)?;
+    let load = simulation::load(found.workload(args)?)?;
     let config = simulation::config(&args.machine, args.cpus, &load)?;
-    let facts = rota_sim::facts(&config.topology);
-    let Prepared { setup, note } =
-        prepare::setup(args.manifest.as_deref(), &facts, policy.image())?;
-    note.iter().for_each(|note| messages::line(&format!("note: {note}")));
-    let set = settings(args, &name, policy.image());
-    policy.prepare(&setup, &set)?;
+    let Subject { name, label, source, mut policy, setup, set, program } =
+        found.prepare(args, &config, &kernel)?;
 
     let replay = args.replay_choices.as_deref().map(Replay::read).transpose()?;
     let seed = replay.as_ref().map_or_else(|| summary::seed(&config), Replay::describe);
@@ -58,7 +53,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
         release if release == Kernel::default().release() => machine,
         release => format!("Linux {release}, {machine}"),
     };
-    let described = format!("{name}, {}: {machine}", load.file);
+    let described = format!("{label}, {}: {machine}", load.file);
 
     let caption = Caption { policy: name.clone(), workload: load.file.clone(), machine };
     let window = trace_files::window(args.trace_window, &args.trace, config.duration_ns)?;
@@ -81,9 +76,10 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     let own = |(cgroup, image): (&str, &Arc<Image>)| (cgroup.to_owned(), Arc::clone(image));
     let subs: Vec<_> = simulation.subs().map(own).collect();
     let clock = Clock::stopped_by(&Stop::listen()?);
+    let (program, with_program) = program.map(program::WithProgram::split).unzip();
     let finished = progress::show(&clock, config.duration_ns, || {
         let sinks = traces.iter_mut().map(TraceFile::sink).collect();
-        simulation::run(simulation, Watchers { sinks, figures: None }, &clock)
+        simulation::run(simulation, program, Watchers { sinks, figures: None }, &clock)
     });
     let mut finished = finished.map_err(|error| match (&replay, error.of_choices()) {
         (Some(replay), Some(error)) => replay.refused(error),
@@ -94,6 +90,8 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
             simulation::refused(&error, &load)
         }
     })?;
+    let ended = with_program.map(|program| program.ended(&finished));
+    let (told, failure) = ended.map(|ended| (ended.told, ended.failure)).unzip();
     for trace in traces {
         trace.finish(finished.outcome.end_ns)?;
     }
@@ -116,6 +114,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
         is_replay: replay.is_some(),
         described: &described,
         finished: &finished,
+        program: told.as_ref(),
     };
     let mut out = crate::output::stdout();
     if args.json {
@@ -126,17 +125,13 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     out.flush()?;
     doubts::of(&run).iter().for_each(|doubt| messages::warning(doubt));
     let status = tell(&finished, args.verbose, args.json);
-    match is_cut {
-        true => Err(interrupted(args, &finished, config.duration_ns)),
-        false => Ok(status),
+    if is_cut {
+        return Err(interrupted(args, &finished, config.duration_ns));
     }
-}
-
-/// What is set of the policy.
-fn settings(args: &SimArgs, name: &str, image: &Image) -> Vec<(String, String)> {
-    match args.no_autogroup {
-        true => simulation::without_autogroups((name, image), &args.set),
-        false => args.set.clone(),
+    match failure.flatten() {
+        // what the ejection says comes first
+        Some(failure) if status == Status::Done => Err(failure),
+        _ => Ok(status),
     }
 }
 
@@ -177,24 +172,6 @@ fn interrupted(args: &SimArgs, finished: &Measured, duration_ns: u64) -> Error {
     Error::Failure(format!("interrupted: results are of the first {end} of {whole}{choices}"))
 }
 
-fn no_workload(files: &[String]) -> Error {
-    let files = files.join(" ");
-    Error::input(format!("no workload: expected rota sim {files} WORKLOAD.json"))
-}
-
-/// A workload in the place of the policy is a mistake that is easy to tell.
-fn not_swapped(args: &SimArgs) -> Result<(), Error> {
-    let policy = &args.policy;
-    if !policy.ends_with(".json") {
-        return Ok(());
-    }
-    let (_, workload) = args.words();
-    let other = workload.map_or("fifo".into(), Path::to_string_lossy);
-    Err(Error::input(format!(
-        "{policy}: a workload, expected a policy first: rota sim {other} {policy}"
-    )))
-}
-
 /// What belongs on standard error.
 fn tell(finished: &Measured, verbose: bool, json: bool) -> Status {
     let outcome = &finished.outcome;
@@ -225,9 +202,9 @@ fn tell(finished: &Measured, verbose: bool, json: bool) -> Status {
     status
 }
 
-fn help_tunables(image: &Image) -> Result<Status, Error> {
+fn help_tunables(policy: &Policy) -> Result<Status, Error> {
     let mut out = crate::output::stdout();
-    for line in tunables::table(&tunables::options(image)) {
+    for line in tunables::table(&tunables::options(policy.image())) {
         writeln!(out, "{line}")?;
     }
     Ok(Status::Done)

@@ -120,7 +120,7 @@ impl<'a> Runs<'a> {
         config.seed = self.args.machine.seed.wrapping_add(seed as u64);
         let simulation = simulation::of(policy, &self.load, config, false)?;
         let clock = Clock::stopped_by(&self.stop);
-        let finished = simulation::run(simulation, Watchers::default(), &clock)
+        let finished = simulation::run(simulation, None, Watchers::default(), &clock)
             .map_err(|error| simulation::refused(&error, &self.load))?;
         if finished.outcome.is_cut {
             return Ok(None);

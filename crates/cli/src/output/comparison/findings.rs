@@ -296,6 +296,10 @@ impl<'a> Words<'a> {
 
 /// What loads a policy into this machine's kernel.
 fn run_command(policy: &Policy) -> String {
+    if policy.program.is_some() {
+        // as a shell reads it already
+        return format!("sudo {}", policy.argument);
+    }
     let mut words = vec!["sudo rota run".to_owned(), quoted(&policy.argument)];
     for (name, value) in &policy.set {
         words.push(format!("--set {}", quoted(&format!("{name}={value}"))));
@@ -360,6 +364,7 @@ fn listed(words: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::comparison::ProgramOf;
     use rota_measure::statistics::Estimate;
 
     #[test]
@@ -384,7 +389,7 @@ mod tests {
 
     #[test]
     fn the_command_can_be_pasted_into_a_shell() {
-        let policy = Policy {
+        let mut policy = Policy {
             label: "mine".into(),
             name: "mine".into(),
             source: "./my dir/it's.bpf.c".into(),
@@ -393,9 +398,14 @@ mod tests {
             set: vec![("quantum_ns".into(), "5ms".into())],
             hash: String::new(),
             sha256: String::new(),
+            program: None,
         };
         let expected =
             r"sudo rota run './my dir/it'\''s.bpf.c' --set quantum_ns=5ms --manifest m.toml";
         assert_eq!(run_command(&policy), expected);
+
+        policy.argument = "scx_layered 'f:my layers.json'".into();
+        policy.program = Some(ProgramOf { arguments: vec!["f:my layers.json".into()], cost_ns: 1 });
+        assert_eq!(run_command(&policy), "sudo scx_layered 'f:my layers.json'");
     }
 }

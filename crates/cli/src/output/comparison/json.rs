@@ -2,7 +2,7 @@
 //! The JSON of `rota compare`: every number, of every seed and in the mean.
 
 use super::findings::Words;
-use crate::comparison::{Column, Comparison, Stage};
+use crate::comparison::{Column, Comparison, ProgramOf, Stage};
 use crate::findings::Findings;
 use crate::output::json::{ignores, MachineJson, PolicyJson};
 use rota_measure::baseline::Relative;
@@ -59,6 +59,16 @@ struct ColumnJson<'a> {
     tasks: Vec<Value>,
     runs: Vec<Value>,
     ignores: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    program: Option<ProgramJson<'a>>,
+}
+
+/// The program that brings the policy.
+#[derive(Serialize)]
+struct ProgramJson<'a> {
+    sha256: &'a str,
+    #[serde(flatten)]
+    of: &'a ProgramOf,
 }
 
 impl<'a> Json<'a> {
@@ -151,6 +161,7 @@ fn column<'a>(
         tasks: tasks.collect(),
         runs: runs.collect(),
         ignores: ignores(column.image, &stage.load.workload, stage.config),
+        program: policy.program.as_ref().map(|of| ProgramJson { sha256: &policy.sha256, of }),
     }
 }
 

@@ -8,9 +8,9 @@
 //! {"sum":"0123456789abcdef","run":{…}}
 //! ```
 
-use super::super::matrix;
 use super::Inputs;
 use crate::comparison::Run;
+use crate::load::hex;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -63,7 +63,7 @@ fn sum_of(binding: Option<&Binding>, text: &str) -> String {
         hash.update(sum);
     }
     hash.update(text);
-    matrix::hex(hash)[..DIGITS].to_owned()
+    hex(hash)[..DIGITS].to_owned()
 }
 
 /// The first line, and what binds the others to it.

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is simulated: a policy with what its loader would set, or a program with the policy that it
+//! brings.
+
+use super::args::SimArgs;
+use super::program::{self, WithProgram};
+use crate::error::Error;
+use crate::object::{self, Named};
+use crate::output::messages;
+use crate::prepare::{self, Prepared};
+use crate::program::Installed;
+use crate::simulation;
+use rota_machine::config::Config;
+use rota_machine::kernel::Kernel;
+use rota_manifest::Setup;
+use rota_object::image::Image;
+use rota_sim::Policy;
+use std::path::Path;
+
+/// What was found, before there is a machine.
+pub(super) enum Found {
+    /// With its files.
+    Policy(Named, Vec<String>),
+    Program(Installed),
+}
+
+/// What is simulated.
+pub(super) struct Subject {
+    pub(super) name: String,
+    /// The name; of a program with its arguments.
+    pub(super) label: String,
+    pub(super) source: String,
+    pub(super) policy: Policy,
+    pub(super) setup: Setup,
+    pub(super) set: Vec<(String, String)>,
+    pub(super) program: Option<WithProgram>,
+}
+
+/// Finds what the arguments name.
+pub(super) fn find(args: &SimArgs, kernel: &Kernel) -> Result<Found, Error> {
+    if !args.program.is_empty() {
+        return Ok(Found::Program(Installed::find(&args.program, &args.of_program)?));
+    }
+    not_swapped(args)?;
+    let (files, _) = args.words();
+    let mut named = object::find_all(&files, args.object.compiler(kernel))?.simulate(kernel)?;
+    object::choose(&mut named.policy, &args.object)?;
+    Ok(Found::Policy(named, files))
+}
+
+impl Found {
+    /// The policy whose tunables can be printed: a program's are its own arguments.
+    pub(super) fn policy(&self) -> Result<&Policy, Error> {
+        match self {
+            Self::Policy(named, _) => Ok(&named.policy),
+            Self::Program(chosen) => Err(Error::input(format!(
+                "--help-tunables: not with a program, which has arguments: {} --help",
+                chosen.path.display()
+            ))),
+        }
+    }
+
+    pub(super) fn workload<'a>(&self, args: &'a SimArgs) -> Result<&'a Path, Error> {
+        match self {
+            Self::Policy(_, files) => args.words().1.ok_or_else(|| no_workload(files)),
+            Self::Program(_) => args.workload_of_program().ok_or_else(|| {
+                Error::input(
+                    "a policy and a program: expected one of them, as in \
+                     rota sim WORKLOAD.json -- PROGRAM",
+                )
+            }),
+        }
+    }
+
+    /// For one machine.
+    pub(super) fn prepare(
+        self,
+        args: &SimArgs,
+        config: &Config,
+        kernel: &Kernel,
+    ) -> Result<Subject, Error> {
+        let Named { name, source, mut policy } = match self {
+            Self::Policy(named, _) => named,
+            Self::Program(chosen) => {
+                let (name, label) = (chosen.name.clone(), chosen.label());
+                let source = chosen.path.display().to_string();
+                let (policy, program) = program::start(chosen, args, config, kernel)?;
+                let (setup, set, program) = (Setup::default(), Vec::new(), Some(program));
+                return Ok(Subject { name, label, source, policy, setup, set, program });
+            }
+        };
+        let facts = rota_sim::facts(&config.topology);
+        let Prepared { setup, note } =
+            prepare::setup(args.manifest.as_deref(), &facts, policy.image())?;
+        note.iter().for_each(|note| messages::line(&format!("note: {note}")));
+        let set = settings(args, &name, policy.image());
+        policy.prepare(&setup, &set)?;
+        Ok(Subject { label: name.clone(), name, source, policy, setup, set, program: None })
+    }
+}
+
+/// What is set of the policy.
+pub(super) fn settings(args: &SimArgs, name: &str, image: &Image) -> Vec<(String, String)> {
+    match args.no_autogroup {
+        true => simulation::without_autogroups((name, image), &args.set),
+        false => args.set.clone(),
+    }
+}
+
+pub(super) fn no_workload(files: &[String]) -> Error {
+    let files = files.join(" ");
+    Error::input(format!("no workload: expected rota sim {files} WORKLOAD.json"))
+}
+
+/// A workload in the place of the policy is a mistake that is easy to tell.
+fn not_swapped(args: &SimArgs) -> Result<(), Error> {
+    let policy = &args.policy;
+    if !policy.ends_with(".json") {
+        return Ok(());
+    }
+    let (_, workload) = args.words();
+    let other = workload.map_or("fifo".into(), Path::to_string_lossy);
+    Err(Error::input(format!(
+        "{policy}: a workload, expected a policy first: rota sim {other} {policy}"
+    )))
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Maps that the program maps: their bytes are in files of its own, and in the machine's memory.
+//! Program and machine never run at the same time, so they are copied when one stops and the other
+//! goes on.
+
+mod rings;
+
+use super::image::MapBytes;
+use super::objects::ObjectId;
+use super::played::Played;
+use super::Caller;
+pub use rings::Ready;
+use rings::{ring_in, ring_out, user_ring_in, user_ring_out};
+use rota_machine::user_half::Live;
+use rota_object::image::{map_type, MapId};
+use rota_vm::host::Host;
+use std::collections::BTreeMap;
+
+const PAGE: usize = 4096;
+
+impl Played {
+    /// The program stops, the machine goes on: what the program has written is copied.
+    pub fn pages_in(&mut self, live: &mut Live<'_>, caller: &mut dyn Caller) {
+        for (id, number, bytes) in self.mapped() {
+            match bytes {
+                MapBytes::Ring(_) => ring_in(id, number, live, caller),
+                MapBytes::UserRing(size) => user_ring_in(id, number, size, live, caller),
+                MapBytes::Array(len) => self.array_in(id, number, len, live, caller),
+                MapBytes::Arena => self.arena_in(id, number, live, caller),
+            }
+        }
+    }
+
+    /// The machine stops, the program goes on: what the machine has written is copied.
+    pub fn pages_out(&mut self, live: &mut Live<'_>, caller: &mut dyn Caller) {
+        for (id, number, bytes) in self.mapped() {
+            match bytes {
+                MapBytes::Ring(size) => ring_out(id, number, size, live, caller),
+                MapBytes::UserRing(_) => user_ring_out(id, number, live, caller),
+                MapBytes::Array(len) => self.array_out(id, number, len, live, caller),
+                MapBytes::Arena => self.arena_out(id, number, live, caller),
+            }
+        }
+    }
+
+    /// Gives the machine the very pages of the program, where that is possible: those need no copies.
+    pub(super) fn share_pages(&mut self, live: &mut Live<'_>, caller: &dyn Caller) {
+        for (id, number, bytes) in self.mapped() {
+            let (MapBytes::Array(len), Some(base)) = (bytes, live.rt.map_base(number)) else {
+                continue;
+            };
+            let Some(pages) = caller.share_pages(id, len) else { continue };
+            if live.system.memory().share(base, pages) {
+                if let Some(machine) = &mut self.in_machine {
+                    machine.shared.insert(id);
+                    machine.synced.remove(&id);
+                }
+            }
+        }
+    }
+
+    /// Maps of the machine that the program maps, and which bytes are to be copied.
+    fn mapped(&self) -> Vec<(ObjectId, MapId, MapBytes)> {
+        let Some(machine) = self.in_machine.as_ref().filter(|machine| machine.filled) else {
+            return Vec::new();
+        };
+        let of = |(id, number): (&ObjectId, &MapId)| {
+            let map = self.objects.map(*id).ok().filter(|_| !machine.shared.contains(id))?;
+            let bytes = match map.kind {
+                map_type::ARENA => MapBytes::Arena,
+                map_type::RINGBUF => MapBytes::Ring(map.max_entries),
+                map_type::USER_RINGBUF => MapBytes::UserRing(map.max_entries),
+                _ if !map.is_mapped() || map.is_constant() => return None,
+                _ if map.max_entries == 1 => MapBytes::Array(map.value_size),
+                _ => MapBytes::Array((map.stride() * u64::from(map.max_entries)) as u32),
+            };
+            Some((*id, *number, bytes))
+        };
+        machine.maps.iter().filter_map(of).collect()
+    }
+
+    fn array_in(
+        &mut self,
+        id: ObjectId,
+        number: MapId,
+        len: u32,
+        live: &mut Live<'_>,
+        caller: &dyn Caller,
+    ) {
+        let (Some(base), Some(machine)) = (live.rt.map_base(number), &mut self.in_machine) else {
+            return;
+        };
+        let synced = machine.synced.entry(id).or_default();
+        synced.resize(len as usize, 0);
+        caller.read_pages(id, 0, synced);
+        if let Ok(place) = live.system.memory().bytes_mut(base, len) {
+            place.copy_from_slice(synced);
+        }
+    }
+
+    fn array_out(
+        &mut self,
+        id: ObjectId,
+        number: MapId,
+        len: u32,
+        live: &mut Live<'_>,
+        caller: &mut dyn Caller,
+    ) {
+        let (Some(base), Some(machine)) = (live.rt.map_base(number), &mut self.in_machine) else {
+            return;
+        };
+        let Ok(now) = live.system.memory().bytes(base, len) else { return };
+        let synced = machine.synced.entry(id).or_default();
+        synced.resize(len as usize, 0);
+        for (at, (page, old)) in (0u64..).zip(now.chunks(PAGE).zip(synced.chunks_mut(PAGE))) {
+            if page != old {
+                caller.write_pages(id, at * PAGE as u64, page);
+                old.copy_from_slice(page);
+            }
+        }
+    }
+
+    /// Pages that the program has touched exist from then on (`arena_vm_fault()`).
+    fn arena_in(&mut self, id: ObjectId, number: MapId, live: &mut Live<'_>, caller: &dyn Caller) {
+        let (Some(base), Some(machine)) = (live.rt.map_base(number), &mut self.in_machine) else {
+            return;
+        };
+        let arena = base >> 32 << 32;
+        let pages = machine.arena_pages.entry(id).or_default();
+        let there = live.system.memory().arena_pages(arena);
+        for range in caller.data_in_pages(id) {
+            // whole pages, as many at once as there are
+            let first = range.start / PAGE as u64;
+            let count = range.end.div_ceil(PAGE as u64).saturating_sub(first);
+            let mut bytes = vec![0; count as usize * PAGE];
+            caller.read_pages(id, first * PAGE as u64, &mut bytes);
+            for (page, bytes) in (first as u32..).zip(bytes.chunks_exact(PAGE)) {
+                if pages.get(&page).is_some_and(|known| known == bytes) {
+                    continue;
+                }
+                let at = arena + u64::from(page) * PAGE as u64;
+                let memory = live.system.memory();
+                let is_there = there.binary_search(&page).is_ok();
+                if !is_there && memory.arena_alloc(arena, Some(at), 1).is_none() {
+                    continue;
+                }
+                if let Ok(place) = memory.bytes_mut(at, PAGE as u32) {
+                    place.copy_from_slice(bytes);
+                }
+                pages.insert(page, bytes.to_vec());
+            }
+        }
+    }
+
+    fn arena_out(
+        &mut self,
+        id: ObjectId,
+        number: MapId,
+        live: &mut Live<'_>,
+        caller: &mut dyn Caller,
+    ) {
+        let (Some(base), Some(machine)) = (live.rt.map_base(number), &mut self.in_machine) else {
+            return;
+        };
+        let arena = base >> 32 << 32;
+        let memory = live.system.memory();
+        let old = machine.arena_pages.remove(&id).unwrap_or_default();
+        let mut new = BTreeMap::new();
+        for page in memory.arena_pages(arena) {
+            let at = arena + u64::from(page) * PAGE as u64;
+            let Ok(bytes) = memory.bytes(at, PAGE as u32) else { continue };
+            if old.get(&page).is_none_or(|old| old != bytes) {
+                caller.write_pages(id, u64::from(page) * PAGE as u64, bytes);
+            }
+            new.insert(page, bytes.to_vec());
+        }
+        for page in old.keys().filter(|page| !new.contains_key(*page)) {
+            let start = u64::from(*page) * PAGE as u64;
+            caller.drop_pages(id, start..start + PAGE as u64);
+        }
+        machine.arena_pages.insert(id, new);
+    }
+
+    /// The program has mapped an arena at this address: pointers in it are such addresses from then
+    /// on (`arena_map_mmap()`).
+    ///
+    /// # Errors
+    /// `EINVAL` if it is mapped elsewhere already, or is no arena.
+    pub fn arena_mapped(&mut self, id: ObjectId, address: u64) -> Result<(), crate::Errno> {
+        let map = self.objects.map_mut(id)?;
+        if map.kind != map_type::ARENA || (map.extra != 0 && map.extra != address) {
+            return Err(crate::Errno::EINVAL);
+        }
+        map.extra = address;
+        Ok(())
+    }
+}

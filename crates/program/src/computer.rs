@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What `/sys`, `/proc` and `/boot` say of the simulated machine (`drivers/base/topology.c`,
+//! `drivers/base/cacheinfo.c`, `drivers/base/node.c`).
+
+use crate::cpulist::{list, mask};
+use rota_machine::kernel::Kernel;
+use rota_machine::topology::Topology;
+use rota_object::btf::Kind;
+use rota_object::link::Kernel as _;
+use std::fmt::Write as _;
+
+/// Options that a scheduler may ask for (`extern int CONFIG_… __kconfig`).
+const OPTIONS: [&str; 8] = [
+    "CONFIG_SMP",
+    "CONFIG_SCHED_CLASS_EXT",
+    "CONFIG_CGROUPS",
+    "CONFIG_FAIR_GROUP_SCHED",
+    "CONFIG_HZ",
+    "CONFIG_NR_CPUS",
+    "CONFIG_SCHED_CORE",
+    "CONFIG_PREEMPT_RCU",
+];
+
+/// Where the kernel's own file systems are.
+const MOUNTS: &str = "\
+sysfs /sys sysfs ro,nosuid,nodev,noexec,relatime 0 0
+proc /proc proc rw,nosuid,nodev,noexec,relatime 0 0
+cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid,nodev,noexec,relatime 0 0
+tracefs /sys/kernel/tracing tracefs ro,nosuid,nodev,noexec,relatime 0 0
+";
+
+/// Path and text of every file.
+pub(crate) fn files(topology: &Topology, kernel: &Kernel) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    cpus(topology, &mut all);
+    (0..topology.cpus()).for_each(|cpu| one_cpu(topology, cpu, &mut all));
+    nodes(topology, &mut all);
+    sched_ext(&mut all);
+    let release = release(kernel);
+    all.extend([
+        (format!("/boot/config-{release}"), config(kernel)),
+        ("/proc/sys/kernel/osrelease".into(), format!("{release}\n")),
+        ("/proc/kallsyms".into(), symbols(kernel)),
+        ("/proc/mounts".into(), MOUNTS.into()),
+        ("/proc/sys/kernel/ftrace_enabled".into(), "1\n".into()),
+        ("/sys/kernel/tracing/available_tracers".into(), "function nop\n".into()),
+        // Performance events, which attach to these, are not played.
+        ("/sys/kernel/tracing/available_events".into(), String::new()),
+        ("/proc/sys/kernel/pid_max".into(), "4194304\n".into()),
+        ("/proc/version".into(), format!("Linux version {release} (rota)\n")),
+        ("/proc/cpuinfo".into(), cpuinfo(topology)),
+        ("/proc/cmdline".into(), "\n".into()),
+        ("/proc/loadavg".into(), "0.00 0.00 0.00 1/1 1000\n".into()),
+        ("/sys/fs/cgroup/cgroup.controllers".into(), "cpuset cpu\n".into()),
+        ("/sys/fs/cgroup/cgroup.subtree_control".into(), "cpuset cpu\n".into()),
+        ("/sys/fs/cgroup/cgroup.procs".into(), "1000\n".into()),
+    ]);
+    all
+}
+
+/// What `uname -r` prints: `7.2.12`.
+pub(crate) fn release(kernel: &Kernel) -> String {
+    let version = kernel.kernel_version();
+    format!("{}.{}.{}", version >> 16, version >> 8 & 0xff, version & 0xff)
+}
+
+fn cpus(topology: &Topology, all: &mut Vec<(String, String)>) {
+    let every = list(0..topology.cpus());
+    let smt = u32::from(topology.has_smt());
+    let control = if topology.has_smt() { "on" } else { "notsupported" };
+    for (name, text) in [
+        ("possible", every.as_str()),
+        ("present", &every),
+        ("online", &every),
+        ("offline", ""),
+        ("isolated", ""),
+        ("kernel_max", "8191"),
+        ("smt/active", &smt.to_string()),
+        ("smt/control", control),
+    ] {
+        all.push((format!("/sys/devices/system/cpu/{name}"), format!("{text}\n")));
+    }
+}
+
+fn one_cpu(topology: &Topology, cpu: u32, all: &mut Vec<(String, String)>) {
+    let folder = format!("/sys/devices/system/cpu/cpu{cpu}");
+    let package = topology.node_cpus(cpu);
+    let siblings = topology.siblings(cpu);
+    let llc = topology.llc_cpus(cpu);
+    let total = topology.cpus();
+    let first = |of: &rota_machine::cpuset::CpuSet| of.iter().next().unwrap_or(cpu);
+    let core_in_package = topology.core_of(cpu) - topology.core_of(first(&package));
+    let mut file = |name: &str, text: String| all.push((format!("{folder}/{name}"), text + "\n"));
+    file("online", "1".into());
+    file("topology/core_id", core_in_package.to_string());
+    file("topology/physical_package_id", topology.node_of(cpu).to_string());
+    file("topology/die_id", "0".into());
+    file("topology/cluster_id", topology.core_of(cpu).to_string());
+    for (name, set) in [
+        ("thread_siblings", &siblings),
+        ("core_cpus", &siblings),
+        ("cluster_cpus", &siblings),
+        ("core_siblings", &package),
+        ("package_cpus", &package),
+        ("die_cpus", &package),
+    ] {
+        file(&format!("topology/{name}"), mask(set.iter(), total));
+        file(&format!("topology/{name}_list"), list(set.iter()));
+    }
+    // First-level caches and the second-level one of each core, and the last-level one.
+    for (index, level, kind, kib, of, set) in [
+        (0, 1, "Data", 32, topology.core_of(cpu), &siblings),
+        (1, 1, "Instruction", 32, topology.core_of(cpu), &siblings),
+        (2, 2, "Unified", 1024, topology.core_of(cpu), &siblings),
+        (3, 3, "Unified", 32768, topology.llc_of(cpu), &llc),
+    ] {
+        let cache = format!("cache/index{index}");
+        file(&format!("{cache}/level"), level.to_string());
+        file(&format!("{cache}/type"), kind.into());
+        file(&format!("{cache}/id"), of.to_string());
+        file(&format!("{cache}/size"), format!("{kib}K"));
+        file(&format!("{cache}/coherency_line_size"), "64".into());
+        file(&format!("{cache}/shared_cpu_list"), list(set.iter()));
+        file(&format!("{cache}/shared_cpu_map"), mask(set.iter(), total));
+    }
+}
+
+/// `node_distance()`: 10 to itself, 20 to others (`LOCAL_DISTANCE`, `REMOTE_DISTANCE`).
+fn nodes(topology: &Topology, all: &mut Vec<(String, String)>) {
+    let every = list(0..topology.nodes());
+    for name in ["possible", "online", "has_cpu", "has_memory", "has_normal_memory"] {
+        all.push((format!("/sys/devices/system/node/{name}"), format!("{every}\n")));
+    }
+    for node in 0..topology.nodes() {
+        let cpus: Vec<u32> =
+            (0..topology.cpus()).filter(|cpu| topology.node_of(*cpu) == node).collect();
+        let folder = format!("/sys/devices/system/node/node{node}");
+        let distances: Vec<_> =
+            (0..topology.nodes()).map(|to| if to == node { "10" } else { "20" }).collect();
+        all.push((format!("{folder}/cpulist"), list(cpus.iter().copied()) + "\n"));
+        all.push((format!("{folder}/cpumap"), mask(cpus.iter().copied(), topology.cpus()) + "\n"));
+        all.push((format!("{folder}/distance"), distances.join(" ") + "\n"));
+        for cpu in cpus {
+            // A link to the CPU's folder in the kernel: here it is a folder with its number.
+            let id = cpu.to_string();
+            all.push((format!("{folder}/cpu{cpu}/topology/physical_package_id"), id + "\n"));
+        }
+    }
+}
+
+fn sched_ext(all: &mut Vec<(String, String)>) {
+    for (name, text) in [
+        ("state", "disabled"),
+        ("switch_all", "0"),
+        ("nr_rejected", "0"),
+        ("hotplug_seq", "0"),
+        ("enable_seq", "0"),
+    ] {
+        all.push((format!("/sys/kernel/sched_ext/{name}"), format!("{text}\n")));
+    }
+}
+
+fn config(kernel: &Kernel) -> String {
+    let mut text = String::new();
+    for (name, value) in OPTIONS.iter().filter_map(|name| Some((name, kernel.kconfig(name)?))) {
+        let numbers = ["CONFIG_HZ", "CONFIG_NR_CPUS"];
+        let value = match value {
+            _ if numbers.contains(name) => value.to_string(),
+            0 => continue,
+            1 => "y".into(),
+            _ => "m".into(),
+        };
+        let _ = writeln!(text, "{name}={value}");
+    }
+    text
+}
+
+/// The functions that its types tell of, without addresses, as who has no right to those sees them.
+fn symbols(kernel: &Kernel) -> String {
+    let btf = kernel.btf();
+    let functions = btf.ids().filter(|id| btf.kind(*id) == Kind::Func);
+    functions.map(|id| format!("{:016x} T {}\n", 0, btf.name(id))).collect()
+}
+
+fn cpuinfo(topology: &Topology) -> String {
+    let mut text = String::new();
+    for cpu in 0..topology.cpus() {
+        let package = topology.node_cpus(cpu);
+        let first = package.iter().next().unwrap_or(cpu);
+        let cores = package.iter().map(|cpu| topology.core_of(cpu)).collect::<Vec<_>>();
+        let of_package = cores.last().map_or(1, |last| last - topology.core_of(first) + 1);
+        let _ = write!(
+            text,
+            "processor\t: {cpu}\nvendor_id\t: GenuineIntel\nmodel name\t: Simulated CPU\n\
+             physical id\t: {}\nsiblings\t: {}\ncore id\t\t: {}\ncpu cores\t: {of_package}\n\n",
+            topology.node_of(cpu),
+            package.iter().count(),
+            topology.core_of(cpu) - topology.core_of(first),
+        );
+    }
+    text
+}

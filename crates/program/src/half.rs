@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The program as a task of the simulated machine.
+
+use crate::play::bpf::OfProgram;
+use crate::play::scheduling;
+use crate::program::{Kept, Program, Turn};
+use rota_machine::user_half::{Live, Step, UserHalf};
+use rota_object::image::StructOps;
+
+impl Program {
+    /// The program's writes to memory that it shares with its object take effect.
+    fn pages_in(&mut self, live: &mut Live<'_>) {
+        let Kept { memory, pid, pages, played, .. } = &mut self.kept;
+        played.pages_in(live, &mut OfProgram { memory, pid: *pid, pages });
+    }
+
+    /// It sees what its object has written there.
+    fn pages_out(&mut self, live: &mut Live<'_>) {
+        let Kept { memory, pid, pages, played, .. } = &mut self.kept;
+        played.pages_out(live, &mut OfProgram { memory, pid: *pid, pages });
+    }
+
+    /// What the played kernel did not do for it.
+    fn tell_notes(&mut self) {
+        let notes = self.kept.played.notes();
+        for note in notes.get(self.kept.told_notes..).unwrap_or_default() {
+            self.report.tell_unplayed(note);
+        }
+        self.kept.told_notes = notes.len();
+    }
+
+    fn fill(&mut self, live: &mut Live<'_>) -> Result<(), String> {
+        let Kept { memory, pid, pages, played, .. } = &mut self.kept;
+        played.fill(live, &mut OfProgram { memory, pid: *pid, pages })
+    }
+
+    fn next_step(&mut self, live: &mut Live<'_>) -> Step {
+        loop {
+            match self.turn(Some(live)) {
+                Ok(Turn::Again) => {}
+                Ok(Turn::Stepped | Turn::Attached | Turn::NeedsMachine) => {
+                    self.used_ns += self.call_ns;
+                    self.report.count_call();
+                    return Step::Run { ns: self.call_ns };
+                }
+                Ok(Turn::Yields) => return Step::Yield,
+                Ok(Turn::Waits(Some(at_ns))) if self.threads.on_files().is_empty() => {
+                    return Step::SleepUntil { at_ns }
+                }
+                Ok(Turn::Waits(Some(at_ns))) => return Step::WaitUntil { at_ns },
+                Ok(Turn::Waits(None)) => return Step::Sleep,
+                Ok(Turn::Detached) => return Step::Exit { status: 0 },
+                Ok(Turn::Ended(status)) => return Step::Exit { status },
+                Err(error) => {
+                    self.report.fail(error);
+                    return Step::Exit { status: 1 };
+                }
+            }
+        }
+    }
+}
+
+impl UserHalf for Program {
+    fn attach(&mut self, mut live: Live<'_>) -> Result<StructOps, String> {
+        self.fill(&mut live)?;
+        scheduling::ask(&mut self.kept, &mut live);
+        loop {
+            match self.turn(Some(&mut live)) {
+                Ok(Turn::Stepped | Turn::Again | Turn::Yields | Turn::NeedsMachine) => {}
+                Ok(Turn::Attached) => {
+                    self.pages_in(&mut live);
+                    return self.table.take().ok_or_else(|| "has no table".to_owned());
+                }
+                // The machine does not run before the scheduler is attached: no time passes.
+                Ok(Turn::Waits(Some(until_ns))) => self.pass_time(until_ns),
+                Ok(Turn::Waits(None)) => return Err(self.waits_for_ever().to_string()),
+                Ok(Turn::Detached | Turn::Ended(_)) => return Err(self.ended_early().to_string()),
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+    }
+
+    fn go_on(&mut self, mut live: Live<'_>) -> Step {
+        self.pages_out(&mut live);
+        let step = self.next_step(&mut live);
+        self.pages_in(&mut live);
+        self.tell_notes();
+        step
+    }
+}

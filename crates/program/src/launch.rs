@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Starts a program.
+
+use crate::bpf::Played;
+use crate::computer;
+use crate::confine::Confinement;
+use crate::error::ProgramError;
+use crate::files::Files;
+use crate::log::Log;
+use crate::play::scheduling::Asked;
+use crate::program::{Kept, Parts, Program};
+use crate::remote::Remote;
+use crate::report::Report;
+use crate::spawn::{spawn, Spawned};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rota_machine::kernel::Kernel;
+use rota_machine::topology::Topology;
+use rustix::process::{pidfd_open, Pid, PidfdFlags};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// Variables of the environment that a program gets, if they are set.
+const PASSED_ON: [&str; 6] =
+    ["PATH", "LD_LIBRARY_PATH", "RUST_LOG", "RUST_BACKTRACE", "LIBBPF_LOG_LEVEL", "PYTHONPATH"];
+
+/// A program to start, and the machine that it finds.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// The program, a path or a name in `PATH`, and its arguments.
+    pub command: Vec<OsString>,
+    /// CPUs of the machine.
+    pub topology: Topology,
+    /// Its kernel.
+    pub kernel: Kernel,
+    /// CPU time that each system call takes, in nanoseconds.
+    pub call_ns: u64,
+    /// Decides its random numbers.
+    pub seed: u64,
+    /// File for what it prints.
+    pub log: Option<PathBuf>,
+    /// How long it may take, in real time, from one system call to the next.
+    pub timeout: Duration,
+}
+
+impl Program {
+    /// Starts it: it is there, and has done nothing yet that the machine could see. It may write in
+    /// a folder of its own only, which is removed when it ends and which `HOME` and `TMPDIR` name,
+    /// and has no network.
+    pub fn start(launch: Launch) -> Result<Self, ProgramError> {
+        let Launch { command, topology, kernel, call_ns, seed, log, timeout } = launch;
+        let mut words = command.iter();
+        let program = words.next().cloned().unwrap_or_default();
+        let name = program.to_string_lossy().into_owned();
+        let io = |doing: &'static str| {
+            let program = name.clone();
+            move |why: io::Error| ProgramError::Io { program, doing, why }
+        };
+        let folder = folder(&topology).map_err(io("making its folder"))?;
+        let (home, tree) = (folder.path().join("home"), folder.path().join("tree"));
+        for path in [&home, &tree] {
+            std::fs::create_dir(path).map_err(io("making its folder"))?;
+        }
+        let played = Played::new(&kernel, topology.cpus());
+        let mut all: Vec<(String, Vec<u8>)> = computer::files(&topology, &kernel)
+            .into_iter()
+            .map(|(path, text)| (path, text.into_bytes()))
+            .collect();
+        all.push(("/sys/kernel/btf/vmlinux".into(), played.btf_file().to_vec()));
+        let files = Files::write(&tree, &all).map_err(io("making its files"))?;
+        let log = Log::create(log.as_deref()).map_err(io("making its log"))?;
+        let confinement = confinement(&name, &home)?;
+        let mut command = Command::new(&program);
+        command.args(words).env_clear().stdin(Stdio::null());
+        command.envs(PASSED_ON.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+        command.env("HOME", &home).env("TMPDIR", &home).env("LC_ALL", "C").env("TZ", "UTC");
+        command.stdout(log.output().map_err(io("making its log"))?);
+        command.stderr(log.output().map_err(io("making its log"))?);
+        let Spawned { child, listener, first } =
+            spawn(command, confinement).map_err(|why| not_started(&name, why))?;
+        let pid = child.id();
+        let memory = Remote::open(pid).map_err(io("reading its memory"))?;
+        let raw = Pid::from_raw(pid as i32).ok_or(io::ErrorKind::NotFound);
+        let pidfd = raw
+            .map_err(io::Error::from)
+            .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).map_err(io::Error::from));
+        let report = Report::default();
+        let kept = Kept {
+            pid,
+            pidfd: pidfd.map_err(io("watching it"))?,
+            memory,
+            files,
+            topology,
+            kernel,
+            random: ChaCha8Rng::seed_from_u64(seed),
+            played,
+            pages: BTreeMap::new(),
+            link: None,
+            affinity: Vec::new(),
+            asked: Asked::default(),
+            epolls: BTreeMap::new(),
+            home,
+            sockets: 0,
+            report: report.clone(),
+            told_notes: 0,
+        };
+        Program::of(Parts {
+            name,
+            child,
+            listener,
+            first,
+            kept,
+            log,
+            timeout,
+            call_ns,
+            report,
+            folder,
+        })
+    }
+}
+
+/// Where its files are: in memory, as making some thousand of them takes longer than many a run, but
+/// not where a large machine would fill a small container's.
+fn folder(topology: &Topology) -> io::Result<TempDir> {
+    const FEW_CPUS: u32 = 128;
+    let memory = Path::new("/dev/shm");
+    let in_memory = (topology.cpus() <= FEW_CPUS).then(|| tempfile::tempdir_in(memory));
+    match in_memory {
+        Some(Ok(folder)) => Ok(folder),
+        _ => tempfile::tempdir(),
+    }
+}
+
+fn confinement(name: &str, home: &Path) -> Result<Confinement, ProgramError> {
+    Confinement::to(home).map_err(|error| ProgramError::Computer {
+        program: name.to_owned(),
+        lacks: format!(
+            "is not run, as this computer cannot keep it from writing files: Landlock of Linux 6.2 \
+             or later is needed ({error})"
+        ),
+    })
+}
+
+/// Where the filter could not be installed it says so, else why there is no such program.
+fn not_started(name: &str, why: io::Error) -> ProgramError {
+    let program = name.to_owned();
+    match why.raw_os_error() {
+        Some(libc::EINVAL | libc::ENOSYS | libc::EBUSY | libc::EPERM) => ProgramError::Computer {
+            program,
+            lacks: format!(
+                "is not run, as this computer lets nobody answer a program's system calls: seccomp \
+                 user notification of Linux 5.14 or later is needed, and not inside another one \
+                 ({why})"
+            ),
+        },
+        _ => ProgramError::Start { program, why },
+    }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Runs a scheduler's own program, unmodified, against a kernel that is played here: its BPF object
+//! is hosted by the simulated machine, its clocks and sleeps are those of the machine, and what it
+//! does takes effect there. Needs neither root nor sched_ext.
+//!
+//! The program is a process whose system calls that matter stop it until they are answered (seccomp
+//! user notification). It and the machine take turns: one of them always stands still.
+
+pub mod bpf;
+mod computer;
+mod confine;
+mod cpulist;
+mod errno;
+mod error;
+mod files;
+mod filter;
+mod half;
+mod launch;
+mod listener;
+mod log;
+mod play;
+mod processors;
+mod program;
+mod remote;
+mod report;
+mod shared;
+mod spawn;
+mod threads;
+mod time;
+mod vdso;
+
+pub use errno::Errno;
+pub use error::ProgramError;
+pub use launch::Launch;
+pub use program::Program;
+pub use report::Report;

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Calls that name files by path.
+
+use super::{fail, value, Call, Kept, Played};
+use crate::files::Place;
+use crate::processors;
+use crate::threads::Ret;
+use crate::time::Clocks;
+use rota_machine::user_half::Live;
+use rustix::fs::{memfd_create, MemfdFlags};
+use std::fs::{File, Metadata};
+use std::io::{self, Seek, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// What a call wants of the file.
+enum Wants {
+    Open { flags: i32 },
+    Access { mode: u32 },
+    Stat { to: u64 },
+    Statx { to: u64 },
+    ReadLink,
+    Make,
+    Remove,
+}
+
+pub(super) fn by_path(
+    kept: &mut Kept,
+    call: &Call,
+    live: Option<&Live<'_>>,
+    clocks: Clocks,
+) -> io::Result<Played> {
+    let [first, second, third, _, fifth, _] = call.args;
+    let (path, wants) = match call.number {
+        libc::SYS_open => (first, Wants::Open { flags: second as i32 }),
+        libc::SYS_openat => (second, Wants::Open { flags: third as i32 }),
+        libc::SYS_access => (first, Wants::Access { mode: second as u32 }),
+        libc::SYS_faccessat | libc::SYS_faccessat2 => {
+            (second, Wants::Access { mode: third as u32 })
+        }
+        libc::SYS_stat | libc::SYS_lstat => (first, Wants::Stat { to: second }),
+        libc::SYS_newfstatat => (second, Wants::Stat { to: third }),
+        libc::SYS_statx => (second, Wants::Statx { to: fifth }),
+        libc::SYS_readlink => (first, Wants::ReadLink),
+        libc::SYS_readlinkat => (second, Wants::ReadLink),
+        libc::SYS_mkdir => (first, Wants::Make),
+        libc::SYS_mkdirat => (second, Wants::Make),
+        libc::SYS_unlink => (first, Wants::Remove),
+        libc::SYS_unlinkat => (second, Wants::Remove),
+        _ => return Ok(Ret::Pass.into()),
+    };
+    let Some(path) = kept.memory.path(path)? else { return Ok(fail(libc::ENAMETOOLONG)) };
+    let played = match kept.files.place(&path) {
+        Place::Run => {
+            return Ok(match wants {
+                Wants::Make => value(0),
+                Wants::Remove => fail(libc::ENOENT),
+                _ => Ret::Pass.into(),
+            })
+        }
+        Place::Own => return Ok(Ret::Pass.into()),
+        Place::Played(path) => path,
+        place @ (Place::ProcStat | Place::Uptime) => {
+            let text = match place {
+                Place::ProcStat => processors::stat(&kept.topology, live, clocks),
+                _ => processors::uptime(&kept.topology, live, clocks),
+            };
+            return Ok(match wants {
+                Wants::Open { flags } if flags & libc::O_ACCMODE != libc::O_RDONLY => {
+                    fail(libc::EACCES)
+                }
+                Wants::Open { .. } => Played::File(of_text(&text)?),
+                Wants::Access { .. } => value(0),
+                _ => Ret::Pass.into(),
+            });
+        }
+    };
+    let found = played.symlink_metadata();
+    if found.is_err() {
+        kept.missed(&path);
+    }
+    Ok(match found {
+        Ok(found) => want(kept, &played, &found, wants)?,
+        Err(error) => fail(error.raw_os_error().unwrap_or(libc::ENOENT)),
+    })
+}
+
+fn want(kept: &Kept, path: &Path, found: &Metadata, wants: Wants) -> io::Result<Played> {
+    Ok(match wants {
+        Wants::Open { flags } if flags & libc::O_ACCMODE != libc::O_RDONLY => fail(libc::EACCES),
+        Wants::Open { flags } if flags & libc::O_DIRECTORY != 0 && !found.is_dir() => {
+            fail(libc::ENOTDIR)
+        }
+        Wants::Open { .. } => Played::File(File::open(path)?),
+        Wants::Access { mode } if mode & libc::W_OK as u32 != 0 => fail(libc::EACCES),
+        Wants::Access { .. } => value(0),
+        Wants::ReadLink => fail(libc::EINVAL),
+        Wants::Make => fail(libc::EEXIST),
+        Wants::Remove => fail(libc::EPERM),
+        Wants::Stat { to } => {
+            kept.memory.write(to, &stat(found))?;
+            value(0)
+        }
+        Wants::Statx { to } => {
+            kept.memory.write(to, &statx(found))?;
+            value(0)
+        }
+    })
+}
+
+/// A file that can be read once it is in the program.
+pub(super) fn of_text(text: &str) -> io::Result<File> {
+    let mut file = File::from(memfd_create("rota-file", MemfdFlags::CLOEXEC)?);
+    file.write_all(text.as_bytes())?;
+    file.rewind()?;
+    Ok(file)
+}
+
+/// `struct stat` of x86-64, of a file of root without times.
+fn stat(of: &Metadata) -> [u8; 144] {
+    let mut bytes = [0; 144];
+    bytes[16..24].copy_from_slice(&1_u64.to_le_bytes()); // links
+    bytes[24..28].copy_from_slice(&mode(of).to_le_bytes());
+    bytes[48..56].copy_from_slice(&size(of).to_le_bytes());
+    bytes[56..64].copy_from_slice(&4096_u64.to_le_bytes()); // size of a block
+    bytes
+}
+
+/// `struct statx`, likewise.
+fn statx(of: &Metadata) -> [u8; 256] {
+    let mut bytes = [0; 256];
+    bytes[..4].copy_from_slice(&libc::STATX_BASIC_STATS.to_le_bytes());
+    bytes[4..8].copy_from_slice(&4096_u32.to_le_bytes());
+    bytes[16..20].copy_from_slice(&1_u32.to_le_bytes());
+    bytes[28..30].copy_from_slice(&(mode(of) as u16).to_le_bytes());
+    bytes[40..48].copy_from_slice(&size(of).to_le_bytes());
+    bytes
+}
+
+/// As in sysfs: all may read, nobody may write.
+fn mode(of: &Metadata) -> u32 {
+    if of.is_dir() {
+        libc::S_IFDIR | 0o555
+    } else {
+        libc::S_IFREG | 0o444
+    }
+}
+
+fn size(of: &Metadata) -> u64 {
+    if of.is_dir() {
+        0
+    } else {
+        of.size()
+    }
+}

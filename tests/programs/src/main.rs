@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the tests of rota-program run: a loader of a scheduler, and programs that do one thing that
+//! a program may do or must not. Each prints what came of it.
+
+mod forbidden;
+mod schedule;
+
+use anyhow::{bail, Context, Result};
+use std::sync::{mpsc, Arc, Condvar, Mutex};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["schedule", object, times] => schedule::schedule(object, times.parse()?),
+        ["clocks"] => clocks(),
+        ["threads"] => threads(),
+        ["hashes"] => hashes(),
+        ["computer"] => computer(),
+        ["spin"] => loop {
+            std::hint::spin_loop();
+        },
+        ["wait"] => wait(),
+        ["fail"] => {
+            eprintln!("cannot go on");
+            std::process::exit(3);
+        }
+        ["crash"] => std::process::abort(),
+        ["forbidden", file, pid] => forbidden::try_all(file, pid.parse().context("pid")?),
+        _ => bail!("unknown arguments {words:?}"),
+    }
+}
+
+fn clocks() -> Result<()> {
+    let (start, date) = (Instant::now(), SystemTime::now());
+    thread::sleep(Duration::from_secs(3600));
+    println!("slept {:?}", start.elapsed());
+    println!("date {}", date.duration_since(UNIX_EPOCH)?.as_secs());
+    println!("date moved {:?}", date.elapsed()?);
+    Ok(())
+}
+
+/// Three threads that sleep, and one that waits for all of them.
+fn threads() -> Result<()> {
+    let done = Arc::new((Mutex::new(Vec::new()), Condvar::new()));
+    let start = Instant::now();
+    let all: Vec<_> = [30, 10, 20]
+        .into_iter()
+        .map(|ms| {
+            let done = Arc::clone(&done);
+            thread::spawn(move || {
+                thread::sleep(Duration::from_millis(ms));
+                done.0.lock().expect("whole").push((ms, start.elapsed()));
+                done.1.notify_one();
+            })
+        })
+        .collect();
+    let (lock, condition) = &*done;
+    let finished = condition.wait_while(lock.lock().expect("whole"), |done| done.len() < 3);
+    println!("finished {:?}", finished.expect("whole"));
+    for thread in all {
+        thread.join().expect("no panic");
+    }
+    let (give, take) = mpsc::channel::<()>();
+    let late = take.recv_timeout(Duration::from_secs(5));
+    drop(give);
+    println!("nothing came: {late:?} at {:?}", start.elapsed());
+    Ok(())
+}
+
+/// Hash tables are seeded with random numbers.
+fn hashes() -> Result<()> {
+    let all: std::collections::HashSet<u32> = (0..20).collect();
+    println!("{all:?}");
+    Ok(())
+}
+
+fn computer() -> Result<()> {
+    println!("pid {}", std::process::id());
+    println!("cpus {}", thread::available_parallelism()?);
+    for path in [
+        "/sys/devices/system/cpu/possible",
+        "/sys/devices/system/cpu/cpu5/topology/thread_siblings_list",
+        "/sys/devices/system/cpu/cpu5/cache/index3/shared_cpu_list",
+        "/sys/devices/system/node/node1/cpulist",
+        "/proc/sys/kernel/osrelease",
+        "/sys/devices/system/cpu/cpu6/online",
+        "/proc/1/comm",
+    ] {
+        match std::fs::read_to_string(path) {
+            Ok(text) => println!("{path}: {}", text.trim()),
+            Err(error) => println!("{path}: {}", error.kind()),
+        }
+    }
+    let names = std::fs::read_dir("/sys/devices/system/node")?;
+    let mut names: Vec<_> = names.map(|entry| Ok(entry?.file_name())).collect::<Result<_>>()?;
+    names.sort();
+    println!("{names:?}");
+    Ok(())
+}
+
+fn wait() -> Result<()> {
+    println!("waiting");
+    let (_give, take) = mpsc::channel::<()>();
+    Ok(take.recv()?)
+}
