@@ -140,6 +140,8 @@ pub struct BpfOps {
     binding: Arc<Binding>,
     /// The program that loaded it.
     user_half: Option<Box<dyn UserHalf>>,
+    /// The table that it attached.
+    table: Option<Box<StructOps>>,
 }
 
 impl BpfOps {
@@ -173,7 +175,8 @@ impl BpfOps {
             return Err(AttachError::NoScheduler { object: image.name.clone() });
         }
         let binding = Binding::with(&image, &table)?;
-        Ok(Self { user_half: Some(program), ..Self::bind(rt, binding, system)? })
+        let table = Some(Box::new(table));
+        Ok(Self { user_half: Some(program), table, ..Self::bind(rt, binding, system)? })
     }
 
     fn bind(
@@ -188,7 +191,7 @@ impl BpfOps {
         binding.shares = rt.map(SHARES_MAP);
         let binding = Arc::new(binding);
         system.hosted.binding = Some(Arc::clone(&binding));
-        Ok(Self { rt, binding, user_half: None })
+        Ok(Self { rt, binding, user_half: None, table: None })
     }
 
     /// The same object in another machine, as it was loaded, and without the program that did so.
@@ -197,7 +200,12 @@ impl BpfOps {
         let rt = self.rt.another(&kfuncs::table(), system)?;
         let binding = Arc::clone(&self.binding);
         system.hosted.binding = Some(Arc::clone(&binding));
-        Ok(Self { rt, binding, user_half: None })
+        Ok(Self { rt, binding, user_half: None, table: None })
+    }
+
+    /// The table that its program attached, of one that a program loaded.
+    pub fn table(&self) -> Option<&StructOps> {
+        self.table.as_deref()
     }
 
     /// The instance, for reading maps and globals.

@@ -129,6 +129,11 @@ impl Topology {
         self.cpus
     }
 
+    /// All of it: CPUs, and those of a core, of a last-level cache and of a node.
+    pub fn sizes(&self) -> [u32; 4] {
+        [self.cpus, self.smt, self.llc, self.node]
+    }
+
     /// Whether any core has two or more CPUs.
     pub fn has_smt(&self) -> bool {
         self.smt > 1

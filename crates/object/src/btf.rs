@@ -32,7 +32,9 @@ use index::{EnumIndex, NameIndex, TagIndex};
 use std::sync::OnceLock;
 
 /// Index of a type; 0 is `void`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub struct TypeId(pub u32);
 
 /// `void`.

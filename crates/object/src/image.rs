@@ -2,20 +2,23 @@
 //! What the loader hands to the runtime: one object, linked against one target
 //! kernel, immutable and shared by any number of instances.
 
-use crate::btf::{Btf, TypeId};
+mod sound;
+
+use crate::btf::{Btf, BtfError, TypeId};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Index into [`Image::maps`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct MapId(pub u32);
 
 /// Index into [`Image::functions`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FuncId(pub u32);
 
 /// One instruction slot as in the ISA; `lddw` takes two, so jumps keep their offsets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Insn {
     /// Opcode byte.
     pub op: u8,
@@ -47,7 +50,7 @@ impl Insn {
 }
 
 /// What a relocated instruction refers to. Keyed by instruction slot in [`Image::symbols`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Symbol {
     /// `lddw` of a map's address.
     Map(MapId),
@@ -69,7 +72,7 @@ pub enum Symbol {
 }
 
 /// One entry point or subprogram.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Function {
     /// ELF symbol name.
     pub name: String,
@@ -86,7 +89,7 @@ pub struct Function {
 }
 
 /// One source line, valid from `slot` on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Line {
     /// First instruction slot.
     pub slot: u32,
@@ -126,7 +129,7 @@ pub mod map_type {
 }
 
 /// A map as the object defines it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct MapDef {
     /// Name in the object (`.maps` variable, or the section for globals: `.rodata`, `.bss`, `.data.x`).
     pub name: String,
@@ -162,7 +165,7 @@ pub struct MapDef {
 }
 
 /// One member of a struct_ops variable.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OpsField {
     /// A callback.
     Func(FuncId),
@@ -173,7 +176,7 @@ pub enum OpsField {
 }
 
 /// A `.struct_ops` or `.struct_ops.link` variable.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StructOps {
     /// Variable name.
     pub name: String,
@@ -186,7 +189,7 @@ pub struct StructOps {
 }
 
 /// A global variable that BTF describes: a tunable if it is `const volatile`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Variable {
     /// Name.
     pub name: String,
@@ -203,7 +206,7 @@ pub struct Variable {
 }
 
 /// A linked object.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Image {
     /// File or policy name, for messages.
     pub name: String,
@@ -234,7 +237,24 @@ pub struct Image {
     /// Named globals.
     pub variables: Vec<Variable>,
     /// The object's own BTF.
+    #[serde(serialize_with = "to_bytes", deserialize_with = "of_bytes")]
     pub btf: Arc<Btf>,
-    /// The kernel's BTF that CO-RE resolved against.
+    /// The kernel's BTF that CO-RE resolved against; without any type once it has been read back:
+    /// whoever does so knows the kernel.
+    #[serde(skip, default = "of_no_kernel")]
     pub kernel_btf: Arc<Btf>,
+}
+
+fn to_bytes<S: Serializer>(btf: &Arc<Btf>, to: S) -> Result<S::Ok, S::Error> {
+    btf.to_bytes().serialize(to)
+}
+
+fn of_bytes<'de, D: Deserializer<'de>>(from: D) -> Result<Arc<Btf>, D::Error> {
+    let bytes = Vec::<u8>::deserialize(from)?;
+    let parsed = Btf::parse(&bytes).map(Arc::new);
+    parsed.map_err(|error: BtfError| serde::de::Error::custom(error))
+}
+
+fn of_no_kernel() -> Arc<Btf> {
+    Arc::new(Btf::empty())
 }

@@ -28,6 +28,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod bundle;
 mod dump;
 mod error;
 mod globals;
@@ -39,6 +40,7 @@ mod simulation;
 mod statistics;
 mod steps;
 
+pub use bundle::{is_bundle, BundleError, Origin};
 pub use dump::{Dump, DumpedEntry, DumpedGlobal, DumpedMap};
 pub use error::SimError;
 pub use globals::Global;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A policy as the simulated machine takes it.
 
+use crate::bundle::{self, BundleError, Origin, SetUp};
 use crate::error::SimError;
 use crate::setup;
 use rota_machine::consts::OPS_SWITCH_PARTIAL;
@@ -18,6 +19,8 @@ use std::sync::Arc;
 pub struct Policy {
     image: Arc<Image>,
     kernel: Kernel,
+    /// What its program had set up, of one that was bundled.
+    set_up: Option<Arc<SetUp>>,
 }
 
 impl std::fmt::Debug for Policy {
@@ -33,12 +36,33 @@ impl Policy {
         let object = Object::parse(name, object)?;
         let mut image = link(&object, kernel.btf(), kernel)?;
         image.follow_tick(kernel.hz());
-        Ok(Self { image: Arc::new(image), kernel: kernel.clone() })
+        Ok(Self { image: Arc::new(image), kernel: kernel.clone(), set_up: None })
     }
 
     /// What a program loaded and set up, for this kernel: nothing of it is changed any more.
     pub fn of_image(image: Image, kernel: &Kernel) -> Self {
-        Self { image: Arc::new(image), kernel: kernel.clone() }
+        Self { image: Arc::new(image), kernel: kernel.clone(), set_up: None }
+    }
+
+    /// What a program had set up by the time it attached, from a bundle
+    /// ([`Simulation::bundle_by`](crate::Simulation::bundle_by)), for the kernel that it saw.
+    pub fn of_bundle(name: &str, bytes: &[u8]) -> Result<Self, BundleError> {
+        let (image, kernel, set_up) = bundle::read(name, bytes)?;
+        Ok(Self { image: Arc::new(image), kernel, set_up: Some(Arc::new(set_up)) })
+    }
+
+    /// The program that set it up, of a bundle.
+    pub fn origin(&self) -> Option<&Origin> {
+        self.set_up.as_deref().map(|set_up| &set_up.origin)
+    }
+
+    /// The machine that it is set up for, of a bundle.
+    pub fn topology(&self) -> Option<&Topology> {
+        self.set_up.as_deref().map(|set_up| &set_up.topology)
+    }
+
+    pub(crate) fn set_up(&self) -> Option<&SetUp> {
+        self.set_up.as_deref()
     }
 
     /// Chooses a scheduler of an object that has several, by the name of its `sched_ext_ops`.

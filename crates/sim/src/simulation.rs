@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A policy, a workload and a machine put together.
 
+use crate::bundle::{self, Origin};
 use crate::error::SimError;
 use crate::policy::Policy;
 use crate::setup;
@@ -126,9 +127,22 @@ impl Simulation {
         self.load_for(Some(program))
     }
 
+    /// What this program has set up by the time it attaches, as a file: [`Policy::of_bundle`] runs
+    /// it without the program, on the same machine. The workload has no part in it.
+    pub fn bundle_by(self, program: UserProgram, origin: Origin) -> Result<Vec<u8>, SimError> {
+        let (name, topology) = (origin.program.clone(), self.config.topology.clone());
+        let Loaded { mut machine, mut ops, policy, .. } = self.load_by(program)?;
+        let table = ops.table().cloned();
+        let table = table.ok_or_else(|| SimError::Program(format!("{name}: has no table")))?;
+        bundle::write(&policy, origin, table, &topology, ops.runtime(), &mut machine.system)
+    }
+
     fn load_for(self, program: Option<UserProgram>) -> Result<Loaded, SimError> {
         let Self { mut policy, workload, config, setup, mut fair, replays, records, .. } = self;
         let mut subs = self.subs;
+        if let Some(set_up) = policy.set_up() {
+            set_up.check(&policy.image().name, &config.topology)?;
+        }
         let all = [Some(&mut policy), fair.as_mut()].into_iter().flatten();
         for policy in all.chain(subs.iter_mut().map(|(_, policy, _)| policy)) {
             policy.describe(&config.topology)?;
@@ -148,11 +162,7 @@ impl Simulation {
         let image = Arc::clone(policy.image());
         let has_program = program.is_some();
         let ops = match program {
-            None => {
-                let mut ops = BpfOps::load(image, &mut machine.system)?;
-                setup::instance(&mut ops, &mut machine.system, &setup)?;
-                ops
-            }
+            None => loaded(&policy, &setup, &mut machine.system)?,
             Some(UserProgram { name, half }) => {
                 machine.add_program(&name);
                 BpfOps::load_by(half, image, &mut machine.system)?
@@ -186,10 +196,16 @@ impl std::fmt::Debug for UserProgram {
 
 /// Another instance of the policy, as its loader would start it.
 fn anew(policy: &Policy, setup: &Setup, system: &mut System) -> Result<BpfOps, RunError> {
-    let failed = |error: &dyn std::fmt::Display| RunError::Load(error.to_string());
-    let loaded = BpfOps::load(Arc::clone(policy.image()), system);
-    let mut ops = loaded.map_err(|error| failed(&error))?;
-    setup::instance(&mut ops, system, setup).map_err(|error| failed(&error))?;
+    loaded(policy, setup, system).map_err(|error| RunError::Load(error.to_string()))
+}
+
+/// An instance as its loader would have it before it attaches.
+fn loaded(policy: &Policy, setup: &Setup, system: &mut System) -> Result<BpfOps, SimError> {
+    let mut ops = BpfOps::load(Arc::clone(policy.image()), system)?;
+    if let Some(set_up) = policy.set_up() {
+        set_up.restore(&policy.image().name, ops.runtime(), system)?;
+    }
+    setup::instance(&mut ops, system, setup)?;
     Ok(ops)
 }
 
@@ -231,10 +247,10 @@ impl std::fmt::Debug for Loaded {
 
 impl Loaded {
     /// Another machine with the same policy as it was loaded: cheaper than a new one. Its set-up
-    /// is not repeated, and must have been none. One with a program is an error: what that did is
-    /// not repeated either.
+    /// is not repeated, and must have been none. One with a program, or of a bundle, is an error: what
+    /// that did is not repeated either.
     pub fn another(&self, workload: &Arc<Workload>, config: Config) -> Result<Self, SimError> {
-        if self.has_program {
+        if self.has_program || self.policy.set_up().is_some() {
             let what = "a policy with its program has to be loaded anew for each run";
             return Err(SimError::Program(what.into()));
         }

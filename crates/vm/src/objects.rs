@@ -60,6 +60,11 @@ impl Objects {
         self.live.remove(&addr).map(|object| object.special)
     }
 
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.live.is_empty()
+    }
+
     /// Whether an object starts at `addr`.
     pub(crate) fn contains(&self, addr: u64) -> bool {
         self.live.contains_key(&addr)

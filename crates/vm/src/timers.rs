@@ -61,6 +61,11 @@ impl Timers {
         self.running
     }
 
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
     /// Drops a timer; true if there was one.
     pub(crate) fn forget(&mut self, timer: u64) -> bool {
         self.known.remove(&timer).is_some()

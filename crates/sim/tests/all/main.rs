@@ -2,6 +2,7 @@
 //! The tests of runs, in one program: each one more is linked for seconds.
 
 mod before_attach;
+mod bundles;
 mod choices;
 mod common;
 mod contexts;

@@ -118,6 +118,12 @@ impl<H: Host> Runtime<H> {
         Ok(())
     }
 
+    /// Whether guest code has made nothing yet that a copy of all maps' bytes would not have:
+    /// objects that it owns, and timers.
+    pub fn is_all_in_maps(&self) -> bool {
+        self.objects.is_empty() && self.timers.is_empty()
+    }
+
     /// `map_delete_elem()`.
     ///
     /// # Errors
