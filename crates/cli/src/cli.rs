@@ -4,6 +4,7 @@
 
 use crate::commands::bench::BenchArgs;
 use crate::commands::boost::BoostArgs;
+use crate::commands::bundle::BundleArgs;
 use crate::commands::check::CheckArgs;
 use crate::commands::compare::CompareArgs;
 use crate::commands::completions::CompletionsArgs;
@@ -55,6 +56,8 @@ pub(crate) enum Command {
     Fluid(FluidArgs),
     /// Make one object of a scheduler that has several sources
     Link(LinkArgs),
+    /// Write what a scheduler's own program sets up to a file, to simulate it without the program
+    Bundle(BundleArgs),
     /// Run real programs that measure the scheduler of this machine
     Bench(BenchArgs),
     /// Run a policy in the kernel of this machine (needs root)

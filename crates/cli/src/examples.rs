@@ -71,6 +71,16 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         ],
     ),
     (
+        "bundle",
+        [
+            (
+                "rota bundle -o lavd.rota --cpus 16 --topology smt=2 -- scx_lavd --performance",
+                "A scheduler for 16 CPUs, as its program sets it up",
+            ),
+            ("rota bundle -o simple.rota -- scx_simple -f", "For rota sim simple.rota load.json"),
+        ],
+    ),
+    (
         "fluid",
         [
             ("rota fluid pbs workloads/shares321.json", "A workload under the limit of PBS"),

@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         Command::Reproduce(args) => commands::reproduce::run(&args),
         Command::Tune(args) => commands::tune::run(&args),
         Command::Fluid(args) => commands::fluid::run(&args),
+        Command::Bundle(args) => commands::bundle::run(&args),
         Command::Link(args) => commands::link::run(&args),
         Command::Bench(args) => commands::bench::run(&args),
         Command::Boost(args) => commands::boost::run(&args),

@@ -7,7 +7,7 @@ use crate::source::Compiler;
 use rota_machine::kernel::Kernel;
 use rota_object::btf::Btf;
 use rota_object::error::{LoadError, Problem};
-use rota_sim::Policy;
+use rota_sim::{is_bundle, Policy};
 use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
@@ -106,9 +106,32 @@ impl Found {
 
     /// Links it against the simulated kernel.
     pub(crate) fn simulate(self, kernel: &Kernel) -> Result<Named, Error> {
+        if is_bundle(&self.bytes) {
+            let policy = bundled(self.called(), &self.bytes, kernel)?;
+            return Ok(Named { name: self.name, source: self.source, policy });
+        }
         let policy = Policy::link(self.called(), &self.bytes, kernel).map_err(of_a_part)?;
         Ok(Named { name: self.name, source: self.source, policy })
     }
+}
+
+/// What a program had set up, for the kernel that it saw.
+fn bundled(name: &str, bytes: &[u8], kernel: &Kernel) -> Result<Policy, Error> {
+    let policy = Policy::of_bundle(name, bytes).map_err(Error::input)?;
+    let (saw, has) = (policy.kernel(), kernel);
+    if (saw.release(), saw.hz()) != (has.release(), has.hz()) {
+        return Err(Error::input(format!(
+            "{name}: set up for Linux {} with {} ticks per second, not for {} with {}: expected \
+             --kernel {} --hz {}",
+            saw.release(),
+            saw.hz(),
+            has.release(),
+            has.hz(),
+            saw.release(),
+            saw.hz()
+        )));
+    }
+    Ok(policy)
 }
 
 /// The error of an object that is a part of one, with what makes it whole.
@@ -136,7 +159,7 @@ pub(crate) fn link_shipped(
 
 /// Whether this is called as objects and sources are.
 pub(crate) fn is_file_name(policy: &str) -> bool {
-    [".o", ".c"].iter().any(|end| policy.ends_with(end))
+    [".o", ".c", ".rota"].iter().any(|end| policy.ends_with(end))
 }
 
 /// Whether a policy of that name ships, and no file is meant.
@@ -164,7 +187,7 @@ pub(crate) fn name(policy: &str) -> String {
 /// `scx_simple` of `build/scx_simple.bpf.o`.
 fn short_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-    let endings = [".bpf.o", ".bpf.c", ".o", ".c"];
+    let endings = [".bpf.o", ".bpf.c", ".o", ".c", ".rota"];
     let short = endings.iter().find_map(|end| name.strip_suffix(end));
     short.unwrap_or(&name).to_owned()
 }

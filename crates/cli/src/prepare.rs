@@ -7,7 +7,7 @@ use crate::expects;
 use rota_kernel::Loaded;
 use rota_manifest::{CpuFacts, Manifest, Match, Setup};
 use rota_object::image::{FuncId, Image, OpsField, StructOps};
-use rota_sim::Place;
+use rota_sim::{Place, Policy};
 use std::path::Path;
 
 /// In place of a manifest's file: none, though the scheduler be known.
@@ -19,6 +19,23 @@ pub(crate) struct Prepared {
     pub(crate) setup: Setup,
     /// What to tell the user of a manifest that nobody named.
     pub(crate) note: Option<String>,
+}
+
+/// The set-up of a policy for a simulated machine; nothing of one that its program has set up.
+pub(crate) fn of_policy(
+    manifest: Option<&Path>,
+    facts: &CpuFacts,
+    policy: &Policy,
+) -> Result<Prepared, Error> {
+    let name = &policy.image().name;
+    let Some(origin) = policy.origin() else { return setup(manifest, facts, policy.image()) };
+    if manifest.is_some_and(|path| path != Path::new(NO_MANIFEST)) {
+        return Err(Error::input(format!("--manifest: not with {name}, which its program set up")));
+    }
+    let words = std::iter::once(&origin.program).chain(&origin.arguments);
+    let words = words.map(String::as_str).collect::<Vec<_>>().join(" ");
+    let note = format!("{name}: as {words} had set it up, which takes no part");
+    Ok(Prepared { note: Some(note), ..Prepared::default() })
 }
 
 /// A manifest's values for one machine; nothing to do without a manifest.

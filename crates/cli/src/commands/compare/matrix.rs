@@ -233,7 +233,7 @@ fn prepare_all(
             is_chosen = true;
         }
         let manifest = wanted.manifest.as_deref();
-        let prepare::Prepared { setup, note } = prepare::setup(manifest, &facts, policy.image())?;
+        let prepare::Prepared { setup, note } = prepare::of_policy(manifest, &facts, &policy)?;
         if let Some(note) = note.filter(|note| !said.contains(note)) {
             messages::line(&format!("note: {note}"));
             said.push(note);

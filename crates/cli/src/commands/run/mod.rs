@@ -41,6 +41,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status, Error> {
     // A source is compiled for the running kernel, as far as its types can be read yet.
     let types = rota_kernel::kernel_btf().map_or_else(|_| Kernel::default(), Kernel::of_btf);
     let found = object::find(policy, Compiler { include: &args.include, kernel: &types })?;
+    if rota_sim::is_bundle(&found.bytes) {
+        let what = "a bundle is for simulated machines; in a kernel run the program itself";
+        return Err(Error::input(format!("{}: {what}", found.called())));
+    }
     if args.help_tunables {
         return help_tunables(found);
     }

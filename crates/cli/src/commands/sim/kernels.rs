@@ -86,7 +86,7 @@ fn simulate(
     let Named { name, mut policy, .. } = found.simulate(&kernel)?;
     object::choose(&mut policy, &args.object)?;
     let facts = rota_sim::facts(&config.topology);
-    let Prepared { setup, .. } = prepare::setup(args.manifest.as_deref(), &facts, policy.image())?;
+    let Prepared { setup, .. } = prepare::of_policy(args.manifest.as_deref(), &facts, &policy)?;
     let set = subject::settings(args, &name, policy.image());
     policy.prepare(&setup, &set)?;
     let run = super::simulation(args, &mut policy, load, config)?.with_setup(&setup);

@@ -229,7 +229,7 @@ fn with_sub(
     let manifest = args.sub_manifest.iter().find(|(of, _)| of.trim_end_matches('/') == path);
     let manifest = manifest.map(|(_, file)| Path::new(file));
     let facts = rota_sim::facts(&config.topology);
-    let Prepared { setup, .. } = prepare::setup(manifest, &facts, policy.image())?;
+    let Prepared { setup, .. } = prepare::of_policy(manifest, &facts, &policy)?;
     policy.prepare(&setup, &[])?;
     Ok(simulation.with_sub(path, &policy, &setup))
 }

@@ -91,7 +91,7 @@ impl Found {
         };
         let facts = rota_sim::facts(&config.topology);
         let Prepared { setup, note } =
-            prepare::setup(args.manifest.as_deref(), &facts, policy.image())?;
+            prepare::of_policy(args.manifest.as_deref(), &facts, &policy)?;
         note.iter().for_each(|note| messages::line(&format!("note: {note}")));
         let set = settings(args, &name, policy.image());
         policy.prepare(&setup, &set)?;
