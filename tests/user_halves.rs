@@ -5,6 +5,7 @@
 use anyhow::{ensure, Context, Result};
 use rota_e2e::command::{root, rota};
 use rota_e2e::fetch::fetch;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -120,6 +121,137 @@ fn counters_of_the_kernel_half_reach_the_program_each_second() {
     assert!(counts[0] < counts[1], "{counts:?}");
 }
 
+/// What a program sets up, as a file, and the run of that: its trace.
+fn run_bundle(program: &Path, arguments: &[&str], load: &str) -> Result<Vec<u8>> {
+    let folder = tempfile::tempdir()?;
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (bundle, trace) = (path("bundle.rota"), path("trace.csv"));
+    let (cpus, topology) = MACHINES[1];
+    let machine = ["--cpus", cpus, "--topology", topology];
+    let mut words = vec!["bundle", "-o", &bundle];
+    words.extend(machine);
+    let program = program.display().to_string();
+    words.extend(["--", &program]);
+    words.extend(arguments);
+    let written = rota(&words)?;
+    ensure!(written.code == Some(0), "{}", written.stderr);
+    let load = root().join("workloads").join(format!("{load}.json")).display().to_string();
+    let mut words = vec!["sim", &bundle, &load, "--duration", "2s", "--trace", &trace];
+    words.extend(machine);
+    let outcome = rota(&words)?;
+    ensure!(outcome.code == Some(0), "{}", outcome.stderr);
+    Ok(std::fs::read(trace)?)
+}
+
+fn check_bundles(programs: &[(PathBuf, Vec<&str>)]) {
+    for (program, arguments) in programs {
+        let runs = || run_bundle(program, arguments, "desktop");
+        let both = runs().and_then(|first| Ok((first, runs()?)));
+        let (first, second) = both.unwrap_or_else(|e| panic!("{}: {e:#}", program.display()));
+        assert!(first == second, "{}", program.display());
+    }
+}
+
+#[test]
+fn what_the_kernels_examples_set_up_runs_without_them() {
+    let names = ["scx_simple", "scx_central", "scx_qmap", "scx_flatcg", "scx_sdt"];
+    check_bundles(&names.map(|name| (programs().join(name), Vec::new())));
+}
+
+/// CPU time of the tasks whose name begins so, on each CPU that they were on in a time, in ns.
+fn cpus_of(trace: &[u8], name: &str, from_ns: u64, to_ns: u64) -> Result<BTreeMap<u32, u64>> {
+    let mut on: BTreeMap<u32, (u64, bool)> = BTreeMap::new();
+    let mut used = BTreeMap::new();
+    for row in std::str::from_utf8(trace)?.lines() {
+        let fields: Vec<&str> = row.split(',').collect();
+        let &[time, cpu, kind, _, task, ..] = &fields[..] else { continue };
+        let (Ok(time), Ok(cpu)) = (time.parse::<u64>(), cpu.parse::<u32>()) else { continue };
+        match kind {
+            "switch_in" => drop(on.insert(cpu, (time, task.starts_with(name)))),
+            "switch_out" => {
+                let Some((since, true)) = on.remove(&cpu) else { continue };
+                let ns = time.min(to_ns).saturating_sub(since.max(from_ns));
+                if ns > 0 {
+                    *used.entry(cpu).or_insert(0) += ns;
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(used)
+}
+
+/// Four tasks that run half of the time, and some that hardly sleep.
+fn load_of(batch: u32) -> tempfile::NamedTempFile {
+    load_file(&format!(
+        r#"{{"tasks": {{
+            "editor": {{"instance": 4, "loop": -1, "run": 3000, "sleep": 3000}},
+            "batch": {{"instance": {batch}, "loop": -1, "run": 7000, "sleep": 1000}}
+        }}}}"#
+    ))
+}
+
+fn crate_program(name: &str) -> PathBuf {
+    let status =
+        Command::new(root().join("tests/third-party/fetch-programs")).arg("crates").status();
+    assert!(status.unwrap().success());
+    programs().join("crates").join(name)
+}
+
+fn load_file(text: &str) -> tempfile::NamedTempFile {
+    let file = tempfile::Builder::new().suffix(".json").tempfile().unwrap();
+    std::fs::write(file.path(), text).unwrap();
+    file
+}
+
+#[test]
+#[ignore = "builds programs for a quarter of an hour: make schedulers-test"]
+fn scx_layered_grows_a_layer_and_keeps_it_apart() {
+    let layers = format!("f:{}", root().join("tests/third-party/layers.json").display());
+    // 5.3 CPUs for these, and two for the others: 16 have room for both layers.
+    let load = load_of(6);
+    let ran = run(&crate_program("scx_layered"), &[&layers], load.path(), ("16", "smt=1")).unwrap();
+
+    let second = |task, n: u64| {
+        cpus_of(&ran.trace, task, n * 1_000_000_000, (n + 1) * 1_000_000_000).unwrap()
+    };
+    // They need two CPUs; the layer is to be used by 20 to 60 %, so it has four at least.
+    let (editor, batch) = (second("editor", 1), second("batch", 1));
+    assert!(editor.len() >= 4, "{editor:?}");
+    let needs = editor.values().sum::<u64>();
+    assert!((1_900_000_000..=2_100_000_000).contains(&needs), "{needs}");
+    let shared: Vec<_> = editor.keys().filter(|cpu| batch.contains_key(cpu)).collect();
+    assert!(shared.is_empty(), "{editor:?} {batch:?}");
+}
+
+#[test]
+#[ignore = "builds programs for a quarter of an hour: make schedulers-test"]
+fn scx_rusty_shares_two_caches_out_evenly() {
+    let load = load_file(r#"{"tasks": {"hog": {"instance": 16, "run": 100000}}}"#);
+    let ran = run(&crate_program("scx_rusty"), &[], load.path(), ("8", "smt=1,llc=4")).unwrap();
+
+    // 16 tasks, 8 CPUs, 2 s: 1 s each; slices of 20 ms
+    let tasks = ran.json.pointer("/tasks").and_then(serde_json::Value::as_array).unwrap();
+    for task in tasks.iter().filter(|task| task["name"].as_str().unwrap().starts_with("hog")) {
+        let cpu_ns = task["cpu_ns"].as_u64().unwrap();
+        assert!(cpu_ns.abs_diff(1_000_000_000) <= 60_000_000, "{task}");
+    }
+}
+
+#[test]
+#[ignore = "builds programs for a quarter of an hour: make schedulers-test"]
+fn scx_rustland_serves_every_task() {
+    let load = load_of(16);
+    let ran = run(&crate_program("scx_rustland"), &[], load.path(), ("8", "smt=1")).unwrap();
+
+    // 16 CPUs wanted, 8 there: a task that runs 3 ms of 6 is served before its next turn is due.
+    let tasks = ran.json.pointer("/tasks").and_then(serde_json::Value::as_array).unwrap();
+    for task in tasks {
+        let longest = task.pointer("/wakeup_latency_ns/max").and_then(serde_json::Value::as_u64);
+        assert!(longest.is_some_and(|ns| ns < 200_000_000), "{task}");
+    }
+}
+
 /// Those of the sched_ext project's crates: their halves watch statistics, give CPUs to layers,
 /// balance domains, or decide everything.
 #[test]
@@ -130,11 +262,13 @@ fn the_crates_programs_run_with_both_halves() {
     assert!(status.unwrap().success());
     let layers = root().join("tests/third-party/layers.json");
     let layers = format!("f:{}", layers.display());
-    let program = |name: &str| programs().join("crates").join(name);
+    let program = crate_program;
     let mut all: Vec<_> = ["scx_bpfland", "scx_rustland", "scx_lavd", "scx_rusty"]
         .iter()
         .map(|name| (program(name), Vec::new()))
         .collect();
     all.push((program("scx_layered"), vec![layers.as_str()]));
     check_all(&all, &LOADS);
+    // scx_bpfland makes CPU masks before it attaches, which no file can hold.
+    check_bundles(&all[1..]);
 }

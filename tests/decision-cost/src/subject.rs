@@ -111,9 +111,11 @@ mod tests {
 
     #[test]
     fn a_policy_is_as_a_kernel_loads_it_unless_told() {
-        assert_eq!(Subject::named("eevdf").unwrap().name, "eevdf:cgroups=false");
-        let asked = "eevdf:cgroups=true";
-        assert_eq!(Subject::named(asked).unwrap().name, asked);
+        let named = |policy: &str| Subject::named(policy).unwrap().name;
+        assert_eq!(named("eevdf"), "eevdf:cgroups=false:tied_stay=true");
+        assert_eq!(named("eevdf:cgroups=true"), "eevdf:cgroups=true:tied_stay=true");
+        let asked = "eevdf:tied_stay=false:cgroups=true";
+        assert_eq!(named(asked), asked);
         assert_eq!(Subject::named("cfs").unwrap().name, "cfs");
     }
 
