@@ -138,7 +138,7 @@ pub(super) struct Objects {
 }
 
 macro_rules! access {
-    ($($get:ident $get_mut:ident $kind:ident;)*) => {
+    ($($get:ident $($get_mut:ident)? => $kind:ident;)*) => {
         impl Objects { $(
             /// The object of this kind, or what the kernel says of a descriptor of another.
             pub(super) fn $get(&self, id: ObjectId) -> Result<&$kind, Errno> {
@@ -148,22 +148,21 @@ macro_rules! access {
                 }
             }
 
-            #[allow(dead_code)]
-            pub(super) fn $get_mut(&mut self, id: ObjectId) -> Result<&mut $kind, Errno> {
+            $(pub(super) fn $get_mut(&mut self, id: ObjectId) -> Result<&mut $kind, Errno> {
                 match self.all.get_mut(&id) {
                     Some(Object::$kind(object)) => Ok(object),
                     _ => Err(Errno::EINVAL),
                 }
-            }
+            })?
         )* }
     };
 }
 
 access! {
-    map map_mut Map;
-    program program_mut Program;
-    types types_mut Types;
-    link link_mut Link;
+    map map_mut => Map;
+    program program_mut => Program;
+    types => Types;
+    link link_mut => Link;
 }
 
 impl Objects {
