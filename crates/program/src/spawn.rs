@@ -58,8 +58,10 @@ pub(crate) fn spawn(mut command: Command, confinement: Confinement) -> io::Resul
         let child = command.spawn();
         drop(told);
         let met = meeting.join().map_err(|_| io::ErrorKind::Other)?;
+        // Its own error says why nothing was handed over.
+        let child = child?;
         let (listener, first) = met?;
-        Ok(Spawned { child: child?, listener, first })
+        Ok(Spawned { child, listener, first })
     })
 }
 
