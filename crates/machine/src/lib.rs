@@ -25,6 +25,7 @@ mod event_queue;
 pub mod exit;
 mod ext;
 mod guest;
+pub mod hardware;
 mod host;
 mod hosted;
 mod identity;

@@ -12,7 +12,9 @@ use crate::tasks::LOADER_PID;
 use rota_object::image::StructOps;
 use rota_trace::EventKind;
 use rota_vm::runtime::Runtime;
-use rota_workload::{Identity, Policy, Settings, Step as TaskStep, TaskIx, INSTANT_LIMIT};
+use rota_workload::{
+    Identity, Policy, Settings, Step as TaskStep, TaskIx, WorkKind, INSTANT_LIMIT,
+};
 use std::sync::Arc;
 
 mod asks;
@@ -39,6 +41,7 @@ const SETTINGS: Settings = Settings {
     slice_ns: None,
     dl_period_ns: None,
     dl_deadline_ns: None,
+    work: WorkKind { class: None, working_set_kib: None, dram_share: None },
 };
 
 /// How long a program may take to end once its scheduler is gone and nothing else runs, in

@@ -30,6 +30,7 @@ impl Change {
         settings.dl_period_ns = self.dl_period_ns.or(settings.dl_period_ns);
         settings.dl_deadline_ns = self.dl_deadline_ns.or(settings.dl_deadline_ns);
         settings.migrate_disable = self.migrate_disable.unwrap_or(settings.migrate_disable);
+        settings.work = settings.work.with(self.work);
         if let Some(cookie) = &self.core_cookie {
             settings.core_cookie = Some(Arc::clone(cookie));
         }

@@ -22,6 +22,7 @@ mod json;
 mod memory;
 mod parse;
 mod random;
+mod work;
 
 pub use bare::bare;
 pub use description::description;
@@ -33,3 +34,4 @@ pub use requests::{RequestClass, RequestEvent, RequestStep, Socket, SocketKind};
 pub use runner::{Lock, News, Runner, SeededRunner, Step, FORK_LIMIT, INSTANT_LIMIT, LIVE_LIMIT};
 pub use sync::{Awaits, Deadlock, Link, Loan};
 pub use uses::Uses;
+pub use work::{WorkClass, WorkKind};

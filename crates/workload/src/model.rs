@@ -9,6 +9,7 @@ use crate::event::{Barrier, Event, TimerKind};
 use crate::events::{Action, CgroupAction, OutsideEvent};
 use crate::random::Span;
 use crate::requests::{Plan, RequestClass, Socket};
+use crate::work::WorkKind;
 
 /// Everything a workload file says, checked and with its instances expanded.
 #[derive(Clone, Debug)]
@@ -176,6 +177,8 @@ pub struct Settings {
     pub dl_period_ns: Option<u64>,
     /// `dl-deadline` of `Deadline`, counted from the start of a period; `None`: its end.
     pub dl_deadline_ns: Option<u64>,
+    /// What its work is made of.
+    pub work: WorkKind,
 }
 
 /// A task group (cgroup), its CPU weight and what its other files hold.
@@ -290,4 +293,5 @@ pub(crate) struct Change {
     pub(crate) slice_ns: Option<u64>,
     pub(crate) dl_period_ns: Option<u64>,
     pub(crate) dl_deadline_ns: Option<u64>,
+    pub(crate) work: WorkKind,
 }

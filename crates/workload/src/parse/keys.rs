@@ -4,7 +4,7 @@
 use super::events::{locks, meetings, memory, sockets, tasks, time, Read};
 
 /// Keys a task may have beside its events.
-pub(super) const TASK: [&str; 25] = [
+pub(super) const TASK: [&str; 28] = [
     "instance",
     "delay",
     "arrive",
@@ -27,6 +27,9 @@ pub(super) const TASK: [&str; 25] = [
     "dl-runtime",
     "dl-period",
     "dl-deadline",
+    "work_class",
+    "working_set_kib",
+    "dram_share",
     "util_min",
     "util_max",
     "nodes_membind",

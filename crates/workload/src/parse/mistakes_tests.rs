@@ -263,3 +263,15 @@ fn loops_that_never_use_time_are_refused() {
     );
     read("{\"tasks\": {\"t\": {\"loop\": 3, \"run\": 0}}}");
 }
+
+#[test]
+fn what_work_is_made_of_is_checked() {
+    for (rest, message) in [
+        ("\"work_class\": \"memroy\"", "unknown work_class \"memroy\" (did you mean \"memory\"?)"),
+        ("\"working_set_kib\": -1", "\"working_set_kib\" must be a whole number from 0"),
+        ("\"dram_share\": 1.5", "\"dram_share\" must be a number from 0 to 1"),
+    ] {
+        let found = task_message(&format!("{rest}, \"run\": 1"));
+        assert!(found.contains(message), "{found}");
+    }
+}

@@ -10,12 +10,16 @@ use super::span::MAX_US;
 use crate::error::WorkloadError;
 use crate::json::{Member, Node, Pos, Value};
 use crate::model::{Change, Policy};
+use crate::work::{WorkClass, WorkKind};
 
 /// The highest CPU number a file may name: the kernel's largest CPU count less one.
 pub(super) const MAX_CPU: i64 = 8191;
 
 /// The highest NUMA node: the kernel's largest count less one.
 const MAX_NODE: i64 = 1023;
+
+/// The largest working set: 1 TiB.
+const MAX_SET_KIB: i64 = 1 << 30;
 
 /// The longest path of a task group in bytes (`PATH_MAX`), and the most levels below the root that
 /// the machine simulates.
@@ -77,7 +81,34 @@ pub(super) fn read(object: &Object<'_>, groups: &mut Groups) -> Result<Change, W
         slice_ns: span_ns("dl-runtime")?,
         dl_period_ns: span_ns("dl-period")?.or(span_ns("period")?),
         dl_deadline_ns: span_ns("dl-deadline")?.or(span_ns("deadline")?),
+        work: WorkKind {
+            class: object.get("work_class")?.map(|m| work_class(scope, m)).transpose()?,
+            working_set_kib: integer("working_set_kib", 0, MAX_SET_KIB)?.map(|kib| kib as u32),
+            dram_share: object.get("dram_share")?.map(|m| dram_share(scope, m)).transpose()?,
+        },
     })
+}
+
+fn work_class(scope: Scope<'_>, member: &Member) -> Result<WorkClass, WorkloadError> {
+    let name = scope.string(member)?;
+    let found = WorkClass::ALL.into_iter().find(|class| class.name() == name);
+    let known = || WorkClass::ALL.map(WorkClass::name);
+    found.ok_or_else(|| {
+        scope.error(member.node.at, keys::unknown("work_class", name, known().into_iter()))
+    })
+}
+
+/// A part of a task's time, in 1/1024.
+fn dram_share(scope: Scope<'_>, member: &Member) -> Result<u32, WorkloadError> {
+    let part = match member.node.value {
+        Value::Int(part) => part as f64,
+        Value::Float(part) => part,
+        _ => f64::NAN,
+    };
+    if !(0.0..=1.0).contains(&part) {
+        return Err(scope.mismatch(member, "a number from 0 to 1: part of its time"));
+    }
+    Ok((part * 1024.0).round() as u32)
 }
 
 /// The name of a core scheduling cookie; empty: none.

@@ -14,6 +14,7 @@ use crate::error::WorkloadError;
 use crate::json::{Member, Value};
 use crate::model::{Change, Definition, Leaders, Phase, Policy, Program, Settings};
 use crate::random::Span;
+use crate::work::WorkKind;
 
 /// The longest name of a task in bytes: each instance has it.
 const MAX_NAME: usize = 255;
@@ -66,6 +67,7 @@ pub(super) fn read<'a>(
         slice_ns: None,
         dl_period_ns: None,
         dl_deadline_ns: None,
+        work: WorkKind::default(),
     };
     own.apply(&mut begin, &None);
     if begin.policy == Policy::Deadline && begin.slice_ns.is_none() {

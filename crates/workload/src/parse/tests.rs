@@ -301,3 +301,24 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_phase_says_of_its_work_what_differs_from_the_tasks() {
+    use crate::work::{WorkClass, WorkKind};
+
+    let workload = read(
+        "{\"tasks\": {\"t\": {\"work_class\": \"memory\", \"dram_share\": 0.25, \"phases\": {
+            \"a\": {\"run\": 1}, \"b\": {\"working_set_kib\": 512, \"run\": 1}}}}}",
+    );
+    let mut runner = crate::SeededRunner::new(workload.into(), 1);
+    let begin = runner.settings(crate::TaskIx(0)).work;
+    let (class, dram_share) = (Some(WorkClass::Memory), Some(256));
+    assert_eq!(begin, WorkKind { class, working_set_kib: None, dram_share });
+    let later = std::iter::repeat_with(|| runner.next(crate::TaskIx(0), 0)).take(4);
+    let later = later.filter_map(|step| match step {
+        crate::Step::Change(settings) => Some(settings.work),
+        _ => None,
+    });
+    let expected = WorkKind { class, working_set_kib: Some(512), dram_share };
+    assert_eq!(later.collect::<Vec<_>>(), [expected]);
+}

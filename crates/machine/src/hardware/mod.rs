@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What work costs on a machine's CPUs: how fast each is, what it shares, what a move and a wakeup
+//! cost there. A machine without a description of its hardware is flat: all CPUs have the same
+//! speed at all times.
+
+pub mod parts;
+
+use parts::{Cache, CoreType};
+use rota_workload::WorkClass;
+
+/// Speed of the fastest CPU at its highest frequency, alone on its core, with warm caches; factors
+/// that leave a speed as it is.
+pub const FULL_SPEED: u32 = 1024;
+
+/// The hardware of a machine. Each model is off where its part is missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hardware {
+    /// Kinds of cores.
+    pub core_types: Vec<CoreType>,
+    /// The kind of each CPU's core, an index of [`Hardware::core_types`].
+    pub type_of_cpu: Vec<usize>,
+    /// Caches and what it takes to fill them; `None`: a first run on another CPU costs what
+    /// [`Costs`](crate::config::Costs) says.
+    pub cache: Option<Cache>,
+    /// What sends an interrupt to a CPU of the same last-level cache, in nanoseconds, and to one of
+    /// another; `None`: [`Costs::ipi_ns`](crate::config::Costs::ipi_ns).
+    pub ipi_ns: Option<(u64, u64)>,
+    /// What a task's work is made of that says nothing: its class and `dram_share`, in 1/1024; its
+    /// working set is [`Cache::working_set_kib`].
+    pub work: (WorkClass, u32),
+    /// How late timers of normal tasks may be, in nanoseconds; those of real-time tasks are exact.
+    pub timer_slack_ns: u64,
+}
+
+impl Hardware {
+    /// The kind of a CPU's core.
+    ///
+    /// # Panics
+    /// If the machine has no such CPU.
+    pub fn core_type(&self, cpu: u32) -> &CoreType {
+        &self.core_types[self.type_of_cpu[cpu as usize]]
+    }
+}
