@@ -252,6 +252,30 @@ fn scx_rustland_serves_every_task() {
     }
 }
 
+#[test]
+#[ignore = "builds programs for a quarter of an hour: make schedulers-test"]
+fn scx_chaos_delays_tasks_as_it_is_told() {
+    let load = load_file(
+        r#"{"tasks": {"t": {"instance": 2, "loop": -1, "run": 1000, "sleep": 10000}}}"#,
+    );
+    let longest = |arguments: &[&str]| {
+        let ran = run(&crate_program("scx_chaos"), arguments, load.path(), ("8", "smt=1")).unwrap();
+        let tasks = ran.json.pointer("/tasks").and_then(serde_json::Value::as_array).unwrap();
+        let of = |task: &serde_json::Value| {
+            task.pointer("/wakeup_latency_ns/max").and_then(serde_json::Value::as_u64).unwrap()
+        };
+        tasks.iter().filter(|task| task["name"] != "scx_chaos").map(of).max().unwrap()
+    };
+    let delays = ["--random-delay-frequency", "1", "--random-delay-min-us", "3000"];
+    let delays = [&delays[..], &["--random-delay-max-us", "5000"]].concat();
+
+    // CPUs are idle: no task waits but for its delay, and then for a CPU that looks for it, one
+    // tick of 4 ms at most.
+    assert!(longest(&[]) < 1_000_000, "{}", longest(&[]));
+    let delayed = longest(&delays);
+    assert!((3_000_000..=9_000_000).contains(&delayed), "{delayed}");
+}
+
 /// Those of the sched_ext project's crates: their halves watch statistics, give CPUs to layers,
 /// balance domains, or decide everything.
 #[test]
@@ -263,12 +287,18 @@ fn the_crates_programs_run_with_both_halves() {
     let layers = root().join("tests/third-party/layers.json");
     let layers = format!("f:{}", layers.display());
     let program = crate_program;
-    let mut all: Vec<_> = ["scx_bpfland", "scx_rustland", "scx_lavd", "scx_rusty"]
-        .iter()
-        .map(|name| (program(name), Vec::new()))
-        .collect();
+    const NAMES: [&str; 8] = [
+        "scx_bpfland",
+        "scx_rustland",
+        "scx_lavd",
+        "scx_rusty",
+        "scx_cosmos",
+        "scx_flash",
+        "scx_p2dq",
+        "scx_chaos",
+    ];
+    let mut all: Vec<_> = NAMES.iter().map(|name| (program(name), Vec::new())).collect();
     all.push((program("scx_layered"), vec![layers.as_str()]));
     check_all(&all, &LOADS);
-    // scx_bpfland makes CPU masks before it attaches, which no file can hold.
-    check_bundles(&all[1..]);
+    check_bundles(&all);
 }

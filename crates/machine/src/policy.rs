@@ -11,6 +11,7 @@ use crate::system::System;
 use crate::tracing::{self, Attached, Moment, Place, Places, Stopped};
 use crate::user_half::{Live, Step, UserHalf};
 use rota_object::image::{FuncId, Image, MapId, OpsField, StructOps};
+use rota_object::set_up::SetUpStep;
 use rota_vm::error::Fault;
 use rota_vm::runtime::{CodePlace, Ret, Runtime};
 use rota_workload::events::ObjectAction;
@@ -201,6 +202,11 @@ impl BpfOps {
         let binding = Arc::clone(&self.binding);
         system.hosted.binding = Some(Arc::clone(&binding));
         Ok(Self { rt, binding, user_half: None, table: None })
+    }
+
+    /// What its program did until it attached, if it was to record that.
+    pub fn set_up(&self) -> &[SetUpStep] {
+        self.user_half.as_ref().map_or(&[], |program| program.set_up())
     }
 
     /// The table that its program attached, of one that a program loaded.

@@ -10,6 +10,7 @@ use crate::system::System;
 use crate::task::{comm, State, Task, Tid};
 use crate::tasks::LOADER_PID;
 use rota_object::image::StructOps;
+use rota_object::set_up::SetUpStep;
 use rota_trace::EventKind;
 use rota_vm::runtime::Runtime;
 use rota_workload::{
@@ -92,6 +93,15 @@ pub trait UserHalf {
     /// Before the machine starts: goes on until the scheduler is attached, and says what its table
     /// of callbacks holds then; or why it never is.
     fn attach(&mut self, live: Live<'_>) -> Result<StructOps, String>;
+
+    /// Before it is asked to attach: [`UserHalf::set_up`] is wanted.
+    fn record_set_up(&mut self) {}
+
+    /// What it did to its object until it attached, if that was wanted; empty of one that does not
+    /// tell.
+    fn set_up(&self) -> &[SetUpStep] {
+        &[]
+    }
 
     /// Its task has the CPU and is done with its last step: what it does next. Once the scheduler
     /// has left, it is asked for a while without a machine around it, so that it learns of that and

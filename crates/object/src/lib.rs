@@ -5,6 +5,7 @@ pub mod btf;
 pub mod error;
 pub mod image;
 pub mod link;
+pub mod set_up;
 pub mod settings;
 pub mod statistics;
 pub mod topology;

@@ -17,6 +17,7 @@ mod map_create;
 mod objects;
 mod pages;
 mod played;
+mod recorder;
 mod run;
 mod struct_ops;
 mod table;

@@ -6,6 +6,7 @@ use crate::play::scheduling;
 use crate::program::{Kept, Program, Turn};
 use rota_machine::user_half::{Live, Step, UserHalf};
 use rota_object::image::StructOps;
+use rota_object::set_up::SetUpStep;
 
 impl Program {
     /// The program's writes to memory that it shares with its object take effect.
@@ -69,6 +70,7 @@ impl UserHalf for Program {
                 Ok(Turn::Stepped | Turn::Again | Turn::Yields | Turn::NeedsMachine) => {}
                 Ok(Turn::Attached) => {
                     self.pages_in(&mut live);
+                    self.set_up = self.kept.played.recorded(&mut live);
                     return self.table.take().ok_or_else(|| "has no table".to_owned());
                 }
                 // The machine does not run before the scheduler is attached: no time passes.
@@ -78,6 +80,14 @@ impl UserHalf for Program {
                 Err(error) => return Err(error.to_string()),
             }
         }
+    }
+
+    fn record_set_up(&mut self) {
+        self.kept.played.record();
+    }
+
+    fn set_up(&self) -> &[SetUpStep] {
+        &self.set_up
     }
 
     fn go_on(&mut self, mut live: Live<'_>) -> Step {

@@ -21,6 +21,7 @@ use rota_machine::kernel::Kernel;
 use rota_machine::topology::Topology;
 use rota_machine::user_half::Live;
 use rota_object::image::{Image, StructOps};
+use rota_object::set_up::SetUpStep;
 use rota_vm::host::Host as _;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -106,6 +107,7 @@ pub struct Program {
     expected: Option<u64>,
     pub(crate) ended: Option<i32>,
     pub(crate) table: Option<StructOps>,
+    pub(crate) set_up: Vec<SetUpStep>,
     /// Holds its files and its folder.
     _folder: TempDir,
 }
@@ -163,6 +165,7 @@ impl Program {
             expected: Some(0),
             ended: None,
             table: None,
+            set_up: Vec::new(),
             _folder: folder,
         };
         match first {

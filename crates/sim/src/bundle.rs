@@ -4,6 +4,7 @@
 
 use crate::error::SimError;
 use crate::policy::Policy;
+use crate::replay::replay;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use flate2::Compression;
@@ -12,6 +13,7 @@ use rota_machine::system::System;
 use rota_machine::topology::Topology;
 use rota_object::btf::{Btf, Bundled};
 use rota_object::image::{map_type, Image, MapDef, MapId, StructOps};
+use rota_object::set_up::SetUpStep;
 use rota_vm::host::Host;
 use rota_vm::memory::PAGE_SIZE;
 use rota_vm::runtime::Runtime;
@@ -21,7 +23,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 /// How a bundle begins. The number changes with what follows.
-const BEGINS: &[u8] = b"rota bundle 1\n";
+const BEGINS: &[u8] = b"rota bundle 2\n";
 
 /// Most bytes of one, unpacked: no scheduler has as many.
 const LARGEST: u64 = 1 << 30;
@@ -77,6 +79,8 @@ pub(crate) struct Contents {
     elements: Vec<(u32, Vec<Element>)>,
     /// Pages of arenas, by the number of the map.
     pages: Vec<(u32, Vec<Page>)>,
+    /// In place of that: how it comes about, where code of the object has made what is no bytes.
+    steps: Vec<SetUpStep>,
 }
 
 /// Key and value; of a queue the key is empty.
@@ -144,7 +148,11 @@ impl SetUp {
                 }
             }
         }
-        Ok(())
+        self.contents.steps.iter().try_for_each(|step| {
+            replay(step, rt, system).map_err(|what| {
+                SimError::Program(format!("{name}: cannot be set up again: {what}"))
+            })
+        })
     }
 }
 
@@ -168,22 +176,26 @@ pub(crate) fn write(
     policy: &Policy,
     origin: Origin,
     table: StructOps,
+    steps: Vec<SetUpStep>,
     topology: &Topology,
     rt: &mut Runtime<System>,
     system: &mut System,
 ) -> Result<Vec<u8>, SimError> {
     let name = origin.program.clone();
-    if !rt.is_all_in_maps() {
-        return Err(SimError::Program(format!(
-            "{name}: cannot be bundled: before it attaches it runs BPF programs that make kernel objects \
-             or timers, which no file can hold; expected to be run itself: -- {name}"
-        )));
-    }
     let mut image = (**policy.image()).clone();
     image.struct_ops = vec![table];
     let mut contents = Contents::default();
-    for map in 0..image.maps.len() as u32 {
-        hold(&mut image.maps[map as usize], map, &mut contents, rt, system);
+    if rt.is_all_in_maps() {
+        for map in 0..image.maps.len() as u32 {
+            hold(&mut image.maps[map as usize], map, &mut contents, rt, system);
+        }
+    } else if steps.is_empty() {
+        return Err(SimError::Program(format!(
+            "{name}: cannot be bundled: before it attaches it makes kernel objects or timers, which \
+             no file can hold; expected to be run itself: -- {name}"
+        )));
+    } else {
+        contents.steps = steps;
     }
     let kernel = policy.kernel();
     let known = Bundled::find(kernel.release());
@@ -262,7 +274,7 @@ pub(crate) fn read(name: &str, bytes: &[u8]) -> Result<(Image, Kernel, SetUp), B
     let Some(rest) = bytes.strip_prefix(BEGINS) else {
         let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let line = String::from_utf8_lossy(&line[..line.len().min(40)]).into_owned();
-        return Err(fail(format!("begins with {line:?}, expected a bundle of version 1")));
+        return Err(fail(format!("begins with {line:?}, expected a bundle of version 2")));
     };
     let mut plain = Vec::new();
     let read = GzDecoder::new(rest).take(LARGEST).read_to_end(&mut plain);
@@ -284,6 +296,9 @@ pub(crate) fn read(name: &str, bytes: &[u8]) -> Result<(Image, Kernel, SetUp), B
     let mut numbers = numbers.chain(contents.pages.iter().map(|(map, _)| map));
     if let Some(map) = numbers.find(|map| **map as usize >= image.maps.len()) {
         return Err(fail(format!("is damaged: it has contents of map {map}, which is not there")));
+    }
+    if let Some(what) = contents.steps.iter().find_map(|step| step.check(&image).err()) {
+        return Err(fail(format!("is damaged: its set-up has {what}, which is not there")));
     }
     image.kernel_btf = Arc::clone(kernel.btf());
     name.clone_into(&mut image.name);

@@ -35,6 +35,7 @@ mod globals;
 mod heeds;
 mod measured;
 mod policy;
+mod replay;
 mod setup;
 mod simulation;
 mod statistics;

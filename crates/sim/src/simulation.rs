@@ -129,12 +129,14 @@ impl Simulation {
 
     /// What this program has set up by the time it attaches, as a file: [`Policy::of_bundle`] runs
     /// it without the program, on the same machine. The workload has no part in it.
-    pub fn bundle_by(self, program: UserProgram, origin: Origin) -> Result<Vec<u8>, SimError> {
+    pub fn bundle_by(self, mut program: UserProgram, origin: Origin) -> Result<Vec<u8>, SimError> {
+        program.half.record_set_up();
         let (name, topology) = (origin.program.clone(), self.config.topology.clone());
         let Loaded { mut machine, mut ops, policy, .. } = self.load_by(program)?;
         let table = ops.table().cloned();
         let table = table.ok_or_else(|| SimError::Program(format!("{name}: has no table")))?;
-        bundle::write(&policy, origin, table, &topology, ops.runtime(), &mut machine.system)
+        let steps = ops.set_up().to_vec();
+        bundle::write(&policy, origin, table, steps, &topology, ops.runtime(), &mut machine.system)
     }
 
     fn load_for(self, program: Option<UserProgram>) -> Result<Loaded, SimError> {

@@ -13,6 +13,7 @@ use super::uapi::{elem, map_flag};
 use super::Reply;
 use crate::Errno;
 use rota_object::image::{map_type, MapId};
+use rota_object::set_up::SetUpStep;
 
 /// Arguments that these commands share.
 struct Element {
@@ -287,7 +288,10 @@ impl Played {
             }
             None => value,
         };
-        live.rt.set_element(live.system, number, key, &value, flags).map_err(Errno::of)
+        live.rt.set_element(live.system, number, key, &value, flags).map_err(Errno::of)?;
+        let (map, key) = (number, key.to_vec());
+        self.record_step(|| SetUpStep::Set { map, key, value, flags });
+        Ok(())
     }
 
     /// The map or program that a value means by its descriptor.
@@ -321,7 +325,10 @@ impl Played {
         let place = self.in_machine(id, c);
         match place.zip(c.live.as_deref_mut()) {
             Some((number, live)) => {
-                live.rt.delete_element(live.system, number, key).map_err(Errno::of)
+                live.rt.delete_element(live.system, number, key).map_err(Errno::of)?;
+                let (map, key) = (number, key.to_vec());
+                self.record_step(|| SetUpStep::Delete { map, key });
+                Ok(())
             }
             None => self.objects.map_mut(id)?.table.remove(key),
         }
@@ -345,7 +352,11 @@ impl Played {
     fn pop(&mut self, id: ObjectId, c: &mut Ctx<'_, '_>) -> Result<Vec<u8>, Errno> {
         let place = self.in_machine(id, c);
         match place.zip(c.live.as_deref_mut()) {
-            Some((number, live)) => live.rt.queue_pop(number).map_err(Errno::of),
+            Some((number, live)) => {
+                let value = live.rt.queue_pop(number).map_err(Errno::of)?;
+                self.record_step(|| SetUpStep::Pop { map: number });
+                Ok(value)
+            }
             None => self.objects.map_mut(id)?.table.pop(),
         }
     }

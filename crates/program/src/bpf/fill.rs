@@ -8,6 +8,7 @@ use super::table::Table;
 use super::Caller;
 use rota_machine::user_half::Live;
 use rota_object::image::{map_type, MapId};
+use rota_object::set_up::SetUpStep;
 
 impl Played {
     /// Puts what maps hold into the machine that was made from [`Played::image`]. From then on
@@ -19,15 +20,18 @@ impl Played {
         let Some(machine) = &self.in_machine else {
             return Err("no image was made of what is loaded".into());
         };
+        let mut steps = Vec::new();
         for (id, number) in &machine.maps {
             let Ok(map) = self.objects.map(*id) else { continue };
-            self.fill_map(machine, map, *number, live).map_err(|errno| {
+            self.fill_map(machine, map, *number, live, &mut steps).map_err(|errno| {
                 format!("map {}: the machine refuses what it holds: error {errno}", map.name)
             })?;
         }
+        steps.into_iter().for_each(|step| self.record_step(|| step));
         if let Some(machine) = &mut self.in_machine {
             machine.filled = true;
         }
+        self.record_known(live);
         self.pages_in(live, caller);
         self.share_pages(live, caller);
         Ok(())
@@ -39,9 +43,17 @@ impl Played {
         map: &Map,
         number: MapId,
         live: &mut Live<'_>,
+        steps: &mut Vec<SetUpStep>,
     ) -> Result<(), i64> {
-        let mut set =
-            |key: &[u8], value: &[u8]| live.rt.set_element(live.system, number, key, value, 0);
+        let recorded = self.recorder.is_some();
+        let mut set = |key: &[u8], value: &[u8]| {
+            live.rt.set_element(live.system, number, key, value, 0)?;
+            if recorded {
+                let (key, value) = (key.to_vec(), value.to_vec());
+                steps.push(SetUpStep::Set { map: number, key, value, flags: 0 });
+            }
+            Ok::<(), i64>(())
+        };
         match &map.table {
             // part of the image
             Table::Array { .. } if map.kind == map_type::ARRAY && map.max_entries == 1 => {}

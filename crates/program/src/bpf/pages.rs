@@ -61,11 +61,18 @@ impl Played {
 
     /// Maps of the machine that the program maps, and which bytes are to be copied.
     fn mapped(&self) -> Vec<(ObjectId, MapId, MapBytes)> {
+        let shared = self.in_machine.as_ref().map(|machine| &machine.shared);
+        let is_copied = |id: &ObjectId| shared.is_none_or(|shared| !shared.contains(id));
+        self.mapped_ones().into_iter().filter(|(id, ..)| is_copied(id)).collect()
+    }
+
+    /// Maps of the machine that the program maps, copied or not.
+    pub(super) fn mapped_ones(&self) -> Vec<(ObjectId, MapId, MapBytes)> {
         let Some(machine) = self.in_machine.as_ref().filter(|machine| machine.filled) else {
             return Vec::new();
         };
         let of = |(id, number): (&ObjectId, &MapId)| {
-            let map = self.objects.map(*id).ok().filter(|_| !machine.shared.contains(id))?;
+            let map = self.objects.map(*id).ok()?;
             let bytes = match map.kind {
                 map_type::ARENA => MapBytes::Arena,
                 map_type::RINGBUF => MapBytes::Ring(map.max_entries),

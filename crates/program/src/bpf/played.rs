@@ -3,6 +3,7 @@
 
 use super::attr::Attr;
 use super::objects::{Object, ObjectId, Objects, Types};
+use super::recorder::Recorder;
 use super::uapi::cmd;
 use super::{Caller, Reply};
 use crate::Errno;
@@ -34,6 +35,8 @@ pub struct Played {
     /// It is registered.
     pub(super) attached: bool,
     pub(super) notes: Vec<String>,
+    /// Steps of the set-up, if they are wanted.
+    pub(super) recorder: Option<Recorder>,
     /// Maps and programs of the image, by object.
     pub(super) in_machine: Option<InMachine>,
 }
@@ -87,6 +90,7 @@ impl Played {
             table: None,
             attached: false,
             notes: Vec::new(),
+            recorder: None,
             in_machine: None,
         }
     }

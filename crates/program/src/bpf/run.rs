@@ -6,6 +6,7 @@ use super::played::{Ctx, Played};
 use super::uapi::prog;
 use super::Reply;
 use crate::Errno;
+use rota_object::set_up::SetUpStep;
 use rota_vm::host::Host;
 use rota_vm::memory::Perm;
 
@@ -47,6 +48,8 @@ impl Played {
         };
         let live = c.live.as_deref_mut().ok_or(Errno::EOPNOTSUPP)?;
         self.pages_in(live, c.caller);
+        self.record_writes(live);
+        self.record_step(|| SetUpStep::Run { function, context: context.clone() });
         let at = live.system.memory().alloc("context", size_in, Perm::ReadWrite);
         if let Ok(place) = live.system.memory().bytes_mut(at, size_in) {
             place.copy_from_slice(&context);
@@ -56,6 +59,7 @@ impl Played {
             context.copy_from_slice(place);
         }
         live.system.memory().free(at);
+        self.record_known(live);
         self.pages_out(live, c.caller);
         let returned = match result {
             Ok(ret) => ret.r0 as u32,

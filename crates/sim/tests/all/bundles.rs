@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bundles: what a program had set up runs without it, on the machine that it was set up for.
 
+use crate::common::{compiled, scheduler};
 use proptest::prelude::*;
 use rota_machine::config::{Config, Costs};
 use rota_machine::kernel::Kernel;
 use rota_machine::topology::Topology;
 use rota_machine::user_half::{Live, Step, UserHalf};
-use rota_object::image::StructOps;
+use rota_object::image::{FuncId, StructOps};
+use rota_object::set_up::SetUpStep;
 use rota_sim::{Origin, Policy, Simulation, UserProgram, Watchers};
 use rota_trace::CsvSink;
+use rota_vm::host::Host;
+use rota_vm::memory::Perm;
 use std::sync::{Arc, OnceLock};
 
 const HOGS: &str = r#"{"tasks": {"hog": {"instance": 3, "run": 100000}}}"#;
@@ -108,12 +112,110 @@ fn another_machine_is_refused_with_the_one_that_fits() {
 fn other_files_are_refused_by_how_they_begin() {
     let error = |bytes: &[u8]| Policy::of_bundle("x.rota", bytes).expect_err("none").to_string();
     assert!(
-        error(b"rota bundle 7\n...").contains("\"rota bundle 7\", expected a bundle of version 1")
+        error(b"rota bundle 7\n...").contains("\"rota bundle 7\", expected a bundle of version 2")
     );
-    assert!(error(b"\x7fELF").contains("expected a bundle of version 1"));
-    assert!(error(b"rota bundle 1\n").contains("is damaged"));
+    assert!(error(b"\x7fELF").contains("expected a bundle of version 2"));
+    assert!(error(b"rota bundle 2\n").contains("is damaged"));
     let cut = &bundle()[..bundle().len() - 9];
     assert!(error(cut).contains("is damaged"), "{}", error(cut));
+}
+
+/// Keeps a CPU mask, which only its own code can make.
+const MASK: &str = r#"
+static void *(*const lookup)(void *map, const void *key) = (void *)1;
+static void *(*const kptr_xchg)(void *at, void *ptr) = (void *)194;
+static long (*const bpf_trace_printk)(const char *fmt, u32 size, ...) = (void *)6;
+extern struct bpf_cpumask *bpf_cpumask_create(void) __ksym;
+extern void bpf_cpumask_set_cpu(u32 cpu, struct bpf_cpumask *mask) __ksym;
+extern void bpf_cpumask_release(struct bpf_cpumask *mask) __ksym;
+extern u32 bpf_cpumask_first(const struct cpumask *mask) __ksym;
+extern void bpf_rcu_read_lock(void) __ksym;
+extern void bpf_rcu_read_unlock(void) __ksym;
+struct holder { struct bpf_cpumask __attribute__((btf_type_tag("kptr"))) *mask; u64 number; };
+struct {
+	int (*type)[2];
+	int (*max_entries)[1];
+	u32 *key;
+	struct holder *value;
+} masks SEC(".maps");
+struct argument { u32 cpu; };
+SEC("syscall") int make_mask(struct argument *argument)
+{
+	u32 key = 0;
+	struct holder *holder = lookup(&masks, &key);
+	struct bpf_cpumask *mask;
+	if (!holder || !(mask = bpf_cpumask_create()))
+		return 1;
+	bpf_cpumask_set_cpu(argument->cpu, mask);
+	holder->number++;
+	mask = kptr_xchg(&holder->mask, mask);
+	if (mask)
+		bpf_cpumask_release(mask);
+	return 0;
+}
+s32 BPF_STRUCT_OPS_SLEEPABLE(init)
+{
+	static const char fmt[] = "%d %d";
+	u32 key = 0;
+	struct holder *holder = lookup(&masks, &key);
+	struct bpf_cpumask *mask;
+	if (!holder)
+		return 0;
+	bpf_rcu_read_lock();
+	mask = holder->mask;
+	if (mask)
+		bpf_trace_printk(fmt, sizeof(fmt), holder->number,
+				 (u64)bpf_cpumask_first((struct cpumask *)mask));
+	bpf_rcu_read_unlock();
+	return 0;
+}
+"#;
+
+/// Runs a program of its object for CPU 1, and tells of it if it is to.
+struct MaskMaker {
+    tells: bool,
+    steps: Vec<SetUpStep>,
+}
+
+impl UserHalf for MaskMaker {
+    fn attach(&mut self, live: Live<'_>) -> Result<StructOps, String> {
+        let of = |name: &str| live.rt.image().functions.iter().position(|f| f.name == name);
+        let function = FuncId(of("make_mask").expect("it is there") as u32);
+        let argument = live.system.memory().alloc("argument", 4, Perm::ReadWrite);
+        live.system.memory().set_u32(argument, 1);
+        live.rt.call(live.system, function, &[argument]).expect("runs");
+        if self.tells {
+            self.steps.push(SetUpStep::Run { function, context: 1u32.to_le_bytes().to_vec() });
+        }
+        live.rt.image().struct_ops.first().cloned().ok_or_else(|| "no table".into())
+    }
+
+    fn set_up(&self) -> &[SetUpStep] {
+        &self.steps
+    }
+
+    fn go_on(&mut self, _: Live<'_>) -> Step {
+        Step::Sleep
+    }
+}
+
+#[test]
+fn what_only_the_objects_code_can_make_is_made_anew() {
+    let text = scheduler("sched_ext_ops", MASK, ".init = (void *)init,");
+    let Some(policy) = compiled(&text) else { return };
+    let bundle = |tells| {
+        let half = Box::new(MaskMaker { tells, steps: Vec::new() });
+        let program = UserProgram { name: "scx_mask".into(), half };
+        simulation(&policy, 2).bundle_by(program, origin())
+    };
+
+    let bytes = bundle(true).expect("can be bundled");
+    let policy = Policy::of_bundle("mask.rota", &bytes).expect("a bundle");
+    let measured = simulation(&policy, 2).measure(Watchers::default()).expect("a run");
+    // once, and CPU 1
+    assert_eq!(measured.outcome.printed, ["1 1"]);
+    let error = bundle(false).expect_err("a mask and no step").to_string();
+    assert!(error.contains("makes kernel objects or timers"), "{error}");
 }
 
 proptest! {
@@ -121,7 +223,7 @@ proptest! {
     /// Damage is told, or does no harm: the run may be ejected, as of any object.
     #[test]
     fn a_damaged_bundle_is_refused_or_runs(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
-        let begins = b"rota bundle 1\n".len();
+        let begins = b"rota bundle 2\n".len();
         let mut plain = Vec::new();
         std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&bundle()[begins..]), &mut plain)
             .expect("packed");
