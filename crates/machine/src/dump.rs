@@ -153,7 +153,7 @@ impl System {
         let head = self.hosted.dump_size();
         self.hosted.indent("  ");
         if self.has(Op::DumpCpu) {
-            self.call(o, Op::DumpCpu, Some(cpu), None, &[ctx, u64::from(cpu), u64::from(idle)]);
+            self.call(o, Op::DumpCpu, Some(cpu), None, &[ctx, self.cpu_arg(cpu), u64::from(idle)]);
         }
         self.hosted.indent("");
         if idle && self.hosted.dump_size() == head {

@@ -17,6 +17,8 @@ pub(crate) struct Hosted {
     pub(crate) is_fair: bool,
     /// Kernel functions find it (`scx_root`): from before `ops.init()` until after `ops.exit()`.
     pub(crate) is_root: bool,
+    /// It knows CPUs by cids (`scx_sched.is_cid_type`).
+    pub(crate) is_cid: bool,
     /// Callbacks that it has and that are enabled by now, by [`Op`] number.
     pub(crate) has_op: u64,
     pub(crate) flags: u64,
@@ -44,6 +46,7 @@ impl Default for Hosted {
         Self {
             is_fair: false,
             is_root: false,
+            is_cid: false,
             has_op: 0,
             flags: 0,
             dsp_max_batch: DSP_DFL_MAX_BATCH,

@@ -3,10 +3,12 @@
 //! `drivers/base/cacheinfo.c`, `drivers/base/node.c`).
 
 use crate::cpulist::{list, mask};
+use rota_machine::cpuset::CpuSet;
 use rota_machine::kernel::Kernel;
 use rota_machine::topology::Topology;
 use rota_object::btf::Kind;
 use rota_object::link::Kernel as _;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Options that a scheduler may ask for (`extern int CONFIG_… __kconfig`).
@@ -88,31 +90,31 @@ fn one_cpu(topology: &Topology, cpu: u32, all: &mut Vec<(String, String)>) {
     let siblings = topology.siblings(cpu);
     let llc = topology.llc_cpus(cpu);
     let total = topology.cpus();
-    let first = |of: &rota_machine::cpuset::CpuSet| of.iter().next().unwrap_or(cpu);
-    let core_in_package = topology.core_of(cpu) - topology.core_of(first(&package));
+    let cluster = topology.cluster_cpus(cpu);
+    let core_in_package = number_within(package, |cpu| topology.core_of(cpu), cpu);
     let mut file = |name: &str, text: String| all.push((format!("{folder}/{name}"), text + "\n"));
     file("online", "1".into());
     file("topology/core_id", core_in_package.to_string());
     file("topology/physical_package_id", topology.node_of(cpu).to_string());
     file("topology/die_id", "0".into());
-    file("topology/cluster_id", topology.core_of(cpu).to_string());
+    file("topology/cluster_id", topology.cluster_of(cpu).to_string());
     for (name, set) in [
-        ("thread_siblings", &siblings),
-        ("core_cpus", &siblings),
-        ("cluster_cpus", &siblings),
-        ("core_siblings", &package),
-        ("package_cpus", &package),
-        ("die_cpus", &package),
+        ("thread_siblings", siblings),
+        ("core_cpus", siblings),
+        ("cluster_cpus", cluster),
+        ("core_siblings", package),
+        ("package_cpus", package),
+        ("die_cpus", package),
     ] {
         file(&format!("topology/{name}"), mask(set.iter(), total));
         file(&format!("topology/{name}_list"), list(set.iter()));
     }
-    // First-level caches and the second-level one of each core, and the last-level one.
+    // First-level caches of each core, the second-level one of its cluster, and the last-level one.
     for (index, level, kind, kib, of, set) in [
-        (0, 1, "Data", 32, topology.core_of(cpu), &siblings),
-        (1, 1, "Instruction", 32, topology.core_of(cpu), &siblings),
-        (2, 2, "Unified", 1024, topology.core_of(cpu), &siblings),
-        (3, 3, "Unified", 32768, topology.llc_of(cpu), &llc),
+        (0, 1, "Data", 32, topology.core_of(cpu), siblings),
+        (1, 1, "Instruction", 32, topology.core_of(cpu), siblings),
+        (2, 2, "Unified", 1024, topology.cluster_of(cpu), cluster),
+        (3, 3, "Unified", 32768, topology.llc_of(cpu), llc),
     ] {
         let cache = format!("cache/index{index}");
         file(&format!("{cache}/level"), level.to_string());
@@ -125,7 +127,14 @@ fn one_cpu(topology: &Topology, cpu: u32, all: &mut Vec<(String, String)>) {
     }
 }
 
-/// `node_distance()`: 10 to itself, 20 to others (`LOCAL_DISTANCE`, `REMOTE_DISTANCE`).
+/// The place of a CPU's core among those of its package.
+fn number_within(package: &CpuSet, core: impl Fn(u32) -> u32, cpu: u32) -> usize {
+    let mut cores: Vec<u32> = package.iter().map(&core).collect();
+    cores.sort_unstable();
+    cores.dedup();
+    cores.binary_search(&core(cpu)).unwrap_or(0)
+}
+
 fn nodes(topology: &Topology, all: &mut Vec<(String, String)>) {
     let every = list(0..topology.nodes());
     for name in ["possible", "online", "has_cpu", "has_memory", "has_normal_memory"] {
@@ -136,7 +145,7 @@ fn nodes(topology: &Topology, all: &mut Vec<(String, String)>) {
             (0..topology.cpus()).filter(|cpu| topology.node_of(*cpu) == node).collect();
         let folder = format!("/sys/devices/system/node/node{node}");
         let distances: Vec<_> =
-            (0..topology.nodes()).map(|to| if to == node { "10" } else { "20" }).collect();
+            (0..topology.nodes()).map(|to| topology.distance(node, to).to_string()).collect();
         all.push((format!("{folder}/cpulist"), list(cpus.iter().copied()) + "\n"));
         all.push((format!("{folder}/cpumap"), mask(cpus.iter().copied(), topology.cpus()) + "\n"));
         all.push((format!("{folder}/distance"), distances.join(" ") + "\n"));
@@ -186,16 +195,15 @@ fn cpuinfo(topology: &Topology) -> String {
     let mut text = String::new();
     for cpu in 0..topology.cpus() {
         let package = topology.node_cpus(cpu);
-        let first = package.iter().next().unwrap_or(cpu);
-        let cores = package.iter().map(|cpu| topology.core_of(cpu)).collect::<Vec<_>>();
-        let of_package = cores.last().map_or(1, |last| last - topology.core_of(first) + 1);
+        let core = |cpu| topology.core_of(cpu);
+        let of_package = package.iter().map(core).collect::<BTreeSet<_>>().len();
         let _ = write!(
             text,
             "processor\t: {cpu}\nvendor_id\t: GenuineIntel\nmodel name\t: Simulated CPU\n\
              physical id\t: {}\nsiblings\t: {}\ncore id\t\t: {}\ncpu cores\t: {of_package}\n\n",
             topology.node_of(cpu),
             package.iter().count(),
-            topology.core_of(cpu) - topology.core_of(first),
+            number_within(package, core, cpu),
         );
     }
     text

@@ -10,7 +10,7 @@ use flate2::write::GzEncoder;
 use flate2::Compression;
 use rota_machine::kernel::Kernel;
 use rota_machine::system::System;
-use rota_machine::topology::Topology;
+use rota_machine::topology::{Place, Topology};
 use rota_object::btf::{Btf, Bundled};
 use rota_object::image::{map_type, Image, MapDef, MapId, StructOps};
 use rota_object::set_up::SetUpStep;
@@ -56,13 +56,17 @@ pub struct Origin {
     pub sha256: String,
     /// Version of the Rota that played its kernel.
     pub rota: String,
+    /// The machine that it found, as `--machine` names it; `None`: as `--topology` describes it.
+    pub machine: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct Bundle {
     origin: Origin,
-    /// CPUs, and those of a core, a last-level cache and a node.
-    machine: [u32; 4],
+    /// Core, cluster, last-level cache and node of each CPU.
+    places: Vec<[u32; 4]>,
+    /// Of nodes, a row for each; none: the kernel's defaults.
+    distances: Vec<Vec<u32>>,
     /// Release of the kernel.
     kernel: String,
     /// Its types, if they are not bundled with Rota.
@@ -106,8 +110,20 @@ impl SetUp {
             "{name}: set up for {}, not for {}: expected {}",
             describe(&self.topology),
             describe(topology),
-            options(&self.topology)
+            self.options()
         )))
+    }
+
+    /// The options of a machine that it fits.
+    fn options(&self) -> String {
+        match (&self.origin.machine, self.topology.sizes()) {
+            (None, Some([smt, llc, node])) => {
+                let cpus = self.topology.cpus();
+                format!("--cpus {cpus} --topology smt={smt},llc={llc},node={node}")
+            }
+            (Some(name), _) => format!("--machine {name}"),
+            (None, None) => "the machine that it was made for".into(),
+        }
     }
 
     /// Puts the contents of all maps into a new instance.
@@ -161,14 +177,17 @@ fn rt_name(image: &Image, map: u32) -> String {
 }
 
 fn describe(topology: &Topology) -> String {
-    let [cpus, smt, llc, node] = topology.sizes();
+    let cpus = topology.cpus();
     let s = if cpus == 1 { "" } else { "s" };
-    format!("{cpus} CPU{s} with smt={smt},llc={llc},node={node}")
-}
-
-fn options(topology: &Topology) -> String {
-    let [cpus, smt, llc, node] = topology.sizes();
-    format!("--cpus {cpus} --topology smt={smt},llc={llc},node={node}")
+    match topology.sizes() {
+        Some([smt, llc, node]) => format!("{cpus} CPU{s} with smt={smt},llc={llc},node={node}"),
+        None => {
+            let (cores, llcs, nodes) = (topology.cores(), topology.llcs(), topology.nodes());
+            format!(
+                "{cpus} CPU{s} that are not alike ({cores} cores, {llcs} caches, {nodes} nodes)"
+            )
+        }
+    }
 }
 
 /// Writes what an instance holds now, with the table that it was attached with.
@@ -202,7 +221,8 @@ pub(crate) fn write(
     let is_known = known.is_some_and(|known| Arc::ptr_eq(&known.btf(), kernel.btf()));
     let bundle = Bundle {
         origin,
-        machine: topology.sizes(),
+        places: topology.places().iter().map(|p| [p.core, p.cluster, p.llc, p.node]).collect(),
+        distances: topology.distances(),
         kernel: kernel.release().to_owned(),
         types: (!is_known).then(|| kernel.btf().to_bytes()),
         hz: kernel.hz(),
@@ -281,7 +301,7 @@ pub(crate) fn read(name: &str, bytes: &[u8]) -> Result<(Image, Kernel, SetUp), B
     read.map_err(|error| fail(format!("is damaged: {error}, {AS_WRITTEN}")))?;
     let bundle: Bundle = postcard::from_bytes(&plain)
         .map_err(|error| fail(format!("is damaged: {error}, {AS_WRITTEN}")))?;
-    let Bundle { origin, machine, kernel, types, hz, mut image, contents } = bundle;
+    let Bundle { origin, places, distances, kernel, types, hz, mut image, contents } = bundle;
     let kernel = match types {
         None => Kernel::bundled(&kernel).map_err(|error| fail(error.to_string()))?,
         Some(types) => {
@@ -289,8 +309,10 @@ pub(crate) fn read(name: &str, bytes: &[u8]) -> Result<(Image, Kernel, SetUp), B
             Kernel::of_btf(Arc::new(btf))
         }
     };
-    let [cpus, smt, llc, node] = machine;
-    let topology = Topology::new(cpus, smt, llc, node).map_err(|error| fail(error.to_string()))?;
+    let place = |[core, cluster, llc, node]: [u32; 4]| Place { core, cluster, llc, node };
+    let places: Vec<Place> = places.into_iter().map(place).collect();
+    let topology = Topology::of_places(&places, &distances);
+    let topology = topology.map_err(|error| fail(format!("is damaged: {error}")))?;
     image.check().map_err(|what| fail(format!("is damaged: {what}")))?;
     let numbers = contents.elements.iter().map(|(map, _)| map);
     let mut numbers = numbers.chain(contents.pages.iter().map(|(map, _)| map));

@@ -69,12 +69,12 @@ pub(crate) fn described(topology: &Topology) -> rota_object::topology::Topology 
     let place = |cpu| CpuPlace {
         cpu,
         core: topology.core_of(cpu),
-        cluster: topology.core_of(cpu),
+        cluster: topology.cluster_of(cpu),
         llc: topology.llc_of(cpu),
         node: topology.node_of(cpu),
     };
     let cpus = (0..topology.cpus()).map(place).collect();
-    rota_object::topology::Topology { cpus, distances: Vec::new() }
+    rota_object::topology::Topology { cpus, distances: topology.distances() }
 }
 
 /// Changes the object itself: sizes, globals and the ops table. `set` comes last.

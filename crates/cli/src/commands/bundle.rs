@@ -73,6 +73,7 @@ pub(crate) fn run(args: &BundleArgs) -> Result<Status, Error> {
         arguments: chosen.arguments().collect(),
         sha256: chosen.sha256.clone(),
         rota: env!("CARGO_PKG_VERSION").to_owned(),
+        machine: None,
     };
     let bundle = Simulation::new(&policy, &Arc::new(nobody), config).bundle_by(program, origin);
     if let Some(failure) = report.take_failure() {

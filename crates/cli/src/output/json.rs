@@ -333,7 +333,7 @@ impl MachineJson {
         Self {
             cpus: topology.cpus(),
             hz: config.hz,
-            cores: topology.core_of(topology.cpus() - 1) + 1,
+            cores: topology.cores(),
             llcs: topology.llcs(),
             nodes: topology.nodes(),
             nohz_full: config.nohz_full.clone(),

@@ -72,7 +72,7 @@ pub(crate) fn machine_with(config: &Config, seeds: &str) -> String {
         1 => "1 CPU".to_owned(),
         n => format!("{n} CPUs"),
     };
-    let cores = topology.core_of(topology.cpus() - 1) + 1;
+    let cores = topology.cores();
     let groups = [
         ("core", cores, topology.has_smt()),
         ("cache", topology.llcs(), topology.llcs() > 1),

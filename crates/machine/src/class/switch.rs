@@ -253,14 +253,14 @@ impl System {
             let task = self.next_addr(cpu, next);
             self.guest.put_u32(args, layout.reason, reason);
             self.guest.put_u64(args, layout.task, task);
-            self.call(o, Op::CpuRelease, Some(cpu), None, &[u64::from(cpu), args]);
+            self.call(o, Op::CpuRelease, Some(cpu), None, &[self.cpu_arg(cpu), args]);
         }
     }
 
     /// The part of `balance_one()` that tells a scheduler of a CPU that is its own again.
     pub(crate) fn acquire_cpu(&mut self, o: &mut dyn Ops, cpu: u32) {
         if std::mem::take(&mut self.rq_mut(cpu).released) && self.has(Op::CpuAcquire) {
-            self.call(o, Op::CpuAcquire, Some(cpu), None, &[u64::from(cpu), 0]);
+            self.call(o, Op::CpuAcquire, Some(cpu), None, &[self.cpu_arg(cpu), 0]);
         }
     }
 

@@ -26,9 +26,9 @@ impl System {
         }
         let topology = &self.config.topology;
         let mut domains = vec![
-            topology.siblings(cpu),
-            topology.llc_cpus(cpu),
-            topology.node_cpus(cpu),
+            *topology.siblings(cpu),
+            *topology.llc_cpus(cpu),
+            *topology.node_cpus(cpu),
             self.online_cpus(),
         ];
         domains.dedup();

@@ -188,7 +188,7 @@ impl System {
     pub(crate) fn flip_core_sched(&mut self, enabled: bool) {
         let cpus = self.nr_cpus();
         if self.core_sched.rqs.is_empty() {
-            let cores = self.config.topology.core_of(cpus - 1) + 1;
+            let cores = self.config.topology.cores();
             self.core_sched.cores.resize_with(cores as usize, Core::default);
             self.core_sched.rqs.resize_with(cpus as usize, CoreRq::default);
         }

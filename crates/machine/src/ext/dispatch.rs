@@ -246,7 +246,7 @@ impl System {
         let here = self.running.this_cpu;
         for loops_left in (0..DSP_MAX_LOOPS).rev() {
             self.rq_mut(here).dsp_nr_tasks = 0;
-            self.call(o, Op::Dispatch, Some(cpu), own, &[u64::from(cpu), prev_addr]);
+            self.call(o, Op::Dispatch, Some(cpu), own, &[self.cpu_arg(cpu), prev_addr]);
             self.flush_dispatch_buf(o, cpu);
             if prev.is_some_and(|p| self.has_flag(p, TASK_QUEUED) && self.slice(p) != 0) {
                 return Verdict::Prev;

@@ -84,7 +84,7 @@ impl System {
         let (topology, online) = (&self.config.topology, self.online_cpus());
         let first = online.first().unwrap_or(0);
         let by_topology = self.config.rules.idle_by_topology;
-        let parts = |span: CpuSet| by_topology && span.and(&online).len() < online.len();
+        let parts = |span: &CpuSet| by_topology && span.and(&online).len() < online.len();
         self.idle.llc = parts(topology.llc_cpus(first));
         self.idle.numa = parts(topology.node_cpus(first))
             && !self.idle.per_node
@@ -97,7 +97,7 @@ impl System {
         if self.config.topology.has_smt() {
             let siblings = self.config.topology.siblings(cpu);
             let masks = &mut self.idle.masks[at];
-            masks.smt = masks.smt.minus(&siblings);
+            masks.smt = masks.smt.minus(siblings);
         }
         let was_idle = self.idle.masks[at].cpu.take(cpu);
         self.publish_masks(at);
@@ -142,10 +142,10 @@ impl System {
         if at == self.idle.global_masks() || flags & PICK_IDLE_IN_NODE != 0 {
             return None;
         }
-        // all other nodes are equally far in this machine
-        (0..self.idle.global_masks())
-            .filter(|n| *n != at)
-            .find_map(|n| self.pick_idle_in(allowed, n, flags))
+        // `for_each_node_numadist()`
+        let mut others: Vec<usize> = (0..self.idle.global_masks()).filter(|n| *n != at).collect();
+        others.sort_by_key(|n| self.config.topology.distance(at as u32, *n as u32));
+        others.into_iter().find_map(|n| self.pick_idle_in(allowed, n, flags))
     }
 
     /// `scx_pick_idle_cpu()` as the kfuncs use it.
@@ -172,9 +172,9 @@ impl System {
             masks.cpu.remove(cpu);
         }
         if smt && !idle {
-            masks.smt = masks.smt.minus(&siblings);
+            masks.smt = masks.smt.minus(siblings);
         } else if smt && siblings.is_subset(&masks.cpu) {
-            masks.smt = masks.smt.or(&siblings);
+            masks.smt = masks.smt.or(siblings);
         }
         self.publish_masks(at);
     }
@@ -201,7 +201,7 @@ impl System {
             self.update_builtin_idle(cpu, idle);
         }
         if notify && self.has(Op::UpdateIdle) && !self.is_bypassing() {
-            self.call(o, Op::UpdateIdle, Some(cpu), None, &[u64::from(cpu), u64::from(idle)]);
+            self.call(o, Op::UpdateIdle, Some(cpu), None, &[self.cpu_arg(cpu), u64::from(idle)]);
         }
     }
 
@@ -256,21 +256,22 @@ impl System {
         }
         let whole = cpus_allowed.is_none();
         let prev_ok = allowed.contains(prev_cpu);
-        let topology = self.config.topology.clone();
+        let topology = &self.config.topology;
+        let has_smt = topology.has_smt();
         let at = self.masks_of(prev_cpu);
         let mut spans = Vec::new();
         if self.idle.llc {
-            spans.extend(self.narrowed(t, &allowed, &topology.llc_cpus(prev_cpu), whole));
+            spans.extend(self.narrowed(t, &allowed, topology.llc_cpus(prev_cpu), whole));
         }
         if self.idle.numa {
-            spans.extend(self.narrowed(t, &allowed, &topology.node_cpus(prev_cpu), whole));
+            spans.extend(self.narrowed(t, &allowed, topology.node_cpus(prev_cpu), whole));
         }
         if wake_flags & WAKE_SYNC != 0 {
             if let Some(cpu) = self.select_for_sync(prev_cpu, &allowed, at, prev_ok, flags) {
                 return Some(cpu);
             }
         }
-        if topology.has_smt() {
+        if has_smt {
             if prev_ok
                 && self.idle.masks[at].smt.contains(prev_cpu)
                 && self.idle_test_and_clear(prev_cpu)
@@ -290,8 +291,9 @@ impl System {
         if prev_ok && self.idle_test_and_clear(prev_cpu) {
             return Some(prev_cpu);
         }
-        if topology.has_smt() && self.config.rules.idle_siblings {
-            for cpu in topology.siblings(prev_cpu).and(&allowed).iter().filter(|c| *c != prev_cpu) {
+        if has_smt && self.config.rules.idle_siblings {
+            let siblings = self.config.topology.siblings(prev_cpu).and(&allowed);
+            for cpu in siblings.iter().filter(|c| *c != prev_cpu) {
                 if self.idle_test_and_clear(cpu) {
                     return Some(cpu);
                 }

@@ -94,6 +94,7 @@ impl System {
     /// `scx_alloc_and_add_sched()`: what a scheduler's plain members say.
     pub(crate) fn set_up_hosted(&mut self, o: &dyn Ops) {
         self.hosted.is_root = true;
+        self.hosted.is_cid = o.cid_form();
         let params = o.params();
         let always = if self.config.lab().enq_exiting { OPS_ENQ_EXITING } else { 0 };
         self.hosted.flags = params.flags | always;

@@ -23,7 +23,7 @@ impl System {
             return self.rq(rq).local;
         }
         if id & DSQ_LOCAL_ON == DSQ_LOCAL_ON {
-            let cpu = i64::from((id & DSQ_LOCAL_CPU_MASK) as i32);
+            let cpu = i64::from(self.cpu_ret((id & DSQ_LOCAL_CPU_MASK) as i32));
             if !self.cpu_valid(cpu, "in SCX_DSQ_LOCAL_ON dispatch verdict") {
                 return self.find_global_dsq(task_cpu);
             }

@@ -20,7 +20,7 @@ impl System {
         let prev_cpu = self.task(t).cpu;
         let pinned = self.task(t).migration_disabled;
         let (cpu, selected) = if self.task(t).nr_cpus_allowed > 1 && !pinned {
-            let args = [self.task(t).addr, u64::from(prev_cpu), wake_flags];
+            let args = [self.task(t).addr, self.cpu_arg(prev_cpu), wake_flags];
             self.pass(o, Place::SelectTaskRqScx, &args);
             let cpu = self
                 .for_task(o, t, |system, o| system.select_task_rq_scx(o, t, prev_cpu, wake_flags));
@@ -48,8 +48,9 @@ impl System {
             let here = self.running.this_cpu;
             self.rq_mut(here).direct = Direct::Task(t);
             self.rq_mut(here).in_select_cpu = true;
-            let args = [self.task(t).addr, u64::from(prev_cpu), wake_flags];
+            let args = [self.task(t).addr, self.cpu_arg(prev_cpu), wake_flags];
             let cpu = self.call(o, Op::SelectCpu, None, Some(t), &args) as i32;
+            let cpu = self.cpu_ret(cpu);
             self.rq_mut(here).in_select_cpu = false;
             self.rq_mut(here).direct = Direct::No;
             self.set_selected_cpu(t, cpu);

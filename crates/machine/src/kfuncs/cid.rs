@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Topological CPU ids. CPUs of the simulated machine are numbered topologically, so a
-//! cid is its CPU's number.
+//! Topological CPU ids: `kernel/sched/ext_cid.c`.
 
 use super::{allow, row};
 use crate::consts::*;
+use crate::cpuset::CpuSet;
 use crate::exit::ExitKind;
 use crate::system::System;
+use crate::topology::Topology;
 use rota_object::image::{map_type, MapId};
 use rota_vm::error::Fault;
 use rota_vm::runtime::Runtime;
@@ -18,32 +19,36 @@ pub(super) fn rows() -> Vec<Kfunc<System>> {
             Ok(u64::from(system.online_cpus().len()))
         }),
         row("scx_bpf_this_cid", 0, allow::ANY, 1, |system, _, _| {
-            Ok(u64::from(system.running.this_cpu))
+            Ok(system.cid(system.running.this_cpu))
         }),
         row("scx_bpf_task_cid", 1, allow::ANY, 1, |system, _, a| {
             let t = system.task_arg(a[0], "scx_bpf_task_cid")?;
-            Ok(u64::from(system.task(t).cpu))
+            Ok(system.cid(system.task(t).cpu))
         }),
-        row("scx_bpf_cid_to_cpu", 1, allow::ANY, 1, |system, _, a| Ok(system.same_number(a[0]))),
-        row("scx_bpf_cpu_to_cid", 1, allow::ANY, 1, |system, _, a| Ok(system.same_number(a[0]))),
+        row("scx_bpf_cid_to_cpu", 1, allow::ANY, 1, |system, _, a| {
+            Ok(system.cid_to_cpu(a[0]).map_or(-EINVAL as u64, u64::from))
+        }),
+        row("scx_bpf_cpu_to_cid", 1, allow::ANY, 1, |system, _, a| {
+            let cpu = i64::from(a[0] as i32);
+            Ok(if system.cpu_valid(cpu, "") { system.cid(cpu as u32) } else { -EINVAL as u64 })
+        }),
         row("scx_bpf_cid_curr", 1, allow::ANY, 2, |system, _, a| {
-            let cid = system.same_number(a[0]) as i64;
-            Ok(if cid < 0 { 0 } else { system.curr_addr(cid as u32) })
+            Ok(system.cid_to_cpu(a[0]).map_or(0, |cpu| system.curr_addr(cpu)))
         }),
         row("scx_bpf_kick_cid", 2, allow::ANY, 15, |system, _, a| {
-            let cid = system.same_number(a[0]) as i64;
-            if cid >= 0 {
-                system.kick_cpu(cid as u32, a[1]);
+            if let Some(cpu) = system.cid_to_cpu(a[0]) {
+                system.kick_cpu(cpu, a[1]);
             }
             Ok(0)
         }),
         row("scx_bpf_cidperf_cap", 1, allow::ANY, 2, |_, _, _| Ok(u64::from(CPUPERF_ONE))),
         row("scx_bpf_cidperf_cur", 1, allow::ANY, 2, |system, _, a| {
-            let cid = system.same_number(a[0]) as i64;
-            Ok(u64::from(if cid < 0 { CPUPERF_ONE } else { system.rq(cid as u32).cpuperf_target }))
+            let cpu = system.cid_to_cpu(a[0]);
+            Ok(u64::from(cpu.map_or(CPUPERF_ONE, |cpu| system.rq(cpu).cpuperf_target)))
         }),
         row("scx_bpf_cidperf_set", 2, allow::ANY, 10, |system, _, a| {
-            Ok(system.cpuperf_set(a[0] as i32, a[1] as u32))
+            let cpu = system.config.topology.cid_to_cpu(a[0] as u32);
+            Ok(system.cpuperf_set(cpu.map_or(a[0] as i32, |cpu| cpu as i32), a[1] as u32))
         }),
         row("scx_bpf_cid_topo", 3, allow::ANY, 10, |system, _, a| {
             system.cid_topo(a[0], a[1], a[2] as u32)
@@ -55,13 +60,36 @@ pub(super) fn rows() -> Vec<Kfunc<System>> {
 }
 
 impl System {
-    fn same_number(&mut self, number: u64) -> u64 {
-        let number = i64::from(number as i32);
-        if self.cpu_valid(number, "") {
-            number as u64
+    /// `__scx_cpu_to_cid()`.
+    fn cid(&self, cpu: u32) -> u64 {
+        u64::from(self.config.topology.cpu_to_cid(cpu).unwrap_or(cpu))
+    }
+
+    /// `scx_cpu_arg()`: a CPU as the hosted scheduler's callbacks know it.
+    pub(crate) fn cpu_arg(&self, cpu: u32) -> u64 {
+        if self.hosted.is_cid {
+            self.cid(cpu)
         } else {
-            -EINVAL as u64
+            u64::from(cpu)
         }
+    }
+
+    /// `scx_cpu_ret()`: the CPU that the hosted scheduler means. One that does not exist is for the
+    /// caller to refuse.
+    pub(crate) fn cpu_ret(&self, cpu: i32) -> i32 {
+        let is_cid = self.hosted.is_cid;
+        let found = u32::try_from(cpu).ok().filter(|_| is_cid);
+        let found = found.and_then(|cid| self.config.topology.cid_to_cpu(cid));
+        found.map_or(cpu, |cpu| cpu as i32)
+    }
+
+    /// `scx_cid_to_cpu()`.
+    fn cid_to_cpu(&mut self, cid: u64) -> Option<u32> {
+        let cid = i64::from(cid as i32);
+        if !self.cpu_valid(cid, "") {
+            return None;
+        }
+        self.config.topology.cid_to_cpu(cid as u32)
     }
 
     /// `scx_bpf_cid_topo()`: first cid and index of core, cache and node.
@@ -70,22 +98,31 @@ impl System {
         for at in (0..u64::from(size)).step_by(4) {
             self.guest.mem.write(out + at, 4, u64::from(u32::MAX))?;
         }
-        if !self.hosted.is_root || (self.same_number(cid) as i64) < 0 {
+        if !self.hosted.is_root {
             return Ok(0);
         }
-        let cpu = cid as u32;
+        let Some(cpu) = self.cid_to_cpu(cid) else { return Ok(0) };
         let topology = &self.config.topology;
-        let first = |set: crate::cpuset::CpuSet| set.first().unwrap_or(cpu);
+        let (core, llc, node) =
+            (topology.siblings(cpu), topology.llc_cpus(cpu), topology.node_cpus(cpu));
+        let first = |set: &CpuSet| set.iter().filter_map(|cpu| topology.cpu_to_cid(cpu)).min();
+        // Cores and caches count on from node to node in the order of the walk, not of first CPUs.
+        let index = |kind: fn(&Topology, u32) -> u32| {
+            let walked = (0..cid as u32 + 1).filter_map(|cid| topology.cid_to_cpu(cid));
+            let mut kinds: Vec<u32> = walked.map(|cpu| kind(topology, cpu)).collect();
+            kinds.dedup();
+            kinds.len() as u32 - 1
+        };
         let fields = [
-            first(topology.siblings(cpu)),
-            topology.core_of(cpu),
-            first(topology.llc_cpus(cpu)),
-            topology.llc_of(cpu),
-            first(topology.node_cpus(cpu)),
-            topology.node_of(cpu),
+            first(core),
+            Some(index(Topology::core_of)),
+            first(llc),
+            Some(index(Topology::llc_of)),
+            first(node),
+            Some(index(Topology::node_of)),
         ];
-        for (at, field) in fields.iter().enumerate().take(size as usize / 4) {
-            self.guest.mem.write(out + 4 * at as u64, 4, u64::from(*field))?;
+        for (at, field) in fields.into_iter().flatten().enumerate().take(size as usize / 4) {
+            self.guest.mem.write(out + 4 * at as u64, 4, u64::from(field))?;
         }
         Ok(0)
     }
@@ -102,9 +139,11 @@ impl System {
         }
         for cpu in 0..cpus {
             let cid = self.guest.mem.read(table + 4 * u64::from(cpu), 4)? as u32;
-            if cid != cpu {
-                let text =
-                    format!("cid {cid} for CPU {cpu}: the simulated machine numbers cids as CPUs");
+            let own = self.cid(cpu);
+            if u64::from(cid) != own {
+                let text = format!(
+                    "cid {cid} for CPU {cpu}: the simulated machine keeps the kernel's own, {own}"
+                );
                 self.error(ExitKind::Error, text);
                 return Ok(0);
             }
@@ -138,6 +177,8 @@ pub(crate) fn cmask_for(
     for (offset, value) in [(0, 0), (4, cpus), (8, words)] {
         system.guest.mem.set_u32(at + offset, value);
     }
+    let topology = &system.config.topology;
+    let set: CpuSet = set.iter().filter_map(|cpu| topology.cpu_to_cid(cpu)).collect();
     for (word, bits) in set.words().iter().enumerate().take(words as usize) {
         system.guest.mem.set_u64(at + 16 + 8 * word as u64, *bits);
     }

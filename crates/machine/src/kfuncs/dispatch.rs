@@ -251,7 +251,7 @@ impl System {
             return i64::from(self.dsq(self.rq(cpu).local).nr);
         }
         if id & DSQ_LOCAL_ON == DSQ_LOCAL_ON {
-            let cpu = i64::from((id & DSQ_LOCAL_CPU_MASK) as i32);
+            let cpu = i64::from(self.cpu_ret((id & DSQ_LOCAL_CPU_MASK) as i32));
             if self.cpu_valid(cpu, "") {
                 return i64::from(self.dsq(self.rq(cpu as u32).local).nr);
             }

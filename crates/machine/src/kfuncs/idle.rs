@@ -197,7 +197,7 @@ impl System {
         if let (Some(node), true) = (node, flags & PICK_IDLE_IN_NODE != 0) {
             let first =
                 (0..self.nr_cpus()).find(|c| self.config.topology.node_of(*c) == node).unwrap_or(0);
-            pool = pool.and(&self.config.topology.node_cpus(first));
+            pool = pool.and(self.config.topology.node_cpus(first));
         }
         Ok(self.any_distribute(&pool).map_or(-EBUSY, i64::from))
     }

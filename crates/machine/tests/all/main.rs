@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The machine's tests, in one program: each one more is linked for seconds.
 
+mod cids;
 mod classes;
 mod common;
 mod core_sched;

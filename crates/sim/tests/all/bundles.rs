@@ -5,7 +5,7 @@ use crate::common::{compiled, scheduler};
 use proptest::prelude::*;
 use rota_machine::config::{Config, Costs};
 use rota_machine::kernel::Kernel;
-use rota_machine::topology::Topology;
+use rota_machine::topology::{Place, Topology};
 use rota_machine::user_half::{Live, Step, UserHalf};
 use rota_object::image::{FuncId, StructOps};
 use rota_object::set_up::SetUpStep;
@@ -40,6 +40,7 @@ fn origin() -> Origin {
         arguments: vec!["--fair".into()],
         sha256: "00".into(),
         rota: "0.1.0".into(),
+        machine: None,
     }
 }
 
@@ -106,6 +107,29 @@ fn another_machine_is_refused_with_the_one_that_fits() {
         "loader.rota: set up for 1 CPU with smt=1,llc=1,node=1, not for 2 CPUs with \
          smt=1,llc=2,node=2: expected --cpus 1 --topology smt=1,llc=1,node=1"
     );
+}
+
+/// Siblings 0 and 2, two cores without any, and distances of their own.
+#[test]
+fn a_machine_of_unlike_cores_is_known_again_by_its_name() {
+    let place = |core, node| Place { core, cluster: core, llc: node, node };
+    let places = [place(0, 0), place(1, 0), place(0, 0), place(2, 1)];
+    let rows = |far| [vec![10, far], vec![far, 10]];
+    let config = |far| {
+        let topology = Topology::of_places(&places, &rows(far)).expect("a machine");
+        Config { topology, ..config(1) }
+    };
+    let load = Arc::new(rota_workload::parse("load.json", HOGS).expect("legal"));
+    let program = UserProgram { name: "scx_loader".into(), half: Box::new(Loader) };
+    let origin = Origin { machine: Some("odd.toml".into()), ..origin() };
+    let bundle = Simulation::new(&wfq(), &load, config(32)).bundle_by(program, origin);
+    let policy = Policy::of_bundle("odd.rota", &bundle.expect("can be bundled")).expect("a bundle");
+    let run = |far| Simulation::new(&policy, &load, config(far)).measure(Watchers::default());
+
+    assert!(run(32).is_ok());
+    let error = run(31).expect_err("other distances").to_string();
+    assert!(error.contains("4 CPUs that are not alike (3 cores, 2 caches, 2 nodes)"), "{error}");
+    assert!(error.ends_with("expected --machine odd.toml"), "{error}");
 }
 
 #[test]
