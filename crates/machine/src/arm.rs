@@ -18,9 +18,7 @@ impl Machine {
         let rq = system.rq(cpu);
         let Some(t) = rq.curr else { return u64::MAX };
         let mut at_ns = match system.task(t).work {
-            Work::Run { left_ns } => {
-                rq.charged_at_ns.saturating_add(rq.debt_ns).saturating_add(left_ns)
-            }
+            Work::Run { left } => rq.progressed_at_ns.saturating_add(rq.pace.ns_for(rq.debt, left)),
             Work::Until { at_ns } => at_ns,
             // a task that just yielded goes on once its CPU picks it again
             Work::Next | Work::Block => u64::MAX,

@@ -131,6 +131,7 @@ impl System {
             return Err(format!("lets {} wait for a lesser task", self.task(t).label()));
         }
         self.audit_cookies(cpu)?;
+        self.audit_speed(cpu)?;
         if rq.need_resched && !rq.is_excused() {
             return Err("has unfinished business".into());
         }

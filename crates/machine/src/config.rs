@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What kind of machine is simulated.
 
+use crate::hardware::Hardware;
 use crate::kernel::Rules;
 use crate::lab::{self, Lab};
 use crate::topology::Topology;
 use rota_choice::{Choices, Seeded};
+use std::sync::Arc;
 
 /// Ticks per second of Debian's kernels.
 pub const DEFAULT_HZ: u32 = 250;
@@ -97,6 +99,9 @@ pub struct Config {
     pub nohz_full: Vec<u32>,
     /// Time costs.
     pub costs: Costs,
+    /// What work costs on its CPUs; `None`: the machine is flat, each CPU has the same speed at all
+    /// times.
+    pub hardware: Option<Arc<Hardware>>,
     /// Slices end exactly when they are used up, as with an infinitely fine tick.
     /// Otherwise a slice ends at the first tick at which it is used up, as in the kernel.
     pub exact_slices: bool,
@@ -138,6 +143,7 @@ impl Config {
             rules: Rules::default(),
             nohz_full: Vec::new(),
             costs: Costs::typical(),
+            hardware: None,
             exact_slices: false,
             seed: 1,
             shuffle_ties: false,

@@ -68,6 +68,7 @@ impl System {
         self.set_next_other(cpu);
         self.cpus.resched.remove(cpu);
         self.queue.push(self.now_ns + for_ns, Due::Resume(cpu));
+        self.respeed_core(cpu);
     }
 
     /// The CPU is sched_ext's again.
@@ -75,6 +76,7 @@ impl System {
         let rq = self.rq_mut(cpu);
         rq.interrupted = false;
         rq.stopper = true;
+        self.respeed_core(cpu);
         self.cpus.resched_curr(cpu);
     }
 }

@@ -4,6 +4,7 @@
 use crate::class::{Servers, Waiting};
 use crate::cpuset::CpuSet;
 use crate::dsq::DsqIx;
+use crate::hardware::pace::{work_of, Pace};
 use crate::list::{Links, List};
 use crate::running::Site;
 use crate::task::Tid;
@@ -72,8 +73,13 @@ pub(crate) struct Rq {
     pub(crate) charged_at_ns: u64,
     /// CPU time of tasks that were charged for it.
     pub(crate) busy_ns: u64,
-    /// Overhead still to be paid before the current task makes progress.
-    pub(crate) debt_ns: u64,
+    /// Until when its work is counted: no earlier than it was charged, as other CPUs can change
+    /// its speed.
+    pub(crate) progressed_at_ns: u64,
+    /// Overhead still to be paid before the current task makes progress, in 1/1024 ns at full speed.
+    pub(crate) debt: u64,
+    /// How fast it is.
+    pub(crate) pace: Pace,
     /// Number of the armed stop event; older ones are stale.
     pub(crate) stop_gen: u64,
     /// Time of the armed stop event.
@@ -172,6 +178,12 @@ impl Rq {
         self.comes_later() || self.interrupted || self.ipis_in_flight > 0
     }
 
+    /// The CPU has to do something for the kernel that takes this long at full speed.
+    #[inline]
+    pub(crate) fn owe(&mut self, ns: u64) {
+        self.debt = self.debt.saturating_add(work_of(ns));
+    }
+
     pub(crate) fn new(addr: u64, idle_addr: u64, local: DsqIx, bypass: DsqIx) -> Self {
         Self {
             addr,
@@ -194,7 +206,9 @@ impl Rq {
             servers: Servers::default(),
             charged_at_ns: 0,
             busy_ns: 0,
-            debt_ns: 0,
+            progressed_at_ns: 0,
+            debt: 0,
+            pace: Pace::default(),
             stop_gen: 0,
             armed_at_ns: u64::MAX,
             tick_armed: false,

@@ -64,7 +64,10 @@ impl Machine {
             self.open_for_customers();
             self.expect_outside();
             self.system.expect_interruptions();
-            self.system.rq_mut(0).charged_at_ns = self.system.config.lab().start_ns;
+            let start_ns = self.system.config.lab().start_ns;
+            let first = self.system.rq_mut(0);
+            (first.charged_at_ns, first.progressed_at_ns) = (start_ns, start_ns);
+            self.system.begin_models();
             is_cut = self.main_loop(o, sink, end_ns)?;
         }
         if self.system.other.is_some() {

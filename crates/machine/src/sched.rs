@@ -58,7 +58,7 @@ impl System {
     /// Time that a CPU spends for the machine while a task is on it.
     pub(crate) fn charge_overhead(&mut self, cpu: u32, ns: u64) {
         if self.rq(cpu).curr.is_some() {
-            self.rq_mut(cpu).debt_ns += ns;
+            self.rq_mut(cpu).owe(ns);
         }
     }
 
@@ -170,6 +170,7 @@ impl System {
         let rq = self.rq_mut(cpu);
         rq.curr = next;
         rq.charged_at_ns = rq.charged_at_ns.max(now_ns);
+        rq.progressed_at_ns = rq.progressed_at_ns.max(now_ns);
         let (addr, idle) = (rq.addr, rq.idle_addr);
         let curr = next.map_or(idle, |n| self.task(n).addr);
         self.guest.put_u64(addr, self.guest.layouts.rq.curr, curr);
@@ -181,8 +182,9 @@ impl System {
         if let Some(n) = next {
             self.enter_cpu(cpu, n, prev.is_none() && !stopper);
         } else {
-            self.rq_mut(cpu).debt_ns = 0;
+            self.rq_mut(cpu).debt = 0;
         }
+        self.respeed_core(cpu);
     }
 
     pub(crate) fn leave_cpu(&mut self, cpu: u32, p: Tid, why: OffCpu) {
@@ -202,6 +204,9 @@ impl System {
         let (pid, addr) = (task.pid, task.addr);
         self.guest.put_u64(addr, at, count);
         self.guest.put_u32(addr, on_cpu, 0);
+        if self.models.is_some() {
+            self.leave_hardware(cpu, p);
+        }
         self.emit(Some(cpu), EventKind::SwitchOut { pid, why });
     }
 
@@ -211,14 +216,17 @@ impl System {
         if from_idle {
             overhead_ns += self.config.costs.idle_exit_ns;
         }
-        if let Some(from) = self.task(n).last_cpu.filter(|c| *c != cpu) {
+        let last_cpu = self.task_mut(n).last_cpu.replace(cpu);
+        if let Some(from) = last_cpu.filter(|c| *c != cpu) {
             let same_llc = self.config.topology.llc_of(from) == self.config.topology.llc_of(cpu);
             let costs = &self.config.costs;
-            overhead_ns += if same_llc { costs.migration_ns } else { costs.llc_migration_ns };
+            if !self.has_caches() {
+                overhead_ns += if same_llc { costs.migration_ns } else { costs.llc_migration_ns };
+            }
             self.emit(Some(cpu), EventKind::Migrate { pid, from, to: cpu });
         }
-        self.task_mut(n).last_cpu = Some(cpu);
-        self.rq_mut(cpu).debt_ns += overhead_ns;
+        self.rq_mut(cpu).owe(overhead_ns);
+        self.warm_up(cpu, n, last_cpu);
         self.guest.put_u32(addr, self.guest.layouts.task.on_cpu, 1);
         if self.task(n).state != State::Runnable {
             self.cpus.resched_curr(cpu);

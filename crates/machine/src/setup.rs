@@ -10,6 +10,7 @@ use crate::dsq::DsqIx;
 use crate::event_queue::EventQueue;
 use crate::ext::idle::{IdleCpus, IdleMasks};
 use crate::guest::Guest;
+use crate::hardware::speed::Models;
 use crate::layout::Layouts;
 use crate::rq::Cpus;
 use crate::rq::{Rq, ScxRq};
@@ -92,6 +93,7 @@ impl Machine {
             subs: Default::default(),
             always: Default::default(),
             program: None,
+            models: Models::of(&config),
             config,
         };
         system.build_cpus();

@@ -147,7 +147,7 @@ impl Machine {
         while let Some(t) = self.system.rq(cpu).curr {
             let now_ns = self.system.now_ns;
             match self.system.task(t).work {
-                Work::Run { left_ns: 0 } | Work::Next => {}
+                Work::Run { left: 0 } | Work::Next => {}
                 Work::Until { at_ns } if at_ns <= now_ns => {}
                 _ => break,
             }
@@ -202,7 +202,7 @@ impl Machine {
         let now_ns = system.now_ns;
         system.task_mut(t).work = Work::Next;
         match step {
-            Step::Run { work_ns } => system.task_mut(t).work = Work::Run { left_ns: work_ns },
+            Step::Run { work_ns } => system.task_mut(t).work = Work::run(work_ns),
             Step::Runtime { ns } => system.task_mut(t).work = Work::Until { at_ns: now_ns + ns },
             Step::Sleep { ns } => system.block_until(cpu, t, now_ns + ns),
             Step::SleepUntil { at_ns } => system.block_until(cpu, t, at_ns.max(now_ns)),
@@ -212,7 +212,7 @@ impl Machine {
             {
                 let left_ns = system.config.costs.fork_ns;
                 let task = system.task_mut(t);
-                (task.work, task.makes) = (Work::Run { left_ns }, Some(child));
+                (task.work, task.makes) = (Work::run(left_ns), Some(child));
             }
             Step::Fork { child } => {
                 system.task_mut(t).makes = None;
@@ -249,7 +249,7 @@ impl Machine {
                 let after_ns = system.config.lab().moves_at_exit_ns.unwrap_or(0);
                 let left_ns = system.config.costs.exit_ns.saturating_sub(after_ns);
                 let task = system.task_mut(t);
-                (task.work, task.ends) = (Work::Run { left_ns }, true);
+                (task.work, task.ends) = (Work::run(left_ns), true);
                 return Ok(left_ns == 0);
             }
             Step::Exit
@@ -260,7 +260,7 @@ impl Machine {
                 let left_ns = system.config.lab().moves_at_exit_ns.unwrap_or(0);
                 let left_ns = left_ns.min(system.config.costs.exit_ns);
                 let task = system.task_mut(t);
-                (task.work, task.moved) = (Work::Run { left_ns }, true);
+                (task.work, task.moved) = (Work::run(left_ns), true);
                 let addr = system.task(t).addr;
                 system.set_exiting(addr);
                 // sched_autogroup_exit_task()

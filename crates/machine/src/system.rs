@@ -11,6 +11,7 @@ use crate::event_queue::{Due, EventQueue};
 use crate::exit::{ExitInfo, ExitKind, ExitTask, Origin};
 use crate::ext::idle::IdleMasks;
 use crate::guest::Guest;
+use crate::hardware::speed::Models;
 use crate::hosted::Hosted;
 use crate::ops::{Op, Ops};
 use crate::outside::hotplug::Hotplug;
@@ -57,6 +58,8 @@ pub struct System {
     pub(crate) subs: Subs,
     /// What is kept whether the scheduler has programs there or not.
     pub(crate) always: Places,
+    /// Of a machine that is not flat.
+    pub(crate) models: Option<Box<Models>>,
     /// The scheduler's program, if it takes part.
     pub(crate) program: Option<Box<Program>>,
 }
@@ -252,7 +255,7 @@ impl System {
         let cost_ns = instructions * self.config.costs.insn_ps / 1000;
         let rq = self.rq_mut(self.running.this_cpu);
         rq.insns_since_pick += instructions;
-        rq.debt_ns += cost_ns;
+        rq.owe(cost_ns);
         if self.config.detail {
             self.tell_call(name(), task, instructions);
         }

@@ -6,6 +6,8 @@ use crate::class::{Class, Entity};
 use crate::consts::DSQ_INVALID;
 use crate::cpuset::CpuSet;
 use crate::dsq::DsqIx;
+use crate::hardware::pace::work_of;
+use crate::hardware::warmth::Footprint;
 use crate::outside::signals::Halt;
 use crate::rq::Asked;
 use crate::running::Site;
@@ -52,12 +54,19 @@ pub enum State {
 pub(crate) enum Work {
     /// Ask the workload.
     Next,
-    /// Execute this much work.
-    Run { left_ns: u64 },
+    /// Execute this much work, in 1/1024 ns of a CPU at full speed.
+    Run { left: u64 },
     /// Be busy until this time of the wall clock.
     Until { at_ns: u64 },
     /// Sleep, once it is switched out.
     Block,
+}
+
+impl Work {
+    /// Work that takes this long at full speed.
+    pub(crate) fn run(ns: u64) -> Self {
+        Self::Run { left: work_of(ns) }
+    }
 }
 
 /// One task.
@@ -103,6 +112,10 @@ pub(crate) struct Task {
     pub(crate) cgroup: u32,
     pub(crate) state: State,
     pub(crate) work: Work,
+    /// What it got done since it came onto its CPU, in the unit of [`Work::Run`].
+    pub(crate) worked: u64,
+    /// What it has in caches, on a machine that is not flat.
+    pub(crate) footprint: Option<Box<Footprint>>,
     /// It has taken its last step.
     pub(crate) ends: bool,
     /// The workload's own timers say what its jobs are.
@@ -197,6 +210,8 @@ impl Task {
             cgroup: 0,
             state: State::New,
             work: Work::Next,
+            worked: 0,
+            footprint: None,
             ends: false,
             timed: false,
             moved: false,

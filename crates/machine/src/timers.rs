@@ -72,7 +72,7 @@ impl System {
             Ok(ret) => {
                 self.count_executed(ret.instructions);
                 let cost_ns = ret.instructions * self.config.costs.insn_ps / 1000;
-                self.rq_mut(cpu).debt_ns += cost_ns;
+                self.rq_mut(cpu).owe(cost_ns);
             }
             Err(fault) => self.fault("bpf_timer callback", None, fault),
         }

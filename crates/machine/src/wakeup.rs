@@ -52,6 +52,7 @@ impl System {
         self.task_mut(t).work = Work::Next;
         let pid = self.task(t).pid;
         self.emit(Some(here), EventKind::Wakeup { pid, waker });
+        self.note_waker(t, here, waker);
         self.charge_overhead(here, self.config.costs.wakeup_ns);
         let old = self.task(t).cpu;
         let (cpu, selected) = self.select_any(o, t, WAKE_TTWU);
@@ -107,6 +108,7 @@ impl System {
         let pid = self.task(t).pid;
         let waker = self.rq(here).curr.map_or(0, |c| self.task(c).pid);
         self.emit(Some(here), EventKind::Wakeup { pid, waker });
+        self.note_waker(t, here, waker);
         self.charge_overhead(here, self.config.costs.wakeup_ns);
         let (cpu, _) = self.select_any(o, t, WAKE_FORK);
         self.set_task_cpu(t, cpu);

@@ -152,6 +152,14 @@ pub enum EventKind {
         /// Why it stops.
         why: OffCpu,
     },
+    /// What a task got done since it came onto the event's CPU, just before it leaves. From a
+    /// simulated machine that is not flat.
+    Work {
+        /// The task.
+        pid: u32,
+        /// Work, in 1/1024 ns of a CPU at full speed, without what the kernel did meanwhile.
+        done: u64,
+    },
     /// The event's CPU has nothing to run, though the task that just left it can go on (its group is
     /// out of CPU time, or another CPU has taken it), or tasks that are not recorded were there. From
     /// a kernel only.
@@ -257,6 +265,7 @@ fields! {
     QuotaNs "quota_ns" Number,
     Cgroup "cgroup" Text,
     Cookie "cookie" Text,
+    Work "work" Number,
 }
 
 impl EventKind {
@@ -323,6 +332,10 @@ impl EventKind {
             EventKind::SwitchOut { pid, why } => {
                 say(Field::Why, Value::Text(why.name()));
                 ("switch_out", Some(*pid))
+            }
+            EventKind::Work { pid, done } => {
+                number(Field::Work, *done);
+                ("work", Some(*pid))
             }
             EventKind::Idle => ("idle", None),
             EventKind::Migrate { pid, from, to } => {

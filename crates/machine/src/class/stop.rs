@@ -62,6 +62,7 @@ impl System {
         self.rq_mut(cpu).curr = None;
         self.rq_mut(cpu).stopper = true;
         self.guest.put_u64(addr, self.guest.layouts.rq.curr, idle);
+        self.respeed_core(cpu);
         self.cpus.resched_curr(cpu);
     }
 

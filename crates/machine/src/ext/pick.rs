@@ -21,21 +21,54 @@ impl System {
             return;
         }
         rq.charged_at_ns = now_ns;
+        self.progress(cpu);
         self.charge(cpu, delta_ns);
+    }
+
+    /// A CPU gets on with its work, at the speed that it has had: nobody is charged for it yet.
+    #[inline]
+    pub(crate) fn progress(&mut self, cpu: u32) {
+        let now_ns = self.now_ns;
+        let rq = self.rq_mut(cpu);
+        let ns = now_ns.saturating_sub(rq.progressed_at_ns);
+        if ns != 0 {
+            rq.progressed_at_ns = now_ns;
+            self.progress_by(cpu, ns);
+        }
+    }
+
+    #[inline]
+    fn progress_by(&mut self, cpu: u32, ns: u64) {
+        let rq = self.rq_mut(cpu);
+        // an idle CPU works off its overhead by itself
+        let done = rq.pace.advance(ns, &mut rq.debt);
+        let Some(t) = rq.curr else { return };
+        let task = self.task_mut(t);
+        let part = match &mut task.work {
+            Work::Run { left } => {
+                let part = done.min(*left);
+                *left -= part;
+                part
+            }
+            Work::Until { .. } => done,
+            Work::Next | Work::Block => return,
+        };
+        task.worked = task.worked.saturating_add(part);
     }
 
     /// The end of a tick's interrupt, for which nobody is charged (`update_rq_clock_task()`), or
     /// the current task. Another one begins after it in any case. So a slice that begins at a
     /// tick is not quite used up a whole number of ticks later, and gets one more.
     pub(crate) fn end_tick(&mut self, cpu: u32) {
-        let (now_ns, tick_ns) = (self.now_ns, self.config.costs.tick_ns);
+        let (now_ns, tick_ns) = (self.now_ns, self.kernel_ns(cpu, self.config.costs.tick_ns));
         let charged = self.config.lab().ticks_are_charged;
         let rq = self.rq_mut(cpu);
         if rq.curr.is_none() || charged && !rq.need_resched {
             return;
         }
-        rq.charged_at_ns = now_ns + tick_ns;
+        (rq.charged_at_ns, rq.progressed_at_ns) = (now_ns + tick_ns, now_ns + tick_ns);
         if charged {
+            self.progress_by(cpu, tick_ns);
             self.charge(cpu, tick_ns);
         }
     }
@@ -44,14 +77,8 @@ impl System {
     fn charge(&mut self, cpu: u32, delta_ns: u64) {
         let now_ns = self.now_ns;
         let rq = self.rq_mut(cpu);
-        // an idle CPU has worked off its overhead by itself
-        let overhead_ns = rq.debt_ns.min(delta_ns);
-        rq.debt_ns -= overhead_ns;
         let Some(t) = rq.curr else { return self.charge_idle(cpu, delta_ns) };
         rq.busy_ns += delta_ns;
-        if let Work::Run { left_ns } = &mut self.task_mut(t).work {
-            *left_ns = left_ns.saturating_sub(delta_ns - overhead_ns);
-        }
         let slice_ns = self.slice(t);
         if self.task(t).class.is_hosted() && slice_ns != SLICE_INF {
             self.set_slice(t, slice_ns.saturating_sub(delta_ns));

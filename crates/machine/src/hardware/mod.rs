@@ -3,7 +3,11 @@
 //! cost there. A machine without a description of its hardware is flat: all CPUs have the same
 //! speed at all times.
 
+pub(crate) mod lru;
+pub(crate) mod pace;
 pub mod parts;
+pub(crate) mod speed;
+pub(crate) mod warmth;
 
 use parts::{Cache, CoreType};
 use rota_workload::WorkClass;

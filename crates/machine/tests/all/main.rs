@@ -7,6 +7,7 @@ mod common;
 mod core_sched;
 mod events;
 mod group_lag;
+mod hardware;
 mod idle_rules;
 mod invariants;
 mod lifecycle;
