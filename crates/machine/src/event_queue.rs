@@ -25,6 +25,8 @@ pub(crate) enum Due {
     /// The deadline server of sched_ext of a CPU, or of the fair class: CPU, generation.
     Server(u32, u64),
     FairServer(u32, u64),
+    /// The frequency of CPUs that have one clock changes: their number, generation.
+    Clock(u32, u64),
     /// The running task of a CPU may have finished its work or its slice: CPU, generation.
     Stop(u32, u64),
     /// The periodic tick of a CPU.

@@ -138,7 +138,7 @@ impl Machine {
             self.system.cpus.resched.remove(cpu);
             return None;
         }
-        if !self.system.may_look(cpu) {
+        if !self.system.may_look(cpu) || !self.system.is_awake(cpu) {
             return None;
         }
         self.system.told.counters.events += 1;

@@ -86,13 +86,13 @@ layout! {
     /// `struct rq`.
     RqLayout = "rq" {
         cpu: "cpu", curr: "curr", idle: "idle", nr_running: "nr_running", clock: "clock",
-        clock_task: "clock_task", clock_pelt: "clock_pelt", scx_nr_running: "scx.nr_running", local_dsq: "scx.local_dsq",
+        clock_task: "clock_task", clock_pelt: "clock_pelt", cpu_capacity: "cpu_capacity", scx_nr_running: "scx.nr_running", local_dsq: "scx.local_dsq",
         local_id: "scx.local_dsq.id",
         core: "core", core_enabled: "core_enabled", core_cookie: "core_cookie",
         core_forceidle_count: "core_forceidle_count",
     } also {
         "scx.local_dsq.nr", "scx.nr_immed",
-        // all CPUs have the full capacity, so that clock_pelt loses nothing
+        // what clock_pelt has lost on a CPU that was always busy
         "lost_idle_time",
     }
 }

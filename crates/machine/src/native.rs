@@ -193,6 +193,16 @@ impl System {
         }
     }
 
+    /// `scx_bpf_cpuperf_cap()`.
+    pub fn native_cpuperf_cap(&mut self, cpu: i32) -> u64 {
+        self.cpuperf_cap(cpu)
+    }
+
+    /// `scx_bpf_cpuperf_set()`.
+    pub fn native_cpuperf_set(&mut self, cpu: i32, perf: u32) {
+        self.cpuperf_set(cpu, perf);
+    }
+
     /// `scx_bpf_error()`.
     pub fn native_error(&mut self, text: &str) {
         self.error(ExitKind::ErrorBpf, text.to_string());

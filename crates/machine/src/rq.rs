@@ -92,6 +92,8 @@ pub(crate) struct Rq {
     /// Callback instructions since the last pick on this CPU.
     pub(crate) insns_since_pick: u64,
     pub(crate) cpuperf_target: u32,
+    /// When `rq->clock_pelt` was last updated, and to what, on a machine that is not flat.
+    pub(crate) clock_pelt: Option<(u64, u64)>,
     /// Of the hosted scheduler that the machine acts for, see `class/sides.rs`.
     pub(crate) scx: ScxRq,
 }
@@ -216,6 +218,7 @@ impl Rq {
             tick_stopped: false,
             insns_since_pick: 0,
             cpuperf_target: crate::consts::CPUPERF_ONE,
+            clock_pelt: None,
             scx: ScxRq::new(local, bypass),
         }
     }

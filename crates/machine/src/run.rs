@@ -296,6 +296,10 @@ impl Machine {
                 self.system.server_due(cpu, Class::Fair, timer);
                 Ok(())
             }
+            Due::Clock(domain, generation) => {
+                self.system.clock_due(domain, generation);
+                Ok(())
+            }
             Due::Stop(cpu, gen) => self.stop_armed(o, cpu, gen),
             Due::Tick(cpu) => {
                 self.tick(o, cpu);

@@ -69,8 +69,8 @@ impl System {
         let (rq_addr, now_ns) = (self.rq(cpu).addr, self.clock_ns());
         self.guest.put_u64(rq_addr, self.guest.layouts.rq.clock, now_ns);
         self.guest.put_u64(rq_addr, self.guest.layouts.rq.clock_task, now_ns);
-        // update_rq_clock_pelt(), of a CPU with full capacity
-        self.guest.put_u64(rq_addr, self.guest.layouts.rq.clock_pelt, now_ns);
+        let pelt_ns = self.clock_pelt(cpu);
+        self.guest.put_u64(rq_addr, self.guest.layouts.rq.clock_pelt, pelt_ns);
         self.check_budget(cpu);
         let prev = self.rq(cpu).curr;
         let mut why = OffCpu::Runnable;
@@ -213,7 +213,7 @@ impl System {
     fn enter_cpu(&mut self, cpu: u32, n: Tid, from_idle: bool) {
         let (pid, addr) = (self.task(n).pid, self.task(n).addr);
         let mut overhead_ns = self.config.costs.context_switch_ns;
-        if from_idle {
+        if from_idle && !self.has_idle_states(cpu) {
             overhead_ns += self.config.costs.idle_exit_ns;
         }
         let last_cpu = self.task_mut(n).last_cpu.replace(cpu);
@@ -314,6 +314,8 @@ impl System {
     /// The running task will block at its next `schedule()`, and wake at `at_ns`.
     pub(crate) fn block_until(&mut self, cpu: u32, t: Tid, at_ns: u64) {
         self.block(cpu, t);
+        let at_ns = at_ns.saturating_add(self.timer_slack_ns(self.task(t).class.is_hosted()));
+        self.expect_timer(cpu, at_ns);
         self.queue.wake_at(at_ns, t.0);
     }
 

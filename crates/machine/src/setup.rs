@@ -67,6 +67,9 @@ impl Machine {
     ) -> Result<Self, RunError> {
         let cpus = config.topology.cpus();
         let nohz_full = check_nohz_full(&config)?;
+        if let Some(hardware) = &config.hardware {
+            hardware.check(&config.topology).map_err(RunError::Kernel)?;
+        }
         let mut guest = Guest::new(mem, layouts, cpus);
         let cgroups = Cgroups::build(&mut guest, &workload.groups);
         let runner = Runner::new(Arc::clone(&workload), &mut choices);
@@ -130,6 +133,7 @@ impl System {
             self.cpus.rqs.push(Rq::new(rq_addr, idle_addr, local, bypass));
         }
         self.publish_cores();
+        self.publish_capacities();
     }
 
     fn new_builtin_dsq(&mut self, id: u64, cpu: Option<u32>) -> DsqIx {

@@ -234,7 +234,7 @@ impl Machine {
             }
             Step::Change(settings) => {
                 let name = system.task(t).name.clone();
-                let settings = system.settings_of_phase(t, settings);
+                let settings = system.settings_of_phase(t, *settings);
                 check_task(system, Some(t), &name, &settings)?;
                 system.check_pinned(t, &name, &settings)?;
                 if let Some(share) = settings.share {

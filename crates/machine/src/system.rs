@@ -155,7 +155,7 @@ impl System {
         if self.is_offline(cpu) {
             return;
         }
-        let ipi_ns = self.config.costs.ipi_ns;
+        let ipi_ns = self.ipi_ns(cpu);
         if cpu == self.running.this_cpu || ipi_ns == 0 {
             return self.cpus.resched_curr(cpu);
         }

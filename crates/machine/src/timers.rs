@@ -41,7 +41,9 @@ impl System {
         self.timers.by_addr.insert(timer, start);
         // a callback that starts a timer without a delay must not stop time
         let earliest_ns = if self.timers.expiring { self.now_ns + LOOK_NS } else { self.now_ns };
-        self.queue.push(at_ns.max(earliest_ns), Due::Timer(start));
+        let at_ns = at_ns.max(earliest_ns);
+        self.expect_timer(cpu, at_ns);
+        self.queue.push(at_ns, Due::Timer(start));
     }
 
     /// Runs a timer that is due, on its CPU.

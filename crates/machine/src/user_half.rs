@@ -293,7 +293,7 @@ impl System {
         let Some(program) = self.program.as_deref_mut() else { return Ok(TaskStep::Exit) };
         if let Some(settings) = program.asks.take() {
             program.pending = Some(next);
-            return Ok(TaskStep::Change(settings));
+            return Ok(TaskStep::Change(Box::new(settings)));
         }
         let takes_none = matches!(next, Step::Run { ns: 0 } | Step::Yield);
         program.instant = match program.instant {

@@ -152,7 +152,7 @@ pub(crate) fn live(
             }
             Step::Change(new) => {
                 apply(stage, None, Some(&settings), &new)?;
-                settings = new;
+                settings = *new;
             }
             Step::Exit => {
                 if stage.options.count_from_ns.is_some() {

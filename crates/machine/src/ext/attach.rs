@@ -90,6 +90,7 @@ impl System {
             rq.goes_on = None;
         }
         self.cpus.deferred = Default::default();
+        (0..self.nr_cpus()).for_each(|cpu| self.want_performance(cpu));
     }
 
     /// The watchdog of the scheduler that was just attached begins.

@@ -208,6 +208,7 @@ impl System {
     /// `set_next_task_idle()`, or `pick_task_idle()` if it was idle before: the CPU is marked
     /// a moment after it found nothing to run. Others do not see it until then.
     pub(crate) fn become_idle(&mut self, o: &mut dyn Ops, cpu: u32, notify: bool) {
+        self.begin_idle(cpu);
         let window_ns = self.config.costs.idle_entry_ns;
         if window_ns == 0 {
             self.update_idle(o, cpu, true, notify);

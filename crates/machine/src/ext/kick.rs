@@ -47,7 +47,7 @@ impl System {
         let preempts = std::mem::take(&mut self.rq_mut(here).preempt);
         let waits = std::mem::take(&mut self.rq_mut(here).wait);
         let idle_kicks = std::mem::take(&mut self.rq_mut(here).kick_if_idle);
-        let (mut goes_through, mut has_to_wait) = (false, false);
+        let (mut goes_through, mut has_to_wait, mut wait_ns) = (false, false, 0);
         for cpu in kicks.iter() {
             let curr = self.rq(cpu).curr;
             // nothing to say about a CPU that a higher class has
@@ -68,6 +68,7 @@ impl System {
             if waits.contains(cpu) && curr.is_some() {
                 goes_through = true;
                 has_to_wait |= cpu != here;
+                wait_ns = wait_ns.max(self.ipi_ns(cpu));
             }
             self.resched_cpu(cpu);
         }
@@ -82,7 +83,7 @@ impl System {
         // kick_sync_wait_bal_cb(): until the others have gone through their schedulers, too, which
         // they do when the interrupt reaches them
         if has_to_wait {
-            self.charge_overhead(here, self.config.costs.ipi_ns);
+            self.charge_overhead(here, wait_ns);
         }
     }
 

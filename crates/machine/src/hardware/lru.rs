@@ -54,7 +54,6 @@ impl Lru {
     }
 
     /// It loses all that it holds.
-    #[allow(dead_code)]
     pub(crate) fn flush(&mut self) {
         self.sets.clear();
     }

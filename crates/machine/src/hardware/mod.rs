@@ -3,12 +3,16 @@
 //! cost there. A machine without a description of its hardware is flat: all CPUs have the same
 //! speed at all times.
 
+pub(crate) mod clock;
+pub(crate) mod idle;
 pub(crate) mod lru;
 pub(crate) mod pace;
 pub mod parts;
 pub(crate) mod speed;
+mod view;
 pub(crate) mod warmth;
 
+use crate::topology::Topology;
 use parts::{Cache, CoreType};
 use rota_workload::WorkClass;
 
@@ -37,6 +41,25 @@ pub struct Hardware {
 }
 
 impl Hardware {
+    /// Whether each CPU of a machine has a kind, and each core one only.
+    pub fn check(&self, topology: &Topology) -> Result<(), String> {
+        let (kinds, cpus) = (self.type_of_cpu.len(), topology.cpus());
+        if kinds != cpus as usize {
+            return Err(format!("hardware has {kinds} CPUs, but the machine has {cpus}"));
+        }
+        for cpu in 0..cpus {
+            let kind = self.type_of_cpu[cpu as usize];
+            if kind >= self.core_types.len() {
+                return Err(format!("hardware says nothing of the core type of CPU {cpu}"));
+            }
+            let differs = |other: &u32| self.type_of_cpu[*other as usize] != kind;
+            if let Some(other) = topology.siblings(cpu).iter().find(differs) {
+                return Err(format!("CPUs {cpu} and {other} of one core have two core types"));
+            }
+        }
+        Ok(())
+    }
+
     /// The kind of a CPU's core.
     ///
     /// # Panics

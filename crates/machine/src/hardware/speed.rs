@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How fast each CPU is now: the one place where the factors of its speed come together.
 
+use super::clock::Clocks;
+use super::idle::Idleness;
 use super::pace::Pace;
 use super::warmth::Caches;
 use super::{Hardware, FULL_SPEED};
@@ -19,6 +21,9 @@ const LOCAL: u32 = 10;
 pub(crate) struct Models {
     pub(crate) hardware: Arc<Hardware>,
     pub(crate) caches: Option<Caches>,
+    pub(super) clocks: Clocks,
+    /// By CPU.
+    pub(super) idleness: Vec<Idleness>,
 }
 
 /// What a speed is made of, each in 1/1024.
@@ -46,7 +51,9 @@ impl Models {
     pub(crate) fn of(config: &Config) -> Option<Box<Self>> {
         let hardware = Arc::clone(config.hardware.as_ref()?);
         let caches = Caches::of(&hardware, &config.topology);
-        Some(Box::new(Self { hardware, caches }))
+        let clocks = Clocks::of(&hardware, &config.topology);
+        let idleness = (0..config.topology.cpus()).map(|_| Idleness::default()).collect();
+        Some(Box::new(Self { hardware, caches, clocks, idleness }))
     }
 
     /// What limits a task's work.
@@ -76,18 +83,18 @@ impl System {
 
     #[inline(never)]
     fn respeed_siblings(&mut self, cpu: u32) {
-        self.respeed(cpu);
-        for sibling in self.config.topology.siblings(cpu).iter() {
-            if sibling != cpu {
-                self.respeed(sibling);
-            }
-        }
+        let clocked = self.reclock_core(cpu);
+        let changed = clocked.or(&self.config.topology.siblings(cpu));
+        changed.iter().for_each(|cpu| self.respeed(cpu));
     }
 
     /// All CPUs have the speeds of idle ones.
     pub(crate) fn begin_models(&mut self) {
         if self.models.is_some() {
-            (0..self.nr_cpus()).for_each(|cpu| self.respeed(cpu));
+            for cpu in 0..self.nr_cpus() {
+                self.begin_idle(cpu);
+                self.respeed(cpu);
+            }
         }
     }
 
@@ -108,7 +115,7 @@ impl System {
         let busy = siblings.iter().filter(|other| *other != cpu && self.is_busy(*other)).count();
         let factors = Factors {
             core: models.hardware.core_type(cpu).speed,
-            clock: FULL_SPEED,
+            clock: models.clock_factor(cpu).unwrap_or(FULL_SPEED),
             smt: models.smt_factor(cpu, class, busy as u32),
             memory: FULL_SPEED,
             warmth: FULL_SPEED,
@@ -129,6 +136,7 @@ impl System {
             return Err("was charged for time in which it did nothing".into());
         }
         let parts = |pace: &Pace| (pace.overhead, pace.work, pace.cold);
+        self.audit_clock(cpu)?;
         match self.expected_pace(cpu).filter(|pace| parts(pace) != parts(&rq.pace)) {
             Some(pace) => Err(format!("is {:?} fast, not {pace:?}", rq.pace)),
             None => Ok(()),
@@ -146,7 +154,7 @@ impl System {
     }
 
     /// Whether something runs on a CPU.
-    fn is_busy(&self, cpu: u32) -> bool {
+    pub(super) fn is_busy(&self, cpu: u32) -> bool {
         let rq = self.rq(cpu);
         rq.curr.is_some() || rq.interrupted
     }

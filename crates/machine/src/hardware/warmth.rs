@@ -75,7 +75,6 @@ impl Caches {
     }
 
     /// A core loses its own.
-    #[allow(dead_code)]
     pub(crate) fn flush(&mut self, core: u32) {
         self.cores[core as usize].flush();
     }

@@ -46,14 +46,12 @@ pub(super) fn rows() -> Vec<Kfunc<System>> {
             Ok(if system.cpu_valid(cpu, "") { system.curr_addr(cpu as u32) } else { 0 })
         }),
         row("scx_bpf_cpuperf_cap", 1, allow::CPUS, 2, |system, _, a| {
-            // a bad CPU ejects the scheduler, and still gets an answer
-            system.cpu_valid(i64::from(a[0] as i32), "");
-            Ok(u64::from(CPUPERF_ONE))
+            Ok(system.cpuperf_cap(a[0] as i32))
         }),
         row("scx_bpf_cpuperf_cur", 1, allow::CPUS, 2, |system, _, a| {
             let cpu = i64::from(a[0] as i32);
             Ok(u64::from(if system.cpu_valid(cpu, "") {
-                system.rq(cpu as u32).cpuperf_target
+                system.frequency_of(cpu as u32)
             } else {
                 CPUPERF_ONE
             }))
@@ -71,13 +69,21 @@ impl System {
         rq.curr.map_or(rq.idle_addr, |t| self.task(t).addr)
     }
 
-    /// `scx_bpf_cpuperf_set()`. The level is remembered, but CPUs of this machine run at
-    /// full speed whatever it is.
+    /// `scx_bpf_cpuperf_cap()`: a bad CPU ejects the scheduler, and still gets an answer.
+    pub(crate) fn cpuperf_cap(&mut self, cpu: i32) -> u64 {
+        u64::from(match self.cpu_valid(i64::from(cpu), "") {
+            true => self.capacity_of(cpu as u32),
+            false => CPUPERF_ONE,
+        })
+    }
+
+    /// `scx_bpf_cpuperf_set()`. The level is remembered; CPUs that `schedutil` clocks heed it.
     pub(crate) fn cpuperf_set(&mut self, cpu: i32, perf: u32) -> u64 {
         if perf > CPUPERF_ONE {
             self.error(ExitKind::Error, format!("Invalid cpuperf target {perf} for CPU {cpu}"));
         } else if self.cpu_valid(i64::from(cpu), "") {
             self.rq_mut(cpu as u32).cpuperf_target = perf;
+            self.want_performance(cpu as u32);
         }
         0
     }

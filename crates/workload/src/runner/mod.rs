@@ -254,7 +254,7 @@ impl Runner {
             state.cursor.entered = true;
             if phase.change.apply(&mut state.settings, &definition.task_cpus) {
                 self.sync.loans.own_rank_changed(ix);
-                return Some(Step::Change(state.settings.clone()));
+                return Some(Step::Change(Box::new(state.settings.clone())));
             }
         }
         let Some(event) = phase.events.get(state.cursor.event).copied() else {

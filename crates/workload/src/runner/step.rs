@@ -42,7 +42,7 @@ pub enum Step {
         tasks: Vec<TaskIx>,
     },
     /// These settings hold from now on.
-    Change(Settings),
+    Change(Box<Settings>),
     /// The task is over.
     Exit,
     /// The workload cannot go on: the task would loop for ever without using time, or forks

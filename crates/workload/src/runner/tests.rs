@@ -154,7 +154,7 @@ fn phases_change_settings_which_stay_but_cpus_return() {
     assert_eq!(c.group.as_deref(), Some("/g"), "the group stays");
     // A new policy without a priority takes the policy's default.
     assert_eq!((c.policy, c.priority, c.weight), (Policy::Batch, 0, Some(50)));
-    assert_eq!(runner.settings(T), &c);
+    assert_eq!(runner.settings(T), &*c);
     assert_eq!(runner.next(T, 0), run(3));
     assert_eq!(runner.next(T, 0), run(1), "phase a names nothing, so nothing changes");
 }

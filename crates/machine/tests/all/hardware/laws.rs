@@ -9,7 +9,9 @@ use crate::common::wild::Wild;
 use crate::common::{run, shared_fifo, Tape};
 use proptest::prelude::*;
 use rota_machine::exit::ExitKind;
-use rota_machine::hardware::parts::{ByDistance, Cache, CoreType, SmtSpeed};
+use rota_machine::hardware::parts::{
+    ByDistance, Cache, Clock, CoreType, Governor, IdleState, SmtSpeed,
+};
 use rota_machine::hardware::Hardware;
 use rota_trace::EventKind;
 use rota_workload::WorkClass;
@@ -18,13 +20,54 @@ use std::sync::Arc;
 
 const RUN_NS: u64 = 150 * MS;
 
-fn core() -> impl Strategy<Value = CoreType> {
+fn smt() -> impl Strategy<Value = SmtSpeed> {
     let list = || prop::collection::vec(1..=1024u32, 0..3);
-    let smt = (list(), list(), list());
-    (1..=1024u32, prop::option::of(smt)).prop_map(|(speed, smt)| CoreType {
-        smt: smt.map(|(compute, mixed, memory)| SmtSpeed { compute, mixed, memory }),
-        ..super::core_type(speed)
+    (list(), list(), list()).prop_map(|(compute, mixed, memory)| SmtSpeed {
+        compute,
+        mixed,
+        memory,
     })
+}
+
+fn governor() -> impl Strategy<Value = Governor> {
+    prop_oneof![
+        Just(Governor::Performance),
+        (0..20 * MS, 0..9 * MS)
+            .prop_map(|(ramp_ns, cool_ns)| Governor::Hardware { ramp_ns, cool_ns }),
+        (0..2 * MS).prop_map(|transition_ns| Governor::Schedutil { transition_ns }),
+    ]
+}
+
+fn clock() -> impl Strategy<Value = Clock> {
+    let turbo = prop::collection::vec((1..5u32, 0..6000u32), 0..3);
+    (0..3000u32, 0..6000u32, turbo, 0..3u32, governor()).prop_map(
+        |(idle_mhz, max_mhz, turbo, domain_cores, governor)| Clock {
+            idle_mhz,
+            base_mhz: max_mhz / 2,
+            max_mhz,
+            turbo,
+            opps_mhz: Vec::new(),
+            domain_cores,
+            governor,
+            power: None,
+        },
+    )
+}
+
+fn idle() -> impl Strategy<Value = IdleState> {
+    (0..400_000u64, 0..2 * MS, any::<bool>()).prop_map(|(exit_ns, residency_ns, flush)| IdleState {
+        name: "C".into(),
+        exit_ns,
+        residency_ns,
+        flush,
+    })
+}
+
+fn core() -> impl Strategy<Value = CoreType> {
+    let idle = prop::collection::vec(idle(), 0..3);
+    (1..=1024u32, prop::option::of(smt()), prop::option::of(clock()), idle).prop_map(
+        |(speed, smt, clock, idle)| CoreType { smt, clock, idle, ..super::core_type(speed) },
+    )
 }
 
 fn by_distance() -> impl Strategy<Value = ByDistance> {
@@ -58,10 +101,21 @@ fn hardware() -> impl Strategy<Value = Hardware> {
     let types = prop::collection::vec(core(), 2);
     let kinds = prop::collection::vec(0..2usize, 4);
     let cache = prop::option::of(cache());
-    (types, kinds, cache, 0..=1024u32).prop_map(|(core_types, type_of_cpu, cache, dram_share)| {
-        let work = (WorkClass::Mixed, dram_share);
-        Hardware { core_types, type_of_cpu, cache, work, ..cores(&[]) }
-    })
+    let ipi = prop::option::of((0..5_000u64, 0..9_000u64));
+    (types, kinds, cache, 0..=1024u32, ipi, 0..90_000u64).prop_map(
+        |(core_types, type_of_cpu, cache, dram_share, ipi_ns, timer_slack_ns)| {
+            let work = (WorkClass::Mixed, dram_share);
+            Hardware { core_types, type_of_cpu, cache, work, ipi_ns, timer_slack_ns }
+        },
+    )
+}
+
+/// The hardware of a plan's machine: a core is of one kind.
+fn of(plan: &Plan, mut hardware: Hardware) -> Hardware {
+    let topology = plan.config(1).topology;
+    let first = |cpu| topology.siblings(cpu).first().unwrap() as usize;
+    hardware.type_of_cpu = (0..plan.cpus).map(|cpu| hardware.type_of_cpu[first(cpu)]).collect();
+    hardware
 }
 
 /// The work of a plan's task from its start to its end, in ns at full speed; `None`: it has none
@@ -129,14 +183,16 @@ proptest! {
 
     #[test]
     fn work_is_done_once_at_whatever_speeds(plan in plan(), hardware in hardware()) {
-        let mut hardware = hardware;
-        hardware.type_of_cpu.truncate(plan.cpus as usize);
         let load = plan.workload();
         let mut config = plan.config(RUN_NS);
-        config.hardware = Some(Arc::new(hardware));
+        let hardware = of(&plan, hardware);
+        config.hardware = Some(Arc::new(hardware.clone()));
         let (outcome, tape) = run(config, &load, &mut shared_fifo());
         prop_assert_eq!(outcome.exit.kind, ExitKind::Unreg, "{}\n{}", outcome.exit, load);
-        prop_assert_eq!(obeys(&plan, &tape.0, RUN_NS), Ok(()), "{}", load);
+        // a CPU that is still waking up is idle while a task waits
+        if hardware.ipi_ns.is_none() && hardware.core_types.iter().all(|t| t.idle.is_empty()) {
+            prop_assert_eq!(obeys(&plan, &tape.0, RUN_NS), Ok(()), "{}", load);
+        }
         for (done, expected) in worked(&plan, &tape).map_err(TestCaseError::fail)? {
             prop_assert_eq!(done, expected, "{}", load);
         }
@@ -148,10 +204,8 @@ proptest! {
         hardware in hardware(),
         seed in any::<u64>(),
     ) {
-        let mut hardware = hardware;
-        hardware.type_of_cpu.truncate(plan.cpus as usize);
         let mut config = plan.config(RUN_NS);
-        config.hardware = Some(Arc::new(hardware));
+        config.hardware = Some(Arc::new(of(&plan, hardware)));
         let (_, tape) = run(config, &plan.workload(), &mut Wild::new(seed, 0, plan.cpus));
         for (done, expected) in worked(&plan, &tape).map_err(TestCaseError::fail)? {
             prop_assert_eq!(done, expected);
@@ -162,7 +216,7 @@ proptest! {
     fn cpus_of_full_speed_are_a_flat_machine(plan in plan()) {
         let mut config = plan.config(RUN_NS);
         let (_, flat) = run(config.clone(), &plan.workload(), &mut shared_fifo());
-        config.hardware = Some(Arc::new(cores(&vec![1024; plan.cpus as usize])));
+        config.hardware = Some(Arc::new(of(&plan, cores(&vec![1024; plan.cpus as usize]))));
         let (_, tape) = run(config, &plan.workload(), &mut shared_fifo());
         let without_work = tape.0.iter().filter(|e| !matches!(e.kind, EventKind::Work { .. }));
         prop_assert!(flat.0.iter().eq(without_work), "{}", plan.workload());

@@ -2,9 +2,11 @@
 //! What work costs on CPUs that are not all alike.
 
 mod cache;
+mod clock;
 mod laws;
 mod smt;
 mod speed;
+mod wakeup;
 
 use crate::common::{ideal, Tape};
 use rota_machine::config::Config;

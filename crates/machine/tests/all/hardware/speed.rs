@@ -4,6 +4,7 @@
 use super::{cores, end_ns, on, MS};
 use crate::common::{run, shared_fifo};
 use rota_machine::config::{Config, Costs};
+use rota_machine::topology::Topology;
 
 #[test]
 fn work_takes_as_many_times_longer_as_the_cpu_is_slower() {
@@ -53,4 +54,21 @@ fn a_tick_takes_longer_on_a_slow_cpu() {
     let config = Config { costs, exact_slices: false, ..slow };
     let (_, tape) = run(config, load, &mut shared_fifo());
     assert_eq!(end_ns(&tape, 1001), 8 * MS + 2_000 + 2_000);
+}
+
+#[test]
+fn hardware_of_another_machine_is_refused() {
+    let machine = |kinds: &[usize], topology: &str| {
+        let mut hardware = cores(&[1024, 512]);
+        hardware.type_of_cpu = kinds.to_vec();
+        hardware.check(&Topology::parse(2, topology).unwrap()).map_err(|what| what.to_string())
+    };
+    assert_eq!(machine(&[0, 1], ""), Ok(()));
+    for (kinds, topology, what) in [
+        (&[0][..], "", "hardware has 1 CPUs, but the machine has 2"),
+        (&[0, 2], "", "hardware says nothing of the core type of CPU 1"),
+        (&[0, 1], "smt=2", "CPUs 0 and 1 of one core have two core types"),
+    ] {
+        assert_eq!(machine(kinds, topology), Err(what.to_string()));
+    }
 }

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Frequencies: turbo, governors, and what the kernel says of them.
+
+use super::{cores, end_ns, on, MS};
+use crate::common::{run, shared_fifo, Native};
+use rota_machine::hardware::parts::{Clock, Governor};
+use rota_machine::hardware::Hardware;
+use rota_machine::ops::Op;
+
+fn clock(governor: Governor) -> Clock {
+    Clock {
+        idle_mhz: 1000,
+        base_mhz: 2000,
+        max_mhz: 4000,
+        turbo: Vec::new(),
+        opps_mhz: Vec::new(),
+        domain_cores: 1,
+        governor,
+        power: None,
+    }
+}
+
+/// Cores of one kind.
+fn clocked(cpus: usize, clock: Clock) -> Hardware {
+    let mut hardware = cores(&[1024]);
+    hardware.core_types[0].clock = Some(clock);
+    hardware.type_of_cpu = vec![0; cpus];
+    hardware
+}
+
+#[test]
+fn turbo_falls_with_each_core_that_is_active() {
+    // alone at 4000 MHz; two at 3000, 3/4 of it: 10 ms take 13.33 ms
+    let turbo = vec![(1, 4000), (2, 3000)];
+    let clock = || Clock { turbo: turbo.clone(), ..clock(Governor::Performance) };
+    for (tasks, expected_ns) in [(1, 10 * MS), (2, 13_333_334)] {
+        let load =
+            format!(r#"{{"tasks": {{"a": {{"instance": {tasks}, "loop": 1, "run": 10000}}}}}}"#);
+        let (_, tape) = run(on(clocked(2, clock()), "", 50 * MS), &load, &mut shared_fifo());
+        assert_eq!(end_ns(&tape, 1001), expected_ns, "{tasks}");
+    }
+}
+
+#[test]
+fn siblings_are_one_active_core() {
+    let clock = Clock { turbo: vec![(1, 4000), (2, 1000)], ..clock(Governor::Performance) };
+    let load = r#"{"tasks": {"a": {"instance": 2, "loop": 1, "run": 10000}}}"#;
+    let (_, tape) = run(on(clocked(2, clock), "smt=2", 50 * MS), load, &mut shared_fifo());
+    assert_eq!(end_ns(&tape, 1001), 10 * MS);
+}
+
+#[test]
+fn hardware_takes_its_time_from_idle_to_full_frequency() {
+    // 1000 to 4000 MHz in eight steps over 8 ms: speeds 256, 352, 448 … 928, a millisecond each, then
+    // 1024. In 8 ms that is (256 + 928) / 2 / 1024 * 8 = 4.625 of 10 ms of work.
+    let governor = Governor::Hardware { ramp_ns: 8 * MS, cool_ns: 5 * MS };
+    let load = r#"{"tasks": {"a": {"loop": 1, "run": 10000}}}"#;
+    let (_, tape) = run(on(clocked(1, clock(governor)), "", 50 * MS), load, &mut shared_fifo());
+    assert_eq!(end_ns(&tape, 1001), 8 * MS + 5_375_000);
+}
+
+#[test]
+fn a_core_stays_fast_for_a_while_and_then_begins_anew() {
+    // warm after 20 ms; 4 ms of sleep later still, 6 ms later not: then a millisecond each at 256 and
+    // 352 of 1024, and what is left of 1 ms, 0.40625, at 448
+    let governor = Governor::Hardware { ramp_ns: 8 * MS, cool_ns: 5 * MS };
+    for (sleep_us, expected_ns) in [(4_000, MS), (6_000, 2 * MS + 928_572)] {
+        let load = format!(
+            r#"{{"tasks": {{"a": {{"loop": 1, "run": 20000, "sleep": {sleep_us}, "run1": 1000}}}}}}"#
+        );
+        let (_, tape) =
+            run(on(clocked(1, clock(governor)), "", 90 * MS), &load, &mut shared_fifo());
+        let began = tape.starts(1001).last().unwrap().0;
+        assert_eq!(end_ns(&tape, 1001) - began, expected_ns, "{sleep_us}");
+    }
+}
+
+#[test]
+fn a_scheduler_that_asks_for_less_gets_less_after_the_transition() {
+    // 1.25 * 512/1024 of 4000 MHz: 2500, the next is 3000. From 500 us on, so that 9.5 ms of work are
+    // left at 3/4: 12,666,667 ns
+    let governor = Governor::Schedutil { transition_ns: 500_000 };
+    let clock = Clock { opps_mhz: vec![1000, 2000, 3000, 4000], ..clock(governor) };
+    let mut asks = Native::new("asks", &[Op::Running], |_, system, op, _| {
+        if op == Op::Running {
+            system.native_cpuperf_set(0, 512);
+        }
+        Ok(0)
+    });
+    let load = r#"{"tasks": {"a": {"loop": 1, "run": 10000}}}"#;
+    let (_, tape) = run(on(clocked(1, clock.clone()), "", 50 * MS), load, &mut asks);
+    assert_eq!(end_ns(&tape, 1001), 500_000 + 12_666_667);
+    // who asks for nothing has all (`SCX_CPUPERF_ONE`)
+    let (_, tape) = run(on(clocked(1, clock), "", 50 * MS), load, &mut shared_fifo());
+    assert_eq!(end_ns(&tape, 1001), 10 * MS);
+}
+
+#[test]
+fn the_kernel_says_capacities_that_need_not_be_true() {
+    // x86 hybrids with SMT say the same of all CPUs
+    let mut hardware = cores(&[1024, 624]);
+    hardware.core_types[1].capacity = 700;
+    let mut reads = Native::new("reads", &[Op::Init], |me, system, _, _| {
+        me.log = (0..2).map(|cpu| system.native_cpuperf_cap(cpu).to_string()).collect();
+        Ok(0)
+    });
+    let load = r#"{"tasks": {"a": {"loop": 1, "run": 100}}}"#;
+    run(on(hardware, "", MS), load, &mut reads);
+    assert_eq!(reads.log, ["1024", "700"]);
+}
