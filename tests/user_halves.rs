@@ -255,9 +255,8 @@ fn scx_rustland_serves_every_task() {
 #[test]
 #[ignore = "builds programs for a quarter of an hour: make schedulers-test"]
 fn scx_chaos_delays_tasks_as_it_is_told() {
-    let load = load_file(
-        r#"{"tasks": {"t": {"instance": 2, "loop": -1, "run": 1000, "sleep": 10000}}}"#,
-    );
+    let load =
+        load_file(r#"{"tasks": {"t": {"instance": 2, "loop": -1, "run": 1000, "sleep": 10000}}}"#);
     let longest = |arguments: &[&str]| {
         let ran = run(&crate_program("scx_chaos"), arguments, load.path(), ("8", "smt=1")).unwrap();
         let tasks = ran.json.pointer("/tasks").and_then(serde_json::Value::as_array).unwrap();

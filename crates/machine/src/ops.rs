@@ -159,9 +159,9 @@ pub trait Ops {
         Done::Refused(format!("{action}: the scheduler is no object"))
     }
     /// The scheduler's program has the CPU: what it does next; `None`: there is none.
-    fn go_on(&mut self, system: &mut System) -> Option<Step> {
+    fn go_on(&mut self, system: &mut System) -> Result<Option<Step>, RunError> {
         let _ = system;
-        None
+        Ok(None)
     }
     /// A task or cgroup at this guest address is gone: forget what is stored for it.
     fn release_owner(&mut self, system: &mut System, addr: u64);

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A hosted BPF object as a scheduler.
 
+mod by_program;
+
 use crate::attach::{self, AttachError, Program};
 use crate::contexts::Caller;
 use crate::kfuncs;
 use crate::ops::{Op, OpRet, Ops, OpsParams};
 pub use crate::outside::object::program as syscall_program;
 use crate::outside::object::{self, Done};
+use crate::run::RunError;
 use crate::system::System;
 use crate::tracing::{self, Attached, Moment, Place, Places, Stopped};
-use crate::user_half::{Live, Step, UserHalf};
+use crate::user_half::{Step, UserHalf};
 use rota_object::image::{FuncId, Image, MapId, OpsField, StructOps};
 use rota_object::set_up::SetUpStep;
 use rota_vm::error::Fault;
@@ -159,38 +162,13 @@ impl BpfOps {
         Self::bind(rt, binding?, system)
     }
 
-    /// As [`BpfOps::load`], with the program that loaded the object: it goes on until it attaches
-    /// the scheduler, with the table that it has by then. The machine must have it
-    /// ([`crate::run::Machine::add_program`]).
-    pub fn load_by(
-        mut program: Box<dyn UserHalf>,
-        image: Arc<Image>,
-        system: &mut System,
-    ) -> Result<Self, AttachError> {
-        system.attend_to(&image);
-        let mut rt = Runtime::new(Arc::clone(&image), &kfuncs::table(), system)?;
-        rt.set_budget(system.config.budget);
-        let table = system.as_program(|system| program.attach(Live { rt: &mut rt, system }));
-        let table = table.map_err(AttachError::Program)?;
-        if !is_scheduler(&table) {
-            return Err(AttachError::NoScheduler { object: image.name.clone() });
-        }
-        let binding = Binding::with(&image, &table)?;
-        let table = Some(Box::new(table));
-        Ok(Self { user_half: Some(program), table, ..Self::bind(rt, binding, system)? })
-    }
-
     fn bind(
         mut rt: Runtime<System>,
-        mut binding: Binding,
+        binding: Binding,
         system: &mut System,
     ) -> Result<Self, AttachError> {
-        let image = Arc::clone(rt.image());
-        binding.programs(&image).try_for_each(|program| attach::check(&rt, program))?;
-        attach::check_loads(&rt)?;
+        let binding = checked(&rt, binding)?;
         rt.set_budget(system.config.budget);
-        binding.shares = rt.map(SHARES_MAP);
-        let binding = Arc::new(binding);
         system.hosted.binding = Some(Arc::clone(&binding));
         Ok(Self { rt, binding, user_half: None, table: None })
     }
@@ -209,11 +187,6 @@ impl BpfOps {
         self.user_half.as_ref().map_or(&[], |program| program.set_up())
     }
 
-    /// The table that its program attached, of one that a program loaded.
-    pub fn table(&self) -> Option<&StructOps> {
-        self.table.as_deref()
-    }
-
     /// The instance, for reading maps and globals.
     pub fn runtime(&mut self) -> &mut Runtime<System> {
         &mut self.rt
@@ -222,6 +195,14 @@ impl BpfOps {
     fn bound(&mut self) -> Bound<'_> {
         Bound { rt: &mut self.rt, binding: &self.binding }
     }
+}
+
+/// What a kernel checks when it registers a scheduler.
+fn checked(rt: &Runtime<System>, mut binding: Binding) -> Result<Arc<Binding>, AttachError> {
+    binding.programs(rt.image()).try_for_each(|program| attach::check(rt, program))?;
+    attach::check_loads(rt)?;
+    binding.shares = rt.map(SHARES_MAP);
+    Ok(Arc::new(binding))
 }
 
 /// A running object from inside one of its calls.
@@ -368,9 +349,11 @@ impl Ops for BpfOps {
         self.act_on(system, action).unwrap_or_else(Done::Refused)
     }
 
-    fn go_on(&mut self, system: &mut System) -> Option<Step> {
-        let rt = &mut self.rt;
-        self.user_half.as_mut().map(|program| program.go_on(Live { rt, system }))
+    fn go_on(&mut self, system: &mut System) -> Result<Option<Step>, RunError> {
+        let Some(mut program) = self.user_half.take() else { return Ok(None) };
+        let step = self.go_on_by(&mut *program, system);
+        self.user_half = Some(program);
+        step.map(Some)
     }
 
     fn release_owner(&mut self, system: &mut System, addr: u64) {

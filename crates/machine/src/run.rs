@@ -110,7 +110,7 @@ impl Machine {
                 system.expect_watchdog();
                 self.write_group_files(o);
                 self.attach_subs(o)?;
-                self.system.start_program(o);
+                self.system.resume_program(o);
             }
             return Ok(begins);
         }

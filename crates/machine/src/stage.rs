@@ -95,7 +95,7 @@ impl<E: Ops, F: Ops> Ops for Stage<'_, E, F> {
         self.ext.act(system, action)
     }
 
-    fn go_on(&mut self, system: &mut System) -> Option<Step> {
+    fn go_on(&mut self, system: &mut System) -> Result<Option<Step>, RunError> {
         self.ext.go_on(system)
     }
 

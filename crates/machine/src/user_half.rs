@@ -4,12 +4,13 @@
 //! scheduler that it brings schedules it, too. What it does next comes from a [`UserHalf`].
 
 use crate::consts::BOOT_NS;
+use crate::event_queue::Due;
 use crate::ops::Ops;
 use crate::run::{Machine, RunError};
 use crate::system::System;
 use crate::task::{comm, State, Task, Tid};
 use crate::tasks::LOADER_PID;
-use rota_object::image::StructOps;
+use rota_object::image::{Image, StructOps};
 use rota_object::set_up::SetUpStep;
 use rota_trace::EventKind;
 use rota_vm::runtime::Runtime;
@@ -19,6 +20,7 @@ use rota_workload::{
 use std::sync::Arc;
 
 mod asks;
+mod farewell;
 
 /// Process id of the program: known before the machine is made, as programs write it into their
 /// objects' constants.
@@ -44,10 +46,6 @@ const SETTINGS: Settings = Settings {
     dl_deadline_ns: None,
     work: WorkKind { class: None, working_set_kib: None, dram_share: None },
 };
-
-/// How long a program may take to end once its scheduler is gone and nothing else runs, in
-/// nanoseconds of its own time.
-const FAREWELL_NS: u64 = 10_000_000_000;
 
 /// Scheduler and machine at an instant at which the program acts: all that it does to maps, and the
 /// programs of the object that it runs, take effect then, on the CPU of its task.
@@ -81,6 +79,14 @@ pub enum Step {
     Sleep,
     /// `sched_yield()`.
     Yield,
+    /// Has loaded another object ([`UserHalf::image`]), which takes the place of the one before. It
+    /// is asked again at once.
+    Load,
+    /// Attaches the scheduler of the object that it has loaded ([`UserHalf::table`]), and waits
+    /// until that is done.
+    Attach,
+    /// Detaches its scheduler, and waits until that is gone.
+    Detach,
     /// Ends. The scheduler is detached, as the last descriptor of its link is closed.
     Exit {
         /// Exit status, as `$?` has it.
@@ -107,6 +113,16 @@ pub trait UserHalf {
     /// has left, it is asked for a while without a machine around it, so that it learns of that and
     /// ends.
     fn go_on(&mut self, live: Live<'_>) -> Step;
+
+    /// The object of [`Step::Load`].
+    fn image(&mut self) -> Option<Image> {
+        None
+    }
+
+    /// What the table of callbacks of [`Step::Attach`] holds.
+    fn table(&mut self) -> Option<StructOps> {
+        None
+    }
 }
 
 /// The program's end.
@@ -124,6 +140,10 @@ pub(crate) struct Program {
     t: Tid,
     /// Its scheduler was attached: it goes on.
     started: bool,
+    /// It waits until its scheduler is attached, or has gone.
+    in_transition: bool,
+    /// Its scheduler has left, and nothing but the program goes on.
+    alone: bool,
     /// When its sleep ends; `None`: when it is woken.
     until_ns: Option<u64>,
     /// It may be woken before.
@@ -153,6 +173,8 @@ impl Machine {
         system.program = Some(Box::new(Program {
             t,
             started: false,
+            in_transition: true,
+            alone: false,
             until_ns: None,
             waits: false,
             woken_on: None,
@@ -164,40 +186,6 @@ impl Machine {
         system.introduce(t);
         system.emit(None, EventKind::Program { pid });
         system.emit(None, EventKind::Fork { pid, parent: 0 });
-    }
-
-    /// The program's scheduler has left, and nothing runs any more: it learns of that as it would
-    /// where the machine went on, and ends if it likes. Its time goes on alone.
-    pub(crate) fn let_program_end(&mut self, o: &mut dyn Ops) {
-        let ended_ns = self.system.now_ns;
-        let mut steps = 0;
-        while let Some(program) = self.system.program.as_deref_mut() {
-            steps += 1;
-            let late = self.system.now_ns - ended_ns > FAREWELL_NS;
-            if program.exit.is_some() || late || steps > INSTANT_LIMIT {
-                break;
-            }
-            if let Some(at_ns) = program.until_ns.take() {
-                self.system.now_ns = self.system.now_ns.max(at_ns);
-            }
-            let (t, pending) = (program.t, program.pending.take());
-            let here = self.system.task(t).cpu;
-            let current = self.system.task(t).addr;
-            self.system.running.this_cpu = here;
-            let go_on = || self.system.with_current(current, |system| o.go_on(system));
-            match pending.or_else(go_on) {
-                Some(Step::Run { ns }) => self.system.now_ns += ns,
-                Some(Step::SleepUntil { at_ns } | Step::WaitUntil { at_ns }) => {
-                    let at_ns = at_ns.saturating_sub(BOOT_NS);
-                    self.system.now_ns = self.system.now_ns.max(at_ns);
-                }
-                Some(Step::Yield) => {}
-                Some(Step::Exit { status }) => self.system.note_program_exit(status),
-                // what would wake it is gone
-                Some(Step::Sleep) | None => break,
-            }
-        }
-        self.system.now_ns = ended_ns;
     }
 }
 
@@ -258,15 +246,28 @@ impl System {
         self.fork_task(o, t);
     }
 
-    /// Its scheduler is attached, or was refused: the program's call returns.
-    pub(crate) fn start_program(&mut self, o: &mut dyn Ops) {
-        let Some(program) = self.program.as_deref_mut().filter(|program| !program.started) else {
+    /// Its scheduler is attached, was refused, or is gone: the program's call returns.
+    pub(crate) fn resume_program(&mut self, o: &mut dyn Ops) {
+        let Some(program) = self.program.as_deref_mut().filter(|program| program.in_transition)
+        else {
             return;
         };
+        program.in_transition = false;
         program.started = true;
         let t = program.t;
         self.wake_up(o, t, self.first_online(), 0);
         self.drain_deferred(o);
+    }
+
+    /// Whether a scheduler is attached, or on its way in or out (`scx_enable_state()`).
+    pub fn has_scheduler(&self) -> bool {
+        self.hosted.enabled
+    }
+
+    /// Whether the program can load another object for the machine to run.
+    pub(crate) fn takes_another(&self) -> bool {
+        let alone = self.program.as_ref().is_some_and(|program| program.alone);
+        !alone && !self.hosted.enabled
     }
 
     /// The timer of a sleeping task is due: the CPU on which it is woken, unless it is the program
@@ -287,7 +288,10 @@ impl System {
     /// The program's next step, as one of a task.
     pub(crate) fn program_step(&mut self, o: &mut dyn Ops) -> Result<TaskStep, RunError> {
         let pending = self.program.as_deref_mut().and_then(|program| program.pending.take());
-        let next = pending.or_else(|| o.go_on(self));
+        let next = match pending {
+            Some(step) => Some(step),
+            None => o.go_on(self)?,
+        };
         let next = next.ok_or_else(|| RunError::Program("the scheduler has no program".into()))?;
         let now_ns = self.now_ns;
         let Some(program) = self.program.as_deref_mut() else { return Ok(TaskStep::Exit) };
@@ -295,7 +299,7 @@ impl System {
             program.pending = Some(next);
             return Ok(TaskStep::Change(Box::new(settings)));
         }
-        let takes_none = matches!(next, Step::Run { ns: 0 } | Step::Yield);
+        let takes_none = matches!(next, Step::Run { ns: 0 } | Step::Yield | Step::Detach);
         program.instant = match program.instant {
             (at_ns, steps) if takes_none && at_ns == now_ns => (now_ns, steps + 1),
             _ => (now_ns, 0),
@@ -315,10 +319,26 @@ impl System {
         program.until_ns = until_ns;
         program.waits = matches!(next, Step::WaitUntil { .. } | Step::Sleep);
         program.woken_on = None;
+        program.in_transition = match next {
+            Step::Attach => true,
+            Step::Detach => self.hosted.enabled,
+            _ => false,
+        };
         Ok(match (next, until_ns) {
             (_, Some(at_ns)) => TaskStep::SleepUntil { at_ns },
             (Step::Run { ns }, _) => TaskStep::Run { work_ns: ns },
             (Step::Yield, _) => TaskStep::Yield,
+            (Step::Attach, _) => {
+                self.queue.push(now_ns, Due::Load);
+                TaskStep::Block
+            }
+            (Step::Detach, _) if self.hosted.enabled => {
+                let what = "the scheduler's program detaches it".to_owned();
+                self.emit(None, EventKind::Outside { what });
+                self.detach();
+                TaskStep::Block
+            }
+            (Step::Detach, _) => TaskStep::Run { work_ns: 0 },
             (Step::Exit { status }, _) => {
                 self.note_program_exit(status);
                 TaskStep::Exit

@@ -33,11 +33,7 @@ tracefs /sys/kernel/tracing tracefs ro,nosuid,nodev,noexec,relatime 0 0
 
 /// Path and text of every file.
 pub(crate) fn files(topology: &Topology, kernel: &Kernel) -> Vec<(String, String)> {
-    let mut all = Vec::new();
-    cpus(topology, &mut all);
-    (0..topology.cpus()).for_each(|cpu| one_cpu(topology, cpu, &mut all));
-    nodes(topology, &mut all);
-    sched_ext(&mut all);
+    let mut all = of_processors(topology, &CpuSet::first_n(topology.cpus()));
     let release = release(kernel);
     all.extend([
         (format!("/boot/config-{release}"), config(kernel)),
@@ -60,21 +56,34 @@ pub(crate) fn files(topology: &Topology, kernel: &Kernel) -> Vec<(String, String
     all
 }
 
+/// Folders that are different when CPUs have gone or come back.
+pub(crate) const OF_PROCESSORS: [&str; 2] = ["/sys/devices/system/cpu", "/sys/devices/system/node"];
+
+/// What is in them.
+pub(crate) fn of_processors(topology: &Topology, online: &CpuSet) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    cpus(topology, online, &mut all);
+    (0..topology.cpus()).for_each(|cpu| one_cpu(topology, online, cpu, &mut all));
+    nodes(topology, online, &mut all);
+    all
+}
+
 /// What `uname -r` prints: `7.2.12`.
 pub(crate) fn release(kernel: &Kernel) -> String {
     let version = kernel.kernel_version();
     format!("{}.{}.{}", version >> 16, version >> 8 & 0xff, version & 0xff)
 }
 
-fn cpus(topology: &Topology, all: &mut Vec<(String, String)>) {
+fn cpus(topology: &Topology, online: &CpuSet, all: &mut Vec<(String, String)>) {
     let every = list(0..topology.cpus());
+    let offline = CpuSet::first_n(topology.cpus()).minus(online);
     let smt = u32::from(topology.has_smt());
     let control = if topology.has_smt() { "on" } else { "notsupported" };
     for (name, text) in [
         ("possible", every.as_str()),
         ("present", &every),
-        ("online", &every),
-        ("offline", ""),
+        ("online", &list(online.iter())),
+        ("offline", &list(offline.iter())),
         ("isolated", ""),
         ("kernel_max", "8191"),
         ("smt/active", &smt.to_string()),
@@ -84,14 +93,19 @@ fn cpus(topology: &Topology, all: &mut Vec<(String, String)>) {
     }
 }
 
-fn one_cpu(topology: &Topology, cpu: u32, all: &mut Vec<(String, String)>) {
+fn one_cpu(topology: &Topology, online: &CpuSet, cpu: u32, all: &mut Vec<(String, String)>) {
     let folder = format!("/sys/devices/system/cpu/cpu{cpu}");
-    let package = topology.node_cpus(cpu);
-    let siblings = topology.siblings(cpu);
-    let llc = topology.llc_cpus(cpu);
+    if !online.contains(cpu) {
+        // cpuhp takes topology and caches away
+        return all.push((format!("{folder}/online"), "0\n".into()));
+    }
+    let whole = topology.node_cpus(cpu);
+    let package = whole.and(online);
+    let siblings = topology.siblings(cpu).and(online);
+    let llc = topology.llc_cpus(cpu).and(online);
     let total = topology.cpus();
-    let cluster = topology.cluster_cpus(cpu);
-    let core_in_package = number_within(package, |cpu| topology.core_of(cpu), cpu);
+    let cluster = topology.cluster_cpus(cpu).and(online);
+    let core_in_package = number_within(whole, |cpu| topology.core_of(cpu), cpu);
     let mut file = |name: &str, text: String| all.push((format!("{folder}/{name}"), text + "\n"));
     file("online", "1".into());
     file("topology/core_id", core_in_package.to_string());
@@ -135,14 +149,13 @@ fn number_within(package: &CpuSet, core: impl Fn(u32) -> u32, cpu: u32) -> usize
     cores.binary_search(&core(cpu)).unwrap_or(0)
 }
 
-fn nodes(topology: &Topology, all: &mut Vec<(String, String)>) {
+fn nodes(topology: &Topology, online: &CpuSet, all: &mut Vec<(String, String)>) {
     let every = list(0..topology.nodes());
     for name in ["possible", "online", "has_cpu", "has_memory", "has_normal_memory"] {
         all.push((format!("/sys/devices/system/node/{name}"), format!("{every}\n")));
     }
     for node in 0..topology.nodes() {
-        let cpus: Vec<u32> =
-            (0..topology.cpus()).filter(|cpu| topology.node_of(*cpu) == node).collect();
+        let cpus: Vec<u32> = online.iter().filter(|cpu| topology.node_of(*cpu) == node).collect();
         let folder = format!("/sys/devices/system/node/node{node}");
         let distances: Vec<_> =
             (0..topology.nodes()).map(|to| topology.distance(node, to).to_string()).collect();
@@ -154,18 +167,6 @@ fn nodes(topology: &Topology, all: &mut Vec<(String, String)>) {
             let id = cpu.to_string();
             all.push((format!("{folder}/cpu{cpu}/topology/physical_package_id"), id + "\n"));
         }
-    }
-}
-
-fn sched_ext(all: &mut Vec<(String, String)>) {
-    for (name, text) in [
-        ("state", "disabled"),
-        ("switch_all", "0"),
-        ("nr_rejected", "0"),
-        ("hotplug_seq", "0"),
-        ("enable_seq", "0"),
-    ] {
-        all.push((format!("/sys/kernel/sched_ext/{name}"), format!("{text}\n")));
     }
 }
 

@@ -31,14 +31,29 @@ pub(crate) struct Files {
 impl Files {
     /// Writes the tree below `root`.
     pub(crate) fn write(root: &Path, files: &[(String, Vec<u8>)]) -> io::Result<Self> {
-        for (path, bytes) in files {
-            let path = below(root, path);
-            if let Some(folder) = path.parent() {
-                fs::create_dir_all(folder)?;
-            }
-            fs::write(path, bytes)?;
+        let tree = Self { root: root.to_owned() };
+        files.iter().try_for_each(|(path, bytes)| tree.add(path, bytes))?;
+        Ok(tree)
+    }
+
+    fn add(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        let path = below(&self.root, path);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
         }
-        Ok(Self { root: root.to_owned() })
+        fs::write(path, bytes)
+    }
+
+    /// Has these files in place of all that folders had. Those that the program has open stay as
+    /// they are.
+    pub(crate) fn replace(&self, folders: &[&str], files: &[(String, String)]) -> io::Result<()> {
+        for folder in folders {
+            match fs::remove_dir_all(below(&self.root, folder)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        files.iter().try_for_each(|(path, text)| self.add(path, text.as_bytes()))
     }
 
     /// What an absolute path of the program means.

@@ -5,7 +5,7 @@ use crate::play::bpf::OfProgram;
 use crate::play::scheduling;
 use crate::program::{Kept, Program, Turn};
 use rota_machine::user_half::{Live, Step, UserHalf};
-use rota_object::image::StructOps;
+use rota_object::image::{Image, StructOps};
 use rota_object::set_up::SetUpStep;
 
 impl Program {
@@ -39,18 +39,35 @@ impl Program {
         loop {
             match self.turn(Some(live)) {
                 Ok(Turn::Again) => {}
-                Ok(Turn::Stepped | Turn::Attached | Turn::NeedsMachine) => {
+                Ok(Turn::Stepped) => {
                     self.used_ns += self.call_ns;
                     self.report.count_call();
                     return Step::Run { ns: self.call_ns };
                 }
+                Ok(Turn::Attached) => {
+                    self.report.count_call();
+                    return Step::Attach;
+                }
+                Ok(Turn::NeedsMachine) => match self.loaded_image() {
+                    Ok(image) => {
+                        self.image = Some(image);
+                        return Step::Load;
+                    }
+                    Err(error) => {
+                        self.report.fail(error);
+                        return Step::Exit { status: 1 };
+                    }
+                },
                 Ok(Turn::Yields) => return Step::Yield,
                 Ok(Turn::Waits(Some(at_ns))) if self.threads.on_files().is_empty() => {
                     return Step::SleepUntil { at_ns }
                 }
                 Ok(Turn::Waits(Some(at_ns))) => return Step::WaitUntil { at_ns },
                 Ok(Turn::Waits(None)) => return Step::Sleep,
-                Ok(Turn::Detached) => return Step::Exit { status: 0 },
+                Ok(Turn::Detached) => {
+                    self.report.count_call();
+                    return Step::Detach;
+                }
                 Ok(Turn::Ended(status)) => return Step::Exit { status },
                 Err(error) => {
                     self.report.fail(error);
@@ -67,7 +84,11 @@ impl UserHalf for Program {
         scheduling::ask(&mut self.kept, &mut live);
         loop {
             match self.turn(Some(&mut live)) {
-                Ok(Turn::Stepped | Turn::Again | Turn::Yields | Turn::NeedsMachine) => {}
+                Ok(Turn::Stepped | Turn::Again | Turn::Yields) => {}
+                Ok(Turn::NeedsMachine) => {
+                    let what = "has run programs of one object, and attaches another";
+                    return Err(self.loaded(what.into()).to_string());
+                }
                 Ok(Turn::Attached) => {
                     self.pages_in(&mut live);
                     self.set_up = self.kept.played.recorded(&mut live);
@@ -91,10 +112,26 @@ impl UserHalf for Program {
     }
 
     fn go_on(&mut self, mut live: Live<'_>) -> Step {
+        self.kept.played.settled();
+        if self.kept.played.is_to_fill() {
+            if let Err(what) = self.fill(&mut live) {
+                let error = self.loaded(what);
+                self.report.fail(error);
+                return Step::Exit { status: 1 };
+            }
+        }
         self.pages_out(&mut live);
         let step = self.next_step(&mut live);
         self.pages_in(&mut live);
         self.tell_notes();
         step
+    }
+
+    fn image(&mut self) -> Option<Image> {
+        self.image.take()
+    }
+
+    fn table(&mut self) -> Option<StructOps> {
+        self.table.take()
     }
 }

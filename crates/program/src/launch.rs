@@ -11,6 +11,7 @@ use crate::play::scheduling::Asked;
 use crate::program::{Kept, Parts, Program};
 use crate::remote::Remote;
 use crate::report::Report;
+use crate::shown::Shown;
 use crate::spawn::{spawn, Spawned};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -71,6 +72,9 @@ impl Program {
             .into_iter()
             .map(|(path, text)| (path, text.into_bytes()))
             .collect();
+        let shown = Shown::first(&topology);
+        let sched_ext = shown.sched_ext().into_iter();
+        all.extend(sched_ext.map(|(path, text)| (path, text.into_bytes())));
         all.push(("/sys/kernel/btf/vmlinux".into(), played.btf_file().to_vec()));
         let files = Files::write(&tree, &all).map_err(io("making its files"))?;
         let log = Log::create(log.as_deref()).map_err(io("making its log"))?;
@@ -95,6 +99,7 @@ impl Program {
             pidfd: pidfd.map_err(io("watching it"))?,
             memory,
             files,
+            shown,
             topology,
             kernel,
             random: ChaCha8Rng::seed_from_u64(seed),

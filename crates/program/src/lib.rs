@@ -24,6 +24,7 @@ mod program;
 mod remote;
 mod report;
 mod shared;
+mod shown;
 mod spawn;
 mod threads;
 mod time;

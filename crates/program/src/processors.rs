@@ -24,7 +24,8 @@ pub(crate) fn stat(topology: &Topology, live: Option<&Live<'_>>, clocks: Clocks)
         format!("{name} {busy} 0 0 {} 0 0 0 0 0 0\n", idle_ns / TICK_NS)
     };
     let mut text = line("cpu ", idle.iter().sum(), idle.len() as u64);
-    for (cpu, idle_ns) in idle.iter().enumerate() {
+    let is_online = |cpu: u32| live.is_none_or(|live| live.system.online_cpus().contains(cpu));
+    for (cpu, idle_ns) in (0..).zip(&idle).filter(|(cpu, _)| is_online(*cpu)) {
         text.push_str(&line(&format!("cpu{cpu}"), *idle_ns, 1));
     }
     let _ = writeln!(text, "ctxt 0\nbtime {}", crate::time::STARTED_AT_NS / 1_000_000_000);

@@ -12,6 +12,7 @@ use crate::play::scheduling::Asked;
 use crate::play::{self, Played};
 use crate::remote::Remote;
 use crate::report::Report;
+use crate::shown::Shown;
 use crate::threads::{Ret, State, Threads};
 use crate::time::Clocks;
 use crate::vdso;
@@ -39,6 +40,8 @@ pub(crate) struct Kept {
     pub(crate) pidfd: OwnedFd,
     pub(crate) memory: Remote,
     pub(crate) files: Files,
+    /// What those say that follow the machine.
+    pub(crate) shown: Shown,
     pub(crate) topology: Topology,
     pub(crate) kernel: Kernel,
     pub(crate) random: ChaCha8Rng,
@@ -108,6 +111,8 @@ pub struct Program {
     pub(crate) ended: Option<i32>,
     pub(crate) table: Option<StructOps>,
     pub(crate) set_up: Vec<SetUpStep>,
+    /// Another object that it has loaded, until the machine has it.
+    pub(crate) image: Option<Image>,
     /// Holds its files and its folder.
     _folder: TempDir,
 }
@@ -166,6 +171,7 @@ impl Program {
             ended: None,
             table: None,
             set_up: Vec::new(),
+            image: None,
             _folder: folder,
         };
         match first {
@@ -183,18 +189,21 @@ impl Program {
                 Turn::Stepped | Turn::Again | Turn::Yields => {}
                 Turn::Waits(Some(until_ns)) => self.pass_time(until_ns),
                 Turn::Waits(None) => return Err(self.waits_for_ever()),
-                Turn::NeedsMachine => {
-                    let Kept { memory, pid, pages, played, .. } = &mut self.kept;
-                    let caller = OfProgram { memory, pid: *pid, pages };
-                    let image = played.image(&caller);
-                    return image.map_err(|error| self.loaded(error.to_string()));
-                }
+                Turn::NeedsMachine => return self.loaded_image(),
                 Turn::Attached | Turn::Detached => {
                     return Err(self.loaded("attached a scheduler without a machine".into()))
                 }
                 Turn::Ended(_) => return Err(self.ended_early()),
             }
         }
+    }
+
+    /// What it has loaded, for the machine to run.
+    pub(crate) fn loaded_image(&mut self) -> Result<Image, ProgramError> {
+        let Kept { memory, pid, pages, played, .. } = &mut self.kept;
+        let caller = OfProgram { memory, pid: *pid, pages };
+        let image = played.image(&caller);
+        image.map_err(|error| self.loaded(error.to_string()))
     }
 
     /// What becomes of it, also when others have it.

@@ -72,6 +72,11 @@ impl Workload {
         loads.min_by_key(|(at_ns, _)| *at_ns).map(|(_, load)| load)
     }
 
+    /// Whether CPUs go offline or come back: schedulers may ask to be loaded again then.
+    pub fn plugs(&self) -> bool {
+        self.outside.iter().any(|event| matches!(event.action, Action::Cpu(..)))
+    }
+
     /// The first task that is under a real-time or deadline policy at any time, and the policy.
     pub fn real_time(&self) -> Option<(&str, Policy)> {
         let found = |d: &Definition| {

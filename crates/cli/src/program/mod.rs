@@ -96,7 +96,7 @@ impl Installed {
             log: log.map(Path::to_path_buf),
             timeout: self.timeout,
         })?;
-        let policy = Policy::of_image(program.set_up()?, kernel);
+        let policy = Policy::of_image(Program::set_up(&mut program)?, kernel);
         let report = program.report();
         let program = UserProgram { name: self.name.clone(), half: Box::new(program) };
         Ok(Started { policy, program, report })

@@ -27,19 +27,25 @@ impl System {
         }
     }
 
+    /// `scx_enable_seq`: how many schedulers have been attached.
+    pub fn enable_seq(&self) -> u64 {
+        self.told.exits.len() as u64 + u64::from(self.hosted.enabled)
+    }
+
     /// A scheduler is loaded and attached, unless one is already (`-EBUSY`).
     pub(crate) fn attach(&mut self, o: &mut dyn Ops) -> Result<(), RunError> {
         if self.hosted.enabled {
             return Ok(());
         }
-        if let Some(lifecycle) = o.lifecycle() {
+        // a program loads its scheduler itself
+        if let Some(lifecycle) = o.lifecycle().filter(|_| self.program.is_none()) {
             lifecycle.load(self)?;
         }
         self.running.this_cpu = 0;
         if self.enable_scheduler(o) {
             self.expect_watchdog();
         }
-        self.start_program(o);
+        self.resume_program(o);
         Ok(())
     }
 
@@ -65,6 +71,7 @@ impl System {
         };
         self.emit(cpu, kind);
         self.note_exit(exit);
+        self.resume_program(o);
     }
 
     pub(crate) fn note_exit(&mut self, exit: ExitInfo) {

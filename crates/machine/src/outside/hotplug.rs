@@ -42,8 +42,13 @@ impl System {
         CpuSet::first_n(self.nr_cpus()).minus(&self.hotplug.inactive)
     }
 
+    /// `scx_hotplug_seq`: how often CPUs have gone or come back.
+    pub fn hotplug_seq(&self) -> u64 {
+        self.hotplug.seq
+    }
+
     /// `cpu_online_mask`.
-    pub(crate) fn online_cpus(&self) -> CpuSet {
+    pub fn online_cpus(&self) -> CpuSet {
         CpuSet::first_n(self.nr_cpus()).minus(&self.hotplug.offline)
     }
 

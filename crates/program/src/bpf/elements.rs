@@ -50,7 +50,7 @@ impl Played {
     fn element(&self, attr: &Attr, c: &Ctx<'_, '_>, access: &[Access]) -> Result<Element, Errno> {
         attr.ends_at(32)?;
         let id = c.caller.object_of(attr.fd(0))?;
-        let map = self.objects.map(id)?;
+        let map = self.map_of_now(id)?;
         access.iter().try_for_each(|access| map.permits(*access))?;
         let (key_at, size) = (attr.u64(8), map.key_size as usize);
         let key = match (size, key_at) {
@@ -60,6 +60,15 @@ impl Played {
             _ => Some(bytes(c.caller, key_at, size)?),
         };
         Ok(Element { map: id, key, value_at: attr.u64(16), flags: attr.u64(24) })
+    }
+
+    /// A map, unless what it held went with the object that the machine had before.
+    fn map_of_now(&self, id: ObjectId) -> Result<&Map, Errno> {
+        let map = self.objects.map(id)?;
+        match self.former.contains(&id) && !map.is_mapped() {
+            true => Err(Errno::ENODEV),
+            false => Ok(map),
+        }
     }
 
     /// Where the machine has a map.

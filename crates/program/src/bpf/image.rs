@@ -97,16 +97,15 @@ impl Played {
             kernel_btf: Arc::clone(&self.btf),
         };
         machine.filled = false;
-        self.in_machine = Some(machine);
+        let before = self.in_machine.replace(machine);
+        self.former.extend(before.into_iter().flat_map(|before| before.maps.into_keys()));
+        self.wanted = None;
         Ok(image)
     }
 
     /// Programs of the object that has the callbacks, in the order in which they were loaded.
     /// Others, as those by which libbpf finds out what the kernel can do, have other types or none.
     fn scheduler_programs(&self) -> Result<Vec<(ObjectId, &Program)>, ImageError> {
-        let is_callback = |program: &Program| {
-            program.kind == prog::STRUCT_OPS && is_scheduler(self.btf.name(program.target))
-        };
         let callbacks: Vec<ObjectId> = match self.table.map(|id| self.objects.map(id)) {
             Some(Ok(map)) => match &map.table {
                 Table::StructOps(Some(table)) => table.programs().collect(),
@@ -116,11 +115,29 @@ impl Played {
         };
         let mut all = self.objects.programs();
         let first = all.find(|(id, program)| {
-            is_callback(program) && (callbacks.is_empty() || callbacks.contains(id))
+            let wanted = self.wanted.is_none() || program.btf == self.wanted;
+            self.is_callback(program)
+                && match callbacks[..] {
+                    [] => wanted,
+                    _ => callbacks.contains(id),
+                }
         });
         let (_, first) = first.ok_or(ImageError::NoScheduler)?;
         let types = first.btf.ok_or(ImageError::NoTypes)?;
         Ok(self.objects.programs().filter(|(_, program)| program.btf == Some(types)).collect())
+    }
+
+    /// Whether it is a callback of sched_ext.
+    fn is_callback(&self, program: &Program) -> bool {
+        program.kind == prog::STRUCT_OPS && is_scheduler(self.btf.name(program.target))
+    }
+
+    /// Whether a program is of an object with a scheduler that is not the machine's.
+    pub(super) fn is_of_another_scheduler(&self, id: ObjectId) -> bool {
+        let Ok(program) = self.objects.program(id) else { return false };
+        let known = self.in_machine.as_ref().is_some_and(|m| m.programs.contains_key(&id));
+        let mut of_it = self.objects.programs().filter(|(_, other)| other.btf == program.btf);
+        !known && program.btf.is_some() && of_it.any(|(_, other)| self.is_callback(other))
     }
 
     /// Tables as they are registered. One that is not yet, because a program is run before, is what

@@ -34,6 +34,12 @@ pub struct Played {
     pub(super) table: Option<ObjectId>,
     /// It is registered.
     pub(super) attached: bool,
+    /// The machine has yet to attach it.
+    pub(super) attaching: bool,
+    /// Types of the object that the next image is of, if no table says which that is.
+    pub(super) wanted: Option<ObjectId>,
+    /// Maps of objects that the machine had before the one that it has.
+    pub(super) former: BTreeSet<ObjectId>,
     pub(super) notes: Vec<String>,
     /// Steps of the set-up, if they are wanted.
     pub(super) recorder: Option<Recorder>,
@@ -89,6 +95,9 @@ impl Played {
             pinned: BTreeMap::new(),
             table: None,
             attached: false,
+            attaching: false,
+            wanted: None,
+            former: BTreeSet::new(),
             notes: Vec::new(),
             recorder: None,
             in_machine: None,
@@ -151,6 +160,16 @@ impl Played {
             cmd::TOKEN_CREATE => Err(Errno::EOPNOTSUPP),
             _ => Err(Errno::EINVAL),
         }
+    }
+
+    /// The machine has attached what was to be attached, or refused it.
+    pub fn settled(&mut self) {
+        self.attaching = false;
+    }
+
+    /// Whether an image was made that the machine has not been filled for.
+    pub fn is_to_fill(&self) -> bool {
+        self.in_machine.as_ref().is_some_and(|machine| !machine.filled)
     }
 
     /// What of the calls so far has no effect in the machine.

@@ -39,6 +39,11 @@ impl Played {
             return Ok(Reply::NeedsMachine);
         }
         let mut context = bytes(c.caller, ctx_in, size_in as usize)?;
+        if self.is_of_another_scheduler(id) && !self.is_attached(c) {
+            self.table = None;
+            self.wanted = self.objects.program(id)?.btf;
+            return Ok(Reply::NeedsMachine);
+        }
         let machine = self.in_machine.as_ref().filter(|machine| machine.filled);
         let function = machine.and_then(|machine| machine.programs.get(&id)).copied();
         let Some(function) = function else {

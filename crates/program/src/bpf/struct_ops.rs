@@ -62,7 +62,7 @@ impl Played {
         // without a link it is registered by its value, so that is asked again once there is a
         // machine
         let registers = map.flags & map_flag::LINK == 0 && is_scheduler(self.table_name(map));
-        let asked_again = registers && self.table == Some(id) && !self.attached;
+        let asked_again = registers && self.table == Some(id) && !self.is_attached(c);
         if matches!(map.table, Table::StructOps(Some(_))) && !asked_again {
             return Err(Errno::EBUSY);
         }
@@ -121,22 +121,35 @@ impl Played {
         }
     }
 
-    /// `bpf_scx_reg()`: the table for the machine, `None` if there is no machine yet.
+    /// `scx_enable_state()`: whether a scheduler is attached. Once there is a machine it knows: one
+    /// that was ejected is gone, however long its link is open.
+    pub(super) fn is_attached(&self, c: &Ctx<'_, '_>) -> bool {
+        match &c.live {
+            Some(live) => self.attaching || live.system.has_scheduler(),
+            None => self.attached,
+        }
+    }
+
+    /// `bpf_scx_reg()`: the table for the machine, `None` if there is no machine yet, or none that
+    /// has this object.
     pub(super) fn register(
         &mut self,
         id: ObjectId,
         c: &Ctx<'_, '_>,
     ) -> Result<Option<StructOps>, Errno> {
-        if self.attached {
+        if self.is_attached(c) {
             return Err(Errno::EBUSY);
         }
         self.table = Some(id);
-        if c.live.is_none() {
+        self.attached = false;
+        let Some(machine) = self.in_machine.as_ref().filter(|_| c.live.is_some()) else {
             return Ok(None);
-        }
-        let machine = self.in_machine.as_ref().ok_or(Errno::EINVAL)?;
-        let table = self.ops(id, machine).ok_or(Errno::EINVAL)?;
-        self.attached = true;
+        };
+        let Some(table) = self.ops(id, machine) else {
+            // an object that was loaded after that of the machine, which takes it instead
+            return Ok(None);
+        };
+        (self.attached, self.attaching) = (true, true);
         Ok(Some(table))
     }
 

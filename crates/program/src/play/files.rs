@@ -50,6 +50,11 @@ pub(super) fn by_path(
         _ => return Ok(Ret::Pass.into()),
     };
     let Some(path) = kept.memory.path(path)? else { return Ok(fail(libc::ENAMETOOLONG)) };
+    if let Some(live) = live {
+        if kept.shown.follow(live.system, &kept.topology, &kept.files).is_err() {
+            kept.unplayed("files of CPUs after one has gone or come back");
+        }
+    }
     let played = match kept.files.place(&path) {
         Place::Run => {
             return Ok(match wants {

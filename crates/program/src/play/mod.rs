@@ -107,7 +107,7 @@ impl Program {
             libc::SYS_getrandom => identity::getrandom(kept, call),
             libc::SYS_sched_yield => Ok(Played::Yield),
             libc::SYS_getcpu => scheduling::getcpu(kept, call, live.as_deref()),
-            libc::SYS_sched_getaffinity => scheduling::getaffinity(kept, call),
+            libc::SYS_sched_getaffinity => scheduling::getaffinity(kept, call, live.as_deref()),
             libc::SYS_sched_setaffinity => scheduling::setaffinity(kept, call, live),
             libc::SYS_sched_setscheduler => Ok(scheduling::setscheduler(kept, call, live)),
             libc::SYS_setpriority => Ok(scheduling::setpriority(kept, call, live)),

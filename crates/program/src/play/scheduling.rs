@@ -28,7 +28,7 @@ fn is_own(kept: &Kept, pid: u64) -> bool {
 }
 
 /// `sched_getaffinity()`: whole words of the CPUs that there can be.
-pub(super) fn getaffinity(kept: &Kept, call: &Call) -> io::Result<Played> {
+pub(super) fn getaffinity(kept: &Kept, call: &Call, live: Option<&Live<'_>>) -> io::Result<Played> {
     let [pid, len, addr, ..] = call.args;
     let cpus = kept.topology.cpus();
     let bytes = u64::from(cpus.div_ceil(64) * 8);
@@ -41,7 +41,9 @@ pub(super) fn getaffinity(kept: &Kept, call: &Call) -> io::Result<Played> {
     let mut set = vec![0_u8; bytes as usize];
     let all = (0..cpus).collect::<Vec<_>>();
     let allowed = if kept.affinity.is_empty() { &all } else { &kept.affinity };
-    allowed.iter().for_each(|cpu| set[*cpu as usize / 8] |= 1 << (cpu % 8));
+    let online = live.map(|live| live.system.online_cpus());
+    let is_there = |cpu: &&u32| online.as_ref().is_none_or(|online| online.contains(**cpu));
+    allowed.iter().filter(is_there).for_each(|cpu| set[*cpu as usize / 8] |= 1 << (cpu % 8));
     kept.memory.write(addr, &set)?;
     Ok(value(bytes as i64))
 }

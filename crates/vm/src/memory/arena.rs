@@ -21,18 +21,31 @@ impl Memory {
     pub fn alloc_arena_at(&mut self, name: &str, region: u32, max_pages: u32) -> Option<u64> {
         const FARTHEST: usize = 1 << 16;
         let id = region as usize;
-        if id == 0 || id > FARTHEST || id < self.regions.len() {
+        if id == 0 || id > FARTHEST {
             return None;
         }
         let unused = self.name_id("no region");
-        while self.regions.len() < id {
+        while self.regions.len() <= id {
             self.regions.push(Region { data: Box::default(), rule: Rule::Plain, name: unused });
+        }
+        if self.regions[id].name != unused {
+            return None;
         }
         let name = self.name_id(name);
         self.arenas.push(Sparse::new(max_pages));
         let rule = Rule::Arena(self.arenas.len() as u32 - 1);
-        self.regions.push(Region { data: Box::default(), rule, name });
+        self.regions[id] = Region { data: Box::default(), rule, name };
         Some(u64::from(region) << 32)
+    }
+
+    /// Ends the life of an arena; another can be in its place.
+    pub(crate) fn free_arena(&mut self, addr: u64) {
+        let unused = self.name_id("no region");
+        let Some(region) = self.regions.get_mut((addr >> 32) as usize) else { return };
+        if let Rule::Arena(index) = region.rule {
+            *region = Region { data: Box::default(), rule: Rule::Plain, name: unused };
+            self.arenas[index as usize] = Sparse::new(0);
+        }
     }
 
     /// Pages of an arena that exist: numbers from the first on.

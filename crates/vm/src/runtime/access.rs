@@ -9,6 +9,15 @@ use crate::maps::{Body, FieldKind, Update, ANY};
 use rota_object::image::{FuncId, MapId};
 
 impl<H: Host> Runtime<H> {
+    /// Frees arrays, global data and arenas: no code of the object runs any more, and nothing refers
+    /// to it. What else it has ends with the memory.
+    pub fn unload(&mut self, host: &mut H) {
+        for base in self.places.values.iter().copied().filter(|base| *base != 0) {
+            host.memory().free_arena(base);
+            host.memory().free(base);
+        }
+    }
+
     /// A map by name.
     pub fn map(&self, name: &str) -> Option<MapId> {
         self.image.maps.iter().position(|map| map.name == name).map(|at| MapId(at as u32))

@@ -43,7 +43,7 @@ pub(crate) fn run(
         None => None,
     };
     let policy = started.as_ref().map_or(&object.policy, |started| &started.policy);
-    let simulation = simulation::of(policy, load, config, matrix.no_autogroup)?;
+    let simulation = simulation::of(policy, load, config, matrix.no_autogroup, started.is_some())?;
     let simulation = simulation.with_setup(&object.setup);
     let (program, report) = started.map(|of| (of.program, of.report)).unzip();
     let mut finished = simulation::run(simulation, program, watchers, clock)

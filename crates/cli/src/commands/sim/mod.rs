@@ -145,7 +145,8 @@ fn simulation(
     if args.partial {
         policy.make_partial()?;
     }
-    let mut simulation = simulation::of(policy, load, config.clone(), args.no_autogroup)?;
+    let mut simulation =
+        simulation::of(policy, load, config.clone(), args.no_autogroup, !args.program.is_empty())?;
     for (cgroup, file) in &args.sub {
         simulation = with_sub(simulation, args, (cgroup, file), policy.kernel(), config)?;
     }

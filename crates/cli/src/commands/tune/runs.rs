@@ -118,7 +118,7 @@ impl<'a> Runs<'a> {
     fn one(&self, policy: &Policy, seed: usize) -> Result<Option<Option<f64>>, Error> {
         let mut config = self.config.clone();
         config.seed = self.args.machine.seed.wrapping_add(seed as u64);
-        let simulation = simulation::of(policy, &self.load, config, false)?;
+        let simulation = simulation::of(policy, &self.load, config, false, false)?;
         let clock = Clock::stopped_by(&self.stop);
         let finished = simulation::run(simulation, None, Watchers::default(), &clock)
             .map_err(|error| simulation::refused(&error, &self.load))?;

@@ -42,7 +42,7 @@ impl Played {
     fn batch(&self, attr: &Attr, c: &Ctx<'_, '_>, access: Access) -> Result<Batch, Errno> {
         attr.ends_at(END)?;
         let id = c.caller.object_of(attr.fd(MAP))?;
-        let map = self.objects.map(id)?;
+        let map = self.map_of_now(id)?;
         map.permits(access)?;
         let batched = matches!(
             map.kind,
