@@ -31,12 +31,23 @@ struct Ran {
 }
 
 fn run(program: &Path, arguments: &[&str], load: &Path, machine: (&str, &str)) -> Result<Ran> {
+    run_with(&["--duration", "2s"], program, arguments, load, machine)
+}
+
+fn run_with(
+    options: &[&str],
+    program: &Path,
+    arguments: &[&str],
+    load: &Path,
+    machine: (&str, &str),
+) -> Result<Ran> {
     let folder = tempfile::tempdir()?;
     let (trace, log) = (folder.path().join("trace.csv"), folder.path().join("log"));
     let path = |path: &Path| path.to_str().context("text").map(str::to_owned);
     let (trace_text, log_text) = (path(&trace)?, path(&log)?);
     let (load, program) = (path(load)?, path(program)?);
-    let mut words = vec!["sim", &load, "--duration", "2s", "--json", "--cpus", machine.0];
+    let mut words = vec!["sim", &load, "--json", "--cpus", machine.0];
+    words.extend(options);
     words.extend(["--topology", machine.1, "--trace", &trace_text, "--program-log", &log_text]);
     words.extend(["--", &program]);
     words.extend(arguments);
@@ -119,6 +130,65 @@ fn counters_of_the_kernel_half_reach_the_program_each_second() {
     let counts: Vec<u64> = ran.log.lines().filter_map(global).collect();
     assert_eq!(counts.len(), 2, "at the start and after a second: {}", ran.log);
     assert!(counts[0] < counts[1], "{counts:?}");
+}
+
+/// A CPU goes after 1.3 s and is back after 2.7 s.
+const PLUGGED: &str = r#"{
+    "tasks": {"busy": {"instance": 5, "loop": -1, "run": 3000, "sleep": 4000}},
+    "events": [
+        {"at": "1.3s", "cpu": 3, "online": false},
+        {"at": "2.7s", "cpu": 3, "online": true}
+    ]
+}"#;
+
+/// The program is loaded and attached again after both, and sees the CPUs that there are.
+fn check_restarts(program: &Path) -> Ran {
+    let load = load_file(PLUGGED);
+    let options = ["--duration", "4s"];
+    let run = || run_with(&options, program, &[], load.path(), ("4", "smt=1")).unwrap();
+    let (first, second) = (run(), run());
+    assert!(first == second, "two runs differ");
+    // SCX_ECODE_RSN_HOTPLUG and SCX_ECODE_ACT_RESTART of the kernel's user_exit_info, twice; then
+    // the end of the run
+    let exits = first.json["exits"].as_array().unwrap();
+    let codes: Vec<_> = exits.iter().map(|gone| gone["code"].as_u64().unwrap()).collect();
+    assert_eq!(codes, [1 << 32 | 1 << 48, 1 << 32 | 1 << 48, 0], "{}", first.log);
+    let times: Vec<_> = exits.iter().map(|gone| gone["at_ns"].as_u64().unwrap()).collect();
+    assert_eq!(times, [1_300_000_000, 2_700_000_000, 4_000_000_000]);
+    first
+}
+
+#[test]
+fn programs_load_their_schedulers_again_when_a_cpu_goes_or_comes_back() {
+    for name in ["scx_simple", "scx_qmap"] {
+        let ran = check_restarts(&programs().join(name));
+        for what in ["offline", "online"] {
+            let told = format!("cpu 3 going {what}, exiting scheduler");
+            assert!(ran.log.contains(&told), "{name}: {}", ran.log);
+        }
+    }
+}
+
+#[test]
+fn one_program_follows_another_at_a_time() {
+    let qmap = programs().join("scx_qmap");
+    let then = format!("1.5s {} -s 10000", qmap.display());
+    let options = ["--duration", "4s", "--then", &then];
+    let (program, load) = (programs().join("scx_simple"), root().join("workloads/desktop.json"));
+    let run = || run_with(&options, &program, &[], &load, MACHINES[1]).unwrap();
+    let (first, second) = (run(), run());
+    assert!(first == second, "two runs differ");
+
+    // it handles SIGINT, and detaches; scx_qmap prints each second from then on
+    let ended = first.json.pointer("/program/ends/0").unwrap();
+    assert_eq!(ended["status"], 0);
+    let at_ns = ended["at_ns"].as_u64().unwrap();
+    assert!((1_500_000_000..1_600_000_000).contains(&at_ns), "{at_ns}");
+    assert_eq!(first.json.pointer("/program/then/0/name").unwrap(), "scx_qmap");
+    let (before, after) = first.log.split_once("EXIT: unregistered from user space").unwrap();
+    assert!(before.contains("local=") && !before.contains("enq="), "{}", first.log);
+    assert_eq!(after.matches("stats  : enq=").count(), 3, "{}", first.log);
+    assert_eq!(first.json["exits"].as_array().unwrap().len(), 2);
 }
 
 /// What a program sets up, as a file, and the run of that: its trace.
@@ -222,6 +292,16 @@ fn scx_layered_grows_a_layer_and_keeps_it_apart() {
     assert!((1_900_000_000..=2_100_000_000).contains(&needs), "{needs}");
     let shared: Vec<_> = editor.keys().filter(|cpu| batch.contains_key(cpu)).collect();
     assert!(shared.is_empty(), "{editor:?} {batch:?}");
+}
+
+#[test]
+#[ignore = "builds programs for a quarter of an hour: make schedulers-test"]
+fn crates_programs_load_their_schedulers_again_when_a_cpu_goes_or_comes_back() {
+    check_restarts(&crate_program("scx_bpfland"));
+    let ran = check_restarts(&crate_program("scx_rusty"));
+    // its domain of four CPUs has three while one is gone
+    let domains = ran.log.lines().filter_map(|line| line.split("DOM[00] mask=").nth(1));
+    assert_eq!(domains.map(str::trim).collect::<Vec<_>>(), ["f", "7", "f"], "{}", ran.log);
 }
 
 #[test]

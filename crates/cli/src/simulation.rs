@@ -66,18 +66,17 @@ pub(crate) fn config(args: &MachineArgs, cpus: u32, load: &Load) -> Result<Confi
 }
 
 /// A run of a policy, with a fair class if the workload or the policy needs one; with
-/// `--no-autogroup`, that has no autogroups. A program, which can load its scheduler again after
-/// CPUs came or went, needs one where they do.
+/// `--no-autogroup`, that has no autogroups. Programs that load schedulers while the machine runs
+/// need one (`reloads`).
 pub(crate) fn of(
     policy: &Policy,
     load: &Load,
     config: Config,
     no_autogroup: bool,
-    has_program: bool,
+    reloads: bool,
 ) -> Result<Simulation, Error> {
     let simulation = Simulation::new(policy, &load.workload, config);
-    let restarts = has_program && load.workload.plugs();
-    match load.workload.loads().is_some() || policy.is_partial() || restarts {
+    match load.workload.loads().is_some() || policy.is_partial() || reloads {
         true => with_fair(simulation, policy.kernel(), no_autogroup),
         false => Ok(simulation),
     }

@@ -49,15 +49,42 @@ pub struct Launch {
     pub timeout: Duration,
 }
 
+impl Launch {
+    /// The program as it was asked for.
+    fn name(&self) -> String {
+        self.command.first().map_or(String::new(), |word| word.to_string_lossy().into_owned())
+    }
+}
+
 impl Program {
     /// Starts it: it is there, and has done nothing yet that the machine could see. It may write in
     /// a folder of its own only, which is removed when it ends and which `HOME` and `TMPDIR` name,
     /// and has no network.
     pub fn start(launch: Launch) -> Result<Self, ProgramError> {
-        let Launch { command, topology, kernel, call_ns, seed, log, timeout } = launch;
+        let log = Log::create(launch.log.as_deref()).map_err(|why| ProgramError::Io {
+            program: launch.name(),
+            doing: "making its log",
+            why,
+        })?;
+        Self::start_with(launch, Report::default(), log)
+    }
+
+    /// One that follows another, and prints to the same file.
+    pub(crate) fn start_after(
+        launch: Launch,
+        report: Report,
+        log: &Log,
+    ) -> Result<Self, ProgramError> {
+        let (program, doing) = (launch.name(), "making its log");
+        let log = log.share().map_err(|why| ProgramError::Io { program, doing, why })?;
+        Self::start_with(launch, report, log)
+    }
+
+    fn start_with(launch: Launch, report: Report, log: Log) -> Result<Self, ProgramError> {
+        let name = launch.name();
+        let Launch { command, topology, kernel, call_ns, seed, log: _, timeout } = launch;
         let mut words = command.iter();
         let program = words.next().cloned().unwrap_or_default();
-        let name = program.to_string_lossy().into_owned();
         let io = |doing: &'static str| {
             let program = name.clone();
             move |why: io::Error| ProgramError::Io { program, doing, why }
@@ -77,7 +104,6 @@ impl Program {
         all.extend(sched_ext.map(|(path, text)| (path, text.into_bytes())));
         all.push(("/sys/kernel/btf/vmlinux".into(), played.btf_file().to_vec()));
         let files = Files::write(&tree, &all).map_err(io("making its files"))?;
-        let log = Log::create(log.as_deref()).map_err(io("making its log"))?;
         let confinement = confinement(&name, &home)?;
         let mut command = Command::new(&program);
         command.args(words).env_clear().stdin(Stdio::null());
@@ -93,7 +119,6 @@ impl Program {
         let pidfd = raw
             .map_err(io::Error::from)
             .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).map_err(io::Error::from));
-        let report = Report::default();
         let kept = Kept {
             pid,
             pidfd: pidfd.map_err(io("watching it"))?,

@@ -27,6 +27,11 @@ impl Log {
         Ok(Self { file })
     }
 
+    /// The same file, for another program.
+    pub(crate) fn share(&self) -> io::Result<Self> {
+        Ok(Self { file: self.file.try_clone()? })
+    }
+
     /// For its output and its errors, which share a position in the file.
     pub(crate) fn output(&self) -> io::Result<Stdio> {
         Ok(self.file.try_clone()?.into())

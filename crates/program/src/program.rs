@@ -24,6 +24,7 @@ use rota_machine::user_half::Live;
 use rota_object::image::{Image, StructOps};
 use rota_object::set_up::SetUpStep;
 use rota_vm::host::Host as _;
+use rustix::process::{kill_process, Pid, Signal};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
@@ -113,6 +114,8 @@ pub struct Program {
     pub(crate) set_up: Vec<SetUpStep>,
     /// Another object that it has loaded, until the machine has it.
     pub(crate) image: Option<Image>,
+    /// A signal waits for its first thread, which was not asleep when it came.
+    interrupted: bool,
     /// Holds its files and its folder.
     _folder: TempDir,
 }
@@ -172,6 +175,7 @@ impl Program {
             table: None,
             set_up: Vec::new(),
             image: None,
+            interrupted: false,
             _folder: folder,
         };
         match first {
@@ -209,6 +213,23 @@ impl Program {
     /// What becomes of it, also when others have it.
     pub fn report(&self) -> Report {
         self.report.clone()
+    }
+
+    pub(crate) fn share_log(&self) -> Result<Log, ProgramError> {
+        self.log.share().map_err(self.io("sharing its log"))
+    }
+
+    /// `SIGINT` from outside. The kernel delivers it once a call of the first thread is answered; one
+    /// that waits returns for that (`EINTR`).
+    pub(crate) fn interrupt(&mut self) {
+        let pid = Pid::from_raw(self.kept.pid as i32);
+        // It may have ended.
+        let sent = pid.map(|pid| kill_process(pid, Signal::INT));
+        let Some((thread, Ok(()))) = self.threads.find(self.kept.pid).zip(sent) else { return };
+        match self.threads.get(thread).state {
+            State::Asleep(..) => self.threads.wake(thread, Ret::Errno(libc::EINTR)),
+            _ => self.interrupted = true,
+        }
     }
 
     /// It waits before the machine runs.
@@ -260,6 +281,9 @@ impl Program {
             State::Returns(call, ret) => (call, ret),
             State::Called(call) => match self.play(&call, live) {
                 Played::Return(ret) => (call, ret),
+                Played::Sleep(_) if self.interrupted && call.tid == self.kept.pid => {
+                    (call, Ret::Errno(libc::EINTR))
+                }
                 Played::Sleep(sleep) => {
                     self.threads.sleep(call, sleep);
                     return Ok(Turn::Again);
@@ -320,6 +344,7 @@ impl Program {
     /// A thread whose call is answered executes its code up to the next one.
     fn go_on(&mut self, thread: usize) -> Result<Turn, ProgramError> {
         self.threads.set(thread, State::Runs);
+        self.interrupted &= self.threads.get(thread).tid != self.kept.pid;
         self.wait_for(Some(thread))?;
         Ok(match self.ended {
             Some(status) => Turn::Ended(status),

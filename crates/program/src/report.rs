@@ -15,6 +15,7 @@ struct Inner {
     failed: Option<ProgramError>,
     unplayed: Vec<String>,
     calls: u64,
+    ends: Vec<(u64, i32)>,
 }
 
 impl Report {
@@ -35,6 +36,20 @@ impl Report {
     /// System calls that were played since its scheduler was attached.
     pub fn calls(&self) -> u64 {
         self.with(|inner| inner.calls)
+    }
+
+    /// When programs before the last one ended, in nanoseconds from the start of the run, and with
+    /// which exit status.
+    pub fn ends(&self) -> Vec<(u64, i32)> {
+        self.with(|inner| inner.ends.clone())
+    }
+
+    pub(crate) fn end(&self, at_ns: u64, status: i32) {
+        self.with(|inner| inner.ends.push((at_ns, status)));
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        self.with(|inner| inner.failed.is_some())
     }
 
     pub(crate) fn fail(&self, error: ProgramError) {

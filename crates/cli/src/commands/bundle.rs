@@ -64,7 +64,8 @@ pub(crate) fn run(args: &BundleArgs) -> Result<Status, Error> {
         None => Topology::flat(args.cpus)?,
     };
     let chosen = Installed::find(&args.program, &args.of_program)?;
-    let Started { policy, program, report } = chosen.start(&topology, &kernel, args.seed, None)?;
+    let Started { policy, program, report } =
+        chosen.start(&topology, &kernel, args.seed, None, &[])?;
     let mut config = Config::new(topology, DURATION_NS);
     (config.hz, config.seed) = (args.hz, args.seed);
     let nobody = rota_workload::parse("nobody", NOBODY).map_err(Error::input)?;

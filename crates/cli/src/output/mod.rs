@@ -82,6 +82,21 @@ pub(crate) struct Program {
     pub(crate) sha256: String,
     /// CPU time of each of its system calls.
     pub(crate) cost_ns: u64,
+    /// Those that followed it.
+    pub(crate) then: Vec<Following>,
+    /// When those before the last one ended, and with which status.
+    pub(crate) ends: Vec<(u64, i32)>,
     /// What it asked for and did not get.
     pub(crate) unplayed: Vec<String>,
+}
+
+/// A program that followed another.
+#[derive(Debug, serde::Serialize)]
+pub(crate) struct Following {
+    /// When it was to do so.
+    pub(crate) at_ns: u64,
+    pub(crate) name: String,
+    pub(crate) path: String,
+    pub(crate) arguments: Vec<String>,
+    pub(crate) sha256: String,
 }

@@ -2,7 +2,7 @@
 //! The scheduler's own program: what it took of the machine, and how it ended.
 
 use super::units::time;
-use super::Run;
+use super::{Following, Run};
 use rota_machine::run::ProgramExit;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -21,6 +21,10 @@ pub(crate) struct ProgramJson<'a> {
     cpu_ns: u64,
     turns: u64,
     exit: Option<EndJson>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    then: &'a [Following],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ends: Vec<EndJson>,
     unplayed: &'a [String],
 }
 
@@ -44,6 +48,12 @@ impl<'a> ProgramJson<'a> {
             cpu_ns,
             turns,
             exit: exit.map(|end| EndJson { at_ns: end.at_ns, status: end.status }),
+            then: &program.then,
+            ends: program
+                .ends
+                .iter()
+                .map(|(at_ns, status)| EndJson { at_ns: *at_ns, status: *status })
+                .collect(),
             unplayed: &program.unplayed,
         })
     }
@@ -59,6 +69,10 @@ pub(crate) fn print(out: &mut dyn Write, run: &Run<'_>) -> io::Result<()> {
     let Some(program) = run.program else { return Ok(()) };
     let (cpu_ns, turns) = took(run);
     let name = &program.name;
+    for ((at_ns, status), next) in program.ends.iter().zip(&program.then) {
+        let at = time(*at_ns);
+        writeln!(out, "program ended with status {status} at {at}; then came {}", next.name)?;
+    }
     let s = if turns == 1 { "" } else { "s" };
     write!(out, "program {name}: {} of CPU time, {turns} turn{s}", time(cpu_ns))?;
     let run_ns = run.finished.outcome.end_ns;

@@ -7,10 +7,11 @@ pub(crate) use find::is_meant;
 
 use crate::error::Error;
 use crate::load::hex;
-use crate::options::ProgramArgs;
+use crate::options::{duration, ProgramArgs};
 use rota_machine::kernel::Kernel;
 use rota_machine::topology::Topology;
-use rota_program::{Launch, Program, ProgramError, Report};
+use rota_machine::user_half::UserHalf;
+use rota_program::{Launch, Program, ProgramError, Relay, Report, Switch};
 use rota_sim::{Policy, UserProgram};
 use sha2::{Digest, Sha256};
 use std::ffi::OsString;
@@ -33,6 +34,27 @@ pub(crate) struct Installed {
     command: Vec<OsString>,
     pub(crate) cost_ns: u64,
     timeout: Duration,
+}
+
+/// A program that takes the place of another.
+#[derive(Clone, Debug)]
+pub(crate) struct Then {
+    /// When the one before is to end.
+    pub(crate) at_ns: u64,
+    pub(crate) program: Installed,
+}
+
+impl Then {
+    /// Of `TIME PROGRAM ARGUMENTS…`.
+    pub(crate) fn parse(text: &str, args: &ProgramArgs) -> Result<Self, Error> {
+        let refused = |why: &str| Error::input(format!("--then {text:?}: {why}"));
+        let (time, program) = text
+            .trim()
+            .split_once(char::is_whitespace)
+            .ok_or_else(|| refused("expected a time and a program, as '5s scx_simple -f'"))?;
+        let at_ns = duration(time).map_err(|why| refused(&why))?;
+        Ok(Self { at_ns, program: Installed::parse(program, args)? })
+    }
 }
 
 /// A program that has set its scheduler up, and waits for the machine to attach it to.
@@ -79,27 +101,37 @@ impl Installed {
         words.collect::<Vec<_>>().join(" ")
     }
 
-    /// Starts it, and lets it set up its scheduler. What it prints goes to `log`.
+    /// Starts it, and lets it set up its scheduler. What it prints goes to `log`. Others follow it
+    /// at their times.
     pub(crate) fn start(
         &self,
         topology: &Topology,
         kernel: &Kernel,
         seed: u64,
         log: Option<&Path>,
+        then: &[Then],
     ) -> Result<Started, Error> {
-        let mut program = Program::start(Launch {
-            command: self.command.clone(),
+        let launch = |installed: &Self| Launch {
+            command: installed.command.clone(),
             topology: topology.clone(),
             kernel: kernel.clone(),
-            call_ns: self.cost_ns,
+            call_ns: installed.cost_ns,
             seed,
             log: log.map(Path::to_path_buf),
-            timeout: self.timeout,
-        })?;
+            timeout: installed.timeout,
+        };
+        let mut program = Program::start(launch(self))?;
         let policy = Policy::of_image(Program::set_up(&mut program)?, kernel);
         let report = program.report();
-        let program = UserProgram { name: self.name.clone(), half: Box::new(program) };
-        Ok(Started { policy, program, report })
+        let half: Box<dyn UserHalf> = match then {
+            [] => Box::new(program),
+            _ => {
+                let switch =
+                    |then: &Then| Switch { at_ns: then.at_ns, launch: launch(&then.program) };
+                Box::new(Relay::new(program, then.iter().map(switch).collect())?)
+            }
+        };
+        Ok(Started { policy, program: UserProgram { name: self.name.clone(), half }, report })
     }
 }
 

@@ -3,13 +3,15 @@
 
 use crate::common::{compiled, scheduler};
 use rota_machine::config::{Config, Costs};
+use rota_machine::consts::BOOT_NS;
 use rota_machine::exit::ExitKind;
 use rota_machine::kernel::Kernel;
+use rota_machine::ops::Ops as _;
 use rota_machine::run::ProgramExit;
 use rota_machine::system::System;
 use rota_machine::topology::Topology;
 use rota_machine::user_half::{Live, Step, UserHalf, PROGRAM_PID};
-use rota_object::image::StructOps;
+use rota_object::image::{Image, StructOps};
 use rota_sim::{Measured, Policy, SimError, Simulation, UserProgram, Watchers};
 use rota_trace::{CsvSink, Event, EventKind, OffCpu, Sink};
 use rota_vm::host::Host;
@@ -168,6 +170,93 @@ fn with_a_fair_class_the_machine_goes_on_without_them() {
     // three times 20 us, and all else is the hog's
     let cpu_ns: Vec<u64> = measured.numbers.tasks.iter().map(|task| task.cpu_ns).collect();
     assert_eq!(cpu_ns, [3 * 20_000, 100 * MS - 3 * 20_000]);
+}
+
+/// A program that goes through steps, and knows whether a scheduler is attached before each.
+struct Switching {
+    steps: std::vec::IntoIter<Step>,
+    next: Policy,
+    attached: Rc<RefCell<Vec<bool>>>,
+}
+
+impl UserHalf for Switching {
+    fn attach(&mut self, live: Live<'_>) -> Result<StructOps, String> {
+        let tables = &live.rt.image().struct_ops;
+        tables.first().cloned().ok_or_else(|| "there is no table".into())
+    }
+
+    fn go_on(&mut self, live: Live<'_>) -> Step {
+        self.attached.borrow_mut().push(live.system.has_scheduler());
+        self.steps.next().expect("no more is asked for")
+    }
+
+    fn image(&mut self) -> Option<Image> {
+        Some((**self.next.image()).clone())
+    }
+
+    fn table(&mut self) -> Option<StructOps> {
+        self.next.image().struct_ops.first().cloned()
+    }
+}
+
+fn switching(steps: Vec<Step>) -> (UserProgram, Rc<RefCell<Vec<bool>>>) {
+    let attached = Rc::new(RefCell::new(Vec::new()));
+    let (steps, next) = (steps.into_iter(), shipped("fifo"));
+    let half = Switching { steps, next, attached: Rc::clone(&attached) };
+    (UserProgram { name: "scx_switching".into(), half: Box::new(half) }, attached)
+}
+
+#[test]
+fn a_program_detaches_its_scheduler_and_attaches_another() {
+    let (program, attached) = switching(vec![
+        Step::Run { ns: 1000 },
+        Step::Detach,
+        Step::SleepUntil { at_ns: BOOT_NS + 50 * MS },
+        Step::Load,
+        Step::Attach,
+        Step::Sleep,
+    ]);
+    let simulation = simulation(&shipped("wfq"), HOG, config(100)).with_fair(&shipped("eevdf"));
+    let mut loaded = simulation.load_by(program).expect("loads");
+    let mut seen = Seen::default();
+    let outcome = loaded.run(&mut seen).expect("a run");
+
+    assert_eq!(*attached.borrow(), [true, true, false, false, false, true]);
+    let exits: Vec<_> = outcome.exits.iter().map(|gone| (gone.at_ns, gone.exit.kind)).collect();
+    // at its first turn; the second one stays to the end
+    assert_eq!((exits[0].1, exits[1]), (ExitKind::Unreg, (100 * MS, ExitKind::Unreg)));
+    assert!(exits[0].0 < 50 * MS && exits.len() == 2, "{exits:?}");
+    assert_eq!(loaded.ops.params().name, "fifo");
+    assert_eq!(loaded.ops.table().map(|table| table.name.as_str()), Some("fifo_ops"));
+    // the hog is of the fair class between them
+    let hog = 1001;
+    let classes = seen.0.iter().filter_map(|event| match event.kind {
+        EventKind::SchedClass { pid, class } if pid == hog => Some((event.time_ns, class)),
+        _ => None,
+    });
+    let classes: Vec<_> = classes.collect();
+    let after = |ns: u64| classes.iter().filter(|(at_ns, _)| *at_ns >= ns).count();
+    assert_eq!((after(exits[0].0), after(50 * MS)), (2, 1), "{classes:?}");
+}
+
+#[test]
+fn without_a_fair_class_a_program_that_detaches_ends_the_run_and_then_itself() {
+    let (program, attached) =
+        switching(vec![Step::Run { ns: 1000 }, Step::Detach, Step::Exit { status: 5 }]);
+    let (measured, _) = measure(simulation(&shipped("wfq"), HOG, config(100)), program);
+    let outcome = &measured.outcome;
+
+    assert_eq!(*attached.borrow(), [true, true, false]);
+    assert!(outcome.end_ns < 100 * MS);
+    assert_eq!(outcome.program, Some(ProgramExit { at_ns: outcome.end_ns, status: 5 }));
+    assert_eq!(outcome.exit.kind, ExitKind::Unreg);
+}
+
+#[test]
+fn after_a_run_no_object_is_loaded() {
+    let (program, _) = switching(vec![Step::Detach, Step::Load]);
+    let (measured, _) = measure(simulation(&shipped("wfq"), HOG, config(100)), program);
+    assert_eq!(measured.outcome.program, None, "it is ended");
 }
 
 #[test]

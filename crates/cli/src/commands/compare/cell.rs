@@ -38,12 +38,18 @@ pub(crate) fn run(
     let started = match &object.program {
         Some(chosen) => {
             let kernel = object.policy.kernel();
-            Some(chosen.start(&config.topology, kernel, config.seed, None)?)
+            Some(chosen.start(&config.topology, kernel, config.seed, None, &[])?)
         }
         None => None,
     };
     let policy = started.as_ref().map_or(&object.policy, |started| &started.policy);
-    let simulation = simulation::of(policy, load, config, matrix.no_autogroup, started.is_some())?;
+    let simulation = simulation::of(
+        policy,
+        load,
+        config,
+        matrix.no_autogroup,
+        started.is_some() && load.workload.plugs(),
+    )?;
     let simulation = simulation.with_setup(&object.setup);
     let (program, report) = started.map(|of| (of.program, of.report)).unzip();
     let mut finished = simulation::run(simulation, program, watchers, clock)

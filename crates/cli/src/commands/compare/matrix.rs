@@ -217,7 +217,7 @@ fn prepare_all(
         let found = match found {
             Source::Object(found) => found,
             Source::Program(chosen) => {
-                let started = chosen.start(topology, kernel, args.machine.seed, None)?;
+                let started = chosen.start(topology, kernel, args.machine.seed, None, &[])?;
                 let (policy, program) = (started.policy, Some(chosen.clone()));
                 objects.push(Prepared { policy, setup: Setup::default(), program });
                 continue;

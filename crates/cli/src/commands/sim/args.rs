@@ -101,6 +101,11 @@ pub(crate) struct SimArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Program")]
     pub(crate) program_log: Option<PathBuf>,
 
+    /// Switch to another program at a time: the one before is sent SIGINT, and when it has ended
+    /// this one is started (repeatable). Between them Linux's fair class schedules
+    #[arg(long, value_name = "TIME PROGRAM", help_heading = "Program")]
+    pub(crate) then: Vec<String>,
+
     #[command(flatten)]
     pub(crate) of_program: ProgramArgs,
 

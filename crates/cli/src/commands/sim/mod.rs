@@ -145,8 +145,9 @@ fn simulation(
     if args.partial {
         policy.make_partial()?;
     }
-    let mut simulation =
-        simulation::of(policy, load, config.clone(), args.no_autogroup, !args.program.is_empty())?;
+    // a program loads its scheduler again when CPUs come or go, if that asks for it
+    let reloads = !args.program.is_empty() && (load.workload.plugs() || !args.then.is_empty());
+    let mut simulation = simulation::of(policy, load, config.clone(), args.no_autogroup, reloads)?;
     for (cgroup, file) in &args.sub {
         simulation = with_sub(simulation, args, (cgroup, file), policy.kernel(), config)?;
     }

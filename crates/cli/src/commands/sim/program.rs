@@ -5,8 +5,8 @@ use super::args::SimArgs;
 use crate::error::Error;
 use crate::object;
 use crate::output::units::time;
-use crate::output::Program;
-use crate::program::{Installed, Started};
+use crate::output::{Following, Program};
+use crate::program::{Installed, Started, Then};
 use rota_machine::config::Config;
 use rota_machine::kernel::Kernel;
 use rota_program::Report;
@@ -21,7 +21,8 @@ const LINES: usize = 10;
 pub(super) fn check(args: &SimArgs) -> Result<(), Error> {
     if args.program.is_empty() {
         let log = args.program_log.as_ref().map(|_| "--program-log");
-        let given = log.or(args.of_program.given());
+        let then = args.then.first().map(|_| "--then");
+        let given = log.or(then).or(args.of_program.given());
         return given.map_or(Ok(()), |option| Err(without_program(option)));
     }
     if args.object.kernel == object::EVERY_KERNEL && args.object.btf.is_none() {
@@ -51,6 +52,7 @@ fn without_program(option: &str) -> Error {
 pub(super) struct WithProgram {
     chosen: Installed,
     program: UserProgram,
+    then: Vec<Then>,
     report: Report,
     log: Log,
 }
@@ -58,6 +60,7 @@ pub(super) struct WithProgram {
 /// What is left of it while its run goes on.
 pub(super) struct Running {
     chosen: Installed,
+    then: Vec<Then>,
     report: Report,
     log: Log,
 }
@@ -81,6 +84,7 @@ pub(super) fn start(
     config: &Config,
     kernel: &Kernel,
 ) -> Result<(Policy, WithProgram), Error> {
+    let then = then(args, config.duration_ns)?;
     let log = match &args.program_log {
         Some(_) => Log::Named,
         None => {
@@ -93,16 +97,44 @@ pub(super) fn start(
         Log::Named => args.program_log.clone(),
         Log::Temporary(path) => Some(path.to_path_buf()),
     };
-    let started = chosen.start(&config.topology, kernel, config.seed, path.as_deref())?;
+    let started = chosen.start(&config.topology, kernel, config.seed, path.as_deref(), &then)?;
     let Started { policy, program, report } = started;
-    Ok((policy, WithProgram { chosen, program, report, log }))
+    Ok((policy, WithProgram { chosen, program, then, report, log }))
+}
+
+/// The programs that follow: each after the one before, and before the end.
+fn then(args: &SimArgs, duration_ns: u64) -> Result<Vec<Then>, Error> {
+    let mut all: Vec<Then> = Vec::new();
+    for text in &args.then {
+        let then = Then::parse(text, &args.of_program)?;
+        let after_ns = all.last().map_or(0, |last| last.at_ns);
+        if !(after_ns..duration_ns).contains(&then.at_ns) {
+            return Err(Error::input(format!(
+                "--then {text:?}: expected times in their order, and less than the run's {}",
+                time(duration_ns)
+            )));
+        }
+        all.push(then);
+    }
+    Ok(all)
+}
+
+fn following(then: &Then) -> Following {
+    let Installed { name, path, sha256, .. } = &then.program;
+    Following {
+        at_ns: then.at_ns,
+        name: name.clone(),
+        path: path.display().to_string(),
+        arguments: then.program.arguments().collect(),
+        sha256: sha256.clone(),
+    }
 }
 
 impl WithProgram {
     /// The part that runs, and the rest.
     pub(super) fn split(self) -> (UserProgram, Running) {
-        let Self { chosen, program, report, log } = self;
-        (program, Running { chosen, report, log })
+        let Self { chosen, program, then, report, log } = self;
+        (program, Running { chosen, then, report, log })
     }
 }
 
@@ -118,16 +150,22 @@ impl Running {
             arguments: self.chosen.arguments().collect(),
             sha256: sha256.clone(),
             cost_ns: *cost_ns,
+            then: self.then.iter().map(following).collect(),
+            ends: self.report.ends(),
             unplayed: self.report.unplayed(),
         };
         Ended { told, failure }
     }
 
-    /// It ended with an error of its own accord.
+    /// One ended with an error of its own accord.
     fn failure(&self, finished: &Measured) -> Option<Error> {
-        let end = finished.outcome.program.filter(|end| end.status != 0)?;
-        let (name, at) = (&self.chosen.name, time(end.at_ns));
-        let text = format!("{name} ended with status {} at {at}", end.status);
+        let ends = self.report.ends();
+        let last = finished.outcome.program.map(|end| (end.at_ns, end.status));
+        let names = std::iter::once(&self.chosen.name);
+        let names = names.chain(self.then.iter().map(|then| &then.program.name));
+        let mut all = names.zip(ends.into_iter().chain(last));
+        let (name, (at_ns, status)) = all.find(|(_, (_, status))| *status != 0)?;
+        let text = format!("{name} ended with status {status} at {}", time(at_ns));
         let printed = match &self.log {
             Log::Named => String::new(),
             Log::Temporary(path) => std::fs::read(path).map_or(String::new(), |bytes| {
