@@ -3,13 +3,13 @@
 //!
 //! Kept are the events of the workload's tasks, from their common start to the end. When something
 //! else (a kernel thread, the loader of the policy) ran on a CPU becomes a list of interruptions,
-//! which are given to the simulated machine.
+//! which are given to the simulated machine; but a scheduler's own program has its part in that, too.
 
 use crate::crossing;
 use crate::played::{Played, PlayedTask};
 use rota_trace::{Event, EventKind, OffCpu, Sink};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A time at which a CPU ran something else than the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,16 +46,25 @@ pub struct Filtered {
     pub start_ns: u64,
     /// How long a wakeup takes to another CPU that is idle, on average, if there were any.
     pub crossing_ns: Option<u64>,
+    /// CPU time of the scheduler's own program.
+    pub program_ns: u64,
 }
 
 impl Filtered {
-    /// `origin_ns` is what the times of the events count from, on the player's clock.
-    pub fn new(played: &Played, origin_ns: u64, events: &[Event]) -> Filtered {
+    /// `origin_ns` is what the times of the events count from, on the player's clock. The threads of
+    /// `program` are those of a scheduler's own program: they are nobody's interruption.
+    pub fn new(
+        played: &Played,
+        origin_ns: u64,
+        events: &[Event],
+        program: &BTreeSet<u32>,
+    ) -> Filtered {
         let names: HashMap<u32, &PlayedTask> =
             played.tasks.iter().map(|task| (task.tid, task)).collect();
         let mut filtered = Filtered::default();
         filtered.introduce(played, origin_ns, events);
-        filtered.interruptions = others(played, origin_ns, events, &names);
+        filtered.interruptions = others(played, origin_ns, events, &names, program);
+        filtered.program_ns = time_of(program, played, origin_ns, events);
         filtered.tick_ns = length_of_tick(played, origin_ns, events);
         filtered.crossing_ns = crossing::mean_ns(events, |pid| names.contains_key(&pid));
         filtered.start_ns = first_run(played, origin_ns, events, &names);
@@ -108,6 +117,7 @@ fn others(
     origin_ns: u64,
     events: &[Event],
     names: &HashMap<u32, &PlayedTask>,
+    program: &BTreeSet<u32>,
 ) -> Vec<Interruption> {
     let mut cpus: BTreeMap<u32, Others> = BTreeMap::new();
     for event in events {
@@ -116,7 +126,7 @@ fn others(
         let at_ns = at_ns.min(played.duration_ns);
         let others = cpus.entry(cpu).or_default();
         match event.kind {
-            EventKind::SwitchIn { pid } if names.contains_key(&pid) => {
+            EventKind::SwitchIn { pid } if names.contains_key(&pid) || program.contains(&pid) => {
                 others.end(at_ns);
                 others.decided_ns = at_ns;
             }
@@ -137,6 +147,26 @@ fn others(
         all.extend(times.map(|(at_ns, for_ns)| Interruption { cpu, at_ns, for_ns }));
     }
     all
+}
+
+/// How long these threads ran, from the start to the end.
+fn time_of(threads: &BTreeSet<u32>, played: &Played, origin_ns: u64, events: &[Event]) -> u64 {
+    let mut since: BTreeMap<u32, u64> = BTreeMap::new();
+    let mut total_ns = 0;
+    let end_ns = played.start_ns + played.duration_ns;
+    for event in events {
+        let at_ns = (event.time_ns + origin_ns).clamp(played.start_ns, end_ns);
+        match event.kind {
+            EventKind::SwitchIn { pid } if threads.contains(&pid) => {
+                since.insert(pid, at_ns);
+            }
+            EventKind::SwitchOut { pid, .. } => {
+                total_ns += since.remove(&pid).map_or(0, |since_ns| at_ns - since_ns);
+            }
+            _ => {}
+        }
+    }
+    total_ns + since.values().map(|since_ns| end_ns - since_ns).sum::<u64>()
 }
 
 /// The others on a CPU.

@@ -25,7 +25,7 @@ fn on_cpu(time_ns: u64, kind: EventKind) -> Event {
 }
 
 fn filter(events: &[Event]) -> Filtered {
-    Filtered::new(&played(), 0, events)
+    Filtered::new(&played(), 0, events, &BTreeSet::new())
 }
 
 fn out(pid: u32) -> EventKind {
@@ -46,6 +46,30 @@ fn events_outside_the_run_and_of_others_are_left_out() {
         on_cpu(1500, enter(B)),
     ]);
     assert_eq!(filtered.events, [on_cpu(1, enter(A)), on_cpu(499, out(A))]);
+}
+
+#[test]
+fn the_schedulers_own_program_interrupts_nobody_and_its_time_is_counted() {
+    let program: BTreeSet<u32> = [STRANGER].into();
+    let events = [
+        // Ten before the start, and five after it.
+        on_cpu(990, enter(STRANGER)),
+        on_cpu(1005, out(STRANGER)),
+        on_cpu(1005, enter(A)),
+        on_cpu(1010, out(A)),
+        on_cpu(1010, enter(STRANGER)),
+        on_cpu(1017, out(STRANGER)),
+        on_cpu(1017, enter(STRANGER + 1)),
+        on_cpu(1019, out(STRANGER + 1)),
+        on_cpu(1019, enter(A)),
+        on_cpu(1480, out(A)),
+        // To the end at 1500, and beyond.
+        on_cpu(1480, enter(STRANGER)),
+        on_cpu(1510, out(STRANGER)),
+    ];
+    let filtered = Filtered::new(&played(), 0, &events, &program);
+    assert_eq!(filtered.program_ns, 5 + 7 + 20);
+    assert_eq!(filtered.interruptions, [Interruption { cpu: 0, at_ns: 17, for_ns: 2 }]);
 }
 
 #[test]

@@ -8,6 +8,7 @@ pub mod guest;
 pub mod kept;
 pub mod numbers;
 mod played;
+pub mod programs;
 pub mod sequence;
 pub mod simulate;
 pub mod spread;

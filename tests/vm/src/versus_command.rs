@@ -6,9 +6,10 @@ mod report;
 
 use anyhow::{bail, Context, Result};
 use rota_vm_tests::guest::Sources;
-use rota_vm_tests::versus::case::{self, Case};
+use rota_vm_tests::versus::case::{self, Case, Scheduler};
 use rota_vm_tests::versus::compare::Compared;
 use rota_vm_tests::versus::kept::Kept;
+use rota_vm_tests::versus::programs;
 use rota_vm_tests::versus::simulate::{Beside, Host};
 use rota_vm_tests::versus::spread::{simulate_all, simulate_draws};
 use rota_vm_tests::versus::tolerance::Tolerances;
@@ -62,8 +63,8 @@ pub(crate) struct VersusArgs {
     #[arg(long, conflicts_with_all = ["vmlinuz", "shift", "recorded", "traces"])]
     kept: bool,
 
-    /// Put the tables into docs/simulator-vs-kernel.md and docs/eevdf-vs-kernel.md, and keep the
-    /// recordings; rows and recordings of cases that were not chosen stay as they are
+    /// Put the tables into docs/simulator-vs-kernel.md, docs/eevdf-vs-kernel.md and
+    /// docs/programs-vs-kernel.md, and keep the recordings; rows and recordings of cases that were not chosen stay as they are
     #[arg(long)]
     write: bool,
 
@@ -94,9 +95,11 @@ pub(crate) fn run(args: &VersusArgs, sources: &Sources) -> Result<bool> {
     }
     let mut cases = case::read(&folder.join("cases.toml"), &policies)?;
     cases.extend(case::read(&folder.join("fair-cases.toml"), &policies)?);
+    cases.extend(case::read(&folder.join("program-cases.toml"), &programs::NAMES)?);
     let tolerances = Tolerances::read(&folder.join("tolerance.toml"))?;
     let fair_tolerances = Tolerances::read(&folder.join("fair-tolerance.toml"))?;
-    for file in [&tolerances, &fair_tolerances] {
+    let program_tolerances = Tolerances::read(&folder.join("program-tolerance.toml"))?;
+    for file in [&tolerances, &fair_tolerances, &program_tolerances] {
         if let Some(stranger) = file.stranger(&cases) {
             bail!("tolerances: there is no case '{stranger}'");
         }
@@ -128,7 +131,11 @@ pub(crate) fn run(args: &VersusArgs, sources: &Sources) -> Result<bool> {
     }
     let mut compared = side_by_side(&played, args.side_by_side, |_, (case, recordings)| {
         let workload = &workloads[&case.workload];
-        let tolerances = if case.is_fair() { &fair_tolerances } else { &tolerances };
+        let tolerances = match case.kernel {
+            Scheduler::Fair => &fair_tolerances,
+            Scheduler::Program => &program_tolerances,
+            Scheduler::Policy | Scheduler::Partial => &tolerances,
+        };
         if let [one] = &recordings[..] {
             let (host, beside) = one;
             let simulator = simulate_all(case, workload, beside, host.numbers.whole_life_ns)?;

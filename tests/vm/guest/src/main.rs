@@ -51,7 +51,7 @@ fn command(args: &[String]) -> Result<()> {
         ["visit", visits] => web::visit(visits),
         ["jobs"] => jobs::run(),
         ["record", options @ ..] => {
-            println!("{}", serde_json::to_string(&recording::record(options, false, None)?)?);
+            println!("{}", serde_json::to_string(&recording::record(options, false, None, None)?)?);
             Ok(())
         }
         ["play", options @ ..] => {

@@ -29,6 +29,9 @@ pub struct Recorded {
     pub start_ns: u64,
     /// CPU time that a fork took, on average.
     pub fork_ns: u64,
+    /// CPU time of the scheduler's own program, if it was one's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program_ns: Option<u64>,
     /// How the fair class is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fair: Option<Fair>,

@@ -13,19 +13,23 @@ use rota_measure::Summary;
 use rota_play::{Filtered, Played, Tape};
 use rota_trace::{CsvSink, EventKind, Sink};
 use serde_json::{to_value, Value};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::process::{Command, Stdio};
 
-/// The step `play`: what was recorded, and what spoils it.
-pub(crate) fn play(step: &Play) -> Result<(Value, Option<String>)> {
+/// The step `play`: what was recorded, and what spoils it. `program` has the threads of the
+/// scheduler's own program, if it has one that takes part.
+pub(crate) fn play(
+    step: &Play,
+    program: Option<&BTreeSet<u32>>,
+) -> Result<(Value, Option<String>)> {
     let time = format!("{}ns", step.time.duration().as_nanos());
     let class = match (step.fair, step.partial) {
         (true, _) => "--fair",
         (_, true) => "--mixed",
         _ => "--partial",
     };
-    let mut recorded =
-        record(&[&step.workload, class, "--duration", &time], step.traced, step.core)?;
+    let words = [&step.workload, class, "--duration", &time];
+    let mut recorded = record(&words, step.traced, step.core, program)?;
     recorded.fair = Some(Fair::read()?);
     let problem = (recorded.lost > step.plugs)
         .then(|| format!("{} records were lost or do not fit each other", recorded.lost));
@@ -34,7 +38,12 @@ pub(crate) fn play(step: &Play) -> Result<(Value, Option<String>)> {
 
 /// Runs `rota-guest play` with these arguments. The records stay in the buffer until it is
 /// over: reading them meanwhile would take CPU time from the workload.
-pub(crate) fn record(play: &[&str], traced: bool, core: Option<u32>) -> Result<Recorded> {
+pub(crate) fn record(
+    play: &[&str],
+    traced: bool,
+    core: Option<u32>,
+    program: Option<&BTreeSet<u32>>,
+) -> Result<Recorded> {
     keep_quiet()?;
     let options = RecordOptions { scope: Scope::System, ..RecordOptions::default() };
     let mut recorder = Recorder::start(&options)?;
@@ -52,7 +61,8 @@ pub(crate) fn record(play: &[&str], traced: bool, core: Option<u32>) -> Result<R
         bail!("the player failed: {}", String::from_utf8_lossy(&output.stderr));
     }
     let played: Played = serde_json::from_slice(&output.stdout).context("what the player said")?;
-    let filtered = Filtered::new(&played, origin_ns, &tape.0);
+    let nobody = BTreeSet::new();
+    let filtered = Filtered::new(&played, origin_ns, &tape.0, program.unwrap_or(&nobody));
     let cpus = online_cpus()? as u32;
     let mut summary = Summary::new(cpus);
     let mut first_ns = vec![0; cpus as usize];
@@ -84,6 +94,7 @@ pub(crate) fn record(play: &[&str], traced: bool, core: Option<u32>) -> Result<R
         crossing_ns: filtered.crossing_ns,
         start_ns: filtered.start_ns,
         fork_ns: played.fork_ns,
+        program_ns: program.map(|_| filtered.program_ns),
         fair: None,
         left: None,
         doubled: cores.map(|cores| cores.doubled(played.duration_ns)),

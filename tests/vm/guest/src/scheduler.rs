@@ -1,42 +1,67 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `rota run`, as a process of the guest.
+//! `rota run`, or a scheduler's own program, as a process of the guest.
 
 use crate::ordinary;
 use crate::sysfs::{state, wait_until};
-use anyhow::{bail, Result};
+use anyhow::{bail, Context, Result};
 use rota_guest::step::{Ended, Signal};
 use rustix::process::{kill_process, Pid};
 use serde_json::{json, Value};
+use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 const OUTPUT: &str = "/tmp/rota.out";
 /// For loading, and for loading again after a change of CPUs.
 const ENABLED_WITHIN: Duration = Duration::from_secs(20);
 
-/// A `rota run` that was started.
+/// A `rota run` or a scheduler's own program that was started.
 pub(crate) struct Scheduler {
     child: Child,
+    /// What was started, in words.
+    name: String,
+    /// It is a scheduler's own program, which has work to do as long as that schedules.
+    takes_part: bool,
     /// Its policy has to stay until it is told to leave.
     stays: bool,
 }
 
 impl Scheduler {
+    /// `rota run` with these arguments.
     pub(crate) fn start(args: &[String], wait: bool) -> Result<Scheduler> {
-        let out = File::create(OUTPUT)?;
-        let child = ordinary::program("/bin/rota")
-            .arg("run")
-            .args(args)
-            .stdin(Stdio::null())
-            .stderr(out.try_clone()?)
-            .stdout(out)
-            .spawn()?;
-        let mut scheduler = Scheduler { child, stays: wait };
+        let child = spawn(ordinary::program("/bin/rota").arg("run").args(args))?;
+        let name = "rota run".to_owned();
+        let mut scheduler = Scheduler { child, name, takes_part: false, stays: wait };
         if wait {
             scheduler.check()?;
         }
         Ok(scheduler)
+    }
+
+    /// A scheduler's own program, with its arguments.
+    pub(crate) fn of_program(command: &[String]) -> Result<Scheduler> {
+        let (program, args) = command.split_first().context("there is no program to start")?;
+        let child = spawn(ordinary::program(program).args(args))?;
+        let name = program.clone();
+        let mut scheduler = Scheduler { child, name, takes_part: true, stays: true };
+        scheduler.check()?;
+        Ok(scheduler)
+    }
+
+    /// Whether the process has its part in the scheduler's work.
+    pub(crate) fn takes_part(&self) -> bool {
+        self.takes_part
+    }
+
+    /// The threads that the process has now.
+    pub(crate) fn threads(&self) -> Result<BTreeSet<u32>> {
+        let folder = format!("/proc/{}/task", self.child.id());
+        let mut threads = BTreeSet::new();
+        for thread in fs::read_dir(&folder).with_context(|| folder.clone())? {
+            threads.extend(thread?.file_name().to_string_lossy().parse::<u32>());
+        }
+        Ok(threads)
     }
 
     /// Fails unless the policy is, or soon is again, enabled.
@@ -50,8 +75,8 @@ impl Scheduler {
             Ok(ended.is_some() || state() == "enabled")
         });
         match (ended, enabled) {
-            (Some(status), _) => bail!("rota run ended, {status}; it said:\n{}", said()),
-            (None, Err(error)) => bail!("{error:#}; rota run says:\n{}", said()),
+            (Some(status), _) => bail!("{} ended, {status}; it said:\n{}", self.name, said()),
+            (None, Err(error)) => bail!("{error:#}; {} says:\n{}", self.name, said()),
             (None, Ok(())) => Ok(()),
         }
     }
@@ -93,9 +118,10 @@ impl Scheduler {
         let said = said();
         let missing = step.says.iter().find(|text| !said.contains(text.as_str()));
         let problem = if status.code() != step.code {
-            Some(format!("rota run ended, {status}, expected {:?}; it said:\n{said}", step.code))
+            let (name, code) = (&self.name, step.code);
+            Some(format!("{name} ended, {status}, expected {code:?}; it said:\n{said}"))
         } else {
-            missing.map(|text| format!("rota run did not say '{text}' but:\n{said}"))
+            missing.map(|text| format!("{} did not say '{text}' but:\n{said}", self.name))
         };
         Ok((json!({ "code": status.code(), "said": said }), problem))
     }
@@ -116,7 +142,7 @@ impl Scheduler {
 
     fn wait(&mut self, within: Duration) -> Result<ExitStatus> {
         let mut ended = None;
-        let waited = wait_until("end of rota run", within, || {
+        let waited = wait_until(&format!("end of {}", self.name), within, || {
             ended = self.child.try_wait()?;
             Ok(ended.is_some())
         });
@@ -128,6 +154,13 @@ impl Scheduler {
             }
         }
     }
+}
+
+/// What it prints can be read with [`said`].
+fn spawn(command: &mut Command) -> Result<Child> {
+    let out = File::create(OUTPUT)?;
+    let command = command.stdin(Stdio::null()).stderr(out.try_clone()?).stdout(out);
+    Ok(command.spawn()?)
 }
 
 fn said() -> String {

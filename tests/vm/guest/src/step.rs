@@ -26,6 +26,11 @@ pub enum Step {
         #[serde(default = "yes")]
         wait: bool,
     },
+    /// Starts a scheduler's own program, and waits until the kernel has enabled what it loads.
+    Start {
+        /// Program and arguments.
+        command: Vec<String>,
+    },
     /// Runs a program to its end and checks what it said.
     Run(Command),
     /// Measures the CPU time of the hogs and checks their shares.
@@ -244,8 +249,8 @@ pub struct Measure {
     pub busy: f64,
 }
 
-/// A workload to play, by tasks of `SCHED_EXT` under a policy that was loaded with `--partial`,
-/// or by ordinary ones of the kernel's own fair class.
+/// A workload to play, by tasks of `SCHED_EXT` under a policy that was loaded with `--partial` or
+/// under a scheduler that its own program has loaded, or by ordinary ones of the kernel's own fair class.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Play {
@@ -338,6 +343,7 @@ impl Step {
         match self {
             Step::Hogs { .. } => "hogs",
             Step::Load { .. } => "load",
+            Step::Start { .. } => "start",
             Step::Run(_) => "run",
             Step::Measure(_) => "measure",
             Step::Play(_) => "play",

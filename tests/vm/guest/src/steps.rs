@@ -94,13 +94,18 @@ impl<'a> Work<'a> {
                 }
             }
             Step::Load { policy, with, wait } => self.load(policy.as_deref(), with, *wait)?,
+            Step::Start { command } => self.start(command)?,
             Step::Run(step) => return command::run(step, self.job.policy.as_deref()),
             Step::Measure(step) => return measure::measure(step, &self.hogs),
-            Step::Play(step) if step.fair => return recording::play(step),
+            Step::Play(step) if step.fair => return recording::play(step, None),
+            Step::Play(step) if self.scheduler()?.takes_part() => {
+                let threads = self.scheduler()?.threads()?;
+                return recording::play(step, Some(&threads));
+            }
             Step::Play(step) => {
                 // It looks around now and then, which would interrupt the workload.
                 self.scheduler()?.pause(true)?;
-                let played = recording::play(step);
+                let played = recording::play(step, None);
                 let state = sysfs::state();
                 self.scheduler()?.pause(false)?;
                 let (mut saw, problem) = played?;
@@ -165,6 +170,14 @@ impl<'a> Work<'a> {
         args.extend(with.iter().cloned());
         self.scheduler = Some(Scheduler::start(&args, wait)?);
         self.hogs.let_go()
+    }
+
+    fn start(&mut self, command: &[String]) -> Result<()> {
+        if self.scheduler.is_some() {
+            bail!("a policy is loaded already");
+        }
+        self.scheduler = Some(Scheduler::of_program(command)?);
+        Ok(())
     }
 
     fn repeat(

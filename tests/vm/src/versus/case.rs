@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is compared: `tests/vm/versus/cases.toml`, and `fair-cases.toml`.
+//! What is compared: `cases.toml`, `fair-cases.toml` and `program-cases.toml` in `tests/vm/versus`.
 
 use anyhow::{bail, Context, Result};
 use rota_guest::span::Span;
@@ -16,9 +16,9 @@ const MOST_TIMINGS: u32 = 100;
 pub struct Case {
     /// Name of the workload file, without `.json`.
     pub workload: String,
-    /// A policy that ships.
+    /// A policy that ships, or a scheduler's own program.
     pub policy: String,
-    /// Tunables, `name=value`.
+    /// Tunables, `name=value`; of a program, its arguments.
     pub set: Vec<String>,
     /// CPUs of the machine.
     pub cpus: u32,
@@ -51,6 +51,9 @@ pub enum Scheduler {
     /// The policy has the tasks of `SCHED_EXT`, and the fair class, above it, the others. In the
     /// simulated machine the policy `eevdf` is the fair class.
     Partial,
+    /// The scheduler's own program, which loads it and has its part in what it does. In the simulated
+    /// machine the same program does so.
+    Program,
 }
 
 impl Case {
@@ -62,6 +65,7 @@ impl Case {
             Scheduler::Policy => {}
             Scheduler::Fair => name += "/fair",
             Scheduler::Partial => name += "/partial",
+            Scheduler::Program => name += "/program",
         }
         if self.own_set && self.picks.is_none() {
             return format!("{name}/{}", self.set.join(","));
@@ -90,6 +94,16 @@ impl Case {
     pub fn core(&self) -> Option<u32> {
         let cpus = self.arranged().ok().filter(Topology::has_smt)?;
         Some(cpus.siblings(0).iter().count() as u32)
+    }
+
+    /// A scheduler's own program takes part.
+    pub fn has_program(&self) -> bool {
+        self.kernel == Scheduler::Program
+    }
+
+    /// In the kernel the fair class has some of the tasks, or all.
+    pub fn has_fair(&self) -> bool {
+        matches!(self.kernel, Scheduler::Fair | Scheduler::Partial)
     }
 
     /// In the kernel the fair class schedules it.
@@ -294,6 +308,17 @@ mod tests {
         let cases = parse(&row, &["fifo", "rr"]).unwrap();
         assert_eq!(cases[1].name(), "hogs/rr/1/partial");
         assert_eq!((cases[1].kernel, cases[1].is_fair()), (Scheduler::Partial, false));
+    }
+
+    #[test]
+    fn a_row_of_a_program_has_its_arguments() {
+        let text = TEXT.replace(
+            "for = \"2s\"",
+            "for = \"2s\"\nkernel = \"program\"\nset = [\"-s\", \"5000\"]",
+        );
+        let cases = parse(&text, &["fifo", "rr"]).unwrap();
+        assert_eq!(cases[0].name(), "hogs/fifo/1/program/-s,5000");
+        assert!(cases[0].has_program() && !cases[0].has_fair());
     }
 
     #[test]

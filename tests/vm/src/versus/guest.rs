@@ -3,8 +3,8 @@
 
 use super::case::{Case, Scheduler};
 use super::numbers::Numbers;
-use super::played;
 use super::simulate::{self, Beside, Host};
+use super::{played, programs};
 use crate::initramfs::Initramfs;
 use crate::qemu::{Pace, VirtualMachine, MEMORY_MIB};
 use crate::verdict;
@@ -18,6 +18,7 @@ use rota_machine::interruption::Interruption;
 use rota_machine::topology::Topology;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::iter;
 use std::path::Path;
 use std::time::Duration;
 
@@ -82,6 +83,9 @@ pub fn play(
     for (name, text) in workloads {
         own.text(text.as_bytes(), &format!("versus/{name}.json"));
     }
+    for case in cases.iter().filter(|case| case.has_program()) {
+        own.program(&programs::find(&case.policy)?, &programs::in_guest(&case.policy))?;
+    }
     let mut file = File::create(&initramfs).with_context(|| initramfs.display().to_string())?;
     std::io::Write::write_all(&mut file, files)?;
     own.write(&mut file)?;
@@ -125,7 +129,10 @@ pub(super) fn name(case: &Case, nr: u32) -> String {
 
 fn job(case: &Case, shift: u32, nr: u32, traced: bool, plugs: u64) -> Job {
     let fair = case.is_fair();
-    let load = Step::Load { policy: None, with: vec!["--partial".into()], wait: true };
+    let load = match case.has_program() {
+        true => Step::Start { command: command(case) },
+        false => Step::Load { policy: None, with: vec!["--partial".into()], wait: true },
+    };
     let quiet_ms = if fair { QUIET_MS } else { 0 };
     let wait =
         Step::Wait { time: Span::from_ms(quiet_ms + u64::from((shift + nr) * WAIT_STEP_MS)) };
@@ -138,12 +145,19 @@ fn job(case: &Case, shift: u32, nr: u32, traced: bool, plugs: u64) -> Job {
         traced,
         core: case.core(),
     });
+    let loads = !fair && !case.has_program();
     Job {
         name: name(case, nr),
-        policy: (!fair).then(|| case.policy.clone()),
-        set: if fair { Vec::new() } else { case.set.clone() },
+        policy: loads.then(|| case.policy.clone()),
+        set: if loads { case.set.clone() } else { Vec::new() },
         steps: if fair { vec![wait, play] } else { vec![load, wait, play] },
     }
+}
+
+/// A scheduler's program in the guest, with its arguments.
+fn command(case: &Case) -> Vec<String> {
+    let path = format!("/{}", programs::in_guest(&case.policy));
+    iter::once(path).chain(case.set.iter().cloned()).collect()
 }
 
 fn host(case: &Case, nr: u32, records: &[Record]) -> Result<(Host, Beside)> {
@@ -157,16 +171,17 @@ fn host(case: &Case, nr: u32, records: &[Record]) -> Result<(Host, Beside)> {
     let traced = recorded.trace.is_some();
     let asked = domains(&case.arranged()?);
     // Whatever else it is told of: only where it schedules anything.
-    let has_fair = case.kernel != Scheduler::Policy || recorded.left.is_some();
+    let has_fair = case.has_fair() || recorded.left.is_some();
     let fair = recorded.fair.filter(|_| has_fair);
     if let Some(fair) = fair.as_ref().filter(|fair| fair.domains != asked) {
         bail!("{name}: the kernel has the domains {:?}, not {asked:?}", fair.domains);
     }
     let mut numbers = Numbers::of(&recorded.report)?;
     (numbers.doubled, numbers.left) = (recorded.doubled, recorded.left);
-    let host = Host { numbers, picks: recorded.picks, trace: recorded.trace };
-    let mut interruptions: Vec<Interruption> = recorded
-        .interruptions
+    let host = Host { numbers, picks: recorded.picks, trace: recorded.trace, calls: None };
+    // Kernel threads are tasks of the scheduler, too, where it has all: see the page on programs.
+    let others = if case.has_program() { &[] } else { &recorded.interruptions[..] };
+    let mut interruptions: Vec<Interruption> = others
         .iter()
         .map(|i| Interruption { cpu: i.cpu, at_ns: i.at_ns, for_ns: i.for_ns })
         .collect();
@@ -183,6 +198,8 @@ fn host(case: &Case, nr: u32, records: &[Record]) -> Result<(Host, Beside)> {
             start_ns: if held { 0 } else { recorded.start_ns },
             fork_ns: recorded.fork_ns,
             exit_ns: 0,
+            program_ns: recorded.program_ns,
+            call_ns: simulate::CALL_NS,
             interruptions,
             fair,
             traced,
@@ -212,6 +229,7 @@ fn starts(first_ns: &[u64]) -> impl Iterator<Item = Interruption> + '_ {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::versus::case;
 
     #[test]
     fn a_level_of_one_group_is_no_domain() {
@@ -221,6 +239,17 @@ mod tests {
         assert_eq!(of(4, "smt=2"), ["SMT", "MC"]);
         assert_eq!(of(4, "smt=2,llc=2"), ["SMT", "PKG"]);
         assert_eq!(of(8, "smt=2,llc=4"), ["SMT", "MC", "PKG"]);
+    }
+
+    #[test]
+    fn a_program_is_started_with_its_arguments_and_nothing_else_is_loaded() {
+        let row = r#"matrix = [ { workload = "hogs", cpus = [1], for = "2s", kernel = "program",
+                     policies = ["scx_flatcg"], set = ["-s", "5000"] } ]"#;
+        let cases = case::parse(row, &["scx_flatcg"]).unwrap();
+        let job = job(&cases[0], 0, 0, false, 0);
+        let command = ["/programs/scx_flatcg", "-s", "5000"].map(str::to_owned).to_vec();
+        assert_eq!(job.steps[0], Step::Start { command });
+        assert_eq!((job.policy, job.set.len()), (None, 0));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::case::Case;
 use super::guest::{name, Recordings};
 use super::numbers::Numbers;
 use super::played::Played;
-use super::simulate::{Beside, Host};
+use super::simulate::{self, Beside, Host};
 use anyhow::{bail, Context, Result};
 use rota_kernel::Fair;
 use rota_machine::interruption::Interruption;
@@ -38,6 +38,8 @@ struct Recording {
     crossing_ns: Option<u64>,
     start_ns: u64,
     fork_ns: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    program_ns: Option<u64>,
     /// CPU, from when on, for how long.
     interruptions: Vec<(u32, u64, u64)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -113,6 +115,7 @@ impl Recording {
             crossing_ns: beside.crossing_ns,
             start_ns: beside.start_ns,
             fork_ns: beside.fork_ns,
+            program_ns: beside.program_ns,
             interruptions: beside.interruptions.iter().map(interruption).collect(),
             fair: beside.fair.clone(),
         }
@@ -127,7 +130,8 @@ impl Recording {
     }
 
     fn hosts(&self) -> (Host, Beside) {
-        let host = Host { numbers: self.numbers.clone(), picks: self.picks.clone(), trace: None };
+        let (numbers, picks) = (self.numbers.clone(), self.picks.clone());
+        let host = Host { numbers, picks, trace: None, calls: None };
         let interruption =
             |&(cpu, at_ns, for_ns): &(u32, u64, u64)| Interruption { cpu, at_ns, for_ns };
         let beside = Beside {
@@ -136,6 +140,8 @@ impl Recording {
             start_ns: self.start_ns,
             fork_ns: self.fork_ns,
             exit_ns: 0,
+            program_ns: self.program_ns,
+            call_ns: simulate::CALL_NS,
             interruptions: self.interruptions.iter().map(interruption).collect(),
             fair: self.fair.clone(),
             traced: false,

@@ -31,10 +31,17 @@ fn recorded(switches: u64) -> (Host, Beside) {
         left: None,
     };
     let interruptions = vec![Interruption { cpu: 1, at_ns: 4_000_000, for_ns: 12_000 }];
-    let host = Host { numbers, picks: vec![vec![0, 1, 0]], trace: None };
+    let host = Host { numbers, picks: vec![vec![0, 1, 0]], trace: None, calls: None };
     (
         host,
-        Beside { tick_ns: 15_000, crossing_ns: Some(30_000), interruptions, ..Beside::default() },
+        Beside {
+            tick_ns: 15_000,
+            crossing_ns: Some(30_000),
+            program_ns: Some(50_000),
+            call_ns: simulate::CALL_NS,
+            interruptions,
+            ..Beside::default()
+        },
     )
 }
 

@@ -3,6 +3,7 @@
 
 use super::case::{Case, Scheduler};
 use super::numbers::Numbers;
+use super::programs;
 use anyhow::{bail, Context, Result};
 use rota_guest::cores::Cores;
 use rota_kernel::Fair;
@@ -12,7 +13,8 @@ use rota_machine::interruption::Interruption;
 use rota_machine::kernel::Kernel;
 use rota_machine::lab::Lab;
 use rota_measure::Summary;
-use rota_sim::{Policy, Simulation};
+use rota_program::Report;
+use rota_sim::{Loaded, Policy, Simulation};
 use rota_trace::{CsvSink, Event, EventKind, Sink};
 use rota_workload::events::{Action, OutsideEvent};
 use rota_workload::Workload;
@@ -21,6 +23,9 @@ use std::sync::Arc;
 
 /// From a wakeup to the other CPU's looking, where no wakeup of the case tells.
 const IPI_NS: u64 = 20_000;
+
+/// For a system call of a scheduler's program, until the recording tells.
+pub(super) const CALL_NS: u64 = 1_000;
 
 /// From when a task that ends is taken out of its group to its last moment: what switches of leaves
 /// of forks.json tell, in the kernel (12 to 20 us).
@@ -48,6 +53,10 @@ pub struct Beside {
     pub fork_ns: u64,
     /// How long the end of a thread took: freeing its stack, and `exit()`.
     pub exit_ns: u64,
+    /// CPU time of the scheduler's own program, if there was one.
+    pub program_ns: Option<u64>,
+    /// How long each system call of it takes in the machine.
+    pub call_ns: u64,
     /// When others had a CPU.
     pub interruptions: Vec<Interruption>,
     /// How its fair class is set, if that scheduled the workload.
@@ -72,6 +81,8 @@ pub struct Host {
     pub picks: Vec<Vec<u32>>,
     /// All that happened, as CSV, if that was asked for.
     pub trace: Option<String>,
+    /// System calls of the scheduler's own program, in the machine.
+    pub calls: Option<u64>,
 }
 
 /// How lots are drawn.
@@ -107,13 +118,50 @@ pub fn simulate(case: &Case, workload: &str, beside: &Beside, lots: Option<Lots>
         starts_keep_order: lots.is_some_and(|lots| !lots.of_starts),
         start_ns: beside.start_ns,
         // Under a policy CPUs look at one instant: see the page on that.
-        tick_turn_ns: if case.is_fair() { tick_ns } else { 0 },
+        tick_turn_ns: if case.is_fair() || case.has_program() { tick_ns } else { 0 },
         moves_at_exit_ns: Some(LAST_OF_EXIT_NS),
-        enq_exiting: case.kernel != Scheduler::Policy,
+        enq_exiting: case.has_fair(),
         interruptions: beside.interruptions.clone(),
     });
 
-    let plugs = plugs(&workload) > 0;
+    let (mut loaded, program) = match case.has_program() {
+        true => {
+            let (loaded, report) = programs::load(case, &workload, config, beside.call_ns)?;
+            (loaded, Some(report))
+        }
+        false => (load(case, &workload, config, beside, lots)?, None),
+    };
+    let mut watch = Watch::new(case, beside.traced && lots.is_none());
+    let outcome = loaded.run(&mut watch)?;
+    if let Some(failure) = program.as_ref().and_then(Report::take_failure) {
+        return Err(failure).context(case.name());
+    }
+    let exits = outcome.exits.iter().map(|left| &left.exit).chain([&outcome.exit]);
+    if let Some(exit) = exits.clone().find(|exit| exit.kind.is_error()) {
+        bail!("{}: the policy was ejected: {exit}", case.name());
+    }
+    let left = exits.into_iter().find(|exit| exit.kind != ExitKind::Unreg);
+    let mut report = serde_json::to_value(watch.summary.finish(outcome.end_ns))?;
+    if let (Some(pid), Some(tasks)) = (watch.program, report["tasks"].as_array_mut()) {
+        tasks.retain(|task| task["pid"] != pid);
+    }
+    let trace = watch.trace.map(|trace| anyhow::Ok(String::from_utf8(trace.finish()?)?));
+    let mut numbers = Numbers::of(&report)?;
+    numbers.left = left.map(ToString::to_string);
+    numbers.doubled = watch.cores.map(|cores| cores.doubled(case.duration_ns));
+    let calls = program.map(|report| report.calls());
+    Ok(Host { numbers, picks: watch.picks, trace: trace.transpose()?, calls })
+}
+
+/// A policy that ships, in the machine, and the fair class where there is one.
+fn load(
+    case: &Case,
+    workload: &Arc<Workload>,
+    mut config: Config,
+    beside: &Beside,
+    lots: Option<Lots>,
+) -> Result<Loaded> {
+    let plugs = plugs(workload) > 0;
     let of_fair = beside.fair.as_ref().map(Fair::tunables).unwrap_or_default();
     let mut set: Vec<String> = if case.is_fair() { of_fair.clone() } else { Vec::new() };
     set.extend(case.set.iter().cloned());
@@ -128,7 +176,7 @@ pub fn simulate(case: &Case, workload: &str, beside: &Beside, lots: Option<Lots>
         }
         (Scheduler::Fair, false) | (Scheduler::Policy, false) => None,
         // It has what the policy leaves, and all when that has left.
-        (Scheduler::Policy, true) | (Scheduler::Partial, _) => {
+        (Scheduler::Policy, true) | (Scheduler::Partial | Scheduler::Program, _) => {
             let set: Vec<String> =
                 of_fair.into_iter().chain(OLD.map(str::to_owned)).chain(seed).collect();
             Some(linked("eevdf", &set)?)
@@ -137,24 +185,11 @@ pub fn simulate(case: &Case, workload: &str, beside: &Beside, lots: Option<Lots>
     if case.kernel == Scheduler::Partial {
         policy.make_partial()?;
     }
-    let mut simulation = Simulation::new(&policy, &workload, config);
+    let mut simulation = Simulation::new(&policy, workload, config);
     if let Some(fair) = &fair {
         simulation = simulation.with_fair(fair);
     }
-    let mut loaded = simulation.load()?;
-    let mut watch = Watch::new(case, beside.traced && lots.is_none());
-    let outcome = loaded.run(&mut watch)?;
-    let exits = outcome.exits.iter().map(|left| &left.exit).chain([&outcome.exit]);
-    if let Some(exit) = exits.clone().find(|exit| exit.kind.is_error()) {
-        bail!("{}: the policy was ejected: {exit}", case.name());
-    }
-    let left = exits.into_iter().find(|exit| exit.kind != ExitKind::Unreg);
-    let report = serde_json::to_value(watch.summary.finish(outcome.end_ns))?;
-    let trace = watch.trace.map(|trace| anyhow::Ok(String::from_utf8(trace.finish()?)?));
-    let mut numbers = Numbers::of(&report)?;
-    numbers.left = left.map(ToString::to_string);
-    numbers.doubled = watch.cores.map(|cores| cores.doubled(case.duration_ns));
-    Ok(Host { numbers, picks: watch.picks, trace: trace.transpose()? })
+    Ok(simulation.load()?)
 }
 
 /// How often CPUs go or come.
@@ -189,6 +224,8 @@ struct Watch {
     summary: Summary,
     picks: Vec<Vec<u32>>,
     cores: Option<Cores>,
+    /// The task that is the scheduler's own program: no part of the workload.
+    program: Option<u32>,
     /// Index of a task, by pid.
     index: HashMap<u32, u32>,
 }
@@ -200,6 +237,7 @@ impl Watch {
             summary: Summary::new(case.cpus),
             picks: vec![Vec::new(); case.cpus as usize],
             cores: case.core().map(|core| Cores::new(case.cpus, core)),
+            program: None,
             index: HashMap::new(),
         }
     }
@@ -207,6 +245,19 @@ impl Watch {
 
 impl Sink for Watch {
     fn event(&mut self, event: &Event) {
+        match event.kind {
+            EventKind::Program { pid } => self.program = Some(pid),
+            EventKind::Wakeup { pid, .. }
+            | EventKind::Pick { pid, .. }
+            | EventKind::SwitchIn { pid }
+            | EventKind::SwitchOut { pid, .. }
+            | EventKind::Migrate { pid, .. }
+                if self.program == Some(pid) =>
+            {
+                return
+            }
+            _ => {}
+        }
         self.summary.event(event);
         if let Some(trace) = &mut self.trace {
             trace.event(event);

@@ -32,10 +32,12 @@ fn cases() -> Vec<Case> {
 fn what_is_known_not_to_agree_is_compared() {
     let policies = policies();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("versus");
-    for (cases, tolerances) in
-        [("cases.toml", "tolerance.toml"), ("fair-cases.toml", "fair-tolerance.toml")]
-    {
-        let cases = case::read(&folder.join(cases), &policies).unwrap();
+    for (cases, tolerances, names) in [
+        ("cases.toml", "tolerance.toml", &policies[..]),
+        ("fair-cases.toml", "fair-tolerance.toml", &policies),
+        ("program-cases.toml", "program-tolerance.toml", &programs::NAMES),
+    ] {
+        let cases = case::read(&folder.join(cases), names).unwrap();
         let tolerances = Tolerances::read(&folder.join(tolerances)).unwrap();
         assert_eq!(tolerances.stranger(&cases), None);
     }

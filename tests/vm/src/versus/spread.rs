@@ -15,6 +15,9 @@ pub const DRAWS: u64 = 16;
 /// For each recording, if there are several.
 pub const DRAWS_OF_EACH: u64 = 6;
 
+/// So many runs find the length of a program's system calls.
+const CALIBRATIONS: u32 = 3;
+
 const TICK_NS: u64 = 1_000_000_000 / DEFAULT_HZ as u64;
 
 /// The run by the documented rules, and the numbers of all runs, that one's first.
@@ -75,13 +78,25 @@ fn with_ends(
     beside: &Beside,
     whole_life_ns: Option<u64>,
 ) -> Result<Beside> {
-    let mut beside = beside.clone();
+    let mut beside = with_calls(case, workload, beside)?;
     let away = simulate::away(&rota_workload::parse(&case.workload, workload)?);
     beside.interruptions.retain(|i| !away.iter().any(|(cpu, at)| i.cpu == *cpu && covers(i, *at)));
     let Some(all) = whole_life_ns else { return Ok(beside) };
     let without = simulate(case, workload, &beside, None)?;
     if let Some(steps) = without.numbers.whole_life_ns {
         beside.exit_ns = all.saturating_sub(steps);
+    }
+    Ok(beside)
+}
+
+/// The CPU time that the scheduler's own program had in the kernel tells how long its system calls
+/// take. How many there are depends on that, in turn.
+fn with_calls(case: &Case, workload: &str, beside: &Beside) -> Result<Beside> {
+    let mut beside = beside.clone();
+    let Some(program_ns) = beside.program_ns else { return Ok(beside) };
+    for _ in 0..CALIBRATIONS {
+        let calls = simulate(case, workload, &beside, None)?.calls.unwrap_or(0);
+        beside.call_ns = program_ns.checked_div(calls).unwrap_or(beside.call_ns);
     }
     Ok(beside)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The tables of `docs/simulator-vs-kernel.md` and `docs/eevdf-vs-kernel.md`, which are written
-//! between two markers.
+//! The tables of `docs/simulator-vs-kernel.md`, `docs/eevdf-vs-kernel.md` and
+//! `docs/programs-vs-kernel.md`, which are written between two markers.
 
 use super::case::Case;
 use super::compare::{Compared, Measure};
@@ -147,7 +147,7 @@ fn time(ns: f64) -> String {
 mod tests {
     use super::super::kept::Kept;
     use super::*;
-    use crate::versus::case;
+    use crate::versus::{case, programs};
 
     const OLD: &str = "**hogs**, 2 s\n\n\
         | CPUs | policy |\n|---|---|\n| 1 | rr | one |\n| 1 | wfq | two |\n| 1 | gone | x |\n\n\
@@ -191,13 +191,16 @@ mod tests {
         let all: Vec<&str> = rota_catalog::policies().iter().map(|p| p.name).collect();
         let recordings = repository.join("tests/vm/versus/recordings.jsonl");
         let policies = Kept::read(&recordings).unwrap().policies(&all);
-        let pages =
-            [("cases.toml", "simulator-vs-kernel.md"), ("fair-cases.toml", "eevdf-vs-kernel.md")];
-        for (file, page) in pages {
+        let pages = [
+            ("cases.toml", "simulator-vs-kernel.md", &policies[..]),
+            ("fair-cases.toml", "eevdf-vs-kernel.md", &policies),
+            ("program-cases.toml", "programs-vs-kernel.md", &programs::NAMES),
+        ];
+        for (file, page, names) in pages {
             let file = repository.join("tests/vm/versus").join(file);
             let old = page::written(&repository.join("docs").join(page), COMMAND).unwrap();
 
-            for case in case::read(&file, &policies).unwrap() {
+            for case in case::read(&file, names).unwrap() {
                 assert!(kept(&case, &old).is_some(), "{page}: no row of {}", case.name());
             }
         }

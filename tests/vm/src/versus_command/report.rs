@@ -3,7 +3,7 @@
 
 use super::{repository, VersusArgs};
 use anyhow::{Context, Result};
-use rota_vm_tests::versus::case::Case;
+use rota_vm_tests::versus::case::{Case, Scheduler};
 use rota_vm_tests::versus::compare::Compared;
 use rota_vm_tests::versus::table;
 use std::fs;
@@ -40,13 +40,22 @@ pub(super) fn report(
     Ok(bad == 0 && pages_are_current)
 }
 
+/// The page that has the row of a case.
+fn page_of(case: &Case) -> &'static str {
+    match case.kernel {
+        Scheduler::Fair => "eevdf-vs-kernel.md",
+        Scheduler::Policy | Scheduler::Partial => "simulator-vs-kernel.md",
+        Scheduler::Program => "programs-vs-kernel.md",
+    }
+}
+
 /// Writes the tables into their pages, if they are to be written. Whether they are what they are to
 /// be: what comes of recordings that are kept, where it is these that are judged, and all of them.
 fn pages(all: &[Case], compared: &[Compared], args: &VersusArgs) -> Result<bool> {
     let chosen = args.quick || !args.cases.is_empty();
-    let (fair, policies): (Vec<&Case>, Vec<&Case>) = all.iter().partition(|case| case.is_fair());
     let mut are_current = true;
-    for (page, cases) in [("eevdf-vs-kernel.md", fair), ("simulator-vs-kernel.md", policies)] {
+    for page in ["eevdf-vs-kernel.md", "simulator-vs-kernel.md", "programs-vs-kernel.md"] {
+        let cases: Vec<&Case> = all.iter().filter(|case| page_of(case) == page).collect();
         let path = repository().join("docs").join(page);
         if args.write {
             table::write(&path, &cases, compared)?;

@@ -12,6 +12,7 @@ use rota_machine::interruption::Interruption;
 use rota_measure::{GroupNumbers, Summary};
 use rota_play::{Filtered, Options, PlayError, Played, Tape};
 use rota_trace::Sink;
+use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -65,7 +66,7 @@ pub(super) fn run(load: &Load, seed: u64, computer: &Computer) -> Result<Live, E
     }
     let played: Played = serde_json::from_slice(&output.stdout)
         .map_err(|e| Error::Failure(format!("what the player said: {e}")))?;
-    let filtered = Filtered::new(&played, origin_ns, &tape.0);
+    let filtered = Filtered::new(&played, origin_ns, &tape.0, &BTreeSet::new());
     let mut summary = Summary::new(computer.cpus).with_warmup(load.warmup_ns);
     filtered.events.iter().for_each(|event| summary.event(event));
     let interrupted_ns: u64 = filtered.interruptions.iter().map(|i| i.for_ns).sum();
