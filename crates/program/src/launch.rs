@@ -91,7 +91,8 @@ impl Program {
         };
         let folder = folder(&topology).map_err(io("making its folder"))?;
         let (home, tree) = (folder.path().join("home"), folder.path().join("tree"));
-        for path in [&home, &tree] {
+        let socket_folder = folder.path().join("sockets");
+        for path in [&home, &tree, &socket_folder] {
             std::fs::create_dir(path).map_err(io("making its folder"))?;
         }
         let played = Played::new(&kernel, topology.cpus());
@@ -134,8 +135,10 @@ impl Program {
             affinity: Vec::new(),
             asked: Asked::default(),
             epolls: BTreeMap::new(),
-            home,
-            sockets: 0,
+            socket_folder,
+            sockets: BTreeMap::new(),
+            patience: BTreeMap::new(),
+            bound: 0,
             report: report.clone(),
             told_notes: 0,
         };

@@ -56,10 +56,14 @@ pub(crate) struct Kept {
     pub(crate) asked: Asked,
     /// Ring buffers that it watches, by the descriptor of the epoll instance.
     pub(crate) epolls: BTreeMap<i32, Vec<Watched>>,
-    /// The only folder that it may write to.
-    pub(crate) home: PathBuf,
-    /// Sockets that it has bound.
-    pub(crate) sockets: u32,
+    /// Where its sockets are: not where it may write to.
+    pub(crate) socket_folder: PathBuf,
+    /// Sockets that it has bound: where they are, by its path.
+    pub(crate) sockets: BTreeMap<Vec<u8>, PathBuf>,
+    /// For how long calls wait for its sockets, in nanoseconds.
+    pub(crate) patience: BTreeMap<PathBuf, u64>,
+    /// How many it has bound.
+    pub(crate) bound: u32,
     pub(crate) report: Report,
     /// How many of the played kernel's notes are in the report.
     pub(crate) told_notes: usize,

@@ -6,6 +6,8 @@ mod forbidden;
 mod schedule;
 
 use anyhow::{bail, Context, Result};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{mpsc, Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -23,6 +25,7 @@ fn main() -> Result<()> {
             std::hint::spin_loop();
         },
         ["wait"] => wait(),
+        ["sockets"] => sockets(),
         ["fail"] => {
             eprintln!("cannot go on");
             std::process::exit(3);
@@ -98,6 +101,39 @@ fn computer() -> Result<()> {
     let mut names: Vec<_> = names.map(|entry| Ok(entry?.file_name())).collect::<Result<_>>()?;
     names.sort();
     println!("{names:?}");
+    Ok(())
+}
+
+/// A server that answers after 10 ms, as schedulers' statistics are asked for, and a client that has
+/// 50 ms of patience.
+fn sockets() -> Result<()> {
+    const PATH: &str = "/var/run/scx/root/stats";
+    std::fs::create_dir_all("/var/run/scx/root")?;
+    let listener = UnixListener::bind(PATH)?;
+    println!("again: {}", UnixListener::bind(PATH).map(drop).unwrap_err().kind());
+    let server = thread::spawn(move || -> Result<()> {
+        let (mut peer, _) = listener.accept()?;
+        let mut line = String::new();
+        BufReader::new(peer.try_clone()?).read_line(&mut line)?;
+        thread::sleep(Duration::from_millis(10));
+        write!(peer, "answer to {line}")?;
+        thread::sleep(Duration::from_secs(1));
+        Ok(())
+    });
+    let start = Instant::now();
+    let mut client = UnixStream::connect(PATH)?;
+    client.set_read_timeout(Some(Duration::from_millis(50)))?;
+    writeln!(client, "question")?;
+    let mut reader = BufReader::new(client);
+    let mut line = String::new();
+    reader.read_line(&mut line)?;
+    println!("{} at {:?}", line.trim(), start.elapsed());
+    println!("{} at {:?}", reader.read_line(&mut line).unwrap_err().kind(), start.elapsed());
+    server.join().expect("no panic")?;
+    println!("end at {:?}", start.elapsed());
+    std::fs::remove_file(PATH)?;
+    println!("gone: {}", UnixStream::connect(PATH).unwrap_err().kind());
+    UnixListener::bind(PATH)?;
     Ok(())
 }
 

@@ -55,6 +55,21 @@ fn threads_take_turns_in_simulated_time() {
 }
 
 #[test]
+fn threads_talk_by_local_sockets_in_simulated_time() {
+    let (error, log) = run(&["sockets"]);
+    // 50 ms of patience are 13 ticks of 4 ms
+    assert!(error.to_string().contains("exit status: 0"), "{error}\n{log}");
+    assert_eq!(
+        log,
+        "again: address in use\n\
+         answer to question at 10ms\n\
+         operation would block at 62ms\n\
+         end at 1.01s\n\
+         gone: entity not found\n"
+    );
+}
+
+#[test]
 fn random_numbers_are_those_of_the_seed() {
     let (_, first) = run(&["hashes"]);
     let (_, second) = run(&["hashes"]);

@@ -99,7 +99,12 @@ fn options_that_a_program_decides_itself_are_refused() {
 
 #[test]
 fn options_of_programs_need_one() {
-    for option in [["--program-cost", "2us"], ["--program-timeout", "1s"], ["--program-log", "f"]] {
+    for option in [
+        ["--program-cost", "2us"],
+        ["--program-timeout", "1s"],
+        ["--program-log", "f"],
+        ["--then", "1s true"],
+    ] {
         let run = rota(&[&["sim", "fifo", HOGS], &option[..]].concat());
         run.refused(&[option[0], "expected a program"]);
     }
@@ -107,4 +112,66 @@ fn options_of_programs_need_one() {
     run.refused(&["--program-cost: expected a program among the policies"]);
     let run = rota(&["sim", HOGS, "--program-cost", "0", "--", "true"]);
     run.refused(&["--program-cost", "expected a time of 1ns or more"]);
+}
+
+#[test]
+fn programs_that_follow_need_a_time_before_the_end_in_their_order() {
+    let sim = |then: &[&str]| {
+        let then: Vec<&str> = then.iter().flat_map(|text| ["--then", text]).collect();
+        rota(&[&["sim", HOGS, "--duration", "4s"], &then[..], &["--", "true"]].concat())
+    };
+    sim(&["true"]).refused(&["--then", "expected a time and a program"]);
+    sim(&["soon true"]).refused(&["--then", "soon"]);
+    sim(&["1s no_such_program"]).refused(&["no program no_such_program in PATH"]);
+    sim(&["4s true"]).refused(&["--then", "less than the run's 4.00s"]);
+    sim(&["2s true", "1s true"]).refused(&["1s true", "times in their order"]);
+}
+
+/// A process is over, or only its status is left.
+fn is_over(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(')')
+        .next()
+        .is_none_or(|rest| rest.trim().is_empty() || rest.trim().starts_with('Z'))
+}
+
+#[test]
+fn a_program_dies_with_the_process_that_runs_it() {
+    let scratch = Scratch::new();
+    let program = script(&scratch, "while :; do :; done");
+    let mut rota = std::process::Command::new(env!("CARGO_BIN_EXE_rota"))
+        .args(["sim", "../../workloads/hogs.json", "--program-timeout", "100s", "--", &program])
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("starts");
+    let until = |mut done: Box<dyn FnMut() -> bool>| {
+        let begin = std::time::Instant::now();
+        while !done() && begin.elapsed().as_secs() < 60 {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        done()
+    };
+    let threads = format!("/proc/{}/task", rota.id());
+    let children = move || {
+        let threads = std::fs::read_dir(&threads).into_iter().flatten().flatten();
+        let of =
+            |thread: std::fs::DirEntry| std::fs::read_to_string(thread.path().join("children"));
+        let all: Vec<String> = threads.filter_map(|thread| of(thread).ok()).collect();
+        all.join(" ").split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    // as a script it shows once it executes the shell
+    let is_shell = |pid: &String| {
+        let exe = std::fs::read_link(format!("/proc/{pid}/exe"));
+        exe.is_ok_and(|exe| exe != std::fs::canonicalize(env!("CARGO_BIN_EXE_rota")).unwrap())
+    };
+    let all = children.clone();
+    if !until(Box::new(move || all().iter().any(is_shell))) {
+        // this computer plays no kernel
+        assert!(rota.wait().is_ok_and(|status| status.code() == Some(1)));
+        return;
+    }
+    let program = children();
+    rota.kill().expect("killed");
+    rota.wait().expect("over");
+    assert!(until(Box::new(move || program.iter().all(|pid| is_over(pid)))));
 }

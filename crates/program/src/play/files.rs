@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Calls that name files by path.
 
-use super::{fail, value, Call, Kept, Played};
+use super::{fail, sockets, value, Call, Kept, Played};
 use crate::files::Place;
 use crate::processors;
 use crate::threads::Ret;
@@ -59,6 +59,7 @@ pub(super) fn by_path(
         Place::Run => {
             return Ok(match wants {
                 Wants::Make => value(0),
+                Wants::Remove if sockets::unlink(kept, &path) => value(0),
                 Wants::Remove => fail(libc::ENOENT),
                 _ => Ret::Pass.into(),
             })

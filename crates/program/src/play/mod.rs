@@ -89,10 +89,12 @@ impl Program {
             | libc::SYS_recvfrom
             | libc::SYS_recvmsg
             | libc::SYS_accept
-            | libc::SYS_accept4 => waits::for_file(kept, call),
+            | libc::SYS_accept4 => waits::for_file(kept, call, clocks),
             libc::SYS_epoll_ctl => epoll::control(kept, call),
             libc::SYS_socket => Ok(sockets::socket(call)),
             libc::SYS_bind => sockets::bind(kept, call),
+            libc::SYS_setsockopt => sockets::set_option(kept, call),
+            libc::SYS_connect => sockets::connect(kept, call),
             libc::SYS_pause | libc::SYS_rt_sigsuspend => Ok(waits::for_ever()),
             libc::SYS_rt_sigtimedwait => waits::for_signals(kept, call, clocks),
             libc::SYS_clone | libc::SYS_clone3 => threads::clone(kept, call),

@@ -2,7 +2,7 @@
 //! Calls that wait for files or signals. What a file is ready for is the computer's to say; how long
 //! a thread waits is simulated time. Only the program itself makes its files ready.
 
-use super::{epoll, fail, polls, value, Call, Kept, Played};
+use super::{epoll, fail, polls, sockets, value, Call, Kept, Played};
 use crate::threads::{On, Ret, Sleep};
 use crate::time::Clocks;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
@@ -44,7 +44,7 @@ fn is_epoll(call: &Call) -> bool {
 }
 
 /// `read()`, `accept()` and their like: of what may block, once there is something.
-pub(super) fn for_file(kept: &mut Kept, call: &Call) -> io::Result<Played> {
+pub(super) fn for_file(kept: &mut Kept, call: &Call, clocks: Clocks) -> io::Result<Played> {
     let fd = call.args[0] as i32;
     let link = std::fs::read_link(format!("/proc/{}/fd/{fd}", kept.pid));
     let blocks =
@@ -66,7 +66,8 @@ pub(super) fn for_file(kept: &mut Kept, call: &Call) -> io::Result<Played> {
     if flags & libc::O_NONBLOCK != 0 || flags_of_call as i32 & libc::MSG_DONTWAIT != 0 {
         return Ok(Ret::Pass.into());
     }
-    Ok(Played::Sleep(Sleep { until_ns: None, late: Ret::Pass, on: On::Files }))
+    let until_ns = sockets::patience_ns(kept, fd).map(|ns| clocks.monotonic_ns.saturating_add(ns));
+    Ok(Played::Sleep(Sleep { until_ns, late: Ret::Errno(libc::EAGAIN), on: On::Files }))
 }
 
 /// Until when it waits.
