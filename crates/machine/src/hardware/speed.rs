@@ -84,7 +84,7 @@ impl System {
     #[inline(never)]
     fn respeed_siblings(&mut self, cpu: u32) {
         let clocked = self.reclock_core(cpu);
-        let changed = clocked.or(&self.config.topology.siblings(cpu));
+        let changed = clocked.or(self.config.topology.siblings(cpu));
         changed.iter().for_each(|cpu| self.respeed(cpu));
     }
 

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Machine files: what presets have, what is refused and how, and that a written file is the machine.
+
+use proptest::prelude::*;
+use rota_machine_file::{models, parse, preset, Machine, PRESETS};
+
+fn error(text: &str) -> String {
+    parse("m.toml", text).expect_err("refused").to_string()
+}
+
+fn on(machine: &Machine) -> Vec<&'static str> {
+    let all = models(&machine.topology, machine.hardware.as_deref());
+    all.into_iter().filter(|model| model.is_on).map(|model| model.name).collect()
+}
+
+#[test]
+fn presets_have_the_cores_that_they_are_named_after() {
+    let shape = |name| {
+        let t = preset(name).expect("a preset").topology;
+        (t.cpus(), t.cores(), t.llcs(), t.nodes())
+    };
+    assert_eq!(shape("flat"), (4, 4, 1, 1));
+    assert_eq!(shape("server"), (32, 16, 2, 1));
+    assert_eq!(shape("two-socket"), (64, 32, 4, 2));
+    assert_eq!(shape("hybrid"), (20, 14, 1, 1));
+    assert_eq!(shape("phone"), (8, 8, 1, 1));
+    assert_eq!(shape("cloud-2"), (2, 2, 1, 1));
+    let two = preset("two-socket").expect("a preset").topology;
+    assert_eq!(two.siblings(0).iter().collect::<Vec<_>>(), [0, 32]);
+    assert_eq!(two.distance(0, 1), 21);
+    let hybrid = preset("hybrid").expect("a preset").topology;
+    assert_eq!(hybrid.cluster_cpus(13).iter().collect::<Vec<_>>(), [12, 13, 14, 15]);
+    assert!(preset("severe")
+        .expect_err("none")
+        .to_string()
+        .contains("expected one of flat, server"));
+}
+
+#[test]
+fn a_model_is_on_where_the_machine_has_its_part() {
+    let of = |name| on(&preset(name).expect("a preset"));
+    assert_eq!(of("flat"), [] as [&str; 0]);
+    assert_eq!(of("server"), ["SMT", "caches", "frequency", "idle states", "interrupts"]);
+    assert_eq!(of("phone"), ["core types", "caches", "frequency", "idle states", "interrupts"]);
+    assert_eq!(of("cloud-2"), ["caches", "interrupts"]);
+}
+
+#[test]
+fn presets_assume_nothing() {
+    for name in PRESETS {
+        assert_eq!(preset(name).expect("a preset").assumed, [], "{name}");
+    }
+}
+
+#[test]
+fn a_written_file_is_the_same_machine() {
+    for name in PRESETS {
+        let machine = preset(name).expect("a preset");
+        let again = parse(name, &machine.to_toml()).expect("as written");
+        assert_eq!(again.topology, machine.topology, "{name}");
+        assert_eq!(again.hardware, machine.hardware, "{name}");
+        assert_eq!(again.costs, machine.costs, "{name}");
+        assert_eq!((again.name, again.source), (machine.name, machine.source));
+        assert_eq!(again.assumed, [], "{name}");
+    }
+}
+
+#[test]
+fn what_is_missing_is_taken_from_the_server_and_told() {
+    let text = "schema = 1\ntopology = { cpus = 2 }\ncache = { llc_kib = 4096 }\n";
+    let machine = parse("small.toml", text).expect("a machine");
+    let told: Vec<_> = machine.assumed.iter().map(|a| format!("{}={}", a.key, a.value)).collect();
+    assert!(told.contains(&"cache.c2c_ns.llc=25".to_owned()), "{told:?}");
+    assert!(!told.iter().any(|key| key.contains("node") || key.contains("sibling")), "{told:?}");
+    assert_eq!((machine.name.as_str(), machine.source.as_str()), ("small", "small.toml"));
+}
+
+#[test]
+fn unknown_keys_are_refused_with_the_nearest_one() {
+    let text = "schema = 1\ntopology = { cpus = 2 }\n[cache]\nlcc_kib = 1\n";
+    let error = error(text);
+    assert!(error.starts_with("m.toml:4: unknown key lcc_kib, expected one of llc_kib"), "{error}");
+    assert!(error.ends_with("(did you mean llc_kib?)"), "{error}");
+}
+
+#[test]
+fn values_that_cannot_be_are_refused_with_line_key_value_and_what_is_expected() {
+    let with = |more: &str| error(&format!("schema = 1\ntopology = {{ cpus = 4 }}\n{more}"));
+    for (more, expected) in [
+        (
+            "cache = { refill_ns = { llc = 50, other_llc = 20 } }",
+            "refill_ns = { llc = 50, other_llc = 20 }: expected other_llc from 50",
+        ),
+        ("[[core_type]]\nspeed = 2000", "m.toml:4: speed = 2000: expected 1 to 1024"),
+        ("[[core_type]]\nspeed = 900", "speed = 900: expected 1024 for the fastest"),
+        ("[[core_type]]\nsmt = 3", "m.toml:4: smt = 3: expected a divisor of the 4 CPUs"),
+        ("[[core_type]]\ncpus = \"0-7\"", "cpus = \"0-7\": expected CPUs from 0 to 3"),
+        ("[[core_type]]\ncpus = \"0-2\"", "CPU 3 is in none"),
+        ("[[core_type]]\n[[core_type]]\ncpus = \"0\"", "CPU 0 is in two"),
+        (
+            "[[core_type]]\nmhz = { max = 3000, turbo = [[2, 2000], [4, 2500]] }",
+            "expected [cores, MHz]",
+        ),
+        (
+            "[[core_type]]\nidle = [{ name = \"C6\", exit_us = 9, residency_us = 5 }]",
+            "residency_us of C6 to be its exit_us, 9, or more",
+        ),
+        ("[[core_type]]\ngovernor = { name = \"hardware\" }", "expected mhz"),
+        (
+            "[[core_type]]\nmhz = { max = 3000 }\ngovernor = { name = \"ondemand\" }",
+            "name = \"ondemand\": expected \"performance\"",
+        ),
+        ("task = { class = \"cpu\" }", "class = \"cpu\": expected \"compute\""),
+    ] {
+        let error = with(more);
+        assert!(error.contains(expected), "{more}: {error}");
+    }
+    let twice = error("schema = 1\ntopology = { cpus = 2, llc = [\"0-1\", \"1\"] }");
+    assert!(twice.contains("CPU 1 is there twice"), "{twice}");
+    let missing = error("schema = 1\ntopology = { cpus = 2, node = [\"0\"] }");
+    assert!(missing.contains("CPU 1 is missing"), "{missing}");
+    let far = error("schema = 1\ntopology = { cpus = 2, llc = 1, node = 1, distance = [[10]] }");
+    assert!(far.contains("m.toml:2: topology: distances of nodes: expected 2 rows of 2"), "{far}");
+    assert!(error("schema = 2\ntopology = { cpus = 2 }").contains("schema = 2: expected 1"));
+    assert!(error("schema = 1\ntopology = { cpus = 0 }").contains("cpus = 0: expected 1 to 512"));
+}
+
+proptest! {
+    /// One byte of a preset changed, or any text at all.
+    #[test]
+    fn any_text_is_a_machine_that_can_be_written_or_an_error(
+        which in 0..PRESETS.len(), at in any::<prop::sample::Index>(), byte in 32_u8..127, junk in "\\PC{0,40}",
+    ) {
+        let mut text = preset(PRESETS[which]).expect("a preset").to_toml().into_bytes();
+        let at = at.index(text.len());
+        text[at] = byte;
+        for text in [String::from_utf8_lossy(&text).into_owned(), junk] {
+            if let Ok(machine) = parse("m.toml", &text) {
+                let again = parse("m.toml", &machine.to_toml());
+                prop_assert_eq!(again.map(|m| m.hardware), Ok(machine.hardware));
+            }
+        }
+    }
+}
