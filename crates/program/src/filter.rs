@@ -64,6 +64,7 @@ const PLAYED: &[c_long] = &[
     libc::SYS_readlink,
     libc::SYS_readlinkat,
     libc::SYS_close,
+    libc::SYS_inotify_add_watch,
     libc::SYS_mkdir,
     libc::SYS_mkdirat,
     libc::SYS_unlink,
@@ -121,6 +122,8 @@ const REFUSED: &[(c_long, i32)] = &[
     (SYS_FILE_SETATTR, libc::EPERM),
     (libc::SYS_perf_event_open, libc::ENOENT),
     (libc::SYS_openat2, libc::ENOSYS),
+    // numbers of this computer's files, where a cgroup's is its id
+    (libc::SYS_name_to_handle_at, libc::EOPNOTSUPP),
     (libc::SYS_open_by_handle_at, libc::EPERM),
     (libc::SYS_io_uring_setup, libc::ENOSYS),
     (libc::SYS_io_setup, libc::ENOSYS),

@@ -6,6 +6,7 @@ mod forbidden;
 mod schedule;
 
 use anyhow::{bail, Context, Result};
+use rustix::fs::inotify;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{mpsc, Arc, Condvar, Mutex};
@@ -26,6 +27,7 @@ fn main() -> Result<()> {
         },
         ["wait"] => wait(),
         ["sockets"] => sockets(),
+        ["watch"] => watch(),
         ["fail"] => {
             eprintln!("cannot go on");
             std::process::exit(3);
@@ -134,6 +136,19 @@ fn sockets() -> Result<()> {
     std::fs::remove_file(PATH)?;
     println!("gone: {}", UnixStream::connect(PATH).unwrap_err().kind());
     UnixListener::bind(PATH)?;
+    Ok(())
+}
+
+/// Files of the simulated machine change when that does, not when this computer's do.
+fn watch() -> Result<()> {
+    let inotify = inotify::init(inotify::CreateFlags::NONBLOCK)?;
+    for path in ["/sys/devices/system/cpu", "/sys/fs/cgroup", "/sys/fs/cgroup/none", "/run"] {
+        match inotify::add_watch(&inotify, path, inotify::WatchFlags::CREATE) {
+            Ok(number) => println!("{path}: {number}"),
+            Err(error) => println!("{path}: {}", error.kind()),
+        }
+    }
+    println!("{}", rustix::io::read(&inotify, &mut [0; 512]).unwrap_err().kind());
     Ok(())
 }
 

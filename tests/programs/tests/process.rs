@@ -70,6 +70,17 @@ fn threads_talk_by_local_sockets_in_simulated_time() {
 }
 
 #[test]
+fn what_it_watches_are_files_of_the_simulated_machine() {
+    let (_, log) = run(&["watch"]);
+    assert_eq!(
+        log,
+        "/sys/devices/system/cpu: 1\n/sys/fs/cgroup: 2\n\
+         /sys/fs/cgroup/none: entity not found\n/run: entity not found\n\
+         operation would block\n"
+    );
+}
+
+#[test]
 fn random_numbers_are_those_of_the_seed() {
     let (_, first) = run(&["hashes"]);
     let (_, second) = run(&["hashes"]);

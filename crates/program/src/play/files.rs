@@ -7,7 +7,9 @@ use crate::processors;
 use crate::threads::Ret;
 use crate::time::Clocks;
 use rota_machine::user_half::Live;
+use rustix::fs::inotify::{add_watch, WatchFlags};
 use rustix::fs::{memfd_create, MemfdFlags};
+use rustix::process::{pidfd_getfd, PidfdGetfdFlags};
 use std::fs::{File, Metadata};
 use std::io::{self, Seek, Write};
 use std::os::unix::fs::MetadataExt;
@@ -22,6 +24,7 @@ enum Wants {
     ReadLink,
     Make,
     Remove,
+    Watch { inotify: i32, mask: u32 },
 }
 
 pub(super) fn by_path(
@@ -43,6 +46,9 @@ pub(super) fn by_path(
         libc::SYS_statx => (second, Wants::Statx { to: fifth }),
         libc::SYS_readlink => (first, Wants::ReadLink),
         libc::SYS_readlinkat => (second, Wants::ReadLink),
+        libc::SYS_inotify_add_watch => {
+            (second, Wants::Watch { inotify: first as i32, mask: third as u32 })
+        }
         libc::SYS_mkdir => (first, Wants::Make),
         libc::SYS_mkdirat => (second, Wants::Make),
         libc::SYS_unlink => (first, Wants::Remove),
@@ -60,9 +66,10 @@ pub(super) fn by_path(
             return Ok(match wants {
                 Wants::Make => value(0),
                 Wants::Remove if sockets::unlink(kept, &path) => value(0),
-                Wants::Remove => fail(libc::ENOENT),
+                // it shows nothing
+                Wants::Remove | Wants::Watch { .. } => fail(libc::ENOENT),
                 _ => Ret::Pass.into(),
-            })
+            });
         }
         Place::Own => return Ok(Ret::Pass.into()),
         Place::Played(path) => path,
@@ -77,6 +84,7 @@ pub(super) fn by_path(
                 }
                 Wants::Open { .. } => Played::File(of_text(&text)?),
                 Wants::Access { .. } => value(0),
+                Wants::Watch { .. } => fail(libc::ENOENT),
                 _ => Ret::Pass.into(),
             });
         }
@@ -103,6 +111,7 @@ fn want(kept: &Kept, path: &Path, found: &Metadata, wants: Wants) -> io::Result<
         Wants::ReadLink => fail(libc::EINVAL),
         Wants::Make => fail(libc::EEXIST),
         Wants::Remove => fail(libc::EPERM),
+        Wants::Watch { inotify, mask } => watch(kept, inotify, path, mask),
         Wants::Stat { to } => {
             kept.memory.write(to, &stat(found))?;
             value(0)
@@ -112,6 +121,16 @@ fn want(kept: &Kept, path: &Path, found: &Metadata, wants: Wants) -> io::Result<
             value(0)
         }
     })
+}
+
+/// `inotify_add_watch()` of a file of the played tree.
+fn watch(kept: &Kept, inotify: i32, path: &Path, mask: u32) -> Played {
+    let inotify = pidfd_getfd(&kept.pidfd, inotify, PidfdGetfdFlags::empty());
+    let watch = |inotify| add_watch(inotify, path, WatchFlags::from_bits_retain(mask));
+    match inotify.and_then(watch) {
+        Ok(number) => value(number),
+        Err(error) => fail(error.raw_os_error()),
+    }
 }
 
 /// A file that can be read once it is in the program.
