@@ -206,10 +206,14 @@ fn run_bundle(program: &Path, arguments: &[&str], load: &str) -> Result<Vec<u8>>
     let written = rota(&words)?;
     ensure!(written.code == Some(0), "{}", written.stderr);
     let load = root().join("workloads").join(format!("{load}.json")).display().to_string();
-    let mut words = vec!["sim", &bundle, &load, "--duration", "2s", "--trace", &trace];
+    let mut words = vec!["sim", &bundle, &load, "--duration", "2s", "--trace", &trace, "--json"];
     words.extend(machine);
     let outcome = rota(&words)?;
     ensure!(outcome.code == Some(0), "{}", outcome.stderr);
+    let json: serde_json::Value = serde_json::from_slice(&outcome.stdout)?;
+    let (file, origin) = (Path::new(&program).file_name(), &json["policy"]["set_up_by"]);
+    ensure!(origin["program"].as_str() == file.and_then(|file| file.to_str()), "{origin}");
+    ensure!(origin["arguments"] == serde_json::json!(arguments), "{origin}");
     Ok(std::fs::read(trace)?)
 }
 

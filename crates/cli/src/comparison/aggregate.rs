@@ -7,7 +7,6 @@ use rota_machine::config::Config;
 use rota_measure::baseline;
 use rota_measure::catalogue::{self, Measure};
 use rota_measure::statistics::{self, Estimate};
-use rota_object::image::Image;
 use std::collections::BTreeMap;
 
 impl<'a> Stage<'a> {
@@ -30,7 +29,11 @@ impl<'a> Stage<'a> {
 
 impl<'a> Column<'a> {
     /// Of the runs of a policy, one for each seed.
-    pub(crate) fn new(policy: &'a Policy, image: &'a Image, runs: Vec<&'a Run>) -> Self {
+    pub(crate) fn new(
+        policy: &'a Policy,
+        object: &'a rota_sim::Policy,
+        runs: Vec<&'a Run>,
+    ) -> Self {
         let whole: Vec<&Run> = runs.iter().filter(|run| !run.exit.ejected).copied().collect();
         let cell = |measure: &Measure| {
             let values = whole.iter().filter_map(|run| run.measures.get(measure.key).copied());
@@ -39,7 +42,8 @@ impl<'a> Column<'a> {
         };
         let cells = catalogue::measures().iter().map(cell).collect();
         let tasks = of_tasks(&whole);
-        Column { policy, image, runs, cells, tasks }
+        let (image, origin) = (object.image().as_ref(), object.origin());
+        Column { policy, image, origin, runs, cells, tasks }
     }
 }
 

@@ -13,6 +13,7 @@ use rota_measure::baseline::Relative;
 use rota_measure::catalogue::{self, Measure};
 use rota_measure::statistics::Estimate;
 use rota_object::image::Image;
+use rota_sim::Origin;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -40,6 +41,8 @@ pub(crate) struct Stage<'a> {
 pub(crate) struct Column<'a> {
     pub(crate) policy: &'a Policy,
     pub(crate) image: &'a Image,
+    /// The program that set it up, of a bundle.
+    pub(crate) origin: Option<&'a Origin>,
     /// One for each seed.
     pub(crate) runs: Vec<&'a Run>,
     /// One for each measure, of runs that were not ejected.

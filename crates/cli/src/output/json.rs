@@ -14,7 +14,7 @@ use rota_machine::tracing::{never_called, never_called_in_sub, NeverCalled};
 use rota_measure::{CpuNumbers, LockNumbers, RequestsNumbers, TaskNumbers, Totals};
 use rota_object::image::Image;
 use rota_object::settings::Tunable;
-use rota_sim::Feature;
+use rota_sim::{Feature, Origin};
 use rota_workload::Workload;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -197,6 +197,9 @@ pub(crate) struct PolicyJson<'a> {
     name: &'a str,
     source: &'a str,
     tunables: Map<String, Value>,
+    /// Of a bundle: what set it up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    set_up_by: Option<&'a Origin>,
 }
 
 #[derive(Debug, Serialize)]
@@ -261,7 +264,7 @@ impl<'a> Sim<'a> {
         let (globals, maps) = run.finished.dump.as_ref().map(dump::json).unzip();
         Self {
             schema: "rota.sim/1",
-            policy: PolicyJson::new(run.policy, run.source, run.image, run.set),
+            policy: PolicyJson::new(run.policy, run.source, run.image, run.set, run.origin),
             machine: MachineJson::new(run.config),
             seed: (!run.is_replay).then_some(run.config.seed),
             duration_ns: outcome.end_ns,
@@ -312,6 +315,7 @@ impl<'a> PolicyJson<'a> {
         source: &'a str,
         image: &Image,
         set: &[(String, String)],
+        set_up_by: Option<&'a Origin>,
     ) -> Self {
         let mut tunables = Map::new();
         for option in tunables::options(image) {
@@ -323,7 +327,7 @@ impl<'a> PolicyJson<'a> {
                 tunables.insert(path.clone(), typed("", &value));
             }
         }
-        Self { name, source, tunables }
+        Self { name, source, tunables, set_up_by }
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) use plain::stdout;
 use crate::load::Load;
 use rota_machine::config::Config;
 use rota_object::image::Image;
-use rota_sim::Measured;
+use rota_sim::{Measured, Origin};
 use std::sync::Arc;
 
 /// The command line, quoted where a shell needs it.
@@ -57,6 +57,8 @@ pub(crate) struct Run<'a> {
     pub(crate) kernel: &'a str,
     /// Its object, as it ran.
     pub(crate) image: &'a Image,
+    /// The program that set it up, of a bundle.
+    pub(crate) origin: Option<&'a Origin>,
     /// Cgroups and objects of its sub-schedulers.
     pub(crate) subs: &'a [(String, Arc<Image>)],
     /// Variables that `--set` named.

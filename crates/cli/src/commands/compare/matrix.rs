@@ -140,7 +140,7 @@ impl Matrix {
         let stages = self.stages.iter().zip(runs.chunks(per_stage)).map(|(stage, runs)| {
             let columns = self.policies.iter().enumerate().map(|(at, policy)| {
                 let runs = runs.iter().skip(at).step_by(self.policies.len()).collect();
-                Column::new(policy, stage.objects[at].policy.image(), runs)
+                Column::new(policy, &stage.objects[at].policy, runs)
             });
             compared::Stage::new(&stage.load, &stage.config, columns.collect(), baseline)
         });

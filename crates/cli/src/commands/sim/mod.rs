@@ -107,6 +107,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
         source: &source,
         kernel: policy.kernel().release(),
         image: policy.image(),
+        origin: policy.origin(),
         subs: &subs,
         set: &set,
         config: &config,

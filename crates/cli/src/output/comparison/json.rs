@@ -155,7 +155,13 @@ fn column<'a>(
     let policy = column.policy;
     ColumnJson {
         label: &policy.label,
-        policy: PolicyJson::new(&policy.name, &policy.source, column.image, &policy.set),
+        policy: PolicyJson::new(
+            &policy.name,
+            &policy.source,
+            column.image,
+            &policy.set,
+            column.origin,
+        ),
         ejected: column.ejected().count(),
         measures: measures.collect(),
         tasks: tasks.collect(),
