@@ -11,6 +11,7 @@ use crate::commands::completions::CompletionsArgs;
 use crate::commands::fluid::FluidArgs;
 use crate::commands::link::LinkArgs;
 use crate::commands::list::ListArgs;
+use crate::commands::machine::MachineCommand;
 use crate::commands::man::ManArgs;
 use crate::commands::record::RecordArgs;
 use crate::commands::reproduce::ReproduceArgs;
@@ -58,6 +59,8 @@ pub(crate) enum Command {
     Link(LinkArgs),
     /// Write what a scheduler's own program sets up to a file, to simulate it without the program
     Bundle(BundleArgs),
+    /// Show a machine to simulate: its cores, caches and nodes, what work costs on it
+    Machine(MachineCommand),
     /// Run real programs that measure the scheduler of this machine
     Bench(BenchArgs),
     /// Run a policy in the kernel of this machine (needs root)

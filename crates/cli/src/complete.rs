@@ -104,6 +104,14 @@ pub(crate) fn figures() -> ArgValueCompleter {
     })
 }
 
+/// Machines that come along, and files.
+pub(crate) fn machines() -> ArgValueCompleter {
+    ArgValueCompleter::new(|typed: &OsStr| {
+        let presets = rota_machine_file::PRESETS.map(|name| (name.to_owned(), String::new()));
+        joined([starting(typed, presets), PathCompleter::file().complete(typed)])
+    })
+}
+
 /// Kernels that can be simulated.
 pub(crate) fn kernels() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {

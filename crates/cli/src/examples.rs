@@ -81,6 +81,13 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         ],
     ),
     (
+        "machine",
+        [
+            ("rota machine hybrid", "A laptop with P and E cores"),
+            ("rota machine server --toml > own.toml", "A file to start from"),
+        ],
+    ),
+    (
         "fluid",
         [
             ("rota fluid pbs workloads/shares321.json", "A workload under the limit of PBS"),

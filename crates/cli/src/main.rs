@@ -13,6 +13,7 @@ mod examples;
 mod expects;
 mod findings;
 mod load;
+mod machine;
 mod nearest;
 mod object;
 mod options;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         Command::Reproduce(args) => commands::reproduce::run(&args),
         Command::Tune(args) => commands::tune::run(&args),
         Command::Fluid(args) => commands::fluid::run(&args),
+        Command::Machine(args) => commands::machine::run(&args),
         Command::Bundle(args) => commands::bundle::run(&args),
         Command::Link(args) => commands::link::run(&args),
         Command::Bench(args) => commands::bench::run(&args),

@@ -3,6 +3,7 @@
 
 use crate::error::Error;
 use crate::load::Load;
+use crate::machine;
 use crate::object;
 use crate::options::MachineArgs;
 use crate::output::messages;
@@ -33,9 +34,10 @@ pub(crate) fn load(path: &Path) -> Result<Load, Error> {
 
 /// CPUs and what they share.
 pub(crate) fn topology(args: &MachineArgs, cpus: u32) -> Result<Topology, Error> {
-    Ok(match &args.topology {
-        Some(text) => Topology::parse(cpus, text)?,
-        None => Topology::flat(cpus)?,
+    Ok(match (&args.machine, &args.topology) {
+        (Some(name), _) => machine::find(name)?.topology,
+        (None, Some(text)) => Topology::parse(cpus, text)?,
+        (None, None) => Topology::flat(cpus)?,
     })
 }
 
@@ -43,7 +45,10 @@ pub(crate) fn topology(args: &MachineArgs, cpus: u32) -> Result<Topology, Error>
 pub(crate) fn config(args: &MachineArgs, cpus: u32, load: &Load) -> Result<Config, Error> {
     let workload = &load.workload;
     let duration_ns = args.duration.or(workload.duration_ns).unwrap_or(DURATION_NS);
-    let mut config = Config::new(topology(args, cpus)?, duration_ns);
+    let mut config = match &args.machine {
+        Some(name) => machine::find(name)?.config(duration_ns),
+        None => Config::new(topology(args, cpus)?, duration_ns),
+    };
     config.warmup_ns = args.warmup.unwrap_or(0);
     if config.warmup_ns >= duration_ns {
         let (warmup, duration) = (duration_text(config.warmup_ns), duration_text(duration_ns));
@@ -56,7 +61,7 @@ pub(crate) fn config(args: &MachineArgs, cpus: u32, load: &Load) -> Result<Confi
         config = config.ideal();
     }
     config.hz = args.hz;
-    config.nohz_full = nohz_full(args, cpus)?;
+    config.nohz_full = nohz_full(args, config.topology.cpus())?;
     config.costs.idle_entry_ns = args.idle_entry.unwrap_or(0);
     config.seed = args.seed;
     config.shuffle_ties = args.shuffle_ties;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `rota bundle`: what a scheduler's program sets up, as a file that runs without the program.
 
+use crate::complete;
 use crate::error::{Error, Status};
+use crate::machine;
 use crate::options::values::{hz, seed};
 use crate::options::ProgramArgs;
 use crate::output::messages;
@@ -34,6 +36,11 @@ pub(crate) struct BundleArgs {
     #[arg(long, value_name = "smt=N,llc=N,node=N")]
     pub(crate) topology: Option<String>,
 
+    /// The machine that the program finds: a name or a machine file (docs/machines.md)
+    #[arg(long, value_name = "NAME|FILE.toml", add = complete::machines())]
+    #[arg(conflicts_with_all = ["topology", "cpus"])]
+    pub(crate) machine: Option<String>,
+
     /// Timer ticks per second
     #[arg(long, value_name = "N", default_value_t = 250)]
     #[arg(value_parser = hz)]
@@ -59,9 +66,10 @@ pub(crate) struct BundleArgs {
 pub(crate) fn run(args: &BundleArgs) -> Result<Status, Error> {
     let kernel = Kernel::bundled(&args.kernel).map_err(|e| Error::input(format!("--{e}")))?;
     let kernel = kernel.with_hz(args.hz);
-    let topology = match &args.topology {
-        Some(text) => Topology::parse(args.cpus, text)?,
-        None => Topology::flat(args.cpus)?,
+    let topology = match (&args.machine, &args.topology) {
+        (Some(name), _) => machine::find(name)?.topology,
+        (None, Some(text)) => Topology::parse(args.cpus, text)?,
+        (None, None) => Topology::flat(args.cpus)?,
     };
     let chosen = Installed::find(&args.program, &args.of_program)?;
     let Started { policy, program, report } =
@@ -74,7 +82,7 @@ pub(crate) fn run(args: &BundleArgs) -> Result<Status, Error> {
         arguments: chosen.arguments().collect(),
         sha256: chosen.sha256.clone(),
         rota: env!("CARGO_PKG_VERSION").to_owned(),
-        machine: None,
+        machine: args.machine.clone(),
     };
     let bundle = Simulation::new(&policy, &Arc::new(nobody), config).bundle_by(program, origin);
     if let Some(failure) = report.take_failure() {

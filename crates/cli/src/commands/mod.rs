@@ -10,6 +10,7 @@ pub(crate) mod completions;
 pub(crate) mod fluid;
 pub(crate) mod link;
 pub(crate) mod list;
+pub(crate) mod machine;
 pub(crate) mod man;
 pub(crate) mod record;
 pub(crate) mod reproduce;

@@ -2,6 +2,7 @@
 //! Options of the simulated machine and of how a run goes on it.
 
 use super::values::{cpu_list, duration, hz, instructions, seed};
+use crate::complete;
 use clap::Args;
 use rota_machine::config::BUDGET_PER_SECOND;
 use rota_trace::CpuList;
@@ -10,6 +11,12 @@ use rota_trace::CpuList;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Machine")]
 pub(crate) struct MachineArgs {
+    /// Simulate this machine: flat, server, two-socket, hybrid, phone, cloud-2, or a machine file
+    /// (docs/machines.md). It says how many CPUs there are, what they share and what work costs
+    #[arg(long, value_name = "NAME|FILE.toml", add = complete::machines())]
+    #[arg(conflicts_with_all = ["topology", "cpus", "ideal"])]
+    pub(crate) machine: Option<String>,
+
     /// CPUs per core, per last-level cache and per node [default: 1 per core, one cache and node]
     #[arg(long, value_name = "smt=N,llc=N,node=N")]
     pub(crate) topology: Option<String>,

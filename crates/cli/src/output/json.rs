@@ -11,6 +11,7 @@ use crate::error::Error;
 use rota_machine::config::{Config, Costs};
 use rota_machine::outside::Happened;
 use rota_machine::tracing::{never_called, never_called_in_sub, NeverCalled};
+use rota_machine_file::models;
 use rota_measure::{CpuNumbers, LockNumbers, RequestsNumbers, TaskNumbers, Totals};
 use rota_object::image::Image;
 use rota_object::settings::Tunable;
@@ -214,6 +215,9 @@ pub(crate) struct MachineJson {
     idle_entry_ns: u64,
     ideal: bool,
     shuffle_ties: bool,
+    /// Models of hardware and whether they are on, of a machine that has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    models: Option<Map<String, Value>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -344,6 +348,10 @@ impl MachineJson {
             idle_entry_ns: config.costs.idle_entry_ns,
             ideal: config.exact_slices && config.costs == Costs::none(),
             shuffle_ties: config.shuffle_ties,
+            models: config.hardware.as_deref().map(|hardware| {
+                let all = models(topology, Some(hardware)).into_iter();
+                all.map(|model| (model.name.to_owned(), model.is_on.into())).collect()
+            }),
         }
     }
 }

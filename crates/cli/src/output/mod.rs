@@ -10,6 +10,7 @@ pub(crate) mod fluid;
 pub(crate) mod json;
 pub(crate) mod kernels;
 pub(crate) mod locks;
+pub(crate) mod machine;
 pub(crate) mod messages;
 pub(crate) mod periodic;
 pub(crate) mod plain;

@@ -8,6 +8,7 @@ use rota_machine::exit::ExitKind;
 use rota_machine::outside::Happened;
 use rota_machine::subs::SubExit;
 use rota_machine::tracing::{never_called, never_called_in_sub, NeverCalled};
+use rota_machine_file::models;
 use rota_measure::{GroupNumbers, LatencyNumbers, TaskNumbers, Totals};
 use rota_sim::PolicyStat;
 use rota_trace::CpuList;
@@ -94,7 +95,14 @@ pub(crate) fn machine_with(config: &Config, seeds: &str) -> String {
         0 => String::new(),
         ns => format!(", without the first {}", duration(ns)),
     };
-    format!("{cpus}{parts} at {} Hz{tickless}, {time}, {seeds}{ideal}{ties}{warmup}", config.hz)
+    let hardware = config.hardware.as_deref();
+    let on = hardware.map(|of| models(topology, Some(of)).into_iter().filter(|model| model.is_on));
+    let on: Option<Vec<&str>> = on.map(|on| on.map(|model| model.name).collect());
+    let on = on.map_or_else(String::new, |on| match on.is_empty() {
+        true => ", models off".to_owned(),
+        false => format!(", models on: {}", on.join(", ")),
+    });
+    format!("{cpus}{parts} at {} Hz{tickless}, {time}, {seeds}{ideal}{ties}{warmup}{on}", config.hz)
 }
 
 /// A percentile of fewer samples is one of them.

@@ -221,6 +221,10 @@ fn inputs(args: &CompareArgs, matrix: &Matrix) -> Result<Inputs, Error> {
     let machine = &args.machine;
     let or_default = |value: Option<String>| value.unwrap_or_else(|| "the default".into());
     let ns = |time: Option<u64>| or_default(time.map(|ns| format!("{ns}ns")));
+    if let Some(name) = &machine.machine {
+        let text = crate::machine::find(name)?.to_toml();
+        add("--machine".into(), hex(Sha256::new_with_prefix(text)));
+    }
     add("--topology".into(), or_default(machine.topology.clone()));
     add("--duration".into(), ns(machine.duration));
     add("--warmup".into(), ns(machine.warmup));

@@ -6,6 +6,7 @@ use super::CompareArgs;
 use crate::comparison::{self as compared, Baseline, Column, Comparison, Policy, ProgramOf, Run};
 use crate::error::Error;
 use crate::load::{hex, Load};
+use crate::machine;
 use crate::object::{self, Found};
 use crate::output::messages;
 use crate::prepare;
@@ -101,7 +102,11 @@ impl Matrix {
         unlike("workload", &names)?;
         unlike("--cpus", &args.cpus)?;
         let mut machines = Vec::new();
-        for cpus in &args.cpus {
+        let counts = match &args.machine.machine {
+            Some(name) => vec![machine::find(name)?.topology.cpus()],
+            None => args.cpus.clone(),
+        };
+        for cpus in &counts {
             let topology = simulation::topology(&args.machine, *cpus)?;
             let objects = prepare_all(&wanted, &found, &topology, (&kernel, args), &mut said)?;
             machines.push((*cpus, Arc::new(objects)));

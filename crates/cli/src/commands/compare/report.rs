@@ -8,6 +8,7 @@ use crate::findings::Findings;
 use crate::output::comparison::findings::{self, Statement};
 use crate::output::comparison::ignored_by;
 use crate::output::{command_line, units};
+use rota_machine_file::models;
 use rota_measure::catalogue::{self, Measure, Unit};
 use rota_measure::curve::{self, CurveOfSeeds};
 use rota_measure::figures::{Band, Figures};
@@ -74,6 +75,21 @@ fn machine(args: &CompareArgs) -> Vec<(String, String)> {
     let mut facts = vec![("simulated kernel".to_owned(), kernel), ("tick".to_owned(), tick)];
     if let Some(topology) = &options.topology {
         facts.push(("topology".into(), topology.clone()));
+    }
+    if let Some(name) = &options.machine {
+        facts.push(("machine".into(), name.clone()));
+        if let Ok(machine) = crate::machine::find(name) {
+            let all = models(&machine.topology, machine.hardware.as_deref());
+            for (label, is_on) in [("models on", true), ("models off", false)] {
+                let these: Vec<_> = all.iter().filter(|model| model.is_on == is_on).collect();
+                let names: Vec<&str> = these.iter().map(|model| model.name).collect();
+                facts.push((
+                    label.into(),
+                    if names.is_empty() { "none".into() } else { names.join(", ") },
+                ));
+            }
+        }
+        return facts;
     }
     let overheads = if options.ideal { "none (--ideal)" } else { "a current x86 server's" };
     facts.push(("overheads".into(), overheads.into()));

@@ -53,6 +53,10 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
         release if release == Kernel::default().release() => machine,
         release => format!("Linux {release}, {machine}"),
     };
+    let machine = match &args.machine.machine {
+        Some(name) => format!("{name}, {machine}"),
+        None => machine,
+    };
     let described = format!("{label}, {}: {machine}", load.file);
 
     let caption = Caption { policy: name.clone(), workload: load.file.clone(), machine };

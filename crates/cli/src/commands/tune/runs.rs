@@ -129,7 +129,7 @@ impl<'a> Runs<'a> {
             return Ok(Some(None));
         }
         let requests = &finished.requests;
-        let run = Run { numbers: &finished.numbers, requests, cpus: self.args.cpus };
+        let run = Run { numbers: &finished.numbers, requests, cpus: self.config.topology.cpus() };
         Ok(Some(self.measure.of(run)))
     }
 }

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `rota machine`: shows a machine, or writes its file.
+
+use crate::complete;
+use crate::error::{Error, Status};
+use crate::machine;
+use crate::output;
+use clap::Args;
+use std::io::Write;
+
+#[derive(Debug, Args)]
+pub(crate) struct MachineCommand {
+    /// flat, server, two-socket, hybrid, phone, cloud-2, or a machine file (docs/machines.md)
+    #[arg(value_name = "NAME|FILE.toml", default_value = "flat", add = complete::machines())]
+    pub(crate) machine: String,
+
+    /// Print it as a machine file, with every value that a run uses
+    #[arg(long)]
+    pub(crate) toml: bool,
+}
+
+pub(crate) fn run(args: &MachineCommand) -> Result<Status, Error> {
+    let machine = machine::find(&args.machine)?;
+    let mut out = output::stdout();
+    let text = match args.toml {
+        true => machine.to_toml(),
+        false => output::machine::text(&machine),
+    };
+    for line in text.lines() {
+        writeln!(out, "{line}")?;
+    }
+    out.flush()?;
+    Ok(Status::Done)
+}

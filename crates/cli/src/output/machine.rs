@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A machine as text: a drawing of its nodes, caches and cores, then what they are.
+
+use rota_machine::hardware::parts::{Clock, CoreType, Governor};
+use rota_machine::hardware::Hardware;
+use rota_machine::topology::Topology;
+use rota_machine_file::{cpu_list, models, Machine};
+use std::fmt::Write as _;
+
+/// Columns of a drawing.
+const WIDTH: usize = 78;
+
+/// All that a machine is.
+pub(crate) fn text(machine: &Machine) -> String {
+    let topology = &machine.topology;
+    let count = |n: u32, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let mut text = format!(
+        "{} ({}): {}, {}, {}, {}\n\n",
+        machine.name,
+        machine.source,
+        count(topology.cpus(), "CPU"),
+        count(topology.cores(), "core"),
+        count(topology.llcs(), "last-level cache"),
+        count(topology.nodes(), "node"),
+    );
+    let hardware = machine.hardware.as_deref();
+    (0..topology.nodes()).for_each(|node| draw_node(&mut text, topology, hardware, node));
+    if topology.nodes() > 1 {
+        text.push_str("distances of nodes\n");
+        for from in 0..topology.nodes() {
+            let row = (0..topology.nodes()).map(|to| format!("{:4}", topology.distance(from, to)));
+            let _ = writeln!(text, "  {from:3} {}", row.collect::<String>());
+        }
+    }
+    for (at, kind) in hardware.iter().flat_map(|of| of.core_types.iter().enumerate()) {
+        describe(&mut text, machine, kind, at);
+    }
+    text.push_str("\nmodels\n");
+    for model in models(topology, hardware) {
+        let state = match model.is_on {
+            true => "on".to_owned(),
+            false => format!("off (needs {})", model.needs),
+        };
+        let _ = writeln!(text, "  {:<12} {state}", model.name);
+    }
+    if !machine.assumed.is_empty() {
+        text.push_str("\nassumed, as the file does not say\n");
+    }
+    for assumed in &machine.assumed {
+        let _ = writeln!(text, "  {} = {} ({})", assumed.key, assumed.value, assumed.from);
+    }
+    text
+}
+
+/// A node: each of its caches with a box for each core.
+fn draw_node(text: &mut String, topology: &Topology, hardware: Option<&Hardware>, node: u32) {
+    let _ = writeln!(text, "node {node}");
+    let all = || (0..topology.cpus()).filter(|cpu| topology.node_of(*cpu) == node);
+    let mut llcs: Vec<u32> = all().map(|cpu| topology.llc_of(cpu)).collect();
+    llcs.sort_unstable();
+    llcs.dedup();
+    for llc in llcs {
+        let size = hardware.and_then(|of| of.cache.as_ref()).map(|cache| cache.llc_kib);
+        let size = size.map_or_else(String::new, |kib| format!(", {kib} KiB"));
+        let _ = writeln!(text, "  cache {llc}{size}");
+        let firsts = all().filter(|cpu| {
+            topology.llc_of(*cpu) == llc && topology.siblings(*cpu).first() == Some(*cpu)
+        });
+        let mut line = String::from("   ");
+        for first in firsts {
+            let kind = hardware.map_or("", |of| of.core_type(first).name.as_str());
+            let cpus: Vec<String> =
+                topology.siblings(first).iter().map(|c| c.to_string()).collect();
+            let space = if kind.is_empty() { "" } else { " " };
+            let core = format!(" [{kind}{space}{}]", cpus.join(" "));
+            if line.len() + core.len() > WIDTH {
+                let _ = writeln!(text, "{line}");
+                line = String::from("   ");
+            }
+            line += &core;
+        }
+        let _ = writeln!(text, "{line}");
+    }
+}
+
+fn describe(text: &mut String, machine: &Machine, kind: &CoreType, at: usize) {
+    let topology = &machine.topology;
+    let Some(hardware) = machine.hardware.as_deref() else { return };
+    let own = |cpu: &u32| hardware.type_of_cpu.get(*cpu as usize) == Some(&at);
+    let cpus: Vec<u32> = (0..topology.cpus()).filter(own).collect();
+    let CoreType { name, speed, capacity, rank, l2_kib, .. } = kind;
+    let rank = if *rank == 0 { String::new() } else { format!(", rank {rank}") };
+    let _ = writeln!(
+        text,
+        "\n{name}: CPUs {}\n  speed {speed}, capacity {capacity} (of 1024){rank}; L2 {l2_kib} KiB",
+        cpu_list(&cpus)
+    );
+    if let Some(smt) = &kind.smt {
+        let _ = writeln!(
+            text,
+            "  speed with busy siblings: compute {:?}, mixed {:?}, memory {:?}",
+            smt.compute, smt.mixed, smt.memory
+        );
+    }
+    if let Some(clock) = &kind.clock {
+        let _ = writeln!(text, "  {}", frequencies(clock));
+    }
+    for state in &kind.idle {
+        let (exit, residency) = (state.exit_ns / 1000, state.residency_ns / 1000);
+        let flush = if state.flush { ", empties caches" } else { "" };
+        let _ = writeln!(
+            text,
+            "  idle {}: exit {exit} us, worth it from {residency} us{flush}",
+            state.name
+        );
+    }
+}
+
+fn frequencies(clock: &Clock) -> String {
+    let Clock { idle_mhz, base_mhz, max_mhz, .. } = clock;
+    let governor = match clock.governor {
+        Governor::Performance => "performance".to_owned(),
+        Governor::Hardware { ramp_ns, .. } => {
+            format!("hardware, {} us from idle to full", ramp_ns / 1000)
+        }
+        Governor::Schedutil { transition_ns } => {
+            format!("schedutil, a change in {} us", transition_ns / 1000)
+        }
+    };
+    let steps = clock.turbo.iter().map(|(cores, mhz)| format!("{mhz} up to {cores} cores"));
+    let steps: Vec<String> = steps.collect();
+    let turbo = if steps.is_empty() { String::new() } else { format!("; {}", steps.join(", ")) };
+    format!("MHz: idle {idle_mhz}, base {base_mhz}, most {max_mhz}{turbo}; governor {governor}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drawing_has_each_core_with_its_kind_and_cpus() {
+        let machine = rota_machine_file::preset("hybrid").expect("a preset");
+        let text = text(&machine);
+        assert!(
+            text.starts_with("hybrid (preset): 20 CPUs, 14 cores, 1 last-level cache, 1 node\n")
+        );
+        assert!(text.contains("\n  cache 0, 24576 KiB\n    [p 0 1] [p 2 3]"), "{text}");
+        assert!(text.contains("e: CPUs 12-19\n  speed 624, capacity 1024 (of 1024), rank 39"));
+        assert!(text.contains("NUMA         off (needs nodes"), "{text}");
+    }
+}
