@@ -2,6 +2,7 @@
 //! What holds for every policy on every machine under every load, tried with random
 //! ones. The machine audits its own books at each instant (`Config::audit`).
 
+use crate::common::hardware::{hardware, of, worked};
 use crate::common::hosted::Hosted;
 use crate::common::plan::{cases, plan, Plan};
 use crate::common::replay::{check, obeys as obeyed, Rules};
@@ -11,6 +12,7 @@ use rota_machine::exit::ExitKind;
 use rota_machine::run::Outcome;
 use rota_measure::Summary;
 use rota_trace::{Event, Sink};
+use std::sync::Arc;
 
 const MS: u64 = 1_000_000;
 
@@ -119,6 +121,24 @@ proptest! {
 
 proptest! {
     #![proptest_config(cases(50))]
+
+    #[test]
+    fn work_is_done_once_under_every_policy_on_any_hardware(
+        plan in plan(),
+        hardware in hardware(),
+    ) {
+        let mut config = plan.config(150 * MS);
+        config.hardware = Some(Arc::new(of(&plan, hardware)));
+        for policy in rota_catalog::policies().iter().map(|p| p.name) {
+            let hosted = &mut Hosted::new(policy, &[], config.clone(), &plan.workload());
+            let mut tape = Tape::default();
+            let outcome = hosted.run_into(&mut tape);
+            prop_assert_eq!(outcome.exit.kind, ExitKind::Unreg, "{}: {}", policy, outcome.exit);
+            for (done, expected) in worked(&plan, &tape).map_err(TestCaseError::fail)? {
+                prop_assert_eq!(done, expected, "{}: {}", policy, plan.workload());
+            }
+        }
+    }
 
     #[test]
     fn eevdf_as_linux_balances_is_audited_under_random_loads(plan in plan()) {

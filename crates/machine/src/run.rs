@@ -77,7 +77,7 @@ impl Machine {
         if !ejected && !is_cut {
             self.system.now_ns = end_ns;
         }
-        (0..self.system.nr_cpus()).for_each(|cpu| self.system.update_curr(cpu));
+        self.system.end_work();
         flush(&mut self.system.told.events, sink);
         let at_ns = self.system.now_ns;
         // what tearing down does is no part of the run
@@ -174,7 +174,7 @@ impl Machine {
         if !is_cut {
             system.now_ns = end_ns;
         }
-        (0..system.nr_cpus()).for_each(|cpu| system.update_curr(cpu));
+        system.end_work();
         flush(&mut system.told.events, sink);
         if system.hosted.enabled {
             let exit = system.disable_scheduler(o);
@@ -344,6 +344,16 @@ impl Machine {
 }
 
 impl System {
+    /// The end of the run, in the middle of what tasks do.
+    fn end_work(&mut self) {
+        for cpu in 0..self.nr_cpus() {
+            self.update_curr(cpu);
+            if let (Some(t), Some(_)) = (self.rq(cpu).curr, &self.models) {
+                self.tell_work(cpu, t);
+            }
+        }
+    }
+
     fn goes_on(&self) -> bool {
         self.hosted.exit.is_none() && self.choices.error().is_none()
     }

@@ -152,8 +152,8 @@ pub enum EventKind {
         /// Why it stops.
         why: OffCpu,
     },
-    /// What a task got done since it came onto the event's CPU, just before it leaves. From a
-    /// simulated machine that is not flat.
+    /// What a task got done since it came onto the event's CPU, just before it leaves, or at the end
+    /// of the run. From a simulated machine that is not flat.
     Work {
         /// The task.
         pid: u32,

@@ -12,6 +12,7 @@ use crate::tracing::Place;
 impl System {
     /// Charges the running task for the time since it was last charged:
     /// `update_curr_scx()`, and its progress through its work.
+    #[inline]
     pub(crate) fn update_curr(&mut self, cpu: u32) {
         let now_ns = self.now_ns;
         let rq = self.rq_mut(cpu);
@@ -21,7 +22,6 @@ impl System {
             return;
         }
         rq.charged_at_ns = now_ns;
-        self.progress(cpu);
         self.charge(cpu, delta_ns);
     }
 
@@ -74,7 +74,9 @@ impl System {
     }
 
     /// Charges the current task.
+    #[inline(never)]
     fn charge(&mut self, cpu: u32, delta_ns: u64) {
+        self.progress(cpu);
         let now_ns = self.now_ns;
         let rq = self.rq_mut(cpu);
         let Some(t) = rq.curr else { return self.charge_idle(cpu, delta_ns) };

@@ -97,7 +97,7 @@ impl System {
     #[inline(never)]
     fn wakes(&mut self, cpu: u32) -> bool {
         let (now_ns, exit) = (self.now_ns, self.exit_of(cpu));
-        let core = self.config.topology.core_of(cpu);
+        let cluster = self.config.topology.cluster_of(cpu);
         let Some(models) = self.models.as_deref_mut() else { return true };
         let idleness = &mut models.idleness[cpu as usize];
         let awake_at_ns = match (idleness.awake_at_ns, exit) {
@@ -105,7 +105,7 @@ impl System {
             (None, None) => now_ns,
             (None, Some((exit_ns, flush))) => {
                 if let Some(caches) = models.caches.as_mut().filter(|_| flush) {
-                    caches.flush(core);
+                    caches.flush(cluster);
                 }
                 now_ns + exit_ns
             }
@@ -123,7 +123,7 @@ impl System {
         awake_at_ns <= now_ns
     }
 
-    /// How long an idle CPU takes to wake up, and whether its core has lost its caches; `None`: it
+    /// How long an idle CPU takes to wake up, and whether its cluster has lost its cache; `None`: it
     /// has no idle states. While a sibling is awake the core is, too.
     fn exit_of(&self, cpu: u32) -> Option<(u64, bool)> {
         let models = self.models.as_deref()?;
@@ -132,7 +132,10 @@ impl System {
         let shared = siblings.iter().any(|other| self.is_busy(other));
         let deepest = models.idleness[cpu as usize].state;
         let state = states.get(if shared { 0 } else { deepest })?;
-        Some((state.exit_ns, state.flush && !shared))
+        // a cache that other cores have, too, stays
+        let others = self.config.topology.cluster_cpus(cpu);
+        let flush = state.flush && !shared && !others.iter().any(|other| self.is_busy(other));
+        Some((state.exit_ns, flush))
     }
 
     /// How long the interrupt takes by which the CPU that acts asks another one to reschedule.

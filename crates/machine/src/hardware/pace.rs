@@ -110,7 +110,8 @@ impl Pace {
         if !self.is_full {
             return self.ns_for_unevenly(debt, work);
         }
-        debt.saturating_add(work).div_ceil(FULL_SPEED.into())
+        // rounded up
+        debt.saturating_add(u64::from(FULL_SPEED) - 1).saturating_add(work) / u64::from(FULL_SPEED)
     }
 
     #[inline(never)]
@@ -196,7 +197,7 @@ mod tests {
     #[test]
     fn work_without_end_takes_time_without_end() {
         let pace = Pace::default();
-        assert_eq!(pace.ns_for(0, u64::MAX), u64::MAX / 1024 + 1);
+        assert_eq!(pace.ns_for(0, u64::MAX), u64::MAX / 1024);
         assert_eq!(work_of(u64::MAX), u64::MAX);
     }
 }

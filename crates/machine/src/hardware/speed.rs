@@ -9,12 +9,10 @@ use super::{Hardware, FULL_SPEED};
 use crate::config::Config;
 use crate::system::System;
 use crate::task::{Task, Tid};
+use crate::topology::LOCAL_DISTANCE;
 use rota_trace::EventKind;
 use rota_workload::WorkClass;
 use std::sync::Arc;
-
-/// Distance of a node to itself (ACPI SLIT).
-const LOCAL: u32 = 10;
 
 /// What the machine keeps of its hardware while it runs.
 #[derive(Debug)]
@@ -150,7 +148,7 @@ impl System {
         let here = topology.node_of(cpu);
         let home = task.footprint.as_ref().and_then(|footprint| footprint.home).unwrap_or(here);
         let share = task.settings.work.dram_share.unwrap_or(models.hardware.work.1);
-        memory_factor(share, if here == home { LOCAL } else { 20 })
+        memory_factor(share, topology.distance(here, home))
     }
 
     /// Whether something runs on a CPU.
@@ -163,6 +161,11 @@ impl System {
     #[inline(never)]
     pub(crate) fn leave_hardware(&mut self, cpu: u32, t: Tid) {
         self.cool_down(cpu, t);
+        self.tell_work(cpu, t);
+    }
+
+    /// What a task got done since it came onto its CPU.
+    pub(crate) fn tell_work(&mut self, cpu: u32, t: Tid) {
         let task = self.task_mut(t);
         let (pid, done) = (task.pid, std::mem::take(&mut task.worked));
         self.emit(Some(cpu), EventKind::Work { pid, done });
@@ -177,7 +180,7 @@ impl System {
 /// `M`: a part of the time, in 1/1024, is spent on memory at this distance, where that of the own
 /// node has 10.
 fn memory_factor(share: u32, distance: u32) -> u32 {
-    let (local, share) = (u64::from(LOCAL), u64::from(share.min(FULL_SPEED)));
+    let (local, share) = (u64::from(LOCAL_DISTANCE), u64::from(share.min(FULL_SPEED)));
     let more = share * u64::from(distance).saturating_sub(local);
     (u64::from(FULL_SPEED) * 1024 * local / (1024 * local + more)) as u32
 }

@@ -19,8 +19,9 @@ const FIRST_PASS: u64 = 647;
 /// The caches of a machine.
 #[derive(Debug)]
 pub(crate) struct Caches {
-    /// Second-level, by core; last-level.
-    cores: Vec<Lru>,
+    /// Second-level, of the cores that share one.
+    clusters: Vec<Lru>,
+    /// Last-level.
     llcs: Vec<Lru>,
 }
 
@@ -62,21 +63,21 @@ impl Caches {
     /// Those of a machine, empty.
     pub(crate) fn of(hardware: &Hardware, topology: &Topology) -> Option<Self> {
         let cache = hardware.cache.as_ref()?;
-        let (mut cores, mut llcs) = (Vec::new(), Vec::new());
+        let (mut clusters, mut llcs) = (Vec::new(), Vec::new());
         for cpu in 0..topology.cpus() {
-            if topology.core_of(cpu) as usize == cores.len() {
-                cores.push(Lru::new(cache.lines(hardware.core_type(cpu).l2_kib)));
+            if topology.cluster_of(cpu) as usize == clusters.len() {
+                clusters.push(Lru::new(cache.lines(hardware.core_type(cpu).l2_kib)));
             }
             if topology.llc_of(cpu) as usize == llcs.len() {
                 llcs.push(Lru::new(cache.lines(cache.llc_kib)));
             }
         }
-        Some(Self { cores, llcs })
+        Some(Self { clusters, llcs })
     }
 
-    /// A core loses its own.
-    pub(crate) fn flush(&mut self, core: u32) {
-        self.cores[core as usize].flush();
+    /// A cluster loses its own.
+    pub(crate) fn flush(&mut self, cluster: u32) {
+        self.clusters[cluster as usize].flush();
     }
 }
 
@@ -145,32 +146,32 @@ impl System {
             return;
         };
         let set = cache.set_of(task);
-        let core = &mut caches.cores[topology.core_of(cpu) as usize];
+        let cluster = &mut caches.clusters[topology.cluster_of(cpu) as usize];
         let llc = &mut caches.llcs[topology.llc_of(cpu) as usize];
         let refill = &cache.refill_ns;
-        let (in_core, in_llc) = (set.min(core.lines()), set.min(llc.lines()));
+        let (near, in_llc) = (set.min(cluster.lines()), set.min(llc.lines()));
         // what the last-level cache has lost to others comes from memory
         let lost = in_llc - llc.held(t, in_llc);
         let cold = match from {
             None => Cold::default(),
             Some(from) if topology.llc_of(from) == topology.llc_of(cpu) => {
-                let stays = topology.core_of(from) == topology.core_of(cpu);
-                let held = if stays { core.held(t, in_core) } else { 0 };
-                let all = in_core - held;
+                let stays = topology.cluster_of(from) == topology.cluster_of(cpu);
+                let held = if stays { cluster.held(t, near) } else { 0 };
+                let all = near - held;
                 let far = all.min(lost);
                 let new = cache.cold(all - far, refill.llc).and(cache.cold(far, refill.other_llc));
                 // what it did not get to fetch the last time is as far as it was
                 let old = if stays { before } else { Cold::default() };
                 let all = old.and(new);
-                if all.lines > in_core {
-                    all.part(in_core.into(), all.lines.into())
+                if all.lines > near {
+                    all.part(near.into(), all.lines.into())
                 } else {
                     all
                 }
             }
             Some(from) => cache.cold(in_llc, by_distance(refill, &topology, from, cpu)),
         };
-        core.touch(t, in_core);
+        cluster.touch(t, near);
         llc.touch(t, in_llc);
         let pass_ns = set.saturating_mul(cache.reuse_ns);
         let handoff_ns = woken_from.map_or(0, |waker| {

@@ -41,10 +41,13 @@ pub(super) fn rows() -> Vec<Kfunc<System>> {
             }
             Ok(0)
         }),
-        row("scx_bpf_cidperf_cap", 1, allow::ANY, 2, |_, _, _| Ok(u64::from(CPUPERF_ONE))),
+        row("scx_bpf_cidperf_cap", 1, allow::ANY, 2, |system, _, a| {
+            let cpu = system.cid_to_cpu(a[0]);
+            Ok(u64::from(cpu.map_or(CPUPERF_ONE, |cpu| system.capacity_of(cpu))))
+        }),
         row("scx_bpf_cidperf_cur", 1, allow::ANY, 2, |system, _, a| {
             let cpu = system.cid_to_cpu(a[0]);
-            Ok(u64::from(cpu.map_or(CPUPERF_ONE, |cpu| system.rq(cpu).cpuperf_target)))
+            Ok(u64::from(cpu.map_or(CPUPERF_ONE, |cpu| system.frequency_of(cpu))))
         }),
         row("scx_bpf_cidperf_set", 2, allow::ANY, 10, |system, _, a| {
             let cpu = system.config.topology.cid_to_cpu(a[0] as u32);

@@ -2,6 +2,7 @@
 //! What the machine's tests have in common.
 #![allow(dead_code)] // the tests of policies have some of it, too, and use other parts
 
+pub(crate) mod hardware;
 mod native;
 pub(crate) mod plan;
 pub(crate) mod replay;

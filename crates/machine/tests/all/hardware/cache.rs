@@ -6,6 +6,7 @@ use crate::common::{run, shared_fifo};
 use rota_machine::config::{Config, Costs};
 use rota_machine::hardware::parts::{ByDistance, Cache};
 use rota_machine::hardware::Hardware;
+use rota_machine::topology::{Place, Topology};
 
 /// A server with L2 of 1 MiB, 12, 100 and 140 ns a line, four misses at a time.
 fn server(cpus: usize) -> Hardware {
@@ -119,4 +120,31 @@ fn memory_of_another_node_slows_down_what_waits_for_it() {
     hardware.cache = None;
     let (_, tape) = run(on(hardware, "llc=1,node=1", 50 * MS), &load, &mut shared_fifo());
     assert_eq!(end_ns(&tape, 1001), 15 * MS);
+}
+
+#[test]
+fn cores_that_share_a_cache_are_one_to_its_lines() {
+    // two cores of a cluster, as four E-cores of a hybrid have one L2
+    let place = |core, cluster| Place { core, cluster, ..Place::default() };
+    for (other, more_ns) in [(0, 0), (1, 24_743)] {
+        let places = [place(0, 0), place(1, other)];
+        let topology = Topology::of_places(&places, &[]).unwrap();
+        let config = Config { topology, ..on(server(2), "", 50 * MS) };
+        let (_, tape) = run(config, MOVED, &mut shared_fifo());
+        assert_eq!(end_ns(&tape, 1001), 10 * MS + more_ns);
+    }
+}
+
+#[test]
+fn distances_of_nodes_are_those_that_the_firmware_says() {
+    // 21, a 2-socket Xeon: 1024 * 10 / 21 = 487 of 1024; 5 ms are left after the move
+    let load = MOVED.replace(r#""loop": 1,"#, r#""loop": 1, "dram_share": 1.0,"#);
+    let mut hardware = server(2);
+    hardware.cache = None;
+    let place = |node| Place { core: node, cluster: node, llc: node, node };
+    let distances = [vec![10, 21], vec![21, 10]];
+    let topology = Topology::of_places(&[place(0), place(1)], &distances).unwrap();
+    let config = Config { topology, ..on(hardware, "llc=1,node=1", 50 * MS) };
+    let (_, tape) = run(config, &load, &mut shared_fifo());
+    assert_eq!(end_ns(&tape, 1001), 5 * MS + (5 * MS * 1024).div_ceil(487));
 }
