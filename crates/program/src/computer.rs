@@ -31,6 +31,11 @@ cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid,nodev,noexec,relatime 0 0
 tracefs /sys/kernel/tracing tracefs ro,nosuid,nodev,noexec,relatime 0 0
 ";
 
+/// `pid_idr_init()`: as a kernel has it by itself. Programs allocate tables of this size.
+fn pid_max(cpus: u32) -> u32 {
+    (1024 * cpus).max(0x8000)
+}
+
 /// Path and text of every file.
 pub(crate) fn files(topology: &Topology, kernel: &Kernel) -> Vec<(String, String)> {
     let mut all = of_processors(topology, &CpuSet::first_n(topology.cpus()));
@@ -44,7 +49,7 @@ pub(crate) fn files(topology: &Topology, kernel: &Kernel) -> Vec<(String, String
         ("/sys/kernel/tracing/available_tracers".into(), "function nop\n".into()),
         // Performance events, which attach to these, are not played.
         ("/sys/kernel/tracing/available_events".into(), String::new()),
-        ("/proc/sys/kernel/pid_max".into(), "4194304\n".into()),
+        ("/proc/sys/kernel/pid_max".into(), format!("{}\n", pid_max(topology.cpus()))),
         ("/proc/version".into(), format!("Linux version {release} (rota)\n")),
         ("/proc/cpuinfo".into(), cpuinfo(topology)),
         ("/proc/cmdline".into(), "\n".into()),
