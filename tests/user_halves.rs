@@ -359,6 +359,33 @@ fn scx_chaos_delays_tasks_as_it_is_told() {
     assert!((3_000_000..=9_000_000).contains(&delayed), "{delayed}");
 }
 
+#[test]
+#[ignore = "builds programs for a quarter of an hour: make schedulers-test"]
+fn scx_lavd_sees_that_cores_differ() {
+    let load = load_file(r#"{"tasks": {"hog": {"run": 100000}}}"#);
+    let (load, lavd) = (load.path().display().to_string(), crate_program("scx_lavd"));
+    let run = |mode: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        let (log, trace, lavd) = (path("log"), path("trace.csv"), lavd.display().to_string());
+        let machine = ["--duration", "2s", "--machine", "hybrid"];
+        let words = ["--trace", &trace, "--program-log", &log, "--", &lavd, mode];
+        let words = [&["sim", &load][..], &machine, &words].concat();
+        let outcome = rota(&words).unwrap();
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        // scx_utils ranks CPUs by acpi_cppc/highest_perf, and warns where nothing tells them apart
+        let log = std::fs::read_to_string(log).unwrap();
+        assert!(!log.contains("CPU capacity information is not available"), "{log}");
+        cpus_of(&std::fs::read(trace).unwrap(), "hog", 1_000_000_000, 2_000_000_000).unwrap()
+    };
+
+    // CPUs 0 to 11 are those of P cores
+    let fast = run("--performance");
+    assert!(fast.keys().all(|cpu| *cpu < 12), "{fast:?}");
+    let frugal = run("--powersave");
+    assert!(frugal.keys().all(|cpu| *cpu >= 12), "{frugal:?}");
+}
+
 /// Those of the sched_ext project's crates: their halves watch statistics, give CPUs to layers,
 /// balance domains, or decide everything.
 #[test]

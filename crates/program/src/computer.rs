@@ -3,7 +3,9 @@
 //! `drivers/base/cacheinfo.c`, `drivers/base/node.c`).
 
 use crate::cpulist::{list, mask};
+use crate::hardware_files;
 use rota_machine::cpuset::CpuSet;
+use rota_machine::hardware::Hardware;
 use rota_machine::kernel::Kernel;
 use rota_machine::topology::Topology;
 use rota_object::btf::Kind;
@@ -37,8 +39,12 @@ fn pid_max(cpus: u32) -> u32 {
 }
 
 /// Path and text of every file.
-pub(crate) fn files(topology: &Topology, kernel: &Kernel) -> Vec<(String, String)> {
-    let mut all = of_processors(topology, &CpuSet::first_n(topology.cpus()));
+pub(crate) fn files(
+    topology: &Topology,
+    hardware: Option<&Hardware>,
+    kernel: &Kernel,
+) -> Vec<(String, String)> {
+    let mut all = of_processors(topology, hardware, &CpuSet::first_n(topology.cpus()));
     let release = release(kernel);
     all.extend([
         (format!("/boot/config-{release}"), config(kernel)),
@@ -65,10 +71,14 @@ pub(crate) fn files(topology: &Topology, kernel: &Kernel) -> Vec<(String, String
 pub(crate) const OF_PROCESSORS: [&str; 2] = ["/sys/devices/system/cpu", "/sys/devices/system/node"];
 
 /// What is in them.
-pub(crate) fn of_processors(topology: &Topology, online: &CpuSet) -> Vec<(String, String)> {
+pub(crate) fn of_processors(
+    topology: &Topology,
+    hardware: Option<&Hardware>,
+    online: &CpuSet,
+) -> Vec<(String, String)> {
     let mut all = Vec::new();
     cpus(topology, online, &mut all);
-    (0..topology.cpus()).for_each(|cpu| one_cpu(topology, online, cpu, &mut all));
+    (0..topology.cpus()).for_each(|cpu| one_cpu((topology, hardware), online, cpu, &mut all));
     nodes(topology, online, &mut all);
     all
 }
@@ -98,7 +108,12 @@ fn cpus(topology: &Topology, online: &CpuSet, all: &mut Vec<(String, String)>) {
     }
 }
 
-fn one_cpu(topology: &Topology, online: &CpuSet, cpu: u32, all: &mut Vec<(String, String)>) {
+fn one_cpu(
+    (topology, hardware): (&Topology, Option<&Hardware>),
+    online: &CpuSet,
+    cpu: u32,
+    all: &mut Vec<(String, String)>,
+) {
     let folder = format!("/sys/devices/system/cpu/cpu{cpu}");
     if !online.contains(cpu) {
         // cpuhp takes topology and caches away
@@ -128,12 +143,16 @@ fn one_cpu(topology: &Topology, online: &CpuSet, cpu: u32, all: &mut Vec<(String
         file(&format!("topology/{name}"), mask(set.iter(), total));
         file(&format!("topology/{name}_list"), list(set.iter()));
     }
+    for (name, text) in hardware.into_iter().flat_map(|of| hardware_files::of_cpu(of, cpu)) {
+        file(&name, text);
+    }
+    let (l2_kib, llc_kib) = hardware_files::cache_kib(hardware, cpu);
     // First-level caches of each core, the second-level one of its cluster, and the last-level one.
     for (index, level, kind, kib, of, set) in [
         (0, 1, "Data", 32, topology.core_of(cpu), siblings),
         (1, 1, "Instruction", 32, topology.core_of(cpu), siblings),
-        (2, 2, "Unified", 1024, topology.cluster_of(cpu), cluster),
-        (3, 3, "Unified", 32768, topology.llc_of(cpu), llc),
+        (2, 2, "Unified", l2_kib, topology.cluster_of(cpu), cluster),
+        (3, 3, "Unified", llc_kib, topology.llc_of(cpu), llc),
     ] {
         let cache = format!("cache/index{index}");
         file(&format!("{cache}/level"), level.to_string());

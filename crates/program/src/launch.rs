@@ -15,6 +15,7 @@ use crate::shown::Shown;
 use crate::spawn::{spawn, Spawned};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use rota_machine::hardware::Hardware;
 use rota_machine::kernel::Kernel;
 use rota_machine::topology::Topology;
 use rustix::process::{pidfd_open, Pid, PidfdFlags};
@@ -23,6 +24,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -37,6 +39,8 @@ pub struct Launch {
     pub command: Vec<OsString>,
     /// CPUs of the machine.
     pub topology: Topology,
+    /// What `/sys` tells of them besides; `None`: of a flat machine.
+    pub hardware: Option<Arc<Hardware>>,
     /// Its kernel.
     pub kernel: Kernel,
     /// CPU time that each system call takes, in nanoseconds.
@@ -82,7 +86,7 @@ impl Program {
 
     fn start_with(launch: Launch, report: Report, log: Log) -> Result<Self, ProgramError> {
         let name = launch.name();
-        let Launch { command, topology, kernel, call_ns, seed, log: _, timeout } = launch;
+        let Launch { command, topology, hardware, kernel, call_ns, seed, log: _, timeout } = launch;
         let mut words = command.iter();
         let program = words.next().cloned().unwrap_or_default();
         let io = |doing: &'static str| {
@@ -96,10 +100,11 @@ impl Program {
             std::fs::create_dir(path).map_err(io("making its folder"))?;
         }
         let played = Played::new(&kernel, topology.cpus());
-        let mut all: Vec<(String, Vec<u8>)> = computer::files(&topology, &kernel)
-            .into_iter()
-            .map(|(path, text)| (path, text.into_bytes()))
-            .collect();
+        let mut all: Vec<(String, Vec<u8>)> =
+            computer::files(&topology, hardware.as_deref(), &kernel)
+                .into_iter()
+                .map(|(path, text)| (path, text.into_bytes()))
+                .collect();
         let shown = Shown::first(&topology);
         let sched_ext = shown.sched_ext().into_iter();
         all.extend(sched_ext.map(|(path, text)| (path, text.into_bytes())));
@@ -127,6 +132,7 @@ impl Program {
             files,
             shown,
             topology,
+            hardware,
             kernel,
             random: ChaCha8Rng::seed_from_u64(seed),
             played,

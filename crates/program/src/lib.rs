@@ -15,6 +15,7 @@ mod error;
 mod files;
 mod filter;
 mod half;
+mod hardware_files;
 mod launch;
 mod listener;
 mod log;

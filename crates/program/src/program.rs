@@ -18,6 +18,7 @@ use crate::time::Clocks;
 use crate::vdso;
 use rand_chacha::ChaCha8Rng;
 use rota_machine::consts::BOOT_NS;
+use rota_machine::hardware::Hardware;
 use rota_machine::kernel::Kernel;
 use rota_machine::topology::Topology;
 use rota_machine::user_half::Live;
@@ -32,6 +33,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::Child;
+use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -44,6 +46,7 @@ pub(crate) struct Kept {
     /// What those say that follow the machine.
     pub(crate) shown: Shown,
     pub(crate) topology: Topology,
+    pub(crate) hardware: Option<Arc<Hardware>>,
     pub(crate) kernel: Kernel,
     pub(crate) random: ChaCha8Rng,
     pub(crate) played: PlayedBpf,

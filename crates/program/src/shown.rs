@@ -5,6 +5,7 @@
 use crate::computer;
 use crate::files::Files;
 use rota_machine::cpuset::CpuSet;
+use rota_machine::hardware::Hardware;
 use rota_machine::system::System;
 use rota_machine::topology::Topology;
 use std::io;
@@ -41,7 +42,7 @@ impl Shown {
     pub(crate) fn follow(
         &mut self,
         system: &System,
-        topology: &Topology,
+        (topology, hardware): (&Topology, Option<&Hardware>),
         files: &Files,
     ) -> io::Result<()> {
         let now = Self::of(system);
@@ -49,7 +50,7 @@ impl Shown {
             return Ok(());
         }
         if now.online != self.online {
-            let all = computer::of_processors(topology, &now.online);
+            let all = computer::of_processors(topology, hardware, &now.online);
             files.replace(&computer::OF_PROCESSORS, &all)?;
         }
         files.replace(&[SCHED_EXT], &now.sched_ext())?;

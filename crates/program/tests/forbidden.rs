@@ -51,6 +51,7 @@ fn a_program_is_started() {
     let started = Program::start(Launch {
         command: vec!["true".into()],
         topology: Topology::flat(1).expect("a CPU"),
+        hardware: None,
         kernel: Kernel::default(),
         call_ns: 1000,
         seed: 1,

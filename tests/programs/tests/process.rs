@@ -23,6 +23,7 @@ fn run_for(arguments: &[&str], timeout: Duration) -> (ProgramError, String) {
     let launch = Launch {
         command,
         topology: Topology::parse(8, "smt=2,llc=4,node=4").expect("legal"),
+        hardware: None,
         kernel: Kernel::default(),
         call_ns: 1000,
         seed: 1,
@@ -167,6 +168,7 @@ fn what_cannot_be_executed_is_told_by_its_name() {
     let launch = |command: &str| Launch {
         command: vec![command.into()],
         topology: Topology::flat(1).expect("a CPU"),
+        hardware: None,
         kernel: Kernel::default(),
         call_ns: 1000,
         seed: 1,

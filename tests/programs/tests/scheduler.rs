@@ -94,6 +94,7 @@ fn run(looks: u32) -> Option<Ran> {
             looks.to_string().into(),
         ],
         topology: topology.clone(),
+        hardware: None,
         kernel: Kernel::default(),
         call_ns: 1000,
         seed: 1,

@@ -66,16 +66,15 @@ pub(crate) struct BundleArgs {
 pub(crate) fn run(args: &BundleArgs) -> Result<Status, Error> {
     let kernel = Kernel::bundled(&args.kernel).map_err(|e| Error::input(format!("--{e}")))?;
     let kernel = kernel.with_hz(args.hz);
-    let topology = match (&args.machine, &args.topology) {
-        (Some(name), _) => machine::find(name)?.topology,
-        (None, Some(text)) => Topology::parse(args.cpus, text)?,
-        (None, None) => Topology::flat(args.cpus)?,
+    let flat = |topology| Config::new(topology, DURATION_NS);
+    let mut config = match (&args.machine, &args.topology) {
+        (Some(name), _) => machine::find(name)?.config(DURATION_NS),
+        (None, Some(text)) => flat(Topology::parse(args.cpus, text)?),
+        (None, None) => flat(Topology::flat(args.cpus)?),
     };
-    let chosen = Installed::find(&args.program, &args.of_program)?;
-    let Started { policy, program, report } =
-        chosen.start(&topology, &kernel, args.seed, None, &[])?;
-    let mut config = Config::new(topology, DURATION_NS);
     (config.hz, config.seed) = (args.hz, args.seed);
+    let chosen = Installed::find(&args.program, &args.of_program)?;
+    let Started { policy, program, report } = chosen.start(&config, &kernel, None, &[])?;
     let nobody = rota_workload::parse("nobody", NOBODY).map_err(Error::input)?;
     let origin = Origin {
         program: chosen.name.clone(),

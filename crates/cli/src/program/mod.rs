@@ -8,8 +8,8 @@ pub(crate) use find::is_meant;
 use crate::error::Error;
 use crate::load::hex;
 use crate::options::{duration, ProgramArgs};
+use rota_machine::config::Config;
 use rota_machine::kernel::Kernel;
-use rota_machine::topology::Topology;
 use rota_machine::user_half::UserHalf;
 use rota_program::{Launch, Program, ProgramError, Relay, Report, Switch};
 use rota_sim::{Policy, UserProgram};
@@ -105,18 +105,18 @@ impl Installed {
     /// at their times.
     pub(crate) fn start(
         &self,
-        topology: &Topology,
+        config: &Config,
         kernel: &Kernel,
-        seed: u64,
         log: Option<&Path>,
         then: &[Then],
     ) -> Result<Started, Error> {
         let launch = |installed: &Self| Launch {
             command: installed.command.clone(),
-            topology: topology.clone(),
+            topology: config.topology.clone(),
+            hardware: config.hardware.clone(),
             kernel: kernel.clone(),
             call_ns: installed.cost_ns,
-            seed,
+            seed: config.seed,
             log: log.map(Path::to_path_buf),
             timeout: installed.timeout,
         };

@@ -57,7 +57,11 @@ pub(super) fn by_path(
     };
     let Some(path) = kept.memory.path(path)? else { return Ok(fail(libc::ENAMETOOLONG)) };
     if let Some(live) = live {
-        if kept.shown.follow(live.system, &kept.topology, &kept.files).is_err() {
+        if kept
+            .shown
+            .follow(live.system, (&kept.topology, kept.hardware.as_deref()), &kept.files)
+            .is_err()
+        {
             kept.unplayed("files of CPUs after one has gone or come back");
         }
     }

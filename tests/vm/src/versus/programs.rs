@@ -48,6 +48,7 @@ pub(super) fn load(
     let mut program = Program::start(Launch {
         command: iter::once(find(&case.policy)?.into_os_string()).chain(words).collect(),
         topology: config.topology.clone(),
+        hardware: None,
         kernel: kernel.clone(),
         call_ns,
         seed: config.seed,

@@ -38,7 +38,7 @@ pub(crate) fn run(
     let started = match &object.program {
         Some(chosen) => {
             let kernel = object.policy.kernel();
-            Some(chosen.start(&config.topology, kernel, config.seed, None, &[])?)
+            Some(chosen.start(&config, kernel, None, &[])?)
         }
         None => None,
     };

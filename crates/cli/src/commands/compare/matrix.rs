@@ -14,7 +14,6 @@ use crate::program::Installed;
 use crate::simulation;
 use rota_machine::config::Config;
 use rota_machine::kernel::Kernel;
-use rota_machine::topology::Topology;
 use rota_manifest::Setup;
 use rota_measure::catalogue;
 use sha2::{Digest, Sha256};
@@ -108,7 +107,12 @@ impl Matrix {
         };
         for cpus in &counts {
             let topology = simulation::topology(&args.machine, *cpus)?;
-            let objects = prepare_all(&wanted, &found, &topology, (&kernel, args), &mut said)?;
+            let mut bare = match &args.machine.machine {
+                Some(name) => machine::find(name)?.config(0),
+                None => Config::new(topology, 0),
+            };
+            bare.seed = args.machine.seed;
+            let objects = prepare_all(&wanted, &found, &bare, (&kernel, args), &mut said)?;
             machines.push((*cpus, Arc::new(objects)));
         }
         let mut stages = Vec::new();
@@ -211,18 +215,18 @@ fn describe(wanted: &[Wanted], found: &[Source]) -> Result<Vec<Policy>, Error> {
 fn prepare_all(
     wanted: &[Wanted],
     found: &[Source],
-    topology: &Topology,
+    machine: &Config,
     (kernel, args): (&Kernel, &CompareArgs),
     said: &mut Vec<String>,
 ) -> Result<Vec<Prepared>, Error> {
-    let facts = rota_sim::facts(topology);
+    let facts = rota_sim::facts(&machine.topology);
     let mut objects = Vec::new();
     let mut is_chosen = args.object.ops.is_none();
     for (wanted, found) in wanted.iter().zip(found) {
         let found = match found {
             Source::Object(found) => found,
             Source::Program(chosen) => {
-                let started = chosen.start(topology, kernel, args.machine.seed, None, &[])?;
+                let started = chosen.start(machine, kernel, None, &[])?;
                 let (policy, program) = (started.policy, Some(chosen.clone()));
                 objects.push(Prepared { policy, setup: Setup::default(), program });
                 continue;

@@ -97,7 +97,7 @@ pub(super) fn start(
         Log::Named => args.program_log.clone(),
         Log::Temporary(path) => Some(path.to_path_buf()),
     };
-    let started = chosen.start(&config.topology, kernel, config.seed, path.as_deref(), &then)?;
+    let started = chosen.start(config, kernel, path.as_deref(), &then)?;
     let Started { policy, program, report } = started;
     Ok((policy, WithProgram { chosen, program, then, report, log }))
 }
