@@ -102,7 +102,7 @@ pub struct Clock {
     pub domain_cores: u32,
     /// Who chooses the frequency.
     pub governor: Governor,
-    /// What energy is reckoned from; `None`: none is reported.
+    /// What energy would be reckoned from; no model uses it yet.
     pub power: Option<Power>,
 }
 
