@@ -3,6 +3,7 @@
 //! scripts of `rota completions` ask this program for it.
 
 use crate::findings;
+use crate::machine::THIS;
 use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
@@ -108,6 +109,7 @@ pub(crate) fn figures() -> ArgValueCompleter {
 pub(crate) fn machines() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
         let presets = rota_machine_file::PRESETS.map(|name| (name.to_owned(), String::new()));
+        let presets = presets.into_iter().chain([(THIS.to_owned(), String::new())]);
         joined([starting(typed, presets), PathCompleter::file().complete(typed)])
     })
 }

@@ -1,25 +1,56 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The machine that the user names: a preset or a file.
+//! The machine that the user names: a preset, a file, a computer's description.
 
 use crate::error::Error;
 use crate::nearest::hint;
+use crate::output::messages;
 use rota_machine_file::{parse, preset, Machine, PRESETS};
+use rota_machine_import::sysfs;
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// Most bytes of a machine file: no machine needs as many.
 const LARGEST: u64 = 1 << 20;
 
-/// The machine of `--machine` and of `rota machine`.
+/// The computer that this runs on.
+pub(crate) const THIS: &str = "this";
+
+/// Machines that were read: a command may ask several times, and must get the same one.
+static READ: LazyLock<Mutex<BTreeMap<String, Machine>>> = LazyLock::new(Mutex::default);
+
+/// The machine of `--machine`. Tells once what of a computer is not as it is there.
 pub(crate) fn find(name: &str) -> Result<Machine, Error> {
+    let mut known = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(machine) = known.get(name) {
+        return Ok(machine.clone());
+    }
+    let machine = read_new(name)?;
+    for note in &machine.notes {
+        messages::line(&format!("note: machine {name}: {note}"));
+    }
+    known.insert(name.to_owned(), machine.clone());
+    Ok(machine)
+}
+
+/// The machine of `rota machine`, which shows its notes itself.
+pub(crate) fn read_new(name: &str) -> Result<Machine, Error> {
     if PRESETS.contains(&name) {
         return preset(name).map_err(Error::input);
     }
+    if name == THIS {
+        return sysfs(Path::new("/")).map_err(Error::input);
+    }
     let path = Path::new(name);
+    if path.is_dir() {
+        return sysfs(path).map_err(Error::input);
+    }
     if path.extension().is_none_or(|ending| ending != "toml") {
         let (known, meant) = (PRESETS.join(", "), hint(name, &PRESETS));
         return Err(Error::input(format!(
-            "machine {name}: there is none of this name, expected {known} or a FILE.toml{meant}"
+            "machine {name}: there is none of this name, expected {known}, {THIS}, a FILE.toml or a \
+             DIR with a copy of /sys{meant}"
         )));
     }
     let file = std::fs::File::open(path).map_err(|e| Error::file("read", path, &e))?;
@@ -40,7 +71,8 @@ mod tests {
             error.as_deref(),
             Some(
                 "machine hybird: there is none of this name, expected flat, server, two-socket, \
-                 hybrid, phone, cloud-2 or a FILE.toml (did you mean hybrid?)"
+                 hybrid, phone, cloud-2, this, a FILE.toml or a DIR with a copy of /sys (did you \
+                 mean hybrid?)"
             )
         );
     }

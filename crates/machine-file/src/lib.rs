@@ -45,6 +45,8 @@ pub struct Machine {
     pub costs: Costs,
     /// Values that were not given, and what was taken for them.
     pub assumed: Vec<Assumed>,
+    /// What was left out or changed as it was read from a computer.
+    pub notes: Vec<String>,
 }
 
 /// A value that nobody gave.

@@ -67,7 +67,15 @@ pub fn parse(file: &str, text: &str) -> Result<Machine, MachineError> {
     };
     let name = document.name.unwrap_or_else(|| stem(file));
     let source = document.source.unwrap_or_else(|| file.to_owned());
-    Ok(Machine { name, source, topology, hardware, costs, assumed: read.assumed })
+    Ok(Machine {
+        name,
+        source,
+        topology,
+        hardware,
+        costs,
+        assumed: read.assumed,
+        notes: Vec::new(),
+    })
 }
 
 /// `big.toml` is called big.

@@ -21,6 +21,9 @@ impl Machine {
             let (key, value, from) = (&assumed.key, &assumed.value, &assumed.from);
             let _ = writeln!(text, "# assumed: {key} = {value} ({from})");
         }
+        for note in &self.notes {
+            let _ = writeln!(text, "# note: {}", note);
+        }
         topology(&mut text, &self.topology, self.hardware.is_none());
         let costs = &self.costs;
         text += "\n[cost_ns]\n";

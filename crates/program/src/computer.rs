@@ -233,3 +233,46 @@ fn cpuinfo(topology: &Topology) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rota_machine_file::{preset, Machine, PRESETS};
+
+    /// What a scheduler's program would find of a machine, as another machine.
+    fn read_back(machine: &Machine) -> Machine {
+        let folder = tempfile::tempdir().expect("a folder");
+        let every = CpuSet::first_n(machine.topology.cpus());
+        for (path, text) in of_processors(&machine.topology, machine.hardware.as_deref(), &every) {
+            let path = folder.path().join(path.trim_start_matches('/'));
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            std::fs::write(path, text).expect("written");
+        }
+        rota_machine_import::sysfs(folder.path()).expect("a machine")
+    }
+
+    #[test]
+    fn a_machine_that_is_read_from_its_own_files_is_the_same() {
+        for name in PRESETS {
+            let machine = preset(name).expect("a preset");
+            let found = read_back(&machine);
+            assert_eq!(found.topology, machine.topology, "{name}");
+            let Some(own) = machine.hardware else { continue };
+            let read = found.hardware.expect("hardware");
+            let llc_kib = |of: &Hardware| of.cache.as_ref().map(|cache| cache.llc_kib);
+            assert_eq!(llc_kib(&read), llc_kib(&own), "{name}");
+            for cpu in 0..machine.topology.cpus() {
+                // `/sys` has neither the ramp nor turbo, nor what an idle state empties.
+                let shown = |of: &Hardware| {
+                    let core = of.core_type(cpu).clone();
+                    let clock = core.clock.map(|c| (c.idle_mhz, c.base_mhz, c.max_mhz));
+                    let idle = core.idle.into_iter().map(|s| (s.name, s.exit_ns, s.residency_ns));
+                    let idle: Vec<_> = idle.collect();
+                    let perf = (core.speed, core.capacity, core.rank, core.l2_kib);
+                    (perf, clock, idle)
+                };
+                assert_eq!(shown(&read), shown(&own), "{name}, CPU {cpu}");
+            }
+        }
+    }
+}

@@ -37,7 +37,7 @@ pub(crate) struct BundleArgs {
     pub(crate) topology: Option<String>,
 
     /// The machine that the program finds: a name or a machine file (docs/machines.md)
-    #[arg(long, value_name = "NAME|FILE.toml", add = complete::machines())]
+    #[arg(long, value_name = "NAME|FILE|DIR", add = complete::machines())]
     #[arg(conflicts_with_all = ["topology", "cpus"])]
     pub(crate) machine: Option<String>,
 

@@ -10,8 +10,9 @@ use std::io::Write;
 
 #[derive(Debug, Args)]
 pub(crate) struct MachineCommand {
-    /// flat, server, two-socket, hybrid, phone, cloud-2, or a machine file (docs/machines.md)
-    #[arg(value_name = "NAME|FILE.toml", default_value = "flat", add = complete::machines())]
+    /// flat, server, two-socket, hybrid, phone, cloud-2, this (the computer that Rota runs on), a
+    /// machine file, or a folder with a copy of a computer's /sys (docs/machines.md)
+    #[arg(value_name = "NAME|FILE|DIR", default_value = "flat", add = complete::machines())]
     pub(crate) machine: String,
 
     /// Print it as a machine file, with every value that a run uses
@@ -20,7 +21,7 @@ pub(crate) struct MachineCommand {
 }
 
 pub(crate) fn run(args: &MachineCommand) -> Result<Status, Error> {
-    let machine = machine::find(&args.machine)?;
+    let machine = machine::read_new(&args.machine)?;
     let mut out = output::stdout();
     let text = match args.toml {
         true => machine.to_toml(),

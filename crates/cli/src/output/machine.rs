@@ -43,6 +43,12 @@ pub(crate) fn text(machine: &Machine) -> String {
         };
         let _ = writeln!(text, "  {:<12} {state}", model.name);
     }
+    if !machine.notes.is_empty() {
+        text.push_str("\nnotes\n");
+    }
+    for note in &machine.notes {
+        let _ = writeln!(text, "  {note}");
+    }
     if !machine.assumed.is_empty() {
         text.push_str("\nassumed, as the file does not say\n");
     }
