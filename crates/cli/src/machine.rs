@@ -5,14 +5,14 @@ use crate::error::Error;
 use crate::nearest::hint;
 use crate::output::messages;
 use rota_machine_file::{parse, preset, Machine, PRESETS};
-use rota_machine_import::sysfs;
+use rota_machine_import::{hwloc_xml, sysfs, LARGEST_XML};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// Most bytes of a machine file: no machine needs as many.
-const LARGEST: u64 = 1 << 20;
+const LARGEST_TOML: usize = 1 << 20;
 
 /// The computer that this runs on.
 pub(crate) const THIS: &str = "this";
@@ -46,18 +46,29 @@ pub(crate) fn read_new(name: &str) -> Result<Machine, Error> {
     if path.is_dir() {
         return sysfs(path).map_err(Error::input);
     }
-    if path.extension().is_none_or(|ending| ending != "toml") {
-        let (known, meant) = (PRESETS.join(", "), hint(name, &PRESETS));
-        return Err(Error::input(format!(
-            "machine {name}: there is none of this name, expected {known}, {THIS}, a FILE.toml or a \
-             DIR with a copy of /sys{meant}"
-        )));
-    }
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    let (largest, read): (_, fn(&str, &str) -> _) = match ending {
+        Some("toml") => (LARGEST_TOML, parse),
+        Some("xml") => (LARGEST_XML, hwloc_xml),
+        _ => return Err(unknown(name)),
+    };
     let file = std::fs::File::open(path).map_err(|e| Error::file("read", path, &e))?;
     let mut text = String::new();
-    let read = file.take(LARGEST).read_to_string(&mut text);
-    read.map_err(|e| Error::file("read", path, &e))?;
-    parse(name, &text).map_err(Error::input)
+    // One byte more shows that it is too large.
+    let all = file.take(largest as u64 + 1).read_to_string(&mut text);
+    all.map_err(|e| Error::file("read", path, &e))?;
+    if text.len() > largest {
+        return Err(Error::input(format!("{name}: expected at most {largest} bytes")));
+    }
+    read(name, &text).map_err(Error::input)
+}
+
+fn unknown(name: &str) -> Error {
+        let (known, meant) = (PRESETS.join(", "), hint(name, &PRESETS));
+        Error::input(format!(
+            "machine {name}: there is none of this name, expected {known}, {THIS}, a FILE.toml, \
+             hwloc's FILE.xml or a DIR with a copy of /sys{meant}"
+        ))
 }
 
 #[cfg(test)]
@@ -71,8 +82,8 @@ mod tests {
             error.as_deref(),
             Some(
                 "machine hybird: there is none of this name, expected flat, server, two-socket, \
-                 hybrid, phone, cloud-2, this, a FILE.toml or a DIR with a copy of /sys (did you \
-                 mean hybrid?)"
+                 hybrid, phone, cloud-2, this, a FILE.toml, hwloc's FILE.xml or a DIR with a \
+                 copy of /sys (did you mean hybrid?)"
             )
         );
     }

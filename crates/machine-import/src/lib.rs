@@ -12,8 +12,10 @@
 
 mod arrange;
 mod found;
+mod hwloc;
 mod numbers;
 mod sysfs;
 mod text;
 
+pub use hwloc::{hwloc_xml, LARGEST_XML};
 pub use sysfs::sysfs;

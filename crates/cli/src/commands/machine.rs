@@ -11,7 +11,8 @@ use std::io::Write;
 #[derive(Debug, Args)]
 pub(crate) struct MachineCommand {
     /// flat, server, two-socket, hybrid, phone, cloud-2, this (the computer that Rota runs on), a
-    /// machine file, or a folder with a copy of a computer's /sys (docs/machines.md)
+    /// machine file, hwloc's XML (lstopo --of xml), or a folder with a copy of a computer's /sys
+    /// (docs/machines.md)
     #[arg(value_name = "NAME|FILE|DIR", default_value = "flat", add = complete::machines())]
     pub(crate) machine: String,
 

@@ -12,8 +12,8 @@ use rota_trace::CpuList;
 #[command(next_help_heading = "Machine")]
 pub(crate) struct MachineArgs {
     /// Simulate this machine: flat, server, two-socket, hybrid, phone, cloud-2, this (the computer
-    /// that Rota runs on), a machine file, or a folder with a copy of a computer's /sys
-    /// (docs/machines.md). It says how many CPUs there are, what they share and what work costs
+    /// that Rota runs on), a machine file, hwloc's XML (lstopo --of xml), or a folder with a copy of
+    /// a computer's /sys (docs/machines.md). It says how many CPUs there are, what they share and what work costs
     #[arg(long, value_name = "NAME|FILE|DIR", add = complete::machines())]
     #[arg(conflicts_with_all = ["topology", "cpus", "ideal"])]
     pub(crate) machine: Option<String>,
