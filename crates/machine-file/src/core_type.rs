@@ -4,8 +4,9 @@
 use crate::document::{BySiblings, ClockTable, CoreTable, Document, GovernorTable, SmtTable};
 use crate::error::MachineError;
 use crate::numbers::*;
+use crate::power::power_uw;
 use crate::read::Read;
-use rota_machine::hardware::parts::{Clock, CoreType, Governor, IdleState, Power, SmtSpeed};
+use rota_machine::hardware::parts::{Clock, CoreType, Governor, IdleState, SmtSpeed};
 use rota_machine::hardware::FULL_SPEED;
 use rota_machine::topology::Topology;
 
@@ -98,6 +99,9 @@ fn core_type(
     if let (Some(governor), None) = (&kind.governor, &kind.mhz) {
         return Err(read.refuse(governor, "mhz next to it, the frequencies that it chooses from"));
     }
+    if let (Some(power), None) = (&kind.power, &kind.mhz) {
+        return Err(read.refuse(power, "mhz next to it, the frequencies that it belongs to"));
+    }
     Ok(CoreType {
         speed,
         capacity,
@@ -183,17 +187,9 @@ fn clock(
             return Err(read.refuse(given, "MHz in ascending order, the last of them max"));
         }
     }
-    let power = match &kind.power {
-        Some(power) if power.get_ref().millivolts.len() != opps_mhz.len() => {
-            let expected = format!("millivolts for each of the {} opps", opps_mhz.len());
-            return Err(read.refuse(power, &expected));
-        }
-        Some(power) => {
-            let power = power.get_ref();
-            let (coefficient_uw, millivolts) = (power.coefficient_uw, power.millivolts.clone());
-            Some(Power { coefficient_uw, millivolts })
-        }
-        None => None,
+    let power_uw = match &kind.power {
+        Some(table) => power_uw(read, table, &opps_mhz, max_mhz)?,
+        None => Vec::new(),
     };
     let governor = match &kind.governor {
         Some(table) => governor(read, table.get_ref(), name)?,
@@ -203,7 +199,7 @@ fn clock(
         }
     };
     let domain_cores = mhz.domain_cores.as_ref().map_or(1, |cores| *cores.get_ref());
-    Ok(Clock { idle_mhz, base_mhz, max_mhz, turbo, opps_mhz, domain_cores, governor, power })
+    Ok(Clock { idle_mhz, base_mhz, max_mhz, turbo, opps_mhz, domain_cores, governor, power_uw })
 }
 
 fn governor(

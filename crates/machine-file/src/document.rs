@@ -148,8 +148,9 @@ pub(crate) struct GovernorTable {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PowerTable {
-    pub(crate) coefficient_uw: u32,
-    pub(crate) millivolts: Vec<u32>,
+    pub(crate) microwatts: Maybe<Vec<u32>>,
+    pub(crate) coefficient_uw: Maybe<u32>,
+    pub(crate) microvolts: Maybe<Vec<u32>>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -15,6 +15,7 @@ mod document;
 mod error;
 mod models;
 mod numbers;
+mod power;
 mod presets;
 mod read;
 mod write;

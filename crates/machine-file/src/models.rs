@@ -31,6 +31,11 @@ pub fn models(topology: &Topology, hardware: Option<&Hardware>) -> Vec<Model> {
         model("caches", hardware.is_some_and(|hardware| hardware.cache.is_some()), "[cache]"),
         model("NUMA", topology.nodes() > 1 && hardware.is_some(), "nodes, and [[core_type]]"),
         model("frequency", any(|kind| kind.clock.is_some()), "mhz"),
+        model(
+            "energy",
+            any(|kind| kind.clock.as_ref().is_some_and(|clock| !clock.power_uw.is_empty())),
+            "power",
+        ),
         model("idle states", any(|kind| !kind.idle.is_empty()), "idle"),
         model("interrupts", hardware.is_some_and(|h| h.ipi_ns.is_some()), "cost_ns.ipi"),
     ]

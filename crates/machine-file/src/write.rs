@@ -192,9 +192,7 @@ fn frequencies(text: &mut String, clock: &Clock) {
         }
     };
     let _ = writeln!(text, "governor = {{ {governor} }}");
-    if let Some(power) = &clock.power {
-        let (coefficient, volts) = (power.coefficient_uw, &power.millivolts);
-        let _ =
-            writeln!(text, "power = {{ coefficient_uw = {coefficient}, millivolts = {volts:?} }}");
+    if !clock.power_uw.is_empty() {
+        let _ = writeln!(text, "power = {{ microwatts = {:?} }}", clock.power_uw);
     }
 }

@@ -41,7 +41,10 @@ fn a_model_is_on_where_the_machine_has_its_part() {
     let of = |name| on(&preset(name).expect("a preset"));
     assert_eq!(of("flat"), [] as [&str; 0]);
     assert_eq!(of("server"), ["SMT", "caches", "frequency", "idle states", "interrupts"]);
-    assert_eq!(of("phone"), ["core types", "caches", "frequency", "idle states", "interrupts"]);
+    assert_eq!(
+        of("phone"),
+        ["core types", "caches", "frequency", "energy", "idle states", "interrupts"]
+    );
     assert_eq!(of("cloud-2"), ["caches", "interrupts"]);
 }
 
@@ -141,4 +144,41 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn power_is_given_in_microwatts_or_as_a_devicetree_has_it() {
+    // Linux's gs101.dtsi, at the highest frequencies: 70 * 1803 * 0.90625^2 = 103,654.9 uW,
+    // 284 * 2253 * 0.96875^2 = 600,486.1, 650 * 2802 * 1.05625^2 = 2,031,958.96
+    let phone = preset("phone").expect("a preset").hardware.expect("it has some");
+    let clocks = phone.core_types.iter().map(|kind| kind.clock.as_ref().expect("it has one"));
+    let highest: Vec<_> = clocks.map(|clock| clock.power_uw.last().copied()).collect();
+    assert_eq!(highest, [Some(103_654), Some(600_486), Some(2_031_958)]);
+    let text = |power: &str| {
+        format!(
+            "schema = 1\ntopology = {{ cpus = 2 }}\n[[core_type]]\n\
+             mhz = {{ max = 2000, opps = [1000, 2000] }}\npower = {power}\n"
+        )
+    };
+    let machine = parse("m.toml", &text("{ microwatts = [500, 2500] }")).expect("a machine");
+    let kinds = machine.hardware.expect("it has some").core_types.clone();
+    assert_eq!(kinds[0].clock.as_ref().expect("it has one").power_uw, [500, 2500]);
+    for (power, expected) in [
+        (
+            "{ microwatts = [500] }",
+            "microwatts = [500]: expected a value for each of [1000, 2000] MHz",
+        ),
+        ("{ microwatts = [9, 8] }", "expected 1 or more, and no less at higher frequencies"),
+        ("{ coefficient_uw = 7 }", "expected microwatts, or both coefficient_uw and microvolts"),
+        (
+            "{ coefficient_uw = 0, microvolts = [1, 2] }",
+            "coefficient_uw = 0: expected 1 uW to 4 kW at 1000 MHz and 1 uV",
+        ),
+    ] {
+        let error = error(&text(power));
+        assert!(error.contains("m.toml:5") && error.contains(expected), "{error}");
+    }
+    let lonely =
+        "schema = 1\ntopology = { cpus = 2 }\n[[core_type]]\npower = { microwatts = [5] }\n";
+    assert!(error(lonely).contains("expected mhz next to it"), "{}", error(lonely));
 }

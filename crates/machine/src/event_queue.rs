@@ -44,6 +44,8 @@ pub(crate) enum Due {
     Timer(u64),
     /// The watchdog looks for stalled tasks.
     Watchdog,
+    /// The warm-up is over, on a machine that is not flat.
+    Measured,
     /// A scheduler is loaded, or taken away.
     Load,
     Unload,

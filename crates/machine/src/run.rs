@@ -334,6 +334,10 @@ impl Machine {
                 self.system.watchdog();
                 Ok(())
             }
+            Due::Measured => {
+                self.system.tell_all_work();
+                Ok(())
+            }
             Due::Load => self.system.attach(o),
             Due::Unload => {
                 self.system.detach();
@@ -348,10 +352,8 @@ impl System {
     fn end_work(&mut self) {
         for cpu in 0..self.nr_cpus() {
             self.update_curr(cpu);
-            if let (Some(t), Some(_)) = (self.rq(cpu).curr, &self.models) {
-                self.tell_work(cpu, t);
-            }
         }
+        self.tell_all_work();
     }
 
     fn goes_on(&self) -> bool {

@@ -114,6 +114,8 @@ pub(crate) struct Task {
     pub(crate) work: Work,
     /// What it got done since it came onto its CPU, in the unit of [`Work::Run`].
     pub(crate) worked: u64,
+    /// Energy that it used and that was not told yet, in femtojoules.
+    pub(crate) used_fj: u128,
     /// What it has in caches, on a machine that is not flat.
     pub(crate) footprint: Option<Box<Footprint>>,
     /// It has taken its last step.
@@ -211,6 +213,7 @@ impl Task {
             state: State::New,
             work: Work::Next,
             worked: 0,
+            used_fj: 0,
             footprint: None,
             ends: false,
             timed: false,

@@ -8,6 +8,7 @@ use crate::latency::Latencies;
 use crate::numbers::TaskNumbers;
 use crate::spans::Spans;
 use crate::whole::Whole;
+use crate::work::Worked;
 use rota_trace::SchedClass;
 use std::sync::Arc;
 
@@ -87,6 +88,8 @@ pub(crate) struct Account {
     pub(crate) slowdown: Spans,
     /// Of a periodic task.
     pub(crate) jobs: Option<Box<Jobs>>,
+    /// On a machine that is not flat.
+    pub(crate) worked: Option<Worked>,
     /// Its row in the figures.
     pub(crate) row: Option<usize>,
 }
@@ -132,6 +135,7 @@ impl Account {
             turnaround: Spans::default(),
             slowdown: Spans::default(),
             jobs: None,
+            worked: None,
             row: None,
         }
     }
@@ -328,6 +332,7 @@ impl Account {
         self.turnaround = Spans::default();
         self.slowdown = Spans::default();
         self.jobs.iter_mut().for_each(|jobs| jobs.restart());
+        self.worked = None;
         self.slept = self.state == State::Sleeping;
         self.wanted_ns = self.wanted_ns.map(|wanted_ns| wanted_ns.max(now_ns));
         if self.is_ext() && self.state.is_runnable() {
@@ -396,6 +401,7 @@ impl Account {
             wait_max_ns: self.wait_max_ns,
             jobs: self.jobs.map(|jobs| jobs.numbers()),
             lock_blocked_ns: None,
+            work: self.worked.map(|worked| worked.numbers(self.cpu_ns)),
         }
     }
 }

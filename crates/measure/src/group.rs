@@ -5,8 +5,9 @@ use crate::account::{part_of, Account};
 use crate::jobs::{JobNumbers, Jobs};
 use crate::lag::Measured;
 use crate::latency::Latencies;
-use crate::numbers::{LagNumbers, LatencyNumbers, RatioNumbers, SpanNumbers};
+use crate::numbers::{LagNumbers, LatencyNumbers, RatioNumbers, SpanNumbers, WorkNumbers};
 use crate::spans::Spans;
+use crate::work::Worked;
 
 /// Numbers of a group of tasks.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +44,8 @@ pub struct GroupNumbers {
     pub jobs: Option<JobNumbers>,
     /// Time blocked at mutexes, summed; `None`: no task ever was.
     pub lock_blocked_ns: Option<u64>,
+    /// Work that they got done, on a machine that is not flat.
+    pub work: Option<WorkNumbers>,
 }
 
 /// A group being added up.
@@ -55,6 +58,7 @@ pub(crate) struct Group {
     turnaround: Spans,
     slowdown: Spans,
     jobs: Option<Jobs>,
+    worked: Option<Worked>,
 }
 
 impl Group {
@@ -77,6 +81,7 @@ impl Group {
             wait_max_ns: 0,
             jobs: None,
             lock_blocked_ns: None,
+            work: None,
         };
         Group {
             numbers,
@@ -86,6 +91,7 @@ impl Group {
             turnaround: Spans::default(),
             slowdown: Spans::default(),
             jobs: None,
+            worked: None,
         }
     }
 
@@ -108,6 +114,9 @@ impl Group {
         self.lag.merge(&task.lag.measured());
         self.turnaround.merge(&task.turnaround);
         self.slowdown.merge(&task.slowdown);
+        if let Some(worked) = &task.worked {
+            self.worked.get_or_insert_default().merge(worked);
+        }
         if let Some(jobs) = task.jobs.as_deref() {
             self.jobs.get_or_insert_default().merge(jobs);
         }
@@ -119,6 +128,7 @@ impl Group {
         self.numbers.lag_ns = self.lag.numbers();
         self.numbers.turnaround_ns = self.turnaround.times();
         self.numbers.slowdown = self.slowdown.ratios();
+        self.numbers.work = self.worked.map(|worked| worked.numbers(self.numbers.cpu_ns));
         self.numbers.jobs = self.jobs.map(|jobs| jobs.numbers());
         self.numbers
     }

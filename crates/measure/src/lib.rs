@@ -27,6 +27,7 @@ pub mod summary;
 pub mod totals;
 mod waste;
 mod whole;
+mod work;
 
 pub use curve::Curve;
 pub use fairness::jain;
@@ -37,6 +38,7 @@ pub use latency::Latencies;
 pub use locks::{LockNumbers, LockTotals, PairNumbers};
 pub use numbers::{
     CpuNumbers, LagNumbers, LatencyNumbers, Numbers, RatioNumbers, SpanNumbers, TaskNumbers,
+    WorkNumbers,
 };
 pub use requests::{RequestNumbers, Requests, RequestsNumbers};
 pub use service_error::{ErrorRange, ServiceError};

@@ -93,6 +93,21 @@ pub struct TaskNumbers {
     /// Time blocked at mutexes; `None`: it never was, or no task ever was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lock_blocked_ns: Option<u64>,
+    /// Work that it got done, on a machine that is not flat.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work: Option<WorkNumbers>,
+}
+
+/// What was got done in CPU time, on a machine of which not every CPU is always at full speed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct WorkNumbers {
+    /// Work, as nanoseconds of the fastest CPU alone at its highest frequency, rounded down.
+    pub full_speed_ns: u64,
+    /// Work divided by the CPU time for it: the mean speed. `None`: no CPU time.
+    pub rate: Option<f64>,
+    /// Energy that busy CPUs took for it, in nanojoules; `None`: the machine does not know its power.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy_nj: Option<u64>,
 }
 
 /// A function of time: how far behind the ideal, in nanoseconds; negative: ahead of it.

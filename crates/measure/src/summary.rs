@@ -201,6 +201,15 @@ impl Summary {
         locks.step((lock.kind, &lock.name), task, lock.step, holder, (now_ns, &delay));
     }
 
+    /// What a task got done up to now, if that is measured.
+    fn work(&mut self, pid: u32, done: u64, energy_nj: Option<u64>, now_ns: u64) {
+        // the machine tells of the time before at the end of the warm-up
+        if now_ns > self.whole.from_ns {
+            let worked = &mut self.task(pid, now_ns).0.worked;
+            worked.get_or_insert_default().add(done, energy_nj);
+        }
+    }
+
     fn exit(&mut self, pid: u32, now_ns: u64) {
         let at = self.index(pid, now_ns);
         self.tasks[at].exit(now_ns);
@@ -407,6 +416,7 @@ impl Sink for Summary {
                 let (task, whole) = self.task(pid, time_ns);
                 task.wake(whole, time_ns);
             }
+            EventKind::Work { pid, done, energy_nj } => self.work(pid, done, energy_nj, time_ns),
             EventKind::Pick { .. } => self.pick(cpu.unwrap_or(0), time_ns),
             EventKind::SwitchIn { pid } => self.switch_in(pid, cpu.unwrap_or(0), time_ns),
             EventKind::SwitchOut { pid, why } => self.switch_out(pid, why, time_ns),

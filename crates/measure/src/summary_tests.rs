@@ -7,7 +7,7 @@ mod laws;
 mod spans;
 
 use super::*;
-use crate::numbers::LatencyNumbers;
+use crate::numbers::{LatencyNumbers, WorkNumbers};
 
 fn at(time_ns: u64, cpu: u32, kind: EventKind) -> Event {
     Event { time_ns, cpu: Some(cpu), kind }
@@ -202,6 +202,30 @@ fn a_timeline_worked_out_by_hand() {
     let (x, y) = (70.0 / 100.0 / 100.0, 35.0 / 200.0 / 95.0);
     let expected = (x + y) * (x + y) / (2.0 * (x * x + y * y));
     assert!((totals.jain.unwrap() - expected).abs() < 1e-12);
+}
+
+#[test]
+fn work_and_energy_add_up_and_what_was_before_the_warm_ups_end_is_left_out() {
+    let work = |time_ns, pid, done_ns: u64, energy_nj| {
+        at(time_ns, 0, EventKind::Work { pid, done: done_ns * 1024, energy_nj })
+    };
+    let events = [
+        task(1, "a", 100),
+        enter(0, 0, 1),
+        // 10 ns of 20 before the end of the warm-up, 30 of 40 after it, in two parts
+        work(20, 1, 10, Some(5)),
+        work(40, 1, 12, Some(7)),
+        leave(40, 0, 1, OffCpu::Runnable),
+        enter(40, 0, 1),
+        work(60, 1, 18, None),
+        leave(60, 0, 1, OffCpu::Sleep),
+    ];
+    let mut summary = Summary::new(1).with_warmup(20);
+    events.iter().for_each(|event| summary.event(event));
+    let Results { numbers, groups, .. } = summary.finish_all(100);
+    let expected = WorkNumbers { full_speed_ns: 30, rate: Some(0.75), energy_nj: Some(7) };
+    assert_eq!(numbers.tasks[0].work, Some(expected));
+    assert_eq!((numbers.totals.work, groups[0].work), (Some(expected), Some(expected)));
 }
 
 #[test]

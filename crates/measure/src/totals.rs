@@ -7,10 +7,11 @@ use crate::fairness::jain;
 use crate::jobs::{of_all, JobNumbers};
 use crate::lag::Measured;
 use crate::locks::LockTotals;
-use crate::numbers::{LagNumbers, LatencyNumbers, SpanNumbers};
+use crate::numbers::{LagNumbers, LatencyNumbers, SpanNumbers, WorkNumbers};
 use crate::slowdown::SlowdownNumbers;
 use crate::spans::Spans;
 use crate::whole::Whole;
+use crate::work::Worked;
 use rota_trace::{EventKind, OffCpu};
 use serde::Serialize;
 
@@ -61,6 +62,9 @@ pub struct Totals {
     /// Waits for all mutexes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub locks: Option<LockTotals>,
+    /// Work that all tasks got done, on a machine that is not flat.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work: Option<WorkNumbers>,
 }
 
 /// Cost of a decision in instructions of the policy; `None`: not counted.
@@ -138,6 +142,17 @@ impl Totals {
             forced_idle_ns: None,
             jobs: of_all(tasks.iter().filter_map(|t| t.jobs.as_deref())).map(|jobs| jobs.numbers()),
             locks: None,
+            work: work(load()),
         }
     }
+}
+
+/// Of these tasks together.
+fn work<'a>(tasks: impl Iterator<Item = &'a Account> + Clone) -> Option<WorkNumbers> {
+    let cpu_ns = tasks.clone().map(|task| task.cpu_ns).sum();
+    let worked = tasks.filter_map(|task| task.worked).reduce(|mut all: Worked, task| {
+        all.merge(&task);
+        all
+    });
+    worked.map(|worked| worked.numbers(cpu_ns))
 }

@@ -152,13 +152,17 @@ pub enum EventKind {
         /// Why it stops.
         why: OffCpu,
     },
-    /// What a task got done since it came onto the event's CPU, just before it leaves, or at the end
-    /// of the run. From a simulated machine that is not flat.
+    /// What a task got done since it came onto the event's CPU, or since the last such event: just
+    /// before it leaves, at the end of the warm-up, and at the end of the run. From a simulated
+    /// machine that is not flat.
     Work {
         /// The task.
         pid: u32,
         /// Work, in 1/1024 ns of a CPU at full speed, without what the kernel did meanwhile.
         done: u64,
+        /// Energy that the CPU took for it, in nanojoules, with what the kernel did meanwhile;
+        /// `None`: the machine does not know its power.
+        energy_nj: Option<u64>,
     },
     /// The event's CPU has nothing to run, though the task that just left it can go on (its group is
     /// out of CPU time, or another CPU has taken it), or tasks that are not recorded were there. From
@@ -266,6 +270,7 @@ fields! {
     Cgroup "cgroup" Text,
     Cookie "cookie" Text,
     Work "work" Number,
+    EnergyNj "energy_nj" Number,
 }
 
 impl EventKind {
@@ -333,8 +338,11 @@ impl EventKind {
                 say(Field::Why, Value::Text(why.name()));
                 ("switch_out", Some(*pid))
             }
-            EventKind::Work { pid, done } => {
+            EventKind::Work { pid, done, energy_nj } => {
                 number(Field::Work, *done);
+                if let Some(energy_nj) = energy_nj {
+                    number(Field::EnergyNj, *energy_nj);
+                }
                 ("work", Some(*pid))
             }
             EventKind::Idle => ("idle", None),

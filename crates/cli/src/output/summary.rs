@@ -9,7 +9,7 @@ use rota_machine::outside::Happened;
 use rota_machine::subs::SubExit;
 use rota_machine::tracing::{never_called, never_called_in_sub, NeverCalled};
 use rota_machine_file::models;
-use rota_measure::{GroupNumbers, LatencyNumbers, TaskNumbers, Totals};
+use rota_measure::{GroupNumbers, LatencyNumbers, TaskNumbers, Totals, WorkNumbers};
 use rota_sim::PolicyStat;
 use rota_trace::CpuList;
 use std::io::{self, Write};
@@ -111,31 +111,37 @@ const FEW: u64 = 10;
 /// Rows of tasks.
 pub(crate) fn tasks<'a>(tasks: impl Iterator<Item = &'a TaskNumbers> + Clone) -> Vec<String> {
     let counts = has_few(tasks.clone().map(|t| &t.wakeup_latency_ns));
+    let works = tasks.clone().any(|t| t.work.is_some());
     let row = |t: &TaskNumbers| {
         let weight = if t.class == "ext" { t.weight.to_string() } else { t.class.to_owned() };
         let mut row = vec![t.name.clone(), t.pid.to_string(), weight];
-        row.extend([time(t.cpu_ns), percent(t.share), time(t.run_delay_ns)]);
+        row.extend([time(t.cpu_ns), percent(t.share)]);
+        row.extend(works.then(|| work_rate(t.work.as_ref())));
+        row.push(time(t.run_delay_ns));
         row.extend(counts.then(|| t.wakeup_latency_ns.count.to_string()));
         row.extend(latency(&t.wakeup_latency_ns));
         row.extend([t.switches.to_string(), t.migrations.to_string()]);
         row
     };
-    table::lines(&header("pid", counts), 1, tasks.map(row).collect())
+    table::lines(&header("pid", works, counts), 1, tasks.map(row).collect())
 }
 
 /// Rows of groups of tasks.
 pub(crate) fn groups(groups: &[GroupNumbers]) -> Vec<String> {
     let counts = has_few(groups.iter().map(|g| &g.wakeup_latency_ns));
+    let works = groups.iter().any(|g| g.work.is_some());
     let row = |g: &GroupNumbers| {
         let weight = g.weight.map_or("-".into(), |weight| weight.to_string());
         let mut row = vec![g.name.clone(), g.tasks.to_string(), weight];
-        row.extend([time(g.cpu_ns), percent(g.share), time(g.run_delay_ns)]);
+        row.extend([time(g.cpu_ns), percent(g.share)]);
+        row.extend(works.then(|| work_rate(g.work.as_ref())));
+        row.push(time(g.run_delay_ns));
         row.extend(counts.then(|| g.wakeup_latency_ns.count.to_string()));
         row.extend(latency(&g.wakeup_latency_ns));
         row.extend([g.switches.to_string(), g.migrations.to_string()]);
         row
     };
-    table::lines(&header("tasks", counts), 1, groups.iter().map(row).collect())
+    table::lines(&header("tasks", works, counts), 1, groups.iter().map(row).collect())
 }
 
 /// Whether the table says how many wakeups there were: some row has few.
@@ -143,10 +149,18 @@ fn has_few<'a>(mut rows: impl Iterator<Item = &'a LatencyNumbers>) -> bool {
     rows.any(|of| (1..FEW).contains(&of.count))
 }
 
-fn header(second: &'static str, counts: bool) -> Vec<&'static str> {
-    let first = ["task", second, "weight", "cpu time", "share", "run delay"];
-    let last = ["wakeup p50", "p95", "p99", "max", "switches", "migrations"];
-    first.into_iter().chain(counts.then_some("wakeups")).chain(last).collect()
+fn header(second: &'static str, works: bool, counts: bool) -> Vec<&'static str> {
+    let mut header = vec!["task", second, "weight", "cpu time", "share"];
+    header.extend(works.then_some("work rate"));
+    header.push("run delay");
+    header.extend(counts.then_some("wakeups"));
+    header.extend(["wakeup p50", "p95", "p99", "max", "switches", "migrations"]);
+    header
+}
+
+/// How fast a task was where it ran.
+fn work_rate(work: Option<&WorkNumbers>) -> String {
+    work.and_then(|work| work.rate).map_or("-".into(), percent)
 }
 
 fn latency(latency: &LatencyNumbers) -> [String; 4] {
@@ -182,6 +196,17 @@ pub(crate) fn forced_line(totals: &Totals, capacity_ns: f64) -> Option<String> {
     Some(format!("forced idle by core scheduling: {time} ({part})"))
 }
 
+/// Says what was got done on a machine that is not flat, and the energy for it if that is known.
+fn work_line(totals: &Totals) -> Option<String> {
+    let work = totals.work.as_ref()?;
+    let (done, rate) = (time(work.full_speed_ns), work_rate(Some(work)));
+    let energy = work.energy_nj.map(|nj| nj as f64 / 1e9).map_or_else(String::new, |joules| {
+        let watts = joules / (totals.measured_ns.max(1) as f64 / 1e9);
+        format!("; energy {joules:.4} J ({watts:.4} W)")
+    });
+    Some(format!("work done: {done} at full speed (work rate {rate}){energy}"))
+}
+
 /// Says that wakeups were unanswered.
 pub(crate) fn waiting_note(out: &mut dyn Write, totals: &Totals) -> io::Result<()> {
     let waiting = totals.wakeup_latency_ns.waiting;
@@ -198,7 +223,8 @@ fn totals(out: &mut dyn Write, run: &Run<'_>) -> io::Result<()> {
     let cost = &totals.instructions_per_decision;
     let most = cost.max.map_or("-".into(), |max| max.to_string());
     writeln!(out, "{}", totals_line(totals, capacity_ns))?;
-    let lines = [wasted_line(totals, capacity_ns), forced_line(totals, capacity_ns)];
+    let lines =
+        [wasted_line(totals, capacity_ns), forced_line(totals, capacity_ns), work_line(totals)];
     lines.into_iter().flatten().try_for_each(|line| writeln!(out, "{line}"))?;
     writeln!(out, "instructions per decision: mean {}, max {most}", mean_or_dash(cost.mean))?;
     let counted = run.finished.policy_stats.iter().filter(|stat| says_something(stat));

@@ -42,8 +42,11 @@ impl System {
         let rq = self.rq_mut(cpu);
         // an idle CPU works off its overhead by itself
         let done = rq.pace.advance(ns, &mut rq.debt);
-        let Some(t) = rq.curr else { return };
+        let (Some(t), power_uw) = (rq.curr, rq.pace.power_uw) else { return };
         let task = self.task_mut(t);
+        if power_uw != 0 {
+            task.draw(power_uw, ns);
+        }
         let part = match &mut task.work {
             Work::Run { left } => {
                 let part = done.min(*left);

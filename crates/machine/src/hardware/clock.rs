@@ -177,17 +177,22 @@ impl Domain {
 }
 
 impl Models {
-    /// `F`: the frequency of a CPU, of its highest; `None`: it has no other.
-    pub(crate) fn clock_factor(&self, cpu: u32) -> Option<u32> {
+    /// A CPU's frequency in MHz; `None`: it has one only.
+    pub(super) fn frequency(&self, cpu: u32) -> Option<(&Clock, u32)> {
         let domain = &self.clocks.domains[self.clocks.domain_of[cpu as usize]?];
         let clock = self.clocks.clock(&self.hardware, domain.group)?;
         let limit_mhz = self.clocks.groups[domain.group].limit_mhz;
-        let wanted_mhz = match clock.governor {
+        let mhz = match clock.governor {
             Governor::Hardware { .. } => clock.at_step(domain.step, limit_mhz),
             _ => domain.wanted_mhz.min(limit_mhz),
         };
-        let factor =
-            u64::from(wanted_mhz) * u64::from(FULL_SPEED) / u64::from(clock.max_mhz.max(1));
+        Some((clock, mhz))
+    }
+
+    /// `F`: the frequency of a CPU, of its highest; `None`: it has no other.
+    pub(crate) fn clock_factor(&self, cpu: u32) -> Option<u32> {
+        let (clock, mhz) = self.frequency(cpu)?;
+        let factor = u64::from(mhz) * u64::from(FULL_SPEED) / u64::from(clock.max_mhz.max(1));
         Some((factor as u32).clamp(1, FULL_SPEED))
     }
 }
@@ -319,7 +324,7 @@ mod tests {
             opps_mhz: vec![300, 700, 1100, 1500, 2000],
             domain_cores: 1,
             governor: Governor::Performance,
-            power: None,
+            power_uw: Vec::new(),
         }
     }
 

@@ -4,6 +4,7 @@
 //! speed at all times.
 
 pub(crate) mod clock;
+mod energy;
 pub(crate) mod idle;
 pub(crate) mod lru;
 pub(crate) mod pace;

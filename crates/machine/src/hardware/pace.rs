@@ -35,6 +35,8 @@ pub(crate) struct Pace {
     pub(crate) work: u32,
     /// And before. The second one ends last.
     pub(crate) cold: [Piece; 2],
+    /// Microwatts that it takes; 0: none that are known.
+    pub(crate) power_uw: u64,
 }
 
 impl Default for Pace {
@@ -72,7 +74,12 @@ impl Passing {
 impl Pace {
     pub(crate) fn new(overhead: u32, work: u32, cold: [Piece; 2]) -> Self {
         let is_full = [overhead, work] == [FULL_SPEED; 2] && cold[1].left == 0;
-        Self { is_full, overhead, work, cold }
+        Self { is_full, overhead, work, cold, power_uw: 0 }
+    }
+
+    /// With this power, in microwatts.
+    pub(crate) fn with_power(self, power_uw: u64) -> Self {
+        Self { power_uw, ..self }
     }
 
     /// Time passes: pays the kernel's `debt` first, and returns the work of the task that is done.

@@ -102,8 +102,9 @@ pub struct Clock {
     pub domain_cores: u32,
     /// Who chooses the frequency.
     pub governor: Governor,
-    /// What energy would be reckoned from; no model uses it yet.
-    pub power: Option<Power>,
+    /// Microwatts of a busy core at each of `opps_mhz`, or at `max_mhz` alone if there are none;
+    /// empty: nothing is known of its energy.
+    pub power_uw: Vec<u32>,
 }
 
 /// Who chooses a frequency.
@@ -123,15 +124,6 @@ pub enum Governor {
         /// Nanoseconds from one change to the next (`rate_limit_us`).
         transition_ns: u64,
     },
-}
-
-/// What dynamic power is made from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Power {
-    /// Microwatts per MHz and V² (`dynamic-power-coefficient`).
-    pub coefficient_uw: u32,
-    /// Millivolts at each of [`Clock::opps_mhz`].
-    pub millivolts: Vec<u32>,
 }
 
 /// An idle state.

@@ -7,6 +7,7 @@ use super::pace::Pace;
 use super::warmth::Caches;
 use super::{Hardware, FULL_SPEED};
 use crate::config::Config;
+use crate::event_queue::Due;
 use crate::system::System;
 use crate::task::{Task, Tid};
 use crate::topology::LOCAL_DISTANCE;
@@ -93,6 +94,10 @@ impl System {
                 self.begin_idle(cpu);
                 self.respeed(cpu);
             }
+            let warmup_ns = self.config.warmup_ns;
+            if (1..self.config.duration_ns).contains(&warmup_ns) {
+                self.queue.push(warmup_ns, Due::Measured);
+            }
         }
     }
 
@@ -124,7 +129,8 @@ impl System {
         for piece in &mut cold {
             piece.speed = Factors { warmth: piece.factor, ..factors }.speed();
         }
-        Some(Pace::new(overhead, factors.speed(), cold))
+        let power_uw = models.power_uw(cpu, busy as u32);
+        Some(Pace::new(overhead, factors.speed(), cold).with_power(power_uw))
     }
 
     /// No change of a speed was missed, and the CPU is due when its work is done.
@@ -133,7 +139,7 @@ impl System {
         if rq.progressed_at_ns < rq.charged_at_ns {
             return Err("was charged for time in which it did nothing".into());
         }
-        let parts = |pace: &Pace| (pace.overhead, pace.work, pace.cold);
+        let parts = |pace: &Pace| (pace.overhead, pace.work, pace.cold, pace.power_uw);
         self.audit_clock(cpu)?;
         match self.expected_pace(cpu).filter(|pace| parts(pace) != parts(&rq.pace)) {
             Some(pace) => Err(format!("is {:?} fast, not {pace:?}", rq.pace)),
@@ -164,11 +170,26 @@ impl System {
         self.tell_work(cpu, t);
     }
 
-    /// What a task got done since it came onto its CPU.
-    pub(crate) fn tell_work(&mut self, cpu: u32, t: Tid) {
+    /// What a task got done since it came onto its CPU, or since this was last told.
+    fn tell_work(&mut self, cpu: u32, t: Tid) {
+        let has_power = self.models.as_deref().is_some_and(|models| models.has_power(cpu));
         let task = self.task_mut(t);
         let (pid, done) = (task.pid, std::mem::take(&mut task.worked));
-        self.emit(Some(cpu), EventKind::Work { pid, done });
+        let energy_nj = has_power.then(|| task.take_energy_nj());
+        self.emit(Some(cpu), EventKind::Work { pid, done, energy_nj });
+    }
+
+    /// What all tasks got done on the CPUs that they have now.
+    pub(crate) fn tell_all_work(&mut self) {
+        if self.models.is_none() {
+            return;
+        }
+        for cpu in 0..self.nr_cpus() {
+            self.progress(cpu);
+            if let Some(t) = self.rq(cpu).curr {
+                self.tell_work(cpu, t);
+            }
+        }
     }
 
     /// How long the kernel takes on a CPU for what takes `ns` at full speed.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Numbers over the jobs of all tasks.
 
-use super::{ns, Run};
+use super::parts::ns;
+use super::Run;
 use crate::jobs::JobNumbers;
 
 /// Of a run that has jobs.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Numbers over the waits for all mutexes.
 
-use super::{ns, Run};
+use super::parts::ns;
+use super::Run;
 use crate::locks::LockTotals;
 
 /// Of a run in which a task waited for a mutex.

@@ -2,7 +2,9 @@
 //! How many samples the numbers of a run are taken from: from four, p50, p99 and the greatest
 //! value are much the same.
 
-use super::{deadlines, locks, sockets, turnaround, wakeups, Run};
+use super::parts::{turnaround, wakeups};
+use super::requests::sockets;
+use super::{deadlines, locks, Run};
 
 /// A statistic of samples says little from fewer than this.
 const FEW: u64 = 10;

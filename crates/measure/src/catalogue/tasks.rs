@@ -71,6 +71,8 @@ const MEASURES: &[TaskMeasure] = &[
     measure("tardiness_max", Unit::Ns, |g| ns(g.jobs.as_ref()?.tardiness_ns.max)),
     measure("slack_mean", Unit::Ns, |g| g.jobs.as_ref()?.slack_ns.mean),
     measure("slack_min", Unit::Ns, |g| g.jobs.as_ref()?.slack_ns.min.map(|ns| ns as f64)),
+    measure("work_rate", Unit::Fraction, |g| g.work?.rate),
+    measure("energy", Unit::Joules, |g| Some(g.work?.energy_nj? as f64 / 1e9)),
     measure("lock_blocked", Unit::Ns, |g| g.lock_blocked_ns.map(|ns| ns as f64)),
 ];
 

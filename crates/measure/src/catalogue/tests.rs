@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What holds of every measure.
 
+use super::table::REQUESTS;
 use super::*;
 use std::collections::HashSet;
 

@@ -99,6 +99,10 @@ pub enum Unit {
     PerSecond,
     /// Instructions of the policy.
     Instructions,
+    /// Joules.
+    Joules,
+    /// Watts.
+    Watts,
 }
 
 /// Which direction of a measure is better.

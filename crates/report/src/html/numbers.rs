@@ -26,6 +26,8 @@ fn form(unit: Unit, value: f64) -> Form {
         Unit::Fraction => (0.01, "%"),
         Unit::PerSecond => (1.0, "/s"),
         Unit::Instructions => (1.0, "insns"),
+        Unit::Joules => (1.0, "J"),
+        Unit::Watts => (1.0, "W"),
         Unit::Number | Unit::Count => (1.0, ""),
     };
     Form { scale, suffix }
@@ -41,6 +43,7 @@ fn decimals(unit: Unit, scaled: f64) -> usize {
         (Unit::Ns, 0.0) => 0,
         (_, v) if v >= 99.95 => 0,
         (_, v) if v >= 9.995 => 1,
+        (Unit::Joules | Unit::Watts, v) if v < 0.995 => 4,
         _ => 2,
     }
 }
@@ -119,6 +122,8 @@ mod tests {
             (Unit::Count, 7.5, "7.50"),
             (Unit::PerSecond, 123.4, "123 /s"),
             (Unit::Instructions, 135.7, "136 insns"),
+            (Unit::Joules, 0.12345, "0.1235 J"),
+            (Unit::Watts, 3.456, "3.46 W"),
             (Unit::Ns, f64::NAN, "–"),
         ];
         for (unit, number, text) in cases {

@@ -38,6 +38,8 @@ impl RowForm {
             Unit::Number if greatest <= 1.0 => fixed(1.0, 4, ""),
             Unit::Number => fixed(1.0, 2, ""),
             Unit::Count if means.iter().all(|mean| mean.fract() == 0.0) => fixed(1.0, 0, ""),
+            Unit::Joules => fixed(1.0, digits(least, greatest).clamp(0, 4) as usize, "J"),
+            Unit::Watts => fixed(1.0, digits(least, greatest).clamp(0, 4) as usize, "W"),
             Unit::Count | Unit::PerSecond | Unit::Instructions => {
                 let decimals = digits(least, greatest).clamp(0, 2) as usize;
                 let name = match unit {
@@ -141,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_row_has_one_unit_and_one_precision() {
-        let cases: [(Unit, &[f64], &[&str], &str); 12] = [
+        let cases: [(Unit, &[f64], &[&str], &str); 13] = [
             (Unit::Ns, &[1_234_567.0, 5e6], &["1.23", "5.00"], "ms"),
             // As far apart as microseconds and milliseconds, or seconds.
             (Unit::Ns, &[20_000.0, 12e6], &["0.020", "12.000"], "ms"),
@@ -156,6 +158,7 @@ mod tests {
             (Unit::Number, &[1.016, 532.0], &["1.02", "532.00"], ""),
             (Unit::Count, &[12_345.0, 7.0], &["12 345", "7"], ""),
             (Unit::Instructions, &[135.7, 2810.3], &["136", "2810"], "insns"),
+            (Unit::Joules, &[0.01234, 0.2], &["0.0123", "0.2000"], "J"),
         ];
         for (unit, means, texts, name) in cases {
             assert_eq!(row(unit, means), (texts.iter().map(|t| t.to_string()).collect(), name));

@@ -117,6 +117,8 @@ fn measure(measure: &Measure) -> model::Measure {
             Unit::Count => model::Unit::Count,
             Unit::PerSecond => model::Unit::PerSecond,
             Unit::Instructions => model::Unit::Instructions,
+            Unit::Joules => model::Unit::Joules,
+            Unit::Watts => model::Unit::Watts,
         },
         better: match measure.better {
             Better::Lower => model::Better::Lower,

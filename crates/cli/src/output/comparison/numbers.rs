@@ -46,6 +46,8 @@ fn form(unit: Unit, mean: f64, half_width: Option<f64>) -> (f64, usize, &'static
             TIMES.iter().find(fits).map_or((1.0, "ns"), |(name, scale)| (*scale, *name))
         }
         Unit::Fraction => (0.01, "%"),
+        Unit::Joules => (1.0, "J"),
+        Unit::Watts => (1.0, "W"),
         Unit::Number | Unit::Count | Unit::PerSecond | Unit::Instructions => (1.0, ""),
     };
     let value = mean / scale;
@@ -55,7 +57,8 @@ fn form(unit: Unit, mean: f64, half_width: Option<f64>) -> (f64, usize, &'static
         Unit::Fraction => 1,
         // An index between 0 and 1 says something in its last digits only.
         Unit::Number if value.abs() <= 1.0 => 4,
-        Unit::Number => three(value),
+        Unit::Joules | Unit::Watts if value.abs() <= 1.0 => 4,
+        Unit::Number | Unit::Joules | Unit::Watts => three(value),
         Unit::Count if value.fract() == 0.0 && half_width.unwrap_or(0.0) == 0.0 => 0,
         Unit::Count => {
             if value.abs() < 99.95 {
@@ -117,6 +120,8 @@ mod tests {
             (Unit::Count, 6765.3, Some(12.0), "6765±12"),
             (Unit::Count, 3.5, Some(0.7), "3.5±0.7"),
             (Unit::Instructions, 135.66, Some(0.31), "135.7±0.3"),
+            (Unit::Joules, 0.6049, Some(0.0012), "0.6049±0.0012J"),
+            (Unit::Watts, 2.5, None, "2.50W"),
         ];
         for (unit, mean, half_width, expected) in cases {
             assert_eq!(text(unit, mean, half_width), expected);

@@ -43,7 +43,7 @@ fn clock() -> impl Strategy<Value = Clock> {
             opps_mhz: Vec::new(),
             domain_cores,
             governor,
-            power: None,
+            power_uw: Vec::new(),
         },
     )
 }
@@ -156,7 +156,7 @@ pub(crate) fn worked(plan: &Plan, tape: &Tape) -> Result<Vec<(u64, u64)>, String
             EventKind::SwitchIn { pid } => {
                 since.insert(*pid, event.time_ns);
             }
-            EventKind::Work { pid, done } => {
+            EventKind::Work { pid, done, .. } => {
                 let ns = event.time_ns - since[pid];
                 if *done > ns * 1024 {
                     return Err(format!("{pid} did {done} in {ns} ns"));

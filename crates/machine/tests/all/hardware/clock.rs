@@ -16,7 +16,7 @@ fn clock(governor: Governor) -> Clock {
         opps_mhz: Vec::new(),
         domain_cores: 1,
         governor,
-        power: None,
+        power_uw: Vec::new(),
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod cache;
 mod clock;
+mod energy;
 mod laws;
 mod smt;
 mod speed;
