@@ -19,6 +19,7 @@ mod estimate;
 mod facts;
 mod idle;
 mod lines;
+pub mod loads;
 mod loops;
 mod number;
 mod passes;
