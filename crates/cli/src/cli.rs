@@ -5,6 +5,7 @@
 use crate::commands::bench::BenchArgs;
 use crate::commands::boost::BoostArgs;
 use crate::commands::bundle::BundleArgs;
+use crate::commands::calibrate::CalibrateArgs;
 use crate::commands::check::CheckArgs;
 use crate::commands::compare::CompareArgs;
 use crate::commands::completions::CompletionsArgs;
@@ -61,6 +62,8 @@ pub(crate) enum Command {
     Bundle(BundleArgs),
     /// Show a machine to simulate: its cores, caches and nodes, what work costs on it
     Machine(MachineCommand),
+    /// Measure this machine, and write a file to simulate it
+    Calibrate(CalibrateArgs),
     /// Run real programs that measure the scheduler of this machine
     Bench(BenchArgs),
     /// Run a policy in the kernel of this machine (needs root)

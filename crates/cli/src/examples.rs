@@ -88,6 +88,13 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         ],
     ),
     (
+        "calibrate",
+        [
+            ("rota calibrate -o own.toml", "This machine as a file, after a minute"),
+            ("rota calibrate --base server --duration 10s", "Only a look at the numbers"),
+        ],
+    ),
+    (
         "fluid",
         [
             ("rota fluid pbs workloads/shares321.json", "A workload under the limit of PBS"),

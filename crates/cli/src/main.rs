@@ -8,6 +8,7 @@ mod cli_tests;
 mod commands;
 mod comparison;
 mod complete;
+mod date;
 mod error;
 mod examples;
 mod expects;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         Command::Tune(args) => commands::tune::run(&args),
         Command::Fluid(args) => commands::fluid::run(&args),
         Command::Machine(args) => commands::machine::run(&args),
+        Command::Calibrate(args) => commands::calibrate::run(&args),
         Command::Bundle(args) => commands::bundle::run(&args),
         Command::Link(args) => commands::link::run(&args),
         Command::Bench(args) => commands::bench::run(&args),

@@ -4,6 +4,7 @@
 pub(crate) mod bench;
 pub(crate) mod boost;
 pub(crate) mod bundle;
+pub(crate) mod calibrate;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod completions;

@@ -2,6 +2,7 @@
 //! What is printed: tables for people, JSON for programs, messages on standard error.
 
 pub(crate) mod blocked;
+pub(crate) mod calibrated;
 pub(crate) mod comparison;
 pub(crate) mod doubts;
 pub(crate) mod dump;

@@ -6,6 +6,7 @@ mod cli_bad_input;
 mod cli_bench;
 mod cli_boost;
 mod cli_bugs;
+mod cli_calibrate;
 mod cli_choices;
 mod cli_compare;
 mod cli_compare_resume;
