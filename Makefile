@@ -4,6 +4,7 @@
 # make test   set up, then every test and lint
 # make vm-test  run the policies in real kernels, in QEMU; make test does that too
 # make schedulers-test  run the objects of all sched_ext crates, fetched by cargo
+# make machines-test  load and run the computers of hwloc's own tests
 # make lint   formats, clippy, rustdoc and licence lines only
 # make fmt    format Rust and BPF C in place
 # make fuzz   set up, then some minutes of fuzzing; RUNS=1000000 make fuzz for more
@@ -15,8 +16,8 @@
 # make deb        build the Debian package
 # make static     build rota without shared libraries
 
-.PHONY: demo check test vm-test schedulers-test lint fmt fuzz bench pictures screenshots setup install uninstall deb static
+.PHONY: demo check test vm-test schedulers-test machines-test lint fmt fuzz bench pictures screenshots setup install uninstall deb static
 .DEFAULT_GOAL := demo
 
-demo check test vm-test schedulers-test lint fmt fuzz bench pictures screenshots setup install uninstall deb static:
+demo check test vm-test schedulers-test machines-test lint fmt fuzz bench pictures screenshots setup install uninstall deb static:
 	@scripts/$@
