@@ -64,11 +64,11 @@ pub(crate) fn read_new(name: &str) -> Result<Machine, Error> {
 }
 
 fn unknown(name: &str) -> Error {
-        let (known, meant) = (PRESETS.join(", "), hint(name, &PRESETS));
-        Error::input(format!(
-            "machine {name}: there is none of this name, expected {known}, {THIS}, a FILE.toml, \
+    let (known, meant) = (PRESETS.join(", "), hint(name, &PRESETS));
+    Error::input(format!(
+        "machine {name}: there is none of this name, expected {known}, {THIS}, a FILE.toml, \
              hwloc's FILE.xml or a DIR with a copy of /sys{meant}"
-        ))
+    ))
 }
 
 #[cfg(test)]

@@ -218,11 +218,7 @@ fn places(objects: &Objects, allowed: &Numbers, notes: &mut Vec<String>) -> Vec<
 
 /// The node of each CPU: of those that hold it, the one of the fewest CPUs, and of these the lowest
 /// number, which is where Linux has its CPUs. Other ones are memory without CPUs.
-fn nodes(
-    objects: &Objects,
-    allowed: &Numbers,
-    notes: &mut Vec<String>,
-) -> BTreeMap<u32, u32> {
+fn nodes(objects: &Objects, allowed: &Numbers, notes: &mut Vec<String>) -> BTreeMap<u32, u32> {
     let mut by_size: Vec<&Object> = objects.nodes.iter().collect();
     by_size.sort_by_key(|node| (node.cpus.len(), node.number));
     let mut of_cpu = BTreeMap::new();

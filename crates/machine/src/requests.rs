@@ -46,6 +46,8 @@ impl Machine {
         let events = self.runner.take_request_events();
         for event in &events {
             self.system.running.this_cpu = cpu;
+            let curr = self.system.rq(cpu).curr;
+            self.system.pass_message(cpu, event, curr);
             self.tell_request(o, Some(cpu), event);
         }
         if !events.is_empty() {

@@ -30,7 +30,8 @@ pub(super) fn open<'a>(file: &str, text: &'a str) -> Result<Document<'a>, Machin
         return Err(at(None, what));
     }
     // The first line names hwloc's DTD, which is not fetched.
-    let options = ParsingOptions { allow_dtd: true, nodes_limit: MOST_NODES, entity_resolver: None };
+    let options =
+        ParsingOptions { allow_dtd: true, nodes_limit: MOST_NODES, entity_resolver: None };
     let document = Document::parse_with_options(text, options)
         .map_err(|error| at(Some(error.pos().row as usize), error.to_string()))?;
     let root = document.root_element();

@@ -27,10 +27,8 @@ pub(super) fn kinds(root: Node<'_, '_>, cpus: &mut [Cpu], notes: &mut Vec<String
     for (at, said) in all.iter().enumerate() {
         at_of.extend(said.cpus.iter().map(|cpu| (*cpu, at)));
     }
-    let of: Vec<Option<&Said>> = cpus
-        .iter()
-        .map(|cpu| at_of.get(&cpu.number).and_then(|at| all.get(*at)))
-        .collect();
+    let of: Vec<Option<&Said>> =
+        cpus.iter().map(|cpu| at_of.get(&cpu.number).and_then(|at| all.get(*at))).collect();
     let each = |value: fn(&Said) -> Option<u32>| -> Option<Vec<u32>> {
         of.iter().map(|said| said.and_then(value).filter(|value| *value > 0)).collect()
     };

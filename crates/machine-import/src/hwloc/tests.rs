@@ -65,7 +65,8 @@ fn a_file_without_a_third_level_has_its_second_one_as_the_last() {
 #[test]
 fn a_node_of_several_packages_is_one_and_without_caches_a_package_shares_one() {
     let node = "<object type=\"NUMANode\" os_index=\"0\" cpuset=\"0xf\"/>";
-    let packages = "<object type=\"Package\" cpuset=\"0x3\"/><object type=\"Package\" cpuset=\"0xc\"/>";
+    let packages =
+        "<object type=\"Package\" cpuset=\"0x3\"/><object type=\"Package\" cpuset=\"0xc\"/>";
     let machine = read(&of(&format!("{node}{packages}{}", pus(0..4))));
     assert_eq!((machine.topology.llcs(), machine.topology.nodes()), (2, 1));
     assert!(machine.hardware.as_ref().expect("hardware").cache.is_none());

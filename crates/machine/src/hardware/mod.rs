@@ -7,6 +7,7 @@ pub(crate) mod clock;
 mod energy;
 pub(crate) mod idle;
 pub(crate) mod lru;
+mod messages;
 pub(crate) mod pace;
 pub mod parts;
 pub(crate) mod speed;

@@ -3,6 +3,7 @@
 
 use super::clock::Clocks;
 use super::idle::Idleness;
+use super::messages::Messages;
 use super::pace::Pace;
 use super::warmth::Caches;
 use super::{Hardware, FULL_SPEED};
@@ -20,6 +21,7 @@ use std::sync::Arc;
 pub(crate) struct Models {
     pub(crate) hardware: Arc<Hardware>,
     pub(crate) caches: Option<Caches>,
+    pub(super) messages: Messages,
     pub(super) clocks: Clocks,
     /// By CPU.
     pub(super) idleness: Vec<Idleness>,
@@ -52,7 +54,8 @@ impl Models {
         let caches = Caches::of(&hardware, &config.topology);
         let clocks = Clocks::of(&hardware, &config.topology);
         let idleness = (0..config.topology.cpus()).map(|_| Idleness::default()).collect();
-        Some(Box::new(Self { hardware, caches, clocks, idleness }))
+        let messages = Messages::default();
+        Some(Box::new(Self { hardware, caches, messages, clocks, idleness }))
     }
 
     /// What limits a task's work.

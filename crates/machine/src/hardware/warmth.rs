@@ -44,6 +44,8 @@ pub(crate) struct Footprint {
     pass: u64,
     /// The CPU from which a task woke it since it last ran.
     pub(crate) woken_from: Option<u32>,
+    /// That CPU while it has not taken the message yet for which it was woken.
+    pub(super) handed_from: Option<u32>,
 }
 
 /// How far two CPUs are from each other, if they are two.
@@ -89,6 +91,11 @@ impl Cache {
     /// Lines of a task's working set.
     fn set_of(&self, task: &Task) -> u64 {
         self.lines(task.settings.work.working_set_kib.unwrap_or(self.working_set_kib))
+    }
+
+    /// For what comes along with a wakeup or a message.
+    fn handoff_ns(&self, topology: &Topology, from: u32, to: u32) -> u64 {
+        self.handoff_lines.saturating_mul(by_distance(&self.c2c_ns, topology, from, to))
     }
 
     fn cold(&self, lines: u64, refill_ns: u64) -> Cold {
@@ -141,6 +148,7 @@ impl System {
         let footprint = task.footprint.get_or_insert_default();
         footprint.home.get_or_insert(topology.node_of(cpu));
         let woken_from = footprint.woken_from.take().filter(|waker| *waker != cpu);
+        footprint.handed_from = woken_from.or(footprint.handed_from);
         let before = std::mem::take(&mut footprint.cold);
         let (Some(cache), Some(caches)) = (&models.hardware.cache, &mut models.caches) else {
             return;
@@ -174,9 +182,7 @@ impl System {
         cluster.touch(t, near);
         llc.touch(t, in_llc);
         let pass_ns = set.saturating_mul(cache.reuse_ns);
-        let handoff_ns = woken_from.map_or(0, |waker| {
-            cache.handoff_lines * by_distance(&cache.c2c_ns, &topology, waker, cpu)
-        });
+        let handoff_ns = woken_from.map_or(0, |waker| cache.handoff_ns(&topology, waker, cpu));
         let footprint = task.footprint.get_or_insert_default();
         let rq = self.cpus.rq_mut(cpu);
         rq.owe(handoff_ns);
@@ -189,6 +195,12 @@ impl System {
         }
         (footprint.cold, footprint.pass) = (cold, work_of(pass_ns));
         rq.pace.cold = cold.pieces(pass_ns);
+    }
+
+    /// Nanoseconds for what comes along from another CPU; 0 without caches.
+    pub(super) fn handoff_ns(&self, from: u32, to: u32) -> u64 {
+        let cache = self.models.as_deref().and_then(|models| models.hardware.cache.as_ref());
+        cache.map_or(0, |cache| cache.handoff_ns(&self.config.topology, from, to))
     }
 
     /// Whether caches are modelled, in place of fixed costs of a migration.
@@ -211,7 +223,8 @@ impl System {
     pub(crate) fn note_waker(&mut self, t: Tid, here: u32, waker: u32) {
         if self.models.is_some() {
             let from = (waker != 0).then_some(here);
-            self.task_mut(t).footprint.get_or_insert_default().woken_from = from;
+            let footprint = self.task_mut(t).footprint.get_or_insert_default();
+            (footprint.woken_from, footprint.handed_from) = (from, None);
         }
     }
 }

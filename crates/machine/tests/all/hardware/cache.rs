@@ -148,3 +148,33 @@ fn distances_of_nodes_are_those_that_the_firmware_says() {
     let (_, tape) = run(config, &load, &mut shared_fifo());
     assert_eq!(end_ns(&tape, 1001), 5 * MS + (5 * MS * 1024).div_ceil(487));
 }
+
+#[test]
+fn a_message_comes_over_from_the_cpu_where_it_was_put() {
+    // The receiver is busy for 1 ms while three messages arrive, and does 10 us for each. 16 lines of
+    // 25 ns each: 400 ns; behind another cache 16 of 107 ns: 1,712 ns. From the own CPU: nothing.
+    let load = |sender: u32| {
+        format!(
+            r#"{{"sockets": {{"s": {{"kind": "unix", "backlog": 8}}}}, "tasks": {{
+                "receiver": {{"cpus": [1], "loop": 1, "phases": {{
+                    "busy": {{"run": 1000}}, "take": {{"loop": 3, "recv": "s", "run": 10}}}}}},
+                "sender": {{"cpus": [{sender}], "loop": 3, "run": 10, "send": "s"}}}}}}"#
+        )
+    };
+    for (topology, each_ns) in [("llc=2", 400), ("llc=1", 1_712)] {
+        let (_, tape) = run(on(server(2), topology, 50 * MS), &load(0), &mut shared_fifo());
+        assert_eq!(end_ns(&tape, 1001), MS + 30_000 + 3 * each_ns, "{topology}");
+    }
+    let (_, tape) = run(on(server(2), "", 50 * MS), &load(1), &mut shared_fifo());
+    assert_eq!(tape.cpu_ns(1001, 50 * MS), MS + 30_000);
+}
+
+#[test]
+fn a_message_that_wakes_its_receiver_is_paid_with_the_wakeup() {
+    // 400 ns for each of three wakeups, and no more
+    let load = r#"{"sockets": {"s": {"kind": "unix", "backlog": 8}}, "tasks": {
+        "receiver": {"cpus": [1], "loop": 3, "recv": "s", "run": 10},
+        "sender": {"cpus": [0], "delay": 1000, "loop": 3, "run": 500, "send": "s"}}}"#;
+    let (_, tape) = run(on(server(2), "", 50 * MS), load, &mut shared_fifo());
+    assert_eq!(tape.cpu_ns(1001, 50 * MS), 3 * (10_000 + 400));
+}
