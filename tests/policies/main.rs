@@ -21,6 +21,7 @@ mod eevdf_util_est;
 mod field;
 mod first_slice;
 mod groups;
+mod hardware_effects;
 mod heeds;
 mod idle;
 mod invariants;

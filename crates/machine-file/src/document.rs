@@ -70,6 +70,7 @@ pub(crate) struct CostTable {
     pub(crate) idle_exit: Maybe<u64>,
     pub(crate) migration: Maybe<u64>,
     pub(crate) llc_migration: Maybe<u64>,
+    pub(crate) instruction: Maybe<f64>,
     pub(crate) fork: Maybe<u64>,
     pub(crate) exit: Maybe<u64>,
     pub(crate) ipi: Maybe<IpiTable>,

@@ -10,6 +10,7 @@
 //! ```
 
 mod core_type;
+mod costs;
 mod cpu_list;
 mod document;
 mod error;

@@ -2,12 +2,12 @@
 //! Reads a machine file.
 
 use crate::core_type::core_types;
+use crate::costs::costs;
 use crate::cpu_list::parse_cpu_list;
 use crate::document::{Arrangement, CacheTable, CoreTable, Distances, Document, Grouped, Maybe};
 use crate::error::MachineError;
 use crate::numbers::*;
 use crate::{Assumed, Machine};
-use rota_machine::config::Costs;
 use rota_machine::cpuset::MAX_CPUS;
 use rota_machine::hardware::parts::{ByDistance, Cache};
 use rota_machine::hardware::Hardware;
@@ -32,35 +32,7 @@ pub fn parse(file: &str, text: &str) -> Result<Machine, MachineError> {
         || document.cache.is_some()
         || document.task.is_some()
         || document.cost_ns.as_ref().is_some_and(|costs| costs.ipi.is_some());
-    let mut costs = Costs::typical();
-    let mut ipi_ns = None;
-    let states = document.core_type.iter().any(|core| core.idle.is_some());
-    if let Some(table) = &document.cost_ns {
-        for (to, from) in [
-            (&mut costs.context_switch_ns, &table.switch),
-            (&mut costs.wakeup_ns, &table.wakeup),
-            (&mut costs.tick_ns, &table.tick),
-            (&mut costs.idle_exit_ns, &table.idle_exit),
-            (&mut costs.migration_ns, &table.migration),
-            (&mut costs.llc_migration_ns, &table.llc_migration),
-            (&mut costs.fork_ns, &table.fork),
-            (&mut costs.exit_ns, &table.exit),
-        ] {
-            if let Some(value) = from {
-                *to = *value.get_ref();
-            }
-        }
-        if let Some(ipi) = &table.ipi {
-            let (near, far) = (ipi.get_ref().llc, ipi.get_ref().other_llc);
-            if far.is_some_and(|far| far < near) {
-                return Err(read.refuse(ipi, "other_llc to be no shorter than llc"));
-            }
-            ipi_ns = Some((near, far.unwrap_or(near)));
-        }
-    }
-    if states && document.cost_ns.as_ref().is_none_or(|costs| costs.idle_exit.is_none()) {
-        costs.idle_exit_ns = read.assume("cost_ns.idle_exit", IDLE_EXIT_NS, CHOICE);
-    }
+    let (costs, ipi_ns) = costs(&mut read, &document)?;
     let hardware = match has_hardware {
         false => None,
         true => Some(Arc::new(read.hardware(&document, &topology, ipi_ns)?)),

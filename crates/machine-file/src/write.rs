@@ -39,6 +39,7 @@ impl Machine {
         ] {
             let _ = writeln!(text, "{key} = {value}");
         }
+        let _ = writeln!(text, "instruction = {}", costs.insn_ps as f64 / 1000.0);
         let Some(hardware) = &self.hardware else { return text };
         if let Some((llc, other_llc)) = hardware.ipi_ns {
             let _ = writeln!(text, "ipi = {{ llc = {llc}, other_llc = {other_llc} }}");

@@ -182,3 +182,18 @@ fn power_is_given_in_microwatts_or_as_a_devicetree_has_it() {
         "schema = 1\ntopology = { cpus = 2 }\n[[core_type]]\npower = { microwatts = [5] }\n";
     assert!(error(lonely).contains("expected mhz next to it"), "{}", error(lonely));
 }
+
+#[test]
+fn costs_of_the_kernel_are_what_the_file_says() {
+    let text =
+        "schema = 1\ntopology = { cpus = 2 }\ncost_ns = { switch = 900, instruction = 0.25 }\n";
+    let machine = parse("m.toml", text).expect("a machine");
+    assert_eq!((machine.costs.context_switch_ns, machine.costs.insn_ps), (900, 250));
+    let again = parse("again.toml", &machine.to_toml()).expect("as written");
+    assert_eq!(again.costs, machine.costs);
+    let error = error(&text.replace("0.25", "-1.0"));
+    assert!(
+        error.contains("m.toml:3") && error.contains("instruction = -1.0: expected 0 to"),
+        "{error}"
+    );
+}

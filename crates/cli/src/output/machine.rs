@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A machine as text: a drawing of its nodes, caches and cores, then what they are.
 
+use super::units::time;
+use rota_machine::config::Costs;
 use rota_machine::hardware::parts::{Clock, CoreType, Governor};
 use rota_machine::hardware::Hardware;
 use rota_machine::topology::Topology;
@@ -35,6 +37,7 @@ pub(crate) fn text(machine: &Machine) -> String {
     for (at, kind) in hardware.iter().flat_map(|of| of.core_types.iter().enumerate()) {
         describe(&mut text, machine, kind, at);
     }
+    let _ = writeln!(text, "\nthe kernel's own costs\n  {}", costs(&machine.costs));
     text.push_str("\nmodels\n");
     for model in models(topology, hardware) {
         let state = match model.is_on {
@@ -87,6 +90,21 @@ fn draw_node(text: &mut String, topology: &Topology, hardware: Option<&Hardware>
         }
         let _ = writeln!(text, "{line}");
     }
+}
+
+/// What the kernel takes, of what it takes any.
+fn costs(costs: &Costs) -> String {
+    let named = [
+        ("switch", costs.context_switch_ns),
+        ("wakeup", costs.wakeup_ns),
+        ("tick", costs.tick_ns),
+        ("leaving idle", costs.idle_exit_ns),
+        ("fork", costs.fork_ns),
+        ("exit", costs.exit_ns),
+    ];
+    let named = named.iter().filter(|(_, ns)| *ns > 0);
+    let named: Vec<String> = named.map(|(name, ns)| format!("{name} {}", time(*ns))).collect();
+    format!("{}, instruction {} ns", named.join(", "), costs.insn_ps as f64 / 1000.0)
 }
 
 fn describe(text: &mut String, machine: &Machine, kind: &CoreType, at: usize) {
