@@ -18,14 +18,10 @@
 #include "eevdf_wake.bpf.h"
 #include "eevdf_newidle.bpf.h"
 
-#define MS		  1000000
-#define BUSY_FACTOR	  16	 /* busy CPUs balance that much less often (sd->busy_factor) */
-#define NICE_TRIES	  1	 /* in vain, then hot clients are moved too (cache_nice_tries) */
-#define MIGRATION_COST_NS 500000 /* (sysctl_sched_migration_cost) */
+#define MS	    1000000
+#define BUSY_FACTOR 16 /* busy CPUs balance that much less often (sd->busy_factor) */
+#define NICE_TRIES  1  /* in vain, then hot clients are moved too (cache_nice_tries) */
 
-const volatile u64 newidle_cost_ns
-	help_text("what looking for work costs a CPU that becomes idle; the kernel measures it")
-	unit(ns) range(0, 10000000) = 100000;
 const volatile u32 seed
 	help_text("of the CPUs' random decisions; 0: all balance first at their first "
 		  "tick, else a random time later");
@@ -33,7 +29,9 @@ const volatile u32 seed
 struct cpu_balance {
 	u64 next;
 	u64 avg_idle;
-	u64 idle_since; /* 0: it is not */
+	u64 idle_since;	 /* 0: it is not */
+	u64 most_cost;	 /* of a search through all domains (max_idle_balance_cost) */
+	u64 searched_at; /* in the only domain, and what that cost is not noted yet */
 	u32 interval_ms;
 	u32 failed;		/* (nr_balance_failed) */
 	bool kicked;		/* woken up to pull */
@@ -245,9 +243,10 @@ static void pull_when_idle(u32 cpu, u64 now)
 	b->kicked = false;
 	if (!b->idle_since)
 		b->idle_since = now;
-	if (!nr_waiting || (!b->was_kicked && b->avg_idle < newidle_cost_ns))
+	if (!nr_waiting || (!b->was_kicked && b->avg_idle < newidle_of(cpu)->cost))
 		return;
 	b->tries = b->was_kicked || is_worth_it(newidle_of(cpu));
+	b->searched_at = now * !b->was_kicked * b->tries;
 	look_at_all(cpu, now);
 	if (b->was_kicked)
 		count_to_scan();
@@ -265,6 +264,21 @@ static void pull_when_idle(u32 cpu, u64 now)
 		note_newly_idle(newidle_of(cpu), survey.moved, now);
 }
 
+/* For the end of the decision, without the lock: what that search cost. (sched_balance_newidle) */
+static void note_search(u32 cpu)
+{
+	struct cpu_balance *b = balance_of(cpu);
+	u64 now, cost;
+
+	if (!b->searched_at)
+		return;
+	now = bpf_ktime_get_ns();
+	cost = now - b->searched_at + newidle_cost_ns;
+	b->searched_at = 0;
+	note_cost(newidle_of(cpu), cost, now);
+	b->most_cost = max_s64(b->most_cost, cost);
+}
+
 /* For a busy CPU, at its tick: one that it pulled, 0: none. (sched_balance_domains) */
 static u32 balance_as_linux(u32 cpu, u64 now)
 {
@@ -276,6 +290,8 @@ static u32 balance_as_linux(u32 cpu, u64 now)
 	if (no_balance || nr_cpus < 2)
 		return 0;
 	queue_of(cpu)->own.hurries = false;
+	if (decay_cost(newidle_of(cpu), now))
+		b->most_cost = max_s64(MIGRATION_COST_NS, newidle_of(cpu)->cost);
 	look_at_all(cpu, now);
 	count_to_scan();
 	survey.imbalance = imbalance_of(cpu);
@@ -304,7 +320,7 @@ static void note_busy(u32 cpu, u64 now)
 		return;
 	b->idle_since = 0;
 	b->avg_idle += by < 0 ? -((u64)-by / 8) : (u64)by / 8;
-	b->avg_idle = min_s64(b->avg_idle, 2 * max_s64(MIGRATION_COST_NS, newidle_cost_ns));
+	b->avg_idle = min_s64(b->avg_idle, 2 * b->most_cost);
 }
 
 #include "eevdf_away.bpf.h"
@@ -343,7 +359,8 @@ static void balance_init(void)
 		if (seed)
 			balance_of(cpu)->next = now + interval / DICE * (draw() % DICE);
 		balance_of(cpu)->avg_idle = 2 * MIGRATION_COST_NS;
-		begin_newidle(newidle_of(cpu), now);
+		begin_newidle(newidle_of(cpu), newidle_cost_ns, now);
+		balance_of(cpu)->most_cost = max_s64(MIGRATION_COST_NS, newidle_cost_ns);
 		if (has_domains())
 			begin_balancing(cpu, now);
 	}

@@ -27,10 +27,15 @@ struct push {
 
 /* A CPU's way through its levels; others do so between two of them. */
 struct turn {
-	u64 cost, next;
+	u64 cost;     /* of the search, so far (curr_cost) */
+	u64 since;    /* the clock, when the next part of it began (t0) */
+	u64 expected; /* cost of a search, as it was lately (max_cost) */
+	u64 next;
 	u32 moved; /* a task that it pulled, 0: none */
 	bool idle, newly_idle;
 	bool goes_on; /* to the next level (continue_balancing) */
+	bool decays;  /* what the level costs became less (need_decay) */
+	bool ends;
 };
 
 struct turn turns[MAX_CPUS];
@@ -225,6 +230,17 @@ static bool balances_at(u32 cpu, const struct domain *d, u64 now)
 	return now + tick_ns / 2 >= d->last + interval_of(d, !turn_of(cpu)->idle);
 }
 
+/* What that level cost a CPU that has become idle. (sched_balance_newidle) */
+static void note_cost_at(u32 cpu, u32 level)
+{
+	struct turn *t = turn_of(cpu);
+	u64 now = bpf_ktime_get_ns(), cost = now - t->since + cost_at(level);
+
+	t->since = now;
+	t->cost += cost;
+	note_cost(&domain_of(level, cpu)->newidle, cost, now);
+}
+
 /* One step of balance_levels(). */
 FOLLOWED_ONCE u32 come_to_level(u32 cpu, u32 level, u64 now)
 {
@@ -234,14 +250,23 @@ FOLLOWED_ONCE u32 come_to_level(u32 cpu, u32 level, u64 now)
 
 	if (!is_domain(level, cpu))
 		return 0;
-	if (t->newly_idle && (t->moved || balance_of(cpu)->avg_idle < t->cost)) {
-		t->goes_on = false;
+	if (t->newly_idle &&
+	    (t->moved || !t->goes_on || balance_of(cpu)->avg_idle < t->cost + d->newidle.cost)) {
+		t->ends = true;
 		return 0;
+	}
+	if (!t->newly_idle) {
+		t->decays = decay_cost(&d->newidle, now);
+		t->expected += d->newidle.cost;
+		t->ends = !t->goes_on && !t->decays;
+		if (!t->goes_on)
+			return 0;
 	}
 	if (balances_at(cpu, d, now)) {
 		moved = balance_level(cpu, level, now);
 		t->moved = t->moved ? t->moved : moved;
-		t->cost += newidle_cost_ns;
+		if (t->newly_idle)
+			note_cost_at(cpu, level);
 		d->last = t->newly_idle ? d->last : now;
 	}
 	if (t->newly_idle)
@@ -258,6 +283,7 @@ FOLLOWED_ONCE u32 come_to_level(u32 cpu, u32 level, u64 now)
  */
 static u32 balance_levels(u32 cpu, u64 now, bool idle, bool newly_idle)
 {
+	struct cpu_balance *b = balance_of(cpu);
 	struct turn *t = turn_of(cpu);
 	u32 level;
 
@@ -266,11 +292,17 @@ static u32 balance_levels(u32 cpu, u64 now, bool idle, bool newly_idle)
 	t->goes_on = true;
 	t->moved = 0;
 	t->next = now + NO_BALANCE_TILL;
-	t->cost = newidle_cost_ns;
-	for (level = fresh_start(); level < NR_LEVELS && t->goes_on && can_loop(); level++)
+	t->cost = t->expected = 0;
+	t->since = now;
+	t->decays = t->ends = false;
+	for (level = fresh_start(); level < NR_LEVELS && !t->ends && can_loop(); level++)
 		come_to_level(cpu, level, now);
+	if (newly_idle)
+		b->most_cost = max_s64(b->most_cost, t->cost);
+	else if (t->decays)
+		b->most_cost = max_s64(MIGRATION_COST_NS, t->expected);
 	if (!newly_idle)
-		balance_of(cpu)->next = t->next;
+		b->next = t->next;
 	return t->moved;
 }
 
@@ -386,6 +418,7 @@ static void call_others(u32 cpu)
 FOLLOWED_ONCE u32 begin_balancing(u32 cpu, u64 now)
 {
 	struct domain *d;
+	u64 cost = 0;
 	u32 level;
 
 	balance_of(cpu)->next = 0;
@@ -394,8 +427,10 @@ FOLLOWED_ONCE u32 begin_balancing(u32 cpu, u64 now)
 		d->interval_ms = span_of(level, cpu)->weight;
 		if (seed)
 			d->last = now - interval_of(d, true) / DICE * (draw() % DICE);
-		begin_newidle(&d->newidle, now);
+		begin_newidle(&d->newidle, cost_at(level), now);
+		cost += is_domain(level, cpu) ? cost_at(level) : 0;
 	}
+	balance_of(cpu)->most_cost = max_s64(MIGRATION_COST_NS, cost);
 	return 0;
 }
 

@@ -93,6 +93,8 @@ static void after_decision(u32 cpu)
 {
 	if (has_domains())
 		call_others(cpu);
+	else if (!work_conserving)
+		note_search(cpu);
 }
 
 static bool call_for(struct task_struct *p, u32 slot)

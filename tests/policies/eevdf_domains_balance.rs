@@ -146,3 +146,27 @@ proptest! {
         }
     }
 }
+
+/// When b, which waits on CPU 0, came to CPU 4 of the other cache, which is idle from 3 ms on, in us.
+fn pulled_with_costs(cache_ns: &str, node_ns: &str) -> u64 {
+    let set = [
+        ("newidle_costs_ns[2]", cache_ns),
+        ("newidle_costs_ns[3]", node_ns),
+        ("no_balance_fork", "true"),
+    ];
+    let load = r#"{"tasks": {"e": {"cpus": [4], "loop": 1, "run": 3000},
+        "a": {"cpus": [0, 4], "run": 100000}, "b": {"cpus": [0, 4], "run": 100000}}}"#;
+    let tape = run_on((8, "llc=4"), &set, load, 20).1;
+    let starts = tape.starts(tape.pid("b-2"));
+    starts.iter().find(|(_, cpu)| *cpu == 4).map_or(0, |(ns, _)| ns / 1000)
+}
+
+#[test]
+fn a_newly_idle_cpu_goes_up_as_far_as_its_idle_time_pays_for() {
+    // CPU 4 expects to idle for 1 ms (twice sysctl_sched_migration_cost). It looks in its cache first,
+    // where nothing waits, and among caches if 1 ms is not less than what the first look cost and this
+    // one costs. Else it waits for the tick at 4 ms. (sched_balance_newidle)
+    assert_eq!(pulled_with_costs("300000", "600000"), 3000);
+    assert_eq!(pulled_with_costs("300000", "800000"), 4000);
+    assert_eq!(pulled_with_costs("100000", "800000"), 3000);
+}

@@ -195,3 +195,22 @@ fn a_cpu_that_is_seldom_idle_in_vain_looks_more_often() {
     assert_eq!(ratio(950, 1_060), 128 + 122);
     assert_eq!(ratio(3_950, 2_120), 256 + 487);
 }
+
+#[test]
+fn what_looking_cost_counts_for_less_each_second() {
+    // e has CPU 1, and outweighs a and b, so that only an idle CPU 1 pulls b. It expects to idle for
+    // 1 ms, and looks if that is not less than what looking costs: 1.01 ms at first, after a second
+    // 253 / 256 of it, 0.998 ms. Else it pulls at the next tick. (update_newidle_cost)
+    let pulled = |done_ms: u32| {
+        let e =
+            format!(r#""e": {{"cpus": [1], "share": 4000, "loop": 1, "run": {}}}"#, done_ms * 1000);
+        let free = |name: &str| format!(r#""{name}": {{"cpus": [0, 1], "run": 2000000}}"#);
+        let set = [("newidle_cost_ns", "1010000"), ("no_balance_fork", "true")];
+        let tasks = [e, free("a"), free("b")].join(",");
+        let (_, tape) = hosted(2, &set, &tasks, 1200);
+        let first = ["a-1", "b-2"].map(|name| first_on(&tape, name, 1));
+        first.into_iter().flatten().min()
+    };
+    assert_eq!(pulled(898), Some(900));
+    assert_eq!(pulled(1098), Some(1098));
+}

@@ -20,6 +20,9 @@ const FEATURES: [(&str, &str); 8] = [
     ("WAKEUP_PREEMPTION", "no_wakeup_preemption"),
 ];
 
+/// The kernel's names of domains, as the policy numbers them; of nodes by distance there are several.
+const LEVELS: [&str; 5] = ["SMT", "CLS", "MC", "PKG", "NUMA"];
+
 /// Of 1024 times that a CPU becomes idle it looks for work so often at first. A machine that has been
 /// up for a while, mostly idle, took longer than 4.3 s for 512 of them, and looks always (`NI_RATE`).
 const NEWIDLE_RATIO: u32 = 1024;
@@ -38,6 +41,9 @@ pub struct Fair {
     /// `None`: there is one CPU.
     #[serde(default)]
     pub newidle_cost_ns: Option<u64>,
+    /// The same of each of `domains`, on average over the CPUs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub newidle_costs_ns: Vec<u64>,
     /// Names of the first CPU's scheduling domains, from below.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub domains: Vec<String>,
@@ -52,13 +58,14 @@ impl Fair {
 
     fn read_from(folder: &Path) -> io::Result<Fair> {
         let base_slice_ns = number(folder, "base_slice_ns")?;
-        let (domains, newidle_cost_ns) = of_domains(folder)?;
+        let Domains { names, costs_ns, cost_ns } = Domains::read(folder)?;
         Ok(Fair {
             base_slice_ns,
             features: text(folder, "features")?.split_whitespace().map(str::to_owned).collect(),
             preempt: chosen(&text(folder, "preempt")?),
-            newidle_cost_ns,
-            domains,
+            newidle_cost_ns: cost_ns,
+            newidle_costs_ns: costs_ns,
+            domains: names,
         })
     }
 
@@ -70,6 +77,9 @@ impl Fair {
             set.push(format!("newidle_cost_ns={}", ns.min(10_000_000)));
             set.push(format!("newidle_ratio={NEWIDLE_RATIO}"));
         }
+        if self.domains.len() > 1 {
+            set.extend(self.costs());
+        }
         set.extend(preemption(&self.preempt).map(str::to_owned));
         let off =
             |feature: &str| self.features.iter().any(|f| f.strip_prefix("NO_") == Some(feature));
@@ -79,29 +89,60 @@ impl Fair {
     }
 }
 
+impl Fair {
+    /// The policy's tunables for what looking costs in each kind of domain.
+    fn costs(&self) -> impl Iterator<Item = String> + '_ {
+        let far = |at: usize| self.domains[..at].iter().filter(|name| *name == "NUMA").count();
+        let of = move |(at, ns): (usize, &u64)| {
+            let name = self.domains.get(at)?;
+            let level = LEVELS.iter().position(|level| level == name)? + far(at);
+            Some(format!("newidle_costs_ns[{level}]={}", (*ns).clamp(1, 10_000_000)))
+        };
+        self.newidle_costs_ns.iter().enumerate().filter_map(of)
+    }
+}
+
 /// The tunable of `eevdf` for a mode of preemption, if it takes one: only `lazy` waits for the next
 /// tick (`resched_curr_lazy()`).
 pub fn preemption(mode: &str) -> Option<&'static str> {
     (mode != "lazy").then_some("preempt_full=true")
 }
 
-/// Names of the first CPU's domains, and what it cost to look for work in one, on average over those
-/// of all CPUs. A CPU without others has no domain.
-fn of_domains(folder: &Path) -> io::Result<(Vec<String>, Option<u64>)> {
-    let verbose = folder.join("verbose");
-    let before = text(folder, "verbose")?;
-    fs::write(&verbose, "Y").map_err(|e| of(&verbose, e))?;
-    let of_cpu = |cpu: u32| {
-        let path = move |nr: u32| format!("domains/cpu{cpu}/domain{nr}");
-        (0..).map(path).take_while(|path| folder.join(path).exists()).collect::<Vec<_>>()
-    };
-    let cpus: Vec<Vec<String>> = (0..).map(of_cpu).take_while(|all| !all.is_empty()).collect();
-    let cost = |path: &String| number(folder, &format!("{path}/max_newidle_lb_cost"));
-    let costs = cpus.iter().flatten().map(cost).collect::<io::Result<Vec<u64>>>()?;
-    let name = |path: &String| Ok(text(folder, &format!("{path}/name"))?.trim().to_owned());
-    let names = cpus.first().into_iter().flatten().map(name).collect::<io::Result<_>>()?;
-    fs::write(&verbose, before.trim()).map_err(|e| of(&verbose, e))?;
-    Ok((names, costs.iter().sum::<u64>().checked_div(costs.len() as u64)))
+/// What the kernel tells of its domains. A CPU without others has none.
+struct Domains {
+    /// Of the first CPU, from below.
+    names: Vec<String>,
+    /// What it cost to look for work in each, on average over the CPUs, and over all of them.
+    costs_ns: Vec<u64>,
+    cost_ns: Option<u64>,
+}
+
+impl Domains {
+    fn read(folder: &Path) -> io::Result<Domains> {
+        let verbose = folder.join("verbose");
+        let before = text(folder, "verbose")?;
+        fs::write(&verbose, "Y").map_err(|e| of(&verbose, e))?;
+        let of_cpu = |cpu: u32| {
+            let path = move |nr: u32| format!("domains/cpu{cpu}/domain{nr}");
+            (0..).map(path).take_while(|path| folder.join(path).exists()).collect::<Vec<_>>()
+        };
+        let cpus: Vec<Vec<String>> = (0..).map(of_cpu).take_while(|all| !all.is_empty()).collect();
+        let cost = |path: &String| number(folder, &format!("{path}/max_newidle_lb_cost"));
+        let costs = |paths: &Vec<String>| paths.iter().map(cost).collect::<io::Result<Vec<u64>>>();
+        let costs = cpus.iter().map(costs).collect::<io::Result<Vec<Vec<u64>>>>()?;
+        let name = |path: &String| Ok(text(folder, &format!("{path}/name"))?.trim().to_owned());
+        let names: Vec<String> =
+            cpus.first().into_iter().flatten().map(name).collect::<io::Result<_>>()?;
+        fs::write(&verbose, before.trim()).map_err(|e| of(&verbose, e))?;
+        let at = |at: usize| mean(costs.iter().filter_map(|costs| costs.get(at)));
+        let costs_ns = (0..names.len()).filter_map(at).collect();
+        Ok(Domains { names, costs_ns, cost_ns: mean(costs.iter().flatten()) })
+    }
+}
+
+fn mean<'a>(of: impl Iterator<Item = &'a u64>) -> Option<u64> {
+    let (sum, number) = of.fold((0_u64, 0), |(sum, number), ns| (sum + ns, number + 1));
+    sum.checked_div(number)
 }
 
 fn text(folder: &Path, name: &str) -> io::Result<String> {
@@ -146,6 +187,28 @@ mod tests {
         put("domains/cpu1/domain0/max_newidle_lb_cost", "32000\n");
         put("domains/cpu0/domain0/name", "MC\n");
         dir
+    }
+
+    #[test]
+    fn each_kind_of_domain_has_its_cost() {
+        let dir = folder("full\n");
+        for (path, text) in [
+            ("cpu0/domain1/max_newidle_lb_cost", "200000\n"),
+            ("cpu0/domain1/name", "PKG\n"),
+            ("cpu1/domain1/max_newidle_lb_cost", "300000\n"),
+        ] {
+            let path = dir.path().join("domains").join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+
+        let fair = Fair::read_from(dir.path()).unwrap();
+
+        // (30 + 32 + 200 + 300) / 4 us
+        assert_eq!(fair.newidle_cost_ns, Some(140_500));
+        let costs: Vec<String> = fair.costs().collect();
+        assert_eq!(costs, ["newidle_costs_ns[2]=31000", "newidle_costs_ns[3]=250000"]);
+        assert!(costs.iter().all(|cost| fair.tunables().contains(cost)));
     }
 
     #[test]
