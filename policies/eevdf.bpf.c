@@ -265,6 +265,8 @@ bool BPF_STRUCT_OPS(eevdf_yield, struct task_struct *from, struct task_struct *t
 void BPF_STRUCT_OPS(eevdf_update_idle, s32 cpu, bool idle)
 {
 	fair_update_idle(cpu, idle);
+	if (idle && are_unequal())
+		ability_of(cpu)->works = false;
 	if (idle && has_domains())
 		note_idle_core(cpu);
 	/* One look at the others is all that it takes: see NI_RANDOM. */

@@ -50,6 +50,8 @@ static void load_came(u32 slot);
 static void load_left(u32 queue);
 static u32 queue_for(u32 group, u32 cpu);
 
+#include "eevdf_capacity.bpf.h"
+
 struct cpu_averages cpu_averages[MAX_CPUS];
 struct client_average client_averages[NR_SLOTS];
 
@@ -107,8 +109,10 @@ static __attribute__((noinline)) void age(u32 cpu, u64 now)
 {
 	struct cpu_averages *a = averages_of(cpu);
 	const struct cpu_queue *q = queue_of(cpu);
-	u64 ns = age_at(now, a->aged_at), runs = is_less(0, q->running);
+	u64 ns, runs = is_less(0, q->running);
 
+	now = work_clock(cpu, now);
+	ns = age_at(now, a->aged_at);
 	if (!ns)
 		return;
 	a->aged_at = now;
@@ -143,7 +147,9 @@ static __attribute__((noinline)) void note_capacity(u32 cpu, u64 now)
 /* Of FULL, what higher classes leave us. (rq->cpu_capacity) */
 static u64 capacity_of(u32 cpu)
 {
-	return FULL - averages_of(cpu)->taken;
+	u64 left = FULL - averages_of(cpu)->taken;
+
+	return are_unequal() ? max_s64(1, original_capacity(cpu) * left / FULL) : left;
 }
 
 /* With the one of a higher class. (rq->nr_running) */
@@ -163,7 +169,16 @@ static u64 use_of(u32 cpu)
 {
 	const struct cpu_averages *a = averages_of(cpu);
 
-	return min_s64(no_util_est ? a->used : max_s64(a->used, a->expected), FULL);
+	return min_s64(no_util_est ? a->used : max_s64(a->used, a->expected),
+		       original_capacity(cpu));
+}
+
+/* Of FULL, what a task needs. (task_util_est) */
+static u64 need_of(u32 slot)
+{
+	const struct client_average *a = average_of(slot);
+
+	return no_util_est ? a->used : max_s64(a->used, a->expected);
 }
 
 /* Half of what its CPU has to spare, or less if that is in use. (post_init_entity_util_avg) */
@@ -172,7 +187,7 @@ static __attribute__((noinline)) void begin_average(u32 slot, u32 cpu)
 	struct client_average *a = average_of(slot);
 	const struct cpu_averages *there = averages_of(cpu);
 	u64 weight = client_at(slot)->weight;
-	u64 most = (u64)max_s64(0, FULL - there->used) / 2, used;
+	u64 most = (u64)max_s64(0, original_capacity(cpu) - there->used) / 2, used;
 
 	used = there->used * weight / (there->load + 1);
 	used = there->used ? min_s64(used, most) : most;
@@ -186,8 +201,11 @@ __kinline u64 load_now(u32 slot, u64 now)
 {
 	struct client_average *a = average_of(slot);
 	const struct client *c = client_at(slot);
-	u64 ns = age_at(now, a->aged_at), takes_part, other, runs;
+	u64 ns, takes_part, other, runs;
 
+	if (are_unequal() && a->attached)
+		now = work_clock(a->attached - 1, now);
+	ns = age_at(now, a->aged_at);
 	a->aged_at = now;
 	if (!ns)
 		return a->load;
@@ -282,7 +300,7 @@ static __attribute__((noinline)) void attach_anew(u32 slot, u32 cpu, u64 now)
 	struct cpu_averages *to = averages_of(cpu);
 
 	if (!a->known) {
-		a->aged_at = now;
+		a->aged_at = now; /* and not attached: by no CPU's clock */
 		begin_average(slot, cpu);
 	}
 	load_of(slot, now);
@@ -294,6 +312,8 @@ static __attribute__((noinline)) void attach_anew(u32 slot, u32 cpu, u64 now)
 	to->used += a->used;
 	to->runnable += a->runnable;
 	a->attached = cpu + 1;
+	if (are_unequal())
+		a->aged_at = work_clock(cpu, now);
 	if (cgroups && a->queue >= MAX_CPUS)
 		load_came(slot);
 }

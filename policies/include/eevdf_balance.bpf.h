@@ -59,6 +59,8 @@ static struct cpu_balance *balance_of(u32 cpu)
 	return &cpu_balances[cpu % MAX_CPUS];
 }
 
+static void note_misfit(u32 slot, u32 cpu, u64 now);
+
 #include "eevdf_domains_stats.bpf.h"
 #include "eevdf_domains_wake.bpf.h"
 #include "eevdf_domains_look.bpf.h"
@@ -175,6 +177,8 @@ __kinline void consider(u32 slot, u32 cpu, u64 now)
 		load = max_s64(average_of(slot)->used, average_of(slot)->expected);
 	counts = load >> (failed_at(cpu) & 31);
 	survey.moves = can_move(slot, cpu, now) && (survey.left || counts <= survey.imbalance);
+	if (are_unequal() && look.moves == MOVES_MISFIT)
+		survey.moves &= !fits_in(need_of(slot), capacity_of(from));
 	if (survey.moves) {
 		charge_clock(queue_of(from)->running, now);
 		queue_of(from)->gives_way |= notices_in(client_at(slot)->own.around);
@@ -366,6 +370,7 @@ static void balance_init(void)
 	}
 }
 
+#include "eevdf_misfit.bpf.h"
 #include "eevdf_hooks.bpf.h"
 
 #endif

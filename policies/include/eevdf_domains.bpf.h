@@ -59,6 +59,8 @@ u16 scan_place[MAX_CPUS];
 struct llc llcs[MAX_CPUS];
 bool has_smt, has_clusters;
 u32 nr_places;
+u8 unequal_levels[MAX_CPUS]; /* bits: CPUs of that span differ in capacity (SD_ASYM_CPUCAPACITY) */
+u8 capacity_level[MAX_CPUS]; /* whose span has all capacities there are (sd_asym_cpucapacity) */
 
 /*
  * What loops find begins with this, always 0, as with loop_start: where a verifier knew the first
@@ -223,6 +225,63 @@ FOLLOWED_ONCE u32 build_level(u32 level)
 	return 0;
 }
 
+/* Do CPUs of the domain differ in capacity? (SD_ASYM_CPUCAPACITY) */
+static bool is_unequal(u32 level, u32 cpu)
+{
+	return are_unequal() && unequal_levels[INDEX(cpu, MAX_CPUS)] >> (level & 7) & 1;
+}
+
+/* Has the span a CPU of this capacity? */
+FOLLOWED_ONCE u32 has_capacity(u32 level, u32 cpu, u64 capacity)
+{
+	const struct span *s = span_of(level, cpu);
+	u32 n, found = fresh_start();
+
+	for (n = fresh_start(); n < s->weight && can_loop(); n++)
+		found |= ability_of(cpu_at(s->first + n))->capacity == capacity;
+	return found;
+}
+
+/* (asym_cpu_capacity_classify) */
+FOLLOWED_ONCE u32 find_unequal(u32 cpu, u32 level)
+{
+	u32 n, all = 1 + fresh_start(), differs = fresh_start();
+	u64 capacity;
+
+	for (n = fresh_start(); n < nr_places && can_loop(); n++) {
+		capacity = ability_of(cpu_at(n))->capacity;
+		if (!has_capacity(level, cpu, capacity))
+			all = 0;
+		else if (capacity != ability_of(cpu)->capacity)
+			differs = 1;
+	}
+	if (!differs)
+		return 0;
+	unequal_levels[INDEX(cpu, MAX_CPUS)] |= 1 << (level & 7);
+	if (all && capacity_level[INDEX(cpu, MAX_CPUS)] == NR_LEVELS && is_domain(level, cpu))
+		capacity_level[INDEX(cpu, MAX_CPUS)] = level;
+	return 0;
+}
+
+/* For ops.init. (asym_cpu_capacity_scan) */
+FOLLOWED_ONCE u32 abilities_init(u64 now)
+{
+	u32 cpu, level;
+
+	for (cpu = fresh_start(); cpu < nr_cpus && can_loop(); cpu++) {
+		struct cpu_ability *a = ability_of(cpu);
+
+		a->capacity = scx_bpf_cpuperf_cap(cpu);
+		a->rate = a->capacity * scx_bpf_cpuperf_cur(cpu) / FULL;
+		a->clock = a->read_at = now;
+		capacity_level[INDEX(cpu, MAX_CPUS)] = NR_LEVELS;
+	}
+	for (cpu = fresh_start(); cpu < nr_cpus && can_loop(); cpu++)
+		for (level = fresh_start(); level < NR_LEVELS && can_loop(); level++)
+			find_unequal(cpu, level);
+	return 0;
+}
+
 /* For a scan of a cache, CPUs are in the order of their numbers. (for_each_cpu_wrap) */
 FOLLOWED_ONCE u32 build_scan_order(void)
 {
@@ -255,6 +314,8 @@ FOLLOWED_ONCE u32 domains_init(void)
 	for (level = fresh_start(); level < NR_LEVELS && can_loop(); level++)
 		build_level(level);
 	build_scan_order();
+	if (are_unequal())
+		abilities_init(bpf_ktime_get_ns());
 	for (cpu = fresh_start(); cpu < nr_cpus && can_loop(); cpu++) {
 		has_smt |= span_of(LEVEL_CORE, cpu)->weight > 1;
 		has_clusters |= is_domain(LEVEL_CLUSTER, cpu) && is_domain(LEVEL_LLC, cpu);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * From which group of a domain a CPU pulls, and how much: kernel/sched/fair.c of Linux 7.2, with
- * the functions named. All CPUs have the same capacity. Needs the lock.
+ * the functions named. Needs the lock.
  */
 #ifndef ROTA_EEVDF_DOMAINS_LOOK_BPF_H
 #define ROTA_EEVDF_DOMAINS_LOOK_BPF_H
@@ -11,6 +11,7 @@ enum moves {
 	MOVES_LOAD,
 	MOVES_USE,
 	MOVES_TASKS,
+	MOVES_MISFIT,
 };
 
 #define CPU_WORDS (MAX_CPUS / 64)
@@ -44,6 +45,14 @@ static u8 *kept_of(u32 level, u32 cpu)
 				 [INDEX(group_first(level, cpu), MAX_CPUS)];
 }
 
+/* Is @one none to pull from for a CPU of that capacity? (update_sd_pick_busiest) */
+static bool is_better_off(const struct group_stats *one, u64 capacity)
+{
+	if (one->type == MISFIT)
+		return !is_more_capable(capacity, one->most) || look.local.type != HAS_SPARE;
+	return one->type <= FULLY_BUSY && is_more_capable(one->least, capacity);
+}
+
 /* Is @one busier than @most? (update_sd_pick_busiest) */
 static __attribute__((noinline)) bool is_busier(const struct group_stats *one,
 						const struct group_stats *most)
@@ -54,6 +63,8 @@ static __attribute__((noinline)) bool is_busier(const struct group_stats *one,
 		return one->average > most->average;
 	if (one->type == IMBALANCED)
 		return false;
+	if (one->type == MISFIT)
+		return one->misfit > most->misfit;
 	/* All that are fully busy are alike, and the last one is it; a core, the first. */
 	if (one->type == FULLY_BUSY || (one->type == SMT_BALANCE && !one->idle && !most->idle))
 		return !most->is_core;
@@ -75,7 +86,7 @@ static __attribute__((noinline)) void look_at_groups(u32 cpu, u32 level, u64 now
 	for (n = fresh_start(); n < s->weight && can_loop(); n++) {
 		place = s->first + (at + n) % s->weight;
 		other = cpu_at(place);
-		one->can += capacity_of(other);
+		add_capacity(one, other);
 		if (left_out[INDEX(other, MAX_CPUS)] != look.pass) {
 			age(other, now);
 			add_cpu(one, other);
@@ -84,6 +95,8 @@ static __attribute__((noinline)) void look_at_groups(u32 cpu, u32 level, u64 now
 			continue;
 		end_group(one, level, other);
 		is_local = one->first == group_first(level, cpu);
+		if (is_local || !is_unequal(level, cpu))
+			one->misfit = 0;
 		classify(one,
 			 pct_of(level),
 			 look.idle && !is_local && one->is_core && one->awake > 1,
@@ -93,7 +106,8 @@ static __attribute__((noinline)) void look_at_groups(u32 cpu, u32 level, u64 now
 		look.can += one->can;
 		if (is_local)
 			look.local = *one;
-		else if (is_busier(one, &look.busiest))
+		else if (!(is_unequal(level, cpu) && is_better_off(one, capacity_of(cpu))) &&
+			 is_busier(one, &look.busiest))
 			look.busiest = *one;
 		begin_group(one);
 	}
@@ -121,6 +135,8 @@ static bool spreads_tasks(u32 level)
 	const struct group_stats *there = &look.busiest;
 	u32 node = span_of(LEVEL_NODE, cpu_at(there->first))->weight;
 
+	if (is_unequal(level, cpu_at(there->first)))
+		return false;
 	return there->weight > 1 && (level <= LEVEL_NUMA || there->weight <= node);
 }
 
@@ -170,7 +186,7 @@ static __attribute__((noinline)) bool is_out_of_balance(u32 cpu, u32 level)
 
 	if (!there->weight)
 		return false;
-	if (there->type == IMBALANCED)
+	if (there->type == IMBALANCED || there->type == MISFIT)
 		return true;
 	if (here->type > there->type)
 		return false;
@@ -191,7 +207,10 @@ static __attribute__((noinline)) void measure_imbalance(u32 cpu, u32 level)
 	survey.imbalance = 0;
 	if (!is_out_of_balance(cpu, level))
 		return;
-	if (look.busiest.type == SMT_BALANCE || look.busiest.type == IMBALANCED) {
+	if (look.busiest.type == MISFIT) {
+		look.moves = MOVES_MISFIT;
+		survey.left = 1;
+	} else if (look.busiest.type == SMT_BALANCE || look.busiest.type == IMBALANCED) {
 		look.moves = MOVES_TASKS;
 		survey.left = 1;
 	} else if (look.local.type == HAS_SPARE) {
@@ -202,7 +221,7 @@ static __attribute__((noinline)) void measure_imbalance(u32 cpu, u32 level)
 }
 
 /* The CPU of the busiest group to pull from, + 1. (sched_balance_find_src_rq) */
-static __attribute__((noinline)) void find_busiest_cpu(void)
+static __attribute__((noinline)) void find_busiest_cpu(u32 here, u32 level)
 {
 	u64 rank, most = fresh_long(), mask;
 	u32 n, cpu, awake;
@@ -218,9 +237,16 @@ static __attribute__((noinline)) void find_busiest_cpu(void)
 		awake = q->nr_waiting + is_less(0, q->running);
 		rank = awake;
 		if (look.moves == MOVES_LOAD)
-			rank = a->load * !(awake == 1 && a->load > survey.imbalance);
+			rank = (are_unequal() ? relative_load(cpu) : a->load) *
+			       !(awake == 1 && a->load > survey.imbalance);
 		else if (look.moves == MOVES_USE)
 			rank = max_s64(use_of(cpu), a->runnable) * (awake > 1);
+		if (is_unequal(level, here)) {
+			if (look.moves == MOVES_MISFIT)
+				rank = ability_of(cpu)->misfit;
+			/* That would be a task for a slower CPU. */
+			rank *= awake != 1 || is_more_capable(capacity_of(here), capacity_of(cpu));
+		}
 		rank *= is_less(0, awake) & (left_out[INDEX(cpu, MAX_CPUS)] != look.pass);
 		mask = -is_less(most, rank);
 		most += (rank - most) & mask;

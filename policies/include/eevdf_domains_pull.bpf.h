@@ -99,7 +99,8 @@ static __attribute__((noinline)) bool send_for_running(u32 cpu, u32 level)
 {
 	u32 from = survey.busiest - 1, slot = queue_of(from)->running;
 
-	if (look.moves != MOVES_TASKS || look.failed <= nice_tries_of(level) + 2)
+	if (look.moves != MOVES_MISFIT &&
+	    (look.moves != MOVES_TASKS || look.failed <= nice_tries_of(level) + 2))
 		return true;
 	if (!slot || !slot_may_use(slot, cpu))
 		return false;
@@ -118,7 +119,7 @@ static bool find_source(u32 cpu, u32 level, u64 now)
 	measure_imbalance(cpu, level);
 	survey.busiest = 0;
 	if (survey.left | survey.imbalance)
-		find_busiest_cpu();
+		find_busiest_cpu(cpu, level);
 	return survey.busiest && queue_of(survey.busiest - 1)->nr > 1;
 }
 
@@ -172,7 +173,8 @@ static void note_outcome(u32 cpu, u32 level, u32 above)
 	bool moved = look.came || (!tied_stay && look.elsewhere);
 
 	if (survey.busiest) {
-		d->failed = moved ? 0 : d->failed + !look.newly_idle;
+		d->failed =
+			moved ? 0 : d->failed + (!look.newly_idle & (look.moves != MOVES_MISFIT));
 		look.failed = d->failed;
 		if (moved || send_for_running(cpu, level)) {
 			d->interval_ms = weight;
@@ -183,6 +185,8 @@ static void note_outcome(u32 cpu, u32 level, u32 above)
 			*kept_of(above, cpu) = 0;
 		d->failed = 0;
 	}
+	if (survey.busiest && look.moves == MOVES_MISFIT)
+		return;
 	most = look.some_fit ? 2 * weight : MOST_TIED_MS;
 	if (!look.newly_idle && d->interval_ms < most)
 		d->interval_ms *= 2;
@@ -326,7 +330,10 @@ __kinline void pull_when_idle_in_domains(u32 cpu, u64 now)
 	b->kicked = false;
 	if (!b->idle_since)
 		b->idle_since = now;
-	if ((b->was_kicked || nr_waiting) && balance_levels(cpu, now, true, !b->was_kicked))
+	if (are_unequal())
+		note_misfit(0, cpu, now);
+	if ((b->was_kicked || nr_waiting || (are_unequal() && nr_misfits)) &&
+	    balance_levels(cpu, now, true, !b->was_kicked))
 		b->idle_since = 0;
 }
 
@@ -342,6 +349,17 @@ static bool others_work(u32 cpu)
 }
 
 /*
+ * May there be a better place for the task that runs alone? On CPUs of unequal capacity, if it does
+ * not fit. (nohz_balancer_kick)
+ */
+static bool wants_better(u32 cpu)
+{
+	if (are_unequal() && capacity_level[INDEX(cpu, MAX_CPUS)] < NR_LEVELS)
+		return ability_of(cpu)->misfit;
+	return others_work(cpu);
+}
+
+/*
  * Idle CPUs balance, each for itself; in the kernel one does it for all of them. Without the
  * lock. (nohz_balancer_kick, _nohz_idle_balance)
  */
@@ -349,7 +367,7 @@ FOLLOWED_ONCE u32 kick_to_balance_domains(u32 cpu, u64 now)
 {
 	u32 n, other, first = fresh_start();
 
-	if (now < next_kick || (queue_of(cpu)->nr < 2 && !others_work(cpu)))
+	if (now < next_kick || (queue_of(cpu)->nr < 2 && !wants_better(cpu)))
 		return 0;
 	for (n = fresh_start(); n < nr_places && !idles(cpu_at(n)) && can_loop(); n++)
 		first = n + 1;

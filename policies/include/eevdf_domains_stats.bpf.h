@@ -12,6 +12,7 @@
 enum group_type {
 	HAS_SPARE,
 	FULLY_BUSY,
+	MISFIT,		 /* a CPU with a task that is too large for it */
 	SMT_BALANCE = 3, /* a core with several tasks */
 	IMBALANCED = 5,	 /* tasks that are tied to CPUs kept the level below from its balance */
 	OVERLOADED = 7,
@@ -22,6 +23,8 @@ struct group_stats {
 	u64 load, used, runnable; /* sums over its CPUs */
 	u64 can;		  /* what is left of them for these tasks */
 	u64 average;		  /* load by capacity */
+	u64 misfit;		  /* load of the largest task that is too large for its CPU */
+	u64 least, most;	  /* capacity of a CPU */
 	u32 first, weight;	  /* places; weight 0: there is no such group */
 	u32 idle;		  /* CPUs */
 	u32 nr;			  /* tasks that take part */
@@ -43,6 +46,20 @@ static __attribute__((noinline)) void add_cpu(struct group_stats *g, u32 cpu)
 	g->nr += q->nr + is_away(cpu);
 	g->awake += q->nr_waiting + is_less(0, q->running);
 	g->idle += idles(cpu) & !q->nr;
+	if (are_unequal())
+		g->misfit = max_s64(g->misfit, ability_of(cpu)->misfit);
+}
+
+/* (update_group_capacity) */
+static void add_capacity(struct group_stats *g, u32 cpu)
+{
+	u64 can = capacity_of(cpu);
+
+	g->can += can;
+	if (!are_unequal())
+		return;
+	g->least = g->least ? min_s64(g->least, can) : can;
+	g->most = max_s64(g->most, can);
 }
 
 /* (group_classify) */
@@ -53,6 +70,8 @@ static __attribute__((noinline)) void classify(struct group_stats *g, u32 pct, b
 
 	/* (group_is_overloaded, group_has_capacity) */
 	type = is_less(g->weight - 1, g->nr) & (crowded | is_less(can * 100 - 1, g->used * pct));
+	if (are_unequal())
+		type = max_s64(type, MISFIT * is_less(0, g->misfit));
 	type = max_s64(type, SMT_BALANCE * smt_balance);
 	type = max_s64(type, IMBALANCED * imbalanced);
 	g->type = max_s64(type,

@@ -146,6 +146,57 @@ FOLLOWED_ONCE u32 scan_cache(u32 here, u32 slot, u32 target)
 	return scan->idle;
 }
 
+/* Does the task fit on @cpu, with no one on its siblings? (asym_fits_cpu) */
+static bool is_able(u32 slot, u32 cpu)
+{
+	if (!are_unequal())
+		return true;
+	return fits_in(need_of(slot), capacity_of(cpu)) &&
+	       (!has_smt || idle_in_core(slot, cpu) & CORE_IS_IDLE);
+}
+
+/*
+ * The lower the better, of an idle CPU: the most capable of those that are too small, 0, but those
+ * that the task fits before that, and those of idle cores before both. (asym_fits_state)
+ */
+static u64 unsuitable(u32 slot, u32 cpu)
+{
+	u64 fits = fits_in(need_of(slot), capacity_of(cpu));
+	u64 core = !has_smt || idle_in_core(slot, cpu) & CORE_IS_IDLE;
+
+	return core ? !fits : 3 - fits;
+}
+
+/* An idle CPU on which the task fits, + 1, else the most capable one. (select_idle_capacity) */
+FOLLOWED_ONCE u32 scan_capacity(u32 slot, u32 target)
+{
+	bool cores = has_smt && llc_of(target)->has_idle_cores;
+	u32 level = capacity_level[INDEX(target, MAX_CPUS)], n, cpu, best = fresh_start();
+	u64 rank, least = ~fresh_long(), left = llc_of(target)->nr_idle_scan;
+
+	if (!no_sis_util && !left)
+		return 0;
+	left = no_sis_util ? MAX_CPUS : left;
+	for (n = fresh_start(); n < nr_cpus && can_loop(); n++) {
+		cpu = (target + n) % nr_cpus;
+		if (!spans_cpu(level, target, cpu) || !slot_may_use(slot, cpu))
+			continue;
+		if (!cores && !left--)
+			break;
+		if (!is_free_for(slot, cpu))
+			continue;
+		rank = unsuitable(slot, cpu);
+		if (!rank || (!cores && rank == 2))
+			return cpu + 1;
+		rank = rank * 2 * FULL - capacity_of(cpu);
+		best = rank < least ? cpu + 1 : best;
+		least = rank < least ? rank : least;
+	}
+	if (cores && least > 2 * FULL)
+		llc_of(target)->has_idle_cores = false;
+	return best;
+}
+
 /* Is it a thread of the kernel that is bound to this CPU, and alone here? */
 static bool bound_kthread_wakes(u32 here)
 {
@@ -160,21 +211,26 @@ FOLLOWED_ONCE u32 idle_sibling(u32 slot, u32 here, u32 prev, u32 target)
 {
 	u32 other = used_before[slot & SLOT_MASK] - 1, found, near = target;
 
-	if (is_free_for(slot, target))
+	if (is_free_for(slot, target) && is_able(slot, target))
 		return target;
-	if (prev != target && share_cache(prev, target) && is_free_for(slot, prev)) {
+	if (prev != target && share_cache(prev, target) && is_free_for(slot, prev) &&
+	    is_able(slot, prev)) {
 		if (!has_clusters || share_cluster(prev, target))
 			return prev;
 		near = prev;
 	}
-	if (prev == here && bound_kthread_wakes(here))
+	if (prev == here && bound_kthread_wakes(here) && is_able(slot, prev))
 		return prev;
 	used_before[slot & SLOT_MASK] = prev + 1;
 	if (other != prev && other != target && other < nr_cpus && share_cache(other, target) &&
-	    is_free_for(slot, other) && slot_may_use(slot, other)) {
+	    is_free_for(slot, other) && slot_may_use(slot, other) && is_able(slot, other)) {
 		if (!has_clusters || share_cluster(other, target))
 			return other;
 		near = near == target ? other : near;
+	}
+	if (are_unequal() && capacity_level[INDEX(target, MAX_CPUS)] < NR_LEVELS) {
+		found = scan_capacity(slot, target);
+		return found ? found - 1 : target;
 	}
 	if (has_smt && !llc_of(target)->has_idle_cores && share_cache(prev, target)) {
 		found = idle_in_core(slot, prev) % CORE_IS_IDLE;
@@ -210,7 +266,7 @@ FOLLOWED_ONCE u32 look_for_idlest(u32 here, u32 level, u32 cpu, u32 slot)
 	for (n = fresh_start(); n < s->weight && can_loop(); n++) {
 		place = s->first + (at + n) % s->weight;
 		other = cpu_at(place);
-		l->one.can += capacity_of(other);
+		add_capacity(&l->one, other);
 		if (slot_may_use(slot, other)) {
 			add_cpu(&l->one, other);
 			l->one.allowed++;
@@ -218,6 +274,8 @@ FOLLOWED_ONCE u32 look_for_idlest(u32 here, u32 level, u32 cpu, u32 slot)
 		if (place + 1 != group_first(level, other) + group_weight(level, other))
 			continue;
 		end_group(&l->one, level, other);
+		/* A new task, of which nothing is known yet, fits everywhere. (task_fits_cpu) */
+		l->one.misfit = 0;
 		classify(&l->one, pct_of(level), false, false);
 		if (!l->one.allowed)
 			;

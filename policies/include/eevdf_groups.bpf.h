@@ -158,7 +158,7 @@ static u32 part_take(u32 group, u32 cpu)
 	client_at(slot)->own.group = group;
 	client_at(slot)->own.mine = queue;
 	*average_of(slot) = (struct client_average){.attached = cpu + 1, .known = true};
-	average_of(slot)->aged_at = time_now;
+	average_of(slot)->aged_at = work_clock(cpu, time_now);
 	*part_of(group, cpu) = slot;
 	begin_list(aside_of(queue));
 	return slot;

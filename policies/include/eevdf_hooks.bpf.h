@@ -20,6 +20,10 @@ static void note_start(u32 slot, u32 cpu, u64 now)
 	if (work_conserving)
 		return;
 	note_busy(cpu, now);
+	if (are_unequal()) {
+		ability_of(cpu)->works = true;
+		note_misfit(slot, cpu, now);
+	}
 	if (client_at(slot)->home == cpu + 1) {
 		list_out(slot);
 		list_in(slot, cpu);
@@ -55,6 +59,11 @@ static u32 pull_at_tick(u32 cpu, u64 now)
 {
 	u32 pulled, came;
 
+	if (are_unequal()) {
+		age(cpu, now);
+		load_of(queue_of(cpu)->running, now);
+		note_misfit(queue_of(cpu)->running, cpu, now);
+	}
 	if (has_domains()) {
 		bpf_spin_unlock(&lock);
 		pulled = balance_domains(cpu, now);
@@ -68,6 +77,8 @@ static u32 pull_at_tick(u32 cpu, u64 now)
 static void after_tick(struct task_struct *p, u32 cpu, u64 now)
 {
 	if (has_domains()) {
+		if (are_unequal())
+			follow_frequency(cpu);
 		kick_to_balance_domains(cpu, now);
 		call_others(cpu);
 	} else if (!work_conserving) {
@@ -91,6 +102,8 @@ static void after_enqueue(u32 slot, u32 cpu, u64 now)
 /* For the end of ops.dispatch and ops.enqueue, without the lock. */
 static void after_decision(u32 cpu)
 {
+	if (are_unequal())
+		follow_frequency(cpu);
 	if (has_domains())
 		call_others(cpu);
 	else if (!work_conserving)

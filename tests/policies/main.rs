@@ -12,6 +12,7 @@ mod common;
 mod cost;
 mod eevdf;
 mod eevdf_balance;
+mod eevdf_capacity;
 mod eevdf_domains;
 mod eevdf_domains_balance;
 mod eevdf_groups;

@@ -19,9 +19,14 @@ pub struct Topology {
     pub cluster: Vec<u32>,
     /// Whether each CPU is on line.
     pub on_line: Vec<bool>,
+    /// Capacity of each CPU, in 1/1024 of the most capable.
+    pub capacity: Vec<u32>,
     /// Distances between nodes.
     pub distances: Vec<Vec<u32>>,
 }
+
+/// `SCHED_CAPACITY_SCALE`: of a CPU of which the kernel says nothing.
+const FULL: u32 = 1024;
 
 impl Topology {
     /// Reads it from `/sys`.
@@ -39,6 +44,7 @@ impl Topology {
             cluster: at(&self.cluster, cpu),
             llc: at(&self.llc, cpu),
             node: at(&self.node, cpu),
+            capacity: self.capacity.get(cpu).copied().unwrap_or(FULL),
         };
         let on_line = (0..self.core.len()).filter(|cpu| self.on_line.get(*cpu) == Some(&true));
         rota_object::topology::Topology {
@@ -61,6 +67,8 @@ impl Topology {
             all.core.push(cores.number(siblings.unwrap_or_else(|| format!("cpu {cpu}"))));
             all.llc.push(llcs.number(last_level(&dir.join("cache")).unwrap_or_default()));
             all.node.push(node_of(&dir).unwrap_or(0));
+            let capacity = text(&dir.join("cpu_capacity")).and_then(|text| text.parse().ok());
+            all.capacity.push(capacity.unwrap_or(FULL));
         }
         all
     }

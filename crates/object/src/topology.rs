@@ -32,6 +32,8 @@ pub struct CpuPlace {
     pub llc: u32,
     /// NUMA node.
     pub node: u32,
+    /// What it can do, in 1/1024 of the fastest (`arch_scale_cpu_capacity()`).
+    pub capacity: u32,
 }
 
 /// How the CPUs of a computer are arranged.
@@ -52,9 +54,17 @@ struct Place {
 }
 
 impl Topology {
-    /// Whether no CPU shares more with some CPUs than with others.
+    /// Whether CPUs differ in capacity.
+    fn is_unequal(&self) -> bool {
+        self.cpus.windows(2).any(|two| two[0].capacity != two[1].capacity)
+    }
+
+    /// Whether all CPUs are alike: none shares more with some than with others, or can do more.
     pub fn is_flat(&self) -> bool {
         let (places, _) = self.places();
+        if self.is_unequal() {
+            return false;
+        }
         [1, 2].iter().any(|level| places.iter().skip(1).all(|p| p.apart == *level))
     }
 
@@ -130,6 +140,9 @@ impl Image {
         }
         let (places, levels) = topology.places();
         self.set_variable("rota_nr_places", &places.len().to_string())?;
+        if topology.is_unequal() && self.variables.iter().any(|v| v.name == "rota_unequal") {
+            self.set_variable("rota_unequal", "true")?;
+        }
         for (at, place) in places.iter().enumerate() {
             self.set_variable(&format!("rota_cpus[{at}].cpu"), &place.cpu.to_string())?;
             self.set_variable(&format!("rota_cpus[{at}].apart"), &place.apart.to_string())?;
@@ -164,6 +177,7 @@ mod tests {
             cluster: cpu % 4,
             llc: cpu % 4 / 2,
             node: cpu % 4 / 2,
+            capacity: 1024,
         };
         let expected = [(0, 255), (4, 0), (1, 2), (5, 0), (2, 4), (6, 0), (3, 2), (7, 0)];
         assert_eq!(order(&cpus(place, 8)), expected);
@@ -171,7 +185,8 @@ mod tests {
 
     #[test]
     fn cpus_that_all_share_one_cache_are_not_described() {
-        let place = |cpu| CpuPlace { cpu, core: cpu, cluster: cpu, llc: 0, node: 0 };
+        let place =
+            |cpu| CpuPlace { cpu, core: cpu, cluster: cpu, llc: 0, node: 0, capacity: 1024 };
         assert!(cpus(place, 4).is_flat());
         let one_cluster = |cpu| CpuPlace { cluster: 0, ..place(cpu) };
         assert!(cpus(one_cluster, 4).is_flat());
@@ -188,7 +203,8 @@ mod tests {
     #[test]
     fn nearer_nodes_are_together_first() {
         // Four nodes, 0 with 2 and 1 with 3, as two boards.
-        let place = |cpu| CpuPlace { cpu, core: cpu, cluster: cpu, llc: cpu, node: cpu };
+        let place =
+            |cpu| CpuPlace { cpu, core: cpu, cluster: cpu, llc: cpu, node: cpu, capacity: 1024 };
         let near = |a: u32, b: u32| match (a == b, a % 2 == b % 2) {
             (true, _) => 10,
             (_, true) => 16,
@@ -207,7 +223,7 @@ mod tests {
             distances in prop::collection::vec(prop::collection::vec(11_u32..50, 8), 8),
         ) {
             let place = |(cpu, n): (usize, &(u32, u32, u32, u32))| {
-                CpuPlace { cpu: cpu as u32, core: n.0, cluster: n.1, llc: n.2, node: n.3 }
+                CpuPlace { cpu: cpu as u32, core: n.0, cluster: n.1, llc: n.2, node: n.3, capacity: 1024 }
             };
             let all: Vec<_> = numbers.iter().enumerate().map(place).collect();
             let topology = Topology { cpus: all.clone(), distances };

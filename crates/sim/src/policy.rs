@@ -5,6 +5,7 @@ use crate::bundle::{self, BundleError, Origin, SetUp};
 use crate::error::SimError;
 use crate::setup;
 use rota_machine::consts::OPS_SWITCH_PARTIAL;
+use rota_machine::hardware::Hardware;
 use rota_machine::kernel::Kernel;
 use rota_machine::topology::Topology;
 use rota_manifest::Setup;
@@ -114,11 +115,15 @@ impl Policy {
     }
 
     /// Tells a policy that asks how the machine's CPUs are arranged, as `rota run` does.
-    pub(crate) fn describe(&mut self, topology: &Topology) -> Result<(), SettingError> {
+    pub(crate) fn describe(
+        &mut self,
+        topology: &Topology,
+        hardware: Option<&Hardware>,
+    ) -> Result<(), SettingError> {
         if !self.image.asks_for_topology() {
             return Ok(());
         }
-        let described = setup::described(topology);
+        let described = setup::described(topology, hardware);
         if described.is_flat() {
             return Ok(()); // and the image stays the one that is shared
         }

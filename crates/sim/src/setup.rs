@@ -5,6 +5,7 @@
 use crate::error::SimError;
 use crate::steps::{steps, Place};
 use rota_machine::config::Config;
+use rota_machine::hardware::{Hardware, FULL_SPEED};
 use rota_machine::policy::BpfOps;
 use rota_machine::system::System;
 use rota_machine::topology::Topology;
@@ -65,13 +66,17 @@ impl rota_manifest::Object for ForObject<'_> {
 }
 
 /// What a loader tells a policy of the simulated machine.
-pub(crate) fn described(topology: &Topology) -> rota_object::topology::Topology {
+pub(crate) fn described(
+    topology: &Topology,
+    hardware: Option<&Hardware>,
+) -> rota_object::topology::Topology {
     let place = |cpu| CpuPlace {
         cpu,
         core: topology.core_of(cpu),
         cluster: topology.cluster_of(cpu),
         llc: topology.llc_of(cpu),
         node: topology.node_of(cpu),
+        capacity: hardware.map_or(FULL_SPEED, |hardware| hardware.core_type(cpu).capacity),
     };
     let cpus = (0..topology.cpus()).map(place).collect();
     rota_object::topology::Topology { cpus, distances: topology.distances() }

@@ -147,7 +147,7 @@ impl Simulation {
         }
         let all = [Some(&mut policy), fair.as_mut()].into_iter().flatten();
         for policy in all.chain(subs.iter_mut().map(|(_, policy, _)| policy)) {
-            policy.describe(&config.topology)?;
+            policy.describe(&config.topology, config.hardware.as_deref())?;
         }
         let workload = setup::with_timed(workload, &setup, &config, &policy.image().name);
         let mut choices = match replays {

@@ -6,7 +6,9 @@ use super::hosted::Hosted;
 use super::Tape;
 use rota_machine::config::{Config, Costs};
 use rota_machine::exit::ExitKind;
+use rota_machine::hardware::Hardware;
 use rota_machine::topology::Topology;
+use std::sync::Arc;
 
 pub(crate) const MS: u64 = 1_000_000;
 
@@ -33,6 +35,14 @@ pub(crate) fn run_on(
     on(Topology::parse(topology.0, topology.1).unwrap(), "stats", set, load, ms)
 }
 
+/// The same, on CPUs of this hardware, which share a cache.
+pub(crate) fn run_with(hardware: Hardware, set: &[(&str, &str)], load: &str, ms: u64) -> Tape {
+    let cpus = hardware.type_of_cpu.len() as u32;
+    let mut config = Config::new(Topology::flat(cpus).unwrap(), ms * MS);
+    config.hardware = Some(Arc::new(hardware));
+    ended("stats", config, set, load).1
+}
+
 /// The same, and notes a global variable after each decision.
 pub(crate) fn run_noting(
     variable: &'static str,
@@ -51,7 +61,15 @@ fn on(
     load: &str,
     ms: u64,
 ) -> (Hosted, Tape) {
-    let mut config = Config::new(topology, ms * MS);
+    ended(variable, Config::new(topology, ms * MS), set, load)
+}
+
+fn ended(
+    variable: &'static str,
+    mut config: Config,
+    set: &[(&str, &str)],
+    load: &str,
+) -> (Hosted, Tape) {
     config.costs = Costs::none();
     let set = [&SET, set].concat();
     let mut hosted = Hosted::new("eevdf", &set, config, load).noting(variable);

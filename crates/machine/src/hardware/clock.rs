@@ -263,12 +263,17 @@ impl System {
         cpus.iter().for_each(|cpu| self.respeed(cpu));
     }
 
-    /// The most that a CPU of a domain was asked for: where all tasks are sched_ext's, `schedutil`
-    /// goes by that alone (`sugov_get_util()`).
+    /// The most that a CPU of a domain was asked for, in 1/1024 of its own highest frequency: where
+    /// all tasks are sched_ext's, `schedutil` goes by that alone (`sugov_get_util()`). A target is in
+    /// the unit of capacities, so 1/1024 of the most capable CPU (`get_next_freq()`).
     fn wanted_performance(&self, domain: usize) -> u32 {
         let domain = self.models.as_deref().and_then(|models| models.clocks.domains.get(domain));
         let targets = domain.into_iter().flat_map(|domain| domain.cpus.iter());
-        targets.map(|cpu| self.rq(cpu).cpuperf_target).max().unwrap_or(CPUPERF_ONE)
+        let of_own = |cpu| {
+            let target = u64::from(self.rq(cpu).cpuperf_target) * u64::from(CPUPERF_ONE);
+            (target / u64::from(self.capacity_of(cpu).max(1))).min(CPUPERF_ONE.into()) as u32
+        };
+        targets.map(of_own).max().unwrap_or(CPUPERF_ONE)
     }
 
     /// Another performance was asked for of a CPU: `schedutil` sees to it, no more often than its

@@ -13,10 +13,10 @@ impl System {
         self.models.as_deref().map_or(FULL_SPEED, told)
     }
 
-    /// `arch_scale_freq_capacity()`; of a machine without frequencies what was asked for.
+    /// `arch_scale_freq_capacity()`; of a flat machine what was asked for.
     pub(crate) fn frequency_of(&self, cpu: u32) -> u32 {
-        let now = self.models.as_deref().and_then(|models| models.clock_factor(cpu));
-        now.unwrap_or(self.rq(cpu).cpuperf_target)
+        let of_clock = |models: &Models| models.clock_factor(cpu).unwrap_or(FULL_SPEED);
+        self.models.as_deref().map_or(self.rq(cpu).cpuperf_target, of_clock)
     }
 
     /// `rq->cpu_capacity`, of a CPU that other classes leave alone.
