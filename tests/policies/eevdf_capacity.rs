@@ -104,7 +104,7 @@ fn work_ns(ms: u64) -> u64 {
         opps_mhz: Vec::new(),
         domain_cores: 1,
         governor: Governor::Schedutil { transition_ns: 0 },
-        power: None,
+        power_uw: Vec::new(),
     };
     let hog = r#""hog": {"cpus": [1], "run": 1000000}"#;
     let tape = run(cpus(&[512, 1024], Some(clock)), hog, ms);

@@ -96,6 +96,23 @@ fn a_scheduler_that_asks_for_less_gets_less_after_the_transition() {
 }
 
 #[test]
+fn what_a_scheduler_asks_for_is_in_the_unit_of_capacities() {
+    // 256 of a CPU of 512: 1.25 * 256/512 of 4000 MHz, so 5/8 of its speed. (get_next_freq)
+    let clock = clock(Governor::Schedutil { transition_ns: 0 });
+    let mut hardware = clocked(1, clock);
+    hardware.core_types[0].capacity = 512;
+    let mut asks = Native::new("asks", &[Op::Running], |_, system, op, _| {
+        if op == Op::Running {
+            system.native_cpuperf_set(0, 256);
+        }
+        Ok(0)
+    });
+    let load = r#"{"tasks": {"a": {"loop": 1, "run": 10000}}}"#;
+    let (_, tape) = run(on(hardware, "", 50 * MS), load, &mut asks);
+    assert_eq!(end_ns(&tape, 1001), 16 * MS);
+}
+
+#[test]
 fn the_kernel_says_capacities_that_need_not_be_true() {
     // x86 hybrids with SMT say the same of all CPUs
     let mut hardware = cores(&[1024, 624]);
