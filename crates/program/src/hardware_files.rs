@@ -97,7 +97,7 @@ mod tests {
                 opps_mhz: Vec::new(),
                 domain_cores: 1,
                 governor: Governor::Hardware { ramp_ns: 5_000_000, cool_ns: 5_000_000 },
-                power: None,
+                power_uw: Vec::new(),
             }),
             idle: vec![IdleState {
                 name: "C6".into(),
