@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Pictures of runs, each one file that needs nothing else.
+//! Pictures of runs and machines, each one file that needs nothing else.
 
 pub mod chart;
 pub mod html;
+pub mod machine;
 mod svg;
 pub mod timeline;
 

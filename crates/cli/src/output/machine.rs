@@ -15,16 +15,7 @@ const WIDTH: usize = 78;
 /// All that a machine is.
 pub(crate) fn text(machine: &Machine) -> String {
     let topology = &machine.topology;
-    let count = |n: u32, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-    let mut text = format!(
-        "{} ({}): {}, {}, {}, {}\n\n",
-        machine.name,
-        machine.source,
-        count(topology.cpus(), "CPU"),
-        count(topology.cores(), "core"),
-        count(topology.llcs(), "last-level cache"),
-        count(topology.nodes(), "node"),
-    );
+    let mut text = format!("{} ({}): {}\n\n", machine.name, machine.source, counts(topology));
     let hardware = machine.hardware.as_deref();
     (0..topology.nodes()).for_each(|node| draw_node(&mut text, topology, hardware, node));
     if topology.nodes() > 1 {
@@ -59,6 +50,18 @@ pub(crate) fn text(machine: &Machine) -> String {
         let _ = writeln!(text, "  {} = {} ({})", assumed.key, assumed.value, assumed.from);
     }
     text
+}
+
+/// How many of each it has.
+pub(crate) fn counts(topology: &Topology) -> String {
+    let count = |n: u32, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    [
+        count(topology.cpus(), "CPU"),
+        count(topology.cores(), "core"),
+        count(topology.llcs(), "last-level cache"),
+        count(topology.nodes(), "node"),
+    ]
+    .join(", ")
 }
 
 /// A node: each of its caches with a box for each core.

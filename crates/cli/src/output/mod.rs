@@ -12,6 +12,7 @@ pub(crate) mod json;
 pub(crate) mod kernels;
 pub(crate) mod locks;
 pub(crate) mod machine;
+pub(crate) mod machine_picture;
 pub(crate) mod messages;
 pub(crate) mod periodic;
 pub(crate) mod plain;

@@ -36,7 +36,7 @@ const SCRIPTS: &[&str] = &[
 
 /// The style sheet.
 pub(crate) fn style() -> String {
-    palette() + &STYLES.concat()
+    palette() + &STYLES.concat() + &crate::machine::style()
 }
 
 /// The paints of tasks (`p`, with `--i` for words on one) and of policies (`q`, with `base` for the

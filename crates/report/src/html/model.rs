@@ -5,6 +5,7 @@
 //! A list that is shorter than it should be, or a task number that names nothing, leaves
 //! something out of the report; it is no error.
 
+use crate::machine::Machine;
 use serde::{Deserialize, Serialize};
 
 /// A whole report.
@@ -18,6 +19,9 @@ pub struct Comparison {
     pub command: String,
     /// What the simulated machine is like, as name and value: `("tick", "250 Hz")`.
     pub machine: Vec<(String, String)>,
+    /// Its nodes, caches and cores, to draw; `None`: not shown.
+    #[serde(default)]
+    pub hardware: Option<Machine>,
     /// Where all of it comes from.
     #[serde(default)]
     pub provenance: Provenance,

@@ -3,6 +3,7 @@
 
 use super::markup::Html;
 use super::model::{Comparison, Workload};
+use crate::machine::{drawing, Machine};
 
 /// Command, simulated machine, and what made it.
 pub(crate) fn facts(html: &mut Html, comparison: &Comparison) {
@@ -30,7 +31,23 @@ pub(crate) fn facts(html: &mut Html, comparison: &Comparison) {
     );
     fact("on", &of.host);
     html.close("dl");
+    if let Some(machine) = &comparison.hardware {
+        hardware(html, machine);
+    }
     inputs(html, comparison);
+}
+
+/// A picture of the machine, folded up.
+fn hardware(html: &mut Html, machine: &Machine) {
+    html.open("details", &[("class", "provenance")]);
+    html.element("summary", &[], &format!("The simulated machine: {}", machine.about));
+    html.open(
+        "div",
+        &[("class", "scroll"), ("tabindex", "0"), ("role", "region"), ("aria-label", "Machine")],
+    );
+    html.raw(&drawing(machine));
+    html.close("div");
+    html.close("details");
 }
 
 /// Program and version.

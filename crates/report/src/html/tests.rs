@@ -3,6 +3,7 @@
 
 use super::model::*;
 use super::render;
+use crate::machine::{Cache, Core, Kind, Machine, Node};
 
 const HOSTILE: &str = "</script><script>alert('x')</script> \"quoted\" & <b>größer</b> \u{0}";
 
@@ -67,6 +68,7 @@ fn comparison(name: &str, policies: usize) -> Comparison {
         version: "rota 1".to_owned(),
         command: format!("rota compare {name}"),
         machine: vec![(name.to_owned(), name.to_owned())],
+        hardware: Some(hardware(name)),
         provenance: Provenance::default(),
         baseline: String::new(),
         advice: None,
@@ -85,6 +87,18 @@ fn comparison(name: &str, policies: usize) -> Comparison {
             tasks: vec![task(0), task(1)],
             policies: (0..policies).map(policy).collect(),
         }],
+    }
+}
+
+/// A core of one CPU.
+fn hardware(name: &str) -> Machine {
+    let core = Core { kind: 0, cpus: vec![0] };
+    let cache = Cache { name: name.to_owned(), clusters: vec![vec![core]] };
+    Machine {
+        title: name.to_owned(),
+        about: name.to_owned(),
+        nodes: vec![Node { name: name.to_owned(), caches: vec![cache] }],
+        kinds: vec![Kind { name: name.to_owned(), speed: 1024, about: name.to_owned() }],
     }
 }
 

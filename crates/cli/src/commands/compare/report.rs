@@ -7,7 +7,7 @@ use crate::comparison::{Column, Comparison, Run, Stage};
 use crate::findings::Findings;
 use crate::output::comparison::findings::{self, Statement};
 use crate::output::comparison::ignored_by;
-use crate::output::{command_line, units};
+use crate::output::{command_line, machine_picture, units};
 use rota_machine_file::models;
 use rota_measure::catalogue::{self, Measure, Unit};
 use rota_measure::curve::{self, CurveOfSeeds};
@@ -36,6 +36,7 @@ pub(crate) fn html(
         version: format!("rota {}", env!("CARGO_PKG_VERSION")),
         command: command_line(),
         machine: machine(args),
+        hardware: hardware(args),
         provenance,
         baseline: comparison
             .baseline
@@ -62,6 +63,12 @@ fn ignored<'a>(stage: &'a Stage<'_>) -> impl Iterator<Item = model::Finding> + '
         let text = ignored_by(stage, column).message(&column.policy.label)?;
         Some(model::Finding { about: "ignored".to_owned(), text })
     })
+}
+
+/// Its picture, if the user named it.
+fn hardware(args: &CompareArgs) -> Option<rota_report::machine::Machine> {
+    let machine = crate::machine::find(args.machine.machine.as_ref()?).ok()?;
+    Some(machine_picture::picture(&machine))
 }
 
 /// The simulated machine.
