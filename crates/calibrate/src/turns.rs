@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 
 /// Rounds of a sample.
-const ROUNDS: u32 = 50;
+const ROUNDS: u32 = 20;
 
 /// What is given from one thread to the other.
 pub(crate) trait Baton: Sync {

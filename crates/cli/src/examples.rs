@@ -133,6 +133,16 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         ],
     ),
     (
+        "bench calibrated",
+        [
+            ("rota bench calibrated --machine own.toml", "How well a file predicts this machine"),
+            (
+                "rota bench calibrated --machine own.toml --load pipe-two --json",
+                "One load, for programs",
+            ),
+        ],
+    ),
+    (
         "bench threads",
         [
             ("rota bench threads", "Processes with many threads compared with those with one"),

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Senders and receivers that are joined by pipes, as those of hackbench.
 
-use super::{half, Live, ALONE};
+use super::{Live, ALONE};
 use crate::budget::Budget;
 use crate::clock::now_ns;
 use crate::error::CalibrateError;
+use crate::estimate::Estimate;
 use crate::place::pin;
 use rustix::fd::OwnedFd;
 use rustix::io::{read, write, Errno};
@@ -14,6 +15,8 @@ use std::thread;
 
 /// Senders, and as many receivers.
 pub const SENDERS: usize = 10;
+/// The measurement is over.
+const END: u64 = u64::MAX;
 /// Bytes of a message, as hackbench's.
 const BYTES: usize = 100;
 /// Messages that fit a page of a pipe.
@@ -51,37 +54,81 @@ fn send(to: &OwnedFd) -> Result<(), CalibrateError> {
     Ok(())
 }
 
-/// Nanoseconds of a message in and of one out, where nobody waits.
-fn alone(cpu: u32, budget: Budget<'_>) -> Result<[f64; 2], CalibrateError> {
-    let measure = || -> Result<[f64; 2], CalibrateError> {
-        pin(cpu)?;
-        let (from, to) = rustix::pipe::pipe().map_err(failed)?;
-        let (mut into, mut out) = (Vec::new(), Vec::new());
-        while !budget.is_over() {
-            let begin_ns = now_ns();
-            (0..MESSAGES_OF_PAGE).try_for_each(|_| send(&to))?;
-            let middle_ns = now_ns();
-            for _ in 0..MESSAGES_OF_PAGE {
-                receive(&from)?;
-            }
-            let each = MESSAGES_OF_PAGE as f64;
-            into.push((middle_ns - begin_ns) as f64 / each);
-            out.push((now_ns() - middle_ns) as f64 / each);
-        }
-        Ok([half(&into)?, half(&out)?])
-    };
-    thread::scope(|scope| {
-        let measuring = scope.spawn(measure);
-        measuring.join().map_err(|_| CalibrateError::new("a measuring thread failed"))?
-    })
+/// Pipes that are used in turn.
+type Pipes = Vec<(OwnedFd, OwnedFd)>;
+
+fn pipes() -> Result<Pipes, CalibrateError> {
+    (0..SENDERS).map(|_| rustix::pipe::pipe().map_err(failed)).collect()
 }
 
-pub(super) fn play(cpu: u32, budget: Budget<'_>) -> Result<Live, CalibrateError> {
-    let own_ns = alone(cpu, budget.part(ALONE))?.to_vec();
+/// Nanoseconds of a message in and of one out, where nobody waits: one into each pipe by a CPU, then
+/// one out of each by another, or the same. Lines of the pipes move if it is another.
+fn alone((a, b): (u32, u32), budget: Budget<'_>) -> Result<[f64; 2], CalibrateError> {
+    let pipes = pipes()?;
+    // Even: messages are to go in. Odd: out.
+    let turn = AtomicU64::new(0);
+    let (pipes, turn) = (&pipes, &turn);
+    let half_of = move |cpu: u32, parity: u64, both: bool| -> Result<[f64; 2], CalibrateError> {
+        pin(cpu)?;
+        let mut times = [Vec::new(), Vec::new()];
+        loop {
+            let now = turn.load(Ordering::Acquire);
+            if now == END {
+                break;
+            }
+            if now % 2 != parity && !both {
+                std::hint::spin_loop();
+                continue;
+            }
+            // Not in between: no message may stay.
+            if now % 2 == 0 && budget.is_over() {
+                turn.store(END, Ordering::Release);
+                break;
+            }
+            let begin_ns = now_ns();
+            match now % 2 {
+                0 => pipes.iter().try_for_each(|(_, to)| send(to))?,
+                _ => pipes.iter().try_for_each(|(from, _)| receive(from).map(|_| ()))?,
+            }
+            let each = (now_ns() - begin_ns) as f64 / SENDERS as f64;
+            times[(now % 2) as usize].push(each);
+            turn.store(now + 1, Ordering::Release);
+        }
+        let of = |at: usize| Estimate::of(&times[at]).map_or(0.0, |of| of.median);
+        Ok([of(0), of(1)])
+    };
+    let [into, out] = thread::scope(|scope| {
+        let lost = |_| CalibrateError::new("a measuring thread failed");
+        let first = scope.spawn(move || half_of(a, 0, a == b));
+        let second = (a != b).then(|| scope.spawn(move || half_of(b, 1, false)));
+        let [into, out] = first.join().map_err(lost)??;
+        match second {
+            None => Ok([into, out]),
+            Some(second) => Ok([into, second.join().map_err(lost)??[1]]),
+        }
+    })?;
+    match into > 0.0 && out > 0.0 {
+        true => Ok([into, out]),
+        false => Err(CalibrateError::new("too short a time for a load")),
+    }
+}
+
+/// What a message costs by itself on average: of so many CPUs, all but one are others.
+fn own_ns(cpus: &[u32], budget: Budget<'_>) -> Result<Vec<f64>, CalibrateError> {
+    let first = cpus[0];
+    let here = alone((first, first), budget.part(2))?;
+    let Some(second) = cpus.get(1) else { return Ok(here.to_vec()) };
+    let there = alone((first, *second), budget)?;
+    let others = 1.0 - 1.0 / cpus.len() as f64;
+    let mean = |(here, there): (f64, f64)| here * (1.0 - others) + there * others;
+    Ok(here.into_iter().zip(there).map(mean).collect())
+}
+
+pub(super) fn play(cpus: &[u32], budget: Budget<'_>) -> Result<Live, CalibrateError> {
+    let own_ns = own_ns(cpus, budget.part(ALONE))?;
     let (stop, received) = (AtomicBool::new(false), AtomicU64::new(0));
     let (mut from, mut to) = (Vec::new(), Vec::new());
-    for _ in 0..SENDERS {
-        let (read, write) = rustix::pipe::pipe().map_err(failed)?;
+    for (read, write) in pipes()? {
         from.push(read);
         to.push(write);
     }

@@ -65,7 +65,7 @@ pub fn play(
             Some(second) => Some(rounds((first, *second), budget)?),
             None => None,
         },
-        Load::Groups => Some(groups::play(first, budget)?),
+        Load::Groups => Some(groups::play(cpus, budget)?),
         Load::Wakeups if cpus.len() > 1 => Some(wakeups::play(cpus, budget)?),
         Load::Wakeups => None,
         Load::Memory => Some(memory::play(cpus, budget)?),

@@ -24,8 +24,8 @@ fn a_calibrated_file_is_read_and_simulated() {
 
     let shown = rota(&["machine", &file]).ok().stdout;
     assert!(shown.starts_with("own (calibrated: ") && shown.contains("caches       on"), "{shown}");
-    let load =
-        scratch.file("load.json", r#"{"tasks": {"a": {"instance": 3, "run": 100, "sleep": 50}}}"#);
+    let tasks = r#"{"tasks": {"a": {"instance": 3, "run": 100, "sleep": 50}}}"#;
+    let load = scratch.file("load.json", tasks);
     let sim = ["sim", "eevdf", &load, "--machine", &file, "--duration", "100ms", "--json"];
     assert_eq!(rota(&sim).ok().json()["machine"]["cpus"], 2);
 }
@@ -42,4 +42,30 @@ fn a_base_without_hardware_and_a_file_of_another_kind_are_refused() {
         assert_ne!(run.code, 0);
         assert!(run.stderr.contains(part), "{}", run.stderr);
     }
+}
+
+#[test]
+fn loads_are_played_and_predicted_on_a_machine_of_this_computer() {
+    let words = ["bench", "calibrated", "--machine", "this", "--duration", "1s", "--repeat", "1"];
+    let run = rota(&[&words[..], &["--load", "pipe-one,memory", "--json"]].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let json = run.json();
+    assert_eq!(json["schema"], "rota.bench.calibrated/1");
+    let loads = json["loads"].as_array().expect("a list");
+    let names: Vec<_> = loads.iter().filter_map(|load| load["load"].as_str()).collect();
+    assert_eq!(names, ["pipe-one", "memory"]);
+    for metric in loads.iter().map(|load| &load["metrics"][0]) {
+        let [live, simulated] = ["live_median", "simulated_median"].map(|key| metric[key].as_f64());
+        assert!(live > Some(0.0) && simulated > Some(0.0), "{metric}");
+    }
+}
+
+#[test]
+fn a_machine_with_other_cpus_is_no_machine_of_this_computer() {
+    // No computer has 32 and 20 CPUs.
+    let refused = ["server", "hybrid"].map(|machine| {
+        let run = rota(&["bench", "calibrated", "--machine", machine, "--load", "pipe-one"]);
+        run.code == 2 && run.stderr.contains("expected a file of this computer")
+    });
+    assert!(refused.contains(&true));
 }

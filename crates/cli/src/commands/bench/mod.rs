@@ -3,6 +3,8 @@
 
 mod agree;
 mod args;
+mod calibrated;
+mod computer;
 mod encoders;
 mod fairness;
 mod interactivity;
@@ -26,6 +28,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Status, Error> {
         Bench::Threads(args) => threads::run(args),
         Bench::Servers(args) => servers::run(args),
         Bench::Agree(args) => agree::run(args),
+        Bench::Calibrated(args) => calibrated::run(args),
         Bench::AgreeChild(args) => agree::child(args),
         Bench::ServersChild { words } => {
             rota_bench::servers::child(words)?;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A load on this computer: played by a process of its own, and recorded.
 
-use super::computer::Computer;
 use super::loads::Played as Load;
 use super::AgreeChildArgs;
+use crate::commands::bench::computer::Computer;
 use crate::error::{Error, Status};
 use crate::load;
 use crate::output::json;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is played: loads of this program, or files of the user.
 
-use super::computer::Computer;
 use super::{AgreeArgs, AgreeLoad};
+use crate::commands::bench::computer::Computer;
 use crate::error::Error;
 use crate::load::Load;
 use crate::output::units;

@@ -2,17 +2,16 @@
 //! `rota bench agree`: the same loads under this computer's fair class and in the simulator.
 
 mod compare;
-mod computer;
 mod live;
 mod loads;
 mod show;
 mod simulated;
 
 use super::args::{AgreeArgs, AgreeChildArgs, AgreeLoad};
+use super::computer::Computer;
 use crate::error::{Error, Status};
 use crate::output::{json, messages};
 use compare::Compared;
-use computer::Computer;
 use loads::Played;
 use rota_measure::GroupNumbers;
 use serde::Serialize;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The same load in the simulator, on a machine like this computer, under `eevdf`.
 
-use super::computer::Computer;
 use super::loads::Played as Load;
+use crate::commands::bench::computer::Computer;
 use crate::error::Error;
 use crate::object;
 use rota_kernel::fair::preemption;
