@@ -69,6 +69,7 @@ pub fn comparison(policies: usize, tasks: u64, slices: u64) -> Comparison {
         definition: format!("The {key} of all tasks."),
     };
     Comparison {
+        hardware: None,
         title: String::new(),
         version: "rota test".to_owned(),
         command: format!("rota compare '{HOSTILE}.json' --all --seeds 10 --report report.html"),
