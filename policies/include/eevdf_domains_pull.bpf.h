@@ -285,7 +285,8 @@ FOLLOWED_ONCE u32 come_to_level(u32 cpu, u32 level, u64 now)
  * All levels, from below, for a CPU that is idle, busy, or has just run out of tasks: one that it
  * pulled, 0: none. Without the lock. (sched_balance_domains, sched_balance_newidle)
  */
-static u32 balance_levels(u32 cpu, u64 now, bool idle, bool newly_idle)
+static inline __attribute__((always_inline)) u32 balance_levels(u32 cpu, u64 now, bool idle,
+								bool newly_idle)
 {
 	struct cpu_balance *b = balance_of(cpu);
 	struct turn *t = turn_of(cpu);

@@ -100,7 +100,7 @@ static void after_enqueue(u32 slot, u32 cpu, u64 now)
 }
 
 /* For the end of ops.dispatch and ops.enqueue, without the lock. */
-static void after_decision(u32 cpu)
+static inline __attribute__((always_inline)) void after_decision(u32 cpu)
 {
 	if (are_unequal())
 		follow_frequency(cpu);

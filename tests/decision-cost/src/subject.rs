@@ -112,9 +112,12 @@ mod tests {
     #[test]
     fn a_policy_is_as_a_kernel_loads_it_unless_told() {
         let named = |policy: &str| Subject::named(policy).unwrap().name;
-        assert_eq!(named("eevdf"), "eevdf:cgroups=false:tied_stay=true");
-        assert_eq!(named("eevdf:cgroups=true"), "eevdf:cgroups=true:tied_stay=true");
-        let asked = "eevdf:tied_stay=false:cgroups=true";
+        assert_eq!(named("eevdf"), "eevdf:cgroups=false:newidle_cost_ns=0:tied_stay=true");
+        assert_eq!(
+            named("eevdf:cgroups=true"),
+            "eevdf:cgroups=true:newidle_cost_ns=0:tied_stay=true"
+        );
+        let asked = "eevdf:tied_stay=false:cgroups=true:newidle_cost_ns=5";
         assert_eq!(named(asked), asked);
         assert_eq!(Subject::named("cfs").unwrap().name, "cfs");
     }
