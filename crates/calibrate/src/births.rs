@@ -15,7 +15,7 @@ pub(crate) fn births_and_ends_ns(
     budget: Budget<'_>,
 ) -> Result<(Vec<f64>, Vec<f64>), CalibrateError> {
     let parent = || -> Result<(Vec<f64>, Vec<f64>), CalibrateError> {
-        pin(cpu)?;
+        let _pinned = pin(cpu)?;
         let (mut births, mut ends) = (Vec::new(), Vec::new());
         let (begun_ns, ended_ns) = (AtomicU64::new(0), AtomicU64::new(0));
         while !budget.is_over() {

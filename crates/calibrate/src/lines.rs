@@ -27,7 +27,7 @@ pub(crate) fn one_way_ns(a: u32, b: u32, budget: Budget<'_>) -> Result<Vec<f64>,
             let mut turn = 1;
             loop {
                 match line.0.load(Ordering::Acquire) {
-                    END => return pinned,
+                    END => return pinned.map(drop),
                     at if at == turn => {
                         line.0.store(turn + 1, Ordering::Release);
                         turn += 2;
@@ -37,7 +37,7 @@ pub(crate) fn one_way_ns(a: u32, b: u32, budget: Budget<'_>) -> Result<Vec<f64>,
             }
         });
         let measure = || -> Result<Vec<f64>, CalibrateError> {
-            pin(a)?;
+            let _pinned = pin(a)?;
             let (mut samples, mut turn) = (Vec::new(), 1);
             while !budget.is_over() {
                 let begin_ns = now_ns();

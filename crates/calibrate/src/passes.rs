@@ -40,11 +40,11 @@ pub(crate) fn moves(
         let quarter = lines / 4;
         let mut seen = Passes { lines, ..Passes::default() };
         let (mut at, mut here) = (0, cpus.0);
-        pin(here)?;
+        let pinned = pin(here)?;
         at = ring.walk(at, WARM * lines);
         while !budget.is_over() {
             here = if here == cpus.0 { cpus.1 } else { cpus.0 };
-            pin(here)?;
+            pinned.go(here)?;
             let mut times = [0.0; QUARTERS];
             for time in &mut times {
                 let begin_ns = now_ns();

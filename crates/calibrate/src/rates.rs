@@ -32,12 +32,12 @@ pub(crate) fn per_second(
                     while !has_ended.load(Ordering::Relaxed) {
                         work.once();
                     }
-                    pinned
+                    pinned.map(drop)
                 })
             })
             .collect();
         let measure = || -> Result<Vec<f64>, CalibrateError> {
-            pin(*first)?;
+            let _pinned = pin(*first)?;
             let mut work = Loop::new(kind);
             while ready.load(Ordering::Acquire) < others.len() && !budget.is_over() {
                 work.once();
@@ -83,7 +83,7 @@ pub(crate) fn ramps(
 ) -> Result<Vec<Vec<f64>>, CalibrateError> {
     thread::scope(|scope| {
         let worker = scope.spawn(|| -> Result<Vec<Vec<f64>>, CalibrateError> {
-            pin(cpu)?;
+            let _pinned = pin(cpu)?;
             let mut work = Loop::new(Kind::Integer);
             let mut tries = Vec::new();
             while !budget.is_over() {

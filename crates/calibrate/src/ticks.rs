@@ -25,7 +25,7 @@ const PHASES: u64 = 64;
 pub(crate) fn gaps(cpu: u32, budget: Budget<'_>) -> Result<Vec<Gap>, CalibrateError> {
     thread::scope(|scope| {
         let watcher = scope.spawn(|| -> Result<Vec<Gap>, CalibrateError> {
-            pin(cpu)?;
+            let _pinned = pin(cpu)?;
             let (mut all, mut last_ns) = (Vec::new(), now_ns());
             while !budget.is_over() {
                 for _ in 0..1_000 {

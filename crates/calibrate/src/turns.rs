@@ -102,12 +102,12 @@ pub(crate) fn round_ns<B: Baton>(
                 let end = is_over.load(Ordering::Acquire);
                 back.give()?;
                 if end {
-                    return pinned;
+                    return pinned.map(drop);
                 }
             }
         });
         let measure = || -> Result<Vec<f64>, CalibrateError> {
-            pin(cpus.0)?;
+            let _pinned = pin(cpus.0)?;
             let mut samples = Vec::new();
             while !budget.is_over() {
                 let begin_ns = now_ns();
@@ -134,7 +134,7 @@ pub(crate) fn round_ns<B: Baton>(
 
 /// Uses a CPU whenever nobody else does.
 pub(crate) fn fill(cpu: u32, has_ended: &AtomicBool) -> Result<(), CalibrateError> {
-    pin(cpu)?;
+    let _pinned = pin(cpu)?;
     be_nice()?;
     while !has_ended.load(Ordering::Relaxed) {
         std::hint::spin_loop();
@@ -148,7 +148,7 @@ pub(crate) fn alone_ns<B: Baton>(
     baton: &B,
     budget: Budget<'_>,
 ) -> Result<Vec<f64>, CalibrateError> {
-    pin(cpu)?;
+    let _pinned = pin(cpu)?;
     let mut samples = Vec::new();
     while !budget.is_over() {
         let begin_ns = now_ns();
@@ -175,11 +175,11 @@ pub(crate) fn yield_ns(
                 while !has_ended.load(Ordering::Relaxed) {
                     rustix::thread::sched_yield();
                 }
-                pinned
+                pinned.map(drop)
             })
         });
         let measure = || -> Result<Vec<f64>, CalibrateError> {
-            pin(cpu)?;
+            let _pinned = pin(cpu)?;
             let mut samples = Vec::new();
             while !budget.is_over() {
                 let begin_ns = now_ns();

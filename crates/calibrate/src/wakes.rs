@@ -33,14 +33,14 @@ pub(crate) fn latency_ns(
                 baton.take()?;
                 let now_ns = now_ns();
                 match sent_ns.load(Ordering::Acquire) {
-                    END => return pinned.map(|()| samples),
+                    END => return pinned.map(|_| samples),
                     sent_ns => samples.push(now_ns.saturating_sub(sent_ns) as f64),
                 }
                 got.fetch_add(1, Ordering::Release);
             }
         });
         let wake = || -> Result<(), CalibrateError> {
-            pin(cpus.0)?;
+            let _pinned = pin(cpus.0)?;
             let mut given = 0;
             while !budget.is_over() {
                 spin_until(now_ns() + after_ns);
@@ -77,7 +77,7 @@ pub(crate) fn late_ns(
     thread::scope(|scope| {
         // of its own, as the slack is the thread's
         let sleeper = scope.spawn(|| -> Result<Vec<f64>, CalibrateError> {
-            pin(cpu)?;
+            let _pinned = pin(cpu)?;
             set_slack(slack_ns)?;
             let mut samples = Vec::new();
             while !budget.is_over() {

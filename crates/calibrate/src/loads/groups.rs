@@ -69,7 +69,7 @@ fn alone((a, b): (u32, u32), budget: Budget<'_>) -> Result<[f64; 2], CalibrateEr
     let turn = AtomicU64::new(0);
     let (pipes, turn) = (&pipes, &turn);
     let half_of = move |cpu: u32, parity: u64, both: bool| -> Result<[f64; 2], CalibrateError> {
-        pin(cpu)?;
+        let _pinned = pin(cpu)?;
         let mut times = [Vec::new(), Vec::new()];
         loop {
             let now = turn.load(Ordering::Acquire);

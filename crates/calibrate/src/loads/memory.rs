@@ -25,7 +25,7 @@ fn ring() -> Ring {
 
 fn alone(cpu: u32, budget: Budget<'_>) -> Result<f64, CalibrateError> {
     let measure = || -> Result<f64, CalibrateError> {
-        pin(cpu)?;
+        let _pinned = pin(cpu)?;
         let (mut ring, mut times) = (ring(), Vec::new());
         let (lines, mut at) = (ring.lines(), 0);
         at = ring.walk(at, 4 * lines);

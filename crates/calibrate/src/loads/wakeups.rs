@@ -22,7 +22,7 @@ fn work(work: &mut Loop) {
 
 fn alone(cpu: u32, budget: Budget<'_>) -> Result<f64, CalibrateError> {
     let measure = || -> Result<f64, CalibrateError> {
-        pin(cpu)?;
+        let _pinned = pin(cpu)?;
         let (mut unit, mut times) = (Loop::new(Kind::Integer), Vec::new());
         while !budget.is_over() {
             let begin_ns = now_ns();
