@@ -20,12 +20,13 @@ fn cpus(speeds: &[u32], clock: Option<Clock>) -> Hardware {
         smt: None,
         clock: clock.clone().filter(|_| at + 1 == speeds.len()),
         idle: Vec::new(),
+        poll_ns: 0,
     };
     Hardware {
         core_types: speeds.iter().enumerate().map(core).collect(),
         type_of_cpu: (0..speeds.len()).collect(),
         cache: None,
-        ipi_ns: None,
+        ipi: None,
         work: (WorkClass::Mixed, 0),
         timer_slack_ns: 0,
     }

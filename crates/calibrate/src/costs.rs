@@ -4,14 +4,16 @@
 use crate::distance::Distance;
 use crate::estimate::{difference, Estimate};
 use crate::idle;
+use crate::ipis;
 use crate::number::Number;
 use crate::series::{Samples, Series};
 use crate::steps::SLEEP_US;
+use rota_machine::config::Costs;
 use rota_machine::hardware::Hardware;
 use rota_machine_file::Machine;
 
-const NOISE: &str = "cannot be told from noise, as before";
-const NO_PAIR: &str = "no such pair of CPUs";
+pub(crate) const NOISE: &str = "cannot be told from noise, as before";
+pub(crate) const NO_PAIR: &str = "no such pair of CPUs";
 
 /// A whole number of nanoseconds.
 pub(crate) fn whole(estimate: &Estimate) -> u64 {
@@ -100,44 +102,16 @@ pub(crate) fn between_cpus(
         numbers.push(Number::kept("cost_ns.migration", costs.migration_ns, caches));
         numbers.push(Number::kept("cost_ns.llc_migration", costs.llc_migration_ns, caches));
     }
-    let busy = |far| samples.estimate(Series::WakeBusy(far));
-    let switch_ns = costs.context_switch_ns as f64;
-    // What a simulated wakeup of another CPU has besides its interrupt.
-    let ipi = |far: Distance| {
-        let cache = hardware.cache.as_ref();
-        let lines = cache.map_or(0, |cache| cache.handoff_lines * line_ns(&cache.c2c_ns, far));
-        let known = switch_ns + lines as f64;
-        busy(far).map(|wake| less(&wake, known)).filter(|ipi| ipi.median > 0.0)
-    };
-    let near = ipi(Distance::Llc).or_else(|| ipi(Distance::Sibling));
-    let far = ipi(Distance::OtherLlc).or_else(|| ipi(Distance::Node));
-    let before = hardware.ipi_ns;
-    let (mut llc, mut other_llc) = before.unwrap_or_default();
-    let how = "wakeup of a thread on a busy CPU, less the switch and the hand-off";
-    numbers.push(set(&mut llc, "cost_ns.ipi.llc", near, how, NO_PAIR));
-    other_llc = other_llc.max(llc);
-    numbers.push(set(&mut other_llc, "cost_ns.ipi.other_llc", far, how, NO_PAIR));
-    if before.is_some() || near.is_some() || far.is_some() {
-        hardware.ipi_ns = Some((llc, other_llc.max(llc)));
-    }
-    numbers.extend(idle_states(samples, hardware));
-    numbers.push(timer_slack(samples, switch_ns, hardware));
+    numbers.extend(ipis::interrupts(samples, costs, hardware));
+    numbers.extend(idle_states(samples, costs, hardware));
+    numbers.push(timer_slack(samples, costs.context_switch_ns as f64, hardware));
     numbers
 }
 
 /// An estimate without a known part.
-fn less(estimate: &Estimate, known: f64) -> Estimate {
+pub(crate) fn less(estimate: &Estimate, known: f64) -> Estimate {
     let Estimate { median, low, high, samples } = *estimate;
     Estimate { median: median - known, low: low - known, high: high - known, samples }
-}
-
-fn line_ns(of: &rota_machine::hardware::parts::ByDistance, far: Distance) -> u64 {
-    match far {
-        Distance::Sibling => of.sibling,
-        Distance::Llc => of.llc,
-        Distance::OtherLlc => of.other_llc,
-        Distance::Node => of.node,
-    }
 }
 
 /// Lines that come along: what a wakeup across last-level caches takes longer, by how much longer
@@ -159,12 +133,14 @@ fn handoff(samples: &Samples, hardware: &mut Hardware) -> Number {
     set(&mut cache.handoff_lines, key, lines, how, "needs CPUs of two last-level caches")
 }
 
-fn idle_states(samples: &Samples, hardware: &mut Hardware) -> Vec<Number> {
+fn idle_states(samples: &Samples, costs: &Costs, hardware: &mut Hardware) -> Vec<Number> {
     let place = |series| match series {
         Series::WakeIdle(us) => Some(us),
         _ => None,
     };
-    let ladder = samples.ladder(place);
+    let poll_us = ipis::poll_us(samples, costs);
+    let mut ladder = samples.ladder(place);
+    ladder.retain(|(us, _)| *us > poll_us);
     let far = [Distance::Llc, Distance::OtherLlc, Distance::Node, Distance::Sibling];
     let busy = far.iter().find_map(|far| samples.estimate(Series::WakeBusy(*far)));
     let stairs = idle::stairs(&ladder);
@@ -186,6 +162,14 @@ fn idle_states(samples: &Samples, hardware: &mut Hardware) -> Vec<Number> {
             false => format!(" (claimed before: {})", claimed.join(", ")),
         };
         kind.idle = idle::states(&stairs, &busy, &kind.idle);
+        kind.poll_ns = poll_us * 1_000;
+        let how = "a call that wakes needs no interrupt so long after a CPU became idle";
+        numbers.push(ipis::poll_number(
+            samples,
+            poll_us,
+            format!("core_type.{}.poll_us", kind.name),
+            how,
+        ));
         for (state, stair) in kind.idle.iter().zip(&stairs) {
             let how = format!("wakeup after {} us of idleness or more{claimed}", stair.from_us);
             let shown = format!("{} us", state.exit_ns / 1_000);
@@ -286,7 +270,8 @@ mod tests {
         let mut hardware = machine.hardware.as_deref().expect("it has").clone();
         between_cpus(&samples, &machine, &mut hardware);
         // 16 lines of 26 ns come along: 14000 - 700 - 416
-        assert_eq!(hardware.ipi_ns, Some((12_884, 12_884)));
+        let ipi = hardware.ipi.expect("it was measured");
+        assert_eq!((ipi.llc_ns, ipi.other_llc_ns), (12_884, 12_884));
         let exits: Vec<u64> = hardware.core_types[0].idle.iter().map(|s| s.exit_ns).collect();
         assert_eq!(exits, [10_000, 34_000]);
         let cache = hardware.cache.as_ref().expect("it has");

@@ -18,6 +18,7 @@ mod error;
 mod estimate;
 mod facts;
 mod idle;
+mod ipis;
 mod lines;
 pub mod loads;
 mod loops;

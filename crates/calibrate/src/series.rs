@@ -26,6 +26,12 @@ pub(crate) enum Series {
     WakeBusy(Distance),
     /// The same on a CPU that was idle for so many microseconds.
     WakeIdle(u64),
+    /// The call that wakes, of a CPU that is never idle, and of one that was idle for so many
+    /// microseconds.
+    CallBusy(Distance),
+    CallIdle(u64),
+    /// How long a thread of a CPU that is never idle stands still for a wakeup of another one.
+    Interrupted(Distance),
     /// How late a sleep of a millisecond is, with the slack that threads have, and with none.
     LateUsual,
     LateExact,

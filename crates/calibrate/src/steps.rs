@@ -35,7 +35,9 @@ pub(crate) struct Computer<'a> {
 }
 
 /// Idle times after which a CPU is woken, in microseconds.
-pub(crate) const IDLE_US: [u64; 7] = [20, 60, 150, 500, 1_500, 5_000, 15_000];
+pub(crate) const IDLE_US: [u64; 9] = [5, 10, 20, 60, 150, 500, 1_500, 5_000, 15_000];
+/// Nanoseconds between two wakeups of a busy CPU.
+const BUSY_NS: u64 = 60_000;
 /// Idle times after which a CPU may have become slow, in milliseconds.
 const COOL_MS: [u64; 5] = [1, 3, 10, 30, 100];
 /// Sleep whose lateness is measured.
@@ -68,7 +70,12 @@ pub(crate) fn all<'a>(computer: &Computer<'a>) -> Vec<Step<'a>> {
             2,
             "wakeups of busy CPUs",
             Box::new(move |of| {
-                one(Series::WakeBusy(far), wakes::latency_ns(pair, IDLE_US[1] * 1_000, true, of))
+                let seen = wakes::wakes(pair, BUSY_NS, true, of)?;
+                Ok(vec![
+                    (Series::WakeBusy(far), seen.late),
+                    (Series::CallBusy(far), seen.calls),
+                    (Series::Interrupted(far), seen.gaps),
+                ])
             }),
         );
     }
@@ -81,8 +88,9 @@ pub(crate) fn all<'a>(computer: &Computer<'a>) -> Vec<Step<'a>> {
                 if idle_us < 1_000 { 1 } else { 3 },
                 "wakeups of idle CPUs",
                 Box::new(move |of| {
-                    let series = Series::WakeIdle(idle_us);
-                    one(series, wakes::latency_ns(pair, idle_us * 1_000, false, of))
+                    let seen = wakes::wakes(pair, idle_us * 1_000, false, of)?;
+                    let calls = (Series::CallIdle(idle_us), seen.calls);
+                    Ok(vec![(Series::WakeIdle(idle_us), seen.late), calls])
                 }),
             );
         }
@@ -153,8 +161,8 @@ fn batons(cpu: u32, of: Budget<'_>) -> Measured {
     Ok(vec![
         (Series::PipeAlone, turns::alone_ns(cpu, &pipes[0], of.part(6))?),
         (Series::FutexAlone, turns::alone_ns(cpu, &futexes[0], of.part(5))?),
-        (Series::PipeRound, turns::round_ns(here, &pipes, false, of.part(2))?),
-        (Series::FutexRound, turns::round_ns(here, &futexes, false, of)?),
+        (Series::PipeRound, turns::round_ns(here, &pipes, of.part(2))?),
+        (Series::FutexRound, turns::round_ns(here, &futexes, of)?),
     ])
 }
 

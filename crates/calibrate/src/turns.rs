@@ -4,7 +4,7 @@
 use crate::budget::Budget;
 use crate::clock::now_ns;
 use crate::error::CalibrateError;
-use crate::place::{be_nice, pin};
+use crate::place::pin;
 use rustix::fd::OwnedFd;
 use rustix::io::{read, write};
 use rustix::thread::futex;
@@ -76,25 +76,15 @@ impl Baton for Futex {
     }
 }
 
-/// Nanoseconds of a round, there and back, for each sample. `busy`: their CPUs are never idle, as
-/// threads of the lowest priority use them meanwhile.
+/// Nanoseconds of a round, there and back, for each sample.
 pub(crate) fn round_ns<B: Baton>(
     cpus: (u32, u32),
     batons: &[B; 2],
-    busy: bool,
     budget: Budget<'_>,
 ) -> Result<Vec<f64>, CalibrateError> {
-    let (is_over, has_ended) = (AtomicBool::new(false), AtomicBool::new(false));
+    let is_over = AtomicBool::new(false);
     let [there, back] = batons;
     thread::scope(|scope| {
-        let fillers: Vec<_> = [cpus.0, cpus.1]
-            .into_iter()
-            .filter(|_| busy)
-            .map(|cpu| {
-                let has_ended = &has_ended;
-                scope.spawn(move || fill(cpu, has_ended))
-            })
-            .collect();
         let other = scope.spawn(|| {
             let pinned = pin(cpus.1);
             loop {
@@ -121,25 +111,11 @@ pub(crate) fn round_ns<B: Baton>(
         };
         let measured = measure();
         is_over.store(true, Ordering::Release);
-        has_ended.store(true, Ordering::Release);
         there.give()?;
         let lost = |_| CalibrateError::new("a measuring thread failed");
         other.join().map_err(lost)??;
-        for filler in fillers {
-            filler.join().map_err(lost)??;
-        }
         measured
     })
-}
-
-/// Uses a CPU whenever nobody else does.
-pub(crate) fn fill(cpu: u32, has_ended: &AtomicBool) -> Result<(), CalibrateError> {
-    let _pinned = pin(cpu)?;
-    be_nice()?;
-    while !has_ended.load(Ordering::Relaxed) {
-        std::hint::spin_loop();
-    }
-    Ok(())
 }
 
 /// Nanoseconds of giving and taking where nobody has to wait, for each sample.

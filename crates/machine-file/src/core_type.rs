@@ -12,6 +12,8 @@ use rota_machine::topology::Topology;
 
 /// MHz of no CPU.
 const MOST_MHZ: u32 = 100_000;
+/// Microseconds of no idle state.
+const MOST_US: u64 = 10_000_000;
 
 /// The kinds, and that of each CPU.
 pub(crate) fn core_types(
@@ -66,6 +68,7 @@ fn plain(l2_kib: u32) -> CoreType {
         smt: None,
         clock: None,
         idle: Vec::new(),
+        poll_ns: 0,
     }
 }
 
@@ -113,6 +116,7 @@ fn core_type(
         },
         clock,
         idle: idle(read, kind)?,
+        poll_ns: poll_ns(read, kind)?,
         name,
     })
 }
@@ -134,12 +138,22 @@ fn smt(read: &Read<'_>, table: &toml::Spanned<SmtTable>) -> Result<SmtSpeed, Mac
     Ok(SmtSpeed { compute: speeds(compute)?, mixed: speeds(mixed)?, memory: speeds(memory)? })
 }
 
+fn poll_ns(read: &Read<'_>, kind: &CoreTable) -> Result<u64, MachineError> {
+    match &kind.poll_us {
+        Some(us) if *us.get_ref() > MOST_US => Err(read.refuse(us, &format!("0 to {MOST_US}"))),
+        given => Ok(given.as_ref().map_or(0, |us| us.get_ref() * 1000)),
+    }
+}
+
 fn idle(read: &Read<'_>, kind: &CoreTable) -> Result<Vec<IdleState>, MachineError> {
     let Some(states) = &kind.idle else { return Ok(Vec::new()) };
     let mut all: Vec<IdleState> = Vec::new();
     for state in states.get_ref() {
-        let (exit_ns, residency_ns) =
-            (state.exit_us.saturating_mul(1000), state.residency_us.saturating_mul(1000));
+        if state.exit_us.max(state.residency_us) > MOST_US {
+            let expected = format!("exit_us and residency_us of {} within {MOST_US}", state.name);
+            return Err(read.refuse(states, &expected));
+        }
+        let (exit_ns, residency_ns) = (state.exit_us * 1000, state.residency_us * 1000);
         if residency_ns < exit_ns {
             let (name, exit) = (&state.name, state.exit_us);
             let expected = format!("residency_us of {name} to be its exit_us, {exit}, or more");

@@ -6,18 +6,18 @@ use crate::error::MachineError;
 use crate::numbers::{CHOICE, IDLE_EXIT_NS};
 use crate::read::Read;
 use rota_machine::config::Costs;
+use rota_machine::hardware::parts::Ipi;
 
 /// More nanoseconds than an instruction takes.
 const MOST_NS: f64 = 1_000_000.0;
 
-/// Costs, and what an interrupt to another CPU takes within and across last-level caches; `None`: that
-/// model is off.
+/// Costs, and what an interrupt to another CPU takes; `None`: that model is off.
 pub(crate) fn costs(
     read: &mut Read<'_>,
     document: &Document,
-) -> Result<(Costs, Option<(u64, u64)>), MachineError> {
+) -> Result<(Costs, Option<Ipi>), MachineError> {
     let mut costs = Costs::typical();
-    let mut ipi_ns = None;
+    let mut interrupts = None;
     if let Some(table) = &document.cost_ns {
         for (to, from) in [
             (&mut costs.context_switch_ns, &table.switch),
@@ -45,12 +45,17 @@ pub(crate) fn costs(
             if far.is_some_and(|far| far < near) {
                 return Err(read.refuse(ipi, "other_llc to be no shorter than llc"));
             }
-            ipi_ns = Some((near, far.unwrap_or(near)));
+            interrupts = Some(Ipi {
+                llc_ns: near,
+                other_llc_ns: far.unwrap_or(near),
+                send_ns: ipi.get_ref().send,
+                receive_ns: ipi.get_ref().receive,
+            });
         }
     }
     let states = document.core_type.iter().any(|core| core.idle.is_some());
     if states && document.cost_ns.as_ref().is_none_or(|costs| costs.idle_exit.is_none()) {
         costs.idle_exit_ns = read.assume("cost_ns.idle_exit", IDLE_EXIT_NS, CHOICE);
     }
-    Ok((costs, ipi_ns))
+    Ok((costs, interrupts))
 }

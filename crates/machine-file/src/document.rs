@@ -81,6 +81,10 @@ pub(crate) struct CostTable {
 pub(crate) struct IpiTable {
     pub(crate) llc: u64,
     pub(crate) other_llc: Option<u64>,
+    #[serde(default)]
+    pub(crate) send: u64,
+    #[serde(default)]
+    pub(crate) receive: u64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -108,6 +112,7 @@ pub(crate) struct CoreTable {
     pub(crate) governor: Maybe<GovernorTable>,
     pub(crate) power: Maybe<PowerTable>,
     pub(crate) idle: Maybe<Vec<IdleTable>>,
+    pub(crate) poll_us: Maybe<u64>,
 }
 
 /// With one busy sibling, or with one, two and so on.

@@ -37,6 +37,6 @@ pub fn models(topology: &Topology, hardware: Option<&Hardware>) -> Vec<Model> {
             "power",
         ),
         model("idle states", any(|kind| !kind.idle.is_empty()), "idle"),
-        model("interrupts", hardware.is_some_and(|h| h.ipi_ns.is_some()), "cost_ns.ipi"),
+        model("interrupts", hardware.is_some_and(|h| h.ipi.is_some()), "cost_ns.ipi"),
     ]
 }

@@ -9,7 +9,7 @@ use crate::error::MachineError;
 use crate::numbers::*;
 use crate::{Assumed, Machine};
 use rota_machine::cpuset::MAX_CPUS;
-use rota_machine::hardware::parts::{ByDistance, Cache};
+use rota_machine::hardware::parts::{ByDistance, Cache, Ipi};
 use rota_machine::hardware::Hardware;
 use rota_machine::topology::{Place, Topology};
 use rota_workload::WorkClass;
@@ -32,10 +32,10 @@ pub fn parse(file: &str, text: &str) -> Result<Machine, MachineError> {
         || document.cache.is_some()
         || document.task.is_some()
         || document.cost_ns.as_ref().is_some_and(|costs| costs.ipi.is_some());
-    let (costs, ipi_ns) = costs(&mut read, &document)?;
+    let (costs, ipi) = costs(&mut read, &document)?;
     let hardware = match has_hardware {
         false => None,
-        true => Some(Arc::new(read.hardware(&document, &topology, ipi_ns)?)),
+        true => Some(Arc::new(read.hardware(&document, &topology, ipi)?)),
     };
     let name = document.name.unwrap_or_else(|| stem(file));
     let source = document.source.unwrap_or_else(|| file.to_owned());
@@ -256,7 +256,7 @@ impl Read<'_> {
         &mut self,
         document: &Document,
         topology: &Topology,
-        ipi_ns: Option<(u64, u64)>,
+        ipi: Option<Ipi>,
     ) -> Result<Hardware, MachineError> {
         let (core_types, type_of_cpu) = core_types(self, document, topology)?;
         let (mut class, mut dram_share, mut slack_us) = (WorkClass::Mixed, 0, TIMER_SLACK_US);
@@ -282,7 +282,7 @@ impl Read<'_> {
         };
         let work = (class, dram_share);
         let timer_slack_ns = slack_us.saturating_mul(1000);
-        Ok(Hardware { core_types, type_of_cpu, cache, ipi_ns, work, timer_slack_ns })
+        Ok(Hardware { core_types, type_of_cpu, cache, ipi, work, timer_slack_ns })
     }
 
     fn cache(

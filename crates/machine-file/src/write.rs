@@ -4,7 +4,7 @@
 use crate::cpu_list::cpu_list;
 use crate::read::SCHEMA;
 use crate::Machine;
-use rota_machine::hardware::parts::{ByDistance, Clock, CoreType, Governor, SmtSpeed};
+use rota_machine::hardware::parts::{ByDistance, Clock, CoreType, Governor, Ipi, SmtSpeed};
 use rota_machine::hardware::Hardware;
 use rota_machine::topology::Topology;
 use std::fmt::Write as _;
@@ -41,8 +41,12 @@ impl Machine {
         }
         let _ = writeln!(text, "instruction = {}", costs.insn_ps as f64 / 1000.0);
         let Some(hardware) = &self.hardware else { return text };
-        if let Some((llc, other_llc)) = hardware.ipi_ns {
-            let _ = writeln!(text, "ipi = {{ llc = {llc}, other_llc = {other_llc} }}");
+        if let Some(Ipi { llc_ns, other_llc_ns, send_ns, receive_ns }) = hardware.ipi {
+            let _ = writeln!(
+                text,
+                "ipi = {{ llc = {llc_ns}, other_llc = {other_llc_ns}, send = {send_ns}, receive = \
+                 {receive_ns} }}"
+            );
         }
         parts(&mut text, hardware, &self.topology);
         text
@@ -154,6 +158,9 @@ fn core_type(text: &mut String, kind: &CoreType) {
     }
     if let Some(clock) = &kind.clock {
         frequencies(text, clock);
+    }
+    if kind.poll_ns > 0 {
+        let _ = writeln!(text, "poll_us = {}", kind.poll_ns / 1000);
     }
     if !kind.idle.is_empty() {
         text.push_str("idle = [\n");

@@ -2,6 +2,7 @@
 //! Machine files: what presets have, what is refused and how, and that a written file is the machine.
 
 use proptest::prelude::*;
+use rota_machine::hardware::parts::Ipi;
 use rota_machine_file::{models, parse, preset, Machine, PRESETS};
 
 fn error(text: &str) -> String {
@@ -108,6 +109,11 @@ fn values_that_cannot_be_are_refused_with_line_key_value_and_what_is_expected() 
             "[[core_type]]\nidle = [{ name = \"C6\", exit_us = 9, residency_us = 5 }]",
             "residency_us of C6 to be its exit_us, 9, or more",
         ),
+        (
+            "[[core_type]]\nidle = [{ name = \"C6\", exit_us = 9, residency_us = 10000001 }]",
+            "exit_us and residency_us of C6 within 10000000",
+        ),
+        ("[[core_type]]\npoll_us = 10000001", "poll_us = 10000001: expected 0 to 10000000"),
         ("[[core_type]]\ngovernor = { name = \"hardware\" }", "expected mhz"),
         (
             "[[core_type]]\nmhz = { max = 3000 }\ngovernor = { name = \"ondemand\" }",
@@ -196,4 +202,17 @@ fn costs_of_the_kernel_are_what_the_file_says() {
         error.contains("m.toml:3") && error.contains("instruction = -1.0: expected 0 to"),
         "{error}"
     );
+}
+
+#[test]
+fn interrupts_have_a_price_for_their_sender_and_for_the_task_that_they_meet() {
+    let text = "schema = 1\ntopology = { cpus = 2 }\n\
+                cost_ns = { ipi = { llc = 600, send = 150, receive = 900 } }\n\
+                [[core_type]]\npoll_us = 5\n";
+    let machine = parse("m.toml", text).expect("a machine");
+    let hardware = machine.hardware.clone().expect("it has");
+    let ipi = Ipi { llc_ns: 600, other_llc_ns: 600, send_ns: 150, receive_ns: 900 };
+    assert_eq!((hardware.ipi, hardware.core_types[0].poll_ns), (Some(ipi), 5_000));
+    let again = parse("again.toml", &machine.to_toml()).expect("as written");
+    assert_eq!(again.hardware, machine.hardware);
 }

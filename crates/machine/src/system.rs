@@ -155,8 +155,19 @@ impl System {
         if self.is_offline(cpu) {
             return;
         }
+        let here = self.running.this_cpu;
+        if cpu == here {
+            return self.cpus.resched_curr(cpu);
+        }
         let ipi_ns = self.ipi_ns(cpu);
-        if cpu == self.running.this_cpu || ipi_ns == 0 {
+        // one that is asked already is not interrupted again
+        if let Some(ipi) = self.ipi_costs().filter(|_| !self.rq(cpu).need_resched) {
+            if !self.polls(cpu) {
+                self.charge_overhead(here, ipi.send_ns);
+            }
+        }
+        if ipi_ns == 0 {
+            self.charge_interrupt(cpu);
             return self.cpus.resched_curr(cpu);
         }
         let rq = self.rq_mut(cpu);
@@ -168,8 +179,17 @@ impl System {
     /// `scheduler_ipi()`: unless the CPU has rescheduled meanwhile.
     pub(crate) fn ipi(&mut self, cpu: u32) {
         self.rq_mut(cpu).ipis_in_flight -= 1;
+        self.charge_interrupt(cpu);
         if self.rq(cpu).need_resched {
             self.cpus.resched.insert(cpu);
+        }
+    }
+
+    /// A CPU is interrupted, at the cost of the task that it runs.
+    fn charge_interrupt(&mut self, cpu: u32) {
+        if let Some(ipi) = self.ipi_costs() {
+            self.update_curr(cpu);
+            self.charge_overhead(cpu, ipi.receive_ns);
         }
     }
 

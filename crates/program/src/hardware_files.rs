@@ -105,6 +105,7 @@ mod tests {
                 residency_ns: 500_000,
                 flush: true,
             }],
+            poll_ns: 0,
         };
         let small = CoreType {
             name: "e".into(),
@@ -119,7 +120,7 @@ mod tests {
             core_types: vec![fast, small],
             type_of_cpu: vec![0, 1],
             cache: None,
-            ipi_ns: None,
+            ipi: None,
             work: (WorkClass::Mixed, 0),
             timer_slack_ns: 0,
         }

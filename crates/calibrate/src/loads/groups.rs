@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Senders and receivers that are joined by pipes, as those of hackbench.
+//! Senders and receivers that are joined by pipes, as those of hackbench, each CPU with as many of
+//! both: left alone they gather in many ways, and runs differ by twofold.
 
 use super::{Live, ALONE};
 use crate::budget::Budget;
@@ -133,26 +134,33 @@ pub(super) fn play(cpus: &[u32], budget: Budget<'_>) -> Result<Live, CalibrateEr
         to.push(write);
     }
     let (stop, received) = (&stop, &received);
-    let receive_all = move |from: OwnedFd| -> Result<(), CalibrateError> {
+    let receive_all = move |cpu: u32, from: OwnedFd| -> Result<(), CalibrateError> {
+        let _pinned = pin(cpu)?;
         while receive(&from)?.is_some() {
             received.fetch_add(1, Ordering::Relaxed);
         }
         Ok(())
     };
-    let send_all = move |to: Arc<Vec<OwnedFd>>| -> Result<(), CalibrateError> {
+    let send_all = move |cpu: u32, to: Arc<Vec<OwnedFd>>| -> Result<(), CalibrateError> {
+        let _pinned = pin(cpu)?;
         while !stop.load(Ordering::Relaxed) {
             to.iter().try_for_each(send)?;
         }
         Ok(())
     };
     let per_second = thread::scope(|scope| {
-        let receivers: Vec<_> =
-            from.into_iter().map(|from| scope.spawn(move || receive_all(from))).collect();
+        let places = || cpus.iter().copied().cycle();
+        let receivers: Vec<_> = from
+            .into_iter()
+            .zip(places())
+            .map(|(from, cpu)| scope.spawn(move || receive_all(cpu, from)))
+            .collect();
         // The last sender that ends closes the pipes, which ends the receivers.
         let to = Arc::new(to);
-        let senders: Vec<_> = (0..SENDERS)
-            .map(|_| Arc::clone(&to))
-            .map(|to| scope.spawn(move || send_all(to)))
+        let senders: Vec<_> = places()
+            .take(SENDERS)
+            .map(|cpu| (cpu, Arc::clone(&to)))
+            .map(|(cpu, to)| scope.spawn(move || send_all(cpu, to)))
             .collect();
         drop(to);
         // The start is not the load.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Threads that walk through memory of their own, more of them than CPUs.
+//! Threads that walk through memory of their own, two on each CPU.
 
 use super::{half, Live, ALONE};
 use crate::budget::Budget;
@@ -47,9 +47,12 @@ pub(super) fn play(cpus: &[u32], budget: Budget<'_>) -> Result<Live, CalibrateEr
     let passes = AtomicU64::new(0);
     let begin_ns = now_ns();
     thread::scope(|scope| {
-        let walkers: Vec<_> = (0..TASKS_OF_CPU * cpus.len())
-            .map(|_| {
-                scope.spawn(|| {
+        let places = cpus.iter().copied().cycle().take(TASKS_OF_CPU * cpus.len());
+        let passes = &passes;
+        let walkers: Vec<_> = places
+            .map(|cpu| {
+                scope.spawn(move || -> Result<(), CalibrateError> {
+                    let _pinned = pin(cpu)?;
                     let (mut ring, mut at) = (ring(), 0);
                     let lines = ring.lines();
                     while !budget.is_over() {
@@ -59,11 +62,12 @@ pub(super) fn play(cpus: &[u32], budget: Budget<'_>) -> Result<Live, CalibrateEr
                         }
                         sleep_until(now_ns() + SLEEP_NS);
                     }
+                    Ok(())
                 })
             })
             .collect();
         walkers.into_iter().try_for_each(|walker| {
-            walker.join().map_err(|_| CalibrateError::new("a thread of the load failed"))
+            walker.join().map_err(|_| CalibrateError::new("a thread of the load failed"))?
         })
     })?;
     let passed_ns = (now_ns() - begin_ns).max(1);

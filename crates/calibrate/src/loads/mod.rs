@@ -2,7 +2,8 @@
 //! Small loads to check a machine file with: each is played here, and can be simulated on the file.
 //!
 //! What a load does itself (calls that wake nobody, its own computing) is timed alone, on a CPU
-//! that does nothing else. All that is predicted from a machine file comes on top of that.
+//! that does nothing else. All that is predicted from a machine file comes on top of that. Each
+//! thread has its CPU: what is compared is the machine, not where a scheduler puts tasks.
 
 mod groups;
 mod memory;
@@ -82,7 +83,7 @@ fn half(samples: &[f64]) -> Result<f64, CalibrateError> {
 fn rounds(cpus: (u32, u32), budget: Budget<'_>) -> Result<Live, CalibrateError> {
     let pipes = [Pipe::new()?, Pipe::new()?];
     let own = half(&turns::alone_ns(cpus.0, &pipes[0], budget.part(ALONE))?)?;
-    let rounds = turns::round_ns(cpus, &pipes, false, budget)?;
+    let rounds = turns::round_ns(cpus, &pipes, budget)?;
     let mean = rounds.iter().sum::<f64>() / rounds.len().max(1) as f64;
     half(&rounds)?;
     Ok(Live { per_second: 1e9 / mean, wakeup_p50_ns: None, own_ns: vec![own] })

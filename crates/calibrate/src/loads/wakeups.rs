@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Pairs of a thread that thinks and wakes, and one that is woken and works, as those of schbench.
+//! Pairs of a thread that thinks and wakes, and one that is woken and works, as those of schbench,
+//! on a CPU each.
 
 use super::{half, Live, ALONE};
 use crate::budget::Budget;
@@ -48,7 +49,8 @@ struct Pair {
 
 impl Pair {
     /// Wakes, and waits for the work.
-    fn think(&self, budget: Budget<'_>) -> Result<(), CalibrateError> {
+    fn think(&self, cpu: u32, budget: Budget<'_>) -> Result<(), CalibrateError> {
+        let pinned = pin(cpu);
         while !budget.is_over() {
             sleep_until(now_ns() + THINK_NS);
             self.sent_ns.store(now_ns(), Ordering::Release);
@@ -56,17 +58,19 @@ impl Pair {
             self.done.take()?;
         }
         self.is_over.store(true, Ordering::Release);
-        self.go.give()
+        self.go.give()?;
+        pinned.map(drop)
     }
 
     /// Works, and says how long after each call that woke it.
-    fn work(&self) -> Result<Vec<f64>, CalibrateError> {
+    fn work(&self, cpu: u32) -> Result<Vec<f64>, CalibrateError> {
+        let pinned = pin(cpu);
         let (mut unit, mut late) = (Loop::new(Kind::Integer), Vec::new());
         loop {
             self.go.take()?;
             let now_ns = now_ns();
             if self.is_over.load(Ordering::Acquire) {
-                return Ok(late);
+                return pinned.map(|_| late);
             }
             late.push(now_ns.saturating_sub(self.sent_ns.load(Ordering::Acquire)) as f64);
             work(&mut unit);
@@ -80,9 +84,11 @@ pub(super) fn play(cpus: &[u32], budget: Budget<'_>) -> Result<Live, CalibrateEr
     let pairs: Vec<Pair> = (0..cpus.len() / 2).map(|_| Pair::default()).collect();
     let begin_ns = now_ns();
     let late = thread::scope(|scope| {
-        let workers: Vec<_> = pairs.iter().map(|pair| scope.spawn(|| pair.work())).collect();
+        let placed = || pairs.iter().zip(cpus.chunks_exact(2));
+        let workers: Vec<_> =
+            placed().map(|(pair, cpus)| scope.spawn(move || pair.work(cpus[1]))).collect();
         let thinkers: Vec<_> =
-            pairs.iter().map(|pair| scope.spawn(move || pair.think(budget))).collect();
+            placed().map(|(pair, cpus)| scope.spawn(move || pair.think(cpus[0], budget))).collect();
         let lost = |_| CalibrateError::new("a thread of the load failed");
         for thinker in thinkers {
             thinker.join().map_err(lost)??;

@@ -6,7 +6,7 @@
 //! CPU's next timer, and for the median of its last idle times (as the kernel's `menu` governor,
 //! `drivers/cpuidle/governors/menu.c`, reckons in principle).
 
-use super::parts::IdleState;
+use super::parts::{IdleState, Ipi};
 use crate::event_queue::Due;
 use crate::system::System;
 use std::cmp::Reverse;
@@ -128,6 +128,9 @@ impl System {
     fn exit_of(&self, cpu: u32) -> Option<(u64, bool)> {
         let models = self.models.as_deref()?;
         let states = &models.hardware.core_type(cpu).idle;
+        if self.polls(cpu) {
+            return Some((0, false));
+        }
         let siblings = self.config.topology.siblings(cpu);
         let shared = siblings.iter().any(|other| self.is_busy(other));
         let deepest = models.idleness[cpu as usize].state;
@@ -140,13 +143,29 @@ impl System {
 
     /// How long the interrupt takes by which the CPU that acts asks another one to reschedule.
     pub(crate) fn ipi_ns(&self, to: u32) -> u64 {
-        let modelled = self.models.as_deref().and_then(|models| models.hardware.ipi_ns);
-        let Some((near_ns, far_ns)) = modelled else { return self.config.costs.ipi_ns };
+        let Some(ipi) = self.ipi_costs() else { return self.config.costs.ipi_ns };
+        if self.polls(to) {
+            return 0;
+        }
         let topology = &self.config.topology;
         match topology.llc_of(self.running.this_cpu) == topology.llc_of(to) {
-            true => near_ns,
-            false => far_ns,
+            true => ipi.llc_ns,
+            false => ipi.other_llc_ns,
         }
+    }
+
+    /// What interrupts cost, where that is modelled.
+    pub(crate) fn ipi_costs(&self) -> Option<Ipi> {
+        self.models.as_deref().and_then(|models| models.hardware.ipi)
+    }
+
+    /// Whether a CPU has become idle just now and still watches for work, so that nobody needs to
+    /// interrupt it (`set_nr_if_polling()`, `kernel/sched/core.c`).
+    pub(crate) fn polls(&self, cpu: u32) -> bool {
+        let Some(models) = self.models.as_deref() else { return false };
+        let poll_ns = models.hardware.core_type(cpu).poll_ns;
+        let since_ns = models.idleness[cpu as usize].since_ns;
+        since_ns.is_some_and(|since_ns| self.now_ns - since_ns < poll_ns)
     }
 
     /// How late the timer of a task that goes to sleep may be (`current->timer_slack_ns`).

@@ -15,7 +15,7 @@ mod view;
 pub(crate) mod warmth;
 
 use crate::topology::Topology;
-use parts::{Cache, CoreType};
+use parts::{Cache, CoreType, Ipi};
 use rota_workload::WorkClass;
 
 /// Speed of the fastest CPU at its highest frequency, alone on its core, with warm caches; factors
@@ -32,9 +32,8 @@ pub struct Hardware {
     /// Caches and what it takes to fill them; `None`: a first run on another CPU costs what
     /// [`Costs`](crate::config::Costs) says.
     pub cache: Option<Cache>,
-    /// What sends an interrupt to a CPU of the same last-level cache, in nanoseconds, and to one of
-    /// another; `None`: [`Costs::ipi_ns`](crate::config::Costs::ipi_ns).
-    pub ipi_ns: Option<(u64, u64)>,
+    /// Interrupts from CPU to CPU; `None`: [`Costs::ipi_ns`](crate::config::Costs::ipi_ns).
+    pub ipi: Option<Ipi>,
     /// What a task's work is made of that says nothing: its class and `dram_share`, in 1/1024; its
     /// working set is [`Cache::working_set_kib`].
     pub work: (WorkClass, u32),

@@ -25,6 +25,8 @@ pub struct CoreType {
     /// Idle states, the shallowest first; empty: leaving idle costs
     /// [`Costs::idle_exit_ns`](crate::config::Costs::idle_exit_ns).
     pub idle: Vec<IdleState>,
+    /// Nanoseconds for which an idle CPU watches for work before it enters an idle state.
+    pub poll_ns: u64,
 }
 
 /// Speed of a CPU, 1 to 1024, by the number of its siblings that are busy: the first entry is for
@@ -137,4 +139,17 @@ pub struct IdleState {
     pub residency_ns: u64,
     /// The core's caches lose what they hold.
     pub flush: bool,
+}
+
+/// What it takes to ask another CPU to reschedule, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ipi {
+    /// Until a CPU of the same last-level cache is interrupted.
+    pub llc_ns: u64,
+    /// Until one of another is.
+    pub other_llc_ns: u64,
+    /// What the CPU that asks spends on it.
+    pub send_ns: u64,
+    /// What the interrupt takes of the task that runs on the other one.
+    pub receive_ns: u64,
 }

@@ -5,7 +5,7 @@ use super::plan::{Act, Plan};
 use super::Tape;
 use proptest::prelude::*;
 use rota_machine::hardware::parts::{
-    ByDistance, Cache, Clock, CoreType, Governor, IdleState, SmtSpeed,
+    ByDistance, Cache, Clock, CoreType, Governor, IdleState, Ipi, SmtSpeed,
 };
 use rota_machine::hardware::Hardware;
 use rota_trace::{EventKind, OffCpu};
@@ -59,8 +59,10 @@ fn idle() -> impl Strategy<Value = IdleState> {
 
 fn core() -> impl Strategy<Value = CoreType> {
     let idle = prop::collection::vec(idle(), 0..3);
-    (1..=1024u32, prop::option::of(smt()), prop::option::of(clock()), idle).prop_map(
-        |(speed, smt, clock, idle)| CoreType {
+    let poll_ns = prop_oneof![Just(0), 0..50_000u64];
+    (1..=1024u32, prop::option::of(smt()), prop::option::of(clock()), idle, poll_ns).prop_map(
+        |(speed, smt, clock, idle, poll_ns)| CoreType {
+            poll_ns,
             smt,
             clock,
             idle,
@@ -99,16 +101,27 @@ fn cache() -> impl Strategy<Value = Cache> {
     )
 }
 
+fn ipi() -> impl Strategy<Value = Ipi> {
+    (0..5_000u64, 0..9_000u64, 0..9_000u64, 0..9_000u64).prop_map(
+        |(llc_ns, other_llc_ns, send_ns, receive_ns)| Ipi {
+            llc_ns,
+            other_llc_ns,
+            send_ns,
+            receive_ns,
+        },
+    )
+}
+
 /// Two kinds of cores, by turns or as it comes, with caches or without.
 pub(crate) fn hardware() -> impl Strategy<Value = Hardware> {
     let types = prop::collection::vec(core(), 2);
     let kinds = prop::collection::vec(0..2usize, 4);
     let cache = prop::option::of(cache());
-    let ipi = prop::option::of((0..5_000u64, 0..9_000u64));
+    let ipi = prop::option::of(ipi());
     (types, kinds, cache, 0..=1024u32, ipi, 0..90_000u64).prop_map(
-        |(core_types, type_of_cpu, cache, dram_share, ipi_ns, timer_slack_ns)| {
+        |(core_types, type_of_cpu, cache, dram_share, ipi, timer_slack_ns)| {
             let work = (WorkClass::Mixed, dram_share);
-            Hardware { core_types, type_of_cpu, cache, work, ipi_ns, timer_slack_ns }
+            Hardware { core_types, type_of_cpu, cache, work, ipi, timer_slack_ns }
         },
     )
 }
@@ -183,5 +196,5 @@ pub(crate) fn worked(plan: &Plan, tape: &Tape) -> Result<Vec<(u64, u64)>, String
 
 /// Whether a CPU can be idle while it is on its way to a task that waits.
 pub(crate) fn wakes_late(hardware: &Hardware) -> bool {
-    hardware.ipi_ns.is_some() || hardware.core_types.iter().any(|kind| !kind.idle.is_empty())
+    hardware.ipi.is_some() || hardware.core_types.iter().any(|kind| !kind.idle.is_empty())
 }

@@ -31,6 +31,7 @@ fn core_type(speed: u32) -> CoreType {
         smt: None,
         clock: None,
         idle: Vec::new(),
+        poll_ns: 0,
     }
 }
 
@@ -40,7 +41,7 @@ fn cores(speeds: &[u32]) -> Hardware {
         core_types: speeds.iter().map(|speed| core_type(*speed)).collect(),
         type_of_cpu: (0..speeds.len()).collect(),
         cache: None,
-        ipi_ns: None,
+        ipi: None,
         work: (WorkClass::Mixed, 0),
         timer_slack_ns: 0,
     }

@@ -3,7 +3,7 @@
 
 use super::{cores, on, MS};
 use crate::common::{run, shared_fifo, Tape};
-use rota_machine::hardware::parts::{ByDistance, Cache, IdleState};
+use rota_machine::hardware::parts::{ByDistance, Cache, IdleState, Ipi};
 use rota_machine::hardware::Hardware;
 use rota_trace::EventKind;
 
@@ -110,10 +110,57 @@ fn an_interrupt_takes_longer_to_another_cache() {
         "wakee": {"cpus": [1], "suspend": "", "run": 100},
         "waker": {"cpus": [0], "delay": 1000, "run": 1000, "resume": "wakee"}}}"#;
     for (topology, delay_ns) in [("llc=2", 600), ("llc=1", 900)] {
-        let hardware = Hardware { ipi_ns: Some((600, 900)), ..cores(&[1024; 2]) };
+        let hardware = Hardware {
+            ipi: Some(Ipi { llc_ns: 600, other_llc_ns: 900, ..Ipi::default() }),
+            ..cores(&[1024; 2])
+        };
         let (_, tape) = run(on(hardware, topology, 10 * MS), load, &mut shared_fifo());
         let last = delays_ns(&tape, 1001).last().copied();
         assert_eq!(last, Some(delay_ns), "{topology}");
+    }
+}
+
+/// CPU 0 wakes a task of CPU 1 after a millisecond, and goes on for another one.
+const WAKER: &str = r#"{"tasks": {
+    "wakee": {"loop": 1, "cpus": [1], "suspend": "", "run": 100},
+    "waker": {"loop": 1, "cpus": [0], "delay": 1000, "phases": {
+        "before": {"run": 1000, "resume": "wakee"}, "after": {"run": 1000}}}}}"#;
+
+#[test]
+fn the_sender_of_an_interrupt_pays_for_it() {
+    for send_ns in [0, 5_000] {
+        let ipi = Some(Ipi { llc_ns: 600, send_ns, ..Ipi::default() });
+        let hardware = Hardware { ipi, ..cores(&[1024; 2]) };
+        let (_, tape) = run(on(hardware, "", 10 * MS), WAKER, &mut shared_fifo());
+        assert_eq!(tape.cpu_ns(1002, 10 * MS), 2 * MS + send_ns);
+    }
+}
+
+#[test]
+fn an_interrupt_takes_time_of_the_task_that_runs_there() {
+    let load = r#"{"tasks": {
+        "hog": {"loop": 1, "cpus": [1], "run": 5000},
+        "first": {"loop": 1, "policy": "SCHED_FIFO", "cpus": [1], "suspend": "", "run": 100},
+        "waker": {"loop": 1, "cpus": [0], "delay": 1000, "run": 1000, "resume": "first"}}}"#;
+    for receive_ns in [0, 7_000] {
+        let ipi = Some(Ipi { llc_ns: 600, receive_ns, ..Ipi::default() });
+        let hardware = Hardware { ipi, ..cores(&[1024; 2]) };
+        let (_, tape) = run(on(hardware, "", 10 * MS), load, &mut shared_fifo());
+        // as the other task comes, and as it is woken
+        assert_eq!(tape.cpu_ns(1001, 10 * MS), 5 * MS + 2 * receive_ns);
+    }
+}
+
+#[test]
+fn a_cpu_that_still_watches_for_work_needs_no_interrupt() {
+    // woken 2 ms after it became idle: 600 ns, and 190 us out of C6; or nothing
+    for (poll_ns, delay_ns, sent_ns) in [(MS, 190_600, 5_000), (3 * MS, 0, 0)] {
+        let ipi = Some(Ipi { llc_ns: 600, other_llc_ns: 600, send_ns: 5_000, receive_ns: 0 });
+        let mut hardware = Hardware { ipi, ..with_idle(2, false) };
+        hardware.core_types.iter_mut().for_each(|kind| kind.poll_ns = poll_ns);
+        let (_, tape) = run(on(hardware, "", 10 * MS), WAKER, &mut shared_fifo());
+        assert_eq!(delays_ns(&tape, 1001).last().copied(), Some(delay_ns));
+        assert_eq!(tape.cpu_ns(1002, 10 * MS), 2 * MS + sent_ns);
     }
 }
 
