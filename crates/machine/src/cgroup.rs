@@ -19,9 +19,9 @@ use rustc_hash::FxHashMap;
 /// Levels below the root that a group may have.
 pub(crate) const MAX_DEPTH: u32 = 16;
 /// `CGROUP_WEIGHT_DFL`.
-const WEIGHT_DFL: u32 = 100;
+pub(crate) const WEIGHT_DFL: u32 = 100;
 /// `cgrp->kn->id` of the root; the others follow in the order of their making.
-const FIRST_ID: u64 = 1;
+pub(crate) const FIRST_ID: u64 = 1;
 /// `CSS_ONLINE`.
 const CSS_ONLINE: u32 = 2;
 
@@ -37,7 +37,8 @@ pub(crate) struct Bandwidth {
 }
 
 /// Defaults of `scx_tg_init()`: 100 ms, no quota.
-const UNLIMITED: Bandwidth = Bandwidth { period_us: 100_000, quota_us: u64::MAX, burst_us: 0 };
+pub(crate) const UNLIMITED: Bandwidth =
+    Bandwidth { period_us: 100_000, quota_us: u64::MAX, burst_us: 0 };
 
 /// One cgroup and its guest objects.
 #[derive(Clone, Debug)]
@@ -72,6 +73,18 @@ pub(crate) struct Cgroups {
     by_addr: FxHashMap<u64, u32>,
     /// How many have CPUs of their own, see `cpusets.rs`.
     pub(crate) nr_cpusets: u32,
+    /// How often one was made, removed or given out to be changed.
+    changes: u64,
+}
+
+/// `/a` and `/a/b` of `/a/b`: the groups that must be there for this one.
+pub(crate) fn prefixes(path: &str) -> impl Iterator<Item = String> + '_ {
+    let parts = path.split('/').filter(|part| !part.is_empty()).take(MAX_DEPTH as usize - 1);
+    parts.scan(String::new(), |so_far, part| {
+        so_far.push('/');
+        so_far.push_str(part);
+        Some(so_far.clone())
+    })
 }
 
 impl Cgroups {
@@ -87,6 +100,10 @@ impl Cgroups {
         self.by_path.get(path).copied()
     }
 
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
+    }
+
     /// The number that programs know a group by.
     pub(crate) fn id(&self, at: u32) -> u64 {
         u64::from(at) + FIRST_ID
@@ -98,6 +115,7 @@ impl Cgroups {
     }
 
     pub(crate) fn get_mut(&mut self, at: u32) -> &mut Cgroup {
+        self.changes += 1;
         &mut self.all[at as usize]
     }
 
@@ -119,17 +137,10 @@ impl Cgroups {
 
     /// Finds `/a/b`, creating what is missing of it.
     pub(crate) fn ensure(&mut self, guest: &mut Guest, path: &str) -> u32 {
-        let mut at = 0;
-        let mut so_far = String::new();
-        for part in path.split('/').filter(|p| !p.is_empty()).take(MAX_DEPTH as usize - 1) {
-            so_far.push('/');
-            so_far.push_str(part);
-            at = match self.by_path.get(&so_far) {
-                Some(at) => *at,
-                None => self.create(guest, &so_far, Some(at)),
-            };
-        }
-        at
+        prefixes(path).fold(0, |at, path| match self.by_path.get(&path) {
+            Some(at) => *at,
+            None => self.create(guest, &path, Some(at)),
+        })
     }
 
     fn create(&mut self, guest: &mut Guest, path: &str, parent: Option<u32>) -> u32 {
@@ -204,6 +215,7 @@ impl Cgroups {
             gone: false,
         };
         self.all.push(cgroup);
+        self.changes += 1;
         self.publish(guest, at);
         self.by_path.insert(path.to_string(), at);
         self.by_addr.insert(addr, at);
@@ -368,7 +380,7 @@ impl System {
                 self.init_one_cgroup(o, at);
             }
             self.fair_online(o, at);
-            self.pass_cgroup(o, Place::CgroupMkdir, at, None);
+            self.pass_made_cgroup(o, at);
         }
         if from == to {
             return;

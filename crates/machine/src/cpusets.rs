@@ -37,6 +37,11 @@ impl Cgroups {
 }
 
 impl System {
+    /// `cpuset.cpus.effective` of a group.
+    pub(crate) fn effective_of(&self, at: u32) -> CpuSet {
+        self.effective_cpus(self.cgroups.cpuset_of(at))
+    }
+
     /// `cs->effective_cpus`: of the root the CPUs that are there.
     fn effective_cpus(&self, cs: u32) -> CpuSet {
         if cs == ROOT {

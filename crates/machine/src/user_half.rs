@@ -21,6 +21,7 @@ use std::sync::Arc;
 
 mod asks;
 mod farewell;
+pub mod groups;
 
 /// Process id of the program: known before the machine is made, as programs write it into their
 /// objects' constants.
@@ -148,6 +149,8 @@ pub(crate) struct Program {
     until_ns: Option<u64>,
     /// It may be woken before.
     waits: bool,
+    /// It watches cgroups, and is woken when one changes.
+    watches_groups: bool,
     /// The CPU from which it was woken.
     woken_on: Option<u32>,
     /// What it asks for its task, and what it does once it has that.
@@ -177,6 +180,7 @@ impl Machine {
             alone: false,
             until_ns: None,
             waits: false,
+            watches_groups: false,
             woken_on: None,
             asks: None,
             pending: None,

@@ -36,7 +36,6 @@ const NEVER_PASSED: &[&str] = &[
     "cgroup_setup_root",
     "cgroup_destroy_root",
     "cgroup_remount",
-    "cgroup_rmdir",
     "cgroup_release",
     "cgroup_rename",
     "cgroup_freeze",

@@ -8,6 +8,7 @@ use crate::outside::Happened;
 use crate::run::Machine;
 use crate::system::System;
 use crate::task::State;
+use crate::tracing::Place;
 use rota_workload::events::CgroupAction;
 use std::sync::Arc;
 
@@ -49,6 +50,17 @@ impl System {
         path: &str,
         action: &CgroupAction,
     ) -> Result<(), String> {
+        let done = self.do_on_cgroup(o, path, action);
+        self.notify_of_groups();
+        done
+    }
+
+    fn do_on_cgroup(
+        &mut self,
+        o: &mut dyn Ops,
+        path: &str,
+        action: &CgroupAction,
+    ) -> Result<(), String> {
         if *action == CgroupAction::Create {
             return self.make_cgroup(o, path);
         }
@@ -69,7 +81,10 @@ impl System {
             }
             CgroupAction::Idle(idle) => self.group_set_idle(o, at, idle),
             CgroupAction::Cpus(cpus) => {
-                self.group_set_cpus(o, at, cpus.iter().copied().collect());
+                let text: Vec<_> = cpus.iter().map(u32::to_string).collect();
+                self.passing_cpuset_write(o, &text.join(","), |system, o| {
+                    system.group_set_cpus(o, at, cpus.iter().copied().collect());
+                });
                 Ok(())
             }
             CgroupAction::Create | CgroupAction::Scheduler(_) => Ok(()),
@@ -178,6 +193,7 @@ impl System {
                 return Err(format!("is refused: ops.cgroup_init() returned {errno}"));
             }
             self.fair_online(o, at);
+            self.pass_made_cgroup(o, at);
         }
         Ok(())
     }
@@ -204,6 +220,7 @@ impl System {
         self.cgroups.remove(at);
         let (addr, offset) = (self.cgroups.get(at).addr, self.guest.layouts.cgroup.self_flags);
         self.guest.put_u32(addr, offset, crate::cgroup::CSS_DYING);
+        self.pass_cgroup(o, Place::CgroupRmdir, at, None);
         o.release_owner(self, addr);
         self.release_in_subs(addr);
         if self.other.is_some() {

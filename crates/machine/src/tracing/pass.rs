@@ -230,6 +230,37 @@ impl System {
         }
     }
 
+    /// The end of `cgroup_mkdir()`.
+    pub(crate) fn pass_made_cgroup(&mut self, o: &mut dyn Ops, group: u32) {
+        self.pass_cgroup(o, Place::CgroupMkdir, group, None);
+        self.notify_of_groups();
+    }
+
+    /// `cpuset_write_resmask()`, a write to `cpuset.cpus`: programs get the bytes that are written.
+    /// The open file is not modelled, and a read of it faults.
+    pub(crate) fn passing_cpuset_write(
+        &mut self,
+        o: &mut dyn Ops,
+        text: &str,
+        write: impl FnOnce(&mut Self, &mut dyn Ops),
+    ) {
+        let at = Place::CpusetWriteResmask;
+        if !self.watches(at) {
+            return write(self, o);
+        }
+        let unknown = self.guest.mem.alloc("open file of a cgroup", 8, Perm::ReadOnly);
+        self.guest.mem.free(unknown);
+        let size = text.len() as u32 + 1;
+        let buf = self.guest.mem.alloc("bytes written to a cgroup", size, Perm::ReadOnly);
+        self.guest.write_text(buf, text, size as usize);
+        let args = [unknown, buf, text.len() as u64, 0];
+        self.pass(o, at, &args);
+        write(self, o);
+        let [of, buf, bytes, offset] = args;
+        self.leave(o, at, &[of, buf, bytes, offset, bytes]);
+        self.guest.mem.free(buf);
+    }
+
     /// `bpf_struct_ops_link_create()`: what it hands over is not modelled, and a read of it faults.
     pub(crate) fn pass_reg(&mut self, o: &mut dyn Ops) {
         let at = if o.cid_form() { Place::BpfScxRegCid } else { Place::BpfScxReg };

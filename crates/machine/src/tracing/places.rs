@@ -54,7 +54,8 @@ places! {
         TaskNewtask = "task_newtask", None;                 // Machine::arrive()
         SchedProcessFork = "sched_process_fork", None;      // Machine::arrive()
         SchedProcessExit = "sched_process_exit", None;      // Machine::take_step()
-        CgroupMkdir = "cgroup_mkdir", None;                 // System::move_to_cgroup()
+        CgroupMkdir = "cgroup_mkdir", None;                 // System::move_to_cgroup(), make_cgroup()
+        CgroupRmdir = "cgroup_rmdir", None;                 // System::remove_cgroup()
         CgroupAttachTask = "cgroup_attach_task", None;      // System::move_to_cgroup()
         SkDataReady = "sk_data_ready", None;                // Sockets
         SockRecvLength = "sock_recv_length", None;          // Sockets
@@ -82,6 +83,7 @@ places! {
         ScxPostFork = "scx_post_fork", 1;                   // System::fork_task()
         SchedExtDead = "sched_ext_dead", 1;                 // System::task_dead()
         ScxCgroupMoveTask = "scx_cgroup_move_task", 1;      // System::move_to_cgroup()
+        CpusetWriteResmask = "cpuset_write_resmask", 4;     // System::act_on_cgroup()
     }
 }
 

@@ -4,8 +4,10 @@
 
 use crate::common::{ideal, Native, Tape};
 use rota_machine::consts::SLICE_INF;
+use rota_machine::cpuset::CpuSet;
 use rota_machine::ops::Op;
 use rota_machine::run::{Machine, Outcome, RunError};
+use rota_machine::user_half::groups::at_start;
 use std::sync::Arc;
 
 const MS: u64 = 1_000_000;
@@ -201,4 +203,25 @@ fn cpus_that_the_machine_lacks_are_refused() {
     let tasks = r#""a": {"taskgroup": "/x", "run": 1}"#;
     let error = try_run(tasks, event).map(|_| ()).unwrap_err().to_string();
     assert!(error.contains("names CPU 7, but the machine has CPUs 0 to 3"), "{error}");
+}
+
+/// A scheduler's program reads them before there is a machine.
+#[test]
+fn files_of_groups_before_the_start_are_those_of_the_machine() {
+    let load = r#"{"tasks": {
+        "a": {"run": 1000, "taskgroup": {"path": "/x/y/z", "cpuset.cpus": [1, 3]}},
+        "b": {"run": 1000, "taskgroup": {"path": "/x", "cpuset.cpus": [0, 1], "cpu.weight": 7}},
+        "c": {"run": 1000, "taskgroup": {"path": "/w", "cpu.max": "5000 20000", "cpu.max.burst": 100}},
+        "d": {"run": 1000, "taskgroup": "/x/u"}
+    }}"#;
+    let load = Arc::new(rota_workload::parse("load.json", load).unwrap());
+    let mut before = at_start(&load.groups, &CpuSet::first_n(CPUS));
+    let machine = Machine::new(ideal(CPUS, MS), load, &rota_object::btf::reference()).unwrap();
+
+    assert_eq!(before, machine.system.groups());
+    let paths: Vec<_> = before.iter().map(|group| (group.path.as_str(), group.id)).collect();
+    assert_eq!(paths[0], ("/", 1));
+    // CPU 3 is none of /x
+    let z = before.iter_mut().find(|group| group.path == "/x/y/z").unwrap();
+    assert_eq!(z.effective, [1].into_iter().collect());
 }

@@ -271,6 +271,48 @@ put_prev 1001 0 0";
 }
 
 #[test]
+fn groups_that_are_made_written_and_removed_from_outside_are_seen() {
+    let programs = r#"
+static long (*const bpf_probe_read_kernel_str)(void *dst, u32 size, const void *from) = (void *)115;
+SEC("tp_btf/cgroup_mkdir") int made(u64 *ctx)
+{
+	say("mkdir", ((struct cgroup *)ctx[0])->level, ((struct cgroup *)ctx[0])->kn->id, 0);
+	return 0;
+}
+SEC("tp_btf/cgroup_rmdir") int removed(u64 *ctx)
+{
+	say("rmdir", ((struct cgroup *)ctx[0])->kn->id, 0, 0);
+	return 0;
+}
+SEC("fentry/cpuset_write_resmask") int writes(u64 *ctx)
+{
+	char text[8] = {};
+
+	bpf_probe_read_kernel_str(text, sizeof(text), (void *)ctx[1]);
+	say("write", text[0], ctx[2], ctx[3]);
+	return 0;
+}
+SEC("fexit/cpuset_write_resmask") int written(u64 *ctx)
+{
+	say("written", ctx[4], 0, 0);
+	return 0;
+}
+"#;
+    let load = r#"{"tasks": {"t": {"loop": 1, "run": 10000}}, "events": [
+        {"at": "1ms", "cgroup": "/a/b", "create": true},
+        {"at": "2ms", "cgroup": "/a", "cpuset.cpus": [0]},
+        {"at": "3ms", "cgroup": "/a/b", "destroy": true}]}"#;
+    let Some(lines) = plain_lines(programs, 1, load) else { return };
+    // The root has id 1, the others follow. 48 is the digit 0, one byte that is written whole.
+    let expected = "mkdir 1 2 0
+mkdir 2 3 0
+write 48 1 0
+written 1 0 0
+rmdir 3 0 0";
+    assert_eq!(lines, expected.lines().collect::<Vec<_>>());
+}
+
+#[test]
 fn a_record_has_what_the_kernel_writes_into_it() {
     let programs = r#"
 SEC("tp/sched/sched_switch") int switched(struct trace_event_raw_sched_switch *record)
