@@ -14,7 +14,6 @@ use rings::{ring_in, ring_out, user_ring_in, user_ring_out};
 use rota_machine::user_half::Live;
 use rota_object::image::{map_type, MapId};
 use rota_vm::host::Host;
-use std::collections::BTreeMap;
 
 const PAGE: usize = 4096;
 
@@ -135,13 +134,15 @@ impl Played {
         let arena = base >> 32 << 32;
         let pages = machine.arena_pages.entry(id).or_default();
         let there = live.system.memory().arena_pages(arena);
+        let mut buffer = std::mem::take(&mut machine.buffer);
         for range in caller.data_in_pages(id) {
             // whole pages, as many at once as there are
             let first = range.start / PAGE as u64;
             let count = range.end.div_ceil(PAGE as u64).saturating_sub(first);
-            let mut bytes = vec![0; count as usize * PAGE];
-            caller.read_pages(id, first * PAGE as u64, &mut bytes);
-            for (page, bytes) in (first as u32..).zip(bytes.chunks_exact(PAGE)) {
+            let size = count as usize * PAGE;
+            buffer.resize(buffer.len().max(size), 0);
+            caller.read_pages(id, first * PAGE as u64, &mut buffer[..size]);
+            for (page, bytes) in (first as u32..).zip(buffer[..size].chunks_exact(PAGE)) {
                 if pages.get(&page).is_some_and(|known| known == bytes) {
                     continue;
                 }
@@ -157,6 +158,7 @@ impl Played {
                 pages.insert(page, bytes.to_vec());
             }
         }
+        machine.buffer = buffer;
     }
 
     fn arena_out(
@@ -171,21 +173,26 @@ impl Played {
         };
         let arena = base >> 32 << 32;
         let memory = live.system.memory();
-        let old = machine.arena_pages.remove(&id).unwrap_or_default();
-        let mut new = BTreeMap::new();
-        for page in memory.arena_pages(arena) {
-            let at = arena + u64::from(page) * PAGE as u64;
-            let Ok(bytes) = memory.bytes(at, PAGE as u32) else { continue };
-            if old.get(&page).is_none_or(|old| old != bytes) {
-                caller.write_pages(id, u64::from(page) * PAGE as u64, bytes);
+        let known = machine.arena_pages.entry(id).or_default();
+        let there = memory.arena_pages(arena);
+        for page in &there {
+            let offset = u64::from(*page) * PAGE as u64;
+            let Ok(bytes) = memory.bytes(arena + offset, PAGE as u32) else { continue };
+            let old = known.entry(*page).or_default();
+            if old != bytes {
+                caller.write_pages(id, offset, bytes);
+                old.clear();
+                old.extend_from_slice(bytes);
             }
-            new.insert(page, bytes.to_vec());
         }
-        for page in old.keys().filter(|page| !new.contains_key(*page)) {
-            let start = u64::from(*page) * PAGE as u64;
-            caller.drop_pages(id, start..start + PAGE as u64);
-        }
-        machine.arena_pages.insert(id, new);
+        known.retain(|page, _| {
+            let is_there = there.binary_search(page).is_ok();
+            if !is_there {
+                let start = u64::from(*page) * PAGE as u64;
+                caller.drop_pages(id, start..start + PAGE as u64);
+            }
+            is_there
+        });
     }
 
     /// The program has mapped an arena at this address: pointers in it are such addresses from then

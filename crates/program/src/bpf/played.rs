@@ -60,6 +60,8 @@ pub(super) struct InMachine {
     pub(super) shared: BTreeSet<ObjectId>,
     /// Pages of arenas that the machine had last.
     pub(super) arena_pages: BTreeMap<ObjectId, BTreeMap<u32, Vec<u8>>>,
+    /// Bytes of an arena as they are read.
+    pub(super) buffer: Vec<u8>,
 }
 
 impl InMachine {
