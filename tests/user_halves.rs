@@ -5,7 +5,7 @@
 use anyhow::{ensure, Context, Result};
 use rota_e2e::command::{root, rota};
 use rota_e2e::fetch::fetch;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -320,6 +320,72 @@ fn scx_rusty_shares_two_caches_out_evenly() {
         let cpu_ns = task["cpu_ns"].as_u64().unwrap();
         assert!(cpu_ns.abs_diff(1_000_000_000) <= 60_000_000, "{task}");
     }
+}
+
+/// No crate of a registry: built from its project's repository.
+fn mitosis() -> PathBuf {
+    static MITOSIS: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let fetch = || fetch("tests/third-party/fetch-mitosis", "mitosis");
+    let folder = MITOSIS.get_or_init(|| fetch().map_err(|e| format!("{e:#}")));
+    folder.as_ref().unwrap_or_else(|e| panic!("{e}")).join("scx_mitosis")
+}
+
+/// Tasks of two cgroups, one of which may use two CPUs only; a third one comes after a second, and
+/// gets CPUs 0 and 1 after two.
+const CELLS: &str = r#"{
+    "tasks": {
+        "free": {"instance": 8, "loop": -1, "run": 7000, "sleep": 1000, "taskgroup": "/pods/free"},
+        "bound": {"instance": 4, "loop": -1, "run": 7000, "sleep": 1000,
+            "taskgroup": {"path": "/pods/bound", "cpuset.cpus": [6, 7]}},
+        "late": {"instance": 4, "loop": -1, "run": 7000, "sleep": 1000}
+    },
+    "events": [
+        {"at": "1.25s", "cgroup": "/pods/late", "create": true},
+        {"at": "1.25s", "task": "late", "move": "/pods/late"},
+        {"at": "2.25s", "cgroup": "/pods/late", "cpuset.cpus": [0, 1]}
+    ]
+}"#;
+
+#[test]
+#[ignore = "builds a program for some minutes: make schedulers-test"]
+fn scx_mitosis_gives_each_cgroup_cpus_of_its_own() {
+    let load = load_file(CELLS);
+    let arguments = ["--cell-parent-cgroup", "/pods"];
+    let options = ["--duration", "5s"];
+    let machine = ("8", "smt=1");
+    let run = || run_with(&options, &mitosis(), &arguments, load.path(), machine).unwrap();
+    let (ran, again) = (run(), run());
+    assert!(ran == again, "two runs differ");
+
+    let cpus = |task, from_ms: u64, to_ms: u64| {
+        let used = cpus_of(&ran.trace, task, from_ms * 1_000_000, to_ms * 1_000_000).unwrap();
+        used.into_keys().collect::<BTreeSet<u32>>()
+    };
+    let apart = |from_ms, to_ms| {
+        let all = ["free", "bound", "late"].map(|task| cpus(task, from_ms, to_ms));
+        let count: usize = all.iter().map(BTreeSet::len).sum();
+        assert_eq!(count, all.iter().flatten().collect::<BTreeSet<_>>().len(), "{all:?}");
+        all
+    };
+    let two = |first: u32| BTreeSet::from([first, first + 1]);
+    // the root's cell and that of free share the six CPUs that nobody claims
+    assert_eq!(apart(500, 1250)[1], two(6));
+    // it hears of the new group at once (inotify), and not only when it looks each second
+    let told = ran.log.lines().find(|line| line.contains("Created cell") && line.contains("late"));
+    assert!(told.is_some_and(|line| line.contains("00:00:01.2")), "{}", ran.log);
+    assert_eq!(apart(1500, 2250)[1], two(6));
+    // it looks for changed CPUs each second
+    let [free, bound, late] = apart(3500, 5000);
+    assert_eq!((bound, late), (two(6), two(0)));
+    assert!(!free.is_empty());
+}
+
+#[test]
+#[ignore = "builds a program for some minutes: make schedulers-test"]
+fn scx_mitosis_runs_with_both_halves() {
+    let all = [(mitosis(), vec!["--cell-parent-cgroup", "/"])];
+    check_all(&all, &LOADS);
+    check_bundles(&all);
 }
 
 #[test]

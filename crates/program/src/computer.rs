@@ -60,9 +60,9 @@ pub(crate) fn files(
         ("/proc/cpuinfo".into(), cpuinfo(topology)),
         ("/proc/cmdline".into(), "\n".into()),
         ("/proc/loadavg".into(), "0.00 0.00 0.00 1/1 1000\n".into()),
-        ("/sys/fs/cgroup/cgroup.controllers".into(), "cpuset cpu\n".into()),
-        ("/sys/fs/cgroup/cgroup.subtree_control".into(), "cpuset cpu\n".into()),
-        ("/sys/fs/cgroup/cgroup.procs".into(), "1000\n".into()),
+        // the program's own group and mounts
+        ("/proc/self/cgroup".into(), "0::/\n".into()),
+        ("/proc/self/mounts".into(), MOUNTS.into()),
     ]);
     all
 }

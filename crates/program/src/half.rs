@@ -59,6 +59,10 @@ impl Program {
                     }
                 },
                 Ok(Turn::Yields) => return Step::Yield,
+                Ok(Turn::Waits(_)) if self.kept.watches_groups && !live.system.watches_groups() => {
+                    // from now on; a change just before is seen by asking once more
+                    live.system.watch_groups();
+                }
                 Ok(Turn::Waits(Some(at_ns))) if self.threads.on_files().is_empty() => {
                     return Step::SleepUntil { at_ns }
                 }

@@ -15,9 +15,12 @@ use crate::shown::Shown;
 use crate::spawn::{spawn, Spawned};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use rota_machine::cpuset::CpuSet;
 use rota_machine::hardware::Hardware;
 use rota_machine::kernel::Kernel;
 use rota_machine::topology::Topology;
+use rota_machine::user_half::groups::at_start;
+use rota_workload::Group;
 use rustix::process::{pidfd_open, Pid, PidfdFlags};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -43,6 +46,8 @@ pub struct Launch {
     pub hardware: Option<Arc<Hardware>>,
     /// Its kernel.
     pub kernel: Kernel,
+    /// Cgroups of the workload, which are there from the start.
+    pub groups: Vec<Group>,
     /// CPU time that each system call takes, in nanoseconds.
     pub call_ns: u64,
     /// Decides its random numbers.
@@ -86,7 +91,8 @@ impl Program {
 
     fn start_with(launch: Launch, report: Report, log: Log) -> Result<Self, ProgramError> {
         let name = launch.name();
-        let Launch { command, topology, hardware, kernel, call_ns, seed, log: _, timeout } = launch;
+        let Launch { command, topology, hardware, kernel, groups, call_ns, seed, log: _, timeout } =
+            launch;
         let mut words = command.iter();
         let program = words.next().cloned().unwrap_or_default();
         let io = |doing: &'static str| {
@@ -105,9 +111,9 @@ impl Program {
                 .into_iter()
                 .map(|(path, text)| (path, text.into_bytes()))
                 .collect();
-        let shown = Shown::first(&topology);
-        let sched_ext = shown.sched_ext().into_iter();
-        all.extend(sched_ext.map(|(path, text)| (path, text.into_bytes())));
+        let groups = at_start(&groups, &CpuSet::first_n(topology.cpus()));
+        let shown = Shown::first(&topology, groups);
+        all.extend(shown.files().into_iter().map(|(path, text)| (path, text.into_bytes())));
         all.push(("/sys/kernel/btf/vmlinux".into(), played.btf_file().to_vec()));
         let files = Files::write(&tree, &all).map_err(io("making its files"))?;
         let confinement = confinement(&name, &home)?;
@@ -131,6 +137,7 @@ impl Program {
             memory,
             files,
             shown,
+            watches_groups: false,
             topology,
             hardware,
             kernel,

@@ -7,6 +7,7 @@
 //! user notification). It and the machine take turns: one of them always stands still.
 
 pub mod bpf;
+mod cgroups;
 mod computer;
 mod confine;
 mod cpulist;

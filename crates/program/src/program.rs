@@ -45,6 +45,8 @@ pub(crate) struct Kept {
     pub(crate) files: Files,
     /// What those say that follow the machine.
     pub(crate) shown: Shown,
+    /// It has asked to be told of changes in cgroups.
+    pub(crate) watches_groups: bool,
     pub(crate) topology: Topology,
     pub(crate) hardware: Option<Arc<Hardware>>,
     pub(crate) kernel: Kernel,
@@ -76,6 +78,14 @@ impl Kept {
     /// Keeps that something is not played.
     pub(crate) fn unplayed(&mut self, what: &str) {
         self.report.tell_unplayed(what);
+    }
+
+    /// The files say what is so in the machine now.
+    pub(crate) fn follow(&mut self, live: &Live<'_>) {
+        let hardware = (&self.topology, self.hardware.as_deref());
+        if self.shown.follow(live.system, hardware, &self.files).is_err() {
+            self.unplayed("files of CPUs or cgroups after a change");
+        }
     }
 
     /// Keeps that the simulated machine has no such file.
@@ -280,6 +290,9 @@ impl Program {
         }
         let now_ns = self.clocks(live.as_deref()).monotonic_ns;
         self.threads.wake_due(now_ns);
+        if let Some(live) = live.as_deref().filter(|_| self.kept.watches_groups) {
+            self.kept.follow(live);
+        }
         self.wake_ready();
         let Some(thread) = self.threads.current() else {
             return Ok(Turn::Waits(self.threads.deadline_ns()));

@@ -53,6 +53,7 @@ fn a_program_is_started() {
         topology: Topology::flat(1).expect("a CPU"),
         hardware: None,
         kernel: Kernel::default(),
+        groups: Vec::new(),
         call_ns: 1000,
         seed: 1,
         log: None,

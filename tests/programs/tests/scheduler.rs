@@ -96,6 +96,7 @@ fn run(looks: u32) -> Option<Ran> {
         topology: topology.clone(),
         hardware: None,
         kernel: Kernel::default(),
+        groups: Vec::new(),
         call_ns: 1000,
         seed: 1,
         log: Some(log.clone()),

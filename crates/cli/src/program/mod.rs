@@ -13,6 +13,7 @@ use rota_machine::kernel::Kernel;
 use rota_machine::user_half::UserHalf;
 use rota_program::{Launch, Program, ProgramError, Relay, Report, Switch};
 use rota_sim::{Policy, UserProgram};
+use rota_workload::Group;
 use sha2::{Digest, Sha256};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -101,11 +102,11 @@ impl Installed {
         words.collect::<Vec<_>>().join(" ")
     }
 
-    /// Starts it, and lets it set up its scheduler. What it prints goes to `log`. Others follow it
-    /// at their times.
+    /// Starts it on a machine with the cgroups of its workload, and lets it set up its scheduler.
+    /// What it prints goes to `log`. Others follow it at their times.
     pub(crate) fn start(
         &self,
-        config: &Config,
+        (config, groups): (&Config, &[Group]),
         kernel: &Kernel,
         log: Option<&Path>,
         then: &[Then],
@@ -115,6 +116,7 @@ impl Installed {
             topology: config.topology.clone(),
             hardware: config.hardware.clone(),
             kernel: kernel.clone(),
+            groups: groups.to_vec(),
             call_ns: installed.cost_ns,
             seed: config.seed,
             log: log.map(Path::to_path_buf),

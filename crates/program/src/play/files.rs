@@ -2,10 +2,12 @@
 //! Calls that name files by path.
 
 use super::{fail, sockets, value, Call, Kept, Played};
-use crate::files::Place;
+use crate::cgroups;
+use crate::files::{Files, Place};
 use crate::processors;
 use crate::threads::Ret;
 use crate::time::Clocks;
+use rota_machine::user_half::groups::members_at_start;
 use rota_machine::user_half::Live;
 use rustix::fs::inotify::{add_watch, WatchFlags};
 use rustix::fs::{memfd_create, MemfdFlags};
@@ -33,8 +35,8 @@ pub(super) fn by_path(
     live: Option<&Live<'_>>,
     clocks: Clocks,
 ) -> io::Result<Played> {
-    let [first, second, third, _, fifth, _] = call.args;
-    let (path, wants) = match call.number {
+    let [first, second, third, fourth, fifth, _] = call.args;
+    let (at, wants) = match call.number {
         libc::SYS_open => (first, Wants::Open { flags: second as i32 }),
         libc::SYS_openat => (second, Wants::Open { flags: third as i32 }),
         libc::SYS_access => (first, Wants::Access { mode: second as u32 }),
@@ -55,15 +57,21 @@ pub(super) fn by_path(
         libc::SYS_unlinkat => (second, Wants::Remove),
         _ => return Ok(Ret::Pass.into()),
     };
-    let Some(path) = kept.memory.path(path)? else { return Ok(fail(libc::ENAMETOOLONG)) };
-    if let Some(live) = live {
-        if kept
-            .shown
-            .follow(live.system, (&kept.topology, kept.hardware.as_deref()), &kept.files)
-            .is_err()
-        {
-            kept.unplayed("files of CPUs after one has gone or come back");
+    let Some(mut path) = kept.memory.path(at)? else { return Ok(fail(libc::ENAMETOOLONG)) };
+    let mut is_open = false;
+    if !path.starts_with(b"/") && at != first {
+        let flags = match call.number {
+            libc::SYS_statx => third,
+            libc::SYS_newfstatat => fourth,
+            _ => 0,
+        };
+        is_open = path.is_empty() && flags as i32 & libc::AT_EMPTY_PATH != 0;
+        if is_open || !path.is_empty() {
+            path = from_open_folder(kept, first as i32, path);
         }
+    }
+    if let Some(live) = live {
+        kept.follow(live);
     }
     let played = match kept.files.place(&path) {
         Place::Run => {
@@ -77,6 +85,18 @@ pub(super) fn by_path(
         }
         Place::Own => return Ok(Ret::Pass.into()),
         Place::Played(path) => path,
+        Place::Members { group, processes, file } => match wants {
+            Wants::Open { flags } if flags & libc::O_ACCMODE == libc::O_RDONLY => {
+                let members = match live {
+                    Some(live) => live.system.group_members(&group, processes),
+                    None => file.exists().then(|| members_at_start(&group)),
+                };
+                let Some(members) = members else { return Ok(fail(libc::ENOENT)) };
+                let lines = members.into_iter().map(|pid| format!("{pid}\n"));
+                return Ok(Played::File(of_text(&lines.collect::<String>())?));
+            }
+            _ => file,
+        },
         place @ (Place::ProcStat | Place::Uptime) => {
             let text = match place {
                 Place::ProcStat => processors::stat(&kept.topology, live, clocks),
@@ -94,16 +114,38 @@ pub(super) fn by_path(
         }
     };
     let found = played.symlink_metadata();
+    if found.is_err() && is_open {
+        // removed, or with another one in its place
+        return Ok(Ret::Pass.into());
+    }
     if found.is_err() {
         kept.missed(&path);
     }
     Ok(match found {
-        Ok(found) => want(kept, &played, &found, wants)?,
+        Ok(found) => want(kept, (&path, &played), &found, wants)?,
         Err(error) => fail(error.raw_os_error().unwrap_or(libc::ENOENT)),
     })
 }
 
-fn want(kept: &Kept, path: &Path, found: &Metadata, wants: Wants) -> io::Result<Played> {
+/// A path that a call gives as one from an open folder. It stays as it is if that is none of the
+/// played tree.
+fn from_open_folder(kept: &Kept, folder: i32, path: Vec<u8>) -> Vec<u8> {
+    let open = std::fs::read_link(format!("/proc/{}/fd/{folder}", kept.pid));
+    match open.ok().and_then(|open| kept.files.shown_name(&open)) {
+        Some(folder) if path.is_empty() => folder,
+        Some(folder) => [&folder[..], b"/", &path].concat(),
+        None => path,
+    }
+}
+
+/// What a call makes of a file: of its name in the program, and where it is.
+fn want(
+    kept: &mut Kept,
+    (name, path): (&[u8], &Path),
+    found: &Metadata,
+    wants: Wants,
+) -> io::Result<Played> {
+    let inode = Files::name_of(name).and_then(|name| kept.shown.inode(&name)).unwrap_or(0);
     Ok(match wants {
         Wants::Open { flags } if flags & libc::O_ACCMODE != libc::O_RDONLY => fail(libc::EACCES),
         Wants::Open { flags } if flags & libc::O_DIRECTORY != 0 && !found.is_dir() => {
@@ -115,13 +157,17 @@ fn want(kept: &Kept, path: &Path, found: &Metadata, wants: Wants) -> io::Result<
         Wants::ReadLink => fail(libc::EINVAL),
         Wants::Make => fail(libc::EEXIST),
         Wants::Remove => fail(libc::EPERM),
-        Wants::Watch { inotify, mask } => watch(kept, inotify, path, mask),
+        Wants::Watch { inotify, mask } => {
+            let is_group = Files::name_of(name).is_some_and(|name| name.starts_with(cgroups::ROOT));
+            kept.watches_groups |= is_group;
+            watch(kept, inotify, path, mask)
+        }
         Wants::Stat { to } => {
-            kept.memory.write(to, &stat(found))?;
+            kept.memory.write(to, &stat(found, inode))?;
             value(0)
         }
         Wants::Statx { to } => {
-            kept.memory.write(to, &statx(found))?;
+            kept.memory.write(to, &statx(found, inode))?;
             value(0)
         }
     })
@@ -146,8 +192,9 @@ pub(super) fn of_text(text: &str) -> io::Result<File> {
 }
 
 /// `struct stat` of x86-64, of a file of root without times.
-fn stat(of: &Metadata) -> [u8; 144] {
+fn stat(of: &Metadata, inode: u64) -> [u8; 144] {
     let mut bytes = [0; 144];
+    bytes[8..16].copy_from_slice(&inode.to_le_bytes());
     bytes[16..24].copy_from_slice(&1_u64.to_le_bytes()); // links
     bytes[24..28].copy_from_slice(&mode(of).to_le_bytes());
     bytes[48..56].copy_from_slice(&size(of).to_le_bytes());
@@ -156,12 +203,13 @@ fn stat(of: &Metadata) -> [u8; 144] {
 }
 
 /// `struct statx`, likewise.
-fn statx(of: &Metadata) -> [u8; 256] {
+fn statx(of: &Metadata, inode: u64) -> [u8; 256] {
     let mut bytes = [0; 256];
     bytes[..4].copy_from_slice(&libc::STATX_BASIC_STATS.to_le_bytes());
     bytes[4..8].copy_from_slice(&4096_u32.to_le_bytes());
     bytes[16..20].copy_from_slice(&1_u32.to_le_bytes());
     bytes[28..30].copy_from_slice(&(mode(of) as u16).to_le_bytes());
+    bytes[32..40].copy_from_slice(&inode.to_le_bytes());
     bytes[40..48].copy_from_slice(&size(of).to_le_bytes());
     bytes
 }

@@ -50,6 +50,7 @@ pub(super) fn load(
         topology: config.topology.clone(),
         hardware: None,
         kernel: kernel.clone(),
+        groups: workload.groups.clone(),
         call_ns,
         seed: config.seed,
         log: None,

@@ -38,7 +38,7 @@ pub(crate) fn run(
     let started = match &object.program {
         Some(chosen) => {
             let kernel = object.policy.kernel();
-            Some(chosen.start(&config, kernel, None, &[])?)
+            Some(chosen.start((&config, &load.workload.groups), kernel, None, &[])?)
         }
         None => None,
     };

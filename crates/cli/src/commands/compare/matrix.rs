@@ -16,6 +16,7 @@ use rota_machine::config::Config;
 use rota_machine::kernel::Kernel;
 use rota_manifest::Setup;
 use rota_measure::catalogue;
+use rota_workload::Group;
 use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::sync::Arc;
@@ -105,6 +106,8 @@ impl Matrix {
             Some(name) => vec![machine::find(name)?.topology.cpus()],
             None => args.cpus.clone(),
         };
+        // a program that looks for a cgroup finds that of the first workload
+        let groups = loads.first().map_or(&[][..], |load| &load.workload.groups);
         for cpus in &counts {
             let topology = simulation::topology(&args.machine, *cpus)?;
             let mut bare = match &args.machine.machine {
@@ -112,7 +115,8 @@ impl Matrix {
                 None => Config::new(topology, 0),
             };
             bare.seed = args.machine.seed;
-            let objects = prepare_all(&wanted, &found, &bare, (&kernel, args), &mut said)?;
+            let objects =
+                prepare_all(&wanted, &found, (&bare, groups), (&kernel, args), &mut said)?;
             machines.push((*cpus, Arc::new(objects)));
         }
         let mut stages = Vec::new();
@@ -215,7 +219,7 @@ fn describe(wanted: &[Wanted], found: &[Source]) -> Result<Vec<Policy>, Error> {
 fn prepare_all(
     wanted: &[Wanted],
     found: &[Source],
-    machine: &Config,
+    (machine, groups): (&Config, &[Group]),
     (kernel, args): (&Kernel, &CompareArgs),
     said: &mut Vec<String>,
 ) -> Result<Vec<Prepared>, Error> {
@@ -226,7 +230,7 @@ fn prepare_all(
         let found = match found {
             Source::Object(found) => found,
             Source::Program(chosen) => {
-                let started = chosen.start(machine, kernel, None, &[])?;
+                let started = chosen.start((machine, groups), kernel, None, &[])?;
                 let (policy, program) = (started.policy, Some(chosen.clone()));
                 objects.push(Prepared { policy, setup: Setup::default(), program });
                 continue;

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     let load = simulation::load(found.workload(args)?)?;
     let config = simulation::config(&args.machine, args.cpus, &load)?;
     let Subject { name, label, source, mut policy, setup, set, program } =
-        found.prepare(args, &config, &kernel)?;
+        found.prepare(args, (&config, &load), &kernel)?;
 
     let replay = args.replay_choices.as_deref().map(Replay::read).transpose()?;
     let seed = replay.as_ref().map_or_else(|| summary::seed(&config), Replay::describe);

@@ -3,6 +3,7 @@
 
 use super::args::SimArgs;
 use crate::error::Error;
+use crate::load::Load;
 use crate::object;
 use crate::output::units::time;
 use crate::output::{Following, Program};
@@ -81,7 +82,7 @@ pub(super) struct Ended {
 pub(super) fn start(
     chosen: Installed,
     args: &SimArgs,
-    config: &Config,
+    (config, load): (&Config, &Load),
     kernel: &Kernel,
 ) -> Result<(Policy, WithProgram), Error> {
     let then = then(args, config.duration_ns)?;
@@ -97,7 +98,7 @@ pub(super) fn start(
         Log::Named => args.program_log.clone(),
         Log::Temporary(path) => Some(path.to_path_buf()),
     };
-    let started = chosen.start(config, kernel, path.as_deref(), &then)?;
+    let started = chosen.start((config, &load.workload.groups), kernel, path.as_deref(), &then)?;
     let Started { policy, program, report } = started;
     Ok((policy, WithProgram { chosen, program, then, report, log }))
 }

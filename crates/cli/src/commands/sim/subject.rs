@@ -5,6 +5,7 @@
 use super::args::SimArgs;
 use super::program::{self, WithProgram};
 use crate::error::Error;
+use crate::load::Load;
 use crate::object::{self, Named};
 use crate::output::messages;
 use crate::prepare::{self, Prepared};
@@ -76,7 +77,7 @@ impl Found {
     pub(super) fn prepare(
         self,
         args: &SimArgs,
-        config: &Config,
+        (config, load): (&Config, &Load),
         kernel: &Kernel,
     ) -> Result<Subject, Error> {
         let Named { name, source, mut policy } = match self {
@@ -84,7 +85,7 @@ impl Found {
             Self::Program(chosen) => {
                 let (name, label) = (chosen.name.clone(), chosen.label());
                 let source = chosen.path.display().to_string();
-                let (policy, program) = program::start(chosen, args, config, kernel)?;
+                let (policy, program) = program::start(chosen, args, (config, load), kernel)?;
                 let (setup, set, program) = (Setup::default(), Vec::new(), Some(program));
                 return Ok(Subject { name, label, source, policy, setup, set, program });
             }
