@@ -12,7 +12,7 @@ use crate::program::{Kept, Parts, Program};
 use crate::remote::Remote;
 use crate::report::Report;
 use crate::shown::Shown;
-use crate::spawn::{spawn, Spawned};
+use crate::spawn::{refused_call, spawn, Spawned};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rota_machine::cpuset::CpuSet;
@@ -195,6 +195,14 @@ fn confinement(name: &str, home: &Path) -> Result<Confinement, ProgramError> {
 /// Where the filter could not be installed it says so, else why there is no such program.
 fn not_started(name: &str, why: io::Error) -> ProgramError {
     let program = name.to_owned();
+    if let Some((call, why)) = refused_call(&why) {
+        let lacks = format!(
+            "is not run, as this computer refuses {call} ({why}): in a container a seccomp profile \
+             that allows personality, bpf and pidfd_getfd is needed, as --security-opt \
+             seccomp=unconfined; no capabilities are"
+        );
+        return ProgramError::Computer { program, lacks };
+    }
     match why.raw_os_error() {
         Some(libc::EINVAL | libc::ENOSYS | libc::EBUSY | libc::EPERM) => ProgramError::Computer {
             program,

@@ -30,6 +30,29 @@ pub(crate) struct Spawned {
     pub(crate) first: Option<Call>,
 }
 
+/// What `bpf(2)` is answered with before the program is executed: only Rota answers so.
+const ANSWERED: i64 = 0x0b9f;
+
+/// Which of the calls that a program needs is refused before Rota hears of it, with its error: as the
+/// low half of an error's number, as a process that is being started has only that to say why.
+const REFUSED: [(i32, &str); 2] = [
+    (1 << 16, "personality(ADDR_NO_RANDOMIZE), without which no two runs are the same"),
+    (2 << 16, "bpf(), which Rota would answer"),
+];
+const PERSONALITY: usize = 0;
+const BPF: usize = 1;
+
+/// The call that is refused, and why, if that is why a program was not started.
+pub(crate) fn refused_call(error: &io::Error) -> Option<(&'static str, io::Error)> {
+    let code = error.raw_os_error()?;
+    let (high, call) = REFUSED.iter().find(|(high, _)| code & !0xffff == *high)?;
+    Some((call, io::Error::from_raw_os_error(code - high)))
+}
+
+fn refuse(call: usize, error: &io::Error) -> io::Error {
+    io::Error::from_raw_os_error(REFUSED[call].0 | error.raw_os_error().unwrap_or(libc::EPERM))
+}
+
 /// Starts a command whose arguments, environment and files are set.
 pub(crate) fn spawn(mut command: Command, confinement: Confinement) -> io::Result<Spawned> {
     let (here, there) =
@@ -40,13 +63,14 @@ pub(crate) fn spawn(mut command: Command, confinement: Confinement) -> io::Resul
         let confinement = confinement.take().ok_or(io::ErrorKind::Unsupported)?;
         // no controlling terminal, where it could type
         rustix::process::setsid()?;
-        same_addresses()?;
+        same_addresses().map_err(|error| refuse(PERSONALITY, &error))?;
         confinement.restrict()?;
         give_up_capabilities()?;
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
         // Executing closes it; close() would wait for an answer, and nobody listens yet.
         let listener = ManuallyDrop::new(install(&filter)?);
         hand_over(there.as_fd(), listener.as_fd())?;
+        bpf_is_answered().map_err(|error| refuse(BPF, &error))?;
         set_filter(&without_messages, 0).map(|_| ())
     };
     // SAFETY: between fork and exec it makes system calls and allocates nothing but what dropping
@@ -82,6 +106,9 @@ fn meet(socket: BorrowedFd<'_>, over: BorrowedFd<'_>) -> io::Result<(Listener, O
         let Some(call) = listener.receive()? else { break };
         let own = fs::read_link("/proc/self/exe")?;
         match fs::read_link(format!("/proc/{}/exe", call.tid)) {
+            Ok(exe) if exe == own && call.number == libc::SYS_bpf => {
+                listener.answer(&call, ANSWERED)?;
+            }
             Ok(exe) if exe == own => listener.pass(&call)?,
             _ => return Ok((listener, Some(call))),
         }
@@ -95,6 +122,15 @@ fn same_addresses() -> io::Result<()> {
     match unsafe { libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong) } {
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(()),
+    }
+}
+
+/// A filter around this one that refuses a call is asked first, as in a container.
+fn bpf_is_answered() -> io::Result<()> {
+    // SAFETY: no such command, with no attributes.
+    match unsafe { libc::syscall(libc::SYS_bpf, -1, 0, 0) } {
+        ANSWERED => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 

@@ -7,6 +7,7 @@ use libc::{c_long, sock_filter, sock_fprog};
 use rota_machine::kernel::Kernel;
 use rota_machine::topology::Topology;
 use rota_program::{Launch, Program, ProgramError};
+use rustix::thread::{CapabilitySet, CapabilitySets};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -35,14 +36,21 @@ fn refuse(call: c_long, errno: i32) -> io::Result<()> {
 
 /// What starting a program comes to without a system call.
 fn start_without(call: c_long, errno: i32) -> String {
+    start_after(move || refuse(call, errno)).expect("runs")
+}
+
+/// What starting a program comes to in a process that has done this first.
+fn start_after(
+    prepare: impl FnMut() -> io::Result<()> + Send + Sync + 'static,
+) -> io::Result<String> {
     let mut command = Command::new(std::env::current_exe().expect("this one"));
     command.args(["--ignored", "--exact", "a_program_is_started", "--nocapture"]);
-    // SAFETY: the closure makes two system calls and allocates nothing.
-    unsafe { command.pre_exec(move || refuse(call, errno)) };
-    let output = command.output().expect("runs");
+    // SAFETY: the closures make system calls and allocate nothing.
+    unsafe { command.pre_exec(prepare) };
+    let output = command.output()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
-    text
+    Ok(text)
 }
 
 #[test]
@@ -79,6 +87,52 @@ fn where_seccomp_is_forbidden_it_is_named() {
         assert!(text.contains("lacks: true: is not run"), "{text}");
         assert!(text.contains("seccomp user notification of Linux 5.14"), "{text}");
         assert!(text.contains(&format!("os error {errno}")), "{text}");
+    }
+}
+
+/// As docker's and podman's own profiles do, whose answer comes before Rota's.
+#[test]
+fn where_a_container_refuses_a_call_before_rota_is_asked_it_is_named() {
+    for (call, name) in [(libc::SYS_bpf, "bpf()"), (libc::SYS_personality, "personality(")] {
+        let text = start_without(call, libc::EPERM);
+        assert!(text.contains("lacks: true: is not run"), "{text}");
+        assert!(text.contains(&format!("refuses {name}")), "{text}");
+        assert!(text.contains("Operation not permitted (os error 1)"), "{text}");
+        assert!(text.contains("a seccomp profile that allows"), "{text}");
+    }
+}
+
+/// As in a container of a user without rights: namespaces of its own, no capabilities, and none to
+/// gain.
+#[test]
+fn without_rights_in_namespaces_of_its_own_a_program_starts() {
+    fn leave() -> io::Result<()> {
+        let all = libc::CLONE_NEWUSER
+            | libc::CLONE_NEWNS
+            | libc::CLONE_NEWNET
+            | libc::CLONE_NEWIPC
+            | libc::CLONE_NEWUTS;
+        // SAFETY: a plain call about this process, which has one thread.
+        if unsafe { libc::unshare(all) } != 0 {
+            return Err(io::Error::from_raw_os_error(libc::ENOTSUP));
+        }
+        let none = CapabilitySet::empty();
+        let none = CapabilitySets { effective: none, permitted: none, inheritable: none };
+        rustix::thread::set_capabilities(None, none)?;
+        // SAFETY: a plain flag of this process.
+        match unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+    match start_after(leave) {
+        Err(error) if error.raw_os_error() == Some(libc::ENOTSUP) => {
+            eprintln!("skipped: this computer gives users no namespaces");
+        }
+        text => {
+            let text = text.expect("runs");
+            assert!(text.contains("started"), "{text}");
+        }
     }
 }
 
