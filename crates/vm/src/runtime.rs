@@ -62,6 +62,8 @@ pub struct Runtime<H> {
     #[allow(clippy::vec_box)]
     idle: Vec<Box<Call<Self, H>>>,
     depth: u32,
+    /// How often its code went on.
+    runs: u64,
     budget: u64,
     charged: i64,
     callback: Option<Box<dyn Callback<Self, H>>>,
@@ -88,6 +90,7 @@ impl<H: Host> Runtime<H> {
             maps,
             idle: Vec::new(),
             depth: 0,
+            runs: 0,
             budget: DEFAULT_BUDGET,
             charged: 0,
             callback: None,
@@ -97,6 +100,16 @@ impl<H: Host> Runtime<H> {
             graveyard: Vec::new(),
             scratch: Vec::new(),
         }
+    }
+
+    /// How often its code began to run or went on. Nothing else changes the memory of an arena, but
+    /// who has the runtime's host.
+    pub fn runs(&self) -> u64 {
+        self.runs
+    }
+
+    pub(crate) fn count_run(&mut self) {
+        self.runs += 1;
     }
 
     /// What is running.

@@ -28,17 +28,29 @@ impl Played {
                 MapBytes::Arena => self.arena_in(id, number, live, caller),
             }
         }
+        self.settle(live);
     }
 
     /// The machine stops, the program goes on: what the machine has written is copied.
     pub fn pages_out(&mut self, live: &mut Live<'_>, caller: &mut dyn Caller) {
+        let settled = self.in_machine.as_ref().and_then(|machine| machine.settled_at);
+        let is_settled = settled == Some(live.rt.runs());
         for (id, number, bytes) in self.mapped() {
             match bytes {
                 MapBytes::Ring(size) => ring_out(id, number, size, live, caller),
                 MapBytes::UserRing(_) => user_ring_out(id, number, live, caller),
                 MapBytes::Array(len) => self.array_out(id, number, len, live, caller),
+                MapBytes::Arena if is_settled => {}
                 MapBytes::Arena => self.arena_out(id, number, live, caller),
             }
+        }
+        self.settle(live);
+    }
+
+    /// Both sides have the same arenas.
+    fn settle(&mut self, live: &Live<'_>) {
+        if let Some(machine) = &mut self.in_machine {
+            machine.settled_at = Some(live.rt.runs());
         }
     }
 

@@ -51,6 +51,7 @@ impl<H: Host> Exec<H> {
 
     /// Runs until the call returns or `fuel` instructions have been counted.
     pub fn run(&mut self, rt: &mut Runtime<H>, host: &mut H, fuel: u64) -> Result<Step, Fault> {
+        rt.count_run();
         let budget = rt.budget();
         let allowed = fuel.min(budget.saturating_sub(self.call.state.spent)).min(i64::MAX as u64);
         let mut left = allowed as i64;
