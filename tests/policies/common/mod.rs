@@ -12,6 +12,8 @@ pub(crate) mod vtrr_queue;
 // Of the machine's own tests, too. A crate for both would need the machine, whose tests need it.
 #[path = "../../../crates/machine/tests/all/common/hardware.rs"]
 pub(crate) mod hardware;
+#[path = "../../../crates/machine/tests/all/common/native.rs"]
+pub(crate) mod native;
 #[path = "../../../crates/machine/tests/all/common/plan.rs"]
 pub(crate) mod plan;
 #[path = "../../../crates/machine/tests/all/common/replay.rs"]
