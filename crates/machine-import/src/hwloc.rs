@@ -4,6 +4,7 @@
 //! Each object has the set of its CPUs, so nesting need not be followed: of objects of one type
 //! that hold a CPU, the last one in the file counts, which is the innermost.
 
+mod distances;
 mod document;
 mod kinds;
 #[cfg(test)]
@@ -42,7 +43,7 @@ pub fn hwloc_xml(file: &str, text: &str) -> Result<Machine, MachineError> {
         name,
         source: model.map_or_else(|| "hwloc".into(), |model| format!("hwloc, {model}")),
         cpus,
-        distances: distances(root),
+        distances: distances::distances(root, &objects.nodes),
         line_bytes: objects.line_bytes,
         notes,
     })
@@ -56,6 +57,8 @@ struct Object {
     cpus: Numbers,
     /// `os_index`, where the system has a number for it.
     number: Option<u32>,
+    /// `gp_index`, by which other parts of the file name it.
+    gp_index: Option<u64>,
     kib: Option<u32>,
 }
 
@@ -89,7 +92,8 @@ impl Objects {
             let number = attribute(node, "os_index");
             let bytes: Option<u64> = attribute(node, "cache_size");
             let kib = bytes.and_then(|bytes| u32::try_from(bytes / 1024).ok());
-            let object = Object { cpus, number, kib };
+            let gp_index = attribute(node, "gp_index");
+            let object = Object { cpus, number, gp_index, kib };
             match kind {
                 "Machine" => {
                     all.allowed = node.attribute("allowed_cpuset").and_then(mask);
@@ -249,23 +253,4 @@ fn nodes(objects: &Objects, allowed: &Numbers, notes: &mut Vec<String>) -> BTree
         }
     }
     of_cpu
-}
-
-/// `NUMALatency`: numbers of nodes, then a row of distances for each.
-fn distances(root: Node<'_, '_>) -> BTreeMap<(u32, u32), u32> {
-    let mut tables = root.children().filter(|node| node.has_tag_name("distances2"));
-    let is_latency = |node: &Node<'_, '_>| {
-        node.attribute("type") == Some("NUMANode")
-            && node.attribute("name") == Some("NUMALatency")
-            && node.attribute("indexing") == Some("os")
-    };
-    let Some(table) = tables.find(is_latency) else { return BTreeMap::new() };
-    let numbers = |tag: &str| -> Vec<u32> {
-        let parts = table.children().filter(|node| node.has_tag_name(tag));
-        let text: Vec<&str> = parts.filter_map(|node| node.text()).collect();
-        text.join(" ").split_whitespace().map_while(|number| number.parse().ok()).collect()
-    };
-    let (nodes, values) = (numbers("indexes"), numbers("u64values"));
-    let pairs = nodes.iter().flat_map(|from| nodes.iter().map(|to| (*from, *to)));
-    pairs.zip(values).collect()
 }

@@ -7,7 +7,7 @@ mod layout;
 mod tests;
 
 use crate::svg::Svg;
-use crate::timeline::colours::PAINTS;
+use crate::timeline::colours::{self, PAINTS};
 use layout::{boxed, Boxed, What};
 use serde::{Deserialize, Serialize};
 
@@ -98,14 +98,7 @@ const DARK: &[(&str, &str)] = &[
 
 /// Colours and fonts of [`drawing`]s on a page.
 pub(crate) fn style() -> String {
-    let rule = |(selector, what): (&str, &str)| format!(".{CLASS} {selector}{{{what}}}\n");
-    let rules = |list: &[(&str, &str)]| list.iter().copied().map(rule).collect::<String>();
-    let paints = PAINTS.iter().enumerate().map(|(index, paint)| {
-        rule((&format!(".f{index}"), &format!("fill:{}", paint.fill)))
-            + &rule((&format!(".t{index}"), &format!("fill:{}", paint.ink)))
-    });
-    let dark = format!("@media (prefers-color-scheme:dark){{\n{}}}\n", rules(DARK));
-    rules(LIGHT) + &dark + &paints.collect::<String>()
+    colours::style(CLASS, LIGHT, DARK)
 }
 
 /// The picture as a file of its own.
@@ -124,20 +117,8 @@ fn picture(machine: &Machine, style: Option<&str>) -> String {
     let legend = top + all.height + LINE;
     let kinds = machine.kinds.len() as u32;
     let height = legend + kinds * LINE + EDGE - if kinds == 0 { LINE } else { LINE / 2 };
-    let mut svg = Svg::new();
     let (width, height) = (WIDTH.to_string(), height.to_string());
-    svg.open(
-        "svg",
-        &[
-            ("xmlns", "http://www.w3.org/2000/svg"),
-            ("width", &width),
-            ("height", &height),
-            ("viewBox", &format!("0 0 {width} {height}")),
-            ("role", "img"),
-            ("class", CLASS),
-        ],
-    );
-    svg.line();
+    let mut svg = Svg::picture(CLASS, &width, &height);
     svg.text("title", &[], &format!("{}: {}", machine.title, machine.about));
     if let Some(style) = style {
         svg.text("style", &[], style);

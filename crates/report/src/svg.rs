@@ -19,6 +19,26 @@ impl Svg {
         Svg { writer: Writer::new(Vec::new()) }
     }
 
+    /// Begins a picture of this size, with a class by which its rules leave a page that it is part of
+    /// alone; `close("svg")` ends it.
+    pub(crate) fn picture(class: &str, width: &str, height: &str) -> Self {
+        let mut svg = Self::new();
+        let box_of_view = format!("0 0 {width} {height}");
+        svg.open(
+            "svg",
+            &[
+                ("xmlns", "http://www.w3.org/2000/svg"),
+                ("width", width),
+                ("height", height),
+                ("viewBox", &box_of_view),
+                ("role", "img"),
+                ("class", class),
+            ],
+        );
+        svg.line();
+        svg
+    }
+
     /// Begins an element; [`Svg::close`] ends it.
     pub(crate) fn open(&mut self, name: &str, attributes: Attributes<'_>) {
         self.event(Event::Start(start(name, attributes)));

@@ -73,6 +73,36 @@ fn a_node_of_several_packages_is_one_and_without_caches_a_package_shares_one() {
 }
 
 #[test]
+fn latencies_of_memory_count_more_than_distances() {
+    // 80 and 130 ns from node 0: 10 * 130 / 80 = 16.25; 90 and 171 from node 1: 19. HMAT, where the
+    // firmware has it; without a local latency, or for memory without CPUs, the distance stays.
+    let node = |at: u32, mask: &str| {
+        format!(r#"<object type="NUMANode" os_index="{at}" gp_index="{}" cpuset="{mask}"/>"#, at + 70)
+    };
+    let value = |from: &str, to: u32, ns: u32| {
+        format!(
+            r#"<memattr_value target_obj_type="NUMANode" target_obj_gp_index="{}" value="{ns}"
+                initiator_cpuset="{from}"/>"#,
+            to + 70
+        )
+    };
+    let said = r#"<distances2 type="NUMANode" name="NUMALatency" indexing="os">
+        <indexes>0 1</indexes><u64values>10 21 21 10</u64values></distances2>"#;
+    let machine = |values: &str, said: &str| {
+        let objects = node(0, "0x3") + &node(1, "0xc") + &pus(0..4);
+        let latency = format!(r#"{said}<memattr name="Latency" flags="6">{values}</memattr>"#);
+        let text = of(&objects).replace("</topology>", &format!("{latency}</topology>"));
+        let topology = read(&text).topology;
+        (topology.distance(0, 1), topology.distance(1, 0))
+    };
+    let (first, second) = (value("0x3", 0, 80) + &value("0x3", 1, 130), value("0xc", 0, 171));
+    let all = first.clone() + &second + &value("0xc", 1, 90);
+    assert_eq!(machine(&all, ""), (16, 19));
+    assert_eq!(machine(&all, said), (16, 19));
+    assert_eq!(machine(&(first + &second), said), (16, 21));
+}
+
+#[test]
 fn a_cpu_of_a_node_that_is_not_there_says_which_one_it_was() {
     let node = "<object type=\"NUMANode\" os_index=\"0\" cpuset=\"0x1\"/>";
     let other = "<object type=\"PU\" os_index=\"1\" complete_nodeset=\"0x8\"/>";

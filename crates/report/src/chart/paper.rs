@@ -45,20 +45,7 @@ pub(crate) struct Paper {
 impl Paper {
     /// Begins a chart.
     pub(crate) fn new(title: &str, description: &str, height: f64) -> Self {
-        let mut svg = Svg::new();
-        let (width, height) = (px(WIDTH), px(height));
-        svg.open(
-            "svg",
-            &[
-                ("xmlns", "http://www.w3.org/2000/svg"),
-                ("width", &width),
-                ("height", &height),
-                ("viewBox", &format!("0 0 {width} {height}")),
-                ("role", "img"),
-                ("class", "rota-chart"),
-            ],
-        );
-        svg.line();
+        let mut svg = Svg::picture("rota-chart", &px(WIDTH), &px(height));
         svg.text("title", &[], title);
         svg.text("desc", &[], description);
         svg.text("style", &[], STYLE);

@@ -69,6 +69,40 @@ fn a_drawing_for_a_page_has_no_style_of_its_own() {
         || line.starts_with("@media")));
 }
 
+/// How many cores each line has.
+fn lines(machine: &Machine) -> Vec<u32> {
+    let mut lines = std::collections::BTreeMap::<u32, u32>::new();
+    for [_, y, _, _] in boxes(&render(machine), "f0") {
+        *lines.entry(y).or_default() += 1;
+    }
+    lines.into_values().collect()
+}
+
+#[test]
+fn lines_of_equal_cores_are_even() {
+    // Cores are 36 pixels wide and 24 high with a thread, 66 with two; 6 between them.
+    for (smt, expected) in [
+        (1, [&[3][..], &[4], &[3, 2], &[3, 3], &[4, 4], &[6, 6]]),
+        (2, [&[2, 1], &[2, 2], &[3, 2], &[3, 3], &[4, 4], &[4, 4, 4]]),
+    ] {
+        for (count, expected) in [3, 4, 5, 6, 8, 12].into_iter().zip(expected) {
+            let clusters = vec![cores(0, 0, count, smt)];
+            let cache = Cache { name: "cache 0".into(), clusters };
+            let nodes = vec![Node { name: String::new(), caches: vec![cache] }];
+            assert_eq!(lines(&Machine { nodes, ..Machine::default() }), expected, "{count} {smt}");
+        }
+    }
+}
+
+#[test]
+fn a_hybrid_has_its_large_cores_in_one_line() {
+    let picture = render(&hybrid());
+    let tops = |class| boxes(&picture, class).iter().map(|of| of[1]).collect::<Vec<_>>();
+    let (large, clusters) = (tops("f0"), tops("g"));
+    assert!(large[..6].iter().all(|y| *y == large[0]), "{large:?}");
+    assert_eq!(clusters[0], clusters[1]);
+}
+
 proptest! {
     #[test]
     fn boxes_lie_in_the_picture_and_cores_do_not_overlap(

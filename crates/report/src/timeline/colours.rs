@@ -35,6 +35,19 @@ pub(crate) const POLICY_PAINTS: [[&str; 2]; 8] = [
     ["#c76257", "#c006ef"],
 ];
 
+/// A style sheet for pictures of a class: rules for words and lines on a light ground, and what differs
+/// on a dark one; `.f0` fills with the first of [`PAINTS`], `.t0` is for words on it, and so on.
+pub(crate) fn style(class: &str, light: &[(&str, &str)], dark: &[(&str, &str)]) -> String {
+    let rule = |(selector, what): (&str, &str)| format!(".{class} {selector}{{{what}}}\n");
+    let rules = |list: &[(&str, &str)]| list.iter().copied().map(rule).collect::<String>();
+    let paints = PAINTS.iter().enumerate().map(|(index, paint)| {
+        rule((&format!(".f{index}"), &format!("fill:{}", paint.fill)))
+            + &rule((&format!(".t{index}"), &format!("fill:{}", paint.ink)))
+    });
+    let dark = format!("@media (prefers-color-scheme:dark){{\n{}}}\n", rules(dark));
+    rules(light) + &dark + &paints.collect::<String>()
+}
+
 /// Which paint each task has.
 pub(crate) struct Colours {
     /// By name, or by kind of task.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::colours::{Colours, PAINTS};
+use super::colours::{style, Colours};
 use super::layout::*;
 use super::legend::Legend;
 use super::time::{text, tick_texts};
@@ -21,23 +21,11 @@ pub(crate) fn render(timeline: &Timeline, caption: &Caption) -> String {
     let height_px = legend.bottom_px() + 6;
     let (width, height) = (WIDTH_PX.to_string(), height_px.to_string());
     let mut drawing = Drawing {
-        svg: Svg::new(),
+        svg: Svg::picture(CLASS, &width, &height),
         colours,
         tasks: timeline.tasks.iter().map(|task| (task.pid, task)).collect(),
         layout,
     };
-    drawing.svg.open(
-        "svg",
-        &[
-            ("xmlns", "http://www.w3.org/2000/svg"),
-            ("width", &width),
-            ("height", &height),
-            ("viewBox", &format!("0 0 {width} {height}")),
-            ("role", "img"),
-            ("class", CLASS),
-        ],
-    );
-    drawing.svg.line();
     drawing.head(timeline, caption);
     drawing.axis();
     drawing.cpus(timeline);
@@ -80,18 +68,6 @@ const DARK: &[(&str, &str)] = &[
     (".x", "stroke:#f85149"),
 ];
 
-/// Colours and fonts; those of words and lines follow the reader's colour scheme.
-fn style() -> String {
-    let rule = |(selector, what): (&str, &str)| format!(".{CLASS} {selector}{{{what}}}\n");
-    let rules = |list: &[(&str, &str)]| list.iter().copied().map(rule).collect::<String>();
-    let paints = PAINTS.iter().enumerate().map(|(index, paint)| {
-        rule((&format!(".f{index}"), &format!("fill:{}", paint.fill)))
-            + &rule((&format!(".t{index}"), &format!("fill:{}", paint.ink)))
-    });
-    let dark = format!("@media (prefers-color-scheme:dark){{\n{}}}\n", rules(DARK));
-    rules(LIGHT) + &dark + &paints.collect::<String>()
-}
-
 struct Drawing<'a> {
     svg: Svg,
     layout: Layout<'a>,
@@ -117,7 +93,7 @@ impl Drawing<'_> {
         let subtitle = parts.join(" · ");
         self.svg.text("title", &[], &format!("Timeline: {title}"));
         self.svg.text("desc", &[], &format!("Which task ran on which CPU when. {subtitle}"));
-        self.svg.text("style", &[], &style());
+        self.svg.text("style", &[], &style(CLASS, LIGHT, DARK));
         self.svg.empty(
             "rect",
             &[
