@@ -5,9 +5,11 @@
 use crate::error::SimError;
 use crate::policy::Policy;
 use crate::replay::replay;
+use crate::seen::{self, Seen};
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use flate2::Compression;
+use rota_machine::config::Config;
 use rota_machine::kernel::Kernel;
 use rota_machine::system::System;
 use rota_machine::topology::{Place, Topology};
@@ -23,7 +25,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 /// How a bundle begins. The number changes with what follows.
-const BEGINS: &[u8] = b"rota bundle 2\n";
+const BEGINS: &[u8] = b"rota bundle 3\n";
 
 /// Most bytes of one, unpacked: no scheduler has as many.
 const LARGEST: u64 = 1 << 30;
@@ -67,6 +69,8 @@ struct Bundle {
     places: Vec<[u32; 4]>,
     /// Of nodes, a row for each; none: the kernel's defaults.
     distances: Vec<Vec<u32>>,
+    /// What the program could see of the hardware; `None`: a flat machine.
+    seen: Option<Vec<Seen>>,
     /// Release of the kernel.
     kernel: String,
     /// Its types, if they are not bundled with Rota.
@@ -97,21 +101,23 @@ type Page = (u32, Vec<u8>);
 pub(crate) struct SetUp {
     pub(crate) origin: Origin,
     pub(crate) topology: Topology,
+    seen: Option<Vec<Seen>>,
     contents: Contents,
 }
 
 impl SetUp {
     /// Whether it fits a machine: a program sets up what it found.
-    pub(crate) fn check(&self, name: &str, topology: &Topology) -> Result<(), SimError> {
-        if self.topology == *topology {
-            return Ok(());
+    pub(crate) fn check(&self, name: &str, config: &Config) -> Result<(), SimError> {
+        let refused = |what: String| {
+            let fits = self.options();
+            Err(SimError::Program(format!("{name}: set up for {what}: expected {fits}")))
+        };
+        let topology = &config.topology;
+        if self.topology != *topology {
+            let (then, now) = (describe(&self.topology), describe(topology));
+            return refused(format!("{then}, not for {now}"));
         }
-        Err(SimError::Program(format!(
-            "{name}: set up for {}, not for {}: expected {}",
-            describe(&self.topology),
-            describe(topology),
-            self.options()
-        )))
+        seen::difference(self.seen.as_deref(), config.hardware.as_deref()).map_or(Ok(()), refused)
     }
 
     /// The options of a machine that it fits.
@@ -196,7 +202,7 @@ pub(crate) fn write(
     origin: Origin,
     table: StructOps,
     steps: Vec<SetUpStep>,
-    topology: &Topology,
+    config: &Config,
     rt: &mut Runtime<System>,
     system: &mut System,
 ) -> Result<Vec<u8>, SimError> {
@@ -219,10 +225,12 @@ pub(crate) fn write(
     let kernel = policy.kernel();
     let known = Bundled::find(kernel.release());
     let is_known = known.is_some_and(|known| Arc::ptr_eq(&known.btf(), kernel.btf()));
+    let topology = &config.topology;
     let bundle = Bundle {
         origin,
         places: topology.places().iter().map(|p| [p.core, p.cluster, p.llc, p.node]).collect(),
         distances: topology.distances(),
+        seen: Seen::of(config.hardware.as_deref()),
         kernel: kernel.release().to_owned(),
         types: (!is_known).then(|| kernel.btf().to_bytes()),
         hz: kernel.hz(),
@@ -294,14 +302,14 @@ pub(crate) fn read(name: &str, bytes: &[u8]) -> Result<(Image, Kernel, SetUp), B
     let Some(rest) = bytes.strip_prefix(BEGINS) else {
         let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let line = String::from_utf8_lossy(&line[..line.len().min(40)]).into_owned();
-        return Err(fail(format!("begins with {line:?}, expected a bundle of version 2")));
+        return Err(fail(format!("begins with {line:?}, expected a bundle of version 3")));
     };
     let mut plain = Vec::new();
     let read = GzDecoder::new(rest).take(LARGEST).read_to_end(&mut plain);
     read.map_err(|error| fail(format!("is damaged: {error}, {AS_WRITTEN}")))?;
     let bundle: Bundle = postcard::from_bytes(&plain)
         .map_err(|error| fail(format!("is damaged: {error}, {AS_WRITTEN}")))?;
-    let Bundle { origin, places, distances, kernel, types, hz, mut image, contents } = bundle;
+    let Bundle { origin, places, distances, seen, kernel, types, hz, mut image, contents } = bundle;
     let kernel = match types {
         None => Kernel::bundled(&kernel).map_err(|error| fail(error.to_string()))?,
         Some(types) => {
@@ -313,6 +321,9 @@ pub(crate) fn read(name: &str, bytes: &[u8]) -> Result<(Image, Kernel, SetUp), B
     let places: Vec<Place> = places.into_iter().map(place).collect();
     let topology = Topology::of_places(&places, &distances);
     let topology = topology.map_err(|error| fail(format!("is damaged: {error}")))?;
+    if seen.as_ref().is_some_and(|seen| seen.len() != topology.cpus() as usize) {
+        return Err(fail("is damaged: it has hardware of other CPUs".into()));
+    }
     image.check().map_err(|what| fail(format!("is damaged: {what}")))?;
     let numbers = contents.elements.iter().map(|(map, _)| map);
     let mut numbers = numbers.chain(contents.pages.iter().map(|(map, _)| map));
@@ -324,5 +335,5 @@ pub(crate) fn read(name: &str, bytes: &[u8]) -> Result<(Image, Kernel, SetUp), B
     }
     image.kernel_btf = Arc::clone(kernel.btf());
     name.clone_into(&mut image.name);
-    Ok((image, kernel.with_hz(hz.max(1)), SetUp { origin, topology, contents }))
+    Ok((image, kernel.with_hz(hz.max(1)), SetUp { origin, topology, seen, contents }))
 }

@@ -36,6 +36,7 @@ mod heeds;
 mod measured;
 mod policy;
 mod replay;
+mod seen;
 mod setup;
 mod simulation;
 mod statistics;

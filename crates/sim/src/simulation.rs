@@ -131,19 +131,19 @@ impl Simulation {
     /// it without the program, on the same machine. The workload has no part in it.
     pub fn bundle_by(self, mut program: UserProgram, origin: Origin) -> Result<Vec<u8>, SimError> {
         program.half.record_set_up();
-        let (name, topology) = (origin.program.clone(), self.config.topology.clone());
+        let (name, config) = (origin.program.clone(), self.config.clone());
         let Loaded { mut machine, mut ops, policy, .. } = self.load_by(program)?;
         let table = ops.table().cloned();
         let table = table.ok_or_else(|| SimError::Program(format!("{name}: has no table")))?;
         let steps = ops.set_up().to_vec();
-        bundle::write(&policy, origin, table, steps, &topology, ops.runtime(), &mut machine.system)
+        bundle::write(&policy, origin, table, steps, &config, ops.runtime(), &mut machine.system)
     }
 
     fn load_for(self, program: Option<UserProgram>) -> Result<Loaded, SimError> {
         let Self { mut policy, workload, config, setup, mut fair, replays, records, .. } = self;
         let mut subs = self.subs;
         if let Some(set_up) = policy.set_up() {
-            set_up.check(&policy.image().name, &config.topology)?;
+            set_up.check(&policy.image().name, &config)?;
         }
         let all = [Some(&mut policy), fair.as_mut()].into_iter().flatten();
         for policy in all.chain(subs.iter_mut().map(|(_, policy, _)| policy)) {

@@ -77,7 +77,10 @@ fn latencies_of_memory_count_more_than_distances() {
     // 80 and 130 ns from node 0: 10 * 130 / 80 = 16.25; 90 and 171 from node 1: 19. HMAT, where the
     // firmware has it; without a local latency, or for memory without CPUs, the distance stays.
     let node = |at: u32, mask: &str| {
-        format!(r#"<object type="NUMANode" os_index="{at}" gp_index="{}" cpuset="{mask}"/>"#, at + 70)
+        format!(
+            r#"<object type="NUMANode" os_index="{at}" gp_index="{}" cpuset="{mask}"/>"#,
+            at + 70
+        )
     };
     let value = |from: &str, to: u32, ns: u32| {
         format!(

@@ -81,7 +81,8 @@ fn neat(boxes: &[Boxed<'_>], most: u32) -> u32 {
         let (wide, height) = (u64::from(*wide), u64::from(height.max(1)));
         let is_odd = wide < 2 * height || wide > 6 * height;
         // Of the odd ones, the one that comes nearest to four times.
-        let far = if is_odd { (wide.max(4 * height)) * 100 / wide.min(4 * height).max(1) } else { 0 };
+        let far =
+            if is_odd { (wide.max(4 * height)) * 100 / wide.min(4 * height).max(1) } else { 0 };
         (is_odd, far, (wide * height).saturating_sub(full))
     };
     fits.min_by_key(cost).unwrap_or(widest)

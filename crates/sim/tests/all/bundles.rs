@@ -4,6 +4,8 @@
 use crate::common::{compiled, scheduler};
 use proptest::prelude::*;
 use rota_machine::config::{Config, Costs};
+use rota_machine::hardware::parts::{Clock, CoreType, Governor, IdleState};
+use rota_machine::hardware::Hardware;
 use rota_machine::kernel::Kernel;
 use rota_machine::topology::{Place, Topology};
 use rota_machine::user_half::{Live, Step, UserHalf};
@@ -13,6 +15,7 @@ use rota_sim::{Origin, Policy, Simulation, UserProgram, Watchers};
 use rota_trace::CsvSink;
 use rota_vm::host::Host;
 use rota_vm::memory::Perm;
+use rota_workload::WorkClass;
 use std::sync::{Arc, OnceLock};
 
 const HOGS: &str = r#"{"tasks": {"hog": {"instance": 3, "run": 100000}}}"#;
@@ -109,6 +112,86 @@ fn another_machine_is_refused_with_the_one_that_fits() {
     );
 }
 
+/// A CPU of which a program sees capacity, rank, caches, frequencies and idle states.
+fn hardware() -> Hardware {
+    let clock = Clock {
+        idle_mhz: 400,
+        base_mhz: 1900,
+        max_mhz: 5000,
+        turbo: Vec::new(),
+        opps_mhz: Vec::new(),
+        domain_cores: 1,
+        governor: Governor::Hardware { ramp_ns: 5_000_000, cool_ns: 5_000_000 },
+        power_uw: Vec::new(),
+    };
+    let state =
+        IdleState { name: "C6".into(), exit_ns: 170_000, residency_ns: 500_000, flush: true };
+    let core = CoreType {
+        name: "p".into(),
+        speed: 1024,
+        capacity: 1024,
+        rank: 64,
+        l2_kib: 1280,
+        smt: None,
+        clock: Some(clock),
+        idle: vec![state],
+    };
+    Hardware {
+        core_types: vec![core],
+        type_of_cpu: vec![0],
+        cache: None,
+        ipi_ns: None,
+        work: (WorkClass::Mixed, 0),
+        timer_slack_ns: 0,
+    }
+}
+
+#[test]
+fn a_machine_of_other_hardware_is_refused_by_what_a_program_sees() {
+    let with = |hardware| Config { hardware, ..config(1) };
+    let load = Arc::new(rota_workload::parse("load.json", HOGS).expect("legal"));
+    let program = UserProgram { name: "scx_loader".into(), half: Box::new(Loader) };
+    let origin = Origin { machine: Some("laptop.toml".into()), ..origin() };
+    let made = Simulation::new(&wfq(), &load, with(Some(Arc::new(hardware()))));
+    let bundle = made.bundle_by(program, origin).expect("can be bundled");
+    let policy = Policy::of_bundle("loader.rota", &bundle).expect("a bundle");
+    let on = |hardware: Option<Hardware>| {
+        let run = Simulation::new(&policy, &load, with(hardware.map(Arc::new)));
+        run.measure(Watchers::default()).map(|_| ()).map_err(|error| error.to_string())
+    };
+    let changed = |change: fn(&mut CoreType)| {
+        let mut hardware = hardware();
+        change(&mut hardware.core_types[0]);
+        on(Some(hardware))
+    };
+    let refused =
+        |what: &str| Err(format!("loader.rota: set up for {what}: expected --machine laptop.toml"));
+    assert_eq!(on(Some(hardware())), Ok(()));
+    // True speeds are in no file, and how long a frequency takes to rise neither.
+    let unseen = changed(|core| {
+        core.name = "q".into();
+        let clock = core.clock.as_mut().expect("a clock");
+        clock.governor = Governor::Hardware { ramp_ns: 1, cool_ns: 1 };
+    });
+    assert_eq!(unseen, Ok(()));
+    for (found, what) in [
+        (on(None), "a machine with described hardware, not for a flat one"),
+        (changed(|core| core.capacity = 700), "a CPU 0 with capacity 1024, not 700"),
+        (changed(|core| core.rank = 0), "a CPU 0 with rank 64, not 0"),
+        (
+            changed(|core| core.l2_kib = 512),
+            "a CPU 0 with a second-level cache of 1280 KiB, not 512 KiB",
+        ),
+        (
+            changed(|core| core.clock.as_mut().expect("a clock").max_mhz = 4800),
+            "a CPU 0 with MHz of 400 to 5000 (base 1900), not 400 to 4800 (base 1900)",
+        ),
+        (changed(|core| core.idle.clear()), "a CPU 0 with idle states C6 170/500 us, not none"),
+    ] {
+        assert_eq!(found, refused(what));
+    }
+}
+
 /// Siblings 0 and 2, two cores without any, and distances of their own.
 #[test]
 fn a_machine_of_unlike_cores_is_known_again_by_its_name() {
@@ -136,10 +219,10 @@ fn a_machine_of_unlike_cores_is_known_again_by_its_name() {
 fn other_files_are_refused_by_how_they_begin() {
     let error = |bytes: &[u8]| Policy::of_bundle("x.rota", bytes).expect_err("none").to_string();
     assert!(
-        error(b"rota bundle 7\n...").contains("\"rota bundle 7\", expected a bundle of version 2")
+        error(b"rota bundle 7\n...").contains("\"rota bundle 7\", expected a bundle of version 3")
     );
-    assert!(error(b"\x7fELF").contains("expected a bundle of version 2"));
-    assert!(error(b"rota bundle 2\n").contains("is damaged"));
+    assert!(error(b"\x7fELF").contains("expected a bundle of version 3"));
+    assert!(error(b"rota bundle 3\n").contains("is damaged"));
     let cut = &bundle()[..bundle().len() - 9];
     assert!(error(cut).contains("is damaged"), "{}", error(cut));
 }
@@ -247,7 +330,7 @@ proptest! {
     /// Damage is told, or does no harm: the run may be ejected, as of any object.
     #[test]
     fn a_damaged_bundle_is_refused_or_runs(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
-        let begins = b"rota bundle 2\n".len();
+        let begins = b"rota bundle 3\n".len();
         let mut plain = Vec::new();
         std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&bundle()[begins..]), &mut plain)
             .expect("packed");
