@@ -28,7 +28,7 @@ fn near(samples: &Samples, of: fn(Distance) -> Series) -> Option<Estimate> {
     NEAR.iter().find_map(|far| samples.estimate(of(*far)))
 }
 
-/// A call that wakes a thread and interrupts nobody, in nanoseconds.
+/// A call that wakes a thread and interrupts no CPU, in nanoseconds.
 fn quiet_call_ns(samples: &Samples, costs: &Costs) -> Option<f64> {
     let alone = samples.estimate(Series::FutexAlone)?;
     Some(alone.median + costs.wakeup_ns as f64)
@@ -61,7 +61,7 @@ pub(crate) fn interrupts(samples: &Samples, costs: &Costs, hardware: &mut Hardwa
     ipi.other_llc_ns = ipi.other_llc_ns.max(ipi.llc_ns);
     numbers.push(set(&mut ipi.other_llc_ns, "cost_ns.ipi.other_llc", far, how, NO_PAIR));
     ipi.other_llc_ns = ipi.other_llc_ns.max(ipi.llc_ns);
-    let how = "a call that wakes a thread on a busy CPU, less one that interrupts nobody";
+    let how = "a call that wakes a thread on a busy CPU, less one that interrupts no CPU";
     numbers.push(set(&mut ipi.send_ns, "cost_ns.ipi.send", sent, how, NOISE));
     let how =
         "how long a thread stands still for one that is woken, less two switches and its call";
@@ -73,7 +73,7 @@ pub(crate) fn interrupts(samples: &Samples, costs: &Costs, hardware: &mut Hardwa
 }
 
 /// How long a CPU that became idle needs no interrupt, in microseconds: the longest idle time that
-/// was tried up to which calls that wake are nearer to one that interrupts nobody than to one that
+/// was tried up to which calls that wake are nearer to one that interrupts no CPU than to one that
 /// interrupts a busy CPU; 0: there is none.
 pub(crate) fn poll_us(samples: &Samples, costs: &Costs) -> u64 {
     let Some(loud) = near(samples, Series::CallBusy) else { return 0 };
