@@ -178,7 +178,7 @@ static bool preempts(u32 cpu, u32 slot, bool comes_first_time)
 	s64 until;
 
 	settle_changed();
-	if (cgroups && client_at(slot)->own.around != client_at(other)->own.around)
+	if (client_at(slot)->own.around != client_at(other)->own.around && cgroups)
 		find_matching(&slot, &other);
 	running = client_at(other);
 	c = client_at(slot);
@@ -191,6 +191,8 @@ static bool preempts(u32 cpu, u32 slot, bool comes_first_time)
 		if (runs_idle && !comes_idle && !no_wakeup_preemption) {
 			running->own.protected_to =
 				min_s64(running->own.protected_to, running->vruntime);
+			if (cgroups)
+				clear_buddies(other);
 			return true;
 		}
 		if (runs_idle != comes_idle || is_batch_or_idle(client_at(task)))
@@ -209,6 +211,8 @@ static bool preempts(u32 cpu, u32 slot, bool comes_first_time)
 	if (picked == slot) {
 		until = q->own.cancels ? running->vruntime : running->own.protected_to;
 		running->own.protected_to = min_s64(running->own.protected_to, until);
+		if (cgroups && q->own.cancels)
+			clear_buddies(other);
 		return true;
 	}
 	if (!no_run_to_parity) {
@@ -265,10 +269,11 @@ bool BPF_STRUCT_OPS(eevdf_yield, struct task_struct *from, struct task_struct *t
 void BPF_STRUCT_OPS(eevdf_update_idle, s32 cpu, bool idle)
 {
 	fair_update_idle(cpu, idle);
-	if (idle && are_unequal())
-		ability_of(cpu)->works = false;
-	if (idle && has_domains())
+	if (idle && has_domains()) {
+		if (are_unequal())
+			ability_of(cpu)->works = false;
 		note_idle_core(cpu);
+	}
 	/* One look at the others is all that it takes: see NI_RANDOM. */
 	if (idle)
 		look_again(cpu, work_conserving ? nr_waiting : queue_of(cpu)->nr_waiting);

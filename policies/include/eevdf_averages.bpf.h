@@ -144,10 +144,16 @@ static __attribute__((noinline)) void note_capacity(u32 cpu, u64 now)
 	a->away &= -is_less(0, a->taken);
 }
 
-/* Of FULL, what higher classes leave us. (rq->cpu_capacity) */
+/* Of FULL, what higher classes leave us. In one domain all CPUs are equal: that is its capacity. */
+static u64 left_of(u32 cpu)
+{
+	return FULL - averages_of(cpu)->taken;
+}
+
+/* (rq->cpu_capacity) */
 static u64 capacity_of(u32 cpu)
 {
-	u64 left = FULL - averages_of(cpu)->taken;
+	u64 left = left_of(cpu);
 
 	return are_unequal() ? max_s64(1, original_capacity(cpu) * left / FULL) : left;
 }
@@ -164,13 +170,17 @@ static u64 relative_load(u32 cpu)
 	return averages_of(cpu)->load * FULL / capacity_of(cpu);
 }
 
-/* Of FULL, at least what those that came need. (cpu_util_cfs) */
-static u64 use_of(u32 cpu)
+/* Of FULL, at least what those that came need, on a CPU of this capacity. (cpu_util_cfs) */
+static u64 use_of_up_to(u32 cpu, u64 capacity)
 {
 	const struct cpu_averages *a = averages_of(cpu);
 
-	return min_s64(no_util_est ? a->used : max_s64(a->used, a->expected),
-		       original_capacity(cpu));
+	return min_s64(no_util_est ? a->used : max_s64(a->used, a->expected), capacity);
+}
+
+static u64 use_of(u32 cpu)
+{
+	return use_of_up_to(cpu, original_capacity(cpu));
 }
 
 /* Of FULL, what a task needs. (task_util_est) */
@@ -276,7 +286,7 @@ static void expect_less(u32 slot, u32 cpu, bool sleeps)
 /* Before anything changes in a queue of a part of a group. (update_cfs_rq_load_avg) */
 static void age_queue(struct entity_queue *q)
 {
-	if (cgroups && q->owner)
+	if (q->owner && cgroups)
 		age_group_queue(q);
 }
 

@@ -83,9 +83,9 @@ static __attribute__((noinline)) void look_at_all(u32 cpu, u64 now)
 		/* Only where there is something to note. */
 		if (a->away | a->taken | a->others | q->away_since)
 			note_capacity(other, now);
-		survey.capacity += capacity_of(other);
+		survey.capacity += left_of(other);
 		survey.load += a->load;
-		survey.used += use_of(other);
+		survey.used += use_of_up_to(other, FULL);
 		awake = q->nr_waiting + is_less(0, q->running);
 		/* Overloaded by load, else without room, else by how many there are. */
 		rank = is_overloaded(other) * ((1ull << 50) + relative_load(other));

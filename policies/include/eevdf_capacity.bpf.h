@@ -34,7 +34,7 @@ static struct cpu_ability *ability_of(u32 cpu)
 	return &abilities[cpu % MAX_CPUS];
 }
 
-/* Decided when the policy is loaded. */
+/* Decided when the policy is loaded. Then has_domains() holds, too. */
 __kinline bool are_unequal(void)
 {
 	return rota_unequal && !no_domains && !work_conserving;

@@ -32,109 +32,13 @@ static u64 *group_load(u32 group)
 	return &group_loads[group % NR_GROUPS];
 }
 
+#include "eevdf_buddies.bpf.h"
 #include "eevdf_limits.bpf.h"
+#include "eevdf_group_loads.bpf.h"
 
 static u32 *tree_of(u32 slot)
 {
 	return &queue_around(client_at(slot))->root;
-}
-
-/* (update_tg_load_avg) */
-static void count_load(struct entity_queue *q)
-{
-	u32 group = client_at(q->owner)->own.group;
-	u64 more;
-
-	more = max_s64(q->load_average, q->counted) - min_s64(q->load_average, q->counted);
-	if (time_now - q->counted_at < 1000000 || more <= q->counted / 64)
-		return;
-	*group_load(group) += q->load_average - q->counted;
-	q->counted = q->load_average;
-	q->counted_at = time_now;
-}
-
-/* Its group hears of it once in a period of 2^20 ns. (update_cfs_rq_load_avg, ___update_load_sum)
- */
-static __attribute__((noinline)) void age_group_queue(struct entity_queue *q)
-{
-	u64 ns = age_at(time_now, q->aged_at), begins = (time_now ^ q->aged_at) >> 20;
-
-	q->load_average = towards(q->load_average, q->load, ns);
-	q->aged_at = max_s64(q->aged_at, time_now);
-	if (begins)
-		count_load(q);
-}
-
-/* What has come or left counts at once, if it had a load. (attach_entity_load_avg) */
-static void count_load_of(u32 queue)
-{
-	if (queue >= MAX_CPUS)
-		count_load(queue_at(queue));
-}
-
-/* What a part's load is of its weight, of FULL. */
-static u64 filled(u32 part)
-{
-	return average_of(part)->load * FULL / client_at(part)->weight;
-}
-
-/* The load of a part becomes that much of its weight, and that of the queue around it follows. */
-static void fill(u32 part, u64 filled)
-{
-	struct client_average *a = average_of(part);
-	u64 load = client_at(part)->weight * (u64)min_s64(filled, FULL) / FULL;
-	u64 *sum = load_average_of(a->queue);
-
-	*sum = max_s64(0, *sum + load - a->load);
-	a->load = load;
-}
-
-/* (propagate_entity_load_avg, update_tg_cfs_load) */
-static __attribute__((noinline)) void load_came(u32 slot)
-{
-	u64 more = filled(slot);
-	u32 level, part = queue_at(average_of(slot)->queue)->owner;
-
-	if (!average_of(slot)->load)
-		return;
-	count_load_of(average_of(slot)->queue);
-	for (level = loop_start; part && level < MOST_LEVELS && can_loop(); level++) {
-		load_now(part, time_now);
-		fill(part, filled(part) + more);
-		count_load_of(average_of(part)->queue);
-		part = above(part);
-	}
-}
-
-static __attribute__((noinline)) void load_left(u32 queue)
-{
-	u32 level, part = queue_at(queue)->owner;
-
-	count_load_of(queue);
-	for (level = loop_start; part && level < MOST_LEVELS && can_loop(); level++) {
-		const struct entity_queue *q = queue_at(client_at(part)->own.mine);
-
-		load_now(part, time_now);
-		if (q->load)
-			fill(part, min_s64(filled(part), q->load_average * FULL / q->load));
-		count_load_of(average_of(part)->queue);
-		part = above(part);
-	}
-}
-
-/* What a task's load counts of that of its CPU's own queue. (update_cfs_rq_h_load) */
-static __attribute__((noinline)) u64 flat_load(u32 slot, u64 load)
-{
-	u32 level, queue = average_of(slot)->queue;
-
-	for (level = loop_start; cgroups && queue >= MAX_CPUS && level < MOST_LEVELS && can_loop();
-	     level++) {
-		u32 part = queue_at(queue)->owner;
-
-		load = load * average_of(part)->load / (queue_at(queue)->load_average + 1);
-		queue = client_at(part)->own.around;
-	}
-	return load;
 }
 
 /* A new part of a group on @cpu, 0: there is no room. */
@@ -253,17 +157,22 @@ static void part_comes(u32 part)
 static void part_goes(u32 part)
 {
 	struct client *c = client_at(part);
-	bool delays = !c->own.is_paid && !no_delay_dequeue && !is_eligible(c);
+	bool delays = !c->own.is_paid && !no_delay_dequeue && c->own.went != WENT_ASIDE &&
+		      !is_eligible(c);
 
+	clear_buddies(part);
 	if (are_limited())
 		give_time_back(queue_at(c->own.mine), c->own.group);
 	note_lag(c);
 	c->delayed = delays;
+	if (c->own.is_paid)
+		c->own.went = WENT_TO_SLEEP;
 	c->own.is_paid = false;
 	if (delays)
 		return;
 	count_out(c);
 	c->home = 0;
+	one_went(above(part), c->own.went);
 	if (queue_around(c)->curr == part) {
 		queue_around(c)->curr = 0;
 		queue_of(c->last_cpu)->own.chain = above(part);
@@ -367,6 +276,7 @@ static void leave(u32 slot, bool sleeps)
 	leave_queue(c);
 	/* (dequeue_entities) */
 	q->own.hurries |= !c->own.counts_idle & (q->own.nr_idle != 0) & (q->own.nr_idle == q->nr);
+	one_went(above(slot), sleeps ? WENT_TO_SLEEP : WENT_AWAY);
 	changed(above(slot));
 }
 
@@ -398,6 +308,8 @@ static __attribute__((noinline)) void charge_parts(u32 part, s64 ns)
 		if (c->home && !c->waits) {
 			c->vruntime += by;
 			advanced(part, by);
+			if (c->vruntime >= c->own.protected_to && queue_around(c)->nr > 1)
+				clear_buddies(part);
 		}
 		part = above(part);
 	}

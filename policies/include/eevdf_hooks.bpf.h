@@ -59,12 +59,12 @@ static u32 pull_at_tick(u32 cpu, u64 now)
 {
 	u32 pulled, came;
 
-	if (are_unequal()) {
-		age(cpu, now);
-		load_of(queue_of(cpu)->running, now);
-		note_misfit(queue_of(cpu)->running, cpu, now);
-	}
 	if (has_domains()) {
+		if (are_unequal()) {
+			age(cpu, now);
+			load_of(queue_of(cpu)->running, now);
+			note_misfit(queue_of(cpu)->running, cpu, now);
+		}
 		bpf_spin_unlock(&lock);
 		pulled = balance_domains(cpu, now);
 		bpf_spin_lock(&lock);
@@ -102,12 +102,13 @@ static void after_enqueue(u32 slot, u32 cpu, u64 now)
 /* For the end of ops.dispatch and ops.enqueue, without the lock. */
 static inline __attribute__((always_inline)) void after_decision(u32 cpu)
 {
-	if (are_unequal())
-		follow_frequency(cpu);
-	if (has_domains())
+	if (has_domains()) {
+		if (are_unequal())
+			follow_frequency(cpu);
 		call_others(cpu);
-	else if (!work_conserving)
+	} else if (!work_conserving) {
 		note_search(cpu);
+	}
 }
 
 static bool call_for(struct task_struct *p, u32 slot)

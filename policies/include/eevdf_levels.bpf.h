@@ -27,7 +27,7 @@ static u32 level_of(u32 part)
 
 static void settle_changed(void)
 {
-	if (cgroups && nr_changed)
+	if (nr_changed && cgroups)
 		settle();
 }
 
@@ -61,6 +61,7 @@ static __attribute__((noinline)) void change_chain(u32 cpu, u32 part)
 			tree_remove(tree_of(part), part);
 		c->waits = false;
 		queue_around(c)->curr = part;
+		clear_buddies(part);
 		protect(part);
 		part = above(part);
 	}
@@ -68,7 +69,7 @@ static __attribute__((noinline)) void change_chain(u32 cpu, u32 part)
 
 static void chain_to(u32 cpu, u32 part)
 {
-	if (cgroups && queue_of(cpu)->own.chain != part)
+	if (queue_of(cpu)->own.chain != part && cgroups)
 		change_chain(cpu, part);
 }
 
@@ -103,7 +104,7 @@ static u32 earliest_in(u32 index, u32 cpu, u32 prev)
 
 	if (curr)
 		prev = curr;
-	else if (cgroups && client_at(prev)->own.around != index)
+	else if (client_at(prev)->own.around != index && cgroups)
 		prev = 0;
 	return earliest_eligible(queue_of(cpu), queue_at(index), prev);
 }
@@ -182,7 +183,7 @@ static __attribute__((noinline)) u32 pick_by_levels(u32 cpu, u32 prev)
 /* (pick_task_fair) */
 static u32 pick_from(u32 cpu, u32 prev)
 {
-	u32 slot = cgroups && nr_changed ? 0 : earliest_in(first_queue(cpu), cpu, prev);
+	u32 slot = nr_changed && cgroups ? 0 : earliest_in(first_queue(cpu), cpu, prev);
 	const struct client *c = client_at(slot);
 
 	return slot && !c->own.mine && !c->delayed ? slot : pick_by_levels(cpu, prev);
@@ -207,7 +208,7 @@ static bool is_over(u32 slot)
 {
 	const struct client *c = client_at(slot);
 
-	if (c->vruntime >= c->own.protected_to && (!cgroups || queue_around(c)->nr > 1))
+	if (c->vruntime >= c->own.protected_to && (queue_around(c)->nr > 1 || !cgroups))
 		return true;
 	return above(slot) && part_is_over(above(slot));
 }
@@ -324,13 +325,13 @@ static u32 next_on_list(u32 at)
 
 static u32 first_waiting(u32 cpu)
 {
-	return cgroups && parts_used ? next_on_list(list_of(cpu))
+	return parts_used && cgroups ? next_on_list(list_of(cpu))
 				     : tree_first(queue_at(first_queue(cpu))->root);
 }
 
 static u32 next_client(u32 slot)
 {
-	return cgroups && parts_used ? next_on_list(slot) : tree_next(slot);
+	return parts_used && cgroups ? next_on_list(slot) : tree_next(slot);
 }
 
 /* What a client's weight comes to in the CPU's own queue. */
@@ -347,81 +348,7 @@ static u64 flat_weight(u32 slot)
 	return weight;
 }
 
-static void group_begins(u32 group)
-{
-	*group_load(group) = 0;
-}
-
-static void group_ends(u32 group)
-{
-	u32 cpu;
-
-	settle_changed();
-	forget_limit(group);
-	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++) {
-		u32 part = *part_of(group, cpu), queue = client_at(part)->own.mine;
-
-		if (!part)
-			continue;
-		if (queue_of(cpu)->own.chain == part)
-			chain_to(cpu, 0);
-		if (client_at(part)->home) {
-			client_at(part)->own.is_paid = true;
-			changed(part);
-			settle();
-		}
-		less(load_average_of(average_of(part)->queue), average_of(part)->load);
-		*average_of(part) = (struct client_average){};
-		*part_of(group, cpu) = 0;
-		client_at(part)->own.mine = 0;
-		queue_at(queue)->next_free = free_part;
-		free_part = queue;
-		part_slot_give_back(part);
-	}
-}
-
-/* (__sched_group_set_shares) */
-static void group_weighs(u32 group, u32 weight)
-{
-	u32 cpu;
-
-	group_at(group)->weight = weight;
-	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++) {
-		changed(*part_of(group, cpu));
-		settle_changed();
-	}
-}
-
-/* (sched_group_set_idle) */
-static void group_set_idle(struct cgroup *cgrp, bool idle)
-{
-	u32 group = own_group_locked(cgrp);
-
-	if (!group)
-		return;
-	if (group_at(group)->idle != idle) {
-		group_at(group)->idle = idle;
-		group_weighs(group, idle ? IDLE_WEIGHT : NICE_0_WEIGHT);
-	}
-	bpf_spin_unlock(&lock);
-}
-
-/* (se_is_idle) */
-static bool idles_by_policy(u32 slot)
-{
-	const struct client *c = client_at(slot);
-
-	return is_idle_task(c) || (cgroups && c->own.mine && group_at(c->own.group)->idle);
-}
-
-/* A task is in another group: what it did goes with it. (task_change_group_fair) */
-static void regrouped(u32 slot)
-{
-	const struct client_average *a = average_of(slot);
-
-	if (a->attached)
-		attach(slot, a->attached - 1, time_now);
-}
+#include "eevdf_group_changes.bpf.h"
 
 static bool is_aside(u32 slot)
 {

@@ -64,7 +64,7 @@ static struct group_limit *limit_of(u32 group)
 /* (cfs_bandwidth_used) */
 static bool are_limited(void)
 {
-	return cgroups && limits && nr_limited;
+	return nr_limited && cgroups && limits;
 }
 
 /* (__refill_cfs_bandwidth_runtime) */
@@ -150,6 +150,7 @@ static bool set_aside(u32 slot)
 	if (!queue)
 		return false;
 	take_out(slot, true);
+	client_at(above(slot))->own.went = WENT_ASIDE;
 	c->own.aside = queue;
 	list_in_after(slot, list_older[aside_of(queue) % LIST_PLACE]);
 	return true;

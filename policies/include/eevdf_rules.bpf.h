@@ -24,6 +24,7 @@ struct own_part {
 	bool in_cgroup;	  /* and not in the root one */
 	bool changed;	  /* a part, in its queue: see settle() */
 	bool is_paid;	  /* and it slept, and was picked */
+	u8 went;	  /* how the last member of a part did: WENT_… */
 	bool has_rel_deadline;
 	u8 policy;	  /* POLICY_… */
 	bool counts_idle; /* in its queue's nr_idle */
@@ -31,6 +32,8 @@ struct own_part {
 	s64 least_vruntime;
 	u64 least_slice_ns, most_slice_ns;
 };
+
+enum went { WENT_AWAY, WENT_TO_SLEEP, WENT_ASIDE };
 
 struct own_queue {
 	u32 chain;    /* the part of a group in which the task is that runs or ran last, or 0 */
@@ -48,6 +51,7 @@ struct entity_queue {
 	s64 weighted_sum; /* of weight × (vruntime - zero) */
 	u32 owner;	  /* the part of a group, 0: the queue is the CPU's own */
 	u32 curr;	  /* what has the CPU here, and is not in the tree: a task or a part */
+	u32 buddy;	  /* the part that goes first if it is eligible, 0: none (next) */
 	/* Of a part of a group: */
 	u64 load_average, aged_at;
 	u64 counted, counted_at; /* of that in the group's sum (tg_load_avg_contrib) */
@@ -90,11 +94,19 @@ static u64 load_on(u32 cpu)
 	return queue_at(first_queue(cpu))->load;
 }
 
-/* The part of a group in the queue of which it takes part, 0: it is in the CPU's own. */
+/*
+ * The part of a group in the queue of which it takes part, 0: it is in the CPU's own. What is 0
+ * without groups is looked at first, here and elsewhere: that is fewer instructions, and a verifier
+ * knows that the rest is never done where cgroups is off.
+ */
 static u32 above(u32 slot)
 {
-	return cgroups ? client_at(slot)->own.above : 0;
+	u32 part = client_at(slot)->own.above;
+
+	return part && cgroups ? part : 0;
 }
+
+static u32 buddy_in(const struct entity_queue *q);
 
 #include "eevdf_averages.bpf.h"
 
@@ -297,7 +309,8 @@ static void place(u32 slot)
 static void reweigh(u32 slot, u32 weight)
 {
 	struct client *c = client_at(slot);
-	s64 old = c->weight, v, protected_for = 0;
+	s64 old = c->weight, v;
+	bool protects;
 
 	if (weight == old)
 		return;
@@ -306,10 +319,11 @@ static void reweigh(u32 slot, u32 weight)
 		v = average(queue_around(c));
 		c->own.lag = lag_of(c, queue_around(c));
 		c->own.deadline -= v;
-		protected_for = max_s64(c->own.protected_to - v, 0);
+		protects = queue_around(c)->curr == slot && c->vruntime < c->own.protected_to;
 		count_out(c);
 		c->own.deadline = divide(c->own.deadline * old, weight) + v;
-		c->own.protected_to = divide(protected_for * old, weight) + v;
+		if (protects)
+			c->own.protected_to = divide((c->own.protected_to - v) * old, weight) + v;
 		c->own.lag = divide(c->own.lag * old, weight);
 		c->vruntime = v - c->own.lag;
 		c->weight = weight;
@@ -335,6 +349,12 @@ static __attribute__((noinline)) u32 earliest_eligible(struct cpu_queue *cpu_que
 	bool is_due = prev && p->vruntime <= v;
 	u32 at = q->root;
 
+	if (q->buddy && cgroups && !cpu_queue->own.cancels) {
+		u32 buddy = buddy_in(q);
+
+		if (buddy)
+			return buddy;
+	}
 	cpu_queue->picked = prev;
 	if (is_due && !cpu_queue->own.cancels && p->vruntime < p->own.protected_to)
 		at = 0;

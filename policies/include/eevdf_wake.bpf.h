@@ -25,8 +25,8 @@ static u64 is_overloaded(u32 cpu)
 	const struct cpu_averages *a = averages_of(cpu);
 
 	return is_less(1, nr_there(cpu)) &
-	       (is_less(capacity_of(cpu) * 100, use_of(cpu) * imbalance_pct) |
-		is_less(capacity_of(cpu) * imbalance_pct, a->runnable * 100));
+	       (is_less(left_of(cpu) * 100, use_of_up_to(cpu, FULL) * imbalance_pct) |
+		is_less(left_of(cpu) * imbalance_pct, a->runnable * 100));
 }
 
 /* 1 or 0. (group_has_capacity) */
@@ -35,8 +35,8 @@ static u64 lacks_room(u32 cpu)
 	const struct cpu_averages *a = averages_of(cpu);
 
 	return is_less(0, nr_there(cpu)) &
-	       (is_less(capacity_of(cpu) * imbalance_pct, a->runnable * 100) |
-		is_less(capacity_of(cpu) * 100 - 1, use_of(cpu) * imbalance_pct));
+	       (is_less(left_of(cpu) * imbalance_pct, a->runnable * 100) |
+		is_less(left_of(cpu) * 100 - 1, use_of_up_to(cpu, FULL) * imbalance_pct));
 }
 
 static bool idles(u32 cpu)

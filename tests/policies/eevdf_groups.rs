@@ -66,6 +66,25 @@ fn a_task_that_wakes_up_ends_the_turn_of_a_group_that_has_had_it() {
 }
 
 #[test]
+fn the_rest_of_a_group_goes_first_when_one_of_its_tasks_has_gone_to_sleep() {
+    // Turns of 8 ms, requests of 6, equal weights. A, B and C run from 0, 8 and 16, so all groups are
+    // at 8 at 24 ms, with the deadline 14, and /A comes first. s, which has had nothing, runs in it
+    // till 27, and sleeps with lag: /A is its queue's buddy. At 11 it is not eligible (V = 9), so B
+    // runs, till the tick at 36. B is at 17 then, and V = 12. /C at 8 and /A have the same deadline;
+    // /C has waited for longer, but the buddy goes first. At the tick at 40 /A is at 15 of 13.3.
+    let mut tasks = ["A", "B", "C"].map(|name| hogs(name, 1, &format!("/{name}"), 100)).to_vec();
+    tasks.push(r#""s": {"run": 3000, "sleep": 1000000, "taskgroup": "/A"}"#.into());
+    let load = format!(r#"{{"tasks": {{{}}}}}"#, tasks.join(", "));
+    let starts = |set: &[(&str, &str)], nr: u32| {
+        let starts = run(1, set, &load, 43).1.starts(1001 + nr);
+        starts.iter().map(|(ns, _)| ns / MS).collect::<Vec<u64>>()
+    };
+    let all = [vec![0, 36], vec![8, 27], vec![16, 40], vec![24]];
+    assert_eq!([0, 1, 2, 3].map(|nr| starts(&[], nr)), all);
+    assert_eq!(starts(&[("no_pick_buddy", "true")], 2), [16, 36]);
+}
+
+#[test]
 fn weights_of_ten_to_one_hold_on_one_cpu_and_on_several() {
     // Four tasks of each, three levels deep. Of 4 CPUs the lighter group's can have no more than
     // one each: 1/11 and 10/11 of all, as each CPU has one of each group.

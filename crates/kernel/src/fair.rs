@@ -9,12 +9,13 @@ use std::path::Path;
 const FOLDER: &str = "/sys/kernel/debug/sched";
 
 /// Features of the fair class that the policy has, and its tunables that switch them off.
-const FEATURES: [(&str, &str); 8] = [
+const FEATURES: [(&str, &str); 9] = [
     ("PLACE_LAG", "no_place_lag"),
     ("PLACE_DEADLINE_INITIAL", "no_place_deadline_initial"),
     ("PLACE_REL_DEADLINE", "no_place_rel_deadline"),
     ("RUN_TO_PARITY", "no_run_to_parity"),
     ("PREEMPT_SHORT", "no_preempt_short"),
+    ("PICK_BUDDY", "no_pick_buddy"),
     ("DELAY_DEQUEUE", "no_delay_dequeue"),
     ("DELAY_ZERO", "no_delay_zero"),
     ("WAKEUP_PREEMPTION", "no_wakeup_preemption"),
