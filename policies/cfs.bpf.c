@@ -76,6 +76,7 @@ s32 BPF_STRUCT_OPS(cfs_init)
 
 SCX_OPS_HEED(cfs_ops,
 	     "nice, share, SCHED_BATCH, SCHED_IDLE, cpu.weight if cgroups, SMT, LLC, NUMA");
+SCX_OPS_STANDS_FOR(cfs_ops, "Linux 2.6.24's fair class");
 SCX_OPS_DEFINE(cfs_ops)
 help_text("Linux 2.6.24: the task that had the least CPU time by its weight")
 paper("O1CFS §2.2") = {

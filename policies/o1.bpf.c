@@ -370,6 +370,7 @@ s32 BPF_STRUCT_OPS(o1_init)
 }
 
 SCX_OPS_HEED(o1_ops, "nice, SMT, LLC, NUMA");
+SCX_OPS_STANDS_FOR(o1_ops, "Linux 2.6's O(1) scheduler");
 SCX_OPS_DEFINE(o1_ops)
 help_text("Linux 2.6's O(1): priorities by nice value and sleep, active and expired arrays")
 paper("O1CFS §2.1") = {

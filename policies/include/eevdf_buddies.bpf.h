@@ -57,8 +57,8 @@ static void one_went(u32 part, u8 went)
 }
 
 /*
- * That of a queue, if it can be picked; 0: none. What has the CPU is charged before a pick, and is no
- * buddy any more if it has had what protects it. (pick_task_fair, update_curr, pick_eevdf)
+ * That of a queue, if it can be picked; 0: none. What has the CPU is charged before a pick, and is
+ * no buddy any more if it has had what protects it. (pick_task_fair, update_curr, pick_eevdf)
  */
 static u32 buddy_in(const struct entity_queue *q)
 {

@@ -210,6 +210,14 @@ u32 loop_start;
 #define SCX_OPS_HEED(variable, text) \
 	extern struct sched_ext_ops variable __attribute__((btf_decl_tag("heeds:" text)))
 
+/*
+ * The class of its own that a kernel has or had and the policy stands for, "Linux's fair class".
+ * There it is native code, and its time is a part of what a switch and a wakeup take: the simulated
+ * machine counts the policy's instructions, but they take no time. Before the ops.
+ */
+#define SCX_OPS_STANDS_FOR(variable, text) \
+	extern struct sched_ext_ops variable __attribute__((btf_decl_tag("stands-for:" text)))
+
 /* Callbacks that are left out where the kernel does not have them; with commas, before the ops. */
 #define SCX_OPS_OPTIONAL(variable, text) \
 	extern struct sched_ext_ops variable __attribute__((btf_decl_tag("optional:" text)))

@@ -81,7 +81,8 @@ impl Rig {
         config.watchdog = self.watchdog;
         let mut loaded = match &self.first {
             Some(first) => first.another(workload, config)?,
-            None => Simulation::new(&self.policy, workload, config).load()?,
+            // as the papers' schedulers are compared: each pays for its decisions
+            None => Simulation::new(&self.policy, workload, config).as_program().load()?,
         };
         let outcome = loaded.run(sink)?;
         if outcome.exit.kind != ExitKind::Unreg {

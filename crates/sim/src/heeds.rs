@@ -97,7 +97,7 @@ pub struct Ignored {
     pub is_declared: bool,
 }
 
-fn scheduler(image: &Image) -> Option<&StructOps> {
+pub(crate) fn scheduler(image: &Image) -> Option<&StructOps> {
     image.struct_ops.iter().find(|ops| ops.type_name.starts_with("sched_ext_ops"))
 }
 

@@ -39,6 +39,7 @@ mod replay;
 mod seen;
 mod setup;
 mod simulation;
+mod stands_for;
 mod statistics;
 mod steps;
 
@@ -51,5 +52,6 @@ pub use measured::{Measured, Watchers};
 pub use policy::Policy;
 pub use setup::{encoded, facts, prepare, ForObject};
 pub use simulation::{Loaded, Simulation, UserProgram};
+pub use stands_for::stands_for;
 pub use statistics::PolicyStat;
 pub use steps::{steps, Place};

@@ -5,6 +5,7 @@ use crate::bundle::{self, Origin};
 use crate::error::SimError;
 use crate::policy::Policy;
 use crate::setup;
+use crate::stands_for::stands_for;
 use crate::statistics::{self, PolicyStat};
 use rota_choice::{Choices, Recording, Replayed};
 use rota_machine::config::Config;
@@ -36,6 +37,7 @@ pub struct Simulation {
     replays: Option<Arc<Recording>>,
     records: bool,
     pub(crate) dumps: bool,
+    as_program: bool,
 }
 
 impl Simulation {
@@ -52,7 +54,15 @@ impl Simulation {
             replays: None,
             records: false,
             dumps: false,
+            as_program: false,
         }
+    }
+
+    /// With the policy as a program of `sched_ext`, which pays for its instructions also if it
+    /// [stands for](crate::stands_for()) a class of the kernel itself.
+    #[must_use]
+    pub fn as_program(self) -> Self {
+        Self { as_program: true, ..self }
     }
 
     /// With the entries of maps and the programs that a loader would fill and run.
@@ -141,7 +151,7 @@ impl Simulation {
 
     fn load_for(self, program: Option<UserProgram>) -> Result<Loaded, SimError> {
         let Self { mut policy, workload, config, setup, mut fair, replays, records, .. } = self;
-        let mut subs = self.subs;
+        let (mut subs, as_program) = (self.subs, self.as_program);
         if let Some(set_up) = policy.set_up() {
             set_up.check(&policy.image().name, &config)?;
         }
@@ -158,6 +168,7 @@ impl Simulation {
             choices = choices.recorded();
         }
         let btf = &policy.image().kernel_btf;
+        let config = charged(&policy, as_program, config);
         let mut machine = Machine::choosing(choices, config, workload, btf)?;
         // one that comes later reads of what was before, too
         subs.iter().for_each(|(_, sub, _)| machine.system.attend_to(sub.image()));
@@ -178,7 +189,7 @@ impl Simulation {
         for (cgroup, policy, setup) in subs {
             machine.system.add_sub_scheduler(&cgroup, sub_loader(policy, setup));
         }
-        Ok(Loaded { machine, ops, fair, policy, setup, has_program })
+        Ok(Loaded { machine, ops, fair, policy, setup, has_program, as_program })
     }
 }
 
@@ -229,6 +240,15 @@ fn on(kernel: &Kernel, config: Config) -> Config {
     Config { hz: kernel.hz(), rules: kernel.rules(), ..config }
 }
 
+/// The machine under this policy: instructions of one that stands for a class of the kernel itself
+/// are counted, and take no time.
+fn charged(policy: &Policy, as_program: bool, mut config: Config) -> Config {
+    if !as_program && stands_for(policy.image()).is_some() {
+        config.costs.insn_ps = 0;
+    }
+    config
+}
+
 /// A machine with a workload and a policy in it.
 pub struct Loaded {
     /// The machine.
@@ -239,6 +259,7 @@ pub struct Loaded {
     policy: Policy,
     setup: Setup,
     has_program: bool,
+    as_program: bool,
 }
 
 impl std::fmt::Debug for Loaded {
@@ -256,13 +277,14 @@ impl Loaded {
             let what = "a policy with its program has to be loaded anew for each run";
             return Err(SimError::Program(what.into()));
         }
-        let config = on(self.policy.kernel(), config);
+        let config = charged(&self.policy, self.as_program, on(self.policy.kernel(), config));
         let mut machine = self.machine.another(config, Arc::clone(workload))?;
         let ops = self.ops.another(&mut machine.system)?;
         let fair = self.fair.as_ref().map(|fair| machine.with_fair(|system| fair.another(system)));
         let fair = fair.transpose()?;
         let (policy, setup) = (self.policy.clone(), self.setup.clone());
-        Ok(Self { machine, ops, fair, policy, setup, has_program: false })
+        let as_program = self.as_program;
+        Ok(Self { machine, ops, fair, policy, setup, has_program: false, as_program })
     }
 
     /// Runs it until the duration is over or the policy is ejected. Every event goes to `sink`, in

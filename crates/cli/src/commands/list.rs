@@ -57,6 +57,9 @@ pub(crate) fn run(args: &ListArgs) -> Result<Status, Error> {
             "        heeds: {}",
             if heeded.is_empty() { "-".into() } else { heeded.join(", ") }
         )?;
+        if let Some(class) = rota_sim::stands_for(image) {
+            writeln!(out, "        stands for: {class}")?;
+        }
         for line in tunables::table(&image.tunables()) {
             writeln!(out, "        {line}")?;
         }

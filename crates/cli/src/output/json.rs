@@ -44,6 +44,8 @@ pub(crate) struct Listed<'a> {
     paper: Option<&'a str>,
     tunables: Vec<TunableJson>,
     heeds: Option<Vec<&'static str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stands_for: Option<&'a str>,
 }
 
 /// `rota list --third-party --json`.
@@ -112,7 +114,8 @@ impl<'a> Listed<'a> {
         let about = tunables::about(image);
         let tunables = image.tunables().into_iter().map(TunableJson::new).collect();
         let heeds = rota_sim::heeded(image).map(|heeded| names(&heeded));
-        Self { name, help: about.help, paper: about.paper, tunables, heeds }
+        let stands_for = rota_sim::stands_for(image);
+        Self { name, help: about.help, paper: about.paper, tunables, heeds, stands_for }
     }
 }
 
@@ -201,6 +204,9 @@ pub(crate) struct PolicyJson<'a> {
     /// Of a bundle: what set it up.
     #[serde(skip_serializing_if = "Option::is_none")]
     set_up_by: Option<&'a Origin>,
+    /// A kernel's own class: instructions are counted, and take no time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stands_for: Option<&'a str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -317,7 +323,7 @@ impl<'a> PolicyJson<'a> {
     pub(crate) fn new(
         name: &'a str,
         source: &'a str,
-        image: &Image,
+        image: &'a Image,
         set: &[(String, String)],
         set_up_by: Option<&'a Origin>,
     ) -> Self {
@@ -331,7 +337,7 @@ impl<'a> PolicyJson<'a> {
                 tunables.insert(path.clone(), typed("", &value));
             }
         }
-        Self { name, source, tunables, set_up_by }
+        Self { name, source, tunables, set_up_by, stands_for: rota_sim::stands_for(image) }
     }
 }
 

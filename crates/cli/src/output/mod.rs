@@ -24,6 +24,7 @@ pub(crate) mod summary;
 pub(crate) mod table;
 pub(crate) mod tunables;
 pub(crate) mod tune;
+pub(crate) mod uncharged;
 pub(crate) mod unfilled;
 pub(crate) mod units;
 

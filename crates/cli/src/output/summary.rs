@@ -2,7 +2,7 @@
 //! The text of `rota sim`: a line of what was run, tasks, totals, notes, the end.
 
 use super::units::{duration, index_or_dash, mean_or_dash, percent, time, time_or_dash};
-use super::{blocked, dump, locks, periodic, program, requests, table, unfilled, Run};
+use super::{blocked, dump, locks, periodic, program, requests, table, uncharged, unfilled, Run};
 use rota_machine::config::Config;
 use rota_machine::exit::ExitKind;
 use rota_machine::outside::Happened;
@@ -251,6 +251,9 @@ fn notes(out: &mut dyn Write, run: &Run<'_>) -> io::Result<()> {
     waiting_note(out, &run.finished.numbers.totals)?;
     let ignored = rota_sim::ignored(run.image, &run.load.workload, run.config);
     if let Some(note) = ignored.message(run.policy) {
+        writeln!(out, "note: {note}")?;
+    }
+    if let Some(note) = uncharged::note([(run.policy, run.image)], run.config) {
         writeln!(out, "note: {note}")?;
     }
     if let Some(note) = requests::open_note(&run.finished.requests) {

@@ -34,6 +34,7 @@ mod cli_sim;
 mod cli_stats;
 mod cli_timeline;
 mod cli_tune;
+mod cli_uncharged;
 mod cli_workload;
 mod pages;
 mod support;

@@ -17,6 +17,7 @@ mod manifests;
 mod nullable;
 mod runs;
 mod sched_info;
+mod stands_for;
 mod subs;
 mod tick;
 mod traced;

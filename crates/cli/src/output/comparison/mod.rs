@@ -7,7 +7,7 @@ pub(crate) mod json;
 mod numbers;
 mod relative;
 
-use super::{summary, table};
+use super::{summary, table, uncharged};
 use crate::comparison::{Cell, Column, Comparison, Stage};
 use crate::error::Error;
 use crate::nearest;
@@ -195,6 +195,7 @@ fn notes(comparison: &Comparison<'_>, is_marked: bool, compared: &Compared) -> V
     }
     notes.extend(few_samples(stages, &compared.shown));
     notes.extend(ignored(stages));
+    notes.extend(stages.iter().find_map(uncharged_in));
     let mut columns = stages.iter().flat_map(|stage| &stage.columns);
     if columns.any(|column| column.ejected().next().is_some()) {
         notes.push(
@@ -219,6 +220,12 @@ fn ignored(stages: &[Stage<'_>]) -> Vec<String> {
         all?.message(&stages.first()?.columns[at].policy.label)
     };
     (0..policies).filter_map(line).collect()
+}
+
+/// A line for the policies whose instructions take no time.
+fn uncharged_in(stage: &Stage<'_>) -> Option<String> {
+    let policies = stage.columns.iter().map(|column| (&*column.policy.label, column.image));
+    uncharged::note(policies, stage.config)
 }
 
 /// What a policy ignores of a workload and machine.

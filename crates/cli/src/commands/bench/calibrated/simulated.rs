@@ -101,8 +101,6 @@ pub(super) fn run(
         policy.set(name, value)?;
     }
     let mut config = machine.config(WARMUP_NS + duration_ns);
-    // The fair class of a kernel is no program: what it takes is in what switches and wakeups do.
-    config.costs.insn_ps = 0;
     (config.hz, config.seed) = (computer.hz, seed);
     let mut watcher = Watcher::default();
     let watchers = Watchers { sinks: vec![&mut watcher], figures: None };
