@@ -135,12 +135,13 @@ fn hardware() -> Hardware {
         smt: None,
         clock: Some(clock),
         idle: vec![state],
+        poll_ns: 0,
     };
     Hardware {
         core_types: vec![core],
         type_of_cpu: vec![0],
         cache: None,
-        ipi_ns: None,
+        ipi: None,
         work: (WorkClass::Mixed, 0),
         timer_slack_ns: 0,
     }
