@@ -3,7 +3,8 @@
 
 use crate::play::bpf::OfProgram;
 use crate::play::scheduling;
-use crate::program::{Kept, Program, Turn};
+use crate::kept::Kept;
+use crate::program::{Program, Turn};
 use rota_machine::user_half::{Live, Step, UserHalf};
 use rota_object::image::{Image, StructOps};
 use rota_object::set_up::SetUpStep;

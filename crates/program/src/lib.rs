@@ -17,6 +17,7 @@ mod files;
 mod filter;
 mod half;
 mod hardware_files;
+mod kept;
 mod launch;
 mod listener;
 mod log;

@@ -14,7 +14,8 @@ mod threads;
 pub(crate) mod waits;
 
 use crate::listener::Call;
-use crate::program::{Kept, Program};
+use crate::kept::Kept;
+use crate::program::Program;
 use crate::threads::{Ret, Sleep};
 use rota_machine::user_half::Live;
 use rota_object::image::StructOps;
