@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The program as a task of the simulated machine.
 
+use crate::kept::Kept;
 use crate::play::bpf::OfProgram;
 use crate::play::scheduling;
-use crate::kept::Kept;
 use crate::program::{Program, Turn};
 use rota_machine::user_half::{Live, Step, UserHalf};
 use rota_object::image::{Image, StructOps};

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use crate::model::{Change, Policy, Settings};
+use crate::work::WorkKind;
 
 impl Change {
     /// Puts the change in force and says whether anything is different now.
@@ -40,9 +41,34 @@ impl Change {
         *settings != before
     }
 
+    /// Whether it names nothing but CPUs. Asked at each turn of each phase, so without a comparison
+    /// of all that a change can hold.
     fn is_empty(&self) -> bool {
-        // Whatever is named, but for the CPUs.
-        *self == Change { cpus: self.cpus.clone(), ..Change::default() }
+        let Change {
+            policy,
+            priority,
+            weight,
+            share,
+            cpus: _,
+            group,
+            migrate_disable,
+            core_cookie,
+            slice_ns,
+            dl_period_ns,
+            dl_deadline_ns,
+            work: WorkKind { class, working_set_kib, dram_share },
+        } = self;
+        let times = [slice_ns, dl_period_ns, dl_deadline_ns, share];
+        policy.is_none()
+            && priority.is_none()
+            && weight.is_none()
+            && group.is_none()
+            && migrate_disable.is_none()
+            && core_cookie.is_none()
+            && class.is_none()
+            && working_set_kib.is_none()
+            && dram_share.is_none()
+            && times.iter().all(|time| time.is_none())
     }
 }
 

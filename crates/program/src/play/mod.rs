@@ -13,8 +13,8 @@ mod sockets;
 mod threads;
 pub(crate) mod waits;
 
-use crate::listener::Call;
 use crate::kept::Kept;
+use crate::listener::Call;
 use crate::program::Program;
 use crate::threads::{Ret, Sleep};
 use rota_machine::user_half::Live;
