@@ -295,10 +295,12 @@ static void leave_above(u32 slot)
 
 static __attribute__((noinline)) void charge_parts(u32 part, s64 ns)
 {
+	bool clears = false;
 	u32 level;
 
 	for (level = loop_start; part && level < MOST_LEVELS && can_loop(); level++) {
 		struct client *c = client_at(part);
+		struct entity_queue *q = queue_around(c);
 		s64 by = virtual_ns(ns < 0 ? -ns : ns, c->weight);
 
 		by = ns < 0 ? -by : by;
@@ -308,9 +310,12 @@ static __attribute__((noinline)) void charge_parts(u32 part, s64 ns)
 		if (c->home && !c->waits) {
 			c->vruntime += by;
 			advanced(part, by);
-			if (c->vruntime >= c->own.protected_to && queue_around(c)->nr > 1)
-				clear_buddies(part);
+			clears |= c->vruntime >= c->own.protected_to && q->nr > 1;
 		}
+		/* As clear_buddies() on the way up, which would be a call too deep. */
+		clears &= q->buddy == part;
+		if (clears)
+			q->buddy = 0;
 		part = above(part);
 	}
 }
