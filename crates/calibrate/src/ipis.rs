@@ -23,7 +23,7 @@ fn line_ns(of: &ByDistance, far: Distance) -> u64 {
     }
 }
 
-/// What a wakeup of another, busy CPU takes besides the interrupt: `None` if it was not measured.
+/// Of the nearest pair of CPUs that was measured; `None`: of none.
 fn near(samples: &Samples, of: fn(Distance) -> Series) -> Option<Estimate> {
     NEAR.iter().find_map(|far| samples.estimate(of(*far)))
 }
