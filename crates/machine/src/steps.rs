@@ -142,6 +142,14 @@ impl Machine {
             || stops && self.system.cpus.resched.contains(cpu)
     }
 
+    /// Whether nothing but work is next, which begins once the CPU has done what it has to do for the
+    /// kernel: no instant between the two need be looked at.
+    fn computes_next(&self, t: Tid) -> bool {
+        let task = self.system.task(t);
+        let asks_runner = !task.ends && task.makes.is_none() && task.halt.is_none();
+        asks_runner && !self.system.is_program(t) && self.runner.computes_next(task.ix)
+    }
+
     /// Lets the current task of a CPU take its next steps until it needs time or leaves.
     pub(crate) fn advance(&mut self, o: &mut dyn Ops, cpu: u32) -> Result<(), RunError> {
         while let Some(t) = self.system.rq(cpu).curr {
@@ -154,6 +162,10 @@ impl Machine {
             if self.system.hosted.exit.is_some()
                 || self.system.rq(cpu).need_resched && self.is_about_to_leave(cpu, t)
             {
+                break;
+            }
+            if self.system.rq(cpu).debt > 0 && !self.computes_next(t) {
+                self.system.task_mut(t).work = Work::run(0);
                 break;
             }
             self.system.running.this_cpu = cpu;

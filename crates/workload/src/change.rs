@@ -12,12 +12,11 @@ impl Change {
     /// A phase without `cpus` goes back to those of the task; everything else stays until
     /// changed. A policy without a priority brings its default priority.
     pub(crate) fn apply(&self, settings: &mut Settings, task_cpus: &Option<Arc<[u32]>>) -> bool {
-        let cpus = self.cpus.as_ref().or(task_cpus.as_ref());
-        if settings.cpus.as_ref() == cpus && self.is_empty() {
+        if self.leaves(settings, task_cpus) {
             return false;
         }
         let before = settings.clone();
-        settings.cpus = cpus.cloned();
+        settings.cpus = self.cpus.as_ref().or(task_cpus.as_ref()).cloned();
         if let Some(policy) = self.policy {
             settings.policy = policy;
             settings.priority = policy.default_priority();
@@ -39,6 +38,12 @@ impl Change {
             settings.group.clone_from(group);
         }
         *settings != before
+    }
+
+    /// Whether it names nothing that could be different from the settings in force.
+    pub(crate) fn leaves(&self, settings: &Settings, task_cpus: &Option<Arc<[u32]>>) -> bool {
+        let cpus = self.cpus.as_ref().or(task_cpus.as_ref());
+        settings.cpus.as_ref() == cpus && self.is_empty()
     }
 
     /// Whether it names nothing but CPUs. Asked at each turn of each phase, so without a comparison

@@ -45,6 +45,16 @@ impl Span {
         }
     }
 
+    /// Whether every draw is longer than nothing.
+    pub(crate) fn is_positive(&self) -> bool {
+        match *self {
+            Span::Fixed(ns) => ns > 0,
+            Span::Uniform { min, .. } => min > 0,
+            // the smallest ones are rounded
+            Span::Exp { .. } | Span::Pareto { .. } | Span::Lognormal { .. } => false,
+        }
+    }
+
     /// Whether a draw can be longer than nothing.
     pub(crate) fn can_be_positive(&self) -> bool {
         match *self {

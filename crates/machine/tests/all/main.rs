@@ -18,6 +18,7 @@ mod requests;
 mod requests_laws;
 mod rules_begin_and_end;
 mod rules_change;
+mod rules_costs;
 mod rules_cpus;
 mod rules_cpusets;
 mod rules_dispatch;

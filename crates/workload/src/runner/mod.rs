@@ -8,7 +8,7 @@
 use rota_choice::Choices;
 use std::sync::Arc;
 
-use crate::event::Event;
+use crate::event::{Event, TimeEvent};
 use crate::model::{Identity, Settings, TaskIx, Workload};
 use crate::requests::traffic::Traffic;
 use crate::sync::{Awaits, Sync};
@@ -126,6 +126,7 @@ impl Runner {
     /// What the task does next. Called once when the task starts and then whenever its
     /// previous step is complete; `now_ns` never goes backwards.
     pub fn next(&mut self, task: TaskIx, now_ns: u64, choices: &mut Choices) -> Step {
+        let computes = cfg!(debug_assertions) && self.computes_next(task);
         let state = &mut self.tasks[task.0 as usize];
         if state.instant.0 != now_ns {
             state.instant = (now_ns, 0);
@@ -154,10 +155,35 @@ impl Runner {
                 Some(_) => state.instant.1 = 0,
             }
             if let Some(step) = step {
+                debug_assert!(!computes || matches!(step, Step::Run { .. }), "{step:?}");
                 self.note(task, &step);
                 return step;
             }
         }
+    }
+
+    /// Whether the task's next step is [`Step::Run`], whenever it is asked for and whatever others do
+    /// until then. Where that depends on random numbers it says no.
+    pub fn computes_next(&self, task: TaskIx) -> bool {
+        let state = &self.tasks[task.0 as usize];
+        let waits = state.waits_at.is_some() || state.relocks.is_some() || state.waits_for_delay;
+        if state.blocked || waits || state.cursor.done {
+            return false;
+        }
+        let definition = &self.workload.definitions[state.definition as usize];
+        let phases = &definition.program.phases;
+        let mut cursor = state.cursor;
+        let ended = &phases[cursor.phase];
+        if cursor.entered && cursor.event == ended.events.len() {
+            cursor.end_of_phase(ended, phases.len());
+        }
+        let phase = &phases[cursor.phase];
+        Some(cursor.task_loop) != definition.program.loops
+            && (cursor.entered || phase.change.leaves(&state.settings, &definition.task_cpus))
+            && matches!(
+                phase.events.get(cursor.event),
+                Some(Event::Time(TimeEvent::Run(span))) if span.is_positive()
+            )
     }
 
     /// Keeps who is blocked: a task goes on only when another wakes it, also if it was woken
