@@ -15,6 +15,10 @@ use std::sync::Arc;
 mod jobs;
 mod waits;
 
+/// CPU time of a turnaround from which on it has a slowdown: what a switch or two and a wakeup take is
+/// less. A task that wakes up and goes from one wait to the next has no work that could be slowed.
+const LEAST_CPU_NS: u64 = 5_000;
+
 /// What a task does, and since when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
@@ -311,9 +315,11 @@ impl Account {
         self.turnaround.add(turnaround_ns as f64);
         if !self.is_program {
             whole.turnarounds.record(turnaround_ns);
-            whole.slowdowns.record(turnaround_ns, cpu_ns);
         }
-        if cpu_ns > 0 {
+        if cpu_ns >= LEAST_CPU_NS {
+            if !self.is_program {
+                whole.slowdowns.record(turnaround_ns, cpu_ns);
+            }
             self.slowdown.add(turnaround_ns as f64 / cpu_ns as f64);
         }
     }

@@ -15,13 +15,37 @@ fn turnaround_is_from_waking_up_to_sleeping() {
     assert_eq!(a.turnaround_ns, SpanNumbers::default());
     assert_eq!(b.turnaround_ns, SpanNumbers { count: 1, mean: Some(95.0), max: Some(95) });
     assert_eq!(c.turnaround_ns, SpanNumbers { count: 2, mean: Some(12.5), max: Some(15) });
-    assert_eq!(c.slowdown, RatioNumbers { count: 2, mean: Some(1.25), max: Some(1.5) });
     let all = numbers.totals.turnaround_ns;
     assert_eq!((all.count, all.p50, all.max, all.waiting), (4, Some(10), Some(95), 1));
+    assert_eq!(numbers.totals.bursts_per_s, Some(3.0 / 100e-9));
+}
+
+/// The timeline with so many nanoseconds in place of one.
+fn slower(by: u64) -> Vec<Event> {
+    let mut events = timeline();
+    events.iter_mut().for_each(|event| event.time_ns *= by);
+    events
+}
+
+#[test]
+fn slowdown_is_turnaround_by_cpu_time() {
+    // as above, in us
+    let numbers = numbers(2, &slower(1_000), 100_000);
+    let c = &numbers.tasks[2];
+    assert_eq!(c.slowdown, RatioNumbers { count: 2, mean: Some(1.25), max: Some(1.5) });
     let slowdown = numbers.totals.slowdown;
     // 95 / 35 = 2.714, rounded to thousandths.
     assert_eq!((slowdown.count, slowdown.p50, slowdown.max), (3, Some(1.5), Some(2.714)));
-    assert_eq!(numbers.totals.bursts_per_s, Some(3.0 / 100e-9));
+}
+
+#[test]
+fn what_only_wakes_up_and_waits_again_has_no_slowdown() {
+    // b ran for 35 * 499 ns, c twice for 10 * 499, which is less than 5 us
+    let numbers = numbers(2, &slower(499), 49_900);
+    let slowdown = numbers.totals.slowdown;
+    assert_eq!((slowdown.count, slowdown.max), (1, Some(2.714)));
+    assert_eq!(numbers.tasks[2].slowdown.count, 0);
+    assert_eq!(numbers.tasks[2].turnaround_ns.count, 2);
 }
 
 #[test]
