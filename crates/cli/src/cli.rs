@@ -10,6 +10,7 @@ use crate::commands::check::CheckArgs;
 use crate::commands::compare::CompareArgs;
 use crate::commands::completions::CompletionsArgs;
 use crate::commands::fluid::FluidArgs;
+use crate::commands::import::ImportArgs;
 use crate::commands::link::LinkArgs;
 use crate::commands::list::ListArgs;
 use crate::commands::machine::MachineCommand;
@@ -72,6 +73,8 @@ pub(crate) enum Command {
     Boost(BoostArgs),
     /// Record what the tasks of this machine get from its scheduler (needs root)
     Record(RecordArgs),
+    /// Read a trace of perf, trace-cmd, ftrace or Perfetto, and print what its tasks got
+    Import(ImportArgs),
     /// Print what the scheduler of this machine does, as it happens (needs root)
     Trace(TraceArgs),
     /// Change a running policy, or print what can be changed (needs root)

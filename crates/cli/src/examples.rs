@@ -195,6 +195,13 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         ],
     ),
     (
+        "import",
+        [
+            ("rota import perf.data", "What the tasks of a `perf sched record` got"),
+            ("rota import trace.dat --json", "The same of a trace of trace-cmd, for a program"),
+        ],
+    ),
+    (
         "record",
         [
             ("sudo rota record -- make -j4", "What the tasks of a command get"),

@@ -2,8 +2,10 @@
 //! Workload files, and the files that they name.
 
 use crate::error::Error;
+use rota_trace_import::{detect, ENOUGH};
 use rota_workload::Workload;
 use sha2::{Digest, Sha256};
+use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -32,6 +34,7 @@ impl Load {
             }
             false => (path.display().to_string(), bytes(path)?),
         };
+        is_no_trace(&file, "FILE", &text)?;
         let sha256 = hex(Sha256::new_with_prefix(&text));
         let text = String::from_utf8(text).map_err(|e| {
             let line = e.as_bytes()[..e.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n');
@@ -57,5 +60,22 @@ fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
             "{path} is a folder, expected a FILE.json in it; rota compare takes folders, too"
         )));
     }
-    std::fs::read(path).map_err(|e| Error::file("read", path, &e))
+    let read = |e| Error::file("read", path, &e);
+    let mut file = File::open(path).map_err(read)?;
+    let mut text = Vec::new();
+    // A trace may be larger than the memory.
+    (&mut file).take(ENOUGH as u64).read_to_end(&mut text).map_err(read)?;
+    let file_name = path.display().to_string();
+    is_no_trace(&file_name, &file_name, &text)?;
+    file.read_to_end(&mut text).map_err(read)?;
+    Ok(text)
+}
+
+/// Refuses a trace that was taken for a workload; `import` is what can be imported in its place.
+fn is_no_trace(file: &str, import: &str, start: &[u8]) -> Result<(), Error> {
+    let Some(format) = detect(&start[..start.len().min(ENOUGH)]) else { return Ok(()) };
+    let format = format.name();
+    Err(Error::input(format!(
+        "{file} is a {format}, not a workload: rota import {import} -o load.json makes one of it"
+    )))
 }

@@ -29,7 +29,7 @@ impl Format {
             Format::PerfData => "perf.data trace",
             Format::PerfPipe => "perf.data trace (from a pipe)",
             Format::TraceDat => "trace-cmd trace",
-            Format::FtraceText => "ftrace text",
+            Format::FtraceText => "trace as text (ftrace)",
             Format::Perfetto => "Perfetto trace",
             Format::RotaCsv => "trace of Rota (CSV)",
             Format::RotaParquet => "trace of Rota (Parquet)",

@@ -9,6 +9,7 @@ pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod fluid;
+pub(crate) mod import;
 pub(crate) mod link;
 pub(crate) mod list;
 pub(crate) mod machine;

@@ -18,6 +18,7 @@ mod cli_findings;
 mod cli_fluid;
 mod cli_hostile;
 mod cli_ignores;
+mod cli_import;
 mod cli_interrupt;
 mod cli_kernels;
 mod cli_link;

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `rota import`, and traces where a workload is expected.
+
+use crate::support::{rota, Scratch};
+
+/// Two tasks on one CPU, as tracefs writes them: 2 ms and 1 ms on the CPU.
+const TRACE: &str = "\
+# tracer: nop
+          <idle>-0       [000] d.h2.   100.000000: sched_waking: comm=one pid=7 prio=120 target_cpu=000
+          <idle>-0       [000] dNh3.   100.000001: sched_wakeup: comm=one pid=7 prio=120 target_cpu=000
+          <idle>-0       [000] d..2.   100.000010: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=one next_pid=7 next_prio=120
+             one-7       [000] d..3.   100.001000: sched_waking: comm=two pid=8 prio=130 target_cpu=000
+             one-7       [000] d..4.   100.001001: sched_wakeup: comm=two pid=8 prio=130 target_cpu=000
+             one-7       [000] d..2.   100.002010: sched_switch: prev_comm=one prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=two next_pid=8 next_prio=130
+             two-8       [000] d..2.   100.003010: sched_switch: prev_comm=two prev_pid=8 prev_prio=130 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120
+";
+
+#[test]
+fn a_trace_is_printed_as_a_recording_with_what_it_lacks() {
+    let scratch = Scratch::new();
+    let file = scratch.file("trace.txt", TRACE);
+    let run = rota(&["import", &file]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stdout.contains("a trace as text (ftrace), 1 CPU, 3.01ms"), "{}", run.stdout);
+    let row = |name: &str| run.stdout.lines().find(|line| line.starts_with(name)).expect("a row");
+    assert!(row("one").contains("2.00ms"), "{}", run.stdout);
+    // Nice 10 is weight 110 of 1024: 11 of 100. It waits from 1.000 to 2.010.
+    assert!(row("two").contains("  11    1.00ms"), "{}", run.stdout);
+    assert!(row("two").contains("1.01ms"), "{}", run.stdout);
+    assert!(run.stdout.contains("note: no sched_process_fork: "), "{}", run.stdout);
+}
+
+#[test]
+fn the_json_has_the_records_and_the_consequences() {
+    let scratch = Scratch::new();
+    let file = scratch.file("trace.txt", TRACE);
+    let run = rota(&["import", &file, "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
+    assert_eq!(json["schema"], "rota.import/1");
+    assert_eq!(json["trace"]["records"]["sched_switch"], 3);
+    assert_eq!(
+        (&json["duration_ns"], &json["begin_ns"]),
+        (&3_010_000.into(), &100_000_000_000u64.into())
+    );
+    let missing: Vec<&str> = json["missing"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|m| m["what"].as_str())
+        .collect();
+    assert_eq!(missing, ["sched_process_fork", "sched_process_exit"]);
+}
+
+#[test]
+fn a_trace_is_no_workload_and_a_message_says_what_to_do() {
+    let scratch = Scratch::new();
+    let text = scratch.file("trace.txt", TRACE);
+    let expected = |file: &str, kind: &str| {
+        format!(
+            "error: {file} is a {kind}, not a workload: rota import {file} -o load.json makes one \
+             of it\n"
+        )
+    };
+    let run = rota(&["sim", "fifo", &text]);
+    assert_eq!((run.code, run.stderr), (2, expected(&text, "trace as text (ftrace)")));
+    let perf = scratch.file("perf.data", "PERFILE2\u{68}\0\0\0\0\0\0\0");
+    let run = rota(&["compare", &perf]);
+    assert_eq!((run.code, run.stderr), (2, expected(&perf, "perf.data trace")));
+    let run = rota(&["import", &perf]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("perf.data: byte 16: "), "{}", run.stderr);
+}
