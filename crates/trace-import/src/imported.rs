@@ -8,6 +8,7 @@ use crate::format::{self, Format, ENOUGH};
 use crate::input::{Input, Source};
 use crate::missing::Missing;
 use crate::record::Records;
+use crate::rota_csv::{self, RotaCsv};
 use crate::{perf, perfetto, text, tracecmd};
 use rota_trace::Sink;
 use std::fs::File;
@@ -18,7 +19,12 @@ pub struct Imported {
     name: String,
     format: Format,
     header: Header,
-    records: Box<dyn Records>,
+    content: Content,
+}
+
+enum Content {
+    Records(Box<dyn Records>),
+    Events(Box<RotaCsv>),
 }
 
 /// Opens a file. It must be one that can be read from any place: no pipe.
@@ -56,12 +62,17 @@ fn begin(name: &str, source: Box<dyn Source>) -> Result<Imported, Fault> {
         Format::TraceDat => Box::new(tracecmd::open(input, &mut header)?),
         Format::FtraceText => Box::new(text::open(input, &mut header)?),
         Format::Perfetto => Box::new(perfetto::open(input, &mut header)?),
-        Format::RotaCsv | Format::RotaParquet => {
-            let name = format.name();
-            return Err(Fault::file(format!("a {name}: expected one of another tool")));
+        Format::RotaCsv => {
+            let content = Content::Events(Box::new(rota_csv::open(input)));
+            return Ok(Imported { name: name.to_owned(), format, header, content });
+        }
+        Format::RotaParquet => {
+            return Err(Fault::file(
+                "a trace of Rota (Parquet): expected another format (--trace FILE.csv can be read)",
+            ));
         }
     };
-    Ok(Imported { name: name.to_owned(), format, header, records })
+    Ok(Imported { name: name.to_owned(), format, header, content: Content::Records(records) })
 }
 
 impl Imported {
@@ -81,7 +92,13 @@ impl Imported {
     ///
     /// If the file is wrong; the events before that were given.
     pub fn read(self, sink: &mut dyn Sink) -> Result<Facts, ImportError> {
-        let Imported { name, format, mut header, mut records } = self;
+        let Imported { name, format, mut header, content } = self;
+        let mut records = match content {
+            Content::Records(records) => records,
+            Content::Events(events) => {
+                return events.read(header, sink).map_err(|fault| fault.of(&name));
+            }
+        };
         let mut converter = Converter::new(header.cpus);
         let mut next = || records.next().map_err(|fault| fault.of(&name));
         while let Some(record) = next()? {

@@ -92,4 +92,9 @@ impl Input {
         }
         Ok(read > 0)
     }
+
+    /// All that is left, as a reader.
+    pub(crate) fn into_reader(self) -> BufReader<Box<dyn Source>> {
+        self.reader
+    }
 }

@@ -27,6 +27,7 @@ mod order;
 mod perf;
 mod perfetto;
 mod record;
+mod rota_csv;
 mod task;
 mod text;
 mod tracecmd;

@@ -213,6 +213,20 @@ fn compact_switches_say_the_same_but_for_the_first_task_of_a_cpu() {
 }
 
 #[test]
+fn what_rota_wrote_as_csv_is_read_back() {
+    let (events, facts) = read("trace-v7.dat");
+    let mut sink = rota_trace::CsvSink::new(Vec::new());
+    events.iter().for_each(|event| rota_trace::Sink::event(&mut sink, event));
+    let file = sink.finish().expect("a file");
+    let trace = open_source("it.csv", Box::new(Cursor::new(file))).expect("a trace");
+    let mut again = Recorder::default();
+    let read = trace.read(&mut again).expect("events");
+    assert_eq!(again.events, events);
+    assert_eq!((read.format, read.cpus, read.events), (Format::RotaCsv, 2, facts.events));
+    assert_eq!(read.duration_ns, facts.duration_ns);
+}
+
+#[test]
 fn formats_are_told_from_the_first_bytes() {
     for (name, format) in [
         ("perf.data", Format::PerfData),

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use crate::event::{Event, Sink};
 use crate::kind::EventKind;
 
-const COLUMNS: [&str; 6] = ["time_ns", "cpu", "event", "pid", "task", "detail"];
+pub(crate) const COLUMNS: [&str; 6] = ["time_ns", "cpu", "event", "pid", "task", "detail"];
 
 /// Writes every event as a line of CSV.
 pub struct CsvSink<W: Write> {

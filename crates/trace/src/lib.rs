@@ -4,6 +4,7 @@
 pub mod chrome;
 pub mod cpu_list;
 pub mod csv;
+mod csv_events;
 pub mod event;
 mod fields;
 #[cfg(test)]
@@ -13,12 +14,14 @@ pub mod lines;
 mod lock;
 pub mod parquet;
 pub mod perfetto;
+mod read;
 pub mod record;
 pub mod request;
 pub mod tee;
 
 pub use self::chrome::ChromeTraceSink;
 pub use self::csv::CsvSink;
+pub use self::csv_events::{CsvError, CsvEvents};
 pub use self::parquet::ParquetSink;
 pub use cpu_list::CpuList;
 pub use event::{Event, Sink};

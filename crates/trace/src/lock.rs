@@ -72,7 +72,7 @@ pub enum JobKind {
 }
 
 impl JobKind {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             JobKind::Absolute => "absolute",
             JobKind::Relative => "relative",

@@ -39,7 +39,7 @@ pub(crate) fn open(input: Input, header: &mut Header) -> Result<Perfetto, Fault>
     if cpus.is_empty() {
         return Err(Fault::file(
             "no ftrace_event bundles: expected a trace of the data source linux.ftrace with \
-             sched/sched_switch (of Rota's own traces, CSV and Parquet can be read)",
+             sched/sched_switch (of Rota's own traces, CSV can be read)",
         ));
     }
     let mut tasks = VecDeque::new();

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct ImportArgs {
     /// A trace: perf.data of `perf sched record`, trace.dat of trace-cmd, ftrace's or `perf script`'s
-    /// text, or a Perfetto trace
+    /// text, a Perfetto trace, or what --trace FILE.csv wrote
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
 
