@@ -2,6 +2,7 @@
 //! The kinds of event: what each is, what it is called and what it says. Who adds one does it here;
 //! all formats write what `describe` tells them.
 
+use crate::cause::Cause;
 use crate::cpu_list::CpuList;
 use crate::fields::{fields, Form, Value};
 use crate::lock::{Job, Lock};
@@ -119,6 +120,8 @@ pub enum EventKind {
         /// The task that woke it; 0: a timer, or another interrupt.
         waker: u32,
     },
+    /// Why a task sleeps, or what wakes it, from a kernel.
+    Cause(Cause),
     /// The policy was handed the task (ops.enqueue, or directly dispatched).
     Enqueue {
         /// The task.
@@ -271,6 +274,9 @@ fields! {
     Cookie "cookie" Text,
     Work "work" Number,
     EnergyNj "energy_nj" Number,
+    SleepState "sleep_state" Text,
+    Call "call" Text,
+    Source "source" Text,
 }
 
 impl EventKind {
@@ -321,6 +327,7 @@ impl EventKind {
                 number(Field::WakerPid, u64::from(*waker));
                 ("wakeup", Some(*pid))
             }
+            EventKind::Cause(cause) => cause.describe(say),
             EventKind::Enqueue { pid, enq_flags } => {
                 number(Field::EnqFlags, *enq_flags);
                 ("enqueue", Some(*pid))

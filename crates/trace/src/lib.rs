@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The event stream of a run and its exporters.
 
+mod cause;
 pub mod chrome;
 pub mod cpu_list;
 pub mod csv;
@@ -23,6 +24,7 @@ pub use self::chrome::ChromeTraceSink;
 pub use self::csv::CsvSink;
 pub use self::csv_events::{CsvError, CsvEvents};
 pub use self::parquet::ParquetSink;
+pub use cause::{Cause, WakeSource};
 pub use cpu_list::CpuList;
 pub use event::{Event, Sink};
 pub use kind::{Cost, EventKind, OffCpu, SchedClass};
