@@ -25,7 +25,7 @@ pub use cpu_list::{cpu_list, parse_cpu_list};
 pub use error::MachineError;
 pub use models::{models, Model};
 pub use presets::{preset, PRESETS};
-pub use read::parse;
+pub use read::{parse, parse_json};
 
 use rota_machine::config::{Config, Costs};
 use rota_machine::hardware::Hardware;

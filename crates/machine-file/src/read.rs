@@ -50,6 +50,18 @@ pub fn parse(file: &str, text: &str) -> Result<Machine, MachineError> {
     })
 }
 
+/// Reads the keys of a machine file that are written as a JSON object, which begins at this line of
+/// `file`. One without `schema` has the newest.
+pub fn parse_json(file: &str, line: usize, json: &str) -> Result<Machine, MachineError> {
+    let at = |what: String| MachineError { file: file.to_owned(), line: Some(line), what };
+    let table: Result<toml::Table, _> = serde_json::from_str(json);
+    let mut table = table.map_err(|error| at(format!("machine: {error}")))?;
+    table.entry("schema").or_insert_with(|| i64::from(SCHEMA).into());
+    table.entry("name").or_insert_with(|| stem(file).into());
+    // The lines of what is parsed are not those of the file.
+    parse(file, &table.to_string()).map_err(|error| at(format!("machine: {}", error.what)))
+}
+
 /// `big.toml` is called big.
 fn stem(file: &str) -> String {
     let stem = std::path::Path::new(file).file_stem();

@@ -9,7 +9,7 @@ pub use crate::outcome::{Outcome, ProgramExit, RunError, SchedulerExit};
 use crate::outside::Happened;
 use crate::sockets::Sockets;
 use crate::system::System;
-use crate::task::Tid;
+use crate::task::{State, Tid};
 use rota_choice::Choices;
 use rota_trace::{Event, EventKind, Sink};
 use rota_workload::events::{Action, CgroupAction, OutsideEvent};
@@ -28,6 +28,17 @@ pub struct Machine {
     pub(crate) sockets: Sockets,
     /// What came of events from outside.
     pub(crate) outside: Vec<Happened>,
+}
+
+/// How the main loop came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    /// The time is over, or nothing is left to happen.
+    AtTime,
+    /// All tasks have ended, and the workload wants no more.
+    WithTasks,
+    /// Whoever watches has seen enough.
+    Cut,
 }
 
 impl Machine {
@@ -55,7 +66,7 @@ impl Machine {
     fn run_through(&mut self, o: &mut dyn Ops, sink: &mut dyn Sink) -> Result<Outcome, RunError> {
         let end_ns = self.system.config.duration_ns;
         self.check_objects(o)?;
-        let mut is_cut = false;
+        let mut ended = Ended::AtTime;
         if self.begin(o)? {
             let arrivals: Vec<_> = self.runner.initial().collect();
             for (ix, at_ns) in arrivals {
@@ -68,13 +79,13 @@ impl Machine {
             let first = self.system.rq_mut(0);
             (first.charged_at_ns, first.progressed_at_ns) = (start_ns, start_ns);
             self.system.begin_models();
-            is_cut = self.main_loop(o, sink, end_ns)?;
+            ended = self.main_loop(o, sink, end_ns)?;
         }
         if self.system.other.is_some() {
-            return Ok(self.end_with_fair(o, sink, end_ns, is_cut));
+            return Ok(self.end_with_fair(o, sink, end_ns, ended));
         }
         let ejected = self.system.hosted.exit.is_some();
-        if !ejected && !is_cut {
+        if !ejected && ended == Ended::AtTime {
             self.system.now_ns = end_ns;
         }
         self.system.end_work();
@@ -92,7 +103,7 @@ impl Machine {
             sink.event(&Event { time_ns: at_ns, cpu: exit.cpu, kind });
             self.let_program_end(o);
         }
-        Ok(self.outcome(exit, is_cut && !ejected))
+        Ok(self.outcome(exit, ended == Ended::Cut && !ejected))
     }
 
     /// The first scheduler is attached; whether the run begins.
@@ -168,10 +179,10 @@ impl Machine {
         o: &mut dyn Ops,
         sink: &mut dyn Sink,
         end_ns: u64,
-        is_cut: bool,
+        ended: Ended,
     ) -> Outcome {
         let system = &mut self.system;
-        if !is_cut {
+        if ended == Ended::AtTime {
             system.now_ns = end_ns;
         }
         system.end_work();
@@ -184,7 +195,7 @@ impl Machine {
         let exits = &system.told.exits;
         let ejected = exits.iter().find(|gone| gone.exit.kind.is_error());
         let exit = ejected.or(exits.last()).map_or_else(ExitInfo::none, |gone| gone.exit.clone());
-        self.outcome(exit, is_cut)
+        self.outcome(exit, ended == Ended::Cut)
     }
 
     fn outcome(&mut self, exit: ExitInfo, is_cut: bool) -> Outcome {
@@ -210,13 +221,18 @@ impl Machine {
         blocked.map(|(ix, awaits)| (self.runner.name(ix).to_owned(), awaits)).collect()
     }
 
-    /// Whether it was cut short.
+    /// Whether all tasks are gone, and the run ends with them.
+    fn is_done(&self) -> bool {
+        let gone = |t| self.system.task(t).state == State::Dead || self.system.is_program(t);
+        self.runner.is_done() && self.system.tasks.ids().all(gone)
+    }
+
     fn main_loop(
         &mut self,
         o: &mut dyn Ops,
         sink: &mut dyn Sink,
         end_ns: u64,
-    ) -> Result<bool, RunError> {
+    ) -> Result<Ended, RunError> {
         loop {
             self.settle_instant(o, end_ns)?;
             if self.system.has_failed_sub() {
@@ -239,14 +255,17 @@ impl Machine {
             if self.system.config.audit && self.system.hosted.exit.is_none() {
                 self.system.audit().map_err(RunError::Kernel)?;
             }
+            if self.is_done() {
+                return Ok(Ended::WithTasks);
+            }
             match self.system.queue.next_at() {
                 Some(at_ns) if at_ns < end_ns && self.system.goes_on() => {
                     if sink.has_enough() {
-                        return Ok(true);
+                        return Ok(Ended::Cut);
                     }
                     self.system.now_ns = at_ns
                 }
-                _ => return Ok(false),
+                _ => return Ok(Ended::AtTime),
             }
         }
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::error::WorkloadError;
 use crate::event::{Barrier, Event, TimerKind};
 use crate::events::{Action, CgroupAction, OutsideEvent};
+use crate::machine_key::MachineKey;
 use crate::random::Span;
 use crate::requests::{Plan, RequestClass, Socket};
 use crate::work::WorkKind;
@@ -16,6 +17,10 @@ use crate::work::WorkKind;
 pub struct Workload {
     /// End of the run from `global.duration`; `None`: the file sets no end.
     pub duration_ns: Option<u64>,
+    /// The run is over when all tasks have ended, if that is before its end.
+    pub ends_with_tasks: bool,
+    /// The machine that it is made for; `None`: the file names none.
+    pub machine: Option<MachineKey>,
     /// The tasks that start by themselves, one per instance, in file order.
     pub tasks: Vec<Task>,
     /// Every task group that is named, parents before children.

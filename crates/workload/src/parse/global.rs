@@ -13,6 +13,7 @@ use crate::random::MAX_SPAN_NS;
 /// What `global` decides.
 pub(super) struct Global {
     pub(super) duration_ns: Option<u64>,
+    pub(super) ends_with_tasks: bool,
     pub(super) default_policy: Policy,
     pub(super) pi_enabled: bool,
     pub(super) rt_app: RtApp,
@@ -36,7 +37,7 @@ const PASSED_OVER: [(&str, &str); 2] = [
     ("logstats", "rt-app ignores it; `rota sim --json` has statistics of each task"),
 ];
 
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "duration",
     "calibration",
     "default_policy",
@@ -52,11 +53,13 @@ const KEYS: [&str; 15] = [
     "cumulative_slack",
     "frag",
     "rtapp",
+    "ends_with_tasks",
 ];
 
 pub(super) fn read(root: &Object<'_>) -> Result<Global, WorkloadError> {
     let mut global = Global {
         duration_ns: None,
+        ends_with_tasks: false,
         default_policy: Policy::Other,
         pi_enabled: false,
         rt_app: RtApp::Now,
@@ -93,6 +96,7 @@ pub(super) fn read(root: &Object<'_>) -> Result<Global, WorkloadError> {
 /// What means something in a simulation, of the right type by now.
 fn keep(global: &mut Global, Member { key, node, .. }: &Member) {
     match (key.as_str(), &node.value) {
+        ("ends_with_tasks", Value::Bool(ends)) => global.ends_with_tasks = *ends,
         ("pi_enabled", Value::Bool(enabled)) => global.pi_enabled = *enabled,
         ("rtapp", Value::String(version)) if version == "1.0" => global.rt_app = RtApp::V1_0,
         ("mem_buffer_size", Value::Int(bytes)) => global.memory.buffer_bytes = *bytes as u64,
@@ -112,7 +116,7 @@ fn duration(scope: Scope<'_>, member: &Member) -> Result<Option<u64>, WorkloadEr
 fn check(scope: Scope<'_>, member: &Member) -> Result<(), WorkloadError> {
     let value = &member.node.value;
     let (fits, wanted) = match member.key.as_str() {
-        "pi_enabled" | "lock_pages" | "gnuplot" | "cumulative_slack" => {
+        "pi_enabled" | "ends_with_tasks" | "lock_pages" | "gnuplot" | "cumulative_slack" => {
             (matches!(value, Value::Bool(_)), "true or false")
         }
         "calibration" => (

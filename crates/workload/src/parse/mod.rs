@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::error::WorkloadError;
 use crate::event::{Event, TaskEvent};
 use crate::json;
+use crate::machine_key::MachineKey;
 use crate::model::{Definition, Policy, Task, Workload};
 
 mod arrivals;
@@ -70,11 +71,18 @@ pub fn parse_with(
     let scope = Scope::file(file_name);
     let root = json::parse(text).map_err(|e| scope.error(e.at, e.message))?;
     let root = Object::of(scope, "the file", &root)?;
-    root.only(&["tasks", "global", "resources", "sockets", "customers", "events"])?;
+    root.only(&["tasks", "global", "resources", "sockets", "customers", "events", "machine"])?;
     let global = global::read(&root)?;
     if let Some(resources) = root.get("resources")? {
         resources::check(scope, resources)?;
     }
+    let machine = root.get("machine")?.map(|member| {
+        let key = MachineKey::of(&member.node);
+        key.ok_or_else(|| {
+            scope.mismatch(member, "the name of a machine, or an object that describes one")
+        })
+    });
+    let machine = machine.transpose()?;
     let Some(tasks) = root.get("tasks")? else {
         return Err(scope.error(root.at, "\"tasks\" is missing: it holds what is to run"));
     };
@@ -114,6 +122,8 @@ pub fn parse_with(
     let others = names.resumes.as_ref().map_or(0, BTreeMap::len);
     Ok(Workload {
         duration_ns: global.duration_ns,
+        ends_with_tasks: global.ends_with_tasks,
+        machine,
         tasks: initial,
         groups: names.groups.into_list(),
         definitions: definitions.into_iter().map(|d| d.definition).collect(),

@@ -255,6 +255,7 @@ fn the_manual_has_every_key_and_its_example_runs() {
         read(example)
     });
     assert_eq!(examples.next().unwrap().tasks.len(), 5);
+    assert!(examples.next().unwrap().machine.is_some());
     let cookies = examples.next().unwrap();
     assert_eq!((cookies.tasks.len(), cookies.outside.len()), (4, 1));
     assert_eq!(examples.next().unwrap().outside.len(), 4);

@@ -112,6 +112,11 @@ impl Runner {
         initial.map(|(index, task)| (TaskIx(index as u32), task.first_ns))
     }
 
+    /// Whether no task lives or is still to start, and the run is to end with the last of them.
+    pub fn is_done(&self) -> bool {
+        self.alive == 0 && self.workload.ends_with_tasks
+    }
+
     /// A task is killed: its next step is its exit, whatever it waits for. What it had locked stays
     /// locked, and requests that it had taken get no answer.
     pub fn kill(&mut self, task: TaskIx) {

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What ended a sleep, from the call that the task slept in and what woke it.
+
+use crate::life::Step;
+use rota_trace::WakeSource;
+use std::sync::Arc;
+
+/// A kind of wait of a task: it ends by what is done for this kind, in any order.
+pub(crate) type Wait = Arc<str>;
+
+/// A sleep that is over, which no recorded task ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sleep<'a> {
+    pub(crate) call: &'a str,
+    pub(crate) deep: bool,
+    pub(crate) source: Option<WakeSource>,
+    /// When it began and ended, after the task's birth.
+    pub(crate) from_ns: u64,
+    pub(crate) to_ns: u64,
+}
+
+/// Why it ended, where no recorded task did it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outside {
+    /// A timer ran out.
+    Timer,
+    /// Something that the task asked for is done, as by a disk.
+    Service,
+    /// Something arrives at its own time, as from a network.
+    Arrival,
+    /// The recording does not say.
+    Unknown,
+}
+
+impl Sleep<'_> {
+    /// What it waited for.
+    pub(crate) fn outside(&self) -> Outside {
+        match (self.source, self.call) {
+            (Some(WakeSource::Timer), _) => Outside::Timer,
+            (_, "nanosleep" | "clock_nanosleep") => Outside::Timer,
+            _ if self.deep => Outside::Service,
+            (_, call) if takes(call) => Outside::Arrival,
+            // A trace without calls: nothing tells a timer from a device.
+            _ => Outside::Unknown,
+        }
+    }
+
+    /// The same in another run: an arrival keeps its time, all else its length.
+    pub(crate) fn step(&self) -> Step {
+        match self.outside() {
+            Outside::Arrival => Step::Until(self.to_ns),
+            _ => Step::Sleep(self.to_ns.saturating_sub(self.from_ns)),
+        }
+    }
+}
+
+/// Calls that take what comes.
+fn takes(call: &str) -> bool {
+    const TAKES: [&str; 18] = [
+        "accept",
+        "accept4",
+        "epoll_pwait",
+        "epoll_pwait2",
+        "epoll_wait",
+        "io_getevents",
+        "io_uring_enter",
+        "poll",
+        "ppoll",
+        "pselect6",
+        "read",
+        "readv",
+        "recvfrom",
+        "recvmmsg",
+        "recvmsg",
+        "rt_sigtimedwait",
+        "select",
+        "signalfd4",
+    ];
+    TAKES.contains(&call)
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Takes the events of a recording, and makes a life of each task.
+
+use crate::cause::{Outside, Sleep};
+use crate::life::{Birth, Life, LifeIx, State, Step};
+use crate::load::{Charges, Facts, Replay, Waits};
+use crate::{select, text};
+use rota_trace::{Cause, Event, EventKind, OffCpu, Sink};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Gathers what each task did.
+#[derive(Debug)]
+pub struct Gatherer {
+    charges: Charges,
+    lives: Vec<Life>,
+    /// Who has a pid now.
+    by_pid: HashMap<u32, LifeIx>,
+    /// Since when a CPU runs nothing.
+    free_since_ns: HashMap<u32, u64>,
+    waits: Waits,
+}
+
+impl Gatherer {
+    /// For a machine that charges this by itself: it is taken off the work that was recorded.
+    pub fn new(charges: Charges) -> Self {
+        Self {
+            charges,
+            lives: Vec::new(),
+            by_pid: HashMap::new(),
+            free_since_ns: HashMap::new(),
+            waits: Waits::default(),
+        }
+    }
+
+    /// The workload of a recording that ended at `end_ns`; `None` if no task worked.
+    pub fn finish(mut self, end_ns: u64, facts: &Facts) -> Option<Replay> {
+        for life in &mut self.lives {
+            life.work_until(end_ns);
+            life.flush();
+        }
+        let kept = select::kept(&self.lives, facts, end_ns);
+        text::replay(&self.lives, &kept, facts, end_ns, self.waits)
+    }
+
+    fn life(&mut self, pid: u32, now_ns: u64) -> LifeIx {
+        match self.by_pid.get(&pid) {
+            Some(at) if self.lives[*at].state != State::Ended => *at,
+            _ => self.begin(pid, Birth::At(now_ns)),
+        }
+    }
+
+    /// A new task. Until something else is told it has the name of who had the pid before.
+    fn begin(&mut self, pid: u32, birth: Birth) -> LifeIx {
+        let mut life = Life::new(pid, birth);
+        if let Some(before) = self.by_pid.get(&pid).map(|at| &self.lives[*at]) {
+            life.name.clone_from(&before.name);
+            life.weight = before.weight;
+        }
+        self.lives.push(life);
+        self.by_pid.insert(pid, self.lives.len() - 1);
+        self.lives.len() - 1
+    }
+
+    /// The task that runs and has this pid.
+    fn running(&mut self, pid: u32, now_ns: u64) -> Option<LifeIx> {
+        let at = *self.by_pid.get(&pid)?;
+        let life = &mut self.lives[at];
+        life.work_until(now_ns);
+        matches!(life.state, State::Running { .. }).then_some(at)
+    }
+
+    fn fork(&mut self, pid: u32, parent: u32, now_ns: u64) {
+        // It was named just before, by its pid only.
+        let named = self.by_pid.get(&pid).copied();
+        let fresh = named.filter(|at| self.lives[*at].state == State::Unborn);
+        let child = match fresh {
+            Some(child) => child,
+            None => self.begin(pid, Birth::At(now_ns)),
+        };
+        if let Some(parent) = self.running(parent, now_ns).filter(|parent| *parent != child) {
+            self.lives[parent].take_off(self.charges.fork_ns);
+            self.lives[parent].push(Step::Fork(child));
+            self.lives[child].birth = Birth::By(parent);
+        }
+    }
+
+    fn wake(&mut self, pid: u32, waker: u32, cpu: Option<u32>, now_ns: u64) {
+        let at = self.life(pid, now_ns);
+        let waker = match waker {
+            0 => None,
+            waker => self.running(waker, now_ns).filter(|waker| *waker != at),
+        };
+        let life = &mut self.lives[at];
+        life.woken = waker.zip(cpu);
+        let first = life.start_ns.is_none();
+        let born_by = matches!(life.birth, Birth::By(_));
+        life.appear(now_ns);
+        let state = std::mem::replace(&mut life.state, State::Waiting);
+        let source = life.source.take();
+        let (call, deep) = (std::mem::take(&mut life.call), std::mem::take(&mut life.deep));
+        let begin_ns = life.start_ns.unwrap_or(now_ns);
+        match (state, waker) {
+            // A fork is its own cause.
+            (State::Unborn, _) if born_by => {}
+            // It slept since before the recording: the first thing that it does is to wait.
+            (State::Unborn, Some(waker)) if first => {
+                life.birth = Birth::At(0);
+                life.start_ns = Some(0);
+                self.edge(waker, at, call);
+            }
+            (State::Unborn, None) => life.birth = Birth::At(now_ns),
+            (State::Sleeping { .. }, Some(waker)) => self.edge(waker, at, call),
+            (State::Sleeping { since_ns }, None) => {
+                let (from_ns, to_ns) =
+                    (since_ns.saturating_sub(begin_ns), now_ns.saturating_sub(begin_ns));
+                let sleep = Sleep { call: &call, deep, source, from_ns, to_ns };
+                let count = match sleep.outside() {
+                    Outside::Timer => &mut self.waits.timers,
+                    Outside::Service => &mut self.waits.services,
+                    Outside::Arrival => &mut self.waits.arrivals,
+                    Outside::Unknown => &mut self.waits.unknown,
+                };
+                *count += 1;
+                let step = sleep.step();
+                self.lives[at].push(step);
+            }
+            // It did not sleep: there was nothing to wait for.
+            _ => self.lives[at].state = state,
+        }
+    }
+
+    /// One task ends another's wait.
+    fn edge(&mut self, waker: LifeIx, woken: LifeIx, wait: Arc<str>) {
+        self.waits.tasks += 1;
+        self.lives[woken].push(Step::Wait(wait.clone()));
+        self.lives[waker].take_off(self.charges.wakeup_ns);
+        self.lives[waker].push(Step::Post { to: woken, wait });
+    }
+
+    fn switch_in(&mut self, pid: u32, cpu: u32, now_ns: u64) {
+        let at = self.life(pid, now_ns);
+        let idle = self.free_since_ns.remove(&cpu).is_some_and(|since_ns| since_ns < now_ns);
+        let life = &mut self.lives[at];
+        life.appear(now_ns);
+        life.state = State::Running { since_ns: now_ns };
+        life.take_off(self.charges.switch_ns);
+        if idle {
+            life.take_off(self.charges.idle_exit_ns);
+        }
+        if let Some((waker, _)) = life.woken.take().filter(|(_, from)| *from != cpu) {
+            life.take_off(self.charges.ipi_receive_ns);
+            self.lives[waker].take_off(self.charges.ipi_send_ns);
+        }
+    }
+
+    fn switch_out(&mut self, pid: u32, cpu: Option<u32>, why: OffCpu, now_ns: u64) {
+        let at = self.life(pid, now_ns);
+        if let Some(cpu) = cpu {
+            self.free_since_ns.insert(cpu, now_ns);
+        }
+        let life = &mut self.lives[at];
+        life.work_until(now_ns);
+        life.state = match why {
+            OffCpu::Runnable => {
+                life.appear(now_ns);
+                State::Waiting
+            }
+            OffCpu::Sleep => State::Sleeping { since_ns: now_ns },
+            OffCpu::Exit => State::Ended,
+        };
+    }
+}
+
+impl Sink for Gatherer {
+    fn event(&mut self, event: &Event) {
+        let now_ns = event.time_ns;
+        match event.kind {
+            EventKind::Task { pid, ref name, weight, .. } => {
+                let at = self.life(pid, now_ns);
+                self.lives[at].name.clone_from(name);
+                self.lives[at].weight = weight;
+            }
+            EventKind::Fork { pid, parent } => self.fork(pid, parent, now_ns),
+            EventKind::Cause(Cause::Block { pid, ref call, uninterruptible }) => {
+                let at = self.life(pid, now_ns);
+                self.lives[at].call = call.clone();
+                self.lives[at].deep = uninterruptible;
+            }
+            EventKind::Cause(Cause::Source { pid, source }) => {
+                let at = self.life(pid, now_ns);
+                self.lives[at].source = Some(source);
+            }
+            EventKind::Wakeup { pid, waker } => self.wake(pid, waker, event.cpu, now_ns),
+            EventKind::Migrate { pid, .. } => {
+                let at = self.life(pid, now_ns);
+                self.lives[at].take_off(self.charges.migration_ns);
+            }
+            EventKind::SwitchIn { pid } => self.switch_in(pid, event.cpu.unwrap_or(0), now_ns),
+            EventKind::SwitchOut { pid, why } => self.switch_out(pid, event.cpu, why, now_ns),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What one task did from its birth to its end.
+
+use crate::cause::Wait;
+use rota_trace::WakeSource;
+use std::sync::Arc;
+
+/// A task's place in the list of all: a pid can be used again.
+pub(crate) type LifeIx = usize;
+
+/// What a task does next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Work, in nanoseconds.
+    Run(u64),
+    /// Sleeps so long, from when it begins to.
+    Sleep(u64),
+    /// Sleeps until this time after its birth, if that is still to come.
+    Until(u64),
+    /// Waits until someone has done [`Step::Post`] to it, in this call.
+    Wait(Wait),
+    /// Ends a wait of another task, or saves it the next one.
+    Post { to: LifeIx, wait: Wait },
+    /// Creates a task.
+    Fork(LifeIx),
+}
+
+/// How a task came to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Birth {
+    /// It was there, or something that is not recorded made it: it starts at this time.
+    At(u64),
+    /// The task that forks it.
+    By(LifeIx),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Nothing was seen of it yet.
+    Unborn,
+    Waiting,
+    Running {
+        since_ns: u64,
+    },
+    Sleeping {
+        since_ns: u64,
+    },
+    Ended,
+}
+
+/// One task.
+#[derive(Clone, Debug)]
+pub(crate) struct Life {
+    pub(crate) pid: u32,
+    pub(crate) name: String,
+    pub(crate) weight: u32,
+    pub(crate) birth: Birth,
+    /// When it was first there to run.
+    pub(crate) start_ns: Option<u64>,
+    pub(crate) state: State,
+    pub(crate) steps: Vec<Step>,
+    /// All work that it was seen to do, before anything was taken off.
+    pub(crate) work_ns: u64,
+    /// Work since the last step; below zero if more was taken off than there was.
+    run_ns: i64,
+    /// The call that it sleeps in, and whether uninterruptibly.
+    pub(crate) call: Arc<str>,
+    pub(crate) deep: bool,
+    /// Who woke it, on which CPU, until it runs.
+    pub(crate) woken: Option<(LifeIx, u32)>,
+    /// What is about to wake it.
+    pub(crate) source: Option<WakeSource>,
+}
+
+impl Life {
+    pub(crate) fn new(pid: u32, birth: Birth) -> Self {
+        Self {
+            pid,
+            name: String::new(),
+            weight: 100,
+            birth,
+            start_ns: None,
+            state: State::Unborn,
+            steps: Vec::new(),
+            work_ns: 0,
+            run_ns: 0,
+            call: "".into(),
+            deep: false,
+            woken: None,
+            source: None,
+        }
+    }
+
+    /// It is there to run from now on, if it was not before.
+    pub(crate) fn appear(&mut self, now_ns: u64) {
+        self.start_ns.get_or_insert(now_ns);
+    }
+
+    /// Its work up to now.
+    pub(crate) fn work_until(&mut self, now_ns: u64) {
+        if let State::Running { since_ns } = &mut self.state {
+            let ns = now_ns.saturating_sub(*since_ns);
+            *since_ns = now_ns.max(*since_ns);
+            self.work_ns += ns;
+            self.run_ns += ns as i64;
+        }
+    }
+
+    /// Part of its work was the kernel's, which the simulated machine charges by itself.
+    pub(crate) fn take_off(&mut self, ns: u64) {
+        self.run_ns -= ns as i64;
+    }
+
+    /// Its next step, after the work that is done so far.
+    pub(crate) fn push(&mut self, step: Step) {
+        self.flush();
+        self.steps.push(step);
+    }
+
+    /// Makes a step of the work since the last one.
+    pub(crate) fn flush(&mut self) {
+        if self.run_ns > 0 {
+            self.steps.push(Step::Run(self.run_ns as u64));
+            self.run_ns = 0;
+        }
+    }
+}

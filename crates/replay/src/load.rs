@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What goes into a workload besides events, and what comes out.
+
+use std::collections::BTreeMap;
+
+/// What the machine that plays a workload charges to tasks by itself, in nanoseconds. The recorded
+/// times have it in them already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Charges {
+    /// For each time that a task comes onto a CPU …
+    pub switch_ns: u64,
+    /// … and more, if the CPU was idle.
+    pub idle_exit_ns: u64,
+    /// For each move to another CPU.
+    pub migration_ns: u64,
+    /// For each task that it wakes.
+    pub wakeup_ns: u64,
+    /// For each task that it forks.
+    pub fork_ns: u64,
+    /// For each interrupt to another CPU, as for a wakeup there …
+    pub ipi_send_ns: u64,
+    /// … and for receiving it, before the woken task runs.
+    pub ipi_receive_ns: u64,
+}
+
+/// What is known of a task, and no event tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// Pid of its process.
+    pub process: u32,
+    /// It belongs to the kernel.
+    pub kernel_thread: bool,
+    /// CPUs that it may use; `None`: all.
+    pub cpus: Option<Vec<u32>>,
+}
+
+/// What is known of a recording.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// What the comment at the top of the file says.
+    pub about: Vec<String>,
+    /// The machine, as the key `machine` of a workload file has it.
+    pub machine: Option<serde_json::Value>,
+    /// The recording ended because its tasks did: another machine may need more time for them.
+    pub ends_itself: bool,
+    /// By pid.
+    pub tasks: BTreeMap<u32, Known>,
+}
+
+impl Facts {
+    /// The CPUs that any of the tasks may use, if that is not all of them: those of a command under
+    /// `taskset`. They are its machine.
+    pub fn common_cpus(&self) -> Option<Vec<u32>> {
+        let mut all = Vec::new();
+        for known in self.tasks.values().filter(|known| !known.kernel_thread) {
+            all.extend(known.cpus.as_ref()?);
+        }
+        all.sort_unstable();
+        all.dedup();
+        (!all.is_empty()).then_some(all)
+    }
+}
+
+/// How many sleeps ended by what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// By another recorded task, in the workload too.
+    pub tasks: u64,
+    /// By a timer: they keep their length.
+    pub timers: u64,
+    /// By something that was asked for, as from a disk: they keep their length.
+    pub services: u64,
+    /// By something that came from outside: they end at the same time.
+    pub arrivals: u64,
+    /// By what is not known: they keep their length.
+    pub unknown: u64,
+}
+
+impl Waits {
+    /// All.
+    pub fn total(&self) -> u64 {
+        self.tasks + self.timers + self.services + self.arrivals + self.unknown
+    }
+}
+
+/// A workload made of a recording.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    /// The file.
+    pub text: String,
+    /// Name of each of its tasks, and the name that the recorded task had.
+    pub names: BTreeMap<String, String>,
+    /// What its sleeps waited for.
+    pub waits: Waits,
+    /// Kernel threads that are left out, as they wake no task of the workload.
+    pub left_out: u64,
+}

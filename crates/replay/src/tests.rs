@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Recordings, and the workloads that are made of them.
+
+use super::*;
+use proptest::prelude::*;
+use rota_trace::{Cause, Event, EventKind, OffCpu, Sink, WakeSource};
+use std::collections::BTreeMap;
+
+/// A recording: times in microseconds, the CPU, what happens.
+fn gathered(charges: Charges, events: &[(u64, u32, EventKind)]) -> Gatherer {
+    let mut gatherer = Gatherer::new(charges);
+    for (time_us, cpu, kind) in events {
+        gatherer.event(&Event { time_ns: time_us * 1000, cpu: Some(*cpu), kind: kind.clone() });
+    }
+    gatherer
+}
+
+fn replay(events: &[(u64, u32, EventKind)], facts: &Facts) -> Replay {
+    gathered(Charges::default(), events).finish(1_000_000_000, facts).expect("a workload")
+}
+
+/// What stands in a task: its lines without blanks around them.
+fn task<'a>(replay: &'a Replay, name: &str) -> Vec<&'a str> {
+    let begin = format!("\t\t\"{name}\" : {{\n");
+    let (_, rest) = replay.text.split_once(&begin).expect("the task");
+    let (body, _) = rest.split_once("\n\t\t}").expect("its end");
+    body.lines().map(|line| line.trim().trim_end_matches(',')).collect()
+}
+
+fn named(pid: u32, name: &str) -> (u64, u32, EventKind) {
+    (0, 0, EventKind::Task { pid, name: name.into(), weight: 100, instance_of: None })
+}
+
+fn on(time_us: u64, cpu: u32, pid: u32) -> (u64, u32, EventKind) {
+    (time_us, cpu, EventKind::SwitchIn { pid })
+}
+
+fn off(time_us: u64, cpu: u32, pid: u32, why: OffCpu) -> (u64, u32, EventKind) {
+    (time_us, cpu, EventKind::SwitchOut { pid, why })
+}
+
+fn wakeup(time_us: u64, pid: u32, waker: u32) -> (u64, u32, EventKind) {
+    (time_us, 0, EventKind::Wakeup { pid, waker })
+}
+
+fn block(time_us: u64, pid: u32, call: &str, uninterruptible: bool) -> (u64, u32, EventKind) {
+    let cause = Cause::Block { pid, call: call.into(), uninterruptible };
+    (time_us, 0, EventKind::Cause(cause))
+}
+
+fn source(time_us: u64, pid: u32, source: WakeSource) -> (u64, u32, EventKind) {
+    (time_us, 0, EventKind::Cause(Cause::Source { pid, source }))
+}
+
+#[test]
+fn who_ends_a_wait_posts_it_at_the_same_point_of_its_own_work() {
+    // The reader works 100 us and waits; the writer wakes it after 300 us of its 700 us.
+    let found = replay(
+        &[
+            named(1, "reader"),
+            named(2, "writer"),
+            on(0, 0, 1),
+            block(100, 1, "read", false),
+            off(100, 0, 1, OffCpu::Sleep),
+            on(100, 0, 2),
+            wakeup(400, 1, 2),
+            on(450, 1, 1),
+            off(500, 1, 1, OffCpu::Exit),
+            off(800, 0, 2, OffCpu::Exit),
+        ],
+        &Facts::default(),
+    );
+    assert_eq!(
+        task(&found, "reader-1"),
+        ["\"loop\" : 1", "\"run1\" : 100, \"sem_wait2\" : \"reader-1 read\"", "\"run3\" : 50"]
+    );
+    assert_eq!(
+        task(&found, "writer-2"),
+        [
+            "\"delay\" : 100, \"loop\" : 1",
+            "\"run1\" : 300, \"sem_post2\" : \"reader-1 read\"",
+            "\"run3\" : 400"
+        ]
+    );
+    assert_eq!(found.waits, Waits { tasks: 1, ..Waits::default() });
+}
+
+#[test]
+fn a_time_keeps_its_length_and_an_arrival_its_time() {
+    let slept = |call: &'static str, deep, from: WakeSource| {
+        let found = replay(
+            &[
+                named(1, "a"),
+                on(0, 0, 1),
+                block(100, 1, call, deep),
+                off(100, 0, 1, OffCpu::Sleep),
+                source(400, 1, from),
+                wakeup(400, 1, 0),
+                on(400, 0, 1),
+                off(500, 0, 1, OffCpu::Exit),
+            ],
+            &Facts::default(),
+        );
+        (task(&found, "a-1")[1].to_owned(), found.waits)
+    };
+    let length = "\"run1\" : 100, \"sleep2\" : 300";
+    let arrival = "\"run1\" : 100, \"timer2\" : \
+                   { \"ref\" : \"unique until 400\", \"period\" : 400, \"mode\" : \"absolute\" }";
+    let none = Waits::default();
+    // A poll that times out is a time, too.
+    assert_eq!(
+        slept("poll", false, WakeSource::Timer),
+        (length.into(), Waits { timers: 1, ..none })
+    );
+    assert_eq!(
+        slept("read", true, WakeSource::Device),
+        (length.into(), Waits { services: 1, ..none })
+    );
+    assert_eq!(
+        slept("poll", false, WakeSource::Device),
+        (arrival.into(), Waits { arrivals: 1, ..none })
+    );
+    assert_eq!(
+        slept("futex", false, WakeSource::Device),
+        (length.into(), Waits { unknown: 1, ..none })
+    );
+}
+
+#[test]
+fn forks_create_and_ends_are_waited_for() {
+    let found = replay(
+        &[
+            named(1, "sh"),
+            on(0, 0, 1),
+            named(2, "sh"),
+            (50, 0, EventKind::Fork { pid: 2, parent: 1 }),
+            wakeup(50, 2, 1),
+            block(60, 1, "wait4", false),
+            off(60, 0, 1, OffCpu::Sleep),
+            on(60, 0, 2),
+            wakeup(100, 1, 2),
+            (100, 0, EventKind::Exit { pid: 2 }),
+            off(110, 0, 2, OffCpu::Exit),
+            on(110, 0, 1),
+            off(120, 0, 1, OffCpu::Exit),
+        ],
+        &Facts::default(),
+    );
+    assert_eq!(
+        task(&found, "sh-1"),
+        [
+            "\"loop\" : 1",
+            "\"run1\" : 50, \"fork2\" : \"sh-2\"",
+            "\"run3\" : 10, \"sem_wait4\" : \"sh-1 wait4\"",
+            "\"run5\" : 10"
+        ]
+    );
+    let child = [
+        "\"instance\" : 0, \"loop\" : 1",
+        "\"run1\" : 40, \"sem_post2\" : \"sh-1 wait4\"",
+        "\"run3\" : 10",
+    ];
+    assert_eq!(task(&found, "sh-2"), child);
+}
+
+#[test]
+fn what_the_simulated_machine_charges_is_taken_off_the_work() {
+    // 100 us with a switch of 3 us and a wakeup of 2 us; then 4 us, of which a switch is 3.
+    let charges = Charges { switch_ns: 3000, wakeup_ns: 2000, ..Charges::default() };
+    let events = [
+        named(1, "a"),
+        named(2, "b"),
+        on(0, 1, 2),
+        off(0, 1, 2, OffCpu::Sleep),
+        on(0, 0, 1),
+        wakeup(50, 2, 1),
+        on(60, 1, 2),
+        off(160, 1, 2, OffCpu::Exit),
+        off(100, 0, 1, OffCpu::Runnable),
+        on(200, 0, 1),
+        off(204, 0, 1, OffCpu::Exit),
+    ];
+    let found = gathered(charges, &events).finish(1_000_000, &Facts::default());
+    let found = found.expect("a workload");
+    assert_eq!(
+        task(&found, "a-1"),
+        // 50 - 3 - 2, then 50 - 3 + 4 - 3 - 0 = 48: the second switch comes off the same run.
+        ["\"loop\" : 1", "\"run1\" : 45, \"sem_post2\" : \"b-2 wait\"", "\"run3\" : 51"]
+    );
+}
+
+#[test]
+fn threads_have_their_process_and_kernel_threads_that_wake_nobody_are_left_out() {
+    let known = |process, kernel_thread| Known { process, kernel_thread, cpus: None };
+    let tasks =
+        [(1, known(1, false)), (2, known(1, false)), (8, known(8, true)), (9, known(9, true))];
+    let facts = Facts { tasks: BTreeMap::from(tasks), ..Facts::default() };
+    let found = replay(
+        &[
+            named(1, "a"),
+            named(2, "b"),
+            named(8, "[kworker/0:1]"),
+            named(9, "[rcu]"),
+            on(0, 0, 1),
+            off(10, 0, 1, OffCpu::Sleep),
+            on(10, 0, 9),
+            off(20, 0, 9, OffCpu::Sleep),
+            on(20, 0, 8),
+            wakeup(30, 1, 8),
+            off(40, 0, 8, OffCpu::Sleep),
+            on(40, 0, 2),
+            off(50, 0, 2, OffCpu::Exit),
+        ],
+        &facts,
+    );
+    assert_eq!(task(&found, "b-2")[0], "\"delay\" : 40, \"thread_of\" : \"a-1\", \"loop\" : 1");
+    assert_eq!(
+        task(&found, "kworker/0:1-8")[0],
+        "\"delay\" : 20, \"kthread\" : true, \"loop\" : 1"
+    );
+    assert_eq!((found.text.contains("rcu"), found.left_out), (false, 1));
+}
+
+#[test]
+fn cpus_that_all_tasks_share_are_those_of_the_machine() {
+    let known = |cpus: Option<Vec<u32>>| Known { process: 1, kernel_thread: false, cpus };
+    let of = |all: Vec<Option<Vec<u32>>>| {
+        let tasks = (1..).zip(all.into_iter().map(known)).collect();
+        Facts { tasks, ..Facts::default() }.common_cpus()
+    };
+    assert_eq!(of(vec![Some(vec![2]), Some(vec![0, 2])]), Some(vec![0, 2]));
+    assert_eq!(of(vec![Some(vec![2]), None]), None);
+    assert_eq!(of(vec![]), None);
+}
+
+/// Anything that a converter of records could tell, in any order.
+fn any_event() -> impl Strategy<Value = (u32, EventKind)> {
+    let pid = || 1..6u32;
+    let why = prop_oneof![Just(OffCpu::Runnable), Just(OffCpu::Sleep), Just(OffCpu::Exit)];
+    let kind = prop_oneof![
+        (pid(), "[a-z\"\\\\/*\u{e9}]{0,4}").prop_map(|(pid, name)| EventKind::Task {
+            pid,
+            name,
+            weight: 100,
+            instance_of: None
+        }),
+        (pid(), 0..6u32).prop_map(|(pid, parent)| EventKind::Fork { pid, parent }),
+        (pid(), 0..6u32).prop_map(|(pid, waker)| EventKind::Wakeup { pid, waker }),
+        pid().prop_map(|pid| EventKind::SwitchIn { pid }),
+        (pid(), why).prop_map(|(pid, why)| EventKind::SwitchOut { pid, why }),
+        (pid(), any::<bool>()).prop_map(|(pid, uninterruptible)| EventKind::Cause(Cause::Block {
+            pid,
+            call: "read".into(),
+            uninterruptible
+        })),
+        pid().prop_map(|pid| EventKind::Cause(Cause::Source { pid, source: WakeSource::Device })),
+    ];
+    (0..3u32, kind)
+}
+
+proptest! {
+    #[test]
+    fn whatever_was_recorded_the_workload_is_a_valid_file(
+        events in prop::collection::vec((0..2000u64, any_event()), 0..60)
+    ) {
+        let mut now_us = 0;
+        let events: Vec<_> = events
+            .into_iter()
+            .map(|(step_us, (cpu, kind))| {
+                now_us += step_us;
+                (now_us, cpu, kind)
+            })
+            .collect();
+        let facts = Facts { about: vec!["a */ test".into()], ..Facts::default() };
+        if let Some(replay) = gathered(Charges::default(), &events).finish(now_us * 1000, &facts) {
+            let parsed = rota_workload::parse("recorded.json", &replay.text);
+            prop_assert!(parsed.is_ok(), "{}\n{}", parsed.err().map(|e| e.to_string()).unwrap_or_default(), replay.text);
+        }
+    }
+}
