@@ -17,6 +17,9 @@ const LARGEST_TOML: usize = 1 << 20;
 /// The computer that this runs on.
 pub(crate) const THIS: &str = "this";
 
+/// The one without models, and with one cache for all.
+pub(crate) const FLAT: &str = "flat";
+
 /// Machines that were read: a command may ask several times, and must get the same one.
 static READ: LazyLock<Mutex<BTreeMap<String, Machine>>> = LazyLock::new(Mutex::default);
 
@@ -32,6 +35,19 @@ pub(crate) fn find(name: &str) -> Result<Machine, Error> {
     }
     known.insert(name.to_owned(), machine.clone());
     Ok(machine)
+}
+
+/// Remembers a machine that a workload describes; returns the name by which it is found.
+pub(crate) fn know(name: &str, machine: Machine) -> String {
+    let mut known = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    let same = |other: &Machine| other.to_toml() == machine.to_toml();
+    let numbered = (2u32..).map(|number| format!("{name} {number}"));
+    let free = std::iter::once(name.to_owned())
+        .chain(numbered)
+        .find(|name| !PRESETS.contains(&name.as_str()) && known.get(name).is_none_or(same));
+    let name = free.unwrap_or_else(|| name.to_owned());
+    known.insert(name.clone(), machine);
+    name
 }
 
 /// The machine of `rota machine`, which shows its notes itself.

@@ -17,6 +17,9 @@ use rota_sim::{Measured, Policy, SimError, Simulation, UserProgram, Watchers};
 use rota_trace::Sink;
 use std::path::Path;
 
+/// CPUs of a machine of which the user says nothing.
+pub(crate) const CPUS: u32 = 4;
+
 /// Length of a run if neither the user nor the workload says.
 const DURATION_NS: u64 = 10_000_000_000;
 
@@ -58,6 +61,7 @@ pub(crate) fn config(args: &MachineArgs, cpus: u32, load: &Load) -> Result<Confi
         )));
     }
     if args.ideal {
+        config.hardware = None;
         config = config.ideal();
     }
     config.hz = args.hz;

@@ -4,6 +4,7 @@
  *
  * Here are switches, and how tasks come and go. The parts of the same object:
  *   record_tasks.bpf.h     whom to record, and what is told of them
+ *   record_calls.bpf.h     the system calls that tasks are in
  *   record_slices.bpf.h    where slices begin
  *   record_wakeups.bpf.h   wakeups, with who did it
  *   record_queues.bpf.h    insertions into dispatch queues
@@ -12,13 +13,16 @@
  * Bad at: tasks that are renamed or change their pid while a thread other than the first
  * calls exec(); the events around such a change do not fit each other.
  */
+#include "record_calls.bpf.h"
 #include "record_queues.bpf.h"
 #include "record_slices.bpf.h"
 #include "record_snapshot.bpf.h"
 #include "record_tasks.bpf.h"
 #include "record_wakeups.bpf.h"
 
-#define TASK_DEAD 0x80 /* of __state, and of sched_switch's prev_state */
+/* Of __state, and of sched_switch's prev_state. */
+#define TASK_UNINTERRUPTIBLE 2
+#define TASK_DEAD	     0x80
 
 SEC("tp_btf/sched_switch")
 int on_switch(u64 *ctx)
@@ -37,6 +41,11 @@ int on_switch(u64 *ctx)
 		flags = OFF_EXIT;
 	else if (!preempt && prev_state && prev->__state)
 		flags = OFF_SLEEP;
+	if (old && flags == OFF_SLEEP) {
+		flags |= call_flags(prev);
+		if (prev_state & TASK_UNINTERRUPTIBLE)
+			flags |= OFF_DEEP;
+	}
 	if (to && begins_slice(next))
 		flags |= NEW_SLICE;
 	note_left(prev, next, flags & (OFF_SLEEP | OFF_EXIT));

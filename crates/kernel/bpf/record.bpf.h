@@ -22,6 +22,7 @@ static void *(*const bpf_ringbuf_reserve)(void *ring, u64 size, u64 flags) = (vo
 static void (*const bpf_ringbuf_submit)(void *data, u64 flags) = (void *)132;
 static void *(*const bpf_this_cpu_ptr)(const void *percpu) = (void *)154;
 static struct task_struct *(*const bpf_get_current_task_btf)(void) = (void *)158;
+static struct pt_regs *(*const bpf_task_pt_regs)(struct task_struct *p) = (void *)175;
 static long (*const bpf_get_func_arg)(void *ctx, u32 n, u64 *value) = (void *)183;
 static long (*const bpf_get_func_ret)(void *ctx, u64 *value) = (void *)184;
 
@@ -55,10 +56,18 @@ enum record_kind {
 };
 
 /* Flags of REC_SWITCH. 0 in a or b: idle, or a task that is not recorded. */
-#define OFF_SLEEP 1 /* the previous task sleeps */
-#define OFF_EXIT  2 /* it is dead */
-#define NEW_SLICE 4 /* the next task begins a slice */
-#define IDLES	  8 /* the CPU has nothing to run now */
+#define OFF_SLEEP 1  /* the previous task sleeps */
+#define OFF_EXIT  2  /* it is dead */
+#define NEW_SLICE 4  /* the next task begins a slice */
+#define IDLES	  8  /* the CPU has nothing to run now */
+#define OFF_DEEP  16 /* the sleep is uninterruptible */
+/* From here on the number of the system call that the previous task sleeps in, and 1. */
+#define OFF_CALL_SHIFT 5
+#define OFF_CALL_MOST  2046
+
+/* Flags of REC_WAKEUP, of one that no task did. */
+#define BY_TIMER     1
+#define BY_INTERRUPT 2
 
 /* Flags of REC_TASK. */
 #define IS_KTHREAD   1
@@ -96,6 +105,7 @@ struct known {
 	u32 waking_cpu;
 	u32 waker;
 	u32 weight;
+	u16 waking_flags;
 };
 
 struct {

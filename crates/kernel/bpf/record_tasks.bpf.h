@@ -7,6 +7,8 @@
 
 #include "record.bpf.h"
 
+#define CALL_WORDS 64
+
 /* Set before loading; `configure()` in attach.rs has the same layout. */
 const volatile struct {
 	u32 only_tree; /* record only `tasks` and what they fork */
@@ -17,7 +19,9 @@ const volatile struct {
 	u32 dispatch_task;  /* which argument of the hooked function is the task … */
 	u32 dispatch_queue; /* … and which the queue, or its id */
 	u32 queue_is_id;
-	u32 move_task; /* the same for the function that moves to the CPU's own queue */
+	u32 move_task;	       /* the same for the function that moves to the CPU's own queue */
+	u32 hard_mask;	       /* of interrupt_mask: not in a softirq either */
+	u32 sends[CALL_WORDS]; /* system calls that send to a socket, one bit for each */
 } config = {};
 
 /* The reader. */

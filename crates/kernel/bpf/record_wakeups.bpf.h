@@ -6,7 +6,7 @@
 #ifndef ROTA_RECORD_WAKEUPS_BPF_H
 #define ROTA_RECORD_WAKEUPS_BPF_H
 
-#include "record_tasks.bpf.h"
+#include "record_calls.bpf.h"
 
 extern const int __preempt_count __ksym __weak;
 
@@ -16,45 +16,124 @@ struct pcpu_hot___old {
 } __attribute__((preserve_access_index));
 extern const struct pcpu_hot___old pcpu_hot __ksym __weak;
 
-/* What is neither an interrupt nor a softirq runs for the current task. */
-__kinline bool in_interrupt(void)
+/*
+ * What this CPU does right now besides its task, as far as tracepoints tell. None of it nests,
+ * and the first end may be seen without its beginning.
+ */
+struct doing {
+	bool hrtimer;
+	bool timer;
+	bool handler; /* of a device */
+	bool softirq;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct doing);
+} doing SEC(".maps");
+
+__kinline struct doing *this_cpu_does(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&doing, &zero);
+}
+
+#define NOTE(tracepoint, member, value)               \
+	SEC("tp_btf/" #tracepoint)                    \
+	int on_##tracepoint(u64 *ctx)                 \
+	{                                             \
+		struct doing *does = this_cpu_does(); \
+                                                      \
+		if (does)                             \
+			does->member = value;         \
+		return 0;                             \
+	}
+
+NOTE(hrtimer_expire_entry, hrtimer, true)
+NOTE(hrtimer_expire_exit, hrtimer, false)
+NOTE(timer_expire_entry, timer, true)
+NOTE(timer_expire_exit, timer, false)
+/* Where the preemption count cannot be read. */
+NOTE(irq_handler_entry, handler, true)
+NOTE(irq_handler_exit, handler, false)
+NOTE(softirq_entry, softirq, true)
+NOTE(softirq_exit, softirq, false)
+
+/* Bits of the preemption count; none: what runs does so for the current task. */
+__kinline u32 interrupts(void)
 {
 	const struct pcpu_hot___old *hot;
+	const int *count;
 
 	if (&__preempt_count) {
-		const int *count = bpf_this_cpu_ptr(&__preempt_count);
-
+		count = bpf_this_cpu_ptr(&__preempt_count);
 		return *count & config.interrupt_mask;
 	}
 	if (!&pcpu_hot)
-		return false;
+		return 0;
 	hot = bpf_this_cpu_ptr(&pcpu_hot);
 	return hot->preempt_count & config.interrupt_mask;
 }
 
-__kinline void note_waker(struct task_struct *p, u32 waker)
+/* The same by what was noted. */
+__kinline u32 noted_interrupts(const struct doing *does)
+{
+	if (does->hrtimer || does->handler)
+		return config.hard_mask;
+	return does->softirq ? config.interrupt_mask & ~config.hard_mask : 0;
+}
+
+__kinline void note_waker(struct task_struct *p, u32 waker, u16 flags)
 {
 	struct known *known = find(p);
 
 	if (known) {
 		known->waker = waker;
+		known->waking_flags = flags;
 		known->waking_cpu = bpf_get_smp_processor_id();
 		known->waking_ns = bpf_ktime_get_ns();
 	}
 }
 
+/*
+ * What a task sends to a socket of this machine is received in a softirq right after, on the
+ * same CPU: the sender wakes the receiver.
+ */
+__kinline void waking(struct task_struct *p, const struct doing *does, u32 in)
+{
+	u16 flags = BY_INTERRUPT;
+	u32 waker = 0;
+
+	if (!in || (!(in & config.hard_mask) && sends(bpf_get_current_task_btf()))) {
+		waker = bpf_get_current_pid_tgid();
+		flags = 0;
+	} else if (does->hrtimer || does->timer) {
+		flags = BY_TIMER;
+	}
+	note_waker(p, waker, flags);
+}
+
 SEC("tp_btf/sched_waking")
 int on_waking(u64 *ctx)
 {
-	note_waker((void *)ctx[0], in_interrupt() ? 0 : (u32)bpf_get_current_pid_tgid());
+	struct doing *does = this_cpu_does();
+
+	if (does)
+		waking((void *)ctx[0], does, interrupts());
 	return 0;
 }
 
 /* Where the preemption count cannot be read. */
 SEC("tp_btf/sched_waking")
-int on_waking_blindly(u64 *ctx)
+int on_waking_by_notes(u64 *ctx)
 {
-	note_waker((void *)ctx[0], (u32)bpf_get_current_pid_tgid());
+	struct doing *does = this_cpu_does();
+
+	if (does)
+		waking((void *)ctx[0], does, noted_interrupts(does));
 	return 0;
 }
 
@@ -81,6 +160,7 @@ int on_wakeup(u64 *ctx)
 	fill(r, REC_WAKEUP, 0, p->pid, 0, 0);
 	if (known->waking_ns) {
 		r->b = known->waker;
+		r->flags = known->waking_flags;
 		r->cpu = known->waking_cpu;
 		r->time_ns = known->waking_ns > known->off_ns ? known->waking_ns : known->off_ns;
 	}

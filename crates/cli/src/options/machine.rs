@@ -8,7 +8,7 @@ use rota_machine::config::BUDGET_PER_SECOND;
 use rota_trace::CpuList;
 
 /// The simulated machine and the run.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Machine")]
 pub(crate) struct MachineArgs {
     /// Simulate this machine: flat, server, two-socket, hybrid, phone, cloud-2, this (the computer

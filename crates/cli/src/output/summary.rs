@@ -47,7 +47,9 @@ pub(crate) fn print(out: &mut dyn Write, run: &Run<'_>, all_tasks: bool) -> io::
     program::print(out, run)?;
     notes(out, run)?;
     if finished.outcome.end_ns < run.config.duration_ns {
-        writeln!(out, "the run ended early, after {}", duration(finished.outcome.end_ns))?;
+        let ends = run.load.workload.ends_with_tasks && !finished.outcome.exit.kind.is_error();
+        let why = if ends { "all tasks had ended" } else { "the run ended early," };
+        writeln!(out, "{why} after {}", duration(finished.outcome.end_ns))?;
     }
     if !finished.outcome.exit.kind.is_error() {
         writeln!(out, "\nEXIT: {}", finished.outcome.exit)?;

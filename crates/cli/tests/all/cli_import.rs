@@ -70,3 +70,25 @@ fn a_trace_is_no_workload_and_a_message_says_what_to_do() {
     assert_eq!(run.code, 2);
     assert!(run.stderr.contains("perf.data: byte 16: "), "{}", run.stderr);
 }
+
+#[test]
+fn a_trace_becomes_a_workload_that_does_the_same() {
+    let scratch = Scratch::new();
+    let file = scratch.file("trace.txt", TRACE);
+    let made = scratch.path("load.json");
+    let run = rota(&["import", &file, "-o", &made, "--json"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let json: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
+    // One was woken by an interrupt, at the beginning; two by one, after 0.99 ms of its work.
+    assert_eq!(json["workload"]["waits"]["tasks"], 1);
+    let text = std::fs::read_to_string(&made).expect("a workload");
+    assert!(text.contains("\"sem_post2\" : \"two-8 wait\""), "{text}");
+    let played = rota(&["sim", "fifo", &made, "--json"]);
+    assert_eq!(played.code, 0, "{}", played.stderr);
+    let played: serde_json::Value = serde_json::from_str(&played.stdout).expect("JSON");
+    assert_eq!(played["machine"]["cpus"], 1);
+    for (task, ns) in played["tasks"].as_array().expect("tasks").iter().zip([2e6, 1e6]) {
+        let cpu_ns = task["cpu_ns"].as_f64().expect("a time");
+        assert!((cpu_ns - ns).abs() < 0.01 * ns, "{cpu_ns} is not {ns}: {played}");
+    }
+}

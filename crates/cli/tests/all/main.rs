@@ -25,6 +25,7 @@ mod cli_link;
 mod cli_list;
 mod cli_man;
 mod cli_outputs;
+mod cli_own_machine;
 mod cli_program;
 mod cli_record;
 mod cli_report;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Loads and attaches the recorder's programs.
 
+use super::calls;
 use super::error::RecordError;
 use super::hooks::{self, Hooks};
 use super::recorder::{RecordOptions, Scope};
@@ -52,21 +53,25 @@ fn configure(
         Scope::Children => (0, 1),
     };
     let dispatch = hooks.dispatch.as_ref();
-    let config = [
+    let mut config = vec![
         u32::from(options.scope != Scope::System),
         u32::from(!options.kernel_threads),
         root_pid,
         spawn,
-        hooks.interrupt_mask,
+        hooks.mask(),
         dispatch.map_or(0, |d| d.task),
         dispatch.map_or(0, |d| d.queue),
         dispatch.map_or(0, |d| d.by_id.into()),
         hooks.move_task,
+        hooks.hard_mask(),
     ];
+    config.extend(calls::sends());
     for mut map in open.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
         if name.ends_with(".rodata") {
-            map.set_initial_value(&config.map(u32::to_ne_bytes).concat())?;
+            map.set_initial_value(
+                &config.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>(),
+            )?;
         } else if name == "ring" {
             map.set_max_entries(options.buffer)?;
         }
@@ -79,9 +84,10 @@ fn configure(
                 Some(d) => program.set_attach_target(0, Some(d.function.into()))?,
                 None => program.set_autoload(false),
             }
-        } else if name == hooks::WAKING || name == hooks::WAKING_BLINDLY {
-            let blindly = hooks.interrupt_mask == 0;
-            program.set_autoload(blindly == (name == hooks::WAKING_BLINDLY));
+        } else if name == hooks::WAKING {
+            program.set_autoload(!hooks.notes_interrupts());
+        } else if hooks::NOTING.contains(&name.as_str()) {
+            program.set_autoload(hooks.notes_interrupts());
         } else if function && !hooks.programs.contains(&name.as_str()) {
             program.set_autoload(false);
         }

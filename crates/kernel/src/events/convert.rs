@@ -4,8 +4,9 @@
 //! What the stream promises holds even where records were lost: a CPU runs one task at a time,
 //! a task runs on one CPU at a time, and it is named before it does anything.
 
+use super::calls::Names;
 use super::raw::{Left, Properties, Record, Was, What};
-use rota_trace::{Cost, Event, EventKind, OffCpu, Sink};
+use rota_trace::{Cause, Cost, Event, EventKind, OffCpu, Sink, WakeSource};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -18,6 +19,7 @@ pub(crate) struct Converter {
     running: HashMap<u32, u32>,
     /// Names of callbacks, by the number that their records have.
     ops: Vec<Cow<'static, str>>,
+    calls: Names,
     repaired: u64,
 }
 
@@ -69,7 +71,7 @@ impl Converter {
                 self.tell(pid, at.on_cpu(), EventKind::Fork { pid, parent }, sink);
             }
             What::Exit { pid } => self.tell(pid, at.on_cpu(), EventKind::Exit { pid }, sink),
-            What::Wakeup { pid, waker } => self.wake(pid, waker, at, sink),
+            What::Wakeup { pid, waker, source } => self.wake(pid, waker, source, at, sink),
             What::Pick { pid, slice_ns } => {
                 self.tell(pid, at.on_cpu(), EventKind::Pick { pid, slice_ns }, sink);
             }
@@ -155,10 +157,21 @@ impl Converter {
         (task.state, task.last_cpu) = (State::Unknown, None);
     }
 
-    fn wake(&mut self, pid: u32, waker: u32, at: At<u32>, sink: &mut dyn Sink) {
+    fn wake(
+        &mut self,
+        pid: u32,
+        waker: u32,
+        source: Option<WakeSource>,
+        at: At<u32>,
+        sink: &mut dyn Sink,
+    ) {
         let task = self.tasks.entry(pid).or_default();
         if matches!(task.state, State::Unknown | State::Sleeping) {
             task.state = State::Runnable;
+            if let Some(source) = source {
+                let cause = EventKind::Cause(Cause::Source { pid, source });
+                self.tell(pid, at.on_cpu(), cause, sink);
+            }
             self.tell(pid, at.on_cpu(), EventKind::Wakeup { pid, waker }, sink);
         }
     }
@@ -189,7 +202,13 @@ impl Converter {
         }
         let why = match left {
             Left::Runnable => OffCpu::Runnable,
-            Left::Sleep => OffCpu::Sleep,
+            Left::Sleep { call: None, deep: false } => OffCpu::Sleep,
+            Left::Sleep { call, deep } => {
+                let call = self.calls.of(call);
+                let cause = Cause::Block { pid, call, uninterruptible: deep };
+                self.tell(pid, at.on_cpu(), EventKind::Cause(cause), sink);
+                OffCpu::Sleep
+            }
             Left::Exit => OffCpu::Exit,
         };
         self.off_cpu(pid, why, Some(at.cpu), at, sink);

@@ -4,6 +4,9 @@ use super::*;
 use proptest::prelude::*;
 use rota_trace::Recorder;
 
+/// For no reason that is known.
+const SLEEP: Left = Left::Sleep { call: None, deep: false };
+
 fn record(time_ns: u64, cpu: u32, what: What) -> Record {
     Record { time_ns, cpu, what }
 }
@@ -52,11 +55,11 @@ fn a_life_gives_the_simulators_events_in_its_order() {
     let found = events(vec![
         record(1001, 0, task(7, "a", None)),
         record(1002, 0, What::Fork { pid: 7, parent: 3 }),
-        record(1003, 0, What::Wakeup { pid: 7, waker: 3 }),
+        record(1003, 0, What::Wakeup { pid: 7, waker: 3, source: None }),
         record(1004, 1, switch(0, Left::Runnable, 7)),
         record(1005, 1, What::Pick { pid: 7, slice_ns: 6 }),
-        record(1006, 1, switch(7, Left::Sleep, 0)),
-        record(1007, 0, What::Wakeup { pid: 7, waker: 0 }),
+        record(1006, 1, switch(7, SLEEP, 0)),
+        record(1007, 0, What::Wakeup { pid: 7, waker: 0, source: None }),
         record(1008, 0, switch(0, Left::Runnable, 7)),
         record(1009, 0, What::Exit { pid: 7 }),
         record(1010, 0, switch(7, Left::Exit, 0)),
@@ -80,11 +83,33 @@ fn a_life_gives_the_simulators_events_in_its_order() {
 }
 
 #[test]
+fn a_sleep_has_the_call_that_it_is_in_and_a_wakeup_what_did_it() {
+    let getpid = syscalls::Sysno::getpid.id() as u32;
+    let device = Some(WakeSource::Device);
+    let found = events(vec![
+        record(1001, 0, task(7, "a", Some(Was::Running))),
+        record(1002, 0, switch(7, Left::Sleep { call: Some(getpid), deep: true }, 0)),
+        record(1003, 1, What::Wakeup { pid: 7, waker: 0, source: device }),
+        // Nobody sleeps: nothing is told.
+        record(1004, 1, What::Wakeup { pid: 7, waker: 0, source: Some(WakeSource::Timer) }),
+    ]);
+    let block = Cause::Block { pid: 7, call: "getpid".into(), uninterruptible: true };
+    let source = Cause::Source { pid: 7, source: WakeSource::Device };
+    let expected = [
+        on(0, 2, EventKind::Cause(block)),
+        on(0, 2, EventKind::SwitchOut { pid: 7, why: OffCpu::Sleep }),
+        on(1, 3, EventKind::Cause(source)),
+        on(1, 3, EventKind::Wakeup { pid: 7, waker: 0 }),
+    ];
+    assert_eq!(found[2..], expected);
+}
+
+#[test]
 fn sleepers_are_named_when_they_wake_and_kernel_threads_stand_in_brackets() {
     let found = events(vec![
         record(1001, 0, task(7, "a", Some(Was::Sleeping))),
         record(1001, 1, task(91, "kworker/1:0", Some(Was::Sleeping))),
-        record(1002, 0, What::Wakeup { pid: 91, waker: 0 }),
+        record(1002, 0, What::Wakeup { pid: 91, waker: 0, source: None }),
     ]);
     let expected =
         [named(2, 91, "[kworker/1:0]"), on(0, 2, EventKind::Wakeup { pid: 91, waker: 0 })];
@@ -96,7 +121,7 @@ fn what_tasks_did_at_the_beginning_counts_unless_they_changed_since() {
     let found = events(vec![
         record(1001, 0, task(7, "a", Some(Was::Running))),
         record(1001, 1, task(8, "b", Some(Was::Runnable))),
-        record(1002, 1, switch(9, Left::Sleep, 8)),
+        record(1002, 1, switch(9, SLEEP, 8)),
         record(1003, 1, task(9, "c", Some(Was::Running))),
     ]);
     let out =
@@ -125,7 +150,7 @@ fn a_cpu_that_idles_is_told_where_another_task_could_have_come() {
         record(1004, 0, switch(7, Left::Runnable, 0)),
         record(1005, 0, switch_to_idle(0, Left::Runnable)),
         record(1006, 0, switch(0, Left::Runnable, 7)),
-        record(1007, 0, switch_to_idle(7, Left::Sleep)),
+        record(1007, 0, switch_to_idle(7, SLEEP)),
     ]);
     let idle: Vec<_> = found.iter().filter(|e| e.kind == EventKind::Idle).collect();
     assert_eq!(idle, [&on(0, 2, EventKind::Idle), &on(0, 5, EventKind::Idle)]);
@@ -135,9 +160,9 @@ fn a_cpu_that_idles_is_told_where_another_task_could_have_come() {
 fn a_wakeup_counts_only_for_who_sleeps() {
     let found = events(vec![
         record(1001, 0, task(7, "a", Some(Was::Running))),
-        record(1002, 1, What::Wakeup { pid: 7, waker: 3 }),
+        record(1002, 1, What::Wakeup { pid: 7, waker: 3, source: None }),
         record(1003, 0, switch(7, Left::Runnable, 0)),
-        record(1004, 1, What::Wakeup { pid: 7, waker: 3 }),
+        record(1004, 1, What::Wakeup { pid: 7, waker: 3, source: None }),
     ]);
     assert!(!found.iter().any(|e| matches!(e.kind, EventKind::Wakeup { .. })), "{found:?}");
 }
@@ -214,13 +239,13 @@ proptest! {
     ) {
         let (mut converter, mut sink) = (Converter::default(), Strict::default());
         for (time, (kind, cpu, a, b, left)) in steps.into_iter().enumerate() {
-            let left = [Left::Runnable, Left::Sleep, Left::Exit][left as usize];
+            let left = [Left::Runnable, SLEEP, Left::Exit][left as usize];
             let what = match kind {
                 0 => task(a + 1, "t", None),
                 1 => task(a + 1, "t", Some([Was::Running, Was::Runnable, Was::Sleeping][b as usize % 3])),
                 2 => What::Fork { pid: a + 1, parent: b },
                 3 => What::Exit { pid: a + 1 },
-                4 | 5 => What::Wakeup { pid: a + 1, waker: b },
+                4 | 5 => What::Wakeup { pid: a + 1, waker: b, source: None },
                 _ if a == b => continue,
                 _ => switch(a, left, b),
             };

@@ -45,8 +45,6 @@ pub struct Facts {
     pub repaired: u64,
     /// Where `pick` events come from.
     pub picks: PickSource,
-    /// Is `waker` 0 for interrupts? Else it is whatever task they interrupted.
-    pub knows_interrupts: bool,
     /// Insertions into dispatch queues are events.
     pub dispatches: bool,
     /// Callbacks of the policy that are events.

@@ -9,6 +9,9 @@ const INTERRUPTS: u32 = 0x000f_0100;
 /// … and where the count has 64 bits (7.3), which moved the second of them.
 const INTERRUPTS_64: u32 = 0x0f00_0100;
 
+/// The softirq's bit in both.
+const SOFTIRQ: u32 = 0x100;
+
 /// Programs of `record.bpf.c` that hang on a function which a kernel may lack, without which
 /// less is recorded.
 const OPTIONAL: [(&str, &str); 7] = [
@@ -25,9 +28,16 @@ const OPTIONAL: [(&str, &str); 7] = [
 pub(crate) const PICKS: [&str; 2] = ["after_pick", "after_do_pick"];
 /// Programs that see queues, wanted only with detail.
 pub(crate) const DISPATCH: &str = "on_dispatch";
-/// Programs of which one is loaded: with and without a way to tell interrupts from tasks.
+/// Tells interrupts from tasks by the preemption count …
 pub(crate) const WAKING: &str = "on_waking";
-pub(crate) const WAKING_BLINDLY: &str = "on_waking_blindly";
+/// … and these do so where it cannot be read.
+pub(crate) const NOTING: [&str; 5] = [
+    "on_waking_by_notes",
+    "on_irq_handler_entry",
+    "on_irq_handler_exit",
+    "on_softirq_entry",
+    "on_softirq_exit",
+];
 const MOVE: &str = "on_move";
 
 /// What there is.
@@ -71,6 +81,25 @@ impl Hooks {
             move_task: moved.unwrap_or(0),
             interrupt_mask: interrupt_mask(kernel, has_symbol),
         }
+    }
+
+    /// Bits of the preemption count that say: in an interrupt, and not in a softirq only.
+    pub(crate) fn hard_mask(&self) -> u32 {
+        self.mask() & !SOFTIRQ
+    }
+
+    /// Bits that say: in an interrupt; where the count cannot be read, those of noted ones.
+    pub(crate) fn mask(&self) -> u32 {
+        if self.notes_interrupts() {
+            INTERRUPTS
+        } else {
+            self.interrupt_mask
+        }
+    }
+
+    /// Tracepoints have to tell of interrupts.
+    pub(crate) fn notes_interrupts(&self) -> bool {
+        self.interrupt_mask == 0
     }
 
     /// The same kernel, if none of its functions can be attached to.
@@ -179,6 +208,8 @@ mod tests {
     #[test]
     fn a_count_that_nobody_knows_the_address_of_is_not_read() {
         let kernel = kernel(&[], &[], 4);
-        assert_eq!(Hooks::of(&kernel, &|_| false, false).interrupt_mask, 0);
+        let hooks = Hooks::of(&kernel, &|_| false, false);
+        assert_eq!((hooks.interrupt_mask, hooks.notes_interrupts()), (0, true));
+        assert_eq!((hooks.mask(), hooks.hard_mask()), (INTERRUPTS, INTERRUPTS & !SOFTIRQ));
     }
 }

@@ -6,6 +6,7 @@
 
 mod attach;
 mod callbacks;
+mod calls;
 mod convert;
 mod cpus;
 mod error;

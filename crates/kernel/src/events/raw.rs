@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Records as the BPF programs write them (`bpf/record.bpf.h`).
 
+use rota_trace::WakeSource;
+
 /// Size of a plain record.
 const PLAIN: usize = 32;
 /// Offset and size of a task's name in its record.
@@ -13,6 +15,11 @@ const OFF_SLEEP: u16 = 1;
 const OFF_EXIT: u16 = 2;
 const NEW_SLICE: u16 = 4;
 const IDLES: u16 = 8;
+const OFF_DEEP: u16 = 16;
+const OFF_CALL_SHIFT: u16 = 5;
+
+const BY_TIMER: u16 = 1;
+const BY_INTERRUPT: u16 = 2;
 
 const IS_KTHREAD: u16 = 1;
 const WAS_RUNNING: u16 = 2;
@@ -32,7 +39,11 @@ pub(crate) struct Record {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Left {
     Runnable,
-    Sleep,
+    /// In this system call, if it is in one; `deep`: uninterruptibly.
+    Sleep {
+        call: Option<u32>,
+        deep: bool,
+    },
     Exit,
 }
 
@@ -63,7 +74,7 @@ pub(crate) struct Properties {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     Switch { prev: u32, left: Left, next: u32, new_slice: bool, idles: bool, slice_ns: u64 },
-    Wakeup { pid: u32, waker: u32 },
+    Wakeup { pid: u32, waker: u32, source: Option<WakeSource> },
     Fork { pid: u32, parent: u32 },
     Exit { pid: u32 },
     Pick { pid: u32, slice_ns: u64 },
@@ -96,7 +107,10 @@ impl Record {
                 prev: a,
                 left: match flags {
                     f if f & OFF_EXIT != 0 => Left::Exit,
-                    f if f & OFF_SLEEP != 0 => Left::Sleep,
+                    f if f & OFF_SLEEP != 0 => Left::Sleep {
+                        call: u32::from(f >> OFF_CALL_SHIFT).checked_sub(1),
+                        deep: f & OFF_DEEP != 0,
+                    },
                     _ => Left::Runnable,
                 },
                 next: b,
@@ -104,7 +118,15 @@ impl Record {
                 idles: flags & IDLES != 0,
                 slice_ns: c,
             },
-            2 => What::Wakeup { pid: a, waker: b },
+            2 => What::Wakeup {
+                pid: a,
+                waker: b,
+                source: match flags {
+                    f if f & BY_TIMER != 0 => Some(WakeSource::Timer),
+                    f if f & BY_INTERRUPT != 0 => Some(WakeSource::Device),
+                    _ => None,
+                },
+            },
             3 => What::Fork { pid: a, parent: b },
             4 => What::Exit { pid: a },
             5 => What::Pick { pid: a, slice_ns: c },
@@ -171,7 +193,9 @@ mod tests {
     fn a_switch_tells_why_the_old_task_left() {
         for (flags, left, new_slice, idles) in [
             (0, Left::Runnable, false, false),
-            (5, Left::Sleep, true, false),
+            (5, Left::Sleep { call: None, deep: false }, true, false),
+            // OFF_SLEEP, OFF_DEEP and call 202, which is 203 << 5.
+            (1 | 16 | 203 << 5, Left::Sleep { call: Some(202), deep: true }, false, false),
             (2, Left::Exit, false, false),
             (8, Left::Runnable, false, true),
         ] {

@@ -228,7 +228,6 @@ impl Recorder {
             late: self.order.late(),
             repaired: self.converter.repaired(),
             picks: if picks { PickSource::Hook } else { PickSource::Switches },
-            knows_interrupts: self.hooks.interrupt_mask != 0,
             dispatches: self.hooks.dispatch.is_some(),
             callbacks: std::mem::take(&mut self.watched_names),
             unwatched: std::mem::take(&mut self.unwatched),

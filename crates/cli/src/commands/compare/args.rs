@@ -74,8 +74,8 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) of_program: ProgramArgs,
 
-    /// CPUs; several numbers: a table for each
-    #[arg(long, value_name = "N,…", default_value = "4", help_heading = "Machine")]
+    /// CPUs; several numbers: a table for each [default: those of each workload's own machine, else 4]
+    #[arg(long, value_name = "N,…", help_heading = "Machine")]
     #[arg(value_delimiter = ',', value_parser = cpus)]
     pub(crate) cpus: Vec<u32>,
 

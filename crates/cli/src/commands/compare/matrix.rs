@@ -9,6 +9,7 @@ use crate::load::{hex, Load};
 use crate::machine;
 use crate::object::{self, Found};
 use crate::output::messages;
+use crate::own_machine;
 use crate::prepare;
 use crate::program::Installed;
 use crate::simulation;
@@ -18,6 +19,7 @@ use rota_manifest::Setup;
 use rota_measure::catalogue;
 use rota_workload::Group;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -37,6 +39,8 @@ pub(crate) struct Stage {
     pub(crate) load: Arc<Load>,
     /// With the first seed.
     pub(crate) config: Config,
+    /// The machine's name, unless it is described by options.
+    pub(crate) machine: Option<String>,
     /// Each policy's object, prepared for this machine.
     pub(crate) objects: Arc<Vec<Prepared>>,
 }
@@ -101,30 +105,40 @@ impl Matrix {
         let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
         unlike("workload", &names)?;
         unlike("--cpus", &args.cpus)?;
-        let mut machines = Vec::new();
-        let counts = match &args.machine.machine {
-            Some(name) => vec![machine::find(name)?.topology.cpus()],
-            None => args.cpus.clone(),
-        };
+        let mut machines: BTreeMap<(Option<String>, u32), Arc<Vec<Prepared>>> = BTreeMap::new();
         // a program that looks for a cgroup finds that of the first workload
         let groups = loads.first().map_or(&[][..], |load| &load.workload.groups);
-        for cpus in &counts {
-            let topology = simulation::topology(&args.machine, *cpus)?;
-            let mut bare = match &args.machine.machine {
-                Some(name) => machine::find(name)?.config(0),
-                None => Config::new(topology, 0),
-            };
-            bare.seed = args.machine.seed;
-            let objects =
-                prepare_all(&wanted, &found, (&bare, groups), (&kernel, args), &mut said)?;
-            machines.push((*cpus, Arc::new(objects)));
-        }
         let mut stages = Vec::new();
         for load in &loads {
-            for (cpus, objects) in &machines {
-                let config = simulation::config(&args.machine, *cpus, load)?;
-                let (load, objects) = (Arc::clone(load), Arc::clone(objects));
-                stages.push(Stage { load, config, objects });
+            let on = own_machine::options(&args.machine, &args.cpus, load)?;
+            let counts = match &on.machine {
+                Some(name) => vec![machine::find(name)?.topology.cpus()],
+                None if args.cpus.is_empty() => vec![simulation::CPUS],
+                None => args.cpus.clone(),
+            };
+            for cpus in counts {
+                let key = (on.machine.clone(), cpus);
+                let objects = match machines.get(&key) {
+                    Some(objects) => Arc::clone(objects),
+                    None => {
+                        let topology = simulation::topology(&on, cpus)?;
+                        let mut bare = match &on.machine {
+                            Some(name) => machine::find(name)?.config(0),
+                            None => Config::new(topology, 0),
+                        };
+                        bare.seed = args.machine.seed;
+                        let of = (&kernel, args);
+                        let ready = prepare_all(&wanted, &found, (&bare, groups), of, &mut said)?;
+                        Arc::clone(machines.entry(key).or_insert(Arc::new(ready)))
+                    }
+                };
+                let config = simulation::config(&on, cpus, load)?;
+                stages.push(Stage {
+                    load: Arc::clone(load),
+                    config,
+                    machine: on.machine.clone(),
+                    objects,
+                });
             }
         }
         let first = args.machine.seed;
@@ -132,6 +146,13 @@ impl Matrix {
         let last = last.ok_or_else(|| Error::input(format!("--seed {first}: too large")))?;
         let (seeds, no_autogroup) = ((first..=last).collect(), args.no_autogroup);
         Ok(Matrix { stages, policies, baseline, seeds, no_autogroup })
+    }
+
+    /// The machine's name, if all workloads are on one that has a name.
+    pub(crate) fn machine(&self) -> Option<&str> {
+        let first = self.stages.first()?.machine.as_deref();
+        let same = self.stages.iter().all(|stage| stage.machine.as_deref() == first);
+        first.filter(|_| same)
     }
 
     /// Every run: seed by seed, so that whoever stops early has something of all policies.

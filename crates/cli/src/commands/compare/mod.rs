@@ -45,7 +45,8 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Status, Error> {
     // Before it is printed: whoever reads that may have enough of it after a line.
     if let Some((page, path)) = page.zip(args.report.as_deref()) {
         let provenance = provenance.unwrap_or_default();
-        let html = report::html(args, &comparison, &pictures, &found, provenance);
+        let html =
+            report::html((args, matrix.machine()), &comparison, &pictures, &found, provenance);
         page.finish_with(html.as_bytes())?;
         let (mut json, mut csv) = (Vec::new(), Vec::new());
         json::print(&mut json, &comparison::json::Json::new(&comparison, &found))?;

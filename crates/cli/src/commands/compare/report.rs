@@ -22,7 +22,7 @@ const OTHERS: &str = "others";
 
 /// The report. Pictures are those of all cells, in their order, as far as there are any.
 pub(crate) fn html(
-    args: &CompareArgs,
+    (args, named): (&CompareArgs, Option<&str>),
     comparison: &Comparison<'_>,
     pictures: &[Option<Pictures>],
     findings: &Findings<'_>,
@@ -35,8 +35,8 @@ pub(crate) fn html(
         title: String::new(),
         version: format!("rota {}", env!("CARGO_PKG_VERSION")),
         command: command_line(),
-        machine: machine(args),
-        hardware: hardware(args),
+        machine: machine(args, named),
+        hardware: hardware(named),
         provenance,
         baseline: comparison
             .baseline
@@ -66,13 +66,13 @@ fn ignored<'a>(stage: &'a Stage<'_>) -> impl Iterator<Item = model::Finding> + '
 }
 
 /// Its picture, if the user named it.
-fn hardware(args: &CompareArgs) -> Option<rota_report::machine::Machine> {
-    let machine = crate::machine::find(args.machine.machine.as_ref()?).ok()?;
+fn hardware(named: Option<&str>) -> Option<rota_report::machine::Machine> {
+    let machine = crate::machine::find(named?).ok()?;
     Some(machine_picture::picture(&machine))
 }
 
 /// The simulated machine.
-fn machine(args: &CompareArgs) -> Vec<(String, String)> {
+fn machine(args: &CompareArgs, named: Option<&str>) -> Vec<(String, String)> {
     let kernel = match &args.object.btf {
         Some(btf) => format!("by the types of {}", btf.display()),
         None => format!("Linux {}", args.object.kernel),
@@ -83,8 +83,8 @@ fn machine(args: &CompareArgs) -> Vec<(String, String)> {
     if let Some(topology) = &options.topology {
         facts.push(("topology".into(), topology.clone()));
     }
-    if let Some(name) = &options.machine {
-        facts.push(("machine".into(), name.clone()));
+    if let Some(name) = named {
+        facts.push(("machine".into(), name.to_owned()));
         if let Ok(machine) = crate::machine::find(name) {
             let all = models(&machine.topology, machine.hardware.as_deref());
             for (label, is_on) in [("models on", true), ("models off", false)] {

@@ -2,6 +2,7 @@
 //! The JSON of `rota import`, schema `rota.import/1`.
 
 use super::Import;
+use crate::replay::printed::Workload;
 use rota_measure::{CpuNumbers, TaskNumbers, Totals};
 use rota_trace_import::{Counts, Header};
 use serde::Serialize;
@@ -24,6 +25,8 @@ pub(super) struct Trace<'a> {
     trace: Read,
     missing: Vec<Missing>,
     cpus: &'a [CpuNumbers],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workload: Option<Workload<'a>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -96,6 +99,7 @@ impl<'a> Trace<'a> {
             },
             missing: missing.collect(),
             cpus: &import.numbers.cpus,
+            workload: import.workload.as_ref().map(Workload::new),
         }
     }
 }

@@ -4,12 +4,17 @@
 mod json;
 mod text;
 
+use crate::complete;
 use crate::error::{Error, Status, EXIT_CODES};
 use crate::output;
+use crate::output_file::OutputFile;
+use crate::replay::{Circumstances, Compared, Making};
 use clap::{Args, ValueHint};
 use rota_measure::{GroupNumbers, Numbers, Results, Summary};
-use rota_trace::{Event, Sink};
-use rota_trace_import::{open, Facts, ImportError};
+use rota_replay::{Known, Waits};
+use rota_trace::{Event, Sink, Tee};
+use rota_trace_import::{open, Facts, ImportError, TaskFacts};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +25,15 @@ pub(crate) struct ImportArgs {
     /// text, a Perfetto trace, or what --trace FILE.csv wrote
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
+
+    /// Write what the tasks did as a workload that `rota sim` and `rota compare` play
+    #[arg(short, long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Machine that the workload names as its own: as in rota sim [default: one with as many CPUs
+    /// and one cache]
+    #[arg(long, value_name = "NAME|FILE", requires = "output", add = complete::machines())]
+    pub(crate) machine: Option<String>,
 
     /// Give every task a row, however many there are
     #[arg(long)]
@@ -37,6 +51,18 @@ pub(crate) struct Import<'a> {
     numbers: Numbers,
     /// Tasks of one name together.
     groups: Vec<GroupNumbers>,
+    /// What the workload's sleeps wait for, and how well it does what was recorded.
+    workload: Option<(Waits, Compared)>,
+}
+
+/// What a workload needs to know of the tasks.
+fn known(facts: &Facts) -> BTreeMap<u32, Known> {
+    let known = |of: &TaskFacts| Known {
+        process: of.process.unwrap_or(0),
+        kernel_thread: of.kernel_thread,
+        cpus: None,
+    };
+    facts.tasks.iter().map(|(pid, of)| (*pid, known(of))).collect()
 }
 
 pub(crate) fn run(args: &ImportArgs) -> Result<Status, Error> {
@@ -47,9 +73,38 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Status, Error> {
         None => open(&args.file)?.read(&mut Nothing)?.cpus,
     };
     let mut summary = Summary::new(cpus);
-    let facts = trace.read(&mut summary)?;
+    let mut making = match &args.output {
+        // Early, as nobody wants to read in vain.
+        Some(path) => {
+            let file = OutputFile::create(path)?;
+            Some((file, Making::elsewhere(args.machine.as_deref(), cpus)?))
+        }
+        None => None,
+    };
+    let facts = {
+        let mut sinks = Tee::new();
+        sinks.push(&mut summary);
+        making.iter_mut().for_each(|(_, making)| sinks.push(&mut making.gatherer));
+        trace.read(&mut sinks)?
+    };
     let Results { numbers, groups, .. } = summary.finish_all(facts.duration_ns);
-    let import = Import { file: &args.file, facts, numbers, groups };
+    let workload = match making {
+        Some((file, making)) => {
+            let made = making.finish(
+                facts.duration_ns,
+                &text::about(args, &facts),
+                false,
+                known(&facts),
+            )?;
+            file.finish_with(made.replay.text.as_bytes())?;
+            let lost = facts.lost.values().map(|lost| lost.records.max(lost.gaps)).sum();
+            let circumstances = Circumstances { scheduler: None, lost, others: 0.0 };
+            let compared = Compared::new(&made, (&numbers, &groups), &circumstances)?;
+            Some((made.replay.waits, compared))
+        }
+        None => None,
+    };
+    let import = Import { file: &args.file, facts, numbers, groups, workload };
     let mut out = output::stdout();
     if args.json {
         output::json::print(&mut out, &json::Trace::new(&import))?;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The text of `rota import`: as that of `rota record`, with what the trace lacks.
 
-use super::Import;
+use super::{Import, ImportArgs};
 use crate::output::summary::{self, MOST_ROWS};
 use crate::output::units::duration;
+use crate::replay::printed;
+use rota_trace_import::Facts;
 use std::io::{self, Write};
 
 /// Prints a trace.
@@ -50,5 +52,16 @@ pub(super) fn print(out: &mut dyn Write, import: &Import<'_>, all_tasks: bool) -
     facts
         .missing
         .iter()
-        .try_for_each(|missing| writeln!(out, "note: {missing}: {}", missing.consequence()))
+        .try_for_each(|missing| writeln!(out, "note: {missing}: {}", missing.consequence()))?;
+    let Some((waits, compared)) = &import.workload else { return Ok(()) };
+    writeln!(out)?;
+    printed::print(out, waits, compared)
+}
+
+/// What was recorded, in a few words.
+pub(super) fn about(args: &ImportArgs, facts: &Facts) -> String {
+    let kernel = facts.header.kernel.as_ref();
+    let kernel = kernel.map_or(String::new(), |kernel| format!(" of Linux {kernel}"));
+    let length = duration(facts.duration_ns / 1000 * 1000);
+    format!("{}, a {}{kernel}, {length}", args.file.display(), facts.format.name())
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments of `rota record`, and those that it shares with `rota trace`.
 
+use crate::complete;
 use crate::error::EXIT_CODES;
 use crate::options::duration;
 use crate::trace_files::{TraceTarget, Window};
@@ -26,6 +27,11 @@ pub(crate) struct RecordArgs {
     /// Write what the tasks did as a workload that `rota sim` and `rota compare` play
     #[arg(long, value_name = "FILE.json", value_hint = ValueHint::FilePath)]
     pub(crate) workload: Option<PathBuf>,
+
+    /// Machine that the workload names as its own: as in rota sim, a file of rota calibrate for
+    /// instance [default: this computer, with no model of its hardware]
+    #[arg(long, value_name = "NAME|FILE", requires = "workload", add = complete::machines())]
+    pub(crate) machine: Option<String>,
 
     /// Give every task a row, however many there are
     #[arg(long)]

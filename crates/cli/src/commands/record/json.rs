@@ -2,6 +2,7 @@
 //! The JSON of `rota record`, schema `rota.record/1`.
 
 use super::Recording;
+use crate::replay::printed::Workload;
 use rota_kernel::events::PickSource;
 use rota_measure::{CpuNumbers, TaskNumbers, Totals};
 use serde::Serialize;
@@ -20,6 +21,8 @@ pub(crate) struct Record<'a> {
     callbacks: Vec<Callback<'a>>,
     recording: Recorded<'a>,
     cpus: &'a [CpuNumbers],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workload: Option<Workload<'a>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -57,7 +60,6 @@ struct Recorded<'a> {
     late: u64,
     repaired: u64,
     picks: &'static str,
-    knows_interrupts: bool,
     dispatches: bool,
     recorder_cpu_ns: u64,
 }
@@ -96,11 +98,11 @@ impl<'a> Record<'a> {
                     PickSource::Hook => "hook",
                     PickSource::Switches => "switches",
                 },
-                knows_interrupts: facts.knows_interrupts,
                 dispatches: facts.dispatches,
                 recorder_cpu_ns: facts.recorder_cpu_ns,
             },
             cpus: &run.numbers.cpus,
+            workload: run.workload.as_ref().map(Workload::new),
         }
     }
 }

@@ -2,11 +2,11 @@
 //! `rota record`: what the tasks of this machine get from its scheduler.
 
 mod args;
+mod busy;
 mod calls;
 mod json;
 mod session;
 mod text;
-mod workload;
 
 pub(crate) use args::{RecordArgs, TargetArgs};
 pub(crate) use session::Session;
@@ -14,16 +14,18 @@ pub(crate) use session::Session;
 use crate::error::{Error, Status};
 use crate::output;
 use crate::output_file::OutputFile;
+use crate::replay::{Circumstances, Compared, Making};
 use crate::trace_files::{self, Picture, TraceFile};
 use calls::CallCounter;
+use rota_kernel::events::Traits;
 use rota_measure::{GroupNumbers, Numbers, Results, Summary};
+use rota_replay::{Known, Waits};
 use rota_report::Caption;
 use rota_trace::Tee;
 use session::Ended;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
-use workload::Script;
 
 /// A recording to be printed.
 pub(crate) struct Recording<'a> {
@@ -33,6 +35,8 @@ pub(crate) struct Recording<'a> {
     /// Tasks of one name together.
     groups: Vec<GroupNumbers>,
     calls: CallCounter,
+    /// What the workload's sleeps wait for, and how well it does what was recorded.
+    workload: Option<(Waits, Compared)>,
 }
 
 pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
@@ -48,11 +52,11 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
     for target in &args.trace {
         traces.push(TraceFile::create(target, &picture)?);
     }
-    let mut script = match &args.workload {
+    let mut making = match &args.workload {
         // Early, as nobody wants to record in vain.
         Some(path) => {
             let file = OutputFile::create(path)?;
-            Some((file, Script::default()))
+            Some((file, Making::here(args.machine.as_deref())?))
         }
         None => None,
     };
@@ -61,7 +65,8 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
     sinks.push(&mut summary);
     sinks.push(&mut calls);
     traces.iter_mut().for_each(|trace| sinks.push(trace.sink()));
-    script.iter_mut().for_each(|(_, script)| sinks.push(script));
+    making.iter_mut().for_each(|(_, making)| sinks.push(&mut making.gatherer));
+    let busy_ns = busy::now_ns();
     let ended = session.run(&mut sinks, |_| Ok(()))?;
     drop(sinks);
 
@@ -69,17 +74,30 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
     for trace in traces {
         trace.finish(end_ns)?;
     }
-    if let Some((file, script)) = script {
-        let text = script.finish(end_ns, &ended.traits);
-        let text = text.ok_or_else(|| Error::Failure("no task worked: no workload".into()))?;
-        file.finish_with(text.as_bytes())?;
-    }
     let Results { numbers, groups, .. } = summary.finish_all(end_ns);
+    let workload = match making {
+        Some((file, making)) => {
+            let about = text::about(&args.target, &ended.facts);
+            let ends_itself = ended.command.is_some();
+            let tasks = ended.traits.iter().map(|(pid, of)| (*pid, known(of))).collect();
+            let made = making.finish(end_ns, &about, ends_itself, tasks)?;
+            file.finish_with(made.replay.text.as_bytes())?;
+            let scheduler = ended.facts.scheduler.as_deref();
+            let circumstances = Circumstances {
+                scheduler,
+                lost: ended.facts.lost.total(),
+                others: busy::of_others(busy_ns, &numbers, &ended.facts),
+            };
+            let compared = Compared::new(&made, (&numbers, &groups), &circumstances)?;
+            Some((made.replay.waits, compared))
+        }
+        None => None,
+    };
     let status = match ended.command {
         Some(command) if args.exit_code => Status::Command(exit_code(command)),
         _ => Status::Done,
     };
-    let recording = Recording { target: &args.target, ended, numbers, groups, calls };
+    let recording = Recording { target: &args.target, ended, numbers, groups, calls, workload };
     let mut out = crate::output::stdout();
     if args.json {
         output::json::print(&mut out, &json::Record::new(&recording))?;
@@ -88,6 +106,11 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
     }
     out.flush()?;
     Ok(status)
+}
+
+/// What a workload needs to know of a task.
+fn known(of: &Traits) -> Known {
+    Known { process: of.process, kernel_thread: of.kernel_thread, cpus: of.cpus.clone() }
 }
 
 /// As a shell has it.

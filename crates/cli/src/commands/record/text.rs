@@ -4,7 +4,8 @@
 use super::{Recording, TargetArgs};
 use crate::output::summary::{self, MOST_ROWS};
 use crate::output::units::{duration, time};
-use rota_kernel::events::PickSource;
+use crate::replay::printed;
+use rota_kernel::events::{Facts, PickSource};
 use std::io::{self, Write};
 
 /// How the kernel's own scheduler is called.
@@ -34,10 +35,21 @@ pub(crate) fn print(out: &mut dyn Write, run: &Recording<'_>, all_tasks: bool) -
     wasted.map_or(Ok(()), |line| writeln!(out, "{line}"))?;
     callbacks(out, run)?;
     notes(out, run)?;
+    if let Some((waits, compared)) = &run.workload {
+        writeln!(out)?;
+        printed::print(out, waits, compared)?;
+    }
     match &run.calls.exit {
         Some((_, _, reason)) => writeln!(out, "\nEXIT: {reason}"),
         None => Ok(()),
     }
+}
+
+/// What was recorded, in a few words.
+pub(crate) fn about(target: &TargetArgs, facts: &Facts) -> String {
+    let scheduler = facts.scheduler.as_deref().unwrap_or(DEFAULT_SCHEDULER);
+    let length = duration(facts.duration_ns / 1_000_000 * 1_000_000);
+    format!("{}, {length} under the {scheduler} of Linux {}", subject(target), facts.kernel)
 }
 
 /// Who is recorded.
@@ -75,12 +87,6 @@ fn notes(out: &mut dyn Write, run: &Recording<'_>) -> io::Result<()> {
         writeln!(
             out,
             "note: another slice of the same task counts as no decision: this kernel hides it"
-        )?;
-    }
-    if !facts.knows_interrupts {
-        writeln!(
-            out,
-            "note: a task's waker may be the task that an interrupt stopped: this kernel hides it"
         )?;
     }
     if facts.scheduler.is_some() && run.target.ops && !facts.dispatches {

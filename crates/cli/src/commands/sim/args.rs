@@ -113,10 +113,10 @@ pub(crate) struct SimArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// CPUs
-    #[arg(long, value_name = "N", default_value_t = 4, help_heading = "Machine")]
+    /// CPUs [default: those of the workload's own machine, else 4]
+    #[arg(long, value_name = "N", help_heading = "Machine")]
     #[arg(value_parser = cpus)]
-    pub(crate) cpus: u32,
+    pub(crate) cpus: Option<u32>,
 
     /// Sessions do not share as groups do, as with kernel.sched_autogroup_enabled=0
     #[arg(long, help_heading = "Machine")]

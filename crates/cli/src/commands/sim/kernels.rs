@@ -7,6 +7,7 @@ use crate::error::{Error, Status};
 use crate::object::{self, Named};
 use crate::output::json;
 use crate::output::kernels::{self, OnKernel, Verdict};
+use crate::own_machine;
 use crate::prepare::{self, Prepared};
 use crate::progress::{self, Clock};
 use crate::simulation;
@@ -36,7 +37,8 @@ pub(super) fn run(args: &SimArgs) -> Result<Status, Error> {
         });
     };
     let load = simulation::load(workload)?;
-    let config = simulation::config(&args.machine, args.cpus, &load)?;
+    let on = own_machine::options(&args.machine, args.cpus.as_slice(), &load)?;
+    let config = simulation::config(&on, args.cpus.unwrap_or(simulation::CPUS), &load)?;
     let name = object::name(&files[0]);
     let releases = Kernel::releases();
     let clock = Clock::default();

@@ -14,6 +14,7 @@ use crate::load::Load;
 use crate::object::{self, Named};
 use crate::output::{doubts, json, messages, summary, tunables, units, Run};
 use crate::output_file::OutputFile;
+use crate::own_machine;
 use crate::prepare::{self, Prepared};
 use crate::progress::{self, Clock};
 use crate::simulation;
@@ -41,7 +42,8 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
         return help_tunables(found.policy()?);
     }
     let load = simulation::load(found.workload(args)?)?;
-    let config = simulation::config(&args.machine, args.cpus, &load)?;
+    let on = own_machine::options(&args.machine, args.cpus.as_slice(), &load)?;
+    let config = simulation::config(&on, args.cpus.unwrap_or(simulation::CPUS), &load)?;
     let Subject { name, label, source, mut policy, setup, set, program } =
         found.prepare(args, (&config, &load), &kernel)?;
 
@@ -53,7 +55,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
         release if release == Kernel::default().release() => machine,
         release => format!("Linux {release}, {machine}"),
     };
-    let machine = match &args.machine.machine {
+    let machine = match &on.machine {
         Some(name) => format!("{name}, {machine}"),
         None => machine,
     };

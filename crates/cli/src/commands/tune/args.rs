@@ -3,7 +3,7 @@
 
 use crate::complete;
 use crate::error::EXIT_CODES;
-use crate::options::{jobs, MachineArgs, ObjectArgs};
+use crate::options::{cpus, jobs, MachineArgs, ObjectArgs};
 use clap::{ArgGroup, Args, ValueHint};
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -64,9 +64,10 @@ pub(crate) struct TuneArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// CPUs
-    #[arg(long, value_name = "N", default_value_t = 4, help_heading = "Machine")]
-    pub(crate) cpus: u32,
+    /// CPUs [default: those of the workload's own machine, else 4]
+    #[arg(long, value_name = "N", help_heading = "Machine")]
+    #[arg(value_parser = cpus)]
+    pub(crate) cpus: Option<u32>,
 
     #[command(flatten)]
     pub(crate) machine: MachineArgs,

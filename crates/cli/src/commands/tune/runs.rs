@@ -5,6 +5,7 @@ use super::TuneArgs;
 use crate::error::Error;
 use crate::load::Load;
 use crate::object::{self, Found};
+use crate::own_machine;
 use crate::progress::Clock;
 use crate::simulation;
 use crate::stop::Stop;
@@ -41,7 +42,8 @@ impl<'a> Runs<'a> {
     ) -> Result<Self, Error> {
         let path: &PathBuf = &args.workload;
         let load = simulation::load(path)?;
-        let config = simulation::config(&args.machine, args.cpus, &load)?;
+        let on = own_machine::options(&args.machine, args.cpus.as_slice(), &load)?;
+        let config = simulation::config(&on, args.cpus.unwrap_or(simulation::CPUS), &load)?;
         let kernel = object::kernel(&args.object, args.machine.hz)?;
         let found = object::find(&args.policy, args.object.compiler(&kernel))?;
         let progress = (AtomicU64::new(0), AtomicU64::new(0));

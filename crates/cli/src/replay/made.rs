@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The workload of a recording, from its events to the file.
+
+use crate::error::Error;
+use crate::machine;
+use rota_machine::topology::Topology;
+use rota_machine_file::Machine;
+use rota_replay::{Charges, Facts, Gatherer, Known, Replay};
+use std::collections::BTreeMap;
+
+/// A workload being made.
+pub(crate) struct Making {
+    pub(crate) gatherer: Gatherer,
+    machine: Machine,
+}
+
+/// A workload, and the machine that it names.
+pub(crate) struct Made {
+    pub(crate) replay: Replay,
+    pub(crate) machine: Machine,
+}
+
+impl Making {
+    /// Of a recording of this computer, unless the user names the machine. If not, no model of
+    /// hardware is on: the recorded work is as fast as it was.
+    pub(crate) fn here(named: Option<&str>) -> Result<Self, Error> {
+        let mut machine = machine::find(named.unwrap_or(machine::THIS))?;
+        if named.is_none() {
+            machine.hardware = None;
+        }
+        Ok(Self::on(machine))
+    }
+
+    /// Of a recording that says of its machine only how many CPUs it has.
+    pub(crate) fn elsewhere(named: Option<&str>, cpus: u32) -> Result<Self, Error> {
+        if let Some(named) = named {
+            return Ok(Self::on(machine::find(named)?));
+        }
+        let mut machine = machine::find(machine::FLAT)?;
+        machine.topology = Topology::flat(cpus)?;
+        Ok(Self::on(machine))
+    }
+
+    fn on(machine: Machine) -> Self {
+        let costs = &machine.costs;
+        let ipi = machine.hardware.as_ref().and_then(|hardware| hardware.ipi);
+        let charges = Charges {
+            switch_ns: costs.context_switch_ns,
+            idle_exit_ns: costs.idle_exit_ns,
+            migration_ns: costs.migration_ns,
+            wakeup_ns: costs.wakeup_ns,
+            fork_ns: costs.fork_ns,
+            ipi_send_ns: ipi.map_or(0, |ipi| ipi.send_ns),
+            ipi_receive_ns: ipi.map_or(0, |ipi| ipi.receive_ns),
+        };
+        Self { gatherer: Gatherer::new(charges), machine }
+    }
+
+    /// The workload. `about` is what was recorded; `ends_itself`: until its tasks had ended.
+    pub(crate) fn finish(
+        self,
+        end_ns: u64,
+        about: &str,
+        ends_itself: bool,
+        tasks: BTreeMap<u32, Known>,
+    ) -> Result<Made, Error> {
+        let mut facts = Facts { ends_itself, tasks, ..Facts::default() };
+        let mut machine = self.machine;
+        if let Some(cpus) = facts.common_cpus() {
+            machine = part(&machine, &cpus)?;
+            renumber(&mut facts, &cpus);
+        }
+        machine.source = format!("recorded: {about}");
+        facts.about = vec![
+            format!("Recorded: {about}."),
+            "A task runs for so many microseconds, then does or waits for what stands after it."
+                .into(),
+            "Who ends another task's wait posts the semaphore that is named after that task."
+                .into(),
+        ];
+        facts.machine = Some(json(&machine)?);
+        let replay = self.gatherer.finish(end_ns, &facts);
+        let replay = replay.ok_or_else(|| Error::Failure("no task worked: no workload".into()))?;
+        Ok(Made { replay, machine })
+    }
+}
+
+/// The machine that a command has which may use some of the CPUs only.
+fn part(machine: &Machine, cpus: &[u32]) -> Result<Machine, Error> {
+    if cpus.len() as u32 >= machine.topology.cpus() {
+        return Ok(machine.clone());
+    }
+    let mut part = machine.clone();
+    part.topology = Topology::flat(cpus.len() as u32)?;
+    part.hardware = None;
+    Ok(part)
+}
+
+/// CPUs are counted from 0; who may use all of them is tied to none.
+fn renumber(facts: &mut Facts, cpus: &[u32]) {
+    for known in facts.tasks.values_mut() {
+        let Some(own) = known.cpus.take().filter(|own| own.len() < cpus.len()) else { continue };
+        let place = |cpu: &u32| cpus.iter().position(|other| other == cpu);
+        let own: Vec<u32> = own.iter().filter_map(place).map(|at| at as u32).collect();
+        known.cpus = (!own.is_empty()).then_some(own);
+    }
+}
+
+/// The machine as a workload file has it.
+fn json(machine: &Machine) -> Result<serde_json::Value, Error> {
+    let table: toml::Table = toml::from_str(&machine.to_toml())
+        .map_err(|e| Error::Failure(format!("the machine's description: {e}")))?;
+    serde_json::to_value(table)
+        .map_err(|e| Error::Failure(format!("the machine's description: {e}")))
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The system call that a task is in.
+ */
+#ifndef ROTA_RECORD_CALLS_BPF_H
+#define ROTA_RECORD_CALLS_BPF_H
+
+#include "record_tasks.bpf.h"
+
+struct pt_regs___x86 {
+	unsigned long orig_ax;
+} __attribute__((preserve_access_index));
+
+struct pt_regs___arm64 {
+	int syscallno;
+} __attribute__((preserve_access_index));
+
+/* Its number; -1: it is in none, or this machine's registers are not known here. */
+__kinline int call_of(struct task_struct *p)
+{
+	struct pt_regs___x86 *x86;
+	struct pt_regs___arm64 *arm64;
+
+	if (p->flags & PF_KTHREAD)
+		return -1;
+	x86 = (void *)bpf_task_pt_regs(p);
+	arm64 = (void *)x86;
+	if (has_field(x86->orig_ax))
+		return x86->orig_ax;
+	if (has_field(arm64->syscallno))
+		return arm64->syscallno;
+	return -1;
+}
+
+/* Flags of a switch that tell of it. */
+__kinline u16 call_flags(struct task_struct *p)
+{
+	u32 call = call_of(p) + 1;
+
+	return call > OFF_CALL_MOST ? 0 : call << OFF_CALL_SHIFT;
+}
+
+__kinline bool sends(struct task_struct *p)
+{
+	u32 call = call_of(p);
+
+	return call < CALL_WORDS * 32 &&
+	       config.sends[(call / 32) & (CALL_WORDS - 1)] >> (call % 32) & 1;
+}
+
+#endif

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! System calls by number, as this computer has them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use syscalls::Sysno;
+
+/// Words of the bitmap of calls (`CALL_WORDS` in `bpf/record_tasks.bpf.h`).
+const WORDS: usize = 64;
+
+/// Calls that can send to a socket of this computer, and so wake its receiver from a softirq.
+/// `accept` and `recvfrom` are among them for the acknowledgement and the window that they send.
+const SENDS: [Sysno; 16] = [
+    Sysno::write,
+    Sysno::writev,
+    Sysno::pwritev2,
+    Sysno::sendto,
+    Sysno::sendmsg,
+    Sysno::sendmmsg,
+    Sysno::sendfile,
+    Sysno::splice,
+    Sysno::close,
+    Sysno::shutdown,
+    Sysno::connect,
+    Sysno::accept4,
+    Sysno::recvfrom,
+    Sysno::recvmsg,
+    Sysno::exit_group,
+    Sysno::io_uring_enter,
+];
+
+/// The calls that send, one bit for each number.
+pub(crate) fn sends() -> [u32; WORDS] {
+    let mut words = [0; WORDS];
+    for call in SENDS {
+        let number = call.id() as usize;
+        words[number / 32] |= 1 << (number % 32);
+    }
+    words
+}
+
+/// Names of calls, each made once.
+#[derive(Debug, Default)]
+pub(crate) struct Names(BTreeMap<u32, Arc<str>>);
+
+impl Names {
+    /// The name of a call; empty for `None`.
+    pub(crate) fn of(&mut self, call: Option<u32>) -> Arc<str> {
+        let key = call.unwrap_or(u32::MAX);
+        let name = || match call {
+            None => "".into(),
+            Some(number) => match Sysno::new(number as usize) {
+                Some(call) => call.name().into(),
+                None => format!("call {number}").into(),
+            },
+        };
+        self.0.entry(key).or_insert_with(name).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_have_the_names_that_manuals_have() {
+        let mut names = Names::default();
+        assert_eq!(&*names.of(Some(Sysno::futex.id() as u32)), "futex");
+        assert_eq!(&*names.of(Some(2000)), "call 2000");
+        assert_eq!(&*names.of(None), "");
+    }
+
+    #[test]
+    fn each_call_that_sends_has_one_bit() {
+        let bits: u32 = sends().iter().map(|word| word.count_ones()).sum();
+        assert_eq!(bits as usize, SENDS.len());
+    }
+}
