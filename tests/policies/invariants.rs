@@ -128,13 +128,14 @@ proptest! {
         hardware in hardware(),
     ) {
         let mut config = plan.config(150 * MS);
-        config.hardware = Some(Arc::new(of(&plan, hardware)));
+        let hardware = of(&plan, hardware);
+        config.hardware = Some(Arc::new(hardware.clone()));
         for policy in rota_catalog::policies().iter().map(|p| p.name) {
             let hosted = &mut Hosted::new(policy, &[], config.clone(), &plan.workload());
             let mut tape = Tape::default();
             let outcome = hosted.run_into(&mut tape);
             prop_assert_eq!(outcome.exit.kind, ExitKind::Unreg, "{}: {}", policy, outcome.exit);
-            for (done, expected) in worked(&plan, &tape).map_err(TestCaseError::fail)? {
+            for (done, expected) in worked(&plan, &hardware, &tape).map_err(TestCaseError::fail)? {
                 prop_assert_eq!(done, expected, "{}: {}", policy, plan.workload());
             }
         }

@@ -37,6 +37,7 @@ pub(crate) struct Arrangement {
     pub(crate) cluster: Maybe<Vec<String>>,
     pub(crate) llc: Maybe<Grouped>,
     pub(crate) node: Maybe<Grouped>,
+    pub(crate) package: Maybe<Grouped>,
     pub(crate) distance: Maybe<Vec<Vec<u32>>>,
 }
 

@@ -150,7 +150,11 @@ impl Read<'_> {
         let llcs = self.groups(&table.llc, cpus)?;
         let nodes = self.groups(&table.node, cpus)?;
         for ((place, llc), node) in places.iter_mut().zip(llcs).zip(nodes) {
-            (place.llc, place.node) = (llc, node);
+            (place.llc, place.node, place.package) = (llc, node, node);
+        }
+        if table.package.is_some() {
+            let packages = self.groups(&table.package, cpus)?;
+            places.iter_mut().zip(packages).for_each(|(place, own)| place.package = own);
         }
         let rows = table.distance.as_ref().map(|rows| rows.get_ref().clone()).unwrap_or_default();
         Topology::of_places(&places, &rows)

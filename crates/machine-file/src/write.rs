@@ -93,6 +93,10 @@ fn topology(text: &mut String, topology: &Topology, with_cores: bool) {
     ] {
         let _ = writeln!(text, "{key} = {}", lists(of.into_iter()));
     }
+    if topology.has_packages() {
+        let packages = groups(topology, |cpu| topology.package_of(cpu));
+        let _ = writeln!(text, "package = {}", lists(packages.into_iter()));
+    }
     if !topology.distances().is_empty() {
         let _ = writeln!(text, "distance = {:?}", topology.distances());
     }

@@ -20,6 +20,8 @@ pub(crate) struct Arranged {
     pub(crate) llcs: Vec<Group>,
     /// In the order of their numbers.
     pub(crate) nodes: Vec<Group>,
+    /// `None`: as nodes.
+    pub(crate) packages: Option<Vec<Group>>,
     /// A row for each node; empty: none that can be used.
     pub(crate) distances: Vec<Vec<u32>>,
     pub(crate) kinds: Vec<OfKind>,
@@ -54,6 +56,7 @@ pub(crate) fn arrange(found: &mut Found) -> Arranged {
     }
     let llc = |at: usize| (cpus[at].node, cpus[first_of[at]].llc);
     let (llcs, nodes) = (grouped(cpus, llc), grouped(cpus, |at| cpus[at].node));
+    let packages = packages(cpus, &first_of).filter(|packages| !are_equal(packages, &nodes));
     let clusters = grouped(cpus, |at| (llc(at), cpus[first_of[at]].cluster));
     let of_several = clusters.into_iter().filter(|cluster| {
         let first = |cpu: &u32| first_of[*cpu as usize];
@@ -83,7 +86,18 @@ pub(crate) fn arrange(found: &mut Found) -> Arranged {
         notes.push(note);
     }
     found.notes.append(&mut notes);
-    Arranged { cores, clusters, llcs, nodes, distances, kinds }
+    Arranged { cores, clusters, llcs, nodes, packages, distances, kinds }
+}
+
+/// A core is in the package that its first CPU says; `None`: some are in none.
+fn packages(cpus: &[Cpu], first_of: &[usize]) -> Option<Vec<Group>> {
+    let labels: Option<Vec<u32>> = first_of.iter().map(|first| cpus[*first].package).collect();
+    labels.map(|labels| grouped(cpus, |at| labels[at]))
+}
+
+/// Whether these are the same groups, in any order.
+fn are_equal(some: &[Group], others: &[Group]) -> bool {
+    some.len() == others.len() && some.iter().all(|group| others.contains(group))
 }
 
 /// What is told where numbers have holes.

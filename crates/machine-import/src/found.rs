@@ -35,6 +35,8 @@ pub(crate) struct Cpu {
     pub(crate) llc: u32,
     /// Number of its node.
     pub(crate) node: u32,
+    /// Label of its package.
+    pub(crate) package: Option<u32>,
     /// Label of those that have one clock together.
     pub(crate) domain: Option<u32>,
     /// KiB of its last-level cache.

@@ -192,8 +192,8 @@ fn places(objects: &Objects, allowed: &Numbers, notes: &mut Vec<String>) -> Vec<
         without_caches += usize::from(last.is_none());
         let below = own.next();
         let die = || dies.get(cpu).map(|at| label(0xfe, *at));
-        let package = || packages.get(cpu).map(|at| label(0xff, *at));
-        let llc = last.map(|(label, _)| label).or_else(die).or_else(package).unwrap_or_default();
+        let package = packages.get(cpu).map(|at| label(0xff, *at));
+        let llc = last.map(|(label, _)| label).or_else(die).or(package).unwrap_or_default();
         let cluster = clusters.get(cpu).map(|at| label(0xfd, *at));
         cpus.push(Cpu {
             number: *cpu,
@@ -201,6 +201,7 @@ fn places(objects: &Objects, allowed: &Numbers, notes: &mut Vec<String>) -> Vec<
             cluster: cluster.or(below.map(|(label, _)| label)).unwrap_or(core),
             llc,
             node: nodes.get(cpu).copied().unwrap_or_default(),
+            package,
             domain: None,
             llc_kib: last.and_then(|(_, cache)| cache.kib),
             kind: Kind { l2_kib: below.and_then(|(_, cache)| cache.kib), ..Kind::default() },

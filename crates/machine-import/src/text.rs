@@ -56,6 +56,9 @@ fn topology(text: &mut String, arranged: &Arranged, cpus: usize) {
     }
     let (llcs, nodes) = (lists(&arranged.llcs), lists(&arranged.nodes));
     let _ = writeln!(text, "llc = {llcs}\nnode = {nodes}");
+    if let Some(packages) = &arranged.packages {
+        let _ = writeln!(text, "package = {}", lists(packages));
+    }
     if !arranged.distances.is_empty() {
         let _ = writeln!(text, "distance = {:?}", arranged.distances);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How the CPUs of the simulated machine are arranged.
 //!
-//! Cores are in clusters, those in last-level caches, those in nodes. Each CPU has its place, and
+//! Cores are in clusters, those in last-level caches, those in nodes; and in packages. Each CPU has its place, and
 //! numbers need not be neighbours: Linux numbers the second threads of many machines after all
 //! first ones. Groups of a kind are numbered by their first CPU.
 
@@ -36,6 +36,8 @@ pub struct Place {
     pub llc: u32,
     /// NUMA node.
     pub node: u32,
+    /// Package. It need not be a node, nor in one, nor hold whole ones.
+    pub package: u32,
 }
 
 /// Cores with SMT siblings, grouped into clusters, last-level caches and nodes. A copy costs
@@ -48,6 +50,7 @@ struct Arranged {
     clusters: Groups,
     llcs: Groups,
     nodes: Groups,
+    packages: Groups,
     /// Row by row; empty: all are the kernel's defaults.
     distances: Vec<u32>,
     has_smt: bool,
@@ -65,6 +68,7 @@ impl PartialEq for Topology {
                 && a.clusters == b.clusters
                 && a.llcs == b.llcs
                 && a.nodes == b.nodes
+                && a.packages == b.packages
                 && a.distances == b.distances)
     }
 }
@@ -93,8 +97,13 @@ impl Topology {
                 return Err(TopologyError::Nesting { what, value, of, cpus });
             }
         }
-        let place =
-            |cpu| Place { core: cpu / smt, cluster: cpu / smt, llc: cpu / llc, node: cpu / node };
+        let place = |cpu| Place {
+            core: cpu / smt,
+            cluster: cpu / smt,
+            llc: cpu / llc,
+            node: cpu / node,
+            package: cpu / node,
+        };
         Self::of_places(&(0..cpus).map(place).collect::<Vec<_>>(), &[])
     }
 
@@ -108,10 +117,12 @@ impl Topology {
         let of = |number: fn(&Place) -> u32| Groups::new(places.iter().map(number));
         let (cores, clusters) = (of(|place| place.core), of(|place| place.cluster));
         let (llcs, nodes) = (of(|place| place.llc), of(|place| place.node));
+        let packages = of(|place| place.package);
         for (inner, name, outer, outer_name) in [
             (&cores, "core", &clusters, "cluster"),
             (&clusters, "cluster", &llcs, "last-level cache"),
             (&llcs, "last-level cache", &nodes, "node"),
+            (&cores, "core", &packages, "package"),
         ] {
             if let Some(cpus) = inner.not_within(outer) {
                 return Err(TopologyError::Apart { inner: name, outer: outer_name, cpus });
@@ -119,13 +130,15 @@ impl Topology {
         }
         let distances = arranged(distances, places, &nodes)?;
         let sizes = [&cores, &llcs, &nodes].map(Groups::size_if_regular);
-        let sizes = match (sizes, clusters == cores && distances.is_empty()) {
+        let is_plain = clusters == cores && packages == nodes && distances.is_empty();
+        let sizes = match (sizes, is_plain) {
             ([Some(smt), Some(llc), Some(node)], true) => Some([smt, llc, node]),
             _ => None,
         };
         let has_smt = (0..cpus).any(|cpu| cores.of_cpu(cpu).len() > 1);
         let cids = cids(&nodes, &llcs, &cores);
-        let arranged = Arranged { cores, clusters, llcs, nodes, distances, has_smt, sizes, cids };
+        let arranged =
+            Arranged { cores, clusters, llcs, nodes, packages, distances, has_smt, sizes, cids };
         Ok(Self(Arc::new(arranged)))
     }
 
@@ -164,7 +177,7 @@ impl Topology {
     }
 
     /// CPUs of each core, last-level cache and node, as [`Topology::new`] takes them; `None` if they
-    /// are not all alike, not neighbours, or have clusters or distances of their own.
+    /// are not all alike, not neighbours, or have clusters, packages or distances of their own.
     pub fn sizes(&self) -> Option<[u32; 3]> {
         self.0.sizes
     }
@@ -176,6 +189,7 @@ impl Topology {
             cluster: self.cluster_of(cpu),
             llc: self.llc_of(cpu),
             node: self.node_of(cpu),
+            package: self.package_of(cpu),
         };
         (0..self.cpus()).map(place).collect()
     }
@@ -219,6 +233,11 @@ impl Topology {
         self.0.nodes.number(cpu)
     }
 
+    /// Package of a CPU.
+    pub fn package_of(&self, cpu: u32) -> u32 {
+        self.0.packages.number(cpu)
+    }
+
     /// Last-level cache of a CPU.
     pub fn llc_of(&self, cpu: u32) -> u32 {
         self.0.llcs.number(cpu)
@@ -252,6 +271,16 @@ impl Topology {
     /// CPUs of the same node.
     pub fn node_cpus(&self, cpu: u32) -> &CpuSet {
         self.0.nodes.of_cpu(cpu)
+    }
+
+    /// CPUs of the same package.
+    pub fn package_cpus(&self, cpu: u32) -> &CpuSet {
+        self.0.packages.of_cpu(cpu)
+    }
+
+    /// Whether packages are something else than nodes.
+    pub fn has_packages(&self) -> bool {
+        self.0.packages != self.0.nodes
     }
 
     /// The CPU of a topological number, in which those of a core, cache or node are neighbours.

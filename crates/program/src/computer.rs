@@ -79,6 +79,11 @@ pub(crate) fn of_processors(
     let mut all = Vec::new();
     cpus(topology, online, &mut all);
     (0..topology.cpus()).for_each(|cpu| one_cpu((topology, hardware), online, cpu, &mut all));
+    for (name, text) in
+        hardware.into_iter().flat_map(|of| hardware_files::of_cpus(of, topology, online))
+    {
+        all.push((format!("/sys/devices/system/cpu/{name}"), text + "\n"));
+    }
     nodes(topology, online, &mut all);
     all
 }
@@ -119,7 +124,7 @@ fn one_cpu(
         // cpuhp takes topology and caches away
         return all.push((format!("{folder}/online"), "0\n".into()));
     }
-    let whole = topology.node_cpus(cpu);
+    let whole = topology.package_cpus(cpu);
     let package = whole.and(online);
     let siblings = topology.siblings(cpu).and(online);
     let llc = topology.llc_cpus(cpu).and(online);
@@ -129,7 +134,7 @@ fn one_cpu(
     let mut file = |name: &str, text: String| all.push((format!("{folder}/{name}"), text + "\n"));
     file("online", "1".into());
     file("topology/core_id", core_in_package.to_string());
-    file("topology/physical_package_id", topology.node_of(cpu).to_string());
+    file("topology/physical_package_id", topology.package_of(cpu).to_string());
     file("topology/die_id", "0".into());
     file("topology/cluster_id", topology.cluster_of(cpu).to_string());
     for (name, set) in [
@@ -142,9 +147,6 @@ fn one_cpu(
     ] {
         file(&format!("topology/{name}"), mask(set.iter(), total));
         file(&format!("topology/{name}_list"), list(set.iter()));
-    }
-    for (name, text) in hardware.into_iter().flat_map(|of| hardware_files::of_cpu(of, cpu)) {
-        file(&name, text);
     }
     let (l2_kib, llc_kib) = hardware_files::cache_kib(hardware, cpu);
     // First-level caches of each core, the second-level one of its cluster, and the last-level one.
@@ -187,8 +189,8 @@ fn nodes(topology: &Topology, online: &CpuSet, all: &mut Vec<(String, String)>) 
         all.push((format!("{folder}/cpumap"), mask(cpus.iter().copied(), topology.cpus()) + "\n"));
         all.push((format!("{folder}/distance"), distances.join(" ") + "\n"));
         for cpu in cpus {
-            // A link to the CPU's folder in the kernel: here it is a folder with its number.
-            let id = cpu.to_string();
+            // A link to the CPU's folder in the kernel: here it is a folder with its package.
+            let id = topology.package_of(cpu).to_string();
             all.push((format!("{folder}/cpu{cpu}/topology/physical_package_id"), id + "\n"));
         }
     }
@@ -219,14 +221,14 @@ fn symbols(kernel: &Kernel) -> String {
 fn cpuinfo(topology: &Topology) -> String {
     let mut text = String::new();
     for cpu in 0..topology.cpus() {
-        let package = topology.node_cpus(cpu);
+        let package = topology.package_cpus(cpu);
         let core = |cpu| topology.core_of(cpu);
         let of_package = package.iter().map(core).collect::<BTreeSet<_>>().len();
         let _ = write!(
             text,
             "processor\t: {cpu}\nvendor_id\t: GenuineIntel\nmodel name\t: Simulated CPU\n\
              physical id\t: {}\nsiblings\t: {}\ncore id\t\t: {}\ncpu cores\t: {of_package}\n\n",
-            topology.node_of(cpu),
+            topology.package_of(cpu),
             package.iter().count(),
             number_within(package, core, cpu),
         );
@@ -237,7 +239,32 @@ fn cpuinfo(topology: &Topology) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rota_machine_file::{preset, Machine, PRESETS};
+    use rota_machine::hardware::parts::Governor;
+    use rota_machine_file::{parse, preset, Machine, PRESETS};
+
+    #[test]
+    fn packages_need_not_be_nodes() {
+        let text = "schema = 1\n[topology]\ncpus = 8\nllc = 2\nnode = 2\npackage = 4\n\
+                    [[core_type]]\nsmt = 2\nsmt_speed = { compute = [540], mixed = [640], memory = [790] }\n";
+        let machine = parse("two.toml", text).expect("a machine");
+        let every = CpuSet::first_n(8);
+        let files = of_processors(&machine.topology, machine.hardware.as_deref(), &every);
+        let cpu = |name: &str| {
+            let path = format!("/sys/devices/system/cpu/cpu6/topology/{name}");
+            files.iter().find(|(found, _)| *found == path).map(|(_, text)| text.trim().to_owned())
+        };
+
+        assert_eq!(cpu("physical_package_id").as_deref(), Some("1"));
+        assert_eq!(cpu("package_cpus_list").as_deref(), Some("4-7"));
+        assert_eq!(cpu("core_id").as_deref(), Some("1"));
+        let node3 = "/sys/devices/system/node/node3/cpu6/topology/physical_package_id";
+        let of_node = files.iter().find(|(path, _)| path == node3);
+        assert_eq!(of_node.map(|(_, text)| text.as_str()), Some("1\n"));
+        assert_eq!(machine.topology.package_cpus(6).iter().collect::<Vec<_>>(), [4, 5, 6, 7]);
+        assert_eq!(read_back(&machine).topology, machine.topology);
+        let again = parse("again.toml", &machine.to_toml()).expect("as written");
+        assert_eq!(again.topology, machine.topology);
+    }
 
     /// What a scheduler's program would find of a machine, as another machine.
     fn read_back(machine: &Machine) -> Machine {
@@ -265,7 +292,11 @@ mod tests {
                 // `/sys` has neither the ramp nor turbo, nor what an idle state empties.
                 let shown = |of: &Hardware| {
                     let core = of.core_type(cpu).clone();
-                    let clock = core.clock.map(|c| (c.idle_mhz, c.base_mhz, c.max_mhz));
+                    let governor = |of: &Governor| std::mem::discriminant(of);
+                    let clock = core.clock.map(|c| {
+                        let opps = c.opps_mhz.clone();
+                        (c.idle_mhz, c.base_mhz, c.max_mhz, opps, governor(&c.governor))
+                    });
                     let idle = core.idle.into_iter().map(|s| (s.name, s.exit_ns, s.residency_ns));
                     let idle: Vec<_> = idle.collect();
                     let perf = (core.speed, core.capacity, core.rank, core.l2_kib);

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 /// How a bundle begins. The number changes with what follows.
-const BEGINS: &[u8] = b"rota bundle 3\n";
+const BEGINS: &[u8] = b"rota bundle 4\n";
 
 /// Most bytes of one, unpacked: no scheduler has as many.
 const LARGEST: u64 = 1 << 30;
@@ -40,6 +40,15 @@ pub struct BundleError {
     pub file: String,
     /// What is wrong with it.
     pub what: String,
+}
+
+fn numbers(place: &Place) -> [u32; 5] {
+    let Place { core, cluster, llc, node, package } = *place;
+    [core, cluster, llc, node, package]
+}
+
+fn place([core, cluster, llc, node, package]: [u32; 5]) -> Place {
+    Place { core, cluster, llc, node, package }
 }
 
 /// Whether a file is a bundle, of this version or another.
@@ -65,8 +74,8 @@ pub struct Origin {
 #[derive(Serialize, Deserialize)]
 struct Bundle {
     origin: Origin,
-    /// Core, cluster, last-level cache and node of each CPU.
-    places: Vec<[u32; 4]>,
+    /// Core, cluster, last-level cache, node and package of each CPU.
+    places: Vec<[u32; 5]>,
     /// Of nodes, a row for each; none: the kernel's defaults.
     distances: Vec<Vec<u32>>,
     /// What the program could see of the hardware; `None`: a flat machine.
@@ -228,7 +237,7 @@ pub(crate) fn write(
     let topology = &config.topology;
     let bundle = Bundle {
         origin,
-        places: topology.places().iter().map(|p| [p.core, p.cluster, p.llc, p.node]).collect(),
+        places: topology.places().iter().map(numbers).collect(),
         distances: topology.distances(),
         seen: Seen::of(config.hardware.as_deref()),
         kernel: kernel.release().to_owned(),
@@ -302,7 +311,7 @@ pub(crate) fn read(name: &str, bytes: &[u8]) -> Result<(Image, Kernel, SetUp), B
     let Some(rest) = bytes.strip_prefix(BEGINS) else {
         let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let line = String::from_utf8_lossy(&line[..line.len().min(40)]).into_owned();
-        return Err(fail(format!("begins with {line:?}, expected a bundle of version 3")));
+        return Err(fail(format!("begins with {line:?}, expected a bundle of version 4")));
     };
     let mut plain = Vec::new();
     let read = GzDecoder::new(rest).take(LARGEST).read_to_end(&mut plain);
@@ -317,7 +326,6 @@ pub(crate) fn read(name: &str, bytes: &[u8]) -> Result<(Image, Kernel, SetUp), B
             Kernel::of_btf(Arc::new(btf))
         }
     };
-    let place = |[core, cluster, llc, node]: [u32; 4]| Place { core, cluster, llc, node };
     let places: Vec<Place> = places.into_iter().map(place).collect();
     let topology = Topology::of_places(&places, &distances);
     let topology = topology.map_err(|error| fail(format!("is damaged: {error}")))?;

@@ -25,6 +25,7 @@ pub(crate) fn text(machine: &Machine) -> String {
             let _ = writeln!(text, "  {from:3} {}", row.collect::<String>());
         }
     }
+    packages(&mut text, topology);
     for (at, kind) in hardware.iter().flat_map(|of| of.core_types.iter().enumerate()) {
         describe(&mut text, machine, kind, at);
     }
@@ -92,6 +93,20 @@ fn draw_node(text: &mut String, topology: &Topology, hardware: Option<&Hardware>
             line += &core;
         }
         let _ = writeln!(text, "{line}");
+    }
+}
+
+/// Packages, where they are not the nodes.
+fn packages(text: &mut String, topology: &Topology) {
+    if !topology.has_packages() {
+        return;
+    }
+    text.push_str("packages\n");
+    let firsts =
+        (0..topology.cpus()).filter(|cpu| topology.package_cpus(*cpu).first() == Some(*cpu));
+    for first in firsts {
+        let cpus: Vec<u32> = topology.package_cpus(first).iter().collect();
+        let _ = writeln!(text, "  {:3}  CPUs {}", topology.package_of(first), cpu_list(&cpus));
     }
 }
 

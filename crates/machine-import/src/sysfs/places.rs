@@ -66,6 +66,7 @@ pub(super) fn places(tree: &Tree, online: &Numbers, notes: &mut Vec<String>) -> 
             // without caches, packages or dies: all of the node
             llc: shared.as_ref().map_or(0, first),
             node: nodes.get(cpu).copied().unwrap_or_default(),
+            package: tree.cpus(&folder, &PACKAGE).as_ref().map(first),
             domain: None,
             llc_kib: last.and_then(|cache| cache.kib),
             kind: Kind { l2_kib: below.and_then(|cache| cache.kib), ..Kind::default() },

@@ -117,6 +117,10 @@ impl Clocks {
         clocks
     }
 
+    pub(crate) fn domains_cpus(&self) -> Vec<CpuSet> {
+        self.domains.iter().map(|domain| domain.cpus).collect()
+    }
+
     fn clock<'a>(&self, hardware: &'a Hardware, group: usize) -> Option<&'a Clock> {
         hardware.core_types[self.groups[group].kind].clock.as_ref()
     }

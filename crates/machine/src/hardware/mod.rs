@@ -14,6 +14,7 @@ pub(crate) mod speed;
 mod view;
 pub(crate) mod warmth;
 
+use crate::cpuset::CpuSet;
 use crate::topology::Topology;
 use parts::{Cache, CoreType, Ipi};
 use rota_workload::WorkClass;
@@ -59,6 +60,12 @@ impl Hardware {
             }
         }
         Ok(())
+    }
+
+    /// CPUs that have one clock together (`struct cpufreq_policy`), in order of their first ones;
+    /// those without a clock are in none.
+    pub fn clock_domains(&self, topology: &Topology) -> Vec<CpuSet> {
+        clock::Clocks::of(self, topology).domains_cpus()
     }
 
     /// The kind of a CPU's core.

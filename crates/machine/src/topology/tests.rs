@@ -70,7 +70,7 @@ fn cids_put_siblings_side_by_side() {
 /// Two nodes with CPUs alternately, numbered from the back: the node of CPU 0 comes first.
 #[test]
 fn distances_follow_their_nodes() {
-    let at = |core, node| Place { core, cluster: core, llc: node, node };
+    let at = |core, node| Place { core, cluster: core, llc: node, node, package: node };
     let places = [at(0, 7), at(1, 3), at(2, 7), at(3, 5)];
     // rows of nodes 3, 5 and 7
     let rows = [vec![10, 12, 17], vec![12, 10, 21], vec![17, 21, 10]];
@@ -82,7 +82,7 @@ fn distances_follow_their_nodes() {
 
 #[test]
 fn what_cannot_be_is_refused_with_its_numbers() {
-    let at = |core, llc, node| Place { core, cluster: core, llc, node };
+    let at = |core, llc, node| Place { core, cluster: core, llc, node, package: node };
     let err = |places: &[Place], rows: &[Vec<u32>]| {
         Topology::of_places(places, rows).unwrap_err().to_string()
     };
@@ -90,6 +90,9 @@ fn what_cannot_be_is_refused_with_its_numbers() {
     assert!(split.starts_with("CPUs [0, 1] share a cluster but not a last-level cache"), "{split}");
     let across = err(&[at(0, 0, 0), at(1, 0, 1)], &[]);
     assert!(across.starts_with("CPUs [0, 1] share a last-level cache but not a node"), "{across}");
+    let packages = [at(0, 0, 0), Place { package: 1, ..at(0, 0, 0) }];
+    let torn = err(&packages, &[]);
+    assert!(torn.starts_with("CPUs [0, 1] share a core but not a package"), "{torn}");
     let nodes = [at(0, 0, 0), at(1, 1, 1)];
     assert!(err(&nodes, &[vec![10]]).contains("expected 2 rows of 2"));
     let near = err(&nodes, &[vec![10, 10], vec![20, 10]]);
@@ -98,15 +101,17 @@ fn what_cannot_be_is_refused_with_its_numbers() {
     assert_eq!(own, "distance 0 of node 0 to node 0: expected 10, that of a node to itself");
 }
 
-/// Places that nest: a node of each cache, a cache of each core.
+/// Places that nest: a node of each cache, a cache of each core; and a package of each core.
 fn nested() -> impl Strategy<Value = Vec<Place>> {
     let cpus = prop::collection::vec(0_u32..12, 1..40);
     let outer = |inner: u32| prop::collection::vec(0..inner, inner as usize);
-    (cpus, outer(12), outer(12), outer(12)).prop_map(|(cores, clusters, llcs, nodes)| {
+    let all = (cpus, outer(12), outer(12), outer(12), outer(12));
+    all.prop_map(|(cores, clusters, llcs, nodes, packages)| {
         let place = |core: u32| {
             let cluster = clusters[core as usize];
             let llc = llcs[cluster as usize];
-            Place { core, cluster, llc, node: nodes[llc as usize] }
+            let (node, package) = (nodes[llc as usize], packages[core as usize]);
+            Place { core, cluster, llc, node, package }
         };
         cores.into_iter().map(place).collect()
     })
@@ -122,6 +127,7 @@ proptest! {
                 prop_assert_eq!(t.cluster_cpus(a).contains(b), one.cluster == other.cluster);
                 prop_assert_eq!(t.llc_cpus(a).contains(b), one.llc == other.llc);
                 prop_assert_eq!(t.node_of(a) == t.node_of(b), one.node == other.node);
+                prop_assert_eq!(t.package_cpus(a).contains(b), one.package == other.package);
             }
         }
         prop_assert_eq!(Topology::of_places(&t.places(), &t.distances()), Ok(t));

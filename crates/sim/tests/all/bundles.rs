@@ -196,7 +196,7 @@ fn a_machine_of_other_hardware_is_refused_by_what_a_program_sees() {
 /// Siblings 0 and 2, two cores without any, and distances of their own.
 #[test]
 fn a_machine_of_unlike_cores_is_known_again_by_its_name() {
-    let place = |core, node| Place { core, cluster: core, llc: node, node };
+    let place = |core, node| Place { core, cluster: core, llc: node, node, package: node };
     let places = [place(0, 0), place(1, 0), place(0, 0), place(2, 1)];
     let rows = |far| [vec![10, far], vec![far, 10]];
     let config = |far| {
@@ -220,10 +220,10 @@ fn a_machine_of_unlike_cores_is_known_again_by_its_name() {
 fn other_files_are_refused_by_how_they_begin() {
     let error = |bytes: &[u8]| Policy::of_bundle("x.rota", bytes).expect_err("none").to_string();
     assert!(
-        error(b"rota bundle 7\n...").contains("\"rota bundle 7\", expected a bundle of version 3")
+        error(b"rota bundle 7\n...").contains("\"rota bundle 7\", expected a bundle of version 4")
     );
-    assert!(error(b"\x7fELF").contains("expected a bundle of version 3"));
-    assert!(error(b"rota bundle 3\n").contains("is damaged"));
+    assert!(error(b"\x7fELF").contains("expected a bundle of version 4"));
+    assert!(error(b"rota bundle 4\n").contains("is damaged"));
     let cut = &bundle()[..bundle().len() - 9];
     assert!(error(cut).contains("is damaged"), "{}", error(cut));
 }
@@ -331,7 +331,7 @@ proptest! {
     /// Damage is told, or does no harm: the run may be ejected, as of any object.
     #[test]
     fn a_damaged_bundle_is_refused_or_runs(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
-        let begins = b"rota bundle 3\n".len();
+        let begins = b"rota bundle 4\n".len();
         let mut plain = Vec::new();
         std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&bundle()[begins..]), &mut plain)
             .expect("packed");

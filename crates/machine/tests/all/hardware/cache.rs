@@ -141,7 +141,7 @@ fn distances_of_nodes_are_those_that_the_firmware_says() {
     let load = MOVED.replace(r#""loop": 1,"#, r#""loop": 1, "dram_share": 1.0,"#);
     let mut hardware = server(2);
     hardware.cache = None;
-    let place = |node| Place { core: node, cluster: node, llc: node, node };
+    let place = |node| Place { core: node, cluster: node, llc: node, node, package: node };
     let distances = [vec![10, 21], vec![21, 10]];
     let topology = Topology::of_places(&[place(0), place(1)], &distances).unwrap();
     let config = Config { topology, ..on(hardware, "llc=1,node=1", 50 * MS) };

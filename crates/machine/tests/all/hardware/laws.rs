@@ -30,7 +30,7 @@ proptest! {
         if !wakes_late(&hardware) {
             prop_assert_eq!(obeys(&plan, &tape.0, RUN_NS), Ok(()), "{}", load);
         }
-        for (done, expected) in worked(&plan, &tape).map_err(TestCaseError::fail)? {
+        for (done, expected) in worked(&plan, &hardware, &tape).map_err(TestCaseError::fail)? {
             prop_assert_eq!(done, expected, "{}", load);
         }
     }
@@ -42,9 +42,10 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let mut config = plan.config(RUN_NS);
-        config.hardware = Some(Arc::new(of(&plan, hardware)));
+        let hardware = of(&plan, hardware);
+        config.hardware = Some(Arc::new(hardware.clone()));
         let (_, tape) = run(config, &plan.workload(), &mut Wild::new(seed, 0, plan.cpus));
-        for (done, expected) in worked(&plan, &tape).map_err(TestCaseError::fail)? {
+        for (done, expected) in worked(&plan, &hardware, &tape).map_err(TestCaseError::fail)? {
             prop_assert_eq!(done, expected);
         }
     }
