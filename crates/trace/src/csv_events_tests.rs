@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 use super::*;
+use crate::cause::{Cause, WakeSource};
 use crate::event::Sink;
 use crate::kind::{Cost, EventKind, OffCpu, SchedClass};
 use crate::lock::{Job, JobKind, JobStep, Lock, LockKind, LockStep};
@@ -46,6 +47,15 @@ fn of_task(pid: u32) -> impl Strategy<Value = EventKind> {
                 EventKind::Fork { pid, parent: small },
                 EventKind::Exit { pid },
                 EventKind::Wakeup { pid, waker: small },
+                EventKind::Cause(Cause::Block {
+                    pid,
+                    call: text.as_str().into(),
+                    uninterruptible: flag,
+                }),
+                EventKind::Cause(Cause::Source {
+                    pid,
+                    source: if flag { WakeSource::Timer } else { WakeSource::Device },
+                }),
                 EventKind::Enqueue { pid, enq_flags: big },
                 EventKind::Dispatch { pid, dsq: big },
                 EventKind::Pick { pid, slice_ns: big },

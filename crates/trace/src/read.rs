@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Events read back from what [`crate::csv`] and [`crate::parquet`] write.
 
+use crate::cause::{Cause, WakeSource};
 use crate::cpu_list::CpuList;
 use crate::event::Event;
 use crate::fields::Form;
@@ -90,6 +91,7 @@ impl Field {
                 | Field::Cgroup
                 | Field::Cookie
                 | Field::ClassName
+                | Field::Call
         )
     }
 }
@@ -132,6 +134,19 @@ fn kind(name: &str, pid: Option<u32>, task: &str, said: &Said) -> Result<EventKi
         "fork" => EventKind::Fork { pid: of?, parent: said.small(Field::ParentPid)? },
         "exit" => EventKind::Exit { pid: of? },
         "wakeup" => EventKind::Wakeup { pid: of?, waker: said.small(Field::WakerPid)? },
+        "block" => EventKind::Cause(Cause::Block {
+            pid: of?,
+            call: match said.has(Field::Call) {
+                true => said.text(Field::Call)?.into(),
+                false => "".into(),
+            },
+            uninterruptible: match said.text(Field::SleepState)? {
+                "D" => true,
+                "S" => false,
+                text => return Err(format!("sleep_state={text}: expected S or D")),
+            },
+        }),
+        "wake_source" => EventKind::Cause(Cause::Source { pid: of?, source: source(said)? }),
         "enqueue" => EventKind::Enqueue { pid: of?, enq_flags: said.number(Field::EnqFlags)? },
         "dispatch" => EventKind::Dispatch { pid: of?, dsq: said.number(Field::DsqId)? },
         "pick" => EventKind::Pick { pid: of?, slice_ns: said.number(Field::SliceNs)? },
@@ -241,6 +256,14 @@ fn why(said: &Said) -> Result<OffCpu, String> {
         "sleep" => Ok(OffCpu::Sleep),
         "exit" => Ok(OffCpu::Exit),
         text => Err(format!("why={text}: expected runnable, sleep or exit")),
+    }
+}
+
+fn source(said: &Said) -> Result<WakeSource, String> {
+    match said.text(Field::Source)? {
+        "timer" => Ok(WakeSource::Timer),
+        "device" => Ok(WakeSource::Device),
+        text => Err(format!("source={text}: expected timer or device")),
     }
 }
 
