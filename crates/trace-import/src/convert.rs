@@ -13,7 +13,7 @@ use crate::kernel_threads;
 use crate::record::{Left, Named, Record, Waker, What};
 use crate::task::{State, Task};
 use crate::weight;
-use rota_trace::{Event, EventKind, OffCpu, Sink};
+use rota_trace::{Cause, Event, EventKind, OffCpu, Sink};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -322,7 +322,13 @@ impl Converter {
         }
         let why = match left {
             Left::Runnable => OffCpu::Runnable,
-            Left::Sleep => OffCpu::Sleep,
+            Left::Sleep { deep: false } => OffCpu::Sleep,
+            Left::Sleep { deep: true } => {
+                let call = "".into();
+                let cause = Cause::Block { pid, call, uninterruptible: true };
+                self.tell(pid, Some(cpu), EventKind::Cause(cause), sink);
+                OffCpu::Sleep
+            }
             Left::Exit => OffCpu::Exit,
         };
         if why == OffCpu::Exit && !std::mem::replace(&mut self.task(pid).exited, true) {

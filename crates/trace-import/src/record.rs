@@ -28,7 +28,10 @@ pub(crate) struct Named {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Left {
     Runnable,
-    Sleep,
+    /// `deep`: uninterruptibly.
+    Sleep {
+        deep: bool,
+    },
     Exit,
 }
 

@@ -10,15 +10,17 @@ pub(crate) struct States {
     known: u64,
     /// Bits of tasks that have ended.
     dead: u64,
+    /// Bits of tasks that sleep uninterruptibly.
+    deep: u64,
 }
 
 impl States {
     /// Those of kernels since 4.14 (`TASK_REPORT`, include/linux/sched.h).
-    pub(crate) const MODERN: States = States { known: 0xff, dead: 0x30 };
+    pub(crate) const MODERN: States = States { known: 0xff, dead: 0x30, deep: 2 };
 
     /// By the letters in the tracepoint's format: `{ 0x00000001, "S" }, …`. X, Z and x have ended.
     pub(super) fn of_format(print: &str) -> Result<Self, String> {
-        let mut states = States { known: 0, dead: 0 };
+        let mut states = States { known: 0, dead: 0, deep: 0 };
         for entry in print.split('{').skip(1) {
             let Some((number, rest)) = entry.split_once(',') else { continue };
             let number = number.trim();
@@ -28,8 +30,11 @@ impl States {
             };
             let Ok(bits) = bits else { continue };
             states.known |= bits;
-            if is_dead(rest.trim_start().trim_start_matches('"')) {
+            let letter = rest.trim_start().trim_start_matches('"');
+            if is_dead(letter) {
                 states.dead |= bits;
+            } else if letter.starts_with('D') {
+                states.deep |= bits;
             }
         }
         match states.dead {
@@ -43,7 +48,7 @@ impl States {
         match state {
             state if state & self.known == 0 || state & !self.known != 0 => Left::Runnable,
             state if state & self.dead != 0 => Left::Exit,
-            _ => Left::Sleep,
+            state => Left::Sleep { deep: state & self.deep != 0 },
         }
     }
 }
@@ -56,7 +61,9 @@ pub(crate) fn of_letters(text: &str) -> Option<Left> {
         text if text.ends_with('+') => Some(Left::Runnable),
         "R" => Some(Left::Runnable),
         _ if letters.any(is_dead) => Some(Left::Exit),
-        text if text.bytes().all(|letter| b"SDTtPIKWNw|".contains(&letter)) => Some(Left::Sleep),
+        text if text.bytes().all(|letter| b"SDTtPIKWNw|".contains(&letter)) => {
+            Some(Left::Sleep { deep: text.contains('D') })
+        }
         _ => None,
     }
 }
@@ -78,24 +85,26 @@ mod tests {
         let new = States::of_format(NEW).unwrap();
         assert_eq!(new, States::MODERN);
         let lefts = [0, 0x100, 1, 2, 0x10, 0x20, 0x40, 0x80].map(|state| new.left(state));
-        use Left::{Exit, Runnable, Sleep};
-        assert_eq!(lefts, [Runnable, Runnable, Sleep, Sleep, Exit, Exit, Sleep, Sleep]);
+        use Left::{Exit, Runnable};
+        let (sleep, deep) = (Left::Sleep { deep: false }, Left::Sleep { deep: true });
+        assert_eq!(lefts, [Runnable, Runnable, sleep, deep, Exit, Exit, sleep, sleep]);
         let old = States::of_format(OLD).unwrap();
         // In kernels before 4.14 a preempted task may have a state, too.
-        assert_eq!([1, 64, 0x401].map(|state| old.left(state)), [Sleep, Exit, Runnable]);
+        assert_eq!([1, 64, 0x401].map(|state| old.left(state)), [sleep, Exit, Runnable]);
         assert!(States::of_format("\"%d\", REC->prev_state").is_err());
     }
 
     #[test]
     fn letters_say_the_same() {
-        use Left::{Exit, Runnable, Sleep};
+        use Left::{Exit, Runnable};
+        let (sleep, deep) = (Left::Sleep { deep: false }, Left::Sleep { deep: true });
         for (text, left) in [
             ("R", Some(Runnable)),
             ("R+", Some(Runnable)),
             ("S+", Some(Runnable)),
-            ("S", Some(Sleep)),
-            ("D|W", Some(Sleep)),
-            ("I", Some(Sleep)),
+            ("S", Some(sleep)),
+            ("D|W", Some(deep)),
+            ("I", Some(sleep)),
             ("X", Some(Exit)),
             ("Z", Some(Exit)),
             ("x", Some(Exit)),
