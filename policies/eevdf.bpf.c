@@ -97,12 +97,16 @@ static void ask(u32 slot, struct task_struct *p)
 	u64 asked = *(const volatile u64 *)&p->se.slice;
 	bool custom = kernel_has_field(p->se.custom_slice) && p->se.custom_slice;
 
-	if (!client_at(slot)->home || client_at(slot)->delayed)
-		follow_session(slot, p);
 	own->policy = p->policy;
 	own->slice_ns = base_slice;
 	if (custom && asked >= 100000 && asked <= 100000000)
 		own->slice_ns = asked;
+}
+
+static void comes_awake(u32 slot, struct task_struct *p)
+{
+	if (!client_at(slot)->home || client_at(slot)->delayed)
+		follow_session(slot, p);
 }
 
 /* It goes on from where it is, unless that would be lag it gained asleep. (requeue_delayed_entity)

@@ -230,6 +230,10 @@ static void reweigh(u32 slot, u32 weight)
 	c->weight = weight;
 }
 
+static void comes_awake(u32 slot, struct task_struct *p)
+{
+}
+
 static void ask(u32 slot, struct task_struct *p)
 {
 	client_at(slot)->own.is_batch = p->policy == POLICY_BATCH;

@@ -155,7 +155,7 @@ static bool can_move(u32 slot, u32 cpu, u64 now)
 
 	if (c->delayed && (has_domains() ? look.moves != MOVES_LOAD : survey.left))
 		return false;
-	if (are_limited() && is_throttled_on(slot, cpu))
+	if (are_limited() && *(const volatile bool *)&stands_there)
 		return false;
 	if (!failed && !no_place_lag && queue_at(queue_for(c->own.group, cpu))->nr &&
 	    !is_eligible(c))
@@ -170,9 +170,12 @@ static bool can_move(u32 slot, u32 cpu, u64 now)
 __kinline void consider(u32 slot, u32 cpu, u64 now)
 {
 	u32 from = client_at(slot)->home - 1;
-	u64 load = max_s64(load_there(flat_load(slot, load_of(slot, now)), from, now), 1);
-	u64 counts;
+	u64 load, counts;
 
+	/* First, where a verifier knows least. */
+	if (are_limited())
+		note_throttled_on(slot, cpu);
+	load = max_s64(load_there(flat_load(slot, load_of(slot, now)), from, now), 1);
 	if (has_domains() && look.moves == MOVES_USE)
 		load = max_s64(average_of(slot)->used, average_of(slot)->expected);
 	counts = load >> (failed_at(cpu) & 31);
@@ -204,7 +207,7 @@ __kinline void let_come(u32 cpu)
 {
 	u32 slot = survey.moved, before, n;
 
-	for (n = loop_start; slot && n < MOST_LOOKED_AT && can_loop(); n++) {
+	for (n = loop_start; slot && n < MOST_LOOKED_AT && can_loop_afresh(); n++) {
 		before = list_older[slot % LIST_PLACE];
 		join(slot, cpu);
 		begin_waiting(slot);
@@ -220,7 +223,7 @@ static __attribute__((noinline)) void move_from_busiest(u32 cpu, u64 now)
 
 	most = min_s64(most, MOST_LOOKED_AT);
 	slot = list_newer[list_of(from) % LIST_PLACE];
-	for (seen = loop_start; slot < NR_SLOTS && seen < most && can_loop(); seen++) {
+	for (seen = loop_start; slot < NR_SLOTS && seen < most && can_loop_afresh(); seen++) {
 		newer = list_newer[slot % LIST_PLACE];
 		if (nr_there(from) < 2 || !(survey.left | survey.imbalance))
 			break;

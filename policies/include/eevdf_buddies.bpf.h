@@ -16,7 +16,7 @@ static __attribute__((noinline)) void set_buddies(u32 part)
 {
 	u32 level;
 
-	for (level = loop_start; part && level < MOST_LEVELS && can_loop(); level++) {
+	for (level = loop_start; part && level < MOST_LEVELS && can_loop_afresh(); level++) {
 		if (group_at(client_at(part)->own.group)->idle)
 			return;
 		queue_around(client_at(part))->buddy = part;
@@ -29,7 +29,7 @@ static __attribute__((noinline)) void clear_buddies_up(u32 part)
 {
 	u32 level;
 
-	for (level = loop_start; part && level < MOST_LEVELS && can_loop(); level++) {
+	for (level = loop_start; part && level < MOST_LEVELS && can_loop_afresh(); level++) {
 		struct entity_queue *q = queue_around(client_at(part));
 
 		if (q->buddy != part)

@@ -133,7 +133,7 @@ static void pull_at(u32 cpu, u32 level, u32 above, u64 now)
 
 	look.pass++;
 	look.passes = 0;
-	for (n = fresh_start(); n < most && can_loop(); n++) {
+	for (n = fresh_start(); n < most && can_loop_afresh(); n++) {
 		if (!tied_stay && look.next_to) {
 			go_on_to_next();
 			charge_clock(queue_of(look.to)->running, now);
@@ -300,7 +300,7 @@ static inline __attribute__((always_inline)) u32 balance_levels(u32 cpu, u64 now
 	t->cost = t->expected = 0;
 	t->since = now;
 	t->decays = t->ends = false;
-	for (level = fresh_start(); level < NR_LEVELS && !t->ends && can_loop(); level++)
+	for (level = fresh_start(); level < NR_LEVELS && !t->ends && can_loop_afresh(); level++)
 		come_to_level(cpu, level, now);
 	if (newly_idle)
 		b->most_cost = max_s64(b->most_cost, t->cost);
@@ -410,7 +410,7 @@ static __attribute__((noinline)) void push_away(u32 slot, u32 cpu, u64 now)
 	start_waiting(slot);
 	stats.pulls++;
 	push_of(cpu)->call = to + 1;
-	for (level = fresh_start(); level < NR_LEVELS && can_loop(); level++) {
+	for (level = fresh_start(); level < NR_LEVELS && can_loop_afresh(); level++) {
 		if (!is_domain(level, to) || !spans_cpu(level, to, cpu))
 			continue;
 		domain_of(level, to)->failed = 0;
@@ -441,7 +441,7 @@ FOLLOWED_ONCE u32 begin_balancing(u32 cpu, u64 now)
 	u32 level;
 
 	balance_of(cpu)->next = 0;
-	for (level = fresh_start(); level < NR_LEVELS && can_loop(); level++) {
+	for (level = fresh_start(); level < NR_LEVELS && can_loop_afresh(); level++) {
 		d = domain_of(level, cpu);
 		d->interval_ms = span_of(level, cpu)->weight;
 		if (seed)

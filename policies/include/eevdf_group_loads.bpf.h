@@ -66,7 +66,7 @@ static __attribute__((noinline)) void load_came(u32 slot)
 	if (!average_of(slot)->load)
 		return;
 	count_load_of(average_of(slot)->queue);
-	for (level = loop_start; part && level < MOST_LEVELS && can_loop(); level++) {
+	for (level = loop_start; part && level < MOST_LEVELS && can_loop_afresh(); level++) {
 		load_now(part, time_now);
 		fill(part, filled(part) + more);
 		count_load_of(average_of(part)->queue);
@@ -79,7 +79,7 @@ static __attribute__((noinline)) void load_left(u32 queue)
 	u32 level, part = queue_at(queue)->owner;
 
 	count_load_of(queue);
-	for (level = loop_start; part && level < MOST_LEVELS && can_loop(); level++) {
+	for (level = loop_start; part && level < MOST_LEVELS && can_loop_afresh(); level++) {
 		const struct entity_queue *q = queue_at(client_at(part)->own.mine);
 
 		load_now(part, time_now);
@@ -95,7 +95,8 @@ static __attribute__((noinline)) u64 flat_load(u32 slot, u64 load)
 {
 	u32 level, queue = average_of(slot)->queue;
 
-	for (level = loop_start; cgroups && queue >= MAX_CPUS && level < MOST_LEVELS && can_loop();
+	for (level = loop_start;
+	     cgroups && queue >= MAX_CPUS && level < MOST_LEVELS && can_loop_afresh();
 	     level++) {
 		u32 part = queue_at(queue)->owner;
 

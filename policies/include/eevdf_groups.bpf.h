@@ -82,7 +82,7 @@ static __attribute__((noinline)) u32 new_queue_for(u32 group, u32 cpu)
 {
 	u32 level, below = 0, found = 0;
 
-	for (level = loop_start; group && level < MOST_LEVELS && can_loop(); level++) {
+	for (level = loop_start; group && level < MOST_LEVELS && can_loop_afresh(); level++) {
 		u32 part = *part_of(group, cpu);
 		bool begins = !part;
 
@@ -179,59 +179,119 @@ static void part_goes(u32 part)
 	}
 }
 
+enum settle_step { SETTLE_NEXT, SETTLE_WEIGHT, SETTLE_OUT, SETTLE_REWEIGH, SETTLE_IN };
+
 /*
- * As its members want to run, or do not, or others of them do. (enqueue_task_fair,
- * dequeue_entities, update_cfs_group; se->slice)
+ * What settles, and what it has to do. In memory, of which a verifier assumes nothing: it would go
+ * through everything that follows for each value.
  */
-static void settle_part(u32 part)
+struct settling {
+	u32 part, weight;
+	u8 step; /* that comes next */
+	bool comes, goes;
+	bool waits; /* as it should */
+} settling;
+
+/* The next part: as its members want to run, or do not. */
+static void settle_next(volatile struct settling *s)
 {
+	u32 part = changed_parts[first_changed % MOST_CHANGED];
 	struct client *c = client_at(part);
 	struct entity_queue *q = queue_at(c->own.mine);
-	bool comes = q->nr && (!c->home || c->delayed);
-	bool goes = !q->nr && c->home && (!c->delayed || c->own.is_paid);
-	u32 weight;
 
+	first_changed++;
+	nr_changed--;
+	c->own.changed = false;
+	s->part = part;
+	s->comes = q->nr && (!c->home || c->delayed);
+	s->goes = !q->nr && c->home && (!c->delayed || c->own.is_paid);
+	s->step = SETTLE_WEIGHT;
 	age_group_queue(q);
+}
+
+/* (update_cfs_group; se->slice) */
+static void settle_weight(volatile struct settling *s, u32 part)
+{
+	struct client *c = client_at(part);
+	const struct entity_queue *q = queue_at(c->own.mine);
+
+	s->step = SETTLE_OUT;
 	load_of(part, time_now);
-	weight = weight_of_part(part);
+	s->weight = weight_of_part(part);
 	if (q->nr && (q->root || q->curr))
 		c->own.slice_ns = least_slice(q, 1ll << 61);
-	/* One that stays keeps its place among those with the same deadline. */
-	if (!comes && !goes && weight == c->weight &&
-	    c->waits == (c->home && queue_around(c)->curr != part)) {
+}
+
+/* Out of its tree. One that stays keeps its place among those with the same deadline. */
+static void settle_out(volatile struct settling *s, u32 part)
+{
+	struct client *c = client_at(part);
+
+	s->waits = c->home && queue_around(c)->curr != part;
+	if (!s->comes && !s->goes && s->weight == c->weight && c->waits == s->waits) {
+		s->step = SETTLE_NEXT;
 		if (c->waits)
 			tree_renew_notes_up(part);
+		changed(above(part));
 		return;
 	}
+	s->step = SETTLE_REWEIGH;
 	if (c->waits)
 		tree_remove(tree_of(part), part);
-	if (q->nr)
-		reweigh(part, weight);
-	if (comes)
+}
+
+static void settle_reweigh(volatile struct settling *s, u32 part)
+{
+	s->step = SETTLE_IN;
+	if (queue_at(client_at(part)->own.mine)->nr)
+		reweigh(part, s->weight);
+}
+
+/* (enqueue_task_fair, dequeue_entities) */
+static void settle_in(volatile struct settling *s, u32 part)
+{
+	struct client *c = client_at(part);
+
+	s->step = SETTLE_NEXT;
+	if (s->comes)
 		part_comes(part);
-	else if (goes)
+	else if (s->goes)
 		part_goes(part);
-	c->waits = c->home && queue_around(c)->curr != part;
-	if (c->waits)
+	s->waits = c->home && queue_around(c)->curr != part;
+	c->waits = s->waits;
+	if (s->waits)
 		tree_insert(tree_of(part), part);
+	changed(above(part));
 }
 
 /*
  * Parts of which the queues have changed follow that, and those above them. Later, and in a loop,
- * not where it happens: a verifier goes through all of it wherever it is called. What came first is
+ * not where it happens: a verifier goes through all of it wherever it is called. Step by step, as
+ * where a loop begins anew it goes on only if it does not know that already. What came first is
  * placed first: of equal deadlines its is the earlier one.
  */
 static __attribute__((noinline)) void settle(void)
 {
-	u32 part;
+	volatile struct settling *s = &settling;
 
-	while (nr_changed && can_loop()) {
-		part = changed_parts[first_changed % MOST_CHANGED];
-		first_changed++;
-		nr_changed--;
-		client_at(part)->own.changed = false;
-		settle_part(part);
-		changed(above(part));
+	s->step = SETTLE_NEXT;
+	while ((s->step || nr_changed) && can_loop_afresh()) {
+		switch (s->step) {
+		case SETTLE_NEXT:
+			settle_next(s);
+			break;
+		case SETTLE_WEIGHT:
+			settle_weight(s, s->part);
+			break;
+		case SETTLE_OUT:
+			settle_out(s, s->part);
+			break;
+		case SETTLE_REWEIGH:
+			settle_reweigh(s, s->part);
+			break;
+		default:
+			settle_in(s, s->part);
+		}
 	}
 }
 
@@ -298,14 +358,12 @@ static __attribute__((noinline)) void charge_parts(u32 part, s64 ns)
 	bool clears = false;
 	u32 level;
 
-	for (level = loop_start; part && level < MOST_LEVELS && can_loop(); level++) {
+	for (level = loop_start; part && level < MOST_LEVELS && can_loop_afresh(); level++) {
 		struct client *c = client_at(part);
 		struct entity_queue *q = queue_around(c);
 		s64 by = virtual_ns(ns < 0 ? -ns : ns, c->weight);
 
 		by = ns < 0 ? -by : by;
-		if (are_limited() && limit_of(c->own.group)->quota_ns)
-			account(queue_at(c->own.mine), c->own.group, ns);
 		/* All of them are in the chain of the CPU. */
 		if (c->home && !c->waits) {
 			c->vruntime += by;
@@ -316,6 +374,8 @@ static __attribute__((noinline)) void charge_parts(u32 part, s64 ns)
 		clears &= q->buddy == part;
 		if (clears)
 			q->buddy = 0;
+		if (are_limited() && limit_of(c->own.group)->quota_ns)
+			account(queue_at(c->own.mine), c->own.group, ns);
 		part = above(part);
 	}
 }

@@ -32,38 +32,59 @@ static void settle_changed(void)
 }
 
 /*
+ * Where a change of chains is, on both. In memory, of which a verifier assumes nothing: it would go
+ * through both ways up again for each way to get there.
+ */
+struct rechaining {
+	u32 old, at, part;
+} rechaining;
+
+/* The one above it. (put_prev_entity) */
+static u32 leaves_chain(u32 part)
+{
+	struct client *c = client_at(part);
+
+	queue_around(c)->curr = 0;
+	if (c->home && !c->waits) {
+		c->waits = true;
+		tree_insert(tree_of(part), part);
+	}
+	return above(part);
+}
+
+/* (set_next_entity) */
+static u32 joins_chain(u32 part)
+{
+	struct client *c = client_at(part);
+
+	if (c->waits)
+		tree_remove(tree_of(part), part);
+	c->waits = false;
+	queue_around(c)->curr = part;
+	clear_buddies(part);
+	protect(part);
+	return above(part);
+}
+
+/*
  * @part and those above it have the CPU from here on, 0: none has. Those that had it, and do not
  * any more, wait. (put_prev_task_fair, set_next_task_fair)
  */
 static __attribute__((noinline)) void change_chain(u32 cpu, u32 part)
 {
-	u32 old = queue_of(cpu)->own.chain, at = part, step;
+	volatile struct rechaining *r = &rechaining;
 
-	for (step = loop_start; old != at && step < 2 * MOST_LEVELS && can_loop(); step++) {
-		struct client *c = client_at(old);
-
-		if (level_of(at) > level_of(old)) {
-			at = above(at);
-			continue;
-		}
-		queue_around(c)->curr = 0;
-		if (c->home && !c->waits) {
-			c->waits = true;
-			tree_insert(tree_of(old), old);
-		}
-		old = above(old);
-	}
+	r->old = queue_of(cpu)->own.chain;
+	r->at = part;
+	r->part = part;
 	queue_of(cpu)->own.chain = part;
-	for (step = loop_start; part != at && step < MOST_LEVELS && can_loop(); step++) {
-		struct client *c = client_at(part);
-
-		if (c->waits)
-			tree_remove(tree_of(part), part);
-		c->waits = false;
-		queue_around(c)->curr = part;
-		clear_buddies(part);
-		protect(part);
-		part = above(part);
+	while ((r->old != r->at || r->part != r->at) && can_loop_afresh()) {
+		if (r->old == r->at)
+			r->part = joins_chain(r->part);
+		else if (level_of(r->at) > level_of(r->old))
+			r->at = above(r->at);
+		else
+			r->old = leaves_chain(r->old);
 	}
 }
 
@@ -129,7 +150,7 @@ static __attribute__((noinline)) u32 pick_awake_in(u32 index, u32 cpu, u32 prev)
 		nr = queue_at(index)->nr;
 		picked = pick_in(index, cpu, prev);
 		settle_changed();
-	} while (!picked && queue_at(index)->nr < nr && can_loop());
+	} while (!picked && queue_at(index)->nr < nr && can_loop_afresh());
 	return picked;
 }
 
@@ -145,37 +166,46 @@ static void part_waits_no_more(u32 part, u32 cpu)
 	c->waits = false;
 }
 
+/*
+ * Where a descent from level to level is. In memory, of which a verifier assumes nothing: it would
+ * go through each level again for each way to get there.
+ */
+struct descent {
+	u32 queue, nr, prev;
+} descent;
+
 static __attribute__((noinline)) u32 pick_by_levels(u32 cpu, u32 prev)
 {
-	u32 index = first_queue(cpu), slot;
+	volatile struct descent *d = &descent;
+	u32 slot;
 
+	d->queue = first_queue(cpu);
+	d->prev = prev;
 	for (;;) {
-		u32 nr;
-
 		settle_changed();
-		nr = queue_at(index)->nr;
-		if (!nr || !can_loop())
+		d->nr = queue_at(d->queue)->nr;
+		if (!d->nr || !can_loop_afresh())
 			return 0;
-		slot = pick_in(index, cpu, prev);
+		slot = pick_in(d->queue, cpu, d->prev);
 		if (slot && (!cgroups || !client_at(slot)->own.mine)) {
 			if (!set_aside(slot))
 				return slot;
-			if (slot == prev)
-				prev = 0;
-			index = first_queue(cpu);
+			if (slot == d->prev)
+				d->prev = 0;
+			d->queue = first_queue(cpu);
 			continue;
 		}
 		if (slot) {
-			index = client_at(slot)->own.mine;
+			d->queue = client_at(slot)->own.mine;
 			continue;
 		}
-		if (nr == queue_at(index)->nr && !nr_changed) {
+		if (d->nr == queue_at(d->queue)->nr && !nr_changed) {
 			/* None slept. */
-			if (!queue_at(index)->owner)
+			if (!queue_at(d->queue)->owner)
 				return 0;
-			part_waits_no_more(queue_at(index)->owner, cpu);
+			part_waits_no_more(queue_at(d->queue)->owner, cpu);
 		}
-		index = first_queue(cpu);
+		d->queue = first_queue(cpu);
 	}
 	return 0;
 }
@@ -194,7 +224,7 @@ static __attribute__((noinline)) bool part_is_over(u32 part)
 {
 	u32 level;
 
-	for (level = loop_start; part && level < MOST_LEVELS && can_loop(); level++) {
+	for (level = loop_start; part && level < MOST_LEVELS && can_loop_afresh(); level++) {
 		const struct client *c = client_at(part);
 
 		if (queue_around(c)->nr > 1 && c->vruntime >= c->own.protected_to)
@@ -227,7 +257,7 @@ static __attribute__((noinline)) u64 time_left_above(u32 part, u64 ns)
 {
 	u32 level;
 
-	for (level = loop_start; part && level < MOST_LEVELS && can_loop(); level++) {
+	for (level = loop_start; part && level < MOST_LEVELS && can_loop_afresh(); level++) {
 		if (queue_around(client_at(part))->nr > 1)
 			ns = min_s64(ns, time_left_there(part));
 		part = above(part);
@@ -247,7 +277,7 @@ static __attribute__((noinline)) u32 meets_in(u32 group, u32 cpu)
 {
 	u32 level;
 
-	for (level = loop_start; group && level < MOST_LEVELS && can_loop(); level++) {
+	for (level = loop_start; group && level < MOST_LEVELS && can_loop_afresh(); level++) {
 		u32 part = *part_of(group, cpu);
 
 		if (part && client_at(part)->home)
@@ -279,7 +309,7 @@ static __attribute__((noinline)) void find_matching(u32 *slot, u32 *other)
 	u32 step;
 
 	for (step = loop_start; client_at(*slot)->own.around != client_at(*other)->own.around &&
-				step < 2 * MOST_LEVELS && can_loop();
+				step < 2 * MOST_LEVELS && can_loop_afresh();
 	     step++) {
 		if (level_of(above(*slot)) >= level_of(above(*other)))
 			*slot = above(*slot);
@@ -293,7 +323,7 @@ static __attribute__((noinline)) void tick_of_parts(u32 part)
 {
 	u32 level, other, group;
 
-	for (level = loop_start; part && level < MOST_LEVELS && can_loop(); level++) {
+	for (level = loop_start; part && level < MOST_LEVELS && can_loop_afresh(); level++) {
 		group = client_at(part)->own.group;
 		group_aged[group % NR_GROUPS] = (group_aged[group % NR_GROUPS] + 1) % nr_cpus;
 		other = *part_of(group, group_aged[group % NR_GROUPS]);
@@ -318,7 +348,7 @@ static bool tick_above(u32 slot)
 static u32 next_on_list(u32 at)
 {
 	at = list_newer[at % LIST_PLACE];
-	while (at < NR_SLOTS && !client_at(at)->waits && can_loop())
+	while (at < NR_SLOTS && !client_at(at)->waits && can_loop_afresh())
 		at = list_newer[at % LIST_PLACE];
 	return at < NR_SLOTS ? at : 0;
 }
@@ -340,7 +370,7 @@ static u64 flat_weight(u32 slot)
 	u64 weight = client_at(slot)->weight;
 	u32 level, part = above(slot);
 
-	for (level = loop_start; part && level < MOST_LEVELS && can_loop(); level++) {
+	for (level = loop_start; part && level < MOST_LEVELS && can_loop_afresh(); level++) {
 		weight = weight * client_at(part)->weight /
 			 (queue_at(client_at(part)->own.mine)->load | 1);
 		part = above(part);

@@ -105,7 +105,7 @@ static __attribute__((noinline)) u32 throttled_at(u32 part)
 {
 	u32 level, found = 0;
 
-	for (level = loop_start; part && level < MOST_LEVELS && can_loop(); level++) {
+	for (level = loop_start; part && level < MOST_LEVELS && can_loop_afresh(); level++) {
 		const struct client *c = client_at(part);
 		struct entity_queue *q = queue_at(c->own.mine);
 
@@ -123,19 +123,24 @@ static bool is_throttled(u32 slot)
 	return are_limited() && above(slot) && throttled_at(above(slot));
 }
 
+/* Whether the client that was looked at last is throttled with its group on the other CPU. */
+bool stands_there;
+
 /* (throttled_lb_pair) */
-static __attribute__((noinline)) bool is_throttled_on(u32 slot, u32 cpu)
+static __attribute__((noinline)) void note_throttled_on(u32 slot, u32 cpu)
 {
+	volatile bool *stands = &stands_there;
 	u32 group = client_at(slot)->own.group, level;
 
-	for (level = loop_start; group && level < MOST_LEVELS && can_loop(); level++) {
+	*stands = false;
+	for (level = loop_start; group && !*stands && level < MOST_LEVELS && can_loop_afresh();
+	     level++) {
 		u32 part = *part_of(group, cpu);
 
-		if (part && queue_at(client_at(part)->own.mine)->throttled)
-			return true;
+		*stands = part && queue_at(client_at(part)->own.mine)->throttled;
 		group = group_at(group)->parent;
 	}
-	return false;
+	returns_nothing();
 }
 
 /* It must not run: true if it is set aside now. (throttle_cfs_rq_work) */
@@ -171,7 +176,7 @@ static __attribute__((noinline)) void come_back(u32 queue, u32 cpu)
 	u32 slot;
 
 	queue_at(queue)->throttled = false;
-	while ((slot = list_newer[aside_of(queue) % LIST_PLACE]) < NR_SLOTS && can_loop()) {
+	while ((slot = list_newer[aside_of(queue) % LIST_PLACE]) < NR_SLOTS && can_loop_afresh()) {
 		not_aside(slot);
 		before_change(slot, cpu, time_now);
 		join(slot, cpu);
@@ -189,7 +194,7 @@ static __attribute__((noinline)) bool distribute(u32 group)
 	bool throttled = false;
 	u32 cpu, part;
 
-	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++) {
+	for (cpu = loop_start; cpu < nr_cpus && can_loop_afresh(); cpu++) {
 		struct entity_queue *q;
 
 		part = *part_of(group, cpu);
@@ -208,7 +213,7 @@ static void wake_up_cpus(void)
 {
 	u32 cpu;
 
-	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++) {
+	for (cpu = loop_start; cpu < nr_cpus && can_loop_afresh(); cpu++) {
 		if (!wakes_up[cpu % MAX_CPUS])
 			continue;
 		wakes_up[cpu % MAX_CPUS] = 0;
@@ -239,7 +244,7 @@ static int period_ends(void *map, u32 *key, struct bpf_timer *timer)
 
 	bpf_spin_lock(&lock);
 	time_is(now);
-	while (l->quota_ns && NOT_BEFORE(now, l->ends_at) && can_loop())
+	while (l->quota_ns && NOT_BEFORE(now, l->ends_at) && can_loop_afresh())
 		next_period(group);
 	ends_at = l->ends_at;
 	l->ticks = l->quota_ns;
@@ -255,7 +260,7 @@ __kinline void begin_limits(u32 group)
 {
 	u32 cpu, part;
 
-	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++) {
+	for (cpu = loop_start; cpu < nr_cpus && can_loop_afresh(); cpu++) {
 		part = *part_of(group, cpu);
 		if (!part)
 			continue;

@@ -117,7 +117,7 @@ static void group_give_back(u32 group)
 {
 	u32 level;
 
-	for (level = loop_start; group && level < MOST_LEVELS && can_loop(); level++) {
+	for (level = loop_start; group && level < MOST_LEVELS && can_loop_afresh(); level++) {
 		struct group *g = group_at(group);
 
 		if (--g->users)
@@ -129,23 +129,33 @@ static void group_give_back(u32 group)
 	}
 }
 
+/*
+ * What a client that changes groups comes back to. In memory, of which a verifier assumes nothing:
+ * it would go through everything that follows for each value.
+ */
+struct regrouping {
+	bool took_part, waited;
+} regrouping;
+
 /* The client is in another group from here on. */
 __kinline void regroup(u32 slot, u32 group)
 {
 	struct client *c = client_at(slot);
-	bool waited = c->waits, took_part = c->home;
+	volatile struct regrouping *r = &regrouping;
 	u32 old = c->own.group;
 
+	r->waited = c->waits;
+	r->took_part = c->home;
 	stop_waiting(slot);
-	if (took_part)
+	if (r->took_part)
 		leave(slot, false);
 	group_at(group)->users++;
 	c->own.group = group;
 	regrouped(slot);
 	group_give_back(old);
-	if (took_part)
+	if (r->took_part)
 		join(slot, c->last_cpu);
-	if (waited)
+	if (r->waited)
 		start_waiting(slot);
 }
 

@@ -2,7 +2,8 @@
 /*
  * The callbacks of fair schedulers of Linux, but for their rules, which the policy that
  * includes this defines after it:
- *  - ask(slot, p): reads what the task asks for;
+ *  - comes_awake(slot, p): the task comes, and may sleep and take part still;
+ *  - ask(slot, p): reads what it asks for;
  *  - revive(slot): one that slept and took part still is awake;
  *  - lies_down(slot): one that took part sleeps;
  *  - pick(cpu, prev): the task to run next, in the tree or @prev (0: none); 0: no task;
@@ -26,6 +27,7 @@
 #define DEQ_SLEEP  kernel_value(scx_deq_flags, SCX_DEQ_SLEEP)
 #define PF_EXITING 4 /* of task_struct's flags */
 
+static void comes_awake(u32 slot, struct task_struct *p);
 static void ask(u32 slot, struct task_struct *p);
 static void revive(u32 slot);
 static void lies_down(u32 slot);
@@ -58,6 +60,7 @@ static void enter(struct task_struct *p, u32 slot, u32 cpu)
 {
 	struct client *c = client_at(slot);
 
+	comes_awake(slot, p);
 	ask(slot, p);
 	if (c->delayed && c->home == cpu + 1)
 		revive(slot);

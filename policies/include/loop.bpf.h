@@ -29,4 +29,24 @@ out:
 	return false;
 }
 
+/*
+ * The same, for loops with much in them. Verifiers take what is left in scratch registers for
+ * arguments of the next call, or for a result, and go through a loop for each that can be left.
+ */
+__kinline bool can_loop_afresh(void)
+{
+	asm volatile("r0 = 0; r1 = 0; r2 = 0; r3 = 0; r4 = 0; r5 = 0"
+		     :
+		     :
+		     : "r0", "r1", "r2", "r3", "r4", "r5");
+	return can_loop();
+}
+
+/* The end of a function that returns nothing: a verifier takes what is left in r0 for its result.
+ */
+__kinline void returns_nothing(void)
+{
+	asm volatile("r0 = 0" : : : "r0");
+}
+
 #endif
