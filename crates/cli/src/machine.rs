@@ -37,6 +37,11 @@ pub(crate) fn find(name: &str) -> Result<Machine, Error> {
     Ok(machine)
 }
 
+/// Whether the name means the same machine whatever was read.
+fn is_reserved(name: &str) -> bool {
+    PRESETS.contains(&name) || name == THIS
+}
+
 /// Remembers a machine that a workload describes; returns the name by which it is found.
 pub(crate) fn know(name: &str, machine: Machine) -> String {
     let mut known = READ.lock().unwrap_or_else(PoisonError::into_inner);
@@ -44,7 +49,7 @@ pub(crate) fn know(name: &str, machine: Machine) -> String {
     let numbered = (2u32..).map(|number| format!("{name} {number}"));
     let free = std::iter::once(name.to_owned())
         .chain(numbered)
-        .find(|name| !PRESETS.contains(&name.as_str()) && known.get(name).is_none_or(same));
+        .find(|name| !is_reserved(name) && known.get(name).is_none_or(same));
     let name = free.unwrap_or_else(|| name.to_owned());
     known.insert(name.clone(), machine);
     name
@@ -90,6 +95,22 @@ fn unknown(name: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_described_machine_never_takes_the_place_of_another_one() {
+        let machine = |cpus: u32| {
+            let text = format!("schema = 1\n[topology]\ncpus = {cpus}\n");
+            parse("described.toml", &text).expect("a machine")
+        };
+        assert_eq!(know(THIS, machine(3)), "this 2");
+        assert_eq!(know("server", machine(3)), "server 2");
+        assert_eq!(
+            (know("own", machine(3)), know("own", machine(5))),
+            ("own".into(), "own 2".into())
+        );
+        assert_eq!(know("own", machine(3)), "own");
+        assert_eq!(find("own 2").map(|machine| machine.topology.cpus()).ok(), Some(5));
+    }
 
     #[test]
     fn a_name_that_no_machine_has_is_refused_with_the_nearest_one() {

@@ -22,6 +22,8 @@ pub(crate) fn kept(lives: &[Life], facts: &Facts, end_ns: u64) -> Vec<bool> {
     for (at, life) in lives.iter().enumerate() {
         for step in &life.steps {
             match step {
+                // A workload's kernel threads fork nothing: what they made starts by itself.
+                Step::Fork(_) if is_kernels(life) => {}
                 Step::Post { to, .. } | Step::Fork(to) if wakers[*to].last() != Some(&at) => {
                     wakers[*to].push(at);
                 }

@@ -222,6 +222,28 @@ fn threads_have_their_process_and_kernel_threads_that_wake_nobody_are_left_out()
 }
 
 #[test]
+fn what_a_kernel_thread_forked_starts_by_itself() {
+    let known = |process, kernel_thread| Known { process, kernel_thread, cpus: None };
+    let tasks = BTreeMap::from([(2, known(2, true)), (7, known(7, false))]);
+    let facts = Facts { tasks, ..Facts::default() };
+    let found = replay(
+        &[
+            named(2, "[kthreadd]"),
+            on(100, 0, 2),
+            named(7, "helper"),
+            (150, 0, EventKind::Fork { pid: 7, parent: 2 }),
+            wakeup(200, 7, 2),
+            off(250, 0, 2, OffCpu::Sleep),
+            on(250, 0, 7),
+            off(300, 0, 7, OffCpu::Exit),
+        ],
+        &facts,
+    );
+    assert_eq!(task(&found, "helper-7"), ["\"delay\" : 200, \"loop\" : 1", "\"run1\" : 50"]);
+    assert!(!found.text.contains("kthreadd"), "{}", found.text);
+}
+
+#[test]
 fn cpus_that_all_tasks_share_are_those_of_the_machine() {
     let known = |cpus: Option<Vec<u32>>| Known { process: 1, kernel_thread: false, cpus };
     let of = |all: Vec<Option<Vec<u32>>>| {

@@ -73,6 +73,19 @@ impl Writer<'_> {
         self.facts.tasks.get(&self.lives[at].pid)
     }
 
+    /// Whether it belongs to the kernel: then it forks nothing.
+    fn is_kernels(&self, at: usize) -> bool {
+        self.known(at).is_some_and(|known| known.kernel_thread)
+    }
+
+    /// The task that forks it; `None`: it starts by itself.
+    fn parent(&self, at: usize) -> Option<usize> {
+        match self.lives[at].birth {
+            Birth::By(parent) if self.kept[parent] && !self.is_kernels(parent) => Some(parent),
+            _ => None,
+        }
+    }
+
     /// Finds who leads each process. Only a task that starts by itself can.
     fn led(mut self) -> Self {
         for (at, life) in self.lives.iter().enumerate().filter(|(at, _)| self.kept[*at]) {
@@ -83,9 +96,9 @@ impl Writer<'_> {
                 self.leaders.insert(process, at);
             }
         }
-        let lives = self.lives;
-        let by_itself = |at: &usize| matches!(lives[*at].birth, Birth::At(_));
-        self.leaders.retain(|_, at| by_itself(at));
+        let forked: BTreeSet<usize> =
+            (0..self.lives.len()).filter(|at| self.parent(*at).is_some()).collect();
+        self.leaders.retain(|_, at| !forked.contains(at));
         self
     }
 
@@ -120,9 +133,9 @@ impl Writer<'_> {
         let life = &self.lives[at];
         let name = self.names[at].as_deref().unwrap_or_default();
         let mut settings = Vec::new();
-        match life.birth {
-            Birth::By(parent) if self.kept[parent] => settings.push(("instance", json!(0))),
-            _ => {
+        match self.parent(at) {
+            Some(_) => settings.push(("instance", json!(0))),
+            None => {
                 let delay_us = life.start_ns.unwrap_or(0) / 1000;
                 if delay_us > 0 {
                     settings.push(("delay", json!(delay_us)));
@@ -186,6 +199,7 @@ impl Writer<'_> {
                 Step::Post { to, wait } if self.kept[*to] => {
                     event(text, "sem_post", &self.semaphore(*to, wait));
                 }
+                Step::Fork(_) if self.is_kernels(at) => {}
                 Step::Fork(child) => {
                     if let Some(child) = &self.names[*child] {
                         event(text, "fork", &Value::from(child.as_str()));

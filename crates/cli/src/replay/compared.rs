@@ -6,6 +6,7 @@ use super::kind::{Kind, Pair};
 use super::Made;
 use crate::error::Error;
 use crate::object;
+use crate::output::messages;
 use rota_machine::kernel::Kernel;
 use rota_measure::{GroupNumbers, Numbers, Results, Summary};
 use rota_sim::{Simulation, Watchers};
@@ -31,8 +32,18 @@ pub(crate) struct Compared {
 }
 
 impl Compared {
-    /// Plays the workload, as often as it takes: once.
-    pub(crate) fn new(
+    /// Plays the workload. If that fails, there is a warning and nothing to compare: the file and what
+    /// was measured are there all the same.
+    pub(crate) fn of(
+        made: &Made,
+        recorded: (&Numbers, &[GroupNumbers]),
+        circumstances: &Circumstances<'_>,
+    ) -> Option<Self> {
+        let compared = Self::new(made, recorded, circumstances);
+        compared.map_err(|why| messages::warning(&format!("the workload does not run: {why}"))).ok()
+    }
+
+    fn new(
         made: &Made,
         (numbers, groups): (&Numbers, &[GroupNumbers]),
         circumstances: &Circumstances<'_>,

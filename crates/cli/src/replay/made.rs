@@ -70,6 +70,7 @@ impl Making {
             machine = part(&machine, &cpus)?;
             renumber(&mut facts, &cpus);
         }
+        machine.name = "recorded".into();
         machine.source = format!("recorded: {about}");
         facts.about = vec![
             format!("Recorded: {about}."),

@@ -99,8 +99,8 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Status, Error> {
             file.finish_with(made.replay.text.as_bytes())?;
             let lost = facts.lost.values().map(|lost| lost.records.max(lost.gaps)).sum();
             let circumstances = Circumstances { scheduler: None, lost, others: 0.0 };
-            let compared = Compared::new(&made, (&numbers, &groups), &circumstances)?;
-            Some((made.replay.waits, compared))
+            Compared::of(&made, (&numbers, &groups), &circumstances)
+                .map(|compared| (made.replay.waits, compared))
         }
         None => None,
     };

@@ -88,8 +88,8 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
                 lost: ended.facts.lost.total(),
                 others: busy::of_others(busy_ns, &numbers, &ended.facts),
             };
-            let compared = Compared::new(&made, (&numbers, &groups), &circumstances)?;
-            Some((made.replay.waits, compared))
+            Compared::of(&made, (&numbers, &groups), &circumstances)
+                .map(|compared| (made.replay.waits, compared))
         }
         None => None,
     };
