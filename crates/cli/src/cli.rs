@@ -2,6 +2,7 @@
 //! The command line as a whole: `rota` and the names of its commands. The texts of all arguments are
 //! the help, the man pages and the shell completions.
 
+use crate::commands::anonymise::AnonymiseArgs;
 use crate::commands::bench::BenchArgs;
 use crate::commands::boost::BoostArgs;
 use crate::commands::bundle::BundleArgs;
@@ -75,6 +76,8 @@ pub(crate) enum Command {
     Record(RecordArgs),
     /// Read a trace of perf, trace-cmd, ftrace or Perfetto, and print what its tasks got
     Import(ImportArgs),
+    /// Write a workload with other names, to share it
+    Anonymise(AnonymiseArgs),
     /// Print what the scheduler of this machine does, as it happens (needs root)
     Trace(TraceArgs),
     /// Change a running policy, or print what can be changed (needs root)

@@ -202,6 +202,13 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         ],
     ),
     (
+        "anonymise",
+        [
+            ("rota anonymise load.json -o shared.json", "A workload that can be shared"),
+            ("rota anonymise load.json -o load.json", "The same in its place"),
+        ],
+    ),
+    (
         "record",
         [
             ("sudo rota record -- make -j4", "What the tasks of a command get"),

@@ -25,26 +25,34 @@ pub(crate) struct Load {
 impl Load {
     /// Reads a workload file, or standard input, and says nothing of its warnings.
     pub(crate) fn read(path: &Path) -> Result<Self, Error> {
-        let (file, text) = match path.as_os_str() == "-" {
-            true => {
-                let mut text = Vec::new();
-                let read = std::io::stdin().lock().read_to_end(&mut text);
-                read.map_err(|e| Error::input(format!("cannot read standard input: {e}")))?;
-                ("standard input".to_owned(), text)
-            }
-            false => (path.display().to_string(), bytes(path)?),
-        };
-        is_no_trace(&file, "FILE", &text)?;
+        let (file, text) = text(path)?;
         let sha256 = hex(Sha256::new_with_prefix(&text));
-        let text = String::from_utf8(text).map_err(|e| {
-            let line = e.as_bytes()[..e.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n');
-            Error::input(format!("{file}:{}: not UTF-8 text", line.count() + 1))
-        })?;
         let beside = path.parent().unwrap_or(Path::new(""));
         let named =
             |name: &str| std::fs::read_to_string(beside.join(name)).map_err(|e| e.to_string());
         let workload = Arc::new(rota_workload::parse_with(&file, &text, &named)?);
         Ok(Self { file, description: rota_workload::description(&text), workload, sha256 })
+    }
+}
+
+/// The name of a workload file, or of standard input, for messages, and its text.
+pub(crate) fn text(path: &Path) -> Result<(String, String), Error> {
+    let (file, text) = match path.as_os_str() == "-" {
+        true => {
+            let mut text = Vec::new();
+            let read = std::io::stdin().lock().read_to_end(&mut text);
+            read.map_err(|e| Error::input(format!("cannot read standard input: {e}")))?;
+            ("standard input".to_owned(), text)
+        }
+        false => (path.display().to_string(), bytes(path)?),
+    };
+    is_no_trace(&file, "FILE", &text)?;
+    match String::from_utf8(text) {
+        Ok(text) => Ok((file, text)),
+        Err(e) => {
+            let line = e.as_bytes()[..e.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n');
+            Err(Error::input(format!("{file}:{}: not UTF-8 text", line.count() + 1)))
+        }
     }
 }
 

@@ -58,6 +58,7 @@ fn main() -> ExitCode {
         Command::Link(args) => commands::link::run(&args),
         Command::Bench(args) => commands::bench::run(&args),
         Command::Boost(args) => commands::boost::run(&args),
+        Command::Anonymise(args) => commands::anonymise::run(&args),
         Command::Import(args) => commands::import::run(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Set(args) => commands::set::run(&args),

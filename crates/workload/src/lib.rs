@@ -13,6 +13,7 @@ pub mod runner;
 pub mod sync;
 mod uses;
 
+mod anonymise;
 mod bare;
 mod below;
 mod change;
@@ -25,6 +26,7 @@ mod parse;
 mod random;
 mod work;
 
+pub use anonymise::anonymise;
 pub use bare::bare;
 pub use description::description;
 pub use duration::{parse_duration, DurationError};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One file per command.
 
+pub(crate) mod anonymise;
 pub(crate) mod bench;
 pub(crate) mod boost;
 pub(crate) mod bundle;

@@ -3,6 +3,7 @@
 
 use crate::error::Error;
 use crate::machine;
+use crate::output_file::OutputFile;
 use rota_machine::topology::Topology;
 use rota_machine_file::Machine;
 use rota_replay::{Charges, Facts, Gatherer, Known, Replay};
@@ -18,6 +19,17 @@ pub(crate) struct Making {
 pub(crate) struct Made {
     pub(crate) replay: Replay,
     pub(crate) machine: Machine,
+}
+
+impl Made {
+    /// Writes the workload, if asked for with other names.
+    pub(crate) fn write(&self, file: OutputFile, anonymise: bool) -> Result<(), Error> {
+        let text = &self.replay.text;
+        match anonymise {
+            true => file.finish_with(rota_workload::anonymise("the workload", text)?.as_bytes()),
+            false => file.finish_with(text.as_bytes()),
+        }
+    }
 }
 
 impl Making {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The tests of the commands, in one program: each one more is linked for seconds.
 
+mod cli_anonymise;
 mod cli_autogroup;
 mod cli_bad_input;
 mod cli_bench;

@@ -104,6 +104,14 @@ pub(super) fn kind(key: &str) -> Kind {
     }
 }
 
+/// The word of the grammar that the key of an event begins with; `None`: it is no event.
+pub(crate) fn event_word(key: &str) -> Option<&'static str> {
+    match kind(key) {
+        Kind::Event(_) => EVENTS.iter().map(|(word, _)| *word).find(|word| key.starts_with(word)),
+        _ => None,
+    }
+}
+
 /// Every key a task or phase can have, for suggestions.
 pub(super) fn all(in_phase: bool) -> impl Iterator<Item = &'static str> + Clone {
     let settings = if in_phase { &TASK[TASK_ONLY.len()..] } else { &TASK[..] };
@@ -133,25 +141,17 @@ pub(super) fn unknown<'k>(
 mod tests {
     use super::*;
 
-    /// The prefix by which a key is known as an event.
-    fn event(key: &str) -> Option<&'static str> {
-        match kind(key) {
-            Kind::Event(_) => EVENTS.iter().map(|(p, _)| *p).find(|p| key.starts_with(p)),
-            _ => None,
-        }
-    }
-
     #[test]
     fn events_match_by_prefix_in_order() {
-        assert_eq!(event("run1"), Some("run"));
-        assert_eq!(event("run_a"), Some("run"));
-        assert_eq!(event("runtime2"), Some("runtime"));
-        assert_eq!(event("timer_x"), Some("timer"));
-        assert_eq!(event("sem_post1"), Some("sem_post"));
-        assert_eq!(event("memrun1"), Some("memrun"));
-        assert_eq!(event("mem_run"), Some("mem"));
-        assert_eq!(event("lock2"), Some("lock"));
-        assert_eq!(event("recv0"), Some("recv"));
+        assert_eq!(event_word("run1"), Some("run"));
+        assert_eq!(event_word("run_a"), Some("run"));
+        assert_eq!(event_word("runtime2"), Some("runtime"));
+        assert_eq!(event_word("timer_x"), Some("timer"));
+        assert_eq!(event_word("sem_post1"), Some("sem_post"));
+        assert_eq!(event_word("memrun1"), Some("memrun"));
+        assert_eq!(event_word("mem_run"), Some("mem"));
+        assert_eq!(event_word("lock2"), Some("lock"));
+        assert_eq!(event_word("recv0"), Some("recv"));
         assert!(matches!(kind("loops"), Kind::Unknown));
         assert!(matches!(kind("loop"), Kind::Setting));
     }

@@ -26,6 +26,8 @@ mod span;
 mod task;
 mod threads;
 
+pub(crate) use keys::event_word;
+
 use events::locks::Locks;
 use events::meetings::Meetings;
 use events::memory::Memory;

@@ -35,6 +35,10 @@ pub(crate) struct ImportArgs {
     #[arg(long, value_name = "NAME|FILE", requires = "output", add = complete::machines())]
     pub(crate) machine: Option<String>,
 
+    /// Replace all names in that workload, to share it: process-1-1, process-1/thread-1-1
+    #[arg(long, requires = "output")]
+    pub(crate) anonymise: bool,
+
     /// Give every task a row, however many there are
     #[arg(long)]
     pub(crate) all_tasks: bool,
@@ -96,7 +100,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Status, Error> {
                 false,
                 known(&facts),
             )?;
-            file.finish_with(made.replay.text.as_bytes())?;
+            made.write(file, args.anonymise)?;
             let lost = facts.lost.values().map(|lost| lost.records.max(lost.gaps)).sum();
             let circumstances = Circumstances { scheduler: None, lost, others: 0.0 };
             Compared::of(&made, (&numbers, &groups), &circumstances)

@@ -33,6 +33,10 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "NAME|FILE", requires = "workload", add = complete::machines())]
     pub(crate) machine: Option<String>,
 
+    /// Replace all names in that workload, to share it: process-1-1, process-1/thread-1-1
+    #[arg(long, requires = "workload", conflicts_with = "trace")]
+    pub(crate) anonymise: bool,
+
     /// Give every task a row, however many there are
     #[arg(long)]
     pub(crate) all_tasks: bool,

@@ -81,7 +81,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
             let ends_itself = ended.command.is_some();
             let tasks = ended.traits.iter().map(|(pid, of)| (*pid, known(of))).collect();
             let made = making.finish(end_ns, &about, ends_itself, tasks)?;
-            file.finish_with(made.replay.text.as_bytes())?;
+            made.write(file, args.anonymise)?;
             let scheduler = ended.facts.scheduler.as_deref();
             let circumstances = Circumstances {
                 scheduler,
