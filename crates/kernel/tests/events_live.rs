@@ -117,8 +117,8 @@ fn agrees(recorder: Recorder) -> bool {
     });
     let (pid, runtime_ns, switches) = account;
 
-    assert_eq!((facts.lost.total(), facts.late), (0, 0));
-    if facts.repaired > 0 {
+    assert_eq!((facts.counts.lost.total(), facts.counts.late), (0, 0));
+    if facts.counts.repaired > 0 {
         return false;
     }
     assert!(numbers.tasks.len() >= 6, "a shell, two children, four sleeps: {numbers:?}");
@@ -180,7 +180,7 @@ fn only_the_process_asked_for_is_recorded() {
         _ => None,
     });
     let named: Vec<u32> = named.collect();
-    assert_eq!(facts.lost.total(), 0);
+    assert_eq!(facts.counts.lost.total(), 0);
     assert!(named.contains(&child.id()) && !named.contains(&other.id()), "{named:?}");
     assert!(!named.contains(&std::process::id()), "the recorder: {named:?}");
     // One sleep was there already; two more came.
@@ -197,8 +197,8 @@ fn what_finds_no_room_is_counted() {
     let mut all = rota_trace::Recorder::default();
     let (facts, _) = recorder.finish(&mut all).expect("finished");
     // A hundred children with some ten events each do not fit into 4096 bytes.
-    assert!(facts.lost.total() > 500, "{facts:?}");
-    assert!((1..=4096 / 32).contains(&facts.records), "{facts:?}");
+    assert!(facts.counts.lost.total() > 500, "{facts:?}");
+    assert!((1..=4096 / 32).contains(&facts.counts.records), "{facts:?}");
 }
 
 #[test]

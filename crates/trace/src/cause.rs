@@ -37,6 +37,12 @@ pub enum WakeSource {
 }
 
 impl Cause {
+    /// The task that sleeps or is woken.
+    pub fn pid(&self) -> u32 {
+        let (Cause::Block { pid, .. } | Cause::Source { pid, .. }) = self;
+        *pid
+    }
+
     pub(crate) fn describe<'a>(
         &'a self,
         mut say: impl FnMut(Field, Value<'a>),

@@ -117,6 +117,53 @@ fn a_recording_gives_a_table_and_files_as_a_simulation_does() {
 }
 
 #[test]
+fn a_condition_ends_a_recording_and_the_last_part_of_it_is_kept() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("load.json");
+    let file = file.to_str().expect("a path");
+    // A wakeup takes some time. The first second has none that counts.
+    let load = "sleep 1.2; while :; do sleep 0.01; done";
+    let kept = ["record", "--json", "--last", "300ms", "--when", "max wakeup of sleep > 1ns"];
+    let rest = ["--duration", "30s", "--workload", file, "--", "/bin/sh", "-c", load];
+    let Some(ran) = live(&[&kept[..], &rest].concat()) else { return };
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let condition = &report["last"]["condition"];
+    assert_eq!(condition["text"], "max wakeup of sleep > 1ns");
+    assert_eq!(condition["met"], true);
+    assert_eq!(condition["longest"]["name"], "sleep");
+    assert_eq!(condition["longest"]["wait_ns"], condition["value_ns"]);
+    assert_eq!(report["duration_ns"], 300_000_000);
+    assert!(report["last"]["from_ns"].as_u64() > Some(700_000_000), "{report}");
+    // Times are those of the kept part, and what it did is a workload.
+    let tasks = report["tasks"].as_array().expect("tasks");
+    assert!(tasks.iter().all(|task| task["cpu_ns"].as_u64() <= Some(300_000_000)), "{report}");
+    assert!(tasks.iter().any(|task| task["name"] == "sleep"), "{report}");
+    assert_eq!(rota(&["sim", "eevdf", file, "--json"]).code, 0);
+}
+
+#[test]
+fn a_condition_that_is_not_met_is_said_and_the_last_part_is_there() {
+    let when = "p99 wakeup of nobody > 1h";
+    let args = ["record", "--last", "100ms", "--when", when, "--duration", "1500ms", "--", "sleep"];
+    let Some(ran) = live(&[&args[..], &["9"]].concat()) else { return };
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("of nobody > 3600s: not met, and no such wait"), "{}", ran.stdout);
+    assert!(ran.stdout.lines().next().is_some_and(|line| line.contains(", 100ms")));
+}
+
+#[test]
+fn a_condition_that_is_none_is_refused_with_what_is_nearest() {
+    let refused = |when: &str, parts: &[&str]| {
+        rota(&["record", "--last", "1s", "--when", when]).refused(parts);
+    };
+    refused("p98 wakeup > 1ms", &["\"p98\" is no statistic", "did you mean p95?"]);
+    refused("p99 wakeups > 1ms", &["\"wakeups\" is no metric", "did you mean wakeup?"]);
+    refused("p99 wakeup > 20", &["the unit is missing"]);
+    rota(&["record", "--when", "p99 wakeup > 1ms"]).refused(&["--last"]);
+}
+
+#[test]
 fn a_trace_prints_a_line_for_each_event() {
     let Some(ran) = live(&["trace", "--", "/bin/sh", "-c", "sleep 0.05; true"]) else { return };
     assert_eq!(ran.code, 0, "{}", ran.stderr);

@@ -15,7 +15,9 @@ mod hooks;
 mod order;
 mod raw;
 mod recorder;
+mod traits;
 
 pub use error::RecordError;
-pub use facts::{Facts, Lost, PickSource};
-pub use recorder::{RecordOptions, Recorder, Scope, Traits};
+pub use facts::{Counts, Facts, Lost, PickSource};
+pub use recorder::{RecordOptions, Recorder, Scope};
+pub use traits::Traits;

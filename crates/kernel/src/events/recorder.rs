@@ -6,10 +6,11 @@ use super::callbacks::{self, Watched};
 use super::convert::Converter;
 use super::cpus;
 use super::error::RecordError;
-use super::facts::{Facts, Lost, PickSource};
+use super::facts::{Counts, Facts, Lost, PickSource};
 use super::hooks::{self, Hooks};
 use super::order::{Reorder, Timed};
-use super::raw::{Record, What};
+use super::raw::Record;
+use super::traits::{AllTraits, Traits};
 use crate::{live, sysfs};
 use libbpf_rs::{Iter, Link, MapCore, MapFlags, Object, RingBuffer, RingBufferBuilder};
 use rota_object::btf::Btf;
@@ -54,23 +55,20 @@ pub struct RecordOptions {
     pub detail: bool,
     /// Bytes of the buffer: a power of two.
     pub buffer: u32,
+    /// Forget the traits of tasks that ended longer ago than this, in nanoseconds; `None`: never.
+    pub forget_after_ns: Option<u64>,
 }
 
 impl Default for RecordOptions {
     fn default() -> Self {
-        Self { scope: Scope::System, kernel_threads: true, detail: false, buffer: DEFAULT_BUFFER }
+        Self {
+            scope: Scope::System,
+            kernel_threads: true,
+            detail: false,
+            buffer: DEFAULT_BUFFER,
+            forget_after_ns: None,
+        }
     }
-}
-
-/// What no event tells of a task.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Traits {
-    /// Its process.
-    pub process: u32,
-    /// It belongs to the kernel.
-    pub kernel_thread: bool,
-    /// CPUs that it may use, if it may not use all, and all are among the first 64.
-    pub cpus: Option<Vec<u32>>,
 }
 
 /// A recording under way.
@@ -83,7 +81,7 @@ pub struct Recorder {
     object: Object,
     order: Reorder<Record>,
     converter: Converter,
-    traits: BTreeMap<u32, Traits>,
+    traits: AllTraits,
     kernel: Arc<Btf>,
     hooks: Hooks,
     detail: bool,
@@ -147,7 +145,7 @@ impl Recorder {
             arrived,
             order: Reorder::new(WINDOW_NS),
             converter: Converter::default(),
-            traits: BTreeMap::new(),
+            traits: AllTraits::new(options.forget_after_ns),
             kernel,
             hooks,
             detail: options.detail,
@@ -183,6 +181,22 @@ impl Recorder {
     /// Time since the recording began.
     pub fn elapsed_ns(&self) -> u64 {
         monotonic_ns().saturating_sub(self.begin_ns)
+    }
+
+    /// Up to this time all events are with the sink, in time since the recording began.
+    pub fn settled_ns(&self) -> u64 {
+        self.elapsed_ns().saturating_sub(WINDOW_NS)
+    }
+
+    /// What was counted so far.
+    pub fn counts(&self) -> Counts {
+        Counts {
+            records: self.records,
+            lost: self.lost(),
+            late: self.order.late(),
+            repaired: self.converter.repaired(),
+            recorder_cpu_ns: cpu_time_ns().saturating_sub(self.begin_cpu_ns),
+        }
     }
 
     /// The sched_ext scheduler that is loaded, or was.
@@ -223,17 +237,13 @@ impl Recorder {
             cpus: self.cpus,
             kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
             scheduler: self.scheduler.clone(),
-            records: self.records,
-            lost: self.lost(),
-            late: self.order.late(),
-            repaired: self.converter.repaired(),
+            counts: self.counts(),
             picks: if picks { PickSource::Hook } else { PickSource::Switches },
             dispatches: self.hooks.dispatch.is_some(),
             callbacks: std::mem::take(&mut self.watched_names),
             unwatched: std::mem::take(&mut self.unwatched),
-            recorder_cpu_ns: cpu_time_ns().saturating_sub(self.begin_cpu_ns),
         };
-        Ok((facts, self.traits))
+        Ok((facts, self.traits.into_map()))
     }
 
     /// Takes what the buffer holds.
@@ -243,14 +253,7 @@ impl Recorder {
         let mut arrived = self.arrived.borrow_mut();
         for record in arrived.drain(..) {
             self.records += 1;
-            if let What::Task(p) = &record.what {
-                let traits = Traits {
-                    process: p.process,
-                    kernel_thread: p.kernel_thread,
-                    cpus: cpus::of_mask(p.cpus, p.nr_cpus_allowed, self.cpus),
-                };
-                self.traits.insert(p.pid, traits);
-            }
+            self.traits.learn(&record, self.cpus);
             self.order.push(record);
         }
         Ok(())

@@ -99,6 +99,6 @@ pub(crate) fn record(
         left: None,
         doubled: cores.map(|cores| cores.doubled(played.duration_ns)),
         trace: trace.map(|trace| anyhow::Ok(String::from_utf8(trace.finish()?)?)).transpose()?,
-        lost: facts.lost.total() + facts.repaired + facts.late,
+        lost: facts.counts.lost.total() + facts.counts.repaired + facts.counts.late,
     })
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments of `rota record`, and those that it shares with `rota trace`.
 
+use super::ring::condition;
 use crate::complete;
 use crate::error::EXIT_CODES;
 use crate::options::duration;
 use crate::trace_files::{TraceTarget, Window};
 use clap::{Args, ValueHint};
+use rota_watch::Condition;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -36,6 +38,16 @@ pub(crate) struct RecordArgs {
     /// Replace all names in that workload, to share it: process-1-1, process-1/thread-1-1
     #[arg(long, requires = "workload", conflicts_with = "trace")]
     pub(crate) anonymise: bool,
+
+    /// Keep the last part of the recording only, as 10s: at most this long, and at most 512 MiB of
+    /// events
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) last: Option<u64>,
+
+    /// Stop when this was true of the last second: mean, p50, p95, p99, p99.9 or max; wakeup or run
+    /// delay; of a task's name or all; >, >=, < or <= and a time
+    #[arg(long, value_name = "CONDITION", value_parser = condition, requires = "last")]
+    pub(crate) when: Option<Condition>,
 
     /// Give every task a row, however many there are
     #[arg(long)]

@@ -17,7 +17,7 @@ pub(super) fn of_others(before_ns: Option<u64>, numbers: &Numbers, facts: &Facts
     let Some((before_ns, after_ns)) = before_ns.zip(now_ns()) else { return 0.0 };
     let own: u64 = numbers.tasks.iter().map(|task| task.cpu_ns).sum();
     let busy = after_ns.saturating_sub(before_ns);
-    let others = busy.saturating_sub(own + facts.recorder_cpu_ns);
+    let others = busy.saturating_sub(own + facts.counts.recorder_cpu_ns);
     others as f64 / (f64::from(facts.cpus) * facts.duration_ns as f64).max(1.0)
 }
 

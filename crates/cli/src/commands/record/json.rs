@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The JSON of `rota record`, schema `rota.record/1`.
 
+use super::ring::Ringed;
 use super::Recording;
 use crate::replay::printed::Workload;
 use rota_kernel::events::PickSource;
@@ -21,6 +22,8 @@ pub(crate) struct Record<'a> {
     callbacks: Vec<Callback<'a>>,
     recording: Recorded<'a>,
     cpus: &'a [CpuNumbers],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last: Option<Last>,
     #[serde(skip_serializing_if = "Option::is_none")]
     workload: Option<Workload<'a>>,
 }
@@ -64,6 +67,50 @@ struct Recorded<'a> {
     recorder_cpu_ns: u64,
 }
 
+/// Which part was kept.
+#[derive(Debug, Serialize)]
+struct Last {
+    asked_ns: u64,
+    /// In time since the recording began.
+    from_ns: u64,
+    overflowed: bool,
+    condition: Option<Condition>,
+}
+
+#[derive(Debug, Serialize)]
+struct Condition {
+    text: String,
+    met: bool,
+    value_ns: Option<u64>,
+    count: u64,
+    longest: Option<Longest>,
+}
+
+#[derive(Debug, Serialize)]
+struct Longest {
+    pid: u32,
+    name: String,
+    wait_ns: u64,
+}
+
+impl Last {
+    fn new(ringed: &Ringed) -> Self {
+        let condition = ringed.condition.as_ref().map(|of| Condition {
+            text: of.condition.to_string(),
+            met: of.met,
+            value_ns: of.seen.as_ref().map(|seen| seen.value_ns),
+            count: of.seen.as_ref().map_or(0, |seen| seen.count),
+            longest: of
+                .seen
+                .as_ref()
+                .and_then(|seen| seen.longest.clone())
+                .map(|of| Longest { pid: of.pid, name: of.name, wait_ns: of.ns }),
+        });
+        let (asked_ns, kept) = (ringed.asked_ns, ringed.kept);
+        Self { asked_ns, from_ns: kept.from_ns, overflowed: kept.overflowed, condition }
+    }
+}
+
 impl<'a> Record<'a> {
     pub(crate) fn new(run: &'a Recording<'_>) -> Self {
         let (facts, target) = (&run.ended.facts, run.target);
@@ -89,19 +136,20 @@ impl<'a> Record<'a> {
             totals: &run.numbers.totals,
             callbacks: callbacks.map(|(op, c)| Callback { op, calls: c.calls, ns: c.ns }).collect(),
             recording: Recorded {
-                records: facts.records,
-                lost: facts.lost.total(),
-                lost_per_cpu: &facts.lost.per_cpu,
-                late: facts.late,
-                repaired: facts.repaired,
+                records: facts.counts.records,
+                lost: facts.counts.lost.total(),
+                lost_per_cpu: &facts.counts.lost.per_cpu,
+                late: facts.counts.late,
+                repaired: facts.counts.repaired,
                 picks: match facts.picks {
                     PickSource::Hook => "hook",
                     PickSource::Switches => "switches",
                 },
                 dispatches: facts.dispatches,
-                recorder_cpu_ns: facts.recorder_cpu_ns,
+                recorder_cpu_ns: facts.counts.recorder_cpu_ns,
             },
             cpus: &run.numbers.cpus,
+            last: run.ringed.as_ref().map(Last::new),
             workload: run.workload.as_ref().map(Workload::new),
         }
     }

@@ -5,11 +5,12 @@ mod args;
 mod busy;
 mod calls;
 mod json;
+mod ring;
 mod session;
 mod text;
 
 pub(crate) use args::{RecordArgs, TargetArgs};
-pub(crate) use session::Session;
+pub(crate) use session::{warn, Session};
 
 use crate::error::{Error, Status};
 use crate::output;
@@ -17,6 +18,7 @@ use crate::output_file::OutputFile;
 use crate::replay::{Circumstances, Compared, Making};
 use crate::trace_files::{self, Picture, TraceFile};
 use calls::CallCounter;
+use ring::{Ring, Ringed};
 use rota_kernel::events::Traits;
 use rota_measure::{GroupNumbers, Numbers, Results, Summary};
 use rota_replay::{Known, Waits};
@@ -35,13 +37,15 @@ pub(crate) struct Recording<'a> {
     /// Tasks of one name together.
     groups: Vec<GroupNumbers>,
     calls: CallCounter,
+    /// Which part of it was kept, if not all was to be.
+    ringed: Option<Ringed>,
     /// What the workload's sleeps wait for, and how well it does what was recorded.
     workload: Option<(Waits, Compared)>,
 }
 
 pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
     let window = trace_files::window(args.trace_window, &args.trace, u64::MAX)?;
-    let session = Session::start(&args.target)?;
+    let session = Session::start(&args.target, args.last)?;
     let caption = Caption {
         policy: session.scheduler().unwrap_or(text::DEFAULT_SCHEDULER).to_string(),
         workload: text::subject(&args.target),
@@ -67,8 +71,19 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
     traces.iter_mut().for_each(|trace| sinks.push(trace.sink()));
     making.iter_mut().for_each(|(_, making)| sinks.push(&mut making.gatherer));
     let busy_ns = busy::now_ns();
-    let ended = session.run(&mut sinks, |_| Ok(()))?;
+    let (ended, ringed, busy_ns) = match Ring::of(args) {
+        None => (session.run(&mut sinks, |_, _| Ok(()))?, None, busy_ns),
+        Some(mut ring) => {
+            let mut ended = session.run(&mut ring, |ring, recorder| {
+                ring.look(recorder);
+                Ok(())
+            })?;
+            let (ringed, busy_ns) = ring.finish(&mut ended, busy_ns, &mut sinks);
+            (ended, Some(ringed), busy_ns)
+        }
+    };
     drop(sinks);
+    warn(&ended.facts, args.target.buffer);
 
     let end_ns = ended.facts.duration_ns;
     for trace in traces {
@@ -85,7 +100,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
             let scheduler = ended.facts.scheduler.as_deref();
             let circumstances = Circumstances {
                 scheduler,
-                lost: ended.facts.lost.total(),
+                lost: ended.facts.counts.lost.total(),
                 others: busy::of_others(busy_ns, &numbers, &ended.facts),
             };
             Compared::of(&made, (&numbers, &groups), &circumstances)
@@ -97,7 +112,8 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
         Some(command) if args.exit_code => Status::Command(exit_code(command)),
         _ => Status::Done,
     };
-    let recording = Recording { target: &args.target, ended, numbers, groups, calls, workload };
+    let recording =
+        Recording { target: &args.target, ended, numbers, groups, calls, ringed, workload };
     let mut out = crate::output::stdout();
     if args.json {
         output::json::print(&mut out, &json::Record::new(&recording))?;

@@ -35,7 +35,9 @@ pub(crate) struct Ended {
 
 impl<'a> Session<'a> {
     /// Begins. The command is not run yet.
-    pub(crate) fn start(target: &'a TargetArgs) -> Result<Self, Error> {
+    ///
+    /// `last_ns`: only this much of it will be of interest.
+    pub(crate) fn start(target: &'a TargetArgs, last_ns: Option<u64>) -> Result<Self, Error> {
         let scope = match target.pid {
             Some(pid) => Scope::Process(pid),
             None if target.command.is_empty() => Scope::System,
@@ -47,6 +49,7 @@ impl<'a> Session<'a> {
             kernel_threads: !target.no_kernel_threads,
             detail: target.ops,
             buffer: target.buffer,
+            forget_after_ns: last_ns,
         })?;
         Ok(Self { target, recorder, stop })
     }
@@ -61,27 +64,26 @@ impl<'a> Session<'a> {
         self.recorder.scheduler()
     }
 
-    /// Runs the command, if there is one, and gives events to a sink. `looked` is called after
-    /// each look into the buffer.
+    /// Runs the command, if there is one, and gives events to a sink, until that has enough, too.
+    /// `looked` is called after each look into the buffer.
     pub(crate) fn run<S: Sink>(
         mut self,
         sink: &mut S,
-        mut looked: impl FnMut(&mut S) -> Result<(), Error>,
+        mut looked: impl FnMut(&mut S, &Recorder) -> Result<(), Error>,
     ) -> Result<Ended, Error> {
         let mut child = self.spawn()?;
         let mut result = Ok(());
-        while result.is_ok() && !self.is_over(child.as_mut())? {
+        while result.is_ok() && !sink.has_enough() && !self.is_over(child.as_mut())? {
             std::thread::sleep(self.pause());
             self.recorder.poll(sink)?;
-            result = looked(sink);
+            result = looked(sink, &self.recorder);
         }
         let command = child.as_mut().map(end).transpose()?;
         if command.is_some() {
             std::thread::sleep(LAST_SWITCH);
         }
         let (facts, traits) = self.recorder.finish(sink)?;
-        result.and_then(|()| looked(sink))?;
-        warn(&facts, self.target.buffer);
+        result?;
         Ok(Ended { facts, traits, command })
     }
 
@@ -132,10 +134,10 @@ fn waited<T>(result: std::io::Result<T>) -> Result<T, Error> {
 }
 
 /// Losses are never silent.
-fn warn(facts: &Facts, buffer: u32) {
-    let lost = facts.lost.total();
+pub(crate) fn warn(facts: &Facts, buffer: u32) {
+    let lost = facts.counts.lost.total();
     if lost > 0 {
-        let by_cpu = facts.lost.per_cpu.iter().enumerate().filter(|(_, n)| **n > 0);
+        let by_cpu = facts.counts.lost.per_cpu.iter().enumerate().filter(|(_, n)| **n > 0);
         let by_cpu: Vec<String> = by_cpu.map(|(cpu, n)| format!("{n} on CPU {cpu}")).collect();
         messages::warning(&format!(
             "{lost} events were lost ({}): the buffer of {} KiB was full; numbers are wrong, use \
@@ -147,10 +149,10 @@ fn warn(facts: &Facts, buffer: u32) {
     for callback in &facts.unwatched {
         messages::warning(callback);
     }
-    if facts.late > 0 {
+    if facts.counts.late > 0 {
         messages::warning(&format!(
             "{} events came too late for their place and have a later time",
-            facts.late
+            facts.counts.late
         ));
     }
 }

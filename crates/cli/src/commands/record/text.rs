@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The text of `rota record`: as that of `rota sim`, with what a kernel can tell.
 
+use super::ring::{Outcome, Ringed};
 use super::{Recording, TargetArgs};
+use crate::output::plain::plain;
 use crate::output::summary::{self, MOST_ROWS};
 use crate::output::units::{duration, time};
 use crate::replay::printed;
 use rota_kernel::events::{Facts, PickSource};
+use rota_watch::{Longest, Seen};
 use std::io::{self, Write};
 
 /// How the kernel's own scheduler is called.
@@ -34,6 +37,7 @@ pub(crate) fn print(out: &mut dyn Write, run: &Recording<'_>, all_tasks: bool) -
     let wasted = summary::wasted_line(&run.numbers.totals, capacity_ns);
     wasted.map_or(Ok(()), |line| writeln!(out, "{line}"))?;
     callbacks(out, run)?;
+    ringed(out, run)?;
     notes(out, run)?;
     if let Some((waits, compared)) = &run.workload {
         writeln!(out)?;
@@ -80,6 +84,34 @@ fn callbacks(out: &mut dyn Write, run: &Recording<'_>) -> io::Result<()> {
     writeln!(out, "callbacks, calls and mean time: {}", each.collect::<Vec<_>>().join(", "))
 }
 
+/// What a condition was about, and how much was kept.
+fn ringed(out: &mut dyn Write, run: &Recording<'_>) -> io::Result<()> {
+    let Some(Ringed { asked_ns, kept, condition }) = &run.ringed else { return Ok(()) };
+    if let Some(Outcome { condition, met, seen }) = condition {
+        let verdict = if *met { "met" } else { "not met" };
+        match seen {
+            None => writeln!(out, "{condition}: {verdict}, and no such wait in the last second")?,
+            Some(Seen { count, value_ns, longest, .. }) => {
+                write!(out, "{condition}: {verdict}: {} in the last second", time(*value_ns))?;
+                write!(out, " ({count} waits")?;
+                if let Some(Longest { ns, pid, name }) = longest {
+                    write!(out, ", the longest {} by {}-{pid}", time(*ns), plain(name))?;
+                }
+                writeln!(out, ")")?;
+            }
+        }
+    }
+    if kept.overflowed {
+        let length = duration(run.ended.facts.duration_ns / 1_000_000 * 1_000_000);
+        let asked = duration(*asked_ns);
+        writeln!(
+            out,
+            "note: only {length} of {asked} were kept: more events than memory for them"
+        )?;
+    }
+    Ok(())
+}
+
 fn notes(out: &mut dyn Write, run: &Recording<'_>) -> io::Result<()> {
     let facts = &run.ended.facts;
     summary::waiting_note(out, &run.numbers.totals)?;
@@ -92,13 +124,13 @@ fn notes(out: &mut dyn Write, run: &Recording<'_>) -> io::Result<()> {
     if facts.scheduler.is_some() && run.target.ops && !facts.dispatches {
         writeln!(out, "note: insertions into queues are missing: this kernel hides them")?;
     }
-    if facts.repaired > 0 {
-        let n = facts.repaired;
+    if facts.counts.repaired > 0 {
+        let n = facts.counts.repaired;
         writeln!(out, "note: {n} switches were missing, and were inserted before the next ones")?;
     }
     let whole = run.target.pid.is_none() && run.target.command.is_empty();
     if !whole {
         writeln!(out, "note: idle is all time in which none of these tasks ran")?;
     }
-    writeln!(out, "note: the recorder itself used {}", time(facts.recorder_cpu_ns))
+    writeln!(out, "note: the recorder itself used {}", time(facts.counts.recorder_cpu_ns))
 }

@@ -5,7 +5,7 @@ mod args;
 
 pub(crate) use args::TraceArgs;
 
-use crate::commands::record::Session;
+use crate::commands::record::{warn, Session};
 use crate::error::{Error, Status};
 use crate::output::plain::Text;
 use crate::trace_files::{Picture, TraceWriter};
@@ -15,16 +15,19 @@ use std::io::{BufWriter, IsTerminal, Write};
 
 pub(crate) fn run(args: &TraceArgs) -> Result<Status, Error> {
     may_print(args.format, std::io::stdout().is_terminal())?;
-    let session = Session::start(&args.target)?;
+    let session = Session::start(&args.target, None)?;
     let out = BufWriter::new(std::io::stdout());
     match args.format.format() {
         None => {
             let mut sink = LineSink::new(Text(out), args.target.ops);
-            session.run(&mut sink, |sink| Ok(sink.flush()?))?;
+            let ended = session.run(&mut sink, |sink, _| Ok(sink.flush()?))?;
+            sink.flush()?;
+            warn(&ended.facts, args.target.buffer);
         }
         Some(format) => {
             let mut writer = TraceWriter::new(format, out, &Picture::default());
-            let ended = session.run(&mut writer, |writer| Ok(writer.flush()?))?;
+            let ended = session.run(&mut writer, |writer, _| Ok(writer.flush()?))?;
+            warn(&ended.facts, args.target.buffer);
             writer.finish(ended.facts.duration_ns)?.flush()?;
         }
     }

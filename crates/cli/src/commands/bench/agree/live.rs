@@ -76,7 +76,7 @@ pub(super) fn run(load: &Load, seed: u64, computer: &Computer) -> Result<Live, E
     Ok(Live {
         groups,
         others: interrupted_ns as f64 / capacity_ns.max(1) as f64,
-        lost: facts.lost.total(),
+        lost: facts.counts.lost.total(),
         interruptions: filtered.interruptions.into_iter().map(as_machine).collect(),
     })
 }
