@@ -78,14 +78,25 @@ int snapshot(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* Run by the reader before anything is attached. */
+extern struct cgroup *bpf_cgroup_from_id(u64 id) __ksym;
+extern void bpf_cgroup_release(struct cgroup *cgroup) __ksym;
+
+/* Run by the reader before anything is attached. Not 0: the cgroup is not there. */
 SEC("syscall")
 int begin(void *ctx)
 {
 	u64 id = bpf_get_current_pid_tgid();
+	struct cgroup *cgroup;
 
 	reader_process = id >> 32;
 	reader_thread = id;
+	if (!config.only_cgroup)
+		return 0;
+	cgroup = bpf_cgroup_from_id(wanted_cgroup());
+	if (!cgroup)
+		return 1;
+	cgroup_level = cgroup->level;
+	bpf_cgroup_release(cgroup);
 	return 0;
 }
 

@@ -19,14 +19,19 @@ const volatile struct {
 	u32 dispatch_task;  /* which argument of the hooked function is the task … */
 	u32 dispatch_queue; /* … and which the queue, or its id */
 	u32 queue_is_id;
-	u32 move_task;	       /* the same for the function that moves to the CPU's own queue */
-	u32 hard_mask;	       /* of interrupt_mask: not in a softirq either */
+	u32 move_task;	   /* the same for the function that moves to the CPU's own queue */
+	u32 hard_mask;	   /* of interrupt_mask: not in a softirq either */
+	u32 only_cgroup;   /* record only tasks that come into this cgroup … */
+	u32 cgroup_id_low; /* … or below it */
+	u32 cgroup_id_high;
 	u32 sends[CALL_WORDS]; /* system calls that send to a socket, one bit for each */
 } config = {};
 
 /* The reader. */
 u32 reader_process;
 u32 reader_thread;
+/* How far below the root the cgroup is. */
+u32 cgroup_level;
 
 #define PF_KTHREAD  0x00200000
 #define TASK_QUEUED 1  /* p->scx.flags: it is sched_ext's */
@@ -56,11 +61,37 @@ __kinline u64 slice_of(const struct task_struct *p)
 	return has_field(p->se.slice) ? p->se.slice : 0;
 }
 
+__kinline u64 wanted_cgroup(void)
+{
+	return config.cgroup_id_low | (u64)config.cgroup_id_high << 32;
+}
+
+__kinline bool in_cgroup(const struct task_struct *p)
+{
+	const struct cgroup *own = NULL, *above = NULL;
+	const struct css_set *set = NULL;
+	const struct kernfs_node *node = NULL;
+	int level = 0;
+	u64 id = 0;
+
+	read_field(&set, p->cgroups);
+	read_field(&own, set->dfl_cgrp);
+	read_field(&level, own->level);
+	if (level < (int)cgroup_level)
+		return false;
+	read_field(&above, own->ancestors[cgroup_level]);
+	read_field(&node, above->kn);
+	read_field(&id, node->id);
+	return id == wanted_cgroup();
+}
+
 __kinline bool wanted(const struct task_struct *p)
 {
 	if (!p->pid || (u32)p->tgid == reader_process)
 		return false;
-	return !(config.no_kthreads && p->flags & PF_KTHREAD);
+	if (config.no_kthreads && p->flags & PF_KTHREAD)
+		return false;
+	return !config.only_cgroup || in_cgroup(p);
 }
 
 __kinline void emit_task(const struct task_struct *p, u16 flags, u32 cpu, const char *comm)

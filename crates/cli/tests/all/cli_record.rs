@@ -163,6 +163,79 @@ fn a_condition_that_is_none_is_refused_with_what_is_nearest() {
     rota(&["record", "--when", "p99 wakeup > 1ms"]).refused(&["--last"]);
 }
 
+/// A cgroup v2 of a test's own; `None` where none can be made.
+struct OwnCgroup(std::path::PathBuf);
+
+impl OwnCgroup {
+    fn new() -> Option<Self> {
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
+        let line = mounts.lines().find(|line| line.contains(" - cgroup2 "))?;
+        let root = std::path::Path::new(line.split(' ').nth(4)?);
+        let folder = root.join(format!("rota-test-{}", std::process::id()));
+        std::fs::create_dir(&folder).ok()?;
+        std::fs::create_dir(folder.join("below")).ok()?;
+        Some(Self(folder))
+    }
+}
+
+impl Drop for OwnCgroup {
+    fn drop(&mut self) {
+        // Tasks that were killed may be there a moment longer.
+        for folder in [self.0.join("below"), self.0.clone()] {
+            for _ in 0..100 {
+                if std::fs::remove_dir(&folder).is_ok() {
+                    break;
+                }
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+        }
+    }
+}
+
+#[test]
+fn tasks_of_a_cgroup_are_recorded_wherever_below_it_they_are_and_whenever_they_come() {
+    let Some(cgroup) = OwnCgroup::new() else { return };
+    let folder = cgroup.0.to_str().expect("a path");
+    // One is there from the beginning, one comes later and further down, one never.
+    let script = |place: &str, before: &str| {
+        let enter = format!("echo $$ > {folder}{place}/cgroup.procs");
+        format!("{before}; {enter}; while :; do sleep 0.01; done")
+    };
+    let start = |name: &str, script: &str| {
+        let mut shell = std::process::Command::new("/bin/bash");
+        let rename = format!("printf %s {name} > /proc/self/comm; {script}");
+        shell.args(["-c", &rename]).spawn().expect("a shell")
+    };
+    let mut shells = [
+        start("present", &script("", "true")),
+        start("comes", &script("/below", "sleep 1")),
+        start("stranger", "while :; do sleep 0.01; done"),
+    ];
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    let ran = live(&["record", "--json", "--cgroup", folder, "--duration", "2s"]);
+    for shell in &mut shells {
+        shell.kill().expect("killed");
+        shell.wait().expect("waited");
+    }
+    let Some(ran) = ran else { return };
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(report["target"]["cgroup"], folder);
+    let tasks = report["tasks"].as_array().expect("tasks");
+    let named = |name: &str| tasks.iter().find(|task| task["name"] == name);
+    assert!(named("present").is_some() && named("comes").is_some(), "{}", ran.stdout.len());
+    assert!(named("stranger").is_none());
+    let sleeps = tasks.iter().filter(|task| task["name"] == "sleep").count();
+    assert!(sleeps > 50, "children are in it, too: {sleeps}");
+}
+
+#[test]
+fn what_is_no_cgroup_is_refused() {
+    rota(&["record", "--cgroup", "/no/such/cgroup", "--duration", "1s"])
+        .refused(&["/no/such/cgroup: "]);
+    rota(&["record", "--cgroup", "/a", "--pid", "1"]).refused(&["cannot be used with"]);
+}
+
 #[test]
 fn a_trace_prints_a_line_for_each_event() {
     let Some(ran) = live(&["trace", "--", "/bin/sh", "-c", "sleep 0.05; true"]) else { return };

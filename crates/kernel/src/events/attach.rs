@@ -28,7 +28,11 @@ pub(crate) fn attach(
     let object = open.load().map_err(refused("loading the recorder"))?;
     let begin = object.progs_mut().find(|program| program.name() == "begin");
     if let Some(begin) = begin {
-        begin.test_run(ProgramInput::default()).map_err(refused("starting the recorder"))?;
+        let ran =
+            begin.test_run(ProgramInput::default()).map_err(refused("starting the recorder"))?;
+        if ran.return_value != 0 {
+            return Err(RecordError::CgroupGone);
+        }
     }
     let mut links = Vec::new();
     for program in object.progs_mut() {
@@ -47,14 +51,16 @@ fn configure(
     options: &RecordOptions,
     hooks: &Hooks,
 ) -> Result<(), libbpf_rs::Error> {
-    let (root_pid, spawn) = match options.scope {
-        Scope::System => (0, 0),
-        Scope::Process(pid) => (pid, 0),
-        Scope::Children => (0, 1),
+    let (root_pid, spawn, cgroup) = match options.scope {
+        Scope::System => (0, 0, None),
+        Scope::Process(pid) => (pid, 0, None),
+        Scope::Children => (0, 1, None),
+        Scope::Cgroup(cgroup) => (0, 0, Some(cgroup.id())),
     };
+    let only_tree = matches!(options.scope, Scope::Process(_) | Scope::Children);
     let dispatch = hooks.dispatch.as_ref();
     let mut config = vec![
-        u32::from(options.scope != Scope::System),
+        only_tree.into(),
         u32::from(!options.kernel_threads),
         root_pid,
         spawn,
@@ -64,6 +70,9 @@ fn configure(
         dispatch.map_or(0, |d| d.by_id.into()),
         hooks.move_task,
         hooks.hard_mask(),
+        cgroup.is_some().into(),
+        cgroup.unwrap_or(0) as u32,
+        (cgroup.unwrap_or(0) >> 32) as u32,
     ];
     config.extend(calls::sends());
     for mut map in open.maps_mut() {

@@ -19,6 +19,17 @@ pub enum RecordError {
     /// The process to record is not there.
     #[error("no process {0}")]
     NoProcess(u32),
+    /// The cgroup to record cannot be found.
+    #[error("{path}: {why}")]
+    Cgroup {
+        /// As it was asked for.
+        path: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// The cgroup was removed just now.
+    #[error("the cgroup is not there any more")]
+    CgroupGone,
     /// The buffer cannot be that large or small.
     #[error("a buffer of {0} bytes: expected a power of two from {min} to {max}", min = super::recorder::LEAST_BUFFER, max = super::recorder::LARGEST_BUFFER)]
     BufferSize(u64),
@@ -37,7 +48,10 @@ pub enum RecordError {
 impl RecordError {
     /// Is it the input's fault, rather than this machine's?
     pub fn is_input(&self) -> bool {
-        matches!(self, Self::NoProcess(_) | Self::BufferSize(_))
+        matches!(
+            self,
+            Self::NoProcess(_) | Self::BufferSize(_) | Self::Cgroup { .. } | Self::CgroupGone
+        )
     }
 
     /// An error of libbpf; lack of privileges has a message of its own.

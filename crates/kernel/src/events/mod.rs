@@ -7,6 +7,7 @@
 mod attach;
 mod callbacks;
 mod calls;
+mod cgroup;
 mod convert;
 mod cpus;
 mod error;
@@ -17,6 +18,7 @@ mod raw;
 mod recorder;
 mod traits;
 
+pub use cgroup::Cgroup;
 pub use error::RecordError;
 pub use facts::{Counts, Facts, Lost, PickSource};
 pub use recorder::{RecordOptions, Recorder, Scope};

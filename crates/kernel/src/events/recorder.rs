@@ -3,6 +3,7 @@
 
 use super::attach::attach;
 use super::callbacks::{self, Watched};
+use super::cgroup::Cgroup;
 use super::convert::Converter;
 use super::cpus;
 use super::error::RecordError;
@@ -39,6 +40,8 @@ pub enum Scope {
     System,
     /// A process with its threads, all that came from it, and all that will.
     Process(u32),
+    /// All tasks that are in a cgroup or below it, or come there.
+    Cgroup(Cgroup),
     /// What the thread that starts the recording creates from then on, with all that comes
     /// from it.
     Children,
@@ -129,7 +132,7 @@ impl Recorder {
         // Functions in BTF can still refuse to be attached to; the rest goes without them.
         let (object, links, hooks) = match attach(options, &hooks) {
             Ok((object, links)) => (object, links, hooks),
-            Err(RecordError::Privileges) => return Err(RecordError::Privileges),
+            Err(error @ (RecordError::Privileges | RecordError::CgroupGone)) => return Err(error),
             Err(_) => {
                 let fewer = hooks.without_functions();
                 let (object, links) = attach(options, &fewer)?;

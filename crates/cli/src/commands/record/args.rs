@@ -74,6 +74,12 @@ pub(crate) struct TargetArgs {
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1 << 22))]
     pub(crate) pid: Option<u32>,
 
+    /// Only tasks that are in this cgroup (v2) or below it, or come there: its folder, or its path
+    /// below the root of the cgroups
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["command", "pid"])]
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub(crate) cgroup: Option<PathBuf>,
+
     /// Leave out kernel threads
     #[arg(long)]
     pub(crate) no_kernel_threads: bool,
@@ -89,6 +95,13 @@ pub(crate) struct TargetArgs {
     /// Run this command, and record only what comes from it; its output goes to standard error
     #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
+}
+
+impl TargetArgs {
+    /// Whether all tasks of the computer are recorded.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.pid.is_none() && self.cgroup.is_none() && self.command.is_empty()
+    }
 }
 
 fn size(text: &str) -> Result<u32, String> {

@@ -37,6 +37,8 @@ struct Computer<'a> {
 #[derive(Debug, Serialize)]
 struct Target {
     pid: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cgroup: Option<String>,
     command: Option<Vec<String>>,
     kernel_threads: bool,
 }
@@ -100,11 +102,11 @@ impl Last {
             met: of.met,
             value_ns: of.seen.as_ref().map(|seen| seen.value_ns),
             count: of.seen.as_ref().map_or(0, |seen| seen.count),
-            longest: of
-                .seen
-                .as_ref()
-                .and_then(|seen| seen.longest.clone())
-                .map(|of| Longest { pid: of.pid, name: of.name, wait_ns: of.ns }),
+            longest: of.seen.as_ref().and_then(|seen| seen.longest.clone()).map(|of| Longest {
+                pid: of.pid,
+                name: of.name,
+                wait_ns: of.ns,
+            }),
         });
         let (asked_ns, kept) = (ringed.asked_ns, ringed.kept);
         Self { asked_ns, from_ns: kept.from_ns, overflowed: kept.overflowed, condition }
@@ -115,7 +117,7 @@ impl<'a> Record<'a> {
     pub(crate) fn new(run: &'a Recording<'_>) -> Self {
         let (facts, target) = (&run.ended.facts, run.target);
         let words = target.command.iter().map(|word| word.to_string_lossy().into_owned());
-        let whole = target.pid.is_none() && target.command.is_empty();
+        let cgroup = target.cgroup.as_ref().map(|path| path.display().to_string());
         let callbacks = run.calls.callbacks.iter();
         Self {
             schema: "rota.record/1",
@@ -123,8 +125,9 @@ impl<'a> Record<'a> {
             machine: Computer { cpus: facts.cpus, kernel: &facts.kernel },
             target: Target {
                 pid: target.pid,
+                cgroup,
                 command: (!target.command.is_empty()).then(|| words.collect()),
-                kernel_threads: whole && !target.no_kernel_threads,
+                kernel_threads: target.is_whole() && !target.no_kernel_threads,
             },
             duration_ns: facts.duration_ns,
             exit: run.calls.exit.as_ref().map(|(kind, code, reason)| Exit {

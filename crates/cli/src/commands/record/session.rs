@@ -5,7 +5,7 @@ use super::args::TargetArgs;
 use crate::error::Error;
 use crate::output::messages;
 use crate::stop::Stop;
-use rota_kernel::events::{Facts, RecordOptions, Recorder, Scope, Traits};
+use rota_kernel::events::{Cgroup, Facts, RecordOptions, Recorder, Scope, Traits};
 use rota_trace::Sink;
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
@@ -38,10 +38,11 @@ impl<'a> Session<'a> {
     ///
     /// `last_ns`: only this much of it will be of interest.
     pub(crate) fn start(target: &'a TargetArgs, last_ns: Option<u64>) -> Result<Self, Error> {
-        let scope = match target.pid {
-            Some(pid) => Scope::Process(pid),
-            None if target.command.is_empty() => Scope::System,
-            None => Scope::Children,
+        let scope = match (target.pid, &target.cgroup) {
+            (Some(pid), _) => Scope::Process(pid),
+            (None, Some(path)) => Scope::Cgroup(Cgroup::find(path)?),
+            (None, None) if target.command.is_empty() => Scope::System,
+            (None, None) => Scope::Children,
         };
         let stop = Stop::listen()?;
         let recorder = Recorder::start(&RecordOptions {

@@ -58,10 +58,11 @@ pub(crate) fn about(target: &TargetArgs, facts: &Facts) -> String {
 
 /// Who is recorded.
 pub(crate) fn subject(target: &TargetArgs) -> String {
-    match (target.pid, target.command.first()) {
-        (Some(pid), _) => format!("process {pid}"),
-        (None, Some(command)) => command.to_string_lossy().into_owned(),
-        (None, None) => "all tasks".into(),
+    match (target.pid, &target.cgroup, target.command.first()) {
+        (Some(pid), ..) => format!("process {pid}"),
+        (None, Some(path), _) => format!("cgroup {}", path.display()),
+        (None, None, Some(command)) => command.to_string_lossy().into_owned(),
+        (None, None, None) => "all tasks".into(),
     }
 }
 
@@ -128,8 +129,7 @@ fn notes(out: &mut dyn Write, run: &Recording<'_>) -> io::Result<()> {
         let n = facts.counts.repaired;
         writeln!(out, "note: {n} switches were missing, and were inserted before the next ones")?;
     }
-    let whole = run.target.pid.is_none() && run.target.command.is_empty();
-    if !whole {
+    if !run.target.is_whole() {
         writeln!(out, "note: idle is all time in which none of these tasks ran")?;
     }
     writeln!(out, "note: the recorder itself used {}", time(facts.counts.recorder_cpu_ns))
