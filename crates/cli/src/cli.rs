@@ -10,6 +10,7 @@ use crate::commands::calibrate::CalibrateArgs;
 use crate::commands::check::CheckArgs;
 use crate::commands::compare::CompareArgs;
 use crate::commands::completions::CompletionsArgs;
+use crate::commands::condense::CondenseArgs;
 use crate::commands::fluid::FluidArgs;
 use crate::commands::import::ImportArgs;
 use crate::commands::link::LinkArgs;
@@ -76,6 +77,8 @@ pub(crate) enum Command {
     Record(RecordArgs),
     /// Read a trace of perf, trace-cmd, ftrace or Perfetto, and print what its tasks got
     Import(ImportArgs),
+    /// Write a small workload with the statistics of a long one, and say how well it fits
+    Condense(CondenseArgs),
     /// Write a workload with other names, to share it
     Anonymise(AnonymiseArgs),
     /// Print what the scheduler of this machine does, as it happens (needs root)

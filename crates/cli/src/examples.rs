@@ -209,6 +209,16 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         ],
     ),
     (
+        "condense",
+        [
+            ("rota condense load.json -o small.json", "Hours of a recording in ten seconds"),
+            (
+                "rota condense load.json --policy rr --json",
+                "How well it fits under rr, for a program",
+            ),
+        ],
+    ),
+    (
         "record",
         [
             ("sudo rota record -- make -j4", "What the tasks of a command get"),

@@ -59,6 +59,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => commands::bench::run(&args),
         Command::Boost(args) => commands::boost::run(&args),
         Command::Anonymise(args) => commands::anonymise::run(&args),
+        Command::Condense(args) => commands::condense::run(&args),
         Command::Import(args) => commands::import::run(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Set(args) => commands::set::run(&args),

@@ -7,26 +7,14 @@ use crate::load::Load;
 use crate::machine::{self, THIS};
 use crate::options::MachineArgs;
 use crate::output::messages;
-use rota_machine_file::{parse_json, PRESETS};
+use rota_machine_file::{parse_json, Machine, PRESETS};
 use rota_workload::MachineKey;
 use std::path::Path;
 
 /// The options for runs of this workload; `cpus`: those that the user asks for. Says once which
 /// machine it is, and what does not fit it.
 pub(crate) fn options(args: &MachineArgs, cpus: &[u32], load: &Load) -> Result<MachineArgs, Error> {
-    let Some(key) = &load.workload.machine else { return Ok(args.clone()) };
-    let (name, own) = match key {
-        MachineKey::Named(name) => {
-            let name = beside(name, &load.file);
-            let own = machine::find(&name)?;
-            (name, own)
-        }
-        MachineKey::Described { line, json } => {
-            let own = parse_json(&load.file, *line as usize, json).map_err(Error::input)?;
-            let name = if own.name.is_empty() { load.file.clone() } else { own.name.clone() };
-            (machine::know(&name, own.clone()), own)
-        }
-    };
+    let Some((name, own)) = find(load)? else { return Ok(args.clone()) };
     let own_cpus = own.topology.cpus();
     let plural = |cpus: u32| if cpus == 1 { "1 CPU".into() } else { format!("{cpus} CPUs") };
     if args.machine.is_none() && args.topology.is_none() && cpus.is_empty() {
@@ -47,6 +35,23 @@ pub(crate) fn options(args: &MachineArgs, cpus: &[u32], load: &Load) -> Result<M
         ));
     }
     Ok(args.clone())
+}
+
+/// The machine of a workload, and the name by which it is found; `None`: it has none of its own.
+pub(crate) fn find(load: &Load) -> Result<Option<(String, Machine)>, Error> {
+    let Some(key) = &load.workload.machine else { return Ok(None) };
+    Ok(Some(match key {
+        MachineKey::Named(name) => {
+            let name = beside(name, &load.file);
+            let own = machine::find(&name)?;
+            (name, own)
+        }
+        MachineKey::Described { line, json } => {
+            let own = parse_json(&load.file, *line as usize, json).map_err(Error::input)?;
+            let name = if own.name.is_empty() { load.file.clone() } else { own.name.clone() };
+            (machine::know(&name, own.clone()), own)
+        }
+    }))
 }
 
 /// A machine's file is named as seen from the workload's.

@@ -56,6 +56,13 @@ impl Workload {
         &self.definitions[instance.definition as usize].name
     }
 
+    /// The settings that instances and forks of a task start with, and whether it is a thread of the
+    /// kernel; `None`: there is no such task.
+    pub fn settings_of(&self, task: &str) -> Option<(&Settings, bool)> {
+        let found = self.definitions.iter().find(|definition| *definition.name == *task)?;
+        Some((&found.settings, found.kthread))
+    }
+
     /// Where requests arrive.
     pub fn sockets(&self) -> &[Socket] {
         &self.requests.sockets

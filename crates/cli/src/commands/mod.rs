@@ -9,6 +9,7 @@ pub(crate) mod calibrate;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod condense;
 pub(crate) mod fluid;
 pub(crate) mod import;
 pub(crate) mod link;

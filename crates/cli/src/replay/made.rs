@@ -54,18 +54,7 @@ impl Making {
     }
 
     fn on(machine: Machine) -> Self {
-        let costs = &machine.costs;
-        let ipi = machine.hardware.as_ref().and_then(|hardware| hardware.ipi);
-        let charges = Charges {
-            switch_ns: costs.context_switch_ns,
-            idle_exit_ns: costs.idle_exit_ns,
-            migration_ns: costs.migration_ns,
-            wakeup_ns: costs.wakeup_ns,
-            fork_ns: costs.fork_ns,
-            ipi_send_ns: ipi.map_or(0, |ipi| ipi.send_ns),
-            ipi_receive_ns: ipi.map_or(0, |ipi| ipi.receive_ns),
-        };
-        Self { gatherer: Gatherer::new(charges), machine }
+        Self { gatherer: Gatherer::new(charges(&machine)), machine }
     }
 
     /// The workload. `about` is what was recorded; `ends_itself`: until its tasks had ended.
@@ -98,6 +87,21 @@ impl Making {
     }
 }
 
+/// What a machine charges to tasks by itself.
+pub(crate) fn charges(machine: &Machine) -> Charges {
+    let costs = &machine.costs;
+    let ipi = machine.hardware.as_ref().and_then(|hardware| hardware.ipi);
+    Charges {
+        switch_ns: costs.context_switch_ns,
+        idle_exit_ns: costs.idle_exit_ns,
+        migration_ns: costs.migration_ns,
+        wakeup_ns: costs.wakeup_ns,
+        fork_ns: costs.fork_ns,
+        ipi_send_ns: ipi.map_or(0, |ipi| ipi.send_ns),
+        ipi_receive_ns: ipi.map_or(0, |ipi| ipi.receive_ns),
+    }
+}
+
 /// The machine that a command has which may use some of the CPUs only.
 fn part(machine: &Machine, cpus: &[u32]) -> Result<Machine, Error> {
     if cpus.len() as u32 >= machine.topology.cpus() {
@@ -120,7 +124,7 @@ fn renumber(facts: &mut Facts, cpus: &[u32]) {
 }
 
 /// The machine as a workload file has it.
-fn json(machine: &Machine) -> Result<serde_json::Value, Error> {
+pub(crate) fn json(machine: &Machine) -> Result<serde_json::Value, Error> {
     let table: toml::Table = toml::from_str(&machine.to_toml())
         .map_err(|e| Error::Failure(format!("the machine's description: {e}")))?;
     serde_json::to_value(table)

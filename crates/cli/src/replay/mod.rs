@@ -8,5 +8,6 @@ mod made;
 pub(crate) mod printed;
 
 pub(crate) use compared::Compared;
-pub(crate) use grade::Circumstances;
-pub(crate) use made::{Made, Making};
+pub(crate) use grade::{grade, Circumstances, Grade};
+pub(crate) use kind::{Kind, Pair};
+pub(crate) use made::{charges, json, Made, Making};

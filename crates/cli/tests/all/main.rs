@@ -12,6 +12,7 @@ mod cli_choices;
 mod cli_compare;
 mod cli_compare_resume;
 mod cli_completions;
+mod cli_condense;
 mod cli_control;
 mod cli_ejection;
 mod cli_errors;
