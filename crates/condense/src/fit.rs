@@ -3,7 +3,7 @@
 
 use crate::edges::Edges;
 use crate::lengths::Lengths;
-use crate::life::{LifeIx, What};
+use crate::life::{Life, LifeIx, What};
 use crate::part::{self, Part};
 use crate::text::{self, Settings};
 use crate::watch::Watched;
@@ -82,6 +82,10 @@ pub fn condense(
     request: &Request,
 ) -> Option<Condensed> {
     watched.finish(end_ns);
+    let works = |life: &Life| life.steps.iter().any(|step| matches!(step.what, What::Run(_)));
+    if !watched.lives.iter().any(works) {
+        return None;
+    }
     let part = part::choose(watched, request.seed);
     let programs = programs(watched, part);
     let taken: Vec<(usize, usize)> = programs
@@ -89,9 +93,6 @@ pub fn condense(
         .flat_map(|program| program.steps.clone().map(|at| (program.life, at)))
         .collect();
     let fillers = fillers(watched, &programs);
-    if programs.is_empty() && fillers.is_empty() {
-        return None;
-    }
     let edges = Edges::new(watched, &taken);
     let lengths = Lengths::new(watched, &taken);
     let fit = Fit { watched, part, programs, fillers, edges, lengths };

@@ -161,7 +161,8 @@ impl Watched {
     }
 
     fn switch_in(&mut self, life: LifeIx, cpu: u32, now_ns: u64) {
-        let idle = self.free_since_ns.remove(&cpu).is_some_and(|since_ns| since_ns < now_ns);
+        // One on which no task was before was idle, too.
+        let idle = self.free_since_ns.remove(&cpu).is_none_or(|since_ns| since_ns < now_ns);
         let now = &mut self.now[life];
         if now.run_ns <= 0 {
             now.run_from_ns = now_ns;

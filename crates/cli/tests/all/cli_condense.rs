@@ -101,7 +101,10 @@ fn what_cannot_be_condensed_is_said() {
         let run = rota(&["condense", &scratch.file("w.json", text)]);
         assert!(run.code == 2 && run.stderr.contains(part), "{} {}", run.code, run.stderr);
     };
-    refused("{\"tasks\": {\"a\": {\"sleep\": 1000}}}", "no task works: nothing to condense");
+    refused(
+        r#"{"global": {"duration": 1}, "tasks": {"a": {"delay": 2000000, "run": 1}}}"#,
+        "no task works: nothing to condense",
+    );
     refused("{\"tasks\": {\"a\": {\"rnu\": 1000}}}", "did you mean \"run\"?");
     refused("# tracer: nop\n", "not a workload: rota import");
     refused(
