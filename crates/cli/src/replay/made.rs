@@ -43,14 +43,16 @@ impl Making {
         Ok(Self::on(machine))
     }
 
-    /// Of a recording that says of its machine only how many CPUs it has.
-    pub(crate) fn elsewhere(named: Option<&str>, cpus: u32) -> Result<Self, Error> {
-        if let Some(named) = named {
-            return Ok(Self::on(machine::find(named)?));
-        }
-        let mut machine = machine::find(machine::FLAT)?;
-        machine.topology = Topology::flat(cpus)?;
-        Ok(Self::on(machine))
+    /// Of a recording that says of its machine only how many CPUs it has, once it was read
+    /// ([`Making::has_cpus`]).
+    pub(crate) fn elsewhere(named: Option<&str>) -> Result<Self, Error> {
+        Ok(Self::on(machine::find(named.unwrap_or(machine::FLAT))?))
+    }
+
+    /// The recording is of a computer with so many CPUs.
+    pub(crate) fn has_cpus(&mut self, cpus: u32) -> Result<(), Error> {
+        self.machine.topology = Topology::flat(cpus)?;
+        Ok(())
     }
 
     fn on(machine: Machine) -> Self {

@@ -27,6 +27,8 @@ pub(super) struct Trace<'a> {
     cpus: &'a [CpuNumbers],
     #[serde(skip_serializing_if = "Option::is_none")]
     workload: Option<Workload<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compared_ns: Option<u64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -100,6 +102,7 @@ impl<'a> Trace<'a> {
             missing: missing.collect(),
             cpus: &import.numbers.cpus,
             workload: import.workload.as_ref().map(Workload::new),
+            compared_ns: import.compared_ns,
         }
     }
 }

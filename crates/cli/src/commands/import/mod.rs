@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `rota import`: what the trace of another tool holds.
 
+mod first;
 mod json;
 mod text;
 
@@ -10,9 +11,10 @@ use crate::output;
 use crate::output_file::OutputFile;
 use crate::replay::{Circumstances, Compared, Making};
 use clap::{Args, ValueHint};
+use first::First;
 use rota_measure::{GroupNumbers, Numbers, Results, Summary};
 use rota_replay::{Known, Waits};
-use rota_trace::{Event, Sink, Tee};
+use rota_trace::Tee;
 use rota_trace_import::{open, Facts, ImportError, TaskFacts};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -57,6 +59,8 @@ pub(crate) struct Import<'a> {
     groups: Vec<GroupNumbers>,
     /// What the workload's sleeps wait for, and how well it does what was recorded.
     workload: Option<(Waits, Compared)>,
+    /// Only the first part of the trace was compared, up to here; `None`: all of it.
+    compared_ns: Option<u64>,
 }
 
 /// What a workload needs to know of the tasks.
@@ -71,44 +75,52 @@ fn known(facts: &Facts) -> BTreeMap<u32, Known> {
 
 pub(crate) fn run(args: &ImportArgs) -> Result<Status, Error> {
     let trace = open(&args.file)?;
-    let cpus = match trace.header().cpus {
-        Some(cpus) => cpus,
-        // The records tell: they are read once for that.
-        None => open(&args.file)?.read(&mut Nothing)?.cpus,
-    };
-    let mut summary = Summary::new(cpus);
+    // Where only the records tell how many CPUs there are, it grows with them.
+    let mut summary = Summary::new(trace.header().cpus.unwrap_or(1));
+    let machine = args.machine.as_deref();
     let mut making = match &args.output {
         // Early, as nobody wants to read in vain.
         Some(path) => {
             let file = OutputFile::create(path)?;
-            Some((file, Making::elsewhere(args.machine.as_deref(), cpus)?))
+            Some((file, Making::elsewhere(machine)?, First::new(&trace, machine)?))
         }
         None => None,
     };
     let facts = {
         let mut sinks = Tee::new();
         sinks.push(&mut summary);
-        making.iter_mut().for_each(|(_, making)| sinks.push(&mut making.gatherer));
+        if let Some((_, making, first)) = &mut making {
+            sinks.push(&mut making.gatherer);
+            sinks.push(first);
+        }
         trace.read(&mut sinks)?
     };
     let Results { numbers, groups, .. } = summary.finish_all(facts.duration_ns);
+    let mut compared_ns = None;
     let workload = match making {
-        Some((file, making)) => {
-            let made = making.finish(
-                facts.duration_ns,
-                &text::about(args, &facts),
-                false,
-                known(&facts),
-            )?;
+        Some((file, mut making, first)) => {
+            if machine.is_none() {
+                making.has_cpus(facts.cpus)?;
+            }
+            let about = text::about(args, &facts);
+            let made = making.finish(facts.duration_ns, &about, false, known(&facts))?;
             made.write(file, args.anonymise)?;
             let lost = facts.lost.values().map(|lost| lost.records.max(lost.gaps)).sum();
             let circumstances = Circumstances { scheduler: None, lost, others: 0.0 };
-            Compared::of(&made, (&numbers, &groups), &circumstances)
-                .map(|compared| (made.replay.waits, compared))
+            let waits = made.replay.waits;
+            let compared = match first.finish(&facts, machine.is_none(), &about)? {
+                Some(first) => {
+                    drop(made);
+                    compared_ns = Some(first.end_ns);
+                    Compared::of(&first.made, (&first.numbers, &first.groups), &circumstances)
+                }
+                None => Compared::of(&made, (&numbers, &groups), &circumstances),
+            };
+            compared.map(|compared| (waits, compared))
         }
         None => None,
     };
-    let import = Import { file: &args.file, facts, numbers, groups, workload };
+    let import = Import { file: &args.file, facts, numbers, groups, workload, compared_ns };
     let mut out = output::stdout();
     if args.json {
         output::json::print(&mut out, &json::Trace::new(&import))?;
@@ -117,13 +129,6 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Status, Error> {
     }
     out.flush()?;
     Ok(Status::Done)
-}
-
-/// Wants no event.
-struct Nothing;
-
-impl Sink for Nothing {
-    fn event(&mut self, _: &Event) {}
 }
 
 impl From<ImportError> for Error {

@@ -55,6 +55,10 @@ pub(super) fn print(out: &mut dyn Write, import: &Import<'_>, all_tasks: bool) -
         .try_for_each(|missing| writeln!(out, "note: {missing}: {}", missing.consequence()))?;
     let Some((waits, compared)) = &import.workload else { return Ok(()) };
     writeln!(out)?;
+    if let Some(end_ns) = import.compared_ns {
+        let length = duration(end_ns / 1_000_000 * 1_000_000);
+        writeln!(out, "the trace is long: only its first {length} are compared")?;
+    }
     printed::print(out, waits, compared)
 }
 
