@@ -47,7 +47,7 @@ __kinline bool about(u64 *ctx, u32 *pid)
 	if (!config.takes_task)
 		return true;
 	read_field(pid, ((struct task_struct *)argument(ctx, 0))->pid);
-	return bpf_map_lookup_elem(&tasks, pid);
+	return bpf_map_lookup_elem(&pids, pid);
 }
 
 __kinline void emit_exit(u64 *ctx)
@@ -62,11 +62,9 @@ __kinline void emit_exit(u64 *ctx)
 		return;
 	read_field(&kind, info->kind);
 	read_field(&code, info->exit_code);
-	r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
-	if (!r) {
-		count_lost();
+	r = reserve(sizeof(*r));
+	if (!r)
 		return;
-	}
 	fill(&r->head, REC_POLICY_EXIT, 0, kind, 0, code);
 	r->reason[0] = 0;
 	r->message[0] = 0;

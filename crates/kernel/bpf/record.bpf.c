@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Records what the scheduler does: each event is one reservation in a ring buffer.
+ * Records what the scheduler does: each event is one reservation in the ring buffer of its CPU.
  *
  * Here are switches, and how tasks come and go. The parts of the same object:
  *   record_tasks.bpf.h     whom to record, and what is told of them
@@ -33,6 +33,7 @@ int on_switch(u64 *ctx)
 	struct known *old = find(prev), *new = find(next);
 	u32 from = old ? prev_pid : 0, to = new ? next->pid : 0;
 	u16 flags = 0;
+	u64 now = 0;
 
 	if (new)
 		update_weight(new, next);
@@ -52,11 +53,12 @@ int on_switch(u64 *ctx)
 	if (begins_idling(from, to, next))
 		flags |= IDLES;
 	if (from | to || flags & IDLES)
-		emit(REC_SWITCH, flags, from, to, slice_of(next));
+		now = emit(REC_SWITCH, flags, from, to, slice_of(next));
+	/* After the record, also for a reader that gets a wakeup from another CPU's ring. */
 	if (old)
-		old->off_ns = bpf_ktime_get_ns(); /* not before the record */
-	if (from && flags & OFF_EXIT)
-		bpf_map_delete_elem(&tasks, &prev_pid);
+		old->off_ns = (now ? now : bpf_ktime_get_ns()) + 1;
+	if (config.detail && from && flags & OFF_EXIT)
+		bpf_map_delete_elem(&pids, &prev_pid);
 	return 0;
 }
 
@@ -64,16 +66,15 @@ SEC("tp_btf/sched_process_fork")
 int on_fork(u64 *ctx)
 {
 	struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
-	u32 parent_pid = parent->pid;
 	bool ours = !config.only_tree && wanted(child);
 
 	if (config.only_tree)
-		ours = bpf_map_lookup_elem(&tasks, &parent_pid) ||
-		       (config.spawn && parent_pid == reader_thread);
+		ours = bpf_task_storage_get(&tasks, parent, NULL, 0) ||
+		       (config.spawn && (u32)parent->pid == reader_thread);
 	if (!ours)
 		return 0;
-	introduce(child, child->pid);
-	emit(REC_FORK, 0, child->pid, parent_pid, 0);
+	introduce(child);
+	emit(REC_FORK, 0, child->pid, parent->pid, 0);
 	return 0;
 }
 

@@ -21,12 +21,15 @@ static long (*const bpf_probe_read_kernel_str)(void *dst, u32 size, const void *
 static void *(*const bpf_ringbuf_reserve)(void *ring, u64 size, u64 flags) = (void *)131;
 static void (*const bpf_ringbuf_submit)(void *data, u64 flags) = (void *)132;
 static void *(*const bpf_this_cpu_ptr)(const void *percpu) = (void *)154;
+static void *(*const bpf_task_storage_get)(void *map, struct task_struct *p, void *value,
+					   u64 flags) = (void *)156;
 static struct task_struct *(*const bpf_get_current_task_btf)(void) = (void *)158;
 static struct pt_regs *(*const bpf_task_pt_regs)(struct task_struct *p) = (void *)175;
 static long (*const bpf_get_func_arg)(void *ctx, u32 n, u64 *value) = (void *)183;
 static long (*const bpf_get_func_ret)(void *ctx, u64 *value) = (void *)184;
 
 #define NO_WAKEUP	 1 /* BPF_RB_NO_WAKEUP, ABI */
+#define CREATE		 1 /* BPF_LOCAL_STORAGE_GET_F_CREATE, ABI */
 #define has_field(field) (!!__builtin_preserve_field_info(field, 2))
 /* Reads a field through a pointer that the verifier knows nothing about. */
 #define read_field(dst, field) \
@@ -98,7 +101,7 @@ struct exit_record {
 	char message[160];
 };
 
-/* A task that is recorded. */
+/* What is kept of a task that is recorded. */
 struct known {
 	u64 off_ns;    /* when it last left its CPU */
 	u64 waking_ns; /* when the wakeup under way began, where, and by whom; 0: none */
@@ -108,19 +111,30 @@ struct known {
 	u16 waking_flags;
 };
 
-struct {
+/* One for each CPU, which the reader makes: no CPU has to wait for another one. */
+struct ring {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 24);
-} ring SEC(".maps");
+	__uint(max_entries, 4096);
+};
 
-/* By pid. Allocated as needed: pids go up to four million. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	struct ring *values[];
+} rings SEC(".maps");
+
+/*
+ * Pids of the tasks that are recorded, for what knows no more of a task: with detail only.
+ * Allocated as needed, as pids go up to four million.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1 << 20);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, u32);
-	__type(value, struct known);
-} tasks SEC(".maps");
+	__type(value, u32);
+} pids SEC(".maps");
 
 /* Records that found no room. */
 struct {
@@ -150,22 +164,36 @@ __kinline void fill(struct record *r, u16 kind, u16 flags, u32 a, u32 b, u64 c)
 	r->c = c;
 }
 
+/* Room for a record, in the ring of this CPU. */
+__kinline void *reserve(u64 size)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	void *ring = bpf_map_lookup_elem(&rings, &cpu);
+	void *r = ring ? bpf_ringbuf_reserve(ring, size, 0) : NULL;
+
+	if (!r)
+		count_lost();
+	return r;
+}
+
 /* The reader looks at fixed intervals: nobody is woken, or the recorder would record itself. */
 __kinline void submit(void *r)
 {
 	bpf_ringbuf_submit(r, NO_WAKEUP);
 }
 
-__kinline void emit(u16 kind, u16 flags, u32 a, u32 b, u64 c)
+/* Returns the time of the record; 0: it found no room. */
+__kinline u64 emit(u16 kind, u16 flags, u32 a, u32 b, u64 c)
 {
-	struct record *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+	struct record *r = reserve(sizeof(*r));
+	u64 now;
 
-	if (!r) {
-		count_lost();
-		return;
-	}
+	if (!r)
+		return 0;
 	fill(r, kind, flags, a, b, c);
+	now = r->time_ns;
 	submit(r);
+	return now;
 }
 
 char _license[] SEC("license") = "GPL";

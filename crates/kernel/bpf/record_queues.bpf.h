@@ -22,7 +22,7 @@ int on_dispatch(u64 *ctx)
 	read_field(&pid, ((struct task_struct *)task)->pid);
 	if (!config.queue_is_id && has_field(((struct scx_dispatch_q *)0)->id))
 		read_field(&queue, ((struct scx_dispatch_q *)queue)->id);
-	if (bpf_map_lookup_elem(&tasks, &pid))
+	if (bpf_map_lookup_elem(&pids, &pid))
 		emit(REC_DISPATCH, 0, pid, 0, queue);
 	return 0;
 }
@@ -37,7 +37,7 @@ int on_move(u64 *ctx)
 	if (bpf_get_func_arg(ctx, config.move_task, &task))
 		return 0;
 	read_field(&pid, ((struct task_struct *)task)->pid);
-	if (bpf_map_lookup_elem(&tasks, &pid))
+	if (bpf_map_lookup_elem(&pids, &pid))
 		emit(REC_DISPATCH, 0, pid, 0, DSQ_LOCAL);
 	return 0;
 }

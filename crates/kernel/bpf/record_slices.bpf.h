@@ -127,7 +127,7 @@ __kinline void picked(u64 *ctx)
 		read_field(&cpu->slice_found, other->scx.slice);
 		return;
 	}
-	if (!armed || !found || !bpf_map_lookup_elem(&tasks, &pid))
+	if (!armed || !found || !bpf_task_storage_get(&tasks, curr, NULL, 0))
 		return;
 	if (cpu->slice_before <= curr->se.sum_exec_runtime - cpu->runtime_before)
 		emit(REC_PICK, 0, pid, 0, slice_of(curr));

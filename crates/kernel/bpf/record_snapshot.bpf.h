@@ -59,9 +59,7 @@ SEC("iter/task")
 int snapshot(struct bpf_iter__task *ctx)
 {
 	struct task_struct *p = ctx->task;
-	struct known known = {};
 	u16 state = WAS_SLEEPING;
-	u32 pid;
 
 	if (!p || !wanted(p))
 		return 0;
@@ -71,10 +69,8 @@ int snapshot(struct bpf_iter__task *ctx)
 		state = WAS_RUNNING;
 	else if (read_int(p->on_rq) && !read_int(p->se.sched_delayed))
 		state = WAS_RUNNABLE;
-	pid = p->pid;
-	known.weight = weight_of(p);
-	bpf_map_update_elem(&tasks, &pid, &known, BPF_NOEXIST);
-	emit_task(p, state, p->thread_info.cpu, p->comm);
+	if (bpf_task_storage_get(&tasks, p, NULL, 0) || add(p))
+		emit_task(p, state, p->thread_info.cpu, p->comm);
 	return 0;
 }
 

@@ -24,6 +24,7 @@ const volatile struct {
 	u32 only_cgroup;   /* record only tasks that come into this cgroup … */
 	u32 cgroup_id_low; /* … or below it */
 	u32 cgroup_id_high;
+	u32 detail;	       /* callbacks and queues are recorded, too */
 	u32 sends[CALL_WORDS]; /* system calls that send to a socket, one bit for each */
 } config = {};
 
@@ -96,13 +97,11 @@ __kinline bool wanted(const struct task_struct *p)
 
 __kinline void emit_task(const struct task_struct *p, u16 flags, u32 cpu, const char *comm)
 {
-	struct task_record *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+	struct task_record *r = reserve(sizeof(*r));
 	unsigned long cpus = 0;
 
-	if (!r) {
-		count_lost();
+	if (!r)
 		return;
-	}
 	if (p->flags & PF_KTHREAD)
 		flags |= IS_KTHREAD;
 	read_field(&cpus, p->cpus_mask.bits[0]);
@@ -115,27 +114,48 @@ __kinline void emit_task(const struct task_struct *p, u16 flags, u32 cpu, const 
 	submit(r);
 }
 
-__kinline struct known *introduce(const struct task_struct *p, u32 pid)
-{
-	struct known known = {.weight = weight_of(p)};
+/* With each task that is recorded. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct known);
+} tasks SEC(".maps");
 
-	emit_task(p, 0, bpf_get_smp_processor_id(), p->comm);
-	bpf_map_update_elem(&tasks, &pid, &known, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&tasks, &pid);
+/* From now on the task is recorded. */
+__kinline struct known *add(struct task_struct *p)
+{
+	struct known *known = bpf_task_storage_get(&tasks, p, NULL, CREATE);
+	u32 pid = p->pid;
+
+	if (!known)
+		return NULL;
+	known->weight = weight_of(p);
+	if (config.detail)
+		bpf_map_update_elem(&pids, &pid, &pid, BPF_ANY);
+	return known;
 }
 
-/* The entry of a task that is recorded; it is introduced if that was not done yet. */
-__kinline struct known *find(const struct task_struct *p)
+__kinline struct known *introduce(struct task_struct *p)
 {
-	u32 pid = p->pid;
+	struct known *known = add(p);
+
+	if (known)
+		emit_task(p, 0, bpf_get_smp_processor_id(), p->comm);
+	return known;
+}
+
+/* What is kept of a task that is recorded; it is introduced if that was not done yet. */
+__kinline struct known *find(struct task_struct *p)
+{
 	struct known *known;
 
-	if (!pid)
+	if (!p->pid)
 		return NULL;
-	known = bpf_map_lookup_elem(&tasks, &pid);
+	known = bpf_task_storage_get(&tasks, p, NULL, 0);
 	if (known || config.only_tree || !wanted(p))
 		return known;
-	return introduce(p, pid);
+	return introduce(p);
 }
 
 __kinline void update_weight(struct known *known, const struct task_struct *p)

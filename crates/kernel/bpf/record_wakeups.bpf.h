@@ -152,18 +152,21 @@ int on_wakeup(u64 *ctx)
 
 	if (!known || read_int(p->on_cpu))
 		return 0;
-	r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
-	if (!r) {
-		count_lost();
+	r = reserve(sizeof(*r));
+	if (!r)
+		return 0;
+	if (!known->waking_ns) {
+		fill(r, REC_WAKEUP, 0, p->pid, 0, 0);
+		submit(r);
 		return 0;
 	}
-	fill(r, REC_WAKEUP, 0, p->pid, 0, 0);
-	if (known->waking_ns) {
-		r->b = known->waker;
-		r->flags = known->waking_flags;
-		r->cpu = known->waking_cpu;
-		r->time_ns = known->waking_ns > known->off_ns ? known->waking_ns : known->off_ns;
-	}
+	r->time_ns = known->waking_ns > known->off_ns ? known->waking_ns : known->off_ns;
+	r->kind = REC_WAKEUP;
+	r->flags = known->waking_flags;
+	r->cpu = known->waking_cpu;
+	r->a = p->pid;
+	r->b = known->waker;
+	r->c = 0;
 	known->waking_ns = 0;
 	submit(r);
 	return 0;

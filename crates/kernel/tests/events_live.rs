@@ -192,13 +192,15 @@ fn what_finds_no_room_is_counted() {
     let options =
         RecordOptions { scope: Scope::Children, buffer: 4096, ..RecordOptions::default() };
     let Some(recorder) = start(&options) else { return };
-    let mut child = spawn("i=0; while [ $i -lt 100 ]; do i=$((i+1)); (true); done");
+    let cpus = u64::from(recorder.cpus());
+    let load = format!("i=0; while [ $i -lt {} ]; do i=$((i+1)); (true); done", 100 * cpus);
+    let mut child = spawn(&load);
     child.wait().expect("waited");
     let mut all = rota_trace::Recorder::default();
     let (facts, _) = recorder.finish(&mut all).expect("finished");
-    // A hundred children with some ten events each do not fit into 4096 bytes.
-    assert!(facts.counts.lost.total() > 500, "{facts:?}");
-    assert!((1..=4096 / 32).contains(&facts.counts.records), "{facts:?}");
+    // A hundred children for each CPU with some seven events each do not fit into its 4096 bytes.
+    assert!(facts.counts.lost.total() > 400 * cpus, "{facts:?}");
+    assert!((1..=4096 / 32 * cpus).contains(&facts.counts.records), "{facts:?}");
 }
 
 #[test]

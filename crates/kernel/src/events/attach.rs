@@ -5,7 +5,8 @@ use super::calls;
 use super::error::RecordError;
 use super::hooks::{self, Hooks};
 use super::recorder::{RecordOptions, Scope};
-use libbpf_rs::{Link, Object, ObjectBuilder, OpenObject, ProgramInput};
+use super::rings;
+use libbpf_rs::{Link, MapHandle, Object, ObjectBuilder, OpenObject, ProgramInput};
 
 static OBJECT: &[u8] = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/record.bpf.o"))).0;
 
@@ -13,11 +14,16 @@ static OBJECT: &[u8] = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/recor
 #[repr(align(8))]
 struct Aligned<T: ?Sized>(T);
 
+/// What is in the kernel now.
+pub(crate) struct Attached {
+    pub(crate) object: Object,
+    /// The buffers of all CPUs.
+    pub(crate) rings: Vec<MapHandle>,
+    pub(crate) links: Vec<Link>,
+}
+
 /// Loads and attaches everything; `switch` first, as all else refers to it.
-pub(crate) fn attach(
-    options: &RecordOptions,
-    hooks: &Hooks,
-) -> Result<(Object, Vec<Link>), RecordError> {
+pub(crate) fn attach(options: &RecordOptions, hooks: &Hooks) -> Result<Attached, RecordError> {
     rota_libbpf_log::start(false);
     let refused =
         |what: &'static str| move |e| RecordError::refused(what, e, rota_libbpf_log::take());
@@ -34,6 +40,7 @@ pub(crate) fn attach(
             return Err(RecordError::CgroupGone);
         }
     }
+    let rings = rings::make(&object, options.buffer).map_err(refused("making the buffers"))?;
     let mut links = Vec::new();
     for program in object.progs_mut() {
         let name = program.name().to_string_lossy().into_owned();
@@ -43,7 +50,7 @@ pub(crate) fn attach(
         let attached = program.attach();
         links.push(attached.map_err(|e| refused("attaching the recorder")(e))?);
     }
-    Ok((object, links))
+    Ok(Attached { object, rings, links })
 }
 
 fn configure(
@@ -73,6 +80,7 @@ fn configure(
         cgroup.is_some().into(),
         cgroup.unwrap_or(0) as u32,
         (cgroup.unwrap_or(0) >> 32) as u32,
+        options.detail.into(),
     ];
     config.extend(calls::sends());
     for mut map in open.maps_mut() {
@@ -81,8 +89,10 @@ fn configure(
             map.set_initial_value(
                 &config.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>(),
             )?;
-        } else if name == "ring" {
-            map.set_max_entries(options.buffer)?;
+        } else if name == rings::RINGS {
+            map.set_max_entries(libbpf_rs::num_possible_cpus()? as u32)?;
+        } else if name == "pids" && !options.detail {
+            map.set_max_entries(1)?;
         }
     }
     for mut program in open.progs_mut() {

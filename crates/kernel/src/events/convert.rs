@@ -7,16 +7,16 @@
 use super::calls::Names;
 use super::raw::{Left, Properties, Record, Was, What};
 use rota_trace::{Cause, Cost, Event, EventKind, OffCpu, Sink, WakeSource};
+use rustc_hash::FxHashMap;
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 /// Makes events of records, which come in the order of their times.
 #[derive(Debug, Default)]
 pub(crate) struct Converter {
     /// When the recording began.
     begin_ns: u64,
-    tasks: HashMap<u32, Task>,
-    running: HashMap<u32, u32>,
+    tasks: FxHashMap<u32, Task>,
+    running: FxHashMap<u32, u32>,
     /// Names of callbacks, by the number that their records have.
     ops: Vec<Cow<'static, str>>,
     calls: Names,
@@ -65,7 +65,7 @@ impl Converter {
         let Record { time_ns, cpu, what } = record;
         let at = At { time_ns: time_ns.saturating_sub(self.begin_ns), cpu };
         match what {
-            What::Task(properties) => self.learn(properties, at, sink),
+            What::Task(properties) => self.learn(*properties, at, sink),
             What::Fork { pid, parent } => {
                 self.begin_life(pid, at, sink);
                 self.tell(pid, at.on_cpu(), EventKind::Fork { pid, parent }, sink);

@@ -12,7 +12,7 @@ fn record(time_ns: u64, cpu: u32, what: What) -> Record {
 }
 
 fn task(pid: u32, name: &str, was: Option<Was>) -> What {
-    What::Task(Properties {
+    What::Task(Box::new(Properties {
         pid,
         process: pid,
         name: name.into(),
@@ -21,7 +21,7 @@ fn task(pid: u32, name: &str, was: Option<Was>) -> What {
         cpus: 3,
         nr_cpus_allowed: 2,
         was,
-    })
+    }))
 }
 
 fn switch(prev: u32, left: Left, next: u32) -> What {
@@ -194,7 +194,7 @@ fn a_callback_is_called_by_its_name() {
 struct Strict {
     time_ns: u64,
     named: std::collections::HashSet<u32>,
-    running: HashMap<u32, u32>,
+    running: FxHashMap<u32, u32>,
 }
 
 impl Sink for Strict {

@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! CPUs of this machine, and those that a task may use.
 
-/// CPUs that are on line; 1 if the kernel does not say.
-pub(crate) fn online() -> u32 {
+/// CPUs that are on line; the first if the kernel does not say.
+pub(crate) fn online() -> Vec<u32> {
     let list = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
-    count(&list).max(1)
+    let cpus = numbers(&list);
+    if cpus.is_empty() {
+        return vec![0];
+    }
+    cpus
 }
 
 /// Numbers in a list such as `0-3,8`.
-fn count(list: &str) -> u32 {
+fn numbers(list: &str) -> Vec<u32> {
     let number = |text: &str| text.trim().parse::<u32>().ok();
     list.trim()
         .split(',')
         .filter_map(|part| match part.split_once('-') {
-            Some((first, last)) => Some(number(last)?.checked_sub(number(first)?)? + 1),
-            None => number(part).map(|_| 1),
+            Some((first, last)) => Some(number(first)?..=number(last)?),
+            None => number(part).map(|cpu| cpu..=cpu),
         })
-        .sum()
+        .flatten()
+        .collect()
 }
 
 /// CPUs of a mask of the first 64; `None` if it holds all `cpus` of the machine, or if the
@@ -32,9 +37,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_are_counted() {
-        for (list, cpus) in [("0-3\n", 4), ("0", 1), ("0-1,4,6-7", 5), ("", 0), ("x,3-1", 0)] {
-            assert_eq!(count(list), cpus, "{list}");
+    fn lists_are_read() {
+        for (list, cpus) in [
+            ("0-3\n", &[0, 1, 2, 3][..]),
+            ("0", &[0]),
+            ("0-1,4,6-7", &[0, 1, 4, 6, 7]),
+            ("", &[]),
+            ("x,3-1", &[]),
+        ] {
+            assert_eq!(numbers(list), cpus, "{list}");
         }
     }
 

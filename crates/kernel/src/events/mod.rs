@@ -16,6 +16,7 @@ mod hooks;
 mod order;
 mod raw;
 mod recorder;
+mod rings;
 mod traits;
 
 pub use cgroup::Cgroup;

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Puts records of all CPUs into the order of their times.
 //!
-//! CPUs reserve room in one ring buffer one after the other, and read the clock just after:
-//! times are nearly in order. What comes out of the buffer is held back for a window of time;
-//! a record that comes later still is let through with the time of its predecessor, and counted.
-
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+//! Each CPU has a ring buffer, whose times are nearly in order: it reserves room and reads the clock
+//! just after. What comes out of the buffers is held back for a window of time; a record that comes
+//! later still is let through with the time of its predecessor, and counted.
 
 /// Something with a time.
 pub(crate) trait Timed {
@@ -18,51 +15,17 @@ pub(crate) trait Timed {
 #[derive(Debug)]
 pub(crate) struct Reorder<T> {
     window_ns: u64,
-    held: BinaryHeap<Reverse<Held<T>>>,
-    /// Of records with the same time, the one that came first goes first.
-    next_number: u64,
+    /// In order as far as they were there at the last release, then as they came. Of records with
+    /// the same time, the one that came first goes first.
+    held: Vec<T>,
     released_ns: u64,
     newest_ns: u64,
     late: u64,
 }
 
-#[derive(Debug)]
-struct Held<T> {
-    time_ns: u64,
-    number: u64,
-    record: T,
-}
-
-impl<T> Ord for Held<T> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.time_ns, self.number).cmp(&(other.time_ns, other.number))
-    }
-}
-
-impl<T> PartialOrd for Held<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<T> PartialEq for Held<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl<T> Eq for Held<T> {}
-
 impl<T: Timed> Reorder<T> {
     pub(crate) fn new(window_ns: u64) -> Self {
-        Self {
-            window_ns,
-            held: BinaryHeap::new(),
-            next_number: 0,
-            released_ns: 0,
-            newest_ns: 0,
-            late: 0,
-        }
+        Self { window_ns, held: Vec::new(), released_ns: 0, newest_ns: 0, late: 0 }
     }
 
     /// Takes a record.
@@ -72,20 +35,17 @@ impl<T: Timed> Reorder<T> {
             record.set_time_ns(self.released_ns);
         }
         self.newest_ns = self.newest_ns.max(record.time_ns());
-        let number = self.next_number;
-        self.next_number += 1;
-        self.held.push(Reverse(Held { time_ns: record.time_ns(), number, record }));
+        self.held.push(record);
     }
 
-    /// The next record that can have no predecessor any more, now that it is `now_ns`.
-    pub(crate) fn pop(&mut self, now_ns: u64) -> Option<T> {
-        let settled_ns = self.newest_ns.max(now_ns).saturating_sub(self.window_ns);
-        self.pop_until(settled_ns)
+    /// The records that can have no predecessor any more, now that it is `now_ns`.
+    pub(crate) fn release(&mut self, now_ns: u64) -> impl Iterator<Item = T> + '_ {
+        self.release_until(self.newest_ns.max(now_ns).saturating_sub(self.window_ns))
     }
 
-    /// The next record, when no more can come.
-    pub(crate) fn pop_rest(&mut self) -> Option<T> {
-        self.pop_until(u64::MAX)
+    /// All records, when no more can come.
+    pub(crate) fn release_rest(&mut self) -> impl Iterator<Item = T> + '_ {
+        self.release_until(u64::MAX)
     }
 
     /// Records that came too late for their place.
@@ -93,14 +53,14 @@ impl<T: Timed> Reorder<T> {
         self.late
     }
 
-    fn pop_until(&mut self, until_ns: u64) -> Option<T> {
-        let Reverse(first) = self.held.peek()?;
-        if first.time_ns > until_ns {
-            return None;
+    /// Sorting takes runs that are in order as they are: one of what was left, one for each CPU.
+    fn release_until(&mut self, until_ns: u64) -> impl Iterator<Item = T> + '_ {
+        self.held.sort_by_key(Timed::time_ns);
+        let count = self.held.partition_point(|record| record.time_ns() <= until_ns);
+        if let Some(last) = count.checked_sub(1) {
+            self.released_ns = self.held[last].time_ns();
         }
-        let Reverse(first) = self.held.pop()?;
-        self.released_ns = first.time_ns;
-        Some(first.record)
+        self.held.drain(..count)
     }
 }
 
@@ -126,9 +86,9 @@ mod tests {
         let mut output = Vec::new();
         for record in input {
             order.push(*record);
-            output.extend(std::iter::from_fn(|| order.pop(0)));
+            output.extend(order.release(0));
         }
-        output.extend(std::iter::from_fn(|| order.pop_rest()));
+        output.extend(order.release_rest());
         (output, order.late())
     }
 
@@ -145,8 +105,8 @@ mod tests {
     fn time_that_passes_releases_the_last_records() {
         let mut order = Reorder::new(10);
         order.push((100, 0));
-        assert_eq!(order.pop(109), None);
-        assert_eq!(order.pop(110), Some((100, 0)));
+        assert_eq!(order.release(109).next(), None);
+        assert_eq!(order.release(110).next(), Some((100, 0)));
     }
 
     proptest! {

@@ -81,7 +81,7 @@ pub(crate) enum What {
     Enqueue { pid: u32, flags: u64 },
     Dispatch { pid: u32, dsq: u64 },
     Op { pid: u32, op: u32, ns: u64 },
-    Task(Properties),
+    Task(Box<Properties>),
     PolicyExit { kind: u32, code: i64, reason: String },
 }
 
@@ -133,7 +133,7 @@ impl Record {
             6 => What::Enqueue { pid: a, flags: c },
             7 => What::Dispatch { pid: a, dsq: c },
             8 => What::Op { pid: a, op: b, ns: c },
-            9 => What::Task(properties(bytes, flags, a, b, c)?),
+            9 => What::Task(properties(bytes, flags, a, b, c)?.into()),
             10 => What::PolicyExit { kind: a, code: c as i64, reason: reason(bytes)? },
             _ => return None,
         };
@@ -211,7 +211,7 @@ mod tests {
         bytes.extend(100u32.to_ne_bytes());
         bytes.extend(2u32.to_ne_bytes());
         bytes.extend(b"kworker/0:1\0ABC\0");
-        let what = What::Task(Properties {
+        let what = What::Task(Box::new(Properties {
             pid: 8,
             process: 9,
             name: "kworker/0:1".into(),
@@ -220,7 +220,7 @@ mod tests {
             cpus: 0b101,
             nr_cpus_allowed: 2,
             was: Some(Was::Runnable),
-        });
+        }));
         assert_eq!(Record::decode(&bytes).map(|r| r.what), Some(what));
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A recording: reads the buffer that the programs fill, gives events to a sink.
 
-use super::attach::attach;
+use super::attach::{attach, Attached};
 use super::callbacks::{self, Watched};
 use super::cgroup::Cgroup;
 use super::convert::Converter;
@@ -13,12 +13,12 @@ use super::order::{Reorder, Timed};
 use super::raw::Record;
 use super::traits::{AllTraits, Traits};
 use crate::{live, sysfs};
-use libbpf_rs::{Iter, Link, MapCore, MapFlags, Object, RingBuffer, RingBufferBuilder};
+use libbpf_rs::{Iter, Link, MapCore, MapFlags, MapHandle, Object, RingBuffer, RingBufferBuilder};
 use rota_object::btf::Btf;
 use rota_trace::Sink;
 use rustix::time::{clock_gettime, ClockId};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
@@ -27,8 +27,8 @@ use std::sync::Arc;
 /// How far records may be out of order. A CPU can be stopped between reserving room and
 /// reading the clock only if it is a virtual one, whose host does something else.
 const WINDOW_NS: u64 = 20_000_000;
-/// Room for records; the buffer's least and largest size.
-pub(crate) const DEFAULT_BUFFER: u32 = 16 << 20;
+/// Room for records of each CPU; the buffers' least and largest size.
+pub(crate) const DEFAULT_BUFFER: u32 = 8 << 20;
 pub(crate) const LEAST_BUFFER: u32 = 4096;
 pub(crate) const LARGEST_BUFFER: u32 = 1 << 30;
 
@@ -56,7 +56,7 @@ pub struct RecordOptions {
     pub kernel_threads: bool,
     /// Callbacks of the policy, and queues: each call costs time then.
     pub detail: bool,
-    /// Bytes of the buffer: a power of two.
+    /// Bytes of the buffer of each CPU: a power of two.
     pub buffer: u32,
     /// Forget the traits of tasks that ended longer ago than this, in nanoseconds; `None`: never.
     pub forget_after_ns: Option<u64>,
@@ -80,7 +80,7 @@ pub struct Recorder {
     links: Vec<Link>,
     watched: Vec<Watched>,
     buffer: RingBuffer<'static>,
-    arrived: Rc<RefCell<VecDeque<Record>>>,
+    arrived: Rc<RefCell<Vec<Record>>>,
     object: Object,
     order: Reorder<Record>,
     converter: Converter,
@@ -130,17 +130,17 @@ impl Recorder {
         let kernel = live::kernel_btf()?;
         let hooks = Hooks::of(&kernel, &hooks::is_symbol, options.detail);
         // Functions in BTF can still refuse to be attached to; the rest goes without them.
-        let (object, links, hooks) = match attach(options, &hooks) {
-            Ok((object, links)) => (object, links, hooks),
+        let (attached, hooks) = match attach(options, &hooks) {
+            Ok(attached) => (attached, hooks),
             Err(error @ (RecordError::Privileges | RecordError::CgroupGone)) => return Err(error),
             Err(_) => {
                 let fewer = hooks.without_functions();
-                let (object, links) = attach(options, &fewer)?;
-                (object, links, fewer)
+                (attach(options, &fewer)?, fewer)
             }
         };
-        let arrived = Rc::new(RefCell::new(VecDeque::new()));
-        let buffer = buffer_of(&object, &arrived)?;
+        let Attached { object, rings, links } = attached;
+        let arrived = Rc::new(RefCell::new(Vec::new()));
+        let buffer = buffer_of(&rings, &arrived)?;
         let mut recorder = Self {
             links,
             watched: Vec::new(),
@@ -152,7 +152,7 @@ impl Recorder {
             kernel,
             hooks,
             detail: options.detail,
-            cpus: cpus::online(),
+            cpus: cpus::online().len() as u32,
             object,
             begin_ns: 0,
             begin_cpu_ns: 0,
@@ -211,7 +211,7 @@ impl Recorder {
     pub fn poll(&mut self, sink: &mut dyn Sink) -> Result<(), RecordError> {
         let now_ns = monotonic_ns();
         self.read()?;
-        while let Some(record) = self.order.pop(now_ns) {
+        for record in self.order.release(now_ns) {
             self.converter.convert(record, sink);
         }
         self.follow_scheduler();
@@ -228,7 +228,7 @@ impl Recorder {
         self.links.clear();
         self.watched.clear();
         self.read()?;
-        while let Some(record) = self.order.pop_rest() {
+        for record in self.order.release_rest() {
             // Taking programs away takes time, in which they still write.
             if record.time_ns <= end_ns {
                 self.converter.convert(record, sink);
@@ -307,7 +307,7 @@ impl Recorder {
 
     /// A map that the programs on callbacks use too.
     fn shared_map(&self, name: &str) -> Option<OwnedFd> {
-        let shared = ["ring", "tasks", "lost"].contains(&name);
+        let shared = ["rings", "pids", "lost"].contains(&name);
         let map = self.object.maps().find(|map| shared && map.name() == name)?;
         map.as_fd().try_clone_to_owned().ok()
     }
@@ -323,23 +323,21 @@ impl Recorder {
     }
 }
 
-/// The reader's end of the buffer.
+/// The reader's end of the buffers.
 fn buffer_of(
-    object: &Object,
-    arrived: &Rc<RefCell<VecDeque<Record>>>,
+    rings: &[MapHandle],
+    arrived: &Rc<RefCell<Vec<Record>>>,
 ) -> Result<RingBuffer<'static>, RecordError> {
-    let refused = |e| RecordError::refused("reading the buffer", e, rota_libbpf_log::take());
-    let ring = object.maps().find(|map| map.name() == "ring");
-    let missing = || refused(std::io::Error::from(std::io::ErrorKind::NotFound).into());
-    let ring = ring.ok_or_else(missing)?;
-    let ring = libbpf_rs::MapHandle::try_from(&ring).map_err(refused)?;
-    let arrived = Rc::clone(arrived);
+    let refused = |e| RecordError::refused("reading the buffers", e, rota_libbpf_log::take());
     let mut builder = RingBufferBuilder::new();
-    let take = move |bytes: &[u8]| {
-        arrived.borrow_mut().extend(Record::decode(bytes));
-        0
-    };
-    builder.add(&ring, take).map_err(refused)?;
+    for ring in rings {
+        let arrived = Rc::clone(arrived);
+        let take = move |bytes: &[u8]| {
+            arrived.borrow_mut().extend(Record::decode(bytes));
+            0
+        };
+        builder.add(ring, take).map_err(refused)?;
+    }
     builder.build().map_err(refused)
 }
 

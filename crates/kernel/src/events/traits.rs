@@ -87,7 +87,7 @@ mod tests {
             nr_cpus_allowed: 2,
             was: None,
         };
-        Record { time_ns, cpu: 0, what: What::Task(properties) }
+        Record { time_ns, cpu: 0, what: What::Task(properties.into()) }
     }
 
     fn end(time_ns: u64, prev: u32) -> Record {

@@ -88,8 +88,8 @@ pub(crate) struct TargetArgs {
     #[arg(long)]
     pub(crate) ops: bool,
 
-    /// Room for events that were not read yet: a power of two, as 16M or 64K
-    #[arg(long, value_name = "SIZE", default_value = "16M", value_parser = size)]
+    /// Room for events of each CPU that were not read yet: a power of two, as 8M or 64K
+    #[arg(long, value_name = "SIZE", default_value = "8M", value_parser = size)]
     pub(crate) buffer: u32,
 
     /// Run this command, and record only what comes from it; its output goes to standard error

@@ -141,7 +141,7 @@ pub(crate) fn warn(facts: &Facts, buffer: u32) {
         let by_cpu = facts.counts.lost.per_cpu.iter().enumerate().filter(|(_, n)| **n > 0);
         let by_cpu: Vec<String> = by_cpu.map(|(cpu, n)| format!("{n} on CPU {cpu}")).collect();
         messages::warning(&format!(
-            "{lost} events were lost ({}): the buffer of {} KiB was full; numbers are wrong, use \
+            "{lost} events were lost ({}): a CPU's buffer of {} KiB was full; numbers are wrong, use \
              a larger --buffer",
             by_cpu.join(", "),
             buffer / 1024
