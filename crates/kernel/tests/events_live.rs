@@ -204,6 +204,26 @@ fn what_finds_no_room_is_counted() {
 }
 
 #[test]
+fn a_batch_is_given_at_the_end_and_in_order() {
+    let options =
+        RecordOptions { scope: Scope::Children, batch: 100_000, ..RecordOptions::default() };
+    let Some(mut recorder) = start(&options) else { return };
+    let mut child = spawn("for n in 1 2 3; do sleep 0.02; done");
+    let mut all = rota_trace::Recorder::default();
+    for _ in 0..6 {
+        std::thread::sleep(Duration::from_millis(30));
+        recorder.poll(&mut all).expect("polled");
+    }
+    child.wait().expect("waited");
+    assert_eq!(all.events, []);
+    let (facts, _) = recorder.finish(&mut all).expect("finished");
+    assert_eq!((facts.counts.lost.total(), facts.counts.late), (0, 0));
+    assert!(all.events.windows(2).all(|pair| pair[0].time_ns <= pair[1].time_ns));
+    let forks = all.events.iter().filter(|event| matches!(event.kind, EventKind::Fork { .. }));
+    assert!(forks.count() >= 4, "a shell and three sleeps");
+}
+
+#[test]
 fn requests_that_cannot_be_met_are_refused() {
     let refused = |options: RecordOptions| match Recorder::start(&options) {
         Err(error) => error.to_string(),

@@ -94,11 +94,11 @@ fn stream(choices: &[(u8, u8, u8)]) -> Vec<Event> {
     for (number, (what, pid, cpu)) in choices.iter().enumerate() {
         let (time_ns, pid, cpu) = (number as u64, u32::from(pid % 5) + 1, usize::from(cpu % 2));
         let mut tell = |kind| events.push(event(time_ns, Some(cpu as u32), kind));
-        if !state.contains_key(&pid) {
+        let does = *state.entry(pid).or_insert_with(|| {
             tell(task(pid, &format!("task {time_ns}")));
-            state.insert(pid, 's');
-        }
-        match (what % 3, state[&pid]) {
+            's'
+        });
+        match (what % 3, does) {
             (_, 's') => {
                 tell(wakeup(pid));
                 state.insert(pid, 'w');

@@ -58,6 +58,9 @@ pub struct RecordOptions {
     pub detail: bool,
     /// Bytes of the buffer of each CPU: a power of two.
     pub buffer: u32,
+    /// Keep up to so many records as they are before the sink gets them as events: what makes events
+    /// of them takes CPU time from what is recorded, which a short recording can do at its end.
+    pub batch: usize,
     /// Forget the traits of tasks that ended longer ago than this, in nanoseconds; `None`: never.
     pub forget_after_ns: Option<u64>,
 }
@@ -69,6 +72,7 @@ impl Default for RecordOptions {
             kernel_threads: true,
             detail: false,
             buffer: DEFAULT_BUFFER,
+            batch: 0,
             forget_after_ns: None,
         }
     }
@@ -88,6 +92,7 @@ pub struct Recorder {
     kernel: Arc<Btf>,
     hooks: Hooks,
     detail: bool,
+    batch: usize,
     cpus: u32,
     begin_ns: u64,
     begin_cpu_ns: u64,
@@ -152,6 +157,7 @@ impl Recorder {
             kernel,
             hooks,
             detail: options.detail,
+            batch: options.batch,
             cpus: cpus::online().len() as u32,
             object,
             begin_ns: 0,
@@ -186,7 +192,7 @@ impl Recorder {
         monotonic_ns().saturating_sub(self.begin_ns)
     }
 
-    /// Up to this time all events are with the sink, in time since the recording began.
+    /// Up to this time all events are with the sink, in time since the recording began; without a batch.
     pub fn settled_ns(&self) -> u64 {
         self.elapsed_ns().saturating_sub(WINDOW_NS)
     }
@@ -207,12 +213,15 @@ impl Recorder {
         self.scheduler.as_deref()
     }
 
-    /// Gives a sink the events that are settled by now. To be called a few times a second.
+    /// Takes what the buffers hold, and gives a sink the events that are settled by now, if there are
+    /// enough of them. To be called a few times a second.
     pub fn poll(&mut self, sink: &mut dyn Sink) -> Result<(), RecordError> {
         let now_ns = monotonic_ns();
         self.read()?;
-        for record in self.order.release(now_ns) {
-            self.converter.convert(record, sink);
+        if self.order.held() >= self.batch {
+            for record in self.order.release(now_ns) {
+                self.converter.convert(record, sink);
+            }
         }
         self.follow_scheduler();
         Ok(())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments of `rota record`, and those that it shares with `rota trace`.
 
-use super::ring::condition;
+use super::condition::condition;
 use crate::complete;
 use crate::error::EXIT_CODES;
 use crate::options::duration;

@@ -4,6 +4,7 @@
 mod args;
 mod busy;
 mod calls;
+mod condition;
 mod json;
 mod ring;
 mod session;
@@ -45,7 +46,7 @@ pub(crate) struct Recording<'a> {
 
 pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
     let window = trace_files::window(args.trace_window, &args.trace, u64::MAX)?;
-    let session = Session::start(&args.target, args.last)?;
+    let session = Session::start(&args.target, args.last.is_some(), args.last)?;
     let caption = Caption {
         policy: session.scheduler().unwrap_or(text::DEFAULT_SCHEDULER).to_string(),
         workload: text::subject(&args.target),

@@ -14,6 +14,8 @@ use std::time::Duration;
 
 /// How often the buffer is read.
 const LOOK: Duration = Duration::from_millis(50);
+/// Records that wait until the recording is over, or until there are more: some 50 MB.
+const BATCH: usize = 1_000_000;
 /// A command that can be waited for is about to leave its CPU.
 const LAST_SWITCH: Duration = Duration::from_millis(2);
 
@@ -36,8 +38,13 @@ pub(crate) struct Ended {
 impl<'a> Session<'a> {
     /// Begins. The command is not run yet.
     ///
-    /// `last_ns`: only this much of it will be of interest.
-    pub(crate) fn start(target: &'a TargetArgs, last_ns: Option<u64>) -> Result<Self, Error> {
+    /// `live`: somebody looks at the events as they come; `last_ns`: only so much of them will be of
+    /// interest.
+    pub(crate) fn start(
+        target: &'a TargetArgs,
+        live: bool,
+        last_ns: Option<u64>,
+    ) -> Result<Self, Error> {
         let scope = match (target.pid, &target.cgroup) {
             (Some(pid), _) => Scope::Process(pid),
             (None, Some(path)) => Scope::Cgroup(Cgroup::find(path)?),
@@ -50,6 +57,7 @@ impl<'a> Session<'a> {
             kernel_threads: !target.no_kernel_threads,
             detail: target.ops,
             buffer: target.buffer,
+            batch: if live { 0 } else { BATCH },
             forget_after_ns: last_ns,
         })?;
         Ok(Self { target, recorder, stop })

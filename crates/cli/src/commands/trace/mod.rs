@@ -15,7 +15,7 @@ use std::io::{BufWriter, IsTerminal, Write};
 
 pub(crate) fn run(args: &TraceArgs) -> Result<Status, Error> {
     may_print(args.format, std::io::stdout().is_terminal())?;
-    let session = Session::start(&args.target, None)?;
+    let session = Session::start(&args.target, true, None)?;
     let out = BufWriter::new(std::io::stdout());
     match args.format.format() {
         None => {
