@@ -48,11 +48,6 @@ impl<T: Timed> Reorder<T> {
         self.release_until(u64::MAX)
     }
 
-    /// How many are held back.
-    pub(crate) fn held(&self) -> usize {
-        self.held.len()
-    }
-
     /// Records that came too late for their place.
     pub(crate) fn late(&self) -> u64 {
         self.late

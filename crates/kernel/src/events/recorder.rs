@@ -18,7 +18,7 @@ use rota_object::btf::Btf;
 use rota_trace::Sink;
 use rustix::time::{clock_gettime, ClockId};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
@@ -87,6 +87,8 @@ pub struct Recorder {
     arrived: Rc<RefCell<Vec<Record>>>,
     object: Object,
     order: Reorder<Record>,
+    /// In order, not yet events.
+    settled: VecDeque<Record>,
     converter: Converter,
     traits: AllTraits,
     kernel: Arc<Btf>,
@@ -152,6 +154,7 @@ impl Recorder {
             buffer,
             arrived,
             order: Reorder::new(WINDOW_NS),
+            settled: VecDeque::new(),
             converter: Converter::default(),
             traits: AllTraits::new(options.forget_after_ns),
             kernel,
@@ -218,10 +221,11 @@ impl Recorder {
     pub fn poll(&mut self, sink: &mut dyn Sink) -> Result<(), RecordError> {
         let now_ns = monotonic_ns();
         self.read()?;
-        if self.order.held() >= self.batch {
-            for record in self.order.release(now_ns) {
-                self.converter.convert(record, sink);
-            }
+        self.settled.extend(self.order.release(now_ns));
+        // No more at a time than what came: whoever converts does not read meanwhile.
+        let excess = self.settled.len().saturating_sub(self.batch);
+        for record in self.settled.drain(..excess) {
+            self.converter.convert(record, sink);
         }
         self.follow_scheduler();
         Ok(())
@@ -237,7 +241,8 @@ impl Recorder {
         self.links.clear();
         self.watched.clear();
         self.read()?;
-        for record in self.order.release_rest() {
+        self.settled.extend(self.order.release_rest());
+        for record in std::mem::take(&mut self.settled) {
             // Taking programs away takes time, in which they still write.
             if record.time_ns <= end_ns {
                 self.converter.convert(record, sink);
