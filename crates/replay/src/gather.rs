@@ -19,6 +19,10 @@ pub struct Gatherer {
     /// Since when a CPU runs nothing.
     free_since_ns: HashMap<u32, u64>,
     waits: Waits,
+    /// Tasks that ran before anything had woken or made them.
+    unheralded: Vec<LifeIx>,
+    /// Wakeups are recorded.
+    wakes: bool,
 }
 
 impl Gatherer {
@@ -30,6 +34,8 @@ impl Gatherer {
             by_pid: HashMap::new(),
             free_since_ns: HashMap::new(),
             waits: Waits::default(),
+            unheralded: Vec::new(),
+            wakes: false,
         }
     }
 
@@ -38,6 +44,10 @@ impl Gatherer {
         for life in &mut self.lives {
             life.work_until(end_ns);
             life.flush();
+        }
+        // Nothing woke them, so they waited for a CPU since before the recording.
+        if self.wakes {
+            self.unheralded.iter().for_each(|at| self.lives[*at].begins_at_first());
         }
         let kept = select::kept(&self.lives, facts, end_ns);
         text::replay(&self.lives, &kept, facts, end_ns, self.waits)
@@ -86,6 +96,7 @@ impl Gatherer {
     }
 
     fn wake(&mut self, pid: u32, waker: u32, cpu: Option<u32>, now_ns: u64) {
+        self.wakes = true;
         let at = self.life(pid, now_ns);
         let waker = match waker {
             0 => None,
@@ -142,6 +153,9 @@ impl Gatherer {
         let at = self.life(pid, now_ns);
         let idle = self.free_since_ns.remove(&cpu).is_some_and(|since_ns| since_ns < now_ns);
         let life = &mut self.lives[at];
+        if life.state == State::Unborn && matches!(life.birth, Birth::At(_)) {
+            self.unheralded.push(at);
+        }
         life.appear(now_ns);
         life.state = State::Running { since_ns: now_ns };
         life.take_off(self.charges.switch_ns);

@@ -96,6 +96,17 @@ impl Life {
         self.start_ns.get_or_insert(now_ns);
     }
 
+    /// It was there from the begin of the recording.
+    pub(crate) fn begins_at_first(&mut self) {
+        let later_ns = self.start_ns.replace(0).unwrap_or(0);
+        self.birth = Birth::At(0);
+        for step in &mut self.steps {
+            if let Step::Until(ns) = step {
+                *ns += later_ns;
+            }
+        }
+    }
+
     /// Its work up to now.
     pub(crate) fn work_until(&mut self, now_ns: u64) {
         if let State::Running { since_ns } = &mut self.state {

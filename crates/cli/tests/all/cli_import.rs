@@ -92,3 +92,53 @@ fn a_trace_becomes_a_workload_that_does_the_same() {
         assert!((cpu_ns - ns).abs() < 0.01 * ns, "{cpu_ns} is not {ns}: {played}");
     }
 }
+
+/// A trace of the importer's own tests, unpacked.
+fn trace_of_one_run(scratch: &Scratch, name: &str) -> String {
+    let folder = format!("{}/../trace-import/tests/fixtures", env!("CARGO_MANIFEST_DIR"));
+    let packed = std::fs::read(format!("{folder}/{name}.zst")).expect("a fixture");
+    let mut from = packed.as_slice();
+    let mut decoder = ruzstd::decoding::StreamingDecoder::new(&mut from).expect("zstd");
+    let mut bytes = Vec::new();
+    std::io::Read::read_to_end(&mut decoder, &mut bytes).expect("zstd");
+    scratch.file(name, bytes)
+}
+
+/// What the workload of a trace does when it is played: its end, and CPU time by kind of task.
+fn replayed(scratch: &Scratch, name: &str) -> (f64, Vec<(String, f64)>) {
+    let trace = trace_of_one_run(scratch, name);
+    let run = rota(&["import", &trace, "-o", &scratch.path("load.json"), "--json"]);
+    assert_eq!(run.code, 0, "{name}: {}", run.stderr);
+    let json = run.json();
+    let ns = |pair: &serde_json::Value| pair["replayed_ns"].as_f64().expect("a time");
+    let kinds = json["workload"]["kinds"].as_array().expect("kinds").iter();
+    let kinds = kinds.map(|kind| (kind["name"].as_str().expect("a name").into(), ns(&kind["cpu"])));
+    (ns(&json["workload"]["completion"]), kinds.collect())
+}
+
+/// Within three percent.
+fn agree(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 0.03 * a.max(b)
+}
+
+#[test]
+fn traces_of_one_run_become_workloads_that_do_the_same() {
+    let scratch = Scratch::new();
+    let (end, kinds) = replayed(&scratch, "trace-v7.dat");
+    let large = kinds.iter().filter(|(_, ns)| *ns > 5e6);
+    let large: Vec<&(String, f64)> = large.collect();
+    assert_eq!(large.len(), 3, "{kinds:?}");
+    for name in ["ftrace.txt", "trace-cmd-report.txt", "pingpong.pftrace", "compact.pftrace"] {
+        let (other_end, others) = replayed(&scratch, name);
+        assert!(agree(end, other_end), "{name}: {end} and {other_end}");
+        for (kind, ns) in &large {
+            let other = others.iter().find(|(other, _)| other == kind).expect("the same kind").1;
+            assert!(agree(*ns, other), "{name}: {kind}: {ns} and {other}");
+        }
+    }
+    // perf began 5 ms before ftrace: what ran meanwhile is in its file only.
+    let (_, others) = replayed(&scratch, "perf.data");
+    let of =
+        |kinds: &[(String, f64)]| kinds.iter().find(|kind| kind.0 == "pingpong").expect("it").1;
+    assert!(agree(of(&kinds), of(&others)), "{kinds:?} {others:?}");
+}
