@@ -9,6 +9,7 @@
 # make fmt    format Rust and BPF C in place
 # make fuzz   set up, then some minutes of fuzzing; RUNS=1000000 make fuzz for more
 # make bench  set up, then the benchmarks
+# make what-if  guesses about programs, compared with this computer (root, half an hour)
 # make pictures  draw those of the documentation again
 # make screenshots  take pictures of reports, to look at
 # make install    install below PREFIX (/usr/local), settings in SYSCONFDIR (/etc);
@@ -16,8 +17,8 @@
 # make deb        build the Debian package
 # make static     build rota without shared libraries
 
-.PHONY: demo check test vm-test schedulers-test machines-test lint fmt fuzz bench pictures screenshots setup install uninstall deb static
+.PHONY: demo check test vm-test schedulers-test machines-test lint fmt fuzz bench what-if pictures screenshots setup install uninstall deb static
 .DEFAULT_GOAL := demo
 
-demo check test vm-test schedulers-test machines-test lint fmt fuzz bench pictures screenshots setup install uninstall deb static:
+demo check test vm-test schedulers-test machines-test lint fmt fuzz bench what-if pictures screenshots setup install uninstall deb static:
 	@scripts/$@

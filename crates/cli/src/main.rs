@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The `rota` command: reads its arguments, calls the other crates, prints.
 
+mod affinity;
 mod choices;
 mod cli;
 #[cfg(test)]

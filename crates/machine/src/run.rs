@@ -221,10 +221,13 @@ impl Machine {
         blocked.map(|(ix, awaits)| (self.runner.name(ix).to_owned(), awaits)).collect()
     }
 
-    /// Whether all tasks are gone, and the run ends with them.
+    /// Whether all tasks are gone that the run ends with.
     fn is_done(&self) -> bool {
-        let gone = |t| self.system.task(t).state == State::Dead || self.system.is_program(t);
-        self.runner.is_done() && self.system.tasks.ids().all(gone)
+        if !self.runner.is_done() {
+            return false;
+        }
+        let mut tasks = self.tid_of_ix.iter().filter(|(ix, _)| !self.runner.accompanies(**ix));
+        tasks.all(|(_, t)| self.system.task(*t).state == State::Dead)
     }
 
     fn main_loop(

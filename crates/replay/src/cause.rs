@@ -54,6 +54,14 @@ impl Sleep<'_> {
     }
 }
 
+/// Whether a sleep that no signal ends, and that another task ended, was for a lock of the kernel: who
+/// had it was in the way then, and need not be there in another run. A child that has a program of its
+/// own now, a thread that made way for one, and a thread of the kernel did what had to happen.
+pub(crate) fn is_contention(call: &str, waker: &str, is_child: bool) -> bool {
+    let is_kernel_thread = waker.starts_with('[');
+    !is_child && !is_kernel_thread && !matches!(call, "execve" | "execveat")
+}
+
 /// Calls that take what comes.
 fn takes(call: &str) -> bool {
     const TAKES: [&str; 18] = [

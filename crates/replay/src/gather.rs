@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Takes the events of a recording, and makes a life of each task.
 
-use crate::cause::{Outside, Sleep};
+use crate::cause::{is_contention, Outside, Sleep};
 use crate::life::{Birth, Life, LifeIx, State, Step};
 use crate::load::{Charges, Facts, Replay, Waits};
 use crate::{select, text};
@@ -121,6 +121,12 @@ impl Gatherer {
                 self.edge(waker, at, call);
             }
             (State::Unborn, None) => life.birth = Birth::At(now_ns),
+            (State::Sleeping { since_ns }, Some(waker))
+                if deep && self.is_contention(&call, waker, at) =>
+            {
+                self.waits.locks += 1;
+                self.lives[at].push(Step::Sleep(now_ns.saturating_sub(since_ns)));
+            }
             (State::Sleeping { .. }, Some(waker)) => self.edge(waker, at, call),
             (State::Sleeping { since_ns }, None) => {
                 let (from_ns, to_ns) =
@@ -139,6 +145,12 @@ impl Gatherer {
             // It did not sleep: there was nothing to wait for.
             _ => self.lives[at].state = state,
         }
+    }
+
+    /// Whether one task kept the other from a lock.
+    fn is_contention(&self, call: &str, waker: LifeIx, woken: LifeIx) -> bool {
+        let Life { name, birth, .. } = &self.lives[waker];
+        is_contention(call, name, matches!(birth, Birth::By(parent) if *parent == woken))
     }
 
     /// One task ends another's wait.

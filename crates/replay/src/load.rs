@@ -66,6 +66,8 @@ impl Facts {
 pub struct Waits {
     /// By another recorded task, in the workload too.
     pub tasks: u64,
+    /// By a task that had a lock of the kernel: they keep their length.
+    pub locks: u64,
     /// By a timer: they keep their length.
     pub timers: u64,
     /// By something that was asked for, as from a disk: they keep their length.

@@ -127,6 +127,53 @@ fn a_time_keeps_its_length_and_an_arrival_its_time() {
     );
 }
 
+/// 1 sleeps from 100 to 130, until 2 ends that; 2 is its child or not, and of the kernel or not.
+fn slept_deeply(call: &'static str, waker: &'static str, is_child: bool) -> (String, Waits) {
+    let birth = match is_child {
+        true => (50, 0, EventKind::Fork { pid: 2, parent: 1 }),
+        false => on(50, 1, 2),
+    };
+    let found = replay(
+        &[
+            named(1, "a"),
+            on(0, 0, 1),
+            named(2, waker),
+            birth,
+            wakeup(60, 2, 1),
+            on(60, 1, 2),
+            block(100, 1, call, true),
+            off(100, 0, 1, OffCpu::Sleep),
+            wakeup(130, 1, 2),
+            on(130, 0, 1),
+            off(200, 0, 1, OffCpu::Exit),
+            off(300, 1, 2, OffCpu::Exit),
+        ],
+        &Facts::default(),
+    );
+    let text = task(&found, "a-1").join(" ");
+    (text, found.waits)
+}
+
+#[test]
+fn who_had_a_lock_of_the_kernel_need_not_be_waited_for_again() {
+    let (text, waits) = slept_deeply("unlink", "b", false);
+
+    assert!(text.contains("\"sleep2\" : 30"), "{text}");
+    assert_eq!(waits, Waits { locks: 1, ..Waits::default() });
+}
+
+#[test]
+fn a_child_and_the_kernel_are_waited_for_again_also_where_no_signal_ends_it() {
+    for (call, waker, is_child) in
+        [("vfork", "b", true), ("fsync", "[jbd2]", false), ("execve", "b", false)]
+    {
+        let (text, waits) = slept_deeply(call, waker, is_child);
+
+        assert!(text.contains(&format!("\"a-1 {call}\"")), "{text}");
+        assert_eq!(waits, Waits { tasks: 1, ..Waits::default() }, "{call}");
+    }
+}
+
 #[test]
 fn forks_create_and_ends_are_waited_for() {
     let found = replay(

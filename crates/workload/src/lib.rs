@@ -14,6 +14,7 @@ pub mod sync;
 mod uses;
 
 mod anonymise;
+mod asked;
 mod bare;
 mod below;
 mod change;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::error::WorkloadError;
-use crate::event::{Barrier, Event, TimerKind};
+use crate::event::{Barrier, Event, TaskEvent, TimerKind};
 use crate::events::{Action, CgroupAction, OutsideEvent};
 use crate::machine_key::MachineKey;
 use crate::random::Span;
@@ -272,6 +272,14 @@ impl Definition {
     /// Its events, phase by phase.
     pub(crate) fn events(&self) -> impl Iterator<Item = &Event> {
         self.program.phases.iter().flat_map(|phase| &phase.events)
+    }
+
+    /// Whether it goes on for ever and starts nothing that ends: it only accompanies the others.
+    pub(crate) fn is_background(&self) -> bool {
+        let mut loops = self.program.phases.iter().map(|phase| phase.loops);
+        let endless = self.program.loops.is_none() || loops.any(|loops| loops.is_none());
+        let forks = |event: &Event| matches!(event, Event::Task(TaskEvent::Fork { .. }));
+        endless && !self.events().any(forks)
     }
 
     /// Leader of the process that instance or fork `number` is a thread of.

@@ -59,6 +59,11 @@ impl Making {
         Self { gatherer: Gatherer::new(charges(&machine)), machine }
     }
 
+    /// All of it.
+    pub(crate) fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
     /// The workload. `about` is what was recorded; `ends_itself`: until its tasks had ended.
     pub(crate) fn finish(
         self,
@@ -105,7 +110,7 @@ pub(crate) fn charges(machine: &Machine) -> Charges {
 }
 
 /// The machine that a command has which may use some of the CPUs only.
-fn part(machine: &Machine, cpus: &[u32]) -> Result<Machine, Error> {
+pub(crate) fn part(machine: &Machine, cpus: &[u32]) -> Result<Machine, Error> {
     if cpus.len() as u32 >= machine.topology.cpus() {
         return Ok(machine.clone());
     }

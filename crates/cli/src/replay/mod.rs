@@ -10,4 +10,4 @@ pub(crate) mod printed;
 pub(crate) use compared::Compared;
 pub(crate) use grade::{grade, Circumstances, Grade};
 pub(crate) use kind::{Kind, Pair};
-pub(crate) use made::{charges, json, Made, Making};
+pub(crate) use made::{charges, json, part, Made, Making};

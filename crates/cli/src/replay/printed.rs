@@ -21,6 +21,7 @@ pub(crate) struct Workload<'a> {
 #[derive(Debug, Serialize)]
 struct WaitsJson {
     tasks: u64,
+    locks: u64,
     timers: u64,
     services: u64,
     arrivals: u64,
@@ -29,8 +30,8 @@ struct WaitsJson {
 
 impl<'a> Workload<'a> {
     pub(crate) fn new((waits, compared): &'a (Waits, Compared)) -> Self {
-        let Waits { tasks, timers, services, arrivals, unknown } = *waits;
-        Self { waits: WaitsJson { tasks, timers, services, arrivals, unknown }, compared }
+        let Waits { tasks, locks, timers, services, arrivals, unknown } = *waits;
+        Self { waits: WaitsJson { tasks, locks, timers, services, arrivals, unknown }, compared }
     }
 }
 
@@ -63,6 +64,7 @@ pub(crate) fn print(out: &mut dyn Write, waits: &Waits, compared: &Compared) -> 
     }
     let sleeps = [
         (waits.tasks, "by another task"),
+        (waits.locks, "by a task that had a lock of the kernel"),
         (waits.timers, "by a timer"),
         (waits.services, "by a device that was asked"),
         (waits.arrivals, "by what arrived"),

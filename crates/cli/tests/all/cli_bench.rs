@@ -318,3 +318,65 @@ fn a_load_runs_live_and_simulated() {
         }
     }
 }
+
+#[test]
+fn what_ifs_that_cannot_be_asked_are_refused() {
+    for (words, part) in [
+        (&["--ask", "more"][..], "COMMAND"),
+        (&["--ask", "mroe", "--", "true"], "a similar value exists: 'more'"),
+        (&["--repeat", "0", "--", "true"], "1..=1000"),
+        (&["--json", "--markdown", "--", "true"], "cannot be used with"),
+    ] {
+        let run = rota(&[&["bench", "what-if"][..], words].concat());
+
+        assert_eq!(run.code, 2, "{words:?}: {}", run.stderr);
+        assert!(run.stderr.contains(part), "{words:?}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn copies_of_a_command_have_numbers_and_the_second_its_nice_value() {
+    let scratch = Scratch::new();
+    let report = scratch.file("report", "");
+    let told = scratch.file("told", "");
+    let command = format!("echo $ROTA_COPY $(nice) >> {told}");
+    let words = ["bench", "what-if-child", "--report", &report, "--copies", "2", "--nice", "10"];
+    let words = [&words[..], &["--", "sh", "-c", &command]].concat();
+
+    rota(&words).ok();
+
+    let own = rustix::process::getpriority_process(None).expect("a nice value");
+    let text = std::fs::read_to_string(&told).expect("a file");
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, [format!("1 {own}"), format!("2 {}", (own + 10).min(19))]);
+    let report = std::fs::read_to_string(&report).expect("a file");
+    let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
+    let took = report["took_ns"].as_array().expect("a list");
+    assert!(took.len() == 2 && took.iter().all(|ns| ns.as_u64() > Some(0)), "{report}");
+}
+
+/// Where this may be recorded: both sides have numbers. How near they are is the computer's matter.
+#[test]
+fn a_what_if_runs_live_and_predicted() {
+    let words = ["bench", "what-if", "--ask", "same,hogs", "--repeat", "1", "--json", "--"];
+    let words = [&words[..], &["sh", "-c", "seq 1 30000 | gzip | wc -c"]].concat();
+    let run = rota(&words);
+    if run.code == 1 && ["root", "kernel's types"].iter().any(|why| run.stderr.contains(why)) {
+        eprintln!("not tested: {}", run.stderr);
+        return;
+    }
+    let json = run.ok().json();
+
+    assert_eq!(json["schema"], "rota.bench.what-if/1");
+    let answers = json["answers"].as_array().expect("a list");
+    assert_eq!(answers.len(), 2);
+    for answer in answers {
+        for side in ["live_median", "predicted_median"] {
+            let ns = answer["completion_ns"][side].as_u64();
+            assert!(ns.is_some_and(|ns| ns > 0), "{side}: {answer}");
+        }
+    }
+    let median = |at: usize| answers[at]["completion_ns"]["predicted_median"].as_u64();
+    assert!(median(1) > median(0), "four hogs cost time: {json}");
+}

@@ -93,3 +93,18 @@ fn a_run_that_ends_with_its_tasks_is_as_long_as_they_are() {
     // one begins: it sleeps 3 ms and runs 1 ms.
     assert_eq!(json["duration_ns"].as_u64(), Some(25_000_000));
 }
+
+#[test]
+fn a_run_that_ends_with_its_tasks_does_not_wait_for_hogs() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = written(
+        dir.path(),
+        r#"{ "global" : { "duration" : 5, "ends_with_tasks" : true },
+             "tasks" : { "a" : { "loop" : 1, "cpus" : [0], "run" : 10000 },
+                         "hog" : { "loop" : -1, "cpus" : [1], "run" : 1000 } } }"#,
+    );
+    let ran = rota(&["sim", "fifo", &file, "--cpus", "2", "--ideal", "--json"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let json: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(json["duration_ns"].as_u64(), Some(10_000_000));
+}

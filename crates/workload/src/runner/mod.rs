@@ -48,6 +48,8 @@ pub struct Runner {
     initial: usize,
     /// Tasks that are not over.
     alive: u32,
+    /// Of them, those that are not in the background; `None`: all are.
+    ending: Option<u32>,
     /// Next expiry of each shared timer, `None` before its first use.
     timers: Vec<Option<u64>>,
     /// Forks made of each definition so far.
@@ -92,9 +94,13 @@ impl Runner {
                 }
             })
             .collect();
+        let is_foreground =
+            |task: &&crate::Task| !workload.definitions[task.definition as usize].is_background();
+        let foreground = workload.tasks.iter().filter(is_foreground).count() as u32;
         Runner {
             initial: tasks.len(),
             alive: tasks.len() as u32,
+            ending: (foreground > 0).then_some(foreground),
             tasks,
             timers: vec![None; workload.timers.len()],
             forks: vec![0; workload.definitions.len()],
@@ -112,9 +118,16 @@ impl Runner {
         initial.map(|(index, task)| (TaskIx(index as u32), task.first_ns))
     }
 
-    /// Whether no task lives or is still to start, and the run is to end with the last of them.
+    /// Whether no task lives or is still to start, and the run is to end with the last of them. Tasks
+    /// in the background do not count, unless all are such.
     pub fn is_done(&self) -> bool {
-        self.alive == 0 && self.workload.ends_with_tasks
+        self.workload.ends_with_tasks && (self.alive == 0 || self.ending == Some(0))
+    }
+
+    /// Whether the run ends without waiting for the task: it is in the background, and not all are.
+    pub fn accompanies(&self, task: TaskIx) -> bool {
+        let definition = self.tasks[task.0 as usize].definition;
+        self.ending.is_some() && self.workload.definitions[definition as usize].is_background()
     }
 
     /// A task is killed: its next step is its exit, whatever it waits for. What it had locked stays
@@ -125,7 +138,18 @@ impl Runner {
         self.waits_no_more(task);
         let state = &mut self.tasks[task.0 as usize];
         (state.blocked, state.relocks, state.waits_for_delay) = (false, None, false);
-        self.alive -= u32::from(!std::mem::replace(&mut state.cursor.done, true));
+        self.ends(task);
+    }
+
+    /// The task's program is over, or it is killed.
+    fn ends(&mut self, task: TaskIx) {
+        let state = &mut self.tasks[task.0 as usize];
+        if !std::mem::replace(&mut state.cursor.done, true) {
+            self.alive -= 1;
+            if !self.workload.definitions[state.definition as usize].is_background() {
+                self.ending = self.ending.map(|ending| ending - 1);
+            }
+        }
     }
 
     /// What the task does next. Called once when the task starts and then whenever its
@@ -277,7 +301,7 @@ impl Runner {
             }
         }
         if state.cursor.done || Some(state.cursor.task_loop) == program.loops {
-            self.alive -= u32::from(!std::mem::replace(&mut state.cursor.done, true));
+            self.ends(ix);
             return Some(Step::Exit);
         }
         let phase = &program.phases[state.cursor.phase];

@@ -47,6 +47,9 @@ impl Runner {
             ));
         }
         self.alive += 1;
+        if !definition.is_background() {
+            self.ending = self.ending.map(|ending| ending + 1);
+        }
         let number = *count;
         *count += 1;
         let child = TaskIx(self.tasks.len() as u32);

@@ -2,6 +2,7 @@
 //! Arguments of `rota bench`.
 
 use super::values;
+use super::what_if::{WhatIfArgs, WhatIfChildArgs};
 use crate::complete;
 use crate::error::EXIT_CODES;
 use crate::options::{duration, duration_or_seconds};
@@ -37,6 +38,15 @@ pub(crate) enum Bench {
     Agree(AgreeArgs),
     /// Compare a machine file of this machine with it: small loads, live and simulated on the file
     Calibrated(CalibratedArgs),
+    /// Record a command, and compare what its recording says about another machine or setting with
+    /// the command there (needs root)
+    WhatIf(WhatIfArgs),
+    /// Runs the command of `rota bench what-if`
+    #[command(hide = true)]
+    WhatIfChild(WhatIfChildArgs),
+    /// A hog of `rota bench what-if`
+    #[command(hide = true)]
+    WhatIfHog,
     /// The player of `rota bench agree`
     #[command(hide = true)]
     AgreeChild(AgreeChildArgs),

@@ -3,6 +3,7 @@
 
 use crate::error::Error;
 use crate::output::messages;
+use rota_kernel::fair::preemption;
 use rota_kernel::{Configuration, Fair};
 use rota_machine::topology::Topology;
 use serde::Serialize;
@@ -97,6 +98,18 @@ impl Computer {
             fair: fair.ok(),
             topology,
         })
+    }
+
+    /// The tunables of `eevdf` with which it is set as this computer's fair class is, as far as that
+    /// is known: `name=value`.
+    pub(super) fn tunables(&self) -> Vec<String> {
+        match &self.fair {
+            Some(fair) => fair.tunables(),
+            None => {
+                let known = self.preempt.as_deref().and_then(preemption);
+                known.map(str::to_owned).into_iter().collect()
+            }
+        }
     }
 
     /// Its CPUs, as the simulator wants them.

@@ -12,6 +12,7 @@ mod servers;
 mod shares;
 mod threads;
 mod values;
+mod what_if;
 
 pub(crate) use args::BenchArgs;
 
@@ -30,6 +31,9 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Status, Error> {
         Bench::Agree(args) => agree::run(args),
         Bench::Calibrated(args) => calibrated::run(args),
         Bench::AgreeChild(args) => agree::child(args),
+        Bench::WhatIf(args) => what_if::run(args),
+        Bench::WhatIfChild(args) => what_if::child(args),
+        Bench::WhatIfHog => what_if::hog(),
         Bench::ServersChild { words } => {
             rota_bench::servers::child(words)?;
             Ok(Status::Done)

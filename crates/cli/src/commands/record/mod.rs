@@ -20,9 +20,8 @@ use crate::replay::{Circumstances, Compared, Making};
 use crate::trace_files::{self, Picture, TraceFile};
 use calls::CallCounter;
 use ring::{Ring, Ringed};
-use rota_kernel::events::Traits;
 use rota_measure::{GroupNumbers, Numbers, Results, Summary};
-use rota_replay::{Known, Waits};
+use rota_replay::Waits;
 use rota_report::Caption;
 use rota_trace::Tee;
 use session::Ended;
@@ -95,8 +94,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
         Some((file, making)) => {
             let about = text::about(&args.target, &ended.facts);
             let ends_itself = ended.command.is_some();
-            let tasks = ended.traits.iter().map(|(pid, of)| (*pid, known(of))).collect();
-            let made = making.finish(end_ns, &about, ends_itself, tasks)?;
+            let made = making.finish(end_ns, &about, ends_itself, ended.known())?;
             made.write(file, args.anonymise)?;
             let scheduler = ended.facts.scheduler.as_deref();
             let circumstances = Circumstances {
@@ -123,11 +121,6 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
     }
     out.flush()?;
     Ok(status)
-}
-
-/// What a workload needs to know of a task.
-fn known(of: &Traits) -> Known {
-    Known { process: of.process, kernel_thread: of.kernel_thread, cpus: of.cpus.clone() }
 }
 
 /// As a shell has it.

@@ -2,10 +2,12 @@
 //! One recording: until the time is over, the command has ended, or the user stops it.
 
 use super::args::TargetArgs;
+use crate::affinity::on_first;
 use crate::error::Error;
 use crate::output::messages;
 use crate::stop::Stop;
 use rota_kernel::events::{Cgroup, Facts, RecordOptions, Recorder, Scope, Traits};
+use rota_replay::Known;
 use rota_trace::Sink;
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
@@ -24,6 +26,8 @@ pub(crate) struct Session<'a> {
     target: &'a TargetArgs,
     recorder: Recorder,
     stop: Stop,
+    /// CPUs of the command; `None`: those of this program.
+    cpus: Option<u32>,
 }
 
 /// What must be known of a recording that ended.
@@ -33,6 +37,18 @@ pub(crate) struct Ended {
     pub(crate) traits: BTreeMap<u32, Traits>,
     /// How the command ended, if there was one.
     pub(crate) command: Option<ExitStatus>,
+}
+
+impl Ended {
+    /// What a workload needs to know of the tasks, by pid.
+    pub(crate) fn known(&self) -> BTreeMap<u32, Known> {
+        let known = |of: &Traits| Known {
+            process: of.process,
+            kernel_thread: of.kernel_thread,
+            cpus: of.cpus.clone(),
+        };
+        self.traits.iter().map(|(pid, of)| (*pid, known(of))).collect()
+    }
 }
 
 impl<'a> Session<'a> {
@@ -60,7 +76,12 @@ impl<'a> Session<'a> {
             batch: if live { 0 } else { BATCH },
             forget_after_ns: last_ns,
         })?;
-        Ok(Self { target, recorder, stop })
+        Ok(Self { target, recorder, stop, cpus: None })
+    }
+
+    /// The command has the first so many CPUs.
+    pub(crate) fn on_first(self, cpus: u32) -> Self {
+        Self { cpus: Some(cpus), ..self }
     }
 
     /// CPUs of the machine.
@@ -102,7 +123,7 @@ impl<'a> Session<'a> {
         let output = std::io::stderr().as_fd().try_clone_to_owned().map_err(fail)?;
         let mut command = Command::new(program);
         command.args(arguments).stdout(Stdio::from(output));
-        command.spawn().map(Some).map_err(fail)
+        on_first(self.cpus, || command.spawn())?.map(Some).map_err(fail)
     }
 
     fn is_over(&self, child: Option<&mut Child>) -> Result<bool, Error> {

@@ -5,7 +5,6 @@ use super::loads::Played as Load;
 use crate::commands::bench::computer::Computer;
 use crate::error::Error;
 use crate::object;
-use rota_kernel::fair::preemption;
 use rota_machine::config::{Config, Costs};
 use rota_machine::interruption::Interruption;
 use rota_machine::kernel::Kernel;
@@ -29,10 +28,7 @@ pub(super) fn run(
     let mut policy = object::link_shipped(rota_catalog::find("eevdf")?, &kernel)?;
     let mut set = vec![format!("seed={seed}")];
     set.extend(OLD_TASKS.map(str::to_owned));
-    match &computer.fair {
-        Some(fair) => set.extend(fair.tunables()),
-        None => set.extend(computer.preempt.as_deref().and_then(preemption).map(str::to_owned)),
-    }
+    set.extend(computer.tunables());
     for (name, value) in set.iter().filter_map(|set| set.split_once('=')) {
         policy.set(name, value)?;
     }

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Live and predicted: medians of the runs, and how far apart they are.
+
+use super::question::Question;
+use serde::Serialize;
+
+/// A question and its answers.
+#[derive(Debug, Serialize)]
+pub(super) struct Answer {
+    pub(super) question: String,
+    /// Of the command, or of the first of two.
+    pub(super) completion_ns: Values,
+    /// Of all of its tasks together.
+    pub(super) p99_wakeup_ns: Values,
+}
+
+/// Of each run.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Values {
+    pub(super) live: Vec<u64>,
+    pub(super) predicted: Vec<u64>,
+    pub(super) live_median: u64,
+    pub(super) predicted_median: u64,
+    /// Whether they are as near as the goal asks.
+    pub(super) within: bool,
+}
+
+/// Largest errors that are goals.
+const COMPLETION_GOAL: f64 = 0.10;
+const P99_GOAL: f64 = 0.25;
+/// Two latencies within this are the same: what a CPU takes to leave idleness differs by more.
+const SAME_NS: u64 = 50_000;
+
+/// Numbers of all runs of a question.
+#[derive(Debug, Default)]
+pub(super) struct Runs {
+    pub(super) live_ns: Vec<u64>,
+    pub(super) live_p99_ns: Vec<u64>,
+    pub(super) predicted_ns: Vec<u64>,
+    pub(super) predicted_p99_ns: Vec<u64>,
+}
+
+impl Answer {
+    pub(super) fn of(question: Question, cpus: u32, runs: Runs) -> Self {
+        Self {
+            question: question.text(cpus),
+            completion_ns: Values::new(runs.live_ns, runs.predicted_ns, COMPLETION_GOAL, 0),
+            p99_wakeup_ns: Values::new(runs.live_p99_ns, runs.predicted_p99_ns, P99_GOAL, SAME_NS),
+        }
+    }
+}
+
+impl Values {
+    fn new(live: Vec<u64>, predicted: Vec<u64>, goal: f64, same_ns: u64) -> Self {
+        let [live_median, predicted_median] = [&live, &predicted].map(|all| median(all));
+        let apart = live_median.abs_diff(predicted_median);
+        let within = apart as f64 <= (goal * live_median as f64).max(same_ns as f64);
+        Self { live, predicted, live_median, predicted_median, within }
+    }
+
+    /// Predicted ÷ live - 1, in percent.
+    pub(super) fn error(&self) -> String {
+        match self.live_median {
+            0 => "-".into(),
+            live => format!("{:+.0}%", (self.predicted_median as f64 / live as f64 - 1.0) * 100.0),
+        }
+    }
+}
+
+/// The lower one in the middle.
+fn median(all: &[u64]) -> u64 {
+    let mut sorted = all.to_vec();
+    sorted.sort_unstable();
+    sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_within_a_part_of_the_live_median() {
+        let near = Values::new(vec![90, 100, 400], vec![110, 1, 900], 0.10, 0);
+        let far = Values::new(vec![100], vec![111], 0.10, 0);
+
+        assert_eq!((near.live_median, near.predicted_median), (100, 110));
+        assert!(near.within && !far.within);
+        assert_eq!((near.error().as_str(), far.error().as_str()), ("+10%", "+11%"));
+    }
+
+    #[test]
+    fn short_latencies_are_the_same() {
+        assert!(Values::new(vec![5_000], vec![54_000], P99_GOAL, SAME_NS).within);
+        assert!(!Values::new(vec![5_000], vec![56_000], P99_GOAL, SAME_NS).within);
+    }
+}
