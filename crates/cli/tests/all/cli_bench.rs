@@ -366,7 +366,9 @@ fn a_what_if_runs_live_and_predicted() {
         eprintln!("not tested: {}", run.stderr);
         return;
     }
-    let json = run.ok().json();
+    // What the command writes goes to standard error.
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let json = run.json();
 
     assert_eq!(json["schema"], "rota.bench.what-if/1");
     let answers = json["answers"].as_array().expect("a list");

@@ -18,7 +18,7 @@ use tempfile::NamedTempFile;
 /// Until hogs have their CPUs.
 const SETTLED: Duration = Duration::from_millis(100);
 /// Of the recorder: no event of a busy second may be lost.
-const BUFFER: u32 = 128 << 20;
+const BUFFER: u32 = 64 << 20;
 
 /// A recording of a run.
 pub(super) struct Recording {
@@ -62,7 +62,7 @@ pub(super) fn record(
         buffer: BUFFER,
         command: words(setting, &file, command)?,
     };
-    let session = Session::start(&target, None)?.on_first(setting.cpus);
+    let session = Session::start(&target, false, None)?.on_first(setting.cpus);
     let mut summary = Summary::new(cpus);
     let mut sinks = Tee::new();
     sinks.push(&mut summary);
