@@ -42,10 +42,10 @@ int on_switch(u64 *ctx)
 		flags = OFF_EXIT;
 	else if (!preempt && prev_state && prev->__state)
 		flags = OFF_SLEEP;
-	if (old && flags == OFF_SLEEP) {
-		flags |= call_flags(prev);
-		if (prev_state & TASK_UNINTERRUPTIBLE)
+	if (old && flags != OFF_EXIT) {
+		if (flags && prev_state & TASK_UNINTERRUPTIBLE)
 			flags |= OFF_DEEP;
+		flags |= call_flags(prev);
 	}
 	if (to && begins_slice(next))
 		flags |= NEW_SLICE;
@@ -107,5 +107,33 @@ int after_nice(u64 *ctx)
 
 	if (known)
 		update_weight(known, p);
+	return 0;
+}
+
+__kinline void settings_changed(struct task_struct *p)
+{
+	if (find(p))
+		emit_task(p, 0, bpf_get_smp_processor_id(), p->comm);
+}
+
+SEC("fexit/__sched_setscheduler")
+int after_setscheduler(u64 *ctx)
+{
+	settings_changed((void *)ctx[0]);
+	return 0;
+}
+
+SEC("fexit/__set_cpus_allowed_ptr")
+int after_affinity(u64 *ctx)
+{
+	settings_changed((void *)ctx[0]);
+	return 0;
+}
+
+/* Into another cgroup, or another session's group. */
+SEC("fexit/sched_move_task")
+int after_move(u64 *ctx)
+{
+	settings_changed((void *)ctx[0]);
 	return 0;
 }

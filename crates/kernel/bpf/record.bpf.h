@@ -64,9 +64,11 @@ enum record_kind {
 #define NEW_SLICE 4  /* the next task begins a slice */
 #define IDLES	  8  /* the CPU has nothing to run now */
 #define OFF_DEEP  16 /* the sleep is uninterruptible */
-/* From here on the number of the system call that the previous task sleeps in, and 1. */
+/* From here on the number of the system call that the previous task is in, and 1 … */
 #define OFF_CALL_SHIFT 5
-#define OFF_CALL_MOST  2046
+#define OFF_CALL_MOST  1023
+/* … and that it sleeps until a time, not for so long. */
+#define OFF_UNTIL 0x8000
 
 /* Flags of REC_WAKEUP, of one that no task did. */
 #define BY_TIMER     1
@@ -93,6 +95,13 @@ struct task_record {
 	u32 weight;
 	u32 nr_cpus_allowed;
 	char comm[16];
+	u64 group;   /* inode number of its cgroup; 0: it shares with its session */
+	u64 runtime; /* slice that it asks for, or budget of a deadline task; 0: none */
+	u64 deadline;
+	u64 period;
+	u32 session;
+	u16 policy;
+	s16 priority; /* nice value, or real-time priority */
 };
 
 struct exit_record {

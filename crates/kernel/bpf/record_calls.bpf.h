@@ -8,10 +8,11 @@
 #include "record_tasks.bpf.h"
 
 struct pt_regs___x86 {
-	unsigned long orig_ax;
+	unsigned long orig_ax, si;
 } __attribute__((preserve_access_index));
 
 struct pt_regs___arm64 {
+	u64 regs[31];
 	int syscallno;
 } __attribute__((preserve_access_index));
 
@@ -32,12 +33,31 @@ __kinline int call_of(struct task_struct *p)
 	return -1;
 }
 
+#define TIMER_ABSTIME 1
+
+/* Does a task in clock_nanosleep sleep until a time? */
+__kinline bool sleeps_until(struct task_struct *p)
+{
+	struct pt_regs___x86 *x86 = (void *)bpf_task_pt_regs(p);
+	struct pt_regs___arm64 *arm64 = (void *)x86;
+
+	if (has_field(x86->si))
+		return x86->si & TIMER_ABSTIME;
+	return has_field(arm64->regs) && arm64->regs[1] & TIMER_ABSTIME;
+}
+
 /* Flags of a switch that tell of it. */
 __kinline u16 call_flags(struct task_struct *p)
 {
 	u32 call = call_of(p) + 1;
+	u16 flags;
 
-	return call > OFF_CALL_MOST ? 0 : call << OFF_CALL_SHIFT;
+	if (call > OFF_CALL_MOST)
+		return 0;
+	flags = call << OFF_CALL_SHIFT;
+	if (call == config.sleep_call + 1 && sleeps_until(p))
+		flags |= OFF_UNTIL;
+	return flags;
 }
 
 __kinline bool sends(struct task_struct *p)

@@ -25,6 +25,7 @@ const volatile struct {
 	u32 cgroup_id_low; /* … or below it */
 	u32 cgroup_id_high;
 	u32 detail;	       /* callbacks and queues are recorded, too */
+	u32 sleep_call;	       /* number of clock_nanosleep */
 	u32 sends[CALL_WORDS]; /* system calls that send to a socket, one bit for each */
 } config = {};
 
@@ -95,6 +96,72 @@ __kinline bool wanted(const struct task_struct *p)
 	return !config.only_cgroup || in_cgroup(p);
 }
 
+#define PIDTYPE_SID    3
+#define SCHED_FIFO     1
+#define SCHED_RR       2
+#define SCHED_DEADLINE 6
+#define PRIO_OF_NICE_0 120
+
+/*
+ * The cgroup that the task shares in: the nearest one with the cpu controller. The group of a
+ * session (autogroup) is none.
+ */
+__kinline u64 group_of(const struct task_struct *p)
+{
+	struct task_group *group = NULL;
+	struct cgroup *cgroup = NULL;
+	struct kernfs_node *node = NULL;
+	u64 id = 0;
+
+	if (!has_field(p->sched_task_group))
+		return 0;
+	read_field(&group, p->sched_task_group);
+	if (group)
+		read_field(&cgroup, group->css.cgroup);
+	if (cgroup)
+		read_field(&node, cgroup->kn);
+	if (node)
+		read_field(&id, node->id);
+	return id;
+}
+
+__kinline u32 session_of(const struct task_struct *p)
+{
+	struct signal_struct *signal = NULL;
+	struct pid *session = NULL;
+	u32 number = 0;
+
+	read_field(&signal, p->signal);
+	if (signal)
+		read_field(&session, signal->pids[PIDTYPE_SID]);
+	if (session)
+		read_field(&number, session->numbers[0].nr);
+	return number;
+}
+
+/* How it is set to be scheduled. */
+__kinline void fill_settings(struct task_record *r, const struct task_struct *p)
+{
+	u32 policy = p->policy;
+
+	r->group = group_of(p);
+	r->session = session_of(p);
+	r->policy = policy;
+	r->runtime = r->deadline = r->period = 0;
+	r->priority = 0;
+	if (policy == SCHED_FIFO || policy == SCHED_RR) {
+		r->priority = p->rt_priority;
+	} else if (policy == SCHED_DEADLINE) {
+		r->runtime = p->dl.dl_runtime;
+		r->deadline = p->dl.dl_deadline;
+		r->period = p->dl.dl_period;
+	} else {
+		r->priority = p->static_prio - PRIO_OF_NICE_0;
+		if (has_field(p->se.custom_slice) && p->se.custom_slice)
+			r->runtime = p->se.slice;
+	}
+}
+
 __kinline void emit_task(const struct task_struct *p, u16 flags, u32 cpu, const char *comm)
 {
 	struct task_record *r = reserve(sizeof(*r));
@@ -109,6 +176,7 @@ __kinline void emit_task(const struct task_struct *p, u16 flags, u32 cpu, const 
 	r->head.cpu = cpu;
 	r->weight = weight_of(p);
 	r->nr_cpus_allowed = p->nr_cpus_allowed;
+	fill_settings(r, p);
 	if (bpf_probe_read_kernel_str(r->comm, sizeof(r->comm), comm) < 0)
 		r->comm[0] = 0;
 	submit(r);

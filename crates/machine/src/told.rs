@@ -53,7 +53,7 @@ impl System {
         let limit_ns = is_limited.then(|| (quota_us.saturating_mul(1000), period_us * 1000));
         let weight = if cgroup.idle { 1 } else { cgroup.weight };
         let path = cgroup.path.as_str().into();
-        self.emit(None, EventKind::CgroupSet { path, weight, limit_ns });
+        self.emit(None, EventKind::CgroupSet { path, weight, limit_ns, idle: false });
     }
 }
 

@@ -394,7 +394,7 @@ impl Sink for Summary {
                 let group = whole.fluid.group(path);
                 task.change_claim(whole, time_ns, |task| task.group = group);
             }
-            EventKind::CgroupSet { ref path, weight, limit_ns } => {
+            EventKind::CgroupSet { ref path, weight, limit_ns, .. } => {
                 let cpus = limit_ns.map(|(quota, period)| quota as f64 / period.max(1) as f64);
                 self.whole.fluid.set_group(path, weight.into(), cpus, time_ns);
             }

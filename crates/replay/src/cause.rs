@@ -11,8 +11,9 @@ pub(crate) type Wait = Arc<str>;
 /// A sleep that is over, which no recorded task ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sleep<'a> {
-    pub(crate) call: &'a str,
+    pub(crate) call: &'a Wait,
     pub(crate) deep: bool,
+    pub(crate) absolute: bool,
     pub(crate) source: Option<WakeSource>,
     /// When it began and ended, after the task's birth.
     pub(crate) from_ns: u64,
@@ -35,7 +36,7 @@ pub(crate) enum Outside {
 impl Sleep<'_> {
     /// What it waited for.
     pub(crate) fn outside(&self) -> Outside {
-        match (self.source, self.call) {
+        match (self.source, &**self.call) {
             (Some(WakeSource::Timer), _) => Outside::Timer,
             (_, "nanosleep" | "clock_nanosleep") => Outside::Timer,
             _ if self.deep => Outside::Service,
@@ -49,6 +50,12 @@ impl Sleep<'_> {
     pub(crate) fn step(&self) -> Step {
         match self.outside() {
             Outside::Arrival => Step::Until(self.to_ns),
+            Outside::Timer => Step::Timed {
+                call: self.call.clone(),
+                from_ns: self.from_ns,
+                to_ns: self.to_ns,
+                absolute: self.absolute,
+            },
             _ => Step::Sleep(self.to_ns.saturating_sub(self.from_ns)),
         }
     }
@@ -60,6 +67,24 @@ impl Sleep<'_> {
 pub(crate) fn is_contention(call: &str, waker: &str, is_child: bool) -> bool {
     let is_kernel_thread = waker.starts_with('[');
     !is_child && !is_kernel_thread && !matches!(call, "execve" | "execveat")
+}
+
+/// Calls that give, and wait while what they give to is full, as a pipe is until it is read.
+pub(crate) fn gives(call: &str) -> bool {
+    const GIVES: [&str; 11] = [
+        "pwritev2",
+        "sendfile",
+        "sendmmsg",
+        "sendmsg",
+        "sendto",
+        "splice",
+        "tee",
+        "vmsplice",
+        "write",
+        "writev",
+        "mq_timedsend",
+    ];
+    GIVES.contains(&call)
 }
 
 /// Calls that take what comes.

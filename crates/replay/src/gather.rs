@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Takes the events of a recording, and makes a life of each task.
 
-use crate::cause::{is_contention, Outside, Sleep};
+use crate::cause::{self, Outside, Sleep};
+use crate::doubt::{self, NAP_NS};
+use crate::groups::{Groups, Values};
 use crate::life::{Birth, Life, LifeIx, State, Step};
 use crate::load::{Charges, Facts, Replay, Waits};
-use crate::{select, text};
-use rota_trace::{Cause, Event, EventKind, OffCpu, Sink};
+use crate::select::{self, Chosen};
+use crate::{text, timing};
+use rota_trace::{Cause, Event, EventKind, OffCpu, Setting, Sink};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -23,6 +26,7 @@ pub struct Gatherer {
     unheralded: Vec<LifeIx>,
     /// Wakeups are recorded.
     wakes: bool,
+    groups: Groups,
 }
 
 impl Gatherer {
@@ -36,7 +40,21 @@ impl Gatherer {
             waits: Waits::default(),
             unheralded: Vec::new(),
             wakes: false,
+            groups: Groups::default(),
         }
+    }
+
+    /// The CPUs that any of the tasks could use, once it was what it was at last, if that is not all
+    /// of them: those of a command under `taskset`. They are its machine.
+    pub fn common_cpus(&self, facts: &Facts) -> Option<Vec<u32>> {
+        let mut all = Vec::new();
+        let worked = |life: &&Life| !facts.kernel_threads.contains(&life.pid) && life.work_ns > 0;
+        for tie in self.lives.iter().filter(worked).flat_map(|life| &life.ties) {
+            all.extend(tie.as_deref()?);
+        }
+        all.sort_unstable();
+        all.dedup();
+        (!all.is_empty() && all.len() < facts.nr_cpus as usize).then_some(all)
     }
 
     /// The workload of a recording that ended at `end_ns`; `None` if no task worked.
@@ -44,13 +62,23 @@ impl Gatherer {
         for life in &mut self.lives {
             life.work_until(end_ns);
             life.flush();
+            self.waits.ticks += timing::settle(life);
         }
         // Nothing woke them, so they waited for a CPU since before the recording.
         if self.wakes {
             self.unheralded.iter().for_each(|at| self.lives[*at].begins_at_first());
         }
         let kept = select::kept(&self.lives, facts, end_ns);
-        text::replay(&self.lives, &kept, facts, end_ns, self.waits)
+        if !self.lives.iter().zip(&kept).any(|(life, kept)| *kept && life.work_ns > 0) {
+            return None;
+        }
+        let left_out =
+            self.lives.iter().zip(&kept).filter(|(life, kept)| !**kept && life.work_ns > 0);
+        let left_out = left_out.count() as u64;
+        let chosen = Chosen::new(&self.lives, kept, facts);
+        let doubts = doubt::all(&self.lives, &chosen.kept, &self.groups, chosen.alone);
+        let (names, text) = text::file(&self.lives, &chosen, &self.groups, facts, end_ns);
+        Some(Replay { text, names, waits: self.waits, left_out, doubts })
     }
 
     fn life(&mut self, pid: u32, now_ns: u64) -> LifeIx {
@@ -65,7 +93,14 @@ impl Gatherer {
         let mut life = Life::new(pid, birth);
         if let Some(before) = self.by_pid.get(&pid).map(|at| &self.lives[*at]) {
             life.name.clone_from(&before.name);
-            life.weight = before.weight;
+            // Its end was lost, or it is the same task.
+            if before.state != State::Ended {
+                (life.process, life.session) = (before.process, before.session);
+                (life.first, life.now) = (before.now.clone(), before.now.clone());
+                life.ties = vec![before.now.cpus.clone()];
+            } else {
+                (life.first.weight, life.now.weight) = (before.now.weight, before.now.weight);
+            }
         }
         self.lives.push(life);
         self.by_pid.insert(pid, self.lives.len() - 1);
@@ -110,6 +145,7 @@ impl Gatherer {
         let state = std::mem::replace(&mut life.state, State::Waiting);
         let source = life.source.take();
         let (call, deep) = (std::mem::take(&mut life.call), std::mem::take(&mut life.deep));
+        let absolute = std::mem::take(&mut life.absolute);
         let begin_ns = life.start_ns.unwrap_or(now_ns);
         match (state, waker) {
             // A fork is its own cause.
@@ -127,13 +163,21 @@ impl Gatherer {
                 self.waits.locks += 1;
                 self.lives[at].push(Step::Sleep(now_ns.saturating_sub(since_ns)));
             }
-            (State::Sleeping { .. }, Some(waker)) => self.edge(waker, at, call),
+            (State::Sleeping { .. }, Some(waker)) => {
+                self.waits.full += u64::from(!deep && cause::gives(&call));
+                self.edge(waker, at, call);
+            }
             (State::Sleeping { since_ns }, None) => {
                 let (from_ns, to_ns) =
                     (since_ns.saturating_sub(begin_ns), now_ns.saturating_sub(begin_ns));
-                let sleep = Sleep { call: &call, deep, source, from_ns, to_ns };
+                let sleep = Sleep { call: &call, deep, absolute, source, from_ns, to_ns };
                 let count = match sleep.outside() {
-                    Outside::Timer => &mut self.waits.timers,
+                    Outside::Timer => {
+                        let spins = &mut self.lives[at].spins;
+                        spins.timers += 1;
+                        spins.naps += u64::from(to_ns - from_ns.min(to_ns) <= NAP_NS);
+                        &mut self.waits.timers
+                    }
                     Outside::Service => &mut self.waits.services,
                     Outside::Arrival => &mut self.waits.arrivals,
                     Outside::Unknown => &mut self.waits.unknown,
@@ -150,7 +194,7 @@ impl Gatherer {
     /// Whether one task kept the other from a lock.
     fn is_contention(&self, call: &str, waker: LifeIx, woken: LifeIx) -> bool {
         let Life { name, birth, .. } = &self.lives[waker];
-        is_contention(call, name, matches!(birth, Birth::By(parent) if *parent == woken))
+        cause::is_contention(call, name, matches!(birth, Birth::By(parent) if *parent == woken))
     }
 
     /// One task ends another's wait.
@@ -159,6 +203,28 @@ impl Gatherer {
         self.lives[woken].push(Step::Wait(wait.clone()));
         self.lives[waker].take_off(self.charges.wakeup_ns);
         self.lives[waker].push(Step::Post { to: woken, wait });
+    }
+
+    fn setting(&mut self, setting: &Setting, now_ns: u64) {
+        let at = self.life(setting.pid(), now_ns);
+        let life = &mut self.lives[at];
+        match *setting {
+            Setting::Process { process, .. } => life.process = process,
+            Setting::Session { session, .. } => life.session = session,
+            Setting::Policy { policy, .. } => {
+                life.set(now_ns, |settings| settings.policy = Some(policy));
+            }
+        }
+    }
+
+    /// A running task asks, or lets others run, and does not wait.
+    fn spin(&mut self, pid: u32, call: &str, now_ns: u64) {
+        let Some(at) = self.running(pid, now_ns) else { return };
+        let life = &mut self.lives[at];
+        life.spins.spins += 1;
+        if call == "sched_yield" {
+            life.push(Step::Yield);
+        }
     }
 
     fn switch_in(&mut self, pid: u32, cpu: u32, now_ns: u64) {
@@ -190,6 +256,7 @@ impl Gatherer {
         life.state = match why {
             OffCpu::Runnable => {
                 life.appear(now_ns);
+                life.spins.leaves += 1;
                 State::Waiting
             }
             OffCpu::Sleep => State::Sleeping { since_ns: now_ns },
@@ -204,15 +271,30 @@ impl Sink for Gatherer {
         match event.kind {
             EventKind::Task { pid, ref name, weight, .. } => {
                 let at = self.life(pid, now_ns);
-                self.lives[at].name.clone_from(name);
-                self.lives[at].weight = weight;
+                self.lives[at].rename(name);
+                self.lives[at].set(now_ns, |settings| settings.weight = weight);
+            }
+            EventKind::Setting(ref setting) => self.setting(setting, now_ns),
+            EventKind::Affinity { pid, ref cpus } => {
+                let at = self.life(pid, now_ns);
+                let cpus = cpus.iter().collect();
+                self.lives[at].set(now_ns, |settings| settings.cpus = Some(cpus));
+            }
+            EventKind::Cgroup { pid, ref path } => {
+                let at = self.life(pid, now_ns);
+                let group = (&**path != "/").then(|| Arc::clone(path));
+                self.lives[at].set(now_ns, |settings| settings.group = group);
+            }
+            EventKind::CgroupSet { ref path, weight, limit_ns, idle } => {
+                self.groups.set(path, Values { weight, limit_ns, idle });
             }
             EventKind::Fork { pid, parent } => self.fork(pid, parent, now_ns),
-            EventKind::Cause(Cause::Block { pid, ref call, uninterruptible }) => {
+            EventKind::Cause(Cause::Block { pid, ref call, uninterruptible, absolute }) => {
                 let at = self.life(pid, now_ns);
                 self.lives[at].call = call.clone();
-                self.lives[at].deep = uninterruptible;
+                (self.lives[at].deep, self.lives[at].absolute) = (uninterruptible, absolute);
             }
+            EventKind::Cause(Cause::Spin { pid, ref call }) => self.spin(pid, call, now_ns),
             EventKind::Cause(Cause::Source { pid, source }) => {
                 let at = self.life(pid, now_ns);
                 self.lives[at].source = Some(source);

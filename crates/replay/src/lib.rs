@@ -12,14 +12,19 @@
 //! before it are made, as who makes them is stuck later or not at all. So it is not stuck.
 
 mod cause;
+mod doubt;
 mod gather;
+mod groups;
 mod life;
 mod load;
 mod select;
+mod settings;
 mod text;
+mod timing;
 
+pub use doubt::Doubt;
 pub use gather::Gatherer;
-pub use load::{Charges, Facts, Known, Replay, Waits};
+pub use load::{Charges, Facts, Replay, Waits};
 
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,8 @@
 //! What one task did from its birth to its end.
 
 use crate::cause::Wait;
+use crate::doubt::Spins;
+use crate::settings::Settings;
 use rota_trace::WakeSource;
 use std::sync::Arc;
 
@@ -15,8 +17,17 @@ pub(crate) enum Step {
     Run(u64),
     /// Sleeps so long, from when it begins to.
     Sleep(u64),
+    /// Slept in this call until a timer ran out: for so long, or until then, which is decided once all
+    /// such sleeps are known. Times are after its birth.
+    Timed { call: Wait, from_ns: u64, to_ns: u64, absolute: bool },
+    /// Sleeps until this time after its birth, the next one of a timer.
+    Tick { timer: Wait, to_ns: u64 },
     /// Sleeps until this time after its birth, if that is still to come.
     Until(u64),
+    /// Gives up its CPU.
+    Yield,
+    /// Is set to be scheduled like this from now on.
+    Set(Settings),
     /// Waits until someone has done [`Step::Post`] to it, in this call.
     Wait(Wait),
     /// Ends a wait of another task, or saves it the next one.
@@ -53,7 +64,16 @@ pub(crate) enum State {
 pub(crate) struct Life {
     pub(crate) pid: u32,
     pub(crate) name: String,
-    pub(crate) weight: u32,
+    /// The process that it is a thread of; 0: not known, or it is one itself.
+    pub(crate) process: u32,
+    /// The session that it shares with; 0: none.
+    pub(crate) session: u32,
+    /// What holds at its birth, and now.
+    pub(crate) first: Settings,
+    pub(crate) now: Settings,
+    /// CPUs that it could use since it had its name; `None`: all.
+    pub(crate) ties: Vec<Option<Arc<[u32]>>>,
+    pub(crate) spins: Spins,
     pub(crate) birth: Birth,
     /// When it was first there to run.
     pub(crate) start_ns: Option<u64>,
@@ -63,9 +83,10 @@ pub(crate) struct Life {
     pub(crate) work_ns: u64,
     /// Work since the last step; below zero if more was taken off than there was.
     run_ns: i64,
-    /// The call that it sleeps in, and whether uninterruptibly.
+    /// The call that it sleeps in, and whether uninterruptibly and until a time.
     pub(crate) call: Arc<str>,
     pub(crate) deep: bool,
+    pub(crate) absolute: bool,
     /// Who woke it, on which CPU, until it runs.
     pub(crate) woken: Option<(LifeIx, u32)>,
     /// What is about to wake it.
@@ -77,7 +98,12 @@ impl Life {
         Self {
             pid,
             name: String::new(),
-            weight: 100,
+            process: 0,
+            session: 0,
+            first: Settings::default(),
+            now: Settings::default(),
+            ties: vec![None],
+            spins: Spins::default(),
             birth,
             start_ns: None,
             state: State::Unborn,
@@ -86,6 +112,7 @@ impl Life {
             run_ns: 0,
             call: "".into(),
             deep: false,
+            absolute: false,
             woken: None,
             source: None,
         }
@@ -101,7 +128,7 @@ impl Life {
         let later_ns = self.start_ns.replace(0).unwrap_or(0);
         self.birth = Birth::At(0);
         for step in &mut self.steps {
-            if let Step::Until(ns) = step {
+            if let Step::Until(ns) | Step::Tick { to_ns: ns, .. } = step {
                 *ns += later_ns;
             }
         }
@@ -126,6 +153,39 @@ impl Life {
     pub(crate) fn push(&mut self, step: Step) {
         self.flush();
         self.steps.push(step);
+    }
+
+    /// It is called so from now on: what it is tied to as what it was before does not count, as for
+    /// `taskset` before it becomes the program.
+    pub(crate) fn rename(&mut self, name: &str) {
+        if self.name != name {
+            name.clone_into(&mut self.name);
+            self.ties = vec![self.now.cpus.clone()];
+        }
+    }
+
+    /// It is set to be scheduled differently from now on.
+    pub(crate) fn set(&mut self, now_ns: u64, change: impl FnOnce(&mut Settings)) {
+        let mut now = self.now.clone();
+        change(&mut now);
+        if now == self.now {
+            return;
+        }
+        self.now = now;
+        match self.start_ns {
+            // Nothing was seen of it but this.
+            None => {
+                self.first = self.now.clone();
+                self.ties = vec![self.now.cpus.clone()];
+            }
+            Some(_) => {
+                self.work_until(now_ns);
+                if self.ties.last() != Some(&self.now.cpus) {
+                    self.ties.push(self.now.cpus.clone());
+                }
+                self.push(Step::Set(self.now.clone()));
+            }
+        }
     }
 
     /// Makes a step of the work since the last one.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What goes into a workload besides events, and what comes out.
 
-use std::collections::BTreeMap;
+use crate::doubt::Doubt;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the machine that plays a workload charges to tasks by itself, in nanoseconds. The recorded
 /// times have it in them already.
@@ -23,17 +24,6 @@ pub struct Charges {
     pub ipi_receive_ns: u64,
 }
 
-/// What is known of a task, and no event tells.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Known {
-    /// Pid of its process.
-    pub process: u32,
-    /// It belongs to the kernel.
-    pub kernel_thread: bool,
-    /// CPUs that it may use; `None`: all.
-    pub cpus: Option<Vec<u32>>,
-}
-
 /// What is known of a recording.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
@@ -43,22 +33,12 @@ pub struct Facts {
     pub machine: Option<serde_json::Value>,
     /// The recording ended because its tasks did: another machine may need more time for them.
     pub ends_itself: bool,
-    /// By pid.
-    pub tasks: BTreeMap<u32, Known>,
-}
-
-impl Facts {
-    /// The CPUs that any of the tasks may use, if that is not all of them: those of a command under
-    /// `taskset`. They are its machine.
-    pub fn common_cpus(&self) -> Option<Vec<u32>> {
-        let mut all = Vec::new();
-        for known in self.tasks.values().filter(|known| !known.kernel_thread) {
-            all.extend(known.cpus.as_ref()?);
-        }
-        all.sort_unstable();
-        all.dedup();
-        (!all.is_empty()).then_some(all)
-    }
+    /// Pids of threads of the kernel.
+    pub kernel_threads: BTreeSet<u32>,
+    /// The recorded numbers of the CPUs of the machine, if it has only some of those that were there.
+    pub cpus: Option<Vec<u32>>,
+    /// How many CPUs were there.
+    pub nr_cpus: u32,
 }
 
 /// How many sleeps ended by what.
@@ -66,10 +46,14 @@ impl Facts {
 pub struct Waits {
     /// By another recorded task, in the workload too.
     pub tasks: u64,
+    /// Of these in a call that gives: what it gives to, as a pipe, was full.
+    pub full: u64,
     /// By a task that had a lock of the kernel: they keep their length.
     pub locks: u64,
-    /// By a timer: they keep their length.
+    /// By a timer: they keep their length …
     pub timers: u64,
+    /// … but so many of them their time.
+    pub ticks: u64,
     /// By something that was asked for, as from a disk: they keep their length.
     pub services: u64,
     /// By something that came from outside: they end at the same time.
@@ -96,4 +80,6 @@ pub struct Replay {
     pub waits: Waits,
     /// Kernel threads that are left out, as they wake no task of the workload.
     pub left_out: u64,
+    /// What another scheduler or machine would make different from what is played.
+    pub doubts: Vec<Doubt>,
 }

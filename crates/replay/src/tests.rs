@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Recordings, and the workloads that are made of them.
 
+mod processes;
+mod settings;
+mod timing;
+
 use super::*;
 use proptest::prelude::*;
-use rota_trace::{Cause, Event, EventKind, OffCpu, Sink, WakeSource};
-use std::collections::BTreeMap;
+use rota_trace::{Cause, Event, EventKind, FairKind, OffCpu, Policy, Setting, Sink, WakeSource};
 
 /// A recording: times in microseconds, the CPU, what happens.
 fn gathered(charges: Charges, events: &[(u64, u32, EventKind)]) -> Gatherer {
@@ -44,7 +47,7 @@ fn wakeup(time_us: u64, pid: u32, waker: u32) -> (u64, u32, EventKind) {
 }
 
 fn block(time_us: u64, pid: u32, call: &str, uninterruptible: bool) -> (u64, u32, EventKind) {
-    let cause = Cause::Block { pid, call: call.into(), uninterruptible };
+    let cause = Cause::Block { pid, call: call.into(), uninterruptible, absolute: false };
     (time_us, 0, EventKind::Cause(cause))
 }
 
@@ -237,16 +240,21 @@ fn what_the_simulated_machine_charges_is_taken_off_the_work() {
     );
 }
 
+fn process(pid: u32, process: u32) -> (u64, u32, EventKind) {
+    (0, 0, EventKind::Setting(Setting::Process { pid, process }))
+}
+
+fn kernel_threads(pids: &[u32]) -> Facts {
+    Facts { kernel_threads: pids.iter().copied().collect(), ..Facts::default() }
+}
+
 #[test]
 fn threads_have_their_process_and_kernel_threads_that_wake_nobody_are_left_out() {
-    let known = |process, kernel_thread| Known { process, kernel_thread, cpus: None };
-    let tasks =
-        [(1, known(1, false)), (2, known(1, false)), (8, known(8, true)), (9, known(9, true))];
-    let facts = Facts { tasks: BTreeMap::from(tasks), ..Facts::default() };
     let found = replay(
         &[
             named(1, "a"),
             named(2, "b"),
+            process(2, 1),
             named(8, "[kworker/0:1]"),
             named(9, "[rcu]"),
             on(0, 0, 1),
@@ -259,7 +267,7 @@ fn threads_have_their_process_and_kernel_threads_that_wake_nobody_are_left_out()
             on(40, 0, 2),
             off(50, 0, 2, OffCpu::Exit),
         ],
-        &facts,
+        &kernel_threads(&[8, 9]),
     );
     assert_eq!(task(&found, "b-2")[0], "\"thread_of\" : \"a-1\", \"loop\" : 1");
     assert_eq!(task(&found, "kworker/0:1-8")[0], "\"kthread\" : true, \"loop\" : 1");
@@ -268,9 +276,6 @@ fn threads_have_their_process_and_kernel_threads_that_wake_nobody_are_left_out()
 
 #[test]
 fn what_a_kernel_thread_forked_starts_by_itself() {
-    let known = |process, kernel_thread| Known { process, kernel_thread, cpus: None };
-    let tasks = BTreeMap::from([(2, known(2, true)), (7, known(7, false))]);
-    let facts = Facts { tasks, ..Facts::default() };
     let found = replay(
         &[
             named(2, "[kthreadd]"),
@@ -282,22 +287,34 @@ fn what_a_kernel_thread_forked_starts_by_itself() {
             on(250, 0, 7),
             off(300, 0, 7, OffCpu::Exit),
         ],
-        &facts,
+        &kernel_threads(&[2]),
     );
     assert_eq!(task(&found, "helper-7"), ["\"delay\" : 200, \"loop\" : 1", "\"run1\" : 50"]);
     assert!(!found.text.contains("kthreadd"), "{}", found.text);
 }
 
 #[test]
-fn cpus_that_all_tasks_share_are_those_of_the_machine() {
-    let known = |cpus: Option<Vec<u32>>| Known { process: 1, kernel_thread: false, cpus };
-    let of = |all: Vec<Option<Vec<u32>>>| {
-        let tasks = (1..).zip(all.into_iter().map(known)).collect();
-        Facts { tasks, ..Facts::default() }.common_cpus()
+fn a_writer_that_waits_for_a_reader_found_the_pipe_full() {
+    let found = |call: &str, deep| {
+        let events = [
+            named(1, "writer"),
+            named(2, "reader"),
+            on(0, 0, 1),
+            block(100, 1, call, deep),
+            off(100, 0, 1, OffCpu::Sleep),
+            on(100, 0, 2),
+            wakeup(200, 1, 2),
+            off(300, 0, 2, OffCpu::Exit),
+            on(300, 0, 1),
+            off(400, 0, 1, OffCpu::Exit),
+        ];
+        replay(&events, &Facts::default()).waits
     };
-    assert_eq!(of(vec![Some(vec![2]), Some(vec![0, 2])]), Some(vec![0, 2]));
-    assert_eq!(of(vec![Some(vec![2]), None]), None);
-    assert_eq!(of(vec![]), None);
+    let one = Waits { tasks: 1, ..Waits::default() };
+    assert_eq!(found("write", false), Waits { full: 1, ..one });
+    assert_eq!(found("read", false), one);
+    // A lock of the file system, for instance.
+    assert_eq!(found("write", true), Waits { locks: 1, ..Waits::default() });
 }
 
 /// Anything that a converter of records could tell, in any order.
@@ -318,8 +335,35 @@ fn any_event() -> impl Strategy<Value = (u32, EventKind)> {
         (pid(), any::<bool>()).prop_map(|(pid, uninterruptible)| EventKind::Cause(Cause::Block {
             pid,
             call: "read".into(),
-            uninterruptible
+            uninterruptible,
+            absolute: pid % 2 == 0,
         })),
+        (pid(), -1..3i32).prop_map(|(pid, nice)| EventKind::Setting(Setting::Policy {
+            pid,
+            policy: match nice {
+                -1 => Policy::Realtime { round_robin: true, priority: 5 },
+                nice => Policy::Fair { kind: FairKind::Batch, nice, slice_ns: None },
+            },
+        })),
+        (pid(), 1..6u32)
+            .prop_map(|(pid, process)| EventKind::Setting(Setting::Process { pid, process })),
+        (pid(), 0..3u32)
+            .prop_map(|(pid, session)| EventKind::Setting(Setting::Session { pid, session })),
+        (pid(), 0..3u32)
+            .prop_map(|(pid, cpu)| EventKind::Affinity { pid, cpus: [cpu].into_iter().collect() }),
+        (pid(), "(/[a-b]){0,17}").prop_map(|(pid, path)| EventKind::Cgroup {
+            pid,
+            path: format!("/{path}").replace("//", "/").into()
+        }),
+        ("(/[a-b]){1,3}", 1..9u32, any::<bool>()).prop_map(|(path, weight, idle)| {
+            EventKind::CgroupSet {
+                path: path.into(),
+                weight,
+                limit_ns: Some((9_000_000, 100_000_000)),
+                idle,
+            }
+        }),
+        pid().prop_map(|pid| EventKind::Cause(Cause::Spin { pid, call: "sched_yield".into() })),
         pid().prop_map(|pid| EventKind::Cause(Cause::Source { pid, source: WakeSource::Device })),
     ];
     (0..3u32, kind)

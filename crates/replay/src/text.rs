@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Lives as the text of a workload file, a line for each work and what comes after it.
 
-use crate::life::{Birth, Life, Step};
-use crate::load::{Facts, Known, Replay, Waits};
+use crate::groups::Groups;
+use crate::life::{Life, LifeIx, Step};
+use crate::load::Facts;
+use crate::select::Chosen;
+use crate::settings::{Keys, Settings};
 use serde_json::{json, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Display, Write as _};
+use std::sync::Arc;
 
 /// How much longer than the recording the same work may take on another machine.
 const LONGEST: u64 = 20;
 
-/// The file; `None` if no task worked.
-pub(crate) fn replay(
+/// The file, and the name of each task in it with the one that was recorded.
+pub(crate) fn file(
     lives: &[Life],
-    kept: &[bool],
+    chosen: &Chosen,
+    groups: &Groups,
     facts: &Facts,
     end_ns: u64,
-    waits: Waits,
-) -> Option<Replay> {
-    if !lives.iter().zip(kept).any(|(life, kept)| *kept && life.work_ns > 0) {
-        return None;
-    }
-    let writer = Writer { lives, kept, facts, names: names(lives, kept), leaders: BTreeMap::new() };
-    let left_out = lives.iter().zip(kept).filter(|(life, kept)| !**kept && life.work_ns > 0);
-    let names = writer
-        .names
-        .iter()
-        .zip(lives)
-        .filter_map(|(name, life)| Some((name.clone()?, plain(&life.name).to_owned())));
-    Some(Replay {
-        names: names.collect(),
-        left_out: left_out.count() as u64,
-        waits,
-        text: writer.led().file(end_ns),
-    })
+) -> (BTreeMap<String, String>, String) {
+    let names = names(lives, &chosen.kept);
+    let sessions: BTreeSet<u32> = (0..lives.len())
+        .filter(|at| chosen.kept[*at] && !chosen.kernels[*at])
+        .map(|at| lives[at].session)
+        .collect();
+    let mentioned = BTreeSet::new();
+    let several = sessions.len() > 1;
+    let mut writer = Writer { lives, chosen, groups, facts, names, several, mentioned };
+    let text = writer.file(end_ns);
+    let named = writer.names.into_iter().zip(lives);
+    let names = named.filter_map(|(name, life)| Some((name?, plain(&life.name).to_owned())));
+    (names.collect(), text)
 }
 
 /// A kernel thread's name without the brackets that recordings put around it.
@@ -53,56 +53,27 @@ fn names(lives: &[Life], kept: &[bool]) -> Vec<Option<String>> {
     named.collect()
 }
 
-/// A timer of its own that ends so long after the task's birth.
-fn until(us: u64) -> String {
-    format!(r#"{{ "ref" : "unique until {us}", "period" : {us}, "mode" : "absolute" }}"#)
+/// A timer of the task's own.
+fn timer(name: &str, period_us: u64) -> String {
+    let name = Value::from(format!("unique {name}"));
+    format!(r#"{{ "ref" : {name}, "period" : {period_us}, "mode" : "absolute" }}"#)
 }
 
 struct Writer<'a> {
     lives: &'a [Life],
-    kept: &'a [bool],
+    chosen: &'a Chosen,
+    groups: &'a Groups,
     facts: &'a Facts,
     /// Of those that are kept.
     names: Vec<Option<String>>,
-    /// By process: the thread that was there first.
-    leaders: BTreeMap<u32, usize>,
+    /// There are several sessions.
+    several: bool,
+    /// Groups that a task is in.
+    mentioned: BTreeSet<Arc<str>>,
 }
 
 impl Writer<'_> {
-    fn known(&self, at: usize) -> Option<&Known> {
-        self.facts.tasks.get(&self.lives[at].pid)
-    }
-
-    /// Whether it belongs to the kernel: then it forks nothing.
-    fn is_kernels(&self, at: usize) -> bool {
-        self.known(at).is_some_and(|known| known.kernel_thread)
-    }
-
-    /// The task that forks it; `None`: it starts by itself.
-    fn parent(&self, at: usize) -> Option<usize> {
-        match self.lives[at].birth {
-            Birth::By(parent) if self.kept[parent] && !self.is_kernels(parent) => Some(parent),
-            _ => None,
-        }
-    }
-
-    /// Finds who leads each process. Only a task that starts by itself can.
-    fn led(mut self) -> Self {
-        for (at, life) in self.lives.iter().enumerate().filter(|(at, _)| self.kept[*at]) {
-            let Some(known) = self.known(at).filter(|known| !known.kernel_thread) else { continue };
-            let (process, begins) = (known.process, life.start_ns.unwrap_or(0));
-            let earlier = |other: &usize| self.lives[*other].start_ns.unwrap_or(0) <= begins;
-            if process != 0 && !self.leaders.get(&process).is_some_and(earlier) {
-                self.leaders.insert(process, at);
-            }
-        }
-        let forked: BTreeSet<usize> =
-            (0..self.lives.len()).filter(|at| self.parent(*at).is_some()).collect();
-        self.leaders.retain(|_, at| !forked.contains(at));
-        self
-    }
-
-    fn file(&self, end_ns: u64) -> String {
+    fn file(&mut self, end_ns: u64) -> String {
         let longest = if self.facts.ends_itself { LONGEST } else { 1 };
         let seconds = end_ns.div_ceil(1_000_000_000).max(1) * longest;
         let mut text = String::new();
@@ -119,104 +90,231 @@ impl Writer<'_> {
             let _ = writeln!(text, "\t\"machine\" : {machine},");
         }
         text.push_str("\t\"tasks\" : {\n");
-        let mut order: Vec<usize> = (0..self.lives.len()).filter(|at| self.kept[*at]).collect();
+        let mut order: Vec<usize> =
+            (0..self.lives.len()).filter(|at| self.chosen.kept[*at]).collect();
         order.sort_by_key(|at| (self.lives[*at].start_ns, self.lives[*at].pid, *at));
         for (number, at) in order.iter().enumerate() {
             self.task(&mut text, *at);
             text.push_str(if number + 1 == order.len() { "\n" } else { ",\n" });
         }
-        text.push_str("\t}\n}\n");
+        text.push_str("\t}");
+        self.parent_groups(&mut text);
+        text.push_str("\n}\n");
         text
     }
 
-    fn task(&self, text: &mut String, at: usize) {
+    /// Groups that have groups only: no task tells what their files hold.
+    fn parent_groups(&self, text: &mut String) {
+        let above = self.groups.above(&self.mentioned);
+        let lines = above.iter().map(|(path, key, value)| {
+            let path = Value::from(path.as_str());
+            format!("\t\t{{ \"at\" : 0, \"cgroup\" : {path}, \"{key}\" : {value} }}")
+        });
+        let lines: Vec<String> = lines.collect();
+        if !lines.is_empty() {
+            let _ = write!(text, ",\n\t\"events\" : [\n{}\n\t]", lines.join(",\n"));
+        }
+    }
+
+    fn task(&mut self, text: &mut String, at: LifeIx) {
         let life = &self.lives[at];
-        let name = self.names[at].as_deref().unwrap_or_default();
-        let mut settings = Vec::new();
-        match self.parent(at) {
-            Some(_) => settings.push(("instance", json!(0))),
+        let mut keys = Keys::new();
+        match self.chosen.parents[at] {
+            Some(_) => keys.push(("instance", json!(0))),
             None => {
                 let delay_us = life.start_ns.unwrap_or(0) / 1000;
                 if delay_us > 0 {
-                    settings.push(("delay", json!(delay_us)));
+                    keys.push(("delay", json!(delay_us)));
                 }
             }
         }
-        if let Some(known) = self.known(at) {
-            if known.kernel_thread {
-                settings.push(("kthread", json!(true)));
-            } else if let Some(leader) = self.leaders.get(&known.process).filter(|l| **l != at) {
-                settings.push(("thread_of", json!(self.names[*leader])));
-            }
-            if let Some(cpus) = &known.cpus {
-                settings.push(("cpus", json!(cpus)));
-            }
+        let phases = phases(life);
+        let first = phases[0].0;
+        let is_kernels = self.chosen.kernels[at];
+        if is_kernels {
+            keys.push(("kthread", json!(true)));
+            // It may be bound to them, which no phase can change.
+            keys.extend(self.cpus(&life.now));
+        } else if let Some(leader) = self.chosen.leaders[at] {
+            keys.push(("thread_of", json!(self.names[leader])));
+        } else if self.several && life.session != self.inherited(at) {
+            keys.push(("session", json!(life.session.max(1))));
         }
-        if life.weight != 100 {
-            settings.push(("weight", json!(life.weight)));
+        keys.extend(self.settings(at, first, &Settings::default(), phases.len() == 1));
+        keys.push(("loop", json!(1)));
+        let name = self.names[at].as_deref().unwrap_or_default();
+        let _ = write!(text, "\t\t{} : {{\n\t\t\t{}", Value::from(name), listed(&keys));
+        let mut events = Events::default();
+        if let [(_, steps)] = phases.as_slice() {
+            self.events(text, &mut events, at, steps, 3);
+        } else {
+            text.push_str(",\n\t\t\t\"phases\" : {\n");
+            let mut before = first;
+            for (number, (settings, steps)) in phases.iter().enumerate() {
+                let keys = self.settings(at, settings, before, true);
+                before = settings;
+                let comma = if number == 0 { "" } else { ",\n" };
+                let _ = write!(text, "{comma}\t\t\t\t\"{}\" : {{\n\t\t\t\t\t", number + 1);
+                let keys = if keys.is_empty() { "\"loop\" : 1".to_owned() } else { listed(&keys) };
+                text.push_str(&keys);
+                self.events(text, &mut events, at, steps, 5);
+                text.push_str("\n\t\t\t\t}");
+            }
+            text.push_str("\n\t\t\t}");
         }
-        settings.push(("loop", json!(1)));
-        let _ = write!(text, "\t\t{} : {{\n\t\t\t", Value::from(name));
-        let settings = settings.iter().map(|(key, value)| format!("\"{key}\" : {value}"));
-        text.push_str(&settings.collect::<Vec<_>>().join(", "));
-        self.events(text, at);
         text.push_str("\n\t\t}");
     }
 
+    /// The session that a task has from the task that forks it.
+    fn inherited(&self, at: LifeIx) -> u32 {
+        let parent = self.chosen.parents[at];
+        // A thread has that of its process.
+        parent.map_or(0, |parent| self.lives[self.chosen.leaders[parent].unwrap_or(parent)].session)
+    }
+
+    /// What differs from before; `cpus` do not last from one phase to the next.
+    fn settings(&mut self, at: LifeIx, now: &Settings, before: &Settings, cpus: bool) -> Keys {
+        let mut keys = now.keys_after(before);
+        if self.chosen.kernels[at] {
+            return keys;
+        }
+        if cpus {
+            keys.extend(self.cpus(now));
+        }
+        let group = now.group();
+        if group != before.group() {
+            let group = match group {
+                Some(path) => self.groups.mention(path, &mut self.mentioned),
+                None => json!("/"),
+            };
+            keys.push(("taskgroup", group));
+        }
+        keys
+    }
+
+    /// CPUs as the machine of the file numbers them.
+    fn cpus(&self, settings: &Settings) -> Option<(&'static str, Value)> {
+        let own = settings.cpus.as_deref()?;
+        let cpus: Vec<u32> = match &self.facts.cpus {
+            Some(all) => {
+                (0..).zip(all).filter(|(_, cpu)| own.contains(cpu)).map(|(at, _)| at).collect()
+            }
+            None => own.to_vec(),
+        };
+        let all = self.facts.cpus.as_ref().map_or(self.facts.nr_cpus as usize, Vec::len);
+        // All of them, or none that the machine has: it is tied to none.
+        let tied = !cpus.is_empty() && (all == 0 || cpus.len() < all);
+        tied.then(|| ("cpus", json!(cpus)))
+    }
+
     /// Microseconds, with what rounding left over in the next one, so that sums stay.
-    fn events(&self, text: &mut String, at: usize) {
-        let (mut run_ns, mut sleep_ns, mut number, mut any) = (0, 0, 0u64, false);
+    fn events(
+        &self,
+        text: &mut String,
+        state: &mut Events,
+        at: LifeIx,
+        steps: &[Step],
+        indent: usize,
+    ) {
+        let mut any = false;
+        let mut number = state.number;
         let mut event = |text: &mut String, key: &str, value: &dyn Display| {
             if std::mem::replace(&mut any, true) && key != "run" {
                 text.push_str(", ");
             } else {
-                text.push_str(",\n\t\t\t");
+                let _ = write!(text, ",\n{}", "\t".repeat(indent));
             }
             number += 1;
             let _ = write!(text, "\"{key}{number}\" : {value}");
         };
-        for step in &self.lives[at].steps {
+        for step in steps {
             match step {
                 Step::Run(ns) => {
-                    run_ns += ns;
-                    if run_ns >= 1000 {
-                        event(text, "run", &(run_ns / 1000));
-                        run_ns %= 1000;
+                    state.run_ns += ns;
+                    if state.run_ns >= 1000 {
+                        event(text, "run", &(state.run_ns / 1000));
+                        state.run_ns %= 1000;
                     }
                 }
                 Step::Sleep(ns) => {
-                    sleep_ns += ns;
-                    if sleep_ns >= 1000 {
-                        event(text, "sleep", &(sleep_ns / 1000));
-                        sleep_ns %= 1000;
+                    state.sleep_ns += ns;
+                    if state.sleep_ns >= 1000 {
+                        event(text, "sleep", &(state.sleep_ns / 1000));
+                        state.sleep_ns %= 1000;
+                    }
+                }
+                Step::Tick { timer: name, to_ns } => {
+                    let last_us = state.ticks.entry(Arc::clone(name)).or_default();
+                    let period_us = (to_ns / 1000).saturating_sub(*last_us);
+                    if period_us > 0 {
+                        *last_us += period_us;
+                        let name = if name.is_empty() { "timer" } else { name };
+                        event(text, "timer", &timer(name, period_us));
                     }
                 }
                 Step::Until(ns) if *ns >= 1000 => {
-                    event(text, "timer", &until(ns / 1000));
+                    let us = ns / 1000;
+                    event(text, "timer", &timer(&format!("until {us}"), us));
                 }
                 Step::Until(_) => {}
                 Step::Wait(wait) => event(text, "sem_wait", &self.semaphore(at, wait)),
-                Step::Post { to, wait } if self.kept[*to] => {
+                Step::Post { to, wait } if self.chosen.kept[*to] => {
                     event(text, "sem_post", &self.semaphore(*to, wait));
                 }
-                Step::Fork(_) if self.is_kernels(at) => {}
+                Step::Fork(_) if self.chosen.kernels[at] => {}
                 Step::Fork(child) => {
                     if let Some(child) = &self.names[*child] {
                         event(text, "fork", &Value::from(child.as_str()));
                     }
                 }
-                Step::Post { .. } => {}
+                Step::Yield => event(text, "yield", &"\"\""),
+                // Those are settled, and these the beginnings of phases.
+                Step::Timed { .. } | Step::Set(_) | Step::Post { .. } => {}
             }
         }
+        state.number = number;
         if !any {
             // A task must do something.
-            text.push_str(",\n\t\t\t\"run\" : 0");
+            let _ = write!(text, ",\n{}\"run\" : 0", "\t".repeat(indent));
         }
     }
 
     /// What a task waits at in one call.
-    fn semaphore(&self, at: usize, wait: &str) -> Value {
+    fn semaphore(&self, at: LifeIx, wait: &str) -> Value {
         let wait = if wait.is_empty() { "wait" } else { wait };
         json!(format!("{} {wait}", self.names[at].as_deref().unwrap_or_default()))
     }
+}
+
+/// What is left over from the events of a task that are written.
+#[derive(Default)]
+struct Events {
+    run_ns: u64,
+    sleep_ns: u64,
+    number: u64,
+    /// When each timer expired last.
+    ticks: BTreeMap<Arc<str>, u64>,
+}
+
+/// The steps of a life between changes of its settings.
+fn phases(life: &Life) -> Vec<(&Settings, &[Step])> {
+    let mut phases = Vec::new();
+    let (mut settings, mut begin) = (&life.first, 0);
+    for (end, step) in life.steps.iter().enumerate() {
+        let Step::Set(next) = step else { continue };
+        // Settings under which nothing happens never hold.
+        if end > begin {
+            phases.push((settings, &life.steps[begin..end]));
+        }
+        (settings, begin) = (next, end + 1);
+    }
+    if begin < life.steps.len() || phases.is_empty() {
+        phases.push((settings, &life.steps[begin..]));
+    }
+    phases
+}
+
+fn listed(keys: &Keys) -> String {
+    let keys = keys.iter().map(|(key, value)| format!("\"{key}\" : {value}"));
+    keys.collect::<Vec<_>>().join(", ")
 }

@@ -214,9 +214,13 @@ impl Converter {
             (true, false) => task.name.clone(),
         };
         let weight = task.weight;
+        let settings = task.settings(pid);
         let facts = self.facts.entry(pid).or_default();
         (facts.name, facts.kernel_thread) = (name.clone(), kernel_thread);
         self.give(None, EventKind::Task { pid, name, weight, instance_of: None }, sink);
+        for kind in settings {
+            self.give(None, kind, sink);
+        }
     }
 
     /// What a record says of a task.
@@ -241,6 +245,7 @@ impl Converter {
                 task.weight = weight;
                 changed = true;
             }
+            changed |= task.has_prio(prio);
             let facts = self.facts.entry(pid).or_default();
             facts.prio = Some(prio);
         }
@@ -254,6 +259,7 @@ impl Converter {
         if pid == 0 {
             return;
         }
+        self.task(pid).process = process;
         let facts = self.facts.entry(pid).or_default();
         facts.process = Some(process);
         if let Some(parent) = parent {
@@ -285,13 +291,14 @@ impl Converter {
             self.repaired += 1;
             self.off_cpu(pid, OffCpu::Runnable, Some(on), sink);
         }
-        let inherited = self.tasks.get(&parent).map_or(100, |task| task.weight);
-        let task = self.task(pid);
-        *task = Task { weight: inherited, ..Task::default() };
-        task.kernel_thread = Some(parent == KTHREADD);
         let facts = self.facts.entry(pid).or_default();
         // What perf says of its process has come before.
         *facts = TaskFacts { parent: Some(parent), process: facts.process, ..TaskFacts::default() };
+        let process = facts.process.unwrap_or(pid);
+        let forker = self.tasks.get(&parent);
+        let (weight, policy) = forker.map_or((100, None), |forker| (forker.weight, forker.policy));
+        let kernel_thread = Some(parent == KTHREADD);
+        *self.task(pid) = Task { weight, policy, process, kernel_thread, ..Task::default() };
     }
 
     fn wake(&mut self, pid: u32, waker: u32, cpu: u32, sink: &mut dyn Sink) {
@@ -325,7 +332,7 @@ impl Converter {
             Left::Sleep { deep: false } => OffCpu::Sleep,
             Left::Sleep { deep: true } => {
                 let call = "".into();
-                let cause = Cause::Block { pid, call, uninterruptible: true };
+                let cause = Cause::Block { pid, call, uninterruptible: true, absolute: false };
                 self.tell(pid, Some(cpu), EventKind::Cause(cause), sink);
                 OffCpu::Sleep
             }

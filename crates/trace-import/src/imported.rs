@@ -184,5 +184,10 @@ fn missing(facts: &Facts, hides_interrupts: bool, knows_prio: bool) -> Vec<Missi
     if !knows_prio {
         missing.push(Missing::Priorities);
     }
+    let deadline =
+        facts.tasks.values().filter(|task| task.prio.is_some_and(|prio| prio < 0)).count();
+    if deadline > 0 {
+        missing.push(Missing::Budgets(deadline as u64));
+    }
     missing
 }

@@ -22,6 +22,8 @@ pub enum Missing {
     Names(u64),
     /// Priorities.
     Priorities,
+    /// Budgets of so many deadline tasks.
+    Budgets(u64),
     /// Records that were lost.
     Lost {
         /// CPUs that lost some.
@@ -47,6 +49,7 @@ impl Missing {
             Missing::Interrupts => "interrupts",
             Missing::Names(_) => "names",
             Missing::Priorities => "priorities",
+            Missing::Budgets(_) => "budgets",
             Missing::Lost { .. } => "lost",
             Missing::Switches(_) => "switches",
             Missing::Order(_) => "order",
@@ -75,6 +78,7 @@ impl Missing {
             }
             Missing::Names(_) => "they are named by their numbers",
             Missing::Priorities => "all tasks count as nice 0",
+            Missing::Budgets(_) => "they count as ordinary tasks of nice 0",
             Missing::Lost { .. } => {
                 "times of tasks on these CPUs are wrong where records are missing"
             }
@@ -97,6 +101,7 @@ impl fmt::Display for Missing {
             Missing::Interrupts => write!(f, "no mark of interrupts"),
             Missing::Names(tasks) => write!(f, "no names of {tasks} tasks"),
             Missing::Priorities => write!(f, "no priorities"),
+            Missing::Budgets(tasks) => write!(f, "no budgets of {tasks} deadline tasks"),
             Missing::Lost { cpus, records: 0 } => write!(f, "lost records on {cpus} CPUs"),
             Missing::Lost { cpus, records } => {
                 write!(f, "{records} or more lost records on {cpus} CPUs")

@@ -17,6 +17,16 @@ pub enum Cause {
         call: Arc<str>,
         /// The sleep is uninterruptible: it waits for a device, or for another task in the kernel.
         uninterruptible: bool,
+        /// It sleeps until a time of a clock (`TIMER_ABSTIME`), not for a length of time.
+        absolute: bool,
+    },
+    /// A task that can go on is about to leave its CPU in a call that yields, or that asks whether
+    /// something has come: just before its `switch_out`.
+    Spin {
+        /// The task.
+        pid: u32,
+        /// The system call, by its name.
+        call: Arc<str>,
     },
     /// What wakes a task that no task does: just before its `wakeup`.
     Source {
@@ -39,8 +49,9 @@ pub enum WakeSource {
 impl Cause {
     /// The task that sleeps or is woken.
     pub fn pid(&self) -> u32 {
-        let (Cause::Block { pid, .. } | Cause::Source { pid, .. }) = self;
-        *pid
+        match *self {
+            Cause::Block { pid, .. } | Cause::Spin { pid, .. } | Cause::Source { pid, .. } => pid,
+        }
     }
 
     pub(crate) fn describe<'a>(
@@ -48,12 +59,19 @@ impl Cause {
         mut say: impl FnMut(Field, Value<'a>),
     ) -> (&'static str, Option<u32>) {
         match self {
-            Cause::Block { pid, call, uninterruptible } => {
+            Cause::Block { pid, call, uninterruptible, absolute } => {
                 say(Field::SleepState, Value::Text(if *uninterruptible { "D" } else { "S" }));
+                if *absolute {
+                    say(Field::Absolute, Value::Number(1));
+                }
                 if !call.is_empty() {
                     say(Field::Call, Value::Text(call));
                 }
                 ("block", Some(*pid))
+            }
+            Cause::Spin { pid, call } => {
+                say(Field::Call, Value::Text(call));
+                ("spin", Some(*pid))
             }
             Cause::Source { pid, source } => {
                 let source = match source {

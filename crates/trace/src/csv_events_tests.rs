@@ -6,6 +6,7 @@ use crate::event::Sink;
 use crate::kind::{Cost, EventKind, OffCpu, SchedClass};
 use crate::lock::{Job, JobKind, JobStep, Lock, LockKind, LockStep};
 use crate::request::Request;
+use crate::setting::{FairKind, Policy, Setting};
 use crate::CsvSink;
 use proptest::prelude::*;
 
@@ -33,6 +34,11 @@ fn of_task(pid: u32) -> impl Strategy<Value = EventKind> {
             let energy_nj = flag.then_some(other);
             let cpus = [small % 8192, 3, 4, 5].into_iter().collect();
             let path: std::sync::Arc<str> = text.as_str().into();
+            let kind = if flag { FairKind::Batch } else { FairKind::Ext };
+            let fair = Policy::Fair { kind, nice: small as i32, slice_ns: energy_nj };
+            let realtime = Policy::Realtime { round_robin: flag, priority: small };
+            let deadline =
+                Policy::Deadline { runtime_ns: big, deadline_ns: other, period_ns: small.into() };
             prop::sample::select(vec![
                 EventKind::Program { pid },
                 EventKind::SchedClass { pid, class },
@@ -43,7 +49,13 @@ fn of_task(pid: u32) -> impl Strategy<Value = EventKind> {
                     path,
                     weight: small,
                     limit_ns: flag.then_some((big, other)),
+                    idle: flag,
                 },
+                EventKind::Setting(Setting::Process { pid, process: small }),
+                EventKind::Setting(Setting::Session { pid, session: small }),
+                EventKind::Setting(Setting::Policy { pid, policy: fair }),
+                EventKind::Setting(Setting::Policy { pid, policy: realtime }),
+                EventKind::Setting(Setting::Policy { pid, policy: deadline }),
                 EventKind::Fork { pid, parent: small },
                 EventKind::Exit { pid },
                 EventKind::Wakeup { pid, waker: small },
@@ -51,7 +63,9 @@ fn of_task(pid: u32) -> impl Strategy<Value = EventKind> {
                     pid,
                     call: text.as_str().into(),
                     uninterruptible: flag,
+                    absolute: big % 2 == 0,
                 }),
+                EventKind::Cause(Cause::Spin { pid, call: text.as_str().into() }),
                 EventKind::Cause(Cause::Source {
                     pid,
                     source: if flag { WakeSource::Timer } else { WakeSource::Device },

@@ -7,6 +7,7 @@ use crate::cpu_list::CpuList;
 use crate::fields::{fields, Form, Value};
 use crate::lock::{Job, Lock};
 use crate::request::Request;
+use crate::setting::Setting;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -77,15 +78,14 @@ pub enum EventKind {
         /// The share; only its ratio to those of others matters.
         share: u64,
     },
-    /// A task may use these CPUs only; said of those that were ever tied to some, from a simulator.
+    /// A task may use these CPUs only; said of those that were ever tied to some.
     Affinity {
         /// The task.
         pid: u32,
         /// The CPUs.
         cpus: CpuList,
     },
-    /// A task is in this group from now on; one of which nothing is said is in the root. From a
-    /// simulator.
+    /// A task is in this group from now on; one of which nothing is said is in the root.
     Cgroup {
         /// The task.
         pid: u32,
@@ -100,7 +100,11 @@ pub enum EventKind {
         weight: u32,
         /// `cpu.max`: CPU time in each period, and the period.
         limit_ns: Option<(u64, u64)>,
+        /// `cpu.idle`; from a kernel only.
+        idle: bool,
     },
+    /// How a task was set to be scheduled, from a kernel.
+    Setting(Setting),
     /// A task was created. It becomes runnable with its first wakeup.
     Fork {
         /// The new task.
@@ -277,6 +281,14 @@ fields! {
     SleepState "sleep_state" Text,
     Call "call" Text,
     Source "source" Text,
+    Absolute "absolute" Number,
+    Idle "idle" Number,
+    Process "process" Number,
+    Session "session" Number,
+    Priority "priority" Signed,
+    RuntimeNs "runtime_ns" Number,
+    DeadlineNs "deadline_ns" Number,
+    Policy "policy" Text,
 }
 
 impl EventKind {
@@ -309,8 +321,12 @@ impl EventKind {
                 say(Field::Cgroup, Value::Text(path));
                 ("cgroup", Some(*pid))
             }
-            EventKind::CgroupSet { path, weight, limit_ns } => {
+            EventKind::Setting(setting) => setting.describe(say),
+            EventKind::CgroupSet { path, weight, limit_ns, idle } => {
                 number(Field::Weight, u64::from(*weight));
+                if *idle {
+                    number(Field::Idle, 1);
+                }
                 if let Some((quota_ns, period_ns)) = limit_ns {
                     say(Field::QuotaNs, Value::Number(*quota_ns));
                     say(Field::PeriodNs, Value::Number(*period_ns));

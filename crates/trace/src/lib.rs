@@ -18,6 +18,7 @@ pub mod perfetto;
 mod read;
 pub mod record;
 pub mod request;
+mod setting;
 pub mod tee;
 
 pub use self::chrome::ChromeTraceSink;
@@ -33,4 +34,5 @@ pub use lock::{Job, JobKind, JobStep, Lock, LockKind, LockStep};
 pub use perfetto::PerfettoSink;
 pub use record::Recorder;
 pub use request::Request;
+pub use setting::{FairKind, Policy, Setting};
 pub use tee::Tee;

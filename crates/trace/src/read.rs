@@ -8,6 +8,7 @@ use crate::fields::Form;
 use crate::kind::{Cost, EventKind, Field, OffCpu, SchedClass};
 use crate::lock::{Job, JobKind, JobStep, Lock, LockKind, LockStep};
 use crate::request::Request;
+use crate::setting::{FairKind, Policy, Setting};
 
 /// What a row says besides its time, CPU, event, pid and task: text of each field.
 #[derive(Debug, Default)]
@@ -130,7 +131,17 @@ fn kind(name: &str, pid: Option<u32>, task: &str, said: &Said) -> Result<EventKi
                 Some(quota_ns) => Some((quota_ns, said.number(Field::PeriodNs)?)),
                 None => None,
             },
+            idle: said.optional(Field::Idle)?.is_some_and(|idle| idle != 0),
         },
+        "process" => {
+            let process = said.small(Field::Process)?;
+            EventKind::Setting(Setting::Process { pid: of?, process })
+        }
+        "session" => {
+            let session = said.small(Field::Session)?;
+            EventKind::Setting(Setting::Session { pid: of?, session })
+        }
+        "policy" => EventKind::Setting(Setting::Policy { pid: of?, policy: policy(said)? }),
         "fork" => EventKind::Fork { pid: of?, parent: said.small(Field::ParentPid)? },
         "exit" => EventKind::Exit { pid: of? },
         "wakeup" => EventKind::Wakeup { pid: of?, waker: said.small(Field::WakerPid)? },
@@ -145,7 +156,9 @@ fn kind(name: &str, pid: Option<u32>, task: &str, said: &Said) -> Result<EventKi
                 "S" => false,
                 text => return Err(format!("sleep_state={text}: expected S or D")),
             },
+            absolute: said.optional(Field::Absolute)?.is_some_and(|absolute| absolute != 0),
         }),
+        "spin" => EventKind::Cause(Cause::Spin { pid: of?, call: said.text(Field::Call)?.into() }),
         "wake_source" => EventKind::Cause(Cause::Source { pid: of?, source: source(said)? }),
         "enqueue" => EventKind::Enqueue { pid: of?, enq_flags: said.number(Field::EnqFlags)? },
         "dispatch" => EventKind::Dispatch { pid: of?, dsq: said.number(Field::DsqId)? },
@@ -248,6 +261,32 @@ fn class(said: &Said) -> Result<SchedClass, String> {
     let text = said.text(Field::SchedClass)?;
     let class = [Ext, Fair, Realtime, Deadline].into_iter().find(|class| class.name() == text);
     class.ok_or_else(|| format!("sched_class={text}: expected ext, fair, rt or deadline"))
+}
+
+fn policy(said: &Said) -> Result<Policy, String> {
+    let priority = || -> Result<i32, String> {
+        let number = said.signed(Field::Priority)?;
+        i32::try_from(number).map_err(|_| format!("priority={number}: expected less"))
+    };
+    let realtime = |round_robin| -> Result<Policy, String> {
+        let priority = said.small(Field::Priority)?;
+        Ok(Policy::Realtime { round_robin, priority })
+    };
+    match said.text(Field::Policy)? {
+        "SCHED_FIFO" => realtime(false),
+        "SCHED_RR" => realtime(true),
+        "SCHED_DEADLINE" => Ok(Policy::Deadline {
+            runtime_ns: said.number(Field::RuntimeNs)?,
+            deadline_ns: said.number(Field::DeadlineNs)?,
+            period_ns: said.number(Field::PeriodNs)?,
+        }),
+        text => {
+            let kind = FairKind::ALL.into_iter().find(|kind| kind.name() == text);
+            let kind = kind.ok_or_else(|| format!("policy={text}: expected SCHED_OTHER, …"))?;
+            let slice_ns = said.optional(Field::SliceNs)?;
+            Ok(Policy::Fair { kind, nice: priority()?, slice_ns })
+        }
+    }
 }
 
 fn why(said: &Said) -> Result<OffCpu, String> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 use super::*;
 use proptest::prelude::*;
-use rota_trace::{EventKind, OffCpu, Recorder};
+use rota_trace::{EventKind, OffCpu, Recorder, Setting};
 use std::collections::BTreeMap;
 
 fn event(time_ns: u64, cpu: Option<u32>, kind: EventKind) -> Event {
@@ -58,6 +58,25 @@ fn the_stream_begins_with_what_tasks_do_at_the_cut() {
             event(50, Some(1), wakeup(3)),
         ]
     );
+}
+
+#[test]
+fn each_setting_of_a_task_is_told_as_it_was_at_the_cut() {
+    let mut last = Last::new(100);
+    let set = |time_ns, setting| event(time_ns, None, EventKind::Setting(setting));
+    let process = || Setting::Process { pid: 1, process: 7 };
+    let session = |session| Setting::Session { pid: 1, session };
+    let before = [
+        event(0, None, task(1, "runs")),
+        set(0, process()),
+        set(0, session(3)),
+        event(0, Some(0), EventKind::SwitchIn { pid: 1 }),
+        set(40, session(4)),
+    ];
+    before.iter().for_each(|event| last.event(event));
+    let (_, events) = kept(last, 200);
+    let settings = [set(0, process()), set(0, session(4))];
+    assert_eq!(events[1..3], settings);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What tasks are and do at a point of an event stream, so that the stream can begin there.
 
-use rota_trace::{Event, EventKind, OffCpu, Sink};
+use rota_trace::{Event, EventKind, OffCpu, Setting, Sink};
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::{discriminant, Discriminant};
 
@@ -88,12 +88,21 @@ impl States {
 
 impl State {
     fn say(&mut self, kind: EventKind) {
-        let is: Discriminant<EventKind> = discriminant(&kind);
-        match self.said.iter_mut().find(|said| discriminant(*said) == is) {
+        let is = subject_matter(&kind);
+        match self.said.iter_mut().find(|said| subject_matter(said) == is) {
             Some(said) => *said = kind,
             None => self.said.push(kind),
         }
     }
+}
+
+/// What an event says something about.
+fn subject_matter(kind: &EventKind) -> (Discriminant<EventKind>, Option<Discriminant<Setting>>) {
+    let setting = match kind {
+        EventKind::Setting(setting) => Some(discriminant(setting)),
+        _ => None,
+    };
+    (discriminant(kind), setting)
 }
 
 /// The task of an event that says what a task is, rather than what it does.
@@ -106,6 +115,7 @@ fn described(kind: &EventKind) -> Option<u32> {
         | EventKind::Affinity { pid, .. }
         | EventKind::Cgroup { pid, .. }
         | EventKind::CoreCookie { pid, .. } => Some(*pid),
+        EventKind::Setting(setting) => Some(setting.pid()),
         EventKind::CgroupSet { .. }
         | EventKind::Fork { .. }
         | EventKind::Exit { .. }

@@ -26,7 +26,7 @@ impl Change {
         }
         settings.weight = self.weight.or(settings.weight);
         settings.share = self.share.or(settings.share);
-        settings.slice_ns = self.slice_ns.or(settings.slice_ns);
+        settings.slice_ns = self.slice_ns.or(settings.slice_ns).filter(|ns| *ns > 0);
         settings.dl_period_ns = self.dl_period_ns.or(settings.dl_period_ns);
         settings.dl_deadline_ns = self.dl_deadline_ns.or(settings.dl_deadline_ns);
         settings.migrate_disable = self.migrate_disable.unwrap_or(settings.migrate_disable);

@@ -229,12 +229,16 @@ pub(crate) struct Definition {
     pub(crate) program: Arc<Program>,
 }
 
-/// Initial instances that lead the processes of others (instance k takes entry k modulo the count);
-/// none: each is a process of its own.
+/// What leads the processes of a task's instances and forks.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Leaders {
-    pub(crate) first: u32,
-    pub(crate) count: u32,
+pub(crate) enum Leaders {
+    /// Each is a process of its own.
+    #[default]
+    Themselves,
+    /// These initial instances: instance k takes entry k modulo the count.
+    Initial { first: u32, count: u32 },
+    /// A fork of this definition, in the process of which the thread is forked.
+    Fork { definition: u32 },
 }
 
 /// What a process has of its own and hands on to those it forks.
@@ -282,10 +286,13 @@ impl Definition {
         endless && !self.events().any(forks)
     }
 
-    /// Leader of the process that instance or fork `number` is a thread of.
+    /// Leader of the process that instance or fork `number` is a thread of, if it is an initial
+    /// instance.
     pub(crate) fn leader(&self, number: u32) -> Option<TaskIx> {
-        let Leaders { first, count } = self.leaders;
-        (count > 0).then(|| TaskIx(first + number % count))
+        match self.leaders {
+            Leaders::Initial { first, count } => Some(TaskIx(first + number % count)),
+            Leaders::Themselves | Leaders::Fork { .. } => None,
+        }
     }
 }
 
@@ -315,6 +322,7 @@ pub(crate) struct Change {
     pub(crate) group: Option<Option<Arc<str>>>,
     pub(crate) migrate_disable: Option<bool>,
     pub(crate) core_cookie: Option<Arc<str>>,
+    /// 0: none any more.
     pub(crate) slice_ns: Option<u64>,
     pub(crate) dl_period_ns: Option<u64>,
     pub(crate) dl_deadline_ns: Option<u64>,

@@ -74,8 +74,8 @@ impl Compared {
         let completion = last(numbers, false).zip(last(&measured.numbers, true));
         let completion =
             completion.map(|(recorded_ns, replayed_ns)| Pair { recorded_ns, replayed_ns });
-        let grade =
-            grade(&kinds, completion, &made.replay.waits, (circumstances, shipped.is_some()));
+        let judged = (&made.replay.waits, made.replay.doubts.as_slice());
+        let grade = grade(&kinds, completion, judged, (circumstances, shipped.is_some()));
         Ok(Self { scheduler: name, completion, kinds, grade })
     }
 }

@@ -2,7 +2,7 @@
 //! How far a workload can be trusted to do what was recorded.
 
 use super::kind::{Kind, Pair};
-use rota_replay::Waits;
+use rota_replay::{Doubt, Waits};
 use serde::Serialize;
 
 /// The grade, and what it is for.
@@ -26,6 +26,8 @@ const P99: (f64, f64) = (0.25, 0.60);
 const LATENCY_FLOOR_NS: u64 = 50_000;
 /// CPU time of others.
 const OTHERS: (f64, f64) = (0.05, 0.20);
+/// CPU time of tasks that poll.
+const POLLS: (f64, f64) = (0.05, 0.25);
 /// Sleeps of unknown cause.
 const UNKNOWN: (f64, f64) = (0.10, 0.50);
 
@@ -44,7 +46,7 @@ pub(crate) struct Circumstances<'a> {
 pub(crate) fn grade(
     kinds: &[Kind],
     completion: Option<Pair>,
-    waits: &Waits,
+    (waits, doubts): (&Waits, &[Doubt]),
     (circumstances, ships): (&Circumstances<'_>, bool),
 ) -> Grade {
     let mut worst = 0;
@@ -88,10 +90,38 @@ pub(crate) fn grade(
             judge(P99, pair.off().abs(), what);
         }
     }
+    for doubt in doubts {
+        let (limits, off, what) = doubted(doubt, all);
+        judge(limits, off, what);
+    }
     let unknown = waits.unknown as f64 / waits.total().max(1) as f64;
     let what = format!("{:.0} % of the sleeps have no known cause", 100.0 * unknown);
     judge(UNKNOWN, unknown, what);
     Grade { grade: ["good", "fair", "poor"][worst], reasons }
+}
+
+/// How good a workload is, of tasks that had so much CPU time, about which there is a doubt; and what
+/// that is.
+fn doubted(doubt: &Doubt, cpu_ns: u64) -> ((f64, f64), f64, String) {
+    // Enough for fair.
+    const SOME: (f64, f64) = (0.0, 1.0);
+    match doubt {
+        Doubt::Polls { name, work_ns } => {
+            let part = *work_ns as f64 / cpu_ns.max(1) as f64;
+            let what = format!("{name} polls, with {:.0} % of the CPU time", 100.0 * part);
+            (POLLS, part, what)
+        }
+        Doubt::Alone(count) => (
+            SOME,
+            1.0,
+            format!("{count} threads are processes, as nothing was seen to create them"),
+        ),
+        Doubt::GroupsChanged(count) => (
+            SOME,
+            1.0,
+            format!("values of {count} cgroups changed: the first ones hold throughout"),
+        ),
+    }
 }
 
 /// `+12 %`.
@@ -112,22 +142,48 @@ mod tests {
         Kind { name: "a".into(), tasks: 1, cpu, run_delay: none, p50: None, p99: None }
     }
 
-    fn of(kinds: &[Kind], completion: Pair, waits: &Waits, lost: u64) -> Grade {
+    fn of(kinds: &[Kind], completion: Pair, waits: Waits, lost: u64) -> Grade {
+        with_doubts(kinds, completion, waits, (lost, vec![]))
+    }
+
+    fn with_doubts(
+        kinds: &[Kind],
+        completion: Pair,
+        waits: Waits,
+        (lost, doubts): (u64, Vec<Doubt>),
+    ) -> Grade {
         let circumstances = Circumstances { scheduler: None, lost, others: 0.0 };
-        grade(kinds, Some(completion), waits, (&circumstances, false))
+        grade(kinds, Some(completion), (&waits, &doubts), (&circumstances, false))
+    }
+
+    #[test]
+    fn doubts_keep_a_grade_low() {
+        let of = |doubt| {
+            let doubts = (0, vec![doubt]);
+            let waits = Waits { tasks: 4, ..Waits::default() };
+            let found = with_doubts(&[kind(pair(1000, 1000))], pair(9, 9), waits, doubts);
+            (found.grade, found.reasons.first().cloned().unwrap_or_default())
+        };
+        let polls = |work_ns| Doubt::Polls { name: "a".into(), work_ns };
+        let what = |part: &str| format!("a polls, with {part} % of the CPU time");
+        assert_eq!(of(polls(50)), ("good", String::new()));
+        assert_eq!(of(polls(60)), ("fair", what("6")));
+        assert_eq!(of(polls(300)), ("poor", what("30")));
+        assert_eq!(of(Doubt::Alone(2)).0, "fair");
+        assert_eq!(of(Doubt::GroupsChanged(1)).0, "fair");
     }
 
     #[test]
     fn what_is_as_recorded_is_good() {
         let waits = Waits { tasks: 9, ..Waits::default() };
-        let found = of(&[kind(pair(100, 104))], pair(100, 96), &waits, 0);
+        let found = of(&[kind(pair(100, 104))], pair(100, 96), waits, 0);
         assert_eq!(found, Grade { grade: "good", reasons: vec![] });
     }
 
     #[test]
     fn a_grade_says_what_keeps_it_low() {
         let waits = Waits { tasks: 4, unknown: 1, ..Waits::default() };
-        let found = of(&[kind(pair(100, 200))], pair(100, 110), &waits, 0);
+        let found = of(&[kind(pair(100, 200))], pair(100, 110), waits, 0);
         let reasons = [
             "completion is +10 % off",
             "CPU time of a is +100 % off",
@@ -138,7 +194,7 @@ mod tests {
 
     #[test]
     fn lost_events_are_never_good_enough() {
-        let found = of(&[], pair(100, 100), &Waits::default(), 1);
+        let found = of(&[], pair(100, 100), Waits::default(), 1);
         assert_eq!((found.grade, found.reasons.len()), ("poor", 1));
     }
 }

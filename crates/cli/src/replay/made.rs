@@ -6,13 +6,15 @@ use crate::machine;
 use crate::output_file::OutputFile;
 use rota_machine::topology::Topology;
 use rota_machine_file::Machine;
-use rota_replay::{Charges, Facts, Gatherer, Known, Replay};
-use std::collections::BTreeMap;
+use rota_replay::{Charges, Facts, Gatherer, Replay};
+use std::collections::BTreeSet;
 
 /// A workload being made.
 pub(crate) struct Making {
     pub(crate) gatherer: Gatherer,
     machine: Machine,
+    /// CPUs of the recorded computer.
+    nr_cpus: u32,
 }
 
 /// A workload, and the machine that it names.
@@ -35,28 +37,31 @@ impl Made {
 impl Making {
     /// Of a recording of this computer, unless the user names the machine. If not, no model of
     /// hardware is on: the recorded work is as fast as it was.
-    pub(crate) fn here(named: Option<&str>) -> Result<Self, Error> {
+    pub(crate) fn here(named: Option<&str>, cpus: u32) -> Result<Self, Error> {
         let mut machine = machine::find(named.unwrap_or(machine::THIS))?;
         if named.is_none() {
             machine.hardware = None;
         }
-        Ok(Self::on(machine))
+        Ok(Self::on(machine, cpus))
     }
 
     /// Of a recording that says of its machine only how many CPUs it has, once it was read
     /// ([`Making::has_cpus`]).
     pub(crate) fn elsewhere(named: Option<&str>) -> Result<Self, Error> {
-        Ok(Self::on(machine::find(named.unwrap_or(machine::FLAT))?))
+        Ok(Self::on(machine::find(named.unwrap_or(machine::FLAT))?, 0))
     }
 
-    /// The recording is of a computer with so many CPUs.
-    pub(crate) fn has_cpus(&mut self, cpus: u32) -> Result<(), Error> {
-        self.machine.topology = Topology::flat(cpus)?;
+    /// The recording is of a computer with so many CPUs; `plays`: and so is the workload.
+    pub(crate) fn has_cpus(&mut self, cpus: u32, plays: bool) -> Result<(), Error> {
+        self.nr_cpus = cpus;
+        if plays {
+            self.machine.topology = Topology::flat(cpus)?;
+        }
         Ok(())
     }
 
-    fn on(machine: Machine) -> Self {
-        Self { gatherer: Gatherer::new(charges(&machine)), machine }
+    fn on(machine: Machine, nr_cpus: u32) -> Self {
+        Self { gatherer: Gatherer::new(charges(&machine)), machine, nr_cpus }
     }
 
     /// All of it.
@@ -70,13 +75,14 @@ impl Making {
         end_ns: u64,
         about: &str,
         ends_itself: bool,
-        tasks: BTreeMap<u32, Known>,
+        kernel_threads: BTreeSet<u32>,
     ) -> Result<Made, Error> {
-        let mut facts = Facts { ends_itself, tasks, ..Facts::default() };
         let mut machine = self.machine;
-        if let Some(cpus) = facts.common_cpus() {
-            machine = part(&machine, &cpus)?;
-            renumber(&mut facts, &cpus);
+        let nr_cpus = self.nr_cpus;
+        let mut facts = Facts { ends_itself, kernel_threads, nr_cpus, ..Facts::default() };
+        facts.cpus = self.gatherer.common_cpus(&facts);
+        if let Some(cpus) = &facts.cpus {
+            machine = part(&machine, cpus)?;
         }
         machine.name = "recorded".into();
         machine.source = format!("recorded: {about}");
@@ -118,16 +124,6 @@ pub(crate) fn part(machine: &Machine, cpus: &[u32]) -> Result<Machine, Error> {
     part.topology = Topology::flat(cpus.len() as u32)?;
     part.hardware = None;
     Ok(part)
-}
-
-/// CPUs are counted from 0; who may use all of them is tied to none.
-fn renumber(facts: &mut Facts, cpus: &[u32]) {
-    for known in facts.tasks.values_mut() {
-        let Some(own) = known.cpus.take().filter(|own| own.len() < cpus.len()) else { continue };
-        let place = |cpu: &u32| cpus.iter().position(|other| other == cpu);
-        let own: Vec<u32> = own.iter().filter_map(place).map(|at| at as u32).collect();
-        known.cpus = (!own.is_empty()).then_some(own);
-    }
 }
 
 /// The machine as a workload file has it.

@@ -22,7 +22,9 @@ pub(crate) struct Workload<'a> {
 struct WaitsJson {
     tasks: u64,
     locks: u64,
+    full: u64,
     timers: u64,
+    absolute: u64,
     services: u64,
     arrivals: u64,
     unknown: u64,
@@ -30,8 +32,10 @@ struct WaitsJson {
 
 impl<'a> Workload<'a> {
     pub(crate) fn new((waits, compared): &'a (Waits, Compared)) -> Self {
-        let Waits { tasks, locks, timers, services, arrivals, unknown } = *waits;
-        Self { waits: WaitsJson { tasks, locks, timers, services, arrivals, unknown }, compared }
+        let Waits { tasks, full, locks, timers, ticks, services, arrivals, unknown } = *waits;
+        let absolute = ticks;
+        let waits = WaitsJson { tasks, full, locks, timers, absolute, services, arrivals, unknown };
+        Self { waits, compared }
     }
 }
 
@@ -62,16 +66,21 @@ pub(crate) fn print(out: &mut dyn Write, waits: &Waits, compared: &Compared) -> 
     if let Some(pair) = compared.completion {
         writeln!(out, "all done after {}", both(pair))?;
     }
+    // How many, by what, and some of them in particular.
     let sleeps = [
-        (waits.tasks, "by another task"),
-        (waits.locks, "by a task that had a lock of the kernel"),
-        (waits.timers, "by a timer"),
-        (waits.services, "by a device that was asked"),
-        (waits.arrivals, "by what arrived"),
-        (waits.unknown, "by what is not known"),
+        (waits.tasks, "by another task", waits.full, "as a pipe or socket was full"),
+        (waits.locks, "by a task that had a lock of the kernel", 0, ""),
+        (waits.timers, "by a timer", waits.ticks, "at a set time"),
+        (waits.services, "by a device that was asked", 0, ""),
+        (waits.arrivals, "by what arrived", 0, ""),
+        (waits.unknown, "by what is not known", 0, ""),
     ];
-    let sleeps = sleeps.iter().filter(|(count, _)| *count > 0);
-    let sleeps: Vec<String> = sleeps.map(|(count, by)| format!("{count} {by}")).collect();
+    let sleeps = sleeps.iter().filter(|(count, ..)| *count > 0);
+    let sleeps = sleeps.map(|(count, by, some, what)| match some {
+        0 => format!("{count} {by}"),
+        some => format!("{count} {by} ({some} {what})"),
+    });
+    let sleeps: Vec<String> = sleeps.collect();
     if !sleeps.is_empty() {
         writeln!(out, "sleeps ended: {}", sleeps.join(", "))?;
     }

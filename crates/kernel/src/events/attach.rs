@@ -81,6 +81,7 @@ fn configure(
         cgroup.unwrap_or(0) as u32,
         (cgroup.unwrap_or(0) >> 32) as u32,
         options.detail.into(),
+        calls::SLEEP.id() as u32,
     ];
     config.extend(calls::sends());
     for mut map in open.maps_mut() {

@@ -29,6 +29,27 @@ const SENDS: [Sysno; 16] = [
     Sysno::io_uring_enter,
 ];
 
+/// Its second argument says whether it sleeps until a time.
+pub(crate) const SLEEP: Sysno = Sysno::clock_nanosleep;
+
+/// Calls that yield, or ask whether something has come. A task that leaves its CPU in one of them and
+/// can go on does not wait.
+const SPINS: [&str; 8] = [
+    "sched_yield",
+    "poll",
+    "ppoll",
+    "select",
+    "pselect6",
+    "epoll_wait",
+    "epoll_pwait",
+    "epoll_pwait2",
+];
+
+/// Whether a task that can go on spins in this call.
+pub(crate) fn spins(call: u32) -> bool {
+    Sysno::new(call as usize).is_some_and(|call| SPINS.contains(&call.name()))
+}
+
 /// The calls that send, one bit for each number.
 pub(crate) fn sends() -> [u32; WORDS] {
     let mut words = [0; WORDS];

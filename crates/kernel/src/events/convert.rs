@@ -5,7 +5,9 @@
 //! a task runs on one CPU at a time, and it is named before it does anything.
 
 use super::calls::Names;
+use super::groups::Groups;
 use super::raw::{Left, Properties, Record, Was, What};
+use super::settings::Settings;
 use rota_trace::{Cause, Cost, Event, EventKind, OffCpu, Sink, WakeSource};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
@@ -20,6 +22,9 @@ pub(crate) struct Converter {
     /// Names of callbacks, by the number that their records have.
     ops: Vec<Cow<'static, str>>,
     calls: Names,
+    groups: Groups,
+    /// CPUs of the machine.
+    cpus: u32,
     repaired: u64,
 }
 
@@ -29,6 +34,9 @@ struct Task {
     weight: u32,
     /// Named in the stream, with its present name and weight.
     introduced: bool,
+    /// How it is set to be scheduled, and what the stream says of that.
+    settings: Settings,
+    told: Settings,
     state: State,
     last_cpu: Option<u32>,
 }
@@ -44,6 +52,19 @@ enum State {
 }
 
 impl Converter {
+    /// For a machine with so many CPUs and these cgroups.
+    pub(crate) fn new(cpus: u32, groups: Groups) -> Self {
+        Self { cpus, groups, ..Self::default() }
+    }
+
+    /// Gives a sink what the files of groups say at the end, where that is not what they said before.
+    pub(crate) fn look_at_groups(&mut self, time_ns: u64, sink: &mut dyn Sink) {
+        let at = At { time_ns: time_ns.saturating_sub(self.begin_ns), cpu: 0 };
+        for kind in self.groups.changes() {
+            sink.event(&at.nowhere(kind));
+        }
+    }
+
     /// The recording begins at `begin_ns` on the records' clock.
     pub(crate) fn begin_at(&mut self, begin_ns: u64) {
         self.begin_ns = begin_ns;
@@ -88,7 +109,7 @@ impl Converter {
             What::Switch { prev, left, next, new_slice, idles, slice_ns } => {
                 self.leave(prev, left, at, sink);
                 // After a task that sleeps or has ended nothing else is to be expected.
-                if idles && (prev == 0 || left == Left::Runnable) {
+                if idles && (prev == 0 || matches!(left, Left::Runnable | Left::Spins(_))) {
                     sink.event(&at.event(EventKind::Idle));
                 }
                 if next != 0 {
@@ -113,6 +134,8 @@ impl Converter {
         if std::mem::replace(&mut task.introduced, true) {
             return;
         }
+        let changes = task.settings.since(&task.told, pid, self.cpus);
+        task.told = task.settings.clone();
         if task.name.is_empty() {
             task.name = format!("pid {pid}");
             task.weight = 100;
@@ -123,14 +146,21 @@ impl Converter {
             cpu: None,
             kind: EventKind::Task { pid, name, weight, instance_of: None },
         });
+        for kind in changes {
+            sink.event(&Event { time_ns, cpu: None, kind });
+        }
     }
 
     fn learn(&mut self, properties: Properties, at: At<u32>, sink: &mut dyn Sink) {
+        let settings = Settings::of(&properties, self.cpus, &mut self.groups);
+        for kind in self.groups.changes_of(&settings.group) {
+            sink.event(&at.nowhere(kind));
+        }
         let Properties { pid, name, weight, kernel_thread, was, .. } = properties;
         let name = if kernel_thread { format!("[{name}]") } else { name };
         let task = self.tasks.entry(pid).or_default();
-        let changed = task.name != name || task.weight != weight;
-        (task.name, task.weight) = (name, weight);
+        let changed = task.name != name || task.weight != weight || task.settings != settings;
+        (task.name, task.weight, task.settings) = (name, weight, settings);
         let (known, fresh) = (task.introduced, task.state == State::Unknown);
         if known && changed {
             self.tasks.entry(pid).or_default().introduced = false;
@@ -202,10 +232,15 @@ impl Converter {
         }
         let why = match left {
             Left::Runnable => OffCpu::Runnable,
-            Left::Sleep { call: None, deep: false } => OffCpu::Sleep,
-            Left::Sleep { call, deep } => {
+            Left::Spins(call) => {
+                let cause = Cause::Spin { pid, call: self.calls.of(Some(call)) };
+                self.tell(pid, at.on_cpu(), EventKind::Cause(cause), sink);
+                OffCpu::Runnable
+            }
+            Left::Sleep { call: None, deep: false, .. } => OffCpu::Sleep,
+            Left::Sleep { call, deep, until } => {
                 let call = self.calls.of(call);
-                let cause = Cause::Block { pid, call, uninterruptible: deep };
+                let cause = Cause::Block { pid, call, uninterruptible: deep, absolute: until };
                 self.tell(pid, at.on_cpu(), EventKind::Cause(cause), sink);
                 OffCpu::Sleep
             }

@@ -2,10 +2,12 @@
 
 use super::*;
 use proptest::prelude::*;
-use rota_trace::Recorder;
+use rota_trace::{FairKind, Policy, Recorder, Setting};
 
 /// For no reason that is known.
-const SLEEP: Left = Left::Sleep { call: None, deep: false };
+const SLEEP: Left = Left::Sleep { call: None, deep: false, until: false };
+
+const ORDINARY: Policy = Policy::Fair { kind: FairKind::Other, nice: 0, slice_ns: None };
 
 fn record(time_ns: u64, cpu: u32, what: What) -> Record {
     Record { time_ns, cpu, what }
@@ -20,6 +22,9 @@ fn task(pid: u32, name: &str, was: Option<Was>) -> What {
         kernel_thread: pid >= 90,
         cpus: 3,
         nr_cpus_allowed: 2,
+        policy: ORDINARY,
+        session: 0,
+        group: 0,
         was,
     }))
 }
@@ -34,7 +39,7 @@ fn switch_to_idle(prev: u32, left: Left) -> What {
 }
 
 fn events(records: Vec<Record>) -> Vec<Event> {
-    let (mut converter, mut sink) = (Converter::default(), Recorder::default());
+    let (mut converter, mut sink) = (Converter::new(2, Groups::default()), Recorder::default());
     converter.begin_at(1000);
     converter.add_op("enqueue".into());
     records.into_iter().for_each(|record| converter.convert(record, &mut sink));
@@ -88,18 +93,73 @@ fn a_sleep_has_the_call_that_it_is_in_and_a_wakeup_what_did_it() {
     let device = Some(WakeSource::Device);
     let found = events(vec![
         record(1001, 0, task(7, "a", Some(Was::Running))),
-        record(1002, 0, switch(7, Left::Sleep { call: Some(getpid), deep: true }, 0)),
+        record(1002, 0, switch(7, Left::Sleep { call: Some(getpid), deep: true, until: true }, 0)),
         record(1003, 1, What::Wakeup { pid: 7, waker: 0, source: device }),
         // Nobody sleeps: nothing is told.
         record(1004, 1, What::Wakeup { pid: 7, waker: 0, source: Some(WakeSource::Timer) }),
     ]);
-    let block = Cause::Block { pid: 7, call: "getpid".into(), uninterruptible: true };
+    let block =
+        Cause::Block { pid: 7, call: "getpid".into(), uninterruptible: true, absolute: true };
     let source = Cause::Source { pid: 7, source: WakeSource::Device };
     let expected = [
         on(0, 2, EventKind::Cause(block)),
         on(0, 2, EventKind::SwitchOut { pid: 7, why: OffCpu::Sleep }),
         on(1, 3, EventKind::Cause(source)),
         on(1, 3, EventKind::Wakeup { pid: 7, waker: 0 }),
+    ];
+    assert_eq!(found[2..], expected);
+}
+
+#[test]
+fn what_a_task_was_set_to_is_told_with_its_name_and_when_it_changes() {
+    let set = |change: &dyn Fn(&mut Properties)| {
+        let What::Task(mut properties) = task(7, "a", None) else { panic!("no task") };
+        (properties.process, properties.session) = (3, 9);
+        change(&mut properties);
+        What::Task(properties)
+    };
+    let fifo = Policy::Realtime { round_robin: false, priority: 50 };
+    let found = events(vec![
+        record(1001, 0, set(&|_| {})),
+        record(1002, 0, What::Wakeup { pid: 7, waker: 0, source: None }),
+        record(1003, 0, set(&|properties| (properties.cpus, properties.nr_cpus_allowed) = (2, 1))),
+        record(1004, 0, set(&|properties| properties.policy = fifo)),
+        record(1005, 0, set(&|properties| properties.policy = fifo)),
+        record(1006, 0, set(&|properties| properties.group = 5)),
+    ]);
+    let told = |time_ns, kind| Event { time_ns, cpu: None, kind };
+    let setting = |time_ns, setting| told(time_ns, EventKind::Setting(setting));
+    let affinity =
+        |cpus: &[u32]| EventKind::Affinity { pid: 7, cpus: cpus.iter().copied().collect() };
+    let expected = [
+        named(2, 7, "a"),
+        setting(2, Setting::Process { pid: 7, process: 3 }),
+        setting(2, Setting::Session { pid: 7, session: 9 }),
+        on(0, 2, EventKind::Wakeup { pid: 7, waker: 0 }),
+        named(3, 7, "a"),
+        told(3, affinity(&[1])),
+        named(4, 7, "a"),
+        setting(4, Setting::Policy { pid: 7, policy: fifo }),
+        told(4, affinity(&[0, 1])),
+        named(6, 7, "a"),
+        setting(6, Setting::Session { pid: 7, session: 0 }),
+        setting(6, Setting::Policy { pid: 7, policy: ORDINARY }),
+        told(6, EventKind::Cgroup { pid: 7, path: "/cgroup 5".into() }),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_task_that_yields_says_so_before_it_leaves() {
+    let call = syscalls::Sysno::sched_yield.id() as u32;
+    let found = events(vec![
+        record(1001, 0, task(7, "a", Some(Was::Running))),
+        record(1002, 0, switch_to_idle(7, Left::Spins(call))),
+    ]);
+    let expected = [
+        on(0, 2, EventKind::Cause(Cause::Spin { pid: 7, call: "sched_yield".into() })),
+        on(0, 2, EventKind::SwitchOut { pid: 7, why: OffCpu::Runnable }),
+        on(0, 2, EventKind::Idle),
     ];
     assert_eq!(found[2..], expected);
 }

@@ -14,8 +14,11 @@ const SOFTIRQ: u32 = 0x100;
 
 /// Programs of `record.bpf.c` that hang on a function which a kernel may lack, without which
 /// less is recorded.
-const OPTIONAL: [(&str, &str); 7] = [
+const OPTIONAL: [(&str, &str); 10] = [
     ("after_nice", "set_user_nice"),
+    ("after_setscheduler", "__sched_setscheduler"),
+    ("after_affinity", "__set_cpus_allowed_ptr"),
+    ("after_move", "sched_move_task"),
     ("before_balance", "balance_scx"),
     ("before_pick", "pick_task_scx"),
     ("after_pick", "pick_task_scx"),

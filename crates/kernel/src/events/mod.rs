@@ -12,11 +12,13 @@ mod convert;
 mod cpus;
 mod error;
 mod facts;
+mod groups;
 mod hooks;
 mod order;
 mod raw;
 mod recorder;
 mod rings;
+mod settings;
 mod traits;
 
 pub use cgroup::Cgroup;

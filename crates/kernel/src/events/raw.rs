@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Records as the BPF programs write them (`bpf/record.bpf.h`).
 
-use rota_trace::WakeSource;
+use super::calls;
+use rota_trace::{FairKind, Policy, WakeSource};
 
 /// Size of a plain record.
 const PLAIN: usize = 32;
 /// Offset and size of a task's name in its record.
 const COMM: (usize, usize) = (40, 16);
+/// Offset of how a task is set to be scheduled.
+const SETTINGS: usize = 56;
 /// Offsets and sizes of the texts of a policy's end.
 const REASON: (usize, usize) = (32, 64);
 const MESSAGE: (usize, usize) = (96, 160);
@@ -17,6 +20,8 @@ const NEW_SLICE: u16 = 4;
 const IDLES: u16 = 8;
 const OFF_DEEP: u16 = 16;
 const OFF_CALL_SHIFT: u16 = 5;
+const OFF_CALL_MASK: u16 = 0x3ff;
+const OFF_UNTIL: u16 = 0x8000;
 
 const BY_TIMER: u16 = 1;
 const BY_INTERRUPT: u16 = 2;
@@ -39,10 +44,13 @@ pub(crate) struct Record {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Left {
     Runnable,
-    /// In this system call, if it is in one; `deep`: uninterruptibly.
+    /// As that, in this system call, which yields or asks.
+    Spins(u32),
+    /// In this system call, if it is in one; `deep`: uninterruptibly; `until`: until a time.
     Sleep {
         call: Option<u32>,
         deep: bool,
+        until: bool,
     },
     Exit,
 }
@@ -66,6 +74,11 @@ pub(crate) struct Properties {
     /// CPUs that it may use, of the first 64, and how many of all.
     pub(crate) cpus: u64,
     pub(crate) nr_cpus_allowed: u32,
+    pub(crate) policy: Policy,
+    /// Number of its session.
+    pub(crate) session: u32,
+    /// Inode number of its cgroup; 0: it shares with its session.
+    pub(crate) group: u64,
     /// Only when the recording begins.
     pub(crate) was: Option<Was>,
 }
@@ -105,14 +118,7 @@ impl Record {
         let what = match kind {
             1 => What::Switch {
                 prev: a,
-                left: match flags {
-                    f if f & OFF_EXIT != 0 => Left::Exit,
-                    f if f & OFF_SLEEP != 0 => Left::Sleep {
-                        call: u32::from(f >> OFF_CALL_SHIFT).checked_sub(1),
-                        deep: f & OFF_DEEP != 0,
-                    },
-                    _ => Left::Runnable,
-                },
+                left: left(flags),
                 next: b,
                 new_slice: flags & NEW_SLICE != 0,
                 idles: flags & IDLES != 0,
@@ -141,8 +147,47 @@ impl Record {
     }
 }
 
+/// Why the previous task left.
+fn left(flags: u16) -> Left {
+    let call = u32::from(flags >> OFF_CALL_SHIFT & OFF_CALL_MASK).checked_sub(1);
+    match flags {
+        f if f & OFF_EXIT != 0 => Left::Exit,
+        f if f & OFF_SLEEP != 0 => {
+            Left::Sleep { call, deep: f & OFF_DEEP != 0, until: f & OFF_UNTIL != 0 }
+        }
+        _ => call.filter(|call| calls::spins(*call)).map_or(Left::Runnable, Left::Spins),
+    }
+}
+
+/// Of what the kernel calls `SCHED_*` (`include/uapi/linux/sched.h`); one that is not known here is
+/// an ordinary one.
+fn policy(number: u16, priority: i16, times: [u64; 3]) -> Policy {
+    let [runtime_ns, deadline_ns, period_ns] = times;
+    let realtime = |round_robin| {
+        let priority = u32::from(priority.unsigned_abs());
+        Policy::Realtime { round_robin, priority }
+    };
+    let fair = |kind| {
+        let slice_ns = (runtime_ns > 0).then_some(runtime_ns);
+        Policy::Fair { kind, nice: priority.into(), slice_ns }
+    };
+    match number {
+        1 => realtime(false),
+        2 => realtime(true),
+        3 => fair(FairKind::Batch),
+        5 => fair(FairKind::Idle),
+        6 => Policy::Deadline { runtime_ns, deadline_ns, period_ns },
+        7 => fair(FairKind::Ext),
+        _ => fair(FairKind::Other),
+    }
+}
+
 fn properties(bytes: &[u8], flags: u16, pid: u32, process: u32, cpus: u64) -> Option<Properties> {
     let word = |at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    let long = |at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+    let half = |at: usize| <[u8; 2]>::try_from(bytes.get(at..at + 2)?).ok();
+    let times = [long(SETTINGS + 8)?, long(SETTINGS + 16)?, long(SETTINGS + 24)?];
+    let number = u16::from_ne_bytes(half(SETTINGS + 36)?);
     Some(Properties {
         pid,
         process,
@@ -151,6 +196,9 @@ fn properties(bytes: &[u8], flags: u16, pid: u32, process: u32, cpus: u64) -> Op
         kernel_thread: flags & IS_KTHREAD != 0,
         cpus,
         nr_cpus_allowed: word(PLAIN + 4)?,
+        policy: policy(number, i16::from_ne_bytes(half(SETTINGS + 38)?), times),
+        session: word(SETTINGS + 32)?,
+        group: long(SETTINGS)?,
         was: match flags {
             f if f & WAS_RUNNING != 0 => Some(Was::Running),
             f if f & WAS_RUNNABLE != 0 => Some(Was::Runnable),
@@ -177,6 +225,7 @@ fn text(bytes: &[u8], (at, len): (usize, usize)) -> Option<String> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use syscalls::Sysno;
 
     fn plain(kind: u16, flags: u16, a: u32, b: u32, c: u64) -> Vec<u8> {
         let mut bytes = 7u64.to_ne_bytes().to_vec();
@@ -193,9 +242,29 @@ mod tests {
     fn a_switch_tells_why_the_old_task_left() {
         for (flags, left, new_slice, idles) in [
             (0, Left::Runnable, false, false),
-            (5, Left::Sleep { call: None, deep: false }, true, false),
+            (5, Left::Sleep { call: None, deep: false, until: false }, true, false),
             // OFF_SLEEP, OFF_DEEP and call 202, which is 203 << 5.
-            (1 | 16 | 203 << 5, Left::Sleep { call: Some(202), deep: true }, false, false),
+            (
+                1 | 16 | 203 << 5,
+                Left::Sleep { call: Some(202), deep: true, until: false },
+                false,
+                false,
+            ),
+            // OFF_UNTIL, in call 230.
+            (
+                1 | 231 << 5 | 0x8000,
+                Left::Sleep { call: Some(230), deep: false, until: true },
+                false,
+                false,
+            ),
+            (
+                Sysno::sched_yield.id() as u16 + 1 << 5,
+                Left::Spins(Sysno::sched_yield.id() as u32),
+                false,
+                false,
+            ),
+            // In a call that does not ask.
+            (Sysno::getpid.id() as u16 + 1 << 5, Left::Runnable, false, false),
             (2, Left::Exit, false, false),
             (8, Left::Runnable, false, true),
         ] {
@@ -211,6 +280,12 @@ mod tests {
         bytes.extend(100u32.to_ne_bytes());
         bytes.extend(2u32.to_ne_bytes());
         bytes.extend(b"kworker/0:1\0ABC\0");
+        for long in [77u64, 3_000_000, 0, 0] {
+            bytes.extend(long.to_ne_bytes());
+        }
+        bytes.extend(12u32.to_ne_bytes());
+        bytes.extend(3u16.to_ne_bytes());
+        bytes.extend((-5i16).to_ne_bytes());
         let what = What::Task(Box::new(Properties {
             pid: 8,
             process: 9,
@@ -219,9 +294,28 @@ mod tests {
             kernel_thread: true,
             cpus: 0b101,
             nr_cpus_allowed: 2,
+            policy: Policy::Fair { kind: FairKind::Batch, nice: -5, slice_ns: Some(3_000_000) },
+            session: 12,
+            group: 77,
             was: Some(Was::Runnable),
         }));
         assert_eq!(Record::decode(&bytes).map(|r| r.what), Some(what));
+    }
+
+    #[test]
+    fn policies_have_the_kernels_numbers() {
+        let of = |number, priority| policy(number, priority, [4, 5, 6]);
+        let fair = |kind, nice| Policy::Fair { kind, nice, slice_ns: Some(4) };
+        assert_eq!(of(0, 5), fair(FairKind::Other, 5));
+        assert_eq!(of(1, 50), Policy::Realtime { round_robin: false, priority: 50 });
+        assert_eq!(of(2, 99), Policy::Realtime { round_robin: true, priority: 99 });
+        assert_eq!(of(3, -20), fair(FairKind::Batch, -20));
+        assert_eq!(of(5, 19), fair(FairKind::Idle, 19));
+        let deadline = Policy::Deadline { runtime_ns: 4, deadline_ns: 5, period_ns: 6 };
+        assert_eq!(of(6, 0), deadline);
+        assert_eq!(of(7, 0), fair(FairKind::Ext, 0));
+        let none = Policy::Fair { kind: FairKind::Other, nice: 0, slice_ns: None };
+        assert_eq!(policy(0, 0, [0; 3]), none);
     }
 
     #[test]

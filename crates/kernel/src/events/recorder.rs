@@ -8,6 +8,7 @@ use super::convert::Converter;
 use super::cpus;
 use super::error::RecordError;
 use super::facts::{Counts, Facts, Lost, PickSource};
+use super::groups::Groups;
 use super::hooks::{self, Hooks};
 use super::order::{Reorder, Timed};
 use super::raw::Record;
@@ -146,6 +147,7 @@ impl Recorder {
             }
         };
         let Attached { object, rings, links } = attached;
+        let cpus = cpus::online().len() as u32;
         let arrived = Rc::new(RefCell::new(Vec::new()));
         let buffer = buffer_of(&rings, &arrived)?;
         let mut recorder = Self {
@@ -155,13 +157,13 @@ impl Recorder {
             arrived,
             order: Reorder::new(WINDOW_NS),
             settled: VecDeque::new(),
-            converter: Converter::default(),
+            converter: Converter::new(cpus, Groups::of_this_computer()),
             traits: AllTraits::new(options.forget_after_ns),
             kernel,
             hooks,
             detail: options.detail,
             batch: options.batch,
-            cpus: cpus::online().len() as u32,
+            cpus,
             object,
             begin_ns: 0,
             begin_cpu_ns: 0,
@@ -248,6 +250,7 @@ impl Recorder {
                 self.converter.convert(record, sink);
             }
         }
+        self.converter.look_at_groups(end_ns, sink);
         let picks = self.hooks.programs.iter().any(|p| hooks::PICKS.contains(p));
         let facts = Facts {
             duration_ns,
@@ -270,7 +273,7 @@ impl Recorder {
         let mut arrived = self.arrived.borrow_mut();
         for record in arrived.drain(..) {
             self.records += 1;
-            self.traits.learn(&record, self.cpus);
+            self.traits.learn(&record);
             self.order.push(record);
         }
         Ok(())

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What no event tells of tasks.
 
-use super::cpus;
 use super::raw::{Left, Record, What};
 use std::collections::{BTreeMap, VecDeque};
 
 /// What no event tells of a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traits {
-    /// Its process.
-    pub process: u32,
     /// It belongs to the kernel.
     pub kernel_thread: bool,
-    /// CPUs that it may use, if it may not use all, and all are among the first 64.
-    pub cpus: Option<Vec<u32>>,
 }
 
 /// The traits of all tasks, or of those that ended not too long ago.
@@ -30,15 +25,11 @@ impl AllTraits {
         Self { of: BTreeMap::new(), forget_after_ns, ended: VecDeque::new() }
     }
 
-    /// Takes from a record what it says; `cpus`: of the machine.
-    pub(crate) fn learn(&mut self, record: &Record, cpus: u32) {
+    /// Takes from a record what it says.
+    pub(crate) fn learn(&mut self, record: &Record) {
         match &record.what {
             What::Task(p) => {
-                let traits = Traits {
-                    process: p.process,
-                    kernel_thread: p.kernel_thread,
-                    cpus: cpus::of_mask(p.cpus, p.nr_cpus_allowed, cpus),
-                };
+                let traits = Traits { kernel_thread: p.kernel_thread };
                 self.of.insert(p.pid, (record.time_ns, traits));
             }
             What::Switch { prev, left: Left::Exit, .. } if *prev != 0 => {
@@ -74,6 +65,7 @@ impl AllTraits {
 mod tests {
     use super::*;
     use crate::events::raw::Properties;
+    use rota_trace::{FairKind, Policy};
 
     fn task(time_ns: u64, pid: u32) -> Record {
         let (name, weight, cpus) = ("a".into(), 100, 3);
@@ -85,6 +77,9 @@ mod tests {
             kernel_thread: false,
             cpus,
             nr_cpus_allowed: 2,
+            policy: Policy::Fair { kind: FairKind::Other, nice: 0, slice_ns: None },
+            session: 0,
+            group: 0,
             was: None,
         };
         Record { time_ns, cpu: 0, what: What::Task(properties.into()) }
@@ -104,7 +99,7 @@ mod tests {
 
     fn left(forget_after_ns: Option<u64>, records: &[Record]) -> Vec<u32> {
         let mut all = AllTraits::new(forget_after_ns);
-        records.iter().for_each(|record| all.learn(record, 2));
+        records.iter().for_each(|record| all.learn(record));
         all.into_map().into_keys().collect()
     }
 

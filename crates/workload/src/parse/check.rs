@@ -7,8 +7,8 @@ use crate::error::WorkloadError;
 use crate::event::Event;
 use crate::model::{Phase, Policy, Program, Settings};
 
-/// Follows the settings through all phases, twice: the second round starts with what the
-/// last phase left.
+/// Follows the settings through all phases, twice if they are repeated: the second round starts
+/// with what the last phase left.
 pub(super) fn settings(
     task: &Object<'_>,
     begin: &Settings,
@@ -17,7 +17,8 @@ pub(super) fn settings(
 ) -> Result<(), WorkloadError> {
     suit(task, begin)?;
     let mut now = begin.clone();
-    for _ in 0..2 {
+    let rounds = if program.loops == Some(1) { 1 } else { 2 };
+    for _ in 0..rounds {
         for (phase, place) in program.phases.iter().zip(places) {
             phase.change.apply(&mut now, &begin.cpus);
             suit(place, &now)?;

@@ -177,7 +177,7 @@ fn wrong_files_name_what_was_expected() {
         ),
         (
             "{\"tasks\": {\"t\": {\"run\": 1, \"instance\": 0}, \"u\": {\"run\": 1, \"thread_of\": \"t\"}}}",
-            "w.json:1: task \"u\": \"t\" has no instance from the start that could lead a process",
+            "w.json:1: task \"u\": \"t\" is only forked: a thread of it must be, too (\"instance\": 0)",
         ),
     ];
     for (text, expected) in cases {
@@ -196,6 +196,9 @@ fn a_priority_left_by_the_last_phase_is_checked_in_the_next_round() {
         "w.json:2: task \"t\", phase \"a\": policy SCHED_FIFO takes a real-time priority from 1 \
          to 99, not -5"
     );
+    // There is none.
+    let once = text.replace("{\"phases\"", "{\"loop\": 1, \"phases\"");
+    assert!(crate::parse("w.json", &once).is_ok());
 }
 
 #[test]

@@ -78,7 +78,8 @@ pub(super) fn read(object: &Object<'_>, groups: &mut Groups) -> Result<Change, W
         },
         migrate_disable: object.get("migrate_disable")?.map(|m| scope.boolean(m)).transpose()?,
         core_cookie: object.get("core_cookie")?.map(|m| cookie(scope, m)).transpose()?,
-        slice_ns: span_ns("dl-runtime")?,
+        // The kernel takes 0 as asking for none, too.
+        slice_ns: integer("dl-runtime", 0, MAX_US)?.map(|us| us as u64 * 1000),
         dl_period_ns: span_ns("dl-period")?.or(span_ns("period")?),
         dl_deadline_ns: span_ns("dl-deadline")?.or(span_ns("deadline")?),
         work: WorkKind {

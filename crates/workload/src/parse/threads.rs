@@ -32,8 +32,10 @@ pub(super) fn resolve(
             Some(format!("{leader:?} is a thread itself: name the task that leads the process"))
         } else if drafts[definition].definition.kthread {
             Some(format!("{leader:?} is a kernel thread, which leads no process"))
-        } else if leaders.count == 0 {
-            Some(format!("{leader:?} has no instance from the start that could lead a process"))
+        } else if matches!(leaders, Leaders::Fork { .. }) && drafts[index].instances > 0 {
+            Some(format!(
+                "{leader:?} is only forked: a thread of it must be, too (\"instance\": 0)"
+            ))
         } else {
             None
         };
@@ -54,8 +56,11 @@ fn find(
 ) -> Option<(usize, Leaders)> {
     if let Some(definition) = names.get(name) {
         let definition = *definition as usize;
-        let count = drafts[definition].instances;
-        return Some((definition, Leaders { first: firsts[definition], count }));
+        let leaders = match drafts[definition].instances {
+            0 => Leaders::Fork { definition: definition as u32 },
+            count => Leaders::Initial { first: firsts[definition], count },
+        };
+        return Some((definition, leaders));
     }
     let (task, number) = name.rsplit_once('-')?;
     let definition = *names.get(task)? as usize;
@@ -63,5 +68,5 @@ fn find(
     let first = number.parse::<u32>().ok().filter(|index| index.to_string() == number)?;
     let begin = firsts[definition];
     let is_one = (begin..begin + drafts[definition].instances).contains(&first);
-    is_one.then_some((definition, Leaders { first, count: 1 }))
+    is_one.then_some((definition, Leaders::Initial { first, count: 1 }))
 }

@@ -6,7 +6,7 @@ use super::state::{Cursor, TaskState};
 use super::step::Step;
 use super::{Runner, FORK_LIMIT, LIVE_LIMIT};
 use crate::event::TaskEvent;
-use crate::model::TaskIx;
+use crate::model::{Leaders, TaskIx};
 use crate::random::FORKED;
 use rota_choice::Choices;
 
@@ -32,6 +32,22 @@ impl Runner {
 
     fn fork(&mut self, parent: TaskIx, definition_ix: u32, choices: &mut Choices) -> Step {
         let definition = &self.workload.definitions[definition_ix as usize];
+        let thread_of = match definition.leaders {
+            Leaders::Themselves => None,
+            Leaders::Initial { .. } => definition.leader(self.forks[definition_ix as usize]),
+            Leaders::Fork { definition: leads } => {
+                let process = self.tasks[parent.0 as usize].thread_of.unwrap_or(parent);
+                if self.tasks[process.0 as usize].definition != leads {
+                    return Step::Stuck(format!(
+                        "task {:?} forks {:?}, a thread of {:?}: only a task of that process can",
+                        self.tasks[parent.0 as usize].name,
+                        definition.name,
+                        self.workload.definitions[leads as usize].name
+                    ));
+                }
+                Some(process)
+            }
+        };
         let count = &mut self.forks[definition_ix as usize];
         if *count >= FORK_LIMIT {
             return Step::Stuck(format!(
@@ -57,7 +73,6 @@ impl Runner {
         // Depends on the line of descent alone, not on which parent came first.
         let stream = mix(forker.stream ^ mix(forker.children)) | FORKED;
         forker.children += 1;
-        let thread_of = definition.leader(number);
         let forker = self.tasks[parent.0 as usize].identity;
         let identity = match thread_of {
             Some(leader) => self.tasks[leader.0 as usize].identity,

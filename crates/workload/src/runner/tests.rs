@@ -135,6 +135,17 @@ fn a_shared_timer_advances_for_everyone() {
 }
 
 #[test]
+fn a_slice_of_0_is_none_any_more() {
+    let mut runner = runner(
+        r#""t": {"dl-runtime": 3000, "phases": {"a": {"run": 1}, "b": {"dl-runtime": 0, "run": 1}}}"#,
+    );
+    assert_eq!(runner.settings(T).slice_ns, Some(3_000_000));
+    assert_eq!(runner.next(T, 0), run(1));
+    let Step::Change(settings) = runner.next(T, 0) else { panic!("no change") };
+    assert_eq!(settings.slice_ns, None);
+}
+
+#[test]
 fn phases_change_settings_which_stay_but_cpus_return() {
     let mut runner = runner(
         r#""t": {"cpus": [0], "priority": 3, "phases": {
@@ -259,6 +270,35 @@ fn a_thread_starts_with_its_leader_at_the_earliest() {
     );
     let starts: Vec<u64> = runner.initial().map(|(_, ns)| ns).collect();
     assert_eq!(starts, [20_000, 20_000, 30_000]);
+}
+
+#[test]
+fn a_thread_of_a_forked_process_is_of_the_process_that_forks_it() {
+    let tasks = r#""shell": {"fork": "make", "fork1": "make", "run": 1},
+        "make": {"instance": 0, "fork": "worker", "run": 1},
+        "worker": {"instance": 0, "thread_of": "make", "fork": "helper", "run": 1},
+        "helper": {"instance": 0, "thread_of": "make", "run": 1}"#;
+    let mut runner = runner(tasks);
+    let mut fork = |of| match runner.next(of, 0) {
+        Step::Fork { child } => child,
+        step => panic!("no fork: {step:?}"),
+    };
+    let (_, second) = (fork(TaskIx(0)), fork(TaskIx(0)));
+    let worker = fork(second);
+    let helper = fork(worker);
+    let leaders = [second, worker, helper].map(|task| runner.thread_of(task));
+    assert_eq!(leaders, [None, Some(second), Some(second)]);
+}
+
+#[test]
+fn only_a_task_of_the_process_can_fork_its_threads() {
+    let tasks = r#""shell": {"fork": "worker", "run": 1},
+        "make": {"instance": 0, "run": 1},
+        "worker": {"instance": 0, "thread_of": "make", "run": 1}"#;
+    let Step::Stuck(why) = runner(tasks).next(TaskIx(0), 0) else { panic!("not stuck") };
+    let expected =
+        r#"task "shell-0" forks "worker", a thread of "make": only a task of that process can"#;
+    assert_eq!(why, expected);
 }
 
 #[test]

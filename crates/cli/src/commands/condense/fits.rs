@@ -41,7 +41,7 @@ impl Fits {
         rows.sort_by(|a, b| b.cpu.0.total_cmp(&a.cpu.0).then_with(|| a.name.cmp(&b.name)));
         let kinds: Vec<Kind> = rows.iter().map(judged).collect();
         let none = Circumstances { scheduler: None, lost: 0, others: 0.0 };
-        let grade = grade(&kinds, None, &Waits::default(), (&none, true));
+        let grade = grade(&kinds, None, (&Waits::default(), &[]), (&none, true));
         Self { kinds: rows, grade }
     }
 }

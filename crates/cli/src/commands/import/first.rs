@@ -2,7 +2,7 @@
 //! The first part of a long trace: to play all of it would take longer than to read it, and more
 //! memory.
 
-use super::known;
+use super::kernel_threads;
 use crate::error::Error;
 use crate::replay::{Made, Making};
 use rota_measure::{GroupNumbers, Numbers, Results, Summary};
@@ -47,11 +47,9 @@ impl First {
         if !self.cut {
             return Ok(None);
         }
-        if flat {
-            self.making.has_cpus(facts.cpus)?;
-        }
+        self.making.has_cpus(facts.cpus, flat)?;
         let Results { numbers, groups, .. } = self.summary.finish_all(self.end_ns);
-        let made = self.making.finish(self.end_ns, about, false, known(facts))?;
+        let made = self.making.finish(self.end_ns, about, false, kernel_threads(facts))?;
         Ok(Some(Compare { made, numbers, groups, end_ns: self.end_ns }))
     }
 }

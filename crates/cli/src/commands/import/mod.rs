@@ -13,10 +13,10 @@ use crate::replay::{Circumstances, Compared, Making};
 use clap::{Args, ValueHint};
 use first::First;
 use rota_measure::{GroupNumbers, Numbers, Results, Summary};
-use rota_replay::{Known, Waits};
+use rota_replay::Waits;
 use rota_trace::Tee;
-use rota_trace_import::{open, Facts, ImportError, TaskFacts};
-use std::collections::BTreeMap;
+use rota_trace_import::{open, Facts, ImportError};
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -63,14 +63,9 @@ pub(crate) struct Import<'a> {
     compared_ns: Option<u64>,
 }
 
-/// What a workload needs to know of the tasks.
-fn known(facts: &Facts) -> BTreeMap<u32, Known> {
-    let known = |of: &TaskFacts| Known {
-        process: of.process.unwrap_or(0),
-        kernel_thread: of.kernel_thread,
-        cpus: None,
-    };
-    facts.tasks.iter().map(|(pid, of)| (*pid, known(of))).collect()
+/// Pids of the kernel's threads.
+fn kernel_threads(facts: &Facts) -> BTreeSet<u32> {
+    facts.tasks.iter().filter(|(_, task)| task.kernel_thread).map(|(pid, _)| *pid).collect()
 }
 
 pub(crate) fn run(args: &ImportArgs) -> Result<Status, Error> {
@@ -99,11 +94,10 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Status, Error> {
     let mut compared_ns = None;
     let workload = match making {
         Some((file, mut making, first)) => {
-            if machine.is_none() {
-                making.has_cpus(facts.cpus)?;
-            }
+            making.has_cpus(facts.cpus, machine.is_none())?;
             let about = text::about(args, &facts);
-            let made = making.finish(facts.duration_ns, &about, false, known(&facts))?;
+            let threads = kernel_threads(&facts);
+            let made = making.finish(facts.duration_ns, &about, false, threads)?;
             made.write(file, args.anonymise)?;
             let lost = facts.lost.values().map(|lost| lost.records.max(lost.gaps)).sum();
             let circumstances = Circumstances { scheduler: None, lost, others: 0.0 };

@@ -60,7 +60,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
         // Early, as nobody wants to record in vain.
         Some(path) => {
             let file = OutputFile::create(path)?;
-            Some((file, Making::here(args.machine.as_deref())?))
+            Some((file, Making::here(args.machine.as_deref(), session.cpus())?))
         }
         None => None,
     };
@@ -94,7 +94,8 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
         Some((file, making)) => {
             let about = text::about(&args.target, &ended.facts);
             let ends_itself = ended.command.is_some();
-            let made = making.finish(end_ns, &about, ends_itself, ended.known())?;
+            let kernel_threads = ended.kernel_threads();
+            let made = making.finish(end_ns, &about, ends_itself, kernel_threads)?;
             made.write(file, args.anonymise)?;
             let scheduler = ended.facts.scheduler.as_deref();
             let circumstances = Circumstances {

@@ -7,9 +7,8 @@ use crate::error::Error;
 use crate::output::messages;
 use crate::stop::Stop;
 use rota_kernel::events::{Cgroup, Facts, RecordOptions, Recorder, Scope, Traits};
-use rota_replay::Known;
 use rota_trace::Sink;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::AsFd;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
@@ -40,14 +39,10 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// What a workload needs to know of the tasks, by pid.
-    pub(crate) fn known(&self) -> BTreeMap<u32, Known> {
-        let known = |of: &Traits| Known {
-            process: of.process,
-            kernel_thread: of.kernel_thread,
-            cpus: of.cpus.clone(),
-        };
-        self.traits.iter().map(|(pid, of)| (*pid, known(of))).collect()
+    /// Pids of threads of the kernel.
+    pub(crate) fn kernel_threads(&self) -> BTreeSet<u32> {
+        let traits = self.traits.iter();
+        traits.filter(|(_, of)| of.kernel_thread).map(|(pid, _)| *pid).collect()
     }
 }
 

@@ -71,7 +71,8 @@ pub(super) fn record(
     drop(sinks);
     let end_ns = ended.facts.duration_ns;
     let report = read(&file)?;
-    let made = making.map(|making| making.finish(end_ns, "a what-if", true, ended.known()));
+    let made =
+        making.map(|making| making.finish(end_ns, "a what-if", true, ended.kernel_threads()));
     Ok(Recording {
         report,
         made: made.transpose()?,

@@ -81,7 +81,7 @@ fn round(
     questions: &[Question],
     runs: &mut [Runs],
 ) -> Result<(), Error> {
-    let making = || Making::here(args.machine.as_deref());
+    let making = || Making::here(args.machine.as_deref(), computer.cpus);
     let machine: Machine = making()?.machine().clone();
     let mut recordings: BTreeMap<Setting, Recording> = BTreeMap::new();
     let record = |setting, making| {
