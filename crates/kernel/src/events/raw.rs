@@ -258,13 +258,13 @@ mod tests {
                 false,
             ),
             (
-                Sysno::sched_yield.id() as u16 + 1 << 5,
+                (Sysno::sched_yield.id() as u16 + 1) << 5,
                 Left::Spins(Sysno::sched_yield.id() as u32),
                 false,
                 false,
             ),
             // In a call that does not ask.
-            (Sysno::getpid.id() as u16 + 1 << 5, Left::Runnable, false, false),
+            ((Sysno::getpid.id() as u16 + 1) << 5, Left::Runnable, false, false),
             (2, Left::Exit, false, false),
             (8, Left::Runnable, false, true),
         ] {
