@@ -133,6 +133,13 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         ],
     ),
     (
+        "bench what-if",
+        [
+            ("sudo rota bench what-if -- ./my-program", "How far guesses about a program are off"),
+            ("sudo rota bench what-if --ask more,hogs -- make -j4", "Some questions only"),
+        ],
+    ),
+    (
         "bench calibrated",
         [
             ("rota bench calibrated --machine own.toml", "How well a file predicts this machine"),

@@ -12,10 +12,11 @@ pub(crate) fn hint(typed: &str, known: &[&str]) -> String {
 
 fn nearest<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
     let typed = typed.trim().replace(' ', "_");
-    let distance = |known: &&str| strsim::damerau_levenshtein(&typed, known);
+    let distance = |known: &&str| strsim::damerau_levenshtein(&typed, &known.replace(' ', "_"));
     let near = known.iter().copied().min_by_key(distance).filter(|known| distance(known) <= SLIPS);
     let parts: Vec<&str> = typed.split('_').filter(|part| part.len() > 2).collect();
-    let shares = |known: &&&str| parts.iter().any(|part| known.split('_').any(|own| own == *part));
+    let shares =
+        |known: &&&str| parts.iter().any(|part| known.split(['_', ' ']).any(|own| own == *part));
     near.or_else(|| known.iter().find(shares).copied())
 }
 
@@ -30,6 +31,8 @@ mod tests {
         assert_eq!(nearest("jane", &known), Some("jain"));
         assert_eq!(nearest("response_time_of_ui", &known), Some("response_mean"));
         assert_eq!(nearest("cake_of_mine", &known), None);
+        assert_eq!(nearest("delay", &["wakeup", "run delay"]), Some("run delay"));
+        assert_eq!(nearest("run_dly", &["wakeup", "run delay"]), Some("run delay"));
         assert_eq!(hint("jane", &known), " (did you mean jain?)");
         assert_eq!(hint("something_else", &known), "");
     }
