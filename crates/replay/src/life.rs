@@ -26,8 +26,8 @@ pub(crate) enum Step {
     Until(u64),
     /// Gives up its CPU.
     Yield,
-    /// Is set to be scheduled like this from now on.
-    Set(Settings),
+    /// Is set to be scheduled like this from now on. Large, and rare among millions of steps.
+    Set(Box<Settings>),
     /// Waits until someone has done [`Step::Post`] to it, in this call.
     Wait(Wait),
     /// Ends a wait of another task, or saves it the next one.
@@ -183,7 +183,7 @@ impl Life {
                 if self.ties.last() != Some(&self.now.cpus) {
                     self.ties.push(self.now.cpus.clone());
                 }
-                self.push(Step::Set(self.now.clone()));
+                self.push(Step::Set(Box::new(self.now.clone())));
             }
         }
     }

@@ -306,7 +306,7 @@ fn phases(life: &Life) -> Vec<(&Settings, &[Step])> {
         if end > begin {
             phases.push((settings, &life.steps[begin..end]));
         }
-        (settings, begin) = (next, end + 1);
+        (settings, begin) = (&**next, end + 1);
     }
     if begin < life.steps.len() || phases.is_empty() {
         phases.push((settings, &life.steps[begin..]));
