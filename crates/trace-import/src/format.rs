@@ -83,7 +83,7 @@ pub(crate) fn advice(start: &[u8]) -> &'static str {
         return "a CTF stream (LTTng): that format is not read";
     }
     "no trace: expected perf.data, trace.dat, ftrace text, a Perfetto trace, or a trace of Rota as \
-     CSV"
+     CSV or Parquet"
 }
 
 /// A list of packets: each is a field 1 with a length, and begins with a field itself.

@@ -8,7 +8,7 @@ use crate::format::{self, Format, ENOUGH};
 use crate::input::{Input, Source};
 use crate::missing::Missing;
 use crate::record::Records;
-use crate::rota_csv::{self, RotaCsv};
+use crate::rota_events::{self, RotaEvents};
 use crate::{perf, perfetto, text, tracecmd};
 use rota_trace::Sink;
 use std::fs::File;
@@ -24,7 +24,7 @@ pub struct Imported {
 
 enum Content {
     Records(Box<dyn Records>),
-    Events(Box<RotaCsv>),
+    Events(RotaEvents),
 }
 
 /// Opens a file. It must be one that can be read from any place: no pipe.
@@ -63,13 +63,12 @@ fn begin(name: &str, source: Box<dyn Source>) -> Result<Imported, Fault> {
         Format::FtraceText => Box::new(text::open(input, &mut header)?),
         Format::Perfetto => Box::new(perfetto::open(input, &mut header)?),
         Format::RotaCsv => {
-            let content = Content::Events(Box::new(rota_csv::open(input)));
+            let content = Content::Events(rota_events::open_csv(input));
             return Ok(Imported { name: name.to_owned(), format, header, content });
         }
         Format::RotaParquet => {
-            return Err(Fault::file(
-                "a trace of Rota (Parquet): expected another format (--trace FILE.csv can be read)",
-            ));
+            let content = Content::Events(rota_events::open_parquet(input)?);
+            return Ok(Imported { name: name.to_owned(), format, header, content });
         }
     };
     Ok(Imported { name: name.to_owned(), format, header, content: Content::Records(records) })

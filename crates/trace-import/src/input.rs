@@ -2,12 +2,16 @@
 //! A file that is read in pieces, none of them larger than the file.
 
 use crate::error::Fault;
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use parquet::errors::ParquetError;
+use parquet::file::reader::{ChunkReader, Length};
+use prost::bytes::Bytes;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a trace is read from.
-pub trait Source: Read + Seek {}
+pub trait Source: Read + Seek + Send {}
 
-impl<T: Read + Seek> Source for T {}
+impl<T: Read + Seek + Send> Source for T {}
 
 /// A file with its length.
 pub(crate) struct Input {
@@ -93,8 +97,60 @@ impl Input {
         Ok(read > 0)
     }
 
+    /// Any of it, in pieces.
+    pub(crate) fn into_chunks(self) -> Chunks {
+        Chunks { source: Arc::new(Mutex::new(self.reader.into_inner())), len: self.len }
+    }
+
     /// All that is left, as a reader.
     pub(crate) fn into_reader(self) -> BufReader<Box<dyn Source>> {
         self.reader
+    }
+}
+
+/// A file that is read here and there.
+pub(crate) struct Chunks {
+    source: Arc<Mutex<Box<dyn Source>>>,
+    len: u64,
+}
+
+impl Length for Chunks {
+    fn len(&self) -> u64 {
+        self.len
+    }
+}
+
+impl ChunkReader for Chunks {
+    type T = BufReader<Chunk>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
+        Ok(BufReader::new(Chunk { source: Arc::clone(&self.source), at: start }))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
+        let left = self.len.saturating_sub(start);
+        if length as u64 > left {
+            let what = format!("{length} bytes at byte {start}: the file has {left} there");
+            return Err(ParquetError::EOF(what));
+        }
+        let mut bytes = vec![0; length];
+        Chunk { source: Arc::clone(&self.source), at: start }.read_exact(&mut bytes)?;
+        Ok(bytes.into())
+    }
+}
+
+/// A place in it, from where it is read.
+pub(crate) struct Chunk {
+    source: Arc<Mutex<Box<dyn Source>>>,
+    at: u64,
+}
+
+impl Read for Chunk {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+        source.seek(SeekFrom::Start(self.at))?;
+        let read = source.read(into)?;
+        self.at += read as u64;
+        Ok(read)
     }
 }

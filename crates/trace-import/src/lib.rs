@@ -27,7 +27,7 @@ mod order;
 mod perf;
 mod perfetto;
 mod record;
-mod rota_csv;
+mod rota_events;
 mod task;
 mod text;
 mod tracecmd;

@@ -213,17 +213,45 @@ fn compact_switches_say_the_same_but_for_the_first_task_of_a_cpu() {
 }
 
 #[test]
-fn what_rota_wrote_as_csv_is_read_back() {
+fn what_rota_wrote_as_csv_or_parquet_is_read_back() {
     let (events, facts) = read("trace-v7.dat");
-    let mut sink = rota_trace::CsvSink::new(Vec::new());
-    events.iter().for_each(|event| rota_trace::Sink::event(&mut sink, event));
-    let file = sink.finish().expect("a file");
-    let trace = open_source("it.csv", Box::new(Cursor::new(file))).expect("a trace");
-    let mut again = Recorder::default();
-    let read = trace.read(&mut again).expect("events");
-    assert_eq!(again.events, events);
-    assert_eq!((read.format, read.cpus, read.events), (Format::RotaCsv, 2, facts.events));
-    assert_eq!(read.duration_ns, facts.duration_ns);
+    let mut csv = rota_trace::CsvSink::new(Vec::new());
+    let mut parquet = rota_trace::ParquetSink::new(Vec::new());
+    for event in &events {
+        rota_trace::Sink::event(&mut csv, event);
+        rota_trace::Sink::event(&mut parquet, event);
+    }
+    for (file, format) in [
+        (csv.finish().expect("a file"), Format::RotaCsv),
+        (parquet.finish().expect("a file"), Format::RotaParquet),
+    ] {
+        let trace = open_source("it", Box::new(Cursor::new(file))).expect("a trace");
+        let mut again = Recorder::default();
+        let read = trace.read(&mut again).expect("events");
+        assert_eq!(again.events, events);
+        assert_eq!((read.format, read.cpus, read.events), (format, 2, facts.events));
+        assert_eq!(read.duration_ns, facts.duration_ns);
+    }
+}
+
+#[test]
+fn damaged_parquet_of_rota_gives_an_error_or_events() {
+    let (events, _) = read("trace-v7.dat");
+    let mut sink = rota_trace::ParquetSink::new(Vec::new());
+    events.iter().take(300).for_each(|event| rota_trace::Sink::event(&mut sink, event));
+    let whole = sink.finish().expect("a file");
+    // A step that shares no factor with bytes or pages, so that all parts of the file have some.
+    for at in (0..whole.len()).step_by(13) {
+        for flip in [0x01, 0x80, 0xff] {
+            let mut damaged = whole.clone();
+            damaged[at] ^= flip;
+            let trace = open_source("it", Box::new(Cursor::new(damaged)));
+            let read = trace.and_then(|trace| trace.read(&mut Recorder::default()));
+            if let Err(error) = read {
+                assert!(!error.what.is_empty(), "byte {at} with {flip:#x}");
+            }
+        }
+    }
 }
 
 #[test]

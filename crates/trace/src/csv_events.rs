@@ -102,4 +102,4 @@ impl<R: Read> Iterator for CsvEvents<R> {
 
 #[cfg(test)]
 #[path = "csv_events_tests.rs"]
-mod tests;
+pub(crate) mod tests;

@@ -20,7 +20,8 @@ fn word() -> impl Strategy<Value = String> {
     "[a-z_/]{0,8}"
 }
 
-fn of_task(pid: u32) -> impl Strategy<Value = EventKind> {
+/// Every kind of event of a task.
+pub(crate) fn of_task(pid: u32) -> impl Strategy<Value = EventKind> {
     let (a, b) = (any::<u32>(), any::<u64>());
     (a, b, any::<u64>(), any::<bool>(), text(), word()).prop_flat_map(
         move |(small, big, other, flag, text, word)| {

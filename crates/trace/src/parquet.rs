@@ -28,7 +28,7 @@ use crate::kind::Field;
 /// Rows that are written together.
 const GROUP_ROWS: usize = 1 << 16;
 /// Says in the file what its columns mean.
-const SCHEMA: &str = "rota.trace/1";
+pub(crate) const SCHEMA: &str = "rota.trace/1";
 
 /// Writes every event as a row of a Parquet file.
 pub struct ParquetSink<W: Write + Send> {

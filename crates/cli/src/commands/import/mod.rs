@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct ImportArgs {
     /// A trace: perf.data of `perf sched record`, trace.dat of trace-cmd, ftrace's or `perf script`'s
-    /// text, a Perfetto trace, or what --trace FILE.csv wrote
+    /// text, a Perfetto trace, or what --trace FILE.csv or FILE.parquet wrote
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
 

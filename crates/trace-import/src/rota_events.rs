@@ -1,29 +1,39 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Rota's own events as CSV: they need no conversion.
+//! Rota's own events, as CSV or Parquet: they need no conversion.
 
 use crate::error::Fault;
 use crate::facts::{Counts, Facts, Header, TaskFacts, MOST_CPUS};
 use crate::format::Format;
-use crate::input::{Input, Source};
-use rota_trace::{CsvEvents, Event, EventKind, Sink};
+use crate::input::Input;
+use rota_trace::{CsvEvents, Event, EventKind, ParquetEvents, Sink};
 use std::collections::BTreeMap;
-use std::io::BufReader;
 
 /// A file that is read.
-pub(crate) struct RotaCsv {
-    events: CsvEvents<BufReader<Box<dyn Source>>>,
+pub(crate) struct RotaEvents {
+    format: Format,
+    events: Box<dyn Iterator<Item = Result<Event, Fault>>>,
 }
 
-/// Opens a file.
-pub(crate) fn open(input: Input) -> RotaCsv {
-    RotaCsv { events: CsvEvents::new(input.into_reader()) }
+/// Opens a file of CSV.
+pub(crate) fn open_csv(input: Input) -> RotaEvents {
+    let events = CsvEvents::new(input.into_reader());
+    let events = events.map(|event| event.map_err(|error| Fault::line(error.line, error.what)));
+    RotaEvents { format: Format::RotaCsv, events: Box::new(events) }
 }
 
-impl RotaCsv {
+/// Opens a Parquet file.
+pub(crate) fn open_parquet(input: Input) -> Result<RotaEvents, Fault> {
+    let fault = |error: rota_trace::ParquetEventsError| Fault::file(error.to_string());
+    let events = ParquetEvents::new(input.into_chunks()).map_err(fault)?;
+    let events = events.map(move |event| event.map_err(fault));
+    Ok(RotaEvents { format: Format::RotaParquet, events: Box::new(events) })
+}
+
+impl RotaEvents {
     /// Gives all events to a sink.
     pub(crate) fn read(self, header: Header, sink: &mut dyn Sink) -> Result<Facts, Fault> {
         let mut facts = Facts {
-            format: Format::RotaCsv,
+            format: self.format,
             header,
             cpus: 0,
             cpus_seen: std::iter::empty().collect(),
@@ -40,7 +50,7 @@ impl RotaCsv {
         };
         let mut seen = vec![false; MOST_CPUS as usize];
         for event in self.events {
-            let event = event.map_err(|error| Fault::line(error.line, error.what))?;
+            let event = event?;
             if event.time_ns < facts.duration_ns {
                 let (time, before) = (event.time_ns, facts.duration_ns);
                 return Err(Fault::file(format!(
@@ -63,8 +73,9 @@ impl RotaCsv {
         }
         facts.cpus_seen = (0..).zip(&seen).filter(|(_, seen)| **seen).map(|(cpu, _)| cpu).collect();
         facts.cpus = facts.cpus_seen.iter().last().map_or(0, |last| last + 1);
-        match facts.cpus {
-            0 => Err(Fault::file("no event on a CPU: expected some")),
+        match (facts.cpus, facts.counts.switches) {
+            (0, _) => Err(Fault::file("no event on a CPU: expected some")),
+            (_, 0) => Err(Fault::file("no switch_in: expected a trace of the scheduler")),
             _ => Ok(facts),
         }
     }
