@@ -4,6 +4,7 @@
 pub(crate) mod blocked;
 pub(crate) mod calibrated;
 pub(crate) mod comparison;
+pub(crate) mod computer;
 pub(crate) mod doubts;
 pub(crate) mod dump;
 pub(crate) mod exit;

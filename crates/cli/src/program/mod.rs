@@ -3,7 +3,7 @@
 
 mod find;
 
-pub(crate) use find::is_meant;
+pub(crate) use find::{file, is_meant};
 
 use crate::error::Error;
 use crate::load::hex;

@@ -352,8 +352,48 @@ fn copies_of_a_command_have_numbers_and_the_second_its_nice_value() {
     assert_eq!(lines, [format!("1 {own}"), format!("2 {}", (own + 10).min(19))]);
     let report = std::fs::read_to_string(&report).expect("a file");
     let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
-    let took = report["took_ns"].as_array().expect("a list");
+    let took = report["Ran"]["took_ns"].as_array().expect("a list");
     assert!(took.len() == 2 && took.iter().all(|ns| ns.as_u64() > Some(0)), "{report}");
+}
+
+#[test]
+fn what_goes_wrong_with_a_copy_is_in_the_report_and_said_once() {
+    let scratch = Scratch::new();
+    let report = scratch.file("report", "");
+    for (command, told) in [
+        (&["sh", "-c", "exit 3"][..], r#""Failed":"the command ended with exit code 3""#),
+        (&["sh", "-c", "kill -9 $$"], r#""Failed":"the command ended with signal 9""#),
+        (&["/nonexistent"], r#""Refused":"cannot run /nonexistent: No such file"#),
+    ] {
+        let words = ["bench", "what-if-child", "--report", &report, "--copies", "1"];
+
+        let run = rota(&[&words[..], &["--nice", "0", "--"], command].concat());
+
+        assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{command:?}");
+        let text = std::fs::read_to_string(&report).expect("a file");
+        assert!(text.contains(told), "{command:?}: {text}");
+    }
+}
+
+#[test]
+fn commands_that_cannot_be_run_are_refused_with_one_message() {
+    let scratch = Scratch::new();
+    let plain = scratch.file("plain", "text");
+    for words in [&["bench", "what-if"][..], &["record"], &["trace"]] {
+        for (command, why) in [
+            ("/nonexistent", "error: cannot run /nonexistent: No such file"),
+            ("/etc", "error: cannot run /etc: it is a folder"),
+            (&plain, "Permission denied"),
+            ("no-such-program", "error: no program no-such-program in PATH"),
+        ] {
+            let run = rota(&[words, &["--", command]].concat());
+
+            assert_eq!(run.code, 2, "{words:?} {command}: {}", run.stderr);
+            assert_eq!(run.stdout, "", "{words:?} {command}");
+            assert!(run.stderr.contains(why), "{words:?} {command}: {}", run.stderr);
+            assert_eq!(run.stderr.lines().count(), 1, "{words:?} {command}: {}", run.stderr);
+        }
+    }
 }
 
 /// Where this may be recorded: both sides have numbers. How near they are is the computer's matter.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments of `rota bench`.
 
+use super::agree::{AgreeArgs, AgreeChildArgs};
+use super::calibrated::CalibratedArgs;
 use super::values;
 use super::what_if::{WhatIfArgs, WhatIfChildArgs};
-use crate::complete;
 use crate::error::EXIT_CODES;
 use crate::options::{duration, duration_or_seconds};
-use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use clap::{Args, Subcommand, ValueHint};
 use rota_bench::interactivity::{Load, Task};
 use rota_bench::servers::{Background, Mode, Server};
 use rota_kernel::control::SOCKET;
@@ -288,130 +289,4 @@ pub(crate) struct ServersArgs {
     /// Print one JSON object with the numbers of every run (schema rota.bench.servers/1)
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// Loads of `rota bench agree`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum AgreeLoad {
-    /// Two tasks for each CPU, and one more, that never sleep
-    Hogs,
-    /// A task for each CPU that works 60 times a second, and one that never sleeps
-    Frames,
-    /// A task for each CPU that works 1000 times a second, and one that never sleeps
-    Packets,
-    /// Tasks that never sleep, with nice value 10 and without
-    Nice,
-    /// All of these at once
-    Together,
-}
-
-impl AgreeLoad {
-    /// As on the command line.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            AgreeLoad::Hogs => "hogs",
-            AgreeLoad::Frames => "frames",
-            AgreeLoad::Packets => "packets",
-            AgreeLoad::Nice => "nice",
-            AgreeLoad::Together => "together",
-        }
-    }
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct AgreeArgs {
-    /// Play these workloads instead of the loads of --load
-    #[arg(value_name = "WORKLOAD", value_hint = ValueHint::FilePath)]
-    pub(crate) workload: Vec<PathBuf>,
-
-    /// What is played
-    #[arg(long, value_name = "LOAD,…", value_delimiter = ',', conflicts_with = "workload")]
-    #[arg(value_enum, default_value = "hogs,frames,packets,nice,together")]
-    pub(crate) load: Vec<AgreeLoad>,
-
-    /// Length of each run, with its warm-up [default: that of the workload, or 6s]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub(crate) duration: Option<u64>,
-
-    /// What is left out at the begin, where tasks do not start as in the simulator [default: 1s of
-    /// the loads of --load, nothing of a workload of yours]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub(crate) warmup: Option<u64>,
-
-    /// Live runs of each load, and simulations
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub(crate) repeat: u32,
-
-    /// Print one JSON object with the values of every run (schema rota.bench.agree/1)
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// Loads of `rota bench calibrated`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CalibratedLoad {
-    /// Two threads that hand a byte to each other through pipes, on one CPU
-    PipeOne,
-    /// The same on two CPUs
-    PipeTwo,
-    /// As hackbench: each of ten senders writes to each of ten receivers
-    Groups,
-    /// As schbench: threads that think, wake another one and wait for its work
-    Wakeups,
-    /// Two threads for each CPU that walk through memory, then sleep
-    Memory,
-}
-
-impl CalibratedLoad {
-    /// As on the command line.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            CalibratedLoad::PipeOne => "pipe-one",
-            CalibratedLoad::PipeTwo => "pipe-two",
-            CalibratedLoad::Groups => "groups",
-            CalibratedLoad::Wakeups => "wakeups",
-            CalibratedLoad::Memory => "memory",
-        }
-    }
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct CalibratedArgs {
-    /// The machine of this machine, as `rota calibrate` writes it
-    #[arg(long, value_name = "NAME|FILE", add = complete::machines())]
-    pub(crate) machine: String,
-
-    /// What is played and simulated
-    #[arg(long, value_name = "LOAD,…", value_delimiter = ',')]
-    #[arg(value_enum, default_value = "pipe-one,pipe-two,groups,wakeups,memory")]
-    pub(crate) load: Vec<CalibratedLoad>,
-
-    /// Length of each run
-    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration_or_seconds)]
-    pub(crate) duration: u64,
-
-    /// Live runs of each load, and simulations
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub(crate) repeat: u32,
-
-    /// Print one JSON object with the values of every run (schema rota.bench.calibrated/1)
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct AgreeChildArgs {
-    pub(crate) workload: PathBuf,
-    #[arg(long, value_parser = duration)]
-    pub(crate) duration: u64,
-    #[arg(long, value_parser = duration)]
-    pub(crate) warmup: u64,
-    #[arg(long)]
-    pub(crate) seed: u64,
-    #[arg(long)]
-    pub(crate) hz: u32,
-    #[arg(long)]
-    pub(crate) cpus: u32,
 }

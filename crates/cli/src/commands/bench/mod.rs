@@ -8,6 +8,7 @@ mod computer;
 mod encoders;
 mod fairness;
 mod interactivity;
+mod median;
 mod servers;
 mod shares;
 mod threads;

@@ -2,6 +2,7 @@
 //! The JSON of `rota import`, schema `rota.import/1`.
 
 use super::Import;
+use crate::output::computer::Computer;
 use crate::replay::printed::Workload;
 use rota_measure::{CpuNumbers, TaskNumbers, Totals};
 use rota_trace_import::{Counts, Header};
@@ -14,7 +15,7 @@ pub(super) struct Trace<'a> {
     schema: &'static str,
     file: String,
     format: &'static str,
-    machine: Computer<'a>,
+    machine: Recorded<'a>,
     tool: Option<&'a str>,
     command: Option<&'a str>,
     clock: Option<&'a str>,
@@ -31,11 +32,12 @@ pub(super) struct Trace<'a> {
     compared_ns: Option<u64>,
 }
 
+/// The recorded computer, as far as the trace tells.
 #[derive(Debug, Serialize)]
-struct Computer<'a> {
-    cpus: u32,
+struct Recorded<'a> {
+    #[serde(flatten)]
+    computer: Computer<'a>,
     cpus_seen: &'a str,
-    kernel: Option<&'a str>,
     host: Option<&'a str>,
     arch: Option<&'a str>,
 }
@@ -77,10 +79,9 @@ impl<'a> Trace<'a> {
             schema: "rota.import/1",
             file: import.file.display().to_string(),
             format: facts.format.name(),
-            machine: Computer {
-                cpus: facts.cpus,
+            machine: Recorded {
+                computer: Computer { cpus: facts.cpus, kernel: kernel.as_deref() },
                 cpus_seen: facts.cpus_seen.as_str(),
-                kernel: kernel.as_deref(),
                 host: host.as_deref(),
                 arch: arch.as_deref(),
             },

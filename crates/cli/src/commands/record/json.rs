@@ -3,6 +3,7 @@
 
 use super::ring::Ringed;
 use super::Recording;
+use crate::output::computer::Computer;
 use crate::replay::printed::Workload;
 use rota_kernel::events::PickSource;
 use rota_measure::{CpuNumbers, TaskNumbers, Totals};
@@ -26,12 +27,6 @@ pub(crate) struct Record<'a> {
     last: Option<Last>,
     #[serde(skip_serializing_if = "Option::is_none")]
     workload: Option<Workload<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-struct Computer<'a> {
-    cpus: u32,
-    kernel: &'a str,
 }
 
 #[derive(Debug, Serialize)]
@@ -122,7 +117,7 @@ impl<'a> Record<'a> {
         Self {
             schema: "rota.record/1",
             scheduler: facts.scheduler.as_deref(),
-            machine: Computer { cpus: facts.cpus, kernel: &facts.kernel },
+            machine: Computer { cpus: facts.cpus, kernel: Some(&facts.kernel) },
             target: Target {
                 pid: target.pid,
                 cgroup,

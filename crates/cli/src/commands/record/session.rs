@@ -5,6 +5,7 @@ use super::args::TargetArgs;
 use crate::affinity::on_first;
 use crate::error::Error;
 use crate::output::messages;
+use crate::program;
 use crate::stop::Stop;
 use rota_kernel::events::{Cgroup, Facts, RecordOptions, Recorder, Scope, Traits};
 use rota_trace::Sink;
@@ -62,6 +63,9 @@ impl<'a> Session<'a> {
             (None, None) if target.command.is_empty() => Scope::System,
             (None, None) => Scope::Children,
         };
+        if let Some(command) = target.command.first() {
+            program::file(command)?;
+        }
         let stop = Stop::listen()?;
         let recorder = Recorder::start(&RecordOptions {
             scope,

@@ -3,6 +3,7 @@
 
 use super::loads::Played;
 use super::Pair;
+use crate::commands::bench::median::median;
 use rota_measure::GroupNumbers;
 use serde::Serialize;
 
@@ -139,23 +140,9 @@ fn value(task: &str, metric: Metric, live: Vec<u64>, simulated: Vec<u64>) -> Val
     Value { task, metric, live, simulated, live_median, simulated_median, within }
 }
 
-/// Of an even number the lower one of both in the middle.
-fn median(all: &[u64]) -> u64 {
-    let mut sorted = all.to_vec();
-    sorted.sort_unstable();
-    sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_median_is_the_value_in_the_middle() {
-        assert_eq!(median(&[9, 1, 5]), 5);
-        assert_eq!(median(&[4, 1]), 1);
-        assert_eq!(median(&[]), 0);
-    }
 
     #[test]
     fn goals_are_parts_of_the_live_value_or_a_time() {

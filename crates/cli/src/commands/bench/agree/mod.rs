@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `rota bench agree`: the same loads under this computer's fair class and in the simulator.
 
+mod args;
 mod compare;
 mod live;
 mod loads;
 mod show;
 mod simulated;
 
-use super::args::{AgreeArgs, AgreeChildArgs, AgreeLoad};
+pub(crate) use args::{AgreeArgs, AgreeChildArgs};
+
 use super::computer::Computer;
 use crate::error::{Error, Status};
 use crate::output::{json, messages};
+use args::AgreeLoad;
 use compare::Compared;
 use loads::Played;
 use rota_measure::GroupNumbers;

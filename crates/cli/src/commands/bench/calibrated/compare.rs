@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How far what is predicted is from what was: medians of the runs, and their difference.
 
+use super::args::CalibratedLoad;
 use super::simulated::Predicted;
-use crate::commands::bench::args::CalibratedLoad;
+use crate::commands::bench::median::median;
 use crate::error::Error;
 use crate::output::{table, units};
 use rota_calibrate::loads::Live;
@@ -39,13 +40,6 @@ const WAKEUP: &str = "wakeup p50";
 /// Largest errors that are goals.
 const THROUGHPUT_GOAL: f64 = 0.10;
 const WAKEUP_GOAL: f64 = 0.20;
-
-/// The lower one in the middle.
-fn median(all: &[f64]) -> f64 {
-    let mut sorted = all.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or_default()
-}
 
 /// Of the parts of a load's own work, the medians of its runs.
 pub(super) fn own_ns(runs: &[Live]) -> Vec<f64> {

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `rota bench calibrated`: small loads on this computer, and what its machine file predicts.
 
+mod args;
 mod compare;
 mod simulated;
 mod workloads;
 
-use super::args::{CalibratedArgs, CalibratedLoad};
+pub(crate) use args::CalibratedArgs;
+
 use super::computer::Computer;
 use crate::error::{Error, Status};
 use crate::machine;
 use crate::output::{json, messages};
 use crate::progress::show_position;
 use crate::stop::Stop;
+use args::CalibratedLoad;
 use compare::Compared;
 use rota_calibrate::loads::{play, Live};
 use serde::Serialize;

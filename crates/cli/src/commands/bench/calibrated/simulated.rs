@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A load in the simulator, on the machine of a file, under `eevdf`.
 
+use super::args::CalibratedLoad;
 use super::workloads;
-use crate::commands::bench::args::CalibratedLoad;
 use crate::commands::bench::computer::Computer;
 use crate::error::Error;
 use crate::object;

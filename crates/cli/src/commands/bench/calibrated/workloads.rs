@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The loads as workload files. What a load does itself is as it was timed alone.
 
-use crate::commands::bench::args::CalibratedLoad;
+use super::args::CalibratedLoad;
 use rota_calibrate::loads::{
     MESSAGES_OF_PAGE, PAGES, PASSES, SENDERS, SET_KIB, SLEEP_NS, TASKS_OF_CPU, THINK_NS,
 };

@@ -7,11 +7,21 @@ use crate::output::json;
 use rota_kernel::{set_class, Class};
 use rustix::process::{wait, WaitOptions};
 use serde::{Deserialize, Serialize};
-use std::io::{Seek, SeekFrom, Write};
+use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// What it tells.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Told {
+    Ran(Report),
+    /// The command cannot be run.
+    Refused(String),
+    /// It failed, or could not be run as asked.
+    Failed(String),
+}
+
+/// How it went.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Report {
     /// Its process.
@@ -21,11 +31,22 @@ pub(super) struct Report {
 }
 
 /// The report's file is open before the command runs, so that a path that cannot be written costs
-/// no run.
+/// no run. What goes wrong is told there only: the parent says it.
 pub(super) fn run(args: &WhatIfChildArgs) -> Result<Status, Error> {
     let path = args.report.display();
     let unwritten = |e: std::io::Error| Error::Failure(format!("cannot write {path}: {e}"));
     let mut file = std::fs::File::create(&args.report).map_err(unwritten)?;
+    let told = match copies(args) {
+        Ok(report) => Told::Ran(report),
+        Err(Error::Input(why)) => Told::Refused(why),
+        Err(error) => Told::Failed(error.to_string()),
+    };
+    json::print(&mut file, &told)?;
+    file.flush().map_err(unwritten)?;
+    Ok(Status::Done)
+}
+
+fn copies(args: &WhatIfChildArgs) -> Result<Report, Error> {
     let mut copies: Vec<(u32, Instant, Option<u64>)> = Vec::new();
     for copy in 1..=args.copies {
         take_class(if copy == 2 { args.nice } else { 0 }, args.slice_ns)?;
@@ -47,14 +68,15 @@ pub(super) fn run(args: &WhatIfChildArgs) -> Result<Status, Error> {
         let Some((_, began, took_ns)) = copy else { continue };
         *took_ns = Some(began.elapsed().as_nanos() as u64);
         if status.exit_status() != Some(0) {
-            return Err(Error::Failure("the command failed".into()));
+            let how = match status.exit_status() {
+                Some(code) => format!("exit code {code}"),
+                None => format!("signal {}", status.terminating_signal().unwrap_or(0)),
+            };
+            return Err(Error::Failure(format!("the command ended with {how}")));
         }
     }
     let took_ns = copies.into_iter().filter_map(|(.., took_ns)| took_ns).collect();
-    file.seek(SeekFrom::Start(0)).map_err(unwritten)?;
-    json::print(&mut file, &Report { pid: std::process::id(), took_ns })?;
-    file.flush().map_err(unwritten)?;
-    Ok(Status::Done)
+    Ok(Report { pid: std::process::id(), took_ns })
 }
 
 /// A task without end, until its parent is gone.

@@ -2,6 +2,7 @@
 //! Live and predicted: medians of the runs, and how far apart they are.
 
 use super::question::Question;
+use crate::commands::bench::median::median;
 use serde::Serialize;
 
 /// A question and its answers.
@@ -65,13 +66,6 @@ impl Values {
             live => format!("{:+.0}%", (self.predicted_median as f64 / live as f64 - 1.0) * 100.0),
         }
     }
-}
-
-/// The lower one in the middle.
-fn median(all: &[u64]) -> u64 {
-    let mut sorted = all.to_vec();
-    sorted.sort_unstable();
-    sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The command on this computer, recorded or not.
 
-use super::child::Report;
+use super::child::{Report, Told};
 use super::question::Setting;
 use crate::affinity::on_first;
 use crate::commands::bench::child_command;
@@ -94,8 +94,12 @@ fn report_file() -> Result<NamedTempFile, Error> {
 
 fn read(file: &NamedTempFile) -> Result<Report, Error> {
     let text = std::fs::read_to_string(file.path()).unwrap_or_default();
-    let bad = |_| Error::Failure("the command failed or was stopped".into());
-    serde_json::from_str(&text).map_err(bad)
+    let told = serde_json::from_str(&text);
+    match told.map_err(|_| Error::Failure("the command's runner was stopped".into()))? {
+        Told::Ran(report) => Ok(report),
+        Told::Refused(why) => Err(Error::Input(why)),
+        Told::Failed(why) => Err(Error::Failure(why)),
+    }
 }
 
 fn words(

@@ -15,6 +15,7 @@ pub(crate) use args::{WhatIfArgs, WhatIfChildArgs};
 use super::computer::Computer;
 use crate::error::{Error, Status};
 use crate::output::{json, messages};
+use crate::program;
 use crate::replay::Making;
 use compare::{Answer, Runs};
 use live::Recording;
@@ -34,6 +35,7 @@ struct Json<'a> {
 }
 
 pub(crate) fn run(args: &WhatIfArgs) -> Result<Status, Error> {
+    program::file(&args.command[0])?;
     let computer = Computer::look()?;
     let questions = questions(args, computer.cpus)?;
     let mut runs: Vec<Runs> = questions.iter().map(|_| Runs::default()).collect();
