@@ -45,11 +45,11 @@
 #include "exit.bpf.h"
 
 const volatile u64 base_slice_ns help_text("slice of a task that requests none, with one CPU")
-unit(ns) range(100000, 100000000) = 700000;
+unit(ns) follows_base_slice range(100000, 100000000) = 700000;
 enum scaling { SCALING_LOG, SCALING_NONE, SCALING_LINEAR };
 const volatile u32 tunable_scaling help_text("how base_slice_ns grows with up to 8 CPUs: times 1 + "
-					     "log2(CPUs), not, or by CPUs")
-values("log|none|linear") = SCALING_LOG;
+					     "log2(CPUs), not, or by CPUs") with_base_slice(none)
+	values("log|none|linear") = SCALING_LOG;
 const volatile u64 tick_ns help_text("the kernel's timer tick; lag is bounded by it")
 unit(ns) follows_tick range(1000000, 10000000) = 4000000;
 const volatile u32 imbalance_pct
@@ -66,7 +66,7 @@ const volatile bool no_delay_zero help_text("a task that takes part while it sle
 const volatile bool no_wakeup_preemption
 	help_text("a task that wakes up waits for the next decision");
 
-const volatile bool preempt_full
+const volatile bool preempt_full follows_preempt
 	help_text("a task that runs on another CPU is preempted at once, not at its "
 		  "next tick");
 

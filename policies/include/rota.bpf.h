@@ -190,6 +190,11 @@ u32 loop_start;
 #define values(names) __attribute__((btf_decl_tag("values:" names)))
 /* In ns: that of the kernel, which loaders know, unless it is set. */
 #define follows_tick __attribute__((btf_decl_tag("follows:tick")))
+/* A bool: whether the simulated kernel preempts at once, and not at the next tick. */
+#define follows_preempt __attribute__((btf_decl_tag("follows:preempt")))
+/* In ns: that of the simulated kernel if that is known; what computes it has this value then. */
+#define follows_base_slice     __attribute__((btf_decl_tag("follows:base_slice")))
+#define with_base_slice(value) __attribute__((btf_decl_tag("with_base_slice:" #value)))
 /* In a kernel: this value, unless it is set. */
 #define in_kernel(value) __attribute__((btf_decl_tag("kernel:" #value)))
 #define scale(factor)	 __attribute__((btf_decl_tag("scale:" #factor)))

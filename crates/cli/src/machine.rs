@@ -3,7 +3,9 @@
 
 use crate::error::Error;
 use crate::nearest::hint;
-use crate::output::messages;
+use crate::output::{self, messages};
+use rota_kernel::{Configuration, Fair};
+use rota_machine::kernel::{Preempt, Settings};
 use rota_machine_file::{parse, preset, Machine, PRESETS};
 use rota_machine_import::{hwloc_xml, sysfs, LARGEST_XML};
 use std::collections::BTreeMap;
@@ -33,6 +35,9 @@ pub(crate) fn find(name: &str) -> Result<Machine, Error> {
     for note in &machine.notes {
         messages::line(&format!("note: machine {name}: {note}"));
     }
+    if let Some(kernel) = output::machine::kernel(&machine.kernel) {
+        messages::line(&format!("note: machine {name}: {kernel}"));
+    }
     known.insert(name.to_owned(), machine.clone());
     Ok(machine)
 }
@@ -61,7 +66,9 @@ pub(crate) fn read_new(name: &str) -> Result<Machine, Error> {
         return preset(name).map_err(Error::input);
     }
     if name == THIS {
-        return sysfs(Path::new("/")).map_err(Error::input);
+        let mut machine = sysfs(Path::new("/")).map_err(Error::input)?;
+        machine.kernel = this_kernel();
+        return Ok(machine);
     }
     let path = Path::new(name);
     if path.is_dir() {
@@ -82,6 +89,18 @@ pub(crate) fn read_new(name: &str) -> Result<Machine, Error> {
         return Err(Error::input(format!("{name}: expected at most {largest} bytes")));
     }
     read(name, &text).map_err(Error::input)
+}
+
+/// How the kernel of this computer is built and set, as far as it can be read.
+pub(crate) fn this_kernel() -> Settings {
+    let built = Configuration::read().unwrap_or_default();
+    let fair = Fair::read().ok();
+    let preempt = fair.as_ref().map(|fair| fair.preempt.as_str()).or(built.preempt);
+    Settings {
+        hz: built.hz,
+        preempt: preempt.and_then(Preempt::find),
+        base_slice_ns: fair.map(|fair| fair.base_slice_ns),
+    }
 }
 
 fn unknown(name: &str) -> Error {

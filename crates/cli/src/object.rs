@@ -28,8 +28,8 @@ pub(crate) struct Named {
     pub(crate) policy: Policy,
 }
 
-/// The kernel to simulate, with so many ticks per second: a release, or that of the user's file.
-pub(crate) fn kernel(args: &ObjectArgs, hz: u32) -> Result<Kernel, Error> {
+/// The kernel to simulate: a release, or that of the user's file.
+pub(crate) fn kernel(args: &ObjectArgs) -> Result<Kernel, Error> {
     let Some(path) = &args.btf else {
         if args.kernel == EVERY_KERNEL {
             return Err(Error::input(
@@ -38,12 +38,12 @@ pub(crate) fn kernel(args: &ObjectArgs, hz: u32) -> Result<Kernel, Error> {
         }
         let found = Kernel::bundled(&args.kernel)
             .map_err(|unknown| Error::input(format!("--{unknown}; --btf FILE takes any kernel's")));
-        return Ok(found?.with_hz(hz));
+        return found;
     };
     let bytes = std::fs::read(path).map_err(|e| Error::file("read", path, &e))?;
     let btf =
         Btf::from_file(&bytes).map_err(|e| Error::input(format!("{}: {e}", path.display())))?;
-    Ok(Kernel::of_btf(Arc::new(btf)).with_hz(hz))
+    Ok(Kernel::of_btf(Arc::new(btf)))
 }
 
 /// What to do with a file that is not all of a scheduler.

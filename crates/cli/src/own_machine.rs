@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::load::Load;
 use crate::machine::{self, THIS};
 use crate::options::MachineArgs;
-use crate::output::messages;
+use crate::output::{self, messages};
 use rota_machine_file::{parse_json, Machine, PRESETS};
 use rota_workload::MachineKey;
 use std::path::Path;
@@ -22,7 +22,8 @@ pub(crate) fn options(args: &MachineArgs, cpus: &[u32], load: &Load) -> Result<M
             source if source.is_empty() || *source == load.file => String::new(),
             source => format!(" ({source})"),
         };
-        let which = plural(own_cpus);
+        let kernel = output::machine::kernel(&own.kernel).map(|kernel| format!(", {kernel}"));
+        let which = format!("{}{}", plural(own_cpus), kernel.unwrap_or_default());
         messages::line(&format!("note: {}: on its own machine, {which}{told}", load.file));
         return Ok(MachineArgs { machine: Some(name), ..args.clone() });
     }

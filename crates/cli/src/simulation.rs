@@ -5,12 +5,12 @@ use crate::error::Error;
 use crate::load::Load;
 use crate::machine;
 use crate::object;
-use crate::options::MachineArgs;
+use crate::options::{MachineArgs, ObjectArgs};
 use crate::output::messages;
 use crate::output::units::duration as duration_text;
 use crate::progress::Clock;
 use rota_machine::config::Config;
-use rota_machine::kernel::Kernel;
+use rota_machine::kernel::{Kernel, Settings};
 use rota_machine::topology::Topology;
 use rota_object::image::Image;
 use rota_sim::{Measured, Policy, SimError, Simulation, UserProgram, Watchers};
@@ -25,6 +25,20 @@ const DURATION_NS: u64 = 10_000_000_000;
 
 /// The tunable of policies that have autogroups.
 const AUTOGROUP: &str = "autogroup";
+
+/// The kernel of the machine that the options describe.
+pub(crate) fn kernel(object: &ObjectArgs, machine: &MachineArgs) -> Result<Kernel, Error> {
+    Ok(object::kernel(object)?.with_settings(&settings(machine)?))
+}
+
+/// How that kernel is set, as far as the user and the machine say.
+pub(crate) fn settings(args: &MachineArgs) -> Result<Settings, Error> {
+    let own = match &args.machine {
+        Some(name) => machine::find(name)?.kernel,
+        None => Settings::default(),
+    };
+    Ok(Settings { hz: args.hz, ..Settings::default() }.or(own))
+}
 
 /// Reads a workload file, and prints its warnings.
 pub(crate) fn load(path: &Path) -> Result<Load, Error> {
@@ -64,7 +78,7 @@ pub(crate) fn config(args: &MachineArgs, cpus: u32, load: &Load) -> Result<Confi
         config.hardware = None;
         config = config.ideal();
     }
-    config.hz = args.hz;
+    config.hz = args.hz.unwrap_or(config.hz);
     config.nohz_full = nohz_full(args, config.topology.cpus())?;
     config.costs.idle_entry_ns = args.idle_entry.unwrap_or(0);
     config.seed = args.seed;

@@ -14,11 +14,20 @@ pub(crate) struct Document {
     pub(crate) name: Option<String>,
     pub(crate) source: Option<String>,
     pub(crate) topology: Spanned<Arrangement>,
+    pub(crate) kernel: Option<KernelTable>,
     pub(crate) cache: Option<CacheTable>,
     pub(crate) cost_ns: Option<CostTable>,
     pub(crate) task: Option<TaskTable>,
     #[serde(default)]
     pub(crate) core_type: Vec<CoreTable>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct KernelTable {
+    pub(crate) hz: Maybe<u32>,
+    pub(crate) preempt: Maybe<String>,
+    pub(crate) base_slice_ns: Maybe<u64>,
 }
 
 /// So many CPUs each, or a list of CPUs for each.

@@ -14,6 +14,7 @@ mod costs;
 mod cpu_list;
 mod document;
 mod error;
+mod kernel;
 mod models;
 mod numbers;
 mod power;
@@ -29,6 +30,7 @@ pub use read::{parse, parse_json};
 
 use rota_machine::config::{Config, Costs};
 use rota_machine::hardware::Hardware;
+use rota_machine::kernel::Settings;
 use rota_machine::topology::Topology;
 use std::sync::Arc;
 
@@ -41,6 +43,8 @@ pub struct Machine {
     pub source: String,
     /// How its CPUs are arranged.
     pub topology: Topology,
+    /// How its kernel was built and set, as far as that is known.
+    pub kernel: Settings,
     /// What its parts are; `None`: no model of hardware is on.
     pub hardware: Option<Arc<Hardware>>,
     /// What the kernel itself costs on it.
@@ -67,6 +71,7 @@ impl Machine {
     pub fn config(&self, duration_ns: u64) -> Config {
         let mut config = Config::new(self.topology.clone(), duration_ns);
         config.costs = self.costs.clone();
+        config.hz = self.kernel.hz.unwrap_or(config.hz);
         config.hardware.clone_from(&self.hardware);
         config
     }

@@ -6,6 +6,7 @@ use crate::costs::costs;
 use crate::cpu_list::parse_cpu_list;
 use crate::document::{Arrangement, CacheTable, CoreTable, Distances, Document, Grouped, Maybe};
 use crate::error::MachineError;
+use crate::kernel::settings;
 use crate::numbers::*;
 use crate::{Assumed, Machine};
 use rota_machine::cpuset::MAX_CPUS;
@@ -32,6 +33,7 @@ pub fn parse(file: &str, text: &str) -> Result<Machine, MachineError> {
         || document.cache.is_some()
         || document.task.is_some()
         || document.cost_ns.as_ref().is_some_and(|costs| costs.ipi.is_some());
+    let kernel = settings(&read, document.kernel.as_ref())?;
     let (costs, ipi) = costs(&mut read, &document)?;
     let hardware = match has_hardware {
         false => None,
@@ -43,6 +45,7 @@ pub fn parse(file: &str, text: &str) -> Result<Machine, MachineError> {
         name,
         source,
         topology,
+        kernel,
         hardware,
         costs,
         assumed: read.assumed,

@@ -6,6 +6,7 @@ use crate::read::SCHEMA;
 use crate::Machine;
 use rota_machine::hardware::parts::{ByDistance, Clock, CoreType, Governor, Ipi, SmtSpeed};
 use rota_machine::hardware::Hardware;
+use rota_machine::kernel::Settings;
 use rota_machine::topology::Topology;
 use std::fmt::Write as _;
 
@@ -25,6 +26,7 @@ impl Machine {
             let _ = writeln!(text, "# note: {}", note);
         }
         topology(&mut text, &self.topology, self.hardware.is_none());
+        kernel(&mut text, &self.kernel);
         let costs = &self.costs;
         text += "\n[cost_ns]\n";
         for (key, value) in [
@@ -50,6 +52,21 @@ impl Machine {
         }
         parts(&mut text, hardware, &self.topology);
         text
+    }
+}
+
+/// What is known of its kernel.
+fn kernel(text: &mut String, settings: &Settings) {
+    let Settings { hz, preempt, base_slice_ns } = settings;
+    let lines = [
+        hz.map(|hz| format!("hz = {hz}\n")),
+        preempt.map(|mode| format!("preempt = \"{mode}\"\n")),
+        base_slice_ns.map(|ns| format!("base_slice_ns = {ns}\n")),
+    ];
+    let lines: String = lines.into_iter().flatten().collect();
+    if !lines.is_empty() {
+        text.push_str("\n[kernel]\n");
+        text.push_str(&lines);
     }
 }
 

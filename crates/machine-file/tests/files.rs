@@ -3,6 +3,7 @@
 
 use proptest::prelude::*;
 use rota_machine::hardware::parts::Ipi;
+use rota_machine::kernel::{Preempt, Settings};
 use rota_machine_file::{models, parse, preset, Machine, PRESETS};
 
 fn error(text: &str) -> String {
@@ -12,6 +13,39 @@ fn error(text: &str) -> String {
 fn on(machine: &Machine) -> Vec<&'static str> {
     let all = models(&machine.topology, machine.hardware.as_deref());
     all.into_iter().filter(|model| model.is_on).map(|model| model.name).collect()
+}
+
+#[test]
+fn what_is_known_of_the_kernel_is_read_and_written() {
+    let text = "schema = 1\n[topology]\ncpus = 2\n[kernel]\n";
+    for (keys, hz, preempt, slice) in [
+        ("hz = 1000\npreempt = \"voluntary\"\n", Some(1000), Some(Preempt::Voluntary), None),
+        ("base_slice_ns = 2800000\n", None, None, Some(2_800_000)),
+    ] {
+        let machine = parse("m.toml", &format!("{text}{keys}")).expect("a machine");
+        let expected = Settings { hz, preempt, base_slice_ns: slice };
+        assert_eq!(machine.kernel, expected);
+        let again = parse("m.toml", &machine.to_toml()).expect("as written");
+        assert_eq!(again.kernel, expected);
+        assert_eq!(machine.config(1).hz, hz.unwrap_or(250));
+    }
+    assert!(!preset("server").expect("a preset").to_toml().contains("[kernel]"));
+}
+
+#[test]
+fn a_kernel_that_cannot_be_is_refused() {
+    for (keys, what) in [
+        ("hz = 0", "m.toml:4: hz = 0: expected 1 to 100000"),
+        (
+            "preempt = \"often\"",
+            "m.toml:4: preempt = \"often\": expected \"none\", \"voluntary\", \"full\" or \"lazy\"",
+        ),
+        ("base_slice_ns = 99999", "m.toml:4: base_slice_ns = 99999: expected 100000 to 100000000"),
+        ("Hz = 1", "did you mean hz?"),
+    ] {
+        let told = error(&format!("schema = 1\ntopology.cpus = 2\n[kernel]\n{keys}\n"));
+        assert!(told.contains(what), "{told}");
+    }
 }
 
 #[test]

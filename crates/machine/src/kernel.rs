@@ -3,9 +3,11 @@
 
 mod release;
 mod rules;
+mod settings;
 mod shown;
 
 pub use rules::Rules;
+pub use settings::{Preempt, Settings};
 
 use crate::config::DEFAULT_HZ;
 use crate::kernel_objects::KSYMS;
@@ -30,6 +32,8 @@ pub struct Kernel {
     release: &'static str,
     version: [u8; 3],
     hz: u32,
+    preempt: Option<Preempt>,
+    base_slice_ns: Option<u64>,
     btf: Arc<Btf>,
     rules: Rules,
 }
@@ -61,13 +65,31 @@ impl Kernel {
     /// the newest release whose sched_ext they have, as its first version (`7.2.0`).
     pub fn of_btf(btf: Arc<Btf>) -> Self {
         let (release, version) = release::of(&btf);
-        Self { release, version, hz: DEFAULT_HZ, rules: Rules::of(&btf), btf }
+        let rules = Rules::of(&btf);
+        Self { release, version, hz: DEFAULT_HZ, preempt: None, base_slice_ns: None, btf, rules }
     }
 
     /// The same kernel with so many ticks per second (`CONFIG_HZ`); 250 if nothing is said.
     #[must_use]
     pub fn with_hz(self, hz: u32) -> Self {
         Self { hz, ..self }
+    }
+
+    /// The same kernel with what is known of how one was built and set.
+    #[must_use]
+    pub fn with_settings(self, settings: &Settings) -> Self {
+        let Settings { hz, preempt, base_slice_ns } = *settings;
+        Self { hz: hz.unwrap_or(self.hz), preempt, base_slice_ns, ..self }
+    }
+
+    /// When it preempts; `None`: as policies have it.
+    pub fn preempt(&self) -> Option<Preempt> {
+        self.preempt
+    }
+
+    /// The base slice of its fair class; `None`: as policies have it.
+    pub fn base_slice_ns(&self) -> Option<u64> {
+        self.base_slice_ns
     }
 
     /// Its release: `7.2`.

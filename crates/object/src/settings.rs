@@ -5,8 +5,9 @@
 //! `min:…`, `max:…`, `scale:1024` (the integer is the user's decimal times 1024),
 //! `values:a|b|c` (the integers 0, 1, 2 by name), `infinite:yes` (`inf` and `-inf` stand
 //! for the greatest and the least number of the type, whatever the range), `follows:tick` (nanoseconds of
-//! the kernel's tick, unless it is set), `kernel:false` (its value in a kernel, unless it is set). `min` and `max` are in the user's
-//! terms: with `scale:1024`, `max:2` allows the integer 2048. Objects without tags
+//! the kernel's tick, unless it is set), `follows:preempt`, `follows:base_slice` and
+//! `with_base_slice:none` (as the simulated kernel is set), `kernel:false` (its value in a kernel,
+//! unless it is set). `min` and `max` are in the user's terms: with `scale:1024`, `max:2` allows the integer 2048. Objects without tags
 //! have [`Image::options`]: all their `const volatile` globals.
 //!
 //! A number with such tags that is `volatile` but not `const` is a tunable too, and a
@@ -15,13 +16,13 @@
 mod assign;
 mod cpus;
 mod encode;
+mod follow;
 mod kernel;
 mod live;
 mod place;
 mod render;
 mod scalar;
 mod setup;
-mod tick;
 mod tree;
 mod value;
 

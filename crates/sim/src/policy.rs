@@ -32,11 +32,17 @@ impl std::fmt::Debug for Policy {
 
 impl Policy {
     /// Links a BPF object (ELF, aligned to 8 bytes); `name` is what errors call it. Tunables that
-    /// follow the tick have that of `kernel` from here on.
+    /// follow the tick, the mode of preemption or the base slice have those of `kernel` from here on.
     pub fn link(name: &str, object: &[u8], kernel: &Kernel) -> Result<Self, LoadError> {
         let object = Object::parse(name, object)?;
         let mut image = link(&object, kernel.btf(), kernel)?;
         image.follow_tick(kernel.hz());
+        if let Some(mode) = kernel.preempt() {
+            image.follow_preempt(mode.is_at_once());
+        }
+        if let Some(ns) = kernel.base_slice_ns() {
+            image.follow_base_slice(ns);
+        }
         Ok(Self { image: Arc::new(image), kernel: kernel.clone(), set_up: None })
     }
 

@@ -40,10 +40,9 @@ pub(crate) struct MachineArgs {
     #[arg(long)]
     pub(crate) shuffle_ties: bool,
 
-    /// Timer ticks per second
-    #[arg(long, value_name = "N", default_value_t = 250)]
-    #[arg(value_parser = hz)]
-    pub(crate) hz: u32,
+    /// Timer ticks per second [default: the machine's own, else 250]
+    #[arg(long, value_name = "N", value_parser = hz)]
+    pub(crate) hz: Option<u32>,
 
     /// CPUs on which the tick stops while nothing needs it, as with the kernel's nohz_full=
     #[arg(long, value_name = "CPUS", value_parser = cpu_list)]

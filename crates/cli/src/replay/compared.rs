@@ -54,7 +54,8 @@ impl Compared {
             None => rota_catalog::find(FAIR)?,
         };
         let name = found.name.to_string();
-        let policy = object::link_shipped(found, &Kernel::default())?;
+        let policy =
+            object::link_shipped(found, &Kernel::default().with_settings(&made.machine.kernel))?;
         let workload = rota_workload::parse("the recorded workload", &made.replay.text)?;
         let duration_ns = workload.duration_ns.unwrap_or(u64::MAX);
         let workload = Arc::new(workload);

@@ -42,6 +42,7 @@ impl Making {
         if named.is_none() {
             machine.hardware = None;
         }
+        machine.kernel = machine.kernel.or(machine::this_kernel());
         Ok(Self::on(machine, cpus))
     }
 

@@ -167,7 +167,7 @@ fn a_damaged_line_is_named_and_nothing_is_lost() {
     let changed = text.replacen("\"duration_ns\":1000", "\"duration_ns\":1001", 1);
     assert_ne!(changed, text);
     damaged(changed, 2);
-    damaged(text.replacen("\"--hz\":\"250\"", "\"--hz\":\"350\"", 1), 1);
+    damaged(text.replacen("\"--hz\":\"the default\"", "\"--hz\":\"350\"", 1), 1);
     let (before, last) = text.trim_end().rsplit_once('\n').expect("lines");
     damaged(format!("{}\n{last}\n", &before[..before.len() - 9]), 2);
     damaged(format!("{before}\n\n{last}\n"), 3);

@@ -43,6 +43,61 @@ fn a_workload_runs_on_its_own_machine_unless_another_is_asked_for() {
 }
 
 #[test]
+fn the_kernel_of_a_workload_s_own_machine_is_simulated_unless_another_one_is_asked_for() {
+    let own = r#"{ "topology" : { "cpus" : 2 }, "kernel" : { "hz" : 1000, "preempt" : "full", "base_slice_ns" : 3000000 } }"#;
+    let text = format!(
+        r#"{{ "global" : {{ "duration" : 1 }}, "machine" : {own},
+             "tasks" : {{ "a" : {{ "instance" : 5, "run" : 1000 }} }} }}"#
+    );
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = written(dir.path(), &text);
+    let kernel = |args: &[&str]| {
+        let ran = rota(&[&["sim", "eevdf", &file, "--json"], args].concat());
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let json: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        let set = &json["policy"]["tunables"];
+        let of = |name: &str| set[name].to_string();
+        let hz = json["machine"]["hz"].to_string();
+        let set =
+            [hz, of("tick_ns"), of("preempt_full"), of("base_slice_ns"), of("tunable_scaling")];
+        (set.join(" "), ran.stderr)
+    };
+
+    let (own, told) = kernel(&[]);
+
+    // A tick each 1 s / 1000.
+    assert_eq!(own, "1000 1000000 true 3000000 \"none\"");
+    let note = "on its own machine, 2 CPUs, 1000 Hz, preempt full, base slice 3ms";
+    assert!(told.contains(note), "{told}");
+    let set = ["--hz", "500", "--set", "preempt_full=false", "--set", "base_slice_ns=1ms"];
+    assert_eq!(kernel(&set).0, "500 2000000 false 1000000 \"none\"");
+    assert_eq!(kernel(&["--cpus", "2"]).0, "250 4000000 false 700000 \"log\"");
+}
+
+#[test]
+fn a_comparison_simulates_the_kernel_of_each_workload_s_own_machine() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = |hz: u32| {
+        let text = format!(
+            r#"{{ "machine" : {{ "topology" : {{ "cpus" : 1 }}, "kernel" : {{ "hz" : {hz} }} }},
+                 "tasks" : {{ "a" : {{ "instance" : 2, "run" : 1000 }} }} }}"#
+        );
+        let path = dir.path().join(format!("{hz}.json"));
+        std::fs::write(&path, text).expect("a file");
+        path.to_str().expect("a path").to_owned()
+    };
+    let args = ["compare", &path(100), &path(1000), "--policies", "eevdf,cfs", "--json"];
+
+    let ran = rota(&[&args[..], &["--duration", "1s", "--seeds", "1"]].concat());
+
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let json: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let stages = json["comparisons"].as_array().or(json["stages"].as_array()).expect("stages");
+    let hz: Vec<_> = stages.iter().map(|stage| stage["machine"]["hz"].as_u64()).collect();
+    assert_eq!(hz, [Some(100), Some(1000)]);
+}
+
+#[test]
 fn a_comparison_has_each_workload_on_its_own_machine() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = |name: &str| dir.path().join(name).to_str().expect("a path").to_owned();
@@ -68,6 +123,14 @@ fn a_machine_that_is_none_is_refused_with_its_place() {
         ("3", "load.json:2:"),
         ("\"hybird\"", "hybird"),
         (r#"{ "topology" : { "cpus" : 0 } }"#, "load.json:2: machine: cpus = 0: expected 1 to"),
+        (
+            r#"{ "topology" : { "cpus" : 1 }, "kernel" : { "preempt" : "often" } }"#,
+            "expected \"none\", \"voluntary\", \"full\" or \"lazy\"",
+        ),
+        (
+            r#"{ "topology" : { "cpus" : 1 }, "kernel" : { "hz" : 0 } }"#,
+            "hz = 0: expected 1 to 100000",
+        ),
         (r#"{ "topolgy" : { "cpus" : 2 } }"#, "did you mean topology?"),
         (r#"{ "topology" : { "cpus" : null } }"#, "load.json:2: machine: "),
     ] {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Tunables that follow the kernel's tick.
+//! Tunables that are as the kernel is built and set.
 
-use rota_machine::kernel::Kernel;
+use rota_machine::kernel::{Kernel, Preempt, Settings};
 use rota_sim::Policy;
 
 /// The shipped eevdf, whose `tick_ns` follows the tick, for a kernel with so many per second.
@@ -35,4 +35,26 @@ fn a_tick_that_is_set_stays() {
     policy.set("tick_ns", "8ms").expect("in range");
 
     assert_eq!(tick_ns(&policy), "8000000");
+}
+
+#[test]
+fn a_policy_preempts_as_the_kernel_and_has_its_base_slice() {
+    let object = rota_catalog::find("eevdf").expect("ships").object;
+    let on = |settings: Settings| {
+        let kernel = Kernel::default().with_settings(&settings);
+        let policy = Policy::link("eevdf", object, &kernel).expect("links");
+        let of = |name: &str| policy.image().variable_text(name).expect("eevdf has it");
+        [of("preempt_full"), of("base_slice_ns"), of("tunable_scaling")].join(" ")
+    };
+    let mode = |preempt| Settings { preempt: Some(preempt), ..Settings::default() };
+
+    // What the machine does not say is as it ships.
+    assert_eq!(on(Settings::default()), "false 700000 log");
+    for at_once in [Preempt::None, Preempt::Voluntary, Preempt::Full] {
+        assert_eq!(on(mode(at_once)), "true 700000 log", "{at_once}");
+    }
+    assert_eq!(on(mode(Preempt::Lazy)), "false 700000 log");
+    // The kernel's is after scaling.
+    let slice = Settings { base_slice_ns: Some(2_800_000), ..Settings::default() };
+    assert_eq!(on(slice), "false 2800000 none");
 }

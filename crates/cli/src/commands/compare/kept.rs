@@ -228,7 +228,7 @@ fn inputs(args: &CompareArgs, matrix: &Matrix) -> Result<Inputs, Error> {
     add("--topology".into(), or_default(machine.topology.clone()));
     add("--duration".into(), ns(machine.duration));
     add("--warmup".into(), ns(machine.warmup));
-    add("--hz".into(), machine.hz.to_string());
+    add("--hz".into(), or_default(machine.hz.map(|hz| hz.to_string())));
     let nohz_full = machine.nohz_full.as_ref().map(|list| list.as_str().to_owned());
     add("--nohz-full".into(), or_default(nohz_full));
     add("--ideal".into(), machine.ideal.to_string());

@@ -71,7 +71,7 @@ impl Matrix {
     pub(crate) fn new(args: &CompareArgs) -> Result<Self, Error> {
         let Chosen { workloads: files, policies: mut wanted, baseline } =
             policies::sort_out(&args.items, &args.policies, args.all, &args.baseline)?;
-        let kernel = object::kernel(&args.object, args.machine.hz)?;
+        let kernel = object::kernel(&args.object)?;
         let mut found = Vec::new();
         for policy in &wanted {
             found.push(match policy.is_program {
@@ -127,6 +127,7 @@ impl Matrix {
                             None => Config::new(topology, 0),
                         };
                         bare.seed = args.machine.seed;
+                        let kernel = simulation::kernel(&args.object, &on)?;
                         let of = (&kernel, args);
                         let ready = prepare_all(&wanted, &found, (&bare, groups), of, &mut said)?;
                         Arc::clone(machines.entry(key).or_insert(Arc::new(ready)))

@@ -35,7 +35,7 @@ pub(crate) fn html(
         title: String::new(),
         version: format!("rota {}", env!("CARGO_PKG_VERSION")),
         command: command_line(),
-        machine: machine(args, named),
+        machine: machine(args, named, comparison),
         hardware: hardware(named),
         provenance,
         baseline: comparison
@@ -72,13 +72,21 @@ fn hardware(named: Option<&str>) -> Option<rota_report::machine::Machine> {
 }
 
 /// The simulated machine.
-fn machine(args: &CompareArgs, named: Option<&str>) -> Vec<(String, String)> {
+fn machine(
+    args: &CompareArgs,
+    named: Option<&str>,
+    comparison: &Comparison<'_>,
+) -> Vec<(String, String)> {
     let kernel = match &args.object.btf {
         Some(btf) => format!("by the types of {}", btf.display()),
         None => format!("Linux {}", args.object.kernel),
     };
     let options = &args.machine;
-    let tick = format!("{} Hz", options.hz);
+    let mut ticks: Vec<u32> = comparison.stages.iter().map(|stage| stage.config.hz).collect();
+    ticks.sort_unstable();
+    ticks.dedup();
+    let ticks: Vec<String> = ticks.iter().map(u32::to_string).collect();
+    let tick = format!("{} Hz", ticks.join(", "));
     let mut facts = vec![("simulated kernel".to_owned(), kernel), ("tick".to_owned(), tick)];
     if let Some(topology) = &options.topology {
         facts.push(("topology".into(), topology.clone()));
@@ -86,6 +94,9 @@ fn machine(args: &CompareArgs, named: Option<&str>) -> Vec<(String, String)> {
     if let Some(name) = named {
         facts.push(("machine".into(), name.to_owned()));
         if let Ok(machine) = crate::machine::find(name) {
+            if let Some(mode) = machine.kernel.preempt {
+                facts.push(("preempt".into(), mode.to_string()));
+            }
             let all = models(&machine.topology, machine.hardware.as_deref());
             for (label, is_on) in [("models on", true), ("models off", false)] {
                 let these: Vec<_> = all.iter().filter(|model| model.is_on == is_on).collect();

@@ -94,7 +94,6 @@ pub(crate) fn run(args: &CondenseArgs) -> Result<Status, Error> {
         return Err(Error::input(format!("{}: {what}", load.file)));
     }
     let found = rota_catalog::find(&args.policy)?;
-    let policy = object::link_shipped(found, &Kernel::default())?;
     let own = own_machine::find(&load)?;
     let (key, machine) = match own {
         Some((_, machine)) => (Some(replay::json(&machine)?), machine),
@@ -104,6 +103,8 @@ pub(crate) fn run(args: &CondenseArgs) -> Result<Status, Error> {
             (None, machine)
         }
     };
+    let kernel = Kernel::default().with_settings(&machine.kernel);
+    let policy = object::link_shipped(found, &kernel)?;
     // Early, as nobody wants to simulate in vain.
     let file = args.output.as_deref().map(OutputFile::create).transpose()?;
     let host = Host { policy: &policy, machine: &machine, seed: args.seed };

@@ -4,6 +4,7 @@
 use super::args::SimArgs;
 use super::subject;
 use crate::error::{Error, Status};
+use crate::load::Load;
 use crate::object::{self, Named};
 use crate::output::json;
 use crate::output::kernels::{self, OnKernel, Verdict};
@@ -12,7 +13,7 @@ use crate::prepare::{self, Prepared};
 use crate::progress::{self, Clock};
 use crate::simulation;
 use rota_machine::config::Config;
-use rota_machine::kernel::Kernel;
+use rota_machine::kernel::{Kernel, UnknownKernel};
 use rota_sim::Watchers;
 use std::io::Write;
 
@@ -41,11 +42,13 @@ pub(super) fn run(args: &SimArgs) -> Result<Status, Error> {
     let config = simulation::config(&on, args.cpus.unwrap_or(simulation::CPUS), &load)?;
     let name = object::name(&files[0]);
     let releases = Kernel::releases();
+    let settings = simulation::settings(&on)?;
+    let kernel = |release: &str| Kernel::bundled(release).map(|it| it.with_settings(&settings));
     let clock = Clock::default();
     let end_ns = config.duration_ns.saturating_mul(releases.len() as u64);
     let runs: Vec<OnKernel> = progress::show(&clock, end_ns, || {
         let on = |release: &&'static str| {
-            let verdict = match simulate(args, &files, &config, &load, release, &clock) {
+            let verdict = match simulate(args, &files, (&config, &load), &kernel(release), &clock) {
                 Ok(measured) => Verdict::of(measured),
                 Err(why) => Verdict::Refused(why.to_string()),
             };
@@ -77,15 +80,14 @@ pub(super) fn run(args: &SimArgs) -> Result<Status, Error> {
 fn simulate(
     args: &SimArgs,
     files: &[String],
-    config: &Config,
-    load: &crate::load::Load,
-    release: &str,
+    (config, load): (&Config, &Load),
+    kernel: &Result<Kernel, UnknownKernel>,
     clock: &Clock,
 ) -> Result<rota_sim::Measured, Error> {
-    let kernel = Kernel::bundled(release).map_err(Error::input)?.with_hz(args.machine.hz);
+    let kernel = kernel.as_ref().map_err(Error::input)?;
     // A source is another object on each kernel: it is compiled with the kernel's types.
-    let found = object::find_all(files, args.object.compiler(&kernel))?;
-    let Named { name, mut policy, .. } = found.simulate(&kernel)?;
+    let found = object::find_all(files, args.object.compiler(kernel))?;
+    let Named { name, mut policy, .. } = found.simulate(kernel)?;
     object::choose(&mut policy, &args.object)?;
     let facts = rota_sim::facts(&config.topology);
     let Prepared { setup, .. } = prepare::of_policy(args.manifest.as_deref(), &facts, &policy)?;

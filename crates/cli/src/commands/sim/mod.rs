@@ -36,14 +36,15 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
     if args.object.btf.is_none() && args.object.kernel == object::EVERY_KERNEL {
         return kernels::run(args);
     }
-    let kernel = object::kernel(&args.object, args.machine.hz)?;
-    let found = subject::find(args, &kernel)?;
+    let found = subject::find(args, &object::kernel(&args.object)?)?;
     if args.help_tunables {
-        return help_tunables(found.policy()?);
+        let kernel = simulation::kernel(&args.object, &args.machine)?;
+        return help_tunables(&found.policy(args, &kernel)?);
     }
     let load = simulation::load(found.workload(args)?)?;
     let on = own_machine::options(&args.machine, args.cpus.as_slice(), &load)?;
     let config = simulation::config(&on, args.cpus.unwrap_or(simulation::CPUS), &load)?;
+    let kernel = simulation::kernel(&args.object, &on)?;
     let Subject { name, label, source, mut policy, setup, set, program } =
         found.prepare(args, (&config, &load), &kernel)?;
 

@@ -21,7 +21,7 @@ use std::path::Path;
 /// What was found, before there is a machine.
 pub(super) enum Found {
     /// With its files.
-    Policy(Named, Vec<String>),
+    Policy(object::Found, Vec<String>),
     Program(Installed),
 }
 
@@ -44,16 +44,15 @@ pub(super) fn find(args: &SimArgs, kernel: &Kernel) -> Result<Found, Error> {
     }
     not_swapped(args)?;
     let (files, _) = args.words();
-    let mut named = object::find_all(&files, args.object.compiler(kernel))?.simulate(kernel)?;
-    object::choose(&mut named.policy, &args.object)?;
-    Ok(Found::Policy(named, files))
+    let found = object::find_all(&files, args.object.compiler(kernel))?;
+    Ok(Found::Policy(found, files))
 }
 
 impl Found {
     /// The policy whose tunables can be printed: a program's are its own arguments.
-    pub(super) fn policy(&self) -> Result<&Policy, Error> {
+    pub(super) fn policy(self, args: &SimArgs, kernel: &Kernel) -> Result<Policy, Error> {
         match self {
-            Self::Policy(named, _) => Ok(&named.policy),
+            Self::Policy(found, _) => Ok(linked(found, args, kernel)?.policy),
             Self::Program(chosen) => Err(Error::input(format!(
                 "--help-tunables: not with a program, which has arguments: {} --help",
                 chosen.path.display()
@@ -81,7 +80,7 @@ impl Found {
         kernel: &Kernel,
     ) -> Result<Subject, Error> {
         let Named { name, source, mut policy } = match self {
-            Self::Policy(named, _) => named,
+            Self::Policy(found, _) => linked(found, args, kernel)?,
             Self::Program(chosen) => {
                 let (name, label) = (chosen.name.clone(), chosen.label());
                 let source = chosen.path.display().to_string();
@@ -98,6 +97,13 @@ impl Found {
         policy.prepare(&setup, &set)?;
         Ok(Subject { label: name.clone(), name, source, policy, setup, set, program: None })
     }
+}
+
+/// For this kernel, and the scheduler that the user chooses.
+fn linked(found: object::Found, args: &SimArgs, kernel: &Kernel) -> Result<Named, Error> {
+    let mut named = found.simulate(kernel)?;
+    object::choose(&mut named.policy, &args.object)?;
+    Ok(named)
 }
 
 /// What is set of the policy.

@@ -44,7 +44,7 @@ impl<'a> Runs<'a> {
         let load = simulation::load(path)?;
         let on = own_machine::options(&args.machine, args.cpus.as_slice(), &load)?;
         let config = simulation::config(&on, args.cpus.unwrap_or(simulation::CPUS), &load)?;
-        let kernel = object::kernel(&args.object, args.machine.hz)?;
+        let kernel = simulation::kernel(&args.object, &on)?;
         let found = object::find(&args.policy, args.object.compiler(&kernel))?;
         let progress = (AtomicU64::new(0), AtomicU64::new(0));
         Ok(Self { args, load, found, kernel, config, measure, threads, stop, progress })
