@@ -5,6 +5,7 @@
 //! with the run (but for an entry in the file's footer for each group, and a name per task).
 
 mod column;
+pub(crate) mod guard;
 
 use std::io::{self, Write};
 use std::sync::Arc;

@@ -4,6 +4,7 @@
 use crate::event::Event;
 use crate::fields::Form;
 use crate::kind::Field;
+use crate::parquet::guard::guarded;
 use crate::parquet::SCHEMA;
 use crate::read::{event, Said};
 use ::parquet::basic::Type;
@@ -82,6 +83,7 @@ pub struct ParquetEvents<R: ChunkReader> {
     left: usize,
     given: u64,
     said: Said,
+    is_broken: bool,
 }
 
 impl<R: ChunkReader + 'static> ParquetEvents<R> {
@@ -91,7 +93,7 @@ impl<R: ChunkReader + 'static> ParquetEvents<R> {
     ///
     /// If it is no Parquet file, or not one of Rota.
     pub fn new(input: R) -> Result<Self, ParquetEventsError> {
-        let file = SerializedFileReader::new(input).map_err(|error| of_file(&error))?;
+        let file = guarded(|| SerializedFileReader::new(input)).map_err(|error| of_file(&error))?;
         let whole = |what: String| ParquetEventsError { row: 0, what };
         let about = file.metadata().file_metadata();
         let said = about.key_value_metadata().into_iter().flatten();
@@ -118,7 +120,7 @@ impl<R: ChunkReader + 'static> ParquetEvents<R> {
             }
         }
         let (columns, said) = (Vec::new(), Said::default());
-        Ok(Self { file, meanings, group: 0, columns, left: 0, given: 0, said })
+        Ok(Self { file, meanings, group: 0, columns, left: 0, given: 0, said, is_broken: false })
     }
 
     /// Has the next batch, if there is one.
@@ -197,8 +199,14 @@ impl<R: ChunkReader + 'static> Iterator for ParquetEvents<R> {
     type Item = Result<Event, ParquetEventsError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        match self.fill() {
-            Err(error) => return Some(Err(of_file(&error))),
+        if self.is_broken {
+            return None;
+        }
+        match guarded(|| self.fill()) {
+            Err(error) => {
+                self.is_broken = true;
+                return Some(Err(of_file(&error)));
+            }
             Ok(false) => return None,
             Ok(true) => {}
         }
