@@ -91,7 +91,7 @@ impl Making {
             format!("Recorded: {about}."),
             "A task runs for so many microseconds, then does or waits for what stands after it."
                 .into(),
-            "Who ends another task's wait posts the semaphore that is named after that task."
+            "A task that ends the wait of another one posts the semaphore that is named after that one."
                 .into(),
         ];
         facts.machine = Some(json(&machine)?);
