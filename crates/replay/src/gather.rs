@@ -65,7 +65,7 @@ impl Gatherer {
             self.waits.ticks += timing::settle(life);
         }
         // Nothing woke them, so they waited for a CPU since before the recording.
-        if self.wakes {
+        if self.wakes && !facts.joined {
             self.unheralded.iter().for_each(|at| self.lives[*at].begins_at_first());
         }
         let kept = select::kept(&self.lives, facts, end_ns);

@@ -33,6 +33,9 @@ pub struct Facts {
     pub machine: Option<serde_json::Value>,
     /// The recording ended because its tasks did: another machine may need more time for them.
     pub ends_itself: bool,
+    /// Tasks can come into the recording while they run, as into a cgroup: where nothing woke a task
+    /// before it first ran, it came then, and did not wait for a CPU since the begin.
+    pub joined: bool,
     /// Pids of threads of the kernel.
     pub kernel_threads: BTreeSet<u32>,
     /// The recorded numbers of the CPUs of the machine, if it has only some of those that were there.

@@ -90,6 +90,26 @@ fn who_ends_a_wait_posts_it_at_the_same_point_of_its_own_work() {
 }
 
 #[test]
+fn a_task_that_nothing_woke_was_there_unless_tasks_join_the_recording() {
+    let events = [
+        named(1, "there"),
+        named(2, "woken"),
+        wakeup(0, 2, 0),
+        on(0, 1, 2),
+        off(100, 1, 2, OffCpu::Sleep),
+        on(5000, 0, 1),
+        off(6000, 0, 1, OffCpu::Exit),
+    ];
+    let begin = |joined| {
+        let replay = replay(&events, &Facts { joined, ..Facts::default() });
+        task(&replay, "there-1")[0].to_owned()
+    };
+
+    assert_eq!(begin(false), "\"loop\" : 1");
+    assert_eq!(begin(true), "\"delay\" : 5000, \"loop\" : 1");
+}
+
+#[test]
 fn a_time_keeps_its_length_and_an_arrival_its_time() {
     let slept = |call: &'static str, deep, from: WakeSource| {
         let found = replay(

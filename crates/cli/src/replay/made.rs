@@ -15,6 +15,8 @@ pub(crate) struct Making {
     machine: Machine,
     /// CPUs of the recorded computer.
     nr_cpus: u32,
+    /// As [`Facts::joined`].
+    joined: bool,
 }
 
 /// A workload, and the machine that it names.
@@ -62,7 +64,12 @@ impl Making {
     }
 
     fn on(machine: Machine, nr_cpus: u32) -> Self {
-        Self { gatherer: Gatherer::new(charges(&machine)), machine, nr_cpus }
+        Self { gatherer: Gatherer::new(charges(&machine)), machine, nr_cpus, joined: false }
+    }
+
+    /// Tasks can come into the recording while they run.
+    pub(crate) fn of_joined_tasks(self, joined: bool) -> Self {
+        Self { joined, ..self }
     }
 
     /// All of it.
@@ -80,7 +87,8 @@ impl Making {
     ) -> Result<Made, Error> {
         let mut machine = self.machine;
         let nr_cpus = self.nr_cpus;
-        let mut facts = Facts { ends_itself, kernel_threads, nr_cpus, ..Facts::default() };
+        let joined = self.joined;
+        let mut facts = Facts { ends_itself, joined, kernel_threads, nr_cpus, ..Facts::default() };
         facts.cpus = self.gatherer.common_cpus(&facts);
         if let Some(cpus) = &facts.cpus {
             machine = part(&machine, cpus)?;

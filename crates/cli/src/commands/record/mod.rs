@@ -60,7 +60,8 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
         // Early, as nobody wants to record in vain.
         Some(path) => {
             let file = OutputFile::create(path)?;
-            Some((file, Making::here(args.machine.as_deref(), session.cpus())?))
+            let making = Making::here(args.machine.as_deref(), session.cpus())?;
+            Some((file, making.of_joined_tasks(args.target.cgroup.is_some())))
         }
         None => None,
     };
