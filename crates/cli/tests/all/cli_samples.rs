@@ -148,6 +148,11 @@ fn the_readme_shows_what_its_commands_print() {
 }
 
 #[test]
+fn the_worked_examples_show_what_their_commands_print() {
+    assert_eq!(check("docs/worked-examples.md"), 3);
+}
+
+#[test]
 fn lines_that_a_page_leaves_out_stay_out() {
     let lines = ["head", "a 1", "b 2", "c 3", "end"];
     assert_eq!(shortened(&lines, &["head", "…", "c 9", "…"]), ["head", "…", "c 3", "…"]);
