@@ -153,6 +153,28 @@ fn three_known_schedulers_run_without_a_flag() {
     check_known(&["scx_lavd", "scx_cosmos", "scx_flow"]);
 }
 
+/// A recording has all that a comparison needs: `docs/worked-examples.md`.
+#[test]
+fn a_recorded_web_server_is_compared_with_two_of_them_without_a_flag() {
+    let object = |name: &str| cache().join(format!("{name}.bpf.o")).display().to_string();
+    let objects = [object("scx_bpfland"), object("scx_flash")];
+    let load = "workloads/recorded-site.json";
+
+    let outcome = rota(["compare", load, &objects[0], &objects[1], "--policies", "eevdf,cfs,wfq"]);
+
+    let Outcome { code, stdout, stderr, .. } = outcome.expect("rota starts");
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stderr.contains("on its own machine, 2 CPUs, 250 Hz, preempt none"), "{stderr}");
+    assert_eq!(stderr.matches("set up as the loader of").count(), 2, "{stderr}");
+    let stdout = String::from_utf8(stdout).expect("UTF-8");
+    for policy in ["eevdf", "cfs", "wfq", "scx_bpfland", "scx_flash"] {
+        // Nothing is left out, as of a policy that was ejected.
+        let row = stdout.lines().find(|line| line.split_whitespace().next() == Some(policy));
+        let cells = row.map_or(0, |row| row.split_whitespace().count());
+        assert_eq!(cells, 7, "{policy}: {stdout}");
+    }
+}
+
 #[test]
 #[ignore = "make schedulers-test"]
 fn every_known_scheduler_runs_without_a_flag() {
