@@ -164,6 +164,18 @@ static u64 nr_there(u32 cpu)
 	return queue_of(cpu)->nr + averages_of(cpu)->others;
 }
 
+/*
+ * Some CPU got a second task since all were looked at, or had one then: while that is so, a CPU that
+ * becomes idle looks for work. (rd->overloaded)
+ */
+bool overloaded;
+
+/* (add_nr_running, update_sg_lb_stats) */
+static void note_two_at(u32 cpu)
+{
+	overloaded |= is_less(1, queue_of(cpu)->nr + is_away(cpu));
+}
+
 /* Its load by that. (avg_load of a group that is one CPU) */
 static u64 relative_load(u32 cpu)
 {

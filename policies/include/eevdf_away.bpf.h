@@ -30,8 +30,10 @@ static __attribute__((noinline)) u32 waits_at_away(u32 cpu)
 	u32 slot = 0;
 
 	bpf_spin_lock(&lock);
-	if (is_away(cpu) && queue_of(cpu)->nr_waiting)
+	if (is_away(cpu) && queue_of(cpu)->nr_waiting) {
 		slot = first_waiting(cpu);
+		overloaded = true;
+	}
 	bpf_spin_unlock(&lock);
 	return slot;
 }

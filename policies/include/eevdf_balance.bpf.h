@@ -72,6 +72,7 @@ static __attribute__((noinline)) void look_at_all(u32 cpu, u64 now)
 	u32 other, n;
 
 	survey = (struct survey){};
+	overloaded = false;
 	for (n = loop_start; n < nr_cpus && can_loop(); n++) {
 		const struct cpu_averages *a;
 		const struct cpu_queue *q;
@@ -87,6 +88,7 @@ static __attribute__((noinline)) void look_at_all(u32 cpu, u64 now)
 		survey.load += a->load;
 		survey.used += use_of_up_to(other, FULL);
 		awake = q->nr_waiting + is_less(0, q->running);
+		note_two_at(other);
 		/* Overloaded by load, else without room, else by how many there are. */
 		rank = is_overloaded(other) * ((1ull << 50) + relative_load(other));
 		rank |= is_less(rank, 1) * ((lacks_room(other) << 49) | nr_there(other));
@@ -250,11 +252,13 @@ static void pull_when_idle(u32 cpu, u64 now)
 	b->kicked = false;
 	if (!b->idle_since)
 		b->idle_since = now;
-	if (!nr_waiting || (!b->was_kicked && b->avg_idle < newidle_of(cpu)->cost))
+	if (!b->was_kicked && (!overloaded || b->avg_idle < newidle_of(cpu)->cost))
 		return;
 	b->tries = b->was_kicked || is_worth_it(newidle_of(cpu));
 	b->searched_at = now * !b->was_kicked * b->tries;
-	look_at_all(cpu, now);
+	survey = (struct survey){};
+	if (b->tries)
+		look_at_all(cpu, now);
 	if (b->was_kicked)
 		count_to_scan();
 	if (b->tries && survey.busiest) {

@@ -26,6 +26,7 @@ struct look {
 	u32 failed;	       /* times that the domain was balanced in vain */
 	u32 hot_from;	       /* in vain, and then hot tasks are moved, too */
 	bool idle, newly_idle; /* the CPU */
+	bool sees_all;	       /* no domain is above */
 	bool some_fit;	       /* tasks that the CPU may run (not LBF_ALL_PINNED) */
 	bool some_tied;	       /* tasks that it may not (LBF_SOME_PINNED) */
 	u32 to;		       /* CPU that tasks go to: it, or one of its group (dst_cpu) */
@@ -83,6 +84,7 @@ static __attribute__((noinline)) void look_at_groups(u32 cpu, u32 level, u64 now
 	begin_group(&look.local);
 	begin_group(&look.busiest);
 	look.load = look.used = look.can = 0;
+	overloaded &= !look.sees_all;
 	for (n = fresh_start(); n < s->weight && can_loop(); n++) {
 		place = s->first + (at + n) % s->weight;
 		other = cpu_at(place);
@@ -90,6 +92,7 @@ static __attribute__((noinline)) void look_at_groups(u32 cpu, u32 level, u64 now
 		if (left_out[INDEX(other, MAX_CPUS)] != look.pass) {
 			age(other, now);
 			add_cpu(one, other);
+			note_two_at(other);
 		}
 		if (place + 1 != group_first(level, other) + group_weight(level, other))
 			continue;

@@ -209,6 +209,7 @@ FOLLOWED_ONCE u32 balance_level(u32 cpu, u32 level, u64 now)
 	look.to = cpu;
 	look.came = look.next_to = 0;
 	look.failed = domain_of(level, cpu)->failed;
+	look.sees_all = above == NR_LEVELS;
 	look.hot_from = hot_from(level);
 	if (t->goes_on) {
 		if (!tied_stay)
@@ -333,7 +334,7 @@ __kinline void pull_when_idle_in_domains(u32 cpu, u64 now)
 		b->idle_since = now;
 	if (are_unequal())
 		note_misfit(0, cpu, now);
-	if ((b->was_kicked || nr_waiting || (are_unequal() && nr_misfits)) &&
+	if ((b->was_kicked || overloaded || (are_unequal() && nr_misfits)) &&
 	    balance_levels(cpu, now, true, !b->was_kicked))
 		b->idle_since = 0;
 }

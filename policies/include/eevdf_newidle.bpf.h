@@ -16,7 +16,7 @@ const volatile bool no_ni_random
 		  "before");
 const volatile u32 newidle_ratio
 	help_text("how often of 1024 times a CPU that becomes idle looks for work, at first")
-	range(0, 1024) = 512;
+	range(0, 1024) = 1024;
 const volatile u64 newidle_cost_ns
 	help_text("what looking for work in a domain costs a CPU that becomes idle, beyond what "
 		  "its clock shows: a kernel measures all of it, a simulated clock stands still")

@@ -155,7 +155,8 @@ fn pulled_with_costs(cache_ns: &str, node_ns: &str) -> u64 {
         ("no_balance_fork", "true"),
     ];
     let load = r#"{"tasks": {"e": {"cpus": [4], "loop": 1, "run": 3000},
-        "a": {"cpus": [0, 4], "run": 100000}, "b": {"cpus": [0, 4], "run": 100000}}}"#;
+        "a": {"cpus": [0, 4], "delay": 1000, "run": 100000},
+        "b": {"cpus": [0, 4], "delay": 1000, "run": 100000}}}"#;
     let tape = run_on((8, "llc=4"), &set, load, 20).1;
     let starts = tape.starts(tape.pid("b-2"));
     starts.iter().find(|(_, cpu)| *cpu == 4).map_or(0, |(ns, _)| ns / 1000)

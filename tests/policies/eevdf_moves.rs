@@ -184,16 +184,36 @@ fn a_cpu_that_is_seldom_idle_in_vain_looks_more_often() {
     // 512 on, half of which were good: 1024 are full 511 ms later. One per 2^22 ns is added to the
     // good ones, 121: 256 + 121. The next 512 take 512 ms, and begin with half of the good ones:
     // 128 + 122, and so on, to no less than 122 of 1024. If it idles anew each 4 ms only, the first
-    // ones take 2044 ms, 487 times 2^22 ns. (sched_balance_newidle, update_newidle_stats)
+    // ones take 2044 ms, 487 times 2^22 ns. Before that it always looks, as one that was seldom idle
+    // in vain: those before took 4.3 s or more. (sched_balance_newidle, update_newidle_stats)
     let ratio = |sleep_us, ms| {
         let s = format!(r#""s": {{"cpus": [1], "run": 50, "sleep": {sleep_us}}}"#);
         let tasks = [tied("a", 0, 100), tied("b", 0, 100), s].join(",");
         hosted(2, &[("no_ni_random", "false")], &tasks, ms).0.global("newidles", "[1].ratio")
     };
-    assert_eq!(ratio(950, 505), 512);
+    assert_eq!(ratio(950, 505), 1024);
     assert_eq!(ratio(950, 530), 256 + 121);
     assert_eq!(ratio(950, 1_060), 128 + 122);
     assert_eq!(ratio(3_950, 2_120), 256 + 487);
+}
+
+#[test]
+fn a_cpu_looks_for_work_until_a_look_finds_no_two_tasks_on_one_cpu() {
+    // a and b meet on CPU 0, and are done at 0.4 ms: CPU 0 is idle anew once. CPU 1 is at 0.6, 1.6,
+    // 2.6 and 3.6 ms, when nothing waits. If CPU 0 looks, it finds that no CPU has two tasks, and CPU
+    // 1 does not even think of it. If it throws dice against all odds (ratio 0), what it knew stays,
+    // and each time is one that CPU 1 counts. The counts begin with 512.
+    // (add_nr_running, update_sd_lb_stats, sched_balance_newidle)
+    let calls = |ratio| {
+        let once = |name| format!(r#""{name}": {{"cpus": [0], "loop": 1, "run": 200}}"#);
+        let s = r#""s": {"cpus": [1], "run": 600, "sleep": 400}"#;
+        let tasks = [once("a"), once("b"), s.to_owned()].join(",");
+        let set = [("no_ni_random", "false"), ("newidle_ratio", ratio)];
+        let mut machine = hosted(2, &set, &tasks, 4).0;
+        ["[0].calls", "[1].calls"].map(|of| machine.global("newidles", of))
+    };
+    assert_eq!(calls("1024"), [513, 512]);
+    assert_eq!(calls("0"), [513, 516]);
 }
 
 #[test]
