@@ -165,8 +165,8 @@ static u64 nr_there(u32 cpu)
 }
 
 /*
- * Some CPU got a second task since all were looked at, or had one then: while that is so, a CPU that
- * becomes idle looks for work. (rd->overloaded)
+ * Some CPU got a second task since all were looked at, or had one then: while that is so, a CPU
+ * that becomes idle looks for work. (rd->overloaded)
  */
 bool overloaded;
 
