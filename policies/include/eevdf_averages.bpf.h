@@ -168,12 +168,12 @@ static u64 nr_there(u32 cpu)
  * Some CPU got a second task since all were looked at, or had one then: while that is so, a CPU
  * that becomes idle looks for work. (rd->overloaded)
  */
-bool overloaded;
+u32 overloaded;
 
-/* (add_nr_running, update_sg_lb_stats) */
+/* (update_sg_lb_stats) */
 static void note_two_at(u32 cpu)
 {
-	overloaded |= is_less(1, queue_of(cpu)->nr + is_away(cpu));
+	overloaded |= (queue_of(cpu)->nr + is_away(cpu)) >> 1;
 }
 
 /* Its load by that. (avg_load of a group that is one CPU) */

@@ -22,7 +22,7 @@ struct {
 
 u32 away_timer_runs;
 
-static void kick_to_balance(struct task_struct *p, u32 cpu, u64 now);
+static void kick_to_balance(struct task_struct *p, u64 now);
 
 /* The task that waits first at @cpu, which is away; 0: none, or it is not. */
 static __attribute__((noinline)) u32 waits_at_away(u32 cpu)
@@ -30,10 +30,8 @@ static __attribute__((noinline)) u32 waits_at_away(u32 cpu)
 	u32 slot = 0;
 
 	bpf_spin_lock(&lock);
-	if (is_away(cpu) && queue_of(cpu)->nr_waiting) {
+	if (is_away(cpu) && queue_of(cpu)->nr_waiting)
 		slot = first_waiting(cpu);
-		overloaded = true;
-	}
 	bpf_spin_unlock(&lock);
 	return slot;
 }
@@ -60,7 +58,7 @@ static int away_tick(void *map, u32 *key, struct away_timer *a)
 		p = bpf_task_from_pid(pid_of[slot & SLOT_MASK]);
 		if (!p)
 			continue;
-		kick_to_balance(p, cpu, now);
+		kick_to_balance(p, now);
 		bpf_task_release(p);
 	}
 	if (again)
@@ -74,6 +72,7 @@ static __attribute__((noinline)) int watch_away(u64 now)
 	struct away_timer *a;
 	u32 key = 0;
 
+	overloaded = true; /* (add_nr_running) */
 	a = bpf_map_lookup_elem(&away_timers, &key);
 	if (a && !away_timer_runs)
 		start_away_timer(&a->timer, now);

@@ -65,14 +65,24 @@ static void note_misfit(u32 slot, u32 cpu, u64 now);
 #include "eevdf_domains_wake.bpf.h"
 #include "eevdf_domains_look.bpf.h"
 
+/* Has a CPU two tasks? Else there is nothing to pull. (update_sd_lb_stats, set_rd_overloaded) */
+static __attribute__((noinline)) bool some_have_two(void)
+{
+	u32 cpu;
+
+	overloaded = false;
+	for (cpu = loop_start; cpu < nr_cpus && can_loop(); cpu++)
+		note_two_at(cpu);
+	return overloaded;
+}
+
 /* (update_sd_lb_stats, update_sd_pick_busiest) */
 static __attribute__((noinline)) void look_at_all(u32 cpu, u64 now)
 {
-	u64 rank, awake, mask;
+	u64 rank, awake, mask, nr, two = 0;
 	u32 other, n;
 
 	survey = (struct survey){};
-	overloaded = false;
 	for (n = loop_start; n < nr_cpus && can_loop(); n++) {
 		const struct cpu_averages *a;
 		const struct cpu_queue *q;
@@ -88,15 +98,17 @@ static __attribute__((noinline)) void look_at_all(u32 cpu, u64 now)
 		survey.load += a->load;
 		survey.used += use_of_up_to(other, FULL);
 		awake = q->nr_waiting + is_less(0, q->running);
-		note_two_at(other);
+		nr = nr_there(other);
+		two |= nr >> 1;
 		/* Overloaded by load, else without room, else by how many there are. */
 		rank = is_overloaded(other) * ((1ull << 50) + relative_load(other));
-		rank |= is_less(rank, 1) * ((lacks_room(other) << 49) | nr_there(other));
+		rank |= is_less(rank, 1) * ((lacks_room(other) << 49) | nr);
 		rank *= is_less(0, awake) & (is_less(cpu, other) | is_less(other, cpu));
 		mask = -is_less(survey.rank, rank);
 		survey.rank += (rank - survey.rank) & mask;
 		survey.busiest += (other + 1 - survey.busiest) & mask;
 	}
+	overloaded = two;
 	/* No task waits there. (sched_balance_find_src_group) */
 	other = survey.busiest - 1;
 	awake = queue_of(other)->nr_waiting + is_less(0, queue_of(other)->running);
@@ -256,8 +268,8 @@ static void pull_when_idle(u32 cpu, u64 now)
 		return;
 	b->tries = b->was_kicked || is_worth_it(newidle_of(cpu));
 	b->searched_at = now * !b->was_kicked * b->tries;
-	survey = (struct survey){};
-	if (b->tries)
+	survey.busiest = survey.moved = 0;
+	if (b->tries && some_have_two() | b->was_kicked)
 		look_at_all(cpu, now);
 	if (b->was_kicked)
 		count_to_scan();
@@ -337,11 +349,11 @@ static void note_busy(u32 cpu, u64 now)
 #include "eevdf_away.bpf.h"
 
 /* Some idle CPU balances if others wait at a busy one. (nohz_balancer_kick) */
-static void kick_to_balance(struct task_struct *p, u32 cpu, u64 now)
+static void kick_to_balance(struct task_struct *p, u64 now)
 {
 	s32 idle;
 
-	if (queue_of(cpu)->nr + is_away(cpu) < 2 || now < next_kick)
+	if (now < next_kick)
 		return;
 	idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
 	if (idle < 0)

@@ -84,7 +84,7 @@ static __attribute__((noinline)) void look_at_groups(u32 cpu, u32 level, u64 now
 	begin_group(&look.local);
 	begin_group(&look.busiest);
 	look.load = look.used = look.can = 0;
-	overloaded &= !look.sees_all;
+	overloaded *= !look.sees_all;
 	for (n = fresh_start(); n < s->weight && can_loop(); n++) {
 		place = s->first + (at + n) % s->weight;
 		other = cpu_at(place);

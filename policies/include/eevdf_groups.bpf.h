@@ -309,7 +309,7 @@ static void join(u32 slot, u32 cpu)
 	c->own.above = cgroups ? queue_around(c)->owner : 0;
 	place_here(slot);
 	join_queue(c, cpu);
-	note_two_at(cpu);
+	overloaded |= queue_of(cpu)->nr >> 1; /* (add_nr_running) */
 	c->own.counts_idle = is_idle_task(c);
 	queue_of(cpu)->own.nr_idle += c->own.counts_idle;
 	changed(above(slot));

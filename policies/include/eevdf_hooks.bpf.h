@@ -81,8 +81,8 @@ static void after_tick(struct task_struct *p, u32 cpu, u64 now)
 			follow_frequency(cpu);
 		kick_to_balance_domains(cpu, now);
 		call_others(cpu);
-	} else if (!work_conserving) {
-		kick_to_balance(p, cpu, now);
+	} else if (!work_conserving && queue_of(cpu)->nr > 1) {
+		kick_to_balance(p, now);
 	}
 }
 
