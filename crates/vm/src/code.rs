@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a call is made of, for whoever runs it: its state, and the decoded code it runs.
 
+use crate::engine::Engine;
 use crate::error::Fault;
 use crate::frames::Frames;
 use rota_object::image::FuncId;
@@ -15,6 +16,8 @@ pub(crate) struct State<R, H> {
     pub(crate) frames: Frames<R, H>,
     /// Instructions counted so far.
     pub(crate) spent: u64,
+    /// The function that it calls, until the first instruction of it is run.
+    pub(crate) begins: Option<FuncId>,
 }
 
 /// A call: its state, and the code that it runs.
@@ -25,7 +28,7 @@ pub(crate) struct Call<R, H> {
 
 impl<R, H> Default for State<R, H> {
     fn default() -> Self {
-        Self { regs: [0; 16], pc: 0, frames: Frames::default(), spent: 0 }
+        Self { regs: [0; 16], pc: 0, frames: Frames::default(), spent: 0, begins: None }
     }
 }
 
@@ -83,6 +86,8 @@ pub(crate) trait Code<R, H>: Send + Sync {
         host: &mut H,
         left: &mut i64,
     ) -> Result<bool, Box<Fault>>;
+    /// Has calls that begin from now on run what this engine makes of the code, if it can.
+    fn compile(&self, engine: &dyn Engine);
     /// The limited calls that a function and all that it can reach make, in the order of the code.
     /// What is decided by frozen data is decided, as a verifier does it.
     fn limited_calls(&self, func: FuncId) -> Vec<LimitedCall>;

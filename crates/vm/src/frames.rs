@@ -3,10 +3,10 @@
 
 use crate::callback::Callback;
 use crate::error::{Fault, FaultKind};
-use crate::memory::{Memory, Perm};
+use crate::memory::Memory;
 
 /// Bytes of stack per frame.
-pub(crate) const STACK_SIZE: u32 = 512;
+pub const STACK_SIZE: u32 = 512;
 
 /// Frames of one call, callbacks included, as in the kernel.
 const MAX_FRAMES: usize = 8;
@@ -95,7 +95,7 @@ impl<R, H> Frames<R, H> {
 
     fn stack(&mut self, depth: usize, memory: &mut Memory) -> u64 {
         while self.stacks.len() <= depth {
-            self.stacks.push(memory.alloc("stack", STACK_SIZE + KEY_ROOM, Perm::ReadWrite));
+            self.stacks.push(memory.alloc_lasting("stack", STACK_SIZE + KEY_ROOM));
         }
         self.stacks[depth] + u64::from(STACK_SIZE)
     }

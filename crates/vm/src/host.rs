@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a hosted object needs from whoever hosts it.
 
+use crate::engine::Engine;
 use crate::error::Fault;
 use crate::memory::Memory;
+use std::sync::Arc;
 
 /// The kernel as guest code sees it. The simulated machine implements it;
 /// tests implement a small one.
@@ -48,6 +50,10 @@ pub trait Host: Sized + 'static {
     #[inline]
     fn calls_from(&mut self, site: u32) {
         let _ = site;
+    }
+    /// What compiles code that is to run faster than the interpreter runs it; asked once per instance.
+    fn engine(&self) -> Option<Arc<dyn Engine>> {
+        None
     }
     /// Whether nothing is attached for which kernel functions could act.
     #[inline]

@@ -5,14 +5,17 @@ mod alu;
 mod atomic;
 mod decode;
 mod fold;
+mod listing;
 mod nullable;
 mod op;
 mod program;
 mod reach;
 mod resume;
 mod run;
+mod running;
 
 use crate::code::{Code, CodePlace, LimitedCall, State, UncheckedLoad};
+use crate::engine::{End, Engine};
 use crate::error::Fault;
 use crate::host::Host;
 use crate::places::Places;
@@ -20,6 +23,7 @@ use crate::runtime::Runtime;
 use crate::table::CallTable;
 use program::Program;
 use rota_object::image::{FuncId, Image};
+use running::Running;
 use std::sync::Arc;
 
 /// Decodes all functions of an image.
@@ -43,7 +47,23 @@ impl<H: Host> Code<Runtime<H>, H> for Program<H> {
         host: &mut H,
         left: &mut i64,
     ) -> Result<bool, Box<Fault>> {
+        let compiled = self.compiled.get().and_then(Option::as_ref);
+        if let (Some(function), Some(compiled)) = (state.begins.take(), compiled) {
+            let (mut running, fault);
+            running = Running { program: self, state, rt, host, left: *left, fault: None };
+            let end = compiled.run(function.0 as usize, &mut running);
+            (*left, fault) = (running.left, running.fault.take());
+            match (end, fault) {
+                (End::Returned, _) => return Ok(true),
+                (End::Fault, Some(fault)) => return Err(fault),
+                (End::Fault | End::Interpret, _) => {}
+            }
+        }
         run::interpret(self, state, rt, host, left)
+    }
+
+    fn compile(&self, engine: &dyn Engine) {
+        self.compiled.get_or_init(|| engine.compile(&listing::listing(self)));
     }
 
     fn limited_calls(&self, func: FuncId) -> Vec<LimitedCall> {

@@ -3,6 +3,7 @@
 
 mod callback;
 mod code;
+pub mod engine;
 pub mod errno;
 pub mod error;
 pub mod format;

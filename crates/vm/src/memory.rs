@@ -11,9 +11,11 @@ mod arena;
 pub mod handle;
 mod shared;
 mod sparse;
+mod windows;
 
 pub use shared::SharedBytes;
 pub use sparse::PAGE_SIZE;
+pub use windows::Window;
 
 use crate::error::{Fault, FaultKind};
 use rustc_hash::FxHashMap;
@@ -83,6 +85,14 @@ struct Region {
     data: Box<[u8]>,
     rule: Rule,
     name: u32,
+    /// It is never freed, and stays what it is.
+    lasts: bool,
+}
+
+impl Region {
+    fn new(data: Box<[u8]>, rule: Rule, name: u32) -> Self {
+        Self { data, rule, name, lasts: false }
+    }
 }
 
 /// A shape ready for use on the access path.
@@ -137,6 +147,8 @@ impl Bits {
 #[derive(Debug)]
 pub struct Memory {
     regions: Vec<Region>,
+    /// What compiled code may do with each region by itself.
+    windows: Vec<Window>,
     free: VecDeque<u32>,
     shapes: Vec<ShapeState>,
     arenas: Vec<Sparse>,
@@ -160,6 +172,7 @@ impl Memory {
     pub fn new() -> Self {
         let mut memory = Self {
             regions: Vec::new(),
+            windows: Vec::new(),
             free: VecDeque::new(),
             shapes: Vec::new(),
             arenas: Vec::new(),
@@ -171,7 +184,8 @@ impl Memory {
         };
         // Region 0 stays empty: every access to it takes the slow path.
         let name = memory.name_id("NULL");
-        memory.regions.push(Region { data: Box::default(), rule: Rule::Plain, name });
+        memory.regions.push(Region::new(Box::default(), Rule::Plain, name));
+        memory.renew_window(0);
         memory
     }
 
@@ -190,7 +204,14 @@ impl Memory {
             Perm::ReadWrite => Rule::Plain,
         };
         let name = self.name_id(name);
-        self.insert(Region { data: zeroed(size), rule, name })
+        self.insert(Region::new(zeroed(size), rule, name))
+    }
+
+    /// A zeroed region that may be written, and is there as long as the address space is.
+    pub(crate) fn alloc_lasting(&mut self, name: &str, size: u32) -> u64 {
+        let name = self.name_id(name);
+        let region = Region::new(zeroed(size), Rule::Plain, name);
+        self.insert(Region { lasts: true, ..region })
     }
 
     /// Registers the layout of a kernel type.
@@ -217,18 +238,19 @@ impl Memory {
         let state = &self.shapes[shape.0 as usize];
         let (size, type_name) = (state.size, state.type_name.clone());
         let name = self.name_id(&type_name);
-        self.insert(Region { data: zeroed(size), rule: Rule::Kernel(shape.0), name })
+        self.insert(Region::new(zeroed(size), Rule::Kernel(shape.0), name))
     }
 
     /// Ends the life of the region that holds `addr`: later guest access faults.
-    /// An address of no live region is ignored.
+    /// An address of no live region is ignored, and so is that of one that lasts.
     pub fn free(&mut self, addr: u64) {
         let id = (addr >> 32) as u32;
-        if id == 0 || !self.is_live(addr) {
+        if id == 0 || !self.is_live(addr) || self.regions[id as usize].lasts {
             return;
         }
         let freed = self.name_id("freed memory");
-        self.regions[id as usize] = Region { data: Box::default(), rule: Rule::Plain, name: freed };
+        self.regions[id as usize] = Region::new(Box::default(), Rule::Plain, freed);
+        self.renew_window(id as usize);
         self.free.push_back(id);
     }
 
@@ -251,10 +273,12 @@ impl Memory {
     pub fn set_perm(&mut self, addr: u64, perm: Perm) {
         if let Some(region) = self.regions.get_mut((addr >> 32) as usize) {
             match (region.rule, perm) {
+                _ if region.lasts => {}
                 (Rule::Plain, Perm::ReadOnly) => region.rule = Rule::ReadOnly,
                 (Rule::ReadOnly, Perm::ReadWrite) => region.rule = Rule::Plain,
                 _ => {}
             }
+            self.renew_window((addr >> 32) as usize);
         }
     }
 
@@ -299,10 +323,12 @@ impl Memory {
         if self.free.len() > REUSE_DELAY {
             if let Some(id) = self.free.pop_front() {
                 self.regions[id as usize] = region;
+                self.renew_window(id as usize);
                 return u64::from(id) << 32;
             }
         }
         self.regions.push(region);
+        self.renew_window(self.regions.len() - 1);
         (self.regions.len() as u64 - 1) << 32
     }
 

@@ -15,6 +15,7 @@ pub use exec::{Exec, Step};
 
 use crate::callback::Callback;
 use crate::code::{Call, Code};
+use crate::engine::Engine;
 use crate::error::Fault;
 use crate::host::Host;
 use crate::layout::Layout;
@@ -49,6 +50,7 @@ pub(crate) struct Parts<H> {
     pub(crate) filled: Arc<[usize]>,
     pub(crate) maps: Vec<Map>,
     pub(crate) layout: Layout,
+    pub(crate) engine: Option<Arc<dyn Engine>>,
 }
 
 /// A running instance.
@@ -80,7 +82,10 @@ pub struct Runtime<H> {
 
 impl<H: Host> Runtime<H> {
     pub(crate) fn of(parts: Parts<H>) -> Self {
-        let Parts { image, code, places, filled, maps, layout } = parts;
+        let Parts { image, code, places, filled, maps, layout, engine } = parts;
+        if let Some(engine) = engine {
+            code.compile(&*engine);
+        }
         Self {
             layout,
             image,

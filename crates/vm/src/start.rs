@@ -21,7 +21,8 @@ impl<H: Host> Runtime<H> {
         let places = Arc::new(places);
         let code = decode(&image, table, &places);
         let layout = Layout::of(&image.kernel_btf);
-        Ok(Self::of(Parts { image, code, places, filled, maps, layout }))
+        let engine = host.engine();
+        Ok(Self::of(Parts { image, code, places, filled, maps, layout, engine }))
     }
 
     /// Another instance of the same image, for another host. What was decoded is used again
@@ -36,7 +37,8 @@ impl<H: Host> Runtime<H> {
             (code, Arc::new(places))
         };
         let (filled, layout) = (Arc::clone(&self.filled), self.layout.clone());
-        let mut other = Self::of(Parts { image, code, places, filled, maps, layout });
+        let engine = host.engine();
+        let mut other = Self::of(Parts { image, code, places, filled, maps, layout, engine });
         other.set_budget(self.budget());
         Ok(other)
     }

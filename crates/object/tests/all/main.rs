@@ -9,3 +9,6 @@ mod linked;
 mod settings;
 mod statistics;
 mod support;
+
+/// Of the crate.
+const FIXTURES: &str = "tests/fixtures";

@@ -8,6 +8,10 @@ mod run_support;
 use libfuzzer_sys::fuzz_target;
 use run_support::random;
 
+fn engine() -> Option<std::sync::Arc<dyn rota_vm::engine::Engine>> {
+    None
+}
+
 fuzz_target!(|bytes: &[u8]| {
     let Some((args, code)) = bytes.split_at_checked(40) else { return };
     if code.len() < random::STEP {

@@ -18,7 +18,7 @@ use crate::places::Places;
 use crate::table::{CallTable, ANY_CONTEXT};
 use rota_object::image::{Function, Image, Insn, Symbol};
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// `gotol`: the distance is in the immediate.
 const JA32: u8 = class::JMP32 | jump::JA;
@@ -48,6 +48,7 @@ pub(super) fn decode<H: Host>(
         names: Vec::new(),
         unchecked: Vec::new(),
         arena: places.arena,
+        compiled: OnceLock::new(),
     };
     for function in &image.functions {
         let (mut ops, mut slots) = decoder.function(function);

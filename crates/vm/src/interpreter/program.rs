@@ -3,11 +3,12 @@
 
 use super::op::Op;
 use crate::code::UncheckedLoad;
+use crate::engine::Compiled;
 use crate::error::{Fault, FaultKind};
 use crate::maps::ArrayPlace;
 use crate::table::CallFn;
 use rota_object::image::{FuncId, Function, Image, Line};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A helper or kernel function, resolved.
 pub(super) struct Callee<H> {
@@ -39,6 +40,8 @@ pub(super) struct Program<H> {
     pub(super) unchecked: Vec<UncheckedLoad>,
     /// Address of the arena, if the image has one.
     pub(super) arena: u64,
+    /// The same as an engine has compiled it.
+    pub(super) compiled: OnceLock<Option<Arc<dyn Compiled>>>,
 }
 
 impl<H> Program<H> {

@@ -10,6 +10,16 @@ use crate::host::Host;
 use crate::runtime::Runtime;
 use rota_object::image::FuncId;
 
+/// What a helper that calls back did.
+pub(super) enum Resumed {
+    /// It is over.
+    Done,
+    /// It entered this function.
+    Called(FuncId),
+    /// Another function took the place of the caller.
+    Became,
+}
+
 /// Goes on with `callback` after it was left by a helper (`last` is `None`) or after
 /// its function returned; either enters the function or sets r0 and goes on at `pc`.
 pub(super) fn resume<H: Host>(
@@ -19,16 +29,16 @@ pub(super) fn resume<H: Host>(
     rt: &mut Runtime<H>,
     host: &mut H,
     last: Option<u64>,
-) -> Result<(), Fault> {
+) -> Result<Resumed, Fault> {
     let (func, args, key) = match callback.next(rt, host, last)? {
         Next::Done(r0) => {
             state.regs[0] = r0;
-            return Ok(());
+            return Ok(Resumed::Done);
         }
         Next::Become(func, ctx) => {
             state.pc = entry(program, func)?;
             state.regs[1] = ctx;
-            return Ok(());
+            return Ok(Resumed::Became);
         }
         Next::Call(func, args) => (func, args, None),
         Next::CallWithKey(func, args, key) => (func, args, Some(key)),
@@ -42,7 +52,7 @@ pub(super) fn resume<H: Host>(
         state.regs[2] = room;
     }
     state.pc = target;
-    Ok(())
+    Ok(Resumed::Called(func))
 }
 
 fn entry<H>(program: &Program<H>, func: FuncId) -> Result<usize, Fault> {

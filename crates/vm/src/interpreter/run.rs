@@ -12,7 +12,7 @@ use crate::memory::is_null;
 use crate::runtime::Runtime;
 
 /// Instructions that the kernel puts in the place of a lookup in an array.
-const INLINE_LOOKUP_COST: i64 = 6;
+pub(super) const INLINE_LOOKUP_COST: i64 = 6;
 
 /// Runs on from `state`. True: the call returned; false: `left` is used up. Each
 /// instruction takes one from `left`, calls of the host take their cost as well.
@@ -327,7 +327,7 @@ pub(super) fn interpret<H: Host>(
 /// A helper or kernel function, by a place of its own: what it needs is not kept in registers for
 /// all the other ops. Returns what the call costs.
 #[inline(never)]
-fn call_host<H: Host>(
+pub(super) fn call_host<H: Host>(
     program: &Program<H>,
     op: Op,
     site: usize,

@@ -14,7 +14,7 @@ impl Memory {
         let name = self.name_id(name);
         self.arenas.push(Sparse::new(max_pages));
         let rule = Rule::Arena(self.arenas.len() as u32 - 1);
-        self.insert(Region { data: Box::default(), rule, name })
+        self.insert(Region::new(Box::default(), rule, name))
     }
 
     /// The same in the region of this number; `None` if that is taken, or far from all others.
@@ -26,7 +26,7 @@ impl Memory {
         }
         let unused = self.name_id("no region");
         while self.regions.len() <= id {
-            self.regions.push(Region { data: Box::default(), rule: Rule::Plain, name: unused });
+            self.regions.push(Region::new(Box::default(), Rule::Plain, unused));
         }
         if self.regions[id].name != unused {
             return None;
@@ -34,7 +34,8 @@ impl Memory {
         let name = self.name_id(name);
         self.arenas.push(Sparse::new(max_pages));
         let rule = Rule::Arena(self.arenas.len() as u32 - 1);
-        self.regions[id] = Region { data: Box::default(), rule, name };
+        self.regions[id] = Region::new(Box::default(), rule, name);
+        self.renew_window(id);
         Some(u64::from(region) << 32)
     }
 
@@ -43,8 +44,9 @@ impl Memory {
         let unused = self.name_id("no region");
         let Some(region) = self.regions.get_mut((addr >> 32) as usize) else { return };
         if let Rule::Arena(index) = region.rule {
-            *region = Region { data: Box::default(), rule: Rule::Plain, name: unused };
+            *region = Region::new(Box::default(), Rule::Plain, unused);
             self.arenas[index as usize] = Sparse::new(0);
+            self.renew_window((addr >> 32) as usize);
         }
     }
 

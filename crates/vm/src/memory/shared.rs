@@ -23,12 +23,16 @@ impl Memory {
     pub fn share(&mut self, addr: u64, bytes: Box<dyn SharedBytes>) -> bool {
         let rule = Rule::Shared(self.shared.len() as u32);
         let Some(region) = self.regions.get_mut((addr >> 32) as usize) else { return false };
-        if addr >> 32 == 0 || region.rule != Rule::Plain || region.data.len() != bytes.bytes().len()
+        if region.lasts
+            || addr >> 32 == 0
+            || region.rule != Rule::Plain
+            || region.data.len() != bytes.bytes().len()
         {
             return false;
         }
         (region.data, region.rule) = (Box::default(), rule);
         self.shared.push(bytes);
+        self.renew_window((addr >> 32) as usize);
         true
     }
 

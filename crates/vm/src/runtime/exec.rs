@@ -46,6 +46,7 @@ impl<H: Host> Exec<H> {
         state.regs[10] = state.frames.reset(host.memory());
         state.pc = entry;
         state.spent = 0;
+        state.begins = Some(func);
         Ok(())
     }
 

@@ -18,3 +18,14 @@ mod run_object;
 mod run_objects;
 mod run_random;
 mod run_support;
+
+use rota_vm::engine::Engine;
+use std::sync::Arc;
+
+/// Of the crate.
+const FIXTURES: &str = "tests/fixtures";
+
+/// The interpreter runs the code; crates/jit has the same tests for its engine.
+fn engine() -> Option<Arc<dyn Engine>> {
+    None
+}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A small host, an image builder and an assembler for tests of the runtime.
+//! A small host, an image builder and an assembler for tests of the runtime. Whoever uses it says by
+//! a function `engine` of the crate what runs the code unless a test says it.
 
 #![allow(dead_code, unreachable_pub)] // every test file uses its own part
 
@@ -9,6 +10,7 @@ pub mod random;
 
 use rota_object::btf::Btf;
 use rota_object::image::{map_type, FuncId, Function, Image, Insn, MapDef, MapId, Symbol};
+use rota_vm::engine::Engine;
 use rota_vm::error::Fault;
 use rota_vm::host::Host;
 use rota_vm::memory::Memory;
@@ -28,6 +30,7 @@ pub struct TestHost {
     pub random: u32,
     pub printed: Vec<String>,
     pub timers: BTreeMap<u64, (u64, Option<u32>)>,
+    pub engine: Option<Arc<dyn Engine>>,
 }
 
 impl TestHost {
@@ -41,6 +44,7 @@ impl TestHost {
             random: 1,
             printed: Vec::new(),
             timers: BTreeMap::new(),
+            engine: crate::engine(),
         }
     }
 }
@@ -48,6 +52,9 @@ impl TestHost {
 impl Host for TestHost {
     fn memory(&mut self) -> &mut Memory {
         &mut self.memory
+    }
+    fn engine(&self) -> Option<Arc<dyn Engine>> {
+        self.engine.clone()
     }
     fn may_call(&self, _contexts: u32, _name: &str) -> Result<(), Fault> {
         Ok(())

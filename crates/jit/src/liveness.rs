@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which registers are read later. Verified code reads no register that it has not written, but code
+//! that is run need not be verified: a function can read what its caller left, and the other way round.
+
+use crate::flow::leads;
+use rota_vm::engine::{Alu, Insn, Listing, Operand};
+
+/// A set of r0..=r9.
+pub(crate) type Set = u16;
+
+/// r1..=r5.
+pub(crate) const ARGUMENTS: Set = 0b11_1110;
+/// r6..=r9, which calls keep.
+pub(crate) const KEPT: Set = 0b11_1100_0000;
+const ALL: Set = 0b11_1111_1111;
+
+/// Live registers of a program.
+pub(crate) struct Liveness {
+    before: Vec<Set>,
+    /// What callers read of what a function leaves.
+    pub(crate) at_exit: Set,
+    /// What functions that are called back read of r6..=r9.
+    pub(crate) inherited: Set,
+}
+
+/// Members of a set.
+pub(crate) fn members(set: Set) -> impl Iterator<Item = usize> {
+    (0..10).filter(move |reg| set >> reg & 1 != 0)
+}
+
+fn one(reg: u8) -> Set {
+    (1 << reg) & ALL
+}
+
+fn of(operand: Operand) -> Set {
+    match operand {
+        Operand::Reg(reg) => one(reg),
+        Operand::Imm(_) => 0,
+    }
+}
+
+impl Liveness {
+    pub(crate) fn of(listing: &Listing) -> Self {
+        let found = Self::with_exit(listing, 1);
+        let reads_leftovers = listing.insns.iter().enumerate().any(|(at, insn)| {
+            let is_call = matches!(insn, Insn::Call { .. } | Insn::CallHost { .. });
+            is_call && found.before(at + 1) & ARGUMENTS != 0
+        });
+        if reads_leftovers {
+            return Self::with_exit(listing, 1 | ARGUMENTS);
+        }
+        found
+    }
+
+    /// What is read from an instruction on.
+    pub(crate) fn before(&self, at: usize) -> Set {
+        self.before.get(at).copied().unwrap_or(0)
+    }
+
+    fn with_exit(listing: &Listing, at_exit: Set) -> Self {
+        let before = vec![0; listing.insns.len() + 1];
+        let mut found = Self { before, at_exit, inherited: 0 };
+        loop {
+            let mut changed = false;
+            for at in (0..listing.insns.len()).rev() {
+                let set = found.transfer(listing, at);
+                changed |= set != found.before[at];
+                found.before[at] = set;
+            }
+            let entries = listing.functions.iter().map(|function| found.before[function.start]);
+            let inherited = entries.fold(0, |all, set| all | set) & KEPT;
+            changed |= inherited != found.inherited;
+            found.inherited = inherited;
+            if !changed {
+                return found;
+            }
+        }
+    }
+
+    fn transfer(&self, listing: &Listing, at: usize) -> Set {
+        let insn = &listing.insns[at];
+        let (target, goes_on) = leads(insn);
+        let mut after = if goes_on { self.before(at + 1) } else { 0 };
+        after |= target.map_or(0, |target| self.before(target));
+        let (reads, writes) = match *insn {
+            Insn::Alu { op: Alu::Mov, dst, by, .. } => (of(by), one(dst)),
+            Insn::Alu { dst, by, .. } => (one(dst) | of(by), one(dst)),
+            Insn::Neg { dst, .. } | Insn::Swap { dst, .. } => (one(dst), one(dst)),
+            Insn::SignExtend { dst, src, .. }
+            | Insn::ToArena { dst, src, .. }
+            | Insn::FromArena { dst, src } => (one(src), one(dst)),
+            Insn::Branch { left, right, .. } => (one(left) | of(right), 0),
+            Insn::Load { dst, base, .. } => (one(base), one(dst)),
+            Insn::Store { base, value, .. } => (one(base) | of(value), 0),
+            Insn::Lookup { .. } => (one(2), 1),
+            Insn::Call { function } => {
+                let callee = listing.functions.get(function).map_or(0, |callee| callee.start);
+                // what it does not write of r0 to r5 is the caller's
+                (self.before(callee) | (after & ARGUMENTS), 1)
+            }
+            Insn::CallHost { .. } => (ARGUMENTS | self.inherited, 1),
+            Insn::Exit => (self.at_exit, 0),
+            Insn::Other { dst, src } => (one(dst) | one(src) | 1, 0),
+            Insn::Jump { .. } | Insn::MayGoto { .. } => (0, 0),
+        };
+        reads | (after & !writes)
+    }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Machine code in memory that is executable and not writable. A function is compiled once it was to
+//! run so often that it is worth that.
+#![allow(unsafe_code)]
+
+use crate::compiler::Compiler;
+use crate::context::{run, status, Context};
+use memmap2::{Mmap, MmapMut};
+use rota_vm::engine::{Compiled, End, Guest, Listing};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// A compiled function: returns a [`status`].
+pub(crate) type Entry = unsafe extern "sysv64" fn(*mut Context<'_>) -> u64;
+
+/// In the place of an address: not compiled yet.
+const NOT_YET: usize = 0;
+/// In the place of an address: it cannot be compiled.
+const NEVER: usize = 1;
+
+/// A function of a program.
+struct Function {
+    /// Its first instruction.
+    start: usize,
+    address: AtomicUsize,
+    /// How often it was to run before it was compiled.
+    runs: AtomicU32,
+}
+
+/// What compiles, and has compiled.
+struct Workshop {
+    compiler: Compiler,
+    memory: Vec<Mmap>,
+}
+
+/// All functions of a program.
+pub(crate) struct Code {
+    functions: Vec<Function>,
+    hot_after: u32,
+    workshop: Mutex<Workshop>,
+}
+
+impl Code {
+    /// Functions that are compiled once they were to run so often.
+    pub(crate) fn new(listing: &Listing, hot_after: u32) -> Option<Self> {
+        let function = |range: &std::ops::Range<usize>| Function {
+            start: range.start,
+            address: AtomicUsize::new(NOT_YET),
+            runs: AtomicU32::new(0),
+        };
+        let functions = listing.functions.iter().map(function).collect();
+        let workshop = Workshop { compiler: Compiler::new(listing)?, memory: Vec::new() };
+        Some(Self { functions, hot_after, workshop: Mutex::new(workshop) })
+    }
+
+    /// Where a function begins.
+    pub(crate) fn start(&self, function: usize) -> usize {
+        self.functions.get(function).map_or(0, |function| function.start)
+    }
+
+    /// The machine code of a function, if it has or now gets any.
+    #[inline]
+    pub(crate) fn entry(&self, function: usize) -> Option<Entry> {
+        let address = self.functions.get(function)?.address.load(Ordering::Acquire);
+        let address = if address > NEVER { address } else { self.compiled(function, address)? };
+        let address = std::ptr::with_exposed_provenance::<u8>(address);
+        // SAFETY: where `compile` has put such a function; the memory lives as long as this.
+        Some(unsafe { std::mem::transmute::<*const u8, Entry>(address) })
+    }
+
+    #[cold]
+    fn compiled(&self, function: usize, address: usize) -> Option<usize> {
+        let state = self.functions.get(function)?;
+        if address == NEVER || state.runs.fetch_add(1, Ordering::Relaxed) < self.hot_after {
+            return None;
+        }
+        let mut workshop = self.workshop.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another thread may have been faster.
+        let mut address = state.address.load(Ordering::Acquire);
+        if address == NOT_YET {
+            address = workshop.compile(function).unwrap_or(NEVER);
+            state.address.store(address, Ordering::Release);
+        }
+        (address > NEVER).then_some(address)
+    }
+}
+
+impl Workshop {
+    fn compile(&mut self, function: usize) -> Option<usize> {
+        let code = self.compiler.compile(function)?;
+        let mut memory = MmapMut::map_anon(code.len().max(1)).ok()?;
+        memory[..code.len()].copy_from_slice(&code);
+        let memory = memory.make_exec().ok()?;
+        let address = memory.as_ptr().expose_provenance();
+        self.memory.push(memory);
+        Some(address)
+    }
+}
+
+impl Compiled for Code {
+    fn run(&self, function: usize, guest: &mut dyn Guest) -> End {
+        if self.entry(function).is_none() {
+            return End::Interpret;
+        }
+        let mut context = Context::new(guest, self);
+        // SAFETY: the guest has entered the frame, and the context is for this call alone.
+        let status = unsafe { run(&raw mut context, function) };
+        context.finish();
+        match status {
+            status::FINE => End::Returned,
+            status::INTERPRET => End::Interpret,
+            _ => End::Fault,
+        }
+    }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How another engine than the interpreter runs decoded code.
+//!
+//! The interpreter is the reference. An [`Engine`] gets a [`Listing`] of a program and makes something
+//! of it that runs functions faster. Whatever is rare it asks of the [`Guest`], which does it with the
+//! interpreter's own code; and at any instruction it may leave the rest of a call to the interpreter
+//! ([`End::Interpret`]). So an engine has to get right what it does itself, and nothing else.
+
+mod listing;
+
+pub use crate::frames::STACK_SIZE as FRAME_STACK;
+pub use crate::memory::Window;
+pub use listing::{Alu, Insn, Listing, Operand, Test};
+
+use std::sync::Arc;
+
+/// Makes [`Compiled`] code.
+pub trait Engine: Send + Sync {
+    /// Gets a program; `None` if it can do nothing with it: then the interpreter runs it.
+    fn compile(&self, listing: &Listing) -> Option<Arc<dyn Compiled>>;
+}
+
+/// A program whose functions are compiled, or will be. Shared by all instances of it.
+pub trait Compiled: Send + Sync {
+    /// Runs a function from its first instruction, with the registers and the fuel of the guest. It can
+    /// leave all of it to the interpreter.
+    fn run(&self, function: usize, guest: &mut dyn Guest) -> End;
+}
+
+/// Why compiled code stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The function returned; r0 is in its register.
+    Returned,
+    /// There was a fault, which the guest keeps.
+    Fault,
+    /// The interpreter is to go on: registers, frames and the next instruction are in the guest.
+    Interpret,
+}
+
+/// What became of a call of a helper or kernel function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Called {
+    /// It returned `r0`, and counts `cost` instructions in addition to itself.
+    Value {
+        /// Its result.
+        r0: u64,
+        /// Instructions.
+        cost: i64,
+    },
+    /// As `Value`, but functions are to be called before it is over: see [`Guest::call_back`].
+    CallsBack {
+        /// Instructions.
+        cost: i64,
+    },
+    /// It is a fault.
+    Fault,
+}
+
+/// What comes next for a helper that calls back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Back {
+    /// It is over, and r0 is its result.
+    Done,
+    /// A frame was entered for this function, which is to run.
+    Run(usize),
+    /// The interpreter is to go on, at the instruction that the guest knows.
+    Interpret,
+    /// It is a fault.
+    Fault,
+}
+
+/// A call in progress, as compiled code sees it. Instructions are named by their index in the
+/// [`Listing`].
+pub trait Guest {
+    /// r0..=r10.
+    fn registers(&mut self) -> &mut [u64; 16];
+    /// Instructions that are left.
+    fn left(&mut self) -> &mut i64;
+    /// The memory that may be accessed directly, by region, and the CPU that the code runs on. Calls
+    /// change them, loads and stores do not. The window of a frame's stack is never another.
+    fn view(&mut self) -> (&[Window], u32);
+    /// Where the interpreter is to go on.
+    fn go_on_at(&mut self, at: usize);
+    /// A load by the instruction at `at`, zero-extended; `None` is a fault.
+    fn load(&mut self, at: usize, addr: u64, bytes: u32) -> Option<u64>;
+    /// A store by the instruction at `at`; false is a fault.
+    fn store(&mut self, at: usize, addr: u64, bytes: u32, value: u64) -> bool;
+    /// Runs one instruction that neither jumps nor calls, with the registers as they are; false is a
+    /// fault.
+    fn step(&mut self, at: usize) -> bool;
+    /// Calls the helper or kernel function of the instruction at `at`; r0 is also in its register.
+    fn call(&mut self, at: usize, args: [u64; 5]) -> Called;
+    /// Begins with what the helper at `at` calls back.
+    fn call_back(&mut self, at: usize) -> Back;
+    /// Goes on with it after the function returned; its frame is left.
+    fn called_back(&mut self) -> Back;
+    /// Enters a frame for the call at `at`; false is a fault.
+    fn enter(&mut self, at: usize) -> bool;
+    /// Leaves the frame of a function that returned.
+    fn leave(&mut self);
+    /// Counts one loop of the frame; false once its loops are used up.
+    fn may_loop(&mut self) -> bool;
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Decoded code in a form that compilers read.
+
+use std::ops::Range;
+
+/// The decoded functions of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listing {
+    /// Instructions of each function. The last of each is never gone beyond.
+    pub functions: Vec<Range<usize>>,
+    /// All instructions. Targets of jumps are indexes of instructions of the same function.
+    pub insns: Vec<Insn>,
+}
+
+/// An operation on two operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alu {
+    /// Sum.
+    Add,
+    /// Difference.
+    Sub,
+    /// Product.
+    Mul,
+    /// Unsigned quotient; 0 if by 0.
+    Div,
+    /// Unsigned remainder; the dividend if by 0.
+    Mod,
+    /// Bits in either.
+    Or,
+    /// Bits in both.
+    And,
+    /// Bits in one of them.
+    Xor,
+    /// The second operand.
+    Mov,
+    /// Shift to the left, by as many bits as the second operand has modulo the width.
+    Lsh,
+    /// Shift to the right, likewise.
+    Rsh,
+    /// Shift to the right that keeps the sign, likewise.
+    Arsh,
+}
+
+/// A comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Test {
+    /// Equal.
+    Eq,
+    /// Not equal.
+    Ne,
+    /// Greater.
+    Gt,
+    /// Greater or equal.
+    Ge,
+    /// Less.
+    Lt,
+    /// Less or equal.
+    Le,
+    /// Greater, of signed numbers.
+    SignedGt,
+    /// Greater or equal, of signed numbers.
+    SignedGe,
+    /// Less, of signed numbers.
+    SignedLt,
+    /// Less or equal, of signed numbers.
+    SignedLe,
+    /// A common bit.
+    Common,
+}
+
+/// The second operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operand {
+    /// A register.
+    Reg(u8),
+    /// A number.
+    Imm(u64),
+}
+
+/// One instruction. Each counts one, those with a `cost` that in addition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Insn {
+    /// `dst = dst OP by`. If it is not `wide`, on the low halves, and the high half becomes 0.
+    Alu {
+        /// What is done.
+        op: Alu,
+        /// 64 bits.
+        wide: bool,
+        /// First operand and result.
+        dst: u8,
+        /// Second operand.
+        by: Operand,
+    },
+    /// `dst = -dst`, of the low half if not `wide`.
+    Neg {
+        /// 64 bits.
+        wide: bool,
+        /// Operand and result.
+        dst: u8,
+    },
+    /// `dst` is the low `bits` of `src` with their sign extended, to 32 bits if not `wide`.
+    SignExtend {
+        /// To 64 bits.
+        wide: bool,
+        /// 8, 16 or 32.
+        bits: u8,
+        /// Result.
+        dst: u8,
+        /// Operand.
+        src: u8,
+    },
+    /// The low `bits` of `dst` in the opposite order of bytes.
+    Swap {
+        /// 16, 32 or 64.
+        bits: u8,
+        /// Operand and result.
+        dst: u8,
+    },
+    /// Goes on at `target`.
+    Jump {
+        /// Index of an instruction.
+        target: usize,
+    },
+    /// Goes on at `target` if `left TEST right` holds, of the low halves if not `wide`.
+    Branch {
+        /// What is compared.
+        test: Test,
+        /// 64 bits.
+        wide: bool,
+        /// First operand.
+        left: u8,
+        /// Second operand.
+        right: Operand,
+        /// Index of an instruction.
+        target: usize,
+    },
+    /// Goes on at `target` once the frame's loops are used up ([`Guest::may_loop`](super::Guest::may_loop)).
+    MayGoto {
+        /// Index of an instruction.
+        target: usize,
+    },
+    /// `dst` is what is at `base + offset`.
+    Load {
+        /// 1, 2, 4 or 8.
+        bytes: u32,
+        /// Its sign is extended.
+        signed: bool,
+        /// Result.
+        dst: u8,
+        /// Address.
+        base: u8,
+        /// What is added to it.
+        offset: i32,
+    },
+    /// Stores at `base + offset`.
+    Store {
+        /// 1, 2, 4 or 8.
+        bytes: u32,
+        /// Address.
+        base: u8,
+        /// What is added to it.
+        offset: i32,
+        /// The low bytes of this are stored.
+        value: Operand,
+    },
+    /// `r0` is the address of the element of an array whose index is the 4 bytes at r2, or 0.
+    Lookup {
+        /// Address of the first.
+        base: u64,
+        /// Number of elements.
+        entries: u32,
+        /// Bytes from one to the next.
+        stride: u32,
+        /// Bytes from one CPU's to the next CPU's.
+        cpu_stride: u32,
+        /// Instructions.
+        cost: u32,
+    },
+    /// A pointer into the arena at `arena`, of which the low half of `src` is the offset; 0 stays 0.
+    ToArena {
+        /// Address.
+        arena: u64,
+        /// Result.
+        dst: u8,
+        /// Operand.
+        src: u8,
+    },
+    /// `dst` is `src`, or 0 if that has a low half of 0.
+    FromArena {
+        /// Result.
+        dst: u8,
+        /// Operand.
+        src: u8,
+    },
+    /// Calls a function of the listing.
+    Call {
+        /// Its index.
+        function: usize,
+    },
+    /// Calls a helper or kernel function ([`Guest::call`](super::Guest::call)).
+    CallHost {
+        /// Instructions, unless the callee charges more.
+        cost: u32,
+    },
+    /// Returns.
+    Exit,
+    /// Anything else ([`Guest::step`](super::Guest::step)). It reads no other registers than these and
+    /// r0, and changes no others.
+    Other {
+        /// Register.
+        dst: u8,
+        /// Register.
+        src: u8,
+    },
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A call that compiled code runs: what it asks for is done with the interpreter's own code.
+
+use super::program::Program;
+use super::resume::{resume, Resumed};
+use super::run::{call_host, interpret};
+use crate::callback::Callback;
+use crate::code::State;
+use crate::engine::{Back, Called, Guest, Window};
+use crate::error::Fault;
+use crate::host::Host;
+use crate::runtime::Runtime;
+
+/// A call in progress.
+pub(super) struct Running<'a, H: Host> {
+    pub(super) program: &'a Program<H>,
+    pub(super) state: &'a mut State<Runtime<H>, H>,
+    pub(super) rt: &'a mut Runtime<H>,
+    pub(super) host: &'a mut H,
+    pub(super) left: i64,
+    /// Why it ended.
+    pub(super) fault: Option<Box<Fault>>,
+}
+
+impl<H: Host> Running<'_, H> {
+    fn fail(&mut self, at: usize, fault: Box<Fault>) {
+        self.state.pc = at;
+        self.fault = Some(fault);
+    }
+
+    fn go_on(
+        &mut self,
+        at: usize,
+        callback: Box<dyn Callback<Runtime<H>, H>>,
+        last: Option<u64>,
+    ) -> Back {
+        self.state.pc = at + 1;
+        match resume(callback, self.program, self.state, self.rt, self.host, last) {
+            Ok(Resumed::Done) => Back::Done,
+            Ok(Resumed::Called(function)) => Back::Run(function.0 as usize),
+            Ok(Resumed::Became) => Back::Interpret,
+            Err(fault) => {
+                self.fail(at, Box::new(fault));
+                Back::Fault
+            }
+        }
+    }
+}
+
+impl<H: Host> Guest for Running<'_, H> {
+    fn registers(&mut self) -> &mut [u64; 16] {
+        &mut self.state.regs
+    }
+
+    fn left(&mut self) -> &mut i64 {
+        &mut self.left
+    }
+
+    fn view(&mut self) -> (&[Window], u32) {
+        let cpu = self.host.cpu();
+        (self.host.memory().windows(), cpu)
+    }
+
+    fn go_on_at(&mut self, at: usize) {
+        self.state.pc = at;
+    }
+
+    fn load(&mut self, at: usize, addr: u64, bytes: u32) -> Option<u64> {
+        match self.host.memory().read(addr, bytes) {
+            Ok(value) => Some(value),
+            Err(fault) => {
+                self.fail(at, Box::new(fault));
+                None
+            }
+        }
+    }
+
+    fn store(&mut self, at: usize, addr: u64, bytes: u32, value: u64) -> bool {
+        let stored = self.host.memory().write(addr, bytes, value);
+        if let Err(fault) = stored {
+            self.fail(at, Box::new(fault));
+            return false;
+        }
+        true
+    }
+
+    fn step(&mut self, at: usize) -> bool {
+        self.state.pc = at;
+        let ran = interpret(self.program, self.state, self.rt, self.host, &mut 1);
+        if let Err(fault) = ran {
+            self.fault = Some(fault);
+            return false;
+        }
+        true
+    }
+
+    fn call(&mut self, at: usize, args: [u64; 5]) -> Called {
+        self.state.regs[1..6].copy_from_slice(&args);
+        let op = self.program.ops[at];
+        match call_host(self.program, op, at, &mut self.state.regs, self.rt, self.host) {
+            Ok(cost) if self.rt.wants_callback() => Called::CallsBack { cost },
+            Ok(cost) => Called::Value { r0: self.state.regs[0], cost },
+            Err(fault) => {
+                self.fail(at, fault);
+                Called::Fault
+            }
+        }
+    }
+
+    fn call_back(&mut self, at: usize) -> Back {
+        match self.rt.take_callback() {
+            Some(callback) => self.go_on(at, callback, None),
+            None => Back::Done,
+        }
+    }
+
+    fn called_back(&mut self) -> Back {
+        let Some(saved) = self.state.frames.pop(&mut self.state.regs) else { return Back::Done };
+        match saved.callback {
+            Some(callback) => self.go_on(saved.pc - 1, callback, Some(self.state.regs[0])),
+            None => Back::Done,
+        }
+    }
+
+    fn enter(&mut self, at: usize) -> bool {
+        let State { frames, regs, .. } = &mut *self.state;
+        if let Err(fault) = frames.push(regs, at + 1, None, self.host.memory()) {
+            self.fail(at, Box::new(fault));
+            return false;
+        }
+        true
+    }
+
+    fn leave(&mut self) {
+        // The frame was entered, so there is one; compiled code has the rest of it in registers.
+        let _ = self.state.frames.pop(&mut self.state.regs);
+    }
+
+    fn may_loop(&mut self) -> bool {
+        self.state.frames.may_loop()
+    }
+}

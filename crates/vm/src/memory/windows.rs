@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which bytes of which regions may be accessed without asking: for compiled code.
+
+use super::{Memory, Region, Rule};
+
+/// A region as compiled code sees it. Whatever it says nothing of is [`Memory`]'s to decide.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Window {
+    /// Address of the first byte in this process.
+    pub bytes: usize,
+    /// Address of 64-bit words with a bit for each byte of a kernel object: loads that begin at one
+    /// without are counted. 0 if it is none.
+    pub filled: usize,
+    /// Bytes that loads may be of.
+    pub loadable: u32,
+    /// Bytes that stores may be to.
+    pub storable: u32,
+    /// Bytes that loads may be of if the first is filled.
+    pub kernel: u32,
+    unused: u32,
+}
+
+impl Memory {
+    /// All regions, by number; the first is empty. They hold until something else than loads and stores
+    /// is done with the memory.
+    pub fn windows(&self) -> &[Window] {
+        &self.windows
+    }
+
+    /// Has the window of a region say what the region is now.
+    pub(super) fn renew_window(&mut self, id: usize) {
+        if self.windows.len() < self.regions.len() {
+            self.windows.resize(self.regions.len(), Window::default());
+        }
+        let Region { data, rule, .. } = &mut self.regions[id];
+        let (size, bytes) = (data.len() as u32, data.as_mut_ptr().expose_provenance());
+        self.windows[id] = match *rule {
+            Rule::Plain => Window { bytes, loadable: size, storable: size, ..Window::default() },
+            Rule::ReadOnly => Window { bytes, loadable: size, ..Window::default() },
+            Rule::Kernel(shape) => {
+                let filled = self.shapes[shape as usize].filled.0.as_ptr().expose_provenance();
+                Window { bytes, filled, kernel: size, ..Window::default() }
+            }
+            // whether their pages exist is asked at each access
+            Rule::Arena(_) | Rule::Shared(_) => Window::default(),
+        };
+    }
+}
