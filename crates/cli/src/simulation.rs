@@ -88,6 +88,16 @@ pub(crate) fn config(args: &MachineArgs, cpus: u32, load: &Load) -> Result<Confi
     Ok(config)
 }
 
+/// Has `--engine` run a policy's code, and that of those that run with it.
+pub(crate) fn run_by(policy: &mut Policy, args: &MachineArgs) -> Result<(), Error> {
+    match policy.run_by(args.engine.into()) {
+        true => Ok(()),
+        false => Err(Error::input(
+            "--engine compiled: nothing is compiled on this processor, expected auto or interpreter",
+        )),
+    }
+}
+
 /// A run of a policy, with a fair class if the workload or the policy needs one; with
 /// `--no-autogroup`, that has no autogroups. Programs that load schedulers while the machine runs
 /// need one (`reloads`).

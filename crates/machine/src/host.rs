@@ -4,14 +4,20 @@
 use crate::consts::BOOT_NS;
 use crate::system::System;
 use rota_choice::Origin;
+use rota_vm::engine::Engine;
 use rota_vm::error::Fault;
 use rota_vm::host::Host;
 use rota_vm::memory::Memory;
+use std::sync::Arc;
 
 impl Host for System {
     #[inline]
     fn memory(&mut self) -> &mut Memory {
         &mut self.guest.mem
+    }
+
+    fn engine(&self) -> Option<Arc<dyn Engine>> {
+        self.engine.clone()
     }
 
     #[inline]

@@ -48,7 +48,10 @@ impl Machine {
     pub fn another(&self, config: Config, workload: Arc<Workload>) -> Result<Self, RunError> {
         let mem = Memory::with_shapes_of(&self.system.guest.mem);
         let choices = config.choices();
-        Self::with(choices, config, workload, mem, self.system.guest.layouts.clone())
+        let layouts = self.system.guest.layouts.clone();
+        let mut other = Self::with(choices, config, workload, mem, layouts)?;
+        other.system.engine.clone_from(&self.system.engine);
+        Ok(other)
     }
 
     /// Gives the machine a fair class; `make` loads the scheduler that is it. See
@@ -76,6 +79,7 @@ impl Machine {
         let idle = idle_masks(&mut guest, config.topology.nodes(), cpus);
         let exist = workload.real_time().is_some();
         let mut system = System {
+            engine: None,
             choices,
             now_ns: 0,
             queue: EventQueue::new(!config.lab().starts_keep_order),

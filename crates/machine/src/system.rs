@@ -26,13 +26,17 @@ use crate::tracing::Places;
 use crate::user_half::Program;
 use rota_choice::Choices;
 use rota_trace::{Cost, CpuList, Event, EventKind};
+use rota_vm::engine::Engine;
 use rota_vm::error::Fault;
 use rota_vm::runtime::CodePlace;
+use std::sync::Arc;
 
 /// The simulated kernel: everything but the scheduler that it hosts. A function that needs one
 /// group only is a function of that group.
 pub struct System {
     pub(crate) config: Config,
+    /// What compiles the code of schedulers that are loaded from now on.
+    pub engine: Option<Arc<dyn Engine>>,
     pub(crate) choices: Choices,
     pub(crate) now_ns: u64,
     pub(crate) queue: EventQueue,

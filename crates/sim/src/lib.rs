@@ -30,6 +30,7 @@
 
 mod bundle;
 mod dump;
+mod engine;
 mod error;
 mod globals;
 mod heeds;
@@ -45,6 +46,7 @@ mod steps;
 
 pub use bundle::{is_bundle, BundleError, Origin};
 pub use dump::{Dump, DumpedEntry, DumpedGlobal, DumpedMap};
+pub use engine::Engine;
 pub use error::SimError;
 pub use globals::Global;
 pub use heeds::{heeded, ignored, ignored_of, used, Feature, Ignored};

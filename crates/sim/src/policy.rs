@@ -2,8 +2,10 @@
 //! A policy as the simulated machine takes it.
 
 use crate::bundle::{self, BundleError, Origin, SetUp};
+use crate::engine::Engine;
 use crate::error::SimError;
 use crate::setup;
+use rota_jit::Jit;
 use rota_machine::consts::OPS_SWITCH_PARTIAL;
 use rota_machine::hardware::Hardware;
 use rota_machine::kernel::Kernel;
@@ -22,6 +24,8 @@ pub struct Policy {
     kernel: Kernel,
     /// What its program had set up, of one that was bundled.
     set_up: Option<Arc<SetUp>>,
+    /// What runs its code; its clones share what was compiled.
+    compiler: Option<Arc<Jit>>,
 }
 
 impl std::fmt::Debug for Policy {
@@ -43,19 +47,30 @@ impl Policy {
         if let Some(ns) = kernel.base_slice_ns() {
             image.follow_base_slice(ns);
         }
-        Ok(Self { image: Arc::new(image), kernel: kernel.clone(), set_up: None })
+        Ok(Self {
+            image: Arc::new(image),
+            kernel: kernel.clone(),
+            set_up: None,
+            compiler: Engine::Auto.compiler(),
+        })
     }
 
     /// What a program loaded and set up, for this kernel: nothing of it is changed any more.
     pub fn of_image(image: Image, kernel: &Kernel) -> Self {
-        Self { image: Arc::new(image), kernel: kernel.clone(), set_up: None }
+        Self {
+            image: Arc::new(image),
+            kernel: kernel.clone(),
+            set_up: None,
+            compiler: Engine::Auto.compiler(),
+        }
     }
 
     /// What a program had set up by the time it attached, from a bundle
     /// ([`Simulation::bundle_by`](crate::Simulation::bundle_by)), for the kernel that it saw.
     pub fn of_bundle(name: &str, bytes: &[u8]) -> Result<Self, BundleError> {
         let (image, kernel, set_up) = bundle::read(name, bytes)?;
-        Ok(Self { image: Arc::new(image), kernel, set_up: Some(Arc::new(set_up)) })
+        let compiler = Engine::Auto.compiler();
+        Ok(Self { image: Arc::new(image), kernel, set_up: Some(Arc::new(set_up)), compiler })
     }
 
     /// The program that set it up, of a bundle.
@@ -70,6 +85,26 @@ impl Policy {
 
     pub(crate) fn set_up(&self) -> Option<&SetUp> {
         self.set_up.as_deref()
+    }
+
+    /// What runs its code from now on; [`Engine::Auto`] unless something else is said. Runs are the same
+    /// with each. False if this computer cannot: then nothing changes.
+    pub fn run_by(&mut self, engine: Engine) -> bool {
+        let compiler = engine.compiler();
+        let can = engine != Engine::Compiled || compiler.is_some();
+        if can {
+            self.compiler = compiler;
+        }
+        can
+    }
+
+    /// Has what runs another's code run its own, too, and share what was compiled.
+    pub fn run_as(&mut self, other: &Self) {
+        self.compiler.clone_from(&other.compiler);
+    }
+
+    pub(crate) fn compiler(&self) -> Option<Arc<dyn rota_vm::engine::Engine>> {
+        self.compiler.clone().map(|jit| jit as _)
     }
 
     /// Chooses a scheduler of an object that has several, by the name of its `sched_ext_ops`.

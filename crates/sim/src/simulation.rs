@@ -170,6 +170,7 @@ impl Simulation {
         let btf = &policy.image().kernel_btf;
         let config = charged(&policy, as_program, config);
         let mut machine = Machine::choosing(choices, config, workload, btf)?;
+        machine.system.engine = policy.compiler();
         // one that comes later reads of what was before, too
         subs.iter().for_each(|(_, sub, _)| machine.system.attend_to(sub.image()));
         let image = Arc::clone(policy.image());

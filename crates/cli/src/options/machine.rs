@@ -3,8 +3,9 @@
 
 use super::values::{cpu_list, duration, hz, instructions, seed};
 use crate::complete;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use rota_machine::config::BUDGET_PER_SECOND;
+use rota_sim::Engine;
 use rota_trace::CpuList;
 
 /// The simulated machine and the run.
@@ -67,4 +68,28 @@ pub(crate) struct MachineArgs {
     #[arg(long, value_name = "N", default_value_t = BUDGET_PER_SECOND)]
     #[arg(value_parser = instructions)]
     pub(crate) budget_per_second: u64,
+
+    /// What runs the policy's code. Results are the same with each: auto interprets until compiling
+    /// to machine code pays
+    #[arg(long, value_name = "ENGINE", value_enum, default_value_t)]
+    pub(crate) engine: EngineName,
+}
+
+/// An [`Engine`] by its name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EngineName {
+    #[default]
+    Auto,
+    Interpreter,
+    Compiled,
+}
+
+impl From<EngineName> for Engine {
+    fn from(name: EngineName) -> Self {
+        match name {
+            EngineName::Auto => Self::Auto,
+            EngineName::Interpreter => Self::Interpreter,
+            EngineName::Compiled => Self::Compiled,
+        }
+    }
 }

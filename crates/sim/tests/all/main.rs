@@ -8,6 +8,7 @@ mod common;
 mod contexts;
 mod core_fields;
 mod current;
+mod engines;
 mod globals;
 mod kernel_objects;
 mod kernels;

@@ -38,7 +38,10 @@ pub(crate) fn run(
     let started = match &object.program {
         Some(chosen) => {
             let kernel = object.policy.kernel();
-            Some(chosen.start((&config, &load.workload.groups), kernel, None, &[])?)
+            let machine = (&config, load.workload.groups.as_slice());
+            let mut started = chosen.start(machine, kernel, None, &[])?;
+            started.policy.run_as(&object.policy);
+            Some(started)
         }
         None => None,
     };

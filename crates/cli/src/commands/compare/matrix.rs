@@ -253,7 +253,8 @@ fn prepare_all(
             Source::Object(found) => found,
             Source::Program(chosen) => {
                 let started = chosen.start((machine, groups), kernel, None, &[])?;
-                let (policy, program) = (started.policy, Some(chosen.clone()));
+                let (mut policy, program) = (started.policy, Some(chosen.clone()));
+                simulation::run_by(&mut policy, &args.machine)?;
                 objects.push(Prepared { policy, setup: Setup::default(), program });
                 continue;
             }
@@ -274,6 +275,7 @@ fn prepare_all(
             said.push(note);
         }
         policy.prepare(&setup, &wanted.set)?;
+        simulation::run_by(&mut policy, &args.machine)?;
         objects.push(Prepared { policy, setup, program: None });
     }
     match (&args.object.ops, is_chosen) {

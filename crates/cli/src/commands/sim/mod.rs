@@ -150,6 +150,7 @@ fn simulation(
     load: &Load,
     config: &Config,
 ) -> Result<Simulation, Error> {
+    simulation::run_by(policy, &args.machine)?;
     if args.partial {
         policy.make_partial()?;
     }

@@ -61,6 +61,7 @@ impl<'a> Runs<'a> {
         object::choose(&mut policy, &self.args.object)?;
         let set: Vec<(String, String)> = self.args.set.iter().chain(set).cloned().collect();
         policy.prepare(&Setup::default(), &set)?;
+        simulation::run_by(&mut policy, &self.args.machine)?;
         Ok(policy)
     }
 
