@@ -14,6 +14,8 @@ pub(crate) enum Event {
     Meeting(MeetingEvent),
     Lock(LockEvent),
     Socket(SocketEvent),
+    /// By its index in the workload.
+    Flow(u32),
 }
 
 /// Events that use time, and `yield`.
@@ -104,6 +106,8 @@ impl Event {
             Event::Socket(event) => {
                 matches!(event, SocketEvent::Send { .. } | SocketEvent::Recv { .. })
             }
+            // What is only put without work ends when the stream is full; the runner watches.
+            Event::Flow(_) => true,
         }
     }
 }

@@ -25,6 +25,7 @@ mod machine_key;
 mod memory;
 mod parse;
 mod random;
+mod stream;
 mod work;
 
 pub use anonymise::anonymise;
@@ -37,6 +38,7 @@ pub use model::{Group, Identity, Policy, Settings, Task, TaskIx, Workload};
 pub use parse::{parse, parse_with, Files};
 pub use requests::{RequestClass, RequestEvent, RequestStep, Socket, SocketKind};
 pub use runner::{Lock, News, Runner, SeededRunner, Step, FORK_LIMIT, INSTANT_LIMIT, LIVE_LIMIT};
+pub use stream::spread;
 pub use sync::{Awaits, Deadlock, Link, Loan};
 pub use uses::Uses;
 pub use work::{WorkClass, WorkKind};

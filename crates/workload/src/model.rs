@@ -10,6 +10,7 @@ use crate::events::{Action, CgroupAction, OutsideEvent};
 use crate::machine_key::MachineKey;
 use crate::random::Span;
 use crate::requests::{Plan, RequestClass, Socket};
+use crate::stream::{Flow, Stream};
 use crate::work::WorkKind;
 
 /// Everything a workload file says, checked and with its instances expanded.
@@ -41,6 +42,8 @@ pub struct Workload {
     /// How many names a `resume` can have: those of the tasks, and with rt-app 1.0 others.
     pub(crate) resume_names: u32,
     pub(crate) requests: Plan,
+    pub(crate) streams: Vec<Stream>,
+    pub(crate) flows: Vec<Flow>,
     /// What happens from outside, in file order.
     pub outside: Vec<OutsideEvent>,
 }

@@ -11,6 +11,7 @@ const EVERYWHERE: &str = r#"/* Recorded: @host */
 	"machine" : { "name" : "@box", "source" : "recorded: @cmd", "topology" : { "cpus" : 2 } },
 	"resources" : { "@m" : { "type" : "mutex" }, "@r" : { "type" : "signal", "target" : "@m" } },
 	"sockets" : { "@sock" : "unix" },
+	"streams" : { "@st" : { "capacity" : 99 } },
 	"customers" : { "@users" : { "to" : "@sock", "users" : 2, "think" : 500 } },
 	"tasks" : {
 		// @note
@@ -18,7 +19,7 @@ const EVERYWHERE: &str = r#"/* Recorded: @host */
 			"timer4" : { "ref" : "unique @t", "period" : 10, "mode" : "absolute" },
 			"timer5" : { "ref" : "@t", "period" : 10 }, "fork6" : "@c", "yield7" : "@y" },
 		"@a-72" : { "taskgroup" : "/@g/@h", "core_cookie" : "@k", "run" : 5, "lock" : "@m",
-			"unlock" : "@m", "barrier" : "@bar", "resume" : "@c", "sleep" : { "dist" : "exp", "mean" : 9 } },
+			"unlock" : "@m", "flow1" : { "put" : { "@st" : [ 9, 3 ] } }, "barrier" : "@bar", "resume" : "@c", "sleep" : { "dist" : "exp", "mean" : 9 } },
 		"@b" : { "thread_of" : "@a-71", "loop" : 3, "sem_wait" : "@b read", "run" : 2,
 			"sem_post" : "@a read", "signal" : "@cond", "recv" : "@sock", "reply" : "@sock" },
 		"@c" : { "instance" : 0, "phases" : { "@p" : { "loop" : 2, "run" : 1,
@@ -76,6 +77,7 @@ fn names_say_what_is_of_one_kind_and_of_one_process() {
     assert_eq!(names, expected);
     for kept in [
         r#""fork6" : "process-2-0""#,
+        r#""flow1" : { "put" : { "stream-1" : [ 9, 3 ] } }"#,
         r#""sem_wait2" : "semaphore-1", "sem_post4" : "semaphore-2""#,
         r#""ref" : "unique timer-1", "period" : 10, "mode" : "absolute""#,
         r#""timer5" : { "ref" : "timer-2", "period" : 10 }"#,

@@ -26,6 +26,7 @@ pub(super) struct Walk {
     buffers: Names,
     resources: Names,
     sockets: Names,
+    streams: Names,
     customers: Names,
     cookies: Names,
     events: Names,
@@ -53,6 +54,7 @@ impl Walk {
             buffers: names("buffer"),
             resources: names("resource"),
             sockets: names("socket"),
+            streams: names("stream"),
             customers: names("customers"),
             cookies: names("cookie"),
             events: names("event"),
@@ -82,6 +84,7 @@ impl Walk {
                         self.keep(&socket.node);
                     }
                 }
+                "streams" => self.streams(parts),
                 "customers" => {
                     for customers in parts {
                         let name = self.customers.of(&customers.key);
@@ -147,6 +150,15 @@ impl Walk {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Objects that have streams for keys.
+    fn streams(&mut self, streams: &[Member]) {
+        for stream in streams {
+            let name = self.streams.of(&stream.key);
+            self.strings.push(name);
+            self.keep(&stream.node);
         }
     }
 
@@ -298,7 +310,10 @@ impl Walk {
         for part in parts {
             self.strings.push(part.key.clone());
             let Some(old) = text(&part.node) else {
-                self.keep(&part.node);
+                match (word, members(&part.node)) {
+                    ("flow", Some(streams)) => self.streams(streams),
+                    _ => self.keep(&part.node),
+                }
                 continue;
             };
             let new = match (word, part.key.as_str()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The keys of tasks and phases, and what an unknown one may have meant.
 
-use super::events::{locks, meetings, memory, sockets, tasks, time, Read};
+use super::events::{flows, locks, meetings, memory, sockets, tasks, time, Read};
 
 /// Keys a task may have beside its events.
 pub(super) const TASK: [&str; 28] = [
@@ -53,7 +53,7 @@ pub(super) const TASK_ONLY: [&str; 10] = [
 const NOT_YET: [&str; 2] = ["parent", "gid"];
 
 /// Prefixes of events in the order rt-app tries them: "runtime1" is `runtime`, "run1" `run`.
-static EVENTS: [(&str, Kind); 23] = [
+static EVENTS: [(&str, Kind); 24] = [
     ("lock", Kind::Event(locks::lock)),
     ("unlock", Kind::Event(locks::unlock)),
     ("wait", Kind::Event(locks::wait)),
@@ -78,6 +78,7 @@ static EVENTS: [(&str, Kind); 23] = [
     ("send", Kind::Event(sockets::send)),
     ("recv", Kind::Event(sockets::recv)),
     ("reply", Kind::Event(sockets::reply)),
+    ("flow", Kind::Event(flows::flow)),
 ];
 
 /// What a key of a task or phase is.
@@ -152,6 +153,7 @@ mod tests {
         assert_eq!(event_word("mem_run"), Some("mem"));
         assert_eq!(event_word("lock2"), Some("lock"));
         assert_eq!(event_word("recv0"), Some("recv"));
+        assert_eq!(event_word("flow12"), Some("flow"));
         assert!(matches!(kind("loops"), Kind::Unknown));
         assert!(matches!(kind("loop"), Kind::Setting));
     }

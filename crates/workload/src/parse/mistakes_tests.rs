@@ -14,6 +14,31 @@ fn a_typo_names_file_line_column_task_phase_and_key() {
 }
 
 #[test]
+fn streams_that_cannot_be_are_errors() {
+    let message_of = |streams: &str| {
+        let text = format!(
+            r#"{{"streams": {{{streams}}}, "tasks": {{"t": {{"flow": {{"put": {{"s": 1}}}}}}}}}}"#
+        );
+        parse("w.json", &text).unwrap_err().message
+    };
+    for (streams, message) in [
+        (r#""s": 5"#, "stream \"s\" must be an object {…}, not 5"),
+        (r#""s": {"size": 5}"#, "unknown key \"size\"; known: capacity, holds, refill"),
+        (r#""s": {}, "s": {}"#, "another stream has the name \"s\" already"),
+        (
+            r#""s": {"capacity": 4, "holds": 5}"#,
+            "\"holds\" must be a whole number from 0 to 4, not 5",
+        ),
+        (
+            r#""s": {"capacity": 4, "refill": 5}"#,
+            "\"refill\" must be a whole number from 1 to 4, not 5",
+        ),
+    ] {
+        assert_eq!(message_of(streams), message);
+    }
+}
+
+#[test]
 fn users_and_sessions_out_of_range_or_of_a_thread_are_errors() {
     for (key, value, range) in [
         ("uid", "-1", "from 0 to 4294967294"),
@@ -109,7 +134,11 @@ fn wrong_values_name_what_was_expected() {
         ("\"timer\": {\"period\": 5, \"mode\": \"absolut\"}", "unknown timer mode \"absolut\" (did you mean \"absolute\"?)"),
         ("\"fork\": \"u\"", "unknown task \"u\" (did you mean \"t\"?)"),
         ("\"run\": 1, \"delay\": 1, \"delay\": 2", "\"delay\" is listed twice here"),
-        ("\"loop\": 3", "there is no event: it needs at least one of run, runtime, sleep, timer, mem, memrun, iorun, yield, fork, suspend, resume, lock, unlock, wait, signal, broad, sync, barrier, sem_post, sem_wait, send, recv or reply"),
+        ("\"loop\": 3", "there is no event: it needs at least one of run, runtime, sleep, timer, mem, memrun, iorun, yield, fork, suspend, resume, lock, unlock, wait, signal, broad, sync, barrier, sem_post, sem_wait, send, recv, reply or flow"),
+        ("\"flow\": {\"run\": 1}", "a flow needs \"take\" or \"put\": streams with the bytes to move"),
+        ("\"flow\": {\"puts\": {\"s\": 1}}", "unknown key \"puts\" (did you mean \"put\"?)"),
+        ("\"flow\": {\"put\": {\"s\": 0}}", "\"s\" must be bytes (a whole number from 1 to 9007199254740992) or [bytes, calls], with from 1 to 10000000 calls of at least a byte, not 0"),
+        ("\"flow\": {\"put\": {\"s\": [2, 3]}}", "\"s\" must be bytes (a whole number from 1 to 9007199254740992) or [bytes, calls], with from 1 to 10000000 calls of at least a byte, not an array"),
         ("\"phases\": {}", "\"phases\" is empty"),
         ("\"run\": 1, \"phases\": {\"p\": {\"run\": 1}}", "event \"run\" is next to \"phases\" and would never run: move it into a phase"),
         ("\"run\": 1, \"thread_of\": \"t\"", "a task cannot be a thread of itself"),

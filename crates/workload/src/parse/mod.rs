@@ -23,6 +23,7 @@ mod resources;
 mod settings;
 mod sockets;
 mod span;
+mod streams;
 mod task;
 mod threads;
 
@@ -36,6 +37,7 @@ use global::RtApp;
 use groups::Groups;
 use members::{Object, Scope};
 use sockets::Sockets;
+use streams::Streams;
 
 /// How many instances a file may start.
 const MAX_INSTANCES: u64 = 100_000;
@@ -51,6 +53,7 @@ struct Names {
     memory: Memory,
     warnings: Vec<WorkloadError>,
     sockets: Sockets,
+    streams: Streams,
     default_policy: Policy,
     /// With rt-app 1.0: names of `suspend` and `resume` that no task has, with their indices.
     resumes: Option<BTreeMap<String, u32>>,
@@ -73,7 +76,16 @@ pub fn parse_with(
     let scope = Scope::file(file_name);
     let root = json::parse(text).map_err(|e| scope.error(e.at, e.message))?;
     let root = Object::of(scope, "the file", &root)?;
-    root.only(&["tasks", "global", "resources", "sockets", "customers", "events", "machine"])?;
+    root.only(&[
+        "tasks",
+        "global",
+        "resources",
+        "sockets",
+        "customers",
+        "events",
+        "machine",
+        "streams",
+    ])?;
     let global = global::read(&root)?;
     if let Some(resources) = root.get("resources")? {
         resources::check(scope, resources)?;
@@ -100,6 +112,7 @@ pub fn parse_with(
         memory: global.memory,
         warnings: global.warnings,
         sockets,
+        streams: Streams::read(&root)?,
         default_policy: global.default_policy,
         resumes: (global.rt_app == RtApp::V1_0).then(BTreeMap::new),
     };
@@ -138,6 +151,8 @@ pub fn parse_with(
         resume_names: (tasks.members.len() + others) as u32,
         warnings: names.warnings,
         requests: names.sockets.finish(customers)?,
+        streams: names.streams.list,
+        flows: names.streams.flows,
         outside,
     })
 }

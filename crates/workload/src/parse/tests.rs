@@ -258,6 +258,8 @@ fn the_manual_has_every_key_and_its_example_runs() {
     assert!(examples.next().unwrap().machine.is_some());
     let cookies = examples.next().unwrap();
     assert_eq!((cookies.tasks.len(), cookies.outside.len()), (4, 1));
+    let streams = examples.next().unwrap();
+    assert_eq!((streams.streams.len(), streams.flows.len()), (1, 2));
     assert_eq!(examples.next().unwrap().outside.len(), 4);
 }
 

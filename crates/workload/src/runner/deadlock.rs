@@ -25,6 +25,10 @@ enum Thing {
     Request(u32),
     /// That someone takes a request from this socket.
     Receive(u32),
+    /// Bytes in this stream.
+    Bytes(u32),
+    /// Room in this stream.
+    Space(u32),
     /// An answer of this task.
     Answer(TaskIx),
 }
@@ -141,6 +145,7 @@ impl Runner {
         let conditions = by_name(&workload.conditions);
         let barriers = by_name(workload.barriers.iter().map(|b| &b.name));
         let sockets = by_name(workload.requests.sockets.iter().map(|s| &s.name));
+        let streams = by_name(workload.streams.iter().map(|s| &s.name));
         let servers = self.traffic.servers();
         let index = |names: &BTreeMap<&str, u32>, name: &String| {
             names.get(name.as_str()).copied().unwrap_or(u32::MAX)
@@ -152,6 +157,8 @@ impl Runner {
                 Awaits::Barrier(name) => Thing::Barrier(index(&barriers, name)),
                 Awaits::Mutex(name) => Thing::Mutex(index(&mutexes, name)),
                 Awaits::Condition(name) => Thing::Condition(index(&conditions, name)),
+                Awaits::Bytes(name) => Thing::Bytes(index(&streams, name)),
+                Awaits::Space(name) => Thing::Space(index(&streams, name)),
                 Awaits::Request(name) => Thing::Request(index(&sockets, name)),
                 Awaits::Room(name) => Thing::Receive(index(&sockets, name)),
                 Awaits::Answer(name) => match servers.get(&TaskIx(*task as u32)) {
@@ -169,7 +176,9 @@ impl Runner {
         let definitions = self.workload.definitions.iter().enumerate();
         let events = definitions.flat_map(|(d, of)| of.events().map(move |event| (d, event)));
         for (definition, event) in events {
-            for index in brought(event).iter().flatten().filter_map(|thing| indexes.get(thing)) {
+            let moved = self.moved(event);
+            let things = brought(event).into_iter().flatten().chain(moved);
+            for index in things.filter_map(|thing| indexes.get(&thing)) {
                 add(&mut mentions[*index].bring, definition);
             }
             if let Event::Lock(LockEvent::Lock { mutex }) = event {
@@ -179,6 +188,19 @@ impl Runner {
             }
         }
         mentions
+    }
+
+    /// What a flow brings to those who wait at its streams.
+    fn moved(&self, event: &Event) -> impl Iterator<Item = Thing> + '_ {
+        let flow = match event {
+            Event::Flow(flow) => self.workload.flows.get(*flow as usize),
+            _ => None,
+        };
+        let transfers = flow.into_iter().flat_map(|flow| &flow.transfers);
+        transfers.map(|transfer| match transfer.puts {
+            true => Thing::Bytes(transfer.stream),
+            false => Thing::Space(transfer.stream),
+        })
     }
 
     /// For each definition those that fork it.

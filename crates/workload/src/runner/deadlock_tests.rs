@@ -80,6 +80,8 @@ impl Runner {
                         | LockEvent::Sync { condition, .. }) if *condition == wanted)
                 })
             }
+            Awaits::Bytes(name) => of_all(&|e| self.moves(e, name, true)),
+            Awaits::Space(name) => of_all(&|e| self.moves(e, name, false)),
             Awaits::Request(name) => {
                 let wanted = socket(name);
                 of_all(&|e| {
@@ -110,6 +112,15 @@ impl Runner {
             }
         };
         Waiting { task: task.0 as usize, wakers, needs }
+    }
+
+    /// Whether an event puts into a stream, or takes from it.
+    fn moves(&self, event: &Event, stream: &str, puts: bool) -> bool {
+        let Event::Flow(flow) = event else { return false };
+        self.workload.flows[*flow as usize].transfers.iter().any(|transfer| {
+            let name = &self.workload.streams[transfer.stream as usize].name;
+            transfer.puts == puts && name == stream
+        })
     }
 
     /// Whether the task has such an event, or forks one that has.

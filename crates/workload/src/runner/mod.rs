@@ -15,6 +15,7 @@ use crate::sync::{Awaits, Sync};
 use state::{Cursor, TaskState};
 
 mod deadlock;
+mod flows;
 mod locks;
 mod meetings;
 mod news;
@@ -89,6 +90,7 @@ impl Runner {
                     cursor: Cursor::default(),
                     blocked: false,
                     relocks: None,
+                    flow: None,
                     waits_at: None,
                     instant: (0, 0),
                 }
@@ -138,6 +140,7 @@ impl Runner {
         self.waits_no_more(task);
         let state = &mut self.tasks[task.0 as usize];
         (state.blocked, state.relocks, state.waits_for_delay) = (false, None, false);
+        state.flow = None;
         self.ends(task);
     }
 
@@ -196,6 +199,7 @@ impl Runner {
     pub fn computes_next(&self, task: TaskIx) -> bool {
         let state = &self.tasks[task.0 as usize];
         let waits = state.waits_at.is_some() || state.relocks.is_some() || state.waits_for_delay;
+        let waits = waits || state.flow.is_some();
         if state.blocked || waits || state.cursor.done {
             return false;
         }
@@ -304,6 +308,9 @@ impl Runner {
             self.ends(ix);
             return Some(Step::Exit);
         }
+        if state.flow.is_some() {
+            return self.flow_step(ix);
+        }
         let phase = &program.phases[state.cursor.phase];
         if !state.cursor.entered {
             state.cursor.entered = true;
@@ -323,11 +330,14 @@ impl Runner {
             Event::Meeting(event) => self.meeting_event(ix, event),
             Event::Lock(event) => self.lock_event(ix, event),
             Event::Socket(event) => self.socket_event(ix, event, now_ns, choices),
+            Event::Flow(flow) => self.flow_event(ix, flow),
         }
     }
 }
 
 #[cfg(test)]
 mod deadlock_tests;
+#[cfg(test)]
+mod flow_tests;
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@ use crate::model::{Identity, Phase, Settings, TaskIx};
 use crate::random::Span;
 use crate::sync::Meeting;
 
+use super::flows::Underway;
 use super::news::Lock;
 
 #[derive(Clone, Debug)]
@@ -32,6 +33,8 @@ pub(super) struct TaskState {
     pub(super) blocked: bool,
     /// It was waiting for a condition and has this mutex to lock before it goes on.
     pub(super) relocks: Option<u32>,
+    /// The flow that it is in.
+    pub(super) flow: Option<Box<Underway>>,
     /// What it has begun to wait for and does not have yet.
     pub(super) waits_at: Option<Lock>,
     /// Instant of the last step and the steps done at it without using time.

@@ -93,6 +93,7 @@ impl Runner {
             cursor: Cursor::default(),
             blocked: false,
             relocks: None,
+            flow: None,
             waits_at: None,
             instant: (0, 0),
         };

@@ -14,12 +14,14 @@ mod inherit;
 mod mutex;
 mod queue;
 mod semaphore;
+mod stream;
 mod suspended;
 
 use barrier::Barriers;
 use condition::Conditions;
 use mutex::Mutexes;
 use semaphore::Semaphores;
+use stream::Streams;
 use suspended::Suspended;
 
 #[cfg(test)]
@@ -29,6 +31,7 @@ pub(crate) use deadlock::{Other, Waits, Wanted};
 pub use inherit::Loan;
 pub(crate) use inherit::Loans;
 pub(crate) use queue::Waiter;
+pub(crate) use stream::Moved;
 
 /// What a blocked task waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +46,10 @@ pub enum Awaits {
     Mutex(String),
     /// A `signal`, `broad` or `sync` of this condition.
     Condition(String),
+    /// Bytes in this stream.
+    Bytes(String),
+    /// Room in this stream.
+    Space(String),
     /// A request at this socket.
     Request(String),
     /// Room for its request at this socket.
@@ -67,6 +74,8 @@ impl fmt::Display for Awaits {
             Awaits::Barrier(name) => write!(f, "barrier {name:?}"),
             Awaits::Mutex(name) => write!(f, "mutex {name:?}"),
             Awaits::Condition(name) => write!(f, "condition {name:?}"),
+            Awaits::Bytes(name) => write!(f, "bytes in stream {name:?}"),
+            Awaits::Space(name) => write!(f, "room in stream {name:?}"),
             Awaits::Request(name) => write!(f, "a request at socket {name:?}"),
             Awaits::Room(name) => write!(f, "room at socket {name:?}"),
             Awaits::Answer(name) => write!(f, "an answer from socket {name:?}"),
@@ -94,6 +103,7 @@ pub(crate) struct Sync {
     pub(crate) mutexes: Mutexes,
     pub(crate) loans: Loans,
     pub(crate) conditions: Conditions,
+    pub(crate) streams: Streams,
 }
 
 impl Sync {
@@ -105,6 +115,7 @@ impl Sync {
             mutexes: Mutexes::new(workload.mutexes.len(), workload.pi_enabled),
             loans: Loans::default(),
             conditions: Conditions::new(workload.conditions.len()),
+            streams: Streams::new(&workload.streams),
         }
     }
 
@@ -114,7 +125,8 @@ impl Sync {
             .chain(self.semaphores.queues())
             .chain(self.barriers.queues())
             .chain(self.mutexes.queues())
-            .chain(self.conditions.queues());
+            .chain(self.conditions.queues())
+            .chain(self.streams.queues());
         all.for_each(|queue| queue.remove(task));
     }
 
@@ -123,7 +135,11 @@ impl Sync {
         &'a self,
         workload: &'a Workload,
     ) -> impl Iterator<Item = (TaskIx, Awaits)> + 'a {
-        let Workload { semaphores, barriers, mutexes, conditions, .. } = workload;
+        let Workload { semaphores, barriers, mutexes, conditions, streams, .. } = workload;
+        let at_streams = self.streams.waiting().map(|(task, index, room)| {
+            let name = streams[index].name.clone();
+            (task, if room { Awaits::Space(name) } else { Awaits::Bytes(name) })
+        });
         let suspended = self.suspended.waiting().map(|(t, name)| (t, Awaits::Resume(name)));
         let others = (self.semaphores.waiting())
             .map(|(t, index)| (t, Awaits::Semaphore(semaphores[index].clone())))
@@ -139,6 +155,6 @@ impl Sync {
                 (self.conditions.waiting())
                     .map(|(t, index)| (t, Awaits::Condition(conditions[index].clone()))),
             );
-        suspended.chain(others)
+        suspended.chain(others).chain(at_streams)
     }
 }

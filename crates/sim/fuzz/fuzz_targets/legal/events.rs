@@ -16,7 +16,7 @@ impl File {
     pub(super) fn events(&self, u: &mut Unstructured<'_>, own: &Own) -> Result<Vec<String>> {
         let mut events = Vec::new();
         for _ in 0..u.int_in_range(0..=6)? {
-            let event = match u.int_in_range(0..=8)? {
+            let event = match u.int_in_range(0..=9)? {
                 0..=2 => self.time(u)?,
                 3 if u.arbitrary()? => {
                     // Else most tasks soon wait for ever.
@@ -28,7 +28,8 @@ impl File {
                 3 => self.lock(u)?,
                 4 | 5 => self.meeting(u, own)?,
                 6 => memory(u)?,
-                7 if self.sockets > 0 => self.send(u, false)?,
+                7 => flow(u)?,
+                8 if self.sockets > 0 => self.send(u, false)?,
                 _ => self.other(u, own)?,
             };
             // Keys may repeat, or have any ending.
@@ -116,4 +117,13 @@ fn memory(u: &mut Unstructured<'_>) -> Result<(&'static str, String)> {
             ("memrun", format!(r#"{{"type": "chase", {place}, "count": {}}}"#, count / 100))
         }
     })
+}
+
+/// At streams that are there by their name alone.
+fn flow(u: &mut Unstructured<'_>) -> Result<(&'static str, String)> {
+    let (stream, bytes) = (u.int_in_range(0..=1)?, u.int_in_range(1..=5_000u32)?);
+    let calls = u.int_in_range(1..=bytes.min(20))?;
+    let way = u.choose(&["put", "put", "take"])?;
+    let run = u.int_in_range(0..=SPAN)?;
+    Ok(("flow", format!(r#"{{"run": {run}, "{way}": {{"st{stream}": [{bytes}, {calls}]}}}}"#)))
 }

@@ -13,6 +13,7 @@ use crate::error::WorkloadError;
 use crate::event::Event;
 use crate::json::Member;
 
+pub(super) mod flows;
 pub(super) mod locks;
 pub(super) mod meetings;
 pub(super) mod memory;
@@ -59,7 +60,7 @@ pub(super) fn read(
         let message = "there is no event: it needs at least one of run, runtime, sleep, timer, \
                        mem, memrun, iorun, yield, fork, suspend, resume, lock, unlock, wait, \
                        signal, broad, sync, barrier, sem_post, sem_wait, \
-                       send, recv or reply";
+                       send, recv, reply or flow";
         return Err(object.scope.error(object.at, message));
     }
     Ok(events)
