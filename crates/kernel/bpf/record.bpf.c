@@ -8,6 +8,7 @@
  *   record_slices.bpf.h    where slices begin
  *   record_wakeups.bpf.h   wakeups, with who did it
  *   record_queues.bpf.h    insertions into dispatch queues
+ *   record_transfers.bpf.h what tasks give to each other
  *   record_snapshot.bpf.h  what is there at the beginning
  *
  * Bad at: tasks that are renamed or change their pid while a thread other than the first
@@ -18,6 +19,7 @@
 #include "record_slices.bpf.h"
 #include "record_snapshot.bpf.h"
 #include "record_tasks.bpf.h"
+#include "record_transfers.bpf.h"
 #include "record_wakeups.bpf.h"
 
 /* Of __state, and of sched_switch's prev_state. */
@@ -42,6 +44,8 @@ int on_switch(u64 *ctx)
 		flags = OFF_EXIT;
 	else if (!preempt && prev_state && prev->__state)
 		flags = OFF_SLEEP;
+	if (old)
+		tell_transfers(prev);
 	if (old && flags != OFF_EXIT) {
 		if (flags && prev_state & TASK_UNINTERRUPTIBLE)
 			flags |= OFF_DEEP;
@@ -68,6 +72,8 @@ int on_fork(u64 *ctx)
 	struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
 	bool ours = !config.only_tree && wanted(child);
 
+	if (measures(parent))
+		return 0;
 	if (config.only_tree)
 		ours = bpf_task_storage_get(&tasks, parent, NULL, 0) ||
 		       (config.spawn && (u32)parent->pid == reader_thread);

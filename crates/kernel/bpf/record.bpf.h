@@ -56,6 +56,7 @@ enum record_kind {
 	REC_OP = 8,	      /* a: task, b: callback, c: nanoseconds */
 	REC_TASK = 9,	      /* struct task_record */
 	REC_POLICY_EXIT = 10, /* struct exit_record */
+	REC_TRANSFER = 11,    /* struct transfer_record */
 };
 
 /* Flags of REC_SWITCH. 0 in a or b: idle, or a task that is not recorded. */
@@ -73,6 +74,9 @@ enum record_kind {
 /* Flags of REC_WAKEUP, of one that no task did. */
 #define BY_TIMER     1
 #define BY_INTERRUPT 2
+
+/* Flag of REC_TRANSFER. */
+#define IS_PUT 1
 
 /* Flags of REC_TASK. */
 #define IS_KTHREAD   1
@@ -102,6 +106,15 @@ struct task_record {
 	u32 session;
 	u16 policy;
 	s16 priority; /* nice value, or real-time priority */
+};
+
+struct transfer_record {
+	struct record head; /* a: task, b: calls, c: what the bytes went through */
+	u64 first_ns;	    /* when the first of the calls ended, and the last */
+	u64 last_ns;
+	u64 bytes;
+	u32 buffer;
+	u32 stream_kind;
 };
 
 struct exit_record {

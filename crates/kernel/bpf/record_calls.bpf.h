@@ -8,12 +8,13 @@
 #include "record_tasks.bpf.h"
 
 struct pt_regs___x86 {
-	unsigned long orig_ax, si;
+	unsigned long orig_ax, si, di;
 } __attribute__((preserve_access_index));
 
 struct pt_regs___arm64 {
 	u64 regs[31];
 	int syscallno;
+	u64 orig_x0;
 } __attribute__((preserve_access_index));
 
 /* Its number; -1: it is in none, or this machine's registers are not known here. */
@@ -31,6 +32,17 @@ __kinline int call_of(struct task_struct *p)
 	if (has_field(arm64->syscallno))
 		return arm64->syscallno;
 	return -1;
+}
+
+/* The first argument of the call, as long as the task is in it. */
+__kinline u64 first_argument(struct task_struct *p)
+{
+	struct pt_regs___x86 *x86 = (void *)bpf_task_pt_regs(p);
+	struct pt_regs___arm64 *arm64 = (void *)x86;
+
+	if (has_field(x86->di))
+		return x86->di;
+	return has_field(arm64->orig_x0) ? arm64->orig_x0 : -1;
 }
 
 #define TIMER_ABSTIME 1

@@ -24,8 +24,14 @@ const volatile struct {
 	u32 only_cgroup;   /* record only tasks that come into this cgroup … */
 	u32 cgroup_id_low; /* … or below it */
 	u32 cgroup_id_high;
-	u32 detail;	       /* callbacks and queues are recorded, too */
-	u32 sleep_call;	       /* number of clock_nanosleep */
+	u32 detail;	/* callbacks and queues are recorded, too */
+	u32 sleep_call; /* number of clock_nanosleep */
+	u32 transfers;	/* bytes that tasks give to each other are recorded */
+	u32 read_call;	/* numbers of calls that move them */
+	u32 readv_call;
+	u32 write_call;
+	u32 writev_call;
+	u32 close_call;
 	u32 sends[CALL_WORDS]; /* system calls that send to a socket, one bit for each */
 } config = {};
 

@@ -88,7 +88,7 @@ pub(crate) fn gives(call: &str) -> bool {
 }
 
 /// Calls that take what comes.
-fn takes(call: &str) -> bool {
+pub(crate) fn takes(call: &str) -> bool {
     const TAKES: [&str; 18] = [
         "accept",
         "accept4",

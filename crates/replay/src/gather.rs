@@ -3,8 +3,9 @@
 
 use crate::cause::{self, Outside, Sleep};
 use crate::doubt::{self, NAP_NS};
+use crate::flows::{Ended, Moved, Plan};
 use crate::groups::{Groups, Values};
-use crate::life::{Birth, Life, LifeIx, State, Step};
+use crate::life::{Birth, Life, LifeIx, State, Step, WaitIx};
 use crate::load::{Charges, Facts, Replay, Waits};
 use crate::select::{self, Chosen};
 use crate::{text, timing};
@@ -27,6 +28,8 @@ pub struct Gatherer {
     /// Wakeups are recorded.
     wakes: bool,
     groups: Groups,
+    /// Waits that others ended, or something from outside.
+    ended: Vec<Ended>,
 }
 
 impl Gatherer {
@@ -41,6 +44,7 @@ impl Gatherer {
             unheralded: Vec::new(),
             wakes: false,
             groups: Groups::default(),
+            ended: Vec::new(),
         }
     }
 
@@ -62,12 +66,16 @@ impl Gatherer {
         for life in &mut self.lives {
             life.work_until(end_ns);
             life.flush();
-            self.waits.ticks += timing::settle(life);
         }
         // Nothing woke them, so they waited for a CPU since before the recording.
         if self.wakes && !facts.joined {
             self.unheralded.iter().for_each(|at| self.lives[*at].begins_at_first());
         }
+        let plan = Plan::new(&mut self.lives, &self.ended, &facts.kernel_threads);
+        let again = facts.call_cost_ns > 0 && plan.has_streams();
+        let streams = plan.lay_out(&mut self.lives, 0, again);
+        self.waits.streams = plan.waits();
+        self.waits.ticks = self.lives.iter_mut().map(timing::settle).sum();
         let kept = select::kept(&self.lives, facts, end_ns);
         if !self.lives.iter().zip(&kept).any(|(life, kept)| *kept && life.work_ns > 0) {
             return None;
@@ -77,8 +85,16 @@ impl Gatherer {
         let left_out = left_out.count() as u64;
         let chosen = Chosen::new(&self.lives, kept, facts);
         let doubts = doubt::all(&self.lives, &chosen.kept, &self.groups, chosen.alone);
-        let (names, text) = text::file(&self.lives, &chosen, &self.groups, facts, end_ns);
-        Some(Replay { text, names, waits: self.waits, left_out, doubts })
+        let about = (&self.groups, &streams);
+        let (names, mut text) = text::file(&self.lives, &chosen, about, facts, end_ns);
+        let mut with_recorder = None;
+        if again {
+            plan.lay_out(&mut self.lives, facts.call_cost_ns, false);
+            self.lives.iter_mut().for_each(|life| _ = timing::settle(life));
+            let (_, without) = text::file(&self.lives, &chosen, about, facts, end_ns);
+            with_recorder = Some(std::mem::replace(&mut text, without));
+        }
+        Some(Replay { text, with_recorder, names, waits: self.waits, left_out, doubts })
     }
 
     fn life(&mut self, pid: u32, now_ns: u64) -> LifeIx {
@@ -138,6 +154,7 @@ impl Gatherer {
             waker => self.running(waker, now_ns).filter(|waker| *waker != at),
         };
         let life = &mut self.lives[at];
+        life.work_until(now_ns);
         life.woken = waker.zip(cpu);
         let first = life.start_ns.is_none();
         let born_by = matches!(life.birth, Birth::By(_));
@@ -154,7 +171,7 @@ impl Gatherer {
             (State::Unborn, Some(waker)) if first => {
                 life.birth = Birth::At(0);
                 life.start_ns = Some(0);
-                self.edge(waker, at, call);
+                self.edge(waker, at, call, now_ns);
             }
             (State::Unborn, None) => life.birth = Birth::At(now_ns),
             (State::Sleeping { since_ns }, Some(waker))
@@ -165,7 +182,7 @@ impl Gatherer {
             }
             (State::Sleeping { .. }, Some(waker)) => {
                 self.waits.full += u64::from(!deep && cause::gives(&call));
-                self.edge(waker, at, call);
+                self.edge(waker, at, call, now_ns);
             }
             (State::Sleeping { since_ns }, None) => {
                 let (from_ns, to_ns) =
@@ -183,8 +200,11 @@ impl Gatherer {
                     Outside::Unknown => &mut self.waits.unknown,
                 };
                 *count += 1;
+                let is_arrival = sleep.outside() == Outside::Arrival;
                 let step = sleep.step();
-                self.lives[at].push(step);
+                let ended = Ended { waker: None, woken: at, call, time_ns: now_ns };
+                let wait = if is_arrival { self.ended(ended) } else { None };
+                self.lives[at].push_of(step, wait);
             }
             // It did not sleep: there was nothing to wait for.
             _ => self.lives[at].state = state,
@@ -197,12 +217,23 @@ impl Gatherer {
         cause::is_contention(call, name, matches!(birth, Birth::By(parent) if *parent == woken))
     }
 
+    /// Keeps that a wait ended, if it may have been for bytes or for room.
+    fn ended(&mut self, wait: Ended) -> Option<WaitIx> {
+        if !cause::takes(&wait.call) && !cause::gives(&wait.call) {
+            return None;
+        }
+        self.ended.push(wait);
+        u32::try_from(self.ended.len()).ok().and_then(WaitIx::new)
+    }
+
     /// One task ends another's wait.
-    fn edge(&mut self, waker: LifeIx, woken: LifeIx, wait: Arc<str>) {
+    fn edge(&mut self, waker: LifeIx, woken: LifeIx, wait: Arc<str>, time_ns: u64) {
         self.waits.tasks += 1;
-        self.lives[woken].push(Step::Wait(wait.clone()));
+        let call = wait.clone();
+        let number = self.ended(Ended { waker: Some(waker), woken, call, time_ns });
+        self.lives[woken].push_of(Step::Wait(wait.clone()), number);
         self.lives[waker].take_off(self.charges.wakeup_ns);
-        self.lives[waker].push(Step::Post { to: woken, wait });
+        self.lives[waker].push_of(Step::Post { to: woken, wait }, number);
     }
 
     fn setting(&mut self, setting: &Setting, now_ns: u64) {
@@ -235,7 +266,7 @@ impl Gatherer {
             self.unheralded.push(at);
         }
         life.appear(now_ns);
-        life.state = State::Running { since_ns: now_ns };
+        life.begin_to_run(now_ns);
         life.take_off(self.charges.switch_ns);
         if idle {
             life.take_off(self.charges.idle_exit_ns);
@@ -253,6 +284,7 @@ impl Gatherer {
         }
         let life = &mut self.lives[at];
         life.work_until(now_ns);
+        life.flush();
         life.state = match why {
             OffCpu::Runnable => {
                 life.appear(now_ns);
@@ -293,6 +325,11 @@ impl Sink for Gatherer {
                 let at = self.life(pid, now_ns);
                 self.lives[at].call = call.clone();
                 (self.lives[at].deep, self.lives[at].absolute) = (uninterruptible, absolute);
+            }
+            EventKind::Transfer(ref transfer) => {
+                if let Some(at) = self.running(transfer.pid, now_ns) {
+                    self.lives[at].moved.push(Moved::of(transfer, now_ns));
+                }
             }
             EventKind::Cause(Cause::Spin { pid, ref call }) => self.spin(pid, call, now_ns),
             EventKind::Cause(Cause::Source { pid, source }) => {

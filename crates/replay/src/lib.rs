@@ -11,10 +11,14 @@
 //! its post. Of the tasks that are stuck, take the one with the wait that ended first there: all posts
 //! before it are made, as who makes them is stuck later or not at all. So it is not stuck.
 
+mod balance;
+mod bounds;
 mod cause;
 mod doubt;
+mod flows;
 mod gather;
 mod groups;
+mod layout;
 mod life;
 mod load;
 mod select;

@@ -3,12 +3,17 @@
 
 use crate::cause::Wait;
 use crate::doubt::Spins;
+use crate::flows::{Flow, Moved};
 use crate::settings::Settings;
 use rota_trace::WakeSource;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// A task's place in the list of all: a pid can be used again.
 pub(crate) type LifeIx = usize;
+
+/// A wait's place in the list of all.
+pub(crate) type WaitIx = NonZeroU32;
 
 /// What a task does next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +39,17 @@ pub(crate) enum Step {
     Post { to: LifeIx, wait: Wait },
     /// Creates a task.
     Fork(LifeIx),
+    /// Works, and puts bytes into streams or takes some meanwhile.
+    Flow(Flow),
+}
+
+/// A step, when it was done, and the wait that it belongs to. There are millions.
+#[derive(Clone, Debug)]
+pub(crate) struct Done {
+    pub(crate) step: Step,
+    pub(crate) from_ns: u64,
+    pub(crate) to_ns: u64,
+    pub(crate) wait: Option<WaitIx>,
 }
 
 /// How a task came to be.
@@ -78,11 +94,19 @@ pub(crate) struct Life {
     /// When it was first there to run.
     pub(crate) start_ns: Option<u64>,
     pub(crate) state: State,
+    /// Its steps as they are seen …
+    pub(crate) done: Vec<Done>,
+    /// … with what it moved meanwhile …
+    pub(crate) moved: Vec<Moved>,
+    /// … and both together, once all is seen.
     pub(crate) steps: Vec<Step>,
     /// All work that it was seen to do, before anything was taken off.
     pub(crate) work_ns: u64,
     /// Work since the last step; below zero if more was taken off than there was.
     run_ns: i64,
+    /// When that work began, and the time of what was seen last.
+    run_from_ns: u64,
+    clock_ns: u64,
     /// The call that it sleeps in, and whether uninterruptibly and until a time.
     pub(crate) call: Arc<str>,
     pub(crate) deep: bool,
@@ -107,9 +131,13 @@ impl Life {
             birth,
             start_ns: None,
             state: State::Unborn,
+            done: Vec::new(),
+            moved: Vec::new(),
             steps: Vec::new(),
             work_ns: 0,
             run_ns: 0,
+            run_from_ns: 0,
+            clock_ns: 0,
             call: "".into(),
             deep: false,
             absolute: false,
@@ -127,15 +155,21 @@ impl Life {
     pub(crate) fn begins_at_first(&mut self) {
         let later_ns = self.start_ns.replace(0).unwrap_or(0);
         self.birth = Birth::At(0);
-        for step in &mut self.steps {
-            if let Step::Until(ns) | Step::Tick { to_ns: ns, .. } = step {
-                *ns += later_ns;
+        for done in &mut self.done {
+            match &mut done.step {
+                Step::Until(ns) => *ns += later_ns,
+                Step::Timed { from_ns, to_ns, .. } => {
+                    *from_ns += later_ns;
+                    *to_ns += later_ns;
+                }
+                _ => {}
             }
         }
     }
 
     /// Its work up to now.
     pub(crate) fn work_until(&mut self, now_ns: u64) {
+        self.clock_ns = self.clock_ns.max(now_ns);
         if let State::Running { since_ns } = &mut self.state {
             let ns = now_ns.saturating_sub(*since_ns);
             *since_ns = now_ns.max(*since_ns);
@@ -149,10 +183,22 @@ impl Life {
         self.run_ns -= ns as i64;
     }
 
+    /// It comes onto a CPU.
+    pub(crate) fn begin_to_run(&mut self, now_ns: u64) {
+        self.state = State::Running { since_ns: now_ns };
+        (self.run_from_ns, self.clock_ns) = (now_ns, self.clock_ns.max(now_ns));
+    }
+
     /// Its next step, after the work that is done so far.
     pub(crate) fn push(&mut self, step: Step) {
+        self.push_of(step, None);
+    }
+
+    /// The same; it belongs to this wait.
+    pub(crate) fn push_of(&mut self, step: Step, wait: Option<WaitIx>) {
         self.flush();
-        self.steps.push(step);
+        let now_ns = self.clock_ns;
+        self.done.push(Done { step, from_ns: now_ns, to_ns: now_ns, wait });
     }
 
     /// It is called so from now on: what it is tied to as what it was before does not count, as for
@@ -191,8 +237,11 @@ impl Life {
     /// Makes a step of the work since the last one.
     pub(crate) fn flush(&mut self) {
         if self.run_ns > 0 {
-            self.steps.push(Step::Run(self.run_ns as u64));
+            let step = Step::Run(self.run_ns as u64);
+            let (from_ns, to_ns) = (self.run_from_ns, self.clock_ns);
+            self.done.push(Done { step, from_ns, to_ns, wait: None });
             self.run_ns = 0;
         }
+        self.run_from_ns = self.clock_ns;
     }
 }

@@ -42,6 +42,8 @@ pub struct Facts {
     pub cpus: Option<Vec<u32>>,
     /// How many CPUs were there.
     pub nr_cpus: u32,
+    /// What the recorder took of each call that moved bytes: it is no work of the tasks.
+    pub call_cost_ns: u64,
 }
 
 /// How many sleeps ended by what.
@@ -49,6 +51,8 @@ pub struct Facts {
 pub struct Waits {
     /// By another recorded task, in the workload too.
     pub tasks: u64,
+    /// Waits for bytes, or for room: the workload has what was put and taken in place of them.
+    pub streams: u64,
     /// Of these in a call that gives: what it gives to, as a pipe, was full.
     pub full: u64,
     /// By a task that had a lock of the kernel: they keep their length.
@@ -77,6 +81,8 @@ impl Waits {
 pub struct Replay {
     /// The file.
     pub text: String,
+    /// The same with what the recorder took, where it took anything: what the recording shows.
+    pub with_recorder: Option<String>,
     /// Name of each of its tasks, and the name that the recorded task had.
     pub names: BTreeMap<String, String>,
     /// What its sleeps waited for.

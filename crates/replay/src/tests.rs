@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Recordings, and the workloads that are made of them.
 
+mod flows;
 mod processes;
 mod settings;
 mod timing;

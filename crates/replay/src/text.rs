@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Lives as the text of a workload file, a line for each work and what comes after it.
 
+use crate::flows::{Flow, Streams};
 use crate::groups::Groups;
 use crate::life::{Life, LifeIx, Step};
 use crate::load::Facts;
@@ -18,7 +19,7 @@ const LONGEST: u64 = 20;
 pub(crate) fn file(
     lives: &[Life],
     chosen: &Chosen,
-    groups: &Groups,
+    (groups, streams): (&Groups, &Streams),
     facts: &Facts,
     end_ns: u64,
 ) -> (BTreeMap<String, String>, String) {
@@ -29,7 +30,7 @@ pub(crate) fn file(
         .collect();
     let mentioned = BTreeSet::new();
     let several = sessions.len() > 1;
-    let mut writer = Writer { lives, chosen, groups, facts, names, several, mentioned };
+    let mut writer = Writer { lives, chosen, groups, streams, facts, names, several, mentioned };
     let text = writer.file(end_ns);
     let named = writer.names.into_iter().zip(lives);
     let names = named.filter_map(|(name, life)| Some((name?, plain(&life.name).to_owned())));
@@ -63,6 +64,7 @@ struct Writer<'a> {
     lives: &'a [Life],
     chosen: &'a Chosen,
     groups: &'a Groups,
+    streams: &'a Streams,
     facts: &'a Facts,
     /// Of those that are kept.
     names: Vec<Option<String>>,
@@ -89,6 +91,7 @@ impl Writer<'_> {
         if let Some(machine) = &self.facts.machine {
             let _ = writeln!(text, "\t\"machine\" : {machine},");
         }
+        self.streams(&mut text);
         text.push_str("\t\"tasks\" : {\n");
         let mut order: Vec<usize> =
             (0..self.lives.len()).filter(|at| self.chosen.kept[*at]).collect();
@@ -101,6 +104,25 @@ impl Writer<'_> {
         self.parent_groups(&mut text);
         text.push_str("\n}\n");
         text
+    }
+
+    /// What tasks give to each other through.
+    fn streams(&self, text: &mut String) {
+        let lines = self.streams.values().map(|stream| {
+            let mut keys = Keys::new();
+            keys.extend(stream.capacity.map(|bytes| ("capacity", json!(bytes))));
+            if stream.holds > 0 {
+                keys.push(("holds", json!(stream.holds)));
+            }
+            if stream.refill > 1 {
+                keys.push(("refill", json!(stream.refill)));
+            }
+            format!("\t\t{} : {{ {} }}", Value::from(stream.name.as_str()), listed(&keys))
+        });
+        let lines: Vec<String> = lines.collect();
+        if !lines.is_empty() {
+            let _ = writeln!(text, "\t\"streams\" : {{\n{}\n\t}},", lines.join(",\n"));
+        }
     }
 
     /// Groups that have groups only: no task tells what their files hold.
@@ -267,6 +289,11 @@ impl Writer<'_> {
                         event(text, "fork", &Value::from(child.as_str()));
                     }
                 }
+                Step::Flow(flow) => {
+                    state.run_ns += flow.work_ns;
+                    event(text, "flow", &self.flow(flow, state.run_ns / 1000));
+                    state.run_ns %= 1000;
+                }
                 Step::Yield => event(text, "yield", &"\"\""),
                 // Those are settled, and these the beginnings of phases.
                 Step::Timed { .. } | Step::Set(_) | Step::Post { .. } => {}
@@ -277,6 +304,20 @@ impl Writer<'_> {
             // A task must do something.
             let _ = write!(text, ",\n{}\"run\" : 0", "\t".repeat(indent));
         }
+    }
+
+    fn flow(&self, flow: &Flow, run_us: u64) -> String {
+        let amounts = flow.parts.iter().filter_map(|(stream, (bytes, calls))| {
+            let name = Value::from(self.streams.get(stream)?.name.as_str());
+            Some(match calls {
+                1 => format!("{name} : {bytes}"),
+                calls => format!("{name} : [{bytes}, {calls}]"),
+            })
+        });
+        let amounts = amounts.collect::<Vec<_>>().join(", ");
+        let run = if run_us > 0 { format!("\"run\" : {run_us}, ") } else { String::new() };
+        let word = if flow.puts { "put" } else { "take" };
+        format!("{{ {run}\"{word}\" : {{ {amounts} }} }}")
     }
 
     /// What a task waits at in one call.

@@ -7,6 +7,7 @@ use crate::kind::{Cost, EventKind, OffCpu, SchedClass};
 use crate::lock::{Job, JobKind, JobStep, Lock, LockKind, LockStep};
 use crate::request::Request;
 use crate::setting::{FairKind, Policy, Setting};
+use crate::transfer::{StreamKind, Transfer};
 use crate::CsvSink;
 use proptest::prelude::*;
 
@@ -70,6 +71,17 @@ pub(crate) fn of_task(pid: u32) -> impl Strategy<Value = EventKind> {
                 EventKind::Cause(Cause::Source {
                     pid,
                     source: if flag { WakeSource::Timer } else { WakeSource::Device },
+                }),
+                EventKind::Transfer(Transfer {
+                    pid,
+                    stream: big,
+                    kind: if flag { StreamKind::Pipe } else { StreamKind::Tcp },
+                    puts: flag,
+                    bytes: other,
+                    calls: small,
+                    first_ago_ns: big,
+                    last_ago_ns: other,
+                    buffer: big,
                 }),
                 EventKind::Enqueue { pid, enq_flags: big },
                 EventKind::Dispatch { pid, dsq: big },

@@ -8,6 +8,7 @@ use crate::fields::{fields, Form, Value};
 use crate::lock::{Job, Lock};
 use crate::request::Request;
 use crate::setting::Setting;
+use crate::transfer::Transfer;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -126,6 +127,8 @@ pub enum EventKind {
     },
     /// Why a task sleeps, or what wakes it, from a kernel.
     Cause(Cause),
+    /// Bytes that a task gave to another, or got, from a kernel.
+    Transfer(Transfer),
     /// The policy was handed the task (ops.enqueue, or directly dispatched).
     Enqueue {
         /// The task.
@@ -289,6 +292,13 @@ fields! {
     RuntimeNs "runtime_ns" Number,
     DeadlineNs "deadline_ns" Number,
     Policy "policy" Text,
+    Stream "stream" Number,
+    Bytes "bytes" Number,
+    Calls "calls" Number,
+    FirstAgoNs "first_ago_ns" Number,
+    LastAgoNs "last_ago_ns" Number,
+    Buffer "buffer" Number,
+    StreamKind "stream_kind" Text,
 }
 
 impl EventKind {
@@ -344,6 +354,7 @@ impl EventKind {
                 ("wakeup", Some(*pid))
             }
             EventKind::Cause(cause) => cause.describe(say),
+            EventKind::Transfer(transfer) => transfer.describe(say),
             EventKind::Enqueue { pid, enq_flags } => {
                 number(Field::EnqFlags, *enq_flags);
                 ("enqueue", Some(*pid))

@@ -21,6 +21,7 @@ pub mod record;
 pub mod request;
 mod setting;
 pub mod tee;
+mod transfer;
 
 pub use self::chrome::ChromeTraceSink;
 pub use self::csv::CsvSink;
@@ -38,3 +39,4 @@ pub use record::Recorder;
 pub use request::Request;
 pub use setting::{FairKind, Policy, Setting};
 pub use tee::Tee;
+pub use transfer::{StreamKind, Transfer};

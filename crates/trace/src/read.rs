@@ -9,6 +9,7 @@ use crate::kind::{Cost, EventKind, Field, OffCpu, SchedClass};
 use crate::lock::{Job, JobKind, JobStep, Lock, LockKind, LockStep};
 use crate::request::Request;
 use crate::setting::{FairKind, Policy, Setting};
+use crate::transfer::{StreamKind, Transfer};
 
 /// What a row says besides its time, CPU, event, pid and task: text of each field.
 #[derive(Debug, Default)]
@@ -160,6 +161,7 @@ fn kind(name: &str, pid: Option<u32>, task: &str, said: &Said) -> Result<EventKi
         }),
         "spin" => EventKind::Cause(Cause::Spin { pid: of?, call: said.text(Field::Call)?.into() }),
         "wake_source" => EventKind::Cause(Cause::Source { pid: of?, source: source(said)? }),
+        "put" | "take" => EventKind::Transfer(transfer(of?, name == "put", said)?),
         "enqueue" => EventKind::Enqueue { pid: of?, enq_flags: said.number(Field::EnqFlags)? },
         "dispatch" => EventKind::Dispatch { pid: of?, dsq: said.number(Field::DsqId)? },
         "pick" => EventKind::Pick { pid: of?, slice_ns: said.number(Field::SliceNs)? },
@@ -296,6 +298,22 @@ fn why(said: &Said) -> Result<OffCpu, String> {
         "exit" => Ok(OffCpu::Exit),
         text => Err(format!("why={text}: expected runnable, sleep or exit")),
     }
+}
+
+fn transfer(pid: u32, puts: bool, said: &Said) -> Result<Transfer, String> {
+    let kind = said.text(Field::StreamKind)?;
+    Ok(Transfer {
+        pid,
+        stream: said.number(Field::Stream)?,
+        kind: StreamKind::named(kind)
+            .ok_or_else(|| format!("stream_kind={kind}: expected pipe, unix or tcp"))?,
+        puts,
+        bytes: said.number(Field::Bytes)?,
+        calls: said.small(Field::Calls)?,
+        first_ago_ns: said.number(Field::FirstAgoNs)?,
+        last_ago_ns: said.number(Field::LastAgoNs)?,
+        buffer: said.number(Field::Buffer)?,
+    })
 }
 
 fn source(said: &Said) -> Result<WakeSource, String> {

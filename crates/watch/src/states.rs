@@ -121,6 +121,7 @@ fn described(kind: &EventKind) -> Option<u32> {
         | EventKind::Exit { .. }
         | EventKind::Wakeup { .. }
         | EventKind::Cause(_)
+        | EventKind::Transfer(_)
         | EventKind::Enqueue { .. }
         | EventKind::Dispatch { .. }
         | EventKind::Pick { .. }
@@ -155,6 +156,7 @@ pub(crate) fn subject(kind: &EventKind) -> Option<u32> {
         | EventKind::Migrate { pid, .. } => Some(*pid),
         EventKind::OpCall { pid, .. } => Some(*pid).filter(|pid| *pid != 0),
         EventKind::Cause(cause) => Some(cause.pid()),
+        EventKind::Transfer(transfer) => Some(transfer.pid),
         other => described(other),
     }
 }

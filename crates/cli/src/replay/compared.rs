@@ -56,7 +56,8 @@ impl Compared {
         let name = found.name.to_string();
         let policy =
             object::link_shipped(found, &Kernel::default().with_settings(&made.machine.kernel))?;
-        let workload = rota_workload::parse("the recorded workload", &made.replay.text)?;
+        let text = made.replay.with_recorder.as_ref().unwrap_or(&made.replay.text);
+        let workload = rota_workload::parse("the recorded workload", text)?;
         let duration_ns = workload.duration_ns.unwrap_or(u64::MAX);
         let workload = Arc::new(workload);
         let config = made.machine.config(duration_ns);

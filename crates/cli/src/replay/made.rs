@@ -77,18 +77,26 @@ impl Making {
         &self.machine
     }
 
-    /// The workload. `about` is what was recorded; `ends_itself`: until its tasks had ended.
+    /// The workload. `about` is what was recorded; `ends_itself`: until its tasks had ended;
+    /// `call_cost_ns`: what the recorder took of each call that moved bytes.
     pub(crate) fn finish(
         self,
         end_ns: u64,
         about: &str,
         ends_itself: bool,
-        kernel_threads: BTreeSet<u32>,
+        (kernel_threads, call_cost_ns): (BTreeSet<u32>, u64),
     ) -> Result<Made, Error> {
         let mut machine = self.machine;
         let nr_cpus = self.nr_cpus;
         let joined = self.joined;
-        let mut facts = Facts { ends_itself, joined, kernel_threads, nr_cpus, ..Facts::default() };
+        let mut facts = Facts {
+            ends_itself,
+            joined,
+            kernel_threads,
+            nr_cpus,
+            call_cost_ns,
+            ..Facts::default()
+        };
         facts.cpus = self.gatherer.common_cpus(&facts);
         if let Some(cpus) = &facts.cpus {
             machine = part(&machine, cpus)?;

@@ -21,6 +21,7 @@ pub(crate) struct Workload<'a> {
 #[derive(Debug, Serialize)]
 struct WaitsJson {
     tasks: u64,
+    streams: u64,
     locks: u64,
     full: u64,
     timers: u64,
@@ -32,9 +33,19 @@ struct WaitsJson {
 
 impl<'a> Workload<'a> {
     pub(crate) fn new((waits, compared): &'a (Waits, Compared)) -> Self {
-        let Waits { tasks, full, locks, timers, ticks, services, arrivals, unknown } = *waits;
-        let absolute = ticks;
-        let waits = WaitsJson { tasks, full, locks, timers, absolute, services, arrivals, unknown };
+        let Waits { tasks, streams, full, locks, timers, ticks, services, arrivals, unknown } =
+            *waits;
+        let waits = WaitsJson {
+            tasks,
+            streams,
+            full,
+            locks,
+            timers,
+            absolute: ticks,
+            services,
+            arrivals,
+            unknown,
+        };
         Self { waits, compared }
     }
 }
@@ -82,7 +93,11 @@ pub(crate) fn print(out: &mut dyn Write, waits: &Waits, compared: &Compared) -> 
     });
     let sleeps: Vec<String> = sleeps.collect();
     if !sleeps.is_empty() {
-        writeln!(out, "sleeps ended: {}", sleeps.join(", "))?;
+        let streams = match waits.streams {
+            0 => String::new(),
+            count => format!("; {count} of them follow from what pipes and connections carry"),
+        };
+        writeln!(out, "sleeps ended: {}{streams}", sleeps.join(", "))?;
     }
     let grade = &compared.grade;
     match grade.reasons.is_empty() {

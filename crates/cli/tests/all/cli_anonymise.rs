@@ -11,14 +11,15 @@ fn events(scratch: &Scratch, file: &str) -> Vec<String> {
     assert_eq!(run.code, 0, "{file}: {}", run.stderr);
     let text = std::fs::read_to_string(&trace).expect("a trace");
     let is_name = |word: &&str| {
-        ["lock=", "socket=", "class_name=", "path=", "name="]
+        ["lock=", "socket=", "class_name=", "cgroup=", "path=", "name="]
             .iter()
             .any(|key| word.starts_with(key))
     };
     let nameless = |line: &str| {
         let (columns, detail) = line.rsplit_once(',').expect("columns");
         let (columns, _name) = columns.rsplit_once(',').expect("a name");
-        let detail: Vec<&str> = detail.split(' ').filter(|word| !is_name(word)).collect();
+        // Names come last, and may hold blanks.
+        let detail: Vec<&str> = detail.split(' ').take_while(|word| !is_name(word)).collect();
         format!("{columns},{}", detail.join(" "))
     };
     text.lines().map(nameless).collect()

@@ -82,6 +82,12 @@ fn configure(
         (cgroup.unwrap_or(0) >> 32) as u32,
         options.detail.into(),
         calls::SLEEP.id() as u32,
+        options.transfers.into(),
+        calls::READ.id() as u32,
+        calls::READV.id() as u32,
+        calls::WRITE.id() as u32,
+        calls::WRITEV.id() as u32,
+        calls::CLOSE.id() as u32,
     ];
     config.extend(calls::sends());
     for mut map in open.maps_mut() {
@@ -108,6 +114,8 @@ fn configure(
             program.set_autoload(!hooks.notes_interrupts());
         } else if hooks::NOTING.contains(&name.as_str()) {
             program.set_autoload(hooks.notes_interrupts());
+        } else if hooks::TRANSFERS.contains(&name.as_str()) {
+            program.set_autoload(options.transfers && hooks.sees_transfers(&name));
         } else if function && !hooks.programs.contains(&name.as_str()) {
             program.set_autoload(false);
         }

@@ -32,6 +32,14 @@ const SENDS: [Sysno; 16] = [
 /// Its second argument says whether it sleeps until a time.
 pub(crate) const SLEEP: Sysno = Sysno::clock_nanosleep;
 
+/// Those that move bytes through a pipe.
+pub(crate) const READ: Sysno = Sysno::read;
+pub(crate) const READV: Sysno = Sysno::readv;
+pub(crate) const WRITE: Sysno = Sysno::write;
+pub(crate) const WRITEV: Sysno = Sysno::writev;
+/// After it a file's number may be another's.
+pub(crate) const CLOSE: Sysno = Sysno::close;
+
 /// Calls that yield, or ask whether something has come. A task that leaves its CPU in one of them and
 /// can go on does not wait.
 const SPINS: [&str; 8] = [

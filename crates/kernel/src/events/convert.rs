@@ -22,6 +22,8 @@ pub(crate) struct Converter {
     /// Names of callbacks, by the number that their records have.
     ops: Vec<Cow<'static, str>>,
     calls: Names,
+    /// What bytes go through, in the order of their first mention.
+    streams: FxHashMap<u64, u64>,
     groups: Groups,
     /// CPUs of the machine.
     cpus: u32,
@@ -103,6 +105,12 @@ impl Converter {
                 self.tell(pid, at.on_cpu(), EventKind::Dispatch { pid, dsq }, sink);
             }
             What::Op { pid, op, ns } => self.op_call(pid, op, ns, at, sink),
+            What::Transfer(mut transfer) => {
+                // Numbers of the kernel are addresses.
+                let next = self.streams.len() as u64 + 1;
+                transfer.stream = *self.streams.entry(transfer.stream).or_insert(next);
+                self.tell(transfer.pid, at.on_cpu(), EventKind::Transfer(*transfer), sink);
+            }
             What::PolicyExit { kind, code, reason } => {
                 sink.event(&at.nowhere(EventKind::PolicyExit { kind, code, reason }));
             }

@@ -62,6 +62,8 @@ pub struct Facts {
     pub duration_ns: u64,
     /// CPUs of the machine.
     pub cpus: u32,
+    /// What the recorder took of each call that moved bytes, in nanoseconds; 0 without transfers.
+    pub call_cost_ns: u64,
     /// Release of the kernel.
     pub kernel: String,
     /// The sched_ext scheduler that was loaded at the end, or else at the beginning.

@@ -14,7 +14,7 @@ const SOFTIRQ: u32 = 0x100;
 
 /// Programs of `record.bpf.c` that hang on a function which a kernel may lack, without which
 /// less is recorded.
-const OPTIONAL: [(&str, &str); 10] = [
+const OPTIONAL: [(&str, &str); 14] = [
     ("after_nice", "set_user_nice"),
     ("after_setscheduler", "__sched_setscheduler"),
     ("after_affinity", "__set_cpus_allowed_ptr"),
@@ -25,10 +25,26 @@ const OPTIONAL: [(&str, &str); 10] = [
     ("before_do_pick", "do_pick_task_scx"),
     ("after_do_pick", "do_pick_task_scx"),
     ("on_move", "move_local_task_to_local_dsq"),
+    ("after_pipe_read", "pipe_read"),
+    ("after_pipe_write", "pipe_write"),
+    ("after_anon_pipe_read", "anon_pipe_read"),
+    ("after_anon_pipe_write", "anon_pipe_write"),
 ];
 
 /// The programs among them that see picks.
 pub(crate) const PICKS: [&str; 2] = ["after_pick", "after_do_pick"];
+/// Programs that see bytes, wanted only with transfers.
+pub(crate) const TRANSFERS: [&str; 7] = [
+    "after_pipe_read",
+    "after_pipe_write",
+    "after_anon_pipe_read",
+    "after_anon_pipe_write",
+    CALL_END,
+    "on_send",
+    "on_receive",
+];
+/// Sees pipes at the end of system calls, where their own functions cannot be attached to.
+const CALL_END: &str = "on_call_end";
 /// Programs that see queues, wanted only with detail.
 pub(crate) const DISPATCH: &str = "on_dispatch";
 /// Tells interrupts from tasks by the preemption count …
@@ -103,6 +119,16 @@ impl Hooks {
     /// Tracepoints have to tell of interrupts.
     pub(crate) fn notes_interrupts(&self) -> bool {
         self.interrupt_mask == 0
+    }
+
+    /// Whether a program of [`TRANSFERS`] is the one for this kernel.
+    pub(crate) fn sees_transfers(&self, program: &str) -> bool {
+        let sees_pipes = |p: &&str| TRANSFERS.contains(p);
+        match program {
+            CALL_END => !self.programs.iter().any(sees_pipes),
+            "on_send" | "on_receive" => true,
+            _ => self.programs.contains(&program),
+        }
     }
 
     /// The same kernel, if none of its functions can be attached to.
@@ -206,6 +232,18 @@ mod tests {
         assert_eq!(hooks.dispatch, Some(Dispatch { function, task: 1, queue: 2, by_id: true }));
         assert_eq!((hooks.programs, hooks.move_task), (vec!["on_move"], 1));
         assert_eq!(hooks.interrupt_mask, INTERRUPTS_64);
+    }
+
+    #[test]
+    fn pipes_are_seen_at_their_own_functions_or_else_at_the_end_of_calls() {
+        let seen = |hooks: &Hooks| -> Vec<&str> {
+            TRANSFERS.into_iter().filter(|program| hooks.sees_transfers(program)).collect()
+        };
+        let kernel = kernel(&["anon_pipe_read", "anon_pipe_write"], &[], 4);
+        let hooks = Hooks::of(&kernel, &|_| true, false);
+        let own = ["after_anon_pipe_read", "after_anon_pipe_write", "on_send", "on_receive"];
+        assert_eq!(seen(&hooks), own);
+        assert_eq!(seen(&hooks.without_functions()), ["on_call_end", "on_send", "on_receive"]);
     }
 
     #[test]

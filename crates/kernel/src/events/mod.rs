@@ -5,6 +5,7 @@
 //! Works with and without sched_ext, and with policies that anybody loaded.
 
 mod attach;
+mod call_cost;
 mod callbacks;
 mod calls;
 mod cgroup;

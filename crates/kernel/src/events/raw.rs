@@ -2,7 +2,7 @@
 //! Records as the BPF programs write them (`bpf/record.bpf.h`).
 
 use super::calls;
-use rota_trace::{FairKind, Policy, WakeSource};
+use rota_trace::{FairKind, Policy, StreamKind, Transfer, WakeSource};
 
 /// Size of a plain record.
 const PLAIN: usize = 32;
@@ -13,6 +13,8 @@ const SETTINGS: usize = 56;
 /// Offsets and sizes of the texts of a policy's end.
 const REASON: (usize, usize) = (32, 64);
 const MESSAGE: (usize, usize) = (96, 160);
+/// Flag of a transfer.
+const IS_PUT: u16 = 1;
 
 const OFF_SLEEP: u16 = 1;
 const OFF_EXIT: u16 = 2;
@@ -96,6 +98,7 @@ pub(crate) enum What {
     Op { pid: u32, op: u32, ns: u64 },
     Task(Box<Properties>),
     PolicyExit { kind: u32, code: i64, reason: String },
+    Transfer(Box<Transfer>),
 }
 
 impl Record {
@@ -140,6 +143,7 @@ impl Record {
             7 => What::Dispatch { pid: a, dsq: c },
             8 => What::Op { pid: a, op: b, ns: c },
             9 => What::Task(properties(bytes, flags, a, b, c)?.into()),
+            11 => What::Transfer(transfer(bytes, flags, a, b, c, long(0))?.into()),
             10 => What::PolicyExit { kind: a, code: c as i64, reason: reason(bytes)? },
             _ => return None,
         };
@@ -205,6 +209,35 @@ fn properties(bytes: &[u8], flags: u16, pid: u32, process: u32, cpus: u64) -> Op
             f if f & WAS_SLEEPING != 0 => Some(Was::Sleeping),
             _ => None,
         },
+    })
+}
+
+/// The stream's number is still the kernel's own.
+fn transfer(
+    bytes: &[u8],
+    flags: u16,
+    pid: u32,
+    calls: u32,
+    stream: u64,
+    now_ns: u64,
+) -> Option<Transfer> {
+    let word = |at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    let long = |at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+    Some(Transfer {
+        pid,
+        stream,
+        kind: match word(PLAIN + 28)? {
+            0 => StreamKind::Pipe,
+            1 => StreamKind::Unix,
+            2 => StreamKind::Tcp,
+            _ => return None,
+        },
+        puts: flags & IS_PUT != 0,
+        bytes: long(PLAIN + 16)?,
+        calls,
+        first_ago_ns: now_ns.saturating_sub(long(PLAIN)?),
+        last_ago_ns: now_ns.saturating_sub(long(PLAIN + 8)?),
+        buffer: word(PLAIN + 24)?.into(),
     })
 }
 
@@ -332,6 +365,31 @@ mod tests {
         assert_eq!(Record::decode(&bytes).map(|r| r.what), Some(what));
     }
 
+    #[test]
+    fn a_transfer_counts_back_from_its_own_time() {
+        let mut bytes = plain(11, IS_PUT, 8, 5, 77);
+        for long in [2u64, 6, 500] {
+            bytes.extend(long.to_ne_bytes());
+        }
+        for word in [65536u32, 0] {
+            bytes.extend(word.to_ne_bytes());
+        }
+        // It is told at 7.
+        let transfer = Transfer {
+            pid: 8,
+            stream: 77,
+            kind: StreamKind::Pipe,
+            puts: true,
+            bytes: 500,
+            calls: 5,
+            first_ago_ns: 5,
+            last_ago_ns: 1,
+            buffer: 65536,
+        };
+        let what = What::Transfer(Box::new(transfer));
+        assert_eq!(Record::decode(&bytes).map(|r| r.what), Some(what));
+    }
+
     proptest! {
         #[test]
         fn bytes_of_any_kind_are_decoded_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
@@ -339,7 +397,7 @@ mod tests {
         }
 
         #[test]
-        fn a_cut_record_is_refused(kind in 1u16..=10, len in 0usize..PLAIN) {
+        fn a_cut_record_is_refused(kind in 1u16..=11, len in 0usize..PLAIN) {
             prop_assert_eq!(Record::decode(&plain(kind, 0, 1, 2, 3)[..len]), None);
         }
     }

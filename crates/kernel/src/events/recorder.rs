@@ -2,6 +2,7 @@
 //! A recording: reads the buffer that the programs fill, gives events to a sink.
 
 use super::attach::{attach, Attached};
+use super::call_cost::{Around, Plain};
 use super::callbacks::{self, Watched};
 use super::cgroup::Cgroup;
 use super::convert::Converter;
@@ -57,6 +58,8 @@ pub struct RecordOptions {
     pub kernel_threads: bool,
     /// Callbacks of the policy, and queues: each call costs time then.
     pub detail: bool,
+    /// What tasks give to each other through pipes and connections: each call costs time then.
+    pub transfers: bool,
     /// Bytes of the buffer of each CPU: a power of two.
     pub buffer: u32,
     /// Keep up to so many records as they are before the sink gets them as events: what makes events
@@ -72,6 +75,7 @@ impl Default for RecordOptions {
             scope: Scope::System,
             kernel_threads: true,
             detail: false,
+            transfers: false,
             buffer: DEFAULT_BUFFER,
             batch: 0,
             forget_after_ns: None,
@@ -97,6 +101,7 @@ pub struct Recorder {
     detail: bool,
     batch: usize,
     cpus: u32,
+    around: Around,
     begin_ns: u64,
     begin_cpu_ns: u64,
     records: u64,
@@ -135,6 +140,7 @@ impl Recorder {
                 return Err(RecordError::NoProcess(pid));
             }
         }
+        let plain = options.transfers.then(Plain::measure);
         let kernel = live::kernel_btf()?;
         let hooks = Hooks::of(&kernel, &hooks::is_symbol, options.detail);
         // Functions in BTF can still refuse to be attached to; the rest goes without them.
@@ -147,6 +153,7 @@ impl Recorder {
             }
         };
         let Attached { object, rings, links } = attached;
+        let around = plain.map_or(Around::default(), |plain| plain.around(&object));
         let cpus = cpus::online().len() as u32;
         let arrived = Rc::new(RefCell::new(Vec::new()));
         let buffer = buffer_of(&rings, &arrived)?;
@@ -165,6 +172,7 @@ impl Recorder {
             batch: options.batch,
             cpus,
             object,
+            around,
             begin_ns: 0,
             begin_cpu_ns: 0,
             records: 0,
@@ -255,6 +263,7 @@ impl Recorder {
         let facts = Facts {
             duration_ns,
             cpus: self.cpus,
+            call_cost_ns: self.around.per_call_ns(&self.object),
             kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
             scheduler: self.scheduler.clone(),
             counts: self.counts(),

@@ -49,7 +49,7 @@ impl First {
         }
         self.making.has_cpus(facts.cpus, flat)?;
         let Results { numbers, groups, .. } = self.summary.finish_all(self.end_ns);
-        let made = self.making.finish(self.end_ns, about, false, kernel_threads(facts))?;
+        let made = self.making.finish(self.end_ns, about, false, (kernel_threads(facts), 0))?;
         Ok(Some(Compare { made, numbers, groups, end_ns: self.end_ns }))
     }
 }

@@ -97,7 +97,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Status, Error> {
             making.has_cpus(facts.cpus, machine.is_none())?;
             let about = text::about(args, &facts);
             let threads = kernel_threads(&facts);
-            let made = making.finish(facts.duration_ns, &about, false, threads)?;
+            let made = making.finish(facts.duration_ns, &about, false, (threads, 0))?;
             made.write(file, args.anonymise)?;
             let lost = facts.lost.values().map(|lost| lost.records.max(lost.gaps)).sum();
             let circumstances = Circumstances { scheduler: None, lost, others: 0.0 };

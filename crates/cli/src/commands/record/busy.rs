@@ -12,9 +12,13 @@ pub(super) fn now_ns() -> Option<u64> {
     busy_ns(&std::fs::read_to_string("/proc/stat").ok()?)
 }
 
-/// The part of the machine that others had during a recording that began at `before_ns`.
-pub(super) fn of_others(before_ns: Option<u64>, numbers: &Numbers, facts: &Facts) -> f64 {
-    let Some((before_ns, after_ns)) = before_ns.zip(now_ns()) else { return 0.0 };
+/// The part of the machine that others had during a recording that began and ended at these.
+pub(super) fn of_others(
+    (before_ns, after_ns): (Option<u64>, Option<u64>),
+    numbers: &Numbers,
+    facts: &Facts,
+) -> f64 {
+    let Some((before_ns, after_ns)) = before_ns.zip(after_ns) else { return 0.0 };
     let own: u64 = numbers.tasks.iter().map(|task| task.cpu_ns).sum();
     let busy = after_ns.saturating_sub(before_ns);
     let others = busy.saturating_sub(own + facts.counts.recorder_cpu_ns);

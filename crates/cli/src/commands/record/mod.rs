@@ -11,7 +11,7 @@ mod session;
 mod text;
 
 pub(crate) use args::{RecordArgs, TargetArgs};
-pub(crate) use session::{warn, Session};
+pub(crate) use session::{warn, Session, Wanted};
 
 use crate::error::{Error, Status};
 use crate::output;
@@ -45,7 +45,12 @@ pub(crate) struct Recording<'a> {
 
 pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
     let window = trace_files::window(args.trace_window, &args.trace, u64::MAX)?;
-    let session = Session::start(&args.target, args.last.is_some(), args.last)?;
+    let wanted = Wanted {
+        live: args.last.is_some(),
+        last_ns: args.last,
+        transfers: args.workload.is_some(),
+    };
+    let session = Session::start(&args.target, wanted)?;
     let caption = Caption {
         policy: session.scheduler().unwrap_or(text::DEFAULT_SCHEDULER).to_string(),
         workload: text::subject(&args.target),
@@ -83,6 +88,8 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
             (ended, Some(ringed), busy_ns)
         }
     };
+    // What is made of the recording takes time, too.
+    let busy_ns = (busy_ns, busy::now_ns());
     drop(sinks);
     warn(&ended.facts, args.target.buffer);
 
@@ -95,8 +102,8 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
         Some((file, making)) => {
             let about = text::about(&args.target, &ended.facts);
             let ends_itself = ended.command.is_some();
-            let kernel_threads = ended.kernel_threads();
-            let made = making.finish(end_ns, &about, ends_itself, kernel_threads)?;
+            let recorder = (ended.kernel_threads(), ended.facts.call_cost_ns);
+            let made = making.finish(end_ns, &about, ends_itself, recorder)?;
             made.write(file, args.anonymise)?;
             let scheduler = ended.facts.scheduler.as_deref();
             let circumstances = Circumstances {

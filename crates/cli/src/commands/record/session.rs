@@ -47,16 +47,20 @@ impl Ended {
     }
 }
 
+/// What the events are for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wanted {
+    /// Somebody looks at them as they come.
+    pub(crate) live: bool,
+    /// Only so much of them will be of interest.
+    pub(crate) last_ns: Option<u64>,
+    /// What tasks give to each other is of interest.
+    pub(crate) transfers: bool,
+}
+
 impl<'a> Session<'a> {
     /// Begins. The command is not run yet.
-    ///
-    /// `live`: somebody looks at the events as they come; `last_ns`: only so much of them will be of
-    /// interest.
-    pub(crate) fn start(
-        target: &'a TargetArgs,
-        live: bool,
-        last_ns: Option<u64>,
-    ) -> Result<Self, Error> {
+    pub(crate) fn start(target: &'a TargetArgs, wanted: Wanted) -> Result<Self, Error> {
         let scope = match (target.pid, &target.cgroup) {
             (Some(pid), _) => Scope::Process(pid),
             (None, Some(path)) => Scope::Cgroup(Cgroup::find(path)?),
@@ -72,8 +76,9 @@ impl<'a> Session<'a> {
             kernel_threads: !target.no_kernel_threads,
             detail: target.ops,
             buffer: target.buffer,
-            batch: if live { 0 } else { BATCH },
-            forget_after_ns: last_ns,
+            transfers: wanted.transfers,
+            batch: if wanted.live { 0 } else { BATCH },
+            forget_after_ns: wanted.last_ns,
         })?;
         Ok(Self { target, recorder, stop, cpus: None })
     }

@@ -5,7 +5,7 @@ mod args;
 
 pub(crate) use args::TraceArgs;
 
-use crate::commands::record::{warn, Session};
+use crate::commands::record::{warn, Session, Wanted};
 use crate::error::{Error, Status};
 use crate::output::plain::Text;
 use crate::trace_files::{Picture, TraceWriter};
@@ -15,7 +15,7 @@ use std::io::{BufWriter, IsTerminal, Write};
 
 pub(crate) fn run(args: &TraceArgs) -> Result<Status, Error> {
     may_print(args.format, std::io::stdout().is_terminal())?;
-    let session = Session::start(&args.target, true, None)?;
+    let session = Session::start(&args.target, Wanted { live: true, ..Wanted::default() })?;
     let out = BufWriter::new(std::io::stdout());
     match args.format.format() {
         None => {

@@ -5,7 +5,7 @@ use super::child::{Report, Told};
 use super::question::Setting;
 use crate::affinity::on_first;
 use crate::commands::bench::child_command;
-use crate::commands::record::{Session, TargetArgs};
+use crate::commands::record::{Session, TargetArgs, Wanted};
 use crate::error::Error;
 use crate::replay::{Made, Making};
 use rota_measure::Summary;
@@ -62,7 +62,8 @@ pub(super) fn record(
         buffer: BUFFER,
         command: words(setting, &file, command)?,
     };
-    let session = Session::start(&target, false, None)?.on_first(setting.cpus);
+    let wanted = Wanted { transfers: making.is_some(), ..Wanted::default() };
+    let session = Session::start(&target, wanted)?.on_first(setting.cpus);
     let mut summary = Summary::new(cpus);
     let mut sinks = Tee::new();
     sinks.push(&mut summary);
@@ -71,8 +72,8 @@ pub(super) fn record(
     drop(sinks);
     let end_ns = ended.facts.duration_ns;
     let report = read(&file)?;
-    let made =
-        making.map(|making| making.finish(end_ns, "a what-if", true, ended.kernel_threads()));
+    let recorder = (ended.kernel_threads(), ended.facts.call_cost_ns);
+    let made = making.map(|making| making.finish(end_ns, "a what-if", true, recorder));
     Ok(Recording {
         report,
         made: made.transpose()?,

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the recorder's programs take of a call that moves bytes.
+//!
+//! Such calls come by the million a second, so this counts: it is measured when a recording begins, on
+//! a pipe of the recorder itself, and can be taken off what was recorded.
+
+use libbpf_rs::{MapCore, MapFlags, Object};
+use rustix::pipe::pipe;
+use std::time::{Duration, Instant};
+
+/// A task that sends to many takes turns, as on these pipes …
+const PIPES: usize = 16;
+/// … with so many bytes each, one by one: they have room in a pipe of a single page.
+const BYTES: u32 = 128;
+/// The median of so many times counts.
+const ROUNDS: usize = 9;
+
+/// What a call takes, in nanoseconds, before the programs are there.
+pub(crate) struct Plain(u64);
+
+/// What is paid for each call besides the time of the programs themselves, in nanoseconds: for getting
+/// to them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Around(u64);
+
+/// What the programs have counted.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spent {
+    calls: u64,
+    ns: u64,
+}
+
+impl Plain {
+    pub(crate) fn measure() -> Self {
+        Self(everywhere_ns().unwrap_or(0))
+    }
+
+    /// How much more is paid now that the programs are there, without their own time.
+    pub(crate) fn around(&self, object: &Object) -> Around {
+        let map = object.maps().find(|map| map.name() == "measuring");
+        let Some(map) = map.filter(|_| self.0 > 0) else { return Around::default() };
+        let zero = 0u32.to_ne_bytes();
+        let set = |on: u32| map.update(&zero, &on.to_ne_bytes(), MapFlags::ANY).is_ok();
+        if !set(1) {
+            return Around::default();
+        }
+        let before = Spent::so_far(object);
+        let found = everywhere_ns();
+        set(0);
+        let own_ns = Spent::so_far(object).per_call_since(before);
+        Around(found.unwrap_or(0).saturating_sub(self.0 + own_ns))
+    }
+}
+
+impl Around {
+    /// What a call has cost since the programs are there, in nanoseconds.
+    pub(crate) fn per_call_ns(self, object: &Object) -> u64 {
+        self.0 + Spent::so_far(object).per_call_since(Spent::default())
+    }
+}
+
+impl Spent {
+    /// On all CPUs.
+    fn so_far(object: &Object) -> Self {
+        let map = object.maps().find(|map| map.name() == "spent");
+        let value = map.and_then(|m| m.lookup_percpu(&0u32.to_ne_bytes(), MapFlags::empty()).ok());
+        let long = |bytes: &Vec<u8>, at: usize| {
+            bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_ne_bytes)
+        };
+        let each = value.flatten().unwrap_or_default();
+        each.iter().fold(Self::default(), |all, bytes| Self {
+            calls: all.calls + long(bytes, 0),
+            ns: all.ns + long(bytes, 8),
+        })
+    }
+
+    fn per_call_since(self, before: Self) -> u64 {
+        (self.ns - before.ns) / (self.calls - before.calls).max(1)
+    }
+}
+
+/// The median of as many threads at once as there are CPUs: what CPUs share makes calls slower where
+/// all of them are busy, as they are where such calls matter. What the programs keep of a thread goes
+/// with it.
+fn everywhere_ns() -> Option<u64> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let running: Vec<_> = (0..threads).map(|_| std::thread::spawn(per_call_ns)).collect();
+    let found: Option<Vec<u64>> = running.into_iter().map(|one| one.join().ok()?).collect();
+    let mut found = found?;
+    found.sort_unstable();
+    found.get(found.len() / 2).copied()
+}
+
+fn per_call_ns() -> Option<u64> {
+    let pipes: Result<Vec<_>, _> = (0..PIPES).map(|_| pipe()).collect();
+    let pipes = pipes.ok()?;
+    let round = || -> Option<Duration> {
+        let begin = Instant::now();
+        for _ in 0..BYTES {
+            for (_, writer) in &pipes {
+                rustix::io::write(writer, &[0]).ok()?;
+            }
+        }
+        for (reader, _) in &pipes {
+            for _ in 0..BYTES {
+                rustix::io::read(reader, &mut [0u8]).ok()?;
+            }
+        }
+        Some(begin.elapsed())
+    };
+    let rounds: Option<Vec<Duration>> = (0..ROUNDS).map(|_| round()).collect();
+    let mut rounds = rounds?;
+    rounds.sort_unstable();
+    let calls = 2 * PIPES as u64 * u64::from(BYTES);
+    Some(rounds[ROUNDS / 2].as_nanos() as u64 / calls)
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What tasks give to each other through pipes and connections.
+
+use super::*;
+use rota_trace::{StreamKind, Transfer};
+
+/// A call, or several, at a pipe: when it is told, and how long before the first and the last ended.
+fn moved(
+    time_us: u64,
+    cpu: u32,
+    pid: u32,
+    (puts, bytes, calls): (bool, u64, u32),
+    (first_us, last_us): (u64, u64),
+) -> (u64, u32, EventKind) {
+    let transfer = Transfer {
+        pid,
+        stream: 7,
+        kind: StreamKind::Pipe,
+        puts,
+        bytes,
+        calls,
+        first_ago_ns: (time_us - first_us) * 1000,
+        last_ago_ns: (time_us - last_us) * 1000,
+        buffer: 65536,
+    };
+    (time_us, cpu, EventKind::Transfer(transfer))
+}
+
+/// A writer on CPU 0 puts 100 bytes at 400 us; a reader on CPU 1 waits for them from 100 us on.
+fn one_message() -> Vec<(u64, u32, EventKind)> {
+    vec![
+        named(1, "reader"),
+        named(2, "writer"),
+        on(0, 1, 1),
+        on(0, 0, 2),
+        block(100, 1, "read", false),
+        off(100, 1, 1, OffCpu::Sleep),
+        wakeup(400, 1, 2),
+        on(410, 1, 1),
+        moved(500, 1, 1, (false, 100, 1), (415, 415)),
+        off(500, 1, 1, OffCpu::Exit),
+        moved(700, 0, 2, (true, 100, 1), (401, 401)),
+        off(700, 0, 2, OffCpu::Exit),
+    ]
+}
+
+#[test]
+fn a_wait_for_bytes_is_left_out_as_the_bytes_are_there() {
+    let found = replay(&one_message(), &Facts::default());
+    assert_eq!(
+        task(&found, "reader-1"),
+        [
+            "\"loop\" : 1",
+            "\"run1\" : 105, \"flow2\" : { \"take\" : { \"pipe7\" : 100 } }",
+            "\"run3\" : 85"
+        ]
+    );
+    assert_eq!(
+        task(&found, "writer-2"),
+        [
+            "\"loop\" : 1",
+            "\"run1\" : 401, \"flow2\" : { \"put\" : { \"pipe7\" : 100 } }",
+            "\"run3\" : 299"
+        ]
+    );
+    // Messages of 100 bytes: 40 in each of 16 pages, and a page is free before a writer goes on.
+    let stream = "\"pipe7\" : { \"capacity\" : 64000, \"refill\" : 4000 }";
+    assert!(found.text.contains(stream), "{}", found.text);
+    assert_eq!((found.waits.tasks, found.waits.streams), (1, 1));
+}
+
+#[test]
+fn what_the_recorder_took_of_the_calls_is_no_work() {
+    let facts = Facts { call_cost_ns: 2_000, ..Facts::default() };
+    let found = replay(&one_message(), &facts);
+    // 190 us of the reader and 700 us of the writer, each less 2 us for its one call.
+    let works = |text: &str, name: &str| -> u64 {
+        let of = Replay { text: text.to_owned(), ..found.clone() };
+        let runs = task(&of, name).join(" ");
+        let numbers = runs.split("\"run").skip(1).filter_map(|run| {
+            run.split(" : ").nth(1)?.split([',', ' ']).next()?.parse::<u64>().ok()
+        });
+        numbers.sum()
+    };
+    let with = found.with_recorder.clone().expect("the recorder took something");
+    // Fractions of a microsecond are left at the end.
+    assert_eq!((works(&with, "reader-1"), works(&with, "writer-2")), (190, 700));
+    assert_eq!((works(&found.text, "reader-1"), works(&found.text, "writer-2")), (188, 698));
+}
+
+#[test]
+fn bytes_without_another_end_leave_the_waits_as_they_are() {
+    let mut events = one_message();
+    events.retain(|(.., kind)| !matches!(kind, EventKind::Transfer(t) if t.puts));
+    let found = replay(&events, &Facts::default());
+    assert!(!found.text.contains("flow") && !found.text.contains("streams"), "{}", found.text);
+    assert_eq!(found.waits.streams, 0);
+}
+
+#[test]
+fn a_wait_for_something_else_stays_next_to_the_bytes() {
+    // The reader waits for the writer's lock, and reads its bytes later.
+    let mut events = one_message();
+    events[4] = block(100, 1, "futex", false);
+    let found = replay(&events, &Facts::default());
+    assert!(found.text.contains("\"sem_wait2\" : \"reader-1 futex\""), "{}", found.text);
+    assert!(found.text.contains("\"take\""), "{}", found.text);
+}
+
+#[test]
+fn bytes_that_came_from_nowhere_are_there_at_first() {
+    let mut events = one_message();
+    // The reader got 130 bytes: 30 were in the pipe before.
+    events[8] = moved(500, 1, 1, (false, 130, 1), (415, 415));
+    let found = replay(&events, &Facts::default());
+    assert!(found.text.contains("\"holds\" : 30"), "{}", found.text);
+}
+
+#[test]
+fn calls_in_a_row_are_spread_between_the_first_and_the_last() {
+    // Eleven calls from 100 to 200 us, of 10 bytes each; all are taken at 500 us.
+    let events = [
+        named(1, "reader"),
+        named(2, "writer"),
+        on(0, 0, 2),
+        moved(300, 0, 2, (true, 110, 11), (100, 200)),
+        off(300, 0, 2, OffCpu::Exit),
+        on(300, 0, 1),
+        moved(600, 0, 1, (false, 110, 1), (500, 500)),
+        off(600, 0, 1, OffCpu::Exit),
+    ];
+    let found = replay(&events, &Facts::default());
+    // The first stands alone; ten more come after 10 us of work each.
+    assert_eq!(
+        task(&found, "writer-2"),
+        [
+            "\"loop\" : 1",
+            "\"run1\" : 100, \"flow2\" : { \"put\" : { \"pipe7\" : 10 } }, \
+             \"flow3\" : { \"run\" : 100, \"put\" : { \"pipe7\" : [100, 10] } }",
+            "\"run4\" : 100"
+        ]
+    );
+}
+
+proptest! {
+    /// Whatever tasks move to each other, and however late it is told, the workload runs to its end,
+    /// in whatever order its tasks run. Each of three tasks takes from streams of its own.
+    #[test]
+    fn workloads_with_streams_do_not_come_to_a_standstill(
+        stretches in prop::collection::vec(
+            (0u32..3, any::<bool>(), 0u64..6, 1u64..9000, 1u32..9, (0u64..100, 0u64..100)),
+            1..60,
+        ),
+        order in any::<u64>(),
+    ) {
+        let mut events = vec![named(1, "a"), named(2, "b"), named(3, "c")];
+        events.extend((0..3).map(|at| on(0, at, at + 1)));
+        let mut now_us = 0;
+        for (task, puts, stream, bytes, calls, (begin_us, length_us)) in stretches {
+            // Streams 0 and 3 are taken from by the first task, and so on.
+            let stream = if puts { stream } else { stream / 3 * 3 + u64::from(task) };
+            let span = (now_us + begin_us, now_us + begin_us + length_us);
+            now_us += if order % 2 == 0 { 200 } else { 20 };
+            let told_us = now_us.max(span.1);
+            let amount = (puts, bytes.max(calls.into()), calls);
+            let (time_us, cpu, mut kind) = moved(told_us, task, task + 1, amount, span);
+            if let EventKind::Transfer(transfer) = &mut kind {
+                transfer.stream = stream;
+                transfer.buffer = 8192;
+            }
+            events.push((time_us, cpu, kind));
+        }
+        events.sort_by_key(|(time_us, ..)| *time_us);
+        events.extend((0..3).map(|at| off(now_us + 300, at, at + 1, OffCpu::Exit)));
+        let found = replay(&events, &Facts::default());
+        let workload = rota_workload::parse("w.json", &found.text).expect("a valid file");
+        let mut runner = rota_workload::SeededRunner::new(std::sync::Arc::new(workload), 1);
+        let mut ready: Vec<u32> = runner.initial().map(|(task, _)| task.0).collect();
+        let mut steps = 0u32;
+        while !ready.is_empty() {
+            steps += 1;
+            prop_assert!(steps < 1_000_000);
+            let at = order.rotate_left(steps % 64) as usize % ready.len();
+            match runner.next(rota_workload::TaskIx(ready[at]), u64::from(steps) * 1_000_000) {
+                rota_workload::Step::Block | rota_workload::Step::Exit => _ = ready.remove(at),
+                rota_workload::Step::Wake { tasks } => ready.extend(tasks.iter().map(|t| t.0)),
+                rota_workload::Step::Stuck(why) => prop_assert!(false, "{why}"),
+                _ => {}
+            }
+        }
+        prop_assert!(runner.blocked().is_empty(), "{:?}\n{}", runner.blocked(), found.text);
+    }
+}
