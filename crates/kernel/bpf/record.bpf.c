@@ -9,6 +9,7 @@
  *   record_wakeups.bpf.h   wakeups, with who did it
  *   record_queues.bpf.h    insertions into dispatch queues
  *   record_transfers.bpf.h what tasks give to each other
+ *   record_streams.bpf.h   the pipes and sockets that it goes through
  *   record_snapshot.bpf.h  what is there at the beginning
  *
  * Bad at: tasks that are renamed or change their pid while a thread other than the first
@@ -18,8 +19,8 @@
 #include "record_queues.bpf.h"
 #include "record_slices.bpf.h"
 #include "record_snapshot.bpf.h"
+#include "record_streams.bpf.h"
 #include "record_tasks.bpf.h"
-#include "record_transfers.bpf.h"
 #include "record_wakeups.bpf.h"
 
 /* Of __state, and of sched_switch's prev_state. */
