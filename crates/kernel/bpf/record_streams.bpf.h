@@ -124,6 +124,15 @@ __kinline void forget_files(struct task_struct *p)
 		all->of[i].fd = 0;
 }
 
+__kinline void count_other(struct task_struct *p)
+{
+	u32 zero = 0;
+	struct spent *all = bpf_map_lookup_elem(&spent, &zero);
+
+	if (all && bpf_task_storage_get(&tasks, p, NULL, 0))
+		all->others++;
+}
+
 SEC("tp_btf/sys_exit")
 int on_call_end(u64 *ctx)
 {
@@ -138,16 +147,20 @@ int on_call_end(u64 *ctx)
 	if (call == config.close_call)
 		forget_files(p);
 	put = call == config.write_call || call == config.writev_call;
-	if (bytes <= 0 || (!put && call != config.read_call && call != config.readv_call))
+	if (bytes <= 0 || (!put && call != config.read_call && call != config.readv_call)) {
+		count_other(p);
 		return 0;
+	}
 	begin = bpf_ktime_get_ns();
 	fd = first_argument(p);
 	all = bpf_task_storage_get(&untold, p, NULL, 0);
 	if (all && moved_again(all, fd, bytes, put, begin))
 		return 0;
 	pipe = pipe_of(p, fd);
-	if (!pipe)
+	if (!pipe) {
+		count_other(p);
 		return 0;
+	}
 	of = moved((u64)pipe, bytes, STREAM_PIPE, pipe, put, begin);
 	if (of)
 		of->fd = fd + 1;

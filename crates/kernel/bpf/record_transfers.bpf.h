@@ -140,6 +140,7 @@ __kinline u32 buffer_of(u32 kind, void *object)
 struct spent {
 	u64 calls;
 	u64 ns;
+	u64 others; /* calls of recorded tasks that moved none, where each call is looked at */
 };
 
 struct {

@@ -28,6 +28,8 @@ pub(crate) struct Around(u64);
 struct Spent {
     calls: u64,
     ns: u64,
+    /// Calls that moved nothing, and paid for getting to the programs all the same.
+    others: u64,
 }
 
 impl Plain {
@@ -53,9 +55,12 @@ impl Plain {
 }
 
 impl Around {
-    /// What a call has cost since the programs are there, in nanoseconds.
+    /// What the programs have cost for each call that moved bytes, in nanoseconds: with what was paid
+    /// for those that moved none, if they were looked at, too.
     pub(crate) fn per_call_ns(self, object: &Object) -> u64 {
-        self.0 + Spent::so_far(object).per_call_since(Spent::default())
+        let spent = Spent::so_far(object);
+        let around_all = self.0 * (spent.calls + spent.others) / spent.calls.max(1);
+        spent.per_call_since(Spent::default()) + around_all
     }
 }
 
@@ -71,6 +76,7 @@ impl Spent {
         each.iter().fold(Self::default(), |all, bytes| Self {
             calls: all.calls + long(bytes, 0),
             ns: all.ns + long(bytes, 8),
+            others: all.others + long(bytes, 16),
         })
     }
 
