@@ -87,6 +87,22 @@ pub(crate) fn gives(call: &str) -> bool {
     GIVES.contains(&call)
 }
 
+/// Calls that wait for any of several files.
+pub(crate) fn looks_at_several(call: &str) -> bool {
+    const LOOKS: [&str; 9] = [
+        "epoll_pwait",
+        "epoll_pwait2",
+        "epoll_wait",
+        "io_getevents",
+        "io_uring_enter",
+        "poll",
+        "ppoll",
+        "pselect6",
+        "select",
+    ];
+    LOOKS.contains(&call)
+}
+
 /// Calls that take what comes.
 pub(crate) fn takes(call: &str) -> bool {
     const TAKES: [&str; 18] = [

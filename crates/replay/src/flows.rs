@@ -99,9 +99,14 @@ impl Plan {
             life.moved.retain(|moved| !is_kernels && ends.contains_key(&moved.stream));
             life.moved.sort_by_key(|moved| moved.first_ns);
         }
-        let follows = ended.iter().map(|wait| follows(wait, lives, &ends)).collect();
+        let follows: Vec<bool> = ended.iter().map(|wait| follows(wait, lives, &ends)).collect();
+        let inboxes = inboxes(&ends, ended, &follows);
         let mut kinds: BTreeMap<u64, (StreamKind, u64)> = BTreeMap::new();
-        for moved in lives.iter().flat_map(|life| &life.moved) {
+        for moved in lives.iter_mut().flat_map(|life| &mut life.moved) {
+            if let Some(inbox) = inboxes.get(&moved.stream) {
+                // How much of it is whose room is not known.
+                (moved.stream, moved.buffer) = (*inbox, 0);
+            }
             let (_, buffer) = kinds.entry(moved.stream).or_insert((moved.kind, moved.buffer));
             *buffer = moved.buffer.max(*buffer);
         }
@@ -148,6 +153,29 @@ fn ends(lives: &[Life], kernel_threads: &BTreeSet<u32>) -> BTreeMap<u64, Ends> {
     };
     ends.retain(|_, ends| is_whole(ends));
     ends
+}
+
+/// Of each stream that is one of several which its task looks at together, as with `epoll_wait`, the
+/// one that stands for all of them: the task takes what has come, from wherever. If it took from them in
+/// the order of the recording, it would wait for one while others have what it could do.
+fn inboxes(ends: &BTreeMap<u64, Ends>, ended: &[Ended], follows: &[bool]) -> BTreeMap<u64, u64> {
+    let waits = ended.iter().zip(follows).filter(|(_, follows)| **follows);
+    let looking: BTreeSet<LifeIx> = waits
+        .filter(|(wait, _)| cause::looks_at_several(&wait.call))
+        .map(|(wait, _)| wait.woken)
+        .collect();
+    let mut first: BTreeMap<LifeIx, u64> = BTreeMap::new();
+    let mut inboxes = BTreeMap::new();
+    for (stream, ends) in ends {
+        for taker in ends.takers.intersection(&looking) {
+            let inbox = *first.entry(*taker).or_insert(*stream);
+            inboxes.insert(*stream, inbox);
+        }
+    }
+    let mut sizes: BTreeMap<u64, usize> = BTreeMap::new();
+    inboxes.values().for_each(|inbox| *sizes.entry(*inbox).or_default() += 1);
+    inboxes.retain(|_, inbox| sizes[inbox] > 1);
+    inboxes
 }
 
 /// Whether a wait was for bytes of a stream, or for room: the first thing that the task did then was

@@ -117,6 +117,50 @@ fn bytes_that_came_from_nowhere_are_there_at_first() {
 }
 
 #[test]
+fn a_task_that_looks_at_several_files_takes_what_has_come() {
+    // The reader is woken by the first writer, and by the second one later.
+    let at = |stream: u64, (time_us, cpu, mut kind): (u64, u32, EventKind)| {
+        if let EventKind::Transfer(transfer) = &mut kind {
+            transfer.stream = stream;
+        }
+        (time_us, cpu, kind)
+    };
+    let events = |call: &'static str| {
+        [
+            named(1, "reader"),
+            named(2, "one"),
+            named(3, "other"),
+            on(0, 1, 1),
+            block(100, 1, call, false),
+            off(100, 1, 1, OffCpu::Sleep),
+            on(100, 0, 2),
+            wakeup(400, 1, 2),
+            on(410, 1, 1),
+            at(8, moved(450, 0, 2, (true, 100, 1), (401, 401))),
+            off(450, 0, 2, OffCpu::Exit),
+            on(450, 0, 3),
+            at(8, moved(500, 1, 1, (false, 100, 1), (415, 415))),
+            block(500, 1, call, false),
+            off(500, 1, 1, OffCpu::Sleep),
+            wakeup(600, 1, 3),
+            on(610, 1, 1),
+            at(9, moved(650, 0, 3, (true, 50, 1), (601, 601))),
+            off(650, 0, 3, OffCpu::Exit),
+            at(9, moved(700, 1, 1, (false, 50, 1), (615, 615))),
+            off(700, 1, 1, OffCpu::Exit),
+        ]
+    };
+
+    let several = replay(&events("epoll_wait"), &Facts::default());
+    assert_eq!(several.waits.streams, 2);
+    assert!(several.text.contains("\"take\" : { \"pipe8\" : 50 }"), "{}", several.text);
+    assert!(!several.text.contains("pipe9"), "{}", several.text);
+    // One that reads from each knows which.
+    let each = replay(&events("read"), &Facts::default());
+    assert!(each.text.contains("\"take\" : { \"pipe9\" : 50 }"), "{}", each.text);
+}
+
+#[test]
 fn calls_in_a_row_are_spread_between_the_first_and_the_last() {
     // Eleven calls from 100 to 200 us, of 10 bytes each; all are taken at 500 us.
     let events = [
@@ -151,7 +195,7 @@ proptest! {
             (0u32..3, any::<bool>(), 0u64..6, 1u64..9000, 1u32..9, (0u64..100, 0u64..100)),
             1..60,
         ),
-        order in any::<u64>(),
+        (order, looks) in (any::<u64>(), any::<bool>()),
     ) {
         let mut events = vec![named(1, "a"), named(2, "b"), named(3, "c")];
         events.extend((0..3).map(|at| on(0, at, at + 1)));
@@ -171,6 +215,19 @@ proptest! {
             events.push((time_us, cpu, kind));
         }
         events.sort_by_key(|(time_us, ..)| *time_us);
+        if looks {
+            // The first task looks at all of its streams, and takes from one of them.
+            let end_us = now_us + 210;
+            let (time_us, cpu, mut last) = moved(end_us + 40, 0, 1, (false, 7, 1), (end_us + 30, end_us + 30));
+            if let EventKind::Transfer(transfer) = &mut last {
+                (transfer.stream, transfer.buffer) = (3, 8192);
+            }
+            events.push(block(end_us, 1, "poll", false));
+            events.push(off(end_us, 0, 1, OffCpu::Sleep));
+            events.push(wakeup(end_us + 10, 1, 2));
+            events.push(on(end_us + 20, 0, 1));
+            events.push((time_us, cpu, last));
+        }
         events.extend((0..3).map(|at| off(now_us + 300, at, at + 1, OffCpu::Exit)));
         let found = replay(&events, &Facts::default());
         let workload = rota_workload::parse("w.json", &found.text).expect("a valid file");

@@ -69,6 +69,23 @@ fn a_putter_waits_while_the_stream_is_full_until_enough_has_room() {
 }
 
 #[test]
+fn a_call_that_leaves_something_wakes_the_next_that_waits() {
+    let mut runner = runner(
+        r#""s": {"capacity": 4}"#,
+        r#""put": {"instance": 2, "loop": 1, "flow": {"put": {"s": 3}}},
+           "take": {"instance": 2, "loop": 1, "flow": {"take": {"s": 3}}}"#,
+    );
+    let task = TaskIx;
+    assert_eq!(runner.next(task(0), 0), Step::Exit);
+    // One of three bytes has room.
+    assert_eq!(runner.next(task(1), 0), Step::Block);
+    assert_eq!(runner.next(task(2), 0), wakes(task(1)));
+    assert_eq!(runner.next(task(3), 0), Step::Block);
+    assert_eq!(runner.next(task(1), 0), wakes(task(3)));
+    assert_eq!(runner.next(task(3), 0), Step::Exit);
+}
+
+#[test]
 fn tasks_that_wait_for_each_others_bytes_are_a_deadlock() {
     let mut runner = runner(
         "",

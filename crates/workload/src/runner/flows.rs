@@ -85,7 +85,7 @@ impl Runner {
         match moved {
             Moved::Bytes(bytes, woken) => {
                 flow.left -= bytes;
-                woken.map(|woken| Step::Wake { tasks: vec![woken] })
+                (!woken.is_empty()).then_some(Step::Wake { tasks: woken })
             }
             Moved::Waits => Some(Step::Block),
         }

@@ -23,10 +23,10 @@ struct State {
 }
 
 /// How a call went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Moved {
-    /// So many bytes; someone who waited for that is woken.
-    Bytes(u64, Option<TaskIx>),
+    /// So many bytes; these are woken.
+    Bytes(u64, Vec<TaskIx>),
     /// None: the task waits, and tries again once it is woken.
     Waits,
 }
@@ -52,7 +52,10 @@ impl Streams {
             return Moved::Waits;
         }
         state.held += moved;
-        Moved::Bytes(moved, state.takers.pop())
+        let taker = state.takers.pop();
+        // There is room for the next one that puts, too.
+        let putter = if state.held < state.capacity { state.putters.pop() } else { None };
+        Moved::Bytes(moved, taker.into_iter().chain(putter).collect())
     }
 
     /// A task takes bytes out of a stream; `bytes` is above 0.
@@ -65,7 +68,10 @@ impl Streams {
         }
         state.held -= moved;
         let has_room = state.capacity - state.held >= state.refill;
-        Moved::Bytes(moved, if has_room { state.putters.pop() } else { None })
+        let putter = if has_room { state.putters.pop() } else { None };
+        // Something is left for the next one that takes, too.
+        let taker = if state.held > 0 { state.takers.pop() } else { None };
+        Moved::Bytes(moved, putter.into_iter().chain(taker).collect())
     }
 
     /// The queues of all streams.
