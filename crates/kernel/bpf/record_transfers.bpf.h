@@ -182,7 +182,7 @@ __kinline bool measures(const struct task_struct *p)
 	return on && *on && (u32)p->tgid == reader_process;
 }
 
-/* A call moved bytes; @object: the pipe, or the socket of who puts or takes. */
+/* A call moved bytes; @object: the pipe, or the socket of the task. */
 __kinline struct transfers *moved(u64 stream, long bytes, u32 kind, void *object, u32 put,
 				  u64 begin_ns)
 {

@@ -105,25 +105,16 @@ pub(crate) fn looks_at_several(call: &str) -> bool {
 
 /// Calls that take what comes.
 pub(crate) fn takes(call: &str) -> bool {
-    const TAKES: [&str; 18] = [
+    const TAKES: [&str; 9] = [
         "accept",
         "accept4",
-        "epoll_pwait",
-        "epoll_pwait2",
-        "epoll_wait",
-        "io_getevents",
-        "io_uring_enter",
-        "poll",
-        "ppoll",
-        "pselect6",
         "read",
         "readv",
         "recvfrom",
         "recvmmsg",
         "recvmsg",
         "rt_sigtimedwait",
-        "select",
         "signalfd4",
     ];
-    TAKES.contains(&call)
+    TAKES.contains(&call) || looks_at_several(call)
 }

@@ -18,10 +18,13 @@ const ROUNDS: usize = 9;
 /// What a call takes, in nanoseconds, before the programs are there.
 pub(crate) struct Plain(u64);
 
-/// What is paid for each call besides the time of the programs themselves, in nanoseconds: for getting
-/// to them.
+/// What is paid for each call besides the time of the programs themselves: for getting to them.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Around(u64);
+pub(crate) struct Around {
+    ns: u64,
+    /// What was counted before the recording: calls of the recorder, at their best.
+    before: Spent,
+}
 
 /// What the programs have counted.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,8 +52,9 @@ impl Plain {
         let before = Spent::so_far(object);
         let found = everywhere_ns();
         set(0);
-        let own_ns = Spent::so_far(object).per_call_since(before);
-        Around(found.unwrap_or(0).saturating_sub(self.0 + own_ns))
+        let after = Spent::so_far(object);
+        let own_ns = after.per_call_since(before);
+        Around { ns: found.unwrap_or(0).saturating_sub(self.0 + own_ns), before: after }
     }
 }
 
@@ -58,9 +62,13 @@ impl Around {
     /// What the programs have cost for each call that moved bytes, in nanoseconds: with what was paid
     /// for those that moved none, if they were looked at, too.
     pub(crate) fn per_call_ns(self, object: &Object) -> u64 {
-        let spent = Spent::so_far(object);
-        let around_all = self.0 * (spent.calls + spent.others) / spent.calls.max(1);
-        spent.per_call_since(Spent::default()) + around_all
+        self.per_call_of(Spent::so_far(object))
+    }
+
+    fn per_call_of(self, spent: Spent) -> u64 {
+        let calls = spent.calls - self.before.calls;
+        let others = spent.others - self.before.others;
+        spent.per_call_since(self.before) + self.ns * (calls + others) / calls.max(1)
     }
 }
 
@@ -119,4 +127,20 @@ fn per_call_ns() -> Option<u64> {
     rounds.sort_unstable();
     let calls = 2 * PIPES as u64 * u64::from(BYTES);
     Some(rounds[ROUNDS / 2].as_nanos() as u64 / calls)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_of_the_recorder_itself_do_not_count() {
+        let before = Spent { calls: 1000, ns: 20_000, others: 0 };
+        let around = Around { ns: 100, before };
+        // 10 calls took 800 ns, and 20 others came to the programs as well: 80 + 100 * 30 / 10.
+        let spent = Spent { calls: 1010, ns: 20_800, others: 20 };
+        assert_eq!(around.per_call_of(spent), 380);
+        // Nothing moved: what is taken off nothing does not matter, but is a number.
+        assert_eq!(around.per_call_of(before), 0);
+    }
 }

@@ -50,7 +50,7 @@ impl Ended {
 /// What the events are for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wanted {
-    /// Somebody looks at them as they come.
+    /// They are shown or judged as they come.
     pub(crate) live: bool,
     /// Only so much of them will be of interest.
     pub(crate) last_ns: Option<u64>,
