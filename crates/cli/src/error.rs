@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How a command ends: its exit code, and the error it prints.
 
-use rota_catalog::{CompileError, UnknownPolicy};
+use rota_catalog::UnknownPolicy;
 use rota_kernel::control::{ClientError, Refusal, RefusalKind};
 use rota_machine::topology::TopologyError;
 use rota_manifest::ManifestError;
@@ -111,6 +111,16 @@ bad_input!(
     SimError
 );
 
+impl From<rota_session::Error> for Error {
+    fn from(error: rota_session::Error) -> Self {
+        match error {
+            rota_session::Error::Input(message) => Self::Input(message),
+            rota_session::Error::Failure(message) => Self::Failure(message),
+            rota_session::Error::Log(error) => Self::Log(Box::new((*error).into())),
+        }
+    }
+}
+
 impl From<rota_kernel::LoadError> for Error {
     fn from(error: rota_kernel::LoadError) -> Self {
         if error.is_input() {
@@ -178,16 +188,6 @@ impl From<ClientError> for Error {
                 Self::Input(message)
             }
             error => Self::Failure(error.to_string()),
-        }
-    }
-}
-
-impl From<CompileError> for Error {
-    fn from(error: CompileError) -> Self {
-        match error {
-            CompileError::NoCompiler { .. } => Self::Failure(error.to_string()),
-            CompileError::Rejected { .. } => Self::Log(Box::new(Self::input(error))),
-            CompileError::Io { .. } => Self::input(error),
         }
     }
 }

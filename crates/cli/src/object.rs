@@ -5,77 +5,15 @@ use crate::error::Error;
 use crate::options::ObjectArgs;
 use crate::source::Compiler;
 use rota_machine::kernel::Kernel;
-use rota_object::btf::Btf;
-use rota_object::error::{LoadError, Problem};
-use rota_sim::{is_bundle, Policy};
-use std::borrow::Cow;
-use std::path::Path;
-use std::sync::Arc;
+use rota_sim::Policy;
 
-/// `--kernel` for each release that there is.
-pub(crate) const EVERY_KERNEL: &str = "all";
-
-/// [`Named::source`] of a shipped policy.
-pub(crate) const SHIPPED: &str = "shipped";
-
-/// A policy and where it is from.
-pub(crate) struct Named {
-    /// Shipped policy's name, or the file's without directories and `.bpf.o` or `.bpf.c`.
-    pub(crate) name: String,
-    /// [`SHIPPED`], or the file as the user named it.
-    pub(crate) source: String,
-    /// Linked against the simulated kernel.
-    pub(crate) policy: Policy,
-}
+pub(crate) use rota_session::object::{
+    find, is_file_name, is_shipped, link_shipped, name, Found, Named, EVERY_KERNEL, LINK, SHIPPED,
+};
 
 /// The kernel to simulate: a release, or that of the user's file.
 pub(crate) fn kernel(args: &ObjectArgs) -> Result<Kernel, Error> {
-    let Some(path) = &args.btf else {
-        if args.kernel == EVERY_KERNEL {
-            return Err(Error::input(
-                "--kernel all: only rota sim takes all, expected one release",
-            ));
-        }
-        let found = Kernel::bundled(&args.kernel)
-            .map_err(|unknown| Error::input(format!("--{unknown}; --btf FILE takes any kernel's")));
-        return found;
-    };
-    let bytes = std::fs::read(path).map_err(|e| Error::file("read", path, &e))?;
-    let btf =
-        Btf::from_file(&bytes).map_err(|e| Error::input(format!("{}: {e}", path.display())))?;
-    Ok(Kernel::of_btf(Arc::new(btf)))
-}
-
-/// What to do with a file that is not all of a scheduler.
-pub(crate) const LINK: &str =
-    "(is this one of several files? rota link -o ONE.bpf.o FILE… makes one of them)";
-
-/// An object that was found, not yet linked against any kernel.
-#[derive(Clone)]
-pub(crate) struct Found {
-    /// As [`Named::name`].
-    pub(crate) name: String,
-    /// As [`Named::source`].
-    pub(crate) source: String,
-    /// The ELF file.
-    pub(crate) bytes: Cow<'static, [u8]>,
-}
-
-/// Finds a policy, and compiles it if it is source.
-pub(crate) fn find(policy: &str, compiler: Compiler<'_>) -> Result<Found, Error> {
-    if let Some(shipped) = shipped(policy)? {
-        let bytes = Cow::Borrowed(shipped.object);
-        return Ok(Found { name: shipped.name.into(), source: SHIPPED.into(), bytes });
-    }
-    let path = Path::new(policy);
-    let unreadable = |e: std::io::Error| Error::file("read", path, &e);
-    let bytes = if policy.ends_with(".c") {
-        std::fs::metadata(path).map_err(unreadable)?;
-        compiler.compile(path)?
-    } else {
-        std::fs::read(path).map_err(unreadable)?
-    };
-    Ok(Found { name: short_name(path), source: policy.into(), bytes: bytes.into() })
+    Ok(rota_session::object::kernel(&args.kernel, args.btf.as_deref())?)
 }
 
 /// One policy of several files, linked together; of one, as [`find`].
@@ -95,113 +33,7 @@ pub(crate) fn find_all(files: &[String], compiler: Compiler<'_>) -> Result<Found
     Ok(first)
 }
 
-impl Found {
-    /// What messages call the object: the file as given, or the policy's name.
-    pub(crate) fn called(&self) -> &str {
-        if self.source == SHIPPED {
-            return &self.name;
-        }
-        &self.source
-    }
-
-    /// Links it against the simulated kernel.
-    pub(crate) fn simulate(self, kernel: &Kernel) -> Result<Named, Error> {
-        if is_bundle(&self.bytes) {
-            let policy = bundled(self.called(), &self.bytes, kernel)?;
-            return Ok(Named { name: self.name, source: self.source, policy });
-        }
-        let policy = Policy::link(self.called(), &self.bytes, kernel).map_err(of_a_part)?;
-        Ok(Named { name: self.name, source: self.source, policy })
-    }
-}
-
-/// What a program had set up, for the kernel that it saw.
-fn bundled(name: &str, bytes: &[u8], kernel: &Kernel) -> Result<Policy, Error> {
-    let policy = Policy::of_bundle(name, bytes).map_err(Error::input)?;
-    let (saw, has) = (policy.kernel(), kernel);
-    if (saw.release(), saw.hz()) != (has.release(), has.hz()) {
-        return Err(Error::input(format!(
-            "{name}: set up for Linux {} with {} ticks per second, not for {} with {}: expected \
-             --kernel {} --hz {}",
-            saw.release(),
-            saw.hz(),
-            has.release(),
-            has.hz(),
-            saw.release(),
-            saw.hz()
-        )));
-    }
-    Ok(policy)
-}
-
-/// The error of an object that is a part of one, with what makes it whole.
-fn of_a_part(error: LoadError) -> Error {
-    match &error.problem {
-        Problem::Relocation(what) if what.contains("undefined symbol") => {
-            Error::input(format!("{error} {LINK}"))
-        }
-        _ => error.into(),
-    }
-}
-
 /// Heeds `--ops`.
 pub(crate) fn choose(policy: &mut Policy, args: &ObjectArgs) -> Result<(), Error> {
     Ok(args.ops.iter().try_for_each(|name| policy.choose(name))?)
-}
-
-/// Links a policy that ships with Rota.
-pub(crate) fn link_shipped(
-    policy: &rota_catalog::Policy,
-    kernel: &Kernel,
-) -> Result<Policy, Error> {
-    Ok(Policy::link(policy.name, policy.object, kernel)?)
-}
-
-/// Whether this is called as objects and sources are.
-pub(crate) fn is_file_name(policy: &str) -> bool {
-    [".o", ".c", ".rota"].iter().any(|end| policy.ends_with(end))
-}
-
-/// Whether a policy of that name ships, and no file is meant.
-pub(crate) fn is_shipped(policy: &str) -> bool {
-    matches!(shipped(policy), Ok(Some(_)))
-}
-
-/// The shipped policy of that name; `None` if a file is meant.
-fn shipped(policy: &str) -> Result<Option<&'static rota_catalog::Policy>, Error> {
-    if policy.contains('/') || is_file_name(policy) {
-        return Ok(None);
-    }
-    match rota_catalog::find(policy) {
-        Ok(shipped) => Ok(Some(shipped)),
-        Err(_) if Path::new(policy).is_file() => Ok(None),
-        Err(unknown) => Err(unknown.into()),
-    }
-}
-
-/// What a policy is called, before it is found.
-pub(crate) fn name(policy: &str) -> String {
-    short_name(Path::new(policy))
-}
-
-/// `scx_simple` of `build/scx_simple.bpf.o`.
-fn short_name(path: &Path) -> String {
-    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-    let endings = [".bpf.o", ".bpf.c", ".o", ".c", ".rota"];
-    let short = endings.iter().find_map(|end| name.strip_suffix(end));
-    short.unwrap_or(&name).to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_are_named_without_their_endings() {
-        let name = |path| short_name(Path::new(path));
-        assert_eq!(name("a/b/scx_simple.bpf.o"), "scx_simple");
-        assert_eq!(name("mine.bpf.c"), "mine");
-        assert_eq!(name("plain.o"), "plain");
-        assert_eq!(name("object"), "object");
-    }
 }

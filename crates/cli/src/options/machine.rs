@@ -5,6 +5,7 @@ use super::values::{cpu_list, duration, hz, instructions, seed};
 use crate::complete;
 use clap::{Args, ValueEnum};
 use rota_machine::config::BUDGET_PER_SECOND;
+use rota_session::{MachineOptions, BUDGET};
 use rota_sim::Engine;
 use rota_trace::CpuList;
 
@@ -59,7 +60,7 @@ pub(crate) struct MachineArgs {
     pub(crate) ideal: bool,
 
     /// Instructions that one callback of the policy may execute
-    #[arg(long, value_name = "N", default_value_t = 10_000_000)]
+    #[arg(long, value_name = "N", default_value_t = BUDGET)]
     #[arg(value_parser = instructions)]
     pub(crate) budget: u64,
 
@@ -73,6 +74,27 @@ pub(crate) struct MachineArgs {
     /// to machine code pays
     #[arg(long, value_name = "ENGINE", value_enum, default_value_t)]
     pub(crate) engine: EngineName,
+}
+
+impl MachineArgs {
+    /// As values.
+    pub(crate) fn options(&self) -> MachineOptions {
+        MachineOptions {
+            machine: self.machine.clone(),
+            topology: self.topology.clone(),
+            duration: self.duration,
+            warmup: self.warmup,
+            seed: self.seed,
+            shuffle_ties: self.shuffle_ties,
+            hz: self.hz,
+            nohz_full: self.nohz_full.clone(),
+            idle_entry: self.idle_entry,
+            ideal: self.ideal,
+            budget: self.budget,
+            budget_per_second: self.budget_per_second,
+            engine: self.engine.into(),
+        }
+    }
 }
 
 /// An [`Engine`] by its name.

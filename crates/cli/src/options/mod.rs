@@ -4,7 +4,7 @@
 mod machine;
 mod object;
 mod program;
-pub(crate) mod values;
+pub(crate) use rota_session::values;
 
 pub(crate) use machine::MachineArgs;
 pub(crate) use object::ObjectArgs;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A machine as text: a drawing of its nodes, caches and cores, then what they are.
 
-use super::units::{duration, time};
+use super::units::time;
 use rota_machine::config::Costs;
 use rota_machine::hardware::parts::{Clock, CoreType, Governor};
 use rota_machine::hardware::Hardware;
-use rota_machine::kernel::Settings;
 use rota_machine::topology::Topology;
 use rota_machine_file::{cpu_list, models, Machine};
+use rota_session::machine::set_as;
 use std::fmt::Write as _;
 
 /// Columns of a drawing.
@@ -30,7 +30,7 @@ pub(crate) fn text(machine: &Machine) -> String {
     for (at, kind) in hardware.iter().flat_map(|of| of.core_types.iter().enumerate()) {
         describe(&mut text, machine, kind, at);
     }
-    if let Some(kernel) = kernel(&machine.kernel) {
+    if let Some(kernel) = set_as(&machine.kernel) {
         let _ = writeln!(text, "\nthe kernel\n  {kernel}");
     }
     let _ = writeln!(text, "\nthe kernel's own costs\n  {}", costs(&machine.costs));
@@ -112,18 +112,6 @@ fn packages(text: &mut String, topology: &Topology) {
         let cpus: Vec<u32> = topology.package_cpus(first).iter().collect();
         let _ = writeln!(text, "  {:3}  CPUs {}", topology.package_of(first), cpu_list(&cpus));
     }
-}
-
-/// How a kernel is built and set, as far as that is known: `250 Hz, preempt full`.
-pub(crate) fn kernel(settings: &Settings) -> Option<String> {
-    let Settings { hz, preempt, base_slice_ns } = settings;
-    let known = [
-        hz.map(|hz| format!("{hz} Hz")),
-        preempt.map(|mode| format!("preempt {mode}")),
-        base_slice_ns.map(|ns| format!("base slice {}", duration(ns))),
-    ];
-    let known: Vec<String> = known.into_iter().flatten().collect();
-    (!known.is_empty()).then(|| known.join(", "))
 }
 
 /// What the kernel takes, of what it takes any.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Numbers for people.
 
+pub(crate) use rota_session::time::duration;
+
 /// A time with three significant digits and its unit: `950ns`, `12.3us`, `1.50s`.
 pub(crate) fn time(ns: u64) -> String {
     let units = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
@@ -23,17 +25,6 @@ pub(crate) fn time(ns: u64) -> String {
 /// A time that may be missing.
 pub(crate) fn time_or_dash(ns: Option<u64>) -> String {
     ns.map_or("-".into(), time)
-}
-
-/// A length of time as one would type it: `10s`, `1.5s`, `250us`.
-pub(crate) fn duration(ns: u64) -> String {
-    let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
-    let fits = |(_, scale): &&(&str, u64)| ns >= *scale;
-    let (unit, scale) = units.iter().find(fits).unwrap_or(&units[3]);
-    let fraction = format!("{:09}", (ns % scale) * (1_000_000_000 / scale));
-    let fraction = fraction.trim_end_matches('0');
-    let point = if fraction.is_empty() { "" } else { "." };
-    format!("{}{point}{fraction}{unit}", ns / scale)
 }
 
 /// A part of the whole in percent.
@@ -71,21 +62,6 @@ mod tests {
         ];
         for (ns, text) in cases {
             assert_eq!(time(ns), text, "{ns}");
-        }
-    }
-
-    #[test]
-    fn durations_are_exact() {
-        let cases = [
-            (10_000_000_000, "10s"),
-            (1_500_000_000, "1.5s"),
-            (250_000, "250us"),
-            (1_000_001, "1.000001ms"),
-            (7, "7ns"),
-        ];
-        for (ns, text) in cases {
-            assert_eq!(duration(ns), text);
-            assert_eq!(rota_workload::parse_duration(text), Ok(ns));
         }
     }
 }

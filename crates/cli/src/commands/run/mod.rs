@@ -2,6 +2,7 @@
 //! `rota run`: a policy in the kernel of this machine, until it is stopped or ejected.
 
 mod args;
+mod fill;
 pub(crate) mod notify;
 mod restarts;
 mod start;

@@ -2,6 +2,7 @@
 //! From an object to a policy that schedules this machine.
 
 use super::args::RunArgs;
+use super::fill;
 use crate::error::Error;
 use crate::object::Found;
 use crate::output::messages;
@@ -81,7 +82,7 @@ pub(crate) fn start(
             messages::line(&format!("verifier: {program}: {insns} instructions followed"));
         }
     }
-    prepare::loaded(&loaded, &setup)?;
+    fill::loaded(&loaded, &setup)?;
     loaded.attach().map_err(said_all)
 }
 

@@ -6,7 +6,7 @@ const SLIPS: usize = 3;
 
 /// ` (did you mean wakeup_p99?)`: the known word that is nearest, or one that shares a part with
 /// what was typed. Empty if there is none.
-pub(crate) fn hint(typed: &str, known: &[&str]) -> String {
+pub fn hint(typed: &str, known: &[&str]) -> String {
     nearest(typed, known).map_or(String::new(), |known| format!(" (did you mean {known}?)"))
 }
 

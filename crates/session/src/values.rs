@@ -29,17 +29,17 @@ fn whole(text: &str, range: RangeInclusive<u64>) -> Result<u64, String> {
 }
 
 /// Seed of random numbers.
-pub(crate) fn seed(text: &str) -> Result<u64, String> {
+pub fn seed(text: &str) -> Result<u64, String> {
     whole(text, 0..=u64::MAX)
 }
 
 /// Timer ticks per second.
-pub(crate) fn hz(text: &str) -> Result<u32, String> {
+pub fn hz(text: &str) -> Result<u32, String> {
     whole(text, 1..=100_000).map(|hz| hz as u32)
 }
 
 /// CPUs by number, as the kernel's command line has them: `1-3,5`.
-pub(crate) fn cpu_list(text: &str) -> Result<CpuList, String> {
+pub fn cpu_list(text: &str) -> Result<CpuList, String> {
     let number = |part: &str| whole(part, 0..=u64::from(MAX_CPUS) - 1).map(|cpu| cpu as u32);
     let mut cpus = Vec::new();
     for part in text.split(',') {
@@ -57,28 +57,28 @@ pub(crate) fn cpu_list(text: &str) -> Result<CpuList, String> {
 }
 
 /// CPUs of the simulated machine.
-pub(crate) fn cpus(text: &str) -> Result<u32, String> {
+pub fn cpus(text: &str) -> Result<u32, String> {
     whole(text, 1..=MAX_CPUS.into()).map(|cpus| cpus as u32)
 }
 
 /// Runs of each policy.
-pub(crate) fn seeds(text: &str) -> Result<u32, String> {
+pub fn seeds(text: &str) -> Result<u32, String> {
     whole(text, 1..=100_000).map(|seeds| seeds as u32)
 }
 
 /// A number of threads, or of anything else of which there is one at least.
-pub(crate) fn jobs(text: &str) -> Result<NonZero<usize>, String> {
+pub fn jobs(text: &str) -> Result<NonZero<usize>, String> {
     let jobs = whole(text, 1..=100_000)?;
     NonZero::new(jobs as usize).ok_or_else(|| "expected 1 or more".to_owned())
 }
 
 /// A budget of instructions.
-pub(crate) fn instructions(text: &str) -> Result<u64, String> {
+pub fn instructions(text: &str) -> Result<u64, String> {
     whole(text, 1..=u64::MAX)
 }
 
 /// A file that is written as HTML.
-pub(crate) fn html_file(text: &str) -> Result<PathBuf, String> {
+pub fn html_file(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     match path.extension().and_then(|ending| ending.to_str()) {
         Some("html" | "htm") => Ok(path),
@@ -90,7 +90,7 @@ pub(crate) fn html_file(text: &str) -> Result<PathBuf, String> {
 }
 
 /// A time that is not zero, in nanoseconds.
-pub(crate) fn duration(text: &str) -> Result<u64, String> {
+pub fn duration(text: &str) -> Result<u64, String> {
     if text.starts_with('-') && text[1..].starts_with(|c: char| c.is_ascii_digit()) {
         return Err(format!("a time is not negative, expected one such as {}", &text[1..]));
     }
@@ -101,12 +101,12 @@ pub(crate) fn duration(text: &str) -> Result<u64, String> {
 }
 
 /// CPU time of a program's system call: some, as it would go on for ever in no time.
-pub(crate) fn program_cost(text: &str) -> Result<u64, String> {
+pub fn program_cost(text: &str) -> Result<u64, String> {
     some_time(text).ok_or_else(|| "expected a time of 1ns or more, such as 1us".into())
 }
 
 /// Real time.
-pub(crate) fn program_timeout(text: &str) -> Result<u64, String> {
+pub fn program_timeout(text: &str) -> Result<u64, String> {
     some_time(text).ok_or_else(|| "expected a time of 1ns or more, such as 10s".into())
 }
 
@@ -115,7 +115,7 @@ fn some_time(text: &str) -> Option<u64> {
 }
 
 /// A time, or a number of seconds; at least as long as what is done in it takes.
-pub(crate) fn duration_or_seconds(text: &str) -> Result<u64, String> {
+pub fn duration_or_seconds(text: &str) -> Result<u64, String> {
     let ns = match text.parse::<u64>() {
         Ok(seconds) => seconds.checked_mul(1_000_000_000).ok_or("too long a time")?,
         Err(_) => duration(text)?,
@@ -127,7 +127,7 @@ pub(crate) fn duration_or_seconds(text: &str) -> Result<u64, String> {
 }
 
 /// What `--set` takes: `NAME=VALUE`.
-pub(crate) fn name_and_value(text: &str) -> Result<(String, String), String> {
+pub fn name_and_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => {
             Ok((name.trim().to_owned(), value.trim().to_owned()))

@@ -11,32 +11,37 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// A workload file, read.
-pub(crate) struct Load {
+#[derive(Clone, Debug)]
+pub struct Load {
     /// File as the user named it.
-    pub(crate) file: String,
+    pub file: String,
     /// What the comment at its top says of it.
-    pub(crate) description: String,
+    pub description: String,
     /// What it says.
-    pub(crate) workload: Arc<Workload>,
+    pub workload: Arc<Workload>,
     /// SHA-256 of the file, as hexadecimal digits.
-    pub(crate) sha256: String,
+    pub sha256: String,
 }
 
 impl Load {
     /// Reads a workload file, or standard input, and says nothing of its warnings.
-    pub(crate) fn read(path: &Path) -> Result<Self, Error> {
+    pub fn read(path: &Path) -> Result<Self, Error> {
         let (file, text) = text(path)?;
-        let sha256 = hex(Sha256::new_with_prefix(&text));
-        let beside = path.parent().unwrap_or(Path::new(""));
+        Self::parse(file, &text, path.parent().unwrap_or(Path::new("")))
+    }
+
+    /// A workload's text, by a name for messages; files that it names are in this folder.
+    pub fn parse(file: String, text: &str, beside: &Path) -> Result<Self, Error> {
+        let sha256 = hex(Sha256::new_with_prefix(text));
         let named =
             |name: &str| std::fs::read_to_string(beside.join(name)).map_err(|e| e.to_string());
-        let workload = Arc::new(rota_workload::parse_with(&file, &text, &named)?);
-        Ok(Self { file, description: rota_workload::description(&text), workload, sha256 })
+        let workload = Arc::new(rota_workload::parse_with(&file, text, &named)?);
+        Ok(Self { file, description: rota_workload::description(text), workload, sha256 })
     }
 }
 
 /// The name of a workload file, or of standard input, for messages, and its text.
-pub(crate) fn text(path: &Path) -> Result<(String, String), Error> {
+pub fn text(path: &Path) -> Result<(String, String), Error> {
     let (file, text) = match path.as_os_str() == "-" {
         true => {
             let mut text = Vec::new();
@@ -57,7 +62,7 @@ pub(crate) fn text(path: &Path) -> Result<(String, String), Error> {
 }
 
 /// As hexadecimal digits.
-pub(crate) fn hex(hash: Sha256) -> String {
+pub fn hex(hash: Sha256) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -19,17 +19,17 @@ const TYPES: &str = "vmlinux.h";
 const KFUNC_TAG: &str = "bpf_kfunc";
 
 /// What sources are compiled with.
-#[derive(Clone, Copy)]
-pub(crate) struct Compiler<'a> {
+#[derive(Clone, Copy, Debug)]
+pub struct Compiler<'a> {
     /// Folders of headers that the user names.
-    pub(crate) include: &'a [PathBuf],
+    pub include: &'a [PathBuf],
     /// Whose types `vmlinux.h` has.
-    pub(crate) kernel: &'a Kernel,
+    pub kernel: &'a Kernel,
 }
 
 impl Compiler<'_> {
     /// The object of a source file.
-    pub(crate) fn compile(&self, path: &Path) -> Result<Vec<u8>, Error> {
+    pub fn compile(&self, path: &Path) -> Result<Vec<u8>, Error> {
         let mut headers = headers(self.kernel);
         let mut include = self.include.to_vec();
         let mut flags = vec!["-D__TARGET_ARCH_x86".to_owned(), "-D__SCX_TARGET_ARCH_x86".into()];

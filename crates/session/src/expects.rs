@@ -12,7 +12,7 @@ const NAMED: usize = 4;
 const OF_CPUS: [&str; 4] = ["nr_cpu_ids", "nr_cpus", "nr_possible_cpus", "nr_online_cpus"];
 
 /// A sentence; `None` if nothing seems to be left to a loader on a machine of so many CPUs.
-pub(crate) fn of(image: &Image, nr_cpus: u32) -> Option<String> {
+pub fn of(image: &Image, nr_cpus: u32) -> Option<String> {
     let is_unset = |variable: &&Variable| is_unset_count(image, variable, nr_cpus);
     let counts = image.variables.iter().filter(is_unset);
     let mut parts = Vec::new();

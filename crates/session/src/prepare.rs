@@ -4,25 +4,25 @@
 
 use crate::error::Error;
 use crate::expects;
-use rota_kernel::Loaded;
 use rota_manifest::{CpuFacts, Manifest, Match, Setup};
-use rota_object::image::{FuncId, Image, OpsField, StructOps};
-use rota_sim::{Place, Policy};
+use rota_object::image::{Image, OpsField, StructOps};
+use rota_sim::Policy;
 use std::path::Path;
 
 /// In place of a manifest's file: none, though the scheduler be known.
-pub(crate) const NO_MANIFEST: &str = "none";
+pub const NO_MANIFEST: &str = "none";
 
 /// An object's set-up, and where it comes from.
 #[derive(Debug, Default)]
-pub(crate) struct Prepared {
-    pub(crate) setup: Setup,
+pub struct Prepared {
+    /// What to do.
+    pub setup: Setup,
     /// What to tell the user of a manifest that nobody named.
-    pub(crate) note: Option<String>,
+    pub note: Option<String>,
 }
 
 /// The set-up of a policy for a simulated machine; nothing of one that its program has set up.
-pub(crate) fn of_policy(
+pub fn of_policy(
     manifest: Option<&Path>,
     facts: &CpuFacts,
     policy: &Policy,
@@ -39,11 +39,7 @@ pub(crate) fn of_policy(
 }
 
 /// A manifest's values for one machine; nothing to do without a manifest.
-pub(crate) fn setup(
-    manifest: Option<&Path>,
-    facts: &CpuFacts,
-    image: &Image,
-) -> Result<Prepared, Error> {
+pub fn setup(manifest: Option<&Path>, facts: &CpuFacts, image: &Image) -> Result<Prepared, Error> {
     let (manifest, note) = match manifest {
         Some(path) if path == Path::new(NO_MANIFEST) => return Ok(Prepared::default()),
         Some(path) => {
@@ -70,7 +66,7 @@ pub(crate) fn setup(
 }
 
 /// The shipped manifest for an object, by the name of its scheduler and what else it must have.
-pub(crate) fn known(image: &Image) -> Result<Option<(Manifest, Match)>, Error> {
+pub fn known(image: &Image) -> Result<Option<(Manifest, Match)>, Error> {
     let named: Vec<String> = names(image).map(|name| format!("ops = \"{name}\"")).collect();
     for (name, text) in rota_catalog::manifests() {
         // most are for other schedulers, and need not be parsed
@@ -99,50 +95,4 @@ fn fits(image: &Image, of: &Match) -> bool {
     names(image).any(|name| name == of.ops)
         && of.maps.iter().all(|map| image.map_named(map).is_ok())
         && of.globals.iter().all(|path| image.variable_text(path).is_ok())
-}
-
-/// Fills the maps of an object in the kernel of this machine, and runs its set-up programs.
-pub(crate) fn loaded(loaded: &Loaded, setup: &Setup) -> Result<(), Error> {
-    for map in &setup.inner_maps {
-        loaded.fill_inner_maps(map)?;
-    }
-    let image = loaded.image();
-    for entry in &setup.entries {
-        if entry.values.len() > 1 {
-            let what = format!(
-                "{}: map {}: a value for each CPU is for simulated machines only",
-                image.name, entry.map
-            );
-            return Err(Error::input(what));
-        }
-        let (_, key, value) = rota_sim::encoded(image, entry)?;
-        loaded.put(&entry.map, &key, &value)?;
-    }
-    let done = rota_sim::steps(image, &setup.steps, &mut InKernel { loaded, image });
-    done.map_err(|(step, what)| Error::input(format!("{}: {step}: {what}", image.name)))
-}
-
-/// The kernel of this machine.
-struct InKernel<'a> {
-    loaded: &'a Loaded,
-    image: &'a Image,
-}
-
-impl Place for InKernel<'_> {
-    fn run(&mut self, program: FuncId, ctx: &mut [u8], cpu: u32) -> Result<i32, String> {
-        if cpu != 0 {
-            return Err(format!("on CPU {cpu}: a chosen CPU is for simulated machines only"));
-        }
-        let name = self.image.functions.get(program.0 as usize).map_or("", |f| f.name.as_str());
-        self.loaded.run(name, ctx).map_err(|error| error.to_string())
-    }
-
-    fn memory(
-        &mut self,
-        _: u64,
-        _: u32,
-        _: &mut dyn FnMut(&mut [u8]) -> Result<(), String>,
-    ) -> Result<(), String> {
-        Err("to write to the arena is for simulated machines only".into())
-    }
 }
