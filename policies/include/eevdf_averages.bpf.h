@@ -109,13 +109,14 @@ static __attribute__((noinline)) void age(u32 cpu, u64 now)
 {
 	struct cpu_averages *a = averages_of(cpu);
 	const struct cpu_queue *q = queue_of(cpu);
-	u64 ns, runs = is_less(0, q->running);
+	u64 ns, runs;
 
+	if (now == a->aged_at)
+		return;
 	now = work_clock(cpu, now);
 	ns = age_at(now, a->aged_at);
-	if (!ns)
-		return;
 	a->aged_at = now;
+	runs = is_less(0, q->running);
 	a->load = towards(a->load, load_on(cpu), ns);
 	a->used = towards(a->used, runs * FULL, ns);
 	a->runnable = towards(a->runnable, (q->nr_waiting + runs) * FULL, ns);
@@ -225,12 +226,12 @@ __kinline u64 load_now(u32 slot, u64 now)
 	const struct client *c = client_at(slot);
 	u64 ns, takes_part, other, runs;
 
+	if (now == a->aged_at)
+		return a->load;
 	if (are_unequal() && a->attached)
 		now = work_clock(a->attached - 1, now);
 	ns = age_at(now, a->aged_at);
 	a->aged_at = now;
-	if (!ns)
-		return a->load;
 	takes_part = is_less(0, c->home);
 	other = queue_of(c->last_cpu)->running ^ slot;
 	runs = takes_part & ~is_less(0, other);

@@ -79,7 +79,8 @@ static __attribute__((noinline)) bool some_have_two(void)
 /* (update_sd_lb_stats, update_sd_pick_busiest) */
 static __attribute__((noinline)) void look_at_all(u32 cpu, u64 now)
 {
-	u64 rank, awake, mask, nr, two = 0;
+	u64 rank, awake, mask, two = 0;
+	struct room room;
 	u32 other, n;
 
 	survey = (struct survey){};
@@ -94,15 +95,15 @@ static __attribute__((noinline)) void look_at_all(u32 cpu, u64 now)
 		/* Only where there is something to note. */
 		if (a->away | a->taken | a->others | q->away_since)
 			note_capacity(other, now);
-		survey.capacity += left_of(other);
+		room = room_of(other);
+		survey.capacity += room.left;
 		survey.load += a->load;
-		survey.used += use_of_up_to(other, FULL);
+		survey.used += room.used;
 		awake = q->nr_waiting + is_less(0, q->running);
-		nr = nr_there(other);
-		two |= nr >> 1;
+		two |= room.nr >> 1;
 		/* Overloaded by load, else without room, else by how many there are. */
-		rank = is_overloaded(other) * ((1ull << 50) + relative_load(other));
-		rank |= is_less(rank, 1) * ((lacks_room(other) << 49) | nr);
+		rank = group_is_overloaded(&room) * ((1ull << 50) + relative_load(other));
+		rank |= is_less(rank, 1) * ((group_lacks_room(&room) << 49) | room.nr);
 		rank *= is_less(0, awake) & (is_less(cpu, other) | is_less(other, cpu));
 		mask = -is_less(survey.rank, rank);
 		survey.rank += (rank - survey.rank) & mask;

@@ -19,24 +19,46 @@ const volatile bool no_wa_weight help_text("less load at the waker's CPU does no
 u32 nr_idle_scan;	   /* CPUs that are worth a look */
 u32 used_before[NR_SLOTS]; /* CPU + 1 where it was before prev (recent_used_cpu) */
 
-/* 1 or 0. (group_is_overloaded, of a group that is one CPU) */
-static u64 is_overloaded(u32 cpu)
-{
-	const struct cpu_averages *a = averages_of(cpu);
+/* What a group that is one CPU is judged by. */
+struct room {
+	u64 nr, left, used, runnable, pct;
+};
 
-	return is_less(1, nr_there(cpu)) &
-	       (is_less(left_of(cpu) * 100, use_of_up_to(cpu, FULL) * imbalance_pct) |
-		is_less(left_of(cpu) * imbalance_pct, a->runnable * 100));
+static struct room room_of(u32 cpu)
+{
+	return (struct room){.nr = nr_there(cpu),
+			     .left = left_of(cpu),
+			     .used = use_of_up_to(cpu, FULL),
+			     .runnable = averages_of(cpu)->runnable,
+			     .pct = imbalance_pct};
+}
+
+/* 1 or 0. (group_is_overloaded, of a group that is one CPU) */
+static u64 group_is_overloaded(const struct room *r)
+{
+	return is_less(1, r->nr) & (is_less(r->left * 100, r->used * r->pct) |
+				    is_less(r->left * r->pct, r->runnable * 100));
 }
 
 /* 1 or 0. (group_has_capacity) */
+static u64 group_lacks_room(const struct room *r)
+{
+	return is_less(0, r->nr) & (is_less(r->left * r->pct, r->runnable * 100) |
+				    is_less(r->left * 100 - 1, r->used * r->pct));
+}
+
+static u64 is_overloaded(u32 cpu)
+{
+	struct room room = room_of(cpu);
+
+	return group_is_overloaded(&room);
+}
+
 static u64 lacks_room(u32 cpu)
 {
-	const struct cpu_averages *a = averages_of(cpu);
+	struct room room = room_of(cpu);
 
-	return is_less(0, nr_there(cpu)) &
-	       (is_less(left_of(cpu) * imbalance_pct, a->runnable * 100) |
-		is_less(left_of(cpu) * 100 - 1, use_of_up_to(cpu, FULL) * imbalance_pct));
+	return group_lacks_room(&room);
 }
 
 static bool idles(u32 cpu)
