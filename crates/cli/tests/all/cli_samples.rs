@@ -153,6 +153,11 @@ fn the_worked_examples_show_what_their_commands_print() {
 }
 
 #[test]
+fn the_history_of_schedulers_shows_what_its_command_prints() {
+    assert_eq!(check("docs/history.md"), 1);
+}
+
+#[test]
 fn lines_that_a_page_leaves_out_stay_out() {
     let lines = ["head", "a 1", "b 2", "c 3", "end"];
     assert_eq!(shortened(&lines, &["head", "…", "c 9", "…"]), ["head", "…", "c 3", "…"]);
