@@ -15,7 +15,7 @@ use std::path::Path;
 use thiserror::Error;
 
 /// Exit code: something failed that is not the input's fault.
-const FAILURE: u8 = 1;
+pub(crate) const FAILURE: u8 = 1;
 /// Exit code: wrong usage or bad input; clap ends with it too.
 pub(crate) const BAD_INPUT: u8 = 2;
 /// Exit code: the policy was ejected.
@@ -30,6 +30,8 @@ Exit codes: 0 ok, 1 failure, 2 wrong usage or bad input, 3 the policy was ejecte
 pub(crate) enum Status {
     /// As asked.
     Done,
+    /// A condition failed, or an assertion does not hold.
+    Failed,
     /// The kernel would have ejected the policy.
     Ejected,
     /// A kernel would not have taken the policy, of several that were asked.

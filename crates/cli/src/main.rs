@@ -13,7 +13,9 @@ mod date;
 mod error;
 mod examples;
 mod findings;
+mod gate;
 mod machine;
+mod metric;
 mod object;
 mod options;
 mod output;
@@ -33,7 +35,7 @@ use clap::FromArgMatches;
 use clap_complete::CompleteEnv;
 use cli::{Cli, Command};
 use error::{Error, Status};
-use rota_session::{load, nearest, prepare, source};
+use rota_session::{label, load, nearest, prepare, source};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -69,6 +71,7 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(Status::Done) => ExitCode::SUCCESS,
+        Ok(Status::Failed) => ExitCode::from(error::FAILURE),
         Ok(Status::Ejected) => ExitCode::from(error::EJECTED),
         Ok(Status::Refused) => ExitCode::from(error::BAD_INPUT),
         Ok(Status::Command(code)) => ExitCode::from(code),

@@ -7,6 +7,7 @@
 
 mod error;
 pub mod expects;
+pub mod label;
 pub mod load;
 pub mod machine;
 pub mod nearest;

@@ -2,6 +2,7 @@
 //! From what the user calls a policy to a linked object.
 
 use crate::error::Error;
+use crate::label::{self, short_name};
 use crate::source::Compiler;
 use rota_machine::kernel::Kernel;
 use rota_object::btf::Btf;
@@ -61,8 +62,17 @@ pub struct Found {
     pub bytes: Cow<'static, [u8]>,
 }
 
-/// Finds a policy, and compiles it if it is source.
+/// Finds a policy, and compiles it if it is source. With a label in front, that is its name.
 pub fn find(policy: &str, compiler: Compiler<'_>) -> Result<Found, Error> {
+    let (label, policy) = label::split(policy);
+    let mut found = of_name(policy, compiler)?;
+    if let Some(label) = label {
+        found.name = label.to_owned();
+    }
+    Ok(found)
+}
+
+fn of_name(policy: &str, compiler: Compiler<'_>) -> Result<Found, Error> {
     if let Some(shipped) = shipped(policy)? {
         let bytes = Cow::Borrowed(shipped.object);
         return Ok(Found { name: shipped.name.into(), source: SHIPPED.into(), bytes });
@@ -156,27 +166,6 @@ fn shipped(policy: &str) -> Result<Option<&'static rota_catalog::Policy>, Error>
 
 /// What a policy is called, before it is found.
 pub fn name(policy: &str) -> String {
-    short_name(Path::new(policy))
-}
-
-/// `scx_simple` of `build/scx_simple.bpf.o`.
-fn short_name(path: &Path) -> String {
-    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-    let endings = [".bpf.o", ".bpf.c", ".o", ".c", ".rota"];
-    let short = endings.iter().find_map(|end| name.strip_suffix(end));
-    short.unwrap_or(&name).to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_are_named_without_their_endings() {
-        let name = |path| short_name(Path::new(path));
-        assert_eq!(name("a/b/scx_simple.bpf.o"), "scx_simple");
-        assert_eq!(name("mine.bpf.c"), "mine");
-        assert_eq!(name("plain.o"), "plain");
-        assert_eq!(name("object"), "object");
-    }
+    let (label, policy) = label::split(policy);
+    label.map_or_else(|| short_name(Path::new(policy)), str::to_owned)
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The numbers that are kept of one run.
 
+use rota_machine::exit::ExitKind;
 use rota_measure::Curve;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -34,6 +35,13 @@ pub(crate) struct Exit {
     pub(crate) code: i64,
     pub(crate) reason: String,
     pub(crate) ejected: bool,
+}
+
+impl Exit {
+    /// After its whole time, as asked.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.kind == ExitKind::Unreg as u32 && !self.ejected
+    }
 }
 
 /// Instances of one task together.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Policies to avoid, and why.
 
-use super::{sign, size, Answer, Metric, Sign};
+use super::{sign, size, Answer, Sign};
 use crate::comparison::{Column, Stage};
+use crate::metric::Metric;
 use rota_measure::baseline::{self, Relative};
 use rota_measure::statistics;
 

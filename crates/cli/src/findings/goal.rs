@@ -4,9 +4,9 @@
 use crate::comparison::Stage;
 use crate::error::Error;
 use crate::load::Load;
+use crate::metric::{self, Metric};
 use crate::nearest;
-use rota_measure::catalogue::{self, Measure, TaskMeasure, Unit};
-use rota_measure::statistics::Better;
+use rota_measure::catalogue;
 
 /// Goals that are named by a word, and the metrics that tell: the first that the runs have.
 const WORDS: [(&str, &[&str]); 5] = [
@@ -32,63 +32,6 @@ pub(crate) struct Goal {
     /// As the user named it.
     pub(crate) name: String,
     metrics: Vec<Metric>,
-}
-
-/// The number by which a goal is judged.
-#[derive(Clone, Debug)]
-pub(crate) enum Metric {
-    /// Of the whole run.
-    Whole(&'static Measure),
-    /// Of the instances of one task.
-    Task { task: String, measure: &'static TaskMeasure, whole: &'static Measure },
-}
-
-impl Metric {
-    /// `response p99`, `ui: wakeup p99`.
-    pub(crate) fn label(&self) -> String {
-        match self {
-            Metric::Whole(measure) => measure.name.to_owned(),
-            Metric::Task { task, whole, .. } => format!("{} of {task}", whole.name),
-        }
-    }
-
-    /// Its key, as in JSON.
-    pub(crate) fn key(&self) -> &'static str {
-        match self {
-            Metric::Whole(measure) => measure.key,
-            Metric::Task { measure, .. } => measure.key,
-        }
-    }
-
-    /// The task that it is of.
-    pub(crate) fn task(&self) -> Option<&str> {
-        match self {
-            Metric::Whole(_) => None,
-            Metric::Task { task, .. } => Some(task),
-        }
-    }
-
-    pub(crate) fn unit(&self) -> Unit {
-        match self {
-            Metric::Whole(measure) => measure.unit,
-            Metric::Task { measure, .. } => measure.unit,
-        }
-    }
-
-    pub(crate) fn better(&self) -> Better {
-        match self {
-            Metric::Whole(measure) | Metric::Task { whole: measure, .. } => measure.better,
-        }
-    }
-
-    /// Of each policy, by seed.
-    pub(crate) fn values(&self, stage: &Stage<'_>) -> Vec<Vec<Option<f64>>> {
-        let of = |column: &crate::comparison::Column<'_>| match self {
-            Metric::Whole(measure) => column.values(measure),
-            Metric::Task { task, measure, .. } => column.task_values(task, measure.key),
-        };
-        stage.columns.iter().map(of).collect()
-    }
 }
 
 impl Goal {
@@ -130,77 +73,30 @@ fn one(text: &str) -> Result<Goal, Error> {
         let metrics = keys.iter().filter_map(|key| catalogue::find(key)).map(Metric::Whole);
         return Ok(Goal { name, metrics: metrics.collect() });
     }
-    if let Some((task, wanted)) = name.rsplit_once(OF_TASK) {
-        let task = task.trim().to_owned();
-        let of_task = |whole: &&'static Measure| {
-            catalogue::find_of_tasks(whole.key).filter(|_| whole.better != Better::Neither)
-        };
-        let known = catalogue::measures().iter().filter(|m| of_task(m).is_some()).collect();
-        let whole = find(text, wanted, known, &[])?;
-        let metrics = of_task(&whole).map(|measure| Metric::Task { task, measure, whole });
-        return Ok(Goal { name, metrics: metrics.into_iter().collect() });
-    }
-    let judged = catalogue::measures().iter().filter(|m| m.better != Better::Neither);
-    let words = WORDS.map(|(word, _)| word);
-    let metric = Metric::Whole(find(text, &name, judged.collect(), &words)?);
-    Ok(Goal { name, metrics: vec![metric] })
-}
-
-/// The metric whose name, key or other words are these words, in any order.
-fn find(
-    goal: &str,
-    wanted: &str,
-    known: Vec<&'static Measure>,
-    words: &[&'static str],
-) -> Result<&'static Measure, Error> {
-    let wanted_words = words_of(wanted);
-    let is_it = |measure: &&&Measure| {
-        let names = [measure.name, measure.key, measure.also];
-        names.into_iter().any(|name| words_of(name) == wanted_words)
+    let (task, wanted) = match name.rsplit_once(OF_TASK) {
+        Some((task, wanted)) => (Some(task.trim()), wanted),
+        None => (None, name.as_str()),
     };
-    let has_words = |measure: &&&Measure| {
-        let also = words_of(measure.also);
-        !wanted_words.is_empty() && wanted_words.iter().all(|word| also.contains(word))
-    };
-    let mut like = known.iter().filter(has_words);
-    // Some of the other words will do if no other metric has them, or is called so but is no goal.
-    let is_taken = catalogue::measures().iter().any(|measure| is_it(&&measure));
-    let only = like.next().filter(|_| like.next().is_none() && !is_taken);
-    if let Some(measure) = known.iter().find(is_it).or(only) {
-        return Ok(measure);
-    }
-    let names: Vec<&str> = words.iter().copied().chain(known.iter().map(|m| m.key)).collect();
-    let hint = nearest::hint(wanted, &names);
-    Err(Error::input(format!(
-        "--goal '{goal}': no such goal{hint}; expected one of {}, or TASK:METRIC",
-        names.join(", ")
-    )))
-}
-
-/// The words of a name, sorted: `p99 response` and `response_p99` have the same.
-fn words_of(name: &str) -> Vec<String> {
-    let split = name.split(|c: char| !c.is_alphanumeric() && c != '/' && c != '|');
-    let mut words: Vec<String> =
-        split.filter(|word| !word.is_empty() && *word != "time").map(str::to_lowercase).collect();
-    words.sort();
-    words
+    let words = if task.is_some() { &[][..] } else { &WORDS.map(|(word, _)| word) };
+    let known = metric::known(task.is_some(), true);
+    let metric = metric::find(wanted, &known).ok_or_else(|| {
+        let keys = known.iter().map(|measure| measure.key);
+        let names: Vec<&str> = words.iter().copied().chain(keys).collect();
+        let hint = nearest::hint(wanted, &names);
+        Error::input(format!(
+            "--goal '{text}': no such goal{hint}; expected one of {}, or TASK:METRIC",
+            names.join(", ")
+        ))
+    })?;
+    Ok(Goal { metrics: Metric::new(metric, task).into_iter().collect(), name })
 }
 
 /// Refuses a goal of a task that no workload has.
 pub(crate) fn check(goals: &[Goal], loads: &[&Load]) -> Result<(), Error> {
-    let tasks = loads.iter().flat_map(|load| {
-        let workload = &load.workload;
-        workload.tasks.iter().map(|task| workload.name_of(task))
-    });
-    let mut names: Vec<&str> = Vec::new();
-    for name in tasks {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
+    let names = metric::tasks_of(loads);
     for goal in goals {
-        let Some(Metric::Task { task, .. }) = goal.metrics.first() else { continue };
-        if !names.contains(&task.as_str()) {
+        let Some(task) = goal.metrics.first().and_then(Metric::task) else { continue };
+        if !names.contains(&task) {
             let hint = nearest::hint(task, &names);
             return Err(Error::input(format!(
                 "--goal '{}': no workload has a task \"{task}\"{hint}",
@@ -214,6 +110,7 @@ pub(crate) fn check(goals: &[Goal], loads: &[&Load]) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rota_measure::statistics::Better;
 
     fn key(text: &str) -> String {
         let goals = parse(&[text.to_owned()]).expect("a goal");

@@ -7,9 +7,10 @@ mod avoid;
 mod goal;
 
 pub(crate) use avoid::{Avoid, Loss};
-pub(crate) use goal::{check, goal_words, parse, Goal, Metric};
+pub(crate) use goal::{check, goal_words, parse, Goal};
 
 use crate::comparison::{Column, Comparison, Stage};
+use crate::metric::Metric;
 use rota_measure::baseline::{self, Relative};
 use rota_measure::catalogue::{self, Measure};
 use rota_measure::statistics::{self, Better, Estimate};

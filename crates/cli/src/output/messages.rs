@@ -18,6 +18,11 @@ pub(crate) fn error(error: &Error) {
     let _ = writeln!(anstream::stderr(), "{ALARM}error:{ALARM:#} {text}");
 }
 
+/// A condition that failed.
+pub(crate) fn failed(what: &str) {
+    let _ = writeln!(anstream::stderr(), "{ALARM}failed:{ALARM:#} {}", plain(what));
+}
+
 /// What is wrong with a result that is there all the same.
 pub(crate) fn warning(what: &str) {
     let _ = writeln!(anstream::stderr(), "{CALM}warning:{CALM:#} {}", plain(what));

@@ -18,6 +18,7 @@ mod cli_ejection;
 mod cli_errors;
 mod cli_findings;
 mod cli_fluid;
+mod cli_gates;
 mod cli_hostile;
 mod cli_ignores;
 mod cli_import;

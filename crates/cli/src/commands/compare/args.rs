@@ -18,7 +18,7 @@ pub(crate) struct CompareArgs {
     pub(crate) items: Vec<String>,
 
     /// Shipped policies, FILE.bpf.o or FILE.bpf.c, each with what to set (and @FILE.toml for a
-    /// manifest) [default: fifo, rr, wfq, vtrr, pbs, o1 and cfs]
+    /// manifest), and with a label in front if you like, as old=main.bpf.o [default: fifo, rr, wfq, vtrr, pbs, o1 and cfs]
     #[arg(long, value_name = "POLICY[:NAME=VALUE]…,…", value_delimiter = ',')]
     #[arg(add = complete::policy_list())]
     pub(crate) policies: Vec<String>,
@@ -27,10 +27,11 @@ pub(crate) struct CompareArgs {
     #[arg(long)]
     pub(crate) all: bool,
 
-    /// The policy that all others are compared with, run as well if it is not named
-    #[arg(long, value_name = "POLICY[:NAME=VALUE]…|none", default_value = "eevdf")]
+    /// The policy that all others are compared with, run as well if it is not named [default:
+    /// eevdf; with --fail-if and several policies the first of them]
+    #[arg(long, value_name = "POLICY[:NAME=VALUE]…|none")]
     #[arg(add = complete::baselines())]
-    pub(crate) baseline: String,
+    pub(crate) baseline: Option<String>,
 
     /// Runs of each policy on each workload: --seed and those after it
     #[arg(long, value_name = "N", default_value_t = 10)]
@@ -49,6 +50,11 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "GOAL")]
     #[arg(add = complete::goals())]
     pub(crate) goal: Vec<String>,
+
+    /// End with exit code 1 if this holds for a policy other than the baseline, as 'p99_wakeup worse
+    /// by 5%', 'p99_wakeup("ui") > 5ms' or 'exit != ok' (repeatable; docs/gates.md)
+    #[arg(long, value_name = "CONDITION")]
+    pub(crate) fail_if: Vec<String>,
 
     /// Runs at the same time [default: one for each CPU of this machine]
     #[arg(short, long, value_name = "N", value_parser = jobs)]

@@ -5,6 +5,7 @@ use super::policies::{self, Chosen, Wanted};
 use super::CompareArgs;
 use crate::comparison::{self as compared, Baseline, Column, Comparison, Policy, ProgramOf, Run};
 use crate::error::Error;
+use crate::label::{self, Names};
 use crate::load::{hex, Load};
 use crate::machine;
 use crate::object::{self, Found};
@@ -70,7 +71,7 @@ pub(crate) struct Cell {
 impl Matrix {
     pub(crate) fn new(args: &CompareArgs) -> Result<Self, Error> {
         let Chosen { workloads: files, policies: mut wanted, baseline } =
-            policies::sort_out(&args.items, &args.policies, args.all, &args.baseline)?;
+            policies::sort_out(&args.items, &args.policies, args.all, &baseline_of(args))?;
         let kernel = object::kernel(&args.object)?;
         let mut found = Vec::new();
         for policy in &wanted {
@@ -189,10 +190,18 @@ impl Matrix {
     }
 }
 
+/// The baseline that is meant: where conditions are judged, the first of several policies.
+fn baseline_of(args: &CompareArgs) -> String {
+    let first = || policies::first_of_several(&args.items, &args.policies);
+    let first = || (!args.fail_if.is_empty()).then(first).flatten();
+    args.baseline.clone().or_else(first).unwrap_or_else(|| policies::USUAL_BASELINE.to_owned())
+}
+
 /// Names and hashes of the policies.
 fn describe(wanted: &[Wanted], found: &[Source]) -> Result<Vec<Policy>, Error> {
+    let labels = labels(wanted, found)?;
     let mut policies: Vec<Policy> = Vec::new();
-    for (wanted, found) in wanted.iter().zip(found) {
+    for ((wanted, found), label) in wanted.iter().zip(found).zip(labels) {
         let mut hash = Sha256::new();
         let (name, source, sha256, program) = match found {
             Source::Object(found) => {
@@ -214,15 +223,6 @@ fn describe(wanted: &[Wanted], found: &[Source]) -> Result<Vec<Policy>, Error> {
         if let Some(manifest) = wanted.manifest_file() {
             hash.update(std::fs::read(manifest).map_err(|e| Error::file("read", manifest, &e))?);
         }
-        let short = match found {
-            Source::Program(chosen) => chosen.label(),
-            Source::Object(_) => format!("{name}{}", wanted.settings()),
-        };
-        let is_taken = policies.iter().any(|policy| policy.label == short);
-        let label = match is_taken {
-            true => format!("{}{}", wanted.policy, wanted.settings()),
-            false => short,
-        };
         policies.push(Policy {
             label,
             name,
@@ -236,6 +236,27 @@ fn describe(wanted: &[Wanted], found: &[Source]) -> Result<Vec<Policy>, Error> {
         });
     }
     Ok(policies)
+}
+
+/// What tables call the policies: as the user does, else the shortest name that tells each apart.
+fn labels(wanted: &[Wanted], found: &[Source]) -> Result<Vec<String>, Error> {
+    let names = wanted.iter().zip(found).map(|(wanted, found)| match (&wanted.label, found) {
+        (Some(label), _) => Names::of_name(label.clone(), None),
+        (None, Source::Program(chosen)) => {
+            Names::of_name(chosen.label(), Some(wanted.policy.clone()))
+        }
+        (None, Source::Object(found)) => match found.source == object::SHIPPED {
+            true => Names::of_name(found.name.clone(), None).and(&wanted.settings()),
+            false => Names::of_file(&wanted.policy).and(&wanted.settings()),
+        },
+    });
+    let labels = label::told_apart(&names.collect::<Vec<_>>());
+    match labels.iter().enumerate().find(|(at, label)| labels[..*at].contains(label)) {
+        Some((_, label)) => Err(Error::input(format!(
+            "two policies are called {label}: expected another label for one, as NAME=POLICY"
+        ))),
+        None => Ok(labels),
+    }
 }
 
 fn prepare_all(

@@ -3,6 +3,7 @@
 
 mod args;
 mod cell;
+mod gates;
 mod kept;
 mod matrix;
 mod pictures;
@@ -20,6 +21,7 @@ use crate::load::Load;
 use crate::output::{comparison, json, messages};
 use crate::output_file::{self, OutputFile};
 use crate::progress::{self, Clock};
+use gates::Gates;
 use kept::Kept;
 use matrix::Matrix;
 use pictures::{Gather, Pictures};
@@ -34,6 +36,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Status, Error> {
     let matrix = Arc::new(Matrix::new(args)?);
     let loads: Vec<&Load> = matrix.stages.iter().map(|stage| &*stage.load).collect();
     findings::check(&goals, &loads)?;
+    let gates = Gates::new(args, &matrix, &loads)?;
     // Early, as nobody wants to run in vain; what is there stays until there is another.
     let provenance = args.report.as_ref().map(|_| provenance::of(&matrix)).transpose()?;
     let page = args.report.as_deref().map(OutputFile::create).transpose()?;
@@ -41,6 +44,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Status, Error> {
     let (runs, pictures) = all_runs(args, &matrix, &mut kept)?;
     let comparison = matrix.comparison(&runs);
     let found = Findings::new(&comparison, &goals);
+    let judged = gates.judge(&comparison);
 
     // Before it is printed: whoever reads that may have enough of it after a line.
     if let Some((page, path)) = page.zip(args.report.as_deref()) {
@@ -49,7 +53,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Status, Error> {
             report::html((args, matrix.machine()), &comparison, &pictures, &found, provenance);
         page.finish_with(html.as_bytes())?;
         let (mut json, mut csv) = (Vec::new(), Vec::new());
-        json::print(&mut json, &comparison::json::Json::new(&comparison, &found))?;
+        json::print(&mut json, &comparison::json::Json::new(&comparison, &found, &judged))?;
         output_file::write(&path.with_extension("json"), &json)?;
         comparison::csv::write(&mut csv, &comparison)?;
         output_file::write(&path.with_extension("csv"), &csv)?;
@@ -57,7 +61,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Status, Error> {
     kept.finish();
     let mut out = crate::output::stdout();
     if args.json {
-        json::print(&mut out, &comparison::json::Json::new(&comparison, &found))?;
+        json::print(&mut out, &comparison::json::Json::new(&comparison, &found, &judged))?;
     } else if args.csv {
         comparison::csv::write(&mut out, &comparison)?;
     } else {
@@ -65,7 +69,8 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Status, Error> {
         comparison::findings::print(&mut out, &comparison, &found)?;
     }
     out.flush()?;
-    Ok(tell(&comparison))
+    let status = tell(&comparison);
+    Ok(if comparison::gates::tell(&comparison, &judged) { Status::Failed } else { status })
 }
 
 /// The runs of all cells, in their order: those that were kept, and the others, which are done
@@ -113,7 +118,7 @@ fn tell(comparison: &Comparison<'_>) -> Status {
     let mut status = Status::Done;
     for stage in &comparison.stages {
         for column in &stage.columns {
-            let is_early = |run: &&&Run| run.exit.kind != UNREGISTERED || run.exit.ejected;
+            let is_early = |run: &&&Run| !run.exit.is_whole();
             let early: Vec<&Run> = column.runs.iter().filter(is_early).copied().collect();
             let Some(first) = early.first() else { continue };
             let others = match early.len() - 1 {
@@ -131,6 +136,3 @@ fn tell(comparison: &Comparison<'_>) -> Status {
     }
     status
 }
-
-/// The ordinary end of a run.
-const UNREGISTERED: u32 = rota_machine::exit::ExitKind::Unreg as u32;

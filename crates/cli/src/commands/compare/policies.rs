@@ -3,6 +3,7 @@
 
 use crate::comparison::Baseline;
 use crate::error::Error;
+use crate::label;
 use crate::object;
 use crate::prepare::NO_MANIFEST;
 use crate::program;
@@ -11,6 +12,8 @@ use std::path::{Path, PathBuf};
 /// A policy as the user asked for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted {
+    /// What the user calls it.
+    pub(crate) label: Option<String>,
     /// Shipped policy or file; or a program with its arguments.
     pub(crate) policy: String,
     /// It is a program.
@@ -22,12 +25,15 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    fn parse(text: &str) -> Result<Self, Error> {
-        if program::is_meant(text) {
-            return Ok(Wanted { is_program: true, ..Wanted::plain(text.trim()) });
+    pub(crate) fn parse(text: &str) -> Result<Self, Error> {
+        let (label, policy) = label::split(text);
+        let label = label.map(str::to_owned);
+        if program::is_meant(policy) {
+            return Ok(Wanted { label, is_program: true, ..Wanted::plain(policy.trim()) });
         }
-        let mut parts = text.split(':');
-        let mut wanted = Wanted::plain(parts.next().unwrap_or_default().trim());
+        let mut parts = policy.split(':');
+        let policy = parts.next().unwrap_or_default().trim();
+        let mut wanted = Wanted { label, ..Wanted::plain(policy) };
         if wanted.policy.is_empty() {
             return Err(Error::input(format!("policy \"{text}\": expected a name or a file")));
         }
@@ -52,7 +58,8 @@ impl Wanted {
 
     /// A policy as it is.
     fn plain(policy: &str) -> Self {
-        Wanted { policy: policy.into(), is_program: false, set: Vec::new(), manifest: None }
+        let policy = policy.into();
+        Wanted { label: None, policy, is_program: false, set: Vec::new(), manifest: None }
     }
 
     /// The manifest that is a file.
@@ -72,6 +79,8 @@ impl Wanted {
 /// round robin; proportional shares by virtual time, exact and in constant time; least service and
 /// age; and Linux's earlier two.
 const USUAL: [&str; 7] = ["cfs", "fifo", "o1", "pbs", "rr", "vtrr", "wfq"];
+/// Linux's own.
+pub(crate) const USUAL_BASELINE: &str = "eevdf";
 /// Means that there is no baseline.
 const NO_BASELINE: &str = "none";
 
@@ -119,8 +128,20 @@ pub(crate) fn sort_out(
     Ok(Chosen { workloads, policies: wanted, baseline })
 }
 
-/// Refuses policies of which two are alike.
+/// The first of the policies that the user named, if there are several.
+pub(crate) fn first_of_several(items: &[String], policies: &[String]) -> Option<String> {
+    let mut named = items.iter().filter(|item| names_policy(item)).chain(policies);
+    let first = named.next()?;
+    named.next().is_some().then(|| first.clone())
+}
+
+/// Refuses policies of which two are alike, or have the same label.
 pub(crate) fn unlike(wanted: &[Wanted]) -> Result<(), Error> {
+    let labels: Vec<&str> = wanted.iter().filter_map(|policy| policy.label.as_deref()).collect();
+    let twice = labels.iter().enumerate().find(|(at, label)| labels[..*at].contains(label));
+    if let Some((_, label)) = twice {
+        return Err(Error::input(format!("label {label}: two policies have it, expected one")));
+    }
     let twice = wanted.iter().enumerate().find(|(at, policy)| wanted[..*at].contains(policy));
     twice.map_or(Ok(()), |(_, policy)| {
         let name = format!("{}{}", policy.policy, policy.settings());
@@ -152,9 +173,10 @@ fn add_baseline(wanted: &mut Vec<Wanted>, text: &str) -> Result<Option<Baseline>
     if text == NO_BASELINE {
         return Ok(None);
     }
+    let of_label = wanted.iter().position(|policy| policy.label.as_deref() == Some(text));
     let baseline =
         Wanted::parse(text).map_err(|e| Error::input(format!("--baseline {text}: {e}")))?;
-    let at = wanted.iter().position(|policy| *policy == baseline);
+    let at = of_label.or_else(|| wanted.iter().position(|policy| *policy == baseline));
     let is_added = at.is_none();
     let at = at.unwrap_or_else(|| {
         wanted.push(baseline);
@@ -166,6 +188,7 @@ fn add_baseline(wanted: &mut Vec<Wanted>, text: &str) -> Result<Option<Baseline>
 /// Whether a word means a policy: one that ships, an object or source file, a program, or something
 /// that is no file at all and not even called like a workload.
 fn names_policy(item: &str) -> bool {
+    let (_, item) = label::split(item);
     let name = item.split(':').next().unwrap_or(item);
     object::is_file_name(name)
         || object::is_shipped(name)
@@ -235,6 +258,23 @@ mod tests {
     }
 
     #[test]
+    fn a_label_names_a_policy_and_is_a_baseline() {
+        let words = texts(&["a.json", "old=./x.bpf.o:q=1", "new=true", "same=wfq", "wfq"]);
+        let chosen = sort_out(&words, &[], false, "old").expect("in order");
+        let labels: Vec<Option<&str>> =
+            chosen.policies.iter().map(|policy| policy.label.as_deref()).collect();
+        assert_eq!(labels, [Some("old"), Some("new"), Some("same"), None]);
+        assert_eq!(names(&chosen.policies), ["./x.bpf.o:q=1", "true", "wfq", "wfq"]);
+        assert!(chosen.policies[1].is_program);
+        assert_eq!(chosen.baseline, Some(Baseline { at: 0, is_added: false }));
+        let twice = sort_out(&texts(&["a.json", "x=wfq", "x=rr"]), &[], false, "none");
+        assert_eq!(
+            twice.expect_err("twice").to_string(),
+            "label x: two policies have it, expected one"
+        );
+    }
+
+    #[test]
     fn settings_follow_the_name() {
         let wanted = Wanted::parse("./m.bpf.o:table[3]=1:@m.toml:x=a=b").expect("in order");
         assert_eq!(wanted.policy, "./m.bpf.o");
@@ -265,7 +305,8 @@ mod tests {
         #[test]
         fn what_is_read_says_the_same_again(text in "[a-z./@:= \\[\\]0-9]{0,30}|\\PC{0,30}") {
             if let Ok(wanted) = Wanted::parse(&text) {
-                let again = format!("{}{}", wanted.policy, wanted.settings());
+                let label = wanted.label.as_ref().map_or(String::new(), |label| format!("{label}="));
+                let again = format!("{label}{}{}", wanted.policy, wanted.settings());
                 prop_assert_eq!(Wanted::parse(&again).expect("in order"), wanted);
             }
         }

@@ -2,8 +2,10 @@
 //! The JSON of `rota compare`: every number, of every seed and in the mean.
 
 use super::findings::Words;
+use super::gates;
 use crate::comparison::{Column, Comparison, ProgramOf, Stage};
 use crate::findings::Findings;
+use crate::gate::Judged;
 use crate::output::json::{ignores, MachineJson, PolicyJson};
 use rota_measure::baseline::Relative;
 use rota_measure::catalogue::Measure;
@@ -22,6 +24,9 @@ pub(crate) struct Json<'a> {
     comparisons: Vec<StageJson<'a>>,
     /// What to do, by the first goal; `null`: that cannot be told.
     advice: Option<Value>,
+    /// What became of `--fail-if`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    conditions: Vec<Value>,
 }
 
 #[derive(Serialize)]
@@ -72,7 +77,11 @@ struct ProgramJson<'a> {
 }
 
 impl<'a> Json<'a> {
-    pub(crate) fn new(comparison: &'a Comparison<'a>, found: &'a Findings<'a>) -> Self {
+    pub(crate) fn new(
+        comparison: &'a Comparison<'a>,
+        found: &'a Findings<'a>,
+        judged: &[Judged],
+    ) -> Self {
         let words = Words::new(comparison);
         let stages = comparison.stages.iter().zip(&found.stages);
         Json {
@@ -86,6 +95,7 @@ impl<'a> Json<'a> {
             measures: comparison.measures.iter().map(MeasureJson::new).collect(),
             comparisons: stages.map(|(s, found)| stage(comparison, s, words.json(found))).collect(),
             advice: found.advice.as_ref().map(|advice| words.advice_json(found, advice)),
+            conditions: gates::json(comparison, judged),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 pub(crate) mod csv;
 pub(crate) mod findings;
+pub(crate) mod gates;
 pub(crate) mod json;
 mod numbers;
 mod relative;
