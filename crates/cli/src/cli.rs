@@ -22,6 +22,7 @@ use crate::commands::reproduce::ReproduceArgs;
 use crate::commands::run::RunArgs;
 use crate::commands::set::SetArgs;
 use crate::commands::sim::SimArgs;
+use crate::commands::test::TestArgs;
 use crate::commands::trace::TraceArgs;
 use crate::commands::tune::TuneArgs;
 use crate::error::EXIT_CODES;
@@ -53,6 +54,8 @@ pub(crate) enum Command {
     Sim(SimArgs),
     /// Simulate workloads under several policies with several seeds, side by side
     Compare(CompareArgs),
+    /// Check what a suite expects of policies, and fail where that does not hold
+    Test(TestArgs),
     /// Run the experiments of a paper, and compare the numbers with the paper's
     Reproduce(ReproduceArgs),
     /// Search for the alpha and beta of PBS that suit a workload

@@ -41,6 +41,16 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         ],
     ),
     (
+        "test",
+        [
+            ("rota test suite.toml", "All that a suite expects"),
+            (
+                "rota test suite.toml --only web --junit out.xml",
+                "One test of it, with results for a CI server",
+            ),
+        ],
+    ),
+    (
         "reproduce",
         [
             ("rota reproduce vtrr fig3", "One figure of a paper"),

@@ -28,6 +28,7 @@ mod replay;
 mod session;
 mod simulation;
 mod stop;
+mod suite;
 mod trace_files;
 mod tuned;
 
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         Command::List(args) => commands::list::run(&args),
         Command::Sim(args) => commands::sim::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
+        Command::Test(args) => commands::test::run(&args),
         Command::Reproduce(args) => commands::reproduce::run(&args),
         Command::Tune(args) => commands::tune::run(&args),
         Command::Fluid(args) => commands::fluid::run(&args),

@@ -21,6 +21,7 @@ pub(crate) mod program;
 pub(crate) mod reproduction;
 pub(crate) mod requests;
 pub(crate) mod stats;
+pub(crate) mod suite;
 pub(crate) mod summary;
 pub(crate) mod table;
 pub(crate) mod tunables;

@@ -13,21 +13,24 @@ mod provenance;
 mod report;
 
 pub(crate) use args::CompareArgs;
+pub(crate) use matrix::Matrix;
+pub(crate) use policies::Wanted;
 
 use crate::comparison::{Comparison, Run};
 use crate::error::{Error, Status};
 use crate::findings::{self, Findings};
+use crate::gate::Judged;
 use crate::load::Load;
 use crate::output::{comparison, json, messages};
 use crate::output_file::{self, OutputFile};
 use crate::progress::{self, Clock};
 use gates::Gates;
 use kept::Kept;
-use matrix::Matrix;
 use pictures::{Gather, Pictures};
 use pool::{Done, Work};
 use std::io::Write;
 use std::num::NonZero;
+use std::path::Path;
 use std::sync::Arc;
 
 pub(crate) fn run(args: &CompareArgs) -> Result<Status, Error> {
@@ -52,11 +55,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Status, Error> {
         let html =
             report::html((args, matrix.machine()), &comparison, &pictures, &found, provenance);
         page.finish_with(html.as_bytes())?;
-        let (mut json, mut csv) = (Vec::new(), Vec::new());
-        json::print(&mut json, &comparison::json::Json::new(&comparison, &found, &judged))?;
-        output_file::write(&path.with_extension("json"), &json)?;
-        comparison::csv::write(&mut csv, &comparison)?;
-        output_file::write(&path.with_extension("csv"), &csv)?;
+        numbers_beside(path, &comparison, &found, &judged)?;
     }
     kept.finish();
     let mut out = crate::output::stdout();
@@ -71,6 +70,43 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Status, Error> {
     out.flush()?;
     let status = tell(&comparison);
     Ok(if comparison::gates::tell(&comparison, &judged) { Status::Failed } else { status })
+}
+
+/// All numbers of a report, in files next to it.
+fn numbers_beside(
+    path: &Path,
+    comparison: &Comparison<'_>,
+    found: &Findings<'_>,
+    judged: &[Judged],
+) -> Result<(), Error> {
+    let (mut json, mut csv) = (Vec::new(), Vec::new());
+    json::print(&mut json, &comparison::json::Json::new(comparison, found, judged))?;
+    output_file::write(&path.with_extension("json"), &json)?;
+    comparison::csv::write(&mut csv, comparison)?;
+    output_file::write(&path.with_extension("csv"), &csv)
+}
+
+/// The runs of all cells of a comparison, for whoever judges them.
+pub(crate) fn runs_of(args: &CompareArgs, matrix: &Arc<Matrix>) -> Result<Vec<Run>, Error> {
+    let mut kept = Kept::open(args, matrix)?;
+    let (runs, _) = all_runs(args, matrix, &mut kept)?;
+    kept.finish();
+    Ok(runs)
+}
+
+/// Only writes the report that the arguments name.
+pub(crate) fn report_of(args: &CompareArgs, matrix: &Arc<Matrix>) -> Result<(), Error> {
+    let Some(path) = &args.report else { return Ok(()) };
+    let goals = findings::parse(&args.goal)?;
+    let provenance = provenance::of(matrix)?;
+    let mut kept = Kept::open(args, matrix)?;
+    let (runs, pictures) = all_runs(args, matrix, &mut kept)?;
+    kept.finish();
+    let comparison = matrix.comparison(&runs);
+    let found = Findings::new(&comparison, &goals);
+    let html = report::html((args, matrix.machine()), &comparison, &pictures, &found, provenance);
+    output_file::write(path, html.as_bytes())?;
+    numbers_beside(path, &comparison, &found, &[])
 }
 
 /// The runs of all cells, in their order: those that were kept, and the others, which are done

@@ -5,7 +5,7 @@ pub(crate) mod csv;
 pub(crate) mod findings;
 pub(crate) mod gates;
 pub(crate) mod json;
-mod numbers;
+pub(crate) mod numbers;
 mod relative;
 
 use super::{summary, table, uncharged};
