@@ -11,6 +11,7 @@ use crate::commands::check::CheckArgs;
 use crate::commands::compare::CompareArgs;
 use crate::commands::completions::CompletionsArgs;
 use crate::commands::condense::CondenseArgs;
+use crate::commands::diff::DiffArgs;
 use crate::commands::fluid::FluidArgs;
 use crate::commands::import::ImportArgs;
 use crate::commands::link::LinkArgs;
@@ -56,6 +57,8 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Check what a suite expects of policies, and fail where that does not hold
     Test(TestArgs),
+    /// Show the first decision in which two runs differ, and how their metrics moved
+    Diff(DiffArgs),
     /// Run the experiments of a paper, and compare the numbers with the paper's
     Reproduce(ReproduceArgs),
     /// Search for the alpha and beta of PBS that suit a workload

@@ -51,6 +51,13 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         ],
     ),
     (
+        "diff",
+        [
+            ("rota diff a.parquet b.parquet", "Where two runs part, of traces that rota sim wrote"),
+            ("rota diff a.parquet b.parquet --json", "The same for programs"),
+        ],
+    ),
+    (
         "reproduce",
         [
             ("rota reproduce vtrr fig3", "One figure of a paper"),

@@ -10,6 +10,7 @@ mod commands;
 mod comparison;
 mod complete;
 mod date;
+mod decision;
 mod error;
 mod examples;
 mod findings;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         Command::Sim(args) => commands::sim::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
         Command::Test(args) => commands::test::run(&args),
+        Command::Diff(args) => commands::diff::run(&args),
         Command::Reproduce(args) => commands::reproduce::run(&args),
         Command::Tune(args) => commands::tune::run(&args),
         Command::Fluid(args) => commands::fluid::run(&args),

@@ -10,6 +10,7 @@ pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod condense;
+pub(crate) mod diff;
 pub(crate) mod fluid;
 pub(crate) mod import;
 pub(crate) mod link;

@@ -5,6 +5,7 @@ pub(crate) mod blocked;
 pub(crate) mod calibrated;
 pub(crate) mod comparison;
 pub(crate) mod computer;
+pub(crate) mod diff;
 pub(crate) mod doubts;
 pub(crate) mod dump;
 pub(crate) mod exit;

@@ -14,6 +14,7 @@ mod cli_compare_resume;
 mod cli_completions;
 mod cli_condense;
 mod cli_control;
+mod cli_diff;
 mod cli_ejection;
 mod cli_errors;
 mod cli_findings;

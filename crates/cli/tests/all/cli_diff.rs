@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `rota diff`: where two runs part.
+
+use crate::support::{rota, Scratch};
+
+const SHARES: &str = "workloads/shares321.json";
+
+/// A trace of tasks with shares 3, 2 and 1, in quanta of 10 ms, on a machine without costs.
+fn trace(scratch: &Scratch, name: &str, policy: &str, words: &[&str]) -> String {
+    let path = scratch.path(name);
+    let common = ["sim", policy, SHARES, "--ideal", "--duration", "120ms", "--trace", &path];
+    rota(&[&common[..], words].concat()).ok();
+    path
+}
+
+/// WRR gives each task all of its quanta at once, A A A B B C (VTRR paper, §2.1); VTRR takes one
+/// quantum of each in turn, A B C, and skips those that are ahead (§2.2). The second decision is
+/// the first that differs, after A's first quantum of 10 ms.
+#[test]
+fn the_first_decision_that_differs_is_shown_with_what_each_saw() {
+    let scratch = Scratch::new();
+    let cpu = ["--cpus", "1"];
+    let a = trace(&scratch, "a.parquet", "vtrr", &cpu);
+    let b = trace(&scratch, "b.csv", "wrr", &cpu);
+    let run = rota(&["diff", &a, &b, "--json"]).ok().json();
+    assert_eq!(run["schema"], "rota.diff/1");
+    let first = &run["first_decision"];
+    assert_eq!((&first["cpu"], &first["decision"]), (&0.into(), &2.into()), "{first}");
+    assert_eq!(
+        (&first["a"]["task"], &first["b"]["task"]),
+        (&"B-1".into(), &"A-0".into()),
+        "{first}"
+    );
+    assert_eq!(first["a"]["time_ns"], 10_000_000);
+    let saw = run["a"]["saw"].as_array().expect("tasks");
+    let ran: Vec<(&str, u64)> = saw
+        .iter()
+        .map(|task| (task["name"].as_str().expect("name"), task["cpu_ns"].as_u64().expect("time")))
+        .collect();
+    assert_eq!(ran, [("A-0", 10_000_000), ("B-1", 0), ("C-2", 0)]);
+    let waits: Vec<Option<u64>> = saw.iter().map(|task| task["waits_since_ns"].as_u64()).collect();
+    assert_eq!(waits, [Some(10_000_000), Some(0), Some(0)], "B-1 is not taken yet");
+
+    let text = rota(&["diff", &a, &b]).ok().stdout;
+    for part in [
+        "first decision that differs: number 2 of CPU 0\n  a: at 10ms B-1 (1002)",
+        "\na saw 3 tasks that could run\n",
+        "\nlag max  ",
+        "2.00x worse",
+    ] {
+        assert!(text.contains(part), "{part:?}: {text}");
+    }
+}
+
+#[test]
+fn two_traces_of_one_run_do_not_differ() {
+    let scratch = Scratch::new();
+    let (a, b) =
+        (trace(&scratch, "a.parquet", "wfq", &[]), trace(&scratch, "b.parquet", "wfq", &[]));
+    let text = rota(&["diff", &a, &b]).ok().stdout;
+    assert!(text.contains("\nno decision differs: "), "{text}");
+    assert!(text.ends_with("\nno metric differs\n"), "{text}");
+}
+
+#[test]
+fn another_machine_or_workload_is_a_warning_that_names_it() {
+    let scratch = Scratch::new();
+    let a = trace(&scratch, "a.parquet", "fifo", &["--cpus", "1"]);
+    let b = trace(&scratch, "b.parquet", "fifo", &["--cpus", "2"]);
+    let run = rota(&["diff", &a, &b]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let warning = format!("warning: {a} is of 1 CPUs, {b} of 2: another machine\n");
+    assert_eq!(run.stderr, warning);
+    let load = scratch.file("load.json", r#"{ "tasks": { "D": { "run": 1000, "sleep": 1000 } } }"#);
+    let c = scratch.path("c.parquet");
+    rota(&["sim", "fifo", &load, "--cpus", "1", "--duration", "50ms", "--trace", &c]).ok();
+    let run = rota(&["diff", &a, &c]);
+    let warning =
+        format!("{a} has task A-0 (1001) and 2 more, which {c} has not: another workload");
+    assert!(run.stderr.contains(&warning), "{}", run.stderr);
+    rota(&["diff", &a, &load]).refused(&[&load]);
+}
