@@ -7,29 +7,28 @@ use crate::event_queue::Due;
 use crate::ops::Op;
 use crate::run::Machine;
 use crate::system::System;
-use crate::task::Work;
+use crate::task::{Tid, Work};
 use rota_choice::Site;
 
-impl Machine {
+impl System {
     /// When the current task of a CPU is done with its step or, with exact slices, has
     /// used its slice; `u64::MAX`: not by itself.
     fn stop_at(&self, cpu: u32) -> u64 {
-        let system = &self.system;
-        let rq = system.rq(cpu);
+        let rq = self.rq(cpu);
         let Some(t) = rq.curr else { return u64::MAX };
-        let mut at_ns = match system.task(t).work {
+        let mut at_ns = match self.task(t).work {
             Work::Run { left } => rq.progressed_at_ns.saturating_add(rq.pace.ns_for(rq.debt, left)),
             Work::Until { at_ns } => at_ns,
             // a task that just yielded goes on once its CPU picks it again
             Work::Next | Work::Block => u64::MAX,
         };
         // a CPU that is still to reschedule knows about the slice
-        if system.config.exact_slices && !rq.need_resched {
-            let slice_ns = system.slice(t);
-            if system.task(t).class.is_hosted() && slice_ns != SLICE_INF {
+        if self.config.exact_slices && !rq.need_resched {
+            let slice_ns = self.slice(t);
+            if self.task(t).class.is_hosted() && slice_ns != SLICE_INF {
                 at_ns = at_ns.min(rq.charged_at_ns.saturating_add(slice_ns));
             }
-            let limit_ns = if system.ext_is_alone() { None } else { system.limit_ns(cpu, t) };
+            let limit_ns = if self.ext_is_alone() { None } else { self.limit_ns(cpu, t) };
             if let Some(left_ns) = limit_ns {
                 at_ns = at_ns.min(rq.charged_at_ns.saturating_add(left_ns));
             }
@@ -37,25 +36,55 @@ impl Machine {
         at_ns
     }
 
-    /// Schedules [`Machine::stop_at`] of every CPU where it moved: a task was switched
+    /// What a task does from now on.
+    #[inline]
+    pub(crate) fn set_work(&mut self, t: Tid, work: Work) {
+        let task = self.task_mut(t);
+        task.work = work;
+        let cpu = task.cpu;
+        self.cpus.touched.insert(cpu);
+    }
+
+    /// Schedules [`System::stop_at`] of every CPU where it moved: a task was switched
     /// in, overhead was charged, a slice was changed behind the CPU's back.
     pub(crate) fn arm_cpus(&mut self) {
-        for cpu in 0..self.system.nr_cpus() {
-            let at_ns = self.stop_at(cpu);
-            let now_ns = self.system.now_ns;
-            let rq = self.system.rq_mut(cpu);
-            if at_ns == rq.armed_at_ns {
-                continue;
-            }
-            rq.armed_at_ns = at_ns;
-            rq.stop_gen += 1;
-            let gen = rq.stop_gen;
-            if at_ns != u64::MAX {
-                self.system.queue.push(at_ns.max(now_ns), Due::Stop(cpu, gen));
-            }
+        let touched = std::mem::take(&mut self.cpus.touched);
+        if self.config.exact_slices {
+            // hosted code can store a slice at any time
+            return (0..self.nr_cpus()).for_each(|cpu| self.arm_cpu(cpu));
+        }
+        touched.iter().for_each(|cpu| self.arm_cpu(cpu));
+    }
+
+    fn arm_cpu(&mut self, cpu: u32) {
+        let at_ns = self.stop_at(cpu);
+        // as it is armed now, it is touched no longer
+        let rq = &mut self.cpus.rqs[cpu as usize];
+        if at_ns == rq.armed_at_ns {
+            return;
+        }
+        rq.armed_at_ns = at_ns;
+        rq.stop_gen += 1;
+        let due = Due::Stop(cpu, rq.stop_gen);
+        if at_ns != u64::MAX {
+            self.queue.push(at_ns.max(self.now_ns), due);
         }
     }
 
+    /// The part of the audit about this: a CPU that was not touched is armed for when it is due.
+    pub(crate) fn audit_armed(&self, cpu: u32) -> Result<(), String> {
+        if self.config.exact_slices || self.cpus.touched.contains(cpu) {
+            return Ok(());
+        }
+        let (at_ns, armed_at_ns) = (self.stop_at(cpu), self.rq(cpu).armed_at_ns);
+        if at_ns == armed_at_ns {
+            return Ok(());
+        }
+        Err(format!("is due at {at_ns} ns, and armed for {armed_at_ns} ns"))
+    }
+}
+
+impl Machine {
     /// A busy CPU ticks at whole multiples of the tick period, or a moment later; an idle one not.
     /// With exact slices, ticks matter only to a scheduler that has `ops.tick()`.
     pub(crate) fn arm_tick(&mut self, cpu: u32) {

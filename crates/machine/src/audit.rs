@@ -132,6 +132,7 @@ impl System {
         }
         self.audit_cookies(cpu)?;
         self.audit_speed(cpu)?;
+        self.audit_armed(cpu)?;
         if rq.need_resched && !rq.is_excused() {
             return Err("has unfinished business".into());
         }

@@ -92,7 +92,7 @@ impl Machine {
                 if !round.is_over() || !self.system.cpus.resched.is_empty() {
                     continue;
                 }
-                self.arm_cpus();
+                self.system.arm_cpus();
                 if !self.system.config.nohz_full.is_empty() {
                     self.rearm_ticks();
                 }

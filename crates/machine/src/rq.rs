@@ -264,6 +264,9 @@ pub(crate) struct Cpus {
     /// CPUs with work in `irq_work` or deferred lists.
     pub(crate) deferred: CpuSet,
     pub(crate) resched: CpuSet,
+    /// CPUs that may be due at another time than they are armed for: something of them, or of the task
+    /// that they run, changed.
+    pub(crate) touched: CpuSet,
     /// Those whose tick may stop (`nohz_full=`).
     pub(crate) nohz_full: CpuSet,
     /// The last tick that CPUs have one after the other, and which has it first.
@@ -278,6 +281,7 @@ impl Cpus {
 
     #[inline]
     pub(crate) fn rq_mut(&mut self, cpu: u32) -> &mut Rq {
+        self.touched.insert(cpu);
         &mut self.rqs[cpu as usize]
     }
 

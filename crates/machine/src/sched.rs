@@ -322,7 +322,7 @@ impl System {
     /// The running task will block at its next `schedule()`, until somebody wakes it.
     pub(crate) fn block(&mut self, cpu: u32, t: Tid) {
         self.set_state(t, State::Blocking);
-        self.task_mut(t).work = Work::Block;
+        self.set_work(t, Work::Block);
         self.cpus.resched_curr(cpu);
     }
 }

@@ -165,7 +165,7 @@ impl Machine {
                 break;
             }
             if self.system.rq(cpu).debt > 0 && !self.computes_next(t) {
-                self.system.task_mut(t).work = Work::run(0);
+                self.system.set_work(t, Work::run(0));
                 break;
             }
             self.system.running.this_cpu = cpu;
@@ -212,10 +212,10 @@ impl Machine {
     ) -> Result<bool, RunError> {
         let system = &mut self.system;
         let now_ns = system.now_ns;
-        system.task_mut(t).work = Work::Next;
+        system.set_work(t, Work::Next);
         match step {
-            Step::Run { work_ns } => system.task_mut(t).work = Work::run(work_ns),
-            Step::Runtime { ns } => system.task_mut(t).work = Work::Until { at_ns: now_ns + ns },
+            Step::Run { work_ns } => system.set_work(t, Work::run(work_ns)),
+            Step::Runtime { ns } => system.set_work(t, Work::Until { at_ns: now_ns + ns }),
             Step::Sleep { ns } => system.block_until(cpu, t, now_ns + ns),
             Step::SleepUntil { at_ns } => system.block_until(cpu, t, at_ns.max(now_ns)),
             Step::Yield => system.yield_task(o, cpu, t),
@@ -223,8 +223,8 @@ impl Machine {
                 if system.config.costs.fork_ns > 0 && system.task(t).makes.is_none() =>
             {
                 let left_ns = system.config.costs.fork_ns;
-                let task = system.task_mut(t);
-                (task.work, task.makes) = (Work::run(left_ns), Some(child));
+                system.set_work(t, Work::run(left_ns));
+                system.task_mut(t).makes = Some(child);
             }
             Step::Fork { child } => {
                 system.task_mut(t).makes = None;
@@ -260,8 +260,8 @@ impl Machine {
             Step::Exit if system.config.costs.exit_ns > 0 && !system.task(t).ends => {
                 let after_ns = system.config.lab().moves_at_exit_ns.unwrap_or(0);
                 let left_ns = system.config.costs.exit_ns.saturating_sub(after_ns);
-                let task = system.task_mut(t);
-                (task.work, task.ends) = (Work::run(left_ns), true);
+                system.set_work(t, Work::run(left_ns));
+                system.task_mut(t).ends = true;
                 return Ok(left_ns == 0);
             }
             Step::Exit
@@ -271,8 +271,8 @@ impl Machine {
             {
                 let left_ns = system.config.lab().moves_at_exit_ns.unwrap_or(0);
                 let left_ns = left_ns.min(system.config.costs.exit_ns);
-                let task = system.task_mut(t);
-                (task.work, task.moved) = (Work::run(left_ns), true);
+                system.set_work(t, Work::run(left_ns));
+                system.task_mut(t).moved = true;
                 let addr = system.task(t).addr;
                 system.set_exiting(addr);
                 // sched_autogroup_exit_task()
@@ -288,7 +288,7 @@ impl Machine {
                 system.set_exiting(addr);
                 system.pass_exit(o, t);
                 system.set_state(t, State::Exiting);
-                system.task_mut(t).work = Work::Block;
+                system.set_work(t, Work::Block);
                 system.emit(Some(cpu), EventKind::Exit { pid });
                 system.close_program(cpu, t);
                 system.cpus.resched_curr(cpu);

@@ -39,7 +39,7 @@ impl System {
                 // woken before it got to schedule(): it simply goes on
                 self.pass_waking(o, t, here);
                 self.set_state(t, State::Runnable);
-                self.task_mut(t).work = Work::Next;
+                self.set_work(t, Work::Next);
                 self.pass_woken_awake(o, t, here);
                 return self.leave_forbidden_cpu(o, t);
             }
@@ -49,7 +49,7 @@ impl System {
         self.update_curr(here);
         self.pass_waking(o, t, here);
         self.set_state(t, State::Runnable);
-        self.task_mut(t).work = Work::Next;
+        self.set_work(t, Work::Next);
         let pid = self.task(t).pid;
         self.emit(Some(here), EventKind::Wakeup { pid, waker });
         self.note_waker(t, here, waker);

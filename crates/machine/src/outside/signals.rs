@@ -97,7 +97,7 @@ impl System {
             State::Runnable => {}
             State::New | State::Exiting | State::Dead => return,
         }
-        self.task_mut(t).work = work;
+        self.set_work(t, work);
     }
 
     /// `SIGSTOP`.
@@ -139,7 +139,7 @@ impl System {
             self.block(cpu, t);
             return false;
         }
-        self.task_mut(t).work = if slept { Work::Next } else { work };
+        self.set_work(t, if slept { Work::Next } else { work });
         true
     }
 }
