@@ -97,7 +97,10 @@ fn against(left: &str, right: &str) -> Result<What, String> {
         None if rest.is_empty() => (None, None),
         None => (None, Some(rest.strip_prefix("by ").ok_or_else(|| unread(rest))?)),
     };
-    let than = than.map(unquoted).filter(|policy| !policy.is_empty()).map(str::to_owned);
+    let than = than.map(unquoted).map(str::to_owned);
+    if than.as_deref() == Some("") {
+        return Err("the policy after `than` is missing".into());
+    }
     let by = match by {
         None => 0.0,
         Some(text) => percent(text).filter(|by| *by >= 0.0).ok_or_else(|| {

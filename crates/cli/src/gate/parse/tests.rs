@@ -92,6 +92,7 @@ fn what_cannot_be_meant_is_refused_with_what_was_expected() {
         ("wakeup_p99 within 3ms..1ms", "smaller value first"),
         ("decisions worse by 5%", "neither good nor bad"),
         ("wakeup_p99() > 5ms", "task is missing"),
+        ("wakeup_p99 worse than \" \" by 5%", "policy after `than` is missing"),
         ("shar(ui) > 5%", "did you mean share?"),
     ] {
         assert!(refused(text).contains(parts), "{text}: {}", refused(text));
