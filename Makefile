@@ -15,10 +15,11 @@
 # make install    install below PREFIX (/usr/local), settings in SYSCONFDIR (/etc);
 #                 DESTDIR is put before both. make uninstall removes it again
 # make deb        build the Debian package
+# make wheel    build the Python package
 # make static     build rota without shared libraries
 
-.PHONY: demo check test vm-test schedulers-test machines-test lint fmt fuzz bench what-if pictures screenshots setup install uninstall deb static
+.PHONY: demo check test vm-test schedulers-test machines-test lint fmt fuzz bench what-if pictures screenshots setup install uninstall deb wheel static
 .DEFAULT_GOAL := demo
 
-demo check test vm-test schedulers-test machines-test lint fmt fuzz bench what-if pictures screenshots setup install uninstall deb static:
+demo check test vm-test schedulers-test machines-test lint fmt fuzz bench what-if pictures screenshots setup install uninstall deb wheel static:
 	@scripts/$@

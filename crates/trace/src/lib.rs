@@ -19,6 +19,7 @@ pub mod perfetto;
 mod read;
 pub mod record;
 pub mod request;
+pub mod row;
 mod setting;
 pub mod tee;
 mod transfer;
