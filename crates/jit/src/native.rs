@@ -7,7 +7,7 @@ use crate::compiler::Compiler;
 use crate::context::{run, status, Context};
 use memmap2::{Mmap, MmapMut};
 use rota_vm::engine::{Compiled, End, Guest, Listing};
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// A compiled function: returns a [`status`].
@@ -17,6 +17,8 @@ pub(crate) type Entry = unsafe extern "sysv64" fn(*mut Context<'_>) -> u64;
 const NOT_YET: usize = 0;
 /// In the place of an address: it cannot be compiled.
 const NEVER: usize = 1;
+/// So many in the interpreter are worth as much as a run of a function.
+const INSTRUCTIONS_OF_A_RUN: u64 = 250;
 
 /// A function of a program.
 struct Function {
@@ -25,6 +27,17 @@ struct Function {
     address: AtomicUsize,
     /// How often it was to run before it was compiled.
     runs: AtomicU32,
+    /// What the interpreter ran in its place, and behind it.
+    instructions: AtomicU64,
+}
+
+impl Function {
+    /// Few runs can be long ones.
+    fn is_hot(&self, after: u32) -> bool {
+        let instructions = u64::from(after) * INSTRUCTIONS_OF_A_RUN;
+        self.runs.fetch_add(1, Ordering::Relaxed) >= after
+            || self.instructions.load(Ordering::Relaxed) >= instructions
+    }
 }
 
 /// What compiles, and has compiled.
@@ -47,6 +60,7 @@ impl Code {
             start: range.start,
             address: AtomicUsize::new(NOT_YET),
             runs: AtomicU32::new(0),
+            instructions: AtomicU64::new(0),
         };
         let functions = listing.functions.iter().map(function).collect();
         let workshop = Workshop { compiler: Compiler::new(listing)?, memory: Vec::new() };
@@ -71,7 +85,7 @@ impl Code {
     #[cold]
     fn compiled(&self, function: usize, address: usize) -> Option<usize> {
         let state = self.functions.get(function)?;
-        if address == NEVER || state.runs.fetch_add(1, Ordering::Relaxed) < self.hot_after {
+        if address == NEVER || !state.is_hot(self.hot_after) {
             return None;
         }
         let mut workshop = self.workshop.lock().unwrap_or_else(PoisonError::into_inner);
@@ -111,5 +125,13 @@ impl Compiled for Code {
             status::INTERPRET => End::Interpret,
             _ => End::Fault,
         }
+    }
+
+    fn interpreted(&self, at: usize, instructions: u64) {
+        // In the order of their instructions. What goes on within a function is of nobody.
+        let Ok(nr) = self.functions.binary_search_by_key(&at, |function| function.start) else {
+            return;
+        };
+        self.functions[nr].instructions.fetch_add(instructions, Ordering::Relaxed);
     }
 }

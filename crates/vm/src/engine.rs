@@ -25,6 +25,9 @@ pub trait Compiled: Send + Sync {
     /// Runs a function from its first instruction, with the registers and the fuel of the guest. It can
     /// leave all of it to the interpreter.
     fn run(&self, function: usize, guest: &mut dyn Guest) -> End;
+
+    /// The interpreter went on at the instruction `at`, and ran so many of them before it stopped.
+    fn interpreted(&self, at: usize, instructions: u64);
 }
 
 /// Why compiled code stopped.

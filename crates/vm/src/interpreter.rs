@@ -58,6 +58,10 @@ impl<H: Host> Code<Runtime<H>, H> for Program<H> {
                 (End::Fault, Some(fault)) => return Err(fault),
                 (End::Fault | End::Interpret, _) => {}
             }
+            let (at, before) = (state.pc, *left);
+            let ran = run::interpret(self, state, rt, host, left);
+            compiled.interpreted(at, before.saturating_sub(*left).try_into().unwrap_or(0));
+            return ran;
         }
         run::interpret(self, state, rt, host, left)
     }

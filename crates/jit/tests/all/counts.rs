@@ -90,6 +90,10 @@ impl Compiled for Noted {
         self.1.lock().expect("no panic").push(end);
         end
     }
+
+    fn interpreted(&self, at: usize, instructions: u64) {
+        self.0.interpreted(at, instructions);
+    }
 }
 
 #[test]
@@ -122,6 +126,22 @@ fn a_function_is_compiled_once_it_has_run_often() {
     let first = ends.iter().position(|end| *end == End::Returned).expect("it is compiled");
     assert_eq!(first, 1_000);
     assert!(ends[first..].iter().all(|end| *end == End::Returned));
+}
+
+#[test]
+fn a_function_is_compiled_after_fewer_runs_if_they_are_long() {
+    // 2 + 3 × 10,000 instructions a run: 10 runs are more than 1,000 of 250.
+    let long = vec![mov(0, 0), alu64(ADD, 0, 1), may_goto(1), jump64(JLT, 0, 10_000, -3), exit()];
+    let ends = Arc::default();
+    let mut hosted = start(Builder::new().function("long", long), false);
+    hosted.host.engine = Some(Arc::new(Noting(Jit::after(1_000), Arc::clone(&ends))));
+    let table = crate::run_support::table(Vec::new());
+    let mut other = hosted.runtime.another(&table, &mut hosted.host).expect("loads");
+    for _ in 0..20 {
+        other.call(&mut hosted.host, rota_object::image::FuncId(0), &[]).expect("no fault");
+    }
+    let ends = ends.lock().expect("no panic");
+    assert_eq!(ends.iter().position(|end| *end == End::Returned), Some(9));
 }
 
 #[test]
