@@ -29,7 +29,7 @@ impl Decisions {
         self.of_cpu.values().map(Vec::len).sum()
     }
 
-    fn at(&self, cpu: u32, at: usize) -> Option<&Decision> {
+    pub(crate) fn at(&self, cpu: u32, at: usize) -> Option<&Decision> {
         self.of_cpu.get(&cpu)?.get(at)
     }
 }

@@ -4,6 +4,7 @@
 use super::comparison::numbers;
 use super::{table, units};
 use crate::decision::{Decision, Difference, Parting, Runnable, Side};
+use rota_machine::consts::{DSQ_GLOBAL, DSQ_LOCAL, DSQ_LOCAL_CPU_MASK, DSQ_LOCAL_ON, SLICE_INF};
 use rota_measure::catalogue::Measure;
 use rota_measure::statistics::Better;
 use serde_json::{json, Value};
@@ -13,10 +14,6 @@ use std::io::{self, Write};
 const SIDES: [&str; 2] = ["a", "b"];
 /// Tasks that are shown of a side at most.
 const MOST_TASKS: usize = 20;
-/// Queues of the kernel: `SCX_DSQ_GLOBAL`, `SCX_DSQ_LOCAL`, and `SCX_DSQ_LOCAL_ON` with a CPU.
-const GLOBAL: u64 = 1 << 63 | 1;
-const LOCAL: u64 = 1 << 63 | 2;
-const LOCAL_ON: u64 = 3 << 62;
 
 /// Prints everything.
 pub(crate) fn print(out: &mut dyn Write, found: &Difference, all: bool) -> io::Result<()> {
@@ -64,6 +61,7 @@ fn taken(side: &Side, decision: Option<&Decision>) -> String {
     };
     let slice = match slice_ns {
         0 => String::new(),
+        &SLICE_INF => " without an end".into(),
         ns => format!(" for {}", units::duration(*ns)),
     };
     format!("at {} {} ({pid}){slice}", units::duration(*time_ns), side.decisions.name(*pid))
@@ -103,9 +101,11 @@ fn queue(task: &Runnable) -> String {
     match (task.since_ns, task.dsq) {
         (None, _) => "-".into(),
         (_, None) => "the policy's".into(),
-        (_, Some(GLOBAL)) => "global".into(),
-        (_, Some(LOCAL)) => "local".into(),
-        (_, Some(dsq)) if dsq & LOCAL_ON == LOCAL_ON => format!("local of CPU {}", dsq as u32),
+        (_, Some(DSQ_GLOBAL)) => "global".into(),
+        (_, Some(DSQ_LOCAL)) => "local".into(),
+        (_, Some(dsq)) if dsq & DSQ_LOCAL_ON == DSQ_LOCAL_ON => {
+            format!("local of CPU {}", dsq & DSQ_LOCAL_CPU_MASK)
+        }
         (_, Some(dsq)) => format!("{dsq:#x}"),
     }
 }

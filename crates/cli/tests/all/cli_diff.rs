@@ -52,6 +52,29 @@ fn the_first_decision_that_differs_is_shown_with_what_each_saw() {
     }
 }
 
+/// FIFO has one slice, without an end; RR's second is after a quantum of 10 ms. By then A has had
+/// these 10 ms in both, and still runs under FIFO.
+#[test]
+fn a_run_without_the_decision_is_shown_at_the_time_of_the_other() {
+    let scratch = Scratch::new();
+    let words = ["--cpus", "1", "--set", "quantum_ns=10ms"];
+    let a = trace(&scratch, "a.parquet", "fifo", &words[..2]);
+    let b = trace(&scratch, "b.parquet", "rr", &words);
+    let run = rota(&["diff", &a, &b, "--json"]).ok().json();
+    assert_eq!(run["first_decision"]["a"], serde_json::Value::Null);
+    assert_eq!(run["first_decision"]["b"]["time_ns"], 10_000_000);
+    let saw = |side: &str| {
+        let tasks = run[side]["saw"].as_array().expect("tasks").iter();
+        let of =
+            |task: &serde_json::Value| (task["cpu_ns"].as_u64(), task["waits_since_ns"].as_u64());
+        tasks.map(of).collect::<Vec<_>>()
+    };
+    assert_eq!(saw("a"), [(Some(10_000_000), None), (Some(0), Some(0)), (Some(0), Some(0))]);
+    assert_eq!(saw("b")[0], (Some(10_000_000), Some(10_000_000)));
+    let text = rota(&["diff", &a, &b]).ok().stdout;
+    assert!(text.contains("\n  a: at 0ns A-0 (1001) without an end\n"), "{text}");
+}
+
 #[test]
 fn two_traces_of_one_run_do_not_differ() {
     let scratch = Scratch::new();
@@ -69,7 +92,8 @@ fn another_machine_or_workload_is_a_warning_that_names_it() {
     let b = trace(&scratch, "b.parquet", "fifo", &["--cpus", "2"]);
     let run = rota(&["diff", &a, &b]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    let warning = format!("warning: {a} is of 1 CPUs, {b} of 2: another machine\n");
+    let warning =
+        format!("warning: the number of CPUs is 1 in {a} and 2 in {b}: another machine\n");
     assert_eq!(run.stderr, warning);
     let load = scratch.file("load.json", r#"{ "tasks": { "D": { "run": 1000, "sleep": 1000 } } }"#);
     let c = scratch.path("c.parquet");

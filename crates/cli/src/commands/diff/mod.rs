@@ -40,11 +40,17 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Status, Error> {
     unlike(&a, &b).iter().for_each(|what| messages::warning(what));
     let parting = decision::parting(&a.decisions, &b.decisions);
     let slice = decision::other_slice(&a.decisions, &b.decisions);
+    let times = parting.map(|parting| {
+        [&a, &b].map(|side| side.decisions.at(parting.cpu, parting.at).map(|of| of.time_ns))
+    });
     let mut sides = Vec::new();
-    for (path, gathered) in paths.into_iter().zip([a, b]) {
-        let saw = match parting {
-            Some(parting) => saw::before(path, parting)?,
-            None => Vec::new(),
+    for (at, (path, gathered)) in paths.into_iter().zip([a, b]).enumerate() {
+        let saw = match (parting, times) {
+            (Some(parting), Some(times)) => {
+                let else_ns = if times[at].is_none() { times[1 - at] } else { None };
+                saw::before(path, parting, else_ns)?
+            }
+            _ => Vec::new(),
         };
         let Gathered { file, decisions, cpus, duration_ns, measures } = gathered;
         sides.push(Side { file, decisions, cpus, duration_ns, saw, measures });
@@ -67,8 +73,8 @@ fn unlike(a: &Gathered, b: &Gathered) -> Vec<String> {
     let mut all = Vec::new();
     if a.cpus != b.cpus {
         all.push(format!(
-            "{} is of {} CPUs, {} of {}: another machine",
-            a.file, a.cpus, b.file, b.cpus
+            "the number of CPUs is {} in {} and {} in {}: another machine",
+            a.cpus, a.file, b.cpus, b.file
         ));
     }
     for (one, other) in [(a, b), (b, a)] {

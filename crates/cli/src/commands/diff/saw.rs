@@ -8,14 +8,20 @@ use rota_trace_import::{open, ImportError};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// All tasks that could run before the decision; at the end, if the run does not have it.
-pub(super) fn before(path: &Path, parting: Parting) -> Result<Vec<Runnable>, Error> {
-    let mut state =
-        State { parting, picks: 0, is_there: false, tasks: BTreeMap::new(), switched: None };
+/// All tasks that could run before the decision. If the run does not have it: before the other one
+/// has it, at `else_ns`.
+pub(super) fn before(
+    path: &Path,
+    parting: Parting,
+    else_ns: Option<u64>,
+) -> Result<Vec<Runnable>, Error> {
+    let (tasks, switched) = (BTreeMap::new(), None);
+    let mut state = State { parting, else_ns, picks: 0, is_there: false, tasks, switched };
     let read: Result<_, ImportError> = open(path)?.read(&mut state);
     // A trace that is not read to its end may lack what one must have.
     if !state.is_there {
-        read?;
+        let facts = read?;
+        state.stops(else_ns.unwrap_or(facts.duration_ns));
     }
     let runnable = |task: Task| {
         let (pid, is_runnable) = (task.seen.pid, task.runnable);
@@ -33,6 +39,8 @@ struct Task {
 
 struct State {
     parting: Parting,
+    /// Where to stop, if the decision is none of this run.
+    else_ns: Option<u64>,
     picks: usize,
     is_there: bool,
     tasks: BTreeMap<u32, Task>,
@@ -57,6 +65,14 @@ impl State {
             running_ns: None,
         })
     }
+
+    /// What runs has got its time up to now.
+    fn stops(&mut self, now_ns: u64) {
+        self.is_there = true;
+        for task in self.tasks.values_mut() {
+            task.leaves(now_ns);
+        }
+    }
 }
 
 impl Task {
@@ -80,15 +96,15 @@ impl Sink for State {
             return;
         }
         let (now_ns, cpu) = (event.time_ns, event.cpu);
+        if let Some(else_ns) = self.else_ns.filter(|else_ns| now_ns >= *else_ns) {
+            return self.stops(else_ns);
+        }
         match &event.kind {
             EventKind::Pick { pid, .. } if cpu == Some(self.parting.cpu) => {
-                self.is_there = self.picks == self.parting.at;
+                let is_it = self.picks == self.parting.at;
                 self.picks += 1;
-                if self.is_there {
-                    // What runs has got its time up to now.
-                    for task in self.tasks.values_mut() {
-                        task.leaves(now_ns);
-                    }
+                if is_it {
+                    self.stops(now_ns);
                     let switched = self.switched.take();
                     if let Some((_, seen)) = switched.filter(|(at_ns, _)| *at_ns == now_ns) {
                         if seen.pid == *pid {
