@@ -173,8 +173,10 @@ impl Scheduler {
                 map.set_value_size(initial.len() as u32).map_err(fail)?;
             }
             if let Some(bytes) = map.initial_value_mut() {
-                let len = bytes.len().min(initial.len());
-                bytes[..len].copy_from_slice(&initial[..len]);
+                let len = bytes.len().min(initial.filled().len());
+                bytes[..len].copy_from_slice(&initial.filled()[..len]);
+                let end = bytes.len().min(initial.len());
+                bytes[len..end].fill(0);
             }
         }
         Ok(())

@@ -39,8 +39,7 @@ impl Machine {
         workload: Arc<Workload>,
         btf: &Btf,
     ) -> Result<Self, RunError> {
-        let mut mem = Memory::new();
-        let layouts = Layouts::resolve(btf, &mut mem).map_err(RunError::Kernel)?;
+        let (layouts, mem) = Layouts::of(btf).map_err(RunError::Kernel)?;
         Self::with(choices, config, workload, mem, layouts)
     }
 

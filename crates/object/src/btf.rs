@@ -6,6 +6,7 @@
 
 #[cfg(feature = "bundled")]
 mod bundled;
+mod derived;
 pub mod ext;
 mod extend;
 mod fields;
@@ -28,6 +29,7 @@ pub use types::{
     SectionVar, Type,
 };
 
+use derived::Derived;
 use index::{EnumIndex, NameIndex, TagIndex};
 use std::sync::OnceLock;
 
@@ -55,6 +57,7 @@ pub struct Btf {
     names: OnceLock<NameIndex>,
     enumerators: OnceLock<EnumIndex>,
     tags: OnceLock<TagIndex>,
+    derived: Derived,
     /// The kernel has types that are left out here.
     reduced: bool,
 }

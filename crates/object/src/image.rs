@@ -2,7 +2,10 @@
 //! What the loader hands to the runtime: one object, linked against one target
 //! kernel, immutable and shared by any number of instances.
 
+mod initial;
 mod sound;
+
+pub use initial::Initial;
 
 use crate::btf::{Btf, BtfError, TypeId};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -146,7 +149,7 @@ pub struct MapDef {
     /// `map_extra`.
     pub extra: u64,
     /// Contents of a global-data section (or of an arena's globals).
-    pub initial: Option<Vec<u8>>,
+    pub initial: Option<Initial>,
     /// Guest code may not write it (`.rodata*`, `.kconfig`).
     pub read_only: bool,
     /// Key type in the object's own BTF.

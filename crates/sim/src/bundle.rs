@@ -14,7 +14,7 @@ use rota_machine::kernel::Kernel;
 use rota_machine::system::System;
 use rota_machine::topology::{Place, Topology};
 use rota_object::btf::{Btf, Bundled};
-use rota_object::image::{map_type, Image, MapDef, MapId, StructOps};
+use rota_object::image::{map_type, Image, Initial, MapDef, MapId, StructOps};
 use rota_object::set_up::SetUpStep;
 use rota_vm::host::Host;
 use rota_vm::memory::PAGE_SIZE;
@@ -269,7 +269,7 @@ fn hold(
             let Some(base) = rt.map_base(id) else { return };
             let len = system.memory().region_size(base);
             if let Ok(bytes) = system.memory().bytes(base, len) {
-                def.initial = Some(bytes.to_vec());
+                def.initial = Some(Initial::new(bytes, bytes.len()));
             }
         }
         map_type::ARENA => {

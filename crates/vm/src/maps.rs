@@ -13,7 +13,7 @@ mod trie;
 mod user_ring;
 
 pub(crate) use array::{Array, ArrayPlace};
-pub(crate) use create::{create, filled, Created};
+pub(crate) use create::{create, Created};
 pub(crate) use hash::Hash;
 pub(crate) use queue::Queue;
 pub(crate) use ring::Ring;

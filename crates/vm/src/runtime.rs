@@ -46,8 +46,6 @@ pub(crate) struct Parts<H> {
     pub(crate) code: Arc<dyn Code<Runtime<H>, H>>,
     /// What the code was decoded for.
     pub(crate) places: Arc<Places>,
-    /// Of each map's initial contents, the bytes up to the last that is not 0.
-    pub(crate) filled: Arc<[usize]>,
     pub(crate) maps: Vec<Map>,
     pub(crate) layout: Layout,
     pub(crate) engine: Option<Arc<dyn Engine>>,
@@ -58,7 +56,6 @@ pub struct Runtime<H> {
     image: Arc<Image>,
     code: Arc<dyn Code<Self, H>>,
     pub(crate) places: Arc<Places>,
-    pub(crate) filled: Arc<[usize]>,
     pub(crate) maps: Vec<Map>,
     /// Calls that are over, kept for their stacks. Boxed, as they are moved in and out.
     #[allow(clippy::vec_box)]
@@ -82,7 +79,7 @@ pub struct Runtime<H> {
 
 impl<H: Host> Runtime<H> {
     pub(crate) fn of(parts: Parts<H>) -> Self {
-        let Parts { image, code, places, filled, maps, layout, engine } = parts;
+        let Parts { image, code, places, maps, layout, engine } = parts;
         if let Some(engine) = engine {
             code.compile(&*engine);
         }
@@ -91,7 +88,6 @@ impl<H: Host> Runtime<H> {
             image,
             code,
             places,
-            filled,
             maps,
             idle: Vec::new(),
             depth: 0,

@@ -16,40 +16,35 @@ use std::sync::Arc;
 impl<H: Host> Runtime<H> {
     /// Creates the image's maps in the host's memory and decodes its code.
     pub fn new(image: Arc<Image>, table: &CallTable<H>, host: &mut H) -> Result<Self, StartError> {
-        let filled: Arc<[usize]> = image.maps.iter().map(maps::filled).collect();
-        let (maps, places) = create_maps(&image, &filled, host)?;
+        let (maps, places) = create_maps(&image, host)?;
         let places = Arc::new(places);
         let code = decode(&image, table, &places);
         let layout = Layout::of(&image.kernel_btf);
         let engine = host.engine();
-        Ok(Self::of(Parts { image, code, places, filled, maps, layout, engine }))
+        Ok(Self::of(Parts { image, code, places, maps, layout, engine }))
     }
 
     /// Another instance of the same image, for another host. What was decoded is used again
     /// if the new host puts everything where this one's did.
     pub fn another(&self, table: &CallTable<H>, host: &mut H) -> Result<Self, StartError> {
         let image = Arc::clone(self.image());
-        let (maps, places) = create_maps(&image, &self.filled, host)?;
+        let (maps, places) = create_maps(&image, host)?;
         let (code, places) = if places == *self.places {
             (Arc::clone(self.code()), Arc::clone(&self.places))
         } else {
             let code = decode(&image, table, &places);
             (code, Arc::new(places))
         };
-        let (filled, layout) = (Arc::clone(&self.filled), self.layout.clone());
+        let layout = self.layout.clone();
         let engine = host.engine();
-        let mut other = Self::of(Parts { image, code, places, filled, maps, layout, engine });
+        let mut other = Self::of(Parts { image, code, places, maps, layout, engine });
         other.set_budget(self.budget());
         Ok(other)
     }
 }
 
 /// An image's maps in the host's memory, and where they and everything else are.
-fn create_maps<H: Host>(
-    image: &Image,
-    filled: &[usize],
-    host: &mut H,
-) -> Result<(Vec<Map>, Places), StartError> {
+fn create_maps<H: Host>(image: &Image, host: &mut H) -> Result<(Vec<Map>, Places), StartError> {
     let cpus = host.nr_cpus();
     let mut places = Places {
         values: Vec::new(),
@@ -59,8 +54,8 @@ fn create_maps<H: Host>(
         frozen: FxHashMap::default(),
     };
     let mut maps = Vec::new();
-    for (def, filled) in image.maps.iter().zip(filled) {
-        let created = maps::create(def, *filled, &image.btf, host.memory(), cpus);
+    for def in &image.maps {
+        let created = maps::create(def, &image.btf, host.memory(), cpus);
         let maps::Created { map, base } = created.map_err(|what| StartError::Map {
             object: image.name.clone(),
             map: def.name.clone(),

@@ -81,10 +81,10 @@ impl Subject {
             let variable = image.variables.iter().find(|v| v.name == name);
             let bytes = variable.and_then(|v| {
                 let section = image.maps.get(v.map.0 as usize)?.initial.as_ref()?;
-                section.get(v.offset as usize..(v.offset + v.size) as usize)
+                Some(section.get(v.offset as usize..(v.offset + v.size) as usize)?.into_owned())
             });
             let bytes = bytes.ok_or_else(|| failure(format!("{name} is no whole variable")))?;
-            elf::set_variable(&mut elf, name, bytes).map_err(failure)?;
+            elf::set_variable(&mut elf, name, &bytes).map_err(failure)?;
         }
         let object = elf::write(elf).map_err(failure)?;
         Ok(Self { name: format!("{}:{}", self.name, set.join(":")), object })

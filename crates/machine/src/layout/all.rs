@@ -58,8 +58,27 @@ pub(crate) struct Layouts {
 }
 
 impl Layouts {
-    /// Resolves everything against a kernel's BTF. Fails if the kernel has no sched_ext.
-    pub(crate) fn resolve(btf: &Btf, memory: &mut Memory) -> Result<Self, String> {
+    /// The layouts of a kernel, and memory that knows their shapes and has nothing in it. Fails if
+    /// the kernel has no sched_ext.
+    pub(crate) fn of(btf: &Btf) -> Result<(Self, Memory), String> {
+        let resolved = btf.derived(|btf| {
+            let (mut memory, mut shapes) = (Memory::new(), Vec::new());
+            let layouts = Self::resolve(btf, &mut |shape: Shape| {
+                shapes.push(shape.clone());
+                memory.add_shape(shape)
+            })?;
+            Ok::<_, String>((layouts, shapes))
+        });
+        let (layouts, shapes) = Result::as_ref(&resolved).map_err(String::clone)?;
+        let mut memory = Memory::new();
+        // in the same order: by the same ids
+        for shape in shapes {
+            memory.add_shape(shape.clone());
+        }
+        Ok((layouts.clone(), memory))
+    }
+
+    fn resolve(btf: &Btf, add: &mut dyn FnMut(Shape) -> ShapeId) -> Result<Self, String> {
         let task = TaskLayout::resolve(btf);
         let needed = [
             ("scx.slice", task.scx_slice),
@@ -86,27 +105,26 @@ impl Layouts {
         let cred = CredLayout::resolve(btf);
         let signal = SignalLayout::resolve(btf);
         let pid = PidLayout::resolve(btf);
-        let task_shape = memory.add_shape(shape(btf, &task, &writable, None));
-        let mut read_only = |shape: Shape| memory.add_shape(shape);
-        let rq_shape = read_only(shape(btf, &rq, &[], None));
-        let dsq_shape = read_only(shape(btf, &dsq, &[], None));
-        let sock_shape = read_only(shape(btf, &sock, &[], None));
-        let unix_sock_shape = read_only(shape(btf, &unix_sock, &[], None));
+        let task_shape = add(shape(btf, &task, &writable, None));
+        let rq_shape = add(shape(btf, &rq, &[], None));
+        let dsq_shape = add(shape(btf, &dsq, &[], None));
+        let sock_shape = add(shape(btf, &sock, &[], None));
+        let unix_sock_shape = add(shape(btf, &unix_sock, &[], None));
         let (sub_args, sub_ops) = (SubArgsLayout::resolve(btf), SubOpsLayout::resolve(btf));
-        let sub_args_shape = read_only(shape(btf, &sub_args, &[], None));
-        let sub_ops_shape = read_only(shape(btf, &sub_ops, &[], None));
+        let sub_args_shape = add(shape(btf, &sub_args, &[], None));
+        let sub_ops_shape = add(shape(btf, &sub_ops, &[], None));
         let ancestors = (cgroup.ancestors, 8 * crate::cgroup::MAX_DEPTH);
-        let cgroup_shape = read_only(shape(btf, &cgroup, &[], Some(ancestors)));
-        let kernfs_shape = read_only(shape(btf, &kernfs, &[], None));
-        let task_group_shape = read_only(shape(btf, &task_group, &[], None));
-        let css_set_shape = read_only(shape(btf, &css_set, &[], None));
-        let mm_shape = read_only(shape(btf, &mm, &[], None));
-        let cpustat_shape = read_only(shape(btf, &CpustatLayout::resolve(btf), &[], None));
-        let kernel_stat_shape = read_only(shape(btf, &KernelStatLayout::resolve(btf), &[], None));
-        let cred_shape = read_only(shape(btf, &cred, &[], None));
-        let signal_shape = read_only(shape(btf, &signal, &[], None));
+        let cgroup_shape = add(shape(btf, &cgroup, &[], Some(ancestors)));
+        let kernfs_shape = add(shape(btf, &kernfs, &[], None));
+        let task_group_shape = add(shape(btf, &task_group, &[], None));
+        let css_set_shape = add(shape(btf, &css_set, &[], None));
+        let mm_shape = add(shape(btf, &mm, &[], None));
+        let cpustat_shape = add(shape(btf, &CpustatLayout::resolve(btf), &[], None));
+        let kernel_stat_shape = add(shape(btf, &KernelStatLayout::resolve(btf), &[], None));
+        let cred_shape = add(shape(btf, &cred, &[], None));
+        let signal_shape = add(shape(btf, &signal, &[], None));
         // of one namespace: a number and an address
-        let pid_shape = read_only(shape(btf, &pid, &[], Some((pid.numbers, 16))));
+        let pid_shape = add(shape(btf, &pid, &[], Some((pid.numbers, 16))));
         Ok(Self {
             task,
             sched_info: SchedInfoLayout::resolve(btf),

@@ -72,7 +72,6 @@ fn fits(what: &str, at: u32, size: u32, within: u32) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rota_vm::memory::Memory;
 
     const KERNEL: &[u8] = include_bytes!("../../../object/data/kernel-7.2.btf");
     const STRUCT: u32 = 4;
@@ -100,7 +99,7 @@ mod tests {
         let mut bytes = KERNEL.to_vec();
         bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
         let btf = Btf::parse(&bytes).expect("types");
-        Layouts::resolve(&btf, &mut Memory::new()).map(drop)
+        Layouts::of(&btf).map(drop)
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! One pass over encoded BTF: finds where each type starts and checks that all
 //! bytes are there and all references point at types that exist.
 
+use super::derived::Derived;
 use super::types::{word, HEADER};
 use super::{Btf, Kind, TypeId};
 use std::sync::OnceLock;
@@ -49,6 +50,7 @@ impl Btf {
             names: OnceLock::new(),
             enumerators: OnceLock::new(),
             tags: OnceLock::new(),
+            derived: Derived::default(),
             reduced: false,
         }
     }

@@ -191,7 +191,7 @@ fn add_kconfig(
         key_size: 4,
         value_size: initial.len() as u32,
         max_entries: 1,
-        initial: Some(initial),
+        initial: Some(initial.into()),
         read_only: true,
         ..MapDef::default()
     };

@@ -5,7 +5,7 @@ use super::externs::KCONFIG;
 use super::maps::Maps;
 use super::object::Object;
 use crate::btf::{Btf, Type};
-use crate::image::{MapDef, Variable};
+use crate::image::{Initial, MapDef, Variable};
 
 /// All variables of data sections, in the order of sections and then offsets.
 pub(super) fn variables(object: &Object, maps: &Maps) -> Vec<Variable> {
@@ -16,7 +16,7 @@ pub(super) fn variables(object: &Object, maps: &Maps) -> Vec<Variable> {
         let data = object.section(sec.name).and_then(|s| maps.data(s));
         let config = maps.kconfig().filter(|_| sec.name == KCONFIG);
         let Some(map) = data.or(config.map(|c| c.0)) else { continue };
-        let room = maps.defs[map.0 as usize].initial.as_ref().map_or(0, Vec::len);
+        let room = maps.defs[map.0 as usize].initial.as_ref().map_or(0, Initial::len);
         for var in sec.vars() {
             let Type::Var(name, ty, _) = btf.get(var.ty) else { continue };
             let Some(size) = btf.size_of(ty) else { continue };
@@ -45,11 +45,8 @@ pub(super) fn fill_enum_mirrors(kernel: &Btf, variables: &[Variable], maps: &mut
         if !def.read_only || !matches!(v.size, 1 | 2 | 4 | 8) {
             continue;
         }
-        let at = v.offset as usize..(v.offset + v.size) as usize;
-        if let (Some(value), Some(bytes)) =
-            (kernel.enum_value(name), def.initial.as_mut().and_then(|i| i.get_mut(at)))
-        {
-            bytes.copy_from_slice(&value.to_le_bytes()[..bytes.len()]);
+        if let (Some(value), Some(initial)) = (kernel.enum_value(name), &mut def.initial) {
+            initial.set(v.offset as usize, &value.to_le_bytes()[..v.size as usize]);
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::code::Code;
 use super::object::Object;
 use crate::btf::{Btf, Composite, Kind, Member, Type, TypeId};
-use crate::image::{map_type, MapDef, MapId};
+use crate::image::{map_type, Initial, MapDef, MapId};
 use std::collections::BTreeMap;
 
 /// Where clang puts globals of the arena address space.
@@ -135,10 +135,7 @@ impl Maps {
 
     fn add_data(&mut self, object: &Object, index: usize) -> Result<(), String> {
         let s = &object.sections[index];
-        // Zeroed memory first: a large .bss then costs nothing until it is used.
-        let mut initial = vec![0; s.size as usize];
-        let len = s.data.len().min(initial.len());
-        initial[..len].copy_from_slice(&s.data[..len]);
+        let initial = Initial::new(&s.data, s.size as usize);
         if s.name == ARENA_SECTION {
             let arena = self.defs.iter().position(|d| d.kind == map_type::ARENA);
             let Some(arena) = arena else {

@@ -6,6 +6,7 @@ use super::scalar::Hints;
 use super::SettingError;
 use crate::btf::Field;
 use crate::image::{Image, Variable};
+use std::borrow::Cow;
 
 impl Image {
     /// Sets a global by path: `slice_ns`, `table[3]`, `cfg.limit`. The value is typed
@@ -18,7 +19,7 @@ impl Image {
         // Edited apart, so that a refused value leaves no trace.
         let end = start + variable.size as usize;
         let stored = self.maps.get(map).and_then(|m| m.initial.as_ref());
-        let Some(mut bytes) = stored.and_then(|i| i.get(start..end)).map(<[u8]>::to_vec) else {
+        let Some(mut bytes) = stored.and_then(|i| i.get(start..end)).map(Cow::into_owned) else {
             return Err(SettingError::Refused {
                 name: path.to_string(),
                 why: "has no initial value".into(),
@@ -28,8 +29,8 @@ impl Image {
         let tags: &[String] = if rest.contains('.') { &[] } else { &variable.tags };
         let name = rest.rsplit_once('.').map_or(variable.name.as_str(), |(_, member)| member);
         self.store(&mut bytes, &field, path, value, &Hints::of(name, tags))?;
-        if let Some(place) = self.maps[map].initial.as_mut().and_then(|i| i.get_mut(start..end)) {
-            place.copy_from_slice(&bytes);
+        if let Some(initial) = &mut self.maps[map].initial {
+            initial.set(start, &bytes);
         }
         Ok(())
     }
@@ -46,10 +47,11 @@ impl Image {
     /// The present value of a field of a variable.
     pub(super) fn text_of(&self, variable: &Variable, field: &Field, hints: &Hints<'_>) -> String {
         let map = self.maps.get(variable.map.0 as usize);
+        let start = variable.offset as usize;
         let bytes = map
             .and_then(|m| m.initial.as_ref())
-            .and_then(|i| i.get(variable.offset as usize..))
-            .unwrap_or(&[]);
-        render_variable(&self.btf, bytes, field, hints)
+            .and_then(|i| i.get(start..start + variable.size as usize))
+            .unwrap_or_default();
+        render_variable(&self.btf, &bytes, field, hints)
     }
 }

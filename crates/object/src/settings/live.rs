@@ -94,7 +94,7 @@ impl Image {
         };
         let place =
             VariablePlace { map: variable.map, offset: variable.offset, bytes: variable.size };
-        Ok((place, bytes.to_vec()))
+        Ok((place, bytes.into_owned()))
     }
 
     /// Writes a value into the bytes of the variable of a path. Type and range are checked as

@@ -64,7 +64,7 @@ impl Image {
         }
         let map = &mut self.maps[variable.map.0 as usize];
         if let Some(initial) = &mut map.initial {
-            initial.resize(end as usize, 0);
+            initial.resize(end as usize);
             map.value_size = end as u32;
         }
         self.variables[at].size = size as u32;

@@ -3,7 +3,7 @@
 
 use super::support::{function, kernel_btf, load, symbols, try_load, TestKernel};
 use crate::fixture::{compile, compile_to_file};
-use rota_object::image::{map_type, Image, MapDef, MapId, OpsField, Symbol};
+use rota_object::image::{map_type, Image, Initial, MapDef, MapId, OpsField, Symbol};
 use rota_object::link::{link, Object};
 use std::process::Command;
 
@@ -17,7 +17,7 @@ fn map<'a>(image: &'a Image, name: &str) -> (MapId, &'a MapDef) {
 fn global(image: &Image, name: &str) -> (Symbol, u64) {
     let v = image.variables.iter().find(|v| v.name == name).expect(name);
     let bytes = image.maps[v.map.0 as usize].initial.as_ref().expect("data");
-    let bytes = &bytes[v.offset as usize..(v.offset + v.size) as usize];
+    let bytes = bytes.get(v.offset as usize..(v.offset + v.size) as usize).expect("inside");
     let value = bytes.iter().rev().fold(0, |value, b| value << 8 | u64::from(*b));
     (Symbol::MapValue(v.map, v.offset.into()), value)
 }
@@ -34,7 +34,7 @@ fn maps_have_what_their_definitions_say() {
     assert_eq!(map(&image, "ring").1.max_entries, 8192);
     let arena = map(&image, "arena").1;
     assert_eq!((arena.kind, arena.max_entries, arena.extra), (map_type::ARENA, 16, 1 << 44));
-    assert_eq!(arena.initial.as_ref().map(Vec::len), Some(16));
+    assert_eq!(arena.initial.as_ref().map(Initial::len), Some(16));
 }
 
 #[test]

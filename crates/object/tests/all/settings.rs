@@ -24,7 +24,7 @@ fn refusal(image: &mut Image, name: &str, value: &str) -> String {
 fn raw(image: &Image, name: &str) -> u64 {
     let v = image.variables.iter().find(|v| v.name == name).expect(name);
     let data = image.maps[v.map.0 as usize].initial.as_ref().expect("data");
-    let bytes = &data[v.offset as usize..(v.offset + v.size) as usize];
+    let bytes = data.get(v.offset as usize..(v.offset + v.size) as usize).expect("inside");
     bytes.iter().rev().fold(0, |value, b| value << 8 | u64::from(*b))
 }
 

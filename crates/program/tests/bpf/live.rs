@@ -104,7 +104,7 @@ fn the_image_names_maps_and_variables_as_the_object_does() {
     let names: Vec<&str> = image.maps.iter().map(|map| map.name.as_str()).collect();
     // the table's map is no map that code uses
     assert_eq!(names, [".bss", "asks"]);
-    assert_eq!(image.maps[0].initial.as_deref(), Some(&[9; 16][..]));
+    assert_eq!(image.maps[0].initial, Some(vec![9; 16].into()));
     let [variable] = &image.variables[..] else { panic!("{:?}", image.variables) };
     assert_eq!((variable.name.as_str(), variable.offset, variable.size), ("counter", 4, 4));
     assert_eq!(image.license, "GPL");

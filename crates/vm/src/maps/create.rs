@@ -22,26 +22,9 @@ pub(crate) struct Created {
     pub(crate) base: u64,
 }
 
-/// How many bytes of a map's initial contents are more than the zeroes that all memory has.
-pub(crate) fn filled(def: &MapDef) -> usize {
-    length_without_zeroes(def.initial.as_deref().unwrap_or(&[]))
-}
-
-/// Compares blocks: policies have megabytes of zeroes, and byte by byte they took longer than all
-/// else that loading does.
-fn length_without_zeroes(mut bytes: &[u8]) -> usize {
-    const ZEROES: [u8; 256] = [0; 256];
-    while let Some(before) = bytes.strip_suffix(&ZEROES) {
-        bytes = before;
-    }
-    bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1)
-}
-
-/// Creates a map in guest memory; `filled` is what [`filled()`] gives. `Err` says what is wrong
-/// with the definition.
+/// Creates a map in guest memory. `Err` says what is wrong with the definition.
 pub(crate) fn create(
     def: &MapDef,
-    filled: usize,
     btf: &Btf,
     memory: &mut Memory,
     cpus: u32,
@@ -50,11 +33,11 @@ pub(crate) fn create(
     let mut base = 0;
     let body = match def.kind {
         map_type::ARRAY => {
-            let array = array(def, filled, memory, 1)?;
+            let array = array(def, memory, 1)?;
             base = array.at(0, 0).unwrap_or(0);
             Body::Array(array)
         }
-        map_type::PERCPU_ARRAY => Body::Array(array(def, filled, memory, cpus)?),
+        map_type::PERCPU_ARRAY => Body::Array(array(def, memory, cpus)?),
         map_type::HASH => Body::Hash(hash(def, 1, false)?),
         map_type::LRU_HASH => Body::Hash(hash(def, 1, true)?),
         map_type::PERCPU_HASH => Body::Hash(hash(def, cpus, false)?),
@@ -158,7 +141,7 @@ fn stride(def: &MapDef) -> u32 {
     def.value_size.max(1).div_ceil(8).saturating_mul(8)
 }
 
-fn array(def: &MapDef, filled: usize, memory: &mut Memory, cpus: u32) -> Result<Array, String> {
+fn array(def: &MapDef, memory: &mut Memory, cpus: u32) -> Result<Array, String> {
     // A single value, global data above all, ends where its type ends.
     let single = def.max_entries == 1 && cpus == 1;
     let stride = if single { def.value_size.max(1) } else { stride(def) };
@@ -174,9 +157,10 @@ fn array(def: &MapDef, filled: usize, memory: &mut Memory, cpus: u32) -> Result<
     }
     let base = memory.alloc(&def.name, bytes as u32, Perm::ReadWrite);
     if let Some(initial) = &def.initial {
-        let len = filled.min(bytes as usize);
-        if let Ok(data) = memory.bytes_mut(base, len as u32) {
-            data.copy_from_slice(&initial[..len]);
+        let filled = initial.filled();
+        let filled = &filled[..filled.len().min(bytes as usize)];
+        if let Ok(data) = memory.bytes_mut(base, filled.len() as u32) {
+            data.copy_from_slice(filled);
         }
     }
     if def.read_only {
@@ -223,16 +207,21 @@ fn arena(def: &MapDef, memory: &mut Memory) -> Result<u64, String> {
         return arena_of_user(def, address, memory);
     }
     let base = memory.alloc_arena(&def.name, def.max_entries);
-    let initial = def.initial.as_deref().unwrap_or(&[]);
-    if initial.is_empty() {
-        return Ok(base + u64::from(PAGE_SIZE));
-    }
+    Ok(globals(def, base, memory)?.unwrap_or(base + u64::from(PAGE_SIZE)))
+}
+
+/// Puts an arena's globals on its last pages; returns where they start, if there are any.
+fn globals(def: &MapDef, base: u64, memory: &mut Memory) -> Result<Option<u64>, String> {
+    let Some(initial) = def.initial.as_ref().filter(|initial| !initial.is_empty()) else {
+        return Ok(None);
+    };
     let pages = (initial.len() as u32).div_ceil(PAGE_SIZE);
     let too_many = || format!("{} bytes of globals do not fit", initial.len());
     let start = memory.arena_tail(base, pages).ok_or_else(too_many)?;
-    let data = memory.bytes_mut(start, initial.len() as u32).map_err(|fault| fault.to_string())?;
-    data.copy_from_slice(initial);
-    Ok(start)
+    let filled = initial.filled();
+    let data = memory.bytes_mut(start, filled.len() as u32).map_err(|fault| fault.to_string())?;
+    data.copy_from_slice(filled);
+    Ok(Some(start))
 }
 
 /// An arena where user space has mapped it, so that pointers mean the same on both sides. Its
@@ -249,31 +238,6 @@ fn arena_of_user(def: &MapDef, address: u64, memory: &mut Memory) -> Result<u64,
             "an arena at {address:#x} is not possible: expected a free multiple of 4 GiB"
         ));
     };
-    let initial = def.initial.as_deref().unwrap_or(&[]);
-    if !initial.is_empty() {
-        let pages = (initial.len() as u32).div_ceil(PAGE_SIZE);
-        let too_many = || format!("{} bytes of globals do not fit", initial.len());
-        let start = memory.arena_tail(base, pages).ok_or_else(too_many)?;
-        let data = memory.bytes_mut(start, initial.len() as u32);
-        data.map_err(|fault| fault.to_string())?.copy_from_slice(initial);
-    }
+    globals(def, base, memory)?;
     Ok(base)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::length_without_zeroes;
-
-    #[test]
-    fn zeroes_at_the_end_do_not_count() {
-        for length in [0, 1, 255, 256, 257, 511, 512, 513, 5_000] {
-            assert_eq!(length_without_zeroes(&vec![0; length]), 0);
-            for last in 0..length {
-                let mut bytes = vec![0; length];
-                bytes[last] = 1;
-                bytes[0] = 1;
-                assert_eq!(length_without_zeroes(&bytes), last + 1, "of {length}");
-            }
-        }
-    }
 }

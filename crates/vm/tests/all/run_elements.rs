@@ -76,7 +76,7 @@ fn an_arena_is_where_user_space_has_mapped_it() {
     let address = 0x77_u64 << 32;
     let def = MapDef {
         user_address: Some(address),
-        initial: Some(vec![9; PAGE_SIZE as usize]),
+        initial: Some(vec![9; PAGE_SIZE as usize].into()),
         ..map("a", map_type::ARENA, 0, 0, 8)
     };
     let mut m = Builder::new()

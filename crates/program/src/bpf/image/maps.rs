@@ -72,10 +72,10 @@ impl Played {
                 };
                 let mut initial = vec![0; bytes as usize];
                 caller.read_pages(id, 0, &mut initial);
-                def.initial = Some(initial);
+                def.initial = Some(initial.into());
             }
             (map_type::ARRAY, Table::Array { values, .. }) if map.max_entries == 1 => {
-                def.initial = Some(values.clone());
+                def.initial = Some(values.clone().into());
             }
             (map_type::ARENA, _) => {
                 let address = if map.extra == 0 { UNMAPPED_ARENA } else { map.extra };
@@ -94,7 +94,7 @@ impl Played {
                 if first < map.max_entries {
                     let mut initial = vec![0; ((map.max_entries - first) as u64 * PAGE) as usize];
                     caller.read_pages(id, u64::from(first) * PAGE, &mut initial);
-                    def.initial = Some(initial);
+                    def.initial = Some(initial.into());
                 }
             }
             _ => {}

@@ -211,7 +211,7 @@ pub fn map(name: &str, kind: u32, key_size: u32, value_size: u32, max_entries: u
 /// A data section.
 pub fn data(name: &str, content: Vec<u8>, read_only: bool) -> MapDef {
     let size = content.len() as u32;
-    MapDef { initial: Some(content), read_only, ..map(name, map_type::ARRAY, 4, size, 1) }
+    MapDef { initial: Some(content.into()), read_only, ..map(name, map_type::ARRAY, 4, size, 1) }
 }
 
 pub fn map_symbol(number: u32) -> Symbol {
