@@ -24,8 +24,8 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// How a bundle begins. The number changes with what follows.
-const BEGINS: &[u8] = b"rota bundle 4\n";
+/// How a bundle begins: what follows is compressed by gzip. The number changes with it.
+pub const BUNDLE_BEGINS: &[u8] = b"rota bundle 5\n";
 
 /// Most bytes of one, unpacked: no scheduler has as many.
 const LARGEST: u64 = 1 << 30;
@@ -250,7 +250,7 @@ pub(crate) fn write(
         SimError::Program(format!("{name}: cannot be written: {error}"))
     };
     let plain = postcard::to_stdvec(&bundle).map_err(|error| failed(&error))?;
-    let mut packed = GzEncoder::new(BEGINS.to_vec(), Compression::fast());
+    let mut packed = GzEncoder::new(BUNDLE_BEGINS.to_vec(), Compression::fast());
     packed.write_all(&plain).map_err(|error| failed(&error))?;
     packed.finish().map_err(|error| failed(&error))
 }
@@ -308,10 +308,10 @@ fn hold(
 /// Reads a bundle: the policy, for the kernel that its program saw.
 pub(crate) fn read(name: &str, bytes: &[u8]) -> Result<(Image, Kernel, SetUp), BundleError> {
     let fail = |what: String| BundleError { file: name.to_owned(), what };
-    let Some(rest) = bytes.strip_prefix(BEGINS) else {
+    let Some(rest) = bytes.strip_prefix(BUNDLE_BEGINS) else {
         let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let line = String::from_utf8_lossy(&line[..line.len().min(40)]).into_owned();
-        return Err(fail(format!("begins with {line:?}, expected a bundle of version 4")));
+        return Err(fail(format!("begins with {line:?}, expected a bundle of version 5")));
     };
     let mut plain = Vec::new();
     let read = GzDecoder::new(rest).take(LARGEST).read_to_end(&mut plain);

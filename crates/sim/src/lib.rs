@@ -44,7 +44,7 @@ mod stands_for;
 mod statistics;
 mod steps;
 
-pub use bundle::{is_bundle, BundleError, Origin};
+pub use bundle::{is_bundle, BundleError, Origin, BUNDLE_BEGINS};
 pub use dump::{Dump, DumpedEntry, DumpedGlobal, DumpedMap};
 pub use engine::Engine;
 pub use error::SimError;

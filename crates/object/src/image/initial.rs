@@ -5,10 +5,13 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::ops::Range;
 
+/// No map is larger: those that are read from a file say their size themselves.
+const MOST: usize = 1 << 30;
+
 /// Bytes that a map begins with. Zeroes at their end take no room: policies have megabytes of them,
 /// and to copy and to compare them took longer than all else that loading does.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Vec<u8>", into = "Vec<u8>")]
+#[serde(try_from = "Written")]
 pub struct Initial {
     /// All bytes up to the last one that is not zero.
     filled: Vec<u8>,
@@ -69,6 +72,26 @@ impl Initial {
     }
 }
 
+/// As it is read, from any bytes.
+#[derive(Deserialize)]
+struct Written {
+    filled: Vec<u8>,
+    len: usize,
+}
+
+impl TryFrom<Written> for Initial {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<Self, String> {
+        let Written { filled, len } = written;
+        if len > MOST || filled.len() > len {
+            let filled = filled.len();
+            return Err(format!("{filled} bytes of {len} are none that a map begins with"));
+        }
+        Ok(Self::new(&filled, len))
+    }
+}
+
 impl From<Vec<u8>> for Initial {
     fn from(bytes: Vec<u8>) -> Self {
         Self::new(&bytes, bytes.len())
@@ -94,7 +117,7 @@ fn length_without_zeroes(mut bytes: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{length_without_zeroes, Initial};
+    use super::{length_without_zeroes, Initial, Written};
     use proptest::prelude::*;
 
     #[test]
@@ -108,6 +131,15 @@ mod tests {
                 assert_eq!(length_without_zeroes(&bytes), last + 1, "of {length}");
             }
         }
+    }
+
+    #[test]
+    fn what_is_read_is_within_a_map() {
+        let read = |filled: &[u8], len| Initial::try_from(Written { filled: filled.to_vec(), len });
+        assert_eq!(read(&[7, 0], 3), Ok(Initial::new(&[7], 3)));
+        let refused = "3 bytes of 2 are none that a map begins with";
+        assert_eq!(read(&[1, 2, 3], 2), Err(refused.into()));
+        assert!(read(&[], (1 << 30) + 1).is_err());
     }
 
     proptest! {

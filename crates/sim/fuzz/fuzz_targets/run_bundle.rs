@@ -10,14 +10,13 @@ use flate2::write::GzEncoder;
 use flate2::Compression;
 use libfuzzer_sys::fuzz_target;
 use rota_machine::config::Config;
-use rota_sim::Policy;
+use rota_sim::{Policy, BUNDLE_BEGINS};
 use std::io::Write;
 
-const BEGINS: &[u8] = b"rota bundle 2\n";
 const RUN_NS: u64 = 3_000_000;
 
 fuzz_target!(|plain: &[u8]| {
-    let mut packed = GzEncoder::new(BEGINS.to_vec(), Compression::none());
+    let mut packed = GzEncoder::new(BUNDLE_BEGINS.to_vec(), Compression::none());
     packed.write_all(plain).expect("memory");
     let bytes = packed.finish().expect("memory");
     let Ok(policy) = Policy::of_bundle("fuzz.rota", &bytes) else { return };

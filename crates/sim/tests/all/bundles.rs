@@ -11,7 +11,7 @@ use rota_machine::topology::{Place, Topology};
 use rota_machine::user_half::{Live, Step, UserHalf};
 use rota_object::image::{FuncId, StructOps};
 use rota_object::set_up::SetUpStep;
-use rota_sim::{Origin, Policy, Simulation, UserProgram, Watchers};
+use rota_sim::{Origin, Policy, Simulation, UserProgram, Watchers, BUNDLE_BEGINS};
 use rota_trace::CsvSink;
 use rota_vm::host::Host;
 use rota_vm::memory::Perm;
@@ -220,10 +220,10 @@ fn a_machine_of_unlike_cores_is_known_again_by_its_name() {
 fn other_files_are_refused_by_how_they_begin() {
     let error = |bytes: &[u8]| Policy::of_bundle("x.rota", bytes).expect_err("none").to_string();
     assert!(
-        error(b"rota bundle 7\n...").contains("\"rota bundle 7\", expected a bundle of version 4")
+        error(b"rota bundle 7\n...").contains("\"rota bundle 7\", expected a bundle of version 5")
     );
-    assert!(error(b"\x7fELF").contains("expected a bundle of version 4"));
-    assert!(error(b"rota bundle 4\n").contains("is damaged"));
+    assert!(error(b"\x7fELF").contains("expected a bundle of version 5"));
+    assert!(error(BUNDLE_BEGINS).contains("is damaged"));
     let cut = &bundle()[..bundle().len() - 9];
     assert!(error(cut).contains("is damaged"), "{}", error(cut));
 }
@@ -331,7 +331,7 @@ proptest! {
     /// Damage is told, or does no harm: the run may be ejected, as of any object.
     #[test]
     fn a_damaged_bundle_is_refused_or_runs(at in any::<prop::sample::Index>(), byte in any::<u8>()) {
-        let begins = b"rota bundle 4\n".len();
+        let begins = BUNDLE_BEGINS.len();
         let mut plain = Vec::new();
         std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&bundle()[begins..]), &mut plain)
             .expect("packed");
