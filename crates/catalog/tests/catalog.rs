@@ -109,6 +109,16 @@ fn unknown_name_suggests_the_nearest() {
 }
 
 #[test]
+fn settings_in_a_name_are_shown_as_options() {
+    let said = |name: &str| find(name).expect_err("unknown").to_string();
+    let one = said("wfq:quantum_ns=1ms");
+    assert!(one.contains("(did you mean 'wfq' with --set quantum_ns=1ms?)"), "{one}");
+    let two = said("eevd:a=1:b=2");
+    assert!(two.contains("(did you mean 'eevdf' with --set a=1 --set b=2?)"), "{two}");
+    assert!(!said("wfq:x").contains("did you mean"));
+}
+
+#[test]
 fn shipped_source_compiles_on_the_fly_to_the_shipped_code() {
     let dir = tempfile::tempdir().expect("dir");
     let rr = find("rr").expect("rr");
