@@ -4,6 +4,7 @@
 # make test   set up, then every test and lint
 # make vm-test  run the policies in real kernels, in QEMU; make test does that too
 # make schedulers-test  run the objects of all sched_ext crates, fetched by cargo
+# make boost-test  boost threads of this computer, and cheat (root, five minutes)
 # make machines-test  load and run the computers of hwloc's own tests
 # make lint   formats, clippy, rustdoc and licence lines only
 # make fmt    format Rust and BPF C in place
@@ -18,8 +19,8 @@
 # make wheel    build the Python package
 # make static     build rota without shared libraries
 
-.PHONY: demo check test vm-test schedulers-test machines-test lint fmt fuzz bench what-if pictures screenshots setup install uninstall deb wheel static
+.PHONY: demo check test vm-test schedulers-test boost-test machines-test lint fmt fuzz bench what-if pictures screenshots setup install uninstall deb wheel static
 .DEFAULT_GOAL := demo
 
-demo check test vm-test schedulers-test machines-test lint fmt fuzz bench what-if pictures screenshots setup install uninstall deb wheel static:
+demo check test vm-test schedulers-test boost-test machines-test lint fmt fuzz bench what-if pictures screenshots setup install uninstall deb wheel static:
 	@scripts/$@

@@ -235,7 +235,7 @@ fn responses_stay_flat_whatever_else_runs() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     /// Unhappiness is neither lost nor made when it is passed on and back: over all customers it
     /// is what they waited, response times less the CPU time that their requests took. Of none

@@ -254,7 +254,7 @@ fn dues(groups: &[Group], own: u32, share: f64, level: u32, due: &mut Vec<(Strin
 }
 
 proptest! {
-    #![proptest_config(cases(24))]
+    #![proptest_config(cases(12))]
 
     /// On one CPU each endless task has the hierarchical share of its weight. On each level
     /// |lag| is at most the longest slice and a tick [entity_lag()], 0.7 + 4 ms here, and a task's

@@ -107,7 +107,7 @@ fn a_cpu_that_runs_somebody_else_strands_nobody() {
 }
 
 proptest! {
-    #![proptest_config(cases(150))]
+    #![proptest_config(cases(100))]
 
     #[test]
     fn every_policy_obeys_under_random_loads(plan in plan()) {

@@ -35,6 +35,7 @@ pub(crate) fn shares_of(mut cast: Vec<Child>, first: usize) -> (Vec<f64>, f64) {
 /// Would the next test notice? With a customer that counts and a wide budget, a burner gets far
 /// more than its share.
 #[test]
+#[ignore = "a minute of cheating: make boost-test"]
 fn a_burner_with_a_customer_would_get_more_than_its_share() {
     let stage = Stage::new();
     let mut wide = stage.options();
@@ -48,6 +49,7 @@ fn a_burner_with_a_customer_would_get_more_than_its_share() {
 
 /// Under the widest policy of all: none of these is a customer.
 #[test]
+#[ignore = "a minute of cheating: make boost-test"]
 fn nobody_boosts_themselves() {
     let stage = Stage::new();
     let every = "remote,other-user,other-session,other-cgroup,on-behalf";
@@ -66,6 +68,7 @@ fn nobody_boosts_themselves() {
 
 /// With the customers of the default: somebody else sends to them, and they burn all the same.
 #[test]
+#[ignore = "a minute of cheating: make boost-test"]
 fn who_burns_and_chats_gains_nothing_to_speak_of() {
     let stage = Stage::new();
     for (i, chatter) in ["burner", "chatty"].into_iter().enumerate() {
@@ -81,6 +84,7 @@ fn who_burns_and_chats_gains_nothing_to_speak_of() {
 
 /// It asks a server of somebody else, and burns the CPU whether it has its answer or not.
 #[test]
+#[ignore = "a minute of cheating: make boost-test"]
 fn who_asks_and_burns_gains_nothing_but_with_a_nice_value() {
     let stage = Stage::new();
     let run = |clients, name| {
@@ -100,6 +104,7 @@ fn who_asks_and_burns_gains_nothing_but_with_a_nice_value() {
 
 /// Each of its threads is a new one, of which the daemon has heard nothing.
 #[test]
+#[ignore = "a minute of cheating: make boost-test"]
 fn ever_new_threads_neither_gain_nor_keep_the_daemon_busy() {
     let stage = Stage::new();
     // Whoever begins anew all the time has more than others anyway.
@@ -122,6 +127,7 @@ fn ever_new_threads_neither_gain_nor_keep_the_daemon_busy() {
 
 /// A server among background jobs that all have somebody who chats with them.
 #[test]
+#[ignore = "a minute of cheating: make boost-test"]
 fn a_chatty_background_does_no_harm() {
     let stage = Stage::new();
     let mean = |boost: bool, round: &str| {
