@@ -62,6 +62,7 @@ pub(crate) struct Cell {
 }
 
 /// A policy with its settings.
+#[derive(Clone)]
 pub(crate) struct Policy {
     /// Unlike that of any other policy: with its settings, if there are any.
     pub(crate) label: String,

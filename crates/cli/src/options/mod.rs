@@ -10,5 +10,5 @@ pub(crate) use machine::MachineArgs;
 pub(crate) use object::ObjectArgs;
 pub(crate) use program::ProgramArgs;
 pub(crate) use values::{
-    cpus, duration, duration_or_seconds, html_file, jobs, name_and_value, seed, seeds,
+    cpus, duration, duration_or_seconds, html_file, jobs, name_and_value, seed,
 };

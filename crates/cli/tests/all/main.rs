@@ -11,6 +11,7 @@ mod cli_calibrate;
 mod cli_choices;
 mod cli_compare;
 mod cli_compare_resume;
+mod cli_compare_seeds;
 mod cli_completions;
 mod cli_condense;
 mod cli_control;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments of `rota compare`.
 
+use super::precision::Precision;
+use super::seeds::Seeds;
 use crate::complete;
 use crate::error::EXIT_CODES;
-use crate::options::{cpus, html_file, jobs, seeds, MachineArgs, ObjectArgs, ProgramArgs};
+use crate::options::{cpus, html_file, jobs, MachineArgs, ObjectArgs, ProgramArgs};
 use clap::{Args, ValueHint};
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -33,10 +35,17 @@ pub(crate) struct CompareArgs {
     #[arg(add = complete::baselines())]
     pub(crate) baseline: Option<String>,
 
-    /// Runs of each policy on each workload: --seed and those after it
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    #[arg(value_parser = seeds)]
-    pub(crate) seeds: u32,
+    /// Runs of each policy on each workload: --seed and those after it; auto: as many as
+    /// --precision takes, 10 to 200
+    #[arg(long, value_name = "N|auto", default_value = "10")]
+    #[arg(value_parser = Seeds::parse)]
+    pub(crate) seeds: Seeds,
+
+    /// With --seeds auto: how narrow the intervals of all columns shall be, those of differences
+    /// from the baseline where there is one
+    #[arg(long, value_name = "PERCENT%", default_value = "2%")]
+    #[arg(value_parser = Precision::parse)]
+    pub(crate) precision: Precision,
 
     /// Columns of the table: metrics (docs/measures.md), groups of them (fairness, latency,
     /// progress, requests, deadlines, locks, cost), or all [default: the six most informative]

@@ -22,7 +22,7 @@ impl Gates {
         for text in &args.fail_if {
             let refused = |why: String| Error::input(format!("{OPTION} '{text}': {why}"));
             let condition = Condition::parse(text).map_err(refused)?;
-            condition.check(OPTION, loads, args.seeds)?;
+            condition.check(OPTION, loads, args.seeds.first())?;
             let other = match condition.than() {
                 None => baseline,
                 Some(name) => Some(place(matrix, name).map_err(refused)?),

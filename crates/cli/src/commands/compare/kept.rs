@@ -115,6 +115,11 @@ impl Kept {
         self.runs.get(&(stage.load.file.clone(), cpus, policy, matrix.seeds[cell.seed])).cloned()
     }
 
+    /// Has a run at hand that was done just now.
+    pub(crate) fn remember(&mut self, run: Run) {
+        self.runs.insert(key_of(&run), run);
+    }
+
     /// Keeps a run, unless it is there.
     pub(crate) fn add(&mut self, run: &Run) -> Result<(), Error> {
         if self.runs.contains_key(&key_of(run)) {

@@ -25,6 +25,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// All runs that are to be done.
+#[derive(Clone)]
 pub(crate) struct Matrix {
     /// Workloads on machines, in the order of the output.
     pub(crate) stages: Vec<Stage>,
@@ -36,6 +37,7 @@ pub(crate) struct Matrix {
 }
 
 /// A workload on a machine.
+#[derive(Clone)]
 pub(crate) struct Stage {
     pub(crate) load: Arc<Load>,
     /// With the first seed.
@@ -143,11 +145,14 @@ impl Matrix {
                 });
             }
         }
-        let first = args.machine.seed;
-        let last = first.checked_add(u64::from(args.seeds) - 1);
-        let last = last.ok_or_else(|| Error::input(format!("--seed {first}: too large")))?;
-        let (seeds, no_autogroup) = ((first..=last).collect(), args.no_autogroup);
-        Ok(Matrix { stages, policies, baseline, seeds, no_autogroup })
+        let seeds = seeds(args.machine.seed, args.seeds.first())?;
+        Ok(Matrix { stages, policies, baseline, seeds, no_autogroup: args.no_autogroup })
+    }
+
+    /// The same with so many seeds.
+    pub(crate) fn with_seeds(&self, number: u32) -> Result<Self, Error> {
+        let first = self.seeds.first().copied().unwrap_or_default();
+        Ok(Self { seeds: seeds(first, number)?, ..self.clone() })
     }
 
     /// The machine's name, if all workloads are on one that has a name.
@@ -188,6 +193,13 @@ impl Matrix {
             stages: stages.collect(),
         }
     }
+}
+
+/// So many, from the first one on.
+fn seeds(first: u64, number: u32) -> Result<Vec<u64>, Error> {
+    let last = first.checked_add(u64::from(number) - 1);
+    let last = last.ok_or_else(|| Error::input(format!("--seed {first}: too large")))?;
+    Ok((first..=last).collect())
 }
 
 /// The baseline that is meant: where conditions are judged, the first of several policies.

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `rota compare`: workloads under several policies, each with several seeds.
 
+mod all_runs;
 mod args;
 mod cell;
+mod enough;
 mod gates;
 mod kept;
 mod matrix;
 mod pictures;
 mod policies;
 mod pool;
+mod precision;
 mod provenance;
 mod report;
+mod seeds;
 
 pub(crate) use args::CompareArgs;
 pub(crate) use matrix::Matrix;
@@ -23,13 +27,10 @@ use crate::gate::Judged;
 use crate::load::Load;
 use crate::output::{comparison, json, messages};
 use crate::output_file::{self, OutputFile};
-use crate::progress::{self, Clock};
+use all_runs::{all_runs, OfFirst};
 use gates::Gates;
 use kept::Kept;
-use pictures::{Gather, Pictures};
-use pool::{Done, Work};
 use std::io::Write;
-use std::num::NonZero;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -44,7 +45,8 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Status, Error> {
     let provenance = args.report.as_ref().map(|_| provenance::of(&matrix)).transpose()?;
     let page = args.report.as_deref().map(OutputFile::create).transpose()?;
     let mut kept = Kept::open(args, &matrix)?;
-    let (runs, pictures) = all_runs(args, &matrix, &mut kept)?;
+    let done = enough::enough(args, Arc::clone(&matrix), &mut kept, columns.as_deref())?;
+    let enough::Done { matrix, runs, pictures } = done;
     let comparison = matrix.comparison(&runs);
     let found = Findings::new(&comparison, &goals);
     let judged = gates.judge(&comparison);
@@ -89,7 +91,7 @@ fn numbers_beside(
 /// The runs of all cells of a comparison, for whoever judges them.
 pub(crate) fn runs_of(args: &CompareArgs, matrix: &Arc<Matrix>) -> Result<Vec<Run>, Error> {
     let mut kept = Kept::open(args, matrix)?;
-    let (runs, _) = all_runs(args, matrix, &mut kept)?;
+    let (runs, _) = all_runs(args, matrix, &mut kept, OfFirst::Pictures)?;
     kept.finish();
     Ok(runs)
 }
@@ -100,53 +102,13 @@ pub(crate) fn report_of(args: &CompareArgs, matrix: &Arc<Matrix>) -> Result<(), 
     let goals = findings::parse(&args.goal)?;
     let provenance = provenance::of(matrix)?;
     let mut kept = Kept::open(args, matrix)?;
-    let (runs, pictures) = all_runs(args, matrix, &mut kept)?;
+    let (runs, pictures) = all_runs(args, matrix, &mut kept, OfFirst::Pictures)?;
     kept.finish();
     let comparison = matrix.comparison(&runs);
     let found = Findings::new(&comparison, &goals);
     let html = report::html((args, matrix.machine()), &comparison, &pictures, &found, provenance);
     output_file::write(path, html.as_bytes())?;
     numbers_beside(path, &comparison, &found, &[])
-}
-
-/// The runs of all cells, in their order: those that were kept, and the others, which are done
-/// now. Pictures are of the first seed; as they are not kept, those runs are always done. Curves
-/// are kept, so that a report can be made of runs that were kept without one.
-fn all_runs(
-    args: &CompareArgs,
-    matrix: &Arc<Matrix>,
-    kept: &mut Kept,
-) -> Result<(Vec<Run>, Vec<Option<Pictures>>), Error> {
-    let cells = matrix.cells();
-    let gather = |cell: &matrix::Cell| match (&args.report, &args.resume) {
-        (Some(_), _) if cell.seed == 0 => Gather::Pictures,
-        (None, None) => Gather::Nothing,
-        _ => Gather::Curves,
-    };
-    let mut known: Vec<Option<Run>> = cells.iter().map(|cell| kept.find(matrix, *cell)).collect();
-    let is_todo = |(cell, run): (&matrix::Cell, &Option<Run>)| {
-        let gather = gather(cell);
-        (run.is_none() || gather == Gather::Pictures).then_some((*cell, gather))
-    };
-    let todo: Vec<(matrix::Cell, Gather)> = cells.iter().zip(&known).filter_map(is_todo).collect();
-
-    let clock = Arc::new(Clock::default());
-    let length_ns =
-        |(cell, _): &(matrix::Cell, Gather)| matrix.stages[cell.stage].config.duration_ns;
-    let total_ns = todo.iter().map(length_ns).fold(0, u64::saturating_add);
-    let work = Work { matrix: Arc::clone(matrix), cells: todo.clone(), clock: Arc::clone(&clock) };
-    let jobs = args.jobs.or(std::thread::available_parallelism().ok()).map_or(1, NonZero::get);
-    let done = progress::show(&clock, total_ns, || pool::run(work, jobs, kept))?;
-
-    let mut pictures: Vec<Option<Pictures>> = cells.iter().map(|_| None).collect();
-    let mut done = done.into_iter().zip(&todo).peekable();
-    for (at, cell) in cells.iter().enumerate() {
-        if let Some((Done { run, pictures: picture }, _)) = done.next_if(|(_, t)| t.0 == *cell) {
-            known[at] = Some(run);
-            pictures[at] = picture;
-        }
-    }
-    Ok((known.into_iter().flatten().collect(), pictures))
 }
 
 /// Names the policies that left before the end.

@@ -66,7 +66,7 @@ pub(crate) fn print(
             writeln!(out)?;
         }
         writeln!(out, "{}\n", title(comparison, stage))?;
-        let columns = columns.map_or_else(|| usual(stage), <[_]>::to_vec);
+        let columns = columns_of(stage, columns);
         compared.shown.extend(&columns);
         is_marked |= columns.iter().any(|measure| marked(stage, measure).is_some());
         rows(stage, &columns).iter().try_for_each(|line| writeln!(out, "{line}"))?;
@@ -103,6 +103,14 @@ fn title(comparison: &Comparison<'_>, stage: &Stage<'_>) -> String {
         [] => String::new(),
     };
     format!("{}: {}", stage.load.file, summary::machine_with(stage.config, &seeds))
+}
+
+/// The columns of a table: those that are chosen, or else the usual ones.
+pub(crate) fn columns_of(
+    stage: &Stage<'_>,
+    chosen: Option<&[&'static Measure]>,
+) -> Vec<&'static Measure> {
+    chosen.map_or_else(|| usual(stage), <[_]>::to_vec)
 }
 
 /// The metrics of a table for which none are chosen, without those that are 0 or unknown under
@@ -142,7 +150,7 @@ fn rows(stage: &Stage<'_>, columns: &[&'static Measure]) -> Vec<String> {
 }
 
 /// Place of a measure in the list of all.
-fn position(measure: &Measure) -> usize {
+pub(crate) fn position(measure: &Measure) -> usize {
     let all = catalogue::measures().iter();
     all.take_while(|other| other.key != measure.key).count()
 }
