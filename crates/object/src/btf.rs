@@ -12,6 +12,7 @@ mod extend;
 mod fields;
 mod file;
 mod index;
+mod join;
 mod kind;
 mod parse;
 mod spelling;
@@ -22,6 +23,7 @@ pub use bundled::{reference, Bundled};
 pub use extend::Extended;
 pub use fields::{Field, PathError};
 pub use index::essential_name;
+pub use join::Shift;
 pub use kind::Kind;
 pub use parse::BtfError;
 pub use types::{

@@ -248,3 +248,45 @@ fn added_types_come_behind_those_that_there_are() {
     let again = Btf::parse(&more.to_bytes()).expect("sound");
     assert_eq!(again.len(), more.len());
 }
+
+/// All that a type says, without ids.
+fn told(btf: &Btf, id: TypeId) -> String {
+    let name = |ty: TypeId| format!("{:?} {}", btf.kind(ty), btf.type_name(ty));
+    let parts: Vec<String> = match btf.get(id) {
+        Type::Struct(of) | Type::Union(of) => {
+            of.members().map(|m| format!("{} {} {}", m.name, m.bit_offset, name(m.ty))).collect()
+        }
+        Type::Enum(of) => of.values().map(|v| format!("{} {}", v.name, v.value)).collect(),
+        Type::FuncProto(of) => of.params().map(|p| format!("{} {}", p.name, name(p.ty))).collect(),
+        Type::Datasec(of) => {
+            of.vars().map(|v| format!("{} {} {}", v.offset, v.size, btf.name(v.ty))).collect()
+        }
+        Type::DeclTag(tag) => vec![format!("{} {}", tag.text, name(tag.target))],
+        Type::Var(_, ty, _) => vec![name(ty)],
+        _ => Vec::new(),
+    };
+    format!("{} {} {:?} {parts:?}", name(id), btf.name(id), btf.size_of(id))
+}
+
+#[test]
+fn types_of_several_parts_say_the_same_in_the_whole() {
+    let (small, kernel) = (kernel_btf(), reference());
+    let empty = Btf::empty();
+    let parts: [&Btf; 4] = [&small, &kernel, &empty, &small];
+    let (whole, shifts) = Btf::join(&parts);
+
+    assert_eq!(whole.len() - 1, 2 * (small.len() - 1) + kernel.len() - 1);
+    for (part, shift) in parts.into_iter().zip(&shifts) {
+        for id in part.ids() {
+            assert_eq!(told(&whole, shift.of_type(id)), told(part, id), "{id:?}");
+        }
+    }
+    // the first part's ids are those of the whole, and names are still found there
+    let thing = small.find_struct("thing").expect("thing");
+    assert_eq!((shifts[0].of_type(thing), whole.find_struct("thing")), (thing, Some(thing)));
+    assert_eq!(shifts[1].of_type(TypeId(0)), TypeId(0), "void is void");
+    assert_eq!(shifts[1].of_string(0), 0);
+    // and a parser finds all references there
+    let again = Btf::parse(&whole.to_bytes()).expect("sound");
+    assert_eq!(again.len(), whole.len());
+}
