@@ -50,10 +50,18 @@ pub trait Caller {
     fn write_pages(&mut self, map: ObjectId, offset: u64, bytes: &[u8]);
     /// Where such a map has been written (`SEEK_DATA`): ranges of bytes, of whole pages.
     fn data_in_pages(&self, map: ObjectId) -> Vec<Range<u64>>;
+    /// The address at which it has mapped such a map, if it has.
+    fn mapped_at(&self, map: ObjectId) -> Option<u64>;
+    /// Which of so many pages from an address on the program can have written: those that are in its
+    /// page tables.
+    fn touched(&self, address: u64, pages: u32) -> Vec<bool>;
     /// The section that libbpf would give a program for the performance event behind a descriptor:
     /// `kprobe/NAME`, `kretprobe/NAME` or `tp/GROUP/NAME`; `EBADF` if there is no such descriptor,
     /// `EINVAL` if it is of something else.
     fn probe_of(&self, fd: i32) -> Result<String, Errno>;
+    /// What is at this offset of a map is known, and counts as not touched. The bytes are those that
+    /// are there: the program's page tables lose their pages, and it finds them again.
+    fn untouch(&mut self, map: ObjectId, offset: u64, bytes: &[u8]);
     /// The first `len` bytes of such a map, in memory that both have; `None` if that is not possible:
     /// they are copied then.
     fn share_pages(&self, map: ObjectId, len: u32) -> Option<Box<dyn SharedBytes>>;

@@ -33,6 +33,8 @@ const PLAYED: &[c_long] = &[
     // threads and processes
     libc::SYS_clone,
     libc::SYS_clone3,
+    libc::SYS_execve,
+    libc::SYS_execveat,
     libc::SYS_exit,
     // what a new thread does first, so that it stops before it does anything else
     libc::SYS_rseq,

@@ -51,6 +51,10 @@ pub(crate) struct Kept {
     pub(crate) patience: BTreeMap<PathBuf, u64>,
     /// How many it has bound.
     pub(crate) bound: u32,
+    /// It has started other processes.
+    pub(crate) has_started: bool,
+    /// It was to execute another program, and nobody knows yet whether it has.
+    pub(crate) executes: bool,
     pub(crate) report: Report,
     /// How many of the played kernel's notes are in the report.
     pub(crate) told_notes: usize,

@@ -153,6 +153,8 @@ impl Program {
             sockets: BTreeMap::new(),
             patience: BTreeMap::new(),
             bound: 0,
+            has_started: false,
+            executes: false,
             report: report.clone(),
             told_notes: 0,
         };

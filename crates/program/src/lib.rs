@@ -6,6 +6,8 @@
 //! The program is a process whose system calls that matter stop it until they are answered (seccomp
 //! user notification). It and the machine take turns: one of them always stands still.
 
+mod auxv;
+mod begin;
 pub mod bpf;
 mod cgroups;
 mod computer;
@@ -21,6 +23,7 @@ mod kept;
 mod launch;
 mod listener;
 mod log;
+mod others;
 mod play;
 mod processors;
 mod program;

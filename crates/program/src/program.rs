@@ -10,7 +10,6 @@ use crate::play::{self, Played};
 use crate::report::Report;
 use crate::threads::{Ret, State, Threads};
 use crate::time::Clocks;
-use crate::vdso;
 use rota_machine::consts::BOOT_NS;
 use rota_machine::user_half::Live;
 use rota_object::image::{Image, StructOps};
@@ -29,11 +28,11 @@ use tempfile::TempDir;
 pub struct Program {
     pub(crate) name: String,
     child: Child,
-    listener: Listener,
+    pub(crate) listener: Listener,
     pub(crate) threads: Threads,
     pub(crate) kept: Kept,
     log: Log,
-    timeout: Duration,
+    pub(crate) timeout: Duration,
     pub(crate) call_ns: u64,
     /// `CLOCK_MONOTONIC` before the machine runs, and then when it was read last.
     now_ns: u64,
@@ -124,6 +123,7 @@ impl Program {
             match self.turn(None)? {
                 Turn::Stepped | Turn::Again | Turn::Yields => {}
                 Turn::Waits(Some(until_ns)) => self.pass_time(until_ns),
+                Turn::Waits(None) if self.wait_for_others()? => {}
                 Turn::Waits(None) => return Err(self.waits_for_ever()),
                 Turn::NeedsMachine => return self.loaded_image(),
                 Turn::Attached | Turn::Detached => {
@@ -316,7 +316,10 @@ impl Program {
     }
 
     /// A call has come.
-    fn called(&mut self, call: Call) -> Result<(), ProgramError> {
+    pub(crate) fn called(&mut self, call: Call) -> Result<(), ProgramError> {
+        if self.kept.executes && self.has_executed(call)? {
+            return Ok(());
+        }
         if let Some(thread) = self.threads.find(call.tid) {
             self.threads.set(thread, State::Called(call));
             return Ok(());
@@ -333,12 +336,16 @@ impl Program {
             return done.map_err(self.io("answering a system call"));
         }
         if self.threads.live() == 0 {
-            let hidden = vdso::hide(self.kept.pid, &self.kept.memory);
-            hidden.map_err(self.io("hiding the computer's clock"))?;
+            self.begin()?;
         }
         let clears = self.expected.take().unwrap_or(0);
         self.threads.add(call, clears);
         Ok(())
+    }
+
+    /// None is awaited that is being made.
+    pub(crate) fn forget_new_thread(&mut self) {
+        self.expected = None;
     }
 
     /// Whether a thread is of this process.
@@ -370,7 +377,7 @@ impl Program {
     }
 
     /// Those that wait for files that have become ready go on.
-    fn wake_ready(&mut self) {
+    pub(crate) fn wake_ready(&mut self) {
         for (thread, call) in self.threads.on_files() {
             if play::waits::are_ready(&mut self.kept, &call).unwrap_or(true) {
                 self.threads.call_again(thread);

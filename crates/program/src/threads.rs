@@ -81,6 +81,13 @@ impl Threads {
         self.all.push(Thread { tid: call.tid, state: State::Called(call), clears });
     }
 
+    /// The process has executed another program: its only thread has made its first call.
+    pub(crate) fn executed(&mut self, call: Call) {
+        self.all.iter_mut().for_each(|thread| thread.state = State::Gone);
+        self.turns.clear();
+        self.add(call, 0);
+    }
+
     /// The number of a live thread.
     pub(crate) fn find(&self, tid: u32) -> Option<usize> {
         self.all.iter().position(|t| t.tid == tid && t.state != State::Gone)
@@ -233,6 +240,17 @@ mod tests {
         assert_eq!(threads.current(), Some(1));
         assert!(matches!(threads.get(1).state, State::Returns(_, Ret::Value(0))));
         assert!(matches!(threads.get(2).state, State::Asleep(..)));
+    }
+
+    #[test]
+    fn of_a_program_that_executes_another_one_thread_is_left() {
+        let mut threads = three_that_wait_for(64);
+        threads.wake(2, Ret::Value(0));
+        // the process has the number of its first thread
+        threads.executed(Call::of_test(11));
+        assert_eq!((threads.live(), threads.current(), threads.find(11)), (1, Some(3), Some(3)));
+        assert_eq!((threads.find(12), threads.deadline_ns()), (None, None));
+        assert_eq!(threads.wake_futex(64, 3, u32::MAX), 0);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use rota_machine::kernel::Kernel;
 use rota_machine::topology::Topology;
 use rota_program::{Launch, Program, ProgramError};
+use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -15,12 +16,8 @@ fn run(arguments: &[&str]) -> (ProgramError, String) {
     run_for(arguments, Duration::from_secs(60))
 }
 
-fn run_for(arguments: &[&str], timeout: Duration) -> (ProgramError, String) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let log = folder.path().join("log");
-    let mut command = vec![env!("CARGO_BIN_EXE_rota-program-tests").into()];
-    command.extend(arguments.iter().map(Into::into));
-    let launch = Launch {
+fn launch(command: Vec<OsString>, log: &Path) -> Launch {
+    Launch {
         command,
         topology: Topology::parse(8, "smt=2,llc=4,node=4").expect("legal"),
         hardware: None,
@@ -28,10 +25,17 @@ fn run_for(arguments: &[&str], timeout: Duration) -> (ProgramError, String) {
         groups: Vec::new(),
         call_ns: 1000,
         seed: 1,
-        log: Some(log.clone()),
-        timeout,
-    };
-    let mut program = Program::start(launch).expect("starts");
+        log: Some(log.to_owned()),
+        timeout: Duration::from_secs(60),
+    }
+}
+
+fn run_for(arguments: &[&str], timeout: Duration) -> (ProgramError, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("log");
+    let mut command = vec![env!("CARGO_BIN_EXE_rota-program-tests").into()];
+    command.extend(arguments.iter().map(Into::into));
+    let mut program = Program::start(Launch { timeout, ..launch(command, &log) }).expect("starts");
     let error = program.set_up().expect_err("it attaches nothing");
     drop(program);
     (error, fs::read_to_string(log).expect("a log"))
@@ -44,6 +48,21 @@ fn an_hour_passes_at_once_and_the_date_is_that_of_each_run() {
     // 2025-01-01, 00:00 UTC: 20089 days of 86400 s
     assert_eq!(20_089 * 86_400, 1_735_689_600);
     assert_eq!(log, "slept 3600s\ndate 1735689600\ndate moved 3600s\n");
+}
+
+#[test]
+fn a_script_that_executes_a_program_is_that_program() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("log");
+    // which it has from another process, in real time
+    let script = "what=$(sleep 0.1; echo clocks); exec env \"$0\" $what";
+    let program = env!("CARGO_BIN_EXE_rota-program-tests");
+    let command = ["sh", "-c", script, program].map(Into::into).to_vec();
+    let mut program = Program::start(launch(command, &log)).expect("starts");
+    let error = program.set_up().expect_err("it attaches nothing");
+    drop(program);
+    let log = fs::read_to_string(log).expect("a log");
+    assert!(log.contains("slept 3600s\ndate 1735689600\ndate moved 3600s\n"), "{error}: {log}");
 }
 
 #[test]

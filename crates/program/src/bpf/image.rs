@@ -2,7 +2,9 @@
 //! The image that the machine runs, of what was loaded.
 
 mod code;
+mod group;
 mod maps;
+mod types;
 
 use super::objects::{ObjectId, Program};
 use super::played::{InMachine, Played};
@@ -66,15 +68,15 @@ impl Played {
     /// # Errors
     /// If code or maps are of a kind that the machine does not have.
     pub fn image(&mut self, caller: &dyn Caller) -> Result<Image, ImageError> {
+        self.find_arenas(caller);
         let programs = self.scheduler_programs()?;
-        let types = programs.iter().find_map(|(_, program)| program.btf);
-        let btf = types.and_then(|types| self.objects.types(types).ok());
-        let btf = Arc::clone(&btf.ok_or(ImageError::NoTypes)?.btf);
-        let (maps, defs) = self.map_defs(&programs, types, &btf, caller)?;
-        let code = self.code(&programs, &btf, &maps)?;
+        let used_maps = self.used_maps(&programs);
+        let types = self.types_of(&programs, &used_maps)?;
+        let (maps, defs) = self.map_defs(&used_maps, &types, caller)?;
+        let code = self.code(&programs, &types, &maps)?;
         let mut machine = InMachine { maps, programs: code.programs.clone(), ..Default::default() };
         let struct_ops = self.tables(&programs, &machine);
-        let variables = variables(&btf, &defs);
+        let variables = variables(&types.btf, &defs);
         let license = programs.first().map_or("", |(_, program)| program.license.as_str());
         let image = Image {
             name: struct_ops.first().map_or("program", |table| table.name.as_str()).to_owned(),
@@ -93,7 +95,7 @@ impl Played {
             // (`System::attend_to`)
             kernel_fields: BTreeSet::from(["task_struct.sched_info".to_owned()]),
             variables,
-            btf,
+            btf: types.btf,
             kernel_btf: Arc::clone(&self.btf),
         };
         machine.filled = false;
@@ -101,43 +103,6 @@ impl Played {
         self.former.extend(before.into_iter().flat_map(|before| before.maps.into_keys()));
         self.wanted = None;
         Ok(image)
-    }
-
-    /// Programs of the object that has the callbacks, in the order in which they were loaded.
-    /// Others, as those by which libbpf finds out what the kernel can do, have other types or none.
-    fn scheduler_programs(&self) -> Result<Vec<(ObjectId, &Program)>, ImageError> {
-        let callbacks: Vec<ObjectId> = match self.table.map(|id| self.objects.map(id)) {
-            Some(Ok(map)) => match &map.table {
-                Table::StructOps(Some(table)) => table.programs().collect(),
-                _ => Vec::new(),
-            },
-            _ => Vec::new(),
-        };
-        let mut all = self.objects.programs();
-        let first = all.find(|(id, program)| {
-            let wanted = self.wanted.is_none() || program.btf == self.wanted;
-            self.is_callback(program)
-                && match callbacks[..] {
-                    [] => wanted,
-                    _ => callbacks.contains(id),
-                }
-        });
-        let (_, first) = first.ok_or(ImageError::NoScheduler)?;
-        let types = first.btf.ok_or(ImageError::NoTypes)?;
-        Ok(self.objects.programs().filter(|(_, program)| program.btf == Some(types)).collect())
-    }
-
-    /// Whether it is a callback of sched_ext.
-    fn is_callback(&self, program: &Program) -> bool {
-        program.kind == prog::STRUCT_OPS && is_scheduler(self.btf.name(program.target))
-    }
-
-    /// Whether a program is of an object with a scheduler that is not the machine's.
-    pub(super) fn is_of_another_scheduler(&self, id: ObjectId) -> bool {
-        let Ok(program) = self.objects.program(id) else { return false };
-        let known = self.in_machine.as_ref().is_some_and(|m| m.programs.contains_key(&id));
-        let mut of_it = self.objects.programs().filter(|(_, other)| other.btf == program.btf);
-        !known && program.btf.is_some() && of_it.any(|(_, other)| self.is_callback(other))
     }
 
     /// Tables as they are registered. One that is not yet, because a program is run before, is what

@@ -6,7 +6,7 @@
 mod rings;
 
 use super::image::MapBytes;
-use super::objects::ObjectId;
+use super::objects::{Map, ObjectId};
 use super::played::Played;
 use super::Caller;
 pub use rings::Ready;
@@ -14,8 +14,22 @@ use rings::{ring_in, ring_out, user_ring_in, user_ring_out};
 use rota_machine::user_half::Live;
 use rota_object::image::{map_type, MapId};
 use rota_vm::host::Host;
+use std::ops::Range;
 
 const PAGE: usize = 4096;
+
+/// Indexes of those in a row that are set.
+fn runs(set: &[bool]) -> Vec<Range<usize>> {
+    let mut at = 0;
+    let mut all = Vec::new();
+    for same in set.chunk_by(|one, next| one == next) {
+        if same[0] {
+            all.push(at..at + same.len());
+        }
+        at += same.len();
+    }
+    all
+}
 
 impl Played {
     /// The program stops, the machine goes on: what the program has written is copied.
@@ -138,39 +152,56 @@ impl Played {
         }
     }
 
-    /// Pages that the program has touched exist from then on (`arena_vm_fault()`).
-    fn arena_in(&mut self, id: ObjectId, number: MapId, live: &mut Live<'_>, caller: &dyn Caller) {
+    /// Pages that the program has touched exist from then on (`arena_vm_fault()`). Others are not even
+    /// read: arenas are large, and few programs look into theirs.
+    fn arena_in(
+        &mut self,
+        id: ObjectId,
+        number: MapId,
+        live: &mut Live<'_>,
+        caller: &mut dyn Caller,
+    ) {
+        let address = self.objects.map(id).map_or(0, |map| map.extra);
         let (Some(base), Some(machine)) = (live.rt.map_base(number), &mut self.in_machine) else {
             return;
         };
+        // what is there before the machine wrote any is the program's, and so may all be of an arena
+        // that is mapped nobody knows where
+        let whole = machine.read_whole.insert(id) || address == 0;
         let arena = base >> 32 << 32;
-        let pages = machine.arena_pages.entry(id).or_default();
+        let known = machine.arena_pages.entry(id).or_default();
         let there = live.system.memory().arena_pages(arena);
-        let mut buffer = std::mem::take(&mut machine.buffer);
         for range in caller.data_in_pages(id) {
-            // whole pages, as many at once as there are
-            let first = range.start / PAGE as u64;
-            let count = range.end.div_ceil(PAGE as u64).saturating_sub(first);
-            let size = count as usize * PAGE;
-            buffer.resize(buffer.len().max(size), 0);
-            caller.read_pages(id, first * PAGE as u64, &mut buffer[..size]);
-            for (page, bytes) in (first as u32..).zip(buffer[..size].chunks_exact(PAGE)) {
-                if pages.get(&page).is_some_and(|known| known == bytes) {
-                    continue;
+            let first = (range.start / PAGE as u64) as u32;
+            let count = (range.end.div_ceil(PAGE as u64) as u32).saturating_sub(first);
+            let touched = match whole {
+                true => vec![true; count as usize],
+                false => caller.touched(address + u64::from(first) * PAGE as u64, count),
+            };
+            for run in runs(&touched) {
+                let start = (first as usize + run.start) * PAGE;
+                let mut bytes = vec![0; run.len() * PAGE];
+                caller.read_pages(id, start as u64, &mut bytes);
+                for (page, bytes) in ((start / PAGE) as u32..).zip(bytes.chunks_exact(PAGE)) {
+                    if known.get(&page).is_some_and(|known| known == bytes) {
+                        continue;
+                    }
+                    let at = arena + u64::from(page) * PAGE as u64;
+                    let memory = live.system.memory();
+                    let is_there = there.binary_search(&page).is_ok();
+                    if !is_there && memory.arena_alloc(arena, Some(at), 1).is_none() {
+                        continue;
+                    }
+                    if let Ok(place) = memory.bytes_mut(at, PAGE as u32) {
+                        place.copy_from_slice(bytes);
+                    }
+                    known.insert(page, bytes.to_vec());
                 }
-                let at = arena + u64::from(page) * PAGE as u64;
-                let memory = live.system.memory();
-                let is_there = there.binary_search(&page).is_ok();
-                if !is_there && memory.arena_alloc(arena, Some(at), 1).is_none() {
-                    continue;
+                if address != 0 {
+                    caller.untouch(id, start as u64, &bytes);
                 }
-                if let Ok(place) = memory.bytes_mut(at, PAGE as u32) {
-                    place.copy_from_slice(bytes);
-                }
-                pages.insert(page, bytes.to_vec());
             }
         }
-        machine.buffer = buffer;
     }
 
     fn arena_out(
@@ -207,17 +238,26 @@ impl Played {
         });
     }
 
-    /// The program has mapped an arena at this address: pointers in it are such addresses from then
-    /// on (`arena_map_mmap()`).
-    ///
-    /// # Errors
-    /// `EINVAL` if it is mapped elsewhere already, or is no arena.
-    pub fn arena_mapped(&mut self, id: ObjectId, address: u64) -> Result<(), crate::Errno> {
-        let map = self.objects.map_mut(id)?;
-        if map.kind != map_type::ARENA || (map.extra != 0 && map.extra != address) {
-            return Err(crate::Errno::EINVAL);
+    /// Arenas are where the program has mapped them: pointers in them are such addresses from then
+    /// on (`arena_map_mmap()`). The machine has them at multiples of 4 GiB only.
+    pub(super) fn find_arenas(&mut self, caller: &dyn Caller) {
+        let nowhere = |map: &Map| map.kind == map_type::ARENA && map.extra == 0;
+        let all: Vec<ObjectId> =
+            self.objects.maps().filter(|(_, map)| nowhere(map)).map(|(id, _)| id).collect();
+        for id in all {
+            let (Some(address), Ok(map)) = (caller.mapped_at(id), self.objects.map_mut(id)) else {
+                continue;
+            };
+            if address as u32 == 0 {
+                map.extra = address;
+            } else {
+                let what = format!(
+                    "arena {}, which has no map_extra, is mapped at {address:#x}: pointers into it \
+                     mean something else to the scheduler",
+                    map.name
+                );
+                self.notes.push(what);
+            }
         }
-        map.extra = address;
-        Ok(())
     }
 }

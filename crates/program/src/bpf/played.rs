@@ -60,10 +60,10 @@ pub(super) struct InMachine {
     pub(super) shared: BTreeSet<ObjectId>,
     /// Pages of arenas that the machine had last.
     pub(super) arena_pages: BTreeMap<ObjectId, BTreeMap<u32, Vec<u8>>>,
+    /// Arenas of which all pages were read.
+    pub(super) read_whole: BTreeSet<ObjectId>,
     /// Of the runtime when arenas were the same on both sides: no code ran since.
     pub(super) settled_at: Option<u64>,
-    /// Bytes of an arena as they are read.
-    pub(super) buffer: Vec<u8>,
 }
 
 impl InMachine {

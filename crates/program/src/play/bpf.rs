@@ -79,6 +79,26 @@ impl Caller for OfProgram<'_> {
         all
     }
 
+    fn mapped_at(&self, map: ObjectId) -> Option<u64> {
+        let name = format!("/memfd:{NAME}{}", map.0);
+        let all = fs::read_to_string(format!("/proc/{}/maps", self.pid)).ok()?;
+        let line = all.lines().find(|line| {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            fields.get(5) == Some(&name.as_str()) && fields[2].bytes().all(|digit| digit == b'0')
+        });
+        u64::from_str_radix(line?.split('-').next()?, 16).ok()
+    }
+
+    fn touched(&self, address: u64, pages: u32) -> Vec<bool> {
+        let all = || vec![true; pages as usize];
+        self.memory.present(address, pages).unwrap_or_else(|_| all())
+    }
+
+    fn untouch(&mut self, map: ObjectId, offset: u64, bytes: &[u8]) {
+        self.drop_pages(map, offset..offset + bytes.len() as u64);
+        self.write_pages(map, offset, bytes);
+    }
+
     fn share_pages(&self, map: ObjectId, len: u32) -> Option<Box<dyn SharedBytes>> {
         let pages = Pages::of(self.pages.get(&map)?, len as usize).ok()?;
         Some(Box::new(pages))
@@ -159,5 +179,44 @@ pub(super) fn close(kept: &mut Kept, call: &Call) -> Played {
     match kept.link.is_some_and(|link| kept.played.closed(link)) {
         true => Played::Detached,
         false => Ret::Pass.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use memmap2::MmapMut;
+
+    const PAGE: usize = 4096;
+
+    #[test]
+    fn a_map_is_where_the_program_has_mapped_it_and_what_it_writes_there_is_told() {
+        let pid = std::process::id();
+        let file = File::from(memfd_create(format!("{NAME}7"), MemfdFlags::CLOEXEC).unwrap());
+        file.set_len(4 * PAGE as u64).unwrap();
+        let mut pages = BTreeMap::from([(ObjectId(7), file.try_clone().unwrap())]);
+        let memory = Remote::open(pid).unwrap();
+        let mut caller = OfProgram { memory: &memory, pid, pages: &mut pages };
+        assert_eq!(caller.mapped_at(ObjectId(7)), None);
+
+        // SAFETY: nobody else has the file.
+        #[allow(unsafe_code)]
+        let mut mapped = unsafe { MmapMut::map_mut(&file) }.unwrap();
+        let address = caller.mapped_at(ObjectId(7)).unwrap();
+        assert_eq!(address, mapped.as_ptr() as u64);
+        assert_eq!(caller.mapped_at(ObjectId(77)), None, "another map");
+        // what Rota itself writes is not the program's
+        caller.write_pages(ObjectId(7), 0, &[1]);
+        assert_eq!(caller.touched(address, 4), [false; 4]);
+        mapped[2 * PAGE] = 1;
+        assert_eq!(caller.touched(address, 4), [false, false, true, false]);
+        assert_eq!(caller.touched(address + PAGE as u64, 2), [false, true]);
+        // until it is known: then it is there, and counts when it is touched again
+        let mut page = vec![0; PAGE];
+        caller.read_pages(ObjectId(7), 2 * PAGE as u64, &mut page);
+        caller.untouch(ObjectId(7), 2 * PAGE as u64, &page);
+        assert_eq!(caller.touched(address, 4), [false; 4]);
+        assert_eq!(mapped[2 * PAGE], 1);
+        assert_eq!(caller.touched(address + 2 * PAGE as u64, 1), [true]);
     }
 }

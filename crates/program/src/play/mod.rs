@@ -99,6 +99,7 @@ impl Program {
             libc::SYS_pause | libc::SYS_rt_sigsuspend => Ok(waits::for_ever()),
             libc::SYS_rt_sigtimedwait => waits::for_signals(kept, call, clocks),
             libc::SYS_clone | libc::SYS_clone3 => threads::clone(kept, call),
+            libc::SYS_execve | libc::SYS_execveat => Ok(threads::execute(kept)),
             libc::SYS_exit => Ok(Played::EndThread),
             // Only there to stop a new thread at its beginning.
             libc::SYS_rseq | libc::SYS_set_robust_list => Ok(Ret::Pass.into()),

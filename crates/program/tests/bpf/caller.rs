@@ -19,6 +19,8 @@ pub(crate) struct Memory {
     bytes: Vec<u8>,
     fds: BTreeMap<i32, ObjectId>,
     pub(crate) pages: BTreeMap<ObjectId, BTreeMap<u64, Vec<u8>>>,
+    /// Where it has mapped an arena whose map does not say that.
+    pub(crate) mapped_at: Option<u64>,
 }
 
 impl Memory {
@@ -84,6 +86,16 @@ impl Caller for Memory {
         let file = self.pages.get(&map);
         file.into_iter().flat_map(|file| file.keys()).map(|p| p * PAGE..(p + 1) * PAGE).collect()
     }
+
+    fn mapped_at(&self, _: ObjectId) -> Option<u64> {
+        self.mapped_at
+    }
+
+    fn touched(&self, _: u64, pages: u32) -> Vec<bool> {
+        vec![true; pages as usize]
+    }
+
+    fn untouch(&mut self, _: ObjectId, _: u64, _: &[u8]) {}
 
     fn share_pages(&self, _: ObjectId, _: u32) -> Option<Box<dyn rota_vm::memory::SharedBytes>> {
         None

@@ -236,6 +236,45 @@ fn an_arena_has_the_same_addresses_and_bytes_on_both_sides() {
 }
 
 #[test]
+fn an_arena_that_names_no_address_is_where_the_program_has_mapped_it() {
+    const CHOSEN: u64 = 0x7f12_0000_0000;
+    let mut loaded = Loaded::new();
+    let kind = map_type::ARENA;
+    let arena = NewMap { kind, max: 16, flags: MMAPABLE, name: "arena", ..NewMap::default() };
+    let fd = loaded.p.map(arena).expect("an arena");
+    loaded.p.memory.mapped_at = Some(CHOSEN);
+    let code = vec![
+        insn(0x18, 2, 2, 0, fd), // its page 15
+        insn(0, 0, 0, 0, 15 * PAGE as i32),
+        insn(0x7b, 1, 2, 8, 0), // ctx[1] = that address
+        insn(0xb7, 0, 0, 0, 0),
+        insn(0x95, 0, 0, 0, 0),
+    ];
+    let program = load(&mut loaded, code);
+    let id = loaded.p.memory.object_of(fd).expect("open");
+    loaded.p.memory.write_pages(id, 15 * PAGE, &[1]);
+    filled(loaded, |loaded, live| {
+        let (address, _) = loaded.run_program(program, 0, Some(live)).expect("runs");
+        assert_eq!(address, CHOSEN + 15 * PAGE);
+        assert!(loaded.p.played.notes().is_empty());
+    });
+}
+
+#[test]
+fn an_arena_that_is_mapped_where_the_machine_can_have_none_is_told() {
+    let mut loaded = Loaded::new();
+    let kind = map_type::ARENA;
+    let arena = NewMap { kind, max: 16, flags: MMAPABLE, name: "arena", ..NewMap::default() };
+    let fd = loaded.p.map(arena).expect("an arena");
+    loaded.p.memory.mapped_at = Some(0x7f12_3456_0000);
+    use_maps(&mut loaded, &[fd]);
+    filled(loaded, |loaded, _| {
+        let note = "arena arena, which has no map_extra, is mapped at 0x7f1234560000";
+        assert!(loaded.p.played.notes()[0].starts_with(note), "{:?}", loaded.p.played.notes());
+    });
+}
+
+#[test]
 fn an_arena_with_globals_at_its_start_is_refused_with_the_reason() {
     let mut loaded = Loaded::new();
     let kind = map_type::ARENA;

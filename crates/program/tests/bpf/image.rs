@@ -2,7 +2,9 @@
 //! Code of several programs as one image.
 
 use crate::caller::{insn, NewProgram};
-use crate::object::{kernel_types, Loaded, COUNT_UP, DISPATCH, SLEEPABLE, SYSCALL};
+use crate::object::{
+    kernel_types, member, types, Loaded, COUNT_UP, DISPATCH, SLEEPABLE, STRUCT_OPS, SYSCALL,
+};
 use rota_object::btf::Kind;
 use rota_object::image::{Image, Symbol};
 
@@ -46,6 +48,49 @@ fn a_function_that_two_programs_call_is_there_once() {
     let function = &image.functions[func.0 as usize];
     assert_eq!((function.len, function.section.as_str()), (2, ".text"));
     assert_eq!(image.code[function.start as usize].imm, 7);
+}
+
+#[test]
+fn programs_with_types_of_their_own_are_one_object_by_their_table_and_maps() {
+    let mut loaded = Loaded::new();
+    let kernel = kernel_types(&loaded.p);
+    let (index, at) = member(&kernel, "enqueue");
+    let own_types = loaded.p.btf(&types()).expect("types");
+    let enqueue = loaded.p.load(NewProgram {
+        kind: STRUCT_OPS,
+        // names the map that the syscall program names, too
+        code: vec![insn(0x18, 1, 1, 0, loaded.bss), [0; 8], insn(0xb7, 0, 0, 0, 0), EXIT],
+        name: "tiny_enqueue",
+        attach_type: index as u32,
+        target: kernel.find_struct("sched_ext_ops").expect("sched_ext").0,
+        btf: own_types,
+        functions: vec![(0, COUNT_UP)],
+        ..NewProgram::default()
+    });
+    let probe = NewProgram {
+        kind: SYSCALL,
+        code: vec![insn(0xb7, 0, 0, 0, 0), EXIT],
+        name: "probe",
+        flags: SLEEPABLE,
+        btf: own_types,
+        functions: vec![(0, COUNT_UP)],
+        ..NewProgram::default()
+    };
+    loaded.p.load(probe).0.expect("loads");
+    let mut value = loaded.table_value();
+    let at = 64 + at as usize;
+    value[at..at + 4].copy_from_slice(&enqueue.0.expect("loads").to_le_bytes());
+    loaded.p.element(2, loaded.table, &[0; 4], &value, 0, None).expect("a table");
+
+    let image = loaded.image();
+    // both callbacks, and what shares a map with them: not the probe
+    assert_eq!(image.functions.len(), 3);
+    for function in &image.functions {
+        assert_eq!(image.btf.name(function.btf.expect("typed")), function.name);
+    }
+    let types: Vec<_> = image.functions.iter().filter_map(|function| function.btf).collect();
+    assert!(types.iter().all(|ty| types.iter().filter(|other| *other == ty).count() == 1));
+    assert_eq!(image.variables[0].name, "counter");
 }
 
 #[test]

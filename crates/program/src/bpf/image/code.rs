@@ -5,7 +5,8 @@
 
 mod pieces;
 
-use super::{Btf, FuncId, ImageError, ObjectId, Played, Program};
+use super::types::Types;
+use super::{FuncId, ImageError, ObjectId, Played, Program};
 use pieces::{Piece, Refers};
 use rota_object::image::{Function, Insn, Line, MapId, Symbol};
 use std::collections::BTreeMap;
@@ -47,12 +48,12 @@ impl Played {
     pub(super) fn code(
         &self,
         programs: &[(ObjectId, &Program)],
-        btf: &Btf,
+        types: &Types,
         maps: &BTreeMap<ObjectId, MapId>,
     ) -> Result<Code, ImageError> {
         let (mut all, mut known) = (Code::default(), BTreeMap::new());
         for (id, program) in programs {
-            let pieces = pieces::cut(&mut all, program, btf, &self.btf, maps)?;
+            let pieces = pieces::cut(&mut all, program, types, &self.btf, maps)?;
             let progress = vec![Progress::Waiting; pieces.len()];
             let mut placing =
                 Placing { all: &mut all, known: &mut known, pieces: &pieces, progress };

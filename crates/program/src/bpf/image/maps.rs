@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Maps of the image: those that its programs use, and those that are in these.
 
+use super::types::Types;
 use super::{Btf, Caller, ImageError, ObjectId, Played, Program, Table};
 use crate::bpf::attr::word;
 use crate::bpf::objects::Map;
-use rota_object::btf::{Kind, Type};
+use rota_object::btf::{Kind, Type, TypeId, VOID};
 use rota_object::image::{map_type, MapDef, MapId};
 use std::collections::BTreeMap;
 
@@ -16,13 +17,8 @@ const UNMAPPED_ARENA: u64 = 1 << 44;
 type Defined = (BTreeMap<ObjectId, MapId>, Vec<MapDef>);
 
 impl Played {
-    pub(super) fn map_defs(
-        &self,
-        programs: &[(ObjectId, &Program)],
-        types: Option<ObjectId>,
-        btf: &Btf,
-        caller: &dyn Caller,
-    ) -> Result<Defined, ImageError> {
+    /// Maps that programs use, and those that are in these.
+    pub(super) fn used_maps(&self, programs: &[(ObjectId, &Program)]) -> Vec<ObjectId> {
         let mut wanted: Vec<ObjectId> = Vec::new();
         let mut next: Vec<ObjectId> = programs.iter().flat_map(|(_, p)| p.used_maps()).collect();
         while let Some(id) = next.pop() {
@@ -42,12 +38,21 @@ impl Played {
             }
         }
         wanted.sort_unstable();
+        wanted
+    }
+
+    pub(super) fn map_defs(
+        &self,
+        wanted: &[ObjectId],
+        types: &Types,
+        caller: &dyn Caller,
+    ) -> Result<Defined, ImageError> {
         let (mut ids, mut defs) = (BTreeMap::new(), Vec::new());
         for id in wanted {
-            let Ok(map) = self.objects.map(id) else { continue };
-            let mut def = definition(map, types, btf);
-            self.contents(id, map, &mut def, caller)?;
-            ids.insert(id, MapId(defs.len() as u32));
+            let Ok(map) = self.objects.map(*id) else { continue };
+            let mut def = definition(map, types);
+            self.contents(*id, map, &mut def, caller)?;
+            ids.insert(*id, MapId(defs.len() as u32));
             defs.push(def);
         }
         Ok((ids, defs))
@@ -125,9 +130,11 @@ fn tail(pages: &[u32], max: u32) -> u32 {
 }
 
 /// The definition without contents.
-fn definition(map: &Map, types: Option<ObjectId>, btf: &Btf) -> MapDef {
-    let typed = map.btf.is_some() && map.btf == types;
-    let value_type = (typed && map.value_type.0 != 0).then_some(map.value_type);
+fn definition(map: &Map, types: &Types) -> MapDef {
+    let btf = &types.btf;
+    let shift = types.shift(map.btf);
+    let shifted = |ty: TypeId| shift.filter(|_| ty != VOID).map(|shift| shift.of_type(ty));
+    let value_type = shifted(map.value_type);
     let section = value_type.filter(|ty| btf.kind(*ty) == Kind::Datasec);
     MapDef {
         name: section.map_or_else(|| full_name(&map.name, btf), |ty| btf.name(ty).to_owned()),
@@ -139,9 +146,9 @@ fn definition(map: &Map, types: Option<ObjectId>, btf: &Btf) -> MapDef {
         extra: map.extra,
         initial: None,
         read_only: map.is_constant(),
-        key_type: (typed && map.key_type.0 != 0).then_some(map.key_type),
+        key_type: shifted(map.key_type),
         value_type,
-        inner: map.inner.as_ref().map(|inner| Box::new(definition(inner, types, btf))),
+        inner: map.inner.as_ref().map(|inner| Box::new(definition(inner, types))),
         user_address: None,
         slots: Vec::new(),
         programs: Vec::new(),

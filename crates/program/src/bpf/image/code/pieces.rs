@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A program cut into its functions, and what their instructions refer to.
 
-use super::{Btf, Code, ImageError, MapId, ObjectId, Program};
+use super::{Code, ImageError, MapId, ObjectId, Program, Types};
 use crate::bpf::verify::{callee, instructions, wide, CALL, LDDW};
-use rota_object::btf::{Kind, TypeId};
+use rota_object::btf::{Btf, Kind, TypeId};
 use rota_object::image::{Function, Insn, Line, Symbol};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -37,11 +37,11 @@ pub(super) struct Piece {
 pub(super) fn cut(
     all: &mut Code,
     program: &Program,
-    btf: &Btf,
+    types: &Types,
     kernel: &Btf,
     maps: &BTreeMap<ObjectId, MapId>,
 ) -> Result<Vec<Piece>, ImageError> {
-    let mut pieces: Vec<Piece> = functions(program, btf);
+    let mut pieces: Vec<Piece> = functions(program, types);
     let starts: Vec<u32> = pieces.iter().map(|piece| piece.function.start).collect();
     for (slot, insn) in instructions(&program.code) {
         let map = program.maps.get(&(slot as u32)).and_then(|map| maps.get(map)).copied();
@@ -121,9 +121,10 @@ fn poison(imm: i32) -> Option<Symbol> {
 
 /// A program's functions without references: its own, which has the section, and those that it
 /// calls. Their starts are those in the program.
-fn functions(program: &Program, btf: &Btf) -> Vec<Piece> {
+fn functions(program: &Program, types: &Types) -> Vec<Piece> {
+    let (btf, shift) = (&types.btf, types.shift(program.btf).unwrap_or_default());
     let slots = program.code.len() as u32;
-    let infos = program.functions.iter().map(|info| (info.slot, Some(info.ty)));
+    let infos = program.functions.iter().map(|info| (info.slot, Some(shift.of_type(info.ty))));
     let infos: Vec<(u32, Option<TypeId>)> = match program.functions.is_empty() {
         true => vec![(0, None)],
         false => infos.collect(),
@@ -131,6 +132,7 @@ fn functions(program: &Program, btf: &Btf) -> Vec<Piece> {
     let ends = infos.iter().skip(1).map(|next| next.0).chain([slots]);
     let mut texts: BTreeMap<u32, Arc<str>> = BTreeMap::new();
     let mut text = |offset: u32| {
+        let offset = shift.of_string(offset);
         let make = || Arc::from(btf.string(offset).trim());
         texts.entry(offset).or_insert_with(make).clone()
     };
