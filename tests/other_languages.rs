@@ -24,9 +24,8 @@ fn run(program: &[&Path]) -> Result<(String, Vec<u8>)> {
     let [load, trace, log] = ["load.json", "trace.csv", "log"].map(|name| folder.path().join(name));
     std::fs::write(&load, HOGS)?;
     let text = |path: &Path| path.to_str().context("text").map(str::to_owned);
-    let mut words: Vec<String> = ["sim", "--kernel", "6.16", "--cpus", "1", "--duration", "2s"]
-        .map(str::to_owned)
-        .to_vec();
+    let mut words: Vec<String> =
+        ["sim", "--kernel", "6.16", "--cpus", "1", "--duration", "2s"].map(str::to_owned).to_vec();
     words.push(text(&load)?);
     words.extend(["--trace".to_owned(), text(&trace)?, "--program-log".to_owned(), text(&log)?]);
     words.push("--".to_owned());

@@ -36,6 +36,7 @@ mod spawn;
 mod threads;
 mod time;
 mod vdso;
+mod version;
 
 pub use errno::Errno;
 pub use error::ProgramError;
@@ -43,3 +44,4 @@ pub use launch::Launch;
 pub use program::Program;
 pub use relay::{Relay, Switch};
 pub use report::Report;
+pub use version::version;

@@ -45,6 +45,16 @@ impl Log {
         }
     }
 
+    /// The first line that is not empty.
+    pub(crate) fn first_line(&self) -> Option<String> {
+        let mut file = &self.file;
+        file.rewind().ok()?;
+        let mut bytes = Vec::new();
+        file.take(SHOWN_BYTES).read_to_end(&mut bytes).ok()?;
+        let text = String::from_utf8_lossy(&bytes);
+        text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+    }
+
     fn last_lines(&self) -> io::Result<String> {
         let mut file = &self.file;
         let len = file.metadata()?.len();

@@ -147,6 +147,11 @@ impl Program {
         self.report.clone()
     }
 
+    /// The first line that it has printed.
+    pub(crate) fn printed_first(&self) -> Option<String> {
+        self.log.first_line()
+    }
+
     pub(crate) fn share_log(&self) -> Result<Log, ProgramError> {
         self.log.share().map_err(self.io("sharing its log"))
     }

@@ -66,6 +66,18 @@ fn a_script_that_executes_a_program_is_that_program() {
 }
 
 #[test]
+fn a_programs_version_is_what_it_says_and_nothing_if_it_knows_no_such_option() {
+    let version = |program: &str| rota_program::version(program.as_ref());
+    let known = version("sed").expect("a version");
+    let said = Command::new("sed").arg("--version").output().expect("runs").stdout;
+    assert_eq!(known, String::from_utf8_lossy(&said).lines().next().expect("a line"));
+
+    // ends with status 1; prints nothing; is not there
+    assert_eq!(version(env!("CARGO_BIN_EXE_rota-program-tests")), None);
+    assert_eq!((version("sh"), version("no-such-program")), (None, None));
+}
+
+#[test]
 fn threads_take_turns_in_simulated_time() {
     let (_, log) = run(&["threads"]);
     assert_eq!(

@@ -88,6 +88,8 @@ pub(crate) struct Policy {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct ProgramOf {
     pub(crate) arguments: Vec<String>,
+    /// What it says of itself.
+    pub(crate) version: Option<String>,
     /// CPU time of each of its system calls.
     pub(crate) cost_ns: u64,
 }

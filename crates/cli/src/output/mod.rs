@@ -87,6 +87,8 @@ pub(crate) struct Program {
     pub(crate) name: String,
     pub(crate) path: String,
     pub(crate) arguments: Vec<String>,
+    /// What it says of itself, if it was asked.
+    pub(crate) version: Option<String>,
     /// Of its file.
     pub(crate) sha256: String,
     /// CPU time of each of its system calls.
@@ -107,5 +109,6 @@ pub(crate) struct Following {
     pub(crate) name: String,
     pub(crate) path: String,
     pub(crate) arguments: Vec<String>,
+    pub(crate) version: Option<String>,
     pub(crate) sha256: String,
 }

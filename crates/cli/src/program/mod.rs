@@ -96,6 +96,11 @@ impl Installed {
         self.command.iter().skip(1).map(|word| word.to_string_lossy().into_owned())
     }
 
+    /// What it says for `--version`, if it knows that option.
+    pub(crate) fn version(&self) -> Option<String> {
+        rota_program::version(self.command.first()?)
+    }
+
     /// Its name, and what follows.
     pub(crate) fn label(&self) -> String {
         let words = std::iter::once(self.name.clone()).chain(self.arguments());

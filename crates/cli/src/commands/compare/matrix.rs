@@ -225,7 +225,11 @@ fn describe(wanted: &[Wanted], found: &[Source]) -> Result<Vec<Policy>, Error> {
                 let Installed { name, path, sha256, cost_ns, .. } = chosen;
                 hash.update(format!("{sha256}\0{cost_ns}"));
                 chosen.arguments().for_each(|argument| hash.update(format!("\0{argument}")));
-                let told = ProgramOf { arguments: chosen.arguments().collect(), cost_ns: *cost_ns };
+                let told = ProgramOf {
+                    arguments: chosen.arguments().collect(),
+                    version: chosen.version(),
+                    cost_ns: *cost_ns,
+                };
                 (name.clone(), path.display().to_string(), sha256.clone(), Some(told))
             }
         };

@@ -97,7 +97,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Status, Error> {
             simulation::refused(&error, &load)
         }
     })?;
-    let ended = with_program.map(|program| program.ended(&finished));
+    let ended = with_program.map(|program| program.ended(&finished, args.json));
     let (told, failure) = ended.map(|ended| (ended.told, ended.failure)).unzip();
     for trace in traces {
         trace.finish(finished.outcome.end_ns)?;

@@ -120,13 +120,14 @@ fn then(args: &SimArgs, duration_ns: u64) -> Result<Vec<Then>, Error> {
     Ok(all)
 }
 
-fn following(then: &Then) -> Following {
+fn following(then: &Then, asks_version: bool) -> Following {
     let Installed { name, path, sha256, .. } = &then.program;
     Following {
         at_ns: then.at_ns,
         name: name.clone(),
         path: path.display().to_string(),
         arguments: then.program.arguments().collect(),
+        version: asks_version.then(|| then.program.version()).flatten(),
         sha256: sha256.clone(),
     }
 }
@@ -140,8 +141,8 @@ impl WithProgram {
 }
 
 impl Running {
-    /// What to tell of it after the run.
-    pub(super) fn ended(self, finished: &Measured) -> Ended {
+    /// What to tell of it after the run, if that is wanted with its version, which takes another run.
+    pub(super) fn ended(self, finished: &Measured, asks_version: bool) -> Ended {
         let Installed { name, path, sha256, cost_ns, .. } = &self.chosen;
         let failure =
             self.report.take_failure().map(Error::from).or_else(|| self.failure(finished));
@@ -149,9 +150,10 @@ impl Running {
             name: name.clone(),
             path: path.display().to_string(),
             arguments: self.chosen.arguments().collect(),
+            version: asks_version.then(|| self.chosen.version()).flatten(),
             sha256: sha256.clone(),
             cost_ns: *cost_ns,
-            then: self.then.iter().map(following).collect(),
+            then: self.then.iter().map(|then| following(then, asks_version)).collect(),
             ends: self.report.ends(),
             unplayed: self.report.unplayed(),
         };

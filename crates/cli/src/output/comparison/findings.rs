@@ -405,7 +405,11 @@ mod tests {
         assert_eq!(run_command(&policy), expected);
 
         policy.argument = "scx_layered 'f:my layers.json'".into();
-        policy.program = Some(ProgramOf { arguments: vec!["f:my layers.json".into()], cost_ns: 1 });
+        policy.program = Some(ProgramOf {
+            arguments: vec!["f:my layers.json".into()],
+            version: None,
+            cost_ns: 1,
+        });
         assert_eq!(run_command(&policy), "sudo scx_layered 'f:my layers.json'");
     }
 }
