@@ -138,7 +138,8 @@ fn idle_states(samples: &Samples, costs: &Costs, hardware: &mut Hardware) -> Vec
         Series::WakeIdle(us) => Some(us),
         _ => None,
     };
-    let poll_us = ipis::poll_us(samples, costs);
+    let handoff_ns = hardware.cache.as_ref().map_or(0, |c| c.handoff_lines * c.c2c_ns.llc);
+    let poll_us = ipis::poll_us(samples, costs, handoff_ns);
     let mut ladder = samples.ladder(place);
     ladder.retain(|(us, _)| *us > poll_us);
     let far = [Distance::Llc, Distance::OtherLlc, Distance::Node, Distance::Sibling];

@@ -4,10 +4,13 @@
 use crate::estimate::{difference, Estimate};
 use rota_machine::hardware::parts::IdleState;
 
-/// A step of a staircase: from which idle time on, in microseconds, and how long a wakeup takes.
+/// A step of a staircase: how long a wakeup takes, and from which idle time on, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Stair {
+    /// The shortest idle time that was tried.
     pub(crate) from_us: u64,
+    /// Where it is taken to begin.
+    pub(crate) begin_us: u64,
     pub(crate) wakeup: Estimate,
 }
 
@@ -16,11 +19,15 @@ const NEAR: f64 = 0.2;
 
 /// The staircase of a ladder of measurements: a deeper sleep never takes less to leave than a
 /// shallower one, so neighbours that say so are pooled, weighted by their samples (pool adjacent
-/// violators, Ayer et al. 1955).
+/// violators, Ayer et al. 1955). A step begins somewhere between its first time and the one that was
+/// tried before: halfway, by their ratio.
 pub(crate) fn stairs(ladder: &[(u64, Estimate)]) -> Vec<Stair> {
     let mut stairs: Vec<Stair> = Vec::new();
+    let mut before_us = None;
     for (from_us, wakeup) in ladder {
-        stairs.push(Stair { from_us: *from_us, wakeup: *wakeup });
+        let begin_us = before_us.map_or(0, |before_us| between(before_us, *from_us));
+        before_us = Some(*from_us);
+        stairs.push(Stair { from_us: *from_us, begin_us, wakeup: *wakeup });
         while let [.., before, last] = stairs.as_slice() {
             if last.wakeup.median > before.wakeup.median * (1.0 + NEAR) {
                 break;
@@ -31,6 +38,11 @@ pub(crate) fn stairs(ladder: &[(u64, Estimate)]) -> Vec<Stair> {
         }
     }
     stairs
+}
+
+/// The geometric mean.
+fn between(a_us: u64, b_us: u64) -> u64 {
+    ((a_us as f64) * (b_us as f64)).sqrt().round() as u64
 }
 
 /// Both as one. Ladders have fewer samples of longer times, which are not worth less: each step
@@ -45,7 +57,7 @@ fn pool(a: &Stair, b: &Stair) -> Stair {
         high: mean(x.high, y.high),
         samples: x.samples + y.samples,
     };
-    Stair { from_us: a.from_us, wakeup }
+    Stair { wakeup, ..*a }
 }
 
 /// The states of a staircase, where a wakeup without idleness takes `busy`: exits that cannot be
@@ -55,7 +67,6 @@ pub(crate) fn states(stairs: &[Stair], busy: &Estimate, known: &[IdleState]) -> 
         let exit = difference(&stair.wakeup, busy).map_or(0.0, |exit| exit.median);
         // Whole microseconds, as in a file.
         let exit_ns = (exit / 1_000.0).round() as u64 * 1_000;
-        let from_ns = if at == 0 { 0 } else { stair.from_us * 1_000 };
         // The deepest one that such an idle time is worth gives its name.
         let named = known.iter().rev().find(|state| state.residency_ns <= stair.from_us * 1_000);
         IdleState {
@@ -64,7 +75,7 @@ pub(crate) fn states(stairs: &[Stair], busy: &Estimate, known: &[IdleState]) -> 
                 None => format!("idle{at}"),
             },
             exit_ns,
-            residency_ns: from_ns.max(exit_ns),
+            residency_ns: (stair.begin_us * 1_000).max(exit_ns),
             flush: named.is_some_and(|state| state.flush),
         }
     };
@@ -93,25 +104,27 @@ mod tests {
         assert_eq!(stairs.len(), 2, "{stairs:?}");
         assert!((stairs[0].wakeup.median - 24.17).abs() < 0.01, "{stairs:?}");
         assert_eq!((stairs[0].from_us, stairs[1].from_us), (20, 500));
+        // the second one somewhere above 150: the root of 150 x 500
+        assert_eq!((stairs[0].begin_us, stairs[1].begin_us), (0, 274));
         assert_eq!(stairs[1].wakeup.median, 48.0);
     }
 
     #[test]
     fn an_exit_is_what_a_wakeup_takes_more_than_of_a_busy_cpu() {
         let stairs = [
-            Stair { from_us: 20, wakeup: of(24_000.0) },
-            Stair { from_us: 500, wakeup: of(48_400.0) },
+            Stair { from_us: 20, begin_us: 0, wakeup: of(24_000.0) },
+            Stair { from_us: 500, begin_us: 274, wakeup: of(48_400.0) },
         ];
         let states = states(&stairs, &of(14_000.0), &[]);
         let plain: Vec<_> =
             states.iter().map(|s| (s.name.as_str(), s.exit_ns, s.residency_ns)).collect();
         // The first is for any idle time, but for none shorter than its exit.
-        assert_eq!(plain, [("idle0", 10_000, 10_000), ("idle1", 34_000, 500_000)]);
+        assert_eq!(plain, [("idle0", 10_000, 10_000), ("idle1", 34_000, 274_000)]);
     }
 
     #[test]
     fn a_wakeup_as_fast_as_of_a_busy_cpu_has_no_exit() {
-        let stairs = [Stair { from_us: 20, wakeup: of(13_000.0) }];
+        let stairs = [Stair { from_us: 20, begin_us: 0, wakeup: of(13_000.0) }];
         let states = states(&stairs, &of(14_000.0), &[]);
         assert_eq!((states[0].exit_ns, states[0].residency_ns), (0, 0));
     }
@@ -126,12 +139,12 @@ mod tests {
         };
         let known = [known("C1", 1, false), known("C6", 600, true)];
         let stairs = [
-            Stair { from_us: 20, wakeup: of(3_000.0) },
-            Stair { from_us: 1_500, wakeup: of(130_000.0) },
+            Stair { from_us: 20, begin_us: 0, wakeup: of(3_000.0) },
+            Stair { from_us: 1_500, begin_us: 866, wakeup: of(130_000.0) },
         ];
         let states = states(&stairs, &of(2_000.0), &known);
         assert_eq!((states[0].name.as_str(), states[0].flush), ("C1", false));
         assert_eq!((states[1].name.as_str(), states[1].flush), ("C6", true));
-        assert_eq!((states[1].exit_ns, states[1].residency_ns), (128_000, 1_500_000));
+        assert_eq!((states[1].exit_ns, states[1].residency_ns), (128_000, 866_000));
     }
 }

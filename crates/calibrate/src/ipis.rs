@@ -7,6 +7,7 @@ use crate::distance::Distance;
 use crate::estimate::Estimate;
 use crate::number::Number;
 use crate::series::{Samples, Series};
+use crate::steps::IDLE_US;
 use rota_machine::config::Costs;
 use rota_machine::hardware::parts::ByDistance;
 use rota_machine::hardware::Hardware;
@@ -73,19 +74,23 @@ pub(crate) fn interrupts(samples: &Samples, costs: &Costs, hardware: &mut Hardwa
 }
 
 /// How long a CPU that became idle needs no interrupt, in microseconds: the longest idle time that
-/// was tried up to which calls that wake are nearer to one that interrupts no CPU than to one that
-/// interrupts a busy CPU; 0: there is none.
-pub(crate) fn poll_us(samples: &Samples, costs: &Costs) -> u64 {
-    let Some(loud) = near(samples, Series::CallBusy) else { return 0 };
+/// was tried up to which calls that wake, and the time until the woken thread runs, are both nearer
+/// to what they take without an interrupt than to what they take of a busy CPU; 0: there is none.
+/// `handoff_ns` come along with each wakeup. Where a host delivers interrupts late, a call can be
+/// short though it interrupts.
+pub(crate) fn poll_us(samples: &Samples, costs: &Costs, handoff_ns: u64) -> u64 {
+    let busy = near(samples, Series::CallBusy).zip(near(samples, Series::WakeBusy));
+    let Some((call, wake)) = busy else { return 0 };
     let Some(quiet_ns) = quiet_call_ns(samples, costs) else { return 0 };
-    let limit_ns = (quiet_ns + loud.median) / 2.0;
-    let place = |series| match series {
-        Series::CallIdle(us) => Some(us),
-        _ => None,
+    let prompt_ns = (costs.wakeup_ns + costs.context_switch_ns + handoff_ns) as f64;
+    let limit_ns = |quiet_ns: f64, busy: &Estimate| (quiet_ns + busy.median) / 2.0;
+    let (call_ns, wake_ns) = (limit_ns(quiet_ns, &call), limit_ns(prompt_ns, &wake));
+    let is_quiet = |us: &u64| {
+        let of = |series| samples.estimate(series).map(|estimate| estimate.median);
+        of(Series::CallIdle(*us)).is_some_and(|ns| ns < call_ns)
+            && of(Series::WakeIdle(*us)).is_some_and(|ns| ns < wake_ns)
     };
-    let calls = samples.ladder(place);
-    let quiet = calls.iter().take_while(|(_, call)| call.median < limit_ns);
-    quiet.last().map_or(0, |(us, _)| *us)
+    IDLE_US.into_iter().take_while(is_quiet).last().unwrap_or(0)
 }
 
 /// The number of [`poll_us`].
@@ -125,15 +130,32 @@ mod tests {
         assert_eq!((ipi.send_ns, ipi.receive_ns), (5_000, 7_100));
     }
 
+    /// Of idle times with what calls and wakeups take.
+    fn polls(of: &[(u64, f64, f64)]) -> u64 {
+        let busy = [
+            (Series::FutexAlone, 300.0),
+            (Series::CallBusy(Distance::Llc), 6_000.0),
+            (Series::WakeBusy(Distance::Llc), 9_000.0),
+        ];
+        let idle = of.iter().flat_map(|(us, call_ns, wake_ns)| {
+            [(Series::CallIdle(*us), *call_ns), (Series::WakeIdle(*us), *wake_ns)]
+        });
+        poll_us(&samples(&busy.into_iter().chain(idle).collect::<Vec<_>>()), &costs(), 400)
+    }
+
     #[test]
     fn a_cpu_watches_for_work_as_long_as_calls_are_short() {
-        let of = |calls: &[(u64, f64)]| {
-            let busy = [(Series::FutexAlone, 300.0), (Series::CallBusy(Distance::Llc), 6_000.0)];
-            let idle = calls.iter().map(|(us, ns)| (Series::CallIdle(*us), *ns));
-            poll_us(&samples(&busy.into_iter().chain(idle).collect::<Vec<_>>()), &costs())
-        };
         // the limit is (300 + 700 + 6000) / 2
-        assert_eq!(of(&[(5, 1_200.0), (10, 3_499.0), (20, 6_000.0), (60, 1_200.0)]), 10);
-        assert_eq!(of(&[(5, 5_900.0), (10, 1_200.0)]), 0);
+        let prompt = 2_000.0;
+        let of = [(5, 1_200.0), (10, 3_499.0), (20, 6_000.0), (40, 1_200.0)];
+        assert_eq!(polls(&of.map(|(us, call_ns)| (us, call_ns, prompt))), 10);
+        assert_eq!(polls(&[(5, 5_900.0, prompt), (10, 1_200.0, prompt)]), 0);
+    }
+
+    #[test]
+    fn a_cpu_that_a_wakeup_reaches_as_late_as_a_busy_one_does_not_watch() {
+        // the limit is (700 + 800 + 400 + 9000) / 2
+        assert_eq!(polls(&[(5, 1_200.0, 5_449.0), (10, 1_200.0, 5_451.0)]), 5);
+        assert_eq!(polls(&[(5, 1_200.0, 9_500.0)]), 0);
     }
 }

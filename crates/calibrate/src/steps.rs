@@ -35,7 +35,8 @@ pub(crate) struct Computer<'a> {
 }
 
 /// Idle times after which a CPU is woken, in microseconds.
-pub(crate) const IDLE_US: [u64; 9] = [5, 10, 20, 60, 150, 500, 1_500, 5_000, 15_000];
+pub(crate) const IDLE_US: [u64; 12] =
+    [5, 10, 20, 40, 80, 150, 300, 600, 1_200, 2_500, 5_000, 15_000];
 /// Nanoseconds between two wakeups of a busy CPU.
 const BUSY_NS: u64 = 60_000;
 /// Idle times after which a CPU may have become slow, in milliseconds.
