@@ -29,8 +29,10 @@ impl Program {
         }
         self.kept.memory = Remote::open(pid).map_err(self.io("reading its memory"))?;
         self.kept.epolls.clear();
-        if self.kept.link.is_some() {
-            self.kept.unplayed("executing another program, which detaches the scheduler");
+        // All descriptors of bpf(2) are closed with that. A link that is pinned stays.
+        if self.kept.link.is_some_and(|link| self.kept.played.closed(link)) {
+            self.kept.link = None;
+            self.detached = true;
         }
         self.threads.executed(call);
         self.forget_new_thread();

@@ -47,6 +47,8 @@ pub struct Program {
     pub(crate) image: Option<Image>,
     /// A signal waits for its first thread, which was not asleep when it came.
     interrupted: bool,
+    /// It has detached its scheduler by what is no call that is answered: it executed another program.
+    pub(crate) detached: bool,
     /// Holds its files and its folder.
     _folder: TempDir,
 }
@@ -107,6 +109,7 @@ impl Program {
             set_up: Vec::new(),
             image: None,
             interrupted: false,
+            detached: false,
             _folder: folder,
         };
         match first {
@@ -207,6 +210,9 @@ impl Program {
     pub(crate) fn turn(&mut self, live: Option<&mut Live<'_>>) -> Result<Turn, ProgramError> {
         if let Some(status) = self.ended {
             return Ok(Turn::Ended(status));
+        }
+        if std::mem::take(&mut self.detached) {
+            return Ok(Turn::Detached);
         }
         let now_ns = self.clocks(live.as_deref()).monotonic_ns;
         self.threads.wake_due(now_ns);

@@ -17,7 +17,9 @@ fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
-        ["schedule", object, times] => schedule::schedule(object, times.parse()?),
+        ["schedule", object, times, ref then @ ..] => {
+            schedule::schedule(object, times.parse()?, then)
+        }
         ["clocks"] => clocks(),
         ["threads"] => threads(),
         ["hashes"] => hashes(),

@@ -3,12 +3,15 @@
 
 use anyhow::{Context, Result};
 use libbpf_rs::{MapCore, MapFlags, MapType, ObjectBuilder};
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
 /// Loads and attaches the scheduler of an object. Then it looks at the object's counters each
-/// 100 ms, so many times, and stores how often it did.
-pub(crate) fn schedule(object: &str, times: u32) -> Result<()> {
+/// 100 ms, so many times, and stores how often it did. In the end it detaches the scheduler, or
+/// executes itself with other arguments.
+pub(crate) fn schedule(object: &str, times: u32, then: &[&str]) -> Result<()> {
     let mut open = ObjectBuilder::default().open_file(object)?;
     for mut map in open.maps_mut() {
         if map.name().to_string_lossy().ends_with(".rodata") {
@@ -32,6 +35,10 @@ pub(crate) fn schedule(object: &str, times: u32) -> Result<()> {
         let turns = map(&loaded, "turns")?;
         turns.update(&0u32.to_le_bytes(), &turn.to_le_bytes(), MapFlags::ANY)?;
         println!("turn {turn}: {enqueued} enqueued");
+    }
+    if !then.is_empty() {
+        let itself = std::env::current_exe()?;
+        return Err(Command::new(itself).args(then).exec().into());
     }
     drop(link);
     println!("detached");

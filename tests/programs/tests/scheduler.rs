@@ -71,8 +71,14 @@ struct Ran {
     report: Report,
 }
 
-/// One CPU for a second, without overheads; `None` if there is no compiler here.
+/// One CPU for a second, without overheads; `None` if there is no compiler here. After so many looks
+/// the loader detaches its scheduler.
 fn run(looks: u32) -> Option<Ran> {
+    run_then(looks, &[])
+}
+
+/// After its looks the loader executes itself with other arguments, if there are any.
+fn run_then(looks: u32, then: &[&str]) -> Option<Ran> {
     let folder = tempfile::tempdir().expect("a folder");
     let (source, object) = (folder.path().join("counting.bpf.c"), folder.path().join("object"));
     fs::write(&source, SCHEDULER).expect("written");
@@ -92,7 +98,10 @@ fn run(looks: u32) -> Option<Ran> {
             "schedule".into(),
             object.into(),
             looks.to_string().into(),
-        ],
+        ]
+        .into_iter()
+        .chain(then.iter().map(Into::into))
+        .collect(),
         topology: topology.clone(),
         hardware: None,
         kernel: Kernel::default(),
@@ -164,4 +173,16 @@ fn a_loader_that_detaches_ends_the_run() {
     assert!((1_000..100_000).contains(&later_ns), "{later_ns}");
     assert_eq!(ended.status, 0);
     assert!(ran.log.ends_with("detached\n"), "{}", ran.log);
+}
+
+#[test]
+fn a_loader_that_executes_another_program_detaches_its_scheduler() {
+    let Some(ran) = run_then(2, &["fail"]) else { return };
+    let outcome = &ran.measured.outcome;
+    // The link's descriptor is closed by that (close-on-exec), so bpf_link_free() detaches.
+    assert_eq!(outcome.exit.kind, rota_machine::exit::ExitKind::Unreg);
+    assert!((200_000_000..250_000_000).contains(&outcome.end_ns), "{outcome:?}");
+    // The other program goes on in its place.
+    assert!(ran.log.ends_with("cannot go on\n"), "{}", ran.log);
+    assert_eq!(outcome.program.expect("it has ended").status, 3);
 }
