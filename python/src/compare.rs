@@ -6,7 +6,9 @@ use crate::detached::{self, words, Stop};
 use crate::errors::UsageError;
 use crate::measures;
 use crate::table::{field, of, Table};
-use arrow_array::{ArrayRef, BooleanArray, Float64Array, StringArray, UInt32Array, UInt64Array};
+use arrow_array::{
+    ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray, UInt32Array, UInt64Array,
+};
 use arrow_schema::DataType;
 use pyo3::prelude::*;
 use rota_measure::baseline::{self, Relative};
@@ -193,7 +195,7 @@ impl Compared {
             field("workload", DataType::Utf8, None),
             field("policy", DataType::Utf8, None),
             field("seed", DataType::UInt64, None),
-            field("duration_ns", DataType::UInt64, Some("ns")),
+            field("duration_ns", DataType::Int64, Some("ns")),
             field("ejected", DataType::Boolean, None),
             field("exit", DataType::Utf8, None),
         ];
@@ -201,7 +203,7 @@ impl Compared {
             Arc::new(workloads.collect::<StringArray>()),
             Arc::new(labels.collect::<StringArray>()),
             Arc::new(UInt64Array::from_iter_values(all().map(|run| run.seed))),
-            Arc::new(UInt64Array::from_iter_values(all().map(|run| run.end_ns))),
+            Arc::new(Int64Array::from_iter_values(all().map(|run| run.end_ns as i64))),
             Arc::new(all().map(|run| Some(run.ejected)).collect::<BooleanArray>()),
             Arc::new(all().map(|run| Some(&run.exit)).collect::<StringArray>()),
         ];

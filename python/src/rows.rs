@@ -50,14 +50,15 @@ fn flatten(before: &str, keys: Map<String, Value>, row: &mut Map<String, Value>)
     }
 }
 
-/// Of the narrowest type that holds all values; lists as their JSON.
+/// Of the first type that holds all values: signed numbers before unsigned ones, so that a difference
+/// of two columns can be negative. Lists are their JSON.
 fn column(values: &[Option<&Value>]) -> ArrayRef {
     let known: Vec<&Value> = values.iter().flatten().filter(|v| !v.is_null()).copied().collect();
     let all = |is: fn(&Value) -> bool| !known.is_empty() && known.iter().all(|value| is(value));
     let kind = match () {
         () if all(Value::is_boolean) => DataType::Boolean,
-        () if all(Value::is_u64) => DataType::UInt64,
         () if all(Value::is_i64) => DataType::Int64,
+        () if all(Value::is_u64) => DataType::UInt64,
         () if known.iter().all(|value| value.is_number()) => DataType::Float64,
         () => DataType::Utf8,
     };

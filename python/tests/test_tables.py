@@ -55,6 +55,13 @@ def test_columns_say_their_units(result: rota.Result) -> None:
     assert field.metadata == {b"unit": b"ns"}
 
 
+def test_a_difference_of_columns_can_be_negative(result: rota.Result) -> None:
+    tasks = result.df_tasks().to_pandas()
+    assert (tasks["lag_ns_max"] >= 0).all()
+    assert (-tasks["lag_ns_max"] <= 0).all()
+    assert (tasks["cpu_ns"] - 2 * tasks["cpu_ns"] <= 0).all()
+
+
 def test_events_have_the_columns_and_rows_of_parquet(
     result: rota.Result, program: Path, web: Path, tmp_path: Path
 ) -> None:
