@@ -83,6 +83,13 @@ pub(crate) fn parse(text: &str) -> Result<Node, SyntaxError> {
     }
 }
 
+/// How many bytes the value has with which the text begins.
+pub(crate) fn value_length(text: &str) -> Result<usize, SyntaxError> {
+    let mut reader = Reader { rest: text, at: Pos { line: 1, column: 1 } };
+    reader.value(0)?;
+    Ok(text.len() - reader.rest.len())
+}
+
 struct Reader<'a> {
     rest: &'a str,
     at: Pos,
