@@ -5,6 +5,7 @@ use crate::error::Error;
 use rota_trace_import::{detect, ENOUGH};
 use rota_workload::Workload;
 use sha2::{Digest, Sha256};
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -21,6 +22,8 @@ pub struct Load {
     pub workload: Arc<Workload>,
     /// SHA-256 of the file, as hexadecimal digits.
     pub sha256: String,
+    /// The same of the file and of all files that it names.
+    pub inputs: String,
 }
 
 impl Load {
@@ -33,10 +36,16 @@ impl Load {
     /// A workload's text, by a name for messages; files that it names are in this folder.
     pub fn parse(file: String, text: &str, beside: &Path) -> Result<Self, Error> {
         let sha256 = hex(Sha256::new_with_prefix(text));
-        let named =
-            |name: &str| std::fs::read_to_string(beside.join(name)).map_err(|e| e.to_string());
+        let inputs = RefCell::new(Sha256::new_with_prefix(text));
+        let named = |name: &str| {
+            let text = std::fs::read_to_string(beside.join(name)).map_err(|e| e.to_string())?;
+            inputs.borrow_mut().update(format!("\0{name}\0{}\0{text}", text.len()));
+            Ok(text)
+        };
         let workload = Arc::new(rota_workload::parse_with(&file, text, &named)?);
-        Ok(Self { file, description: rota_workload::description(text), workload, sha256 })
+        let description = rota_workload::description(text);
+        let inputs = hex(inputs.into_inner());
+        Ok(Self { file, description, workload, sha256, inputs })
     }
 }
 

@@ -152,6 +152,11 @@ pub fn is_shipped(policy: &str) -> bool {
     matches!(shipped(policy), Ok(Some(_)))
 }
 
+/// Refuses a name that is neither a shipped policy's nor a file's.
+pub fn known(policy: &str) -> Result<(), Error> {
+    shipped(policy).map(drop)
+}
+
 /// The shipped policy of that name; `None` if a file is meant.
 fn shipped(policy: &str) -> Result<Option<&'static rota_catalog::Policy>, Error> {
     if policy.contains('/') || is_file_name(policy) {

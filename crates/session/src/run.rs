@@ -85,6 +85,20 @@ pub struct Ready {
 impl Session {
     /// What `rota sim` would run.
     pub fn ready(&self, ask: &Ask, load: Load) -> Result<Ready, Error> {
+        let kernel = object::kernel(&ask.kernel, ask.btf.as_deref())?;
+        let compiler = Compiler { include: &ask.include, kernel: &kernel };
+        let found = object::find(&ask.policy, compiler)?;
+        let (on, config) = self.machine_and_run(ask, &load)?;
+        let named = found.simulate(&kernel.with_settings(&self.settings(&on)?))?;
+        self.ready_of(ask, load, named, (&on, config))
+    }
+
+    /// The machine that is asked for, and the run on it: the first half of [`Session::ready`].
+    pub fn machine_and_run(
+        &self,
+        ask: &Ask,
+        load: &Load,
+    ) -> Result<(MachineOptions, Config), Error> {
         let options = &ask.machine;
         if let (Some(machine), Some(cpus)) = (&options.machine, ask.cpus) {
             return Err(Error::input(format!(
@@ -97,15 +111,22 @@ impl Session {
                 "machine {machine} and topology {topology}: expected one of the two"
             )));
         }
-        let kernel = object::kernel(&ask.kernel, ask.btf.as_deref())?;
-        let compiler = Compiler { include: &ask.include, kernel: &kernel };
-        let found = object::find(&ask.policy, compiler)?;
         let named: Vec<u32> = ask.cpus.into_iter().collect();
         let on =
-            MachineOptions { machine: self.machine_of(options, &named, &load)?, ..options.clone() };
-        let config = self.config(&on, ask.cpus.unwrap_or(CPUS), &load)?;
-        let kernel = kernel.with_settings(&self.settings(&on)?);
-        let Named { name, source, mut policy } = found.simulate(&kernel)?;
+            MachineOptions { machine: self.machine_of(options, &named, load)?, ..options.clone() };
+        let config = self.config(&on, ask.cpus.unwrap_or(CPUS), load)?;
+        Ok((on, config))
+    }
+
+    /// The other half, with a policy that was linked for the machine's kernel.
+    pub fn ready_of(
+        &self,
+        ask: &Ask,
+        load: Load,
+        named: Named,
+        (on, config): (&MachineOptions, Config),
+    ) -> Result<Ready, Error> {
+        let Named { name, source, mut policy } = named;
         ask.ops.iter().try_for_each(|ops| policy.choose(ops))?;
         let facts = rota_sim::facts(&config.topology);
         let Prepared { setup, note } =
@@ -116,7 +137,7 @@ impl Session {
             false => ask.set.clone(),
         };
         policy.prepare(&setup, &set)?;
-        simulation::run_by(&mut policy, &on)?;
+        simulation::run_by(&mut policy, on)?;
         if ask.partial {
             policy.make_partial()?;
         }

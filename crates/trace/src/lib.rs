@@ -27,6 +27,7 @@ mod transfer;
 pub use self::chrome::ChromeTraceSink;
 pub use self::csv::CsvSink;
 pub use self::csv_events::{CsvError, CsvEvents};
+pub use self::parquet::guard::guarded;
 pub use self::parquet::ParquetSink;
 pub use self::parquet_events::{ParquetEvents, ParquetEventsError};
 pub use cause::{Cause, WakeSource};

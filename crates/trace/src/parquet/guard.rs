@@ -12,7 +12,7 @@ thread_local! {
 }
 
 /// Decodes. After a panic what decoded must not be used again.
-pub(crate) fn guarded<T>(
+pub fn guarded<T>(
     decode: impl FnOnce() -> Result<T, ParquetError>,
 ) -> Result<T, ParquetError> {
     static QUIET: Once = Once::new();
