@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Reads a sweep file.
+
+use super::axes::axes;
+use super::document::{At, Document};
+use super::policies::{beside, policy};
+use super::{Aims, Method, Policy, RunTable, Sweep, WorkloadFile, MOST_SAMPLES};
+use rota_session::{nearest, values, Error};
+use std::path::Path;
+use toml::de::{DeTable, DeValue};
+
+const KEYS: [&str; 14] = [
+    "workloads",
+    "policies",
+    "baseline",
+    "seeds",
+    "method",
+    "samples",
+    "draw",
+    "minimise",
+    "maximise",
+    "subject_to",
+    "run",
+    "set",
+    "workload",
+    "machine",
+];
+const RUN_KEYS: [&str; 9] =
+    ["duration", "warmup", "kernel", "machine", "cpus", "topology", "hz", "ideal", "no_autogroup"];
+const METHODS: [&str; 3] = ["grid", "random", "sobol"];
+
+pub(super) fn sweep(file: &Path, text: &str) -> Result<Sweep, Error> {
+    let doc = Document { file, text };
+    let table = doc.parse()?;
+    doc.only(&table, "", &KEYS)?;
+    let method = method(&doc, &table)?;
+    let drawn = method != Method::Grid;
+    let workloads = workloads(&doc, &table)?;
+    let mut policies = policies(&doc, &table)?;
+    let baseline = baseline(&doc, &table, &mut policies)?;
+    let of = |key: &str| match table.get(key) {
+        Some(at) => axes(&doc, key, doc.table(key, at)?, drawn),
+        None => Ok(Vec::new()),
+    };
+    let (workload, machine) = (of("workload")?, of("machine")?);
+    if let Some(at) = table.get("set") {
+        set(&doc, doc.table("set", at)?, drawn, &mut policies)?;
+    }
+    // Of a policy without axes every run is as it ships.
+    policies.iter_mut().for_each(|policy| policy.plain |= policy.axes.is_empty());
+    let run = match table.get("run") {
+        Some(at) => run(&doc, doc.table("run", at)?)?,
+        None => RunTable::default(),
+    };
+    Ok(Sweep {
+        file: file.to_owned(),
+        workloads,
+        policies,
+        baseline,
+        seeds: seeds(&doc, &table)?,
+        method,
+        run,
+        workload,
+        machine,
+        aims: aims(&doc, &table)?,
+    })
+}
+
+fn needed<'v, 'a>(
+    doc: &Document<'_>,
+    table: &'v DeTable<'a>,
+    key: &str,
+    example: &str,
+) -> Result<&'v At<'a>, Error> {
+    let missing = || Error::input(format!("{}: no {key}, expected {example}", doc.file.display()));
+    table.get(key).ok_or_else(missing)
+}
+
+fn workloads(doc: &Document<'_>, table: &DeTable<'_>) -> Result<Vec<WorkloadFile>, Error> {
+    let at = needed(doc, table, "workloads", "some, as workloads = [\"load.json\"]")?;
+    let mut files: Vec<WorkloadFile> = Vec::new();
+    for (name, at) in doc.texts("workloads", at, "files")? {
+        if files.iter().any(|file| file.name == name) {
+            return Err(doc.refuse("workloads", at, "each file once"));
+        }
+        let line = doc.line(at.span().start);
+        files.push(WorkloadFile { name: name.into(), path: beside(doc.file, name).into(), line });
+    }
+    Ok(files)
+}
+
+fn policies(doc: &Document<'_>, table: &DeTable<'_>) -> Result<Vec<Policy>, Error> {
+    let at = needed(doc, table, "policies", "some, as policies = [\"pbs\", \"eevdf\"]")?;
+    let mut policies: Vec<Policy> = Vec::new();
+    for (word, at) in doc.texts("policies", at, "policies")? {
+        let one = policy(doc, word, at)?;
+        if policies.iter().any(|other| other.label == one.label) {
+            let expected = format!(
+                "another label, as NAME=POLICY, for one of the two that are called {}",
+                one.label
+            );
+            return Err(doc.refuse("policies", at, &expected));
+        }
+        policies.push(one);
+    }
+    Ok(policies)
+}
+
+/// The place of the baseline, which is added if it is not there.
+fn baseline(
+    doc: &Document<'_>,
+    table: &DeTable<'_>,
+    policies: &mut Vec<Policy>,
+) -> Result<Option<usize>, Error> {
+    let Some(at) = table.get("baseline") else { return Ok(None) };
+    let word = doc.text("baseline", at, "a policy")?;
+    let place = match policies.iter().position(|policy| policy.label == word) {
+        Some(place) => place,
+        None => {
+            policies.push(policy(doc, word, at)?);
+            policies.len() - 1
+        }
+    };
+    policies[place].plain = true;
+    Ok(Some(place))
+}
+
+fn set(
+    doc: &Document<'_>,
+    table: &DeTable<'_>,
+    drawn: bool,
+    policies: &mut [Policy],
+) -> Result<(), Error> {
+    for (key, value) in table.iter() {
+        let label = key.get_ref();
+        let Some(at) = policies.iter().position(|policy| policy.label == label.as_ref()) else {
+            let known: Vec<&str> = policies.iter().map(|policy| policy.label.as_str()).collect();
+            let (hint, known) = (nearest::hint(label, &known), known.join(", "));
+            let why = format!(
+                "[set.{label}]: no policy of this name is in policies{hint}, expected one of \
+                 {known}"
+            );
+            return Err(doc.error(&key.span(), why));
+        };
+        let place = format!("set.{label}");
+        policies[at].axes = axes(doc, &place, doc.table(&place, value)?, drawn)?;
+    }
+    Ok(())
+}
+
+fn seeds(doc: &Document<'_>, table: &DeTable<'_>) -> Result<Vec<u64>, Error> {
+    let Some(at) = table.get("seeds") else { return Ok(vec![1]) };
+    match at.get_ref() {
+        DeValue::Array(items) if !items.is_empty() => {
+            let mut seeds = Vec::new();
+            for item in items.iter() {
+                let seed = doc.whole("seeds", item, 0)? as u64;
+                if seeds.contains(&seed) {
+                    return Err(doc.refuse("seeds", item, "each seed once"));
+                }
+                seeds.push(seed);
+            }
+            Ok(seeds)
+        }
+        DeValue::Integer(_) => match doc.whole("seeds", at, 1)? {
+            count @ 1..=100_000 => Ok((1..=count as u64).collect()),
+            _ => Err(doc.refuse("seeds", at, "at most 100000")),
+        },
+        _ => Err(doc.refuse("seeds", at, "their number, or a list of seeds")),
+    }
+}
+
+fn method(doc: &Document<'_>, table: &DeTable<'_>) -> Result<Method, Error> {
+    let name = match table.get("method") {
+        None => "grid",
+        Some(at) => {
+            let expected = "\"grid\", \"random\" or \"sobol\"";
+            let name = doc.text("method", at, expected)?;
+            if !METHODS.contains(&name) {
+                let hint = nearest::hint(name, &METHODS);
+                return Err(doc.refuse("method", at, &format!("{expected}{hint}")));
+            }
+            name
+        }
+    };
+    if name == "grid" {
+        for key in ["samples", "draw"] {
+            if let Some(at) = table.get(key) {
+                let expected = format!("no {key}, as method is \"grid\", which runs every value");
+                return Err(doc.refuse(key, at, &expected));
+            }
+        }
+        return Ok(Method::Grid);
+    }
+    let example = format!("how many points, as samples = 64, with method = \"{name}\"");
+    let at = needed(doc, table, "samples", &example)?;
+    let samples = u32::try_from(doc.whole("samples", at, 1)?).ok();
+    let samples = samples.filter(|samples| *samples <= MOST_SAMPLES);
+    let samples =
+        samples.ok_or_else(|| doc.refuse("samples", at, &format!("at most {MOST_SAMPLES}")))?;
+    let draw = match table.get("draw") {
+        None => 1,
+        Some(at) => u32::try_from(doc.whole("draw", at, 0)?)
+            .map_err(|_| doc.refuse("draw", at, &format!("at most {}", u32::MAX)))?,
+    };
+    Ok(match name {
+        "random" => Method::Random { samples, draw },
+        _ => Method::Sobol { samples, draw },
+    })
+}
+
+fn run(doc: &Document<'_>, table: &DeTable<'_>) -> Result<RunTable, Error> {
+    doc.only(table, "run", &RUN_KEYS)?;
+    let text = |key: &str, expected: &str| {
+        let at = table.get(key);
+        at.map(|at| doc.text(key, at, expected).map(str::to_owned)).transpose()
+    };
+    let time = |key: &str| -> Result<Option<u64>, Error> {
+        let Some(at) = table.get(key) else { return Ok(None) };
+        let time = values::duration(doc.text(key, at, "a time, as \"1s\"")?);
+        time.map(Some).map_err(|why| doc.refuse_as(key, at, &why))
+    };
+    let count = |key: &str, parse: fn(&str) -> Result<u32, String>| -> Result<_, Error> {
+        let Some(at) = table.get(key) else { return Ok(None) };
+        let number = parse(&doc.whole(key, at, 0)?.to_string());
+        number.map(Some).map_err(|why| doc.refuse_as(key, at, &why))
+    };
+    let flag = |key: &str| table.get(key).map_or(Ok(false), |at| doc.flag(key, at));
+    Ok(RunTable {
+        duration: time("duration")?,
+        warmup: time("warmup")?,
+        kernel: text("kernel", "a release, as \"7.2\"")?,
+        machine: text("machine", "a machine")?.map(|name| machine_from(doc.file, &name)),
+        cpus: count("cpus", values::cpus)?,
+        topology: text("topology", "what CPUs share, as \"smt=2\"")?,
+        hz: count("hz", values::hz)?,
+        ideal: flag("ideal")?,
+        no_autogroup: flag("no_autogroup")?,
+    })
+}
+
+/// A machine of this name, or a file as seen from here.
+pub(crate) fn machine_from(file: &Path, name: &str) -> String {
+    match name.contains(['/', '.']) {
+        true => beside(file, name),
+        false => name.to_owned(),
+    }
+}
+
+fn aims(doc: &Document<'_>, table: &DeTable<'_>) -> Result<Aims, Error> {
+    let of = |key: &str, expected: &str| -> Result<Vec<String>, Error> {
+        let Some(at) = table.get(key) else { return Ok(Vec::new()) };
+        let texts = doc.texts(key, at, expected)?;
+        Ok(texts.into_iter().map(|(text, _)| text.to_owned()).collect())
+    };
+    Ok(Aims {
+        minimise: of("minimise", "metrics")?,
+        maximise: of("maximise", "metrics")?,
+        subject_to: of("subject_to", "conditions, as \"wakeup_p99 <= 5ms\"")?,
+    })
+}

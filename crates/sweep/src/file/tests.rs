@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+use super::*;
+use crate::axis::{Range, Values};
+use crate::value::Value;
+use proptest::prelude::*;
+
+const TOP: &str = "workloads = \"a.json\"\npolicies = [\"pbs\", \"old=old.bpf.o:q=2ms\"]\n";
+
+fn parse(text: &str) -> Result<Sweep, String> {
+    Sweep::parse(Path::new("in/s.toml"), text).map_err(|error| error.to_string())
+}
+
+fn refused(more: &str) -> String {
+    parse(&format!("{TOP}{more}")).expect_err(more)
+}
+
+#[test]
+fn a_file_says_what_is_swept_over() {
+    let text = format!(
+        "method = \"sobol\"\nsamples = 16\nseeds = 3\nbaseline = \"eevdf\"\n\
+         minimise = \"response_p99\"\nsubject_to = [\"jain >= 0.9\"]\n{TOP}\
+         [run]\nduration = \"1s\"\nmachine = \"my.toml\"\n\
+         [set.pbs]\nalpha = {{ from = 0.1, to = 10, scale = \"log\" }}\nbeta = [\"+inf\", -3]\n\
+         [workload]\ntasks.ui.run = {{ from = 1, to = 9, step = 4 }}\n\"tasks.a b.sleep\" = 5\n\
+         [machine]\ncost_ns.switch = {{ from = 0, to = 10 }}\nhz = [100, 1000]\n"
+    );
+    let sweep = parse(&text).expect("a sweep");
+    assert_eq!(sweep.method, Method::Sobol { samples: 16, draw: 1 });
+    assert_eq!((sweep.seeds.as_slice(), sweep.baseline), (&[1, 2, 3][..], Some(2)));
+    assert_eq!(sweep.run.duration, Some(1_000_000_000));
+    assert_eq!(sweep.run.machine.as_deref(), Some("in/my.toml"));
+    assert_eq!(sweep.workloads[0].path, Path::new("in/a.json"));
+    let labels: Vec<_> = sweep.policies.iter().map(|p| (p.label.as_str(), p.plain)).collect();
+    assert_eq!(labels, [("pbs", false), ("old", true), ("eevdf", true)]);
+    assert_eq!(sweep.policies[1].policy, "in/old.bpf.o");
+    assert_eq!(sweep.policies[1].set, [("q".to_owned(), "2ms".to_owned())]);
+    let axis = |of: &[Axis], name: &str| {
+        of.iter().find(|axis| axis.name == name).map(|axis| axis.values.clone())
+    };
+    let log = Range { from: 0.1, to: 10.0, log: true, whole: false };
+    assert_eq!(axis(&sweep.policies[0].axes, "alpha"), Some(Values::Range(log)));
+    let beta = vec![Value::Text("+inf".into()), Value::Int(-3)];
+    assert_eq!(axis(&sweep.policies[0].axes, "beta"), Some(Values::List(beta)));
+    let run = [1, 5, 9].map(Value::Int).to_vec();
+    assert_eq!(axis(&sweep.workload, "tasks.ui.run"), Some(Values::List(run)));
+    let sleep = vec![Value::Int(5)];
+    assert_eq!(axis(&sweep.workload, "tasks.a b.sleep"), Some(Values::List(sleep)));
+    let cost = Range { from: 0.0, to: 10.0, log: false, whole: true };
+    assert_eq!(axis(&sweep.machine, "cost_ns.switch"), Some(Values::Range(cost)));
+    assert_eq!(sweep.aims.subject_to, ["jain >= 0.9"]);
+}
+
+#[test]
+fn a_slip_is_told_with_its_line_and_what_was_meant() {
+    for (more, expected) in [
+        (
+            "sed = 3",
+            "in/s.toml:3: unknown key sed (did you mean set?), expected one of workloads, ",
+        ),
+        ("seeds = 0", "in/s.toml:3: seeds = 0: expected a whole number, 1 or more"),
+        ("seeds = [1, 1]", "in/s.toml:3: seeds = 1: expected each seed once"),
+        ("method = \"sobl\"", "expected \"grid\", \"random\" or \"sobol\" (did you mean sobol?)"),
+        ("method = \"sobol\"", "in/s.toml: no samples, expected how many points, as samples = 64"),
+        ("samples = 4", "in/s.toml:3: samples = 4: expected no samples, as method is \"grid\""),
+        ("[run]\nduration = \"1x\"", "in/s.toml:4: duration = \"1x\": "),
+        ("[run]\nhz = 0", "in/s.toml:4: hz = 0: expected a whole number from 1 to 100000"),
+        (
+            "[set.pbd]\na = [1]",
+            "in/s.toml:3: [set.pbd]: no policy of this name is in policies \
+                                (did you mean pbs?), expected one of pbs, old",
+        ),
+        ("[set.pbs]\na = []", "in/s.toml:4: a = []: expected a list of values, or a range"),
+        ("[set.pbs]\na = [1, 1]", "in/s.toml:4: a = 1: expected each value once"),
+        ("[set.pbs]\na = [nan]", "in/s.toml:4: a = nan: expected a number, a text as \"5ms\""),
+        ("[set.pbs]\na = { from = 1, to = 2 }", "expected steps or step in it, as method is"),
+        (
+            "[set.pbs]\na = { from = 2, to = 1 }",
+            "in/s.toml:4: a.to = 1: expected more than from, 2",
+        ),
+        ("[set.pbs]\na = { from = 0, to = 1, steps = 3, scale = \"log\" }", "expected more than 0"),
+        ("[set.pbs]\na = { from = 1, to = 2, step = 0 }", "a.step = 0: expected a number above 0"),
+        ("[set.pbs]\na = { from = 1, too = 2 }", "unknown key too of [a = {…}] (did you mean to?)"),
+        ("baseline = \"cfz\"", "in/s.toml:3: "),
+        ("x = ", "in/s.toml:3: "),
+    ] {
+        let error = refused(more);
+        assert!(error.contains(expected), "{more}: {error}");
+    }
+    let none = parse("policies = [\"pbs\"]").expect_err("no workloads");
+    assert!(none.starts_with("in/s.toml: no workloads, expected some"), "{none}");
+    let twice = parse("workloads = \"a\"\npolicies = [\"pbs\", \"pbs\"]").expect_err("twice");
+    assert!(twice.contains("in/s.toml:2: policies = \"pbs\": expected another label"), "{twice}");
+    let program = parse("workloads = \"a\"\npolicies = [\"scx_lavd -x\"]").expect_err("a program");
+    assert!(program.contains("rota bundle makes one"), "{program}");
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_or_refused_with_the_file(
+        lines in prop::collection::vec(
+            prop_oneof![
+                Just("workloads = [\"a\"]"), Just("policies = \"pbs\""), Just("seeds = 2"),
+                Just("[set.pbs]"), Just("[workload]"), Just("[machine]"), Just("[run]"),
+                Just("method = \"random\""), Just("samples = 3"), Just("a = [1, 2.5, \"x\"]"),
+                Just("b.c = { from = 1, to = 3, steps = 2 }"), Just("a = { from = 1, to = 3 }"),
+                Just("cpus = 4"), Just("a = {}"), Just("x = [[1]]"), Just("hz = 1e400"),
+                Just("y = { from = -1e308, to = 1e308, steps = 3 }"),
+            ],
+            0..8),
+        noise in "\\PC{0,20}",
+        at in 0usize..9,
+    ) {
+        let mut lines: Vec<&str> = lines;
+        lines.insert(at.min(lines.len()), &noise);
+        let text = lines.join("\n");
+        match parse(&text) {
+            Ok(sweep) => {
+                if let Ok(points) = sweep.points() {
+                    prop_assert!(!points.is_empty());
+                }
+            }
+            Err(error) => prop_assert!(error.starts_with("in/s.toml"), "{}", error),
+        }
+    }
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Does the runs of a sweep, several at the same time.
+
+use crate::file::Sweep;
+use crate::plan::Point;
+use crate::stage::{self, Stage};
+use crate::table::{Key, Row};
+use crate::value::Value;
+use rota_machine::kernel::Kernel;
+use rota_session::load::{self, hex};
+use rota_session::object::{self, Found};
+use rota_session::source::Compiler;
+use rota_session::{prepare, Error, Load, MachineOptions, Session, Tell, KERNEL};
+use rota_sim::Policy;
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{channel, Sender};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// A run of a sweep: a point and a seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// Its place among the points.
+    pub point: usize,
+    /// The seed.
+    pub seed: u64,
+}
+
+/// What became of some runs.
+#[derive(Debug)]
+pub struct Done {
+    /// One for each run that is done, in the order of what was asked for.
+    pub rows: Vec<Row>,
+    /// It was stopped before all were done.
+    pub stopped: bool,
+}
+
+/// Values of an axis that are tried before the runs begin.
+const TRIED: usize = 64;
+
+/// What all runs share.
+pub struct Runs<'a> {
+    pub(crate) sweep: &'a Sweep,
+    pub(crate) session: Session,
+    pub(crate) kernel: Kernel,
+    /// Names and texts of the workload files.
+    pub(crate) texts: Vec<(String, String)>,
+    pub(crate) found: Vec<Found>,
+    /// A hash of each policy's object and manifest.
+    pub(crate) objects: Vec<String>,
+    pub(crate) loads: Mutex<VecDeque<((usize, Vec<Value>), Arc<Load>)>>,
+    pub(crate) linked: Mutex<HashMap<(usize, String), Policy>>,
+    points: Vec<Point>,
+    done: AtomicU64,
+    all: AtomicU64,
+}
+
+/// A point whose runs are being done; it goes once the last of them is.
+type Active = Mutex<HashMap<usize, (Arc<OnceLock<Option<Stage>>>, usize)>>;
+
+impl<'a> Runs<'a> {
+    /// Reads the files of a sweep. `tell` takes notes and warnings, each once.
+    pub fn new(sweep: &'a Sweep, tell: Tell) -> Result<Self, Error> {
+        let said = Mutex::new(BTreeSet::new());
+        let session = Session::new(Box::new(move |line| {
+            if said.lock().unwrap_or_else(PoisonError::into_inner).insert(line.to_owned()) {
+                tell(line);
+            }
+        }));
+        let kernel = object::kernel(sweep.run.kernel.as_deref().unwrap_or(KERNEL), None)?;
+        let (mut texts, mut found, mut objects) = (Vec::new(), Vec::new(), Vec::new());
+        for workload in &sweep.workloads {
+            let text = load::text(&workload.path);
+            texts.push(text.map_err(|error| sweep.error(workload.line, error))?);
+        }
+        for policy in &sweep.policies {
+            let compiler = Compiler { include: &[], kernel: &kernel };
+            let one = object::find(&policy.policy, compiler);
+            let one = one.map_err(|error| sweep.error(policy.line, error))?;
+            let mut hash = Sha256::new_with_prefix(&one.bytes);
+            if let Some(manifest) = &policy.manifest {
+                if manifest != Path::new(prepare::NO_MANIFEST) {
+                    let read = std::fs::read(manifest);
+                    hash.update(read.map_err(|e| Error::file("read", manifest, &e))?);
+                }
+                hash.update(b"manifest");
+            }
+            found.push(one);
+            objects.push(hex(hash));
+        }
+        let points = sweep.points()?;
+        let runs = Self {
+            sweep,
+            session,
+            kernel,
+            texts,
+            found,
+            objects,
+            loads: Mutex::default(),
+            linked: Mutex::default(),
+            points,
+            done: AtomicU64::new(0),
+            all: AtomicU64::new(0),
+        };
+        runs.check()?;
+        Ok(runs)
+    }
+
+    /// The points, in order.
+    pub fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    /// Every run, point by point.
+    pub fn cells(&self) -> Vec<Cell> {
+        let seeds = &self.sweep.seeds;
+        let of = |point| seeds.iter().map(move |seed| Cell { point, seed: *seed });
+        (0..self.points.len()).flat_map(of).collect()
+    }
+
+    /// What a run's row is called: its workload, policy, values and seed.
+    pub fn key(&self, cell: Cell) -> Key {
+        let point = &self.points[cell.point];
+        let policy = &self.sweep.policies[point.policy];
+        let workload = self.sweep.workloads[point.workload].name.clone();
+        let values = stage::axes(self.sweep, point).into_iter();
+        let values = values.map(|(name, value)| (name, value.canonical().to_string()));
+        (workload, policy.label.clone(), values.collect(), cell.seed)
+    }
+
+    /// How many runs are done, and how many are asked for so far.
+    pub fn position(&self) -> (u64, u64) {
+        (self.done.load(Ordering::Relaxed), self.all.load(Ordering::Relaxed))
+    }
+
+    /// Tries the values of each axis by themselves: nobody wants to be told of a slip after an hour.
+    fn check(&self) -> Result<(), Error> {
+        for (policy, of) in self.sweep.policies.iter().zip(0..) {
+            if of > 0 && policy.axes.is_empty() {
+                continue;
+            }
+            let linked = stage::linked(self, of, &MachineOptions::default());
+            let linked = linked.map_err(|error| self.sweep.error(policy.line, error))?;
+            for axis in &policy.axes {
+                for value in axis.values.some(TRIED) {
+                    let mut policy = linked.policy.clone();
+                    policy.set(&axis.name, &value.to_string()).map_err(|error| {
+                        let label = &self.sweep.policies[of].label;
+                        self.sweep.error(axis.line, format!("[set.{label}] {error}"))
+                    })?;
+                }
+            }
+        }
+        for file in 0..self.sweep.workloads.len() {
+            let first: Vec<Value> =
+                self.sweep.workload.iter().filter_map(|a| a.values.some(1).pop()).collect();
+            let firsts: Vec<Value> =
+                self.sweep.machine.iter().filter_map(|a| a.values.some(1).pop()).collect();
+            let point = |keys: Vec<Value>, machine: Vec<Value>| Point {
+                workload: file,
+                keys,
+                machine,
+                policy: 0,
+                set: Vec::new(),
+            };
+            Stage::new(self, &point(first.clone(), firsts.clone()))?;
+            for (at, axis) in self.sweep.workload.iter().enumerate() {
+                for value in axis.values.some(TRIED) {
+                    let mut keys = first.clone();
+                    keys[at] = value;
+                    stage::workload(self, file, &keys)?;
+                }
+            }
+            for (at, axis) in self.sweep.machine.iter().enumerate() {
+                for value in axis.values.some(TRIED) {
+                    let mut machine = firsts.clone();
+                    machine[at] = value;
+                    Stage::new(self, &point(first.clone(), machine))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Does runs that are not among the `earlier` ones, on so many threads, and hands each one to
+    /// `keep` as soon as it is done. Once `stop` is set, no more is begun.
+    pub fn run(
+        &self,
+        cells: &[Cell],
+        earlier: &HashMap<String, Row>,
+        (threads, stop): (usize, &AtomicBool),
+        keep: &mut dyn FnMut(&Row) -> Result<(), Error>,
+    ) -> Result<Done, Error> {
+        self.all.fetch_add(cells.len() as u64, Ordering::Relaxed);
+        let (active, next) = (Active::default(), AtomicUsize::new(0));
+        let mut left: HashMap<usize, usize> = HashMap::new();
+        cells.iter().for_each(|cell| *left.entry(cell.point).or_default() += 1);
+        let mut rows: Vec<Option<Row>> = cells.iter().map(|_| None).collect();
+        let mut failed = None;
+        // Set by whatever ends it, also within.
+        let end = AtomicBool::new(false);
+        let (sender, finished) = channel();
+        std::thread::scope(|scope| {
+            for _ in 0..threads.min(cells.len()) {
+                let work = Work { runs: self, cells, earlier, left: &left, active: &active };
+                let (sender, next, end) = (sender.clone(), &next, &end);
+                scope.spawn(move || work.go_on(next, (stop, end), &sender));
+            }
+            drop(sender);
+            while let Ok((at, result)) = finished.recv() {
+                let kept = result.and_then(|(row, is_new): (Row, bool)| {
+                    if is_new {
+                        keep(&row)?;
+                    }
+                    Ok(row)
+                });
+                match kept {
+                    Ok(row) => rows[at] = Some(row),
+                    Err(error) => {
+                        end.store(true, Ordering::Relaxed);
+                        failed.get_or_insert(error);
+                    }
+                }
+            }
+        });
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        let stopped = rows.iter().any(Option::is_none);
+        Ok(Done { rows: rows.into_iter().flatten().collect(), stopped })
+    }
+}
+
+/// What the threads share.
+struct Work<'a, 'b> {
+    runs: &'a Runs<'b>,
+    cells: &'a [Cell],
+    earlier: &'a HashMap<String, Row>,
+    left: &'a HashMap<usize, usize>,
+    active: &'a Active,
+}
+
+/// A run that is done, and whether it was done just now.
+type Finished = (usize, Result<(Row, bool), Error>);
+
+impl Work<'_, '_> {
+    fn go_on(
+        &self,
+        next: &AtomicUsize,
+        (stop, end): (&AtomicBool, &AtomicBool),
+        to: &Sender<Finished>,
+    ) {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let ended = || stop.load(Ordering::Relaxed) || end.load(Ordering::Relaxed);
+            let Some(cell) = self.cells.get(at).filter(|_| !ended()) else { return };
+            let result = match self.one(*cell, stop) {
+                Ok(Some(row)) => Ok(row),
+                Ok(None) => return,
+                Err(error) => Err(error),
+            };
+            self.runs.done.fetch_add(1, Ordering::Relaxed);
+            if to.send((at, result)).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn one(&self, cell: Cell, stop: &AtomicBool) -> Result<Option<(Row, bool)>, Error> {
+        let lock = || self.active.lock().unwrap_or_else(PoisonError::into_inner);
+        let stage = {
+            let mut active = lock();
+            let left = self.left.get(&cell.point).copied().unwrap_or(1);
+            Arc::clone(&active.entry(cell.point).or_insert_with(|| (Arc::default(), left)).0)
+        };
+        let mut failed = None;
+        let ready = stage.get_or_init(|| {
+            let made = Stage::new(self.runs, &self.runs.points[cell.point]);
+            made.map_err(|error| failed = Some(error)).ok()
+        });
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        // Another thread has told why.
+        let Some(ready) = ready else { return Ok(None) };
+        let id = ready.id(cell.seed);
+        let row = match self.earlier.get(&id) {
+            Some(earlier) => Some((ready.of_earlier(&id, cell.seed, earlier), false)),
+            None => ready.run(self.runs, cell.seed, stop)?.map(|row| (row, true)),
+        };
+        let mut active = lock();
+        if let Some((_, left)) = active.get_mut(&cell.point) {
+            *left -= 1;
+            if *left == 0 {
+                active.remove(&cell.point);
+            }
+        }
+        Ok(row)
+    }
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A point of a sweep, ready to run: the workload with its values, the machine, the policy.
+
+use crate::axis::Axis;
+use crate::file::Sweep;
+use crate::machine;
+use crate::plan::Point;
+use crate::runs::Runs;
+use crate::table::{Row, OF_MACHINE, OF_SET, OF_WORKLOAD};
+use crate::value::Value;
+use rota_machine::config::Config;
+use rota_measure::catalogue;
+use rota_session::load::hex;
+use rota_session::{
+    load, nearest, object, simulation, Ask, Error, Load, MachineOptions, Ready, KERNEL,
+};
+use rota_sim::Watchers;
+use rota_trace::{Event, Sink};
+use rota_workload::{with_value, PathError};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError};
+
+/// Workloads that are kept, as the next points need them, too.
+const KEPT_LOADS: usize = 64;
+
+/// The version that identifies runs.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// A point, and all that is known of its runs before they begin.
+pub(crate) struct Stage {
+    ask: Ask,
+    load: Arc<Load>,
+    on: MachineOptions,
+    config: Config,
+    policy: usize,
+    /// Of everything but the seed.
+    inputs: Sha256,
+    /// What the rows of its runs have in common.
+    row: Row,
+    ready: OnceLock<Result<Ready, String>>,
+}
+
+/// Ends a run once it is wanted.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Sink for Ends<'_> {
+    fn event(&mut self, _: &Event) {}
+
+    fn has_enough(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Stage {
+    pub(crate) fn new(runs: &Runs<'_>, point: &Point) -> Result<Self, Error> {
+        let (sweep, policy) = (runs.sweep, &runs.sweep.policies[point.policy]);
+        let load = workload(runs, point.workload, &point.keys)?;
+        let run = &sweep.run;
+        let mut ask = Ask {
+            policy: policy.policy.clone(),
+            set: policy.settings(&point.set),
+            manifest: policy.manifest.clone(),
+            kernel: run.kernel.clone().unwrap_or_else(|| KERNEL.to_owned()),
+            cpus: run.cpus,
+            no_autogroup: run.no_autogroup,
+            machine: MachineOptions {
+                machine: run.machine.clone(),
+                topology: run.topology.clone(),
+                duration: run.duration,
+                warmup: run.warmup,
+                hz: run.hz,
+                ideal: run.ideal,
+                ..MachineOptions::default()
+            },
+            ..Ask::default()
+        };
+        machine::apply(sweep, &runs.session, &load, &point.machine, &mut ask)?;
+        let (on, mut config) = runs.session.machine_and_run(&ask, &load)?;
+        config.seed = 0;
+        let mut inputs = Sha256::new();
+        let mut add = |part: &str| {
+            inputs.update((part.len() as u64).to_le_bytes());
+            inputs.update(part);
+        };
+        add(VERSION);
+        add(&runs.objects[point.policy]);
+        ask.set.iter().for_each(|(name, value)| {
+            add(name);
+            add(value);
+        });
+        add(&load.inputs);
+        add(&ask.kernel);
+        add(&format!("{:?} {:?}", runs.session.settings(&on)?, ask.no_autogroup));
+        add(&format!("{config:?}"));
+        let row = Row {
+            run: String::new(),
+            rota: VERSION.to_owned(),
+            workload: sweep.workloads[point.workload].name.clone(),
+            policy: policy.label.clone(),
+            axes: axes(sweep, point),
+            cpus: config.topology.cpus(),
+            seed: 0,
+            duration_ns: config.duration_ns,
+            end_ns: 0,
+            exit: String::new(),
+            ejected: false,
+            metrics: BTreeMap::new(),
+        };
+        let ready = OnceLock::new();
+        Ok(Self { ask, load, on, config, policy: point.policy, inputs, row, ready })
+    }
+
+    /// What identifies the run with a seed.
+    pub(crate) fn id(&self, seed: u64) -> String {
+        let mut inputs = self.inputs.clone();
+        inputs.update(seed.to_le_bytes());
+        hex(inputs)[..32].to_owned()
+    }
+
+    /// The row of a run that was done earlier, perhaps by another name.
+    pub(crate) fn of_earlier(&self, run: &str, seed: u64, earlier: &Row) -> Row {
+        Row {
+            run: run.to_owned(),
+            seed,
+            end_ns: earlier.end_ns,
+            exit: earlier.exit.clone(),
+            ejected: earlier.ejected,
+            metrics: earlier.metrics.clone(),
+            ..self.row.clone()
+        }
+    }
+
+    /// Does the run with a seed; `None`: it was stopped.
+    pub(crate) fn run(
+        &self,
+        runs: &Runs<'_>,
+        seed: u64,
+        stop: &AtomicBool,
+    ) -> Result<Option<Row>, Error> {
+        let ready = self.ready.get_or_init(|| self.prepare(runs).map_err(|e| e.to_string()));
+        let ready = ready.as_ref().map_err(|why| {
+            let what = self.ask.set.iter().map(|(name, value)| format!(":{name}={value}"));
+            let what: String = what.collect();
+            Error::input(format!("{}{what}: {why}", self.row.policy))
+        })?;
+        let mut ends = Ends(stop);
+        let watchers = Watchers { sinks: vec![&mut ends], figures: None };
+        let finished = ready.simulation(seed)?.measure(watchers);
+        let finished = finished.map_err(|error| simulation::refused(&error, &self.load))?;
+        if finished.outcome.is_cut {
+            return Ok(None);
+        }
+        let exit = &finished.outcome.exit;
+        let ejected = exit.kind.is_error();
+        let cpus = self.row.cpus;
+        let run = catalogue::Run { numbers: &finished.numbers, requests: &finished.requests, cpus };
+        let value = |measure: &catalogue::Measure| {
+            let value = measure.of(run).filter(|value| value.is_finite())?;
+            Some((measure.key.to_owned(), value))
+        };
+        // Numbers of a part of a run are no numbers of it.
+        let known = if ejected { &[] } else { catalogue::measures() };
+        Ok(Some(Row {
+            run: self.id(seed),
+            seed,
+            end_ns: finished.outcome.end_ns,
+            exit: exit.to_string(),
+            ejected,
+            metrics: known.iter().filter_map(value).collect(),
+            ..self.row.clone()
+        }))
+    }
+
+    fn prepare(&self, runs: &Runs<'_>) -> Result<Ready, Error> {
+        let named = linked(runs, self.policy, &self.on)?;
+        runs.session.ready_of(
+            &self.ask,
+            (*self.load).clone(),
+            named,
+            (&self.on, self.config.clone()),
+        )
+    }
+}
+
+/// The values of a point by the names of their columns.
+pub(crate) fn axes(sweep: &Sweep, point: &Point) -> BTreeMap<String, Value> {
+    let of = |kind: &'static str, axes: &[Axis], values: &[Value]| {
+        let values = axes.iter().zip(values);
+        values
+            .map(|(axis, value)| (format!("{kind}{}", axis.name), value.clone()))
+            .collect::<Vec<_>>()
+    };
+    let mut all = of(OF_WORKLOAD, &sweep.workload, &point.keys);
+    all.extend(of(OF_MACHINE, &sweep.machine, &point.machine));
+    all.extend(of(OF_SET, &sweep.policies[point.policy].axes, &point.set));
+    all.into_iter().collect()
+}
+
+/// A policy, linked once for each kind of kernel.
+pub(crate) fn linked(
+    runs: &Runs<'_>,
+    policy: usize,
+    on: &MachineOptions,
+) -> Result<object::Named, Error> {
+    let settings = runs.session.settings(on)?;
+    let key = (policy, format!("{settings:?}"));
+    let found = &runs.found[policy];
+    let mut known = runs.linked.lock().unwrap_or_else(PoisonError::into_inner);
+    let policy = match known.get(&key) {
+        Some(policy) => policy.clone(),
+        None => {
+            let kernel = runs.kernel.clone().with_settings(&settings);
+            let policy = found.clone().simulate(&kernel)?.policy;
+            known.entry(key).or_insert(policy).clone()
+        }
+    };
+    Ok(object::Named { name: found.name.clone(), source: found.source.clone(), policy })
+}
+
+/// A workload file with values of its axes.
+pub(crate) fn workload(runs: &Runs<'_>, file: usize, keys: &[Value]) -> Result<Arc<Load>, Error> {
+    let key = (file, keys.to_vec());
+    let known = || runs.loads.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, load)) = known().iter().find(|(own, _)| *own == key) {
+        return Ok(Arc::clone(load));
+    }
+    let (sweep, (name, text)) = (runs.sweep, &runs.texts[file]);
+    let mut text = text.clone();
+    for (axis, value) in sweep.workload.iter().zip(keys) {
+        text = with_value(&text, &axis.name, &value.json()).map_err(|error| {
+            let hint = match &error {
+                PathError::Unknown { name, known, .. } => {
+                    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+                    nearest::hint(name, &known)
+                }
+                _ => String::new(),
+            };
+            sweep.error(axis.line, format!("[workload] {}: {name}: {error}{hint}", axis.name))
+        })?;
+    }
+    let beside = sweep.workloads[file].path.parent().unwrap_or(Path::new(""));
+    let load = load::Load::parse(name.clone(), &text, beside);
+    let load = Arc::new(load.map_err(|error| {
+        let set = sweep.workload.iter().zip(keys);
+        let set = set.map(|(axis, value)| format!(" {} = {value}", axis.name));
+        match set.collect::<Vec<_>>().join(",") {
+            none if none.is_empty() => error,
+            set => Error::input(format!("{error} (with{set} of {})", sweep.file.display())),
+        }
+    })?);
+    runs.session.warn_of(&load);
+    let mut known = known();
+    if known.len() == KEPT_LOADS {
+        known.pop_front();
+    }
+    known.push_back((key, Arc::clone(&load)));
+    Ok(load)
+}
