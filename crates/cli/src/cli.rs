@@ -23,6 +23,7 @@ use crate::commands::reproduce::ReproduceArgs;
 use crate::commands::run::RunArgs;
 use crate::commands::set::SetArgs;
 use crate::commands::sim::SimArgs;
+use crate::commands::sweep::SweepArgs;
 use crate::commands::test::TestArgs;
 use crate::commands::trace::TraceArgs;
 use crate::commands::tune::TuneArgs;
@@ -61,6 +62,8 @@ pub(crate) enum Command {
     Diff(DiffArgs),
     /// Run the experiments of a paper, and compare the numbers with the paper's
     Reproduce(ReproduceArgs),
+    /// Run a policy's tunables, workloads and machines over ranges of values, and find the best
+    Sweep(SweepArgs),
     /// Search for the alpha and beta of PBS that suit a workload
     Tune(TuneArgs),
     /// Solve a policy with infinitely short slices, instead of simulating it

@@ -65,6 +65,19 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         ],
     ),
     (
+        "sweep",
+        [
+            (
+                "rota sweep sweep.toml --minimise p99_response",
+                "Every value of the file's axes, and the setting with the lowest response times",
+            ),
+            (
+                "rota sweep first.parquet second.parquet -o all.parquet",
+                "The results of two sweeps in one dataset",
+            ),
+        ],
+    ),
+    (
         "tune",
         [
             (

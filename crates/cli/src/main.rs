@@ -2,6 +2,7 @@
 //! The `rota` command: reads its arguments, calls the other crates, prints.
 
 mod affinity;
+mod aim;
 mod choices;
 mod cli;
 #[cfg(test)]
@@ -30,6 +31,7 @@ mod session;
 mod simulation;
 mod stop;
 mod suite;
+mod swept;
 mod trace_files;
 mod tuned;
 
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         Command::Test(args) => commands::test::run(&args),
         Command::Diff(args) => commands::diff::run(&args),
         Command::Reproduce(args) => commands::reproduce::run(&args),
+        Command::Sweep(args) => commands::sweep::run(&args),
         Command::Tune(args) => commands::tune::run(&args),
         Command::Fluid(args) => commands::fluid::run(&args),
         Command::Machine(args) => commands::machine::run(&args),

@@ -22,6 +22,7 @@ pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod set;
 pub(crate) mod sim;
+pub(crate) mod sweep;
 pub(crate) mod test;
 pub(crate) mod trace;
 pub(crate) mod tune;

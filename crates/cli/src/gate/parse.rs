@@ -193,6 +193,11 @@ fn unknown(name: &str, task: Option<&str>, judged: bool) -> String {
     format!("no metric{of} is called \"{name}\"{hint}; expected one of {}", keys.join(", "))
 }
 
+/// Why there is no metric of runs of this name.
+pub(crate) fn unknown_metric(name: &str) -> String {
+    unknown(name, None, false)
+}
+
 fn unquoted(text: &str) -> &str {
     let text = text.trim();
     text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(text)
@@ -212,7 +217,7 @@ fn number(text: &str) -> Option<f64> {
 }
 
 /// A value in the unit of a metric.
-fn value(unit: Unit, text: &str) -> Result<f64, String> {
+pub(crate) fn value(unit: Unit, text: &str) -> Result<f64, String> {
     let text = text.trim();
     let plain = |ending: &str| number(text.strip_suffix(ending).unwrap_or(text));
     let (found, example) = match unit {

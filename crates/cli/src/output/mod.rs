@@ -24,6 +24,7 @@ pub(crate) mod requests;
 pub(crate) mod stats;
 pub(crate) mod suite;
 pub(crate) mod summary;
+pub(crate) mod sweep;
 pub(crate) mod table;
 pub(crate) mod tunables;
 pub(crate) mod tune;

@@ -40,6 +40,7 @@ mod cli_samples;
 mod cli_sim;
 mod cli_stats;
 mod cli_suite;
+mod cli_sweep;
 mod cli_timeline;
 mod cli_tune;
 mod cli_uncharged;

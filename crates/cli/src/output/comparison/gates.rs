@@ -58,7 +58,7 @@ fn size(unit: Unit, relative: &Relative) -> String {
 }
 
 /// How likely chance alone is to do this.
-fn chance(relative: &Relative) -> String {
+pub(crate) fn chance(relative: &Relative) -> String {
     match relative.probability {
         None => "one seed".into(),
         Some(p) if p < 0.0001 => "p < 0.0001".into(),

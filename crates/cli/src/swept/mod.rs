@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a sweep found: the settings that were tried, which of them fulfil what must hold, and which
+//! are the best. The command fills it, the output prints it.
+
+mod judge;
+
+use crate::aim::{Bound, Sign};
+use rota_measure::baseline::{self, Relative};
+use rota_measure::catalogue::{self, Measure};
+use rota_measure::statistics::{estimate, Estimate};
+use rota_sweep::Value;
+
+/// All of it.
+pub(crate) struct Swept {
+    /// Settings that ran under all conditions.
+    pub(crate) settings: Vec<Setting>,
+    /// How many others there were.
+    pub(crate) left_out: usize,
+    /// Workloads on machines, on each of which every setting ran.
+    pub(crate) scenarios: Vec<String>,
+    /// The place of the setting that others are compared with.
+    pub(crate) baseline: Option<usize>,
+    pub(crate) objectives: Vec<Objective>,
+    pub(crate) constraints: Vec<Constraint>,
+    /// Those that fit and are not surpassed by another one in all objectives, the best in the first
+    /// objective first. Of a single objective, it is the best alone.
+    pub(crate) front: Vec<usize>,
+    relatives: Vec<Vec<Option<Relative>>>,
+}
+
+/// Of which one of two values is wanted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Objective {
+    pub(crate) metric: &'static Measure,
+    pub(crate) maximised: bool,
+}
+
+/// What must hold in each scenario.
+#[derive(Clone, Debug)]
+pub(crate) struct Constraint {
+    pub(crate) text: String,
+    pub(crate) metric: &'static Measure,
+    pub(crate) sign: Sign,
+    pub(crate) bound: Bound,
+}
+
+/// A policy with values of its tunables.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting {
+    pub(crate) policy: String,
+    pub(crate) set: Vec<(String, Value)>,
+    /// For each metric of the catalogue, by conditions: scenarios and seeds.
+    pub(crate) values: Vec<Vec<Option<f64>>>,
+    pub(crate) fit: Fit,
+}
+
+/// Whether a setting can be chosen.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Fit {
+    Fits,
+    /// In so many runs.
+    Ejected(usize),
+    /// Of one objective or constraint there is no number.
+    Lacks(&'static str),
+    /// The place of a constraint, and where and by what it fails.
+    Fails {
+        constraint: usize,
+        scenario: usize,
+        mean: f64,
+        bound: f64,
+    },
+}
+
+impl Setting {
+    /// `pbs alpha=0.5 beta=-3`.
+    pub(crate) fn name(&self) -> String {
+        let set = self.set.iter().map(|(name, value)| format!(" {name}={value}"));
+        std::iter::once(self.policy.clone()).chain(set).collect()
+    }
+
+    /// Over all conditions; `None`: one of them has no number.
+    pub(crate) fn mean(&self, metric: &Measure) -> Option<Estimate> {
+        let values = self.values_of(metric);
+        estimate(&values.iter().copied().collect::<Option<Vec<f64>>>()?)
+    }
+
+    pub(crate) fn values_of(&self, metric: &Measure) -> &[Option<f64>] {
+        let at = catalogue::measures().iter().position(|other| other.key == metric.key);
+        at.map_or(&[], |at| &self.values[at])
+    }
+}
+
+impl Swept {
+    /// The best, if there is one objective.
+    pub(crate) fn winner(&self) -> Option<usize> {
+        self.front.first().copied().filter(|_| self.objectives.len() == 1)
+    }
+
+    /// A setting next to the baseline. Of an objective, it is corrected for the number of settings.
+    pub(crate) fn relative(&self, at: usize, metric: &Measure) -> Option<Relative> {
+        let baseline = self.baseline.filter(|baseline| *baseline != at)?;
+        if let Some(of) = self.objectives.iter().position(|of| of.metric.key == metric.key) {
+            return self.relatives[of][at];
+        }
+        let values = |at: usize| self.settings[at].values_of(metric).to_vec();
+        baseline::against(&[values(at), values(baseline)], 1)[0]
+    }
+
+    /// All settings next to the baseline, for each objective.
+    fn relatives(&self) -> Vec<Vec<Option<Relative>>> {
+        let Some(baseline) = self.baseline else { return Vec::new() };
+        let of = |objective: &Objective| {
+            let values = self.settings.iter().map(|of| of.values_of(objective.metric).to_vec());
+            baseline::against(&values.collect::<Vec<_>>(), baseline)
+        };
+        self.objectives.iter().map(of).collect()
+    }
+
+    /// How many settings that fit are not significantly worse than the best.
+    pub(crate) fn as_good(&self) -> usize {
+        let (Some(winner), Some(objective)) = (self.winner(), self.objectives.first()) else {
+            return 0;
+        };
+        let fitting: Vec<usize> =
+            (0..self.settings.len()).filter(|at| self.settings[*at].fit == Fit::Fits).collect();
+        let values: Vec<Vec<Option<f64>>> = fitting
+            .iter()
+            .map(|at| self.settings[*at].values_of(objective.metric).to_vec())
+            .collect();
+        let Some(own) = fitting.iter().position(|at| *at == winner) else { return 0 };
+        let all = baseline::against(&values, own);
+        all.iter().flatten().filter(|relative| relative.is_significant() != Some(true)).count()
+    }
+}
