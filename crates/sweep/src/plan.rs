@@ -65,9 +65,11 @@ impl Sweep {
             Method::Random { samples, draw } => {
                 drawn(samples, &|sample, axis| random(draw, sample, axis))
             }
-            Method::Sobol { samples, draw } => drawn(samples, &|sample, axis| {
-                f64::from(sobol_burley::sample(sample, axis as u32, draw))
-            }),
+            Method::Sobol { samples, draw } | Method::Halving { samples, draw, .. } => {
+                drawn(samples, &|sample, axis| {
+                    f64::from(sobol_burley::sample(sample, axis as u32, draw))
+                })
+            }
         }
     }
 
@@ -91,7 +93,9 @@ impl Sweep {
                     Values::List(values) => count.saturating_mul(values.len() as u64),
                     Values::Range(_) => count,
                 }),
-                Method::Random { samples, .. } | Method::Sobol { samples, .. } => samples.into(),
+                Method::Random { samples, .. }
+                | Method::Sobol { samples, .. }
+                | Method::Halving { samples, .. } => samples.into(),
             };
             let plain = if policy.plain { count(&mut shared()) } else { 0 };
             let swept = if policy.axes.is_empty() { 0 } else { count(&mut axes.clone()) };

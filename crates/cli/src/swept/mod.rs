@@ -96,6 +96,19 @@ impl Swept {
         self.front.first().copied().filter(|_| self.objectives.len() == 1)
     }
 
+    /// All settings, the best in the first objective first; those that cannot be chosen are last.
+    pub(crate) fn order(&self) -> Vec<usize> {
+        let Some(objective) = self.objectives.first() else { return Vec::new() };
+        let sign = if objective.maximised { -1.0 } else { 1.0 };
+        let keyed = self.settings.iter().enumerate().map(|(at, setting)| {
+            let mean = setting.mean(objective.metric).map_or(f64::INFINITY, |of| sign * of.mean);
+            (at, setting.fit != Fit::Fits, mean)
+        });
+        let mut keyed: Vec<(usize, bool, f64)> = keyed.collect();
+        keyed.sort_by(|one, other| one.1.cmp(&other.1).then(one.2.total_cmp(&other.2)));
+        keyed.into_iter().map(|(at, ..)| at).collect()
+    }
+
     /// A setting next to the baseline. Of an objective, it is corrected for the number of settings.
     pub(crate) fn relative(&self, at: usize, metric: &Measure) -> Option<Relative> {
         let baseline = self.baseline.filter(|baseline| *baseline != at)?;

@@ -146,6 +146,39 @@ fn who_is_interrupted_or_killed_goes_on() {
 }
 
 #[test]
+fn halving_runs_the_best_with_all_seeds_and_the_others_with_few() {
+    let scratch = Scratch::new();
+    scratch.file("mix.json", MIX);
+    let text = "workloads = \"mix.json\"\npolicies = \"pbs\"\nbaseline = \"eevdf\"\nseeds = 4\n\
+        method = \"halving\"\nsamples = 8\nfirst = 1\nkeep = 2\nminimise = \"turnaround_mean\"\n\
+        [run]\nduration = \"1s\"\ncpus = 1\n[set.pbs]\n\
+        alpha = { from = 0.1, to = 10, scale = \"log\" }\nbeta = 0\n";
+    let (file, out) = (scratch.file("s.toml", text), scratch.path("s.parquet"));
+    let json = sweep(&[&file, "-o", &out, "--json"]).ok().json();
+    // 9 settings with 1 seed; half of them, 5, and perhaps the baseline with 1 more; half of those,
+    // 3, and perhaps the baseline with 2 more.
+    let runs = json["runs"].as_u64().expect("a number");
+    assert!((20..=9 + 6 + 2 * 4).contains(&runs), "{runs}");
+    let settings = json["verdict"]["settings"].as_array().expect("settings");
+    assert!((3..=4).contains(&settings.len()), "{}", settings.len());
+    assert_eq!(json["verdict"]["left_out"], 9 - settings.len());
+    for setting in settings {
+        assert_eq!(setting["metrics"]["turnaround_mean"]["n"], 4);
+    }
+    assert!(best(&json)["set"]["alpha"].as_f64().expect("a number") > 1.0);
+    // The same again, from what is there, and on one thread.
+    let again = sweep(&[&file, "-o", &out, "--json"]).ok().json();
+    assert_eq!(again["new_runs"], 0);
+    let one = scratch.path("one.parquet");
+    sweep(&[&file, "-o", &one, "-j", "1"]).ok();
+    assert_eq!(std::fs::read(&one).expect("there"), std::fs::read(&out).expect("there"));
+    let aimless = scratch.file("aimless.toml", text.replace("minimise", "maximise = []\n#"));
+    sweep(&[&aimless, "-o", &one]).refused(&["maximise = []"]);
+    let aimless = scratch.file("aimless.toml", text.replace("minimise", "#"));
+    sweep(&[&aimless, "-o", &one]).refused(&["method \"halving\" needs one metric"]);
+}
+
+#[test]
 fn a_slip_is_told_before_anything_runs() {
     let scratch = Scratch::new();
     scratch.file("random.json", RANDOM);

@@ -93,6 +93,17 @@ pub enum Method {
         /// As of random ones.
         draw: u32,
     },
+    /// Points of Sobol's sequence with a few seeds, then the best of them with more.
+    Halving {
+        /// As of random ones.
+        samples: u32,
+        /// As of random ones.
+        draw: u32,
+        /// Seeds of the first round.
+        first: u32,
+        /// One of so many goes on to the next round, which has as many times the seeds.
+        keep: u32,
+    },
 }
 
 /// How runs go, if the axes say nothing else.

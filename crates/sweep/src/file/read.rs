@@ -9,7 +9,7 @@ use rota_session::{nearest, values, Error};
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 16] = [
     "workloads",
     "policies",
     "baseline",
@@ -17,6 +17,8 @@ const KEYS: [&str; 14] = [
     "method",
     "samples",
     "draw",
+    "first",
+    "keep",
     "minimise",
     "maximise",
     "subject_to",
@@ -27,7 +29,7 @@ const KEYS: [&str; 14] = [
 ];
 const RUN_KEYS: [&str; 9] =
     ["duration", "warmup", "kernel", "machine", "cpus", "topology", "hz", "ideal", "no_autogroup"];
-const METHODS: [&str; 3] = ["grid", "random", "sobol"];
+const METHODS: [&str; 4] = ["grid", "random", "sobol", "halving"];
 
 pub(super) fn sweep(file: &Path, text: &str) -> Result<Sweep, Error> {
     let doc = Document { file, text };
@@ -174,7 +176,7 @@ fn method(doc: &Document<'_>, table: &DeTable<'_>) -> Result<Method, Error> {
     let name = match table.get("method") {
         None => "grid",
         Some(at) => {
-            let expected = "\"grid\", \"random\" or \"sobol\"";
+            let expected = "\"grid\", \"random\", \"sobol\" or \"halving\"";
             let name = doc.text("method", at, expected)?;
             if !METHODS.contains(&name) {
                 let hint = nearest::hint(name, &METHODS);
@@ -183,6 +185,14 @@ fn method(doc: &Document<'_>, table: &DeTable<'_>) -> Result<Method, Error> {
             name
         }
     };
+    if name != "halving" {
+        for key in ["first", "keep"] {
+            if let Some(at) = table.get(key) {
+                let expected = format!("no {key}, as method is \"{name}\", not \"halving\"");
+                return Err(doc.refuse(key, at, &expected));
+            }
+        }
+    }
     if name == "grid" {
         for key in ["samples", "draw"] {
             if let Some(at) = table.get(key) {
@@ -205,6 +215,18 @@ fn method(doc: &Document<'_>, table: &DeTable<'_>) -> Result<Method, Error> {
     };
     Ok(match name {
         "random" => Method::Random { samples, draw },
+        "halving" => {
+            let number = |key: &str, least: u32, most: u32, usual: u32| match table.get(key) {
+                None => Ok(usual),
+                Some(at) => {
+                    let number = u32::try_from(doc.whole(key, at, least.into())?).ok();
+                    let number = number.filter(|number| *number <= most);
+                    number.ok_or_else(|| doc.refuse(key, at, &format!("at most {most}")))
+                }
+            };
+            let (first, keep) = (number("first", 1, 100_000, 2)?, number("keep", 2, 100, 3)?);
+            Method::Halving { samples, draw, first, keep }
+        }
         _ => Method::Sobol { samples, draw },
     })
 }

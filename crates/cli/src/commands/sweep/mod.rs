@@ -3,6 +3,7 @@
 
 mod args;
 mod datasets;
+mod rounds;
 
 pub(crate) use args::SweepArgs;
 
@@ -14,7 +15,7 @@ use crate::progress;
 use crate::stop::Stop;
 use crate::swept::Swept;
 use datasets::Known;
-use rota_sweep::{Done, Journal, Runs, Sweep, Table};
+use rota_sweep::{Cell, Done, Journal, Runs, Sweep, Table};
 use std::io::Write;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -23,11 +24,10 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Status, Error> {
     let (sweep, datasets) = sort_out(&args.files)?;
     let aims = aims(args, sweep.as_ref())?;
     let (table, report) = match &sweep {
-        Some(sweep) => runs(args, sweep, &datasets)?,
+        Some(sweep) => runs(args, sweep, &datasets, &aims)?,
         None => merged(args, &datasets)?,
     };
-    let own = sweep.as_ref().and_then(|sweep| Some(&sweep.policies[sweep.baseline?].label));
-    let baseline = args.baseline.as_ref().or(own).map(String::as_str);
+    let baseline = baseline(args, sweep.as_ref());
     let swept = match aims.objectives.is_empty() {
         true => None,
         false => Some(Swept::new(&table, &aims, baseline)?),
@@ -63,6 +63,12 @@ fn sort_out(files: &[PathBuf]) -> Result<(Option<Sweep>, Vec<PathBuf>), Error> {
     Ok((sweep, datasets))
 }
 
+/// The policy that settings are compared with.
+fn baseline<'a>(args: &'a SweepArgs, sweep: Option<&'a Sweep>) -> Option<&'a str> {
+    let own = sweep.and_then(|sweep| Some(&sweep.policies[sweep.baseline?].label));
+    args.baseline.as_ref().or(own).map(String::as_str)
+}
+
 /// Those of the command line; of a kind that is not there, the file's.
 fn aims(args: &SweepArgs, sweep: Option<&Sweep>) -> Result<Aims, Error> {
     let of_file = sweep.map(|sweep| sweep.aims.clone()).unwrap_or_default();
@@ -83,6 +89,7 @@ fn runs(
     args: &SweepArgs,
     sweep: &Sweep,
     datasets: &[PathBuf],
+    aims: &Aims,
 ) -> Result<(Table, sweep::Report), Error> {
     let stop = Stop::listen()?;
     let path = args.output.clone().unwrap_or_else(|| {
@@ -109,10 +116,13 @@ fn runs(
         let cannot = |e| rota_session::Error::Failure(format!("cannot keep runs: {e}"));
         journal.add(row).map_err(cannot)
     };
-    let work = || runs.run(&cells, &known.rows, (threads, &*flag), &mut keep);
+    let mut round =
+        |cells: &[Cell]| Ok(runs.run(cells, &known.rows, (threads, &*flag), &mut keep)?);
+    let judged = (aims, baseline(args, Some(sweep)));
+    let work = || rounds::all((sweep, &runs), judged, &mut round);
     let Done { rows, stopped } = progress::show_position(&|| runs.position(), work)?;
     if stopped {
-        let (done, all, part) = (rows.len(), cells.len(), datasets::part(&path));
+        let (done, (_, all), part) = (rows.len(), runs.position(), datasets::part(&path));
         return Err(Error::Failure(format!(
             "interrupted: {done} of {all} runs are kept in {}; the same command does the others",
             part.display()

@@ -170,23 +170,10 @@ fn mean(setting: &Setting, metric: &Measure) -> String {
 
 /// The front, or the best of those that fit and some others.
 fn settings(out: &mut dyn Write, swept: &Swept) -> Result<(), Error> {
-    let mut order: Vec<usize> = match swept.objectives.len() {
-        1 => (0..swept.settings.len()).collect(),
+    let order: Vec<usize> = match swept.objectives.len() {
+        1 => swept.order().into_iter().take(SHOWN).collect(),
         _ => swept.front.clone(),
     };
-    if let [objective] = swept.objectives.as_slice() {
-        let sign = if objective.maximised { -1.0 } else { 1.0 };
-        let key = |at: &usize| {
-            let setting = &swept.settings[*at];
-            let mean = setting.mean(objective.metric).map_or(f64::INFINITY, |of| sign * of.mean);
-            (setting.fit != Fit::Fits, mean)
-        };
-        order.sort_by(|one, other| {
-            let (one, other) = (key(one), key(other));
-            one.0.cmp(&other.0).then(one.1.total_cmp(&other.1))
-        });
-        order.truncate(SHOWN);
-    }
     let metrics = swept.objectives.iter().map(|of| of.metric);
     let metrics = metrics.chain(swept.constraints.iter().map(|of| of.metric));
     let mut shown: Vec<&Measure> = Vec::new();
