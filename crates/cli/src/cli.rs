@@ -21,6 +21,7 @@ use crate::commands::man::ManArgs;
 use crate::commands::record::RecordArgs;
 use crate::commands::reproduce::ReproduceArgs;
 use crate::commands::run::RunArgs;
+use crate::commands::schema::SchemaArgs;
 use crate::commands::set::SetArgs;
 use crate::commands::sim::SimArgs;
 use crate::commands::sweep::SweepArgs;
@@ -96,6 +97,8 @@ pub(crate) enum Command {
     Set(SetArgs),
     /// Check whether this machine can run policies, and print what is missing
     Check(CheckArgs),
+    /// Print JSON Schemas of the files that Rota reads, for editors and programs
+    Schema(SchemaArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Print the manual page, or write those of all commands

@@ -287,6 +287,13 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         ],
     ),
     (
+        "schema",
+        [
+            ("rota schema", "What there are schemas of"),
+            ("rota schema workload > workload.schema.json", "Workload files, for an editor"),
+        ],
+    ),
+    (
         "completions",
         [
             ("rota completions bash > ~/.local/share/bash-completion/completions/rota", "For bash"),

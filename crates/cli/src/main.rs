@@ -27,6 +27,7 @@ mod program;
 mod progress;
 mod readiness;
 mod replay;
+mod schemas;
 mod session;
 mod simulation;
 mod stop;
@@ -73,6 +74,7 @@ fn main() -> ExitCode {
         Command::Check(args) => commands::check::run(&args),
         Command::Record(args) => commands::record::run(&args),
         Command::Trace(args) => commands::trace::run(&args),
+        Command::Schema(args) => commands::schema::run(&args),
         Command::Completions(args) => commands::completions::run(&args),
         Command::Man(args) => commands::man::run(&args, cli::command()),
     };

@@ -20,6 +20,7 @@ mod numbers;
 mod power;
 mod presets;
 mod read;
+pub mod schema;
 mod write;
 
 pub use cpu_list::{cpu_list, parse_cpu_list};

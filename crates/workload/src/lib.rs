@@ -10,6 +10,7 @@ pub mod events;
 pub mod model;
 pub mod requests;
 pub mod runner;
+pub mod schema;
 pub mod sync;
 mod uses;
 

@@ -20,6 +20,7 @@ pub(crate) mod man;
 pub(crate) mod record;
 pub(crate) mod reproduce;
 pub(crate) mod run;
+pub(crate) mod schema;
 pub(crate) mod set;
 pub(crate) mod sim;
 pub(crate) mod sweep;

@@ -303,4 +303,6 @@ impl RunTable {
 }
 
 #[cfg(test)]
+mod schema_tests;
+#[cfg(test)]
 mod tests;

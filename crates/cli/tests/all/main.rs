@@ -37,6 +37,7 @@ mod cli_report;
 mod cli_reproduce;
 mod cli_run;
 mod cli_samples;
+mod cli_schema;
 mod cli_sim;
 mod cli_stats;
 mod cli_suite;

@@ -77,6 +77,7 @@ impl Walk {
                 }
                 "global" => parts.iter().for_each(|part| self.global(part)),
                 "machine" => self.machine(&top.node)?,
+                "$schema" => self.empty(&top.node),
                 "sockets" => {
                     for socket in parts {
                         let name = self.sockets.of(&socket.key);

@@ -3,6 +3,19 @@
 
 use super::events::{flows, locks, meetings, memory, sockets, tasks, time, Read};
 
+/// Keys of a file. The last one is for editors: where the schema of the file is.
+pub(super) const FILE: [&str; 9] = [
+    "tasks",
+    "global",
+    "resources",
+    "sockets",
+    "customers",
+    "events",
+    "machine",
+    "streams",
+    "$schema",
+];
+
 /// Keys a task may have beside its events.
 pub(super) const TASK: [&str; 28] = [
     "instance",

@@ -76,16 +76,10 @@ pub fn parse_with(
     let scope = Scope::file(file_name);
     let root = json::parse(text).map_err(|e| scope.error(e.at, e.message))?;
     let root = Object::of(scope, "the file", &root)?;
-    root.only(&[
-        "tasks",
-        "global",
-        "resources",
-        "sockets",
-        "customers",
-        "events",
-        "machine",
-        "streams",
-    ])?;
+    root.only(&keys::FILE)?;
+    if let Some(schema) = root.get("$schema")? {
+        scope.string(schema)?;
+    }
     let global = global::read(&root)?;
     if let Some(resources) = root.get("resources")? {
         resources::check(scope, resources)?;
@@ -209,3 +203,6 @@ mod requests_tests;
 
 #[cfg(test)]
 mod mistakes_tests;
+
+#[cfg(test)]
+mod schema_tests;

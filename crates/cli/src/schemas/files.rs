@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Schemas of files that users write.
+
+use super::{Schema, DRAFT};
+use crate::error::Error;
+use crate::suite;
+use rota_machine_file::schema as of_machine;
+use rota_workload::schema as of_workload;
+use serde_json::{Map, Value};
+
+type Object = Map<String, Value>;
+
+pub(super) fn all() -> [Schema; 3] {
+    let file = |name, about, schema| Schema { name, about, schema };
+    [
+        file("workload", "workload files (JSON): what the tasks of a run do", workload),
+        file("machine", "machine files (TOML): CPUs, what they share, what work costs", machine),
+        file("suite", "suites of rota test (TOML): what is expected of policies", suite),
+    ]
+}
+
+fn workload() -> Result<Value, Error> {
+    let mut definitions = read(of_machine::DEFINITIONS)?;
+    // An object with the keys of a machine file, which has the newest format.
+    definitions.insert("machine".to_owned(), read(of_machine::MACHINE)?.into());
+    for part in of_workload::DEFINITIONS {
+        for (name, definition) in read(part)? {
+            if definitions.contains_key(&name) {
+                return Err(Error::Failure(format!("two definitions of {name} in a schema")));
+            }
+            definitions.insert(name, definition);
+        }
+    }
+    Ok(complete(read(of_workload::FILE)?, definitions))
+}
+
+fn machine() -> Result<Value, Error> {
+    let mut machine = read(of_machine::MACHINE)?;
+    if let Some(Value::Array(required)) = machine.get_mut("required") {
+        required.insert(0, "schema".into());
+    }
+    Ok(complete(machine, read(of_machine::DEFINITIONS)?))
+}
+
+fn suite() -> Result<Value, Error> {
+    let mut suite = read(suite::SCHEMA)?;
+    let definitions = match suite.remove("$defs") {
+        Some(Value::Object(definitions)) => definitions,
+        _ => Object::new(),
+    };
+    Ok(complete(suite, definitions))
+}
+
+/// A schema with the definitions that it refers to, and with its draft as the first key.
+fn complete(schema: Object, definitions: Object) -> Value {
+    let mut whole = Object::from_iter([("$schema".to_owned(), DRAFT.into())]);
+    whole.extend(schema);
+    whole.insert("$defs".to_owned(), definitions.into());
+    whole.into()
+}
+
+fn read(text: &str) -> Result<Object, Error> {
+    serde_json::from_str(text).map_err(|e| Error::Failure(e.to_string()))
+}
