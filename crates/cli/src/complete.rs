@@ -77,8 +77,8 @@ pub(crate) fn metrics() -> ArgValueCompleter {
 /// What there are schemas of.
 pub(crate) fn schemas() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
-        let all = crate::schemas::all().into_iter();
-        starting(typed, all.map(|schema| (schema.name.to_owned(), schema.about.to_owned())))
+        let all = crate::schemas::all().into_iter().flatten();
+        starting(typed, all.map(|schema| (schema.name.to_owned(), schema.about)))
     })
 }
 

@@ -17,12 +17,11 @@ pub(crate) struct SchemaArgs {
 }
 
 pub(crate) fn run(args: &SchemaArgs) -> Result<Status, Error> {
-    let all = schemas::all();
+    let all = schemas::all()?;
     let mut out = crate::output::stdout();
     match &args.name {
         Some(name) => {
-            let schema = (find(&all, name)?.schema)()?;
-            let text = serde_json::to_string_pretty(&schema);
+            let text = serde_json::to_string_pretty(&find(&all, name)?.schema);
             let text = text.map_err(|e| Error::Failure(e.to_string()))?;
             // As bytes, which nothing escapes again.
             out.write_all((text + "\n").as_bytes())?;
@@ -51,7 +50,10 @@ mod tests {
 
     #[test]
     fn an_unknown_name_is_refused_with_the_nearest_one() {
-        let error = find(&schemas::all(), "worklaod").err().expect("an error").to_string();
+        let error = find(&schemas::all().expect("schemas"), "worklaod")
+            .err()
+            .expect("an error")
+            .to_string();
         assert!(error.contains("(did you mean workload?)"), "{error}");
     }
 }

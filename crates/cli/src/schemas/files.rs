@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Schemas of files that users write.
 
-use super::{Schema, DRAFT};
+use super::{complete, read, Object, Schema};
 use crate::error::Error;
 use crate::suite;
 use rota_machine_file::schema as of_machine;
 use rota_workload::schema as of_workload;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-type Object = Map<String, Value>;
-
-pub(super) fn all() -> [Schema; 3] {
-    let file = |name, about, schema| Schema { name, about, schema };
-    [
-        file("workload", "workload files (JSON): what the tasks of a run do", workload),
-        file("machine", "machine files (TOML): CPUs, what they share, what work costs", machine),
-        file("suite", "suites of rota test (TOML): what is expected of policies", suite),
-    ]
+pub(super) fn all() -> Result<[Schema; 3], Error> {
+    let file = |name, about: &str, schema| Schema { name, about: about.to_owned(), schema };
+    Ok([
+        file("workload", "workload files (JSON): what the tasks of a run do", workload()?),
+        file("machine", "machine files (TOML): CPUs, what they share, what work costs", machine()?),
+        file("suite", "suites of rota test (TOML): what is expected of policies", suite()?),
+    ])
 }
 
 fn workload() -> Result<Value, Error> {
@@ -49,16 +47,4 @@ fn suite() -> Result<Value, Error> {
         _ => Object::new(),
     };
     Ok(complete(suite, definitions))
-}
-
-/// A schema with the definitions that it refers to, and with its draft as the first key.
-fn complete(schema: Object, definitions: Object) -> Value {
-    let mut whole = Object::from_iter([("$schema".to_owned(), DRAFT.into())]);
-    whole.extend(schema);
-    whole.insert("$defs".to_owned(), definitions.into());
-    whole.into()
-}
-
-fn read(text: &str) -> Result<Object, Error> {
-    serde_json::from_str(text).map_err(|e| Error::Failure(e.to_string()))
 }

@@ -2,6 +2,7 @@
 //! `rota bench`: real processes on this machine. Nothing here depends on how fast it is, or on
 //! what else runs.
 
+use crate::support::schema::fits;
 use crate::support::{rota, Scratch};
 
 /// An encoder that writes the same 1000 bytes for ever.
@@ -19,6 +20,7 @@ fn every_child_computes_pi_and_tells_its_time() {
     let fairness = ["bench", "fairness", "--children", "3", "--repeat", "2", "--steps", "100000"];
     let words: Vec<&str> = fairness.iter().chain(&["--json"]).copied().collect();
     let json = rota(&words).ok().json();
+    fits(&json);
     assert_eq!(json["schema"], "rota.bench.fairness/1");
     let times = json["times_ns"].as_array().expect("a list");
     assert_eq!(times.len(), 6);
@@ -35,6 +37,7 @@ fn every_child_computes_pi_and_tells_its_time() {
 fn programs_of_threads_are_timed_alone_and_side_by_side() {
     let words = ["bench", "threads", "--a", "1", "--b", "8", "--steps", "200000", "--repeat", "2"];
     let json = rota(&[&words[..], &["--json"]].concat()).ok().json();
+    fits(&json);
     assert_eq!(json["schema"], "rota.bench.threads/1");
     assert_eq!((&json["threads"]["a"], &json["threads"]["b"]), (&1.into(), &8.into()));
     let times = json["times_ns"].as_array().expect("a list");
@@ -70,6 +73,7 @@ fn frames_of_encoders_are_counted_over_time() {
     let scratch = Scratch::new();
     let picture = scratch.path("frames.svg");
     let json = encoders(&["--nice", "0,19", "--json", "--picture", &picture]).ok().json();
+    fits(&json);
     assert_eq!(json["schema"], "rota.bench.encoders/1");
     let encoders = json["encoders"].as_array().expect("a list");
     // 1024 and 15 are the kernel's weights of nice 0 and 19.
@@ -119,6 +123,7 @@ fn interactivity(more: &[&str]) -> crate::support::Run {
 fn every_period_of_interactive_tasks_is_counted_beside_each_load() {
     let words = ["--task", "audio,x", "--load", "full,none", "--repeat", "2"];
     let json = interactivity(&[&words[..], &["--json"]].concat()).ok().json();
+    fits(&json);
     assert_eq!(json["schema"], "rota.bench.interactivity/1");
     assert_eq!((&json["loops_per_ms"], &json["repeat"]), (&1000.into(), &2.into()));
     let pairs = json["pairs"].as_array().expect("a list");
@@ -152,6 +157,7 @@ fn shares_of_tasks_that_come_and_go_are_counted_by_window() {
     let words = ["bench", "shares", "--task", "20ms:5ms,0s:10ms", "--window", "10ms"];
     let words = [&words[..], &["--loops-per-ms", "20000"]].concat();
     let json = rota(&[&words[..], &["--json", "--picture", &picture]].concat()).ok().json();
+    fits(&json);
     assert_eq!(json["schema"], "rota.bench.shares/1");
     assert_eq!((&json["loops_per_ms"], &json["window_ns"]), (&20_000.into(), &10_000_000.into()));
     let tasks = json["tasks"].as_array().expect("a list");
@@ -263,6 +269,7 @@ fn a_server_is_measured_and_gone() {
     }
     assert_eq!(run.code, 0, "{}", run.stderr);
     let json = run.json();
+    fits(&json);
     assert_eq!(json["schema"], "rota.bench.servers/1");
     let rows = json["rows"].as_array().expect("a list");
     assert_eq!(rows.len(), 2);
@@ -306,6 +313,7 @@ fn a_load_runs_live_and_simulated() {
     // A computer that does other things, or shows no settings of its scheduler, is warned of.
     assert_eq!(run.code, 0, "{}", run.stderr);
     let json = run.json();
+    fits(&json);
 
     assert_eq!(json["schema"], "rota.bench.agree/1");
     let values = json["loads"][0]["values"].as_array().expect("a list");
@@ -409,6 +417,7 @@ fn a_what_if_runs_live_and_predicted() {
     // What the command writes goes to standard error.
     assert_eq!(run.code, 0, "{}", run.stderr);
     let json = run.json();
+    fits(&json);
 
     assert_eq!(json["schema"], "rota.bench.what-if/1");
     let answers = json["answers"].as_array().expect("a list");

@@ -2,6 +2,7 @@
 //! `rota set`, `rota run --monitor` and `rota check`. The running policy is played by the
 //! test, which speaks the protocol of docs/control.md by hand.
 
+use crate::support::schema::fits;
 use crate::support::{rota, Scratch};
 use serde_json::{json, Value};
 use std::io::{BufRead, BufReader, Write};
@@ -32,7 +33,12 @@ fn changes_go_out_together_and_their_result_is_printed() {
         "tunables": [["quantum_ns", "10000000", "2000000"]],
         "shares": [{ "pid": 12, "share": 300 }, { "pid": 13, "share": null }],
     });
-    let player = play(&socket, vec![json!({ "version": 1, "changed": changed })]);
+    let answer = json!({ "version": 1, "changed": changed });
+    let for_programs = scratch.path("json");
+    let player = play(&for_programs, vec![answer.clone()]);
+    fits(&rota(&["set", "a=1", "--json", "--control", &for_programs]).ok().json());
+    player.join().expect("player");
+    let player = play(&socket, vec![answer]);
     let arguments = ["quantum_ns=2ms", "--share", "12=300", "--share", "13=none"];
     let run = rota(&[&["set", "--control", &socket], &arguments[..]].concat()).ok();
     let expected =
@@ -77,6 +83,7 @@ fn without_changes_the_present_values_are_printed() {
     let socket = scratch.path("json");
     let player = play(&socket, vec![answer]);
     let printed = rota(&["set", "--json", "--control", &socket]).ok().json();
+    fits(&printed);
     assert_eq!((&printed["schema"], &printed["pid"]), (&json!("rota.get/1"), &json!(77)));
     player.join().expect("player");
 }
@@ -103,6 +110,7 @@ fn monitor_prints_what_happened_between_two_answers() {
     let lines: Vec<Value> =
         run.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(lines.len(), 2, "three samples, two intervals");
+    lines.iter().for_each(fits);
     for line in &lines {
         assert_eq!(
             (&line["schema"], &line["interval_ns"]),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Policies that the kernel would eject: exit code 3, kind and reason as it prints them.
 
+use crate::support::schema::fits;
 use crate::support::{fixture, rota, Run, Scratch};
 
 const SHARES: &str = "workloads/shares321.json";
@@ -16,7 +17,9 @@ fn eject(policy: &str, more: &[&str]) -> Run {
 /// Kind and reason of the JSON.
 fn exit_of(policy: &str, more: &[&str]) -> (u64, String) {
     let run = eject(policy, &[&["--json"], more].concat());
-    let exit = &run.json()["exit"];
+    let json = run.json();
+    fits(&json);
+    let exit = &json["exit"];
     let reason = exit["reason"].as_str().expect("reason");
     assert_eq!(run.stderr.lines().next(), Some(format!("EXIT: {reason}").as_str()));
     (exit["kind"].as_u64().expect("kind"), reason.to_owned())
@@ -150,6 +153,7 @@ fn below(scratch: &Scratch, manifest: &str, more: &[&str]) -> Run {
 fn a_sub_scheduler_that_is_ejected_ends_nothing_but_counts() {
     let scratch = Scratch::new();
     let run = below(&scratch, "[set]\nfails_after = 20\n", &["--json"]);
+    fits(&run.json());
     assert_eq!(run.code, 3, "{}", run.stderr);
     let first = run.stderr.lines().next().unwrap_or_default();
     assert!(first.starts_with("/web: EXIT: scx_bpf_error (21 tasks are too many)"), "{first}");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `rota import`, and traces where a workload is expected.
 
+use crate::support::schema::fits;
 use crate::support::{rota, Scratch};
 
 /// Two tasks on one CPU, as tracefs writes them: 2 ms and 1 ms on the CPU.
@@ -37,6 +38,7 @@ fn the_json_has_the_records_and_the_consequences() {
     let run = rota(&["import", &file, "--json"]);
     let json: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
     assert_eq!(json["schema"], "rota.import/1");
+    fits(&json);
     assert_eq!(json["trace"]["records"]["sched_switch"], 3);
     assert_eq!(
         (&json["duration_ns"], &json["begin_ns"]),

@@ -2,6 +2,7 @@
 //! `rota record` and `rota trace`. What looks at a kernel needs root and bpf(2): elsewhere the
 //! tests say that they were skipped.
 
+use crate::support::schema::fits;
 use crate::support::{rota, Run};
 use serde_json::Value;
 use std::io::Write;
@@ -40,6 +41,7 @@ fn a_recorded_command_plays_back_with_its_cpu_times() {
     let Some(recorded) = live(&args) else { return };
     assert_eq!(recorded.code, 0, "{}", recorded.stderr);
     let report: Value = serde_json::from_str(&recorded.stdout).expect("JSON");
+    fits(&report);
     assert_eq!(report["schema"], "rota.record/1");
     assert_eq!(report["recording"]["lost"], 0);
     assert_eq!(report["target"]["command"][0], "/bin/sh");
@@ -71,6 +73,7 @@ for n in 1 2 3; do work; echo $n; done | while read n; do work; done";
     let Some(recorded) = live(&args) else { return };
     assert_eq!(recorded.code, 0, "{}", recorded.stderr);
     let report: Value = serde_json::from_str(&recorded.stdout).expect("JSON");
+    fits(&report);
 
     // The reader waits for the writer at least once, the shell for both.
     let waits = report["workload"]["waits"]["tasks"].as_u64();
@@ -129,6 +132,7 @@ fn a_condition_ends_a_recording_and_the_last_part_of_it_is_kept() {
     let Some(ran) = live(&[&kept[..], &rest].concat()) else { return };
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    fits(&report);
     let condition = &report["last"]["condition"];
     assert_eq!(condition["text"], "max wakeup of sleep > 1ns");
     assert_eq!(condition["met"], true);
@@ -221,6 +225,7 @@ fn tasks_of_a_cgroup_are_recorded_wherever_below_it_they_are_and_whenever_they_c
     let Some(ran) = ran else { return };
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    fits(&report);
     assert_eq!(report["target"]["cgroup"], folder);
     let tasks = report["tasks"].as_array().expect("tasks");
     let named = |name: &str| tasks.iter().find(|task| task["name"] == name);

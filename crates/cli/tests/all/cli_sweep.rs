@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `rota sweep`.
 
+use crate::support::schema::fits;
 use crate::support::{interrupted, rota, Scratch, RANDOM};
 use serde_json::Value;
 use std::path::Path;
@@ -34,6 +35,7 @@ fn the_best_setting_is_found_and_what_it_costs() {
     let (file, out) = (scratch.file("s.toml", ALPHAS), scratch.path("s.parquet"));
     let words = [file.as_str(), "-o", &out, "--minimise", "mean_turnaround"];
     let json = sweep(&[&words[..], &["--json"]].concat()).ok().json();
+    fits(&json);
     assert_eq!(
         (&json["schema"], &json["runs"], &json["new_runs"]),
         (&"rota.sweep/1".into(), &8.into(), &8.into())
@@ -61,6 +63,7 @@ fn the_best_setting_is_found_and_what_it_costs() {
     // A bound that the best of all breaks, as its own number shows.
     let bound = format!("turnaround_mean >= {}ns", mean(10.0) as u64 + 1);
     let json = sweep(&[&words[..], &["--subject-to", &bound, "--json"]].concat()).ok().json();
+    fits(&json);
     assert_ne!(best(&json)["set"]["alpha"], 10);
     let none =
         sweep(&[&words[..], &["--subject-to", "turnaround_mean < 1ns"]].concat()).ok().stdout;
@@ -101,9 +104,11 @@ fn the_dataset_is_the_same_however_it_was_made() {
     // With runs of an earlier one, which are not done again.
     let more = out("more.parquet");
     let json = sweep(&[&whole, &first, "-o", &more, "--json"]).ok().json();
+    fits(&json);
     assert_eq!((&json["runs"], &json["new_runs"]), (&24.into(), &8.into()));
     assert_eq!(bytes(&more), bytes(&one));
     let again = sweep(&[&whole, "-o", &more, "--json"]).ok().json();
+    fits(&again);
     assert_eq!(again["new_runs"], 0);
     assert_eq!(bytes(&more), bytes(&one));
     // It has runs that the smaller sweep has not.
@@ -137,6 +142,7 @@ fn who_is_interrupted_or_killed_goes_on() {
     let kept = runs() - 1;
     assert!(kept < 80);
     let json = sweep(&[&file, "-o", &out, "--json"]).json();
+    fits(&json);
     assert_eq!((&json["runs"], &json["new_runs"]), (&80.into(), &(80 - kept).into()));
     let straight = scratch.path("straight.parquet");
     sweep(&[&file, "-o", &straight]).ok();

@@ -29,6 +29,7 @@ mod cli_kernels;
 mod cli_link;
 mod cli_list;
 mod cli_man;
+mod cli_output_schemas;
 mod cli_outputs;
 mod cli_own_machine;
 mod cli_program;

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+pub mod schema;
+
 /// Tasks that run and sleep for random times, more than two CPUs can take.
 pub const RANDOM: &str = r#"{
     "tasks": {
