@@ -13,14 +13,15 @@
 # make what-if  guesses about programs, compared with this computer (root, half an hour)
 # make pictures  draw those of the documentation again
 # make screenshots  take pictures of reports, to look at
+# make site   the documentation as a site, in target/site
 # make install    install below PREFIX (/usr/local), settings in SYSCONFDIR (/etc);
 #                 DESTDIR is put before both. make uninstall removes it again
 # make deb        build the Debian package
 # make wheel    build the Python package
 # make static     build rota without shared libraries
 
-.PHONY: demo check test vm-test schedulers-test boost-test machines-test lint fmt fuzz bench what-if pictures screenshots setup install uninstall deb wheel static
+.PHONY: demo check test vm-test schedulers-test boost-test machines-test lint fmt fuzz bench what-if pictures screenshots site setup install uninstall deb wheel static
 .DEFAULT_GOAL := demo
 
-demo check test vm-test schedulers-test boost-test machines-test lint fmt fuzz bench what-if pictures screenshots setup install uninstall deb wheel static:
+demo check test vm-test schedulers-test boost-test machines-test lint fmt fuzz bench what-if pictures screenshots site setup install uninstall deb wheel static:
 	@scripts/$@
