@@ -50,12 +50,15 @@ pub struct Runs<'a> {
     pub(crate) found: Vec<Found>,
     /// A hash of each policy's object and manifest.
     pub(crate) objects: Vec<String>,
-    pub(crate) loads: Mutex<VecDeque<((usize, Vec<Value>), Arc<Load>)>>,
+    pub(crate) loads: Mutex<VecDeque<(Loaded, Arc<Load>)>>,
     pub(crate) linked: Mutex<HashMap<(usize, String), Policy>>,
     points: Vec<Point>,
     done: AtomicU64,
     all: AtomicU64,
 }
+
+/// A workload file, and values of its axes.
+type Loaded = (usize, Vec<Value>);
 
 /// A point whose runs are being done; it goes once the last of them is.
 type Active = Mutex<HashMap<usize, (Arc<OnceLock<Option<Stage>>>, usize)>>;

@@ -12,11 +12,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A workload on a machine, a seed and a time: what settings have to have in common.
 type Condition = (String, u64, u64);
+/// What tells a setting from others: the policy, and values by their columns.
+type Key = (String, Vec<(String, String)>);
 
 impl Swept {
     pub(crate) fn new(table: &Table, aims: &Aims, baseline: Option<&str>) -> Result<Self, Error> {
-        let mut of: BTreeMap<(String, Vec<(String, String)>), BTreeMap<Condition, &Row>> =
-            BTreeMap::new();
+        let mut of: BTreeMap<Key, BTreeMap<Condition, &Row>> = BTreeMap::new();
         let mut order = Vec::new();
         for row in table.rows() {
             let key = (row.policy.clone(), set_of(row));
@@ -195,11 +196,7 @@ fn condition(row: &Row) -> Condition {
 }
 
 /// The place of a policy as it ships among the settings.
-fn place_of(
-    label: &str,
-    settings: &[(String, Vec<(String, String)>)],
-    table: &Table,
-) -> Result<usize, Error> {
+fn place_of(label: &str, settings: &[Key], table: &Table) -> Result<usize, Error> {
     let found = settings.iter().position(|(policy, set)| policy == label && set.is_empty());
     found.ok_or_else(|| {
         let known: BTreeSet<&str> = table.rows().iter().map(|row| row.policy.as_str()).collect();
