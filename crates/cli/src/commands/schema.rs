@@ -50,10 +50,8 @@ mod tests {
 
     #[test]
     fn an_unknown_name_is_refused_with_the_nearest_one() {
-        let error = find(&schemas::all().expect("schemas"), "worklaod")
-            .err()
-            .expect("an error")
-            .to_string();
+        let all = schemas::all().expect("schemas");
+        let error = find(&all, "worklaod").expect_err("a slip").to_string();
         assert!(error.contains("(did you mean workload?)"), "{error}");
     }
 }
