@@ -3,10 +3,12 @@
 
 use super::{complete, read, Object, Schema};
 use crate::error::Error;
-use crate::suite;
 use rota_machine_file::schema as of_machine;
 use rota_workload::schema as of_workload;
 use serde_json::Value;
+
+/// The schema of suites. It is looser than the reader, never stricter.
+pub(crate) const SUITE: &str = include_str!("suite.json");
 
 pub(super) fn all() -> Result<[Schema; 3], Error> {
     let file = |name, about: &str, schema| Schema { name, about: about.to_owned(), schema };
@@ -41,7 +43,7 @@ fn machine() -> Result<Value, Error> {
 }
 
 fn suite() -> Result<Value, Error> {
-    let mut suite = read(suite::SCHEMA)?;
+    let mut suite = read(SUITE)?;
     let definitions = match suite.remove("$defs") {
         Some(Value::Object(definitions)) => definitions,
         _ => Object::new(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Everything that `rota schema` has a schema of.
 
-mod files;
+pub(crate) mod files;
 mod outputs;
 
 use crate::error::Error;

@@ -7,9 +7,6 @@ mod read;
 use crate::gate::Condition;
 use std::path::PathBuf;
 
-/// The JSON Schema of suites. It is looser than the reader, never stricter.
-pub(crate) const SCHEMA: &str = include_str!("schema.json");
-
 /// A suite.
 #[derive(Debug)]
 pub(crate) struct Suite {

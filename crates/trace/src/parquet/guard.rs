@@ -12,9 +12,7 @@ thread_local! {
 }
 
 /// Decodes. After a panic what decoded must not be used again.
-pub fn guarded<T>(
-    decode: impl FnOnce() -> Result<T, ParquetError>,
-) -> Result<T, ParquetError> {
+pub fn guarded<T>(decode: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
         let before = take_hook();

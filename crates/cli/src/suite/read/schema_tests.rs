@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The schema of suites against the reader, in both directions.
 
-use crate::suite::{Suite, SCHEMA};
+use crate::schemas::files::SUITE;
+use crate::suite::Suite;
 use jsonschema::Validator;
 use proptest::prelude::*;
 use serde_json::{json, Value};
@@ -10,7 +11,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| {
-    let schema: Value = serde_json::from_str(SCHEMA).expect("JSON");
+    let schema: Value = serde_json::from_str(SUITE).expect("JSON");
     jsonschema::draft202012::new(&schema).expect("a schema")
 });
 
@@ -87,7 +88,7 @@ fn keys_of_the_schema(schema: &Value, found: &mut BTreeSet<String>) {
 #[test]
 fn it_has_the_keys_of_the_reader_and_no_others() {
     let mut of_schema = BTreeSet::new();
-    keys_of_the_schema(&serde_json::from_str(SCHEMA).expect("JSON"), &mut of_schema);
+    keys_of_the_schema(&serde_json::from_str(SUITE).expect("JSON"), &mut of_schema);
     let mut of_reader = BTreeSet::new();
     for at in ["", "/run", "/test/0"] {
         let mut changed = everything();
