@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * First come, first served, for a loader in Go, which counts what is enqueued and sets the slice.
- * The kernel's functions are declared as Linux 6.16 has them: cilium's library takes no others, and none of newer kernels, which have two of some.
+ * The kernel's functions are declared as Linux 6.16 has them: cilium's library takes no others, and
+ * none of newer kernels, which have two of some.
  */
 #include "rota.bpf.h"
 
