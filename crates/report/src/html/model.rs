@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub struct Comparison {
     /// Heading; empty: made from the names of the workloads.
     pub title: String,
-    /// Program and version, as `rota 0.1.0`.
+    /// Program and version, as `rota 0.2.0`.
     pub version: String,
     /// Command line that gives this report again; empty: not shown.
     pub command: String,
