@@ -191,3 +191,13 @@ fn listened_ports() -> Vec<u16> {
     let text = |path: &&str| std::fs::read_to_string(path).unwrap_or_default();
     tables.iter().flat_map(|path| process::listened(&text(path))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn objects_that_ship_are_of_these_sources() {
+        let shipped = include_str!("../objects/SOURCES");
+        let built = include_str!(concat!(env!("OUT_DIR"), "/SOURCES"));
+        assert_eq!(shipped, built, "make objects compiles them anew");
+    }
+}

@@ -164,3 +164,15 @@ fn missing_file_is_named() {
     let error = compile(Path::new("/no/such.bpf.c"), &[], &[]).expect_err("must fail");
     assert!(error.to_string().contains("/no/such.bpf.c"), "{error}");
 }
+
+#[test]
+fn objects_that_ship_are_of_these_sources() {
+    let (shipped, built) =
+        (include_str!("../objects/SOURCES"), include_str!(concat!(env!("OUT_DIR"), "/SOURCES")));
+    assert_eq!(shipped, built, "make objects compiles them anew");
+    for policy in rota_catalog::policies() {
+        let path = format!("{}/objects/{}.bpf.o", env!("CARGO_MANIFEST_DIR"), policy.name);
+        let object = std::fs::read(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
+        assert!(object::File::parse(&*object).is_ok(), "{path}");
+    }
+}

@@ -2,6 +2,9 @@
 //! Finding and calling clang for BPF programs: those that are built into Rota, by build
 //! scripts, and those of users.
 
+pub mod shipped;
+
+use shipped::Origin;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -15,8 +18,9 @@ const PREFERRED: u32 = 19;
 const HOW_TO_INSTALL: &str =
     "install it with `apt install clang-19` (Debian, Ubuntu), or name one with CLANG=/path/to/clang";
 
-/// Where policies' headers are, seen from a crate.
-const HEADERS: &str = "../../policies/include";
+/// Where a crate has those of the policies' headers that describe the kernel: links, which a package has
+/// as files.
+const HEADERS: &str = "include";
 
 /// What every BPF compilation needs. `-fms-extensions` is for full kernel headers.
 const FLAGS: [&str; 8] = [
@@ -94,7 +98,8 @@ pub fn build(
 }
 
 /// For build scripts of crates in `crates`: compiles the named `bpf/NAME.bpf.c` of the crate, with
-/// the headers of all policies that describe the kernel, into `OUT_DIR`.
+/// the headers of all policies that describe the kernel, into `OUT_DIR`. Where there is no clang, or
+/// no headers as in a package, it takes the crate's [`shipped`] objects.
 pub fn embed(names: &[&str]) -> Result<(), String> {
     // Where it runs, not where it was compiled: a build directory may be copied to another checkout.
     let here = std::env::var_os("CARGO_MANIFEST_DIR").ok_or("CARGO_MANIFEST_DIR is not set")?;
@@ -104,21 +109,46 @@ pub fn embed(names: &[&str]) -> Result<(), String> {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
     // Not absolute paths, for the same reason.
     println!("cargo::rerun-if-changed=bpf");
-    for header in ["kernel.bpf.h", "vmlinux.h"] {
+    println!("cargo::rerun-if-changed=objects");
+    let of_kernel = ["kernel.bpf.h", "vmlinux.h"];
+    for header in of_kernel {
         println!("cargo::rerun-if-changed={HEADERS}/{header}");
     }
     println!("cargo::rerun-if-env-changed=CLANG");
 
-    let clang = find()?;
+    let mut made_of = files(&sources, "")?;
+    made_of.extend(of_kernel.map(|header| headers.join(header)));
+    let hash = shipped::hash(&made_of)?;
+    write(&out.join("SOURCES"), &hash)?;
+    let objects: Vec<String> = names.iter().map(|name| format!("{name}.bpf.o")).collect();
+    let clang = match shipped::origin(here)? {
+        Origin::Compiled(clang) => clang,
+        Origin::Shipped(_) => return shipped::take(here, &objects, &hash, &out),
+    };
     let mut map = OsString::from("-ffile-prefix-map=");
     map.push(&headers);
     map.push("=include");
     let include = [map, "-I".into(), headers.into()];
-    for name in names {
-        let object = out.join(format!("{name}.bpf.o"));
-        build(&clang, &sources, "bpf", &include, &format!("{name}.bpf.c"), &object)?;
+    for (name, object) in names.iter().zip(objects) {
+        build(&clang, &sources, "bpf", &include, &format!("{name}.bpf.c"), &out.join(object))?;
     }
     Ok(())
+}
+
+/// The files of a directory that end so, by name.
+pub fn files(dir: &Path, suffix: &str) -> Result<Vec<PathBuf>, String> {
+    let entries = std::fs::read_dir(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+    let mut found: Vec<PathBuf> = entries
+        .filter_map(|entry| entry.ok().map(|e| e.path()))
+        .filter(|path| path.is_file() && path.to_string_lossy().ends_with(suffix))
+        .collect();
+    found.sort();
+    Ok(found)
+}
+
+/// Writes a file of a build script.
+pub fn write(path: &Path, text: &str) -> Result<(), String> {
+    std::fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
 }
 
 /// Drops DWARF, which nobody reads, and keeps BTF; without llvm-strip objects are larger.

@@ -122,3 +122,13 @@ fn configure(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn objects_that_ship_are_of_these_sources() {
+        let shipped = include_str!("../../objects/SOURCES");
+        let built = include_str!(concat!(env!("OUT_DIR"), "/SOURCES"));
+        assert_eq!(shipped, built, "make objects compiles them anew");
+    }
+}

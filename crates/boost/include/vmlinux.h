@@ -1,0 +1,1 @@
+../../../policies/include/vmlinux.h

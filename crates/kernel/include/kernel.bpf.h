@@ -1,0 +1,1 @@
+../../../policies/include/kernel.bpf.h
