@@ -23,7 +23,7 @@ use crate::{Experiment, Paper};
 
 pub(crate) const PAPER: Paper = Paper {
     name: "cas",
-    expected: include_str!("../../../../papers/cas/expected.toml"),
+    expected: include_str!("../../papers/cas/expected.toml"),
     costs_in: None,
     experiments: &[
         Experiment { figures: &["fig1", "fig2", "fig3", "fig4"], run: servers::run },

@@ -9,7 +9,7 @@ use crate::Job;
 use serde::Deserialize;
 
 /// What the bench printed as JSON, a line for each time that it ran.
-const RECORDED: &str = include_str!("../../../../papers/cas/servers.jsonl");
+const RECORDED: &str = include_str!("../../papers/cas/servers.jsonl");
 const SCHEMA: &str = "rota.bench.servers/1";
 
 #[derive(Debug, Deserialize)]

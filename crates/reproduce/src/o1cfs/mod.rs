@@ -11,7 +11,7 @@ use crate::{Experiment, Paper};
 
 pub(crate) const PAPER: Paper = Paper {
     name: "o1cfs",
-    expected: include_str!("../../../../papers/o1cfs/expected.toml"),
+    expected: include_str!("../../papers/o1cfs/expected.toml"),
     costs_in: None,
     experiments: &[
         Experiment { figures: &["fig1a", "fig1b", "fig1c", "fig1d"], run: fairness::run },

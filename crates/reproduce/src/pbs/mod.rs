@@ -18,7 +18,7 @@ use crate::{Experiment, Paper};
 
 pub(crate) const PAPER: Paper = Paper {
     name: "pbs",
-    expected: include_str!("../../../../papers/pbs/expected.toml"),
+    expected: include_str!("../../papers/pbs/expected.toml"),
     costs_in: None,
     experiments: &[
         Experiment { figures: &["fig1"], run: map::run },

@@ -15,7 +15,7 @@ use crate::{Experiment, Paper};
 
 pub(crate) const PAPER: Paper = Paper {
     name: "pfs",
-    expected: include_str!("../../../../papers/pfs/expected.toml"),
+    expected: include_str!("../../papers/pfs/expected.toml"),
     costs_in: None,
     experiments: &[
         Experiment { figures: &["fig2", "fig7", "fig10"], run: shares::run },

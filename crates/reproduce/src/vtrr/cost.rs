@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// What the bench of decision costs measured once.
-const RECORDED: &str = include_str!("../../../../papers/vtrr/decision-cost.json");
+const RECORDED: &str = include_str!("../../papers/vtrr/decision-cost.json");
 
 /// The paper has 1 to 200.
 const CLIENTS: [usize; 12] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 3_000, 10_000];

@@ -21,7 +21,7 @@ use crate::{Experiment, Paper};
 
 pub(crate) const PAPER: Paper = Paper {
     name: "vtrr",
-    expected: include_str!("../../../../papers/vtrr/expected.toml"),
+    expected: include_str!("../../papers/vtrr/expected.toml"),
     costs_in: Some("fig3"),
     experiments: &[
         Experiment { figures: &["fig1", "fig2"], run: errors::run },
