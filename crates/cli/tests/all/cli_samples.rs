@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The pages that show commands show what they print. `SAMPLES=write cargo test -p rota --test all
 //! cli_samples` writes it into the pages; `…` on a line of its own stands for lines left out, and
-//! is kept.
+//! is kept. A command that begins with `sudo` runs as it is written, without it; where a kernel refuses, as
+//! to users that are not root, what the page shows is kept.
 
 use crate::support::{root, Scratch};
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Stands for any number of lines.
 const LEFT_OUT: &str = "…";
+
+/// What commands say that look at a kernel, where they must not or cannot.
+const REFUSALS: [&str; 2] = ["needs root", "cannot read the kernel's types"];
 
 /// Runs the page's `console` blocks in order, in a folder that has the files that its other blocks
 /// name (```` ```json my.json ````), and compares or writes what they print.
@@ -74,10 +79,18 @@ impl Sample<'_> {
         let bin = Path::new(env!("CARGO_BIN_EXE_rota")).parent().expect("a folder");
         let path = std::env::var("PATH").unwrap_or_default();
         let mut command = Command::new("sh");
-        command.args(["-c", &format!("exec 2>&1; {}", self.command)]).current_dir(folder);
+        let privileged = self.command.strip_prefix("sudo ");
+        let line = privileged.unwrap_or(self.command);
+        command.args(["-c", &format!("exec 2>&1; {line}")]).current_dir(folder);
         command.env("PATH", format!("{}:{path}", bin.display())).stdin(Stdio::null());
         let output = command.output().expect("a shell");
         let text = String::from_utf8(output.stdout).expect("UTF-8");
+        if privileged.is_some() && !output.status.success() {
+            let refused = REFUSALS.iter().any(|words| text.contains(words));
+            assert!(refused, "{line}: {text}");
+            let _ = writeln!(std::io::stderr(), "{line}: skipped: {}", text.trim());
+            return format!("$ {}\n{}\n", self.command, self.shown.join("\n"));
+        }
         let lines: Vec<&str> = text.lines().filter(|l| !l.starts_with("progress: ")).collect();
         let mut filled = format!("$ {}\n", self.command);
         for line in shortened(&lines, &self.shown) {
@@ -155,6 +168,13 @@ fn the_worked_examples_show_what_their_commands_print() {
 #[test]
 fn the_history_of_schedulers_shows_what_its_command_prints() {
     assert_eq!(check("docs/history.md"), 1);
+}
+
+#[test]
+fn the_tutorials_print_what_their_pages_show() {
+    assert_eq!(check("docs/tutorial-recording.md"), 8);
+    assert_eq!(check("docs/tutorial-scheduler.md"), 6);
+    assert_eq!(check("docs/tutorial-figure.md"), 7);
 }
 
 #[test]
