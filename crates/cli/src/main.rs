@@ -2,7 +2,6 @@
 //! The `rota` command: reads its arguments, calls the other crates, prints.
 
 mod affinity;
-mod aim;
 mod choices;
 mod cli;
 #[cfg(test)]
@@ -32,7 +31,6 @@ mod session;
 mod simulation;
 mod stop;
 mod suite;
-mod swept;
 mod trace_files;
 mod tuned;
 

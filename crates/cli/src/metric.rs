@@ -7,6 +7,8 @@ use crate::load::Load;
 use rota_measure::catalogue::{self, Measure, TaskMeasure, Unit};
 use rota_measure::statistics::Better;
 
+pub(crate) use rota_session::metric::{find, find_of_task, known};
+
 /// The number by which a goal is judged.
 #[derive(Clone, Debug)]
 pub(crate) enum Metric {
@@ -74,42 +76,6 @@ impl Metric {
     }
 }
 
-/// Metrics of runs; those that one task has too; those of which one value can be better.
-pub(crate) fn known(of_task: bool, judged: bool) -> Vec<&'static Measure> {
-    let fits = |measure: &&Measure| {
-        (!of_task || catalogue::find_of_tasks(measure.key).is_some())
-            && (!judged || measure.better != Better::Neither)
-    };
-    catalogue::measures().iter().filter(fits).collect()
-}
-
-/// The metric whose name, key or other words are these words, in any order.
-pub(crate) fn find(wanted: &str, known: &[&'static Measure]) -> Option<&'static Measure> {
-    let wanted_words = words_of(wanted);
-    let is_it = |measure: &&&Measure| {
-        let names = [measure.name, measure.key, measure.also];
-        names.into_iter().any(|name| words_of(name) == wanted_words)
-    };
-    let has_words = |measure: &&&Measure| {
-        let also = words_of(measure.also);
-        !wanted_words.is_empty() && wanted_words.iter().all(|word| also.contains(word))
-    };
-    let mut like = known.iter().filter(has_words);
-    // Some of the other words will do if no other metric has them, or is called so but is not known.
-    let is_taken = catalogue::measures().iter().any(|measure| is_it(&&measure));
-    let only = like.next().filter(|_| like.next().is_none() && !is_taken);
-    known.iter().find(is_it).or(only).copied()
-}
-
-/// The words of a name, sorted: `p99 response` and `response_p99` have the same.
-fn words_of(name: &str) -> Vec<String> {
-    let split = name.split(|c: char| !c.is_alphanumeric() && c != '/' && c != '|');
-    let mut words: Vec<String> =
-        split.filter(|word| !word.is_empty() && *word != "time").map(str::to_lowercase).collect();
-    words.sort();
-    words
-}
-
 /// Names of the tasks of some workloads, each once.
 pub(crate) fn tasks_of<'a>(loads: &[&'a Load]) -> Vec<&'a str> {
     let tasks = loads.iter().flat_map(|load| {
@@ -123,10 +89,4 @@ pub(crate) fn tasks_of<'a>(loads: &[&'a Load]) -> Vec<&'a str> {
         }
     }
     names
-}
-
-/// The metric of tasks whose key has these words, in any order.
-pub(crate) fn find_of_task(wanted: &str) -> Option<&'static TaskMeasure> {
-    let wanted = words_of(wanted);
-    catalogue::of_tasks().iter().find(|measure| words_of(measure.key) == wanted)
 }

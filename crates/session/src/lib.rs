@@ -10,6 +10,7 @@ pub mod expects;
 pub mod label;
 pub mod load;
 pub mod machine;
+pub mod metric;
 pub mod nearest;
 pub mod object;
 mod options;

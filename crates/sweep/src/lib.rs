@@ -4,22 +4,32 @@
 //!
 //! Nothing here prints, and only files that a sweep names are read.
 
+mod aim;
 mod axis;
 mod file;
 mod journal;
 mod machine;
+mod output;
 mod plan;
+mod rounds;
 mod runs;
+pub mod schema;
 mod stage;
+mod swept;
 mod table;
 mod value;
 
+pub use aim::{Aims, Bound, Constraint, Sign};
 pub use axis::{Axis, Range, Values};
-pub use file::{Aims, Method, Policy, RunTable, Sweep, WorkloadFile, MOST_RUNS, MOST_SAMPLES};
+pub use file::{Method, Policy, RunTable, Sought, Sweep, WorkloadFile, MOST_RUNS, MOST_SAMPLES};
 pub use journal::{Journal, JournalError};
+pub use output::{add, dataset, Output};
 pub use plan::Point;
+pub use rounds::Rounds;
 pub use runs::{Cell, Done, Runs};
+pub use swept::{Fit, Objective, Setting, Swept};
 pub use table::{
-    column_of, read, write, DatasetError, Key, Row, Table, OF_MACHINE, OF_SET, OF_WORKLOAD,
+    column_of, read, write, Cells, DatasetError, Filled, Key, Row, Table, OF_MACHINE, OF_SET,
+    OF_WORKLOAD,
 };
 pub use value::Value;

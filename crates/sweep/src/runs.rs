@@ -41,8 +41,8 @@ pub struct Done {
 const TRIED: usize = 64;
 
 /// What all runs share.
-pub struct Runs<'a> {
-    pub(crate) sweep: &'a Sweep,
+pub struct Runs {
+    pub(crate) sweep: Arc<Sweep>,
     pub(crate) session: Session,
     pub(crate) kernel: Kernel,
     /// Names and texts of the workload files.
@@ -63,9 +63,9 @@ type Loaded = (usize, Vec<Value>);
 /// A point whose runs are being done; it goes once the last of them is.
 type Active = Mutex<HashMap<usize, (Arc<OnceLock<Option<Stage>>>, usize)>>;
 
-impl<'a> Runs<'a> {
+impl Runs {
     /// Reads the files of a sweep. `tell` takes notes and warnings, each once.
-    pub fn new(sweep: &'a Sweep, tell: Tell) -> Result<Self, Error> {
+    pub fn new(sweep: Arc<Sweep>, tell: Tell) -> Result<Self, Error> {
         let said = Mutex::new(BTreeSet::new());
         let session = Session::new(Box::new(move |line| {
             if said.lock().unwrap_or_else(PoisonError::into_inner).insert(line.to_owned()) {
@@ -111,6 +111,11 @@ impl<'a> Runs<'a> {
         Ok(runs)
     }
 
+    /// What is swept over.
+    pub fn sweep(&self) -> &Sweep {
+        &self.sweep
+    }
+
     /// The points, in order.
     pub fn points(&self) -> &[Point] {
         &self.points
@@ -128,9 +133,15 @@ impl<'a> Runs<'a> {
         let point = &self.points[cell.point];
         let policy = &self.sweep.policies[point.policy];
         let workload = self.sweep.workloads[point.workload].name.clone();
-        let values = stage::axes(self.sweep, point).into_iter();
+        let values = stage::axes(&self.sweep, point).into_iter();
         let values = values.map(|(name, value)| (name, value.canonical().to_string()));
         (workload, policy.label.clone(), values.collect(), cell.seed)
+    }
+
+    /// What identifies the runs of a point with these seeds.
+    pub fn ids(&self, point: usize, seeds: &[u64]) -> Result<Vec<String>, Error> {
+        let stage = Stage::new(self, &self.points[point])?;
+        Ok(seeds.iter().map(|seed| stage.id(*seed)).collect())
     }
 
     /// How many runs are done, and how many are asked for so far.
@@ -237,8 +248,8 @@ impl<'a> Runs<'a> {
 }
 
 /// What the threads share.
-struct Work<'a, 'b> {
-    runs: &'a Runs<'b>,
+struct Work<'a> {
+    runs: &'a Runs,
     cells: &'a [Cell],
     earlier: &'a HashMap<String, Row>,
     left: &'a HashMap<usize, usize>,
@@ -248,7 +259,7 @@ struct Work<'a, 'b> {
 /// A run that is done, and whether it was done just now.
 type Finished = (usize, Result<(Row, bool), Error>);
 
-impl Work<'_, '_> {
+impl Work<'_> {
     fn go_on(
         &self,
         next: &AtomicUsize,

@@ -26,8 +26,9 @@ use std::sync::{Arc, OnceLock, PoisonError};
 /// Workloads that are kept, as the next points need them, too.
 const KEPT_LOADS: usize = 64;
 
-/// The version that identifies runs.
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// What identifies runs: the version, and a hash of the source of all that decides about a run, by
+/// which builds during development are told apart. The command line and Python have the same.
+pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("ROTA_SOURCE"));
 
 /// A point, and all that is known of its runs before they begin.
 pub(crate) struct Stage {
@@ -55,8 +56,9 @@ impl Sink for Ends<'_> {
 }
 
 impl Stage {
-    pub(crate) fn new(runs: &Runs<'_>, point: &Point) -> Result<Self, Error> {
-        let (sweep, policy) = (runs.sweep, &runs.sweep.policies[point.policy]);
+    pub(crate) fn new(runs: &Runs, point: &Point) -> Result<Self, Error> {
+        let sweep = runs.sweep();
+        let policy = &sweep.policies[point.policy];
         let load = workload(runs, point.workload, &point.keys)?;
         let run = &sweep.run;
         let mut ask = Ask {
@@ -136,7 +138,7 @@ impl Stage {
     /// Does the run with a seed; `None`: it was stopped.
     pub(crate) fn run(
         &self,
-        runs: &Runs<'_>,
+        runs: &Runs,
         seed: u64,
         stop: &AtomicBool,
     ) -> Result<Option<Row>, Error> {
@@ -174,7 +176,7 @@ impl Stage {
         }))
     }
 
-    fn prepare(&self, runs: &Runs<'_>) -> Result<Ready, Error> {
+    fn prepare(&self, runs: &Runs) -> Result<Ready, Error> {
         let named = linked(runs, self.policy, &self.on)?;
         runs.session.ready_of(
             &self.ask,
@@ -201,7 +203,7 @@ pub(crate) fn axes(sweep: &Sweep, point: &Point) -> BTreeMap<String, Value> {
 
 /// A policy, linked once for each kind of kernel.
 pub(crate) fn linked(
-    runs: &Runs<'_>,
+    runs: &Runs,
     policy: usize,
     on: &MachineOptions,
 ) -> Result<object::Named, Error> {
@@ -221,13 +223,13 @@ pub(crate) fn linked(
 }
 
 /// A workload file with values of its axes.
-pub(crate) fn workload(runs: &Runs<'_>, file: usize, keys: &[Value]) -> Result<Arc<Load>, Error> {
+pub(crate) fn workload(runs: &Runs, file: usize, keys: &[Value]) -> Result<Arc<Load>, Error> {
     let key = (file, keys.to_vec());
     let known = || runs.loads.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, load)) = known().iter().find(|(own, _)| *own == key) {
         return Ok(Arc::clone(load));
     }
-    let (sweep, (name, text)) = (runs.sweep, &runs.texts[file]);
+    let (sweep, (name, text)) = (runs.sweep(), &runs.texts[file]);
     let mut text = text.clone();
     for (axis, value) in sweep.workload.iter().zip(keys) {
         text = with_value(&text, &axis.name, &value.json()).map_err(|error| {

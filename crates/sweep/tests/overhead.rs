@@ -69,7 +69,7 @@ fn swept(folder: &Path, seeds: usize) {
         alphas.join(", ")
     );
     let sweep = Sweep::parse(&folder.join("s.toml"), &text).expect("a sweep");
-    let runs = Runs::new(&sweep, Box::new(|_| ())).expect("files");
+    let runs = Runs::new(sweep.into(), Box::new(|_| ())).expect("files");
     let (mut journal, _) = Journal::open(&folder.join("s.part")).expect("new");
     let mut keep = |row: &rota_sweep::Row| {
         journal.add(row).expect("kept");

@@ -5,8 +5,6 @@
 mod judge;
 mod parse;
 
-pub(crate) use parse::{unknown_metric, value as value_of};
-
 pub(crate) use judge::{judge, Judgement, Seen, Verdict};
 
 use crate::error::Error;

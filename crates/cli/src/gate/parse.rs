@@ -13,10 +13,8 @@
 
 use super::{Ending, Sign, Way, What};
 use crate::metric::{self, Metric};
-use crate::nearest;
-use rota_measure::catalogue::{self, Unit};
-use rota_measure::statistics::Better;
-use rota_workload::parse_duration;
+use rota_measure::catalogue::Unit;
+use rota_session::metric::{percent, unknown, value_of as value};
 
 /// The longer ones first, as they begin with the others.
 const SIGNS: [(&str, Sign); 6] = [
@@ -169,70 +167,9 @@ fn metric_of(text: &str, judged: bool) -> Result<Metric, String> {
     Err(unknown(name, task, judged))
 }
 
-fn unknown(name: &str, task: Option<&str>, judged: bool) -> String {
-    let is_neutral = |of_task| {
-        metric::find(name, &metric::known(of_task, false))
-            .is_some_and(|measure| measure.better == Better::Neither)
-    };
-    if judged && is_neutral(task.is_some()) {
-        return format!("{name} is neither good nor bad: expected <, >, == or within");
-    }
-    let mut keys: Vec<&str> =
-        metric::known(task.is_some(), judged).iter().map(|measure| measure.key).collect();
-    if task.is_some() && !judged {
-        let own = catalogue::of_tasks().iter().map(|measure| measure.key);
-        keys.extend(own.filter(|key| catalogue::find(key).is_none()));
-    }
-    // `p98_wakeup` is near to `wakeup_p99`.
-    let mut words: Vec<&str> = name.split(['_', ' ']).collect();
-    words.reverse();
-    let turned = words.join("_");
-    let begins = keys.iter().any(|key| key.split('_').next() == words.first().copied());
-    let hint = nearest::hint(if begins { &turned } else { name }, &keys);
-    let of = if task.is_some() { " of tasks" } else { "" };
-    format!("no metric{of} is called \"{name}\"{hint}; expected one of {}", keys.join(", "))
-}
-
-/// Why there is no metric of runs of this name.
-pub(crate) fn unknown_metric(name: &str) -> String {
-    unknown(name, None, false)
-}
-
 fn unquoted(text: &str) -> &str {
     let text = text.trim();
     text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(text)
-}
-
-/// A part of 1.
-fn percent(text: &str) -> Option<f64> {
-    let number = number(text.trim().strip_suffix('%')?)?;
-    Some(number / 100.0)
-}
-
-fn number(text: &str) -> Option<f64> {
-    let text = text.trim();
-    // Neither names of numbers nor hexadecimal ones.
-    let is_decimal = text.chars().all(|c| c.is_ascii_digit() || "+-.eE".contains(c));
-    text.parse().ok().filter(|number: &f64| is_decimal && number.is_finite())
-}
-
-/// A value in the unit of a metric.
-pub(crate) fn value(unit: Unit, text: &str) -> Result<f64, String> {
-    let text = text.trim();
-    let plain = |ending: &str| number(text.strip_suffix(ending).unwrap_or(text));
-    let (found, example) = match unit {
-        Unit::Ns => {
-            let (sign, time) = text.strip_prefix('-').map_or((1.0, text), |time| (-1.0, time));
-            let ns = if time == "0" { Ok(0) } else { parse_duration(time) };
-            (ns.ok().map(|ns| sign * ns as f64), "a time such as 5ms")
-        }
-        Unit::Fraction => (percent(text).or_else(|| number(text)), "a percentage such as 0.5%"),
-        Unit::PerSecond => (plain("/s"), "a number per second such as 200"),
-        Unit::Joules => (plain("J"), "a number of joules such as 2.5"),
-        Unit::Watts => (plain("W"), "a number of watts such as 2.5"),
-        Unit::Number | Unit::Count | Unit::Instructions => (number(text), "a number"),
-    };
-    found.ok_or_else(|| format!("\"{text}\": expected {example}"))
 }
 
 #[cfg(test)]

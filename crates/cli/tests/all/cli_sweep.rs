@@ -233,3 +233,21 @@ fn a_slip_is_told_before_anything_runs() {
     let no_dataset = scratch.file("no.parquet", "PAR1");
     sweep(&[&no_dataset]).refused(&["no.parquet: no whole Parquet file"]);
 }
+
+/// Each setting would have lengths of its own: that is known before an hour of runs.
+#[test]
+fn settings_that_never_meet_are_refused_before_the_first_run() {
+    let scratch = Scratch::new();
+    scratch.file("mix.json", MIX);
+    let text = "workloads = [\"mix.json\"]\npolicies = [\"pbs\"]\nbaseline = \"eevdf\"\n\
+        method = \"sobol\"\nsamples = 4\n[run]\nduration = \"1s\"\ncpus = 1\n\
+        [workload]\ntasks.long.run = { from = 1000, to = 2000 }\n\
+        [set.pbs]\nalpha = { from = 0.1, to = 10.0 }\n";
+    let (file, out) = (scratch.file("s.toml", text), scratch.path("s.parquet"));
+    let words = [file.as_str(), "-o", &out];
+    sweep(&[&words[..], &["--minimise", "wakeup_p99"]].concat())
+        .refused(&["s.toml: no two settings would run on the same workloads", "expected a grid"]);
+    assert!(!Path::new(&out).exists() && !Path::new(&format!("{out}.part")).exists());
+    // Without a best one there is nothing to compare.
+    sweep(&words).ok();
+}

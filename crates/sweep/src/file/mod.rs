@@ -41,7 +41,7 @@ pub struct Sweep {
     /// The machine: `machine`, `cpus`, `topology`, `hz`, `ideal`, or keys of machine files.
     pub machine: Vec<Axis>,
     /// What the sweep looks for, in the order of the file.
-    pub aims: Aims,
+    pub aims: Sought,
 }
 
 /// A workload file of a sweep.
@@ -131,7 +131,7 @@ pub struct RunTable {
 
 /// What the sweep looks for, as texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Aims {
+pub struct Sought {
     /// Metrics of which less is wanted.
     pub minimise: Vec<String>,
     /// Metrics of which more is wanted.

@@ -4,7 +4,7 @@
 use super::axes::axes;
 use super::document::{At, Document};
 use super::policies::{beside, policy};
-use super::{Aims, Method, Policy, RunTable, Sweep, WorkloadFile, MOST_SAMPLES};
+use super::{Method, Policy, RunTable, Sought, Sweep, WorkloadFile, MOST_SAMPLES};
 use rota_session::{nearest, values, Error};
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
@@ -269,13 +269,13 @@ pub(crate) fn machine_from(file: &Path, name: &str) -> String {
     }
 }
 
-fn aims(doc: &Document<'_>, table: &DeTable<'_>) -> Result<Aims, Error> {
+fn aims(doc: &Document<'_>, table: &DeTable<'_>) -> Result<Sought, Error> {
     let of = |key: &str, expected: &str| -> Result<Vec<String>, Error> {
         let Some(at) = table.get(key) else { return Ok(Vec::new()) };
         let texts = doc.texts(key, at, expected)?;
         Ok(texts.into_iter().map(|(text, _)| text.to_owned()).collect())
     };
-    Ok(Aims {
+    Ok(Sought {
         minimise: of("minimise", "metrics")?,
         maximise: of("maximise", "metrics")?,
         subject_to: of("subject_to", "conditions, as \"wakeup_p99 <= 5ms\"")?,

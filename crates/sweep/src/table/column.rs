@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A column of a dataset, and its type.
 
-use super::{column_of, Row, Table};
+use super::{column_of, key_of, Row, Table};
 use crate::value::Value;
 use parquet::basic::Type as Physical;
 use parquet::basic::{LogicalType, Repetition};
 use parquet::errors::ParquetError;
 use parquet::schema::types::{Type, TypePtr};
+use rota_measure::catalogue;
 use std::sync::Arc;
 
 /// What a column has.
@@ -37,19 +38,85 @@ pub(super) struct Column<'a> {
     pub(super) of: Box<dyn Fn(&Row) -> Cell + 'a>,
 }
 
+const SEED: &str = "seed";
+
 /// Columns that every dataset has, before and after those of the axes.
 pub(super) const BEFORE: [(&str, Kind); 4] =
     [("run", Kind::Text), ("rota", Kind::Text), ("workload", Kind::Text), ("policy", Kind::Text)];
 pub(super) const AFTER: [(&str, Kind); 6] = [
     ("cpus", Kind::Int),
-    ("seed", Kind::Int),
+    (SEED, Kind::Int),
     ("duration_ns", Kind::Int),
     ("end_ns", Kind::Int),
     ("exit", Kind::Text),
     ("ejected", Kind::Flag),
 ];
 
+/// A column of a table, with all its cells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Filled {
+    /// Its name.
+    pub name: String,
+    /// Of a metric, in what it is counted.
+    pub unit: Option<&'static str>,
+    /// A cell for each row.
+    pub cells: Cells,
+}
+
+/// Cells of a type; `None`: there is no value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cells {
+    /// Texts.
+    Text(Vec<Option<String>>),
+    /// Flags.
+    Flag(Vec<Option<bool>>),
+    /// Signed numbers.
+    Int(Vec<Option<i64>>),
+    /// Seeds, which use all 64 bits.
+    Seed(Vec<Option<u64>>),
+    /// Numbers.
+    Float(Vec<Option<f64>>),
+}
+
+impl Table {
+    /// What its file has, column by column.
+    pub fn columns(&self) -> Vec<Filled> {
+        Column::all(self).into_iter().map(|column| column.filled(self.rows())).collect()
+    }
+}
+
 impl Column<'_> {
+    fn filled(self, rows: &[Row]) -> Filled {
+        fn all<T>(of: &Column<'_>, rows: &[Row], one: fn(Cell) -> Option<T>) -> Vec<Option<T>> {
+            rows.iter().map(|row| one((of.of)(row))).collect()
+        }
+        let int = |cell| match cell {
+            Cell::Int(number) => Some(number),
+            _ => None,
+        };
+        let cells = match self.kind {
+            Kind::Text => Cells::Text(all(&self, rows, |cell| match cell {
+                Cell::Text(text) => Some(text),
+                _ => None,
+            })),
+            Kind::Flag => Cells::Flag(all(&self, rows, |cell| match cell {
+                Cell::Flag(flag) => Some(flag),
+                _ => None,
+            })),
+            Kind::Int if self.name == SEED => {
+                let seeds = all(&self, rows, int).into_iter();
+                Cells::Seed(seeds.map(|seed| seed.map(|seed| seed as u64)).collect())
+            }
+            Kind::Int => Cells::Int(all(&self, rows, int)),
+            Kind::Float => Cells::Float(all(&self, rows, |cell| match cell {
+                Cell::Float(number) => Some(number),
+                _ => None,
+            })),
+        };
+        let metric = catalogue::find(&key_of(&self.name));
+        Filled { unit: metric.map(|metric| metric.unit.name()), name: self.name, cells }
+    }
+
     /// All columns of a table.
     pub(super) fn all(table: &Table) -> Vec<Column<'_>> {
         let fixed = |of: &[(&'static str, Kind)]| {
@@ -86,7 +153,7 @@ impl Column<'_> {
             Kind::Flag => (Physical::BOOLEAN, None),
             Kind::Int => {
                 // Seeds use all 64 bits.
-                let is_signed = self.name != "seed";
+                let is_signed = self.name != SEED;
                 (Physical::INT64, Some(LogicalType::Integer { bit_width: 64, is_signed }))
             }
             Kind::Float => (Physical::DOUBLE, None),

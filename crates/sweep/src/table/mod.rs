@@ -9,6 +9,7 @@ mod read;
 mod tests;
 
 pub use self::parquet::write;
+pub use column::{Cells, Filled};
 pub use read::{read, DatasetError};
 
 use crate::value::Value;

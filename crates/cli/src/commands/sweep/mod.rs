@@ -2,32 +2,29 @@
 //! `rota sweep`: runs over axes of values, and what is the best of them.
 
 mod args;
-mod datasets;
-mod rounds;
 
 pub(crate) use args::SweepArgs;
 
-use crate::aim::Aims;
 use crate::error::{Error, Status};
 use crate::output::{json, messages, sweep};
 use crate::output_file::OutputFile;
 use crate::progress;
 use crate::stop::Stop;
-use crate::swept::Swept;
-use datasets::Known;
-use rota_sweep::{Cell, Done, Journal, Runs, Sweep, Table};
+use rota_sweep::{Aims, Done, Output, Rounds, Row, Runs, Sweep, Swept, Table};
+use std::collections::HashMap;
 use std::io::Write;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub(crate) fn run(args: &SweepArgs) -> Result<Status, Error> {
     let (sweep, datasets) = sort_out(&args.files)?;
-    let aims = aims(args, sweep.as_ref())?;
+    let aims = aims(args, sweep.as_deref())?;
     let (table, report) = match &sweep {
         Some(sweep) => runs(args, sweep, &datasets, &aims)?,
         None => merged(args, &datasets)?,
     };
-    let baseline = baseline(args, sweep.as_ref());
+    let baseline = baseline(args, sweep.as_deref());
     let swept = match aims.objectives.is_empty() {
         true => None,
         false => Some(Swept::new(&table, &aims, baseline)?),
@@ -42,11 +39,11 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Status, Error> {
 }
 
 /// The sweep's file, and the datasets.
-fn sort_out(files: &[PathBuf]) -> Result<(Option<Sweep>, Vec<PathBuf>), Error> {
+fn sort_out(files: &[PathBuf]) -> Result<(Option<Arc<Sweep>>, Vec<PathBuf>), Error> {
     let (mut sweep, mut datasets) = (None, Vec::new());
     for file in files {
         match file.extension().and_then(|ending| ending.to_str()) {
-            Some("toml") if sweep.is_none() => sweep = Some(Sweep::read(file)?),
+            Some("toml") if sweep.is_none() => sweep = Some(Arc::new(Sweep::read(file)?)),
             Some("toml") => {
                 let file = file.display();
                 return Err(Error::input(format!("{file}: expected one SWEEP.toml, not two")));
@@ -81,13 +78,13 @@ fn aims(args: &SweepArgs, sweep: Option<&Sweep>) -> Result<Aims, Error> {
         true => &of_file.subject_to,
         false => &args.subject_to,
     };
-    Aims::parse(minimise, maximise, conditions)
+    Ok(Aims::parse(minimise, maximise, conditions)?)
 }
 
 /// Does what is missing, and writes all of it.
 fn runs(
     args: &SweepArgs,
-    sweep: &Sweep,
+    sweep: &Arc<Sweep>,
     datasets: &[PathBuf],
     aims: &Aims,
 ) -> Result<(Table, sweep::Report), Error> {
@@ -96,41 +93,46 @@ fn runs(
         let stem = sweep.file.file_stem().unwrap_or(sweep.file.as_os_str());
         Path::new(stem).with_extension("parquet")
     });
-    let runs = Runs::new(sweep, Box::new(messages::line))?;
-    let cells = runs.cells();
-    let mut known = Known::default();
+    let runs = Runs::new(Arc::clone(sweep), Box::new(messages::line))?;
+    let judged = (aims, baseline(args, Some(sweep)));
+    let mut rounds = Rounds::new(&runs, judged.0, judged.1)?;
+    let mut known: HashMap<String, Row> = HashMap::new();
     for file in datasets {
-        known.add(&datasets::read(file)?);
+        rota_sweep::add(&mut known, rota_sweep::dataset(file)?.rows());
     }
-    if path.exists() {
-        let own = datasets::read(&path)?;
-        datasets::is_ours(&path, &own, &runs, &cells)?;
-        known.add(&own);
+    let (mut output, kept) = Output::open(&path, &runs, &runs.cells(), &mut known)?;
+    if kept > 0 {
+        let part = output.part();
+        messages::line(&format!("note: {}: goes on after {kept} runs", part.display()));
     }
-    let (mut journal, rows) = datasets::journal(&path)?;
-    known.add(&Table::new(rows));
     let threads = args.jobs.or(std::thread::available_parallelism().ok()).map_or(1, NonZero::get);
     let (flag, mut new) = (stop.flag(), 0);
-    let mut keep = |row: &rota_sweep::Row| {
+    let mut keep = |row: &Row| {
         new += 1;
-        let cannot = |e| rota_session::Error::Failure(format!("cannot keep runs: {e}"));
-        journal.add(row).map_err(cannot)
+        output.keep(row)
     };
-    let mut round =
-        |cells: &[Cell]| Ok(runs.run(cells, &known.rows, (threads, &*flag), &mut keep)?);
-    let judged = (aims, baseline(args, Some(sweep)));
-    let work = || rounds::all((sweep, &runs), judged, &mut round);
-    let Done { rows, stopped } = progress::show_position(&|| runs.position(), work)?;
-    if stopped {
-        let (done, (_, all), part) = (rows.len(), runs.position(), datasets::part(&path));
+    let work = || -> Result<bool, Error> {
+        loop {
+            let cells = rounds.cells(&runs);
+            let Done { rows, stopped } = runs.run(&cells, &known, (threads, &*flag), &mut keep)?;
+            if stopped {
+                return Ok(true);
+            }
+            if !rounds.end(&runs, judged, rows)? {
+                return Ok(false);
+            }
+        }
+    };
+    if progress::show_position(&|| runs.position(), work)? {
+        let ((done, all), part) = (runs.position(), output.part());
         return Err(Error::Failure(format!(
             "interrupted: {done} of {all} runs are kept in {}; the same command does the others",
             part.display()
         )));
     }
-    let table = Table::new(rows);
+    let table = Table::new(rounds.rows().to_vec());
     write(&path, &table)?;
-    remove(journal);
+    output.remove_part();
     let report = sweep::Report::new(&table, &path, Some(new));
     Ok((table, report))
 }
@@ -139,7 +141,7 @@ fn runs(
 fn merged(args: &SweepArgs, datasets: &[PathBuf]) -> Result<(Table, sweep::Report), Error> {
     let mut table = Table::default();
     for file in datasets {
-        table = table.merge(datasets::read(file)?);
+        table = table.merge(rota_sweep::dataset(file)?);
     }
     match (&args.output, datasets) {
         (Some(path), _) => {
@@ -159,9 +161,4 @@ fn write(path: &Path, table: &Table) -> Result<(), Error> {
     let failed = |e| Error::Failure(format!("cannot write {}: {e}", path.display()));
     let bytes = rota_sweep::write(table, Vec::new()).map_err(failed)?;
     OutputFile::create(path)?.finish_with(&bytes)
-}
-
-/// What it has is in the dataset; if it stays, the next run finds nothing new in it.
-fn remove(journal: Journal) {
-    let _ = journal.remove();
 }

@@ -2,9 +2,8 @@
 //! `rota sweep --json`.
 
 use super::Report;
-use crate::swept::{Fit, Setting, Swept};
 use rota_measure::catalogue;
-use rota_sweep::Value;
+use rota_sweep::{Fit, Setting, Swept, Value};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -85,7 +84,7 @@ impl<'a> Json<'a> {
 }
 
 fn verdict(swept: &Swept) -> Verdict<'_> {
-    let objective = |of: &crate::swept::Objective| Objective {
+    let objective = |of: &rota_sweep::Objective| Objective {
         metric: of.metric.key,
         unit: of.metric.unit.name(),
         aim: if of.maximised { "maximise" } else { "minimise" },

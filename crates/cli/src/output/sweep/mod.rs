@@ -5,13 +5,11 @@ pub(crate) mod json;
 
 use super::comparison::{gates, numbers};
 use super::table;
-use crate::aim::Bound;
 use crate::error::Error;
-use crate::swept::{Fit, Objective, Setting, Swept};
 use rota_measure::baseline::Relative;
 use rota_measure::catalogue::{self, Measure};
 use rota_measure::statistics::Better;
-use rota_sweep::Table;
+use rota_sweep::{Bound, Fit, Objective, Setting, Swept, Table};
 use std::io::Write;
 use std::path::Path;
 

@@ -2,41 +2,49 @@
 //! What a sweep looks for: metrics of which less or more is wanted, and conditions that a setting has
 //! to fulfil, as `wakeup_p99 <= 5ms` or `throughput >= 0.98*baseline`.
 
-use crate::error::Error;
-use crate::gate::{unknown_metric, value_of};
-use crate::metric;
 use rota_measure::catalogue::{self, Measure};
+use rota_session::metric::{self, unknown_metric, value_of};
+use rota_session::Error;
 
 /// Of which one of two values is wanted.
 #[derive(Clone, Debug)]
-pub(crate) struct Objective {
+pub struct Objective {
     /// The metric, or several that mean the same of different workloads: the first that there is.
-    pub(crate) metrics: Vec<&'static Measure>,
+    pub metrics: Vec<&'static Measure>,
     /// More of it is wanted.
-    pub(crate) maximised: bool,
+    pub maximised: bool,
 }
 
 /// What must hold.
 #[derive(Clone, Debug)]
-pub(crate) struct Constraint {
+pub struct Constraint {
     /// As the user wrote it.
-    pub(crate) text: String,
-    pub(crate) metrics: Vec<&'static Measure>,
-    pub(crate) sign: Sign,
-    pub(crate) bound: Bound,
+    pub text: String,
+    /// As of objectives.
+    pub metrics: Vec<&'static Measure>,
+    /// How it is compared.
+    pub sign: Sign,
+    /// With what.
+    pub bound: Bound,
 }
 
+/// How a metric is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sign {
+pub enum Sign {
+    /// `>=`.
     AtLeast,
+    /// `<=`.
     AtMost,
+    /// `>`.
     Above,
+    /// `<`.
     Below,
 }
 
 /// What a metric is compared with.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Bound {
+pub enum Bound {
+    /// This, in the metric's unit.
     Value(f64),
     /// This times the baseline's.
     OfBaseline(f64),
@@ -44,9 +52,11 @@ pub(crate) enum Bound {
 
 /// All that is wanted.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Aims {
-    pub(crate) objectives: Vec<Objective>,
-    pub(crate) constraints: Vec<Constraint>,
+pub struct Aims {
+    /// Of these the best.
+    pub objectives: Vec<Objective>,
+    /// What must hold.
+    pub constraints: Vec<Constraint>,
 }
 
 /// The longer ones first, as they begin with the others.
@@ -57,7 +67,8 @@ const BASELINE: &str = "baseline";
 const THROUGHPUT: (&str, [&str; 2]) = ("throughput", ["answered_per_s", "bursts_per_s"]);
 
 impl Sign {
-    pub(crate) fn holds(self, value: f64, bound: f64) -> bool {
+    /// Whether it holds.
+    pub fn holds(self, value: f64, bound: f64) -> bool {
         match self {
             Self::AtLeast => value >= bound,
             Self::AtMost => value <= bound,
@@ -69,7 +80,7 @@ impl Sign {
 
 impl Aims {
     /// Reads the texts of options, or of a sweep file.
-    pub(crate) fn parse(
+    pub fn parse(
         minimise: &[String],
         maximise: &[String],
         subject_to: &[String],
@@ -99,14 +110,14 @@ impl Aims {
     }
 
     /// Whether something is compared with the baseline.
-    pub(crate) fn needs_baseline(&self) -> bool {
+    pub fn needs_baseline(&self) -> bool {
         self.constraints.iter().any(|of| matches!(of.bound, Bound::OfBaseline(_)))
     }
 }
 
 impl Constraint {
     /// `KEY op VALUE`, `KEY op baseline`, `KEY op FACTOR*baseline`.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         let at = text.find(['<', '>']).ok_or(
             "expected a comparison, as 'wakeup_p99 <= 5ms' or 'throughput >= 0.98*baseline'",
         )?;

@@ -3,11 +3,10 @@
 
 use super::{Constraint, Fit, Objective, Setting, Swept};
 use crate::aim::{Aims, Bound};
-use crate::error::Error;
-use crate::nearest;
+use crate::table::{Row, Table, OF_SET};
 use rota_measure::catalogue::{self, Measure};
 use rota_measure::statistics::estimate;
-use rota_sweep::{Row, Table, OF_SET};
+use rota_session::{nearest, Error};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A workload on a machine, a seed and a time: what settings have to have in common.
@@ -15,8 +14,14 @@ type Condition = (String, u64, u64);
 /// What tells a setting from others: the policy, and values by their columns.
 type Key = (String, Vec<(String, String)>);
 
+/// What is wrong with a sweep whose settings have no condition in common.
+pub(crate) const NONE_ALIKE: &str =
+    "on the same workloads, machines and seeds, so none is the best: \
+                                     expected a grid, or draws over the axes of [set] alone";
+
 impl Swept {
-    pub(crate) fn new(table: &Table, aims: &Aims, baseline: Option<&str>) -> Result<Self, Error> {
+    /// Judges the runs of a table, of which `baseline` is the policy that others are compared with.
+    pub fn new(table: &Table, aims: &Aims, baseline: Option<&str>) -> Result<Self, Error> {
         let mut of: BTreeMap<Key, BTreeMap<Condition, &Row>> = BTreeMap::new();
         let mut order = Vec::new();
         for row in table.rows() {
@@ -35,10 +40,7 @@ impl Swept {
         let scenarios: Vec<String> = scenarios.into_iter().cloned().collect();
         let baseline = baseline.map(|label| place_of(label, &whole, table)).transpose()?;
         if whole.len() <= usize::from(baseline.is_some()) && !others.is_empty() {
-            return Err(Error::input(
-                "no two settings ran on the same workloads, machines and seeds, so none is the \
-                 best: expected a grid, or draws over the axes of [set] alone",
-            ));
+            return Err(Error::input(format!("no two settings ran {NONE_ALIKE}")));
         }
         if aims.needs_baseline() && baseline.is_none() {
             return Err(Error::input(
@@ -212,7 +214,7 @@ fn place_of(label: &str, settings: &[Key], table: &Table) -> Result<usize, Error
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rota_sweep::Value;
+    use crate::value::Value;
 
     fn row(policy: &str, alpha: Option<i64>, (cpus, seed): (i64, u64), values: [f64; 2]) -> Row {
         let mut axes = BTreeMap::from([("machine.cpus".to_owned(), Value::Int(cpus))]);

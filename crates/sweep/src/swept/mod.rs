@@ -1,62 +1,77 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a sweep found: the settings that were tried, which of them fulfil what must hold, and which
-//! are the best. The command fills it, the output prints it.
+//! are the best.
 
 mod judge;
 
+pub(crate) use judge::NONE_ALIKE;
+
 use crate::aim::{Bound, Sign};
+use crate::value::Value;
 use rota_measure::baseline::{self, Relative};
 use rota_measure::catalogue::{self, Measure};
 use rota_measure::statistics::{estimate, Estimate};
-use rota_sweep::Value;
 
-/// All of it.
-pub(crate) struct Swept {
+/// What a sweep found.
+#[derive(Debug)]
+pub struct Swept {
     /// Settings that ran under all conditions.
-    pub(crate) settings: Vec<Setting>,
+    pub settings: Vec<Setting>,
     /// How many others there were.
-    pub(crate) left_out: usize,
+    pub left_out: usize,
     /// Workloads on machines, on each of which every setting ran.
-    pub(crate) scenarios: Vec<String>,
+    pub scenarios: Vec<String>,
     /// The place of the setting that others are compared with.
-    pub(crate) baseline: Option<usize>,
-    pub(crate) objectives: Vec<Objective>,
-    pub(crate) constraints: Vec<Constraint>,
+    pub baseline: Option<usize>,
+    /// What was looked for: the metrics that there are.
+    pub objectives: Vec<Objective>,
+    /// What must hold.
+    pub constraints: Vec<Constraint>,
     /// Those that fit and are not surpassed by another one in all objectives, the best in the first
     /// objective first. Of a single objective, it is the best alone.
-    pub(crate) front: Vec<usize>,
+    pub front: Vec<usize>,
     relatives: Vec<Vec<Option<Relative>>>,
 }
 
 /// Of which one of two values is wanted.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Objective {
-    pub(crate) metric: &'static Measure,
-    pub(crate) maximised: bool,
+pub struct Objective {
+    /// The metric.
+    pub metric: &'static Measure,
+    /// More of it is wanted.
+    pub maximised: bool,
 }
 
 /// What must hold in each scenario.
 #[derive(Clone, Debug)]
-pub(crate) struct Constraint {
-    pub(crate) text: String,
-    pub(crate) metric: &'static Measure,
-    pub(crate) sign: Sign,
-    pub(crate) bound: Bound,
+pub struct Constraint {
+    /// As the user wrote it.
+    pub text: String,
+    /// What is compared.
+    pub metric: &'static Measure,
+    /// How.
+    pub sign: Sign,
+    /// With what.
+    pub bound: Bound,
 }
 
 /// A policy with values of its tunables.
 #[derive(Clone, Debug)]
-pub(crate) struct Setting {
-    pub(crate) policy: String,
-    pub(crate) set: Vec<(String, Value)>,
+pub struct Setting {
+    /// Its label.
+    pub policy: String,
+    /// Its tunables that were swept over.
+    pub set: Vec<(String, Value)>,
     /// For each metric of the catalogue, by conditions: scenarios and seeds.
-    pub(crate) values: Vec<Vec<Option<f64>>>,
-    pub(crate) fit: Fit,
+    pub values: Vec<Vec<Option<f64>>>,
+    /// Whether it can be chosen.
+    pub fit: Fit,
 }
 
 /// Whether a setting can be chosen.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Fit {
+pub enum Fit {
+    /// It can.
     Fits,
     /// In so many runs.
     Ejected(usize),
@@ -64,27 +79,32 @@ pub(crate) enum Fit {
     Lacks(&'static str),
     /// The place of a constraint, and where and by what it fails.
     Fails {
+        /// Its place.
         constraint: usize,
+        /// The place of the scenario.
         scenario: usize,
+        /// The setting's mean there.
         mean: f64,
+        /// What it was compared with.
         bound: f64,
     },
 }
 
 impl Setting {
     /// `pbs alpha=0.5 beta=-3`.
-    pub(crate) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         let set = self.set.iter().map(|(name, value)| format!(" {name}={value}"));
         std::iter::once(self.policy.clone()).chain(set).collect()
     }
 
     /// Over all conditions; `None`: one of them has no number.
-    pub(crate) fn mean(&self, metric: &Measure) -> Option<Estimate> {
+    pub fn mean(&self, metric: &Measure) -> Option<Estimate> {
         let values = self.values_of(metric);
         estimate(&values.iter().copied().collect::<Option<Vec<f64>>>()?)
     }
 
-    pub(crate) fn values_of(&self, metric: &Measure) -> &[Option<f64>] {
+    /// By conditions.
+    pub fn values_of(&self, metric: &Measure) -> &[Option<f64>] {
         let at = catalogue::measures().iter().position(|other| other.key == metric.key);
         at.map_or(&[], |at| &self.values[at])
     }
@@ -92,12 +112,12 @@ impl Setting {
 
 impl Swept {
     /// The best, if there is one objective.
-    pub(crate) fn winner(&self) -> Option<usize> {
+    pub fn winner(&self) -> Option<usize> {
         self.front.first().copied().filter(|_| self.objectives.len() == 1)
     }
 
     /// All settings, the best in the first objective first; those that cannot be chosen are last.
-    pub(crate) fn order(&self) -> Vec<usize> {
+    pub fn order(&self) -> Vec<usize> {
         let Some(objective) = self.objectives.first() else { return Vec::new() };
         let sign = if objective.maximised { -1.0 } else { 1.0 };
         let keyed = self.settings.iter().enumerate().map(|(at, setting)| {
@@ -110,7 +130,7 @@ impl Swept {
     }
 
     /// A setting next to the baseline. Of an objective, it is corrected for the number of settings.
-    pub(crate) fn relative(&self, at: usize, metric: &Measure) -> Option<Relative> {
+    pub fn relative(&self, at: usize, metric: &Measure) -> Option<Relative> {
         let baseline = self.baseline.filter(|baseline| *baseline != at)?;
         if let Some(of) = self.objectives.iter().position(|of| of.metric.key == metric.key) {
             return self.relatives[of][at];
@@ -130,7 +150,7 @@ impl Swept {
     }
 
     /// How many settings that fit are not significantly worse than the best.
-    pub(crate) fn as_good(&self) -> usize {
+    pub fn as_good(&self) -> usize {
         let (Some(winner), Some(objective)) = (self.winner(), self.objectives.first()) else {
             return 0;
         };
