@@ -24,6 +24,19 @@ impl<'a> Json<'a> {
     }
 }
 
+/// `rota reproduce all --json`.
+#[derive(Debug, Serialize)]
+pub(crate) struct JsonAll<'a> {
+    schema: &'static str,
+    papers: Vec<Json<'a>>,
+}
+
+impl<'a> JsonAll<'a> {
+    pub(crate) fn new(all: &'a [Reproduction]) -> Self {
+        Self { schema: "rota.reproduce-all/1", papers: all.iter().map(Json::new).collect() }
+    }
+}
+
 /// How much was run, in words.
 pub(crate) fn effort(effort: Effort) -> &'static str {
     match effort {
@@ -348,11 +361,30 @@ fn paragraph(out: &mut dyn Write, heading: &str, text: &str, place: &str) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rota_reproduce::{Plan, Progress};
+    use std::num::NonZero;
 
     #[test]
     fn numbers_are_as_long_as_they_mean_something() {
         let texts = [479.0, 476.26, -3.84, 0.2, -0.001, 12000.0].map(digits);
         assert_eq!(texts, ["479", "476.3", "-3.84", "0.2", "0", "12000"]);
+    }
+
+    #[test]
+    fn all_papers_are_an_object_that_fits_its_schema() {
+        let figures = ["fig3".to_owned()];
+        let (effort, threads) = (Effort::Quick, NonZero::<usize>::MIN);
+        let plan = Plan { figures: &figures, effort, threads, decision_costs: None };
+        let paper = rota_reproduce::find("vtrr").expect("a paper");
+        let found = paper.reproduce(plan, &Progress::default()).expect("run");
+        let printed = serde_json::to_value(JsonAll::new(&[found])).expect("JSON");
+        assert_eq!(printed["papers"][0]["figures"][0]["id"], "fig3");
+        let schemas = crate::schemas::all().expect("schemas");
+        let schema = schemas.into_iter().find(|of| of.name == "reproduce-all").expect("one");
+        let validator = jsonschema::draft202012::new(&schema.schema).expect("a schema");
+        assert!(validator.is_valid(&printed), "{:?}", validator.validate(&printed).err());
+        let array = &printed["papers"];
+        assert!(!validator.is_valid(array));
     }
 
     #[test]

@@ -4,18 +4,20 @@
 use super::{complete, read, Object, Schema};
 use crate::error::Error;
 use rota_machine_file::schema as of_machine;
+use rota_sweep::schema as of_sweep;
 use rota_workload::schema as of_workload;
 use serde_json::Value;
 
 /// The schema of suites. It is looser than the reader, never stricter.
 pub(crate) const SUITE: &str = include_str!("suite.json");
 
-pub(super) fn all() -> Result<[Schema; 3], Error> {
+pub(super) fn all() -> Result<[Schema; 4], Error> {
     let file = |name, about: &str, schema| Schema { name, about: about.to_owned(), schema };
     Ok([
         file("workload", "workload files (JSON): what the tasks of a run do", workload()?),
         file("machine", "machine files (TOML): CPUs, what they share, what work costs", machine()?),
         file("suite", "suites of rota test (TOML): what is expected of policies", suite()?),
+        file("sweep-file", "files of rota sweep (TOML): values to run over", sweep()?),
     ])
 }
 
@@ -43,10 +45,19 @@ fn machine() -> Result<Value, Error> {
 }
 
 fn suite() -> Result<Value, Error> {
-    let mut suite = read(SUITE)?;
-    let definitions = match suite.remove("$defs") {
+    with_definitions(SUITE)
+}
+
+fn sweep() -> Result<Value, Error> {
+    with_definitions(of_sweep::SWEEP)
+}
+
+/// A schema that has its definitions in it.
+fn with_definitions(text: &str) -> Result<Value, Error> {
+    let mut schema = read(text)?;
+    let definitions = match schema.remove("$defs") {
         Some(Value::Object(definitions)) => definitions,
         _ => Object::new(),
     };
-    Ok(complete(suite, definitions))
+    Ok(complete(schema, definitions))
 }

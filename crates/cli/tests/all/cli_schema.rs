@@ -11,7 +11,7 @@ fn schema(name: &str) -> Value {
 #[test]
 fn schemas_are_listed_with_what_they_describe() {
     let text = rota(&["schema"]).ok().stdout;
-    for line in ["workload  ", "machine  ", "suite  "] {
+    for line in ["workload  ", "machine  ", "suite  ", "sweep-file  "] {
         assert!(text.lines().any(|found| found.starts_with(line)), "{line}: {text}");
     }
 }

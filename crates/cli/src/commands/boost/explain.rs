@@ -4,8 +4,17 @@
 use super::BoostArgs;
 use crate::error::{Error, Status};
 use crate::output;
-use rota_boost::control::{self, ThreadState};
+use rota_boost::control::{self, Explanation, ThreadState};
+use serde::Serialize;
 use std::io::Write;
+
+/// `rota boost --explain PID --json`.
+#[derive(Debug, Serialize)]
+struct Json<'a> {
+    schema: &'static str,
+    #[serde(flatten)]
+    told: &'a Explanation,
+}
 
 pub(super) fn run(args: &BoostArgs, pid: u32) -> Result<Status, Error> {
     if !std::path::Path::new("/proc").join(pid.to_string()).exists() {
@@ -14,7 +23,7 @@ pub(super) fn run(args: &BoostArgs, pid: u32) -> Result<Status, Error> {
     let told = control::ask(&args.control, pid)?;
     let mut out = crate::output::stdout();
     if args.json {
-        output::json::print(&mut out, &told)?;
+        output::json::print(&mut out, &Json { schema: "rota.boost/1", told: &told })?;
         return Ok(Status::Done);
     }
     writeln!(out, "process {pid}: {}", told.confinement)?;

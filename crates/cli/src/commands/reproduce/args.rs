@@ -45,7 +45,8 @@ pub(crate) struct ReproduceArgs {
     #[arg(num_args = 0..=1, require_equals = true, value_parser = html_file)]
     pub(crate) report: Option<Option<PathBuf>>,
 
-    /// Print one JSON object with every number (schema rota.reproduce/1)
+    /// Print one JSON object with every number (schema rota.reproduce/2, of all
+    /// rota.reproduce-all/1)
     #[arg(long, conflicts_with = "markdown")]
     pub(crate) json: bool,
 

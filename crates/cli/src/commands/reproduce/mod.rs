@@ -68,8 +68,7 @@ fn run_all(args: &ReproduceArgs) -> Result<Status, Error> {
     let all = progress::show_position(&|| (done.done(), done.total()), papers)?;
     let mut out = crate::output::stdout();
     if args.json {
-        let all: Vec<_> = all.iter().map(reproduction::Json::new).collect();
-        json::print(&mut out, &all)?;
+        json::print(&mut out, &reproduction::JsonAll::new(&all))?;
     } else if args.markdown {
         reproduction::markdown_all(&mut out, &all)?;
     } else {
