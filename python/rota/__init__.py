@@ -14,6 +14,7 @@ from rota._rota import Error, Failure, UsageError, __version__
 from rota.record import record
 from rota.results import Comparison, Measure, Result, RotaWarning, Trace
 from rota.run import compare, measures, read, simulate
+from rota.sweep import Setting, Sweep, sweep
 from rota.table import Table
 from rota.workload import Policy, Workload
 
@@ -25,6 +26,8 @@ __all__ = [
     "Policy",
     "Result",
     "RotaWarning",
+    "Setting",
+    "Sweep",
     "Table",
     "Trace",
     "UsageError",
@@ -35,4 +38,5 @@ __all__ = [
     "read",
     "record",
     "simulate",
+    "sweep",
 ]

@@ -2,7 +2,7 @@
 //! From keyword arguments to what is asked for: texts, read as the command line reads its options.
 
 use pyo3::prelude::*;
-use rota_session::{nearest, values, Ask, Error, Load, Session};
+use rota_session::{nearest, values, Ask, Error, Load, Session, Tell};
 use rota_sim::Engine;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -138,6 +138,12 @@ fn engine(text: &str) -> Result<Engine, String> {
 
 /// A session that gathers what it tells.
 pub(crate) fn session() -> (Session, Told) {
+    let (tell, told) = told();
+    (Session::new(tell), told)
+}
+
+/// What gathers lines, each once, and the lines.
+pub(crate) fn told() -> (Tell, Told) {
     let told = Told::default();
     let lines = Arc::clone(&told.0);
     let keep = move |line: &str| {
@@ -146,7 +152,7 @@ pub(crate) fn session() -> (Session, Told) {
             lines.push(line.to_owned());
         }
     };
-    (Session::new(Box::new(keep)), told)
+    (Box::new(keep), told)
 }
 
 /// Lines of notes and warnings.

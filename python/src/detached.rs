@@ -58,6 +58,11 @@ pub(crate) fn words(panic: &(dyn Any + Send)) -> String {
 pub(crate) struct Stop(Arc<AtomicBool>);
 
 impl Stop {
+    /// What is set once it does.
+    pub(crate) fn flag(&self) -> &AtomicBool {
+        &self.0
+    }
+
     fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }

@@ -11,6 +11,8 @@ mod measures;
 mod read;
 mod rows;
 mod simulate;
+mod sweep;
+mod swept;
 mod table;
 
 use pyo3::prelude::*;
@@ -27,6 +29,10 @@ fn _rota(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(simulate::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(compare::compare, module)?)?;
     module.add_function(wrap_pyfunction!(read::read, module)?)?;
+    module.add_class::<sweep::Sweeping>()?;
+    module.add_class::<swept::Swept>()?;
+    module.add_function(wrap_pyfunction!(sweep::sweeping, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep::swept, module)?)?;
     module.add_function(wrap_pyfunction!(measures::known, module)?)?;
     Ok(())
 }
