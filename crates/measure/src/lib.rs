@@ -25,6 +25,7 @@ mod spans;
 pub mod statistics;
 pub mod summary;
 pub mod totals;
+pub mod units;
 mod waste;
 mod whole;
 mod work;
