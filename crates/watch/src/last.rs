@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The last seconds of an event stream, as a stream that begins there.
 
-use crate::states::{subject, States};
+use crate::midway::Part;
+use crate::states::States;
 use rota_trace::{Event, Sink};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 /// Memory for events, without the names in them.
 const MOST_BYTES: usize = 512 << 20;
@@ -59,27 +60,20 @@ impl Last {
     /// Ends the stream, gives a sink what is kept, with times from its beginning on.
     pub fn finish(mut self, end_ns: u64, sink: &mut dyn Sink) -> Kept {
         self.advance(end_ns);
-        let Last { from_ns, overflowed, events, mut states, .. } = self;
+        let Last { from_ns, overflowed, events, states, .. } = self;
         if from_ns == 0 {
             events.iter().for_each(|event| sink.event(event));
             return Kept { from_ns, overflowed };
         }
-        states.begin(sink);
-        let mut introduced = BTreeSet::new();
-        for mut event in events {
-            event.time_ns -= from_ns;
-            if let Some(pid) = subject(&event.kind).filter(|pid| introduced.insert(*pid)) {
-                states.introduce(pid, event.time_ns, sink);
-            }
-            sink.event(&event);
-        }
+        let mut part = Part::begin(states, from_ns, sink);
+        events.into_iter().for_each(|event| part.event(event, sink));
         Kept { from_ns, overflowed }
     }
 
     fn begin_at(&mut self, from_ns: u64) {
         while self.events.front().is_some_and(|event| event.time_ns < from_ns) {
             if let Some(event) = self.events.pop_front() {
-                self.states.pass(event);
+                self.states.pass(&event);
             }
         }
         self.from_ns = from_ns;

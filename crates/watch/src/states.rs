@@ -2,18 +2,19 @@
 //! What tasks are and do at a point of an event stream, so that the stream can begin there.
 
 use rota_trace::{Event, EventKind, OffCpu, Setting, Sink};
+use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::{discriminant, Discriminant};
 
 /// The state of all tasks.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct States {
-    tasks: BTreeMap<u32, State>,
+    tasks: FxHashMap<u32, State>,
     /// The last that was said of each group.
     groups: BTreeMap<String, EventKind>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct State {
     /// The last of each kind of event that says what the task is, its name first.
     said: Vec<EventKind>,
@@ -31,25 +32,27 @@ enum Does {
 
 impl States {
     /// Goes past an event.
-    pub(crate) fn pass(&mut self, event: Event) {
-        match event.kind {
-            EventKind::Wakeup { pid, .. } => self.task(pid).does = Does::Waits,
+    pub(crate) fn pass(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::Wakeup { pid, .. } => self.task(*pid).does = Does::Waits,
             EventKind::SwitchIn { pid } => {
-                self.task(pid).does = event.cpu.map_or(Does::Waits, Does::Runs);
+                self.task(*pid).does = event.cpu.map_or(Does::Waits, Does::Runs);
             }
             EventKind::SwitchOut { pid, why: OffCpu::Runnable } => {
-                self.task(pid).does = Does::Waits
+                self.task(*pid).does = Does::Waits
             }
-            EventKind::SwitchOut { pid, why: OffCpu::Sleep } => self.task(pid).does = Does::Nothing,
+            EventKind::SwitchOut { pid, why: OffCpu::Sleep } => {
+                self.task(*pid).does = Does::Nothing;
+            }
             EventKind::SwitchOut { pid, why: OffCpu::Exit } => {
-                self.tasks.remove(&pid);
+                self.tasks.remove(pid);
             }
-            EventKind::CgroupSet { ref path, .. } => {
-                self.groups.insert(path.to_string(), event.kind);
+            EventKind::CgroupSet { path, .. } => {
+                self.groups.insert(path.to_string(), event.kind.clone());
             }
             kind => {
-                if let Some(pid) = described(&kind) {
-                    self.task(pid).say(kind);
+                if let Some(pid) = described(kind) {
+                    self.task(pid).say(kind.clone());
                 }
             }
         }
