@@ -26,6 +26,7 @@ use crate::commands::set::SetArgs;
 use crate::commands::sim::SimArgs;
 use crate::commands::sweep::SweepArgs;
 use crate::commands::test::TestArgs;
+use crate::commands::top::TopArgs;
 use crate::commands::trace::TraceArgs;
 use crate::commands::tune::TuneArgs;
 use crate::error::EXIT_CODES;
@@ -93,6 +94,8 @@ pub(crate) enum Command {
     Anonymise(AnonymiseArgs),
     /// Print what the scheduler of this machine does, as it happens (needs root)
     Trace(TraceArgs),
+    /// Show what the scheduler of this machine does, on the terminal (needs root), or play a trace
+    Top(TopArgs),
     /// Change a running policy, or print what can be changed (needs root)
     Set(SetArgs),
     /// Check whether this machine can run policies, and print what is missing

@@ -266,6 +266,13 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         ],
     ),
     (
+        "top",
+        [
+            ("sudo rota top", "What the scheduler of this machine does, on the terminal"),
+            ("rota top run.parquet --speed 0.5", "A trace, at half its speed"),
+        ],
+    ),
+    (
         "trace",
         [
             ("sudo rota trace", "Every decision, as it happens"),

@@ -71,6 +71,7 @@ fn main() -> ExitCode {
         Command::Set(args) => commands::set::run(&args),
         Command::Check(args) => commands::check::run(&args),
         Command::Record(args) => commands::record::run(&args),
+        Command::Top(args) => commands::top::run(&args),
         Command::Trace(args) => commands::trace::run(&args),
         Command::Schema(args) => commands::schema::run(&args),
         Command::Completions(args) => commands::completions::run(&args),

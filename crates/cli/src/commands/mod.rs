@@ -25,5 +25,6 @@ pub(crate) mod set;
 pub(crate) mod sim;
 pub(crate) mod sweep;
 pub(crate) mod test;
+pub(crate) mod top;
 pub(crate) mod trace;
 pub(crate) mod tune;

@@ -44,6 +44,7 @@ mod cli_stats;
 mod cli_suite;
 mod cli_sweep;
 mod cli_timeline;
+mod cli_top;
 mod cli_tune;
 mod cli_uncharged;
 mod cli_workload;

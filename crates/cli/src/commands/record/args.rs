@@ -7,6 +7,7 @@ use crate::error::EXIT_CODES;
 use crate::options::duration;
 use crate::trace_files::{TraceTarget, Window};
 use clap::{Args, ValueHint};
+use rota_kernel::events::RecordOptions;
 use rota_watch::Condition;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -98,6 +99,17 @@ pub(crate) struct TargetArgs {
 }
 
 impl TargetArgs {
+    /// Tasks of this computer, or of a process or a cgroup, without an end.
+    pub(crate) fn of_tasks(
+        pid: Option<u32>,
+        cgroup: Option<PathBuf>,
+        no_kernel_threads: bool,
+    ) -> Self {
+        let buffer = RecordOptions::default().buffer;
+        let (duration, ops, command) = (None, false, Vec::new());
+        Self { duration, pid, cgroup, no_kernel_threads, ops, buffer, command }
+    }
+
     /// Whether all tasks of the computer are recorded.
     pub(crate) fn is_whole(&self) -> bool {
         self.pid.is_none() && self.cgroup.is_none() && self.command.is_empty()
