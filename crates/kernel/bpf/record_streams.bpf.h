@@ -105,14 +105,14 @@ __kinline bool moved_again(struct untold *all, u32 fd, long bytes, u32 put, u64 
 {
 	u32 at;
 
-	if (all->put != put)
-		return false;
-	at = place_of(all, fd + 1);
-	if (at >= MOST_STREAMS)
-		return false;
-	all->last = at;
-	add_call(&all->of[at & (MOST_STREAMS - 1)], bytes, begin_ns);
-	return true;
+	begin_counting(all);
+	at = all->put == put ? place_of(all, fd + 1) : MOST_STREAMS;
+	if (at < MOST_STREAMS) {
+		all->last = at;
+		add_call(&all->of[at & (MOST_STREAMS - 1)], bytes, begin_ns);
+	}
+	end_counting(all);
+	return at < MOST_STREAMS;
 }
 
 __kinline void forget_files(struct task_struct *p)

@@ -11,6 +11,9 @@
 #define MOST_STREAMS 32 /* a power of two */
 #define PAGE_BYTES   4096
 
+/* The compiler keeps the order of what is read and written before and after. */
+#define barrier() asm volatile("" ::: "memory")
+
 enum stream_kind {
 	STREAM_PIPE,
 	STREAM_UNIX,
@@ -38,7 +41,8 @@ struct untold {
 	u32 count;
 	u32 last; /* where the last call went */
 	u32 put;
-	u64 sought; /* the stream that place_of() looks for */
+	u32 counting; /* a call is being added: its task may lose its CPU meanwhile */
+	u64 sought;   /* the stream that place_of() looks for */
 	struct transfers of[MOST_STREAMS];
 };
 
@@ -93,8 +97,22 @@ __kinline void tell_transfers(struct task_struct *p)
 	if (!config.transfers)
 		return;
 	all = bpf_task_storage_get(&untold, p, NULL, 0);
-	if (all && all->count)
+	/* What is half added is told the next time. */
+	if (all && all->count && !all->counting)
 		tell_all(all, p);
+}
+
+/* Between the two tell_transfers() leaves everything as it is. */
+__kinline void begin_counting(struct untold *all)
+{
+	all->counting = 1;
+	barrier();
+}
+
+__kinline void end_counting(struct untold *all)
+{
+	barrier();
+	all->counting = 0;
 }
 
 /*
@@ -201,6 +219,7 @@ __kinline struct transfers *moved(u64 stream, long bytes, u32 kind, void *object
 		if (!all)
 			return NULL;
 	}
+	begin_counting(all);
 	/* It may be a pointer, which no other function takes for a number. */
 	all->sought = stream;
 	at = all->put == put ? place_of(all, 0) : MOST_STREAMS;
@@ -222,6 +241,7 @@ __kinline struct transfers *moved(u64 stream, long bytes, u32 kind, void *object
 	all->last = at;
 	of = &all->of[at & (MOST_STREAMS - 1)];
 	add_call(of, bytes, begin_ns);
+	end_counting(all);
 	return of;
 }
 

@@ -28,13 +28,17 @@ pub(crate) struct Moved {
 }
 
 impl Moved {
-    pub(crate) fn of(transfer: &Transfer, now_ns: u64) -> Self {
+    /// `None`: no byte was moved.
+    pub(crate) fn of(transfer: &Transfer, now_ns: u64) -> Option<Self> {
         let Transfer {
             stream, kind, puts, bytes, calls, first_ago_ns, last_ago_ns, buffer, ..
         } = *transfer;
         let last_ns = now_ns.saturating_sub(last_ago_ns);
         let first_ns = now_ns.saturating_sub(first_ago_ns).min(last_ns);
-        Self { stream, kind, puts, bytes, calls: calls.max(1), first_ns, last_ns, buffer }
+        // Each call moved a byte at least.
+        let most = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let calls = calls.clamp(1, most.max(1));
+        (bytes > 0).then_some(Self { stream, kind, puts, bytes, calls, first_ns, last_ns, buffer })
     }
 }
 

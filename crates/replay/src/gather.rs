@@ -328,7 +328,7 @@ impl Sink for Gatherer {
             }
             EventKind::Transfer(ref transfer) => {
                 if let Some(at) = self.running(transfer.pid, now_ns) {
-                    self.lives[at].moved.push(Moved::of(transfer, now_ns));
+                    self.lives[at].moved.extend(Moved::of(transfer, now_ns));
                 }
             }
             EventKind::Cause(Cause::Spin { pid, ref call }) => self.spin(pid, call, now_ns),
