@@ -5,7 +5,7 @@ use crate::launch::Launch;
 use crate::program::Program;
 use rota_machine::kernel::Kernel;
 use rota_machine::topology::Topology;
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::time::Duration;
 
 /// A program that does something else instead is ended.
@@ -13,11 +13,14 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Letters of a version at most.
 const LONGEST: usize = 200;
 
-/// The first line that a program prints for `--version`, confined as any other run of it; `None` if it
-/// knows no such option: if it prints nothing, does not end by itself, or with another status than 0.
-pub fn version(program: &OsStr) -> Option<String> {
+/// The first line that a program prints for `--version` after all of its other words, confined as any
+/// other run of it; `None` if it knows no such option: if it prints nothing, attaches a scheduler, does
+/// not end by itself, or with another status than 0.
+///
+/// The other words may name what is meant: for `python3 loader.py` that is the script.
+pub fn version(command: &[OsString]) -> Option<String> {
     let launch = Launch {
-        command: vec![program.to_owned(), "--version".into()],
+        command: command.iter().cloned().chain(["--version".into()]).collect(),
         topology: Topology::flat(1).ok()?,
         hardware: None,
         kernel: Kernel::default(),

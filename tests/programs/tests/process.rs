@@ -67,14 +67,30 @@ fn a_script_that_executes_a_program_is_that_program() {
 
 #[test]
 fn a_programs_version_is_what_it_says_and_nothing_if_it_knows_no_such_option() {
-    let version = |program: &str| rota_program::version(program.as_ref());
-    let known = version("sed").expect("a version");
+    let version = |words: &[&str]| {
+        let command: Vec<_> = words.iter().map(Into::into).collect();
+        rota_program::version(&command)
+    };
+    let known = version(&["sed", "--posix"]).expect("a version");
     let said = Command::new("sed").arg("--version").output().expect("runs").stdout;
     assert_eq!(known, String::from_utf8_lossy(&said).lines().next().expect("a line"));
 
     // ends with status 1; prints nothing; is not there
-    assert_eq!(version(env!("CARGO_BIN_EXE_rota-program-tests")), None);
-    assert_eq!((version("sh"), version("no-such-program")), (None, None));
+    assert_eq!(version(&[env!("CARGO_BIN_EXE_rota-program-tests")]), None);
+    assert_eq!((version(&["sh"]), version(&["no-such-program"])), (None, None));
+}
+
+#[test]
+fn a_scripts_version_is_not_its_interpreters() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let version = |script: &str| {
+        let path = folder.path().join("loader");
+        fs::write(&path, script).expect("writes");
+        rota_program::version(&["bash".into(), path.into()])
+    };
+    assert_eq!(version("[ \"$1\" = --version ] && echo loader 3\n").as_deref(), Some("loader 3"));
+    // looks at none of its words
+    assert_eq!(version("exit 1\n"), None);
 }
 
 #[test]

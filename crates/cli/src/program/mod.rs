@@ -98,7 +98,7 @@ impl Installed {
 
     /// What it says for `--version`, if it knows that option.
     pub(crate) fn version(&self) -> Option<String> {
-        rota_program::version(self.command.first()?)
+        rota_program::version(&self.command)
     }
 
     /// Its name, and what follows.
