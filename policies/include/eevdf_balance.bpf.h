@@ -61,6 +61,8 @@ static struct cpu_balance *balance_of(u32 cpu)
 
 static void note_misfit(u32 slot, u32 cpu, u64 now);
 
+#include "eevdf_packing.bpf.h"
+#include "eevdf_energy.bpf.h"
 #include "eevdf_domains_stats.bpf.h"
 #include "eevdf_domains_wake.bpf.h"
 #include "eevdf_domains_look.bpf.h"

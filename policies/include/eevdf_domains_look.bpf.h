@@ -27,6 +27,7 @@ struct look {
 	u32 hot_from;	       /* in vain, and then hot tasks are moved, too */
 	bool idle, newly_idle; /* the CPU */
 	bool sees_all;	       /* no domain is above */
+	bool follows_rank;     /* the CPU (sched_use_asym_prio) */
 	bool some_fit;	       /* tasks that the CPU may run (not LBF_ALL_PINNED) */
 	bool some_tied;	       /* tasks that it may not (LBF_SOME_PINNED) */
 	u32 to;		       /* CPU that tasks go to: it, or one of its group (dst_cpu) */
@@ -64,12 +65,24 @@ static __attribute__((noinline)) bool is_busier(const struct group_stats *one,
 		return one->average > most->average;
 	if (one->type == IMBALANCED)
 		return false;
+	if (one->type == PACKING)
+		return one->rank < most->rank;
 	if (one->type == MISFIT)
 		return one->misfit > most->misfit;
 	/* All that are fully busy are alike, and the last one is it; a core, the first. */
 	if (one->type == FULLY_BUSY || (one->type == SMT_BALANCE && !one->idle && !most->idle))
 		return !most->is_core;
+	/* A core with one task would be idle without it. (smt_vs_nonsmt_groups) */
+	if (one->type == HAS_SPARE && one->is_core != most->is_core)
+		return !one->is_core || one->awake > 1;
 	return one->idle < most->idle || (one->idle == most->idle && one->nr > most->nr);
+}
+
+/* Is the CPU preferred to all of another group? (sched_group_asym) */
+static bool packs_from(const struct group_stats *one, u32 cpu)
+{
+	return look.idle && look.follows_rank && one->awake && rank_of(cpu) > one->rank &&
+	       (!one->is_core || one->weight - one->idle == 1);
 }
 
 /* (update_sd_lb_stats) */
@@ -85,6 +98,8 @@ static __attribute__((noinline)) void look_at_groups(u32 cpu, u32 level, u64 now
 	begin_group(&look.busiest);
 	look.load = look.used = look.can = 0;
 	overloaded *= !look.sees_all;
+	look.follows_rank = follows_rank(level, cpu);
+	overutilized *= !look.sees_all;
 	for (n = fresh_start(); n < s->weight && can_loop(); n++) {
 		place = s->first + (at + n) % s->weight;
 		other = cpu_at(place);
@@ -103,7 +118,10 @@ static __attribute__((noinline)) void look_at_groups(u32 cpu, u32 level, u64 now
 		classify(one,
 			 pct_of(level),
 			 look.idle && !is_local && one->is_core && one->awake > 1,
+			 !is_local && packs_from(one, cpu),
 			 *kept_of(level, other));
+		if (has_energy())
+			overutilized |= one->over;
 		look.load += one->load;
 		look.used += one->used;
 		look.can += one->can;
@@ -189,7 +207,11 @@ static __attribute__((noinline)) bool is_out_of_balance(u32 cpu, u32 level)
 
 	if (!there->weight)
 		return false;
-	if (there->type == IMBALANCED || there->type == MISFIT)
+	if (there->type == MISFIT)
+		return true;
+	if (has_energy() && !overutilized)
+		return false;
+	if (there->type == IMBALANCED || there->type == PACKING)
 		return true;
 	if (here->type > there->type)
 		return false;
@@ -198,6 +220,9 @@ static __attribute__((noinline)) bool is_out_of_balance(u32 cpu, u32 level)
 	if (here->type == HAS_SPARE && spreads_tasks(level) && more_tasks(cpu) > 1)
 		return true;
 	if (there->type == OVERLOADED)
+		return true;
+	/* (smt_vs_nonsmt_groups) */
+	if (look.idle && there->type == SMT_BALANCE && here->is_core != there->is_core)
 		return true;
 	return look.idle && !(there->weight > 1 && here->idle <= there->idle + 1) &&
 	       there->awake != 1;
@@ -213,6 +238,9 @@ static __attribute__((noinline)) void measure_imbalance(u32 cpu, u32 level)
 	if (look.busiest.type == MISFIT) {
 		look.moves = MOVES_MISFIT;
 		survey.left = 1;
+	} else if (look.busiest.type == PACKING) {
+		look.moves = MOVES_TASKS;
+		survey.left = look.busiest.awake;
 	} else if (look.busiest.type == SMT_BALANCE || look.busiest.type == IMBALANCED) {
 		look.moves = MOVES_TASKS;
 		survey.left = 1;
@@ -250,6 +278,9 @@ static __attribute__((noinline)) void find_busiest_cpu(u32 here, u32 level)
 			/* That would be a task for a slower CPU. */
 			rank *= awake != 1 || is_more_capable(capacity_of(here), capacity_of(cpu));
 		}
+		/* It keeps what it runs alone. */
+		if (packs_at(level))
+			rank *= awake != 1 || !is_preferred(level, cpu, here);
 		rank *= is_less(0, awake) & (left_out[INDEX(cpu, MAX_CPUS)] != look.pass);
 		mask = -is_less(most, rank);
 		most += (rank - most) & mask;

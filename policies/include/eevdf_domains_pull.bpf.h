@@ -94,12 +94,24 @@ FOLLOWED_ONCE u32 level_above(u32 level, u32 cpu)
 	return NR_LEVELS;
 }
 
+/*
+ * Should a preferred CPU run it, or does it share a core? Then it is sent at once.
+ * (asym_active_balance)
+ */
+static bool sends_at_once(u32 cpu, u32 level, u32 from)
+{
+	if (look.moves == MOVES_MISFIT)
+		return true;
+	return look.idle && look.follows_rank &&
+	       (rank_of(cpu) > rank_of(from) || !follows_rank(level, from));
+}
+
 /* The running task of the busiest CPU is to come. False: it may not. (need_active_balance) */
 static __attribute__((noinline)) bool send_for_running(u32 cpu, u32 level)
 {
 	u32 from = survey.busiest - 1, slot = queue_of(from)->running;
 
-	if (look.moves != MOVES_MISFIT &&
+	if (!sends_at_once(cpu, level, from) &&
 	    (look.moves != MOVES_TASKS || look.failed <= nice_tries_of(level) + 2))
 		return true;
 	if (!slot || !slot_may_use(slot, cpu))
@@ -307,8 +319,7 @@ static inline __attribute__((always_inline)) u32 balance_levels(u32 cpu, u64 now
 		b->most_cost = max_s64(b->most_cost, t->cost);
 	else if (t->decays)
 		b->most_cost = max_s64(MIGRATION_COST_NS, t->expected);
-	if (!newly_idle)
-		b->next = t->next;
+	b->next = newly_idle ? min_s64(b->next, t->next) : t->next;
 	return t->moved;
 }
 
@@ -318,6 +329,21 @@ static u32 balance_domains(u32 cpu, u64 now)
 	if (no_balance || now < balance_of(cpu)->next)
 		return 0;
 	return balance_levels(cpu, now, false, false);
+}
+
+/*
+ * A CPU that becomes idle and looks for no work balances as an idle one from now on.
+ * (update_next_balance)
+ */
+FOLLOWED_ONCE u32 bring_forward(u32 cpu)
+{
+	u32 level = is_domain(LEVEL_CORE, cpu) ? LEVEL_CORE : level_above(LEVEL_CORE, cpu);
+	struct cpu_balance *b = balance_of(cpu);
+	const struct domain *d = domain_of(level, cpu);
+
+	if (level < NR_LEVELS)
+		b->next = min_s64(b->next, d->last + interval_of(d, false) - tick_ns / 2);
+	return 0;
 }
 
 /*
@@ -334,8 +360,9 @@ __kinline void pull_when_idle_in_domains(u32 cpu, u64 now)
 		b->idle_since = now;
 	if (are_unequal())
 		note_misfit(0, cpu, now);
-	if ((b->was_kicked || overloaded || (are_unequal() && nr_misfits)) &&
-	    balance_levels(cpu, now, true, !b->was_kicked))
+	if (!b->was_kicked && !overloaded && !(are_unequal() && nr_misfits))
+		bring_forward(cpu);
+	else if (balance_levels(cpu, now, true, !b->was_kicked))
 		b->idle_since = 0;
 }
 
@@ -356,6 +383,8 @@ static bool others_work(u32 cpu)
  */
 static bool wants_better(u32 cpu)
 {
+	if (has_packing() && preferred_one_idles(cpu))
+		return true;
 	if (are_unequal() && capacity_level[INDEX(cpu, MAX_CPUS)] < NR_LEVELS)
 		return ability_of(cpu)->misfit;
 	return others_work(cpu);

@@ -14,6 +14,7 @@ enum group_type {
 	FULLY_BUSY,
 	MISFIT,		 /* a CPU with a task that is too large for it */
 	SMT_BALANCE = 3, /* a core with several tasks */
+	PACKING,	 /* the CPU that looks is preferred to all of it */
 	IMBALANCED = 5,	 /* tasks that are tied to CPUs kept the level below from its balance */
 	OVERLOADED = 7,
 };
@@ -32,6 +33,8 @@ struct group_stats {
 	u32 allowed;		  /* CPUs that the task to be placed may use */
 	u32 type;
 	u32 is_core; /* SMT siblings */
+	u32 rank;    /* of the most preferred CPU (asym_prefer_cpu) */
+	u64 over;    /* 1: a CPU has more to do than it can (group_overutilized) */
 };
 
 /* (update_sg_lb_stats, update_sg_wakeup_stats) */
@@ -48,6 +51,10 @@ static __attribute__((noinline)) void add_cpu(struct group_stats *g, u32 cpu)
 	g->idle += idles(cpu) & !q->nr;
 	if (are_unequal())
 		g->misfit = max_s64(g->misfit, ability_of(cpu)->misfit);
+	if (has_energy())
+		g->over |= is_overutilized(cpu);
+	if (has_packing())
+		g->rank = max_s64(g->rank, rank_of(cpu));
 }
 
 /* (update_group_capacity) */
@@ -64,7 +71,7 @@ static void add_capacity(struct group_stats *g, u32 cpu)
 
 /* (group_classify) */
 static __attribute__((noinline)) void classify(struct group_stats *g, u32 pct, bool smt_balance,
-					       bool imbalanced)
+					       bool packing, bool imbalanced)
 {
 	u64 can = g->can, crowded = is_less(can * pct, g->runnable * 100), type;
 
@@ -73,10 +80,13 @@ static __attribute__((noinline)) void classify(struct group_stats *g, u32 pct, b
 	if (are_unequal())
 		type = max_s64(type, MISFIT * is_less(0, g->misfit));
 	type = max_s64(type, SMT_BALANCE * smt_balance);
+	type = max_s64(type, PACKING * packing);
 	type = max_s64(type, IMBALANCED * imbalanced);
-	g->type = max_s64(type,
-			  OVERLOADED * (is_less(g->weight, g->nr) &
-					(crowded | is_less(can * 100, g->used * pct))));
+	if (!has_energy() || g->over)
+		type = max_s64(type,
+			       OVERLOADED * (is_less(g->weight, g->nr) &
+					     (crowded | is_less(can * 100, g->used * pct))));
+	g->type = type;
 	g->average = g->load * FULL / (can + !can);
 }
 

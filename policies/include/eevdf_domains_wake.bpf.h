@@ -276,7 +276,7 @@ FOLLOWED_ONCE u32 look_for_idlest(u32 here, u32 level, u32 cpu, u32 slot)
 		end_group(&l->one, level, other);
 		/* A new task, of which nothing is known yet, fits everywhere. (task_fits_cpu) */
 		l->one.misfit = 0;
-		classify(&l->one, pct_of(level), false, false);
+		classify(&l->one, pct_of(level), false, false, false);
 		if (!l->one.allowed)
 			;
 		else if (l->one.first == group_first(level, cpu))
@@ -370,7 +370,7 @@ static s32 choose_in_domains(struct task_struct *p, s32 prev, u64 wake_flags)
 	u32 slot = slot_of(p), here = bpf_get_smp_processor_id(), home = home_asleep(slot), pct;
 	u32 running = queue_of(here)->running;
 	struct waker *waker = waker_at(running ? running : list_of(here));
-	u32 target = prev;
+	u32 target = prev, cpu;
 
 	slot_cpu_comes[slot & SLOT_MASK] = 0;
 	if (wake_flags & WAKE_FORK && !no_balance_fork)
@@ -378,6 +378,11 @@ static s32 choose_in_domains(struct task_struct *p, s32 prev, u64 wake_flags)
 	if (home)
 		return home - 1;
 	note_wakeup(waker, slot, bpf_ktime_get_ns());
+	if (has_energy()) {
+		cpu = efficient_cpu(here, slot, prev);
+		if (cpu)
+			return cpu - 1;
+	}
 	if (here != (u32)prev && slot_may_use(slot, here) &&
 	    !wakes_wide(waker->flips, waker_at(slot)->flips, span_of(LEVEL_LLC, here)->weight)) {
 		pct = pct_of_both(here, prev);

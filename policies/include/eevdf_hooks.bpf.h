@@ -64,6 +64,8 @@ static u32 pull_at_tick(u32 cpu, u64 now)
 			age(cpu, now);
 			load_of(queue_of(cpu)->running, now);
 			note_misfit(queue_of(cpu)->running, cpu, now);
+			if (has_energy())
+				note_overutilized(cpu);
 		}
 		bpf_spin_unlock(&lock);
 		pulled = balance_domains(cpu, now);
@@ -95,6 +97,10 @@ static bool may_stay(u32 slot, u32 cpu)
 /* For the end of ops.enqueue, with the lock. */
 static void after_enqueue(u32 slot, u32 cpu, u64 now)
 {
+	const struct arrival *a = &queue_of(cpu)->arrival;
+
+	if (has_energy() && a->comes && !a->is_new)
+		note_overutilized(cpu);
 	if (has_domains() && push_of(cpu)->to)
 		push_away(slot, cpu, now);
 }

@@ -57,6 +57,26 @@ fn four_tasks_on_two_cores_soon_have_a_core_each() {
 }
 
 #[test]
+fn a_cpu_that_becomes_idle_soon_balances_as_an_idle_one() {
+    // Of two cores of two CPUs the second has work until 50 ms. Its CPUs balanced at 4 ms, when busy, and
+    // would not do so again before 68. As they are idle it is at the next tick, at 52, and then each 4
+    // ms: the fourth time in vain, at 64, a running task is sent. (update_next_balance)
+    let endless = |name: &str, cpu: u32| {
+        format!(
+            r#""{name}": {{"loop": 1, "phases": {{"tied": {{"cpus": [{cpu}], "run": 1000}},
+            "free": {{"cpus": [0, 1, 2, 3], "run": 1000000}}}}}}"#
+        )
+    };
+    let short =
+        |name: &str, cpu: u32| format!(r#""{name}": {{"loop": 1, "cpus": [{cpu}], "run": 50000}}"#);
+    let tasks = [endless("a", 0), endless("b", 1), short("c", 2), short("d", 3)].join(", ");
+    let load = format!(r#"{{"tasks": {{{tasks}}}}}"#);
+    let tape = run_on((4, "smt=2,llc=4"), &[], &load, 100).1;
+    assert_eq!(cores(&places_at(&tape, 2, 64)).len(), 1);
+    assert_eq!(cores(&places_at(&tape, 2, 65)).len(), 2);
+}
+
+#[test]
 fn tasks_that_wait_leave_for_another_cache() {
     // Two wait on the first cache's CPUs, in turns of 8 ms. An idle CPU of the other cache balances
     // both at 4 ms, when those that wait have not run yet and are tied, and again 8 ms later: those

@@ -11,6 +11,7 @@ pub mod check;
 mod class;
 mod configuration;
 pub mod control;
+mod energy;
 mod error;
 pub mod events;
 mod exit;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How the CPUs of this machine are arranged, from sysfs.
 
+use rota_object::energy::PerfDomain;
 use rota_object::topology::CpuPlace;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,8 +22,12 @@ pub struct Topology {
     pub on_line: Vec<bool>,
     /// Capacity of each CPU, in 1/1024 of the most capable.
     pub capacity: Vec<u32>,
+    /// How the firmware ranks each CPU, the higher the better; 0: it does not say.
+    pub rank: Vec<u32>,
     /// Distances between nodes.
     pub distances: Vec<Vec<u32>>,
+    /// What energy CPUs take, if the kernel goes by it.
+    pub energy: Vec<PerfDomain>,
 }
 
 /// `SCHED_CAPACITY_SCALE`: of a CPU of which the kernel says nothing.
@@ -32,7 +37,8 @@ impl Topology {
     /// Reads it from `/sys`.
     pub fn read() -> Self {
         let distances = distances_from(Path::new("/sys/devices/system/node"));
-        Self { distances, ..Self::read_from(Path::new("/sys/devices/system/cpu")) }
+        let energy = crate::energy::of_this_machine();
+        Self { distances, energy, ..Self::read_from(Path::new("/sys/devices/system/cpu")) }
     }
 
     /// For policies: the CPUs that are on line.
@@ -45,11 +51,13 @@ impl Topology {
             llc: at(&self.llc, cpu),
             node: at(&self.node, cpu),
             capacity: self.capacity.get(cpu).copied().unwrap_or(FULL),
+            rank: at(&self.rank, cpu),
         };
         let on_line = (0..self.core.len()).filter(|cpu| self.on_line.get(*cpu) == Some(&true));
         rota_object::topology::Topology {
             cpus: on_line.map(place).collect(),
             distances: self.distances.clone(),
+            energy: self.energy.clone(),
         }
     }
 
@@ -70,8 +78,30 @@ impl Topology {
             let capacity = text(&dir.join("cpu_capacity")).and_then(|text| text.parse().ok());
             all.capacity.push(capacity.unwrap_or(FULL));
         }
+        all.rank = ranks(cpus, all.on_line.len());
         all
     }
+}
+
+/// What a kernel ranks CPUs by (`sched_set_itmt_core_prio()`): the first of these files that is there
+/// and differs between CPUs.
+const RANKS: [&str; 3] = [
+    "cpufreq/amd_pstate_prefcore_ranking",
+    "cpufreq/amd_pstate_highest_perf",
+    "acpi_cppc/highest_perf",
+];
+
+/// Ranks of all CPUs; none if the firmware does not rank them.
+fn ranks(cpus: &Path, nr_cpus: usize) -> Vec<u32> {
+    let read = |file: &str| -> Vec<u32> {
+        let of = |cpu: usize| text(&cpus.join(format!("cpu{cpu}")).join(file))?.parse().ok();
+        (0..nr_cpus).map(|cpu| of(cpu).unwrap_or(0)).collect()
+    };
+    let differ = |ranks: &Vec<u32>| {
+        let mut known = ranks.iter().filter(|rank| **rank > 0);
+        known.next().is_some_and(|first| known.any(|rank| rank != first))
+    };
+    RANKS.into_iter().map(read).find(differ).unwrap_or_default()
 }
 
 /// Gives equal texts equal numbers, in the order of their first appearance.
@@ -171,6 +201,26 @@ mod tests {
         let places = described.cpus.iter().map(|c| (c.cpu, c.core, c.cluster));
         assert_eq!(places.collect::<Vec<_>>(), [(0, 0, 0), (1, 1, 1), (3, 1, 1)]);
         assert_eq!(described.distances, [[10, 21], [21, 10]]);
+    }
+
+    #[test]
+    fn ranks_are_of_the_first_file_that_tells_cpus_apart() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let root = dir.path();
+        put(root, "possible", "0-2\n");
+        for (cpu, ranking, highest) in [(0, "166", "255"), (1, "166", "231"), (2, "166", "231")] {
+            put(root, &format!("cpu{cpu}/cpufreq/amd_pstate_prefcore_ranking"), ranking);
+            put(root, &format!("cpu{cpu}/acpi_cppc/highest_perf"), highest);
+        }
+        assert_eq!(Topology::read_from(root).rank, [255, 231, 231]);
+        put(root, "cpu1/cpufreq/amd_pstate_prefcore_ranking", "196");
+        assert_eq!(Topology::read_from(root).rank, [166, 196, 166]);
+        // All of one rank: nothing to prefer.
+        (0..3).for_each(|cpu| {
+            put(root, &format!("cpu{cpu}/cpufreq/amd_pstate_prefcore_ranking"), "1")
+        });
+        (0..3).for_each(|cpu| put(root, &format!("cpu{cpu}/acpi_cppc/highest_perf"), "1"));
+        assert!(Topology::read_from(root).rank.is_empty());
     }
 
     proptest! {

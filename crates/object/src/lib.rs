@@ -2,6 +2,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod btf;
+pub mod energy;
 pub mod error;
 pub mod image;
 pub mod link;

@@ -7,6 +7,7 @@
 //! cache and node; above them, nodes up to a distance, the next in each level
 //! (`sched_init_numa()` in kernel/sched/topology.c).
 
+use crate::energy::PerfDomain;
 use crate::image::Image;
 use crate::settings::SettingError;
 use std::collections::BTreeSet;
@@ -34,6 +35,9 @@ pub struct CpuPlace {
     pub node: u32,
     /// What it can do, in 1/1024 of the fastest (`arch_scale_cpu_capacity()`).
     pub capacity: u32,
+    /// Of CPUs of equal capacity, how the firmware of an x86 computer ranks them, the higher the better
+    /// (`arch_asym_cpu_priority()`); 0: it does not.
+    pub rank: u32,
 }
 
 /// How the CPUs of a computer are arranged.
@@ -44,6 +48,8 @@ pub struct Topology {
     /// Distances between nodes, as the firmware has them: 10 within a node. What is missing
     /// is 20.
     pub distances: Vec<Vec<u32>>,
+    /// What energy CPUs take, if the kernel goes by it (`sched_is_eas_possible()`); else none.
+    pub energy: Vec<PerfDomain>,
 }
 
 /// A CPU, and the level at which it is together with the one before.
@@ -59,10 +65,20 @@ impl Topology {
         self.cpus.windows(2).any(|two| two[0].capacity != two[1].capacity)
     }
 
-    /// Whether all CPUs are alike: none shares more with some than with others, or can do more.
+    /// Whether tasks go to preferred CPUs (`sched_itmt_enabled`). Kernels that tell CPUs apart by
+    /// their capacity do not pack (`hybrid_init_cpu_capacity_scaling()`).
+    fn packs(&self) -> bool {
+        let has_ranks = self.cpus.iter().all(|c| c.rank > 0);
+        has_ranks
+            && !self.is_unequal()
+            && self.cpus.windows(2).any(|two| two[0].rank != two[1].rank)
+    }
+
+    /// Whether all CPUs are alike: none shares more with some than with others, or can do
+    /// more.
     pub fn is_flat(&self) -> bool {
         let (places, _) = self.places();
-        if self.is_unequal() {
+        if self.is_unequal() || self.packs() {
             return false;
         }
         [1, 2].iter().any(|level| places.iter().skip(1).all(|p| p.apart == *level))
@@ -142,6 +158,13 @@ impl Image {
         self.set_variable("rota_nr_places", &places.len().to_string())?;
         if topology.is_unequal() && self.variables.iter().any(|v| v.name == "rota_unequal") {
             self.set_variable("rota_unequal", "true")?;
+            self.set_energy(&topology.energy)?;
+        }
+        if topology.packs() && self.variables.iter().any(|v| v.name == "rota_packing") {
+            self.set_variable("rota_packing", "true")?;
+            for CpuPlace { cpu, rank, .. } in &topology.cpus {
+                self.set_variable(&format!("rota_ranks[{cpu}]"), &rank.to_string())?;
+            }
         }
         for (at, place) in places.iter().enumerate() {
             self.set_variable(&format!("rota_cpus[{at}].cpu"), &place.cpu.to_string())?;
@@ -161,7 +184,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn cpus(place: impl Fn(u32) -> CpuPlace, nr: u32) -> Topology {
-        Topology { cpus: (0..nr).map(place).collect(), distances: Vec::new() }
+        Topology { cpus: (0..nr).map(place).collect(), ..Topology::default() }
     }
 
     fn order(topology: &Topology) -> Vec<(u32, u32)> {
@@ -178,6 +201,7 @@ mod tests {
             llc: cpu % 4 / 2,
             node: cpu % 4 / 2,
             capacity: 1024,
+            rank: 0,
         };
         let expected = [(0, 255), (4, 0), (1, 2), (5, 0), (2, 4), (6, 0), (3, 2), (7, 0)];
         assert_eq!(order(&cpus(place, 8)), expected);
@@ -185,8 +209,15 @@ mod tests {
 
     #[test]
     fn cpus_that_all_share_one_cache_are_not_described() {
-        let place =
-            |cpu| CpuPlace { cpu, core: cpu, cluster: cpu, llc: 0, node: 0, capacity: 1024 };
+        let place = |cpu| CpuPlace {
+            cpu,
+            core: cpu,
+            cluster: cpu,
+            llc: 0,
+            node: 0,
+            capacity: 1024,
+            rank: 0,
+        };
         assert!(cpus(place, 4).is_flat());
         let one_cluster = |cpu| CpuPlace { cluster: 0, ..place(cpu) };
         assert!(cpus(one_cluster, 4).is_flat());
@@ -201,10 +232,42 @@ mod tests {
     }
 
     #[test]
+    fn ranks_count_where_they_differ_and_capacities_do_not() {
+        let with = |ranks: [u32; 2], capacities: [u32; 2]| {
+            let place = |cpu| CpuPlace {
+                cpu,
+                core: cpu,
+                cluster: cpu,
+                llc: 0,
+                node: 0,
+                capacity: capacities[cpu as usize],
+                rank: ranks[cpu as usize],
+            };
+            cpus(place, 2)
+        };
+        let packs = [with([64, 39], [1024, 1024])];
+        let none = [
+            with([64, 64], [1024, 1024]),
+            with([0, 0], [1024, 1024]),
+            with([64, 0], [1024, 1024]),
+            with([64, 39], [1024, 624]),
+        ];
+        assert!(packs.iter().all(|topology| topology.packs() && !topology.is_flat()));
+        assert!(none.iter().all(|topology| !topology.packs()));
+    }
+
+    #[test]
     fn nearer_nodes_are_together_first() {
         // Four nodes, 0 with 2 and 1 with 3, as two boards.
-        let place =
-            |cpu| CpuPlace { cpu, core: cpu, cluster: cpu, llc: cpu, node: cpu, capacity: 1024 };
+        let place = |cpu| CpuPlace {
+            cpu,
+            core: cpu,
+            cluster: cpu,
+            llc: cpu,
+            node: cpu,
+            capacity: 1024,
+            rank: 0,
+        };
         let near = |a: u32, b: u32| match (a == b, a % 2 == b % 2) {
             (true, _) => 10,
             (_, true) => 16,
@@ -223,10 +286,10 @@ mod tests {
             distances in prop::collection::vec(prop::collection::vec(11_u32..50, 8), 8),
         ) {
             let place = |(cpu, n): (usize, &(u32, u32, u32, u32))| {
-                CpuPlace { cpu: cpu as u32, core: n.0, cluster: n.1, llc: n.2, node: n.3, capacity: 1024 }
+                CpuPlace { cpu: cpu as u32, core: n.0, cluster: n.1, llc: n.2, node: n.3, capacity: 1024, rank: 0 }
             };
             let all: Vec<_> = numbers.iter().enumerate().map(place).collect();
-            let topology = Topology { cpus: all.clone(), distances };
+            let topology = Topology { cpus: all.clone(), distances, ..Topology::default() };
             let (places, levels) = topology.places();
             let placed: BTreeSet<u32> = places.iter().map(|p| p.cpu).collect();
             prop_assert_eq!(placed.len(), all.len());

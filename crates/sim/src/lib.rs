@@ -29,6 +29,7 @@
 //! ```
 
 mod bundle;
+mod described;
 mod dump;
 mod engine;
 mod error;

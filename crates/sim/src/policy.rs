@@ -2,6 +2,7 @@
 //! A policy as the simulated machine takes it.
 
 use crate::bundle::{self, BundleError, Origin, SetUp};
+use crate::described::described;
 use crate::engine::Engine;
 use crate::error::SimError;
 use crate::setup;
@@ -164,7 +165,7 @@ impl Policy {
         if !self.image.asks_for_topology() {
             return Ok(());
         }
-        let described = setup::described(topology, hardware);
+        let described = described(topology, hardware);
         if described.is_flat() {
             return Ok(()); // and the image stays the one that is shared
         }

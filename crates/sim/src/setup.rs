@@ -5,7 +5,6 @@
 use crate::error::SimError;
 use crate::steps::{steps, Place};
 use rota_machine::config::Config;
-use rota_machine::hardware::{Hardware, FULL_SPEED};
 use rota_machine::policy::BpfOps;
 use rota_machine::system::System;
 use rota_machine::topology::Topology;
@@ -13,7 +12,6 @@ use rota_manifest::{CpuFacts, Entry, Run, Setup, Value};
 use rota_object::btf::Kind;
 use rota_object::image::{FuncId, Image, MapId};
 use rota_object::settings::SettingError;
-use rota_object::topology::CpuPlace;
 use rota_vm::host::Host;
 use rota_vm::memory::Perm;
 use rota_workload::events::{Action, ObjectAction, OutsideEvent, When};
@@ -63,23 +61,6 @@ impl rota_manifest::Object for ForObject<'_> {
     fn has_program(&self, name: &str) -> bool {
         self.0.function_named(name).is_ok()
     }
-}
-
-/// What a loader tells a policy of the simulated machine.
-pub(crate) fn described(
-    topology: &Topology,
-    hardware: Option<&Hardware>,
-) -> rota_object::topology::Topology {
-    let place = |cpu| CpuPlace {
-        cpu,
-        core: topology.core_of(cpu),
-        cluster: topology.cluster_of(cpu),
-        llc: topology.llc_of(cpu),
-        node: topology.node_of(cpu),
-        capacity: hardware.map_or(FULL_SPEED, |hardware| hardware.core_type(cpu).capacity),
-    };
-    let cpus = (0..topology.cpus()).map(place).collect();
-    rota_object::topology::Topology { cpus, distances: topology.distances() }
 }
 
 /// Changes the object itself: sizes, globals and the ops table. `set` comes last.

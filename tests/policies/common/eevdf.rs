@@ -38,7 +38,18 @@ pub(crate) fn run_on(
 /// The same, on CPUs of this hardware, which share a cache.
 pub(crate) fn run_with(hardware: Hardware, set: &[(&str, &str)], load: &str, ms: u64) -> Tape {
     let cpus = hardware.type_of_cpu.len() as u32;
-    let mut config = Config::new(Topology::flat(cpus).unwrap(), ms * MS);
+    run_at(Topology::flat(cpus).unwrap(), hardware, set, load, ms)
+}
+
+/// The same, with the CPUs at these places.
+pub(crate) fn run_at(
+    topology: Topology,
+    hardware: Hardware,
+    set: &[(&str, &str)],
+    load: &str,
+    ms: u64,
+) -> Tape {
+    let mut config = Config::new(topology, ms * MS);
     config.hardware = Some(Arc::new(hardware));
     ended("stats", config, set, load).1
 }

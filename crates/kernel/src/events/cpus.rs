@@ -12,7 +12,7 @@ pub(crate) fn online() -> Vec<u32> {
 }
 
 /// Numbers in a list such as `0-3,8`.
-fn numbers(list: &str) -> Vec<u32> {
+pub(crate) fn numbers(list: &str) -> Vec<u32> {
     let number = |text: &str| text.trim().parse::<u32>().ok();
     list.trim()
         .split(',')

@@ -10,7 +10,7 @@ mod callbacks;
 mod calls;
 mod cgroup;
 mod convert;
-mod cpus;
+pub(crate) mod cpus;
 mod error;
 mod facts;
 mod groups;
