@@ -59,7 +59,10 @@ mod tests {
         fs::write(path, text).expect("written");
     }
 
-    fn model(domains: &[(&str, &str, &[(u32, u64)])]) -> tempfile::TempDir {
+    /// Its folder, CPUs, and states: performance and power.
+    type Domain<'a> = (&'a str, &'a str, &'a [(u32, u64)]);
+
+    fn model(domains: &[Domain<'_>]) -> tempfile::TempDir {
         let dir = tempfile::tempdir().expect("a directory");
         for (name, cpus, states) in domains {
             put(dir.path(), &format!("{name}/cpus"), cpus);
