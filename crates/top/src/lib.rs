@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a scheduler does now, on a terminal: [`State`] takes events, a [`Snapshot`] is what is known
-//! at a time, [`App`] is what the user looks at, [`draw`] makes the screen of it.
+//! at a time, [`App`] is what the user looks at, [`draw()`] makes the screen of it.
 //!
 //! Nothing here reads a kernel, a file, a clock or a terminal.
 
