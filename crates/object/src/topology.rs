@@ -74,6 +74,13 @@ impl Topology {
             && self.cpus.windows(2).any(|two| two[0].rank != two[1].rank)
     }
 
+    /// The CPUs with their places in the order of ranks, the lowest 1: numbers of firmware can be
+    /// larger than a policy has room for, and only their order counts (`sched_asym_prefer()`).
+    fn ranks(&self) -> impl Iterator<Item = (u32, usize)> + '_ {
+        let order: BTreeSet<u32> = self.cpus.iter().map(|c| c.rank).collect();
+        self.cpus.iter().map(move |c| (c.cpu, order.range(..=c.rank).count()))
+    }
+
     /// Whether all CPUs are alike: none shares more with some than with others, or can do
     /// more.
     pub fn is_flat(&self) -> bool {
@@ -162,7 +169,7 @@ impl Image {
         }
         if topology.packs() && self.variables.iter().any(|v| v.name == "rota_packing") {
             self.set_variable("rota_packing", "true")?;
-            for CpuPlace { cpu, rank, .. } in &topology.cpus {
+            for (cpu, rank) in topology.ranks() {
                 self.set_variable(&format!("rota_ranks[{cpu}]"), &rank.to_string())?;
             }
         }
@@ -254,6 +261,22 @@ mod tests {
         ];
         assert!(packs.iter().all(|topology| topology.packs() && !topology.is_flat()));
         assert!(none.iter().all(|topology| !topology.packs()));
+    }
+
+    #[test]
+    fn policies_are_told_the_order_of_ranks_however_large_these_are() {
+        let ranks = [4_000_000_000, 7, 100_000, 7];
+        let place = |cpu| CpuPlace {
+            cpu,
+            core: cpu,
+            cluster: cpu,
+            llc: 0,
+            node: 0,
+            capacity: 1024,
+            rank: ranks[cpu as usize],
+        };
+        let told: Vec<_> = cpus(place, 4).ranks().collect();
+        assert_eq!(told, [(0, 3), (1, 1), (2, 2), (3, 1)]);
     }
 
     #[test]
