@@ -8,7 +8,8 @@ use rota_machine::kernel::Kernel;
 use rota_sim::Policy;
 
 pub(crate) use rota_session::object::{
-    find, is_file_name, is_shipped, link_shipped, name, Found, Named, EVERY_KERNEL, LINK, SHIPPED,
+    find, is_file_name, is_shipped, known, link_shipped, name, Found, Named, EVERY_KERNEL, LINK,
+    SHIPPED,
 };
 
 /// The kernel to simulate: a release, or that of the user's file.

@@ -11,10 +11,10 @@ mod server;
 mod tests;
 
 pub use client::{Client, ClientError};
-pub use operator::{Operated, Operator, MAX_SHARE};
+pub use operator::{Loader, Operated, Operator, MAX_SHARE};
 pub use protocol::{
-    Changed, Changes, Description, Refusal, RefusalKind, Request, Response, Share, Tunable,
-    MAX_LINE, VERSION,
+    Changed, Changes, Description, Refusal, RefusalKind, Request, Response, Share, Switch,
+    Switching, Tunable, MAX_LINE, VERSION,
 };
 pub use server::{BindError, Controlled, Server};
 

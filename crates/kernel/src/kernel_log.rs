@@ -18,7 +18,7 @@ const ABOUT: &str = "sched_ext: ";
 
 /// The kernel's log from a moment on.
 #[derive(Debug)]
-pub(crate) struct KernelLog {
+pub struct KernelLog {
     file: Option<File>,
     /// Lines about sched_ext that were read: the kernel gives each one once.
     lines: RefCell<Vec<String>>,
@@ -26,19 +26,29 @@ pub(crate) struct KernelLog {
 
 impl KernelLog {
     /// The log from now on. Without the right to read it, it stays empty.
-    pub(crate) fn from_now() -> Self {
+    pub fn from_now() -> Self {
         let open = OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open("/dev/kmsg");
         let at_end = |mut file: File| file.seek(SeekFrom::End(0)).is_ok().then_some(file);
         Self { file: open.ok().and_then(at_end), lines: RefCell::default() }
     }
 
     /// What it says about the end of a scheduler.
-    pub(crate) fn exit_of(&self, scheduler: &str) -> Option<Exit> {
-        let mut lines = self.lines.borrow_mut();
+    pub fn exit_of(&self, scheduler: &str) -> Option<Exit> {
+        self.read();
+        exit_in(&self.lines.borrow(), scheduler)
+    }
+
+    /// The schedulers that ended by now, as often as they did.
+    pub fn ended(&self) -> Vec<String> {
+        self.read();
+        let lines = self.lines.borrow();
+        lines.iter().filter_map(|line| Some(disabled(line)?.0.to_owned())).collect()
+    }
+
+    fn read(&self) {
         if let Some(file) = &self.file {
-            lines.extend(messages(file));
+            self.lines.borrow_mut().extend(messages(file));
         }
-        exit_in(&lines, scheduler)
     }
 }
 
@@ -64,12 +74,18 @@ fn message(record: &[u8]) -> Option<String> {
     Some(text.lines().next()?.to_string())
 }
 
-/// The kernel prints `sched_ext: BPF scheduler "NAME" disabled (REASON)`, and after an error
-/// `sched_ext: NAME: MESSAGE`.
+/// The scheduler's name and the reason in `sched_ext: BPF scheduler "NAME" disabled (REASON)`.
+fn disabled(line: &str) -> Option<(&str, &str)> {
+    let named = line.strip_prefix("sched_ext: BPF scheduler \"")?;
+    let (name, reason) = named.split_once("\" disabled (")?;
+    Some((name, reason.trim_end().strip_suffix(')')?))
+}
+
+/// The kernel prints that a scheduler was disabled, and after an error `sched_ext: NAME: MESSAGE`.
 fn exit_in(lines: &[String], scheduler: &str) -> Option<Exit> {
-    let disabled = format!("sched_ext: BPF scheduler \"{scheduler}\" disabled (");
-    let at = lines.iter().rposition(|line| line.starts_with(&disabled))?;
-    let reason = lines[at].strip_prefix(&disabled)?.trim_end().strip_suffix(')')?;
+    let of = |line: &String| disabled(line).is_some_and(|(name, _)| name == scheduler);
+    let at = lines.iter().rposition(of)?;
+    let (_, reason) = disabled(&lines[at])?;
     let details = format!("sched_ext: {scheduler}: ");
     let message = lines[at + 1..].iter().find_map(|line| line.strip_prefix(&details));
     Some(Exit::said(reason, message.unwrap_or_default()))
@@ -131,6 +147,8 @@ mod tests {
         assert_eq!(exit.kind, 1024);
         assert_eq!(exit_in(&lines, "other").expect("an end").message, "");
         assert_eq!(exit_in(&lines, "third"), None);
+        let named: Vec<_> = lines.iter().filter_map(|line| Some(disabled(line)?.0)).collect();
+        assert_eq!(named, ["mine", "mine", "other"]);
     }
 
     #[test]

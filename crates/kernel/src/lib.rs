@@ -38,6 +38,7 @@ pub use configuration::Configuration;
 pub use error::LoadError;
 pub use exit::Exit;
 pub use fair::Fair;
+pub use kernel_log::KernelLog;
 pub use live::{kernel_btf, link, VMLINUX_BTF};
 pub use loaded::Loaded;
 pub use objects::{join, JoinError};

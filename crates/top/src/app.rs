@@ -40,6 +40,8 @@ pub(crate) enum Input {
     Filter,
     /// The new value of a tunable.
     Value(String),
+    /// The policy that shall schedule in place of this one.
+    Policy,
     /// The file of a recording.
     File,
 }
@@ -55,6 +57,8 @@ pub enum Action {
     Pause(bool),
     /// To set a tunable of the policy.
     Set(String, String),
+    /// To load this policy, with settings, in place of the one that `rota run` has loaded.
+    Switch(String),
     /// To record into this file.
     Record(String),
     /// To end the recording.
@@ -184,6 +188,7 @@ impl App {
             KeyCode::Esc | KeyCode::Char('p') => self.open(Panel::None),
             KeyCode::Down | KeyCode::Char('j') => self.open(Panel::Policy((at + 1).min(last))),
             KeyCode::Up | KeyCode::Char('k') => self.open(Panel::Policy(at.saturating_sub(1))),
+            KeyCode::Char('s') if self.policy.is_some() => self.ask(Input::Policy, String::new()),
             KeyCode::Enter => match tunables.get(at) {
                 Some(tunable) if tunable.live => {
                     let (name, value) = (tunable.name.clone(), tunable.value.clone());
@@ -238,7 +243,8 @@ impl App {
                 self.top()
             }
             Input::Value(name) => Action::Set(name, text),
-            Input::File if text.is_empty() => Action::None,
+            Input::Policy | Input::File if text.trim().is_empty() => Action::None,
+            Input::Policy => Action::Switch(text),
             Input::File => Action::Record(text),
         }
     }

@@ -87,6 +87,21 @@ fn a_fixed_tunable_is_not_asked_for_but_explained() {
 }
 
 #[test]
+fn another_policy_is_asked_for_where_one_answers() {
+    let mut app = app(true);
+    press(&mut app, KeyCode::Char('p'));
+    press(&mut app, KeyCode::Char('s'));
+    assert_eq!(press(&mut app.clone(), KeyCode::Enter), Action::None, "no name");
+    type_in(&mut app, "wfq:quantum_ns=2ms");
+    let switch = Action::Switch("wfq:quantum_ns=2ms".into());
+    assert_eq!(press(&mut app, KeyCode::Enter), switch);
+    assert_eq!(app.panel, Panel::Policy(0), "the panel stays");
+    app.policy = None;
+    press(&mut app, KeyCode::Char('s'));
+    assert!(app.input.is_none());
+}
+
+#[test]
 fn a_recording_is_begun_and_ended_with_the_same_key() {
     let mut app = app(true);
     press(&mut app, KeyCode::Char('w'));

@@ -163,7 +163,7 @@ fn what_is_open_takes_the_place_of_the_table() {
         "wfq, held by process 12",
         "wfq, 1.00s at 12.198",
         "  picks/s",
-        "tunables (fixed ones need a restart)",
+        "tunables (fixed ones need a restart); s: switch to another policy",
         "> quantum_ns=5  live   What it does",
         "  tie=5         fixed  What it does",
     ];

@@ -40,6 +40,11 @@ enum Does {
 }
 
 impl State {
+    /// A scheduler was loaded: how an earlier one left is past.
+    pub fn loaded(&mut self) {
+        self.left = None;
+    }
+
     /// Nothing is known yet but the number of CPUs, if that is.
     pub fn new(cpus: u32) -> Self {
         Self {

@@ -2,7 +2,7 @@
 //! The side of `rota set` and `rota run --monitor`.
 
 use super::protocol::{
-    line, Changed, Changes, Description, Refusal, Request, Response, MAX_LINE, VERSION,
+    line, Changed, Changes, Description, Refusal, Request, Response, Switch, MAX_LINE, VERSION,
 };
 use crate::stats::Sample;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -14,6 +14,9 @@ use thiserror::Error;
 /// How long an answer is waited for: the main loop of a running policy polls many times
 /// a second.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// The same while another policy is loaded: the verifier follows up to a million instructions of
+/// each program, on a machine that may be busy.
+const WHILE_LOADING: Duration = Duration::from_secs(120);
 
 /// Why there is no answer.
 #[derive(Debug, Error)]
@@ -82,6 +85,19 @@ impl Client {
             Response::Stats(sample) => Ok(sample),
             other => Err(strange(&other)),
         }
+    }
+
+    /// Has another policy loaded in place of the one that schedules. Returns who schedules then; the
+    /// former one with the reason if the other one could not take over.
+    pub fn switch(&mut self, to: Switch) -> Result<Description, ClientError> {
+        self.stream.get_ref().set_read_timeout(Some(WHILE_LOADING)).map_err(ClientError::Broken)?;
+        let answered = match self.call(&Request::Switch(to))? {
+            // This is answered when it is over.
+            Response::Switching(_) => self.describe(),
+            other => Err(strange(&other)),
+        };
+        self.stream.get_ref().set_read_timeout(Some(PATIENCE)).map_err(ClientError::Broken)?;
+        answered
     }
 
     fn call(&mut self, request: &Request) -> Result<Response, ClientError> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A policy in the kernel, as the control socket sees it.
 
-use super::protocol::{Changed, Changes, Description, Refusal, Share, Tunable};
+use super::protocol::{Changed, Changes, Description, Refusal, Share, Switch, Switching, Tunable};
 use super::server::Controlled;
 use crate::stats::{RunStats, Sample, Sampler};
 use crate::{Attached, SHARES_MAP};
@@ -12,27 +12,43 @@ use rota_object::settings::Patch;
 /// Largest share that policies take.
 pub const MAX_SHARE: u64 = 1_000_000;
 
-/// Looks after one policy, over all its restarts.
+/// Looks after one policy, over all its restarts, and then after the one that takes its place.
 #[derive(Debug)]
 pub struct Operator {
     policy: String,
     source: String,
+    /// Why another one did not take its place.
+    not_switched: Option<String>,
     /// Counts while somebody watches, or always.
     run_stats: Option<RunStats>,
     always: bool,
 }
 
+/// Loads another policy, and tells its name.
+pub type Loader<'a> = &'a mut dyn FnMut(&Switch) -> Result<String, Refusal>;
+
 /// The policy while it is attached.
-#[derive(Debug)]
 pub struct Operated<'a> {
     operator: &'a mut Operator,
     attached: &'a Attached,
+    loader: Loader<'a>,
 }
 
 impl Operator {
     /// For a policy of this name; `source` is `shipped` or its file.
     pub fn new(policy: &str, source: &str) -> Self {
-        Self { policy: policy.into(), source: source.into(), run_stats: None, always: false }
+        let (policy, source) = (policy.into(), source.into());
+        Self { policy, source, not_switched: None, run_stats: None, always: false }
+    }
+
+    /// Looks after another policy from now on.
+    pub fn follow(&mut self, policy: &str, source: &str) {
+        (self.policy, self.source, self.not_switched) = (policy.into(), source.into(), None);
+    }
+
+    /// Says from now on why another policy could not take over.
+    pub fn stays(&mut self, because: String) {
+        self.not_switched = Some(because);
     }
 
     /// Counts runs and times of callbacks from now on, whether somebody watches or not.
@@ -44,24 +60,23 @@ impl Operator {
         Ok(())
     }
 
-    /// The policy that is attached now.
-    pub fn on<'a>(&'a mut self, attached: &'a Attached) -> Operated<'a> {
-        Operated { operator: self, attached }
+    /// The policy that is attached now, and what loads another one.
+    pub fn on<'a>(&'a mut self, attached: &'a Attached, loader: Loader<'a>) -> Operated<'a> {
+        Operated { operator: self, attached, loader }
     }
 
     /// Totals of the policy that is attached now.
     pub fn sample(&self, attached: &Attached) -> Sample {
         Sampler::new(&self.policy, attached.image()).sample(attached)
     }
-}
 
-impl Controlled for Operated<'_> {
-    fn describe(&self) -> Description {
-        let image = self.attached.image();
+    /// The policy that is attached now, with its present tunables.
+    pub fn describe(&self, attached: &Attached) -> Description {
+        let image = attached.image();
         let documented = image.tunables();
         let shown = if documented.is_empty() { image.options() } else { documented };
         let tunable = |t: rota_object::settings::Tunable| Tunable {
-            value: self.value(&t.name).unwrap_or(t.default),
+            value: value(attached, &t.name).unwrap_or(t.default),
             name: t.name,
             live: t.live,
             ctype: t.ctype,
@@ -72,11 +87,25 @@ impl Controlled for Operated<'_> {
             help: t.help,
         };
         Description {
-            policy: self.operator.policy.clone(),
-            source: self.operator.source.clone(),
+            policy: self.policy.clone(),
+            source: self.source.clone(),
             pid: std::process::id(),
             tunables: shown.into_iter().map(tunable).collect(),
+            not_switched: self.not_switched.clone(),
         }
+    }
+}
+
+/// The present value of a global variable, as `--set` takes it.
+fn value(attached: &Attached, name: &str) -> Option<String> {
+    let image = attached.image();
+    let variable = image.variables.iter().find(|v| v.name == name)?;
+    Some(image.text_in(variable, &attached.read_variable(name)?))
+}
+
+impl Controlled for Operated<'_> {
+    fn describe(&self) -> Description {
+        self.operator.describe(self.attached)
     }
 
     fn change(&mut self, changes: &Changes) -> Result<Changed, Refusal> {
@@ -101,6 +130,11 @@ impl Controlled for Operated<'_> {
         Ok(changed)
     }
 
+    fn switch(&mut self, to: &Switch) -> Result<Switching, Refusal> {
+        let to = (self.loader)(to)?;
+        Ok(Switching { from: self.operator.policy.clone(), to })
+    }
+
     fn stats(&mut self) -> Result<Sample, Refusal> {
         Ok(self.operator.sample(self.attached))
     }
@@ -117,13 +151,6 @@ impl Controlled for Operated<'_> {
 }
 
 impl Operated<'_> {
-    /// The present value of a global variable, as `--set` takes it.
-    fn value(&self, name: &str) -> Option<String> {
-        let image = self.attached.image();
-        let variable = image.variables.iter().find(|v| v.name == name)?;
-        Some(image.text_in(variable, &self.attached.read_variable(name)?))
-    }
-
     /// Writes a tunable; its value before and now.
     fn apply(&self, patch: &Patch) -> Result<(String, String), Refusal> {
         let image = self.attached.image();

@@ -20,6 +20,22 @@ pub enum Request {
     Set(Changes),
     /// The statistics, as totals since the policy was loaded.
     Stats,
+    /// Load another policy, and let it schedule in place of this one.
+    Switch(Switch),
+}
+
+/// Another policy.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Switch {
+    /// A shipped policy, or the absolute path of a file.
+    pub policy: String,
+    /// What its own loader would set: the absolute path of a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub manifest: Option<String>,
+    /// Its tunables, as in [`Changes`].
+    #[serde(default)]
+    pub tunables: Vec<(String, String)>,
 }
 
 /// Changes that belong together.
@@ -60,6 +76,8 @@ pub enum Response {
     Changed(Changed),
     /// To [`Request::Stats`].
     Stats(Sample),
+    /// To [`Request::Switch`]: the other policy is loaded, and schedules next.
+    Switching(Switching),
     /// The request was not carried out.
     Error(Refusal),
 }
@@ -75,6 +93,9 @@ pub struct Description {
     pub pid: u32,
     /// Its tunables with their present values.
     pub tunables: Vec<Tunable>,
+    /// Why this policy still schedules, if one that should have taken over could not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_switched: Option<String>,
 }
 
 /// A tunable of a running policy.
@@ -107,6 +128,15 @@ pub struct Changed {
     pub tunables: Vec<(String, String, String)>,
     /// Shares.
     pub shares: Vec<Share>,
+}
+
+/// Which policy follows which.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Switching {
+    /// The one that schedules now.
+    pub from: String,
+    /// The next one.
+    pub to: String,
 }
 
 /// Why a request was not carried out.

@@ -2,7 +2,9 @@
 //! The side of the running policy. It never blocks: the main loop polls it.
 
 use super::connection::Connection;
-use super::protocol::{line, parse, Changed, Changes, Description, Refusal, Request, Response};
+use super::protocol::{
+    line, parse, Changed, Changes, Description, Refusal, Request, Response, Switch, Switching,
+};
 use crate::stats::Sample;
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
@@ -23,6 +25,8 @@ pub trait Controlled {
     fn describe(&self) -> Description;
     /// Makes all changes, or none if one is refused.
     fn change(&mut self, changes: &Changes) -> Result<Changed, Refusal>;
+    /// Loads another policy, to schedule as soon as this returned.
+    fn switch(&mut self, to: &Switch) -> Result<Switching, Refusal>;
     /// Totals since the policy was loaded.
     fn stats(&mut self) -> Result<Sample, Refusal>;
     /// Somebody watches the statistics, or nobody any more.
@@ -146,6 +150,7 @@ fn serve(client: &mut Connection, watched: &mut bool, controlled: &mut dyn Contr
         let response = match parse(&request) {
             Ok(Request::Get) => Ok(Response::Policy(controlled.describe())),
             Ok(Request::Set(changes)) => controlled.change(&changes).map(Response::Changed),
+            Ok(Request::Switch(to)) => controlled.switch(&to).map(Response::Switching),
             Ok(Request::Stats) => {
                 client.watches = true;
                 if !std::mem::replace(watched, true) {

@@ -19,12 +19,15 @@ use tempfile::TempDir;
 struct Fake {
     speed: u64,
     watched: Vec<bool>,
+    switched: Vec<Switch>,
 }
 
 impl Controlled for Fake {
     fn describe(&self) -> Description {
         let pid = std::process::id();
-        Description { policy: "fake".into(), source: "shipped".into(), pid, tunables: vec![] }
+        let policy = self.switched.last().map_or("fake", |to| &to.policy).into();
+        let source = "shipped".into();
+        Description { policy, source, pid, tunables: vec![], not_switched: None }
     }
 
     fn change(&mut self, changes: &Changes) -> Result<Changed, Refusal> {
@@ -35,6 +38,15 @@ impl Controlled for Fake {
             self.speed = value;
         }
         Ok(changed)
+    }
+
+    fn switch(&mut self, to: &Switch) -> Result<Switching, Refusal> {
+        if to.policy == "bad" {
+            return Err(Refusal::input("no policy is called bad"));
+        }
+        let from = self.describe().policy;
+        self.switched.push(to.clone());
+        Ok(Switching { from, to: to.policy.clone() })
     }
 
     fn stats(&mut self) -> Result<Sample, Refusal> {
@@ -112,6 +124,23 @@ fn refusal_reaches_the_client_and_the_connection_stays() {
         }
         client.change(speed("2")).expect("goes on");
     });
+}
+
+#[test]
+fn another_policy_takes_over_with_its_tunables() {
+    let to = |policy: &str| Switch {
+        policy: policy.into(),
+        manifest: Some("/etc/wfq.toml".into()),
+        tunables: vec![("quantum_ns".into(), "2ms".into())],
+    };
+    let (fake, _) = with_server(|path| {
+        let mut client = Client::connect(path).expect("connects");
+        let refused = client.switch(to("bad")).expect_err("refused").to_string();
+        assert_eq!(refused, "no policy is called bad");
+        assert_eq!(client.switch(to("wfq")).expect("switches").policy, "wfq");
+        assert_eq!(client.describe().expect("the same connection").policy, "wfq");
+    });
+    assert_eq!(fake.switched, [to("wfq")]);
 }
 
 #[test]
@@ -194,6 +223,7 @@ fn bad_requests_are_answered_with_what_was_expected() {
             ("{\"version\":2,\"request\":\"get\"}\n", "version 2 is not supported, expected 1"),
             ("{\"version\":1,\"request\":\"reboot\"}\n", "unknown variant `reboot`"),
             ("{\"version\":1,\"request\":\"set\",\"tunable\":[]}\n", "unknown field `tunable`"),
+            ("{\"version\":1,\"request\":\"switch\"}\n", "missing field `policy`"),
             ("{\"version\":1,\"request\":\"set\",\"tunables\":[[\"a\"]]}\n", "invalid length"),
             ("{\"version\":1,\"request\":\"set\",\"shares\":[{\"pid\":-1}]}\n", "expected u32"),
             ("[1,2]\n", "not a request"),
@@ -268,9 +298,14 @@ fn request() -> impl Strategy<Value = Request> {
         proptest::collection::vec(("\\PC{0,12}", "\\PC{0,12}"), 0..4),
         proptest::collection::vec(share, 0..4),
     );
+    let tunables = proptest::collection::vec(("\\PC{0,12}", "\\PC{0,12}"), 0..4);
+    let switch = ("\\PC{0,12}", any::<Option<String>>(), tunables);
     prop_oneof![
         Just(Request::Get),
         Just(Request::Stats),
+        switch.prop_map(|(policy, manifest, tunables)| {
+            Request::Switch(Switch { policy, manifest, tunables })
+        }),
         changes.prop_map(|(tunables, shares)| Request::Set(Changes { tunables, shares })),
     ]
 }

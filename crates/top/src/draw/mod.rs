@@ -87,9 +87,15 @@ fn title(app: &App, width: usize) -> Line<'static> {
         (None, true) => ", the kernel's own scheduler".into(),
         (None, false) => String::new(),
     };
-    let left = format!("rota top  {}, {cpus}{scheduler}", app.source.name);
     let right = states.join("  ");
     let room = width.saturating_sub(right.chars().count() + 2);
+    // Rather the scheduler than the kernel's release, where there is no room for both.
+    let source = &app.source.name;
+    let least = format!("rota top  {cpus}{scheduler}");
+    let left = [format!("rota top  {source}, {cpus}{scheduler}"), least]
+        .into_iter()
+        .find(|text| text.chars().count() <= room)
+        .unwrap_or_else(|| scheduler.trim_start_matches(", ").to_owned());
     let left: String = left.chars().take(room).collect();
     let line = format!("{left:<room$}  {right}");
     Line::styled(line, Style::new().add_modifier(Modifier::BOLD))
@@ -128,6 +134,7 @@ fn footer(app: &App) -> Line<'static> {
     match (&app.input, &app.message) {
         (Some((Input::Filter, text)), _) => typed("filter by name, pid or cgroup", text),
         (Some((Input::Value(name), text)), _) => typed(&format!("new value of {name}"), text),
+        (Some((Input::Policy, text)), _) => typed("switch to NAME, wfq:quantum_ns=2ms …", text),
         (Some((Input::File, text)), _) => typed("record into FILE.parquet, .pftrace …", text),
         (None, Some(message)) => Line::styled(message.clone(), WARN),
         (None, None) => {

@@ -14,7 +14,7 @@ const HELP: [&str; 19] = [
     "  /             filter by name, pid or cgroup; Esc shows all again",
     "  + and -       less and more time in a column of the timeline",
     "  [ and ]       other CPUs",
-    "  p             the policy of rota run: its counters; change its tunables",
+    "  p             the policy of rota run: its counters; change its tunables, switch",
     "  w             write a recording into a file; again: end it",
     "",
     "timeline        what a CPU did for most of a column; # stands for many tasks",
@@ -53,7 +53,8 @@ pub(super) fn policy(app: &App, at: usize, room: usize) -> Vec<Line<'static>> {
     let statistics = room.saturating_sub(shown + 3);
     lines.extend(policy.statistics.iter().take(statistics).map(|line| Line::from(line.clone())));
     if tunables > 0 {
-        lines.push(Line::styled("tunables (fixed ones need a restart)", DIM));
+        let what = "tunables (fixed ones need a restart); s: switch to another policy";
+        lines.push(Line::styled(what, DIM));
     }
     let name = policy.tunables.iter().map(|of| of.name.len() + of.value.len() + 1).max();
     let name = name.unwrap_or(0);

@@ -2,6 +2,7 @@
 //! `rota run`: a policy in the kernel of this machine, until it is stopped or ejected.
 
 mod args;
+mod choice;
 mod fill;
 pub(crate) mod notify;
 mod restarts;
@@ -12,19 +13,19 @@ mod watch;
 pub(crate) use args::RunArgs;
 
 use crate::error::{Error, Status};
-use crate::object::{self, Found};
+use crate::object::Found;
 use crate::output::{messages, tunables};
 use crate::readiness;
-use crate::source::Compiler;
 use crate::stop::{Stop, LOOK};
+use choice::Choice;
 use restarts::Restarts;
 use rota_kernel::check::{Fact, Purpose};
-use rota_kernel::{sysfs, Exit};
+use rota_kernel::{sysfs, Attached, Exit, Loaded};
 use rota_machine::kernel::Kernel;
 use rota_object::image::Image;
 use rota_sim::Feature;
-use start::Settings;
 use std::io::Write;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use watch::Watch;
 
@@ -39,13 +40,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status, Error> {
         status::monitor(&args.control, &args.status, &Stop::listen()?)?;
         return Ok(Status::Done);
     };
-    // A source is compiled for the running kernel, as far as its types can be read yet.
-    let types = rota_kernel::kernel_btf().map_or_else(|_| Kernel::default(), Kernel::of_btf);
-    let found = object::find(policy, Compiler { include: &args.include, kernel: &types })?;
-    if rota_sim::is_bundle(&found.bytes) {
-        let what = "a bundle is for simulated machines; in a kernel run the program itself";
-        return Err(Error::input(format!("{}: {what}", found.called())));
-    }
+    let found = choice::find(args, policy)?;
     if args.help_tunables {
         return help_tunables(found);
     }
@@ -56,21 +51,47 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status, Error> {
         findings.warnings().map(Fact::message).for_each(|w| messages::line(&format!("note: {w}")));
     }
     let kernel = findings.types.map_or_else(rota_kernel::kernel_btf, Ok)?;
-    let mut settings = Settings::of(args);
-    let mut watch = Watch::new(args, &found)?;
+    let mut watch = Watch::new(args, &found, Arc::clone(&kernel));
+    let mut choice = Choice::of(args, found);
+    let mut loaded = start::load(args, &choice, &kernel)?;
     let mut restarts = Restarts::default();
+    // Whose place is being taken.
+    let mut before: Option<Choice> = None;
     loop {
-        let attached = start::start(args, &settings, &found, &kernel)?;
+        let attached = match (attached(args, loaded), before.take()) {
+            (Ok(attached), _) => attached,
+            (Err(error), None) => return error.end(args),
+            (Err(error), Some(before)) => {
+                let why = format!("{} could not take over: {error}", choice.found.name);
+                messages::line(&format!("{why}; {} goes on", before.found.name));
+                choice = before;
+                loaded = start::load(args, &choice, &kernel)?;
+                watch.follow(&choice.found);
+                watch.stays(&why);
+                continue;
+            }
+        };
         let begin = Instant::now();
-        // One whose set-up failed was attached, but never scheduled.
+        // Unless it is to be loaded again at once.
         if attached.exit().is_none() {
-            notify::ready(&found.name);
-            say_attached(args, &found, attached.image())?;
+            notify::ready(&choice.found.name);
+            say_attached(args, &choice.found, attached.image())?;
         }
-        let last = watch.until_end(&attached, &stop)?;
-        settings.keep(&last, &attached);
+        let next = watch.until_end(&attached, &mut choice, &stop)?;
         let exit = attached.detach();
-        if !exit.restart_requested() || stop.wanted() {
+        if stop.wanted() || exit.is_error() {
+            notify::stopping();
+            return tell(args, &exit);
+        }
+        if let Some((other, its)) = next {
+            notify::switching(&other.found.name);
+            say(args, &format!("switch: {} -> {}", choice.found.name, other.found.name))?;
+            watch.follow(&other.found);
+            before = Some(std::mem::replace(&mut choice, other));
+            (loaded, restarts) = (its, Restarts::default());
+            continue;
+        }
+        if !exit.restart_requested() {
             notify::stopping();
             return tell(args, &exit);
         }
@@ -83,6 +104,43 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status, Error> {
         };
         say(args, &format!("restart: {exit}"))?;
         stop.sleep(pause);
+        loaded = start::load(args, &choice, &kernel)?;
+    }
+}
+
+/// Why a policy does not schedule.
+enum Unattached {
+    /// The kernel did not take it.
+    Refused(Error),
+    /// The kernel took it, and its set-up failed.
+    Failed(Exit),
+}
+
+impl Unattached {
+    fn end(self, args: &RunArgs) -> Result<Status, Error> {
+        match self {
+            Self::Refused(error) => Err(error),
+            Self::Failed(exit) => tell(args, &exit),
+        }
+    }
+}
+
+impl std::fmt::Display for Unattached {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Refused(error) => error.fmt(f),
+            Self::Failed(exit) => exit.fmt(f),
+        }
+    }
+}
+
+/// From here on it schedules.
+fn attached(args: &RunArgs, loaded: Loaded) -> Result<Attached, Unattached> {
+    let attached = start::attach(args, loaded).map_err(Unattached::Refused)?;
+    // One whose set-up failed was attached, but never scheduled.
+    match attached.exit().is_some_and(|exit| exit.is_error()) {
+        true => Err(Unattached::Failed(attached.detach())),
+        false => Ok(attached),
     }
 }
 

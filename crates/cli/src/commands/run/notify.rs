@@ -18,6 +18,11 @@ pub(crate) fn restarting() {
     tell("STATUS=loading the policy again");
 }
 
+/// Another one takes its place.
+pub(crate) fn switching(to: &str) {
+    tell(&format!("STATUS=loading {to}"));
+}
+
 /// It is on its way out.
 pub(crate) fn stopping() {
     tell("STOPPING=1");

@@ -3,17 +3,26 @@
 //! and the end is noticed.
 
 use super::args::RunArgs;
+use super::choice::Choice;
+use super::start;
 use super::status::Printer;
 use crate::error::Error;
 use crate::object::Found;
 use crate::output::messages;
 use crate::stop::{Stop, LOOK};
-use rota_kernel::control::{Controlled, Description, Operator, Server};
-use rota_kernel::Attached;
+use rota_kernel::control::{Operator, Refusal, Server, Switch};
+use rota_kernel::{Attached, Loaded};
+use rota_object::btf::Btf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Looks after a policy, over all its restarts.
-pub(crate) struct Watch {
+/// A policy that is loaded, to take the place of the one that schedules.
+pub(crate) type Next = (Choice, Loaded);
+
+/// Looks after a policy, over all its restarts, and those that take its place.
+pub(crate) struct Watch<'a> {
+    args: &'a RunArgs,
+    kernel: Arc<Btf>,
     server: Option<Server>,
     operator: Operator,
     printer: Option<Printer>,
@@ -23,10 +32,10 @@ pub(crate) struct Watch {
     since: Option<Instant>,
 }
 
-impl Watch {
+impl<'a> Watch<'a> {
     /// Prepares all that does not need the policy. Without a control socket the policy
     /// runs all the same.
-    pub(crate) fn new(args: &RunArgs, found: &Found) -> Result<Self, Error> {
+    pub(crate) fn new(args: &'a RunArgs, found: &Found, kernel: Arc<Btf>) -> Self {
         let server = Server::bind(&args.control);
         if let Err(error) = &server {
             messages::line(&format!("note: `rota set` will not work: {error}"));
@@ -39,26 +48,62 @@ impl Watch {
             }
         }
         let time = args.duration.map(Duration::from_nanos);
-        Ok(Self { server: server.ok(), operator, printer, time, since: None })
+        Self { args, kernel, server: server.ok(), operator, printer, time, since: None }
     }
 
-    /// Returns when the policy is gone or shall go, with its last settings.
+    /// Returns when the policy is gone or shall go; with the one that takes its place, if one was
+    /// asked for. What it was set to meanwhile is kept.
     pub(crate) fn until_end(
         &mut self,
         attached: &Attached,
+        choice: &mut Choice,
         stop: &Stop,
-    ) -> Result<Description, Error> {
+    ) -> Result<Option<Next>, Error> {
+        let mut next = None;
         let since = *self.since.get_or_insert_with(Instant::now);
         let over = |time: Duration| since.elapsed() >= time;
-        while !stop.wanted() && attached.exit().is_none() && !self.time.is_some_and(over) {
+        while !stop.wanted()
+            && next.is_none()
+            && attached.exit().is_none()
+            && !self.time.is_some_and(over)
+        {
             if let Some(server) = &mut self.server {
-                server.poll(&mut self.operator.on(attached));
+                let mut loader = |to: &Switch| {
+                    let (choice, loaded) = load(self.args, to, &self.kernel)?;
+                    let name = choice.found.name.clone();
+                    next = Some((choice, loaded));
+                    Ok(name)
+                };
+                server.poll(&mut self.operator.on(attached, &mut loader));
             }
             if let Some(printer) = self.printer.as_mut().filter(|p| p.is_due()) {
                 printer.print(self.operator.sample(attached))?;
             }
             std::thread::sleep(LOOK);
         }
-        Ok(self.operator.on(attached).describe())
+        choice.keep(&self.operator.describe(attached), attached);
+        Ok(next)
     }
+
+    /// Looks after this policy from now on.
+    pub(crate) fn follow(&mut self, found: &Found) {
+        self.operator.follow(&found.name, &found.source);
+    }
+
+    /// Tells whoever asks why another policy could not take over.
+    pub(crate) fn stays(&mut self, because: &str) {
+        self.operator.stays(because.to_owned());
+    }
+}
+
+/// Loads a policy that somebody asked for while another one schedules.
+fn load(args: &RunArgs, to: &Switch, kernel: &Arc<Btf>) -> Result<Next, Refusal> {
+    let loaded = Choice::switched(args, to).and_then(|choice| {
+        let loaded = start::load(args, &choice, kernel)?;
+        Ok((choice, loaded))
+    });
+    loaded.map_err(|error| match error {
+        Error::Input(message) => Refusal::input(message),
+        error => Refusal::failure(error),
+    })
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Arguments of `rota set`.
 
+use crate::complete;
 use crate::error::EXIT_CODES;
 use crate::options::name_and_value;
 use clap::{Args, ValueHint};
@@ -18,7 +19,13 @@ pub(crate) struct SetArgs {
     #[arg(long = "share", value_name = "PID=N|none", value_parser = share)]
     pub(crate) shares: Vec<Share>,
 
-    /// Print one JSON object (schema rota.set/1)
+    /// Load this policy, and let it schedule in place of the one that does (`rota compare` takes the
+    /// same)
+    #[arg(long, value_name = "POLICY|FILE[:NAME=VALUE][:@FILE.toml]", value_hint = ValueHint::FilePath)]
+    #[arg(conflicts_with_all = ["set", "shares"], add = complete::policies())]
+    pub(crate) policy: Option<String>,
+
+    /// Print one JSON object (schema rota.set/1; with --policy, rota.get/1)
     #[arg(long)]
     pub(crate) json: bool,
 

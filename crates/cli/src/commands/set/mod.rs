@@ -2,8 +2,10 @@
 //! `rota set`: changes a running policy through its control socket.
 
 mod args;
+mod switch;
 
 pub(crate) use args::SetArgs;
+pub(crate) use switch::{switch, wanted};
 
 use crate::error::{Error, Status};
 use crate::output::{json, table};
@@ -35,6 +37,16 @@ struct GetJson {
 pub(crate) fn run(args: &SetArgs) -> Result<Status, Error> {
     let mut client = Client::connect(&args.control)?;
     let mut out = crate::output::stdout();
+    if let Some(policy) = &args.policy {
+        let to = wanted(policy)?;
+        let before = client.describe()?.policy;
+        let running = switch(&mut client, to)?;
+        match args.json {
+            true => json::print(&mut out, &GetJson { schema: "rota.get/1", running })?,
+            false => writeln!(out, "{before} -> {} ({})", running.policy, running.source)?,
+        }
+        return Ok(Status::Done);
+    }
     if args.set.is_empty() && args.shares.is_empty() {
         let running = client.describe()?;
         match args.json {

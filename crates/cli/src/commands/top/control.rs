@@ -3,6 +3,8 @@
 //! seconds.
 
 use super::shared::Shared;
+use crate::commands::set;
+use crate::error::Error;
 use crate::output::stats;
 use rota_kernel::control::{Changes, Client, ClientError, Description};
 use rota_kernel::stats::{Interval, Sample};
@@ -15,17 +17,23 @@ use std::time::Duration;
 /// How often the policy is asked.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// A tunable and its new value.
-type Setting = (String, String);
+/// What the user wants of the policy.
+#[derive(Debug)]
+pub(super) enum Wanted {
+    /// A tunable, and its new value.
+    Set(String, String),
+    /// Another policy, with settings.
+    Switch(String),
+}
 
-/// Asks from now on, until nobody sends settings any more.
-pub(super) fn follow(socket: PathBuf, shared: Arc<Shared>) -> Sender<Setting> {
-    let (sender, settings) = channel();
-    std::thread::spawn(move || ask(&socket, &settings, &shared));
+/// Asks from now on, until nobody wants anything any more.
+pub(super) fn follow(socket: PathBuf, shared: Arc<Shared>) -> Sender<Wanted> {
+    let (sender, wanted) = channel();
+    std::thread::spawn(move || ask(&socket, &wanted, &shared));
     sender
 }
 
-fn ask(socket: &Path, settings: &Receiver<Setting>, shared: &Shared) {
+fn ask(socket: &Path, wanted: &Receiver<Wanted>, shared: &Shared) {
     let mut connection = None;
     loop {
         // A connection that broke is made again: policies come and go.
@@ -34,8 +42,12 @@ fn ask(socket: &Path, settings: &Receiver<Setting>, shared: &Shared) {
             connection = None;
         }
         shared.latest().policy = policy.ok();
-        match settings.recv_timeout(INTERVAL) {
-            Ok((name, value)) => shared.say(set(socket, name, value)),
+        match wanted.recv_timeout(INTERVAL) {
+            Ok(Wanted::Set(name, value)) => shared.say(set(socket, name, value)),
+            Ok(Wanted::Switch(to)) => match switch(socket, &to) {
+                Ok(policy) => shared.say(format!("{policy} schedules now")),
+                Err(error) => shared.complain(&error),
+            },
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
@@ -86,10 +98,16 @@ fn set(socket: &Path, name: String, value: String) -> String {
     }
 }
 
+/// Switches to another policy, and tells its name when it schedules.
+fn switch(socket: &Path, to: &str) -> Result<String, Error> {
+    let to = set::wanted(to)?;
+    Ok(set::switch(&mut Client::connect(socket)?, to)?.policy)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rota_kernel::control::{self, Changed, Controlled, Refusal, Server};
+    use rota_kernel::control::{self, Changed, Controlled, Refusal, Server, Switch, Switching};
     use rota_kernel::stats::Counter;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Instant;
@@ -98,6 +116,7 @@ mod tests {
     struct Fake {
         speed: u64,
         picks: u64,
+        policy: String,
     }
 
     impl Controlled for Fake {
@@ -113,8 +132,14 @@ mod tests {
                 values: Vec::new(),
                 help: "How fast".into(),
             };
-            let policy = "fake".into();
-            Description { policy, source: "shipped".into(), pid: 12, tunables: vec![tunable] }
+            let (policy, source) = (self.policy.clone(), "shipped".into());
+            let tunables = vec![tunable];
+            Description { policy, source, pid: 12, tunables, not_switched: None }
+        }
+
+        fn switch(&mut self, to: &Switch) -> Result<Switching, Refusal> {
+            let from = std::mem::replace(&mut self.policy, to.policy.clone());
+            Ok(Switching { from, to: to.policy.clone() })
         }
 
         fn change(&mut self, changes: &Changes) -> Result<Changed, Refusal> {
@@ -164,18 +189,18 @@ mod tests {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let serving = std::thread::spawn(move || {
-            let mut fake = Fake { speed: 3, picks: 0 };
+            let mut fake = Fake { speed: 3, picks: 0, policy: "fake".into() };
             while !stopped.load(Ordering::Relaxed) {
                 server.poll(&mut fake);
                 std::thread::sleep(Duration::from_millis(1));
             }
         });
         let shared = Arc::new(Shared::default());
-        let settings = follow(socket, Arc::clone(&shared));
+        let policy = follow(socket, Arc::clone(&shared));
         let first = until(&shared, |latest| latest.policy.clone());
         assert_eq!((first.name.as_str(), first.pid), ("fake", 12));
         assert_eq!((first.tunables[0].value.as_str(), first.tunables[0].live), ("3", true));
-        settings.send(("speed".into(), "7".into())).expect("somebody asks");
+        policy.send(Wanted::Set("speed".into(), "7".into())).expect("is asked for");
         assert_eq!(until(&shared, |latest| latest.said.clone()), "speed: 3 -> 7");
         // 100 picks in each second of the fake's time.
         let rates = until(&shared, |latest| {
@@ -185,9 +210,17 @@ mod tests {
         assert_eq!(rates[1].trim(), "picks/s");
         assert_eq!(rates[2].trim(), "100");
         shared.latest().said = None;
-        settings.send(("speed".into(), "12".into())).expect("somebody asks");
+        policy.send(Wanted::Set("speed".into(), "12".into())).expect("is asked for");
         let said = until(&shared, |latest| latest.said.clone());
         assert_eq!(said, "error: speed: expected 1 to 9");
+        shared.latest().said = None;
+        policy.send(Wanted::Switch("wfq".into())).expect("is asked for");
+        assert_eq!(until(&shared, |latest| latest.said.clone()), "wfq schedules now");
+        until(&shared, |latest| latest.policy.as_ref().filter(|of| of.name == "wfq").map(drop));
+        shared.latest().said = None;
+        policy.send(Wanted::Switch("wqf".into())).expect("is asked for");
+        let said = until(&shared, |latest| latest.said.clone());
+        assert!(said.starts_with("error: ") && said.contains("wfq"), "{said}");
         // It leaves.
         stop.store(true, Ordering::Relaxed);
         serving.join().expect("served");

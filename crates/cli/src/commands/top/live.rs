@@ -6,9 +6,9 @@ use super::shared::{Shared, Wish};
 use crate::commands::record::Session;
 use crate::error::Error;
 use rota_kernel::events::{Facts, Recorder};
-use rota_kernel::sysfs;
+use rota_kernel::{sysfs, KernelLog};
 use rota_top::State;
-use rota_trace::{Event, Sink};
+use rota_trace::{Event, EventKind, Sink};
 use rota_watch::Midway;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,12 +16,20 @@ use std::time::{Duration, Instant};
 /// How often there is another picture.
 const PICTURE: Duration = Duration::from_millis(200);
 
+/// The first kind that is the policy's failure (`enum scx_exit_kind`).
+const SCX_EXIT_ERROR: u32 = 1024;
+
 /// What takes the events.
 pub(super) struct Feed<'a> {
     state: State,
     midway: Midway,
     recording: Option<Recording>,
     shown: Instant,
+    /// What it says of schedulers that left; how many it was, and the last one, until the line with
+    /// the reason is there.
+    log: KernelLog,
+    ended: usize,
+    leaving: Option<String>,
     cpus: u32,
     /// Stop after so long.
     until_ns: Option<u64>,
@@ -41,6 +49,9 @@ pub(super) fn follow(
         midway: Midway::default(),
         recording: None,
         shown: Instant::now(),
+        log: KernelLog::from_now(),
+        ended: 0,
+        leaving: None,
         cpus,
         until_ns,
         now_ns: 0,
@@ -69,16 +80,37 @@ impl Feed<'_> {
             return;
         }
         self.shown = Instant::now();
+        let scheduler = sysfs::loaded();
+        if scheduler.is_some() && self.shared.latest().scheduler != scheduler {
+            self.state.loaded();
+        }
+        if let Some(name) = self.leaving.take() {
+            self.left(&name, scheduler.is_none());
+        }
+        let ended = self.log.ended();
+        if ended.len() > self.ended {
+            (self.ended, self.leaving) = (ended.len(), ended.last().cloned());
+        }
         let snapshot = Arc::new(self.state.snapshot());
         let mut latest = self.shared.latest();
         latest.snapshot = snapshot;
         latest.lost = recorder.counts().lost.total();
-        let scheduler = sysfs::loaded();
-        if latest.scheduler.is_some() && scheduler.is_none() {
-            latest.said =
-                latest.scheduler.as_ref().map(|name| format!("{name} is no longer loaded"));
-        }
         latest.scheduler = scheduler;
+    }
+
+    /// A scheduler is gone, and maybe another one has its place.
+    fn left(&mut self, name: &str, none_follows: bool) {
+        let Some(exit) = self.log.exit_of(name) else { return };
+        if !none_follows {
+            if exit.is_error() {
+                self.shared.say(format!("{name} was ejected: {exit}"));
+            }
+            return;
+        }
+        // A reason that is not known here is no ordinary end.
+        let kind = if exit.is_error() { exit.kind.max(SCX_EXIT_ERROR) } else { exit.kind };
+        let kind = EventKind::PolicyExit { kind, code: exit.code, reason: exit.to_string() };
+        self.state.event(&Event { time_ns: self.now_ns, cpu: None, kind });
     }
 
     fn record(&mut self, path: &str) {

@@ -45,11 +45,11 @@ pub(crate) fn run(args: &TopArgs) -> Result<Status, Error> {
         None => following(args, &shared)?,
     };
     let mut app = App::new(source(args));
-    let settings =
+    let policy =
         app.source.live.then(|| control::follow(args.control.clone(), Arc::clone(&shared)));
     // What is played stays on the screen when it has ended; this machine does not end.
     let over = || feeder.is_finished() && !shared.latest().ended;
-    let shown = screen::show(&mut app, &shared, settings.as_ref(), &stop, over);
+    let shown = screen::show(&mut app, &shared, policy.as_ref(), &stop, over);
     shared.stop();
     let fed = feeder.join();
     shown?;

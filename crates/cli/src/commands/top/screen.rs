@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The terminal: taken for the screen, given back however this ends, and what keys ask for.
 
+use super::control::Wanted;
 use super::shared::{Shared, Wish};
 use crate::error::Error;
 use crate::stop::Stop;
@@ -39,11 +40,13 @@ fn fail(error: &io::Error) -> Error {
 pub(super) fn show(
     app: &mut App,
     shared: &Shared,
-    settings: Option<&Sender<(String, String)>>,
+    policy: Option<&Sender<Wanted>>,
     stop: &Stop,
     over: impl Fn() -> bool,
 ) -> Result<(), Error> {
     let mut screen = Screen::take()?;
+    // Whoever takes it lives as long as we do.
+    let ask = |wanted| drop(policy.map(|policy| policy.send(wanted)));
     while !stop.wanted() && !over() {
         take(app, shared);
         let drawn = screen.0.draw(|frame| draw(app, frame.area(), frame.buffer_mut()));
@@ -60,9 +63,10 @@ pub(super) fn show(
                 Action::Pause(paused) => shared.pause(paused),
                 Action::Record(path) => shared.wish(Wish::Record(path)),
                 Action::StopRecording => shared.wish(Wish::StopRecording),
-                Action::Set(name, value) => {
-                    // Whoever takes it lives as long as we do.
-                    let _ = settings.map(|settings| settings.send((name, value)));
+                Action::Set(name, value) => ask(Wanted::Set(name, value)),
+                Action::Switch(to) => {
+                    app.say(format!("loading {to} …"));
+                    ask(Wanted::Switch(to));
                 }
             }
         }
