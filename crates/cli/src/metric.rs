@@ -52,6 +52,14 @@ impl Metric {
         }
     }
 
+    /// Of the run, or what it is of the run.
+    pub(crate) fn whole(&self) -> Option<&'static Measure> {
+        match self {
+            Metric::Whole(measure) => Some(measure),
+            Metric::Task { whole, .. } => *whole,
+        }
+    }
+
     pub(crate) fn unit(&self) -> Unit {
         match self {
             Metric::Whole(measure) => measure.unit,

@@ -7,6 +7,7 @@
 
 mod error;
 pub mod expects;
+mod given;
 pub mod label;
 pub mod load;
 pub mod machine;
@@ -23,6 +24,7 @@ pub mod time;
 pub mod values;
 
 pub use error::Error;
+pub use given::Given;
 pub use load::Load;
 pub use options::{MachineOptions, BUDGET};
 pub use run::{Ask, Ready, KERNEL};

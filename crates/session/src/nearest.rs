@@ -15,9 +15,13 @@ fn nearest<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
     let distance = |known: &&str| strsim::damerau_levenshtein(&typed, &known.replace(' ', "_"));
     let near = known.iter().copied().min_by_key(distance).filter(|known| distance(known) <= SLIPS);
     let parts: Vec<&str> = typed.split('_').filter(|part| part.len() > 2).collect();
-    let shares =
-        |known: &&&str| parts.iter().any(|part| known.split(['_', ' ']).any(|own| own == *part));
-    near.or_else(|| known.iter().find(shares).copied())
+    let shared = |known: &&str| {
+        let has = |part: &&&str| known.split(['_', ' ']).any(|own| own == **part);
+        parts.iter().filter(has).count()
+    };
+    let shares = known.iter().copied().filter(|known| shared(known) > 0);
+    // Of several, the first of those that share the most.
+    near.or_else(|| shares.rev().max_by_key(shared))
 }
 
 #[cfg(test)]
@@ -30,6 +34,7 @@ mod tests {
         assert_eq!(nearest("wakeup p9", &known), Some("wakeup_p99"));
         assert_eq!(nearest("jane", &known), Some("jain"));
         assert_eq!(nearest("response_time_of_ui", &known), Some("response_mean"));
+        assert_eq!(nearest("lock_wait_max", &["lag_max", "wait_max", "max"]), Some("wait_max"));
         assert_eq!(nearest("cake_of_mine", &known), None);
         assert_eq!(nearest("delay", &["wakeup", "run delay"]), Some("run delay"));
         assert_eq!(nearest("run_dly", &["wakeup", "run delay"]), Some("run delay"));

@@ -36,6 +36,7 @@ impl Rounds {
     /// If its runs could not say what is the best.
     pub fn new(runs: &Runs, aims: &Aims, baseline: Option<&str>) -> Result<Self, Error> {
         let (sweep, left) = (runs.sweep(), runs.cells());
+        runs.check_aims(aims)?;
         if !aims.objectives.is_empty() && !is_comparable(runs.points(), baseline.is_some()) {
             let file = sweep.file.display();
             return Err(Error::input(format!("{file}: no two settings would run {NONE_ALIKE}")));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Does the runs of a sweep, several at the same time.
 
+use crate::aim::Aims;
 use crate::file::Sweep;
 use crate::plan::Point;
 use crate::stage::{self, Stage};
@@ -10,7 +11,7 @@ use rota_machine::kernel::Kernel;
 use rota_session::load::{self, hex};
 use rota_session::object::{self, Found};
 use rota_session::source::Compiler;
-use rota_session::{prepare, Error, Load, MachineOptions, Session, Tell, KERNEL};
+use rota_session::{prepare, Error, Given, Load, MachineOptions, Session, Tell, KERNEL};
 use rota_sim::Policy;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -53,6 +54,7 @@ pub struct Runs {
     pub(crate) loads: Mutex<VecDeque<(Loaded, Arc<Load>)>>,
     pub(crate) linked: Mutex<HashMap<(usize, String), Policy>>,
     points: Vec<Point>,
+    given: Given,
     done: AtomicU64,
     all: AtomicU64,
 }
@@ -94,7 +96,7 @@ impl Runs {
             objects.push(hex(hash));
         }
         let points = sweep.points()?;
-        let runs = Self {
+        let mut runs = Self {
             sweep,
             session,
             kernel,
@@ -104,10 +106,11 @@ impl Runs {
             loads: Mutex::default(),
             linked: Mutex::default(),
             points,
+            given: Given::default(),
             done: AtomicU64::new(0),
             all: AtomicU64::new(0),
         };
-        runs.check()?;
+        runs.given = runs.check()?;
         Ok(runs)
     }
 
@@ -149,8 +152,25 @@ impl Runs {
         (self.done.load(Ordering::Relaxed), self.all.load(Ordering::Relaxed))
     }
 
+    /// Refuses metrics that no run can have.
+    pub(crate) fn check_aims(&self, aims: &Aims) -> Result<(), Error> {
+        for of in &aims.objectives {
+            let what = if of.maximised { "maximise" } else { "minimise" };
+            let checked = self.given.check(&of.metrics);
+            checked.map_err(|why| Error::input(format!("{what}: {why}")))?;
+        }
+        for of in &aims.constraints {
+            let checked = self.given.check(&of.metrics);
+            checked.map_err(|why| Error::input(format!("'{}': {why}", of.text)))?;
+        }
+        Ok(())
+    }
+
     /// Tries the values of each axis by themselves: nobody wants to be told of a slip after an hour.
-    fn check(&self) -> Result<(), Error> {
+    /// What runs with them can have numbers of.
+    fn check(&self) -> Result<Given, Error> {
+        let mut given = Given::default();
+        let mut add = |stage: Stage| stage.add_to(&mut given);
         for (policy, of) in self.sweep.policies.iter().zip(0..) {
             if of > 0 && policy.axes.is_empty() {
                 continue;
@@ -179,23 +199,23 @@ impl Runs {
                 policy: 0,
                 set: Vec::new(),
             };
-            Stage::new(self, &point(first.clone(), firsts.clone()))?;
+            add(Stage::new(self, &point(first.clone(), firsts.clone()))?);
             for (at, axis) in self.sweep.workload.iter().enumerate() {
                 for value in axis.values.some(TRIED) {
                     let mut keys = first.clone();
                     keys[at] = value;
-                    stage::workload(self, file, &keys)?;
+                    add(Stage::new(self, &point(keys, firsts.clone()))?);
                 }
             }
             for (at, axis) in self.sweep.machine.iter().enumerate() {
                 for value in axis.values.some(TRIED) {
                     let mut machine = firsts.clone();
                     machine[at] = value;
-                    Stage::new(self, &point(first.clone(), machine))?;
+                    add(Stage::new(self, &point(first.clone(), machine))?);
                 }
             }
         }
-        Ok(())
+        Ok(given)
     }
 
     /// Does runs that are not among the `earlier` ones, on so many threads, and hands each one to

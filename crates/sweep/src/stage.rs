@@ -12,7 +12,7 @@ use rota_machine::config::Config;
 use rota_measure::catalogue;
 use rota_session::load::hex;
 use rota_session::{
-    load, nearest, object, simulation, Ask, Error, Load, MachineOptions, Ready, KERNEL,
+    load, nearest, object, simulation, Ask, Error, Given, Load, MachineOptions, Ready, KERNEL,
 };
 use rota_sim::Watchers;
 use rota_trace::{Event, Sink};
@@ -113,6 +113,11 @@ impl Stage {
         };
         let ready = OnceLock::new();
         Ok(Self { ask, load, on, config, policy: point.policy, inputs, row, ready })
+    }
+
+    /// Its runs are among those that are looked at.
+    pub(crate) fn add_to(&self, given: &mut Given) {
+        given.add(&self.load.workload, &self.config);
     }
 
     /// What identifies the run with a seed.

@@ -53,6 +53,15 @@ impl Value {
         number.map_or(Self::Text(text), Self::Float)
     }
 
+    /// The same for values with which runs are the same ones: `1`, `1.0` and `"1"` are.
+    pub(crate) fn key(&self) -> String {
+        match self.clone().canonical() {
+            // Of zeros there is one.
+            Self::Float(value) => (value + 0.0).to_string(),
+            other => other.to_string(),
+        }
+    }
+
     /// The number, if it is one.
     pub fn number(&self) -> Option<f64> {
         match self {
@@ -78,6 +87,9 @@ impl fmt::Display for Value {
 /// Numbers by their size, before texts.
 impl Ord for Value {
     fn cmp(&self, other: &Self) -> Ordering {
+        if let (Self::Int(own), Self::Int(theirs)) = (self, other) {
+            return own.cmp(theirs);
+        }
         match (self.number(), other.number()) {
             (Some(own), Some(theirs)) => own.total_cmp(&theirs),
             (Some(_), None) => Ordering::Less,

@@ -43,5 +43,5 @@ pub use requests::{RequestClass, RequestEvent, RequestStep, Socket, SocketKind};
 pub use runner::{Lock, News, Runner, SeededRunner, Step, FORK_LIMIT, INSTANT_LIMIT, LIVE_LIMIT};
 pub use stream::spread;
 pub use sync::{Awaits, Deadlock, Link, Loan};
-pub use uses::Uses;
+pub use uses::{Gives, Uses};
 pub use work::{WorkClass, WorkKind};

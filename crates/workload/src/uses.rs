@@ -28,7 +28,35 @@ pub struct Uses {
     pub sessions: bool,
 }
 
+/// What runs of a workload can have numbers of. Each is true if any task or event has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Gives {
+    /// Sockets, where requests arrive.
+    pub requests: bool,
+    /// Timers or reservations, which make jobs.
+    pub jobs: bool,
+    /// Mutexes, and whatever else tasks wait for each other at.
+    pub locks: bool,
+}
+
 impl Workload {
+    /// What runs can have numbers of.
+    pub fn gives(&self) -> Gives {
+        let is_reserved = |definition: &Definition| {
+            let phases = definition.program.phases.iter().filter_map(|of| of.change.policy);
+            let mut policies = std::iter::once(definition.settings.policy).chain(phases);
+            policies.any(|policy| policy == Policy::Deadline)
+        };
+        let makes_jobs =
+            |definition: &Definition| !definition.own_timers.is_empty() || is_reserved(definition);
+        let names = [&self.mutexes, &self.conditions, &self.semaphores];
+        Gives {
+            requests: !self.sockets().is_empty(),
+            jobs: !self.timers.is_empty() || self.definitions.iter().any(makes_jobs),
+            locks: !self.barriers.is_empty() || names.iter().any(|names| !names.is_empty()),
+        }
+    }
+
     /// What tasks, groups and events ask for.
     pub fn uses(&self) -> Uses {
         let mut uses = Uses::default();
@@ -90,7 +118,7 @@ impl Uses {
 
 #[cfg(test)]
 mod tests {
-    use super::Uses;
+    use super::{Gives, Uses};
     use crate::parse;
 
     fn uses(tasks: &str) -> Uses {
@@ -119,6 +147,28 @@ mod tests {
         assert_eq!(in_phase(r#""policy": "SCHED_BATCH""#), Uses { batch: true, ..none });
         assert_eq!(in_phase(r#""policy": "SCHED_IDLE""#), Uses { idle: true, ..none });
         assert_eq!(in_phase(r#""taskgroup": "/g""#), Uses { groups: true, ..none });
+    }
+
+    #[test]
+    fn what_runs_can_have_numbers_of_is_in_any_phase() {
+        let gives =
+            |tasks: &str| parse("w.json", &format!(r#"{{"tasks": {{{tasks}}}}}"#)).unwrap().gives();
+        let none = Gives::default();
+        assert_eq!(gives(r#""a": {"run": 1, "sleep": 1}"#), none);
+        let jobs = Gives { jobs: true, ..none };
+        let timer = |name: &str| format!(r#"{{"ref": "{name}", "period": 5}}"#);
+        for name in ["tick", "unique"] {
+            let phase = format!(r#""a": {{"run": 1, "timer": {}}}"#, timer(name));
+            assert_eq!(gives(&phase), jobs, "{name}");
+        }
+        let reserved = r#""policy": "SCHED_DEADLINE", "dl-runtime": 5, "dl-period": 10"#;
+        let later =
+            format!(r#""a": {{"phases": {{"x": {{"run": 1}}, "y": {{{reserved}, "run": 1}}}}}}"#);
+        assert_eq!(gives(&later), jobs);
+        let locks = Gives { locks: true, ..none };
+        assert_eq!(gives(r#""a": {"lock": "m", "run": 1, "unlock": "m"}"#), locks);
+        let web = include_str!("../../../workloads/webserver.json");
+        assert!(parse("webserver.json", web).unwrap().gives().requests);
     }
 
     #[test]

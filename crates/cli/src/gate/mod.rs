@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::load::Load;
 use crate::metric::{self, Metric};
 use crate::nearest;
+use rota_session::Given;
 
 /// A condition.
 #[derive(Clone, Debug)]
@@ -97,11 +98,20 @@ impl Condition {
         }
     }
 
-    /// Refuses what no workload, or too few seeds, can answer. Errors name the condition.
-    pub(crate) fn check(&self, option: &str, loads: &[&Load], seeds: u32) -> Result<(), Error> {
+    /// Refuses what no workload, no machine, or too few seeds, can answer. Errors name the condition.
+    pub(crate) fn check(
+        &self,
+        option: &str,
+        (loads, given): (&[&Load], &Given),
+        seeds: u32,
+    ) -> Result<(), Error> {
         let refused = |why: String| Err(Error::input(format!("{option} '{}': {why}", self.text)));
         if self.is_relative() && seeds < 2 {
             return refused("one seed has no paired test: expected two seeds or more".into());
+        }
+        let whole = self.metric().and_then(Metric::whole);
+        if let Some(Err(why)) = whole.map(|metric| given.check(&[metric])) {
+            return refused(why);
         }
         let names = metric::tasks_of(loads);
         match self.metric().and_then(Metric::task) {

@@ -28,13 +28,13 @@ fn an_interrupted_simulation_prints_the_numbers_of_its_part() {
 
 #[test]
 fn an_interrupted_search_prints_the_settings_that_it_tried() {
-    let words = ["tune", "pbs", WEB, "--minimise", "response_p99", "--duration", "1h"];
+    let words = ["tune", "pbs", WEB, "--minimise", "wakeup_p99", "--duration", "1h"];
     let run = interrupted(&words);
     assert_eq!(run.code, 1, "{}", run.stderr);
     let message = "error: interrupted after 2 runs: no setting was judged\n";
     let count = run.stderr.split_whitespace().nth(3).expect("a count");
     assert_eq!(run.stderr, message.replace(" 2 ", &format!(" {count} ")));
-    assert!(run.stdout.starts_with("beta  alpha  seeds  response p99"), "{}", run.stdout);
+    assert!(run.stdout.starts_with("beta  alpha  seeds  wakeup p99"), "{}", run.stdout);
     let rows = run.stdout.lines().skip(1).map(|row| row.split_whitespace().nth(2));
     let runs: u32 = rows.map(|seeds| seeds.expect("seeds").parse::<u32>().expect("a number")).sum();
     assert_eq!(runs.to_string(), count);

@@ -229,6 +229,11 @@ fn a_slip_is_told_before_anything_runs() {
     let file = scratch.file("h.toml", top);
     sweep(&[&file, "--minimise", "haste"]).refused(&["minimise: no metric is called \"haste\""]);
     sweep(&[&file, "--minimise", "jain", "--subject-to", "jain > x"]).refused(&["'jain > x'"]);
+    let (response, lock) = ("p99_response", "lock_wait_max < 1ms");
+    sweep(&[&file, "--minimise", response])
+        .refused(&["minimise: no run can have response_p99, as no workload has a socket"]);
+    sweep(&[&file, "--minimise", "jain", "--subject-to", lock])
+        .refused(&["'lock_wait_max < 1ms': no run can have", "did you mean wait_max?"]);
     sweep(&[&scratch.path("random.json")]).refused(&["expected a SWEEP.toml"]);
     let no_dataset = scratch.file("no.parquet", "PAR1");
     sweep(&[&no_dataset]).refused(&["no.parquet: no whole Parquet file"]);

@@ -94,6 +94,30 @@ impl Measure {
     pub fn of(&self, run: Run<'_>) -> Option<f64> {
         (self.of)(run)
     }
+
+    /// What there must be for it; `None`: any run can have it.
+    pub fn needs(&self) -> Option<Needs> {
+        match self.group {
+            table::REQUESTS => Some(Needs::Requests),
+            table::DEADLINES => Some(Needs::Jobs),
+            table::LOCKS => Some(Needs::Locks),
+            table::ENERGY => Some(Needs::Power),
+            _ => None,
+        }
+    }
+}
+
+/// What there must be for a run to have a measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// Requests.
+    Requests,
+    /// Jobs of tasks with a timer or a reservation.
+    Jobs,
+    /// Mutexes.
+    Locks,
+    /// The power of the machine's CPUs.
+    Power,
 }
 
 /// All of them, in the order in which they are shown.

@@ -9,9 +9,9 @@ const FAIRNESS: &str = "fairness";
 const LATENCY: &str = "latency";
 const PROGRESS: &str = "progress";
 pub(super) const REQUESTS: &str = "requests";
-const DEADLINES: &str = "deadlines";
-const LOCKS: &str = "locks";
-const ENERGY: &str = "energy";
+pub(super) const DEADLINES: &str = "deadlines";
+pub(super) const LOCKS: &str = "locks";
+pub(super) const ENERGY: &str = "energy";
 const COST: &str = "cost";
 
 macro_rules! measures {

@@ -5,6 +5,7 @@ use super::document::{integer, number, At, Document};
 use crate::axis::{Axis, Range, Values};
 use crate::value::Value;
 use rota_session::Error;
+use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
 /// Keys of a range.
@@ -72,12 +73,19 @@ fn values(doc: &Document<'_>, name: &str, value: &At<'_>, drawn: bool) -> Result
     match value.get_ref() {
         DeValue::Array(items) if !items.is_empty() => {
             let mut list: Vec<Value> = Vec::new();
-            for item in items.iter() {
+            let mut known: BTreeMap<String, usize> = BTreeMap::new();
+            for (at, item) in items.iter().enumerate() {
                 let one = single(item.get_ref()).ok_or_else(|| {
                     doc.refuse(name, item, "a number, a text as \"5ms\", true or false")
                 })?;
-                if list.contains(&one) {
-                    return Err(doc.refuse(name, item, "each value once"));
+                if let Some(same) = known.insert(one.key(), at) {
+                    let other = doc.at(&items[same]);
+                    let place = match same + 1 == at {
+                        true => "before it".to_owned(),
+                        false => format!("{} places before it", at - same),
+                    };
+                    let why = format!("the same value as {other}, {place}: expected each once");
+                    return Err(doc.refuse_as(name, item, &why));
                 }
                 list.push(one);
             }
@@ -159,7 +167,13 @@ fn range(
                 return Err(doc.refuse(&key, step, &format!("at most {MOST} steps")));
             }
             range.whole &= integer(step.get_ref()).is_some();
-            Ok(Values::List(range.every(by)))
+            let values = range.every(by);
+            if let Some(two) = values.windows(2).find(|two| two[0].key() == two[1].key()) {
+                let expected =
+                    format!("a larger step: values have six digits, so two of them are {}", two[0]);
+                return Err(doc.refuse(&key, step, &expected));
+            }
+            Ok(Values::List(values))
         }
         (None, None) if drawn => Ok(Values::Range(range)),
         (None, None) => Err(doc.refuse(name, whole, "steps or step in it, as method is \"grid\"")),

@@ -27,6 +27,16 @@ impl Document<'_> {
         Error::input(format!("{}:{}: {why}", self.file.display(), self.line(at.start)))
     }
 
+    /// What the file says there, in short.
+    pub(super) fn at(&self, value: &At<'_>) -> String {
+        let text = self.text.get(value.span()).unwrap_or_default();
+        let mut shown: String = text.chars().take(60).collect();
+        if shown.len() < text.len() {
+            shown.push('…');
+        }
+        shown.replace('\n', " ")
+    }
+
     /// `file:3: key = value: expected …`.
     pub(super) fn refuse(&self, key: &str, value: &At<'_>, expected: &str) -> Error {
         self.refuse_as(key, value, &format!("expected {expected}"))
@@ -34,13 +44,7 @@ impl Document<'_> {
 
     /// The same with a whole sentence.
     pub(super) fn refuse_as(&self, key: &str, value: &At<'_>, why: &str) -> Error {
-        let text = self.text.get(value.span()).unwrap_or_default();
-        let mut shown: String = text.chars().take(60).collect();
-        if shown.len() < text.len() {
-            shown.push('…');
-        }
-        let shown = shown.replace('\n', " ");
-        self.error(&value.span(), format!("{key} = {shown}: {why}"))
+        self.error(&value.span(), format!("{key} = {}: {why}", self.at(value)))
     }
 
     /// The file as a table.

@@ -73,7 +73,20 @@ fn a_slip_is_told_with_its_line_and_what_was_meant() {
                                 (did you mean pbs?), expected one of pbs, old",
         ),
         ("[set.pbs]\na = []", "in/s.toml:4: a = []: expected a list of values, or a range"),
-        ("[set.pbs]\na = [1, 1]", "in/s.toml:4: a = 1: expected each value once"),
+        (
+            "[set.pbs]\na = [1, 1]",
+            "in/s.toml:4: a = 1: the same value as 1, before it: expected each once",
+        ),
+        (
+            "[set.pbs]\na = [\n1,\n2, 1.0]",
+            "in/s.toml:6: a = 1.0: the same value as 1, 2 places before it: expected each once",
+        ),
+        ("[set.pbs]\na = [true, \"true\"]", "a = \"true\": the same value as true, before it"),
+        ("[set.pbs]\na = [\"5\", 5]", "a = 5: the same value as \"5\", before it"),
+        (
+            "[machine]\nx = { from = 1e6, to = 1000001, step = 0.1 }",
+            "x.step = 0.1: expected a larger step: values have six digits, so two of them are",
+        ),
         ("[set.pbs]\na = [nan]", "in/s.toml:4: a = nan: expected a number, a text as \"5ms\""),
         ("[set.pbs]\na = { from = 1, to = 2 }", "expected steps or step in it, as method is"),
         (

@@ -18,11 +18,11 @@ impl Gates {
     /// Those of the command line. Nobody wants to run for a condition that cannot be judged.
     pub(super) fn new(args: &CompareArgs, matrix: &Matrix, loads: &[&Load]) -> Result<Self, Error> {
         let baseline = matrix.baseline.map(|baseline| baseline.at);
-        let mut gates = Vec::new();
+        let (mut gates, given) = (Vec::new(), matrix.given());
         for text in &args.fail_if {
             let refused = |why: String| Error::input(format!("{OPTION} '{text}': {why}"));
             let condition = Condition::parse(text).map_err(refused)?;
-            condition.check(OPTION, loads, args.seeds.first())?;
+            condition.check(OPTION, (loads, &given), args.seeds.first())?;
             let other = match condition.than() {
                 None => baseline,
                 Some(name) => Some(place(matrix, name).map_err(refused)?),

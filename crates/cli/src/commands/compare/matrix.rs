@@ -18,6 +18,7 @@ use rota_machine::config::Config;
 use rota_machine::kernel::Kernel;
 use rota_manifest::Setup;
 use rota_measure::catalogue;
+use rota_session::Given;
 use rota_workload::Group;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -160,6 +161,13 @@ impl Matrix {
         let first = self.stages.first()?.machine.as_deref();
         let same = self.stages.iter().all(|stage| stage.machine.as_deref() == first);
         first.filter(|_| same)
+    }
+
+    /// What its runs can have numbers of.
+    pub(crate) fn given(&self) -> Given {
+        let mut given = Given::default();
+        self.stages.iter().for_each(|stage| given.add(&stage.load.workload, &stage.config));
+        given
     }
 
     /// Every run: seed by seed, so that whoever stops early has something of all policies.

@@ -62,9 +62,10 @@ impl<'a> Case<'a> {
         let args = parse(&words).map_err(named)?;
         let matrix = Arc::new(Matrix::new(&args).map_err(named)?);
         let loads: Vec<&Load> = matrix.stages.iter().map(|stage| &*stage.load).collect();
+        let given = matrix.given();
         for expected in &test.expect {
             let at = format!("{file}:{}:", expected.line);
-            expected.condition.check(&at, &loads, args.seeds.first())?;
+            expected.condition.check(&at, (&loads, &given), args.seeds.first())?;
         }
         Ok(Self { test, machine, words, args, matrix })
     }
