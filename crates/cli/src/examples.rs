@@ -85,8 +85,8 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
                 "The alpha and beta with the lowest 99th percentile of response times",
             ),
             (
-                "rota tune pbs load.json --maximise bursts_per_s --picture curve.svg",
-                "The most work done, with a picture",
+                "rota tune wrr load.json --minimise wakeup_p99 --tunable quantum_ns=2000000,20000000",
+                "The better of two quanta, and what it costs on other metrics",
             ),
         ],
     ),

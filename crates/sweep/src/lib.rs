@@ -26,7 +26,7 @@ pub use journal::{Journal, JournalError};
 pub use output::{add, dataset, Output};
 pub use plan::Point;
 pub use rounds::Rounds;
-pub use runs::{Cell, Done, Runs};
+pub use runs::{Cell, Counts, Done, Runs};
 pub use swept::{Fit, Objective, Setting, Swept};
 pub use table::{
     column_of, read, write, Cells, DatasetError, Filled, Key, Row, Table, OF_MACHINE, OF_SET,

@@ -56,6 +56,18 @@ impl Rounds {
         Ok(Self { left, seeds, keep: keep as usize, rows: Vec::new() })
     }
 
+    /// In successive halving over every point, whatever the sweep's method: first with so many seeds,
+    /// then one of so many settings goes on with as many times the seeds.
+    pub fn halving(
+        runs: &Runs,
+        (aims, baseline): (&Aims, Option<&str>),
+        (first, keep): (usize, usize),
+    ) -> Result<Self, Error> {
+        let all = Self::new(runs, aims, baseline)?;
+        let seeds = (0, first.min(runs.sweep().seeds.len()));
+        Ok(Self { seeds, keep, ..all })
+    }
+
     /// The runs of this round.
     pub fn cells(&self, runs: &Runs) -> Vec<Cell> {
         let seeds = &runs.sweep().seeds[self.seeds.0..self.seeds.1];

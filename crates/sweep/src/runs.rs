@@ -11,7 +11,7 @@ use rota_machine::kernel::Kernel;
 use rota_session::load::{self, hex};
 use rota_session::object::{self, Found};
 use rota_session::source::Compiler;
-use rota_session::{prepare, Error, Given, Load, MachineOptions, Session, Tell, KERNEL};
+use rota_session::{prepare, Ask, Error, Given, Load, MachineOptions, Session, Tell};
 use rota_sim::Policy;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -55,8 +55,23 @@ pub struct Runs {
     pub(crate) linked: Mutex<HashMap<(usize, String), Policy>>,
     points: Vec<Point>,
     given: Given,
+    /// What runs ask for that the sweep says nothing of.
+    pub(crate) base: Ask,
+    counts: Arc<Counts>,
+}
+
+/// How many runs are done, and how many are asked for so far.
+#[derive(Debug, Default)]
+pub struct Counts {
     done: AtomicU64,
     all: AtomicU64,
+}
+
+impl Counts {
+    /// The two numbers.
+    pub fn position(&self) -> (u64, u64) {
+        (self.done.load(Ordering::Relaxed), self.all.load(Ordering::Relaxed))
+    }
 }
 
 /// A workload file, and values of its axes.
@@ -68,20 +83,26 @@ type Active = Mutex<HashMap<usize, (Arc<OnceLock<Option<Stage>>>, usize)>>;
 impl Runs {
     /// Reads the files of a sweep. `tell` takes notes and warnings, each once.
     pub fn new(sweep: Arc<Sweep>, tell: Tell) -> Result<Self, Error> {
+        Self::with(sweep, Ask::default(), tell)
+    }
+
+    /// The same with what a user asks for that no file can say.
+    pub fn with(sweep: Arc<Sweep>, base: Ask, tell: Tell) -> Result<Self, Error> {
         let said = Mutex::new(BTreeSet::new());
         let session = Session::new(Box::new(move |line| {
             if said.lock().unwrap_or_else(PoisonError::into_inner).insert(line.to_owned()) {
                 tell(line);
             }
         }));
-        let kernel = object::kernel(sweep.run.kernel.as_deref().unwrap_or(KERNEL), None)?;
+        let release = sweep.run.kernel.as_deref().unwrap_or(&base.kernel);
+        let kernel = object::kernel(release, base.btf.as_deref())?;
         let (mut texts, mut found, mut objects) = (Vec::new(), Vec::new(), Vec::new());
         for workload in &sweep.workloads {
             let text = load::text(&workload.path);
             texts.push(text.map_err(|error| sweep.error(workload.line, error))?);
         }
         for policy in &sweep.policies {
-            let compiler = Compiler { include: &[], kernel: &kernel };
+            let compiler = Compiler { include: &base.include, kernel: &kernel };
             let one = object::find(&policy.policy, compiler);
             let one = one.map_err(|error| sweep.error(policy.line, error))?;
             let mut hash = Sha256::new_with_prefix(&one.bytes);
@@ -107,11 +128,18 @@ impl Runs {
             linked: Mutex::default(),
             points,
             given: Given::default(),
-            done: AtomicU64::new(0),
-            all: AtomicU64::new(0),
+            base,
+            counts: Arc::default(),
         };
         runs.given = runs.check()?;
         Ok(runs)
+    }
+
+    /// Goes on with other seeds, and other values of the same tunables.
+    pub fn replan(&mut self, sweep: Sweep) -> Result<(), Error> {
+        self.points = sweep.points()?;
+        self.sweep = Arc::new(sweep);
+        Ok(())
     }
 
     /// What is swept over.
@@ -149,7 +177,12 @@ impl Runs {
 
     /// How many runs are done, and how many are asked for so far.
     pub fn position(&self) -> (u64, u64) {
-        (self.done.load(Ordering::Relaxed), self.all.load(Ordering::Relaxed))
+        self.counts.position()
+    }
+
+    /// The same, for who watches.
+    pub fn counts(&self) -> Arc<Counts> {
+        Arc::clone(&self.counts)
     }
 
     /// Refuses metrics that no run can have.
@@ -227,7 +260,7 @@ impl Runs {
         (threads, stop): (usize, &AtomicBool),
         keep: &mut dyn FnMut(&Row) -> Result<(), Error>,
     ) -> Result<Done, Error> {
-        self.all.fetch_add(cells.len() as u64, Ordering::Relaxed);
+        self.counts.all.fetch_add(cells.len() as u64, Ordering::Relaxed);
         let (active, next) = (Active::default(), AtomicUsize::new(0));
         let mut left: HashMap<usize, usize> = HashMap::new();
         cells.iter().for_each(|cell| *left.entry(cell.point).or_default() += 1);
@@ -295,7 +328,7 @@ impl Work<'_> {
                 Ok(None) => return,
                 Err(error) => Err(error),
             };
-            self.runs.done.fetch_add(1, Ordering::Relaxed);
+            self.runs.counts.done.fetch_add(1, Ordering::Relaxed);
             if to.send((at, result)).is_err() {
                 return;
             }

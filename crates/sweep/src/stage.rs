@@ -12,7 +12,7 @@ use rota_machine::config::Config;
 use rota_measure::catalogue;
 use rota_session::load::hex;
 use rota_session::{
-    load, nearest, object, simulation, Ask, Error, Given, Load, MachineOptions, Ready, KERNEL,
+    load, nearest, object, simulation, Ask, Error, Given, Load, MachineOptions, Ready,
 };
 use rota_sim::Watchers;
 use rota_trace::{Event, Sink};
@@ -60,24 +60,25 @@ impl Stage {
         let sweep = runs.sweep();
         let policy = &sweep.policies[point.policy];
         let load = workload(runs, point.workload, &point.keys)?;
-        let run = &sweep.run;
+        let (run, base) = (&sweep.run, &runs.base);
+        let on = &base.machine;
         let mut ask = Ask {
             policy: policy.policy.clone(),
             set: policy.settings(&point.set),
             manifest: policy.manifest.clone(),
-            kernel: run.kernel.clone().unwrap_or_else(|| KERNEL.to_owned()),
-            cpus: run.cpus,
-            no_autogroup: run.no_autogroup,
+            kernel: run.kernel.as_ref().unwrap_or(&base.kernel).clone(),
+            cpus: run.cpus.or(base.cpus),
+            no_autogroup: run.no_autogroup || base.no_autogroup,
             machine: MachineOptions {
-                machine: run.machine.clone(),
-                topology: run.topology.clone(),
-                duration: run.duration,
-                warmup: run.warmup,
-                hz: run.hz,
-                ideal: run.ideal,
-                ..MachineOptions::default()
+                machine: run.machine.as_ref().or(on.machine.as_ref()).cloned(),
+                topology: run.topology.as_ref().or(on.topology.as_ref()).cloned(),
+                duration: run.duration.or(on.duration),
+                warmup: run.warmup.or(on.warmup),
+                hz: run.hz.or(on.hz),
+                ideal: run.ideal || on.ideal,
+                ..on.clone()
             },
-            ..Ask::default()
+            ..base.clone()
         };
         machine::apply(sweep, &runs.session, &load, &point.machine, &mut ask)?;
         let (on, mut config) = runs.session.machine_and_run(&ask, &load)?;

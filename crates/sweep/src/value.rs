@@ -54,7 +54,7 @@ impl Value {
     }
 
     /// The same for values with which runs are the same ones: `1`, `1.0` and `"1"` are.
-    pub(crate) fn key(&self) -> String {
+    pub fn key(&self) -> String {
         match self.clone().canonical() {
             // Of zeros there is one.
             Self::Float(value) => (value + 0.0).to_string(),

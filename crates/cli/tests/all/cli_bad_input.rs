@@ -207,7 +207,10 @@ const WRONG: &[(&[&str], &[&str])] = &[
     (&["sim", "rr", WEB, "--set", "=5"], &["'=5'", "expected NAME=VALUE"]),
     (&["tune", "rr", WEB, "--minimise", "jain"], &["'alpha'"]),
     (&["tune", "pbs", WEB], &["--minimise <KEY>|--maximise <KEY>"]),
-    (&["tune", "pbs", WEB, "--minimise", "jan"], &["--minimise jan", "did you mean jain?"]),
+    (
+        &["tune", "pbs", WEB, "--minimise", "jan"],
+        &["minimise: no metric is called \"jan\" (did you mean jain?)"],
+    ),
     (&["tune", "pbs", WEB, "--minimise", "jain", "--seeds", "1"], &["'1'", "2..=10000"]),
     (&["reproduce", "vtr"], &["'vtr'", "did you mean 'vtrr'?"]),
     (&["reproduce", "vtrr", "fig33"], &["'fig33'", "did you mean 'fig3'?"]),

@@ -152,8 +152,11 @@ impl Sweep {
         read::sweep(file, text)
     }
 
-    /// An error at a line of the file.
+    /// An error at a line of the file; 0: it is from nowhere there.
     pub fn error(&self, line: usize, why: impl std::fmt::Display) -> Error {
+        if line == 0 {
+            return Error::input(why.to_string());
+        }
         Error::input(format!("{}:{line}: {why}", self.file.display()))
     }
 }

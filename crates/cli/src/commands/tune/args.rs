@@ -12,7 +12,7 @@ use std::path::PathBuf;
 #[command(after_help = EXIT_CODES)]
 #[command(group(ArgGroup::new("aim").args(["minimise", "maximise"]).required(true)))]
 pub(crate) struct TuneArgs {
-    /// The policy: pbs, or another one with tunables alpha and beta
+    /// The policy: a shipped one, or FILE.bpf.o, FILE.bpf.c
     #[arg(value_name = "POLICY|FILE", value_hint = ValueHint::FilePath)]
     #[arg(add = complete::policies())]
     pub(crate) policy: String,
@@ -22,7 +22,7 @@ pub(crate) struct TuneArgs {
     #[arg(add = complete::workloads())]
     pub(crate) workload: PathBuf,
 
-    /// A metric by its key in docs/measures.md, as response_p99 (or p99_response)
+    /// A metric by its key in docs/measures.md, as response_p99 (or p99_response), or 'throughput'
     #[arg(long, value_name = "KEY")]
     #[arg(add = complete::metric())]
     pub(crate) minimise: Option<String>,
@@ -32,13 +32,24 @@ pub(crate) struct TuneArgs {
     #[arg(add = complete::metric())]
     pub(crate) maximise: Option<String>,
 
-    /// Values of alpha to begin with, from low to high, above 0
+    /// What must hold, as 'wakeup_p99 <= 5ms' or 'throughput >= 0.98*baseline', which is the policy
+    /// as it ships (repeatable)
+    #[arg(long, value_name = "CONDITION")]
+    pub(crate) subject_to: Vec<String>,
+
+    /// A tunable, and values to begin with; between three numbers or more, others are tried, too
+    /// (repeatable) [default: alpha and beta]
+    #[arg(long = "tunable", value_name = "NAME=VALUE,…", value_parser = crate::options::name_and_value)]
+    #[arg(add = complete::tunables())]
+    pub(crate) tunables: Vec<(String, String)>,
+
+    /// Values of alpha to begin with, from low to high, above 0 [default:
+    /// 0.05,0.1,0.2,0.5,1,2,5,10,20]
     #[arg(long, value_name = "NUMBER,…", value_delimiter = ',')]
-    #[arg(default_value = "0.05,0.1,0.2,0.5,1,2,5,10,20")]
     pub(crate) alphas: Vec<f64>,
 
-    /// Values of beta
-    #[arg(long, value_name = "NUMBER,…", value_delimiter = ',', default_value = "+inf,-3,0")]
+    /// Values of beta [default: +inf,-3,0]
+    #[arg(long, value_name = "NUMBER,…", value_delimiter = ',')]
     #[arg(allow_hyphen_values = true)]
     pub(crate) betas: Vec<String>,
 
@@ -56,11 +67,11 @@ pub(crate) struct TuneArgs {
     #[arg(short, long, value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<NonZero<usize>>,
 
-    /// Draw the metric over alpha, a line for each beta
+    /// Draw the metric over the first tunable, a line for each setting of the others
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
     pub(crate) picture: Option<PathBuf>,
 
-    /// Print one JSON object (schema rota.tune/1)
+    /// Print one JSON object (schema rota.tune/2)
     #[arg(long)]
     pub(crate) json: bool,
 

@@ -3,7 +3,7 @@
 
 use super::Report;
 use rota_measure::catalogue;
-use rota_sweep::{Fit, Setting, Swept, Value};
+use rota_sweep::{Fit, Swept, Value};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ struct Objective {
 }
 
 #[derive(Debug, Serialize)]
-struct SettingJson<'a> {
+pub(crate) struct SettingJson<'a> {
     policy: &'a str,
     set: BTreeMap<&'a str, &'a Value>,
     /// It was not ejected, has all numbers and fulfils what must hold.
@@ -89,7 +89,6 @@ fn verdict(swept: &Swept) -> Verdict<'_> {
         unit: of.metric.unit.name(),
         aim: if of.maximised { "maximise" } else { "minimise" },
     };
-    let settings = swept.settings.iter().enumerate();
     Verdict {
         objectives: swept.objectives.iter().map(objective).collect(),
         constraints: swept.constraints.iter().map(|of| of.text.as_str()).collect(),
@@ -98,37 +97,41 @@ fn verdict(swept: &Swept) -> Verdict<'_> {
         front: &swept.front,
         as_good: swept.as_good(),
         left_out: swept.left_out,
-        settings: settings.map(|(at, setting)| setting_json(swept, at, setting)).collect(),
+        settings: (0..swept.settings.len()).map(|at| SettingJson::new(swept, at)).collect(),
     }
 }
 
-fn setting_json<'a>(swept: &'a Swept, at: usize, setting: &'a Setting) -> SettingJson<'a> {
-    let metric = |measure: &'static catalogue::Measure| {
-        let mean = setting.mean(measure)?;
-        let relative = swept.relative(at, measure);
-        let metric = Metric {
-            mean: mean.mean,
-            half_width: mean.half_width,
-            n: mean.n,
-            ratio: relative.and_then(|of| of.ratio),
-            probability: relative.and_then(|of| of.probability),
+impl<'a> SettingJson<'a> {
+    /// The setting at a place.
+    pub(crate) fn new(swept: &'a Swept, at: usize) -> Self {
+        let setting = &swept.settings[at];
+        let metric = |measure: &'static catalogue::Measure| {
+            let mean = setting.mean(measure)?;
+            let relative = swept.relative(at, measure);
+            let metric = Metric {
+                mean: mean.mean,
+                half_width: mean.half_width,
+                n: mean.n,
+                ratio: relative.and_then(|of| of.ratio),
+                probability: relative.and_then(|of| of.probability),
+            };
+            Some((measure.key, metric))
         };
-        Some((measure.key, metric))
-    };
-    let fails = match &setting.fit {
-        Fit::Fails { constraint, scenario, mean, bound } => Some(Fails {
-            constraint: &swept.constraints[*constraint].text,
-            scenario: &swept.scenarios[*scenario],
-            mean: *mean,
-            bound: *bound,
-        }),
-        _ => None,
-    };
-    SettingJson {
-        policy: &setting.policy,
-        set: setting.set.iter().map(|(name, value)| (name.as_str(), value)).collect(),
-        fits: setting.fit == Fit::Fits,
-        fails,
-        metrics: catalogue::measures().iter().filter_map(metric).collect(),
+        let fails = match &setting.fit {
+            Fit::Fails { constraint, scenario, mean, bound } => Some(Fails {
+                constraint: &swept.constraints[*constraint].text,
+                scenario: &swept.scenarios[*scenario],
+                mean: *mean,
+                bound: *bound,
+            }),
+            _ => None,
+        };
+        Self {
+            policy: &setting.policy,
+            set: setting.set.iter().map(|(name, value)| (name.as_str(), value)).collect(),
+            fits: setting.fit == Fit::Fits,
+            fails,
+            metrics: catalogue::measures().iter().filter_map(metric).collect(),
+        }
     }
 }

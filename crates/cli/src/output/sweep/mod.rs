@@ -135,7 +135,12 @@ fn difference(relative: &Relative) -> String {
 }
 
 /// Other metrics that are significantly worse or better than the baseline's.
-fn costs(out: &mut dyn Write, swept: &Swept, winner: usize, base: &str) -> Result<(), Error> {
+pub(crate) fn costs(
+    out: &mut dyn Write,
+    swept: &Swept,
+    winner: usize,
+    base: &str,
+) -> Result<(), Error> {
     let (mut worse, mut better) = (Vec::new(), Vec::new());
     for metric in catalogue::measures().iter().filter(|metric| metric.shown) {
         let is_own = metric.key == swept.objectives[0].metric.key;
