@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 use super::*;
+use crate::gate::Condition;
 use proptest::prelude::*;
 
 fn limit(text: &str) -> (String, Sign, f64) {
@@ -99,10 +100,69 @@ fn what_cannot_be_meant_is_refused_with_what_was_expected() {
     }
 }
 
+/// What conditions are made of, and what nearly is.
+const PARTS: &[&str] = &[
+    "exit",
+    "ok",
+    "ejected",
+    "==",
+    "!=",
+    "=",
+    "!",
+    "<",
+    "<=",
+    ">=",
+    "p99_wakeup",
+    "wakeup p99",
+    "jain",
+    "miss_rate",
+    "share",
+    "(\"ui\")",
+    "(",
+    ")",
+    "\"",
+    "of",
+    "ui:",
+    "within",
+    "..",
+    "1ms",
+    "-1ms",
+    "5%",
+    "0",
+    "1e400",
+    "nan",
+    "99999999999999999999s",
+    "no",
+    "not",
+    "worse",
+    "better",
+    "than",
+    "old",
+    "by",
+    "by -1%",
+    "ä",
+    "\u{300}",
+];
+
 proptest! {
     #[test]
-    fn any_text_is_read_or_refused(text in "[a-z0-9_ \"()<>=!%.:]{0,40}|\\PC{0,40}") {
-        let _ = what(&text);
+    fn any_text_is_the_same_again_from_its_own_or_refused_with_what_was_wrong(
+        text in "[a-z0-9_ \"()<>=!%.:]{0,40}|\\PC{0,40}",
+        parts in proptest::collection::vec(proptest::sample::select(PARTS), 0..8),
+        between in proptest::sample::select(&["", " ", "\u{a0}"][..]),
+    ) {
+        for text in [text, parts.join(between), parts.join(" ")] {
+            match Condition::parse(&text) {
+                Ok(of) => {
+                    let again = Condition::parse(&of.text).expect("its own text");
+                    prop_assert_eq!(format!("{again:?}"), format!("{of:?}"));
+                }
+                Err(why) => {
+                    let says = ["expected", "missing"].iter().any(|word| why.contains(word));
+                    prop_assert!(says, "{text:?}: {why}");
+                }
+            }
+        }
     }
 
     #[test]

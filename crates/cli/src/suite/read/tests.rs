@@ -84,6 +84,42 @@ fn a_mistake_is_named_with_its_line_and_what_was_expected() {
     assert!(read("").expect_err("empty").to_string().contains("no [[test]]"));
 }
 
+/// Lines of suites, right and wrong ones.
+const LINES: &[&str] = &[
+    "[[test]]",
+    "[run]",
+    "[policies]",
+    "[test]",
+    "name = \"a\"",
+    "name = \"\"",
+    "name = 1",
+    "workloads = [\"a.json\"]",
+    "workloads = []",
+    "workloads = [\"\"]",
+    "policies = [\"wfq\"]",
+    "policies = []",
+    "policies = [\"wfq\", \"wfq\"]",
+    "policies = [\":=@\"]",
+    "old = \"a.bpf.o\"",
+    "old = \"\"",
+    "expect = [\"exit == ok\"]",
+    "expect = []",
+    "expect = [\"jain > x\"]",
+    "expect = ['p99_wakeup no worse than old']",
+    "seeds = 0",
+    "seeds = 4294967296",
+    "seeds = -1",
+    "cpus = []",
+    "cpus = [0]",
+    "machines = [\"\"]",
+    "duration = \"1x\"",
+    "hz = 0",
+    "ideal = 1",
+    "run = { seeds = 2 }",
+    "run = { speed = 2 }",
+    "# nothing",
+];
+
 proptest! {
     #[test]
     fn any_text_is_a_suite_or_an_error_that_names_the_file(
@@ -91,6 +127,28 @@ proptest! {
     ) {
         if let Err(error) = read(&text) {
             prop_assert!(error.to_string().starts_with("ci/suite.toml:"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_suite_of_wrong_parts_is_refused_with_file_and_place(
+        lines in proptest::collection::vec(proptest::sample::select(LINES), 0..10),
+        noise in "\\PC{0,12}",
+        at in 0usize..10,
+    ) {
+        let mut lines: Vec<&str> = lines;
+        lines.insert(at.min(lines.len()), &noise);
+        let mut whole = vec!["[[test]]", "name = \"a\"", "workloads = [\"a.json\"]"];
+        whole.extend(["policies = [\"wfq\"]", "expect = [\"exit == ok\"]"]);
+        for text in [lines.join("\n"), whole.iter().chain(&lines).copied().collect::<Vec<_>>().join("\n")] {
+            match read(&text) {
+                Ok(suite) => prop_assert!(suite.tests.iter().all(|test| !test.expect.is_empty())),
+                Err(error) => {
+                    let error = error.to_string();
+                    let why = error.strip_prefix("ci/suite.toml:");
+                    prop_assert!(why.is_some_and(|why| why.trim().len() > 3), "{text}: {error}");
+                }
+            }
         }
     }
 
