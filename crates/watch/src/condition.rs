@@ -5,7 +5,7 @@
 //! condition  = statistic metric [ "of" subject ] comparison duration
 //! statistic  = "mean" | "p50" | "p95" | "p99" | "p99.9" | "max"
 //! metric     = "wakeup" | "run delay"
-//! subject    = "all" | name | '"' name '"'
+//! subject    = "all" | name | '"' name '"' | "cgroup" path
 //! comparison = ">" | ">=" | "<" | "<="
 //! ```
 
@@ -17,6 +17,10 @@ use std::str::FromStr;
 /// brackets.
 const LONGEST_NAME: usize = 15;
 const LONGEST_BRACKETED: usize = LONGEST_NAME + 2;
+/// Bytes of one part of a cgroup's path (`NAME_MAX`).
+const LONGEST_PART: usize = 255;
+/// A subject that begins so is a cgroup.
+const CGROUP: &str = "cgroup ";
 
 /// What of the times in a window is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +49,8 @@ pub enum Subject {
     All,
     /// Those of this name, as tables have it: kernel threads in brackets.
     Name(String),
+    /// Those in this cgroup or below it: `/a/b`, or `/`.
+    Cgroup(String),
 }
 
 /// How the number is compared with the limit.
@@ -84,6 +90,8 @@ pub enum ConditionError {
     Metric(String),
     /// `of` is followed by no name, or one that no task can have.
     Subject(String),
+    /// `cgroup` is followed by no path, but by this.
+    Cgroup(String),
     /// There is no comparison.
     Comparison,
     /// What follows the comparison is no limit, and why.
@@ -161,6 +169,9 @@ fn subject_of(text: &str) -> Result<Subject, ConditionError> {
     let name = match text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
         Some(quoted) => quoted,
         None if text == "all" => return Ok(Subject::All),
+        None if text.starts_with(CGROUP) => {
+            return Ok(Subject::Cgroup(path_of(&text[CGROUP.len()..])?))
+        }
         None => text,
     };
     let bracketed = name.starts_with('[') && name.ends_with(']');
@@ -171,22 +182,38 @@ fn subject_of(text: &str) -> Result<Subject, ConditionError> {
     Ok(Subject::Name(name.to_owned()))
 }
 
+/// A path below the root of the cgroups, with or without a slash at its ends.
+fn path_of(text: &str) -> Result<String, ConditionError> {
+    let parts: Vec<&str> = text.trim().split('/').filter(|part| !part.is_empty()).collect();
+    let strange = |part: &&str| matches!(*part, "." | "..") || part.len() > LONGEST_PART;
+    if text.trim().is_empty() || parts.iter().any(|part| strange(&part)) {
+        return Err(ConditionError::Cgroup(text.trim().to_owned()));
+    }
+    Ok(format!("/{}", parts.join("/")))
+}
+
 /// The word for a value.
 fn name_of<T: PartialEq>(words: &[(&'static str, T)], value: &T) -> &'static str {
     words.iter().find(|(_, of)| of == value).map_or("", |(name, _)| name)
+}
+
+/// Whether a name without quotes would be read as something else.
+fn means_else(name: &str) -> bool {
+    name == "all"
+        || name.starts_with(CGROUP)
+        || name.trim() != name
+        || name.contains(['"', '<', '>'])
 }
 
 /// In the units of the grammar, exact: the text gives the same condition again.
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", name_of(&STATISTICS, &self.statistic), name_of(&METRICS, &self.metric))?;
-        if let Subject::Name(name) = &self.subject {
-            match name.as_str() {
-                name if name == "all" || name.trim() != name || name.contains(['"', '<', '>']) => {
-                    write!(f, " of \"{name}\"")?;
-                }
-                name => write!(f, " of {name}")?,
-            }
+        match &self.subject {
+            Subject::All => {}
+            Subject::Cgroup(path) => write!(f, " of {CGROUP}{path}")?,
+            Subject::Name(name) if means_else(name) => write!(f, " of \"{name}\"")?,
+            Subject::Name(name) => write!(f, " of {name}")?,
         }
         let unit = UNITS.iter().find(|(_, ns)| self.limit_ns % ns == 0);
         let (unit, ns) = unit.copied().unwrap_or(("ns", 1));
@@ -208,6 +235,13 @@ impl fmt::Display for ConditionError {
             Self::Subject(name) if name.is_empty() => write!(f, "the name after `of` is missing"),
             Self::Subject(name) => {
                 write!(f, "no task is called {name:?}: names have at most {LONGEST_NAME} bytes")
+            }
+            Self::Cgroup(path) => {
+                write!(
+                    f,
+                    "{path:?} is no cgroup: expected a path below the root of the cgroups, as "
+                )?;
+                write!(f, "system.slice/nginx.service")
             }
             Self::Comparison => write!(f, "the comparison is missing: expected >, >=, < or <="),
             Self::Limit(why) => write!(f, "{why}"),
@@ -253,9 +287,33 @@ mod tests {
             ("max wakeup of \"all\" > 1s", "all"),
             ("max wakeup of a -> b >= 1s", "a -> b"),
             ("max wakeup of king of x > 1s", "king of x"),
+            ("max wakeup of \"cgroup x\" > 1s", "cgroup x"),
+            ("max wakeup of cgroup > 1s", "cgroup"),
             ("max wakeup of [kworker/u8:12-e] > 1s", "[kworker/u8:12-e]"),
         ] {
             assert_eq!(condition(text).subject, Subject::Name(name.into()), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_cgroup_is_named_by_its_path_below_the_root() {
+        for (text, path) in [
+            (
+                "p99 wakeup of cgroup /system.slice/nginx.service > 1s",
+                "/system.slice/nginx.service",
+            ),
+            ("p99 wakeup of cgroup  system.slice/ > 1s", "/system.slice"),
+            ("p99 wakeup of cgroup a -> b/c d > 1s", "/a -> b/c d"),
+            ("p99 wakeup of cgroup / > 1s", "/"),
+        ] {
+            assert_eq!(condition(text).subject, Subject::Cgroup(path.into()), "{text}");
+        }
+        for (text, path) in [
+            ("p99 wakeup of cgroup ../b > 1s", "../b"),
+            ("p99 wakeup of cgroup a/./b > 1s", "a/./b"),
+        ] {
+            let error = text.parse::<Condition>().expect_err(text);
+            assert_eq!(error, ConditionError::Cgroup(path.into()), "{text}");
         }
     }
 
@@ -283,10 +341,13 @@ mod tests {
             statistic in prop::sample::select(&STATISTICS),
             metric in prop::sample::select(&METRICS),
             comparison in prop::sample::select(&COMPARISONS),
-            name in prop::option::of("[ -~]{1,15}"),
+            subject in prop_oneof![
+                Just(Subject::All),
+                "[ -~]{1,15}".prop_map(Subject::Name),
+                "(/[!-.0-~]{3,20}){1,3}".prop_map(Subject::Cgroup),
+            ],
             limit_ns in 1..u64::MAX,
         ) {
-            let subject = name.map_or(Subject::All, Subject::Name);
             let (statistic, metric, comparison) = (statistic.1, metric.1, comparison.1);
             let one = Condition { statistic, metric, subject, comparison, limit_ns };
             prop_assert_eq!(one.to_string().parse(), Ok(one));

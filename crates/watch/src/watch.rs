@@ -5,6 +5,7 @@ use crate::condition::{Condition, Metric, Statistic, Subject};
 use crate::counts::{Longest, Steps};
 use rota_trace::{Event, EventKind, OffCpu, Sink};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The window over which a condition is looked at. It slides in steps of 50 ms.
 pub const WINDOW_NS: u64 = 1_000_000_000;
@@ -20,7 +21,8 @@ pub struct Watch {
 #[derive(Debug, Default)]
 struct Task {
     name: String,
-    is_subject: bool,
+    /// Its cgroup, if that was said.
+    cgroup: Option<Arc<str>>,
     /// Since when it waits for a CPU, as far as the metric counts it.
     waits_since_ns: Option<u64>,
 }
@@ -93,7 +95,27 @@ impl Watch {
 
     fn waits(&mut self, pid: u32, since_ns: Option<u64>) {
         let task = self.tasks.entry(pid).or_default();
-        task.waits_since_ns = since_ns.filter(|_| task.is_subject);
+        task.waits_since_ns = since_ns.filter(|_| task.is_of(&self.condition.subject));
+    }
+
+    /// What is known of a task changes: it is watched from now on, or no longer.
+    fn learns(&mut self, pid: u32, learn: impl FnOnce(&mut Task)) {
+        let task = self.tasks.entry(pid).or_default();
+        learn(task);
+        task.waits_since_ns = task.waits_since_ns.filter(|_| task.is_of(&self.condition.subject));
+    }
+}
+
+impl Task {
+    fn is_of(&self, subject: &Subject) -> bool {
+        match subject {
+            Subject::All => true,
+            Subject::Name(wanted) => *wanted == self.name,
+            Subject::Cgroup(path) => {
+                let below = self.cgroup.as_deref().unwrap_or("/").strip_prefix(path.as_str());
+                path == "/" || below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            }
+        }
     }
 }
 
@@ -102,14 +124,10 @@ impl Sink for Watch {
         let now_ns = event.time_ns;
         match &event.kind {
             EventKind::Task { pid, name, .. } => {
-                let is_subject = match &self.condition.subject {
-                    Subject::All => true,
-                    Subject::Name(wanted) => wanted == name,
-                };
-                let task = self.tasks.entry(*pid).or_default();
-                task.name.clone_from(name);
-                task.is_subject = is_subject;
-                task.waits_since_ns = task.waits_since_ns.filter(|_| is_subject);
+                self.learns(*pid, |task| task.name.clone_from(name));
+            }
+            EventKind::Cgroup { pid, path } => {
+                self.learns(*pid, |task| task.cgroup = Some(Arc::clone(path)));
             }
             EventKind::Wakeup { pid, .. } => self.waits(*pid, Some(now_ns)),
             EventKind::SwitchIn { pid } => {
@@ -174,6 +192,31 @@ mod tests {
         assert_eq!(watch.met(1050 * MS), Some(seen));
         assert_eq!(watch.met(2000 * MS).map(|seen| seen.count), Some(1));
         assert_eq!(watch.met(2100 * MS), None, "it is over a second ago");
+    }
+
+    #[test]
+    fn a_cgroup_has_the_tasks_in_it_and_below() {
+        for (path, holds) in [
+            ("/system.slice/web", true),
+            ("/system.slice/web/workers", true),
+            ("/system.slice/web2", false),
+            ("/system.slice", false),
+        ] {
+            let mut watch = watch("max wakeup of cgroup system.slice/web > 20ms");
+            name(&mut watch, 7, "a");
+            tell(&mut watch, 0, EventKind::Cgroup { pid: 7, path: path.into() });
+            wait(&mut watch, 7, 500, 30);
+            assert_eq!(watch.met(1000 * MS).is_some(), holds, "{path}");
+        }
+        // Of a task that says nothing it is the root; one that leaves is not watched any more.
+        let mut watch = watch("max wakeup of cgroup web > 20ms");
+        name(&mut watch, 7, "a");
+        wait(&mut watch, 7, 100, 30);
+        tell(&mut watch, 200, EventKind::Cgroup { pid: 7, path: "/web".into() });
+        tell(&mut watch, 300, EventKind::Wakeup { pid: 7, waker: 0 });
+        tell(&mut watch, 310, EventKind::Cgroup { pid: 7, path: "/".into() });
+        tell(&mut watch, 400, EventKind::SwitchIn { pid: 7 });
+        assert_eq!(watch.met(1000 * MS), None);
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub(crate) struct RecordArgs {
     pub(crate) last: Option<u64>,
 
     /// Stop when this was true of the last second: mean, p50, p95, p99, p99.9 or max; wakeup or run
-    /// delay; of a task's name or all; >, >=, < or <= and a time
+    /// delay; of a task's name, `cgroup` and its path, or all; >, >=, < or <= and a time
     #[arg(long, value_name = "CONDITION", value_parser = condition, requires = "last")]
     pub(crate) when: Option<Condition>,
 
