@@ -77,7 +77,12 @@ fn line_at(lines: &[Line], start: u32, slot: u32) -> Option<String> {
     let first = lines[..after].iter().find(|line| line.slot >= start)?;
     let is_own = line.file == first.file && line.line >= first.line;
     let inlined = if is_own { "" } else { ", inlined" };
-    Some(format!("{}:{}{inlined}: {}", line.file, line.line, line.text.trim()))
+    let place = format!("{}:{}{inlined}", line.file, line.line);
+    // A compiler that did not find the file again left no text.
+    Some(match line.text.trim() {
+        "" => place,
+        text => format!("{place}: {text}"),
+    })
 }
 
 #[cfg(test)]
@@ -101,5 +106,11 @@ mod tests {
         let expected =
             ["a.c:20: x", "b.h:30, inlined: x", "a.c:7, inlined: x", "a.c:22: x", "a.c:22: x"];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_line_without_its_text_is_a_place_alone() {
+        let line = Line { slot: 4, file: "b.h".into(), line: 83, text: String::new() };
+        assert_eq!(line_at(&[line], 4, 4).as_deref(), Some("b.h:83"));
     }
 }
