@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_line_without_its_text_is_a_place_alone() {
-        let line = Line { slot: 4, file: "b.h".into(), line: 83, text: String::new() };
+        let line = Line { slot: 4, file: "b.h".into(), line: 83, text: "".into() };
         assert_eq!(line_at(&[line], 4, 4).as_deref(), Some("b.h:83"));
     }
 }
