@@ -5,6 +5,7 @@ use super::{DEFINITIONS, MACHINE};
 use crate::{parse, parse_json, preset, PRESETS};
 use jsonschema::Validator;
 use proptest::prelude::*;
+use rota_schema_tests::{keys, pointers};
 use serde_json::{json, Value};
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -53,31 +54,10 @@ fn a_machine_with_everything_is_read_and_fits() {
     fits("everything.toml", EVERYTHING);
 }
 
-/// Pointers to all values.
-fn places(value: &Value, at: &str, all: &mut Vec<String>) {
-    all.push(at.to_owned());
-    match value {
-        Value::Object(members) => {
-            members.iter().for_each(|(key, value)| places(value, &format!("{at}/{key}"), all));
-        }
-        Value::Array(items) => {
-            let items = items.iter().enumerate();
-            items.for_each(|(index, value)| places(value, &format!("{at}/{index}"), all));
-        }
-        _ => {}
-    }
-}
-
-fn all_places() -> Vec<String> {
-    let mut all = Vec::new();
-    places(&everything(), "", &mut all);
-    all
-}
-
 /// Keys that the reader lists when it meets a strange one, all over a file with everything.
 fn keys_of_the_reader() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for at in all_places() {
+    for at in pointers(&everything()) {
         let mut changed = everything();
         let value = changed.pointer_mut(&at).expect("a value");
         let Some(object) = value.as_object_mut() else { continue };
@@ -91,22 +71,9 @@ fn keys_of_the_reader() -> BTreeSet<String> {
     found
 }
 
-fn keys_of_the_schema(schema: &Value, found: &mut BTreeSet<String>) {
-    if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
-        found.extend(properties.keys().cloned());
-    }
-    match schema {
-        Value::Object(members) => members.values().for_each(|v| keys_of_the_schema(v, found)),
-        Value::Array(items) => items.iter().for_each(|v| keys_of_the_schema(v, found)),
-        _ => {}
-    }
-}
-
 #[test]
 fn it_has_the_keys_of_the_reader_and_no_others() {
-    let mut of_schema = BTreeSet::new();
-    keys_of_the_schema(&schema(), &mut of_schema);
-    assert_eq!(of_schema, keys_of_the_reader());
+    assert_eq!(keys(&schema()), keys_of_the_reader());
 }
 
 #[test]
@@ -155,9 +122,7 @@ fn any_value() -> impl Strategy<Value = Value> {
 }
 
 fn any_key() -> impl Strategy<Value = String> {
-    let mut keys = BTreeSet::new();
-    keys_of_the_schema(&schema(), &mut keys);
-    prop_oneof![4 => prop::sample::select(Vec::from_iter(keys)), 1 => "[a-z_]{1,9}"]
+    prop_oneof![4 => prop::sample::select(Vec::from_iter(keys(&schema()))), 1 => "[a-z_]{1,9}"]
 }
 
 /// A machine of which one value is another one, or missing, or has a key more.
@@ -185,7 +150,7 @@ proptest! {
 
     #[test]
     fn what_it_refuses_the_reader_refuses(
-        at in prop::sample::select(all_places()),
+        at in prop::sample::select(pointers(&everything())),
         key in prop::option::of(any_key()),
         value in prop::option::of(any_value()),
     ) {

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use jsonschema::Validator;
 use proptest::prelude::*;
+use rota_schema_tests::pointers;
 use serde_json::{json, Map, Number, Value};
 
 use super::{keys, parse, parse_with};
@@ -126,37 +127,14 @@ fn a_file_with_everything_is_read_and_fits() {
     fits("everything.json", EVERYTHING);
 }
 
-/// Pointers to all objects, and to all values.
-fn places(value: &Value, at: &str, all: &mut Vec<(String, bool)>) {
-    all.push((at.to_owned(), value.is_object()));
-    let escaped = |key: &str| key.replace('~', "~0").replace('/', "~1");
-    match value {
-        Value::Object(members) => {
-            members.iter().for_each(|(key, value)| {
-                places(value, &format!("{at}/{}", escaped(key)), all);
-            });
-        }
-        Value::Array(items) => {
-            items.iter().enumerate().for_each(|(index, value)| {
-                places(value, &format!("{at}/{index}"), all);
-            });
-        }
-        _ => {}
-    }
-}
-
-fn objects(value: &Value) -> Vec<String> {
-    let mut all = Vec::new();
-    places(value, "", &mut all);
-    all.into_iter().filter(|(_, is_object)| *is_object).map(|(at, _)| at).collect()
-}
-
 /// Keys that the parser lists when it meets a strange one, all over a file with everything.
 fn keys_of_the_parser() -> BTreeSet<String> {
     let mut found: BTreeSet<String> = keys::all(false).map(str::to_owned).collect();
-    for at in objects(&everything()) {
+    for at in pointers(&everything()) {
         let mut changed = everything();
-        let object = changed.pointer_mut(&at).and_then(Value::as_object_mut).expect("an object");
+        let Some(object) = changed.pointer_mut(&at).and_then(Value::as_object_mut) else {
+            continue;
+        };
         object.insert(STRANGE.to_owned(), Value::Null);
         let Err(error) = parse("everything.json", &changed.to_string()) else { continue };
         if let Some((_, known)) = error.message.split_once("; known: ") {
@@ -167,27 +145,14 @@ fn keys_of_the_parser() -> BTreeSet<String> {
     found
 }
 
-fn keys_of_the_schema(schema: &Value, found: &mut BTreeSet<String>) {
-    if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
-        found.extend(properties.keys().cloned());
-    }
-    match schema {
-        Value::Object(members) => members.values().for_each(|v| keys_of_the_schema(v, found)),
-        Value::Array(items) => items.iter().for_each(|v| keys_of_the_schema(v, found)),
-        _ => {}
-    }
-}
-
 #[test]
 fn it_has_the_keys_of_the_parser_and_no_others() {
-    let mut of_schema = BTreeSet::new();
-    keys_of_the_schema(&schema(), &mut of_schema);
     let mut of_parser = keys_of_the_parser();
     // It is known only to be refused with a reason.
     assert!(of_parser.remove("max_frequency"));
     // Passed over with a warning, and no message offers them.
     of_parser.extend(["logsize".to_owned(), "logstats".to_owned()]);
-    assert_eq!(of_schema, of_parser);
+    assert_eq!(rota_schema_tests::keys(&schema()), of_parser);
 }
 
 /// Words of the patterns of events that match a key.
@@ -275,8 +240,7 @@ fn any_value() -> impl Strategy<Value = Value> {
 
 /// A key that something in the schema has, or nothing.
 fn any_key() -> impl Strategy<Value = String> {
-    let mut keys = BTreeSet::new();
-    keys_of_the_schema(&schema(), &mut keys);
+    let keys = rota_schema_tests::keys(&schema());
     prop_oneof![
         4 => prop::sample::select(keys.into_iter().collect::<Vec<_>>()),
         1 => "[a-z_]{1,9}",
@@ -344,9 +308,9 @@ proptest! {
     #[test]
     fn what_it_refuses_the_parser_refuses(at: prop::sample::Index, change in any_change()) {
         let mut file = everything();
-        let mut all = Vec::new();
-        places(&file, "", &mut all);
-        apply(&mut file, &at.get(&all).0, change);
+        let all = pointers(&file);
+        let at: &String = at.get(&all);
+        apply(&mut file, at, change);
         if !VALIDATOR.is_valid(&file) {
             prop_assert!(parse("changed.json", &file.to_string()).is_err(), "{file}");
         }
