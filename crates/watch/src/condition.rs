@@ -186,7 +186,7 @@ fn subject_of(text: &str) -> Result<Subject, ConditionError> {
 fn path_of(text: &str) -> Result<String, ConditionError> {
     let parts: Vec<&str> = text.trim().split('/').filter(|part| !part.is_empty()).collect();
     let strange = |part: &&str| matches!(*part, "." | "..") || part.len() > LONGEST_PART;
-    if text.trim().is_empty() || parts.iter().any(|part| strange(&part)) {
+    if text.trim().is_empty() || parts.iter().any(strange) {
         return Err(ConditionError::Cgroup(text.trim().to_owned()));
     }
     Ok(format!("/{}", parts.join("/")))
