@@ -194,6 +194,11 @@ mod tests {
         Topology { cpus: (0..nr).map(place).collect(), ..Topology::default() }
     }
 
+    /// One of several CPUs that share the last-level cache only.
+    fn place(cpu: u32) -> CpuPlace {
+        CpuPlace { cpu, core: cpu, cluster: cpu, llc: 0, node: 0, capacity: 1024, rank: 0 }
+    }
+
     fn order(topology: &Topology) -> Vec<(u32, u32)> {
         topology.places().0.iter().map(|p| (p.cpu, p.apart)).collect()
     }
@@ -216,15 +221,6 @@ mod tests {
 
     #[test]
     fn cpus_that_all_share_one_cache_are_not_described() {
-        let place = |cpu| CpuPlace {
-            cpu,
-            core: cpu,
-            cluster: cpu,
-            llc: 0,
-            node: 0,
-            capacity: 1024,
-            rank: 0,
-        };
         assert!(cpus(place, 4).is_flat());
         let one_cluster = |cpu| CpuPlace { cluster: 0, ..place(cpu) };
         assert!(cpus(one_cluster, 4).is_flat());
@@ -241,16 +237,12 @@ mod tests {
     #[test]
     fn ranks_count_where_they_differ_and_capacities_do_not() {
         let with = |ranks: [u32; 2], capacities: [u32; 2]| {
-            let place = |cpu| CpuPlace {
-                cpu,
-                core: cpu,
-                cluster: cpu,
-                llc: 0,
-                node: 0,
+            let ranked = |cpu| CpuPlace {
                 capacity: capacities[cpu as usize],
                 rank: ranks[cpu as usize],
+                ..place(cpu)
             };
-            cpus(place, 2)
+            cpus(ranked, 2)
         };
         let packs = [with([64, 39], [1024, 1024])];
         let none = [
@@ -266,16 +258,8 @@ mod tests {
     #[test]
     fn policies_are_told_the_order_of_ranks_however_large_these_are() {
         let ranks = [4_000_000_000, 7, 100_000, 7];
-        let place = |cpu| CpuPlace {
-            cpu,
-            core: cpu,
-            cluster: cpu,
-            llc: 0,
-            node: 0,
-            capacity: 1024,
-            rank: ranks[cpu as usize],
-        };
-        let told: Vec<_> = cpus(place, 4).ranks().collect();
+        let ranked = |cpu| CpuPlace { rank: ranks[cpu as usize], ..place(cpu) };
+        let told: Vec<_> = cpus(ranked, 4).ranks().collect();
         assert_eq!(told, [(0, 3), (1, 1), (2, 2), (3, 1)]);
     }
 

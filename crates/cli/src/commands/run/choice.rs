@@ -29,7 +29,7 @@ impl Choice {
         Self { found, manifest, set, shares: args.shares.clone() }
     }
 
-    /// As somebody asked for at the control socket. Shares are those of another policy.
+    /// As a client of the control socket asks for. Shares end with the policy that had them.
     pub(crate) fn switched(args: &RunArgs, to: &Switch) -> Result<Self, Error> {
         let (found, manifest) = (find(args, &to.policy)?, to.manifest.as_ref().map(PathBuf::from));
         Ok(Self { found, manifest, set: to.tunables.clone(), shares: Vec::new() })

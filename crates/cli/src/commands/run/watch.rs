@@ -96,7 +96,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Loads a policy that somebody asked for while another one schedules.
+/// Loads a policy that a client asks for while another one schedules.
 fn load(args: &RunArgs, to: &Switch, kernel: &Arc<Btf>) -> Result<Next, Refusal> {
     let loaded = Choice::switched(args, to).and_then(|choice| {
         let loaded = start::load(args, &choice, kernel)?;
