@@ -9,7 +9,8 @@
 # make lint   formats, clippy, rustdoc and licence lines only
 # make fmt    format Rust and BPF C in place
 # make fuzz   set up, then some minutes of fuzzing; RUNS=1000000 make fuzz for more
-# make bench  set up, then the benchmarks
+# make bench  set up, then the benchmarks, and what a decision takes on a grid (hours; CONTRIBUTING.md)
+# make bench-compare COMMIT=HEAD~20  that grid, with an older commit in turn
 # make what-if  guesses about programs, compared with this computer (root, half an hour)
 # make pictures  draw those of the documentation again
 # make screenshots  take pictures of reports, to look at
@@ -26,8 +27,8 @@
 # make objects    compile the BPF programs that ship in crates/*/objects
 # make packaging-lint  check the recipes for AUR, COPR and Nix, and the container file
 
-.PHONY: demo check test vm-test schedulers-test boost-test machines-test lint fmt fuzz bench what-if pictures screenshots site setup install uninstall deb wheel wheel-test static release release-test publish-check objects packaging-lint
+.PHONY: demo check test vm-test schedulers-test boost-test machines-test lint fmt fuzz bench bench-compare what-if pictures screenshots site setup install uninstall deb wheel wheel-test static release release-test publish-check objects packaging-lint
 .DEFAULT_GOAL := demo
 
-demo check test vm-test schedulers-test boost-test machines-test lint fmt fuzz bench what-if pictures screenshots site setup install uninstall deb wheel wheel-test static release release-test publish-check objects packaging-lint:
+demo check test vm-test schedulers-test boost-test machines-test lint fmt fuzz bench bench-compare what-if pictures screenshots site setup install uninstall deb wheel wheel-test static release release-test publish-check objects packaging-lint:
 	@scripts/$@
