@@ -51,18 +51,27 @@ impl Latencies {
 
     /// Adds one.
     pub fn record(&mut self, ns: u64) {
+        self.record_many(ns, 1);
+    }
+
+    /// Adds the same one so many times.
+    pub fn record_many(&mut self, ns: u64, times: u64) {
+        if times == 0 {
+            return;
+        }
         self.min = if self.count == 0 { ns } else { self.min.min(ns) };
         self.max = self.max.max(ns);
-        self.count += 1;
-        self.sum += u128::from(ns);
-        match &mut self.histogram {
-            Some(histogram) => add(histogram, ns),
-            None if self.exact.len() < self.precision.exact => self.exact.push(ns),
-            None => {
-                self.fold();
-                self.histogram.iter_mut().for_each(|histogram| add(histogram, ns));
-            }
+        self.count += times;
+        self.sum += u128::from(ns) * u128::from(times);
+        let room = (self.precision.exact - self.exact.len()) as u64;
+        if self.histogram.is_none() && times <= room {
+            self.exact.extend(std::iter::repeat_n(ns, times as usize));
+            return;
         }
+        if self.histogram.is_none() {
+            self.fold();
+        }
+        self.histogram.iter_mut().for_each(|histogram| add(histogram, ns, times));
     }
 
     /// Adds all of another distribution.
@@ -92,7 +101,7 @@ impl Latencies {
         };
         histogram.auto(true);
         for value in self.exact.drain(..) {
-            add(&mut histogram, value);
+            add(&mut histogram, value, 1);
         }
         self.exact.shrink_to_fit();
         self.histogram = Some(histogram);
@@ -176,9 +185,10 @@ impl<'a> Quantiles<'a> {
     }
 }
 
-fn add(histogram: &mut Histogram<u32>, ns: u64) {
-    // It grows by itself (`saturating_record` would not) and on 64 bits always can.
-    let _ = histogram.record(ns);
+fn add(histogram: &mut Histogram<u32>, ns: u64, times: u64) {
+    let times = u32::try_from(times).unwrap_or(u32::MAX);
+    // It grows by itself (`saturating_record_n` would not) and on 64 bits always can.
+    let _ = histogram.record_n(ns, times);
 }
 
 /// Index of the least value that at least `permille` of all are not above.
@@ -234,6 +244,19 @@ mod tests {
     }
 
     proptest! {
+        /// Many at once are as many one by one, on both sides of the limit.
+        #[test]
+        fn many_at_once_equal_one_by_one(
+            values in proptest::collection::vec((0..5_000_000_000u64, 0..200u64), 0..30)
+        ) {
+            let (mut many, mut single) = (Latencies::small(), Latencies::small());
+            for (ns, times) in values {
+                many.record_many(ns, times);
+                (0..times).for_each(|_| single.record(ns));
+            }
+            prop_assert_eq!(many.numbers(0), single.numbers(0));
+        }
+
         /// Whether values came in one by one or in parts makes no difference.
         #[test]
         fn merged_parts_equal_the_whole(
