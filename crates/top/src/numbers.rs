@@ -41,6 +41,19 @@ pub struct Numbers {
     pub max_ns: Option<u64>,
 }
 
+/// What was counted of a task, in some time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts<'a> {
+    /// Time on CPUs.
+    pub run_ns: u64,
+    /// Time that it waited for a CPU.
+    pub delay_ns: u64,
+    /// Times that a CPU was given to it.
+    pub switches: u64,
+    /// From a wakeup until it ran, and how often it took so long.
+    pub latencies: &'a [(u64, u64)],
+}
+
 impl Default for Half {
     fn default() -> Self {
         Self { run_ns: 0, delay_ns: 0, switches: 0, wakeups: Latencies::small() }
@@ -70,6 +83,17 @@ impl Recent {
         half.switches += 1;
         if let Some(ns) = woken_ns {
             half.wakeups.record(ns);
+        }
+    }
+
+    /// What was counted in a time that began at `since_ns`.
+    pub(crate) fn counted(&mut self, counts: &Counts<'_>, since_ns: u64) {
+        let half = self.half(since_ns);
+        half.run_ns += counts.run_ns;
+        half.delay_ns += counts.delay_ns;
+        half.switches += counts.switches;
+        for (ns, times) in counts.latencies {
+            half.wakeups.record_many(*ns, *times);
         }
     }
 

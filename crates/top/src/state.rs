@@ -3,8 +3,9 @@
 //! with events.
 
 use crate::groups::Groups;
-use crate::numbers::{window_ns, Numbers, Recent, HALF_NS};
-use crate::snapshot::{CpuLine, Left, Row, Snapshot};
+use crate::numbers::{window_ns, Recent, HALF_NS};
+use crate::snapshot::{CpuLine, Left, Snapshot};
+use crate::tasks::{self, Known};
 use crate::timeline::Timeline;
 use rota_trace::{CpuList, Event, EventKind, OffCpu, Sink};
 use rustc_hash::FxHashMap;
@@ -23,12 +24,10 @@ pub struct State {
 
 #[derive(Debug)]
 struct Task {
-    name: Arc<str>,
-    group: usize,
+    known: Known,
     /// CPUs that it may use, if it is tied to some.
     tie: Option<CpuList>,
     does: Does,
-    recent: Recent,
 }
 
 /// What a task does; all is counted up to `settled_ns`.
@@ -73,31 +72,15 @@ impl State {
     pub fn snapshot(&mut self) -> Snapshot {
         self.settle_all();
         let now_ns = self.now_ns;
-        let mut tasks = Vec::new();
-        let mut longest = vec![None; self.groups.len()];
-        let mut waiting = 0;
-        for (pid, task) in &mut self.tasks {
-            let numbers = task.recent.numbers(now_ns);
+        let Self { tasks, groups, timeline, .. } = self;
+        let each = tasks.iter_mut().map(|(pid, task)| {
             let waits_ns = match task.does {
                 Does::Waits { since_ns, .. } => Some(now_ns - since_ns),
                 _ => None,
             };
-            waiting += usize::from(waits_ns.is_some());
-            longest[task.group] = longest[task.group].max(waits_ns);
-            if numbers == Numbers::default() && waits_ns.is_none() {
-                continue;
-            }
-            tasks.push(Row {
-                name: Arc::clone(&task.name),
-                group: self.groups.path(task.group),
-                pid: Some(*pid),
-                letter: self.timeline.letters.of(*pid),
-                tasks: 1,
-                numbers,
-                waits_ns,
-            });
-        }
-        let groups = self.groups.rows(now_ns, &longest);
+            (*pid, &mut task.known, waits_ns)
+        });
+        let (tasks, groups, waiting) = tasks::rows(each, groups, &timeline.letters, now_ns);
         let cpus = (0..self.timeline.cpus()).map(|cpu| {
             let (runs, offline, cells) = self.timeline.of_cpu(cpu);
             let runs = runs.map(|pid| self.name(pid));
@@ -117,7 +100,9 @@ impl State {
     }
 
     fn name(&self, pid: u32) -> Arc<str> {
-        self.tasks.get(&pid).map_or_else(|| pid.to_string().into(), |task| Arc::clone(&task.name))
+        self.tasks
+            .get(&pid)
+            .map_or_else(|| pid.to_string().into(), |task| Arc::clone(&task.known.name))
     }
 
     fn pass(&mut self, now_ns: u64) {
@@ -129,11 +114,13 @@ impl State {
 
     fn task(&mut self, pid: u32) -> &mut Task {
         self.tasks.entry(pid).or_insert_with(|| Task {
-            name: pid.to_string().into(),
-            group: self.groups.root(),
+            known: Known {
+                name: pid.to_string().into(),
+                group: self.groups.root(),
+                recent: Recent::default(),
+            },
             tie: None,
             does: Does::Sleeps,
-            recent: Recent::default(),
         })
     }
 
@@ -162,7 +149,7 @@ impl State {
                 Does::Waits { since_ns, woken: true, .. } => Some(*now_ns - since_ns),
                 _ => None,
             };
-            for recent in [&mut task.recent, groups.recent(task.group), all] {
+            for recent in [&mut task.known.recent, groups.recent(task.known.group), all] {
                 recent.began(woken_ns, *now_ns);
             }
         }
@@ -184,7 +171,7 @@ impl State {
             OffCpu::Exit => {
                 self.does(pid, Does::Sleeps);
                 if let Some(task) = self.tasks.remove(&pid) {
-                    self.groups.leave(task.group);
+                    self.groups.leave(task.known.group);
                 }
             }
         }
@@ -214,7 +201,7 @@ fn settle(task: &mut Task, groups: &mut Groups, all: &mut Recent, now_ns: u64) {
         return;
     }
     let runs = matches!(task.does, Does::Runs { .. });
-    for recent in [&mut task.recent, groups.recent(task.group), all] {
+    for recent in [&mut task.known.recent, groups.recent(task.known.group), all] {
         match runs {
             true => recent.ran(ns, now_ns),
             false => recent.waited(ns, now_ns),
@@ -231,8 +218,8 @@ impl Sink for State {
         match &event.kind {
             EventKind::Task { pid, name, .. } => {
                 let task = self.task(*pid);
-                if *task.name != **name {
-                    task.name = name.as_str().into();
+                if *task.known.name != **name {
+                    task.known.name = name.as_str().into();
                 }
             }
             EventKind::Cgroup { pid, path } => {
@@ -241,7 +228,7 @@ impl Sink for State {
                 let Self { tasks, groups, all, .. } = self;
                 if let Some(task) = tasks.get_mut(pid) {
                     settle(task, groups, all, now_ns);
-                    task.group = groups.change(task.group, path);
+                    task.known.group = groups.change(task.known.group, path);
                 }
             }
             EventKind::Affinity { pid, cpus } => self.tie(*pid, cpus),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 use super::*;
+use crate::snapshot::Row;
 
 const MS: u64 = 1_000_000;
 

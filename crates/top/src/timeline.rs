@@ -11,7 +11,7 @@ pub const STEP_NS: u64 = 10_000_000;
 /// Steps that are kept: 12 s.
 pub const STEPS: usize = 1200;
 /// A task that had less of a step gets no letter for it.
-const SHOWN_NS: u64 = STEP_NS / 8;
+pub(crate) const SHOWN_NS: u64 = STEP_NS / 8;
 
 /// What a CPU did in a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
