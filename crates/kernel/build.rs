@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Compiles the recorder's BPF programs for `src/events` to embed.
+//! Compiles the BPF programs for `src/events` and `src/counts` to embed.
 
 fn main() {
-    if let Err(message) = rota_clang::embed(&["record", "op"]) {
+    if let Err(message) = rota_clang::embed(&["record", "op", "count"]) {
         eprintln!("{message}");
         std::process::exit(1);
     }

@@ -11,6 +11,7 @@ pub mod check;
 mod class;
 mod configuration;
 pub mod control;
+pub mod counts;
 mod energy;
 mod error;
 pub mod events;

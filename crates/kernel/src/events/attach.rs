@@ -6,13 +6,14 @@ use super::error::RecordError;
 use super::hooks::{self, Hooks};
 use super::recorder::{RecordOptions, Scope};
 use super::rings;
-use libbpf_rs::{Link, MapHandle, Object, ObjectBuilder, OpenObject, ProgramInput};
+use libbpf_rs::{Iter, Link, MapHandle, Object, ObjectBuilder, OpenObject, ProgramInput};
+use std::io::Read;
 
 static OBJECT: &[u8] = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/record.bpf.o"))).0;
 
 /// libbpf reads headers in place.
 #[repr(align(8))]
-struct Aligned<T: ?Sized>(T);
+pub(crate) struct Aligned<T: ?Sized>(pub(crate) T);
 
 /// What is in the kernel now.
 pub(crate) struct Attached {
@@ -24,23 +25,35 @@ pub(crate) struct Attached {
 
 /// Loads and attaches everything; `switch` first, as all else refers to it.
 pub(crate) fn attach(options: &RecordOptions, hooks: &Hooks) -> Result<Attached, RecordError> {
+    let object = load(OBJECT, "recorder", |open| configure(open, options, hooks))?;
+    let rings = rings::make(&object, options.buffer).map_err(refused("making the buffers"))?;
+    let links = attach_programs(&object, "recorder")?;
+    Ok(Attached { object, rings, links })
+}
+
+/// Loads an object whose programs begin with `begin`, and runs that; `what` is what it is called.
+pub(crate) fn load(
+    bytes: &[u8],
+    what: &str,
+    configure: impl FnOnce(&mut OpenObject) -> Result<(), libbpf_rs::Error>,
+) -> Result<Object, RecordError> {
     rota_libbpf_log::start(false);
-    let refused =
-        |what: &'static str| move |e| RecordError::refused(what, e, rota_libbpf_log::take());
-    let mut open =
-        ObjectBuilder::default().open_memory(OBJECT).map_err(refused("opening the recorder"))?;
-    let configured = configure(&mut open, options, hooks);
-    configured.map_err(refused("setting up the recorder"))?;
-    let object = open.load().map_err(refused("loading the recorder"))?;
+    let doing = |verb: &str| refused(format!("{verb} the {what}"));
+    let mut open = ObjectBuilder::default().open_memory(bytes).map_err(doing("opening"))?;
+    configure(&mut open).map_err(doing("setting up"))?;
+    let object = open.load().map_err(doing("loading"))?;
     let begin = object.progs_mut().find(|program| program.name() == "begin");
     if let Some(begin) = begin {
-        let ran =
-            begin.test_run(ProgramInput::default()).map_err(refused("starting the recorder"))?;
+        let ran = begin.test_run(ProgramInput::default()).map_err(doing("starting"))?;
         if ran.return_value != 0 {
             return Err(RecordError::CgroupGone);
         }
     }
-    let rings = rings::make(&object, options.buffer).map_err(refused("making the buffers"))?;
+    Ok(object)
+}
+
+/// Attaches all programs but those that are run.
+pub(crate) fn attach_programs(object: &Object, what: &str) -> Result<Vec<Link>, RecordError> {
     let mut links = Vec::new();
     for program in object.progs_mut() {
         let name = program.name().to_string_lossy().into_owned();
@@ -48,12 +61,28 @@ pub(crate) fn attach(options: &RecordOptions, hooks: &Hooks) -> Result<Attached,
             continue;
         }
         let attached = program.attach();
-        links.push(attached.map_err(|e| refused("attaching the recorder")(e))?);
+        links.push(attached.map_err(|e| refused(format!("attaching the {what}"))(e))?);
     }
-    Ok(Attached { object, rings, links })
+    Ok(links)
 }
 
-fn configure(
+/// Has the kernel go through all tasks once, by the program `snapshot`.
+pub(crate) fn go_through_tasks(object: &mut Object) -> Result<(), RecordError> {
+    let refused = |e| refused("reading all tasks")(e);
+    let program = object.progs_mut().find(|p| p.name() == "snapshot");
+    let Some(program) = program else { return Ok(()) };
+    let link = program.attach_iter_with_opts(libbpf_rs::IterOpts::None).map_err(refused)?;
+    let mut output = Vec::new();
+    let all = Iter::new(&link).map_err(refused)?.read_to_end(&mut output);
+    all.map(|_| ()).map_err(|e| refused(e.into()))
+}
+
+fn refused(what: impl AsRef<str>) -> impl FnOnce(libbpf_rs::Error) -> RecordError {
+    move |e| RecordError::refused(what.as_ref(), e, rota_libbpf_log::take())
+}
+
+/// What `config` of `bpf/record_begin.bpf.h` has, and which programs are wanted.
+pub(crate) fn configure(
     open: &mut OpenObject,
     options: &RecordOptions,
     hooks: &Hooks,

@@ -4,7 +4,7 @@
 //!
 //! Works with and without sched_ext, and with policies that anybody loaded.
 
-mod attach;
+pub(crate) mod attach;
 mod call_cost;
 mod callbacks;
 mod calls;
@@ -13,11 +13,11 @@ mod convert;
 pub(crate) mod cpus;
 mod error;
 mod facts;
-mod groups;
-mod hooks;
+pub(crate) mod groups;
+pub(crate) mod hooks;
 mod order;
 mod raw;
-mod recorder;
+pub(crate) mod recorder;
 mod rings;
 mod settings;
 mod traits;

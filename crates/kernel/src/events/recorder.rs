@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A recording: reads the buffer that the programs fill, gives events to a sink.
 
-use super::attach::{attach, Attached};
+use super::attach::{self, attach, Attached};
 use super::call_cost::{Around, Plain};
 use super::callbacks::{self, Watched};
 use super::cgroup::Cgroup;
@@ -15,14 +15,14 @@ use super::order::{Reorder, Timed};
 use super::raw::Record;
 use super::traits::{AllTraits, Traits};
 use crate::{live, sysfs};
-use libbpf_rs::{Iter, Link, MapCore, MapFlags, MapHandle, Object, RingBuffer, RingBufferBuilder};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, RingBuffer, RingBufferBuilder};
 use rota_object::btf::Btf;
 use rota_trace::Sink;
 use rustix::time::{clock_gettime, ClockId};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
-use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -47,6 +47,18 @@ pub enum Scope {
     /// What the thread that starts the recording creates from then on, with all that comes
     /// from it.
     Children,
+}
+
+impl Scope {
+    /// An error if nothing can be of it.
+    pub(crate) fn check(self) -> Result<(), RecordError> {
+        match self {
+            Self::Process(pid) if !Path::new("/proc").join(pid.to_string()).exists() => {
+                Err(RecordError::NoProcess(pid))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// What to record, and how.
@@ -135,11 +147,7 @@ impl Recorder {
         {
             return Err(RecordError::BufferSize(options.buffer.into()));
         }
-        if let Scope::Process(pid) = options.scope {
-            if !std::path::Path::new("/proc").join(pid.to_string()).exists() {
-                return Err(RecordError::NoProcess(pid));
-            }
-        }
+        options.scope.check()?;
         let plain = options.transfers.then(Plain::measure);
         let kernel = live::kernel_btf()?;
         let hooks = Hooks::of(&kernel, &hooks::is_symbol, options.detail);
@@ -181,7 +189,7 @@ impl Recorder {
             watched_names: Vec::new(),
             unwatched: Vec::new(),
         };
-        recorder.snapshot()?;
+        attach::go_through_tasks(&mut recorder.object)?;
         recorder.follow_scheduler();
         // What the preparations saw has the time 0.
         recorder.begin_ns = monotonic_ns();
@@ -288,17 +296,6 @@ impl Recorder {
         Ok(())
     }
 
-    /// Has the kernel go through all tasks once.
-    fn snapshot(&mut self) -> Result<(), RecordError> {
-        let refused = |e| RecordError::refused("reading all tasks", e, rota_libbpf_log::take());
-        let program = self.object.progs_mut().find(|p| p.name() == "snapshot");
-        let Some(program) = program else { return Ok(()) };
-        let link = program.attach_iter_with_opts(libbpf_rs::IterOpts::None).map_err(refused)?;
-        let mut output = Vec::new();
-        let all = Iter::new(&link).map_err(refused)?.read_to_end(&mut output);
-        all.map(|_| ()).map_err(|e| refused(e.into()))
-    }
-
     /// Notices a scheduler that was loaded, and watches its callbacks if that is wanted.
     fn follow_scheduler(&mut self) {
         let seq = sysfs::enable_seq();
@@ -368,7 +365,7 @@ fn buffer_of(
 }
 
 /// The clock of `bpf_ktime_get_ns()`.
-fn monotonic_ns() -> u64 {
+pub(crate) fn monotonic_ns() -> u64 {
     nanoseconds(ClockId::Monotonic)
 }
 
