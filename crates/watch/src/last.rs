@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The last seconds of an event stream, as a stream that begins there.
 
-use crate::midway::Part;
+use crate::part::Part;
 use crate::states::States;
 use rota_trace::{Event, Sink};
 use std::collections::VecDeque;

@@ -7,7 +7,7 @@ use crate::error::EXIT_CODES;
 use crate::options::duration;
 use crate::trace_files::{TraceTarget, Window};
 use clap::{Args, ValueHint};
-use rota_kernel::events::RecordOptions;
+use rota_kernel::events::{Cgroup, RecordError, RecordOptions, Scope};
 use rota_watch::Condition;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -64,7 +64,7 @@ pub(crate) struct RecordArgs {
 }
 
 /// What to record, and for how long.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct TargetArgs {
     /// Stop after this time, as 10s or 1.5ms [default: until the command ends, or Ctrl-C]
     #[arg(long, value_name = "TIME", value_parser = duration)]
@@ -108,6 +108,16 @@ impl TargetArgs {
         let buffer = RecordOptions::default().buffer;
         let (duration, ops, command) = (None, false, Vec::new());
         Self { duration, pid, cgroup, no_kernel_threads, ops, buffer, command }
+    }
+
+    /// The tasks.
+    pub(crate) fn scope(&self) -> Result<Scope, RecordError> {
+        Ok(match (self.pid, &self.cgroup) {
+            (Some(pid), _) => Scope::Process(pid),
+            (None, Some(path)) => Scope::Cgroup(Cgroup::find(path)?),
+            (None, None) if self.command.is_empty() => Scope::System,
+            (None, None) => Scope::Children,
+        })
     }
 
     /// Whether all tasks of the computer are recorded.

@@ -12,6 +12,7 @@ mod text;
 
 pub(crate) use args::{RecordArgs, TargetArgs};
 pub(crate) use session::{warn, Session, Wanted};
+pub(crate) use text::{cpus, subject, DEFAULT_SCHEDULER};
 
 use crate::error::{Error, Status};
 use crate::output;

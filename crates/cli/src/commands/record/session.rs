@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::output::messages;
 use crate::program;
 use crate::stop::Stop;
-use rota_kernel::events::{Cgroup, Facts, RecordOptions, Recorder, Scope, Traits};
+use rota_kernel::events::{Facts, RecordOptions, Recorder, Traits};
 use rota_trace::Sink;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::AsFd;
@@ -61,12 +61,7 @@ pub(crate) struct Wanted {
 impl<'a> Session<'a> {
     /// Begins. The command is not run yet.
     pub(crate) fn start(target: &'a TargetArgs, wanted: Wanted) -> Result<Self, Error> {
-        let scope = match (target.pid, &target.cgroup) {
-            (Some(pid), _) => Scope::Process(pid),
-            (None, Some(path)) => Scope::Cgroup(Cgroup::find(path)?),
-            (None, None) if target.command.is_empty() => Scope::System,
-            (None, None) => Scope::Children,
-        };
+        let scope = target.scope()?;
         if let Some(command) = target.command.first() {
             program::file(command)?;
         }

@@ -2,20 +2,24 @@
 //! `rota top`: what the scheduler of this machine does, on the terminal; or a trace, played.
 
 mod args;
+mod around;
 mod control;
+mod counted;
+mod events;
 mod live;
 mod play;
-mod recording;
+mod recordings;
+mod schedulers;
 mod screen;
 mod shared;
 
 pub(crate) use args::TopArgs;
 
-use crate::commands::record::{warn, Session, Wanted};
 use crate::error::{Error, Status};
+use crate::output::messages;
 use crate::stop::Stop;
-use rota_kernel::events::Facts;
-use rota_top::{App, Source, State, HALF_NS};
+use live::Ended;
+use rota_top::{App, Source};
 use shared::Shared;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -54,10 +58,11 @@ pub(crate) fn run(args: &TopArgs) -> Result<Status, Error> {
     let fed = feeder.join();
     shown?;
     // A panic has said what it is.
-    let facts = fed.map_err(|_| ended_by_itself())??;
-    let _ = facts.map(|facts| warn(&facts, args.target().buffer));
+    if let Some(ended) = fed.map_err(|_| ended_by_itself())?? {
+        ended.warn(&args.target());
+    }
     if let Some(said) = shared.latest().said.take() {
-        crate::output::messages::line(&said);
+        messages::line(&said);
     }
     Ok(Status::Done)
 }
@@ -76,12 +81,12 @@ fn source(args: &TopArgs) -> Source {
     }
 }
 
-/// What takes events in the background, and knows of a recording what must be known of it.
+/// What takes events or counts in the background, and says how that of this machine ended.
 type Feeder = JoinHandle<Fed>;
-type Fed = Result<Option<Facts>, Error>;
+type Fed = Result<Option<Ended>, Error>;
 
 fn ended_by_itself() -> Error {
-    Error::Failure("the thread that takes events ended by itself".into())
+    Error::Failure("the thread that takes events and counts ended by itself".into())
 }
 
 /// A thread that plays a trace. An error before its first event is one of this function.
@@ -95,23 +100,21 @@ fn playing(path: &Path, speed: f64, shared: &Arc<Shared>) -> Result<Feeder, Erro
     })
 }
 
-/// A thread that records this machine.
+/// A thread that watches this machine.
 fn following(args: &TopArgs, shared: &Arc<Shared>) -> Result<Feeder, Error> {
     let target = args.target();
     started(shared, move |begun, shared| {
-        let session = Session::start(&target, LIVE)?;
+        let (live, note) = live::begin(&target)?;
         let _ = begun.send(());
-        live::follow(session, None, shared).map(|(_, facts)| Some(facts))
+        note.map(|note| shared.say(note));
+        live::follow(live, &target, None, shared).map(Some)
     })
 }
-
-/// Events are shown as they come, and of tasks that ended nothing is kept for longer than that.
-const LIVE: Wanted = Wanted { live: true, last_ns: Some(2 * HALF_NS), transfers: false };
 
 /// Starts a thread, and waits until it says that it began, or ends with an error.
 fn started(
     shared: &Arc<Shared>,
-    work: impl FnOnce(&Sender<()>, &Shared) -> Fed + Send + 'static,
+    work: impl FnOnce(&Sender<()>, &Arc<Shared>) -> Fed + Send + 'static,
 ) -> Result<Feeder, Error> {
     let (begun, wait) = channel();
     let shared = Arc::clone(shared);
@@ -128,22 +131,23 @@ fn started(
 
 /// Prints one screen.
 fn once(args: &TopArgs) -> Result<Status, Error> {
-    let shared = Shared::default();
-    let mut state: State = match &args.trace {
-        Some(path) => play::until(play::opened(path)?, args.after)?,
+    let shared = Arc::new(Shared::default());
+    let snapshot = match &args.trace {
+        Some(path) => play::until(play::opened(path)?, args.after)?.snapshot(),
         None => {
             let target = args.target();
-            let session = Session::start(&target, LIVE)?;
+            let (live, note) = live::begin(&target)?;
+            note.iter().for_each(|note| messages::warning(note));
             let until_ns = Some(args.after.unwrap_or(AFTER_NS));
-            let (state, facts) = live::follow(session, until_ns, &shared)?;
-            warn(&facts, target.buffer);
-            state
+            let ended = live::follow(live, &target, until_ns, &shared)?;
+            ended.warn(&target);
+            ended.snapshot
         }
     };
     let mut app = App::new(source(args));
     screen::take(&mut app, &shared);
     app.ended = args.trace.is_some() && args.after.is_none();
-    app.snapshot = Arc::new(state.snapshot());
+    app.snapshot = Arc::new(snapshot);
     let (width, height) = match std::io::stdout().is_terminal() {
         true => ratatui::crossterm::terminal::size().unwrap_or(SIZE),
         false => SIZE,
