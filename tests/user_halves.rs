@@ -481,3 +481,52 @@ fn the_crates_programs_run_with_both_halves() {
     check_all(&all, &LOADS);
     check_bundles(&all);
 }
+
+/// Over the slice of scx_qmap, an argument of its program, next to one without arguments.
+#[test]
+fn a_sweep_runs_over_arguments_of_a_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (load, simple) = (root().join("workloads/desktop.json"), programs().join("scx_simple"));
+    let text = format!(
+        "workloads = [\"{}\"]\npolicies = [\"{}\", \"qmap={} -s {{us}}\"]\nseeds = 2\n\
+         baseline = \"scx_simple\"\n\
+         [run]\nduration = \"500ms\"\ncpus = 2\n[set.qmap]\nus = [2000, 20000]\n",
+        load.display(),
+        simple.display(),
+        programs().join("scx_qmap").display()
+    );
+    std::fs::write(path("s.toml"), text).unwrap();
+    let sweep = |out: &str, more: &[&str]| {
+        let words = [&["sweep", &path("s.toml"), "-o", &path(out)], more].concat();
+        let run = rota(&words).unwrap();
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        serde_json::from_slice::<serde_json::Value>(&run.stdout).unwrap()
+    };
+    let asked = ["--json", "--minimise", "wakeup_p99"];
+    let json = sweep("one.parquet", &[&asked[..], &["-j", "1"]].concat());
+    sweep("two.parquet", &[&asked[..], &["-j", "2"]].concat());
+    let bytes = |name: &str| std::fs::read(path(name)).unwrap();
+    assert_eq!(bytes("one.parquet"), bytes("two.parquet"));
+    assert_eq!((&json["runs"], &json["new_runs"]), (&6.into(), &6.into()));
+    // A slice ten times as long has others wait longer.
+    let settings = json["verdict"]["settings"].as_array().unwrap();
+    let p99 = |us: u64| {
+        let setting = settings.iter().find(|of| of["set"]["us"] == us).unwrap();
+        setting["metrics"]["wakeup_p99"]["mean"].as_f64().unwrap()
+    };
+    assert!(p99(2_000) < p99(20_000), "{settings:?}");
+    // As `rota compare` has it of the same program.
+    let (load, command) = (load.to_str().unwrap(), simple.to_str().unwrap());
+    let words =
+        ["--seeds", "2", "--duration", "500ms", "--cpus", "2", "--baseline", "none", "--json"];
+    let run = rota(&[&["compare", load, command], &words[..]].concat()).unwrap();
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let compared: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+    let policy = &compared["comparisons"][0]["policies"][0];
+    let simple = settings.iter().find(|of| of["policy"] == "scx_simple").unwrap();
+    let (own, theirs) =
+        (&simple["metrics"]["wakeup_p99"]["mean"], &policy["measures"]["wakeup_p99"]["mean"]);
+    assert_eq!(own, theirs, "{compared}");
+    assert!(own.is_number(), "{settings:?}");
+}

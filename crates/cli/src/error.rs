@@ -7,6 +7,7 @@ use rota_machine::topology::TopologyError;
 use rota_manifest::ManifestError;
 use rota_object::error::LoadError;
 use rota_object::settings::SettingError;
+use rota_program::ProgramError;
 use rota_sim::SimError;
 use rota_workload::WorkloadError;
 use std::fmt::Display;
@@ -120,6 +121,12 @@ impl From<rota_session::Error> for Error {
             rota_session::Error::Failure(message) => Self::Failure(message),
             rota_session::Error::Log(error) => Self::Log(Box::new((*error).into())),
         }
+    }
+}
+
+impl From<ProgramError> for Error {
+    fn from(error: ProgramError) -> Self {
+        rota_session::Error::from(error).into()
     }
 }
 

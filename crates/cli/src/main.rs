@@ -22,7 +22,6 @@ mod options;
 mod output;
 mod output_file;
 mod own_machine;
-mod program;
 mod progress;
 mod readiness;
 mod replay;
@@ -38,7 +37,7 @@ use clap::FromArgMatches;
 use clap_complete::CompleteEnv;
 use cli::{Cli, Command};
 use error::{Error, Status};
-use rota_session::{label, load, nearest, prepare, source};
+use rota_session::{label, load, nearest, prepare, program, source};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

@@ -17,17 +17,22 @@ pub mod object;
 mod options;
 pub mod own_machine;
 pub mod prepare;
+pub mod program;
 mod run;
 pub mod simulation;
 pub mod source;
+pub mod subject;
 pub mod time;
 pub mod values;
+pub mod wanted;
 
 pub use error::Error;
 pub use given::Given;
 pub use load::Load;
 pub use options::{MachineOptions, BUDGET};
 pub use run::{Ask, Ready, KERNEL};
+pub use subject::Subject;
+pub use wanted::Wanted;
 
 use rota_machine_file::Machine;
 use std::collections::BTreeMap;

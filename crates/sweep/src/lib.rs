@@ -14,6 +14,7 @@ mod plan;
 mod rounds;
 mod runs;
 pub mod schema;
+mod source;
 mod stage;
 mod swept;
 mod table;

@@ -4,18 +4,14 @@
 use crate::aim::Aims;
 use crate::file::Sweep;
 use crate::plan::Point;
+use crate::source::Source;
 use crate::stage::{self, Stage};
 use crate::table::{Key, Row};
 use crate::value::Value;
 use rota_machine::kernel::Kernel;
-use rota_session::load::{self, hex};
-use rota_session::object::{self, Found};
-use rota_session::source::Compiler;
-use rota_session::{prepare, Ask, Error, Given, Load, MachineOptions, Session, Tell};
+use rota_session::{load, object, Ask, Error, Given, Load, MachineOptions, Session, Tell};
 use rota_sim::Policy;
-use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashMap, VecDeque};
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{channel, Sender};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -48,8 +44,8 @@ pub struct Runs {
     pub(crate) kernel: Kernel,
     /// Names and texts of the workload files.
     pub(crate) texts: Vec<(String, String)>,
-    pub(crate) found: Vec<Found>,
-    /// A hash of each policy's object and manifest.
+    pub(crate) sources: Vec<Source>,
+    /// A hash of each of them.
     pub(crate) objects: Vec<String>,
     pub(crate) loads: Mutex<VecDeque<(Loaded, Arc<Load>)>>,
     pub(crate) linked: Mutex<HashMap<(usize, String), Policy>>,
@@ -96,25 +92,15 @@ impl Runs {
         }));
         let release = sweep.run.kernel.as_deref().unwrap_or(&base.kernel);
         let kernel = object::kernel(release, base.btf.as_deref())?;
-        let (mut texts, mut found, mut objects) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut texts, mut sources, mut objects) = (Vec::new(), Vec::new(), Vec::new());
         for workload in &sweep.workloads {
             let text = load::text(&workload.path);
             texts.push(text.map_err(|error| sweep.error(workload.line, error))?);
         }
         for policy in &sweep.policies {
-            let compiler = Compiler { include: &base.include, kernel: &kernel };
-            let one = object::find(&policy.policy, compiler);
-            let one = one.map_err(|error| sweep.error(policy.line, error))?;
-            let mut hash = Sha256::new_with_prefix(&one.bytes);
-            if let Some(manifest) = &policy.manifest {
-                if manifest != Path::new(prepare::NO_MANIFEST) {
-                    let read = std::fs::read(manifest);
-                    hash.update(read.map_err(|e| Error::file("read", manifest, &e))?);
-                }
-                hash.update(b"manifest");
-            }
-            found.push(one);
-            objects.push(hex(hash));
+            let (source, hash) = Source::find((&sweep, policy), &kernel, &base)?;
+            sources.push(source);
+            objects.push(hash);
         }
         let points = sweep.points()?;
         let mut runs = Self {
@@ -122,7 +108,7 @@ impl Runs {
             session,
             kernel,
             texts,
-            found,
+            sources,
             objects,
             loads: Mutex::default(),
             linked: Mutex::default(),
@@ -208,7 +194,8 @@ impl Runs {
             if of > 0 && policy.axes.is_empty() {
                 continue;
             }
-            let linked = stage::linked(self, of, &MachineOptions::default());
+            let Source::Object(found) = &self.sources[of] else { continue };
+            let linked = stage::linked(self, (of, found), &MachineOptions::default());
             let linked = linked.map_err(|error| self.sweep.error(policy.line, error))?;
             for axis in &policy.axes {
                 for value in axis.values.some(TRIED) {
@@ -232,6 +219,9 @@ impl Runs {
                 policy: 0,
                 set: Vec::new(),
             };
+            if file == 0 {
+                self.try_programs(&point(first.clone(), firsts.clone()))?;
+            }
             add(Stage::new(self, &point(first.clone(), firsts.clone()))?);
             for (at, axis) in self.sweep.workload.iter().enumerate() {
                 for value in axis.values.some(TRIED) {
@@ -249,6 +239,29 @@ impl Runs {
             }
         }
         Ok(given)
+    }
+
+    /// Starts each program, with the first and the last value of each of its axes.
+    fn try_programs(&self, on: &Point) -> Result<(), Error> {
+        for (policy, of) in self.sweep.policies.iter().zip(0..) {
+            if !matches!(self.sources[of], Source::Program(_)) {
+                continue;
+            }
+            let firsts = policy.axes.iter().filter_map(|axis| axis.values.some(1).pop());
+            let firsts: Vec<Value> = firsts.collect();
+            let mut tried = vec![firsts.clone()];
+            for (at, axis) in policy.axes.iter().enumerate() {
+                tried.extend(axis.values.some(2).into_iter().skip(1).map(|last| {
+                    let mut set = firsts.clone();
+                    set[at] = last;
+                    set
+                }));
+            }
+            for set in tried {
+                Stage::new(self, &Point { policy: of, set, ..on.clone() })?.start(self)?;
+            }
+        }
+        Ok(())
     }
 
     /// Does runs that are not among the `earlier` ones, on so many threads, and hands each one to

@@ -6,14 +6,15 @@ use crate::file::Sweep;
 use crate::machine;
 use crate::plan::Point;
 use crate::runs::Runs;
+use crate::source::Source;
 use crate::table::{Row, OF_MACHINE, OF_SET, OF_WORKLOAD};
 use crate::value::Value;
 use rota_machine::config::Config;
 use rota_measure::catalogue;
 use rota_session::load::hex;
-use rota_session::{
-    load, nearest, object, simulation, Ask, Error, Given, Load, MachineOptions, Ready,
-};
+use rota_session::object::{Found, Named};
+use rota_session::subject::{self, ProgramOf};
+use rota_session::{load, nearest, Ask, Error, Given, Load, MachineOptions, Subject};
 use rota_sim::Watchers;
 use rota_trace::{Event, Sink};
 use rota_workload::{with_value, PathError};
@@ -41,7 +42,7 @@ pub(crate) struct Stage {
     inputs: Sha256,
     /// What the rows of its runs have in common.
     row: Row,
-    ready: OnceLock<Result<Ready, String>>,
+    ready: OnceLock<Result<Subject, String>>,
 }
 
 /// Ends a run once it is wanted.
@@ -156,13 +157,13 @@ impl Stage {
         })?;
         let mut ends = Ends(stop);
         let watchers = Watchers { sinks: vec![&mut ends], figures: None };
-        let finished = ready.simulation(seed)?.measure(watchers);
-        let finished = finished.map_err(|error| simulation::refused(&error, &self.load))?;
+        let finished = ready.measure((&self.config, &self.load), seed, watchers)?;
         if finished.outcome.is_cut {
             return Ok(None);
         }
         let exit = &finished.outcome.exit;
-        let ejected = exit.kind.is_error();
+        let left = subject::left(&finished);
+        let (ejected, why) = (left.is_some(), left.unwrap_or_else(|| exit.to_string()));
         let cpus = self.row.cpus;
         let run = catalogue::Run { numbers: &finished.numbers, requests: &finished.requests, cpus };
         let value = |measure: &catalogue::Measure| {
@@ -175,21 +176,35 @@ impl Stage {
             run: self.id(seed),
             seed,
             end_ns: finished.outcome.end_ns,
-            exit: exit.to_string(),
+            exit: why,
             ejected,
             metrics: known.iter().filter_map(value).collect(),
             ..self.row.clone()
         }))
     }
 
-    fn prepare(&self, runs: &Runs) -> Result<Ready, Error> {
-        let named = linked(runs, self.policy, &self.on)?;
-        runs.session.ready_of(
-            &self.ask,
-            (*self.load).clone(),
-            named,
-            (&self.on, self.config.clone()),
-        )
+    fn prepare(&self, runs: &Runs) -> Result<Subject, Error> {
+        let found = match &runs.sources[self.policy] {
+            Source::Object(found) => found,
+            Source::Program(program) => {
+                let kernel = runs.kernel.clone().with_settings(&runs.session.settings(&self.on)?);
+                let program =
+                    ProgramOf::new(program.with(&self.ask.set), &self.ask, kernel, &self.on);
+                return Ok(Subject::Program(Box::new(program)));
+            }
+        };
+        let named = linked(runs, (self.policy, found), &self.on)?;
+        let (load, on) = ((*self.load).clone(), (&self.on, self.config.clone()));
+        let ready = runs.session.ready_of(&self.ask, load, named, on)?;
+        Ok(Subject::Object(Box::new(ready)))
+    }
+
+    /// Has its program, if it is one, set up its scheduler, and no more.
+    pub(crate) fn start(&self, runs: &Runs) -> Result<(), Error> {
+        match self.prepare(runs)? {
+            Subject::Object(_) => Ok(()),
+            Subject::Program(program) => program.start(&self.config, &self.load).map(drop),
+        }
     }
 }
 
@@ -210,12 +225,11 @@ pub(crate) fn axes(sweep: &Sweep, point: &Point) -> BTreeMap<String, Value> {
 /// A policy, linked once for each kind of kernel.
 pub(crate) fn linked(
     runs: &Runs,
-    policy: usize,
+    (policy, found): (usize, &Found),
     on: &MachineOptions,
-) -> Result<object::Named, Error> {
+) -> Result<Named, Error> {
     let settings = runs.session.settings(on)?;
     let key = (policy, format!("{settings:?}"));
-    let found = &runs.found[policy];
     let mut known = runs.linked.lock().unwrap_or_else(PoisonError::into_inner);
     let policy = match known.get(&key) {
         Some(policy) => policy.clone(),
@@ -225,7 +239,7 @@ pub(crate) fn linked(
             known.entry(key).or_insert(policy).clone()
         }
     };
-    Ok(object::Named { name: found.name.clone(), source: found.source.clone(), policy })
+    Ok(Named { name: found.name.clone(), source: found.source.clone(), policy })
 }
 
 /// A workload file with values of its axes.

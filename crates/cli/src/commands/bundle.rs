@@ -73,7 +73,7 @@ pub(crate) fn run(args: &BundleArgs) -> Result<Status, Error> {
         (None, None) => flat(Topology::flat(args.cpus)?),
     };
     (config.hz, config.seed) = (args.hz, args.seed);
-    let chosen = Installed::find(&args.program, &args.of_program)?;
+    let chosen = Installed::find(&args.program, &args.of_program.options())?;
     let Started { policy, program, report } = chosen.start((&config, &[]), &kernel, None, &[])?;
     let nobody = rota_workload::parse("nobody", NOBODY).map_err(Error::input)?;
     let origin = Origin {

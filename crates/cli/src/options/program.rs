@@ -3,6 +3,7 @@
 
 use super::values::{program_cost, program_timeout};
 use clap::Args;
+use rota_session::program::ProgramOptions;
 
 /// How a scheduler's own program runs.
 #[derive(Clone, Debug, Args)]
@@ -20,6 +21,11 @@ pub(crate) struct ProgramArgs {
 }
 
 impl ProgramArgs {
+    /// The same, as what starts programs takes them.
+    pub(crate) fn options(&self) -> ProgramOptions {
+        ProgramOptions { cost_ns: self.program_cost, timeout_ns: self.program_timeout }
+    }
+
     /// The first of them that is given.
     pub(crate) fn given(&self) -> Option<&'static str> {
         let cost = self.program_cost.map(|_| "--program-cost");

@@ -11,6 +11,7 @@ mod tests;
 pub(crate) use read::machine_from;
 
 use crate::axis::Axis;
+use rota_session::program::ProgramOptions;
 use rota_session::Error;
 use std::path::{Path, PathBuf};
 
@@ -60,8 +61,10 @@ pub struct WorkloadFile {
 pub struct Policy {
     /// What results call it.
     pub label: String,
-    /// A shipped policy, or a file as seen from here.
+    /// A shipped policy, or a file as seen from here; or a program with its arguments.
     pub policy: String,
+    /// Of a program: its words. What stands in braces in an argument, as `{us}`, is a tunable.
+    pub program: Option<Vec<String>>,
     /// Variables that are set in all runs.
     pub set: Vec<(String, String)>,
     /// What its own loader would set.
@@ -127,6 +130,8 @@ pub struct RunTable {
     pub ideal: bool,
     /// Sessions do not share as groups do.
     pub no_autogroup: bool,
+    /// How programs run.
+    pub program: ProgramOptions,
 }
 
 /// What the sweep looks for, as texts.

@@ -3,8 +3,10 @@
 
 use super::axes::axes;
 use super::document::{At, Document};
-use super::policies::{beside, policy};
+use super::policies::{check_tunables, policy};
 use super::{Method, Policy, RunTable, Sought, Sweep, WorkloadFile, MOST_SAMPLES};
+use rota_session::program::ProgramOptions;
+use rota_session::wanted::beside;
 use rota_session::{nearest, values, Error};
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
@@ -27,8 +29,21 @@ const KEYS: [&str; 16] = [
     "workload",
     "machine",
 ];
-const RUN_KEYS: [&str; 9] =
-    ["duration", "warmup", "kernel", "machine", "cpus", "topology", "hz", "ideal", "no_autogroup"];
+const RUN_KEYS: [&str; 11] = [
+    "duration",
+    "warmup",
+    "kernel",
+    "machine",
+    "cpus",
+    "topology",
+    "hz",
+    "ideal",
+    "no_autogroup",
+    PROGRAM_COST,
+    PROGRAM_TIMEOUT,
+];
+const PROGRAM_COST: &str = "program_cost";
+const PROGRAM_TIMEOUT: &str = "program_timeout";
 const METHODS: [&str; 4] = ["grid", "random", "sobol", "halving"];
 
 pub(super) fn sweep(file: &Path, text: &str) -> Result<Sweep, Error> {
@@ -48,10 +63,26 @@ pub(super) fn sweep(file: &Path, text: &str) -> Result<Sweep, Error> {
     if let Some(at) = table.get("set") {
         set(&doc, doc.table("set", at)?, drawn, &mut policies)?;
     }
+    if let (Some(place), Some(at)) = (baseline, table.get("baseline")) {
+        let own = &policies[place];
+        if let (Some(_), Some(axis)) = (&own.program, own.axes.first()) {
+            let expected = format!(
+                "another policy: it runs as it is, and this program's {{{}}} has no value then",
+                axis.name
+            );
+            return Err(doc.refuse("baseline", at, &expected));
+        }
+    }
     // Of a policy without axes every run is as it ships.
     policies.iter_mut().for_each(|policy| policy.plain |= policy.axes.is_empty());
     let run = match table.get("run") {
-        Some(at) => run(&doc, doc.table("run", at)?)?,
+        Some(at) => {
+            let table = doc.table("run", at)?;
+            if policies.iter().all(|policy| policy.program.is_none()) {
+                without_programs(&doc, table)?;
+            }
+            run(&doc, table)?
+        }
         None => RunTable::default(),
     };
     Ok(Sweep {
@@ -146,6 +177,7 @@ fn set(
         };
         let place = format!("set.{label}");
         policies[at].axes = axes(doc, &place, doc.table(&place, value)?, drawn)?;
+        check_tunables(doc, &policies[at])?;
     }
     Ok(())
 }
@@ -231,17 +263,26 @@ fn method(doc: &Document<'_>, table: &DeTable<'_>) -> Result<Method, Error> {
     })
 }
 
+fn without_programs(doc: &Document<'_>, table: &DeTable<'_>) -> Result<(), Error> {
+    let given = [PROGRAM_COST, PROGRAM_TIMEOUT];
+    let given = given.into_iter().find_map(|key| Some((key, table.get(key)?)));
+    given.map_or(Ok(()), |(key, at)| {
+        Err(doc.refuse(key, at, "a program among the policies, as \"scx_simple -f\""))
+    })
+}
+
 fn run(doc: &Document<'_>, table: &DeTable<'_>) -> Result<RunTable, Error> {
     doc.only(table, "run", &RUN_KEYS)?;
     let text = |key: &str, expected: &str| {
         let at = table.get(key);
         at.map(|at| doc.text(key, at, expected).map(str::to_owned)).transpose()
     };
-    let time = |key: &str| -> Result<Option<u64>, Error> {
+    let time_by = |key: &str, parse: fn(&str) -> Result<u64, String>| -> Result<_, Error> {
         let Some(at) = table.get(key) else { return Ok(None) };
-        let time = values::duration(doc.text(key, at, "a time, as \"1s\"")?);
+        let time = parse(doc.text(key, at, "a time, as \"1s\"")?);
         time.map(Some).map_err(|why| doc.refuse_as(key, at, &why))
     };
+    let time = |key: &str| time_by(key, values::duration);
     let count = |key: &str, parse: fn(&str) -> Result<u32, String>| -> Result<_, Error> {
         let Some(at) = table.get(key) else { return Ok(None) };
         let number = parse(&doc.whole(key, at, 0)?.to_string());
@@ -258,6 +299,10 @@ fn run(doc: &Document<'_>, table: &DeTable<'_>) -> Result<RunTable, Error> {
         hz: count("hz", values::hz)?,
         ideal: flag("ideal")?,
         no_autogroup: flag("no_autogroup")?,
+        program: ProgramOptions {
+            cost_ns: time_by(PROGRAM_COST, values::program_cost)?,
+            timeout_ns: time_by(PROGRAM_TIMEOUT, values::program_timeout)?,
+        },
     })
 }
 

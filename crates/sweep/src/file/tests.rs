@@ -106,8 +106,50 @@ fn a_slip_is_told_with_its_line_and_what_was_meant() {
     assert!(none.starts_with("in/s.toml: no workloads, expected some"), "{none}");
     let twice = parse("workloads = \"a\"\npolicies = [\"pbs\", \"pbs\"]").expect_err("twice");
     assert!(twice.contains("in/s.toml:2: policies = \"pbs\": expected another label"), "{twice}");
-    let program = parse("workloads = \"a\"\npolicies = [\"scx_lavd -x\"]").expect_err("a program");
-    assert!(program.contains("rota bundle makes one"), "{program}");
+}
+
+#[test]
+fn a_program_is_a_policy_whose_arguments_have_tunables() {
+    let of = |policy: &str, more: &str| {
+        parse(&format!("workloads = \"a\"\npolicies = [\"eevdf\", \"{policy}\"]\n{more}"))
+    };
+    let set = "[set.lavd]\nus = [1, 2]\n";
+    let sweep = of("lavd=./bin/scx_lavd --us={us} 'a b'", set).expect("a sweep");
+    let lavd = &sweep.policies[1];
+    let words = ["in/bin/scx_lavd", "--us={us}", "a b"].map(str::to_owned).to_vec();
+    assert_eq!((lavd.label.as_str(), &lavd.program), ("lavd", &Some(words)));
+    assert_eq!(lavd.axes[0].name, "us");
+    let plain = of("./bin/scx_lavd -v", "[run]\nprogram_cost = \"2us\"\n").expect("a sweep");
+    assert_eq!(plain.policies[1].label, "scx_lavd -v");
+    assert_eq!(plain.run.program.cost_ns, Some(2_000));
+
+    for (policy, more, expected) in [
+        ("lavd=scx_lavd --us={su}", set, "in/s.toml:4: [set.lavd] us: no argument of the program"),
+        ("lavd=scx_lavd --us={su}", set, "has {us} in it (did you mean su?), expected one"),
+        (
+            "scx_lavd 'f",
+            "",
+            "in/s.toml:2: policies = \"scx_lavd 'f\": expected words as in a shell",
+        ),
+        (
+            "pbs",
+            "[run]\nprogram_cost = \"1us\"",
+            "in/s.toml:4: program_cost = \"1us\": expected a program",
+        ),
+        (
+            "scx_lavd -x",
+            "[run]\nprogram_cost = \"0\"",
+            "program_cost = \"0\": expected a time of 1ns",
+        ),
+    ] {
+        let error = of(policy, more).expect_err(policy);
+        assert!(error.contains(expected), "{policy}: {error}");
+    }
+    let as_baseline = format!("baseline = \"lavd\"\n{set}");
+    let error = of("lavd=scx_lavd --us={us}", &as_baseline).expect_err("no value");
+    let expected = "in/s.toml:3: baseline = \"lavd\": expected another policy: it runs as it is, \
+                    and this program's {us} has no value then";
+    assert_eq!(error, expected);
 }
 
 proptest! {

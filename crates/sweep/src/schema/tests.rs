@@ -20,7 +20,7 @@ static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| {
 fn everything() -> Value {
     json!({
         "workloads": ["a.json"],
-        "policies": ["pbs", "old=old.bpf.o:q=2ms"],
+        "policies": ["pbs", "old=old.bpf.o:q=2ms", "lavd=scx_lavd --us={us}"],
         "baseline": "eevdf",
         "seeds": [1, 5],
         "method": "halving",
@@ -33,9 +33,11 @@ fn everything() -> Value {
         "subject_to": ["jain >= 0.9"],
         "run": {
             "duration": "1s", "warmup": "100ms", "kernel": "7.2", "machine": "server", "cpus": 4,
-            "topology": "smt=2", "hz": 250, "ideal": false, "no_autogroup": true
+            "topology": "smt=2", "hz": 250, "ideal": false, "no_autogroup": true,
+            "program_cost": "2us", "program_timeout": "5s"
         },
         "set": {
+            "lavd": { "us": 5 },
             "pbs": { "alpha": { "from": 0.1, "to": 10, "scale": "log" }, "beta": ["+inf", -3] }
         },
         "workload": { "tasks": { "ui": { "run": { "from": 1, "to": 9, "step": 4 }, "sleep": 5 } } },

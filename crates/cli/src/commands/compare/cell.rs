@@ -45,14 +45,10 @@ pub(crate) fn run(
         }
         None => None,
     };
-    let policy = started.as_ref().map_or(&object.policy, |started| &started.policy);
-    let simulation = simulation::of(
-        policy,
-        load,
-        config,
-        matrix.no_autogroup,
-        started.is_some() && load.workload.plugs(),
-    )?;
+    let simulation = match &started {
+        Some(started) => started.simulation(load, config, matrix.no_autogroup)?,
+        None => simulation::of(&object.policy, load, config, matrix.no_autogroup, false)?,
+    };
     let simulation = simulation.with_setup(&object.setup);
     let (program, report) = started.map(|of| (of.program, of.report)).unzip();
     let mut finished = simulation::run(simulation, program, watchers, clock)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is compared: every policy on every workload and machine with every seed.
 
-use super::policies::{self, Chosen, Wanted};
+use super::policies::{self, Chosen};
 use super::CompareArgs;
 use crate::comparison::{self as compared, Baseline, Column, Comparison, Policy, ProgramOf, Run};
 use crate::error::Error;
-use crate::label::{self, Names};
+use crate::label;
 use crate::load::{hex, Load};
 use crate::machine;
 use crate::object::{self, Found};
@@ -18,7 +18,7 @@ use rota_machine::config::Config;
 use rota_machine::kernel::Kernel;
 use rota_manifest::Setup;
 use rota_measure::catalogue;
-use rota_session::Given;
+use rota_session::{Given, Wanted};
 use rota_workload::Group;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -76,10 +76,10 @@ impl Matrix {
         let Chosen { workloads: files, policies: mut wanted, baseline } =
             policies::sort_out(&args.items, &args.policies, args.all, &baseline_of(args))?;
         let kernel = object::kernel(&args.object)?;
-        let mut found = Vec::new();
+        let (of_program, mut found) = (args.of_program.options(), Vec::new());
         for policy in &wanted {
             found.push(match policy.is_program {
-                true => Source::Program(Installed::parse(&policy.policy, &args.of_program)?),
+                true => Source::Program(Installed::parse(&policy.policy, &of_program)?),
                 false => {
                     Source::Object(object::find(&policy.policy, args.object.compiler(&kernel))?)
                 }
@@ -219,7 +219,7 @@ fn baseline_of(args: &CompareArgs) -> String {
 
 /// Names and hashes of the policies.
 fn describe(wanted: &[Wanted], found: &[Source]) -> Result<Vec<Policy>, Error> {
-    let labels = labels(wanted, found)?;
+    let labels = labels(wanted)?;
     let mut policies: Vec<Policy> = Vec::new();
     for ((wanted, found), label) in wanted.iter().zip(found).zip(labels) {
         let mut hash = Sha256::new();
@@ -231,8 +231,7 @@ fn describe(wanted: &[Wanted], found: &[Source]) -> Result<Vec<Policy>, Error> {
             }
             Source::Program(chosen) => {
                 let Installed { name, path, sha256, cost_ns, .. } = chosen;
-                hash.update(format!("{sha256}\0{cost_ns}"));
-                chosen.arguments().for_each(|argument| hash.update(format!("\0{argument}")));
+                hash = chosen.hash();
                 let told = ProgramOf {
                     arguments: chosen.arguments().collect(),
                     version: chosen.version(),
@@ -263,17 +262,8 @@ fn describe(wanted: &[Wanted], found: &[Source]) -> Result<Vec<Policy>, Error> {
 }
 
 /// What tables call the policies: as the user does, else the shortest name that tells each apart.
-fn labels(wanted: &[Wanted], found: &[Source]) -> Result<Vec<String>, Error> {
-    let names = wanted.iter().zip(found).map(|(wanted, found)| match (&wanted.label, found) {
-        (Some(label), _) => Names::of_name(label.clone(), None),
-        (None, Source::Program(chosen)) => {
-            Names::of_name(chosen.label(), Some(wanted.policy.clone()))
-        }
-        (None, Source::Object(found)) => match found.source == object::SHIPPED {
-            true => Names::of_name(found.name.clone(), None).and(&wanted.settings()),
-            false => Names::of_file(&wanted.policy).and(&wanted.settings()),
-        },
-    });
+fn labels(wanted: &[Wanted]) -> Result<Vec<String>, Error> {
+    let names = wanted.iter().map(Wanted::names);
     let labels = label::told_apart(&names.collect::<Vec<_>>());
     match labels.iter().enumerate().find(|(at, label)| labels[..*at].contains(label)) {
         Some((_, label)) => Err(Error::input(format!(

@@ -1,79 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which policies are compared, and with what settings: `wfq:quantum_ns=2ms,./mine.bpf.c`.
+//! Which policies are compared, next to which, on which workloads.
 
 use crate::comparison::Baseline;
 use crate::error::Error;
 use crate::label;
 use crate::object;
-use crate::prepare::NO_MANIFEST;
 use crate::program;
+use rota_session::Wanted;
 use std::path::{Path, PathBuf};
-
-/// A policy as the user asked for it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wanted {
-    /// What the user calls it.
-    pub(crate) label: Option<String>,
-    /// Shipped policy or file; or a program with its arguments.
-    pub(crate) policy: String,
-    /// It is a program.
-    pub(crate) is_program: bool,
-    /// Variables to set.
-    pub(crate) set: Vec<(String, String)>,
-    /// What its own loader would set.
-    pub(crate) manifest: Option<PathBuf>,
-}
-
-impl Wanted {
-    pub(crate) fn parse(text: &str) -> Result<Self, Error> {
-        let (label, policy) = label::split(text);
-        let label = label.map(str::to_owned);
-        if program::is_meant(policy) {
-            return Ok(Wanted { label, is_program: true, ..Wanted::plain(policy.trim()) });
-        }
-        let mut parts = policy.split(':');
-        let policy = parts.next().unwrap_or_default().trim();
-        let mut wanted = Wanted { label, ..Wanted::plain(policy) };
-        if wanted.policy.is_empty() {
-            return Err(Error::input(format!("policy \"{text}\": expected a name or a file")));
-        }
-        for part in parts.map(str::trim) {
-            match (part.strip_prefix('@'), part.split_once('=')) {
-                (Some(file), _) if wanted.manifest.is_none() && !file.is_empty() => {
-                    wanted.manifest = Some(file.into())
-                }
-                (None, Some((name, value))) if !name.trim().is_empty() => {
-                    wanted.set.push((name.trim().to_owned(), value.trim().to_owned()));
-                }
-                _ => {
-                    return Err(Error::input(format!(
-                        "policy \"{text}\": \"{part}\": expected NAME=VALUE, or one @FILE.toml, \
-                         for example wfq:quantum_ns=2ms"
-                    )))
-                }
-            }
-        }
-        Ok(wanted)
-    }
-
-    /// A policy as it is.
-    fn plain(policy: &str) -> Self {
-        let policy = policy.into();
-        Wanted { label: None, policy, is_program: false, set: Vec::new(), manifest: None }
-    }
-
-    /// The manifest that is a file.
-    pub(crate) fn manifest_file(&self) -> Option<&Path> {
-        self.manifest.as_deref().filter(|file| *file != Path::new(NO_MANIFEST))
-    }
-
-    /// What tells it from the same policy with other settings: `:quantum_ns=2ms`.
-    pub(crate) fn settings(&self) -> String {
-        let set = self.set.iter().map(|(name, value)| format!(":{name}={value}"));
-        let manifest = self.manifest.iter().map(|file| format!(":@{}", file.display()));
-        set.chain(manifest).collect()
-    }
-}
 
 /// Compared with Linux's scheduler if none is named: one of each family. First come, first served;
 /// round robin; proportional shares by virtual time, exact and in constant time; least service and
@@ -187,7 +121,7 @@ fn add_baseline(wanted: &mut Vec<Wanted>, text: &str) -> Result<Option<Baseline>
 
 /// Whether a word means a policy: one that ships, an object or source file, a program, or something
 /// that is no file at all and not even called like a workload.
-fn names_policy(item: &str) -> bool {
+pub(crate) fn names_policy(item: &str) -> bool {
     let (_, item) = label::split(item);
     let name = item.split(':').next().unwrap_or(item);
     object::is_file_name(name)
@@ -199,7 +133,6 @@ fn names_policy(item: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     fn texts(list: &[&str]) -> Vec<String> {
         list.iter().map(|text| (*text).to_owned()).collect()
@@ -253,8 +186,6 @@ mod tests {
         let (loads, wanted) = sorted(&["a.json", "scx_layered f:layers.json", "wfq"], &[], false);
         assert_eq!(loads, [PathBuf::from("a.json")]);
         assert_eq!(wanted, ["scx_layered f:layers.json", "wfq"]);
-        assert!(Wanted::parse("true").expect("in PATH").is_program);
-        assert!(!Wanted::parse("wfq").expect("ships").is_program);
     }
 
     #[test]
@@ -275,20 +206,6 @@ mod tests {
     }
 
     #[test]
-    fn settings_follow_the_name() {
-        let wanted = Wanted::parse("./m.bpf.o:table[3]=1:@m.toml:x=a=b").expect("in order");
-        assert_eq!(wanted.policy, "./m.bpf.o");
-        assert_eq!(wanted.set, [("table[3]".into(), "1".into()), ("x".into(), "a=b".into())]);
-        assert_eq!(wanted.manifest, Some("m.toml".into()));
-    }
-
-    #[test]
-    fn spaces_around_a_part_mean_nothing() {
-        let wanted = Wanted::parse(" wfq : x = 1 : @m.toml ").expect("a policy");
-        assert_eq!(wanted, Wanted::parse("wfq:x=1:@m.toml").expect("a policy"));
-    }
-
-    #[test]
     fn what_cannot_be_meant_is_refused() {
         for bad in ["wfq:", "wfq:5", ":a=b", "wfq:=3", "wfq:@a:@b"] {
             let refused = sort_out(&texts(&["a.json"]), &texts(&[bad]), false, "none");
@@ -299,16 +216,5 @@ mod tests {
         assert!(sort_out(&texts(&["wfq"]), &[], false, "none").is_err(), "no workload");
         let twice = sort_out(&texts(&["a.json", "wfq"]), &texts(&["wfq"]), false, "none");
         assert!(twice.is_err());
-    }
-
-    proptest! {
-        #[test]
-        fn what_is_read_says_the_same_again(text in "[a-z./@:= \\[\\]0-9]{0,30}|\\PC{0,30}") {
-            if let Ok(wanted) = Wanted::parse(&text) {
-                let label = wanted.label.as_ref().map_or(String::new(), |label| format!("{label}="));
-                let again = format!("{label}{}{}", wanted.policy, wanted.settings());
-                prop_assert_eq!(Wanted::parse(&again).expect("in order"), wanted);
-            }
-        }
     }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Another policy in place of the one that schedules.
 
-use crate::commands::compare::Wanted;
 use crate::error::Error;
 use crate::object;
 use rota_kernel::control::{Client, ClientError, Description, Switch};
+use rota_session::Wanted;
 use std::path::Path;
 
 /// From what the user wrote, as `rota compare` takes it. Files get their absolute path: `rota run` may

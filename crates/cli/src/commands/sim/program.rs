@@ -107,7 +107,7 @@ pub(super) fn start(
 fn then(args: &SimArgs, duration_ns: u64) -> Result<Vec<Then>, Error> {
     let mut all: Vec<Then> = Vec::new();
     for text in &args.then {
-        let then = Then::parse(text, &args.of_program)?;
+        let then = Then::parse(text, &args.of_program.options())?;
         let after_ns = all.last().map_or(0, |last| last.at_ns);
         if !(after_ns..duration_ns).contains(&then.at_ns) {
             return Err(Error::input(format!(

@@ -40,7 +40,8 @@ pub(super) struct Subject {
 /// Finds what the arguments name.
 pub(super) fn find(args: &SimArgs, kernel: &Kernel) -> Result<Found, Error> {
     if !args.program.is_empty() {
-        return Ok(Found::Program(Installed::find(&args.program, &args.of_program)?));
+        let options = args.of_program.options();
+        return Ok(Found::Program(Installed::find(&args.program, &options)?));
     }
     not_swapped(args)?;
     let (files, _) = args.words();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Command lines of a test: what it runs, and what shows a failure.
 
-use crate::commands::compare::Wanted;
 use crate::error::Error;
 use crate::output::quoted;
 use crate::suite::{Named, Test};
+use rota_session::Wanted;
 
 /// The words of `rota compare` for some workloads and policies of a test, on one of its machines.
 pub(super) fn compare<'a>(

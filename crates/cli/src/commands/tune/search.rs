@@ -7,6 +7,7 @@ use super::{axes, TuneArgs};
 use crate::error::Error;
 use crate::object;
 use crate::output::messages;
+use crate::program;
 use crate::simulation;
 use crate::stop::Stop;
 use crate::tuned::{Point, Tried, Tuned};
@@ -57,6 +58,13 @@ pub(super) struct Search {
 impl Search {
     pub(super) fn new(args: &TuneArgs, aims: Aims, stop: Stop) -> Result<Self, Error> {
         let options = args.machine.options();
+        if program::is_meant(&args.policy) {
+            return Err(Error::input(format!(
+                "{}: a program, expected a policy or a file, whose tunables can be set; rota sweep \
+                 takes programs, with {{NAME}} in their arguments",
+                args.policy
+            )));
+        }
         let kernel = simulation::kernel(&args.object, &args.machine)?;
         let found = object::find(&args.policy, args.object.compiler(&kernel))?;
         let name = found.name.clone();
@@ -72,6 +80,7 @@ impl Search {
             policies: vec![rota_sweep::Policy {
                 label: name,
                 policy: args.policy.clone(),
+                program: None,
                 set: args.set.clone(),
                 manifest: None,
                 axes: axes.clone(),

@@ -15,7 +15,7 @@ const EM_BPF: u16 = 247;
 /// Whether an entry of a comparison means a program: a file that can be executed, words with blanks
 /// between them that are no file's name, or a name in `PATH` that is no policy's. Before a `:` there
 /// is a policy.
-pub(crate) fn is_meant(entry: &str) -> bool {
+pub fn is_meant(entry: &str) -> bool {
     let entry = entry.trim();
     let policy = entry.split(':').next().unwrap_or_default().trim();
     if policy.is_empty() || object::is_file_name(policy) || object::is_shipped(policy) {
@@ -30,7 +30,7 @@ pub(crate) fn is_meant(entry: &str) -> bool {
 }
 
 /// The file of a program: a path, or a name in `PATH`.
-pub(crate) fn file(program: &OsStr) -> Result<PathBuf, Error> {
+pub fn file(program: &OsStr) -> Result<PathBuf, Error> {
     let shown = program.to_string_lossy();
     let path = match shown.contains('/') {
         true => PathBuf::from(program),
