@@ -93,7 +93,10 @@ pub(crate) struct Runnable {
 /// A side of the difference.
 #[derive(Debug)]
 pub(crate) struct Side {
-    pub(crate) file: String,
+    /// The trace; or the policy, workload and seed.
+    pub(crate) name: String,
+    /// Of a run that was done for it: the policy.
+    pub(crate) policy: Option<String>,
     pub(crate) decisions: Decisions,
     pub(crate) cpus: u32,
     pub(crate) duration_ns: u64,
@@ -107,6 +110,8 @@ pub(crate) struct Side {
 #[derive(Debug)]
 pub(crate) struct Difference {
     pub(crate) sides: [Side; 2],
+    /// Of runs that were done for it: the workload and the seed.
+    pub(crate) of: Option<(String, u64)>,
     pub(crate) parting: Option<Parting>,
     pub(crate) slice: Option<Parting>,
     pub(crate) measures: &'static [Measure],

@@ -54,7 +54,10 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
         "diff",
         [
             ("rota diff a.parquet b.parquet", "Where two runs part, of traces that rota sim wrote"),
-            ("rota diff a.parquet b.parquet --json", "The same for programs"),
+            (
+                "rota diff workloads/web.json wfq vtrr --seed 2",
+                "Where runs of two policies part",
+            ),
         ],
     ),
     (

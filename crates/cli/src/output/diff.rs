@@ -18,10 +18,10 @@ const MOST_TASKS: usize = 20;
 /// Prints everything.
 pub(crate) fn print(out: &mut dyn Write, found: &Difference, all: bool) -> io::Result<()> {
     for (name, side) in SIDES.iter().zip(&found.sides) {
-        let Side { file, decisions, cpus, duration_ns, .. } = side;
+        let Side { name: of, decisions, cpus, duration_ns, .. } = side;
         let (count, plural) = (decisions.count(), if *cpus == 1 { "" } else { "s" });
         let time = units::duration(*duration_ns);
-        writeln!(out, "{name}: {file}: {cpus} CPU{plural}, {time}, {count} decisions")?;
+        writeln!(out, "{name}: {of}: {cpus} CPU{plural}, {time}, {count} decisions")?;
     }
     writeln!(out)?;
     match found.parting {
@@ -171,7 +171,8 @@ pub(crate) fn json(found: &Difference) -> Value {
     };
     let side = |side: &Side| {
         json!({
-            "file": side.file,
+            "file": side.policy.is_none().then_some(&side.name),
+            "policy": side.policy,
             "cpus": side.cpus,
             "duration_ns": side.duration_ns,
             "decisions": side.decisions.count(),
@@ -196,6 +197,8 @@ pub(crate) fn json(found: &Difference) -> Value {
     json!({
         "schema": "rota.diff/1",
         "rota": env!("CARGO_PKG_VERSION"),
+        "workload": found.of.as_ref().map(|(workload, _)| workload),
+        "seed": found.of.as_ref().map(|(_, seed)| seed),
         "a": side(&found.sides[0]),
         "b": side(&found.sides[1]),
         "first_decision": found.parting.map(place),

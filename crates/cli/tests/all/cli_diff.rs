@@ -75,6 +75,74 @@ fn a_run_without_the_decision_is_shown_at_the_time_of_the_other() {
     assert!(text.contains("\n  a: at 0ns A-0 (1001) without an end\n"), "{text}");
 }
 
+/// Both runs done here say what their traces say, and have the metrics that no trace has.
+#[test]
+fn two_policies_on_a_workload_differ_as_their_traces_do() {
+    let scratch = Scratch::new();
+    let words = ["--cpus", "2", "--seed", "3"];
+    let a = trace(&scratch, "a.parquet", "vtrr", &words);
+    let b = trace(&scratch, "b.parquet", "wrr", &words);
+    let of_traces = rota(&["diff", &a, &b, "--json"]).ok().json();
+    let runs = ["diff", SHARES, "vtrr", "wrr", "--ideal", "--duration", "120ms"];
+    let run = rota(&[&runs[..], &words, &["--json"]].concat()).ok().json();
+    for key in ["first_decision", "first_slice"] {
+        assert_eq!(run[key], of_traces[key]);
+    }
+    assert_ne!(run["first_decision"], serde_json::Value::Null);
+    for (side, policy) in [("a", "vtrr"), ("b", "wrr")] {
+        assert_eq!(run[side]["saw"], of_traces[side]["saw"]);
+        assert_eq!((&run[side]["policy"], &run[side]["file"]), (&policy.into(), &().into()));
+        let lag = |of: &serde_json::Value| of[side]["measures"]["lag_max"].clone();
+        assert_eq!(lag(&run), lag(&of_traces));
+        assert!(lag(&run).is_number(), "{run}");
+        assert!(run[side]["measures"]["instructions_mean"].is_number(), "{run}");
+    }
+    assert_eq!((&run["workload"], &run["seed"]), (&SHARES.into(), &3.into()));
+
+    // The other way round, with labels and a setting.
+    let words = ["slow=wfq:quantum_ns=20ms", SHARES, "wfq", "--duration", "500ms"];
+    let text = rota(&[&["diff"], &words[..]].concat()).ok().stdout;
+    assert!(
+        text.starts_with("a: slow, workloads/shares321.json, seed 1: 4 CPUs, 500ms, "),
+        "{text}"
+    );
+    assert!(text.contains("\nb: wfq, workloads/shares321.json, seed 1: 4 CPUs"), "{text}");
+    let text = rota(&["diff", SHARES, "wfq", "wfq", "--duration", "500ms"]).ok().stdout;
+    assert!(
+        text.contains("\nno decision differs: ") && text.ends_with("\nno metric differs\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_run_that_is_ejected_is_told_behind_what_differs() {
+    let drop = "crates/cli/tests/fixtures/drop.bpf.c";
+    let run = rota(&["diff", SHARES, "fifo", drop, "--cpus", "1", "--duration", "2s"]);
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    assert!(run.stdout.contains("first decision that differs"), "{}", run.stdout);
+    assert!(
+        run.stderr.contains("drop (workloads/shares321.json, 1 CPU, seed 1): EXIT: "),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn what_is_neither_two_traces_nor_two_policies_and_a_workload_is_refused() {
+    for (words, expected) in [
+        (&["diff", SHARES, "wfq"][..], "workloads/shares321.json: no trace, expected two traces"),
+        (&["diff", "wfq", "vtrr"], "wfq: no trace, expected two traces, or a workload and two"),
+        (&["diff", SHARES, SHARES, "wfq"], "2 workloads, expected two traces, or a workload and"),
+        (&["diff", SHARES, "wfq", "rr", "pbs"], "4 words, expected two traces"),
+        (&["diff", "a.parquet", "b.parquet", "--seed", "2"], "--seed: not with traces"),
+        (&["diff", "a.parquet", "b.parquet", "--program-cost", "2us"], "--program-cost: not with"),
+        (&["diff", SHARES, "wfq:x", "rr"], "policy \"wfq:x\": \"x\": expected NAME=VALUE"),
+        (&["diff", SHARES, "wfqq", "rr"], "wfqq"),
+    ] {
+        rota(words).refused(&[expected]);
+    }
+}
+
 #[test]
 fn two_traces_of_one_run_do_not_differ() {
     let scratch = Scratch::new();

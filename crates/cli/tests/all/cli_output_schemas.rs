@@ -118,6 +118,7 @@ fn differences() {
     };
     let (wfq, vtrr) = (trace("wfq"), trace("vtrr"));
     fits(&printed(&["diff", &wfq, &vtrr]));
+    fits(&printed(&["diff", SHARES, "wfq", "vtrr", "--duration", "200ms"]));
     let same = printed(&["diff", &wfq, &wfq]);
     assert_eq!(same["first_decision"], Value::Null);
     fits(&same);

@@ -18,7 +18,7 @@ mod seeds;
 
 pub(crate) use args::CompareArgs;
 pub(crate) use matrix::Matrix;
-pub(crate) use policies::Wanted;
+pub(crate) use policies::names_policy;
 
 use crate::comparison::{Comparison, Run};
 use crate::error::{Error, Status};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Reads a trace: its decisions, and its numbers.
+//! What is compared of a run, and how it is read from a trace: decisions, and numbers.
 
 use crate::decision::{Decision, Decisions};
 use crate::error::Error;
@@ -9,9 +9,10 @@ use rota_trace::{Event, EventKind, Sink, Tee};
 use rota_trace_import::open;
 use std::path::Path;
 
-/// What is known of a trace once it was read.
+/// What is known of a run.
 pub(super) struct Gathered {
-    pub(super) file: String,
+    /// The trace; or the policy, workload and seed.
+    pub(super) name: String,
     pub(super) decisions: Decisions,
     pub(super) cpus: u32,
     pub(super) duration_ns: u64,
@@ -34,7 +35,7 @@ impl Gathered {
         let requests = requests.finish(facts.duration_ns);
         let run = Run { numbers: &numbers, requests: &requests, cpus: facts.cpus };
         Ok(Self {
-            file: path.display().to_string(),
+            name: path.display().to_string(),
             decisions: picks.0,
             cpus: facts.cpus,
             duration_ns: facts.duration_ns,
@@ -45,7 +46,7 @@ impl Gathered {
 
 /// Takes decisions and names out of the events.
 #[derive(Default)]
-struct Picks(Decisions);
+pub(super) struct Picks(pub(super) Decisions);
 
 impl Sink for Picks {
     fn event(&mut self, event: &Event) {

@@ -15,19 +15,11 @@ pub(super) fn before(
     parting: Parting,
     else_ns: Option<u64>,
 ) -> Result<Vec<Runnable>, Error> {
-    let (tasks, switched) = (BTreeMap::new(), None);
-    let mut state = State { parting, else_ns, picks: 0, is_there: false, tasks, switched };
+    let mut state = State::new(parting, else_ns);
     let read: Result<_, ImportError> = open(path)?.read(&mut state);
     // A trace that is not read to its end may lack what one must have.
-    if !state.is_there {
-        let facts = read?;
-        state.stops(else_ns.unwrap_or(facts.duration_ns));
-    }
-    let runnable = |task: Task| {
-        let (pid, is_runnable) = (task.seen.pid, task.runnable);
-        (pid != 0 && is_runnable).then_some(task.seen)
-    };
-    Ok(state.tasks.into_values().filter_map(runnable).collect())
+    let end_ns = if state.is_there { 0 } else { read?.duration_ns };
+    Ok(state.finish(end_ns))
 }
 
 struct Task {
@@ -37,7 +29,8 @@ struct Task {
     running_ns: Option<u64>,
 }
 
-struct State {
+/// What tasks do until then.
+pub(super) struct State {
     parting: Parting,
     /// Where to stop, if the decision is none of this run.
     else_ns: Option<u64>,
@@ -50,6 +43,23 @@ struct State {
 }
 
 impl State {
+    pub(super) fn new(parting: Parting, else_ns: Option<u64>) -> Self {
+        let (tasks, switched) = (BTreeMap::new(), None);
+        Self { parting, else_ns, picks: 0, is_there: false, tasks, switched }
+    }
+
+    /// Those that could run; the decision is none of a run that ended at `end_ns` without it.
+    pub(super) fn finish(mut self, end_ns: u64) -> Vec<Runnable> {
+        if !self.is_there {
+            self.stops(self.else_ns.unwrap_or(end_ns));
+        }
+        let runnable = |task: Task| {
+            let (pid, is_runnable) = (task.seen.pid, task.runnable);
+            (pid != 0 && is_runnable).then_some(task.seen)
+        };
+        self.tasks.into_values().filter_map(runnable).collect()
+    }
+
     fn task(&mut self, pid: u32) -> &mut Task {
         self.tasks.entry(pid).or_insert_with(|| Task {
             seen: Runnable {
@@ -148,6 +158,10 @@ impl Sink for State {
             EventKind::Exit { pid } => self.task(*pid).runnable = false,
             _ => {}
         }
+    }
+
+    fn wants_detail(&self) -> bool {
+        true
     }
 
     fn has_enough(&self) -> bool {
