@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The runs of a sweep on the workers of a Dask cluster.
 
-Each unit of work is a point of the sweep with some seeds. It depends on nothing else and gives the
+Each unit of work is a point of the sweep with a time and some seeds. It depends on nothing else and gives the
 same rows wherever it runs, so that Dask can repeat it when a worker is lost.
 """
 
@@ -56,14 +56,14 @@ def run(native: _rota.Sweeping, ask: SweepAsk, client: Any) -> None:
     distributed, text = _distributed(), json.dumps(ask)
     while units := native.units():
         threads = max(1, sum(client.nthreads().values()))
-        count = sum(len(seeds) for _, seeds in units)
+        count = sum(len(seeds) for _, _, seeds in units)
         most = min(_RUNS, max(1, count // (_UNITS * threads)))
         name, futures = f"rota-sweep-{uuid.uuid4().hex}", {}
-        for point, seeds in units:
+        for point, duration, seeds in units:
             for at in range(0, len(seeds), most):
                 key = f"{name}-{point}-{at}"
                 part = seeds[at : at + most]
-                futures[client.submit(work, text, point, part, key=key)] = point
+                futures[client.submit(work, text, (point, duration), part, key=key)] = point
         try:
             done = distributed.as_completed(futures, with_results=True)
             for future, rows in done:
@@ -72,9 +72,10 @@ def run(native: _rota.Sweeping, ask: SweepAsk, client: Any) -> None:
             client.cancel(list(futures))
 
 
-def work(ask: str, point: int, seeds: list[int]) -> list[str]:
+def work(ask: str, place: tuple[int, int | None], seeds: list[int]) -> list[str]:
     """Do the runs of a unit: what a worker calls."""
-    return _sweeping(ask).work(point, seeds)
+    point, duration = place
+    return _sweeping(ask).work(point, duration, seeds)
 
 
 @lru_cache(maxsize=1)

@@ -30,8 +30,8 @@ pub(crate) struct SweepAsk {
     baseline: Option<String>,
 }
 
-/// A point, and seeds to run it with.
-type Unit = (usize, Vec<u64>);
+/// A point, its time if that is another than the sweep's, and seeds to run it with.
+type Unit = (usize, Option<u64>, Vec<u64>);
 
 /// A sweep and what is done of it.
 #[pyclass(frozen, module = "rota._rota")]
@@ -49,10 +49,17 @@ struct State {
     rounds: Rounds,
     known: HashMap<String, Row>,
     output: Option<Output>,
-    /// What identifies the runs of this round that are elsewhere, and those that came back.
-    wanted: BTreeMap<(usize, u64), (String, Option<Row>)>,
+    /// Runs of this round that are elsewhere: what identifies each, and its row once it came back.
+    wanted: BTreeMap<(usize, u64), Wanted>,
     new: usize,
     is_done: bool,
+}
+
+/// A run that is elsewhere.
+struct Wanted {
+    duration: Option<u64>,
+    id: String,
+    row: Option<Row>,
 }
 
 impl SweepAsk {
@@ -145,48 +152,57 @@ impl Inner {
         let State { rounds, known, wanted, is_done, .. } = &mut *state;
         while !*is_done {
             if wanted.is_empty() {
-                let mut seeds: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
+                let mut seeds: BTreeMap<(usize, Option<u64>), Vec<u64>> = BTreeMap::new();
                 for cell in rounds.cells(&self.runs) {
-                    seeds.entry(cell.point).or_default().push(cell.seed);
+                    seeds.entry((cell.point, cell.duration)).or_default().push(cell.seed);
                 }
-                for (point, seeds) in seeds {
-                    let ids = self.runs.ids(point, &seeds)?;
+                for ((point, duration), seeds) in seeds {
+                    let ids = self.runs.ids(point, duration, &seeds)?;
                     let ids = seeds.iter().zip(ids);
-                    wanted.extend(ids.map(|(seed, id)| ((point, *seed), (id, None))));
+                    wanted.extend(
+                        ids.map(|(seed, id)| ((point, *seed), Wanted { duration, id, row: None })),
+                    );
                 }
-                let is_known = |id: &str| known.contains_key(id);
-                let cells = wanted.iter().filter(|(_, (id, _))| is_known(id));
-                let cells: Vec<Cell> =
-                    cells.map(|((point, seed), _)| Cell { point: *point, seed: *seed }).collect();
+                let known_ones = wanted.iter().filter(|(_, of)| known.contains_key(&of.id));
+                let cell = |(place, of): (&(usize, u64), &Wanted)| {
+                    let (point, seed) = *place;
+                    Cell { point, seed, duration: of.duration }
+                };
+                let cells: Vec<Cell> = known_ones.map(cell).collect();
                 // None of these is run again: their rows get the names that they have in this sweep.
                 let done = self.runs.run(&cells, known, (1, stop), &mut |_| Ok(()))?;
                 for (cell, row) in cells.iter().zip(done.rows) {
-                    if let Some((_, place)) = wanted.get_mut(&(cell.point, cell.seed)) {
-                        *place = Some(row);
+                    if let Some(of) = wanted.get_mut(&(cell.point, cell.seed)) {
+                        of.row = Some(row);
                     }
                 }
             }
-            let mut units: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
-            for ((point, seed), _) in wanted.iter().filter(|(_, (_, row))| row.is_none()) {
-                units.entry(*point).or_default().push(*seed);
+            let mut units: BTreeMap<(usize, Option<u64>), Vec<u64>> = BTreeMap::new();
+            for ((point, seed), of) in wanted.iter().filter(|(_, of)| of.row.is_none()) {
+                units.entry((*point, of.duration)).or_default().push(*seed);
             }
             if !units.is_empty() {
-                return Ok(units.into_iter().collect());
+                let unit = |((point, duration), seeds)| (point, duration, seeds);
+                return Ok(units.into_iter().map(unit).collect());
             }
-            let rows = std::mem::take(wanted).into_values().filter_map(|(_, row)| row);
+            let rows = std::mem::take(wanted).into_values().filter_map(|of| of.row);
             *is_done = !rounds.end(&self.runs, self.judged(), rows.collect())?;
         }
         Ok(Vec::new())
     }
 
     /// Does the runs of a unit for another process: rows as JSON.
-    fn work(&self, (point, seeds): &Unit, stop: &AtomicBool) -> Result<Vec<String>, Error> {
+    fn work(
+        &self,
+        (point, duration, seeds): &Unit,
+        stop: &AtomicBool,
+    ) -> Result<Vec<String>, Error> {
         let is_there = *point < self.runs.points().len();
         if !is_there {
             return Err(Error::Failure(format!("point {point}: the sweep has fewer")));
         }
-        let cells: Vec<Cell> =
-            seeds.iter().map(|seed| Cell { point: *point, seed: *seed }).collect();
+        let cell = |seed: &u64| Cell { point: *point, seed: *seed, duration: *duration };
+        let cells: Vec<Cell> = seeds.iter().map(cell).collect();
         let done = self.runs.run(&cells, &HashMap::new(), (1, stop), &mut |_| Ok(()))?;
         if done.stopped {
             return Err(Error::Failure("interrupted".into()));
@@ -203,22 +219,22 @@ impl Inner {
         for text in rows {
             let row: Row = serde_json::from_str(text)
                 .map_err(|e| Error::Failure(format!("a worker's row: {e}")))?;
-            let Some((id, place)) = wanted.get_mut(&(point, row.seed)) else {
+            let Some(asked) = wanted.get_mut(&(point, row.seed)) else {
                 return Err(Error::Failure(format!("a worker ran seed {}, unasked", row.seed)));
             };
-            if *id != row.run {
+            if asked.id != row.run {
                 return Err(Error::Failure(format!(
                     "a worker with rota {} ran {}, {} as something else than here: expected the same \
                      package rota, and the same files at the same paths, as where the sweep was begun",
                     row.rota, row.workload, row.policy
                 )));
             }
-            if place.is_none() {
+            if asked.row.is_none() {
                 *new += 1;
                 if let Some(output) = output {
                     output.keep(&row)?;
                 }
-                *place = Some(row);
+                asked.row = Some(row);
             }
         }
         Ok(())
@@ -272,9 +288,15 @@ impl Sweeping {
     }
 
     /// Does the runs of a unit.
-    fn work(&self, py: Python<'_>, point: usize, seeds: Vec<u64>) -> PyResult<Vec<String>> {
+    fn work(
+        &self,
+        py: Python<'_>,
+        point: usize,
+        duration: Option<u64>,
+        seeds: Vec<u64>,
+    ) -> PyResult<Vec<String>> {
         let inner = Arc::clone(&self.0);
-        detached::run(py, move |stop| inner.work(&(point, seeds), stop.flag()))
+        detached::run(py, move |stop| inner.work(&(point, duration, seeds), stop.flag()))
     }
 
     /// Takes what `work` returned.

@@ -42,6 +42,8 @@ HALVING = SWEEP | {
     "set": {"wfq": {"quantum_ns": {"from": 1_000_000, "to": 9_000_000}}},
 }
 
+LONGER = HALVING | {"resource": "duration", "first": "50ms"}
+
 pytestmark = pytest.mark.filterwarnings("default")
 
 
@@ -61,7 +63,7 @@ def client() -> Iterator[distributed.Client]:
         yield client
 
 
-@pytest.mark.parametrize("what", [SWEEP, HALVING], ids=["grid", "halving"])
+@pytest.mark.parametrize("what", [SWEEP, HALVING, LONGER], ids=["grid", "halving", "by duration"])
 def test_processes_give_the_bytes_of_one_machine(
     folder: Path, client: distributed.Client, what: dict[str, Any]
 ) -> None:

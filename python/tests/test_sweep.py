@@ -47,6 +47,14 @@ SWEEPS: dict[str, dict[str, Any]] = {
         "keep": 2,
         "set": {"wfq": {"quantum_ns": FROM_TO}},
     },
+    "by duration": {
+        "method": "halving",
+        "resource": "duration",
+        "first": "25ms",
+        "samples": 4,
+        "keep": 2,
+        "set": {"wfq": {"quantum_ns": FROM_TO}},
+    },
 }
 
 

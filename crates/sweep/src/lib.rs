@@ -22,7 +22,9 @@ mod value;
 
 pub use aim::{Aims, Bound, Constraint, Sign};
 pub use axis::{Axis, Range, Values};
-pub use file::{Method, Policy, RunTable, Sought, Sweep, WorkloadFile, MOST_RUNS, MOST_SAMPLES};
+pub use file::{
+    Method, Policy, Resource, RunTable, Sought, Sweep, WorkloadFile, MOST_RUNS, MOST_SAMPLES,
+};
 pub use journal::{Journal, JournalError};
 pub use output::{add, dataset, Output};
 pub use plan::Point;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The rounds of a sweep. Most have one; in successive halving all settings run with a few seeds, the
-//! best part of them with more, and so on (K. Jamieson, A. Talwalkar, *Non-stochastic Best Arm
+//! The rounds of a sweep. Most have one; in successive halving all settings run with a few seeds or for
+//! a short time, the best part of them with more, and so on (K. Jamieson, A. Talwalkar, *Non-stochastic Best Arm
 //! Identification*, AISTATS 2016).
 
 use crate::aim::Aims;
-use crate::file::Method;
+use crate::file::{Method, Resource};
 use crate::plan::Point;
 use crate::runs::{Cell, Runs};
 use crate::swept::{Swept, NONE_ALIKE};
@@ -21,11 +21,35 @@ type Setting = (String, BTreeMap<String, String>);
 pub struct Rounds {
     /// Runs of the settings that are left, with all seeds.
     left: Vec<Cell>,
-    /// Seeds of the earlier rounds, and with those of this one.
-    seeds: (usize, usize),
+    now: Now,
     /// One setting of so many goes on.
     keep: usize,
     rows: Vec<Row>,
+}
+
+/// What a round has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Now {
+    /// Seeds of the earlier rounds, and with those of this one.
+    Seeds(usize, usize),
+    /// All seeds, for so long; less than `whole`, which the last round has.
+    Duration { now_ns: u64, whole_ns: u64 },
+}
+
+impl Now {
+    /// The next round; `None`: this is the last one.
+    fn next(self, keep: usize, seeds: usize) -> Option<Self> {
+        match self {
+            Self::Seeds(_, count) if count < seeds => {
+                Some(Self::Seeds(count, count.saturating_mul(keep).min(seeds)))
+            }
+            Self::Duration { now_ns, whole_ns } if now_ns < whole_ns => {
+                let now_ns = now_ns.saturating_mul(keep as u64).min(whole_ns);
+                Some(Self::Duration { now_ns, whole_ns })
+            }
+            _ => None,
+        }
+    }
 }
 
 impl Rounds {
@@ -43,7 +67,7 @@ impl Rounds {
         }
         let all = sweep.seeds.len();
         let Method::Halving { first, keep, .. } = sweep.method else {
-            return Ok(Self { left, seeds: (0, all), keep: 1, rows: Vec::new() });
+            return Ok(Self { left, now: Now::Seeds(0, all), keep: 1, rows: Vec::new() });
         };
         if aims.objectives.len() != 1 {
             return Err(Error::input(format!(
@@ -52,8 +76,12 @@ impl Rounds {
                 sweep.file.display()
             )));
         }
-        let seeds = (0, (first as usize).min(all));
-        Ok(Self { left, seeds, keep: keep as usize, rows: Vec::new() })
+        let now = match (first, sweep.run.duration) {
+            (Resource::Seeds(first), _) => Now::Seeds(0, (first as usize).min(all)),
+            (Resource::Duration(now_ns), Some(whole_ns)) => Now::Duration { now_ns, whole_ns },
+            (Resource::Duration(_), None) => Now::Seeds(0, all),
+        };
+        Ok(Self { left, now, keep: keep as usize, rows: Vec::new() })
     }
 
     /// In successive halving over every point, whatever the sweep's method: first with so many seeds,
@@ -64,14 +92,23 @@ impl Rounds {
         (first, keep): (usize, usize),
     ) -> Result<Self, Error> {
         let all = Self::new(runs, aims, baseline)?;
-        let seeds = (0, first.min(runs.sweep().seeds.len()));
-        Ok(Self { seeds, keep, ..all })
+        let now = Now::Seeds(0, first.min(runs.sweep().seeds.len()));
+        Ok(Self { now, keep, ..all })
     }
 
     /// The runs of this round.
     pub fn cells(&self, runs: &Runs) -> Vec<Cell> {
-        let seeds = &runs.sweep().seeds[self.seeds.0..self.seeds.1];
-        self.left.iter().filter(|cell| seeds.contains(&cell.seed)).copied().collect()
+        match self.now {
+            Now::Seeds(from, to) => {
+                let seeds: BTreeSet<u64> = runs.sweep().seeds[from..to].iter().copied().collect();
+                self.left.iter().filter(|cell| seeds.contains(&cell.seed)).copied().collect()
+            }
+            // The last round's are runs of the sweep as they would be without rounds.
+            Now::Duration { now_ns, whole_ns } => {
+                let duration = (now_ns < whole_ns).then_some(now_ns);
+                self.left.iter().map(|cell| Cell { duration, ..*cell }).collect()
+            }
+        }
     }
 
     /// Takes the results of this round; whether there is another one.
@@ -82,11 +119,9 @@ impl Rounds {
         rows: Vec<Row>,
     ) -> Result<bool, Error> {
         self.rows.extend(rows);
-        let all = runs.sweep().seeds.len();
-        let (_, count) = self.seeds;
-        if count == all {
+        let Some(next) = self.now.next(self.keep, runs.sweep().seeds.len()) else {
             return Ok(false);
-        }
+        };
         let known: BTreeSet<Setting> =
             self.left.iter().map(|cell| setting_of(runs, *cell)).collect();
         let judged = self.rows.iter().filter(|row| known.contains(&setting(row))).cloned();
@@ -101,7 +136,7 @@ impl Rounds {
             })
             .collect();
         self.left.retain(|cell| best.contains(&setting_of(runs, *cell)));
-        self.seeds = (count, (count * self.keep).min(all));
+        self.now = next;
         Ok(true)
     }
 
@@ -152,6 +187,27 @@ mod tests {
         );
         let sweep = Sweep::parse(Path::new("s.toml"), &text).expect("a sweep");
         is_comparable(&sweep.points().expect("points"), true)
+    }
+
+    #[test]
+    fn rounds_grow_until_all_is_used() {
+        let all = |first: Now, seeds: usize| -> Vec<Now> {
+            std::iter::successors(Some(first), |now| now.next(3, seeds)).collect()
+        };
+        assert_eq!(
+            all(Now::Seeds(0, 2), 8),
+            [Now::Seeds(0, 2), Now::Seeds(2, 6), Now::Seeds(6, 8)]
+        );
+        let whole_ns = 2_700;
+        let times = all(Now::Duration { now_ns: 100, whole_ns }, 8).into_iter();
+        let times: Vec<u64> = times
+            .filter_map(|now| match now {
+                Now::Duration { now_ns, .. } => Some(now_ns),
+                Now::Seeds(..) => None,
+            })
+            .collect();
+        assert_eq!(times, [100, 300, 900, 2_700]);
+        assert_eq!(all(Now::Duration { now_ns: 2_700, whole_ns }, 8).len(), 1);
     }
 
     #[test]

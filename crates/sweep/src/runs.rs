@@ -23,6 +23,17 @@ pub struct Cell {
     pub point: usize,
     /// The seed.
     pub seed: u64,
+    /// Simulated time, if it is another than the sweep's.
+    pub duration: Option<u64>,
+}
+
+/// What runs have in common that differ in their seeds alone: a point, and the time.
+type Place = (usize, Option<u64>);
+
+impl Cell {
+    fn place(&self) -> Place {
+        (self.point, self.duration)
+    }
 }
 
 /// What became of some runs.
@@ -74,7 +85,7 @@ impl Counts {
 type Loaded = (usize, Vec<Value>);
 
 /// A point whose runs are being done; it goes once the last of them is.
-type Active = Mutex<HashMap<usize, (Arc<OnceLock<Option<Stage>>>, usize)>>;
+type Active = Mutex<HashMap<Place, (Arc<OnceLock<Option<Stage>>>, usize)>>;
 
 impl Runs {
     /// Reads the files of a sweep. `tell` takes notes and warnings, each once.
@@ -141,7 +152,7 @@ impl Runs {
     /// Every run, point by point.
     pub fn cells(&self) -> Vec<Cell> {
         let seeds = &self.sweep.seeds;
-        let of = |point| seeds.iter().map(move |seed| Cell { point, seed: *seed });
+        let of = |point| seeds.iter().map(move |seed| Cell { point, seed: *seed, duration: None });
         (0..self.points.len()).flat_map(of).collect()
     }
 
@@ -155,9 +166,14 @@ impl Runs {
         (workload, policy.label.clone(), values.collect(), cell.seed)
     }
 
-    /// What identifies the runs of a point with these seeds.
-    pub fn ids(&self, point: usize, seeds: &[u64]) -> Result<Vec<String>, Error> {
-        let stage = Stage::new(self, &self.points[point])?;
+    /// What identifies the runs of a point with these seeds, if they take this time.
+    pub fn ids(
+        &self,
+        point: usize,
+        duration: Option<u64>,
+        seeds: &[u64],
+    ) -> Result<Vec<String>, Error> {
+        let stage = Stage::new(self, &self.points[point], duration)?;
         Ok(seeds.iter().map(|seed| stage.id(*seed)).collect())
     }
 
@@ -222,19 +238,19 @@ impl Runs {
             if file == 0 {
                 self.try_programs(&point(first.clone(), firsts.clone()))?;
             }
-            add(Stage::new(self, &point(first.clone(), firsts.clone()))?);
+            add(Stage::new(self, &point(first.clone(), firsts.clone()), None)?);
             for (at, axis) in self.sweep.workload.iter().enumerate() {
                 for value in axis.values.some(TRIED) {
                     let mut keys = first.clone();
                     keys[at] = value;
-                    add(Stage::new(self, &point(keys, firsts.clone()))?);
+                    add(Stage::new(self, &point(keys, firsts.clone()), None)?);
                 }
             }
             for (at, axis) in self.sweep.machine.iter().enumerate() {
                 for value in axis.values.some(TRIED) {
                     let mut machine = firsts.clone();
                     machine[at] = value;
-                    add(Stage::new(self, &point(first.clone(), machine))?);
+                    add(Stage::new(self, &point(first.clone(), machine), None)?);
                 }
             }
         }
@@ -258,7 +274,7 @@ impl Runs {
                 }));
             }
             for set in tried {
-                Stage::new(self, &Point { policy: of, set, ..on.clone() })?.start(self)?;
+                Stage::new(self, &Point { policy: of, set, ..on.clone() }, None)?.start(self)?;
             }
         }
         Ok(())
@@ -275,8 +291,8 @@ impl Runs {
     ) -> Result<Done, Error> {
         self.counts.all.fetch_add(cells.len() as u64, Ordering::Relaxed);
         let (active, next) = (Active::default(), AtomicUsize::new(0));
-        let mut left: HashMap<usize, usize> = HashMap::new();
-        cells.iter().for_each(|cell| *left.entry(cell.point).or_default() += 1);
+        let mut left: HashMap<Place, usize> = HashMap::new();
+        cells.iter().for_each(|cell| *left.entry(cell.place()).or_default() += 1);
         let mut rows: Vec<Option<Row>> = cells.iter().map(|_| None).collect();
         let mut failed = None;
         // Set by whatever ends it, also within.
@@ -318,7 +334,7 @@ struct Work<'a> {
     runs: &'a Runs,
     cells: &'a [Cell],
     earlier: &'a HashMap<String, Row>,
-    left: &'a HashMap<usize, usize>,
+    left: &'a HashMap<Place, usize>,
     active: &'a Active,
 }
 
@@ -352,12 +368,12 @@ impl Work<'_> {
         let lock = || self.active.lock().unwrap_or_else(PoisonError::into_inner);
         let stage = {
             let mut active = lock();
-            let left = self.left.get(&cell.point).copied().unwrap_or(1);
-            Arc::clone(&active.entry(cell.point).or_insert_with(|| (Arc::default(), left)).0)
+            let left = self.left.get(&cell.place()).copied().unwrap_or(1);
+            Arc::clone(&active.entry(cell.place()).or_insert_with(|| (Arc::default(), left)).0)
         };
         let mut failed = None;
         let ready = stage.get_or_init(|| {
-            let made = Stage::new(self.runs, &self.runs.points[cell.point]);
+            let made = Stage::new(self.runs, &self.runs.points[cell.point], cell.duration);
             made.map_err(|error| failed = Some(error)).ok()
         });
         if let Some(error) = failed {
@@ -371,10 +387,10 @@ impl Work<'_> {
             None => ready.run(self.runs, cell.seed, stop)?.map(|row| (row, true)),
         };
         let mut active = lock();
-        if let Some((_, left)) = active.get_mut(&cell.point) {
+        if let Some((_, left)) = active.get_mut(&cell.place()) {
             *left -= 1;
             if *left == 0 {
-                active.remove(&cell.point);
+                active.remove(&cell.place());
             }
         }
         Ok(row)

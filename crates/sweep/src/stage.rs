@@ -57,7 +57,8 @@ impl Sink for Ends<'_> {
 }
 
 impl Stage {
-    pub(crate) fn new(runs: &Runs, point: &Point) -> Result<Self, Error> {
+    /// Of a point; runs take the sweep's time, or this one.
+    pub(crate) fn new(runs: &Runs, point: &Point, duration: Option<u64>) -> Result<Self, Error> {
         let sweep = runs.sweep();
         let policy = &sweep.policies[point.policy];
         let load = workload(runs, point.workload, &point.keys)?;
@@ -73,7 +74,7 @@ impl Stage {
             machine: MachineOptions {
                 machine: run.machine.as_ref().or(on.machine.as_ref()).cloned(),
                 topology: run.topology.as_ref().or(on.topology.as_ref()).cloned(),
-                duration: run.duration.or(on.duration),
+                duration: duration.or(run.duration).or(on.duration),
                 warmup: run.warmup.or(on.warmup),
                 hz: run.hz.or(on.hz),
                 ideal: run.ideal || on.ideal,

@@ -185,6 +185,43 @@ fn halving_runs_the_best_with_all_seeds_and_the_others_with_few() {
 }
 
 #[test]
+fn halving_by_duration_runs_all_for_a_short_time_and_the_best_for_all_of_it() {
+    let scratch = Scratch::new();
+    scratch.file("mix.json", MIX);
+    let text = "workloads = \"mix.json\"\npolicies = \"pbs\"\nbaseline = \"eevdf\"\nseeds = 2\n\
+        minimise = \"turnaround_mean\"\nsamples = 8\nmethod = \"halving\"\n\
+        resource = \"duration\"\nfirst = \"500ms\"\nkeep = 2\n\
+        [run]\nduration = \"2s\"\ncpus = 1\n[set.pbs]\n\
+        alpha = { from = 0.1, to = 10, scale = \"log\" }\nbeta = 0\n";
+    let (file, out) = (scratch.file("s.toml", text), scratch.path("s.parquet"));
+    let json = sweep(&[&file, "-o", &out, "--json"]).ok().json();
+    fits(&json);
+    // 9 settings for 0.5 s, 5 and perhaps the baseline for 1 s, 3 and perhaps the baseline for 2 s,
+    // each with 2 seeds.
+    let runs = json["runs"].as_u64().expect("a number");
+    assert!((2 * (9 + 5 + 3)..=2 * (9 + 6 + 4)).contains(&runs), "{runs}");
+    let settings = json["verdict"]["settings"].as_array().expect("settings");
+    assert!((3..=4).contains(&settings.len()), "{}", settings.len());
+    assert_eq!(json["verdict"]["left_out"], 9 - settings.len());
+    for setting in settings {
+        assert_eq!(setting["metrics"]["turnaround_mean"]["n"], 2);
+    }
+    assert!(best(&json)["set"]["alpha"].as_f64().expect("a number") > 1.0);
+    // It goes on from what is there, and is the same on one thread.
+    let again = sweep(&[&file, "-o", &out, "--json"]).ok().json();
+    assert_eq!(again["new_runs"], 0);
+    let one = scratch.path("one.parquet");
+    sweep(&[&file, "-o", &one, "-j", "1"]).ok();
+    assert_eq!(std::fs::read(&one).expect("there"), std::fs::read(&out).expect("there"));
+    // The last round's runs are those of a sweep without rounds.
+    let drawn = text.replace("halving", "sobol").replace("resource", "#").replace("first", "#");
+    let drawn = scratch.file("drawn.toml", drawn.replace("keep", "#"));
+    let json = sweep(&[&drawn, &out, "-o", &one.replace("one", "all"), "--json"]).ok().json();
+    assert_eq!((&json["runs"], &json["new_runs"]), (&18.into(), &(18 - 2 * settings.len()).into()));
+    assert!(best(&json)["set"]["alpha"].as_f64().expect("a number") > 1.0);
+}
+
+#[test]
 fn a_slip_is_told_before_anything_runs() {
     let scratch = Scratch::new();
     scratch.file("random.json", RANDOM);

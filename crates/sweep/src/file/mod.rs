@@ -96,17 +96,27 @@ pub enum Method {
         /// As of random ones.
         draw: u32,
     },
-    /// Points of Sobol's sequence with a few seeds, then the best of them with more.
+    /// Points of Sobol's sequence with a few seeds or for a short time, then the best of them with
+    /// more.
     Halving {
         /// As of random ones.
         samples: u32,
         /// As of random ones.
         draw: u32,
-        /// Seeds of the first round.
-        first: u32,
-        /// One of so many goes on to the next round, which has as many times the seeds.
+        /// What the first round has of what rounds have more and more of.
+        first: Resource,
+        /// One of so many goes on to the next round, which has as many times of that.
         keep: u32,
     },
+}
+
+/// What runs of a round of successive halving have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resource {
+    /// So many seeds.
+    Seeds(u32),
+    /// So much simulated time, in nanoseconds.
+    Duration(u64),
 }
 
 /// How runs go, if the axes say nothing else.

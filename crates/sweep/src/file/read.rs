@@ -4,14 +4,15 @@
 use super::axes::axes;
 use super::document::{At, Document};
 use super::policies::{check_tunables, policy};
-use super::{Method, Policy, RunTable, Sought, Sweep, WorkloadFile, MOST_SAMPLES};
+use super::{Method, Policy, Resource, RunTable, Sought, Sweep, WorkloadFile, MOST_SAMPLES};
 use rota_session::program::ProgramOptions;
+use rota_session::time::duration;
 use rota_session::wanted::beside;
 use rota_session::{nearest, values, Error};
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 17] = [
     "workloads",
     "policies",
     "baseline",
@@ -19,6 +20,7 @@ const KEYS: [&str; 16] = [
     "method",
     "samples",
     "draw",
+    "resource",
     "first",
     "keep",
     "minimise",
@@ -44,13 +46,15 @@ const RUN_KEYS: [&str; 11] = [
 ];
 const PROGRAM_COST: &str = "program_cost";
 const PROGRAM_TIMEOUT: &str = "program_timeout";
+/// What rounds of successive halving have more and more of.
+const RESOURCES: [&str; 2] = ["seeds", "duration"];
 const METHODS: [&str; 4] = ["grid", "random", "sobol", "halving"];
 
 pub(super) fn sweep(file: &Path, text: &str) -> Result<Sweep, Error> {
     let doc = Document { file, text };
     let table = doc.parse()?;
     doc.only(&table, "", &KEYS)?;
-    let method = method(&doc, &table)?;
+    let mut method = method(&doc, &table)?;
     let drawn = method != Method::Grid;
     let workloads = workloads(&doc, &table)?;
     let mut policies = policies(&doc, &table)?;
@@ -85,6 +89,9 @@ pub(super) fn sweep(file: &Path, text: &str) -> Result<Sweep, Error> {
         }
         None => RunTable::default(),
     };
+    if let Method::Halving { first: first @ Resource::Duration(_), keep, .. } = &mut method {
+        *first = first_duration(&doc, &table, (&run, *keep))?;
+    }
     Ok(Sweep {
         file: file.to_owned(),
         workloads,
@@ -218,7 +225,7 @@ fn method(doc: &Document<'_>, table: &DeTable<'_>) -> Result<Method, Error> {
         }
     };
     if name != "halving" {
-        for key in ["first", "keep"] {
+        for key in ["resource", "first", "keep"] {
             if let Some(at) = table.get(key) {
                 let expected = format!("no {key}, as method is \"{name}\", not \"halving\"");
                 return Err(doc.refuse(key, at, &expected));
@@ -256,10 +263,69 @@ fn method(doc: &Document<'_>, table: &DeTable<'_>) -> Result<Method, Error> {
                     number.ok_or_else(|| doc.refuse(key, at, &format!("at most {most}")))
                 }
             };
-            let (first, keep) = (number("first", 1, 100_000, 2)?, number("keep", 2, 100, 3)?);
+            let keep = number("keep", 2, 100, 3)?;
+            let first = match is_by_duration(doc, table)? {
+                // How long depends on [run], which is read later.
+                true => Resource::Duration(0),
+                false => Resource::Seeds(number("first", 1, 100_000, 2)?),
+            };
             Method::Halving { samples, draw, first, keep }
         }
         _ => Method::Sobol { samples, draw },
+    })
+}
+
+/// Whether rounds of successive halving are longer and longer, not of more and more seeds.
+fn is_by_duration(doc: &Document<'_>, table: &DeTable<'_>) -> Result<bool, Error> {
+    let Some(at) = table.get("resource") else { return Ok(false) };
+    let expected = "\"seeds\" or \"duration\"";
+    match doc.text("resource", at, expected)? {
+        "duration" => Ok(true),
+        "seeds" => Ok(false),
+        name => {
+            let hint = nearest::hint(name, &RESOURCES);
+            Err(doc.refuse("resource", at, &format!("{expected}{hint}")))
+        }
+    }
+}
+
+/// The time of the first round, of which the last one has all.
+fn first_duration(
+    doc: &Document<'_>,
+    table: &DeTable<'_>,
+    (run, keep): (&RunTable, u32),
+) -> Result<Resource, Error> {
+    let resource = table.get("resource");
+    let Some(whole) = run.duration else {
+        let expected = "duration in [run] as well, which the last round has";
+        let missing = || Error::input(format!("{}: {expected}", doc.file.display()));
+        return Err(resource.map_or_else(missing, |at| doc.refuse("resource", at, expected)));
+    };
+    let first = match table.get("first") {
+        None => whole / u64::from(keep) / u64::from(keep),
+        Some(at) => {
+            let expected = "a time, as \"100ms\", as resource is \"duration\"";
+            let first = values::duration(doc.text("first", at, expected)?);
+            first.map_err(|why| doc.refuse_as("first", at, &why))?
+        }
+    };
+    let least = run.warmup.unwrap_or(0);
+    if first > least && first <= whole {
+        return Ok(Resource::Duration(first));
+    }
+    let above = match least {
+        0 => String::new(),
+        least => format!(" more than the warmup, {}, and", duration(least)),
+    };
+    let expected = format!("{above} at most the duration of [run], {}", duration(whole));
+    let expected = expected.trim_start();
+    Err(match (table.get("first"), resource) {
+        (Some(at), _) => doc.refuse("first", at, expected),
+        (None, Some(at)) => {
+            let why = format!("first is {}, expected {expected}", duration(first));
+            doc.refuse_as("resource", at, &why)
+        }
+        (None, None) => Error::input(format!("{}: first: {expected}", doc.file.display())),
     })
 }
 

@@ -64,6 +64,32 @@ fn a_slip_is_told_with_its_line_and_what_was_meant() {
         ("method = \"sobol\"", "in/s.toml: no samples, expected how many points, as samples = 64"),
         ("keep = 2", "in/s.toml:3: keep = 2: expected no keep, as method is \"grid\", not"),
         ("method = \"halving\"\nsamples = 9\nkeep = 1", "keep = 1: expected a whole number, 2 or"),
+        (
+            "method = \"halving\"\nsamples = 9\nresource = \"durations\"",
+            "in/s.toml:5: resource = \"durations\": expected \"seeds\" or \"duration\" (did you mean \
+             duration?)",
+        ),
+        (
+            "method = \"halving\"\nsamples = 9\nresource = \"duration\"",
+            "in/s.toml:5: resource = \"duration\": expected duration in [run] as well, which the",
+        ),
+        (
+            "method = \"halving\"\nsamples = 9\nresource = \"duration\"\nfirst = \"2s\"\n\
+             [run]\nduration = \"1s\"",
+            "in/s.toml:6: first = \"2s\": expected at most the duration of [run], 1s",
+        ),
+        (
+            "method = \"halving\"\nsamples = 9\nresource = \"duration\"\nfirst = 2\n[run]\n\
+             duration = \"1s\"",
+            "in/s.toml:6: first = 2: expected a time, as \"100ms\", as resource is \"duration\"",
+        ),
+        (
+            "method = \"halving\"\nsamples = 9\nresource = \"duration\"\n[run]\n\
+             duration = \"900ms\"\nwarmup = \"100ms\"",
+            "in/s.toml:5: resource = \"duration\": first is 100ms, expected more than the warmup, \
+             100ms, and at most the duration of [run], 900ms",
+        ),
+        ("resource = \"seeds\"", "in/s.toml:3: resource = \"seeds\": expected no resource, as method"),
         ("samples = 4", "in/s.toml:3: samples = 4: expected no samples, as method is \"grid\""),
         ("[run]\nduration = \"1x\"", "in/s.toml:4: duration = \"1x\": "),
         ("[run]\nhz = 0", "in/s.toml:4: hz = 0: expected a whole number from 1 to 100000"),

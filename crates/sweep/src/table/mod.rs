@@ -124,7 +124,8 @@ fn order(row: &Row) -> impl Ord {
     let values = row.axes.iter().map(|(name, value)| (rank(name), name.clone(), value.clone()));
     let mut values: Vec<(usize, String, Value)> = values.collect();
     values.sort();
-    (row.workload.clone(), values, row.policy.clone(), row.seed, row.run.clone())
+    let what = (row.workload.clone(), values, row.policy.clone());
+    (what, row.seed, row.duration_ns, row.run.clone())
 }
 
 /// The name of a metric's column: its key, with its unit where the key does not say it.
