@@ -14,6 +14,7 @@ from rota._rota import Error, Failure, UsageError, __version__
 from rota.record import record
 from rota.results import Comparison, Measure, Result, RotaWarning, Trace
 from rota.run import compare, measures, read, simulate
+from rota.stream import Events, events
 from rota.sweep import Setting, Sweep, sweep
 from rota.table import Table
 from rota.workload import Policy, Workload
@@ -21,6 +22,7 @@ from rota.workload import Policy, Workload
 __all__ = [
     "Comparison",
     "Error",
+    "Events",
     "Failure",
     "Measure",
     "Policy",
@@ -34,6 +36,7 @@ __all__ = [
     "Workload",
     "__version__",
     "compare",
+    "events",
     "measures",
     "read",
     "record",

@@ -40,7 +40,8 @@ def simulate(
         seed: of all that is random; the same seed gives the same numbers.
         set: tunables and globals of the policy.
         duration: simulated time, as ``"10s"``; by default the workload's own.
-        events: keep every event, for :meth:`Result.df_events`.
+        events: keep every event, for :meth:`Result.df_events`; :func:`rota.events` hands them out
+            while it simulates.
         options: those of ``rota sim``, with ``_`` for ``-``: ``warmup="1s"``, ``hz=1000``,
             ``topology="smt=2"``, ``kernel="6.12"``, ``ideal=True``, ``engine="interpreter"``,
             ``shuffle_ties``, ``idle_entry``, ``nohz_full``, ``budget``, ``budget_per_second``,
@@ -54,12 +55,19 @@ def simulate(
     Other Python threads go on while it simulates.
 
     """
-    ask = policy_ask(policy)
-    if set:
-        ask["set"] += policy_ask(Policy("", set))["set"]
     given = dict(options, machine=machine, cpus=cpus, seed=seed, duration=duration)
-    texts = option_texts(given)
+    ask, texts = asked(policy, set, given)
     return Result(_rota.simulate(ask, workload_ask(workload), texts, bool(events)))
+
+
+def asked(
+    policy: AnyPolicy, tunables: Mapping[str, object] | None, given: dict[str, object]
+) -> tuple[_rota.PolicyAsk, list[tuple[str, str]]]:
+    """Return a policy with these values of tunables, and the options, as texts."""
+    ask = policy_ask(policy)
+    if tunables:
+        ask["set"] += policy_ask(Policy("", tunables))["set"]
+    return ask, option_texts(given)
 
 
 def compare(

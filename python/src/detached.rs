@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// How often is looked whether the user wants to stop.
-const LOOK: Duration = Duration::from_millis(50);
+pub(crate) const LOOK: Duration = Duration::from_millis(50);
 /// That of a main thread, on which the command line simulates.
 const STACK: usize = 8 << 20;
 
@@ -31,8 +31,7 @@ pub(crate) fn run<T: Send + 'static>(
         // Nobody waits any more after Ctrl-C.
         let _ = sender.send(done);
     };
-    let thread = std::thread::Builder::new().name("rota".into()).stack_size(STACK).spawn(guarded);
-    thread.map_err(|error| Failure::new_err(format!("cannot start a thread: {error}")))?;
+    spawn(guarded)?;
     loop {
         let waiting = &mut receiver;
         match py.detach(move || waiting.recv_timeout(LOOK)) {
@@ -44,6 +43,13 @@ pub(crate) fn run<T: Send + 'static>(
             }
         }
     }
+}
+
+/// Does work that nobody waits for.
+pub(crate) fn spawn(work: impl FnOnce() + Send + 'static) -> PyResult<()> {
+    let thread = std::thread::Builder::new().name("rota".into()).stack_size(STACK).spawn(work);
+    let failed = |error| Failure::new_err(format!("cannot start a thread: {error}"));
+    thread.map(drop).map_err(failed)
 }
 
 /// What a panic said.
@@ -63,7 +69,8 @@ impl Stop {
         &self.0
     }
 
-    fn set(&self) {
+    /// It shall.
+    pub(crate) fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }

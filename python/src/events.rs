@@ -6,7 +6,7 @@ use arrow_array::builder::{
     ArrayBuilder, Int64Builder, StringBuilder, UInt32Builder, UInt64Builder,
 };
 use arrow_array::{new_null_array, ArrayRef, RecordBatch};
-use arrow_schema::{ArrowError, DataType, Field, Schema};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use rota_trace::row::{columns, Cell, Kind};
 use rota_trace::{Event, EventKind, Sink};
 use std::collections::HashMap;
@@ -15,9 +15,9 @@ use std::sync::Arc;
 /// Rows of a batch.
 const ROWS: usize = 1 << 16;
 
-/// Gathers events. A column that no event fills takes no memory, and is not in the table.
+/// Gathers the events of a batch. A column that no event fills takes no memory.
 #[derive(Debug, Default)]
-pub(crate) struct Events {
+pub(crate) struct Builder {
     names: HashMap<u32, String>,
     rows: usize,
     time_ns: UInt64Builder,
@@ -27,9 +27,33 @@ pub(crate) struct Events {
     task: StringBuilder,
     /// Of [`columns`], those that have a value in this batch.
     cells: Vec<Option<Column>>,
-    /// The columns of each batch that is full.
-    batches: Vec<(usize, Vec<ArrayRef>, Vec<Option<ArrayRef>>)>,
 }
+
+/// The columns of a batch.
+pub(crate) struct Part {
+    rows: usize,
+    /// Those that every event has.
+    first: Vec<ArrayRef>,
+    /// Of [`columns`]; `None`: no event has a value.
+    cells: Vec<Option<ArrayRef>>,
+}
+
+/// Gathers all events. A column that none of them fills is not in the table.
+#[derive(Default)]
+pub(crate) struct Events {
+    builder: Builder,
+    parts: Vec<Part>,
+}
+
+/// Makes batches that all have every column, also those of which no event has a value.
+pub(crate) struct Whole {
+    schema: SchemaRef,
+    used: Vec<(usize, DataType)>,
+    empty: Empty,
+}
+
+/// Columns without values, which those of one type and length share.
+type Empty = HashMap<(DataType, usize), ArrayRef>;
 
 #[derive(Debug)]
 enum Column {
@@ -86,11 +110,17 @@ impl Column {
     }
 }
 
-impl Events {
-    fn close(&mut self) {
+impl Builder {
+    /// Rows that it has.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// What it has, if that is something; it goes on with nothing.
+    pub(crate) fn take(&mut self) -> Option<Part> {
         let rows = std::mem::take(&mut self.rows);
         if rows == 0 {
-            return;
+            return None;
         }
         let first: Vec<ArrayRef> = vec![
             Arc::new(self.time_ns.finish()),
@@ -101,53 +131,96 @@ impl Events {
         ];
         let cells = std::mem::take(&mut self.cells).into_iter();
         let cells = cells.map(|cell| cell.map(|column| column.finish(rows)));
-        self.batches.push((rows, first, cells.collect()));
+        Some(Part { rows, first, cells: cells.collect() })
     }
+}
 
+/// Fields of these columns behind those that every event has, and their types.
+fn schema(has: impl Fn(usize) -> bool) -> (SchemaRef, Vec<(usize, DataType)>) {
+    let mut fields: Vec<Field> = vec![
+        field("time_ns", DataType::UInt64, Some("ns")),
+        field("cpu", DataType::UInt32, None),
+        field("event", DataType::Utf8, None),
+        field("pid", DataType::UInt32, None),
+        field("task", DataType::Utf8, None),
+    ];
+    let mut used = Vec::new();
+    for (at, (name, kind)) in columns().enumerate().filter(|(at, _)| has(*at)) {
+        let unit = name.ends_with("_ns").then_some("ns");
+        let kind = match kind {
+            Kind::Unsigned => DataType::UInt64,
+            Kind::Signed => DataType::Int64,
+            Kind::Text => DataType::Utf8,
+        };
+        fields.push(field(name, kind.clone(), unit));
+        used.push((at, kind));
+    }
+    (Arc::new(Schema::new(fields)), used)
+}
+
+/// A part with these columns.
+fn batch(
+    part: Part,
+    (schema, used): (&SchemaRef, &[(usize, DataType)]),
+    empty: &mut Empty,
+) -> Result<RecordBatch, ArrowError> {
+    let Part { rows, first: mut arrays, mut cells } = part;
+    for (at, kind) in used {
+        let own = cells.get_mut(*at).and_then(Option::take);
+        arrays.push(own.unwrap_or_else(|| {
+            let key = (kind.clone(), rows);
+            Arc::clone(empty.entry(key).or_insert_with(|| new_null_array(kind, rows)))
+        }));
+    }
+    RecordBatch::try_new(Arc::clone(schema), arrays)
+}
+
+impl Events {
     /// All of them.
     pub(crate) fn finish(mut self) -> Result<Table, ArrowError> {
-        self.close();
-        let mut fields: Vec<Field> = vec![
-            field("time_ns", DataType::UInt64, Some("ns")),
-            field("cpu", DataType::UInt32, None),
-            field("event", DataType::Utf8, None),
-            field("pid", DataType::UInt32, None),
-            field("task", DataType::Utf8, None),
-        ];
-        let has = |at: usize| {
-            self.batches.iter().any(|(_, _, cells)| matches!(cells.get(at), Some(Some(_))))
-        };
-        let mut used = Vec::new();
-        for (at, (name, kind)) in columns().enumerate().filter(|(at, _)| has(*at)) {
-            let unit = name.ends_with("_ns").then_some("ns");
-            let kind = match kind {
-                Kind::Unsigned => DataType::UInt64,
-                Kind::Signed => DataType::Int64,
-                Kind::Text => DataType::Utf8,
-            };
-            fields.push(field(name, kind.clone(), unit));
-            used.push((at, kind));
-        }
-        let schema = Arc::new(Schema::new(fields));
-        // Most batches are of one length, and share what has no values.
-        let mut empty: HashMap<(DataType, usize), ArrayRef> = HashMap::new();
-        let mut batches = Vec::new();
-        for (rows, mut arrays, mut cells) in self.batches {
-            for (at, kind) in &used {
-                let own = cells.get_mut(*at).and_then(Option::take);
-                arrays.push(own.unwrap_or_else(|| {
-                    let key = (kind.clone(), rows);
-                    Arc::clone(empty.entry(key).or_insert_with(|| new_null_array(kind, rows)))
-                }));
-            }
-            batches.push(RecordBatch::try_new(Arc::clone(&schema), arrays)?);
+        self.parts.extend(self.builder.take());
+        let has =
+            |at: usize| self.parts.iter().any(|part| matches!(part.cells.get(at), Some(Some(_))));
+        let (schema, used) = schema(has);
+        let (mut empty, mut batches) = (Empty::new(), Vec::new());
+        for part in self.parts {
+            batches.push(batch(part, (&schema, &used), &mut empty)?);
         }
         Ok(Table::new(schema, batches))
     }
 }
 
+impl Whole {
+    pub(crate) fn new() -> Self {
+        let (schema, used) = schema(|_| true);
+        Self { schema, used, empty: Empty::new() }
+    }
+
+    pub(crate) fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    pub(crate) fn batch(&mut self, part: Part) -> Result<RecordBatch, ArrowError> {
+        batch(part, (&self.schema, &self.used), &mut self.empty)
+    }
+}
+
 impl Sink for Events {
     fn event(&mut self, event: &Event) {
+        self.builder.event(event);
+        if self.builder.rows == ROWS {
+            self.parts.extend(self.builder.take());
+        }
+    }
+
+    fn wants_detail(&self) -> bool {
+        true
+    }
+}
+
+impl Builder {
+    /// Adds an event.
+    pub(crate) fn event(&mut self, event: &Event) {
         if let EventKind::Task { pid, name, .. } = &event.kind {
             self.names.insert(*pid, name.clone());
         }
@@ -168,12 +241,5 @@ impl Sink for Events {
         self.pid.append_option(pid);
         self.task.append_option(pid.and_then(|pid| self.names.get(&pid)));
         self.rows += 1;
-        if self.rows == ROWS {
-            self.close();
-        }
-    }
-
-    fn wants_detail(&self) -> bool {
-        true
     }
 }

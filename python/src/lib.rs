@@ -11,6 +11,7 @@ mod measures;
 mod read;
 mod rows;
 mod simulate;
+mod stream;
 mod sweep;
 mod swept;
 mod table;
@@ -27,6 +28,8 @@ fn _rota(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<compare::Compared>()?;
     module.add_class::<read::Read>()?;
     module.add_function(wrap_pyfunction!(simulate::simulate, module)?)?;
+    module.add_class::<stream::Streaming>()?;
+    module.add_function(wrap_pyfunction!(stream::events, module)?)?;
     module.add_function(wrap_pyfunction!(compare::compare, module)?)?;
     module.add_function(wrap_pyfunction!(read::read, module)?)?;
     module.add_class::<sweep::Sweeping>()?;

@@ -8,22 +8,23 @@ use crate::events::Events;
 use crate::table::Table;
 use crate::{measures, rows};
 use pyo3::prelude::*;
-use rota_session::{simulation, Error};
+use rota_session::{simulation, Error, Ready};
 use rota_sim::{Measured, Watchers};
 use rota_trace::Sink;
 use serde::Serialize;
 use serde_json::json;
+use std::sync::Arc;
 
 /// What a run gave.
 #[pyclass(frozen, module = "rota._rota")]
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Run {
     policy: String,
     source: String,
     workload: String,
     cpus: u32,
     seed: u64,
-    measured: Measured,
+    measured: Arc<Measured>,
     events: Option<Table>,
     told: Vec<String>,
 }
@@ -50,16 +51,7 @@ pub(crate) fn simulate(
         let measured = measured.map_err(|error| simulation::refused(&error, &ready.load))?;
         let made = table.map(Events::finish).transpose();
         let events = made.map_err(|error| Error::Failure(error.to_string()))?;
-        Ok(Run {
-            policy: policy.label.unwrap_or(ready.name),
-            source: ready.source,
-            workload: ready.load.file,
-            cpus: ready.config.topology.cpus(),
-            seed,
-            measured,
-            events,
-            told: told.lines(),
-        })
+        Ok(Run::new((policy.label, ready), measured, events, told.lines()))
     })
 }
 
@@ -161,6 +153,30 @@ impl Run {
 }
 
 impl Run {
+    /// Of a policy that has a label, perhaps.
+    pub(crate) fn new(
+        (label, ready): (Option<String>, Ready),
+        measured: Measured,
+        events: Option<Table>,
+        told: Vec<String>,
+    ) -> Self {
+        Self {
+            policy: label.unwrap_or(ready.name),
+            source: ready.source,
+            workload: ready.load.file,
+            cpus: ready.config.topology.cpus(),
+            seed: ready.config.seed,
+            measured: Arc::new(measured),
+            events,
+            told,
+        }
+    }
+
+    /// It was ended before its time.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.measured.outcome.is_cut
+    }
+
     fn callbacks(&self) -> Vec<Callback> {
         let counters = &self.measured.outcome.counters;
         let callbacks = counters.callbacks().map(|(op, count)| (op.name(), count));

@@ -23,6 +23,11 @@ pub(crate) struct Table {
 }
 
 impl Table {
+    /// Names of its columns.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.schema.fields().iter().map(|field| field.name().clone()).collect()
+    }
+
     /// Of batches that have this schema.
     pub(crate) fn new(schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
         Self { schema, batches }
@@ -55,7 +60,7 @@ impl Table {
 
     #[getter]
     fn column_names(&self) -> Vec<String> {
-        self.schema.fields().iter().map(|field| field.name().clone()).collect()
+        self.names()
     }
 
     #[getter]
