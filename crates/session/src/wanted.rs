@@ -132,7 +132,23 @@ pub fn beside(file: &Path, path: &str) -> String {
     };
     let path = folder.join(path);
     let plain = path.components().filter(|part| *part != Component::CurDir);
-    plain.collect::<PathBuf>().to_string_lossy().into_owned()
+    shortest(plain.collect()).to_string_lossy().into_owned()
+}
+
+/// Without `..`, where that leads to the same file.
+fn shortest(path: PathBuf) -> PathBuf {
+    let mut short = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir if short.file_name().is_some() => drop(short.pop()),
+            part => short.push(part),
+        }
+    }
+    let is_same = |real: PathBuf| std::fs::canonicalize(&short).is_ok_and(|of| of == real);
+    match std::fs::canonicalize(&path).is_ok_and(is_same) {
+        true => short,
+        false => path,
+    }
 }
 
 #[cfg(test)]

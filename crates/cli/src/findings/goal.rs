@@ -39,7 +39,7 @@ impl Goal {
     /// ejected, and that is not 0 under each. `None`: there is none.
     pub(crate) fn metric(&self, stage: &Stage<'_>) -> Option<&Metric> {
         let is_there = |metric: &&Metric| {
-            let values = metric.values(stage);
+            let values = metric::values(metric, stage);
             let counts = stage.columns.iter().zip(&values);
             let mut stayed = counts.filter(|(column, _)| column.ejected().next().is_none());
             let mut is_telling = false;

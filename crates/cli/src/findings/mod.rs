@@ -10,7 +10,7 @@ pub(crate) use avoid::{Avoid, Loss};
 pub(crate) use goal::{check, goal_words, parse, Goal};
 
 use crate::comparison::{Column, Comparison, Stage};
-use crate::metric::Metric;
+use crate::metric::{self, Metric};
 use rota_measure::baseline::{self, Relative};
 use rota_measure::catalogue::{self, Measure};
 use rota_measure::statistics::{self, Better, Estimate};
@@ -102,7 +102,7 @@ fn of_stage<'a>(
 
 fn answer<'a>(stage: &'a Stage<'a>, goal: &'a Goal, baseline: Option<usize>) -> Option<Answer<'a>> {
     let metric = goal.metric(stage)?;
-    let values = metric.values(stage);
+    let values = metric::values(metric, stage);
     let ranking = statistics::ranking(&values, metric.better())?;
     let mean = |of: &Vec<Option<f64>>| {
         statistics::estimate(&of.iter().copied().flatten().collect::<Vec<f64>>())

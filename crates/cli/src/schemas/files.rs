@@ -3,13 +3,11 @@
 
 use super::{complete, read, Object, Schema};
 use crate::error::Error;
+use rota_gate::schema as of_suite;
 use rota_machine_file::schema as of_machine;
 use rota_sweep::schema as of_sweep;
 use rota_workload::schema as of_workload;
 use serde_json::Value;
-
-/// The schema of suites. It is looser than the reader, never stricter.
-pub(crate) const SUITE: &str = include_str!("suite.json");
 
 pub(super) fn all() -> Result<[Schema; 4], Error> {
     let file = |name, about: &str, schema| Schema { name, about: about.to_owned(), schema };
@@ -45,7 +43,7 @@ fn machine() -> Result<Value, Error> {
 }
 
 fn suite() -> Result<Value, Error> {
-    with_definitions(SUITE)
+    with_definitions(of_suite::SUITE)
 }
 
 fn sweep() -> Result<Value, Error> {

@@ -5,9 +5,10 @@ use super::matrix::Matrix;
 use super::CompareArgs;
 use crate::comparison::Comparison;
 use crate::error::Error;
-use crate::gate::{self, Condition, Judged, Verdict};
+use crate::gate::{self, Judged, Verdict};
 use crate::load::Load;
 use crate::nearest;
+use rota_gate::Condition;
 
 const OPTION: &str = "--fail-if";
 

@@ -8,8 +8,9 @@ use crate::error::Error;
 use crate::gate::{self, Judged, Verdict};
 use crate::load::Load;
 use crate::output::comparison::gates;
-use crate::suite::{Checked, Named, Test};
+use crate::suite::Checked;
 use clap::Parser;
+use rota_gate::{Named, Test};
 use std::path::Path;
 use std::sync::Arc;
 

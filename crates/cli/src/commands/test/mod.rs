@@ -11,8 +11,9 @@ pub(crate) use args::TestArgs;
 use crate::error::{Error, Status};
 use crate::output::{json, suite as print};
 use crate::output_file;
-use crate::suite::{Checked, Suite};
+use crate::suite::Checked;
 use case::Case;
+use rota_gate::Suite;
 use std::io::Write;
 
 /// Set where GitHub runs its actions.

@@ -3,7 +3,7 @@
 
 use crate::error::Error;
 use crate::output::quoted;
-use crate::suite::{Named, Test};
+use rota_gate::{Named, Test};
 use rota_session::Wanted;
 
 /// The words of `rota compare` for some workloads and policies of a test, on one of its machines.

@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whether a condition holds for a policy.
+//! Whether a condition holds for a policy, by which a run of continuous integration passes or fails.
 
-use super::{Condition, Ending, Sign, Way, What};
 use crate::comparison::{Column, Stage};
-use crate::metric::Metric;
+use crate::metric::{self, Metric};
+use rota_gate::{Condition, Ending, Sign, Way, What};
 use rota_measure::baseline::{self, Relative};
 use rota_measure::statistics::{self, Better, Estimate};
+
+/// A condition, judged for a policy of a stage, which are places in the comparison.
+#[derive(Clone, Debug)]
+pub(crate) struct Judged {
+    pub(crate) stage: usize,
+    pub(crate) policy: usize,
+    pub(crate) condition: String,
+    /// It was to hold and does not, or the other way round; or nothing tells.
+    pub(crate) failed: bool,
+    pub(crate) found: Judgement,
+}
 
 /// What was found of a condition.
 #[derive(Clone, Debug)]
@@ -122,7 +133,7 @@ fn mean(stage: &Stage<'_>, at: usize, metric: &Metric) -> Result<Estimate, Strin
     if column.ejected().next().is_some() {
         return Err(format!("{label} was ejected, so there is no {}", metric.label()));
     }
-    let values: Vec<f64> = metric.values(stage)[at].iter().copied().flatten().collect();
+    let values: Vec<f64> = metric::values(metric, stage)[at].iter().copied().flatten().collect();
     statistics::estimate(&values).ok_or_else(|| format!("{label} has no {}", metric.label()))
 }
 
@@ -137,7 +148,7 @@ fn against(
         Ok(means) => means,
         Err(why) => return nothing(why),
     };
-    let Some(relative) = baseline::against(&metric.values(stage), other)[at] else {
+    let Some(relative) = baseline::against(&metric::values(metric, stage), other)[at] else {
         return nothing(format!("no seed has {} of both policies", metric.label()));
     };
     let is_passed = passes(&relative, base.mean, metric.better(), way, by);

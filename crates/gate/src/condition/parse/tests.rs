@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
 use super::*;
-use crate::gate::Condition;
+use crate::Condition;
 use proptest::prelude::*;
 
 fn limit(text: &str) -> (String, Sign, f64) {

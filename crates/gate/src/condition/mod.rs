@@ -2,77 +2,101 @@
 //! Conditions on what a comparison found, by which a run of continuous integration passes or fails:
 //! `p99_wakeup worse by 5%`, `wakeup_p99("ui") < 5ms`, `exit == ok`.
 
-mod judge;
 mod parse;
 
-pub(crate) use judge::{judge, Judgement, Seen, Verdict};
-
-use crate::error::Error;
-use crate::load::Load;
 use crate::metric::{self, Metric};
-use crate::nearest;
-use rota_session::Given;
+use rota_session::{nearest, Error, Given, Load};
 
 /// A condition.
 #[derive(Clone, Debug)]
-pub(crate) struct Condition {
+pub struct Condition {
     /// As the user wrote it.
-    pub(crate) text: String,
-    what: What,
+    pub text: String,
+    /// What it says.
+    pub what: What,
 }
 
 /// What it is about.
 #[derive(Clone, Debug)]
-enum What {
+pub enum What {
     /// How the runs ended.
-    Exit { is: bool, ending: Ending },
+    Exit {
+        /// They did so, or they did not.
+        is: bool,
+        /// How.
+        ending: Ending,
+    },
     /// The mean over the seeds, compared with a number.
-    Limit { metric: Metric, sign: Sign, limit: f64 },
+    Limit {
+        /// Of what.
+        metric: Metric,
+        /// How.
+        sign: Sign,
+        /// In the metric's unit.
+        limit: f64,
+    },
     /// The mean over the seeds, which is in a range.
-    Within { metric: Metric, low: f64, high: f64 },
+    Within {
+        /// Of what.
+        metric: Metric,
+        /// The lowest value, in the metric's unit.
+        low: f64,
+        /// The highest one.
+        high: f64,
+    },
     /// Compared with another policy.
-    Against { metric: Metric, is: bool, way: Way, than: Option<String>, by: f64 },
+    Against {
+        /// By what.
+        metric: Metric,
+        /// It is, or it is not.
+        is: bool,
+        /// What it is or is not.
+        way: Way,
+        /// The other policy; `None`: whoever judges says which.
+        than: Option<String>,
+        /// By this part of the other's mean at least.
+        by: f64,
+    },
 }
 
+/// How runs end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ending {
+pub enum Ending {
     /// Of every run: after its whole time.
     Ok,
     /// Of one run at least.
     Ejected,
 }
 
+/// How a mean is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sign {
+pub enum Sign {
+    /// `>`.
     Above,
+    /// `>=`.
     AtLeast,
+    /// `<`.
     Below,
+    /// `<=`.
     AtMost,
+    /// `==`.
     Is,
+    /// `!=`.
     IsNot,
 }
 
 /// Which way another policy's number is passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+pub enum Way {
+    /// It is the worse one.
     Worse,
+    /// The better one.
     Better,
-}
-
-/// A condition, judged for a policy of a stage, which are places in the comparison.
-#[derive(Clone, Debug)]
-pub(crate) struct Judged {
-    pub(crate) stage: usize,
-    pub(crate) policy: usize,
-    pub(crate) condition: String,
-    /// It was to hold and does not, or the other way round; or nothing tells.
-    pub(crate) failed: bool,
-    pub(crate) found: Judgement,
 }
 
 impl Condition {
     /// Reads one; the error says what is wrong with it.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         Ok(Self { text: text.trim().to_owned(), what: parse::what(text)? })
     }
 
@@ -86,12 +110,12 @@ impl Condition {
     }
 
     /// Whether it compares with another policy.
-    pub(crate) fn is_relative(&self) -> bool {
+    pub fn is_relative(&self) -> bool {
         matches!(self.what, What::Against { .. })
     }
 
     /// The policy that it compares with, if it names one.
-    pub(crate) fn than(&self) -> Option<&str> {
+    pub fn than(&self) -> Option<&str> {
         match &self.what {
             What::Against { than, .. } => than.as_deref(),
             _ => None,
@@ -99,7 +123,7 @@ impl Condition {
     }
 
     /// Refuses what no workload, no machine, or too few seeds, can answer. Errors name the condition.
-    pub(crate) fn check(
+    pub fn check(
         &self,
         option: &str,
         (loads, given): (&[&Load], &Given),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The schema of suites against the reader, in both directions.
 
-use crate::schemas::files::SUITE;
-use crate::suite::Suite;
+use crate::schema::SUITE;
+use crate::Suite;
 use jsonschema::Validator;
 use proptest::prelude::*;
 use rota_schema_tests::{keys, pointers};

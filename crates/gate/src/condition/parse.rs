@@ -12,9 +12,9 @@
 //! A metric's name is its key or the same words in any order; a task may be in double quotes.
 
 use super::{Ending, Sign, Way, What};
-use crate::metric::{self, Metric};
+use crate::metric::Metric;
 use rota_measure::catalogue::Unit;
-use rota_session::metric::{percent, unknown, value_of as value};
+use rota_session::metric::{self, percent, unknown, value_of as value};
 
 /// The longer ones first, as they begin with the others.
 const SIGNS: [(&str, Sign); 6] = [

@@ -53,7 +53,7 @@ fn what_a_test_says_of_its_runs_is_over_what_the_suite_says() {
     let suite = read(SUITE).expect("a suite");
     let shares = &suite.tests[1];
     assert_eq!(shares.options.common, ["--seeds", "1", "--duration", "2s", "--ideal"]);
-    let machines = [["--machine", "laptop"], ["--machine", "ci/./big.toml"]];
+    let machines = [["--machine", "laptop"], ["--machine", "ci/big.toml"]];
     assert_eq!(shares.options.machines, machines);
     assert_eq!(shares.policies[0], Named { name: "wfq".into(), word: "wfq".into() });
     assert!(shares.others.is_empty());
@@ -75,6 +75,11 @@ fn a_mistake_is_named_with_its_line_and_what_was_expected() {
         ("ideal = true", "cpus = [1]", "expected one of them"),
         ("old = ", "\"a/b\" = \"wfq\"\nold = ", "expected a name of letters"),
         ("[\"shares.json\"]", "[]", "workloads is empty"),
+        (
+            "main.bpf.o",
+            "main.bpf.o:x",
+            "ci/suite.toml:8: old = \"main.bpf.o:x\": \"x\": expected NAME",
+        ),
     ] {
         let text = SUITE.replacen(from, to, 1);
         assert_ne!(text, SUITE, "{from}");

@@ -2,14 +2,12 @@
 //! Reads suites. An error names file, line, what was there, and what was expected.
 
 use super::{Expected, Named, Options, Suite, Test};
-use crate::error::Error;
-use crate::gate::Condition;
-use crate::label;
-use crate::nearest;
-use crate::object;
+use crate::condition::Condition;
+use rota_session::wanted::beside;
+use rota_session::{label, nearest, object, Error, Wanted};
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 use toml::Spanned;
 
 #[derive(Deserialize)]
@@ -58,13 +56,13 @@ struct Read<'a> {
 
 impl Suite {
     /// Reads a file; paths in it are seen from its folder.
-    pub(crate) fn read(file: &Path) -> Result<Self, Error> {
+    pub fn read(file: &Path) -> Result<Self, Error> {
         let text = std::fs::read_to_string(file).map_err(|e| Error::file("read", file, &e))?;
         Self::parse(file, &text)
     }
 
     /// Of the text of a file.
-    pub(crate) fn parse(file: &Path, text: &str) -> Result<Self, Error> {
+    pub fn parse(file: &Path, text: &str) -> Result<Self, Error> {
         let read = Read { file, text };
         let document: Document = toml::from_str(text).map_err(|error| read.malformed(&error))?;
         if document.test.is_empty() {
@@ -177,7 +175,9 @@ impl Read<'_> {
             if word.is_empty() {
                 return Err(self.at(at, &format!("{name} = \"\": expected a policy or a file")));
             }
-            let word = format!("{name}={}", self.policy_word(word));
+            let refused = |why: String| self.at(at, &format!("{name} = \"{word}\": {why}"));
+            let wanted = Wanted::parse_in(Some(self.file), word).map_err(refused)?;
+            let word = format!("{name}={}{}", wanted.policy, wanted.settings());
             // A name that is no label would be part of a path or a program.
             if label::split(&word).0 != Some(name) {
                 let why = format!("{name}: expected a name of letters, digits and . _ - +");
@@ -201,46 +201,12 @@ impl Read<'_> {
         Err(self.at(at, &why))
     }
 
-    /// A policy with its settings, its files seen from here.
-    fn policy_word(&self, word: &str) -> String {
-        let mut parts = word.split(':');
-        let policy = parts.next().unwrap_or_default();
-        let is_program = policy.contains(char::is_whitespace);
-        if is_program || !(object::is_file_name(policy) || policy.contains('/')) {
-            return word.to_owned();
-        }
-        let rest = parts.map(|part| match part.strip_prefix('@') {
-            Some(file) if file != crate::prepare::NO_MANIFEST => format!(":@{}", self.path(file)),
-            _ => format!(":{part}"),
-        });
-        let rest: String = rest.collect();
-        format!("{}{rest}", self.path(policy))
-    }
-
     fn path(&self, path: &str) -> String {
-        let folder = self.file.parent().filter(|folder| *folder != Path::new(""));
-        let is_word = path.is_empty() || Path::new(path).is_absolute();
-        match folder.filter(|_| !is_word) {
-            Some(folder) => shortest(&folder.join(path)).to_string_lossy().into_owned(),
-            None => path.to_owned(),
+        match path {
+            // Nothing is no folder.
+            "" => String::new(),
+            path => beside(self.file, path),
         }
-    }
-}
-
-/// Without `..`, where that leads to the same file.
-fn shortest(path: &Path) -> PathBuf {
-    let mut short = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir if short.file_name().is_some() => drop(short.pop()),
-            Component::CurDir => {}
-            part => short.push(part),
-        }
-    }
-    let is_same = |real: PathBuf| std::fs::canonicalize(&short).is_ok_and(|of| of == real);
-    match std::fs::canonicalize(path).is_ok_and(is_same) {
-        true => short,
-        false => path.to_owned(),
     }
 }
 
