@@ -78,6 +78,10 @@ impl Stop {
 impl Sink for Stop {
     fn event(&mut self, _: &Event) {}
 
+    fn wants_events(&self) -> bool {
+        false
+    }
+
     fn has_enough(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

@@ -72,7 +72,8 @@ pub fn text(path: &Path) -> Result<(String, String), Error> {
 
 /// As hexadecimal digits.
 pub fn hex(hash: Sha256) -> String {
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |half: u8| char::from_digit(half.into(), 16).unwrap_or_default();
+    hash.finalize().iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>, Error> {

@@ -153,7 +153,7 @@ mod tests {
             end_ns: 1_000,
             exit: "unregistered".into(),
             ejected: false,
-            metrics: [("jain".to_owned(), 0.1)].into(),
+            metrics: [("jain".into(), 0.1)].into(),
         }
     }
 

@@ -32,7 +32,7 @@ pub use rounds::Rounds;
 pub use runs::{Cell, Counts, Done, Runs};
 pub use swept::{Fit, Objective, Setting, Swept};
 pub use table::{
-    column_of, read, write, Cells, DatasetError, Filled, Key, Row, Table, OF_MACHINE, OF_SET,
-    OF_WORKLOAD,
+    column_of, read, write, Cells, DatasetError, Filled, Key, Metrics, Row, Table, OF_MACHINE,
+    OF_SET, OF_WORKLOAD,
 };
 pub use value::Value;

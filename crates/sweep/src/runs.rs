@@ -384,7 +384,7 @@ impl Work<'_> {
         let id = ready.id(cell.seed);
         let row = match self.earlier.get(&id) {
             Some(earlier) => Some((ready.of_earlier(&id, cell.seed, earlier), false)),
-            None => ready.run(self.runs, cell.seed, stop)?.map(|row| (row, true)),
+            None => ready.run(self.runs, (id, cell.seed), stop)?.map(|row| (row, true)),
         };
         let mut active = lock();
         if let Some((_, left)) = active.get_mut(&cell.place()) {

@@ -19,6 +19,7 @@ use rota_sim::Watchers;
 use rota_trace::{Event, Sink};
 use rota_workload::{with_value, PathError};
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,6 +51,10 @@ struct Ends<'a>(&'a AtomicBool);
 
 impl Sink for Ends<'_> {
     fn event(&mut self, _: &Event) {}
+
+    fn wants_events(&self) -> bool {
+        false
+    }
 
     fn has_enough(&self) -> bool {
         self.0.load(Ordering::Relaxed)
@@ -143,11 +148,11 @@ impl Stage {
         }
     }
 
-    /// Does the run with a seed; `None`: it was stopped.
+    /// Does the run with a seed, which is identified by `id`; `None`: it was stopped.
     pub(crate) fn run(
         &self,
         runs: &Runs,
-        seed: u64,
+        (id, seed): (String, u64),
         stop: &AtomicBool,
     ) -> Result<Option<Row>, Error> {
         let ready = self.ready.get_or_init(|| self.prepare(runs).map_err(|e| e.to_string()));
@@ -169,12 +174,12 @@ impl Stage {
         let run = catalogue::Run { numbers: &finished.numbers, requests: &finished.requests, cpus };
         let value = |measure: &catalogue::Measure| {
             let value = measure.of(run).filter(|value| value.is_finite())?;
-            Some((measure.key.to_owned(), value))
+            Some((Cow::Borrowed(measure.key), value))
         };
         // Numbers of a part of a run are no numbers of it.
         let known = if ejected { &[] } else { catalogue::measures() };
         Ok(Some(Row {
-            run: self.id(seed),
+            run: id,
             seed,
             end_ns: finished.outcome.end_ns,
             exit: why,

@@ -20,6 +20,11 @@ pub trait Sink {
     /// Takes one event; times never go backwards.
     fn event(&mut self, event: &Event);
 
+    /// Whether any events are wanted; who wants none only ends runs.
+    fn wants_events(&self) -> bool {
+        true
+    }
+
     /// Whether [`EventKind::OpCall`], [`EventKind::Enqueue`] and [`EventKind::Dispatch`]
     /// are wanted: building them costs time.
     fn wants_detail(&self) -> bool {

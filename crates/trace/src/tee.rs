@@ -9,6 +9,8 @@ use crate::kind::EventKind;
 #[derive(Default)]
 pub struct Tee<'a> {
     sinks: Vec<(&'a mut dyn Sink, bool)>,
+    /// Those that want no events.
+    enders: Vec<&'a mut dyn Sink>,
 }
 
 impl<'a> Tee<'a> {
@@ -20,7 +22,10 @@ impl<'a> Tee<'a> {
     /// Adds a sink.
     pub fn push(&mut self, sink: &'a mut dyn Sink) {
         let detail = sink.wants_detail();
-        self.sinks.push((sink, detail));
+        match sink.wants_events() {
+            true => self.sinks.push((sink, detail)),
+            false => self.enders.push(sink),
+        }
     }
 }
 
@@ -42,7 +47,8 @@ impl Sink for Tee<'_> {
     }
 
     fn has_enough(&self) -> bool {
-        self.sinks.iter().any(|(sink, _)| sink.has_enough())
+        let all = self.sinks.iter().map(|(sink, _)| &**sink);
+        all.chain(self.enders.iter().map(|sink| &**sink)).any(Sink::has_enough)
     }
 }
 
@@ -58,6 +64,38 @@ mod tests {
     impl Sink for Plain {
         fn event(&mut self, event: &Event) {
             self.0.push(event.clone());
+        }
+    }
+
+    /// Ends a run, and wants none of its events.
+    struct Ends(bool);
+
+    impl Sink for Ends {
+        fn event(&mut self, event: &Event) {
+            panic!("it wants no events: {event:?}");
+        }
+
+        fn wants_events(&self) -> bool {
+            false
+        }
+
+        fn has_enough(&self) -> bool {
+            self.0
+        }
+    }
+
+    #[test]
+    fn a_sink_without_events_only_ends_a_run() {
+        for enough in [false, true] {
+            let (mut plain, mut ends) = (Plain::default(), Ends(enough));
+            let mut tee = Tee::new();
+            tee.push(&mut plain);
+            tee.push(&mut ends);
+            let kind = EventKind::Pick { pid: 1, slice_ns: 2 };
+            tee.event(&Event { time_ns: 1, cpu: None, kind });
+            assert_eq!(tee.has_enough(), enough);
+            drop(tee);
+            assert_eq!(plain.0.len(), 1);
         }
     }
 

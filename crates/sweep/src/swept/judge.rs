@@ -235,8 +235,7 @@ mod tests {
     fn row(policy: &str, alpha: Option<i64>, (cpus, seed): (i64, u64), values: [f64; 2]) -> Row {
         let mut axes = BTreeMap::from([("machine.cpus".to_owned(), Value::Int(cpus))]);
         axes.extend(alpha.map(|alpha| ("set.alpha".to_owned(), Value::Int(alpha))));
-        let metrics =
-            [("wakeup_p99".to_owned(), values[0]), ("bursts_per_s".to_owned(), values[1])];
+        let metrics = [("wakeup_p99".into(), values[0]), ("bursts_per_s".into(), values[1])];
         Row {
             run: format!("{policy}{alpha:?}{cpus}{seed}"),
             rota: "0.1.0".into(),

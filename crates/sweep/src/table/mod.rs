@@ -15,7 +15,8 @@ pub use read::{read, DatasetError};
 use crate::value::Value;
 use rota_measure::catalogue::{self, Unit};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Names an axis of workload files in a dataset: `workload.tasks.ui.run`.
 pub const OF_WORKLOAD: &str = "workload.";
@@ -50,8 +51,12 @@ pub struct Row {
     /// The policy was thrown out.
     pub ejected: bool,
     /// Metrics by their keys; those that a run does not have are missing.
-    pub metrics: BTreeMap<String, f64>,
+    pub metrics: Metrics,
 }
+
+/// Values of metrics by their keys. Of a run that was just done, the keys are the catalogue's own:
+/// copies of them would be most of what a row is.
+pub type Metrics = BTreeMap<Cow<'static, str>, f64>;
 
 /// What a row is called: its workload, policy, values and seed.
 pub type Key = (String, String, BTreeMap<String, String>, u64);
@@ -105,10 +110,9 @@ impl Table {
     /// Keys of the metrics: those that this version knows, in their order, then others.
     pub fn metrics(&self) -> Vec<&str> {
         let mut keys: Vec<&str> = catalogue::measures().iter().map(|measure| measure.key).collect();
-        let all = self.rows.iter().flat_map(|row| row.metrics.keys()).map(String::as_str);
-        let mut others: Vec<&str> = all.filter(|key| catalogue::find(key).is_none()).collect();
-        others.sort_unstable();
-        others.dedup();
+        let known: BTreeSet<&str> = keys.iter().copied().collect();
+        let all = self.rows.iter().flat_map(|row| row.metrics.keys()).map(AsRef::as_ref);
+        let others: BTreeSet<&str> = all.filter(|key| !known.contains(key)).collect();
         keys.extend(others);
         keys
     }
@@ -140,7 +144,7 @@ pub fn column_of(key: &str) -> String {
 }
 
 /// The key of a metric's column.
-fn key_of(column: &str) -> String {
+fn key_of(column: &str) -> Cow<'static, str> {
     let known = catalogue::measures().iter().find(|measure| column_of(measure.key) == column);
-    known.map_or_else(|| column.to_owned(), |measure| measure.key.to_owned())
+    known.map_or_else(|| Cow::Owned(column.to_owned()), |measure| Cow::Borrowed(measure.key))
 }

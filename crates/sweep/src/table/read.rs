@@ -11,6 +11,7 @@ use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use rota_trace::guarded;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -68,6 +69,8 @@ pub fn read<R: ChunkReader + 'static>(input: R) -> Result<Table, DatasetError> {
             return Err(DatasetError(format!("column \"{name}\": expected it once")));
         }
     }
+    let keyed = |name: String| (name.clone(), key_of(&name));
+    let columns: Vec<(String, Cow<'static, str>)> = columns.into_iter().map(keyed).collect();
     let mut rows = Vec::new();
     for group in 0..file.num_row_groups() {
         let cells = guarded(|| {
@@ -101,10 +104,15 @@ fn fits(name: &str, kind: Kind) -> bool {
     }
 }
 
-fn row(columns: &[String], cells: impl Iterator<Item = Cell>) -> Result<Row, DatasetError> {
+/// A row; `columns`: names, and what each is the key of if it is a metric's.
+fn row(
+    columns: &[(String, Cow<'static, str>)],
+    cells: impl Iterator<Item = Cell>,
+) -> Result<Row, DatasetError> {
     let (mut texts, mut numbers) = (BTreeMap::new(), BTreeMap::new());
     let (mut axes, mut metrics, mut ejected) = (BTreeMap::new(), BTreeMap::new(), None);
-    for (name, cell) in columns.iter().map(String::as_str).zip(cells) {
+    for ((name, key), cell) in columns.iter().zip(cells) {
+        let name = name.as_str();
         match cell {
             Cell::None => {}
             Cell::Float(number) if !number.is_finite() => {
@@ -120,7 +128,7 @@ fn row(columns: &[String], cells: impl Iterator<Item = Cell>) -> Result<Row, Dat
             Cell::Text(text) => drop(texts.insert(name, text)),
             Cell::Int(number) => drop(numbers.insert(name, number)),
             Cell::Flag(flag) => ejected = Some(flag),
-            Cell::Float(number) => drop(metrics.insert(key_of(name), number)),
+            Cell::Float(number) => drop(metrics.insert(key.clone(), number)),
         }
     }
     let missing = |name: &str| DatasetError(format!("column \"{name}\": a row has no value"));

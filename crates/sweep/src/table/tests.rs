@@ -35,7 +35,7 @@ prop_compose! {
         ejected in any::<bool>(),
         metrics in prop::collection::btree_map(
             prop_oneof![Just("jain"), Just("wakeup_p99"), Just("energy"), Just("newer")]
-                .prop_map(str::to_owned),
+                .prop_map(Cow::Borrowed),
             -1e9f64..1e9, 0..4),
     ) -> Row {
         let (rota, exit) = ("0.1.0".to_owned(), "unregistered".to_owned());
@@ -85,7 +85,7 @@ proptest! {
             run: format!("{seed:032}"), rota: "0".into(), workload: "w".into(), policy: "p".into(),
             axes: [("set.a".to_owned(), Value::Int(seed))].into(), cpus: 1, seed: seed as u64,
             duration_ns: 1, end_ns: 1, exit: String::new(), ejected: false,
-            metrics: [("jain".to_owned(), 0.5)].into(),
+            metrics: [("jain".into(), 0.5)].into(),
         });
         let mut bytes = bytes(&Table::new(rows.collect()));
         let at = (at * bytes.len() as f64) as usize;
