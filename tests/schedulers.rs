@@ -5,7 +5,7 @@
 
 use rota_e2e::command::{built, root, rota, Outcome};
 use rota_e2e::fetch::fetch_with;
-use rota_e2e::promise::{Case, Idle, Machine, Promise, Wait, WORKLOADS};
+use rota_e2e::promise::{Case, Idle, Machine, Promise, Wait, ENGINES, WORKLOADS};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -115,10 +115,12 @@ const KNOWN: [Known; 14] = [
     known("scx_rusty", [Idle::Conserving, Idle::Within(MS), Idle::Within(MS)]),
     known("scx_tickless", [Idle::Within(4 * MS); 3]),
 ];
+/// Where a scheduler also runs compiled: it must do what it does interpreted.
+const BY_BOTH_ENGINES: Machine = (4, "smt=1");
 /// CPUs and topologies: one cache, one, two, four of two nodes.
 const MACHINES: [(Machine, usize); 4] = [
     ((1, "smt=1"), 0),
-    ((4, "smt=1"), 0),
+    (BY_BOTH_ENGINES, 0),
     ((16, "smt=2,llc=8"), 1),
     ((64, "smt=2,llc=16,node=32"), 2),
 ];
@@ -138,7 +140,11 @@ fn check_known(names: &[&str]) {
                 for more in [&[][..], &["--ideal"]].into_iter().take(1 + usize::from(known.ideal)) {
                     let case = Case { object: &object, machine, workload, more };
                     let promise = Promise { idle: known.idle[place], wait: Wait::Bounded };
-                    if let Err(e) = case.check_once(promise) {
+                    let checked = match machine == BY_BOTH_ENGINES {
+                        true => case.check(promise),
+                        false => case.check_once(promise),
+                    };
+                    if let Err(e) = checked {
                         failures.push(format!("{e:#}\n    {}", case.command()));
                     }
                 }
@@ -189,14 +195,21 @@ fn a_scheduler_that_is_in_a_program_is_refused_with_the_reason() {
     assert!(outcome.stderr.contains(reason), "{}", outcome.stderr);
 }
 
-/// The tests of a library end with 0, and its program says which failed.
+/// The tests of a library end with 0, and its program says which failed; the same by both engines.
 fn passes(object: &str, manifest: &str, set: &[&str]) {
     let manifest = root().join("tests/third-party/libraries").join(manifest).display().to_string();
     let mut more = vec!["-v", "--duration", "1ms", "--manifest", &manifest];
     more.extend(set);
-    let outcome = sim(&format!("selftests/{object}"), &more);
-    assert_eq!(outcome.code, Some(0), "{object} {set:?}: {}", outcome.stderr);
-    assert!(outcome.stderr.to_lowercase().contains("selftests successful"), "{}", outcome.stderr);
+    let [first, second] = ENGINES.map(|engine| {
+        let more = [&more[..], &["--json", "--engine", engine]].concat();
+        let outcome = sim(&format!("selftests/{object}"), &more);
+        let Outcome { code, stderr, .. } = &outcome;
+        assert_eq!(*code, Some(0), "{object} {set:?}, {engine}: {stderr}");
+        assert!(stderr.to_lowercase().contains("selftests successful"), "{stderr}");
+        outcome
+    });
+    assert_eq!(first.stderr, second.stderr, "{object} {set:?}");
+    assert!(first.stdout == second.stdout, "{object} {set:?}: summaries differ");
 }
 
 #[test]

@@ -498,7 +498,8 @@ fn a_sweep_runs_over_arguments_of_a_program() {
     );
     std::fs::write(path("s.toml"), text).unwrap();
     let sweep = |out: &str, more: &[&str]| {
-        let words = [&["sweep", &path("s.toml"), "-o", &path(out)], more].concat();
+        let (file, out) = (path("s.toml"), path(out));
+        let words = [&["sweep", &file, "-o", &out], more].concat();
         let run = rota(&words).unwrap();
         assert_eq!(run.code, Some(0), "{}", run.stderr);
         serde_json::from_slice::<serde_json::Value>(&run.stdout).unwrap()
@@ -520,7 +521,7 @@ fn a_sweep_runs_over_arguments_of_a_program() {
     let (load, command) = (load.to_str().unwrap(), simple.to_str().unwrap());
     let words =
         ["--seeds", "2", "--duration", "500ms", "--cpus", "2", "--baseline", "none", "--json"];
-    let run = rota(&[&["compare", load, command], &words[..]].concat()).unwrap();
+    let run = rota([&["compare", load, command], &words[..]].concat()).unwrap();
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     let compared: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
     let policy = &compared["comparisons"][0]["policies"][0];

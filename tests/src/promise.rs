@@ -16,6 +16,11 @@ pub type Machine = (u32, &'static str);
 
 /// The workloads of `third-party/workloads`.
 pub const WORKLOADS: [&str; 3] = ["saturated", "interactive", "churn"];
+/// What can run a scheduler's code: the interpreter, and the compiler where there is one.
+pub const ENGINES: [&str; 2] = match cfg!(target_arch = "x86_64") {
+    true => ["interpreter", "compiled"],
+    false => ["interpreter"; 2],
+};
 /// Slices end at ticks where the machine is not ideal: 250 Hz.
 const TICK_NS: u64 = 4_000_000;
 
@@ -92,11 +97,12 @@ impl Case<'_> {
         format!("rota {} --trace trace.csv", words.join(" "))
     }
 
-    fn run(&self) -> Result<Run> {
+    fn run(&self, engine: &str) -> Result<Run> {
         let scratch = tempfile::tempdir()?;
         let trace = scratch.path().join("trace.csv");
         let mut arguments = self.arguments();
-        arguments.extend(["--json".into(), "--trace".into(), trace.clone().into()]);
+        arguments.extend(["--json", "--engine", engine, "--trace"].map(Into::into));
+        arguments.push(trace.clone().into());
         let outcome = rota(arguments)?;
         if outcome.code != Some(0) {
             bail!("rota ended with {:?}: {}", outcome.code, outcome.stderr.trim());
@@ -105,20 +111,21 @@ impl Case<'_> {
         Ok(Run { summary: outcome.stdout, trace: std::fs::read(&trace)?, rows })
     }
 
-    /// Runs it, twice with overheads, and checks it.
+    /// Runs it, twice with overheads: interpreted and compiled, which must not differ. Checks it.
     pub fn check(&self, promise: Promise) -> Result<()> {
-        let run = self.run()?;
+        let [interpreter, compiled] = ENGINES;
+        let run = self.run(interpreter)?;
         if !self.ideal() {
-            let again = self.run()?;
-            ensure!(run.summary == again.summary, "two runs gave two summaries");
-            ensure!(run.trace == again.trace, "two runs gave two traces");
+            let again = self.run(compiled)?;
+            ensure!(run.summary == again.summary, "{interpreter}, {compiled}: two summaries");
+            ensure!(run.trace == again.trace, "{interpreter}, {compiled}: two traces");
         }
         self.check_run(&run, promise)
     }
 
     /// Runs it once and checks it.
     pub fn check_once(&self, promise: Promise) -> Result<()> {
-        self.check_run(&self.run()?, promise)
+        self.check_run(&self.run("auto")?, promise)
     }
 
     fn ideal(&self) -> bool {

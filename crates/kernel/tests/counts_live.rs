@@ -52,19 +52,51 @@ struct Counted {
 /// Busy, wasted and longest time in steps, and the number of steps, of each CPU.
 type Cpus = Vec<(u64, u64, u64, u64)>;
 
-fn watch() -> Option<(BTreeMap<u32, Counted>, Cpus, Numbers, u64, u64)> {
+/// What both saw of the load.
+struct Watched {
+    tasks: BTreeMap<u32, Counted>,
+    cpus: Cpus,
+    /// Of the recording.
+    numbers: Numbers,
+    /// What was not counted.
+    lost: u64,
+    /// Events that the recording lacks.
+    missing: u64,
+}
+
+/// The load, which does not outlive the test.
+struct Load(Child);
+
+impl Load {
+    fn start() -> Self {
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", LOAD]).stdout(Stdio::null());
+        Self(shell.spawn().expect("a shell"))
+    }
+
+    fn is_over(&mut self) -> bool {
+        self.0.try_wait().expect("waited").is_some()
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn watch() -> Option<Watched> {
     let (mut counter, mut recorder) = start()?;
     let mut summary = Summary::new(recorder.cpus());
     let (mut pids, mut tasks) = (BTreeMap::new(), BTreeMap::<u32, Counted>::new());
     let mut cpus = vec![(0, 0, 0, 0); counter.cpus()];
-    let mut child = Command::new("/bin/sh");
-    child.args(["-c", LOAD]).stdout(Stdio::null());
-    let mut child: Child = child.spawn().expect("a shell");
+    let mut load = Load::start();
     let begin = Instant::now();
     let mut lost = 0;
     let mut over = false;
     while !over {
-        over = child.try_wait().expect("waited").is_some();
+        over = load.is_over();
         assert!(begin.elapsed() < Duration::from_secs(120), "it never ends");
         std::thread::sleep(Duration::from_millis(50));
         recorder.poll(&mut summary).expect("polled");
@@ -96,7 +128,8 @@ fn watch() -> Option<(BTreeMap<u32, Counted>, Cpus, Numbers, u64, u64)> {
     }
     let (facts, _) = recorder.finish(&mut summary).expect("finished");
     let numbers = summary.finish(facts.duration_ns);
-    Some((tasks, cpus, numbers, lost, facts.counts.repaired + facts.counts.lost.total()))
+    let missing = facts.counts.repaired + facts.counts.lost.total();
+    Some(Watched { tasks, cpus, numbers, lost, missing })
 }
 
 /// Those that began and ended while both watched.
@@ -109,33 +142,47 @@ fn whole<'a>(
     both.filter_map(|of| Some((tasks.get(&of.pid).filter(|task| task.ended)?, of))).collect()
 }
 
+/// What differs.
+fn differences(of: &Watched) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut expect = |holds: bool, what: String| {
+        if !holds {
+            found.push(what);
+        }
+    };
+    let both = whole(&of.tasks, &of.numbers);
+    expect(both.len() >= 6 * 9, format!("six shells with eight sleeps each: {}", both.len()));
+    for (counted, recorded) in both {
+        let near = |a: u64, b: u64| a.abs_diff(b) <= APART_NS + b / 50;
+        let (ours, theirs) = (counted.latencies.numbers(0), &recorded.wakeup_latency_ns);
+        let is_same = near(counted.run_ns, recorded.cpu_ns)
+            && near(counted.delay_ns, recorded.run_delay_ns)
+            && counted.switches == recorded.switches
+            && ours.count == theirs.count
+            && near(ours.max.unwrap_or(0), theirs.max.unwrap_or(0));
+        expect(is_same, format!("{counted:?} {recorded:?}"));
+    }
+    // Tasks ran as long as CPUs were busy, but for the last steps.
+    let busy_ns: u64 = of.cpus.iter().map(|cpu| cpu.0).sum();
+    let run_ns: u64 = of.tasks.values().map(|task| task.run_ns).sum();
+    let apart_ns = of.cpus.len() as u64 * 3 * STEP_NS + run_ns / 50;
+    expect(busy_ns.abs_diff(run_ns) <= apart_ns, format!("busy {busy_ns}, run {run_ns}"));
+    let is_even = of.cpus.iter().all(|cpu| cpu.3 == of.cpus[0].3);
+    expect(is_even, format!("steps: {:?}", of.cpus));
+    found
+}
+
 #[test]
 fn counts_agree_with_a_recording_of_the_same_time() {
     for _ in 0..ATTEMPTS {
-        let Some((tasks, cpus, numbers, lost, missing)) = watch() else { return };
-        if missing > 0 {
-            continue;
+        let Some(watched) = watch() else { return };
+        assert_eq!(watched.lost, 0);
+        let found = differences(&watched);
+        if found.is_empty() {
+            return;
         }
-        assert_eq!(lost, 0);
-        let both = whole(&tasks, &numbers);
-        assert!(both.len() >= 6 * 9, "six shells with eight sleeps each: {}", both.len());
-        for (counted, of) in both {
-            let near = |a: u64, b: u64| a.abs_diff(b) <= APART_NS + b / 50;
-            assert!(near(counted.run_ns, of.cpu_ns), "{counted:?} {of:?}");
-            assert!(near(counted.delay_ns, of.run_delay_ns), "{counted:?} {of:?}");
-            assert_eq!(counted.switches, of.switches, "{counted:?} {of:?}");
-            let (ours, theirs) = (counted.latencies.numbers(0), &of.wakeup_latency_ns);
-            assert_eq!(ours.count, theirs.count, "{counted:?} {of:?}");
-            let (ours, theirs) = (ours.max.unwrap_or(0), theirs.max.unwrap_or(0));
-            assert!(near(ours, theirs), "{counted:?} {of:?}");
-        }
-        // Tasks ran as long as CPUs were busy, but for the last steps.
-        let busy_ns: u64 = cpus.iter().map(|of| of.0).sum();
-        let run_ns: u64 = tasks.values().map(|of| of.run_ns).sum();
-        let apart_ns = cpus.len() as u64 * 3 * STEP_NS + run_ns / 50;
-        assert!(busy_ns.abs_diff(run_ns) <= apart_ns, "{busy_ns} {run_ns}");
-        assert!(cpus.iter().all(|of| of.3 == cpus[0].3), "{cpus:?}");
-        return;
+        // Where events are missing the recording may be what is wrong.
+        assert!(watched.missing > 0, "{}", found.join("\n"));
     }
-    skip("the kernel hides switches of some tasks from tracing");
+    skip("the kernel hides switches of some tasks from the recording");
 }

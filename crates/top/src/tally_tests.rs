@@ -136,6 +136,9 @@ fn how_a_scheduler_left_is_known_until_another_is_loaded() {
     assert_eq!(tally.snapshot().left, None);
 }
 
+/// Of a task: milliseconds that it ran and waited, what it began, and latencies with their number.
+type Counted = (u64, u64, u64, Vec<(u64, u64)>);
+
 /// What a kernel would count of events, the slow way: millisecond by millisecond.
 #[derive(Default)]
 struct Kernel {
@@ -143,7 +146,7 @@ struct Kernel {
     runs: [Option<u32>; 2],
     /// Since when, and after a wakeup.
     waits: BTreeMap<u32, (u64, bool)>,
-    counted: BTreeMap<u32, (u64, u64, u64, Vec<(u64, u64)>)>,
+    counted: BTreeMap<u32, Counted>,
     in_step: [(BTreeMap<u32, u64>, u64); 2],
     steps: Vec<Vec<Step>>,
 }

@@ -142,7 +142,7 @@ impl Counter {
     /// What was counted since the last look. Latencies are exact for the first 128 in each `half_ns`.
     pub fn look(&mut self, half_ns: u64) -> Look {
         self.looks += 1;
-        if self.looks.is_multiple_of(LOOKS) {
+        if self.looks % LOOKS == 0 {
             self.see_cpus();
         }
         let now_ns = monotonic_ns();

@@ -221,7 +221,7 @@ mod tests {
     }
 
     fn does(of: &Entry, since_ms: u64, what: u64) {
-        set(of, place::DOES, since_ms * MS << DOES_BITS | what);
+        set(of, place::DOES, ((since_ms * MS) << DOES_BITS) | what);
     }
 
     fn look(reader: &mut TaskReader, of: &Entry, now_ms: u64) -> Option<(u64, u64, u64, Does)> {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Where numbers come from.
 pub(super) enum Live<'a> {
-    Counts(Counter, Stop),
+    Counts(Box<Counter>, Stop),
     Events(Box<Session<'a>>),
 }
 
@@ -40,7 +40,7 @@ pub(super) fn begin(target: &TargetArgs) -> Result<(Live<'_>, Option<String>), E
     let options =
         CountOptions { scope: target.scope()?, kernel_threads: !target.no_kernel_threads };
     match Counter::start(&options) {
-        Ok(counter) => Ok((Live::Counts(counter, Stop::listen()?), None)),
+        Ok(counter) => Ok((Live::Counts(Box::new(counter), Stop::listen()?), None)),
         // Events need less of a kernel.
         Err(error @ RecordError::Refused { .. }) => {
             let why = error.to_string();
@@ -63,7 +63,7 @@ pub(super) fn follow(
     let mut around = Around::new(target, shared);
     match live {
         Live::Counts(counter, stop) => {
-            let (snapshot, lost) = counted::follow(counter, &stop, until_ns, &mut around);
+            let (snapshot, lost) = counted::follow(*counter, &stop, until_ns, &mut around);
             Ok(Ended { snapshot, lost: Lost::Counts(lost) })
         }
         Live::Events(session) => {

@@ -106,7 +106,9 @@ fn following(args: &TopArgs, shared: &Arc<Shared>) -> Result<Feeder, Error> {
     started(shared, move |begun, shared| {
         let (live, note) = live::begin(&target)?;
         let _ = begun.send(());
-        note.map(|note| shared.say(note));
+        if let Some(note) = note {
+            shared.say(note);
+        }
         live::follow(live, &target, None, shared).map(Some)
     })
 }
