@@ -35,8 +35,8 @@ __kinline bool waits_in(u64 does)
 }
 
 /*
- * Some kernels hide switches of some tasks: whoever ran here, besides @prev, does so no more. What it
- * does instead nobody knows.
+ * Some kernels hide switches of some tasks: whoever ran here, besides @prev, does so no more. What
+ * it does instead nobody knows.
  */
 __kinline void end_missed(const struct place *prev, u64 now)
 {

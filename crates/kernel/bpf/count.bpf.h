@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the programs that count share with their reader: memory that it maps, and looks at a few times
- * a second. crates/kernel/src/counts/raw.rs reads the same layout, word by word: all of it is of u64.
+ * What the programs that count share with their reader: memory that it maps, and looks at a few
+ * times a second. crates/kernel/src/counts/raw.rs reads the same layout, word by word: all of it is
+ * of u64.
  *
- * Nobody locks. Each word is written as a whole; what is of two words is written in an order in which a
- * reader that comes between counts the rest the next time.
+ * Nobody locks. Each word is written as a whole; what is of two words is written in an order in
+ * which a reader that comes between counts the rest the next time.
  */
 #ifndef ROTA_COUNT_BPF_H
 #define ROTA_COUNT_BPF_H
@@ -31,8 +32,8 @@ struct {
 } shared SEC(".data.shared");
 
 /*
- * How long tasks have been waiting: `word` is their number, in the low bits, and when it last changed;
- * `clock_ns` for how long there was one, up to then.
+ * How long tasks have been waiting: `word` is their number, in the low bits, and when it last
+ * changed; `clock_ns` for how long there was one, up to then.
  */
 #define WAITING_BITS 20
 #define WAITING_MASK ((1ULL << WAITING_BITS) - 1)
@@ -72,11 +73,11 @@ struct cell {
 	u64 step;
 	u64 busy_ns;
 	u64 wasted_ns;
-	u64 top_ns;   /* the task that ran longest */
-	u64 top;      /* its pid */
-	u64 since_ns; /* the last switch */
-	u64 runs;     /* pid of the task that it switched to, … */
-	u64 ran_ns;   /* … which had run so long in this step, here */
+	u64 top_ns;    /* the task that ran longest */
+	u64 top;       /* its pid */
+	u64 since_ns;  /* the last switch */
+	u64 runs;      /* pid of the task that it switched to, … */
+	u64 ran_ns;    /* … which had run so long in this step, here */
 	u64 untied_ns; /* clocks of waits then, if the CPU is idle since */
 	u64 tied_ns;
 };
@@ -122,11 +123,11 @@ struct place {
 	u64 cpu;
 	u64 ran_ns;
 
-	u64 waking_ns; /* the wakeup under way */
-	u64 tie;       /* CPUs that it waits for, if not all */
+	u64 waking_ns;	/* the wakeup under way */
+	u64 tie;	/* CPUs that it waits for, if not all */
 	u64 task_group; /* where `group` is from */
-	u64 histogram; /* which one has its latencies; 0: none */
-	u64 about;     /* counts up when something below changes */
+	u64 histogram;	/* which one has its latencies; 0: none */
+	u64 about;	/* counts up when something below changes */
 	u64 pid;
 	u64 flags;
 	u64 group;
@@ -188,8 +189,8 @@ struct {
 } logs SEC(".maps");
 
 /*
- * All others: buckets of 1/128 of a value, as an HDR histogram with two digits has them; two counts of
- * 32 bits in a word. Histograms go to those who ask first, and back when a task ends.
+ * All others: buckets of 1/128 of a value, as an HDR histogram with two digits has them; two counts
+ * of 32 bits in a word. Histograms go to those who ask first, and back when a task ends.
  */
 #define BUCKETS		4096
 #define MOST_HISTOGRAMS 1024

@@ -2,8 +2,8 @@
 /*
  * What CPUs do, step by step; and for how long they are idle while a task waits.
  *
- * A program writes about its own CPU only. What a CPU does from its last switch in a step to the end of
- * that step, and in steps without any, is left to the reader.
+ * A program writes about its own CPU only. What a CPU does from its last switch in a step to the
+ * end of that step, and in steps without any, is left to the reader.
  */
 #ifndef ROTA_COUNT_CPUS_BPF_H
 #define ROTA_COUNT_CPUS_BPF_H
@@ -12,7 +12,8 @@
 
 #define TRIES 16
 
-/* The time of a word, which has fewer bits; the word's is in the past, but for what CPUs disagree in. */
+/* The time of a word, which has fewer bits; the word's is in the past, but for what CPUs disagree
+ * in. */
 __kinline u64 passed_since(u64 word, u64 now)
 {
 	u64 passed = (now - (word >> WAITING_BITS)) & TIME_MASK;
@@ -37,8 +38,8 @@ __kinline void mark(struct waits *of, u64 old, u64 clock_ns, u64 now, u64 passed
 }
 
 /*
- * One more task waits, or one less. A function of its own, as the verifier then goes through its loop
- * once, and not for each caller.
+ * One more task waits, or one less. A function of its own, as the verifier then goes through its
+ * loop once, and not for each caller.
  */
 __noinline int change_waits(u32 which, int by, u64 now)
 {
@@ -54,8 +55,8 @@ __noinline int change_waits(u32 which, int by, u64 now)
 			return 0;
 		passed = passed_since(old, now);
 		time = passed ? now & TIME_MASK : old >> WAITING_BITS;
-		if (__sync_val_compare_and_swap(&of->word, old,
-						time << WAITING_BITS | (count + by)) != old)
+		if (__sync_val_compare_and_swap(
+			    &of->word, old, time << WAITING_BITS | (count + by)) != old)
 			continue;
 		clock_ns = of->clock_ns;
 		if (count)
@@ -174,7 +175,8 @@ __kinline struct cell *cell_now(struct cpu *of, struct place *prev, bool idled, 
 		ran(cell, prev, id, now - since);
 	else if (idled)
 		cell->wasted_ns += waited(grown(untied, clock_of(0, now)),
-					  grown(tied, clock_of(id + 1, now)), now - since);
+					  grown(tied, clock_of(id + 1, now)),
+					  now - since);
 	return cell;
 }
 

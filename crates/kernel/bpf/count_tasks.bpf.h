@@ -116,8 +116,8 @@ __kinline void log_latency(const struct place *place, u64 ns)
 		count_lost();
 		return;
 	}
-	log->entries[log->head & (LOGGED - 1)] = (place->number - 1) << LATENCY_BITS |
-						 (ns < most ? ns : most);
+	log->entries[log->head & (LOGGED - 1)] =
+		(place->number - 1) << LATENCY_BITS | (ns < most ? ns : most);
 	__sync_fetch_and_add(&log->head, 1);
 }
 

@@ -27,7 +27,7 @@ static struct pt_regs *(*const bpf_task_pt_regs)(struct task_struct *p) = (void 
 static long (*const bpf_get_func_arg)(void *ctx, u32 n, u64 *value) = (void *)183;
 static long (*const bpf_get_func_ret)(void *ctx, u64 *value) = (void *)184;
 
-#define __noinline __attribute__((noinline))
+#define __noinline	 __attribute__((noinline))
 #define NO_WAKEUP	 1 /* BPF_RB_NO_WAKEUP, ABI */
 #define CREATE		 1 /* BPF_LOCAL_STORAGE_GET_F_CREATE, ABI */
 #define has_field(field) (!!__builtin_preserve_field_info(field, 2))

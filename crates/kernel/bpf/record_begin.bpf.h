@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whom to watch: what the reader asked for, and which tasks that are at the beginning. Recording and
- * counting have it in common.
+ * Whom to watch: what the reader asked for, and which tasks that are at the beginning. Recording
+ * and counting have it in common.
  */
 #ifndef ROTA_RECORD_BEGIN_BPF_H
 #define ROTA_RECORD_BEGIN_BPF_H
