@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The runs of a sweep on the workers of a Dask cluster.
 
-Each unit of work is a point of the sweep with a time and some seeds. It depends on nothing else and gives the
-same rows wherever it runs, so that Dask can repeat it when a worker is lost.
+Each unit of work is a point of the sweep with a time and some seeds. It depends on nothing else and
+gives the same rows wherever it runs, so that Dask can repeat it when a worker is lost.
 """
 
 from __future__ import annotations
