@@ -51,17 +51,39 @@ fn children_ns() -> Result<f64> {
 }
 
 fn of_json(json: &Value, cpu_ns: f64) -> Result<Run> {
-    let machine = &json["machine"];
+    let totals = &json["totals"];
     let number = |key: &str, value: &Value| {
         value.as_f64().with_context(|| format!("{key} is not in the output of `rota sim --json`"))
     };
-    let decisions = number("machine.decisions", &machine["decisions"])?;
-    let mean = &machine["instructions_per_decision"]["mean"];
+    let decisions = number("totals.decisions", &totals["decisions"])?;
+    let mean = &totals["instructions_per_decision"]["mean"];
     Ok(Run {
         cpu_ns,
-        simulated_ns: number("machine.measured_ns", &machine["measured_ns"])?,
+        simulated_ns: number("totals.measured_ns", &totals["measured_ns"])?,
         decisions,
         // Not counted where there was no decision.
         instructions: decisions * mean.as_f64().unwrap_or(0.0),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_run_has_what_its_totals_say() {
+        let json = json!({"schema": "rota.sim/1", "totals": {
+            "decisions": 200, "measured_ns": 1_000_000_000, "instructions_per_decision": {"mean": 40.5}
+        }});
+        let expected =
+            Run { cpu_ns: 7.0, simulated_ns: 1e9, decisions: 200.0, instructions: 200.0 * 40.5 };
+        assert_eq!(of_json(&json, 7.0).expect("all is there"), expected);
+    }
+
+    #[test]
+    fn output_without_totals_is_an_error_that_says_what_is_missing() {
+        let error = of_json(&json!({"machine": {}}), 7.0).unwrap_err();
+        assert!(error.to_string().contains("totals.decisions is not in the output"), "{error}");
+    }
 }
