@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The load of a cell: half of the tasks never sleep, the others run for 1 ms and sleep for 3 ms.
+//! The load of a cell: half of the tasks never sleep, the others run for 1 ms and sleep for 3 ms. Those
+//! that never sleep yield each millisecond: else tasks would starve under a policy that takes nobody's
+//! CPU away, and 10,000 on one CPU under any.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,7 +18,8 @@ pub(crate) fn file(tasks: u32, directory: &Path) -> io::Result<PathBuf> {
 fn text(tasks: u32) -> String {
     let sleepers = tasks / 2;
     let hogs = tasks - sleepers;
-    let mut kinds = vec![format!(r#""hog": {{"instance": {hogs}, "loop": -1, "run": 1000000}}"#)];
+    let mut kinds =
+        vec![format!(r#""hog": {{"instance": {hogs}, "loop": -1, "run": 1000, "yield": ""}}"#)];
     if sleepers > 0 {
         kinds.push(format!(
             r#""sleeper": {{"instance": {sleepers}, "loop": -1, "run": 1000, "sleep": 3000}}"#

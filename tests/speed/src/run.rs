@@ -36,7 +36,8 @@ pub(crate) fn run(build: &Build, cell: &Cell, load: &Path, duration_us: u64) -> 
     let cpu_ns = children_ns()? - before_ns;
     if !output.status.success() {
         let why = String::from_utf8_lossy(&output.stderr);
-        bail!("{} of {}: {}", output.status, build.name, why.trim());
+        let why = why.trim().lines().next().unwrap_or_default();
+        bail!("{} of {}: {why}", output.status, build.name);
     }
     let json: Value = serde_json::from_slice(&output.stdout)
         .with_context(|| format!("the output of {}", build.name))?;
