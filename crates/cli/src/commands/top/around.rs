@@ -22,7 +22,7 @@ impl<'a> Around<'a> {
         Self { recordings, schedulers: Schedulers::from_now(), shared }
     }
 
-    /// Tells of schedulers.
+    /// Says what became of schedulers since the last time.
     pub(super) fn schedulers(&mut self, mut tell: impl FnMut(News)) {
         for news in self.schedulers.look() {
             if let News::Replaced(what) = &news {
