@@ -278,6 +278,11 @@ impl System {
         if old.group != new.group {
             self.move_to_cgroup(o, t, new.group.as_deref().unwrap_or("/"));
         }
+        let cpu = self.task(t).cpu;
+        if (old.work, &old.mem_nodes) != (new.work, &new.mem_nodes) && self.rq(cpu).curr == Some(t)
+        {
+            self.respeed_core(cpu);
+        }
     }
 
     /// Tells a task's name and weight.

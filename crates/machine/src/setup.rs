@@ -238,6 +238,14 @@ pub(crate) fn check_task(
             system.nr_cpus() - 1
         ));
     }
+    let nodes = system.config.topology.nodes();
+    let stranger = |node: &&u32| nodes > 1 && **node >= nodes;
+    if let Some(node) = settings.mem_nodes.iter().flat_map(|n| n.iter()).find(stranger) {
+        return fail(format!(
+            "nodes_membind names node {node}, but the machine has nodes 0 to {}",
+            nodes - 1
+        ));
+    }
     // sched_core_share_pid()
     let has_cookie = settings.core_cookie.as_ref().is_some_and(|name| !name.is_empty());
     if has_cookie && !system.config.topology.has_smt() {

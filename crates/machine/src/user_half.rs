@@ -42,6 +42,7 @@ const SETTINGS: Settings = Settings {
     group: None,
     migrate_disable: false,
     core_cookie: None,
+    mem_nodes: None,
     slice_ns: None,
     dl_period_ns: None,
     dl_deadline_ns: None,

@@ -34,6 +34,9 @@ impl Change {
         if let Some(cookie) = &self.core_cookie {
             settings.core_cookie = Some(Arc::clone(cookie));
         }
+        if let Some(nodes) = &self.mem_nodes {
+            settings.mem_nodes = Some(Arc::clone(nodes)).filter(|nodes| !nodes.is_empty());
+        }
         if let Some(group) = &self.group {
             settings.group.clone_from(group);
         }
@@ -58,6 +61,7 @@ impl Change {
             group,
             migrate_disable,
             core_cookie,
+            mem_nodes,
             slice_ns,
             dl_period_ns,
             dl_deadline_ns,
@@ -70,6 +74,7 @@ impl Change {
             && group.is_none()
             && migrate_disable.is_none()
             && core_cookie.is_none()
+            && mem_nodes.is_none()
             && class.is_none()
             && working_set_kib.is_none()
             && dram_share.is_none()

@@ -191,6 +191,8 @@ pub struct Settings {
     pub migrate_disable: bool,
     /// Name of its core scheduling cookie, `""`: none; `None`: that of who forks it.
     pub core_cookie: Option<Arc<str>>,
+    /// NUMA nodes that its memory comes from, ascending and without repeats; `None`: any.
+    pub mem_nodes: Option<Arc<[u32]>>,
     /// `dl-runtime`: the slice a task asks for; of `Deadline` the budget of each period.
     pub slice_ns: Option<u64>,
     /// `dl-period` of `Deadline`; `None`: as long as the budget.
@@ -325,6 +327,8 @@ pub(crate) struct Change {
     pub(crate) group: Option<Option<Arc<str>>>,
     pub(crate) migrate_disable: Option<bool>,
     pub(crate) core_cookie: Option<Arc<str>>,
+    /// Empty: any again.
+    pub(crate) mem_nodes: Option<Arc<[u32]>>,
     /// 0: none any more.
     pub(crate) slice_ns: Option<u64>,
     pub(crate) dl_period_ns: Option<u64>,

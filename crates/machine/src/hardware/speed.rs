@@ -156,6 +156,10 @@ impl System {
         let (task, topology) = (self.task(t), &self.config.topology);
         let here = topology.node_of(cpu);
         let home = task.footprint.as_ref().and_then(|footprint| footprint.home).unwrap_or(here);
+        // MPOL_BIND: the nearest that it may come from (__alloc_pages(): first in the zonelist)
+        let bound = task.settings.mem_nodes.iter().flat_map(|nodes| nodes.iter().copied());
+        let bound = bound.filter(|node| *node < topology.nodes());
+        let home = bound.min_by_key(|node| topology.distance(home, *node)).unwrap_or(home);
         let share = task.settings.work.dram_share.unwrap_or(models.hardware.work.1);
         memory_factor(share, topology.distance(here, home))
     }

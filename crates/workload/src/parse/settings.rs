@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use super::groups::Groups;
 use super::keys;
 use super::members::{Object, Scope};
 use super::span::MAX_US;
+use super::Names;
 use crate::error::WorkloadError;
 use crate::json::{Member, Node, Pos, Value};
 use crate::model::{Change, Policy};
@@ -51,7 +51,7 @@ pub(super) fn policy(scope: Scope<'_>, member: &Member) -> Result<Policy, Worklo
 
 /// The settings a task or phase names. Whether a priority suits its policy is for `check`,
 /// as the policy may come from an earlier phase.
-pub(super) fn read(object: &Object<'_>, groups: &mut Groups) -> Result<Change, WorkloadError> {
+pub(super) fn read(object: &Object<'_>, names: &mut Names) -> Result<Change, WorkloadError> {
     let scope = object.scope;
     let integer = |key: &str, min: i64, max: i64| {
         let member = object.get(key)?;
@@ -62,10 +62,7 @@ pub(super) fn read(object: &Object<'_>, groups: &mut Groups) -> Result<Change, W
         let us = integer(key, 0, MAX_US)?.filter(|us| *us > 0);
         Ok(us.map(|us| us as u64 * 1000))
     };
-    // Frequencies and the memory of NUMA nodes have no model: checked, and without effect.
-    integer("util_min", -1, 1024)?;
-    integer("util_max", -1, 1024)?;
-    object.get("nodes_membind")?.map(|m| numbers(scope, m, "NUMA node", MAX_NODE)).transpose()?;
+    warn_of_clamps(object, names)?;
     Ok(Change {
         policy: object.get("policy")?.map(|m| policy(scope, m)).transpose()?,
         priority: integer("priority", -20, 99)?.map(|p| p as i32),
@@ -73,11 +70,12 @@ pub(super) fn read(object: &Object<'_>, groups: &mut Groups) -> Result<Change, W
         share: integer("share", 1, i64::from(u32::MAX))?.map(|s| s as u64),
         cpus: object.get("cpus")?.map(|m| cpus(scope, m)).transpose()?,
         group: match object.get("taskgroup")? {
-            Some(member) => groups.read(scope, member)?,
+            Some(member) => names.groups.read(scope, member)?,
             None => None,
         },
         migrate_disable: object.get("migrate_disable")?.map(|m| scope.boolean(m)).transpose()?,
         core_cookie: object.get("core_cookie")?.map(|m| cookie(scope, m)).transpose()?,
+        mem_nodes: object.get("nodes_membind")?.map(|m| mem_nodes(scope, m)).transpose()?,
         // The kernel takes 0 as asking for none, too.
         slice_ns: integer("dl-runtime", 0, MAX_US)?.map(|us| us as u64 * 1000),
         dl_period_ns: span_ns("dl-period")?.or(span_ns("period")?),
@@ -88,6 +86,19 @@ pub(super) fn read(object: &Object<'_>, groups: &mut Groups) -> Result<Change, W
             dram_share: object.get("dram_share")?.map(|m| dram_share(scope, m)).transpose()?,
         },
     })
+}
+
+/// A clamp that asks for something: -1 and the ends of the range do not.
+fn warn_of_clamps(object: &Object<'_>, names: &mut Names) -> Result<(), WorkloadError> {
+    for (key, nothing) in [("util_min", 0), ("util_max", 1024)] {
+        let Some(member) = object.get(key)? else { continue };
+        let value = object.scope.integer(member, -1..=1024)?;
+        if value != -1 && value != nothing {
+            let message = format!("{key:?} has no effect: clamps of utilization are not simulated");
+            names.warnings.push(object.scope.error(member.node.at, message));
+        }
+    }
+    Ok(())
 }
 
 fn work_class(scope: Scope<'_>, member: &Member) -> Result<WorkClass, WorkloadError> {
@@ -115,6 +126,13 @@ fn dram_share(scope: Scope<'_>, member: &Member) -> Result<u32, WorkloadError> {
 /// The name of a core scheduling cookie; empty: none.
 pub(super) fn cookie(scope: Scope<'_>, member: &Member) -> Result<Arc<str>, WorkloadError> {
     Ok(scope.string(member)?.into())
+}
+
+fn mem_nodes(scope: Scope<'_>, member: &Member) -> Result<Arc<[u32]>, WorkloadError> {
+    let mut nodes = numbers(scope, member, "NUMA node", MAX_NODE)?;
+    nodes.sort_unstable();
+    nodes.dedup();
+    Ok(nodes.into())
 }
 
 pub(super) fn cpus(scope: Scope<'_>, member: &Member) -> Result<Arc<[u32]>, WorkloadError> {

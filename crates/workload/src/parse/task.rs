@@ -54,7 +54,7 @@ pub(super) fn read<'a>(
     let scope = file.task(&member.key);
     let object = Object::of(scope, "a task", &member.node)?;
     check_keys(&object)?;
-    let own = settings::read(&object, &mut names.groups)?;
+    let own = settings::read(&object, names)?;
     let mut begin = Settings {
         policy: names.default_policy,
         priority: names.default_policy.default_priority(),
@@ -64,6 +64,7 @@ pub(super) fn read<'a>(
         group: None,
         migrate_disable: false,
         core_cookie: None,
+        mem_nodes: None,
         slice_ns: None,
         dl_period_ns: None,
         dl_deadline_ns: None,
@@ -183,7 +184,7 @@ fn phased<'a>(
         check_keys(&place)?;
         phases.push(Phase {
             loops: place.get("loop")?.map_or(Ok(Some(1)), |m| loops(scope, m, names))?,
-            change: settings::read(&place, &mut names.groups)?,
+            change: settings::read(&place, names)?,
             events: events::read(&place, names, own)?,
         });
         places.push(place);

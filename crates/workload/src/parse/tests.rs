@@ -167,6 +167,20 @@ fn keys_of_global_that_rt_app_passes_over_are_warned_of() {
 }
 
 #[test]
+fn clamps_that_ask_for_something_are_warned_of() {
+    let text = "{\"tasks\": {\"a\": {\"run\": 1, \"util_min\": -1, \"util_max\": 1024},\n\
+                \"b\": {\"run\": 1, \"util_min\": 0, \"util_max\": -1},\n\
+                \"c\": {\"run\": 1, \"util_min\": 1,\n\"util_max\": 512}}}";
+    assert_eq!(
+        warnings(text),
+        [
+            "3: \"util_min\" has no effect: clamps of utilization are not simulated",
+            "4: \"util_max\" has no effect: clamps of utilization are not simulated",
+        ]
+    );
+}
+
+#[test]
 fn a_barrier_for_more_tasks_than_there_are_is_warned_of() {
     let twice = r#"{"tasks": {"a": {"run": 1, "barrier": "x", "run": 1, "barrier": "x"}}}"#;
     assert_eq!(
@@ -303,6 +317,24 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_phase_says_which_nodes_its_memory_comes_from_from_then_on() {
+    let workload = read(
+        "{\"tasks\": {\"t\": {\"nodes_membind\": [2, 0, 2], \"phases\": {
+            \"a\": {\"run\": 1}, \"b\": {\"nodes_membind\": [1], \"run\": 1},
+            \"c\": {\"nodes_membind\": [], \"run\": 1}}}}}",
+    );
+    let mut runner = crate::SeededRunner::new(workload.into(), 1);
+    let begin = runner.settings(crate::TaskIx(0)).mem_nodes.clone();
+    assert_eq!(begin.as_deref(), Some(&[0, 2][..]));
+    let later = std::iter::repeat_with(|| runner.next(crate::TaskIx(0), 0)).take(6);
+    let later = later.filter_map(|step| match step {
+        crate::Step::Change(settings) => Some(settings.mem_nodes.map(|nodes| nodes.to_vec())),
+        _ => None,
+    });
+    assert_eq!(later.collect::<Vec<_>>(), [Some(vec![1]), None]);
 }
 
 #[test]

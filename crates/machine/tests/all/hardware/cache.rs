@@ -123,6 +123,64 @@ fn memory_of_another_node_slows_down_what_waits_for_it() {
 }
 
 #[test]
+fn memory_comes_from_the_nearest_node_that_it_is_bound_to() {
+    // 10 ms on CPU 0 of a task that only waits for memory: of node 1, at twice the distance, 20 ms
+    for (nodes, expected_ns) in [("0", 10 * MS), ("1", 20 * MS), ("0, 1", 10 * MS), ("", 10 * MS)] {
+        let load = format!(
+            r#"{{"tasks": {{"a": {{"loop": 1, "cpus": [0], "dram_share": 1.0,
+                "nodes_membind": [{nodes}], "run": 10000}}}}}}"#
+        );
+        let (_, tape) = run(two_nodes(), &load, &mut shared_fifo());
+        assert_eq!(end_ns(&tape, 1001), expected_ns, "[{nodes}]");
+    }
+}
+
+#[test]
+fn memory_bound_to_another_node_in_a_later_phase_is_there_from_then_on() {
+    // 1 ms near, 1 ms of work far: 2 ms; and 1 ms near again
+    let load = r#"{"tasks": {"a": {"loop": 1, "cpus": [0], "dram_share": 1.0, "phases": {
+        "near": {"run": 1000}, "far": {"nodes_membind": [1], "run": 1000},
+        "any": {"nodes_membind": [], "run": 1000}}}}}"#;
+    let (_, tape) = run(two_nodes(), load, &mut shared_fifo());
+    assert_eq!(end_ns(&tape, 1001), 4 * MS);
+}
+
+#[test]
+fn work_of_a_later_phase_that_waits_for_memory_is_slower_at_once() {
+    // all of it far: 1 ms that waits for no memory, 1 ms of work that waits for nothing else, 2 ms
+    let load = r#"{"tasks": {"a": {"loop": 1, "cpus": [0], "nodes_membind": [1], "phases": {
+        "computes": {"dram_share": 0.0, "run": 1000},
+        "waits": {"dram_share": 1.0, "run": 1000}}}}}"#;
+    let (_, tape) = run(two_nodes(), load, &mut shared_fifo());
+    assert_eq!(end_ns(&tape, 1001), 3 * MS);
+}
+
+#[test]
+fn memory_bound_to_a_node_that_the_machine_lacks_is_an_error() {
+    let load = r#"{"tasks": {"a": {"nodes_membind": [0, 2], "run": 10}}}"#;
+    let load = std::sync::Arc::new(rota_workload::parse("test.json", load).unwrap());
+    let btf = rota_object::btf::reference();
+    let error = rota_machine::run::Machine::new(two_nodes(), load, &btf).err().unwrap();
+    assert_eq!(
+        error.to_string(),
+        "task \"a-0\": nodes_membind names node 2, but the machine has nodes 0 to 1"
+    );
+}
+
+#[test]
+fn a_machine_of_one_node_has_all_memory_near() {
+    let load = r#"{"tasks": {"a": {"loop": 1, "cpus": [0], "dram_share": 1.0,
+        "nodes_membind": [3], "run": 10000}}}"#;
+    let (_, tape) = run(on(server(2), "", 50 * MS), load, &mut shared_fifo());
+    assert_eq!(end_ns(&tape, 1001), 10 * MS);
+}
+
+/// A CPU on each of two nodes, without caches.
+fn two_nodes() -> Config {
+    on(Hardware { cache: None, ..server(2) }, "llc=1,node=1", 50 * MS)
+}
+
+#[test]
 fn cores_that_share_a_cache_are_one_to_its_lines() {
     // two cores of a cluster, as four E-cores of a hybrid have one L2
     let place = |core, cluster| Place { core, cluster, ..Place::default() };
