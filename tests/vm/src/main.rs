@@ -211,6 +211,8 @@ fn wanted(args: &RunArgs) -> Result<Vec<Boot>> {
         cpus: args.cpus,
         kernel: args.kernel.clone(),
         quick: args.quick,
+        // the two runs of a machine are side by side
+        least: if args.runs == 1 { args.side_by_side } else { 1 },
     };
     let boots = plan(&scenarios, &policies()?, &filter)?;
     if boots.is_empty() {

@@ -60,6 +60,9 @@ pub struct Filter {
     /// A part that stands for the whole: short scenarios on a counted clock, each with each policy
     /// on one of its numbers of CPUs. They change from policy to policy and from scenario to scenario.
     pub quick: bool,
+    /// At least so many machines of each kind, where there are jobs for them: what runs once leaves
+    /// CPUs of the host idle in one.
+    pub least: usize,
 }
 
 /// Guest time that a machine is given to do; a boot costs about two seconds of it. Both runs of
@@ -100,7 +103,7 @@ pub fn plan(scenarios: &[Scenario], policies: &[Policy], filter: &Filter) -> Res
         }
         jobs.retain(|job| filter.policy.is_none() || job.policy == filter.policy);
         jobs.sort_by(|a, b| a.policy.cmp(&b.policy));
-        let machines = spread(jobs, most(pace)).into_iter().enumerate();
+        let machines = spread(jobs, most(pace), filter.least).into_iter().enumerate();
         boots.extend(machines.map(|(i, jobs)| Boot {
             kernel,
             cpus,
@@ -114,10 +117,10 @@ pub fn plan(scenarios: &[Scenario], policies: &[Policy], filter: &Filter) -> Res
 }
 
 /// Cuts a list of jobs into parts that take about as long as each other, and hardly longer
-/// than `most`.
-fn spread(jobs: Vec<Job>, most: Duration) -> Vec<Vec<Job>> {
+/// than `most`: at least so many.
+fn spread(jobs: Vec<Job>, most: Duration, least: usize) -> Vec<Vec<Job>> {
     let total = estimate::jobs(&jobs);
-    let parts = total.as_nanos().div_ceil(most.as_nanos()).max(1);
+    let parts = total.as_nanos().div_ceil(most.as_nanos()).max(least as u128).max(1);
     let each = total / parts as u32;
     let mut machines: Vec<Vec<Job>> = Vec::new();
     let mut begun = Duration::ZERO; // of the jobs before
@@ -291,6 +294,17 @@ mod tests {
         );
         assert_eq!(job_names(&boots, "newest-1cpu-1"), ["a/fifo", "b/wrr"]);
         assert_eq!(job_names(&boots, "newest-2cpu-1"), ["a/wfq", "b/wfq"]);
+    }
+
+    #[test]
+    fn jobs_are_spread_over_at_least_so_many_machines() {
+        let scenarios = [scenario("a", "policies = \"all\"\ncpus = [2]")];
+        let machines = |least| {
+            let filter = Filter { least, ..Filter::default() };
+            super::plan(&scenarios, &policies(), &filter).unwrap().len()
+        };
+        let jobs = policies().len();
+        assert_eq!([0, 1, 2, jobs + 1].map(machines), [1, 1, 2, jobs]);
     }
 
     #[test]
