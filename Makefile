@@ -2,7 +2,7 @@
 # make demo   set up, build, simulate a shipped workload under several policies
 # make check  formats, clippy, rustdoc and unit tests, without a network
 # make test   set up, then every test and lint
-# make vm-test  run the policies in real kernels, in QEMU; make test does that too
+# make vm-test  run the policies in real kernels, in QEMU; make test has a little of it
 # make schedulers-test  run the objects of all sched_ext crates, fetched by cargo
 # make boost-test  boost threads of this computer, and cheat (root, five minutes)
 # make machines-test  load and run the computers of hwloc's own tests
