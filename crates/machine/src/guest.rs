@@ -19,6 +19,7 @@ pub(crate) struct Guest {
 impl Guest {
     /// With the objects that any machine with so many CPUs has.
     pub(crate) fn new(mut mem: Memory, layouts: Layouts, cpus: u32) -> Self {
+        layouts.back(cpus, &mut mem);
         let scratch = Scratch::new(&mut mem, &layouts, cpus);
         let identities = Identities::default();
         let mut guest = Self { mem, layouts, scratch, identities, cmask: 0 };

@@ -12,6 +12,7 @@ pub use settings::{Preempt, Settings};
 use crate::config::DEFAULT_HZ;
 use crate::kernel_objects::KSYMS;
 use crate::kfuncs::{renamed, table};
+use crate::layout;
 use rota_object::btf::{Btf, Bundled, Kind};
 use rota_object::link;
 use std::ops::RangeInclusive;
@@ -34,9 +35,13 @@ pub struct Kernel {
     hz: u32,
     preempt: Option<Preempt>,
     base_slice_ns: Option<u64>,
+    given: Arc<Btf>,
     btf: Arc<Btf>,
     rules: Rules,
 }
+
+/// Types as the machine lays them out.
+struct LaidOut(Arc<Btf>);
 
 impl Default for Kernel {
     /// The reference kernel: Linux 7.2.
@@ -63,10 +68,13 @@ impl Kernel {
 
     /// The kernel that has these types. They do not say of which version they are: it counts as
     /// the newest release whose sched_ext they have, as its first version (`7.2.0`).
-    pub fn of_btf(btf: Arc<Btf>) -> Self {
+    pub fn of_btf(given: Arc<Btf>) -> Self {
+        let laid_out = given.derived(|given| LaidOut(Arc::new(layout::laid_out(given))));
+        let btf = Arc::clone(&laid_out.0);
         let (release, version) = release::of(&btf);
         let rules = Rules::of(&btf);
-        Self { release, version, hz: DEFAULT_HZ, preempt: None, base_slice_ns: None, btf, rules }
+        let (hz, preempt, base_slice_ns) = (DEFAULT_HZ, None, None);
+        Self { release, version, hz, preempt, base_slice_ns, given, btf, rules }
     }
 
     /// The same kernel with so many ticks per second (`CONFIG_HZ`); 250 if nothing is said.
@@ -102,9 +110,16 @@ impl Kernel {
         self.hz
     }
 
-    /// Its types.
+    /// Its types, by the same ids as those that were given. Where the machine keeps few members of a
+    /// struct of which there is one for each task, these come first: hosted code finds them by these
+    /// types, as it does in any kernel.
     pub fn btf(&self) -> &Arc<Btf> {
         &self.btf
+    }
+
+    /// Its types as they were given.
+    pub fn given_btf(&self) -> &Arc<Btf> {
+        &self.given
     }
 
     /// What it does otherwise than others.

@@ -83,7 +83,9 @@ impl System {
     /// Reads a `struct cpumask` that guest code passed; CPUs the machine lacks are dropped.
     pub(crate) fn read_cpumask(&self, addr: u64) -> Result<CpuSet, rota_vm::error::Fault> {
         let words = MAX_CPUS.min(8 * self.guest.layouts.cpumask_size) / 64;
-        let bytes = self.guest.mem.bytes(addr, words * 8)?;
+        self.guest.mem.check(addr, words * 8)?;
+        let own_words = self.nr_cpus().div_ceil(64).min(words);
+        let bytes = self.guest.mem.bytes(addr, own_words * 8)?;
         let set = CpuSet::from_words(bytes.chunks_exact(8).map(|w| {
             let mut word = [0; 8];
             word.copy_from_slice(w);

@@ -4,9 +4,11 @@
 //! A field that the target kernel does not have is [`ABSENT`]: writes to it are skipped.
 
 mod all;
+mod front;
 mod sound;
 
 pub(crate) use all::Layouts;
+pub(crate) use front::laid_out;
 use rota_object::btf::Btf;
 
 /// Offset of a field that this kernel does not have.

@@ -8,7 +8,7 @@ use crate::replay::replay;
 use crate::seen::{self, Seen};
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use flate2::Compression;
+use flate2::{Compression, Crc};
 use rota_machine::config::Config;
 use rota_machine::kernel::Kernel;
 use rota_machine::system::System;
@@ -25,7 +25,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 /// How a bundle begins: what follows is compressed by gzip. The number changes with it.
-pub const BUNDLE_BEGINS: &[u8] = b"rota bundle 5\n";
+pub const BUNDLE_BEGINS: &[u8] = b"rota bundle 6\n";
 
 /// Most bytes of one, unpacked: no scheduler has as many.
 const LARGEST: u64 = 1 << 30;
@@ -84,6 +84,8 @@ struct Bundle {
     kernel: String,
     /// Its types, if they are not bundled with Rota.
     types: Option<Vec<u8>>,
+    /// Checksum of the types as the machine laid them out: the image's code goes by them.
+    laid_out: u32,
     hz: u32,
     image: Image,
     contents: Contents,
@@ -233,7 +235,7 @@ pub(crate) fn write(
     }
     let kernel = policy.kernel();
     let known = Bundled::find(kernel.release());
-    let is_known = known.is_some_and(|known| Arc::ptr_eq(&known.btf(), kernel.btf()));
+    let is_known = known.is_some_and(|known| Arc::ptr_eq(&known.btf(), kernel.given_btf()));
     let topology = &config.topology;
     let bundle = Bundle {
         origin,
@@ -241,7 +243,8 @@ pub(crate) fn write(
         distances: topology.distances(),
         seen: Seen::of(config.hardware.as_deref()),
         kernel: kernel.release().to_owned(),
-        types: (!is_known).then(|| kernel.btf().to_bytes()),
+        types: (!is_known).then(|| kernel.given_btf().to_bytes()),
+        laid_out: checksum(kernel.btf()),
         hz: kernel.hz(),
         image,
         contents,
@@ -253,6 +256,12 @@ pub(crate) fn write(
     let mut packed = GzEncoder::new(BUNDLE_BEGINS.to_vec(), Compression::fast());
     packed.write_all(&plain).map_err(|error| failed(&error))?;
     packed.finish().map_err(|error| failed(&error))
+}
+
+fn checksum(types: &Btf) -> u32 {
+    let mut sum = Crc::new();
+    sum.update(&types.to_bytes());
+    sum.sum()
 }
 
 /// Keeps what a map holds: in its definition where that can say it.
@@ -311,14 +320,25 @@ pub(crate) fn read(name: &str, bytes: &[u8]) -> Result<(Image, Kernel, SetUp), B
     let Some(rest) = bytes.strip_prefix(BUNDLE_BEGINS) else {
         let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let line = String::from_utf8_lossy(&line[..line.len().min(40)]).into_owned();
-        return Err(fail(format!("begins with {line:?}, expected a bundle of version 5")));
+        return Err(fail(format!("begins with {line:?}, expected a bundle of version 6")));
     };
     let mut plain = Vec::new();
     let read = GzDecoder::new(rest).take(LARGEST).read_to_end(&mut plain);
     read.map_err(|error| fail(format!("is damaged: {error}, {AS_WRITTEN}")))?;
     let bundle: Bundle = postcard::from_bytes(&plain)
         .map_err(|error| fail(format!("is damaged: {error}, {AS_WRITTEN}")))?;
-    let Bundle { origin, places, distances, seen, kernel, types, hz, mut image, contents } = bundle;
+    let Bundle {
+        origin,
+        places,
+        distances,
+        seen,
+        kernel,
+        types,
+        laid_out,
+        hz,
+        mut image,
+        contents,
+    } = bundle;
     let kernel = match types {
         None => Kernel::bundled(&kernel).map_err(|error| fail(error.to_string()))?,
         Some(types) => {
@@ -326,6 +346,13 @@ pub(crate) fn read(name: &str, bytes: &[u8]) -> Result<(Image, Kernel, SetUp), B
             Kernel::of_btf(Arc::new(btf))
         }
     };
+    if laid_out != checksum(kernel.btf()) {
+        let rota = origin.rota;
+        return Err(fail(format!(
+            "is of Rota {rota}, which laid out the kernel's types in another way: expected a bundle of \
+             this version"
+        )));
+    }
     let places: Vec<Place> = places.into_iter().map(place).collect();
     let topology = Topology::of_places(&places, &distances);
     let topology = topology.map_err(|error| fail(format!("is damaged: {error}")))?;

@@ -100,6 +100,8 @@ impl Region {
 struct ShapeState {
     type_name: String,
     size: u32,
+    /// Bytes that an object has of its own; behind them it is zero.
+    backed: u32,
     filled: Bits,
     writable: Bits,
     unfilled_reads: Vec<Cell<u64>>,
@@ -111,6 +113,7 @@ impl ShapeState {
         Self {
             type_name: self.type_name.clone(),
             size: self.size,
+            backed: self.backed,
             filled: self.filled.clone(),
             writable: self.writable.clone(),
             unfilled_reads: vec![Cell::new(0); self.size as usize],
@@ -153,6 +156,8 @@ pub struct Memory {
     shapes: Vec<ShapeState>,
     arenas: Vec<Sparse>,
     shared: Vec<Box<dyn SharedBytes>>,
+    /// What lies behind the bytes of kernel objects.
+    zeroes: Box<[u8]>,
     names: Vec<String>,
     name_ids: FxHashMap<String, u32>,
     /// Loads through NULL, by offset.
@@ -177,6 +182,7 @@ impl Memory {
             shapes: Vec::new(),
             arenas: Vec::new(),
             shared: Vec::new(),
+            zeroes: Box::default(),
             names: Vec::new(),
             name_ids: FxHashMap::default(),
             null_reads: RefCell::default(),
@@ -194,6 +200,7 @@ impl Memory {
     pub fn with_shapes_of(other: &Self) -> Self {
         let mut memory = Self::new();
         memory.shapes.extend(other.shapes.iter().map(ShapeState::unread));
+        memory.zeroes.clone_from(&other.zeroes);
         memory
     }
 
@@ -222,6 +229,7 @@ impl Memory {
             unfilled_reads: vec![Cell::new(0); shape.size as usize],
             type_name: shape.type_name,
             size: shape.size,
+            backed: shape.size,
         });
         ShapeId(self.shapes.len() as u32 - 1)
     }
@@ -232,13 +240,29 @@ impl Memory {
         state.filled.set(range.start..range.end.min(state.size));
     }
 
+    /// Objects of a shape have bytes of their own up to here only, from now on. What lies behind reads
+    /// as zero; neither host nor guest may store there.
+    pub fn back(&mut self, shape: ShapeId, end: u32) {
+        let state = &mut self.shapes[shape.0 as usize];
+        state.backed = end.next_multiple_of(8).min(state.size);
+        let behind = (state.size - state.backed) as usize;
+        if behind > self.zeroes.len() {
+            self.zeroes = zeroed(behind as u32);
+        }
+    }
+
+    /// Bytes that a region has of its own.
+    pub fn own_bytes(&self, addr: u64) -> u32 {
+        self.region(addr).map_or(0, |region| region.data.len() as u32)
+    }
+
     /// A zeroed kernel object. Guest loads outside `filled` return what is there and
     /// are counted; guest stores outside `writable` fault.
     pub fn alloc_kernel(&mut self, shape: ShapeId) -> u64 {
         let state = &self.shapes[shape.0 as usize];
-        let (size, type_name) = (state.size, state.type_name.clone());
+        let (backed, type_name) = (state.backed, state.type_name.clone());
         let name = self.name_id(&type_name);
-        self.insert(Region::new(zeroed(size), Rule::Kernel(shape.0), name))
+        self.insert(Region::new(zeroed(backed), Rule::Kernel(shape.0), name))
     }
 
     /// Ends the life of the region that holds `addr`: later guest access faults.
@@ -265,6 +289,7 @@ impl Memory {
             Some(Region { rule: Rule::Shared(at), .. }) => {
                 self.shared[*at as usize].bytes().len() as u32
             }
+            Some(Region { rule: Rule::Kernel(shape), .. }) => self.shapes[*shape as usize].size,
             region => region.map_or(0, |region| region.data.len() as u32),
         }
     }

@@ -65,7 +65,7 @@ fn left_by(hosted: Hosted, calls: Vec<Result<(u64, u64), String>>, timers: Vec<u
     let bytes = |region: usize| {
         let addr = (region as u64) << 32;
         let size = memory.region_size(addr);
-        memory.bytes(addr, size).map(<[u8]>::to_vec).unwrap_or_default()
+        memory.copy(addr, size).unwrap_or_default()
     };
     Seen {
         calls,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The layouts of one kernel, and the shapes that memory checks guest access with.
 
+use super::front::Ends;
 use super::*;
 use rota_object::btf::Btf;
 use rota_vm::memory::{Memory, Shape, ShapeId};
@@ -38,6 +39,7 @@ pub(crate) struct Layouts {
     pub(crate) wakeup_record: WakeupRecordLayout,
     /// Bytes of a `struct cpumask`.
     pub(crate) cpumask_size: u32,
+    pub(super) ends: Ends,
     pub(crate) task_shape: ShapeId,
     pub(crate) rq_shape: ShapeId,
     pub(crate) dsq_shape: ShapeId,
@@ -154,6 +156,7 @@ impl Layouts {
             switch_record: SwitchRecordLayout::resolve(btf),
             wakeup_record: WakeupRecordLayout::resolve(btf),
             cpumask_size: cpumask_size(btf),
+            ends: Ends::of(btf),
             task_shape,
             rq_shape,
             dsq_shape,

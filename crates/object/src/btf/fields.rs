@@ -27,6 +27,11 @@ impl Field {
     pub fn offset(&self) -> u32 {
         self.offset_bits / 8
     }
+
+    /// The first byte behind it; `None` beyond 4 GiB.
+    pub fn end(&self) -> Option<u32> {
+        self.offset().checked_add(self.size)
+    }
 }
 
 /// Why a path leads nowhere.

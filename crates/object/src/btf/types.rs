@@ -44,9 +44,10 @@ pub struct Composite<'a> {
     pub name: &'a str,
     /// Bytes.
     pub size: u32,
-    bitfields: bool,
+    /// Places of members have widths of bit fields in them.
+    pub(super) bitfields: bool,
     btf: &'a Btf,
-    data: &'a [u8],
+    pub(super) data: &'a [u8],
 }
 
 /// A member of a struct or union.

@@ -220,9 +220,9 @@ fn a_machine_of_unlike_cores_is_known_again_by_its_name() {
 fn other_files_are_refused_by_how_they_begin() {
     let error = |bytes: &[u8]| Policy::of_bundle("x.rota", bytes).expect_err("none").to_string();
     assert!(
-        error(b"rota bundle 7\n...").contains("\"rota bundle 7\", expected a bundle of version 5")
+        error(b"rota bundle 7\n...").contains("\"rota bundle 7\", expected a bundle of version 6")
     );
-    assert!(error(b"\x7fELF").contains("expected a bundle of version 5"));
+    assert!(error(b"\x7fELF").contains("expected a bundle of version 6"));
     assert!(error(BUNDLE_BEGINS).contains("is damaged"));
     let cut = &bundle()[..bundle().len() - 9];
     assert!(error(cut).contains("is damaged"), "{}", error(cut));

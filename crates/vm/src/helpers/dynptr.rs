@@ -44,7 +44,7 @@ pub(super) fn read<H: Host>(
     }
     match place(host, dynptr, offset as u32, len)? {
         Ok(from) => {
-            let bytes = host.memory().bytes(from, len)?.to_vec();
+            let bytes = host.memory().copy(from, len)?;
             host.memory().guest_bytes_mut(to, len)?.copy_from_slice(&bytes);
             Ok(0)
         }
@@ -64,7 +64,7 @@ pub(super) fn write<H: Host>(
     }
     match place(host, dynptr, offset as u32, len)? {
         Ok(to) => {
-            let bytes = host.memory().bytes(from, len)?.to_vec();
+            let bytes = host.memory().copy(from, len)?;
             host.memory().guest_bytes_mut(to, len)?.copy_from_slice(&bytes);
             Ok(0)
         }

@@ -14,7 +14,7 @@ pub(super) fn read_kernel<H: Host>(
 ) -> Result<u64, Fault> {
     let memory = host.memory();
     let size = size as u32;
-    let bytes = memory.bytes(from, size).map(<[u8]>::to_vec);
+    let bytes = memory.copy(from, size);
     if size > 0 && bytes.is_ok() {
         // A look at the first byte notes reads of fields that nothing filled.
         memory.read(from, 1)?;

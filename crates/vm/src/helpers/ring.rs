@@ -84,7 +84,7 @@ pub(super) fn output<H: Host>(
         return Ok(code(EINVAL));
     }
     let size32 = u32::try_from(size).unwrap_or(u32::MAX);
-    let bytes = host.memory().bytes(data, size32)?.to_vec();
+    let bytes = host.memory().copy(data, size32)?;
     let Some(record) = ring.reserve(size) else { return Ok(code(EAGAIN)) };
     host.memory().bytes_mut(record, size32)?.copy_from_slice(&bytes);
     ring.finish(record, false);

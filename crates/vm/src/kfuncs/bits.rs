@@ -36,7 +36,7 @@ fn new<H: Host>(
     if count > MAX_WORDS {
         return Ok(code(E2BIG));
     }
-    let Ok(bytes) = memory.bytes(words, count * 8).map(<[u8]>::to_vec) else {
+    let Ok(bytes) = memory.copy(words, count * 8) else {
         return Ok(code(EFAULT));
     };
     let copy = memory.alloc("bits of an iterator", count * 8, Perm::ReadOnly);

@@ -69,6 +69,11 @@ impl Memory {
             self.note_read(region, addr as u32 as usize);
             return bytes.first_chunk::<N>().map(from_le);
         }
+        if let Rule::Kernel(_) = region.rule {
+            let copy = self.copy(addr, N as u32).ok()?;
+            self.note_read(region, addr as u32 as usize);
+            return copy.first_chunk::<N>().map(from_le);
+        }
         if let Rule::Arena(_) = region.rule {
             self.note_arena_miss();
             return Some(0);
@@ -143,7 +148,32 @@ impl Memory {
         }
     }
 
-    /// Bytes of guest memory, for the host.
+    /// A copy of bytes of guest memory.
+    pub fn copy(&self, addr: u64, len: u32) -> Result<Vec<u8>, Fault> {
+        let Some(Region { data, rule: Rule::Kernel(_), .. }) = self.region(addr) else {
+            return self.bytes(addr, len).map(<[u8]>::to_vec);
+        };
+        let start = addr as u32;
+        let own = (data.len() as u32).saturating_sub(start).min(len);
+        let mut copy = self.bytes(addr, own)?.to_vec();
+        if own < len {
+            let behind = self.bytes(addr + u64::from(own), len - own);
+            copy.extend_from_slice(behind.map_err(|_| self.bad_address(addr, len, false))?);
+        }
+        Ok(copy)
+    }
+
+    /// Whether so many bytes are there to be read.
+    pub fn check(&self, addr: u64, len: u32) -> Result<(), Fault> {
+        let end = u64::from(addr as u32) + u64::from(len);
+        match self.region(addr).map(|region| region.rule) {
+            Some(Rule::Kernel(shape)) if end <= self.shapes[shape as usize].size.into() => Ok(()),
+            _ => self.bytes(addr, len).map(drop),
+        }
+    }
+
+    /// Bytes of guest memory, for the host. Of a kernel object they are its own, or lie behind these:
+    /// [`Memory::copy`] has both.
     pub fn bytes(&self, addr: u64, len: u32) -> Result<&[u8], Fault> {
         let start = addr as u32 as usize;
         self.region(addr)
@@ -159,7 +189,7 @@ impl Memory {
         if self.region(addr).is_some_and(|region| region.data.get(range.clone()).is_some()) {
             return Ok(&mut self.regions[(addr >> 32) as usize].data[range]);
         }
-        if self.bytes(addr, len).is_err() {
+        if self.bytes(addr, len).is_err() || self.foreign_mut(addr, len as usize).is_none() {
             return Err(self.bad_address(addr, len, true));
         }
         Ok(self.foreign_mut(addr, len as usize).unwrap_or_default())

@@ -67,10 +67,14 @@ impl Memory {
         Some((arena >> 32 << 32) + u64::from(first * PAGE_SIZE))
     }
 
-    /// Bytes from an address on in its region.
+    /// Bytes from an address on in its region; of a kernel object's own bytes, those up to their end,
+    /// which is zero.
     pub(crate) fn rest_of(&self, addr: u64) -> u32 {
         let rest = self.region_size(addr).saturating_sub(addr as u32);
         match self.region(addr).map(|region| region.rule) {
+            Some(Rule::Kernel(_)) if (addr as u32) < self.own_bytes(addr) => {
+                self.own_bytes(addr) - addr as u32
+            }
             Some(Rule::Arena(arena)) if rest == 0 => {
                 let arena = &self.arenas[arena as usize];
                 let at = arena.in_tail(addr as u32 as usize);

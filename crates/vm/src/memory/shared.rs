@@ -38,11 +38,16 @@ impl Memory {
 
     /// The bytes from an address on that its region itself does not have.
     pub(super) fn foreign(&self, addr: u64, len: usize) -> Option<&[u8]> {
-        let Region { rule, .. } = self.region(addr)?;
+        let Region { rule, data, .. } = self.region(addr)?;
         let start = addr as u32 as usize;
         match rule {
             Rule::Arena(at) => self.arenas[*at as usize].tail_bytes(start, len),
             Rule::Shared(at) => self.shared[*at as usize].bytes().get(start..start + len),
+            Rule::Kernel(shape) => {
+                let (at, size) =
+                    (start.checked_sub(data.len())?, self.shapes[*shape as usize].size);
+                self.zeroes.get(..size as usize - data.len())?.get(at..at + len)
+            }
             _ => None,
         }
     }
