@@ -58,6 +58,9 @@ pub struct Plan<'a> {
 pub(crate) struct Experiment {
     /// Ids of its figures.
     pub(crate) figures: &'static [&'static str],
+    /// CPU time at the default effort, in tenths of a second of some computer: a part of all that is
+    /// to be done.
+    pub(crate) work: u64,
     pub(crate) run: fn(&Job<'_>) -> Result<Vec<Found>, Error>,
 }
 
@@ -83,6 +86,12 @@ const PAPERS: &[Paper] = &[vtrr::PAPER, o1cfs::PAPER, pbs::PAPER, pfs::PAPER, ca
 /// All papers.
 pub fn papers() -> &'static [Paper] {
     PAPERS
+}
+
+/// Has `progress` know of all papers before the first begins.
+pub fn expect_all(progress: &Progress) {
+    let experiments = PAPERS.iter().flat_map(|paper| paper.experiments);
+    progress.expect(experiments.map(|experiment| experiment.work).sum());
 }
 
 /// The paper of that name.
@@ -133,19 +142,24 @@ impl Paper {
         }
         let expected = Expected::parse(self.name, self.expected)?;
         let mut found = Vec::new();
-        for experiment in self.experiments {
+        let is_wanted = |experiment: &&Experiment| {
+            experiment.figures.iter().any(|figure| wanted.contains(figure))
+        };
+        let experiments: Vec<_> = self.experiments.iter().filter(is_wanted).collect();
+        progress.expect(experiments.iter().map(|experiment| experiment.work).sum());
+        for experiment in experiments {
             if progress.is_stopped() {
                 break;
             }
-            if experiment.figures.iter().any(|figure| wanted.contains(figure)) {
-                let threads = pool::Workers { count: threads, progress };
-                let job = Job { effort, threads, progress, decision_costs, figures: &wanted };
-                match (experiment.run)(&job) {
-                    Ok(figures) => found.extend(figures),
-                    Err(Error::Interrupted) => break,
-                    Err(error) => return Err(error),
-                }
+            let threads = pool::Workers { count: threads, progress };
+            let job = Job { effort, threads, progress, decision_costs, figures: &wanted };
+            progress.begin(experiment.work);
+            match (experiment.run)(&job) {
+                Ok(figures) => found.extend(figures),
+                Err(Error::Interrupted) => break,
+                Err(error) => return Err(error),
             }
+            progress.end();
         }
         let (mut figures, mut unfinished) = (Vec::new(), Vec::new());
         for id in &wanted {

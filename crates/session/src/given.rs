@@ -14,6 +14,7 @@ pub struct Given {
     jobs: bool,
     locks: bool,
     power: bool,
+    speeds: bool,
 }
 
 impl Given {
@@ -23,6 +24,7 @@ impl Given {
         self.requests |= gives.requests;
         self.jobs |= gives.jobs;
         self.locks |= gives.locks;
+        self.speeds |= config.hardware.is_some();
         let types = config.hardware.iter().flat_map(|hardware| &hardware.core_types);
         let mut clocks = types.filter_map(|of| of.clock.as_ref());
         self.power |= clocks.any(|clock| !clock.power_uw.is_empty());
@@ -36,6 +38,7 @@ impl Given {
             Some(Needs::Jobs) => self.jobs,
             Some(Needs::Locks) => self.locks,
             Some(Needs::Power) => self.power,
+            Some(Needs::Speeds) => self.speeds,
         }
     }
 
@@ -49,6 +52,7 @@ impl Given {
             Some(Needs::Requests) => "no workload has a socket, at which requests arrive",
             Some(Needs::Jobs) => "no workload has a task with a timer or SCHED_DEADLINE",
             Some(Needs::Locks) => "no workload has a lock",
+            Some(Needs::Speeds) => "no machine has a model of speeds: work is time",
             Some(Needs::Power) | None => "no machine file says what power its CPUs take",
         };
         let others = catalogue::measures().iter();
@@ -63,7 +67,10 @@ impl Given {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rota_machine::hardware::Hardware;
     use rota_machine::topology::Topology;
+    use rota_workload::WorkClass;
+    use std::sync::Arc;
 
     fn given(file: &str) -> Given {
         let text = format!("{}/../../workloads/{file}", env!("CARGO_MANIFEST_DIR"));
@@ -88,6 +95,21 @@ mod tests {
         assert!(!error.contains("lock_blocked"), "{error}");
         let energy = web.check(&[metric("energy")]).expect_err("no power");
         assert!(energy.contains("no machine file says"), "{energy}");
+        let work = web.check(&[metric("work_rate")]).expect_err("a flat machine");
+        assert!(work.contains("as no machine has a model of speeds"), "{work}");
+        let mut config = Config::new(Topology::flat(2).expect("two CPUs"), 1);
+        config.hardware = Some(Arc::new(Hardware {
+            core_types: Vec::new(),
+            type_of_cpu: Vec::new(),
+            cache: None,
+            ipi: None,
+            work: (WorkClass::Mixed, 0),
+            timer_slack_ns: 0,
+        }));
+        let mut with_speeds = web;
+        let load = rota_workload::parse("w", "{\"tasks\": {\"a\": {\"run\": 1}}}");
+        with_speeds.add(&load.expect("valid"), &config);
+        assert_eq!(with_speeds.check(&[metric("work_rate")]), Ok(()));
     }
 
     #[test]

@@ -102,6 +102,7 @@ impl Measure {
             table::DEADLINES => Some(Needs::Jobs),
             table::LOCKS => Some(Needs::Locks),
             table::ENERGY => Some(Needs::Power),
+            _ if self.key.starts_with("work_") => Some(Needs::Speeds),
             _ => None,
         }
     }
@@ -118,6 +119,8 @@ pub enum Needs {
     Locks,
     /// The power of the machine's CPUs.
     Power,
+    /// A model of how fast they are.
+    Speeds,
 }
 
 /// All of them, in the order in which they are shown.

@@ -14,10 +14,10 @@ pub(crate) const PAPER: Paper = Paper {
     expected: include_str!("../../papers/o1cfs/expected.toml"),
     costs_in: None,
     experiments: &[
-        Experiment { figures: &["fig1a", "fig1b", "fig1c", "fig1d"], run: fairness::run },
-        Experiment { figures: &["fig2a", "fig2b"], run: interactivity::run },
-        Experiment { figures: &["formulas"], run: formulas::run },
-        Experiment { figures: &["priorities"], run: priorities::run },
+        Experiment { figures: &["fig1a", "fig1b", "fig1c", "fig1d"], work: 1, run: fairness::run },
+        Experiment { figures: &["fig2a", "fig2b"], work: 361, run: interactivity::run },
+        Experiment { figures: &["formulas"], work: 2, run: formulas::run },
+        Experiment { figures: &["priorities"], work: 4, run: priorities::run },
     ],
 };
 

@@ -18,12 +18,12 @@ pub(crate) const PAPER: Paper = Paper {
     expected: include_str!("../../papers/pfs/expected.toml"),
     costs_in: None,
     experiments: &[
-        Experiment { figures: &["fig2", "fig7", "fig10"], run: shares::run },
-        Experiment { figures: &["fig3"], run: threads::run },
-        Experiment { figures: &["fig5", "fig8"], run: pairs::run },
-        Experiment { figures: &["fig6", "fig9"], run: productivity::run },
-        Experiment { figures: &["blocking"], run: blocked::run },
-        Experiment { figures: &["slices"], run: slices::run },
+        Experiment { figures: &["fig2", "fig7", "fig10"], work: 8, run: shares::run },
+        Experiment { figures: &["fig3"], work: 26, run: threads::run },
+        Experiment { figures: &["fig5", "fig8"], work: 198, run: pairs::run },
+        Experiment { figures: &["fig6", "fig9"], work: 119, run: productivity::run },
+        Experiment { figures: &["blocking"], work: 120, run: blocked::run },
+        Experiment { figures: &["slices"], work: 1, run: slices::run },
     ],
 };
 

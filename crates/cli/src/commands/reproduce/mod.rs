@@ -27,8 +27,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Status, Error> {
     let decision_costs = args.decision_cost.as_deref().map(read_costs).transpose()?;
     let plan = Plan { decision_costs: decision_costs.as_ref(), ..plan(args) };
     let done = Progress::stopped_by(Stop::listen()?.flag());
-    let found =
-        progress::show_position(&|| (done.done(), done.total()), || paper.reproduce(plan, &done))?;
+    let found = progress::show_position(&|| done.position(), || paper.reproduce(plan, &done))?;
 
     let mut out = crate::output::stdout();
     if args.json {
@@ -65,7 +64,8 @@ fn run_all(args: &ReproduceArgs) -> Result<Status, Error> {
         let papers = rota_reproduce::papers().iter();
         papers.map(|paper| paper.reproduce(plan(args), &done)).collect::<Result<Vec<_>, _>>()
     };
-    let all = progress::show_position(&|| (done.done(), done.total()), papers)?;
+    rota_reproduce::expect_all(&done);
+    let all = progress::show_position(&|| done.position(), papers)?;
     let mut out = crate::output::stdout();
     if args.json {
         json::print(&mut out, &reproduction::JsonAll::new(&all))?;
