@@ -3,8 +3,8 @@
 //! the others.
 
 use super::types::HEADER;
-use super::{Btf, Composite, Type, TypeId, MAX_DEPTH};
-use std::collections::HashMap;
+use super::{Btf, Composite, Kind, Member, Type, TypeId, MAX_DEPTH};
+use std::cell::Cell;
 
 /// Members that a struct is to begin with.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +16,18 @@ pub struct Front<'a> {
     /// The one of these that comes last, as a part of it may be enough.
     pub last: Option<&'a str>,
 }
+
+/// What other types have to do with each, by id.
+struct Others {
+    /// How many hold it by value.
+    holders: Vec<u32>,
+    /// A member of it has a tag.
+    tagged: Vec<bool>,
+    /// Members that may still be looked at inside nameless ones: hostile types nest those endlessly.
+    budget: Cell<u32>,
+}
+
+const SEARCH_BUDGET: u32 = 1_000_000;
 
 /// Where what follows the front begins, a multiple of this.
 const LINE_BYTES: u32 = 64;
@@ -32,79 +44,77 @@ struct Placed {
 impl Btf {
     /// The same types by the same ids; some structs begin with some of their members, in their order,
     /// and have all others behind them, as far from each other as before. So these structs grow.
-    /// A struct that another one holds by value stays as it is, and so does one whose members have tags.
+    /// A struct that another one holds by value stays as it is, and so does one whose members have
+    /// tags. Several of one name are all changed.
     #[must_use]
     pub fn with_front(&self, fronts: &[Front<'_>]) -> Btf {
         let (types, starts, strings) =
             (self.types.clone(), self.starts.clone(), self.strings.clone());
         let mut btf = Btf { reduced: self.reduced, ..Btf::new(types, starts, strings) };
-        let uses = self.uses_by_value();
-        for front in fronts {
-            let Some(id) = self.find_struct(front.structure) else { continue };
-            if !uses.contains_key(&id) {
-                btf.bring_forward(id, front, &uses, 0);
+        let others = self.others();
+        for id in self.ids().filter(|id| self.kind(*id) == Kind::Struct) {
+            let name = self.name(id);
+            let front = fronts.iter().find(|front| front.structure == name);
+            if let Some(front) = front.filter(|_| others.holders[id.0 as usize] == 0) {
+                btf.bring_forward(id, front, &others, 0);
             }
         }
         btf
     }
 
-    /// How often other types hold a struct by value.
-    fn uses_by_value(&self) -> HashMap<TypeId, u32> {
-        let mut uses = HashMap::new();
-        let mut add = |ty: TypeId| *uses.entry(self.resolve(ty)).or_default() += 1;
+    fn others(&self) -> Others {
+        let mut others = Others {
+            holders: vec![0; self.len()],
+            tagged: vec![false; self.len()],
+            budget: Cell::new(SEARCH_BUDGET),
+        };
         for id in self.ids() {
+            let mut hold = |ty: TypeId| others.holders[self.resolve(ty).0 as usize] += 1;
             match self.get(id) {
-                Type::Struct(c) | Type::Union(c) => c.members().for_each(|m| add(m.ty)),
-                Type::Array(array) => add(array.elem),
+                Type::Struct(c) | Type::Union(c) => c.members().for_each(|m| hold(m.ty)),
+                Type::Array(array) => hold(array.elem),
+                Type::DeclTag(tag) if tag.component >= 0 => {
+                    others.tagged[tag.target.0 as usize] = true;
+                }
                 _ => {}
             }
         }
-        uses
+        others
     }
 
-    fn bring_forward(
-        &mut self,
-        id: TypeId,
-        front: &Front<'_>,
-        uses: &HashMap<TypeId, u32>,
-        depth: u32,
-    ) {
+    fn bring_forward(&mut self, id: TypeId, front: &Front<'_>, others: &Others, depth: u32) {
         let Type::Struct(c) = self.get(id) else { return };
-        let members = c.len();
-        if depth == MAX_DEPTH
-            || (0..members as u32).any(|n| !self.decl_tags(id, Some(n)).is_empty())
-        {
+        if depth == MAX_DEPTH || others.tagged[id.0 as usize] {
             return;
         }
         // A struct without a name belongs to the one around it.
         let inner: Vec<TypeId> = (c.members())
-            .filter(|m| m.name.is_empty() && self.leads_to(m.ty, front, 0))
+            .filter(|m| m.name.is_empty() && self.leads_to(m.ty, front, (others, 0)))
             .map(|m| self.resolve(m.ty))
-            .filter(|ty| uses.get(ty) == Some(&1))
+            .filter(|ty| others.holders[ty.0 as usize] == 1)
             .collect();
         for ty in inner {
-            self.bring_forward(ty, front, uses, depth + 1);
+            self.bring_forward(ty, front, others, depth + 1);
         }
-        if let Some((placed, size)) = self.placed(id, front) {
+        if let Some((placed, size)) = self.placed(id, front, others) {
             self.put(id, &placed, size);
         }
     }
 
     /// The members in their new order, and the new size; `None` if there is nothing to move.
-    fn placed(&self, id: TypeId, front: &Front<'_>) -> Option<(Vec<Placed>, u32)> {
+    fn placed(&self, id: TypeId, front: &Front<'_>, others: &Others) -> Option<(Vec<Placed>, u32)> {
         let Type::Struct(c) = self.get(id) else { return None };
         let is_last = |name: &str| front.last.is_some_and(|last| first_step(last) == name);
-        let is_wanted = |n: usize| {
-            let m = c.member(n)?;
+        let is_wanted = |m: Member<'_>| {
             let leads = match m.name {
-                "" => self.leads_to(m.ty, front, 0),
+                "" => self.leads_to(m.ty, front, (others, 0)),
                 name => front.paths.iter().any(|path| first_step(path) == name),
             };
             (leads && m.bits == 0 && m.bit_offset % 8 == 0).then_some(())?;
             self.size_of(m.ty).filter(|size| *size > 0)
         };
         let mut wanted: Vec<(usize, u32)> =
-            (0..c.len()).filter_map(|n| Some((n, is_wanted(n)?))).collect();
+            c.members().enumerate().filter_map(|(n, m)| Some((n, is_wanted(m)?))).collect();
         wanted.sort_by_key(|(n, _)| c.member(*n).is_some_and(|m| is_last(m.name)));
         let mut placed = Vec::with_capacity(c.len());
         let mut end: u32 = 0;
@@ -119,9 +129,11 @@ impl Btf {
             end = at.checked_add(*size)?;
         }
         let end = end.checked_next_multiple_of(LINE_BYTES)?;
-        for n in (0..c.len()).filter(|n| wanted.iter().all(|(of, _)| of != n)) {
-            let bit_offset = c.member(n)?.bit_offset.checked_add(end.checked_mul(8)?)?;
-            placed.push(Placed { bytes: c.encoded(n)?, bit_offset });
+        for (n, m) in c.members().enumerate() {
+            if wanted.iter().all(|(of, _)| *of != n) {
+                let bit_offset = m.bit_offset.checked_add(end.checked_mul(8)?)?;
+                placed.push(Placed { bytes: c.encoded(n)?, bit_offset });
+            }
         }
         // Where members have bits, places have less of them.
         let most = if c.bitfields { 1 << 24 } else { u32::MAX };
@@ -130,11 +142,16 @@ impl Btf {
     }
 
     /// Whether a struct or union without a name has what begins one of the paths.
-    fn leads_to(&self, ty: TypeId, front: &Front<'_>, depth: u32) -> bool {
+    fn leads_to(&self, ty: TypeId, front: &Front<'_>, (others, depth): (&Others, u32)) -> bool {
         let (Type::Struct(c) | Type::Union(c)) = self.resolved(ty) else { return false };
+        let may_look = || {
+            let left = others.budget.get();
+            others.budget.set(left.saturating_sub(1));
+            left > 0
+        };
         depth < MAX_DEPTH
-            && c.members().any(|m| match m.name {
-                "" => self.leads_to(m.ty, front, depth + 1),
+            && c.members().take_while(|_| may_look()).any(|m| match m.name {
+                "" => self.leads_to(m.ty, front, (others, depth + 1)),
                 name => front.paths.iter().any(|path| first_step(path) == name),
             })
     }
@@ -185,9 +202,13 @@ mod tests {
         if embedded {
             words.extend([at("t"), 4 << 24 | 1, 32, at("s"), 5, 0]);
         }
+        parsed(&words, names)
+    }
+
+    fn parsed(words: &[u32], names: &str) -> Btf {
         let (types, strings) = (words.len() as u32 * 4, names.len() as u32);
         let mut bytes = vec![0x9f, 0xeb, 1, 0];
-        for word in [24, 0, types, types, strings].iter().chain(&words) {
+        for word in [24, 0, types, types, strings].iter().chain(words) {
             bytes.extend(word.to_le_bytes());
         }
         bytes.extend(names.as_bytes());
@@ -238,6 +259,17 @@ mod tests {
         let held = Front { structure: "s", paths: vec!["f"], ..Front::default() };
         let btf = types(true);
         assert_eq!(places(&btf.with_front(&[held]), &same), places(&btf, &same));
+    }
+
+    #[test]
+    fn types_that_nest_endlessly_end() {
+        // A struct with two nameless members of its own type, and one that has two of that.
+        let mut words: Vec<u32> = Vec::new();
+        words.extend([0, 4 << 24 | 2, 8, 0, 1, 0, 0, 1, 0]);
+        words.extend([1, 4 << 24 | 2, 8, 0, 1, 0, 0, 1, 0]);
+        let btf = parsed(&words, "\0s\0");
+        let front = Front { structure: "s", paths: vec!["a"], last: None };
+        assert_eq!(btf.with_front(&[front]).to_bytes(), btf.to_bytes());
     }
 
     #[test]
