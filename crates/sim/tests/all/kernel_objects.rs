@@ -122,3 +122,22 @@ fn the_clock_of_load_averages_is_that_of_tasks() {
     assert!(number("task") > 0);
     assert_eq!(number("pelt"), number("task"));
 }
+
+#[test]
+fn a_copy_of_a_task_goes_beyond_what_the_machine_keeps_of_it() {
+    // The mask is the last that it keeps, with one word for one CPU; 512 bytes are more.
+    let functions = "static long (*const probe)(void *, u32, const void *) = (void *)113;\n\
+         u64 first, others, failed, seen;\nu64 copy[64];\n\
+         void BPF_STRUCT_OPS(running, struct task_struct *p)\n{\n\tu32 n;\n\n\
+         \tif (probe(copy, sizeof(copy), p->cpus_ptr))\n\t\tfailed++;\n\
+         \tfirst = copy[0];\n\tfor (n = 1; n < 64; n++)\n\t\tothers |= copy[n];\n\
+         \tseen++;\n}\n";
+    let Some((mut loaded, unfilled)) = read(functions, ".running = (void *)running,") else {
+        return;
+    };
+    assert_eq!(unfilled, [""; 0]);
+    let mut number = |path| loaded.global(path).expect("is there").number.expect("a number");
+    assert!(number("seen") > 1);
+    assert_eq!((number("failed"), number("others")), (0, 0));
+    assert!(number("first") > 0);
+}

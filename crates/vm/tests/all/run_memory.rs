@@ -93,6 +93,37 @@ fn guest_may_write_only_the_writable_fields_of_kernel_objects() {
 }
 
 #[test]
+fn behind_its_own_bytes_a_kernel_object_reads_as_zero() {
+    let mut memory = Memory::new();
+    let shape = memory.add_shape(task_shape());
+    memory.back(shape, 20);
+    let task = memory.alloc_kernel(shape);
+    memory.set_u32(task + 16, 0x6465_6667);
+
+    // 20 bytes, as whole words
+    assert_eq!((memory.own_bytes(task), memory.region_size(task)), (24, 64));
+    assert_eq!(memory.read(task + 56, 8).unwrap(), 0);
+    assert_eq!(memory.read(task + 19, 8).unwrap(), 0x64, "from the last own byte on");
+    assert!(memory.read(task + 57, 8).is_err() && !memory.is_live(task + 64));
+    assert!(memory.write(task + 56, 8, 1).is_err());
+    assert!(memory.guest_bytes_mut(task + 56, 8).is_err());
+    assert!(memory.bytes_mut(task + 56, 8).is_err());
+    let mut all = [0; 64];
+    all[16..20].copy_from_slice(b"gfed");
+    assert_eq!(memory.copy(task, 64).unwrap(), all);
+    assert_eq!(memory.bytes(task + 24, 40).unwrap(), [0; 40]);
+    assert!(memory.copy(task, 65).is_err() && memory.copy(task + 60, 5).is_err());
+    assert!(memory.check(task + 16, 48).is_ok() && memory.check(task + 16, 49).is_err());
+    assert_eq!(memory.c_string(task + 16, 100).unwrap(), "gfed");
+    let counted = [("task_struct".to_owned(), 56, 1)];
+    assert_eq!(memory.unfilled_reads(), counted);
+
+    let mut other = Memory::with_shapes_of(&memory);
+    let task = other.alloc_kernel(shape);
+    assert_eq!((other.own_bytes(task), other.read(task + 56, 8).unwrap()), (24, 0));
+}
+
+#[test]
 fn null_reads_zero_until_the_end_of_any_kernel_object() {
     let memory = Memory::new();
     assert_eq!(memory.read(0, 8).unwrap(), 0);
