@@ -44,6 +44,14 @@ pub fn kernel(release: &str, btf: Option<&Path>) -> Result<Kernel, Error> {
     let bytes = std::fs::read(path).map_err(|e| Error::file("read", path, &e))?;
     let btf =
         Btf::from_file(&bytes).map_err(|e| Error::input(format!("{}: {e}", path.display())))?;
+    if btf.find_struct("sched_ext_ops").is_none() {
+        return Err(Error::input(format!(
+            "{}: types of a kernel without sched_ext: expected those of Linux 6.12 or later with \
+             CONFIG_SCHED_CLASS_EXT=y, or --kernel with one of {}",
+            path.display(),
+            Kernel::releases().join(", ")
+        )));
+    }
     Ok(Kernel::of_btf(Arc::new(btf)))
 }
 

@@ -127,6 +127,13 @@ fn manifests_and_kernel_types_are_checked() {
     rota(&["sim", "rr", WEB, "--manifest", &manifest]).refused(&["n.toml:1", "sets"]);
     let btf = scratch.file("vmlinux", "no types");
     rota(&["sim", "rr", WEB, "--btf", &btf]).refused(&["vmlinux", "BTF"]);
+    // A header of 24 bytes, and the name of what has none: the types of a kernel that has others only.
+    let other = scratch.path("other");
+    let header = [0x9f, 0xeb, 1, 0, 24, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0];
+    std::fs::write(&other, header).expect("written");
+    let expected =
+        ["other: types of a kernel without sched_ext", "CONFIG_SCHED_CLASS_EXT=y", "7.2"];
+    rota(&["sim", "rr", WEB, "--btf", &other]).refused(&expected);
 }
 
 /// Arguments of `rota`, and what the message says: the value, what was expected, the nearest valid.
