@@ -2,7 +2,7 @@
 //! The machine of a point: named, described by options, or with other values for keys of its file.
 
 use crate::axis::Axis;
-use crate::file::{machine_from, Sweep};
+use crate::file::{machine_from, RunTable, Sweep};
 use crate::value::Value;
 use rota_machine_file::Machine;
 use rota_session::simulation::CPUS;
@@ -52,6 +52,18 @@ pub(crate) fn apply(
     let options: &mut MachineOptions = &mut ask.machine;
     options.machine = Some(session.know(&name, changed));
     Ok(())
+}
+
+/// Says where in the file a machine is described that cannot be.
+pub(crate) fn located(sweep: &Sweep, error: Error) -> Error {
+    let Error::Input(what) = error else { return error };
+    match sweep.machine.first() {
+        Some(axis) => sweep.error(axis.line, format!("[machine] {what}")),
+        None if sweep.run != RunTable::default() => {
+            Error::input(format!("{}: [run] {what}", sweep.file.display()))
+        }
+        None => Error::Input(what),
+    }
 }
 
 fn option(sweep: &Sweep, axis: &Axis, value: &Value, ask: &mut Ask) -> Result<(), Error> {

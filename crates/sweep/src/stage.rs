@@ -88,7 +88,8 @@ impl Stage {
             ..base.clone()
         };
         machine::apply(sweep, &runs.session, &load, &point.machine, &mut ask)?;
-        let (on, mut config) = runs.session.machine_and_run(&ask, &load)?;
+        let described = runs.session.machine_and_run(&ask, &load);
+        let (on, mut config) = described.map_err(|error| machine::located(sweep, error))?;
         config.seed = 0;
         let mut inputs = Sha256::new();
         let mut add = |part: &str| {

@@ -261,8 +261,16 @@ fn a_slip_is_told_before_anything_runs() {
     refused(
         "g.toml",
         "[machine]\nmachine = \"sever\"\n",
-        &["machine sever", "did you mean server?"],
+        &["g.toml:4: [machine] machine sever", "did you mean server?"],
     );
+    let twice = "[run]\ncpus = 2\n[machine]\nmachine = [\"phone\", \"hybrid\"]\n";
+    refused(
+        "i.toml",
+        twice,
+        &["i.toml:6: [machine] machine", "and 2 CPUs: expected one of the two"],
+    );
+    let twice = "[run]\ncpus = 2\nmachine = \"phone\"\n";
+    refused("j.toml", twice, &["j.toml: [run] machine phone and 2 CPUs"]);
     let file = scratch.file("h.toml", top);
     sweep(&[&file, "--minimise", "haste"]).refused(&["minimise: no metric is called \"haste\""]);
     sweep(&[&file, "--minimise", "jain", "--subject-to", "jain > x"]).refused(&["'jain > x'"]);
