@@ -26,14 +26,15 @@ pub(crate) fn apply(
     let keys: Vec<(&Axis, &Value)> =
         given().filter(|(axis, _)| !OPTIONS.contains(&axis.name.as_str())).collect();
     let Some((first, _)) = keys.first() else { return Ok(()) };
-    let own = session.own_machine(load)?.map(|(name, _)| name);
+    let at = |error| located(sweep, error);
+    let own = session.own_machine(load).map_err(at)?.map(|(name, _)| name);
     let named = ask.machine.machine.clone().or(own.filter(|_| ask.cpus.is_none()));
     let base = match &named {
-        Some(name) => session.machine(name)?,
+        Some(name) => session.machine(name).map_err(at)?,
         // Options say what a machine is like that nobody named.
         None => {
             let cpus = ask.cpus.take().unwrap_or(CPUS);
-            let topology = session.topology(&ask.machine, cpus)?;
+            let topology = session.topology(&ask.machine, cpus).map_err(at)?;
             ask.machine.topology = None;
             Machine { topology, ..session.machine(FLAT)? }
         }
@@ -57,7 +58,8 @@ pub(crate) fn apply(
 /// Says where in the file a machine is described that cannot be.
 pub(crate) fn located(sweep: &Sweep, error: Error) -> Error {
     let Error::Input(what) = error else { return error };
-    match sweep.machine.first() {
+    let option = |name: &&str| sweep.machine.iter().find(|axis| axis.name == **name);
+    match OPTIONS.iter().find_map(option).or(sweep.machine.first()) {
         Some(axis) => sweep.error(axis.line, format!("[machine] {what}")),
         None if sweep.run != RunTable::default() => {
             Error::input(format!("{}: [run] {what}", sweep.file.display()))

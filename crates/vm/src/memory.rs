@@ -244,7 +244,7 @@ impl Memory {
     /// as zero; neither host nor guest may store there.
     pub fn back(&mut self, shape: ShapeId, end: u32) {
         let state = &mut self.shapes[shape.0 as usize];
-        state.backed = end.next_multiple_of(8).min(state.size);
+        state.backed = end.min(state.size).next_multiple_of(8).min(state.size);
         let behind = (state.size - state.backed) as usize;
         if behind > self.zeroes.len() {
             self.zeroes = zeroed(behind as u32);

@@ -263,6 +263,8 @@ fn a_slip_is_told_before_anything_runs() {
         "[machine]\nmachine = \"sever\"\n",
         &["g.toml:4: [machine] machine sever", "did you mean server?"],
     );
+    let both = "[machine]\nmachine = \"sever\"\ncost_ns.switch = 5\n";
+    refused("k.toml", both, &["k.toml:4: [machine] machine sever", "did you mean server?"]);
     let twice = "[run]\ncpus = 2\n[machine]\nmachine = [\"phone\", \"hybrid\"]\n";
     refused(
         "i.toml",

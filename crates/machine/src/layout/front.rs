@@ -44,7 +44,7 @@ impl Ends {
 
 fn last_end<'a, T: KernelType>(btf: &Btf, paths: impl Iterator<Item = &'a &'static str>) -> u32 {
     let ends = paths.filter_map(|path| btf.member_at(T::TYPE, path)?.end());
-    ends.max().unwrap_or(u32::MAX)
+    ends.max().unwrap_or(0)
 }
 
 impl Layouts {

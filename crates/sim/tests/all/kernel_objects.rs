@@ -32,6 +32,16 @@ fn read_of(load: &str, functions: &str, members: &str) -> Option<(Loaded, Vec<St
     Some((loaded, unfilled))
 }
 
+/// The globals of a policy that counts in `seen` how often it looked, and read nothing unfilled.
+fn seen_running(functions: &str) -> Option<impl FnMut(&str) -> u64> {
+    let (mut loaded, unfilled) = read(functions, ".running = (void *)running,")?;
+    assert_eq!(unfilled, [""; 0]);
+    let mut number =
+        move |path: &str| loaded.global(path).expect("is there").number.expect("a number") as u64;
+    assert!(number("seen") > 1);
+    Some(number)
+}
+
 #[test]
 fn a_tick_gives_its_time_to_the_task_that_it_finds() {
     // account_process_tick() at 250 Hz: of 18 ms from the start, ticks at 4, 8, 12 and 16 ms
@@ -112,12 +122,7 @@ fn the_clock_of_load_averages_is_that_of_tasks() {
          \tstruct rq *rq = scx_bpf_cpu_rq(0);\n\tif (!rq)\n\t\treturn;\n\
          \tpelt = rq->clock_pelt;\n\ttask = rq->clock_task;\n\tlost = rq->lost_idle_time;\n\
          \tseen++;\n}\n";
-    let Some((mut loaded, unfilled)) = read(functions, ".running = (void *)running,") else {
-        return;
-    };
-    assert_eq!(unfilled, [""; 0]);
-    let mut number = |path| loaded.global(path).expect("is there").number.expect("a number");
-    assert!(number("seen") > 1);
+    let Some(mut number) = seen_running(functions) else { return };
     assert_eq!(number("lost"), 0);
     assert!(number("task") > 0);
     assert_eq!(number("pelt"), number("task"));
@@ -132,12 +137,7 @@ fn a_copy_of_a_task_goes_beyond_what_the_machine_keeps_of_it() {
          \tif (probe(copy, sizeof(copy), p->cpus_ptr))\n\t\tfailed++;\n\
          \tfirst = copy[0];\n\tfor (n = 1; n < 64; n++)\n\t\tothers |= copy[n];\n\
          \tseen++;\n}\n";
-    let Some((mut loaded, unfilled)) = read(functions, ".running = (void *)running,") else {
-        return;
-    };
-    assert_eq!(unfilled, [""; 0]);
-    let mut number = |path| loaded.global(path).expect("is there").number.expect("a number");
-    assert!(number("seen") > 1);
+    let Some(mut number) = seen_running(functions) else { return };
     assert_eq!((number("failed"), number("others")), (0, 0));
     assert!(number("first") > 0);
 }

@@ -118,6 +118,10 @@ fn behind_its_own_bytes_a_kernel_object_reads_as_zero() {
     let counted = [("task_struct".to_owned(), 56, 1)];
     assert_eq!(memory.unfilled_reads(), counted);
 
+    memory.back(shape, u32::MAX);
+    let whole = memory.alloc_kernel(shape);
+    assert_eq!((memory.own_bytes(whole), memory.own_bytes(task)), (64, 24));
+    memory.back(shape, 20);
     let mut other = Memory::with_shapes_of(&memory);
     let task = other.alloc_kernel(shape);
     assert_eq!((other.own_bytes(task), other.read(task + 56, 8).unwrap()), (24, 0));
