@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Policies to avoid, and why.
 
-use super::{sign, size, Answer, Sign};
+use super::{sign, size, Answer, Goal, Sign};
 use crate::comparison::{Column, Stage};
 use crate::metric::Metric;
 use rota_measure::baseline::{self, Relative};
@@ -27,8 +27,18 @@ pub(crate) enum Avoid<'a> {
 
 /// A goal in which a policy is worse than the baseline.
 pub(crate) struct Loss<'a> {
+    pub(crate) goal: &'a Goal,
     pub(crate) metric: &'a Metric,
     pub(crate) relative: Relative,
+}
+
+impl<'a> Loss<'a> {
+    /// `None`: the policy is not worse, or not by what is significant and large enough.
+    pub(super) fn of(answer: &Answer<'a>, policy: usize) -> Option<Self> {
+        let relative = answer.relatives[policy]?;
+        let is_worse = sign(&relative, answer.metric.better()) == Some(Sign::Worse);
+        is_worse.then_some(Loss { goal: answer.goal, metric: answer.metric, relative })
+    }
 }
 
 impl Avoid<'_> {
@@ -127,11 +137,10 @@ fn worse<'a>(policy: usize, answers: &[Answer<'a>]) -> Option<Avoid<'a>> {
     let mut losses = Vec::new();
     for answer in answers {
         let relative = answer.relatives[policy]?;
-        match sign(&relative, answer.metric.better()) {
-            Some(Sign::Better) => return None,
-            Some(Sign::Worse) => losses.push(Loss { metric: answer.metric, relative }),
-            None => {}
+        if sign(&relative, answer.metric.better()) == Some(Sign::Better) {
+            return None;
         }
+        losses.extend(Loss::of(answer, policy));
     }
     (!losses.is_empty()).then_some(Avoid::Worse { policy, losses })
 }

@@ -24,7 +24,7 @@ pub(crate) struct Findings<'a> {
     /// The goal that decides which policy to run: the first that can be judged.
     pub(crate) first: &'a str,
     pub(crate) stages: Vec<StageFindings<'a>>,
-    pub(crate) advice: Option<Advice>,
+    pub(crate) advice: Option<Advice<'a>>,
 }
 
 /// What is found on one workload and machine.
@@ -62,9 +62,10 @@ pub(crate) struct Cost {
 }
 
 /// Which policy to run, by the first goal that can be judged.
-pub(crate) enum Advice {
-    /// The policy at this place, better than the baseline in so many of the stages.
-    Run { policy: usize, better_in: usize, stages: usize },
+pub(crate) enum Advice<'a> {
+    /// The policy at this place, better than the baseline in so many of the stages. In other goals
+    /// it may be worse: the greatest loss of each.
+    Run { policy: usize, better_in: usize, stages: usize, losses: Vec<Loss<'a>> },
     /// No policy is better than the baseline in one stage and worse in none. `ruled_out` is better
     /// in one, but is worse in another, was ejected, or starves a task.
     Keep { baseline: usize, ruled_out: Option<usize> },
@@ -185,11 +186,11 @@ fn noise(stage: &Stage<'_>, answers: &[Answer<'_>], baseline: usize) -> Vec<usiz
 }
 
 /// By the first goal that can be judged.
-fn advice(
-    stages: &[StageFindings<'_>],
+fn advice<'a>(
+    stages: &[StageFindings<'a>],
     first: Option<&Goal>,
     baseline: Option<usize>,
-) -> Option<Advice> {
+) -> Option<Advice<'a>> {
     let first = first?;
     let of_first = |stage: &'_ StageFindings<'_>, at: usize| {
         let answer = stage.answers.iter().find(|answer| answer.goal.name == first.name)?;
@@ -217,7 +218,8 @@ fn advice(
     }
     match (best, baseline) {
         (Some((policy, _, better_in)), _) => {
-            Some(Advice::Run { policy, better_in, stages: judged })
+            let losses = losses(stages, first, policy);
+            Some(Advice::Run { policy, better_in, stages: judged, losses })
         }
         (None, Some(baseline)) => {
             let ruled_out = ruled_out.map(|(policy, ..)| policy);
@@ -225,4 +227,20 @@ fn advice(
         }
         (None, None) => None,
     }
+}
+
+/// Goals but the first in which a policy is worse than the baseline, in their order: of all stages
+/// the greatest loss of each.
+fn losses<'a>(stages: &[StageFindings<'a>], first: &Goal, policy: usize) -> Vec<Loss<'a>> {
+    let mut found: Vec<Loss<'a>> = Vec::new();
+    for answer in stages.iter().flat_map(|stage| &stage.answers) {
+        let Some(loss) = Loss::of(answer, policy) else { continue };
+        match found.iter_mut().find(|known| known.goal.name == loss.goal.name) {
+            _ if loss.goal.name == first.name => {}
+            Some(known) if size(&known.relative) < size(&loss.relative) => *known = loss,
+            Some(_) => {}
+            None => found.push(loss),
+        }
+    }
+    found
 }

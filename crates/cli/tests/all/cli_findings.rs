@@ -71,6 +71,25 @@ fn a_task_s_own_metric_can_be_the_goal() {
     has(&found, &["ui:longest wakeup rr is best: wakeup max of ui", "x fifo's 9.00s"]);
 }
 
+/// Turns of 100 ms make a task of 9 s that runs beside another one switch about a hundred times as
+/// often as first come, first served.
+#[test]
+fn what_the_policy_to_run_loses_in_other_goals_stands_with_the_advice() {
+    let scratch = Scratch::new();
+    let file = scratch.file("hog.json", HOG);
+    let words = ["compare", &file, "--cpus", "1", "--ideal", "--seeds", "2", "fifo", "rr"];
+    let goals = ["--baseline", "fifo", "--goal", "ui:longest wakeup", "--goal", "switches"];
+    let words = [&words[..], &goals[..]].concat();
+    let found = findings(&words);
+    let (_, advice) = found.split_once("to do ").expect("an advice");
+    let expected =
+        "sudo rota run rr (for ui:longest wakeup; but worse for switches: context switches (";
+    assert!(advice.starts_with(expected), "{advice}");
+
+    let json = rota(&[&words[..], &["--json"]].concat()).ok().json();
+    assert_eq!(json["advice"]["worse_for"], serde_json::json!(["switches"]));
+}
+
 #[test]
 fn equal_policies_are_within_noise_and_the_baseline_stays() {
     let same = "eevdf:base_slice_ns=700us";

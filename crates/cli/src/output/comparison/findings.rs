@@ -121,15 +121,17 @@ impl<'a> Words<'a> {
     }
 
     /// The advice for programs.
-    pub(super) fn advice_json(&self, findings: &Findings<'_>, advice: &Advice) -> Value {
-        let (action, policy) = match advice {
-            Advice::Run { policy, .. } => ("run", policy),
-            Advice::Keep { baseline, .. } => ("keep", baseline),
+    pub(super) fn advice_json(&self, findings: &Findings<'_>, advice: &Advice<'_>) -> Value {
+        let (action, policy, losses) = match advice {
+            Advice::Run { policy, losses, .. } => ("run", policy, &losses[..]),
+            Advice::Keep { baseline, .. } => ("keep", baseline, &[][..]),
         };
+        let losses = losses.iter().map(|loss| loss.goal.name.as_str());
         json!({
             "action": action,
             "policy": self.label(*policy),
             "command": run_command(&self.comparison.policies[*policy]),
+            "worse_for": losses.collect::<Vec<&str>>(),
             "text": self.advice(findings, advice).text,
         })
     }
@@ -266,16 +268,17 @@ impl<'a> Words<'a> {
         }
     }
 
-    fn advice(&self, findings: &Findings<'_>, advice: &Advice) -> Statement {
+    fn advice(&self, findings: &Findings<'_>, advice: &Advice<'_>) -> Statement {
         let about = "to do".to_owned();
         let goal = findings.first;
         let text = match advice {
-            Advice::Run { policy, better_in, stages } => {
+            Advice::Run { policy, better_in, stages, losses } => {
                 let chosen = &self.comparison.policies[*policy];
-                let why = match stages {
+                let mut why = match stages {
                     1 => format!("for {goal}"),
                     _ => format!("better for {goal} in {better_in} of {stages}, worse in none"),
                 };
+                why.push_str(&price(losses));
                 match chosen.argument == OF_LINUX && chosen.set.is_empty() {
                     true => format!("nothing ({why}): {OF_LINUX} is what Linux runs since 6.6"),
                     false => format!("{}  ({why})", run_command(chosen)),
@@ -334,6 +337,16 @@ fn shortfall(label: &str, relative: Option<&Relative>) -> (&'static str, String)
         Some(true) => (" by 1 % or more", format!(" ({label} is better by less)")),
         _ => ("", format!("; the best mean, that of {label}, is within noise")),
     }
+}
+
+/// What the policy to run for the first goal loses in others.
+fn price(losses: &[Loss<'_>]) -> String {
+    if losses.is_empty() {
+        return String::new();
+    }
+    let of = |of: &Loss<'_>| format!("{}: {}", of.goal.name, loss(of));
+    let told: Vec<String> = losses.iter().map(of).collect();
+    format!("; but worse for {}", listed(&told.iter().map(String::as_str).collect::<Vec<&str>>()))
 }
 
 fn loss(loss: &Loss<'_>) -> String {
