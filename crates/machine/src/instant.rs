@@ -92,6 +92,11 @@ impl Machine {
                 if !round.is_over() || !self.system.cpus.resched.is_empty() {
                     continue;
                 }
+                // of a scheduler that was attached while all CPUs slept
+                if !self.system.cpus.deferred.is_empty() {
+                    self.system.drain_deferred(o);
+                    continue;
+                }
                 self.system.arm_cpus();
                 if !self.system.config.nohz_full.is_empty() {
                     self.rearm_ticks();
