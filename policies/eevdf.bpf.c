@@ -349,6 +349,7 @@ SCX_OPS_HEED(eevdf_ops, "nice, share, slice, SCHED_BATCH, SCHED_IDLE");
 SCX_OPS_HEED(eevdf_ops, "cpu.weight if cgroups, cpu.idle if cgroups");
 SCX_OPS_HEED(eevdf_ops, "cpu.max if cgroups and limits, autogroup if cgroups and autogroup");
 SCX_OPS_HEED(eevdf_ops, "SMT unless no_domains, LLC unless no_domains, NUMA unless no_domains");
+SCX_OPS_HEED(eevdf_ops, "uclamp unless no_domains or work_conserving");
 SCX_OPS_HEED(eevdf_ops, "SMT if work_conserving, LLC if work_conserving, NUMA if work_conserving");
 SCX_OPS_STANDS_FOR(eevdf_ops, "Linux's fair class");
 SCX_OPS_DEFINE(eevdf_ops)

@@ -62,6 +62,7 @@ static struct cpu_balance *balance_of(u32 cpu)
 static void note_misfit(u32 slot, u32 cpu, u64 now);
 
 #include "eevdf_packing.bpf.h"
+#include "eevdf_clamps.bpf.h"
 #include "eevdf_energy.bpf.h"
 #include "eevdf_domains_stats.bpf.h"
 #include "eevdf_domains_wake.bpf.h"
@@ -198,7 +199,7 @@ __kinline void consider(u32 slot, u32 cpu, u64 now)
 	counts = load >> (failed_at(cpu) & 31);
 	survey.moves = can_move(slot, cpu, now) && (survey.left || counts <= survey.imbalance);
 	if (are_unequal() && look.moves == MOVES_MISFIT)
-		survey.moves &= !fits_in(need_of(slot), capacity_of(from));
+		survey.moves &= fit_of_task(slot, from) != FITS;
 	if (survey.moves) {
 		charge_clock(queue_of(from)->running, now);
 		queue_of(from)->gives_way |= notices_in(client_at(slot)->own.around);

@@ -24,6 +24,9 @@ struct cpu_ability {
 	u64 read_at;  /* until then */
 	u64 misfit;   /* load of the task that runs and is too large for it (misfit_task_load) */
 	bool works;   /* it is not idle: what ran last may be about to sleep */
+	/* The greatest clamps of its tasks, as read last; of the last task if there is none now. */
+	bool nobody_clamps;
+	u64 least, most;
 };
 
 struct cpu_ability abilities[MAX_CPUS];

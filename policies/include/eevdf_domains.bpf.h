@@ -274,6 +274,8 @@ FOLLOWED_ONCE u32 abilities_init(u64 now)
 		a->capacity = scx_bpf_cpuperf_cap(cpu);
 		a->rate = a->capacity * scx_bpf_cpuperf_cur(cpu) / FULL;
 		a->clock = a->read_at = now;
+		a->nobody_clamps = true;
+		a->most = FULL;
 		capacity_level[INDEX(cpu, MAX_CPUS)] = NR_LEVELS;
 	}
 	for (cpu = fresh_start(); cpu < nr_cpus && can_loop(); cpu++)

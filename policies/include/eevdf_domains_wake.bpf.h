@@ -151,9 +151,12 @@ static bool is_able(u32 slot, u32 cpu)
 {
 	if (!are_unequal())
 		return true;
-	return fits_in(need_of(slot), capacity_of(cpu)) &&
+	return fit_of_task(slot, cpu) == FITS &&
 	       (!has_smt || idle_in_core(slot, cpu) & CORE_IS_IDLE);
 }
+
+/* Worst that a CPU of an idle core can be. */
+#define UNSUITABLE_CORE FITS
 
 /*
  * The lower the better, of an idle CPU: the most capable of those that are too small, 0, but those
@@ -161,10 +164,10 @@ static bool is_able(u32 slot, u32 cpu)
  */
 static u64 unsuitable(u32 slot, u32 cpu)
 {
-	u64 fits = fits_in(need_of(slot), capacity_of(cpu));
+	u64 lacks = FITS - fit_of_task(slot, cpu);
 	u64 core = !has_smt || idle_in_core(slot, cpu) & CORE_IS_IDLE;
 
-	return core ? !fits : 3 - fits;
+	return core ? lacks : UNSUITABLE_CORE + 1 + lacks;
 }
 
 /* An idle CPU on which the task fits, + 1, else the most capable one. (select_idle_capacity) */
@@ -186,13 +189,13 @@ FOLLOWED_ONCE u32 scan_capacity(u32 slot, u32 target)
 		if (!is_free_for(slot, cpu))
 			continue;
 		rank = unsuitable(slot, cpu);
-		if (!rank || (!cores && rank == 2))
+		if (!rank || (!cores && rank == UNSUITABLE_CORE + 1))
 			return cpu + 1;
 		rank = rank * 2 * FULL - capacity_of(cpu);
 		best = rank < least ? cpu + 1 : best;
 		least = rank < least ? rank : least;
 	}
-	if (cores && least > 2 * FULL)
+	if (cores && least > UNSUITABLE_CORE * 2 * FULL)
 		llc_of(target)->has_idle_cores = false;
 	return best;
 }
@@ -259,6 +262,7 @@ FOLLOWED_ONCE u32 look_for_idlest(u32 here, u32 level, u32 cpu, u32 slot)
 	struct placing *l = placing_of(here);
 	const struct span *s = span_of(level, cpu);
 	u32 n, place, other, at = group_first(level, cpu) - s->first;
+	bool fits = fresh_start();
 
 	begin_group(&l->local);
 	begin_group(&l->idlest);
@@ -267,6 +271,7 @@ FOLLOWED_ONCE u32 look_for_idlest(u32 here, u32 level, u32 cpu, u32 slot)
 		place = s->first + (at + n) % s->weight;
 		other = cpu_at(place);
 		add_capacity(&l->one, other);
+		fits |= fit_of(0, clamps_of(slot)->least, most_for(slot), other) == FITS;
 		if (slot_may_use(slot, other)) {
 			add_cpu(&l->one, other);
 			l->one.allowed++;
@@ -274,8 +279,9 @@ FOLLOWED_ONCE u32 look_for_idlest(u32 here, u32 level, u32 cpu, u32 slot)
 		if (place + 1 != group_first(level, other) + group_weight(level, other))
 			continue;
 		end_group(&l->one, level, other);
-		/* A new task, of which nothing is known yet, fits everywhere. (task_fits_cpu) */
-		l->one.misfit = 0;
+		/* A new task has used nothing, but may ask for more. (task_fits_cpu) */
+		l->one.misfit = is_unequal(level, cpu) && !fits;
+		fits = false;
 		classify(&l->one, pct_of(level), false, false, false);
 		if (!l->one.allowed)
 			;
@@ -373,6 +379,7 @@ static s32 choose_in_domains(struct task_struct *p, s32 prev, u64 wake_flags)
 	u32 target = prev, cpu;
 
 	slot_cpu_comes[slot & SLOT_MASK] = 0;
+	note_clamps(slot, p);
 	if (wake_flags & WAKE_FORK && !no_balance_fork)
 		return choose_for_new_in_domains(slot, here);
 	if (home)

@@ -79,8 +79,10 @@ static u32 pull_at_tick(u32 cpu, u64 now)
 static void after_tick(struct task_struct *p, u32 cpu, u64 now)
 {
 	if (has_domains()) {
-		if (are_unequal())
+		if (are_unequal()) {
+			renew_clamps(p, cpu, now);
 			follow_frequency(cpu);
+		}
 		kick_to_balance_domains(cpu, now);
 		call_others(cpu);
 	} else if (!work_conserving && queue_of(cpu)->nr > 1) {
@@ -99,8 +101,11 @@ static void after_enqueue(u32 slot, u32 cpu, u64 now)
 {
 	const struct arrival *a = &queue_of(cpu)->arrival;
 
-	if (has_energy() && a->comes && !a->is_new)
-		note_overutilized(cpu);
+	if (has_energy() && a->comes) {
+		add_clamps(slot, cpu);
+		if (!a->is_new)
+			note_overutilized(cpu);
+	}
 	if (has_domains() && push_of(cpu)->to)
 		push_away(slot, cpu, now);
 }

@@ -25,11 +25,25 @@ static __attribute__((noinline)) void note_misfit(u32 slot, u32 cpu, u64 now)
 	u64 before = a->misfit, load;
 
 	a->misfit = 0;
-	if (slot && !fits_in(need_of(slot), capacity_of(cpu)) && a->capacity < most_allowed(slot)) {
+	if (slot && fit_of_task(slot, cpu) != FITS && a->capacity < most_allowed(slot)) {
 		load = load_there(flat_load(slot, average_of(slot)->load), cpu, now);
 		a->misfit = max_s64(load, 1);
 	}
 	nr_misfits += is_less(0, a->misfit) - is_less(0, before);
+}
+
+/* For ops.tick, without the lock: the task that runs may ask for something else now. */
+static __attribute__((noinline)) int renew_clamps(struct task_struct *p, u32 cpu, u64 now)
+{
+	u32 slot = slot_of(p);
+
+	if (!note_clamps(slot, p))
+		return 0;
+	bpf_spin_lock(&lock);
+	if (queue_of(cpu)->running == slot)
+		note_misfit(slot, cpu, now);
+	bpf_spin_unlock(&lock);
+	return 0;
 }
 
 /*
@@ -44,6 +58,8 @@ FOLLOWED_ONCE u32 follow_frequency(u32 cpu)
 
 	if (cpu >= nr_cpus)
 		return 0;
+	if (has_energy())
+		read_clamps(cpu);
 	scx_bpf_cpuperf_set(cpu, min_s64(used, ability->capacity));
 	ability->rate = ability->capacity * scx_bpf_cpuperf_cur(cpu) / FULL;
 	return 0;

@@ -82,6 +82,44 @@ fn a_task_that_wakes_up_goes_where_it_fits() {
     assert_eq!(tape.starts(tape.pid("t-0")), [(0, 0), (61 * MS, 2)]);
 }
 
+/// A task that wakes up on CPU 0 first, and uses next to nothing.
+fn light(clamps: &str) -> String {
+    format!(
+        r#""t": {{{clamps}, "loop": 1, "phases": {{
+        "tied": {{"cpus": [0], "run": 100}},
+        "free": {{"cpus": [0, 1, 2], "sleep": 9000, "run": 100}}}}}}"#
+    )
+}
+
+#[test]
+fn a_light_task_wakes_up_where_it_has_the_performance_that_it_asks_for() {
+    // (util_fits_cpu, select_idle_capacity)
+    for (clamps, cpu) in [
+        (r#""util_min": 0"#, 0),
+        (r#""util_min": 256"#, 0),
+        (r#""util_min": 257"#, 1),
+        (r#""util_min": 301"#, 2),
+        // the least counts up to the most only
+        (r#""util_min": 250, "util_max": 250"#, 0),
+    ] {
+        let tape = run(cpus(&[256, 300, 1024], None), &light(clamps), 100);
+        let starts = tape.starts(tape.pid("t-0"));
+        assert_eq!(starts.last().map(|(_, cpu)| *cpu), Some(cpu), "{clamps}");
+    }
+    // it fits on none, but for that: the most capable one
+    let tape = run(cpus(&[256, 300, 290], None), &light(r#""util_min": 1024"#), 100);
+    assert_eq!(tape.starts(tape.pid("t-0")).last().map(|(_, cpu)| *cpu), Some(1));
+}
+
+#[test]
+fn a_task_that_may_not_have_more_than_its_cpu_has_does_not_outgrow_it() {
+    for (most, starts) in [(256, vec![(0, 0)]), (257, vec![(0, 0), (44 * MS, 2)])] {
+        let heavy = HEAVY.replacen('{', &format!(r#"{{"util_max": {most}, "#), 1);
+        let tape = run(cpus(&[256, 300, 1024], None), &heavy, 200);
+        assert_eq!(tape.starts(tape.pid("heavy-0")), starts, "{most}");
+    }
+}
+
 #[test]
 fn equal_capacities_change_nothing() {
     let tasks = r#""hog": {"instance": 3, "run": 100000},

@@ -120,3 +120,31 @@ fn energy_does_not_count_once_a_cpu_has_more_to_do_than_it_can() {
     let tape = run(&[(SMALL, 100)], &[(BIG, 200)], &[], &format!("{}, {hog}", light(1000)), 400);
     assert_eq!(first_free(&tape), 2);
 }
+
+#[test]
+fn a_task_that_asks_for_more_than_a_small_cpu_has_goes_to_the_big_one_whatever_that_takes() {
+    for (least, cpu) in [(SMALL, 0), (SMALL + 1, 2)] {
+        let asks = light(1000).replacen('{', &format!(r#"{{"util_min": {least}, "#), 1);
+        let tape = run(&[(SMALL, 100)], &[(BIG, 200)], &[], &asks, 400);
+        assert_eq!(first_free(&tape), cpu, "{least}");
+    }
+}
+
+#[test]
+fn a_frequency_that_a_clamp_forbids_costs_nothing() {
+    // As above, 1.2 ms asks for 168 of a small CPU, which is dear, so that the big one is taken; but
+    // not if the task may have 128 only. (eenv_pd_max_util)
+    for (most, cpu) in [(128, 0), (129, 2)] {
+        let asks = light(1200).replacen('{', &format!(r#"{{"util_max": {most}, "#), 1);
+        let tape = run(&[(128, 100), (SMALL, 1000)], &[(BIG, 500)], &[], &asks, 400);
+        assert_eq!(first_free(&tape), cpu, "{most}");
+    }
+}
+
+#[test]
+fn a_hog_that_may_not_have_more_than_its_cpu_has_leaves_energy_aware_scheduling_on() {
+    // Otherwise as the hog above, on the other small CPU. (cpu_overutilized)
+    let hog = r#""hog": {"cpus": [1], "run": 1000000, "util_max": 200}"#;
+    let tape = run(&[(SMALL, 100)], &[(BIG, 200)], &[], &format!("{}, {hog}", light(1000)), 400);
+    assert_eq!(first_free(&tape), 0);
+}

@@ -5,10 +5,13 @@
 use crate::common::{ideal, Tape};
 use rota_machine::config::Config;
 use rota_machine::exit::ExitKind;
+use rota_machine::hardware::parts::CoreType;
+use rota_machine::hardware::Hardware;
 use rota_machine::kernel::Kernel;
 use rota_machine::topology::Topology;
 use rota_sim::{heeded, Feature, Loaded, Policy, Simulation};
 use rota_trace::EventKind;
+use rota_workload::WorkClass;
 use std::sync::Arc;
 
 const MS: u64 = 1_000_000;
@@ -81,6 +84,39 @@ fn wakers() -> String {
     format!(r#"{{"tasks": {{{}, {first}, {last}}}}}"#, hogs.join(", "))
 }
 
+/// A task that uses next to nothing of the first of two CPUs, and then of any.
+fn light(setting: &str) -> String {
+    format!(
+        r#"{{"tasks": {{"t": {{{setting} "loop": 1, "phases": {{
+            "there": {{"cpus": [0], "run": 1}},
+            "free": {{"cpus": [0, 1], "loop": 20, "sleep": 9000, "run": 100}}}}}}}}}}"#
+    )
+}
+
+/// A CPU that can do a quarter of what the other one can.
+fn small_and_big() -> Config {
+    let core = |capacity: u32| CoreType {
+        name: format!("c{capacity}"),
+        speed: capacity,
+        capacity,
+        rank: 0,
+        l2_kib: 1024,
+        smt: None,
+        clock: None,
+        idle: Vec::new(),
+        poll_ns: 0,
+    };
+    let hardware = Hardware {
+        core_types: vec![core(256), core(1024)],
+        type_of_cpu: vec![0, 1],
+        cache: None,
+        ipi: None,
+        work: (WorkClass::Mixed, 0),
+        timer_slack_ns: 0,
+    };
+    Config { hardware: Some(Arc::new(hardware)), ..config(2, "") }
+}
+
 fn pair(feature: Feature) -> Pair {
     let setting = |setting: &str| Pair {
         loads: [tasks(setting), tasks("")],
@@ -112,6 +148,10 @@ fn pair(feature: Feature) -> Pair {
         Feature::CpuMax => group(r#", "cpu.max": "20000 100000""#, ""),
         Feature::CpuIdle => group(r#", "cpu.idle": 1"#, ""),
         Feature::Autogroup => setting(r#""session": 7,"#),
+        Feature::Uclamp => Pair {
+            loads: [r#""util_min": 1024,"#, ""].map(light),
+            machines: [small_and_big(), small_and_big()],
+        },
         Feature::Smt => machine(
             "smt=2,llc=8",
             "",

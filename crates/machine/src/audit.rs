@@ -93,7 +93,13 @@ impl System {
 
     fn audit_cpu(&self, cpu: u32) -> Result<(), String> {
         let rq = self.rq(cpu);
-        let excused = rq.is_excused() || self.core_sched.is_forced_idle(cpu);
+        let excused = rq.is_excused()
+            || self.core_sched.is_forced_idle(cpu)
+            || self.is_last_put_back(&rq.scx)
+            || self
+                .other
+                .as_ref()
+                .is_some_and(|side| self.is_last_put_back(&side.rqs[cpu as usize]));
         if !self.hotplug.is_active(cpu) && !excused && rq.nr_pinned == 0 {
             let queued = rq.nr_running + rq.nr_higher > 0 && rq.waiting.first().is_some();
             if rq.curr.is_some() || rq.scx.nr_running > 0 || queued {
@@ -131,12 +137,20 @@ impl System {
             return Err(format!("lets {} wait for a lesser task", self.task(t).label()));
         }
         self.audit_cookies(cpu)?;
+        self.audit_clamps(cpu)?;
         self.audit_speed(cpu)?;
         self.audit_armed(cpu)?;
         if rq.need_resched && !rq.is_excused() {
             return Err("has unfinished business".into());
         }
         Ok(())
+    }
+
+    /// Whether a CPU idles with a task that the scheduler got with `SCX_ENQ_LAST`, and put into its
+    /// local queue: "execution may stall".
+    fn is_last_put_back(&self, scx: &ScxRq) -> bool {
+        let local = self.dsq(scx.local);
+        local.nr == 1 && local.first() == scx.put_last
     }
 
     /// What a CPU has of a hosted class.
@@ -170,9 +184,8 @@ impl System {
         if immed != scx.nr_immed as usize {
             return Err(format!("counts {} of {immed} immediate tasks", scx.nr_immed));
         }
-        // SCX_ENQ_LAST: "execution may stall"
-        let is_last = local.nr == 1 && local.first() == scx.put_last;
-        let excused = rq.is_excused() || self.core_sched.is_forced_idle(cpu) || is_last;
+        let excused =
+            rq.is_excused() || self.core_sched.is_forced_idle(cpu) || self.is_last_put_back(scx);
         if rq.curr.is_none() && local.nr > 0 && !excused {
             return Err(format!("idles with {} tasks on its local DSQ", local.nr));
         }

@@ -145,6 +145,7 @@ impl System {
         self.guest.fill_identity(addr, leader, identity);
         self.publish_affinity(t);
         self.publish_priority(t);
+        self.set_clamps(t);
         self.publish_cgroup(t);
     }
 

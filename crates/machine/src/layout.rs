@@ -56,6 +56,7 @@ layout! {
         cpus_ptr: "cpus_ptr", cpus_mask: "cpus_mask", nr_cpus_allowed: "nr_cpus_allowed",
         migration_disabled: "migration_disabled",
         core_cookie: "core_cookie", core_occupation: "core_occupation",
+        uclamp_req: "uclamp_req", uclamp: "uclamp",
         core_sched_at: "scx.core_sched_at",
         utime: "utime", nvcsw: "nvcsw", nivcsw: "nivcsw", start_time: "start_time", start_boottime: "start_boottime",
         real_parent: "real_parent", parent: "parent", group_leader: "group_leader",
@@ -90,6 +91,7 @@ layout! {
         cpu: "cpu", curr: "curr", idle: "idle", nr_running: "nr_running", clock: "clock",
         clock_task: "clock_task", clock_pelt: "clock_pelt", cpu_capacity: "cpu_capacity", scx_nr_running: "scx.nr_running", local_dsq: "scx.local_dsq",
         local_id: "scx.local_dsq.id",
+        uclamp: "uclamp", uclamp_flags: "uclamp_flags",
         core: "core", core_enabled: "core_enabled", core_cookie: "core_cookie",
         core_forceidle_count: "core_forceidle_count",
     } also {

@@ -67,6 +67,7 @@ mod timers;
 mod told;
 pub mod topology;
 pub mod tracing;
+mod uclamp;
 pub mod user_half;
 mod wakeup;
 pub mod weight;

@@ -255,7 +255,7 @@ impl System {
         self.above.reserved = self.above.reserved - reserved_by(&old) + reserved_by(new);
         let told = |s: &Settings| {
             let reserved = (s.slice_ns, s.dl_period_ns, s.dl_deadline_ns);
-            (s.priority, s.policy, s.weight, reserved)
+            (s.priority, s.policy, s.weight, reserved, s.util_min, s.util_max)
         };
         if old.policy != new.policy {
             self.task_mut(t).rejected = false;
@@ -263,6 +263,7 @@ impl System {
         if told(&old) != told(new) {
             self.reclass_task(o, t, &old, |system, o| {
                 system.publish_priority(t);
+                system.set_clamps(t);
                 system.reweight_task(o, t);
             });
             self.introduce(t);

@@ -100,6 +100,7 @@ impl Machine {
             always: Default::default(),
             program: None,
             models: Models::of(&config),
+            clamped: None,
             config,
         };
         system.build_cpus();
@@ -137,6 +138,7 @@ impl System {
         }
         self.publish_cores();
         self.publish_capacities();
+        (0..self.nr_cpus()).for_each(|cpu| self.publish_cpu_clamps(cpu));
     }
 
     fn new_builtin_dsq(&mut self, id: u64, cpu: Option<u32>) -> DsqIx {

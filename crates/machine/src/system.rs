@@ -23,6 +23,7 @@ use crate::tasks::Tasks;
 use crate::timers::Timers;
 use crate::told::Told;
 use crate::tracing::Places;
+use crate::uclamp::Clamped;
 use crate::user_half::Program;
 use rota_choice::Choices;
 use rota_trace::{Cost, CpuList, Event, EventKind};
@@ -64,6 +65,8 @@ pub struct System {
     pub(crate) always: Places,
     /// Of a machine that is not flat.
     pub(crate) models: Option<Box<Models>>,
+    /// Where a task has asked for clamps of utilization.
+    pub(crate) clamped: Option<Box<Clamped>>,
     /// The scheduler's program, if it takes part.
     pub(crate) program: Option<Box<Program>>,
 }

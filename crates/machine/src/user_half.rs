@@ -43,6 +43,8 @@ const SETTINGS: Settings = Settings {
     migrate_disable: false,
     core_cookie: None,
     mem_nodes: None,
+    util_min: None,
+    util_max: None,
     slice_ns: None,
     dl_period_ns: None,
     dl_deadline_ns: None,

@@ -28,6 +28,8 @@ pub enum Feature {
     CpuIdle,
     /// Autogroups: sessions share as cgroups do.
     Autogroup,
+    /// Clamps of utilization, where CPUs differ in capacity.
+    Uclamp,
     /// CPUs that share a core.
     Smt,
     /// Last-level caches.
@@ -38,7 +40,7 @@ pub enum Feature {
 
 impl Feature {
     /// All of them.
-    pub const ALL: [Feature; 12] = [
+    pub const ALL: [Feature; 13] = [
         Feature::Nice,
         Feature::Share,
         Feature::Slice,
@@ -48,6 +50,7 @@ impl Feature {
         Feature::CpuMax,
         Feature::CpuIdle,
         Feature::Autogroup,
+        Feature::Uclamp,
         Feature::Smt,
         Feature::Llc,
         Feature::Numa,
@@ -65,6 +68,7 @@ impl Feature {
             Feature::CpuMax => "cpu.max",
             Feature::CpuIdle => "cpu.idle",
             Feature::Autogroup => "autogroup",
+            Feature::Uclamp => "uclamp",
             Feature::Smt => "SMT",
             Feature::Llc => "LLC",
             Feature::Numa => "NUMA",
@@ -107,14 +111,14 @@ fn is_set(image: &Image, tunable: &str) -> bool {
     !matches!(value.as_str(), "" | "0" | "false")
 }
 
-/// `NAME`, or `NAME if TUNABLE`, or `NAME if TUNABLE and TUNABLE`, or `NAME unless TUNABLE`: the name,
-/// and whether it holds.
+/// `NAME`, or `NAME if TUNABLE`, or `NAME if TUNABLE and TUNABLE`, or `NAME unless TUNABLE`, or
+/// `NAME unless TUNABLE or TUNABLE`: the name, and whether it holds.
 fn entry<'a>(image: &Image, text: &'a str) -> (&'a str, bool) {
     if let Some((name, tunable)) = text.split_once(" if ") {
         return (name.trim(), tunable.split(" and ").all(|name| is_set(image, name.trim())));
     }
     if let Some((name, tunable)) = text.split_once(" unless ") {
-        return (name.trim(), !is_set(image, tunable.trim()));
+        return (name.trim(), !tunable.split(" or ").any(|name| is_set(image, name.trim())));
     }
     (text, true)
 }
@@ -149,11 +153,18 @@ pub fn used(workload: &Workload, config: &Config) -> Vec<Feature> {
         Feature::CpuMax => uses.bandwidth,
         Feature::CpuIdle => uses.idle_groups,
         Feature::Autogroup => uses.sessions,
+        Feature::Uclamp => uses.clamps && capacities_differ(config),
         Feature::Smt => topology.has_smt(),
         Feature::Llc => topology.llcs() > 1,
         Feature::Numa => topology.nodes() > 1,
     };
     Feature::ALL.into_iter().filter(is_used).collect()
+}
+
+fn capacities_differ(config: &Config) -> bool {
+    let Some(hardware) = config.hardware.as_deref() else { return false };
+    let capacities = (0..config.topology.cpus()).map(|cpu| hardware.core_type(cpu).capacity);
+    capacities.clone().min() != capacities.max()
 }
 
 /// What a run of the object has that it ignores.

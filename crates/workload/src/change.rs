@@ -30,6 +30,8 @@ impl Change {
         settings.dl_period_ns = self.dl_period_ns.or(settings.dl_period_ns);
         settings.dl_deadline_ns = self.dl_deadline_ns.or(settings.dl_deadline_ns);
         settings.migrate_disable = self.migrate_disable.unwrap_or(settings.migrate_disable);
+        settings.util_min = self.util_min.unwrap_or(settings.util_min);
+        settings.util_max = self.util_max.unwrap_or(settings.util_max);
         settings.work = settings.work.with(self.work);
         if let Some(cookie) = &self.core_cookie {
             settings.core_cookie = Some(Arc::clone(cookie));
@@ -65,6 +67,8 @@ impl Change {
             slice_ns,
             dl_period_ns,
             dl_deadline_ns,
+            util_min,
+            util_max,
             work: WorkKind { class, working_set_kib, dram_share },
         } = self;
         let times = [slice_ns, dl_period_ns, dl_deadline_ns, share];
@@ -75,6 +79,8 @@ impl Change {
             && migrate_disable.is_none()
             && core_cookie.is_none()
             && mem_nodes.is_none()
+            && util_min.is_none()
+            && util_max.is_none()
             && class.is_none()
             && working_set_kib.is_none()
             && dram_share.is_none()

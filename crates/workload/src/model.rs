@@ -199,6 +199,11 @@ pub struct Settings {
     pub dl_period_ns: Option<u64>,
     /// `dl-deadline` of `Deadline`, counted from the start of a period; `None`: its end.
     pub dl_deadline_ns: Option<u64>,
+    /// The least and the most utilization that it asks to be taken for (`uclamp`), in 1/1024 of
+    /// the most capable CPU; `None`: it does not ask.
+    pub util_min: Option<u16>,
+    /// See [`Settings::util_min`].
+    pub util_max: Option<u16>,
     /// What its work is made of.
     pub work: WorkKind,
 }
@@ -333,5 +338,8 @@ pub(crate) struct Change {
     pub(crate) slice_ns: Option<u64>,
     pub(crate) dl_period_ns: Option<u64>,
     pub(crate) dl_deadline_ns: Option<u64>,
+    /// `None` within: no clamp any more.
+    pub(crate) util_min: Option<Option<u16>>,
+    pub(crate) util_max: Option<Option<u16>>,
     pub(crate) work: WorkKind,
 }

@@ -14,6 +14,8 @@ pub struct Uses {
     pub share: bool,
     /// Slices that tasks ask for.
     pub slice: bool,
+    /// Clamps of utilization.
+    pub clamps: bool,
     /// `SCHED_BATCH`.
     pub batch: bool,
     /// `SCHED_IDLE`.
@@ -101,6 +103,7 @@ impl Uses {
         self.nice |= settings.priority != 0 || settings.weight.is_some();
         self.share |= settings.share.is_some();
         self.slice |= settings.slice_ns.is_some_and(|ns| ns > 0);
+        self.clamps |= settings.util_min.or(settings.util_max).is_some();
         self.batch |= settings.policy == Policy::Batch;
         self.idle |= settings.policy == Policy::Idle;
         self.groups |= settings.group.is_some();
@@ -144,6 +147,8 @@ mod tests {
         assert_eq!(in_phase(r#""weight": 5"#), Uses { nice: true, ..none });
         assert_eq!(in_phase(r#""share": 5"#), Uses { share: true, ..none });
         assert_eq!(in_phase(r#""dl-runtime": 500"#), Uses { slice: true, ..none });
+        assert_eq!(in_phase(r#""util_min": 1"#), Uses { clamps: true, ..none });
+        assert_eq!(in_phase(r#""util_max": 9"#), Uses { clamps: true, ..none });
         assert_eq!(in_phase(r#""policy": "SCHED_BATCH""#), Uses { batch: true, ..none });
         assert_eq!(in_phase(r#""policy": "SCHED_IDLE""#), Uses { idle: true, ..none });
         assert_eq!(in_phase(r#""taskgroup": "/g""#), Uses { groups: true, ..none });

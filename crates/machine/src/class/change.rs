@@ -114,7 +114,11 @@ impl System {
         let (old, before) = (self.task(t).class, self.tasks.rank(t));
         // move_entity(): without DEQUEUE_MOVE, a real-time task that waits keeps its place
         if flags & DEQ_MOVE == 0 && old == new && matches!(old, Class::Realtime { .. }) {
-            return self.keeping_place(t, |system| change(system, o));
+            return self.keeping_place(t, |system| {
+                system.drop_clamps(cpu, t);
+                change(system, o);
+                system.hold_clamps(cpu, t);
+            });
         }
         if queued {
             self.dequeue_any(o, cpu, t, flags & !ENQ_HEAD);

@@ -73,6 +73,10 @@ impl Class {
         matches!(self, Class::Ext | Class::Fair)
     }
 
+    pub(crate) fn is_deadline(self) -> bool {
+        matches!(self, Class::Deadline(_))
+    }
+
     /// `sched_class_above()`: the greater one is above. The idle class is 0.
     pub(crate) fn level(self) -> u8 {
         match self {

@@ -32,12 +32,14 @@ impl System {
         if class.is_hosted() {
             return self.hosting(o, class, |system, o| system.enqueue_task(o, cpu, t, flags));
         }
+        self.hold_clamps(cpu, t);
         self.task_mut(t).entity.on_rq = true;
         self.count_higher(cpu, 1);
         self.begin_reservation(t, flags);
         if self.tasks.is_ready(t) {
             self.add_waiting(cpu, t, flags & ENQ_HEAD != 0);
         }
+        self.want_performance(cpu);
         self.sched_info_enqueue(t, flags);
         self.core_enqueued(o, cpu, t);
     }
@@ -66,8 +68,10 @@ impl System {
         if flags & DEQ_SLEEP != 0 {
             self.end_job(t);
         }
+        self.drop_clamps(cpu, t);
         self.remove_waiting(t);
         self.count_higher(cpu, -1);
+        self.want_performance(cpu);
         self.task_mut(t).entity.on_rq = false;
     }
 

@@ -178,6 +178,7 @@ impl System {
     /// `enqueue_task_scx()` of a task's scheduler.
     #[inline]
     pub(crate) fn enqueue_task(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, core_flags: u64) {
+        self.hold_clamps(cpu, t);
         match self.is_plain(t) {
             true => self.enqueue_task_scx(o, cpu, t, core_flags),
             false => self.enqueue_task_seen(o, cpu, t, core_flags),
@@ -241,6 +242,7 @@ impl System {
     /// `dequeue_task_scx()` of a task's scheduler.
     #[inline]
     pub(crate) fn dequeue_task(&mut self, o: &mut dyn Ops, cpu: u32, t: Tid, core_flags: u64) {
+        self.drop_clamps(cpu, t);
         match self.is_plain(t) {
             true => self.dequeue_task_scx(o, cpu, t, core_flags),
             false => self.dequeue_task_seen(o, cpu, t, core_flags),

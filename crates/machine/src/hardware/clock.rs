@@ -61,10 +61,10 @@ impl Clock {
         step.map_or(self.max_mhz, |(_, mhz)| *mhz).clamp(1, self.max_mhz.max(1))
     }
 
-    /// `get_next_freq()`: what `schedutil` wants for a utilization, in 1/1024.
-    fn for_utilization(&self, utilization: u32) -> u32 {
-        let with_margin = u64::from(utilization) + u64::from(utilization / 4);
-        let mhz = (u64::from(self.max_mhz) * with_margin / 1024) as u32;
+    /// `get_next_freq()`: what `schedutil` wants for a performance of a CPU of this capacity.
+    fn for_performance(&self, performance: u32, capacity: u32) -> u32 {
+        let mhz = u64::from(self.max_mhz) * u64::from(performance) / u64::from(capacity.max(1));
+        let mhz = u32::try_from(mhz).unwrap_or(u32::MAX);
         let mhz = mhz.clamp(self.idle_mhz.min(self.max_mhz), self.max_mhz);
         let next = self.opps_mhz.iter().find(|opp| **opp >= mhz).or(self.opps_mhz.last());
         next.copied().unwrap_or(mhz)
@@ -117,6 +117,15 @@ impl Clocks {
         clocks
     }
 
+    /// Whether a frequency follows what CPUs are used.
+    pub(super) fn follow_use(&self, hardware: &Hardware) -> bool {
+        let follows = |group: &Group| {
+            let clock = hardware.core_types[group.kind].clock.as_ref();
+            clock.is_some_and(|clock| matches!(clock.governor, Governor::Schedutil { .. }))
+        };
+        self.groups.iter().any(follows)
+    }
+
     pub(crate) fn domains_cpus(&self) -> Vec<CpuSet> {
         self.domains.iter().map(|domain| domain.cpus).collect()
     }
@@ -131,7 +140,7 @@ impl Domain {
         let (wanted_mhz, left_ns) = match clock.governor {
             Governor::Performance => (clock.max_mhz, 0),
             Governor::Hardware { ramp_ns, .. } => (clock.idle_mhz, ramp_ns / u64::from(STEPS)),
-            Governor::Schedutil { .. } => (clock.for_utilization(CPUPERF_ONE), 0),
+            Governor::Schedutil { .. } => (clock.for_performance(CPUPERF_ONE, CPUPERF_ONE), 0),
         };
         Self {
             cpus: CpuSet::default(),
@@ -168,9 +177,12 @@ impl Domain {
         self.due_ns
     }
 
-    fn rest(&mut self, now_ns: u64) {
+    /// A core of it is idle now. Steps of the hardware wait until it is busy again; a frequency that
+    /// a governor has chosen comes in any case.
+    fn rest(&mut self, clock: &Clock, now_ns: u64) {
         self.busy_cores -= 1;
-        if self.busy_cores == 0 {
+        let is_hardware = matches!(clock.governor, Governor::Hardware { .. });
+        if self.busy_cores == 0 && is_hardware {
             self.idle_since_ns = now_ns;
             if let Some(due_ns) = self.due_ns.take() {
                 self.left_ns = due_ns.saturating_sub(now_ns);
@@ -219,7 +231,7 @@ impl System {
         let due_ns = match busy {
             true => clocks.domains[domain].wake(clock, now_ns),
             false => {
-                clocks.domains[domain].rest(now_ns);
+                clocks.domains[domain].rest(clock, now_ns);
                 None
             }
         };
@@ -240,7 +252,7 @@ impl System {
 
     /// A clock takes its next step, or what was asked for takes effect.
     pub(crate) fn clock_due(&mut self, domain: u32, generation: u64) {
-        let (now_ns, wanted) = (self.now_ns, self.wanted_performance(domain as usize));
+        let (now_ns, wanted_mhz) = (self.now_ns, self.wanted_mhz(domain as usize));
         let Some(models) = self.models.as_deref_mut() else { return };
         let Some(found) = models.clocks.domains.get_mut(domain as usize) else { return };
         let kind = models.clocks.groups[found.group].kind;
@@ -261,39 +273,35 @@ impl System {
                     self.queue.push(at_ns, Due::Clock(domain, found.generation));
                 }
             }
-            Governor::Schedutil { .. } => found.wanted_mhz = clock.for_utilization(wanted),
+            Governor::Schedutil { .. } => found.wanted_mhz = wanted_mhz,
         }
         let cpus = found.cpus;
         cpus.iter().for_each(|cpu| self.respeed(cpu));
     }
 
-    /// The most that a CPU of a domain was asked for, in 1/1024 of its own highest frequency: where
-    /// all tasks are sched_ext's, `schedutil` goes by that alone (`sugov_get_util()`). A target is in
-    /// the unit of capacities, so 1/1024 of the most capable CPU (`get_next_freq()`).
-    fn wanted_performance(&self, domain: usize) -> u32 {
-        let domain = self.models.as_deref().and_then(|models| models.clocks.domains.get(domain));
-        let targets = domain.into_iter().flat_map(|domain| domain.cpus.iter());
-        let of_own = |cpu| {
-            let target = u64::from(self.rq(cpu).cpuperf_target) * u64::from(CPUPERF_ONE);
-            (target / u64::from(self.capacity_of(cpu).max(1))).min(CPUPERF_ONE.into()) as u32
-        };
-        targets.map(of_own).max().unwrap_or(CPUPERF_ONE)
+    /// What the most demanding CPU of a domain wants (`sugov_next_freq_shared()`).
+    fn wanted_mhz(&self, domain: usize) -> u32 {
+        let Some(models) = self.models.as_deref() else { return 0 };
+        let Some(found) = models.clocks.domains.get(domain) else { return 0 };
+        let Some(clock) = models.clocks.clock(&models.hardware, found.group) else { return 0 };
+        let wanted =
+            |cpu| clock.for_performance(self.wanted_performance(cpu), self.capacity_of(cpu));
+        found.cpus.iter().map(wanted).max().unwrap_or(clock.max_mhz)
     }
 
-    /// Another performance was asked for of a CPU: `schedutil` sees to it, no more often than its
-    /// hardware can.
+    /// Another performance may be wanted of a CPU (`cpufreq_update_util()`): `schedutil` sees to it,
+    /// no more often than its hardware can.
     pub(crate) fn want_performance(&mut self, cpu: u32) {
         let Some(models) = self.models.as_deref() else { return };
         let Some(domain) = models.clocks.domain_of[cpu as usize] else { return };
-        let wanted = self.wanted_performance(domain);
-        let (now_ns, Some(models)) = (self.now_ns, self.models.as_deref_mut()) else { return };
-        let found = &mut models.clocks.domains[domain];
-        let kind = models.clocks.groups[found.group].kind;
-        let Some(clock) = &models.hardware.core_types[kind].clock else { return };
+        let found = &models.clocks.domains[domain];
+        let Some(clock) = models.clocks.clock(&models.hardware, found.group) else { return };
         let Governor::Schedutil { transition_ns } = clock.governor else { return };
-        if found.due_ns.is_some() || clock.for_utilization(wanted) == found.wanted_mhz {
+        if found.due_ns.is_some() || self.wanted_mhz(domain) == found.wanted_mhz {
             return;
         }
+        let (now_ns, Some(models)) = (self.now_ns, self.models.as_deref_mut()) else { return };
+        let found = &mut models.clocks.domains[domain];
         found.generation += 1;
         found.due_ns = Some(now_ns + transition_ns);
         self.queue.push(now_ns + transition_ns, Due::Clock(domain as u32, found.generation));
@@ -345,10 +353,11 @@ mod tests {
     }
 
     #[test]
-    fn schedutil_takes_the_next_frequency_above_five_quarters_of_the_load() {
-        // 1.25 * 512 / 1024 * 2000 = 1250: 1500; 80 % and more: all
-        let wanted = [0, 100, 512, 820, 1024].map(|load| clock().for_utilization(load));
+    fn schedutil_takes_the_next_frequency_that_has_the_performance() {
+        // 640 / 1024 * 2000 = 1250: 1500; of a CPU of half that capacity all is 512
+        let wanted = [0, 125, 640, 1024, 1100].map(|it| clock().for_performance(it, 1024));
         assert_eq!(wanted, [300, 300, 1500, 2000, 2000]);
+        assert_eq!(clock().for_performance(320, 512), 1500);
     }
 
     #[test]

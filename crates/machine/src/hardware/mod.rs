@@ -10,6 +10,7 @@ pub(crate) mod lru;
 mod messages;
 pub(crate) mod pace;
 pub mod parts;
+mod pelt;
 pub(crate) mod speed;
 mod view;
 pub(crate) mod warmth;

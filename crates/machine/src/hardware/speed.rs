@@ -5,6 +5,7 @@ use super::clock::Clocks;
 use super::idle::Idleness;
 use super::messages::Messages;
 use super::pace::Pace;
+use super::pelt::UseAbove;
 use super::warmth::Caches;
 use super::{Hardware, FULL_SPEED};
 use crate::config::Config;
@@ -25,6 +26,8 @@ pub(crate) struct Models {
     pub(super) clocks: Clocks,
     /// By CPU.
     pub(super) idleness: Vec<Idleness>,
+    /// By CPU, where a governor asks.
+    pub(super) above: Vec<UseAbove>,
 }
 
 /// What a speed is made of, each in 1/1024.
@@ -55,7 +58,9 @@ impl Models {
         let clocks = Clocks::of(&hardware, &config.topology);
         let idleness = (0..config.topology.cpus()).map(|_| Idleness::default()).collect();
         let messages = Messages::default();
-        Some(Box::new(Self { hardware, caches, messages, clocks, idleness }))
+        let asked = clocks.follow_use(&hardware).then_some(config.topology.cpus());
+        let above = vec![UseAbove::default(); asked.unwrap_or(0) as usize];
+        Some(Box::new(Self { hardware, caches, messages, clocks, idleness, above }))
     }
 
     /// What limits a task's work.
@@ -85,6 +90,7 @@ impl System {
 
     #[inline(never)]
     fn respeed_siblings(&mut self, cpu: u32) {
+        self.note_use_above(cpu);
         let clocked = self.reclock_core(cpu);
         let changed = clocked.or(self.config.topology.siblings(cpu));
         changed.iter().for_each(|cpu| self.respeed(cpu));

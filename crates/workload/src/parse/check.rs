@@ -80,6 +80,14 @@ fn suit(place: &Object<'_>, settings: &Settings) -> Result<(), WorkloadError> {
     if *policy == Policy::Deadline {
         deadline(place, settings)?;
     }
+    if let (Some(least), Some(most)) = (settings.util_min, settings.util_max) {
+        // uclamp_validate()
+        if least > most {
+            let message = format!("a util_min of {least} is more than the util_max of {most}");
+            let later = if place.get("util_max")?.is_some() { "util_max" } else { "util_min" };
+            return Err(place.scope.error(place.place_of(later), message));
+        }
+    }
     let fair = matches!(policy, Policy::Other | Policy::Batch | Policy::Idle | Policy::Ext);
     if let (Some(group), false) = (group, fair) {
         let message = format!("policy {policy} cannot be in a task group ({group:?})");

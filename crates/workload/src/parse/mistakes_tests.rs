@@ -127,6 +127,7 @@ fn wrong_values_name_what_was_expected() {
         ("\"run\": 1, \"policy\": \"SCHED_DEADLINE\"", "policy SCHED_DEADLINE needs a \"dl-runtime\" above 0"),
         ("\"run\": 1, \"policy\": \"SCHED_DEADLINE\", \"dl-runtime\": 5, \"dl-period\": 4", "policy SCHED_DEADLINE needs dl-runtime <= dl-deadline <= dl-period, not 5 us, 4 us and 4 us"),
         ("\"run\": 1, \"util_min\": 1025", "\"util_min\" must be a whole number from -1 to 1024, not 1025"),
+        ("\"run\": 1, \"util_min\": 500, \"util_max\": 499", "a util_min of 500 is more than the util_max of 499"),
         ("\"run\": 1, \"nodes_membind\": [0, \"x\"]", "\"nodes_membind\" must be an array of NUMA node numbers from 0 to 1023; \"x\" is none"),
         ("\"run\"", "\"run\" must be microseconds (a whole number from 0 to 31622400000000) or a distribution {\"dist\": …}, not nothing"),
         ("\"timer\": 5", "\"timer\" must be an object {…}, not 5"),
@@ -198,6 +199,10 @@ fn wrong_files_name_what_was_expected() {
             "{\"tasks\": {\"t\": {\"run\": 1, \"taskgroup\": {\"path\": \"/a\", \"cpu.weight\": 5}},\n\
              \"u\": {\"run\": 1, \"taskgroup\": {\"path\": \"/a\", \"cpu.weight\": 6}}}}",
             "w.json:2: task \"u\": task group \"/a\" has \"cpu.weight\" 6 here and 5 before",
+        ),
+        (
+            "{\"tasks\": {\"t\": {\"phases\": {\"a\": {\"run\": 1, \"util_min\": 9}, \"b\": {\"run\": 1, \"util_max\": 8}}}}}",
+            "w.json:1: task \"t\", phase \"b\": a util_min of 9 is more than the util_max of 8",
         ),
         (
             "{\"tasks\": {\"t\": {\"run\": 1}, \"u\": {\"run\": 1, \"thread_of\": \"t\"},\n\

@@ -62,7 +62,11 @@ pub(super) fn read(object: &Object<'_>, names: &mut Names) -> Result<Change, Wor
         let us = integer(key, 0, MAX_US)?.filter(|us| *us > 0);
         Ok(us.map(|us| us as u64 * 1000))
     };
-    warn_of_clamps(object, names)?;
+    // -1 is no clamp any more
+    let clamp = |key: &str| {
+        let value = integer(key, -1, 1024)?;
+        Ok(value.map(|value| u16::try_from(value).ok()))
+    };
     Ok(Change {
         policy: object.get("policy")?.map(|m| policy(scope, m)).transpose()?,
         priority: integer("priority", -20, 99)?.map(|p| p as i32),
@@ -80,25 +84,14 @@ pub(super) fn read(object: &Object<'_>, names: &mut Names) -> Result<Change, Wor
         slice_ns: integer("dl-runtime", 0, MAX_US)?.map(|us| us as u64 * 1000),
         dl_period_ns: span_ns("dl-period")?.or(span_ns("period")?),
         dl_deadline_ns: span_ns("dl-deadline")?.or(span_ns("deadline")?),
+        util_min: clamp("util_min")?,
+        util_max: clamp("util_max")?,
         work: WorkKind {
             class: object.get("work_class")?.map(|m| work_class(scope, m)).transpose()?,
             working_set_kib: integer("working_set_kib", 0, MAX_SET_KIB)?.map(|kib| kib as u32),
             dram_share: object.get("dram_share")?.map(|m| dram_share(scope, m)).transpose()?,
         },
     })
-}
-
-/// A clamp that asks for something: -1 and the ends of the range do not.
-fn warn_of_clamps(object: &Object<'_>, names: &mut Names) -> Result<(), WorkloadError> {
-    for (key, nothing) in [("util_min", 0), ("util_max", 1024)] {
-        let Some(member) = object.get(key)? else { continue };
-        let value = object.scope.integer(member, -1..=1024)?;
-        if value != -1 && value != nothing {
-            let message = format!("{key:?} has no effect: clamps of utilization are not simulated");
-            names.warnings.push(object.scope.error(member.node.at, message));
-        }
-    }
-    Ok(())
 }
 
 fn work_class(scope: Scope<'_>, member: &Member) -> Result<WorkClass, WorkloadError> {

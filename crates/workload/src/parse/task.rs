@@ -68,6 +68,8 @@ pub(super) fn read<'a>(
         slice_ns: None,
         dl_period_ns: None,
         dl_deadline_ns: None,
+        util_min: None,
+        util_max: None,
         work: WorkKind::default(),
     };
     own.apply(&mut begin, &None);

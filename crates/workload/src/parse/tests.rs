@@ -167,17 +167,21 @@ fn keys_of_global_that_rt_app_passes_over_are_warned_of() {
 }
 
 #[test]
-fn clamps_that_ask_for_something_are_warned_of() {
-    let text = "{\"tasks\": {\"a\": {\"run\": 1, \"util_min\": -1, \"util_max\": 1024},\n\
-                \"b\": {\"run\": 1, \"util_min\": 0, \"util_max\": -1},\n\
-                \"c\": {\"run\": 1, \"util_min\": 1,\n\"util_max\": 512}}}";
-    assert_eq!(
-        warnings(text),
-        [
-            "3: \"util_min\" has no effect: clamps of utilization are not simulated",
-            "4: \"util_max\" has no effect: clamps of utilization are not simulated",
-        ]
+fn a_phase_clamps_utilization_from_then_on_and_minus_one_ends_that() {
+    let workload = read(
+        "{\"tasks\": {\"t\": {\"util_min\": 300, \"phases\": {
+            \"a\": {\"run\": 1}, \"b\": {\"util_max\": 512, \"run\": 1},
+            \"c\": {\"util_min\": -1, \"run\": 1}}}}}",
     );
+    let mut runner = crate::SeededRunner::new(workload.into(), 1);
+    let begin = runner.settings(crate::TaskIx(0));
+    assert_eq!((begin.util_min, begin.util_max), (Some(300), None));
+    let changes = std::iter::from_fn(|| Some(runner.next(crate::TaskIx(0), 0))).take(5);
+    let clamps = changes.filter_map(|step| match step {
+        crate::Step::Change(settings) => Some((settings.util_min, settings.util_max)),
+        _ => None,
+    });
+    assert_eq!(clamps.collect::<Vec<_>>(), [(Some(300), Some(512)), (None, Some(512))]);
 }
 
 #[test]

@@ -29,6 +29,12 @@ pub(super) fn of(workload: &Workload, task: &str) -> Settings {
         ("dl-runtime", settings.slice_ns.map(us)),
         ("dl-period", settings.dl_period_ns.map(us)),
         ("dl-deadline", settings.dl_deadline_ns.map(us)),
+        ("util_min", settings.util_min.map(|least| json!(least))),
+        ("util_max", settings.util_max.map(|most| json!(most))),
+        ("nodes_membind", settings.mem_nodes.as_deref().map(|nodes| json!(nodes))),
+        ("work_class", settings.work.class.map(|class| json!(class.name()))),
+        ("working_set_kib", settings.work.working_set_kib.map(|kib| json!(kib))),
+        ("dram_share", settings.work.dram_share.map(|of| json!(f64::from(of) / 1024.0))),
         ("taskgroup", settings.group.as_deref().map(|path| group(workload, path))),
     ];
     keys.extend(numbers.into_iter().filter_map(|(key, value)| Some((key, value?))));

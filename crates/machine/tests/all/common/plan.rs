@@ -45,6 +45,8 @@ pub(crate) struct Phase {
     pub(crate) group: Option<u32>,
     pub(crate) share: Option<u32>,
     pub(crate) nice: Option<i32>,
+    /// The least and the most utilization that it asks for.
+    pub(crate) clamps: Option<(i32, i32)>,
 }
 
 /// One task definition.
@@ -92,8 +94,17 @@ fn phase() -> impl Strategy<Value = Phase> {
     let rarely = |p| prop::option::weighted(p, any::<u32>());
     let settings = (rarely(0.3), rarely(0.3), prop::option::weighted(0.3, 1..7u32));
     let nice = prop::option::weighted(0.2, -20..20);
-    (prop::collection::vec(act(), 0..5), 50..9_000u32, settings, nice).prop_map(
-        |(acts, run, (cpus, group, share), nice)| Phase { acts, run, cpus, group, share, nice },
+    let clamps = prop::option::weighted(0.2, (-1..=400, 400..=1024));
+    (prop::collection::vec(act(), 0..5), 50..9_000u32, settings, nice, clamps).prop_map(
+        |(acts, run, (cpus, group, share), nice, clamps)| Phase {
+            acts,
+            run,
+            cpus,
+            group,
+            share,
+            nice,
+            clamps,
+        },
     )
 }
 
@@ -154,6 +165,8 @@ impl Phase {
         parts.extend(self.group.map(|g| format!(r#""taskgroup": "{}""#, group(g))));
         parts.extend(self.share.map(|s| format!(r#""share": {s}"#)));
         parts.extend(self.nice.map(|n| format!(r#""priority": {n}"#)));
+        let clamps = |(least, most)| format!(r#""util_min": {least}, "util_max": {most}"#);
+        parts.extend(self.clamps.map(clamps));
         let event = |act: &Act| match act {
             Act::Run(us) => format!(r#""run": {us}"#),
             Act::Runtime(us) => format!(r#""runtime": {us}"#),

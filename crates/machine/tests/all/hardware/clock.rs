@@ -112,6 +112,63 @@ fn what_a_scheduler_asks_for_is_in_the_unit_of_capacities() {
     assert_eq!(end_ns(&tape, 1001), 16 * MS);
 }
 
+/// When the first task, or the one that starts later, ends on a CPU of 1000 to 4000 MHz, if so much is asked for whenever a
+/// task of the scheduler begins to run. `schedutil` takes half a millisecond.
+fn end_if_asked_for(performance: u64, tasks: &str) -> u64 {
+    let clock = clock(Governor::Schedutil { transition_ns: 500_000 });
+    let mut asks = Native::new("asks", &[Op::Running], |me, system, op, _| {
+        if op == Op::Running {
+            system.native_cpuperf_set(0, me.count as u32);
+        }
+        Ok(0)
+    });
+    asks.count = performance;
+    let load = format!(r#"{{"tasks": {{{tasks}}}}}"#);
+    let (_, tape) = run(on(clocked(1, clock), "", 50 * MS), &load, &mut asks);
+    end_ns(&tape, if tasks.contains("delay") { 1002 } else { 1001 })
+}
+
+#[test]
+fn a_task_has_at_least_the_performance_that_it_asks_for() {
+    // 512/1024 of 4000 MHz, without the margin: 500 us at full speed, 9.5 ms of work at half of it.
+    // (sugov_effective_cpu_perf)
+    let asks = r#""a": {"loop": 1, "run": 10000, "util_min": 512}"#;
+    assert_eq!(end_if_asked_for(0, asks), 500_000 + 19 * MS);
+    // nothing is asked for: 1000 MHz
+    let silent = r#""a": {"loop": 1, "run": 10000}"#;
+    assert_eq!(end_if_asked_for(0, silent), 500_000 + 38 * MS);
+}
+
+#[test]
+fn a_task_has_at_most_the_performance_that_it_asks_for_unless_another_asks_for_more() {
+    // 500 us at full speed, 9.5 ms of work at 1000 MHz
+    let asks = r#""a": {"loop": 1, "run": 10000, "util_max": 256}"#;
+    assert_eq!(end_if_asked_for(1024, asks), 500_000 + 38 * MS);
+    let both = format!(r#"{asks}, "b": {{"loop": 1, "run": 1000}}"#);
+    // the greatest upper clamp of all that are runnable counts: full speed until b ends at 11 ms
+    assert_eq!(end_if_asked_for(1024, &both), 10 * MS);
+}
+
+#[test]
+fn real_time_tasks_have_full_speed_unless_they_ask_for_less() {
+    // b asks for nothing at 0, so that a begins at 1000 MHz: 125 us of its work in 500 us
+    let (b, begins) = (r#""b": {"loop": 1, "run": 100}"#, r#""a": {"delay": 5000, "loop": 1"#);
+    let rt = format!(r#"{begins}, "run": 10000, "policy": "SCHED_FIFO"}}, {b}"#);
+    assert_eq!(end_if_asked_for(0, &rt), 5_500_000 + 9_875_000);
+    // at 2000 MHz
+    let rt = format!(r#"{begins}, "run": 10000, "policy": "SCHED_RR", "util_min": 512}}, {b}"#);
+    assert_eq!(end_if_asked_for(0, &rt), 5_500_000 + 2 * 9_875_000);
+}
+
+#[test]
+fn tasks_with_a_reservation_have_what_they_reserved_at_least() {
+    // half of the CPU: 2000 MHz (cpu_bw_dl)
+    let b = r#""b": {"loop": 1, "run": 100}"#;
+    let reserves = r#""policy": "SCHED_DEADLINE", "dl-runtime": 40000, "dl-period": 80000"#;
+    let dl = format!(r#""a": {{"delay": 5000, "loop": 1, "run": 10000, {reserves}}}, {b}"#);
+    assert_eq!(end_if_asked_for(0, &dl), 5_500_000 + 2 * 9_875_000);
+}
+
 #[test]
 fn the_kernel_says_capacities_that_need_not_be_true() {
     // x86 hybrids with SMT say the same of all CPUs

@@ -55,9 +55,11 @@ impl File {
         if self.smt > 1 && u.ratio(1, 5)? {
             keys.push(super::outside::cookie(u)?);
         }
-        for clamp in ["util_min", "util_max"] {
+        // The least is never above the most, whichever a phase changes.
+        for (clamp, values) in [("util_min", 0..=400), ("util_max", 400..=1024)] {
             if u.ratio(1, 20)? {
-                keys.push(member(clamp, &u.int_in_range(-1..=1024)?.to_string()));
+                let value = if u.ratio(1, 5)? { -1 } else { u.int_in_range(values)? };
+                keys.push(member(clamp, &value.to_string()));
             }
         }
         if u.ratio(1, 20)? {
