@@ -14,6 +14,14 @@ pub(crate) struct Grade {
     pub(crate) reasons: Vec<String>,
 }
 
+impl Grade {
+    pub(crate) fn is_good(&self) -> bool {
+        self.grade == GOOD
+    }
+}
+
+const GOOD: &str = "good";
+
 /// Kinds with less of the CPU time than this are not asked.
 const LEAST_PART: f64 = 0.05;
 /// How far a measure may be off for a grade of good, and of fair.
@@ -97,7 +105,7 @@ pub(crate) fn grade(
     let unknown = waits.unknown as f64 / waits.total().max(1) as f64;
     let what = format!("{:.0} % of the sleeps have no known cause", 100.0 * unknown);
     judge(UNKNOWN, unknown, what);
-    Grade { grade: ["good", "fair", "poor"][worst], reasons }
+    Grade { grade: [GOOD, "fair", "poor"][worst], reasons }
 }
 
 /// How good a workload is, of tasks that had so much CPU time, about which there is a doubt; and what

@@ -95,6 +95,36 @@ fn a_trace_becomes_a_workload_that_does_the_same() {
     }
 }
 
+/// Two hogs share a CPU. Under first come, first served the second one waits for the first one's end;
+/// Linux's own scheduler lets them take turns.
+#[test]
+fn a_trace_is_compared_under_the_scheduler_that_was_recorded() {
+    let scratch = Scratch::new();
+    let load = scratch.file(
+        "load.json",
+        r#"{"tasks": {"a": {"loop": 1, "run": 300000}, "b": {"loop": 1, "run": 300000}}}"#,
+    );
+    let trace = scratch.path("run.csv");
+    rota(&["sim", "fifo", &load, "--cpus", "1", "--ideal", "--trace", &trace]).ok();
+    let made = scratch.path("made.json");
+    let import = |policy: &[&str]| rota(&[&["import", &trace, "-o", &made][..], policy].concat());
+    let hint = "--policy NAME if it was not Linux's own";
+
+    let by_default = import(&[]).ok().stdout;
+    assert!(by_default.contains("replayed by eevdf:"), "{by_default}");
+    assert!(!by_default.contains("grade: good"), "{by_default}");
+    assert!(by_default.contains(hint), "{by_default}");
+
+    let named = import(&["--policy", "fifo"]).ok().stdout;
+    assert!(named.contains("replayed by fifo:"), "{named}");
+    assert!(named.contains("grade: good"), "{named}");
+    assert!(!named.contains(hint), "{named}");
+
+    let foreign = import(&["--policy", "scx_none"]).ok().stdout;
+    let reason = "scx_none was recorded, and the kernel's own scheduler replayed it";
+    assert!(foreign.contains(reason), "{foreign}");
+}
+
 /// A trace of the importer's own tests, unpacked.
 fn trace_of_one_run(scratch: &Scratch, name: &str) -> String {
     let folder = format!("{}/../trace-import/tests/fixtures", env!("CARGO_MANIFEST_DIR"));

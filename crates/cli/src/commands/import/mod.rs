@@ -37,6 +37,11 @@ pub(crate) struct ImportArgs {
     #[arg(long, value_name = "NAME|FILE", requires = "output", add = complete::machines())]
     pub(crate) machine: Option<String>,
 
+    /// Scheduler that was recorded: one that ships replays the workload for the comparison
+    /// [default: Linux's own]
+    #[arg(long, value_name = "NAME", requires = "output", add = complete::policies())]
+    pub(crate) policy: Option<String>,
+
     /// Replace all names in that workload, to share it: process-1-1, process-1/thread-1-1
     #[arg(long, requires = "output")]
     pub(crate) anonymise: bool,
@@ -100,7 +105,8 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Status, Error> {
             let made = making.finish(facts.duration_ns, &about, false, (threads, 0))?;
             made.write(file, args.anonymise)?;
             let lost = facts.lost.values().map(|lost| lost.records.max(lost.gaps)).sum();
-            let circumstances = Circumstances { scheduler: None, lost, others: 0.0 };
+            let scheduler = args.policy.as_deref();
+            let circumstances = Circumstances { scheduler, lost, others: 0.0 };
             let waits = made.replay.waits;
             let compared = match first.finish(&facts, machine.is_none(), &about)? {
                 Some(first) => {
@@ -119,7 +125,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Status, Error> {
     if args.json {
         output::json::print(&mut out, &json::Trace::new(&import))?;
     } else {
-        text::print(&mut out, &import, args.all_tasks)?;
+        text::print(&mut out, &import, args)?;
     }
     out.flush()?;
     Ok(Status::Done)

@@ -9,7 +9,7 @@ use rota_trace_import::Facts;
 use std::io::{self, Write};
 
 /// Prints a trace.
-pub(super) fn print(out: &mut dyn Write, import: &Import<'_>, all_tasks: bool) -> io::Result<()> {
+pub(super) fn print(out: &mut dyn Write, import: &Import<'_>, args: &ImportArgs) -> io::Result<()> {
     let (facts, numbers) = (&import.facts, &import.numbers);
     let header = &facts.header;
     let length = duration(facts.duration_ns / 1000 * 1000);
@@ -33,7 +33,7 @@ pub(super) fn print(out: &mut dyn Write, import: &Import<'_>, all_tasks: bool) -
         facts.events,
         facts.tasks.len()
     )?;
-    let folded = !all_tasks && numbers.tasks.len() > MOST_ROWS;
+    let folded = !args.all_tasks && numbers.tasks.len() > MOST_ROWS;
     let lines = match folded {
         true => summary::groups(&import.groups),
         false => summary::tasks(numbers.tasks.iter()),
@@ -59,7 +59,15 @@ pub(super) fn print(out: &mut dyn Write, import: &Import<'_>, all_tasks: bool) -
         let length = duration(end_ns / 1_000_000 * 1_000_000);
         writeln!(out, "the trace is long: only its first {length} are compared")?;
     }
-    printed::print(out, waits, compared)
+    printed::print(out, waits, compared)?;
+    if args.policy.is_none() && !compared.grade.is_good() {
+        writeln!(
+            out,
+            "note: a trace does not say which scheduler was recorded: --policy NAME if it was not \
+             Linux's own"
+        )?;
+    }
+    Ok(())
 }
 
 /// What was recorded, in a few words.
