@@ -133,8 +133,9 @@ fn equal_capacities_change_nothing() {
     assert_eq!(with(512), with(1024));
 }
 
-/// Work of a lone task on a CPU under schedutil in so many ms from idle, in ns at full speed.
-fn work_ns(ms: u64) -> u64 {
+/// Work of a lone task with these settings on a CPU under schedutil in so many ms from idle, in ns at
+/// full speed.
+fn work_of(setting: &str, ms: u64) -> u64 {
     let clock = Clock {
         idle_mhz: 200,
         base_mhz: 2000,
@@ -145,13 +146,17 @@ fn work_ns(ms: u64) -> u64 {
         governor: Governor::Schedutil { transition_ns: 0 },
         power_uw: Vec::new(),
     };
-    let hog = r#""hog": {"cpus": [1], "run": 1000000}"#;
-    let tape = run(cpus(&[512, 1024], Some(clock)), hog, ms);
+    let hog = format!(r#""hog": {{"cpus": [1], {setting} "run": 1000000}}"#);
+    let tape = run(cpus(&[512, 1024], Some(clock)), &hog, ms);
     let work = |event: &rota_trace::Event| match event.kind {
         EventKind::Work { done, .. } => Some(done / 1024),
         _ => None,
     };
     tape.0.iter().filter_map(work).sum()
+}
+
+fn work_ns(ms: u64) -> u64 {
+    work_of("", ms)
 }
 
 #[test]
@@ -164,4 +169,18 @@ fn a_hog_under_schedutil_has_full_speed_after_200_ms() {
     assert_eq!(work_ns(210) - work_ns(206), 4 * MS);
     assert!(work_ns(180) - work_ns(176) < 4 * MS);
     assert_eq!(work_ns(36) - work_ns(32), 4 * MS * 102 / 1024);
+}
+
+#[test]
+fn a_hog_that_asks_for_full_speed_has_it_at_once_and_one_that_forgoes_it_never() {
+    // The first decision chooses the frequency (sched-util-clamp.rst, "boost"); 512 is half of it.
+    let [from, to] = [8, 200];
+    let gained = |setting| work_of(setting, to) - work_of(setting, from);
+    assert_eq!(gained(r#""util_min": 1024,"#), (to - from) * MS);
+    // all in all no more than at 1000 of 2000 MHz
+    assert!(gained(r#""util_max": 512,"#) <= (to - from) * MS / 2);
+    assert_eq!(
+        work_of(r#""util_max": 512,"#, 400) - work_of(r#""util_max": 512,"#, 396),
+        2 * MS
+    );
 }
