@@ -179,8 +179,5 @@ fn a_hog_that_asks_for_full_speed_has_it_at_once_and_one_that_forgoes_it_never()
     assert_eq!(gained(r#""util_min": 1024,"#), (to - from) * MS);
     // all in all no more than at 1000 of 2000 MHz
     assert!(gained(r#""util_max": 512,"#) <= (to - from) * MS / 2);
-    assert_eq!(
-        work_of(r#""util_max": 512,"#, 400) - work_of(r#""util_max": 512,"#, 396),
-        2 * MS
-    );
+    assert_eq!(work_of(r#""util_max": 512,"#, 400) - work_of(r#""util_max": 512,"#, 396), 2 * MS);
 }

@@ -17,16 +17,21 @@ mod translate;
 use rota_vm::engine::{Compiled, Engine, Listing};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A function takes 10 ms to compile, and saves about half a microsecond each time that it runs.
-const HOT: u32 = 20_000;
+/// When a function is compiled.
+#[derive(Clone, Copy, Debug)]
+enum When {
+    /// After so many runs.
+    Runs(u32),
+    /// Once the interpreter took as long for it as compiling it takes.
+    Worth,
+}
 
 /// A listing, and what became of it.
 type Done = (Listing, Option<Arc<dyn Compiled>>);
 
 /// Compiles to code of this computer. A program that it has had before shares what was compiled.
 pub struct Jit {
-    /// How often a function is to run before it is compiled.
-    hot_after: u32,
+    when: When,
     done: Mutex<Vec<Done>>,
 }
 
@@ -39,19 +44,24 @@ impl Jit {
         Self::after(0)
     }
 
-    /// Compiles each function once it has run so often that compiling it is worth its time.
+    /// Compiles each function once the interpreter has run it for so long that compiling it is worth its
+    /// time.
     pub fn when_hot() -> Self {
-        Self::after(HOT)
+        Self::new(When::Worth)
     }
 
     /// Compiles each function once it was to run so often.
     pub fn after(hot_after: u32) -> Self {
-        Self { hot_after, done: Mutex::default() }
+        Self::new(When::Runs(hot_after))
+    }
+
+    fn new(when: When) -> Self {
+        Self { when, done: Mutex::default() }
     }
 
     #[cfg(target_arch = "x86_64")]
     fn program(&self, listing: &Listing) -> Option<Arc<dyn Compiled>> {
-        Some(Arc::new(native::Code::new(listing, self.hot_after)?))
+        Some(Arc::new(native::Code::new(listing, self.when)?))
     }
 
     #[cfg(not(target_arch = "x86_64"))]
