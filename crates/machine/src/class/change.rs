@@ -117,7 +117,10 @@ impl System {
             return self.keeping_place(t, |system| {
                 system.drop_clamps(cpu, t);
                 change(system, o);
-                system.hold_clamps(cpu, t);
+                if queued {
+                    system.hold_clamps(cpu, t);
+                    system.want_performance(cpu);
+                }
             });
         }
         if queued {

@@ -71,8 +71,8 @@ impl System {
         self.drop_clamps(cpu, t);
         self.remove_waiting(t);
         self.count_higher(cpu, -1);
-        self.want_performance(cpu);
         self.task_mut(t).entity.on_rq = false;
+        self.want_performance(cpu);
     }
 
     /// Tasks above sched_ext on a CPU, of which `rq->nr_running` knows too.

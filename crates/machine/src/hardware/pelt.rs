@@ -40,15 +40,25 @@ const fn left_after() -> [u64; HALF_LIFE + 1] {
 pub(super) struct UseAbove {
     /// In 1/1024, with [`USED_BITS`] more.
     used: u64,
-    /// By the clock for averages.
-    until_ns: u64,
+    /// When that was so, and then by the clock for averages (`rq->clock_pelt`).
+    since_ns: u64,
+    clock_ns: u64,
+    /// What holds since then: whether such a task runs, and how fast that clock is, in 2^-20; an idle
+    /// CPU's has the time.
     runs: bool,
+    rate: Option<u64>,
 }
 
 impl UseAbove {
-    /// At a later time, in 1/1024 with [`USED_BITS`] more.
+    fn clock_at(&self, now_ns: u64) -> u64 {
+        let gone_ns = u128::from(now_ns - self.since_ns);
+        let passed = |rate| ((gone_ns * u128::from(rate)) >> 20) as u64;
+        self.rate.map_or(now_ns, |rate| self.clock_ns + passed(rate))
+    }
+
+    /// The use at a later time, in 1/1024 with [`USED_BITS`] more.
     fn at(&self, now_ns: u64) -> u64 {
-        let ns = now_ns.saturating_sub(self.until_ns);
+        let ns = self.clock_at(now_ns).saturating_sub(self.clock_ns);
         let most = u64::from(FULL_SPEED) << USED_BITS;
         match self.runs {
             true => most - decayed(most - self.used.min(most), ns),
@@ -70,18 +80,18 @@ fn decayed(value: u64, ns: u64) -> u64 {
 }
 
 impl System {
-    /// What a CPU runs may have changed.
+    /// What a CPU runs, or how fast, may have changed.
     pub(super) fn note_use_above(&mut self, cpu: u32) {
-        let runs = self.rq(cpu).curr.is_some_and(|t| !self.task(t).class.is_hosted());
-        let knows = |above: &UseAbove| above.runs == runs;
         let Some(models) = self.models.as_deref() else { return };
-        if models.above.get(cpu as usize).is_none_or(knows) {
-            return;
-        }
-        let now_ns = self.clock_pelt(cpu);
+        let Some(above) = models.above.get(cpu as usize) else { return };
+        let frequency = models.clock_factor(cpu).unwrap_or(FULL_SPEED);
+        let curr = self.rq(cpu).curr;
+        let runs = curr.is_some_and(|t| !self.task(t).class.is_hosted());
+        let rate = curr.map(|_| u64::from(self.capacity_of(cpu)) * u64::from(frequency));
+        let (now_ns, used) = (self.now_ns, above.at(self.now_ns));
+        let new = UseAbove { used, since_ns: now_ns, clock_ns: above.clock_at(now_ns), runs, rate };
         if let Some(models) = self.models.as_deref_mut() {
-            let above = &mut models.above[cpu as usize];
-            *above = UseAbove { used: above.at(now_ns), until_ns: now_ns, runs };
+            models.above[cpu as usize] = new;
         }
     }
 
@@ -90,9 +100,8 @@ impl System {
     /// tasks are sched_ext's (`sugov_get_util()`).
     pub(super) fn wanted_performance(&self, cpu: u32) -> u32 {
         let capacity = self.capacity_of(cpu);
-        let now_ns = self.pelt_now(cpu);
         let above = self.models.as_deref().and_then(|models| models.above.get(cpu as usize));
-        let above = above.map_or(0, |above| (above.at(now_ns) >> USED_BITS) as u32);
+        let above = above.map_or(0, |above| (above.at(self.now_ns) >> USED_BITS) as u32);
         let used = (self.rq(cpu).cpuperf_target + above).min(capacity);
         let (is_realtime, reserved) = self.wants_above(cpu);
         let (least, most) = match self.cpu_clamps(cpu) {
@@ -104,15 +113,15 @@ impl System {
     }
 
     /// Whether real-time tasks are runnable, and what the others above them have reserved, in
-    /// 1/1024 (`cpu_bw_dl()`): of those that are runnable, where the kernel counts one that sleeps
-    /// until its bandwidth is free again (the 0-lag time), too.
+    /// 1/1024 (`cpu_bw_dl()`): of those that are ready, where the kernel counts one that is throttled,
+    /// and one that sleeps until its bandwidth is free again (the 0-lag time), too.
     fn wants_above(&self, cpu: u32) -> (bool, u32) {
         let rq = self.rq(cpu);
         if rq.nr_higher == 0 {
             return (false, 0);
         }
         let (mut is_realtime, mut reserved) = (false, 0);
-        for t in rq.waiting.iter().chain(rq.curr) {
+        for t in rq.waiting.iter().chain(rq.curr.filter(|t| self.task(*t).entity.on_rq)) {
             match self.task(t).class {
                 Class::Realtime { .. } => is_realtime = true,
                 Class::Deadline(of) => {
@@ -148,10 +157,22 @@ mod tests {
     /// 1 - 2^-1 of 1024 after 32 periods of use, a quarter of it after 64 of none.
     #[test]
     fn use_grows_and_is_forgotten_with_the_same_half_life() {
-        let busy = UseAbove { used: 0, until_ns: 0, runs: true };
+        let full = Some(1 << 20);
+        let busy = UseAbove { runs: true, rate: full, ..UseAbove::default() };
         let used = busy.at(32 * PERIOD_NS);
         assert_eq!(used >> USED_BITS, 512);
-        let idle = UseAbove { used, until_ns: 32 * PERIOD_NS, runs: false };
+        let (since_ns, clock_ns) = (32 * PERIOD_NS, 32 * PERIOD_NS);
+        let idle = UseAbove { used, since_ns, clock_ns, ..UseAbove::default() };
         assert_eq!(idle.at(96 * PERIOD_NS) >> USED_BITS, 128);
+    }
+
+    /// On a CPU of a quarter of the capacity use grows as slowly as on a large one that is used for a
+    /// quarter of the time (`update_rq_clock_pelt()`). Once idle it has the time again.
+    #[test]
+    fn the_clock_of_a_slow_cpu_is_slow_while_it_works() {
+        let slow = UseAbove { runs: true, rate: Some(1 << 18), ..UseAbove::default() };
+        assert_eq!(slow.at(128 * PERIOD_NS) >> USED_BITS, 512);
+        assert_eq!(slow.clock_at(128 * PERIOD_NS), 32 * PERIOD_NS);
+        assert_eq!(UseAbove { rate: None, ..slow }.clock_at(128 * PERIOD_NS), 128 * PERIOD_NS);
     }
 }

@@ -90,7 +90,6 @@ impl System {
 
     #[inline(never)]
     fn respeed_siblings(&mut self, cpu: u32) {
-        self.note_use_above(cpu);
         let clocked = self.reclock_core(cpu);
         let changed = clocked.or(self.config.topology.siblings(cpu));
         changed.iter().for_each(|cpu| self.respeed(cpu));
@@ -115,6 +114,7 @@ impl System {
         self.progress(cpu);
         if let Some(pace) = self.expected_pace(cpu) {
             self.rq_mut(cpu).pace = pace;
+            self.note_use_above(cpu);
         }
     }
 

@@ -30,25 +30,18 @@ impl System {
     /// `update_rq_clock_pelt()`: the clock of a busy CPU is slow if the CPU is, that of an idle one
     /// has the time. What a CPU that was always busy has lost is not kept (`rq->lost_idle_time`).
     pub(crate) fn clock_pelt(&mut self, cpu: u32) -> u64 {
-        let (now_ns, told_ns) = (self.clock_ns(), self.pelt_now(cpu));
-        if self.models.is_some() {
-            self.rq_mut(cpu).clock_pelt = Some((now_ns, told_ns));
-        }
-        told_ns
-    }
-
-    /// The same, at a speed that has not changed since it was updated last.
-    pub(super) fn pelt_now(&self, cpu: u32) -> u64 {
         let now_ns = self.clock_ns();
         let Some(models) = self.models.as_deref() else { return now_ns };
         let capacity = u128::from(models.hardware.core_type(cpu).capacity);
         let frequency = u128::from(models.clock_factor(cpu).unwrap_or(FULL_SPEED));
-        let rq = self.rq(cpu);
+        let rq = self.rq_mut(cpu);
         let (since_ns, told_ns) = rq.clock_pelt.unwrap_or((now_ns, now_ns));
         let gone_ns = u128::from(now_ns - since_ns);
-        match rq.curr {
+        let told_ns = match rq.curr {
             None => now_ns,
             Some(_) => told_ns + ((gone_ns * capacity * frequency) >> 20) as u64,
-        }
+        };
+        rq.clock_pelt = Some((now_ns, told_ns));
+        told_ns
     }
 }

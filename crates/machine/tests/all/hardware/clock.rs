@@ -112,10 +112,13 @@ fn what_a_scheduler_asks_for_is_in_the_unit_of_capacities() {
     assert_eq!(end_ns(&tape, 1001), 16 * MS);
 }
 
-/// When the first task, or the one that starts later, ends on a CPU of 1000 to 4000 MHz, if so much is asked for whenever a
-/// task of the scheduler begins to run. `schedutil` takes half a millisecond.
-fn end_if_asked_for(performance: u64, tasks: &str) -> u64 {
-    let clock = clock(Governor::Schedutil { transition_ns: 500_000 });
+/// CPUs of 1000 to 4000 MHz under schedutil, which takes half a millisecond.
+fn governed(cpus: usize) -> Hardware {
+    clocked(cpus, clock(Governor::Schedutil { transition_ns: 500_000 }))
+}
+
+/// A scheduler that asks so much of CPU 0 whenever a task of its begins to run.
+fn asking(performance: u64) -> Native {
     let mut asks = Native::new("asks", &[Op::Running], |me, system, op, _| {
         if op == Op::Running {
             system.native_cpuperf_set(0, me.count as u32);
@@ -123,8 +126,13 @@ fn end_if_asked_for(performance: u64, tasks: &str) -> u64 {
         Ok(0)
     });
     asks.count = performance;
+    asks
+}
+
+/// When the first task, or the one that starts later, ends on one such CPU.
+fn end_if_asked_for(performance: u64, tasks: &str) -> u64 {
     let load = format!(r#"{{"tasks": {{{tasks}}}}}"#);
-    let (_, tape) = run(on(clocked(1, clock), "", 50 * MS), &load, &mut asks);
+    let (_, tape) = run(on(governed(1), "", 50 * MS), &load, &mut asking(performance));
     end_ns(&tape, if tasks.contains("delay") { 1002 } else { 1001 })
 }
 
@@ -158,6 +166,30 @@ fn real_time_tasks_have_full_speed_unless_they_ask_for_less() {
     // at 2000 MHz
     let rt = format!(r#"{begins}, "run": 10000, "policy": "SCHED_RR", "util_min": 512}}, {b}"#);
     assert_eq!(end_if_asked_for(0, &rt), 5_500_000 + 2 * 9_875_000);
+}
+
+#[test]
+fn a_real_time_task_that_changes_its_clamps_as_it_runs_has_another_frequency() {
+    // From 1000 MHz at 5 ms: 125 us of work in 500 us, 4.875 ms at half speed; then 250 us in 500 us, and
+    // 4.75 ms at full speed.
+    let rt = r#""a": {"delay": 5000, "loop": 1, "policy": "SCHED_FIFO", "phases": {
+        "half": {"util_min": 512, "run": 5000}, "all": {"util_min": 1024, "run": 5000}}}"#;
+    let b = r#""b": {"loop": 1, "run": 100}"#;
+    let half_ns = 5_500_000 + 2 * 4_875_000;
+    assert_eq!(end_if_asked_for(0, &format!("{rt}, {b}")), half_ns + 500_000 + 4_750_000);
+}
+
+#[test]
+fn a_real_time_task_that_is_changed_while_it_sleeps_clamps_nothing() {
+    // a asks for full speed and sleeps from 5 ms on; c has what is asked for, 1000 MHz
+    let load = r#"{"tasks": {
+        "a": {"delay": 5000, "loop": 1, "policy": "SCHED_FIFO", "util_min": 1024, "cpus": [0],
+              "run": 100, "sleep": 40000},
+        "b": {"loop": 1, "cpus": [0], "run": 100},
+        "c": {"delay": 20000, "loop": 1, "cpus": [0], "run": 1000}},
+        "events": [{"at": 10000, "task": "a", "cpus": [0, 1]}]}"#;
+    let (_, tape) = run(on(governed(2), "", 50 * MS), load, &mut asking(0));
+    assert_eq!(end_ns(&tape, 1003), 20 * MS + 4 * MS);
 }
 
 #[test]
