@@ -63,6 +63,9 @@ const volatile bool no_run_to_parity
 const volatile bool no_preempt_short help_text("a shorter slice does not cancel that protection");
 const volatile bool no_delay_dequeue help_text("a task that sleeps stops taking part at once");
 const volatile bool no_delay_zero help_text("a task that takes part while it sleeps can gain lag");
+const volatile bool no_requeue_update
+	help_text("a task that wakes up and took part still is judged by what the running one had "
+		  "used when that was counted last, as before Linux 7.2") follows_before(7.2);
 const volatile bool no_wakeup_preemption
 	help_text("a task that wakes up waits for the next decision");
 
@@ -107,6 +110,12 @@ static void comes_awake(u32 slot, struct task_struct *p)
 {
 	if (!client_at(slot)->home || client_at(slot)->delayed)
 		follow_session(slot, p);
+}
+
+/* requeue_delayed_entity() calls update_curr() first in Linux 7.2, not in 6.12 and 6.18. */
+static bool revives_first(void)
+{
+	return no_requeue_update;
 }
 
 /* It goes on from where it is, unless that would be lag it gained asleep. (requeue_delayed_entity)

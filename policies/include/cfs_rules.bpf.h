@@ -311,6 +311,11 @@ static u64 time_left(u32 slot)
 	return slice ? slice : 1;
 }
 
+static bool revives_first(void)
+{
+	return false;
+}
+
 static bool notices(u32 cpu, u32 slot)
 {
 	return false;

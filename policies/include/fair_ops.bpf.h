@@ -4,7 +4,8 @@
  * includes this defines after it:
  *  - comes_awake(slot, p): the task comes, and may sleep and take part still;
  *  - ask(slot, p): reads what it asks for;
- *  - revive(slot): one that slept and took part still is awake;
+ *  - revive(slot): one that slept and took part still is awake; revives_first(): before what
+ *    the running one used meanwhile is charged;
  *  - lies_down(slot): one that took part sleeps;
  *  - pick(cpu, prev): the task to run next, in the tree or @prev (0: none); 0: no task;
  *  - begin(slot, again): it was picked, again or anew;
@@ -30,6 +31,7 @@
 static void comes_awake(u32 slot, struct task_struct *p);
 static void ask(u32 slot, struct task_struct *p);
 static void revive(u32 slot);
+static bool revives_first(void);
 static void lies_down(u32 slot);
 static u32 pick(u32 cpu, u32 prev);
 static void begin(u32 slot, bool again);
@@ -97,9 +99,12 @@ static void fair_enqueue(struct task_struct *p)
 	if (weight != c->weight)
 		reweigh(slot, weight);
 	if (a->comes) {
-		charge_clock(q->running, now);
+		if (!revives_first() || !c->delayed)
+			charge_clock(q->running, now);
 		a->preempts = q->running && notices(cpu, slot);
 		enter(p, slot, cpu);
+		if (revives_first())
+			charge_clock(q->running, now);
 	}
 	start_waiting(slot);
 	if (a->comes && q->running && q->running != slot)

@@ -192,6 +192,8 @@ u32 loop_start;
 #define follows_tick __attribute__((btf_decl_tag("follows:tick")))
 /* A bool: whether the simulated kernel preempts at once, and not at the next tick. */
 #define follows_preempt __attribute__((btf_decl_tag("follows:preempt")))
+/* A bool: whether the kernel is older than this release of Linux. */
+#define follows_before(release) __attribute__((btf_decl_tag("follows:before:" #release)))
 /* In ns: that of the simulated kernel if that is known; what computes it has this value then. */
 #define follows_base_slice     __attribute__((btf_decl_tag("follows:base_slice")))
 #define with_base_slice(value) __attribute__((btf_decl_tag("with_base_slice:" #value)))

@@ -68,6 +68,27 @@ fn a_short_slice_makes_everybody_give_way_sooner() {
 }
 
 #[test]
+fn who_wakes_before_it_left_the_queue_preempts_before_linux_7_2_only() {
+    // Ticks each 10 ms. t 0: S runs for 3 ms. t 3: vS 3, vA 0, V 1.5: S sleeps with lag -1.5, so it
+    // takes part still, and A runs. t 7: S wakes up, A has had 4 ms: vA 4, V 3.5.
+    // Linux 7.2 counts these first: S would have gained lag asleep, and gets none: it is put where
+    // A is, at 4. A is eligible, and protected to the end of its request, d 6 at t 9.
+    // Before, S is judged by V 1.5 and stays at 3. Then they count: A is not eligible (4 > 3.5).
+    let load = r#"{"tasks": {"S": {"loop": 1, "phases": {
+            "p": {"run": 3000, "sleep": 4000}, "q": {"run": 3000}}},
+        "A": {"run": 1000000}}}"#;
+    let starts_of_s = |no_requeue_update| {
+        let set = [&SLICES_OF_6_MS[..], &[("no_requeue_update", no_requeue_update)]].concat();
+        let config = Config { hz: 100, ..ideal(1, 20 * MS) };
+        let (_, tape) = Hosted::new("eevdf", &set, config, load).run();
+        starts_us(&tape, "S-0")
+    };
+
+    assert_eq!(starts_of_s("false"), [0, 9_000]);
+    assert_eq!(starts_of_s("true"), [0, 7_000]);
+}
+
+#[test]
 fn who_comes_back_has_the_lag_with_which_it_left() {
     // t 0: A and S with v 0, d 6. A runs for its 6 ms. t 6: vA 6, V 3; S runs for 4 ms.
     // t 10: vS 4, V 5: S goes to sleep with lag +1. A runs alone, vA 8 at t 12.

@@ -234,3 +234,27 @@ fn what_looking_cost_counts_for_less_each_second() {
     assert_eq!(pulled(898), Some(900));
     assert_eq!(pulled(1098), Some(1098));
 }
+
+#[test]
+fn bytes_bring_their_reader_to_a_writer_that_is_alone_and_posts_do_not() {
+    // R ran on CPU 1 last, where H is busy. A writer tells the kernel that it sleeps soon (WF_SYNC):
+    // alone on CPU 0, it attracts R, whatever it weighs (wake_affine_idle). A post does not, and by
+    // load CPU 1 is better: 100 there, 400 here (wake_affine_weight).
+    let cpu_of_r = |waits: &str, wakes: &str| {
+        let load = format!(
+            r#"{{"tasks": {{
+                "W": {{"cpus": [0], "share": 400, "loop": 1, "phases": {{
+                    "p": {{"run": 60000, {wakes}}}, "q": {{"run": 1000000}}}}}},
+                "H": {{"cpus": [1], "share": 100, "run": 1000000}},
+                "R": {{"share": 100, "loop": 1, "phases": {{
+                    "tied": {{"cpus": [1], "run": 1000}},
+                    "free": {{"cpus": [0, 1], {waits}, "run": 1000}}}}}}}}}}"#
+        );
+        let (_, tape) = run(2, &[], &load, 80);
+        let came = tape.starts(tape.pid("R-2"));
+        came.into_iter().find(|(at_ns, _)| *at_ns >= 60_000_000).expect("it was woken").1
+    };
+
+    assert_eq!(cpu_of_r(r#""flow": {"take": {"s": 1}}"#, r#""flow": {"put": {"s": 1}}"#), 0);
+    assert_eq!(cpu_of_r(r#""sem_wait": "s""#, r#""sem_post": "s""#), 1);
+}

@@ -25,6 +25,7 @@ pub(crate) struct Document {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct KernelTable {
+    pub(crate) release: Maybe<String>,
     pub(crate) hz: Maybe<u32>,
     pub(crate) preempt: Maybe<String>,
     pub(crate) base_slice_ns: Maybe<u64>,

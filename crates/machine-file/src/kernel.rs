@@ -4,7 +4,7 @@
 use crate::document::{KernelTable, Maybe};
 use crate::error::MachineError;
 use crate::read::Read;
-use rota_machine::kernel::{Preempt, Settings};
+use rota_machine::kernel::{Preempt, Release, Settings};
 use std::fmt::Display;
 
 /// Ticks in a second that a machine may have.
@@ -25,8 +25,16 @@ pub(crate) fn settings(
                 read.refuse(name, "\"none\", \"voluntary\", \"full\" or \"lazy\"")
             })?),
         };
+    let release = match &table.release {
+        None => None,
+        Some(name) => Some(
+            Release::find(name.get_ref())
+                .ok_or_else(|| read.refuse(name, "a release of Linux, as \"6.18\""))?,
+        ),
+    };
     let hz = within(read, &table.hz, HZ)?;
-    Ok(Settings { hz, preempt, base_slice_ns: within(read, &table.base_slice_ns, SLICES_NS)? })
+    let base_slice_ns = within(read, &table.base_slice_ns, SLICES_NS)?;
+    Ok(Settings { release, hz, preempt, base_slice_ns })
 }
 
 /// The value if there is one, which must be in a range.

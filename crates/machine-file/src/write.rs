@@ -57,8 +57,9 @@ impl Machine {
 
 /// What is known of its kernel.
 fn kernel(text: &mut String, settings: &Settings) {
-    let Settings { hz, preempt, base_slice_ns } = settings;
+    let Settings { release, hz, preempt, base_slice_ns } = settings;
     let lines = [
+        release.map(|release| format!("release = \"{release}\"\n")),
         hz.map(|hz| format!("hz = {hz}\n")),
         preempt.map(|mode| format!("preempt = \"{mode}\"\n")),
         base_slice_ns.map(|ns| format!("base_slice_ns = {ns}\n")),

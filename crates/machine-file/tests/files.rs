@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use rota_machine::hardware::parts::Ipi;
-use rota_machine::kernel::{Preempt, Settings};
+use rota_machine::kernel::{Preempt, Release, Settings};
 use rota_machine_file::{models, parse, preset, Machine, PRESETS};
 
 fn error(text: &str) -> String {
@@ -18,12 +18,13 @@ fn on(machine: &Machine) -> Vec<&'static str> {
 #[test]
 fn what_is_known_of_the_kernel_is_read_and_written() {
     let text = "schema = 1\n[topology]\ncpus = 2\n[kernel]\n";
-    for (keys, hz, preempt, slice) in [
-        ("hz = 1000\npreempt = \"voluntary\"\n", Some(1000), Some(Preempt::Voluntary), None),
-        ("base_slice_ns = 2800000\n", None, None, Some(2_800_000)),
+    for (keys, release, hz, preempt, slice) in [
+        ("hz = 1000\npreempt = \"voluntary\"\n", None, Some(1000), Some(Preempt::Voluntary), None),
+        ("base_slice_ns = 2800000\n", None, None, None, Some(2_800_000)),
+        ("release = \"6.18.44\"\n", Release::find("6.18"), None, None, None),
     ] {
         let machine = parse("m.toml", &format!("{text}{keys}")).expect("a machine");
-        let expected = Settings { hz, preempt, base_slice_ns: slice };
+        let expected = Settings { release, hz, preempt, base_slice_ns: slice };
         assert_eq!(machine.kernel, expected);
         let again = parse("m.toml", &machine.to_toml()).expect("as written");
         assert_eq!(again.kernel, expected);
@@ -39,6 +40,10 @@ fn a_kernel_that_cannot_be_is_refused() {
         (
             "preempt = \"often\"",
             "m.toml:4: preempt = \"often\": expected \"none\", \"voluntary\", \"full\" or \"lazy\"",
+        ),
+        (
+            "release = \"new\"",
+            "m.toml:4: release = \"new\": expected a release of Linux, as \"6.18\"",
         ),
         ("base_slice_ns = 99999", "m.toml:4: base_slice_ns = 99999: expected 100000 to 100000000"),
         ("Hz = 1", "did you mean hz?"),

@@ -7,7 +7,7 @@ mod settings;
 mod shown;
 
 pub use rules::Rules;
-pub use settings::{Preempt, Settings};
+pub use settings::{Preempt, Release, Settings};
 
 use crate::config::DEFAULT_HZ;
 use crate::kernel_objects::KSYMS;
@@ -35,6 +35,7 @@ pub struct Kernel {
     hz: u32,
     preempt: Option<Preempt>,
     base_slice_ns: Option<u64>,
+    fair_release: Option<Release>,
     given: Arc<Btf>,
     btf: Arc<Btf>,
     rules: Rules,
@@ -73,8 +74,8 @@ impl Kernel {
         let btf = Arc::clone(&laid_out.0);
         let (release, version) = release::of(&btf);
         let rules = Rules::of(&btf);
-        let (hz, preempt, base_slice_ns) = (DEFAULT_HZ, None, None);
-        Self { release, version, hz, preempt, base_slice_ns, given, btf, rules }
+        let (hz, preempt, base_slice_ns, fair_release) = (DEFAULT_HZ, None, None, None);
+        Self { release, version, hz, preempt, base_slice_ns, fair_release, given, btf, rules }
     }
 
     /// The same kernel with so many ticks per second (`CONFIG_HZ`); 250 if nothing is said.
@@ -86,8 +87,15 @@ impl Kernel {
     /// The same kernel with what is known of how one was built and set.
     #[must_use]
     pub fn with_settings(self, settings: &Settings) -> Self {
-        let Settings { hz, preempt, base_slice_ns } = *settings;
-        Self { hz: hz.unwrap_or(self.hz), preempt, base_slice_ns, ..self }
+        let Settings { release, hz, preempt, base_slice_ns } = *settings;
+        let (fair_release, hz) = (release, hz.unwrap_or(self.hz));
+        Self { fair_release, hz, preempt, base_slice_ns, ..self }
+    }
+
+    /// The release whose fair class it has: its own, unless its settings say otherwise.
+    pub fn fair_release(&self) -> Release {
+        let [major, minor, _] = self.version.map(u16::from);
+        self.fair_release.unwrap_or(Release { major, minor })
     }
 
     /// When it preempts; `None`: as policies have it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Requests in the machine: arrivals from outside wake tasks, and the event stream is told.
 
+use crate::consts::WAKE_SYNC;
 use crate::event_queue::Due;
 use crate::ops::Ops;
 use crate::run::Machine;
@@ -34,7 +35,7 @@ impl Machine {
             self.system.running.this_cpu = here;
             self.tell_request(o, None, &event);
             if let Some(t) = woken {
-                self.system.wake_up(o, t, here, 0);
+                self.system.wake_up(o, t, here, 0, WAKE_SYNC);
             }
             self.system.drain_deferred(o);
         }

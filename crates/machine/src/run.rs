@@ -297,7 +297,7 @@ impl Machine {
             Due::Arrive(ix) => self.start(o, TaskIx(ix)),
             Due::Wake(_, t) => {
                 if let Some(here) = self.system.wakes_on(Tid(t)) {
-                    self.system.wake_up(o, Tid(t), here, 0);
+                    self.system.wake_up(o, Tid(t), here, 0, 0);
                 }
                 Ok(())
             }

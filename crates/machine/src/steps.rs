@@ -234,10 +234,11 @@ impl Machine {
                 return Ok(!self.system.rq(cpu).need_resched);
             }
             Step::Block => system.block(cpu, t),
-            Step::Wake { tasks } => {
+            Step::Wake { tasks, sync } => {
                 let waker = system.task(t).pid;
+                let flags = if sync { WAKE_SYNC } else { 0 };
                 for woken in tasks.iter().filter_map(|ix| self.tid_of_ix.get(ix)) {
-                    system.wake_up(o, *woken, cpu, waker);
+                    system.wake_up(o, *woken, cpu, waker, flags);
                     system.drain_deferred(o);
                     system.running.this_cpu = cpu;
                 }

@@ -262,7 +262,7 @@ impl System {
         program.in_transition = false;
         program.started = true;
         let t = program.t;
-        self.wake_up(o, t, self.first_online(), 0);
+        self.wake_up(o, t, self.first_online(), 0, 0);
         self.drain_deferred(o);
     }
 

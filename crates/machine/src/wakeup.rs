@@ -23,31 +23,45 @@ impl System {
         }
     }
 
-    /// `try_to_wake_up()`, run on the CPU `here`.
-    pub(crate) fn wake_up(&mut self, o: &mut dyn Ops, t: Tid, here: u32, waker: u32) {
+    /// `try_to_wake_up()`, run on the CPU `here`; of the flags, there is `WAKE_SYNC`.
+    pub(crate) fn wake_up(
+        &mut self,
+        o: &mut dyn Ops,
+        t: Tid,
+        here: u32,
+        waker: u32,
+        wake_flags: u64,
+    ) {
         match &mut self.task_mut(t).halt {
             Some(halt) => halt.note_wakeup(),
-            None => self.wake_up_now(o, t, here, waker),
+            None => self.wake_up_now(o, t, here, waker, wake_flags),
         }
     }
 
     /// As [`System::wake_up`], whether it is stopped or not.
-    pub(crate) fn wake_up_now(&mut self, o: &mut dyn Ops, t: Tid, here: u32, waker: u32) {
+    pub(crate) fn wake_up_now(
+        &mut self,
+        o: &mut dyn Ops,
+        t: Tid,
+        here: u32,
+        waker: u32,
+        wake_flags: u64,
+    ) {
         match self.task(t).state {
             State::Sleeping => {}
             State::Blocking => {
                 // woken before it got to schedule(): it simply goes on
-                self.pass_waking(o, t, here);
+                self.pass_waking(o, t, here, wake_flags);
                 self.set_state(t, State::Runnable);
                 self.set_work(t, Work::Next);
-                self.pass_woken_awake(o, t, here);
+                self.pass_woken_awake(o, t, here, wake_flags);
                 return self.leave_forbidden_cpu(o, t);
             }
             _ => return,
         }
         self.running.this_cpu = here;
         self.update_curr(here);
-        self.pass_waking(o, t, here);
+        self.pass_waking(o, t, here, wake_flags);
         self.set_state(t, State::Runnable);
         self.set_work(t, Work::Next);
         let pid = self.task(t).pid;
@@ -55,7 +69,7 @@ impl System {
         self.note_waker(t, here, waker);
         self.charge_overhead(here, self.config.costs.wakeup_ns);
         let old = self.task(t).cpu;
-        let (cpu, selected) = self.select_any(o, t, WAKE_TTWU);
+        let (cpu, selected) = self.select_any(o, t, WAKE_TTWU | wake_flags);
         let mut flags = ENQ_WAKEUP | ENQ_NOCLOCK;
         if selected {
             flags |= ENQ_CPU_SELECTED;
@@ -73,7 +87,7 @@ impl System {
             self.activate(o, cpu, t, flags);
         }
         self.running.this_cpu = here;
-        self.leave_wake_up(o, t);
+        self.leave_wake_up(o, t, wake_flags);
     }
 
     /// `ttwu_queue_cond()`: of sched_ext only with `SCX_OPS_ALLOW_QUEUED_WAKEUP`, for a CPU behind
@@ -92,7 +106,7 @@ impl System {
     pub(crate) fn wake_first(&mut self, o: &mut dyn Ops, t: Tid, here: u32, parent: Option<Tid>) {
         if parent.is_none() && self.config.lab().starts_are_wakeups {
             self.set_state(t, State::Sleeping);
-            self.wake_up(o, t, here, 0);
+            self.wake_up(o, t, here, 0, 0);
         } else {
             self.as_parent(t, parent, |system| system.wake_up_new(o, t, here));
         }

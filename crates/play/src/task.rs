@@ -142,7 +142,7 @@ pub(crate) fn live(
                     woken = true;
                 }
             }
-            Step::Wake { tasks } => {
+            Step::Wake { tasks, sync: _ } => {
                 for place in tasks.iter().map(|woken| stage.place(*woken)) {
                     place.woken.store(true, Ordering::Release);
                     if let Some(thread) = place.thread.get() {

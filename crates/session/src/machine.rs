@@ -6,7 +6,7 @@ use crate::nearest::hint;
 use crate::time::duration;
 use crate::Session;
 use rota_kernel::{Configuration, Fair};
-use rota_machine::kernel::{Preempt, Settings};
+use rota_machine::kernel::{Preempt, Release, Settings};
 use rota_machine_file::{parse, preset, Machine, PRESETS};
 use rota_machine_import::{hwloc_xml, sysfs, LARGEST_XML};
 use std::io::Read;
@@ -56,8 +56,9 @@ impl Session {
 
 /// How a machine's kernel is set, in words; `None`: as any.
 pub fn set_as(settings: &Settings) -> Option<String> {
-    let Settings { hz, preempt, base_slice_ns } = settings;
+    let Settings { release, hz, preempt, base_slice_ns } = settings;
     let known = [
+        release.map(|release| format!("Linux {release}")),
         hz.map(|hz| format!("{hz} Hz")),
         preempt.map(|mode| format!("preempt {mode}")),
         base_slice_ns.map(|ns| format!("base slice {}", duration(ns))),
@@ -108,6 +109,7 @@ pub fn this_kernel() -> Settings {
     let fair = Fair::read().ok();
     let preempt = fair.as_ref().map(|fair| fair.preempt.as_str()).or(built.preempt);
     Settings {
+        release: rustix::system::uname().release().to_str().ok().and_then(Release::find),
         hz: built.hz,
         preempt: preempt.and_then(Preempt::find),
         base_slice_ns: fair.map(|fair| fair.base_slice_ns),

@@ -37,11 +37,13 @@ impl std::fmt::Debug for Policy {
 
 impl Policy {
     /// Links a BPF object (ELF, aligned to 8 bytes); `name` is what errors call it. Tunables that
-    /// follow the tick, the mode of preemption or the base slice have those of `kernel` from here on.
+    /// follow the tick, the mode of preemption, the base slice or the release have those of `kernel` from here on.
     pub fn link(name: &str, object: &[u8], kernel: &Kernel) -> Result<Self, LoadError> {
         let object = Object::parse(name, object)?;
         let mut image = link(&object, kernel.btf(), kernel)?;
         image.follow_tick(kernel.hz());
+        let release = kernel.fair_release();
+        image.follow_release(release.major, release.minor);
         if let Some(mode) = kernel.preempt() {
             image.follow_preempt(mode.is_at_once());
         }

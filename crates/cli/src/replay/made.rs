@@ -4,6 +4,7 @@
 use crate::error::Error;
 use crate::machine;
 use crate::output_file::OutputFile;
+use rota_machine::kernel::Release;
 use rota_machine::topology::Topology;
 use rota_machine_file::Machine;
 use rota_replay::{Charges, Facts, Gatherer, Replay};
@@ -49,16 +50,23 @@ impl Making {
     }
 
     /// Of a recording that says of its machine only how many CPUs it has, once it was read
-    /// ([`Making::has_cpus`]).
+    /// ([`Making::is_of`]).
     pub(crate) fn elsewhere(named: Option<&str>) -> Result<Self, Error> {
         Ok(Self::on(machine::find(named.unwrap_or(machine::FLAT))?, 0))
     }
 
-    /// The recording is of a computer with so many CPUs; `plays`: and so is the workload.
-    pub(crate) fn has_cpus(&mut self, cpus: u32, plays: bool) -> Result<(), Error> {
+    /// The recording is of a computer with so many CPUs and, if that is known, this kernel; `plays`: and
+    /// so is the workload.
+    pub(crate) fn is_of(
+        &mut self,
+        cpus: u32,
+        kernel: Option<&str>,
+        plays: bool,
+    ) -> Result<(), Error> {
         self.nr_cpus = cpus;
         if plays {
             self.machine.topology = Topology::flat(cpus)?;
+            self.machine.kernel.release = kernel.and_then(Release::find);
         }
         Ok(())
     }

@@ -88,7 +88,7 @@ impl System {
         match self.task(t).state {
             State::Sleeping => {
                 let here = self.first_online();
-                self.wake_up_now(o, t, here, 0);
+                self.wake_up_now(o, t, here, 0, 0);
             }
             State::Blocking => {
                 self.set_state(t, State::Runnable);

@@ -140,27 +140,27 @@ impl System {
 
     /// The beginning of `try_to_wake_up()`, on the CPU `here`: the task's state is still what it
     /// slept in.
-    pub(crate) fn pass_waking(&mut self, o: &mut dyn Ops, t: Tid, here: u32) {
+    pub(crate) fn pass_waking(&mut self, o: &mut dyn Ops, t: Tid, here: u32, flags: u64) {
         let (p, this_cpu) = (self.task(t).addr, self.running.this_cpu);
         self.running.this_cpu = here;
-        self.pass(o, Place::TryToWakeUp, &[p, TASK_NORMAL, 0]);
+        self.pass(o, Place::TryToWakeUp, &[p, TASK_NORMAL, flags]);
         self.pass(o, Place::SchedWaking, &[p]);
         self.running.this_cpu = this_cpu;
     }
 
     /// The end of `try_to_wake_up()` of a task that was not yet asleep: `ttwu_runnable()`.
-    pub(crate) fn pass_woken_awake(&mut self, o: &mut dyn Ops, t: Tid, here: u32) {
+    pub(crate) fn pass_woken_awake(&mut self, o: &mut dyn Ops, t: Tid, here: u32, flags: u64) {
         let (p, this_cpu) = (self.task(t).addr, self.running.this_cpu);
         self.running.this_cpu = here;
         self.pass(o, Place::SchedWakeup, &[p]);
-        self.leave(o, Place::TryToWakeUp, &[p, TASK_NORMAL, 0, 1]);
+        self.leave(o, Place::TryToWakeUp, &[p, TASK_NORMAL, flags, 1]);
         self.running.this_cpu = this_cpu;
     }
 
     /// The end of `try_to_wake_up()`.
-    pub(crate) fn leave_wake_up(&mut self, o: &mut dyn Ops, t: Tid) {
+    pub(crate) fn leave_wake_up(&mut self, o: &mut dyn Ops, t: Tid, flags: u64) {
         let p = self.task(t).addr;
-        self.leave(o, Place::TryToWakeUp, &[p, TASK_NORMAL, 0, 1]);
+        self.leave(o, Place::TryToWakeUp, &[p, TASK_NORMAL, flags, 1]);
     }
 
     /// `set_task_cpu()`.

@@ -144,3 +144,41 @@ fn waiting_for_each_other_at_one_instant_is_an_error() {
     let error = machine.run(&mut shared_fifo(), &mut Tape::default()).unwrap_err();
     assert!(error.to_string().contains("without using any time"), "{error}");
 }
+
+#[test]
+fn pipes_and_sockets_tell_that_the_waker_sleeps_soon_and_nothing_else_does() {
+    // wake_up_interruptible_sync_poll() in anon_pipe_read(), anon_pipe_write() and
+    // sock_def_readable(); futexes, timers and wait4() wake without WF_SYNC
+    let flags_of = |load: &str| {
+        let ops = [Op::SelectCpu, Op::Enqueue];
+        let mut native = Native::new("test", &ops, |me, system, op, args| match op {
+            Op::SelectCpu => {
+                me.held.push(args[2]);
+                Ok(0)
+            }
+            _ => system.native_insert(args[0], DSQ_GLOBAL, MS, 0).map(|()| 0),
+        });
+        run(ideal(2, 100 * MS), load, &mut native);
+        native.held.retain(|flags| *flags != WAKE_FORK);
+        native.held
+    };
+    let two = |waits: &str, wakes: &str| {
+        flags_of(&format!(
+            r#"{{"streams": {{"full": {{"capacity": 1, "holds": 1}}}}, "tasks": {{
+                "waits": {{"loop": 1, {waits}, "run": 1000}},
+                "wakes": {{"loop": 1, "run": 2000, {wakes}, "run2": 1000}}}}}}"#
+        ))
+    };
+
+    let sync = WAKE_TTWU | WAKE_SYNC;
+    assert_eq!(two(r#""flow": {"take": {"s": 1}}"#, r#""flow": {"put": {"s": 1}}"#), [sync]);
+    assert_eq!(two(r#""flow": {"put": {"full": 1}}"#, r#""flow": {"take": {"full": 1}}"#), [sync]);
+    assert_eq!(two(r#""sem_wait": "s""#, r#""sem_post": "s""#), [WAKE_TTWU]);
+    assert_eq!(two(r#""suspend": """#, r#""resume": "waits""#), [WAKE_TTWU]);
+    assert_eq!(two(r#""sleep": 1000"#, r#""sleep": 1"#), [WAKE_TTWU, WAKE_TTWU]);
+    // A network's interrupt wakes as a sender does.
+    let served = r#"{"sockets": {"s": "tcp"},
+        "customers": {"c": {"to": "s", "every": 20000, "demand": 1000, "count": 2}},
+        "tasks": {"server": {"recv": "s", "run": {"request": 1}, "reply": "s"}}}"#;
+    assert_eq!(flags_of(served), [sync, sync]);
+}

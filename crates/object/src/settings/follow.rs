@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tunables that are as the kernel is, unless a user sets them: its timer tick (tag `follows:tick`),
-//! its mode of preemption (`follows:preempt`), its base slice (`follows:base_slice`).
+//! its mode of preemption (`follows:preempt`), its base slice (`follows:base_slice`), what it does as
+//! kernels before a release do (`follows:before:7.2`).
 
 use super::scalar::Hints;
 use crate::image::Image;
 
 /// The tag of what has a value of its own where the base slice is the kernel's.
 const WITH_BASE_SLICE: &str = "with_base_slice:";
+/// The tag of what is on before a release.
+const BEFORE: &str = "follows:before:";
 
 impl Image {
     /// Sets the tunables that follow the tick, in nanoseconds, to that of a kernel with so many per
@@ -20,6 +23,21 @@ impl Image {
     pub fn follow_preempt(&mut self, at_once: bool) {
         for name in self.tagged("follows:preempt") {
             let _ = self.set_variable(&name, &at_once.to_string());
+        }
+    }
+
+    /// Sets the tunables that are on before a release to whether a kernel's is before that.
+    pub fn follow_release(&mut self, major: u16, minor: u16) {
+        let is_before = |tag: &String| {
+            let (own_major, own_minor) = tag.strip_prefix(BEFORE)?.split_once('.')?;
+            Some((major, minor) < (own_major.parse().ok()?, own_minor.parse().ok()?))
+        };
+        let found = self.variables.iter().filter_map(|variable| {
+            Some((variable.name.clone(), variable.tags.iter().find_map(is_before)?))
+        });
+        let found: Vec<(String, bool)> = found.collect();
+        for (name, is_on) in found {
+            let _ = self.set_variable(&name, &is_on.to_string());
         }
     }
 

@@ -256,7 +256,7 @@ proptest! {
             let at = order.rotate_left(steps % 64) as usize % ready.len();
             match runner.next(rota_workload::TaskIx(ready[at]), u64::from(steps) * 1_000_000) {
                 rota_workload::Step::Block | rota_workload::Step::Exit => _ = ready.remove(at),
-                rota_workload::Step::Wake { tasks } => ready.extend(tasks.iter().map(|t| t.0)),
+                rota_workload::Step::Wake { tasks, .. } => ready.extend(tasks.iter().map(|t| t.0)),
                 rota_workload::Step::Stuck(why) => prop_assert!(false, "{why}"),
                 _ => {}
             }

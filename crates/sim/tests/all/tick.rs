@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tunables that are as the kernel is built and set.
 
-use rota_machine::kernel::{Kernel, Preempt, Settings};
+use rota_machine::kernel::{Kernel, Preempt, Release, Settings};
 use rota_sim::Policy;
 
 /// The shipped eevdf, whose `tick_ns` follows the tick, for a kernel with so many per second.
@@ -57,4 +57,24 @@ fn a_policy_preempts_as_the_kernel_and_has_its_base_slice() {
     // The kernel's is after scaling.
     let slice = Settings { base_slice_ns: Some(2_800_000), ..Settings::default() };
     assert_eq!(on(slice), "false 2800000 none");
+}
+
+#[test]
+fn a_policy_does_as_the_release_of_its_machine() {
+    // requeue_delayed_entity() calls update_curr() in Linux 7.2 and 7.3, not in 6.12 and 6.18
+    let object = rota_catalog::find("eevdf").expect("ships").object;
+    let is_old = |kernel: Kernel, release: Option<&str>| {
+        let release = release.map(|name| Release::find(name).expect("a release"));
+        let kernel = kernel.with_settings(&Settings { release, ..Settings::default() });
+        let policy = Policy::link("eevdf", object, &kernel).expect("links");
+        policy.image().variable_text("no_requeue_update").expect("eevdf has it") == "true"
+    };
+    let bundled = |release| Kernel::bundled(release).expect("its types are bundled");
+
+    assert!(is_old(bundled("6.12"), None));
+    assert!(!is_old(bundled("7.2"), None));
+    assert!(!is_old(bundled("7.3"), None));
+    // What is known of the machine goes before the types that are simulated.
+    assert!(is_old(bundled("7.2"), Some("6.18.44")));
+    assert!(!is_old(bundled("6.12"), Some("7.2")));
 }

@@ -234,7 +234,7 @@ fn run_in_turn(runner: &mut SeededRunner, steps: usize, mut look: impl FnMut(&Ru
         let Some(task) = ready.pop_front() else { return };
         match runner.next(task, step as u64 * 1_000_000) {
             Step::Block | Step::Exit | Step::Stuck(_) => continue,
-            Step::Wake { tasks } => ready.extend(tasks.into_iter().filter(|t| *t != task)),
+            Step::Wake { tasks, .. } => ready.extend(tasks.into_iter().filter(|t| *t != task)),
             Step::Fork { child } => ready.push_back(child),
             _ => {}
         }

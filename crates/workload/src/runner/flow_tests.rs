@@ -21,7 +21,7 @@ fn run(work_ns: u64) -> Step {
 }
 
 fn wakes(task: TaskIx) -> Step {
-    Step::Wake { tasks: vec![task] }
+    Step::Wake { tasks: vec![task], sync: true }
 }
 
 #[test]
@@ -142,7 +142,7 @@ proptest! {
             match runner.next(TaskIx(task), u64::from(steps)) {
                 Step::Run { work_ns } => worked[task as usize] += work_ns,
                 Step::Block | Step::Exit => _ = ready.remove(at),
-                Step::Wake { tasks } => ready.extend(tasks.iter().map(|task| task.0)),
+                Step::Wake { tasks, .. } => ready.extend(tasks.iter().map(|task| task.0)),
                 other => prop_assert!(false, "{other:?}"),
             }
         }

@@ -85,7 +85,7 @@ impl Runner {
         match moved {
             Moved::Bytes(bytes, woken) => {
                 flow.left -= bytes;
-                (!woken.is_empty()).then_some(Step::Wake { tasks: woken })
+                (!woken.is_empty()).then_some(Step::Wake { tasks: woken, sync: true })
             }
             Moved::Waits => Some(Step::Block),
         }

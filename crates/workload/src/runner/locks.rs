@@ -20,7 +20,7 @@ impl Runner {
         match event {
             LockEvent::Lock { mutex } => {
                 let meeting = self.lock(waiter, mutex);
-                self.tasks[task.0 as usize].after(meeting)
+                self.tasks[task.0 as usize].after(meeting, false)
             }
             LockEvent::Unlock { mutex } => wake(self.unlock(task, mutex)),
             LockEvent::Signal { condition } => wake(self.sync.conditions.signal(condition)),
@@ -108,5 +108,5 @@ impl Runner {
 
 fn wake(tasks: impl IntoIterator<Item = TaskIx>) -> Option<Step> {
     let tasks: Vec<TaskIx> = tasks.into_iter().collect();
-    (!tasks.is_empty()).then_some(Step::Wake { tasks })
+    (!tasks.is_empty()).then_some(Step::Wake { tasks, sync: false })
 }

@@ -29,6 +29,6 @@ impl Runner {
             (_, Some(lock)) => self.begins_to_wait(task, lock, None),
             (_, None) => {}
         }
-        self.tasks[task.0 as usize].after(meeting)
+        self.tasks[task.0 as usize].after(meeting, false)
     }
 }

@@ -224,7 +224,7 @@ impl Runner {
     fn note(&mut self, task: TaskIx, step: &Step) {
         match step {
             Step::Block => self.tasks[task.0 as usize].blocked = true,
-            Step::Wake { tasks } => {
+            Step::Wake { tasks, .. } => {
                 tasks.iter().for_each(|woken| self.tasks[woken.0 as usize].blocked = false);
             }
             Step::Exit => self.traffic.exit(task),

@@ -72,11 +72,11 @@ impl Runner {
         };
         let state = &mut self.tasks[task.0 as usize];
         match passage {
-            Passage::GoOn(woken) => state.after(Meeting::GoOn(woken.into_iter().collect())),
-            Passage::WaitAndRetry => state.after(Meeting::WaitAndRetry),
+            Passage::GoOn(woken) => state.after(Meeting::GoOn(woken.into_iter().collect()), true),
+            Passage::WaitAndRetry => state.after(Meeting::WaitAndRetry, true),
             Passage::WakeAndRetry(woken) => {
                 state.cursor.event -= 1;
-                state.after(Meeting::GoOn(woken.into_iter().collect()))
+                state.after(Meeting::GoOn(woken.into_iter().collect()), true)
             }
             Passage::Nothing => Some(self.serves_nothing(task, does)),
         }

@@ -67,10 +67,10 @@ impl TaskState {
         &mut self.own_timers[index]
     }
 
-    /// How an event in which tasks wait for or wake each other went.
-    pub(super) fn after(&mut self, meeting: Meeting) -> Option<Step> {
+    /// How an event in which tasks wait for or wake each other went; `sync` as in [`Step::Wake`].
+    pub(super) fn after(&mut self, meeting: Meeting, sync: bool) -> Option<Step> {
         match meeting {
-            Meeting::GoOn(tasks) => (!tasks.is_empty()).then_some(Step::Wake { tasks }),
+            Meeting::GoOn(tasks) => (!tasks.is_empty()).then_some(Step::Wake { tasks, sync }),
             Meeting::Wait => Some(Step::Block),
             Meeting::WaitAndRetry => {
                 self.cursor.event -= 1;

@@ -40,6 +40,9 @@ pub enum Step {
     Wake {
         /// Never empty.
         tasks: Vec<TaskIx>,
+        /// The kernel is told that the waker sleeps soon (`WF_SYNC`), as pipes and sockets do
+        /// (`wake_up_interruptible_sync_poll()`).
+        sync: bool,
     },
     /// These settings hold from now on.
     Change(Box<Settings>),

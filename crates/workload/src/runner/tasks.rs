@@ -23,10 +23,12 @@ impl Runner {
             TaskEvent::Fork { definition } => Some(self.fork(task, definition, choices)),
             TaskEvent::Suspend { name } => {
                 let name = name.unwrap_or(state.definition);
-                state.after(self.sync.suspended.suspend(waiter, name))
+                state.after(self.sync.suspended.suspend(waiter, name), false)
             }
             TaskEvent::Resume { name: None } => None,
-            TaskEvent::Resume { name: Some(name) } => state.after(self.sync.suspended.resume(name)),
+            TaskEvent::Resume { name: Some(name) } => {
+                state.after(self.sync.suspended.resume(name), false)
+            }
         }
     }
 

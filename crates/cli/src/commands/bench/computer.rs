@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::output::messages;
 use rota_kernel::fair::preemption;
 use rota_kernel::{Configuration, Fair};
+use rota_machine::kernel::{Kernel, Release, Settings};
 use rota_machine::topology::Topology;
 use serde::Serialize;
 use std::io::ErrorKind;
@@ -110,6 +111,12 @@ impl Computer {
                 known.map(str::to_owned).into_iter().collect()
             }
         }
+    }
+
+    /// A kernel with its ticks, and the fair class of its release.
+    pub(super) fn simulated(&self) -> Kernel {
+        let (release, hz) = (Release::find(&self.kernel), Some(self.hz));
+        Kernel::default().with_settings(&Settings { release, hz, ..Settings::default() })
     }
 
     /// Its CPUs, as the simulator wants them.

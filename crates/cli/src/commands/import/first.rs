@@ -47,7 +47,7 @@ impl First {
         if !self.cut {
             return Ok(None);
         }
-        self.making.has_cpus(facts.cpus, flat)?;
+        self.making.is_of(facts.cpus, facts.header.kernel.as_deref(), flat)?;
         let Results { numbers, groups, .. } = self.summary.finish_all(self.end_ns);
         let made = self.making.finish(self.end_ns, about, false, (kernel_threads(facts), 0))?;
         Ok(Some(Compare { made, numbers, groups, end_ns: self.end_ns }))

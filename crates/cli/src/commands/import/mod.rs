@@ -99,7 +99,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Status, Error> {
     let mut compared_ns = None;
     let workload = match making {
         Some((file, mut making, first)) => {
-            making.has_cpus(facts.cpus, machine.is_none())?;
+            making.is_of(facts.cpus, facts.header.kernel.as_deref(), machine.is_none())?;
             let about = text::about(args, &facts);
             let threads = kernel_threads(&facts);
             let made = making.finish(facts.duration_ns, &about, false, (threads, 0))?;

@@ -5,6 +5,7 @@ use super::args::RunArgs;
 use super::choice::Choice;
 use super::fill;
 use crate::error::Error;
+use crate::machine::this_kernel;
 use crate::output::messages;
 use crate::prepare::{self, Prepared};
 use rota_kernel::{
@@ -21,6 +22,9 @@ pub(crate) fn load(args: &RunArgs, choice: &Choice, kernel: &Arc<Btf>) -> Result
     let mut image = rota_kernel::link(&found.bytes, found.called(), kernel)?;
     if let Some(hz) = Configuration::read().and_then(|configuration| configuration.hz) {
         image.follow_tick(hz);
+    }
+    if let Some(release) = this_kernel().release {
+        image.follow_release(release.major, release.minor);
     }
     let topology = Topology::read();
     image.set_topology(&topology.described())?;

@@ -7,7 +7,6 @@ use crate::error::Error;
 use crate::object;
 use rota_machine::config::{Config, Costs};
 use rota_machine::interruption::Interruption;
-use rota_machine::kernel::Kernel;
 use rota_machine::lab::Lab;
 use rota_measure::GroupNumbers;
 use rota_sim::{Simulation, Watchers};
@@ -24,7 +23,7 @@ pub(super) fn run(
     computer: &Computer,
     interruptions: Vec<Interruption>,
 ) -> Result<Vec<GroupNumbers>, Error> {
-    let kernel = Kernel::default().with_hz(computer.hz);
+    let kernel = computer.simulated();
     let mut policy = object::link_shipped(rota_catalog::find("eevdf")?, &kernel)?;
     let mut set = vec![format!("seed={seed}")];
     set.extend(OLD_TASKS.map(str::to_owned));

@@ -7,7 +7,6 @@ use crate::commands::bench::computer::Computer;
 use crate::error::Error;
 use crate::object;
 use rota_kernel::fair::preemption;
-use rota_machine::kernel::Kernel;
 use rota_machine_file::Machine;
 use rota_sim::{Simulation, Watchers};
 use rota_trace::{Event, EventKind, Sink};
@@ -90,7 +89,7 @@ pub(super) fn run(
 ) -> Result<Predicted, Error> {
     let text = workloads::text(load, own_ns, machine.topology.cpus());
     let workload = rota_workload::parse(load.name(), &text).map_err(Error::input)?;
-    let kernel = Kernel::default().with_hz(computer.hz);
+    let kernel = computer.simulated();
     let mut policy = object::link_shipped(rota_catalog::find("eevdf")?, &kernel)?;
     let mut set = vec![format!("seed={seed}")];
     match &computer.fair {

@@ -42,6 +42,10 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Status, Error> {
     for _ in 0..args.repeat {
         round(args, &computer, &questions, &mut runs)?;
     }
+    if let Some(of) = runs.iter().position(|runs| runs.predicted_ns.is_empty()) {
+        let question = questions[of].text(computer.cpus);
+        return Err(Error::Failure(format!("{question}: no recording of it played to its end")));
+    }
     let answers = questions.into_iter().zip(runs);
     let answers: Vec<_> = answers.map(|(of, runs)| Answer::of(of, computer.cpus, runs)).collect();
     let words: Vec<_> = args.command.iter().map(|word| word.to_string_lossy()).collect();
@@ -100,11 +104,18 @@ fn round(
             Entry::Occupied(there) => there.into_mut(),
             Entry::Vacant(free) => free.insert(record(recorded, Some(making()?))?),
         };
-        let predicted = predicted::predict(recording, &machine, asked, computer)?;
+        match predicted::predict(recording, &machine, asked, computer)? {
+            Some(predicted) => {
+                runs.predicted_ns.push(predicted.took_ns);
+                runs.predicted_p99_ns.extend(predicted.p99_ns);
+            }
+            None => messages::warning(&format!(
+                "{}: the recording did not play to its end, as tasks wait for ever: no guess",
+                question.text(computer.cpus)
+            )),
+        }
         runs.live_ns.push(live::run(asked, &args.command)?);
         runs.live_p99_ns.extend(record(asked, None)?.p99_ns);
-        runs.predicted_ns.push(predicted.took_ns);
-        runs.predicted_p99_ns.extend(predicted.p99_ns);
     }
     Ok(())
 }

@@ -8,7 +8,6 @@ use crate::commands::bench::computer::Computer;
 use crate::error::Error;
 use crate::object;
 use crate::replay::part;
-use rota_machine::kernel::Kernel;
 use rota_machine_file::Machine;
 use rota_sim::{Simulation, Watchers};
 use rota_trace::{Event, EventKind, Sink};
@@ -22,13 +21,13 @@ pub(super) struct Predicted {
 }
 
 /// Plays the recording of one setting as the other one, under the model of the kernel's own
-/// scheduler, set as on this computer.
+/// scheduler, set as on this computer. `None`: some of the first copy's tasks wait for ever.
 pub(super) fn predict(
     recording: &Recording,
     machine: &Machine,
     asked: Setting,
     computer: &Computer,
-) -> Result<Predicted, Error> {
+) -> Result<Option<Predicted>, Error> {
     let Some(made) = &recording.made else {
         return Err(Error::Failure("there is no workload to play".into()));
     };
@@ -37,7 +36,7 @@ pub(super) fn predict(
     let name = workload.task_names().find(|name| name.ends_with(&runner)).map(str::to_owned);
     let copies = name.iter().flat_map(|name| workload.forked_by(name));
     let copies: Vec<_> = copies.map(|copy| workload.family(copy)).collect();
-    let Some(first) = copies.first() else {
+    let Some(first) = copies.first().cloned() else {
         return Err(Error::Failure("the recording does not have the command's start".into()));
     };
     if let (Some(second), true) = (copies.get(1), asked.nice != 0) {
@@ -53,21 +52,24 @@ pub(super) fn predict(
     let cpus: Vec<u32> = (0..asked.cpus).collect();
     let mut config = part(machine, &cpus)?.config(u64::MAX);
     config.hz = computer.hz;
-    let mut lives = Lives { of: first, pids: BTreeSet::new(), began_ns: None, ended_ns: 0 };
+    let mut lives = Lives { of: first, ..Lives::default() };
     let watchers = Watchers { sinks: vec![&mut lives], figures: None };
     let measured = Simulation::new(&policy, &Arc::new(workload), config).measure(watchers)?;
     if measured.outcome.exit.kind.is_error() {
         return Err(Error::Failure(format!("eevdf was ejected: {}", measured.outcome.exit)));
     }
+    if !lives.alive.is_empty() {
+        return Ok(None);
+    }
     let began_ns = lives.began_ns.unwrap_or(0);
-    Ok(Predicted {
+    Ok(Some(Predicted {
         took_ns: lives.ended_ns.saturating_sub(began_ns),
         p99_ns: measured.numbers.totals.wakeup_latency_ns.p99,
-    })
+    }))
 }
 
 fn policy(computer: &Computer) -> Result<rota_sim::Policy, Error> {
-    let kernel = Kernel::default().with_hz(computer.hz);
+    let kernel = computer.simulated();
     let mut policy = object::link_shipped(rota_catalog::find("eevdf")?, &kernel)?;
     for set in computer.tunables() {
         if let Some((name, value)) = set.split_once('=') {
@@ -78,23 +80,28 @@ fn policy(computer: &Computer) -> Result<rota_sim::Policy, Error> {
 }
 
 /// When the first task of some began, and the last ended.
-struct Lives<'a> {
-    of: &'a BTreeSet<String>,
+#[derive(Default)]
+struct Lives {
+    of: BTreeSet<String>,
     pids: BTreeSet<u32>,
+    /// Those of them that have not ended.
+    alive: BTreeSet<u32>,
     began_ns: Option<u64>,
     ended_ns: u64,
 }
 
-impl Sink for Lives<'_> {
+impl Sink for Lives {
     fn event(&mut self, event: &Event) {
         match &event.kind {
             EventKind::Task { pid, instance_of, name, .. } => {
                 let name = instance_of.as_deref().unwrap_or(name);
                 if self.of.contains(name) && self.pids.insert(*pid) {
+                    self.alive.insert(*pid);
                     self.began_ns.get_or_insert(event.time_ns);
                 }
             }
             EventKind::Exit { pid } if self.pids.contains(pid) => {
+                self.alive.remove(pid);
                 self.ended_ns = self.ended_ns.max(event.time_ns);
             }
             _ => {}
