@@ -145,7 +145,7 @@ static s32 cpu_to_preempt(struct task_struct *p)
 s32 BPF_STRUCT_OPS(mlfq_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
 	bool is_idle = false;
-	s32 cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
+	s32 cpu = find_idle_cpu(p, prev_cpu, wake_flags, &is_idle);
 
 	/* An idle CPU means that no task that could use it waits: the order holds. */
 	if (is_idle)

@@ -93,7 +93,7 @@ static u64 next_slice(struct task_struct *p)
 s32 BPF_STRUCT_OPS(rr_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
 	bool is_idle = false;
-	s32 cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
+	s32 cpu = find_idle_cpu(p, prev_cpu, wake_flags, &is_idle);
 	struct turn *t = turn_of(p);
 
 	if (t)

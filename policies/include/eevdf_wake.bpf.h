@@ -9,8 +9,6 @@
 
 #include "eevdf_domains.bpf.h"
 
-#define WAKE_SYNC kernel_value(scx_wake_flags, SCX_WAKE_SYNC)
-
 const volatile bool no_sis_util
 	help_text("a task that wakes up looks at every CPU for an idle one");
 const volatile bool no_wa_idle help_text("an idle CPU of the waker's does not attract");

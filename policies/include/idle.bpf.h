@@ -24,6 +24,18 @@ int bpf_iter_scx_dsq_new(struct bpf_iter_scx_dsq *it, u64 dsq_id, u64 flags) __k
 struct task_struct *bpf_iter_scx_dsq_next(struct bpf_iter_scx_dsq *it) __ksym;
 void bpf_iter_scx_dsq_destroy(struct bpf_iter_scx_dsq *it) __ksym;
 
+#define WAKE_SYNC kernel_value(scx_wake_flags, SCX_WAKE_SYNC)
+
+/*
+ * For ops.select_cpu: an idle CPU if there is one. Where the waker said that it sleeps soon, as
+ * pipes and sockets do, the kernel would give the waker's CPU and call it idle: the task would wait
+ * there, in front of those in the queues, while another CPU idles.
+ */
+__kinline s32 find_idle_cpu(struct task_struct *p, s32 prev_cpu, u64 wake_flags, bool *is_idle)
+{
+	return scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags & ~WAKE_SYNC, is_idle);
+}
+
 /*
  * For ops.init: takes all marks off. Those that are idle get theirs when loading ends,
  * as the kernel then sends every CPU through its scheduler.

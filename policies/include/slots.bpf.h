@@ -135,7 +135,7 @@ static s32 slots_init(void)
 static s32 choose_cpu(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
 	bool is_idle = false;
-	s32 cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
+	s32 cpu = find_idle_cpu(p, prev_cpu, wake_flags, &is_idle);
 
 	slot_cpu_comes[slot_of(p) & SLOT_MASK] = is_idle;
 	return cpu;

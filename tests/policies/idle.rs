@@ -50,6 +50,24 @@ fn a_wakeup_while_a_cpu_becomes_idle_is_not_lost() {
 }
 
 #[test]
+fn whom_bytes_wake_does_not_wait_behind_the_waker_while_a_cpu_idles() {
+    // R ran on CPU 1, where H is now, and CPU 2 is idle. W says that it sleeps soon as it writes at 10 ms,
+    // and goes on: scx_select_cpu_dfl() with SCX_WAKE_SYNC would give CPU 0, and call it idle.
+    let load = r#"{"tasks": {
+        "W": {"cpus": [0], "loop": 1, "phases": {
+            "p": {"run": 10000, "flow": {"put": {"s": 1}}}, "q": {"run": 1000000}}},
+        "R": {"loop": 1, "phases": {
+            "tied": {"cpus": [1], "run": 1000},
+            "free": {"cpus": [0, 1, 2], "flow": {"take": {"s": 1}}, "run": 5000}}},
+        "H": {"cpus": [1], "delay": 2000, "run": 1000000}}}"#;
+    for policy in rota_catalog::policies().iter().map(|p| p.name) {
+        let (outcome, tape) = Hosted::new(policy, set_of(policy), ideal(3, 30 * MS), load).run();
+        let starts: Vec<u64> = tape.starts(tape.pid("R-1")).iter().map(|(at, _)| *at).collect();
+        assert_eq!(starts[..2], [0, 10 * MS], "{policy}: {}", outcome.exit);
+    }
+}
+
+#[test]
 fn whoever_waits_for_a_busy_cpu_does_not_keep_others_from_idling() {
     // CPU 1 is left to an endless task for which another one waits: CPU 0 must look for that
     // one a few times at most whenever it becomes idle, not for ever.
