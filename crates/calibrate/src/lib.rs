@@ -247,7 +247,8 @@ mod tests {
         assert_eq!(again.costs, found.machine.costs);
         assert_eq!(again.topology, found.machine.topology);
         assert!(again.source.starts_with("calibrated: "), "{}", again.source);
-        assert!(text.contains("\n# measured: sched_yield() of two threads"), "{text}");
+        // On a busy computer some cannot be told from noise; how long a thread takes to be made can.
+        assert!(text.contains("\n# measured: making a thread"), "{text}");
     }
 
     #[test]
