@@ -37,7 +37,8 @@ impl std::fmt::Debug for Policy {
 
 impl Policy {
     /// Links a BPF object (ELF, aligned to 8 bytes); `name` is what errors call it. Tunables that
-    /// follow the tick, the mode of preemption, the base slice or the release have those of `kernel` from here on.
+    /// follow the tick, the mode of preemption, the base slice or the release have those of `kernel`
+    /// from here on.
     pub fn link(name: &str, object: &[u8], kernel: &Kernel) -> Result<Self, LoadError> {
         let object = Object::parse(name, object)?;
         let mut image = link(&object, kernel.btf(), kernel)?;

@@ -148,7 +148,7 @@ fn waiting_for_each_other_at_one_instant_is_an_error() {
 #[test]
 fn pipes_and_sockets_tell_that_the_waker_sleeps_soon_and_nothing_else_does() {
     // wake_up_interruptible_sync_poll() in anon_pipe_read(), anon_pipe_write() and
-    // sock_def_readable(); futexes, timers and wait4() wake without WF_SYNC
+    // sock_def_readable(); futexes and timers wake without WF_SYNC
     let flags_of = |load: &str| {
         let ops = [Op::SelectCpu, Op::Enqueue];
         let mut native = Native::new("test", &ops, |me, system, op, args| match op {
