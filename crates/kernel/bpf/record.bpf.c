@@ -7,6 +7,7 @@
  *   record_calls.bpf.h     the system calls that tasks are in
  *   record_slices.bpf.h    where slices begin
  *   record_wakeups.bpf.h   wakeups, with who did it
+ *   record_cost.bpf.h      what the programs here and there take
  *   record_queues.bpf.h    insertions into dispatch queues
  *   record_transfers.bpf.h what tasks give to each other
  *   record_streams.bpf.h   the pipes and sockets that it goes through
@@ -16,6 +17,7 @@
  * calls exec(); the events around such a change do not fit each other.
  */
 #include "record_calls.bpf.h"
+#include "record_cost.bpf.h"
 #include "record_queues.bpf.h"
 #include "record_slices.bpf.h"
 #include "record_snapshot.bpf.h"
@@ -35,8 +37,8 @@ int on_switch(u64 *ctx)
 	u32 prev_state = ctx[3], prev_pid = prev->pid;
 	struct known *old = find(prev), *new = find(next);
 	u32 from = old ? prev_pid : 0, to = new ? next->pid : 0;
+	u64 begin_ns = begin_cost(COST_LEAVING), now = 0;
 	u16 flags = 0;
-	u64 now = 0;
 
 	if (new)
 		update_weight(new, next);
@@ -64,6 +66,10 @@ int on_switch(u64 *ctx)
 		old->off_ns = (now ? now : bpf_ktime_get_ns()) + 1;
 	if (config.detail && from && flags & OFF_EXIT)
 		bpf_map_delete_elem(&pids, &prev_pid);
+	if (begin_ns && now) {
+		end_cost(COST_LEAVING, begin_ns, now);
+		end_cost(COST_COMING, now, bpf_ktime_get_ns());
+	}
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #define ROTA_RECORD_WAKEUPS_BPF_H
 
 #include "record_calls.bpf.h"
+#include "record_cost.bpf.h"
 
 extern const int __preempt_count __ksym __weak;
 
@@ -88,6 +89,7 @@ __kinline u32 noted_interrupts(const struct doing *does)
 
 __kinline void note_waker(struct task_struct *p, u32 waker, u16 flags)
 {
+	u64 begin_ns = begin_cost(COST_WAKING);
 	struct known *known = find(p);
 
 	if (known) {
@@ -95,6 +97,7 @@ __kinline void note_waker(struct task_struct *p, u32 waker, u16 flags)
 		known->waking_flags = flags;
 		known->waking_cpu = bpf_get_smp_processor_id();
 		known->waking_ns = bpf_ktime_get_ns();
+		end_cost(COST_WAKING, begin_ns, known->waking_ns);
 	}
 }
 
@@ -149,9 +152,11 @@ int on_wakeup(u64 *ctx)
 	struct task_struct *p = (void *)ctx[0];
 	struct known *known = find(p);
 	struct record *r;
+	u64 begin_ns;
 
 	if (!known || read_int(p->on_cpu))
 		return 0;
+	begin_ns = begin_cost(COST_RUNNABLE);
 	r = reserve(sizeof(*r));
 	if (!r)
 		return 0;
@@ -169,6 +174,8 @@ int on_wakeup(u64 *ctx)
 	r->c = 0;
 	known->waking_ns = 0;
 	submit(r);
+	if (begin_ns)
+		end_cost(COST_RUNNABLE, begin_ns, bpf_ktime_get_ns());
 	return 0;
 }
 

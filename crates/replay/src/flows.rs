@@ -8,6 +8,7 @@
 
 use crate::cause::{self, Wait};
 use crate::life::{Life, LifeIx};
+use crate::load::Taken;
 use crate::{balance, layout};
 use rota_trace::{StreamKind, Transfer};
 use std::collections::{BTreeMap, BTreeSet};
@@ -122,15 +123,11 @@ impl Plan {
         self.follows.iter().filter(|follows| **follows).count() as u64
     }
 
-    pub(crate) fn has_streams(&self) -> bool {
-        !self.kinds.is_empty()
-    }
-
-    /// Makes the steps of all lives; each call that moves bytes is so much shorter than it was.
+    /// Makes the steps of all lives, without what the recorder took of them.
     /// `again`: they will be made once more.
-    pub(crate) fn lay_out(&self, lives: &mut [Life], call_cost_ns: u64, again: bool) -> Streams {
+    pub(crate) fn lay_out(&self, lives: &mut [Life], taken: Taken, again: bool) -> Streams {
         for life in lives.iter_mut() {
-            layout::lay_out(life, &self.follows, call_cost_ns);
+            layout::lay_out(life, &self.follows, taken);
             if !again {
                 (life.done, life.moved) = (Vec::new(), Vec::new());
             }

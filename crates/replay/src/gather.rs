@@ -6,7 +6,7 @@ use crate::doubt::{self, NAP_NS};
 use crate::flows::{Ended, Moved, Plan};
 use crate::groups::{Groups, Values};
 use crate::life::{Birth, Life, LifeIx, State, Step, WaitIx};
-use crate::load::{Charges, Facts, Replay, Waits};
+use crate::load::{Charges, Facts, Replay, Taken, Waits};
 use crate::select::{self, Chosen};
 use crate::{text, timing};
 use rota_trace::{Cause, Event, EventKind, OffCpu, Setting, Sink};
@@ -72,8 +72,8 @@ impl Gatherer {
             self.unheralded.iter().for_each(|at| self.lives[*at].begins_at_first());
         }
         let plan = Plan::new(&mut self.lives, &self.ended, &facts.kernel_threads);
-        let again = facts.call_cost_ns > 0 && plan.has_streams();
-        let streams = plan.lay_out(&mut self.lives, 0, again);
+        let again = facts.taken != Taken::default();
+        let streams = plan.lay_out(&mut self.lives, Taken::default(), again);
         self.waits.streams = plan.waits();
         self.waits.ticks = self.lives.iter_mut().map(timing::settle).sum();
         let kept = select::kept(&self.lives, facts, end_ns);
@@ -89,7 +89,7 @@ impl Gatherer {
         let (names, mut text) = text::file(&self.lives, &chosen, about, facts, end_ns);
         let mut with_recorder = None;
         if again {
-            plan.lay_out(&mut self.lives, facts.call_cost_ns, false);
+            plan.lay_out(&mut self.lives, facts.taken, false);
             self.lives.iter_mut().for_each(|life| _ = timing::settle(life));
             let (_, without) = text::file(&self.lives, &chosen, about, facts, end_ns);
             with_recorder = Some(std::mem::replace(&mut text, without));
@@ -153,6 +153,10 @@ impl Gatherer {
             0 => None,
             waker => self.running(waker, now_ns).filter(|waker| *waker != at),
         };
+        if let Some(waker) = waker {
+            let told = &mut self.lives[waker].told;
+            told.wakeups = told.wakeups.saturating_add(1);
+        }
         let life = &mut self.lives[at];
         life.work_until(now_ns);
         life.woken = waker.zip(cpu);
@@ -267,6 +271,7 @@ impl Gatherer {
         }
         life.appear(now_ns);
         life.begin_to_run(now_ns);
+        life.told.comes = life.told.comes.saturating_add(1);
         life.take_off(self.charges.switch_ns);
         if idle {
             life.take_off(self.charges.idle_exit_ns);
@@ -284,6 +289,7 @@ impl Gatherer {
         }
         let life = &mut self.lives[at];
         life.work_until(now_ns);
+        life.told.leaves = life.told.leaves.saturating_add(1);
         life.flush();
         life.state = match why {
             OffCpu::Runnable => {

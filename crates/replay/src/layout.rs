@@ -7,6 +7,7 @@
 
 use crate::flows::{Flow, Moved};
 use crate::life::{Done, Life, Step};
+use crate::load::Taken;
 use std::collections::BTreeMap;
 
 /// Calls are of another flow if the gap before them is longer than this …
@@ -24,12 +25,12 @@ struct Call {
 }
 
 /// Makes the steps of a life from what it was seen to do, without the waits that follow from its flows.
-pub(crate) fn lay_out(life: &mut Life, follows: &[bool], call_cost_ns: u64) {
+pub(crate) fn lay_out(life: &mut Life, follows: &[bool], taken: Taken) {
     let mut calls = calls(&life.moved).into_iter().peekable();
     let mut steps = Steps::default();
     // What is still to be taken off.
     let mut cost_ns = 0;
-    for Done { step, from_ns, to_ns, wait } in &life.done {
+    for Done { step, from_ns, to_ns, wait, told } in &life.done {
         let (from_ns, to_ns) = (*from_ns, *to_ns);
         match step {
             Step::Run(work_ns) => {
@@ -37,7 +38,7 @@ pub(crate) fn lay_out(life: &mut Life, follows: &[bool], call_cost_ns: u64) {
                 while let Some(call) = calls.next_if(|call| call.time_ns <= to_ns) {
                     own.push(Call { time_ns: call.time_ns.max(from_ns), ..call });
                 }
-                cost_ns += call_cost_ns * own.len() as u64;
+                cost_ns += taken.call_ns * own.len() as u64 + taken.of(*told);
                 let less_ns = cost_ns.min(*work_ns);
                 cost_ns -= less_ns;
                 steps.work(*work_ns - less_ns, (from_ns, to_ns), &own);
@@ -48,7 +49,7 @@ pub(crate) fn lay_out(life: &mut Life, follows: &[bool], call_cost_ns: u64) {
                 while let Some(call) = calls.next_if(|call| call.time_ns <= from_ns) {
                     own.push(Call { time_ns: from_ns, ..call });
                 }
-                cost_ns += call_cost_ns * own.len() as u64;
+                cost_ns += taken.call_ns * own.len() as u64;
                 steps.work(0, (from_ns, from_ns), &own);
                 if !wait.is_some_and(|wait| follows[wait.get() as usize - 1]) {
                     steps.push(step.clone());

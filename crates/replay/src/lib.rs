@@ -28,7 +28,7 @@ mod timing;
 
 pub use doubt::Doubt;
 pub use gather::Gatherer;
-pub use load::{Charges, Facts, Replay, Waits};
+pub use load::{Charges, Facts, Replay, Taken, Waits};
 
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,7 @@
 use crate::cause::Wait;
 use crate::doubt::Spins;
 use crate::flows::{Flow, Moved};
+use crate::load::Told;
 use crate::settings::Settings;
 use rota_trace::WakeSource;
 use std::num::NonZeroU32;
@@ -50,6 +51,8 @@ pub(crate) struct Done {
     pub(crate) from_ns: u64,
     pub(crate) to_ns: u64,
     pub(crate) wait: Option<WaitIx>,
+    /// What the recorder had to tell of it meanwhile.
+    pub(crate) told: Told,
 }
 
 /// How a task came to be.
@@ -104,6 +107,8 @@ pub(crate) struct Life {
     pub(crate) work_ns: u64,
     /// Work since the last step; below zero if more was taken off than there was.
     run_ns: i64,
+    /// What the recorder had to tell of it since.
+    pub(crate) told: Told,
     /// When that work began, and the time of what was seen last.
     run_from_ns: u64,
     clock_ns: u64,
@@ -136,6 +141,7 @@ impl Life {
             steps: Vec::new(),
             work_ns: 0,
             run_ns: 0,
+            told: Told::default(),
             run_from_ns: 0,
             clock_ns: 0,
             call: "".into(),
@@ -198,7 +204,8 @@ impl Life {
     pub(crate) fn push_of(&mut self, step: Step, wait: Option<WaitIx>) {
         self.flush();
         let now_ns = self.clock_ns;
-        self.done.push(Done { step, from_ns: now_ns, to_ns: now_ns, wait });
+        let told = Told::default();
+        self.done.push(Done { step, from_ns: now_ns, to_ns: now_ns, wait, told });
     }
 
     /// It is called so from now on: what it is tied to as what it was before does not count, as for
@@ -239,7 +246,8 @@ impl Life {
         if self.run_ns > 0 {
             let step = Step::Run(self.run_ns as u64);
             let (from_ns, to_ns) = (self.run_from_ns, self.clock_ns);
-            self.done.push(Done { step, from_ns, to_ns, wait: None });
+            let told = std::mem::take(&mut self.told);
+            self.done.push(Done { step, from_ns, to_ns, wait: None, told });
             self.run_ns = 0;
         }
         self.run_from_ns = self.clock_ns;

@@ -24,6 +24,36 @@ pub struct Charges {
     pub ipi_receive_ns: u64,
 }
 
+/// What a recorder took of the tasks that it recorded, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// Of each call that moved bytes.
+    pub call_ns: u64,
+    /// Of a task each time that it leaves a CPU …
+    pub leave_ns: u64,
+    /// … or comes onto one.
+    pub come_ns: u64,
+    /// Of a task that wakes another one.
+    pub wakeup_ns: u64,
+}
+
+/// How often a recorder took something of a task, besides calls that moved bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Told {
+    pub(crate) leaves: u16,
+    pub(crate) comes: u16,
+    pub(crate) wakeups: u16,
+}
+
+impl Taken {
+    /// For all of that.
+    pub(crate) fn of(&self, told: Told) -> u64 {
+        self.leave_ns * u64::from(told.leaves)
+            + self.come_ns * u64::from(told.comes)
+            + self.wakeup_ns * u64::from(told.wakeups)
+    }
+}
+
 /// What is known of a recording.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
@@ -42,8 +72,8 @@ pub struct Facts {
     pub cpus: Option<Vec<u32>>,
     /// How many CPUs were there.
     pub nr_cpus: u32,
-    /// What the recorder took of each call that moved bytes: it is no work of the tasks.
-    pub call_cost_ns: u64,
+    /// What the recorder took of the tasks: it is no work of theirs.
+    pub taken: Taken,
 }
 
 /// How many sleeps ended by what.

@@ -7,7 +7,7 @@ use crate::output_file::OutputFile;
 use rota_machine::kernel::Release;
 use rota_machine::topology::Topology;
 use rota_machine_file::Machine;
-use rota_replay::{Charges, Facts, Gatherer, Replay};
+use rota_replay::{Charges, Facts, Gatherer, Replay, Taken};
 use std::collections::BTreeSet;
 
 /// A workload being made.
@@ -86,25 +86,19 @@ impl Making {
     }
 
     /// The workload. `about` is what was recorded; `ends_itself`: until its tasks had ended;
-    /// `call_cost_ns`: what the recorder took of each call that moved bytes.
+    /// `taken`: what the recorder took of them.
     pub(crate) fn finish(
         self,
         end_ns: u64,
         about: &str,
         ends_itself: bool,
-        (kernel_threads, call_cost_ns): (BTreeSet<u32>, u64),
+        (kernel_threads, taken): (BTreeSet<u32>, Taken),
     ) -> Result<Made, Error> {
         let mut machine = self.machine;
         let nr_cpus = self.nr_cpus;
         let joined = self.joined;
-        let mut facts = Facts {
-            ends_itself,
-            joined,
-            kernel_threads,
-            nr_cpus,
-            call_cost_ns,
-            ..Facts::default()
-        };
+        let mut facts =
+            Facts { ends_itself, joined, kernel_threads, nr_cpus, taken, ..Facts::default() };
         facts.cpus = self.gatherer.common_cpus(&facts);
         if let Some(cpus) = &facts.cpus {
             machine = part(&machine, cpus)?;

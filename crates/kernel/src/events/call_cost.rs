@@ -4,6 +4,7 @@
 //! Such calls come by the million a second, so this counts: it is measured when a recording begins, on
 //! a pipe of the recorder itself, and can be taken off what was recorded.
 
+use super::taken;
 use libbpf_rs::{MapCore, MapFlags, Object};
 use rustix::pipe::pipe;
 use std::time::{Duration, Instant};
@@ -22,6 +23,8 @@ pub(crate) struct Plain(u64);
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Around {
     ns: u64,
+    /// The programs' own time then, on pipes of the recorder.
+    own_ns: u64,
     /// What was counted before the recording: calls of the recorder, at their best.
     before: Spent,
 }
@@ -54,7 +57,7 @@ impl Plain {
         set(0);
         let after = Spent::so_far(object);
         let own_ns = after.per_call_since(before);
-        Around { ns: found.unwrap_or(0).saturating_sub(self.0 + own_ns), before: after }
+        Around { ns: found.unwrap_or(0).saturating_sub(self.0 + own_ns), own_ns, before: after }
     }
 }
 
@@ -65,27 +68,25 @@ impl Around {
         self.per_call_of(Spent::so_far(object))
     }
 
+    /// Where caches are not the recorder's own, the programs take longer than it saw them take. So does
+    /// getting to them, as far as is known: in the same proportion.
     fn per_call_of(self, spent: Spent) -> u64 {
         let calls = spent.calls - self.before.calls;
         let others = spent.others - self.before.others;
-        spent.per_call_since(self.before) + self.ns * (calls + others) / calls.max(1)
+        let own_ns = spent.per_call_since(self.before);
+        let around_ns = match self.own_ns {
+            0 => self.ns,
+            at_first_ns => self.ns * own_ns.max(at_first_ns) / at_first_ns,
+        };
+        own_ns + around_ns * (calls + others) / calls.max(1)
     }
 }
 
 impl Spent {
     /// On all CPUs.
     fn so_far(object: &Object) -> Self {
-        let map = object.maps().find(|map| map.name() == "spent");
-        let value = map.and_then(|m| m.lookup_percpu(&0u32.to_ne_bytes(), MapFlags::empty()).ok());
-        let long = |bytes: &Vec<u8>, at: usize| {
-            bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_ne_bytes)
-        };
-        let each = value.flatten().unwrap_or_default();
-        each.iter().fold(Self::default(), |all, bytes| Self {
-            calls: all.calls + long(bytes, 0),
-            ns: all.ns + long(bytes, 8),
-            others: all.others + long(bytes, 16),
-        })
+        let [calls, ns, others] = taken::on_all_cpus(object, "spent", 0);
+        Self { calls, ns, others }
     }
 
     fn per_call_since(self, before: Self) -> u64 {
@@ -136,10 +137,16 @@ mod tests {
     #[test]
     fn calls_of_the_recorder_itself_do_not_count() {
         let before = Spent { calls: 1000, ns: 20_000, others: 0 };
-        let around = Around { ns: 100, before };
+        let around = Around { ns: 100, own_ns: 80, before };
         // 10 calls took 800 ns, and 20 others came to the programs as well: 80 + 100 * 30 / 10.
         let spent = Spent { calls: 1010, ns: 20_800, others: 20 };
         assert_eq!(around.per_call_of(spent), 380);
+        // Twice as slow as at first are the programs, and what is around them: 160 + 200 * 30 / 10.
+        let spent = Spent { calls: 1010, ns: 21_600, others: 20 };
+        assert_eq!(around.per_call_of(spent), 760);
+        // Faster than at first is no reason to think that less is paid for getting there: 40 + 100.
+        let spent = Spent { calls: 1010, ns: 20_400, others: 0 };
+        assert_eq!(around.per_call_of(spent), 140);
         // Nothing moved: what is taken off nothing does not matter, but is a number.
         assert_eq!(around.per_call_of(before), 0);
     }

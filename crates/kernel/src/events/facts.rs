@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What must be known to read a recording.
 
+use super::taken::Taken;
+
 /// Where `pick` events come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PickSource {
@@ -62,8 +64,8 @@ pub struct Facts {
     pub duration_ns: u64,
     /// CPUs of the machine.
     pub cpus: u32,
-    /// What the recorder took of each call that moved bytes, in nanoseconds; 0 without transfers.
-    pub call_cost_ns: u64,
+    /// What the recorder took of tasks.
+    pub taken: Taken,
     /// Release of the kernel.
     pub kernel: String,
     /// The sched_ext scheduler that was loaded at the end, or else at the beginning.

@@ -20,10 +20,12 @@ mod raw;
 pub(crate) mod recorder;
 mod rings;
 mod settings;
+mod taken;
 mod traits;
 
 pub use cgroup::Cgroup;
 pub use error::RecordError;
 pub use facts::{Counts, Facts, Lost, PickSource};
 pub use recorder::{RecordOptions, Recorder, Scope};
+pub use taken::Taken;
 pub use traits::Traits;

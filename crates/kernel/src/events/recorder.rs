@@ -13,6 +13,7 @@ use super::groups::Groups;
 use super::hooks::{self, Hooks};
 use super::order::{Reorder, Timed};
 use super::raw::Record;
+use super::taken::Taken;
 use super::traits::{AllTraits, Traits};
 use crate::{live, sysfs};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, RingBuffer, RingBufferBuilder};
@@ -271,7 +272,7 @@ impl Recorder {
         let facts = Facts {
             duration_ns,
             cpus: self.cpus,
-            call_cost_ns: self.around.per_call_ns(&self.object),
+            taken: Taken::of(&self.object, self.around),
             kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
             scheduler: self.scheduler.clone(),
             counts: self.counts(),

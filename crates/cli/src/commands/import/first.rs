@@ -6,6 +6,7 @@ use super::kernel_threads;
 use crate::error::Error;
 use crate::replay::{Made, Making};
 use rota_measure::{GroupNumbers, Numbers, Results, Summary};
+use rota_replay::Taken;
 use rota_trace::{Event, Sink};
 use rota_trace_import::{Facts, Imported};
 
@@ -49,7 +50,12 @@ impl First {
         }
         self.making.is_of(facts.cpus, facts.header.kernel.as_deref(), flat)?;
         let Results { numbers, groups, .. } = self.summary.finish_all(self.end_ns);
-        let made = self.making.finish(self.end_ns, about, false, (kernel_threads(facts), 0))?;
+        let made = self.making.finish(
+            self.end_ns,
+            about,
+            false,
+            (kernel_threads(facts), Taken::default()),
+        )?;
         Ok(Some(Compare { made, numbers, groups, end_ns: self.end_ns }))
     }
 }

@@ -13,7 +13,7 @@ use crate::replay::{Circumstances, Compared, Making};
 use clap::{Args, ValueHint};
 use first::First;
 use rota_measure::{GroupNumbers, Numbers, Results, Summary};
-use rota_replay::Waits;
+use rota_replay::{Taken, Waits};
 use rota_trace::Tee;
 use rota_trace_import::{open, Facts, ImportError};
 use std::collections::BTreeSet;
@@ -102,7 +102,8 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Status, Error> {
             making.is_of(facts.cpus, facts.header.kernel.as_deref(), machine.is_none())?;
             let about = text::about(args, &facts);
             let threads = kernel_threads(&facts);
-            let made = making.finish(facts.duration_ns, &about, false, (threads, 0))?;
+            let made =
+                making.finish(facts.duration_ns, &about, false, (threads, Taken::default()))?;
             made.write(file, args.anonymise)?;
             let lost = facts.lost.values().map(|lost| lost.records.max(lost.gaps)).sum();
             let scheduler = args.policy.as_deref();

@@ -103,7 +103,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
         Some((file, making)) => {
             let about = text::about(&args.target, &ended.facts);
             let ends_itself = ended.command.is_some();
-            let recorder = (ended.kernel_threads(), ended.facts.call_cost_ns);
+            let recorder = (ended.kernel_threads(), ended.taken());
             let made = making.finish(end_ns, &about, ends_itself, recorder)?;
             made.write(file, args.anonymise)?;
             let scheduler = ended.facts.scheduler.as_deref();

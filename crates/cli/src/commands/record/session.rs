@@ -8,6 +8,7 @@ use crate::output::messages;
 use crate::program;
 use crate::stop::Stop;
 use rota_kernel::events::{Facts, RecordOptions, Recorder, Traits};
+use rota_replay::Taken;
 use rota_trace::Sink;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::AsFd;
@@ -44,6 +45,12 @@ impl Ended {
     pub(crate) fn kernel_threads(&self) -> BTreeSet<u32> {
         let traits = self.traits.iter();
         traits.filter(|(_, of)| of.kernel_thread).map(|(pid, _)| *pid).collect()
+    }
+
+    /// What the recorder took of the tasks.
+    pub(crate) fn taken(&self) -> Taken {
+        let rota_kernel::events::Taken { call_ns, leave_ns, come_ns, wakeup_ns } = self.facts.taken;
+        Taken { call_ns, leave_ns, come_ns, wakeup_ns }
     }
 }
 

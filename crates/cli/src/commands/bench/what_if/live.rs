@@ -72,7 +72,7 @@ pub(super) fn record(
     drop(sinks);
     let end_ns = ended.facts.duration_ns;
     let report = read(&file)?;
-    let recorder = (ended.kernel_threads(), ended.facts.call_cost_ns);
+    let recorder = (ended.kernel_threads(), ended.taken());
     let made = making.map(|making| making.finish(end_ns, "a what-if", true, recorder));
     Ok(Recording {
         report,
