@@ -18,6 +18,7 @@ enum stream_kind {
 	STREAM_PIPE,
 	STREAM_UNIX,
 	STREAM_TCP,
+	STREAM_KINDS,
 };
 
 struct pipe_inode_info___io {
@@ -154,7 +155,7 @@ __kinline u32 buffer_of(u32 kind, void *object)
 	return kind == STREAM_UNIX ? sent : sent + received;
 }
 
-/* What the programs here took of calls that moved bytes. */
+/* What the programs here took of calls that moved bytes, by enum stream_kind. */
 struct spent {
 	u64 calls;
 	u64 ns;
@@ -163,7 +164,7 @@ struct spent {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, STREAM_KINDS);
 	__type(key, u32);
 	__type(value, struct spent);
 } spent SEC(".maps");
@@ -172,13 +173,13 @@ struct {
 __kinline void add_call(struct transfers *of, long bytes, u64 begin_ns)
 {
 	u64 now = bpf_ktime_get_ns();
+	u32 kind = of->kind;
 	struct spent *all;
-	u32 zero = 0;
 
 	of->bytes += bytes;
 	of->calls++;
 	of->last_ns = now;
-	all = bpf_map_lookup_elem(&spent, &zero);
+	all = bpf_map_lookup_elem(&spent, &kind);
 	if (all) {
 		all->calls++;
 		all->ns += now - begin_ns;
