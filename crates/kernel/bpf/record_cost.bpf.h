@@ -20,7 +20,7 @@ enum measured {
 	COST_KINDS,
 };
 
-/* crates/kernel/src/events/call_cost.rs reads it. */
+/* crates/kernel/src/events/taken.rs reads it. */
 struct cost {
 	u64 runs;
 	u64 measured;
