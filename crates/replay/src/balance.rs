@@ -36,22 +36,30 @@ pub(crate) fn streams(
     let of = |(stream, mut calls): (u64, Vec<(u64, bool, u64)>)| {
         calls.sort_unstable();
         let (kind, buffer) = kinds[&stream];
-        let buffer = if bounded.contains(&stream) { buffer } else { 0 };
-        (stream, balanced(kind, stream, buffer, &calls))
+        let drained = bounded.drained.contains(&stream);
+        let can_be_full = drained || bounded.single.contains(&stream);
+        let buffer = if can_be_full { buffer } else { 0 };
+        (stream, balanced(kind, stream, (buffer, drained), &calls))
     };
     calls.into_iter().map(of).collect()
 }
 
-/// `calls`: time, whether it puts, bytes; in order.
-fn balanced(kind: StreamKind, number: u64, buffer: u64, calls: &[(u64, bool, u64)]) -> Stream {
+/// `drained`: there will be room in any case. `calls`: time, whether it puts, bytes; in order.
+fn balanced(
+    kind: StreamKind,
+    number: u64,
+    (buffer, drained): (u64, bool),
+    calls: &[(u64, bool, u64)],
+) -> Stream {
     let (mut level, mut least, mut most) = (0i64, 0i64, 0i64);
-    let (mut put, mut count) = (0u64, 0u64);
+    let (mut put, mut count, mut longest) = (0u64, 0u64, 0u64);
     // What happens at one time may have been in either order: there must be enough, and enough room.
     for at_once in calls.chunk_by(|(one, ..), (other, ..)| one == other) {
         let (mut given, mut taken) = (0u64, 0u64);
         for (_, puts, bytes) in at_once {
             if *puts {
                 (given, put, count) = (given + bytes, put + bytes, count + 1);
+                longest = longest.max(*bytes);
             } else {
                 taken += bytes;
             }
@@ -62,9 +70,15 @@ fn balanced(kind: StreamKind, number: u64, buffer: u64, calls: &[(u64, bool, u64
     }
     let holds = least.unsigned_abs();
     let peak = most.unsigned_abs() + holds;
+    let left = (level + holds as i64).unsigned_abs();
     let room = Room::of(kind, buffer, put.div_ceil(count.max(1)));
-    // With that it is never fuller in the recording than when a task that waits for room goes on.
-    let capacity = room.map(|room| room.capacity.max(peak + room.refill));
+    let capacity = room.map(|room| match drained {
+        // What it holds at first is there in addition to what was put. What nobody takes must not keep
+        // the last ones from putting.
+        true => (room.capacity + holds).max(longest).max(left + room.refill),
+        // With that it is never fuller in the recording than when a task that waits for room goes on.
+        false => room.capacity.max(peak + room.refill),
+    });
     let name = format!("{}{number}", kind.name());
     Stream { name, capacity, holds, refill: room.map_or(1, |room| room.refill) }
 }

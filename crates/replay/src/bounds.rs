@@ -18,8 +18,17 @@ struct Drain {
     needs: BTreeSet<LifeIx>,
 }
 
-/// The streams of these lives that can be full.
-pub(crate) fn bounded(lives: &[Life]) -> BTreeSet<u64> {
+/// Streams that can be full.
+#[derive(Debug, Default)]
+pub(crate) struct Bounded {
+    /// Their takers do nothing else, and come to that: there will be room, however little there is.
+    pub(crate) drained: BTreeSet<u64>,
+    /// One task puts into each of these.
+    pub(crate) single: BTreeSet<u64>,
+}
+
+/// Those of these lives.
+pub(crate) fn bounded(lives: &[Life]) -> Bounded {
     let mut putters: BTreeMap<u64, BTreeSet<LifeIx>> = BTreeMap::new();
     let mut posters: BTreeMap<LifeIx, BTreeSet<LifeIx>> = BTreeMap::new();
     for (at, life) in (0..).zip(lives) {
@@ -45,7 +54,8 @@ pub(crate) fn bounded(lives: &[Life]) -> BTreeSet<u64> {
         let own = putters.get(&drain.stream);
         drain.fills.is_disjoint(&could_be) && own.is_none_or(|own| own.is_disjoint(&drain.needs))
     };
-    drains.iter().filter(comes).map(|drain| drain.stream).chain(single).collect()
+    let drained = drains.iter().filter(comes).map(|drain| drain.stream).collect();
+    Bounded { drained, single }
 }
 
 fn drain(life: &Life, posters: BTreeSet<LifeIx>) -> Option<Drain> {

@@ -72,7 +72,8 @@ impl Gatherer {
             self.unheralded.iter().for_each(|at| self.lives[*at].begins_at_first());
         }
         let plan = Plan::new(&mut self.lives, &self.ended, &facts.kernel_threads);
-        let again = facts.taken != Taken::default();
+        let taken = facts.taken.of_calls(calls(&self.lives));
+        let again = taken != Taken::default();
         let streams = plan.lay_out(&mut self.lives, Taken::default(), again);
         self.waits.streams = plan.waits();
         self.waits.ticks = self.lives.iter_mut().map(timing::settle).sum();
@@ -89,7 +90,7 @@ impl Gatherer {
         let (names, mut text) = text::file(&self.lives, &chosen, about, facts, end_ns);
         let mut with_recorder = None;
         if again {
-            plan.lay_out(&mut self.lives, facts.taken, false);
+            plan.lay_out(&mut self.lives, taken, false);
             self.lives.iter_mut().for_each(|life| _ = timing::settle(life));
             let (_, without) = text::file(&self.lives, &chosen, about, facts, end_ns);
             with_recorder = Some(std::mem::replace(&mut text, without));
@@ -301,6 +302,11 @@ impl Gatherer {
             OffCpu::Exit => State::Ended,
         };
     }
+}
+
+/// That moved bytes which are in the workload.
+fn calls(lives: &[Life]) -> u64 {
+    lives.iter().flat_map(|life| &life.moved).map(|moved| u64::from(moved.calls)).sum()
 }
 
 impl Sink for Gatherer {

@@ -27,8 +27,10 @@ pub struct Charges {
 /// What a recorder took of the tasks that it recorded, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
-    /// Of each call that moved bytes.
+    /// Of each call that moved bytes …
     pub call_ns: u64,
+    /// … or of all of these together, where that is known better: the same of each.
+    pub calls_ns: Option<u64>,
     /// Of a task each time that it leaves a CPU …
     pub leave_ns: u64,
     /// … or comes onto one.
@@ -46,6 +48,14 @@ pub(crate) struct Told {
 }
 
 impl Taken {
+    /// If there were so many calls that moved bytes.
+    pub(crate) fn of_calls(self, calls: u64) -> Self {
+        match self.calls_ns {
+            Some(all_ns) => Self { call_ns: all_ns / calls.max(1), calls_ns: None, ..self },
+            None => self,
+        }
+    }
+
     /// For all of that.
     pub(crate) fn of(&self, told: Told) -> u64 {
         self.leave_ns * u64::from(told.leaves)

@@ -92,6 +92,41 @@ for n in 1 2 3; do work; echo $n; done | while read n; do work; done";
 }
 
 #[test]
+fn a_command_runs_as_often_as_plain_says_before_it_is_recorded() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| dir.path().join(name).to_str().expect("a path").to_owned();
+    let (file, runs) = (path("load.json"), path("runs"));
+    let command = format!("echo run >> {runs}; seq 1 50000 | gzip | wc -c");
+    let args = ["record", "--json", "--workload", &file, "--plain", "2", "--"];
+    let Some(recorded) = live(&[&args[..], &["sh", "-c", &command]].concat()) else { return };
+
+    assert_eq!(recorded.code, 0, "{}", recorded.stderr);
+    let report: Value = serde_json::from_str(&recorded.stdout).expect("JSON");
+    fits(&report);
+    let runs = std::fs::read_to_string(&runs).expect("a file");
+    assert_eq!(runs.lines().count(), 3);
+    // At calls nothing can be taken off but what they cost, so that no task works more.
+    let played = rota(&["sim", "eevdf", &file, "--json"]);
+    let played = cpu_times(&serde_json::from_str(&played.stdout).expect("JSON"));
+    let [played, first] =
+        [played, cpu_times(&report)].map(|times| times.iter().map(|(_, time)| time).sum::<f64>());
+    assert!(played > 0.0 && played < 1.03 * first, "{first} ns, then {played} ns");
+}
+
+#[test]
+fn plain_runs_are_of_a_command_of_which_a_workload_is_made() {
+    for (args, why) in [
+        (&["--plain", "1", "--", "true"][..], "--workload"),
+        (&["--plain", "1", "--workload", "w.json"], "COMMAND"),
+        (&["--plain", "0", "--workload", "w.json", "--", "true"], "1..=100"),
+    ] {
+        let ran = rota(&[&["record"], args].concat());
+        assert_eq!(ran.code, 2, "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(why), "{args:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
 fn a_recording_gives_a_table_and_files_as_a_simulation_does() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = |name: &str| dir.path().join(name).to_str().expect("a path").to_owned();

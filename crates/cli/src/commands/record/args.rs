@@ -36,6 +36,13 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "NAME|FILE", requires = "workload", add = complete::machines())]
     pub(crate) machine: Option<String>,
 
+    /// Run the command so many times before, without the recorder at its calls: the work that it has
+    /// then is that of the workload [default: what calls cost is measured on pipes of the recorder]
+    #[arg(long, value_name = "RUNS")]
+    #[arg(requires = "workload", requires = "command", conflicts_with = "last")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) plain: Option<u32>,
+
     /// Replace all names in that workload, to share it: process-1-1, process-1/thread-1-1
     #[arg(long, requires = "workload", conflicts_with = "trace")]
     pub(crate) anonymise: bool,

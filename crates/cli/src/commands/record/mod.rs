@@ -6,12 +6,13 @@ mod busy;
 mod calls;
 mod condition;
 mod json;
+pub(crate) mod plain;
 mod ring;
 mod session;
 mod text;
 
 pub(crate) use args::{RecordArgs, TargetArgs};
-pub(crate) use session::{warn, Session, Wanted};
+pub(crate) use session::{warn, Ended, Session, Wanted};
 pub(crate) use text::{cpus, subject, DEFAULT_SCHEDULER};
 
 use crate::error::{Error, Status};
@@ -25,7 +26,6 @@ use rota_measure::{GroupNumbers, Numbers, Results, Summary};
 use rota_replay::Waits;
 use rota_report::Caption;
 use rota_trace::Tee;
-use session::Ended;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -51,6 +51,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
         last_ns: args.last,
         transfers: args.workload.is_some(),
     };
+    let plain_ns = plain::work_ns(&args.target, args.plain.unwrap_or(0))?;
     let session = Session::start(&args.target, wanted)?;
     let caption = Caption {
         policy: session.scheduler().unwrap_or(text::DEFAULT_SCHEDULER).to_string(),
@@ -103,7 +104,9 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
         Some((file, making)) => {
             let about = text::about(&args.target, &ended.facts);
             let ends_itself = ended.command.is_some();
-            let recorder = (ended.kernel_threads(), ended.taken());
+            let calls_ns =
+                plain_ns.map(|plain_ns| plain::of(&ended, &numbers).saturating_sub(plain_ns));
+            let recorder = (ended.kernel_threads(), ended.taken(calls_ns));
             let made = making.finish(end_ns, &about, ends_itself, recorder)?;
             made.write(file, args.anonymise)?;
             let scheduler = ended.facts.scheduler.as_deref();

@@ -47,10 +47,10 @@ impl Ended {
         traits.filter(|(_, of)| of.kernel_thread).map(|(pid, _)| *pid).collect()
     }
 
-    /// What the recorder took of the tasks.
-    pub(crate) fn taken(&self) -> Taken {
+    /// What the recorder took of the tasks; `calls_ns`: at all calls that moved bytes, if that is known.
+    pub(crate) fn taken(&self, calls_ns: Option<u64>) -> Taken {
         let rota_kernel::events::Taken { call_ns, leave_ns, come_ns, wakeup_ns } = self.facts.taken;
-        Taken { call_ns, leave_ns, come_ns, wakeup_ns }
+        Taken { call_ns, calls_ns, leave_ns, come_ns, wakeup_ns }
     }
 }
 

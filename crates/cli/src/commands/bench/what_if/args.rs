@@ -20,6 +20,11 @@ pub(crate) struct WhatIfArgs {
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: u32,
 
+    /// Runs before each recording without the recorder at the command's calls, as in rota record
+    #[arg(long, value_name = "RUNS", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub(crate) plain: u32,
+
     /// Machine of the recordings and guesses, as in rota record
     /// [default: this computer, with no model of its hardware]
     #[arg(long, value_name = "NAME|FILE", add = complete::machines())]

@@ -5,7 +5,7 @@ use super::child::{Report, Told};
 use super::question::Setting;
 use crate::affinity::on_first;
 use crate::commands::bench::child_command;
-use crate::commands::record::{Session, TargetArgs, Wanted};
+use crate::commands::record::{plain, Session, TargetArgs, Wanted};
 use crate::error::Error;
 use crate::replay::{Made, Making};
 use rota_measure::Summary;
@@ -24,8 +24,11 @@ const BUFFER: u32 = 64 << 20;
 pub(super) struct Recording {
     pub(super) report: Report,
     pub(super) made: Option<Made>,
+    /// CPU time without what the recorder took at switches and wakeups.
+    pub(super) work_ns: u64,
     pub(super) p99_ns: Option<u64>,
     pub(super) lost: u64,
+    pub(super) length_ns: u64,
 }
 
 /// How long the first copy takes.
@@ -44,13 +47,24 @@ pub(super) fn run(setting: Setting, command: &[OsString]) -> Result<u64, Error> 
     took_ns(&read(&report)?)
 }
 
-/// The same under the recorder. With a `making` there is a workload, too.
+/// A workload that is to be made of a recording.
+pub(super) struct Wish {
+    pub(super) making: Making,
+    /// The work of the command in runs without the recorder at its calls, if there were any.
+    pub(super) plain_ns: Option<u64>,
+}
+
+/// The same under the recorder. With a `wish` there is a workload, too.
 pub(super) fn record(
     setting: Setting,
     command: &[OsString],
-    mut making: Option<Making>,
+    wish: Option<Wish>,
     cpus: u32,
 ) -> Result<Recording, Error> {
+    let (mut making, plain_ns) = match wish {
+        Some(Wish { making, plain_ns }) => (Some(making), plain_ns),
+        None => (None, None),
+    };
     let _hogs = Hogs::start(setting)?;
     let file = report_file()?;
     let target = TargetArgs {
@@ -70,15 +84,21 @@ pub(super) fn record(
     making.iter_mut().for_each(|making| sinks.push(&mut making.gatherer));
     let ended = session.run(&mut sinks, |_, _| Ok(()))?;
     drop(sinks);
+    plain::until_freed();
     let end_ns = ended.facts.duration_ns;
     let report = read(&file)?;
-    let recorder = (ended.kernel_threads(), ended.taken());
+    let numbers = summary.finish_all(end_ns).numbers;
+    let work_ns = plain::of(&ended, &numbers);
+    let calls_ns = plain_ns.map(|plain_ns| work_ns.saturating_sub(plain_ns));
+    let recorder = (ended.kernel_threads(), ended.taken(calls_ns));
     let made = making.map(|making| making.finish(end_ns, "a what-if", true, recorder));
     Ok(Recording {
         report,
         made: made.transpose()?,
-        p99_ns: summary.finish_all(end_ns).numbers.totals.wakeup_latency_ns.p99,
+        work_ns,
+        p99_ns: numbers.totals.wakeup_latency_ns.p99,
         lost: ended.facts.counts.lost.total(),
+        length_ns: end_ns,
     })
 }
 

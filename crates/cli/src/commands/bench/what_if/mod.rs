@@ -13,12 +13,13 @@ mod show;
 pub(crate) use args::{WhatIfArgs, WhatIfChildArgs};
 
 use super::computer::Computer;
+use crate::commands::record::plain;
 use crate::error::{Error, Status};
 use crate::output::{json, messages};
 use crate::program;
 use crate::replay::Making;
 use compare::{Answer, Runs};
-use live::Recording;
+use live::{Recording, Wish};
 use question::{Question, Setting};
 use rota_machine_file::Machine;
 use serde::Serialize;
@@ -90,8 +91,8 @@ fn round(
     let making = || Making::here(args.machine.as_deref(), computer.cpus);
     let machine: Machine = making()?.machine().clone();
     let mut recordings: BTreeMap<Setting, Recording> = BTreeMap::new();
-    let record = |setting, making| {
-        let recording = live::record(setting, &args.command, making, computer.cpus)?;
+    let record = |setting, wish| {
+        let recording = live::record(setting, &args.command, wish, computer.cpus)?;
         if recording.lost > 0 {
             let lost = recording.lost;
             messages::warning(&format!("{lost} events were lost: these numbers are wrong"));
@@ -102,7 +103,12 @@ fn round(
         let (recorded, asked) = (question.recorded(computer.cpus), question.asked(computer.cpus));
         let recording = match recordings.entry(recorded) {
             Entry::Occupied(there) => there.into_mut(),
-            Entry::Vacant(free) => free.insert(record(recorded, Some(making()?))?),
+            Entry::Vacant(free) => {
+                let plain = (0..args.plain).map(|_| Ok(record(recorded, None)?.work_ns));
+                let plain: Vec<u64> = plain.collect::<Result<_, Error>>()?;
+                let wish = Wish { making: making()?, plain_ns: plain::median(plain) };
+                free.insert(record(recorded, Some(wish))?)
+            }
         };
         match predicted::predict(recording, &machine, asked, computer)? {
             Some(predicted) => {

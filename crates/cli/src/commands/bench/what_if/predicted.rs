@@ -20,6 +20,10 @@ pub(super) struct Predicted {
     pub(super) p99_ns: Option<u64>,
 }
 
+/// A recording in which tasks wait for ever goes on as long as hogs do. Any other is over before: with
+/// hogs on one CPU it takes some ten times as long as recorded.
+const MOST_TIMES: u64 = 100;
+
 /// Plays the recording of one setting as the other one, under the model of the kernel's own
 /// scheduler, set as on this computer. `None`: some of the first copy's tasks wait for ever.
 pub(super) fn predict(
@@ -50,7 +54,7 @@ pub(super) fn predict(
     }
     let policy = policy(computer)?;
     let cpus: Vec<u32> = (0..asked.cpus).collect();
-    let mut config = part(machine, &cpus)?.config(u64::MAX);
+    let mut config = part(machine, &cpus)?.config(MOST_TIMES * recording.length_ns);
     config.hz = computer.hz;
     let mut lives = Lives { of: first, ..Lives::default() };
     let watchers = Watchers { sinks: vec![&mut lives], figures: None };

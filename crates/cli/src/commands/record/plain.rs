@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Runs of the command in which the recorder is not at its calls: how much more work it has in one
+//! with them is what they cost.
+
+use super::session::{Ended, Session, Wanted};
+use super::TargetArgs;
+use crate::error::Error;
+use rota_measure::{Numbers, Summary};
+use std::time::Duration;
+
+/// After a recording the kernel frees the recorder's maps, which takes CPU time of the next one.
+const FREED: Duration = Duration::from_millis(300);
+
+/// Runs the command so often; the median of its work. `None`: it did not run.
+pub(super) fn work_ns(target: &TargetArgs, runs: u32) -> Result<Option<u64>, Error> {
+    let mut works = Vec::new();
+    for _ in 0..runs {
+        let session = Session::start(target, Wanted::default())?;
+        let mut summary = Summary::new(session.cpus());
+        let ended = session.run(&mut summary, |_, _| Ok(()))?;
+        let numbers = summary.finish_all(ended.facts.duration_ns).numbers;
+        works.push(of(&ended, &numbers));
+        until_freed();
+    }
+    Ok(median(works))
+}
+
+/// Waits until nothing of the recording before is in the way.
+pub(crate) fn until_freed() {
+    std::thread::sleep(FREED);
+}
+
+/// Of some runs.
+pub(crate) fn median(mut works_ns: Vec<u64>) -> Option<u64> {
+    works_ns.sort_unstable();
+    works_ns.get(works_ns.len() / 2).copied()
+}
+
+/// CPU time of all tasks, without what the recorder took of them at switches and wakeups.
+pub(crate) fn of(ended: &Ended, numbers: &Numbers) -> u64 {
+    let taken = ended.facts.taken;
+    let totals = &numbers.totals;
+    let told_ns = totals.context_switches * (taken.leave_ns + taken.come_ns)
+        + totals.wakeup_latency_ns.count * taken.wakeup_ns;
+    let cpu_ns: u64 = numbers.tasks.iter().map(|task| task.cpu_ns).sum();
+    cpu_ns.saturating_sub(told_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_work_of_some_runs_is_that_in_their_middle() {
+        assert_eq!(median(vec![]), None);
+        assert_eq!((median(vec![7]), median(vec![30, 10, 20])), (Some(7), Some(20)));
+    }
+}
