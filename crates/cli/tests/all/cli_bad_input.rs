@@ -248,3 +248,12 @@ fn a_window_that_begins_after_the_run_is_refused_before_it() {
     rota(&[&["sim", "fifo", WEB][..], &late].concat()).refused(&["5s..6s", "the run ends at 1s"]);
     assert!(!std::path::Path::new(&picture).exists());
 }
+
+#[test]
+fn several_workloads_of_one_run_are_refused_with_what_takes_them() {
+    let ran = rota(&["sim", "eevdf", "a.json", "b.json"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    let expected = "error: a.json, b.json: expected one workload; each of them: \
+                    rota compare eevdf a.json b.json\n";
+    assert_eq!(ran.stderr, expected);
+}

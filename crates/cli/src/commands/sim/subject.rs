@@ -44,7 +44,8 @@ pub(super) fn find(args: &SimArgs, kernel: &Kernel) -> Result<Found, Error> {
         return Ok(Found::Program(Installed::find(&args.program, &options)?));
     }
     not_swapped(args)?;
-    let (files, _) = args.words();
+    let (files, workload) = args.words();
+    one_workload(&files, workload)?;
     let found = object::find_all(&files, args.object.compiler(kernel))?;
     Ok(Found::Policy(found, files))
 }
@@ -118,6 +119,17 @@ pub(super) fn settings(args: &SimArgs, name: &str, image: &Image) -> Vec<(String
 pub(super) fn no_workload(files: &[String]) -> Error {
     let files = files.join(" ");
     Error::input(format!("no workload: expected rota sim {files} WORKLOAD.json"))
+}
+
+/// Several files are objects that become one.
+fn one_workload(files: &[String], workload: Option<&Path>) -> Result<(), Error> {
+    let other = files.iter().skip(1).find(|file| file.ends_with(".json"));
+    let Some((other, last)) = other.zip(workload) else { return Ok(()) };
+    let last = last.display();
+    Err(Error::input(format!(
+        "{other}, {last}: expected one workload; each of them: rota compare {} {other} {last}",
+        files[0]
+    )))
 }
 
 /// A workload in the place of the policy is a mistake that is easy to tell.
