@@ -105,6 +105,7 @@ fn a_command_runs_as_often_as_plain_says_before_it_is_recorded() {
     fits(&report);
     let runs = std::fs::read_to_string(&runs).expect("a file");
     assert_eq!(runs.lines().count(), 3);
+    assert!(report["recording"]["plain"]["plain_work_ns"].as_u64() > Some(0), "{report}");
     // At calls nothing can be taken off but what they cost, so that no task works more.
     let played = rota(&["sim", "eevdf", &file, "--json"]);
     let played = cpu_times(&serde_json::from_str(&played.stdout).expect("JSON"));

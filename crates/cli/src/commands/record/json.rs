@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The JSON of `rota record`, schema `rota.record/1`.
 
+use super::plain::Works;
 use super::ring::Ringed;
 use super::Recording;
 use crate::output::computer::Computer;
@@ -62,6 +63,8 @@ struct Recorded<'a> {
     picks: &'static str,
     dispatches: bool,
     recorder_cpu_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plain: Option<Works>,
 }
 
 /// Which part was kept.
@@ -145,6 +148,7 @@ impl<'a> Record<'a> {
                 },
                 dispatches: facts.dispatches,
                 recorder_cpu_ns: facts.counts.recorder_cpu_ns,
+                plain: run.works,
             },
             cpus: &run.numbers.cpus,
             last: run.ringed.as_ref().map(Last::new),

@@ -21,6 +21,7 @@ use crate::output_file::OutputFile;
 use crate::replay::{Circumstances, Compared, Making};
 use crate::trace_files::{self, Picture, TraceFile};
 use calls::CallCounter;
+use plain::Works;
 use ring::{Ring, Ringed};
 use rota_measure::{GroupNumbers, Numbers, Results, Summary};
 use rota_replay::Waits;
@@ -40,6 +41,8 @@ pub(crate) struct Recording<'a> {
     calls: CallCounter,
     /// Which part of it was kept, if not all was to be.
     ringed: Option<Ringed>,
+    /// The command's work in runs before, and in this one.
+    works: Option<Works>,
     /// What the workload's sleeps wait for, and how well it does what was recorded.
     workload: Option<(Waits, Compared)>,
 }
@@ -100,12 +103,15 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
         trace.finish(end_ns)?;
     }
     let Results { numbers, groups, .. } = summary.finish_all(end_ns);
+    let works = plain_ns.map(|plain_work_ns| {
+        let recorded_work_ns = plain::of(&ended, &numbers);
+        Works { plain_work_ns, recorded_work_ns }
+    });
     let workload = match making {
         Some((file, making)) => {
             let about = text::about(&args.target, &ended.facts);
             let ends_itself = ended.command.is_some();
-            let calls_ns =
-                plain_ns.map(|plain_ns| plain::of(&ended, &numbers).saturating_sub(plain_ns));
+            let calls_ns = works.map(Works::of_calls_ns);
             let recorder = (ended.kernel_threads(), ended.taken(calls_ns));
             let made = making.finish(end_ns, &about, ends_itself, recorder)?;
             made.write(file, args.anonymise)?;
@@ -125,7 +131,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
         _ => Status::Done,
     };
     let recording =
-        Recording { target: &args.target, ended, numbers, groups, calls, ringed, workload };
+        Recording { target: &args.target, ended, numbers, groups, calls, ringed, works, workload };
     let mut out = crate::output::stdout();
     if args.json {
         output::json::print(&mut out, &json::Record::new(&recording))?;

@@ -6,10 +6,27 @@ use super::session::{Ended, Session, Wanted};
 use super::TargetArgs;
 use crate::error::Error;
 use rota_measure::{Numbers, Summary};
+use serde::Serialize;
 use std::time::Duration;
 
 /// After a recording the kernel frees the recorder's maps, which takes CPU time of the next one.
 const FREED: Duration = Duration::from_millis(300);
+
+/// CPU time of the command's tasks, without what the recorder took at switches and wakeups.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Works {
+    /// In plain runs.
+    pub(super) plain_work_ns: u64,
+    /// In the one that was recorded.
+    pub(super) recorded_work_ns: u64,
+}
+
+impl Works {
+    /// What the recorder took at calls that move bytes.
+    pub(super) fn of_calls_ns(self) -> u64 {
+        self.recorded_work_ns.saturating_sub(self.plain_work_ns)
+    }
+}
 
 /// Runs the command so often; the median of its work. `None`: it did not run.
 pub(super) fn work_ns(target: &TargetArgs, runs: u32) -> Result<Option<u64>, Error> {
@@ -49,6 +66,12 @@ pub(crate) fn of(ended: &Ended, numbers: &Numbers) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn calls_cost_what_a_recorded_run_works_more() {
+        let works = |recorded_work_ns| Works { plain_work_ns: 700, recorded_work_ns };
+        assert_eq!((works(1000).of_calls_ns(), works(650).of_calls_ns()), (300, 0));
+    }
 
     #[test]
     fn the_work_of_some_runs_is_that_in_their_middle() {

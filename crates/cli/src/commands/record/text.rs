@@ -132,5 +132,9 @@ fn notes(out: &mut dyn Write, run: &Recording<'_>) -> io::Result<()> {
     if !run.target.is_whole() {
         writeln!(out, "note: idle is all time in which none of these tasks ran")?;
     }
+    if let Some(works) = &run.works {
+        let (plain, recorded) = (time(works.plain_work_ns), time(works.recorded_work_ns));
+        writeln!(out, "note: the command worked {plain} in plain runs, {recorded} in this one")?;
+    }
     writeln!(out, "note: the recorder itself used {}", time(facts.counts.recorder_cpu_ns))
 }
