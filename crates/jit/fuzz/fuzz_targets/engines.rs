@@ -34,7 +34,10 @@ fn arguments(first: Vec<u64>) -> Vec<Vec<u64>> {
         args[0] = mixed & narrow[(mixed >> 59) as usize % narrow.len()];
         Some(args)
     };
-    std::iter::successors(Some(first), next).flat_map(|args| [args.clone(), args]).take(CALLS).collect()
+    std::iter::successors(Some(first), next)
+        .flat_map(|args| [args.clone(), args])
+        .take(CALLS)
+        .collect()
 }
 
 fuzz_target!(|bytes: &[u8]| {
