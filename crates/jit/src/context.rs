@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 use crate::native::Code;
-use rota_vm::engine::{Back, Called, Guest, Window};
+use rota_vm::engine::{Back, Called, FrameStack, Guest, Window};
 use std::any::Any;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
@@ -37,6 +37,7 @@ pub(crate) struct Context<'a> {
     /// Instructions left, while no compiled function has them in a register.
     pub(crate) left: i64,
     pub(crate) registers: *mut u64,
+    pub(crate) frames: *mut FrameStack,
     /// The instruction that calls the host.
     pub(crate) site: u64,
     pub(crate) thunks: Thunks,
@@ -61,17 +62,18 @@ pub(crate) struct Thunks {
     pub(crate) load: unsafe extern "sysv64" fn(*mut Context<'_>, u64, u64, u64) -> Pair,
     /// Instruction, address, bytes, value; a [`status`].
     pub(crate) store: unsafe extern "sysv64" fn(*mut Context<'_>, u64, u64, u64, u64) -> u64,
-    /// Calls a function: instruction, function, what is needed to go on; a [`status`].
-    pub(crate) call: unsafe extern "sysv64" fn(*mut Context<'_>, u64, u64, i64) -> u64,
+    /// Enters a frame for the call at an instruction; a [`status`].
+    pub(crate) enter: unsafe extern "sysv64" fn(*mut Context<'_>, u64) -> u64,
+    /// Runs a function of which the frame was entered; a [`status`].
+    pub(crate) run: unsafe extern "sysv64" fn(*mut Context<'_>, u64) -> u64,
     /// Runs an instruction; a [`status`].
     pub(crate) step: unsafe extern "sysv64" fn(*mut Context<'_>, u64) -> u64,
     /// Leaves the rest to the interpreter, from an instruction on; that [`status`].
     pub(crate) interpret: unsafe extern "sysv64" fn(*mut Context<'_>, u64) -> u64,
-    /// Counts a loop of the frame; [`status::FINE`] if it may go on.
-    pub(crate) may_loop: unsafe extern "sysv64" fn(*mut Context<'_>, u64) -> u64,
 }
 
-const THUNKS: Thunks = Thunks { host, settle, load, store, call, step, interpret, may_loop };
+const THUNKS: Thunks =
+    Thunks { host, settle, load, store, enter, run: run_entered, step, interpret };
 
 impl<'a> Context<'a> {
     pub(crate) fn new(guest: &'a mut dyn Guest, code: &'a Code) -> Self {
@@ -81,6 +83,7 @@ impl<'a> Context<'a> {
             cpu: 0,
             left: *guest.left(),
             registers: guest.registers().as_mut_ptr(),
+            frames: guest.frames(),
             site: 0,
             thunks: THUNKS,
             guest,
@@ -118,26 +121,6 @@ impl<'a> Context<'a> {
                 panicked
             }
         }
-    }
-
-    /// What is behind an address in memory that the guest need not be asked for, if it is a filled field
-    /// of a kernel object.
-    #[inline]
-    fn kernel_field(&self, addr: u64, bytes: u64) -> Option<*const u8> {
-        let (id, offset) = (addr >> 32, addr & u64::from(u32::MAX));
-        if id >= self.window_count {
-            return None;
-        }
-        // SAFETY: there are so many windows (`renew`).
-        let window = unsafe { &*self.windows.add(id as usize) };
-        if offset + bytes > u64::from(window.kernel) {
-            return None;
-        }
-        let filled = std::ptr::with_exposed_provenance::<u64>(window.filled);
-        // SAFETY: of a kernel object there is a bit for each byte.
-        let word = unsafe { *filled.add(offset as usize / 64) };
-        let field = window.bytes + offset as usize;
-        (word >> (offset % 64) & 1 != 0).then(|| std::ptr::with_exposed_provenance(field))
     }
 }
 
@@ -263,38 +246,24 @@ pub(crate) unsafe fn run(context: *mut Context<'_>, function: usize) -> u64 {
     }
 }
 
-unsafe extern "sysv64" fn call(
-    context: *mut Context<'_>,
-    at: u64,
-    function: u64,
-    need: i64,
-) -> u64 {
-    // SAFETY: as in `host`; the reference ends before compiled code runs.
-    let this = unsafe { &mut *context };
-    if !this.guest.enter(at as usize) {
-        return status::FAULT;
-    }
-    this.renew();
-    // SAFETY: the frame was entered, and the context says what the guest does.
-    let status = unsafe { run(context, function as usize) };
-    if status != status::FINE {
-        return status;
-    }
+unsafe extern "sysv64" fn enter(context: *mut Context<'_>, at: u64) -> u64 {
     // SAFETY: as in `host`.
-    let this = unsafe { &mut *context };
-    this.guest.leave();
-    this.go_on_with(need, at)
+    let context = unsafe { &mut *context };
+    context.guarded(status::FAULT, |context| {
+        let entered = context.guest.enter(at as usize);
+        context.renew();
+        fine(entered)
+    })
+}
+
+unsafe extern "sysv64" fn run_entered(context: *mut Context<'_>, function: u64) -> u64 {
+    // SAFETY: as in `host`; the frame was entered, and the context says what the guest does.
+    unsafe { run(context, function as usize) }
 }
 
 unsafe extern "sysv64" fn load(context: *mut Context<'_>, at: u64, addr: u64, bytes: u64) -> Pair {
     // SAFETY: as in `host`.
     let context = unsafe { &mut *context };
-    if let Some(field) = context.kernel_field(addr, bytes) {
-        let mut value = [0; 8];
-        // SAFETY: there are as many bytes, of at most 8.
-        unsafe { std::ptr::copy_nonoverlapping(field, value.as_mut_ptr(), bytes as usize) };
-        return Pair(u64::from_le_bytes(value), status::FINE);
-    }
     context.guarded(Pair(0, status::FAULT), |context| {
         match context.guest.load(at as usize, addr, bytes as u32) {
             Some(value) => Pair(value, status::FINE),
@@ -328,10 +297,4 @@ unsafe extern "sysv64" fn interpret(context: *mut Context<'_>, at: u64) -> u64 {
     let context = unsafe { &mut *context };
     context.guest.go_on_at(at as usize);
     status::INTERPRET
-}
-
-unsafe extern "sysv64" fn may_loop(context: *mut Context<'_>, _: u64) -> u64 {
-    // SAFETY: as in `host`.
-    let context = unsafe { &mut *context };
-    fine(context.guest.may_loop())
 }

@@ -19,8 +19,8 @@ pub(crate) struct Block {
     /// The most that is taken from its beginning until fuel is asked for again.
     pub(crate) need: i64,
     next: Vec<usize>,
-    /// The one block that it can follow, if there is but one.
-    pub(crate) only_from: Option<usize>,
+    /// The blocks that it can follow, and none where the function begins.
+    pub(crate) from: Vec<Option<usize>>,
 }
 
 /// The blocks of a function that can be reached.
@@ -81,7 +81,7 @@ impl Flow {
                     asks: false,
                     need: 0,
                     next: Vec::new(),
-                    only_from: None,
+                    from: Vec::new(),
                 });
                 start = end;
             }
@@ -149,13 +149,11 @@ impl Flow {
     }
 
     fn find_ways(&mut self) {
-        let mut ways = vec![Vec::new(); self.blocks.len()];
-        ways[0].push(None); // from outside
+        self.blocks[0].from.push(None);
         for &block in &self.order {
-            self.blocks[block].next.iter().for_each(|&next| ways[next].push(Some(block)));
-        }
-        for (block, ways) in self.blocks.iter_mut().zip(ways) {
-            block.only_from = if let [only] = ways[..] { only } else { None };
+            for next in self.blocks[block].next.clone() {
+                self.blocks[next].from.push(Some(block));
+            }
         }
     }
 

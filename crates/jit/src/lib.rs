@@ -61,7 +61,7 @@ impl Jit {
 
     #[cfg(target_arch = "x86_64")]
     fn program(&self, listing: &Listing) -> Option<Arc<dyn Compiled>> {
-        Some(Arc::new(native::Code::new(listing, self.when)?))
+        Some(Arc::new(native::Code::new(listing, self.when)))
     }
 
     #[cfg(not(target_arch = "x86_64"))]

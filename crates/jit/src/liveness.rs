@@ -57,6 +57,12 @@ impl Liveness {
         self.before.get(at).copied().unwrap_or(0)
     }
 
+    /// What is read from an instruction on, or written by it.
+    pub(crate) fn touched(&self, listing: &Listing, at: usize) -> Set {
+        let (_, writes) = self.access(listing, at, 0);
+        self.before(at) | writes
+    }
+
     fn with_exit(listing: &Listing, at_exit: Set) -> Self {
         let before = vec![0; listing.insns.len() + 1];
         let mut found = Self { before, at_exit, inherited: 0 };
@@ -82,7 +88,13 @@ impl Liveness {
         let (target, goes_on) = leads(insn);
         let mut after = if goes_on { self.before(at + 1) } else { 0 };
         after |= target.map_or(0, |target| self.before(target));
-        let (reads, writes) = match *insn {
+        let (reads, writes) = self.access(listing, at, after);
+        reads | (after & !writes)
+    }
+
+    /// What an instruction reads and writes, if so much is read after it.
+    fn access(&self, listing: &Listing, at: usize, after: Set) -> (Set, Set) {
+        match listing.insns[at] {
             Insn::Alu { op: Alu::Mov, dst, by, .. } => (of(by), one(dst)),
             Insn::Alu { dst, by, .. } => (one(dst) | of(by), one(dst)),
             Insn::Neg { dst, .. } | Insn::Swap { dst, .. } => (one(dst), one(dst)),
@@ -102,7 +114,6 @@ impl Liveness {
             Insn::Exit => (self.at_exit, 0),
             Insn::Other { dst, src } => (one(dst) | one(src) | 1, 0),
             Insn::Jump { .. } | Insn::MayGoto { .. } => (0, 0),
-        };
-        reads | (after & !writes)
+        }
     }
 }

@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 use crate::compiler::Compiler;
-use crate::context::{run, status, Context};
+use crate::context::{status, Context};
 use crate::When;
 use memmap2::{Mmap, MmapMut};
 use rota_vm::engine::{Compiled, End, Guest, Listing};
@@ -17,11 +17,11 @@ pub(crate) type Entry = unsafe extern "sysv64" fn(*mut Context<'_>) -> u64;
 /// In the place of an address: not compiled yet.
 const NOT_YET: usize = 0;
 /// In the place of an address: it cannot be compiled.
-const NEVER: usize = 1;
+pub(crate) const NEVER: usize = 1;
 /// A function is compiled once the interpreter ran each of its instructions so often, in the mean. To
-/// compile one takes as long as some 4,000 runs of it save; but who was called so often goes on to be
-/// called: of 50 to 6,000, 200 to 600 made runs of seconds shortest.
-const WORTH_RUNS: u64 = 300;
+/// compile one takes as long as some 600 runs of it save; but who was called so often goes on to be
+/// called.
+const WORTH_RUNS: u64 = 50;
 /// So many in the interpreter are worth as much as a run of a function.
 const INSTRUCTIONS_OF_A_RUN: u64 = 250;
 
@@ -66,7 +66,7 @@ pub(crate) struct Code {
 
 impl Code {
     /// Functions that are compiled once they were to run so often.
-    pub(crate) fn new(listing: &Listing, when: When) -> Option<Self> {
+    pub(crate) fn new(listing: &Listing, when: When) -> Self {
         let function = |range: &std::ops::Range<usize>| Function {
             start: range.start,
             size: range.len() as u64,
@@ -75,8 +75,8 @@ impl Code {
             instructions: AtomicU64::new(0),
         };
         let functions = listing.functions.iter().map(function).collect();
-        let workshop = Workshop { compiler: Compiler::new(listing)?, memory: Vec::new() };
-        Some(Self { functions, when, workshop: Mutex::new(workshop) })
+        let workshop = Workshop { compiler: Compiler::new(listing), memory: Vec::new() };
+        Self { functions, when, workshop: Mutex::new(workshop) }
     }
 
     /// Where a function begins.
@@ -104,7 +104,7 @@ impl Code {
         // Another thread may have been faster.
         let mut address = state.address.load(Ordering::Acquire);
         if address == NOT_YET {
-            address = workshop.compile(function).unwrap_or(NEVER);
+            address = workshop.compile(function, &self.functions).unwrap_or(NEVER);
             state.address.store(address, Ordering::Release);
         }
         (address > NEVER).then_some(address)
@@ -112,8 +112,10 @@ impl Code {
 }
 
 impl Workshop {
-    fn compile(&mut self, function: usize) -> Option<usize> {
-        let code = self.compiler.compile(function)?;
+    fn compile(&mut self, function: usize, functions: &[Function]) -> Option<usize> {
+        // Where compiled code looks for the address of one that it calls.
+        let place = |callee: usize| functions.get(callee).map(|callee| callee.address.as_ptr());
+        let code = self.compiler.compile(function, &place)?;
         let mut memory = MmapMut::map_anon(code.len().max(1)).ok()?;
         memory[..code.len()].copy_from_slice(&code);
         let memory = memory.make_exec().ok()?;
@@ -125,12 +127,11 @@ impl Workshop {
 
 impl Compiled for Code {
     fn run(&self, function: usize, guest: &mut dyn Guest) -> End {
-        if self.entry(function).is_none() {
-            return End::Interpret;
-        }
+        let Some(entry) = self.entry(function) else { return End::Interpret };
         let mut context = Context::new(guest, self);
-        // SAFETY: the guest has entered the frame, and the context is for this call alone.
-        let status = unsafe { run(&raw mut context, function) };
+        // SAFETY: as in `context::run`: the guest has entered the frame, and the context is for this
+        // call alone.
+        let status = unsafe { entry(&raw mut context) };
         context.finish();
         match status {
             status::FINE => End::Returned,

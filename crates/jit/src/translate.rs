@@ -1,55 +1,60 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Functions of a listing to machine code. Registers of the guest become variables, which Cranelift
-//! keeps in registers of the computer; they are stored in the guest's only where it reads them.
+//! Functions of a listing to machine code, instruction by instruction. BPF was made for that: its
+//! compiler has chosen registers, and each of the guest's has one of the computer here. They are stored
+//! in the guest's only where it reads them.
 
 mod alu;
 mod calls;
+mod cold;
+mod compare;
+mod encode;
+mod known;
 mod memory;
-mod windows;
+mod registers;
+mod stubs;
 
 use crate::context::{status, Context};
 use crate::flow::{cost, Flow};
-use crate::liveness::{members, Liveness};
-use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{
-    types, AbiParam, AliasRegion, Block, InstBuilder, MemFlags, SigRef, Signature, Value,
-};
-use cranelift_codegen::isa::CallConv;
-use cranelift_frontend::{FunctionBuilder, Variable};
-use rota_vm::engine::{Insn, Listing};
+use crate::liveness::{members, Liveness, Set};
+use cold::Cold;
+use encode::encode;
+use iced_x86::code_asm::registers::{gpr32::*, gpr64::*};
+use iced_x86::code_asm::{AsmRegister64, CodeAssembler, CodeLabel};
+use iced_x86::IcedError;
+use known::{Known, Roots};
+use registers::{context, field, frame_pointer, kept, FUEL, SHIFT, SLOTS, STACK, WIDE, WINDOW};
+use rota_vm::engine::{Insn, Listing, Window};
 use std::mem::offset_of;
 use std::ops::Range;
-use windows::Known;
 
-/// A function of so many 64-bit numbers.
-pub(crate) fn signature(parameters: usize, results: usize) -> Signature {
-    let mut signature = Signature::new(CallConv::SystemV);
-    signature.params.resize(parameters, AbiParam::new(types::I64));
-    signature.returns.resize(results, AbiParam::new(types::I64));
-    signature
-}
+/// Where the address of a function's machine code is or will be, if there is such a function.
+pub(crate) type Places<'a> = &'a dyn Fn(usize) -> Option<*mut usize>;
+
+/// Whether it could be encoded.
+type Encoded<T = ()> = Result<T, IcedError>;
 
 /// A function on its way.
 struct Translator<'a> {
-    b: FunctionBuilder<'a>,
+    a: CodeAssembler,
+    /// How many instructions there were when a label was last put.
+    labelled: Option<usize>,
     listing: &'a Listing,
     liveness: &'a Liveness,
     flow: &'a Flow,
+    places: Places<'a>,
     /// For each block of the flow.
-    blocks: Vec<Block>,
-    registers: [Variable; 10],
-    /// Instructions left, those of the block that runs already taken.
-    fuel: Variable,
-    context: Value,
-    frame_pointer: Value,
-    /// Where the frame's stack is in this process, if the function uses it.
-    stack: Option<Value>,
-    signatures: Signatures,
-    /// Returns from the compiled function with this status.
-    over: Block,
-    /// The same because of a fault, with so many instructions left.
-    faulty: Block,
-    /// What is known of addresses at this point.
+    blocks: Vec<CodeLabel>,
+    /// Those of r6 to r9 that the function has.
+    kept: Set,
+    uses_stack: bool,
+    /// Returns from the compiled function with the status in `eax`.
+    over: CodeLabel,
+    /// The same because of a fault.
+    faulty: CodeLabel,
+    /// What comes behind the function, as it is seldom gone to.
+    cold: Vec<Cold>,
+    stubs: stubs::Stubs,
+    roots: Roots,
     known: Known,
     /// Instructions of the block that come after the one at hand, and their costs.
     rest: i64,
@@ -59,335 +64,320 @@ struct Translator<'a> {
     known_after: Vec<Option<Known>>,
 }
 
-/// Of what compiled code calls.
-struct Signatures {
-    site: SigRef,
-    host: SigRef,
-    settle: SigRef,
-    load: SigRef,
-    store: SigRef,
-    call: SigRef,
-}
-
-/// Fills the body of a function.
+/// The machine code of a function.
 pub(crate) fn translate(
-    mut b: FunctionBuilder<'_>,
     listing: &Listing,
     liveness: &Liveness,
     function: &Range<usize>,
-) {
+    places: Places<'_>,
+) -> Encoded<Vec<u8>> {
     let flow = Flow::of(listing, function);
-    let entry = b.create_block();
-    b.append_block_params_for_function_params(entry);
-    b.switch_to_block(entry);
-    let context = b.block_params(entry)[0];
-    let registers: [Variable; 10] = std::array::from_fn(|reg| Variable::from_u32(reg as u32));
-    let fuel = Variable::from_u32(10);
-    for variable in registers.into_iter().chain([fuel]) {
-        b.declare_var(variable, types::I64);
-    }
-    let mut of = |parameters, results| b.import_signature(signature(parameters, results));
-    let signatures = Signatures {
-        site: of(2, 1),
-        host: of(6, 2),
-        settle: of(6, 1),
-        load: of(4, 2),
-        store: of(5, 1),
-        call: of(4, 1),
-    };
-    let blocks = flow.blocks.iter().map(|_| b.create_block()).collect();
-    let (over, faulty) = (b.create_block(), b.create_block());
+    let mut a = CodeAssembler::new(64)?;
+    // All of one form, so that each has its place at once.
+    a.set_prefer_short_branch(false);
+    let blocks = flow.blocks.iter().map(|_| a.create_label()).collect();
+    let (over, faulty) = (a.create_label(), a.create_label());
+    let mut roots = Roots::new();
+    let known = Known::nothing(&mut roots);
     let mut this = Translator {
-        b,
+        a,
+        labelled: None,
         listing,
         liveness,
         flow: &flow,
+        places,
         blocks,
-        registers,
-        fuel,
-        context,
-        frame_pointer: context,
-        stack: None,
-        signatures,
+        kept: function.clone().fold(0, |all, at| all | liveness.touched(listing, at)),
+        uses_stack: listing.insns[function.clone()].iter().any(memory::may_use_stack),
         over,
         faulty,
-        known: Known::default(),
+        cold: Vec::new(),
+        stubs: stubs::Stubs::default(),
+        roots,
+        known,
         rest: 0,
         block: 0,
         known_after: vec![None; flow.blocks.len()],
     };
-    this.begin(function);
-    for block in flow.in_order() {
-        this.block(block);
+    this.begin(function)?;
+    let order: Vec<usize> = flow.in_order().collect();
+    for (nr, &block) in order.iter().enumerate() {
+        this.block(block, order.get(nr + 1).copied())?;
     }
-    this.ends();
-    this.b.seal_all_blocks();
-    this.b.finalize();
+    this.ends()?;
+    this.cold_parts()?;
+    this.stubs()?;
+    encode(&this.a.take_instructions())
 }
 
-/// Fields of the context: nothing else of what is accessed is there.
-fn context_flags() -> MemFlags {
-    MemFlags::trusted().with_alias_region(Some(AliasRegion::Vmctx))
-}
-
-/// The guest's registers, and the windows.
-fn table_flags() -> MemFlags {
-    MemFlags::trusted().with_alias_region(Some(AliasRegion::Table))
+/// Whether a number can be part of an instruction.
+fn short(number: i64) -> Option<i32> {
+    i32::try_from(number).ok()
 }
 
 impl Translator<'_> {
     /// What is read before it is written comes from the guest's registers.
-    fn begin(&mut self, function: &Range<usize>) {
-        let left = self.field(offset_of!(Context<'_>, left));
-        self.b.def_var(self.fuel, left);
-        let is_enough = self.is_enough(self.flow.blocks[0].need);
-        let go_on = self.unless(is_enough);
-        self.hand_over(function.start);
-        self.go_on_in(go_on);
-        let registers = self.guest_registers();
-        self.frame_pointer = self.reload_from(registers, 10);
+    fn begin(&mut self, function: &Range<usize>) -> Encoded {
+        for register in self.saved() {
+            self.a.push(register)?;
+        }
+        self.a.sub(rsp, self.frame_size())?;
+        self.a.mov(context(0), rdi)?;
+        self.a.mov(FUEL, field(rdi, offset_of!(Context<'_>, left)))?;
+        self.hand_over_unless_enough(self.flow.blocks[0].need, function.start, 0)?;
+        self.a.mov(r11, field(rdi, offset_of!(Context<'_>, registers)))?;
+        self.a.mov(SHIFT, field(r11, 80))?;
+        self.a.mov(frame_pointer(0), SHIFT)?;
         for reg in members(self.liveness.before(function.start)) {
-            let value = self.reload_from(registers, reg);
-            self.b.def_var(self.registers[reg], value);
+            self.a.mov(WIDE[reg], field(r11, reg * 8))?;
         }
-        let insns = &self.listing.insns[function.clone()];
-        if insns.iter().any(memory::may_use_stack) {
-            self.stack = Some(self.stack_of(self.frame_pointer));
+        if self.uses_stack {
+            // Its region lasts as long as the memory.
+            self.a.mov(STACK, SHIFT)?;
+            self.a.shr(SHIFT, 32)?;
+            self.a.shl(SHIFT, memory::WINDOW_BITS)?;
+            self.a.add(SHIFT, field(rdi, offset_of!(Context<'_>, windows)))?;
+            self.a.add(STACK, field(SHIFT, offset_of!(Window, shift)))?;
         }
-        let first = self.blocks[0];
-        self.b.ins().jump(first, &[]);
+        Ok(())
+    }
+
+    /// Registers that are the caller's.
+    fn saved(&self) -> Vec<AsmRegister64> {
+        let stack = self.uses_stack.then_some(STACK);
+        kept(self.kept).chain(stack).chain([FUEL]).collect()
+    }
+
+    /// Bytes of the frame below them: calls are made from addresses that 16 divides, and the return
+    /// address is above them.
+    fn frame_size(&self) -> i32 {
+        let odd = self.saved().len() % 2 == 1;
+        SLOTS + if odd { 0 } else { 8 }
     }
 
     /// What all ways out of the function share.
-    fn ends(&mut self) {
-        for block in [self.over, self.faulty] {
-            self.b.set_cold_block(block);
-        }
-        self.b.switch_to_block(self.faulty);
-        let left = self.b.append_block_param(self.faulty, types::I64);
-        self.leave(left, status::FAULT);
-        self.b.switch_to_block(self.over);
-        let status = self.b.append_block_param(self.over, types::I64);
-        self.b.ins().return_(&[status]);
+    fn ends(&mut self) -> Encoded {
+        self.put(self.faulty)?;
+        self.store_fuel(0)?;
+        self.a.mov(eax, status::FAULT as u32)?;
+        self.put(self.over)?;
+        self.return_()
     }
 
-    fn block(&mut self, number: usize) {
+    /// Returns from the compiled function, with the status in `eax`.
+    fn return_(&mut self) -> Encoded {
+        self.a.add(rsp, self.frame_size())?;
+        for register in self.saved().into_iter().rev() {
+            self.a.pop(register)?;
+        }
+        self.a.ret()
+    }
+
+    fn block(&mut self, number: usize, following: Option<usize>) -> Encoded {
         let flow = self.flow;
         let block = &flow.blocks[number];
         self.block = number;
-        // What is known where there is one way only to come from.
-        self.known = match block.only_from {
-            Some(before) => self.known_after[before].clone().unwrap_or_default(),
-            None => Known::default(),
-        };
-        self.b.switch_to_block(self.blocks[number]);
+        self.known = self.known_before(number);
+        self.put(self.blocks[number])?;
         if block.asks {
-            let is_enough = self.is_enough(block.need);
-            let go_on = self.unless(is_enough);
-            self.spill(self.liveness.before(block.range.start));
-            self.hand_over(block.range.start);
-            self.go_on_in(go_on);
+            let start = block.range.start;
+            self.hand_over_unless_enough(block.need, start, self.liveness.before(start))?;
         }
-        let fuel = self.b.use_var(self.fuel);
-        let fuel = self.b.ins().iadd_imm(fuel, -block.cost);
-        self.b.def_var(self.fuel, fuel);
+        self.take(block.cost)?;
         self.rest = block.cost;
         for at in block.range.clone() {
             let insn = &self.listing.insns[at];
             self.rest -= cost(insn);
-            if self.insn(at, insn) {
-                self.known_after[number] = Some(std::mem::take(&mut self.known));
-                return;
+            if self.insn(at, insn, following)? {
+                self.known_after[number] = Some(self.known.clone());
+                return Ok(());
             }
         }
-        self.known_after[number] = Some(std::mem::take(&mut self.known));
+        self.known_after[number] = Some(self.known.clone());
         match flow.at(block.range.end) {
-            Some(next) => {
-                let next = self.blocks[next];
-                self.b.ins().jump(next, &[]);
-            }
+            Some(_) => self.go_to(block.range.end, following),
             // Behind the last instruction, which always is a fault.
             None => self.hand_over(block.range.end - 1),
         }
     }
 
+    /// What all ways to a block leave: nothing at the beginning of the function, and of loops.
+    fn known_before(&mut self, number: usize) -> Known {
+        let block = &self.flow.blocks[number];
+        let mut known: Option<Known> = None;
+        for from in &block.from {
+            let after = from.and_then(|from| self.known_after[from].clone());
+            let Some(after) = after.filter(|_| !block.asks) else {
+                return Known::nothing(&mut self.roots);
+            };
+            known = Some(match known {
+                Some(known) => known.both(&after, &mut self.roots),
+                None => after,
+            });
+        }
+        known.unwrap_or_else(|| Known::nothing(&mut self.roots))
+    }
+
     /// Translates an instruction; true if nothing of the block is left.
-    fn insn(&mut self, at: usize, insn: &Insn) -> bool {
+    fn insn(&mut self, at: usize, insn: &Insn, following: Option<usize>) -> Encoded<bool> {
         match *insn {
-            Insn::Alu { op, wide, dst, by } => self.alu(op, wide, dst, by),
-            Insn::Neg { wide, dst } => self.neg(wide, dst),
-            Insn::SignExtend { wide, bits, dst, src } => self.sign_extend(wide, bits, dst, src),
-            Insn::Swap { bits, dst } => self.swap(bits, dst),
+            Insn::Alu { op, wide, dst, by } => self.alu(op, wide, dst, by)?,
+            Insn::Neg { wide, dst } => self.neg(wide, dst)?,
+            Insn::SignExtend { wide, bits, dst, src } => self.sign_extend(wide, bits, dst, src)?,
+            Insn::Swap { bits, dst } => self.swap(bits, dst)?,
             Insn::Load { bytes, signed, dst, base, offset } => {
-                let value = self.load(at, bytes, signed, base, offset);
-                self.set(dst, value);
+                self.load(at, memory::Bytes { bytes, signed }, dst, base, offset)?;
             }
             Insn::Store { bytes, base, offset, value } => {
-                self.store(at, bytes, base, offset, value);
+                self.store(at, bytes, base, offset, value)?;
             }
             Insn::Lookup { base, entries, stride, cpu_stride, .. } => {
-                self.lookup(at, base, entries, stride, cpu_stride, cost(insn));
+                // a fault costs the one instruction
+                self.rest += cost(insn) - 1;
+                self.load(at, memory::Bytes { bytes: 4, signed: false }, 0, 2, 0)?;
+                self.rest -= cost(insn) - 1;
+                self.element(base, entries, stride, cpu_stride)?;
             }
-            Insn::ToArena { arena, dst, src } => self.cast_to_arena(arena, dst, src),
-            Insn::FromArena { dst, src } => self.cast_from_arena(dst, src),
-            Insn::CallHost { cost } => self.call_host(at, cost),
+            Insn::ToArena { arena, dst, src } => self.cast_to_arena(arena, dst, src)?,
+            Insn::FromArena { dst, src } => self.cast_from_arena(dst, src)?,
+            Insn::CallHost { cost } => self.call_host(at, cost)?,
             Insn::Call { function } => {
-                self.call(at, function);
-                return true;
+                self.call(at, function)?;
+                self.go_to(at + 1, following)?;
+                return Ok(true);
             }
             Insn::Other { dst, src } => return self.step(at, dst, src),
             Insn::Jump { target } => {
-                let target = self.target(target);
-                self.b.ins().jump(target, &[]);
-                return true;
+                self.go_to(target, following)?;
+                return Ok(true);
             }
             Insn::Branch { test, wide, left, right, target } => {
-                let holds = self.compare(test, wide, left, right);
-                let (target, next) = (self.target(target), self.target(at + 1));
-                self.b.ins().brif(holds, target, &[], next, &[]);
-                return true;
+                self.branch(test, wide, left, right, target)?;
+                self.go_to(at + 1, following)?;
+                return Ok(true);
             }
             Insn::MayGoto { target } => {
-                let result = self.may_loop(at);
-                let (target, next) = (self.target(target), self.target(at + 1));
-                self.b.ins().brif(result, target, &[], next, &[]);
-                return true;
+                self.may_loop(target)?;
+                self.go_to(at + 1, following)?;
+                return Ok(true);
             }
             Insn::Exit => {
-                self.spill(self.liveness.at_exit);
-                let fuel = self.b.use_var(self.fuel);
-                self.leave(fuel, status::FINE);
-                return true;
+                self.spill(self.liveness.at_exit)?;
+                self.store_fuel(0)?;
+                self.a.mov(eax, status::FINE as u32)?;
+                self.return_()?;
+                return Ok(true);
             }
         }
-        false
+        Ok(false)
     }
 
-    fn target(&self, at: usize) -> Block {
+    /// Puts a label at what comes next. An instruction has but one.
+    fn put(&mut self, mut label: CodeLabel) -> Encoded {
+        if self.labelled == Some(self.a.instructions().len()) {
+            self.a.nop()?;
+        }
+        self.labelled = Some(self.a.instructions().len());
+        self.a.set_label(&mut label)
+    }
+
+    /// Where an instruction is that others go to.
+    fn target(&self, at: usize) -> CodeLabel {
         // Blocks begin at all targets and behind all jumps.
         self.blocks[self.flow.at(at).unwrap_or_default()]
     }
 
-    fn field(&mut self, offset: usize) -> Value {
-        self.b.ins().load(types::I64, context_flags(), self.context, offset as i32)
+    /// Goes on at an instruction, of which the block may be the one that follows.
+    fn go_to(&mut self, at: usize, following: Option<usize>) -> Encoded {
+        if self.flow.at(at) == following && following.is_some() {
+            return Ok(());
+        }
+        self.a.jmp(self.target(at))
     }
 
-    fn guest_registers(&mut self) -> Value {
-        self.field(offset_of!(Context<'_>, registers))
-    }
-
-    fn reload_from(&mut self, registers: Value, reg: usize) -> Value {
-        self.b.ins().load(types::I64, table_flags(), registers, reg as i32 * 8)
+    /// A number into a register; flags stay.
+    fn number(&mut self, into: AsmRegister64, number: i64) -> Encoded {
+        self.a.mov(into, number)
     }
 
     /// Has the guest's registers hold what these hold.
-    fn spill(&mut self, set: crate::liveness::Set) {
-        let registers = self.guest_registers();
-        for reg in members(set) {
-            let value = self.b.use_var(self.registers[reg]);
-            self.b.ins().store(table_flags(), value, registers, reg as i32 * 8);
+    fn spill(&mut self, set: Set) -> Encoded {
+        if set != 0 {
+            self.guest_registers()?;
         }
+        for reg in members(set) {
+            self.a.mov(field(rdi, reg * 8), WIDE[reg])?;
+        }
+        Ok(())
     }
 
     /// The other way round.
-    fn reload(&mut self, set: crate::liveness::Set) {
-        let registers = self.guest_registers();
+    fn reload(&mut self, set: Set) -> Encoded {
+        if set != 0 {
+            self.guest_registers()?;
+        }
         for reg in members(set) {
-            let value = self.reload_from(registers, reg);
-            self.b.def_var(self.registers[reg], value);
+            self.a.mov(WIDE[reg], field(rdi, reg * 8))?;
+            let value = self.roots.next();
+            self.known.set(reg as u8, value);
+        }
+        Ok(())
+    }
+
+    /// Where the guest's registers are, in `rdi`.
+    fn guest_registers(&mut self) -> Encoded {
+        self.a.mov(rdi, context(0))?;
+        self.a.mov(rdi, field(rdi, offset_of!(Context<'_>, registers)))
+    }
+
+    /// Takes instructions from the fuel.
+    fn take(&mut self, instructions: i64) -> Encoded {
+        match short(instructions) {
+            Some(0) => Ok(()),
+            Some(short) => self.a.sub(FUEL, short),
+            None => {
+                self.number(rdi, instructions)?;
+                self.a.sub(FUEL, rdi)
+            }
         }
     }
 
-    fn get(&mut self, reg: u8) -> Value {
-        match self.registers.get(usize::from(reg)) {
-            Some(&variable) => self.b.use_var(variable),
-            None => self.frame_pointer,
+    /// The interpreter goes on at an instruction, unless there is as much fuel.
+    fn hand_over_unless_enough(&mut self, need: i64, at: usize, spilled: Set) -> Encoded {
+        match short(need) {
+            Some(need) => self.a.cmp(FUEL, need)?,
+            None => {
+                self.number(WINDOW, need)?;
+                self.a.cmp(FUEL, WINDOW)?;
+            }
         }
-    }
-
-    fn set(&mut self, reg: u8, value: Value) {
-        if let Some(&variable) = self.registers.get(usize::from(reg)) {
-            self.b.def_var(variable, value);
-        }
-    }
-
-    fn number(&mut self, number: i64) -> Value {
-        self.b.ins().iconst(types::I64, number)
-    }
-
-    /// Returns from the compiled function.
-    fn leave(&mut self, left: Value, status: u64) {
-        let offset = offset_of!(Context<'_>, left) as i32;
-        self.b.ins().store(context_flags(), left, self.context, offset);
-        let status = self.number(status as i64);
-        self.b.ins().return_(&[status]);
-    }
-
-    /// Continues in `fine` if `is_fine`, which is what is expected; what comes next is for if not.
-    fn unless(&mut self, is_fine: Value) -> Block {
-        let (fine, not) = (self.b.create_block(), self.b.create_block());
-        self.b.set_cold_block(not);
-        self.b.ins().brif(is_fine, fine, &[], not, &[]);
-        self.b.seal_block(not);
-        self.b.switch_to_block(not);
-        fine
-    }
-
-    fn go_on_in(&mut self, block: Block) {
-        self.b.seal_block(block);
-        self.b.switch_to_block(block);
-    }
-
-    /// Whether there is as much fuel.
-    fn is_enough(&mut self, need: i64) -> Value {
-        let fuel = self.b.use_var(self.fuel);
-        self.b.ins().icmp_imm(IntCC::SignedGreaterThanOrEqual, fuel, need)
+        let label = self.a.create_label();
+        self.cold.push(Cold::HandOver { label, at, spilled });
+        self.a.jl(label)
     }
 
     /// The interpreter goes on at an instruction; the guest's registers hold what it reads.
-    fn hand_over(&mut self, at: usize) {
-        self.store_fuel(0);
-        let status = self.call_at(offset_of!(Context<'_>, thunks.interpret), at);
-        self.b.ins().return_(&[status]);
+    fn hand_over(&mut self, at: usize) -> Encoded {
+        self.store_fuel(0)?;
+        self.a.mov(esi, at as u32)?;
+        self.a.call(field(rdi, offset_of!(Context<'_>, thunks.interpret)))?;
+        self.a.jmp(self.over)
     }
 
-    /// Goes on only if the status is fine. It is a fault otherwise, which the guest knows: gives back
-    /// what was taken for the instructions behind the one at hand.
-    fn unless_fault(&mut self, status: Value) {
-        let left = self.left();
-        let go_on = self.b.create_block();
-        self.b.ins().brif(status, self.faulty, &[left.into()], go_on, &[]);
-        self.go_on_in(go_on);
-    }
-
-    /// Instructions left, those behind the one at hand not taken.
-    fn left(&mut self) -> Value {
-        let fuel = self.b.use_var(self.fuel);
-        match self.rest {
-            0 => fuel,
-            rest => self.b.ins().iadd_imm(fuel, rest),
-        }
-    }
-
-    /// Others count from here on; `refund` was taken for later.
-    fn store_fuel(&mut self, refund: i64) {
-        let fuel = self.b.use_var(self.fuel);
-        let left = if refund == 0 { fuel } else { self.b.ins().iadd_imm(fuel, refund) };
-        let offset = offset_of!(Context<'_>, left) as i32;
-        self.b.ins().store(context_flags(), left, self.context, offset);
+    /// Others count from here on, with `refund` that was taken for later; the context is in `rdi`.
+    fn store_fuel(&mut self, refund: i64) -> Encoded {
+        self.take(-refund)?;
+        self.a.mov(rdi, context(0))?;
+        self.a.mov(field(rdi, offset_of!(Context<'_>, left)), FUEL)
     }
 
     /// Counts on, and takes again what is for later.
-    fn take_fuel(&mut self, for_later: i64) {
-        let left = self.field(offset_of!(Context<'_>, left));
-        let fuel = self.b.ins().iadd_imm(left, -for_later);
-        self.b.def_var(self.fuel, fuel);
-    }
-
-    /// Goes on only if the status is fine, and returns it otherwise.
-    fn unless_over(&mut self, status: Value) {
-        let go_on = self.b.create_block();
-        self.b.ins().brif(status, self.over, &[status.into()], go_on, &[]);
-        self.go_on_in(go_on);
+    fn take_fuel(&mut self, for_later: i64) -> Encoded {
+        self.a.mov(rdi, context(0))?;
+        self.a.mov(FUEL, field(rdi, offset_of!(Context<'_>, left)))?;
+        self.take(for_later)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@
 
 mod listing;
 
-pub use crate::frames::STACK_SIZE as FRAME_STACK;
+pub use crate::frames::{FrameStack, Left, MAX_FRAMES, MAX_LOOPS, STACK_SIZE as FRAME_STACK};
 pub use crate::memory::Window;
 pub use listing::{Alu, Insn, Listing, Operand, Test};
 
@@ -98,10 +98,8 @@ pub trait Guest {
     fn call_back(&mut self, at: usize) -> Back;
     /// Goes on with it after the function returned; its frame is left.
     fn called_back(&mut self) -> Back;
+    /// The frames, which compiled code may enter and leave itself: of those that had been there.
+    fn frames(&mut self) -> &mut FrameStack;
     /// Enters a frame for the call at `at`; false is a fault.
     fn enter(&mut self, at: usize) -> bool;
-    /// Leaves the frame of a function that returned.
-    fn leave(&mut self);
-    /// Counts one loop of the frame; false once its loops are used up.
-    fn may_loop(&mut self) -> bool;
 }

@@ -1,180 +1,288 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Arithmetic and comparisons.
+//! Arithmetic.
 
-use super::Translator;
-use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{types, InstBuilder, Type, Value};
-use rota_vm::engine::{Alu, Operand, Test};
+use super::registers::{frame_pointer, HALF, QUARTER, SHIFT, WIDE, WINDOW};
+use super::{short, Encoded, Translator};
+use iced_x86::code_asm::registers::{gpr32::*, gpr64::*, gpr8::cl};
+use iced_x86::code_asm::AsmRegister64;
+use rota_vm::engine::{Alu, Operand};
 
 impl Translator<'_> {
-    fn width(wide: bool) -> Type {
-        if wide {
-            types::I64
-        } else {
-            types::I32
-        }
-    }
-
-    /// The low half of a value, or all of it.
-    fn narrowed(&mut self, value: Value, wide: bool) -> Value {
-        if wide {
-            value
-        } else {
-            self.b.ins().ireduce(types::I32, value)
-        }
-    }
-
-    fn widened(&mut self, value: Value, wide: bool) -> Value {
-        if wide {
-            value
-        } else {
-            self.b.ins().uextend(types::I64, value)
-        }
-    }
-
-    /// The second operand in this width.
-    fn operand(&mut self, operand: Operand, wide: bool) -> Value {
-        match operand {
-            Operand::Reg(reg) => {
-                let value = self.get(reg);
-                self.narrowed(value, wide)
-            }
-            Operand::Imm(number) if wide => self.number(number as i64),
-            Operand::Imm(number) => self.b.ins().iconst(types::I32, i64::from(number as u32)),
-        }
-    }
-
-    pub(super) fn alu(&mut self, op: Alu, wide: bool, dst: u8, by: Operand) {
-        if let (Alu::Mov, true) = (op, wide) {
-            // the same value, of which the same is known
-            let value = self.operand(by, true);
-            return self.set(dst, value);
-        }
-        let whole = self.get(dst);
-        let right = self.operand(by, wide);
-        let left = self.narrowed(whole, wide);
-        let result = match op {
-            Alu::Add => self.b.ins().iadd(left, right),
-            Alu::Sub => self.b.ins().isub(left, right),
-            Alu::Mul => self.b.ins().imul(left, right),
-            Alu::Or => self.b.ins().bor(left, right),
-            Alu::And => self.b.ins().band(left, right),
-            Alu::Xor => self.b.ins().bxor(left, right),
-            // of shifts, Cranelift takes the distance modulo the width, too
-            Alu::Lsh => self.b.ins().ishl(left, right),
-            Alu::Rsh => self.b.ins().ushr(left, right),
-            Alu::Arsh => self.b.ins().sshr(left, right),
-            Alu::Mov => right,
-            Alu::Div | Alu::Mod => self.divide(op, wide, left, by, right),
-        };
-        let result = self.widened(result, wide);
-        if let (Alu::Add | Alu::Sub, true, Operand::Imm(number)) = (op, wide, by) {
-            let number = number as i64;
-            let distance = if op == Alu::Add { number } else { number.wrapping_neg() };
-            self.known.note_sum(result, whole, distance);
-        }
-        self.set(dst, result);
-    }
-
-    /// Cranelift's division traps where the guest's gives something.
-    fn divide(&mut self, op: Alu, wide: bool, left: Value, by: Operand, right: Value) -> Value {
-        let ty = Self::width(wide);
-        if let Operand::Imm(number) = by {
-            let number = if wide { number } else { number & u64::from(u32::MAX) };
-            if number != 0 {
-                return self.quotient(op, left, right);
+    /// A register of the guest, which may be its frame pointer: that is put into `free` first.
+    pub(super) fn source(&mut self, reg: u8, free: AsmRegister64) -> Encoded<AsmRegister64> {
+        match WIDE.get(usize::from(reg)) {
+            Some(&register) => Ok(register),
+            None => {
+                self.a.mov(free, frame_pointer(0))?;
+                Ok(free)
             }
         }
-        let is_zero = self.b.ins().icmp_imm(IntCC::Equal, right, 0);
-        let one = self.b.ins().iconst(ty, 1);
-        let safe = self.b.ins().select(is_zero, one, right);
-        let result = self.quotient(op, left, safe);
-        let by_zero = match op {
-            Alu::Div => self.b.ins().iconst(ty, 0),
-            _ => left,
-        };
-        self.b.ins().select(is_zero, by_zero, result)
     }
 
-    fn quotient(&mut self, op: Alu, left: Value, right: Value) -> Value {
-        match op {
-            Alu::Div => self.b.ins().udiv(left, right),
-            _ => self.b.ins().urem(left, right),
+    /// A register gets a value of which nothing is known.
+    pub(super) fn forget(&mut self, reg: u8) {
+        let value = self.roots.next();
+        self.known.set(reg, value);
+    }
+
+    pub(super) fn alu(&mut self, op: Alu, wide: bool, dst: u8, by: Operand) -> Encoded {
+        let Some(&register) = WIDE.get(usize::from(dst)) else { return Ok(()) };
+        match (op, by) {
+            (Alu::Mov, _) => return self.mov(wide, dst, by),
+            (Alu::Div | Alu::Mod, _) => self.divide(op, wide, dst, by)?,
+            (Alu::Lsh | Alu::Rsh | Alu::Arsh, _) => self.shift(op, wide, dst, by)?,
+            (_, Operand::Reg(src)) => {
+                let src = self.source(src, rdi)?;
+                self.operate(op, wide, register, src)?;
+            }
+            (_, Operand::Imm(number)) => {
+                let number = if wide { number as i64 } else { i64::from(number as i32) };
+                self.operate_by(op, wide, register, number)?;
+                if let (Alu::Add | Alu::Sub, true) = (op, wide) {
+                    self.known.moved(dst, op, number, &mut self.roots);
+                    return Ok(());
+                }
+            }
+        }
+        self.forget(dst);
+        Ok(())
+    }
+
+    fn mov(&mut self, wide: bool, dst: u8, by: Operand) -> Encoded {
+        let (whole, half) = (WIDE[usize::from(dst)], HALF[usize::from(dst)]);
+        match by {
+            Operand::Imm(number) => {
+                let number = if wide { number } else { number & u64::from(u32::MAX) };
+                match u32::try_from(number) {
+                    Ok(number) => self.a.mov(half, number)?,
+                    Err(_) => self.number(whole, number as i64)?,
+                }
+            }
+            Operand::Reg(src) => {
+                let from = self.source(src, rdi)?;
+                if wide {
+                    self.a.mov(whole, from)?;
+                    // the same value, of which the same is known
+                    let known = self.known.of(src);
+                    self.known.set(dst, known);
+                    return Ok(());
+                }
+                self.a.mov(half, low(from))?;
+            }
+        }
+        self.forget(dst);
+        Ok(())
+    }
+
+    fn operate(&mut self, op: Alu, wide: bool, dst: AsmRegister64, src: AsmRegister64) -> Encoded {
+        let (half, low) = (low(dst), low(src));
+        match (op, wide) {
+            (Alu::Add, true) => self.a.add(dst, src),
+            (Alu::Add, false) => self.a.add(half, low),
+            (Alu::Sub, true) => self.a.sub(dst, src),
+            (Alu::Sub, false) => self.a.sub(half, low),
+            (Alu::Or, true) => self.a.or(dst, src),
+            (Alu::Or, false) => self.a.or(half, low),
+            (Alu::And, true) => self.a.and(dst, src),
+            (Alu::And, false) => self.a.and(half, low),
+            (Alu::Xor, true) => self.a.xor(dst, src),
+            (Alu::Xor, false) => self.a.xor(half, low),
+            (_, true) => self.a.imul_2(dst, src),
+            (_, false) => self.a.imul_2(half, low),
         }
     }
 
-    pub(super) fn neg(&mut self, wide: bool, dst: u8) {
-        let value = self.get(dst);
-        let value = self.narrowed(value, wide);
-        let value = self.b.ins().ineg(value);
-        let value = self.widened(value, wide);
-        self.set(dst, value);
-    }
-
-    pub(super) fn sign_extend(&mut self, wide: bool, bits: u8, dst: u8, src: u8) {
-        let value = self.get(src);
-        let narrow = match bits {
-            8 => types::I8,
-            16 => types::I16,
-            _ => types::I32,
+    fn operate_by(&mut self, op: Alu, wide: bool, dst: AsmRegister64, number: i64) -> Encoded {
+        let Some(by) = short(number) else {
+            self.number(rdi, number)?;
+            return self.operate(op, wide, dst, rdi);
         };
-        let value = self.b.ins().ireduce(narrow, value);
-        let value = self.b.ins().sextend(Self::width(wide), value);
-        let value = self.widened(value, wide);
-        self.set(dst, value);
+        let half = low(dst);
+        match (op, wide) {
+            (Alu::Add, true) => self.a.add(dst, by),
+            (Alu::Add, false) => self.a.add(half, by),
+            (Alu::Sub, true) => self.a.sub(dst, by),
+            (Alu::Sub, false) => self.a.sub(half, by),
+            (Alu::Or, true) => self.a.or(dst, by),
+            (Alu::Or, false) => self.a.or(half, by),
+            (Alu::And, true) => self.a.and(dst, by),
+            (Alu::And, false) => self.a.and(half, by),
+            (Alu::Xor, true) => self.a.xor(dst, by),
+            (Alu::Xor, false) => self.a.xor(half, by),
+            (_, true) => self.a.imul_3(dst, dst, by),
+            (_, false) => self.a.imul_3(half, half, by),
+        }
     }
 
-    pub(super) fn swap(&mut self, bits: u8, dst: u8) {
-        let value = self.get(dst);
-        let value = match bits {
-            16 => self.swap_low(types::I16, value),
-            32 => self.swap_low(types::I32, value),
-            _ => self.b.ins().bswap(value),
+    /// The processor, too, takes distances modulo the width. It takes them from `cl` only, which is a
+    /// part of r3.
+    fn shift(&mut self, op: Alu, wide: bool, dst: u8, by: Operand) -> Encoded {
+        let register = WIDE[usize::from(dst)];
+        let src = match by {
+            Operand::Imm(number) => {
+                let distance = number as i32 & if wide { 63 } else { 31 };
+                return self.shift_by(op, wide, register, distance);
+            }
+            Operand::Reg(src) => self.source(src, WINDOW)?,
         };
-        self.set(dst, value);
+        if src == WINDOW {
+            self.known.window = None;
+        }
+        if src == rcx && register != rcx {
+            return self.shift_by_cl(op, wide, register);
+        }
+        self.a.mov(rdi, rcx)?;
+        self.a.mov(rcx, src)?;
+        let shifted = if register == rcx { rdi } else { register };
+        self.shift_by_cl(op, wide, shifted)?;
+        self.a.mov(rcx, rdi)
     }
 
-    fn swap_low(&mut self, ty: Type, value: Value) -> Value {
-        let value = self.b.ins().ireduce(ty, value);
-        let value = self.b.ins().bswap(value);
-        self.b.ins().uextend(types::I64, value)
+    fn shift_by(&mut self, op: Alu, wide: bool, dst: AsmRegister64, distance: i32) -> Encoded {
+        let half = low(dst);
+        match (op, wide) {
+            // the high half becomes 0 also where nothing is shifted
+            (_, false) if distance == 0 => self.a.mov(half, half),
+            (Alu::Lsh, true) => self.a.shl(dst, distance),
+            (Alu::Lsh, false) => self.a.shl(half, distance),
+            (Alu::Rsh, true) => self.a.shr(dst, distance),
+            (Alu::Rsh, false) => self.a.shr(half, distance),
+            (_, true) => self.a.sar(dst, distance),
+            (_, false) => self.a.sar(half, distance),
+        }
     }
 
-    pub(super) fn cast_to_arena(&mut self, arena: u64, dst: u8, src: u8) {
-        let value = self.get(src);
-        let low = self.b.ins().band_imm(value, i64::from(u32::MAX));
-        let pointer = self.b.ins().iadd_imm(low, arena as i64);
-        let zero = self.number(0);
-        let value = self.b.ins().select(low, pointer, zero);
-        self.set(dst, value);
+    fn shift_by_cl(&mut self, op: Alu, wide: bool, dst: AsmRegister64) -> Encoded {
+        let half = low(dst);
+        match (op, wide) {
+            (Alu::Lsh, true) => self.a.shl(dst, cl),
+            (Alu::Lsh, false) => self.a.shl(half, cl),
+            (Alu::Rsh, true) => self.a.shr(dst, cl),
+            (Alu::Rsh, false) => self.a.shr(half, cl),
+            (_, true) => self.a.sar(dst, cl),
+            (_, false) => self.a.sar(half, cl),
+        }
     }
 
-    pub(super) fn cast_from_arena(&mut self, dst: u8, src: u8) {
-        let value = self.get(src);
-        let low = self.b.ins().ireduce(types::I32, value);
-        let zero = self.number(0);
-        let value = self.b.ins().select(low, value, zero);
-        self.set(dst, value);
-    }
-
-    /// Not 0 if the comparison holds.
-    pub(super) fn compare(&mut self, test: Test, wide: bool, left: u8, right: Operand) -> Value {
-        let left = self.get(left);
-        let left = self.narrowed(left, wide);
-        let right = self.operand(right, wide);
-        let condition = match test {
-            Test::Eq => IntCC::Equal,
-            Test::Ne => IntCC::NotEqual,
-            Test::Gt => IntCC::UnsignedGreaterThan,
-            Test::Ge => IntCC::UnsignedGreaterThanOrEqual,
-            Test::Lt => IntCC::UnsignedLessThan,
-            Test::Le => IntCC::UnsignedLessThanOrEqual,
-            Test::SignedGt => IntCC::SignedGreaterThan,
-            Test::SignedGe => IntCC::SignedGreaterThanOrEqual,
-            Test::SignedLt => IntCC::SignedLessThan,
-            Test::SignedLe => IntCC::SignedLessThanOrEqual,
-            Test::Common => return self.b.ins().band(left, right),
+    /// The processor's division traps where the guest's gives something. It has its operands in `rax`
+    /// and `rdx`, which are r0 and r2.
+    fn divide(&mut self, op: Alu, wide: bool, dst: u8, by: Operand) -> Encoded {
+        let (register, half) = (WIDE[usize::from(dst)], HALF[usize::from(dst)]);
+        let known = match by {
+            Operand::Reg(src) => {
+                let src = self.source(src, rdi)?;
+                if src != rdi {
+                    self.a.mov(rdi, src)?;
+                }
+                None
+            }
+            Operand::Imm(number) => {
+                let number = if wide { number } else { number & u64::from(u32::MAX) };
+                self.number(rdi, number as i64)?;
+                Some(number)
+            }
         };
-        self.b.ins().icmp(condition, left, right)
+        let (by_zero, end) = (self.a.create_label(), self.a.create_label());
+        if known.is_none() || known == Some(0) {
+            if wide {
+                self.a.test(rdi, rdi)?;
+            } else {
+                self.a.test(edi, edi)?;
+            }
+            self.a.je(by_zero)?;
+        }
+        self.known.window = None;
+        self.a.mov(SHIFT, rax)?;
+        self.a.mov(WINDOW, rdx)?;
+        if register != rax {
+            self.a.mov(rax, register)?;
+        }
+        self.a.xor(edx, edx)?;
+        if wide {
+            self.a.div(rdi)?;
+        } else {
+            self.a.div(edi)?;
+        }
+        self.a.mov(rdi, if op == Alu::Div { rax } else { rdx })?;
+        self.a.mov(rax, SHIFT)?;
+        self.a.mov(rdx, WINDOW)?;
+        self.a.mov(register, rdi)?;
+        self.a.jmp(end)?;
+        self.put(by_zero)?;
+        match (op, wide) {
+            (Alu::Div, _) => self.a.mov(half, 0)?,
+            (_, false) => self.a.mov(half, half)?,
+            (_, true) => {}
+        }
+        self.put(end)
+    }
+
+    pub(super) fn neg(&mut self, wide: bool, dst: u8) -> Encoded {
+        let Some(&register) = WIDE.get(usize::from(dst)) else { return Ok(()) };
+        self.forget(dst);
+        match wide {
+            true => self.a.neg(register),
+            false => self.a.neg(low(register)),
+        }
+    }
+
+    pub(super) fn sign_extend(&mut self, wide: bool, bits: u8, dst: u8, src: u8) -> Encoded {
+        let Some(&whole) = WIDE.get(usize::from(dst)) else { return Ok(()) };
+        let half = HALF[usize::from(dst)];
+        self.mov(true, dst, Operand::Reg(src))?;
+        self.forget(dst);
+        let (quarter, byte) = (QUARTER[usize::from(dst)], super::registers::BYTE[usize::from(dst)]);
+        match (bits, wide) {
+            (8, true) => self.a.movsx(whole, byte),
+            (8, false) => self.a.movsx(half, byte),
+            (16, true) => self.a.movsx(whole, quarter),
+            (16, false) => self.a.movsx(half, quarter),
+            (_, true) => self.a.movsxd(whole, half),
+            (_, false) => self.a.mov(half, half),
+        }
+    }
+
+    pub(super) fn swap(&mut self, bits: u8, dst: u8) -> Encoded {
+        let Some(&register) = WIDE.get(usize::from(dst)) else { return Ok(()) };
+        let half = low(register);
+        self.forget(dst);
+        match bits {
+            64 => self.a.bswap(register),
+            32 => self.a.bswap(half),
+            _ => {
+                self.a.bswap(half)?;
+                self.a.shr(half, 16)
+            }
+        }
+    }
+
+    pub(super) fn cast_to_arena(&mut self, arena: u64, dst: u8, src: u8) -> Encoded {
+        let Some(&register) = WIDE.get(usize::from(dst)) else { return Ok(()) };
+        let half = low(register);
+        self.mov(false, dst, Operand::Reg(src))?;
+        self.number(rdi, arena as i64)?;
+        self.a.add(rdi, register)?;
+        self.a.test(half, half)?;
+        self.a.cmovne(register, rdi)
+    }
+
+    pub(super) fn cast_from_arena(&mut self, dst: u8, src: u8) -> Encoded {
+        let Some(&register) = WIDE.get(usize::from(dst)) else { return Ok(()) };
+        let half = low(register);
+        self.mov(true, dst, Operand::Reg(src))?;
+        self.forget(dst);
+        self.a.mov(edi, 0)?;
+        self.a.test(half, half)?;
+        self.a.cmove(register, rdi)
+    }
+}
+
+/// The low half of a register.
+pub(super) fn low(register: AsmRegister64) -> iced_x86::code_asm::AsmRegister32 {
+    match WIDE.iter().position(|wide| *wide == register) {
+        Some(reg) => HALF[reg],
+        None if register == SHIFT => r10d,
+        None if register == WINDOW => r11d,
+        None => edi,
     }
 }

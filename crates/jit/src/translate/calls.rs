@@ -1,127 +1,177 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Calls: of functions, of helpers and kernel functions, and of what runs single instructions.
 
-use super::{context_flags, Translator};
+use super::cold::Cold;
+use super::registers::{context, field, frame_pointer, CLOBBERED, WIDE};
+use super::{short, Encoded, Translator};
 use crate::context::Context;
-use crate::liveness::{ARGUMENTS, KEPT};
-use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, SigRef, Value};
-use std::mem::offset_of;
+use crate::liveness::{members, Set, ARGUMENTS, KEPT};
+use crate::native::NEVER;
+use iced_x86::code_asm::registers::{gpr32::*, gpr64::*};
+use iced_x86::code_asm::{qword_ptr, AsmRegister64, CodeLabel};
+use rota_vm::engine::{FrameStack, Left, MAX_FRAMES, MAX_LOOPS};
+use std::mem::{offset_of, size_of};
+
+/// Of the size of what is kept for a caller.
+const CALLER_BITS: i32 = 6;
+const _: () = assert!(size_of::<Left>() == 1 << CALLER_BITS);
 
 impl Translator<'_> {
-    /// Calls what the context has at an offset.
-    pub(super) fn call_thunk(&mut self, offset: usize, of: SigRef, args: &[Value]) -> Vec<Value> {
-        let thunk = self.field(offset);
-        let call = self.b.ins().call_indirect(of, thunk, args);
-        self.b.inst_results(call).to_vec()
-    }
-
-    /// Calls one of those that are told of an instruction only.
-    pub(super) fn call_at(&mut self, offset: usize, at: usize) -> Value {
-        let at = self.number(at as i64);
-        self.call_thunk(offset, self.signatures.site, &[self.context, at])[0]
+    /// Calls one of those that are told of an instruction only; of r0 to r5, keeps these. The status is
+    /// in `edi`.
+    fn call_at(&mut self, offset: usize, at: usize, keeps: Set) -> Encoded {
+        let saved: Vec<AsmRegister64> = members(keeps & CLOBBERED).map(|reg| WIDE[reg]).collect();
+        self.a.mov(rdi, context(0))?;
+        for &register in &saved {
+            self.a.push(register)?;
+        }
+        // of 16 bytes
+        let odd = saved.len() % 2 == 1;
+        if odd {
+            self.a.sub(rsp, 8)?;
+        }
+        self.a.mov(esi, at as u32)?;
+        self.a.call(field(rdi, offset))?;
+        self.a.mov(edi, eax)?;
+        if odd {
+            self.a.add(rsp, 8)?;
+        }
+        for &register in saved.iter().rev() {
+            self.a.pop(register)?;
+        }
+        self.known.window = None;
+        Ok(())
     }
 
     /// Runs one instruction as the interpreter does; true if nothing of the block is left.
-    pub(super) fn step(&mut self, at: usize, dst: u8, src: u8) -> bool {
+    pub(super) fn step(&mut self, at: usize, dst: u8, src: u8) -> Encoded<bool> {
         let touched = (1 << dst | 1 << src | 1) & (ARGUMENTS | KEPT | 1);
-        self.spill(touched);
-        let status = self.call_at(offset_of!(Context<'_>, thunks.step), at);
-        self.unless_fault(status);
+        let after = self.liveness.before(at + 1);
+        self.spill(touched)?;
+        self.call_at(offset_of!(Context<'_>, thunks.step), at, after & !touched)?;
+        self.a.test(edi, edi)?;
+        let fine = self.a.create_label();
+        self.a.je(fine)?;
+        self.take(-self.rest)?;
+        self.a.jmp(self.faulty)?;
+        self.put(fine)?;
         if dst == 10 || src == 10 {
             // It may have changed the frame pointer, which is nothing that is compiled.
-            self.spill(self.liveness.before(at + 1) & !touched);
-            self.store_fuel(self.rest);
-            let status = self.call_at(offset_of!(Context<'_>, thunks.interpret), at + 1);
-            self.b.ins().return_(&[status]);
-            return true;
+            self.spill(after & !touched)?;
+            self.store_fuel(self.rest)?;
+            self.a.mov(esi, at as u32 + 1)?;
+            self.a.call(field(rdi, offset_of!(Context<'_>, thunks.interpret)))?;
+            self.a.jmp(self.over)?;
+            return Ok(true);
         }
-        self.reload(touched & self.liveness.before(at + 1));
-        false
+        self.reload(touched & after)?;
+        Ok(false)
     }
 
     /// Calls a helper or kernel function.
-    pub(super) fn call_host(&mut self, at: usize, expected: u32) {
-        let site = self.number(at as i64);
-        let field = offset_of!(Context<'_>, site) as i32;
-        self.b.ins().store(context_flags(), site, self.context, field);
-        let mut args = vec![self.context];
-        args.extend((1..6).map(|reg| self.get(reg)));
-        let thunk = offset_of!(Context<'_>, thunks.host);
-        let results = self.call_thunk(thunk, self.signatures.host, &args);
-        let (r0, cost) = (results[0], results[1]);
-        self.known.forget_windows();
-        self.set(0, r0);
-        let is_expected = self.b.ins().icmp_imm(IntCC::Equal, cost, i64::from(expected));
-        let usual = self.unless(is_expected);
-
-        // A fault, a callback, or more work than usual.
-        let after = self.liveness.before(at + 1);
-        self.spill((after | self.liveness.inherited) & KEPT);
-        self.store_fuel(self.rest);
-        let need = self.rest + self.flow.need_after(self.block);
-        let [at, need, expected] =
-            [at as i64, need, i64::from(expected)].map(|number| self.number(number));
-        let args = [self.context, at, need, expected, r0, cost];
-        let thunk = offset_of!(Context<'_>, thunks.settle);
-        let status = self.call_thunk(thunk, self.signatures.settle, &args)[0];
-        self.unless_over(status);
-        self.take_fuel(self.rest);
-        self.reload((ARGUMENTS | 1) & after);
-        self.b.ins().jump(usual, &[]);
-        self.go_on_in(usual);
+    pub(super) fn call_host(&mut self, at: usize, expected: u32) -> Encoded {
+        self.a.mov(rdi, context(0))?;
+        self.a.mov(field(rdi, offset_of!(Context<'_>, site)), at as i32)?;
+        self.a.call(field(rdi, offset_of!(Context<'_>, thunks.host)))?;
+        self.known.window = None;
+        self.forget(0);
+        match short(i64::from(expected)) {
+            Some(expected) => self.a.cmp(rdx, expected)?,
+            None => {
+                self.number(rdi, i64::from(expected))?;
+                self.a.cmp(rdx, rdi)?;
+            }
+        }
+        let (label, back) = (self.a.create_label(), self.a.create_label());
+        self.a.jne(label)?;
+        self.put(back)?;
+        let (rest, need) = (self.rest, self.rest + self.flow.need_after(self.block));
+        self.cold.push(Cold::Settle { label, back, at, expected, rest, need });
+        // They are where the call had them.
+        self.reload(ARGUMENTS & self.liveness.before(at + 1))
     }
 
-    /// Calls a function; it is the last of a block.
-    pub(super) fn call(&mut self, at: usize, function: usize) {
+    /// Calls a function; it is the last of a block. Its frame is entered here if there was one before at
+    /// this depth: then its stack is there.
+    pub(super) fn call(&mut self, at: usize, function: usize) -> Encoded {
         let callee = self.listing.functions.get(function).map_or(0, |callee| callee.start);
         let after = self.liveness.before(at + 1);
-        self.spill((after & KEPT) | self.liveness.before(callee));
-        self.store_fuel(0);
+        let [enter, entered, run, returned] = std::array::from_fn(|_| self.a.create_label());
+        self.spill(self.liveness.before(callee))?;
+        self.store_fuel(0)?;
+        self.enter_frame(at, after & KEPT, enter)?;
+        self.put(entered)?;
+        let place = (self.places)(function).map_or(0, |place| place.expose_provenance());
+        self.number(rax, place as i64)?;
+        self.a.mov(rax, qword_ptr(rax))?;
+        self.a.cmp(rax, NEVER as i32)?;
+        self.a.jbe(run)?;
+        self.a.call(rax)?;
+        self.put(returned)?;
+        self.a.test(eax, eax)?;
+        self.a.jne(self.over)?;
+        self.leave_frame()?;
+        self.take_fuel(0)?;
+        self.known.window = None;
+        (0..6).for_each(|reg| self.forget(reg));
         let need = self.flow.need_after(self.block);
-        let [site, function, need] =
-            [at as i64, function as i64, need].map(|number| self.number(number));
-        let args = [self.context, site, function, need];
-        let thunk = offset_of!(Context<'_>, thunks.call);
-        let status = self.call_thunk(thunk, self.signatures.call, &args)[0];
-        self.unless_over(status);
-        self.known.forget_windows();
-        self.take_fuel(0);
-        self.reload((ARGUMENTS | 1) & after);
-        let next = self.target(at + 1);
-        self.b.ins().jump(next, &[]);
+        self.hand_over_unless_enough(need, at + 1, after & KEPT)?;
+        self.cold.push(Cold::Enter { label: enter, back: entered, at, kept: after & KEPT });
+        self.cold.push(Cold::Run { label: run, back: returned, function });
+        self.reload(CLOBBERED & after)
     }
 
-    /// Counts a loop: not 0 once there may be no more.
-    pub(super) fn may_loop(&mut self, at: usize) -> Value {
-        self.call_at(offset_of!(Context<'_>, thunks.may_loop), at)
+    /// The context is in `rdi`, and no argument in a register any more.
+    fn enter_frame(&mut self, at: usize, kept: Set, unless: CodeLabel) -> Encoded {
+        let (frames, caller, free) = (r10, r11, rcx);
+        self.a.mov(frames, field(rdi, offset_of!(Context<'_>, frames)))?;
+        self.a.mov(caller, field(frames, offset_of!(FrameStack, depth)))?;
+        self.a.cmp(caller, MAX_FRAMES as i32 - 1)?;
+        self.a.jae(unless)?;
+        let pointer = offset_of!(FrameStack, pointers) as i32 + 8;
+        self.a.mov(rax, qword_ptr(frames + caller * 8 + pointer))?;
+        self.a.test(rax, rax)?;
+        self.a.je(unless)?;
+        self.a.add(field(frames, offset_of!(FrameStack, depth)), 1)?;
+        self.a.shl(caller, CALLER_BITS)?;
+        self.a.lea(caller, frames + caller + offset_of!(FrameStack, callers) as i32)?;
+        self.a.mov(field(caller, offset_of!(Left, pc)), at as i32 + 1)?;
+        for reg in members(kept) {
+            self.a.mov(field(caller, offset_of!(Left, kept) + (reg - 6) * 8), WIDE[reg])?;
+        }
+        self.a.mov(free, frame_pointer(0))?;
+        self.a.mov(field(caller, offset_of!(Left, frame_pointer)), free)?;
+        self.a.mov(free, field(frames, offset_of!(FrameStack, loops_left)))?;
+        self.a.mov(field(caller, offset_of!(Left, loops_left)), free)?;
+        self.a.mov(field(frames, offset_of!(FrameStack, loops_left)), MAX_LOOPS as i32)?;
+        self.a.mov(free, field(rdi, offset_of!(Context<'_>, registers)))?;
+        self.a.mov(field(free, 80), rax)
     }
 
-    /// Loads by the guest's memory.
-    pub(super) fn load_by_guest(
-        &mut self,
-        at: usize,
-        address: Value,
-        bytes: u32,
-    ) -> (Value, Value) {
-        let [at, bytes] = [at as i64, i64::from(bytes)].map(|number| self.number(number));
-        let args = [self.context, at, address, bytes];
-        let thunk = offset_of!(Context<'_>, thunks.load);
-        let results = self.call_thunk(thunk, self.signatures.load, &args);
-        (results[0], results[1])
+    /// r6 to r9 are here as they were.
+    fn leave_frame(&mut self) -> Encoded {
+        let (frames, caller, free) = (r10, r11, rcx);
+        self.a.mov(rdi, context(0))?;
+        self.a.mov(frames, field(rdi, offset_of!(Context<'_>, frames)))?;
+        self.a.mov(caller, field(frames, offset_of!(FrameStack, depth)))?;
+        self.a.sub(caller, 1)?;
+        self.a.mov(field(frames, offset_of!(FrameStack, depth)), caller)?;
+        self.a.shl(caller, CALLER_BITS)?;
+        let loops = offset_of!(FrameStack, callers) + offset_of!(Left, loops_left);
+        self.a.mov(free, qword_ptr(frames + caller + loops as i32))?;
+        self.a.mov(field(frames, offset_of!(FrameStack, loops_left)), free)?;
+        self.a.mov(free, frame_pointer(0))?;
+        self.a.mov(rax, field(rdi, offset_of!(Context<'_>, registers)))?;
+        self.a.mov(field(rax, 80), free)
     }
 
-    /// Stores by the guest's memory.
-    pub(super) fn store_by_guest(
-        &mut self,
-        at: usize,
-        address: Value,
-        bytes: u32,
-        value: Value,
-    ) -> Value {
-        let [at, bytes] = [at as i64, i64::from(bytes)].map(|number| self.number(number));
-        let args = [self.context, at, address, bytes, value];
-        let thunk = offset_of!(Context<'_>, thunks.store);
-        self.call_thunk(thunk, self.signatures.store, &args)[0]
+    /// Counts a loop: goes to the target once there may be no more.
+    pub(super) fn may_loop(&mut self, target: usize) -> Encoded {
+        let loops = offset_of!(FrameStack, loops_left);
+        self.a.mov(rdi, context(0))?;
+        self.a.mov(rdi, field(rdi, offset_of!(Context<'_>, frames)))?;
+        self.a.cmp(field(rdi, loops), 0)?;
+        self.a.je(self.target(target))?;
+        self.a.sub(field(rdi, loops), 1)
     }
 }

@@ -2,16 +2,27 @@
 //! Loads and stores: what is inside a region and allowed there is done at once, everything else by the
 //! guest's memory.
 
-use super::windows::Place;
-use super::{table_flags, Translator};
+use super::alu::low;
+use super::cold::Cold;
+use super::known::{Sum, FRAME};
+use super::registers::{context, field, BYTE, HALF, QUARTER, SHIFT, STACK, WIDE, WINDOW};
+use super::{short, Encoded, Translator};
 use crate::context::Context;
-use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{types, AliasRegion, InstBuilder, MemFlags, Value};
+use iced_x86::code_asm::registers::{
+    gpr16::di,
+    gpr32::{eax, edi},
+    gpr64::*,
+    gpr8::dil,
+};
+use iced_x86::code_asm::{
+    byte_ptr, dword_ptr, qword_ptr, word_ptr, AsmMemoryOperand, AsmRegister64, CodeLabel,
+};
 use rota_vm::engine::{Alu, Insn, Operand, Window, FRAME_STACK};
-use std::mem::offset_of;
+use std::mem::{offset_of, size_of};
 
-/// Bytes of a frame's stack below its frame pointer.
-const STACK: i64 = FRAME_STACK as i64;
+/// Of the size of a window.
+pub(super) const WINDOW_BITS: i32 = 5;
+const _: () = assert!(size_of::<Window>() == 1 << WINDOW_BITS);
 
 /// Whether an instruction may access the stack by the frame pointer, or by a sum of it.
 pub(super) fn may_use_stack(insn: &Insn) -> bool {
@@ -22,170 +33,199 @@ pub(super) fn may_use_stack(insn: &Insn) -> bool {
     }
 }
 
-/// Guest memory: any alignment.
-fn guest_flags() -> MemFlags {
-    MemFlags::new().with_notrap().with_alias_region(Some(AliasRegion::Heap))
+/// What is loaded.
+#[derive(Clone, Copy)]
+pub(super) struct Bytes {
+    pub(super) bytes: u32,
+    pub(super) signed: bool,
+}
+
+/// Where bytes are.
+enum Place {
+    /// There, in this process.
+    There(AsmMemoryOperand),
+    /// There, unless this label was gone to.
+    Perhaps(AsmMemoryOperand, CodeLabel),
+    /// Only the guest's memory knows.
+    Unknown,
 }
 
 impl Translator<'_> {
     pub(super) fn load(
         &mut self,
         at: usize,
-        bytes: u32,
-        signed: bool,
+        what: Bytes,
+        dst: u8,
         base: u8,
         offset: i32,
-    ) -> Value {
-        let register = self.get(base);
-        let (root, distance) = self.known.root(register);
-        let distance = distance + i64::from(offset);
-        if let Some((stack, distance)) = self.in_stack(root, distance, bytes) {
-            return self.load_direct(bytes, signed, stack, distance);
-        }
-        let mut place = self.place(root);
-        if place.loadable.is_none() {
-            place.loadable = Some(self.size(place.window, offset_of!(Window, loadable)));
-            self.known.learn(root, place);
-        }
-        let done = self.b.create_block();
-        let result = self.b.append_block_param(done, types::I64);
-        let loadable = place.loadable.unwrap_or(place.offset);
-        let is_inside = self.is_inside(&place, distance, bytes, loadable);
-        let (direct, not) = (self.b.create_block(), self.b.create_block());
-        self.b.set_cold_block(not);
-        self.b.ins().brif(is_inside, direct, &[], not, &[]);
-        self.go_on_in(direct);
-        let value = self.load_direct(bytes, signed, place.bytes, distance as i32);
-        self.b.ins().jump(done, &[value.into()]);
-        self.go_on_in(not);
-        let address = self.b.ins().iadd_imm(register, i64::from(offset));
-        let (value, status) = self.load_by_guest(at, address, bytes);
-        let left = self.left();
-        let value = match (signed, bytes) {
-            (true, 1) => self.extended(types::I8, value),
-            (true, 2) => self.extended(types::I16, value),
-            (true, 4) => self.extended(types::I32, value),
-            _ => value,
+    ) -> Encoded {
+        let place = self.place(what.bytes, base, offset, offset_of!(Window, loadable))?;
+        let (from, label) = match place {
+            Place::There(from) => (Some(from), None),
+            Place::Perhaps(from, label) => (Some(from), Some(label)),
+            Place::Unknown => (None, Some(self.a.create_label())),
         };
-        self.b.ins().brif(status, self.faulty, &[left.into()], done, &[value.into()]);
-        self.go_on_in(done);
-        result
-    }
-
-    fn extended(&mut self, ty: types::Type, value: Value) -> Value {
-        let value = self.b.ins().ireduce(ty, value);
-        self.b.ins().sextend(types::I64, value)
-    }
-
-    pub(super) fn store(&mut self, at: usize, bytes: u32, base: u8, offset: i32, value: Operand) {
-        let value = match value {
-            Operand::Reg(reg) => self.get(reg),
-            Operand::Imm(number) => self.number(number as i64),
-        };
-        let register = self.get(base);
-        let (root, distance) = self.known.root(register);
-        let distance = distance + i64::from(offset);
-        if let Some((stack, distance)) = self.in_stack(root, distance, bytes) {
-            return self.store_direct(bytes, stack, distance, value);
+        match from {
+            Some(from) => self.load_from(what, dst, from)?,
+            None => self.a.jmp(label.unwrap_or(self.faulty))?,
         }
-        let mut place = self.place(root);
-        if place.storable.is_none() {
-            place.storable = Some(self.size(place.window, offset_of!(Window, storable)));
-            self.known.learn(root, place);
+        if let Some(label) = label {
+            let back = self.a.create_label();
+            self.put(back)?;
+            let rest = self.rest;
+            self.cold.push(Cold::Load { label, back, at, what, dst, base, offset, rest });
         }
-        let storable = place.storable.unwrap_or(place.offset);
-        let is_inside = self.is_inside(&place, distance, bytes, storable);
-        let (direct, not, done) =
-            (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        self.b.set_cold_block(not);
-        self.b.ins().brif(is_inside, direct, &[], not, &[]);
-        self.go_on_in(direct);
-        self.store_direct(bytes, place.bytes, distance as i32, value);
-        self.b.ins().jump(done, &[]);
-        self.go_on_in(not);
-        let address = self.b.ins().iadd_imm(register, i64::from(offset));
-        let status = self.store_by_guest(at, address, bytes, value);
-        let left = self.left();
-        self.b.ins().brif(status, self.faulty, &[left.into()], done, &[]);
-        self.go_on_in(done);
+        self.forget(dst);
+        Ok(())
     }
 
-    /// `bpf_map_lookup_elem` of an array.
-    pub(super) fn lookup(
+    pub(super) fn store(
         &mut self,
         at: usize,
+        bytes: u32,
+        base: u8,
+        offset: i32,
+        value: Operand,
+    ) -> Encoded {
+        let (to, label) = match self.place(bytes, base, offset, offset_of!(Window, storable))? {
+            Place::There(to) => (Some(to), None),
+            Place::Perhaps(to, label) => (Some(to), Some(label)),
+            Place::Unknown => (None, Some(self.a.create_label())),
+        };
+        match to {
+            Some(to) => self.store_to(bytes, to, value)?,
+            None => self.a.jmp(label.unwrap_or(self.faulty))?,
+        }
+        if let Some(label) = label {
+            let back = self.a.create_label();
+            self.put(back)?;
+            let rest = self.rest;
+            self.cold.push(Cold::Store { label, back, at, bytes, base, offset, value, rest });
+        }
+        Ok(())
+    }
+
+    /// Looks where bytes are; `limit` is the field of a window that has how many there are.
+    fn place(&mut self, bytes: u32, base: u8, offset: i32, limit: usize) -> Encoded<Place> {
+        let Sum { root, distance } = self.known.of(base);
+        let sum = Sum { root, distance: distance + i64::from(offset) };
+        let behind = i64::from(bytes) - 1;
+        let in_stack = -(FRAME_STACK as i64)..=-i64::from(bytes);
+        if self.uses_stack && root == FRAME.root && in_stack.contains(&sum.distance) {
+            return Ok(Place::There(STACK + sum.distance as i32));
+        }
+        let register = WIDE.get(usize::from(base));
+        let (Some(&register), Some(last)) = (register, short(i64::from(offset) + behind)) else {
+            return Ok(Place::Unknown);
+        };
+        if !self.known.in_window(sum) {
+            self.find_window(register, offset)?;
+            let found = Sum { root, distance: distance + i64::from(offset.min(0)) };
+            self.known.window = Some(found);
+        }
+        // An offset below 2^31 and a short way do not leave 32 bits.
+        let unlikely = self.a.create_label();
+        self.a.lea(edi, register + last)?;
+        self.a.cmp(edi, dword_ptr(WINDOW + limit as i32))?;
+        self.a.jae(unlikely)?;
+        Ok(Place::Perhaps(register + SHIFT + offset, unlikely))
+    }
+
+    /// The window of an address, and how far its bytes are from there. If there is none, or the address
+    /// is in the upper half of what a region can have, that of region 0, which is empty.
+    fn find_window(&mut self, register: AsmRegister64, offset: i32) -> Encoded {
+        let (none, found) = (self.a.create_label(), self.a.create_label());
+        self.a.mov(rdi, context(0))?;
+        if offset < 0 {
+            self.a.lea(WINDOW, register + offset)?;
+        } else {
+            self.a.mov(WINDOW, register)?;
+        }
+        self.a.test(low(WINDOW), low(WINDOW))?;
+        self.a.js(none)?;
+        self.a.shr(WINDOW, 32)?;
+        self.a.cmp(WINDOW, field(rdi, offset_of!(Context<'_>, window_count)))?;
+        self.a.jae(none)?;
+        self.a.shl(WINDOW, WINDOW_BITS)?;
+        self.a.add(WINDOW, field(rdi, offset_of!(Context<'_>, windows)))?;
+        self.a.mov(SHIFT, field(WINDOW, offset_of!(Window, shift)))?;
+        self.put(found)?;
+        self.cold.push(Cold::NoWindow { label: none, back: found });
+        Ok(())
+    }
+
+    fn load_from(&mut self, what: Bytes, dst: u8, from: AsmMemoryOperand) -> Encoded {
+        let reg = usize::from(dst);
+        let (whole, half) = match WIDE.get(reg) {
+            Some(&whole) => (whole, HALF[reg]),
+            None => (rdi, edi),
+        };
+        match (what.bytes, what.signed) {
+            (1, false) => self.a.movzx(half, byte_ptr(from)),
+            (1, true) => self.a.movsx(whole, byte_ptr(from)),
+            (2, false) => self.a.movzx(half, word_ptr(from)),
+            (2, true) => self.a.movsx(whole, word_ptr(from)),
+            (4, false) => self.a.mov(half, dword_ptr(from)),
+            (4, true) => self.a.movsxd(whole, dword_ptr(from)),
+            _ => self.a.mov(whole, qword_ptr(from)),
+        }
+    }
+
+    fn store_to(&mut self, bytes: u32, to: AsmMemoryOperand, value: Operand) -> Encoded {
+        let reg = match value {
+            Operand::Reg(reg) => usize::from(reg),
+            Operand::Imm(number) => return self.store_number(bytes, to, number as i64),
+        };
+        if reg == 10 {
+            self.source(10, rdi)?;
+        }
+        let at = |registers: [_; 10]| registers.get(reg).copied();
+        match bytes {
+            1 => self.a.mov(byte_ptr(to), BYTE.get(reg).copied().unwrap_or(dil)),
+            2 => self.a.mov(word_ptr(to), QUARTER.get(reg).copied().unwrap_or(di)),
+            4 => self.a.mov(dword_ptr(to), HALF.get(reg).copied().unwrap_or(edi)),
+            _ => self.a.mov(qword_ptr(to), at(WIDE).unwrap_or(rdi)),
+        }
+    }
+
+    fn store_number(&mut self, bytes: u32, to: AsmMemoryOperand, number: i64) -> Encoded {
+        match (bytes, short(number)) {
+            (1, _) => self.a.mov(byte_ptr(to), i32::from(number as i8)),
+            (2, _) => self.a.mov(word_ptr(to), i32::from(number as i16)),
+            (4, _) => self.a.mov(dword_ptr(to), number as i32),
+            (_, Some(number)) => self.a.mov(qword_ptr(to), number),
+            (_, None) => {
+                self.number(rdi, number)?;
+                self.a.mov(qword_ptr(to), rdi)
+            }
+        }
+    }
+
+    /// `bpf_map_lookup_elem` of an array, with the index in r0.
+    pub(super) fn element(
+        &mut self,
         base: u64,
         entries: u32,
         stride: u32,
         cpu_stride: u32,
-        cost: i64,
-    ) {
-        // a fault costs the one instruction
-        self.rest += cost - 1;
-        let index = self.load(at, 4, false, 2, 0);
-        self.rest -= cost - 1;
-        let exists = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, index, i64::from(entries));
-        let distance = self.b.ins().imul_imm(index, i64::from(stride));
-        let mut address = self.b.ins().iadd_imm(distance, base as i64);
+    ) -> Encoded {
+        let (exists, end) = (self.a.create_label(), self.a.create_label());
+        self.a.cmp(eax, entries as i32)?;
+        self.a.jb(exists)?;
+        self.a.mov(eax, 0)?;
+        self.a.jmp(end)?;
+        self.put(exists)?;
+        self.a.mov(edi, stride)?;
+        self.a.imul_2(rax, rdi)?;
         if cpu_stride != 0 {
-            let cpu = self.field(offset_of!(Context<'_>, cpu));
-            let copy = self.b.ins().imul_imm(cpu, i64::from(cpu_stride));
-            address = self.b.ins().iadd(address, copy);
+            self.a.mov(edi, cpu_stride)?;
+            self.known.window = None;
+            self.a.mov(WINDOW, context(0))?;
+            self.a.imul_2(rdi, field(WINDOW, offset_of!(Context<'_>, cpu)))?;
+            self.a.add(rax, rdi)?;
         }
-        let zero = self.number(0);
-        let address = self.b.ins().select(exists, address, zero);
-        self.set(0, address);
-    }
-
-    /// Where bytes of the frame's stack are in this process. Its region lasts as long as the memory.
-    fn in_stack(&self, root: Value, distance: i64, bytes: u32) -> Option<(Value, i32)> {
-        let is_inside = distance >= -STACK && distance <= -i64::from(bytes);
-        let stack = self.stack.filter(|_| root == self.frame_pointer && is_inside)?;
-        Some((stack, distance as i32))
-    }
-
-    /// Where a frame pointer points in this process.
-    pub(super) fn stack_of(&mut self, frame_pointer: Value) -> Value {
-        let id = self.b.ins().ushr_imm(frame_pointer, 32);
-        let window = self.window_of(id);
-        let field = offset_of!(Window, bytes) as i32;
-        let first = self.b.ins().load(types::I64, table_flags(), window, field);
-        self.b.ins().iadd_imm(first, STACK)
-    }
-
-    /// Whether bytes so far from a place are among the first `size` of its region.
-    fn is_inside(&mut self, place: &Place, distance: i64, bytes: u32, size: Value) -> Value {
-        let end = self.b.ins().iadd_imm(place.offset, distance + i64::from(bytes));
-        let ends_inside = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, end, size);
-        if distance >= 0 {
-            return ends_inside;
-        }
-        let start = self.b.ins().iadd_imm(place.offset, distance);
-        let starts_inside = self.b.ins().icmp(IntCC::UnsignedLessThan, start, size);
-        self.b.ins().band(ends_inside, starts_inside)
-    }
-
-    fn load_direct(&mut self, bytes: u32, signed: bool, from: Value, offset: i32) -> Value {
-        let (flags, ty) = (guest_flags(), types::I64);
-        let load = self.b.ins();
-        match (bytes, signed) {
-            (1, false) => load.uload8(ty, flags, from, offset),
-            (1, true) => load.sload8(ty, flags, from, offset),
-            (2, false) => load.uload16(ty, flags, from, offset),
-            (2, true) => load.sload16(ty, flags, from, offset),
-            (4, false) => load.uload32(flags, from, offset),
-            (4, true) => load.sload32(flags, from, offset),
-            _ => load.load(ty, flags, from, offset),
-        }
-    }
-
-    fn store_direct(&mut self, bytes: u32, to: Value, offset: i32, value: Value) {
-        let (flags, store) = (guest_flags(), self.b.ins());
-        match bytes {
-            1 => store.istore8(flags, value, to, offset),
-            2 => store.istore16(flags, value, to, offset),
-            4 => store.istore32(flags, value, to, offset),
-            _ => store.store(flags, value, to, offset),
-        };
+        self.number(rdi, base as i64)?;
+        self.a.add(rax, rdi)?;
+        self.put(end)
     }
 }

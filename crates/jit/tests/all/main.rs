@@ -33,6 +33,7 @@ mod run_objects;
 #[path = "../../../vm/tests/all/run_support/mod.rs"]
 mod run_support;
 
+mod addresses;
 mod both;
 mod counts;
 mod random_programs;

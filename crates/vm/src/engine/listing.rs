@@ -134,7 +134,7 @@ pub enum Insn {
         /// Index of an instruction.
         target: usize,
     },
-    /// Goes on at `target` once the frame's loops are used up ([`Guest::may_loop`](super::Guest::may_loop)).
+    /// Goes on at `target` once the frame's loops are used up ([`FrameStack::loops_left`](super::FrameStack::loops_left)).
     MayGoto {
         /// Index of an instruction.
         target: usize,

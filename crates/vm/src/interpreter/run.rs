@@ -327,7 +327,20 @@ pub(super) fn interpret<H: Host>(
 /// A helper or kernel function, by a place of its own: what it needs is not kept in registers for
 /// all the other ops. Returns what the call costs.
 #[inline(never)]
-pub(super) fn call_host<H: Host>(
+fn call_host<H: Host>(
+    program: &Program<H>,
+    op: Op,
+    site: usize,
+    r: &mut [u64; 16],
+    rt: &mut Runtime<H>,
+    host: &mut H,
+) -> Result<i64, Box<Fault>> {
+    run_callee(program, op, site, r, rt, host)
+}
+
+/// The same, as a part of where it is called from.
+#[inline(always)]
+pub(super) fn run_callee<H: Host>(
     program: &Program<H>,
     op: Op,
     site: usize,

@@ -3,10 +3,10 @@
 
 use super::program::Program;
 use super::resume::{resume, Resumed};
-use super::run::{call_host, interpret};
+use super::run::{interpret, run_callee};
 use crate::callback::Callback;
 use crate::code::State;
-use crate::engine::{Back, Called, Guest, Window};
+use crate::engine::{Back, Called, FrameStack, Guest, Window};
 use crate::error::Fault;
 use crate::host::Host;
 use crate::runtime::Runtime;
@@ -97,7 +97,7 @@ impl<H: Host> Guest for Running<'_, H> {
     fn call(&mut self, at: usize, args: [u64; 5]) -> Called {
         self.state.regs[1..6].copy_from_slice(&args);
         let op = self.program.ops[at];
-        match call_host(self.program, op, at, &mut self.state.regs, self.rt, self.host) {
+        match run_callee(self.program, op, at, &mut self.state.regs, self.rt, self.host) {
             Ok(cost) if self.rt.wants_callback() => Called::CallsBack { cost },
             Ok(cost) => Called::Value { r0: self.state.regs[0], cost },
             Err(fault) => {
@@ -122,6 +122,10 @@ impl<H: Host> Guest for Running<'_, H> {
         }
     }
 
+    fn frames(&mut self) -> &mut FrameStack {
+        self.state.frames.raw()
+    }
+
     fn enter(&mut self, at: usize) -> bool {
         let State { frames, regs, .. } = &mut *self.state;
         if let Err(fault) = frames.push(regs, at + 1, None, self.host.memory()) {
@@ -129,14 +133,5 @@ impl<H: Host> Guest for Running<'_, H> {
             return false;
         }
         true
-    }
-
-    fn leave(&mut self) {
-        // The frame was entered, so there is one; compiled code has the rest of it in registers.
-        let _ = self.state.frames.pop(&mut self.state.regs);
-    }
-
-    fn may_loop(&mut self) -> bool {
-        self.state.frames.may_loop()
     }
 }

@@ -7,8 +7,8 @@ use super::{Memory, Region, Rule};
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
-    /// Address of the first byte in this process.
-    pub bytes: usize,
+    /// What added to an address of the guest gives that of the same byte in this process.
+    pub shift: usize,
     /// Address of 64-bit words with a bit for each byte of a kernel object: loads that begin at one
     /// without are counted. 0 if it is none.
     pub filled: usize,
@@ -35,12 +35,13 @@ impl Memory {
         }
         let Region { data, rule, .. } = &mut self.regions[id];
         let (size, bytes) = (data.len() as u32, data.as_mut_ptr().expose_provenance());
+        let shift = bytes.wrapping_sub(((id as u64) << 32) as usize);
         self.windows[id] = match *rule {
-            Rule::Plain => Window { bytes, loadable: size, storable: size, ..Window::default() },
-            Rule::ReadOnly => Window { bytes, loadable: size, ..Window::default() },
+            Rule::Plain => Window { shift, loadable: size, storable: size, ..Window::default() },
+            Rule::ReadOnly => Window { shift, loadable: size, ..Window::default() },
             Rule::Kernel(shape) => {
                 let filled = self.shapes[shape as usize].filled.0.as_ptr().expose_provenance();
-                Window { bytes, filled, kernel: size, ..Window::default() }
+                Window { shift, filled, kernel: size, ..Window::default() }
             }
             // whether their pages exist is asked at each access
             Rule::Arena(_) | Rule::Shared(_) => Window::default(),
