@@ -36,6 +36,13 @@ const ENDINGS: [(&str, Format); 5] = [
     ("svg", Format::Svg),
 ];
 
+impl TraceTarget {
+    /// Begins the file.
+    pub(crate) fn begin(&self) -> Result<OutputFile, Error> {
+        OutputFile::create(&self.path)
+    }
+}
+
 impl FromStr for TraceTarget {
     type Err = String;
 
@@ -120,10 +127,14 @@ pub(crate) struct TraceFile {
 impl TraceFile {
     /// Begins the file.
     pub(crate) fn create(target: &TraceTarget, picture: &Picture) -> Result<Self, Error> {
-        let path = target.path.clone();
-        let file = OutputFile::create(&path)?;
+        Ok(Self::filling(target.begin()?, target, picture))
+    }
+
+    /// The same in a file that was begun before.
+    pub(crate) fn filling(file: OutputFile, target: &TraceTarget, picture: &Picture) -> Self {
         let output = BufWriter::with_capacity(BUFFER, file);
-        Ok(Self { path, writer: TraceWriter::new(target.format, output, picture) })
+        let writer = TraceWriter::new(target.format, output, picture);
+        Self { path: target.path.clone(), writer }
     }
 
     /// What takes the events.

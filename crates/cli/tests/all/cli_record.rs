@@ -119,7 +119,7 @@ fn plain_runs_are_of_a_command_of_which_a_workload_is_made() {
     for (args, why) in [
         (&["--plain", "1", "--", "true"][..], "--workload"),
         (&["--plain", "1", "--workload", "w.json"], "COMMAND"),
-        (&["--plain", "0", "--workload", "w.json", "--", "true"], "1..=100"),
+        (&["--plain", "101", "--workload", "w.json", "--", "true"], "0..=100"),
     ] {
         let ran = rota(&[&["record"], args].concat());
         assert_eq!(ran.code, 2, "{args:?}: {}", ran.stderr);
@@ -349,4 +349,23 @@ fn the_commands_exit_code_is_ours_where_that_is_asked_for() {
 #[test]
 fn an_exit_code_without_a_command_is_refused() {
     rota(&["record", "--exit-code"]).refused(&["--exit-code", "COMMAND"]);
+}
+
+#[test]
+fn what_cannot_be_written_is_told_before_plain_runs() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (runs, load) = (dir.path().join("runs"), dir.path().join("load.json"));
+    let command = format!("echo run >> {}", runs.display());
+    let [nowhere, load] =
+        [dir.path().join("none/load.json"), load].map(|path| path.display().to_string());
+    for files in [&["--workload", &nowhere][..], &["--workload", &load, "--trace", "/none/run.csv"]]
+    {
+        let args = [&["record", "--plain", "2"], files, &["--", "sh", "-c", &command]].concat();
+
+        let ran = rota(&args);
+
+        assert_eq!(ran.code, 2, "{files:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("cannot create"), "{files:?}: {}", ran.stderr);
+        assert!(!runs.exists(), "{files:?}");
+    }
 }

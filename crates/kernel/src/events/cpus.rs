@@ -11,6 +11,11 @@ pub(crate) fn online() -> Vec<u32> {
     cpus
 }
 
+/// How many there are.
+pub fn count_online() -> u32 {
+    online().len() as u32
+}
+
 /// Numbers in a list such as `0-3,8`.
 pub(crate) fn numbers(list: &str) -> Vec<u32> {
     let number = |text: &str| text.trim().parse::<u32>().ok();

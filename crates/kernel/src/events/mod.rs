@@ -24,6 +24,7 @@ mod taken;
 mod traits;
 
 pub use cgroup::Cgroup;
+pub use cpus::count_online;
 pub use error::RecordError;
 pub use facts::{Counts, Facts, Lost, PickSource};
 pub use recorder::{RecordOptions, Recorder, Scope};

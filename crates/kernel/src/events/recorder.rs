@@ -163,7 +163,7 @@ impl Recorder {
         };
         let Attached { object, rings, links } = attached;
         let around = plain.map_or(Around::default(), |plain| plain.around(&object));
-        let cpus = cpus::online().len() as u32;
+        let cpus = cpus::count_online();
         let arrived = Rc::new(RefCell::new(Vec::new()));
         let buffer = buffer_of(&rings, &arrived)?;
         let mut recorder = Self {

@@ -38,10 +38,10 @@ pub(crate) struct RecordArgs {
 
     /// Run the command so many times before, without the recorder at its calls: the work that it has
     /// then is that of the workload [default: what calls cost is measured on pipes of the recorder]
-    #[arg(long, value_name = "RUNS")]
+    #[arg(long, value_name = "RUNS", default_value_t = 0)]
     #[arg(requires = "workload", requires = "command", conflicts_with = "last")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub(crate) plain: Option<u32>,
+    #[arg(value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub(crate) plain: u32,
 
     /// Replace all names in that workload, to share it: process-1-1, process-1/thread-1-1
     #[arg(long, requires = "workload", conflicts_with = "trace")]

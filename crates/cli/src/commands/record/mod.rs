@@ -19,10 +19,11 @@ use crate::error::{Error, Status};
 use crate::output;
 use crate::output_file::OutputFile;
 use crate::replay::{Circumstances, Compared, Making};
-use crate::trace_files::{self, Picture, TraceFile};
+use crate::trace_files::{self, Picture, TraceFile, TraceTarget};
 use calls::CallCounter;
 use plain::Works;
 use ring::{Ring, Ringed};
+use rota_kernel::events::count_online;
 use rota_measure::{GroupNumbers, Numbers, Results, Summary};
 use rota_replay::Waits;
 use rota_report::Caption;
@@ -54,7 +55,17 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
         last_ns: args.last,
         transfers: args.workload.is_some(),
     };
-    let plain_ns = plain::work_ns(&args.target, args.plain.unwrap_or(0))?;
+    // Files and machine first, as nobody wants to run or record in vain.
+    let files = args.trace.iter().map(TraceTarget::begin).collect::<Result<Vec<_>, _>>()?;
+    let mut making = match &args.workload {
+        Some(path) => {
+            let file = OutputFile::create(path)?;
+            let making = Making::here(args.machine.as_deref(), count_online())?;
+            Some((file, making.of_joined_tasks(args.target.cgroup.is_some())))
+        }
+        None => None,
+    };
+    let plain_ns = plain::work_ns(&args.target, args.plain)?;
     let session = Session::start(&args.target, wanted)?;
     let caption = Caption {
         policy: session.scheduler().unwrap_or(text::DEFAULT_SCHEDULER).to_string(),
@@ -62,19 +73,9 @@ pub(crate) fn run(args: &RecordArgs) -> Result<Status, Error> {
         machine: text::cpus(session.cpus()),
     };
     let picture = Picture { cpus: session.cpus(), window, caption };
-    let mut traces = Vec::new();
-    for target in &args.trace {
-        traces.push(TraceFile::create(target, &picture)?);
-    }
-    let mut making = match &args.workload {
-        // Early, as nobody wants to record in vain.
-        Some(path) => {
-            let file = OutputFile::create(path)?;
-            let making = Making::here(args.machine.as_deref(), session.cpus())?;
-            Some((file, making.of_joined_tasks(args.target.cgroup.is_some())))
-        }
-        None => None,
-    };
+    let traces = files.into_iter().zip(&args.trace);
+    let mut traces: Vec<TraceFile> =
+        traces.map(|(file, target)| TraceFile::filling(file, target, &picture)).collect();
     let (mut summary, mut calls) = (Summary::new(session.cpus()), CallCounter::default());
     let mut sinks = Tee::new();
     sinks.push(&mut summary);

@@ -5,7 +5,8 @@ use super::child::{Report, Told};
 use super::question::Setting;
 use crate::affinity::on_first;
 use crate::commands::bench::child_command;
-use crate::commands::record::{plain, Session, TargetArgs, Wanted};
+use crate::commands::record::plain::{self, Works};
+use crate::commands::record::{Session, TargetArgs, Wanted};
 use crate::error::Error;
 use crate::replay::{Made, Making};
 use rota_measure::Summary;
@@ -89,7 +90,8 @@ pub(super) fn record(
     let report = read(&file)?;
     let numbers = summary.finish_all(end_ns).numbers;
     let work_ns = plain::of(&ended, &numbers);
-    let calls_ns = plain_ns.map(|plain_ns| work_ns.saturating_sub(plain_ns));
+    let works = |plain_work_ns| Works { plain_work_ns, recorded_work_ns: work_ns };
+    let calls_ns = plain_ns.map(|plain_ns| works(plain_ns).of_calls_ns());
     let recorder = (ended.kernel_threads(), ended.taken(calls_ns));
     let made = making.map(|making| making.finish(end_ns, "a what-if", true, recorder));
     Ok(Recording {

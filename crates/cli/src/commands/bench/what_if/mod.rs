@@ -104,9 +104,9 @@ fn round(
         let recording = match recordings.entry(recorded) {
             Entry::Occupied(there) => there.into_mut(),
             Entry::Vacant(free) => {
-                let plain = (0..args.plain).map(|_| Ok(record(recorded, None)?.work_ns));
-                let plain: Vec<u64> = plain.collect::<Result<_, Error>>()?;
-                let wish = Wish { making: making()?, plain_ns: plain::median(plain) };
+                let plain_ns =
+                    plain::median_of(args.plain, |_| Ok(record(recorded, None)?.work_ns))?;
+                let wish = Wish { making: making()?, plain_ns };
                 free.insert(record(recorded, Some(wish))?)
             }
         };
