@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What hosting costs: the kernel's unmodified scx_simple object, interpreted, beside the
+//! What hosting costs: the kernel's unmodified scx_simple object, by each engine, beside the
 //! same policy written in Rust, in the same machine, in the same run.
 //!
 //! `decisions`: one CPU, 1,000 CPU-bound tasks; elements are scheduling decisions.
@@ -15,7 +15,7 @@ use rota_machine::ops::{Op, OpRet, Ops, OpsParams};
 use rota_machine::run::{Machine, Outcome};
 use rota_machine::system::System;
 use rota_machine::topology::Topology;
-use rota_sim::{Loaded, Policy, Simulation};
+use rota_sim::{Engine, Loaded, Policy, Simulation};
 use rota_trace::{Event, Sink};
 use rota_vm::error::Fault;
 use rota_workload::Workload;
@@ -123,10 +123,12 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn scx_simple() -> Option<Policy> {
+fn scx_simple(engine: Engine) -> Option<Policy> {
     let cache = std::env::var_os("ROTA_CACHE").map_or_else(|| root().join(".cache"), PathBuf::from);
     let bytes = std::fs::read(cache.join("objects/scx_simple.bpf.o")).ok()?;
-    Some(Policy::link("scx_simple", &bytes, &Kernel::default()).expect("scx_simple links"))
+    let linked = Policy::link("scx_simple", &bytes, &Kernel::default());
+    let mut policy = linked.expect("scx_simple links");
+    policy.run_by(engine).then_some(policy)
 }
 
 fn hogs() -> (Arc<Workload>, Config) {
@@ -173,15 +175,17 @@ fn compare(
     group.bench_function("rust", |b| {
         b.iter_batched(|| machine(load), native, BatchSize::PerIteration)
     });
-    let Some(policy) = scx_simple() else {
-        eprintln!("no scx_simple.bpf.o: run tests/third-party/fetch, then this again");
-        return;
-    };
-    let ours = hosted(loaded(load, &policy));
-    group.throughput(Throughput::Elements(count(&ours)));
-    group.bench_function("scx_simple", |b| {
-        b.iter_batched(|| loaded(load, &policy), hosted, BatchSize::PerIteration)
-    });
+    for (label, engine) in [("interpreted", Engine::Interpreter), ("compiled", Engine::Compiled)] {
+        let Some(policy) = scx_simple(engine) else {
+            eprintln!("no scx_simple.bpf.o {label}: run tests/third-party/fetch, then this again");
+            continue;
+        };
+        let ours = hosted(loaded(load, &policy));
+        group.throughput(Throughput::Elements(count(&ours)));
+        group.bench_function(format!("scx_simple, {label}"), |b| {
+            b.iter_batched(|| loaded(load, &policy), hosted, BatchSize::PerIteration)
+        });
+    }
     group.finish();
 }
 
