@@ -8,7 +8,7 @@
 
 mod listing;
 
-pub use crate::frames::{FrameStack, Left, MAX_FRAMES, MAX_LOOPS, STACK_SIZE as FRAME_STACK};
+pub use crate::frames::{Caller, FrameStack, MAX_FRAMES, MAX_LOOPS, STACK_SIZE as FRAME_STACK};
 pub use crate::memory::Window;
 pub use listing::{Alu, Insn, Listing, Operand, Test};
 

@@ -20,7 +20,7 @@ pub const MAX_LOOPS: u64 = 8 << 20;
 /// What a callee must give back to its caller.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Left {
+pub struct Caller {
     /// Instruction to go on at.
     pub pc: u64,
     /// r6 to r9.
@@ -43,7 +43,7 @@ pub struct FrameStack {
     /// Frame pointers, by depth: 0 if there was no such frame yet.
     pub pointers: [u64; MAX_FRAMES],
     /// Of each caller.
-    pub callers: [Left; MAX_FRAMES],
+    pub callers: [Caller; MAX_FRAMES],
 }
 
 /// The frames of one call. Each frame's stack is a region of its own, so that
@@ -61,7 +61,7 @@ impl<R, H> Default for Frames<R, H> {
 }
 
 /// Where a frame goes back to, and who asked for it, if it was not a plain call.
-pub(crate) struct Back<R, H> {
+pub(crate) struct Return<R, H> {
     pub(crate) pc: usize,
     pub(crate) callback: Option<Box<dyn Callback<R, H>>>,
 }
@@ -92,7 +92,7 @@ impl<R, H> Frames<R, H> {
         if depth + 1 >= MAX_FRAMES {
             return Err(Fault::new(FaultKind::Stack));
         }
-        self.stack.callers[depth] = Left {
+        self.stack.callers[depth] = Caller {
             pc: pc as u64,
             kept: [regs[6], regs[7], regs[8], regs[9]],
             frame_pointer: regs[10],
@@ -110,7 +110,7 @@ impl<R, H> Frames<R, H> {
 
     /// Leaves a frame: r6..=r10 are the caller's again. `None`: it was the first.
     #[inline]
-    pub(crate) fn pop(&mut self, regs: &mut [u64; 16]) -> Option<Back<R, H>> {
+    pub(crate) fn pop(&mut self, regs: &mut [u64; 16]) -> Option<Return<R, H>> {
         let depth = self.stack.depth;
         let caller = depth.checked_sub(1)?;
         let left = self.stack.callers[caller as usize % MAX_FRAMES];
@@ -120,7 +120,7 @@ impl<R, H> Frames<R, H> {
         self.stack.loops_left = left.loops_left;
         let asked = self.callbacks.last().is_some_and(|(of, _)| *of == depth);
         let callback = if asked { self.callbacks.pop() } else { None };
-        Some(Back { pc: left.pc as usize, callback: callback.map(|(_, callback)| callback) })
+        Some(Return { pc: left.pc as usize, callback: callback.map(|(_, callback)| callback) })
     }
 
     /// Counts one loop; false once the frame's loops are used up.

@@ -9,12 +9,12 @@ use crate::liveness::{members, Set, ARGUMENTS, KEPT};
 use crate::native::NEVER;
 use iced_x86::code_asm::registers::{gpr32::*, gpr64::*};
 use iced_x86::code_asm::{qword_ptr, AsmRegister64, CodeLabel};
-use rota_vm::engine::{FrameStack, Left, MAX_FRAMES, MAX_LOOPS};
+use rota_vm::engine::{Caller, FrameStack, MAX_FRAMES, MAX_LOOPS};
 use std::mem::{offset_of, size_of};
 
 /// Of the size of what is kept for a caller.
 const CALLER_BITS: i32 = 6;
-const _: () = assert!(size_of::<Left>() == 1 << CALLER_BITS);
+const _: () = assert!(size_of::<Caller>() == 1 << CALLER_BITS);
 
 impl Translator<'_> {
     /// Calls one of those that are told of an instruction only; of r0 to r5, keeps these. The status is
@@ -135,14 +135,14 @@ impl Translator<'_> {
         self.a.add(field(frames, offset_of!(FrameStack, depth)), 1)?;
         self.a.shl(caller, CALLER_BITS)?;
         self.a.lea(caller, frames + caller + offset_of!(FrameStack, callers) as i32)?;
-        self.a.mov(field(caller, offset_of!(Left, pc)), at as i32 + 1)?;
+        self.a.mov(field(caller, offset_of!(Caller, pc)), at as i32 + 1)?;
         for reg in members(kept) {
-            self.a.mov(field(caller, offset_of!(Left, kept) + (reg - 6) * 8), WIDE[reg])?;
+            self.a.mov(field(caller, offset_of!(Caller, kept) + (reg - 6) * 8), WIDE[reg])?;
         }
         self.a.mov(free, frame_pointer(0))?;
-        self.a.mov(field(caller, offset_of!(Left, frame_pointer)), free)?;
+        self.a.mov(field(caller, offset_of!(Caller, frame_pointer)), free)?;
         self.a.mov(free, field(frames, offset_of!(FrameStack, loops_left)))?;
-        self.a.mov(field(caller, offset_of!(Left, loops_left)), free)?;
+        self.a.mov(field(caller, offset_of!(Caller, loops_left)), free)?;
         self.a.mov(field(frames, offset_of!(FrameStack, loops_left)), MAX_LOOPS as i32)?;
         self.a.mov(free, field(rdi, offset_of!(Context<'_>, registers)))?;
         self.a.mov(field(free, 80), rax)
@@ -157,7 +157,7 @@ impl Translator<'_> {
         self.a.sub(caller, 1)?;
         self.a.mov(field(frames, offset_of!(FrameStack, depth)), caller)?;
         self.a.shl(caller, CALLER_BITS)?;
-        let loops = offset_of!(FrameStack, callers) + offset_of!(Left, loops_left);
+        let loops = offset_of!(FrameStack, callers) + offset_of!(Caller, loops_left);
         self.a.mov(free, qword_ptr(frames + caller + loops as i32))?;
         self.a.mov(field(frames, offset_of!(FrameStack, loops_left)), free)?;
         self.a.mov(free, frame_pointer(0))?;

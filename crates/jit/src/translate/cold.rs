@@ -2,7 +2,7 @@
 //! What is seldom gone to. It is put behind the function, so that it is not in the way.
 
 use super::memory::Bytes;
-use super::registers::{context, field, frame_pointer, CLOBBERED, WIDE, WINDOW};
+use super::registers::{context, field, frame_pointer, WIDE, WINDOW};
 use super::stubs::Stub;
 use super::{short, Encoded, Translator};
 use crate::context::Context;
@@ -128,7 +128,7 @@ impl Translator<'_> {
                 self.a.test(eax, eax)?;
                 self.a.jne(self.over)?;
                 self.take_fuel(rest)?;
-                self.reload(CLOBBERED & 1 & after)?;
+                self.reload(1 & after)?;
                 self.a.jmp(back)
             }
         }

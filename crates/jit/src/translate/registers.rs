@@ -30,9 +30,9 @@ pub(super) const SHIFT: AsmRegister64 = r10;
 /// The window at hand.
 pub(super) const WINDOW: AsmRegister64 = r11;
 
-/// Registers of the guest that calls do not keep, and so many there are.
+/// Registers of the guest that calls do not keep.
 pub(super) const CLOBBERED: Set = ARGUMENTS | 1;
-/// What has to be kept for the caller, but for r6 to r9.
+/// Bytes of a frame for the guest's frame pointer and the context's address.
 pub(super) const SLOTS: i32 = 16;
 
 /// The guest's frame pointer, with `pushed` bytes on top of the frame.

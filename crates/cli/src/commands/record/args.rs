@@ -37,7 +37,7 @@ pub(crate) struct RecordArgs {
     pub(crate) machine: Option<String>,
 
     /// Run the command so many times before, without the recorder at its calls: the work that it has
-    /// then is that of the workload [default: what calls cost is measured on pipes of the recorder]
+    /// then is that of the workload; after none, what calls cost is measured on pipes of the recorder
     #[arg(long, value_name = "RUNS", default_value_t = 0)]
     #[arg(requires = "workload", requires = "command", conflicts_with = "last")]
     #[arg(value_parser = clap::value_parser!(u32).range(0..=100))]
