@@ -51,10 +51,19 @@ impl Function {
     }
 }
 
+/// Bytes of a page, in which each function begins: it has memory of its own, as no memory can be written
+/// and run.
+const PAGE: usize = 4096;
+/// Bytes of a line of a processor's cache.
+const LINE: usize = 64;
+
 /// What compiles, and has compiled.
 struct Workshop {
     compiler: Compiler,
     memory: Vec<Mmap>,
+    /// Where in its page the next function begins: behind the last one, as if there were no pages. If all
+    /// began at the same place, their first lines would share the few places that a cache has for them.
+    begin: usize,
 }
 
 /// All functions of a program.
@@ -75,7 +84,7 @@ impl Code {
             instructions: AtomicU64::new(0),
         };
         let functions = listing.functions.iter().map(function).collect();
-        let workshop = Workshop { compiler: Compiler::new(listing), memory: Vec::new() };
+        let workshop = Workshop { compiler: Compiler::new(listing), memory: Vec::new(), begin: 0 };
         Self { functions, when, workshop: Mutex::new(workshop) }
     }
 
@@ -116,11 +125,13 @@ impl Workshop {
         // Where compiled code looks for the address of one that it calls.
         let place = |callee: usize| functions.get(callee).map(|callee| callee.address.as_ptr());
         let code = self.compiler.compile(function, &place)?;
-        let mut memory = MmapMut::map_anon(code.len().max(1)).ok()?;
-        memory[..code.len()].copy_from_slice(&code);
+        let range = self.begin..self.begin + code.len();
+        let mut memory = MmapMut::map_anon(range.end.max(1)).ok()?;
+        memory[range.clone()].copy_from_slice(&code);
         let memory = memory.make_exec().ok()?;
-        let address = memory.as_ptr().expose_provenance();
+        let address = memory[range.start..].as_ptr().expose_provenance();
         self.memory.push(memory);
+        self.begin = range.end.next_multiple_of(LINE) % PAGE;
         Some(address)
     }
 }

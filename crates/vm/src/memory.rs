@@ -121,22 +121,30 @@ impl ShapeState {
     }
 }
 
-/// One bit per byte of a kernel object.
-#[derive(Clone, Debug)]
+/// One bit per byte of a kernel object, or per page of an arena.
+#[derive(Clone, Debug, Default)]
 struct Bits(Vec<u64>);
 
 impl Bits {
     fn new(size: u32, ranges: &[Range<u32>]) -> Self {
-        let mut bits = Self(vec![0u64; size as usize / 64 + 1]);
+        let mut bits = Self::default();
+        bits.grow(size + 1);
         for range in ranges {
-            bits.set(range.start..range.end.min(size));
+            bits.put(range.start..range.end.min(size), true);
         }
         bits
     }
 
-    fn set(&mut self, range: Range<u32>) {
+    /// Has room for so many, if it had not.
+    fn grow(&mut self, size: u32) {
+        let words = size.div_ceil(64) as usize;
+        self.0.resize(words.max(self.0.len()), 0);
+    }
+
+    fn put(&mut self, range: Range<u32>, value: bool) {
         for bit in range {
-            self.0[bit as usize / 64] |= 1 << (bit % 64);
+            let (word, mask) = (&mut self.0[bit as usize / 64], 1 << (bit % 64));
+            *word = if value { *word | mask } else { *word & !mask };
         }
     }
 
@@ -237,7 +245,7 @@ impl Memory {
     /// Bytes of all objects of a shape that hold from now on what the kernel's would.
     pub fn fill(&mut self, shape: ShapeId, range: Range<u32>) {
         let state = &mut self.shapes[shape.0 as usize];
-        state.filled.set(range.start..range.end.min(state.size));
+        state.filled.put(range.start..range.end.min(state.size), true);
     }
 
     /// Objects of a shape have bytes of their own up to here only, from now on. What lies behind reads

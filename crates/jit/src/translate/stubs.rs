@@ -9,10 +9,16 @@ use super::memory::WINDOW_BITS;
 use super::registers::{context, field, CLOBBERED, FUEL, SHIFT, WIDE, WINDOW};
 use super::{Encoded, Translator};
 use crate::context::Context;
-use iced_x86::code_asm::registers::{gpr32::*, gpr64::*};
+use iced_x86::code_asm::registers::{gpr16::di, gpr32::*, gpr64::*, gpr8::dil};
 use iced_x86::code_asm::{byte_ptr, dword_ptr, qword_ptr, word_ptr, AsmRegister64, CodeLabel};
 use rota_vm::engine::Window;
+use rota_vm::memory::PAGE_SIZE;
 use std::mem::offset_of;
+
+/// What an access that needs no function changes.
+const ACCESS: [AsmRegister64; 3] = [rdi, SHIFT, WINDOW];
+/// Where its address is then: above the others.
+const ADDRESS: i32 = 16;
 
 /// A stub, for accesses of so many bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,57 +47,120 @@ impl Translator<'_> {
             self.put(label)?;
             match stub {
                 Stub::Load(bytes) => {
-                    self.load_of_kernel(bytes)?;
+                    self.load_of_some(bytes)?;
                     self.load_by_guest(bytes)?;
                 }
-                Stub::Store(bytes) => self.store_by_guest(bytes)?,
+                Stub::Store(bytes) => {
+                    self.store_to_arena(bytes)?;
+                    self.store_by_guest(bytes)?;
+                }
             }
         }
         Ok(())
     }
 
-    /// Returns with a field of a kernel object, if the address is that of a filled one.
-    fn load_of_kernel(&mut self, bytes: u32) -> Encoded {
-        let saved = [rdi, SHIFT, WINDOW];
-        for register in saved {
-            self.a.push(register)?;
-        }
-        let other = self.a.create_label();
-        // the return address and the instruction are above the registers
-        self.a.mov(r11, context(24 + 16))?;
-        self.a.mov(r10, rdi)?;
-        self.a.shr(r10, 32)?;
-        self.a.cmp(r10, field(r11, offset_of!(Context<'_>, window_count)))?;
-        self.a.jae(other)?;
-        self.a.shl(r10, WINDOW_BITS)?;
-        self.a.add(r10, field(r11, offset_of!(Context<'_>, windows)))?;
+    /// Returns with a field of a kernel object, if the address is that of a filled one, or with what is
+    /// in a page of an arena, if that exists.
+    fn load_of_some(&mut self, bytes: u32) -> Encoded {
+        let (arena, there, other) =
+            (self.a.create_label(), self.a.create_label(), self.a.create_label());
+        // the instruction is above the return address
+        self.begin_access(8, other)?;
         self.a.mov(r11d, dword_ptr(r10 + offset_of!(Window, kernel) as i32))?;
         self.a.sub(r11, bytes as i32)?;
-        self.a.jb(other)?;
-        self.a.mov(edi, edi)?;
+        self.a.jb(arena)?;
         self.a.cmp(r11, rdi)?;
         self.a.jb(other)?;
         self.a.mov(r11, field(r10, offset_of!(Window, filled)))?;
         self.a.bt(qword_ptr(r11), rdi)?;
         self.a.jnc(other)?;
+        self.a.jmp(there)?;
+        self.put(arena)?;
+        self.in_arena(bytes, other)?;
+        self.unless_page(other)?;
+        self.put(there)?;
         self.a.mov(r10, field(r10, offset_of!(Window, shift)))?;
-        self.a.add(r10, qword_ptr(rsp + 16))?;
+        self.a.add(r10, qword_ptr(rsp + ADDRESS))?;
         match bytes {
             1 => self.a.movzx(edi, byte_ptr(r10))?,
             2 => self.a.movzx(edi, word_ptr(r10))?,
             4 => self.a.mov(edi, dword_ptr(r10))?,
             _ => self.a.mov(rdi, qword_ptr(r10))?,
         }
+        self.end_access(other)
+    }
+
+    /// Returns after a store to an arena, if all of its pages exist.
+    fn store_to_arena(&mut self, bytes: u32) -> Encoded {
+        let other = self.a.create_label();
+        // the instruction and the value are above the return address
+        self.begin_access(16, other)?;
+        self.in_arena(bytes, other)?;
+        self.unless_page(other)?;
+        if bytes > 1 {
+            self.a.mov(edi, dword_ptr(rsp + ADDRESS))?;
+            self.a.add(edi, bytes as i32 - 1)?;
+            self.unless_page(other)?;
+        }
+        self.a.mov(r10, field(r10, offset_of!(Window, shift)))?;
+        self.a.add(r10, qword_ptr(rsp + ADDRESS))?;
+        // behind the registers, the return address and the instruction
+        self.a.mov(rdi, qword_ptr(rsp + ADDRESS + 24))?;
+        match bytes {
+            1 => self.a.mov(byte_ptr(r10), dil)?,
+            2 => self.a.mov(word_ptr(r10), di)?,
+            4 => self.a.mov(dword_ptr(r10), edi)?,
+            _ => self.a.mov(qword_ptr(r10), rdi)?,
+        }
+        self.end_access(other)
+    }
+
+    /// The window of the address into `r10`, and its offset in the region into `rdi`; goes to `other` if it
+    /// has none. So many bytes are between the return address and the frame.
+    fn begin_access(&mut self, pushed: i32, other: CodeLabel) -> Encoded {
+        for register in ACCESS {
+            self.a.push(register)?;
+        }
+        self.a.mov(r11, context(ADDRESS + 16 + pushed))?;
+        self.a.mov(r10, rdi)?;
+        self.a.shr(r10, 32)?;
+        self.a.cmp(r10, field(r11, offset_of!(Context<'_>, window_count)))?;
+        self.a.jae(other)?;
+        self.a.shl(r10, WINDOW_BITS)?;
+        self.a.add(r10, field(r11, offset_of!(Context<'_>, windows)))?;
+        self.a.mov(edi, edi)
+    }
+
+    /// Returns; `other` is behind that, with the registers as they were.
+    fn end_access(&mut self, other: CodeLabel) -> Encoded {
         self.a.pop(WINDOW)?;
         self.a.pop(SHIFT)?;
         self.a.lea(rsp, rsp + 8)?;
         self.a.cmp(FUEL, FUEL)?;
         self.a.ret()?;
         self.put(other)?;
-        for register in saved.into_iter().rev() {
+        for register in ACCESS.into_iter().rev() {
             self.a.pop(register)?;
         }
         Ok(())
+    }
+
+    /// Goes to `other` unless an access at the offset in `rdi` is inside the bytes of an arena; else has
+    /// the words of its pages in `r11`.
+    fn in_arena(&mut self, bytes: u32, other: CodeLabel) -> Encoded {
+        self.a.mov(r11d, dword_ptr(r10 + offset_of!(Window, arena) as i32))?;
+        self.a.sub(r11, bytes as i32)?;
+        self.a.jb(other)?;
+        self.a.cmp(r11, rdi)?;
+        self.a.jb(other)?;
+        self.a.mov(r11, field(r10, offset_of!(Window, filled)))
+    }
+
+    /// Goes to `other` unless the page of the offset in `edi` exists.
+    fn unless_page(&mut self, other: CodeLabel) -> Encoded {
+        self.a.shr(edi, PAGE_SIZE.ilog2())?;
+        self.a.bt(qword_ptr(r11), rdi)?;
+        self.a.jnc(other)
     }
 
     fn load_by_guest(&mut self, bytes: u32) -> Encoded {

@@ -5,14 +5,15 @@ use crate::both::{seen, start};
 use crate::run_support::asm::*;
 use crate::run_support::{Builder, Hosted};
 use proptest::prelude::*;
-use rota_vm::memory::{Perm, Shape};
+use rota_vm::memory::{Perm, Shape, PAGE_SIZE};
 
 const SIZES: [u8; 4] = [B, H, W, DW];
 /// Bytes of each region.
 const SIZE: u32 = 64;
 
-/// A region that may be written, one that may not, and a kernel object with holes.
-fn regions(hosted: &mut Hosted) -> [u64; 3] {
+/// A region that may be written, one that may not, a kernel object with holes; and of an arena, where a
+/// hole begins, where it ends, where its bytes end, and where its globals begin.
+fn regions(hosted: &mut Hosted) -> [u64; 7] {
     let memory = &mut hosted.host.memory;
     let shape = memory.add_shape(Shape {
         type_name: "object".to_owned(),
@@ -28,7 +29,25 @@ fn regions(hosted: &mut Hosted) -> [u64; 3] {
             memory.set_u64(region + at, 0x8182_8384_8586_8788_u64.rotate_left(at as u32) ^ at);
         }
     }
-    [plain, fixed, object]
+    let [hole, behind, end, globals] = arena(hosted);
+    [plain, fixed, object, hole, behind, end, globals]
+}
+
+/// Of six pages, the first and the third are there, and the last for globals.
+fn arena(hosted: &mut Hosted) -> [u64; 4] {
+    let memory = &mut hosted.host.memory;
+    let arena = memory.alloc_arena("arena", 6);
+    let globals = memory.arena_tail(arena, 1).expect("there is room");
+    let first = memory.arena_alloc(arena, None, 3).expect("there is room");
+    let page = u64::from(PAGE_SIZE);
+    memory.arena_free(first + page, 1);
+    for (byte, at) in
+        (1u8..).zip([first + page - 8, first + 2 * page, first + 3 * page - 8, globals])
+    {
+        memory.set_u64(at, u64::from_le_bytes([byte; 8]));
+    }
+    let near = u64::from(SIZE) / 2;
+    [first + page - near, first + 2 * page - near, first + 3 * page - near, globals - near]
 }
 
 /// A part of a program. r1 and r2 are addresses, r6 to r8 become some; r3 to r5 are numbers.
@@ -129,7 +148,7 @@ fn program(parts: &[Part]) -> Builder {
 
 /// An address in or near a region, or one that no region has.
 fn address() -> impl Strategy<Value = (usize, i64)> {
-    let near = (0usize..3, -9i64..80);
+    let near = (0usize..7, -9i64..80);
     let far = prop::sample::select(vec![
         (0, 1 << 31),
         (0, (1 << 31) - 8),

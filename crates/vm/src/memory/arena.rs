@@ -64,6 +64,7 @@ impl Memory {
             return None;
         };
         let first = self.arenas[index as usize].take_tail(count)?;
+        self.renew_window((arena >> 32) as usize);
         Some((arena >> 32 << 32) + u64::from(first * PAGE_SIZE))
     }
 
@@ -101,6 +102,7 @@ impl Memory {
             grown[..data.len()].copy_from_slice(data);
             *data = grown;
         }
+        self.renew_window(id);
         Some((arena >> 32 << 32) + u64::from(first * PAGE_SIZE))
     }
 
@@ -109,7 +111,9 @@ impl Memory {
         let region = self.regions.get((addr >> 32) as usize);
         let Some(Rule::Arena(index)) = region.map(|region| region.rule) else { return false };
         let pages = &mut self.arenas[index as usize];
-        pages.reserve(addr as u32 / PAGE_SIZE, count)
+        let is_free = pages.reserve(addr as u32 / PAGE_SIZE, count);
+        self.renew_window((addr >> 32) as usize);
+        is_free
     }
 
     /// Takes pages out of an arena; their content is gone.
@@ -126,6 +130,7 @@ impl Memory {
         let end = (last as usize * PAGE_SIZE as usize).min(data.len());
         let start = (first as usize * PAGE_SIZE as usize).min(end);
         data[start..end].fill(0);
+        self.renew_window(id);
     }
 }
 

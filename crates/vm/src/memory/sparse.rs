@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Page bookkeeping of an arena.
 
-use std::collections::BTreeSet;
+use super::Bits;
 
 /// Bytes of an arena page.
 pub const PAGE_SIZE: u32 = 4096;
@@ -23,8 +23,8 @@ pub(super) enum Page {
 pub(super) struct Sparse {
     /// State of each page up to the last that was ever used.
     pages: Vec<Page>,
-    /// Those of them that are allocated.
-    allocated: BTreeSet<u32>,
+    /// Those of them that are allocated; compiled code reads it.
+    pub(super) allocated: Bits,
     max_pages: u32,
     /// Bytes of the last pages, which are there from the beginning.
     pub(super) tail: Box<[u8]>,
@@ -35,17 +35,17 @@ impl Sparse {
         // The whole arena must fit behind one region id, page 0 included.
         let max_pages = max_pages.min((1 << 20) - 1);
         let pages = vec![Page::Null];
-        Self { pages, allocated: BTreeSet::new(), max_pages, tail: Box::default() }
+        Self { pages, allocated: Bits::default(), max_pages, tail: Box::default() }
     }
 
     #[inline]
     pub(super) fn has(&self, offset: usize) -> bool {
-        self.pages.get(offset / PAGE_SIZE as usize) == Some(&Page::Allocated)
+        self.allocated.get(offset / PAGE_SIZE as usize)
     }
 
     /// Numbers of the pages that exist.
     pub(super) fn allocated(&self) -> impl Iterator<Item = u32> + '_ {
-        self.allocated.iter().copied()
+        (0..self.pages.len() as u32).filter(|&page| self.allocated.get(page as usize))
     }
 
     /// Allocates the last pages, of an arena that has none there; `None` if it is too small.
@@ -104,17 +104,12 @@ impl Sparse {
         let end = first.saturating_add(count).min(self.max_pages + 1);
         if (self.pages.len() as u32) < end {
             self.pages.resize(end as usize, Page::Free);
+            self.allocated.grow(end);
         }
         let first = first.max(1);
         if let Some(range) = self.pages.get_mut(first as usize..end as usize) {
             range.fill(state);
-            for page in first..end {
-                if state == Page::Allocated {
-                    self.allocated.insert(page);
-                } else {
-                    self.allocated.remove(&page);
-                }
-            }
+            self.allocated.put(first..end, state == Page::Allocated);
         }
     }
 

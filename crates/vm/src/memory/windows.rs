@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which bytes of which regions may be accessed without asking: for compiled code.
 
-use super::{Memory, Region, Rule};
+use super::{Memory, Region, Rule, PAGE_SIZE};
 
 /// A region as compiled code sees it. Whatever it says nothing of is [`Memory`]'s to decide.
 #[repr(C)]
@@ -9,8 +9,9 @@ use super::{Memory, Region, Rule};
 pub struct Window {
     /// What added to an address of the guest gives that of the same byte in this process.
     pub shift: usize,
-    /// Address of 64-bit words with a bit for each byte of a kernel object: loads that begin at one
-    /// without are counted. 0 if it is none.
+    /// Address of 64-bit words with a bit for each byte of a kernel object, or for each page of an arena:
+    /// loads that begin at one without are counted, and stores to such a page are dropped. 0 if it is
+    /// neither.
     pub filled: usize,
     /// Bytes that loads may be of.
     pub loadable: u32,
@@ -18,7 +19,8 @@ pub struct Window {
     pub storable: u32,
     /// Bytes that loads may be of if the first is filled.
     pub kernel: u32,
-    unused: u32,
+    /// Bytes that loads may be of if the page of the first exists, and stores if that of the last does, too.
+    pub arena: u32,
 }
 
 impl Memory {
@@ -43,8 +45,13 @@ impl Memory {
                 let filled = self.shapes[shape as usize].filled.0.as_ptr().expose_provenance();
                 Window { shift, filled, kernel: size, ..Window::default() }
             }
-            // whether their pages exist is asked at each access
-            Rule::Arena(_) | Rule::Shared(_) => Window::default(),
+            Rule::Arena(arena) => {
+                let pages = &self.arenas[arena as usize].allocated.0;
+                let known = (pages.len() * 64).min(size as usize / PAGE_SIZE as usize);
+                let filled = pages.as_ptr().expose_provenance();
+                Window { shift, filled, arena: known as u32 * PAGE_SIZE, ..Window::default() }
+            }
+            Rule::Shared(_) => Window::default(),
         };
     }
 }
