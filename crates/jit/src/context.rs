@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 use crate::native::Code;
-use rota_vm::engine::{Back, Called, FrameStack, Guest, Window};
+use rota_vm::engine::{Back, Called, FrameStack, Guest, View};
 use std::any::Any;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
@@ -31,9 +31,7 @@ mod cost {
 #[repr(C)]
 pub(crate) struct Context<'a> {
     /// [`Guest::view`] as it is now.
-    pub(crate) windows: *const Window,
-    pub(crate) window_count: u64,
-    pub(crate) cpu: u64,
+    pub(crate) view: View,
     /// Instructions left, while no compiled function has them in a register.
     pub(crate) left: i64,
     pub(crate) registers: *mut u64,
@@ -53,8 +51,8 @@ pub(crate) struct Pair(u64, u64);
 /// What compiled code calls.
 #[repr(C)]
 pub(crate) struct Thunks {
-    /// Calls the host from `site`: r1 to r5; r0 and its cost.
-    pub(crate) host: unsafe extern "sysv64" fn(*mut Context<'_>, u64, u64, u64, u64, u64) -> Pair,
+    /// Calls the host from `site`, with r1 to r5 as the guest has them; r0 and its cost.
+    pub(crate) host: unsafe extern "sysv64" fn(*mut Context<'_>) -> Pair,
     /// What is left to do of such a call with another cost than expected: instruction, what is needed to
     /// go on, what was expected, r0 and the cost; a [`status`].
     pub(crate) settle: unsafe extern "sysv64" fn(*mut Context<'_>, u64, i64, i64, u64, i64) -> u64,
@@ -77,10 +75,8 @@ const THUNKS: Thunks =
 
 impl<'a> Context<'a> {
     pub(crate) fn new(guest: &'a mut dyn Guest, code: &'a Code) -> Self {
-        let mut context = Self {
-            windows: std::ptr::null(),
-            window_count: 0,
-            cpu: 0,
+        Self {
+            view: guest.view(),
             left: *guest.left(),
             registers: guest.registers().as_mut_ptr(),
             frames: guest.frames(),
@@ -89,17 +85,12 @@ impl<'a> Context<'a> {
             guest,
             code,
             panic: None,
-        };
-        context.renew();
-        context
+        }
     }
 
-    /// Has the fields that compiled code reads say what the guest says now.
-    #[inline]
+    /// Has what compiled code reads say what the guest says now.
     fn renew(&mut self) {
-        let (windows, cpu) = self.guest.view();
-        (self.windows, self.window_count) = (windows.as_ptr(), windows.len() as u64);
-        self.cpu = cpu.into();
+        self.view = self.guest.view();
     }
 
     /// Once compiled code has returned: gives the fuel back, and goes on with a panic of the host.
@@ -132,21 +123,12 @@ fn fine(is_fine: bool) -> u64 {
     }
 }
 
-unsafe extern "sysv64" fn host(
-    context: *mut Context<'_>,
-    r1: u64,
-    r2: u64,
-    r3: u64,
-    r4: u64,
-    r5: u64,
-) -> Pair {
+unsafe extern "sysv64" fn host(context: *mut Context<'_>) -> Pair {
     // SAFETY: compiled code passes the context that it was run with (`native::Code::run`), and does
     // not touch it until this returns. The same in all functions here.
     let context = unsafe { &mut *context };
     context.guarded(Pair(0, cost::FAULT as u64), |context| {
-        let called = context.guest.call(context.site as usize, [r1, r2, r3, r4, r5]);
-        context.renew();
-        match called {
+        match context.guest.call(context.site as usize, &mut context.view) {
             Called::Value { r0, cost } => Pair(r0, cost as u64),
             Called::CallsBack { cost } => Pair(cost as u64, cost::CALLS_BACK as u64),
             Called::Fault => Pair(0, cost::FAULT as u64),

@@ -136,7 +136,7 @@ impl Translator<'_> {
             self.a.mov(STACK, SHIFT)?;
             self.a.shr(SHIFT, 32)?;
             self.a.shl(SHIFT, memory::WINDOW_BITS)?;
-            self.a.add(SHIFT, field(rdi, offset_of!(Context<'_>, windows)))?;
+            self.a.add(SHIFT, field(rdi, offset_of!(Context<'_>, view.windows)))?;
             self.a.add(STACK, field(SHIFT, offset_of!(Window, shift)))?;
         }
         Ok(())

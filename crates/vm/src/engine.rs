@@ -73,6 +73,18 @@ pub enum Back {
     Fault,
 }
 
+/// What compiled code reads itself.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct View {
+    /// The memory that may be accessed directly, by region.
+    pub windows: *const Window,
+    /// How many there are.
+    pub window_count: u64,
+    /// The CPU that the code runs on.
+    pub cpu: u64,
+}
+
 /// A call in progress, as compiled code sees it. Instructions are named by their index in the
 /// [`Listing`].
 pub trait Guest {
@@ -80,9 +92,9 @@ pub trait Guest {
     fn registers(&mut self) -> &mut [u64; 16];
     /// Instructions that are left.
     fn left(&mut self) -> &mut i64;
-    /// The memory that may be accessed directly, by region, and the CPU that the code runs on. Calls
-    /// change them, loads and stores do not. The window of a frame's stack is never another.
-    fn view(&mut self) -> (&[Window], u32);
+    /// What may be accessed directly. Calls change it, loads and stores do not. The window of a frame's
+    /// stack is never another.
+    fn view(&mut self) -> View;
     /// Where the interpreter is to go on.
     fn go_on_at(&mut self, at: usize);
     /// A load by the instruction at `at`, zero-extended; `None` is a fault.
@@ -92,8 +104,9 @@ pub trait Guest {
     /// Runs one instruction that neither jumps nor calls, with the registers as they are; false is a
     /// fault.
     fn step(&mut self, at: usize) -> bool;
-    /// Calls the helper or kernel function of the instruction at `at`; r0 is also in its register.
-    fn call(&mut self, at: usize, args: [u64; 5]) -> Called;
+    /// Calls the helper or kernel function of the instruction at `at`, with r1 to r5 in their registers;
+    /// r0 is in its register, too, and the view is the one behind the call.
+    fn call(&mut self, at: usize, view: &mut View) -> Called;
     /// Begins with what the helper at `at` calls back.
     fn call_back(&mut self, at: usize) -> Back;
     /// Goes on with it after the function returned; its frame is left.

@@ -29,17 +29,18 @@ pub(super) enum Cold {
         base: u8,
         offset: i32,
         rest: i64,
+        stub: Stub,
     },
     /// A store that the guest's memory does.
     Store {
         label: CodeLabel,
         back: CodeLabel,
         at: usize,
-        bytes: u32,
         base: u8,
         offset: i32,
         value: Operand,
         rest: i64,
+        stub: Stub,
     },
     /// There was no frame yet at the callee's depth, or there may be none.
     Enter { label: CodeLabel, back: CodeLabel, at: usize, kept: Set },
@@ -74,25 +75,25 @@ impl Translator<'_> {
             }
             Cold::NoWindow { label, back } => {
                 self.put(label)?;
-                self.a.mov(WINDOW, field(rdi, offset_of!(Context<'_>, windows)))?;
+                self.a.mov(WINDOW, field(rdi, offset_of!(Context<'_>, view.windows)))?;
                 self.a.jmp(back)
             }
-            Cold::Load { label, back, at, what, dst, base, offset, rest } => {
+            Cold::Load { label, back, at, what, dst, base, offset, rest, stub } => {
                 self.put(label)?;
                 self.a.push(at as i32)?;
                 self.address(base, offset, 8)?;
-                self.call_stub(Stub::Load(what.bytes))?;
+                self.call_stub(stub)?;
                 self.a.lea(rsp, rsp + 8)?;
                 self.fault_unless_equal(rest)?;
                 self.take_loaded(what, dst)?;
                 self.a.jmp(back)
             }
-            Cold::Store { label, back, at, bytes, base, offset, value, rest } => {
+            Cold::Store { label, back, at, base, offset, value, rest, stub } => {
                 self.put(label)?;
                 self.push(value)?;
                 self.a.push(at as i32)?;
                 self.address(base, offset, 16)?;
-                self.call_stub(Stub::Store(bytes))?;
+                self.call_stub(stub)?;
                 self.a.lea(rsp, rsp + 16)?;
                 self.fault_unless_equal(rest)?;
                 self.a.jmp(back)

@@ -6,6 +6,7 @@ use super::alu::low;
 use super::cold::Cold;
 use super::known::{Sum, FRAME};
 use super::registers::{context, field, BYTE, HALF, QUARTER, SHIFT, STACK, WIDE, WINDOW};
+use super::stubs::Stub;
 use super::{short, Encoded, Translator};
 use crate::context::Context;
 use iced_x86::code_asm::registers::{
@@ -60,20 +61,22 @@ impl Translator<'_> {
         offset: i32,
     ) -> Encoded {
         let place = self.place(what.bytes, base, offset, offset_of!(Window, loadable))?;
-        let (from, label) = match place {
-            Place::There(from) => (Some(from), None),
-            Place::Perhaps(from, label) => (Some(from), Some(label)),
-            Place::Unknown => (None, Some(self.a.create_label())),
+        let otherwise = match place {
+            Place::There(from) => {
+                self.load_from(what, dst, from)?;
+                None
+            }
+            Place::Perhaps(from, label) => {
+                self.load_from(what, dst, from)?;
+                Some((label, Stub::Load(what.bytes)))
+            }
+            Place::Unknown => Some((self.to_cold()?, Stub::LoadAnywhere(what.bytes))),
         };
-        match from {
-            Some(from) => self.load_from(what, dst, from)?,
-            None => self.a.jmp(label.unwrap_or(self.faulty))?,
-        }
-        if let Some(label) = label {
+        if let Some((label, stub)) = otherwise {
             let back = self.a.create_label();
             self.put(back)?;
             let rest = self.rest;
-            self.cold.push(Cold::Load { label, back, at, what, dst, base, offset, rest });
+            self.cold.push(Cold::Load { label, back, at, what, dst, base, offset, rest, stub });
         }
         self.forget(dst);
         Ok(())
@@ -87,22 +90,31 @@ impl Translator<'_> {
         offset: i32,
         value: Operand,
     ) -> Encoded {
-        let (to, label) = match self.place(bytes, base, offset, offset_of!(Window, storable))? {
-            Place::There(to) => (Some(to), None),
-            Place::Perhaps(to, label) => (Some(to), Some(label)),
-            Place::Unknown => (None, Some(self.a.create_label())),
+        let otherwise = match self.place(bytes, base, offset, offset_of!(Window, storable))? {
+            Place::There(to) => {
+                self.store_to(bytes, to, value)?;
+                None
+            }
+            Place::Perhaps(to, label) => {
+                self.store_to(bytes, to, value)?;
+                Some((label, Stub::Store(bytes)))
+            }
+            Place::Unknown => Some((self.to_cold()?, Stub::StoreAnywhere(bytes))),
         };
-        match to {
-            Some(to) => self.store_to(bytes, to, value)?,
-            None => self.a.jmp(label.unwrap_or(self.faulty))?,
-        }
-        if let Some(label) = label {
+        if let Some((label, stub)) = otherwise {
             let back = self.a.create_label();
             self.put(back)?;
             let rest = self.rest;
-            self.cold.push(Cold::Store { label, back, at, bytes, base, offset, value, rest });
+            self.cold.push(Cold::Store { label, back, at, base, offset, value, rest, stub });
         }
         Ok(())
+    }
+
+    /// Goes to a place that is yet to be put.
+    fn to_cold(&mut self) -> Encoded<CodeLabel> {
+        let label = self.a.create_label();
+        self.a.jmp(label)?;
+        Ok(label)
     }
 
     /// Looks where bytes are; `limit` is the field of a window that has how many there are.
@@ -144,10 +156,10 @@ impl Translator<'_> {
         self.a.test(low(WINDOW), low(WINDOW))?;
         self.a.js(none)?;
         self.a.shr(WINDOW, 32)?;
-        self.a.cmp(WINDOW, field(rdi, offset_of!(Context<'_>, window_count)))?;
+        self.a.cmp(WINDOW, field(rdi, offset_of!(Context<'_>, view.window_count)))?;
         self.a.jae(none)?;
         self.a.shl(WINDOW, WINDOW_BITS)?;
-        self.a.add(WINDOW, field(rdi, offset_of!(Context<'_>, windows)))?;
+        self.a.add(WINDOW, field(rdi, offset_of!(Context<'_>, view.windows)))?;
         self.a.mov(SHIFT, field(WINDOW, offset_of!(Window, shift)))?;
         self.put(found)?;
         self.cold.push(Cold::NoWindow { label: none, back: found });
@@ -221,7 +233,7 @@ impl Translator<'_> {
             self.a.mov(edi, cpu_stride)?;
             self.known.window = None;
             self.a.mov(WINDOW, context(0))?;
-            self.a.imul_2(rdi, field(WINDOW, offset_of!(Context<'_>, cpu)))?;
+            self.a.imul_2(rdi, field(WINDOW, offset_of!(Context<'_>, view.cpu)))?;
             self.a.add(rax, rdi)?;
         }
         self.number(rdi, base as i64)?;

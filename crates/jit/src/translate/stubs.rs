@@ -5,26 +5,29 @@
 //! Above a stub's return address are the access's instruction, and of a store its value. The address is
 //! in `rdi`. As it returns, the zero flag says that it went well, and `rdi` is what was loaded.
 
-use super::memory::WINDOW_BITS;
 use super::registers::{context, field, CLOBBERED, FUEL, SHIFT, WIDE, WINDOW};
 use super::{Encoded, Translator};
 use crate::context::Context;
 use iced_x86::code_asm::registers::{gpr16::di, gpr32::*, gpr64::*, gpr8::dil};
-use iced_x86::code_asm::{byte_ptr, dword_ptr, qword_ptr, word_ptr, AsmRegister64, CodeLabel};
+use iced_x86::code_asm::{
+    byte_ptr, dword_ptr, qword_ptr, word_ptr, AsmRegister32, AsmRegister64, CodeLabel,
+};
 use rota_vm::engine::Window;
 use rota_vm::memory::PAGE_SIZE;
 use std::mem::offset_of;
 
-/// What an access that needs no function changes.
-const ACCESS: [AsmRegister64; 3] = [rdi, SHIFT, WINDOW];
-/// Where its address is then: above the others.
-const ADDRESS: i32 = 16;
+/// Of the register that a stub has for itself, as it is in the window.
+const SHIFT_LOW: AsmRegister32 = r10d;
 
 /// A stub, for accesses of so many bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stub {
+    /// By the window of the address.
     Load(u32),
     Store(u32),
+    /// It is not known.
+    LoadAnywhere(u32),
+    StoreAnywhere(u32),
 }
 
 /// Those that a function has.
@@ -50,6 +53,8 @@ impl Translator<'_> {
                     self.load_of_some(bytes)?;
                     self.load_by_guest(bytes)?;
                 }
+                Stub::LoadAnywhere(bytes) => self.load_by_guest(bytes)?,
+                Stub::StoreAnywhere(bytes) => self.store_by_guest(bytes)?,
                 Stub::Store(bytes) => {
                     self.store_to_arena(bytes)?;
                     self.store_by_guest(bytes)?;
@@ -64,28 +69,22 @@ impl Translator<'_> {
     fn load_of_some(&mut self, bytes: u32) -> Encoded {
         let (arena, there, other) =
             (self.a.create_label(), self.a.create_label(), self.a.create_label());
-        // the instruction is above the return address
-        self.begin_access(8, other)?;
-        self.a.mov(r11d, dword_ptr(r10 + offset_of!(Window, kernel) as i32))?;
-        self.a.sub(r11, bytes as i32)?;
-        self.a.jb(arena)?;
-        self.a.cmp(r11, rdi)?;
-        self.a.jb(other)?;
-        self.a.mov(r11, field(r10, offset_of!(Window, filled)))?;
-        self.a.bt(qword_ptr(r11), rdi)?;
-        self.a.jnc(other)?;
+        self.begin_access()?;
+        self.unless_in(offset_of!(Window, kernel), bytes, arena, other)?;
+        self.unless_filled(other)?;
         self.a.jmp(there)?;
         self.put(arena)?;
-        self.in_arena(bytes, other)?;
+        self.unless_in(offset_of!(Window, arena), bytes, other, other)?;
         self.unless_page(other)?;
         self.put(there)?;
-        self.a.mov(r10, field(r10, offset_of!(Window, shift)))?;
-        self.a.add(r10, qword_ptr(rsp + ADDRESS))?;
+        self.a.mov(SHIFT, field(WINDOW, offset_of!(Window, shift)))?;
+        self.a.pop(rdi)?;
+        let from = rdi + SHIFT;
         match bytes {
-            1 => self.a.movzx(edi, byte_ptr(r10))?,
-            2 => self.a.movzx(edi, word_ptr(r10))?,
-            4 => self.a.mov(edi, dword_ptr(r10))?,
-            _ => self.a.mov(rdi, qword_ptr(r10))?,
+            1 => self.a.movzx(edi, byte_ptr(from))?,
+            2 => self.a.movzx(edi, word_ptr(from))?,
+            4 => self.a.mov(edi, dword_ptr(from))?,
+            _ => self.a.mov(rdi, qword_ptr(from))?,
         }
         self.end_access(other)
     }
@@ -93,74 +92,71 @@ impl Translator<'_> {
     /// Returns after a store to an arena, if all of its pages exist.
     fn store_to_arena(&mut self, bytes: u32) -> Encoded {
         let other = self.a.create_label();
-        // the instruction and the value are above the return address
-        self.begin_access(16, other)?;
-        self.in_arena(bytes, other)?;
+        self.begin_access()?;
+        self.unless_in(offset_of!(Window, arena), bytes, other, other)?;
         self.unless_page(other)?;
         if bytes > 1 {
-            self.a.mov(edi, dword_ptr(rsp + ADDRESS))?;
+            self.a.mov(edi, dword_ptr(rsp))?;
             self.a.add(edi, bytes as i32 - 1)?;
             self.unless_page(other)?;
         }
-        self.a.mov(r10, field(r10, offset_of!(Window, shift)))?;
-        self.a.add(r10, qword_ptr(rsp + ADDRESS))?;
-        // behind the registers, the return address and the instruction
-        self.a.mov(rdi, qword_ptr(rsp + ADDRESS + 24))?;
+        self.a.mov(SHIFT, field(WINDOW, offset_of!(Window, shift)))?;
+        self.a.add(SHIFT, qword_ptr(rsp))?;
+        // behind the address, the return address and the instruction
+        self.a.mov(rdi, qword_ptr(rsp + 24))?;
         match bytes {
-            1 => self.a.mov(byte_ptr(r10), dil)?,
-            2 => self.a.mov(word_ptr(r10), di)?,
-            4 => self.a.mov(dword_ptr(r10), edi)?,
-            _ => self.a.mov(qword_ptr(r10), rdi)?,
+            1 => self.a.mov(byte_ptr(SHIFT), dil)?,
+            2 => self.a.mov(word_ptr(SHIFT), di)?,
+            4 => self.a.mov(dword_ptr(SHIFT), edi)?,
+            _ => self.a.mov(qword_ptr(SHIFT), rdi)?,
         }
+        self.a.pop(rdi)?;
+        self.a.mov(SHIFT, field(WINDOW, offset_of!(Window, shift)))?;
         self.end_access(other)
     }
 
-    /// The window of the address into `r10`, and its offset in the region into `rdi`; goes to `other` if it
-    /// has none. So many bytes are between the return address and the frame.
-    fn begin_access(&mut self, pushed: i32, other: CodeLabel) -> Encoded {
-        for register in ACCESS {
-            self.a.push(register)?;
-        }
-        self.a.mov(r11, context(ADDRESS + 16 + pushed))?;
-        self.a.mov(r10, rdi)?;
-        self.a.shr(r10, 32)?;
-        self.a.cmp(r10, field(r11, offset_of!(Context<'_>, window_count)))?;
-        self.a.jae(other)?;
-        self.a.shl(r10, WINDOW_BITS)?;
-        self.a.add(r10, field(r11, offset_of!(Context<'_>, windows)))?;
+    /// Keeps the address, and has its offset in its region in `rdi`.
+    fn begin_access(&mut self) -> Encoded {
+        self.a.push(rdi)?;
         self.a.mov(edi, edi)
     }
 
     /// Returns; `other` is behind that, with the registers as they were.
     fn end_access(&mut self, other: CodeLabel) -> Encoded {
-        self.a.pop(WINDOW)?;
-        self.a.pop(SHIFT)?;
-        self.a.lea(rsp, rsp + 8)?;
         self.a.cmp(FUEL, FUEL)?;
         self.a.ret()?;
         self.put(other)?;
-        for register in ACCESS.into_iter().rev() {
-            self.a.pop(register)?;
-        }
-        Ok(())
+        self.a.pop(rdi)?;
+        self.a.mov(SHIFT, field(WINDOW, offset_of!(Window, shift)))
     }
 
-    /// Goes to `other` unless an access at the offset in `rdi` is inside the bytes of an arena; else has
-    /// the words of its pages in `r11`.
-    fn in_arena(&mut self, bytes: u32, other: CodeLabel) -> Encoded {
-        self.a.mov(r11d, dword_ptr(r10 + offset_of!(Window, arena) as i32))?;
-        self.a.sub(r11, bytes as i32)?;
-        self.a.jb(other)?;
-        self.a.cmp(r11, rdi)?;
-        self.a.jb(other)?;
-        self.a.mov(r11, field(r10, offset_of!(Window, filled)))
+    /// Goes to `none` if a field of the window says that there are fewer bytes than are accessed, and to
+    /// `beyond` unless the access is inside them.
+    fn unless_in(
+        &mut self,
+        limit: usize,
+        bytes: u32,
+        none: CodeLabel,
+        beyond: CodeLabel,
+    ) -> Encoded {
+        self.a.mov(SHIFT_LOW, dword_ptr(WINDOW + limit as i32))?;
+        self.a.sub(SHIFT, bytes as i32)?;
+        self.a.jb(none)?;
+        self.a.cmp(SHIFT, rdi)?;
+        self.a.jb(beyond)
+    }
+
+    /// Goes to `other` unless the bit of this number in `rdi` is set.
+    fn unless_filled(&mut self, other: CodeLabel) -> Encoded {
+        self.a.mov(SHIFT, field(WINDOW, offset_of!(Window, filled)))?;
+        self.a.bt(qword_ptr(SHIFT), rdi)?;
+        self.a.jnc(other)
     }
 
     /// Goes to `other` unless the page of the offset in `edi` exists.
     fn unless_page(&mut self, other: CodeLabel) -> Encoded {
         self.a.shr(edi, PAGE_SIZE.ilog2())?;
-        self.a.bt(qword_ptr(r11), rdi)?;
-        self.a.jnc(other)
+        self.unless_filled(other)
     }
 
     fn load_by_guest(&mut self, bytes: u32) -> Encoded {

@@ -359,8 +359,9 @@ pub(super) fn run_callee<H: Host>(
         r[0] = callee.absent.unwrap_or(0);
         return Ok(callee.cost.into());
     }
-    let args = [r[1], r[2], r[3], r[4], r[5]];
-    r[0] = (callee.run)(host, rt, &args)?;
+    // in their place, as to copy them waits for what has just put them there
+    let args = r[1..].first_chunk().unwrap_or(&[0; 5]);
+    r[0] = (callee.run)(host, rt, args)?;
     Ok(i64::from(callee.cost) + rt.take_charge())
 }
 

@@ -6,7 +6,7 @@ use super::resume::{resume, Resumed};
 use super::run::{interpret, run_callee};
 use crate::callback::Callback;
 use crate::code::State;
-use crate::engine::{Back, Called, FrameStack, Guest, Window};
+use crate::engine::{Back, Called, FrameStack, Guest, View};
 use crate::error::Fault;
 use crate::host::Host;
 use crate::runtime::Runtime;
@@ -56,9 +56,11 @@ impl<H: Host> Guest for Running<'_, H> {
         &mut self.left
     }
 
-    fn view(&mut self) -> (&[Window], u32) {
-        let cpu = self.host.cpu();
-        (self.host.memory().windows(), cpu)
+    #[inline]
+    fn view(&mut self) -> View {
+        let cpu = self.host.cpu().into();
+        let windows = self.host.memory().windows();
+        View { windows: windows.as_ptr(), window_count: windows.len() as u64, cpu }
     }
 
     fn go_on_at(&mut self, at: usize) {
@@ -94,10 +96,11 @@ impl<H: Host> Guest for Running<'_, H> {
         true
     }
 
-    fn call(&mut self, at: usize, args: [u64; 5]) -> Called {
-        self.state.regs[1..6].copy_from_slice(&args);
+    fn call(&mut self, at: usize, view: &mut View) -> Called {
         let op = self.program.ops[at];
-        match run_callee(self.program, op, at, &mut self.state.regs, self.rt, self.host) {
+        let ran = run_callee(self.program, op, at, &mut self.state.regs, self.rt, self.host);
+        *view = self.view();
+        match ran {
             Ok(cost) if self.rt.wants_callback() => Called::CallsBack { cost },
             Ok(cost) => Called::Value { r0: self.state.regs[0], cost },
             Err(fault) => {
