@@ -3,7 +3,6 @@
 
 use crate::choice::Turns;
 use crate::consts::SLICE_INF;
-use crate::event_queue::Due;
 use crate::ops::Op;
 use crate::run::Machine;
 use crate::system::System;
@@ -64,11 +63,7 @@ impl System {
             return;
         }
         rq.armed_at_ns = at_ns;
-        rq.stop_gen += 1;
-        let due = Due::Stop(cpu, rq.stop_gen);
-        if at_ns != u64::MAX {
-            self.queue.push(at_ns.max(self.now_ns), due);
-        }
+        self.queue.stop_at(at_ns.max(self.now_ns), cpu);
     }
 
     /// The part of the audit about this: a CPU that was not touched is armed for when it is due.
@@ -104,7 +99,7 @@ impl Machine {
         };
         let rq = system.rq_mut(cpu);
         (rq.tick_armed, rq.tick_stopped, rq.tick_due_ns) = (true, stopped, at_ns);
-        system.queue.push(at_ns, Due::Tick(cpu));
+        system.queue.tick_at(at_ns, cpu);
     }
 }
 

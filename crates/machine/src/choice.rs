@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn the_documented_event_is_the_earliest_then_the_first_kind() {
-        let events = [(9, Due::Tick(0)), (9, Due::Stop(1, 1)), (9, Due::Stop(0, 5))];
+        let events = [(9, Due::Tick(0)), (9, Due::Stop(1)), (9, Due::Stop(0))];
         assert_eq!(Ties(&events).documented(), 2);
         assert_eq!(Ties(&[events[1], (8, Due::Watchdog)]).documented(), 1);
     }

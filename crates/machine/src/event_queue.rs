@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What will happen when: a heap ordered by time, then by the documented order of
-//! one instant, or by choice.
+//! one instant, or by choice. What a CPU has one of at a time is not in it, but in a list of its own.
 
 use crate::choice::Ties;
+use crate::cpu_times::CpuTimes;
 use rota_choice::{Choices, Site};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -27,8 +28,8 @@ pub(crate) enum Due {
     FairServer(u32, u64),
     /// The frequency of CPUs that have one clock changes: their number, generation.
     Clock(u32, u64),
-    /// The running task of a CPU may have finished its work or its slice: CPU, generation.
-    Stop(u32, u64),
+    /// The running task of a CPU may have finished its work or its slice.
+    Stop(u32),
     /// The periodic tick of a CPU.
     Tick(u32),
     /// Another class takes a CPU, by its index in the configuration, and gives it back.
@@ -92,6 +93,9 @@ impl Entry {
 #[derive(Debug)]
 pub(crate) struct EventQueue {
     heap: BinaryHeap<Entry>,
+    /// When running tasks stop, and when CPUs have their ticks.
+    stops: CpuTimes,
+    ticks: CpuTimes,
     /// Taken out of the heap, all due now: one of them is to be chosen.
     due: Vec<(u64, Due)>,
     /// Tasks that come at one instant come in any order; `false`: before all else, in theirs.
@@ -101,9 +105,26 @@ pub(crate) struct EventQueue {
 }
 
 impl EventQueue {
-    /// No events.
-    pub(crate) fn new(chooses_arrivals: bool) -> Self {
-        Self { heap: BinaryHeap::new(), due: Vec::new(), chooses_arrivals, sleeps: 0 }
+    /// No events, of so many CPUs.
+    pub(crate) fn new(cpus: u32, chooses_arrivals: bool) -> Self {
+        Self {
+            heap: BinaryHeap::new(),
+            stops: CpuTimes::new(cpus),
+            ticks: CpuTimes::new(cpus),
+            due: Vec::new(),
+            chooses_arrivals,
+            sleeps: 0,
+        }
+    }
+
+    /// The running task of a CPU stops then, and not when it was to stop before; `u64::MAX`: never.
+    pub(crate) fn stop_at(&mut self, at_ns: u64, cpu: u32) {
+        self.stops.set(cpu, at_ns);
+    }
+
+    /// A CPU has its next tick then, and not when it was to have it before.
+    pub(crate) fn tick_at(&mut self, at_ns: u64, cpu: u32) {
+        self.ticks.set(cpu, at_ns);
     }
 
     /// Sets the timer of a task that goes to sleep.
@@ -118,7 +139,9 @@ impl EventQueue {
 
     /// Time of the next event.
     pub(crate) fn next_at(&self) -> Option<u64> {
-        self.heap.peek().map(|entry| entry.at_ns)
+        let at_ns = self.heap.peek().map_or(u64::MAX, |entry| entry.at_ns);
+        let at_ns = at_ns.min(self.stops.earliest()).min(self.ticks.earliest());
+        (at_ns != u64::MAX).then_some(at_ns)
     }
 
     /// Takes the next event if it is due at or before `now_ns`. Of several it is the documented
@@ -132,8 +155,16 @@ impl EventQueue {
     }
 
     fn pop(&mut self, now_ns: u64) -> Option<(u64, Due)> {
-        if self.next_at()? > now_ns {
-            return None;
+        let next_ns = self.next_at().filter(|&at_ns| at_ns <= now_ns)?;
+        let others = self.heap.peek().filter(|entry| entry.at_ns == next_ns).map(|entry| entry.due);
+        let is_first = |due: Due| others.is_none_or(|other| due < other);
+        let of = |times: &CpuTimes| times.first().filter(|_| times.earliest() == next_ns);
+        // in the order of `Due`
+        if of(&self.stops).is_some_and(|cpu| is_first(Due::Stop(cpu))) {
+            return self.stops.take().map(|(at_ns, cpu)| (at_ns, Due::Stop(cpu)));
+        }
+        if of(&self.ticks).is_some_and(|cpu| is_first(Due::Tick(cpu))) {
+            return self.ticks.take().map(|(at_ns, cpu)| (at_ns, Due::Tick(cpu)));
         }
         self.heap.pop().map(|Entry { at_ns, due }| (at_ns, due))
     }
@@ -169,7 +200,7 @@ mod tests {
 
     /// What comes out at 10 of three wakeups then, one before and one after.
     fn drawn(seed: u64) -> Vec<Due> {
-        let (mut queue, choices) = (EventQueue::new(true), &mut shuffled(seed));
+        let (mut queue, choices) = (EventQueue::new(2, true), &mut shuffled(seed));
         for (at, task) in [(10, 1), (11, 9), (10, 2), (5, 0), (10, 3)] {
             queue.push(at, Due::Wake(0, task));
         }
@@ -193,7 +224,7 @@ mod tests {
     fn tasks_that_come_can_keep_their_order_where_all_else_is_drawn() {
         let orders: HashSet<Vec<Due>> = (0..200)
             .map(|seed| {
-                let (mut queue, choices) = (EventQueue::new(false), &mut shuffled(seed));
+                let (mut queue, choices) = (EventQueue::new(2, false), &mut shuffled(seed));
                 let wakes = [1, 2].map(|task| Due::Wake(0, task));
                 for due in [2, 0, 1].map(Due::Arrive).into_iter().chain(wakes) {
                     queue.push(10, due);
@@ -218,10 +249,12 @@ mod tests {
     }
 
     fn in_documented_order(choices: &mut Choices) {
-        let mut queue = EventQueue::new(true);
-        queue.push(10, Due::Tick(0));
+        let mut queue = EventQueue::new(2, true);
+        queue.tick_at(9, 0);
+        queue.tick_at(10, 0);
         queue.push(10, Due::Customers);
-        queue.push(10, Due::Stop(1, 7));
+        queue.stop_at(4, 1);
+        queue.stop_at(10, 1);
         queue.wake_at(10, 3);
         queue.wake_at(10, 1);
         queue.push(5, Due::Watchdog);
@@ -234,7 +267,7 @@ mod tests {
                 Due::Wake(0, 3),
                 Due::Wake(1, 1),
                 Due::Customers,
-                Due::Stop(1, 7),
+                Due::Stop(1),
                 Due::Tick(0)
             ]
         );

@@ -16,6 +16,7 @@ pub mod config;
 pub mod consts;
 mod contexts;
 mod core_sched;
+mod cpu_times;
 pub mod cpuset;
 mod cpusets;
 mod current;

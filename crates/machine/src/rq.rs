@@ -80,12 +80,10 @@ pub(crate) struct Rq {
     pub(crate) debt: u64,
     /// How fast it is.
     pub(crate) pace: Pace,
-    /// Number of the armed stop event; older ones are stale.
-    pub(crate) stop_gen: u64,
-    /// Time of the armed stop event.
+    /// When its task is to stop, as the queue of events knows it.
     pub(crate) armed_at_ns: u64,
     pub(crate) tick_armed: bool,
-    /// When, where the tick may stop: an older event is stale.
+    /// When: one that was already taken out of the queue, where ties are shuffled, can be stale.
     pub(crate) tick_due_ns: u64,
     /// It is stopped: another CPU has it, once a second.
     pub(crate) tick_stopped: bool,
@@ -211,7 +209,6 @@ impl Rq {
             progressed_at_ns: 0,
             debt: 0,
             pace: Pace::default(),
-            stop_gen: 0,
             armed_at_ns: u64::MAX,
             tick_armed: false,
             tick_due_ns: 0,

@@ -276,16 +276,13 @@ impl Machine {
     #[inline]
     pub(crate) fn handle(&mut self, o: &mut dyn Ops, due: Due) -> Result<(), RunError> {
         match due {
-            Due::Stop(cpu, gen) => self.stop_armed(o, cpu, gen),
+            Due::Stop(cpu) => self.stop_armed(o, cpu),
             other => self.handle_other(o, other),
         }
     }
 
     #[inline]
-    fn stop_armed(&mut self, o: &mut dyn Ops, cpu: u32, gen: u64) -> Result<(), RunError> {
-        if self.system.rq(cpu).stop_gen != gen {
-            return Ok(());
-        }
+    fn stop_armed(&mut self, o: &mut dyn Ops, cpu: u32) -> Result<(), RunError> {
         self.system.rq_mut(cpu).armed_at_ns = u64::MAX;
         self.stop_due(o, cpu)
     }
@@ -322,7 +319,7 @@ impl Machine {
                 self.system.clock_due(domain, generation);
                 Ok(())
             }
-            Due::Stop(cpu, gen) => self.stop_armed(o, cpu, gen),
+            Due::Stop(cpu) => self.stop_armed(o, cpu),
             Due::Tick(cpu) => {
                 self.tick(o, cpu);
                 Ok(())

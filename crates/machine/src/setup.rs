@@ -81,7 +81,7 @@ impl Machine {
             engine: None,
             choices,
             now_ns: 0,
-            queue: EventQueue::new(!config.lab().starts_keep_order),
+            queue: EventQueue::new(cpus, !config.lab().starts_keep_order),
             timers: Default::default(),
             tasks: Default::default(),
             queues: Default::default(),

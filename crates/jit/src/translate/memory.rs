@@ -70,7 +70,7 @@ impl Translator<'_> {
                 self.load_from(what, dst, from)?;
                 Some((label, Stub::Load(what.bytes)))
             }
-            Place::Unknown => Some((self.to_cold()?, Stub::LoadAnywhere(what.bytes))),
+            Place::Unknown => Some((self.jump_to_cold()?, Stub::LoadAnywhere(what.bytes))),
         };
         if let Some((label, stub)) = otherwise {
             let back = self.a.create_label();
@@ -99,7 +99,7 @@ impl Translator<'_> {
                 self.store_to(bytes, to, value)?;
                 Some((label, Stub::Store(bytes)))
             }
-            Place::Unknown => Some((self.to_cold()?, Stub::StoreAnywhere(bytes))),
+            Place::Unknown => Some((self.jump_to_cold()?, Stub::StoreAnywhere(bytes))),
         };
         if let Some((label, stub)) = otherwise {
             let back = self.a.create_label();
@@ -111,7 +111,7 @@ impl Translator<'_> {
     }
 
     /// Goes to a place that is yet to be put.
-    fn to_cold(&mut self) -> Encoded<CodeLabel> {
+    fn jump_to_cold(&mut self) -> Encoded<CodeLabel> {
         let label = self.a.create_label();
         self.a.jmp(label)?;
         Ok(label)
