@@ -36,8 +36,9 @@ pub(crate) struct Context<'a> {
     pub(crate) left: i64,
     pub(crate) registers: *mut u64,
     pub(crate) frames: *mut FrameStack,
-    /// The instruction that calls the host.
+    /// The instruction that calls the host, and what it calls.
     pub(crate) site: u64,
+    pub(crate) callee: u64,
     pub(crate) thunks: Thunks,
     guest: &'a mut dyn Guest,
     code: &'a Code,
@@ -81,6 +82,7 @@ impl<'a> Context<'a> {
             registers: guest.registers().as_mut_ptr(),
             frames: guest.frames(),
             site: 0,
+            callee: 0,
             thunks: THUNKS,
             guest,
             code,
@@ -128,7 +130,8 @@ unsafe extern "sysv64" fn host(context: *mut Context<'_>) -> Pair {
     // not touch it until this returns. The same in all functions here.
     let context = unsafe { &mut *context };
     context.guarded(Pair(0, cost::FAULT as u64), |context| {
-        match context.guest.call(context.site as usize, &mut context.view) {
+        let (site, callee) = (context.site as usize, context.callee as usize);
+        match context.guest.call(site, callee, &mut context.view) {
             Called::Value { r0, cost } => Pair(r0, cost as u64),
             Called::CallsBack { cost } => Pair(cost as u64, cost::CALLS_BACK as u64),
             Called::Fault => Pair(0, cost::FAULT as u64),

@@ -36,7 +36,7 @@ pub(crate) struct Flow {
 /// What an instruction takes from the fuel.
 pub(crate) fn cost(insn: &Insn) -> i64 {
     match insn {
-        Insn::CallHost { cost } | Insn::Lookup { cost, .. } => 1 + i64::from(*cost),
+        Insn::CallHost { cost, .. } | Insn::Lookup { cost, .. } => 1 + i64::from(*cost),
         _ => 1,
     }
 }

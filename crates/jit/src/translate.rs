@@ -240,7 +240,7 @@ impl Translator<'_> {
             }
             Insn::ToArena { arena, dst, src } => self.cast_to_arena(arena, dst, src)?,
             Insn::FromArena { dst, src } => self.cast_from_arena(dst, src)?,
-            Insn::CallHost { cost } => self.call_host(at, cost)?,
+            Insn::CallHost { callee, cost } => self.call_host(at, callee, cost)?,
             Insn::Call { function } => {
                 self.call(at, function)?;
                 self.go_to(at + 1, following)?;

@@ -2,6 +2,7 @@
 //! A distribution of times: exact while small, an HDR histogram after.
 
 use hdrhistogram::Histogram;
+use std::borrow::Cow;
 
 use crate::numbers::LatencyNumbers;
 
@@ -19,6 +20,10 @@ const FINE: Precision = Precision { exact: 1024, digits: 3 };
 /// At most 1 KB of exact values, then 12 KB where times reach a second.
 const SMALL: Precision = Precision { exact: 128, digits: 2 };
 
+/// Times that wait until there are so many of them, once there is a histogram. Each of its counts is far
+/// from the last one in memory, and from what else a run needs: many at a time wait together.
+const WAITING: usize = 128;
+
 /// Times in nanoseconds. Count, sum, least and greatest are always exact.
 #[derive(Clone, Debug)]
 pub struct Latencies {
@@ -27,6 +32,7 @@ pub struct Latencies {
     sum: u128,
     max: u64,
     min: u64,
+    /// All times, or those that are not in the histogram yet.
     exact: Vec<u64>,
     histogram: Option<Histogram<u32>>,
 }
@@ -63,15 +69,13 @@ impl Latencies {
         self.max = self.max.max(ns);
         self.count += times;
         self.sum += u128::from(ns) * u128::from(times);
-        let room = (self.precision.exact - self.exact.len()) as u64;
-        if self.histogram.is_none() && times <= room {
-            self.exact.extend(std::iter::repeat_n(ns, times as usize));
+        let limit = if self.histogram.is_none() { self.precision.exact } else { WAITING };
+        if times > (limit - self.exact.len()) as u64 {
+            self.fold();
+            self.histogram.iter_mut().for_each(|histogram| add(histogram, ns, times));
             return;
         }
-        if self.histogram.is_none() {
-            self.fold();
-        }
-        self.histogram.iter_mut().for_each(|histogram| add(histogram, ns, times));
+        self.exact.extend(std::iter::repeat_n(ns, times as usize));
     }
 
     /// Adds all of another distribution.
@@ -84,27 +88,28 @@ impl Latencies {
         self.max = self.max.max(other.max);
         self.count += other.count;
         self.sum += other.sum;
-        if self.histogram.is_none() {
-            self.fold();
-        }
+        self.fold();
         if let Some(ours) = &mut self.histogram {
             // Both grow by themselves, so theirs always fits.
             let _ = ours.add(theirs);
+            other.exact.iter().for_each(|ns| add(ours, *ns, 1));
         }
     }
 
-    /// Turns the exact values into a histogram.
+    /// Moves the exact values into the histogram.
     fn fold(&mut self) {
-        // Only a digit count above 5 could fail.
-        let Ok(mut histogram) = Histogram::new(self.precision.digits) else {
-            return;
-        };
-        histogram.auto(true);
-        for value in self.exact.drain(..) {
-            add(&mut histogram, value, 1);
-        }
-        self.exact.shrink_to_fit();
+        let Some(mut histogram) = self.histogram.take().or_else(|| self.empty()) else { return };
+        self.exact.iter().for_each(|ns| add(&mut histogram, *ns, 1));
+        self.exact.clear();
+        self.exact.shrink_to(WAITING);
         self.histogram = Some(histogram);
+    }
+
+    /// A histogram without values. Only a digit count above 5 could fail.
+    fn empty(&self) -> Option<Histogram<u32>> {
+        let mut histogram = Histogram::new(self.precision.digits).ok()?;
+        histogram.auto(true);
+        Some(histogram)
     }
 
     /// How many.
@@ -162,19 +167,25 @@ impl Latencies {
 /// Percentiles of a distribution that has values.
 struct Quantiles<'a> {
     of: &'a Latencies,
+    /// Of all values, if there are too many.
+    histogram: Option<Cow<'a, Histogram<u32>>>,
     sorted: Vec<u64>,
 }
 
 impl<'a> Quantiles<'a> {
     fn new(of: &'a Latencies) -> Self {
+        let mut histogram = of.histogram.as_ref().map(Cow::Borrowed);
         let mut sorted = of.exact.clone();
-        sorted.sort_unstable();
-        Quantiles { of, sorted }
+        match &mut histogram {
+            Some(histogram) => sorted.drain(..).for_each(|ns| add(histogram.to_mut(), ns, 1)),
+            None => sorted.sort_unstable(),
+        }
+        Quantiles { of, histogram, sorted }
     }
 
     /// The least value that so many of a thousand do not exceed.
     fn value(&self, permille: f64) -> u64 {
-        match &self.of.histogram {
+        match &self.histogram {
             Some(histogram) => {
                 let value = histogram.value_at_quantile(permille / 1000.0);
                 // A bucket's upper edge can lie beyond all values.

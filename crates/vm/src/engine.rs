@@ -104,9 +104,9 @@ pub trait Guest {
     /// Runs one instruction that neither jumps nor calls, with the registers as they are; false is a
     /// fault.
     fn step(&mut self, at: usize) -> bool;
-    /// Calls the helper or kernel function of the instruction at `at`, with r1 to r5 in their registers;
-    /// r0 is in its register, too, and the view is the one behind the call.
-    fn call(&mut self, at: usize, view: &mut View) -> Called;
+    /// Calls the helper or kernel function of the instruction at `at`, which has this number, with r1 to
+    /// r5 in their registers; r0 is in its register, too, and the view is the one behind the call.
+    fn call(&mut self, at: usize, callee: usize, view: &mut View) -> Called;
     /// Begins with what the helper at `at` calls back.
     fn call_back(&mut self, at: usize) -> Back;
     /// Goes on with it after the function returned; its frame is left.

@@ -69,10 +69,11 @@ impl Translator<'_> {
     }
 
     /// Calls a helper or kernel function.
-    pub(super) fn call_host(&mut self, at: usize, expected: u32) -> Encoded {
+    pub(super) fn call_host(&mut self, at: usize, callee: u32, expected: u32) -> Encoded {
         self.spill(ARGUMENTS)?;
         self.a.mov(rdi, context(0))?;
         self.a.mov(field(rdi, offset_of!(Context<'_>, site)), at as i32)?;
+        self.a.mov(field(rdi, offset_of!(Context<'_>, callee)), callee as i32)?;
         self.a.call(field(rdi, offset_of!(Context<'_>, thunks.host)))?;
         self.known.window = None;
         self.forget(0);

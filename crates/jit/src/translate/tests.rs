@@ -71,7 +71,7 @@ fn insn(count: usize) -> impl Strategy<Value = Insn> {
         }),
         (reg(), reg()).prop_map(|(dst, src)| Insn::FromArena { dst, src }),
         Just(Insn::Call { function: 0 }),
-        any::<u32>().prop_map(|cost| Insn::CallHost { cost }),
+        any::<[u32; 2]>().prop_map(|[callee, cost]| Insn::CallHost { callee, cost }),
         Just(Insn::Exit),
         (reg(), reg()).prop_map(|(dst, src)| Insn::Other { dst, src }),
     ]

@@ -199,6 +199,8 @@ pub enum Insn {
     },
     /// Calls a helper or kernel function ([`Guest::call`](super::Guest::call)).
     CallHost {
+        /// Its number among those that the program calls.
+        callee: u32,
         /// Instructions, unless the callee charges more.
         cost: u32,
     },

@@ -244,12 +244,12 @@ impl<H: Host> Decoder<'_, H> {
     }
 
     fn host_call(&mut self, key: CalleeKey, callee: Callee<H>) -> Op {
-        let (callees, may_be_absent) = (&mut self.callees, callee.absent.is_some());
+        let callees = &mut self.callees;
         let index = *self.known.entry(key).or_insert_with(|| {
             callees.push(callee);
             callees.len() as u64 - 1
         });
-        Op { code: code::CALL_HOST, dst: may_be_absent.into(), src: 0, off: 0, imm: index }
+        Op { code: code::CALL_HOST, dst: 0, src: 0, off: 0, imm: index }
     }
 }
 

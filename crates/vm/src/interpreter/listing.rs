@@ -26,7 +26,8 @@ fn insn<H>(program: &Program<H>, op: Op) -> Insn {
         code::MAY_GOTO => Insn::MayGoto { target },
         code::CALL_HOST => {
             let callee = program.callees.get(op.imm as usize);
-            Insn::CallHost { cost: callee.map_or(0, |callee| callee.cost) }
+            let cost = callee.map_or(0, |callee| callee.cost);
+            Insn::CallHost { callee: op.imm as u32, cost }
         }
         code::LOOKUP_ARRAY => {
             let place = program.arrays.get(op.imm as usize).copied().unwrap_or_default();

@@ -246,7 +246,7 @@ pub(crate) mod code {
     /// Arena pointer from kernel form to user form.
     pub(crate) const CAST_USER: u8 = 0x90;
     /// Call of a helper or kernel function; `imm` indexes `Program::callees`, `off` is the
-    /// helper's number, and `dst` is not 0 if it does nothing while nothing is attached.
+    /// helper's number.
     pub(crate) const CALL_HOST: u8 = 0x98;
     /// `bpf_map_lookup_elem` of a known array, which the kernel also inlines; `imm` is
     /// the map's number.

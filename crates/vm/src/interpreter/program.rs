@@ -10,7 +10,8 @@ use crate::table::CallFn;
 use rota_object::image::{FuncId, Function, Image, Line};
 use std::sync::{Arc, OnceLock};
 
-/// A helper or kernel function, resolved.
+/// A helper or kernel function, resolved: in one line of a processor's cache.
+#[repr(align(64))]
 pub(super) struct Callee<H> {
     pub(super) run: CallFn<H>,
     /// Instructions that a call counts in addition to itself.

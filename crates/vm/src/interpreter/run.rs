@@ -266,7 +266,7 @@ pub(super) fn interpret<H: Host>(
                 pc = op.off as usize;
             }
             code::CALL_HOST => {
-                match call_host(program, *op, pc - 1, r, rt, host) {
+                match call_host(program, op.imm as usize, pc - 1, r, rt, host) {
                     Ok(cost) => fuel -= cost,
                     Err(fault) => break Err(fault),
                 }
@@ -329,34 +329,34 @@ pub(super) fn interpret<H: Host>(
 #[inline(never)]
 fn call_host<H: Host>(
     program: &Program<H>,
-    op: Op,
+    callee: usize,
     site: usize,
     r: &mut [u64; 16],
     rt: &mut Runtime<H>,
     host: &mut H,
 ) -> Result<i64, Box<Fault>> {
-    run_callee(program, op, site, r, rt, host)
+    run_callee(program, callee, site, r, rt, host)
 }
 
 /// The same, as a part of where it is called from.
 #[inline(always)]
 pub(super) fn run_callee<H: Host>(
     program: &Program<H>,
-    op: Op,
+    callee: usize,
     site: usize,
     r: &mut [u64; 16],
     rt: &mut Runtime<H>,
     host: &mut H,
 ) -> Result<i64, Box<Fault>> {
-    let Some(callee) = program.callees.get(op.imm as usize) else {
-        return Err(Box::new(Fault::new(FaultKind::BadInsn(op.code))));
+    let Some(callee) = program.callees.get(callee) else {
+        return Err(Box::new(Fault::new(FaultKind::BadInsn(code::CALL_HOST))));
     };
     if let Some((contexts, name)) = callee.limit {
         host.may_call(contexts, name)?;
     }
     host.calls_from(site as u32);
-    if op.dst != 0 && host.is_bare() {
-        r[0] = callee.absent.unwrap_or(0);
+    if let Some(absent) = callee.absent.filter(|_| host.is_bare()) {
+        r[0] = absent;
         return Ok(callee.cost.into());
     }
     // in their place, as to copy them waits for what has just put them there

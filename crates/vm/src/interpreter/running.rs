@@ -96,9 +96,9 @@ impl<H: Host> Guest for Running<'_, H> {
         true
     }
 
-    fn call(&mut self, at: usize, view: &mut View) -> Called {
-        let op = self.program.ops[at];
-        let ran = run_callee(self.program, op, at, &mut self.state.regs, self.rt, self.host);
+    fn call(&mut self, at: usize, callee: usize, view: &mut View) -> Called {
+        let Self { program, state, rt, host, .. } = self;
+        let ran = run_callee(program, callee, at, &mut state.regs, rt, host);
         *view = self.view();
         match ran {
             Ok(cost) if self.rt.wants_callback() => Called::CallsBack { cost },
