@@ -69,104 +69,108 @@ impl Work {
     }
 }
 
-/// One task.
+/// One task. What most decisions need of it comes first, in a few lines of a processor's cache: with
+/// a thousand tasks each line of the next one is far away.
+#[repr(C, align(64))]
 #[derive(Debug)]
 pub(crate) struct Task {
-    pub(crate) ix: TaskIx,
-    pub(crate) pid: u32,
-    pub(crate) tgid: u32,
-    pub(crate) name: String,
-    /// The workload's task that it was made from.
-    pub(crate) instance_of: Arc<str>,
     /// Guest `struct task_struct`, 0 once freed.
     pub(crate) addr: u64,
-    pub(crate) parent: Option<Tid>,
-    pub(crate) settings: Settings,
-    pub(crate) identity: Identity,
-    /// `p->sched_class`, and the standing there.
-    pub(crate) class: Class,
-    pub(crate) entity: Entity,
-    /// Who waits for a mutex of its and lends it his class (`p->pi_top_task`).
-    pub(crate) lender: Option<Tid>,
-    /// `SCHED_EXT` was taken from it at the load of a scheduler, by `p->scx.disallow`.
-    pub(crate) rejected: bool,
-    /// `SCX_TASK_STATE_MASK` as to the fair class's scheduler, and `p->scx.slice` and
-    /// `dsq_vtime` as to sched_ext while it is in the fair class.
-    pub(crate) fair_state: u32,
-    pub(crate) parked: (u64, u64),
-    /// `prio`: the smaller one is before.
-    pub(crate) prio: i32,
-    /// Its class is the lender's.
-    pub(crate) lent: bool,
-    /// `task_cpu(p)`.
-    pub(crate) cpu: u32,
-    /// `p->cpus_mask`.
-    pub(crate) cpus: CpuSet,
-    /// `p->migration_disabled`, and the CPU that it may use only because of it.
-    pub(crate) migration_disabled: bool,
-    pub(crate) pinned: Option<u32>,
-    /// What it has asked for itself (`p->user_cpus_ptr`).
-    pub(crate) user_cpus: Option<CpuSet>,
-    pub(crate) nr_cpus_allowed: u32,
-    pub(crate) weight: u32,
-    pub(crate) cgroup: u32,
-    pub(crate) state: State,
     pub(crate) work: Work,
     /// What it got done since it came onto its CPU, in the unit of [`Work::Run`].
     pub(crate) worked: u64,
-    /// Energy that it used and that was not told yet, in femtojoules.
-    pub(crate) used_fj: u128,
-    /// What it has in caches, on a machine that is not flat.
-    pub(crate) footprint: Option<Box<Footprint>>,
-    /// It has taken its last step.
-    pub(crate) ends: bool,
-    /// The workload's own timers say what its jobs are.
-    pub(crate) timed: bool,
-    /// And was taken out and put back for that.
-    pub(crate) moved: bool,
-    /// The task that it is making.
-    pub(crate) makes: Option<TaskIx>,
-    /// Where it ran last, to see migrations.
-    pub(crate) last_cpu: Option<u32>,
-    /// When and by which CPU it was last put back into a queue, to make way for another.
-    pub(crate) put_back: Option<(u64, u32)>,
-
-    pub(crate) dsq: Option<DsqIx>,
-    /// Key in the queue's tree, `None` while on its list.
-    pub(crate) dsq_key: Option<(u64, u64)>,
-    pub(crate) dsq_pos: i64,
-    pub(crate) dsq_seq: u32,
     pub(crate) ops_state: OpsState,
     pub(crate) ops_qseq: u64,
     pub(crate) ddsp_dsq_id: u64,
     pub(crate) ddsp_enq_flags: u64,
-    pub(crate) ddsp_asked: Asked,
-    /// The call that inserted it last, for messages.
-    pub(crate) inserted_from: Option<Site>,
-    /// On `rq->scx.ddsp_deferred_locals`.
-    pub(crate) ddsp_deferred: bool,
-    pub(crate) sticky_cpu: i32,
-    pub(crate) selected_cpu: i32,
-    /// On `rq->scx.runnable_list`.
-    pub(crate) on_runnable_list: bool,
+    /// Key in the queue's tree, `None` while on its list.
+    pub(crate) dsq_key: Option<(u64, u64)>,
+    pub(crate) dsq_pos: i64,
     pub(crate) runnable_at_jiffies: u64,
-    /// `task_on_rq_migrating()`.
-    pub(crate) migrating: bool,
     pub(crate) nvcsw: u64,
     pub(crate) nivcsw: u64,
+    /// When and by which CPU it was last put back into a queue, to make way for another.
+    pub(crate) put_back: Option<(u64, u32)>,
+    pub(crate) dsq: Option<DsqIx>,
+    /// Where it ran last, to see migrations.
+    pub(crate) last_cpu: Option<u32>,
+    /// The task that it is making.
+    pub(crate) makes: Option<TaskIx>,
+    /// It is stopped by a signal, or about to be.
+    pub(crate) halt: Option<Box<Halt>>,
+    /// What it has in caches, on a machine that is not flat.
+    pub(crate) footprint: Option<Box<Footprint>>,
+    pub(crate) ix: TaskIx,
+    pub(crate) pid: u32,
+    /// `task_cpu(p)`.
+    pub(crate) cpu: u32,
+    pub(crate) weight: u32,
+    pub(crate) cgroup: u32,
+    pub(crate) dsq_seq: u32,
+    pub(crate) sticky_cpu: i32,
+    pub(crate) selected_cpu: i32,
+    pub(crate) nr_cpus_allowed: u32,
+    /// `prio`: the smaller one is before.
+    pub(crate) prio: i32,
+    /// `p->scx.sched`; `None`: the scheduler that is attached to all.
+    pub(crate) sched: Option<SubIx>,
+    /// Who waits for a mutex of its and lends it his class (`p->pi_top_task`).
+    pub(crate) lender: Option<Tid>,
+    /// The call that inserted it last, for messages.
+    pub(crate) inserted_from: Option<Site>,
+    pub(crate) ddsp_asked: Asked,
+    /// `p->sched_class`, and the standing there.
+    pub(crate) class: Class,
+    pub(crate) state: State,
+    /// It has taken its last step.
+    pub(crate) ends: bool,
+    /// And was taken out and put back for that.
+    pub(crate) moved: bool,
+    /// The workload's own timers say what its jobs are.
+    pub(crate) timed: bool,
+    /// `task_on_rq_migrating()`.
+    pub(crate) migrating: bool,
+    /// On `rq->scx.runnable_list`.
+    pub(crate) on_runnable_list: bool,
+    /// On `rq->scx.ddsp_deferred_locals`.
+    pub(crate) ddsp_deferred: bool,
+    /// `p->migration_disabled`.
+    pub(crate) migration_disabled: bool,
+    /// Its class is the lender's.
+    pub(crate) lent: bool,
+    /// `SCHED_EXT` was taken from it at the load of a scheduler, by `p->scx.disallow`.
+    pub(crate) rejected: bool,
+    /// `p->core_cookie`, 0: none.
+    pub(crate) core_cookie: u64,
+    /// Energy that it used and that was not told yet, in femtojoules.
+    pub(crate) used_fj: u128,
+    /// `p->cpus_mask`.
+    pub(crate) cpus: CpuSet,
+
+    // what is seldom needed
+    pub(crate) tgid: u32,
+    pub(crate) name: String,
+    /// The workload's task that it was made from.
+    pub(crate) instance_of: Arc<str>,
+    pub(crate) parent: Option<Tid>,
+    pub(crate) settings: Settings,
+    pub(crate) identity: Identity,
+    pub(crate) entity: Entity,
+    /// `SCX_TASK_STATE_MASK` as to the fair class's scheduler.
+    pub(crate) fair_state: u32,
+    /// `p->scx.slice` and `dsq_vtime` as to sched_ext while it is in the fair class.
+    pub(crate) parked: (u64, u64),
+    /// The CPU that it may use only because migration is disabled.
+    pub(crate) pinned: Option<u32>,
+    /// What it has asked for itself (`p->user_cpus_ptr`).
+    pub(crate) user_cpus: Option<CpuSet>,
     pub(crate) cgrp_moving_from: Option<u32>,
     /// Once its settings were changed from outside: those that it asked for itself.
     pub(crate) own_settings: Option<Box<Settings>>,
-    /// `p->scx.sched`; `None`: the scheduler that is attached to all.
-    pub(crate) sched: Option<SubIx>,
-    /// `p->core_cookie`, 0: none.
-    pub(crate) core_cookie: u64,
     /// `p->core_occupation`.
     pub(crate) core_occupation: u32,
     /// `p->scx.core_sched_at`.
     pub(crate) core_sched_at: u64,
-    /// It is stopped by a signal, or about to be.
-    pub(crate) halt: Option<Box<Halt>>,
 }
 
 impl Task {
