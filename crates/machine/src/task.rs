@@ -71,7 +71,7 @@ impl Work {
 
 /// One task. What most decisions need of it comes first, in a few lines of a processor's cache: with
 /// a thousand tasks each line of the next one is far away.
-#[repr(C, align(64))]
+#[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Task {
     /// Guest `struct task_struct`, 0 once freed.
