@@ -20,15 +20,16 @@
 # make deb        build the Debian package
 # make wheel    build the Python package
 # make wheel-test  install it on each Python from 3.11 to 3.14, without a compiler, and use it
+# make profile    note what rota does when it is used, for the compiler: PROFILE=… make static
 # make static     build rota without shared libraries
-# make release       static binary, Debian package with it, sources and checksums in target/dist
+# make release       profiled static binary, Debian package with it, sources and checksums in target/dist
 # make release-test  install and run those on Debian 12 and 13, and without glibc (root)
 # make publish-check  can the crates be published, and built without clang?
 # make objects    compile the BPF programs that ship in crates/*/objects
 # make packaging-lint  check the recipes for AUR, COPR and Nix, and the container file
 
-.PHONY: demo check test vm-test schedulers-test boost-test machines-test lint fmt fuzz bench bench-compare what-if pictures screenshots site setup install uninstall deb wheel wheel-test static release release-test publish-check objects packaging-lint
+.PHONY: demo check test vm-test schedulers-test boost-test machines-test lint fmt fuzz bench bench-compare what-if pictures screenshots site setup install uninstall deb wheel wheel-test profile static release release-test publish-check objects packaging-lint
 .DEFAULT_GOAL := demo
 
-demo check test vm-test schedulers-test boost-test machines-test lint fmt fuzz bench bench-compare what-if pictures screenshots site setup install uninstall deb wheel wheel-test static release release-test publish-check objects packaging-lint:
+demo check test vm-test schedulers-test boost-test machines-test lint fmt fuzz bench bench-compare what-if pictures screenshots site setup install uninstall deb wheel wheel-test profile static release release-test publish-check objects packaging-lint:
 	@scripts/$@

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 /// A script of `scripts/` with what it takes by environment, and nothing from the caller's.
 fn script(name: &str, variables: &[(&str, &str)]) -> Result<Output> {
     let mut command = Command::new(root().join("scripts").join(name));
-    for inherited in ["PREFIX", "SYSCONFDIR", "DESTDIR", "ZSHDIR", "SUDO_USER"] {
+    for inherited in ["PREFIX", "SYSCONFDIR", "DESTDIR", "ZSHDIR", "SUDO_USER", "PROFILE"] {
         command.env_remove(inherited);
     }
     command.envs(variables.iter().copied()).output().context(name.to_owned())
@@ -113,8 +113,8 @@ fn uninstall_takes_away_what_install_put_there_and_nothing_else() -> Result<()> 
     run("uninstall", &place)
 }
 
-/// Runs `scripts/static` with a cargo that "builds" this program.
-fn make_static(program: &Path) -> Result<Output> {
+/// Runs `scripts/static` with a cargo that "builds" this program, and leaves the flags it was given in it.
+fn make_static(program: &Path, variables: &[(&str, &str)]) -> Result<Output> {
     let directory = TempDir::new()?;
     let cargo = directory.path().join("bin/cargo");
     let text = format!(
@@ -123,6 +123,7 @@ fn make_static(program: &Path) -> Result<Output> {
          case $1 in build) ;; *) exec {real} \"$@\" ;; esac\n\
          while [ \"$1\" != --target ]; do shift; done\n\
          case $RUSTFLAGS in *+crt-static*) ;; *) exit 1 ;; esac\n\
+         echo \"$RUSTFLAGS\" > {program}.flags\n\
          mkdir -p \"$CARGO_TARGET_DIR/$2/release\"\n\
          cp {program} \"$CARGO_TARGET_DIR/$2/release/rota\"\n",
         real = env!("CARGO"),
@@ -133,7 +134,9 @@ fn make_static(program: &Path) -> Result<Output> {
     let path = std::env::var("PATH")?;
     let path = format!("{}/bin:{path}", directory.path().display());
     let target = directory.path().join("target");
-    script("static", &[("PATH", &path), ("CARGO_TARGET_DIR", &target.to_string_lossy())])
+    let target = target.to_string_lossy();
+    let all = [&[("PATH", &*path), ("CARGO_TARGET_DIR", &*target)], variables].concat();
+    script("static", &all)
 }
 
 /// Compiles a C program with these options.
@@ -149,17 +152,38 @@ fn program(directory: &Path, options: &[&str]) -> Result<std::path::PathBuf> {
 #[test]
 fn make_static_refuses_a_binary_that_wants_shared_libraries() -> Result<()> {
     let directory = TempDir::new()?;
-    let shared = make_static(&program(directory.path(), &[])?)?;
+    let shared = make_static(&program(directory.path(), &[])?, &[])?;
     assert!(!shared.status.success());
     let told = String::from_utf8_lossy(&shared.stderr).into_owned();
     assert!(told.contains("wants shared libraries"), "{told}");
 
     for options in [["-static"], ["-static-pie"]] {
-        let alone = make_static(&program(directory.path(), &options)?)?;
+        let alone = make_static(&program(directory.path(), &options)?, &[])?;
         let told = String::from_utf8_lossy(&alone.stderr).into_owned();
         assert!(alone.status.success(), "{options:?}: {told}");
         let said = String::from_utf8_lossy(&alone.stdout).into_owned();
         assert!(said.starts_with("make static: ") && said.contains("/release/rota"), "{said}");
     }
+    Ok(())
+}
+
+#[test]
+fn make_static_takes_a_profile_and_names_one_that_is_missing() -> Result<()> {
+    let directory = TempDir::new()?;
+    let built = program(directory.path(), &["-static"])?;
+    let profile = directory.path().join("counts.profdata");
+    let name = profile.to_string_lossy().into_owned();
+
+    let missing = make_static(&built, &[("PROFILE", &name)])?;
+    fs::write(&profile, "counts")?;
+    let there = make_static(&built, &[("PROFILE", &name)])?;
+
+    let told = String::from_utf8_lossy(&missing.stderr).into_owned();
+    assert!(!missing.status.success());
+    assert!(told.contains(&format!("PROFILE is '{name}': there is no such file")), "{told}");
+    let told = String::from_utf8_lossy(&there.stderr).into_owned();
+    assert!(there.status.success(), "{told}");
+    let flags = fs::read_to_string(directory.path().join("a.out.flags"))?;
+    assert!(flags.contains(&format!("-C profile-use={name}")), "{flags}");
     Ok(())
 }
