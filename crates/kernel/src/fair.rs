@@ -103,6 +103,13 @@ impl Fair {
     }
 }
 
+/// The slice of who asks for none, where nobody has set another: 0.7 ms, longer on a computer with several
+/// CPUs online, also for tasks that may use one of them only (`sysctl_sched_base_slice` and
+/// `get_update_sysctl_factor()` of kernel/sched/fair.c, Linux 6.15 and later).
+pub fn usual_base_slice_ns(cpus: u32) -> u64 {
+    700_000 * u64::from(1 + cpus.clamp(1, 8).ilog2())
+}
+
 /// The tunable of `eevdf` for a mode of preemption, if it takes one: only `lazy` waits for the next
 /// tick (`resched_curr_lazy()`).
 pub fn preemption(mode: &str) -> Option<&'static str> {
@@ -210,6 +217,15 @@ mod tests {
         let costs: Vec<String> = fair.costs().collect();
         assert_eq!(costs, ["newidle_costs_ns[2]=31000", "newidle_costs_ns[3]=250000"]);
         assert!(costs.iter().all(|cost| fair.tunables().contains(cost)));
+    }
+
+    /// 0.7 ms times 1 + log2 of the CPUs, of eight at most.
+    #[test]
+    fn slices_are_longer_with_more_cpus_up_to_eight() {
+        assert_eq!(
+            [1, 2, 3, 4, 8, 64].map(usual_base_slice_ns),
+            [700_000, 1_400_000, 1_400_000, 2_100_000, 2_800_000, 2_800_000]
+        );
     }
 
     #[test]

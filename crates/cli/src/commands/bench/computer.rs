@@ -3,7 +3,7 @@
 
 use crate::error::Error;
 use crate::output::messages;
-use rota_kernel::fair::preemption;
+use rota_kernel::fair::{preemption, usual_base_slice_ns};
 use rota_kernel::{Configuration, Fair};
 use rota_machine::kernel::{Kernel, Release, Settings};
 use rota_machine::topology::Topology;
@@ -102,13 +102,17 @@ impl Computer {
     }
 
     /// The tunables of `eevdf` with which it is set as this computer's fair class is, as far as that
-    /// is known: `name=value`.
+    /// is known: `name=value`. Slices are those of all CPUs, whichever part of them is simulated.
     pub(super) fn tunables(&self) -> Vec<String> {
         match &self.fair {
             Some(fair) => fair.tunables(),
             None => {
+                let slice = format!("base_slice_ns={}", usual_base_slice_ns(self.cpus));
                 let known = self.preempt.as_deref().and_then(preemption);
-                known.map(str::to_owned).into_iter().collect()
+                [slice, "tunable_scaling=none".into()]
+                    .into_iter()
+                    .chain(known.map(str::to_owned))
+                    .collect()
             }
         }
     }
@@ -153,7 +157,25 @@ fn size(group_of: &[u32]) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::size;
+    use super::{size, Computer};
+
+    #[test]
+    fn unknown_slices_are_those_of_a_kernel_with_all_cpus() {
+        let computer = Computer {
+            kernel: "6.18.5".into(),
+            cpus: 2,
+            smt: 1,
+            llc: 2,
+            node: 2,
+            hz: 250,
+            autogroups: true,
+            preempt: Some("lazy".into()),
+            fair: None,
+            topology: None,
+        };
+
+        assert_eq!(computer.tunables(), ["base_slice_ns=1400000", "tunable_scaling=none"]);
+    }
 
     #[test]
     fn groups_of_one_size_that_follow_each_other_have_a_size() {

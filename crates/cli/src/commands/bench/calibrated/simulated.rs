@@ -6,7 +6,6 @@ use super::workloads;
 use crate::commands::bench::computer::Computer;
 use crate::error::Error;
 use crate::object;
-use rota_kernel::fair::preemption;
 use rota_machine_file::Machine;
 use rota_sim::{Simulation, Watchers};
 use rota_trace::{Event, EventKind, Sink};
@@ -92,10 +91,7 @@ pub(super) fn run(
     let kernel = computer.simulated();
     let mut policy = object::link_shipped(rota_catalog::find("eevdf")?, &kernel)?;
     let mut set = vec![format!("seed={seed}")];
-    match &computer.fair {
-        Some(fair) => set.extend(fair.tunables()),
-        None => set.extend(computer.preempt.as_deref().and_then(preemption).map(str::to_owned)),
-    }
+    set.extend(computer.tunables());
     for (name, value) in set.iter().filter_map(|set| set.split_once('=')) {
         policy.set(name, value)?;
     }

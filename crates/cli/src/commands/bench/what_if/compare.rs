@@ -24,6 +24,9 @@ pub(super) struct Values {
     pub(super) predicted_median: u64,
     /// Whether they are as near as the goal asks.
     pub(super) within: bool,
+    /// How many live runs are as near to the median of the other live ones: no guess can be
+    /// expected to be nearer than the program is to itself.
+    pub(super) live_within: usize,
 }
 
 /// Largest errors that are goals.
@@ -54,9 +57,25 @@ impl Answer {
 impl Values {
     fn new(live: Vec<u64>, predicted: Vec<u64>, goal: f64, same_ns: u64) -> Self {
         let [live_median, predicted_median] = [&live, &predicted].map(|all| median(all));
-        let apart = live_median.abs_diff(predicted_median);
-        let within = apart as f64 <= (goal * live_median as f64).max(same_ns as f64);
-        Self { live, predicted, live_median, predicted_median, within }
+        let is_near = |value: u64, to: u64| {
+            value.abs_diff(to) as f64 <= (goal * to as f64).max(same_ns as f64)
+        };
+        let is_as_others = |run: &usize| {
+            let mut others = live.clone();
+            let this = others.remove(*run);
+            !others.is_empty() && is_near(this, median(&others))
+        };
+        let live_within = (0..live.len()).filter(is_as_others).count();
+        let within = is_near(predicted_median, live_median);
+        Self { live, predicted, live_median, predicted_median, within, live_within }
+    }
+
+    /// How many live runs are near the others, of how many; with one there are no others.
+    pub(super) fn again(&self) -> String {
+        match self.live.len() {
+            0 | 1 => "-".into(),
+            runs => format!("{} of {runs}", self.live_within),
+        }
     }
 
     /// Predicted ÷ live - 1, in percent.
@@ -80,6 +99,16 @@ mod tests {
         assert_eq!((near.live_median, near.predicted_median), (100, 110));
         assert!(near.within && !far.within);
         assert_eq!((near.error().as_str(), far.error().as_str()), ("+10%", "+11%"));
+    }
+
+    /// Of 100, 104 and 130 the other two have the lower medians 104, 100 and 100.
+    #[test]
+    fn live_runs_are_compared_with_each_other() {
+        let three = Values::new(vec![100, 104, 130], vec![200], 0.10, 0);
+        let one = Values::new(vec![100], vec![100], 0.10, 0);
+
+        assert_eq!((three.live_within, three.again().as_str()), (2, "2 of 3"));
+        assert_eq!((one.live_within, one.again().as_str()), (0, "-"));
     }
 
     #[test]
