@@ -139,7 +139,7 @@ impl Machine {
             self.system.cpus.resched.remove(cpu);
             return None;
         }
-        if self.system.rq(cpu).interrupted {
+        if self.system.rq(cpu).interrupted || self.system.rq(cpu).in_call {
             self.system.cpus.resched.remove(cpu);
             return None;
         }

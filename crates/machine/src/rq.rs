@@ -49,6 +49,8 @@ pub(crate) struct Rq {
     pub(crate) stopper: bool,
     /// Somebody of a higher class runs, see `interruption.rs`.
     pub(crate) interrupted: bool,
+    /// Its task is in a system call, where the kernel does not preempt it.
+    pub(crate) in_call: bool,
     pub(crate) need_resched: bool,
     /// Interrupts on their way here that ask it to look, see `System::resched_cpu`.
     pub(crate) ipis_in_flight: u32,
@@ -175,7 +177,7 @@ impl Rq {
     /// Whether it need not have gone through its scheduler yet: as above, or somebody else has
     /// the CPU, or it has not heard.
     pub(crate) fn is_excused(&self) -> bool {
-        self.comes_later() || self.interrupted || self.ipis_in_flight > 0
+        self.comes_later() || self.interrupted || self.in_call || self.ipis_in_flight > 0
     }
 
     /// The CPU has to do something for the kernel that takes this long at full speed.
@@ -195,6 +197,7 @@ impl Rq {
             cpumask_addr: 0,
             stopper: false,
             interrupted: false,
+            in_call: false,
             need_resched: false,
             ipis_in_flight: 0,
             entering_idle: None,

@@ -95,7 +95,8 @@ impl System {
             false => self.pick_any(o, cpu),
         };
         self.cpus.resched.remove(cpu);
-        self.rq_mut(cpu).need_resched = false;
+        let rq = self.rq_mut(cpu);
+        (rq.need_resched, rq.in_call) = (false, false);
         if stops {
             self.set_next_stopper(cpu);
         }

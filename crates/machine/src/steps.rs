@@ -164,7 +164,8 @@ impl Machine {
             {
                 break;
             }
-            if self.system.rq(cpu).debt > 0 && !self.computes_next(t) {
+            let in_call = self.runner.is_in_call(self.system.task(t).ix);
+            if self.system.rq(cpu).debt > 0 && !in_call && !self.computes_next(t) {
                 self.system.set_work(t, Work::run(0));
                 break;
             }
@@ -187,6 +188,9 @@ impl Machine {
                 (false, None) if self.system.is_program(t) => self.system.program_step(o)?,
                 (false, None) => self.runner.next(ix, now_ns, &mut self.system.choices),
             };
+            if self.system.rq(cpu).in_call && !self.runner.is_in_call(ix) {
+                self.end_call(cpu);
+            }
             self.tell_requests(o, cpu);
             self.tell_news(cpu);
             self.lend(o);
@@ -200,6 +204,23 @@ impl Machine {
         }
         self.arm_tick(cpu);
         Ok(())
+    }
+
+    /// The current task of a CPU sleeps, or comes back from a system call, where it can be preempted.
+    fn end_call(&mut self, cpu: u32) {
+        self.system.rq_mut(cpu).in_call = false;
+        if self.system.rq(cpu).need_resched {
+            self.system.cpus.resched.insert(cpu);
+        }
+    }
+
+    /// The current task of a CPU wakes others up.
+    fn wake_all(&mut self, o: &mut dyn Ops, cpu: u32, woken: &[TaskIx], waker: u32, flags: u64) {
+        for woken in woken.iter().filter_map(|ix| self.tid_of_ix.get(ix)) {
+            self.system.wake_up(o, *woken, cpu, waker, flags);
+            self.system.drain_deferred(o);
+            self.system.running.this_cpu = cpu;
+        }
     }
 
     /// One step of a running task: true if it may take another one right away.
@@ -231,17 +252,16 @@ impl Machine {
                 self.arrive(o, child, Some(t), cpu)?;
                 self.system.drain_deferred(o);
                 self.system.running.this_cpu = cpu;
-                return Ok(!self.system.rq(cpu).need_resched);
+                let in_call = self.runner.is_in_call(self.system.task(t).ix);
+                self.system.rq_mut(cpu).in_call = in_call;
+                return Ok(in_call || !self.system.rq(cpu).need_resched);
             }
             Step::Block => system.block(cpu, t),
             Step::Wake { tasks, sync } => {
                 let waker = system.task(t).pid;
                 let flags = if sync { WAKE_SYNC } else { 0 };
-                for woken in tasks.iter().filter_map(|ix| self.tid_of_ix.get(ix)) {
-                    system.wake_up(o, *woken, cpu, waker, flags);
-                    system.drain_deferred(o);
-                    system.running.this_cpu = cpu;
-                }
+                self.wake_all(o, cpu, &tasks, waker, flags);
+                let system = &mut self.system;
                 // back in user space, unless somebody it woke takes the CPU
                 return Ok(!system.rq(cpu).need_resched);
             }
@@ -288,6 +308,10 @@ impl Machine {
                 system.pass(o, Place::DoExit, &[0]);
                 system.set_exiting(addr);
                 system.pass_exit(o, t);
+                // exit_notify(): it goes on to its end, whoever wakes up
+                let woken = self.runner.leave(system.task(t).ix);
+                self.wake_all(o, cpu, &woken, pid, 0);
+                let system = &mut self.system;
                 system.set_state(t, State::Exiting);
                 system.set_work(t, Work::Block);
                 system.emit(Some(cpu), EventKind::Exit { pid });

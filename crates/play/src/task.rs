@@ -143,24 +143,30 @@ pub(crate) fn live(
                 }
             }
             Step::Wake { tasks, sync: _ } => {
-                for place in tasks.iter().map(|woken| stage.place(*woken)) {
-                    place.woken.store(true, Ordering::Release);
-                    if let Some(thread) = place.thread.get() {
-                        thread.unpark();
-                    }
-                }
+                wake(stage, &tasks);
             }
             Step::Change(new) => {
                 apply(stage, None, Some(&settings), &new)?;
                 settings = *new;
             }
             Step::Exit => {
+                let woken = stage.runner()?.leave(task);
+                wake(stage, &woken);
                 if stage.options.count_from_ns.is_some() {
                     stage.place(task).close_account();
                 }
                 return Ok(());
             }
             Step::Stuck(why) => return Err(PlayError::Workload(why)),
+        }
+    }
+}
+
+fn wake(stage: &Stage, tasks: &[TaskIx]) {
+    for place in tasks.iter().map(|woken| stage.place(*woken)) {
+        place.woken.store(true, Ordering::Release);
+        if let Some(thread) = place.thread.get() {
+            thread.unpark();
         }
     }
 }

@@ -90,7 +90,7 @@ impl Workload {
 impl Definition {
     fn forks(&self) -> impl Iterator<Item = u32> + '_ {
         self.events().filter_map(|event| match event {
-            Event::Task(TaskEvent::Fork { definition }) => Some(*definition),
+            Event::Task(TaskEvent::Fork { definition, .. }) => Some(*definition),
             _ => None,
         })
     }

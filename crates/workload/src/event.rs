@@ -28,20 +28,26 @@ pub(crate) enum TimeEvent {
     Yield,
 }
 
+/// What a task that has forked does in the same system call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Call {
+    /// Work before it waits.
+    pub(crate) run_ns: u64,
+    /// The semaphore that it waits for, by its index in the workload.
+    pub(crate) semaphore: u32,
+}
+
 /// Events that name tasks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TaskEvent {
-    Fork {
-        definition: u32,
-    },
+    /// With a call it goes on in the same system call, as `vfork()` does.
+    Fork { definition: u32, call: Option<Call> },
+    /// The task is over. Once it is gone this semaphore is posted.
+    Exit { semaphore: Option<u32> },
     /// Until a resume of this name, by its index; `None`: of the task's own.
-    Suspend {
-        name: Option<u32>,
-    },
+    Suspend { name: Option<u32> },
     /// Of this name, by its index, which is that of the task that has it; `None`: no task has it.
-    Resume {
-        name: Option<u32>,
-    },
+    Resume { name: Option<u32> },
 }
 
 /// Semaphores and barriers, by their index in the workload.
@@ -95,7 +101,7 @@ impl Event {
                 // It takes time where the machine charges for it; the runner watches.
                 TimeEvent::Yield => true,
             },
-            // A fork ends at its limit; a resume only wakes.
+            // A fork ends at its limit, and what exits goes round no more; a resume only wakes.
             Event::Task(event) => !matches!(event, TaskEvent::Resume { .. }),
             Event::Meeting(event) => !matches!(event, MeetingEvent::SemPost { .. }),
             Event::Lock(event) => matches!(

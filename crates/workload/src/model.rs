@@ -292,8 +292,10 @@ impl Definition {
     pub(crate) fn is_background(&self) -> bool {
         let mut loops = self.program.phases.iter().map(|phase| phase.loops);
         let endless = self.program.loops.is_none() || loops.any(|loops| loops.is_none());
-        let forks = |event: &Event| matches!(event, Event::Task(TaskEvent::Fork { .. }));
-        endless && !self.events().any(forks)
+        let ends = |event: &Event| {
+            matches!(event, Event::Task(TaskEvent::Fork { .. } | TaskEvent::Exit { .. }))
+        };
+        endless && !self.events().any(ends)
     }
 
     /// Leader of the process that instance or fork `number` is a thread of, if it is an initial

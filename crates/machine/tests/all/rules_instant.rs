@@ -8,7 +8,7 @@ use rota_machine::interruption::Interruption;
 use rota_machine::lab::Lab;
 use rota_machine::ops::Op;
 use rota_machine::topology::Topology;
-use rota_trace::{EventKind, OffCpu};
+use rota_trace::{Event, EventKind, OffCpu};
 
 const MS: u64 = 1_000_000;
 const HOGS2: &str = r#"{"tasks": {"a": {"run": 1000000}, "b": {"run": 1000000}}}"#;
@@ -47,6 +47,15 @@ fn children_preempt() -> Native {
         Op::Dispatch => system.native_move_to_local(me, 0).map(u64::from),
         _ => Ok(0),
     })
+}
+
+/// When a task left its CPU, and why.
+fn stops(tape: &Tape, of: u32) -> Vec<(u64, OffCpu)> {
+    let stop = |e: &Event| match e.kind {
+        EventKind::SwitchOut { pid, why } if pid == of => Some((e.time_ns, why)),
+        _ => None,
+    };
+    tape.0.iter().filter_map(stop).collect()
 }
 
 /// How many tasks had to leave a CPU at this time.
@@ -184,6 +193,62 @@ fn a_parent_that_its_child_preempts_forks_the_next_child_when_it_runs_again() {
     assert_eq!(tape.starts(1002)[0].0, MS);
     assert_eq!(tape.starts(1003)[0].0, MS + MS / 2);
     assert_eq!(tape.starts(1001)[1].0, MS + MS / 2);
+}
+
+/// The child comes at 1 ms and preempts whom it can: a works for 0.1 ms more and sleeps, and the child has its CPU. Then
+/// a goes on behind the child, which is not at its end when it posts.
+#[test]
+fn nothing_preempts_a_task_that_vforks_before_it_waits() {
+    let load = r#"{"tasks": {
+        "a": {"loop": 1, "run1": 1000, "vfork2": {"fork": "b", "run": 100, "sem_wait": "s"}, "run3": 1000},
+        "b": {"instance": 0, "loop": 1, "run1": 500, "sem_post": "s", "run2": 500}}}"#;
+    for wakeup_ns in [0, MS / 50] {
+        let costs = Costs { wakeup_ns, ..Costs::none() };
+        let config = Config { costs, audit: true, ..ticking(1, 9 * MS) };
+        let (outcome, tape) = run(config, load, &mut children_preempt());
+        // What a wakeup takes comes before its work.
+        let sleeps_at = MS + MS / 10 + wakeup_ns;
+        assert_eq!(stops(&tape, 1001)[0], (sleeps_at, OffCpu::Sleep), "{wakeup_ns}");
+        assert_eq!(tape.starts(1002)[0].0, sleeps_at, "{wakeup_ns}");
+        assert_eq!(outcome.blocked, []);
+    }
+}
+
+#[test]
+fn a_task_that_vforks_and_need_not_wait_makes_way_at_the_end_of_the_call() {
+    let load = r#"{"tasks": {
+        "a": {"loop": 1, "sem_post": "s", "run1": 1000,
+            "vfork2": {"fork": "b", "run": 100, "sem_wait": "s"}, "run3": 1000},
+        "b": {"instance": 0, "loop": 1, "run": 500}}}"#;
+    let config = Config { costs: Costs::none(), audit: true, ..ticking(1, 9 * MS) };
+    let (_, tape) = run(config, load, &mut children_preempt());
+    assert_eq!(stops(&tape, 1001)[0], (MS + MS / 10, OffCpu::Runnable));
+    assert_eq!(tape.starts(1002)[0].0, MS + MS / 10);
+    assert_eq!(tape.starts(1001)[1].0, MS + MS / 10 + MS / 2);
+}
+
+/// Who wakes up preempts. With `sem_post` the one that wakes it has its end still to come; with `exit` it is gone, at
+/// the same time.
+#[test]
+fn nothing_preempts_a_task_between_the_wakeup_and_its_end() {
+    let played = |last: &str| {
+        let load = format!(
+            r#"{{"tasks": {{
+                "ends": {{"loop": 1, "run": 1000, "{last}": "s"}},
+                "waits": {{"loop": 1, "sem_wait": "s", "run": 2000}}}}}}"#
+        );
+        let costs = Costs { exit_ns: MS / 20, ..Costs::none() };
+        let config = Config { costs, audit: true, ..ticking(1, 9 * MS) };
+        let (_, tape) = run(config, &load, &mut children_preempt());
+        let mut leaves = stops(&tape, 1001);
+        leaves.retain(|(at_ns, _)| *at_ns > 0);
+        (leaves, tape.starts(1002).last().map(|start| start.0))
+    };
+    let ended = MS + MS / 20;
+    assert_eq!(played("exit"), (vec![(ended, OffCpu::Exit)], Some(ended)));
+    // The other one's work and end, and then its own.
+    let posted = vec![(MS, OffCpu::Runnable), (MS + (2 * MS + MS / 20) + MS / 20, OffCpu::Exit)];
+    assert_eq!(played("sem_post"), (posted, Some(MS)));
 }
 
 #[test]

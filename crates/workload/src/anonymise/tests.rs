@@ -17,7 +17,8 @@ const EVERYWHERE: &str = r#"/* Recorded: @host */
 		// @note
 		"@a-71" : { "loop" : 1, "run1" : 100, "sem_wait2" : "@a read", "sem_post@x" : "@b read",
 			"timer4" : { "ref" : "unique @t", "period" : 10, "mode" : "absolute" },
-			"timer5" : { "ref" : "@t", "period" : 10 }, "fork6" : "@c", "yield7" : "@y" },
+			"timer5" : { "ref" : "@t", "period" : 10 }, "fork6" : "@c", "yield7" : "@y",
+			"vfork8" : { "fork" : "@c", "run" : 3, "sem_wait" : "@a vfork" }, "exit9" : "@b read" },
 		"@a-72" : { "taskgroup" : "/@g/@h", "core_cookie" : "@k", "run" : 5, "lock" : "@m",
 			"unlock" : "@m", "flow1" : { "put" : { "@st" : [ 9, 3 ] } }, "barrier" : "@bar", "resume" : "@c", "sleep" : { "dist" : "exp", "mean" : 9 } },
 		"@b" : { "thread_of" : "@a-71", "loop" : 3, "sem_wait" : "@b read", "run" : 2,
@@ -77,6 +78,8 @@ fn names_say_what_is_of_one_kind_and_of_one_process() {
     assert_eq!(names, expected);
     for kept in [
         r#""fork6" : "process-2-0""#,
+        r#""vfork8" : { "fork" : "process-2-0", "run" : 3, "sem_wait" : "semaphore-3" }"#,
+        r#""exit9" : "semaphore-2""#,
         r#""flow1" : { "put" : { "stream-1" : [ 9, 3 ] } }"#,
         r#""sem_wait2" : "semaphore-1", "sem_post4" : "semaphore-2""#,
         r#""ref" : "unique timer-1", "period" : 10, "mode" : "absolute""#,

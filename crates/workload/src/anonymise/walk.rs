@@ -297,7 +297,8 @@ impl Walk {
                     "" => String::new(),
                     old => self.tasks.of(old),
                 },
-                "sem_post" | "sem_wait" => self.semaphores.of(old),
+                "exit" if old.is_empty() => String::new(),
+                "sem_post" | "sem_wait" | "exit" => self.semaphores.of(old),
                 "barrier" => self.barriers.of(old),
                 "lock" | "unlock" => self.mutexes.of(old),
                 "signal" | "broad" => self.conditions.of(old),
@@ -326,6 +327,8 @@ impl Walk {
                 ("memrun", "ref") => self.buffers.of(old),
                 ("wait" | "sync", "ref") => self.conditions.of(old),
                 ("wait" | "sync", "mutex") => self.mutexes.of(old),
+                ("vfork", "fork") => self.tasks.of(old),
+                ("vfork", "sem_wait") => self.semaphores.of(old),
                 ("send", "to") => self.sockets.of(old),
                 // Words of the grammar: modes, types, distributions.
                 _ => old.to_owned(),

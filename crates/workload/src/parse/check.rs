@@ -57,7 +57,11 @@ pub(super) fn kernel_thread(
         if is_phase && is_bound && place.get("cpus")?.is_some() {
             return refuse(place, "cpus", "with one CPU is bound to it");
         }
-        if let Some(fork) = place.members.iter().find(|m| m.key.starts_with("fork")) {
+        if let Some(fork) = place
+            .members
+            .iter()
+            .find(|m| ["fork", "vfork"].iter().any(|word| m.key.starts_with(word)))
+        {
             return refuse(place, &fork.key, "forks no tasks");
         }
     }

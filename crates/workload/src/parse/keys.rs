@@ -66,7 +66,7 @@ pub(super) const TASK_ONLY: [&str; 10] = [
 const NOT_YET: [&str; 2] = ["parent", "gid"];
 
 /// Prefixes of events in the order rt-app tries them: "runtime1" is `runtime`, "run1" `run`.
-static EVENTS: [(&str, Kind); 24] = [
+static EVENTS: [(&str, Kind); 26] = [
     ("lock", Kind::Event(locks::lock)),
     ("unlock", Kind::Event(locks::unlock)),
     ("wait", Kind::Event(locks::wait)),
@@ -92,6 +92,8 @@ static EVENTS: [(&str, Kind); 24] = [
     ("recv", Kind::Event(sockets::recv)),
     ("reply", Kind::Event(sockets::reply)),
     ("flow", Kind::Event(flows::flow)),
+    ("vfork", Kind::Event(tasks::vfork)),
+    ("exit", Kind::Event(tasks::exit)),
 ];
 
 /// What a key of a task or phase is.

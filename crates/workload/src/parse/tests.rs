@@ -290,22 +290,22 @@ proptest! {
     /// Well-formed JSON out of the grammar's own words, mostly in the wrong places.
     #[test]
     fn scrambled_grammar_never_panics(
-        words in proptest::collection::vec((0..50usize, 0..18usize), 0..12), depth in 0..3usize
+        words in proptest::collection::vec((0..52usize, 0..19usize), 0..12), depth in 0..3usize
     ) {
-        const KEYS: [&str; 50] = [
+        const KEYS: [&str; 52] = [
             "tasks", "global", "phases", "run", "runtime", "sleep", "timer", "yield", "fork",
             "loop", "instance", "delay", "arrive", "thread_of", "policy", "priority", "weight",
             "share", "cpus", "taskgroup", "dl-runtime", "duration", "dist", "mean", "ref",
             "period", "mode", "path", "cpu.weight", "x", "lock", "unlock", "wait", "signal",
             "broad", "sync", "suspend", "resume", "barrier", "sem_post", "sem_wait", "mem",
             "memrun", "iorun", "dl-period", "deadline", "util_max", "nodes_membind", "resources",
-            "pi_enabled",
+            "pi_enabled", "vfork", "exit",
         ];
-        const VALUES: [&str; 18] = [
+        const VALUES: [&str; 19] = [
             "0", "-1", "1", "99", "1e300", "9223372036854775807", "null", "true", "\"\"", "\"/\"",
             "[0]", "{}", "{\"dist\":\"exp\",\"mean\":1e-9}", "\"unique\"", "\"x\"",
             "{\"ref\":\"x\",\"mutex\":\"x\"}", "\"SCHED_DEADLINE\"",
-            "{\"type\":\"chase\",\"size\":128,\"count\":9}",
+            "{\"type\":\"chase\",\"size\":128,\"count\":9}", "{\"fork\":\"x\",\"sem_wait\":\"x\"}",
         ];
         let member = |&(k, v): &(usize, usize)| format!("\"{}\": {},", KEYS[k], VALUES[v]);
         let body: String = words.iter().map(member).collect();

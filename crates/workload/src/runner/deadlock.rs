@@ -131,7 +131,7 @@ impl Runner {
         }
         Waits {
             kinds: self.tasks.iter().map(|task| task.definition as usize).collect(),
-            over: self.tasks.iter().map(|task| task.cursor.done).collect(),
+            over: self.tasks.iter().map(|task| task.cursor.done && task.leaves.is_none()).collect(),
             wanted,
             waiting,
         }
@@ -213,7 +213,7 @@ impl Runner {
             .enumerate()
             .flat_map(|(forker, events)| events.map(move |event| (forker, event)))
         {
-            if let Event::Task(TaskEvent::Fork { definition }) = event {
+            if let Event::Task(TaskEvent::Fork { definition, .. }) = event {
                 add(&mut forkers[*definition as usize], forker);
             }
         }
@@ -251,6 +251,7 @@ fn brought(event: &Event) -> [Option<Thing>; 2] {
         Event::Meeting(MeetingEvent::SemPost { semaphore }) => {
             [Some(Thing::Semaphore(semaphore)), None]
         }
+        Event::Task(TaskEvent::Exit { semaphore }) => [semaphore.map(Thing::Semaphore), None],
         Event::Meeting(MeetingEvent::Barrier { barrier }) => [Some(Thing::Barrier(barrier)), None],
         Event::Lock(event) => match event {
             LockEvent::Lock { .. } => [None, None],

@@ -25,7 +25,8 @@ impl Runner {
         }
         let waiting: Vec<Waiting> =
             blocked.iter().map(|(task, awaits)| self.plain_waiting(*task, awaits)).collect();
-        let is_over = |task: usize| self.tasks[task].cursor.done;
+        let is_over =
+            |task: usize| self.tasks[task].cursor.done && self.tasks[task].leaves.is_none();
         let circles = plain_circles(&waiting, |task| !is_over(task));
         circles.into_iter().map(|circle| self.plainly_named(&circle, &blocked)).collect()
     }
@@ -55,9 +56,11 @@ impl Runner {
             }
             Awaits::Semaphore(name) => {
                 let wanted = index_of(&self.workload.semaphores, name);
-                of_all(
-                    &|e| matches!(e, Event::Meeting(MeetingEvent::SemPost { semaphore }) if *semaphore == wanted),
-                )
+                of_all(&|e| match e {
+                    Event::Meeting(MeetingEvent::SemPost { semaphore }) => *semaphore == wanted,
+                    Event::Task(TaskEvent::Exit { semaphore }) => *semaphore == Some(wanted),
+                    _ => false,
+                })
             }
             Awaits::Barrier(name) => {
                 let barriers = &self.workload.barriers;
@@ -132,7 +135,7 @@ impl Runner {
                 if mentions(event) {
                     return true;
                 }
-                if let Event::Task(TaskEvent::Fork { definition }) = event {
+                if let Event::Task(TaskEvent::Fork { definition, .. }) = event {
                     let index = *definition as usize;
                     if !std::mem::replace(&mut seen[index], true) {
                         open.push(&self.workload.definitions[index]);
@@ -147,7 +150,7 @@ impl Runner {
     fn forks_one_that(&self, mentions: &dyn Fn(&Event) -> bool) -> bool {
         let definitions = &self.workload.definitions;
         definitions.iter().flat_map(Definition::events).any(|event| match event {
-            Event::Task(TaskEvent::Fork { definition }) => {
+            Event::Task(TaskEvent::Fork { definition, .. }) => {
                 self.may(&definitions[*definition as usize], mentions)
             }
             _ => false,

@@ -9,6 +9,17 @@ use crate::model::TaskIx;
 use crate::sync::Meeting;
 
 impl Runner {
+    /// A task that has forked waits in the same system call. It tries again once it is woken up, and does
+    /// not fork again.
+    pub(super) fn wait_in_call(&mut self, task: TaskIx, semaphore: u32) -> Option<Step> {
+        let next = self.tasks[task.0 as usize].cursor.event;
+        let step = self.meeting_event(task, MeetingEvent::SemWait { semaphore });
+        let state = &mut self.tasks[task.0 as usize];
+        state.cursor.event = next;
+        state.call = state.call.filter(|_| step == Some(Step::Block));
+        step
+    }
+
     pub(super) fn meeting_event(&mut self, task: TaskIx, event: MeetingEvent) -> Option<Step> {
         let waiter = self.waiter(task);
         let meeting = match event {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::event::{Event, TimeEvent};
 use crate::model::{Identity, Settings, TaskIx, Workload};
 use crate::requests::traffic::Traffic;
-use crate::sync::{Awaits, Sync};
+use crate::sync::{Awaits, Meeting, Sync};
 use state::{Cursor, TaskState};
 
 mod deadlock;
@@ -90,6 +90,8 @@ impl Runner {
                     cursor: Cursor::default(),
                     blocked: false,
                     relocks: None,
+                    call: None,
+                    leaves: None,
                     flow: None,
                     waits_at: None,
                     instant: (0, 0),
@@ -140,7 +142,7 @@ impl Runner {
         self.waits_no_more(task);
         let state = &mut self.tasks[task.0 as usize];
         (state.blocked, state.relocks, state.waits_for_delay) = (false, None, false);
-        state.flow = None;
+        (state.call, state.flow) = (None, None);
         self.ends(task);
     }
 
@@ -199,7 +201,7 @@ impl Runner {
     pub fn computes_next(&self, task: TaskIx) -> bool {
         let state = &self.tasks[task.0 as usize];
         let waits = state.waits_at.is_some() || state.relocks.is_some() || state.waits_for_delay;
-        let waits = waits || state.flow.is_some();
+        let waits = waits || state.flow.is_some() || state.call.is_some();
         if state.blocked || waits || state.cursor.done {
             return false;
         }
@@ -217,6 +219,24 @@ impl Runner {
                 phase.events.get(cursor.event),
                 Some(Event::Time(TimeEvent::Run(span))) if span.is_positive()
             )
+    }
+
+    /// Whether the task's next step is one of the system call in which it has taken the last one: a kernel
+    /// that does not preempt itself lets it go on until then.
+    pub fn is_in_call(&self, task: TaskIx) -> bool {
+        let state = &self.tasks[task.0 as usize];
+        state.call.is_some() && state.waits_at.is_none()
+    }
+
+    /// A task whose last step was [`Step::Exit`] is gone: the tasks that wake up for that.
+    #[must_use]
+    pub fn leave(&mut self, task: TaskIx) -> Vec<TaskIx> {
+        let posted = self.tasks[task.0 as usize].leaves.take();
+        let Some(Meeting::GoOn(woken)) = posted.map(|at| self.sync.semaphores.post(at)) else {
+            return Vec::new();
+        };
+        woken.iter().for_each(|woken| self.tasks[woken.0 as usize].blocked = false);
+        woken
     }
 
     /// Keeps who is blocked: a task goes on only when another wakes it, also if it was woken
@@ -297,6 +317,13 @@ impl Runner {
         let program = &*definition.program;
         if let Some(mutex) = state.relocks {
             return self.lock_again(ix, mutex);
+        }
+        if let Some(call) = &mut state.call {
+            let (work_ns, semaphore) = (std::mem::take(&mut call.run_ns), call.semaphore);
+            return match work_ns {
+                0 => self.wait_in_call(ix, semaphore),
+                work_ns => Some(Step::Run { work_ns }),
+            };
         }
         if state.waits_for_delay {
             state.waits_for_delay = false;

@@ -4,6 +4,7 @@
 use rota_choice::{Choices, Origin};
 
 use super::step::Step;
+use crate::event::Call;
 use crate::model::{Identity, Phase, Settings, TaskIx};
 use crate::random::Span;
 use crate::sync::Meeting;
@@ -33,6 +34,10 @@ pub(super) struct TaskState {
     pub(super) blocked: bool,
     /// It was waiting for a condition and has this mutex to lock before it goes on.
     pub(super) relocks: Option<u32>,
+    /// The system call that it is in, which has forked.
+    pub(super) call: Option<Call>,
+    /// The semaphore that its end posts.
+    pub(super) leaves: Option<u32>,
     /// The flow that it is in.
     pub(super) flow: Option<Box<Underway>>,
     /// What it has begun to wait for and does not have yet.

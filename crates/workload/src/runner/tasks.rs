@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What `fork`, `suspend` and `resume` do.
+//! What `fork`, `vfork`, `exit`, `suspend` and `resume` do.
 
 use super::start::mix;
 use super::state::{Cursor, TaskState};
@@ -20,7 +20,15 @@ impl Runner {
         let waiter = self.waiter(task);
         let state = &mut self.tasks[task.0 as usize];
         match event {
-            TaskEvent::Fork { definition } => Some(self.fork(task, definition, choices)),
+            TaskEvent::Fork { definition, call } => {
+                state.call = call;
+                Some(self.fork(task, definition, choices))
+            }
+            TaskEvent::Exit { semaphore } => {
+                state.leaves = semaphore;
+                self.ends(task);
+                Some(Step::Exit)
+            }
             TaskEvent::Suspend { name } => {
                 let name = name.unwrap_or(state.definition);
                 state.after(self.sync.suspended.suspend(waiter, name), false)
@@ -95,6 +103,8 @@ impl Runner {
             cursor: Cursor::default(),
             blocked: false,
             relocks: None,
+            call: None,
+            leaves: None,
             flow: None,
             waits_at: None,
             instant: (0, 0),

@@ -413,3 +413,77 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_task_that_vforks_is_in_the_call_until_it_waits_and_forks_once() {
+    let mut runner = runner(
+        r#""t": {"loop": 1, "vfork": {"fork": "c", "run": 4, "sem_wait": "s"}, "run": 7},
+            "c": {"instance": 0, "loop": 1, "run": 60, "sem_post": "s"}"#,
+    );
+    let child = TaskIx(1);
+    assert!(!runner.is_in_call(T));
+    assert_eq!(runner.next(T, 0), Step::Fork { child });
+    assert!(runner.is_in_call(T));
+    assert_eq!(runner.next(T, 0), run(4));
+    assert!(runner.is_in_call(T));
+    assert_eq!(runner.next(T, 4_000), Step::Block);
+    assert!(!runner.is_in_call(T), "it sleeps");
+    assert_eq!(runner.next(child, 4_000), run(60));
+    assert_eq!(runner.next(child, 64_000), Step::Wake { tasks: vec![T], sync: false });
+    assert_eq!(runner.next(T, 64_000), run(7));
+    assert!(!runner.is_in_call(T));
+    assert_eq!(runner.next(T, 71_000), Step::Exit);
+    assert_eq!(runner.task_count(), 2);
+}
+
+#[test]
+fn a_task_that_vforks_does_not_wait_for_what_was_posted() {
+    let mut runner = runner(
+        r#""t": {"loop": 1, "sem_post": "s", "vfork": {"fork": "c", "sem_wait": "s"}, "run": 7},
+            "c": {"instance": 0, "loop": 1, "run": 60}"#,
+    );
+    assert_eq!(runner.next(T, 0), Step::Fork { child: TaskIx(1) });
+    assert_eq!(runner.next(T, 0), run(7));
+    assert!(!runner.is_in_call(T));
+}
+
+#[test]
+fn an_exit_ends_the_task_wherever_it_stands_and_wakes_once_it_is_gone() {
+    let mut runner = runner(
+        r#""t": {"loop": 1, "sem_wait": "s", "run": 7},
+            "u": {"phases": {"a": {"run": 5, "exit": "s", "run2": 9}, "b": {"run": 8}}}"#,
+    );
+    let leaver = TaskIx(1);
+    assert_eq!(runner.next(T, 0), Step::Block);
+    assert_eq!(runner.next(leaver, 0), run(5));
+    assert_eq!(runner.next(leaver, 5_000), Step::Exit);
+    assert_eq!(runner.deadlocks(), [], "it is still to post");
+    assert_eq!(runner.next(T, 5_000), Step::Block);
+    assert_eq!(runner.leave(leaver), [T]);
+    assert_eq!(runner.leave(leaver), [], "once");
+    assert_eq!(runner.next(T, 5_000), run(7));
+    assert_eq!(runner.next(leaver, 5_000), Step::Exit);
+}
+
+#[test]
+fn an_exit_needs_no_semaphore() {
+    let mut runner = runner(r#""t": {"run": 5, "exit": ""}, "u": {"run": 5, "exit"}"#);
+    for task in [T, TaskIx(1)] {
+        assert_eq!(runner.next(task, 0), run(5));
+        assert_eq!(runner.next(task, 0), Step::Exit);
+        assert_eq!(runner.leave(task), []);
+    }
+}
+
+#[test]
+fn a_run_ends_when_those_are_over_that_exit_out_of_a_loop_without_end() {
+    let text = r#"{"global": {"ends_with_tasks": true}, "tasks": {
+        "hog": {"run": 5}, "t": {"run": 5, "exit": ""}}}"#;
+    let mut runner = runner_of(text, 1);
+    let task = TaskIx(1);
+    assert!(!runner.accompanies(task));
+    assert_eq!(runner.next(task, 0), run(5));
+    assert!(!runner.is_done());
+    assert_eq!(runner.next(task, 0), Step::Exit);
+    assert!(runner.is_done());
+}

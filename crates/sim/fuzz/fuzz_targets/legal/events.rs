@@ -93,7 +93,15 @@ impl File {
         let last = self.tasks - 1;
         if own.number < last && u.arbitrary()? {
             let task = u.int_in_range(own.number + 1..=last)?;
+            if u.ratio(1, 3)? {
+                let (number, run) = (u.int_in_range(0..=1)?, u.int_in_range(0..=50)?);
+                let call = format!(r#""fork": "t{task}", "run": {run}, "sem_wait": "p{number}""#);
+                return Ok(("vfork", format!("{{{call}}}")));
+            }
             return Ok(("fork", format!("\"t{task}\"")));
+        }
+        if u.ratio(1, 4)? {
+            return Ok(("exit", format!("\"p{}\"", u.int_in_range(0..=1)?)));
         }
         Ok(("yield", r#""""#.into()))
     }

@@ -22,7 +22,8 @@ pub(in crate::parse) fn sem_wait(
     Ok(Event::Meeting(MeetingEvent::SemWait { semaphore: semaphore(place, member)? }))
 }
 
-fn semaphore(place: &mut Place<'_>, member: &Member) -> Result<u32, WorkloadError> {
+/// The semaphore that an event names.
+pub(super) fn semaphore(place: &mut Place<'_>, member: &Member) -> Result<u32, WorkloadError> {
     Ok(place.names.meetings.semaphores.mention(place.scope.string(member)?))
 }
 

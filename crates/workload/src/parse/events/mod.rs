@@ -60,7 +60,7 @@ pub(super) fn read(
         let message = "there is no event: it needs at least one of run, runtime, sleep, timer, \
                        mem, memrun, iorun, yield, fork, suspend, resume, lock, unlock, wait, \
                        signal, broad, sync, barrier, sem_post, sem_wait, \
-                       send, recv, reply or flow";
+                       send, recv, reply, flow, vfork or exit";
         return Err(object.scope.error(object.at, message));
     }
     Ok(events)

@@ -1,18 +1,51 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `fork`, `suspend` and `resume`: events that name tasks.
+//! `fork`, `vfork`, `exit`, `suspend` and `resume`: events of whole tasks.
 
-use super::Place;
+use super::{meetings, Place};
 use crate::error::WorkloadError;
-use crate::event::{Event, TaskEvent};
+use crate::event::{Call, Event, TaskEvent};
 use crate::json::{Member, Value};
 use crate::parse::keys;
+use crate::parse::members::Object;
+use crate::parse::span::MAX_US;
 
 /// `fork`.
 pub(in crate::parse) fn fork(
     place: &mut Place<'_>,
     member: &Member,
 ) -> Result<Event, WorkloadError> {
-    Ok(Event::Task(TaskEvent::Fork { definition: task(place, member)? }))
+    Ok(Event::Task(TaskEvent::Fork { definition: task(place, member)?, call: None }))
+}
+
+/// `vfork`.
+pub(in crate::parse) fn vfork(
+    place: &mut Place<'_>,
+    member: &Member,
+) -> Result<Event, WorkloadError> {
+    let object = Object::of(place.scope, &format!("{:?}", member.key), &member.node)?;
+    object.only(&["fork", "run", "sem_wait"])?;
+    let (Some(forked), Some(semaphore)) = (object.get("fork")?, object.get("sem_wait")?) else {
+        let message = format!("{:?} needs \"fork\" and \"sem_wait\"", member.key);
+        return Err(place.scope.error(object.at, message));
+    };
+    let definition = task(place, forked)?;
+    let semaphore = meetings::semaphore(place, semaphore)?;
+    let run_us = object.get("run")?.map_or(Ok(0), |run| place.scope.integer(run, 0..=MAX_US))?;
+    let call = Some(Call { run_ns: run_us as u64 * 1000, semaphore });
+    Ok(Event::Task(TaskEvent::Fork { definition, call }))
+}
+
+/// `exit`. The semaphore may be left out.
+pub(in crate::parse) fn exit(
+    place: &mut Place<'_>,
+    member: &Member,
+) -> Result<Event, WorkloadError> {
+    let is_named = match member.node.value {
+        Value::Missing => false,
+        _ => !place.scope.string(member)?.is_empty(),
+    };
+    let semaphore = is_named.then(|| meetings::semaphore(place, member)).transpose()?;
+    Ok(Event::Task(TaskEvent::Exit { semaphore }))
 }
 
 /// The index of a name that a `resume` can have, where rt-app 1.0 takes any.
