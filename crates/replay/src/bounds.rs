@@ -38,7 +38,9 @@ pub(crate) fn bounded(lives: &[Life]) -> Bounded {
                     let streams = flow.parts.iter().map(|(stream, _)| *stream);
                     streams.for_each(|stream| _ = putters.entry(stream).or_default().insert(at));
                 }
-                Step::Post { to, .. } => _ = posters.entry(*to).or_default().insert(at),
+                Step::Post { to, .. } | Step::Exit { to, .. } => {
+                    _ = posters.entry(*to).or_default().insert(at);
+                }
                 _ => {}
             }
         }

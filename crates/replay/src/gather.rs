@@ -187,6 +187,9 @@ impl Gatherer {
             }
             (State::Sleeping { .. }, Some(waker)) => {
                 self.waits.full += u64::from(!deep && cause::gives(&call));
+                if deep {
+                    self.lives[at].waited_for(waker);
+                }
                 self.edge(waker, at, call, now_ns);
             }
             (State::Sleeping { since_ns }, None) => {
@@ -299,7 +302,10 @@ impl Gatherer {
                 State::Waiting
             }
             OffCpu::Sleep => State::Sleeping { since_ns: now_ns },
-            OffCpu::Exit => State::Ended,
+            OffCpu::Exit => {
+                life.ends();
+                State::Ended
+            }
         };
     }
 }
@@ -347,6 +353,11 @@ impl Sink for Gatherer {
             EventKind::Cause(Cause::Source { pid, source }) => {
                 let at = self.life(pid, now_ns);
                 self.lives[at].source = Some(source);
+            }
+            EventKind::Exit { pid } => {
+                if let Some(at) = self.running(pid, now_ns) {
+                    self.lives[at].begins_to_end();
+                }
             }
             EventKind::Wakeup { pid, waker } => self.wake(pid, waker, event.cpu, now_ns),
             EventKind::Migrate { pid, .. } => {

@@ -40,6 +40,10 @@ pub(crate) enum Step {
     Post { to: LifeIx, wait: Wait },
     /// Creates a task.
     Fork(LifeIx),
+    /// The same, and waits in the same call, after some work at most.
+    Vfork(LifeIx),
+    /// Ends, which ends a wait of another task.
+    Exit { to: LifeIx, wait: Wait },
     /// Works, and puts bytes into streams or takes some meanwhile.
     Flow(Flow),
 }
@@ -118,6 +122,8 @@ pub(crate) struct Life {
     pub(crate) absolute: bool,
     /// Who woke it, on which CPU, until it runs.
     pub(crate) woken: Option<(LifeIx, u32)>,
+    /// How many steps it had done when it was seen to end.
+    pub(crate) ends_at: Option<usize>,
     /// What is about to wake it.
     pub(crate) source: Option<WakeSource>,
 }
@@ -148,6 +154,7 @@ impl Life {
             deep: false,
             absolute: false,
             woken: None,
+            ends_at: None,
             source: None,
         }
     }
@@ -206,6 +213,37 @@ impl Life {
         let now_ns = self.clock_ns;
         let told = Told::default();
         self.done.push(Done { step, from_ns: now_ns, to_ns: now_ns, wait, told });
+    }
+
+    /// It has begun to end: what it does from now on it does in the kernel.
+    pub(crate) fn begins_to_end(&mut self) {
+        self.flush();
+        self.ends_at = Some(self.done.len());
+    }
+
+    /// Its last step but for work.
+    fn last(&self) -> Option<usize> {
+        self.done.iter().rposition(|done| !matches!(done.step, Step::Run(_)))
+    }
+
+    /// It has waited for the task, and no signal could end that: if it had done nothing else since it created
+    /// the task, it was still in that call.
+    pub(crate) fn waited_for(&mut self, child: LifeIx) {
+        if let Some(at) = self.last().filter(|at| self.done[*at].step == Step::Fork(child)) {
+            self.done[at].step = Step::Vfork(child);
+        }
+    }
+
+    /// It is gone. What it did last was to wake up another task in the kernel, from where it did not come
+    /// back: it was so long about to end, and nothing could preempt it.
+    pub(crate) fn ends(&mut self) {
+        let Some(at) = self.last() else { return };
+        let Step::Post { to, wait } = &self.done[at].step else { return };
+        if self.ends_at.is_some_and(|ends_at| ends_at <= at) || self.birth == Birth::By(*to) {
+            let step = Step::Exit { to: *to, wait: wait.clone() };
+            let number = self.done.remove(at).wait;
+            self.push_of(step, number);
+        }
     }
 
     /// It is called so from now on: what it is tied to as what it was before does not count, as for

@@ -97,8 +97,13 @@ pub(crate) fn kept(lives: &[Life], facts: &Facts, end_ns: u64) -> Vec<bool> {
         for step in &life.steps {
             match step {
                 // A workload's kernel threads fork nothing: what they made starts by itself.
-                Step::Fork(_) if is_kernels(life) => {}
-                Step::Post { to, .. } | Step::Fork(to) if wakers[*to].last() != Some(&at) => {
+                Step::Fork(_) | Step::Vfork(_) if is_kernels(life) => {}
+                Step::Post { to, .. }
+                | Step::Exit { to, .. }
+                | Step::Fork(to)
+                | Step::Vfork(to)
+                    if wakers[*to].last() != Some(&at) =>
+                {
                     wakers[*to].push(at);
                 }
                 _ => {}

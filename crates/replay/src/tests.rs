@@ -227,11 +227,7 @@ fn forks_create_and_ends_are_waited_for() {
             "\"run5\" : 10"
         ]
     );
-    let child = [
-        "\"instance\" : 0, \"loop\" : 1",
-        "\"run1\" : 40, \"sem_post2\" : \"sh-1 wait4\"",
-        "\"run3\" : 10",
-    ];
+    let child = ["\"instance\" : 0, \"loop\" : 1", "\"run1\" : 50, \"exit2\" : \"sh-1 wait4\""];
     assert_eq!(task(&found, "sh-2"), child);
 }
 

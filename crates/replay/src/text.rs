@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Lives as the text of a workload file, a line for each work and what comes after it.
 
+use crate::cause::Wait;
 use crate::flows::{Flow, Streams};
 use crate::groups::Groups;
 use crate::life::{Life, LifeIx, Step};
@@ -249,7 +250,9 @@ impl Writer<'_> {
             number += 1;
             let _ = write!(text, "\"{key}{number}\" : {value}");
         };
-        for step in steps {
+        let mut left = steps;
+        while let [step, rest @ ..] = left {
+            left = rest;
             match step {
                 Step::Run(ns) => {
                     state.run_ns += ns;
@@ -283,11 +286,26 @@ impl Writer<'_> {
                 Step::Post { to, wait } if self.chosen.kept[*to] => {
                     event(text, "sem_post", &self.semaphore(*to, wait));
                 }
-                Step::Fork(_) if self.chosen.kernels[at] => {}
-                Step::Fork(child) => {
-                    if let Some(child) = &self.names[*child] {
-                        event(text, "fork", &Value::from(child.as_str()));
-                    }
+                Step::Exit { to, wait } if self.chosen.kept[*to] => {
+                    event(text, "exit", &self.semaphore(*to, wait));
+                }
+                Step::Fork(_) | Step::Vfork(_) if self.chosen.kernels[at] => {}
+                Step::Fork(child) | Step::Vfork(child) => {
+                    let Some(child) = &self.names[*child] else { continue };
+                    let (fork, in_call) = (Value::from(child.as_str()), call(step, rest));
+                    let Some((work_ns, wait, after)) = in_call else {
+                        event(text, "fork", &fork);
+                        continue;
+                    };
+                    left = after;
+                    state.run_ns += work_ns;
+                    let (run, wait) = (run(state.run_ns / 1000), self.semaphore(at, wait));
+                    state.run_ns %= 1000;
+                    event(
+                        text,
+                        "vfork",
+                        &format!("{{ \"fork\" : {fork}, {run}\"sem_wait\" : {wait} }}"),
+                    );
                 }
                 Step::Flow(flow) => {
                     state.run_ns += flow.work_ns;
@@ -296,7 +314,7 @@ impl Writer<'_> {
                 }
                 Step::Yield => event(text, "yield", &"\"\""),
                 // Those are settled, and these the beginnings of phases.
-                Step::Timed { .. } | Step::Set(_) | Step::Post { .. } => {}
+                Step::Timed { .. } | Step::Set(_) | Step::Post { .. } | Step::Exit { .. } => {}
             }
         }
         state.number = number;
@@ -315,7 +333,7 @@ impl Writer<'_> {
             })
         });
         let amounts = amounts.collect::<Vec<_>>().join(", ");
-        let run = if run_us > 0 { format!("\"run\" : {run_us}, ") } else { String::new() };
+        let run = run(run_us);
         let word = if flow.puts { "put" } else { "take" };
         format!("{{ {run}\"{word}\" : {{ {amounts} }} }}")
     }
@@ -324,6 +342,30 @@ impl Writer<'_> {
     fn semaphore(&self, at: LifeIx, wait: &str) -> Value {
         let wait = if wait.is_empty() { "wait" } else { wait };
         json!(format!("{} {wait}", self.names[at].as_deref().unwrap_or_default()))
+    }
+}
+
+/// What a task that creates another one does next in the same call: so much work, and the wait. With what
+/// comes after that.
+fn call<'a>(step: &Step, mut after: &'a [Step]) -> Option<(u64, &'a Wait, &'a [Step])> {
+    let mut work_ns = 0;
+    while let (Step::Vfork(_), [next, rest @ ..]) = (step, after) {
+        match next {
+            Step::Run(ns) => work_ns += ns,
+            Step::Wait(wait) => return Some((work_ns, wait, rest)),
+            _ => break,
+        }
+        after = rest;
+    }
+    None
+}
+
+/// Work that is part of an event, if any.
+fn run(us: u64) -> String {
+    if us > 0 {
+        format!("\"run\" : {us}, ")
+    } else {
+        String::new()
     }
 }
 
