@@ -4,6 +4,7 @@
 use crate::error::Error;
 use crate::machine;
 use crate::output_file::OutputFile;
+use rota_kernel::fair::usual_base_slice_ns;
 use rota_machine::kernel::Release;
 use rota_machine::topology::Topology;
 use rota_machine_file::Machine;
@@ -102,6 +103,8 @@ impl Making {
         facts.cpus = self.gatherer.common_cpus(&facts);
         if let Some(cpus) = &facts.cpus {
             machine = part(&machine, cpus)?;
+            // Slices are those of all CPUs, also where nobody can read them.
+            machine.kernel.base_slice_ns.get_or_insert(usual_base_slice_ns(nr_cpus));
         }
         machine.name = "recorded".into();
         machine.source = format!("recorded: {about}");
@@ -151,4 +154,35 @@ pub(crate) fn json(machine: &Machine) -> Result<serde_json::Value, Error> {
         .map_err(|e| Error::Failure(format!("the machine's description: {e}")))?;
     serde_json::to_value(table)
         .map_err(|e| Error::Failure(format!("the machine's description: {e}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rota_trace::{Event, EventKind, OffCpu, Sink};
+
+    /// What a task does that may use the first of two CPUs, or both.
+    fn made(cpus: &[u32]) -> Made {
+        let mut machine = machine::find(machine::FLAT).expect("a machine");
+        machine.topology = Topology::flat(2).expect("two CPUs");
+        machine.kernel.base_slice_ns = None;
+        let mut making = Making::on(machine, 2);
+        for (time_ns, kind) in [
+            (0, EventKind::Affinity { pid: 7, cpus: cpus.iter().copied().collect() }),
+            (0, EventKind::SwitchIn { pid: 7 }),
+            (9_000, EventKind::SwitchOut { pid: 7, why: OffCpu::Exit }),
+        ] {
+            making.gatherer.event(&Event { time_ns, cpu: Some(0), kind });
+        }
+        making.finish(9_000, "a test", true, Default::default()).expect("a workload")
+    }
+
+    #[test]
+    fn a_part_of_the_cpus_keeps_the_slices_of_all() {
+        // 0.7 ms x (1 + log2 of 2 CPUs); a machine with all CPUs has what policies make of them.
+        let of_one = made(&[0]).machine;
+        assert_eq!((of_one.topology.cpus(), of_one.kernel.base_slice_ns), (1, Some(1_400_000)));
+        let of_both = made(&[0, 1]).machine;
+        assert_eq!((of_both.topology.cpus(), of_both.kernel.base_slice_ns), (2, None));
+    }
 }
