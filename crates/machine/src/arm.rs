@@ -55,6 +55,14 @@ impl System {
         touched.iter().for_each(|cpu| self.arm_cpu(cpu));
     }
 
+    /// The same where few moved, and no slice can be changed behind a CPU's back.
+    pub(crate) fn arm_touched(&mut self) {
+        while let Some(cpu) = self.cpus.touched.first() {
+            self.cpus.touched.remove(cpu);
+            self.arm_cpu(cpu);
+        }
+    }
+
     fn arm_cpu(&mut self, cpu: u32) {
         let at_ns = self.stop_at(cpu);
         // as it is armed now, it is touched no longer

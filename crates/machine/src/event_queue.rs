@@ -144,6 +144,14 @@ impl EventQueue {
         (at_ns != u64::MAX).then_some(at_ns)
     }
 
+    /// The CPU with a tick then, if that comes before all else. It stays until it is set anew.
+    #[inline]
+    pub(crate) fn due_tick(&self, now_ns: u64) -> Option<u32> {
+        let cpu = self.ticks.first().filter(|_| self.ticks.earliest() == now_ns)?;
+        let other_ns = self.heap.peek().map_or(u64::MAX, |entry| entry.at_ns);
+        (now_ns < self.stops.earliest().min(other_ns)).then_some(cpu)
+    }
+
     /// Takes the next event if it is due at or before `now_ns`. Of several it is the documented
     /// one, or a choice.
     #[inline]

@@ -48,6 +48,7 @@ mod outcome;
 pub mod outside;
 mod pace;
 pub mod policy;
+mod quiet;
 mod requests;
 mod rq;
 pub mod run;

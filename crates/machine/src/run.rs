@@ -266,7 +266,10 @@ impl Machine {
                     if sink.has_enough() {
                         return Ok(Ended::Cut);
                     }
-                    self.system.now_ns = at_ns
+                    self.system.now_ns = at_ns;
+                    if self.system.queue.due_tick(at_ns).is_some() {
+                        self.quiet_ticks(end_ns);
+                    }
                 }
                 _ => return Ok(Ended::AtTime),
             }

@@ -126,7 +126,7 @@ impl Machine {
             return self.remote_tick(o, cpu);
         }
         system.running.this_cpu = cpu;
-        system.account_tick(cpu);
+        system.account_tick(cpu, system.config.tick_ns());
         system.pass(o, Place::SchedTick, &[]);
         system.task_tick(o, cpu);
         system.leave(o, Place::SchedTick, &[0]);

@@ -104,12 +104,13 @@ impl System {
     }
 
     /// `account_process_tick()`: the time of a whole tick is that of the task it finds running.
-    pub(crate) fn account_tick(&mut self, cpu: u32) {
+    #[inline]
+    pub(crate) fn account_tick(&mut self, cpu: u32, tick_ns: u64) {
         let (Some(t), at) = (self.rq(cpu).curr, self.guest.layouts.task.utime) else { return };
         if at != crate::layout::ABSENT {
             let addr = self.task(t).addr;
             let before = self.guest.mem.get_u64(addr + u64::from(at));
-            self.guest.put_u64(addr, at, before + self.config.tick_ns());
+            self.guest.put_u64(addr, at, before + tick_ns);
         }
     }
 

@@ -207,7 +207,10 @@ impl System {
 
     /// How long the kernel takes on a CPU for what takes `ns` at full speed.
     pub(crate) fn kernel_ns(&self, cpu: u32, ns: u64) -> u64 {
-        super::pace::work_of(ns).div_ceil(self.rq(cpu).pace.overhead.into())
+        match self.rq(cpu).pace.overhead {
+            FULL_SPEED => ns,
+            speed => super::pace::work_of(ns).div_ceil(speed.into()),
+        }
     }
 }
 

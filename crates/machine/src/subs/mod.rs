@@ -89,6 +89,11 @@ impl Subs {
         &self.all[usize::from(ix.0)]
     }
 
+    /// Whether there is none, nor was any.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
     fn get_mut(&mut self, ix: SubIx) -> &mut Sub {
         &mut self.all[usize::from(ix.0)]
     }
