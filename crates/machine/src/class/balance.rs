@@ -122,10 +122,14 @@ impl System {
     fn move_waiting(&mut self, o: &mut dyn Ops, t: Tid, target: u32) {
         let src = self.task(t).cpu;
         self.core_dequeued(src, t, false);
+        self.drop_clamps(src, t);
         self.remove_waiting(t);
         self.count_higher(src, -1);
+        self.want_performance(src);
         self.migrate_to_cpu(o, t, target);
+        self.hold_clamps(target, t);
         self.count_higher(target, 1);
+        self.want_performance(target);
         self.add_waiting(target, t, false);
         self.core_enqueued(o, target, t);
     }

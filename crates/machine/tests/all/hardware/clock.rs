@@ -3,6 +3,7 @@
 
 use super::{cores, end_ns, on, MS};
 use crate::common::{run, shared_fifo, Native};
+use rota_machine::config::Config;
 use rota_machine::hardware::parts::{Clock, Governor};
 use rota_machine::hardware::Hardware;
 use rota_machine::ops::Op;
@@ -190,6 +191,25 @@ fn a_real_time_task_that_is_changed_while_it_sleeps_clamps_nothing() {
         "events": [{"at": 10000, "task": "a", "cpus": [0, 1]}]}"#;
     let (_, tape) = run(on(governed(2), "", 50 * MS), load, &mut asking(0));
     assert_eq!(end_ns(&tape, 1003), 20 * MS + 4 * MS);
+}
+
+#[test]
+fn a_real_time_task_that_another_cpu_pulls_takes_its_clamps_along() {
+    // high takes CPU 0 from low at 5 ms, and CPU 1 pulls low as mid ends; c has what is asked for, 1000 MHz
+    // (deactivate_task() and activate_task() of move_queued_task_locked())
+    let load = r#"{"tasks": {
+        "low": {"loop": 1, "policy": "SCHED_FIFO", "priority": 10, "util_min": 1024, "run": 50000},
+        "mid": {"loop": 1, "policy": "SCHED_FIFO", "priority": 20, "cpus": [1], "run": 8000},
+        "high": {"delay": 5000, "loop": 1, "policy": "SCHED_FIFO", "priority": 50, "cpus": [0],
+                 "run": 10000},
+        "b": {"delay": 20000, "loop": 1, "cpus": [0], "run": 100},
+        "c": {"delay": 30000, "loop": 1, "cpus": [0], "run": 1000}}}"#;
+    let config = Config { audit: true, ..on(governed(2), "", 50 * MS) };
+    let (_, tape) = run(config, load, &mut asking(0));
+    assert_eq!(tape.starts(1001).last().map(|start| start.1), Some(1), "it was pulled");
+    // Some of what high used counts yet: 4 ms without that, and 1 ms with the clamps of low.
+    let took_ns = end_ns(&tape, tape.pid("c-4")) - 30 * MS;
+    assert!((3_800_000..=4_000_000).contains(&took_ns), "{took_ns}");
 }
 
 #[test]
