@@ -164,8 +164,8 @@ impl Machine {
             {
                 break;
             }
-            let in_call = self.runner.is_in_call(self.system.task(t).ix);
-            if self.system.rq(cpu).debt > 0 && !in_call && !self.computes_next(t) {
+            let rq = self.system.rq(cpu);
+            if rq.debt > 0 && !rq.in_call && !self.computes_next(t) {
                 self.system.set_work(t, Work::run(0));
                 break;
             }

@@ -222,16 +222,17 @@ impl Runner {
     }
 
     /// Whether the task's next step is one of the system call in which it has taken the last one: a kernel
-    /// that does not preempt itself lets it go on until then.
+    /// that does not preempt itself lets it go on until then. A task that is not of the workload is in none.
     pub fn is_in_call(&self, task: TaskIx) -> bool {
-        let state = &self.tasks[task.0 as usize];
-        state.call.is_some() && state.waits_at.is_none()
+        let state = self.tasks.get(task.0 as usize);
+        state.is_some_and(|state| state.call.is_some() && state.waits_at.is_none())
     }
 
-    /// A task whose last step was [`Step::Exit`] is gone: the tasks that wake up for that.
+    /// A task whose last step was [`Step::Exit`] is gone: the tasks that wake up for that. Nobody waits for one
+    /// that is not of the workload.
     #[must_use]
     pub fn leave(&mut self, task: TaskIx) -> Vec<TaskIx> {
-        let posted = self.tasks[task.0 as usize].leaves.take();
+        let posted = self.tasks.get_mut(task.0 as usize).and_then(|state| state.leaves.take());
         let Some(Meeting::GoOn(woken)) = posted.map(|at| self.sync.semaphores.post(at)) else {
             return Vec::new();
         };
