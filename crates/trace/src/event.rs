@@ -31,7 +31,8 @@ pub trait Sink {
         false
     }
 
-    /// Whether the run shall end before its time; asked after each instant.
+    /// Whether the run shall end before its time; asked after each instant with an event, and now and then
+    /// between them.
     fn has_enough(&self) -> bool {
         false
     }
