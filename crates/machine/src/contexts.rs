@@ -166,14 +166,21 @@ impl Running {
     /// Refuses a call from the program that runs now.
     #[inline]
     pub(crate) fn allow(&self, contexts: u32, name: &str) -> Result<(), Fault> {
-        let caller = match self.ctx.op {
+        let permitted = match self.ctx.op {
+            Some(op) => OF_OPS[op as usize],
+            None => self.caller().sets(),
+        };
+        if permitted & contexts != 0 {
+            return Ok(());
+        }
+        Err(refusal(self.caller(), name))
+    }
+
+    fn caller(&self) -> Caller {
+        match self.ctx.op {
             Some(op) => Caller::Op(op),
             None if self.ctx.tracing => Caller::Tracing,
             None => Caller::Syscall,
-        };
-        if caller.may_call(contexts) {
-            return Ok(());
         }
-        Err(refusal(caller, name))
     }
 }

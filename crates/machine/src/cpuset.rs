@@ -98,6 +98,9 @@ impl CpuSet {
 
     /// The CPU above so many others of the set.
     pub fn nth(&self, place: u32) -> Option<u32> {
+        if place == 0 {
+            return self.first();
+        }
         let mut left = place;
         for word in self.used_words(u8::MAX) {
             let mut bits = self.words[word];
